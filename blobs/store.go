@@ -1,0 +1,231 @@
+package blobs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync/atomic"
+
+	"lethe/internal/durable"
+)
+
+// ErrNotFound is wrapped by errors about a blob that is not in the store.
+var ErrNotFound = errors.New("no such blob")
+
+// ErrDigest is wrapped by errors about a blob whose bytes are not what its name says.
+var ErrDigest = errors.New("digest mismatch")
+
+// AmbiguousError says that a short hash fits several blobs.
+type AmbiguousError struct {
+	Prefix     string
+	Candidates []Hash // in order, at most 16
+}
+
+func (e *AmbiguousError) Error() string {
+	names := make([]string, len(e.Candidates))
+	for i, c := range e.Candidates {
+		names[i] = c.String()
+	}
+	return fmt.Sprintf("resolve %q: ambiguous, it may be %s", e.Prefix, strings.Join(names, ", "))
+}
+
+// MinPrefix is the shortest hash that Resolve takes: the width of a shard, so
+// that one directory listing decides.
+const MinPrefix = 3
+
+// shortLen is how many digits a ref shows. Twelve collide too soon: 0.2 % at a
+// million blobs, and tool output is chosen by others.
+const shortLen = 16
+
+// Store is a directory of blobs.
+type Store struct {
+	dir string
+	// shards tells which shard directories are known to be durable: made, or
+	// found and synced, by this Store. Indexed by the first MinPrefix digits.
+	shards [1 << (4 * MinPrefix)]atomic.Bool
+}
+
+// Open returns the store in dir, which is made if it is missing. It reads nothing.
+func Open(dir string) (*Store, error) {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open blob store: %w", err)
+	}
+	return &Store{dir: dir}, nil
+}
+
+// Path returns where the blob h is or would be.
+func (s *Store) Path(h Hash) string {
+	name := h.String()
+	return filepath.Join(s.dir, name[:MinPrefix], name[MinPrefix:])
+}
+
+// Put stores a blob and returns its address. When it returns nil the blob
+// survives power loss. Putting bytes that are there already checks them and
+// syncs them again before answering, since whoever wrote them first may have
+// crashed before its own sync; bytes that are damaged are replaced.
+//
+// The Meta must have a year of four digits and a Life of one line. After an
+// error the blob may be there or not; putting it again is always safe.
+func (s *Store) Put(m Meta, body []byte) (Hash, error) {
+	if err := m.check(); err != nil {
+		return Hash{}, fmt.Errorf("put blob: %w", err)
+	}
+	data := Encode(m, body)
+	h := Sum(data)
+	err := s.put(h, data)
+	if errors.Is(err, fs.ErrNotExist) { // the shard was removed since
+		s.shards[shardOf(h)].Store(false)
+		err = s.put(h, data)
+	}
+	if err != nil {
+		return h, fmt.Errorf("put blob %s: %w", h, err)
+	}
+	return h, nil
+}
+
+func (s *Store) put(h Hash, data []byte) error {
+	path := s.Path(h)
+	if known := &s.shards[shardOf(h)]; !known.Load() {
+		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		known.Store(true)
+	}
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+		return durable.Sync(path)
+	}
+	return durable.WriteFile(path, data, 0o400)
+}
+
+// shardOf is the number that the first MinPrefix digits of h are.
+func shardOf(h Hash) int { return int(h[0])<<4 | int(h[1]>>4) }
+
+// Get reads and verifies a blob. The error wraps ErrNotFound or ErrDigest where
+// it is one of these.
+func (s *Store) Get(h Hash) (Blob, error) {
+	data, err := os.ReadFile(s.Path(h))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Blob{}, fmt.Errorf("read blob %s: %w", h, ErrNotFound)
+	}
+	if err != nil {
+		return Blob{}, fmt.Errorf("read blob %s: %w", h, err)
+	}
+	if Sum(data) != h {
+		return Blob{}, fmt.Errorf("read blob %s: %w", h, ErrDigest)
+	}
+	m, body, err := Decode(data)
+	if err != nil {
+		return Blob{}, fmt.Errorf("read blob %s: %w", h, err)
+	}
+	return Blob{Hash: h, Meta: m, Body: body}, nil
+}
+
+// Has reports whether a blob of that name is there, without reading it.
+func (s *Store) Has(h Hash) bool {
+	_, err := os.Stat(s.Path(h))
+	return err == nil
+}
+
+// Resolve finds the blob whose address begins with prefix: at least MinPrefix
+// hex digits in lower case. The error wraps ErrNotFound, or is an
+// *AmbiguousError that lists the candidates.
+func (s *Store) Resolve(prefix string) (Hash, error) {
+	found, err := s.candidates(prefix)
+	switch {
+	case err != nil:
+		return Hash{}, fmt.Errorf("resolve %q: %w", prefix, err)
+	case len(found) == 0:
+		return Hash{}, fmt.Errorf("resolve %q: %w", prefix, ErrNotFound)
+	case len(found) > 1:
+		return Hash{}, &AmbiguousError{Prefix: prefix, Candidates: found[:min(len(found), 16)]}
+	}
+	return found[0], nil
+}
+
+func (s *Store) candidates(prefix string) ([]Hash, error) {
+	if len(prefix) < MinPrefix || len(prefix) > 64 || !isHex(prefix) {
+		return nil, fmt.Errorf("want %d to 64 hex digits in lower case", MinPrefix)
+	}
+	if h, err := ParseHash(prefix); err == nil { // whole: no listing needed
+		if s.Has(h) {
+			return []Hash{h}, nil
+		}
+		return nil, nil
+	}
+	shard := prefix[:MinPrefix]
+	dir, err := os.Open(filepath.Join(s.dir, shard))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	sort.Strings(names)
+	var found []Hash
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefix[MinPrefix:]) {
+			continue
+		}
+		if h, err := ParseHash(shard + name); err == nil { // not a temporary file
+			found = append(found, h)
+		}
+	}
+	return found, nil
+}
+
+// Short returns the beginning of h that a ref shows: 16 digits, or as many more
+// as it takes to be told from every other blob in the store.
+func (s *Store) Short(h Hash) string {
+	full := h.String()
+	found, err := s.candidates(full[:shortLen])
+	if err != nil {
+		return full
+	}
+	n := shortLen
+	for _, other := range found {
+		o := other.String()
+		for other != h && n < len(full) && o[:n] == full[:n] {
+			n++
+		}
+	}
+	return full[:n]
+}
+
+// Each calls f for every blob's address, in no order, and stops at its first
+// error. Files that are no blobs are passed over. It lists the whole store: for
+// fsck, never for a running identity.
+func (s *Store) Each(f func(Hash) error) error {
+	shards, err := os.ReadDir(s.dir)
+	if err != nil {
+		return fmt.Errorf("list blobs: %w", err)
+	}
+	for _, shard := range shards {
+		if len(shard.Name()) != MinPrefix || !isHex(shard.Name()) || !shard.IsDir() {
+			continue
+		}
+		names, err := os.ReadDir(filepath.Join(s.dir, shard.Name()))
+		if err != nil {
+			return fmt.Errorf("list blobs: %w", err)
+		}
+		for _, name := range names {
+			h, err := ParseHash(shard.Name() + name.Name())
+			if err != nil { // a temporary file, or a stranger
+				continue
+			}
+			if err := f(h); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

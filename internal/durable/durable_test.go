@@ -1,0 +1,326 @@
+package durable
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+var errInjected = errors.New("injected")
+
+// inject sets Fault for the length of a test.
+func inject(t *testing.T, f func(stage Stage, op, path string) error) {
+	t.Helper()
+	Fault = f
+	t.Cleanup(func() { Fault = nil })
+}
+
+// record notes the steps that do takes, as "op name".
+func record(t *testing.T, do func() error) []string {
+	t.Helper()
+	var steps []string
+	inject(t, func(stage Stage, op, path string) error {
+		if stage == Before {
+			steps = append(steps, op+" "+filepath.Base(path))
+		}
+		return nil
+	})
+	if err := do(); err != nil {
+		t.Fatal(err)
+	}
+	Fault = nil
+	return steps
+}
+
+func mustRead(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func noTemp(t *testing.T, dir string) {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(dir, ".tmp-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("temporary files left: %v %v", left, err)
+	}
+}
+
+// The order of the steps is the promise: no test can cut the power.
+func TestOrderOfSteps(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, "f")
+	cases := []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"write", func() error { return WriteFile(file, []byte("x\n"), 0o600) },
+			[]string{"write f", "sync f", "rename f", "syncdir root"}},
+		{"append", func() error { _, _, err := Append(file, []byte("y\n"), 0o600); return err },
+			[]string{"append f", "sync f", "syncdir root"}},
+		{"sync", func() error { return Sync(file) }, []string{"sync f", "syncdir root"}},
+		{"mkdir", func() error { return MkdirAll(filepath.Join(root, "a", "b"), 0o700) },
+			[]string{"syncdir " + filepath.Base(filepath.Dir(root)), "mkdir a", "syncdir root", "mkdir b", "syncdir a"}},
+		{"mkdir again", func() error { return MkdirAll(filepath.Join(root, "a", "b"), 0o700) },
+			[]string{"syncdir a"}},
+		{"symlink", func() error { return Symlink("f", filepath.Join(root, "l")) },
+			[]string{"symlink l", "syncdir root"}},
+		{"append through a link", func() error {
+			if err := os.Symlink(file, filepath.Join(root, "a", "link")); err != nil {
+				return err
+			}
+			_, _, err := Append(filepath.Join(root, "a", "link"), []byte("z\n"), 0o600)
+			return err
+		}, []string{"append link", "sync link", "syncdir root"}},
+		{"remove", func() error { return Remove(file) }, []string{"remove f", "syncdir root"}},
+	}
+	for _, c := range cases {
+		if got := record(t, c.do); !slices.Equal(got, c.want) {
+			t.Errorf("%s: steps %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Each step fails once and is lost, once and has happened all the same: a reader
+// finds the old file or the new one, whole, and a second try succeeds.
+func TestWriteFileFaults(t *testing.T) {
+	for _, stage := range []Stage{Before, After} {
+		for _, op := range []string{"write", "sync", "rename", "syncdir"} {
+			t.Run(fmt.Sprintf("%s %s", stage, op), func(t *testing.T) {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "f")
+				if err := WriteFile(path, []byte("old"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				inject(t, func(s Stage, o, p string) error {
+					if s == stage && o == op {
+						return errInjected
+					}
+					return nil
+				})
+				if err := WriteFile(path, []byte("new, longer"), 0o600); !errors.Is(err, errInjected) {
+					t.Fatalf("error %v, want the injected one", err)
+				}
+				want := "old"
+				if op == "syncdir" || op == "rename" && stage == After {
+					want = "new, longer"
+				}
+				if got := mustRead(t, path); got != want {
+					t.Errorf("file holds %q, want %q", got, want)
+				}
+				noTemp(t, dir)
+				Fault = nil
+				if err := WriteFile(path, []byte("new, longer"), 0o640); err != nil {
+					t.Fatal(err)
+				}
+				if got := mustRead(t, path); got != "new, longer" {
+					t.Errorf("after a second try the file holds %q", got)
+				}
+				if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o640 {
+					t.Errorf("mode %v %v, want 0640", fi.Mode(), err)
+				}
+			})
+		}
+	}
+}
+
+// At no step does a reader of the path see anything but one of the two files.
+func TestWriteFileIsAtomic(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	data := [2]string{strings.Repeat("a", 100_000), strings.Repeat("b", 50_000)}
+	if err := WriteFile(path, []byte(data[0]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	inject(t, func(stage Stage, op, p string) error {
+		if got := mustRead(t, path); got != data[0] && got != data[1] {
+			t.Errorf("%s %s: a reader sees %d bytes of neither file", stage, op, len(got))
+		}
+		seen++
+		return nil
+	})
+	for i := range 4 {
+		if err := WriteFile(path, []byte(data[(i+1)%2]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen != 4*4*2 {
+		t.Errorf("asked %d times, want 32", seen)
+	}
+}
+
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "view")
+	for _, data := range []string{"first", "2nd", ""} {
+		if err := Replace(path, []byte(data), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		fi, err := os.Stat(path)
+		if got := mustRead(t, path); got != data || err != nil || fi.Mode().Perm() != 0o640 {
+			t.Errorf("file holds %q, mode %v, %v", got, fi.Mode(), err)
+		}
+	}
+	// A directory cannot be replaced by a file: nothing is left of the attempt.
+	if err := os.Mkdir(filepath.Join(dir, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(filepath.Join(dir, "d"), nil, 0o600); err == nil {
+		t.Error("a directory was replaced")
+	}
+	if err := WriteFile(filepath.Join(dir, "d"), nil, 0o600); err == nil {
+		t.Error("a directory was replaced")
+	}
+	noTemp(t, dir)
+}
+
+func TestErrorsAreOneLine(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	under := filepath.Join(file, "x", "y")
+	dangling := filepath.Join(dir, "dangling")
+	if err := os.Symlink(filepath.Join(dir, "nowhere"), dangling); err != nil {
+		t.Fatal(err)
+	}
+	_, _, aerr := Append(under, []byte("x\n"), 0o600)
+	_, _, nerr := Append(file, []byte("no newline"), 0o600)
+	_, _, eerr := Append(file, nil, 0o600)
+	for name, err := range map[string]error{
+		"write":             WriteFile(under, nil, 0o600),
+		"replace":           Replace(under, nil, 0o600),
+		"append":            aerr,
+		"append no newline": nerr,
+		"append nothing":    eerr,
+		"sync":              Sync(filepath.Join(dir, "missing")),
+		"syncdir":           SyncDir(filepath.Join(dir, "missing")),
+		"mkdir":             MkdirAll(under, 0o700),
+		"mkdir on file":     MkdirAll(file, 0o700),
+		"mkdir on dangling": MkdirAll(dangling, 0o700),
+		"symlink":           Symlink("a", under),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		} else if s := err.Error(); strings.Contains(s, "\n") || !strings.Contains(s, dir) {
+			t.Errorf("%s: %q is not one line that names the place", name, s)
+		}
+	}
+	if got := mustRead(t, file); got != "" {
+		t.Errorf("refused records were written: %q", got)
+	}
+}
+
+func TestSecondTimeIsNoError(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		if err := errors.Join(
+			MkdirAll(filepath.Join(dir, "d"), 0o700),
+			Symlink("d", filepath.Join(dir, "l")),
+			Remove(filepath.Join(dir, "gone")),
+		); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A directory whose making was reported as failed is synced by the next call,
+// which finds it there.
+func TestMkdirAllAfterFault(t *testing.T) {
+	for _, op := range []string{"mkdir", "syncdir"} {
+		dir := filepath.Join(t.TempDir(), "d")
+		inject(t, func(stage Stage, o, path string) error {
+			if o == op && isDir(dir) {
+				return errInjected
+			}
+			return nil
+		})
+		if err := MkdirAll(dir, 0o700); !errors.Is(err, errInjected) {
+			t.Fatalf("%s: error %v, want the injected one", op, err)
+		}
+		steps := record(t, func() error { return MkdirAll(dir, 0o700) })
+		if want := []string{"syncdir " + filepath.Base(filepath.Dir(dir))}; !slices.Equal(steps, want) {
+			t.Errorf("%s: the second try takes %q, want %q", op, steps, want)
+		}
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("good\ntorn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	inject(t, func(stage Stage, op, p string) error {
+		if stage == Before && op == "truncate" {
+			return syscall.EROFS
+		}
+		return nil
+	})
+	if err := Truncate(f, 5); !errors.Is(err, syscall.EROFS) || mustRead(t, path) != "good\ntorn" {
+		t.Errorf("failed truncate: %v, file %q", err, mustRead(t, path))
+	}
+	Fault = nil
+	if err := Truncate(f, 5); err != nil || mustRead(t, path) != "good\n" {
+		t.Errorf("truncate: %v, file %q", err, mustRead(t, path))
+	}
+}
+
+// What a failed sync says is passed on; only a disk that cannot sync directories
+// at all is forgiven.
+func TestSyncDirReportsRealErrors(t *testing.T) {
+	dir := t.TempDir()
+	for _, want := range []error{syscall.EIO, syscall.ENOSPC} {
+		inject(t, func(stage Stage, op, p string) error { return want })
+		if got := SyncDir(dir); !errors.Is(got, want) {
+			t.Errorf("sync directory: %v, want %v", got, want)
+		}
+	}
+	Fault = nil
+	if err := SyncDir(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("sync of a missing directory: %v", err)
+	}
+}
+
+func FuzzAppendKeepsRecords(f *testing.F) {
+	f.Add([]byte("torn"), []byte("record"))
+	f.Add([]byte("line\n"), []byte(""))
+	f.Add([]byte(""), []byte("x"))
+	f.Fuzz(func(t *testing.T, before, text []byte) {
+		path := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(path, before, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rec := append(bytes.ReplaceAll(text, []byte("\n"), nil), '\n')
+		from, to, err := Append(path, rec, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []byte(mustRead(t, path))
+		if !bytes.HasPrefix(got, before) || !bytes.Equal(got[from:to], rec) || int(to) != len(got) {
+			t.Fatalf("%q + %q = %q, range %d..%d", before, rec, got, from, to)
+		}
+		if from > 0 && got[from-1] != '\n' {
+			t.Fatalf("the record does not start its own line: %q", got)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+// Package status is what a running identity shows to screens: a small JSON
+// file and the reply as it streams. Nothing here is durable or believed by the
+// daemon; both files can be deleted at any time.
+package status
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lethe/internal/durable"
+)
+
+// States of an identity.
+const (
+	Starting = "starting"
+	Idle     = "idle"     // waiting for a line
+	Thinking = "thinking" // a model call is under way
+	Acting   = "acting"   // a tool is running
+	Paused   = "paused"   // the model refused for a reason a person must mend
+	Stopped  = "stopped"
+)
+
+// Status is the content of agents/<self>/status.json.
+type Status struct {
+	Name  string `json:"name"`
+	Self  string `json:"self"`
+	PID   int    `json:"pid"`
+	State string `json:"state"`
+	// Rooms are those the identity hears; Answering those that wait for the
+	// turn under way.
+	Rooms     []string `json:"rooms"`
+	Answering []string `json:"answering,omitempty"`
+	// Heard is, per room, the byte offset through which the identity has heard
+	// it and acted on its commands. Whoever waits for an answer relies on three
+	// things: Heard moves in the same write as the Answering that follows from
+	// it; an answer is posted before the status without its room in Answering;
+	// and so, with Heard at or past the end of a line, its room not in Answering
+	// and no turn under way, the line is answered, if it ever will be.
+	Heard    map[string]int64 `json:"heard,omitempty"`
+	Tool     string           `json:"tool,omitempty"` // the tool that runs, while Acting
+	Turn     int              `json:"turn"`
+	Model    string           `json:"model"`
+	Endpoint string           `json:"endpoint"`
+	Offline  bool             `json:"offline,omitempty"`
+	Error    string           `json:"error,omitempty"` // why it is Paused or failed
+	Since    time.Time        `json:"since"`           // when State began
+
+	ContextTokens int `json:"context_tokens"` // of the next request, estimated
+	ContextLimit  int `json:"context_limit"`
+
+	InputTokens  int64   `json:"input_tokens"` // over the whole life
+	CachedTokens int64   `json:"cached_tokens"`
+	OutputTokens int64   `json:"output_tokens"`
+	CostUSD      float64 `json:"cost_usd"`
+}
+
+// Write puts s into dir as status.json, atomically but without syncing.
+func Write(dir string, s Status) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return durable.Replace(filepath.Join(dir, "status.json"), append(data, '\n'), 0o600)
+}
+
+// Read reads dir's status.json. Whether its process still lives is not said.
+func Read(dir string) (Status, error) {
+	var s Status
+	data, err := os.ReadFile(filepath.Join(dir, "status.json"))
+	if err != nil {
+		return s, err
+	}
+	err = json.Unmarshal(data, &s)
+	return s, err
+}
+
+// WriteLive puts the text streamed so far into dir as live.md; empty text means
+// that nothing is streaming.
+func WriteLive(dir, text string) error {
+	return durable.Replace(filepath.Join(dir, "live.md"), []byte(text), 0o600)
+}
+
+// ReadLive returns the text streamed so far, empty when nothing is streaming.
+func ReadLive(dir string) string {
+	data, err := os.ReadFile(filepath.Join(dir, "live.md"))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
