@@ -1,0 +1,194 @@
+package life
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zeebo/blake3"
+)
+
+// CorruptError says where a log is damaged.
+type CorruptError struct {
+	Path   string
+	Offset int64 // of the bad line, in bytes
+	Why    string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("read %s: corrupt at byte %d: %s", e.Path, e.Offset, e.Why)
+}
+
+// checksum is the first 12 hex digits of BLAKE3 over the previous line's
+// checksum and this line's text.
+func checksum(prev, text string) string {
+	sum := blake3.Sum256([]byte(prev + text))
+	return hex.EncodeToString(sum[:6])
+}
+
+const (
+	sumLen     = len(" #") + 12
+	joinedTail = " " + joined
+)
+
+// render returns the line of e, with its newline, and its checksum. follows says
+// that the line before belongs to the same append.
+func render(prev string, e Event, follows bool) (line, sum string) {
+	text := e.text()
+	if follows {
+		text += joinedTail
+	}
+	sum = checksum(prev, text)
+	return text + " #" + sum + "\n", sum
+}
+
+// split separates a line from its checksum.
+func split(line string) (text, sum string, ok bool) {
+	line = strings.TrimSuffix(line, "\n")
+	n := len(line) - sumLen
+	if n < 0 || line[n:n+2] != " #" {
+		return "", "", false
+	}
+	return line[:n], line[n+2:], true
+}
+
+// record is a line as it was read.
+type record struct {
+	event   Event
+	follows bool // it was written by the append of the line before it
+	sum     string
+}
+
+// read reads a line without asking what came before it.
+func read(line string) (record, error) {
+	if !strings.HasSuffix(line, "\n") {
+		return record{}, errors.New("line has no end")
+	}
+	text, sum, ok := split(line)
+	if !ok {
+		return record{}, errors.New("line has no checksum")
+	}
+	text, follows := strings.CutSuffix(text, joinedTail)
+	e, err := parse(text)
+	return record{e, follows, sum}, err
+}
+
+// verify reads a line, with its newline, and checks it against the checksum of
+// the line before it.
+func verify(prev, line string) (record, error) {
+	if text, sum, ok := split(line); ok && checksum(prev, text) != sum {
+		return record{}, errors.New("checksum does not fit")
+	}
+	return read(line)
+}
+
+// soundEnd returns where the sound part of a log ends and the checksum of the
+// line there. What follows, if anything, is the rest of one append that a crash
+// has cut: it begins with a bad line, and either nothing comes after that line,
+// or the line has NUL bytes (pages that never reached the disk) and only lines of
+// the same append come after it. Any other damage that it meets is a
+// *CorruptError. It reads back as far as the last append goes.
+func soundEnd(r io.ReaderAt, size int64, path string) (end int64, sum string, err error) {
+	end, sum, err = lastAppend(r, size)
+	if err != nil {
+		return 0, "", fmt.Errorf("read %s: %w", path, err)
+	}
+	lines := forward(r, end, size)
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			return end, sum, nil
+		}
+		if err != nil {
+			return 0, "", fmt.Errorf("read %s: %w", path, err)
+		}
+		rec, bad := verify(sum, line)
+		if bad == nil {
+			end += int64(len(line))
+			sum = rec.sum
+			continue
+		}
+		torn, err := cut(line, lines)
+		if err != nil {
+			return 0, "", fmt.Errorf("read %s: %w", path, err)
+		}
+		if !torn {
+			return 0, "", &CorruptError{path, end, bad.Error()}
+		}
+		return end, sum, nil
+	}
+}
+
+// lastAppend returns where the newest append with a sound first line begins, and
+// the checksum before it; the start of the file when there is none.
+func lastAppend(r io.ReaderAt, size int64) (start int64, prev string, err error) {
+	b := newBackward(r, size)
+	for {
+		line, start, err := b.prev()
+		if err == errStart {
+			return 0, "", nil
+		}
+		if err != nil {
+			return 0, "", err
+		}
+		rec, bad, err := b.verify(line)
+		if err != nil {
+			return 0, "", err
+		}
+		if bad == nil && !rec.follows {
+			before, _, _ := b.peek()
+			_, prev, _ := split(before)
+			return start, prev, nil
+		}
+	}
+}
+
+// cut reports whether a bad line and the lines after it are what a crash left of
+// one append.
+func cut(bad string, after *lines) (bool, error) {
+	hole := strings.Contains(bad, "\x00")
+	if hole && !sameAppend(bad) {
+		return false, nil
+	}
+	for {
+		line, err := after.next()
+		if err == io.EOF {
+			return true, nil
+		}
+		if err != nil || !hole || !sameAppend(line) {
+			return false, err
+		}
+	}
+}
+
+// sameAppend reports whether a line with a hole, or after one, can be of the
+// append that has the hole. Where a line of another append begins, the hole was
+// synced before it: then the hole is damage.
+func sameAppend(line string) bool {
+	i := strings.LastIndexByte(line, 0)
+	rec, err := read(line[i+1:])
+	if err == nil {
+		return rec.follows
+	}
+	return i >= 0 || !strings.HasSuffix(line, "\n")
+}
+
+// lines reads a part of a file line by line.
+type lines struct{ r *bufio.Reader }
+
+func forward(r io.ReaderAt, from, to int64) *lines {
+	return &lines{bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), 1<<16)}
+}
+
+// next returns a line with its newline, at the end what comes after the last
+// newline, and then io.EOF.
+func (l *lines) next() (string, error) {
+	line, err := l.r.ReadString('\n')
+	if err == io.EOF && line != "" {
+		err = nil
+	}
+	return line, err
+}

@@ -1,0 +1,241 @@
+package life
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"lethe/internal/durable"
+)
+
+const (
+	pathEnv = "LETHE_LIFE_TEST_PATH"
+	stepEnv = "LETHE_LIFE_TEST_STEP"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(pathEnv); path != "" {
+		appendUntilKilled(path, os.Getenv(stepEnv))
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Each step of an append fails, lost or done all the same: the log refuses to go
+// on, and opened again it holds all of the append or nothing.
+func TestAppendFaults(t *testing.T) {
+	defer func() { durable.Fault = nil }()
+	for _, stage := range []durable.Stage{durable.Before, durable.After} {
+		for _, op := range []string{"append", "sync"} {
+			l, path := newLog(t)
+			appendAll(t, l, numbered("epoch", 1, 1)...)
+			durable.Fault = func(s durable.Stage, o, _ string) error {
+				if s == stage && o == op {
+					return syscall.ENOSPC
+				}
+				return nil
+			}
+			err := l.Append(numbered("note", 2, 2)...)
+			durable.Fault = nil
+			if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrUnsure) || strings.Contains(err.Error(), "earlier") {
+				t.Errorf("%s %s: append: %v", stage, op, err)
+			}
+			err = l.Append(numbered("note", 2, 1)...)
+			if !errors.Is(err, ErrUnsure) || !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s %s: second append: %v", stage, op, err)
+			}
+			if _, err := l.SinceEpoch(); !errors.Is(err, ErrUnsure) {
+				t.Errorf("%s %s: an unsure log is read: %v", stage, op, err)
+			}
+			if _, err := l.Lines(1); !errors.Is(err, ErrUnsure) {
+				t.Errorf("%s %s: an unsure log is read: %v", stage, op, err)
+			}
+			l = mustOpen(t, path)
+			want := "epoch:e1 note:e2 note:e3"
+			if stage == durable.Before && op == "append" {
+				want = "epoch:e1"
+			}
+			if got, err := l.SinceEpoch(); err != nil || args(got) != want || l.Torn != "" {
+				t.Errorf("%s %s: reopened: %s %v, torn %q", stage, op, args(got), err, l.Torn)
+			}
+			appendAll(t, l, numbered("note", 4, 1)...)
+		}
+	}
+}
+
+// A disk that is full in the middle of the write leaves a torn line.
+func TestPartialAppend(t *testing.T) {
+	defer func() { durable.Fault = nil }()
+	l, path := newLog(t)
+	appendAll(t, l, numbered("epoch", 1, 1)...)
+	before := mustRead(t, path)
+	durable.Fault = func(s durable.Stage, op, p string) error {
+		if op != "append" {
+			return nil
+		}
+		if err := os.WriteFile(p, []byte(before+"[2026-11-20T12:"), 0o600); err != nil {
+			t.Error(err)
+		}
+		return syscall.ENOSPC
+	}
+	if err := l.Append(numbered("note", 2, 1)...); !errors.Is(err, ErrUnsure) {
+		t.Fatalf("append: %v", err)
+	}
+	durable.Fault = nil
+	reopen(t, path, mustRead(t, path), len(before))
+}
+
+// The repair itself fails at each step; the next one ends it, and the torn bytes
+// are never lost.
+func TestMendFaults(t *testing.T) {
+	defer func() { durable.Fault = nil }()
+	before, group := build(t, 2)
+	data := before + group[:len(group)-9]
+	keep := strings.LastIndex(data, "\n") + 1
+	steps := 0
+	for step := 1; ; step++ {
+		path := filepath.Join(t.TempDir(), "LIFE.md")
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		durable.Fault = func(durable.Stage, string, string) error {
+			if n++; n == step {
+				return syscall.EIO
+			}
+			return nil
+		}
+		l, err := Open(path)
+		durable.Fault = nil
+		if err == nil {
+			l.Close()
+			break
+		}
+		steps++
+		if !errors.Is(err, syscall.EIO) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("step %d: %v", step, err)
+		}
+		l = mustOpen(t, path)
+		if got := mustRead(t, path); got != data[:keep] {
+			t.Errorf("step %d: %d bytes kept, want %d", step, len(got), keep)
+		}
+		if !slices.ContainsFunc(torn(t, path), func(f string) bool { return mustRead(t, f) == data[keep:] }) {
+			t.Errorf("step %d: the torn end is gone", step)
+		}
+		appendAll(t, l, numbered("note", 9, 1)...)
+	}
+	if steps < 12 {
+		t.Errorf("only %d steps", steps)
+	}
+}
+
+// What Open found is synced before anybody acts on it: its writer may have died
+// between write and sync.
+func TestOpenSyncs(t *testing.T) {
+	defer func() { durable.Fault = nil }()
+	l, path := newLog(t)
+	appendAll(t, l, numbered("epoch", 1, 1)...)
+	var steps []string
+	durable.Fault = func(s durable.Stage, op, p string) error {
+		if s == durable.After {
+			steps = append(steps, op+" "+filepath.Base(p))
+		}
+		return nil
+	}
+	mustOpen(t, path)
+	if want := []string{"sync LIFE.md", "syncdir " + filepath.Base(filepath.Dir(path))}; !slices.Equal(steps, want) {
+		t.Errorf("steps %q, want %q", steps, want)
+	}
+}
+
+// Two torn ends in the same microsecond, as after a clock that jumped back, are
+// both kept.
+func TestFreeName(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "LIFE.md.torn-x")
+	for _, want := range []string{name, name + "-1", name + "-2"} {
+		got, err := freeName(name)
+		if err != nil || got != want {
+			t.Fatalf("%q %v, want %q", got, err, want)
+		}
+		if err := os.WriteFile(got, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const crashAppends = 4
+
+// appendUntilKilled makes a log and appends to it, and says after each step what
+// is promised.
+func appendUntilKilled(path, step string) {
+	die, err := strconv.Atoi(step)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	n := 0
+	durable.Fault = func(durable.Stage, string, string) error {
+		if n++; n == die {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+		return nil
+	}
+	l, err := Create(path)
+	if errors.Is(err, os.ErrExist) {
+		l, err = Open(path)
+	}
+	for i := range crashAppends {
+		if err == nil {
+			err = l.Append(numbered("note", 2*i, 2)...)
+		}
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(2*i + 2)
+	}
+}
+
+func TestKilledAtEveryStep(t *testing.T) {
+	killed := 0
+	for step := 1; ; step++ {
+		path := filepath.Join(t.TempDir(), "LIFE.md")
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), pathEnv+"="+path, fmt.Sprintf("%s=%d", stepEnv, step))
+		out, err := cmd.Output()
+		var exit *exec.ExitError
+		if err != nil && (!errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL) {
+			t.Fatalf("step %d: %v: %s", step, err, out)
+		}
+		promised := 0
+		if lines := strings.Fields(string(out)); len(lines) > 0 {
+			if promised, err = strconv.Atoi(lines[len(lines)-1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l := mustOpen(t, path)
+		events := scan(t, path)
+		if len(events) < promised || len(events) > promised+2 {
+			t.Errorf("step %d: %d events, %d were promised", step, len(events), promised)
+		}
+		if want := numbered("note", 0, len(events)); args(events) != args(want) {
+			t.Errorf("step %d: %s", step, args(events))
+		}
+		appendAll(t, l, numbered("resumed", 99, 1)...)
+		if promised == 2*crashAppends {
+			break
+		}
+		killed++
+	}
+	if killed < 4*crashAppends {
+		t.Errorf("killed only %d times", killed)
+	}
+}

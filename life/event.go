@@ -1,0 +1,89 @@
+// Package life is the log of one identity: LIFE.md, one line an event, append
+// only, readable with tail -f.
+//
+//	log, err := life.Create(path)            // or life.Open(path)
+//	err = log.Append(life.New(now, "stopped", nil, "why", "signal"))
+//	events, err := log.SinceEpoch()
+//
+// A line is the commit: what has no line did not happen. Append returns nil
+// only when its lines survive power loss; lines given to one Append go out in
+// one write. Each line ends in a checksum over the line before it and itself,
+// so the log is a chain: a torn end is recognised and set aside at Open, and
+// anything else that does not fit is corruption. What Open returns is durable
+// too, so nothing is acted upon that a power loss could still take back.
+//
+// Resume reads the log backwards to the newest epoch, so its cost follows the
+// epoch and not the life. Create and Open are for the process that holds the
+// identity's lock; everybody else uses View or Scan, which change nothing.
+//
+// The format is specified in docs/life.md.
+package life
+
+import (
+	"strconv"
+	"time"
+
+	"lethe/blobs"
+)
+
+// Event is one line of a life.
+//
+// Kind, Args and the keys of Fields are words: printable, without spaces, none
+// of = " # ◰ ◱ ◲ ◳ ◆, and no bare "+". Append refuses an event where they are
+// not. Values may be any text; bytes that are not UTF-8 become U+FFFD.
+type Event struct {
+	At     time.Time   // UTC, to the microsecond, year 0 to 9999
+	Kind   string      // boot, inbound, reply, call, result, …
+	Args   []string    // bare words after the kind: e12, e12.1 BASH
+	Fields []Field     // key=value, in order; a key may come again
+	Refs   []blobs.Ref // the blobs the event is about
+}
+
+// Field is one key=value of an event.
+type Field struct{ Key, Value string }
+
+// New returns an event with fields from alternating keys and values; a last key
+// without a value is left out.
+func New(at time.Time, kind string, args []string, kv ...string) Event {
+	e := Event{At: at, Kind: kind, Args: args}
+	for i := 0; i+1 < len(kv); i += 2 {
+		e.Fields = append(e.Fields, Field{kv[i], kv[i+1]})
+	}
+	return e
+}
+
+// Get returns the first value of key, or "".
+func (e Event) Get(key string) string {
+	for _, f := range e.Fields {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// All returns every value of key, in order.
+func (e Event) All(key string) []string {
+	var out []string
+	for _, f := range e.Fields {
+		if f.Key == key {
+			out = append(out, f.Value)
+		}
+	}
+	return out
+}
+
+// Int returns the first value of key as a decimal number, or 0 where there is
+// none.
+func (e Event) Int(key string) int64 {
+	n, _ := strconv.ParseInt(e.Get(key), 10, 64)
+	return n
+}
+
+// Arg returns the i-th bare word, or "".
+func (e Event) Arg(i int) string {
+	if i < len(e.Args) {
+		return e.Args[i]
+	}
+	return ""
+}

@@ -1,0 +1,237 @@
+package life
+
+import (
+	"errors"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"lethe/blobs"
+)
+
+var at = time.Date(2026, 11, 20, 12, 57, 16, 123456000, time.UTC)
+
+const soulHash = "3f9c0ffee00ddead"
+
+// events draws events that Append takes, with values that are hard on the format.
+func events() *rapid.Generator[Event] {
+	word := rapid.StringMatching(`[a-zA-Z0-9_.,:@/\[\]'é-]{1,12}|e[0-9]{1,3}(\.[0-9])?`)
+	value := rapid.OneOf(
+		rapid.String(),
+		rapid.StringMatching(`[a-z0-9]{0,8}`),
+		rapid.Custom(func(t *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"◰", "◱", "◲", "◳", "◆", "\n", "\r", "\x00",
+				`"`, "`", `\`, "#", "=", " ", "+", "\u2028", "\u202e", "\ufffd", "x", " #0123456789ab", "◱hash=3f9 gist=x◲"}), 0, 12).Draw(t, "pieces"), "")
+		}),
+	)
+	return rapid.Custom(func(t *rapid.T) Event {
+		e := Event{
+			At:   time.UnixMicro(rapid.Int64Range(-62135596800_000000, 253402300799_999999).Draw(t, "at")).UTC(),
+			Kind: word.Draw(t, "kind"),
+			Args: rapid.SliceOfN(word, 0, 3).Draw(t, "args"),
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "fields") {
+			e.Fields = append(e.Fields, Field{word.Draw(t, "key"), strings.ToValidUTF8(value.Draw(t, "value"), "\ufffd")})
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "refs") {
+			e.Refs = append(e.Refs, blobs.Ref{
+				Hash: rapid.StringMatching(`[0-9a-f]{16,64}`).Draw(t, "hash"),
+				Gist: blobs.Gist(value.Draw(t, "gist")),
+			})
+		}
+		if len(e.Args) == 0 {
+			e.Args = nil
+		}
+		return e
+	})
+}
+
+func TestEventRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := events().Draw(t, "event")
+		if err := e.check(); err != nil {
+			t.Fatal(err)
+		}
+		text := e.text()
+		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' }) {
+			t.Fatalf("%q is not one line of text", text)
+		}
+		got, err := parse(text)
+		if err != nil {
+			t.Fatalf("parse %q: %v", text, err)
+		}
+		if !reflect.DeepEqual(got, e) {
+			t.Fatalf("%q\nread  %#v\nwrote %#v", text, got, e)
+		}
+		follows := rapid.Bool().Draw(t, "follows")
+		line, sum := render("0123456789ab", e, follows)
+		rec, err := verify("0123456789ab", line)
+		if err != nil || rec.follows != follows || rec.sum != sum || !reflect.DeepEqual(rec.event, e) {
+			t.Fatalf("%q\nread %#v %v", line, rec, err)
+		}
+		if _, err := verify("0123456789ac", line); err == nil {
+			t.Fatal("the line fits after any other")
+		}
+	})
+}
+
+func TestGoldenLine(t *testing.T) {
+	e := New(at, "result", []string{"e12.1", "BASH"}, "status", "ok", "show", "", "say", "two\nlines = \"◆\" #1")
+	e.Refs = []blobs.Ref{{Hash: soulHash, Gist: "turn 12 BASH: ◱ 48"}}
+	line, sum := render("", e, false)
+	want := `[2026-11-20T12:57:16.123456Z] result e12.1 BASH status=ok show="" say="two\nlines = \"◰4\" #1"` +
+		" ◱hash=3f9c0ffee00ddead gist=turn 12 BASH: ◰1 48◲ #f3cc884400e7\n"
+	if line != want {
+		t.Errorf("line\n%q\nwant\n%q", line, want)
+	}
+	// The chain: the checksum before it goes in front, and joined lines say so.
+	next, _ := render(sum, New(at, "stopped", nil, "why", "signal"), true)
+	if want := "[2026-11-20T12:57:16.123456Z] stopped why=signal + #3328a743fb7b\n"; next != want {
+		t.Errorf("line\n%q\nwant\n%q", next, want)
+	}
+	for _, l := range []string{line, next} {
+		if e, err := ParseLine(strings.TrimSuffix(l, "\n")); err != nil || !strings.HasPrefix(l, e.String()+" ") || e.Arg(1) == joined {
+			t.Errorf("%q was read as %q, %v", l, e, err)
+		}
+	}
+	if _, err := ParseLine("[2026-11-20T12:57:16.123456Z] stopped"); err == nil {
+		t.Error("a line without a checksum was read")
+	}
+	text, _, _ := split(line)
+	if h := blobs.Sum([]byte(text)).String()[:12]; h != sum {
+		t.Errorf("checksum of the first line is %s, documented as %s", sum, h)
+	}
+	text, nextSum, _ := split(next)
+	if h := blobs.Sum([]byte(sum + text)).String()[:12]; h != nextSum {
+		t.Errorf("checksum of the second line is %s, documented as %s", nextSum, h)
+	}
+}
+
+func TestEventAccess(t *testing.T) {
+	e := New(at, "reply", []string{"e4"}, "in", "120", "post", "dev@1:2", "post", "ops@3:4", "bad", "x", "alone")
+	if e.Get("in") != "120" || e.Get("none") != "" || e.Int("in") != 120 || e.Int("bad") != 0 || e.Int("none") != 0 {
+		t.Errorf("fields of %+v", e)
+	}
+	if got := e.All("post"); !reflect.DeepEqual(got, []string{"dev@1:2", "ops@3:4"}) {
+		t.Errorf("all posts: %q", got)
+	}
+	if e.Arg(0) != "e4" || e.Arg(1) != "" || len(e.Fields) != 4 {
+		t.Errorf("arguments of %+v", e)
+	}
+}
+
+func TestAppendRefusesWhatWouldNotReadBack(t *testing.T) {
+	l, path := newLog(t)
+	ref := func(h string) Event { return Event{At: at, Kind: "grant", Refs: []blobs.Ref{{Hash: h}}} }
+	for name, e := range map[string]Event{
+		"no kind":           {At: at},
+		"kind with space":   {At: at, Kind: "a b"},
+		"argument: space":   New(at, "call", []string{"e1.1", "BASH tool"}),
+		"argument: equals":  New(at, "call", []string{"a=b"}),
+		"argument: newline": New(at, "call", []string{"a\nb"}),
+		"argument: header":  New(at, "call", []string{"◆e1"}),
+		"argument: bytes":   New(at, "call", []string{"\xff"}),
+		"argument: joined":  New(at, "call", []string{"+"}),
+		"argument: empty":   New(at, "call", []string{""}),
+		"key: quote":        New(at, "call", nil, `a"b`, "v"),
+		"key: empty":        New(at, "call", nil, "", "v"),
+		"year":              New(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "boot", nil),
+		"hash: not hex":     ref("3f9z"),
+		"hash: upper case":  ref("3F9C0FFEE00DDEAD"),
+		"hash: short":       ref("3f"),
+		"hash: long":        ref(strings.Repeat("a", 65)),
+	} {
+		err := l.Append(New(at, "good", nil), e)
+		if err == nil || errors.Is(err, ErrUnsure) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want it refused", name, err)
+		}
+	}
+	if n, err := l.Size(); n != 0 || err != nil {
+		t.Errorf("refused events left %d bytes, %v", n, err)
+	}
+	if err := l.Append(New(at, "good", nil)); err != nil {
+		t.Errorf("the log does not go on after a refusal: %v", err)
+	}
+	if got := scan(t, path); len(got) != 1 {
+		t.Errorf("%d events", len(got))
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	const stamp = "[2026-11-20T12:57:16.123456Z]"
+	for _, bad := range []string{
+		"", "[", "] x", "[] x", stamp, stamp + " ", stamp + "  x", stamp + " =v", stamp + " a=b",
+		"[2026-11-20T1:57:16.123456Z] x", "[2026-11-20T12:57:16,123456Z] x", "[2026-11-20T12:57:16Z] x",
+		stamp + " x ", stamp + " x  y", stamp + " x a=", stamp + " x a= b", stamp + ` x a="b`, stamp + ` x a="b"c`,
+		stamp + ` x a=b"c`, stamp + " x a=b=c", stamp + ` x "a"`, stamp + " x a#b", stamp + " x \x00",
+		stamp + " x ◱", stamp + " x ◱hash=3f9 gist=a", stamp + " x ◱hash=3f gist=a◲", stamp + " x ◱hash=3f9 gist=◱a◲",
+		stamp + " x ◱hash=3f9 gist=a◲◱hash=3f9 gist=a◲", stamp + " x ◱hash=3f9 gist=a◲y", stamp + " x a◱hash=3f9 gist=a◲",
+		stamp + " x 'a'=\x01", stamp + " x k=◲",
+	} {
+		if e, err := parse(bad); err == nil {
+			t.Errorf("%q was read as %#v", bad, e)
+		}
+	}
+}
+
+// What a later Unicode calls printable may stand bare in a log; it is no damage.
+func TestParseDoesNotAskUnicode(t *testing.T) {
+	e, err := parse("[2026-11-20T12:57:16.123456Z] x k=\U0003fffd \U0003fffd")
+	if err != nil || e.Get("k") != "\U0003fffd" || e.Arg(0) != "\U0003fffd" {
+		t.Errorf("%#v %v", e, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, e := range []Event{
+		New(at, "boot", nil, "name", "lethe", "version", "0.1"),
+		New(at, "call", []string{"e12.1", "BASH"}, "room", "", "say", "a \"b\" = #\n◆"),
+		{At: at, Kind: "epoch", Args: []string{"3"}, Refs: []blobs.Ref{{Hash: soulHash, Gist: "g ◱"}}},
+	} {
+		f.Add(e.text())
+	}
+	f.Add("[2026-11-20T12:57:16.123456Z] x a=\"\\u2028\" ◱hash=3f9 gist=◰4◲ b")
+	f.Add("[0000-01-01T00:00:00.000000Z] + + +=+")
+	f.Fuzz(func(t *testing.T, line string) {
+		e, err := parse(line)
+		if err != nil || e.check() != nil {
+			return
+		}
+		for i := range e.Refs { // a gist is normal only when we wrote it
+			e.Refs[i].Gist = blobs.Gist(e.Refs[i].Gist)
+		}
+		for i := range e.Fields {
+			e.Fields[i].Value = strings.ToValidUTF8(e.Fields[i].Value, "\ufffd")
+		}
+		again, err := parse(e.text())
+		if err != nil || !reflect.DeepEqual(again, e) {
+			t.Fatalf("%q\nread   %#v\nwritten %q\nread   %#v %v", line, e, e.text(), again, err)
+		}
+	})
+}
+
+// newLog returns an empty log.
+func newLog(t testing.TB) (*Log, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "LIFE.md")
+	l, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l, path
+}
+
+// scan returns all events of a log that has to be sound.
+func scan(t testing.TB, path string) []Event {
+	t.Helper()
+	var out []Event
+	if err := Scan(path, func(e Event, _ int64) error { out = append(out, e); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

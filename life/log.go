@@ -1,0 +1,204 @@
+package life
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"lethe/internal/durable"
+)
+
+// ErrUnsure is wrapped by the errors of a Log from the first append that failed:
+// what the file holds is unknown until it is opened again.
+var ErrUnsure = errors.New("an earlier append failed, open the log again")
+
+// ErrReadOnly is wrapped by the error of Append on a log from View.
+var ErrReadOnly = errors.New("log is open for reading")
+
+// Log is an open LIFE.md. One process writes it at a time; its methods are not
+// for concurrent use.
+type Log struct {
+	path string
+	file *os.File
+	end  int64  // of the last good line, in bytes
+	last string // its checksum, "" before the first
+	view bool   // opened by View
+	err  error  // wraps ErrUnsure; set once an append failed
+
+	// Torn is where Open put the torn end of the file, "" when there was none.
+	Torn string
+}
+
+// Create makes a new, empty log. It fails with fs.ErrExist when path is there
+// already.
+func Create(path string) (*Log, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create life: %w", err)
+	}
+	if err := durable.Sync(path); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("create life: %w", err)
+	}
+	return &Log{path: path, file: f}, nil
+}
+
+// Open opens a log for reading and appending. What a crash has left of its last
+// append, from the first torn line on, is moved to <path>.torn-<time> first, and
+// Torn names that file; what stays is durable when Open returns. Damage that no
+// crash explains is a *CorruptError, and nothing is changed.
+//
+// Only the holder of the identity's lock may call it: to anybody else a line
+// that is being written looks torn.
+func Open(path string) (*Log, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open life: %w", err)
+	}
+	l := &Log{path: path, file: f}
+	if err := l.mend(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open life: %w", err)
+	}
+	return l, nil
+}
+
+// View opens a log for reading, as it is now up to its last good line. It
+// changes nothing, and may be called while another process writes.
+func View(path string) (*Log, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("view life: %w", err)
+	}
+	l := &Log{path: path, file: f, view: true}
+	if _, err := l.findEnd(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("view life: %w", err)
+	}
+	return l, nil
+}
+
+// Close closes the file.
+func (l *Log) Close() error { return l.file.Close() }
+
+// Append writes events as lines, in one write, and syncs them. A nil error means
+// that they survive power loss. An event that is not well formed (see Event) is
+// refused before anything is written. After any other error, which wraps
+// ErrUnsure, the log takes no more: the lines may be there, all, some or none,
+// and only Open can tell.
+func (l *Log) Append(events ...Event) error {
+	if l.view {
+		return fmt.Errorf("append to life: %w", ErrReadOnly)
+	}
+	if l.err != nil {
+		return fmt.Errorf("append to life: %w", l.err)
+	}
+	var buf bytes.Buffer
+	last := l.last
+	for i, e := range events {
+		if err := e.check(); err != nil {
+			return fmt.Errorf("append to life: %w", err)
+		}
+		var line string
+		line, last = render(last, e, i > 0)
+		buf.WriteString(line)
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	if err := l.write(buf.Bytes()); err != nil {
+		l.err = fmt.Errorf("%w: %w", ErrUnsure, err)
+		return fmt.Errorf("append to life: %w", unsure{err})
+	}
+	l.end += int64(buf.Len())
+	l.last = last
+	return nil
+}
+
+// unsure is the error that makes a log unsure: it reads as its cause.
+type unsure struct{ error }
+
+func (u unsure) Unwrap() []error { return []error{ErrUnsure, u.error} }
+
+// write appends lines to the file, if it is still the one this Log knows.
+func (l *Log) write(lines []byte) error {
+	// An editor that saved the log has put another file in its place, and what we
+	// write to ours would be lost.
+	named, err := os.Stat(l.path)
+	if err != nil {
+		return err
+	}
+	own, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(named, own) {
+		return fmt.Errorf("write %s: it was replaced by another file", l.path)
+	}
+	if own.Size() != l.end {
+		return fmt.Errorf("write %s: it was changed by somebody else: %d bytes, expected %d", l.path, own.Size(), l.end)
+	}
+	_, _, err = durable.AppendTo(l.file, lines)
+	return err
+}
+
+// Size returns the length of the log in bytes.
+func (l *Log) Size() (int64, error) {
+	fi, err := l.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return fi.Size(), nil
+}
+
+// findEnd sets end and last, and returns the size of the file.
+func (l *Log) findEnd() (size int64, err error) {
+	if size, err = l.Size(); err == nil {
+		l.end, l.last, err = soundEnd(l.file, size, l.path)
+	}
+	return size, err
+}
+
+// mend sets a torn end aside and makes the rest durable. A crash in between
+// leaves the end both here and there; the next Open sets it aside once more.
+func (l *Log) mend() error {
+	size, err := l.findEnd()
+	if err != nil {
+		return err
+	}
+	if l.end < size {
+		torn := make([]byte, size-l.end)
+		if _, err := l.file.ReadAt(torn, l.end); err != nil {
+			return fmt.Errorf("set torn end aside: %w", err)
+		}
+		if l.Torn, err = freeName(l.path + ".torn-" + time.Now().UTC().Format("20060102T150405.000000Z")); err != nil {
+			return fmt.Errorf("set torn end aside: %w", err)
+		}
+		if err := durable.WriteFile(l.Torn, torn, 0o600); err != nil {
+			return fmt.Errorf("set torn end aside: %w", err)
+		}
+		if err := durable.Truncate(l.file, l.end); err != nil {
+			return fmt.Errorf("set torn end aside: %w", err)
+		}
+	}
+	// The writer may have died between its write and its sync.
+	return durable.Sync(l.path)
+}
+
+// freeName returns name, or name with a number where that is taken: clocks jump
+// back, and an earlier torn end must not be overwritten.
+func freeName(name string) (string, error) {
+	for i, try := 1, name; ; i++ {
+		_, err := os.Lstat(try)
+		if errors.Is(err, fs.ErrNotExist) {
+			return try, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		try = fmt.Sprintf("%s-%d", name, i)
+	}
+}

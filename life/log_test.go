@@ -1,0 +1,262 @@
+package life
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"lethe/blobs"
+)
+
+// numbered returns n events of a kind, told apart by their argument.
+func numbered(kind string, from, n int) []Event {
+	out := make([]Event, n)
+	for i := range out {
+		out[i] = New(at, kind, []string{fmt.Sprintf("e%d", from+i)}, "say", fmt.Sprintf("line %d\nof many", from+i))
+		out[i].Refs = []blobs.Ref{{Hash: soulHash, Gist: "a gist"}}
+	}
+	return out
+}
+
+func appendAll(t testing.TB, l *Log, events ...Event) {
+	t.Helper()
+	if err := l.Append(events...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustOpen(t testing.TB, path string) *Log {
+	t.Helper()
+	l, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func mustRead(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func torn(t testing.TB, path string) []string {
+	t.Helper()
+	files, err := filepath.Glob(path + ".torn-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func args(events []Event) string {
+	var out []string
+	for _, e := range events {
+		out = append(out, e.Kind+":"+e.Arg(0))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestLogRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		path := filepath.Join(dir, fmt.Sprint(n))
+		l, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { l.Close() }()
+		var want []Event
+		for range rapid.IntRange(0, 5).Draw(t, "appends") {
+			group := rapid.SliceOfN(events(), 0, 4).Draw(t, "group")
+			if err := l.Append(group...); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, group...)
+			if rapid.Bool().Draw(t, "reopen") {
+				l.Close()
+				if l, err = Open(path); err != nil || l.Torn != "" {
+					t.Fatal(err, l.Torn)
+				}
+			}
+		}
+		var got []Event
+		if err := Scan(path, func(e Event, _ int64) error { got = append(got, e); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		back, err := l.Back(func(Event) bool { return false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(back, want) {
+			t.Fatalf("wrote %v\nscan %v\nback %v", want, got, back)
+		}
+	})
+}
+
+func TestCreateAndOpen(t *testing.T) {
+	l, path := newLog(t)
+	if _, err := Create(path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("create twice: %v", err)
+	}
+	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v %v", fi.Mode(), err)
+	}
+	if err := l.Append(); err != nil {
+		t.Errorf("append nothing: %v", err)
+	}
+	for _, missing := range []func(string) (*Log, error){Open, View} {
+		if _, err := missing(path + ".not"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("open a missing log: %v", err)
+		}
+	}
+}
+
+func TestZeroLength(t *testing.T) {
+	_, path := newLog(t)
+	l := mustOpen(t, path)
+	if got, err := l.SinceEpoch(); err != nil || len(got) != 0 || l.Torn != "" {
+		t.Errorf("%v %v %q", got, err, l.Torn)
+	}
+	if lines, err := l.Lines(5); err != nil || len(lines) != 0 {
+		t.Errorf("%v %v", lines, err)
+	}
+	if _, err := First(path); err == nil || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("first event of nothing: %v", err)
+	}
+	appendAll(t, l, numbered("boot", 1, 1)...)
+	if e, err := First(path); err != nil || e.Kind != "boot" {
+		t.Errorf("%v %v", e, err)
+	}
+}
+
+func TestSinceEpochAndLines(t *testing.T) {
+	l, path := newLog(t)
+	appendAll(t, l, numbered("boot", 1, 1)...)
+	if got, err := l.SinceEpoch(); err != nil || args(got) != "boot:e1" {
+		t.Errorf("without an epoch: %s %v", args(got), err)
+	}
+	appendAll(t, l, numbered("epoch", 2, 1)...)
+	appendAll(t, l, numbered("note", 3, 2)...)
+	appendAll(t, l, append(numbered("fade", 5, 2), numbered("epoch", 7, 1)...)...)
+	appendAll(t, l, numbered("note", 8, 2)...)
+	if got, err := l.SinceEpoch(); err != nil || args(got) != "epoch:e7 note:e8 note:e9" {
+		t.Errorf("%s %v", args(got), err)
+	}
+	all := strings.Split(strings.TrimSuffix(mustRead(t, path), "\n"), "\n")
+	for _, n := range []int{0, 1, 3, len(all), 100} {
+		got, err := l.Lines(n)
+		if want := all[len(all)-min(n, len(all)):]; err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("last %d lines: %q %v", n, got, err)
+		}
+	}
+	stop := errors.New("stop")
+	var offsets []int64
+	err := Scan(path, func(e Event, offset int64) error {
+		if offsets = append(offsets, offset); len(offsets) == 3 {
+			return stop
+		}
+		return nil
+	})
+	if err != stop || offsets[2] != int64(len(all[0])+len(all[1])+2) {
+		t.Errorf("scan stopped with %v after %v", err, offsets)
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	l, path := newLog(t)
+	long := strings.Repeat("long ◆ text\n", 100_000)
+	appendAll(t, l, numbered("epoch", 1, 1)...)
+	appendAll(t, l, New(at, "error", nil, "text", long))
+	appendAll(t, l, numbered("note", 2, 1)...)
+	l = mustOpen(t, path)
+	got, err := l.SinceEpoch()
+	if err != nil || len(got) != 3 || got[1].Get("text") != long {
+		t.Errorf("%d events, %v", len(got), err)
+	}
+	if got := scan(t, path); len(got) != 3 || got[1].Get("text") != long {
+		t.Errorf("scan: %d events", len(got))
+	}
+}
+
+// The log is not written to when it is not the file that was opened.
+func TestAppendNoticesAnotherHand(t *testing.T) {
+	for name, touch := range map[string]func(path string) error{
+		"replaced": func(path string) error {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+				return err
+			}
+			return os.Rename(path+".new", path)
+		},
+		"cut":     func(path string) error { return os.Truncate(path, 10) },
+		"removed": os.Remove,
+		"grown": func(path string) error {
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = f.WriteString("by hand\n")
+			return err
+		},
+	} {
+		l, path := newLog(t)
+		appendAll(t, l, numbered("boot", 1, 1)...)
+		if err := touch(path); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(path)
+		for range 2 {
+			if err := l.Append(numbered("note", 2, 1)...); !errors.Is(err, ErrUnsure) {
+				t.Errorf("%s: append: %v", name, err)
+			}
+		}
+		if after, _ := os.ReadFile(path); string(after) != string(before) {
+			t.Errorf("%s: something was written", name)
+		}
+	}
+}
+
+func TestView(t *testing.T) {
+	l, path := newLog(t)
+	appendAll(t, l, numbered("epoch", 1, 3)...)
+	whole := mustRead(t, path)
+	half := whole + whole[:40] // a line that is being written
+	if err := os.WriteFile(path, []byte(half), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v, err := View(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	if got, err := v.SinceEpoch(); err != nil || args(got) != "epoch:e3" {
+		t.Errorf("%s %v", args(got), err)
+	}
+	if lines, err := v.Lines(1); err != nil || lines[0]+"\n" != whole[strings.LastIndex(whole, "[2026"):] {
+		t.Errorf("%q %v", lines, err)
+	}
+	if err := v.Append(numbered("note", 4, 1)...); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("append to a view: %v", err)
+	}
+	if mustRead(t, path) != half || len(torn(t, path)) != 0 {
+		t.Error("view changed something")
+	}
+}

@@ -1,0 +1,218 @@
+package life
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// counting counts the bytes that are read.
+type counting struct {
+	io.ReaderAt
+	n int64
+}
+
+func (c *counting) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, off)
+	c.n += int64(n)
+	return n, err
+}
+
+// sparse makes a file of size bytes and more, whose end is a log with an epoch;
+// what comes before it is a hole, as good as any damage.
+func sparse(t testing.TB, size int64) (path string, tail int) {
+	t.Helper()
+	l, path := newLog(t)
+	appendAll(t, l, numbered("note", 0, 1)...)
+	appendAll(t, l, numbered("epoch", 1, 1)...)
+	for i := range 20 {
+		appendAll(t, l, numbered("note", 2+i, 1)...)
+	}
+	data := mustRead(t, path)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("\n"+data), size); err != nil {
+		t.Fatal(err)
+	}
+	return path, len(data)
+}
+
+// Opening and resuming read the end of a log, however long it is.
+func TestResumeReadsOnlyTheEnd(t *testing.T) {
+	const size = 1 << 30
+	path, tail := sparse(t, size)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := &counting{ReaderAt: f}
+	all := int64(size + 1 + tail)
+	end, _, err := soundEnd(c, all, path)
+	if err != nil || end != all {
+		t.Fatalf("sound up to %d, want %d, %v", end, all, err)
+	}
+	events, err := back(c, all, path, func(e Event) bool { return e.Kind == Epoch })
+	if err != nil || len(events) != 21 || events[0].Kind != Epoch {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	if limit := int64(3 * (64<<10 + tail)); c.n > limit {
+		t.Errorf("%d bytes were read of a log whose last epoch has %d", c.n, tail)
+	}
+	l := mustOpen(t, path)
+	appendAll(t, l, numbered("note", 50, 1)...)
+	if events, err = l.SinceEpoch(); err != nil || len(events) != 22 {
+		t.Errorf("%d events, %v", len(events), err)
+	}
+}
+
+func TestReadErrorsAreNotTornEnds(t *testing.T) {
+	broken := errors.New("broken disk")
+	r := failing{broken}
+	if _, _, err := soundEnd(r, 100, "LIFE.md"); !errors.Is(err, broken) {
+		t.Errorf("sound end: %v", err)
+	}
+	if _, err := back(r, 100, "LIFE.md", func(Event) bool { return false }); !errors.Is(err, broken) {
+		t.Errorf("back: %v", err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
+
+// Lines come back as they are, whatever their lengths are to the chunks read.
+func TestBackward(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var data bytes.Buffer
+		for range rapid.IntRange(0, 6).Draw(t, "lines") {
+			n := rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(64<<10-3, 64<<10+3), rapid.IntRange(0, 300_000)).Draw(t, "length")
+			data.WriteString(strings.Repeat("x", n) + "\n")
+		}
+		data.WriteString(strings.Repeat("y", rapid.IntRange(0, 3).Draw(t, "tail")))
+		var want []string
+		for line := range strings.Lines(data.String()) {
+			want = append(want, line)
+		}
+		var got []string
+		b := newBackward(bytes.NewReader(data.Bytes()), int64(data.Len()))
+		offset := int64(data.Len())
+		for {
+			if rapid.Bool().Draw(t, "peek") {
+				b.peek()
+			}
+			line, start, err := b.prev()
+			if err == errStart {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if offset -= int64(len(line)); offset != start {
+				t.Fatalf("line starts at %d, want %d", start, offset)
+			}
+			got = append(got, line)
+		}
+		slices.Reverse(got)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d lines, want %d", len(got), len(want))
+		}
+	})
+}
+
+// Whatever a file holds, finding its end does not panic, and what it calls sound
+// reads as sound from the last append on.
+func FuzzSoundEnd(f *testing.F) {
+	before, group := build(f, 3)
+	f.Add([]byte(before + group))
+	f.Add([]byte(before + group[:50]))
+	f.Add([]byte(before + "\x00\x00\n" + group))
+	f.Add([]byte("\n\n"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		end, sum, err := soundEnd(bytes.NewReader(data), int64(len(data)), "LIFE.md")
+		if err != nil {
+			var corrupt *CorruptError
+			if !errors.As(err, &corrupt) || corrupt.Offset < 0 || corrupt.Offset > int64(len(data)) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if end > 0 {
+			if _, got, ok := split(string(data[bytes.LastIndexByte(data[:end-1], '\n')+1 : end])); !ok || got != sum || data[end-1] != '\n' {
+				t.Fatalf("the sound part ends in %q, checksum %q", data[:end], sum)
+			}
+		}
+		again, sum2, err := soundEnd(bytes.NewReader(data), end, "LIFE.md")
+		if err != nil || again != end || sum2 != sum {
+			t.Fatalf("sound up to %d (%s), then up to %d (%s), %v", end, sum, again, sum2, err)
+		}
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	for _, n := range []int{1, 10} {
+		b.Run(fmt.Sprintf("events=%d", n), func(b *testing.B) {
+			l, _ := newLog(b)
+			events := numbered("note", 1, n)
+			for b.Loop() {
+				if err := l.Append(events...); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Compare the two sizes: resume must cost the same.
+func BenchmarkResume(b *testing.B) {
+	for _, size := range []int64{0, 200 << 20} {
+		path, _ := sparse(b, size)
+		b.Run(fmt.Sprintf("before=%dMiB", size>>20), func(b *testing.B) {
+			for b.Loop() {
+				l, err := Open(path)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if events, err := l.SinceEpoch(); err != nil || len(events) != 21 {
+					b.Fatal(len(events), err)
+				}
+				l.Close()
+			}
+		})
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "LIFE.md")
+	var buf bytes.Buffer
+	sum := ""
+	for i := range 100_000 {
+		var line string
+		line, sum = render(sum, numbered("note", i, 1)[0], false)
+		buf.WriteString(line)
+	}
+	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(buf.Len()))
+	for b.Loop() {
+		if err := Scan(path, func(Event, int64) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
