@@ -1,0 +1,304 @@
+package chat
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"lethe/internal/durable"
+)
+
+func TestAppend(t *testing.T) {
+	home := t.TempDir()
+	path := Path(home, "dev")
+	from, to, err := Append(path, []byte("one\n"))
+	if err != nil || from != 0 || to != 4 {
+		t.Fatalf("first Append = %d, %d, %v", from, to, err)
+	}
+	for name, want := range map[string]os.FileMode{path: 0o600, Dir(home): os.ModeDir | 0o700} {
+		if fi, err := os.Stat(name); err != nil || fi.Mode() != want {
+			t.Errorf("%s has mode %v, %v; want %v", name, fi.Mode(), err, want)
+		}
+	}
+	echo(t, path, "torn")
+	from, to, err = Append(path, []byte("two\n"))
+	if err != nil || from != 9 || to != 13 {
+		t.Fatalf("Append after a torn line = %d, %d, %v", from, to, err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "one\ntorn\ntwo\n" {
+		t.Fatalf("the room is %q", got)
+	}
+}
+
+func TestAppendRefuses(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dev.md")
+	for _, line := range []string{"", "no newline", "two\nlines\n", "\n\n"} {
+		if _, _, err := Append(path, []byte(line)); err == nil {
+			t.Errorf("Append accepts %q", line)
+		}
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a refused line made the file")
+	}
+	fifo := filepath.Join(dir, "fifo.md")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// None of these may block.
+	if _, _, err := Append(fifo, []byte("x\n")); err == nil {
+		t.Error("Append writes to a FIFO")
+	}
+	if _, err := Read(fifo, Cursor{}, 0); err == nil {
+		t.Error("Read reads a FIFO")
+	}
+	if _, err := Read(dir, Cursor{}, 0); err == nil {
+		t.Error("Read reads a directory")
+	}
+}
+
+func TestFind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dev.md")
+	if _, found, err := Find(path, []byte("x\n"), 7); found || err != nil {
+		t.Fatalf("Find in a missing room = %v, %v", found, err)
+	}
+	write(t, path, "one\ntwo\r\none\nlong one\nthree")
+	tests := []struct {
+		line string
+		from int64
+		at   int64 // -1: not found
+	}{
+		{"one\n", 0, 0}, {"one", 0, 0}, {"one\n", 1, 9}, {"one\n", 4, 9}, {"one\n", 9, 9}, {"one\n", 10, -1},
+		{"two\n", 0, 4}, {"two\n", 4, 4}, {"two\n", 5, -1}, {"on\n", 0, -1}, {"ne\n", 1, -1},
+		{"three\n", 0, -1}, {"three\n", 22, -1}, {"one\n", 27, -1}, {"one\n", 1000, 0}, {"one\n", -5, 0},
+	}
+	for _, tt := range tests {
+		at, found, err := Find(path, []byte(tt.line), tt.from)
+		if err != nil || found != (tt.at >= 0) || found && at != tt.at {
+			t.Errorf("Find(%q, %d) = %d, %v, %v; want %d", tt.line, tt.from, at, found, err, tt.at)
+		}
+	}
+}
+
+func TestPost(t *testing.T) {
+	line := []byte("[AGENT:lethe 2026-11-20T12:57:16Z] done\n")
+	tests := map[string]struct{ before, after, want string }{ // after: what the room is when posting is tried again
+		"never tried":         {"a\n", "a\n", "a\n" + string(line)},
+		"missing":             {"", "", string(line)},
+		"done":                {"a\n", "a\n" + string(line) + "b\n", "a\n" + string(line) + "b\n"},
+		"torn":                {"a\n", "a\n[AGENT:le", "a\n[AGENT:le\n" + string(line)},
+		"torn, then others":   {"a\n", "a\n[AGENT:le\nb\n", "a\n[AGENT:le\nb\n" + string(line)},
+		"newline missing":     {"a\n", "a\n" + string(line[:len(line)-1]), "a\n" + string(line) + "\n"},
+		"first, same":         {"", string(line[:len(line)-1]), string(line) + "\n"},
+		"after a torn line":   {"a", "a\n" + string(line), "a\n" + string(line)},
+		"said before, not it": {"a\n" + string(line), "a\n" + string(line), "a\n" + string(line) + string(line)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "dev.md")
+			if tt.before != "" {
+				write(t, path, tt.before)
+			}
+			inode, size, err := End(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.after != tt.before {
+				write(t, path, tt.after) // the same inode
+			}
+			for range 2 { // paying a debt twice is paying it once
+				from, to, err := Post(path, line, inode, size)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, _ := os.ReadFile(path)
+				if string(got) != tt.want {
+					t.Fatalf("the room is %q, want %q", got, tt.want)
+				}
+				if !bytes.Equal(got[from:to], line) {
+					t.Fatalf("bytes %d..%d are %q", from, to, got[from:to])
+				}
+			}
+		})
+	}
+}
+
+// The room was saved by an editor between intent and post: it is searched whole.
+func TestPostReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dev.md")
+	write(t, path, "a long line that is going to be cut\n")
+	inode, size, _ := End(path)
+	save(t, path, "cut\nmine\n")
+	if _, _, err := Post(path, []byte("mine\n"), inode, size); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "cut\nmine\n" {
+		t.Fatalf("the room is %q", got)
+	}
+}
+
+// Each step of an append fails, once lost and once persisted; trying again
+// leaves the line there once.
+func TestPostFaults(t *testing.T) {
+	for _, op := range []string{"mkdir", "append", "sync", "syncdir"} {
+		for _, stage := range []durable.Stage{durable.Before, durable.After} {
+			t.Run(op+" "+string(stage), func(t *testing.T) {
+				path := Path(t.TempDir(), "dev")
+				failed := false
+				durable.Fault = func(s durable.Stage, o, _ string) error {
+					if failed || s != stage || o != op {
+						return nil
+					}
+					failed = true
+					return syscall.EIO
+				}
+				defer func() { durable.Fault = nil }()
+				inode, size, _ := End(path)
+				if _, _, err := Post(path, []byte("mine\n"), inode, size); !errors.Is(err, syscall.EIO) {
+					t.Fatalf("the fault gave %v", err)
+				}
+				if _, _, err := Post(path, []byte("mine\n"), inode, size); err != nil {
+					t.Fatal(err)
+				}
+				if got, _ := os.ReadFile(path); string(got) != "mine\n" {
+					t.Fatalf("the room is %q", got)
+				}
+			})
+		}
+	}
+}
+
+// Eight writers of three kinds, each with ten thousand lines, and a reader:
+// every line is heard once, whole and in file order.
+func TestEightWriters(t *testing.T) {
+	const writers = 8
+	each := 10_000
+	if testing.Short() {
+		each = 500
+	}
+	path := filepath.Join(t.TempDir(), "dev.md")
+	text := func(w, i int) string { return fmt.Sprintf("w%d %d %s", w, i, strings.Repeat("x", i*7%301)) }
+
+	var wg sync.WaitGroup
+	fail := make(chan error, writers)
+	for w := range writers {
+		wg.Go(func() {
+			var err error
+			switch {
+			case w == 0: // some of them durable
+				err = appendLines(path, w, each, text)
+			case w == 1: // a foreign program
+				err = exec.Command("sh", "-c", fmt.Sprintf(
+					`i=0; while [ $i -lt %d ]; do echo "w1 $i sh" >> "$0"; i=$((i+1)); done`, each), path).Run()
+			default: // any process that follows the page
+				err = rawLines(path, w, each, text)
+			}
+			if err != nil {
+				fail <- fmt.Errorf("writer %d: %w", w, err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+
+	var heard []Line
+	c, batches, finished := Cursor{}, 0, false
+	for {
+		b, err := Read(path, c, 64<<10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Realigned || b.Restarted {
+			t.Fatalf("batch %d realigned a file that only grew", batches)
+		}
+		heard, c = append(heard, b.Lines...), b.Next
+		batches++
+		if len(b.Lines) == 0 {
+			if finished {
+				break
+			}
+			select {
+			case <-done:
+				finished = true
+			default:
+			}
+		}
+	}
+	select {
+	case err := <-fail:
+		t.Fatal(err)
+	default:
+	}
+	next := make([]int, writers)
+	var at int64
+	for _, l := range heard {
+		var w, i int
+		if _, err := fmt.Sscanf(l.Text, "w%d %d", &w, &i); err != nil {
+			t.Fatalf("a line that nobody wrote: %q", l.Text)
+		}
+		if want := text(w, i); l.Text != want && w != 1 {
+			t.Fatalf("writer %d: %q, want %q", w, l.Text, want)
+		}
+		if i != next[w] {
+			t.Fatalf("writer %d: line %d, want %d", w, i, next[w])
+		}
+		if l.From < at {
+			t.Fatalf("line at %d heard after %d", l.From, at)
+		}
+		next[w], at = i+1, l.To
+	}
+	for w, n := range next {
+		if n != each {
+			t.Errorf("writer %d: heard %d lines", w, n)
+		}
+	}
+}
+
+// appendLines uses Append for every fifth line (an fsync takes its time), and
+// checks that the range is that of the line.
+func appendLines(path string, w, n int, text func(w, i int) string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for i := range n {
+		line := []byte(text(w, i) + "\n")
+		if i%5 != 0 {
+			if _, err := f.Write(line); err != nil {
+				return err
+			}
+			continue
+		}
+		from, to, err := Append(path, line)
+		if err != nil {
+			return err
+		}
+		got := make([]byte, to-from)
+		if _, err := f.ReadAt(got, from); err != nil || !bytes.Equal(got, line) {
+			return fmt.Errorf("bytes %d..%d are %q, not %q (%v)", from, to, got, line, err)
+		}
+	}
+	return nil
+}
+
+func rawLines(path string, w, n int, text func(w, i int) string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for i := range n {
+		if _, err := f.WriteString(text(w, i) + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package chat
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var benchLine = []byte("[USER:ada 2026-11-20T12:57:16Z] " + strings.Repeat("word ", 20) + "\u2028and more\n")
+
+func BenchmarkAppend(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "dev.md")
+	b.SetBytes(int64(len(benchLine)))
+	for b.Loop() {
+		if _, _, err := Append(path, benchLine); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	b.SetBytes(int64(len(benchLine)))
+	b.ReportAllocs()
+	for b.Loop() {
+		Parse(benchLine)
+	}
+}
+
+func bigRoom(b *testing.B) (path string, size int64) {
+	b.Helper()
+	var s strings.Builder
+	for i := 0; s.Len() < 10<<20; i++ {
+		fmt.Fprintf(&s, "[USER:ada 2026-11-20T12:57:16Z] message %d %s\n", i, strings.Repeat("word ", i%40))
+	}
+	path = filepath.Join(b.TempDir(), "dev.md")
+	if err := os.WriteFile(path, []byte(s.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	return path, int64(s.Len())
+}
+
+func BenchmarkRead10MB(b *testing.B) {
+	path, size := bigRoom(b)
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		c := Cursor{}
+		for more := true; more; {
+			batch, err := Read(path, c, 1<<20)
+			if err != nil {
+				b.Fatal(err)
+			}
+			c, more = batch.Next, batch.More
+		}
+	}
+}
+
+// Read when there is nothing new: what a signal for nothing costs.
+func BenchmarkReadNothing(b *testing.B) {
+	path, _ := bigRoom(b)
+	_, _, c, err := Tail(path, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if batch, err := Read(path, c, 1<<20); err != nil || batch.Realigned {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkTail10MB(b *testing.B) {
+	path, size := bigRoom(b)
+	b.SetBytes(size)
+	for b.Loop() {
+		if _, _, _, err := Tail(path, 20); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAlign10MB(b *testing.B) {
+	path, size := bigRoom(b)
+	_, _, c, err := Tail(path, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c.Before = "changed"
+	b.SetBytes(size)
+	for b.Loop() {
+		if batch, err := Read(path, c, 1<<20); err != nil || !batch.Realigned {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Package chat is the rooms: append-only text files that people, programs and
+// identities write to, one message a line.
+//
+//	line, err := chat.Format(false, "ada", time.Now(), "hello")
+//	from, to, err := chat.Append(chat.Path(home, "dev"), line)
+//
+// and whoever listens keeps a Cursor and reads on from it:
+//
+//	changed, cancel := watcher.Subscribe(chat.Scope{Dir: chats, Names: []string{"dev.md"}})
+//	defer cancel()
+//	for {
+//		batch, err := chat.Read(path, cursor, 1<<20)
+//		…                     // use batch.Lines, then record
+//		cursor = batch.Next   // where the next Read goes on
+//		if !batch.More {
+//			<-changed
+//		}
+//	}
+//
+// What the package guarantees:
+//
+//   - When Append returns, the line survives power loss; it is whole, on a line
+//     of its own, and the returned range is its range, whoever else writes.
+//   - A reader that uses each Batch.Next as its next Cursor gets every line that
+//     was appended once, whole and in file order: through kill -9, partial lines,
+//     an editor that replaces the file, and edits of what it has heard.
+//     See Read for what no reader can decide.
+//   - Read, Tail and Find keep no state and lock nothing. The cursor is plain
+//     data; the caller stores it together with what it did about the lines.
+//   - A watcher's signal is never lost and never blocks the watcher. It says
+//     "read to the end", nothing more.
+//
+// The format and the cursor are specified in docs/rooms.md.
+package chat
+
+import "path/filepath"
+
+// ext is what a room's file name ends in.
+const ext = ".md"
+
+// ValidRoom says whether name can be a room: [a-z0-9][a-z0-9_-]{0,63}. Such a
+// name is safe as a file name.
+func ValidRoom(name string) bool {
+	if len(name) == 0 || len(name) > 64 {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+		case i > 0 && (c == '_' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Dir is the directory of the rooms of home.
+func Dir(home string) string { return filepath.Join(home, "chats") }
+
+// Path is the file of room, which must be valid, in home.
+func Path(home, room string) string { return filepath.Join(Dir(home), FileName(room)) }
+
+// FileName is the name of room's file in the chats directory, and of its link
+// in a subs directory.
+func FileName(room string) string { return room + ext }

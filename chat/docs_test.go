@@ -1,0 +1,88 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// page returns the fenced block of docs/rooms.md with this language.
+func page(t *testing.T, lang string) string {
+	t.Helper()
+	doc, err := os.ReadFile("../docs/rooms.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, ok := strings.Cut(string(doc), "\n```"+lang+"\n")
+	block, _, closed := strings.Cut(block, "```\n")
+	if !ok || !closed {
+		t.Fatalf("docs/rooms.md has no block %q", lang)
+	}
+	return block
+}
+
+func TestPageExample(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dev.md")
+	write(t, path, strings.ReplaceAll(page(t, "room"), "␤", "\u2028"))
+	lines := readAll(t, path, Cursor{}).Lines
+	if len(lines) != 4 {
+		t.Fatalf("the page's room has %d messages, not 4", len(lines))
+	}
+	want := []struct {
+		agent bool
+		name  string
+		lines int
+	}{{false, "ada", 1}, {true, "lethe", 4}, {false, "unknown", 1}, {false, "bob", 1}}
+	for i, w := range want {
+		l := lines[i]
+		if l.Agent != w.agent || l.Name != w.name || strings.Count(l.Text, "\n")+1 != w.lines {
+			t.Errorf("message %d is %+v", i, l)
+		}
+	}
+	if got := lines[3].At.Format("15:04:05"); got != "12:58:02" {
+		t.Errorf("bob spoke at %s UTC", got)
+	}
+
+	var raw []byte
+	for row := range strings.Lines(page(t, "hex")) {
+		b, err := hex.DecodeString(strings.ReplaceAll(row[:48], " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = append(raw, b...)
+	}
+	if !bytes.Equal(trimEOL(raw), lines[0].Raw) || raw[len(raw)-1] != '\n' {
+		t.Errorf("the page's bytes are %q, its first line %q", raw, lines[0].Raw)
+	}
+
+	var doc Cursor
+	if err := json.Unmarshal([]byte(page(t, "json")), &doc); err != nil {
+		t.Fatal(err)
+	}
+	c := readAll(t, path, Cursor{}).After(1)
+	c.Inode = doc.Inode
+	if got, want := toJSON(t, c), toJSON(t, doc); got != want {
+		t.Errorf("the cursor after the first line is\n%s, the page says\n%s", got, want)
+	}
+}
+
+// The page's bridge, one line of shell, is a bridge.
+func TestPageBridge(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, ".lethe", "chats", "dev.md")
+	write(t, path, "")
+	cmd := exec.Command("sh", "-c", page(t, "sh"))
+	cmd.Env = append(os.Environ(), "HOME="+home, "USER=ada")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	lines := readAll(t, path, Cursor{}).Lines
+	if len(lines) != 1 || !lines[0].Tagged || lines[0].Name != "ada" || lines[0].Text != "the build is green" {
+		t.Fatalf("heard %+v", lines)
+	}
+}

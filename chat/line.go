@@ -1,0 +1,185 @@
+package chat
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Unknown is the name of who wrote a line without a tag.
+const Unknown = "unknown"
+
+// maxName bounds a name in a tag, in bytes.
+const maxName = 64
+
+// lineSep stands for a newline inside a message, so that no text can look like
+// another line.
+const lineSep = "\u2028"
+
+// Line is one line of a room.
+type Line struct {
+	Agent  bool      // tagged AGENT, by whoever: tags are claims, not proofs
+	Tagged bool      // false: the line has no tag, Name is Unknown and At is zero
+	Name   string    // valid by ValidName
+	At     time.Time // the tag's time, UTC
+	Text   string    // the message: valid UTF-8 without NUL, may hold newlines
+
+	// From and To are the bytes of the file that the line occupies, its newline
+	// included. Parse leaves them zero.
+	From, To int64
+	// Raw is the line as it stands in the file, without its newline. After Read
+	// it shares memory with the other lines of the batch.
+	Raw []byte
+}
+
+// Blank says that there is nothing to hear: the text is only white space.
+func (l Line) Blank() bool { return strings.TrimSpace(l.Text) == "" }
+
+// Parse reads one line, with or without its newline. It accepts everything: a
+// line without a well-formed tag at its very start is a message of
+// USER:unknown, and what is not UTF-8, or NUL, becomes U+FFFD in Text.
+func Parse(raw []byte) Line {
+	raw = bytes.TrimSuffix(raw, []byte("\n"))
+	s := string(bytes.TrimSuffix(raw, []byte("\r")))
+	s = strings.TrimPrefix(s, "\uFEFF") // an editor's byte order mark
+	l, text, ok := cutTag(s)
+	if !ok {
+		l, text = Line{Name: Unknown}, s
+	}
+	l.Raw = raw
+	l.Text = strings.ReplaceAll(cleanUTF8(text), lineSep, "\n")
+	return l
+}
+
+// cutTag splits "[USER:name 2026-11-20T12:57:16Z] text".
+func cutTag(s string) (l Line, text string, ok bool) {
+	switch {
+	case strings.HasPrefix(s, "[USER:"):
+		s = s[len("[USER:"):]
+	case strings.HasPrefix(s, "[AGENT:"):
+		s, l.Agent = s[len("[AGENT:"):], true
+	default:
+		return l, "", false
+	}
+	// The longest time of RFC 3339 has 35 bytes: a tag ends early or is none,
+	// so a line of megabytes is not searched for its bracket.
+	head := s[:min(len(s), maxName+1+40)]
+	tag, _, ok := strings.Cut(head, "]")
+	if !ok {
+		return l, "", false
+	}
+	name, stamp, ok := strings.Cut(tag, " ")
+	if !ok || !ValidName(name) {
+		return l, "", false
+	}
+	at, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		return l, "", false
+	}
+	l.Tagged, l.Name, l.At = true, name, at.UTC()
+	return l, strings.TrimPrefix(s[len(tag)+1:], " "), true
+}
+
+// Format makes the line of a message: one whole line with its newline, ready
+// for Append. The time is written in UTC to the second. Newlines (\n, \r\n and
+// \r) become U+2028, those at the end are dropped; a name that is not valid goes
+// through CleanName. Blank text is refused.
+func Format(agent bool, name string, at time.Time, text string) ([]byte, error) {
+	text = newlines.Replace(strings.TrimRight(cleanUTF8(text), "\r\n"))
+	if strings.TrimSpace(text) == "" {
+		return nil, errors.New("format message: the text is blank")
+	}
+	role := "USER:"
+	if agent {
+		role = "AGENT:"
+	}
+	name = CleanName(name)
+	line := make([]byte, 0, len(text)+len(name)+32)
+	line = append(line, '[')
+	line = append(line, role...)
+	line = append(line, name...)
+	line = append(line, ' ')
+	line = at.UTC().AppendFormat(line, "2006-01-02T15:04:05Z")
+	line = append(line, "] "...)
+	line = append(line, text...)
+	return append(line, '\n'), nil
+}
+
+var newlines = strings.NewReplacer("\r\n", lineSep, "\n", lineSep, "\r", lineSep)
+
+// cleanUTF8 puts U+FFFD for each run of bytes that is not UTF-8 and each NUL,
+// which JSON carries but several databases behind an API do not.
+func cleanUTF8(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ReplaceAll(s, "\x00", "\uFFFD")
+}
+
+// ValidName says whether name can stand in a tag: 1 to 64 bytes of UTF-8
+// without ']', white space, control or invisible format characters.
+func ValidName(name string) bool {
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) {
+		return false
+	}
+	return !strings.ContainsFunc(name, badInName)
+}
+
+func badInName(r rune) bool {
+	return r == ']' || r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsGraphic(r)
+}
+
+// CleanName makes a valid name of any string: "Ada [x] Lovelace" becomes
+// "Ada_[x_Lovelace", and nothing becomes Unknown. Valid names stay as they are.
+func CleanName(s string) string {
+	if ValidName(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, word := range strings.Fields(s) {
+		word = strings.Map(func(r rune) rune {
+			if badInName(r) {
+				return -1
+			}
+			return r
+		}, word)
+		if word == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteString(word)
+	}
+	name := b.String()
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "") // a rune that was cut
+	}
+	if name == "" {
+		return Unknown
+	}
+	return name
+}
+
+// Command reads a line for the harness: a user's line that is exactly "/stop",
+// "/status" or "/model NAME". The name comes without its slash; white space at
+// the end, which phones add, does not count.
+func Command(l Line) (name, arg string, ok bool) {
+	if l.Agent {
+		return "", "", false
+	}
+	text := strings.TrimRight(l.Text, " \t\r\n")
+	switch text {
+	case "/stop":
+		return "stop", "", true
+	case "/status":
+		return "status", "", true
+	}
+	arg, ok = strings.CutPrefix(text, "/model ")
+	arg = strings.Trim(arg, " \t")
+	if !ok || arg == "" || strings.ContainsFunc(arg, unicode.IsSpace) {
+		return "", "", false
+	}
+	return "model", arg, true
+}

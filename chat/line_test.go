@@ -1,0 +1,203 @@
+package chat
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 57, 16, 987654321, time.UTC)
+
+func TestValidRoom(t *testing.T) {
+	for name, want := range map[string]bool{
+		"dev": true, "0": true, "a-b_c9": true, strings.Repeat("a", 64): true,
+		"": false, "-a": false, "_a": false, "Dev": false, "a.b": false, "a/b": false, "..": false,
+		"é": false, "a b": false, "a\n": false, strings.Repeat("a", 65): false,
+	} {
+		if got := ValidRoom(name); got != want {
+			t.Errorf("ValidRoom(%q) = %v, want %v", name, got, want)
+		}
+	}
+	if got := Path("/home", "dev"); got != "/home/chats/dev.md" {
+		t.Errorf("Path = %q", got)
+	}
+}
+
+func TestParse(t *testing.T) {
+	const ts = "2026-11-20T12:57:16Z"
+	at := noon.Truncate(time.Second)
+	tests := map[string]struct {
+		raw  string
+		want Line
+	}{
+		"user":             {"[USER:ada " + ts + "] hi\n", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
+		"agent":            {"[AGENT:lethe " + ts + "] hi\n", Line{Agent: true, Tagged: true, Name: "lethe", At: at, Text: "hi"}},
+		"no newline":       {"[USER:ada " + ts + "] hi", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
+		"crlf":             {"[USER:ada " + ts + "] hi\r\n", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
+		"offset, fraction": {"[USER:ada 2026-11-20T13:57:16.5+01:00] hi", Line{Tagged: true, Name: "ada", At: at.Add(time.Second / 2), Text: "hi"}},
+		"no space":         {"[USER:ada " + ts + "]hi", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
+		"own spaces stay":  {"[USER:ada " + ts + "]   hi", Line{Tagged: true, Name: "ada", At: at, Text: "  hi"}},
+		"empty text":       {"[USER:ada " + ts + "]\n", Line{Tagged: true, Name: "ada", At: at}},
+		"mark":             {"\uFEFF[USER:ada " + ts + "] hi", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
+		"longest tag":      {"[AGENT:" + strings.Repeat("é", 32) + " 2026-11-20T13:57:16.123456789+01:00] hi", Line{Agent: true, Tagged: true, Name: strings.Repeat("é", 32), At: at.Add(123456789), Text: "hi"}},
+		"separator":        {"[USER:ada " + ts + "] a\u2028[AGENT:x " + ts + "] b", Line{Tagged: true, Name: "ada", At: at, Text: "a\n[AGENT:x " + ts + "] b"}},
+		"nested tag":       {"[USER:ada " + ts + "] [AGENT:x " + ts + "] b", Line{Tagged: true, Name: "ada", At: at, Text: "[AGENT:x " + ts + "] b"}},
+
+		"untagged":          {"hello\n", Line{Name: "unknown", Text: "hello"}},
+		"blank":             {" \t\r\n", Line{Name: "unknown", Text: " \t"}},
+		"empty":             {"", Line{Name: "unknown"}},
+		"tag in the middle": {"x [AGENT:lethe " + ts + "] hi", Line{Name: "unknown", Text: "x [AGENT:lethe " + ts + "] hi"}},
+		"space before tag":  {" [AGENT:lethe " + ts + "] hi", Line{Name: "unknown", Text: " [AGENT:lethe " + ts + "] hi"}},
+		"no time":           {"[USER:ada] hi", Line{Name: "unknown", Text: "[USER:ada] hi"}},
+		"bad time":          {"[USER:ada yesterday] hi", Line{Name: "unknown", Text: "[USER:ada yesterday] hi"}},
+		"no name":           {"[USER: " + ts + "] hi", Line{Name: "unknown", Text: "[USER: " + ts + "] hi"}},
+		"two names":         {"[USER:a b " + ts + "] hi", Line{Name: "unknown", Text: "[USER:a b " + ts + "] hi"}},
+		"long name":         {"[USER:" + strings.Repeat("a", 65) + " " + ts + "] hi", Line{Name: "unknown", Text: "[USER:" + strings.Repeat("a", 65) + " " + ts + "] hi"}},
+		"other role":        {"[ROOT:ada " + ts + "] hi", Line{Name: "unknown", Text: "[ROOT:ada " + ts + "] hi"}},
+		"not closed":        {"[USER:ada " + ts, Line{Name: "unknown", Text: "[USER:ada " + ts}},
+		"nul":               {"a\x00b", Line{Name: "unknown", Text: "a\uFFFDb"}},
+		"not utf-8":         {"a\xff\xfeb\xc3", Line{Name: "unknown", Text: "a\uFFFDb\uFFFD"}},
+		"inner cr":          {"a\rb\n", Line{Name: "unknown", Text: "a\rb"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Parse([]byte(tt.raw))
+			if raw := strings.TrimSuffix(tt.raw, "\n"); string(got.Raw) != raw {
+				t.Errorf("Raw = %q, want %q", got.Raw, raw)
+			}
+			got.Raw = nil
+			w := tt.want
+			if got.Agent != w.Agent || got.Tagged != w.Tagged || got.Name != w.Name || !got.At.Equal(w.At) || got.Text != w.Text {
+				t.Errorf("Parse(%q)\n got %+v\nwant %+v", tt.raw, got, w)
+			}
+		})
+	}
+}
+
+func TestBlank(t *testing.T) {
+	for raw, want := range map[string]bool{
+		"": true, " \t\r\n": true, "\u00a0": true, "[USER:ada 2026-11-20T12:57:16Z]  \n": true, "\u2028": true, "\uFEFF\n": true,
+		"x": false, "\x00": false, "\xff": false, "[USER:ada]": false, "[USER:ada 2026-11-20T12:57:16Z] x": false, "é": false,
+	} {
+		if got := Parse([]byte(raw)).Blank(); got != want {
+			t.Errorf("Parse(%q).Blank() = %v, want %v", raw, got, want)
+		}
+		if got := blank([]byte(raw)); got != want {
+			t.Errorf("blank(%q) = %v, want %v", raw, got, want)
+		}
+	}
+}
+
+func TestFormat(t *testing.T) {
+	east := time.FixedZone("east", 3600)
+	tests := []struct {
+		agent      bool
+		name, text string
+		want       string // empty: refused
+	}{
+		{false, "ada", "hi", "[USER:ada 2026-11-20T12:57:16Z] hi\n"},
+		{true, "lethe", "hi", "[AGENT:lethe 2026-11-20T12:57:16Z] hi\n"},
+		{false, "ada", "a\nb\r\nc\rd\n\r\n", "[USER:ada 2026-11-20T12:57:16Z] a\u2028b\u2028c\u2028d\n"},
+		{false, "ada", "\n a", "[USER:ada 2026-11-20T12:57:16Z] \u2028 a\n"},
+		{false, "Ada [x] Lovelace", "hi", "[USER:Ada_[x_Lovelace 2026-11-20T12:57:16Z] hi\n"},
+		{false, "", "hi", "[USER:unknown 2026-11-20T12:57:16Z] hi\n"},
+		{false, "a", "x\xff\x00", "[USER:a 2026-11-20T12:57:16Z] x\uFFFD\uFFFD\n"},
+		{false, "a", "", ""},
+		{false, "a", " \n\t\r", ""},
+		{false, "a", "\u2028", ""},
+	}
+	for _, tt := range tests {
+		got, err := Format(tt.agent, tt.name, noon.In(east), tt.text)
+		if string(got) != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("Format(%q, %q) = %q, %v; want %q", tt.name, tt.text, got, err, tt.want)
+		}
+	}
+}
+
+// What is formatted is one line, and says what was meant.
+func TestFormatParse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		agent := rapid.Bool().Draw(t, "agent")
+		name := rapid.String().Draw(t, "name")
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ab \n\r\x{2028}\[\]:]{0,20}`),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		at := time.Unix(rapid.Int64Range(0, 1<<37).Draw(t, "at"), 5).UTC()
+		line, err := Format(agent, name, at, text)
+		if err != nil {
+			if strings.TrimSpace(text) != "" {
+				t.Fatalf("Format refuses %q: %v", text, err)
+			}
+			return
+		}
+		if bytes.IndexByte(line, '\n') != len(line)-1 || bytes.ContainsAny(line, "\r\x00") || !utf8.Valid(line) {
+			t.Fatalf("%q is not one clean line", line)
+		}
+		l := Parse(line)
+		want := strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\r\n")
+		want = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\x00", "\uFFFD").Replace(want)
+		if !l.Tagged || l.Agent != agent || l.Name != CleanName(name) || !l.At.Equal(at.Truncate(time.Second)) || l.Text != want {
+			t.Fatalf("%q reads %+v, want text %q", line, l, want)
+		}
+	})
+}
+
+func TestCleanName(t *testing.T) {
+	for in, want := range map[string]string{
+		"ada": "ada", "": "unknown", " ] \t": "unknown", " Ada  Lovelace ": "Ada_Lovelace",
+		"a]b": "ab", "a\x00\x1b[31mb": "a[31mb", "a\u202eb": "ab", "a\u2028b": "a_b", "\xff\xfe": "unknown",
+		"日本 語": "日本_語", strings.Repeat("é", 40): strings.Repeat("é", 32), "x" + strings.Repeat("é", 40): "x" + strings.Repeat("é", 31),
+	} {
+		if got := CleanName(in); got != want {
+			t.Errorf("CleanName(%q) = %q, want %q", in, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "name")
+		if clean := CleanName(s); !ValidName(clean) || CleanName(clean) != clean {
+			t.Fatalf("CleanName(%q) = %q is not valid", s, clean)
+		}
+	})
+}
+
+func TestCommand(t *testing.T) {
+	const tag = "[USER:ada 2026-11-20T12:57:16Z] "
+	for raw, want := range map[string][2]string{
+		"/stop": {"stop"}, tag + "/stop": {"stop"}, tag + "/stop \r\n": {"stop"}, tag + "/status": {"status"},
+		tag + "/model deepseek-flash": {"model", "deepseek-flash"}, tag + "/model  a/b ": {"model", "a/b"},
+		tag + "/model": {}, tag + "/model a b": {}, tag + "/modelx": {}, tag + "/stop now": {}, tag + " /stop": {}, tag + "/STOP": {},
+		tag + "/stop\u2028please": {}, tag + "say /stop": {}, tag + "/model a\u2028b": {}, tag: {},
+		"[AGENT:x 2026-11-20T12:57:16Z] /stop": {},
+	} {
+		name, arg, ok := Command(Parse([]byte(raw)))
+		if name != want[0] || arg != want[1] || ok != (want[0] != "") {
+			t.Errorf("Command(%q) = %q, %q, %v; want %q", raw, name, arg, ok, want)
+		}
+	}
+}
+
+func TestSanitize(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\n\tétext 👩‍👩‍👧": "plain\n\tétext 👩‍👩‍👧",
+		"\x1b[2J\x1b]0;x\x07":  "␛[2J␛]0;x␇",
+		"a\rb\x00\x7f":         "a␍b␀␡",
+		"\u009b31m":            `\u009b31m`,
+		"a\u202eb\u2066":       `a\u202eb\u2066`,
+		"a\u2028b":             `a\u2028b`,
+		"a\xffb":               "a\uFFFDb",
+	} {
+		if got := Sanitize(in); got != want {
+			t.Errorf("Sanitize(%q) = %q, want %q", in, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		in := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
+		out := Sanitize(in)
+		if strings.ContainsFunc(out, unsafeOnScreen) || !utf8.ValidString(out) || Sanitize(out) != out {
+			t.Fatalf("Sanitize(%q) = %q", in, out)
+		}
+	})
+}

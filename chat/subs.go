@@ -1,0 +1,137 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lethe/internal/durable"
+)
+
+// Subscribe links room into subsDir, durably, and makes the room if it is
+// missing. Directories are made as needed. A link that leads elsewhere is
+// replaced; anything else under its name is an error.
+func Subscribe(subsDir, chatsDir, room string) error {
+	if !ValidRoom(room) {
+		return fmt.Errorf("subscribe to room %q: not a room name", room)
+	}
+	if err := subscribe(subsDir, chatsDir, room); err != nil {
+		return fmt.Errorf("subscribe to room %s: %w", room, err)
+	}
+	return nil
+}
+
+func subscribe(subsDir, chatsDir, room string) error {
+	// The kernel resolves a link from the real directory it is in, so the
+	// relative path must be between real directories.
+	subsDir, err := makeReal(subsDir)
+	if err != nil {
+		return err
+	}
+	chatsDir, err = makeReal(chatsDir)
+	if err != nil {
+		return err
+	}
+	file, link := filepath.Join(chatsDir, FileName(room)), filepath.Join(subsDir, FileName(room))
+	if err := touch(file); err != nil {
+		return err
+	}
+	target, err := filepath.Rel(subsDir, file)
+	if err != nil {
+		return err
+	}
+	fi, err := os.Lstat(link)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return durable.Symlink(target, link)
+	case err != nil:
+		return err
+	case fi.Mode()&fs.ModeSymlink == 0:
+		return fmt.Errorf("%s is not a link", link)
+	}
+	if there, err := os.Stat(link); err == nil {
+		if want, err := os.Stat(file); err == nil && os.SameFile(there, want) {
+			return nil
+		}
+	}
+	if err := durable.Remove(link); err != nil {
+		return err
+	}
+	return durable.Symlink(target, link)
+}
+
+func makeReal(dir string) (string, error) {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// touch makes an empty room, or leaves the one that is there: writing a whole
+// file here could replace lines that somebody appends at this moment.
+func touch(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return durable.Sync(path)
+}
+
+// Unsubscribe removes the link of room from subsDir, durably. A link that is
+// not there is not an error.
+func Unsubscribe(subsDir, room string) error {
+	if !ValidRoom(room) {
+		return fmt.Errorf("unsubscribe from room %q: not a room name", room)
+	}
+	link := filepath.Join(subsDir, FileName(room))
+	fi, err := os.Lstat(link)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+	case fi.Mode()&fs.ModeSymlink == 0:
+		err = fmt.Errorf("%s is not a link", link)
+	default:
+		err = durable.Remove(link)
+	}
+	if err != nil {
+		return fmt.Errorf("unsubscribe from room %s: %w", room, err)
+	}
+	return nil
+}
+
+// Rooms lists the rooms that are linked in subsDir, sorted. A link names its
+// room by its own name, and counts also while the room's file is missing;
+// other files do not. A missing directory holds none.
+func Rooms(subsDir string) ([]string, error) {
+	entries, err := os.ReadDir(subsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list rooms: %w", err)
+	}
+	var rooms []string
+	for _, e := range entries {
+		room, ok := strings.CutSuffix(e.Name(), ext)
+		if ok && ValidRoom(room) && e.Type()&fs.ModeSymlink != 0 {
+			rooms = append(rooms, room)
+		}
+	}
+	slices.Sort(rooms)
+	return rooms, nil
+}

@@ -1,0 +1,140 @@
+package chat
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestSubscribe(t *testing.T) {
+	home := t.TempDir()
+	chats, subs := Dir(home), filepath.Join(home, "agents", "51c0", "subs")
+	if rooms, err := Rooms(subs); err != nil || len(rooms) != 0 {
+		t.Fatalf("Rooms of a missing directory = %v, %v", rooms, err)
+	}
+	for range 2 { // doing it again changes nothing
+		for _, room := range []string{"ops", "dev"} {
+			if err := Subscribe(subs, chats, room); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	link := filepath.Join(subs, "dev.md")
+	if target, err := os.Readlink(link); err != nil || target != "../../../chats/dev.md" {
+		t.Fatalf("the link says %q, %v", target, err)
+	}
+	if fi, err := os.Stat(filepath.Join(chats, "dev.md")); err != nil || fi.Mode() != 0o600 || fi.Size() != 0 {
+		t.Fatalf("the room is %v, %v", fi, err)
+	}
+	echo(t, link, "through the link\n")
+	want(t, readAll(t, Path(home, "dev"), Cursor{}), "through the link")
+
+	// A room's lines survive another subscription to it, and its link the room.
+	other := filepath.Join(home, "agents", "77aa", "subs")
+	if err := Subscribe(other, chats, "dev"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, readAll(t, filepath.Join(other, "dev.md"), Cursor{}), "through the link")
+	if err := os.Remove(filepath.Join(chats, "ops.md")); err != nil {
+		t.Fatal(err)
+	}
+	for name, do := range map[string]func(string) error{
+		"notes.txt": func(p string) error { return os.WriteFile(p, nil, 0o600) },
+		"plain.md":  func(p string) error { return os.WriteFile(p, nil, 0o600) },
+		"dir.md":    func(p string) error { return os.Mkdir(p, 0o700) },
+		"Upper.md":  func(p string) error { return os.Symlink("../../../chats/dev.md", p) },
+		"noext":     func(p string) error { return os.Symlink("../../../chats/dev.md", p) },
+	} {
+		if err := do(filepath.Join(subs, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rooms, err := Rooms(subs); err != nil || !slices.Equal(rooms, []string{"dev", "ops"}) {
+		t.Fatalf("Rooms = %q, %v", rooms, err)
+	}
+	if err := Unsubscribe(subs, "dev"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Unsubscribe(subs, "dev"); err != nil {
+		t.Fatalf("leaving twice: %v", err)
+	}
+	if err := Unsubscribe(filepath.Join(home, "nowhere"), "dev"); err != nil {
+		t.Fatalf("leaving from nowhere: %v", err)
+	}
+	if rooms, err := Rooms(subs); err != nil || !slices.Equal(rooms, []string{"ops"}) {
+		t.Fatalf("Rooms = %q, %v", rooms, err)
+	}
+	want(t, readAll(t, Path(home, "dev"), Cursor{}), "through the link")
+}
+
+func TestSubscribeRefuses(t *testing.T) {
+	home := t.TempDir()
+	chats, subs := Dir(home), filepath.Join(home, "subs")
+	for _, room := range []string{"", "../x", "A", "a/b"} {
+		if Subscribe(subs, chats, room) == nil || Unsubscribe(subs, room) == nil {
+			t.Errorf("%q is taken for a room", room)
+		}
+	}
+	if _, err := os.Stat(chats); err == nil {
+		t.Error("a refused subscription made a directory")
+	}
+	write(t, filepath.Join(subs, "dev.md"), "a person's notes")
+	if Subscribe(subs, chats, "dev") == nil || Unsubscribe(subs, "dev") == nil {
+		t.Error("a file is taken for a link")
+	}
+	if got, _ := os.ReadFile(filepath.Join(subs, "dev.md")); string(got) != "a person's notes" {
+		t.Errorf("the file is now %q", got)
+	}
+}
+
+// The subs directory may be reached through the alias names/<name>.
+func TestSubscribeThroughAlias(t *testing.T) {
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, "agents", "51c0"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join("agents", "51c0"), filepath.Join(home, "lethe")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Subscribe(filepath.Join(home, "lethe", "subs"), Dir(home), "dev"); err != nil {
+		t.Fatal(err)
+	}
+	if target, _ := os.Readlink(filepath.Join(home, "agents", "51c0", "subs", "dev.md")); target != "../../../chats/dev.md" {
+		t.Fatalf("the link says %q", target)
+	}
+}
+
+func TestSubscribeMendsLink(t *testing.T) {
+	home := t.TempDir()
+	chats, subs := Dir(home), filepath.Join(home, "agents", "51c0", "subs")
+	link := filepath.Join(subs, "dev.md")
+	if err := os.MkdirAll(subs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, old := range []string{"/nowhere/dev.md", "../subs/dev.md", filepath.Join(chats, "ops.md")} {
+		if err := os.Symlink(old, link); err != nil {
+			t.Fatal(err)
+		}
+		if err := Subscribe(subs, chats, "dev"); err != nil {
+			t.Fatal(err)
+		}
+		if target, _ := os.Readlink(link); target != "../../../chats/dev.md" {
+			t.Fatalf("in place of %q the link says %q", old, target)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A link that leads there in other words is a person's, and stays.
+	abs := filepath.Join(chats, "dev.md")
+	if err := os.Symlink(abs, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Subscribe(subs, chats, "dev"); err != nil {
+		t.Fatal(err)
+	}
+	if target, _ := os.Readlink(link); target != abs {
+		t.Fatalf("the link says %q", target)
+	}
+}

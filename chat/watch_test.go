@@ -1,0 +1,345 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// never is a poll that does not come: what is heard is heard by event.
+const never = time.Hour
+
+// logBuffer is a log that a test reads while it is written.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// running starts w, and ends it, leaving nothing behind, with the test.
+func running(t *testing.T, w *Watcher) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Run = %v", err)
+			}
+		case <-time.After(2 * time.Second):
+			t.Error("Run does not end")
+		}
+		goleak.VerifyNone(t)
+	})
+}
+
+func newWatcher(t *testing.T, poll time.Duration) (*Watcher, *logBuffer) {
+	t.Helper()
+	log := &logBuffer{}
+	w := NewWatcher(poll, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	running(t, w)
+	return w, log
+}
+
+// signalled waits for a signal that comes after what the test just did.
+func signalled(t *testing.T, changed <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-changed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("no signal")
+	}
+}
+
+// settled takes signals until none has come for a while, which is how tests
+// start from silence.
+func settled(changed <-chan struct{}) {
+	for {
+		select {
+		case <-changed:
+		case <-time.After(100 * time.Millisecond):
+			return
+		}
+	}
+}
+
+func silent(t *testing.T, changed <-chan struct{}, d time.Duration) {
+	t.Helper()
+	select {
+	case <-changed:
+		t.Fatal("a signal for nothing")
+	case <-time.After(d):
+	}
+}
+
+func TestWatch(t *testing.T) {
+	home := t.TempDir()
+	dev := Path(home, "dev")
+	write(t, dev, "")
+	w, _ := newWatcher(t, never)
+	changed, cancel := w.Subscribe(Scope{Dir: Dir(home), Names: []string{"dev.md"}})
+	defer cancel()
+	signalled(t, changed) // the one to begin with
+	settled(changed)
+	for name, do := range map[string]func(){
+		"append":  func() { echo(t, dev, "one\n") },
+		"echo":    func() { _ = exec.Command("sh", "-c", `echo two >> "$0"`, dev).Run() },
+		"save":    func() { save(t, dev, "saved\n") },
+		"empty":   func() { write(t, dev, "") },
+		"remove":  func() { _ = os.Remove(dev) },
+		"restore": func() { echo(t, dev, "back\n") },
+	} {
+		do()
+		select {
+		case <-changed:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: no signal", name)
+		}
+		settled(changed)
+	}
+	cancel()
+	echo(t, dev, "after\n")
+	silent(t, changed, 50*time.Millisecond)
+}
+
+// Those who hear another room, or another directory, sleep on.
+func TestWatchScopes(t *testing.T) {
+	home := t.TempDir()
+	subs := filepath.Join(home, "subs")
+	write(t, Path(home, "dev"), "")
+	write(t, filepath.Join(subs, "x"), "")
+	w, _ := newWatcher(t, never)
+	dev, c1 := w.Subscribe(Scope{Dir: Dir(home), Names: []string{"dev.md"}})
+	ops, c2 := w.Subscribe(Scope{Dir: Dir(home), Names: []string{"ops.md"}}, Scope{Dir: subs})
+	all, c3 := w.Subscribe(Scope{Dir: Dir(home), Names: []string{"ops.md"}}, Scope{Dir: Dir(home)})
+	defer c1()
+	defer c2()
+	defer c3()
+	settled(dev)
+	settled(ops)
+	settled(all)
+	echo(t, Path(home, "dev"), "one\n")
+	signalled(t, dev)
+	signalled(t, all)
+	silent(t, ops, 50*time.Millisecond)
+
+	settled(dev)
+	settled(all)
+	if err := os.Symlink("../chats/dev.md", filepath.Join(subs, "dev.md")); err != nil {
+		t.Fatal(err)
+	}
+	signalled(t, ops)
+	silent(t, dev, 50*time.Millisecond)
+	silent(t, all, 0)
+
+	echo(t, Path(home, "ops"), "made\n")
+	signalled(t, ops)
+	signalled(t, all)
+	silent(t, dev, 50*time.Millisecond)
+}
+
+// hearer reads a room to its end at each signal, as slowly as it likes.
+func hearer(t *testing.T, w *Watcher, home, room string, pause func()) (heard func() int) {
+	t.Helper()
+	changed, cancel := w.Subscribe(Scope{Dir: Dir(home), Names: []string{FileName(room)}})
+	var mu sync.Mutex
+	n := 0
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() { // ends with the test
+		defer close(done)
+		c := Cursor{}
+		for {
+			select {
+			case <-stop:
+				return
+			case <-changed:
+			}
+			for more := true; more; {
+				b, err := Read(Path(home, room), c, 1<<16)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				n += len(b.Lines)
+				mu.Unlock()
+				c, more = b.Next, b.More
+			}
+			pause()
+		}
+	}()
+	t.Cleanup(func() { close(stop); <-done; cancel() })
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return n
+	}
+}
+
+// A thousand appends, one event or many, fast and slow readers: nobody misses
+// the last one.
+func TestNothingMissed(t *testing.T) {
+	home := t.TempDir()
+	write(t, Path(home, "dev"), "")
+	w, _ := newWatcher(t, never)
+	fast := hearer(t, w, home, "dev", func() {})
+	slow := hearer(t, w, home, "dev", func() { time.Sleep(30 * time.Millisecond) })
+	total := 0
+	for range 20 {
+		for range 50 {
+			echo(t, Path(home, "dev"), "line\n")
+		}
+		total += 50
+		within(t, "both hear all", func() bool { return fast() == total && slow() == total })
+	}
+	echo(t, Path(home, "dev"), strings.Repeat("line\n", 1000))
+	within(t, "both hear a thousand at once", func() bool { return fast() == total+1000 && slow() == total+1000 })
+}
+
+// The event queue overflows while the receiver is held up.
+func TestOverflow(t *testing.T) {
+	home := t.TempDir()
+	for _, room := range []string{"dev", "ops", "late"} {
+		write(t, Path(home, room), "")
+	}
+	w, log := newWatcher(t, never)
+	dev, ops := hearer(t, w, home, "dev", func() {}), hearer(t, w, home, "ops", func() {})
+	late := hearer(t, w, home, "late", func() {})
+	within(t, "the watch is on", func() bool {
+		w.addMu.Lock()
+		defer w.addMu.Unlock()
+		return w.notify != nil && len(w.notify.WatchList()) == 1
+	})
+
+	files := [2]*os.File{}
+	for i, room := range []string{"dev", "ops"} {
+		f, err := os.OpenFile(Path(home, room), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	w.mu.Lock() // nobody receives
+	n := 20_000
+	for range n { // alternating, since equal events in a row are one
+		for _, f := range files {
+			if _, err := f.WriteString("line\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	echo(t, Path(home, "late"), "its only event is lost\n")
+	w.mu.Unlock()
+	within(t, "all is heard", func() bool { return dev() == n && ops() == n && late() == 1 })
+	within(t, "the overflow is in the log", func() bool { return strings.Contains(log.String(), "overflowed") })
+}
+
+// Subscribing before Run loses nothing, and a directory may come later.
+func TestSubscribeBeforeRun(t *testing.T) {
+	home := t.TempDir()
+	w := NewWatcher(10*time.Millisecond, nil)
+	changed, cancel := w.Subscribe(Scope{Dir: Dir(home), Names: []string{"dev.md"}})
+	signalled(t, changed)
+	write(t, Path(home, "dev"), "before\n")
+	running(t, w)
+	signalled(t, changed)
+	settled(changed)
+	echo(t, Path(home, "dev"), "after\n")
+	signalled(t, changed)
+	cancel()
+	cancel()
+	if len(w.dirs) != 0 {
+		t.Errorf("directories without subscriber: %v", w.dirs)
+	}
+}
+
+// An alias of a directory is the directory.
+func TestWatchAlias(t *testing.T) {
+	home := t.TempDir()
+	write(t, Path(home, "dev"), "")
+	if err := os.Symlink("chats", filepath.Join(home, "alias")); err != nil {
+		t.Fatal(err)
+	}
+	w, _ := newWatcher(t, never)
+	a, c1 := w.Subscribe(Scope{Dir: Dir(home)})
+	b, c2 := w.Subscribe(Scope{Dir: filepath.Join(home, "alias")})
+	settled(a)
+	settled(b)
+	echo(t, Path(home, "dev"), "one\n")
+	signalled(t, a)
+	signalled(t, b)
+	c1() // the watch stays for the other
+	settled(b)
+	echo(t, Path(home, "dev"), "two\n")
+	signalled(t, b)
+	c2()
+}
+
+// Many come and go while rooms are busy and directories are moved away under
+// the watches; nothing locks up, and who stays hears all.
+func TestWatchChurn(t *testing.T) {
+	home := t.TempDir()
+	write(t, Path(home, "dev"), "")
+	w, _ := newWatcher(t, 5*time.Millisecond)
+	heard := hearer(t, w, home, "dev", func() {})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 100 {
+				dir := filepath.Join(home, fmt.Sprintf("subs%d", g))
+				write(t, filepath.Join(dir, "x"), "")
+				changed, cancel := w.Subscribe(Scope{Dir: dir}, Scope{Dir: Dir(home)})
+				<-changed
+				if i%2 == 0 {
+					_ = os.Rename(dir, dir+".moved")
+					_ = os.RemoveAll(dir + ".moved")
+				}
+				echo(t, Path(home, "dev"), "line\n")
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	within(t, "every line", func() bool { return heard() == 400 })
+}
+
+// Nothing happens: no signal, however often it polls.
+func TestIdle(t *testing.T) {
+	home := t.TempDir()
+	write(t, Path(home, "dev"), "one\n")
+	w, _ := newWatcher(t, 5*time.Millisecond)
+	changed, cancel := w.Subscribe(Scope{Dir: Dir(home)}, Scope{Dir: filepath.Join(home, "missing")})
+	defer cancel()
+	settled(changed)
+	silent(t, changed, 100*time.Millisecond)
+	// One change, one signal: the poll does not tell again what an event told.
+	echo(t, Path(home, "dev"), "two\n")
+	signalled(t, changed)
+	settled(changed)
+	silent(t, changed, 50*time.Millisecond)
+}
