@@ -1,0 +1,248 @@
+package llm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+
+	deepseek "github.com/cohesion-org/deepseek-go"
+)
+
+// Fillers are fixed: they are part of the bytes of a life. They stand where a
+// provider accepts no two messages of one side in a row, and where a reply had
+// neither text nor calls.
+const (
+	fillUser      = "(continue)"
+	fillAssistant = "(noted)"
+	fillEmpty     = "(no text)"
+)
+
+type wireMessage struct {
+	Role             string     `json:"role"`
+	Content          string     `json:"content"`
+	ReasoningContent string     `json:"reasoning_content,omitempty"`
+	Reasoning        string     `json:"reasoning,omitempty"`
+	ToolCalls        []wireCall `json:"tool_calls,omitempty"`
+	ToolCallID       string     `json:"tool_call_id,omitempty"`
+}
+
+type wireCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function wireFunction `json:"function"`
+}
+
+type wireFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// skeleton is what the library marshals. It knows neither raw tool schemas nor
+// thinking, and would write an index into each call, so edit does the rest.
+func skeleton(r Request) *deepseek.StreamChatCompletionRequest {
+	return &deepseek.StreamChatCompletionRequest{
+		Stream:        true,
+		StreamOptions: deepseek.StreamOptions{IncludeUsage: true},
+		Model:         r.Model,
+	}
+}
+
+// Body returns the exact bytes that a Complete of r sends under p. It is a pure
+// function, and the messages of a request that begins with another's begin with
+// that one's bytes.
+func (p PresetInfo) Body(r Request) ([]byte, error) {
+	raw, err := json.Marshal(skeleton(r))
+	if err != nil {
+		return nil, err
+	}
+	return p.edit(raw, r)
+}
+
+// edit completes the library's body. The result has its keys in order, because
+// encoding/json sorts those of a map.
+func (p PresetInfo) edit(raw []byte, r Request) ([]byte, error) {
+	body := map[string]any{}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber() // numbers keep their digits
+	if err := dec.Decode(&body); err != nil {
+		return nil, fmt.Errorf("edit request: %w", err)
+	}
+	body["messages"] = p.messages(r.Messages)
+	if p.NoUsageFlag {
+		delete(body, "stream_options")
+	}
+	if err := p.setTools(body, r); err != nil {
+		return nil, err
+	}
+	if r.MaxTokens > 0 {
+		body[or(p.MaxField, "max_tokens")] = r.MaxTokens
+	}
+	if r.Temperature != nil {
+		body["temperature"] = *r.Temperature
+	}
+	if r.JSON {
+		body["response_format"] = map[string]any{"type": "json_object"}
+	}
+	if r.UserID != "" && p.UserField != "" {
+		body[p.UserField] = r.UserID
+	}
+	p.setThinking(body, r)
+	return encode(body)
+}
+
+// encode is json.Marshal without the HTML escapes, which cost tokens of nobody
+// but bytes of everybody.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func (p PresetInfo) setTools(body map[string]any, r Request) error {
+	if len(r.Tools) == 0 {
+		return nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(r.Tools, &list); err != nil {
+		return fmt.Errorf("encode tools: %w", err)
+	}
+	if len(list) == 0 {
+		return nil // an empty array is refused by several providers
+	}
+	body["tools"] = r.Tools
+	if r.ToolChoice != "" {
+		body["tool_choice"] = r.ToolChoice
+	}
+	return nil
+}
+
+func (p PresetInfo) setThinking(body map[string]any, r Request) {
+	effort := r.Effort
+	if effort == "max" {
+		effort = or(p.MaxEffort, "high")
+	}
+	set := func(m map[string]any, field, value string) {
+		if value != "" {
+			m[field] = value
+		}
+	}
+	off := r.Thinking == "disabled"
+	if off {
+		effort = ""
+	}
+	switch p.Thinking {
+	case ThinkingObject:
+		if r.Thinking != "" {
+			body["thinking"] = map[string]any{"type": r.Thinking}
+		}
+		set(body, "reasoning_effort", effort)
+	case ThinkingNested:
+		nested := map[string]any{}
+		if r.Thinking != "" {
+			nested["enabled"] = !off
+		}
+		set(nested, "effort", effort)
+		if len(nested) > 0 {
+			body["reasoning"] = nested
+		}
+	case ThinkingEffort:
+		if off {
+			effort = "none"
+		}
+		set(body, "reasoning_effort", effort)
+	case ThinkingLevel:
+		set(body, "reasoning_effort", effort)
+	case ThinkingTemplate:
+		kwargs := map[string]any{}
+		if r.Thinking != "" {
+			kwargs["enable_thinking"] = !off
+		}
+		set(kwargs, "reasoning_effort", effort)
+		if len(kwargs) > 0 {
+			body["chat_template_kwargs"] = kwargs
+		}
+	}
+}
+
+// messages writes the conversation in the preset's dialect. Each message
+// depends on itself and the one before it only: that keeps prefixes.
+func (p PresetInfo) messages(in []Message) []wireMessage {
+	out := make([]wireMessage, 0, len(in))
+	last := ""
+	for _, m := range in {
+		if p.Alternate {
+			if role := fillerBetween(last, m.Role); role != "" {
+				out = append(out, p.filler(role))
+			}
+		}
+		out = append(out, p.message(m))
+		last = m.Role
+	}
+	return out
+}
+
+// fillerBetween names the role that has to speak between two messages, "" for
+// none. The results of one reply follow each other; after them it is the
+// model's turn.
+func fillerBetween(last, next string) string {
+	switch {
+	case last == "user" && next == "user", last == "tool" && next == "user":
+		return "assistant"
+	case last == "assistant" && next == "assistant", last == "system" && next == "assistant":
+		return "user"
+	}
+	return ""
+}
+
+func (p PresetInfo) filler(role string) wireMessage {
+	if role == "user" {
+		return p.message(Message{Role: role, Content: fillUser})
+	}
+	return p.message(Message{Role: role, Content: fillAssistant})
+}
+
+func (p PresetInfo) message(m Message) wireMessage {
+	w := wireMessage{Role: m.Role, Content: m.Content, ToolCallID: p.callID(m.CallID)}
+	if m.Role != "assistant" {
+		return w
+	}
+	for _, c := range m.Calls {
+		w.ToolCalls = append(w.ToolCalls, wireCall{ID: p.callID(c.ID), Type: "function",
+			Function: wireFunction{Name: c.Name, Arguments: or(c.Arguments, "{}")}})
+	}
+	if m.Content == "" && len(m.Calls) == 0 {
+		w.Content = fillEmpty
+	}
+	reasoning := m.Reasoning
+	if reasoning == "" && (len(m.Calls) > 0 || p.ReasoningAlways) {
+		reasoning = p.ReasoningPlaceholder
+	}
+	switch p.ReasoningField {
+	case "reasoning_content":
+		w.ReasoningContent = reasoning
+	case "reasoning":
+		w.Reasoning = reasoning
+	}
+	return w
+}
+
+// callID maps an id to nine letters or digits where that is demanded: 46 bits
+// of its digest, so that two ids of one life do not meet.
+func (p PresetInfo) callID(id string) string {
+	if !p.ShortIDs || id == "" {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	text := new(big.Int).SetBytes(sum[:]).Text(36)
+	return text[:9]
+}
+
+// errNoModel is told before anything is sent.
+var errNoModel = errors.New("request names no model")

@@ -1,0 +1,161 @@
+package llm
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func TestWeight(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "abc": 3, "é": 2, "Ж": 2, "你好": 4, "안": 2, "ก": 3, "→": 3, "🌊": 6, "\xff": 3, "a你🌊": 9,
+	} {
+		if got := Weight(text); got != want {
+			t.Errorf("Weight(%q) = %d, want %d", text, got, want)
+		}
+	}
+	r := everything()
+	if r.Weight() <= Weight(string(r.Tools)) {
+		t.Error("messages weigh nothing")
+	}
+	bare := Request{Model: "m", MaxTokens: 1 << 20}
+	if got := bare.Weight(); got != 0 {
+		t.Errorf("an empty request weighs %d", got)
+	}
+}
+
+// Everything that is sent counts: a request never weighs less than the text in it.
+func TestWeightCountsEverything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := someMessage(t)
+		n := Weight(m.Content) + Weight(m.Reasoning) + utf8.RuneCountInString(m.CallID)
+		for _, c := range m.Calls {
+			n += Weight(c.Name) + Weight(c.Arguments)
+		}
+		if m.Weight() <= n {
+			t.Fatalf("%+v weighs %d, its text %d", m, m.Weight(), n)
+		}
+		two := Request{Messages: []Message{m, m}}
+		if two.Weight() != 2*m.Weight() {
+			t.Fatalf("two messages weigh %d, one %d", two.Weight(), m.Weight())
+		}
+		a, b := rapid.String().Draw(t, "a"), rapid.String().Draw(t, "b")
+		if Weight(a+b) != Weight(a)+Weight(b) {
+			t.Fatalf("%q and %q", a, b)
+		}
+	})
+}
+
+func TestEstimatorLearns(t *testing.T) {
+	var e Estimator
+	if got := e.Tokens(3300); got != 1000 {
+		t.Errorf("fresh: %d", got)
+	}
+	for range 30 {
+		e = e.Observe(40_000, 10_000)
+	}
+	if got := e.Tokens(40_000); got < 9_900 || got > 10_100 {
+		t.Errorf("after 30 observations of 4 characters a token: %d tokens", got)
+	}
+	// One wild observation moves it by a fifth at most.
+	if wild := e.Observe(1_000_000, 1_000_000); wild.Tokens(40_000) > 12_000 || wild.Tokens(40_000) <= e.Tokens(40_000) {
+		t.Errorf("one wild observation: %d tokens", wild.Tokens(40_000))
+	}
+	for _, nothing := range [][2]int{{0, 500}, {-1, 500}, {500, 0}, {500, -1}, {50, 20}} {
+		if got := e.Observe(nothing[0], nothing[1]); got != e {
+			t.Errorf("Observe%v changed it", nothing)
+		}
+	}
+}
+
+func TestEstimatorIsBoundedAndStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := Estimator{
+			CharsPerToken: rapid.SampledFrom([]float64{0, -1, 1e9, math.Inf(1), 3, math.NaN()}).Draw(t, "ratio"),
+			Seen:          rapid.IntRange(-5, 100).Draw(t, "seen"),
+		}
+		for range rapid.IntRange(0, 10).Draw(t, "observations") {
+			e = e.Observe(rapid.IntRange(-1, 1<<40).Draw(t, "chars"), rapid.IntRange(-1, 1<<40).Draw(t, "tokens"))
+		}
+		chars := rapid.IntRange(0, 1<<30).Draw(t, "n")
+		n := e.Tokens(chars)
+		if float64(n) < float64(chars)/maxChars || float64(n) > float64(chars)/minChars+1 {
+			t.Fatalf("%+v: %d characters are %d tokens", e, chars, n)
+		}
+		if e.Tokens(chars+1) < n {
+			t.Fatal("more characters, fewer tokens")
+		}
+		if fit := e.Chars(n); e.Tokens(fit) > n || e.Tokens(fit+1) <= n {
+			t.Fatalf("%+v: Chars(%d) = %d", e, n, fit)
+		}
+		if math.IsNaN(e.CharsPerToken) || math.IsInf(e.CharsPerToken, 0) {
+			return // no JSON for these, and no observation leads there
+		}
+		b, err := json.Marshal(e)
+		var back Estimator
+		if err != nil || json.Unmarshal(b, &back) != nil || back != e {
+			t.Fatalf("%+v became %s became %+v", e, b, back)
+		}
+	})
+}
+
+func TestEstimatorIsDeterministic(t *testing.T) {
+	var e Estimator
+	for i := range 7 {
+		e = e.Observe(10_000+i*997, 3_000+i*131)
+	}
+	// A change here changes when lives compact.
+	const want = `{"chars_per_token":3.8158147442482977,"seen":5}`
+	if b, _ := json.Marshal(e); string(b) != want {
+		t.Errorf("got %s, want %s", b, want)
+	}
+}
+
+func TestCost(t *testing.T) {
+	friday := func(clock string) time.Time {
+		at, err := time.Parse("2006-01-02 15:04", "2026-11-20 "+clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	million := Usage{Input: 2_000_000, Cached: 1_000_000, Output: 1_000_000, Reasoning: 500_000}
+	const pro, flash = 0.022 + 0.66 + 1.98, 0.003 + 0.15 + 0.60
+	shanghai := time.FixedZone("CST", 8*3600)
+	for _, test := range []struct {
+		model string
+		at    time.Time
+		want  float64
+	}{
+		{"deepseek-v4-pro", friday("12:00"), pro},
+		{"deepseek-flash", friday("12:00"), flash},
+		{"deepseek-v4-flash", friday("12:00"), flash},
+		{"deepseek-v4-pro", friday("00:59"), pro},
+		{"deepseek-v4-pro", friday("01:00"), 2 * pro},
+		{"deepseek-v4-pro", friday("03:59"), 2 * pro},
+		{"deepseek-v4-pro", friday("04:00"), pro},
+		{"deepseek-v4-pro", friday("05:59"), pro},
+		{"deepseek-v4-pro", friday("06:00"), 2 * pro},
+		{"deepseek-flash", friday("09:59"), 2 * flash},
+		{"deepseek-v4-pro", friday("10:00"), pro},
+		{"deepseek-v4-pro", friday("02:00").AddDate(0, 0, 1), pro},                  // Saturday
+		{"deepseek-v4-pro", friday("07:00").AddDate(0, 0, 2), pro},                  // Sunday
+		{"deepseek-v4-pro", friday("07:00").AddDate(0, 0, 3), 2 * pro},              // Monday
+		{"deepseek-v4-pro", time.Date(2026, 11, 20, 9, 0, 0, 0, shanghai), 2 * pro}, // 01:00 UTC
+	} {
+		got, known := Cost(test.model, million, test.at)
+		if !known || math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%s at %s: %v, %v, want %v", test.model, test.at, got, known, test.want)
+		}
+	}
+	if usd, known := Cost("gpt-5.1", million, friday("12:00")); known || usd != 0 {
+		t.Errorf("unknown model: %v, %v", usd, known)
+	}
+	if usd, _ := Cost("deepseek-flash", Usage{Input: 10, Cached: 20, Output: -5}, friday("12:00")); usd < 0 || math.Abs(usd-10*0.003/1e6) > 1e-12 {
+		t.Errorf("absurd usage: %v", usd)
+	}
+}

@@ -1,0 +1,248 @@
+// Package llm calls a language model over an OpenAI-compatible HTTP API.
+//
+// The smallest use:
+//
+//	c, err := llm.New(llm.Config{}) // DeepSeek, key from DEEPSEEK_API_KEY
+//	if err != nil { … }
+//	defer c.Close()
+//	reply, err := c.Complete(ctx, llm.Request{
+//		Model:    c.Preset().Model,
+//		Messages: []llm.Message{{Role: "user", Content: "good morning"}},
+//	}, func(d llm.Delta) { fmt.Print(d.Text) })
+//
+// What it guarantees:
+//
+//   - A Reply is whole: the model gave a finish reason and the stream its [DONE].
+//     Everything else is an *Error whose Kind says what to do about it. What was
+//     streamed by an attempt that failed is taken back with Delta.Reset.
+//   - The body of a request is a pure function of the Request and the preset, and
+//     grows only at its end when the Request does, so a provider's prefix cache
+//     can serve nearly all of it.
+//   - A silent server is noticed: any byte, sent or received, restarts one idle
+//     timer that also covers the wait for headers.
+//   - A key is sent to the host it belongs to and nowhere else: not to another
+//     provider, not along a redirect, not into an error or a log line.
+//
+// It reads no file and, of the environment, the key variable of the chosen
+// preset and the proxy settings. Below it works deepseek-go, fed by an HTTP
+// client of this package's own that edits what goes out and repairs what comes
+// in; presets cover what other providers want differently.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	deepseek "github.com/cohesion-org/deepseek-go"
+)
+
+// Message is one message on the wire.
+type Message struct {
+	Role      string     // "system", "user", "assistant" or "tool"
+	Content   string     // text; invalid UTF-8 is sent as U+FFFD
+	Reasoning string     // assistant: its thinking, sent back where the preset wants it
+	Calls     []ToolCall // assistant: the tools it called
+	CallID    string     // tool: the call that this message answers
+}
+
+// ToolCall is a call of one tool by the model.
+type ToolCall struct {
+	ID        string // unique within its reply
+	Name      string
+	Arguments string // as the model wrote them: usually, not always, a JSON object
+}
+
+// Request is everything that shapes one answer.
+type Request struct {
+	Model    string // as the provider names it; required
+	Messages []Message
+	// Tools is the "tools" array in JSON, sent as it is but for insignificant
+	// whitespace. Empty, or an empty array, sends none.
+	Tools       json.RawMessage
+	ToolChoice  string   // "auto", "none" or "required"; "" leaves it out
+	MaxTokens   int      // bound on the output, reasoning included; 0 leaves it out
+	Thinking    string   // "enabled" or "disabled"; "" leaves it to the provider
+	Effort      string   // "low", "high" or "max"; "" leaves it to the provider
+	Temperature *float64 // 0 to 2; nil leaves it out; DeepSeek ignores it while thinking
+	JSON        bool     // the reply must be a JSON object; a blank one is garbage
+	// UserID keeps the provider's cache and limits of one identity apart from
+	// others: the same in every request of a life.
+	UserID string
+}
+
+// Delta is a piece of a reply on its way, for screens. Only the Reply counts.
+type Delta struct {
+	Reset     bool   // forget everything shown of this reply: the attempt failed
+	Reasoning string // more thinking
+	Text      string // more text
+	Call      string // the name of a tool call that began
+}
+
+// Usage counts the tokens of one call as the provider reports them; zero when
+// it reports none.
+type Usage struct {
+	Input     int `json:"input"`     // the whole prompt, Cached included
+	Cached    int `json:"cached"`    // of Input, what came from the prefix cache
+	Output    int `json:"output"`    // everything generated, Reasoning included
+	Reasoning int `json:"reasoning"` // of Output, what was thinking
+}
+
+// Reply is a whole answer.
+type Reply struct {
+	Text      string
+	Reasoning string
+	Calls     []ToolCall // in the order of their index
+	// Finish is why the model stopped, in the provider's word: "stop",
+	// "tool_calls", or "length" when MaxTokens cut it off, which leaves text and
+	// calls incomplete.
+	Finish string
+	Model  string // the model that answered, as the provider names it
+	Usage  Usage
+}
+
+// Config says which model server to use and how patiently. Its zero value is
+// DeepSeek with the key in DEEPSEEK_API_KEY.
+type Config struct {
+	// Preset is a name of Presets. Empty chooses by the host of BaseURL, and
+	// deepseek without one.
+	Preset string
+	// BaseURL is where chat/completions lies, with or without a final slash;
+	// empty means the preset's.
+	BaseURL string
+	// Key is sent to the host of BaseURL as a bearer token. Empty takes the
+	// preset's environment variable, but only for the provider's own host.
+	Key string
+	// IdleTimeout bounds silence, on the way out, before the headers, and within
+	// the stream. 0 means 300 s.
+	IdleTimeout time.Duration
+	// MaxRetries bounds the attempts after the first. 0 means 8, about three
+	// minutes; negative means none.
+	MaxRetries int
+	// RetryCap is the longest that a Retry-After is obeyed: who asks for more is
+	// asked again after RetryCap. 0 means 5 minutes.
+	RetryCap time.Duration
+	// Log gets one debug line an attempt, without keys or content. nil means none.
+	Log *slog.Logger
+	// OnRetry is told before each wait, from the goroutine of Complete.
+	OnRetry func(err error, wait time.Duration)
+	// Transport replaces the default one, which honours the proxy environment.
+	// It must not follow redirects and is not closed by Close.
+	Transport http.RoundTripper
+}
+
+// Defaults of Config. DeepSeek itself gives up after 10 minutes without
+// inference and sends keep-alives until then, so 300 s of true silence is a
+// dead connection.
+const (
+	defaultIdle     = 300 * time.Second
+	defaultRetries  = 8
+	defaultRetryCap = 5 * time.Minute
+)
+
+// callCap bounds one attempt, however lively its stream: 384K tokens, the
+// longest output there is, take about two hours at 50 tokens a second. The
+// library would otherwise set 5 minutes, and read ./.env when told none.
+const callCap = 6 * time.Hour
+
+// Client calls one model server. It is safe for concurrent use.
+type Client struct {
+	lib    *deepseek.Client
+	doer   *doer
+	preset PresetInfo
+	conf   Config
+}
+
+// New prepares a client; it does not connect. The error wraps ErrNoKey when the
+// provider wants a key and there is none.
+func New(conf Config) (*Client, error) {
+	target, err := aim(conf)
+	if err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
+	}
+	if conf.IdleTimeout <= 0 {
+		conf.IdleTimeout = defaultIdle
+	}
+	if conf.MaxRetries == 0 {
+		conf.MaxRetries = defaultRetries
+	}
+	if conf.RetryCap <= 0 {
+		conf.RetryCap = defaultRetryCap
+	}
+	if conf.Log == nil {
+		conf.Log = slog.New(slog.DiscardHandler)
+	}
+	conf.Key = "" // from here on only the doer knows it
+	d := newDoer(target, conf.Transport)
+	// The library must not see the key, and asks the environment for one when
+	// it is given none.
+	lib, err := deepseek.NewClientWithOptions("none",
+		deepseek.WithBaseURL(target.base.String()),
+		deepseek.WithTimeout(callCap),
+		deepseek.WithHTTPClient(d))
+	if err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
+	}
+	return &Client{lib: lib, doer: d, preset: target.preset, conf: conf}, nil
+}
+
+// Preset returns the preset in use.
+func (c *Client) Preset() PresetInfo { return c.preset }
+
+// Host returns the host that requests go to, for people.
+func (c *Client) Host() string { return c.doer.base.Host }
+
+// Close releases idle connections. Calls under way are not disturbed.
+func (c *Client) Close() error {
+	if c.doer.own != nil {
+		c.doer.own.CloseIdleConnections()
+	}
+	return nil
+}
+
+// Complete sends r and returns the whole reply, after as many attempts as
+// Config allows. on, when not nil, is called from this goroutine with each
+// piece as it comes; after a failed attempt that showed anything it gets a
+// Delta with Reset alone. Any error is an *Error.
+func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply, error) {
+	if on == nil {
+		on = func(Delta) {}
+	}
+	return c.retry(ctx, r.Model, func() (Reply, error) {
+		shown := false
+		reply, err := c.attempt(ctx, r, func(d Delta) { shown = true; on(d) })
+		if err != nil && shown {
+			on(Delta{Reset: true})
+		}
+		return reply, err
+	})
+}
+
+// attempt makes one call and reads it to its end.
+func (c *Client) attempt(parent context.Context, r Request, on func(Delta)) (reply Reply, err error) {
+	began := time.Now()
+	ctx, call := c.doer.begin(parent, r, c.conf.IdleTimeout)
+	defer call.end()
+	defer func() {
+		if err != nil {
+			err = c.failure(parent, ctx, r, err)
+		}
+		c.conf.Log.Debug("model call", "model", r.Model, "host", c.doer.base.Host,
+			"sent", call.sent, "received", call.received.Load(), "took", time.Since(began), "err", err)
+	}()
+
+	// The library writes into what it is given: a fresh one each time.
+	stream, err := c.lib.CreateChatCompletionStream(ctx, skeleton(r))
+	if err != nil {
+		return Reply{}, err
+	}
+	defer stream.Close()
+	reply, err = assemble(stream.Recv, on)
+	if err != nil {
+		return Reply{}, err
+	}
+	return reply, check(r, reply)
+}

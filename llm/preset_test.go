@@ -1,0 +1,175 @@
+package llm
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// noKeys empties every key variable.
+func noKeys(t *testing.T) {
+	for _, p := range presets {
+		t.Setenv(p.KeyEnv, "")
+	}
+}
+
+func TestPresetTable(t *testing.T) {
+	if names := Presets(); names[0] != "deepseek" || !slices.Contains(names, "custom") {
+		t.Errorf("presets %v", names)
+	}
+	names, envs := map[string]bool{}, map[string]bool{}
+	for _, name := range Presets() {
+		p, ok := Preset(name)
+		if !ok || p.Name != name || names[name] || envs[p.KeyEnv] || p.KeyEnv == "" || p.MaxField == "" {
+			t.Errorf("%s: %+v", name, p)
+		}
+		names[name], envs[p.KeyEnv] = true, true
+		if p.BaseURL == "" {
+			continue
+		}
+		u, err := url.Parse(p.BaseURL)
+		if err != nil || !strings.HasSuffix(p.BaseURL, "/") || !p.owns(u) {
+			t.Errorf("%s: base url %q", name, p.BaseURL)
+		}
+		if p.KeyRequired && u.Scheme != "https" {
+			t.Errorf("%s: a key over %s", name, u.Scheme)
+		}
+	}
+	if _, ok := Preset("nobody"); ok {
+		t.Error("preset nobody exists")
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	noKeys(t)
+	t.Setenv("DEEPSEEK_API_KEY", " "+secret+"\n")
+	got, err := aim(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.preset.Name != "deepseek" || got.preset.Model != "deepseek-v4-pro" || got.base.String() != "https://api.deepseek.com/" || got.key != secret {
+		t.Errorf("%+v at %s", got, got.base)
+	}
+}
+
+func TestPresetByHost(t *testing.T) {
+	noKeys(t)
+	for base, want := range map[string]string{
+		"https://api.deepseek.com":           "deepseek",
+		"https://API.DeepSeek.com:443/v1":    "deepseek",
+		"https://api.openai.com/v1":          "openai",
+		"https://openrouter.ai/api/v1/":      "openrouter",
+		"http://localhost:11434/v1":          "ollama",
+		"http://127.0.0.1:11434":             "ollama",
+		"http://[::1]:8000/v1":               "vllm",
+		"http://api.deepseek.com":            "custom", // not the provider: not encrypted
+		"http://api.deepseek.com:443":        "custom",
+		"https://api.deepseek.com:8443":      "custom",
+		"https://api.deepseek.com.evil.test": "custom",
+		"https://evil.test/api.deepseek.com": "custom",
+		"http://10.0.0.7:11434/v1":           "custom",
+		"http://127.0.0.1:54321/":            "custom",
+	} {
+		u, err := parseBase(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := choose("", u); err != nil || p.Name != want {
+			t.Errorf("%s: %s, %v, want %s", base, p.Name, err, want)
+		}
+	}
+	if _, err := New(Config{Preset: "deepsek"}); err == nil || !strings.Contains(err.Error(), "want one of deepseek") {
+		t.Errorf("unknown preset: %v", err)
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://x.test":                         "https://x.test/",
+		" https://x.test/ ":                      "https://x.test/",
+		"https://x.test//":                       "https://x.test/",
+		"https://x.test/v1":                      "https://x.test/v1/",
+		"https://x.test/v1/chat/completions":     "https://x.test/v1/",
+		"https://x.test/v1/chat/completions/":    "https://x.test/v1/",
+		"http://x.test:8080/openai/v1/":          "http://x.test:8080/openai/v1/",
+		"https://x.test/chat/completions/really": "https://x.test/chat/completions/really/",
+	} {
+		if got, err := parseBase(in); err != nil || got.String() != want {
+			t.Errorf("%q: %v, %v, want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"localhost:8000/v1", "x.test", "ftp://x.test", "https://", "http://%zz", "https://x.test?key=" + secret,
+		"https://" + secret + "@x.test", "https://x.test/#" + secret, "http://\x7f" + secret} {
+		if got, err := parseBase(in); err == nil {
+			t.Errorf("%q: accepted as %v", in, got)
+		} else if strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: the error repeats it: %v", in, err)
+		}
+	}
+	if _, err := New(Config{Preset: "custom"}); err == nil || !strings.Contains(err.Error(), "no base url") {
+		t.Errorf("custom without an address: %v", err)
+	}
+}
+
+func TestKeysStayWithTheirHosts(t *testing.T) {
+	const deep, open, own = "sk-of-deepseek", "sk-of-openai", "sk-of-lethe"
+	for name, test := range map[string]struct {
+		conf    Config
+		env     map[string]string
+		want    string
+		refused bool
+	}{
+		"own host":                     {Config{}, map[string]string{"DEEPSEEK_API_KEY": deep, "OPENAI_API_KEY": open}, deep, false},
+		"preset":                       {Config{Preset: "openai"}, map[string]string{"DEEPSEEK_API_KEY": deep, "OPENAI_API_KEY": open}, open, false},
+		"by host":                      {Config{BaseURL: "https://api.openai.com/v1"}, map[string]string{"DEEPSEEK_API_KEY": deep, "OPENAI_API_KEY": open}, open, false},
+		"gateway":                      {Config{Preset: "deepseek", BaseURL: "https://gw.test"}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", false},
+		"gateway's key":                {Config{Preset: "deepseek", BaseURL: "https://gw.test"}, map[string]string{"DEEPSEEK_API_KEY": deep, "LETHE_API_KEY": own}, own, false},
+		"custom":                       {Config{BaseURL: "https://gw.test"}, map[string]string{"DEEPSEEK_API_KEY": deep, "LETHE_API_KEY": own}, own, false},
+		"in the clear":                 {Config{Preset: "deepseek", BaseURL: "http://api.deepseek.com:443"}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", false},
+		"another provider":             {Config{Preset: "deepseek", BaseURL: "https://api.openai.com/v1"}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", false},
+		"local server":                 {Config{Preset: "ollama"}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", false},
+		"local server with a key":      {Config{Preset: "vllm", BaseURL: "http://localhost:8000/v1"}, map[string]string{"VLLM_API_KEY": own}, own, false},
+		"explicit":                     {Config{BaseURL: "https://gw.test", Key: " own "}, nil, "own", false},
+		"explicit, another's":          {Config{BaseURL: "https://gw.test", Key: deep}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", true},
+		"explicit, another's, preset":  {Config{Preset: "deepseek", BaseURL: "https://gw.test", Key: deep}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", true},
+		"explicit, own host":           {Config{Key: deep}, map[string]string{"DEEPSEEK_API_KEY": deep}, deep, false},
+		"explicit, named for any host": {Config{BaseURL: "https://gw.test", Key: deep}, map[string]string{"DEEPSEEK_API_KEY": deep, "LETHE_API_KEY": deep}, deep, false},
+		"line break":                   {Config{Key: "a\nb"}, nil, "", true},
+		"no ASCII":                     {Config{Key: "schlüssel"}, nil, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			noKeys(t)
+			for k, v := range test.env {
+				t.Setenv(k, v)
+			}
+			got, err := aim(test.conf)
+			if (err != nil) != test.refused || got.key != test.want {
+				t.Errorf("key %q, %v", got.key, err)
+			}
+			for _, key := range []string{deep, open, own, "a\nb", "schlüssel"} {
+				if err != nil && strings.Contains(err.Error(), key) {
+					t.Errorf("error shows the key: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestMissingKey(t *testing.T) {
+	noKeys(t)
+	for _, name := range Presets() {
+		p, _ := Preset(name)
+		c, err := New(Config{Preset: name})
+		switch {
+		case p.KeyRequired && (!errors.Is(err, ErrNoKey) || !strings.Contains(err.Error(), p.KeyEnv)):
+			t.Errorf("%s: %v", name, err)
+		case !p.KeyRequired && p.BaseURL != "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		}
+		if c != nil {
+			c.Close()
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxErrorBody bounds what is read of an answer that is not a stream.
+const maxErrorBody = 64 << 10
+
+// maxMessage bounds, in runes, what is kept of a provider's explanation.
+const maxMessage = 600
+
+// problem is a provider's account of what went wrong, in whatever shape it came.
+type problem struct {
+	message, kind, code string
+	status              int // an HTTP status told inside the body, else 0
+	limit               int // a context window told as a field, else 0
+}
+
+// refusal reads an answer whose status is not 200.
+func refusal(resp *http.Response, body io.Reader, redact func(string) string) *Error {
+	text, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // what came before an error is enough
+	p, ok := parseProblem(text)
+	if !ok {
+		p = problem{message: plainText(text)}
+	}
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		p.message = "the server redirects" + elsewhere(resp) + ", which is not followed"
+	}
+	p.message = or(p.message, strings.ToLower(http.StatusText(resp.StatusCode)))
+	e := p.error(resp.StatusCode, redact)
+	e.RetryAfter = retryAfter(resp.Header, time.Now())
+	return e
+}
+
+func elsewhere(resp *http.Response) string {
+	to, err := url.Parse(resp.Header.Get("Location"))
+	if err != nil || to.Host == "" {
+		return ""
+	}
+	return " to " + to.Host
+}
+
+// error decides the kind, once for all. status is 0 for a problem told in a
+// stream or under a 200.
+func (p problem) error(status int, redact func(string) string) *Error {
+	e := &Error{
+		Status:  status,
+		Message: clean(redact(p.message), maxMessage),
+		Type:    clean(redact(p.kind), 100),
+		Code:    clean(redact(p.code), 100),
+	}
+	if e.Status == 0 {
+		e.Status = p.status
+	}
+	e.Kind = p.kindFor(e.Status)
+	if e.Kind == Overflow {
+		e.Limit = p.window()
+	}
+	return e
+}
+
+func (p problem) kindFor(status int) Kind {
+	kind := Transient // an error in mid-stream is the server's
+	if status != 0 {
+		kind = kindOfStatus(status)
+	} else if p.says("invalid_request", "authentication", "permission", "not_found") {
+		kind = Permanent
+	}
+	switch status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound:
+		return Permanent
+	}
+	switch {
+	case p.says("insufficient_quota", "insufficient_balance", "billing"):
+		return Permanent // a 429 that no waiting cures
+	case status == http.StatusTooManyRequests:
+		return Transient
+	case p.overflows():
+		return Overflow
+	}
+	return kind
+}
+
+// says looks for any of words in the provider's own classification.
+func (p problem) says(words ...string) bool {
+	own := strings.ToLower(p.kind + " " + p.code)
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(own, w) })
+}
+
+// overflowWords are the wordings of: DeepSeek, OpenAI, vLLM, OpenRouter
+// ("maximum context length"), Mistral ("too large for model with"), llama.cpp
+// ("context size"), LM Studio, OpenAI's newer endpoints ("context window"),
+// Anthropic ("prompt is too long"), Bedrock ("input is too long"), xAI
+// ("maximum prompt length"), Gemini ("maximum number of tokens allowed"), Groq
+// ("reduce the length"), Moonshot ("model token limit"), and text generation
+// servers ("must have less than", "`max_new_tokens` must be").
+var overflowWords = []string{
+	"context length", "too large for model with", "context size", "context window",
+	"prompt is too long", "input is too long", "maximum prompt length",
+	"maximum number of tokens allowed", "reduce the length of the", "model token limit",
+	"`max_new_tokens` must be",
+}
+
+func (p problem) overflows() bool {
+	if p.says("context_length_exceeded", "exceed_context_size") {
+		return true
+	}
+	text := strings.ToLower(p.message)
+	return slices.ContainsFunc(overflowWords, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// windows find the number that is the limit, not the size of the request.
+var windows = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)maximum context length (?:is|of)(?: only)? ([\d,]+)`),
+	regexp.MustCompile(`(?i)([\d,]+) maximum context length`),
+	regexp.MustCompile(`(?i)> ([\d,]+) maximum`),
+	regexp.MustCompile(`(?i)maximum prompt length is ([\d,]+)`),
+	regexp.MustCompile(`(?i)maximum number of tokens allowed \(?([\d,]+)`),
+	regexp.MustCompile(`(?i)model token limit:? ?([\d,]+)`),
+	regexp.MustCompile("(?i)`max_new_tokens` must be <= ([\\d,]+)"),
+	regexp.MustCompile(`(?i)context (?:length|window|size)[^\d.]{0,30}([\d,]+)`),
+}
+
+// window returns the told limit in tokens. Numbers no model has are ignored.
+func (p problem) window() int {
+	plausible := func(n int) bool { return n >= 512 && n <= 100_000_000 }
+	if plausible(p.limit) {
+		return p.limit
+	}
+	for _, re := range windows {
+		if m := re.FindStringSubmatch(p.message); m != nil {
+			if n, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", "")); err == nil && plausible(n) {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// parseProblem understands {"error":{…}}, {"error":"…"}, an array of one of
+// these, {"object":"error","message":…} and {"detail":…}. It says false for
+// anything else, a completion for example.
+func parseProblem(text []byte) (problem, bool) {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return problem{}, false
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = list[0]
+	}
+	top, ok := v.(map[string]any)
+	if !ok {
+		return problem{}, false
+	}
+	switch inner := top["error"].(type) {
+	case map[string]any:
+		if len(inner) > 0 {
+			return problemOf(inner), true
+		}
+	case string:
+		if inner != "" {
+			return problem{message: inner, kind: word(top["type"]), code: word(top["code"])}, true
+		}
+	}
+	if _, isReply := top["choices"]; isReply {
+		return problem{}, false
+	}
+	object, kind := strings.ToLower(word(top["object"])), word(top["type"])
+	if object == "error" || kind == "error" || top["detail"] != nil || top["message"] != nil {
+		return problemOf(top), true
+	}
+	return problem{}, false
+}
+
+func problemOf(m map[string]any) problem {
+	p := problem{kind: word(m["type"]), code: word(m["code"])}
+	p.message = word(m["message"])
+	if p.message == "" {
+		p.message = word(m["detail"])
+	}
+	// A gateway's own message says little; what its provider said is inside.
+	if meta, ok := m["metadata"].(map[string]any); ok {
+		if raw := word(meta["raw"]); raw != "" {
+			p.message += ": " + raw
+		}
+	}
+	for _, field := range []string{"status", "code"} {
+		if n, err := strconv.Atoi(word(m[field])); err == nil && n >= 400 && n < 600 {
+			p.status = n
+		}
+	}
+	p.limit, _ = strconv.Atoi(word(m["n_ctx"]))
+	return p
+}
+
+// word is a JSON value as text: strings as they are, null as nothing, the rest
+// as JSON.
+func word(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	b, err := encode(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+func isHTML(text []byte) bool {
+	head := bytes.ToLower(bytes.TrimSpace(text[:min(len(text), 512)]))
+	return bytes.HasPrefix(head, []byte("<!doctype")) || bytes.HasPrefix(head, []byte("<html")) ||
+		bytes.HasPrefix(head, []byte("<head")) || bytes.HasPrefix(head, []byte("<body"))
+}
+
+// plainText is what a person can make of an answer that is not JSON.
+func plainText(text []byte) string {
+	if !isHTML(text) {
+		return string(text)
+	}
+	if m := title.FindSubmatch(text); m != nil && len(bytes.TrimSpace(m[1])) > 0 {
+		return "web page: " + string(m[1])
+	}
+	return "web page without a title"
+}

@@ -1,0 +1,224 @@
+package rehearsal
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestTokens(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "a": 1, "abcd": 1, "abcde": 2, "日本": 2, "éé": 1, "ééé": 2, "日a": 2, "◆": 1,
+	} {
+		if n := Tokens(text); n != want {
+			t.Errorf("Tokens(%q) = %d, want %d", text, n, want)
+		}
+	}
+}
+
+// fill is a text of n tokens that differs by letter.
+func fill(letter string, n int) string { return strings.Repeat(letter, 4*n) }
+
+// hits sends requests and returns the cached tokens of each. A scripted answer
+// of 60 tokens (and no reasoning) keeps the sums easy.
+func hits(t *testing.T, url string, reqs ...obj) []usage {
+	t.Helper()
+	var out []usage
+	for _, r := range reqs {
+		g := send(t, url, with(r, obj{"thinking": obj{"type": "disabled"}}))
+		if g.usage == nil {
+			t.Fatalf("no usage: %s", g.raw)
+		}
+		if u := *g.usage; u.Hit+u.Miss != u.Prompt || u.Total != u.Prompt+u.Completion {
+			t.Fatalf("usage does not add up: %+v", u)
+		}
+		out = append(out, *g.usage)
+	}
+	return out
+}
+
+func scripted() Options {
+	return Options{Script: []Step{{Times: -1, Answer: &Answer{Text: fill("z", 60)}}}}
+}
+
+func check(t *testing.T, got []usage, prompts, cached []int) {
+	t.Helper()
+	for i, u := range got {
+		if u.Prompt != prompts[i] || u.Hit != cached[i] {
+			t.Errorf("request %d: %d of %d cached, want %d of %d", i, u.Hit, u.Prompt, cached[i], prompts[i])
+		}
+		if u.Completion != 60 {
+			t.Errorf("request %d: %d output tokens", i, u.Completion)
+		}
+	}
+}
+
+func TestCacheAppendOnly(t *testing.T) {
+	_, url := start(t, scripted())
+	a, b, c := user(fill("a", 196)), user(fill("b", 36)), user(fill("c", 10))
+	z := obj{"role": "assistant", "content": fill("z", 60)}
+	got := hits(t, url,
+		request(a),
+		// Hits the end of the first output: 200 + 64 = 264 tokens, in blocks 256.
+		request(a, z, b),
+		// The reply is not what was said: only the end of the first input, 200 → 192.
+		request(a, obj{"role": "assistant", "content": fill("y", 60)}, b),
+		// The end of the second output: 304 + 64 = 368 → 320.
+		request(a, z, b, z, c),
+		// The same again: the whole of it, 382 → 320.
+		request(a, z, b, z, c),
+	)
+	check(t, got, []int{200, 304, 304, 382, 382}, []int{0, 256, 192, 320, 320})
+}
+
+// A unit hits only whole: A+C does not match A+B, and their common prefix is
+// there from the third request on.
+func TestCacheCommonPrefix(t *testing.T) {
+	_, url := start(t, scripted())
+	a := system(fill("a", 196))
+	got := hits(t, url,
+		request(a, user(fill("b", 16))),
+		request(a, user(fill("c", 16))),
+		request(a, user(fill("d", 16))),
+		request(a, user(fill("b", 16))), // the end of the first input: 220 → 192
+	)
+	check(t, got, []int{220, 220, 220, 220}, []int{0, 0, 192, 192})
+}
+
+// A volatile tail never hits beyond the common prefix.
+func TestCacheVolatileTail(t *testing.T) {
+	_, url := start(t, scripted())
+	a := user(fill("a", 996))
+	var reqs []obj
+	for _, l := range []string{"b", "c", "d", "e"} {
+		reqs = append(reqs, request(a, user(fill(l, 96))))
+	}
+	check(t, hits(t, url, reqs...), []int{1100, 1100, 1100, 1100}, []int{0, 0, 960, 960})
+}
+
+func TestCacheKeys(t *testing.T) {
+	_, url := start(t, scripted())
+	m := user(fill("a", 196))
+	plain := func(more obj) obj { return with(request(m), more) }
+	first := []obj{
+		plain(nil),
+		plain(obj{"user_id": "ada"}),
+		plain(obj{"max_tokens": 1000}),
+		plain(obj{"model": "deepseek-flash"}),
+		plain(obj{"tools": tools("A", "B")}),
+		plain(obj{"tools": tools("B", "A")}),
+	}
+	for i, u := range hits(t, url, first...) {
+		if u.Hit != 0 {
+			t.Errorf("request %d: %d cached, but it is another prefix", i, u.Hit)
+		}
+	}
+	for i, u := range hits(t, url, first...) {
+		if u.Hit != u.Prompt/BlockTokens*BlockTokens {
+			t.Errorf("request %d again: %d of %d cached", i, u.Hit, u.Prompt)
+		}
+	}
+	// How it is delivered does not matter.
+	if u := hits(t, url, with(plain(nil), obj{"stream_options": obj{"include_usage": true}})); u[0].Hit != 192 {
+		t.Errorf("%+v", u)
+	}
+}
+
+func TestCacheIgnoresCallIDs(t *testing.T) {
+	_, url := start(t, Options{Script: []Step{{Answer: &Answer{Text: "t", Reasoning: fill("r", 100), Calls: []Call{{Name: "BASH", Arguments: `{"command":"x"}`}}}}}})
+	a := user(fill("a", 96))
+	g := send(t, url, request(a))
+	back := called(Call{"e2_1", "BASH", `{"command":"x"}`})
+	back["content"], back["reasoning_content"] = g.text, g.reasoning
+	g = send(t, url, request(a, back, result("e2_1", "done")))
+	// 100 + frame 4 + reasoning 100 + text, name and arguments: 1 + 4 + 15 characters = 209 → 192.
+	if g.usage.Hit != 192 {
+		t.Errorf("%+v", *g.usage)
+	}
+}
+
+// A truncated reply was not stored, and nothing counts for a refused request.
+func TestCacheTruncated(t *testing.T) {
+	s, url := start(t, Options{Script: []Step{{Fault: Truncate, Answer: &Answer{Text: fill("z ", 60)}}}})
+	a, z := user(fill("a", 196)), said(fill("z ", 60))
+	send(t, url, request(a))
+	if g := send(t, url, request(a, z, user("b"))); g.usage.Hit != 192 {
+		t.Errorf("%+v", *g.usage)
+	}
+	before := s.Usage()
+	send(t, url, request(user("")))
+	after := s.Usage()
+	if before.Refused++; before != after {
+		t.Errorf("%+v, then %+v", before, after)
+	}
+}
+
+func TestUsageTotals(t *testing.T) {
+	s, url := start(t, scripted())
+	a := user(fill("a", 196))
+	hits(t, url, request(a), request(a))
+	if u := s.Usage(); u != (Usage{Calls: 2, Input: 400, Cached: 192, Output: 120}) {
+		t.Errorf("%+v", u)
+	}
+}
+
+func TestCacheForgetsUsers(t *testing.T) {
+	c := cache{users: map[string]*userCache{}}
+	req := &Request{Messages: []Message{{Role: "user", Content: ptr(fill("a", 200))}}}
+	c.hit("first", newPrefix(req))
+	for i := range maxUsers {
+		c.hit(strings.Repeat("x", i+1), newPrefix(req))
+	}
+	if len(c.users) != maxUsers {
+		t.Errorf("%d users", len(c.users))
+	}
+	if c.hit("first", newPrefix(req)) != 0 {
+		t.Error("the longest unused user was kept")
+	}
+	if c.hit("first", newPrefix(req)) != 192 {
+		t.Error("the newest user was forgotten")
+	}
+}
+
+func TestGenerationsAreBounded(t *testing.T) {
+	var g generations
+	key := func(i int) (d digest) { d[0], d[1], d[2] = byte(i), byte(i>>8), byte(i>>16); return d }
+	g.add(key(0))
+	for i := 1; i < 3*generationSize; i++ {
+		if !g.has(key(0)) {
+			t.Fatalf("what is used was forgotten after %d others", i)
+		}
+		g.add(key(i))
+	}
+	if g.has(key(1)) {
+		t.Error("what is unused was kept")
+	}
+	if n := len(g.young) + len(g.old); n > 2*generationSize {
+		t.Errorf("%d keys", n)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// However a request is cut into messages: what hits is a multiple of a block, no
+// more than the input, and the same request again hits all of its blocks.
+func TestCacheBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := cache{users: map[string]*userCache{}}
+		text := rapid.StringMatching(`[ab日é ]{0,300}`)
+		var messages []Message
+		for range rapid.IntRange(1, 12).Draw(t, "requests") {
+			messages = append(messages, Message{Role: "user", Content: ptr(text.Draw(t, "text"))})
+			from := rapid.IntRange(0, len(messages)-1).Draw(t, "from")
+			p := newPrefix(&Request{Messages: messages[from:]})
+			hit := c.hit("u", p)
+			if hit%BlockTokens != 0 || hit > p.tokens() {
+				t.Fatalf("%d of %d tokens", hit, p.tokens())
+			}
+			if again := c.hit("u", p); again != p.tokens()/BlockTokens*BlockTokens {
+				t.Fatalf("again: %d of %d tokens", again, p.tokens())
+			}
+		}
+	})
+}

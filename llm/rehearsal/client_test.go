@@ -1,0 +1,205 @@
+package rehearsal
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type obj = map[string]any
+
+// got is what a client made of a response.
+type got struct {
+	status    int
+	header    http.Header
+	raw       string
+	text      string
+	reasoning string
+	calls     []Call
+	finish    string
+	done      bool
+	usage     *usage
+	comments  int
+	chunks    int
+	ids       [][]string // the ids seen on each call's fragments
+	readErr   error
+}
+
+func start(t *testing.T, o Options) (*Server, string) {
+	t.Helper()
+	s := New(o)
+	ts := httptest.NewServer(s)
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		ts.Close()
+	})
+	return s, ts.URL + "/chat/completions"
+}
+
+func body(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func send(t *testing.T, url string, v any) got {
+	t.Helper()
+	res, err := http.Post(url, "application/json", bytes.NewReader(body(t, v)))
+	if err != nil { // not Fatal: some tests send from goroutines
+		t.Errorf("post: %v", err)
+		return got{readErr: err}
+	}
+	defer res.Body.Close()
+	return read(t, res)
+}
+
+func read(t *testing.T, res *http.Response) got {
+	t.Helper()
+	var raw bytes.Buffer
+	_, err := io.Copy(&raw, res.Body)
+	g := got{status: res.StatusCode, header: res.Header, raw: raw.String(), readErr: err}
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		return g
+	}
+	sc := bufio.NewScanner(&raw)
+	sc.Buffer(nil, 16<<20)
+	for sc.Scan() {
+		g.line(t, sc.Text())
+	}
+	return g
+}
+
+func (g *got) line(t *testing.T, line string) {
+	t.Helper()
+	if strings.HasPrefix(line, ":") {
+		g.comments++
+		return
+	}
+	data, ok := strings.CutPrefix(line, "data:")
+	if !ok {
+		return
+	}
+	data = strings.TrimSpace(data)
+	if data == "[DONE]" {
+		g.done = true
+		return
+	}
+	var c chunk
+	if err := json.Unmarshal([]byte(data), &c); err != nil {
+		t.Errorf("chunk %q: %v", data, err)
+		return
+	}
+	g.chunks++
+	if c.Usage != nil {
+		if len(c.Choices) != 0 {
+			t.Errorf("the usage chunk has choices: %s", data)
+		}
+		g.usage = c.Usage
+	}
+	for _, ch := range c.Choices {
+		g.add(ch)
+	}
+}
+
+func (g *got) add(ch choice) {
+	if ch.Delta.Content != nil {
+		g.text += *ch.Delta.Content
+	}
+	if ch.Delta.Reasoning != nil {
+		g.reasoning += *ch.Delta.Reasoning
+	}
+	for _, d := range ch.Delta.Calls {
+		for len(g.calls) <= d.Index {
+			g.calls = append(g.calls, Call{})
+			g.ids = append(g.ids, nil)
+		}
+		c := &g.calls[d.Index]
+		if c.Name == "" {
+			c.Name = d.Function.Name
+		}
+		if d.ID != "" {
+			c.ID = d.ID
+			g.ids[d.Index] = append(g.ids[d.Index], d.ID)
+		}
+		c.Arguments += d.Function.Arguments
+	}
+	if ch.Finish != nil {
+		g.finish = *ch.Finish
+	}
+}
+
+func (g got) error(t *testing.T) (message, kind string) {
+	t.Helper()
+	var e struct {
+		Error struct {
+			Message, Type, Code string
+			Param               *string
+		}
+	}
+	if err := json.Unmarshal([]byte(g.raw), &e); err != nil {
+		t.Fatalf("error body %q: %v", g.raw, err)
+	}
+	if e.Error.Code != "invalid_request_error" || e.Error.Param != nil {
+		t.Errorf("error body %q", g.raw)
+	}
+	return e.Error.Message, e.Error.Type
+}
+
+func user(text string) obj   { return obj{"role": "user", "content": text} }
+func system(text string) obj { return obj{"role": "system", "content": text} }
+func said(text string) obj {
+	return obj{"role": "assistant", "content": text, "reasoning_content": "r"}
+}
+func result(id, text string) obj {
+	return obj{"role": "tool", "tool_call_id": id, "content": text}
+}
+
+func called(calls ...Call) obj {
+	var list []obj
+	for _, c := range calls {
+		list = append(list, obj{"id": c.ID, "type": "function", "function": obj{"name": c.Name, "arguments": c.Arguments}})
+	}
+	return obj{"role": "assistant", "content": nil, "reasoning_content": "r", "tool_calls": list}
+}
+
+func request(messages ...obj) obj {
+	return obj{
+		"model": "deepseek-v4-pro", "messages": messages, "stream": true,
+		"stream_options": obj{"include_usage": true},
+	}
+}
+
+var allTools = []string{"SAY", "JOIN", "LEAVE", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH", "UNCOMPACT", "RECALL", "COMPACT"}
+
+func tools(names ...string) []obj {
+	var out []obj
+	for _, n := range names {
+		out = append(out, obj{"type": "function", "function": obj{
+			"name": n, "description": "d", "parameters": obj{"type": "object", "properties": obj{}},
+		}})
+	}
+	return out
+}
+
+func with(r obj, more obj) obj {
+	for k, v := range more {
+		if v == nil {
+			delete(r, k)
+			continue
+		}
+		r[k] = v
+	}
+	return r
+}

@@ -1,0 +1,36 @@
+// Package rehearsal is the model for when there is no model: an HTTP server on
+// loopback that speaks DeepSeek's chat/completions strictly, and behind it a
+// small scripted program that follows plain phrases.
+//
+// The smallest use, inside a process:
+//
+//	s := rehearsal.New(rehearsal.Options{})
+//	url, err := s.Listen("127.0.0.1:0")
+//	go s.Serve(ctx) // until ctx is done
+//
+// and with httptest: httptest.NewServer(rehearsal.New(rehearsal.Options{})).
+//
+// What it guarantees:
+//
+//   - A request that the real service would refuse is refused here, with the same
+//     shape of error and the index of the message at fault. It is stricter where
+//     compatible services are.
+//   - The same request (and the same Seed) gets the same answer. There is no clock
+//     and no randomness in it.
+//   - Usage follows the published rules of the prefix cache, by whole units of
+//     BlockTokens, apart for every user_id. See Tokens for how tokens are counted.
+//   - It never goes on for ever by itself: after the results of its calls it
+//     answers.
+//   - Memory is bounded: requests are kept up to a limit (Options.Record) and the
+//     cache holds hashes, not texts.
+//
+// Every way in which a provider can misbehave is a Step: a status, a hanging or
+// truncated stream, an error event, call fragments in odd orders. Steps come from
+// Options.Script, from a file (LoadScript) or from Push while the server runs.
+//
+// The model itself is not intelligent and says so. Read top to bottom: wire.go
+// and validate.go (what comes in), tokens.go and cache.go (what it costs),
+// script.go, stream.go and faults.go (what goes out), then view.go, turn.go,
+// phrases.go, act.go and memory.go (the conversation), tasks.go and summary.go
+// (what compaction asks for).
+package rehearsal

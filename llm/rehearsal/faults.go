@@ -1,0 +1,222 @@
+package rehearsal
+
+import (
+	"context"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"time"
+)
+
+// An exchange is one accepted request on its way to an answer.
+type exchange struct {
+	w      http.ResponseWriter
+	ctx    context.Context // done when the client leaves
+	req    *Request
+	prefix *prefix
+	id     string
+	step   Step
+	pace   time.Duration
+}
+
+// play answers an accepted request: the step's timing, then its error, or the
+// answer with its fault.
+func (s *Server) play(x *exchange) {
+	if !x.await() {
+		return
+	}
+	switch {
+	case x.step.Status != 0:
+		x.status()
+		return
+	case x.step.Fault == HTML:
+		x.page("text/html", "<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n")
+		return
+	case x.step.Fault == JSONError:
+		x.page("application/json", string(ofStatus(http.StatusInternalServerError).body())+"\n")
+		return
+	}
+	hit := s.cache.hit(x.req.UserID, x.prefix)
+	input := x.prefix.end()
+	x.id = hex.EncodeToString(input.key[:10])
+	answer := s.answer(x)
+	u := newUsage(input.tokens, hit, answer)
+	defer s.log.count(u)
+	if x.deliver(answer, u) {
+		reasoning := answer.Reasoning
+		x.prefix.add(Message{Role: "assistant", Content: &answer.Text, Reasoning: &reasoning, Calls: answer.Calls})
+		s.cache.store(x.req.UserID, x.prefix)
+	}
+}
+
+// answer is the step's or the model's, with faults of content applied.
+func (s *Server) answer(x *exchange) Answer {
+	var a Answer
+	if x.step.Answer != nil {
+		a = *x.step.Answer
+	} else {
+		a = s.think(x.req, x.prefix.end().key)
+	}
+	if !x.req.Thinking {
+		a.Reasoning = ""
+	}
+	a = finished(a, x.id, x.req.MaxTokens)
+	switch x.step.Fault {
+	case Blank:
+		a.Text, a.Calls, a.Finish = "  \n\n \n", nil, "stop"
+	case Empty:
+		a.Text, a.Calls, a.Finish = "", nil, "stop"
+	case Length:
+		a = shortened(a, max(1, newUsage(0, 0, a).Completion/2))
+	case BadArguments:
+		for i := range a.Calls {
+			a.Calls[i].Arguments = `{"unfinished": `
+		}
+	}
+	return a
+}
+
+// await keeps the client waiting as long as the step says. False: it has left.
+func (x *exchange) await() bool {
+	if x.step.Fault == Hang {
+		<-x.ctx.Done()
+		return false
+	}
+	if x.step.Hold != nil {
+		select {
+		case <-x.step.Hold:
+		case <-x.ctx.Done():
+			return false
+		}
+	}
+	return x.sleep(x.step.Wait)
+}
+
+func (x *exchange) sleep(d time.Duration) bool {
+	if d <= 0 {
+		return x.ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-x.ctx.Done():
+		return false
+	}
+}
+
+func (x *exchange) status() {
+	for k, v := range x.step.Headers {
+		x.w.Header().Set(k, v)
+	}
+	if x.step.Body == "" {
+		ofStatus(x.step.Status).write(x.w)
+		return
+	}
+	x.w.WriteHeader(x.step.Status)
+	_, _ = io.WriteString(x.w, x.step.Body)
+}
+
+func (x *exchange) page(kind, body string) {
+	x.w.Header().Set("Content-Type", kind)
+	_, _ = io.WriteString(x.w, body)
+}
+
+// deliver writes the answer. True: the client got it whole.
+func (x *exchange) deliver(a Answer, u usage) bool {
+	if !x.req.Stream {
+		body := x.whole(a, u)
+		if x.step.Fault == Truncate {
+			body = body[:len(body)/2]
+		}
+		x.page("application/json", body)
+		return x.step.Fault != Truncate && x.ctx.Err() == nil
+	}
+	h := x.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	x.w.WriteHeader(http.StatusOK)
+	return x.flush() && x.keepAlive() && x.stream(a, u)
+}
+
+// keepAlive sends comments for a while, as the service does before the first
+// token, at least every ten seconds.
+func (x *exchange) keepAlive() bool {
+	const comment = ": keep-alive\n\n"
+	total := x.step.KeepAlive
+	every := min(max(total/8, time.Millisecond), 10*time.Second)
+	for left := total; left > 0; left -= every {
+		if !x.send(comment) || !x.sleep(min(every, left)) {
+			return false
+		}
+	}
+	return true
+}
+
+// stream plays the frames, broken off where the fault says so.
+func (x *exchange) stream(a Answer, u usage) bool {
+	fs := frames(a, x.step.Fault)
+	half := fs[:max(1, len(fs)/2)]
+	switch x.step.Fault {
+	case Stall:
+		x.frames(half)
+		<-x.ctx.Done()
+		return false
+	case Truncate:
+		x.frames(half)
+		return false
+	case Reset:
+		x.frames(half)
+		panic(http.ErrAbortHandler) // net/http's way to break the connection
+	case ErrorEvent:
+		if x.frames(half) {
+			x.send("data: " + string(ofStatus(http.StatusInternalServerError).body()) + "\n\n")
+		}
+		return false
+	case NoFinish:
+		fs = fs[:len(fs)-1]
+	}
+	return x.frames(fs) && x.end(u)
+}
+
+// end sends the usage and [DONE].
+func (x *exchange) end(u usage) bool {
+	if x.req.IncludeUsage && !x.send(x.usageEvent(u)) {
+		return false
+	}
+	switch x.step.Fault {
+	case NoDone:
+		return true
+	case NoNewline:
+		return x.send("data: [DONE]")
+	case NoSpace:
+		return x.send("data:[DONE]\n\n")
+	}
+	return x.send("data: [DONE]\n\n")
+}
+
+func (x *exchange) frames(fs []frame) bool {
+	for i, f := range fs {
+		if i > 0 && x.pace > 0 && !x.sleep(x.pace) {
+			return false
+		}
+		if !x.send(x.event(f)) {
+			return false
+		}
+	}
+	return true
+}
+
+// send writes and flushes. False: the client has left.
+func (x *exchange) send(text string) bool {
+	if x.ctx.Err() != nil {
+		return false
+	}
+	_, err := io.WriteString(x.w, text)
+	return err == nil && x.flush()
+}
+
+func (x *exchange) flush() bool {
+	return http.NewResponseController(x.w).Flush() == nil
+}

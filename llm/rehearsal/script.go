@@ -1,0 +1,247 @@
+package rehearsal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Step is done instead of the model's answer, for the requests it matches. For
+// each request the first step that matches and has uses left is taken. A step
+// that sets nothing but a fault applies it to the model's own answer.
+type Step struct {
+	// What it matches; all that is set must hold, and nothing set matches all.
+	Match    func(*Request) bool
+	Contains string // in the content of the last message
+	Task     string // the last message is this task: "segment", "summarise", or "none" for no task
+	Skip     int    // so many matching requests are left alone first
+	Times    int    // uses: 0 and 1 are once, negative is for ever
+
+	// What it does. Status sends an error (or Body) instead of a stream.
+	Answer  *Answer
+	Status  int
+	Headers map[string]string // with Status
+	Body    string            // with Status; "": DeepSeek's words for that status
+	Fault   Fault
+
+	// When it does it.
+	Hold      <-chan struct{} // nothing is sent before it is closed (or the client leaves)
+	Wait      time.Duration   // before the headers
+	KeepAlive time.Duration   // comments for so long, between headers and first chunk
+	Pace      time.Duration   // between chunks, instead of Options.Pace
+}
+
+// Answer is what a step says. Calls without ids get some.
+type Answer struct {
+	Text      string
+	Reasoning string
+	Calls     []Call
+	Finish    string // finish_reason; "": stop or tool_calls
+}
+
+// Fault is a way in which a provider misbehaves.
+type Fault string
+
+// Faults. Half means half of the chunks, at least one.
+const (
+	Hang         Fault = "hang"          // not even headers until the client leaves
+	Stall        Fault = "stall"         // half, then silence until the client leaves
+	Truncate     Fault = "truncate"      // half, then a clean end: no finish_reason, no [DONE]
+	Reset        Fault = "reset"         // half, then the connection breaks
+	NoDone       Fault = "no-done"       // all but [DONE]
+	NoFinish     Fault = "no-finish"     // all but the finish_reason
+	NoNewline    Fault = "no-newline"    // the last line does not end
+	NoSpace      Fault = "no-space"      // data:{…
+	HTML         Fault = "html"          // 200 and a web page
+	JSONError    Fault = "json-error"    // 200 and an error object
+	ErrorEvent   Fault = "error-event"   // half, then an error object as event, then the end
+	Blank        Fault = "blank"         // content of white space only
+	Empty        Fault = "empty"         // no content, no calls, finish_reason stop
+	Length       Fault = "length"        // half of the tokens, then finish_reason length
+	RepeatIDs    Fault = "repeat-ids"    // id, type and name again on each fragment of a call
+	Interleave   Fault = "interleave"    // fragments of parallel calls alternate
+	NoIDs        Fault = "no-ids"        // calls without ids
+	BadArguments Fault = "bad-arguments" // arguments that are not JSON
+)
+
+var faults = map[Fault]bool{
+	"": true, Hang: true, Stall: true, Truncate: true, Reset: true, NoDone: true, NoFinish: true,
+	NoNewline: true, NoSpace: true, HTML: true, JSONError: true, ErrorEvent: true, Blank: true,
+	Empty: true, Length: true, RepeatIDs: true, Interleave: true, NoIDs: true, BadArguments: true,
+}
+
+func (st *Step) matches(r *Request) bool {
+	if st.Match != nil && !st.Match(r) {
+		return false
+	}
+	if !strings.Contains(r.Last().Text(), st.Contains) {
+		return false
+	}
+	if st.Task == "" {
+		return true
+	}
+	name := "none"
+	if t, ok := taskOf(r); ok {
+		name = t.name
+	}
+	return name == st.Task
+}
+
+type script struct {
+	mu    sync.Mutex
+	steps []Step // those with uses left, in order
+}
+
+func (s *script) push(steps []Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps = append(s.steps, steps...)
+}
+
+func (s *script) pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.steps)
+}
+
+func (s *script) take(r *Request) (Step, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.steps {
+		st := &s.steps[i]
+		if !st.matches(r) {
+			continue
+		}
+		if st.Skip > 0 {
+			st.Skip--
+			continue
+		}
+		taken := *st
+		switch {
+		case st.Times > 1:
+			st.Times--
+		case st.Times >= 0:
+			s.steps = append(s.steps[:i:i], s.steps[i+1:]...)
+		}
+		return taken, true
+	}
+	return Step{}, false
+}
+
+// The file format of LoadScript: durations are texts like "1.5s", arguments are
+// JSON values, or texts where they are to be sent as they are.
+type fileScript struct {
+	Steps []fileStep `json:"steps"`
+}
+
+type fileStep struct {
+	Contains  string            `json:"contains"`
+	Task      string            `json:"task"`
+	Skip      int               `json:"skip"`
+	Times     int               `json:"times"`
+	Answer    *fileAnswer       `json:"answer"`
+	Status    int               `json:"status"`
+	Headers   map[string]string `json:"headers"`
+	Body      string            `json:"body"`
+	Fault     Fault             `json:"fault"`
+	Wait      duration          `json:"wait"`
+	KeepAlive duration          `json:"keep_alive"`
+	Pace      duration          `json:"pace"`
+}
+
+type fileAnswer struct {
+	Text      string     `json:"text"`
+	Reasoning string     `json:"reasoning"`
+	Calls     []fileCall `json:"calls"`
+	Finish    string     `json:"finish"`
+}
+
+type fileCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+type duration time.Duration
+
+func (d *duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err == nil && v < 0 {
+		err = fmt.Errorf("duration %s is negative", text)
+	}
+	*d = duration(v)
+	return err
+}
+
+// LoadScript reads steps from a JSON file: {"steps":[{"contains":"hi","fault":"truncate"}]}.
+// The fields are those of Step in lower case (keep_alive for KeepAlive); unknown
+// fields, faults and tasks are errors.
+func LoadScript(path string) ([]Step, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read script: %w", err)
+	}
+	steps, err := parseScript(data)
+	if err != nil {
+		return nil, fmt.Errorf("parse script %s: %w", path, err)
+	}
+	return steps, nil
+}
+
+func parseScript(data []byte) ([]Step, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var f fileScript
+	if err := d.Decode(&f); err != nil {
+		return nil, err
+	}
+	if d.More() {
+		return nil, errors.New("more than one JSON value")
+	}
+	var steps []Step
+	for i, fs := range f.Steps {
+		st, err := fs.step()
+		if err != nil {
+			return nil, fmt.Errorf("step %d: %w", i, err)
+		}
+		steps = append(steps, st)
+	}
+	return steps, nil
+}
+
+func (f fileStep) step() (Step, error) {
+	switch {
+	case !faults[f.Fault]:
+		return Step{}, fmt.Errorf("unknown fault %q", f.Fault)
+	case f.Task != "" && f.Task != "none" && f.Task != "segment" && f.Task != "summarise":
+		return Step{}, fmt.Errorf("unknown task %q", f.Task)
+	case f.Status != 0 && (f.Status < 100 || f.Status > 599):
+		return Step{}, fmt.Errorf("status %d is out of range", f.Status)
+	}
+	st := Step{
+		Contains: f.Contains, Task: f.Task, Skip: f.Skip, Times: f.Times,
+		Status: f.Status, Headers: f.Headers, Body: f.Body, Fault: f.Fault,
+		Wait: time.Duration(f.Wait), KeepAlive: time.Duration(f.KeepAlive), Pace: time.Duration(f.Pace),
+	}
+	if f.Answer == nil {
+		return st, nil
+	}
+	st.Answer = &Answer{Text: f.Answer.Text, Reasoning: f.Answer.Reasoning, Finish: f.Answer.Finish}
+	for _, c := range f.Answer.Calls {
+		call := Call{ID: c.ID, Name: c.Name, Arguments: "{}"}
+		if !absent(c.Arguments) {
+			call.Arguments = string(c.Arguments)
+			var text string
+			if json.Unmarshal(c.Arguments, &text) == nil {
+				call.Arguments = text
+			}
+		}
+		st.Answer.Calls = append(st.Answer.Calls, call)
+	}
+	return st, nil
+}

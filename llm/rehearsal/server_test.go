@@ -1,0 +1,169 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestListenAndServe(t *testing.T) {
+	s := New(Options{Script: []Step{{Contains: "stall", Fault: Stall}}})
+	url, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Listen("127.0.0.1:0"); err == nil {
+		t.Error("listened twice")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx) }()
+	if g := send(t, url+"v1/chat/completions", request(user("repeat x"))); g.text != "x" {
+		t.Errorf("%+v", g)
+	}
+	stalled := make(chan got, 1)
+	go func() { stalled <- send(t, url+"chat/completions", request(user("stall"))) }()
+	waitFor(t, func() bool { return s.Pending() == 0 })
+	cancel()
+	select {
+	case err := <-served:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("Serve does not end while a stream hangs")
+	}
+	if g := <-stalled; g.done {
+		t.Error("the stalled stream was finished")
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain")
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+func TestListenRefuses(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:0", ":0", "nowhere"} {
+		if url, err := New(Options{}).Listen(addr); err == nil {
+			t.Errorf("listens on %s: %s", addr, url)
+		}
+	}
+	if err := New(Options{}).Serve(t.Context()); err == nil {
+		t.Error("serves without Listen")
+	}
+}
+
+func TestServeCancelledBefore(t *testing.T) {
+	s := New(Options{})
+	if _, err := s.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Serve(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	_, url := start(t, Options{})
+	base := strings.TrimSuffix(url, "/chat/completions")
+	res, err := http.Get(base + "/v1/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := read(t, res)
+	res.Body.Close()
+	if !strings.Contains(g.raw, `"id":"deepseek-v4-pro"`) {
+		t.Error(g.raw)
+	}
+	for _, path := range []string{"/", "/v1/embeddings", "/chat/completions"} {
+		res, err := http.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := read(t, res)
+		res.Body.Close()
+		if message, _ := g.error(t); g.status != 404 || !strings.Contains(message, path) && path != "/v1/embeddings" {
+			t.Errorf("%s: %d %s", path, g.status, g.raw)
+		}
+	}
+}
+
+func TestRecording(t *testing.T) {
+	s, url := start(t, Options{Record: 2})
+	for _, text := range []string{"a", "b", "c"} {
+		send(t, url, request(user(text)))
+	}
+	recs := s.Requests()
+	if len(recs) != 2 || !strings.Contains(string(recs[0].Body), `"content":"b"`) || !strings.Contains(string(recs[1].Body), `"content":"c"`) {
+		t.Errorf("%d requests: %s", len(recs), recs)
+	}
+	if recs[0].Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%v", recs[0].Header)
+	}
+	s, url = start(t, Options{Record: -1})
+	send(t, url, request(user("a")))
+	if len(s.Requests()) != 0 || s.Usage().Calls != 1 {
+		t.Error("recorded all the same, or not counted")
+	}
+}
+
+// The same request gets the same bytes, from any server with the same seed.
+func TestDeterminism(t *testing.T) {
+	asks := []string{"hello", "the moon is full tonight", "think about rivers", "run date", "what is my name?", "help", "thanks"}
+	same := func(seed uint64) []string {
+		_, url := start(t, Options{Seed: seed})
+		var out []string
+		for _, a := range asks {
+			out = append(out, send(t, url, with(request(user(a)), obj{"tools": tools(allTools...)})).raw)
+		}
+		return out
+	}
+	first, second := same(1), same(1)
+	for i := range asks {
+		if first[i] != second[i] {
+			t.Errorf("%q: %s\nthen %s", asks[i], first[i], second[i])
+		}
+	}
+	varied := map[string]bool{}
+	for seed := range uint64(8) {
+		varied[same(seed << 8)[1]] = true
+	}
+	if len(varied) < 2 {
+		t.Error("the seed changes nothing")
+	}
+}
+
+func TestConcurrency(t *testing.T) {
+	s, url := start(t, Options{Script: []Step{{Contains: "never", Times: 3}}})
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for k := range 8 {
+				text := fmt.Sprintf("n%dk%d", i, k)
+				r := with(request(user("repeat "+text)), obj{"user_id": fmt.Sprint(i % 4)})
+				if g := send(t, url, r); g.text != text {
+					t.Errorf("%q, want %q", g.text, text)
+				}
+				s.Push(Step{Contains: "not there"})
+				_, _, _ = s.Pending(), s.Requests(), s.Usage()
+			}
+		})
+	}
+	wg.Wait()
+	if u := s.Usage(); u.Calls != 128 {
+		t.Errorf("%+v", u)
+	}
+}

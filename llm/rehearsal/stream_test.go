@@ -1,0 +1,122 @@
+package rehearsal
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestStreamShape(t *testing.T) {
+	_, url := start(t, Options{})
+	g := send(t, url, request(system("s"), user("count to 20")))
+	if !strings.HasPrefix(g.header.Get("Content-Type"), "text/event-stream") {
+		t.Errorf("content type %q", g.header.Get("Content-Type"))
+	}
+	var want strings.Builder
+	want.WriteString("1")
+	for i := 2; i <= 20; i++ {
+		want.WriteString(" ")
+		want.WriteString(itoa(i))
+	}
+	if g.text != want.String() || g.finish != "stop" || !g.done {
+		t.Errorf("text %q, finish %q, done %v", g.text, g.finish, g.done)
+	}
+	if g.reasoning == "" || g.chunks < 25 {
+		t.Errorf("reasoning %q in %d chunks", g.reasoning, g.chunks)
+	}
+	events := strings.Split(strings.TrimSuffix(g.raw, "\n\n"), "\n\n")
+	if events[len(events)-1] != "data: [DONE]" || !strings.Contains(events[len(events)-2], `"choices":[],"usage":{`) {
+		t.Errorf("the end is %q", events[len(events)-2:])
+	}
+	if !strings.Contains(events[0], `"role":"assistant"`) || !strings.Contains(events[0], `"finish_reason":null`) {
+		t.Errorf("the first chunk is %s", events[0])
+	}
+	for _, e := range events {
+		if !strings.HasPrefix(e, "data: ") || strings.Contains(e, "\n") {
+			t.Errorf("event %q", e)
+		}
+	}
+	if r := g.usage.Details.Reasoning; r != Tokens(g.reasoning) || g.usage.Completion != r+Tokens(g.text) {
+		t.Errorf("usage %+v", *g.usage)
+	}
+}
+
+func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
+
+func TestStreamedCalls(t *testing.T) {
+	_, url := start(t, Options{})
+	g := send(t, url, with(request(user("run ls -la, read notes.txt")), obj{"tools": tools(allTools...)}))
+	if g.finish != "tool_calls" || len(g.calls) != 2 || g.text != "" {
+		t.Fatalf("%+v", g)
+	}
+	if g.calls[0].Arguments != `{"command":"ls -la"}` || g.calls[1].Arguments != `{"path":"notes.txt"}` {
+		t.Errorf("%+v", g.calls)
+	}
+	if g.calls[0].ID == g.calls[1].ID || !strings.HasPrefix(g.calls[0].ID, "call_00_") || len(g.ids[0]) != 1 {
+		t.Errorf("ids %v", g.ids)
+	}
+}
+
+func TestNoUsageUnlessAsked(t *testing.T) {
+	_, url := start(t, Options{})
+	if g := send(t, url, with(request(user("hi")), obj{"stream_options": nil})); g.usage != nil || !g.done {
+		t.Error(g.raw)
+	}
+}
+
+func TestNotThinking(t *testing.T) {
+	_, url := start(t, Options{})
+	g := send(t, url, with(request(user("hi")), obj{"thinking": obj{"type": "disabled"}}))
+	if g.reasoning != "" || g.usage.Details.Reasoning != 0 || g.text == "" {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestWholeResponse(t *testing.T) {
+	_, url := start(t, Options{})
+	g := send(t, url, with(request(user("run date")), obj{"stream": false, "stream_options": nil, "tools": tools("BASH")}))
+	var r struct {
+		Object  string
+		Choices []struct {
+			Message struct {
+				Role      string
+				Reasoning string `json:"reasoning_content"`
+				Calls     []struct {
+					ID, Type string
+					Function struct{ Name, Arguments string }
+				} `json:"tool_calls"`
+			}
+			Finish string `json:"finish_reason"`
+		}
+		Usage usage
+	}
+	if err := json.Unmarshal([]byte(g.raw), &r); err != nil {
+		t.Fatal(err)
+	}
+	c := r.Choices[0]
+	if r.Object != "chat.completion" || c.Finish != "tool_calls" || c.Message.Reasoning == "" ||
+		c.Message.Calls[0].Function.Name != "BASH" || c.Message.Calls[0].Type != "function" || r.Usage.Total == 0 {
+		t.Error(g.raw)
+	}
+}
+
+func TestMaxTokens(t *testing.T) {
+	_, url := start(t, Options{})
+	for _, ask := range []string{"count to 500", "think about sand", "write " + strings.Repeat("x", 900) + " to a.txt"} {
+		g := send(t, url, with(request(user(ask)), obj{"max_tokens": 40, "tools": tools(allTools...)}))
+		if g.finish != "length" || g.usage.Completion > 40 || g.usage.Completion < 38 {
+			t.Errorf("%.20q: finish %q after %d tokens", ask, g.finish, g.usage.Completion)
+		}
+	}
+}
+
+func TestPiecesAreTheText(t *testing.T) {
+	for _, text := range []string{"", "a", "a b", " a  b\n\nc ", "日本 語", "\n"} {
+		if got := strings.Join(pieces(text), ""); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+		if got := strings.Join(fragments(text, 2), ""); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}

@@ -1,0 +1,329 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRetriesWhatPasses(t *testing.T) {
+	for name, first := range map[string]http.HandlerFunc{
+		"408": status(408, ""), "409": status(409, ""), "429": status(429, ""), "500": status(500, ""),
+		"502": status(502, "<html>"), "503": status(503, ""), "529": status(529, ""),
+		"truncated":   text(events(delta(`{"content":"half"}`))),
+		"garbage":     text("<html>"),
+		"blank":       text(events(stop, done)),
+		"error event": text(events(`{"error":{"message":"overloaded"}}`)),
+		"hung up":     func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var waits []time.Duration
+				c, stop := inMemory(t, Config{OnRetry: func(err error, wait time.Duration) {
+					waits = append(waits, wait)
+					if KindOf(err) == 0 {
+						t.Errorf("told %T", err)
+					}
+				}}, answers(first, text(whole)))
+				defer stop()
+				began := time.Now()
+				reply, err := c.Complete(t.Context(), ask, nil)
+				if err != nil || reply.Text != "hello" {
+					t.Fatalf("%+v, %v", reply, err)
+				}
+				if len(waits) != 1 {
+					t.Fatalf("waits %v", waits)
+				}
+				within(t, "wait", waits[0], firstWait/2, firstWait*3/2)
+				within(t, "time passed", time.Since(began), waits[0], waits[0]+time.Second)
+			})
+		})
+	}
+}
+
+func TestDoesNotRetryWhatStays(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"400": status(400, ""), "401": status(401, ""), "402": status(402, ""), "403": status(403, ""), "404": status(404, ""),
+		"overflow": status(400, `{"error":{"message":"maximum context length is 4096 tokens"}}`),
+		"quota":    status(429, `{"error":{"code":"insufficient_quota"}}`),
+		"redirect": status(302, ""),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			c, stop := inMemory(t, Config{OnRetry: func(error, time.Duration) { t.Errorf("%s: retried", name) }},
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { calls++; h(w, r) }))
+			defer stop()
+			failed(t, c, ask)
+			if calls != 1 {
+				t.Errorf("%s: %d calls", name, calls)
+			}
+		})
+	}
+}
+
+func TestGarbageIsRetriedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		c, stop := inMemory(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls++
+			text("<html>")(w, r)
+		}))
+		defer stop()
+		if e := failed(t, c, ask); e.Kind != Garbage || calls != 2 {
+			t.Errorf("%v after %d calls", e, calls)
+		}
+	})
+}
+
+func TestRetriesAreBounded(t *testing.T) {
+	for _, test := range []struct{ retries, calls int }{{0, 1 + defaultRetries}, {3, 4}, {-1, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			var waits []time.Duration
+			c, stop := inMemory(t, Config{MaxRetries: test.retries, OnRetry: func(_ error, w time.Duration) { waits = append(waits, w) }},
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { calls++; status(503, "busy")(w, r) }))
+			defer stop()
+			e := failed(t, c, ask)
+			if e.Kind != Transient || e.Status != 503 || calls != test.calls || len(waits) != calls-1 {
+				t.Errorf("%v after %d calls, %d waits", e, calls, len(waits))
+			}
+			for i, w := range waits {
+				base := min(firstWait<<i, maxWait)
+				within(t, "wait "+strconv.Itoa(i), w, base/2, base*3/2+time.Nanosecond)
+			}
+		})
+	}
+}
+
+func TestWaitsAreSpread(t *testing.T) {
+	for _, asked := range []time.Duration{0, time.Minute} {
+		waits := map[time.Duration]bool{}
+		for range 20 {
+			p := newPace(defaultRetryCap)
+			p.again(&Error{Kind: Transient, RetryAfter: asked})
+			waits[p.NextBackOff()] = true
+		}
+		if len(waits) < 10 { // of some 10^9 possible values
+			t.Errorf("asked for %v: the waits are %v", asked, waits)
+		}
+	}
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	const limit = 5 * time.Minute
+	for _, test := range []struct {
+		header string
+		low    time.Duration
+	}{
+		{"20", 20 * time.Second},
+		{"7.5", 7500 * time.Millisecond},
+		{"date", 40 * time.Second}, // a date 40 s ahead, made below
+		{"3600", limit},            // beyond the cap: the cap, never sooner
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			c, stop := inMemory(t, Config{RetryCap: limit}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if calls++; calls > 1 {
+					text(whole)(w, r)
+					return
+				}
+				value := test.header
+				if value == "date" {
+					value = time.Now().Add(40 * time.Second).UTC().Format(http.TimeFormat)
+				}
+				status(429, "", "Retry-After: "+value)(w, r)
+			}))
+			defer stop()
+			began := time.Now()
+			if _, err := c.Complete(t.Context(), ask, nil); err != nil {
+				t.Fatal(err)
+			}
+			within(t, "Retry-After "+test.header, time.Since(began), test.low, test.low*11/10+time.Second)
+		})
+	}
+}
+
+func TestRetryAfterReachesTheCaller(t *testing.T) {
+	e := failed(t, server(t, status(429, "", "Retry-After: 1800")), ask)
+	if e.RetryAfter != 30*time.Minute {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A Retry-After of nothing does not switch off the back-off.
+func TestRetryAfterZeroDoesNotHammer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, stop := inMemory(t, Config{MaxRetries: 1}, status(429, "", "Retry-After: 0"))
+		defer stop()
+		began := time.Now()
+		failed(t, c, ask)
+		within(t, "time passed", time.Since(began), firstWait/2, 2*time.Second)
+	})
+}
+
+func TestCancelDuringBackOffIsImmediate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, stop := inMemory(t, Config{}, status(429, "", "Retry-After: 200"))
+		defer stop()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("user typed /stop")
+		time.AfterFunc(10*time.Second, func() { cancel(why) })
+		began := time.Now()
+		_, err := c.Complete(ctx, ask, nil)
+		if KindOf(err) != Canceled || !errors.Is(err, why) || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if passed := time.Since(began); passed != 10*time.Second {
+			t.Errorf("ended after %v", passed)
+		}
+	})
+}
+
+func TestWhatARetryShowedIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, stop := inMemory(t, Config{}, answers(
+			text(events(delta(`{"reasoning_content":"r","content":"half"}`))), status(503, ""), text(whole)))
+		defer stop()
+		var got []Delta
+		if _, err := c.Complete(t.Context(), ask, func(d Delta) { got = append(got, d) }); err != nil {
+			t.Fatal(err)
+		}
+		want := []Delta{{Reasoning: "r", Text: "half"}, {Reset: true}, {Text: "hello"}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("deltas %+v, want %+v", got, want)
+		}
+	})
+}
+
+// pauses answers with pieces of a stream, waiting between them.
+func pauses(wait time.Duration, pieces ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		for _, p := range pieces {
+			io.WriteString(w, p)
+			w.(http.Flusher).Flush()
+			select {
+			case <-time.After(wait):
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+}
+
+func TestMinutesOfKeepAlives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pieces []string
+		for range 10 {
+			pieces = append(pieces, ": keep-alive\n\n")
+		}
+		c, stop := inMemory(t, Config{MaxRetries: -1}, pauses(defaultIdle-time.Second, append(pieces, whole)...))
+		defer stop()
+		began := time.Now()
+		reply, err := c.Complete(t.Context(), ask, nil)
+		if err != nil || reply.Text != "hello" {
+			t.Fatalf("%+v, %v", reply, err)
+		}
+		within(t, "time passed", time.Since(began), 40*time.Minute, time.Hour)
+	})
+}
+
+func TestSilence(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"before the headers": func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		},
+		"after the headers": pauses(time.Hour, ""),
+		"in mid-stream":     pauses(time.Hour, events(delta(`{"content":"half"}`))),
+		"in mid-line":       pauses(time.Hour, "data: {"),
+		"in an error body": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			status(400, "x")(w, r)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, stop := inMemory(t, Config{IdleTimeout: 100 * time.Second, MaxRetries: -1}, h)
+				defer stop()
+				began := time.Now()
+				e := failed(t, c, ask)
+				if passed := time.Since(began); passed != 100*time.Second {
+					t.Errorf("ended after %v: %v", passed, e)
+				}
+				if name != "in an error body" && (e.Kind != Transient || !errors.Is(e, errIdle)) {
+					t.Errorf("got %v", e)
+				}
+			})
+		})
+	}
+}
+
+// patient is a transport that reports the end of a context without its cause.
+type patient struct{}
+
+func (patient) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Body.Close()
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+func TestSilenceIsNotCancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Config{BaseURL: "http://model.test", Transport: patient{}, MaxRetries: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := failed(t, c, ask); e.Kind != Transient || e.Message != errIdle.Error() || errors.Is(e, context.Canceled) {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+// A request that takes long to send is not silence.
+func TestSlowUpload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, stop := inMemory(t, Config{IdleTimeout: 10 * time.Second, MaxRetries: -1}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			buf := make([]byte, 256<<10)
+			for {
+				if _, err := io.ReadFull(r.Body, buf); err != nil {
+					break
+				}
+				time.Sleep(9 * time.Second)
+			}
+			io.WriteString(w, whole)
+		}))
+		defer stop()
+		r := Request{Model: "m", Messages: []Message{{Role: "user", Content: strings.Repeat("x", 2<<20)}}}
+		began := time.Now()
+		if _, err := c.Complete(t.Context(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "time passed", time.Since(began), time.Minute, 2*time.Minute)
+	})
+}
+
+func TestLivelyForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, stop := inMemory(t, Config{MaxRetries: -1}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				pauses(time.Minute, ": keep-alive\n\n")(w, r)
+			}
+		}))
+		defer stop()
+		began := time.Now()
+		e := failed(t, c, ask)
+		if e.Kind != Transient || time.Since(began) != callCap {
+			t.Errorf("%v after %v", e, time.Since(began))
+		}
+	})
+}

@@ -1,0 +1,350 @@
+package llm
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	deepseek "github.com/cohesion-org/deepseek-go"
+	"pgregory.net/rapid"
+)
+
+// Streams that are whole, in every dialect.
+func TestStreamsThatAreAccepted(t *testing.T) {
+	hello := events(delta(`{"content":"hel"}`), delta(`{"content":"lo"}`), stop, done)
+	call := func(id, args string) ToolCall { return ToolCall{ID: id, Name: "A", Arguments: args} }
+	for name, test := range map[string]struct {
+		body string
+		want Reply
+	}{
+		"plain":              {hello, Reply{Text: "hello"}},
+		"no space":           {strings.ReplaceAll(hello, "data: ", "data:"), Reply{Text: "hello"}},
+		"no last newline":    {strings.TrimRight(hello, "\n"), Reply{Text: "hello"}},
+		"one newline":        {strings.ReplaceAll(hello, "\n\n", "\n"), Reply{Text: "hello"}},
+		"crlf":               {strings.ReplaceAll(hello, "\n", "\r\n"), Reply{Text: "hello"}},
+		"cr":                 {strings.ReplaceAll(hello, "\n", "\r"), Reply{Text: "hello"}},
+		"byte order mark":    {"\ufeff" + hello, Reply{Text: "hello"}},
+		"keep-alives":        {": keep-alive\n\n\n: keep-alive\n" + hello, Reply{Text: "hello"}},
+		"other fields":       {"retry: 3\nid: 1\nevent: message\n" + hello, Reply{Text: "hello"}},
+		"stray line":         {"data: {}\nwhat is this\n" + hello, Reply{Text: "hello"}},
+		"empty data":         {"data:\n\ndata: \n\n" + hello, Reply{Text: "hello"}},
+		"null event":         {"data: null\n\n" + hello, Reply{Text: "hello"}},
+		"ping event":         {"event: ping\ndata: {\"type\":\"ping\"}\n\n" + hello, Reply{Text: "hello"}},
+		"after done":         {hello + events(`{"error":{"message":"too late"}}`), Reply{Text: "hello"}},
+		"error null":         {events(`{"error":null,"choices":[{"index":0,"delta":{"content":"hello"}}]}`, stop, done), Reply{Text: "hello"}},
+		"two data lines":     {"data: {\"choices\":[{\"index\":0,\ndata: \"delta\":{\"content\":\"hello\"}}]}\n\n" + events(stop, done), Reply{Text: "hello"}},
+		"two lines, crlf":    {"data: {\"choices\":[{\"index\":0,\r\ndata: \"delta\":{\"content\":\"hello\"}}]}\r\n\r\n" + events(stop, done), Reply{Text: "hello"}},
+		"another choice":     {events(`{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, delta(`{"content":"hello"}`), stop, done), Reply{Text: "hello"}},
+		"reasoning":          {events(delta(`{"reasoning":"r","content":"hello"}`), stop, done), Reply{Text: "hello", Reasoning: "r"}},
+		"reasoning twice":    {events(delta(`{"reasoning":"r","reasoning_content":"r","content":"hello"}`), stop, done), Reply{Text: "hello", Reasoning: "r"}},
+		"parts":              {events(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"r"}]},{"type":"text","text":"hello"}]}`), stop, done), Reply{Text: "hello", Reasoning: "r"}},
+		"reasoning alone":    {events(delta(`{"reasoning_content":"silence"}`), stop, done), Reply{Reasoning: "silence"}},
+		"unknown finish":     {events(delta(`{"content":"x"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"eos"}]}`, done), Reply{Text: "x", Finish: "eos"}},
+		"length":             {events(delta(`{"content":"x"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, done), Reply{Text: "x", Finish: "length"}},
+		"length and nothing": {events(`{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, done), Reply{Finish: "length"}},
+		"openai cached": {events(delta(`{"content":"x"}`), stop, `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":8}}}`, done),
+			Reply{Text: "x", Usage: Usage{Input: 9, Cached: 8, Output: 2}}},
+		"groq usage": {events(delta(`{"content":"x"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x_groq":{"usage":{"prompt_tokens":9,"completion_tokens":2}}}`, done),
+			Reply{Text: "x", Usage: Usage{Input: 9, Output: 2}}},
+		"growing usage": {events(`{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}`, stop, `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`, done),
+			Reply{Text: "x", Usage: Usage{Input: 9, Output: 2}}},
+		"absurd usage": {events(delta(`{"content":"x"}`), stop, `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":-1,"prompt_cache_hit_tokens":10,"completion_tokens_details":{"reasoning_tokens":3}}}`, done),
+			Reply{Text: "x", Usage: Usage{Input: 5, Cached: 5}}},
+
+		"calls interleaved": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":""}},{"index":1,"id":"b","function":{"name":"A","arguments":""}}]}`),
+			delta(`{"tool_calls":[{"index":1,"function":{"arguments":"{\"n\":"}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`),
+			delta(`{"tool_calls":[{"index":1,"function":{"arguments":"1}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", "{}"), call("b", `{"n":1}`)}}},
+		"indexes out of order": {events(
+			delta(`{"tool_calls":[{"index":3,"id":"b","function":{"name":"A","arguments":"{}"}}]}`),
+			delta(`{"tool_calls":[{"index":1,"id":"a","function":{"name":"A","arguments":"{}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", "{}"), call("b", "{}")}}},
+		"id and name repeated": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{\"n\""}}]}`),
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":":1}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", `{"n":1}`)}}},
+		"a new id on each fragment": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{\"n\""}}]}`),
+			delta(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"A","arguments":":1}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", `{"n":1}`)}}},
+		"parallel calls all of index 0": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{}"}}]}`),
+			delta(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"A","arguments":"{}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", "{}"), call("b", "{}")}}},
+		"no index": {events(
+			delta(`{"tool_calls":[{"id":"a","function":{"name":"A","arguments":"{}"}},{"id":"b","function":{"name":"A"}}]}`),
+			delta(`{"tool_calls":[{"function":{"arguments":"{}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", "{}"), call("b", "{}")}}},
+		"no id": {events(
+			delta(`{"tool_calls":[{"index":0,"function":{"name":"A","arguments":"{}"}},{"index":1,"id":null,"function":{"name":"A","arguments":"{}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("call_0", "{}"), call("call_1", "{}")}}},
+		"the same id twice": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{}"}},{"index":1,"id":"a","function":{"name":"A","arguments":"{}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", "{}"), call("call_1", "{}")}}},
+		"arguments that are no JSON": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"path = x"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", "path = x")}}},
+		"arguments as an object": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":{"n": 1}}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", `{"n": 1}`)}}},
+		"name in pieces": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"READ"}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"name":"_FILE","arguments":"{}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{{ID: "a", Name: "READ_FILE", Arguments: "{}"}}}},
+		"cut off before the name": {events(
+			delta(`{"content":"x","tool_calls":[{"index":0,"id":"a","function":{"arguments":""}}]}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, done),
+			Reply{Text: "x", Finish: "length"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.want.Finish == "" {
+				test.want.Finish = "stop"
+			}
+			got, err := server(t, text(test.body)).Complete(t.Context(), ask, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got  %+v\nwant %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// Everything under a 200 that is no reply, with the error it has to become.
+func TestStreamsThatAreRefused(t *testing.T) {
+	some := delta(`{"content":"half"}`)
+	for name, test := range map[string]struct {
+		body string
+		want Error
+	}{
+		"no done":             {events(some, stop), Error{Kind: Truncated, Message: "without [DONE]"}},
+		"no finish reason":    {events(some, done), Error{Kind: Truncated, Message: "without a finish reason"}},
+		"neither":             {events(some), Error{Kind: Truncated, Message: "without a finish reason"}},
+		"half an event":       {events(some) + `data: {"choices":[{"ind`, Error{Kind: Garbage, Message: "unreadable"}},
+		"keep-alives only":    {": keep-alive\n\n: keep-alive\n\n", Error{Kind: Truncated}},
+		"empty":               {"", Error{Kind: Garbage, Message: "empty"}},
+		"blank text":          {events(delta(`{"content":" \n"}`), stop, done), Error{Kind: Garbage, Message: "blank"}},
+		"web page":            {"\n <!DOCTYPE html><html><head><title>Sign\nin</title>", Error{Kind: Garbage, Message: "web page: Sign in"}},
+		"prose":               {"upstream is busy", Error{Kind: Garbage, Message: "upstream is busy"}},
+		"not JSON":            {"data: hello\n\n", Error{Kind: Garbage, Message: "hello"}},
+		"not an object":       {"data: 7\n\n", Error{Kind: Garbage, Message: "7"}},
+		"wrong types":         {events(`{"choices":"none"}`), Error{Kind: Garbage}},
+		"a whole completion":  {`{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`, Error{Kind: Garbage, Message: "no event stream"}},
+		"call without a name": {events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]}`), stop, done), Error{Kind: Garbage, Message: "no name"}},
+		"announced calls":     {events(some, `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`, done), Error{Kind: Garbage}},
+		"no resources":        {events(some, `{"choices":[{"index":0,"delta":{},"finish_reason":"insufficient_system_resource"}]}`, done), Error{Kind: Transient, Code: "insufficient_system_resource"}},
+		"content filter":      {events(some, `{"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}`, done), Error{Kind: Permanent, Code: "content_filter"}},
+		"finished by error":   {events(some, `{"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`, done), Error{Kind: Transient, Code: "error"}},
+		"window exceeded":     {events(some, `{"choices":[{"index":0,"delta":{},"finish_reason":"model_context_window_exceeded"}]}`, done), Error{Kind: Overflow}},
+
+		"error event":         {events(some, `{"error":{"message":"server overloaded","type":"server_error","code":null}}`), Error{Kind: Transient, Type: "server_error", Message: "server overloaded"}},
+		"error as text":       {events(`{"error":"model crashed"}`), Error{Kind: Transient, Message: "model crashed"}},
+		"error with a status": {events(`{"error":{"code":502,"message":"bad upstream"},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), Error{Kind: Transient, Status: 502, Code: "502", Message: "bad upstream"}},
+		"error of ours":       {events(`{"error":{"type":"invalid_request_error","message":"no"}}`), Error{Kind: Permanent, Type: "invalid_request_error", Message: "no"}},
+		"error in the window": {events(`{"error":{"type":"invalid_request_error","message":"This model's maximum context length is 4096 tokens."}}`), Error{Kind: Overflow, Limit: 4096, Type: "invalid_request_error"}},
+		"error without data:": {events(some) + `{"error":{"message":"died"}}` + "\n", Error{Kind: Transient, Message: "died"}},
+		"event: error":        {"event: error\ndata: {\"message\":\"gone\"}\n\n", Error{Kind: Transient, Message: "gone"}},
+		"event: error, prose": {"event: error\ndata: gone\n\n", Error{Kind: Transient, Message: "gone"}},
+		"object: error":       {events(`{"object":"error","message":"gone","type":"x"}`), Error{Kind: Transient, Type: "x", Message: "gone"}},
+		"error body":          {`{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"insufficient_balance"}}`, Error{Kind: Permanent, Code: "insufficient_balance", Type: "unknown_error", Message: "Insufficient Balance"}},
+		"error body in lines": {"{\n  \"error\": {\n\n    \"message\": \"busy\"\n  }\n}\n", Error{Kind: Transient, Message: "busy"}},
+		"error after comment": {": keep-alive\n\n" + `{"error":{"message":"busy"}}`, Error{Kind: Transient, Message: "busy"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := failed(t, server(t, text(test.body)), ask)
+			if e.Kind != test.want.Kind || e.Status != test.want.Status || e.Limit != test.want.Limit ||
+				!strings.Contains(e.Message, test.want.Message) ||
+				test.want.Type != "" && e.Type != test.want.Type || test.want.Code != "" && e.Code != test.want.Code {
+				t.Errorf("got  %+v\nwant %+v", e, test.want)
+			}
+		})
+	}
+}
+
+func TestBlankJSONIsGarbage(t *testing.T) {
+	r := ask
+	r.JSON = true
+	c := server(t, text(events(delta(`{"reasoning_content":"hm","content":"  \n "}`), stop, done)))
+	if e := failed(t, c, r); e.Kind != Garbage {
+		t.Errorf("got %v", e)
+	}
+	if _, err := c.Complete(t.Context(), ask, nil); err != nil {
+		t.Errorf("without JSON it is silence: %v", err)
+	}
+}
+
+// The chunked encoding breaks off in the middle of the stream.
+func TestConnectionLostInMidStream(t *testing.T) {
+	c := server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, events(delta(`{"content":"half"}`), stop))
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	if e := failed(t, c, ask); e.Kind != Truncated && e.Kind != Transient {
+		t.Errorf("got %v", e)
+	}
+}
+
+func TestOversizedLineAndEvent(t *testing.T) {
+	for name, body := range map[string]io.Reader{
+		"line":  io.MultiReader(strings.NewReader("data: "), endless("x")),
+		"event": endless("data: {xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"),
+	} {
+		s := newStream(io.NopCloser(body), func(s string) string { return s })
+		_, err := io.Copy(io.Discard, s)
+		if KindOf(err) != Garbage || !strings.Contains(err.Error(), "larger than 16 MB") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Just below the bound is fine.
+	big := strings.Repeat("x", maxLine-1000)
+	s := newStream(io.NopCloser(strings.NewReader(events(delta(`{"content":"`+big+`"}`), stop, done))), func(s string) string { return s })
+	if n, err := io.Copy(io.Discard, s); err != nil || n < int64(len(big)) {
+		t.Errorf("large line: %d bytes, %v", n, err)
+	}
+}
+
+// endless repeats s.
+type endless string
+
+func (e endless) Read(p []byte) (int, error) {
+	n := 0
+	for n+len(e) <= len(p) {
+		n += copy(p[n:], e)
+	}
+	if n == 0 {
+		n = copy(p, e) // only for buffers smaller than the text, which bufio has not
+	}
+	return n, nil
+}
+
+func TestOversizedReply(t *testing.T) {
+	chunk := &deepseek.StreamChatCompletionResponse{Choices: make([]deepseek.StreamChoices, 1)}
+	chunk.Choices[0].Delta.Content = strings.Repeat("x", 4<<20)
+	chunks := 0
+	_, err := assemble(func() (*deepseek.StreamChatCompletionResponse, error) { chunks++; return chunk, nil }, func(Delta) {})
+	if KindOf(err) != Garbage || !strings.Contains(err.Error(), "64 MB") || chunks != maxReply/(4<<20)+1 {
+		t.Errorf("%v after %d chunks", err, chunks)
+	}
+	// Calls without content cost memory too.
+	calls := 0
+	_, err = assemble(func() (*deepseek.StreamChatCompletionResponse, error) {
+		calls++
+		c := &deepseek.StreamChatCompletionResponse{Choices: make([]deepseek.StreamChoices, 1)}
+		c.Choices[0].Delta.ToolCalls = []deepseek.ToolCall{{Index: calls}}
+		return c, nil
+	}, func(Delta) {})
+	if KindOf(err) != Garbage || calls > maxReply/256+1 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+}
+
+// normalise runs a whole body through a stream, read in pieces of one size.
+func normalise(body []byte, oneByte bool) (string, error) {
+	var r io.Reader = bytes.NewReader(body)
+	if oneByte {
+		r = iotest.OneByteReader(r)
+	}
+	s := newStream(io.NopCloser(r), func(s string) string { return s })
+	var out bytes.Buffer
+	_, err := io.Copy(&out, s)
+	return out.String(), err
+}
+
+// checkNormal holds what the library relies on.
+func checkNormal(out string, err error) error {
+	if err == nil && !strings.HasSuffix(out, "data: [DONE]\n\n") {
+		return errors.New("clean end without [DONE]")
+	}
+	if err != nil && strings.Contains(out, "data: [DONE]") {
+		return errors.New("[DONE] before an error")
+	}
+	var e *Error
+	if err != nil && !errors.As(err, &e) {
+		return fmt.Errorf("error %T", err)
+	}
+	sc := bufio.NewScanner(strings.NewReader(out))
+	sc.Buffer(nil, 1<<26)
+	for sc.Scan() {
+		if line := sc.Text(); line != "" && !strings.HasPrefix(line, "data: {") && line != "data: [DONE]" {
+			return fmt.Errorf("line %q", line)
+		}
+	}
+	return sc.Err()
+}
+
+func FuzzStream(f *testing.F) {
+	for _, seed := range []string{
+		"", whole, strings.ReplaceAll(whole, "\n", "\r\n"), strings.ReplaceAll(whole, "data: ", "data:"),
+		"data: [DONE]", "data: {\ndata: }\n\n", ": c\r\r\n\ndata:\n", "\ufeffdata: null", "<html>", "{\"error\":1}",
+		"event: error\ndata: {}\n\n", "event:error\ndata:[", events(`{"error":{"code":429}}`), "\x00\xff\xfe",
+		events(`{"choices":[{"delta":{"tool_calls":[{"index":-1},{"index":9223372036854775807},{}]}}]}`),
+		events(`{"choices":[{"delta":{"content":[{"thinking":[{"thinking":[]}]}]}}]}`), "data: {\"object\":\"error\"}",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		out, err := normalise(body, false)
+		if bad := checkNormal(out, err); bad != nil {
+			t.Fatalf("%v\nin  %q\nout %q, %v", bad, body, out, err)
+		}
+		again, err2 := normalise(body, true)
+		if again != out || (err == nil) != (err2 == nil) {
+			t.Fatalf("depends on how it arrives:\n%q, %v\n%q, %v", out, err, again, err2)
+		}
+		if err == nil { // a normal stream is its own normal form
+			if twice, err := normalise([]byte(out), false); twice != out || err != nil {
+				t.Fatalf("not idempotent: %q to %q, %v", out, twice, err)
+			}
+		}
+	})
+}
+
+// Whatever way a server cuts a reply and dresses its lines, the reply is the same.
+func TestAnyFramingGivesTheSameReply(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.String(), 1, 6).Draw(t, "text")
+		args := rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "arguments")
+		var values []string
+		for _, w := range words {
+			b, _ := encode(w)
+			values = append(values, delta(`{"content":`+string(b)+`}`))
+		}
+		for i, a := range args {
+			b, _ := encode(a)
+			head := `"id":"a",`
+			if i > 0 && rapid.Bool().Draw(t, "no id") {
+				head = ""
+			}
+			values = append(values, delta(`{"tool_calls":[{"index":0,`+head+`"function":{"name":"A","arguments":`+string(b)+`}}]}`))
+		}
+		values = append(values, stop, done)
+		var body strings.Builder
+		for _, v := range values {
+			eol := rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(t, "eol")
+			body.WriteString(rapid.SampledFrom([]string{"", ": k" + eol, eol, "id: 1" + eol}).Draw(t, "before"))
+			body.WriteString(rapid.SampledFrom([]string{"data: ", "data:", "data:  "}).Draw(t, "field") + v)
+			body.WriteString(rapid.SampledFrom([]string{eol, eol + eol}).Draw(t, "after"))
+		}
+		s := newStream(io.NopCloser(strings.NewReader(body.String())), func(s string) string { return s })
+		reply, err := readWith(s)
+		if err != nil {
+			t.Fatalf("%v\n%q", err, body.String())
+		}
+		if want := strings.ToValidUTF8(strings.Join(words, ""), "\ufffd"); reply.Text != want {
+			t.Errorf("text %q, want %q", reply.Text, want)
+		}
+		if want := strings.Join(args, ""); len(reply.Calls) != 1 || reply.Calls[0].Arguments != want {
+			t.Errorf("calls %+v, want arguments %q", reply.Calls, want)
+		}
+	})
+}
