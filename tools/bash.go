@@ -1,0 +1,233 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"lethe/internal/durable"
+)
+
+// maxCommand bounds a command, in bytes: the kernel takes no argument of 128 KiB.
+const maxCommand = 100 << 10
+
+// order is what the helper is asked to run. It travels as JSON.
+type order struct {
+	Shell    string   // absolute path of bash or sh
+	Command  string   // what follows -c
+	Dir      string   // where it starts
+	Env      []string // all of its environment
+	Confine  bool     // apply the sandbox
+	Write    []string // directories that a confined command may change
+	Hide     []string // directories that it may not read, wherever they are
+	UserHome string   // one more, unless the system is in it
+}
+
+// outcome is how a command ended. Failed is why it could not be started.
+type outcome struct {
+	Exit   int    `json:"exit"`
+	Signal int    `json:"signal,omitempty"`
+	Failed string `json:"failed,omitempty"`
+}
+
+// bash is the BASH tool of one identity.
+type bash struct {
+	c     Config
+	files *files
+	env   []string
+	write []string
+	most  int64 // maxSpool, less in tests
+}
+
+func newBash(c Config, f *files) (*bash, error) {
+	private := filepath.Join(c.AgentDir, "sandbox")
+	home, tmp := filepath.Join(private, "home"), filepath.Join(private, "tmp")
+	for _, d := range []string{home, tmp} {
+		if err := durable.MkdirAll(d, 0o700); err != nil {
+			return nil, fmt.Errorf("make directory of commands: %w", err)
+		}
+	}
+	HideEnvironment()
+	b := &bash{c: c, files: f, env: environment(home, tmp), most: maxSpool}
+	b.write = append([]string{home, tmp}, f.roots...)
+	return b, nil
+}
+
+// environment is all that a command inherits. Nothing of the daemon's is passed
+// on but where programs are, the language and the time zone.
+func environment(home, tmp string) []string {
+	env := []string{
+		"HOME=" + home, "TMPDIR=" + tmp, "PATH=" + searchPath(),
+		"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1",
+	}
+	lang := os.Getenv("LANG")
+	if lang == "" {
+		lang = "C.UTF-8"
+	}
+	env = append(env, "LANG="+lang)
+	if tz := os.Getenv("TZ"); tz != "" {
+		env = append(env, "TZ="+tz)
+	}
+	return env
+}
+
+func searchPath() string {
+	var dirs []string
+	for _, d := range filepath.SplitList(os.Getenv("PATH")) {
+		if filepath.IsAbs(d) {
+			dirs = append(dirs, d)
+		}
+	}
+	if len(dirs) == 0 {
+		return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	}
+	return strings.Join(dirs, string(filepath.ListSeparator))
+}
+
+func (b *bash) tool() Tool {
+	mode := "bash_sandbox"
+	if b.c.Bash == BashTrusted {
+		mode = "bash_trusted"
+	}
+	roots := ""
+	for _, r := range b.files.roots {
+		if !within(b.files.work, r) {
+			roots += ", " + r
+		}
+	}
+	text := strings.NewReplacer(
+		"{{timeout}}", fmt.Sprint(int64(b.c.BashTimeout.Seconds())),
+		"{{output}}", sizeText(b.c.MaxOutput),
+		"{{roots}}", roots,
+	).Replace(describe("bash") + "\n\n" + describe(mode))
+	return Tool{Name: "BASH", Description: text, Schema: bashSchema, Run: b.run}
+}
+
+func (b *bash) run(ctx context.Context, c Call) Result {
+	command, timeout, err := b.parse(c.Args)
+	if err != nil {
+		return failure(err)
+	}
+	shell, err := findShell()
+	if err != nil {
+		return failure(err)
+	}
+	name := spoolName(c.ID)
+	out := &spool{bound: b.c.MaxOutput, most: b.most, keep: func() (*os.File, error) { return b.files.openSpool(name) }}
+	started := time.Now()
+	userHome, _ := os.UserHomeDir()
+	if real, err := realDir(userHome); err == nil {
+		userHome = real
+	}
+	stop, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop, cancelTimer := context.WithTimeoutCause(stop, timeout, errTimeout)
+	defer cancelTimer()
+	end, err := runCommand(stop, b.c.Self, order{
+		Shell: shell, Command: command, Dir: b.files.work, Env: b.env,
+		Confine: b.c.Bash == BashSandbox, Write: b.write,
+		Hide: []string{b.c.Home, b.c.AgentDir}, UserHome: userHome,
+	}, cancelOnError{out, cancel})
+	why := context.Cause(stop)
+	body, missing := out.result(name)
+	r := Result{Body: body, Truncated: missing}
+	if len(body) > 0 && !bytes.HasSuffix(body, []byte{'\n'}) {
+		r.Body = append(r.Body, '\n')
+	}
+	last, good := epitaph(end, err, why, timeout, time.Since(started))
+	r.Body = append(r.Body, last...)
+	r.Err = !good
+	return r
+}
+
+var (
+	errTimeout = errors.New("timeout")
+	errStuck   = errors.New("some of what it started takes long to die; killing it goes on")
+)
+
+// cancelOnError ends the command when its output cannot be taken any more.
+type cancelOnError struct {
+	w      io.Writer
+	cancel context.CancelCauseFunc
+}
+
+func (c cancelOnError) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	if err != nil {
+		c.cancel(err)
+	}
+	return n, err
+}
+
+func (b *bash) parse(args []byte) (command string, timeout time.Duration, err error) {
+	a := struct {
+		Command string `json:"command"`
+		Timeout int64  `json:"timeout,omitempty"`
+	}{Timeout: int64(max(1, b.c.BashTimeout.Seconds()))}
+	if err := Decode(args, &a); err != nil {
+		return "", 0, err
+	}
+	switch most := int64(maxBashTimeout.Seconds()); {
+	case strings.TrimSpace(a.Command) == "":
+		err = errors.New("command is empty: give what bash -c should run")
+	case strings.ContainsRune(a.Command, 0):
+		err = errors.New("command contains a zero byte, which no shell can take: write it in another way, like $'\\x00' inside printf")
+	case len(a.Command) > maxCommand:
+		err = fmt.Errorf("command of %d bytes is too long, at most %d: WRITE_FILE it as a script and run that", len(a.Command), maxCommand)
+	case a.Timeout < 1:
+		err = errors.New("timeout must be at least 1 second")
+	default:
+		a.Timeout = min(a.Timeout, most)
+	}
+	return a.Command, time.Duration(a.Timeout) * time.Second, err
+}
+
+func findShell() (string, error) {
+	for _, name := range []string{"bash", "sh"} {
+		if p, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(p)
+		}
+	}
+	return "", errors.New("find a shell: there is neither bash nor sh in the PATH of the program; commands cannot run here")
+}
+
+// epitaph is the last line of a result, and whether the command did well.
+func epitaph(end outcome, err, why error, timeout, took time.Duration) (string, bool) {
+	killed := "it and everything it started was killed"
+	if errors.Is(err, errStuck) {
+		killed = "it was killed, but " + err.Error()
+	}
+	switch {
+	case end.Failed != "":
+		return fmt.Sprintf("[not started: %s]", end.Failed), false
+	case errors.Is(why, errTooMuch):
+		return fmt.Sprintf("[too much output: it wrote more than %s, and %s. Filter its output, or send it to a file you do not need to see whole]", sizeText(maxSpool), killed), false
+	case errors.Is(why, errTimeout):
+		return fmt.Sprintf("[timeout after %d s: %s. Give a longer timeout (at most %d), or do less at once]",
+			int64(timeout.Seconds()), killed, int64(maxBashTimeout.Seconds())), false
+	case why != nil:
+		return fmt.Sprintf("[interrupted%s: %s]", duration(took), killed), false
+	case err != nil:
+		return fmt.Sprintf("[failed: %v]", err), false
+	case end.Signal != 0:
+		return fmt.Sprintf("[killed by signal %d (%v)%s]", end.Signal, syscall.Signal(end.Signal), duration(took)), false
+	}
+	return fmt.Sprintf("[exit %d%s]", end.Exit, duration(took)), end.Exit == 0
+}
+
+// duration is left out below a second, so that repeating a quick command gives
+// the same bytes: repetition is how a loop is noticed.
+func duration(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return fmt.Sprintf(", %.1f s", d.Seconds())
+}

@@ -1,0 +1,171 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// leastABI is the oldest Landlock that can keep a command from truncating files
+// it may not write: without that, one system call empties a log.
+const leastABI = 3
+
+// Directories that hold the system. Some exist on few distributions only.
+var systemDirs = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt",
+	"/nix", "/gnu", "/snap", "/proc", "/sys",
+}
+
+// Devices that are neither storage nor anybody's terminal.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+
+// confine reads the order, gives up what the command must not have, and becomes
+// the shell.
+func confine() int {
+	// What is given up counts for a thread. This one executes the shell.
+	runtime.LockOSThread()
+	closeOnExec()
+	err := func() error {
+		in := os.NewFile(orderFD, "order")
+		var o order
+		if err := json.NewDecoder(in).Decode(&o); err != nil {
+			return fmt.Errorf("read order: %w", err)
+		}
+		in.Close()
+		if err := giveUp(o); err != nil {
+			return err
+		}
+		err := syscall.Exec(o.Shell, []string{filepath.Base(o.Shell), "-c", o.Command}, o.Env)
+		return fmt.Errorf("execute %s: %w", o.Shell, err)
+	}()
+	_ = json.NewEncoder(os.NewFile(reportFD, "report")).Encode(outcome{Failed: err.Error()})
+	return 126
+}
+
+func giveUp(o order) error {
+	if err := os.Chdir(o.Dir); err != nil {
+		return fmt.Errorf("enter workspace: %w", err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
+		return fmt.Errorf("limit core dumps: %w", err)
+	}
+	// Also without the sandbox: what gains privileges could not be killed.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("renounce new privileges: %w", err)
+	}
+	if !o.Confine {
+		return dropCapabilities(func(c int) bool { return c != unix.CAP_SYS_PTRACE })
+	}
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil || abi < leastABI {
+		return noLandlock(abi)
+	}
+	if err := landlocked(o); err != nil {
+		return fmt.Errorf("apply sandbox: %w", err)
+	}
+	if err := dropCapabilities(func(c int) bool { return c == unix.CAP_DAC_OVERRIDE }); err != nil {
+		return err
+	}
+	if err := filterCalls(abi); err != nil {
+		return fmt.Errorf("filter system calls: %w", err)
+	}
+	return nil
+}
+
+func noLandlock(abi int) error {
+	have := "this kernel has no Landlock"
+	if abi > 0 {
+		have = fmt.Sprintf("this kernel has Landlock ABI %d and %d is needed", abi, leastABI)
+	}
+	return errors.New(have + `, so commands cannot be confined and are refused. The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; file tools work without`)
+}
+
+// landlocked applies Landlock to this process. Access to the network is not
+// handled, and so left as it is.
+func landlocked(o order) error {
+	c := landlock.V9
+	c.HandledAccessNet = 0
+	hide := o.Hide
+	if o.UserHome != "" && !holdsSystem(o.UserHome) {
+		hide = append(hide, o.UserHome)
+	}
+	var readable []string
+	for _, d := range systemDirs {
+		readable = append(readable, around(d, hide)...)
+	}
+	dirs, files := splitKinds(readable)
+	rules := []landlock.Rule{
+		landlock.RODirs(dirs...).IgnoreIfMissing(),
+		landlock.ROFiles(append(files, resolverFiles(hide)...)...).IgnoreIfMissing(),
+		landlock.RWFiles(devices...).WithIoctlDev().IgnoreIfMissing(),
+		landlock.RWDirs(o.Write...).WithRefer(),
+	}
+	return c.BestEffort().Restrict(rules...)
+}
+
+// around is dir, or what is in it when something hidden is below: Landlock can
+// grant but not except.
+func around(dir string, hide []string) []string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil
+	}
+	clear := true
+	for _, h := range hide {
+		if within(real, h) {
+			return nil
+		}
+		clear = clear && !within(h, real)
+	}
+	if clear {
+		return []string{real}
+	}
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return nil
+	}
+	var parts []string
+	for _, e := range entries {
+		if path := filepath.Join(real, e.Name()); e.Type()&os.ModeSymlink == 0 {
+			parts = append(parts, around(path, hide)...)
+		}
+	}
+	return parts
+}
+
+// holdsSystem reports a home directory like / or /usr, which some service users
+// have: hiding it would leave no shell to run.
+func holdsSystem(home string) bool {
+	return slices.ContainsFunc(systemDirs, func(d string) bool { return within(d, home) })
+}
+
+// resolverFiles are the files that links in /etc lead to, for looking up names.
+func resolverFiles(hide []string) []string {
+	var found []string
+	for _, link := range []string{"/etc/resolv.conf", "/etc/hosts", "/etc/localtime"} {
+		if real, err := filepath.EvalSymlinks(link); err == nil && real != link {
+			found = append(found, around(real, hide)...)
+		}
+	}
+	return found
+}
+
+func splitKinds(paths []string) (dirs, files []string) {
+	for _, p := range paths {
+		if fi, err := os.Lstat(p); err == nil && fi.IsDir() {
+			dirs = append(dirs, p)
+		} else if err == nil && fi.Mode().IsRegular() {
+			files = append(files, p)
+		}
+	}
+	return dirs, files
+}

@@ -1,0 +1,304 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// files is the part of the disk that the file tools can see. It holds no open
+// handles: a root is opened for each call and closed after it.
+type files struct {
+	roots    []string // outermost directories of workspace and extra roots, resolved
+	work     string   // the workspace, inside one of roots
+	agentDir string
+	chatsDir string
+	rooms    Rooms
+}
+
+// The identity's own files, and whether the agent may write them.
+var ownFiles = []struct {
+	name     string
+	writable bool
+}{
+	{"MEMORY.md", true},
+	{"SEGMENT.md", true},
+	{"SUMMARISE.md", true},
+	{"LIFE.md", false},
+	{"context.md", false},
+	{"SOUL.md", false},
+}
+
+func newFiles(c Config) (*files, error) {
+	f := &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms}
+	f.roots = outermost(append([]string{c.Workspace}, c.ExtraRoots...))
+	return f, nil
+}
+
+// outermost leaves out directories that are inside others. A directory inside a
+// root can be replaced by a symbolic link by whoever may write to that root, so
+// only the outer one is a safe place to start from.
+func outermost(dirs []string) []string {
+	var out []string
+	for _, d := range dirs {
+		inner := slices.ContainsFunc(dirs, func(o string) bool { return o != d && within(d, o) })
+		if !inner && !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// place is where a path of the model leads: a name inside a directory that
+// nothing under that name can leave.
+type place struct {
+	dir      string // to be opened as an os.Root
+	name     string // slash-separated, relative to dir
+	shown    string // what the model calls it
+	own      string // base name of an own file of the identity, else ""
+	readOnly string // why it cannot be written, else ""
+}
+
+// resolve finds the place of a path. It looks at names only, not at the disk.
+func (f *files) resolve(p string) (place, error) {
+	p = strings.TrimPrefix(strings.TrimSpace(p), "file://")
+	switch {
+	case p == "":
+		return place{}, errors.New("path is empty: name a file in the workspace, or \".\" for the workspace itself")
+	case strings.ContainsRune(p, 0):
+		return place{}, fmt.Errorf("path %s contains a zero byte", quote(p))
+	case len(p) > 4096:
+		return place{}, fmt.Errorf("path of %d bytes is too long: at most 4096", len(p))
+	case strings.HasPrefix(p, "~"):
+		return place{}, fmt.Errorf("path %s: ~ is not expanded. Use a path relative to the workspace", quote(p))
+	case filepath.IsAbs(p):
+		return f.absolute(p)
+	}
+	if head, rest, ok := strings.Cut(p, "/"); ok && head == "self" {
+		return f.self(rest)
+	} else if ok && head == "rooms" {
+		return f.room(rest)
+	}
+	return f.relative(p)
+}
+
+// relative reads "a/../b" as "b", whatever a is.
+func (f *files) relative(p string) (place, error) {
+	if !filepath.IsLocal(p) {
+		return place{}, fmt.Errorf("path %s leaves the workspace: %s", quote(p), f.whereAllowed())
+	}
+	for _, r := range f.roots {
+		if within(f.work, r) {
+			prefix, _ := filepath.Rel(r, f.work)
+			return place{dir: r, name: path.Join(filepath.ToSlash(prefix), filepath.ToSlash(p)), shown: p}, nil
+		}
+	}
+	return place{}, fmt.Errorf("find workspace %s: in no root", f.work)
+}
+
+func (f *files) absolute(p string) (place, error) {
+	clean := filepath.Clean(p)
+	for _, candidate := range []string{clean, resolvedPrefix(clean)} {
+		for _, r := range f.roots {
+			if within(candidate, r) {
+				rel, err := filepath.Rel(r, candidate)
+				if err != nil {
+					return place{}, err
+				}
+				return place{dir: r, name: filepath.ToSlash(rel), shown: p}, nil
+			}
+		}
+	}
+	if within(clean, f.agentDir) {
+		if rel, err := filepath.Rel(f.agentDir, clean); err == nil {
+			if pl, err := f.self(rel); err == nil {
+				return place{}, fmt.Errorf("path %s is outside of the workspace: use %s", quote(p), pl.shown)
+			}
+		}
+	}
+	return place{}, fmt.Errorf("path %s is outside of the workspace: %s", quote(p), f.whereAllowed())
+}
+
+// resolvedPrefix resolves the symbolic links of the longest part of p that
+// exists, so that a root can be named through a link that leads to it. It is a
+// convenience, not the protection: the result is opened inside a root.
+func resolvedPrefix(p string) string {
+	for rest := ""; ; {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(real, rest)
+		}
+		parent := filepath.Dir(p)
+		if parent == p {
+			return filepath.Join(p, rest)
+		}
+		p, rest = parent, filepath.Join(filepath.Base(p), rest)
+	}
+}
+
+func (f *files) whereAllowed() string {
+	s := "paths are relative to the workspace " + f.work
+	for _, r := range f.roots {
+		if !within(f.work, r) {
+			s += ", or under " + r
+		}
+	}
+	return s + ", or self/<file>, or rooms/<room>.md"
+}
+
+func (f *files) self(name string) (place, error) {
+	for _, o := range ownFiles {
+		if !strings.EqualFold(name, o.name) {
+			continue
+		}
+		pl := place{dir: f.agentDir, name: o.name, shown: "self/" + o.name, own: o.name}
+		if !o.writable {
+			pl.readOnly = "it can only be read; of your own files you may write self/MEMORY.md, self/SEGMENT.md and self/SUMMARISE.md"
+		}
+		return pl, nil
+	}
+	names := make([]string, len(ownFiles))
+	for i, o := range ownFiles {
+		names[i] = "self/" + o.name
+	}
+	return place{}, fmt.Errorf("no file self/%s: there are %s. A directory of the workspace that is called self is ./self", clip(name, 80), strings.Join(names, ", "))
+}
+
+func (f *files) room(name string) (place, error) {
+	room := strings.TrimSuffix(name, ".md")
+	joined := f.joined()
+	if !slices.Contains(joined, room) {
+		return place{}, fmt.Errorf("room %s is not one of yours: %s. JOIN it first. A directory of the workspace that is called rooms is ./rooms", quote(room), listRooms(joined))
+	}
+	return place{dir: f.chatsDir, name: room + ".md", shown: "rooms/" + room + ".md",
+		readOnly: "rooms can only be read; use SAY to write to one"}, nil
+}
+
+func (f *files) joined() []string {
+	if f.rooms == nil {
+		return nil
+	}
+	// A name that is not a room's could be a path.
+	return slices.DeleteFunc(slices.Sorted(slices.Values(f.rooms.Joined())),
+		func(r string) bool { return checkRoom(r) != nil })
+}
+
+// open opens the regular file at p for reading. It cannot block: anything that
+// is not a regular file is refused before and again after it is opened, and the
+// opening itself does not wait (a fifo without a writer would).
+func (p place) open() (*os.File, fs.FileInfo, error) {
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", p.shown, err)
+	}
+	defer root.Close()
+	fi, err := root.Stat(p.name)
+	if err == nil {
+		err = regular(fi)
+	}
+	if err != nil {
+		return nil, nil, p.explain("open", err, root)
+	}
+	file, err := root.OpenFile(p.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, p.explain("open", err, root)
+	}
+	if fi, err = file.Stat(); err == nil {
+		err = regular(fi)
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, p.explain("open", err, root)
+	}
+	return file, fi, nil
+}
+
+var errIsDir = errors.New("it is a directory: LIST it, or name a file in it")
+
+func regular(fi fs.FileInfo) error {
+	switch m := fi.Mode(); {
+	case m.IsRegular():
+		return nil
+	case m.IsDir():
+		return errIsDir
+	default:
+		return fmt.Errorf("it is a %s; only regular files can be read and written", typeName(m))
+	}
+}
+
+func typeName(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "fifo"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	case m&fs.ModeDevice != 0:
+		return "device"
+	case m&fs.ModeSymlink != 0:
+		return "symbolic link"
+	case m.IsDir():
+		return "directory"
+	case m.IsRegular():
+		return "regular file"
+	}
+	return "special file"
+}
+
+// explain turns an error of the file system into one that says what to try.
+func (p place) explain(verb string, err error, root *os.Root) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s %s: no such file or directory. %s", verb, p.shown, p.neighbours(root))
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s %s: permission denied", verb, p.shown)
+	case strings.Contains(err.Error(), "path escapes from parent"):
+		return fmt.Errorf("%s %s: refused: it leads outside of the workspace by .. or a symbolic link. Absolute links are refused too, also when they lead inside", verb, p.shown)
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fmt.Errorf("%s %s: %w", verb, p.shown, err)
+}
+
+// neighbours helps after a wrong name: the most similar one in the directory,
+// or the first part of the path that does not exist.
+func (p place) neighbours(root *os.Root) string {
+	if p.own != "" || strings.HasPrefix(p.shown, "rooms/") {
+		return "It has not been written yet"
+	}
+	dir, base := path.Split(path.Clean(p.name))
+	names := namesIn(root, path.Clean("./"+dir))
+	if len(names) == 0 {
+		return "Its directory is missing or empty too: LIST a directory above it"
+	}
+	return fmt.Sprintf("Nearest name there: %s. LIST shows what there is", quote(nearest(base, names)))
+}
+
+// namesIn returns up to 1000 names of a directory, or none.
+func namesIn(root *os.Root, dir string) []string {
+	d, err := openDir(root, dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(1000)
+	slices.Sort(names)
+	return names
+}
+
+func openDir(root *os.Root, dir string) (*os.File, error) {
+	fi, err := root.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.IsDir() {
+		return nil, fmt.Errorf("it is a %s, not a directory", typeName(fi.Mode()))
+	}
+	return root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}

@@ -1,0 +1,228 @@
+//go:build unix
+
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	MaybeSandbox()
+	if len(os.Args) > 2 && os.Args[1] == "act-as" {
+		actAs(os.Args[2], os.Args[3:])
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// identity is a home with one identity and a Set for it.
+type identity struct {
+	*Set
+	t     *testing.T
+	home  string
+	dir   string
+	work  string
+	rooms *fakeRooms
+}
+
+func newIdentity(t *testing.T, change func(*Config)) *identity {
+	t.Helper()
+	// Not t.TempDir alone: the name of a test is part of it, and paths are short
+	// in the messages that tests look at.
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home = filepath.Join(home, "home")
+	id := &identity{t: t, home: home, dir: filepath.Join(home, "agents", "51c0"), rooms: &fakeRooms{}}
+	id.work = filepath.Join(id.dir, "workspace")
+	for _, d := range []string{id.dir, filepath.Join(home, "chats"), filepath.Join(home, "agents", "other")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"agents/51c0/SOUL.md": "soul\n", "agents/51c0/LIFE.md": "life\n", "agents/51c0/context.md": "context\n",
+		"agents/51c0/MEMORY.md": "memory\n", "agents/other/MEMORY.md": "SECRET of another\n",
+		"chats/dev.md": "[USER:ann 2026-11-20T12:57:16Z] hello\n", "chats/private.md": "SECRET of a room\n",
+		"config.toml": "SECRET of the configuration\n",
+	} {
+		id.put(filepath.Join(home, name), text)
+	}
+	c := Config{AgentDir: id.dir, Home: home, ChatsDir: filepath.Join(home, "chats"), Rooms: id.rooms}
+	if change != nil {
+		change(&c)
+	}
+	if id.Set, err = New(c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Workspace != "" {
+		id.work = c.Workspace
+	}
+	return id
+}
+
+func (id *identity) put(path, text string) {
+	id.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		id.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		id.t.Fatal(err)
+	}
+}
+
+// file puts a file into the workspace.
+func (id *identity) file(name, text string) string {
+	id.t.Helper()
+	path := filepath.Join(id.work, name)
+	id.put(path, text)
+	return path
+}
+
+func (id *identity) content(path string) string {
+	id.t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		id.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// do runs a tool with arguments given as pairs.
+func (id *identity) do(tool string, pairs ...any) Result {
+	id.t.Helper()
+	return id.doCtx(id.t.Context(), tool, pairs...)
+}
+
+func (id *identity) doCtx(ctx context.Context, tool string, pairs ...any) Result {
+	id.t.Helper()
+	args := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		args[pairs[i].(string)] = pairs[i+1]
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		id.t.Fatal(err)
+	}
+	r := id.Run(ctx, Call{ID: "e12.1", Name: tool, Args: raw})
+	r.Body = durationText.ReplaceAll(r.Body, []byte("$1"))
+	return r
+}
+
+// durationText is how long a command took, which is nothing to compare.
+var durationText = regexp.MustCompile(`(\[(?:exit|killed|interrupted)[^\n]*?), \d+\.\d s`)
+
+// ok runs a tool that must succeed.
+func (id *identity) ok(tool string, pairs ...any) string {
+	id.t.Helper()
+	r := id.do(tool, pairs...)
+	if r.Err {
+		id.t.Fatalf("%s %v failed: %s", tool, pairs, r.Body)
+	}
+	return string(r.Body)
+}
+
+// fails runs a tool that must fail and say each of the words.
+func (id *identity) fails(words []string, tool string, pairs ...any) string {
+	id.t.Helper()
+	r := id.do(tool, pairs...)
+	if !r.Err {
+		id.t.Fatalf("%s %v did not fail: %s", tool, pairs, r.Body)
+	}
+	wantWords(id.t, string(r.Body), words...)
+	return string(r.Body)
+}
+
+func wantWords(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Fatalf("%q is not in:\n%s", w, clip(text, 4000))
+		}
+	}
+}
+
+// eventually polls until cond holds.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !cond() {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func realTempDir(t *testing.T) string {
+	t.Helper()
+	d, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func executable(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self
+}
+
+// fakeRooms is Rooms in memory.
+type fakeRooms struct {
+	mu   sync.Mutex
+	in   []string
+	said []string
+	err  error
+}
+
+func (r *fakeRooms) Say(_ context.Context, call, room, message string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.in, room) {
+		return fmt.Errorf("not in room %s", room)
+	}
+	r.said = append(r.said, call+" "+room+" "+message)
+	return r.err
+}
+
+func (r *fakeRooms) Join(room string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.in = append(r.in, room)
+	return "joined " + room + ": the last 20 of 300 lines follow", r.err
+}
+
+func (r *fakeRooms) Leave(room string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.Index(r.in, room)
+	if i < 0 {
+		return fmt.Errorf("not in room %s", room)
+	}
+	r.in = slices.Delete(r.in, i, i+1)
+	return r.err
+}
+
+func (r *fakeRooms) Joined() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.in)
+}

@@ -1,0 +1,67 @@
+//go:build unix
+
+package tools
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRooms(t *testing.T) {
+	id := newIdentity(t, nil)
+	id.fails([]string{"You are in no room"}, "SAY", "room", "dev", "message", "hello")
+	wantWords(t, id.ok("JOIN", "room", "dev"), "last 20 of 300")
+	wantWords(t, id.ok("SAY", "room", "#dev", "message", "two\nlines"), "said in room dev")
+	if want := []string{"e12.1 dev two\nlines"}; !slices.Equal(id.rooms.said, want) {
+		t.Errorf("said %q", id.rooms.said)
+	}
+	id.fails([]string{"not in room ops", "You are in: dev"}, "SAY", "room", "ops", "message", "hello")
+	id.fails([]string{"not a valid name"}, "JOIN", "room", "../secret")
+	id.fails([]string{"not a valid name"}, "JOIN", "room", "Dev Room")
+	id.fails([]string{"message is empty"}, "SAY", "room", "dev", "message", " \n")
+	id.fails([]string{"too long", "nothing was said"}, "SAY", "room", "dev", "message", strings.Repeat("x", maxMessage+1))
+	wantWords(t, id.ok("LEAVE", "room", "rooms/dev.md"), "left room dev")
+	id.fails([]string{"not in room dev"}, "LEAVE", "room", "dev")
+	id.rooms.in, id.rooms.err = []string{"dev"}, errors.New("disk full")
+	id.fails([]string{"disk full"}, "SAY", "room", "dev", "message", "hello")
+}
+
+func TestNoRooms(t *testing.T) {
+	id := newIdentity(t, func(c *Config) { c.Rooms = nil })
+	for _, tool := range []string{"JOIN", "LEAVE"} {
+		id.fails([]string{"no rooms here"}, tool, "room", "dev")
+	}
+	id.fails([]string{"no rooms here"}, "SAY", "room", "dev", "message", "x")
+	id.fails([]string{"JOIN it first"}, "READ_FILE", "path", "rooms/dev.md")
+}
+
+func TestParseSayIsWhatSayDoes(t *testing.T) {
+	room, message, err := ParseSay([]byte(`{"room":" #dev","message":" as it is "}`))
+	if err != nil || room != "dev" || message != " as it is " {
+		t.Errorf("%q %q %v", room, message, err)
+	}
+}
+
+func TestRoomsCanBeReadOnlyWhileJoined(t *testing.T) {
+	id := newIdentity(t, nil)
+	id.fails([]string{"not one of yours", "JOIN"}, "READ_FILE", "path", "rooms/dev.md")
+	id.ok("JOIN", "room", "dev")
+	wantWords(t, id.ok("READ_FILE", "path", "rooms/dev.md"), "] hello\n")
+	wantWords(t, id.ok("LIST", "path", "rooms"), "rooms/dev.md  38 bytes")
+	id.fails([]string{"use SAY"}, "WRITE_FILE", "path", "rooms/dev.md", "content", "x")
+	id.fails([]string{"use SAY"}, "EDIT_FILE", "path", "rooms/dev.md", "old", "hello", "new", "x")
+	// Even if the agent were told that it is in a room with such a name.
+	id.rooms.in = append(id.rooms.in, "../config", "../chats/private")
+	for _, path := range []string{"rooms/private.md", "rooms/../config.toml", "rooms/../config", "rooms/../chats/private.md"} {
+		text := id.fails(nil, "READ_FILE", "path", path)
+		if strings.Contains(text, "SECRET") {
+			t.Errorf("%s: %s", path, text)
+		}
+	}
+	id.file("rooms/mine.md", "a file of the workspace\n")
+	wantWords(t, id.ok("READ_FILE", "path", "./rooms/mine.md"), "a file of the workspace")
+	wantWords(t, id.ok("READ_FILE", "path", filepath.Join(id.work, "rooms/mine.md")), "a file of the workspace")
+}

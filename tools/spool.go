@@ -1,0 +1,176 @@
+package tools
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	// spoolDir is where whole outputs are kept, inside the workspace so that
+	// READ_FILE and commands reach them.
+	spoolDir = ".output"
+	// maxSpool bounds one output; a command that writes more is killed.
+	maxSpool = 1 << 30
+	// maxSpools bounds all kept outputs together; the oldest go first.
+	maxSpools = 4 << 30
+)
+
+// errTooMuch ends a command that wrote more than maxSpool.
+var errTooMuch = errors.New("too much output")
+
+// spool takes the output of one command. It holds at most bound bytes: when
+// there are more, the first and last halves of bound, and all of it in a file.
+type spool struct {
+	bound int64
+	most  int64 // maxSpool, less in tests
+	keep  func() (*os.File, error)
+
+	head  []byte // everything, until it is more than bound; then its first half
+	tail  []byte // ring of the last bytes after head
+	at    int    // where the ring goes on
+	total int64
+
+	file    *os.File
+	fileErr error // why the file is missing or incomplete
+}
+
+// Write never fails but with errTooMuch, which is meant to end the command.
+func (s *spool) Write(b []byte) (int, error) {
+	if s.total+int64(len(b)) > s.most {
+		return 0, errTooMuch
+	}
+	if s.file == nil && s.fileErr == nil && s.total+int64(len(b)) > s.bound {
+		s.overflow()
+	}
+	if s.file != nil && s.fileErr == nil {
+		_, s.fileErr = s.file.Write(b)
+	}
+	s.total += int64(len(b))
+	if s.tail == nil {
+		s.head = append(s.head, b...)
+	} else {
+		s.ring(b)
+	}
+	return len(b), nil
+}
+
+// overflow moves from "all in memory" to head, ring and file.
+func (s *spool) overflow() {
+	s.file, s.fileErr = s.keep()
+	if s.fileErr == nil {
+		_, s.fileErr = s.file.Write(s.head)
+	}
+	half := s.bound / 2
+	s.tail = make([]byte, 0, half)
+	if int64(len(s.head)) > half {
+		rest := s.head[half:]
+		s.head = s.head[:half:half]
+		s.ring(rest)
+	}
+}
+
+func (s *spool) ring(b []byte) {
+	if need := int(s.bound/2) - len(s.head); need > 0 { // head was not full yet
+		need = min(need, len(b))
+		s.head, b = append(s.head, b[:need]...), b[need:]
+	}
+	size := cap(s.tail)
+	if len(b) > size {
+		b = b[len(b)-size:]
+	}
+	if n := min(len(b), size-len(s.tail)); n > 0 && s.at == 0 {
+		s.tail, b = append(s.tail, b[:n]...), b[n:]
+	}
+	for len(b) > 0 {
+		n := copy(s.tail[s.at:], b)
+		b = b[n:]
+		s.at = (s.at + n) % size
+	}
+}
+
+// result returns what is shown, and the number of bytes that are not.
+func (s *spool) result(name string) (body []byte, missing int64) {
+	if s.file != nil {
+		if err := s.file.Close(); s.fileErr == nil {
+			s.fileErr = err
+		}
+	}
+	if s.tail == nil {
+		return s.head, 0
+	}
+	tail := append(slices.Clone(s.tail[s.at:]), s.tail[:s.at]...)
+	missing = s.total - int64(len(s.head)) - int64(len(tail))
+	where := fmt.Sprintf("the whole output is in %s: READ_FILE it or search it with BASH", name)
+	if s.fileErr != nil {
+		where = fmt.Sprintf("it could not be kept in %s: %v. Run it again with its output filtered", name, s.fileErr)
+	}
+	body = fmt.Appendf(s.head, "\n[… %d bytes (%s) of %s left out here; %s …]\n", missing, sizeText(missing), sizeText(s.total), where)
+	return append(body, tail...), missing
+}
+
+// spoolName is the path, in the workspace, of the output of a call.
+func spoolName(call string) string {
+	safe := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, clip(call, 64))
+	return path.Join(spoolDir, cmp.Or(strings.TrimLeft(safe, "."), "output")+".txt")
+}
+
+// openSpool makes the file for an output, inside the workspace whatever a
+// command has put there, and makes room for it.
+func (f *files) openSpool(name string) (*os.File, error) {
+	p, err := f.relative(name)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dir := path.Dir(p.name)
+	if err := root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	prune(root, dir)
+	if err := root.Remove(p.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return root.OpenFile(p.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// prune removes the oldest outputs until a new one fits in maxSpools. What it
+// cannot remove it leaves.
+func prune(root *os.Root, dir string) {
+	type kept struct {
+		name string
+		info fs.FileInfo
+	}
+	var all []kept
+	var sum int64
+	for _, name := range namesIn(root, dir) {
+		fi, err := root.Lstat(path.Join(dir, name))
+		if err == nil && fi.Mode().IsRegular() {
+			all = append(all, kept{name, fi})
+			sum += fi.Size()
+		}
+	}
+	slices.SortFunc(all, func(a, b kept) int { return a.info.ModTime().Compare(b.info.ModTime()) })
+	for _, k := range all {
+		if sum <= maxSpools-maxSpool {
+			return
+		}
+		if root.Remove(path.Join(dir, k.name)) == nil {
+			sum -= k.info.Size()
+		}
+	}
+}

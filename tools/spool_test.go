@@ -1,0 +1,130 @@
+//go:build unix
+
+package tools
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// However output arrives, the result is its beginning and its end, and the file
+// is all of it.
+func TestSpoolKeepsHeadTailAndAll(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "all")
+	rapid.Check(t, func(rt *rapid.T) {
+		bound := rapid.Int64Range(2, 300).Draw(rt, "bound")
+		_ = os.Remove(path)
+		s := &spool{bound: bound, most: maxSpool, keep: func() (*os.File, error) { return os.Create(path) }}
+		var all []byte
+		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 400), 0, 12).Draw(rt, "sizes") {
+			b := make([]byte, n)
+			for i := range b {
+				b[i] = byte(len(all) + i)
+			}
+			all = append(all, b...)
+			if k, err := s.Write(b); k != n || err != nil {
+				rt.Fatalf("write %d: %d, %v", n, k, err)
+			}
+		}
+		body, missing := s.result("all")
+		if int64(len(all)) <= bound {
+			if !bytes.Equal(body, all) || missing != 0 {
+				rt.Fatalf("short output changed")
+			}
+			if _, err := os.Stat(path); err == nil {
+				rt.Fatalf("short output kept in a file")
+			}
+			return
+		}
+		half := bound / 2
+		if !bytes.HasPrefix(body, all[:half]) || !bytes.HasSuffix(body, all[int64(len(all))-half:]) {
+			rt.Fatalf("head or tail is wrong")
+		}
+		if missing != int64(len(all))-2*half {
+			rt.Fatalf("missing %d of %d", missing, len(all))
+		}
+		if kept, err := os.ReadFile(path); err != nil || !bytes.Equal(kept, all) {
+			rt.Fatalf("file has %d of %d bytes, %v", len(kept), len(all), err)
+		}
+	})
+}
+
+func TestSpoolEndsWhatWritesTooMuch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "all")
+	s := &spool{bound: 10, most: 100, keep: func() (*os.File, error) { return os.Create(path) }}
+	if _, err := s.Write(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Write([]byte{1}); !errors.Is(err, errTooMuch) {
+		t.Errorf("got %v", err)
+	}
+	body, _ := s.result("all")
+	wantWords(t, string(body), "90 bytes", "is in all")
+	text, good := epitaph(outcome{Exit: 137, Signal: 9}, nil, errTooMuch, time.Second, time.Second)
+	if good {
+		t.Error("that is not well")
+	}
+	wantWords(t, text, "more than 1 GB")
+}
+
+func TestSpoolSurvivesAFullDisk(t *testing.T) {
+	s := &spool{bound: 10, most: maxSpool, keep: func() (*os.File, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }}
+	for range 10 {
+		if _, err := s.Write([]byte("0123456789")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	body, missing := s.result("all")
+	wantWords(t, string(body), "01234\n[… 90 bytes", "could not be kept", "no space left", "\n56789")
+	if missing != 90 {
+		t.Errorf("missing %d", missing)
+	}
+}
+
+func TestSpoolNamesStayInTheirDirectory(t *testing.T) {
+	for call, want := range map[string]string{
+		"e12.1": ".output/e12.1.txt", "../../x": ".output/_.._x.txt", "": ".output/output.txt", "..": ".output/output.txt", "a/b\n": ".output/a_b_.txt",
+	} {
+		if got := spoolName(call); got != want {
+			t.Errorf("%q: %s, want %s", call, got, want)
+		}
+	}
+}
+
+func TestOldOutputsMakeRoom(t *testing.T) {
+	id := newIdentity(t, nil)
+	now := time.Now()
+	for i, name := range []string{"old", "middle", "new"} {
+		path := id.file(".output/"+name+".txt", "x")
+		if err := os.Truncate(path, maxSpools/3); err != nil { // sparse
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, now, now.Add(time.Duration(i-10)*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := id.files.openSpool(".output/e1.1.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	left, err := filepath.Glob(filepath.Join(id.work, ".output/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, l := range left {
+		names = append(names, filepath.Base(l))
+	}
+	if got := strings.Join(names, " "); got != "e1.1.txt middle.txt new.txt" {
+		t.Errorf("left: %s", got)
+	}
+}

@@ -1,0 +1,133 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sweepEvery is the pause between two attempts to kill what is left.
+const sweepEvery = 5 * time.Millisecond
+
+// supervise runs the order on fd 3 and outlives everything that it starts. It
+// does everything on one goroutine: a process id is only safe to use while
+// nobody else reaps.
+func supervise() int {
+	// PDEATHSIG of the child watches this thread, not the process.
+	runtime.LockOSThread()
+	closeOnExec()
+	lifeline := os.NewFile(orderFD, "order")
+	report := json.NewEncoder(os.NewFile(reportFD, "report"))
+	fail := func(err error) int {
+		_ = report.Encode(outcome{Failed: err.Error()})
+		return 1
+	}
+	dec := json.NewDecoder(lifeline)
+	var o order
+	if err := dec.Decode(&o); err != nil {
+		return fail(fmt.Errorf("read order: %w", err))
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fail(fmt.Errorf("become subreaper: %w", err))
+	}
+	// Handled, not ignored: the shell would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	children := make(chan os.Signal, 1)
+	signal.Notify(children, syscall.SIGCHLD)
+	shell, err := startConfined(o)
+	if err != nil {
+		return fail(err)
+	}
+	cut := make(chan struct{})
+	go func() { _, _ = io.Copy(io.Discard, lifeline); close(cut) }() // ends with the daemon's end
+	end := reapAll(shell, children, cut)
+	if err := report.Encode(end); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return 1
+	}
+	return 0
+}
+
+// closeOnExec keeps all but standard descriptors from the command: ours, and
+// those that whoever started the daemon forgot to close.
+func closeOnExec() {
+	syscall.CloseOnExec(orderFD)
+	syscall.CloseOnExec(reportFD)
+	_ = unix.CloseRange(reportFD+1, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // EINVAL before Linux 5.11
+}
+
+// startConfined starts the second stage and hands the order to it.
+func startConfined(o order) (pid int, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	pid, err = syscall.ForkExec("/proc/self/exe", []string{helperName, confineArg}, &syscall.ProcAttr{
+		Dir: "/", Env: []string{},
+		Files: []uintptr{0, 1, 2, r.Fd(), reportFD},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	r.Close()
+	if err != nil {
+		w.Close()
+		return 0, fmt.Errorf("start second stage: %w", err)
+	}
+	go func() { // ends when the second stage has read it, or is dead
+		_ = json.NewEncoder(w).Encode(o)
+		w.Close()
+	}()
+	return pid, nil
+}
+
+// reapAll waits for the shell and buries orphans. Once the shell is dead or cut
+// is closed it kills everything, and it returns when there is no child left:
+// every descendant has a chain of living parents up to here, so then there are
+// no descendants either.
+func reapAll(shell int, children <-chan os.Signal, cut <-chan struct{}) outcome {
+	var end outcome
+	killing := false
+	var again <-chan time.Time
+	for {
+		for {
+			var ws syscall.WaitStatus
+			pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|unix.WALL, nil)
+			if err == syscall.EINTR {
+				continue
+			}
+			if err != nil { // ECHILD
+				return end
+			}
+			if pid == 0 {
+				break
+			}
+			if pid == shell && (ws.Exited() || ws.Signaled()) {
+				end, killing = endOf(ws), true
+			}
+		}
+		if killing {
+			sweep()
+			again = time.After(sweepEvery)
+		}
+		select {
+		case <-children:
+		case <-again:
+		case <-cut:
+			killing, cut = true, nil
+		}
+	}
+}
+
+func endOf(ws syscall.WaitStatus) outcome {
+	if ws.Signaled() {
+		return outcome{Exit: 128 + int(ws.Signal()), Signal: int(ws.Signal())}
+	}
+	return outcome{Exit: ws.ExitStatus()}
+}

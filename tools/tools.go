@@ -1,0 +1,243 @@
+// Package tools is what an agent can do: speak and move between rooms (SAY,
+// JOIN, LEAVE), work with files (READ_FILE, WRITE_FILE, EDIT_FILE, LIST) and run
+// commands (BASH). Each tool is code, a description for the model (an embedded
+// .md file) and a test.
+//
+// The smallest use:
+//
+//	func main() {
+//		tools.MaybeSandbox() // first thing: BASH runs this binary again
+//		…
+//		set, err := tools.New(tools.Config{Home: home, AgentDir: dir, Rooms: agent})
+//		request.Tools = set.Schemas()
+//		res := set.Run(ctx, tools.Call{ID: "e12.1", Name: "LIST", Args: args})
+//	}
+//
+// What holds:
+//
+//   - Every call has a Result: bad arguments, unknown tools, panics and cancelled
+//     contexts included. A failure says what to try next, because its reader is a
+//     model that will try.
+//   - A file tool touches regular files under the workspace, the extra roots, the
+//     identity's own few files and the rooms it is in. Nothing else, whatever
+//     symbolic links are put in its way, and also when they change under it.
+//   - When a BASH call has returned, nothing that it started is alive; nor when
+//     the daemon has been killed. It never sees the daemon's environment.
+//   - In sandbox mode a command writes only to the workspace, the extra roots and
+//     a private HOME and TMPDIR, and cannot read the home. See MaybeSandbox.
+//
+// A Set is used by one identity; its Run may be called from several goroutines.
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// Call is one tool call of a reply.
+type Call struct {
+	// ID names the call in the life, like "e12.1". It is also the name of the
+	// file that keeps an output too long for the result.
+	ID string
+	// Name is the tool, like "READ_FILE".
+	Name string
+	// Args is a JSON object with the escapes of rendered text already undone.
+	Args json.RawMessage
+}
+
+// Result is what the agent gets back for a call.
+type Result struct {
+	// Body is text for the model: raw, not escaped, up to Config.MaxOutput bytes
+	// and a few lines about it.
+	Body []byte
+	// Err says that the call failed or, for BASH, that the command did not exit 0.
+	Err bool
+	// Touched is "MEMORY.md", "SEGMENT.md" or "SUMMARISE.md" when the call
+	// changed that file of the identity.
+	Touched string
+	// Truncated is how many bytes of output are not in Body.
+	Truncated int64
+}
+
+// Tool is one tool: what the model is told about it, and what it does.
+type Tool struct {
+	Name        string
+	Description string
+	// Schema is a JSON Schema of the arguments, an object.
+	Schema json.RawMessage
+	// Run must return soon after ctx ends. It may panic.
+	Run func(ctx context.Context, c Call) Result
+}
+
+// MaxArgs bounds the arguments of one call, in bytes of JSON. It is more than
+// any model can write in one reply.
+const MaxArgs = 4 << 20
+
+// stopGrace is how long a tool may take to return once its context has ended.
+// A daemon has to be down 2 s after it was asked to stop.
+const stopGrace = 1500 * time.Millisecond
+
+// Set is the tools of one identity, in a fixed order.
+type Set struct {
+	tools []Tool
+	files *files
+	rooms Rooms
+}
+
+// New checks c and returns its tools. It makes the workspace (0700) if it is
+// missing. It fails when the workspace or an extra root would give the tools
+// the home, whole or in part.
+//
+// Unless BASH is off, New also hides the environment that this process was
+// started with from other processes: see HideEnvironment.
+func New(c Config) (*Set, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFiles(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{files: f, rooms: c.Rooms}
+	for _, t := range s.roomTools() {
+		s.Add(t)
+	}
+	for _, t := range f.tools() {
+		s.Add(t)
+	}
+	if c.Bash != BashOff {
+		b, err := newBash(c, f)
+		if err != nil {
+			return nil, err
+		}
+		s.Add(b.tool())
+	}
+	return s, nil
+}
+
+// Add appends t to the set, or puts it in the place of the tool of that name.
+// It must not run at the same time as the other methods.
+func (s *Set) Add(t Tool) {
+	for i := range s.tools {
+		if s.tools[i].Name == t.Name {
+			s.tools[i] = t
+			return
+		}
+	}
+	s.tools = append(s.tools, t)
+}
+
+// Names returns the names of the tools, in order.
+func (s *Set) Names() []string {
+	names := make([]string, len(s.tools))
+	for i, t := range s.tools {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// Schemas returns the "tools" array of a request. Its bytes depend only on the
+// configuration and on what was added: providers cache by exact prefix.
+func (s *Set) Schemas() json.RawMessage {
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	type entry struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	list := make([]entry, len(s.tools))
+	for i, t := range s.tools {
+		list[i] = entry{"function", function{t.Name, t.Description, t.Schema}}
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(list); err != nil {
+		panic(fmt.Sprintf("encode tool schemas: %v", err)) // a Schema that is not JSON
+	}
+	return bytes.TrimSpace(buf.Bytes())
+}
+
+// Run does the call. It never panics, and returns within two seconds of the end
+// of ctx: if the tool itself does not, it is left behind and the result says
+// that its effect is unknown.
+func (s *Set) Run(ctx context.Context, c Call) Result {
+	t, fail := s.lookup(c)
+	if fail != nil {
+		return *fail
+	}
+	if ctx.Err() != nil {
+		return failf("interrupted: %s was not started", c.Name)
+	}
+	done := make(chan Result, 1)
+	go func() { done <- guarded(ctx, t, c) }() // ends with the tool
+	select {
+	case r := <-done:
+		return r
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case r := <-done:
+		return r
+	case <-grace.C:
+		return failf("interrupted: %s did not stop in time, effect unknown. Check what it did before you repeat it.", c.Name)
+	}
+}
+
+func (s *Set) lookup(c Call) (Tool, *Result) {
+	for _, t := range s.tools {
+		if t.Name != c.Name {
+			continue
+		}
+		if len(c.Args) > MaxArgs {
+			r := failf("arguments of %s are %d bytes, at most %d are accepted. Nothing was done: split the work over several calls.", c.Name, len(c.Args), MaxArgs)
+			return t, &r
+		}
+		return t, nil
+	}
+	names := s.Names()
+	r := failf("unknown tool %s: did you mean %s? The tools are %s.",
+		quote(c.Name), nearest(c.Name, names), strings.Join(names, ", "))
+	return Tool{}, &r
+}
+
+func guarded(ctx context.Context, t Tool, c Call) (r Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = failf("%s failed inside: panic: %v\nEffect unknown. Other arguments or another tool may work; this is a defect of the program worth reporting.\n\n%s",
+				t.Name, p, firstLines(string(debug.Stack()), 30))
+		}
+	}()
+	return t.Run(ctx, c)
+}
+
+// textf is a result of a call that went well.
+func textf(format string, args ...any) Result {
+	return Result{Body: fmt.Appendf(nil, format, args...)}
+}
+
+// failf is a result of a call that did not.
+func failf(format string, args ...any) Result {
+	return Result{Body: fmt.Appendf(nil, format, args...), Err: true}
+}
+
+func failure(err error) Result { return failf("%v", err) }
+
+func firstLines(s string, n int) string {
+	lines := strings.SplitN(s, "\n", n+1)
+	if len(lines) > n {
+		lines = lines[:n]
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,218 @@
+//go:build unix
+
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var allNames = []string{"SAY", "JOIN", "LEAVE", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH"}
+
+func TestSchemasAreStableAndWhole(t *testing.T) {
+	id := newIdentity(t, nil)
+	first := id.Schemas()
+	for range 20 {
+		if !bytes.Equal(first, id.Schemas()) {
+			t.Fatal("schemas change from call to call")
+		}
+	}
+	var list []struct {
+		Type     string
+		Function struct {
+			Name, Description string
+			Parameters        struct {
+				Type                 string
+				Properties           map[string]struct{ Type, Description string }
+				Required             []string
+				AdditionalProperties bool
+			}
+		}
+	}
+	if err := json.Unmarshal(first, &list); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		f := e.Function
+		names = append(names, f.Name)
+		if e.Type != "function" || f.Parameters.Type != "object" || len(f.Description) < 100 || strings.Contains(f.Description, "{{") {
+			t.Errorf("%s is not described: %+v", f.Name, e)
+		}
+		for _, r := range f.Parameters.Required {
+			if _, ok := f.Parameters.Properties[r]; !ok {
+				t.Errorf("%s requires %s, which it does not have", f.Name, r)
+			}
+		}
+	}
+	if !slices.Equal(names, allNames) || !slices.Equal(id.Names(), allNames) {
+		t.Errorf("names %v, %v", names, id.Names())
+	}
+	if bytes.Contains(first, []byte(id.home)) {
+		t.Error("the schemas depend on where the home is")
+	}
+}
+
+// What a schema says and what the code takes must be the same.
+func TestSchemasMatchDecoders(t *testing.T) {
+	id := newIdentity(t, nil)
+	for _, tool := range id.tools {
+		var schema struct {
+			Properties map[string]any
+			Required   []string
+		}
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		said := string(id.do(tool.Name, "nonsense", 1).Body)
+		for name := range schema.Properties {
+			word := name
+			if !slices.Contains(schema.Required, name) {
+				word += " (optional)"
+			}
+			wantWords(t, said, `unknown argument "nonsense"`, word)
+		}
+		if n := strings.Count(said, ",") + 1; n != len(schema.Properties) {
+			t.Errorf("%s takes %d arguments, its schema has %d", tool.Name, n, len(schema.Properties))
+		}
+		if len(schema.Required) > 0 {
+			id.fails([]string{"missing argument"}, tool.Name)
+		}
+	}
+}
+
+func TestBashOffIsNotOffered(t *testing.T) {
+	id := newIdentity(t, func(c *Config) { c.Bash = BashOff })
+	if slices.Contains(id.Names(), "BASH") || bytes.Contains(id.Schemas(), []byte(`"name":"BASH"`)) {
+		t.Error("BASH is offered")
+	}
+	id.fails([]string{"unknown tool"}, "BASH", "command", "true")
+}
+
+func TestUnknownToolNamesTheNearest(t *testing.T) {
+	id := newIdentity(t, nil)
+	for asked, want := range map[string]string{
+		"read_file": "READ_FILE", "ReadFile": "READ_FILE", "WRITE": "WRITE_FILE", "bsh": "BASH", "SAYS": "SAY", "": "SAY",
+		strings.Repeat("x", 10000): "SAY",
+	} {
+		id.fails([]string{"unknown tool", "did you mean " + want, strings.Join(allNames, ", ")}, asked)
+	}
+}
+
+func TestPanicIsAResult(t *testing.T) {
+	id := newIdentity(t, nil)
+	id.Add(Tool{Name: "BREAK", Schema: json.RawMessage(`{}`), Run: func(context.Context, Call) Result {
+		panic("no such thing")
+	}})
+	id.fails([]string{"BREAK failed inside", "no such thing", "Effect unknown"}, "BREAK")
+}
+
+func TestAddReplacesInPlace(t *testing.T) {
+	id := newIdentity(t, nil)
+	id.Add(Tool{Name: "LIST", Schema: json.RawMessage(`{}`), Run: func(context.Context, Call) Result { return textf("mine") }})
+	id.Add(Tool{Name: "RECALL", Schema: json.RawMessage(`{}`), Run: func(context.Context, Call) Result { return textf("past") }})
+	if got := id.ok("LIST"); got != "mine" {
+		t.Errorf("got %q", got)
+	}
+	if want := append(slices.Clone(allNames), "RECALL"); !slices.Equal(id.Names(), want) {
+		t.Errorf("names %v", id.Names())
+	}
+}
+
+func TestArgumentsAreBounded(t *testing.T) {
+	id := newIdentity(t, nil)
+	id.fails([]string{"at most", "split"}, "WRITE_FILE", "path", "f", "content", strings.Repeat("x", MaxArgs))
+	if _, err := os.Stat(filepath.Join(id.work, "f")); err == nil {
+		t.Error("it was written all the same")
+	}
+}
+
+func TestEndedContextStartsNothing(t *testing.T) {
+	id := newIdentity(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := id.doCtx(ctx, "WRITE_FILE", "path", "f", "content", "x")
+	if _, err := os.Stat(filepath.Join(id.work, "f")); !r.Err || err == nil {
+		t.Errorf("%s", r.Body)
+	}
+	wantWords(t, string(r.Body), "not started")
+}
+
+func TestStuckToolDoesNotHoldTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Set{}
+		release := make(chan struct{})
+		s.Add(Tool{Name: "HANG", Run: func(context.Context, Call) Result { <-release; return Result{} }})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		started := time.Now()
+		r := s.Run(ctx, Call{Name: "HANG"})
+		if took := time.Since(started); took > time.Minute+2*time.Second || !r.Err {
+			t.Errorf("took %v: %s", took, r.Body)
+		}
+		wantWords(t, string(r.Body), "interrupted", "effect unknown")
+		close(release)
+		synctest.Wait()
+	})
+}
+
+func TestConfigurationThatOpensTheHomeIsRefused(t *testing.T) {
+	home := realTempDir(t)
+	dir := filepath.Join(home, "h", "agents", "51c0")
+	if err := os.MkdirAll(filepath.Join(home, "h", "agents", "other"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(realTempDir(t), "link")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal(err)
+	}
+	base := Config{Home: filepath.Join(home, "h"), AgentDir: dir}
+	for name, c := range map[string]struct {
+		change func(*Config)
+		want   string
+	}{
+		"workspace is the home":        {func(c *Config) { c.Workspace = c.Home }, "contains the home"},
+		"workspace contains the home":  {func(c *Config) { c.Workspace = home }, "contains the home"},
+		"workspace is /":               {func(c *Config) { c.Workspace = "/" }, "contains the home"},
+		"through a link":               {func(c *Config) { c.Workspace = link }, "contains the home"},
+		"workspace is the agent's":     {func(c *Config) { c.Workspace = c.AgentDir }, "inside the home"},
+		"workspace in another's":       {func(c *Config) { c.Workspace = filepath.Join(c.Home, "agents", "other") }, "inside the home"},
+		"workspace in chats":           {func(c *Config) { c.Workspace = filepath.Join(c.Home, "chats") }, "inside the home"},
+		"extra root contains the home": {func(c *Config) { c.ExtraRoots = []string{home} }, "contains the home"},
+		"extra root in the home":       {func(c *Config) { c.ExtraRoots = []string{filepath.Join(c.Home, "agents")} }, "inside the home"},
+		"extra root is relative":       {func(c *Config) { c.ExtraRoots = []string{"x"} }, "not an absolute path"},
+		"extra root is missing":        {func(c *Config) { c.ExtraRoots = []string{"/no/such"} }, "extra root"},
+		"bash":                         {func(c *Config) { c.Bash = "yes" }, `"yes" is none of`},
+		"no home":                      {func(c *Config) { c.Home = "" }, "needed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conf := base
+			c.change(&conf)
+			_, err := New(conf)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+	if _, err := os.Stat(filepath.Join(home, "h", "chats")); err == nil {
+		t.Error("a refused workspace was made")
+	}
+	if _, err := New(base); err != nil {
+		t.Fatal(err)
+	}
+	fi, err := os.Stat(filepath.Join(dir, "workspace"))
+	if err != nil || fi.Mode().Perm() != 0o700 {
+		t.Errorf("workspace %v, %v", fi, err)
+	}
+}

@@ -1,0 +1,197 @@
+package tools
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// memoryRunes is how much of MEMORY.md the prompt holds.
+const memoryRunes = 4000
+
+func (f *files) write(_ context.Context, c Call) Result {
+	var a struct {
+		Path    string `json:"path"`
+		Content string `json:"content"`
+	}
+	if err := Decode(c.Args, &a); err != nil {
+		return failure(err)
+	}
+	p, err := f.resolve(a.Path)
+	if err != nil {
+		return failure(err)
+	}
+	fresh, err := p.replace([]byte(a.Content))
+	if err != nil {
+		return failure(err)
+	}
+	verb := "replaced"
+	if fresh {
+		verb = "made"
+	}
+	r := textf("%s %s: %d bytes, %d lines%s", verb, p.shown, len(a.Content), lineCount(a.Content), p.warning(a.Content))
+	r.Touched = p.own
+	return r
+}
+
+// warning says what a reader of an own file would not notice.
+func (p place) warning(content string) string {
+	n := utf8.RuneCountInString(content)
+	if p.own != "MEMORY.md" || n <= memoryRunes {
+		return ""
+	}
+	return fmt.Sprintf("\nwarning: it is %d characters long and only the first %d go into your prompt. Shorten it: what must be remembered first, details into a file of the workspace", n, memoryRunes)
+}
+
+func lineCount(s string) int {
+	n := 0
+	for i := range len(s) {
+		if s[i] == '\n' {
+			n++
+		}
+	}
+	if len(s) > 0 && s[len(s)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// replace makes content the whole of the file at p, atomically and durably: a
+// reader finds the old file or the new one. Missing directories are made and
+// the mode of an existing file is kept. Links are followed, not replaced.
+func (p place) replace(content []byte) (fresh bool, err error) {
+	if p.readOnly != "" {
+		return false, fmt.Errorf("write %s: refused: %s", p.shown, p.readOnly)
+	}
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", p.shown, err)
+	}
+	defer root.Close()
+	name, mode, fresh, err := p.target(root)
+	if err != nil {
+		return false, p.explain("write", err, root)
+	}
+	// Not cleaned: what link/.. means is for the root to find out.
+	dir, base := path.Split(name)
+	if dir = strings.TrimRight(dir, "/"); dir == "" {
+		dir = "."
+	}
+	if fresh {
+		if err := makeDirs(root, dir); err != nil {
+			return false, p.explain("make the directory of", err, root)
+		}
+	}
+	// From here on the directory is held open: a link that takes its place
+	// cannot send the temporary file and the rename to two directories.
+	held, err := root.OpenRoot(dir)
+	if err != nil {
+		return false, p.explain("write", err, root)
+	}
+	defer held.Close()
+	if err := swapIn(held, base, content, mode); err != nil {
+		return false, p.explain("write", err, root)
+	}
+	return fresh, nil
+}
+
+// target finds the file that a write to p is for: its name after following
+// symbolic links, and the mode that the new file gets.
+func (p place) target(root *os.Root) (name string, mode fs.FileMode, fresh bool, err error) {
+	mode = 0o644 // the workspace is 0700; in an extra root others may have to read
+	if p.own != "" {
+		mode = 0o600
+	}
+	if base := path.Base(p.name); base == "." || base == ".." || p.name[len(p.name)-1] == '/' {
+		return "", 0, false, errIsDir
+	}
+	name = p.name
+	for range 16 {
+		fi, err := root.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return name, mode, true, nil
+		}
+		if err != nil {
+			return "", 0, false, err
+		}
+		if fi.Mode()&fs.ModeSymlink == 0 {
+			return name, fi.Mode().Perm(), false, regular(fi)
+		}
+		to, err := root.Readlink(name)
+		if err != nil {
+			return "", 0, false, err
+		}
+		if filepath.IsAbs(to) {
+			return "", 0, false, errors.New("path escapes from parent")
+		}
+		dir, _ := path.Split(name)
+		name = dir + filepath.ToSlash(to) // checked by the next use of root
+	}
+	return "", 0, false, errors.New("too many symbolic links")
+}
+
+// makeDirs makes dir and its missing parents and makes their names durable.
+func makeDirs(root *os.Root, dir string) error {
+	fi, err := root.Stat(dir)
+	if err == nil {
+		if !fi.IsDir() {
+			return fmt.Errorf("%s is a %s, not a directory", dir, typeName(fi.Mode()))
+		}
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := path.Dir(dir)
+	if err := makeDirs(root, parent); err != nil {
+		return err
+	}
+	if err := root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(root, parent)
+}
+
+// swapIn is durable.WriteFile inside an open directory: temporary file, fsync,
+// rename, fsync of the directory.
+func swapIn(dir *os.Root, base string, content []byte, mode fs.FileMode) error {
+	tmp := ".tmp-" + rand.Text()
+	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer dir.Remove(tmp) // gone already when the rename succeeded
+	_, err = f.Write(content)
+	if err == nil && mode != 0o644 {
+		err = f.Chmod(mode) // 0644, the mode of a new file, is left to the umask
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	if err := dir.Rename(tmp, base); err != nil {
+		return err
+	}
+	return syncDir(dir, ".")
+}
+
+func syncDir(root *os.Root, dir string) error {
+	d, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

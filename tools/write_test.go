@@ -1,0 +1,206 @@
+//go:build unix
+
+package tools
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestWrite(t *testing.T) {
+	id := newIdentity(t, nil)
+	if got := id.ok("WRITE_FILE", "path", "a/b/c.txt", "content", "one\ntwo"); got != "made a/b/c.txt: 7 bytes, 2 lines" {
+		t.Errorf("%q", got)
+	}
+	path := filepath.Join(id.work, "a/b/c.txt")
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := id.ok("WRITE_FILE", "path", "a/b/c.txt", "content", ""); got != "replaced a/b/c.txt: 0 bytes, 0 lines" {
+		t.Errorf("%q", got)
+	}
+	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o755 || fi.Size() != 0 {
+		t.Errorf("mode not kept: %v, %v", fi, err)
+	}
+	id.fails([]string{"directory"}, "WRITE_FILE", "path", "a/b", "content", "x")
+	id.fails([]string{"directory"}, "WRITE_FILE", "path", ".", "content", "x")
+	id.fails([]string{"not a directory"}, "WRITE_FILE", "path", "a/b/c.txt/d", "content", "x")
+	id.fails([]string{"missing argument", "content"}, "WRITE_FILE", "path", "x")
+	if left, _ := filepath.Glob(filepath.Join(id.work, "a/b/.tmp-*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestWriteOwnFiles(t *testing.T) {
+	id := newIdentity(t, nil)
+	for _, name := range []string{"MEMORY.md", "SEGMENT.md", "SUMMARISE.md"} {
+		r := id.do("WRITE_FILE", "path", "self/"+name, "content", "text\n")
+		if r.Err || r.Touched != name || id.content(filepath.Join(id.dir, name)) != "text\n" {
+			t.Errorf("%s: touched %q, %s", name, r.Touched, r.Body)
+		}
+		r = id.do("EDIT_FILE", "path", "self/"+name, "old", "text", "new", "other")
+		if r.Err || r.Touched != name {
+			t.Errorf("%s: touched %q, %s", name, r.Touched, r.Body)
+		}
+		if fi, _ := os.Stat(filepath.Join(id.dir, name)); fi.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", name, fi.Mode())
+		}
+	}
+	for _, name := range []string{"LIFE.md", "context.md", "SOUL.md"} {
+		for _, r := range []Result{
+			id.do("WRITE_FILE", "path", "self/"+name, "content", "text"),
+			id.do("EDIT_FILE", "path", "self/"+name, "old", "life", "new", "text"),
+		} {
+			if !r.Err || r.Touched != "" {
+				t.Errorf("%s: %s", name, r.Body)
+			}
+			wantWords(t, string(r.Body), "only be read", "self/MEMORY.md")
+		}
+	}
+	if r := id.do("WRITE_FILE", "path", "f", "content", "x"); r.Touched != "" {
+		t.Errorf("touched %q", r.Touched)
+	}
+}
+
+func TestWriteWarnsOfLongMemory(t *testing.T) {
+	id := newIdentity(t, nil)
+	if got := id.ok("WRITE_FILE", "path", "self/MEMORY.md", "content", strings.Repeat("ä", 4000)); strings.Contains(got, "warning") {
+		t.Errorf("4000 characters: %s", got)
+	}
+	wantWords(t, id.ok("EDIT_FILE", "path", "self/MEMORY.md", "old", strings.Repeat("ä", 4000), "new", strings.Repeat("ö", 4001)),
+		"warning", "4001 characters", "first 4000")
+	if got := id.ok("WRITE_FILE", "path", "f", "content", strings.Repeat("x", 5000)); strings.Contains(got, "warning") {
+		t.Errorf("another file: %s", got)
+	}
+}
+
+func TestWriteIsAtomicForReaders(t *testing.T) {
+	id := newIdentity(t, nil)
+	texts := []string{strings.Repeat("a", 50_000), strings.Repeat("b", 60_000)}
+	path := id.file("f", texts[0])
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := range 50 {
+			id.do("WRITE_FILE", "path", "f", "content", texts[i%2])
+		}
+	})
+	done := make(chan struct{})
+	go func() { writing.Wait(); close(done) }()
+	for {
+		if got := id.content(path); got != texts[0] && got != texts[1] {
+			t.Fatalf("a torn file of %d bytes", len(got))
+		}
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}
+
+func TestWriteThatFailsChangesNothing(t *testing.T) {
+	dir := realTempDir(t)
+	out, err := exec.Command(executable(t), "act-as", "limited", dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	wantWords(t, string(out), "write f: file too large", "\nerr true\n", "content old\n", "entries 1\n")
+}
+
+func TestEdit(t *testing.T) {
+	id := newIdentity(t, nil)
+	path := id.file("f", "func main() {\n\tprintln(1)\n}\n")
+	if got := id.ok("EDIT_FILE", "path", "f", "old", "println(1)", "new", "println(2)\n\tprintln(3)"); got != "edited f at line 2: 1 lines became 2" {
+		t.Errorf("%q", got)
+	}
+	if got := id.content(path); got != "func main() {\n\tprintln(2)\n\tprintln(3)\n}\n" {
+		t.Errorf("%q", got)
+	}
+	id.ok("EDIT_FILE", "path", "f", "old", "\tprintln(3)\n", "new", "")
+	id.fails([]string{"old is empty", "WRITE_FILE"}, "EDIT_FILE", "path", "f", "old", "", "new", "x")
+	id.fails([]string{"nothing to change"}, "EDIT_FILE", "path", "f", "old", "main", "new", "main")
+	if got := id.content(path); got != "func main() {\n\tprintln(2)\n}\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestEditFailuresHelp(t *testing.T) {
+	id := newIdentity(t, nil)
+	const text = "alpha := one\n\tbeta := two\ngamma := three\nbeta\nbeta\n"
+	path := id.file("f", text)
+	id.fails([]string{"most similar line is 3:\ngamma := three\n", "READ_FILE with offset 1"}, "EDIT_FILE", "path", "f", "old", "gama := three;", "new", "x")
+	id.fails([]string{"differ from it only in white space", "lines 1-2", "alpha := one\n\tbeta := two"}, "EDIT_FILE", "path", "f", "old", "alpha := one\nbeta :=  two", "new", "x")
+	id.fails([]string{"occurs 3 times, at lines 2, 4, 5", "unique"}, "EDIT_FILE", "path", "f", "old", "beta", "new", "x")
+	id.file("many", strings.Repeat("x\n", 100))
+	id.fails([]string{"occurs 100 times, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …"}, "EDIT_FILE", "path", "many", "old", "x", "new", "y")
+	id.file("empty", "")
+	id.fails([]string{"empty", "WRITE_FILE"}, "EDIT_FILE", "path", "empty", "old", "x", "new", "y")
+	id.file("bin", "a\x00b")
+	id.fails([]string{"binary"}, "EDIT_FILE", "path", "bin", "old", "a", "new", "y")
+	id.file("big", strings.Repeat("x", maxEdit+1))
+	id.fails([]string{"16 MB", "BASH"}, "EDIT_FILE", "path", "big", "old", "x", "new", "y")
+	if id.content(path) != text {
+		t.Error("a failed edit changed the file")
+	}
+}
+
+func TestEditOverlappingIsNotUnique(t *testing.T) {
+	if _, _, err := substitute("aaa", "aa", "b"); err == nil || !strings.Contains(err.Error(), "2 times") {
+		t.Errorf("%v", err)
+	}
+	if _, _, err := substitute("\n\nx\n\n", "\n\n", "b"); err == nil || !strings.Contains(err.Error(), "lines 1, 3") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEditKeepsLineEndings(t *testing.T) {
+	id := newIdentity(t, nil)
+	path := id.file("f", "one\r\ntwo\r\nthree\r\n")
+	id.ok("EDIT_FILE", "path", "f", "old", "one\ntwo", "new", "1\n2")
+	if got := id.content(path); got != "1\r\n2\r\nthree\r\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestList(t *testing.T) {
+	id := newIdentity(t, nil)
+	id.file("b.txt", "12345")
+	id.file("a/x", "")
+	id.file("z dir/y", "")
+	id.file(".hidden", strings.Repeat("x", 1536))
+	id.file("evil\nname", "")
+	id.file("run.sh", "#!")
+	if err := os.Chmod(filepath.Join(id.work, "run.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("b.txt", filepath.Join(id.work, "link")); err != nil {
+		t.Fatal(err)
+	}
+	want := "[.: 2 directories, 5 others]\na/\nz dir/\n.hidden  1.5 KB\nb.txt  5 bytes\n\"evil\\nname\"  0 bytes\nlink -> \"b.txt\"\nrun.sh  2 bytes, executable\n"
+	for _, path := range []string{".", "./", id.work} {
+		if got := id.ok("LIST", "path", path); strings.Replace(got, "["+path+":", "[.:", 1) != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	if got := id.ok("LIST", "path", "b.txt"); got != "b.txt  5 bytes\n" {
+		t.Errorf("%q", got)
+	}
+	wantWords(t, id.ok("LIST", "path", "self"), "self/MEMORY.md  7 bytes, writable\n", "self/LIFE.md  5 bytes, read only\n", "self/SEGMENT.md  not written yet, writable\n")
+}
+
+func TestListIsBounded(t *testing.T) {
+	id := newIdentity(t, nil)
+	for i := range 1234 {
+		id.file(fmt.Sprintf("d/%04d", i), "")
+	}
+	got := id.ok("LIST", "path", "d")
+	wantWords(t, got, "[d: 0 directories, 1234 others]", "0000  0 bytes", "0499  0 bytes", "[734 more are not shown")
+	if n := strings.Count(got, "\n"); n != 502 {
+		t.Errorf("%d lines", n)
+	}
+}
