@@ -1,0 +1,228 @@
+package stdin
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lethe/chat"
+)
+
+// news is what has changed in the files since the last news. The statuses in
+// it were read before the lines: an agent that is seen idle has its answer
+// among the lines that were seen by then.
+type news struct {
+	Room   string
+	Agents []agent  // that run, wherever they listen
+	Rooms  []string // of the home
+	Lines  []message
+	Fresh  bool // Lines are the end of the room, not what followed earlier news
+	// Earlier says that the room goes further back than the first line: set
+	// with Fresh and Older.
+	Earlier bool
+	Older   bool  // Lines come before all others seen
+	Err     error // the room could not be read
+}
+
+// sent tells how a say ended: where the line lies in the room, or Err.
+type sent struct {
+	Room, Text string
+	To         int64
+	Err        error
+}
+
+// request is an order to a feed; exactly one of its fields is used.
+type request struct {
+	room  string // view this room
+	say   string // append this text to the viewed room
+	older int    // load this many lines more, before those seen
+}
+
+// feed turns the files of a home into messages for a reader, and what the
+// reader says into lines. Orders are carried out one after the other, in the
+// order they were given.
+type feed struct {
+	cfg  Config
+	emit func(any) // news and sent; called from Run's goroutine only
+	wake chan struct{}
+
+	mu     sync.Mutex
+	orders []request
+
+	// Run's own.
+	watcher *chat.Watcher
+	changed <-chan struct{}
+	unwatch func()
+	dirs    []string // of the identities, watched
+	room    *room
+	seen    news // the last one, without its lines
+	listed  time.Time
+}
+
+// listEvery bounds how often all identities are looked at, running or not.
+const listEvery = 500 * time.Millisecond
+
+func newFeed(cfg Config, emit func(any)) *feed {
+	return &feed{cfg: cfg, emit: emit, wake: make(chan struct{}, 1)}
+}
+
+// do gives an order; it never blocks.
+func (f *feed) do(r request) {
+	f.mu.Lock()
+	f.orders = append(f.orders, r)
+	f.mu.Unlock()
+	f.nudge()
+}
+
+func (f *feed) nudge() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (f *feed) next() (r request, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.orders) == 0 {
+		return r, false
+	}
+	r, f.orders = f.orders[0], f.orders[1:]
+	return r, true
+}
+
+// Run reports until ctx ends. It reads files only when one changed, an order
+// came, or the slow poll came round.
+func (f *feed) Run(ctx context.Context) error {
+	f.watcher = chat.NewWatcher(f.cfg.Poll, f.cfg.Log)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return f.watcher.Run(ctx) })
+	g.Go(func() error { f.loop(ctx); return nil })
+	return g.Wait()
+}
+
+func (f *feed) loop(ctx context.Context) {
+	f.list()
+	defer func() { f.unwatch() }()
+	f.open(f.cfg.Room)
+	poll := time.NewTicker(f.cfg.Poll) // for what dies without writing
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+		case <-f.changed:
+		case <-f.wake:
+		}
+		f.look()
+		for r, ok := f.next(); ok; r, ok = f.next() {
+			f.carryOut(r)
+		}
+	}
+}
+
+// list finds the identities and rooms there are, and watches them.
+func (f *feed) list() {
+	f.listed = time.Now()
+	root := filepath.Join(f.cfg.Home, "agents")
+	entries, _ := os.ReadDir(root) // no directory is no identities
+	var dirs []string
+	for _, e := range entries {
+		dirs = append(dirs, filepath.Join(root, e.Name()))
+	}
+	if f.unwatch == nil || !slices.Equal(dirs, f.dirs) {
+		scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: root}}
+		for _, dir := range dirs {
+			scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", "live.md"}})
+		}
+		old := f.unwatch
+		f.changed, f.unwatch = f.watcher.Subscribe(scopes...)
+		if old != nil {
+			old()
+		}
+		f.dirs = dirs
+	}
+	f.seen.Agents = readAgents(dirs)
+	f.seen.Rooms = roomNames(f.cfg.Home)
+}
+
+// look reports what is new.
+func (f *feed) look() {
+	before := f.seen
+	if time.Since(f.listed) >= listEvery {
+		f.list()
+	} else {
+		var dirs []string
+		for _, a := range f.seen.Agents {
+			dirs = append(dirs, a.Dir)
+		}
+		f.seen.Agents = readAgents(dirs)
+	}
+	lines, fresh, err := f.room.next()
+	f.seen.Err = err
+	if len(lines) > 0 || fresh || !same(before, f.seen) {
+		f.report(news{Lines: lines, Fresh: fresh})
+	}
+}
+
+// same compares what two news say beside their lines.
+func same(a, b news) bool {
+	return reflect.DeepEqual(a.Agents, b.Agents) && slices.Equal(a.Rooms, b.Rooms) && reason(a.Err) == reason(b.Err)
+}
+
+// open views a room from its end.
+func (f *feed) open(name string) {
+	f.room = newRoom(f.cfg, name)
+	lines, err := f.room.last(history)
+	f.seen.Err = err
+	f.report(news{Lines: lines, Fresh: true})
+}
+
+// report completes n with what is known and sends it off.
+func (f *feed) report(n news) {
+	n.Room, n.Earlier = f.room.name, f.room.earlier()
+	n.Agents, n.Rooms, n.Err = f.seen.Agents, f.seen.Rooms, f.seen.Err
+	f.emit(n)
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// roomNames lists the rooms of a home, by name.
+func roomNames(home string) []string {
+	entries, _ := os.ReadDir(chat.Dir(home)) // no directory is no rooms
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), chat.FileName("")); ok && chat.ValidRoom(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (f *feed) carryOut(r request) {
+	switch {
+	case r.room != "":
+		f.open(r.room)
+	case r.say != "":
+		to, err := f.room.say(f.cfg.User, r.say)
+		f.emit(sent{Room: f.room.name, Text: r.say, To: to, Err: err}) // before its line is news
+		f.look()
+	case r.older > 0:
+		lines, err := f.room.older(r.older)
+		f.seen.Err = err
+		f.report(news{Lines: lines, Older: true})
+	}
+}

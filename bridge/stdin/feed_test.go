@@ -1,0 +1,222 @@
+package stdin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/internal/status"
+)
+
+// listen runs a feed until the test ends and hands out what it says.
+func listen(t *testing.T, home string, poll time.Duration) (*feed, <-chan any) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out := make(chan any, 10_000)
+	f := newFeed(Config{Home: home, User: "ada", Poll: poll}.defaults(), func(m any) { out <- m })
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return f, out
+}
+
+// until takes what comes until ok says enough.
+func until(t *testing.T, out <-chan any, what string, ok func(any) bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		select {
+		case m := <-out:
+			if ok(m) {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func lineTexts(lines []message) (all []string) {
+	for _, l := range lines {
+		all = append(all, l.Text)
+	}
+	return all
+}
+
+func TestFeedFollowsARoom(t *testing.T) {
+	home := t.TempDir()
+	for i := range history + 50 {
+		appendLine(t, home, "dev", false, "bob", fmt.Sprint(i))
+	}
+	f, out := listen(t, home, time.Hour) // events alone have to do
+	until(t, out, "the end of the room", func(m any) bool {
+		n := m.(news)
+		return n.Fresh && n.Earlier && len(n.Lines) == history && n.Lines[0].Text == "50"
+	})
+	appendLine(t, home, "dev", true, "lethe", "new")
+	until(t, out, "a new line", func(m any) bool { return slices.Equal(lineTexts(m.(news).Lines), []string{"new"}) })
+	f.do(request{older: 30})
+	until(t, out, "older lines", func(m any) bool {
+		n := m.(news)
+		return n.Older && n.Earlier && len(n.Lines) == 30 && n.Lines[0].Text == "20" && n.Lines[29].Text == "49"
+	})
+	f.do(request{older: 30})
+	until(t, out, "the first lines", func(m any) bool {
+		n := m.(news)
+		return n.Older && !n.Earlier && len(n.Lines) == 20 && n.Lines[0].Text == "0"
+	})
+	f.do(request{room: "ops"})
+	until(t, out, "an empty room", func(m any) bool {
+		n := m.(news)
+		return n.Room == "ops" && n.Fresh && !n.Earlier && len(n.Lines) == 0
+	})
+	appendLine(t, home, "ops", false, "bob", "first")
+	until(t, out, "its first line", func(m any) bool { return slices.Equal(lineTexts(m.(news).Lines), []string{"first"}) })
+}
+
+func TestFeedSaysInOrder(t *testing.T) {
+	home := t.TempDir()
+	f, out := listen(t, home, time.Hour)
+	var want []string
+	for i := range 50 {
+		f.do(request{say: fmt.Sprint(i)})
+		want = append(want, fmt.Sprintf("ada: %d", i))
+	}
+	confirmed := 0
+	seen := map[int64]bool{}
+	until(t, out, "all is sent", func(m any) bool {
+		switch m := m.(type) {
+		case sent:
+			if m.Err != nil || seen[m.To] {
+				t.Fatalf("%+v, or its line came first", m)
+			}
+			confirmed++
+		case news:
+			for _, l := range m.Lines {
+				seen[l.To] = true
+			}
+		}
+		return confirmed == 50 && len(seen) == 50
+	})
+	if got := texts(t, home, "dev"); !slices.Equal(got, want) {
+		t.Errorf("the room has %q", got)
+	}
+}
+
+func TestFeedReportsAFailedAppend(t *testing.T) {
+	home := t.TempDir()
+	full := errors.New("no space left on device")
+	durable.Fault = func(stage durable.Stage, op, _ string) error {
+		if stage == durable.Before && op == "append" {
+			return full
+		}
+		return nil
+	}
+	f, out := listen(t, home, time.Hour)
+	t.Cleanup(func() { durable.Fault = nil }) // before the feed is stopped, which writes nothing
+	f.do(request{say: "precious"})
+	until(t, out, "the failure", func(m any) bool {
+		s, ok := m.(sent)
+		return ok && s.Text == "precious" && errors.Is(s.Err, full)
+	})
+}
+
+// An agent that is seen to be idle has its answer among the lines seen by then.
+func TestFeedShowsAnswersBeforeIdleness(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	_, out := listen(t, home, time.Hour)
+	go func() {
+		for i := range 200 {
+			a.turn(message{To: int64(i)}, func() { a.say("answer") })
+		}
+		a.set(func(s *status.Status) { s.State, s.Model = status.Idle, "end" })
+	}()
+	answers := 0
+	until(t, out, "the last turn", func(m any) bool {
+		n := m.(news)
+		answers += len(n.Lines)
+		for _, b := range n.Agents {
+			if b.State == status.Idle && answers < b.Turn {
+				t.Errorf("idle after turn %d with %d answers seen", b.Turn, answers)
+			}
+			if b.Model == "end" {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func TestFeedSeesIdentitiesComeAndGo(t *testing.T) {
+	home := t.TempDir()
+	_, out := listen(t, home, 50*time.Millisecond)
+	a := newActor(t, home, "lethe", "dev")
+	until(t, out, "an identity", func(m any) bool { return len(m.(news).Agents) == 1 })
+	a.set(func(s *status.Status) { s.State, s.Answering = status.Thinking, []string{"dev"} })
+	if err := status.WriteLive(a.dir, "so far"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, out, "its reply", func(m any) bool {
+		n := m.(news)
+		return len(n.Agents) == 1 && n.Agents[0].Live == "so far"
+	})
+	a.set(func(s *status.Status) { s.PID = deadPID(t) })
+	until(t, out, "its death", func(m any) bool { return len(m.(news).Agents) == 0 })
+}
+
+// A quiet home makes no news, however often it is looked at.
+func TestFeedIsQuietWhenNothingHappens(t *testing.T) {
+	home := t.TempDir()
+	newActor(t, home, "lethe", "dev")
+	f, out := listen(t, home, 5*time.Millisecond)
+	until(t, out, "the beginning", func(m any) bool { return m.(news).Fresh })
+	for range 20 {
+		f.do(request{older: 0}) // an order to do nothing, to know that it looked
+	}
+	eventually(t, "the orders are taken", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.orders) == 0
+	})
+	select {
+	case m := <-out:
+		t.Errorf("news of nothing: %+v", m)
+	default:
+	}
+}
+
+func TestFeedOnAReplacedRoom(t *testing.T) {
+	home := t.TempDir()
+	appendLine(t, home, "dev", false, "bob", "old")
+	_, out := listen(t, home, 50*time.Millisecond)
+	until(t, out, "the beginning", func(m any) bool { return m.(news).Fresh })
+	line, err := chat.Format(false, "bob", time.Now(), "another file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(chat.Path(home, "dev"), line, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(t, out, "the other file", func(m any) bool {
+		n := m.(news)
+		return n.Fresh && slices.Equal(lineTexts(n.Lines), []string{"another file"})
+	})
+	if err := os.Remove(chat.Path(home, "dev")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	appendLine(t, home, "dev", false, "bob", "again")
+	until(t, out, "the room made again", func(m any) bool { return slices.Contains(lineTexts(m.(news).Lines), "again") })
+}

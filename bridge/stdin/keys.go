@@ -1,0 +1,263 @@
+package stdin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lethe/chat"
+	"lethe/internal/status"
+)
+
+// keyHelp is the page behind /help.
+var keyHelp = [][2]string{
+	{"Enter", "send"},
+	{"Alt+Enter, Ctrl+J", "new line (Shift+Enter where the terminal tells it)"},
+	{"Up, Down", "what you sent before, at the edges of the input"},
+	{"PgUp, PgDn, wheel", "scroll; at the top, load earlier lines"},
+	{"Ctrl+End", "back to the newest line"},
+	{"Esc", "stop the agent's turn"},
+	{"Tab", "complete a command"},
+	{"Ctrl+C twice, Ctrl+D", "leave; the agent goes on"},
+	{"Shift+drag", "select text"},
+	{"", ""},
+	{"/stop", "stop the agent's turn"},
+	{"/status", "ask the agent's harness how it is"},
+	{"/model NAME", "change the model"},
+	{"/rooms, /room NAME", "list rooms, look at another one"},
+	{"/quit", "leave"},
+	{"//text", "send a line that starts with a slash"},
+}
+
+// key acts on one key. Any key but the one that is waited for takes back a
+// question.
+func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
+	name := k.String()
+	leaving, asked := m.leaving, m.asked
+	m.leaving, m.asked = false, ""
+	if name != "ctrl+c" || !leaving {
+		m.notice = notice{}
+	}
+	switch name {
+	case "enter", "ctrl+m":
+		return m.enter(asked)
+	case "esc":
+		m.escape(asked)
+	case "ctrl+c":
+		return m.interrupt(leaving)
+	case "ctrl+d":
+		if m.in.Value() == "" {
+			return tea.Quit
+		}
+		m.in, cmd = m.in.Update(k)
+	case "ctrl+l":
+		return tea.ClearScreen
+	case "ctrl+z":
+		return tea.Suspend
+	case "pgup":
+		m.scroll(-max(m.log.height-1, 1))
+	case "pgdown":
+		m.scroll(max(m.log.height-1, 1))
+	case "ctrl+up":
+		m.scroll(-1)
+	case "ctrl+down":
+		m.scroll(1)
+	case "ctrl+end":
+		m.log.end()
+	case "tab":
+		m.fill(complete(m.in.Value(), m.rooms))
+	case "up":
+		if m.in.Line() == 0 && m.in.LineInfo().RowOffset == 0 {
+			if text, ok := m.recall.back(m.in.Value()); ok {
+				m.fill(text)
+			}
+			return nil
+		}
+		m.in, cmd = m.in.Update(k)
+	case "down":
+		info := m.in.LineInfo()
+		if m.in.Line() == m.in.LineCount()-1 && info.RowOffset >= info.Height-1 {
+			if text, ok := m.recall.forth(); ok {
+				m.fill(text)
+			}
+			return nil
+		}
+		m.in, cmd = m.in.Update(k)
+	default:
+		m.in, cmd = m.in.Update(k)
+	}
+	return cmd
+}
+
+// fill replaces the input, with the cursor at its end.
+func (m *model) fill(text string) {
+	if text != m.in.Value() {
+		m.in.SetValue(text)
+		m.in.MoveToEnd()
+	}
+}
+
+// enter acts on the input; asked is the command that was questioned before.
+func (m *model) enter(asked string) tea.Cmd {
+	if m.page != noPage && m.in.Value() == "" {
+		m.page = noPage
+		return nil
+	}
+	c := understand(m.in.Value())
+	if c.intent == ask && c.Text == asked {
+		c.intent = say
+	}
+	m.page = noPage
+	switch c.intent {
+	case nothing:
+		m.in.Reset()
+		return nil
+	case ask:
+		word, _ := split(c.Text)
+		m.asked = c.Text
+		m.notice = notice{text: oneLine(word) + " is no command here: Enter again sends it as text, /help lists them"}
+		if word == "/model" {
+			m.notice.text = "/model needs one name; Enter again sends it as text"
+		}
+		return nil
+	case quit:
+		return tea.Quit
+	case help:
+		m.open(helpPage)
+	case rooms:
+		m.open(roomsPage)
+	case goRoom:
+		if !m.enterRoom(c.Text) {
+			return nil
+		}
+	case say:
+		m.send(c.Text)
+	}
+	m.recall.add(m.in.Value())
+	m.in.Reset()
+	return nil
+}
+
+func (m *model) send(text string) {
+	if text == "/stop" {
+		m.stopped = m.busy()
+	}
+	m.do(request{say: text})
+	m.log.end()
+	if m.roomErr == nil && len(m.here()) == 0 {
+		m.notice = notice{text: "nobody is listening yet; what you write waits in the room"}
+	}
+}
+
+// escape leaves the innermost thing there is to leave.
+func (m *model) escape(asked string) {
+	switch {
+	case m.page != noPage:
+		m.page = noPage
+	case asked != "":
+	case m.busy():
+		if !m.stopped { // one /stop is enough for a turn
+			m.send("/stop")
+		}
+	default:
+		m.log.end()
+	}
+}
+
+// interrupt clears a half-written message first; an empty input is left at the
+// second press.
+func (m *model) interrupt(again bool) tea.Cmd {
+	if again {
+		return tea.Quit
+	}
+	if text := m.in.Value(); strings.TrimSpace(text) != "" {
+		m.recall.add(text)
+		m.in.Reset()
+		m.notice = notice{text: "cleared (Up brings it back)"}
+		return nil
+	}
+	m.leaving = true
+	m.notice = notice{text: "Ctrl+C again leaves; the agent goes on"}
+	if m.busy() {
+		m.notice.text = "Ctrl+C again leaves; Esc stops the agent's turn"
+	}
+	return nil
+}
+
+// enterRoom changes the viewed room.
+func (m *model) enterRoom(name string) bool {
+	if !chat.ValidRoom(name) {
+		m.notice = notice{text: "no room can be called " + oneLine(name) + ": use a-z, 0-9, _ and -", bad: true}
+		return false
+	}
+	m.room, m.roomErr = name, nil
+	m.stream, m.stopped, m.loading = map[string]reply{}, false, false
+	m.log.reset(nil, false)
+	m.do(request{room: name})
+	return true
+}
+
+// page is what lies over the history until a key.
+type page int
+
+const (
+	noPage page = iota
+	helpPage
+	roomsPage
+)
+
+// open shows a page from its top.
+func (m *model) open(p page) { m.page, m.pageTop = p, 0 }
+
+// pageRows lays the open page out.
+func (m *model) pageRows() []string {
+	rows := []string{""}
+	put := func(row string) { rows = append(rows, "  "+row) }
+	if m.page == helpPage {
+		put(m.style.bold.Render("Keys and commands"))
+		for _, h := range keyHelp {
+			if m.width >= 76 || h[1] == "" {
+				put(fmt.Sprintf("%-21s ", h[0]) + m.style.dim.Render(h[1]))
+				continue
+			}
+			put(h[0])
+			for _, row := range wrap(h[1], m.width-6) {
+				put("  " + m.style.dim.Render(row))
+			}
+		}
+		return rows
+	}
+	put(m.style.bold.Render("Rooms"))
+	names := slices.Clone(m.rooms)
+	if !slices.Contains(names, m.room) {
+		names = append(names, m.room)
+	}
+	for _, name := range names {
+		mark := "  "
+		if name == m.room {
+			mark = m.style.accent.Render("❯ ")
+		}
+		put(mark + fmt.Sprintf("%-16s ", name) + m.style.dim.Render(m.whoHears(name)))
+	}
+	put("")
+	put(m.style.dim.Render("/room NAME looks at another one"))
+	return rows
+}
+
+// whoHears names the agents in a room, with what they do.
+func (m *model) whoHears(room string) string {
+	var who []string
+	for _, a := range listeners(m.agents, room, m.cfg.Self) {
+		name := oneLine(a.Name)
+		if a.State != status.Idle {
+			name += " (" + oneLine(a.State) + ")"
+		}
+		who = append(who, name)
+	}
+	if who == nil {
+		return "nobody"
+	}
+	return strings.Join(who, ", ")
+}

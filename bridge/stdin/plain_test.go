@@ -1,0 +1,392 @@
+package stdin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lethe/internal/status"
+)
+
+// output is a buffer that a test can read while Plain writes.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// plainly runs Plain over input and returns what came out.
+func plainly(t *testing.T, home, input string, change func(*Config)) (out, errs string, err error) {
+	t.Helper()
+	var o, e output
+	cfg := Config{Home: home, Room: "dev", User: "ada", In: strings.NewReader(input), Out: &o, Err: &e,
+		Timeout: 20 * time.Second, Poll: 50 * time.Millisecond}
+	if change != nil {
+		change(&cfg)
+	}
+	err = Plain(t.Context(), cfg)
+	return o.String(), e.String(), err
+}
+
+func once(c *Config) { c.Once = true }
+
+func TestPlainSendsLinesAndWaitsForAllAnswers(t *testing.T) {
+	home := t.TempDir()
+	appendLine(t, home, "dev", true, "lethe", "from before, not shown")
+	a := newActor(t, home, "lethe", "dev")
+	a.hear(func(l message) {
+		if l.Name == "ada" {
+			a.turn(l, func() { a.say("you said " + l.Text + "\nand more") })
+		}
+	})
+	out, errs, err := plainly(t, home, "one\n\n  \ntwo\r\nthree", nil)
+	if err != nil || errs != "" {
+		t.Fatalf("err %v, stderr %q", err, errs)
+	}
+	want := "lethe: you said one\n  and more\nlethe: you said two\n  and more\nlethe: you said three\n  and more\n"
+	if out != want {
+		t.Errorf("printed %q, want %q", out, want)
+	}
+	var mine []string
+	for _, l := range texts(t, home, "dev") {
+		if strings.HasPrefix(l, "ada: ") {
+			mine = append(mine, l)
+		}
+	}
+	if !slices.Equal(mine, []string{"ada: one", "ada: two", "ada: three"}) {
+		t.Errorf("the room has %q", mine)
+	}
+}
+
+func TestPlainShowsOthersButNotItself(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	a.hear(func(l message) {
+		if l.Name != "ada" || l.Text != "hi" {
+			return
+		}
+		a.turn(l, func() {
+			// Somebody else of the same name is still somebody else.
+			appendLine(t, home, "dev", false, "ada", "from my phone")
+			appendLine(t, home, "dev", false, "bob", "hello \x1b[31mred\x1b]0;title\x07")
+			a.say("done")
+		})
+		a.set(func(s *status.Status) { s.Heard["dev"] = 1 << 20 })
+	})
+	out, _, err := plainly(t, home, "hi\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "ada: from my phone\nbob: hello ␛[31mred␛]0;title␇\nlethe: done\n"
+	if out != want {
+		t.Errorf("printed %q, want %q", out, want)
+	}
+}
+
+func TestPlainJSON(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	a.hear(func(l message) { a.turn(l, func() { a.say("a <b>\nc \u009b31m \u007f") }) })
+	out, _, err := plainly(t, home, "hi\n", func(c *Config) { c.JSON = true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(out, "\u009b\u007f") {
+		t.Errorf("control characters got through: %q", out)
+	}
+	var got struct {
+		Room, Name, Text string
+		Agent            bool
+		At               time.Time
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if got.Room != "dev" || got.Name != "lethe" || !got.Agent || got.Text != "a <b>\nc \u009b31m \u007f" || time.Since(got.At) > time.Hour {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestOncePrintsOnlyTheAnswer(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	a.hear(func(l message) {
+		appendLine(t, home, "dev", false, "bob", "noise")
+		a.turn(l, func() {
+			a.say("a moment") // SAY
+			a.say("the\tanswer\nto " + fmt.Sprintf("%q", l.Text))
+		})
+	})
+	out, errs, err := plainly(t, home, "line one\nline two\n", once)
+	if err != nil || errs != "" {
+		t.Fatalf("err %v, stderr %q", err, errs)
+	}
+	if want := "a moment\nthe\tanswer\nto \"line one\\nline two\"\n"; out != want {
+		t.Errorf("printed %q, want %q", out, want)
+	}
+}
+
+// What an agent says to an earlier line, posted after ours but before it heard
+// ours, does not end the wait.
+func TestOnceOutlastsATurnThatDidNotHearIt(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	before := a.s.Heard["dev"]
+	a.set(func(s *status.Status) { s.State, s.Answering = status.Thinking, []string{"dev"} })
+	a.hear(func(l message) {
+		a.say("to an earlier line")
+		a.set(func(s *status.Status) {
+			s.State, s.Answering, s.Heard = status.Idle, nil, map[string]int64{"dev": before}
+		})
+		a.turn(l, func() { a.say("to yours") })
+	})
+	out, _, err := plainly(t, home, "hi", once)
+	if err != nil || !strings.HasSuffix(out, "to yours\n") {
+		t.Errorf("printed %q, err %v", out, err)
+	}
+}
+
+func TestOnceWithoutAnAnswer(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	a.hear(func(l message) { a.turn(l, func() {}) })
+	out, _, err := plainly(t, home, "hi", once)
+	if !errors.Is(err, ErrNoAnswer) || out != "" {
+		t.Errorf("printed %q, err %v", out, err)
+	}
+}
+
+// What an agent said before our line is not its answer.
+func TestOnceIgnoresWhatWasSaidBefore(t *testing.T) {
+	var out output
+	p := &plain{cfg: Config{Once: true, Out: &out, Room: "dev"}.defaults(), own: map[int64]bool{}}
+	for _, e := range []any{
+		sent{To: 200},
+		news{Agents: lethe(), Lines: []message{
+			{Agent: true, Name: "lethe", Text: "earlier", From: 50, To: 100}, {Name: "ada", Text: "mine", From: 100, To: 200}}},
+	} {
+		if err := p.handle(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out.String() != "" || p.answered {
+		t.Errorf("printed %q, answered %v", out.String(), p.answered)
+	}
+	if err := p.handle(news{Agents: lethe(), Lines: []message{{Agent: true, Name: "lethe", Text: "now", From: 200, To: 300}}}); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "now\n" || !p.answered {
+		t.Errorf("printed %q, answered %v", out.String(), p.answered)
+	}
+}
+
+func TestDone(t *testing.T) {
+	heard := map[string]int64{"dev": 100}
+	for _, tt := range []struct {
+		s    status.Status
+		to   int64
+		want bool
+	}{
+		{status.Status{State: status.Idle, Heard: heard}, 100, true},
+		{status.Status{State: status.Paused, Heard: heard}, 100, true},
+		{status.Status{State: status.Idle, Heard: heard}, 101, false},
+		{status.Status{State: status.Idle}, 100, false},
+		{status.Status{State: status.Starting, Heard: heard}, 100, false},
+		{status.Status{State: status.Thinking, Heard: heard}, 100, false},
+		{status.Status{State: status.Acting, Heard: heard}, 100, false},
+		{status.Status{State: status.Idle, Heard: heard, Answering: []string{"dev"}}, 100, false},
+		{status.Status{State: status.Idle, Heard: heard, Answering: []string{"ops"}}, 100, true},
+	} {
+		if got := (agent{Status: tt.s, Alive: true}).done("dev", tt.to); got != tt.want {
+			t.Errorf("done(%+v, %d) = %v", tt.s, tt.to, got)
+		}
+	}
+	if !(agent{}).done("dev", 100) {
+		t.Error("the dead owe something")
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	a.hear(func(l message) {
+		a.set(func(s *status.Status) {
+			s.State, s.Answering, s.Heard = status.Thinking, []string{"dev"}, map[string]int64{"dev": l.To}
+		})
+	})
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Timeout = 50 * time.Millisecond },
+		func(c *Config) { c.Timeout = 50 * time.Millisecond; c.Once = true },
+	} {
+		if _, _, err := plainly(t, home, "hi\n", change); !errors.Is(err, ErrTimeout) {
+			t.Errorf("err %v, want a timeout", err)
+		}
+	}
+}
+
+func TestPausedIsToldAtOnce(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	a.hear(func(l message) {
+		a.set(func(s *status.Status) {
+			s.State, s.Error, s.Heard = status.Paused, "402: no\nmoney", map[string]int64{"dev": l.To}
+		})
+	})
+	_, _, err := plainly(t, home, "hi", once)
+	var paused *PausedError
+	if !errors.As(err, &paused) || paused.Name != "lethe" || paused.Reason != "402: no money" {
+		t.Errorf("err %v", err)
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	// A status of a process that is no more, and one that hears another room.
+	home := t.TempDir()
+	gone := newActor(t, home, "gone", "dev")
+	gone.set(func(s *status.Status) { s.PID = deadPID(t) })
+	newActor(t, home, "elsewhere", "ops")
+
+	out, errs, err := plainly(t, home, "hi\n", nil)
+	if err != nil || out != "" || errs != "nobody is listening in room dev; start one with: lethe run\n" {
+		t.Errorf("out %q, stderr %q, err %v", out, errs, err)
+	}
+	if got := texts(t, home, "dev"); !slices.Equal(got, []string{"ada: hi"}) {
+		t.Errorf("the room has %q; the line waits there for whoever comes", got)
+	}
+
+	_, _, err = plainly(t, home, "again", once)
+	var nobody *NobodyError
+	if !errors.As(err, &nobody) || nobody.Room != "dev" {
+		t.Errorf("err %v", err)
+	}
+	if got := texts(t, home, "dev"); len(got) != 1 {
+		t.Errorf("the room has %q; a question to nobody is not to be sent", got)
+	}
+}
+
+func TestListenerDiesBeforeItAnswers(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	a.hear(func(l message) { a.set(func(s *status.Status) { s.State = status.Stopped }) })
+	_, _, err := plainly(t, home, "hi", once)
+	var nobody *NobodyError
+	if !errors.As(err, &nobody) {
+		t.Errorf("err %v", err)
+	}
+}
+
+func TestPlainWaitsForOneThatStarts(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	a.set(func(s *status.Status) { s.State, s.Rooms, s.Heard = status.Starting, nil, nil })
+	a.hear(func(l message) {
+		a.set(func(s *status.Status) { s.Rooms = []string{"dev"} })
+		a.turn(l, func() { a.say("good morning") })
+	})
+	out, _, err := plainly(t, home, "hi", once)
+	if err != nil || out != "good morning\n" {
+		t.Errorf("printed %q, err %v", out, err)
+	}
+}
+
+func TestPlainInputErrors(t *testing.T) {
+	home := t.TempDir()
+	newActor(t, home, "lethe", "dev")
+	if _, _, err := plainly(t, home, " \n\n", once); err == nil || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("an empty question: err %v", err)
+	}
+	if _, _, err := plainly(t, home, " \n\n", nil); err != nil {
+		t.Errorf("nothing to send: err %v", err)
+	}
+	if _, _, err := plainly(t, home, strings.Repeat("x", maxMessage+1), once); err == nil {
+		t.Error("a message over the bound was sent")
+	}
+	if _, _, err := plainly(t, home, "hi", func(c *Config) { c.Room = "../agents/x" }); err == nil {
+		t.Error("a room outside of the rooms was joined")
+	}
+	broken := errors.New("broken pipe")
+	_, _, err := plainly(t, home, "", func(c *Config) { c.In = io.MultiReader(strings.NewReader("a\n"), failing{broken}) })
+	if !errors.Is(err, broken) {
+		t.Errorf("err %v, want %v", err, broken)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error)  { return 0, f.err }
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestPlainReportsWhatItCannotWrite(t *testing.T) {
+	home := t.TempDir()
+	a := newActor(t, home, "lethe", "dev")
+	a.hear(func(l message) { a.turn(l, func() { a.say("yes") }) })
+	broken := errors.New("closed")
+	if _, _, err := plainly(t, home, "hi", func(c *Config) { c.Out = failing{broken} }); !errors.Is(err, broken) {
+		t.Errorf("output: err %v", err)
+	}
+	// A room that is a directory can be neither read nor written.
+	if err := os.MkdirAll(filepath.Join(home, "chats", "bad.md"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, err := plainly(t, home, "hi\n", func(c *Config) { c.Room = "bad" })
+	if err == nil || !strings.HasPrefix(err.Error(), "send message: ") || !strings.Contains(errs, "bad.md") {
+		t.Errorf("room: err %v, stderr %q", err, errs)
+	}
+}
+
+func TestPlainEndsWithItsContext(t *testing.T) {
+	home := t.TempDir()
+	newActor(t, home, "lethe", "dev")
+	for _, isOnce := range []bool{false, true} {
+		in, hold := io.Pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			ended <- Plain(ctx, Config{Home: home, User: "ada", In: in, Out: io.Discard, Err: io.Discard, Once: isOnce})
+		}()
+		if !isOnce {
+			if _, err := hold.Write([]byte("before\n")); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the line is in the room", func() bool { return len(texts(t, home, "dev")) == 1 })
+		}
+		cancel()
+		err := <-ended
+		if isOnce != errors.Is(err, context.Canceled) || !isOnce && err != nil {
+			t.Errorf("once %v: err %v", isOnce, err)
+		}
+		hold.Close()
+	}
+}
+
+// deadPID is the number of a process that has ended.
+func deadPID(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}

@@ -1,0 +1,87 @@
+package stdin
+
+import (
+	"time"
+
+	"lethe/chat"
+)
+
+// message is one line of a room.
+type message = chat.Line
+
+// readBytes bounds one read of a room, so that a flood does not hold the feed.
+const readBytes = 1 << 20
+
+// room is a view on one room's file: the lines from some point to its end.
+type room struct {
+	name, path string
+	cursor     chat.Cursor
+	seen       int   // lines seen, from the end of the room at the last look back
+	first      int64 // where the earliest of them starts
+	total      int   // lines in the room when it was last counted
+}
+
+func newRoom(cfg Config, name string) *room {
+	return &room{name: name, path: chat.Path(cfg.Home, name)}
+}
+
+// last starts over at the last n lines.
+func (r *room) last(n int) ([]message, error) {
+	_, total, cursor, err := chat.Tail(r.path, n)
+	if err != nil {
+		return nil, err
+	}
+	r.cursor, r.first, r.seen, r.total = cursor, cursor.Offset, 0, max(total-n, 0)
+	lines, _, err := r.next()
+	return lines, err
+}
+
+// next returns what was appended since. When the file is no longer the one that
+// was read, fresh is true and the lines are its end.
+func (r *room) next() (lines []message, fresh bool, err error) {
+	for more := true; more; {
+		b, err := chat.Read(r.path, r.cursor, readBytes)
+		if err != nil {
+			return lines, false, err
+		}
+		if b.Restarted {
+			lines, err := r.last(history)
+			return lines, true, err
+		}
+		lines = append(lines, b.Lines...)
+		r.seen += len(b.Lines)
+		r.total += len(b.Lines)
+		r.cursor, more = b.Next, b.More
+	}
+	return lines, false, nil
+}
+
+// older returns up to n lines before all that were seen.
+func (r *room) older(n int) ([]message, error) {
+	lines, total, _, err := chat.Tail(r.path, r.seen+n)
+	if err != nil {
+		return nil, err
+	}
+	r.total, r.seen = total, len(lines)
+	before := 0
+	for before < len(lines) && lines[before].To <= r.first {
+		before++
+	}
+	if before > 0 {
+		r.first = lines[0].From
+	}
+	return lines[:before], nil
+}
+
+// earlier says whether there are lines before those seen.
+func (r *room) earlier() bool { return r.seen < r.total }
+
+// say appends text and returns where its line ends.
+func (r *room) say(user, text string) (to int64, err error) {
+	line, err := chat.Format(false, user, time.Now(), text)
+	if err != nil {
+		return 0, err
+	}
+	_, to, err = chat.Append(r.path, line)
+	return to, err
+}

@@ -1,0 +1,292 @@
+package stdin
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/spinner"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"golang.org/x/sync/errgroup"
+
+	"lethe/internal/status"
+)
+
+// Screen is a full-screen chat in cfg.Room until the person leaves, ctx ends or
+// the terminal goes away. In and Out have to be a terminal.
+func Screen(ctx context.Context, cfg Config) error {
+	cfg = cfg.defaults()
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	var program *tea.Program
+	f := newFeed(cfg, func(m any) { program.Send(m) })
+	program = tea.NewProgram(newModel(cfg, f.do), tea.WithContext(ctx),
+		tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(30))
+
+	var g errgroup.Group
+	g.Go(func() error { // ends with ctx, which ends when the program has
+		err := f.Run(ctx)
+		if err != nil {
+			program.Quit()
+		}
+		return err
+	})
+	_, err := program.Run()
+	cancel()
+	if ferr := g.Wait(); ferr != nil {
+		return ferr
+	}
+	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return nil // a signal is a way to leave
+	}
+	return err
+}
+
+// history is how many lines a room opens with, and how many more each
+// scrolling past the top loads.
+const history = 200
+
+// model is the state of the screen. It does no I/O: what it wants done goes
+// through do, what happened comes back as messages.
+type model struct {
+	cfg Config
+	do  func(request)
+	now func() time.Time
+
+	width, height int
+	style         palette
+	log           transcript
+	in            textarea.Model
+	inWidth       int // what in was last set to
+	spin          spinner.Model
+	spinning      bool
+
+	room    string
+	rooms   []string         // of the home
+	agents  []agent          // that run, anywhere in the home
+	stream  map[string]reply // by identity: the reply on screen
+	recall  recall
+	notice  notice
+	page    page   // over the history, when there is one
+	pageTop int    // its first row shown
+	asked   string // an unknown command that a second Enter sends
+	leaving bool   // Ctrl+C was pressed once
+	stopped bool   // /stop was sent for the turn under way
+	loading bool   // older lines are on their way
+	roomErr error
+	bannerd bool
+}
+
+// reply is what an identity streams, and what it has already posted of it.
+type reply struct {
+	text   string
+	turn   int
+	posted string
+}
+
+// notice is the one line above the status that answers the person's last act.
+type notice struct {
+	text string
+	bad  bool
+}
+
+// Init asks for the colour of the background; a terminal that does not answer
+// is taken to be dark.
+func (m *model) Init() tea.Cmd {
+	return tea.Batch(tea.RequestBackgroundColor, m.in.Focus())
+}
+
+func newModel(cfg Config, do func(request)) *model {
+	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, stream: map[string]reply{}}
+	m.in = textarea.New()
+	m.in.ShowLineNumbers = false
+	m.in.CharLimit = 0
+	m.in.DynamicHeight = true
+	m.in.MinHeight = 1
+	m.in.MaxHeight = 6
+	m.in.MaxContentHeight = 10_000
+	m.in.SetVirtualCursor(false) // the terminal's own: it blinks without us
+	m.in.SetPromptFunc(2, func(p textarea.PromptInfo) string {
+		if p.LineNumber == 0 {
+			return "❯ "
+		}
+		return "  "
+	})
+	m.in.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
+	m.spin = spinner.New(spinner.WithSpinner(spinner.Spinner{
+		Frames: spinner.MiniDot.Frames, FPS: 120 * time.Millisecond}))
+	m.log.me, m.log.follow = cfg.User, true
+	m.restyle(true)
+	return m
+}
+
+func (m *model) restyle(dark bool) {
+	m.style = newPalette(dark)
+	m.log.restyle(m.style)
+	s := textarea.DefaultStyles(dark)
+	s.Focused.CursorLine = s.Focused.Text
+	s.Focused.Prompt = m.style.accent
+	s.Focused.Placeholder = m.style.faint
+	m.in.SetStyles(s)
+}
+
+// Update applies one message.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.BackgroundColorMsg:
+		m.restyle(msg.IsDark())
+	case news:
+		m.hear(msg)
+	case sent:
+		m.wasSent(msg)
+	case spinner.TickMsg:
+		if m.spinning = m.busy(); m.spinning {
+			m.spin, cmd = m.spin.Update(msg)
+		}
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			m.scroll(-3)
+		case tea.MouseWheelDown:
+			m.scroll(3)
+		}
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	case tea.PasteMsg:
+		m.asked, m.leaving = "", false
+		text := strings.ReplaceAll(msg.Content, "\r\n", "\n") // terminals send either for a newline
+		text = strings.ReplaceAll(text, "\r", "\n")
+		m.in, cmd = m.in.Update(tea.PasteMsg{Content: clean(text)})
+	default:
+		m.in, cmd = m.in.Update(msg)
+	}
+	m.arrange()
+	if m.busy() && !m.spinning {
+		m.spinning = true
+		cmd = tea.Batch(cmd, m.spin.Tick)
+	}
+	return m, cmd
+}
+
+// hear takes in what the files say.
+func (m *model) hear(n news) {
+	if n.Room != m.room {
+		return // from before the room was changed
+	}
+	m.roomErr, m.agents, m.rooms = n.Err, n.Agents, n.Rooms
+	switch {
+	case n.Fresh:
+		m.log.reset(n.Lines, n.Earlier)
+		if !m.bannerd && m.cfg.Banner != "" {
+			m.log.note(m.cfg.Banner)
+		}
+		m.bannerd = true
+		m.remember(n.Lines)
+	case n.Older:
+		m.loading = false
+		m.log.prepend(n.Lines, n.Earlier)
+		m.log.scroll(-max(m.log.height-1, 1))
+	default:
+		m.log.add(n.Lines)
+		m.posted(n.Lines)
+	}
+	if !m.busy() {
+		m.stopped = false
+	}
+	m.log.setLive(m.replies())
+}
+
+// remember makes what this person said before the start of the input history.
+func (m *model) remember(lines []message) {
+	m.recall = recall{}
+	for _, l := range lines {
+		if !l.Agent && l.Name == m.cfg.User {
+			m.recall.add(clean(l.Text))
+		}
+	}
+}
+
+// posted notes the replies that are now in the room, so that they are not
+// shown a second time while the stream is still there.
+func (m *model) posted(lines []message) {
+	for _, l := range lines {
+		if !l.Agent {
+			continue
+		}
+		for _, a := range m.agents {
+			if a.Name == l.Name {
+				m.stream[a.Self] = reply{turn: a.Turn, posted: strings.TrimSpace(l.Text)}
+			}
+		}
+	}
+}
+
+// replies are the blocks of what is being written for this room. A stream that
+// was emptied stays on screen while the model is still at work: its text is
+// about to be posted, or to be replaced by a retry.
+func (m *model) replies() []block {
+	var live []block
+	next := map[string]reply{}
+	for _, a := range m.agents {
+		if !slices.Contains(a.Answering, m.room) || a.State != status.Thinking {
+			continue
+		}
+		r := m.stream[a.Self]
+		if r.turn != a.Turn {
+			r = reply{turn: a.Turn}
+		}
+		switch text := strings.TrimSpace(a.Live); {
+		case text == "":
+		case r.posted != "" && strings.HasPrefix(r.posted, text):
+		default:
+			r.text, r.posted = text, ""
+		}
+		next[a.Self] = r
+		if r.text != "" {
+			live = append(live, block{message: message{Agent: true, Name: a.Name, Text: r.text, At: a.Since}})
+		}
+	}
+	m.stream = next
+	return live
+}
+
+// wasSent ends a say: a failure gives the text back.
+func (m *model) wasSent(s sent) {
+	if s.Err == nil {
+		return
+	}
+	m.notice = notice{text: "not sent: " + oneLine(s.Err.Error()), bad: true}
+	if m.in.Value() == "" {
+		m.in.SetValue(s.Text)
+	}
+}
+
+// here are the agents that listen in the viewed room.
+func (m *model) here() []agent { return listeners(m.agents, m.room, m.cfg.Self) }
+
+func (m *model) busy() bool {
+	return slices.ContainsFunc(m.agents, func(a agent) bool { return a.busyIn(m.room) })
+}
+
+// scroll moves the page that is open, or the history, and asks for more of it
+// at its top.
+func (m *model) scroll(n int) {
+	if m.page != noPage {
+		m.pageTop = max(min(m.pageTop+n, len(m.pageRows())-m.log.height), 0)
+		return
+	}
+	if hitTop := m.log.scroll(n); hitTop && m.log.earlier && !m.loading {
+		m.loading = true
+		m.do(request{older: history})
+	}
+}

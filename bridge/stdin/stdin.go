@@ -1,0 +1,121 @@
+// Package stdin is the bridge between a person's terminal, or a pipe, and a
+// room.
+//
+// On a terminal, Screen is a full-screen chat:
+//
+//	err := stdin.Screen(ctx, stdin.Config{Home: home, Room: "dev", User: "ada"})
+//
+// In a pipe, Plain sends each line of its input as a message and prints what
+// the agents say; with Once it sends the whole input as one message, waits for
+// the answer and prints only that:
+//
+//	git diff | lethe chat dev --once
+//
+// Both are ordinary bridges: they append lines to the room's file and read it,
+// and see agents only through that file and the two files of internal/status.
+// They can start, stop and crash at any time without an agent noticing.
+//
+// What the package guarantees: messages are appended in the order they were
+// typed, each as one line; a message whose append failed is reported and given
+// back, never dropped; nothing from a room, a status file or a reply reaches
+// the terminal before control characters are taken out of it; and nothing
+// happens while nothing happens: the screen is drawn when a file or a key
+// changed something, and animates only while an agent works.
+package stdin
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"lethe/chat"
+)
+
+// Config says which room to join, as whom, and through what.
+type Config struct {
+	Home string // the directory that holds all state
+	Room string // "dev" when empty
+	User string // the name in the tag of what is typed, made valid; "user" when empty
+
+	// Self is the name or hash of the identity the status line follows. Empty
+	// means any that hears the room.
+	Self string
+
+	// Banner is shown once under the history when the screen opens.
+	Banner string
+
+	In  io.Reader    // os.Stdin when nil
+	Out io.Writer    // os.Stdout when nil
+	Err io.Writer    // notices of Plain; os.Stderr when nil
+	Log *slog.Logger // discarded when nil
+
+	// Poll is how often files are looked at without a file event; 2 s when 0.
+	Poll time.Duration
+
+	// The rest is for Plain.
+
+	// Once sends the whole input as one message and prints only the answer.
+	Once bool
+	// JSON writes one object per message: {"room","agent","name","at","text"}.
+	JSON bool
+	// Timeout bounds the wait for answers once the input has ended; 0 is none.
+	Timeout time.Duration
+}
+
+// Errors of Plain that a command line tells apart.
+var (
+	// ErrTimeout: the answer was not in when Timeout had passed.
+	ErrTimeout = errors.New("wait for an answer: timed out")
+	// ErrNoAnswer: with Once, the agent took its turn and had nothing to say.
+	ErrNoAnswer = errors.New("wait for an answer: the turn ended without one")
+)
+
+// NobodyError: with Once, no running identity hears the room, and nothing was
+// sent; or the one that heard it has stopped before it answered.
+type NobodyError struct{ Room string }
+
+func (e *NobodyError) Error() string {
+	return fmt.Sprintf("wait for an answer: nobody is listening in room %s", e.Room)
+}
+
+// PausedError: the identity cannot answer before a person mends what Reason
+// says.
+type PausedError struct{ Name, Reason string }
+
+// Hint says what to do about it.
+func (e *NobodyError) Hint() string { return "start one with: lethe run" }
+
+func (e *PausedError) Error() string {
+	return fmt.Sprintf("wait for an answer: %s is paused: %s", e.Name, e.Reason)
+}
+
+// check refuses a room that cannot be one; as a path it could be any file.
+func (c Config) check() error {
+	if !chat.ValidRoom(c.Room) {
+		return fmt.Errorf("join room %q: a name is a-z, 0-9, _ and -, at most 64 of them", c.Room)
+	}
+	return nil
+}
+
+func (c Config) defaults() Config {
+	c.Room = cmp.Or(c.Room, "dev")
+	c.User = chat.CleanName(cmp.Or(c.User, "user"))
+	c.Poll = cmp.Or(c.Poll, 2*time.Second)
+	if c.In == nil {
+		c.In = os.Stdin
+	}
+	if c.Out == nil {
+		c.Out = os.Stdout
+	}
+	if c.Err == nil {
+		c.Err = os.Stderr
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}

@@ -1,0 +1,166 @@
+package stdin
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+	"pgregory.net/rapid"
+)
+
+func newMarkdown() *markdown { return &markdown{style: markdownStyle(true)} }
+
+// stripped removes styles, and fails on anything else a terminal would obey.
+func stripped(t interface{ Errorf(string, ...any) }, s string) string {
+	plain := sequence.ReplaceAllStringFunc(s, func(seq string) string {
+		if !strings.HasPrefix(seq, "\x1b[") || !strings.HasSuffix(seq, "m") {
+			t.Errorf("escape sequence %q reaches the terminal", seq)
+		}
+		return ""
+	})
+	for _, r := range plain {
+		if unicode.IsControl(r) && r != '\n' {
+			t.Errorf("control character %q reaches the terminal in %q", r, plain)
+		}
+	}
+	return plain
+}
+
+func TestMarkdownShowsWhatWasWritten(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"plain", "plain"},
+		{"two\nlines", "two\nlines"},
+		{"**bold** and *slanted*", "bold and slanted"},
+		{"Vec<T> and <name> stay, a < b && c > d", "Vec<T> and <name> stay, a < b && c > d"},
+		{"`x<y>` and `a&b`", "x<y> and a&b"},
+		{"```\nif a < b {}\n```", "  if a < b {}"},
+		{"<script>alert(1)</script>", "<script>alert(1)</script>"},
+		{"- one\n- two", "• one\n• two"},
+	} {
+		got := stripped(t, strings.Join(newMarkdown().rows(tt.in, 60), "\n"))
+		if got != tt.want {
+			t.Errorf("%q is shown as\n%q, want\n%q", tt.in, got, tt.want)
+		}
+	}
+}
+
+// No spelling of a control character gets through markdown.
+func TestMarkdownHidesNoControls(t *testing.T) {
+	for _, in := range []string{
+		"\x1b[2J", "\x1b]0;title\x07", "\u009b2J", "a\rb", "a\bb",
+		"&#27;[2J", "&#x1b;[2J", "&amp;#27;[8m", "&amp;amp;#27;[8m", "`&#27;[2J`", "[x](http://e.org/&#27;]0;t&#7;)",
+		"```\n&#27;[2J\n```", "&#155;2J", "&#x9b;2J", "&#127;", "**&#27;[8m**", "| a |\n|---|\n| &#27;[2J |",
+		"a &#27;[8m hidden", "~~&#27;[8m x~~", "<http://e.org/&#27;[8m>", "# &#27;[8m x", "[text](http://e.org/\x1b\\)", "<a href=\"&#27;[2J\">x</a>", "![&#27;c](x)",
+	} {
+		rows := strings.Join(newMarkdown().rows(in, 60), "\n")
+		stripped(t, rows)
+		if strings.Contains(rows, "\x1b[8m") || strings.Contains(rows, "\x1b[2J") {
+			t.Errorf("%q was obeyed: %q", in, rows)
+		}
+	}
+}
+
+func TestTextIsSafeAndFits(t *testing.T) {
+	pieces := rapid.SampledFrom([]string{"a", "word ", "世界", "\n", "\n\n", "\t", "\x1b[31m", "\x1b]8;;u\x07", "`", "```\n", "**", "- ", "# ",
+		"| a | b |\n|--|--|\n", "<b>", "&#27;", "&lt;", "&amp;", "http://e.org/x ", "[t](u)", "\u202e", "\u2028", "\xff", "> ", "1. ", "    ", "~~",
+		"averyveryverylongwordwithoutanyblankinit", "\u0301", "👩‍👩‍👧"})
+	rapid.Check(t, func(t *rapid.T) {
+		in := strings.Join(rapid.SliceOfN(pieces, 0, 30).Draw(t, "text"), "")
+		width := rapid.IntRange(4, 60).Draw(t, "width")
+		for _, rows := range [][]string{newMarkdown().rows(in, width), wrap(clean(in), width)} {
+			for _, row := range rows {
+				if strings.Contains(row, "\n") {
+					t.Errorf("a row of two lines: %q", row)
+				}
+				if w := lipgloss.Width(row); w > width {
+					t.Errorf("%d cells in a width of %d: %q", w, width, row)
+				}
+				stripped(t, row)
+			}
+		}
+	})
+}
+
+func TestHiddenControls(t *testing.T) {
+	for in, want := range map[string]bool{
+		"a &amp; b &lt; c": false, "&#65;": false, "&#10;": false, "&#27;": true, "&amp;#x1B;": true, "&amp;amp;amp;amp;amp;#27;": true, "& #27;": false,
+	} {
+		if got := hidesControls(in); got != want {
+			t.Errorf("hidesControls(%q) = %v", in, got)
+		}
+	}
+}
+
+func TestLinksAreWrittenOut(t *testing.T) {
+	got := stripped(t, strings.Join(newMarkdown().rows("see [the docs](https://example.org/docs) now", 60), "\n"))
+	if got != "see the docs https://example.org/docs now" {
+		t.Errorf("shown as %q", got)
+	}
+}
+
+// Text that glamour would be at for minutes is shown as it is; what people
+// write is not taken for such.
+func TestDeepNestingIsNotLaidOut(t *testing.T) {
+	for _, in := range []string{
+		strings.Repeat("> ", 30_000), strings.Repeat("- ", 30_000), strings.Repeat("1. ", 20_000) + "x",
+		strings.Repeat("- - - - - - - a\n", 2000), strings.Repeat(" ", 30) + "- x", strings.Repeat(">", 5000),
+	} {
+		if !deep(in) {
+			t.Errorf("%.20q… is laid out", in)
+		}
+	}
+	for _, in := range []string{
+		strings.Repeat("- one\n  - two\n    - three\n      1. four\n", 100), strings.Repeat("> > quoted\n", 100), "----------\n**********\n",
+		"```\n" + strings.Repeat(" ", 60) + "code()\n```", strings.Repeat(" ", 60) + "far right",
+	} {
+		if deep(in) {
+			t.Errorf("%.20q… is not laid out", in)
+		}
+	}
+}
+
+func TestTrimRight(t *testing.T) {
+	for in, want := range map[string]string{
+		"a": "a", "a  ": "a", "": "", "   ": "", "a\x1b[1mb\x1b[m  ": "a\x1b[1mb\x1b[m", "a \x1b[38;5;1m  \x1b[0m ": "a\x1b[m", "warm": "warm", "\x1b[1mam": "\x1b[1mam",
+	} {
+		if got := trimRight(in); got != want {
+			t.Errorf("trimRight(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	for _, tt := range []struct {
+		in    string
+		width int
+		want  string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"世界世界", 5, "世界…"}, {"世界世界", 4, "世…"}, {"abc", 1, "a"}, {"abc", 0, ""}} {
+		if got := fit(tt.in, tt.width); got != tt.want {
+			t.Errorf("fit(%q, %d) = %q, want %q", tt.in, tt.width, got, tt.want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1.0k", 12_400: "12k", 999_999: "999k", 1_500_000: "1.5M"} {
+		if got := count(n); got != want {
+			t.Errorf("count(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		used, limit int
+		want        string
+	}{{0, 100, "▱▱▱▱"}, {1, 100, "▰▱▱▱"}, {50, 100, "▰▰▱▱"}, {300, 100, "▰▰▰▰"}, {5, 0, "▱▱▱▱"}} {
+		if got := bar(tt.used, tt.limit, 4); got != tt.want {
+			t.Errorf("bar(%d, %d) = %s, want %s", tt.used, tt.limit, got, tt.want)
+		}
+	}
+}
+
+func TestCutIsOnARune(t *testing.T) {
+	text, left := cut(strings.Repeat("世", maxShown/3+10))
+	if !strings.HasSuffix(text, "世") || len(text) > maxShown || len(text)+left != (maxShown/3+10)*3 {
+		t.Errorf("%d bytes kept, %d left", len(text), left)
+	}
+}

@@ -1,0 +1,304 @@
+package stdin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"lethe/internal/status"
+)
+
+// layout says how many rows each part of the screen gets. The parts add up to
+// the height; what a small terminal has no room for goes first.
+type layout struct {
+	header, history, activity, notice, rule, input, status int
+}
+
+// plan shares height rows. The input and one row of history come before all.
+func plan(height, input, notice int) layout {
+	l := layout{input: max(min(input, height/3), 1), notice: min(notice, max(height/5, 1))}
+	if height >= 3 {
+		l.status = 1
+	}
+	if height >= 6 {
+		l.activity = 1
+	}
+	if height >= 9 {
+		l.rule = 1
+	}
+	if height >= 12 {
+		l.header = 1
+	}
+	l.notice = min(l.notice, max(height-l.input-l.status-l.activity-l.rule-l.header-1, 0))
+	l.history = max(height-l.input-l.status-l.activity-l.rule-l.header-l.notice, 0)
+	return l
+}
+
+// arrange gives every part its size; after each message, before View.
+func (m *model) arrange() {
+	rows, width := max(min(6, m.height/3), 1), max(m.width, 4)
+	if rows != m.in.MaxHeight || width != m.inWidth {
+		m.in.MaxHeight, m.inWidth = rows, width
+		m.in.SetWidth(width)
+		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
+	}
+	l := m.plan()
+	m.log.resize(max(m.width, 1), l.history)
+}
+
+func (m *model) plan() layout {
+	return plan(m.height, m.in.Height(), len(m.noticeRows()))
+}
+
+// View draws the screen from the state alone.
+func (m *model) View() tea.View {
+	v := tea.NewView("")
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = "lethe " + m.room
+	if m.width == 0 || m.height == 0 {
+		return v // the size is not known yet
+	}
+	l := m.plan()
+	var rows []string
+	if l.header > 0 {
+		rows = append(rows, m.headerRow())
+	}
+	rows = append(rows, m.historyRows(l.history)...)
+	if l.activity > 0 {
+		rows = append(rows, m.activityRow())
+	}
+	rows = append(rows, shorten(m.noticeRows(), l.notice)...)
+	if l.rule > 0 {
+		rows = append(rows, m.style.faint.Render(strings.Repeat("─", m.width)))
+	}
+	if c := m.in.Cursor(); c != nil && c.Y >= 0 && c.Y < l.input && m.page == noPage {
+		c.Y += len(rows)
+		v.Cursor = c
+	}
+	input := strings.Split(m.in.View(), "\n")
+	rows = append(rows, input[:min(len(input), l.input)]...)
+	if l.status > 0 {
+		rows = append(rows, m.statusRow())
+	}
+	for i := range rows {
+		rows[i] = fit(rows[i], m.width)
+	}
+	v.SetContent(strings.Join(rows[:min(len(rows), m.height)], "\n"))
+	return v
+}
+
+// headerRow names the room, who is in it, and how to get help.
+func (m *model) headerRow() string {
+	left := " " + m.style.bold.Render(m.room)
+	var names []string
+	for _, a := range m.here() {
+		names = append(names, oneLine(a.Name))
+	}
+	if len(names) > 0 {
+		left += m.style.dim.Render(" with " + strings.Join(names, ", "))
+	}
+	return spread(left, m.style.dim.Render("/help "), m.width)
+}
+
+// historyRows are the messages, or the page that lies over them.
+func (m *model) historyRows(height int) []string {
+	if m.page == noPage {
+		return m.log.view()
+	}
+	rows := m.pageRows()
+	rows = rows[max(min(m.pageTop, len(rows)-height), 0):]
+	rows = rows[:min(len(rows), height)]
+	return append(rows, make([]string, height-len(rows))...)
+}
+
+// activityRow says what goes on: who works, or what lies below.
+func (m *model) activityRow() string {
+	if m.page != noPage {
+		return " " + m.style.dim.Render("Esc closes this page, PgDn goes on")
+	}
+	var parts []string
+	for _, a := range m.agents {
+		if a.busyIn(m.room) {
+			parts = append(parts, m.doing(a))
+		}
+	}
+	row := ""
+	if len(parts) > 0 {
+		row = " " + m.style.accent.Render(m.spin.View()) + " " + strings.Join(parts, ", ")
+		switch {
+		case m.stopped:
+			row += m.style.dim.Render(" · stopping")
+		case m.width >= 50:
+			row += m.style.dim.Render(" · Esc stops")
+		}
+	}
+	if m.log.follow {
+		return row
+	}
+	below := "↓ Ctrl+End"
+	if m.log.unseen > 0 {
+		below = fmt.Sprintf("↓ %d new · Ctrl+End", m.log.unseen)
+	}
+	if m.loading {
+		below = "loading · " + below
+	}
+	return spread(row, m.style.warn.Render(below)+" ", m.width)
+}
+
+// doing describes an agent at work. Seconds appear once they say something.
+func (m *model) doing(a agent) string {
+	what := "is thinking"
+	switch {
+	case a.State == status.Acting && a.Tool != "":
+		what = "runs " + oneLine(a.Tool)
+	case a.State == status.Acting:
+		what = "runs a tool"
+	case m.stream[a.Self].text != "":
+		what = "is writing"
+	}
+	text := m.style.bold.Render(oneLine(a.Name)) + " " + what
+	if for_ := m.now().Sub(a.Since); !a.Since.IsZero() && for_ >= 3*time.Second {
+		text += m.style.dim.Render(" " + for_.Truncate(time.Second).String())
+	}
+	return text
+}
+
+// noticeRows are what the person has to know now, most urgent first, at most
+// four rows.
+func (m *model) noticeRows() []string {
+	var rows []string
+	put := func(style lipgloss.Style, text string) {
+		for i, row := range wrap(text, max(m.width-4, 8)) {
+			mark := " ! "
+			if i > 0 {
+				mark = "   "
+			}
+			rows = append(rows, style.Render(mark+row))
+		}
+	}
+	if m.roomErr != nil {
+		put(m.style.bad, "the room cannot be read: "+oneLine(m.roomErr.Error()))
+	}
+	for _, a := range m.here() {
+		if a.State == status.Paused {
+			put(m.style.bad, fmt.Sprintf("%s paused: %s. Mend that, then write anything to go on.",
+				oneLine(a.Name), strings.TrimSuffix(a.reason(), ".")))
+		}
+	}
+	if m.notice.text != "" {
+		style := m.style.warn
+		if m.notice.bad {
+			style = m.style.bad
+		}
+		put(style, m.notice.text)
+	}
+	return rows[:min(len(rows), 4)]
+}
+
+// shorten keeps n rows, and marks that there were more.
+func shorten(rows []string, n int) []string {
+	if n >= len(rows) {
+		return rows
+	}
+	rows = slices.Clone(rows[:n])
+	if n > 0 {
+		rows[n-1] += "…"
+	}
+	return rows
+}
+
+// statusRow tells about the first agent that listens here, as much as fits:
+// later segments go first.
+func (m *model) statusRow() string {
+	here := m.here()
+	if len(here) == 0 {
+		row := " " + m.style.warn.Render("○ nobody is listening in "+m.room)
+		if m.width >= 34+len(m.room)+22 {
+			row += m.style.dim.Render(" · start one with: lethe run")
+		}
+		return row
+	}
+	a := here[0]
+	segments := []string{m.stateSegment(a)}
+	if a.Offline {
+		segments = append(segments, m.style.warn.Render("offline model"))
+	} else if a.Model != "" {
+		segments = append(segments, oneLine(a.Model))
+	}
+	if a.ContextLimit > 0 {
+		segments = append(segments, m.contextSegment(a))
+	}
+	if a.Error != "" && a.State != status.Paused {
+		segments = append(segments, m.style.bad.Render(oneLine(a.Error)))
+	}
+	if a.CostUSD > 0 {
+		segments = append(segments, m.style.dim.Render(fmt.Sprintf("$%.*f", decimals(a.CostUSD), a.CostUSD)))
+	}
+	if len(here) > 1 {
+		segments = append(segments, m.style.dim.Render(fmt.Sprintf("+%d more", len(here)-1)))
+	}
+	row := " " + segments[0]
+	for _, s := range segments[1:] {
+		next := row + m.style.faint.Render(" │ ") + s
+		if lipgloss.Width(next) > m.width {
+			continue
+		}
+		row = next
+	}
+	return row
+}
+
+// stateSegment is name and state; a mark of its own for each, so that it can be
+// told without colour.
+func (m *model) stateSegment(a agent) string {
+	mark, style := "●", m.style.good
+	switch a.State {
+	case status.Paused:
+		mark, style = "■", m.style.bad
+	case status.Thinking, status.Acting:
+		mark, style = "◐", m.style.accent
+	case status.Starting:
+		mark, style = "○", m.style.warn
+	}
+	state := oneLine(a.State)
+	if a.working() && !a.busyIn(m.room) {
+		state = "busy in " + oneLine(strings.Join(slices.Sorted(slices.Values(a.Answering)), ", "))
+	}
+	return style.Render(mark) + " " + m.style.bold.Render(oneLine(a.Name)) + " " + style.Render(state)
+}
+
+// contextSegment shows how full the live context is; it turns to a warning
+// where forgetting begins.
+func (m *model) contextSegment(a agent) string {
+	style := m.style.accent
+	if a.ContextTokens*10 >= a.ContextLimit*9 {
+		style = m.style.warn
+	}
+	used := count(a.ContextTokens) + "/" + count(a.ContextLimit)
+	if m.width < 60 {
+		return used
+	}
+	return style.Render(bar(a.ContextTokens, a.ContextLimit, 8)) + " " + used
+}
+
+// decimals shows cents, and fractions of them while there is nothing else.
+func decimals(usd float64) int {
+	if usd < 0.1 {
+		return 4
+	}
+	return 2
+}
+
+// spread sets left and right at the two ends of a row; right gives way.
+func spread(left, right string, width int) string {
+	gap := width - lipgloss.Width(left) - lipgloss.Width(right)
+	if gap < 1 {
+		return left
+	}
+	return left + strings.Repeat(" ", gap) + right
+}
