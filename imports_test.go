@@ -1,0 +1,111 @@
+package lethe
+
+import (
+	"go/build"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed lists, for each package, what it may import of ours. It is the map of
+// the code: what a package is not given here it has to do without.
+var allowed = map[string][]string{
+	"lethe":                  {},
+	"lethe/internal/durable": {},
+	"lethe/internal/status":  {"lethe/internal/durable"},
+	"lethe/blobs":            {"lethe/internal/durable"},
+	"lethe/life":             {"lethe/blobs", "lethe/internal/durable"},
+	"lethe/chat":             {"lethe/internal/durable"},
+	"lethe/mind":             {"lethe/blobs", "lethe/chat", "lethe/life"}, // the pure parts of them
+	"lethe/compactor":        {"lethe/blobs", "lethe/mind"},
+	"lethe/llm":              {},
+	"lethe/llm/rehearsal":    {},
+	"lethe/tools":            {"lethe/blobs", "lethe/chat", "lethe/internal/durable"},
+	"lethe/agent": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/status",
+		"lethe/life", "lethe/llm", "lethe/mind", "lethe/tools"},
+	"lethe/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
+		"lethe/mind", "lethe/tools"},
+	"lethe/bridge/stdin": {"lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge/stdin", "lethe/chat", "lethe/internal/status",
+		"lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/replay", "lethe/tools"},
+}
+
+// only lists libraries that belong to one package each.
+var only = map[string]string{
+	"github.com/cohesion-org/deepseek-go": "lethe/llm",
+	"github.com/fsnotify/fsnotify":        "lethe/chat",
+}
+
+func TestImportsRunDownwards(t *testing.T) {
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(dir string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if name := d.Name(); dir != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "docs") {
+			return filepath.SkipDir
+		}
+		pkg, err := build.ImportDir(dir, 0)
+		if _, none := err.(*build.NoGoError); none {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		path := "lethe"
+		if dir != "." {
+			path += "/" + filepath.ToSlash(dir)
+		}
+		seen[path] = true
+		check(t, path, pkg.Imports)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range allowed {
+		if !seen[path] {
+			t.Errorf("%s is on the map and not in the tree", path)
+		}
+	}
+}
+
+func check(t *testing.T, path string, imports []string) {
+	may, known := allowed[path]
+	if !known {
+		t.Errorf("%s is not on the map of packages: add it, with what it may import", path)
+	}
+	for _, imp := range imports {
+		if (imp == "lethe" || strings.HasPrefix(imp, "lethe/")) && !slices.Contains(may, imp) {
+			t.Errorf("%s imports %s, which the map does not allow", path, imp)
+		}
+		for lib, owner := range only {
+			if strings.HasPrefix(imp, lib) && path != owner {
+				t.Errorf("%s imports %s, which belongs to %s", path, imp, owner)
+			}
+		}
+	}
+}
+
+// Nobody else renames: what a crash leaves is decided in one package.
+func TestOnlyDurableRenames(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		if dir := filepath.ToSlash(filepath.Dir(path)); dir == "internal/durable" || dir == "tools" {
+			return nil // the tools rename inside the agent's folder, through os.Root
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "os.Rename(") {
+			t.Errorf("%s renames: use internal/durable", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

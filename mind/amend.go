@@ -1,0 +1,156 @@
+package mind
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lethe/blobs"
+)
+
+// removed stands where a person took something away that cannot be missing.
+const removed = "(removed by a person)"
+
+// Amend carries an edit out. put stores a blob and returns its ref. The caller
+// renders the stable parts anew and commits the result as an epoch. After an
+// error the state is not to be used.
+func (s *State) Amend(ed Edit, put func(gist string, body []byte) (Ref, error)) error {
+	for _, c := range ed.Changed {
+		var err error
+		if c.Faded {
+			err = s.amendFaded(c, put)
+		} else {
+			err = s.amend(c, put)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if ed.Pins != nil {
+		s.Pins = *ed.Pins
+	}
+	for i := 0; i < len(ed.Deleted); {
+		j := i + 1
+		for j < len(ed.Deleted) && ed.Deleted[j] == ed.Deleted[j-1]+1 {
+			j++
+		}
+		if err := s.drop(ed.Deleted[i], ed.Deleted[j-1], put); err != nil {
+			return err
+		}
+		i = j
+	}
+	return nil
+}
+
+func (s *State) amend(c Change, put func(string, []byte) (Ref, error)) error {
+	e := s.Entry(c.N)
+	if e == nil || c.K > len(e.Calls) || c.K < 0 {
+		return nil
+	}
+	text := strings.Clone(c.Text) // not the whole file
+	body := []byte(text)
+	var answer Answer
+	if e.Kind == Reply && c.K == 0 {
+		answer.Reasoning, answer.Text = splitReply(text)
+		for _, call := range e.Calls {
+			answer.Calls = append(answer.Calls, AnswerCall{Tool: call.Tool, Args: call.Args, Original: call.Original})
+		}
+		body = answer.Encode()
+	}
+	view, err := put(fmt.Sprintf("e%d as a person edited it", c.N), body)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.K > 0:
+		call := *e.Calls[c.K-1]
+		call.View, call.Text = &view, text
+		e.Calls[c.K-1] = &call
+	case e.Kind == Reply:
+		e.View, e.Reasoning, e.Text = &view, answer.Reasoning, answer.Text
+	default:
+		e.View, e.Text = &view, text
+	}
+	return nil
+}
+
+// amendFaded gives a faded range another text, or takes it away: then the ref
+// alone stands for it.
+func (s *State) amendFaded(c Change, put func(string, []byte) (Ref, error)) error {
+	i := slices.IndexFunc(s.Faded, func(r Range) bool { return r.From == c.N })
+	if i < 0 {
+		return nil
+	}
+	s.Faded = slices.Clone(s.Faded)
+	r := &s.Faded[i]
+	if strings.TrimSpace(c.Text) == "" {
+		if r.Level == Summary {
+			r.Level = Gist
+		}
+		r.Summary, r.Text = nil, ""
+		return nil
+	}
+	body := blobs.Unescape(c.Text)
+	ref, err := put(r.Original.Gist, []byte(body))
+	if err != nil {
+		return err
+	}
+	if r.Level == Gist {
+		r.Level = Summary
+	}
+	r.Summary, r.Text = &ref, outside(body)
+	return nil
+}
+
+// drop turns the live entries from..to into a faded range with a bare ref.
+func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error {
+	var text strings.Builder
+	var live []*Entry
+	first := ""
+	for _, e := range s.Live {
+		if e.N < from || e.N > to {
+			live = append(live, e)
+			continue
+		}
+		first = cmp.Or(first, e.firstLine())
+		text.WriteString(e.Full())
+	}
+	if len(live) == len(s.Live) {
+		return nil
+	}
+	gist := fmt.Sprintf("e%d..e%d, removed from the context by a person: %s", from, to, blobs.Unescape(first))
+	ref, err := put(gist, []byte(text.String()))
+	if err != nil {
+		return err
+	}
+	s.Live = live
+	s.Faded = append(slices.Clone(s.Faded), Range{From: from, To: to, Level: Gist, Original: ref, Epoch: s.Epoch + 1})
+	slices.SortFunc(s.Faded, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
+	return nil
+}
+
+// Full renders an entry for the blob that keeps it when it leaves the context:
+// its text, and a ref to each original. The texts stay escaped, so that nothing
+// in them can pass for another entry.
+func (e *Entry) Full() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n%s\n", e.Header(), e.Ref, joinReply(e.Reasoning, e.Text))
+	for k, c := range e.Calls {
+		fmt.Fprintf(&b, "◆ %s call %s\n%s\n", CallID(e.N, k+1), c.Tool, c.Args)
+		if c.Status != "" {
+			fmt.Fprintf(&b, "◆ %s result %s %s\n%s\n", CallID(e.N, k+1), c.Status, c.Result, c.Text)
+		}
+	}
+	return b.String()
+}
+
+// firstLine is what an entry says first.
+func (e *Entry) firstLine() string {
+	text := strings.TrimSpace(e.Text)
+	if text == "" && len(e.Calls) > 0 {
+		text = e.Calls[0].Tool + " " + e.Calls[0].Args
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}

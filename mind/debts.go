@@ -1,0 +1,58 @@
+package mind
+
+import "slices"
+
+// Debts is what a life owes, in the order in which it is paid: posts first,
+// since they are already decided, then results of calls, then a model call.
+type Debts struct {
+	Posts  []Post
+	Calls  []Pending // calls without a result, in order
+	Answer bool      // a model call is due and nothing forbids it
+}
+
+// Pending is a call that has no result yet.
+type Pending struct {
+	Entry   int
+	K       int // counts from 1
+	Call    *Call
+	Started bool
+}
+
+// ID is e12.3.
+func (p Pending) ID() string { return CallID(p.Entry, p.K) }
+
+// open reports whether a result of the entry's calls is still to come.
+func (e *Entry) open() bool {
+	return slices.ContainsFunc(e.Calls, func(c *Call) bool { return c.Status == "" })
+}
+
+// Owed tells what is due. Calls can only be pending in the newest reply.
+func (s *State) Owed() Debts {
+	d := Debts{Posts: s.Outbox}
+	if unit := s.Unit(); unit != nil {
+		for k, c := range unit.Calls {
+			if c.Status == "" {
+				d.Calls = append(d.Calls, Pending{unit.N, k + 1, c, c.Started})
+			}
+		}
+	}
+	d.Answer = s.Owes && s.Paused == "" && len(d.Calls) == 0
+	return d
+}
+
+// Audience returns the rooms that the final text of the turn goes to: those
+// whose users wait, or else the rooms where agents do, without those that
+// already heard a SAY in this turn.
+func (s *State) Audience() []string {
+	rooms := s.Waiting
+	if len(rooms) == 0 {
+		rooms = s.Peers
+	}
+	var out []string
+	for _, r := range rooms {
+		if !slices.Contains(s.Said, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}

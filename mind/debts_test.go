@@ -1,0 +1,406 @@
+package mind
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"lethe/chat"
+)
+
+// owes is what a state owes, in words.
+func owes(s *State) string {
+	d := s.Owed()
+	var out []string
+	for _, p := range d.Posts {
+		out = append(out, "post "+p.ID+" "+p.Room)
+	}
+	for _, c := range d.Calls {
+		word := "call "
+		if c.Started {
+			word = "started "
+		}
+		out = append(out, word+c.ID())
+	}
+	if d.Answer {
+		out = append(out, "answer")
+	}
+	return strings.Join(out, ", ")
+}
+
+func wantOwes(t *testing.T, w *world, want string) {
+	t.Helper()
+	if got := owes(w.state); got != want {
+		t.Errorf("owes %q, want %q", got, want)
+	}
+	if got := owes(w.fold()); got != want {
+		t.Errorf("after a resume it owes %q, want %q", got, want)
+	}
+}
+
+// room returns a world that hears room dev and owes nothing.
+func inDev(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.join("dev")
+	wantOwes(t, w, "")
+	return w
+}
+
+func heard(t *testing.T) *world {
+	t.Helper()
+	w := inDev(t)
+	w.says("dev", "ada", "hello")
+	w.listen("dev")
+	wantOwes(t, w, "answer")
+	return w
+}
+
+var call = RepairCall("BASH", `{"command":"ls"}`)
+
+func say(room, message string) AnswerCall {
+	return RepairCall("SAY", `{"room":"`+room+`","message":"`+message+`"}`)
+}
+
+func TestInboundOwesAnAnswer(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Text: "hi"})
+	wantOwes(t, w, "post e3 dev")
+	if p := w.state.Outbox[0]; p.Line != "[AGENT:ada 2026-11-20T12:57:20Z] hi\n" || p.Inode != w.rooms["dev"].inode || p.From != int64(len(w.rooms["dev"].data)) {
+		t.Errorf("post is %+v", p)
+	}
+	w.pay()
+	wantOwes(t, w, "")
+	if w.state.Turn != 1 || w.state.Waiting != nil {
+		t.Errorf("turn %d, waiting %v", w.state.Turn, w.state.Waiting)
+	}
+}
+
+func TestEmptyReplyPostsNothing(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Reasoning: "no need", Text: " \n"})
+	wantOwes(t, w, "")
+}
+
+func TestNotesOweNothing(t *testing.T) {
+	w := inDev(t)
+	w.note("x")
+	w.happen(Hint, w.next(), nil, "y")
+	wantOwes(t, w, "")
+}
+
+func TestOwnLinesOweNothing(t *testing.T) {
+	w := inDev(t)
+	w.happen(Inbound, w.next(), []string{"room", "dev", "at", "0..9", "own", "0..3"}, "aa\n\r\n \n\n")
+	wantOwes(t, w, "")
+}
+
+func TestCallsArePaidInOrder(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Calls: []AnswerCall{call, call}})
+	wantOwes(t, w, "call e3.1, call e3.2")
+	w.start()
+	wantOwes(t, w, "started e3.1, call e3.2")
+	w.finish(Interrupted, "interrupted", 0)
+	wantOwes(t, w, "call e3.2")
+	w.finish(NotStarted, "not started", 0)
+	wantOwes(t, w, "answer")
+	w.answer(Answer{Text: "done"})
+	wantOwes(t, w, "post e4 dev")
+}
+
+func TestSayOwesItsPost(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Calls: []AnswerCall{say("dev", "one\\nmoment")}})
+	wantOwes(t, w, "call e3.1")
+	w.start()
+	wantOwes(t, w, "post e3.1 dev, started e3.1")
+	if line := w.state.Outbox[0].Line; line != "[AGENT:ada 2026-11-20T12:57:21Z] one\u2028moment\n" {
+		t.Errorf("line is %q", line)
+	}
+	w.pay()
+	wantOwes(t, w, "started e3.1")
+	w.finish(OK, "said", 0)
+	// The room has heard a SAY in this turn, so the final text does not go there.
+	if got := w.state.Audience(); got != nil {
+		t.Errorf("audience %v", got)
+	}
+	w.answer(Answer{Text: "said it already"})
+	wantOwes(t, w, "")
+}
+
+// Whatever a model writes for a message, the life goes on.
+func TestSayOfNothing(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Calls: []AnswerCall{say("dev", " \\n")}})
+	w.happen("call", []string{"e3.1", "SAY"}, w.addressed(nil, "dev"))
+	wantOwes(t, w, "started e3.1")
+}
+
+func TestFinalTextGoesToThoseWhoWait(t *testing.T) {
+	w := heard(t)
+	w.join("ops")
+	w.join("lab")
+	w.says("ops", "bob", "and I?")
+	w.write("lab", []byte("[AGENT:peer 2026-11-20T13:00:00Z] me too\n"))
+	w.listen("ops")
+	w.listen("lab")
+	if got := w.state.Audience(); !slices.Equal(got, []string{"dev", "ops"}) {
+		t.Errorf("audience %v", got)
+	}
+	w.answer(Answer{Calls: []AnswerCall{say("ops", "you first")}})
+	w.start()
+	w.pay()
+	w.finish(OK, "said", 0)
+	w.answer(Answer{Text: "now both"})
+	wantOwes(t, w, "post e8 dev")
+}
+
+// Where only agents speak, the answer goes to them, turns are counted, and
+// beyond the bound a line is heard without waking.
+func TestAgentsAmongThemselves(t *testing.T) {
+	w := inDev(t)
+	for n := range 3 {
+		w.write("dev", []byte("[AGENT:peer 2026-11-20T13:00:00Z] and you?\n"))
+		w.listen("dev")
+		wantOwes(t, w, "answer")
+		if got := w.state.Audience(); !slices.Equal(got, []string{"dev"}) {
+			t.Errorf("audience %v", got)
+		}
+		w.answer(Answer{Text: "I am fine"})
+		w.pay()
+		if got := w.state.Rooms["dev"].AgentTurns; got != n+1 {
+			t.Errorf("%d turns, want %d", got, n+1)
+		}
+	}
+	w.write("dev", []byte("[AGENT:peer 2026-11-20T13:00:00Z] and you?\n"))
+	w.listen("dev", "wake", "no")
+	wantOwes(t, w, "")
+	w.says("dev", "ada", "enough")
+	w.listen("dev")
+	wantOwes(t, w, "answer")
+	if got := w.state.Rooms["dev"].AgentTurns; got != 0 {
+		t.Errorf("%d turns after a user spoke", got)
+	}
+}
+
+// A room where a user waits is answered as such, whoever speaks next.
+func TestUserBeforeAgents(t *testing.T) {
+	w := heard(t)
+	w.write("dev", []byte("[AGENT:peer 2026-11-20T13:00:00Z] me too\n"))
+	w.listen("dev")
+	if len(w.state.Peers) != 0 || !slices.Equal(w.state.Waiting, []string{"dev"}) {
+		t.Errorf("peers %v, waiting %v", w.state.Peers, w.state.Waiting)
+	}
+	w.answer(Answer{Text: "both"})
+	if got := w.state.Rooms["dev"].AgentTurns; got != 0 {
+		t.Errorf("%d turns of agents only", got)
+	}
+}
+
+func TestStopClears(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Calls: []AnswerCall{call}})
+	w.start()
+	w.finish(Interrupted, "stopped", 0)
+	wantOwes(t, w, "answer")
+	w.says("dev", "ada", "/stop")
+	w.listen("dev")
+	wantOwes(t, w, "post k1 dev")
+	if w.state.Waiting != nil {
+		t.Errorf("waiting %v", w.state.Waiting)
+	}
+	w.pay()
+	wantOwes(t, w, "")
+}
+
+func TestStopTakesBackWhatWasNotPosted(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Text: "never said"})
+	w.says("dev", "ada", "/stop")
+	w.listen("dev")
+	wantOwes(t, w, "post k1 dev")
+}
+
+func TestPaused(t *testing.T) {
+	for _, wake := range []struct {
+		name string
+		by   func(w *world)
+	}{
+		{"a user", func(w *world) { w.says("dev", "ada", "again"); w.listen("dev") }},
+		{"a command", func(w *world) { w.says("dev", "ada", "/model other"); w.listen("dev"); w.pay() }},
+		{"a resume", func(w *world) { w.happen("resumed", nil, []string{"version", "2"}) }},
+	} {
+		t.Run(wake.name, func(t *testing.T) {
+			w := heard(t)
+			w.happen("paused", w.notice(), w.addressed([]string{"why", "no money", "say", "The model refuses."}, "dev"))
+			wantOwes(t, w, "post k1 dev")
+			w.pay()
+			wantOwes(t, w, "")
+			w.write("dev", []byte("[AGENT:peer 2026-11-20T13:00:00Z] hm\n"))
+			w.listen("dev")
+			wantOwes(t, w, "")
+			wake.by(w)
+			wantOwes(t, w, "answer")
+		})
+	}
+}
+
+func TestTurnGivenUp(t *testing.T) {
+	w := heard(t)
+	w.happen("paused", w.notice(), []string{"why", "max_steps", "turn", "ended"})
+	wantOwes(t, w, "")
+	if w.state.Paused != "" {
+		t.Errorf("paused: %s", w.state.Paused)
+	}
+}
+
+func TestSteps(t *testing.T) {
+	w := heard(t)
+	for range 3 {
+		w.answer(Answer{Calls: []AnswerCall{call}})
+		w.start()
+		w.finish(OK, "same", 0)
+	}
+	w.note("cut off", "why", "cut")
+	if w.state.Steps != 4 || w.state.Cut != 1 || w.state.Repeats != 3 {
+		t.Errorf("steps %d, cut %d, repeats %d", w.state.Steps, w.state.Cut, w.state.Repeats)
+	}
+	w.note("you repeat yourself", "why", "repeat")
+	w.says("dev", "ada", "go on")
+	w.listen("dev")
+	if w.state.Steps != 0 || w.state.Cut != 0 || w.state.Repeats != 0 {
+		t.Errorf("after a user: steps %d, cut %d, repeats %d", w.state.Steps, w.state.Cut, w.state.Repeats)
+	}
+}
+
+// A command that is obeyed early is passed over when its turn comes.
+func TestEarlyCommand(t *testing.T) {
+	w := heard(t)
+	w.says("dev", "ada", "not heard yet")
+	w.says("dev", "ada", "/model other")
+	w.says("dev", "ada", "nor this")
+	before := w.state.Rooms["dev"].Cursor
+	w.heed("dev")
+	w.pay()
+	if got := w.state.Rooms["dev"]; got.Cursor.Offset != before.Offset || len(got.Own) != 2 || w.state.WantModel != "other" {
+		t.Errorf("%+v, model %q", got, w.state.WantModel)
+	}
+	wantOwes(t, w, "answer")
+	w.listen("dev")
+	last := w.state.Live[len(w.state.Live)-1]
+	if strings.Contains(last.Text, "/model") || strings.Contains(last.Text, "AGENT") || !strings.Contains(last.Text, "not heard yet") || !strings.Contains(last.Text, "nor this") {
+		t.Errorf("heard %q", last.Text)
+	}
+	if r := w.state.Rooms["dev"]; len(r.Own) != 0 || r.Cursor.Offset != int64(len(w.rooms["dev"].data)) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Where nothing is between, an own line moves the cursor; where something is, it
+// waits among the own lines until the cursor passes it.
+func TestPosted(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Text: "first"})
+	w.pay()
+	r := func() *Room { return w.state.Rooms["dev"] }
+	end := func() int64 { return int64(len(w.rooms["dev"].data)) }
+	if r().Cursor.Offset != end() || len(r().Own) != 0 || r().Cursor.Before != w.before("dev", end()) {
+		t.Errorf("contiguous: %+v", r())
+	}
+	mine := chat.Hash([]byte("[AGENT:ada 2026-11-20T12:57:20Z] first\n"))
+	if last := r().Cursor.Last; last[len(last)-1] != mine || !slices.Equal(r().Posted, []string{mine}) {
+		t.Errorf("last %v, posted %v, want %s", last, r().Posted, mine)
+	}
+
+	w.says("dev", "ada", "one")
+	w.listen("dev")
+	w.says("dev", "ada", "two")
+	from := end()
+	w.answer(Answer{Text: "second"})
+	w.pay()
+	if want := []Span{{from, end()}}; !slices.Equal(r().Own, want) || r().Cursor.Offset >= from {
+		t.Errorf("not contiguous: %+v, want own %v", r(), want)
+	}
+	w.listen("dev")
+	if last := w.state.Live[len(w.state.Live)-1]; last.Text != "[USER:ada 2026-11-20T12:57:23Z] two" || len(r().Own) != 0 || r().Cursor.Offset != end() {
+		t.Errorf("heard %q, room %+v", last.Text, r())
+	}
+}
+
+// Offsets that meet by chance in another file move nothing.
+func TestPostedInAnotherFile(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Text: "x"})
+	w.rooms["dev"].inode++
+	before := w.state.Rooms["dev"].Cursor.Offset
+	w.pay()
+	if r := w.state.Rooms["dev"]; r.Cursor.Offset != before || len(r.Own) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestPostedRemembersTheLast(t *testing.T) {
+	w := heard(t)
+	for range lastPosted + 5 {
+		w.answer(Answer{Text: "x"})
+		w.pay()
+		w.says("dev", "ada", "again")
+		w.listen("dev")
+	}
+	if got := len(w.state.Rooms["dev"].Posted); got != lastPosted {
+		t.Errorf("%d remembered", got)
+	}
+}
+
+func TestMovedRoom(t *testing.T) {
+	w := heard(t)
+	w.says("dev", "ada", "between")
+	w.answer(Answer{Text: "own"})
+	w.pay()
+	if len(w.state.Rooms["dev"].Own) != 1 {
+		t.Fatal("no own line waits")
+	}
+	f := w.rooms["dev"]
+	f.inode, f.data = f.inode+1, []byte("[USER:ada 2026-11-20T13:00:00Z] all new\n")
+	from := Span{0, int64(len(f.data))}
+	w.happen(Inbound, w.next(), append(w.at("dev", from.From, from.To), "moved", "yes"), string(f.data))
+	r := w.state.Rooms["dev"]
+	if len(r.Own) != 0 || r.Cursor.Offset != from.To || r.Cursor.Inode != f.inode {
+		t.Errorf("%+v", r)
+	}
+	wantOwes(t, w, "answer")
+}
+
+func TestRenewedSubscription(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Text: "bye"})
+	w.pay()
+	cursor := w.state.Rooms["dev"].Cursor
+	w.happen("left", nil, []string{"room", "dev"})
+	if w.state.Rooms["dev"].Joined {
+		t.Error("still joined")
+	}
+	w.says("dev", "ada", "where are you?")
+	w.join("dev")
+	if r := w.state.Rooms["dev"]; !r.Joined || r.Cursor.Offset != cursor.Offset || r.Cursor.Before != cursor.Before {
+		t.Errorf("%+v, was %+v", r, cursor)
+	}
+	w.listen("dev")
+	wantOwes(t, w, "answer")
+}
+
+func TestCursorRemembersLines(t *testing.T) {
+	w := heard(t)
+	w.says("dev", "ada", "/status")
+	w.listen("dev")
+	w.pay()
+	var want []string
+	for line := range strings.Lines(string(w.rooms["dev"].data)) {
+		want = append(want, chat.Hash([]byte(line)))
+	}
+	c := w.state.Rooms["dev"].Cursor
+	if !slices.Equal(c.Last, want) || c.Inode != w.rooms["dev"].inode {
+		t.Errorf("%+v, want %v", c, want)
+	}
+}

@@ -1,0 +1,327 @@
+package mind
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"lethe/blobs"
+)
+
+// Edit is what a person changed in context.md.
+type Edit struct {
+	Changed []Change
+	Deleted []int    // entries whose every section is gone
+	Added   string   // text under no entry that exists
+	Memory  *string  // MEMORY as it is to be
+	Pins    *[]Pin   // the pins as they are to be
+	Ignored []string // what cannot be obeyed, by its head or in words
+}
+
+// Change is one entry, call result or faded range with a new text.
+type Change struct {
+	N int // the entry, or the first of a faded range
+	K int // the call whose result it is, from 1; 0 for the entry itself
+	// Faded says that N begins a faded range.
+	Faded bool
+	Text  string
+}
+
+// Empty reports whether nothing was changed.
+func (ed Edit) Empty() bool {
+	return len(ed.Changed) == 0 && len(ed.Deleted) == 0 && ed.Added == "" && ed.Memory == nil && ed.Pins == nil && len(ed.Ignored) == 0
+}
+
+// Compare reads an edited context.md against the entries it was based on; later
+// entries are not touched by it. White space at the ends of lines does not
+// count, nor how lines end. Whatever else is different is in the Edit.
+//
+// A file of an earlier epoch is compared where it can be: its live entries. What
+// has faded since, and a MEMORY that is another now, are Ignored. A file without
+// its last line is half a file: what is missing at its end was not removed.
+func (s *State) Compare(file []byte, through int) Edit {
+	f, ok := readView(file)
+	if !ok {
+		return Edit{Added: strings.TrimSpace(string(file))}
+	}
+	if f.self != s.shortSelf() {
+		return Edit{Ignored: []string{"the whole file, which is the context of " + f.self}}
+	}
+	c := comparison{
+		state: s, base: s.sections(through), place: map[string]int{}, now: map[string]section{},
+		stale: f.seen.Epoch != s.Epoch, whole: f.seen.Whole, last: -1,
+	}
+	for i, sec := range c.base {
+		c.place[key(sec.head)] = i
+	}
+	c.read(clean(f.text))
+	c.missing()
+	for i, was := range c.base {
+		if is, there := c.now[key(was.head)]; there {
+			c.compare(was, is)
+		} else if i <= c.last || c.whole {
+			c.gone(was)
+		}
+	}
+	if !c.whole {
+		c.ignore("the end of the file, which is missing")
+	}
+	if c.edit.Added = c.added(clean(f.above), through); c.disorder {
+		c.ignore("the order of the sections")
+	}
+	return c.edit
+}
+
+// clean makes the text of a file comparable: one kind of line end, and no bytes
+// that a request cannot hold.
+func clean(text string) string {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\uFFFD")
+	return strings.ReplaceAll(text, "\x00", "\uFFFD")
+}
+
+// same compares two texts without the white space at the ends of lines, which
+// editors take away.
+func same(a, b string) bool { return a == b || trimLines(a) == trimLines(b) }
+
+var lineEnds = regexp.MustCompile(`(?m)[ \t\r]+$`)
+
+func trimLines(s string) string {
+	return strings.TrimRight(lineEnds.ReplaceAllString(s, ""), "\n")
+}
+
+// comparison is an edited file beside the sections it was made from.
+type comparison struct {
+	state *State
+	stale bool // the file was written in another epoch
+	whole bool // its last line is there
+
+	base     []section
+	place    map[string]int     // where in base a section is, by its key
+	now      map[string]section // the sections of base that the file has
+	last     int                // the last place in base that the file has
+	disorder bool
+	extra    []section    // what is not in base
+	deleted  map[int]bool // entries with no section left
+	edit     Edit
+}
+
+// key names a section: its head without what may vary (a status, a gist).
+func key(head string) string {
+	f := strings.Fields(head)
+	switch {
+	case len(f) >= 3 && strings.Contains(f[1], ".") && !strings.Contains(f[1], ".."):
+		return strings.Join(f[:3], " ")
+	case len(f) >= 2:
+		return f[0] + " " + f[1]
+	}
+	return head
+}
+
+// id is the second word of a head: e5, e5.1, e1..e4, system.
+func (sec section) id() string {
+	if f := strings.Fields(sec.head); len(f) >= 2 {
+		return f[1]
+	}
+	return ""
+}
+
+// title is a head without its mark.
+func (sec section) title() string { return strings.TrimSpace(strings.TrimPrefix(sec.head, "◆")) }
+
+// text is all of a section.
+func (sec section) text() string { return strings.TrimSpace(sec.title() + "\n" + sec.body) }
+
+func (c *comparison) ignore(what string) { c.edit.Ignored = append(c.edit.Ignored, what) }
+
+// read sorts the sections of the file.
+func (c *comparison) read(text string) {
+	sections := parse(text)
+	faded := ""
+	for i, sec := range sections {
+		k := key(sec.head)
+		place, known := c.place[k]
+		_, twice := c.now[k]
+		switch {
+		case sec.head == endHeader:
+			c.extra = append(c.extra, section{"", sec.body})
+		case !c.whole && i == len(sections)-1 && c.torn(sec, known):
+		case known && !twice:
+			c.now[k] = sec
+			c.disorder = c.disorder || place < c.last
+			c.last = max(c.last, place)
+		case c.stale && !known && c.fadedSince(sec):
+			faded = sec.id()
+		default:
+			c.extra = append(c.extra, sec)
+		}
+	}
+	if faded != "" {
+		c.ignore("what has faded since the file was written, up to " + faded)
+	}
+}
+
+// torn reports whether the last section of half a file is a beginning of what
+// it was, so that nothing is to be learned from it.
+func (c *comparison) torn(sec section, known bool) bool {
+	if known {
+		was := c.base[c.place[key(sec.head)]]
+		return strings.HasPrefix(was.head, sec.head) && strings.HasPrefix(trimLines(was.body), trimLines(sec.body))
+	}
+	return sec.body == "" && (strings.HasPrefix(endHeader, sec.head) ||
+		slices.ContainsFunc(c.base, func(was section) bool { return strings.HasPrefix(was.head, sec.head) }))
+}
+
+// fadedSince reports whether a section is of entries that are faded now.
+func (c *comparison) fadedSince(sec section) bool {
+	id, _, _ := strings.Cut(sec.id(), "..")
+	n, _, err := ParseID(id)
+	return err == nil && slices.ContainsFunc(c.state.Faded, func(r Range) bool { return r.From <= n && n <= r.To })
+}
+
+// missing finds the entries with no section left, of those that the file went
+// through.
+func (c *comparison) missing() {
+	left := map[int]bool{}
+	c.deleted = map[int]bool{}
+	for i, sec := range c.base {
+		n, _, err := ParseID(sec.id())
+		if err != nil {
+			continue
+		}
+		if _, there := c.now[key(sec.head)]; there || (i > c.last && !c.whole) {
+			left[n] = true
+			delete(c.deleted, n)
+		} else if !left[n] {
+			c.deleted[n] = true
+		}
+	}
+	for n := range c.deleted {
+		c.edit.Deleted = append(c.edit.Deleted, n)
+	}
+	slices.Sort(c.edit.Deleted)
+}
+
+// What a section is decides what becomes of an edit.
+const (
+	fixed    = iota // system, past, life, calls: cannot be changed
+	memory          // written to MEMORY.md
+	pins            // a line taken away is unpinned
+	faded           // a summary: the text changes, the ref stays
+	writable        // an entry or a result
+)
+
+func (sec section) sort() (kind, n, k int) {
+	switch sec.head {
+	case memoryHeader:
+		return memory, 0, 0
+	case pinsHeader:
+		return pins, 0, 0
+	}
+	from, _, isRange := strings.Cut(sec.id(), "..")
+	n, k, err := ParseID(from)
+	switch {
+	case err != nil || k > 0 && strings.HasSuffix(key(sec.head), " call"):
+		return fixed, n, k
+	case isRange:
+		return faded, n, 0
+	}
+	return writable, n, k
+}
+
+func (sec section) isReply() bool { return strings.HasSuffix(sec.head, " "+Reply) }
+
+// compare looks at a section that the file still has.
+func (c *comparison) compare(was, is section) {
+	kind, n, k := was.sort()
+	if c.stale && kind == fixed && n == 0 {
+		return // made anew with each epoch, and never a person's to change
+	}
+	if was.head != is.head && !(c.stale && kind == faded) {
+		c.ignore("the heading " + was.title())
+	}
+	if same(was.body, is.body) || was.isReply() && same(joinReply(splitReply(clean(was.body))), joinReply(splitReply(is.body))) {
+		return
+	}
+	switch {
+	case kind == memory:
+		c.memory(was.body, is.body)
+	case kind == pins && c.stale:
+		c.ignore("the pins, which were others when the file was written")
+	case kind == pins:
+		left := c.state.readPins(is.body)
+		c.edit.Pins = &left
+	case kind == fixed:
+		c.ignore(was.title())
+	case kind == faded && c.stale:
+		c.ignore("the older text of " + was.id())
+	default:
+		c.edit.Changed = append(c.edit.Changed, Change{N: n, K: k, Faded: kind == faded, Text: is.body})
+	}
+}
+
+// gone looks at a section that the file has no more.
+func (c *comparison) gone(was section) {
+	kind, n, k := was.sort()
+	switch {
+	case kind == memory && was.body != noMemory:
+		c.memory(was.body, "")
+	case kind == memory, kind == pins, kind == fixed && n == 0, kind == faded:
+		if c.stale {
+			return // the file may never have had it
+		}
+		if kind == pins {
+			c.edit.Pins = &[]Pin{}
+			return
+		}
+		if kind == faded && was.body != "" {
+			c.edit.Changed = append(c.edit.Changed, Change{N: n, Faded: true})
+			return
+		}
+		c.ignore(was.title())
+	case c.deleted[n]:
+	case kind == fixed:
+		c.ignore(was.title())
+	case was.body != removed:
+		c.edit.Changed = append(c.edit.Changed, Change{N: n, K: k, Text: removed})
+	}
+}
+
+var moreMemory = regexp.MustCompile(`\n\(\d+ more characters are in self/MEMORY\.md\)$`)
+
+// memory takes an edit of MEMORY, unless that would take away what was not shown
+// or is not known.
+func (c *comparison) memory(was, is string) {
+	text := blobs.Unescape(is)
+	if strings.TrimSpace(text) == noMemory {
+		text = ""
+	}
+	switch {
+	case same(memoryText(text), was):
+	case c.stale:
+		c.ignore("memory, which was another when the file was written")
+	case moreMemory.MatchString(was):
+		c.ignore("memory, which is longer than the part shown; edit MEMORY.md itself")
+	default:
+		c.edit.Memory = &text
+	}
+}
+
+// added is what a person wrote under no section. After a crash between the epoch
+// of an edit and the new file, the same edit is read again: what a later note
+// says already is not said twice.
+func (c *comparison) added(above string, through int) string {
+	parts := []string{above}
+	for _, sec := range c.extra {
+		parts = append(parts, sec.text())
+	}
+	text := strings.TrimSpace(strings.Join(parts, "\n"))
+	if text == "" || !c.stale {
+		return text
+	}
+	for _, e := range c.state.Live {
+		if e.N > through && e.Kind == Note && strings.HasSuffix(e.Text, "\n"+model(text)) {
+			return ""
+		}
+	}
+	return text
+}

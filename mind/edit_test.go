@@ -1,0 +1,359 @@
+package mind
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+)
+
+// fadedExample is the example with e1 and e2 faded, and a note and an answer after it.
+// The view of it goes through e10.
+func fadedExample(t failer) *world {
+	w := example(t)
+	w.fade(2, "ada said hello;\nsomebody had no tag")
+	w.note("nothing")
+	w.answer(Answer{Reasoning: "I wait.", Text: "Waiting."})
+	return w
+}
+
+// section returns the text of a section of a view, head and all.
+func sectionOf(t *testing.T, view, head string) string {
+	t.Helper()
+	i := strings.Index(view, "\n"+head)
+	if i < 0 {
+		t.Fatalf("no section %s in\n%s", head, view)
+	}
+	rest := view[i+1:]
+	if j := strings.Index(rest, "\n◆ "); j >= 0 {
+		return rest[:j+1]
+	}
+	return rest
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestCompare(t *testing.T) {
+	w := fadedExample(t)
+	view := string(w.state.View())
+	cut := func(heads ...string) string {
+		out := view
+		for _, h := range heads {
+			out = strings.Replace(out, sectionOf(t, out, h), "", 1)
+		}
+		return out
+	}
+	put := func(old, now string) string {
+		t.Helper()
+		if strings.Count(view, old) != 1 {
+			t.Fatalf("%q is there %d times", old, strings.Count(view, old))
+		}
+		return strings.Replace(view, old, now, 1)
+	}
+	unit := []string{"◆ e4 reply", "◆ e4.1 call", "◆ e4.1 result", "◆ e4.2 call", "◆ e4.2 result"}
+	half := view[:strings.Index(view, "◆ e7 ")]
+	head, body, _ := strings.Cut(view, "\n")
+	tests := []struct {
+		name, file string
+		want       Edit
+	}{
+		{"nothing", view, Edit{}},
+		{"CRLF", strings.ReplaceAll(strings.ReplaceAll(view, "\r", ""), "\n", "\r\n"), Edit{}},
+		{"byte order mark", "\uFEFF" + view, Edit{}},
+		{"white space at line ends", strings.ReplaceAll(view, "\n", " \t\n") + "\n\n", Edit{}},
+		{"inbound text", put("me\n    [USER:ada", "we\n    [USER:ada"),
+			Edit{Changed: []Change{{N: 7, Text: "[USER:bob 2026-11-20T12:57:30Z] and we\n    [USER:ada 2026-11-20T12:57:16Z] not me"}}}},
+		{"hint", put("something of old", "nothing"), Edit{Changed: []Change{{N: 3, Text: "hash=0123456789abcdef: nothing"}}}},
+		{"note", put("self/MEMORY.md.\n", "it.\n"), Edit{Changed: []Change{{N: 6, Text: "Somebody changed it."}}}},
+		{"reply text", put("It is only me: ◰4 and ada.", "It is us."), Edit{Changed: []Change{{N: 5, Text: "<reasoning>\nNow the answer.\n</reasoning>\nIt is us."}}}},
+		{"reasoning", put("Now the answer.", "Hm."), Edit{Changed: []Change{{N: 5, Text: "<reasoning>\nHm.\n</reasoning>\nIt is only me: ◰4 and ada."}}}},
+		{"no reasoning any more", put("<reasoning>\nNow the answer.\n</reasoning>\n", ""), Edit{Changed: []Change{{N: 5, Text: "It is only me: ◰4 and ada."}}}},
+		{"result", put("said in room dev", "not said"), Edit{Changed: []Change{{N: 4, K: 2, Text: "not said"}}}},
+		{"text with structure", put("said in room dev", "see "+aRef.String()), Edit{Changed: []Change{{N: 4, K: 2, Text: "see " + aRef.String()}}}},
+		{"text that is none", put("said in room dev", "a\xffb\x00c"), Edit{Changed: []Change{{N: 4, K: 2, Text: "a\uFFFDb\uFFFDc"}}}},
+		{"result emptied", put("said in room dev\n", ""), Edit{Changed: []Change{{N: 4, K: 2}}}},
+		{"result deleted", cut("◆ e4.2 result"), Edit{Changed: []Change{{N: 4, K: 2, Text: removed}}}},
+		{"reply deleted, not its calls", cut("◆ e4 reply"), Edit{Changed: []Change{{N: 4, Text: removed}}}},
+		{"call deleted", cut("◆ e4.2 call"), Edit{Ignored: []string{"e4.2 call SAY"}}},
+		{"call changed", put(`"echo '◰4'"`, `"rm -r"`), Edit{Ignored: []string{"e4.1 call BASH"}}},
+		{"unit deleted", cut(unit...), Edit{Deleted: []int{4}}},
+		{"note deleted", cut("◆ e6 "), Edit{Deleted: []int{6}}},
+		{"inbound and its answer deleted", cut("◆ e7 ", "◆ e8 ", "◆ e8.1 call", "◆ e8.1 result"), Edit{Deleted: []int{7, 8}}},
+		{"summary changed", put("ada said hello;\n", "ada came;\n"), Edit{Changed: []Change{{N: 1, Faded: true, Text: "ada came;\nsomebody had no tag"}}}},
+		{"summary emptied", put("ada said hello;\nsomebody had no tag\n", ""), Edit{Changed: []Change{{N: 1, Faded: true}}}},
+		{"summary deleted", cut("◆ e1..e2 "), Edit{Changed: []Change{{N: 1, Faded: true}}}},
+		{"pin taken away", put("- e1..e2: ada said hello; somebody had no tag!\n", ""), Edit{Pins: &[]Pin{}}},
+		{"pins deleted", cut("◆ pins"), Edit{Pins: &[]Pin{}}},
+		{"memory", put("likes ◰4 and", "hates ◰4, not"), Edit{Memory: ptr("ada hates ◆, not short answers")}},
+		{"memory emptied", put("ada likes ◰4 and short answers\n", ""), Edit{Memory: ptr("")}},
+		{"memory deleted", cut("◆ memory"), Edit{Memory: ptr("")}},
+		{"system", put("You are Ada.", "You are Eve."), Edit{Ignored: []string{"system"}}},
+		{"system deleted", cut("◆ system"), Edit{Ignored: []string{"system"}}},
+		{"life", put("boot name=ada", "boot name=eve"), Edit{Ignored: []string{"life"}}},
+		{"under the past", put("◆ past\n", "◆ past\nthe good old days\n"), Edit{Ignored: []string{"past"}}},
+		{"heading", put("◆ e7 inbound room=dev", "◆ e7 inbound room=ops"), Edit{Ignored: []string{"the heading e7 inbound room=dev"}}},
+		{"hint deleted", cut("◆ e3 "), Edit{Deleted: []int{3}}},
+		{"order", strings.Replace(strings.Replace(view, sectionOf(t, view, "◆ e6 "), "", 1), "◆ e3 hint", sectionOf(t, view, "◆ e6 ")+"◆ e3 hint", 1),
+			Edit{Ignored: []string{"the order of the sections"}}},
+		{"written at the end", view + "Please stop.\n", Edit{Added: "Please stop."}},
+		{"written above", "Please stop.\n" + view, Edit{Added: "Please stop."}},
+		{"written before the first section", head + "\nPlease stop.\n" + body, Edit{Added: "Please stop."}},
+		{"written between, under a head", put("◆ e7 inbound", "◆ please stop\nat once\n◆ e7 inbound"), Edit{Added: "please stop\nat once"}},
+		{"written between, under none", put("◆ e7 inbound", "Please stop.\n◆ e7 inbound"),
+			Edit{Changed: []Change{{N: 6, Text: "Somebody changed self/MEMORY.md.\nPlease stop."}}}},
+		{"an entry that is not", put("◆ e7 inbound", "◆ e77 inbound room=dev\nhi\n◆ e7 inbound"), Edit{Added: "e77 inbound room=dev\nhi"}},
+		{"a section twice", view[:strings.Index(view, "◆ end")] + sectionOf(t, view, "◆ e6 ") + "◆ end\n", Edit{Added: "e6 note\nSomebody changed self/MEMORY.md."}},
+		{"half the file", half, Edit{Ignored: []string{"the end of the file, which is missing"}}},
+		{"half a section", view[:strings.Index(view, "and me\n")], Edit{Ignored: []string{"the end of the file, which is missing"}}},
+		{"half a head", view[:strings.Index(view, "◆ e7 inb")+len("◆ e7 inb")], Edit{Ignored: []string{"the end of the file, which is missing"}}},
+		{"half, edited", strings.Replace(half, "said in room dev", "not said", 1),
+			Edit{Changed: []Change{{N: 4, K: 2, Text: "not said"}}, Ignored: []string{"the end of the file, which is missing"}}},
+		{"only the first line", head + "\n", Edit{Ignored: []string{"the end of the file, which is missing"}}},
+		{"everything", head + "\n◆ end\n", Edit{
+			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{}, Memory: ptr(""), Ignored: []string{"system", "past", "life"}}},
+		{"of somebody else", strings.Replace(view, w.state.Self[:16], "0123456789abcdef", 1) + "x", Edit{Ignored: []string{"the whole file, which is the context of 0123456789abcdef"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			seen, ok := ReadView([]byte(tt.file))
+			if !ok || seen.Through != 10 {
+				t.Fatalf("seen %+v %v", seen, ok)
+			}
+			if seen.Intact && !tt.want.Empty() {
+				t.Fatal("the edit is not seen")
+			}
+			if got := w.state.Compare([]byte(tt.file), seen.Through); !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("%s\nwant %s", show(got), show(tt.want))
+			}
+		})
+	}
+}
+
+func show(ed Edit) string {
+	s := fmt.Sprintf("changed %+v deleted %v added %q ignored %q", ed.Changed, ed.Deleted, ed.Added, ed.Ignored)
+	if ed.Memory != nil {
+		s += fmt.Sprintf(" memory %q", *ed.Memory)
+	}
+	if ed.Pins != nil {
+		s += fmt.Sprintf(" pins %+v", *ed.Pins)
+	}
+	return s
+}
+
+func TestReadView(t *testing.T) {
+	w := fadedExample(t)
+	view := string(w.state.View())
+	_, body, _ := strings.Cut(view, "\n")
+	tests := []struct {
+		name, file string
+		ok         bool
+		want       Seen
+	}{
+		{"as written", view, true, Seen{10, true, 2, true}},
+		{"byte order mark", "\uFEFF" + view, true, Seen{10, true, 2, true}},
+		{"edited", view + "x", true, Seen{10, false, 2, true}},
+		{"written above", "x\n" + view, true, Seen{10, false, 2, true}},
+		{"half", view[:len(view)/2], true, Seen{10, false, 2, false}},
+		{"only the first line", view[:strings.Index(view, "\n")], true, Seen{10, false, 2, false}},
+		{"first line lost", body, false, Seen{}},
+		{"first line broken", "◆ context of ada " + body, false, Seen{}},
+		{"empty", "", false, Seen{}},
+		{"something else", "# Notes\n\nhello\n", false, Seen{}},
+	}
+	for _, tt := range tests {
+		if got, ok := ReadView([]byte(tt.file)); ok != tt.ok || got != tt.want {
+			t.Errorf("%s: %+v %v, want %+v", tt.name, got, ok, tt.want)
+		}
+	}
+}
+
+// Entries that came after the file was written are not touched by it.
+func TestLaterEntriesStay(t *testing.T) {
+	w := fadedExample(t)
+	head, _, _ := strings.Cut(string(w.state.View()), "\n")
+	w.note("later")
+	w.answer(Answer{Text: "later, too"})
+	ed := w.state.Compare([]byte(head+"\n◆ end\n"), 10)
+	if !slices.Equal(ed.Deleted, []int{3, 4, 5, 6, 7, 8, 9, 10}) {
+		t.Errorf("deleted %v", ed.Deleted)
+	}
+	if err := w.state.Amend(ed, w.put); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.state.Live; len(got) != 2 || got[0].Text != "later" || got[1].Text != "later, too" {
+		t.Errorf("live are %+v", got)
+	}
+	checkConserved(t, w.state)
+}
+
+// Memory that is longer than what is shown is not cut to it.
+func TestLongMemoryIsNotCut(t *testing.T) {
+	w := example(t)
+	w.memory = strings.Repeat("m", MaxMemory+100)
+	w.renew("settings")
+	ed := w.edit([]byte(strings.Replace(string(w.state.View()), "◆ memory\nm", "◆ memory\nM", 1)))
+	if ed.Memory != nil || !slices.Equal(ed.Ignored, []string{"memory, which is longer than the part shown; edit MEMORY.md itself"}) {
+		t.Errorf("%s", show(ed))
+	}
+}
+
+// After an edit the file is replaced. A crash before that leaves the edited file
+// beside the state it led to: it says nothing new.
+func TestEditReadAgain(t *testing.T) {
+	w := fadedExample(t)
+	view := string(w.state.View())
+	view = strings.Replace(view, sectionOf(t, view, "◆ e6 "), "◆ to you\nPlease ◆ stop.\n", 1)
+	view = strings.Replace(view, sectionOf(t, view, "◆ e4.2 result"), "", 1)
+	view = strings.Replace(view, "Now the answer.", "</reasoning>\nbroken", 1)
+	view = strings.Replace(view, "ada said hello;\n", "ada came;\n", 1)
+	view = strings.Replace(view, "ada likes", "ada hates", 1)
+	view = strings.Replace(view, "note\nnothing", "note\n<reasoning>", 1)
+	ed := w.edit([]byte(view))
+	if len(ed.Changed) != 4 || !slices.Equal(ed.Deleted, []int{6}) || ed.Added != "to you\nPlease ◆ stop." || ed.Memory == nil || len(ed.Ignored) > 0 {
+		t.Fatalf("%s", show(ed))
+	}
+	before := dump(t, w.state)
+	again := w.fold()
+	if got := dump(t, again); got != before {
+		t.Errorf("resumed as\n%s\nwant\n%s", got, before)
+	}
+	seen, _ := ReadView([]byte(view))
+	if ed := again.Compare([]byte(view), seen.Through); !ed.Empty() {
+		t.Errorf("read again: %s", show(ed))
+	}
+}
+
+// An edited line does not keep the whole file in memory.
+func TestAmendKeepsOnlyItsText(t *testing.T) {
+	w := fadedExample(t)
+	file := strings.Replace(string(w.state.View()), "said in room dev", "not said", 1) + strings.Repeat("x", 1<<20)
+	ed := w.state.Compare([]byte(file), 10)
+	from := unsafe.StringData(ed.Changed[0].Text)
+	if err := w.state.Amend(ed, w.put); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.state.Entry(4).Calls[1].Text; got != "not said" || unsafe.StringData(got) == from {
+		t.Errorf("%q is a part of the file", got)
+	}
+}
+
+// A file of an earlier epoch takes nothing back that the epoch brought.
+func TestStaleFile(t *testing.T) {
+	w := fadedExample(t)
+	view := string(w.state.View())
+	w.memory = "ada left"
+	w.fade(3, "what came then") // e3, e4 and e5
+	view = strings.Replace(view, "self/MEMORY.md.\n", "it.\n", 1)
+	view = strings.Replace(view, "It is only me", "It is us", 1)
+	ed := w.state.Compare([]byte(view), 10)
+	want := Edit{
+		Changed: []Change{{N: 6, Text: "Somebody changed it."}},
+		Ignored: []string{"what has faded since the file was written, up to e5", "the pins, which were others when the file was written", "memory, which was another when the file was written"},
+	}
+	if !reflect.DeepEqual(ed, want) {
+		t.Errorf("%s\nwant %s", show(ed), show(want))
+	}
+}
+
+// Whatever section a person changes or takes away, the edit says so, and obeying
+// it twice is obeying it once.
+func TestNoEditIsLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		for range rapid.IntRange(1, 25).Draw(t, "steps") {
+			w.step(t)
+		}
+		view := w.state.View()
+		seen, _ := ReadView(view)
+		first, rest, _ := strings.Cut(string(view), "\n")
+		secs := parse(rest)
+		i := rapid.IntRange(0, len(secs)-2).Draw(t, "section")
+		sec := secs[i]
+		switch rapid.IntRange(0, 2).Draw(t, "how") {
+		case 0:
+			secs[i].body += "\nMARK"
+		case 1:
+			secs[i].body = "MARK " + sec.body
+		case 2:
+			secs = slices.Delete(slices.Clone(secs), i, i+1)
+		}
+		var b strings.Builder
+		b.WriteString(first + "\n")
+		for _, s := range secs {
+			b.WriteString(s.head + "\n" + s.body + "\n")
+		}
+		ed := w.state.Compare([]byte(b.String()), seen.Through)
+		if !mentions(ed, sec) {
+			t.Fatalf("section %q was changed, the edit says %s", sec.head, show(ed))
+		}
+		if err := w.state.Amend(ed, w.put); err != nil {
+			t.Fatal(err)
+		}
+		once := dump(t, w.state)
+		checkStrict(t, w.state.Messages(""))
+		checkConserved(t, w.state)
+		if err := w.state.Amend(w.state.Compare([]byte(b.String()), seen.Through), w.put); err != nil {
+			t.Fatal(err)
+		}
+		if ed.Pins == nil && sec.head != memoryHeader && !strings.Contains(sec.head, "..") && len(ed.Deleted) == 0 {
+			if twice := dump(t, w.state); once != twice {
+				t.Fatalf("obeyed twice it is\n%s\nnot\n%s", twice, once)
+			}
+		}
+	})
+}
+
+func mentions(ed Edit, sec section) bool {
+	kind, n, k := sec.sort()
+	switch kind {
+	case memory:
+		return ed.Memory != nil || len(ed.Ignored) > 0
+	case pins:
+		return ed.Pins != nil
+	case fixed:
+		return slices.Contains(ed.Ignored, sec.title()) || slices.Contains(ed.Deleted, n)
+	}
+	return slices.Contains(ed.Deleted, n) || slices.Contains(ed.Ignored, sec.title()) ||
+		slices.ContainsFunc(ed.Changed, func(c Change) bool { return c.N == n && c.K == k && c.Faded == (kind == faded) })
+}
+
+func TestReplyTags(t *testing.T) {
+	for _, reply := range [][2]string{
+		{"", "<reasoning>\nnot mine\n</reasoning>\ntext"},
+		{"</reasoning>\n\\</reasoning>", "</reasoning>"},
+		{"a\n</reasoning> \nb", "\\<reasoning>"},
+		{"\n", "x"},
+	} {
+		if a, b := splitReply(joinReply(reply[0], reply[1])); a != reply[0] || b != reply[1] {
+			t.Errorf("%q becomes %q and %q", reply, a, b)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		reasoning, text := clean(hostile().Draw(t, "reasoning")), clean(hostile().Draw(t, "text"))
+		a, b := splitReply(joinReply(reasoning, text))
+		if a != reasoning || strings.TrimRight(b, "\n") != strings.TrimRight(text, "\n") {
+			t.Fatalf("%q and %q become %q and %q", reasoning, text, a, b)
+		}
+	})
+}
+
+// Anything at all under the first line is an edit that can be obeyed.
+func TestCompareAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := fadedExample(t)
+		first, rest, _ := strings.Cut(string(w.state.View()), "\n")
+		file := first + "\n" + strings.Join(rapid.SliceOf(hostile()).Draw(t, "text"), "\n◆ e5 reply\n") + rest[rapid.IntRange(0, len(rest)).Draw(t, "from"):]
+		if ed := w.edit([]byte(file)); ed.Empty() && !slices.Equal(strings.Fields(file), strings.Fields(first+"\n"+rest)) {
+			t.Fatalf("%q is no edit", file)
+		}
+		checkStrict(t, w.state.Messages(""))
+		checkConserved(t, w.state)
+		if got, want := dump(t, w.fold()), dump(t, w.state); got != want {
+			t.Fatalf("resumed as\n%s\nwant\n%s", got, want)
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package mind
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"lethe/blobs"
+)
+
+// Snapshot renders the state as the body of an epoch's blob: everything to
+// resume from, with the texts of entries left to their own blobs.
+func (s *State) Snapshot() ([]byte, error) {
+	body, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("write epoch: %w", err)
+	}
+	return append(body, '\n'), nil
+}
+
+// stable is Stable with the tools as text: as JSON inside JSON they would come
+// back with other white space and other escapes, and so as other bytes.
+type stable struct {
+	System string `json:"system"`
+	Past   string `json:"past"`
+	Tools  string `json:"tools,omitempty"`
+	Params Params `json:"params"`
+}
+
+// MarshalJSON keeps the bytes of the tools.
+func (s Stable) MarshalJSON() ([]byte, error) {
+	return json.Marshal(stable{s.System, s.Past, string(s.Tools), s.Params})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Stable) UnmarshalJSON(data []byte) error {
+	var t stable
+	if err := json.Unmarshal(data, &t); err != nil {
+		return err
+	}
+	*s = Stable{System: t.System, Past: t.Past, Params: t.Params}
+	if t.Tools != "" {
+		s.Tools = json.RawMessage(t.Tools)
+	}
+	return nil
+}
+
+// Restore reads an epoch's body. It asks read for the blobs of the entries that
+// are in the context, and for no others.
+func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error) {
+	s := New()
+	if err := json.Unmarshal(body, s); err != nil {
+		return nil, fmt.Errorf("read epoch: %w", err)
+	}
+	if s.Rooms == nil || s.Files == nil || s.Grants == nil || slices.Contains(s.Live, nil) {
+		return nil, errors.New("read epoch: a part is missing")
+	}
+	for _, e := range s.Live {
+		if err := e.reload(read); err != nil {
+			return nil, fmt.Errorf("read epoch: entry e%d: %w", e.N, err)
+		}
+	}
+	for i := range s.Faded {
+		r := &s.Faded[i]
+		if r.Summary == nil || r.Text != "" {
+			continue
+		}
+		text, err := read(r.Summary.Hash)
+		if err != nil {
+			return nil, fmt.Errorf("read epoch: e%d..e%d: %w", r.From, r.To, err)
+		}
+		r.Text = outside(string(text))
+	}
+	return s, nil
+}
+
+func (e *Entry) reload(read func(blobs.Hash) ([]byte, error)) error {
+	if slices.Contains(e.Calls, nil) {
+		return errReply
+	}
+	body, err := read(e.Ref.Hash)
+	if err != nil {
+		return err
+	}
+	if err := e.load(body); err != nil {
+		return err
+	}
+	if e.View != nil {
+		view, err := read(e.View.Hash)
+		if err != nil {
+			return err
+		}
+		if err := e.look(view); err != nil {
+			return err
+		}
+	}
+	for _, c := range e.Calls {
+		if c.Status == "" {
+			continue
+		}
+		from := c.Result
+		if c.View != nil {
+			from = *c.View
+		}
+		body, err := read(from.Hash)
+		if err != nil {
+			return err
+		}
+		c.Text = string(body)
+		if c.View == nil {
+			c.Text = Result(body, c.Show, c.Result)
+		}
+	}
+	return nil
+}
+
+// look sets the text of an entry to what a person made of it.
+func (e *Entry) look(view []byte) error {
+	if e.Kind != Reply {
+		e.Text = string(view)
+		return nil
+	}
+	a, err := DecodeAnswer(view)
+	if err != nil {
+		return err
+	}
+	e.Reasoning, e.Text = a.Reasoning, a.Text
+	return nil
+}
+
+// Holes lists the parts of the context whose blobs cannot be read, for a
+// program that would rather go on with a gap than not at all. It is for fsck.
+func (s *State) Holes(read func(blobs.Hash) ([]byte, error)) []string {
+	var out []string
+	for _, e := range s.Live {
+		if err := e.reload(read); err != nil {
+			out = append(out, fmt.Sprintf("e%d: %v", e.N, err))
+		}
+	}
+	return out
+}

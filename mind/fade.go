@@ -1,0 +1,165 @@
+package mind
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/blobs"
+)
+
+// Pin is a standing rule or a promise that must not fade: one line of the past
+// that stays when what it came from is a gist or part of a card.
+type Pin struct {
+	From   int    `json:"from,omitempty"` // the entries it came from; 0 when a person added it
+	To     int    `json:"to,omitempty"`
+	Text   string `json:"text"`             // one line, escaped
+	Weight int    `json:"weight,omitempty"` // of two, the lighter gives way first
+	Epoch  int    `json:"epoch,omitempty"`  // since which it is there
+}
+
+const pinsHeader = "◆ pins"
+
+// String renders a pin as a line of the past and of context.md.
+func (p Pin) String() string {
+	if p.From == 0 {
+		return "- " + p.Text
+	}
+	return fmt.Sprintf("- e%d..e%d: %s", p.From, p.To, p.Text)
+}
+
+var pinLine = regexp.MustCompile(`^[-*]? ?(?:e(\d+)\.\.e(\d+): )?(.+)$`)
+
+// readPins reads what a person left of the list. A line that was there keeps
+// what is known of it; another one is a pin of theirs.
+func (s *State) readPins(body string) []Pin {
+	known := map[string]Pin{}
+	for _, p := range s.Pins {
+		known[p.String()] = p
+	}
+	pins := []Pin{}
+	for line := range strings.Lines(body) {
+		line = strings.TrimSpace(line)
+		m := pinLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		p, ok := known[line]
+		if !ok {
+			p.From, _ = strconv.Atoi(m[1]) // no digits: 0, which is nobody's number
+			p.To, _ = strconv.Atoi(m[2])
+			p.Text, p.Weight = model(strings.Clone(m[3])), PinnedByPerson // a copy: not the whole file
+		}
+		pins = append(pins, p)
+	}
+	return pins
+}
+
+// PinnedByPerson is the weight of a pin that a person wrote, more than any other.
+const PinnedByPerson = 100
+
+func pinsText(pins []Pin) string {
+	if len(pins) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n" + pinsHeader)
+	for _, p := range pins {
+		b.WriteString("\n" + p.String())
+	}
+	return b.String()
+}
+
+// String renders a faded range as it stands in the past: its header, its ref
+// and, for a summary, the text.
+func (r Range) String() string {
+	head := r.Header() + " " + r.Original.String()
+	if r.Text == "" {
+		return head
+	}
+	return head + "\n" + r.Text
+}
+
+// Past renders the user message that opens an epoch: the faded past, oldest
+// first, the pins, then MEMORY and the end of LIFE.
+func (s *State) Past(memory string, life []string) string {
+	return s.FadedPast() + "\n" + Notes(memory, life)
+}
+
+// FadedPast renders the message that opens an epoch when MEMORY and LIFE go last.
+func (s *State) FadedPast() string {
+	return pastHeader + "\n" + fadedText(s.Faded) + pinsText(s.Pins)
+}
+
+// Notes returns MEMORY and the end of LIFE as they stand in the past, or "" when
+// they go last.
+func (s Stable) Notes() string {
+	i := strings.Index(s.Past, "\n"+memoryHeader+"\n") // escaped everywhere else
+	if i < 0 {
+		return ""
+	}
+	return s.Past[i+1:]
+}
+
+// Original renders an entry as Full does, with all of what was clipped. A text
+// that cannot be read stays clipped: its own ref says where the rest would be.
+func (e *Entry) Original(read func(blobs.Hash) ([]byte, error)) string {
+	whole := *e
+	if e.Kind != Reply && clipped(e.Text) && e.View == nil {
+		if body, err := read(e.Ref.Hash); err == nil {
+			whole.Show = 0
+			_ = whole.load(body) // fails for replies only
+		}
+	}
+	whole.Calls = make([]*Call, len(e.Calls))
+	for i, c := range e.Calls {
+		call := *c
+		if clipped(c.Text) && c.View == nil {
+			if body, err := read(c.Result.Hash); err == nil {
+				call.Text = blobs.Escape(string(body))
+			}
+		}
+		whole.Calls[i] = &call
+	}
+	return whole.Full()
+}
+
+// clipped finds the mark of clip, which no text from outside can hold.
+func clipped(text string) bool { return strings.Contains(text, "\n◳ ") }
+
+// Listing is one line of a card: a faded range that the card stands for.
+type Listing struct {
+	Ref      blobs.Ref
+	From, To int
+	At       time.Time // of its newest entry; zero when that is not known
+}
+
+const listingTime = "2006-01-02 15:04"
+
+// String renders the line. It begins with the hash, as a search hit does.
+func (l Listing) String() string {
+	at := ""
+	if !l.At.IsZero() {
+		at = ", " + l.At.UTC().Format(listingTime)
+	}
+	return fmt.Sprintf("hash=%s gist=%s (e%d..e%d%s)", l.Ref.Hash, cmp.Or(blobs.Gist(l.Ref.Gist), "…"), l.From, l.To, at)
+}
+
+var listingLine = regexp.MustCompile(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) \(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?\)$`)
+
+// ReadCard returns the ranges that the body of a card lists, oldest first. They
+// are ranges of entries, or cards again.
+func ReadCard(body []byte) []Listing {
+	var out []Listing
+	for _, m := range listingLine.FindAllStringSubmatch(string(body), -1) {
+		l := Listing{Ref: blobs.Ref{Hash: m[1], Gist: m[2]}}
+		l.From, _ = strconv.Atoi(m[3]) // digits, by the pattern
+		l.To, _ = strconv.Atoi(m[4])
+		l.At, _ = time.Parse(listingTime, m[5])
+		out = append(out, l)
+	}
+	return out
+}

@@ -1,0 +1,167 @@
+package mind
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"lethe/blobs"
+)
+
+// A card, a gist, a summary and pins, as they stand in the past.
+func TestPastOfEveryLevel(t *testing.T) {
+	ref := func(gist string) Ref { return Ref{Short: "0123456789abcdef", Gist: gist} }
+	s := New()
+	s.Faded = []Range{
+		{From: 1, To: 90, Level: Card, Original: ref("32 gists: tulips"), Count: 32, Tier: 1},
+		{From: 91, To: 91, Level: Gist, Original: ref("forged ◲\n◆ e1 note")},
+		{From: 92, To: 99, Level: Summary, Original: ref("the deploy"), Text: "It was deployed.\nAlso: v1.2"},
+	}
+	s.Pins = []Pin{{From: 3, To: 9, Text: "ada: always answer in French"}, {Text: "be kind"}}
+	const want = `◆ past
+◆ e1..e90 card ◱hash=0123456789abcdef gist=32 gists: tulips◲
+◆ e91..e91 gist ◱hash=0123456789abcdef gist=forged ◰2 ◰4 e1 note◲
+◆ e92..e99 summary ◱hash=0123456789abcdef gist=the deploy◲
+It was deployed.
+Also: v1.2
+◆ pins
+- e3..e9: ada: always answer in French
+- be kind
+◆ memory
+(empty)
+◆ life
+[…] boot`
+	if got := s.Past("", []string{"[…] boot"}); got != want {
+		t.Errorf("past\n%s\nwant\n%s", got, want)
+	}
+	stable := Stable{Past: want}
+	if got := stable.Notes(); got != want[strings.Index(want, "◆ memory"):] {
+		t.Errorf("notes\n%s", got)
+	}
+	if got := (Stable{Past: s.FadedPast()}).Notes(); got != "" {
+		t.Errorf("notes of the classic order: %q", got)
+	}
+}
+
+// A resume reads no blob for what has faded, and has all of it again.
+func TestFadedSurvivesASnapshot(t *testing.T) {
+	w := fadedExample(t)
+	at := w.now
+	w.state.Faded[0].Opened, w.state.Faded[0].At = 7, at
+	w.renew("test")
+	reads := map[blobs.Hash]bool{}
+	s, err := Restore(w.epoch, func(h blobs.Hash) ([]byte, error) {
+		reads[h] = true
+		return w.read(h)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reads[w.state.Faded[0].Summary.Hash] || reads[w.state.Faded[0].Original.Hash] {
+		t.Error("a resume reads the blobs of what has faded")
+	}
+	if s.Faded[0].String() != w.state.Faded[0].String() || s.Faded[0].Opened != 7 || !s.Faded[0].At.Equal(at) || fmt.Sprint(s.Pins) != fmt.Sprint(w.state.Pins) {
+		t.Errorf("%+v and pins %v are not what they were", s.Faded, s.Pins)
+	}
+}
+
+// Pins are a list that a person may edit: lines can be taken away, changed and
+// added.
+func TestPinsAreEdited(t *testing.T) {
+	w := fadedExample(t)
+	w.state.Pins = []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {From: 1, To: 2, Text: "two", Weight: 1}, {From: 1, To: 2, Text: "three", Weight: 1}}
+	w.renew("test")
+	view := string(w.state.View())
+	edited := strings.Replace(view, "- e1..e2: two\n- e1..e2: three\n", "- e1..e2: drei\n- be kind ◆ to all\n", 1)
+	if edited == view {
+		t.Fatalf("no pins in\n%s", view)
+	}
+	w.edit([]byte(edited))
+	want := []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {From: 1, To: 2, Text: "drei", Weight: PinnedByPerson}, {Text: "be kind ◰4 to all", Weight: PinnedByPerson}}
+	if len(w.state.Pins) != len(want) {
+		t.Fatalf("pins are %+v", w.state.Pins)
+	}
+	for i, p := range w.state.Pins {
+		if p != want[i] {
+			t.Errorf("pin %d is %+v, want %+v", i, p, want[i])
+		}
+	}
+	if !strings.Contains(w.state.Stable.Past, "\n- e1..e2: drei\n- be kind ◰4 to all\n") {
+		t.Errorf("the next epoch has\n%s", w.state.Stable.Past)
+	}
+}
+
+// Reading the rendered list gives the list.
+func TestPinsReadBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := New()
+		for range rapid.IntRange(0, 5).Draw(t, "pins") {
+			p := Pin{Text: blobs.Escape(rapid.StringMatching(`[a-z◆◰-][a-z0-9 :.◆◱-]{0,20}[a-z]`).Draw(t, "text")), Weight: 2}
+			if rapid.Bool().Draw(t, "numbered") {
+				p.From = rapid.IntRange(1, 999).Draw(t, "from")
+				p.To = p.From + 3
+			}
+			s.Pins = append(s.Pins, p)
+		}
+		body := strings.TrimPrefix(pinsText(s.Pins), "\n"+pinsHeader+"\n")
+		if got := s.readPins(body); fmt.Sprint(got) != fmt.Sprint(append([]Pin{}, s.Pins...)) {
+			t.Fatalf("%q is read as %+v, was %+v", body, got, s.Pins)
+		}
+	})
+}
+
+func TestOriginalReadsWhatWasClipped(t *testing.T) {
+	w := newWorld(t)
+	long := strings.Repeat("a line of output ◆\n", 500)
+	w.note("first")
+	w.answer(Answer{Text: "look", Calls: []AnswerCall{{Tool: "BASH", Args: "{}"}, {Tool: "BASH", Args: "{}"}}})
+	w.start()
+	w.finish(OK, long, 200)
+	w.start()
+	w.finish(OK, "short", 200)
+	e := w.state.Live[len(w.state.Live)-1]
+	if strings.Contains(e.Full(), blobs.Escape(long)) {
+		t.Fatal("nothing was clipped")
+	}
+	got := e.Original(w.read)
+	if !strings.Contains(got, blobs.Escape(long)) || !strings.Contains(got, "\nshort\n") {
+		t.Errorf("the original is\n%s", got)
+	}
+	if e.Calls[0].Text == blobs.Escape(long) {
+		t.Error("the live entry was changed")
+	}
+	lost := func(blobs.Hash) ([]byte, error) { return nil, fmt.Errorf("lost") }
+	if e.Original(lost) != e.Full() {
+		t.Error("what cannot be read is not what was shown")
+	}
+	// What a person made of it is the text now.
+	view := w.store("edit", []byte("edited"))
+	e.Calls[0].View, e.Calls[0].Text = &view, "edited\n◳ not a clip"
+	if got := e.Original(w.read); strings.Contains(got, blobs.Escape(long)) {
+		t.Error("an edit was undone")
+	}
+}
+
+func TestReadCard(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 57, 0, 0, time.UTC)
+	list := []Listing{
+		{blobs.Ref{Hash: "0123456789abcdef", Gist: "a talk (about ◱ things) of ada"}, 1, 9, at},
+		{blobs.Ref{Hash: strings.Repeat("ab", 32), Gist: ""}, 10, 10, time.Time{}},
+	}
+	const want = "hash=0123456789abcdef gist=a talk (about ◱ things) of ada (e1..e9, 2026-11-20 12:57)\n"
+	body := "2 parts\n" + list[0].String() + "\n" + list[1].String() + "\n"
+	if !strings.Contains(body, want) {
+		t.Errorf("a line is %q, want %q", list[0], want)
+	}
+	got := ReadCard([]byte(body))
+	list[1].Ref.Gist = "…"
+	if fmt.Sprint(got) != fmt.Sprint(list) {
+		t.Errorf("read %+v, want %+v", got, list)
+	}
+	if got := ReadCard([]byte("hash=xyz gist=a (e1..e2)\nprose")); len(got) > 0 {
+		t.Errorf("read %+v from no card", got)
+	}
+}

@@ -1,0 +1,201 @@
+package mind
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/chat"
+	"lethe/life"
+)
+
+// What happens in rooms: lines heard, commands, and what the identity posts.
+
+func (s *State) joined(e life.Event, bodies []Body) error {
+	r := s.room(e.Get("room"))
+	r.Joined = true
+	if e.Get("at") != "" { // a first subscription; a renewed one keeps its cursor
+		r.Cursor = chat.Cursor{Inode: inode(e), Offset: e.Int("at"), Before: e.Get("before")}
+		if last := e.Get("last"); last != "" {
+			r.Cursor.Last = strings.Split(last, ",")
+		}
+	}
+	_, err := s.entry(e, bodies)
+	return err
+}
+
+func (s *State) left(e life.Event, _ []Body) error {
+	s.room(e.Get("room")).Joined = false
+	return nil
+}
+
+func (s *State) inbound(e life.Event, bodies []Body) error {
+	r := s.room(e.Get("room"))
+	span, err := parseSpan(e.Get("at"))
+	if err != nil || len(bodies) == 0 {
+		return errors.New("no range or no body")
+	}
+	var own []Span
+	for _, o := range e.All("own") {
+		mine, err := parseSpan(o)
+		if err != nil {
+			return err
+		}
+		own = append(own, mine)
+	}
+	if e.Get("moved") != "" { // the file is another one: old offsets mean nothing
+		r.Own = nil
+	}
+	if _, err := s.entryOf(e, bodies[0], own); err != nil {
+		return err
+	}
+	r.pass(cursorOf(e, r, span.To), bodies[0].Data)
+	s.listen(r, e, bodies[0].Data, own)
+	return nil
+}
+
+// listen decides what an inbound body owes, and to whom.
+func (s *State) listen(r *Room, e life.Event, body []byte, own []Span) {
+	room := e.Get("room")
+	users, agents := false, false
+	var at int64
+	for raw := range strings.Lines(string(body)) {
+		from := at
+		at += int64(len(raw))
+		line := chat.Parse([]byte(raw))
+		if line.Blank() || covered(own, from, at) {
+			continue
+		}
+		users, agents = users || !line.Agent, agents || line.Agent
+	}
+	switch {
+	case e.Get("wake") == "no" || !users && !agents:
+		return
+	case users:
+		s.Steps, s.Cut, r.AgentTurns = 0, 0, 0
+		s.Paused = ""
+		s.Waiting = add(s.Waiting, room)
+		s.Peers = remove(s.Peers, room)
+	default:
+		if !slices.Contains(s.Waiting, room) {
+			s.Peers = add(s.Peers, room)
+		}
+	}
+	s.Owes = true
+}
+
+// cursorOf is where an event says that the room has been heard to.
+func cursorOf(e life.Event, r *Room, offset int64) chat.Cursor {
+	return chat.Cursor{Inode: inode(e), Offset: offset, Before: e.Get("before"), Last: r.Cursor.Last}
+}
+
+// inode reads a number that may use all of its 64 bits.
+func inode(e life.Event) uint64 {
+	n, _ := strconv.ParseUint(e.Get("inode"), 10, 64)
+	return n
+}
+
+// pass moves the cursor of a room to next, over the lines in body.
+func (r *Room) pass(next chat.Cursor, body []byte) {
+	r.Cursor = next.Remember(body)
+	r.Own = slices.DeleteFunc(slices.Clone(r.Own), func(o Span) bool { return o.To <= next.Offset })
+}
+
+// lastPosted is how many hashes of own lines a room keeps, to know them again in
+// a file that was changed.
+const lastPosted = 100
+
+func (s *State) command(e life.Event, _ []Body) error {
+	r := s.room(e.Get("room"))
+	span, err := parseSpan(e.Get("at"))
+	if err != nil {
+		return err
+	}
+	if e.Get("early") != "" { // obeyed while lines before it are still unheard
+		r.Own = append(r.Own, span)
+	} else {
+		r.pass(cursorOf(e, r, span.To), []byte(e.Get("line")+"\n"))
+	}
+	if e.Get("name") == "/model" {
+		s.WantModel = e.Get("model")
+	}
+	s.Paused = "" // somebody is there
+	s.Steps, s.Cut = 0, 0
+	if e.Get("name") == "/stop" {
+		s.endTurn()
+		s.Outbox = nil
+	}
+	return s.notice(e)
+}
+
+// notice queues the line that an event of the harness says in rooms.
+func (s *State) notice(e life.Event) error {
+	text := e.Get("say")
+	if text == "" {
+		return nil
+	}
+	s.Notices++
+	return s.owePosts(e, e.Arg(0), text)
+}
+
+// owePosts puts the line of a text into the outbox for each room of the event.
+func (s *State) owePosts(e life.Event, id, text string) error {
+	posts := e.All("post")
+	if len(posts) == 0 {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, e.Get("ts"))
+	if err != nil {
+		return err
+	}
+	line, err := chat.Format(true, s.Name, at, text)
+	if err != nil {
+		return err
+	}
+	for _, p := range posts {
+		place, err := ParsePlace(p)
+		if err != nil {
+			return err
+		}
+		s.Outbox = append(s.Outbox, Post{ID: id, Room: place.Room, Line: string(line), Inode: place.Inode, From: place.Size})
+	}
+	return nil
+}
+
+func (s *State) posted(e life.Event, _ []Body) error {
+	id, room := e.Arg(0), e.Get("room")
+	i := slices.IndexFunc(s.Outbox, func(p Post) bool { return p.ID == id && p.Room == room })
+	if i < 0 {
+		return errors.New("posted what was not owed")
+	}
+	post := s.Outbox[i]
+	s.Outbox = slices.Delete(slices.Clone(s.Outbox), i, i+1)
+	span, err := parseSpan(e.Get("at"))
+	if err != nil {
+		return err
+	}
+	r := s.room(room)
+	for _, t := range e.All("torn") { // what an earlier attempt left in the room
+		part, err := parseSpan(t)
+		if err != nil {
+			return err
+		}
+		r.Own = append(r.Own, part)
+	}
+	sameFile := r.Cursor.Inode == inode(e) || r.Cursor.Offset == 0
+	if r.Joined && sameFile && r.Cursor.Offset == span.From { // nobody else's line is between
+		r.pass(cursorOf(e, r, span.To), []byte(post.Line))
+	} else if span.To > r.Cursor.Offset {
+		r.Own = append(r.Own, span)
+	}
+	r.Posted = append(slices.Clone(r.Posted), chat.Hash([]byte(post.Line)))
+	if over := len(r.Posted) - lastPosted; over > 0 {
+		r.Posted = slices.Clone(r.Posted[over:])
+	}
+	if strings.Contains(id, ".") {
+		s.Said = add(s.Said, room)
+	}
+	return nil
+}

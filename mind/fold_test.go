@@ -1,0 +1,208 @@
+package mind
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"lethe/blobs"
+	"lethe/life"
+)
+
+// event is an event with refs to bodies, for logs that make no sense.
+func event(kind string, args, kv []string, bodies ...string) (life.Event, []Body) {
+	e := life.New(time.Unix(0, 0).UTC(), kind, args, kv...)
+	var with []Body
+	for _, b := range bodies {
+		h := blobs.Sum([]byte(b))
+		e.Refs = append(e.Refs, blobs.Ref{Hash: h.String()[:16], Gist: "x"})
+		with = append(with, Body{h, []byte(b)})
+	}
+	return e, with
+}
+
+func TestFoldErrors(t *testing.T) {
+	final := string(Answer{Text: "hi"}.Encode())
+	at := []string{"room", "dev", "at", "0..5"}
+	post := "dev@1:0"
+	tests := []struct {
+		name   string
+		kind   string
+		args   []string
+		kv     []string
+		bodies []string
+		want   string
+	}{
+		{"unknown event", "dreamt", nil, nil, nil, "unknown event"},
+		{"boot without soul", "boot", nil, nil, nil, "no soul"},
+		{"wrong number", Note, []string{"e7"}, nil, []string{"x"}, "not e9"},
+		{"number of a call", Note, []string{"e9.1"}, nil, []string{"x"}, "not e9"},
+		{"number in another spelling", Note, []string{"e09"}, nil, []string{"x"}, "not e9"},
+		{"no number", Hint, nil, nil, []string{"x"}, "not e9"},
+		{"no body", Note, []string{"e9"}, nil, nil, "no body"},
+		{"inbound without body", Inbound, []string{"e9"}, at, nil, "no body"},
+		{"inbound without range", Inbound, []string{"e9"}, []string{"room", "dev"}, []string{"x"}, "no range"},
+		{"inbound backwards", Inbound, []string{"e9"}, []string{"room", "dev", "at", "5..4"}, []string{"x"}, "no range"},
+		{"inbound of no room", Inbound, []string{"e9"}, []string{"at", "0..5"}, []string{"x"}, "not a room"},
+		{"inbound of a strange room", Inbound, []string{"e9"}, []string{"room", "a\n◆ e1", "at", "0..5"}, []string{"x"}, "not a room"},
+		{"own without range", Inbound, []string{"e9"}, append(at, "own", "x"), []string{"x"}, "not a range"},
+		{"command without range", "command", []string{"k1"}, []string{"room", "dev"}, nil, "not a range"},
+		{"left no room", "left", nil, nil, nil, "not a room"},
+		{"reply that is none", Reply, []string{"e9"}, nil, []string{"hello"}, "decode reply"},
+		{"post without time", Reply, []string{"e9"}, []string{"post", post}, []string{final}, "cannot parse"},
+		{"post to nowhere", Reply, []string{"e9"}, []string{"post", "dev", "ts", "2026-11-20T12:57:16Z"}, []string{final}, "not the end of a room"},
+		{"blank post", "error", []string{"k1"}, []string{"say", "\n", "post", post, "ts", "2026-11-20T12:57:16Z"}, nil, "blank"},
+		{"call of no entry", "call", []string{"e99.1"}, nil, nil, "no such call"},
+		{"call of a note", "call", []string{"e6.1"}, nil, nil, "no such call"},
+		{"call beyond the last", "call", []string{"e4.3"}, nil, nil, "no such call"},
+		{"call of a whole entry", "call", []string{"e4"}, nil, nil, "no such call"},
+		{"second call", "call", []string{"e4.1"}, nil, nil, "second call"},
+		{"second result", "result", []string{"e4.1"}, []string{"status", OK}, []string{"x"}, "second result"},
+		{"result of nothing", "result", []string{"x"}, nil, []string{"x"}, "not the number"},
+		{"posted what was not owed", "posted", []string{"e5"}, at, nil, "not owed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			e, bodies := event(tt.kind, tt.args, tt.kv, tt.bodies...)
+			err := example(t).state.Apply(e, bodies...)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "fold "+tt.kind) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+	t.Run("bodies that are not all there", func(t *testing.T) {
+		e, _ := event(Note, []string{"e9"}, nil, "x")
+		if err := example(t).state.Apply(e); err == nil {
+			t.Error("a note without its body passes")
+		}
+	})
+	t.Run("inside a unit", func(t *testing.T) {
+		w := example(t)
+		w.answer(Answer{Calls: []AnswerCall{call}})
+		e, bodies := event(Note, []string{"e10"}, nil, "x")
+		if err := w.state.Apply(e, bodies...); err == nil || !strings.Contains(err.Error(), "e9 is still to come") {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("a result without status", func(t *testing.T) {
+		w := example(t)
+		w.answer(Answer{Calls: []AnswerCall{call}})
+		e, bodies := event("result", []string{"e9.1"}, nil, "x")
+		if err := w.state.Apply(e, bodies...); err == nil {
+			t.Error("it would be open for ever")
+		}
+	})
+}
+
+// Whatever a log says, the fold answers with a state or an error.
+func TestApplyNeverPanics(t *testing.T) {
+	kinds := []string{"boot", "epoch", "joined", "left", Inbound, "command", Reply, "call", "result", "posted", Note, Hint, "grant", "error", "paused", "resumed", "stopped", "spent", "fade", "x"}
+	arg := rapid.OneOf(rapid.SampledFrom([]string{"e9", "e10", "e9.1", "e4.1", "e4", "e8.1", "k1", "e5", "e1..e3", "", "e-1", "e99999999999999999999"}), rapid.String())
+	key := rapid.SampledFrom([]string{"room", "at", "inode", "own", "post", "ts", "say", "show", "status", "file", "why", "turn", "wake", "moved", "early", "line", "name", "model", "in", "weight", "usd", "last", "before", "to", "rel"})
+	value := rapid.OneOf(rapid.SampledFrom([]string{"dev", "ops", "0..5", "5..1", "-1..2", "0..99999999999999999999", "dev@1:0", "dev@x:0", "2026-11-20T12:57:16Z", "hello", "-5", "1", "99999999999999999999", "ok", "yes", "no", "ended", "a:b", "NaN"}), hostile())
+	body := rapid.OneOf(hostile(), rapid.Map(answers(), func(a Answer) string { return string(a.Encode()) }))
+	rapid.Check(t, func(t *rapid.T) {
+		w := example(t)
+		for range rapid.IntRange(1, 6).Draw(t, "events") {
+			var kv []string
+			for range rapid.IntRange(0, 6).Draw(t, "fields") {
+				kv = append(kv, key.Draw(t, "key"), value.Draw(t, "value"))
+			}
+			e, bodies := event(rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.SliceOfN(arg, 0, 2).Draw(t, "args"), kv,
+				rapid.SliceOfN(body, 0, 2).Draw(t, "bodies")...)
+			if err := w.state.Apply(e, bodies...); err != nil {
+				return // the state is not to be used any more
+			}
+			checkStrict(t, w.state.Messages(""))
+			w.state.View()
+			w.state.Owed()
+		}
+	})
+}
+
+func TestIDs(t *testing.T) {
+	for _, id := range []string{"", "e", "e0", "e-1", "12", "e1.0", "e1.", "e1.x", "e1.-1", "e1..e2", "E1"} {
+		if n, k, err := ParseID(id); err == nil {
+			t.Errorf("%q is %d.%d", id, n, k)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n, k := rapid.IntRange(1, 1<<40).Draw(t, "n"), rapid.IntRange(1, 1000).Draw(t, "k")
+		if a, b, err := ParseID(CallID(n, k)); a != n || b != k || err != nil {
+			t.Fatal(a, b, err)
+		}
+		if a, b, err := ParseID(EntryID(n)); a != n || b != 0 || err != nil {
+			t.Fatal(a, b, err)
+		}
+		sp := Span{rapid.Int64Range(0, 1<<60).Draw(t, "from"), 1 << 61}
+		if got, err := parseSpan(sp.String()); got != sp || err != nil {
+			t.Fatal(got, err)
+		}
+		p := Place{"dev", rapid.Uint64().Draw(t, "inode"), rapid.Int64Range(0, 1<<62).Draw(t, "size")}
+		if got, err := ParsePlace(p.String()); got != p || err != nil {
+			t.Fatal(got, err)
+		}
+	})
+}
+
+// The tools come back as the bytes they were: a provider's cache knows them so.
+func TestSnapshotKeepsTools(t *testing.T) {
+	for _, tools := range []string{"", someTools, "[ {\"a\":\n\t\"<é>&\u2028\"} ]\n"} {
+		w := example(t)
+		w.state.Stable.Tools = json.RawMessage(tools)
+		w.count("count")
+		if got := w.fold().Stable.Tools; string(got) != tools {
+			t.Errorf("%q came back as %q", tools, got)
+		}
+	}
+}
+
+func TestSnapshotTwice(t *testing.T) {
+	w := example(t)
+	one, err1 := w.state.Snapshot()
+	two, err2 := w.fold().Snapshot()
+	w.count("count")
+	three, err3 := w.fold().Snapshot()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(one, two) || len(three) != len(one) { // only the last blob is another
+		t.Errorf("%s\nthen\n%s\nthen\n%s", one, two, three)
+	}
+}
+
+func TestRestoreErrors(t *testing.T) {
+	w := example(t)
+	snapshot, err := w.state.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(blobs.Hash) ([]byte, error) { return nil, errors.New("gone") }
+	wrong := func(blobs.Hash) ([]byte, error) { return []byte("x"), nil }
+	for name, try := range map[string]func() (*State, error){
+		"no JSON":     func() (*State, error) { return Restore([]byte("x"), w.read) },
+		"half":        func() (*State, error) { return Restore(snapshot[:len(snapshot)/2], w.read) },
+		"no blobs":    func() (*State, error) { return Restore(snapshot, none) },
+		"other blobs": func() (*State, error) { return Restore(snapshot, wrong) },
+		"null entry":  func() (*State, error) { return Restore([]byte(`{"live":[null]}`), w.read) },
+		"null maps":   func() (*State, error) { return Restore([]byte(`{"rooms":null}`), w.read) },
+		"null calls": func() (*State, error) {
+			return Restore([]byte(`{"live":[{"n":1,"kind":"reply","calls":[null]}]}`), wrong)
+		},
+	} {
+		if s, err := try(); err == nil || s != nil || !strings.HasPrefix(err.Error(), "read epoch: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := w.fold().Holes(none); len(got) != 8 {
+		t.Errorf("holes: %q", got)
+	}
+	if got := w.fold().Holes(w.read); got != nil {
+		t.Errorf("holes: %q", got)
+	}
+}

@@ -1,0 +1,84 @@
+package mind
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+//go:embed harness.md
+var harness string
+
+// Bounds of the notes and the log in a prompt, in characters and lines.
+const (
+	MaxMemory    = 4000
+	MaxLife      = 6000
+	MaxLifeLines = 50
+)
+
+// System renders the first message of a request. There is no clock and no
+// counter in it. The refs are those of SEGMENT.md and SUMMARISE.md.
+func System(name, self, soul string, segment, summarise Ref) string {
+	text := strings.NewReplacer("{{name}}", name, "{{self}}", self).Replace(harness)
+	return fmt.Sprintf("%s\n\nHow your past is cut up: %s\nHow it is summarised: %s\n\n%s",
+		strings.TrimSpace(outside(soul)), segment, summarise, strings.TrimSpace(text))
+}
+
+// OrderTail, as Params.Order, puts MEMORY and LIFE at the end of each request,
+// always current: the classic order, for people who prefer recency to cost.
+const OrderTail = "tail"
+
+const (
+	pastHeader   = "◆ past"
+	memoryHeader = "◆ memory"
+	lifeHeader   = "◆ life"
+)
+
+func fadedText(faded []Range) string {
+	if len(faded) == 0 {
+		return "Nothing has faded yet."
+	}
+	var b strings.Builder
+	for i, r := range faded {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(r.String())
+	}
+	return b.String()
+}
+
+// Header opens a faded range in a prompt and in context.md.
+func (r Range) Header() string { return fmt.Sprintf("◆ e%d..e%d %s", r.From, r.To, r.Level) }
+
+// Notes renders MEMORY and the end of LIFE, each within its bound.
+func Notes(memory string, life []string) string {
+	if len(life) > MaxLifeLines {
+		life = life[len(life)-MaxLifeLines:]
+	}
+	size := 0
+	first := len(life)
+	for first > 0 && size+utf8.RuneCountInString(life[first-1])+1 <= MaxLife {
+		first--
+		size += utf8.RuneCountInString(life[first]) + 1
+	}
+	return memoryHeader + "\n" + memoryText(memory) + "\n" + lifeHeader + "\n" + strings.Join(life[first:], "\n")
+}
+
+// noMemory stands for a MEMORY without text.
+const noMemory = "(empty)"
+
+// memoryText renders MEMORY, within its bound.
+func memoryText(memory string) string {
+	memory = strings.TrimSpace(memory)
+	if memory == "" {
+		return noMemory
+	}
+	more := ""
+	if n := utf8.RuneCountInString(memory); n > MaxMemory {
+		memory = cutRunes(memory, MaxMemory)
+		more = fmt.Sprintf("\n(%d more characters are in self/MEMORY.md)", n-utf8.RuneCountInString(memory))
+	}
+	return outside(memory) + more
+}

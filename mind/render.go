@@ -1,0 +1,224 @@
+package mind
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"lethe/blobs"
+	"lethe/chat"
+)
+
+// Message is one message of a request.
+type Message struct {
+	Role      string // system, user, assistant, tool
+	Content   string
+	Reasoning string
+	Calls     []WireCall
+	CallID    string // of a tool message
+}
+
+// WireCall is a tool call of an assistant message. Ids are ours: e12_1.
+type WireCall struct{ ID, Tool, Args string }
+
+// NoAnswer stands for the text of a reply that has none, since providers refuse
+// an empty assistant message.
+const NoAnswer = "(no answer)"
+
+// Messages renders the next request. Tail, which is empty in the default order,
+// goes last. A unit that still lacks a result is left out: what it will say is
+// not known yet, and a request never takes back what an earlier one said.
+func (s *State) Messages(tail string) []Message {
+	out := []Message{{Role: "system", Content: s.Stable.System}}
+	if s.Stable.Past != "" {
+		out = append(out, Message{Role: "user", Content: s.Stable.Past})
+	}
+	for _, e := range s.Live {
+		if e.open() {
+			break // and nothing follows it
+		}
+		out = append(out, e.Messages()...)
+	}
+	if tail != "" {
+		out = append(out, Message{Role: "user", Content: tail})
+	}
+	return out
+}
+
+// Messages renders one entry: one message, or a whole unit.
+func (e *Entry) Messages() []Message {
+	if e.Kind != Reply {
+		return []Message{{Role: "user", Content: e.Header() + "\n" + e.Text}}
+	}
+	m := Message{Role: "assistant", Content: e.Text, Reasoning: e.Reasoning}
+	if strings.TrimSpace(m.Content) == "" {
+		m.Content = ""
+		if len(e.Calls) == 0 {
+			m.Content = NoAnswer
+		}
+	}
+	out := []Message{m}
+	for k, c := range e.Calls {
+		id := fmt.Sprintf("e%d_%d", e.N, k+1)
+		out[0].Calls = append(out[0].Calls, WireCall{ID: id, Tool: c.Tool, Args: c.Args})
+		text := c.Text
+		if strings.TrimSpace(text) == "" {
+			text = "(no output)"
+		}
+		out = append(out, Message{Role: "tool", Content: text, CallID: id})
+	}
+	return out
+}
+
+// Header is the line that opens an entry in a prompt and in context.md. Nobody
+// can forge one: ◆ is escaped in everything from outside.
+func (e *Entry) Header() string {
+	kind := e.Kind
+	if kind == Position {
+		kind = Note
+	}
+	h := fmt.Sprintf("◆ e%d %s", e.N, kind)
+	if e.Kind == Inbound {
+		h += " room=" + e.Room
+	}
+	return h
+}
+
+// load sets the texts of an entry from the bodies of its blobs.
+func (e *Entry) load(body []byte) error {
+	switch e.Kind {
+	case Reply:
+		a, err := DecodeAnswer(body)
+		if err != nil {
+			return err
+		}
+		if len(e.Calls) == 0 {
+			for _, c := range a.Calls {
+				e.Calls = append(e.Calls, &Call{Tool: c.Tool})
+			}
+		}
+		if len(e.Calls) != len(a.Calls) {
+			return errReply
+		}
+		e.Text, e.Reasoning = model(a.Text), model(a.Reasoning)
+		for i, c := range a.Calls {
+			e.Calls[i].Tool, e.Calls[i].Args, e.Calls[i].Original = c.Tool, model(c.Args), c.Original
+		}
+	case Inbound:
+		e.Text = clip(lines(body, e.Own), e.Show, e.Ref)
+	default:
+		e.Text = Result(body, e.Show, e.Ref)
+	}
+	return nil
+}
+
+// outside makes text that comes from outside fit to stand in a prompt: it can
+// forge no structure, and NUL, which several providers refuse, is U+FFFD.
+func outside(s string) string {
+	return blobs.Escape(strings.ReplaceAll(s, "\x00", "\uFFFD"))
+}
+
+// model renders what a model wrote. A model copies the escapes it sees, so they
+// are undone first: ◰4 stays ◰4, and a bare ◆ becomes one.
+func model(s string) string { return outside(blobs.Unescape(s)) }
+
+// indented makes each newline inside a message an indented continuation,
+// whichever of its spellings a reader might take for one.
+var indented = strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n    ",
+	"\v", "\n    ", "\f", "\n    ", "\u0085", "\n    ", "\u2029", "\n    ")
+
+// lines renders the bytes of a room without the identity's own lines. A newline
+// inside a message is shown as an indented continuation, so that no text can
+// look like another line.
+func lines(body []byte, own []Span) string {
+	var b strings.Builder
+	var at int64
+	for len(body) > 0 {
+		raw := body
+		if i := bytes.IndexByte(body, '\n'); i >= 0 {
+			raw = body[:i+1]
+		}
+		body = body[len(raw):]
+		from := at
+		at += int64(len(raw))
+		line := chat.Parse(raw)
+		if line.Blank() || covered(own, from, at) {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(tag(line))
+		b.WriteByte(' ')
+		b.WriteString(indented.Replace(outside(line.Text)))
+	}
+	return b.String()
+}
+
+func tag(l chat.Line) string {
+	kind := "USER"
+	if l.Agent {
+		kind = "AGENT"
+	}
+	if !l.Tagged {
+		return "[USER:unknown]"
+	}
+	return fmt.Sprintf("[%s:%s %s]", kind, blobs.Escape(l.Name), l.At.UTC().Format("2006-01-02T15:04:05Z"))
+}
+
+func covered(own []Span, from, to int64) bool {
+	for _, o := range own {
+		if o.From <= from && to <= o.To {
+			return true
+		}
+	}
+	return false
+}
+
+// Result renders the body of a tool result: escaped and clipped to show runes.
+func Result(body []byte, show int, ref Ref) string {
+	return clip(outside(string(body)), show, ref)
+}
+
+// clip cuts a rendered text to about show runes, two thirds of them from its
+// head, and says in the gap how much is missing and where all of it is. A cut
+// inside a line is marked, so that the rest of it does not look like a line. The
+// result shares no memory with the text unless it is all of it.
+func clip(text string, show int, ref Ref) string {
+	n := utf8.RuneCountInString(text)
+	if show <= 0 || n <= show {
+		return text
+	}
+	head := cutRunes(text, show*2/3)
+	if i := strings.LastIndexByte(head, '\n'); i > len(head)*3/4 {
+		head = head[:i]
+	}
+	tail := text[len(cutRunes(text, n-(show-show*2/3))):]
+	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/4 {
+		tail = tail[i+1:]
+	}
+	missing := n - utf8.RuneCountInString(head) - utf8.RuneCountInString(tail)
+	if missing <= 0 { // an escape is never cut
+		return text
+	}
+	before, after := "", ""
+	if text[len(head)] != '\n' {
+		before = "…"
+	}
+	if text[len(text)-len(tail)-1] != '\n' {
+		after = "…"
+	}
+	return fmt.Sprintf("%s%s\n◳ %d of %d characters are not shown here; all of them: %s\n%s%s", head, before, missing, n, ref, after, tail)
+}
+
+// cutRunes returns the first n runes of s, never ending in half an escape.
+func cutRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return strings.TrimSuffix(s[:i], "◰")
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,184 @@
+package mind
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lethe/blobs"
+)
+
+// Answer is what a model said, as it is recorded: one blob.
+type Answer struct {
+	Reasoning string
+	Text      string
+	Calls     []AnswerCall
+}
+
+// AnswerCall is one tool call of an answer.
+type AnswerCall struct {
+	Tool     string
+	Args     string // a JSON object
+	Original string // what the model sent, when Args had to be repaired
+}
+
+// header is the first line of a reply's body. The lengths are in bytes, so that
+// nothing a model writes can be taken for the end of its part.
+type header struct {
+	Reasoning int          `json:"reasoning"`
+	Text      int          `json:"text"`
+	Calls     []headerCall `json:"calls,omitempty"`
+}
+
+type headerCall struct {
+	Tool     string `json:"tool"`
+	Args     int    `json:"args"`
+	Original int    `json:"original,omitempty"`
+}
+
+// part is one labelled piece of a reply's body.
+type part struct {
+	open, close string
+	length      int
+	into        *string
+}
+
+// parts lists the pieces of a reply in the order in which the body holds them;
+// those of length 0 are left out.
+func parts(h header, a *Answer) []part {
+	ps := []part{
+		{"<reasoning>\n", "\n</reasoning>\n", h.Reasoning, &a.Reasoning},
+		{"", "\n", h.Text, &a.Text},
+	}
+	for i, c := range h.Calls {
+		call := &a.Calls[i]
+		ps = append(ps,
+			part{"<call " + c.Tool + ">\n", "\n</call>\n", c.Args, &call.Args},
+			part{"<original>\n", "\n</original>\n", c.Original, &call.Original})
+	}
+	return ps
+}
+
+// Encode renders an answer as the body of its blob: a line of lengths, then the
+// parts, readable by people.
+func (a Answer) Encode() []byte {
+	h := header{Reasoning: len(a.Reasoning), Text: len(a.Text)}
+	for _, c := range a.Calls {
+		// JSON has no other bytes than UTF-8, and the part is opened by the same name.
+		h.Calls = append(h.Calls, headerCall{strings.ToValidUTF8(c.Tool, "\uFFFD"), len(c.Args), len(c.Original)})
+	}
+	var b bytes.Buffer
+	line, _ := json.Marshal(h) // plain fields: cannot fail
+	b.Write(line)
+	b.WriteByte('\n')
+	for _, p := range parts(h, &a) {
+		if p.length > 0 {
+			b.WriteString(p.open)
+			b.WriteString(*p.into)
+			b.WriteString(p.close)
+		}
+	}
+	return b.Bytes()
+}
+
+var errReply = errors.New("decode reply: body does not fit its first line")
+
+// DecodeAnswer reads what Encode wrote.
+func DecodeAnswer(body []byte) (Answer, error) {
+	var a Answer
+	line, rest, ok := bytes.Cut(body, []byte("\n"))
+	if !ok {
+		return a, errReply
+	}
+	var h header
+	if err := json.Unmarshal(line, &h); err != nil {
+		return a, fmt.Errorf("decode reply: %w", err)
+	}
+	for _, c := range h.Calls {
+		a.Calls = append(a.Calls, AnswerCall{Tool: c.Tool})
+	}
+	for _, p := range parts(h, &a) {
+		if p.length == 0 {
+			continue
+		}
+		if rest, ok = bytes.CutPrefix(rest, []byte(p.open)); !ok || p.length < 0 || len(rest) < p.length {
+			return a, errReply
+		}
+		*p.into = string(rest[:p.length])
+		if rest, ok = bytes.CutPrefix(rest[p.length:], []byte(p.close)); !ok {
+			return a, errReply
+		}
+	}
+	if len(rest) > 0 {
+		return a, errReply
+	}
+	return a, nil
+}
+
+// Gist is the one line that stands for the answer.
+func (a Answer) Gist(turn int) string {
+	what := a.Text
+	if strings.TrimSpace(what) == "" {
+		var names []string
+		for _, c := range a.Calls {
+			names = append(names, c.Tool+" "+c.Args)
+		}
+		what = strings.Join(names, "; ")
+	}
+	return blobs.Gist(fmt.Sprintf("turn %d: %s", turn, blobs.Unescape(what)))
+}
+
+// RepairCall makes a call fit for the wire: a name of at most 64 letters,
+// digits, _ and -, and arguments that are one JSON object. What was sent is kept
+// in Original when it was something else.
+func RepairCall(name, args string) AnswerCall {
+	c := AnswerCall{Tool: safeName(name), Args: strings.TrimSpace(strings.ToValidUTF8(args, "\uFFFD"))}
+	var object map[string]json.RawMessage
+	if c.Args == "" {
+		c.Args = "{}"
+	} else if err := json.Unmarshal([]byte(c.Args), &object); err != nil || object == nil {
+		c.Original = args
+		clipped := []rune(c.Args)
+		clipped = clipped[:min(len(clipped), 2000)]
+		repaired, _ := json.Marshal(map[string]string{InvalidArgs: string(clipped)})
+		c.Args = string(repaired)
+	}
+	return c
+}
+
+// InvalidArgs is the one argument of a call whose own arguments were not JSON.
+const InvalidArgs = "invalid_arguments"
+
+func safeName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" {
+		return "unnamed"
+	}
+	return s[:min(len(s), 64)]
+}
+
+// Say returns the arguments of a SAY as the room gets them; "" for what is not
+// a string. A key counts in any case, but as it should be before all.
+func (c *Call) Say() (room, message string) {
+	var args map[string]any
+	_ = json.Unmarshal([]byte(blobs.Unescape(c.Args)), &args) // checked by the tool
+	pick := func(name string) string {
+		for _, key := range append([]string{name}, slices.Sorted(maps.Keys(args))...) {
+			if s, ok := args[key].(string); ok && strings.EqualFold(key, name) {
+				return s
+			}
+		}
+		return ""
+	}
+	return pick("room"), pick("message")
+}

@@ -1,0 +1,143 @@
+package mind
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestAnswerRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := answers().Draw(t, "answer")
+		for i := range a.Calls {
+			if rapid.Bool().Draw(t, "raw") { // as RepairCall would never leave it
+				a.Calls[i] = AnswerCall{Tool: strings.ToValidUTF8(hostile().Draw(t, "tool"), "?"), Args: hostile().Draw(t, "args"), Original: hostile().Draw(t, "original")}
+			}
+		}
+		body := a.Encode()
+		got, err := DecodeAnswer(body)
+		if err != nil || !reflect.DeepEqual(got, a) {
+			t.Fatalf("%q decodes as %+v, %v", body, got, err)
+		}
+		if i := rapid.IntRange(0, len(body)-1).Draw(t, "cut"); i > 0 {
+			if _, err := DecodeAnswer(body[:i]); err == nil {
+				t.Fatalf("half a body passes: %q of %q", body[:i], body)
+			}
+		}
+		if _, err := DecodeAnswer(append(bytes.Clone(body), 'x')); err == nil {
+			t.Fatal("a longer body passes")
+		}
+	})
+}
+
+// Names that are not UTF-8 cannot stand in JSON; they do not break the body.
+func TestEncodeInvalidName(t *testing.T) {
+	a := Answer{Calls: []AnswerCall{{Tool: "B\xffSH", Args: "{}"}}}
+	got, err := DecodeAnswer(a.Encode())
+	if err != nil || got.Calls[0].Tool != "B\uFFFDSH" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func FuzzDecodeAnswer(f *testing.F) {
+	f.Add(Answer{Reasoning: "r", Text: "t", Calls: []AnswerCall{{"BASH", "{}", "orig"}}}.Encode())
+	f.Add([]byte(`{"reasoning":-1,"text":9223372036854775807}` + "\n"))
+	f.Add([]byte(`{"calls":[{"tool":"x","args":-5}]}` + "\n<call x>\n"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		a, err := DecodeAnswer(body)
+		if err != nil {
+			return
+		}
+		if b, err := DecodeAnswer(a.Encode()); err != nil || !reflect.DeepEqual(a, b) {
+			t.Errorf("%+v becomes %+v, %v", a, b, err)
+		}
+	})
+}
+
+func TestRepairCall(t *testing.T) {
+	long := strings.Repeat("漢", 3000)
+	tests := []struct {
+		name, tool, args string
+		want             AnswerCall
+	}{
+		{"as it is", "BASH", `{"command":"ls"}`, AnswerCall{"BASH", `{"command":"ls"}`, ""}},
+		{"white space around", "BASH", " {}\n", AnswerCall{"BASH", "{}", ""}},
+		{"no arguments", "LIST", "", AnswerCall{"LIST", "{}", ""}},
+		{"blank arguments", "LIST", " \n", AnswerCall{"LIST", "{}", ""}},
+		{"order and spaces kept", "X", `{ "b": 1, "a": 2 }`, AnswerCall{"X", `{ "b": 1, "a": 2 }`, ""}},
+		{"not JSON", "BASH", "ls -l", AnswerCall{"BASH", `{"invalid_arguments":"ls -l"}`, "ls -l"}},
+		{"null", "BASH", "null", AnswerCall{"BASH", `{"invalid_arguments":"null"}`, "null"}},
+		{"an array", "BASH", `["ls"]`, AnswerCall{"BASH", `{"invalid_arguments":"[\"ls\"]"}`, `["ls"]`}},
+		{"two objects", "BASH", `{}{}`, AnswerCall{"BASH", `{"invalid_arguments":"{}{}"}`, `{}{}`}},
+		{"cut off", "BASH", `{"command":"l`, AnswerCall{"BASH", `{"invalid_arguments":"{\"command\":\"l"}`, `{"command":"l`}},
+		{"long", "BASH", long, AnswerCall{"BASH", `{"invalid_arguments":"` + long[:3*2000] + `"}`, long}},
+		{"bad name", "my tool/◆\n", "{}", AnswerCall{"my_tool___", "{}", ""}},
+		{"no name", "", "{}", AnswerCall{"unnamed", "{}", ""}},
+		{"long name", strings.Repeat("a", 65), "{}", AnswerCall{strings.Repeat("a", 64), "{}", ""}},
+	}
+	for _, tt := range tests {
+		if got := RepairCall(tt.tool, tt.args); got != tt.want {
+			t.Errorf("%s: %.120q", tt.name, got)
+		}
+	}
+}
+
+func TestRepairCallAlwaysFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		args := hostile().Draw(t, "args")
+		c := RepairCall(hostile().Draw(t, "tool"), args)
+		if !toolName.MatchString(c.Tool) || !isObject(c.Args) {
+			t.Fatalf("%+v", c)
+		}
+		if c.Original != "" && c.Original != args {
+			t.Fatalf("original is %q, was %q", c.Original, args)
+		}
+		if again := RepairCall(c.Tool, c.Args); again.Original != "" || again.Args != c.Args || again.Tool != c.Tool {
+			t.Fatalf("repaired twice: %+v", again)
+		}
+	})
+}
+
+func TestAnswerGist(t *testing.T) {
+	tests := []struct {
+		a    Answer
+		want string
+	}{
+		{Answer{Text: "It ◰4 is\ndone."}, "turn 3: It ◆ is done."},
+		{Answer{Text: " ", Calls: []AnswerCall{{Tool: "BASH", Args: "{}"}, {Tool: "LIST", Args: `{"path":"."}`}}}, `turn 3: BASH {}; LIST {"path":"."}`},
+		{Answer{}, "turn 3:"},
+		{Answer{Text: strings.Repeat("x", 200)}, "turn 3: " + strings.Repeat("x", 91) + "…"},
+	}
+	for _, tt := range tests {
+		if got := tt.a.Gist(3); got != tt.want {
+			t.Errorf("gist of %.60q is %q", tt.a.Text, got)
+		}
+	}
+}
+
+// What a model says in its escaped form reaches a room as it was meant.
+func TestSay(t *testing.T) {
+	args, err := json.Marshal(map[string]string{"room": "dev", "message": "◰4 and ◆\n◰04"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Call{Args: model(string(args))}
+	if room, message := c.Say(); room != "dev" || message != "◆ and ◆\n◰4" {
+		t.Errorf("says %q in %q", message, room)
+	}
+	for args, want := range map[string][2]string{
+		`{"ROOM":"dev","Message":"hi"}`:                  {"dev", "hi"},
+		`{"message":"hi","room":"dev","MESSAGE":" "}`:    {"dev", "hi"},
+		`{"message":5,"room":null}`:                      {"", ""},
+		`{"invalid_arguments":"room"}`:                   {"", ""},
+		`{"message":"one","message":"two","room":"dev"}`: {"dev", "two"},
+	} {
+		if room, message := (&Call{Args: args}).Say(); room != want[0] || message != want[1] {
+			t.Errorf("%s says %q in %q", args, message, room)
+		}
+	}
+}

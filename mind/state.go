@@ -1,0 +1,257 @@
+// Package mind is the fold: it turns the events of a life into the live
+// context, what is owed to whom, and the messages of the next request. It is
+// pure. It reads no file, no clock and no socket; whoever calls it brings the
+// events (package life) and the blobs they name.
+//
+//	s := mind.New()
+//	for each event e of the log, with the bodies of its refs:
+//		err := s.Apply(e, bodies)
+//	request := s.Messages("")
+//	debts := s.Owed()
+//
+// The same events always give the same bytes. Inside an epoch, the messages of
+// a later request begin with those of an earlier one, byte for byte.
+package mind
+
+import (
+	"encoding/json"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+)
+
+// Kinds of entries.
+const (
+	Inbound  = "inbound"
+	Reply    = "reply"
+	Note     = "note"
+	Hint     = "hint"
+	Position = "joined" // a note that also sets a room's cursor
+)
+
+// How a call ended.
+const (
+	OK          = "ok"
+	Failed      = "error"
+	Interrupted = "interrupted" // it had started; its effect is unknown
+	NotStarted  = "not-started"
+)
+
+// Ref is a blob as an entry knows it: the whole address, and how it is shown.
+type Ref struct {
+	Hash  blobs.Hash `json:"hash"`
+	Short string     `json:"short"`
+	Gist  string     `json:"gist"`
+}
+
+// String renders the ref as it stands in a prompt.
+func (r Ref) String() string { return blobs.Ref{Hash: r.Short, Gist: r.Gist}.String() }
+
+// Entry is one item of the live context. Its texts are kept as they are
+// rendered: escaped, and clipped to what is shown, so that a context costs no
+// more memory than its request.
+type Entry struct {
+	N    int       `json:"n"`
+	Kind string    `json:"kind"`
+	At   time.Time `json:"at"`
+	Ref  Ref       `json:"ref"`
+	Room string    `json:"room,omitempty"` // of an inbound entry
+	Show int       `json:"show,omitempty"` // runes shown of the text; 0 shows all
+	// Own are the byte ranges of an inbound body that are the identity's own
+	// lines, which it does not hear.
+	Own []Span `json:"own,omitempty"`
+	// View, when set, is a blob with the text as a person edited it.
+	View *Ref   `json:"view,omitempty"`
+	Text string `json:"-"`
+
+	// Of a reply. Text is then its final or accompanying text.
+	Reasoning string  `json:"-"`
+	Calls     []*Call `json:"calls,omitempty"`
+	Model     string  `json:"model,omitempty"`
+}
+
+// Call is one tool call of a reply, with what became of it. A reply and its
+// results are one unit.
+type Call struct {
+	Tool     string `json:"tool"`
+	Args     string `json:"-"` // JSON, escaped, as it goes back on the wire
+	Original string `json:"-"` // what the model sent, when that was not JSON
+	Started  bool   `json:"started,omitempty"`
+	Status   string `json:"status,omitempty"` // "" while there is no result
+	Result   Ref    `json:"result"`
+	Show     int    `json:"show,omitempty"`
+	View     *Ref   `json:"view,omitempty"`
+	Text     string `json:"-"` // of the result, rendered
+}
+
+// Span is a range of bytes, [From, To).
+type Span struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// Range is a run of entries that have faded.
+type Range struct {
+	From      int    `json:"from"` // first entry, inclusive
+	To        int    `json:"to"`   // last entry, inclusive
+	Level     string `json:"level"`
+	Original  Ref    `json:"original"` // a blob with what the entries said
+	Relevance int    `json:"relevance,omitempty"`
+	Summary   *Ref   `json:"summary,omitempty"` // a blob with the text that replaces them
+	Text      string `json:"text,omitempty"`    // that text, escaped; an epoch holds it, so that a resume reads no blob for it
+
+	At     time.Time `json:"at,omitzero"`      // of its newest entry
+	Epoch  int       `json:"epoch,omitempty"`  // since which it stands so
+	Opened int       `json:"opened,omitempty"` // the turn in which its original was last opened
+	// Of a card: how many ranges its blob lists, and what those are: 1 for
+	// gists, 2 for cards of gists, and so on.
+	Count int `json:"count,omitempty"`
+	Tier  int `json:"tier,omitempty"`
+}
+
+// Levels of a faded range.
+const (
+	Summary = "summary"
+	Gist    = "gist"
+	Card    = "card"
+)
+
+// Room is what the identity knows of a room.
+type Room struct {
+	Joined bool        `json:"joined"`
+	Cursor chat.Cursor `json:"cursor"` // how far it has heard
+	// Own are lines beyond the cursor that are not to be heard: its own, and
+	// commands that were obeyed already. Posted are the hashes of its latest own.
+	Own    []Span   `json:"own,omitempty"`
+	Posted []string `json:"posted,omitempty"`
+	// AgentTurns counts turns in a row that answered agents only.
+	AgentTurns int `json:"agent_turns,omitempty"`
+}
+
+// Post is a line that is owed to a room: recorded before it is appended, so that
+// after a crash it can be looked for and is never written twice.
+type Post struct {
+	ID    string `json:"id"` // e12 (a final reply), e12.1 (SAY), k3 (the harness)
+	Room  string `json:"room"`
+	Line  string `json:"line"`  // the exact line, with its newline
+	Inode uint64 `json:"inode"` // of the room at the intent; 0 when it was missing
+	From  int64  `json:"from"`  // the room's length at the intent
+}
+
+// Params are the parts of a request beside its messages. They change only with
+// an epoch.
+type Params struct {
+	Model     string `json:"model"`
+	MaxTokens int    `json:"max_tokens"`
+	Thinking  string `json:"thinking,omitempty"`
+	Effort    string `json:"effort,omitempty"`
+	Order     string `json:"order,omitempty"`    // "tail" puts MEMORY and LIFE last
+	Endpoint  string `json:"endpoint,omitempty"` // who serves the model
+}
+
+// Stable is what every request of an epoch begins with, verbatim, so that a
+// resume by a newer program sends the same bytes.
+type Stable struct {
+	System string          `json:"system"`
+	Past   string          `json:"past"`
+	Tools  json.RawMessage `json:"tools"`
+	Params Params          `json:"params"`
+}
+
+// State is a life folded: everything the next step depends on.
+type State struct {
+	Self    string `json:"self"`
+	Name    string `json:"name"`
+	Version string `json:"version"` // of the program that wrote the epoch
+
+	Epoch  int      `json:"epoch"`
+	Stable Stable   `json:"stable"`
+	Faded  []Range  `json:"faded,omitempty"` // oldest first
+	Pins   []Pin    `json:"pins,omitempty"`  // rules and promises, oldest first
+	Live   []*Entry `json:"live,omitempty"`  // oldest first
+	Next   int      `json:"next"`            // number of the next entry
+
+	Rooms  map[string]*Room `json:"rooms"`
+	Outbox []Post           `json:"outbox,omitempty"`
+
+	// Owes says that a model call is due: something was heard or a tool
+	// returned, and no reply has followed.
+	Owes    bool     `json:"owes,omitempty"`
+	Waiting []string `json:"waiting,omitempty"` // rooms whose users wait for this turn
+	Said    []string `json:"said,omitempty"`    // rooms that heard a SAY in this turn
+	Peers   []string `json:"peers,omitempty"`   // rooms where only agents wait
+	Told    string   `json:"told,omitempty"`    // the trouble that the rooms know of
+	Paused  string   `json:"paused,omitempty"`  // why no model call is made, until someone acts
+
+	Turn    int `json:"turn"`  // turns finished
+	Steps   int `json:"steps"` // model calls since a user last spoke
+	Notices int `json:"notices"`
+	Cut     int `json:"cut,omitempty"` // answers in a row that were cut off
+	// Window is the largest request, in tokens, that the provider was seen to
+	// take, 0 while it took all; Overflows counts refusals in a row.
+	Window    int    `json:"window,omitempty"`
+	Overflows int    `json:"overflows,omitempty"`
+	LastCall  string `json:"last_call,omitempty"`
+	Repeats   int    `json:"repeats,omitempty"` // how often LastCall came in a row
+
+	// Files are the identity's own files as it last knew them: name to the
+	// hash of the content.
+	Files map[string]string `json:"files,omitempty"`
+	// Grants are blobs of other lives that a user has named.
+	Grants map[string]bool `json:"grants,omitempty"`
+
+	// WantModel is the model that a user asked for; the next epoch uses it.
+	WantModel string `json:"want_model,omitempty"`
+
+	LastBlob blobs.Hash `json:"last_blob"` // parent of the next blob
+
+	Usage Usage `json:"usage"`
+}
+
+// Usage counts what the whole life has cost, and what the last reply tells
+// about tokens per character.
+type Usage struct {
+	Replies    int64   `json:"replies"`
+	Input      int64   `json:"input"` // tokens
+	Cached     int64   `json:"cached"`
+	Output     int64   `json:"output"`
+	USD        float64 `json:"usd"`
+	LastWeight int64   `json:"last_weight"` // of the last request; see package llm
+	LastInput  int64   `json:"last_input"`  // the tokens it was counted as
+}
+
+// New returns the state before the first event.
+func New() *State {
+	return &State{Next: 1, Rooms: map[string]*Room{}, Files: map[string]string{}, Grants: map[string]bool{}}
+}
+
+// room returns the named room, made if it is new.
+func (s *State) room(name string) *Room {
+	r := s.Rooms[name]
+	if r == nil {
+		r = &Room{}
+		s.Rooms[name] = r
+	}
+	return r
+}
+
+// Entry returns the live entry n, or nil.
+func (s *State) Entry(n int) *Entry {
+	for i := len(s.Live) - 1; i >= 0; i-- {
+		if s.Live[i].N == n {
+			return s.Live[i]
+		}
+	}
+	return nil
+}
+
+// Unit returns the newest reply, or nil when there is none.
+func (s *State) Unit() *Entry {
+	for i := len(s.Live) - 1; i >= 0; i-- {
+		if s.Live[i].Kind == Reply {
+			return s.Live[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package mind
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"lethe/blobs"
+)
+
+// section is one part of context.md: a line that begins with ◆, and the text
+// until the next such line. Everything from outside is escaped, so no text can
+// begin a section.
+type section struct {
+	head string
+	body string
+}
+
+// endHeader is the last line of context.md: what lacks it is not all there.
+const endHeader = "◆ end"
+
+// View renders the live context as text, for people and editors. Its first line
+// says through which entry it goes and holds the hash of the rest. A unit that
+// still lacks a result, and what follows it, is not in it. docs/context.md
+// specifies the format.
+func (s *State) View() []byte {
+	through := s.settled()
+	var b strings.Builder
+	for _, sec := range s.sections(through) {
+		b.WriteString(sec.head)
+		b.WriteByte('\n')
+		if sec.body != "" {
+			b.WriteString(sec.body)
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteString(endHeader + "\n")
+	rest := b.String()
+	return []byte(s.viewHeader(rest, through) + "\n" + rest)
+}
+
+// settled is the last entry before the first unit that still lacks a result.
+func (s *State) settled() int {
+	for _, e := range s.Live {
+		if e.open() {
+			return e.N - 1
+		}
+	}
+	return s.Next - 1
+}
+
+func (s *State) viewHeader(rest string, through int) string {
+	return fmt.Sprintf("◆ context of %s %s epoch=%d through=e%d hash=%s",
+		s.Name, s.shortSelf(), s.Epoch, through, blobs.Sum([]byte(rest)).String()[:16])
+}
+
+func (s *State) shortSelf() string { return s.Self[:min(16, len(s.Self))] }
+
+// sections renders the stable parts and the entries up to number through.
+func (s *State) sections(through int) []section {
+	out := []section{{"◆ system", s.Stable.System}}
+	out = append(out, parse(s.Stable.Past)...)
+	for _, e := range s.Live {
+		if e.N > through {
+			break
+		}
+		if e.Kind != Reply {
+			out = append(out, section{e.Header(), e.Text})
+			continue
+		}
+		out = append(out, section{e.Header(), joinReply(e.Reasoning, e.Text)})
+		for k, c := range e.Calls {
+			id := CallID(e.N, k+1)
+			out = append(out, section{"◆ " + id + " call " + c.Tool, c.Args})
+			if c.Status != "" {
+				out = append(out, section{"◆ " + id + " result " + c.Status, c.Text})
+			}
+		}
+	}
+	return out
+}
+
+// The reasoning of a reply stands before its text, between two lines. A line of
+// the model's own that looks like one of them has a backslash before it.
+const (
+	reasonOpen  = "<reasoning>"
+	reasonClose = "</reasoning>"
+)
+
+var (
+	tagLine   = regexp.MustCompile(`(?m)^(\\*</?reasoning>[ \t]*)$`)
+	guarded   = regexp.MustCompile(`(?m)^\\(\\*</?reasoning>[ \t]*)$`)
+	closeLine = regexp.MustCompile(`(?m)^</reasoning>[ \t]*$\n?`)
+)
+
+func joinReply(reasoning, text string) string {
+	text = tagLine.ReplaceAllString(text, `\$1`)
+	if reasoning == "" {
+		return text
+	}
+	reasoning = tagLine.ReplaceAllString(reasoning, `\$1`)
+	return strings.TrimRight(reasonOpen+"\n"+reasoning+"\n"+reasonClose+"\n"+text, "\n")
+}
+
+// splitReply reads what joinReply wrote. Where a person broke the tags, all of
+// it is text.
+func splitReply(body string) (reasoning, text string) {
+	text = body
+	if rest, ok := strings.CutPrefix(body, reasonOpen+"\n"); ok {
+		if at := closeLine.FindStringIndex(rest); at != nil {
+			reasoning, text = strings.TrimSuffix(rest[:at[0]], "\n"), rest[at[1]:]
+		}
+	}
+	return guarded.ReplaceAllString(reasoning, "$1"), guarded.ReplaceAllString(text, "$1")
+}
+
+// parse cuts a text into sections. What stands before the first one becomes a
+// section without a head.
+func parse(text string) []section {
+	var out []section
+	add := func(head, body string) {
+		sec := section{head, strings.TrimRight(body, "\n")}
+		if sec.head != "" || strings.TrimSpace(sec.body) != "" {
+			out = append(out, sec)
+		}
+	}
+	head, from, at := "", 0, 0
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "◆") {
+			add(head, text[from:at])
+			head, from = strings.TrimRight(line, " \t\n"), at+len(line)
+		}
+		at += len(line)
+	}
+	add(head, text[from:])
+	return out
+}
+
+// Seen is what the first line of a context.md says, checked against the rest.
+type Seen struct {
+	Through int  // the newest entry in it
+	Intact  bool // nobody has edited it
+	Epoch   int  // that it was written in; in a later one not all of it can be compared
+	Whole   bool // its last line is there; without it, it may be half written
+}
+
+// ReadView checks a context.md. It is false when the file has no first line of
+// ours: it is then nobody's edit, and rebuilt.
+func ReadView(file []byte) (Seen, bool) {
+	f, ok := readView(file)
+	return f.seen, ok
+}
+
+// viewFile is a context.md as it was found.
+type viewFile struct {
+	seen  Seen
+	self  string // first digits of whose context it is
+	above string // what a person wrote over the first line
+	text  string // what follows it
+}
+
+var viewPattern = regexp.MustCompile(`^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})$`)
+
+func readView(file []byte) (viewFile, bool) {
+	text := strings.TrimPrefix(string(file), "\uFEFF") // some editors put it there
+	for at := 0; at < len(text); {
+		line, _, _ := strings.Cut(text[at:], "\n")
+		next := min(len(text), at+len(line)+1)
+		if strings.HasPrefix(line, "◆ context ") {
+			m := viewPattern.FindStringSubmatch(strings.TrimSpace(line))
+			if m == nil {
+				return viewFile{}, false
+			}
+			epoch, err1 := strconv.Atoi(m[2])
+			through, err2 := strconv.Atoi(m[3])
+			f := viewFile{self: m[1], above: strings.TrimSpace(text[:at]), text: text[next:]}
+			f.seen = Seen{Through: through, Epoch: epoch}
+			f.seen.Intact = f.above == "" && blobs.Sum([]byte(f.text)).String()[:16] == m[4]
+			f.seen.Whole = f.seen.Intact || endLine.MatchString(f.text)
+			return f, err1 == nil && err2 == nil
+		}
+		at = next
+	}
+	return viewFile{}, false
+}
+
+var endLine = regexp.MustCompile(`(?m)^` + endHeader + `[ \t\r]*$`)
