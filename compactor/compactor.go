@@ -1,0 +1,126 @@
+// Package compactor lets a mind forget. It cuts the older part of the live
+// context into chunks, has each summarised, and puts summaries, gists and cards
+// in their place, so that the request stays small and every original stays
+// within a ref or two.
+//
+//	job, ok := compactor.Plan(state, compactor.Input{...}) // freezes what it needs
+//	fades := job.Run(ctx, model)                           // beside the turns that go on
+//	out, err := compactor.Swap(state, fades, settings, meter, put, read)
+//	// write out.Lines and an epoch of out.Next in one append; then use out.Next
+//
+// It opens no file, reads no clock and speaks no HTTP: whoever calls it brings
+// the model and the store. What it guarantees, whatever the model answers:
+//
+//   - Run ends soon after its context does, and accounts for every eligible
+//     entry exactly once. Mechanical does the same without a model.
+//   - After Swap each entry is live or in exactly one faded range, and all of
+//     its text can be read from that range's original: by one ref, by two when
+//     the range is listed on a card, and by one more for a card of cards.
+//   - Faded text is never summarised again; it decays from summary to gist to
+//     card, within a budget for each.
+//   - Equal states, fades and settings give equal results.
+package compactor
+
+import (
+	"context"
+	"errors"
+
+	"lethe/blobs"
+	"lethe/mind"
+)
+
+// Settings say how much is forgotten, and how.
+type Settings struct {
+	// Limit is the largest request in tokens, its answer included.
+	Limit int
+	// Target is the share of the eligible part that is left after a swap, 0 to 1:
+	// what stays verbatim and the summaries of the rest.
+	Target float64
+	// Order says what fades first: Relevance or Oldest.
+	Order string
+	// Parallel bounds the SUMMARISE calls that run at once.
+	Parallel int
+	// MinChunk is the size in tokens below which a chunk joins a neighbour.
+	// Few large chunks cost less than many small ones.
+	MinChunk int
+	// Alone makes every request self-contained, for another model than the one
+	// that lives: a fork would find nothing of it in that model's cache.
+	Alone bool
+	// Budgets of the past, as shares of Limit. A level that exceeds its own is
+	// cut to half of it, so that the next compactions need not touch it.
+	Summaries, Gists, Cards float64
+	// Pins is the budget of rules and promises. What does not fit gives way.
+	Pins float64
+}
+
+// Orders of fading.
+const (
+	Relevance = "relevance" // the least relevant first, of equals the oldest
+	Oldest    = "oldest"    // for comparison: the newer chunks are then not summarised at all
+)
+
+// Default returns the settings of the design for a limit in tokens.
+func Default(limit int) Settings {
+	return Settings{
+		Limit: limit, Target: 0.5, Order: Relevance, Parallel: 4, MinChunk: minChunk,
+		Summaries: 0.06, Gists: 0.08, Cards: 0.08, Pins: 0.04,
+	}
+}
+
+// Bounds of a chunk in tokens. A unit that is larger is a chunk by itself.
+const (
+	minChunk = 600
+	maxChunk = 6000
+)
+
+// Meter estimates the tokens of a text. It must be safe for concurrent use.
+type Meter func(text string) int
+
+// Ask is one request to a model.
+type Ask struct {
+	// Fork says that Messages are the frozen request and one more user message:
+	// with the tools and parameters of the life, nearly all of it comes from the
+	// provider's cache. Otherwise they stand alone.
+	Fork     bool
+	Task     string // segment or summarise
+	Messages []mind.Message
+}
+
+// Model answers the tasks. Ask returns soon after its context ends. An answer
+// that is there but no text (tool calls, a cut) is an ErrGarbage; any other
+// error counts as the provider's failure, after whatever retries it deserved.
+// Run calls it from several goroutines.
+type Model interface {
+	Ask(ctx context.Context, a Ask) (string, error)
+}
+
+// ErrGarbage says that an answer is of no use. It is asked for once more.
+var ErrGarbage = errors.New("unusable answer")
+
+// Put stores a blob durably and returns its ref.
+type Put func(gist string, body []byte) (mind.Ref, error)
+
+// Read returns the body of a blob.
+type Read func(blobs.Hash) ([]byte, error)
+
+// Fade is a chunk of entries with what may replace it.
+type Fade struct {
+	From, To  int // entry numbers, inclusive
+	Tokens    int // what the entries cost while they are live
+	Relevance int // 1 to 10
+	Gist      string
+	Summary   string // escaped
+	// Mechanical says that no model made it.
+	Mechanical bool
+
+	pins  []mind.Pin
+	parts []part
+	spare bool // made only so that the entries are accounted for
+	kept  int  // how many swaps have left it live
+}
+
+// part is how one entry of a chunk looked when it was read.
+type part struct {
+	n     int
+	print blobs.Hash
+}

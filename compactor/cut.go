@@ -1,0 +1,104 @@
+package compactor
+
+import (
+	"slices"
+
+	"lethe/mind"
+)
+
+// split cuts consecutive units near their middle, and the halves again, until
+// none is larger than most tokens or it is one unit. It prefers to cut before
+// something that was heard, since that is where turns begin.
+func split(units []unit, most int) [][]unit {
+	total := size(units)
+	if total <= most || len(units) < 2 {
+		return [][]unit{units}
+	}
+	best, at, left := 0, 0, 0
+	for i := 1; i < len(units); i++ {
+		left += units[i-1].tokens
+		uneven := left - (total - left)
+		if uneven < 0 {
+			uneven = -uneven
+		}
+		if units[i].Kind != mind.Inbound {
+			uneven += total / 5
+		}
+		if at == 0 || uneven < best {
+			best, at = uneven, i
+		}
+	}
+	return append(split(units[:at:at], most), split(units[at:], most)...)
+}
+
+// mechanicalChunks cuts a run without asking anybody: by size, at turns. A short
+// run still gives a few chunks, so that there is a choice of what fades.
+func mechanicalChunks(run []unit, least int) [][]unit {
+	return tidy(split(run, min(maxChunk, max(2*least, size(run)/3))), least)
+}
+
+// tidy brings the chunks of one run to between least and maxChunk tokens, as far
+// as whole units allow: large ones are split, small ones join a neighbour.
+func tidy(chunks [][]unit, least int) [][]unit {
+	var out [][]unit
+	for _, c := range chunks {
+		out = append(out, split(c, maxChunk)...)
+	}
+	for i := 0; i < len(out); {
+		j := neighbour(out, i, least)
+		if j < 0 {
+			i++
+			continue
+		}
+		a, b := min(i, j), max(i, j)
+		out[a] = slices.Concat(out[a], out[b])
+		out = slices.Delete(out, b, b+1)
+		i = a
+	}
+	return out
+}
+
+// neighbour returns the chunk that chunk i joins, the smaller of the two beside
+// it, or -1 when it is large enough or does not fit into either.
+func neighbour(chunks [][]unit, i, least int) int {
+	n := size(chunks[i])
+	if n >= least {
+		return -1
+	}
+	best, at := maxChunk-n+1, -1
+	for _, j := range []int{i - 1, i + 1} {
+		if j >= 0 && j < len(chunks) && size(chunks[j]) < best {
+			best, at = size(chunks[j]), j
+		}
+	}
+	return at
+}
+
+// cutAt makes chunks of a run from the ranges that a model named, whatever those
+// are: their beginnings and what follows their ends are where it is cut, so that
+// a later range wins over one it overlaps, and a gap becomes a chunk of its own.
+func cutAt(run []unit, ranges []span, least int) [][]unit {
+	from, to := run[0].N, run[len(run)-1].N
+	begins := map[int]bool{}
+	for _, r := range ranges {
+		if r.from > r.to {
+			r.from, r.to = r.to, r.from
+		}
+		if r.to < from || r.from > to {
+			continue // of entries that nobody asked about
+		}
+		begins[max(r.from, from)] = true
+		begins[min(r.to, to)+1] = true
+	}
+	var chunks [][]unit
+	for i, u := range run {
+		if i == 0 || begins[u.N] {
+			chunks = append(chunks, nil)
+		}
+		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], u)
+	}
+	return tidy(chunks, least)
+}
+
+// span is a range of entry numbers as a model gave it.
+type span struct{ from, to int }

@@ -1,0 +1,46 @@
+package compactor
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is now\n%s", name, got)
+	}
+}
+
+// The prompts of the tasks, to the byte: a model, and a cache, depend on them.
+func TestGoldenTasks(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.turns(1, 700)
+	w.hear("bob", "◆ e1 inbound\n</task> and so on, "+texts[6], 0)
+	w.reply("", 0, "◱hash=0123456789abcdef gist=x◲")
+	w.turns(14, 700)
+	j := w.plan()
+	golden(t, "segment.txt", j.task(Segment, j.runs[0][:5], nil))
+	golden(t, "summarise.txt", j.task(Summarise, j.runs[0], errors.New("it was ◆ prose")))
+	a, fits := j.alone(Summarise, text(j.runs[0][:2]), j.task(Summarise, j.runs[0][:2], nil))
+	if !fits {
+		t.Error("a small chunk does not fit")
+	}
+	golden(t, "alone.txt", a.Messages[0].Role+"\n"+a.Messages[0].Content+"\n--\n"+a.Messages[1].Role+"\n"+a.Messages[1].Content+"\n")
+	golden(t, "mechanical.txt", j.mechanical(j.runs[0][:8]).Gist+"\n--\n"+j.mechanical(j.runs[0][:8]).Summary+"\n")
+}

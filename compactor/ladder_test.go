@@ -1,0 +1,232 @@
+package compactor
+
+import (
+	"fmt"
+	"testing"
+
+	"lethe/mind"
+)
+
+// ranges gives a state n adjacent ranges of a level.
+func (w *world) ranges(level string, n int, change func(*mind.Range)) {
+	w.t.Helper()
+	for range n {
+		k := w.state.Next
+		w.said[k] = fmt.Sprintf("entry %d", k)
+		ref, _ := w.put(fmt.Sprintf("gist of e%d: ticket-%d in src/file%d.go was fixed by ada and bob", k, k, k), fmt.Appendf(nil, "◆ e%d note\nentry %d\n", k, k))
+		r := mind.Range{From: k, To: k, Level: level, Original: ref, Relevance: 5, Epoch: 1, At: w.now}
+		if level == mind.Summary {
+			r.Text = fmt.Sprintf("Ticket %d was looked at, found to be about file %d, and fixed. Nothing is open.", k, k)
+			sum, _ := w.put("summary", []byte(r.Text))
+			r.Summary = &sum
+		}
+		if change != nil {
+			change(&r)
+		}
+		w.state.Faded = append(w.state.Faded, r)
+		w.state.Next++
+	}
+}
+
+// Each level is left alone up to its budget, and cut to half when it exceeds it.
+func TestLadderHysteresis(t *testing.T) {
+	for _, level := range []string{mind.Summary, mind.Gist} {
+		w := newWorld(t, 100_000)
+		budget := int(map[string]float64{mind.Summary: w.set.Summaries, mind.Gist: w.set.Gists}[level] * 100_000)
+		n := 0
+		for { // fill it up, to the last one that fits
+			w.ranges(level, 1, nil)
+			if _, tokens := w.level(level); tokens > budget {
+				break
+			}
+			n++
+		}
+		over := w.state.Faded[n]
+		w.state.Faded, w.state.Next = w.state.Faded[:n:n], w.state.Next-1
+		if out := w.swap(nil); len(out.Lines) != 0 {
+			t.Errorf("%s: %d fades within the budget", level, len(out.Lines))
+		}
+		w.state.Faded, w.state.Next = append(w.state.Faded, over), w.state.Next+1
+		out := w.swap(nil)
+		_, tokens := w.level(level)
+		if len(out.Lines) == 0 || tokens > budget/2 || tokens < budget/4 {
+			t.Errorf("%s: %d fades have left %d of %d tokens, want half", level, len(out.Lines), tokens, budget)
+		}
+		w.conserved()
+		w.budgets(t)
+	}
+}
+
+// Summaries decay by age, relevance and how lately they were opened; gists in
+// the order of their age alone, 32 to a card.
+func TestLadderOrder(t *testing.T) {
+	w := newWorld(t, 100_000)
+	w.state.Epoch, w.state.Turn = 9, 100
+	n := 0
+	w.ranges(mind.Summary, 140, func(r *mind.Range) {
+		n++
+		r.Epoch = 10
+		switch {
+		case n%10 == 1:
+			r.Relevance = 9
+		case n%10 == 2:
+			r.Opened = 95
+		case n%10 == 3:
+			r.Relevance, r.Epoch = 9, 1 // long ago
+		case n%10 == 4:
+			r.Opened = 60 // too long ago
+		}
+	})
+	w.swap(nil)
+	kept := map[int]int{}
+	left, _ := w.level(mind.Summary)
+	for _, r := range left {
+		kept[(r.From-1)%10+1]++
+	}
+	if kept[1] != 14 || kept[2] != 14 || kept[3] != 0 {
+		t.Errorf("of relevant, opened and old summaries %d, %d and %d of 14 are left", kept[1], kept[2], kept[3])
+	}
+	for i, r := range left {
+		if k := (r.From-1)%10 + 1; k > 3 && i == 0 {
+			t.Errorf("the oldest of equals is left: e%d", r.From)
+		}
+	}
+
+	w = newWorld(t, 100_000)
+	w.ranges(mind.Gist, 40, func(r *mind.Range) { r.Relevance, r.Opened = 9, 1 })
+	w.ranges(mind.Gist, 180, nil)
+	w.swap(nil)
+	w.conserved()
+	cards, _ := w.level(mind.Card)
+	for i, c := range cards {
+		if c.Count != perCard || c.From != 1+32*i || c.To != 32*i+32 || c.Tier != 1 {
+			t.Errorf("card %d is %+v, want the oldest 32", i, c)
+		}
+	}
+	if len(cards) < 2 {
+		t.Errorf("%d cards", len(cards))
+	}
+	for _, l := range w.lines {
+		if l.Level != mind.Card || l.Replacement.Hash.IsZero() || !l.Original.Hash.IsZero() {
+			t.Errorf("a card is logged as %+v", l)
+		}
+	}
+}
+
+// A card that is not full takes more before another one begins, and full cards
+// become a card of cards.
+func TestCardsFillUp(t *testing.T) {
+	w := newWorld(t, 8000)
+	for range 400 {
+		w.ranges(mind.Gist, 5, nil)
+		w.swap(nil)
+		w.budgets(t)
+	}
+	deepest := w.conserved()
+	tiers := map[int]int{}
+	for i, r := range w.state.Faded {
+		tiers[tier(r)]++
+		if r.Level == mind.Card && r.Count < perCard && i+1 < len(w.state.Faded) && tier(w.state.Faded[i+1]) == tier(r) {
+			t.Errorf("card %d of %d ranges is followed by another", i, r.Count)
+		}
+	}
+	if tiers[2] == 0 || deepest != 3 {
+		t.Errorf("tiers %v, %d refs to the deepest", tiers, deepest)
+	}
+}
+
+// Something live between two ranges keeps them on different cards.
+func TestCardsDoNotSpanWhatIsLive(t *testing.T) {
+	w := newWorld(t, 20_000)
+	w.ranges(mind.Gist, 20, nil)
+	w.note("still live")
+	w.ranges(mind.Gist, 40, nil)
+	w.swap(nil)
+	w.conserved()
+	w.budgets(t)
+	if cards, _ := w.level(mind.Card); len(cards) == 0 {
+		t.Error("no card was made")
+	}
+}
+
+// A summary among old gists goes with them, unless it was opened lately.
+func TestCardsAndSummariesBetween(t *testing.T) {
+	for _, opened := range []int{0, 99} {
+		w := newWorld(t, 20_000)
+		w.state.Turn = 100
+		w.ranges(mind.Gist, 3, nil)
+		w.ranges(mind.Summary, 1, func(r *mind.Range) { r.Opened = opened })
+		w.ranges(mind.Gist, 60, nil)
+		w.swap(nil)
+		w.conserved()
+		if left, _ := w.level(mind.Summary); len(left) != opened/99 {
+			t.Errorf("opened in turn %d of 100: %d summaries are left", opened, len(left))
+		}
+	}
+}
+
+// A card whose list is lost stays, and the next gists get a card of their own.
+func TestLostCard(t *testing.T) {
+	w := newWorld(t, 8000)
+	w.ranges(mind.Gist, 18, nil)
+	w.swap(nil)
+	cards, _ := w.level(mind.Card)
+	if len(cards) != 1 || cards[0].Count == perCard {
+		t.Fatalf("%+v", cards)
+	}
+	kept := w.blobs[cards[0].Original.Hash]
+	delete(w.blobs, cards[0].Original.Hash)
+	w.ranges(mind.Gist, 18, nil)
+	w.swap(nil)
+	w.blobs[cards[0].Original.Hash] = kept
+	w.conserved()
+	after, _ := w.level(mind.Card)
+	if len(after) != 2 || after[0].Original != cards[0].Original {
+		t.Errorf("%+v", after)
+	}
+}
+
+func TestCardGist(t *testing.T) {
+	w := newWorld(t, 100_000)
+	w.ranges(mind.Gist, 250, nil)
+	w.swap(nil)
+	cards, _ := w.level(mind.Card)
+	const want = "32 gists of 2026-11-20: ticket-1, src/file1.go, ticket-2, fixed"
+	if got := cards[0].Original.Gist; got != want {
+		t.Errorf("a card says\n%s, want\n%s", got, want)
+	}
+	body := string(w.blobs[cards[0].Original.Hash])
+	first := fmt.Sprintf("32 parts of the faded past, oldest first. Open one by its hash.\nhash=%s gist=gist of e1: ticket-1 in src/file1.go was fixed by ada and bob (e1..e1, 2026-11-20 12:00)\n",
+		mind.ReadCard([]byte(body))[0].Ref.Hash)
+	if body[:len(first)] != first {
+		t.Errorf("a card holds\n%s, want\n%s", body[:len(first)], first)
+	}
+}
+
+// One gist alone joins the card before it, when that has room.
+func TestOneGistJoinsACard(t *testing.T) {
+	w := newWorld(t, 8000)
+	w.ranges(mind.Gist, 18, nil)
+	w.swap(nil)
+	cards, _ := w.level(mind.Card)
+	gists, _ := w.level(mind.Gist)
+	alone := cards[0].To + 1
+	if len(cards) != 1 || len(gists) < 2 {
+		t.Fatalf("%d cards and %d gists", len(cards), len(gists))
+	}
+	for i, r := range w.state.Faded {
+		if r.From > alone { // these are live again, but for what follows a gap
+			w.state.Faded = w.state.Faded[:i]
+			break
+		}
+	}
+	w.state.Next = alone + 1
+	w.note("live")
+	w.ranges(mind.Gist, 18, nil)
+	w.swap(nil)
+	w.conserved()
+	after, _ := w.level(mind.Card)
+	if after[0].To != alone || after[0].Count != cards[0].Count+1 {
+		t.Errorf("the card is %+v, want it to end with e%d", after[0], alone)
+	}
+}

@@ -1,0 +1,212 @@
+package compactor
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"lethe/blobs"
+	"lethe/mind"
+)
+
+// Mechanical accounts for every eligible entry without a model: it cuts by size
+// and by turns, and a summary is the head and the tail of what was said, rules
+// and promises word for word, names and keywords.
+func (j Job) Mechanical() []Fade {
+	fades := slices.Clone(j.known)
+	for _, run := range j.runs {
+		for _, chunk := range mechanicalChunks(run, j.least()) {
+			fades = append(fades, j.mechanical(chunk))
+		}
+	}
+	return ordered(fades)
+}
+
+func (j Job) least() int { return max(1, min(j.in.Settings.MinChunk, maxChunk)) }
+
+func ordered(fades []Fade) []Fade {
+	slices.SortFunc(fades, func(a, b Fade) int { return a.From - b.From })
+	return fades
+}
+
+// chunk begins the fade of some units.
+func chunk(units []unit) Fade {
+	f := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units)}
+	for _, u := range units {
+		f.parts = append(f.parts, part{u.N, print(u.Entry)})
+	}
+	return f
+}
+
+// mechanical summarises a chunk without a model.
+func (j Job) mechanical(units []unit) Fade {
+	f := chunk(units)
+	f.Mechanical = true
+	words := talk(units)
+	source := material(units)
+	f.pins = j.pinsOf(f, words, true)
+	f.Relevance = mechanicalRelevance(words, source, f.pins)
+	f.Gist = mechanicalGist(units, words, source)
+	f.Summary = j.mechanicalSummary(f, units, words, source)
+	return f
+}
+
+func mechanicalRelevance(words []said, source string, pins []mind.Pin) int {
+	if len(pins) > 0 {
+		return 10
+	}
+	n := 2
+	if len(words) > 0 {
+		n += 2
+	}
+	if len(identifiers(source, 8)) == 8 {
+		n++
+	}
+	if strings.Contains(source, "/") && len(words) > 4 {
+		n++
+	}
+	return n
+}
+
+// material is what was said, done and seen, without the structure around it and
+// what the identity only thought.
+func material(units []unit) string {
+	var b strings.Builder
+	for _, u := range units {
+		for line := range strings.Lines(u.Text) {
+			if _, rest, ok := roomLine(line); ok {
+				line = rest
+			}
+			b.WriteString(line)
+		}
+		for _, c := range u.Calls {
+			b.WriteString("\n" + c.Args + "\n" + c.Text)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// mechanicalGist is the most telling sentence and one name that it lacks.
+func mechanicalGist(units []unit, words []said, source string) string {
+	what := ""
+	best := -1
+	for _, s := range words {
+		weight := 10 * s.weight
+		weight += len(identifiers(s.text, 4))
+		if utf8.RuneCountInString(s.text) > 20 {
+			weight += 3
+		}
+		if weight > best {
+			best, what = weight, s.String()
+		}
+	}
+	if what == "" {
+		what = did(units)
+	}
+	what = blobs.Unescape(what)
+	for _, id := range identifiers(source, 6) {
+		if !strings.Contains(what, id) && utf8.RuneCountInString(id) <= 30 {
+			return cut(what, blobs.MaxGist-utf8.RuneCountInString(id)-3) + " (" + id + ")"
+		}
+	}
+	return blobs.Gist(what)
+}
+
+// did names the tools that were called.
+func did(units []unit) string {
+	var calls []string
+	for _, u := range units {
+		for _, c := range u.Calls {
+			calls = append(calls, c.Tool+" "+oneLine(c.Args))
+		}
+	}
+	if len(calls) == 0 {
+		return units[0].Kind + ": " + oneLine(units[0].Text)
+	}
+	return strings.Join(calls, "; ")
+}
+
+// mechanicalSummary takes what was said first and last, rules and promises, and
+// lists names and words, until it is as long as it may be.
+func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string) string {
+	var parts []string
+	add := func(s string) {
+		if s = strings.TrimSpace(s); s != "" && !slices.Contains(parts, s) {
+			parts = append(parts, s)
+		}
+	}
+	if len(words) > 0 {
+		add(cut(words[0].String(), 240))
+	} else {
+		add(cut(did(units), 240))
+	}
+	for _, s := range words {
+		if s.weight > 0 {
+			add(cut(s.String(), maxPin))
+		}
+	}
+	if n := len(words); n > 1 {
+		if n > 2 {
+			add("…")
+		}
+		add(cut(words[n-1].String(), 240))
+	}
+	if ids := identifiers(source, 10); len(ids) > 0 {
+		add("Names: " + strings.Join(ids, ", "))
+	}
+	var plain strings.Builder
+	for _, s := range words {
+		plain.WriteString(s.text + " ")
+	}
+	if keys := keywords(plain.String(), 10); len(keys) > 0 {
+		add("Words: " + strings.Join(keys, ", "))
+	}
+	return j.shorten(strings.Join(parts, "\n"), j.longest(f))
+}
+
+// longest is how many tokens the summary of a chunk may have: the more relevant,
+// the longer a share of its source.
+func (j Job) longest(f Fade) int {
+	share := f.Tokens * (4 + 2*f.Relevance) / 100
+	most := int(float64(j.in.Settings.Limit) * j.in.Settings.Summaries / 4)
+	return max(1, min(max(share, 80), f.Tokens/2, max(most, 80)))
+}
+
+// shorten brings a text to most tokens: it leaves out sentences from its end,
+// those that promise nothing first, and marks where.
+func (j Job) shorten(s string, most int) string {
+	if j.in.Meter(s) <= most {
+		return s
+	}
+	pieces := sentences(s)
+	keep := make([]bool, len(pieces))
+	left := most - j.in.Meter("…\n")
+	for _, promising := range []bool{true, false} {
+		for i, p := range pieces {
+			if n := j.in.Meter(p + " …"); !keep[i] && (saying("", p).weight > 0) == promising && n <= left {
+				keep[i] = true
+				left -= n
+			}
+		}
+	}
+	var b strings.Builder
+	gap := false
+	for i, p := range pieces {
+		if keep[i] {
+			b.WriteString(p)
+		} else if !gap {
+			b.WriteString("… ")
+		}
+		gap = !keep[i]
+	}
+	if out := strings.TrimSpace(b.String()); out != "…" {
+		return out
+	}
+	for n := utf8.RuneCountInString(s) / 2; n > 8; n /= 2 { // one long sentence
+		if out := cut(s, n); j.in.Meter(out) <= most {
+			return out
+		}
+	}
+	return "…"
+}

@@ -1,0 +1,97 @@
+package compactor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"lethe/blobs"
+	"lethe/mind"
+)
+
+const (
+	maxPin       = 240 // runes of one pin
+	pinsPerChunk = 6
+)
+
+// pinsOf finds what a chunk says that must not fade. Without all, only what is
+// put as a rule is taken, whatever a model made of it.
+func (j Job) pinsOf(f Fade, words []said, all bool) []mind.Pin {
+	var pins []mind.Pin
+	for weight := 2; weight > 0; weight-- {
+		for _, s := range words {
+			if s.weight != weight || !all && !s.strict {
+				continue
+			}
+			if len(pins) < pinsPerChunk && !pinned(pins, s.String()) {
+				pins = append(pins, mind.Pin{From: f.From, To: f.To, Text: cut(s.String(), maxPin), Weight: weight})
+			}
+		}
+	}
+	return pins
+}
+
+// pinned reports whether a list has a text already, whatever its case and
+// punctuation.
+func pinned(pins []mind.Pin, text string) bool {
+	return slices.ContainsFunc(pins, func(p mind.Pin) bool { return plain(p.Text) == plain(text) })
+}
+
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+// pin adds the pins of a chunk to those of a state, each text once. One that is
+// said again moves to its new place.
+func pin(s *mind.State, f Fade) {
+	for _, p := range f.pins {
+		i := slices.IndexFunc(s.Pins, func(q mind.Pin) bool { return plain(q.Text) == plain(p.Text) })
+		if i >= 0 {
+			p.Weight = max(p.Weight, s.Pins[i].Weight)
+			s.Pins = slices.Delete(s.Pins, i, i+1)
+		}
+		s.Pins = append(s.Pins, p)
+	}
+}
+
+// unpin takes pins away until the rest fits into most tokens: the lightest
+// first, of equals the oldest. What they came from stays, as gists and cards.
+func unpin(s *mind.State, meter Meter, most int) (note string) {
+	total := 0
+	for _, p := range s.Pins {
+		total += meter(p.String() + "\n")
+	}
+	var gone []string
+	for total > most && len(s.Pins) > 0 {
+		at := 0
+		for i, p := range s.Pins {
+			if p.Weight < s.Pins[at].Weight {
+				at = i
+			}
+		}
+		total -= meter(s.Pins[at].String() + "\n")
+		gone = append(gone, blobs.Unescape(s.Pins[at].String()))
+		s.Pins = slices.Delete(s.Pins, at, at+1)
+	}
+	if len(gone) == 0 {
+		return ""
+	}
+	shown := gone[max(0, len(gone)-5):]
+	return fmt.Sprintf("Your list of pins is full; %d of them stand there no more and are only reachable by their entries now, these the last:\n%s\nWhat must stay before you belongs into self/MEMORY.md.",
+		len(gone), strings.Join(shown, "\n"))
+}
+
+// holds reports whether a pin of the list says what s says, and perhaps more.
+func holds(pins []mind.Pin, s string) bool {
+	return slices.ContainsFunc(pins, func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(s)) })
+}
+
+func pinAt(f Fade, s string) mind.Pin {
+	return mind.Pin{From: f.From, To: f.To, Text: cut(s, maxPin), Weight: 2}
+}

@@ -1,0 +1,274 @@
+package compactor
+
+import (
+	"cmp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"lethe/blobs"
+	"lethe/mind"
+)
+
+// Input is what a job is planned from, beside the state.
+type Input struct {
+	Settings Settings
+	Meter    Meter
+	// Tail is what the request ends with in the classic order.
+	Tail string
+	// Segment and Summarise are the instructions of the two tasks; see
+	// Instructions.
+	Segment, Summarise string
+	// Share is the part of the live entries, by tokens and from the oldest, that
+	// is eligible, 0 to 1; 0 means Older. More than that is for a context that
+	// fits into its limit in no other way.
+	Share float64
+	// Known are the chunks that an earlier swap left live. Those whose entries
+	// have not changed are not asked about again; each time one is left it
+	// counts as a little less relevant.
+	Known []Fade
+}
+
+// Older is the share that is eligible: the newest third is not touched.
+const Older = 2.0 / 3
+
+// Job is a compaction that has been decided on. It holds copies of all it
+// needs: the state may change while it runs.
+type Job struct {
+	in       Input
+	messages []mind.Message // the frozen request
+	notes    string         // MEMORY and LIFE, for requests that stand alone
+	fixed    int            // tokens of tools and answer
+	base     int            // tokens of the frozen request, with fixed
+	runs     [][]unit       // eligible entries to ask about; consecutive numbers in each
+	known    []Fade
+	tokens   int
+}
+
+// unit is a frozen entry: a reply is one with its calls and their results.
+type unit struct {
+	*mind.Entry
+	tokens int
+}
+
+// Eligible is how many tokens of entries the job is about.
+func (j Job) Eligible() int { return j.tokens }
+
+// Plan decides what is eligible: the older two thirds of the live entries by
+// tokens, or in.Share of them, in whole units, never a unit that waits for a result, and what no
+// reply has followed only when there is nothing else. It is false when that is
+// not worth a compaction.
+func Plan(s *mind.State, in Input) (Job, bool) {
+	units := eligible(s, in.Meter, cmp.Or(in.Share, Older))
+	j := Job{in: in, messages: s.Messages(in.Tail), notes: cmp.Or(in.Tail, s.Stable.Notes())}
+	for _, u := range units {
+		j.tokens += u.tokens
+	}
+	if j.tokens < minChunk {
+		return Job{}, false
+	}
+	j.fixed = in.Meter(string(s.Stable.Tools)) + s.Stable.Params.MaxTokens
+	j.base = j.fixed
+	for _, m := range j.messages {
+		j.base += tokens(m, in.Meter)
+	}
+	j.known, units = remembered(in.Known, units)
+	for i, u := range units {
+		if i == 0 || u.N != units[i-1].N+1 {
+			j.runs = append(j.runs, nil)
+		}
+		last := len(j.runs) - 1
+		j.runs[last] = append(j.runs[last], unit{freeze(u.Entry), u.tokens})
+	}
+	return j, true
+}
+
+// eligible returns the entries that may fade, oldest first.
+func eligible(s *mind.State, meter Meter, share float64) []unit {
+	var units []unit
+	total, heard := 0, 0 // heard: entries that a reply follows, or are one
+	for i, e := range s.Live {
+		u := unit{Entry: e}
+		for _, m := range e.Messages() {
+			u.tokens += tokens(m, meter)
+		}
+		units = append(units, u)
+		total += u.tokens
+		if e.Kind == mind.Reply {
+			heard = i + 1
+		}
+	}
+	most := int(share * float64(total))
+	if picked := older(units[:heard], most); size(picked) >= minChunk {
+		return picked
+	}
+	if picked := older(units, most); size(picked) >= minChunk {
+		return picked
+	}
+	return nil
+}
+
+// older takes units from the front while they fit into most tokens. One that
+// begins in the older part and is so large that little would be left without it
+// is taken too, unless it is the newest.
+func older(units []unit, most int) []unit {
+	n := 0
+	for i, u := range units {
+		if pending(u.Entry) {
+			return units[:i]
+		}
+		if n+u.tokens > most {
+			if n < most/2 && i < len(units)-1 {
+				return units[:i+1]
+			}
+			return units[:i]
+		}
+		n += u.tokens
+	}
+	return units
+}
+
+func pending(e *mind.Entry) bool {
+	for _, c := range e.Calls {
+		if c.Status == "" {
+			return true
+		}
+	}
+	return false
+}
+
+func size(units []unit) int {
+	n := 0
+	for _, u := range units {
+		n += u.tokens
+	}
+	return n
+}
+
+// A message and a call cost some tokens for their frame; see llm.Estimator.
+const (
+	messageFrame = 5
+	callFrame    = 10
+)
+
+func tokens(m mind.Message, meter Meter) int {
+	n := messageFrame + meter(m.Content)
+	if m.Reasoning != "" {
+		n += meter(m.Reasoning)
+	}
+	for _, c := range m.Calls {
+		n += callFrame + meter(c.Args)
+	}
+	return n
+}
+
+// freeze copies an entry: its calls may be replaced while the job runs.
+func freeze(e *mind.Entry) *mind.Entry {
+	frozen := *e
+	frozen.Calls = make([]*mind.Call, len(e.Calls))
+	for i, c := range e.Calls {
+		call := *c
+		frozen.Calls[i] = &call
+	}
+	return &frozen
+}
+
+// print identifies all that an entry says. An edit of it is another print.
+func print(e *mind.Entry) blobs.Hash { return blobs.Sum([]byte(e.Full())) }
+
+// remembered splits units into the chunks that are known already and the rest.
+func remembered(known []Fade, units []unit) ([]Fade, []unit) {
+	at := map[int]int{}
+	for i, u := range units {
+		at[u.N] = i
+	}
+	taken := map[int]bool{}
+	var out []Fade
+	for _, f := range known {
+		if f.spare || !same(f, units, at, taken) {
+			continue
+		}
+		for _, p := range f.parts {
+			taken[p.n] = true
+		}
+		out = append(out, f)
+	}
+	var rest []unit
+	for _, u := range units {
+		if !taken[u.N] {
+			rest = append(rest, u)
+		}
+	}
+	return out, rest
+}
+
+func same(f Fade, units []unit, at map[int]int, taken map[int]bool) bool {
+	for _, p := range f.parts {
+		i, ok := at[p.n]
+		if !ok || taken[p.n] || print(units[i].Entry) != p.print {
+			return false
+		}
+	}
+	return len(f.parts) > 0
+}
+
+// text renders a unit for a request that stands alone, and as the source that
+// answers are checked against.
+func (u unit) text() string {
+	var b strings.Builder
+	b.WriteString(u.Header())
+	if u.Reasoning != "" {
+		b.WriteString("\n<reasoning>\n" + u.Reasoning + "\n</reasoning>")
+	}
+	if u.Text != "" {
+		b.WriteString("\n" + u.Text)
+	}
+	for k, c := range u.Calls {
+		id := mind.CallID(u.N, k+1)
+		b.WriteString("\n◆ " + id + " call " + c.Tool + "\n" + c.Args)
+		b.WriteString("\n◆ " + id + " result " + c.Status + "\n" + c.Text)
+	}
+	return b.String()
+}
+
+func text(units []unit) string {
+	var b strings.Builder
+	for i, u := range units {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(u.text())
+	}
+	return b.String()
+}
+
+// newest is the time of the last of some entries.
+func newest(entries []*mind.Entry) time.Time {
+	var at time.Time
+	for _, e := range entries {
+		if e.At.After(at) {
+			at = e.At
+		}
+	}
+	return at
+}
+
+// Instructions returns the text that an identity gives for a task, or the
+// built-in one with a note of why: an agent may spoil its own file.
+func Instructions(custom, builtin string) (text, note string) {
+	switch n := utf8.RuneCountInString(custom); {
+	case !utf8.ValidString(custom):
+		return builtin, "it is not UTF-8"
+	case strings.TrimSpace(custom) == "":
+		return builtin, "it is empty"
+	case n > MaxInstructions:
+		return builtin, "it is longer than 8000 characters"
+	case strings.ContainsRune(custom, 0):
+		return builtin, "it holds NUL characters"
+	}
+	return custom, ""
+}
+
+// MaxInstructions bounds SEGMENT.md and SUMMARISE.md, in characters: each task
+// carries one of them.
+const MaxInstructions = 8000

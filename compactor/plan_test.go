@@ -1,0 +1,232 @@
+package compactor
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"lethe/mind"
+)
+
+// planned returns the entries that a job is about.
+func planned(j Job) []int {
+	var out []int
+	for _, run := range j.runs {
+		for _, u := range run {
+			out = append(out, u.N)
+		}
+	}
+	return out
+}
+
+func TestPlanTakesTheOlderTwoThirds(t *testing.T) {
+	w := newWorld(t, 30_000)
+	w.turns(20, 600)
+	j := w.plan()
+	got := planned(j)
+	for i, n := range got {
+		if n != i+1 {
+			t.Fatalf("eligible %v: want the oldest, without gaps", got)
+		}
+	}
+	if most, least := w.live()*2/3, w.live()*2/3-700; j.Eligible() > most || j.Eligible() < least {
+		t.Errorf("%d tokens are eligible, want %d to %d", j.Eligible(), least, most)
+	}
+}
+
+func TestPlanRefusesWhatIsNotWorthIt(t *testing.T) {
+	w := newWorld(t, 30_000)
+	if _, ok := Plan(w.state, w.input()); ok {
+		t.Error("an empty life has something to forget")
+	}
+	w.hear("ada", "hello", 0)
+	w.reply("hello", 0)
+	if _, ok := Plan(w.state, w.input()); ok {
+		t.Error("a few words are worth a compaction")
+	}
+	w = newWorld(t, 30_000)
+	w.hear("ada", strings.Repeat("one long message ", 500), 0)
+	if _, ok := Plan(w.state, w.input()); ok {
+		t.Error("the only entry is eligible")
+	}
+}
+
+// A call without a result holds everything from its reply on.
+func TestPlanLeavesPendingCalls(t *testing.T) {
+	w := newWorld(t, 30_000)
+	w.turns(2, 700)
+	w.ask("I look", 2)
+	n := w.state.Next - 1
+	for i := range 30 { // the fold refuses this; the plan does not rely on it
+		w.state.Live = append(w.state.Live, &mind.Entry{N: n + 1 + i, Kind: mind.Note, Text: strings.Repeat("it happened ", 50)})
+	}
+	for _, got := range planned(w.plan()) {
+		if got >= n {
+			t.Errorf("e%d is eligible while a call of e%d waits", got, n)
+		}
+	}
+}
+
+// What no reply has followed is read before it is forgotten, unless there is
+// nothing else.
+func TestPlanSparesTheUnread(t *testing.T) {
+	w := newWorld(t, 30_000)
+	w.turns(3, 700)
+	read := w.state.Next - 1
+	for range 40 {
+		w.hear("bob", strings.Repeat("many words ", 60), 0)
+	}
+	for _, n := range planned(w.plan()) {
+		if n > read {
+			t.Errorf("e%d is eligible and no reply has seen it", n)
+		}
+	}
+	w = newWorld(t, 30_000)
+	for range 40 {
+		w.hear("bob", strings.Repeat("many words ", 60), 0)
+	}
+	if len(planned(w.plan())) == 0 {
+		t.Error("a thousand lines at once cannot be forgotten")
+	}
+}
+
+// One unit that is larger than all others must not keep the life from forgetting.
+func TestPlanTakesAHugeUnit(t *testing.T) {
+	w := newWorld(t, 30_000)
+	w.turns(1, 700)
+	w.reply("here it is", 0, strings.Repeat("huge output\n", 6000))
+	huge := w.state.Next - 1
+	w.turns(2, 700)
+	if got := planned(w.plan()); len(got) == 0 || got[len(got)-1] != huge {
+		t.Errorf("eligible are %v, want up to e%d", got, huge)
+	}
+}
+
+func TestPlanIsFrozen(t *testing.T) {
+	w := newWorld(t, 30_000)
+	w.turns(20, 600)
+	j := w.plan()
+	before := text(j.runs[0])
+	if err := w.state.Amend(mind.Edit{Changed: []mind.Change{{N: 1, Text: "edited"}, {N: 2, K: 1, Text: "edited"}}}, w.put); err != nil {
+		t.Fatal(err)
+	}
+	if text(j.runs[0]) != before {
+		t.Error("an edit reached the frozen job")
+	}
+}
+
+func TestInstructions(t *testing.T) {
+	for name, c := range map[string]struct {
+		custom string
+		broken bool
+	}{
+		"own": {"Cut at full moon.", false}, "longest": {strings.Repeat("é", MaxInstructions), false},
+		"empty": {" \n", true}, "long": {strings.Repeat("é", MaxInstructions+1), true},
+		"bytes": {"\xff\xfe", true}, "nul": {"a\x00b", true},
+	} {
+		text, note := Instructions(c.custom, "built in")
+		if c.broken != (note != "") || c.broken != (text == "built in") {
+			t.Errorf("%s: %.20q %q", name, text, note)
+		}
+	}
+}
+
+// Whatever a model proposes, a run is cut into whole, ordered chunks of a fair
+// size.
+func TestCutProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := rapid.IntRange(1, 50).Draw(t, "first")
+		var run []unit
+		for i := range rapid.IntRange(1, 60).Draw(t, "units") {
+			kind := rapid.SampledFrom([]string{mind.Inbound, mind.Reply, mind.Note}).Draw(t, "kind")
+			run = append(run, unit{&mind.Entry{N: first + i, Kind: kind}, rapid.OneOf(rapid.IntRange(1, 900), rapid.IntRange(1, 9000)).Draw(t, "tokens")})
+		}
+		var ranges []span
+		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
+			ranges = append(ranges, span{rapid.IntRange(-5, 130).Draw(t, "from"), rapid.IntRange(-5, 130).Draw(t, "to")})
+		}
+		least := rapid.SampledFrom([]int{1, 600, 3000}).Draw(t, "least")
+		for _, chunks := range [][][]unit{cutAt(run, ranges, least), mechanicalChunks(run, least)} {
+			n := first
+			for i, c := range chunks {
+				for _, u := range c {
+					if u.N != n {
+						t.Fatalf("e%d where e%d belongs", u.N, n)
+					}
+					n++
+				}
+				if size(c) > maxChunk && len(c) > 1 {
+					t.Fatalf("chunk %d of %d units has %d tokens", i, len(c), size(c))
+				}
+				if size(c) < least && neighbour(chunks, i, least) >= 0 {
+					t.Fatalf("chunk %d has %d tokens and would fit into a neighbour", i, size(c))
+				}
+			}
+			if n != first+len(run) {
+				t.Fatalf("the chunks end before e%d", n)
+			}
+		}
+	})
+}
+
+// Boundaries that make sense are kept.
+func TestCutKeepsGoodChunks(t *testing.T) {
+	var run []unit
+	for n := 1; n <= 12; n++ {
+		run = append(run, unit{&mind.Entry{N: n, Kind: mind.Reply}, 500})
+	}
+	cases := map[string]struct {
+		ranges []span
+		want   string
+	}{
+		"as told":        {[]span{{1, 3}, {4, 9}, {10, 12}}, "3 6 3"},
+		"any order":      {[]span{{10, 12}, {1, 3}, {4, 9}}, "3 6 3"},
+		"reversed":       {[]span{{3, 1}, {9, 4}, {12, 10}}, "3 6 3"},
+		"gap":            {[]span{{1, 3}, {10, 12}}, "3 6 3"},
+		"overlap":        {[]span{{1, 5}, {4, 9}, {10, 12}}, "3 2 4 3"},
+		"beyond":         {[]span{{-4, 3}, {4, 9}, {10, 99}, {200, 300}}, "3 6 3"},
+		"small one":      {[]span{{1, 1}, {2, 9}, {10, 12}}, "9 3"},
+		"one":            {[]span{{1, 12}}, "12"},
+		"nothing useful": {[]span{{50, 60}}, "12"},
+	}
+	for name, c := range cases {
+		var got []string
+		for _, chunk := range cutAt(run, c.ranges, 600) {
+			got = append(got, string(rune('0'+len(chunk)/10))+string(rune('0'+len(chunk)%10)))
+		}
+		g := strings.ReplaceAll(" "+strings.Join(got, " "), " 0", " ")[1:]
+		if g != c.want {
+			t.Errorf("%s: chunks of %s entries, want %s", name, g, c.want)
+		}
+	}
+}
+
+// A larger share reaches what is otherwise spared: the newest third at first,
+// then what no reply has followed. A call that waits is never reached.
+func TestPlanShare(t *testing.T) {
+	w := newWorld(t, 30_000)
+	w.turns(6, 700)
+	read := w.state.Next - 1
+	w.hear("bob", strings.Repeat("many words ", 600), 0)
+	in := w.input()
+	in.Share = 1
+	j, ok := Plan(w.state, in)
+	if got := planned(j); !ok || got[len(got)-1] != read {
+		t.Fatalf("eligible are %v, want all up to e%d", got, read)
+	}
+	w.set.Target = 0
+	w.swap(j.Mechanical())
+	in.Known = nil
+	if j, ok = Plan(w.state, in); !ok || len(planned(j)) != 1 || planned(j)[0] != read+1 {
+		t.Errorf("eligible are %v, want what nobody has read", planned(j))
+	}
+	w.ask("I look", 1)
+	in.Share = 1
+	j, _ = Plan(w.state, in)
+	for _, n := range planned(j) {
+		if n > read+1 {
+			t.Errorf("e%d is eligible and waits for a result", n)
+		}
+	}
+}

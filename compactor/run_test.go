@@ -1,0 +1,297 @@
+package compactor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"lethe/mind"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRunAsksForkedQuestions(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.turns(20, 1500)
+	j := w.plan()
+	frozen := w.state.Messages("")
+	model := able(9, 5)
+	fades := j.Run(t.Context(), model)
+	complete(t, j, fades)
+	if model.count(Segment) != 1 || model.count(Summarise) != len(fades) || len(fades) < 3 {
+		t.Errorf("%d SEGMENT and %d SUMMARISE calls for %d fades", model.count(Segment), model.count(Summarise), len(fades))
+	}
+	for _, a := range model.asked {
+		if !a.Fork || len(a.Messages) != len(frozen)+1 {
+			t.Fatalf("%s is no fork: %d messages, the request has %d", a.Task, len(a.Messages), len(frozen))
+		}
+		for i, m := range frozen {
+			if fmt.Sprint(a.Messages[i]) != fmt.Sprint(m) {
+				t.Fatalf("message %d of a fork is another one", i)
+			}
+		}
+		last := a.Messages[len(frozen)]
+		if last.Role != "user" || !strings.HasPrefix(last.Content, "<task name=") || !strings.HasSuffix(last.Content, "</task>") {
+			t.Errorf("the task is %q", last.Content)
+		}
+	}
+	for _, f := range fades {
+		if f.Mechanical || f.Relevance != 5 || !strings.HasPrefix(f.Summary, "what e") {
+			t.Errorf("the model's summary was not taken: %+v", f)
+		}
+	}
+}
+
+// Where a fork would not fit, or another model is asked, requests stand alone.
+func TestRunAloneWhenAForkDoesNotFit(t *testing.T) {
+	for name, set := range map[string]func(*Settings, int){
+		"other model": func(s *Settings, _ int) { s.Alone = true },
+		"no room":     func(s *Settings, base int) { s.Limit = base + 100 },
+	} {
+		w := newWorld(t, 60_000)
+		w.turns(20, 1000)
+		set(&w.set, w.plan().base)
+		j := w.plan()
+		model := able(9, 5)
+		fades := j.Run(t.Context(), model)
+		complete(t, j, fades)
+		for _, a := range model.asked {
+			if a.Fork || len(a.Messages) != 2 || a.Messages[0].Content != w.state.Stable.System {
+				t.Fatalf("%s: %s does not stand alone", name, a.Task)
+			}
+			user := a.Messages[1].Content
+			from, to := taskRange(a)
+			if !strings.Contains(user, fmt.Sprintf("\n◆ e%d ", from)) || !strings.Contains(user, fmt.Sprintf("\n◆ e%d ", to)) || !strings.Contains(user, "◆ memory\nnotes") {
+				t.Errorf("%s: %s lacks its entries or the notes:\n%.300s", name, a.Task, user)
+			}
+			if strings.Contains(user, fmt.Sprintf("\n◆ e%d ", to+1)) && a.Task == Summarise {
+				t.Errorf("%s: a chunk brings more than its entries", name)
+			}
+		}
+		for _, f := range fades {
+			if f.Mechanical {
+				t.Errorf("%s: e%d..e%d was not asked about", name, f.From, f.To)
+			}
+		}
+	}
+	w := newWorld(t, 60_000)
+	w.turns(20, 1500)
+	w.set.Limit = 6050 // nothing fits
+	j := w.plan()
+	model := able(9, 5)
+	complete(t, j, j.Run(t.Context(), model))
+	if n := len(model.asked); n != 0 {
+		t.Errorf("%d requests over the limit", n)
+	}
+}
+
+// Every class of garbage is asked for once more, and then done mechanically.
+func TestRunRepairsGarbage(t *testing.T) {
+	garbage := map[string]string{
+		"blank": " \n\t ", "prose": "I would rather not.", "half": `{"chunks":[{"from":"e1","to":`, "empty object": "{}",
+		"no ranges": `{"chunks":[],"summary":""}`, "wrong types": `{"chunks":"all of them","summary":12}`,
+		"unknown entries": `{"chunks":[{"from":"e9000","to":"e9009"}],"summary":null}`,
+		"numbers too big": `{"chunks":[{"from":"e99999999999999999999","to":"e999999999999999999999"}]}`,
+		"html":            "<html>503</html>", "deep": strings.Repeat("{", 5000),
+		"long summary": `{"chunks":[{"from":null}],"summary":"` + strings.Repeat("long ", 20_000) + `"}`,
+		"null":         "null", "huge": strings.Repeat("x", maxAnswer+1),
+	}
+	for name, answer := range garbage {
+		w := newWorld(t, 60_000)
+		w.turns(20, 1500)
+		j := w.plan()
+		model := &scripted{answer: func(context.Context, Ask) (string, error) { return answer, nil }}
+		fades := j.Run(t.Context(), model)
+		complete(t, j, fades)
+		if model.count(Segment) != 2 || model.count(Summarise) != 2*len(fades) {
+			t.Errorf("%s: %d SEGMENT calls, %d SUMMARISE calls for %d chunks: want two each", name, model.count(Segment), model.count(Summarise), len(fades))
+		}
+		for _, f := range fades {
+			if !f.Mechanical {
+				t.Errorf("%s: was taken for a summary: %q", name, f.Summary)
+			}
+		}
+		retry := model.asked[1].Messages[len(model.asked[1].Messages)-1].Content
+		if !strings.Contains(retry, "Your last answer could not be used: unusable answer: ") {
+			t.Errorf("%s: the second try does not say what was wrong", name)
+		}
+	}
+}
+
+// The second try counts.
+func TestRunRetriesOnce(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.turns(20, 1500)
+	j := w.plan()
+	good := able(9, 5)
+	tries := map[string]int{}
+	model := &scripted{}
+	model.answer = func(ctx context.Context, a Ask) (string, error) {
+		from, _ := taskRange(a)
+		key := fmt.Sprint(a.Task, from)
+		model.mu.Lock()
+		tries[key]++
+		n := tries[key]
+		model.mu.Unlock()
+		if n == 1 {
+			return "", fmt.Errorf("%w: it called a tool", ErrGarbage)
+		}
+		answer, err := good.Ask(ctx, a)
+		return "Sure! Here it is:\n```json\n" + answer + "\n```\nAnything else?", err
+	}
+	fades := j.Run(t.Context(), model)
+	complete(t, j, fades)
+	for _, f := range fades {
+		if f.Mechanical {
+			t.Errorf("the second answer about e%d..e%d was not taken", f.From, f.To)
+		}
+	}
+}
+
+// A provider that keeps failing is not hammered.
+func TestRunGivesUpOnAFailingProvider(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.turns(20, 1500)
+	w.set.Parallel = 2
+	j := w.plan()
+	good := able(1, 5)
+	model := &scripted{answer: func(ctx context.Context, a Ask) (string, error) {
+		if a.Task == Segment {
+			return good.Ask(ctx, a)
+		}
+		return "", errProvider
+	}}
+	fades := j.Run(t.Context(), model)
+	complete(t, j, fades)
+	if n := model.count(Summarise); n < patience || n >= patience+w.set.Parallel {
+		t.Errorf("%d calls failed, want %d, and those that ran at the same time", n, patience)
+	}
+}
+
+// A summariser that hangs is waited for until the context ends, and no longer.
+func TestRunEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 60_000)
+		w.turns(20, 1500)
+		j := w.plan()
+		model := &scripted{answer: func(ctx context.Context, _ Ask) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		began := time.Now()
+		complete(t, j, j.Run(ctx, model))
+		if took := time.Since(began); took != 10*time.Minute || len(model.asked) != 1 {
+			t.Errorf("it took %s and %d calls", took, len(model.asked))
+		}
+	})
+}
+
+func TestRunBoundsItsCalls(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.turns(30, 1000)
+	w.set.Parallel = 3
+	j := w.plan()
+	good := able(4, 5)
+	var now, most atomic.Int32
+	full := make(chan struct{})
+	model := &scripted{answer: func(ctx context.Context, a Ask) (string, error) {
+		if a.Task == Segment {
+			return good.Ask(ctx, a)
+		}
+		defer now.Add(-1)
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+			if n == 3 {
+				close(full)
+			}
+		}
+		<-full // they run at the same time, or this hangs
+		return good.Ask(ctx, a)
+	}}
+	complete(t, j, j.Run(t.Context(), model))
+	if most.Load() != 3 {
+		t.Errorf("%d calls at once, want 3", most.Load())
+	}
+}
+
+// Chunks that were summarised and stayed live are not asked about again, and
+// matter a little less each time.
+func TestRunRemembersWhatItKnows(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.turns(20, 1500)
+	first := able(9, 5)
+	w.swap(w.plan().Run(t.Context(), first))
+	if len(w.known) == 0 {
+		t.Fatal("nothing stayed")
+	}
+	known := w.known
+	w.turns(4, 1500)
+	j := w.plan()
+	second := able(9, 5)
+	fades := j.Run(t.Context(), second)
+	complete(t, j, fades)
+	for _, a := range second.asked {
+		from, to := taskRange(a)
+		for _, f := range known {
+			if from <= f.To && f.From <= to {
+				t.Errorf("%s e%d..e%d asks again about e%d..e%d", a.Task, from, to, f.From, f.To)
+			}
+		}
+	}
+	// An edit makes a chunk unknown again.
+	edited := known[0].From
+	if err := w.state.Amend(mind.Edit{Changed: []mind.Change{{N: edited, Text: "a person was here"}}}, w.put); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range w.plan().known {
+		if f.From <= edited && edited <= f.To {
+			t.Errorf("e%d was edited and is still known as it was", edited)
+		}
+	}
+}
+
+// When the oldest fade first, no summary is made for nothing.
+func TestRunOldestSummarisesWhatFades(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.turns(20, 1500)
+	w.set.Order = Oldest
+	j := w.plan()
+	model := able(3, 5)
+	fades := j.Run(t.Context(), model)
+	complete(t, j, fades)
+	out := w.swap(fades)
+	// How long the summaries are is not known beforehand, so a few may be spare.
+	if n := model.count(Summarise); n < out.Faded || n != out.Faded+len(out.Kept) || n > len(fades)*3/4 || out.Mechanical != 0 {
+		t.Errorf("%d summaries for %d faded chunks, %d of them mechanical, %d kept", model.count(Summarise), out.Faded, out.Mechanical, len(out.Kept))
+	}
+	if w.state.Faded[0].From != 1 || w.state.Live[0].N != w.state.Faded[len(w.state.Faded)-1].To+1 {
+		t.Error("the oldest did not fade first")
+	}
+	w.conserved()
+}
+
+// Whatever a model says, every entry is accounted for.
+func TestRunProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, 40_000)
+		randomLife(t, w, rapid.IntRange(5, 40).Draw(t, "steps"))
+		j, ok := Plan(w.state, w.input())
+		if !ok {
+			return
+		}
+		model := &scripted{answer: randomAnswers(t)}
+		w.set.Parallel = 1 // for rapid: draws come from one goroutine at a time
+		j.in.Settings.Parallel = 1
+		complete(t, j, j.Run(context.Background(), model))
+		complete(t, j, j.Mechanical())
+	})
+}

@@ -1,0 +1,180 @@
+package compactor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lethe/blobs"
+	"lethe/mind"
+)
+
+// Outcome is what a swap leads to. Nothing of it is in force until the caller
+// has written Lines and an epoch of Next.
+type Outcome struct {
+	Next  *mind.State
+	Lines []Line
+	// Kept are the chunks that stay live for now, for Input.Known.
+	Kept []Fade
+	// Notes are to be told to the agent.
+	Notes []string
+
+	Faded      int // chunks that faded
+	Mechanical int // of those, the ones that no model summarised
+	Skipped    int // chunks that were no longer what they were
+	Tokens     int // that were live and no longer are
+}
+
+// Line is one fade for the log.
+type Line struct {
+	From, To  int
+	Level     string
+	Relevance int
+	// Original holds what the entries said; a card has none of its own.
+	Original mind.Ref
+	// Replacement is the text of a summary or the list of a card. A gist is
+	// nothing but the ref of its original.
+	Replacement mind.Ref
+}
+
+// Swap replaces chunks of s, from the least to the most relevant, until no more
+// than the target of the eligible part is live, and lets the faded past decay
+// into its budgets. A chunk whose entries changed since it was read stays as it
+// is. Originals are put before anything refers to them; s itself is not changed.
+// When nothing is to be done there are no Lines.
+func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read Read) (Outcome, error) {
+	next := *s
+	next.Faded, next.Pins = slices.Clone(s.Faded), slices.Clone(s.Pins)
+	l := ladder{State: &next, set: set, meter: meter, put: put, read: read}
+	var out Outcome
+	chosen := l.choose(fades, &out)
+	for _, f := range chosen {
+		if err := l.fade(f); err != nil {
+			return Outcome{}, fmt.Errorf("fade e%d..e%d: %w", f.From, f.To, err)
+		}
+		out.Tokens += f.Tokens
+		if f.Mechanical {
+			out.Mechanical++
+		}
+	}
+	out.Faded = len(chosen)
+	if err := l.decay(chosen); err != nil {
+		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
+	}
+	if note := unpin(&next, meter, l.budget(set.Pins)); note != "" {
+		out.Notes = append(out.Notes, note)
+	}
+	out.Next, out.Lines = &next, l.lines
+	return out, nil
+}
+
+// choose picks the chunks that fade, in the order of entries, and keeps the rest.
+func (l *ladder) choose(fades []Fade, out *Outcome) []Fade {
+	live := map[int]*mind.Entry{}
+	for _, e := range l.Live {
+		live[e.N] = e
+	}
+	total := 0
+	var whole []Fade
+	for _, f := range fades {
+		total += f.Tokens
+		if f.stands(live) {
+			whole = append(whole, f)
+			for _, p := range f.parts {
+				delete(live, p.n) // nothing fades twice, whatever the caller brings
+			}
+		} else {
+			out.Skipped++
+		}
+	}
+	slices.SortStableFunc(whole, func(a, b Fade) int {
+		if l.set.Order == Oldest {
+			return cmp.Compare(a.From, b.From)
+		}
+		return cmp.Or(cmp.Compare(a.Relevance-a.kept, b.Relevance-b.kept), cmp.Compare(a.From, b.From))
+	})
+	left := total
+	n := 0
+	for n < len(whole) && float64(left) > l.set.Target*float64(total) {
+		left -= whole[n].Tokens - min(whole[n].Tokens, l.meter(whole[n].Summary)) // its summary stays
+		n++
+	}
+	for _, f := range whole[n:] {
+		if !f.spare && !f.Mechanical { // those cost nothing to make again
+			f.kept++
+			out.Kept = append(out.Kept, f)
+		}
+	}
+	return ordered(slices.Clone(whole[:n]))
+}
+
+// stands reports whether every entry of a chunk is live as it was read.
+func (f Fade) stands(live map[int]*mind.Entry) bool {
+	for _, p := range f.parts {
+		e := live[p.n]
+		if e == nil || pending(e) || print(e) != p.print {
+			return false
+		}
+	}
+	return len(f.parts) > 0
+}
+
+// fade takes a chunk out of the live context and puts its summary into the past.
+func (l *ladder) fade(f Fade) error {
+	gone := map[int]bool{}
+	for _, p := range f.parts {
+		gone[p.n] = true
+	}
+	var live, taken []*mind.Entry
+	var original strings.Builder
+	for _, e := range l.Live {
+		if !gone[e.N] {
+			live = append(live, e)
+			continue
+		}
+		taken = append(taken, e)
+		original.WriteString(e.Original(l.read))
+	}
+	ref, err := l.put(f.Gist, []byte(original.String()))
+	if err != nil {
+		return err
+	}
+	r := mind.Range{
+		From: f.From, To: f.To, Level: mind.Summary, Original: ref, Relevance: f.Relevance,
+		Text: f.Summary, At: newest(taken), Epoch: l.Epoch + 1,
+	}
+	if l.cost(r) >= f.Tokens { // a few words, shorter than any summary of them
+		r.Level, r.Text = mind.Gist, ""
+	}
+	l.Live = live
+	l.Faded = append(l.Faded, r)
+	slices.SortFunc(l.Faded, func(a, b mind.Range) int { return cmp.Compare(a.From, b.From) })
+	pin(l.State, f)
+	return nil
+}
+
+// written puts the summaries that stand and lists the chunks that have faded.
+func (l *ladder) written(chosen []Fade) error {
+	fresh := map[int]bool{}
+	for _, f := range chosen {
+		fresh[f.From] = true
+	}
+	for i := range l.Faded {
+		r := &l.Faded[i]
+		if !fresh[r.From] {
+			continue
+		}
+		line := Line{From: r.From, To: r.To, Level: r.Level, Relevance: r.Relevance, Original: r.Original}
+		if r.Level == mind.Summary {
+			ref, err := l.put(r.Original.Gist, []byte(blobs.Unescape(r.Text)))
+			if err != nil {
+				return err
+			}
+			r.Summary = &ref
+			line.Replacement = ref
+		}
+		l.lines = append(l.lines, line)
+	}
+	return nil
+}

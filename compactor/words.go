@@ -1,0 +1,258 @@
+package compactor
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"lethe/blobs"
+	"lethe/mind"
+)
+
+// said is a sentence that somebody said.
+type said struct {
+	who    string // I for the identity itself
+	text   string
+	weight int  // as a promise: 2 for a rule, 1 for an intent, 0 for neither
+	strict bool // it begins as a rule does
+}
+
+func (s said) String() string { return s.who + ": " + s.text }
+
+// talk lists what people and the identity itself said in some units, sentence
+// by sentence. Other agents and tool results are not heard here: a rule that
+// they state is nobody's rule.
+func talk(units []unit) []said {
+	var out []said
+	for _, u := range units {
+		switch u.Kind {
+		case mind.Reply:
+			out = append(out, sayings("I", u.Text)...)
+		case mind.Inbound:
+			who := ""
+			for line := range strings.SplitSeq(u.Text, "\n") {
+				if tag, rest, ok := roomLine(line); ok {
+					user, isUser := strings.CutPrefix(tag, "USER:")
+					line, who = rest, ""
+					if isUser {
+						who = user
+					}
+				}
+				if who != "" {
+					out = append(out, sayings(who, line)...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// roomLine splits a line of a room as it is rendered: USER:ada, and the text. A
+// line without a tag goes on with the message above it.
+func roomLine(line string) (tag, text string, ok bool) {
+	if !strings.HasPrefix(line, "[USER:") && !strings.HasPrefix(line, "[AGENT:") {
+		return "", "", false
+	}
+	tag, text, ok = strings.Cut(line[1:], "]")
+	tag, _, _ = strings.Cut(tag, " ")
+	return tag, strings.TrimPrefix(text, " "), ok
+}
+
+func sayings(who, text string) []said {
+	var out []said
+	for _, piece := range sentences(text) {
+		if s := oneLine(piece); s != "" {
+			out = append(out, saying(who, s))
+		}
+	}
+	return out
+}
+
+// sentences cuts a text after its sentences and lines. The pieces are the whole
+// text.
+func sentences(text string) []string {
+	var out []string
+	from, ended := 0, false
+	for i, r := range text {
+		space := r == ' ' || r == '\n' || r == '\t'
+		if ended && !space && !strings.ContainsRune(".!?\"”’)", r) {
+			out = append(out, text[from:i])
+			from, ended = i, false
+		}
+		switch r {
+		case '。', '！', '？', '\n':
+			ended = true
+		case '.', '!', '?':
+			next := i + 1
+			ended = next == len(text) || strings.ContainsRune(" \n\t\"”’)", rune(text[next])) || ended
+		}
+	}
+	return append(out, text[from:])
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// rules are words of what a person asks to be kept, or the identity promises for
+// good; intents those of a promise that may soon be kept.
+var (
+	rules = []string{"always", "never", "remember", "from now on", "don't forget", "do not forget", "don't ever forget",
+		"do not ever forget", "must not", "standing rule", "keep in mind", "i promise", "we promise"}
+	intents = []string{"i will", "i'll", "we will", "we'll", "i shall"}
+	// strictly is how a sentence begins that counts even where a model saw no rule.
+	strictly = []string{"always", "never", "remember", "from now on", "don't forget", "do not forget", "keep in mind",
+		"i promise", "i will always", "i will never", "i will remember", "i'll always", "i'll never", "i'll remember"}
+)
+
+// saying weighs a sentence. A question promises nothing.
+func saying(who, text string) said {
+	s := said{who: who, text: text}
+	if strings.HasSuffix(strings.TrimRight(text, "\"”’) "), "?") {
+		return s
+	}
+	words := spaced(text)
+	has := func(phrase string) bool { return strings.Contains(words, " "+phrase+" ") }
+	switch {
+	case slices.ContainsFunc(rules, has):
+		s.weight = 2
+	case slices.ContainsFunc(intents, has):
+		s.weight = 1
+	default:
+		return s
+	}
+	if strings.HasPrefix(text, "@") {
+		_, words, _ = strings.Cut(words[1:], " ")
+		words = " " + words
+	}
+	if rest, ok := strings.CutPrefix(words, " please "); ok {
+		words = " " + rest
+	}
+	s.strict = slices.ContainsFunc(strictly, func(phrase string) bool { return strings.HasPrefix(words, " "+phrase+" ") })
+	return s
+}
+
+// spaced lists the words of a text in lower case, each between spaces.
+func spaced(text string) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	gap := true
+	for _, r := range text {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			b.WriteRune(unicode.ToLower(r))
+			gap = false
+		case r == '\'' || r == '’':
+			b.WriteByte('\'')
+		case !gap:
+			b.WriteByte(' ')
+			gap = true
+		}
+	}
+	b.WriteByte(' ')
+	return b.String()
+}
+
+// identifiers lists the distinctive names of a text, those that come up most
+// first, at most n: addresses, paths, dotted, dashed and snake names, codes and
+// numbers. None holds a structure character.
+func identifiers(text string, n int) []string {
+	return frequent(strings.FieldsFunc(blobs.Unescape(text), breaks), n, func(s string) string {
+		s = strings.Trim(s, ".,:;-/+*=#@!?%&~^")
+		if len(s) < 3 || len(s) > 200 || utf8.RuneCountInString(s) > 60 || !names(s) {
+			return ""
+		}
+		return s
+	})
+}
+
+func breaks(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("\"'`<>()[]{}|\\,;=“”‘’。，◰◱◲◳◆", r)
+}
+
+// names reports whether a word is a name rather than a word of a language: it
+// holds a digit, a joint, or capitals only.
+func names(s string) bool {
+	letters, upper, digits, joints, strange := 0, 0, 0, 0, 0
+	for i, r := range s {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case unicode.IsLetter(r):
+			letters++
+			if unicode.IsUpper(r) {
+				upper++
+			}
+		case strings.ContainsRune("._-/:@", r):
+			if i > 0 && s[i-1] != byte(r) {
+				joints++
+			}
+		default:
+			strange++
+		}
+	}
+	if letters+digits < 3 || strange > letters+digits {
+		return false
+	}
+	return digits > 0 || joints > 0 || upper == letters && letters < 12
+}
+
+// keywords lists the words that a text uses most, at most n.
+func keywords(text string, n int) []string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '-' })
+	return frequent(words, n, func(s string) string {
+		s = strings.ToLower(strings.Trim(s, "'-"))
+		if l := utf8.RuneCountInString(s); l < 4 && s[:min(1, len(s))] < "\x80" || l > 24 || common[s] {
+			return ""
+		}
+		return s
+	})
+}
+
+// frequent counts the items that clean does not empty and returns the most
+// frequent ones, of equals the earlier.
+func frequent(items []string, n int, clean func(string) string) []string {
+	count := map[string]int{}
+	var order []string
+	for _, s := range items {
+		if s = clean(s); s == "" {
+			continue
+		}
+		if count[s]++; count[s] == 1 {
+			order = append(order, s)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
+	return order[:min(n, len(order))]
+}
+
+// common are words that tell nothing about a text, and those that the structure
+// around it uses.
+var common = set(`about after again also another because been before being both cannot could does done down each
+even every find first from give given good have here into just know like line lines look make many more most much need
+only other over said same says should since some such sure take than that their them then there these they thing think
+this those through told under until very want were what when where which while will with would your yours you're it's
+don't let's okay yes please thanks thank user agent room entry inbound reply result call note hash gist turn error true
+false null none text name file files`)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// cut returns the first n runes of s, a cut marked and never through an escape.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	i := 0
+	for at := range s {
+		if i == max(0, n-1) {
+			return strings.TrimRight(s[:at], "◰ ") + "…"
+		}
+		i++
+	}
+	return s
+}

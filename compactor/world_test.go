@@ -1,0 +1,371 @@
+package compactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"lethe/blobs"
+	"lethe/life"
+	"lethe/mind"
+)
+
+// failer is what testing.TB and rapid.T have in common.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// world is a life in memory: the fold, the blobs, and what was ever said.
+type world struct {
+	t     failer
+	state *mind.State
+	blobs map[blobs.Hash][]byte
+	short map[string]blobs.Hash
+	now   time.Time
+	room  int64          // length of the room
+	said  map[int]string // by entry: a text that its original must hold, escaped
+	set   Settings
+	known []Fade
+	notes []string
+	puts  int
+	lines []Line
+}
+
+func meter(s string) int { return (utf8.RuneCountInString(s) + 2) / 3 }
+
+func newWorld(t failer, limit int) *world {
+	w := &world{
+		t: t, state: mind.New(), blobs: map[blobs.Hash][]byte{}, short: map[string]blobs.Hash{}, said: map[int]string{},
+		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), set: Default(limit),
+	}
+	w.state.Name, w.state.Self = "ada", strings.Repeat("ab", 32)
+	w.state.Stable = mind.Stable{System: "the soul and the harness", Tools: []byte(`[]`), Params: mind.Params{Model: "m", MaxTokens: limit / 10}}
+	w.state.Stable.Past = w.state.Past("notes", []string{"[…] boot"})
+	return w
+}
+
+func (w *world) put(gist string, body []byte) (mind.Ref, error) {
+	w.puts++
+	file := blobs.Encode(blobs.Meta{At: w.now, Gist: gist, Life: w.state.Self}, body)
+	h := blobs.Sum(file)
+	w.blobs[h] = body
+	w.short[h.String()[:16]] = h
+	return mind.Ref{Hash: h, Short: h.String()[:16], Gist: blobs.Gist(gist)}, nil
+}
+
+func (w *world) read(h blobs.Hash) ([]byte, error) {
+	body, ok := w.blobs[h]
+	if !ok {
+		return nil, fmt.Errorf("no blob %s", h)
+	}
+	return body, nil
+}
+
+func (w *world) happen(kind, id string, body []byte, kv ...string) {
+	w.t.Helper()
+	w.now = w.now.Add(time.Minute)
+	ref, _ := w.put(kind+" "+id, body)
+	e := life.New(w.now, kind, []string{id}, kv...)
+	e.Refs = []blobs.Ref{{Hash: ref.Short, Gist: ref.Gist}}
+	if err := w.state.Apply(e, mind.Body{Hash: ref.Hash, Data: body}); err != nil {
+		w.t.Fatalf("%v", err)
+	}
+}
+
+func (w *world) next() string { return mind.EntryID(w.state.Next) }
+
+// hear adds an inbound entry of one line; show clips it, 0 does not.
+func (w *world) hear(who, text string, show int) {
+	w.t.Helper()
+	line := fmt.Sprintf("[USER:%s 2026-11-20T12:57:16Z] %s\n", who, strings.ReplaceAll(text, "\n", "\u2028"))
+	w.said[w.state.Next] = strings.ReplaceAll(blobs.Escape(text), "\n", "\n    ")
+	from := w.room
+	w.room += int64(len(line))
+	w.happen(mind.Inbound, w.next(), []byte(line), "room", "dev", "at", fmt.Sprintf("%d..%d", from, w.room), "show", strconv.Itoa(show))
+}
+
+// reply adds a whole unit: a reply, and a result for each command that it runs.
+func (w *world) reply(text string, show int, results ...string) {
+	w.t.Helper()
+	n := w.state.Next
+	w.ask(text, len(results))
+	for k, r := range results {
+		w.happen("result", mind.CallID(n, k+1), []byte(r), "status", mind.OK, "show", strconv.Itoa(show))
+		w.said[n] += "\x00" + blobs.Escape(r)
+	}
+}
+
+// ask adds a reply whose calls have no results yet.
+func (w *world) ask(text string, calls int) {
+	w.t.Helper()
+	n := w.state.Next
+	a := mind.Answer{Reasoning: fmt.Sprintf("I think about e%d.", n), Text: text}
+	for k := range calls {
+		a.Calls = append(a.Calls, mind.AnswerCall{Tool: "BASH", Args: fmt.Sprintf(`{"command":"make step%d"}`, k)})
+	}
+	w.said[n] = blobs.Escape(blobs.Unescape(text))
+	w.happen(mind.Reply, w.next(), a.Encode(), "turn", "1", "model", "m")
+}
+
+func (w *world) note(text string) {
+	w.t.Helper()
+	w.said[w.state.Next] = blobs.Escape(text)
+	w.happen(mind.Note, w.next(), []byte(text))
+}
+
+// turns adds n exchanges of about so many tokens each.
+func (w *world) turns(n, tokens int) {
+	w.t.Helper()
+	for range n {
+		k := w.state.Next
+		w.hear("ada", fmt.Sprintf("please look at ticket-%d in src/mod%d/file%d.go", k, k%7, k), 0)
+		w.reply("", 0, fmt.Sprintf("ticket-%d is open\n%s", k, strings.Repeat(fmt.Sprintf("line of output %d of the build\n", k), max(1, (tokens*3-600)/33))))
+		w.reply(fmt.Sprintf("ticket-%d was caused by code%d; it is fixed now.", k, k), 0)
+	}
+}
+
+func (w *world) input() Input {
+	return Input{Settings: w.set, Meter: meter, Segment: "Cut it.", Summarise: "Sum it up.", Known: w.known}
+}
+
+func (w *world) plan() Job {
+	w.t.Helper()
+	j, ok := Plan(w.state, w.input())
+	if !ok {
+		w.t.Fatalf("there is nothing to forget")
+	}
+	return j
+}
+
+// swap swaps fades in and begins the epoch, as package agent does.
+func (w *world) swap(fades []Fade) Outcome {
+	w.t.Helper()
+	out, err := Swap(w.state, fades, w.set, meter, w.put, w.read)
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+	w.known = out.Kept
+	w.notes = append(w.notes, out.Notes...)
+	w.lines = append(w.lines, out.Lines...)
+	if len(out.Lines) == 0 {
+		return out
+	}
+	w.state = out.Next
+	w.state.Epoch++
+	w.state.Stable.Past = w.state.Past("notes", []string{"[…] boot"})
+	return out
+}
+
+func (w *world) mechanically() Outcome {
+	w.t.Helper()
+	return w.swap(w.plan().Mechanical())
+}
+
+// live is what the live entries cost.
+func (w *world) live() int {
+	n := 0
+	for _, e := range w.state.Live {
+		for _, m := range e.Messages() {
+			n += tokens(m, meter)
+		}
+	}
+	return n
+}
+
+func (w *world) level(level string) (ranges []mind.Range, tokens int) {
+	for _, r := range w.state.Faded {
+		if r.Level == level {
+			ranges = append(ranges, r)
+			tokens += meter(r.String() + "\n")
+		}
+	}
+	return ranges, tokens
+}
+
+// conserved checks that each entry is live or in exactly one range, and that all
+// that it said can be read from there. It returns the most refs that takes.
+func (w *world) conserved() int {
+	w.t.Helper()
+	where := map[int]string{}
+	claim := func(n int, by string) {
+		if was, ok := where[n]; ok {
+			w.t.Fatalf("e%d is in %s and in %s", n, was, by)
+		}
+		where[n] = by
+	}
+	for i, e := range w.state.Live {
+		if i > 0 && e.N <= w.state.Live[i-1].N {
+			w.t.Fatalf("live entries are out of order at e%d", e.N)
+		}
+		claim(e.N, "the live context")
+	}
+	deepest := 0
+	for i, r := range w.state.Faded {
+		if i > 0 && r.From <= w.state.Faded[i-1].To {
+			w.t.Fatalf("faded ranges are out of order at e%d", r.From)
+		}
+		deepest = max(deepest, w.reach(r.From, r.To, r.Original.Short, tier(r), claim))
+	}
+	for n := 1; n < w.state.Next; n++ {
+		if where[n] == "" {
+			w.t.Fatalf("e%d is nowhere", n)
+		}
+	}
+	return deepest
+}
+
+// reach follows one ref down to the originals.
+func (w *world) reach(from, to int, short string, t int, claim func(int, string)) int {
+	w.t.Helper()
+	body := w.blobs[w.short[short]]
+	if body == nil {
+		w.t.Fatalf("e%d..e%d: no blob %s", from, to, short)
+	}
+	if t > 0 {
+		list := mind.ReadCard(body)
+		at, deepest := from, 0
+		for _, l := range list {
+			if l.From != at {
+				w.t.Fatalf("card e%d..e%d goes on with e%d after e%d", from, to, l.From, at-1)
+			}
+			deepest = max(deepest, w.reach(l.From, l.To, l.Ref.Hash, t-1, claim))
+			at = l.To + 1
+		}
+		if at != to+1 || len(list) > perCard {
+			w.t.Fatalf("card e%d..e%d of %d ends with e%d", from, to, len(list), at-1)
+		}
+		return deepest + 1
+	}
+	text := string(body)
+	for n := from; n <= to; n++ {
+		claim(n, fmt.Sprintf("e%d..e%d", from, to))
+		_, rest, ok := strings.Cut(text, fmt.Sprintf("◆ e%d ", n))
+		if !ok {
+			w.t.Fatalf("original of e%d..e%d has no e%d", from, to, n)
+		}
+		if end := strings.Index(rest, fmt.Sprintf("\n◆ e%d ", n+1)); end >= 0 {
+			rest = rest[:end]
+		}
+		for piece := range strings.SplitSeq(w.said[n], "\x00") {
+			if !strings.Contains(rest, piece) {
+				w.t.Fatalf("original of e%d..e%d lacks what e%d said", from, to, n)
+			}
+		}
+	}
+	return 1
+}
+
+// restored is the state as a resume would read it, and how many blobs that took.
+func (w *world) restored() (*mind.State, int) {
+	w.t.Helper()
+	body, err := w.state.Snapshot()
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+	reads := 0
+	s, err := mind.Restore(body, func(h blobs.Hash) ([]byte, error) {
+		reads++
+		return w.read(h)
+	})
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+	return s, reads
+}
+
+// scripted answers with a function, and keeps what it was asked.
+type scripted struct {
+	mu     sync.Mutex
+	asked  []Ask
+	answer func(ctx context.Context, a Ask) (string, error)
+}
+
+func (m *scripted) Ask(ctx context.Context, a Ask) (string, error) {
+	m.mu.Lock()
+	m.asked = append(m.asked, a)
+	m.mu.Unlock()
+	return m.answer(ctx, a)
+}
+
+func (m *scripted) count(task string) int {
+	n := 0
+	for _, a := range m.asked {
+		if a.Task == task {
+			n++
+		}
+	}
+	return n
+}
+
+// taskRange reads the range that a request is about.
+func taskRange(a Ask) (from, to int) {
+	last := a.Messages[len(a.Messages)-1].Content
+	i := strings.LastIndex(last, "<task name=")
+	var name string
+	if _, err := fmt.Sscanf(last[i:], "<task name=%q from=\"e%d\" to=\"e%d\">", &name, &from, &to); err != nil || name != a.Task {
+		panic(fmt.Sprintf("task %q: %v", last[i:], err))
+	}
+	return from, to
+}
+
+// able answers as a good model does: chunks of so many entries, short summaries.
+func able(each, relevance int) *scripted {
+	return &scripted{answer: func(_ context.Context, a Ask) (string, error) {
+		from, to := taskRange(a)
+		if a.Task == Summarise {
+			return fmt.Sprintf(`{"summary":"what e%d to e%d were about","gist":"about e%d","relevance":%d,"keep":[]}`, from, to, from, relevance), nil
+		}
+		var chunks []string
+		for n := from; n <= to; n += each {
+			chunks = append(chunks, fmt.Sprintf(`{"from":"e%d","to":"e%d","topic":"t"}`, n, min(to, n+each-1)))
+		}
+		return `{"chunks":[` + strings.Join(chunks, ",") + `]}`, nil
+	}}
+}
+
+var errProvider = errors.New("503 from the provider")
+
+// complete checks that fades hold each eligible entry once, in order.
+func complete(t failer, j Job, fades []Fade) {
+	t.Helper()
+	want := map[int]bool{}
+	for _, run := range j.runs {
+		for _, u := range run {
+			want[u.N] = true
+		}
+	}
+	for _, f := range j.known {
+		for _, p := range f.parts {
+			want[p.n] = true
+		}
+	}
+	last := 0
+	for _, f := range fades {
+		if f.From <= last || f.To-f.From+1 != len(f.parts) {
+			t.Fatalf("e%d..e%d of %d parts follows e%d", f.From, f.To, len(f.parts), last)
+		}
+		last = f.To
+		for i, p := range f.parts {
+			if p.n != f.From+i || !want[p.n] {
+				t.Fatalf("e%d..e%d holds e%d, which nobody asked about, or twice", f.From, f.To, p.n)
+			}
+			delete(want, p.n)
+		}
+		if f.Relevance < 1 || f.Relevance > 10 || f.Summary == "" || f.Gist == "" || utf8.RuneCountInString(f.Gist) > blobs.MaxGist || strings.Contains(f.Gist, "\n") {
+			t.Fatalf("a fade is not whole: %+v", f)
+		}
+		if strings.ContainsAny(f.Summary, "◱◲◳◆") {
+			t.Fatalf("a summary can forge structure: %q", f.Summary)
+		}
+	}
+	if len(want) > 0 {
+		t.Fatalf("%d entries are in no fade", len(want))
+	}
+}
