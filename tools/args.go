@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,14 +62,15 @@ func object(args json.RawMessage) (map[string]json.RawMessage, error) {
 	return given, nil
 }
 
-// pick finds an argument by its name, exact before any other case. null counts
-// as absent.
+// pick finds an argument by its name, exact before any other case, and of those
+// the first in order. null counts as absent.
 func pick(given map[string]json.RawMessage, name string) (json.RawMessage, bool) {
 	raw, ok := given[name]
 	if !ok {
-		for k, v := range given {
+		for _, k := range slices.Sorted(maps.Keys(given)) {
 			if strings.EqualFold(k, name) {
-				raw, ok = v, true
+				raw, ok = given[k], true
+				break
 			}
 		}
 	}

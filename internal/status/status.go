@@ -47,8 +47,9 @@ type Status struct {
 	Error    string           `json:"error,omitempty"` // why it is Paused or failed
 	Since    time.Time        `json:"since"`           // when State began
 
-	ContextTokens int `json:"context_tokens"` // of the next request, estimated
-	ContextLimit  int `json:"context_limit"`
+	Compacting    bool `json:"compacting,omitempty"` // older context is being summarised beside the turns
+	ContextTokens int  `json:"context_tokens"`       // of the next request, estimated
+	ContextLimit  int  `json:"context_limit"`
 
 	InputTokens  int64   `json:"input_tokens"` // over the whole life
 	CachedTokens int64   `json:"cached_tokens"`
