@@ -55,7 +55,7 @@ func TestPageExamples(t *testing.T) {
 		metas = append(metas, m)
 	}
 	boot, next := metas[0], metas[1]
-	if boot.Life != "" || !boot.Parent.IsZero() || next.Life != addresses[0] || next.Parent.String() != addresses[0] {
+	if boot.Life != "" || !boot.Parent.IsZero() || next.Life != addresses[0] || next.Parent.IsZero() || next.Parent.String() == addresses[0] {
 		t.Errorf("the example is no chain: %+v, %+v", boot, next)
 	}
 	ref := strings.TrimSpace(blocks(t, doc, "ref")[0])

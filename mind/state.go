@@ -148,6 +148,7 @@ type Params struct {
 	Effort    string `json:"effort,omitempty"`
 	Order     string `json:"order,omitempty"`    // "tail" puts MEMORY and LIFE last
 	Endpoint  string `json:"endpoint,omitempty"` // who serves the model
+	Asked     string `json:"asked,omitempty"`    // the model that was configured then
 }
 
 // Stable is what every request of an epoch begins with, verbatim, so that a

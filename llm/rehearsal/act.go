@@ -235,7 +235,7 @@ func (t *turn) chat(text string) string {
 	return fmt.Sprintf(t.pick(
 		"I heard “%s”, but I am only the rehearsal model and follow plain phrases. Say help to see them.",
 		"“%s” is on record. I cannot think about it, only keep it; ask me later with: what did I say about it?",
-		"I have no opinion on “%s”: I am a small program. Try: remember that …, run …, or help.",
+		"I have no opinion on “%s”: I am a small program. Say help to see what I follow.",
 		"Noted, “%s”. Ask me to recall it whenever you like.",
 	), topic)
 }

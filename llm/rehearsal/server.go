@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Seed         uint64        // varies the small talk; the same seed says the same
 	Window       int           // context window in tokens, 0: DefaultWindow
-	Pace         time.Duration // delay between streamed chunks, 0: none
+	Pace         time.Duration // delay between streamed chunks, 0: none; tasks have none, since nobody watches them
 	SummaryRatio float64       // length of a summary as a share of its source, 0: 0.12
 	Script       []Step        // what to do instead of answering; see Step
 	Models       []string      // accepted names, `*` at the end matches any rest; nil: DefaultModels
@@ -32,6 +32,9 @@ type Options struct {
 
 // DefaultModels are the names accepted when Options.Models is nil.
 var DefaultModels = []string{"deepseek-v4-pro", "deepseek-flash", "deepseek-v4-flash", "rehearsal*"}
+
+// defaultRatio is how long a summary is as a share of its source.
+const defaultRatio = 0.12
 
 // maxBody bounds a request; a full window of CJK text is about 4 MB.
 const maxBody = 64 << 20
@@ -54,7 +57,7 @@ func New(o Options) *Server {
 		o.Window = DefaultWindow
 	}
 	if o.SummaryRatio <= 0 {
-		o.SummaryRatio = 0.12
+		o.SummaryRatio = defaultRatio
 	}
 	if o.Models == nil {
 		o.Models = DefaultModels
@@ -174,6 +177,9 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x := &exchange{w: w, ctx: r.Context(), req: req, prefix: req.prefix, pace: s.opts.Pace}
+	if _, ok := taskOf(req); ok {
+		x.pace = 0
+	}
 	if step, ok := s.script.take(req); ok {
 		x.step = step
 		if step.Pace > 0 {

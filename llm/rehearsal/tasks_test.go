@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -226,5 +227,31 @@ func TestSummaryIsShorterThanItsSource(t *testing.T) {
 func TestRelevanceGrows(t *testing.T) {
 	if a, b := relevance("nice day"), relevance("we decided to fix conf/a.toml, host db7.example.com, port 8123, deadline 2026-12-01"); a >= b || b >= 10 || a < 1 {
 		t.Errorf("%d and %d", a, b)
+	}
+}
+
+// Nobody watches a task being answered, so the pace of an answer is not for it.
+func TestTasksHaveNoPace(t *testing.T) {
+	_, url := start(t, Options{Pace: 200 * time.Millisecond}) // of each of dozens of pieces
+	messages, last := talk("gardening tulips")
+	began := time.Now()
+	g := ask(t, url, append(messages, user(taskText("summarise", 1, last, "x")))...)
+	if s := decode[summaryOut](t, g); s.Summary == "" {
+		t.Errorf("%+v", s)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// Small talk must not read like a rule: what promises is summarised first, and
+// pinned.
+func TestSmallTalkPromisesNothing(t *testing.T) {
+	tn := &turn{items: []item{{kind: lineItem, who: "ada", text: "x"}}}
+	for i := range 8 {
+		tn.salt = uint64(i) << 8
+		if text := tn.chat("the lamp room"); promiseRE.MatchString(text) {
+			t.Errorf("%q", text)
+		}
 	}
 }

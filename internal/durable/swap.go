@@ -1,0 +1,71 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Swap is Replace for a file that others save too: nothing they save is lost.
+// The new file is exchanged with the one at path, and mine is asked about what
+// was displaced (nil when there was none); what is not ours to displace is put
+// back. Swap returns how the new file looks, or nil when the other one stayed.
+//
+// Where the filesystem cannot exchange files, mine is asked just before a rename,
+// which leaves an instant in which a save can be lost.
+func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (fs.FileInfo, error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp.Name()) // the displaced file, or the new one that was not needed
+	if err = tmp.Chmod(perm); err == nil {
+		_, err = tmp.Write(data)
+	}
+	now, serr := tmp.Stat()
+	if err = errors.Join(err, serr, tmp.Close()); err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	done, err := swap(tmp.Name(), path, mine)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	if !done {
+		return nil, nil
+	}
+	return now, nil
+}
+
+func swap(tmp, path string, mine func(fs.FileInfo) bool) (done bool, err error) {
+	was, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !mine(nil) {
+			return false, nil
+		}
+		err := os.Link(tmp, path) // unlike a rename, it displaces nothing
+		if errors.Is(err, fs.ErrExist) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	if err != nil {
+		return false, err
+	}
+	if !mine(was) {
+		return false, nil
+	}
+	err = exchange(tmp, path)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return true, os.Rename(tmp, path)
+	}
+	if err != nil {
+		return false, err
+	}
+	displaced, err := os.Lstat(tmp)
+	if err != nil || mine(displaced) {
+		return true, err
+	}
+	return false, exchange(tmp, path)
+}
