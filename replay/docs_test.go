@@ -1,0 +1,45 @@
+package replay
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The example of docs/replay.md is a trace, and means what the page says.
+func TestDocsExample(t *testing.T) {
+	page, err := os.ReadFile("../docs/replay.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "```\n{\"kind\"")
+	example, _, closed := strings.Cut(rest, "```")
+	if !ok || !closed {
+		t.Fatal("no example in the page")
+	}
+	items, err := readAll(strings.NewReader("{\"kind\"" + example))
+	if err != nil || len(items) != 8 {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	r := replayed(t, items, small())
+	if r.Main.Requests != 3 || r.History.Lines != 8 || r.Reach.Refs[0] != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Every row of a report is explained.
+func TestDocsRows(t *testing.T) {
+	page, err := os.ReadFile("../docs/replay.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(Report{Options: Default()}.String()) {
+		name := strings.TrimSpace(line[:22])
+		if name == "settings" || name == "of history" {
+			continue
+		}
+		if !strings.Contains(string(page), "| "+name+" ") {
+			t.Errorf("docs/replay.md does not explain %q", name)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package replay
+
+import (
+	"strings"
+
+	"lethe/blobs"
+	"lethe/mind"
+)
+
+// Reach says how far away the bytes are that a life has seen, in shares of all
+// of them: how many refs have to be opened, starting from the final context.
+type Reach struct {
+	Bytes       int        `json:"bytes"`
+	Refs        [4]float64 `json:"refs"` // 0 (verbatim in the context), 1, 2, 3 or more
+	Unreachable float64    `json:"unreachable"`
+}
+
+// Within2 is the share of bytes within two refs.
+func (r Reach) Within2() float64 { return r.Refs[0] + r.Refs[1] + r.Refs[2] }
+
+// witness remembers everything that a life has seen, to look for it at the end.
+type witness struct {
+	parts map[string]string       // of entries, by their heads: the whole text
+	order []string                // keys of parts
+	own   map[blobs.Hash][]string // the parts that a blob is the original of
+	until int                     // the last entry taken in
+}
+
+func newWitness() *witness {
+	return &witness{parts: map[string]string{}, own: map[blobs.Hash][]string{}}
+}
+
+// see takes in what has been added to the life, all of whose calls have results.
+func (w *witness) see(s *mind.State, read func(blobs.Hash) ([]byte, error)) {
+	for _, e := range s.Live {
+		if e.N <= w.until {
+			continue
+		}
+		w.until = e.N
+		for key, text := range partsOf(e.Original(read)) {
+			if text == "" {
+				continue
+			}
+			w.parts[key] = text
+			w.order = append(w.order, key)
+			h := e.Ref.Hash
+			if _, k, _ := mind.ParseID(strings.Fields(key)[0]); k > 0 && strings.HasSuffix(key, " result") {
+				h = e.Calls[k-1].Result.Hash
+			}
+			w.own[h] = append(w.own[h], key)
+		}
+	}
+}
+
+// partsOf reads the entries of an original: what each says, and each call and
+// result, under keys like "e5", "e5.1 call" and "e5.1 result".
+func partsOf(text string) map[string]string {
+	out := map[string]string{}
+	key, from, at := "", 0, 0
+	add := func(to int) {
+		if key != "" {
+			out[key] = strings.Trim(text[from:to], "\n")
+		}
+	}
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, "◆ e"); ok {
+			add(at)
+			key, from = partKey(strings.Fields("e"+rest)), at+len(line)
+		}
+		at += len(line)
+	}
+	add(at)
+	return out
+}
+
+func partKey(head []string) string {
+	switch {
+	case len(head) == 0 || strings.Contains(head[0], ".."):
+		return "" // a faded range
+	case len(head) > 1 && strings.Contains(head[0], "."):
+		return head[0] + " " + head[1]
+	}
+	return head[0]
+}
+
+// reach opens every ref that can be come by, nearest first.
+func (w *witness) reach(s *mind.State, tail string, st *store) Reach {
+	nearest := map[string][4]int{} // per part, the bytes seen with up to so many refs
+	found := func(key, text string, depth int) {
+		whole, ok := w.parts[key]
+		if !ok {
+			return
+		}
+		seen, n := nearest[key], visible(text, whole)
+		for d := min(depth, 3); d < len(seen); d++ {
+			seen[d] = max(seen[d], n)
+		}
+		nearest[key] = seen
+	}
+	var mentions []string
+	for _, e := range s.Live {
+		for key, text := range partsOf(e.Full()) {
+			found(key, text, 0)
+		}
+	}
+	for _, m := range s.Messages(tail) {
+		mentions = append(mentions, blobs.Mentions(m.Content)...)
+	}
+	opened := map[blobs.Hash]bool{}
+	for depth := 1; len(mentions) > 0; depth++ {
+		var next []string
+		for _, short := range mentions {
+			h, ok := st.shorts[short]
+			if !ok || opened[h] {
+				continue
+			}
+			opened[h] = true
+			body := string(st.bodies[h])
+			for _, key := range w.own[h] {
+				found(key, w.parts[key], depth)
+			}
+			for key, text := range partsOf(body) {
+				found(key, text, depth)
+			}
+			next = append(next, blobs.Mentions(body)...)
+		}
+		mentions = next
+	}
+	return w.total(nearest)
+}
+
+func (w *witness) total(nearest map[string][4]int) Reach {
+	var r Reach
+	var at [4]int
+	for _, key := range w.order {
+		r.Bytes += len(w.parts[key])
+		seen := nearest[key]
+		for d, before := 0, 0; d < len(seen); d++ {
+			at[d] += seen[d] - before
+			before = seen[d]
+		}
+	}
+	for d, n := range at {
+		if n > 0 {
+			r.Refs[d] = float64(n) / float64(r.Bytes)
+		}
+	}
+	missing := r.Bytes - at[0] - at[1] - at[2] - at[3]
+	r.Unreachable = share(missing, r.Bytes)
+	return r
+}
+
+func share(n, of int) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}
+
+// visible is how many bytes of whole a text shows that is all of it, or its head
+// and its tail.
+func visible(text, whole string) int {
+	if strings.Contains(text, whole) {
+		return len(whole)
+	}
+	head := 0
+	for head < min(len(text), len(whole)) && text[head] == whole[head] {
+		head++
+	}
+	tail := 0
+	for tail < min(len(text), len(whole))-head && text[len(text)-1-tail] == whole[len(whole)-1-tail] {
+		tail++
+	}
+	return head + tail
+}

@@ -1,0 +1,89 @@
+package replay
+
+import (
+	"context"
+	"maps"
+	"math"
+	"strings"
+	"testing"
+
+	"lethe/mind"
+)
+
+func TestVisible(t *testing.T) {
+	whole := "0123456789abcdef"
+	for text, want := range map[string]int{
+		whole: 16, "x" + whole + "y": 16, "": 0, "01234": 5, "cdef": 4, "012\n◳ 9 of 16\nef": 5, "zz": 0, "0123456789abcdex": 15, "0101": 2,
+	} {
+		if n := visible(text, whole); n != want {
+			t.Errorf("%q shows %d bytes, want %d", text, n, want)
+		}
+	}
+}
+
+func TestPartsOf(t *testing.T) {
+	text := "before\n◆ e1..e2 summary ◱hash=00ff gist=x◲\nfaded\n◆ e3 inbound room=dev ◱hash=00ff gist=x◲\nhello\nthere\n\n" +
+		"◆ e4 reply ◱hash=00ff gist=x◲\n\n◆ e4.1 call BASH\n{}\n◆ e4.1 result ok ◱hash=00ff gist=x◲\nout\n"
+	want := map[string]string{"e3": "hello\nthere", "e4": "", "e4.1 call": "{}", "e4.1 result": "out"}
+	if got := partsOf(text); !maps.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// lived is a run after a trace, for looking at its end.
+func lived(t *testing.T, items Items, opts Options) *run {
+	t.Helper()
+	r, err := begin(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := steps{src: &items}
+	for st, err := s.next(); err == nil; st, err = s.next() {
+		if err := r.step(context.Background(), st); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// A short life: all of it is in the context, but the middle of a long result is
+// one ref away.
+func TestReachOfAShortLife(t *testing.T) {
+	long := strings.Repeat("all work and no play\n", 1000)
+	r := lived(t, Items{{User, "go"}, {Asst, "I run it."}, {Tool, long}, {Asst, "done"}}, small())
+	reach := r.finish().Reach
+	if reach.Bytes < len(long) || reach.Unreachable != 0 || math.Abs(sum(reach.Refs)-1) > 1e-9 {
+		t.Errorf("%+v", reach)
+	}
+	if shown := reach.Refs[0] * float64(reach.Bytes); shown < 7000 || shown > 9000 || reach.Refs[2] != 0 {
+		t.Errorf("%.0f bytes verbatim: %+v", shown, reach)
+	}
+}
+
+func sum(refs [4]float64) float64 { return refs[0] + refs[1] + refs[2] + refs[3] }
+
+// When blobs are lost, the walk notices: it opens refs, it does not believe them.
+func TestReachNoticesLoss(t *testing.T) {
+	r := lived(t, generated(t, 60_000, 5), small())
+	if r.report.Compactions == 0 {
+		t.Fatal("nothing has faded")
+	}
+	if reach := r.finish().Reach; reach.Unreachable != 0 || reach.Within2() < 0.9999 {
+		t.Errorf("%+v", reach)
+	}
+	var gone *mind.Range
+	for i := range r.id.state.Faded {
+		if f := &r.id.state.Faded[i]; f.Level != mind.Card {
+			gone = f
+		}
+	}
+	if gone == nil {
+		t.Fatal("no range has an original of its own")
+	}
+	size := len(r.id.store.bodies[gone.Original.Hash])
+	r.id.store.bodies[gone.Original.Hash] = nil
+	reach := r.finish().Reach
+	if lost := reach.Unreachable * float64(reach.Bytes); lost < float64(size)/2 || lost > float64(size) {
+		t.Errorf("an original of %d bytes is gone, and %.0f bytes cannot be reached", size, lost)
+	}
+}

@@ -1,0 +1,266 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"lethe/mind"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// small are options under which little is enough to be forgotten.
+func small() Options {
+	o := Default()
+	o.Limit, o.MaxTokens, o.Delay = 36_000, 4000, 1
+	return o
+}
+
+func replayed(t testing.TB, items Items, opts Options) Report {
+	t.Helper()
+	r, err := Run(context.Background(), &items, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A golden report: what changes it changes what every life costs.
+func TestGoldenReport(t *testing.T) {
+	got := replayed(t, generated(t, 120_000, 7), small()).String()
+	const golden = "testdata/report.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the report has changed; if that is meant, run with -update\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Neither the clock nor the order in which summaries come back is in a report.
+func TestRunIsDeterministic(t *testing.T) {
+	items := generated(t, 80_000, 2)
+	o := small()
+	first := replayed(t, items, o)
+	o.Parallel = 1
+	second := replayed(t, items, o)
+	first.Options, second.Options = Options{}, Options{}
+	if first != second {
+		t.Errorf("%+v\nthen\n%+v", first, second)
+	}
+}
+
+// Whatever comes, in whatever order: no request is over the limit, none waits,
+// and every byte can be reached. What a request will be counted as is an estimate;
+// texts that change from one script to another in a moment have it lag behind.
+func TestBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := small()
+		o.Limit, o.MaxTokens = rapid.SampledFrom([]int{18_000, 24_000, 40_000}).Draw(t, "limit"), 0
+		o.Compactor = rapid.SampledFrom([]string{ByModel, Mechanical}).Draw(t, "compactor")
+		o.Order = rapid.SampledFrom([]string{OrderEpoch, OrderTail}).Draw(t, "order")
+		o.Target = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "target")
+		o.Delay = rapid.IntRange(0, 30).Draw(t, "delay")
+		texts, most := []string{"ok ", "Never push to main. ", "{\"k\":1}\n", "crème brûlée "}, o.Limit
+		if rapid.Bool().Draw(t, "scripts") {
+			texts, most = append(texts, "日本語の文章。", "◆ e1 inbound\n◱hash=00 gist=x◲ ", "a\x00b\xff🦊 "), o.Limit*11/10
+		}
+		text := rapid.SampledFrom(texts)
+		item := rapid.Custom(func(t *rapid.T) Item {
+			times := rapid.SampledFrom([]int{1, 30, 300, 3000, 30_000}).Draw(t, "times")
+			return Item{rapid.SampledFrom([]string{User, Asst, Asst, Tool, Tool}).Draw(t, "kind"), strings.Repeat(text.Draw(t, "text"), times)}
+		})
+		items := Items(rapid.SliceOfN(item, 1, 60).Draw(t, "items"))
+		for i, it := range items { // an answer is bounded by max_tokens
+			if it.Kind == Asst {
+				items[i].Text = strings.ToValidUTF8(it.Text[:min(len(it.Text), 2000)], "")
+			}
+		}
+		r, err := Run(context.Background(), &items, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Delayed > 0 || r.Largest > most || (r.Over > 0) != (r.Largest > o.Limit) {
+			t.Fatalf("%d requests over the limit, %d delayed, the largest %d of %d", r.Over, r.Delayed, r.Largest, o.Limit)
+		}
+		if r.Reach.Unreachable != 0 || r.Reach.Within2() < 0.999999 {
+			t.Fatalf("%+v", r.Reach)
+		}
+	})
+}
+
+// A summariser that never answers in time: turns go on, the mechanical path
+// makes room, and nothing is lost.
+func TestLateAnswers(t *testing.T) {
+	o := small()
+	o.Delay = 1000
+	r := replayed(t, generated(t, 100_000, 4), o)
+	if r.Discarded == 0 || r.Mechanical != r.Compactions || r.Compactions == 0 {
+		t.Errorf("%d compactions, %d mechanical, %d answered too late", r.Compactions, r.Mechanical, r.Discarded)
+	}
+	if r.Delayed > 0 || r.Over > 0 || r.Reach.Unreachable != 0 || r.Compaction.Requests == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What an epoch records is enough to go on with the same request.
+func TestEpochsResume(t *testing.T) {
+	r := lived(t, generated(t, 80_000, 6), small())
+	body, err := r.id.state.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := mind.Restore(body, r.id.store.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(again.Messages(""), r.id.state.Messages(""), sameMessage) {
+		t.Error("the request of the resumed life is another one")
+	}
+}
+
+// How others compact, beside the same history.
+func TestComparisons(t *testing.T) {
+	items := generated(t, 150_000, 8)
+	with := func(compactor string, f func(*Options)) Report {
+		o := small()
+		o.Compactor = compactor
+		if f != nil {
+			f(&o)
+		}
+		r := replayed(t, items, o)
+		if r.Compactions == 0 || r.Over > 0 || r.Main.Requests == 0 || r.PerMillion <= 0 {
+			t.Errorf("%s: %+v", compactor, r)
+		}
+		return r
+	}
+	ours := with(ByModel, nil)
+	if ours.Reach.Unreachable != 0 || ours.Reach.Within2() < 0.9999 || ours.Mechanical > ours.Compactions/3 {
+		t.Errorf("%+v", ours)
+	}
+	if r := with(Mechanical, nil); r.Compaction.Requests > 0 || r.Mechanical != r.Compactions || r.Reach.Within2() < 0.9999 {
+		t.Errorf("mechanical: %+v", r)
+	}
+	if r := with(Rewrite, nil); r.Reach.Unreachable < 0.5 {
+		t.Errorf("a rewrite loses what it replaces: %+v", r.Reach)
+	}
+	if r := with(Halve, nil); r.Reach.Unreachable != 0 || r.Reach.Refs[3] < 0.3 {
+		t.Errorf("a blob in a blob is far away: %+v", r.Reach)
+	}
+	tail := func(o *Options) { o.Order = OrderTail }
+	classic := with(Classic, tail)
+	if classic.PerMillion < 1.5*ours.PerMillion || classic.Reach.Within2() > 0.9 {
+		t.Errorf("classic: %+v", classic)
+	}
+	if r := with(ByModel, tail); r.CacheShare >= ours.CacheShare || r.PerMillion <= ours.PerMillion {
+		t.Errorf("a volatile tail costs: %.3f from cache, %.2f USD; without %.3f and %.2f", r.CacheShare, r.PerMillion, ours.CacheShare, ours.PerMillion)
+	}
+	if r := with(ByModel, func(o *Options) { o.Alone = true }); share(r.Compaction.Cached, r.Compaction.Input) > 0.8 {
+		t.Errorf("self-contained requests hit little: %+v", r.Compaction)
+	}
+	all := with(ByModel, func(o *Options) { o.Target = 0 })
+	if all.PerMillion >= ours.PerMillion || all.Verbatim >= ours.Verbatim || all.Compactions >= ours.Compactions {
+		t.Errorf("everything fades: %+v", all)
+	}
+	if r := with(ByModel, func(o *Options) { o.Model = "deepseek-flash" }); r.PerMillion >= ours.PerMillion/2 {
+		t.Errorf("flash: %+v", r)
+	}
+}
+
+func TestEmptyTrace(t *testing.T) {
+	r := replayed(t, nil, Default())
+	if r.Main.Requests != 0 || r.PerMillion != 0 || r.CacheShare != 0 || r.Reach.Unreachable != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r = replayed(t, Items{{User, "hello?"}}, Default()); r.Main.Requests != 0 || r.History.Lines != 1 {
+		t.Errorf("nobody answers: %+v", r)
+	}
+	_ = r.String() // no division by zero
+}
+
+func TestOptionErrors(t *testing.T) {
+	nan := 0.0
+	nan /= nan
+	for option, f := range map[string]func(*Options){
+		"limit":         func(o *Options) { o.Limit = 0 },
+		"limit ":        func(o *Options) { o.Limit = 11_000 },
+		"max-tokens":    func(o *Options) { o.MaxTokens = o.Limit },
+		"max-tokens ":   func(o *Options) { o.MaxTokens = -1 },
+		"order":         func(o *Options) { o.Order = "" },
+		"compactor":     func(o *Options) { o.Compactor = "best" },
+		"by":            func(o *Options) { o.By = "size" },
+		"target":        func(o *Options) { o.Target = 1.5 },
+		"target ":       func(o *Options) { o.Target = nan },
+		"summary-ratio": func(o *Options) { o.SummaryRatio = 0 },
+		"min-chunk":     func(o *Options) { o.MinChunk = -1 },
+		"parallel":      func(o *Options) { o.Parallel = 0 },
+		"delay":         func(o *Options) { o.Delay = -1 },
+		"model":         func(o *Options) { o.Model = "gpt-5" },
+	} {
+		o := Default()
+		f(&o)
+		_, err := Run(context.Background(), &Items{}, o)
+		var bad *OptionError
+		if !errors.As(err, &bad) || bad.Option != strings.TrimSpace(option) {
+			t.Errorf("%s: %v", option, err)
+		}
+	}
+}
+
+// The limit that is asked for is enough.
+func TestLeastLimit(t *testing.T) {
+	for _, answer := range []int{0, 3000} {
+		o := Default()
+		o.Limit, o.MaxTokens = 9000, answer
+		_, err := Run(context.Background(), &Items{}, o)
+		var bad *OptionError
+		if !errors.As(err, &bad) {
+			t.Fatal(err)
+		}
+		words := strings.Fields(bad.Why)
+		if o.Limit, err = strconv.Atoi(words[len(words)-1]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Run(context.Background(), &Items{}, o); err != nil {
+			t.Errorf("with an answer of %d: %v", answer, err)
+		}
+		o.Limit -= 10
+		if _, err := Run(context.Background(), &Items{}, o); err == nil {
+			t.Errorf("with an answer of %d, %d is enough too", answer, o.Limit)
+		}
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	bad := NewReader(strings.NewReader("{\"kind\":\"user\",\"text\":\"x\"}\n{\"kind\":\"asst\"}\n"))
+	if _, err := Run(context.Background(), bad, Default()); err == nil || err.Error() != `read trace: line 2: no "text"` {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Run(ctx, &Items{{Asst, "x"}}, Default()); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	items := Items{}
+	if _, err := items.Next(); err != io.EOF {
+		t.Errorf("%v", err)
+	}
+}

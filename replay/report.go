@@ -1,0 +1,86 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Report is what a replay found.
+type Report struct {
+	Options Options `json:"options"`
+	History History `json:"history"`
+
+	Main       Tally `json:"requests"`  // the requests of the trace
+	Compaction Tally `json:"compactor"` // what was asked to make room
+
+	CacheShare float64 `json:"cache_share"`     // of all input tokens, what the cache served
+	PerMillion float64 `json:"usd_per_million"` // cost of a million tokens of history
+
+	Largest int `json:"largest_request"` // tokens, with the room for its answer
+	Over    int `json:"over_limit"`      // requests larger than the limit
+	Delayed int `json:"turns_delayed"`   // requests that had to wait for a compaction
+
+	Compactions int `json:"compactions"`
+	Mechanical  int `json:"mechanical"` // of Compactions, made at once and without a model
+	Discarded   int `json:"discarded"`  // jobs whose answers came too late
+
+	Context  int   `json:"context_tokens"`  // input of a request, on average
+	Verbatim int   `json:"verbatim_tokens"` // live entries in it
+	Reach    Reach `json:"reach"`           // from the context as it is at the end
+}
+
+// History is what a trace holds.
+type History struct {
+	Lines  int `json:"lines"`
+	Tokens int `json:"tokens"` // of all texts
+	Bytes  int `json:"bytes"`
+}
+
+func (r Report) perMillion(usd float64) float64 {
+	if r.History.Tokens == 0 {
+		return 0
+	}
+	return usd * 1e6 / float64(r.History.Tokens)
+}
+
+// finish closes the books.
+func (r *run) finish() Report {
+	rep := &r.report
+	rep.Reach = r.witness.reach(r.id.state, r.tail(), &r.id.store)
+	if n := rep.Main.Requests; n > 0 {
+		rep.Context, rep.Verbatim = rep.Main.Input/n, r.verbatim/n
+	}
+	all := rep.Main.plus(rep.Compaction)
+	rep.CacheShare, rep.PerMillion = share(all.Cached, all.Input), rep.perMillion(all.USD)
+	return *rep
+}
+
+// String is the report as a table.
+func (r Report) String() string {
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-22s  %s\n", name, fmt.Sprintf(format, args...))
+	}
+	o := r.Options
+	row("settings", "limit %d, %s, order %s, target %g by %s, summaries %g of their source, %s", o.Limit, o.Compactor, o.Order, o.Target, o.By, o.SummaryRatio, o.Model)
+	row("history", "%d tokens, %d lines", r.History.Tokens, r.History.Lines)
+	row("requests", "%d, the largest %d tokens of %d, over the limit %d", r.Main.Requests, r.Largest, o.Limit, r.Over)
+	row("turns delayed", "%d", r.Delayed)
+	row("compactions", "%d with %d model calls, %d of them mechanical, %d answered too late", r.Compactions, r.Compaction.Requests, r.Mechanical, r.Discarded)
+	row("input from cache", "%.2f %% (requests %.2f %%, compaction %.2f %%)", 100*r.CacheShare, 100*share(r.Main.Cached, r.Main.Input), 100*share(r.Compaction.Cached, r.Compaction.Input))
+	row("USD per million tokens", "%.2f (requests %.2f, compaction %.2f)", r.PerMillion, r.perMillion(r.Main.USD), r.perMillion(r.Compaction.USD))
+	row("  of history", "%s", r.breakdown())
+	row("context on average", "%d tokens, %d of them verbatim", r.Context, r.Verbatim)
+	row("bytes within reach", "%.2f %% verbatim, %.2f %% by one ref, %.2f %% by two, %.2f %% by more, %.2f %% lost",
+		100*r.Reach.Refs[0], 100*r.Reach.Refs[1], 100*r.Reach.Refs[2], 100*r.Reach.Refs[3], 100*r.Reach.Unreachable)
+	return b.String()
+}
+
+// breakdown says what the money went into.
+func (r Report) breakdown() string {
+	part := func(t Tally) string {
+		hit, miss, out := r.parts(t)
+		return fmt.Sprintf("cached %.2f, missed %.2f, output %.2f", hit, miss, out)
+	}
+	return "requests: " + part(r.Main) + "; compaction: " + part(r.Compaction)
+}

@@ -1,0 +1,126 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func readAll(r io.Reader) (Items, error) {
+	tr := NewReader(r)
+	var out Items
+	for {
+		item, err := tr.Next()
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, item)
+	}
+}
+
+func TestReader(t *testing.T) {
+	in := "{\"kind\":\"user\",\"text\":\"hi\"}\n\n  \t\r\n" +
+		`{"text":"◆ e1\nline","kind":"asst","usd":0.3,"nested":{"kind":"x"}}` + "\r\n" +
+		`{"kind":"tool","text":""}` // no newline at the end
+	got, err := readAll(strings.NewReader(in))
+	want := Items{{User, "hi"}, {Asst, "◆ e1\nline"}, {Tool, ""}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v %q", err, got)
+	}
+	if got, err := readAll(strings.NewReader("")); err != nil || len(got) != 0 {
+		t.Errorf("empty: %v %v", got, err)
+	}
+}
+
+func TestReaderErrors(t *testing.T) {
+	ok := "{\"kind\":\"user\",\"text\":\"hi\"}\n"
+	for name, c := range map[string]struct{ in, want string }{
+		"not JSON":     {ok + "hello\n", "read trace: line 2: not an object with kind and text: "},
+		"half":         {ok + ok + `{"kind":"user","te`, "read trace: line 3: not an object with kind and text: "},
+		"no object":    {"[1]\n", "read trace: line 1: not an object with kind and text: "},
+		"no kind":      {ok + "\n" + `{"text":"x"}`, `read trace: line 3: no "kind"`},
+		"unknown kind": {`{"kind":"User","text":"x"}`, `read trace: line 1: kind "User" is none of user, asst, tool`},
+		"no text":      {`{"kind":"tool"}`, `read trace: line 1: no "text"`},
+		"null text":    {`{"kind":"tool","text":null}`, `read trace: line 1: no "text"`},
+		"number":       {`{"kind":"tool","text":7}`, "read trace: line 1: not an object with kind and text: "},
+		"too long":     {ok + `{"kind":"user","text":"` + strings.Repeat("x", MaxLine), "read trace: line 2: longer than 64 MB"},
+	} {
+		_, err := readAll(strings.NewReader(c.in))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+	broken := errors.New("the disk is gone")
+	if _, err := readAll(io.MultiReader(strings.NewReader(ok), errReader{broken})); !errors.Is(err, broken) {
+		t.Errorf("a failing file: %v", err)
+	}
+}
+
+type errReader struct{ error }
+
+func (r errReader) Read([]byte) (int, error) { return 0, r.error }
+
+// What is written is read, whatever the texts hold and however long they are.
+func TestTraceRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		item := rapid.Custom(func(t *rapid.T) Item {
+			return Item{rapid.SampledFrom([]string{User, Asst, Tool}).Draw(t, "kind"), strings.Repeat(rapid.String().Draw(t, "text"), rapid.SampledFrom([]int{1, 1, 5000}).Draw(t, "times"))}
+		})
+		items := rapid.SliceOfN(item, 0, 8).Draw(t, "items")
+		var b bytes.Buffer
+		w := NewWriter(&b)
+		for _, it := range items {
+			if err := w.Write(it); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := readAll(&b)
+		if err != nil || !slices.Equal(got, items) {
+			t.Fatalf("%v: %q", err, got)
+		}
+	})
+}
+
+func TestSteps(t *testing.T) {
+	grouped := func(items ...Item) (out []step) {
+		list := Items(items)
+		s := steps{src: &list}
+		for {
+			st, err := s.next()
+			if err == io.EOF {
+				return out
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, st)
+		}
+	}
+	u, a, r := func(s string) Item { return Item{User, s} }, func(s string) Item { return Item{Asst, s} }, func(s string) Item { return Item{Tool, s} }
+	for name, c := range map[string]struct {
+		in   []Item
+		want []step
+	}{
+		"nothing":          {nil, nil},
+		"a turn":           {[]Item{u("1"), u("2"), a("3"), r("4"), r("5"), a("6")}, []step{{[]string{"1", "2"}, true, "3", []string{"4", "5"}}, {nil, true, "6", nil}}},
+		"no answer":        {[]Item{a("1"), u("2")}, []step{{nil, true, "1", nil}, {[]string{"2"}, false, "", nil}}},
+		"result first":     {[]Item{r("1"), r("2"), a("3")}, []step{{nil, true, "", []string{"1", "2"}}, {nil, true, "3", nil}}},
+		"result of a user": {[]Item{u("1"), r("2"), u("3"), a("4")}, []step{{[]string{"1"}, true, "", []string{"2"}}, {[]string{"3"}, true, "4", nil}}},
+	} {
+		got := grouped(c.in...)
+		same := slices.EqualFunc(got, c.want, func(a, b step) bool {
+			return a.answered == b.answered && a.answer == b.answer && slices.Equal(a.users, b.users) && slices.Equal(a.results, b.results)
+		})
+		if !same {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
