@@ -44,7 +44,7 @@ func (r *run) forgetter() forgetter {
 // makeRoom does what an agent does before a request: put answers that have
 // arrived into force, begin a compaction when the request has grown to within a
 // tenth of the limit, and compact at once when it would exceed the limit.
-func (r *run) makeRoom(ctx context.Context) (started bool, err error) {
+func (r *run) makeRoom() (started bool, err error) {
 	if r.pending != nil && r.report.Main.Requests >= r.due {
 		if err := r.swap(r.pending, false); err != nil {
 			return false, err

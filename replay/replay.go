@@ -198,7 +198,7 @@ func (r *run) step(ctx context.Context, st step) error {
 	if !st.answered {
 		return nil
 	}
-	started, err := r.makeRoom(ctx)
+	started, err := r.makeRoom()
 	if err != nil {
 		return fmt.Errorf("replay request %d: %w", r.report.Main.Requests+1, err)
 	}

@@ -57,7 +57,7 @@ func TestGoldenReport(t *testing.T) {
 
 // Neither the clock nor the order in which summaries come back is in a report.
 func TestRunIsDeterministic(t *testing.T) {
-	items := generated(t, 80_000, 2)
+	items := generated(t, 50_000, 2)
 	o := small()
 	first := replayed(t, items, o)
 	o.Parallel = 1
@@ -85,10 +85,10 @@ func TestBound(t *testing.T) {
 		}
 		text := rapid.SampledFrom(texts)
 		item := rapid.Custom(func(t *rapid.T) Item {
-			times := rapid.SampledFrom([]int{1, 30, 300, 3000, 30_000}).Draw(t, "times")
+			times := rapid.SampledFrom([]int{1, 30, 300, 2000, 8000}).Draw(t, "times")
 			return Item{rapid.SampledFrom([]string{User, Asst, Asst, Tool, Tool}).Draw(t, "kind"), strings.Repeat(text.Draw(t, "text"), times)}
 		})
-		items := Items(rapid.SliceOfN(item, 1, 60).Draw(t, "items"))
+		items := Items(rapid.SliceOfN(item, 1, 40).Draw(t, "items"))
 		for i, it := range items { // an answer is bounded by max_tokens
 			if it.Kind == Asst {
 				items[i].Text = strings.ToValidUTF8(it.Text[:min(len(it.Text), 2000)], "")
@@ -112,7 +112,7 @@ func TestBound(t *testing.T) {
 func TestLateAnswers(t *testing.T) {
 	o := small()
 	o.Delay = 1000
-	r := replayed(t, generated(t, 100_000, 4), o)
+	r := replayed(t, generated(t, 60_000, 4), o)
 	if r.Discarded == 0 || r.Mechanical != r.Compactions || r.Compactions == 0 {
 		t.Errorf("%d compactions, %d mechanical, %d answered too late", r.Compactions, r.Mechanical, r.Discarded)
 	}
@@ -139,7 +139,7 @@ func TestEpochsResume(t *testing.T) {
 
 // How others compact, beside the same history.
 func TestComparisons(t *testing.T) {
-	items := generated(t, 150_000, 8)
+	items := generated(t, 80_000, 8)
 	with := func(compactor string, f func(*Options)) Report {
 		o := small()
 		o.Compactor = compactor

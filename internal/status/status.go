@@ -5,7 +5,6 @@ package status
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -69,7 +68,7 @@ func Write(dir string, s Status) error {
 // Read reads dir's status.json. Whether its process still lives is not said.
 func Read(dir string) (Status, error) {
 	var s Status
-	data, err := os.ReadFile(filepath.Join(dir, "status.json"))
+	data, _, err := durable.ReadRegular(filepath.Join(dir, "status.json"), 1<<20)
 	if err != nil {
 		return s, err
 	}
@@ -85,7 +84,7 @@ func WriteLive(dir, text string) error {
 
 // ReadLive returns the text streamed so far, empty when nothing is streaming.
 func ReadLive(dir string) string {
-	data, err := os.ReadFile(filepath.Join(dir, "live.md"))
+	data, _, err := durable.ReadRegular(filepath.Join(dir, "live.md"), 16<<20)
 	if err != nil {
 		return ""
 	}

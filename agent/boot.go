@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lethe"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/life"
+)
+
+// Birth is what a new identity starts with.
+type Birth struct {
+	Name  string
+	Soul  string   // its purpose; "" takes the default
+	Rooms []string // that it hears from the start
+}
+
+// Boot makes a new identity. Its hash is that of the boot blob, which holds the
+// soul and the time. The line in LIFE is the commit, and the name link comes last:
+// a crash before the line leaves an unreferenced directory, one after it leaves
+// an identity that Boot with the same name finds again.
+func Boot(home Home, store *blobs.Store, birth Birth) (Identity, error) {
+	if !ValidName(birth.Name) {
+		return Identity{}, fmt.Errorf("boot %q: a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -", birth.Name)
+	}
+	for _, room := range birth.Rooms {
+		if !chat.ValidRoom(room) {
+			return Identity{}, fmt.Errorf("boot %s: %q is not the name of a room", birth.Name, room)
+		}
+	}
+	if id, err := home.Find(birth.Name); err == nil && id.Name == birth.Name {
+		if _, err := os.Lstat(filepath.Join(home.Names(), birth.Name)); err != nil {
+			return id, home.link(id)
+		}
+		return id, fmt.Errorf("boot %s: %w", birth.Name, ErrExists)
+	}
+	soul := birth.Soul
+	if soul == "" {
+		soul = lethe.Soul
+	}
+	now := time.Now()
+	self, err := store.Put(blobs.Meta{At: now, Gist: "boot of " + birth.Name}, []byte(soul))
+	if err != nil {
+		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+	}
+	id := home.identity(self.String(), birth.Name)
+	if err := id.furnish(soul); err != nil {
+		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+	}
+	for _, room := range birth.Rooms {
+		if err := chat.Subscribe(id.Subs(), home.Chats(), room); err != nil {
+			return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+		}
+	}
+	log, err := life.Create(id.LIFE())
+	if err != nil {
+		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+	}
+	defer log.Close()
+	event := life.New(now, "boot", nil, "name", birth.Name, "version", lethe.Version)
+	event.Refs = []blobs.Ref{{Hash: store.Short(self), Gist: "boot of " + birth.Name}}
+	if err := log.Append(event); err != nil {
+		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+	}
+	return id, home.link(id)
+}
+
+// ErrExists says that the name is taken.
+var ErrExists = errors.New("there is an identity of that name already")
+
+// furnish makes the identity's directory and its own files.
+func (id Identity) furnish(soul string) error {
+	for _, d := range []string{id.Dir, id.Subs(), filepath.Join(id.Dir, "workspace")} {
+		if err := durable.MkdirAll(d, 0o700); err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
+		name, text string
+		perm       fs.FileMode
+	}{
+		{"SOUL.md", soul, 0o400},
+		{"MEMORY.md", "", 0o600},
+		{"SEGMENT.md", lethe.Segment, 0o600},
+		{"SUMMARISE.md", lethe.Summarise, 0o600},
+	} {
+		if err := durable.WriteFile(filepath.Join(id.Dir, f.name), []byte(f.text), f.perm); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h Home) link(id Identity) error {
+	target := filepath.Join("..", "agents", id.Self)
+	return durable.Symlink(target, filepath.Join(h.Names(), id.Name))
+}

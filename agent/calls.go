@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"lethe/blobs"
+	"lethe/internal/status"
+	"lethe/llm"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// maxResult is how many characters of one result enter the context.
+const maxResult = 8000
+
+// act runs the calls of the newest reply, in order. The result of one and the
+// intent of the next go into the log together.
+func (a *Agent) act(ctx context.Context) error {
+	pending := a.state.Owed().Calls
+	if len(pending) == 0 {
+		return nil
+	}
+	left := a.budget()
+	for i, p := range pending {
+		if i > 0 && a.asked(ctx) != "" {
+			return nil // the others are settled as not started
+		}
+		a.share = left / (len(pending) - i)
+		res, stopped, err := a.call(ctx, p)
+		if err != nil {
+			return err
+		}
+		state := mind.OK
+		switch {
+		case stopped:
+			state = mind.Interrupted
+			res.Body = fmt.Appendf(nil, "interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s", res.Body)
+		case res.Err:
+			state = mind.Failed
+		}
+		show, weight := a.showing(p.Call.Tool, res.Body)
+		left -= weight
+		result := a.resultDraft(p, state, res.Body, show, res.Touched)
+		if a.opened != "" {
+			result, a.opened = result.field("opened", a.opened), ""
+		}
+		drafts := []draft{result}
+		switch {
+		case stopped:
+			for _, rest := range pending[i+1:] {
+				drafts = append(drafts, a.resultDraft(rest, mind.NotStarted, []byte("not started: stopped before this call's turn came."), 0, ""))
+			}
+		case i+1 < len(pending):
+			drafts = append(drafts, a.intent(pending[i+1]))
+		}
+		if err := a.commit(drafts...); err != nil {
+			return err
+		}
+		if stopped {
+			return nil
+		}
+	}
+	return a.warnRepeats()
+}
+
+// warnRepeats tells a model that goes round in circles.
+func (a *Agent) warnRepeats() error {
+	if a.state.Repeats < 3 {
+		return nil
+	}
+	text := "That was the third identical call in a row with an identical result. Try something else, or say what keeps you."
+	return a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "repeat").with("identical calls", []byte(text)))
+}
+
+// call runs one tool. What a model wrote is put back from its escaped form
+// first. stopped says that it was cut short by /stop or the end of the daemon.
+func (a *Agent) call(ctx context.Context, p mind.Pending) (res tools.Result, stopped bool, err error) {
+	if p.Call.Original != "" {
+		return tools.Result{Err: true, Body: []byte("the arguments are not one JSON object. Call " + p.Call.Tool + " again with an object like {\"key\":\"value\"}, with newlines and quotes inside strings escaped.")}, false, nil
+	}
+	c := tools.Call{ID: p.ID(), Name: p.Call.Tool, Args: json.RawMessage(blobs.Unescape(p.Call.Args))}
+	a.screen.set(a, status.Acting, p.Call.Tool)
+	if a.immediate(c.Name) {
+		// What its intent has fixed happens, whoever wants to stop meanwhile.
+		res = a.tools.Run(context.WithoutCancel(ctx), c)
+		return res, false, a.broken
+	}
+	err = a.during(ctx, func(ctx context.Context) {
+		res = a.tools.Run(ctx, c)
+		stopped = ctx.Err() != nil
+	})
+	return res, stopped, err
+}
+
+// immediate tools change the identity's own state, so they run on its goroutine.
+func (a *Agent) immediate(tool string) bool {
+	switch tool {
+	case "SAY", "JOIN", "LEAVE", "UNCOMPACT", "COMPACT":
+		return true
+	}
+	return false
+}
+
+// showing decides how many runes of a result enter the context, 0 for all, and
+// what those weigh.
+func (a *Agent) showing(tool string, out []byte) (show, weight int) {
+	text := mind.Result(out, 0, mind.Ref{})
+	if !a.paged(tool) {
+		show = fit(text, string(out[:min(len(out), 1000)]), maxResult, a.share)
+	}
+	if show > 0 {
+		return show, min(maxResult, a.share)
+	}
+	return 0, llm.Weight(text)
+}
+
+// paged tools bound their own results, by a.share.
+func (a *Agent) paged(tool string) bool { return tool == "UNCOMPACT" }

@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/internal/status"
+	"lethe/llm/rehearsal"
+)
+
+// waitFor waits until the identity is in a state.
+func (r *running) waitFor(state, tool string) {
+	r.w.Helper()
+	r.w.eventually(state+" "+tool, func() bool {
+		s, err := status.Read(r.id.Dir)
+		return err == nil && s.State == state && s.Tool == tool
+	})
+}
+
+// within fails the test when f takes longer.
+func within(t testing.TB, limit time.Duration, what string, f func()) {
+	t.Helper()
+	began := time.Now()
+	f()
+	if took := time.Since(began); took > limit {
+		t.Errorf("%s took %v, more than %v", what, took, limit)
+	}
+}
+
+// prompt is the newest request's messages, as text.
+func (w *world) prompt() string {
+	w.Helper()
+	asked := w.asked()
+	return string(sentOf(w, asked[len(asked)-1].Body).messages)
+}
+
+const stopSoon = 1500 * time.Millisecond // a second, and what a busy machine adds
+
+func TestStopInMidCall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: text("never said")})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "the first question")
+	r.waitFor(status.Thinking, "")
+	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
+	within(t, stopSoon, "/stop in a model call", func() {
+		w.say("dev", "ann", "/stop")
+		equal(t, "answer", w.answered("dev", 1), "Stopped.")
+	})
+	r.settled()
+	w.say("dev", "ann", "hello")
+	w.answered("dev", 2)
+	r.settled()
+	r.stop()
+	equal(t, "commands", len(w.events(id, "command")), 1)
+	equal(t, "replies", len(w.events(id, "reply")), 1)
+	equalSlices(t, "heard", w.heard(id, "dev"), []string{"the first question", "hello"})
+	contains(t, w.prompt(), "ann stopped you here")
+	if text := strings.Join(w.said("dev"), "\n"); strings.Contains(text, "never said") {
+		t.Errorf("half an answer was posted: %s", text)
+	}
+}
+
+func TestStopInMidTool(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "first", Answer: calls(
+		"BASH", `{"command":"echo began > began.txt; sleep 60"}`, "WRITE_FILE", `{"path":"no.txt","content":"no"}`, "SAY", `{"room":"dev","message":"no"}`)})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "the first question")
+	r.waitFor(status.Acting, "BASH")
+	// Lines before the /stop are no longer owed, the one after it is.
+	within(t, stopSoon, "/stop in a tool", func() {
+		w.say("dev", "ann", "unanswered", "/stop", "hello")
+		equal(t, "answer", w.answered("dev", 1), "Stopped.")
+	})
+	contains(t, w.answered("dev", 2), "ann")
+	r.settled()
+	r.stop()
+	var results []string
+	for _, e := range w.events(id, "result") {
+		results = append(results, e.Arg(0)+" "+e.Arg(1)+" "+e.Get("status"))
+	}
+	equalSlices(t, "results", results, []string{"e3.1 BASH interrupted", "e3.2 WRITE_FILE not-started", "e3.3 SAY not-started"})
+	equalSlices(t, "heard", w.heard(id, "dev"), []string{"the first question", "unanswered", "hello"})
+	equal(t, "answers", len(w.said("dev")), 2)
+	equal(t, "model calls", len(w.asked()), 2)
+	contains(t, w.prompt(), "interrupted, effect unknown")
+	stop := w.events(id, "command")[0]
+	equal(t, "command", stop.Get("name")+" by "+stop.Get("by"), "/stop by ann")
+}
+
+// /stop also ends what is owed while the model cannot be asked.
+func TestStopWhenNothingRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	r.settled()
+	w.say("dev", "ann", "/stop")
+	equal(t, "answer", w.answered("dev", 1), "Nothing to stop.")
+	w.say("dev", "ann", "/stop ", "/foo", "/stop now")
+	equal(t, "answer", w.answered("dev", 2), "Nothing to stop.")
+	w.answered("dev", 3)
+	r.settled()
+	r.stop()
+	equalSlices(t, "heard as text", w.heard(id, "dev"), []string{"/foo", "/stop now"})
+	equal(t, "model calls", len(w.asked()), 1)
+}
+
+func TestStatusDuringTurn(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	w := newWorld(t, rehearsal.Step{Contains: "first", Hold: hold, Answer: text("late")})
+	id := w.boot("ada", "dev", "ops")
+	r := w.run(id)
+	w.say("dev", "ann", "the first question")
+	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
+	within(t, stopSoon, "/status", func() {
+		w.say("ops", "bob", "not for the harness", "/status", "/status")
+		w.answered("ops", 2)
+	})
+	for _, line := range w.said("ops") {
+		contains(t, line, "ada "+id.Self[:16]+", model rehearsal (offline rehearsal)")
+		contains(t, line, "working")
+		contains(t, line, "hears dev, ops")
+	}
+	close(hold)
+	equal(t, "the turn went on", w.answered("dev", 1), "late")
+	w.answered("ops", 3)
+	r.settled()
+	r.stop()
+	equalSlices(t, "heard", w.heard(id, "ops"), []string{"not for the harness"})
+	equal(t, "commands", len(w.events(id, "command")), 2)
+	equal(t, "model calls", len(w.asked()), 2)
+}
+
+func TestModelChanges(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	w := newWorld(t, rehearsal.Step{Contains: "first", Hold: hold})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "the first question")
+	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
+	w.say("dev", "ann", "/model rehearsal-two")
+	contains(t, w.answered("dev", 1), "model rehearsal-two (it was rehearsal)")
+	close(hold)
+	w.answered("dev", 2)
+	r.settled()
+	w.say("dev", "ann", "hello")
+	w.answered("dev", 3)
+	r.settled()
+	r.stop()
+	r = w.run(id)
+	w.say("dev", "ann", "hello again")
+	w.answered("dev", 4)
+	r.settled()
+	r.stop()
+	var models []string
+	for _, q := range w.asked() {
+		models = append(models, sentOf(t, q.Body).rest["model"])
+	}
+	equalSlices(t, "models", models, []string{`"rehearsal"`, `"rehearsal-two"`, `"rehearsal-two"`})
+	epochs := w.events(id, "epoch")
+	equal(t, "epoch of the change", epochs[1].Arg(0)+" "+epochs[1].Get("why"), "1 model")
+	w.grows(1)
+}

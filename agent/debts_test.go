@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"lethe/internal/durable"
+	"lethe/llm/rehearsal"
+)
+
+// A line that was heard and not answered is answered at resume.
+func TestAnswerIsOwed(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"inbound", "reply"} {
+		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
+		id := w.boot("ada", "dev")
+		w.say("dev", "ann", "a question")
+		w.run(id, dieAt(kind, 1)).killed()
+		equal(t, "answers before the resume", len(w.said("dev")), 0)
+		r := w.run(id)
+		r.settled()
+		r.stop()
+		equalSlices(t, "answers when killed at "+kind, w.said("dev"), []string{"the answer"})
+		equal(t, "entries", len(w.events(id, "inbound")), 1)
+		equal(t, "model calls", len(w.asked()), 1) // the reply that was recorded is not asked for again
+	}
+}
+
+// Calls that had started are interrupted, the others were not started.
+func TestResultsAreOwed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Answer: calls(
+		"BASH", `{"command":"echo one >> ran.txt"}`, "BASH", `{"command":"echo two >> ran.txt"}`, "LIST", `{"path":"."}`)})
+	id := w.boot("ada", "dev")
+	w.say("dev", "ann", "do three things")
+	// The second intent comes with the first result.
+	w.run(id, dieAt("call", 2)).killed()
+	r := w.run(id)
+	w.answered("dev", 1)
+	r.settled()
+	r.stop()
+	var got []string
+	for _, e := range w.events(id, "result") {
+		got = append(got, e.Arg(0)+" "+e.Get("status"))
+	}
+	equalSlices(t, "results", got, []string{"e3.1 ok", "e3.2 interrupted", "e3.3 not-started"})
+	equal(t, "what ran", w.read(w.own(id, "workspace/ran.txt")), "one\n")
+	for i, part := range []string{"", "interrupted, effect unknown", "not started"} {
+		contains(t, w.body(w.events(id, "result")[i], 0), part)
+	}
+}
+
+// A final reply that did not reach the room reaches it once, whether or not the
+// append that was reported as failed had happened.
+func TestPostIsOwed(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []durable.Stage{durable.Before, durable.After} {
+		for _, op := range []string{"append", "sync"} {
+			w := newWorld(t, rehearsal.Step{Answer: text("the answer")})
+			id := w.boot("ada", "dev")
+			w.say("dev", "ann", "a question")
+			w.failRoom("dev", op, stage)
+			r := w.run(id)
+			if r.wait() == nil {
+				t.Fatal("the failed post was not noticed")
+			}
+			r = w.run(id)
+			w.answered("dev", 1)
+			r.settled()
+			r.stop()
+			equalSlices(t, string(stage)+" "+op, w.said("dev"), []string{"the answer"})
+			equal(t, "posted", len(w.events(id, "posted")), 1)
+		}
+	}
+}
+
+// failRoom fails the next step of a kind on a room, once.
+func (w *world) failRoom(room, op string, stage durable.Stage) {
+	failed := make(chan struct{}, 1)
+	failed <- struct{}{}
+	faults.Store(w.home.Dir, func(at durable.Stage, what, path string) error {
+		if at != stage || what != op || path != w.path(room) {
+			return nil
+		}
+		select {
+		case <-failed:
+			return syscall.EIO
+		default:
+			return nil
+		}
+	})
+	w.Cleanup(func() { faults.Delete(w.home.Dir) })
+}
+
+// A SAY is known to have happened, because resume makes it happen.
+func TestSayIsOwed(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []durable.Stage{durable.Before, durable.After} {
+		w := newWorld(t, rehearsal.Step{Answer: calls("SAY", `{"room":"#ops","message":"half way"}`, "SAY", `{"room":"ops","message":"half way"}`)})
+		id := w.boot("ada", "dev", "ops")
+		w.say("dev", "ann", "report")
+		w.failRoom("ops", "append", stage)
+		r := w.run(id)
+		if err := r.wait(); err == nil || !strings.Contains(err.Error(), "post e4.1") {
+			t.Fatalf("the failed post was not noticed: %v", err)
+		}
+		r = w.run(id)
+		w.answered("dev", 1)
+		r.settled()
+		r.stop()
+		equalSlices(t, "ops after a post that failed "+string(stage), w.said("ops"), []string{"half way"})
+		results := w.events(id, "result")
+		equal(t, "results", len(results), 2)
+		equal(t, "of the first SAY", results[0].Get("status"), "ok")
+		equal(t, "of the second SAY", results[1].Get("status"), "not-started")
+	}
+}
+
+// The same words twice in one second are two lines.
+func TestSameWordsTwice(t *testing.T) {
+	t.Parallel()
+	say := `{"room":"ops","message":"again"}`
+	w := newWorld(t, rehearsal.Step{Answer: calls("SAY", say, "SAY", say, "SAY", `{"room":"rooms/ops.md","message":"again"}`)})
+	id := w.boot("ada", "dev", "ops")
+	r := w.run(id)
+	w.say("dev", "ann", "go on")
+	w.answered("dev", 1)
+	r.settled()
+	r.stop()
+	equalSlices(t, "ops", w.said("ops"), []string{"again", "again", "again"})
+}
+
+// What a torn post left behind stays as its own line and is nobody's message, and
+// the post comes whole.
+func TestTornPost(t *testing.T) {
+	t.Parallel()
+	for _, between := range []string{"", "\n[USER:ann 2026-11-20T12:57:16Z] meanwhile\n"} {
+		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the whole answer")})
+		id := w.boot("ada", "dev")
+		w.say("dev", "ann", "a question")
+		w.run(id, dieAt("reply", 1)).killed()
+		line := w.fold(id).Outbox[0].Line
+		w.put("dev", line[:len(line)-8]+between)
+		r := w.run(id)
+		w.eventually("the whole line", func() bool { return slices.Contains(w.said("dev"), "the whole answer") })
+		r.settled()
+		r.stop()
+		heard := []string{"a question"}
+		if between != "" {
+			heard = append(heard, "meanwhile")
+		}
+		equalSlices(t, "heard", w.heard(id, "dev"), heard)
+		equal(t, "model calls", len(w.asked()), len(heard))
+		equal(t, "whole lines", strings.Count(w.read(w.path("dev")), "the whole answer\n"), len(heard))
+	}
+}

@@ -1,0 +1,364 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"time"
+
+	"lethe"
+	"lethe/blobs"
+	"lethe/compactor"
+	"lethe/internal/durable"
+	"lethe/llm"
+	"lethe/mind"
+)
+
+// Forgetting says how an identity forgets. Zero values take the defaults.
+type Forgetting struct {
+	Target     *float64 // share of the eligible part that stays verbatim; default one half
+	Parallel   int      // summaries made at once; default 4
+	Mechanical bool     // never ask a model
+	Model      string   // another, cheaper model for summaries
+}
+
+// Bounds of a compaction beside the turns. A summariser that brings nothing is
+// left alone, each time for twice as long.
+const (
+	jobTime     = 10 * time.Minute // after this, what is missing is made mechanically
+	restTime    = 15 * time.Minute
+	longestRest = 8 * time.Hour
+)
+
+// forgetting is what an identity knows of its compactions.
+type forgetting struct {
+	job   *compaction      // under way, or nil
+	late  []*compaction    // given up, and perhaps still ending
+	wish  string           // who asked for one, "" for nobody
+	known []compactor.Fade // chunks that earlier swaps left live
+	after int              // tokens of the request after the last swap
+
+	vain int       // jobs in a row that brought nothing
+	told bool      // that they do
+	rest time.Time // the summariser is not asked before this
+}
+
+// compaction is a job that runs beside the turns.
+type compaction struct {
+	cancel context.CancelFunc
+	model  *summariser
+	why    string
+	known  int           // chunks that need not be asked about
+	ready  chan struct{} // closed when the fields below are set
+	fades  []compactor.Fade
+	cut    bool // it was cancelled: what it made is not what it would have been
+}
+
+func (c *compaction) ended() bool {
+	select {
+	case <-c.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// forget does what is due: swaps in what is ready, makes room at once when the
+// limit is reached, begins a job when it is near. It is called between units and
+// never waits for a model.
+func (a *Agent) forget(ctx context.Context) error {
+	if a.asked(ctx) != "" { // a job that a stop cut short is not used
+		return nil
+	}
+	if err := a.billLate(); err != nil {
+		return err
+	}
+	if job := a.forgetting.job; job != nil && job.ended() {
+		if err := a.finish(job); err != nil {
+			return err
+		}
+	}
+	if err := a.hearWish(); err != nil {
+		return err
+	}
+	tokens, limit := a.contextTokens(), a.limit()
+	switch {
+	case tokens > limit && a.state.Owed().Answer:
+		return a.makeRoom()
+	case a.forgetting.job != nil:
+		return nil
+	case a.forgetting.wish != "":
+		return a.beginForgetting(ctx, a.forgetting.wish)
+	case tokens > limit-limit/10 && a.grown() && a.state.Paused == "":
+		return a.beginForgetting(ctx, full)
+	}
+	return nil
+}
+
+// full is why a job begins by itself.
+const full = "full"
+
+// grown reports whether enough has come in since the last swap for another one
+// to be worth it.
+func (a *Agent) grown() bool { return a.contextTokens() > a.forgetting.after+a.limit()/50 }
+
+// hearWish notices that a person asked for a compaction.
+func (a *Agent) hearWish() error {
+	if !CompactPending(a.id) {
+		return nil
+	}
+	a.forgetting.wish = "person"
+	a.show() // before the file goes: whoever asked looks for one or the other
+	return durable.Remove(filepath.Join(a.id.Dir, compactFile))
+}
+
+// meter estimates the tokens of a text; it keeps the estimate of now.
+func (a *Agent) meter() compactor.Meter {
+	e := a.estimate
+	return func(text string) int { return e.Tokens(llm.Weight(text)) }
+}
+
+// plan decides what is eligible of a share of the live entries, with the
+// instructions as they stand.
+func (a *Agent) plan(share float64) (compactor.Job, bool, error) {
+	segment, err := a.instructions("SEGMENT.md", lethe.Segment)
+	if err != nil {
+		return compactor.Job{}, false, err
+	}
+	summarise, err := a.instructions("SUMMARISE.md", lethe.Summarise)
+	if err != nil {
+		return compactor.Job{}, false, err
+	}
+	job, ok := compactor.Plan(a.state, compactor.Input{
+		Settings: a.fading(), Meter: a.meter(), Tail: a.tail(), Share: share,
+		Segment: segment, Summarise: summarise, Known: a.forgetting.known,
+	})
+	return job, ok, nil
+}
+
+// instructions reads one of the two texts that the agent may rewrite. A broken one
+// gives way to the built-in text, and the agent is told once.
+func (a *Agent) instructions(name, builtin string) (string, error) {
+	custom, err := a.readOwn(name)
+	if err != nil {
+		return "", err
+	}
+	text, note := compactor.Instructions(string(custom), builtin)
+	unusable, version := "unusable "+name, digest(custom)
+	if note == "" || a.state.Files[unusable] == version {
+		return text, nil
+	}
+	return text, a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "instructions", "file", unusable+":"+version).
+		with("self/"+name+" is not usable", []byte("self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it.")))
+}
+
+// beginForgetting starts a job beside the turns. With no model to ask, it is done
+// at once.
+func (a *Agent) beginForgetting(ctx context.Context, why string) error {
+	a.forgetting.wish = ""
+	job, ok, err := a.plan(compactor.Older)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		a.forgetting.after = a.contextTokens()
+		return nil
+	}
+	if a.cfg.Forgetting.Mechanical || time.Now().Before(a.forgetting.rest) && why != "person" {
+		return a.swap(job.Mechanical(), a.fading(), why)
+	}
+	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
+	ctx, cancel := context.WithTimeout(ctx, jobTime)
+	c := &compaction{cancel: cancel, model: a.summariser(), why: why, known: len(a.forgetting.known), ready: make(chan struct{})}
+	go c.run(ctx, job) // ends soon after ctx; abandon waits for it
+	a.forgetting.job = c
+	return nil
+}
+
+func (c *compaction) run(ctx context.Context, job compactor.Job) {
+	defer close(c.ready)
+	defer c.cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			c.fades = nil
+			c.model.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	c.fades = job.Run(ctx, c.model)
+	c.cut = errors.Is(ctx.Err(), context.Canceled)
+}
+
+// finish swaps in the answers of a job that has ended.
+func (a *Agent) finish(job *compaction) error {
+	a.forgetting.job = nil
+	if err := a.bill(job); err != nil {
+		return err
+	}
+	if job.cut {
+		return nil
+	}
+	if err := a.judge(job); err != nil {
+		return err
+	}
+	return a.swap(job.fades, a.fading(), job.why)
+}
+
+// judge decides whether the summariser is worth asking the next time.
+func (a *Agent) judge(job *compaction) error {
+	made := 0
+	for _, f := range job.fades {
+		if !f.Mechanical {
+			made++
+		}
+	}
+	err := job.model.failure()
+	switch {
+	case !job.model.asked():
+		return nil
+	case err == nil && made > job.known:
+		a.forgetting.vain, a.forgetting.told = 0, false
+		return nil
+	case err == nil:
+		err = errors.New("none of its answers could be used")
+	}
+	a.forgetting.vain++
+	return a.letRest(err)
+}
+
+// letRest leaves the summariser alone for a while, and says so once.
+func (a *Agent) letRest(err error) error {
+	rest := min(longestRest, restTime<<min(a.forgetting.vain-1, 10))
+	a.forgetting.rest = time.Now().Add(rest)
+	a.cfg.Log.Warn("the summariser fails; what is missing is made mechanically", "error", err, "not_asked_for", rest)
+	if a.forgetting.told {
+		return nil
+	}
+	a.forgetting.told = true
+	return a.commit(happen("error", []string{a.noticeID()}, "what", "compactor", "text", err.Error()))
+}
+
+// outpaced gives up the job under way because the limit is reached. Once, that is
+// the turns' speed; twice in a row, the summariser is too slow or hangs.
+func (a *Agent) outpaced() error {
+	if a.forgetting.job == nil {
+		return nil
+	}
+	a.giveUpJob()
+	a.cfg.Log.Warn("the limit was reached before the summaries were in; compacting mechanically")
+	if a.forgetting.vain++; a.forgetting.vain < 2 {
+		return nil
+	}
+	return a.letRest(errors.New("the limit was reached before the summaries were in, more than once"))
+}
+
+// giveUpJob cancels the job under way, without waiting for it. Its late answers
+// are discarded.
+func (a *Agent) giveUpJob() {
+	if job := a.forgetting.job; job != nil {
+		job.cancel()
+		a.forgetting.late = append(a.forgetting.late, job)
+		a.forgetting.job = nil
+	}
+}
+
+// abandon gives all jobs up and waits for their goroutines, which end soon after
+// their contexts.
+func (a *Agent) abandon() {
+	a.giveUpJob()
+	for _, job := range a.forgetting.late {
+		<-job.ready
+	}
+}
+
+// bill records what a job has cost.
+func (a *Agent) bill(job *compaction) error {
+	if !job.model.asked() {
+		return nil
+	}
+	return a.commit(job.model.spent())
+}
+
+// billLate does so for jobs that were given up and have ended.
+func (a *Agent) billLate() error {
+	for i := 0; i < len(a.forgetting.late); {
+		job := a.forgetting.late[i]
+		if !job.ended() {
+			i++
+			continue
+		}
+		a.forgetting.late = slices.Delete(a.forgetting.late, i, i+1)
+		if err := a.bill(job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// swap puts faded chunks in the place of entries: originals and summaries first,
+// then all fades and the new epoch in one append.
+func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string) error {
+	parent := a.state.LastBlob
+	put := func(gist string, body []byte) (mind.Ref, error) {
+		h, err := a.store.Put(blobs.Meta{At: a.now(), Gist: gist, Life: a.id.Self, Parent: parent}, body)
+		if err != nil {
+			return mind.Ref{}, err
+		}
+		parent = h
+		return mind.Ref{Hash: h, Short: a.store.Short(h), Gist: blobs.Gist(gist)}, nil
+	}
+	read := func(h blobs.Hash) ([]byte, error) {
+		b, err := a.store.Get(h)
+		return b.Body, err
+	}
+	before := a.contextTokens()
+	out, err := compactor.Swap(a.state, fades, set, a.meter(), put, read)
+	if err != nil {
+		return fmt.Errorf("forget: %w", err)
+	}
+	a.forgetting.known = out.Kept
+	if len(out.Lines) == 0 {
+		a.forgetting.after = before
+		return nil
+	}
+	var drafts []draft
+	for _, l := range out.Lines {
+		d := happen("fade", []string{fmt.Sprintf("e%d..e%d", l.From, l.To)}, "to", l.Level, "rel", strconv.Itoa(l.Relevance))
+		drafts = append(drafts, d.naming(l.Original, l.Replacement))
+	}
+	a.state = out.Next
+	a.state.LastBlob = parent
+	if err := a.renew(why, drafts...); err != nil {
+		return err
+	}
+	for _, text := range out.Notes {
+		if err := a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "forgotten").with(text, []byte(text))); err != nil {
+			return err
+		}
+	}
+	a.forgetting.after = a.contextTokens()
+	a.cfg.Log.Info("compacted", "why", why, "chunks", out.Faded, "mechanical", out.Mechanical, "tokens_before", before, "tokens_after", a.forgetting.after)
+	return nil
+}
+
+// Compact has the identity forget now, as far as its settings say, and waits for
+// it. It is for an identity that is open and not running.
+func (a *Agent) Compact(ctx context.Context) (before, after int, err error) {
+	before = a.contextTokens()
+	if err := a.settle(); err != nil {
+		return before, before, err
+	}
+	if err := a.beginForgetting(ctx, "person"); err != nil {
+		return before, before, err
+	}
+	if job := a.forgetting.job; job != nil {
+		<-job.ready
+		if err := errors.Join(a.finish(job), ctx.Err()); err != nil {
+			return before, before, err
+		}
+	}
+	return before, a.contextTokens(), a.writeContext()
+}

@@ -1,0 +1,278 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/llm/rehearsal"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// copied is a home of its own with what another one holds, for an identity that
+// is opened and does not run.
+func (w *world) copied(from Home) *world {
+	w.Helper()
+	dir, err := filepath.EvalSymlinks(w.TempDir())
+	must(w, err)
+	must(w, os.CopyFS(filepath.Join(dir, "home"), os.DirFS(from.Dir)))
+	c := &world{TB: w.TB, limit: w.limit}
+	c.home, err = OpenHome(filepath.Join(dir, "home"))
+	must(w, err)
+	c.store, err = blobs.Open(c.home.Blobs())
+	must(w, err)
+	c.conf = w.conf
+	c.conf.Home, c.conf.Store, c.conf.Tools = c.home, c.store, tools.Config{Bash: tools.BashOff}
+	return c
+}
+
+// TestEveryStepOfASwapFails breaks each durable step of a compaction, lost and
+// persisted: what is opened afterwards is the old epoch or the new one, whole.
+func TestEveryStepOfASwapFails(t *testing.T) {
+	t.Parallel()
+	base, _ := forgetful(t, 30_000, noted())
+	base.conf.Forgetting.Mechanical = true
+	id := base.boot("ada", "dev")
+	must(t, os.WriteFile(base.own(id, "MEMORY.md"), []byte("a note"), 0o600))
+	r := base.measured(&gauge{}, id)
+	base.talk(1, 12)
+	r.settled()
+	r.stop()
+	before := base.fold(id)
+
+	swap := func(t *testing.T, n int, stage durable.Stage) (steps int) {
+		w := (&world{TB: t, limit: base.limit, conf: base.conf}).copied(base.home)
+		id, err := w.home.Find("ada")
+		must(t, err)
+		a, err := Open(id, w.conf)
+		must(t, err)
+		count := w.breakOnce(n, stage)
+		_, _, err = a.Compact(t.Context())
+		steps = count()
+		faults.Delete(w.home.Dir)
+		if (err != nil) != (n > 0 && n <= steps) {
+			t.Errorf("step %d of %d, %s: %v", n, steps, stage, err)
+		}
+		if err != nil && !errors.Is(err, syscall.EIO) {
+			t.Errorf("step %d, %s: %v", n, stage, err)
+		}
+		must(t, a.Close())
+
+		s := w.fold(id)
+		switch s.Epoch {
+		case before.Epoch:
+			equal(t, "ranges in the old epoch", len(s.Faded), len(before.Faded))
+			equal(t, "live entries in the old epoch", len(s.Live), len(before.Live))
+			equal(t, "stable parts of the old epoch", s.Stable.Past, before.Stable.Past)
+		case before.Epoch + 1:
+			if len(s.Faded) == 0 || len(s.Live) >= len(before.Live) {
+				t.Errorf("step %d, %s: the new epoch has %d ranges and %d entries", n, stage, len(s.Faded), len(s.Live))
+			}
+		default:
+			t.Errorf("step %d, %s: epoch %d follows %d", n, stage, s.Epoch, before.Epoch)
+		}
+		w.conserved(id)
+
+		a, err = Open(id, w.conf) // and it goes on from there
+		must(t, err)
+		_, _, err = a.Compact(t.Context())
+		must(t, err)
+		must(t, a.Close())
+		w.conserved(id)
+		if s := w.fold(id); s.Epoch <= before.Epoch || len(s.Faded) == 0 {
+			t.Errorf("step %d, %s: afterwards it is in epoch %d with %d ranges", n, stage, s.Epoch, len(s.Faded))
+		}
+		return steps
+	}
+	total := swap(t, 0, durable.Before)
+	if total < 20 {
+		t.Fatalf("a swap has only %d durable steps", total)
+	}
+	stride := 1
+	if testing.Short() || raceEnabled {
+		stride = 7
+	}
+	for _, stage := range []durable.Stage{durable.Before, durable.After} {
+		for worker := range 4 {
+			t.Run(fmt.Sprintf("%s-%d", stage, worker), func(t *testing.T) {
+				t.Parallel()
+				for n := 1 + worker*stride; n <= total; n += 4 * stride {
+					if swap(t, n, stage); t.Failed() {
+						t.Fatalf("step %d of %d, %s", n, total, stage)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestFadesWithoutEpoch: a log that ends between the fades and their epoch is
+// one in which they did not happen.
+func TestFadesWithoutEpoch(t *testing.T) {
+	t.Parallel()
+	w, _ := forgetful(t, 30_000, noted())
+	w.conf.Forgetting.Mechanical = true
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.talk(1, 12)
+	r.settled()
+	r.stop()
+	before := w.fold(id)
+	a, err := Open(id, w.conf)
+	must(t, err)
+	_, _, err = a.Compact(t.Context())
+	must(t, err)
+	must(t, a.Close())
+	fades := w.events(id, "fade")
+	if len(fades) == 0 {
+		t.Fatal("nothing has faded")
+	}
+	log := w.read(id.LIFE())
+	for cut := len(log) - 2; ; cut-- { // within the epoch's line, at its end, in the last fade's
+		if cut < len(log)-400 {
+			break
+		}
+		if cut%37 != 0 {
+			continue
+		}
+		must(t, os.WriteFile(id.LIFE(), []byte(log[:cut]), 0o600))
+		a, err := Open(id, w.conf)
+		must(t, err)
+		equal(t, "epoch", a.state.Epoch, before.Epoch)
+		equal(t, "ranges", len(a.state.Faded), 0)
+		equal(t, "live entries", len(a.state.Live), len(before.Live))
+		must(t, a.Close())
+		torn, err := filepath.Glob(id.LIFE() + ".torn-*")
+		must(t, err)
+		for _, f := range torn {
+			must(t, os.Remove(f))
+		}
+	}
+	w.conserved(id)
+	r = w.run(id)
+	w.talk(13, 15)
+	r.settled()
+	r.stop()
+	w.conserved(id)
+}
+
+// TestAnyLife does what comes to mind, in any order, with a disk and a summariser
+// that fail now and then.
+func TestAnyLife(t *testing.T) {
+	t.Parallel()
+	lives, deeds := 6, 45
+	if testing.Short() || raceEnabled {
+		lives, deeds = 3, 25
+	}
+	for life := range lives {
+		t.Run(fmt.Sprint(life), func(t *testing.T) {
+			t.Parallel()
+			anyLife(t, rand.New(rand.NewPCG(uint64(life), 7)), deeds)
+		})
+	}
+}
+
+func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
+	w, g := forgetful(t, 16_000)
+	var mu sync.Mutex
+	fails := 0 // at which step from now on; 0 never
+	faults.Store(w.home.Dir, func(durable.Stage, string, string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if fails--; fails == 0 {
+			return syscall.EIO
+		}
+		return nil
+	})
+	t.Cleanup(func() { faults.Delete(w.home.Dir) })
+	id := w.boot("ada", "dev")
+	r := w.measured(g, id)
+	again := func() {
+		mu.Lock()
+		fails = 0
+		mu.Unlock()
+		for try := 0; ; try++ {
+			was := g.agent
+			next, err := w.try(id)
+			if err == nil {
+				g.mu.Lock()
+				g.agent = next.agent
+				g.mu.Unlock()
+				r = next
+				return
+			}
+			if try > 3 || was == nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	settle := func() {
+		w.eventually("it rests or has failed", func() bool { return r.ended() || r.idle() })
+		if r.ended() {
+			again()
+			r.settled()
+		}
+	}
+	for i := range deeds {
+		switch rnd.IntN(11) {
+		case 0:
+			must(t, AskToCompact(id))
+		case 1:
+			if fades := w.fold(id).Faded; len(fades) > 0 {
+				w.say("dev", "ann", "uncompact hash="+fades[rnd.IntN(len(fades))].Original.Short)
+			}
+		case 2:
+			w.say("dev", "ann", "compact")
+		case 3:
+			if !r.ended() {
+				r.cancel()
+				_ = r.wait()
+			}
+			again()
+		case 4:
+			mu.Lock()
+			fails = 1 + rnd.IntN(120)
+			mu.Unlock()
+		case 5:
+			faults := []rehearsal.Fault{rehearsal.Blank, rehearsal.Truncate, rehearsal.Hang, rehearsal.Length, rehearsal.HTML}
+			w.model.Push(rehearsal.Step{Task: []string{"segment", "summarise"}[rnd.IntN(2)], Fault: faults[rnd.IntN(len(faults))]})
+		case 6: // not waited for
+			w.say("dev", "ann", remark(i, 40), remark(i, 10))
+			continue
+		default:
+			w.say("dev", "ann", chores(rnd, i))
+		}
+		settle()
+	}
+	settle()
+	if !r.ended() {
+		r.stop()
+	}
+	g.held(t)
+	w.conserved(id)
+	w.stable()
+	var said []string
+	for _, l := range w.lines("dev") {
+		if !l.Agent {
+			said = append(said, l.Text)
+		}
+	}
+	equalSlices(t, "heard", w.heard(id, "dev"), said)
+	s := w.fold(id)
+	if owed := s.Owed(); owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
+		t.Errorf("still owed: %+v", owed)
+	}
+	levels := map[string]int{}
+	for _, f := range s.Faded {
+		levels[f.Level]++
+	}
+	t.Logf("%d entries, %d live, %d epochs, %d summaries, %d gists, %d cards", s.Next-1, len(s.Live), s.Epoch, levels[mind.Summary], levels[mind.Gist], levels[mind.Card])
+}

@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/chat"
+	"lethe/mind"
+)
+
+// obey carries out a line for the harness and records it. next is the cursor
+// behind it; early says that lines before it are not heard yet.
+func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg string, early bool) error {
+	// What is owed is posted first: /stop would drop it, and a post is looked for
+	// behind where its room ended when it was decided.
+	if err := a.payPosts(); err != nil {
+		return err
+	}
+	d := happen("command", []string{a.noticeID()}, "room", room,
+		"inode", strconv.FormatUint(next.Inode, 10), "at", mind.Span{From: l.From, To: l.To}.String(),
+		"before", next.Before, "name", "/"+name, "by", l.Name, "line", string(l.Raw))
+	if early {
+		d = d.field("early", "yes")
+	}
+	var say string
+	switch name {
+	case "stop":
+		say = "Nothing to stop."
+		if a.busy() {
+			say = "Stopped."
+		}
+	case "status":
+		say = a.statusLine()
+	case "model":
+		d = d.field("model", arg)
+		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", arg, a.state.Stable.Params.Model)
+	}
+	drafts := []draft{a.saying(d, say, room)}
+	if name == "stop" && a.busy() {
+		text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", l.Name)
+		drafts = append(drafts, happen(mind.Note, []string{a.entryID(0)}, "why", "stop").with("stopped by "+l.Name, []byte(text)))
+	}
+	a.cfg.Log.Info("command", "room", room, "name", name, "by", l.Name)
+	return a.commit(drafts...)
+}
+
+// busy reports whether anything is owed that /stop would clear.
+func (a *Agent) busy() bool {
+	return a.state.Owes || len(a.state.Owed().Calls) > 0 || len(a.state.Waiting) > 0
+}
+
+// noticeID names the next thing that the harness says.
+func (a *Agent) noticeID() string { return "k" + strconv.Itoa(a.state.Notices+1) }
+
+// saying makes an event say a line in rooms, and fixes that line.
+func (a *Agent) saying(d draft, text string, rooms ...string) draft {
+	d = d.field("say", text)
+	return a.addressed(d, rooms...)
+}
+
+// addressed fixes when and where the line of an event is posted.
+func (a *Agent) addressed(d draft, rooms ...string) draft {
+	d = d.field("ts", time.Now().UTC().Format(time.RFC3339))
+	for _, room := range rooms {
+		inode, size, err := chat.End(a.path(room))
+		if err != nil { // found when it is posted, and searched from the start
+			inode, size = 0, 0
+		}
+		d = d.field("post", mind.Place{Room: room, Inode: inode, Size: size}.String())
+	}
+	return d
+}
+
+// heed looks, while a turn runs, for commands among the lines that nobody has
+// heard yet. What can be obeyed at once is; it reports whether the turn is to be
+// stopped. A /stop is left in place: its turn comes when the pieces are picked up.
+func (a *Agent) heed() (stop bool, err error) {
+	for _, room := range a.joined() {
+		batch, err := chat.Read(a.path(room), a.cursor(room), 1<<20)
+		if err != nil {
+			continue // listen says so
+		}
+		moved := batch.Realigned || batch.Restarted
+		for i, l := range batch.Lines {
+			name, arg, ok := chat.Command(l)
+			switch {
+			case !ok || a.unheard(room, l, moved):
+			case name == "stop":
+				return true, nil
+			case moved: // hear sorts the offsets out, between turns
+			default:
+				if err := a.obey(room, l, batch.After(i+1), name, arg, true); err != nil {
+					return false, err
+				}
+			}
+		}
+	}
+	return false, a.payPosts()
+}
+
+// statusLine answers /status.
+func (a *Agent) statusLine() string {
+	s := a.state
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %.16s, model %s", a.id.Name, a.id.Self, s.Stable.Params.Model)
+	if a.cfg.Offline {
+		b.WriteString(" (offline rehearsal)")
+	}
+	fmt.Fprintf(&b, "; turns %d; context %d of %d tokens; hears %s", s.Turn, a.contextTokens(), a.limit(), strings.Join(a.joined(), ", "))
+	fmt.Fprintf(&b, "; tokens in %d (%d cached), out %d; %.4f USD", s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD)
+	switch {
+	case s.Paused != "":
+		fmt.Fprintf(&b, "; paused: %s", s.Paused)
+	case a.busy():
+		b.WriteString("; working")
+	default:
+		b.WriteString("; idle")
+	}
+	return b.String()
+}

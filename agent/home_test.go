@@ -1,0 +1,210 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lethe/internal/durable"
+	"lethe/llm"
+	"lethe/llm/rehearsal"
+)
+
+func TestSecondDaemon(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	if _, ok := Running(id); ok {
+		t.Error("it runs before it was run")
+	}
+	r := w.run(id)
+	r.settled()
+	var running *RunningError
+	if _, err := w.try(id); !errors.As(err, &running) {
+		t.Fatalf("it runs twice: %v", err)
+	}
+	contains(t, running.Error(), "running already, in process ")
+	if pid, ok := Running(id); !ok || pid != running.PID {
+		t.Errorf("Running says %q, %v", pid, ok)
+	}
+	must(t, Stop(id))
+	must(t, r.wait())
+	if _, ok := Running(id); ok {
+		t.Error("it runs after it was stopped")
+	}
+	stopped := w.events(id, "stopped")
+	equal(t, "stopped", stopped[len(stopped)-1].Get("why"), "request")
+	w.run(id).stop() // the request is not for the next run
+}
+
+// Who only looks, and holds the lock for an instant, does not keep a daemon from
+// starting.
+func TestLookersDoNotLock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	looker := lockOf(id)
+	if ok, err := looker.TryRLock(); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	gone := make(chan error, 1)
+	time.AfterFunc(30*time.Millisecond, func() { gone <- looker.Unlock() })
+	a, err := Open(id, w.conf)
+	must(t, errors.Join(err, <-gone))
+	must(t, a.Close())
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, ok := range map[string]bool{"a": true, "a-1": true, "": false, "A": false, "1a": false, "a_b": false, "../x": false, strings.Repeat("a", 32): true, strings.Repeat("a", 33): false} {
+		equal(t, "ValidName "+name, ValidName(name), ok)
+	}
+	if _, err := Boot(w.home, w.store, Birth{Name: "Ada"}); err == nil {
+		t.Error("a bad name was booted")
+	}
+	if _, err := Boot(w.home, w.store, Birth{Name: "ada", Rooms: []string{"../dev"}}); err == nil {
+		t.Error("a bad room was booted")
+	}
+	ada, bob := w.boot("ada", "dev"), w.boot("bob")
+	if _, err := Boot(w.home, w.store, Birth{Name: "ada"}); !errors.Is(err, ErrExists) {
+		t.Errorf("a name was given twice: %v", err)
+	}
+	for who, want := range map[string]Identity{"ada": ada, ada.Self: ada, ada.Self[:8]: ada, "bob": bob, bob.Self[:20]: bob} {
+		got, err := w.home.Find(who)
+		if err != nil || got != want {
+			t.Errorf("Find(%q) = %v, %v", who, got, err)
+		}
+	}
+	for _, who := range []string{"eve", "", "abc", ada.Self[:3], ada.Self + "0", "../ada"} {
+		if _, err := w.home.Find(who); !errors.Is(err, ErrNotFound) {
+			t.Errorf("Find(%q): %v", who, err)
+		}
+	}
+	// A name that looks like the beginning of another's hash is its own.
+	hex := strings.TrimLeft(ada.Self, "0123456789")
+	if len(hex) >= 4 && strings.HasPrefix(ada.Self, hex[:4]) {
+		if got := w.boot(hex[:4]); got.Self == ada.Self {
+			t.Error("a prefix of a hash was taken for a name")
+		}
+	}
+	must(t, os.Remove(w.home.Names()+"/ada")) // lost in a crash
+	got, err := w.home.Find("ada")
+	must(t, err)
+	equal(t, "the one without a link", got.Self, ada.Self)
+	again, err := Boot(w.home, w.store, Birth{Name: "ada"})
+	must(t, err)
+	equal(t, "booted again", again.Self, ada.Self)
+	must(t, os.RemoveAll(bob.Dir))
+	if _, err := Open(bob, w.conf); !errors.Is(err, ErrNotFound) {
+		t.Errorf("what is gone is opened: %v", err)
+	}
+}
+
+// A boot that fails at any step leaves nothing that looks like an identity, or a
+// whole one, and can be repeated.
+func TestBootFailsAnywhere(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []durable.Stage{durable.Before, durable.After} {
+		for n := 1; ; n++ {
+			w := newWorld(t)
+			steps := w.breakOnce(n, stage)
+			id, err := Boot(w.home, w.store, Birth{Name: "ada", Rooms: []string{"dev"}})
+			if err == nil {
+				if steps() >= n && n > 0 && steps() > 200 {
+					t.Fatal("a fault was passed over")
+				}
+				break
+			}
+			all, lerr := w.home.List()
+			must(t, lerr)
+			if len(all) > 1 {
+				t.Fatalf("step %d: %d identities", n, len(all))
+			}
+			for _, id := range all {
+				w.run(id).stop()
+			}
+			id = w.rebirth("ada", "dev")
+			if len(all) == 1 {
+				equal(t, "the identity booted again", id.Self, all[0].Self)
+			}
+			all, lerr = w.home.List()
+			must(t, lerr)
+			equal(t, "identities", len(all), 1)
+			equal(t, "first event", w.life(id)[0].Kind, "boot")
+		}
+	}
+}
+
+// supervised runs identities under Supervise until the test stops them.
+func (w *world) supervised(open func(Identity) (*Agent, error), ids ...Identity) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	var err error
+	go func() { defer close(done); err = Supervise(ctx, ids, open, discard()) }()
+	w.Cleanup(func() { cancel(); <-done })
+	return func() error { cancel(); <-done; return err }
+}
+
+// One identity that is corrupt does not keep the others from living.
+func TestCorruptBesideHealthy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada, bob, eve := w.boot("ada", "a"), w.boot("bob", "b"), w.boot("eve", "e")
+	w.rewrite(w.own(bob, "SOUL.md"), func(string) string { return "another soul" })
+	stop := w.supervised(func(id Identity) (*Agent, error) { return Open(id, w.conf) }, ada, bob, eve)
+	w.say("a", "ann", "hello")
+	w.answered("a", 1)
+	w.say("e", "ann", "hello")
+	w.answered("e", 1)
+	// And one that becomes corrupt while it lives: somebody edits its log.
+	w.rewrite(eve.LIFE(), func(s string) string { return strings.Replace(s, "why=boot", "why=b00t", 1) })
+	w.say("e", "ann", "are you there?")
+	w.eventually("eve notices", func() bool { _, ok := Running(eve); return !ok })
+	w.say("a", "ann", "hello again")
+	w.answered("a", 2)
+	err := stop()
+	if !errors.Is(err, ErrCorrupt) {
+		t.Errorf("Supervise returned %v", err)
+	}
+	contains(t, err.Error(), "SOUL.md")
+	equal(t, "answers of bob", len(w.said("b")), 0)
+}
+
+// fragile is a model whose client panics once.
+type fragile struct {
+	Model
+	once sync.Once
+}
+
+func (f *fragile) Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+	f.once.Do(func() { panic("in the client") })
+	return f.Model.Complete(ctx, r, on)
+}
+
+// A panic, of the agent or of what it runs beside itself, is survived.
+func TestPanicIsSurvived(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Config){
+		"agent": dieAt("reply", 1),
+		"model": func(c *Config) { c.Model = &fragile{Model: c.Model} },
+	} {
+		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+		id := w.boot("ada", "dev")
+		change(&w.conf)
+		stop := w.supervised(func(id Identity) (*Agent, error) { return Open(id, w.conf) }, id)
+		w.say("dev", "ann", "hello")
+		w.answered("dev", 1)
+		must(t, stop())
+		equal(t, "answers after a panic in the "+name, len(w.said("dev")), 1)
+		kinds := map[string]int{}
+		for _, e := range w.life(id) {
+			kinds[e.Kind]++
+		}
+		equal(t, "resumed", kinds["resumed"], 1)
+	}
+}

@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/llm"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// childEnv names the home, and childURL the model, of a test binary that is run
+// again to be killed.
+const (
+	childEnv = "LETHE_TEST_HOME"
+	childURL = "LETHE_TEST_URL"
+)
+
+// childMain runs the only identity of a home until it is killed.
+func childMain(dir string) {
+	err := func() error {
+		home, err := OpenHome(dir)
+		if err != nil {
+			return err
+		}
+		store, err := blobs.Open(home.Blobs())
+		if err != nil {
+			return err
+		}
+		all, err := home.List()
+		if err != nil {
+			return err
+		}
+		client, err := llm.New(llm.Config{Preset: "deepseek", BaseURL: os.Getenv(childURL), Key: "the-key-of-tests"})
+		if err != nil {
+			return err
+		}
+		watcher := chat.NewWatcher(0, nil)
+		go watcher.Run(context.Background()) // ends with the process
+		a, err := Open(all[0], Config{
+			Home: home, Store: store, Watcher: watcher, Model: client, Offline: true,
+			Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal", Tools: tools.Config{Bash: tools.BashOff},
+		})
+		if err != nil {
+			return err
+		}
+		return a.Run(context.Background())
+	}()
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// TestKilledAtAnyMoment sends kill -9 to a real process again and again: no line
+// is lost or heard twice, no SAY and no answer is doubled.
+func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.conf.Tools.Bash = tools.BashOff
+	id := w.boot("ada", "dev", "ops")
+	random := rand.New(rand.NewPCG(1, 2))
+	rounds := 15
+	var lines, pings []string
+	for i := range rounds {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), childEnv+"="+w.home.Dir, childURL+"="+w.url)
+		var out strings.Builder
+		child.Stderr = &out
+		must(t, child.Start())
+		w.eventually("the child runs", func() bool { _, ok := Running(id); return ok })
+		pings = append(pings, fmt.Sprintf("ping %d", i))
+		lines = append(lines, "say "+pings[i]+" in ops")
+		w.say("dev", "ann", lines[i])
+		// Anywhere between the first look and the answer.
+		time.Sleep(time.Duration(random.Int64N(int64(60 * time.Millisecond))))
+		must(t, child.Process.Kill())
+		if err := child.Wait(); err == nil || out.Len() > 0 {
+			t.Fatalf("the child ended by itself: %v\n%s\n%s", err, out.String(), w.dump())
+		}
+	}
+	r := w.run(id)
+	r.settled()
+	r.stop()
+	equalSlices(t, "heard", w.heard(id, "dev"), lines)
+	equalSlices(t, "said in ops", w.said("ops"), pings)
+	posts := 0
+	for _, e := range w.events(id, "reply") {
+		posts += len(e.All("post"))
+	}
+	equal(t, "answers", len(w.said("dev")), posts)
+	for _, q := range w.asked() {
+		equal(t, "refusal", q.Refused, "")
+	}
+	for _, e := range w.events(id, "result") {
+		equal(t, "result of "+e.Arg(0), e.Get("status"), "ok")
+	}
+	w.grows(0)
+}

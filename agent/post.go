@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// settle pays what was decided before: posts that are owed, and results of calls
+// that nobody will finish any more. A call that had started has unknown effects
+// and is never repeated; a SAY is known, because its post is exactly-once.
+func (a *Agent) settle() error {
+	if err := a.payPosts(); err != nil {
+		return err
+	}
+	for _, p := range a.state.Owed().Calls {
+		status, text := mind.NotStarted, "not started: the daemon stopped before this call's turn came. Call again if it is still needed."
+		if p.Started {
+			status, text = mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
+			if room, ok := a.sayable(p); ok && slices.Contains(a.state.Said, room) {
+				status, text = mind.OK, "said in room "+room
+			}
+		}
+		if err := a.commit(a.resultDraft(p, status, []byte(text), 0, "")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// payPosts appends what is owed to rooms, each line exactly once.
+func (a *Agent) payPosts() error {
+	for _, p := range a.state.Owed().Posts {
+		if err := a.pay(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Agent) pay(p mind.Post) error {
+	path := a.path(p.Room)
+	from, to, err := chat.Post(path, []byte(p.Line), p.Inode, p.From)
+	if err != nil {
+		return fmt.Errorf("post %s to room %s: %w", p.ID, p.Room, err)
+	}
+	at, err := chat.At(path, to)
+	if err != nil {
+		return fmt.Errorf("post %s to room %s: %w", p.ID, p.Room, err)
+	}
+	d := happen("posted", []string{p.ID}, "room", p.Room,
+		"inode", strconv.FormatUint(at.Inode, 10), "at", mind.Span{From: from, To: to}.String(), "before", at.Before)
+	for _, torn := range a.torn(p, from) {
+		d = d.field("torn", torn.String())
+	}
+	return a.commit(d)
+}
+
+// torn finds what an earlier attempt at a post left in the room between the
+// intent and the line itself. It is nobody's message.
+func (a *Agent) torn(p mind.Post, upto int64) []mind.Span {
+	if upto <= p.From {
+		return nil
+	}
+	start, err := chat.At(a.path(p.Room), p.From)
+	if err != nil || start.Inode != p.Inode {
+		return nil
+	}
+	batch, err := chat.Read(a.path(p.Room), start, 1<<20)
+	if err != nil {
+		return nil // the fragment will be heard, and that is all
+	}
+	var out []mind.Span
+	for _, l := range batch.Lines {
+		if l.From < upto && a.signed(l) && len(l.Raw) < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
+			out = append(out, mind.Span{From: l.From, To: l.To})
+		}
+	}
+	return out
+}
+
+// signed reports whether a line begins as the identity's own do.
+func (a *Agent) signed(l chat.Line) bool {
+	return strings.HasPrefix(string(l.Raw), "[AGENT:"+a.id.Name+" ")
+}
+
+// rooms is the agent as its tools see it.
+type rooms Agent
+
+// Say posts the line that the call's intent has fixed.
+func (r *rooms) Say(_ context.Context, call, room, _ string) error {
+	a := (*Agent)(r)
+	for _, p := range a.state.Owed().Posts {
+		if p.ID == call && p.Room == room {
+			a.broken = a.pay(p)
+			return a.broken
+		}
+	}
+	if slices.Contains(a.joined(), room) {
+		return errors.New("the message is blank")
+	}
+	return errors.New("you are not in it; JOIN it first")
+}
+
+// Join links the room; that is what makes it heard.
+func (r *rooms) Join(room string) (string, error) {
+	a := (*Agent)(r)
+	if slices.Contains(a.joined(), room) {
+		return fmt.Sprintf("You hear room %s already.", room), nil
+	}
+	if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), room); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Joined room %s. What was said there comes as the next entries.", room), nil
+}
+
+// Leave removes the link.
+func (r *rooms) Leave(room string) error {
+	a := (*Agent)(r)
+	if !slices.Contains(a.joined(), room) {
+		return fmt.Errorf("you are not in room %s (you are in %v)", room, a.joined())
+	}
+	return chat.Unsubscribe(a.id.Subs(), room)
+}
+
+// Joined lists the rooms that can be read and spoken in.
+func (r *rooms) Joined() []string { return (*Agent)(r).joined() }
+
+// intent drafts the line that says a call begins. For a SAY that can be said it
+// fixes the exact line, so that a crash never doubles it.
+func (a *Agent) intent(p mind.Pending) draft {
+	d := happen("call", []string{p.ID(), p.Call.Tool})
+	room, ok := a.sayable(p)
+	if !ok {
+		return d // not a SAY, or the tool will say what is wrong
+	}
+	return a.addressed(d, room)
+}
+
+// sayable returns the room of a SAY that the tool will not refuse.
+func (a *Agent) sayable(p mind.Pending) (room string, ok bool) {
+	if p.Call.Tool != "SAY" || p.Call.Original != "" {
+		return "", false
+	}
+	room, message, err := tools.ParseSay([]byte(blobs.Unescape(p.Call.Args)))
+	if err != nil || !slices.Contains(a.joined(), room) || (chat.Line{Text: message}).Blank() {
+		return "", false
+	}
+	return room, true
+}
+
+// resultDraft drafts the result of a call. show bounds what enters the context,
+// in characters; 0 takes all of it.
+func (a *Agent) resultDraft(p mind.Pending, status string, out []byte, show int, touched string) draft {
+	d := happen("result", []string{p.ID(), p.Call.Tool}, "status", status)
+	if show > 0 && len(out) > show {
+		d = d.field("show", strconv.Itoa(show))
+	}
+	if touched != "" {
+		if text, err := a.readOwn(touched); err == nil {
+			d = d.field("file", touched+":"+digest(text))
+		}
+	}
+	gist := fmt.Sprintf("turn %d %s: %s", a.state.Turn+1, p.Call.Tool, blobs.Gist(string(out[:min(len(out), 1000)])))
+	return d.with(gist, out)
+}

@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/life"
+	"lethe/llm"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// Fold reads an identity's log from its newest epoch and folds it, changing
+// nothing: what a running daemon would know, for commands that look at a life.
+func Fold(id Identity, store *blobs.Store) (*mind.State, error) {
+	log, err := life.View(id.LIFE())
+	if err != nil {
+		return nil, notFoundOrCorrupt(err)
+	}
+	defer log.Close()
+	state, _, err := fold(id, log, store)
+	return state, err
+}
+
+// fold returns the state and the events it was folded from: the newest epoch, if
+// there is one, and what follows.
+func fold(id Identity, log *life.Log, store *blobs.Store) (*mind.State, []life.Event, error) {
+	events, err := log.SinceEpoch()
+	if err != nil {
+		return nil, nil, notFoundOrCorrupt(err)
+	}
+	if len(events) == 0 {
+		return nil, nil, fmt.Errorf("open %s: %w: LIFE is empty", id.Name, ErrCorrupt)
+	}
+	state := mind.New()
+	if events[0].Kind != life.Epoch && events[0].Kind != "boot" {
+		return nil, nil, fmt.Errorf("open %s: %w: LIFE does not begin with a boot", id.Name, ErrCorrupt)
+	}
+	for i, e := range events {
+		bodies, err := load(e, store, id.Self)
+		if err != nil {
+			return nil, nil, notFoundOrCorrupt(fmt.Errorf("fold %s %s: %w", e.Kind, strings.Join(e.Args, " "), err))
+		}
+		if i == 0 && e.Kind == life.Epoch && len(bodies) == 1 {
+			read := func(h blobs.Hash) ([]byte, error) {
+				b, err := store.Get(h)
+				return b.Body, err
+			}
+			if state, err = mind.Restore(bodies[0].Data, read); err != nil {
+				return nil, nil, notFoundOrCorrupt(err)
+			}
+		}
+		if err := state.Apply(e, bodies...); err != nil {
+			return nil, nil, fmt.Errorf("open %s: %w: %w", id.Name, ErrCorrupt, err)
+		}
+	}
+	if state.Self != id.Self {
+		return nil, nil, fmt.Errorf("open %s: %w: LIFE is that of %.16s", id.Name, ErrCorrupt, state.Self)
+	}
+	return state, events, nil
+}
+
+// load reads the blobs that an event names.
+func load(e life.Event, store *blobs.Store, self string) ([]mind.Body, error) {
+	var out []mind.Body
+	for _, r := range e.Refs {
+		h, err := resolve(r.Hash, store, self)
+		if err != nil {
+			return nil, err
+		}
+		b, err := store.Get(h)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, mind.Body{Hash: h, Data: b.Body})
+	}
+	return out, nil
+}
+
+// resolve finds the blob of a short hash that was unique when it was written and
+// need not be any more: then it is the one that belongs to this life.
+func resolve(short string, store *blobs.Store, self string) (blobs.Hash, error) {
+	h, err := store.Resolve(short)
+	var many *blobs.AmbiguousError
+	if !errors.As(err, &many) {
+		return h, err
+	}
+	var own []blobs.Hash
+	for _, c := range many.Candidates {
+		if b, err := store.Get(c); err == nil && (b.Life == self || c.String() == self) {
+			own = append(own, c)
+		}
+	}
+	if len(own) != 1 {
+		return h, err
+	}
+	return own[0], nil
+}
+
+// resume folds the log into the state and checks what stands beside it.
+func (a *Agent) resume() error {
+	state, events, err := fold(a.id, a.log, a.store)
+	if err != nil {
+		return err
+	}
+	a.state = state
+	a.last = events[len(events)-1].At
+	a.fresh = events[0].Kind == "boot"
+	a.sinceEpoch = len(events)
+	if w := state.Usage.LastWeight; w > 0 {
+		a.estimate = a.estimate.Observe(int(w), int(state.Usage.LastInput))
+	}
+	return a.checkSoul()
+}
+
+// checkSoul holds SOUL.md against the boot blob. A missing one is put back; an
+// altered one is not ours to overrule.
+func (a *Agent) checkSoul() error {
+	self, err := blobs.ParseHash(a.id.Self)
+	if err != nil {
+		return fmt.Errorf("open %s: %w: %w", a.id.Name, ErrCorrupt, err)
+	}
+	boot, err := a.store.Get(self)
+	if err != nil {
+		return notFoundOrCorrupt(fmt.Errorf("open %s: boot blob: %w", a.id.Name, err))
+	}
+	path := filepath.Join(a.id.Dir, "SOUL.md")
+	soul, _, err := durable.ReadRegular(path, int64(len(boot.Body))+1)
+	switch {
+	case errors.Is(err, durable.ErrNotRegular):
+		return fmt.Errorf("open %s: %w: %w", a.id.Name, ErrCorrupt, err)
+	case errors.Is(err, fs.ErrNotExist):
+		a.cfg.Log.Warn("SOUL.md was missing; put back from the boot blob")
+		return durable.WriteFile(path, boot.Body, 0o400)
+	case err != nil:
+		return err
+	case !bytes.Equal(soul, boot.Body):
+		return fmt.Errorf("open %s: %w: %s is not the soul it was booted with", a.id.Name, ErrCorrupt, path)
+	}
+	return nil
+}
+
+// equip makes the tools.
+func (a *Agent) equip() error {
+	conf := a.cfg.Tools
+	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
+	conf.Rooms = (*rooms)(a)
+	if conf.Workspace == "" {
+		conf.Workspace = filepath.Join(a.id.Dir, "workspace")
+	}
+	set, err := tools.New(conf)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", a.id.Name, err)
+	}
+	set.Add(a.uncompactTool())
+	set.Add(a.compactTool())
+	a.tools = set
+	return nil
+}
+
+// request renders the next call to the model.
+func (a *Agent) request() llm.Request {
+	s := a.state
+	return request(s, a.tail())
+}
+
+func request(s *mind.State, tail string) llm.Request {
+	p := s.Stable.Params
+	return llm.Request{
+		Model: p.Model, Tools: s.Stable.Tools, MaxTokens: p.MaxTokens,
+		Thinking: p.Thinking, Effort: p.Effort, UserID: s.Self[:32],
+		Messages: wire(s.Messages(tail)),
+	}
+}
+
+// wire gives messages the form of package llm.
+func wire(messages []mind.Message) []llm.Message {
+	out := make([]llm.Message, 0, len(messages))
+	for _, m := range messages {
+		w := llm.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID}
+		for _, c := range m.Calls {
+			w.Calls = append(w.Calls, llm.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Args})
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// tail is what goes last in the classic order; nothing in the default one.
+func (a *Agent) tail() string {
+	if a.state.Stable.Params.Order != mind.OrderTail {
+		return ""
+	}
+	memory, lines, err := a.notes()
+	if err != nil { // a request without them is better than none
+		return ""
+	}
+	return mind.Notes(memory, lines)
+}

@@ -1,0 +1,321 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"lethe/chat"
+	"lethe/llm"
+	"lethe/llm/rehearsal"
+)
+
+// What comes in during a turn is heard before the next call, behind the unit.
+func TestLinesDuringTurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "first", Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done"}`, "LIST", `{"path":"."}`)})
+	id := w.boot("ada", "dev", "ops")
+	r := w.run(id)
+	w.say("dev", "ann", "the first question")
+	r.waitFor("acting", "BASH")
+	w.say("dev", "ann", "a second line", "a third line")
+	w.say("ops", "bob", "a fourth line")
+	must(t, os.WriteFile(w.own(id, "workspace/go"), nil, 0o600))
+	w.answered("dev", 1)
+	w.answered("ops", 1)
+	r.settled()
+	r.stop()
+	equal(t, "model calls", len(w.asked()), 2)
+	last := w.prompt()
+	for _, part := range []string{"a second line", "a third line", "a fourth line"} {
+		contains(t, last, part)
+		if strings.Index(last, part) < strings.Index(last, `"tool_call_id":"e4_2"`) {
+			t.Errorf("%q stands inside a unit", part)
+		}
+	}
+}
+
+// A flood becomes a few entries of bounded size, and each line is heard once.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("I saw it.")})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	r.settled()
+	var want []string
+	for i := range 2000 {
+		want = append(want, fmt.Sprintf("line %d of a flood that is long enough to be a bother", i))
+	}
+	w.say("dev", "ann", want...)
+	w.answered("dev", 1)
+	r.settled()
+	r.stop()
+	equalSlices(t, "heard", w.heard(id, "dev"), want)
+	w.bounded(id)
+	if n := len(w.events(id, "inbound")); n > 3*maxEntries {
+		t.Errorf("the flood became %d entries", n)
+	}
+}
+
+// bounded checks that no request is longer than what two batches or units may be.
+func (w *world) bounded(id Identity) {
+	w.Helper()
+	for i, q := range w.asked() {
+		equal(w, "refusal", q.Refused, "")
+		if tokens := len(q.Body) / 4; tokens > 12_000+2*100_000/8 {
+			w.Errorf("request %d has about %d tokens", i, tokens)
+		}
+	}
+	b := BudgetOf(w.fold(id), 0)
+	if b.Live > 2*b.Limit/8+b.Entries*100 {
+		w.Errorf("the live entries cost %d tokens", b.Live)
+	}
+}
+
+func TestHugeLine(t *testing.T) {
+	t.Parallel()
+	for name, unit := range map[string]string{"ascii": "abcdefgh ", "cjk": "漢字", "emoji": "🜁🜂🜃"} {
+		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("That was long.")})
+		id := w.boot("ada", "dev")
+		r := w.run(id)
+		huge := strings.TrimSpace(strings.Repeat(unit, (1<<20)/len(unit)))
+		w.say("dev", "ann", huge, "and a short one")
+		w.answered("dev", 1)
+		r.settled()
+		r.stop()
+		equalSlices(t, "heard", w.heard(id, "dev"), []string{huge, "and a short one"})
+		live := w.fold(id).Live
+		if n := cost(live[1].Text + live[2].Text); n > 100_000/8+500 {
+			t.Errorf("%s: the lines cost %d tokens", name, n)
+		}
+		contains(t, live[1].Text, "characters are not shown here; all of them: ◱hash=")
+		contains(t, live[2].Text, "and a short one")
+	}
+}
+
+// cost estimates tokens as a fresh life does.
+func cost(text string) int {
+	var e llm.Estimator
+	return e.Tokens(llm.Weight(text))
+}
+
+func TestHugeResults(t *testing.T) {
+	t.Parallel()
+	five := `{"command":"head -c 5000000 /dev/zero | tr '\\0' x"}`
+	moon := `{"command":"for i in $(seq 40000); do printf 🌕; done"}`
+	w := newWorld(t, rehearsal.Step{Contains: "much", Answer: calls("BASH", five, "BASH", five, "BASH", moon, "BASH", five, "BASH", five, "BASH", five, "BASH", five)})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "print much")
+	w.answered("dev", 1)
+	r.settled()
+	r.stop()
+	all := 0
+	for i, c := range w.fold(id).Live[2].Calls {
+		all += cost(c.Text)
+		if n := len([]rune(c.Text)); n > maxResult+400 {
+			t.Errorf("result %d enters with %d characters", i+1, n)
+		}
+		contains(t, c.Text, "all of them: ◱hash=")
+	}
+	// The first reply has taught the estimator a little more of characters a token.
+	if all > 100_000/8*5/4 {
+		t.Errorf("the unit's results cost %d tokens", all)
+	}
+}
+
+func TestSubscriptions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	var before []string
+	for i := range 57 {
+		before = append(before, fmt.Sprintf("line %d", i))
+	}
+	w.say("old", "ann", before...)
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	r.settled()
+
+	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old")) // by anyone, while it runs
+	w.answered("old", 1)
+	r.settled()
+	equalSlices(t, "heard of a first subscription", w.heard(id, "old"), before[37:])
+	contains(t, w.prompt(), "It held 57 lines before; you hear the last 20")
+
+	must(t, chat.Unsubscribe(id.Subs(), "old"))
+	w.eventually("left", func() bool { return len(w.events(id, "left")) == 1 })
+	w.say("old", "ann", "while away")
+	w.say("dev", "ann", "here")
+	w.answered("dev", 1)
+	r.settled()
+	equalSlices(t, "heard after leaving", w.heard(id, "old"), before[37:])
+
+	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old"))
+	w.answered("old", 2)
+	r.settled()
+	r.stop()
+	equalSlices(t, "heard of a renewed subscription", w.heard(id, "old"), append(before[37:], "while away"))
+
+	must(t, os.Remove(id.Subs()+"/old.md")) // while it is stopped
+	w.say("old", "ann", "unheard")
+	r = w.run(id)
+	w.say("dev", "ann", "here again")
+	w.answered("dev", 2)
+	r.settled()
+	r.stop()
+	equal(t, "heard in old", len(w.heard(id, "old")), 21)
+}
+
+func TestJoinAndLeave(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.say("ops", "bob", "old news")
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "join ops")
+	w.answered("dev", 1)
+	w.answered("ops", 1)
+	r.settled()
+	w.say("dev", "ann", "say I am here in ops and then leave ops")
+	w.answered("dev", 2)
+	r.settled()
+	r.stop()
+	said := w.said("ops")
+	equal(t, "SAY", said[len(said)-1], "I am here")
+	equalSlices(t, "heard", w.heard(id, "ops"), []string{"old news"})
+	equal(t, "left", len(w.events(id, "left")), 1)
+}
+
+// A room that is edited, replaced, emptied or removed is neither forgotten nor
+// heard again, and never does the identity hear itself.
+func TestRoomsChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	var want []string
+	ask := func(line string) {
+		t.Helper()
+		n := len(w.events(id, "posted"))
+		w.say("dev", "ann", line)
+		w.eventually("the answer to "+line, func() bool { return len(w.events(id, "posted")) == n+1 })
+		r.settled()
+		want = append(want, line)
+		equalSlices(t, "heard after "+line, w.heard(id, "dev"), want)
+	}
+	ask("one")
+	ask("two")
+	save := func(change func([]string) []string) { // as an editor does
+		t.Helper()
+		lines := change(strings.SplitAfter(w.read(w.path("dev")), "\n"))
+		tmp := w.path("dev") + "~"
+		must(t, os.WriteFile(tmp, []byte(strings.Join(lines, "")), 0o600))
+		must(t, os.Rename(tmp, w.path("dev")))
+	}
+	same := func(lines []string) []string { return lines }
+	save(same)
+	ask("three")
+	save(func(lines []string) []string { return lines[1:] }) // the first line is gone
+	ask("four")
+	save(func(lines []string) []string {
+		return slices.Insert(lines, 1, "[USER:ann 2026-11-20T00:00:00Z] in the past\n")
+	})
+	ask("five")
+	must(t, os.Truncate(w.path("dev"), 0))
+	ask("six")
+	must(t, os.Remove(w.path("dev")))
+	ask("seven")
+	must(t, os.Rename(w.home.Chats(), w.home.Chats()+"-gone"))
+	must(t, os.Mkdir(w.home.Chats(), 0o700))
+	ask("eight")
+	equal(t, "model calls", len(w.asked()), len(want))
+	// With many lines behind the cursor, its own among them, while it is stopped.
+	r.stop()
+	save(func(lines []string) []string {
+		return append([]string{"[USER:bob 2026-11-20T00:00:00Z] before all\n"}, lines...)
+	})
+	r = w.run(id)
+	ask("nine")
+	r.stop()
+}
+
+// Own lines are known again in a file that was edited while they were still to be
+// passed over.
+func TestOwnLinesInEditedRoom(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	w := newWorld(t, rehearsal.Step{Contains: "one", Hold: hold, Answer: text("yes")}, rehearsal.Step{Times: -1, Answer: text("yes, too")})
+	id := w.boot("ada", "dev")
+	r := w.run(id, dieAt("posted", 1))
+	w.say("dev", "ann", "one")
+	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
+	w.say("dev", "ann", "two")
+	close(hold)
+	r.killed()
+	w.rewrite(w.path("dev"), func(s string) string { return s[strings.Index(s, "\n")+1:] })
+	r = w.run(id)
+	w.answered("dev", 2)
+	r.settled()
+	r.stop()
+	equalSlices(t, "heard", w.heard(id, "dev"), []string{"one", "two"})
+	equalSlices(t, "said", w.said("dev"), []string{"yes", "yes, too"})
+}
+
+// More than one look's worth of lines that wake nobody does not hide the line
+// behind them.
+func TestLineBehindOwnLines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: -1, Contains: "hear me", Answer: text("yes")})
+	w.conf.ContextLimit, w.conf.Params.MaxTokens = 1_000_000, 120_000
+	id := w.boot("ada", "dev", "ops")
+	long := strings.Repeat("x", 9_000) // an entry holds one, and a look eight
+	var many []string
+	for range 12 {
+		many = append(many, "SAY", `{"room":"ops","message":"`+long+`"}`)
+	}
+	w.model.Push(rehearsal.Step{Contains: "talk", Answer: calls(many...)})
+	r := w.run(id)
+	r.settled()
+	w.put("ops", "\n") // a blank line keeps the cursor where it is
+	w.say("dev", "ann", "talk")
+	w.answered("dev", 1)
+	r.settled()
+	r.stop()
+	w.say("ops", "ann", "hear me")
+
+	a, err := Open(id, w.conf)
+	must(t, err)
+	defer a.Close()
+	again, err := a.advance(t.Context())
+	must(t, err)
+	if len(w.heard(id, "ops")) > 0 || !again {
+		t.Errorf("one look is enough, or no other follows: %v", again)
+	}
+	for again {
+		again, err = a.advance(t.Context())
+		must(t, err)
+	}
+	equalSlices(t, "heard", w.heard(id, "ops"), []string{"hear me"})
+	equal(t, "answer", w.said("ops")[12], "yes")
+}
+
+// A room that cannot be read does not make the identity deaf to the others,
+// and is joined once it can be.
+func TestUnreadableRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("heard")})
+	id := w.boot("ada", "dev")
+	must(t, os.Mkdir(w.path("odd"), 0o700))
+	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "odd"))
+	r := w.run(id)
+	w.say("dev", "ann", "hello")
+	w.answered("dev", 1)
+	must(t, os.Remove(w.path("odd")))
+	w.say("odd", "ann", "and here?")
+	w.answered("odd", 1)
+	r.settled()
+	r.stop()
+	equalSlices(t, "heard", w.heard(id, "odd"), []string{"and here?"})
+}

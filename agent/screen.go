@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"lethe/internal/status"
+	"lethe/llm"
+)
+
+// screen is what others see of a running identity: status.json and live.md.
+// Nothing depends on it, so its failures are passed over.
+type screen struct {
+	state string
+	tool  string
+	since time.Time
+	shown status.Status
+}
+
+// livePace bounds how often the streaming text is written: more is not seen.
+const livePace = 100 * time.Millisecond
+
+func (s *screen) set(a *Agent, state, tool string) {
+	if s.state != state || s.tool != tool {
+		s.state, s.tool, s.since = state, tool, time.Now().UTC()
+	}
+	now := status.Status{
+		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: s.state, Since: s.since, Tool: s.tool,
+		Rooms: a.joined(), Heard: map[string]int64{},
+		Turn: a.state.Turn, Model: a.state.Stable.Params.Model, Endpoint: a.state.Stable.Params.Endpoint, Offline: a.cfg.Offline,
+		Error:         a.state.Paused,
+		Compacting:    a.forgetting.job != nil || a.forgetting.wish != "",
+		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
+		InputTokens: a.state.Usage.Input, CachedTokens: a.state.Usage.Cached, OutputTokens: a.state.Usage.Output, CostUSD: a.state.Usage.USD,
+	}
+	if a.busy() && a.state.Paused == "" { // paused, no turn is under way
+		now.Answering = a.audience()
+	}
+	for _, room := range now.Rooms {
+		now.Heard[room] = a.cursor(room).Offset
+	}
+	s.shown = now
+	if err := status.Write(a.id.Dir, now); err != nil {
+		a.cfg.Log.Debug("status not written", "error", err)
+	}
+}
+
+// show tells where the identity stands between turns.
+func (a *Agent) show() {
+	state := status.Idle
+	switch {
+	case a.state.Paused != "":
+		state = status.Paused
+	case a.busy():
+		state = status.Thinking
+	}
+	a.screen.set(a, state, "")
+}
+
+// rest is what is done when nothing is due: the views are brought up to date.
+func (a *Agent) rest() error {
+	if a.viewed != a.viewMark() {
+		if err := a.writeContext(); err != nil {
+			return err
+		}
+	}
+	a.show()
+	return nil
+}
+
+// delta returns what takes the pieces of a reply as they stream, from the
+// goroutine of the call.
+func (s *screen) delta(dir string) func(llm.Delta) {
+	var text strings.Builder
+	var last time.Time
+	return func(d llm.Delta) {
+		if d.Reset {
+			text.Reset()
+			last = time.Time{}
+		}
+		text.WriteString(d.Text)
+		if d.Text == "" && !d.Reset || time.Since(last) < livePace {
+			return
+		}
+		last = time.Now()
+		_ = status.WriteLive(dir, text.String()) // a view: the next one comes
+	}
+}
+
+func (s *screen) clearLive(a *Agent) { _ = status.WriteLive(a.id.Dir, "") }
+
+// end leaves the last word on the screen.
+func (s *screen) end(a *Agent, err error) {
+	s.set(a, status.Stopped, "")
+	if err != nil {
+		s.shown.Error = err.Error()
+		_ = status.Write(a.id.Dir, s.shown)
+	}
+}

@@ -1,0 +1,223 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/blobs"
+	"lethe/internal/status"
+	"lethe/llm"
+	"lethe/mind"
+)
+
+// step is one call to the model and everything that follows from it.
+func (a *Agent) step(ctx context.Context) error {
+	if a.state.Steps >= a.cfg.MaxSteps {
+		return a.giveUp("max_steps",
+			fmt.Sprintf("You made %d model calls without a word from a user, so the turn was ended. Say where you stand when you are spoken to.", a.state.Steps),
+			fmt.Sprintf("I stopped after %d steps without a word from you. Say something to let me go on.", a.state.Steps))
+	}
+	reply, weight, err := a.think(ctx)
+	if silent(err) { // asked twice, it said nothing twice: it has nothing to say
+		reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
+	}
+	if err != nil {
+		return a.failed(ctx, err)
+	}
+	a.retryAt, a.troubleSince = time.Time{}, time.Time{}
+	if reply.Finish == "length" {
+		return a.cutOff(reply)
+	}
+	if err := a.recordReply(reply, weight); err != nil {
+		return err
+	}
+	a.estimate = a.estimate.Observe(weight, reply.Usage.Input)
+	return a.act(ctx)
+}
+
+// silent reports whether a model without reasoning answered with nothing at all,
+// as it is told to when nothing needs to be said.
+func silent(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	return ok && e.Kind == llm.Garbage && e.Code == "blank"
+}
+
+// think calls the model, and listens for commands meanwhile.
+func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, err error) {
+	r := a.request()
+	weight = r.Weight()
+	a.screen.set(a, status.Thinking, "")
+	defer a.screen.clearLive(a)
+	room := a.limit() - a.contextTokens() + r.MaxTokens // with which the request still is within the limit
+	ask := func(ctx context.Context) {
+		reply, err = a.cfg.Model.Complete(ctx, r, a.screen.delta(a.id.Dir))
+		if err == nil && reply.Finish == "length" && room > r.MaxTokens {
+			again := r
+			again.MaxTokens = min(2*r.MaxTokens, room)
+			a.cfg.Log.Warn("the answer was cut off; trying once more with room", "max_tokens", again.MaxTokens)
+			if more, merr := a.cfg.Model.Complete(ctx, again, a.screen.delta(a.id.Dir)); merr == nil {
+				reply = more
+			}
+		}
+	}
+	if herr := a.during(ctx, ask); herr != nil {
+		return reply, weight, herr
+	}
+	return reply, weight, err
+}
+
+// during runs f beside the agent's goroutine, which goes on listening for
+// commands. f's context ends with ctx, at a /stop and when a stop is asked for.
+// It returns when f has returned.
+func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	var crash error
+	go func() { // ends with f, which ends soon after its context
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				crash = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
+		f(ctx)
+	}()
+	// Something may have been said since the last look.
+	var err error
+	for again := true; again; {
+		stop, herr := a.heed()
+		if stop || herr != nil || a.stopAsked() {
+			cancel()
+			err = herr
+		}
+		again = false
+		select {
+		case <-done:
+		case <-a.changed:
+			again = true
+		}
+		if err != nil {
+			<-done
+			return err
+		}
+	}
+	return crash
+}
+
+// recordReply writes down what the model said, with the intent of its first
+// call, or with where its final text goes.
+func (a *Agent) recordReply(reply llm.Reply, weight int) error {
+	answer := mind.Answer{Reasoning: reply.Reasoning, Text: reply.Text}
+	for _, c := range reply.Calls {
+		answer.Calls = append(answer.Calls, mind.RepairCall(c.Name, c.Arguments))
+	}
+	usd, _ := llm.Cost(a.state.Stable.Params.Model, reply.Usage, time.Now())
+	turn := a.state.Turn + 1
+	d := happen(mind.Reply, []string{a.entryID(0)},
+		"turn", strconv.Itoa(turn), "model", reply.Model,
+		"in", strconv.Itoa(reply.Usage.Input), "cached", strconv.Itoa(reply.Usage.Cached), "out", strconv.Itoa(reply.Usage.Output),
+		"usd", strconv.FormatFloat(usd, 'f', 6, 64), "weight", strconv.Itoa(weight), "finish", reply.Finish).
+		with(answer.Gist(turn), answer.Encode())
+	if len(answer.Calls) == 0 {
+		if rooms := a.audience(); len(rooms) > 0 && strings.TrimSpace(blobs.Unescape(reply.Text)) != "" {
+			d = a.addressed(d, rooms...)
+		}
+		return a.commit(d)
+	}
+	first := answer.Calls[0]
+	intent := a.intent(mind.Pending{Entry: a.state.Next, K: 1, Call: &mind.Call{Tool: first.Tool, Args: first.Args, Original: first.Original}})
+	return a.commit(d, intent)
+}
+
+// audience is where a final text goes: the rooms that wait for it and are still
+// heard.
+func (a *Agent) audience() []string {
+	joined := a.joined()
+	return slices.DeleteFunc(a.state.Audience(), func(room string) bool { return !slices.Contains(joined, room) })
+}
+
+// cutOff deals with an answer that was too long twice: it is no reply, but it is
+// kept, and the model is told.
+func (a *Agent) cutOff(reply llm.Reply) error {
+	text := fmt.Sprintf("Your last answer was longer than %d tokens, was cut off, and nobody has seen it. Be briefer: do less in one answer.", a.state.Stable.Params.MaxTokens)
+	if reply.Text != "" {
+		text += " It began: " + blobs.Gist(reply.Text)
+	}
+	partial := mind.Answer{Reasoning: reply.Reasoning, Text: reply.Text}
+	kept := body{"an answer that was cut off", partial.Encode()}
+	if a.state.Cut > 0 {
+		return a.giveUp("cut", text, "My answers were cut off for their length again and again; I stopped. Ask for something smaller.", kept)
+	}
+	return a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "cut").
+		with("answer cut off", []byte(text)).with(kept.gist, kept.data))
+}
+
+// giveUp ends a turn that goes nowhere, with a note for the model and a line for
+// whoever waits. What is kept goes into blobs beside the note's.
+func (a *Agent) giveUp(why, note, say string, kept ...body) error {
+	a.cfg.Log.Warn("turn ended", "why", why)
+	told := happen(mind.Note, []string{a.entryID(0)}, "why", why).with("turn ended: "+why, []byte(note))
+	told.bodies = append(told.bodies, kept...)
+	d := happen("paused", []string{a.noticeID()}, "why", why, "turn", "ended")
+	// Agents are not told: two that end each other's turns would never stop.
+	if rooms := a.audience(); len(rooms) > 0 && len(a.state.Waiting) > 0 {
+		d = a.saying(d, say, rooms...)
+	}
+	return a.commit(told, d)
+}
+
+// failed decides what a model call without a reply means.
+func (a *Agent) failed(ctx context.Context, err error) error {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return err // not the model's: the log, the disk
+	}
+	switch e.Kind {
+	case llm.Canceled:
+		return nil // /stop, or the daemon's own end: advance sees which
+	case llm.Overflow:
+		if again, err := a.overflowed(e); again || err != nil {
+			return err
+		}
+		return a.pause(e)
+	case llm.Permanent:
+		return a.pause(e)
+	}
+	// The network is away, or the provider. Ask again, more and more rarely, and
+	// say so once.
+	if a.troubleSince.IsZero() {
+		a.troubleSince = time.Now()
+	}
+	wait := min(max(2*time.Since(a.troubleSince), 5*time.Second), 5*time.Minute)
+	a.retryAt = time.Now().Add(wait)
+	a.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
+	d := happen("error", []string{a.noticeID()}, "what", "model", "kind", e.Kind.String(), "text", e.Error())
+	if rooms := a.audience(); len(rooms) > 0 && a.state.Told == "" {
+		d = a.saying(d, "I cannot reach the model: "+sentence(e)+" I keep trying.", rooms...)
+	}
+	return a.commit(d)
+}
+
+// pause stops asking until a person acts, and says so where the person is.
+func (a *Agent) pause(e *llm.Error) error {
+	a.cfg.Log.Error("the model refuses", "error", e)
+	d := happen("paused", []string{a.noticeID()}, "why", e.Error())
+	rooms := a.audience()
+	if len(rooms) == 0 {
+		rooms = a.joined()
+	}
+	if len(rooms) > 0 {
+		d = a.saying(d, "The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.", rooms...)
+	}
+	return a.commit(d)
+}
+
+// sentence ends an error with one full stop, whatever it ended with.
+func sentence(err error) string { return strings.TrimRight(err.Error(), ". ") + "." }

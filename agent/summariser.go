@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"lethe/compactor"
+	"lethe/llm"
+)
+
+// summariser asks the identity's model for what compaction needs.
+type summariser struct {
+	model  Model
+	frozen llm.Request // the life's own, of the moment when the job began
+	other  string      // another model, for requests that stand alone
+
+	mu       sync.Mutex
+	calls    int // that were made
+	answered int // of those, the ones that a provider answered
+	failures int
+	failed   error // the last failure
+	usage    llm.Usage
+	usd      float64
+}
+
+func (a *Agent) summariser() *summariser {
+	return &summariser{model: a.cfg.Model, frozen: a.request(), other: a.cfg.Forgetting.Model}
+}
+
+// Ask is compactor.Model. A fork goes out with the tools and parameters of the
+// life, byte for byte, so that nearly all of it comes from the provider's cache.
+func (s *summariser) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
+	r := s.frozen
+	if !ask.Fork {
+		r.Tools = nil
+		if s.other != "" {
+			r.Model = s.other
+		}
+	}
+	r.Messages = wire(ask.Messages)
+	reply, err := s.model.Complete(ctx, r, nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	if err != nil {
+		if llm.KindOf(err) == llm.Garbage {
+			s.answered++
+			return "", fmt.Errorf("%w: %w", compactor.ErrGarbage, err)
+		}
+		s.failures++
+		s.failed = err
+		return "", err
+	}
+	s.answered++
+	usd, _ := llm.Cost(r.Model, reply.Usage, time.Now())
+	s.usage.Input += reply.Usage.Input
+	s.usage.Cached += reply.Usage.Cached
+	s.usage.Output += reply.Usage.Output
+	s.usd += usd
+	if len(reply.Calls) > 0 || reply.Finish == "length" {
+		return "", fmt.Errorf("%w: it ended with %s", compactor.ErrGarbage, reply.Finish)
+	}
+	return reply.Text, nil
+}
+
+// broken is how many failed calls a job survives less one, when others were
+// answered.
+const broken = 3
+
+// fail notes that the job itself broke.
+func (s *summariser) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed, s.failures = err, broken
+}
+
+// failure returns why the summaries cannot be counted on, or nil.
+func (s *summariser) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answered == 0 || s.failures >= broken {
+		return s.failed
+	}
+	return nil
+}
+
+// asked reports whether any call was made.
+func (s *summariser) asked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls > 0
+}
+
+// spent is what the job has cost, for the log.
+func (s *summariser) spent() draft {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return happen("spent", nil, "on", "compaction", "calls", strconv.Itoa(s.calls),
+		"in", strconv.Itoa(s.usage.Input), "cached", strconv.Itoa(s.usage.Cached), "out", strconv.Itoa(s.usage.Output),
+		"usd", strconv.FormatFloat(s.usd, 'f', 6, 64))
+}

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/internal/status"
+	"lethe/llm/rehearsal"
+)
+
+// What a person must mend is told once, where the person is, and then waited for.
+func TestPermanentError(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{401, 402} {
+		retry := make(chan struct{}, 1)
+		w := newWorld(t, rehearsal.Step{Times: 3, Status: code}, rehearsal.Step{Times: -1, Answer: text("well again")})
+		w.conf.Retry = retry
+		id := w.boot("ada", "dev")
+		r := w.run(id)
+		w.say("dev", "ann", "hello")
+		contains(t, w.answered("dev", 1), "The model refuses: call rehearsal at 127.0.0.1")
+		r.waitFor(status.Paused, "")
+		r.settled()
+		w.put("dev", "[AGENT:bob 2026-11-20T12:57:16Z] an agent is nobody who mends\n")
+		r.settled()
+		equal(t, "model calls", len(w.asked()), 1)
+		equal(t, "paused", len(w.events(id, "paused")), 1)
+		s, err := status.Read(id.Dir)
+		must(t, err)
+		contains(t, s.Error, "status 40")
+
+		w.say("dev", "ann", "try again") // input
+		contains(t, w.answered("dev", 3), "The model refuses")
+		r.settled()
+		equal(t, "model calls", len(w.asked()), 2)
+		retry <- struct{}{} // a person says that it is mended, and it is not
+		contains(t, w.answered("dev", 4), "The model refuses")
+		r.settled()
+		retry <- struct{}{}
+		equal(t, "answer", w.answered("dev", 5), "well again")
+		r.settled()
+		r.stop()
+		equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello", "an agent is nobody who mends", "try again"})
+	}
+}
+
+// A paused identity asks again when it is started again.
+func TestPausedResumes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Status: 402}, rehearsal.Step{Answer: text("well again")})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "hello")
+	w.answered("dev", 1)
+	r.settled()
+	r.stop()
+	r = w.run(id)
+	equal(t, "answer", w.answered("dev", 2), "well again")
+	r.settled()
+	r.stop()
+}
+
+// An outage is told once, survived, and a user's line is worth a try at once.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: 3, Status: 503}, rehearsal.Step{Times: -1, Answer: text("back again")})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "hello")
+	contains(t, w.answered("dev", 1), "I cannot reach the model")
+	w.say("dev", "ann", "are you there?")
+	w.eventually("a second try", func() bool { return len(w.asked()) >= 2 })
+	w.say("dev", "ann", "and now?")
+	w.eventually("a third try", func() bool { return len(w.asked()) >= 3 })
+	w.eventually("its error", func() bool { return len(w.events(id, "error")) == 3 })
+	r.stop() // also in the middle of waiting
+	r = w.run(id)
+	equal(t, "answer", w.answered("dev", 2), "back again")
+	r.settled()
+	r.stop()
+	equal(t, "lines of the agent", len(w.said("dev")), 2)
+}
+
+// Without anybody's help it asks again by itself.
+func TestOutagePasses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Fault: rehearsal.Truncate, Answer: text("half of an answer")}, rehearsal.Step{Answer: text("a whole answer")})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	began := time.Now()
+	w.say("dev", "ann", "hello")
+	equal(t, "answer", w.answered("dev", 2), "a whole answer")
+	if took := time.Since(began); took < 4*time.Second {
+		t.Errorf("it asked again after %v", took)
+	}
+	r.settled()
+	r.stop()
+	if text := w.read(w.path("dev")); strings.Contains(text, "half of an answer") {
+		t.Errorf("half an answer was posted:\n%s", text)
+	}
+}
+
+// A request that the provider finds too large, whatever is done about it, is told
+// once and waits.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	over := `{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 tokens.","type":"invalid_request_error","code":"invalid_request_error"}}`
+	w := newWorld(t, rehearsal.Step{Contains: "hello", Times: -1, Status: 400, Body: over})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "hello")
+	contains(t, w.answered("dev", 1), "The model refuses")
+	r.settled()
+	r.stop()
+	equal(t, "lines of the agent", len(w.said("dev")), 1)
+	if n := len(w.asked()); n > 3 {
+		t.Errorf("it was asked %d times", n)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+
+	"lethe/llm"
+)
+
+// TestDocumentedConfiguration reads the example of docs/configuration.md, and
+// holds that it shows each key there is, and each preset's variable.
+func TestDocumentedConfiguration(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(doc), "```toml\n")
+	example, _, found := strings.Cut(after, "```")
+	if !found {
+		t.Fatal("docs/configuration.md has no example")
+	}
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(example), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readSettings(home); err != nil {
+		t.Error(err)
+	}
+	var shown map[string]any
+	meta, err := toml.Decode(example, &shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys(reflect.TypeFor[settings](), nil) {
+		if !meta.IsDefined(key...) {
+			t.Errorf("the example does not show %s", strings.Join(key, "."))
+		}
+	}
+	for _, name := range llm.Presets() {
+		p, _ := llm.Preset(name)
+		if !strings.Contains(string(doc), name) || p.KeyRequired && !strings.Contains(string(doc), p.KeyEnv) {
+			t.Errorf("docs/configuration.md does not tell of preset %s and %s", name, p.KeyEnv)
+		}
+	}
+}
+
+// keys lists the keys that a struct takes, tables before what is in them.
+func keys(t reflect.Type, under []string) [][]string {
+	var all [][]string
+	for f := range t.Fields() {
+		key := append(append([]string{}, under...), f.Tag.Get("toml"))
+		all = append(all, key)
+		if f.Type.Kind() == reflect.Struct {
+			all = append(all, keys(f.Type, key)...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/life"
+	"lethe/llm"
+)
+
+// Exit codes.
+const (
+	exitDone      = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitNotFound  = 3
+	exitRunning   = 4
+	exitNoKey     = 5
+	exitCorrupt   = 6
+	exitInterrupt = 130
+)
+
+// usageError is a command that was called wrongly.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// hintError is an error with a line that says what to do.
+type hintError struct {
+	error
+	hint string
+}
+
+func (e hintError) Unwrap() error { return e.error }
+func (e hintError) Hint() string  { return e.hint }
+
+func hint(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return hintError{err, fmt.Sprintf(format, args...)}
+}
+
+// checkRooms refuses what cannot name a room.
+func checkRooms(rooms ...string) error {
+	for _, room := range rooms {
+		if !chat.ValidRoom(room) {
+			return usagef("%q is not the name of a room: up to 64 of a-z, 0-9, - and _, a letter or digit first", room)
+		}
+	}
+	return nil
+}
+
+// codeOf is the exit code of an error.
+func codeOf(err error) int {
+	var usage usageError
+	var running *agent.RunningError
+	var corrupt *life.CorruptError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &running):
+		return exitRunning
+	case errors.Is(err, llm.ErrNoKey):
+		return exitNoKey
+	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, &corrupt):
+		return exitCorrupt
+	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),
+		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)):
+		return exitNotFound
+	case errors.Is(err, context.Canceled):
+		return exitInterrupt
+	}
+	return exitFailed
+}
+
+// hintOf is what to do about an error, where there is something.
+func hintOf(err error) string {
+	var hinted interface{ Hint() string }
+	var running *agent.RunningError
+	switch {
+	case errors.As(err, &hinted):
+		return hinted.Hint()
+	case errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, agent.ErrAmbiguous):
+		return "give more digits"
+	case errors.As(err, &running):
+		return "talk to it with: lethe chat; stop it with: lethe stop " + running.Identity.Name
+	case errors.Is(err, llm.ErrNoKey):
+		return "set the key in the environment, or try without one: --offline"
+	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest):
+		return "nothing was changed; put the damaged file back from a copy, and keep this home as it is until then"
+	case errors.Is(err, fs.ErrPermission):
+		return "the home has to belong to you: see --home"
+	}
+	return ""
+}
+
+// report prints an error as one line, and its hint.
+func report(w io.Writer, err error) {
+	fmt.Fprintln(w, "lethe: "+oneLine(err.Error()))
+	if h := hintOf(err); h != "" {
+		fmt.Fprintln(w, "hint: "+h)
+	}
+}
+
+func oneLine(s string) string {
+	return chat.Sanitize(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"time"
+
+	"lethe/blobs"
+	"lethe/life"
+	"lethe/mind"
+)
+
+// printJSON writes a value for programs.
+func (p *program) printJSON(v any) error {
+	enc := json.NewEncoder(p.out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// eventJSON is one line of lethe life --json. A key of fields can have several
+// values.
+type eventJSON struct {
+	At     time.Time           `json:"at"`
+	Event  string              `json:"event"`
+	Args   []string            `json:"args,omitempty"`
+	Fields map[string][]string `json:"fields,omitempty"`
+	Refs   []refJSON           `json:"refs,omitempty"`
+}
+
+type refJSON struct {
+	Hash string `json:"hash"`
+	Gist string `json:"gist"`
+}
+
+func eventOf(e life.Event) eventJSON {
+	out := eventJSON{At: e.At, Event: e.Kind, Args: e.Args, Fields: map[string][]string{}}
+	for _, f := range e.Fields {
+		out.Fields[f.Key] = append(out.Fields[f.Key], f.Value)
+	}
+	for _, r := range e.Refs {
+		out.Refs = append(out.Refs, refJSON(blobs.Ref(r)))
+	}
+	return out
+}
+
+// messageJSON is one message of lethe context --json, in the words of the API.
+type messageJSON struct {
+	Role      string     `json:"role"`
+	Content   string     `json:"content"`
+	Reasoning string     `json:"reasoning_content,omitempty"`
+	Calls     []callJSON `json:"tool_calls,omitempty"`
+	CallID    string     `json:"tool_call_id,omitempty"`
+}
+
+type callJSON struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+func messagesOf(list []mind.Message) []messageJSON {
+	out := []messageJSON{}
+	for _, m := range list {
+		j := messageJSON{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID}
+		for _, c := range m.Calls {
+			j.Calls = append(j.Calls, callJSON{ID: c.ID, Name: c.Tool, Arguments: c.Args})
+		}
+		out = append(out, j)
+	}
+	return out
+}

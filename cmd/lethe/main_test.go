@@ -1,0 +1,85 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"lethe/internal/durable"
+	"lethe/tools"
+)
+
+func TestMain(m *testing.M) {
+	tools.MaybeSandbox()
+	testscript.Main(m, map[string]func(){"lethe": func() {
+		armFault()
+		os.Exit(run(os.Args[1:]))
+	}})
+}
+
+// Environment of the program under test.
+const (
+	// killAt is a write to die at, "before:17" or "after:17"; the first is 1.
+	killAt = "LETHE_TEST_KILL_AT"
+	// hangWhen is a file: when it is there, writes do not come back.
+	hangWhen = "LETHE_TEST_HANG_WHEN"
+	// traceTo is a file that gets a line for each write.
+	traceTo = "LETHE_TEST_TRACE"
+)
+
+// armFault makes the program kill itself at one write, hang, or write down all of
+// them. A sync is no write: kill -9 leaves the same behind before and after it.
+func armFault() {
+	at, hang, trace := os.Getenv(killAt), os.Getenv(hangWhen), os.Getenv(traceTo)
+	if at == "" && hang == "" && trace == "" {
+		return
+	}
+	var out *os.File
+	if trace != "" {
+		var err error
+		if out, err = os.OpenFile(trace, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+			panic(err)
+		}
+	}
+	var steps atomic.Int64
+	durable.Fault = func(stage durable.Stage, op, path string) error {
+		if op == "sync" || op == "syncdir" {
+			return nil
+		}
+		n := steps.Load()
+		if stage == durable.Before {
+			n = steps.Add(1)
+			if out != nil {
+				fmt.Fprintln(out, op, filepath.Base(path))
+			}
+		}
+		if _, err := os.Stat(hang); hang != "" && err == nil {
+			select {}
+		}
+		if at == fmt.Sprintf("%s:%d", stage, n) {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // the signal is on its way
+		}
+		return nil
+	}
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		Setup:               setUp,
+		Cmds:                scriptCommands,
+		Condition:           scriptCondition,
+		Deadline:            time.Now().Add(3 * time.Minute),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}

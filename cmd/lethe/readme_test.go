@@ -1,0 +1,178 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// step is a command of a transcript and what it prints.
+type step struct {
+	command string
+	prints  []string
+}
+
+// transcript reads the block under a heading of the README.
+func transcript(t *testing.T, heading string) (steps []step) {
+	t.Helper()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(readme), "\n"+heading+"\n")
+	parts := strings.SplitN(after, "```", 3)
+	if !found || len(parts) < 3 {
+		t.Fatalf("README.md has no block under %q", heading)
+	}
+	for line := range strings.Lines(parts[1]) {
+		line = strings.TrimRight(line, "\n")
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			steps = append(steps, step{command: command})
+		} else if strings.TrimSpace(line) != "" {
+			if len(steps) == 0 {
+				t.Fatalf("%q is printed by no command", line)
+			}
+			last := &steps[len(steps)-1]
+			last.prints = append(last.prints, line)
+		}
+	}
+	return steps
+}
+
+// What differs from one reader to the next.
+var (
+	anyHash = regexp.MustCompile(`[0-9a-f]{12,}`)
+	anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:]+Z`)
+)
+
+// pattern is what a line of the transcript stands for.
+func pattern(line string) *regexp.Regexp {
+	s := regexp.QuoteMeta(line)
+	s = anyTime.ReplaceAllLiteralString(s, `[-0-9T:]+Z`)
+	s = anyHash.ReplaceAllLiteralString(s, `[0-9a-f]+`)
+	s = strings.ReplaceAll(s, "USER:you", `USER:\S+`)
+	return regexp.MustCompile("^" + strings.ReplaceAll(s, "…", ".*") + "$")
+}
+
+// TestReadme types the README's transcript into a shell, as it is printed but
+// for the reader's own hashes, and looks for what it says is printed.
+func TestReadme(t *testing.T) {
+	if !canConfine() {
+		t.Skip("the transcript runs a command, and this kernel has no sandbox")
+	}
+	steps := transcript(t, "## Two minutes")
+	if len(steps) < 8 {
+		t.Fatalf("the transcript has only %d commands", len(steps))
+	}
+	sh := newShell(t)
+	example, own := "", "" // hashes: the README's, and this reader's
+	for _, s := range steps {
+		command := s.command
+		if own != "" {
+			command = strings.ReplaceAll(command, example[:4], own[:4])
+			if blob := anyHash.FindString(command); blob != "" {
+				command = strings.ReplaceAll(command, blob, sh.blob())
+			}
+		}
+		out := sh.run(command, s.prints)
+		if own == "" && len(s.prints) > 0 {
+			example, own = anyHash.FindString(s.prints[0]), anyHash.FindString(out)
+		}
+		if strings.HasPrefix(command, "lethe") && len(s.prints) == 0 && out == "" {
+			t.Errorf("%s printed nothing", command)
+		}
+	}
+}
+
+// shell is a bash that is typed into.
+type shell struct {
+	*testing.T
+	home string
+	in   io.Writer
+	out  chan string // lines
+	n    int
+}
+
+func newShell(t *testing.T) *shell {
+	sh := &shell{T: t, home: t.TempDir(), out: make(chan string, 10_000)}
+	cmd := exec.Command("bash")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + sh.home, "GORACE=" + raceOptions}
+	cmd.Dir = sh.home
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w := io.Pipe()
+	cmd.Stdout, cmd.Stderr = w, w
+	sh.in = in
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends with the pipe
+		for s := bufio.NewScanner(r); s.Scan(); {
+			sh.out <- s.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		fmt.Fprintln(in, "jobs -p | xargs -r kill -9 2>/dev/null; exit")
+		in.Close()
+		_ = cmd.Wait()
+		w.Close()
+	})
+	sh.run("set -m", nil) // %1 is for people, and this shell is for a person
+	return sh
+}
+
+// run types a command and waits until it has ended and printed what it should,
+// which a command in the background may do later. It returns what was printed.
+func (sh *shell) run(command string, want []string) string {
+	sh.Helper()
+	sh.n++
+	mark := fmt.Sprintf("done %d", sh.n)
+	fmt.Fprintf(sh.in, "%s\necho %s\n", command, mark)
+	var printed []string
+	ended := false
+	for deadline := time.After(patience); !ended || len(want) > 0; {
+		select {
+		case line := <-sh.out:
+			if line == mark {
+				ended = true
+				continue
+			}
+			printed = append(printed, line)
+			if len(want) > 0 && pattern(want[0]).MatchString(line) {
+				want = want[1:]
+			}
+		case <-deadline:
+			sh.Fatalf("$ %s\nprinted\n%s\nand not: %s", command, strings.Join(printed, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	return strings.Join(printed, "\n")
+}
+
+// blob is the hash of an answer in the log.
+func (sh *shell) blob() string {
+	sh.Helper()
+	logs, err := filepath.Glob(filepath.Join(sh.home, ".lethe", "agents", "*", "LIFE.md"))
+	if err != nil || len(logs) != 1 {
+		sh.Fatalf("%d logs, %v", len(logs), err)
+	}
+	log, err := os.ReadFile(logs[0])
+	if err != nil {
+		sh.Fatal(err)
+	}
+	m := regexp.MustCompile(` reply .*hash=([0-9a-f]+)`).FindSubmatch(log)
+	if m == nil {
+		sh.Fatalf("no reply in:\n%s", log)
+	}
+	return string(m[1])
+}
