@@ -168,3 +168,19 @@ func TestModelChanges(t *testing.T) {
 	equal(t, "epoch of the change", epochs[1].Arg(0)+" "+epochs[1].Get("why"), "1 model")
 	w.grows(1)
 }
+
+// What a room held before an identity came was not meant for it.
+func TestCommandsInHistoryAreText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.say("dev", "ann", "/model another", "/stop", "hello")
+	id := w.boot("eve", "dev")
+	r := w.run(id)
+	w.answered("dev", 1)
+	r.settled()
+	w.say("dev", "ann", "/status")
+	contains(t, w.answered("dev", 2), "model rehearsal")
+	r.stop()
+	equalSlices(t, "heard", w.heard(id, "dev"), []string{"/model another", "/stop", "hello"})
+	equal(t, "commands", len(w.events(id, "command")), 1)
+}

@@ -263,20 +263,20 @@ func TestUncompactFaded(t *testing.T) {
 func TestSmallWindow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.reserve(rehearsal.Options{Window: 24_000, Script: []rehearsal.Step{noted()}})
-	w.conf.ContextLimit = 60_000
+	w.reserve(rehearsal.Options{Window: 19_000, Script: []rehearsal.Step{noted()}})
+	w.conf.ContextLimit = 100_000 // of which the answer alone has 16384
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.talkAtLength(1, 30, 100)
 	r.settled()
 	r.stop()
 	equal(t, "overflows", len(w.errorsOf(id, "overflow")), 1)
-	equal(t, "window", w.fold(id).Window, 24_000)
+	equal(t, "window", w.fold(id).Window, 19_000)
 	equal(t, "pauses", len(w.events(id, "paused")), 0)
 	w.conserved(id)
 	s, err := status.Read(id.Dir)
 	must(t, err)
-	equal(t, "limit that is shown", s.ContextLimit, 24_000)
+	equal(t, "limit that is shown", s.ContextLimit, 19_000)
 
 	seen := len(w.asked())
 	r = w.run(id)
@@ -403,9 +403,11 @@ func TestShrinkingWindow(t *testing.T) {
 	id := w.boot("ada", "dev")
 	r := w.measured(g, id)
 	for i := 1; i <= 40; i++ {
-		w.say("dev", "ann", fmt.Sprintf("always mind rule-%d of the house. ", i)+remark(i, 150))
+		w.say("dev", "ann", fmt.Sprintf("always mind rule-%d of the house. ", i)+remark(i, 150+i/40*400))
 		w.answered("dev", i)
 	}
+	w.say("dev", "ann", remark(41, 550)) // what came last is larger than a small window
+	w.answered("dev", 41)
 	r.settled()
 	r.stop()
 	w.conserved(id)

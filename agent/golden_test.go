@@ -43,7 +43,11 @@ func sentOf(t testing.TB, body []byte) sent {
 // grows checks that each request is the one before it with more messages.
 func (w *world) grows(from int) {
 	w.Helper()
-	asked := w.asked()[from:]
+	w.growing(w.asked()[from:])
+}
+
+func (w *world) growing(asked []rehearsal.Recorded) {
+	w.Helper()
 	before := sentOf(w, asked[0].Body)
 	for i, r := range asked[1:] {
 		now := sentOf(w, r.Body)
@@ -54,7 +58,7 @@ func (w *world) grows(from int) {
 				k++
 			}
 			w.Fatalf("request %d does not begin with request %d, which goes on with\n%.300s\nand not with\n%.300s\n%s",
-				from+i+1, from+i, before.messages[k:], now.messages[k:], w.dump())
+				i+1, i, before.messages[k:], now.messages[k:], w.dump())
 		}
 		for k, v := range before.rest {
 			equal(w, "field "+k, now.rest[k], v)

@@ -84,7 +84,7 @@ func (a *Agent) heed() (stop bool, err error) {
 		}
 		moved := batch.Realigned || batch.Restarted
 		for i, l := range batch.Lines {
-			name, arg, ok := chat.Command(l)
+			name, arg, ok := a.command(room, l, moved)
 			switch {
 			case !ok || a.unheard(room, l, moved):
 			case name == "stop":

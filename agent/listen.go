@@ -65,6 +65,9 @@ func (a *Agent) join(room string, first bool) error {
 		d = happen("joined", []string{a.entryID(0)}, "room", room,
 			"inode", strconv.FormatUint(at.Inode, 10), "at", strconv.FormatInt(at.Offset, 10),
 			"before", at.Before, "last", strings.Join(at.Last, ","), "total", strconv.Itoa(total))
+		if len(lines) > 0 {
+			d = d.field("end", strconv.FormatInt(lines[len(lines)-1].To, 10))
+		}
 		switch {
 		case total == 0:
 			text = fmt.Sprintf("You now hear room %s. Nothing was said there yet.", room)
@@ -191,7 +194,7 @@ func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) error {
 		run = nil
 	}
 	for i, l := range batch.Lines {
-		name, arg, ok := chat.Command(l)
+		name, arg, ok := a.command(room, l, moved)
 		if !ok || a.unheard(room, l, moved) {
 			run = append(run, l)
 			continue
@@ -208,6 +211,15 @@ func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) error {
 	end(len(batch.Lines))
 	a.ahead[room] = batch.Next
 	return nil
+}
+
+// command reads a line for the harness. What a room held before the identity came
+// was not meant for it.
+func (a *Agent) command(room string, l chat.Line, moved bool) (name, arg string, ok bool) {
+	if !moved && l.From < a.state.Rooms[room].Began {
+		return "", "", false
+	}
+	return chat.Command(l)
 }
 
 // unheard reports whether a line is one that the identity posted itself, or a

@@ -35,7 +35,9 @@ func (s *State) Apply(e life.Event, bodies ...Body) error {
 		return fmt.Errorf("fold %s %s: %w", e.Kind, strings.Join(e.Args, " "), err)
 	}
 	for _, b := range bodies {
-		s.LastBlob = b.Hash
+		if e.Kind != "fade" { // a fade is nothing without the epoch that follows
+			s.LastBlob = b.Hash
+		}
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ func (s *State) joined(e life.Event, bodies []Body) error {
 	r.Joined = true
 	if e.Get("at") != "" { // a first subscription; a renewed one keeps its cursor
 		r.Cursor = chat.Cursor{Inode: inode(e), Offset: e.Int("at"), Before: e.Get("before")}
+		r.Began = e.Int("end")
 		if last := e.Get("last"); last != "" {
 			r.Cursor.Last = strings.Split(last, ",")
 		}
@@ -46,7 +47,7 @@ func (s *State) inbound(e life.Event, bodies []Body) error {
 		own = append(own, mine)
 	}
 	if e.Get("moved") != "" { // the file is another one: old offsets mean nothing
-		r.Own = nil
+		r.Own, r.Began = nil, 0
 	}
 	if _, err := s.entryOf(e, bodies[0], own); err != nil {
 		return err

@@ -121,6 +121,9 @@ const (
 type Room struct {
 	Joined bool        `json:"joined"`
 	Cursor chat.Cursor `json:"cursor"` // how far it has heard
+	// Began is where the room ended when it was first subscribed to. What stands
+	// before is history: a command there was somebody else's.
+	Began int64 `json:"began,omitempty"`
 	// Own are lines beyond the cursor that are not to be heard: its own, and
 	// commands that were obeyed already. Posted are the hashes of its latest own.
 	Own    []Span   `json:"own,omitempty"`

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // small are options under which little is enough to be forgotten.
 func small() Options {
 	o := Default()
-	o.Limit, o.MaxTokens, o.Delay = 36_000, 4000, 1
+	o.Limit, o.MaxTokens, o.Delay = 36_000, 12_000, 1
 	return o
 }
 
@@ -139,7 +139,7 @@ func TestEpochsResume(t *testing.T) {
 
 // How others compact, beside the same history.
 func TestComparisons(t *testing.T) {
-	items := generated(t, 80_000, 8)
+	items := generated(t, 55_000, 8)
 	with := func(compactor string, f func(*Options)) Report {
 		o := small()
 		o.Compactor = compactor

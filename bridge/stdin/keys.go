@@ -20,7 +20,7 @@ var keyHelp = [][2]string{
 	{"Ctrl+End", "back to the newest line"},
 	{"Esc", "stop the agent's turn"},
 	{"Tab", "complete a command"},
-	{"Ctrl+C twice, Ctrl+D", "leave; the agent goes on"},
+	{"Ctrl+C twice, Ctrl+D", "leave; a daemon goes on"},
 	{"Shift+drag", "select text"},
 	{"", ""},
 	{"/stop", "stop the agent's turn"},
@@ -179,7 +179,7 @@ func (m *model) interrupt(again bool) tea.Cmd {
 		return nil
 	}
 	m.leaving = true
-	m.notice = notice{text: "Ctrl+C again leaves; the agent goes on"}
+	m.notice = notice{text: "Ctrl+C again leaves"}
 	if m.busy() {
 		m.notice.text = "Ctrl+C again leaves; Esc stops the agent's turn"
 	}
