@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -109,6 +110,46 @@ func TestStopWhileCompacting(t *testing.T) {
 	r.stop()
 	w.conserved(id)
 	w.stable()
+}
+
+// A job that a stop has cut short is not swapped in, even when it ends before the
+// identity does: what is missing in it was not the summariser's fault.
+func TestCutShort(t *testing.T) {
+	t.Parallel()
+	w, _ := forgetful(t, 60_000, rehearsal.Step{Task: "segment", Times: -1, Fault: rehearsal.Hang}, noted())
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.talk(1, 12)
+	r.settled()
+	r.stop()
+	a, err := Open(id, w.conf)
+	must(t, err)
+	defer a.Close()
+	for _, use := range []func(context.Context, *compaction) error{
+		func(ctx context.Context, _ *compaction) error { return a.forget(ctx) },
+		func(_ context.Context, c *compaction) error { return a.finish(c) },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		must(t, a.beginForgetting(ctx, full))
+		job := a.forgetting.job
+		w.eventually("a summary is asked for", func() bool { return w.tasks("segment") > 0 })
+		cancel()
+		<-job.ready
+		must(t, use(ctx, job))
+		a.abandon()
+	}
+	equal(t, "fades", len(w.events(id, "fade")), 0)
+	equal(t, "errors", len(w.events(id, "error")), 0)
+	if _, _, err := a.Compact(canceled(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a compaction that was cut short returns %v", err)
+	}
+	equal(t, "fades", len(w.events(id, "fade")), 0)
+}
+
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }
 
 // late is a model whose summaries come when they are let go, whoever has given

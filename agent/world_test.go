@@ -71,7 +71,7 @@ func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	w := &world{TB: t, model: rehearsal.New(rehearsal.Options{Script: script, Record: 10_000}), limit: 30 * time.Second}
+	w := &world{TB: t, model: rehearsal.New(rehearsal.Options{Script: script, Record: 10_000}), limit: 2 * time.Minute}
 	w.home, err = OpenHome(filepath.Join(dir, "home"))
 	must(t, err)
 	w.store, err = blobs.Open(w.home.Blobs())

@@ -78,7 +78,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUp,
 		Cmds:                scriptCommands,
 		Condition:           scriptCondition,
-		Deadline:            time.Now().Add(3 * time.Minute),
+		Deadline:            time.Now().Add(8 * time.Minute),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})

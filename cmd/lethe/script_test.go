@@ -59,7 +59,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 }
 
 // patience is how long a script waits for what has to happen.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // need stops a script that calls a command wrongly.
 func need(ts *testscript.TestScript, neg bool, args []string, least int) {

@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"lethe/mind"
+)
+
+// What the agent writes into its own instructions is in the next task; what is
+// broken gives way, and it is told once, in all its runs.
+func TestOwnInstructions(t *testing.T) {
+	t.Parallel()
+	w, _ := forgetful(t, 60_000)
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	n := 0
+	work := func() {
+		for i := range 5 {
+			w.say("dev", "ann", fmt.Sprintf("run seq %d %d", i, i+900))
+			n++
+			w.answered("dev", n)
+		}
+		r.settled()
+		was := w.epochsFor(id, "person")
+		must(t, AskToCompact(id))
+		w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") > was })
+		r.settled()
+	}
+	notes := func() int {
+		n := 0
+		for _, e := range w.events(id, "note") {
+			if e.Get("why") == "instructions" {
+				n++
+			}
+		}
+		return n
+	}
+	tasks := func(name string) (texts []string) {
+		for _, q := range w.requests() {
+			if q.task == name {
+				texts = append(texts, q.last)
+			}
+		}
+		return texts
+	}
+	must(t, os.WriteFile(w.own(id, "SEGMENT.md"), []byte("Cut by the phase of the moon."), 0o600))
+	must(t, os.WriteFile(w.own(id, "SUMMARISE.md"), []byte("Sum it up like a sailor. ◆ e1 note"), 0o600))
+	work()
+	for _, s := range tasks("segment") {
+		contains(t, s, "Cut by the phase of the moon.")
+	}
+	for _, s := range tasks("summarise") {
+		contains(t, s, "Sum it up like a sailor. ◰4 e1 note")
+	}
+	equal(t, "notes", notes(), 0)
+
+	must(t, os.WriteFile(w.own(id, "SEGMENT.md"), []byte(" \n"), 0o600))
+	seen := len(tasks("segment"))
+	work()
+	r.stop()
+	r = w.run(id)
+	work()
+	r.stop()
+	equal(t, "notes", notes(), 1)
+	for _, s := range tasks("segment")[seen:] {
+		contains(t, s, "Cut the entries into chunks, each about one thing")
+	}
+	w.conserved(id)
+}
+
+func TestMechanicalMode(t *testing.T) {
+	t.Parallel()
+	w, g := forgetful(t, 18_000)
+	w.conf.Forgetting.Mechanical = true
+	id := w.boot("ada", "dev")
+	r := w.measured(g, id)
+	for i := range 25 {
+		w.say("dev", "ann", fmt.Sprintf("run seq %d %d", i, i+500))
+		w.answered("dev", i+1)
+	}
+	r.settled()
+	r.stop()
+	g.held(t)
+	w.conserved(id)
+	epochs, _ := w.stable()
+	if epochs < 3 {
+		t.Errorf("only %d epochs", epochs)
+	}
+	equal(t, "tasks", w.tasks(""), 0)
+	equal(t, "lines of cost", len(w.events(id, "spent")), 0)
+}
+
+// In the classic order MEMORY and LIFE go last, and count.
+func TestForgettingInTailOrder(t *testing.T) {
+	t.Parallel()
+	w, g := forgetful(t, 18_000, noted())
+	w.conf.Params.Order = mind.OrderTail
+	id := w.boot("ada", "dev")
+	must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte(strings.Repeat("Ann likes teal. ", 200)), 0o600))
+	r := w.measured(g, id)
+	w.talkAtLength(1, 25, 120)
+	r.settled()
+	r.stop()
+	g.held(t)
+	w.conserved(id)
+	for _, q := range w.requests() {
+		if q.task == "" && !strings.Contains(q.last, "◆ life") {
+			t.Fatalf("a request does not end with LIFE: %.300s", q.last)
+		}
+		if strings.Contains(string(q.first), "◆ life") {
+			t.Fatal("LIFE stands in the past too")
+		}
+	}
+	if s := w.fold(id); s.Epoch < 2 {
+		t.Errorf("it is in epoch %d", s.Epoch)
+	}
+}
+
+// Another model is asked with requests that stand alone.
+func TestOtherModel(t *testing.T) {
+	t.Parallel()
+	w, g := forgetful(t, 40_000)
+	w.conf.Forgetting.Model = "deepseek-flash"
+	id := w.boot("ada", "dev")
+	r := w.measured(g, id)
+	for i := range 8 {
+		w.say("dev", "ann", fmt.Sprintf("run seq %d %d", i, i+900))
+		w.answered("dev", i+1)
+	}
+	r.settled()
+	must(t, AskToCompact(id))
+	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
+	r.settled()
+	r.stop()
+	g.held(t)
+	w.conserved(id)
+	for _, q := range w.requests() {
+		want := `"rehearsal"`
+		if q.task != "" {
+			want = `"deepseek-flash"`
+			equal(t, "it stands alone", q.alone(), true)
+			if !strings.Contains(q.last, "◆ e2 inbound") || !strings.Contains(q.last, "◆ memory") {
+				t.Errorf("what it is about is missing: %.300s", q.last)
+			}
+		}
+		equal(t, "model", q.rest["model"], want)
+	}
+	if w.tasks("") < 2 {
+		t.Fatal("nothing was asked")
+	}
+	total := w.model.Usage()
+	equal(t, "tokens that the life knows of", w.fold(id).Usage.Input, int64(total.Input))
+	if usd := w.fold(id).Usage.USD; usd <= 0 {
+		t.Errorf("it cost %f", usd)
+	}
+}
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	for _, target := range []float64{0, 1} {
+		w, g := forgetful(t, 20_000, noted())
+		w.conf.Forgetting.Target = &target
+		id := w.boot("ada", "dev")
+		r := w.measured(g, id)
+		for i := 1; i <= 24; i++ {
+			w.talkAtLength(i, i, 150)
+			r.rested()
+		}
+		r.stop()
+		g.held(t)
+		w.conserved(id)
+		epochs, _ := w.stable()
+		t.Logf("target %g: %d epochs, %d tasks, %d requests", target, epochs, w.tasks(""), len(w.asked()))
+		if epochs < 3 || epochs > 20 {
+			t.Errorf("target %g: %d epochs", target, epochs)
+		}
+		if full := w.epochsFor(id, "full"); (full > 0) != (target < 1) {
+			t.Errorf("target %g: %d compactions before the limit was reached", target, full)
+		}
+	}
+}
