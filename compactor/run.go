@@ -95,9 +95,14 @@ func (w *worker) call(ctx context.Context, a Ask) (string, error) {
 }
 
 // try asks for a task until use takes the answer: once, and once more after
-// garbage.
-func (w *worker) try(ctx context.Context, name string, units []unit, use func(answer string) error) error {
-	var err error
+// garbage. A panic on the way is an error like any other: it would otherwise end
+// the process, since no caller of a goroutine can recover it.
+func (w *worker) try(ctx context.Context, name string, units []unit, use func(answer string) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s e%d..e%d: panic: %v", name, units[0].N, units[len(units)-1].N, p)
+		}
+	}()
 	for range 2 {
 		a, fits := w.ask(name, units, err)
 		if !fits {

@@ -295,3 +295,27 @@ func TestRunProperty(t *testing.T) {
 		complete(t, j, j.Mechanical())
 	})
 }
+
+// A panic in the model's client, in a goroutine that nobody else could recover,
+// costs one answer and not the process.
+func TestRunSurvivesAPanic(t *testing.T) {
+	for _, task := range []string{Segment, Summarise} {
+		w := newWorld(t, 60_000)
+		w.turns(20, 1500)
+		j := w.plan()
+		good := able(4, 5)
+		model := &scripted{answer: func(ctx context.Context, a Ask) (string, error) {
+			if a.Task == task {
+				panic("a broken client")
+			}
+			return good.Ask(ctx, a)
+		}}
+		fades := j.Run(t.Context(), model)
+		complete(t, j, fades)
+		for _, f := range fades {
+			if task == Summarise && !f.Mechanical {
+				t.Errorf("e%d..e%d was not made mechanically", f.From, f.To)
+			}
+		}
+	}
+}
