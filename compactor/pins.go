@@ -19,7 +19,7 @@ const (
 // put as a rule is taken, whatever a model made of it.
 func (j Job) pinsOf(f Fade, words []said, all bool) []mind.Pin {
 	var pins []mind.Pin
-	for weight := 2; weight > 0; weight-- {
+	for weight := 3; weight > 0; weight-- {
 		for _, s := range words {
 			if s.weight != weight || !all && !s.strict {
 				continue

@@ -12,11 +12,14 @@ import (
 
 // said is a sentence that somebody said.
 type said struct {
-	who    string // I for the identity itself
+	who    string // self for the identity
 	text   string
-	weight int  // as a promise: 2 for a rule, 1 for an intent, 0 for neither
+	weight int  // as a promise: 3 for a person's rule, 2 for the identity's own, 1 for an intent, 0 for neither
 	strict bool // it begins as a rule does
 }
+
+// self is who the identity itself is among those who said something.
+const self = "I"
 
 func (s said) String() string { return s.who + ": " + s.text }
 
@@ -28,7 +31,7 @@ func talk(units []unit) []said {
 	for _, u := range units {
 		switch u.Kind {
 		case mind.Reply:
-			out = append(out, sayings("I", u.Text)...)
+			out = append(out, sayings(self, u.Text)...)
 		case mind.Inbound:
 			who := ""
 			for line := range strings.SplitSeq(u.Text, "\n") {
@@ -114,7 +117,10 @@ func saying(who, text string) said {
 	has := func(phrase string) bool { return strings.Contains(words, " "+phrase+" ") }
 	switch {
 	case slices.ContainsFunc(rules, has):
-		s.weight = 2
+		s.weight = 3
+		if who == self {
+			s.weight = 2
+		}
 	case slices.ContainsFunc(intents, has):
 		s.weight = 1
 	default:
