@@ -53,6 +53,7 @@ type Config struct {
 	DefaultModel string // for a life that has none, or that comes from another endpoint
 
 	Forgetting    Forgetting
+	Recall        Recall
 	ContextLimit  int          // tokens of a whole request with its answer; default 100,000
 	MaxSteps      int          // model calls without a user's word; default 50
 	MaxAgentTurns int          // turns in a room where only agents speak; default 8
@@ -97,9 +98,12 @@ type Agent struct {
 	broken       error  // what a tool met that the identity cannot go on after
 	screen       screen
 	forgetting   forgetting
-	opened       string // the blob that the running UNCOMPACT shows
-	share        int    // weighted characters that the running call's result may show
-	quota        int    // weighted characters that a room's lines may still bring in
+	memory       *memory         // nil while the identity does not run
+	reminded     int             // the newest entry that a hint was looked up for
+	opened       string          // the blob that the running UNCOMPACT shows
+	granted      map[string]bool // State.Grants for the running call, which has a goroutine of its own
+	share        int             // weighted characters that the running call's result may show
+	quota        int             // weighted characters that a room's lines may still bring in
 }
 
 // RunningError says that another process holds the identity.
@@ -221,6 +225,8 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
 	defer func() { a.screen.end(a, err) }()
 	defer a.abandon()
+	a.remember()
+	defer a.closeMemory()
 	changed, cancel := a.cfg.Watcher.Subscribe(a.scopes()...)
 	defer cancel()
 	a.changed = changed

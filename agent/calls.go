@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"lethe/blobs"
 	"lethe/internal/status"
@@ -87,6 +88,7 @@ func (a *Agent) call(ctx context.Context, p mind.Pending) (res tools.Result, sto
 		res = a.tools.Run(context.WithoutCancel(ctx), c)
 		return res, false, a.broken
 	}
+	a.granted = maps.Clone(a.state.Grants)
 	err = a.during(ctx, func(ctx context.Context) {
 		res = a.tools.Run(ctx, c)
 		stopped = ctx.Err() != nil

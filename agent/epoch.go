@@ -38,6 +38,7 @@ func (a *Agent) epoch(why string, before ...draft) error {
 		return err
 	}
 	a.sinceEpoch = 0
+	a.memory.stale() // what has faded, was cut out by a person, or was opened meanwhile
 	return nil
 }
 

@@ -130,7 +130,8 @@ func TestLifeIsAsDescribed(t *testing.T) {
 // eventful lives through one of everything.
 func (w *world) eventful() Identity {
 	retry := make(chan struct{}, 1)
-	w.conf.Retry, w.conf.MaxAgentTurns = retry, 1
+	w.conf.Retry, w.conf.MaxAgentTurns, w.conf.Recall.HintTime = retry, 1, time.Minute
+	w.conf.Forgetting.Target = new(float64) // all that may fade does
 	w.model.Push(
 		rehearsal.Step{Contains: "work", Answer: calls(
 			"BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; seq 3000"}`, "SAY", `{"room":"dev","message":"half way"}`,
@@ -202,6 +203,8 @@ func (w *world) eventful() Identity {
 	ask("tell me at length")
 	must(w, AskToCompact(id))
 	happens("epoch", "why", "person")
+	r.indexed()
+	ask("which tool wrote that Ann likes teal into MEMORY.md?")
 	r.stop()
 
 	w.say("dev", "ann", "how are you?")

@@ -150,7 +150,7 @@ func (a *Agent) checkSoul() error {
 func (a *Agent) equip() error {
 	conf := a.cfg.Tools
 	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
-	conf.Rooms = (*rooms)(a)
+	conf.Rooms, conf.Refs = (*rooms)(a), (*refs)(a)
 	if conf.Workspace == "" {
 		conf.Workspace = filepath.Join(a.id.Dir, "workspace")
 	}
@@ -159,6 +159,7 @@ func (a *Agent) equip() error {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
 	}
 	set.Add(a.uncompactTool())
+	set.Add(a.recallTool())
 	set.Add(a.compactTool())
 	a.tools = set
 	return nil

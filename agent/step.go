@@ -23,6 +23,9 @@ func (a *Agent) step(ctx context.Context) error {
 			fmt.Sprintf("You made %d model calls without a word from a user, so the turn was ended. Say where you stand when you are spoken to.", a.state.Steps),
 			fmt.Sprintf("I stopped after %d steps without a word from you. Say something to let me go on.", a.state.Steps))
 	}
+	if err := a.remind(ctx); err != nil {
+		return err
+	}
 	reply, weight, err := a.think(ctx)
 	if silent(err) { // asked twice, it said nothing twice: it has nothing to say
 		reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil

@@ -39,24 +39,43 @@ func (a *Agent) uncompact(raw json.RawMessage) tools.Result {
 	if err := json.Unmarshal(raw, &args); err != nil {
 		return wrong("UNCOMPACT takes ref (text), offset and limit (whole numbers): %v", err)
 	}
-	short := strings.TrimSpace(args.Ref)
+	b, short, err := a.open(args.Ref, a.state.Grants)
+	if err != nil {
+		return wrong("%v. Copy the hash from a ref in your context.", err)
+	}
+	a.opened = b.Hash.String()
+	return tools.Result{Body: page(b, short, args.Offset, args.Limit, max(minPage, min(a.pageSize(), a.share)))}
+}
+
+// open returns the blob behind a ref, or behind its hash alone, if it is one of the
+// life's own or in grants.
+func (a *Agent) open(ref string, grants map[string]bool) (b blobs.Blob, short string, err error) {
+	short = strings.TrimSpace(ref)
 	if refs := blobs.ParseRefs(short); len(refs) == 1 {
 		short = refs[0].Hash
 	}
 	short = strings.TrimPrefix(short, "hash=")
 	h, err := resolve(short, a.store, a.id.Self)
 	if err != nil {
-		return wrong("%v. Copy the hash from a ref in your context.", err)
+		return b, short, err
 	}
-	b, err := a.store.Get(h)
-	if err != nil {
-		return wrong("%v", err)
+	if b, err = a.store.Get(h); err != nil {
+		return b, short, err
 	}
-	if b.Life != a.id.Self && h.String() != a.id.Self && !a.state.Grants[h.String()] {
-		return wrong("resolve %q: no such blob. Copy the hash from a ref in your context.", short)
+	if b.Life != a.id.Self && h.String() != a.id.Self && !grants[h.String()] {
+		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
 	}
-	a.opened = h.String()
-	return tools.Result{Body: page(b, short, args.Offset, args.Limit, max(minPage, min(a.pageSize(), a.share)))}
+	return b, short, nil
+}
+
+// refs lets READ_FILE open what users sent. It runs beside the agent's goroutine,
+// so it goes by the grants as they were when its call began.
+type refs Agent
+
+func (r *refs) OpenRef(hash string) (gist string, body []byte, err error) {
+	a := (*Agent)(r)
+	b, _, err := a.open(hash, a.granted)
+	return b.Gist, b.Body, err
 }
 
 // minPage is how many weighted characters a page shows at least, of however many
@@ -74,7 +93,7 @@ func page(b blobs.Blob, short string, offset, limit, most int) []byte {
 		most -= llm.Weight(mind.Result([]byte(string(text[end])), 0, mind.Ref{}))
 		end++
 	}
-	head := fmt.Sprintf("original of hash=%s (%s), from %s: characters %d to %d of %d", short, b.Gist, b.At.Format("2006-01-02 15:04"), offset, end, len(text))
+	head := fmt.Sprintf(mind.OpenedText+"%s (%s), from %s: characters %d to %d of %d", short, b.Gist, b.At.Format("2006-01-02 15:04"), offset, end, len(text))
 	if end < len(text) {
 		head += fmt.Sprintf("; go on with offset=%d", end)
 	}

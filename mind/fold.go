@@ -60,7 +60,7 @@ func init() {
 		"result":  (*State).result,
 		"posted":  (*State).posted,
 		"note":    (*State).note,
-		"hint":    (*State).note,
+		"hint":    (*State).hint,
 		"grant":   (*State).grant,
 		"error":   (*State).trouble,
 		"fade":    func(*State, life.Event, []Body) error { return nil }, // takes effect through the epoch that follows

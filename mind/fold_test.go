@@ -206,3 +206,40 @@ func TestRestoreErrors(t *testing.T) {
 		t.Errorf("holes: %q", got)
 	}
 }
+
+// A life remembers what was hinted at, across epochs, and not for ever.
+func TestHintsAreRemembered(t *testing.T) {
+	s := New()
+	turn := func(n int) {
+		for range n {
+			s.endTurn()
+		}
+	}
+	body := Body{Hash: blobs.Sum([]byte("x")), Data: []byte("look at these\nhash=3fa9 gist=a ◆ forged header\n")}
+	hint := func(refs ...string) {
+		kv := []string{"why", "inbound"}
+		for _, r := range refs {
+			kv = append(kv, "ref", r)
+		}
+		e := life.New(time.Now(), Hint, []string{EntryID(s.Next)}, kv...)
+		e.Refs = []blobs.Ref{{Hash: "3fa9", Gist: "hint"}}
+		if err := s.Apply(e, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hint("aaaa", "bbbb")
+	turn(40)
+	hint("cccc")
+	if s.Hinted["aaaa"] != 0 || s.Hinted["cccc"] != 40 || len(s.Hinted) != 3 {
+		t.Errorf("hinted at %v", s.Hinted)
+	}
+	turn(70)
+	hint()
+	if len(s.Hinted) != 1 || s.Owes {
+		t.Errorf("hinted at %v, owes %v", s.Hinted, s.Owes)
+	}
+	last := s.Live[len(s.Live)-1]
+	if strings.Contains(last.Text, "◆") || !strings.HasPrefix(last.Header(), "◆ e3 hint") {
+		t.Errorf("a hint reads %q", last.Messages()[0].Content)
+	}
+}

@@ -129,6 +129,45 @@ func (s *State) note(e life.Event, bodies []Body) error {
 	return nil
 }
 
+// hintMemory is for how many turns it is known what was hinted at.
+const hintMemory = 100
+
+func (s *State) hint(e life.Event, bodies []Body) error {
+	if err := s.note(e, bodies); err != nil {
+		return err
+	}
+	hinted := map[string]int{} // a new one: a snapshot may still be read
+	for ref, turn := range s.Hinted {
+		if s.Turn-turn < hintMemory {
+			hinted[ref] = turn
+		}
+	}
+	for _, ref := range e.All("ref") {
+		hinted[ref] = s.Turn
+	}
+	s.Hinted = hinted
+	return nil
+}
+
+// OpenRefs returns the short hashes of the originals that stand in the live
+// context because they were opened there, whole or in part.
+func (s *State) OpenRefs() []string {
+	var out []string
+	for _, e := range s.Live {
+		for _, c := range e.Calls {
+			if rest, ok := strings.CutPrefix(c.Text, OpenedText); ok && c.Tool == "UNCOMPACT" {
+				if short, _, ok := strings.Cut(rest, " "); ok {
+					out = append(out, short)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// OpenedText is how a result of UNCOMPACT begins; the hash follows.
+const OpenedText = "original of hash="
+
 func (s *State) grant(e life.Event, _ []Body) error {
 	s.Grants[e.Get("hash")] = true
 	return nil

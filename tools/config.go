@@ -35,6 +35,8 @@ type Config struct {
 	MaxOutput int64
 	// Rooms does what SAY, JOIN and LEAVE ask for. With nil they fail.
 	Rooms Rooms
+	// Refs opens paths like hash=3fa9… for READ_FILE. With nil they fail.
+	Refs Refs
 	// Self is the executable that is run as the sandbox's helper: one whose main
 	// calls MaybeSandbox. Default: this one, also when its file has been replaced.
 	Self string

@@ -20,6 +20,7 @@ type files struct {
 	agentDir string
 	chatsDir string
 	rooms    Rooms
+	refs     Refs
 }
 
 // The identity's own files, and whether the agent may write them.
@@ -36,7 +37,7 @@ var ownFiles = []struct {
 }
 
 func newFiles(c Config) (*files, error) {
-	f := &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms}
+	f := &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, refs: c.Refs}
 	f.roots = outermost(append([]string{c.Workspace}, c.ExtraRoots...))
 	return f, nil
 }

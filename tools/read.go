@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"strings"
 )
@@ -35,6 +34,9 @@ func (f *files) read(ctx context.Context, c Call) Result {
 	if a.Limit < 1 || a.Column < 1 {
 		return failf("limit and column must be at least 1; offset is the first line to show, counted from 1, or negative to count from the end")
 	}
+	if hash, ok := refOf(a.Path); ok {
+		return f.readRef(ctx, hash, a)
+	}
 	p, err := f.resolve(a.Path)
 	if err != nil {
 		return failure(err)
@@ -44,7 +46,7 @@ func (f *files) read(ctx context.Context, c Call) Result {
 		return failure(err)
 	}
 	defer file.Close()
-	body, err := render(ctx, file, fi, p.shown, a)
+	body, err := render(ctx, file, fi.Size(), p.shown, a)
 	if err != nil {
 		return failf("read %s: %v", p.shown, err)
 	}
@@ -52,14 +54,14 @@ func (f *files) read(ctx context.Context, c Call) Result {
 }
 
 // render shows the asked part of a file, or describes one that is not text.
-func render(ctx context.Context, r io.ReadSeeker, fi fs.FileInfo, name string, a readArgs) ([]byte, error) {
+func render(ctx context.Context, r io.ReadSeeker, size int64, name string, a readArgs) ([]byte, error) {
 	head := make([]byte, sniffed)
 	n, err := io.ReadFull(r, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, err
 	}
 	if head = head[:n]; isBinary(head) {
-		return describeBinary(head, fi, name), nil
+		return describeBinary(head, size, name), nil
 	}
 	rewind := func() error { _, err := r.Seek(0, io.SeekStart); return err }
 	if err := rewind(); err != nil {
@@ -78,18 +80,18 @@ func render(ctx context.Context, r io.ReadSeeker, fi fs.FileInfo, name string, a
 			return nil, err
 		}
 	}
-	return page(ctx, r, fi.Size(), name, a)
+	return page(ctx, r, size, name, a)
 }
 
 func isBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
-func describeBinary(head []byte, fi fs.FileInfo, name string) []byte {
+func describeBinary(head []byte, size int64, name string) []byte {
 	kind := http.DetectContentType(head)
 	if bytes.HasPrefix(head, []byte("\x7fELF")) {
 		kind = "ELF executable or library"
 	}
 	return fmt.Appendf(nil, "[%s: binary file, %d bytes, looks like %s. Not shown as text; its first bytes:]\n%s",
-		name, fi.Size(), kind, hex.Dump(head[:min(256, len(head))]))
+		name, size, kind, hex.Dump(head[:min(256, len(head))]))
 }
 
 // page shows lines [Offset, Offset+Limit) of r within the bounds, below a line

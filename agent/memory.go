@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lethe/recall"
+)
+
+// recallFile is the index over what an identity has forgotten. It can be deleted
+// at any time.
+const recallFile = "recall.db"
+
+// RecallPath is where the index of an identity is.
+func (id Identity) RecallPath() string { return filepath.Join(id.Dir, recallFile) }
+
+// memory is that index while the identity runs. A goroutine of its own opens it
+// and keeps it up to date, so that no turn waits for it; and whatever becomes of
+// it, the identity goes on.
+type memory struct {
+	index   atomic.Pointer[recall.Index] // nil while there is none to be asked
+	behind  atomic.Bool                  // something that has faded is not in it yet
+	tried   chan struct{}                // closed after the first attempt to open it
+	news    chan struct{}                // the log has something for it
+	fresh   chan struct{}                // it has something to make vectors of
+	lookups sync.WaitGroup
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+// Bounds of what waits for an index.
+const (
+	closeTime   = time.Second // a stop
+	reopenFirst = time.Second // between attempts to open or mend it, doubled
+	reopenMost  = time.Minute
+)
+
+// remember begins to keep the index.
+func (a *Agent) remember() {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.memory = &memory{tried: make(chan struct{}), news: make(chan struct{}, 1), fresh: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	a.memory.behind.Store(true)
+	go a.memory.keep(ctx, a) // ends with closeMemory, or soon after it
+}
+
+// closeMemory ends the goroutine. It waits no longer than a stop can: SQLite may
+// sit on another process's lock for seconds.
+func (a *Agent) closeMemory() {
+	if a.memory == nil {
+		return
+	}
+	a.memory.cancel()
+	select {
+	case <-a.memory.done:
+	case <-time.After(closeTime):
+		a.cfg.Log.Warn("the index of what has faded is busy; not waited for")
+	}
+}
+
+// keep opens the index and brings it up to date, now and whenever there is news;
+// after a failure also from time to time. It uses of a only what never changes.
+func (m *memory) keep(ctx context.Context, a *Agent) {
+	defer close(m.done)
+	defer func() {
+		index := m.index.Swap(nil)
+		if p := recover(); p != nil { // a cache must not take the life with it
+			a.cfg.Log.Error("what has faded is indexed no more until the next start", "panic", p, "stack", string(debug.Stack()))
+			return
+		}
+		m.lookups.Wait()
+		if index != nil {
+			index.Close()
+		}
+	}()
+	debug.SetPanicOnFault(true) // recall.db-shm is mapped, and somebody may cut it short
+	var pause time.Duration
+	for first := true; ; first = false {
+		err := m.update(ctx, a)
+		if first {
+			close(m.tried)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		var again <-chan time.Time
+		if err != nil {
+			if pause == 0 {
+				a.cfg.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
+			}
+			pause = min(max(2*pause, reopenFirst), reopenMost)
+			again = time.After(pause)
+		} else {
+			pause = 0
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		case <-m.news:
+		}
+	}
+}
+
+// update opens the index if it is not, and lets it read the log.
+func (m *memory) update(ctx context.Context, a *Agent) error {
+	index := m.index.Load()
+	if index == nil {
+		var err error
+		if index, err = recall.Open(a.id.RecallPath(), a.cfg.Log); err != nil {
+			return err
+		}
+		if e := a.cfg.Recall.Embed; e != nil {
+			index.Embed(e)
+			m.lookups.Go(func() { index.KeepVectors(ctx, a.store, m.fresh, m.stale) }) // ends with ctx
+		}
+		m.index.Store(index)
+	}
+	added, err := index.Sync(ctx, a.store, a.id.LIFE(), nil)
+	if err != nil {
+		return err
+	}
+	m.behind.Store(false)
+	select {
+	case m.fresh <- struct{}{}:
+	default: // that has yet to be looked at, or there is no endpoint
+	}
+	if added > 0 {
+		a.cfg.Log.Debug("indexed what has faded", "originals", added)
+	}
+	return nil
+}
+
+// stale says that the log has something new for the index.
+func (m *memory) stale() {
+	if m == nil {
+		return
+	}
+	m.behind.Store(true)
+	select {
+	case m.news <- struct{}{}:
+	default: // it has yet to look anyway
+	}
+}
+
+// errNoIndex says that there is nothing to ask.
+var errNoIndex = errors.New("what has faded cannot be searched now")
+
+// search asks the index, and waits no longer than ctx lasts, whatever the index
+// does.
+func (m *memory) search(ctx context.Context, ask func(*recall.Index) ([]recall.Hit, error)) ([]recall.Hit, error) {
+	if m == nil {
+		return nil, errNoIndex
+	}
+	select {
+	case <-m.tried:
+	case <-ctx.Done():
+		return nil, errNoIndex
+	}
+	index := m.index.Load()
+	if index == nil {
+		return nil, errNoIndex
+	}
+	var hits []recall.Hit
+	var err error
+	answered := make(chan struct{})
+	m.lookups.Go(func() { // ends with ask, which ends with ctx or soon after
+		defer close(answered)
+		defer func() {
+			if p := recover(); p != nil { // the same words would bring it about again and again
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
+		hits, err = ask(index)
+	})
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if errors.Is(err, recall.ErrRebuilding) {
+		m.stale()
+	}
+	return hits, err
+}

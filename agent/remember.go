@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/llm"
+	"lethe/mind"
+	"lethe/recall"
+)
+
+// Bounds of a reminder. A turn waits no longer for one than a model call varies
+// by anyway, and it stays a remark at the end of the context.
+const (
+	hintTime     = 250 * time.Millisecond
+	hintLines    = 3
+	hintMessages = 8   // the newest messages that are looked up
+	hintTurns    = 30  // turns in which a ref is hinted at once
+	hintChars    = 500 // of a failed call, and of its result, that are looked up
+)
+
+// remind looks up what was heard and what failed since the last reply, and
+// records a hint at what the identity has forgotten about it. When nothing fits
+// well, or the index is not at hand, there is none.
+func (a *Agent) remind(ctx context.Context) error {
+	texts, why := a.prompting()
+	if len(texts) == 0 || a.cfg.Recall.NoHints {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.cfg.Recall.HintTime, hintTime))
+	defer cancel()
+	skip := a.inSight()
+	var hits []recall.Hit
+	for _, text := range texts {
+		found, err := a.memory.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
+			return x.Hints(ctx, a.store, text, time.Now(), skip)
+		})
+		if err != nil {
+			a.cfg.Log.Debug("no hint", "error", err)
+			break
+		}
+		hits = append(hits, found...)
+	}
+	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
+	return a.hint(why, hits)
+}
+
+// hint records the best of hits, as far as the limit has room for it.
+func (a *Agent) hint(why string, hits []recall.Hit) error {
+	d := happen(mind.Hint, []string{a.entryID(0)}, "why", why)
+	text := "You have forgotten details of these, which may matter now. UNCOMPACT shows them:"
+	named := map[blobs.Hash]bool{}
+	for _, h := range hits {
+		if len(named) == hintLines {
+			break
+		}
+		if !named[h.Hash] {
+			named[h.Hash] = true
+			d = d.field("ref", h.Hash.String())
+			text += "\n" + a.listing(h)
+		}
+	}
+	weight := llm.Weight(mind.Result([]byte(text), 0, mind.Ref{})) + 100 // with its heading
+	if len(named) == 0 || a.contextTokens()+a.estimate.Tokens(weight) > a.limit() {
+		return nil
+	}
+	return a.commit(d.with("hint at "+hits[0].Gist, []byte(text)))
+}
+
+// listing is the line that names a hit, as cards list what they stand for.
+func (a *Agent) listing(h recall.Hit) string {
+	return mind.Listing{Ref: blobs.Ref{Hash: a.store.Short(h.Hash), Gist: h.Gist}, From: h.From, To: h.To, At: h.At}.String()
+}
+
+// prompting returns what may remind the identity of something: the newest
+// messages heard since its last reply, and that reply's calls that failed. Each is
+// returned once.
+func (a *Agent) prompting() (texts []string, why string) {
+	live := a.state.Live
+	i := len(live)
+	for i > 0 && live[i-1].N > a.reminded && live[i-1].Kind != mind.Hint {
+		i--
+	}
+	for _, e := range live[i:] {
+		switch e.Kind {
+		case mind.Inbound:
+			why = "inbound"
+			texts = append(texts, messages(e.Text)...)
+		case mind.Reply:
+			texts = nil // it has answered what came before
+			if failed := failures(e); len(failed) > 0 {
+				texts, why = failed, "failed"
+			}
+		}
+	}
+	if len(live) > 0 {
+		a.reminded = live[len(live)-1].N
+	}
+	return texts[max(0, len(texts)-hintMessages):], why
+}
+
+// messages are the texts of a rendered inbound entry, without their tags.
+func messages(rendered string) []string {
+	var out []string
+	for line := range strings.Lines(rendered) {
+		if strings.HasPrefix(line, "◳ ") { // says what is not shown
+			continue
+		}
+		text := blobs.Unescape(strings.TrimRight(line, "\n"))
+		if more, ok := strings.CutPrefix(text, "    "); ok && len(out) > 0 {
+			out[len(out)-1] += "\n" + more
+			continue
+		}
+		out = append(out, chat.Parse([]byte(text)).Text)
+	}
+	return out
+}
+
+// failures are the calls of a reply that failed: what was tried, and apart from
+// it the beginning of what came of it.
+func failures(e *mind.Entry) []string {
+	var out []string
+	for _, c := range e.Calls {
+		if c.Status == mind.Failed {
+			out = append(out, arguments(blobs.Unescape(c.Args)), clipped(blobs.Unescape(c.Text)))
+		}
+	}
+	return out
+}
+
+// arguments are the texts of a call's arguments, without their names.
+func arguments(raw string) string {
+	var args map[string]any
+	if json.Unmarshal([]byte(raw), &args) != nil {
+		return clipped(raw)
+	}
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if text, ok := args[name].(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return clipped(strings.Join(texts, "\n"))
+}
+
+func clipped(text string) string {
+	runes := []rune(text)
+	return string(runes[:min(len(runes), hintChars)])
+}
+
+// inSight tells what need not be hinted at: what stands open in the live
+// context, and what was hinted at lately.
+func (a *Agent) inSight() func(blobs.Hash) bool {
+	// The answer may be asked for when the state has gone on.
+	open, hinted, now := a.state.OpenRefs(), a.state.Hinted, a.state.Turn
+	return func(h blobs.Hash) bool {
+		full := h.String()
+		if turn, ok := hinted[full]; ok && now-turn < hintTurns {
+			return true
+		}
+		return slices.ContainsFunc(open, func(short string) bool { return strings.HasPrefix(full, short) })
+	}
+}

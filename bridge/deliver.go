@@ -1,0 +1,82 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"lethe/chat"
+)
+
+// Peer is a place on the other side that hears a room.
+type Peer struct {
+	// Key names the peer for ever: [a-zA-Z0-9_-][a-zA-Z0-9._-]{0,99}, since it is
+	// also a file name.
+	Key  string
+	Room string
+}
+
+// Line is a line of a room on its way out.
+type Line struct {
+	chat.Line
+	Room string
+	// Origin is set when this bridge itself posted the line, for any peer.
+	Origin *Origin
+	// Answers is set on a line of an agent: the newest line from this peer before
+	// it, if no earlier line of an agent that was sent came after that. It is what
+	// the line can be shown to reply to.
+	Answers *Origin
+}
+
+// Part is what is sent at once.
+type Part struct {
+	Data    json.RawMessage `json:"data"`              // the transport's own
+	State   string          `json:"state,omitempty"`   // "", "sent" or "refused"
+	Receipt string          `json:"receipt,omitempty"` // the other side's name for a part that was sent
+	Reason  string          `json:"reason,omitempty"`  // why it was refused
+}
+
+// States of a Part.
+const (
+	Sent    = "sent"
+	Refused = "refused"
+)
+
+// Transport delivers lines of rooms to peers. Deliver calls it for one peer from
+// one goroutine.
+type Transport interface {
+	// Parts cuts a line into what is sent one by one; none skips the line. What it
+	// returns is durable before the first part is sent, and is not asked for
+	// again once that was written. A RefusedError skips the line with a warning;
+	// after any other error Parts is called again, with back-off.
+	Parts(p Peer, l Line) ([]Part, error)
+	// Send delivers one part and returns the other side's name for it. Its errors
+	// are the typed ones below; any other is taken for transient, and the part is
+	// sent again after a back-off of 1 s to 1 min. When Deliver is to end, ctx ends
+	// a second later, so that a request under way can still be answered.
+	Send(ctx context.Context, p Peer, part Part) (receipt string, err error)
+}
+
+// LaterError says when the other side takes the part.
+type LaterError struct {
+	After time.Duration
+	Err   error
+}
+
+func (e *LaterError) Error() string { return fmt.Sprintf("not before %s: %v", e.After, e.Err) }
+func (e *LaterError) Unwrap() error { return e.Err }
+
+// RefusedError says that the part will never be taken. It is recorded with the
+// reason and logged, and the next part follows.
+type RefusedError struct{ Err error }
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("refused: %v", e.Err) }
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// UnreachableError says that the peer takes nothing until somebody acts on the
+// other side. It is tried again every 10 min, and at Wake.
+type UnreachableError struct{ Err error }
+
+func (e *UnreachableError) Error() string { return fmt.Sprintf("unreachable: %v", e.Err) }
+func (e *UnreachableError) Unwrap() error { return e.Err }

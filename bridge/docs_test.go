@@ -1,0 +1,202 @@
+package bridge_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/bridge"
+	"lethe/chat"
+)
+
+// page returns the fenced block of docs/bridges.md with this language.
+func page(t *testing.T, lang string) string {
+	t.Helper()
+	doc, err := os.ReadFile("../docs/bridges.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, ok := strings.Cut(string(doc), "\n```"+lang+"\n")
+	block, _, closed := strings.Cut(block, "```\n")
+	if !ok || !closed {
+		t.Fatalf("docs/bridges.md has no block %q", lang)
+	}
+	return block
+}
+
+func await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+func room(t *testing.T, home string) []chat.Line {
+	t.Helper()
+	b, err := chat.Read(chat.Path(home, "dev"), chat.Cursor{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Lines
+}
+
+func agentSays(t *testing.T, home, text string) {
+	t.Helper()
+	line, err := chat.Format(true, "lethe", time.Now(), text)
+	if err == nil {
+		_, _, err = chat.Append(chat.Path(home, "dev"), line)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The page's bridge in Go is the one in spool_test.go, and is a bridge.
+func TestPageGo(t *testing.T) {
+	source, err := os.ReadFile("spool_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, ok := strings.Cut(string(source), "are in docs/bridges.md.\n\n")
+	if !ok || page(t, "go") != shown {
+		t.Errorf("docs/bridges.md does not show the bridge of spool_test.go")
+	}
+
+	home, dir := t.TempDir(), t.TempDir()
+	put := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "in"), 0o700), os.Mkdir(filepath.Join(dir, "out"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	out := func() (texts []string) {
+		files, _ := filepath.Glob(filepath.Join(dir, "out", "*"))
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, string(text))
+		}
+		return texts
+	}
+	for i, want := range []string{"an answer\nin two lines", "while nobody was there"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- spool(dir).Run(ctx, home) }() // ends with ctx
+		if i == 0 {
+			put("in/1", "a question\nin two lines")
+			await(t, "the question is in the room", func() bool { return len(room(t, home)) == 1 })
+			agentSays(t, home, want)
+		}
+		await(t, "the answer is out", func() bool { texts := out(); return len(texts) == i+1 && texts[i] == want })
+		await(t, "the question is taken away", func() bool { _, err := os.Stat(filepath.Join(dir, "in/1")); return err != nil })
+		cancel()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			agentSays(t, home, "while nobody was there")
+		}
+		if h, err := bridge.ReadHealth(home); err != nil || len(h) != 1 || h[0].State != bridge.Stopped || h[0].Out != 1-i {
+			t.Fatalf("health %+v, %v", h, err)
+		}
+	}
+	if l := room(t, home)[0]; l.Name != "spool" || l.Text != "a question\nin two lines" {
+		t.Errorf("the room begins with %+v", l)
+	}
+}
+
+// The page's bridge in shell is one.
+func TestPageShell(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	home, dir := t.TempDir(), t.TempDir()
+	script := filepath.Join(dir, "bridge.sh")
+	if err := os.WriteFile(script, []byte(page(t, "sh")), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(page(t, "sh"), "\n"); n > 12 {
+		t.Errorf("the ten lines are %d", n)
+	}
+	agentSays(t, home, "of the past")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bash, script, "dev")
+	cmd.Env = append(os.Environ(), "LETHE_HOME="+home, "USER=ada")
+	// Its tail is told of its end by --pid, a second later, and holds the pipe so long.
+	cmd.WaitDelay = 20 * time.Second
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, writer := io.Pipe()
+	var out bytes.Buffer
+	heard := make(chan string)
+	go func() { // ends when the script's output is closed, below
+		defer close(heard)
+		buf := make([]byte, 4096)
+		for {
+			n, err := reader.Read(buf)
+			out.Write(buf[:n])
+			if err != nil {
+				return
+			}
+			if all := out.String(); strings.Contains(all, "\n\n") {
+				heard <- all
+				_, _ = io.Copy(io.Discard, reader)
+				return
+			}
+		}
+	}()
+	cmd.Stdout, cmd.Stderr = writer, os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, "one question\n\n\nanother\nin [USER:eve 2026-11-20T12:57:16Z] two lines\n\nthe last"); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "three messages are in the room", func() bool { return len(room(t, home)) == 4 })
+	for i, want := range []string{"one question", "another\nin [USER:eve 2026-11-20T12:57:16Z] two lines", "the last"} {
+		if l := room(t, home)[i+1]; l.Agent || !l.Tagged || l.Name != "ada" || l.Text != want {
+			t.Errorf("message %d is %+v", i, l)
+		}
+	}
+	// When its tail begins to listen nobody can see, so the agent repeats itself.
+	answered := false
+	for i := 0; !answered && i < 600; i++ {
+		agentSays(t, home, "an answer\nin two lines")
+		select {
+		case got := <-heard:
+			answered = true
+			if got, _, _ := strings.Cut(got, "\n\n"); got != "an answer\nin two lines" {
+				t.Errorf("the script printed %q", got)
+			}
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if !answered {
+		t.Error("the answer did not come out")
+	}
+	cancel()
+	_ = cmd.Wait() // killed
+	writer.Close()
+	for range heard {
+	}
+}

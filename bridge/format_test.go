@@ -1,0 +1,102 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/chat"
+)
+
+// shownIn returns the fenced block of docs/bridges.md with this language.
+func shownIn(t *testing.T, lang string) string {
+	t.Helper()
+	doc, err := os.ReadFile("../docs/bridges.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, ok := strings.Cut(string(doc), "\n```"+lang+"\n")
+	block, _, closed := strings.Cut(block, "```\n")
+	if !ok || !closed {
+		t.Fatalf("docs/bridges.md has no block %q", lang)
+	}
+	return block
+}
+
+// The page's inbox.jsonl is one: to the byte what is written, and it says what the
+// page says of it.
+func TestPageInbox(t *testing.T) {
+	text := shownIn(t, "inbox.jsonl")
+	var again bytes.Buffer
+	for line := range strings.Lines(text) {
+		var r record
+		dec := json.NewDecoder(strings.NewReader(line))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&r); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		again.Write(r.encode())
+	}
+	if again.String() != text {
+		t.Errorf("written again, the page's records are\n%s", &again)
+	}
+	l, torn, err := foldInbox([]byte(text))
+	if err != nil || torn {
+		t.Fatal(torn, err)
+	}
+	if l.place != "1002" || len(l.seen) != 2 || l.seen[1] != idHash("tg:1001") || l.seen[0] != idHash("tg:1000") {
+		t.Errorf("the page's inbox holds place %q, seen %q; %q", l.place, l.seen, idHash("tg:1000"))
+	}
+	if len(l.waiting) != 1 || l.waiting[0].ID != "tg:1002" || l.waiting[0].Peer != "-100200" {
+		t.Errorf("waiting %+v", l.waiting)
+	}
+	if len(l.said) != 2 || l.said[0].Hash != "" && len(l.said[0].Hash) != 16 {
+		t.Errorf("said %+v", l.said)
+	}
+	o := l.find(place{"dev", chat.Hash([]byte("[USER:ada 2026-11-20T12:57:17Z] and now?"))})
+	if o == nil || o.ID != "tg:1001" || o.From != 127 || string(o.Note) != `{"message":18}` {
+		t.Errorf("the origin of the second line is %+v", o)
+	}
+	if want := chat.Hash([]byte("[USER:ada 2026-11-20T12:57:16Z] hello, who is here?")); l.said[0].Hash != want {
+		t.Errorf("the hash of the first line is %s", want)
+	}
+}
+
+func TestPagePeer(t *testing.T) {
+	text := shownIn(t, "peer.json")
+	var st peerState
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&st); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.check(); err != nil || st.Line.next() != 1 || st.Line.Parts[0].Receipt != "77" || st.Asked.ID != "tg:1001" {
+		t.Errorf("the page's peer is %+v, %v", st, err)
+	}
+	if !st.Newest.Equal(time.Date(2026, 11, 20, 12, 57, 21, 0, time.UTC)) || st.Cursor.Offset != st.Line.To || len(st.Cursor.Last) == 0 {
+		t.Errorf("the page's peer is at %+v", st)
+	}
+	want, err := json.Marshal(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flat bytes.Buffer
+	if err := json.Compact(&flat, []byte(text)); err != nil || flat.String() != string(want) {
+		t.Errorf("written again, the page's peer is\n%s", want)
+	}
+}
+
+func TestPageHealth(t *testing.T) {
+	var p pulse
+	dec := json.NewDecoder(strings.NewReader(shownIn(t, "health.json")))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&p); err != nil {
+		t.Fatal(err)
+	}
+	if p.PID != 4711 || p.StaleSecs != 120 || p.Exchanged.IsZero() || len(p.Unreachable) != 1 || p.Error == "" {
+		t.Errorf("the page's health is %+v", p)
+	}
+}

@@ -1,0 +1,266 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"lethe/chat"
+	"lethe/internal/durable"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(asBridge); dir != "" {
+		if err := mortalBridge(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// noon is when test messages are sent.
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// open opens a bridge that nobody tells of new lines: Deliver sees what is there
+// when it starts.
+func open(t testing.TB, home string, change ...func(*Config)) *Bridge {
+	t.Helper()
+	c := Config{Home: home, Name: "pager", Watcher: chat.NewWatcher(0, nil)}
+	for _, f := range change {
+		f(&c)
+	}
+	b, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.abandon() })
+	return b
+}
+
+// abandon leaves everything as kill -9 would.
+func (b *Bridge) abandon() {
+	b.inbox.io.Lock()
+	defer b.inbox.io.Unlock()
+	b.inbox.closed = true
+	b.inbox.journal.close()
+	b.lock.Close()
+}
+
+func (b *Bridge) accept(t testing.TB, msgs ...Message) []Delayed {
+	t.Helper()
+	delayed, err := b.Accept(t.Context(), b.Place(), msgs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return delayed
+}
+
+func message(id, user, text string) Message {
+	return Message{ID: id, Peer: "p-" + user, Room: "dev", User: user, Key: user, At: noon, Text: text}
+}
+
+// say appends a line to a room, as somebody else.
+func say(t testing.TB, home, room string, agent bool, name string, at time.Time, text string) {
+	t.Helper()
+	line, err := chat.Format(agent, name, at, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := chat.Append(chat.Path(home, room), line); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lines(t testing.TB, home, room string) []chat.Line {
+	t.Helper()
+	b, err := chat.Read(chat.Path(home, room), chat.Cursor{}, 64<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Lines
+}
+
+// texts is what a room says, "user: text" by line.
+func texts(t testing.TB, home, room string) (all []string) {
+	t.Helper()
+	for _, l := range lines(t, home, room) {
+		all = append(all, l.Name+": "+l.Text)
+	}
+	return all
+}
+
+func equal(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
+		t.Fatalf("%s:\n%s\nwant:\n%s", what, g, w)
+	}
+}
+
+func inState(home, name string) string { return filepath.Join(home, "bridges", "pager", name) }
+
+// during sets durable.Fault for the rest of the test.
+func during(t testing.TB, fault func(stage durable.Stage, op, path string) error) {
+	t.Helper()
+	durable.Fault = fault
+	t.Cleanup(func() { durable.Fault = nil })
+}
+
+var errDisk = errors.New("no space left on device")
+
+// captured is a log that a test can read.
+type captured struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (c *captured) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text.Write(p)
+}
+
+func (c *captured) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.text.String()
+}
+
+func (c *captured) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(c, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// count is how many lines of the log hold s.
+func (c *captured) count(s string) (n int) {
+	for line := range strings.Lines(c.String()) {
+		if strings.Contains(line, s) {
+			n++
+		}
+	}
+	return n
+}
+
+// script is a transport whose parts are the lines of a text and whose answers the
+// test decides.
+type script struct {
+	mu      sync.Mutex
+	parts   func(p Peer, l Line) ([]Part, error) // nil: split
+	answer  func(ctx context.Context, n int, text string) error
+	calls   int
+	sent    []string // what the other side got, in order
+	offered []Line
+}
+
+func (s *script) Parts(p Peer, l Line) ([]Part, error) {
+	s.mu.Lock()
+	s.offered = append(s.offered, l)
+	s.mu.Unlock()
+	if s.parts != nil {
+		return s.parts(p, l)
+	}
+	return split(p, l)
+}
+
+// split makes a part of each line of what an agent says.
+func split(_ Peer, l Line) (parts []Part, err error) {
+	if !l.Agent {
+		return nil, nil
+	}
+	for text := range strings.SplitSeq(l.Text, "\n") {
+		data, err := json.Marshal(text)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, Part{Data: data})
+	}
+	return parts, nil
+}
+
+func (s *script) Send(ctx context.Context, p Peer, part Part) (string, error) {
+	var text string
+	if err := json.Unmarshal(part.Data, &text); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	s.calls++
+	n := s.calls
+	s.mu.Unlock()
+	var err error
+	if s.answer != nil {
+		err = s.answer(ctx, n, text)
+	}
+	if lost := new(lostAnswer); err == nil || errors.As(err, &lost) {
+		s.mu.Lock()
+		s.sent = append(s.sent, text)
+		s.mu.Unlock()
+	}
+	return fmt.Sprint("r", n), err
+}
+
+func (s *script) got() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.sent...)
+}
+
+// lostAnswer is a Send that the other side carried out and whose answer got lost.
+type lostAnswer struct{}
+
+func (*lostAnswer) Error() string { return "connection reset" }
+
+// deliver runs Deliver until the test ends it.
+func (b *Bridge) deliver(t testing.TB, p Peer, s Transport) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Deliver(ctx, p, s) }() // ends with ctx
+	var once sync.Once
+	end = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("Deliver: %v", err)
+			}
+		})
+	}
+	t.Cleanup(end)
+	return end
+}
+
+// run runs Run until the test ends it.
+func (b *Bridge) run(t testing.TB) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }() // ends with ctx
+	var once sync.Once
+	end = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+	}
+	t.Cleanup(end)
+	return end
+}
+
+// within polls until ok holds, and fails after a generous time.
+func within(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package bridge
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lethe/internal/durable"
+)
+
+// rotateAt is how much may be appended to inbox.jsonl before it is written anew,
+// in bytes; no less than it had when it was.
+const rotateAt = 256 << 10
+
+// journal is the file inbox.jsonl. One goroutine at a time may use it.
+type journal struct {
+	path string
+	file *os.File // nil: the next write makes the file anew
+	base int64    // its size when it was made
+	size int64
+}
+
+// openJournal reads the file at path. What it cannot read is kept beside it.
+func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
+	j := &journal{path: path}
+	data, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return j, newLedger(), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	l, torn, err := foldInbox(data)
+	switch {
+	case err != nil:
+		kept, kerr := setAside(path, data)
+		if kerr != nil {
+			return nil, nil, fmt.Errorf("keep the damaged %s: %w", path, kerr)
+		}
+		// The clocks of two machines differ.
+		l.recheck = time.Now().Add(10 * time.Minute).UTC()
+		log.Error("the inbox is damaged; going on with what can be read of it. Messages that waited may be lost, "+
+			"repeated ones are looked for in their rooms", "kept", kept, "waiting", len(l.waiting), "place", l.place, "err", err)
+		return j, l, j.rewrite(l.snapshot())
+	case torn:
+		// The next write makes the file anew, without the torn line.
+		log.Info("the end of the inbox was torn by a crash; nothing was acknowledged by it", "file", path)
+	default:
+		j.reopen()
+		j.base = j.size
+	}
+	return j, l, nil
+}
+
+// setAside keeps the bytes of a state file that cannot be read.
+func setAside(path string, data []byte) (kept string, err error) {
+	kept = path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000Z")
+	return kept, durable.WriteFile(kept, data, 0o600)
+}
+
+// reopen takes the file as it is now. If that fails, the next write makes it anew.
+func (j *journal) reopen() {
+	j.close()
+	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return
+	}
+	j.file, j.size = f, fi.Size()
+}
+
+func (j *journal) close() {
+	if j.file != nil {
+		j.file.Close()
+		j.file = nil
+	}
+}
+
+// write makes r durable; l is what the file holds without it. After an error the
+// record may be in the file or not, and the next write makes the file anew.
+func (j *journal) write(l *ledger, r record) error {
+	line := r.encode()
+	if j.file == nil || !j.there() || j.size-j.base+int64(len(line)) > max(rotateAt, j.base) {
+		return j.rewrite(append(l.snapshot(), line...))
+	}
+	if _, _, err := durable.AppendTo(j.file, line); err != nil {
+		j.close()
+		return fmt.Errorf("append to %s: %w", j.path, err)
+	}
+	j.size += int64(len(line))
+	return nil
+}
+
+func (j *journal) rewrite(data []byte) error {
+	j.close()
+	if err := durable.WriteFile(j.path, data, 0o600); err != nil {
+		return err
+	}
+	j.reopen()
+	j.base = j.size
+	return nil
+}
+
+// there says whether the open file still has its name: somebody could have
+// removed it, and what is appended to it then is nowhere.
+func (j *journal) there() bool {
+	now, err := os.Stat(j.path)
+	if err != nil {
+		return false
+	}
+	mine, err := j.file.Stat()
+	return err == nil && os.SameFile(now, mine)
+}
+
+// sweep removes what writes cut by a crash left in dir. Other processes write
+// there too, so it takes only what is older than age.
+func sweep(dir string, age time.Duration) {
+	left, _ := filepath.Glob(filepath.Join(dir, ".tmp-*")) // the pattern is well-formed
+	for _, path := range left {
+		if fi, err := os.Lstat(path); err == nil && time.Since(fi.ModTime()) >= age {
+			os.Remove(path)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lethe/chat"
+)
+
+// asBridge makes the test binary a bridge with its state in the directory that
+// it names: see mortalBridge.
+const asBridge = "LETHE_TEST_BRIDGE"
+
+// mortalHears is how many messages the other side of a mortal bridge has for it.
+const mortalHears = 120
+
+func mortalMessage(i int) Message {
+	m := message(fmt.Sprint("id", i), []string{"ada", "bob"}[i%2], fmt.Sprintf("line %d", i))
+	if i%5 == 0 {
+		m.Text = "ok"
+	}
+	return m
+}
+
+// mortalBridge takes in what the other side has, from the newest place on, and
+// carries dev to a peer, which is a file. It can be killed at any moment. It ends
+// when all is in.
+func mortalBridge(dir string) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	watcher := chat.NewWatcher(0, nil)
+	b, err := Open(Config{Home: dir, Name: "pager", Watcher: watcher, Flood: Flood{User: Rate{20, 40 * time.Millisecond}}})
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return watcher.Run(ctx) })
+	g.Go(func() error { return b.Run(ctx) })
+	g.Go(func() error { return b.Deliver(ctx, ada, mortalFile(filepath.Join(dir, "sent"))) })
+	g.Go(func() error {
+		defer cancel()
+		for next, _ := strconv.Atoi(b.Place()); next < mortalHears; {
+			to := min(mortalHears, next+1+rand.IntN(6))
+			var batch []Message
+			for i := max(0, next-2); i < to; i++ { // some are repeated
+				batch = append(batch, mortalMessage(i))
+			}
+			if _, err := b.Accept(ctx, fmt.Sprint(to), batch...); err != nil {
+				return err
+			}
+			next = to
+		}
+		for b.inbox.waits() > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return b.Close()
+}
+
+func (in *inbox) waits() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.ledger.waiting)
+}
+
+// mortalFile is the other side: what it got is one line each in a file, and it
+// gets what agents say and what bob says, in two parts.
+type mortalFile string
+
+func (mortalFile) Parts(p Peer, l Line) ([]Part, error) {
+	if l.Origin != nil && l.Origin.Peer == p.Key {
+		return nil, nil
+	}
+	var parts []Part
+	for _, which := range []string{"a", "b"} {
+		data, err := json.Marshal(fmt.Sprintf("%d %s", l.From, which))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, Part{Data: data})
+	}
+	return parts, nil
+}
+
+func (path mortalFile) Send(_ context.Context, _ Peer, part Part) (string, error) {
+	f, err := os.OpenFile(string(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	_, err = f.Write(append(slices.Clone(part.Data), '\n'))
+	return "", err
+}
+
+// A bridge is killed again and again while it works, both ways.
+func TestKilled(t *testing.T) {
+	home := t.TempDir()
+	prepare := open(t, home)
+	if err := prepare.Move(ada); err != nil {
+		t.Fatal(err)
+	}
+	prepare.abandon()
+	kills := 0
+	for done := false; !done; {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), asBridge+"="+home)
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }() // ends with the process
+		err := endOrKill(cmd, ended, filepath.Join(home, "bridges", "pager"))
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() == 1 {
+			t.Fatal("the bridge failed by itself")
+		}
+		if done = err == nil; !done {
+			kills++
+			// A kill can come between the end of Close and that of the process.
+			if h := health(t, home); h.State != Stopped && (h.State != Dead || h.Healthy()) {
+				t.Fatalf("after a kill the bridge is %+v", h)
+			}
+			agentSays(t, home, fmt.Sprint("while it was dead ", kills))
+		}
+	}
+	t.Logf("killed %d times", kills)
+	if kills < 3 {
+		t.Errorf("killed only %d times", kills)
+	}
+	if h := health(t, home); h.State != Stopped {
+		t.Errorf("at the end the bridge is %+v", h)
+	}
+	// What was said last may still have to go out.
+	b := open(t, home)
+	end := b.deliver(t, ada, mortalFile(filepath.Join(home, "sent")))
+	within(t, "all is sent", func() bool { return b.peer(ada.Key).idle(t, home) })
+	end()
+	checkMortal(t, home)
+}
+
+// idle says whether the cursor of a peer is at the end of dev.
+func (p *peer) idle(t *testing.T, home string) bool {
+	_, size, err := chat.End(chat.Path(home, "dev"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state != nil && p.state.Cursor.Offset == size && p.state.Line == nil
+}
+
+// endOrKill waits for the end of a bridge, or kills it at a random moment of its
+// work: after some changes in its directory.
+func endOrKill(cmd *exec.Cmd, ended <-chan error, dir string) error {
+	left := 1 + rand.IntN(15)
+	spin := rand.IntN(100_000)
+	for seen := newest(dir); ; {
+		select {
+		case err := <-ended:
+			return err
+		default:
+		}
+		now := newest(dir)
+		if now.Equal(seen) {
+			continue
+		}
+		seen = now
+		if left--; left > 0 {
+			continue
+		}
+		for range spin {
+			_ = time.Now()
+		}
+		_ = cmd.Process.Kill() // it may have ended just now
+		return <-ended
+	}
+}
+
+// newest is when something in dir was written last.
+func newest(dir string) (at time.Time) {
+	// A file that goes away meanwhile is passed over.
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if fi, err := d.Info(); err == nil && fi.ModTime().After(at) {
+			at = fi.ModTime()
+		}
+		return nil
+	})
+	return at
+}
+
+func checkMortal(t *testing.T, home string) {
+	var want [2][]string
+	for i := range mortalHears {
+		want[i%2] = append(want[i%2], mortalMessage(i).Text)
+	}
+	got := map[string][]string{}
+	var out []string
+	for _, l := range lines(t, home, "dev") {
+		if l.Name != "ada" {
+			out = append(out, fmt.Sprintf("%d a", l.From), fmt.Sprintf("%d b", l.From))
+		}
+		got[l.Name] = append(got[l.Name], l.Text)
+	}
+	equal(t, "ada said", got["ada"], want[0])
+	equal(t, "bob said", got["bob"], want[1])
+	data, err := os.ReadFile(filepath.Join(home, "sent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(string(data), `"`, ""), " ", "_"))
+	for i := range out {
+		out[i] = strings.ReplaceAll(out[i], " ", "_")
+	}
+	equal(t, "sent, without repetitions", slices.Compact(slices.Clone(sent)), out)
+	t.Logf("%d parts sent, %d of them twice", len(out), len(sent)-len(out))
+}

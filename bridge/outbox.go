@@ -1,0 +1,334 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"lethe/chat"
+)
+
+const (
+	// unreachablePause is how long a peer is left alone that takes nothing.
+	unreachablePause = 10 * time.Minute
+	// skippedLines is how many lines may be passed over before the cursor is written.
+	skippedLines = 256
+)
+
+// Deliver copies the lines of p.Room to p, in order, from where p stands until
+// ctx ends; then it returns nil. A new peer starts at the room's end, and so does
+// one that is given another room than before.
+//
+// At least once: a part is sent again if its delivery is unknown, because of a
+// crash or a lost answer between Send and its mark. It is never skipped, whatever
+// the errors, except a RefusedError. Where Parts cut a line is kept with it and
+// outlives a newer program that would cut it otherwise.
+//
+// While the room is missing, Deliver waits. If it was replaced by other text, it
+// goes on with the first line whose tag is later than any it had passed, or at the
+// end if there is none: history is not sent again.
+//
+// Deliver refuses a Peer that is malformed or delivered to already. Trouble with
+// its own files is logged, and tried again like that with the other side.
+func (b *Bridge) Deliver(ctx context.Context, p Peer, t Transport) error {
+	if err := p.check(); err != nil {
+		return fmt.Errorf("deliver: %w", err)
+	}
+	there := b.peer(p.Key)
+	there.mu.Lock()
+	if there.running {
+		there.mu.Unlock()
+		return fmt.Errorf("deliver to %s: it is being delivered to already", p.Key)
+	}
+	there.running = true
+	there.mu.Unlock()
+	defer func() {
+		there.mu.Lock()
+		there.running = false
+		there.mu.Unlock()
+	}()
+	room := chat.Scope{Dir: chat.Dir(b.cfg.Home), Names: []string{chat.FileName(p.Room)}}
+	changed, cancel := b.cfg.Watcher.Subscribe(room)
+	defer cancel()
+	d := &delivery{b: b, p: p, t: t, there: there, path: chat.Path(b.cfg.Home, p.Room)}
+	d.run(ctx, changed)
+	return nil
+}
+
+// delivery is one Deliver.
+type delivery struct {
+	b     *Bridge
+	p     Peer
+	t     Transport
+	there *peer
+	path  string
+
+	now     peerState // what is the case; there.state is what is on disk
+	loaded  bool
+	unsaved bool // now is ahead of the disk by more than skipped lines
+	skipped int  // lines passed over since the cursor was written
+	agents  bool // an agent's line is among them
+	failed  int  // failures in a row
+}
+
+func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
+	for {
+		err := d.catchUp(ctx)
+		if ctx.Err() != nil {
+			d.leave()
+			return
+		}
+		if err == nil {
+			d.failed = 0
+			d.b.vital.local("peer "+d.p.Key, nil)
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
+			continue
+		}
+		pause, wake := d.pause(err), d.there.wake
+		if later := new(LaterError); errors.As(err, &later) {
+			wake = nil
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-wake:
+		}
+		timer.Stop()
+	}
+}
+
+// leave writes down what was passed over. If that fails, it is passed over again.
+func (d *delivery) leave() {
+	if d.loaded && (d.unsaved || d.skipped > 0) {
+		if err := d.save(d.now); err != nil {
+			d.b.log.Warn("the place of a peer could not be written at the end", "peer", d.p.Key, "err", err)
+		}
+	}
+}
+
+// fileError is trouble with our own files.
+type fileError struct{ error }
+
+func (e fileError) Unwrap() error { return e.error }
+
+// pause reports a failure and says how long to wait.
+func (d *delivery) pause(err error) time.Duration {
+	var later *LaterError
+	var unreachable *UnreachableError
+	var file fileError
+	switch {
+	case errors.As(err, &file):
+		d.b.vital.local("peer "+d.p.Key, err)
+	case errors.As(err, &later):
+		d.b.log.Debug("the other side wants to wait", "peer", d.p.Key, "for", later.After, "err", err)
+		if later.After > 0 {
+			return later.After
+		}
+	case errors.As(err, &unreachable):
+		d.b.vital.reach(d.p.Key, err)
+		return unreachablePause
+	default:
+		d.b.Trouble(err)
+	}
+	d.failed++
+	pause := min(maxPause, firstPause<<min(d.failed-1, 10))
+	// Between a half and all of it, so that peers that failed together do not
+	// come back together.
+	return pause/2 + rand.N(pause/2)
+}
+
+// catchUp sends everything up to the room's end. After an error it is to be
+// called again.
+func (d *delivery) catchUp(ctx context.Context) error {
+	if err := d.load(); err != nil {
+		return fileError{err}
+	}
+	for ctx.Err() == nil {
+		if d.unsaved {
+			if err := d.save(d.now); err != nil {
+				return fileError{err}
+			}
+		}
+		if d.now.Line != nil {
+			if err := d.send(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		done, err := d.read(ctx)
+		if err != nil || done {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *delivery) load() error {
+	if d.loaded {
+		return nil
+	}
+	d.there.mu.Lock()
+	defer d.there.mu.Unlock()
+	if d.there.state == nil {
+		if err := d.there.load(d.b, d.p.Room); err != nil {
+			return err
+		}
+	}
+	if err := d.there.moveTo(d.b, d.p.Room, d.b.log); err != nil {
+		return err
+	}
+	d.now, d.loaded = *d.there.state, true
+	return nil
+}
+
+// save makes st what is the case, on disk and then in memory.
+func (d *delivery) save(st peerState) error {
+	d.there.mu.Lock()
+	defer d.there.mu.Unlock()
+	if err := d.there.save(st); err != nil {
+		return err
+	}
+	d.now, d.unsaved, d.skipped, d.agents = st, false, 0, false
+	return nil
+}
+
+// read goes on in the room up to the first line that is to be sent; done means
+// that there is nothing more.
+func (d *delivery) read(ctx context.Context) (done bool, err error) {
+	batch, err := chat.Read(d.path, d.now.Cursor, 0)
+	if err != nil {
+		return false, fileError{err}
+	}
+	switch {
+	case batch.Missing:
+		return true, nil
+	case replaced(batch, d.now):
+		return false, d.restart(batch)
+	case batch.Realigned:
+		d.b.log.Info("a room was edited; going on after the lines that are known", "room", d.p.Room, "peer", d.p.Key)
+	}
+	for i, l := range batch.Lines {
+		if ctx.Err() != nil {
+			d.now.Cursor = batch.After(i)
+			return false, nil
+		}
+		begun, err := d.pass(l, func() chat.Cursor { return batch.After(i + 1) })
+		if err != nil {
+			d.now.Cursor = batch.After(i)
+			return false, err
+		}
+		if begun {
+			return false, nil
+		}
+	}
+	d.now.Cursor = batch.Next
+	if !batch.More && d.agents {
+		// Who reads the file counts the lines of agents after the cursor as waiting.
+		d.unsaved = true
+		return false, nil
+	}
+	return !batch.More, nil
+}
+
+// pass takes one line: it begins to send it, or passes it over.
+func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err error) {
+	next := d.now
+	next.Newest = later(next.Newest, l)
+	line := Line{Line: l, Room: d.p.Room, Origin: d.b.inbox.origin(d.p.Room, l)}
+	if line.Origin != nil {
+		line.Origin.From, line.Origin.To = l.From, l.To
+		if line.Origin.Peer == d.p.Key {
+			next.Asked = asked(line.Origin, l)
+		}
+	}
+	if l.Agent && next.Asked != nil {
+		line.Answers = next.Asked.origin()
+	}
+	parts, err := d.t.Parts(d.p, line)
+	if refused := new(RefusedError); errors.As(err, &refused) {
+		d.b.vital.refused(d.p.Key, fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
+		parts, err = nil, nil
+	}
+	if err != nil {
+		return false, fileError{fmt.Errorf("render line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err)}
+	}
+	if len(parts) == 0 {
+		d.now = next
+		d.skipped++
+		d.agents = d.agents || l.Agent
+		if d.skipped < skippedLines {
+			return false, nil
+		}
+		next.Cursor = behind()
+		if err := d.save(next); err != nil {
+			return false, fileError{err}
+		}
+		return false, nil
+	}
+	if l.Agent {
+		next.Asked = nil
+	}
+	next.Cursor = behind()
+	next.Line = &sending{Room: d.p.Room, From: l.From, To: l.To}
+	for _, part := range parts {
+		next.Line.Parts = append(next.Line.Parts, Part{Data: part.Data})
+	}
+	if err := d.save(next); err != nil {
+		return false, fileError{err}
+	}
+	return true, nil
+}
+
+func asked(o *Origin, l chat.Line) *said {
+	return &said{about: about{
+		ID: o.ID, Peer: o.Peer, Room: o.Room, User: o.User, Key: o.Key, At: o.At, Note: o.Note,
+	}, Hash: chat.Hash(l.Raw), From: l.From, To: l.To}
+}
+
+// restart finds where to go on in a room that holds none of what was heard:
+// with the first line that was said after all of that.
+func (d *delivery) restart(batch chat.Batch) error {
+	next, passed := d.now, 0
+	for {
+		first := slices.IndexFunc(batch.Lines, func(l chat.Line) bool { return fresh(l, d.now.Newest) })
+		if first >= 0 {
+			next.Cursor, passed = batch.After(first), passed+first
+			if next.Cursor.Offset == 0 {
+				next.Newest = time.Time{} // this start is the right one: see replaced
+			}
+			break
+		}
+		next.Cursor, passed = batch.Next, passed+len(batch.Lines)
+		if !batch.More {
+			break
+		}
+		var err error
+		if batch, err = chat.Read(d.path, batch.Next, 0); err != nil {
+			return fileError{err}
+		}
+	}
+	if err := d.save(next); err != nil {
+		return fileError{err}
+	}
+	d.b.log.Warn("a room was emptied or replaced; of its lines, those are passed over that were there before",
+		"room", d.p.Room, "peer", d.p.Key, "passed", passed)
+	return nil
+}
+
+// replaced says whether a batch after st is from another file than the one that
+// was heard, or from one that was emptied meanwhile.
+func replaced(b chat.Batch, st peerState) bool {
+	return b.Restarted || st.Cursor.Offset == 0 && !st.Newest.IsZero() && len(b.Lines) > 0
+}
+
+// fresh says whether l was said after newest, as far as its tag tells.
+func fresh(l chat.Line, newest time.Time) bool {
+	return l.Tagged && !newest.IsZero() && l.At.After(newest)
+}

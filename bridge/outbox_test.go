@@ -1,0 +1,399 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/durable"
+)
+
+// ada is a peer whose messages message makes.
+var ada = Peer{Key: "p-ada", Room: "dev"}
+
+// agentSays appends a line of an agent to dev.
+func agentSays(t testing.TB, home, text string) {
+	t.Helper()
+	say(t, home, "dev", true, "lethe", noon, text)
+}
+
+func state(t testing.TB, home, key string) peerState {
+	t.Helper()
+	st, _, err := readPeer(inState(home, "peers/"+key+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// settled lets Deliver come to rest after it looked again.
+func settled() {
+	time.Sleep(20 * time.Millisecond)
+	synctest.Wait()
+}
+
+func TestDeliver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		agentSays(t, home, "of the past")
+		s := &script{}
+		end := b.deliver(t, ada, s)
+		settled()
+		if err := b.Deliver(t.Context(), ada, s); err == nil {
+			t.Error("two Delivers for one peer")
+		}
+		end()
+		b.accept(t, message("1", "ada", "question one"), message("2", "ada", "question two"), message("3", "bob", "aside"))
+		agentSays(t, home, "part one\npart two")
+		say(t, home, "dev", false, "eve", noon, "not by the bridge")
+		agentSays(t, home, "part three")
+		end = b.deliver(t, ada, s)
+		settled()
+		equal(t, "sent", s.got(), []string{"part one", "part two", "part three"})
+		end()
+		// Restarted, it goes on after all that.
+		b.abandon()
+		b = open(t, home)
+		agentSays(t, home, "part four")
+		b.deliver(t, ada, s)
+		settled()
+		equal(t, "sent", s.got(), []string{"part one", "part two", "part three", "part four"})
+
+		by := map[string]Line{}
+		for _, l := range s.offered {
+			by[l.Text] = l
+		}
+		if len(by) != 7 || by["of the past"].To != 0 {
+			t.Errorf("offered %d lines: %+v", len(by), by)
+		}
+		if o := by["aside"].Origin; o == nil || o.Peer != "p-bob" || o.ID != "3" || o.From != by["aside"].From {
+			t.Errorf("the origin of another peer's line is %+v", o)
+		}
+		if by["not by the bridge"].Origin != nil || by["part one\npart two"].Origin != nil {
+			t.Error("lines of others have an origin")
+		}
+		if a := by["part one\npart two"].Answers; a == nil || a.ID != "2" || a.To != by["question two"].To {
+			t.Errorf("the answer answers %+v", a)
+		}
+		for _, text := range []string{"not by the bridge", "part three", "part four"} {
+			if a := by[text].Answers; a != nil {
+				t.Errorf("%q answers %+v", text, a)
+			}
+		}
+	})
+}
+
+// What an answer answers outlives a restart in between.
+func TestAnswersAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		b.accept(t, message("1", "ada", "question"))
+		end := b.deliver(t, ada, &script{})
+		settled()
+		end()
+		b.abandon()
+		b = open(t, home)
+		agentSays(t, home, "answer")
+		s := &script{}
+		b.deliver(t, ada, s)
+		settled()
+		if len(s.offered) != 1 || s.offered[0].Answers == nil || s.offered[0].Answers.ID != "1" {
+			t.Errorf("offered %+v", s.offered)
+		}
+	})
+}
+
+// Accept makes a peer known before its message is in the room.
+func TestAnswerBeforeDeliver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		agentSays(t, home, "of the past")
+		b.accept(t, message("1", "ada", "question"))
+		agentSays(t, home, "answer")
+		s := &script{}
+		b.deliver(t, ada, s)
+		settled()
+		equal(t, "sent", s.got(), []string{"answer"})
+	})
+}
+
+func TestBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		b.accept(t, message("1", "ada", "question"))
+		agentSays(t, home, "a\nb\nc")
+		began := time.Now()
+		var at []time.Duration
+		fail := map[int]error{
+			1: errors.New("bad gateway"), 2: errors.New("bad gateway"),
+			3: fmt.Errorf("wrapped: %w", &LaterError{7 * time.Second, errors.New("too many requests")}),
+			5: &RefusedError{errors.New("message is too long")},
+			6: &UnreachableError{errors.New("bot was blocked")},
+		}
+		s := &script{answer: func(_ context.Context, n int, _ string) error {
+			at = append(at, time.Since(began))
+			return fail[n]
+		}}
+		b.deliver(t, ada, s)
+		end := b.run(t)
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		if h := health(t, home); strings.Join(h.Unreachable, " ") != "p-ada" || !h.Healthy() || h.Out != 1 {
+			t.Errorf("health %+v", h)
+		}
+		equal(t, "stored", shown(state(t, home, "p-ada").Line), []string{
+			`"a" "sent" "r4" ""`, `"b" "refused" "" "message is too long"`, `"c" "" "" ""`})
+		time.Sleep(20 * time.Minute)
+		equal(t, "sent", s.got(), []string{"a", "c"})
+		if h := health(t, home); len(h.Unreachable) != 0 || h.Out != 0 {
+			t.Errorf("health %+v", h)
+		}
+		end()
+		gap := func(i int) time.Duration { return at[i] - at[i-1] }
+		for i, want := range map[int][2]time.Duration{
+			1: {500 * time.Millisecond, time.Second}, 2: {time.Second, 2 * time.Second},
+			3: {7 * time.Second, 7 * time.Second}, 4: {0, 0}, 5: {0, 0}, 6: {10 * time.Minute, 10 * time.Minute},
+		} {
+			if gap(i) < want[0] || gap(i) > want[1] {
+				t.Errorf("call %d came after %s, not %v", i+1, gap(i), want)
+			}
+		}
+	})
+}
+
+// shown is a line that is being sent, as text.
+func shown(s *sending) (all []string) {
+	if s == nil {
+		return nil
+	}
+	for _, p := range s.Parts {
+		all = append(all, fmt.Sprintf("%s %q %q %q", p.Data, p.State, p.Receipt, p.Reason))
+	}
+	return all
+}
+
+func TestWake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		b.accept(t, message("1", "ada", "question"))
+		agentSays(t, home, "a")
+		var fail error
+		s := &script{answer: func(context.Context, int, string) error { return fail }}
+		fail = &UnreachableError{errors.New("blocked")}
+		end := b.deliver(t, ada, s)
+		settled()
+		b.Wake("p-ada")
+		settled()
+		fail = &LaterError{time.Hour, errors.New("too many requests")}
+		b.Wake("p-ada")
+		settled()
+		fail = nil
+		b.Wake("p-ada")
+		b.Wake("../x")
+		settled()
+		if s.calls != 3 || len(s.got()) != 0 {
+			t.Errorf("sent %d times, %v: a LaterError's time is not kept", s.calls, s.got())
+		}
+		time.Sleep(time.Hour)
+		equal(t, "sent", s.got(), []string{"a"})
+		end()
+	})
+}
+
+// The parts that were stored are sent, whatever a newer program would make of the line.
+func TestStoredPartsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		b.accept(t, message("1", "ada", "question"))
+		agentSays(t, home, "a\nb\nc")
+		s := &script{answer: func(_ context.Context, n int, _ string) error {
+			if n > 1 {
+				return errors.New("gone")
+			}
+			return nil
+		}}
+		end := b.deliver(t, ada, s)
+		settled()
+		end()
+		b.abandon()
+		b = open(t, home)
+		newer := &script{parts: func(Peer, Line) ([]Part, error) { return []Part{{Data: json.RawMessage(`"all"`)}}, nil }}
+		b.deliver(t, ada, newer)
+		settled()
+		agentSays(t, home, "d")
+		b.abandon()
+		equal(t, "sent by the newer program", newer.got(), []string{"b", "c"})
+	})
+}
+
+func TestParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		b.accept(t, message("1", "ada", "question"))
+		agentSays(t, home, "never")
+		agentSays(t, home, "not yet")
+		agentSays(t, home, "not for here")
+		failed := 0
+		s := &script{parts: func(p Peer, l Line) ([]Part, error) {
+			switch {
+			case l.Text == "never":
+				return nil, &RefusedError{errors.New("cannot be shown")}
+			case l.Text == "not yet" && failed < 3:
+				failed++
+				return nil, errors.New("the picture is missing")
+			case l.Text == "not for here":
+				return nil, nil
+			}
+			return split(p, l)
+		}}
+		b.deliver(t, ada, s)
+		time.Sleep(10 * time.Second)
+		equal(t, "sent", s.got(), []string{"not yet"})
+		if h := health(t, home); h.Out != 0 {
+			t.Errorf("%d lines wait that are not for this peer", h.Out)
+		}
+	})
+}
+
+// Passing over lines is written down now and then, and at the end.
+func TestSkippedLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		b.accept(t, message("1", "ada", "question"))
+		var room strings.Builder
+		for i := range 10*skippedLines + 7 {
+			fmt.Fprintf(&room, "[USER:bob 2026-11-20T12:00:00Z] line %d\n", i)
+		}
+		f, err := os.OpenFile(chat.Path(home, "dev"), os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString(room.String())
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		writes := 0
+		during(t, func(stage durable.Stage, op, path string) error {
+			if op == "rename" && stage == durable.After {
+				writes++
+			}
+			return nil
+		})
+		end := b.deliver(t, ada, &script{})
+		settled()
+		if writes != 10 {
+			t.Errorf("%d writes for %d lines passed over", writes, 10*skippedLines+7)
+		}
+		end()
+		_, size, err := chat.End(chat.Path(home, "dev"))
+		if got := state(t, home, "p-ada").Cursor.Offset; err != nil || got != size || writes != 11 {
+			t.Errorf("after %d writes the cursor is at %d of %d, %v", writes, got, size, err)
+		}
+	})
+}
+
+// A Send that is under way may be answered after the end, for a second.
+func TestEndDuringSend(t *testing.T) {
+	for _, slow := range []time.Duration{500 * time.Millisecond, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			home := t.TempDir()
+			b := open(t, home)
+			b.accept(t, message("1", "ada", "question"))
+			agentSays(t, home, "a\nb")
+			s := &script{answer: func(ctx context.Context, _ int, _ string) error {
+				select {
+				case <-time.After(slow):
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}}
+			end := b.deliver(t, ada, s)
+			settled()
+			began := time.Now()
+			end()
+			took := time.Since(began)
+			want := []string{`"a" "sent" "r1" ""`, `"b" "" "" ""`}
+			if slow > grace {
+				want[0] = `"a" "" "" ""`
+			}
+			equal(t, "stored", shown(state(t, home, "p-ada").Line), want)
+			if took > grace {
+				t.Errorf("Deliver ended after %s", took)
+			}
+		})
+	}
+}
+
+func TestMoveAndForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		b.accept(t, message("1", "ada", "question"))
+		agentSays(t, home, "a\nb")
+		agentSays(t, home, "left behind")
+		say(t, home, "ops", true, "lethe", noon, "history of ops")
+		stuck := &script{answer: func(_ context.Context, n int, _ string) error {
+			if n > 1 {
+				return errors.New("gone")
+			}
+			return nil
+		}}
+		end := b.deliver(t, ada, stuck)
+		settled()
+		ops := Peer{"p-ada", "ops"}
+		if b.Move(ops) == nil || b.Forget("p-ada") == nil {
+			t.Error("a peer is moved or forgotten while it is delivered to")
+		}
+		end()
+		if err := b.Move(ops); err != nil {
+			t.Fatal(err)
+		}
+		say(t, home, "ops", true, "lethe", noon, "answer in ops")
+		b.abandon()
+		b = open(t, home)
+		s := &script{}
+		end = b.deliver(t, ops, s)
+		settled()
+		equal(t, "sent", s.got(), []string{"b", "answer in ops"})
+		end()
+		// Without Move, Deliver moves: back to the end of dev.
+		end = b.deliver(t, ada, s)
+		settled()
+		end()
+		agentSays(t, home, "back in dev")
+		end = b.deliver(t, ada, s)
+		settled()
+		end()
+		if err := b.Forget("p-ada"); err != nil {
+			t.Fatal(err)
+		}
+		agentSays(t, home, "while forgotten")
+		end = b.deliver(t, ada, s)
+		settled()
+		end()
+		equal(t, "sent", s.got(), []string{"b", "answer in ops", "back in dev"})
+		for _, err := range []error{b.Move(Peer{"..", "dev"}), b.Move(Peer{"x", "Dev"}), b.Forget(""), b.Deliver(t.Context(), Peer{"x", ""}, s)} {
+			if err == nil {
+				t.Error("a malformed peer is accepted")
+			}
+		}
+		if err := b.Move(Peer{"new", "dev"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,285 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/durable"
+)
+
+// peerState is the content of peers/<key>.json: how far a room has been sent.
+type peerState struct {
+	Room string `json:"room"`
+	// Cursor stands behind Line, when there is one.
+	Cursor chat.Cursor `json:"cursor"`
+	// Newest is the latest time in a tag that the cursor has passed. When the room
+	// is replaced, what is not later is history.
+	Newest time.Time `json:"newest,omitzero"`
+	// Asked is the newest line from this peer that no answer was sent after.
+	Asked *said `json:"asked,omitempty"`
+	// Line is what is being sent.
+	Line *sending `json:"line,omitempty"`
+}
+
+// sending is a line on its way out; at least one of its parts is not sent.
+type sending struct {
+	Room  string `json:"room"`
+	From  int64  `json:"from"`
+	To    int64  `json:"to"`
+	Parts []Part `json:"parts"`
+}
+
+// peer is the state of one peer in memory.
+type peer struct {
+	key, path string
+	wake      chan struct{} // capacity 1
+
+	mu      sync.Mutex
+	running bool       // a Deliver has it: only that may change state
+	state   *peerState // as it is on disk; nil before the first look, and while there is none
+}
+
+// validKey says whether key can name a peer and its file.
+func validKey(key string) bool {
+	if key == "" || len(key) > 100 || key[0] == '.' {
+		return false
+	}
+	for i := range len(key) {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func peersDir(dir string) string { return filepath.Join(dir, "peers") }
+
+// peer returns the peer called key.
+func (b *Bridge) peer(key string) *peer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.peers[key]
+	if p == nil {
+		p = &peer{key: key, path: filepath.Join(peersDir(b.dir), key+".json"), wake: make(chan struct{}, 1)}
+		b.peers[key] = p
+	}
+	return p
+}
+
+// roomError is trouble with a room, not with our own files.
+type roomError struct{ error }
+
+func (e roomError) Unwrap() error { return e.error }
+
+// know sees to it that a message's peer has a place in the room that it hears. It
+// is a roomError if that room cannot be read.
+func (b *Bridge) know(key, room string) error {
+	if key == "" {
+		return nil
+	}
+	p := b.peer(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state != nil {
+		return nil
+	}
+	return p.load(b, room)
+}
+
+// load reads the state, or makes one at the end of room. The caller holds mu.
+func (p *peer) load(b *Bridge, room string) error {
+	st, data, err := readPeer(p.path)
+	if err == nil {
+		p.state = &st
+		return nil
+	}
+	if data == nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if data != nil {
+		kept, kerr := setAside(p.path, data)
+		if kerr != nil {
+			return fmt.Errorf("keep the damaged %s: %w", p.path, kerr)
+		}
+		b.log.Error("the place of a peer is damaged; going on at the room's end, lines before it are not sent",
+			"peer", p.key, "room", room, "kept", kept, "err", err)
+	}
+	st = peerState{Room: room}
+	if st.Cursor, st.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
+		return roomError{err}
+	}
+	return p.save(st)
+}
+
+// readPeer reads a state file. When it is there and makes no sense, data is what
+// it holds.
+func readPeer(path string) (st peerState, data []byte, err error) {
+	if data, err = os.ReadFile(path); err != nil {
+		return st, nil, err
+	}
+	if err = json.Unmarshal(data, &st); err == nil {
+		err = st.check()
+	}
+	if err != nil {
+		return peerState{}, append([]byte{}, data...), fmt.Errorf("read %s: %w", path, err)
+	}
+	return st, nil, nil
+}
+
+func (st peerState) check() error {
+	if !chat.ValidRoom(st.Room) || st.Cursor.Offset < 0 {
+		return errors.New("it names no place in a room")
+	}
+	if st.Line != nil && st.Line.next() < 0 {
+		return errors.New("the line that is being sent has nothing left to send")
+	}
+	return nil
+}
+
+// next is the first part that is not settled; -1 for none.
+func (s *sending) next() int {
+	for i, part := range s.Parts {
+		if part.State == "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// save makes st durable and then the state. The caller holds mu, or is the
+// Deliver that has the peer.
+func (p *peer) save(st peerState) error {
+	data, err := json.Marshal(st)
+	if err != nil {
+		return fmt.Errorf("write the place of peer %s: %w", p.key, err)
+	}
+	if err := durable.WriteFile(p.path, append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	p.state = &st
+	return nil
+}
+
+// roomEnd is the cursor behind the last line of a room, and the latest time
+// among its last lines.
+func roomEnd(path string) (c chat.Cursor, newest time.Time, err error) {
+	_, _, c, err = chat.Tail(path, 20)
+	for err == nil {
+		var b chat.Batch
+		if b, err = chat.Read(path, c, 0); err != nil {
+			break
+		}
+		for _, l := range b.Lines {
+			newest = later(newest, l)
+		}
+		c = b.Next
+		if !b.More {
+			break
+		}
+	}
+	return c, newest, err
+}
+
+// later is t, or the time in the tag of l if that is later. A tag from the
+// future counts as now: anybody can write one.
+func later(t time.Time, l chat.Line) time.Time {
+	if !l.At.After(t) {
+		return t
+	}
+	if now := time.Now().UTC(); l.At.After(now) {
+		return now
+	}
+	return l.At
+}
+
+// Move makes a peer, new or known, hear p.Room from its end as it is now, unless it
+// hears it already. When it returns nil that is durable. What was said in its old room and not yet begun to
+// be sent is left; a line that is half sent is finished. No Deliver of the peer
+// may be running.
+//
+// It is for a change that an answer may follow at once: a message accepted after
+// Move is answered in the new room, however late Deliver starts. Deliver by itself
+// moves a peer when it is given another room.
+func (b *Bridge) Move(p Peer) error {
+	if err := p.check(); err != nil {
+		return fmt.Errorf("move peer: %w", err)
+	}
+	there := b.peer(p.Key)
+	there.mu.Lock()
+	defer there.mu.Unlock()
+	if there.running {
+		return fmt.Errorf("move peer %s: it is being delivered to", p.Key)
+	}
+	if there.state == nil {
+		if err := there.load(b, p.Room); err != nil {
+			return fmt.Errorf("move peer %s: %w", p.Key, err)
+		}
+	}
+	if err := there.moveTo(b, p.Room, b.log); err != nil {
+		return fmt.Errorf("move peer %s: %w", p.Key, err)
+	}
+	return nil
+}
+
+// moveTo starts at the end of room unless the peer hears it already. The caller
+// holds mu.
+func (p *peer) moveTo(b *Bridge, room string, log *slog.Logger) error {
+	if p.state.Room == room {
+		return nil
+	}
+	log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
+	st := peerState{Room: room, Line: p.state.Line}
+	var err error
+	if st.Cursor, st.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
+		return err
+	}
+	return p.save(st)
+}
+
+// Forget drops what is known of a peer: lines that wait for it are not sent. If
+// it comes back, it starts at its room's end. No Deliver of it may be running.
+func (b *Bridge) Forget(key string) error {
+	if !validKey(key) {
+		return fmt.Errorf("forget peer: %q is not a peer's key", key)
+	}
+	p := b.peer(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running {
+		return fmt.Errorf("forget peer %s: it is being delivered to", key)
+	}
+	if err := durable.Remove(p.path); err != nil {
+		return fmt.Errorf("forget peer %s: %w", key, err)
+	}
+	p.state = nil
+	b.vital.forget(key)
+	return nil
+}
+
+// Wake tries a peer again now that was unreachable, or whose last part failed.
+// The time that a LaterError gave is kept.
+func (b *Bridge) Wake(key string) {
+	if validKey(key) {
+		nudge(b.peer(key).wake)
+	}
+}
+
+func (p Peer) check() error {
+	switch {
+	case !validKey(p.Key):
+		return fmt.Errorf("%q is not a peer's key", p.Key)
+	case !chat.ValidRoom(p.Room):
+		return fmt.Errorf("%q is not a room's name", p.Room)
+	}
+	return nil
+}

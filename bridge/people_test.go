@@ -1,0 +1,284 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lethe/internal/durable"
+)
+
+func TestDamagedFileRefusesEveryone(t *testing.T) {
+	good := `{"version":1,"users":[{"id":"2"}],"chats":[]}`
+	for _, bad := range []string{
+		"", "\n", "null", "[]", "{}", good[:len(good)-1], good + "}", good + good, good + "x",
+		`{"version":2,"users":[{"id":"2"}],"chats":[]}`,
+		`{"version":1,"users":[{"id":"2","may":"speak"}],"chats":[]}`,
+		`{"version":1,"users":[{"id":"2"},{"id":"2"}],"chats":[]}`,
+		`{"version":1,"users":[{"id":""}],"chats":[]}`,
+		`{"version":1,"users":[{"id":"2 3"}],"chats":[]}`,
+		`{"version":1,"users":[{"id":2}],"chats":[]}`,
+		`{"version":1,"pending":[{"id":"2","at":"2026-11-20T12:57:16Z","salt":"AAAA"}]}`, // whose chat?
+		strings.Repeat(" ", maxPeople) + good,
+	} {
+		p, _ := newPolicy(t)
+		if err := p.Static(Lists{Users: []string{"1"}}); err != nil {
+			t.Fatal(err)
+		}
+		writePeople(t, p, good)
+		if !p.AllowedUser("1") || !p.AllowedUser("2") {
+			t.Fatal("the good file does not count")
+		}
+		code, _, err := p.Ask(Applicant{ID: "3", Private: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writePeople(t, p, bad)
+		bad = bad[:min(len(bad), 60)]
+		for _, user := range []string{"1", "2"} {
+			if v := p.Decide(user, user, true); v.Allowed || !strings.Contains(v.Why, "people.json") || p.AllowedUser(user) {
+				t.Errorf("%q: user %s: %+v", bad, user, v)
+			}
+		}
+		_, _, aerr := p.Ask(Applicant{ID: "4", Private: true})
+		_, perr := p.Approve(code, "")
+		_, lerr := p.List()
+		_, oerr := OpenPolicy(p.dir)
+		for i, err := range []error{aerr, perr, p.Revoke("2"), lerr, oerr} {
+			if damaged := new(PeopleError); !errors.As(err, &damaged) || damaged.Path != p.path("people.json") {
+				t.Errorf("%q: call %d: %v", bad, i, err)
+			}
+		}
+		if now := must(os.ReadFile(p.path("people.json"))); !strings.HasPrefix(string(now), bad) {
+			t.Errorf("%q was written over by %q", bad, now)
+		}
+		writePeople(t, p, good)
+		if !p.AllowedUser("1") || !p.AllowedUser("2") {
+			t.Errorf("%q: mended, and still refused", bad)
+		}
+	}
+}
+
+func TestUnreadableFileRefusesEveryone(t *testing.T) {
+	p, _ := newPolicy(t)
+	if err := errors.Join(p.Static(Lists{Users: []string{"1"}}), os.MkdirAll(p.path("people.json"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if v := p.Decide("1", "1", true); v.Allowed {
+		t.Errorf("%+v, with a directory in the place of the file", v)
+	}
+	must(0, os.Remove(p.path("people.json")))
+	must(0, os.Symlink("/dev/null", p.path("people.json")))
+	if v := p.Decide("1", "1", true); v.Allowed {
+		t.Errorf("%+v, with a link in the place of the file", v)
+	}
+}
+
+// Whoever changes the file, and however fast, the next decision knows.
+func TestChangesOfOthersAreSeen(t *testing.T) {
+	p, c := newPolicy(t)
+	other := openAt(p.dir, c)
+	for i, allowed := range []bool{true, false, true, false, true, false} {
+		// The same size, within the same instant, and at times in the same inode.
+		id := map[bool]string{true: "2", false: "3"}[allowed]
+		writePeople(t, p, fmt.Sprintf(`{"version":1,"users":[{"id":"%s"}],"chats":[]}`, id))
+		if p.AllowedUser("2") != allowed || other.AllowedUser("2") != allowed {
+			t.Fatalf("change %d was not seen", i)
+		}
+	}
+	old := time.Now().Add(-time.Hour)
+	must(0, os.Chtimes(p.path("people.json"), old, old))
+	for range 2 { // from the second time on the stamp is believed
+		if p.AllowedUser("2") {
+			t.Fatal("an older file says otherwise")
+		}
+	}
+	if !p.stamp.settled {
+		t.Error("an old file is read each time")
+	}
+	code, _, err := other.Ask(Applicant{ID: "2", Private: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(other.Approve(code, ""))
+	if !p.AllowedUser("2") {
+		t.Error("what another process approved does not count")
+	}
+	must(0, os.Remove(p.path("people.json")))
+	if p.AllowedUser("2") {
+		t.Error("a file that is gone still counts")
+	}
+}
+
+func TestDocumentedPeopleFile(t *testing.T) {
+	page, err := os.ReadFile("../docs/bridges.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(page), "\n## Who may speak\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	_, example, fenced := strings.Cut(section, "\n```json\n")
+	example, _, closed := strings.Cut(example, "```\n")
+	if !found || !fenced || !closed {
+		t.Fatal("docs/bridges.md has no example of people.json under Who may speak")
+	}
+	f, err := parsePeople([]byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Users) == 0 || len(f.Chats) == 0 || len(f.Pending) == 0 || len(f.Wrong) == 0 || f.Users[0].Name == "" || f.Users[0].At.IsZero() {
+		t.Errorf("the example leaves something out: %+v", f)
+	}
+	// What this program writes is what the page shows, to the byte.
+	p, c := newPolicy(t)
+	c.at = f.Pending[len(f.Pending)-1].At
+	must(0, os.MkdirAll(p.dir, 0o700))
+	must(0, p.save(f.clone()))
+	if got := must(os.ReadFile(p.path("people.json"))); string(got) != example {
+		t.Errorf("the page shows\n%s\nand this is written:\n%s", example, got)
+	}
+}
+
+// Each write of each change fails once before it happens and once after: what is
+// there then is the state before or after the change, and the change can be made
+// again.
+func TestBrokenWrites(t *testing.T) {
+	defer func() { durable.Fault = nil }()
+	broken := errors.New("broken")
+	for _, stage := range []durable.Stage{durable.Before, durable.After} {
+		for n := 1; ; n++ {
+			c := newClock()
+			p := openAt(filepath.Join(t.TempDir(), "telegram"), c)
+			steps, failed := 0, false
+			durable.Fault = func(s durable.Stage, op, path string) error {
+				if s != stage {
+					return nil
+				}
+				if steps++; steps == n {
+					failed = true
+					return broken
+				}
+				return nil
+			}
+			insist := func(do func() error) {
+				t.Helper()
+				err := do()
+				if errors.Is(err, broken) {
+					p = openAt(p.dir, c)
+					err = do()
+				}
+				if err != nil {
+					t.Fatalf("%s step %d, made again: %v", stage, n, err)
+				}
+			}
+			var code string
+			insist(func() (err error) { code, _, err = p.Ask(private("7")); return err })
+			if _, err := p.Approve("WRONG", ""); !errors.Is(err, ErrNoSuchCode) && !errors.Is(err, broken) {
+				t.Fatalf("%s step %d: a wrong code: %v", stage, n, err)
+			}
+			insist(func() error {
+				_, err := p.Approve(code, "dev")
+				if errors.Is(err, ErrUsedCode) && p.AllowedUser("7") { // it was persisted
+					return nil
+				}
+				return err
+			})
+			if !p.AllowedUser("7") || p.Room("7", "7", true) != "dev" {
+				t.Fatalf("%s step %d: not listed", stage, n)
+			}
+			insist(func() error {
+				err := p.Revoke("7")
+				if errors.Is(err, ErrNotListed) {
+					return nil
+				}
+				return err
+			})
+			if p.AllowedUser("7") {
+				t.Fatalf("%s step %d: not revoked", stage, n)
+			}
+			if !failed {
+				if n < 12 {
+					t.Fatalf("only %d steps", n)
+				}
+				break
+			}
+		}
+	}
+}
+
+// A change that failed leaves nothing behind in memory either.
+func TestFailedChangeChangesNothing(t *testing.T) {
+	p, _ := newPolicy(t)
+	for _, id := range []string{"7", "8"} {
+		must(p.Approve(must(p.askCode(private(id))), ""))
+	}
+	old := time.Now().Add(-time.Hour) // so that the file is not read each time
+	must(0, os.Chtimes(p.path("people.json"), old, old))
+	if !p.AllowedUser("7") || !p.AllowedUser("8") {
+		t.Fatal("not listed")
+	}
+	durable.Fault = func(_ durable.Stage, op, _ string) error {
+		if op == "write" {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}
+	defer func() { durable.Fault = nil }()
+	if err := p.Revoke("7"); err == nil {
+		t.Fatal("revoked on a full disk")
+	}
+	if !p.AllowedUser("7") || !p.AllowedUser("8") {
+		t.Error("what is in memory and what is in the file differ")
+	}
+}
+
+// Two processes, which two Policies stand for, lose nothing of each other's, and a
+// code is used once.
+func TestTwoProcesses(t *testing.T) {
+	c := newClock()
+	dir := filepath.Join(t.TempDir(), "telegram")
+	both := []*Policy{openAt(dir, c), openAt(dir, c)}
+	const strangers = 6
+	codes := make([][2]string, strangers)
+	var wg sync.WaitGroup
+	for i := range strangers {
+		for side, p := range both {
+			wg.Go(func() { codes[i][side] = must2(p.Ask(private(fmt.Sprint(i + 1)))) })
+		}
+	}
+	wg.Wait()
+	var mu sync.Mutex
+	approved := map[string]int{}
+	for i, pair := range codes {
+		if pair[0] != pair[1] {
+			t.Errorf("stranger %d has two codes", i+1)
+		}
+		for _, p := range both {
+			wg.Go(func() {
+				who, err := p.Approve(pair[0], "")
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					approved[who.ID]++
+				} else if !errors.Is(err, ErrUsedCode) {
+					t.Error(err)
+				}
+			})
+			wg.Go(func() { p.Decide("1", "1", true) })
+		}
+	}
+	wg.Wait()
+	for i := range strangers {
+		id := fmt.Sprint(i + 1)
+		if approved[id] != 1 || !both[0].AllowedUser(id) || !both[1].AllowedUser(id) {
+			t.Errorf("stranger %s was approved %d times", id, approved[id])
+		}
+	}
+}
+
+func must2[A, B any](a A, _ B, err error) A { return must(a, err) }

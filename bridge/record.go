@@ -1,0 +1,293 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zeebo/blake3"
+
+	"lethe/chat"
+)
+
+const (
+	// keepSeen is how many ids of messages are remembered at least.
+	keepSeen = 10_000
+	// keepSaid is how many of the lines it posted are remembered for each peer.
+	keepSaid = 200
+)
+
+// record is one line of inbox.jsonl. Its members take effect in this order.
+type record struct {
+	// Place is the transport's own word for how far it has acknowledged.
+	Place *string `json:"place,omitempty"`
+	// Recheck is written after damage: see ledger.recheck.
+	Recheck *time.Time `json:"recheck,omitempty"`
+	Seen    []string   `json:"seen,omitempty"`
+	Said    []said     `json:"said,omitempty"`
+	Take    []taken    `json:"take,omitempty"`
+	Done    []done     `json:"done,omitempty"`
+}
+
+// about is what is kept of a Message: all but its text.
+type about struct {
+	ID   string          `json:"id"`
+	Peer string          `json:"peer,omitempty"`
+	Room string          `json:"room"`
+	User string          `json:"user"`
+	Key  string          `json:"key,omitempty"`
+	At   time.Time       `json:"at"`
+	Note json.RawMessage `json:"note,omitempty"`
+}
+
+// taken is a message that may not be in its room yet: the intent to post it.
+type taken struct {
+	about
+	Line  string `json:"line"` // as it is posted, without its newline
+	Inode uint64 `json:"inode"`
+	From  int64  `json:"from"` // the size of the room when the message was taken
+}
+
+// done says that a message is in its room, at these bytes, or will never be.
+type done struct {
+	ID      string `json:"id"`
+	From    int64  `json:"from"`
+	To      int64  `json:"to"`
+	Dropped bool   `json:"dropped,omitempty"` // see Config.Allowed
+}
+
+// said is a line that was posted.
+type said struct {
+	about
+	Hash string `json:"hash"` // chat.Hash of the line
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+}
+
+func (s *said) origin() *Origin {
+	return &Origin{Message: s.message(), From: s.From, To: s.To}
+}
+
+func (a about) message() Message {
+	return Message{ID: a.ID, Peer: a.Peer, Room: a.Room, User: a.User, Key: a.Key, At: a.At, Note: a.Note}
+}
+
+// item is a message on its way through the flood limits.
+type item struct {
+	taken
+	seq  int    // order of arrival
+	hash string // of the line
+	// command: it is for the harness, and waits behind no other lines.
+	command bool
+	// fresh: it is being accepted, so it need not be asked again whether it may.
+	fresh bool
+	// unknown: its peer may have no place in the room yet. It is made before the
+	// line is posted, so that no answer comes before it.
+	unknown bool
+}
+
+// place identifies a line of a room whatever its position.
+type place struct{ room, hash string }
+
+// ledger is what the records say, folded.
+type ledger struct {
+	place string
+	// recheck: a damaged file may have held that a message was posted. Of those
+	// sent until then the whole room is searched before they are posted.
+	recheck time.Time
+
+	seen  []string // idHash of what was posted, oldest first
+	known map[string]bool
+
+	waiting []*item // in order of arrival
+	byID    map[string]*item
+	seq     int
+
+	said  []*said         // what was posted, oldest first
+	count map[string]int  // how many of them are from each peer
+	lines map[place]*said // them, and the waiting ones without their bytes
+}
+
+func newLedger() *ledger {
+	return &ledger{
+		known: map[string]bool{}, byID: map[string]*item{},
+		count: map[string]int{}, lines: map[place]*said{},
+	}
+}
+
+// idHash stands for a message's id: the first 16 hex digits of its BLAKE3.
+func idHash(id string) string {
+	sum := blake3.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:8])
+}
+
+// has says whether a message was taken already.
+func (l *ledger) has(id string) bool { return l.byID[id] != nil || l.known[idHash(id)] }
+
+// apply folds one record in and returns the items it took.
+func (l *ledger) apply(r record) (took []*item) {
+	if r.Place != nil {
+		l.place = *r.Place
+	}
+	if r.Recheck != nil {
+		l.recheck = *r.Recheck
+	}
+	for _, hash := range r.Seen {
+		l.see(hash)
+	}
+	for i := range r.Said {
+		l.keep(&r.Said[i])
+	}
+	for _, t := range r.Take {
+		// A record that was reported as failed and yet persisted comes twice.
+		if l.has(t.ID) {
+			continue
+		}
+		l.seq++
+		it := &item{taken: t, seq: l.seq, hash: chat.Hash([]byte(t.Line))}
+		_, _, it.command = chat.Command(chat.Parse([]byte(t.Line)))
+		l.waiting = append(l.waiting, it)
+		l.byID[t.ID] = it
+		l.lines[place{t.Room, it.hash}] = &said{about: t.about, Hash: it.hash}
+		took = append(took, it)
+	}
+	l.finish(r.Done)
+	return took
+}
+
+func (l *ledger) see(hash string) {
+	if l.known[hash] {
+		return
+	}
+	l.known[hash] = true
+	l.seen = append(l.seen, hash)
+	if len(l.seen) < 2*keepSeen {
+		return
+	}
+	for _, old := range l.seen[:len(l.seen)-keepSeen] {
+		delete(l.known, old)
+	}
+	l.seen = append([]string(nil), l.seen[len(l.seen)-keepSeen:]...)
+}
+
+// finish moves messages from the waiting to the said, except those that were
+// dropped.
+func (l *ledger) finish(all []done) {
+	if len(all) == 0 {
+		return
+	}
+	for _, d := range all {
+		it := l.byID[d.ID]
+		if it == nil {
+			continue
+		}
+		delete(l.byID, d.ID)
+		l.see(idHash(d.ID))
+		if d.Dropped {
+			delete(l.lines, place{it.Room, it.hash})
+			continue
+		}
+		l.keep(&said{about: it.about, Hash: it.hash, From: d.From, To: d.To})
+	}
+	kept := l.waiting[:0]
+	for _, it := range l.waiting {
+		if l.byID[it.ID] == it {
+			kept = append(kept, it)
+		}
+	}
+	clear(l.waiting[len(kept):])
+	l.waiting = kept
+}
+
+// keep remembers a line that was posted, and forgets the oldest of its peer now
+// and then.
+func (l *ledger) keep(s *said) {
+	l.said = append(l.said, s)
+	l.lines[place{s.Room, s.Hash}] = s
+	l.count[s.Peer]++
+	if l.count[s.Peer] < 2*keepSaid {
+		return
+	}
+	kept := l.said[:0]
+	for _, old := range l.said {
+		if old.Peer != s.Peer || l.count[s.Peer] <= keepSaid {
+			kept = append(kept, old)
+			continue
+		}
+		l.count[s.Peer]--
+		if at := (place{old.Room, old.Hash}); l.lines[at] == old {
+			delete(l.lines, at)
+		}
+	}
+	clear(l.said[len(kept):])
+	l.said = kept
+}
+
+// find returns who said a line of a room, if this bridge posted it or is about
+// to.
+func (l *ledger) find(at place) *Origin {
+	if s := l.lines[at]; s != nil {
+		return s.origin()
+	}
+	return nil
+}
+
+// snapshot is the file that folds to l.
+func (l *ledger) snapshot() []byte {
+	first := record{Place: &l.place, Seen: l.seen[max(0, len(l.seen)-keepSeen):]}
+	if !l.recheck.IsZero() {
+		first.Recheck = &l.recheck
+	}
+	var b bytes.Buffer
+	b.Write(first.encode())
+	if len(l.said) > 0 {
+		all := make([]said, len(l.said))
+		for i, s := range l.said {
+			all[i] = *s
+		}
+		b.Write(record{Said: all}.encode())
+	}
+	for _, it := range l.waiting {
+		b.Write(record{Take: []taken{it.taken}}.encode())
+	}
+	return b.Bytes()
+}
+
+// encode returns the record as a line with its newline.
+func (r record) encode() []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		// Strings, numbers, and times and notes that were checked can be encoded.
+		panic(fmt.Sprintf("encode a record of the inbox: %v", err))
+	}
+	return b.Bytes()
+}
+
+// foldInbox reads a whole inbox.jsonl. torn says that its last line has no end:
+// a write that was under way, which nobody was told had succeeded. Lines that
+// cannot be read are passed over and make err.
+func foldInbox(data []byte) (l *ledger, torn bool, err error) {
+	l = newLedger()
+	if len(data) == 0 {
+		return l, false, errors.New("it is empty")
+	}
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		if line[len(line)-1] != '\n' {
+			return l, true, err
+		}
+		var r record
+		if jerr := json.Unmarshal(line, &r); jerr != nil {
+			err = errors.Join(err, fmt.Errorf("line %d: %w", n, jerr))
+			continue
+		}
+		l.apply(r)
+	}
+	return l, false, err
+}

@@ -1,0 +1,139 @@
+package bridge
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lethe/chat"
+)
+
+// A room that is emptied, replaced, removed or edited sends nothing twice and
+// nothing old, and what is new in it is sent.
+func TestRoomChanges(t *testing.T) {
+	at := func(s string, text string) string { return "[AGENT:lethe 2026-11-20T" + s + "Z] " + text + "\n" }
+	heard := at("12:00:01", "one") + at("12:00:02", "two")
+	for name, c := range map[string]struct {
+		first, second string
+		want          []string
+	}{
+		"replaced by history": {at("11:00:00", "old") + "untagged\n" + at("12:00:01", "older\u2028copy"), "", nil},
+		"replaced, with something new": {at("11:00:00", "old") + at("12:30:00", "new") + at("11:30:00", "late"),
+			"", []string{"new", "late"}},
+		"emptied":               {"", at("12:30:00", "new"), []string{"new"}},
+		"emptied, then history": {"", at("11:00:00", "old") + at("12:30:00", "new"), []string{"new"}},
+		"edited":                {at("12:00:01", "changed") + at("12:00:02", "two") + at("12:30:00", "new"), "", []string{"new"}},
+		"restored":              {heard, heard + at("12:30:00", "new"), []string{"new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			b := open(t, home)
+			b.accept(t, message("1", "ada", "question"))
+			path := chat.Path(home, "dev")
+			save := func(text string) {
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				before := time.Now().Add(-time.Hour) // left alone since
+				if err := os.Chtimes(path, before, before); err != nil {
+					t.Fatal(err)
+				}
+			}
+			question, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			look := func() []string {
+				s := &script{}
+				d := &delivery{b: b, p: ada, t: s, there: b.peer("p-ada"), path: path}
+				if err := d.catchUp(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				d.leave()
+				if n, err := countAfter(path, state(t, home, "p-ada"), maxCount); n != 0 || err != nil {
+					t.Errorf("%d lines wait after all were sent, %v", n, err)
+				}
+				return s.got()
+			}
+			counted := func(want int) {
+				if n, err := countAfter(path, state(t, home, "p-ada"), maxCount); n != want || err != nil {
+					t.Errorf("%d lines are counted, not %d, %v", n, want, err)
+				}
+			}
+			save(string(question) + heard)
+			equal(t, "sent at first", look(), []string{"one", "two"})
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "sent without a room", look(), nil)
+			save(c.first)
+			if c.second == "" {
+				counted(len(c.want))
+			}
+			got := look()
+			if c.second != "" {
+				save(c.second)
+				counted(len(c.want))
+				got = append(got, look()...)
+			}
+			equal(t, "sent", got, c.want)
+			equal(t, "sent once more", look(), nil)
+			save(c.first + c.second + at("13:00:00", "last"))
+			if name != "restored" {
+				equal(t, "sent at last", look(), []string{"last"})
+			}
+		})
+	}
+}
+
+// A tag from the future does not make everything after it history.
+func TestForgedFuture(t *testing.T) {
+	home := t.TempDir()
+	b := open(t, home)
+	say(t, home, "dev", false, "eve", noon.AddDate(70, 0, 0), "hello from 2096")
+	if err := b.Move(ada); err != nil {
+		t.Fatal(err)
+	}
+	if st := state(t, home, "p-ada"); st.Newest.After(time.Now()) || st.Newest.IsZero() {
+		t.Errorf("the newest line is of %s", st.Newest)
+	}
+}
+
+func TestDamagedPeer(t *testing.T) {
+	for name, text := range map[string]string{"empty": "", "garbage": "{", "nowhere": "{}", "negative": `{"room":"dev","cursor":{"offset":-1}}`,
+		"done": `{"room":"dev","line":{"parts":[{"data":1,"state":"sent"}]}}`} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				home := t.TempDir()
+				log := &captured{}
+				b := open(t, home, func(c *Config) { c.Log = log.logger() })
+				agentSays(t, home, "of the past")
+				path := inState(home, "peers/p-ada.json")
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if h := health(t, home); !strings.Contains(h.Error, "p-ada.json") {
+					t.Errorf("health %+v", h)
+				}
+				s := &script{}
+				end := b.deliver(t, ada, s)
+				settled()
+				end()
+				agentSays(t, home, "new")
+				b.deliver(t, ada, s)
+				settled()
+				equal(t, "sent", s.got(), []string{"new"})
+				kept, _ := filepath.Glob(path + ".damaged-*")
+				if len(kept) != 1 || log.count("ERROR") != 1 || !strings.Contains(log.String(), kept[0]) {
+					t.Fatalf("kept %v, log:\n%s", kept, log)
+				}
+				if old, err := os.ReadFile(kept[0]); err != nil || string(old) != text {
+					t.Fatalf("kept %q, %v", old, err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package bridge
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lethe/chat"
+)
+
+// A room that cannot be read keeps only its own messages waiting. Its new peer is
+// made known where the room ends once it can be read: before the message and its
+// answer.
+func TestRoomThatCannotBeRead(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"loop":      func(path string) error { return os.Symlink(path, path) },
+	} {
+		for _, crash := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { unreadable(t, spoil, crash) })
+			})
+		}
+	}
+}
+
+func unreadable(t *testing.T, spoil func(path string) error, crash bool) {
+	home := t.TempDir()
+	path := chat.Path(home, "ops")
+	if err := errors.Join(os.MkdirAll(chat.Dir(home), 0o700), spoil(path)); err != nil {
+		t.Fatal(err)
+	}
+	log := &captured{}
+	b := open(t, home, func(c *Config) { c.Log = log.logger() })
+	end := b.run(t)
+	toOps := message("1", "bob", "is the disk full?")
+	toOps.Room = "ops"
+	b.accept(t, toOps, message("2", "ada", "hello"))
+	equal(t, "dev", texts(t, home, "dev"), []string{"ada: hello"})
+	toOps.ID, toOps.Text = "3", "hello?"
+	b.accept(t, toOps, message("4", "ada", "more"))
+	equal(t, "dev", texts(t, home, "dev"), []string{"ada: hello", "ada: more"})
+	time.Sleep(10 * time.Minute)
+	if h := health(t, home); h.In != 2 || h.Error == "" || log.count("has to try again") != 1 {
+		t.Errorf("health %+v, log:\n%s", h, log)
+	}
+	if crash {
+		end()
+		b.abandon()
+		b = open(t, home)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	say(t, home, "ops", true, "lethe", noon, "an old story")
+	if crash {
+		b.run(t)
+	}
+	time.Sleep(2 * time.Minute)
+	say(t, home, "ops", true, "lethe", time.Now(), "no")
+	equal(t, "ops", texts(t, home, "ops"), []string{"lethe: an old story", "bob: is the disk full?", "bob: hello?", "lethe: no"})
+	s := &script{}
+	b.deliver(t, Peer{Key: "p-bob", Room: "ops"}, s)
+	settled()
+	equal(t, "what bob hears", s.got(), []string{"no"})
+}

@@ -1,0 +1,392 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary runs itself as the programs that a Child supervises.
+const childRole = "LETHE_TEST_CHILD"
+
+func init() {
+	roles := map[string]func(string){
+		"exit":     playExit,
+		"obedient": playObedient,
+		"stubborn": playStubborn,
+		"deaf":     func(string) { deafen() },
+		"talker":   playTalker,
+		"parent":   playParent,
+	}
+	role, arg, _ := strings.Cut(os.Getenv(childRole), " ")
+	if play := roles[role]; play != nil {
+		play(arg)
+		os.Exit(0)
+	}
+}
+
+// playExit ends with the next of the exit codes in a file, 9 when there is none; "k"
+// is by signal.
+func playExit(path string) {
+	data, _ := os.ReadFile(path)
+	next, rest, _ := strings.Cut(string(data), " ")
+	_ = os.WriteFile(path, []byte(rest), 0o600)
+	if next == "k" {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	code, err := strconv.Atoi(next)
+	if err != nil {
+		code = 9
+	}
+	os.Exit(code)
+}
+
+// playObedient ends at SIGTERM, and says so.
+func playObedient(string) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	fmt.Println("pid", os.Getpid())
+	<-asked
+	fmt.Println("bye")
+}
+
+// deafen never ends by itself.
+func deafen() {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	fmt.Println("pid", os.Getpid())
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+// playStubborn is deaf and has a deaf child of its own, which holds its output.
+func playStubborn(string) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childRole+"=deaf")
+	cmd.Stdout = os.Stdout
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	deafen()
+}
+
+// playTalker prints lines of all lengths, on both streams, and ends in one.
+func playTalker(name string) {
+	for i := range 200 {
+		out := []*os.File{os.Stdout, os.Stderr}[i%2]
+		fmt.Fprintf(out, "%s %d %s\n", name, i, strings.Repeat(name, i*10))
+	}
+	fmt.Print(strings.Repeat(name, maxLogLine+1), "\nend of ", name)
+}
+
+// playParent supervises a deaf child for ever.
+func playParent(string) {
+	_ = childOf("deaf", os.Stdout, nil).Run(context.Background())
+}
+
+// childOf is this binary in a role.
+func childOf(role string, out io.Writer, log io.Writer) Child {
+	c := Child{Name: "telegram", Path: must(os.Executable()), Env: append(os.Environ(), childRole+"="+role), Stderr: out,
+		first: time.Millisecond}
+	if log != nil {
+		c.Log = slog.New(slog.NewTextHandler(log, nil))
+	}
+	return c
+}
+
+// lineLog collects writes, and tells of them.
+type lineLog struct {
+	mu     sync.Mutex
+	writes []string
+	more   chan struct{}
+}
+
+func newLineLog() *lineLog { return &lineLog{more: make(chan struct{}, 1)} }
+
+func (l *lineLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	l.writes = append(l.writes, string(p))
+	l.mu.Unlock()
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}
+
+func (l *lineLog) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.writes...)
+}
+
+// await waits for n lines that begin with prefix, and returns what follows it.
+func (l *lineLog) await(t *testing.T, prefix string, n int) []string {
+	t.Helper()
+	for deadline := time.After(time.Minute); ; {
+		var found []string
+		for _, line := range l.all() {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				found = append(found, strings.TrimSpace(rest))
+			}
+		}
+		if len(found) >= n {
+			return found
+		}
+		select {
+		case <-l.more:
+		case <-deadline:
+			t.Fatalf("no %d lines %q in %q", n, prefix, l.all())
+		}
+	}
+}
+
+// gone waits until a process has ended; a zombie has.
+func gone(t *testing.T, pid string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); runs(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %s is still there", pid)
+		}
+	}
+}
+
+func runs(pid string) bool {
+	n := must(strconv.Atoi(pid))
+	if syscall.Kill(n, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	return err != nil || !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" Z"))
+}
+
+// runChild runs c; stop ends it and returns what Run did.
+func runChild(t *testing.T, c Child) (stop func() error) {
+	before := goleak.IgnoreCurrent()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }() // ends with ctx
+	var err error
+	stop = sync.OnceValue(func() error {
+		cancel()
+		err = <-done
+		goleak.VerifyNone(t, before)
+		return err
+	})
+	t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+func TestChildIsRunAgain(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	codes := filepath.Join(t.TempDir(), "codes")
+	must(0, os.WriteFile(codes, []byte("1 0 k 4 5"), 0o600))
+	var log bytes.Buffer
+	c := childOf("exit "+codes, nil, &log)
+	asked := []int{}
+	c.Permanent = func(exit int) bool { asked = append(asked, exit); return exit == 5 }
+	err := c.Run(context.Background())
+	var ended *ChildError
+	if !errors.As(err, &ended) || ended.Exit != 5 || !strings.Contains(err.Error(), "telegram") {
+		t.Fatalf("Run: %v", err)
+	}
+	if fmt.Sprint(asked) != "[1 0 137 4 5]" {
+		t.Errorf("it ended with %v", asked)
+	}
+	for _, exit := range []string{"exit=1 in=", "exit=0 in=", "exit=137 in=", "exit=4 in="} {
+		if strings.Count(log.String(), exit) != 1 {
+			t.Errorf("%q is not logged once:\n%s", exit, &log)
+		}
+	}
+	if strings.Contains(log.String(), "exit=5") {
+		t.Errorf("the end that is final is said to be followed by another run:\n%s", &log)
+	}
+}
+
+func TestRestartPauses(t *testing.T) {
+	r := newRestarts(restartFirst)
+	about := func(got, want time.Duration) {
+		t.Helper()
+		if got < want*8/10 || got > min(want*12/10+1, restartMost) {
+			t.Errorf("a pause of %v, want about %v", got, want)
+		}
+	}
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60} {
+		about(r.after(steadyAfter-1), want*time.Second)
+	}
+	about(r.after(steadyAfter), time.Second)
+	about(r.after(0), 2*time.Second)
+}
+
+func TestMissingProgramIsTriedAgain(t *testing.T) {
+	log := newLineLog()
+	c := childOf("deaf", nil, log)
+	c.Path = filepath.Join(t.TempDir(), "lethe") // it may be back in a moment, after an upgrade
+	c.Permanent = func(int) bool { return true }
+	stop := runChild(t, c)
+	for range 3 {
+		<-log.more
+	}
+	if err := stop(); err != nil || !strings.Contains(strings.Join(log.all(), ""), "no such file") {
+		t.Errorf("%v; log %q", err, log.all())
+	}
+}
+
+func TestChildIsAskedToStop(t *testing.T) {
+	out := newLineLog()
+	stop := runChild(t, childOf("obedient", out, nil))
+	pid := out.await(t, "pid ", 1)[0]
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if runs(pid) {
+		t.Error("Run returned before the child was gone")
+	}
+	if last := out.all(); last[len(last)-1] != "bye\n" {
+		t.Errorf("its last words are lost: %q", last)
+	}
+}
+
+func TestStubbornChildIsKilled(t *testing.T) {
+	out := newLineLog()
+	c := childOf("stubborn", out, nil)
+	c.grace = 50 * time.Millisecond
+	stop := runChild(t, c)
+	pids := out.await(t, "pid ", 2)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range pids {
+		gone(t, pid) // the grandchild is not ours to wait for, but it has its signal
+	}
+}
+
+// What a child leaves in its group dies with it, and does not hold up the next run.
+func TestChildLeavesNothing(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("this asks /proc")
+	}
+	out := newLineLog()
+	c := childOf("stubborn", out, nil)
+	c.grace = 50 * time.Millisecond
+	stop := runChild(t, c)
+	pids := out.await(t, "pid ", 2)
+	for _, pid := range pids {
+		stat := string(must(os.ReadFile("/proc/" + pid + "/stat")))
+		if f := strings.Fields(stat[strings.LastIndex(stat, ")"):]); f[3] == pid { // the leader of its group
+			must(0, syscall.Kill(must(strconv.Atoi(pid)), syscall.SIGKILL))
+		}
+	}
+	next := out.await(t, "pid ", 4)
+	for _, pid := range pids {
+		gone(t, pid)
+	}
+	_ = stop()
+	for _, pid := range next {
+		gone(t, pid)
+	}
+}
+
+func TestNothingStartsAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	out := newLineLog()
+	if err := childOf("obedient", out, nil).Run(ctx); err != nil || len(out.all()) > 0 {
+		t.Errorf("%v; %q", err, out.all())
+	}
+}
+
+func TestLinesStayWhole(t *testing.T) {
+	out := newLineLog() // one for two children, as a terminal is
+	var both sync.WaitGroup
+	for _, name := range []string{"a", "b"} {
+		c := childOf("talker "+name, out, nil)
+		c.Permanent = func(int) bool { return true }
+		both.Go(func() { _ = c.Run(context.Background()) })
+	}
+	both.Wait()
+	next := map[string]int{}
+	for _, line := range out.all() {
+		if !strings.HasSuffix(line, "\n") || strings.Count(line, "\n") != 1 || len(line) > maxLogLine+1 {
+			t.Fatalf("a write of %d bytes is not one line: %.60q", len(line), line)
+		}
+		var name, text string
+		var i int
+		if n, _ := fmt.Sscanf(line, "%s %d %s", &name, &i, &text); n >= 2 && len(name) == 1 {
+			if i != next[name] || text != strings.Repeat(name, i*10) {
+				t.Fatalf("line %d of %s is %.60q", next[name], name, line)
+			}
+			next[name]++
+		}
+	}
+	all := strings.Join(out.all(), "")
+	if next["a"] != 200 || next["b"] != 200 || !strings.Contains(all, "end of a\n") || !strings.Contains(all, "end of b\n") {
+		t.Errorf("lines are missing: %v", next)
+	}
+}
+
+func TestChildDiesWithItsParent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells a child")
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command(must(os.Executable()))
+	parent.Env = append(os.Environ(), childRole+"=parent")
+	parent.Stdout = w
+	must(0, parent.Start())
+	w.Close()
+	out := newLineLog()
+	copied := make(chan struct{})
+	go func() { copyLines(out, r); close(copied) }() // ends with the pipe
+	child := out.await(t, "pid ", 1)[0]
+	if !runs(child) {
+		t.Fatal("the child does not run")
+	}
+	must(0, parent.Process.Kill())
+	_ = parent.Wait()
+	gone(t, child)
+	<-copied
+	r.Close()
+}
+
+// A child dies with the thread that started it. The runtime ends threads at will;
+// that one it must not.
+func TestChildOutlivesThreads(t *testing.T) {
+	out := newLineLog()
+	stop := runChild(t, childOf("obedient", out, nil))
+	out.await(t, "pid ", 1)
+	for range 20 {
+		var threads sync.WaitGroup
+		for range 20 {
+			threads.Go(func() { runtime.LockOSThread() }) // a goroutine that ends locked takes its thread along
+		}
+		threads.Wait()
+	}
+	_ = stop()
+	if pids := out.await(t, "pid ", 1); len(pids) != 1 {
+		t.Errorf("the child was started %d times", len(pids))
+	}
+	if last := out.all(); last[len(last)-1] != "bye\n" {
+		t.Errorf("it did not end when it was asked to, but before: %q", last)
+	}
+}

@@ -1,0 +1,198 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+)
+
+// apiError is a refusal by the Bot API.
+type apiError struct {
+	Code        int
+	Description string
+	RetryAfter  time.Duration // with code 429
+	MigrateTo   int64         // the group has become this supergroup
+}
+
+func (e *apiError) Error() string {
+	switch {
+	case e.MigrateTo != 0:
+		return "the group has become a supergroup"
+	case e.Code == http.StatusTooManyRequests:
+		return "telegram asks to wait" // without the time: the error is told once
+	}
+	return fmt.Sprintf("telegram answers %d: %s", e.Code, e.Description)
+}
+
+// maxAnswer bounds an answer of the Bot API, in bytes: a hundred updates are
+// well below 4 MB.
+const maxAnswer = 16 << 20
+
+// api is the way to one Bot API server with one token. Its errors never hold
+// the token.
+//
+// It asks by itself, with the parameters and types of go-telegram/bot, and not
+// through that library's client: there, an answer to sendMessage that holds
+// something new is an error like any other, and the message would be sent again
+// and again.
+type api struct {
+	base, token string
+	scrub       scrubber
+	// Two clients, so that the connections of polls, which are dropped after
+	// every failure, are not those that messages are just being sent on.
+	polls, calls *http.Client
+}
+
+func newAPI(base, token string) *api {
+	return &api{base: base, token: token, scrub: newScrubber(token), polls: newClient(), calls: newClient()}
+}
+
+// newClient returns an HTTP client whose requests are bounded by their contexts
+// alone. It speaks HTTP/1.1, where a request that ran out of time takes its
+// connection with it; a dead HTTP/2 connection goes on taking requests. It
+// follows no redirect, since the address holds the token.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 10 * time.Second,
+			IdleConnTimeout:     60 * time.Second,
+			MaxIdleConnsPerHost: 4,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// close drops the connections.
+func (a *api) close() {
+	a.polls.CloseIdleConnections()
+	a.calls.CloseIdleConnections()
+}
+
+// call asks method by way of c and decodes the result into dest.
+func (a *api) call(ctx context.Context, c *http.Client, method string, params, dest any) error {
+	err := a.ask(ctx, c, method, params, dest)
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", method, a.scrub.error(err))
+}
+
+func (a *api) ask(ctx context.Context, c *http.Client, method string, params, dest any) error {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"/bot"+a.token+"/"+method, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxAnswer {
+		return fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+	}
+	return a.decode(resp.StatusCode, data, dest)
+}
+
+// decode reads an answer. What is not of the Bot API's form came from something
+// in between, whatever its status says, and is not a refusal.
+func (a *api) decode(status int, data []byte, dest any) error {
+	var answer struct {
+		OK          *bool           `json:"ok"`
+		Result      json.RawMessage `json:"result"`
+		Description string          `json:"description"`
+		Code        int             `json:"error_code"`
+		Parameters  struct {
+			RetryAfter int   `json:"retry_after"`
+			MigrateTo  int64 `json:"migrate_to_chat_id"`
+		} `json:"parameters"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil || answer.OK == nil {
+		return fmt.Errorf("the answer (HTTP %d) is not the bot api's", status)
+	}
+	if !*answer.OK {
+		refusal := &apiError{
+			Code: answer.Code, Description: clip(a.scrub.text(answer.Description), 200), MigrateTo: answer.Parameters.MigrateTo,
+		}
+		if answer.Code == http.StatusTooManyRequests {
+			refusal.RetryAfter = wait(answer.Parameters.RetryAfter)
+		}
+		return refusal
+	}
+	if err := json.Unmarshal(answer.Result, dest); err != nil {
+		return fmt.Errorf("the answer (HTTP %d) is not the bot api's", status)
+	}
+	return nil
+}
+
+// wait is how long the other side sends us away, within bounds.
+func wait(seconds int) time.Duration {
+	return min(max(time.Duration(seconds)*time.Second, time.Second), time.Hour)
+}
+
+// statusError is a download that was refused, by whatever answered.
+type statusError struct{ Code int }
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("HTTP %d %s", e.Code, http.StatusText(e.Code))
+}
+
+// download returns the content of a file that getFile has prepared, at most most
+// bytes; one that is larger is a *statusError of code 413.
+func (a *api) download(ctx context.Context, path string, most int64) ([]byte, error) {
+	at := a.base + "/file/bot" + a.token + "/" + (&url.URL{Path: path}).EscapedPath()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, a.scrub.error(err)
+	}
+	resp, err := a.calls.Do(req)
+	if err != nil {
+		return nil, a.scrub.error(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, &statusError{resp.StatusCode}
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	if err != nil {
+		return nil, a.scrub.error(err)
+	}
+	if int64(len(data)) > most {
+		return nil, &statusError{http.StatusRequestEntityTooLarge}
+	}
+	return data, nil
+}
+
+// me asks who the bot is.
+func (a *api) me(ctx context.Context) (u models.User, err error) {
+	return u, a.call(ctx, a.calls, "getMe", struct{}{}, &u)
+}
+
+// clip shortens s to at most n runes and makes it one line.
+func clip(s string, n int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

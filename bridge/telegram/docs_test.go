@@ -1,0 +1,55 @@
+package telegram
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// docs/telegram.md says what the program says, and its example is read.
+func TestDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/telegram.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(page)
+	for _, said := range []string{
+		ErrToken.Error(),
+		strings.Split(conflictError(&apiError{Code: 409, Description: "Conflict: terminated by other getUpdates request"}).Error(), " with the same")[0],
+		strings.Split(conflictError(&apiError{Code: 409, Description: "Conflict: can't use getUpdates method while webhook is active"}).Error(), ",")[0],
+		(&apiError{Code: 429}).Error(),
+	} {
+		if !strings.Contains(text, said) {
+			t.Errorf("the page does not explain %q", said)
+		}
+	}
+	for _, c := range commands {
+		if !strings.Contains(text, "`/"+c.Command) {
+			t.Errorf("the page does not tell of /%s", c.Command)
+		}
+	}
+	_, example, ok := strings.Cut(text, "```json\n")
+	example, _, end := strings.Cut(example, "```")
+	if !ok || !end {
+		t.Fatal("no example of chats.json")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "chats.json"), []byte(example), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := openMemory(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "moved", m.canonical("-1002000000001"), "-4000000001")
+	equal(t, "thread", m.thread("-1001234567890"), 17)
+	equal(t, "asked", m.hasAsked("5000000001"), true)
+	his, err := m.sign("Bob", "1")
+	if err := errors.Join(err, json.Unmarshal([]byte(example), new(facts))); err != nil || his {
+		t.Errorf("names: %v, %v", his, err)
+	}
+}

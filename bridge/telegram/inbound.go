@@ -1,0 +1,230 @@
+package telegram
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+
+	"lethe/bridge"
+)
+
+// note is what a line of ours keeps of its message, for the answer that quotes it.
+type note struct {
+	Chat    int64 `json:"c"`
+	Message int   `json:"m"`
+	Thread  int   `json:"t,omitempty"`
+}
+
+// draft is a line on its way, whose file may still have to come.
+type draft struct {
+	bridge.Message
+	text text
+	file *file
+}
+
+// text is what a line says beside the file.
+type text struct {
+	before string // in front of the file: the quotation, the edit, the forward
+	words  string
+}
+
+// with is the whole text, with what is to be said of the file.
+func (t text) with(file string) string {
+	before := t.before
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		before += " "
+	}
+	return before + strings.TrimSpace(file+" "+t.words)
+}
+
+// heard is what an update comes to: a line or none, and what is to be done when it
+// is safe.
+type heard struct {
+	update int64
+	draft  *draft
+	then   []func()
+}
+
+// hear decides what becomes of an update. It changes nothing that matters if the
+// update comes again: what it wants done is in heard.then.
+func (s *session) hear(a arrival) (h heard, err error) {
+	if a.Err != nil {
+		s.log.Warn("an update makes no sense and is passed over", "update", a.ID, "type", a.Kind, "error", a.Err)
+		return h, nil
+	}
+	if a.MyChatMember != nil {
+		return s.membership(a.MyChatMember), nil
+	}
+	m, edited := a.message()
+	switch {
+	case m == nil:
+		return h, nil
+	case m.MigrateToChatID != 0:
+		return h, s.migrated(m.Chat.ID, m.MigrateToChatID)
+	case m.MigrateFromChatID != 0:
+		return h, s.migrated(m.MigrateFromChatID, m.Chat.ID)
+	case service(m), edited && m.Location != nil: // a live location is edited every few seconds
+		return h, nil
+	}
+	who, at := authorOf(m), s.spot(m)
+	// A list that cannot be read refuses everyone. Then nobody is a stranger, and
+	// Telegram keeps the messages until it is mended.
+	if _, err := s.policy.List(); err != nil {
+		return h, err
+	}
+	if who.Bot && !s.policy.AllowedUser(who.id()) {
+		h.then = append(h.then, func() { s.denied(who, at, "other bots are heard only if they are listed") })
+		return h, nil
+	}
+	cmd, isCommand := commandOf(m.Text)
+	if isCommand = isCommand && !edited && m.ForwardOrigin == nil; isCommand {
+		if cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.user().Username) {
+			return h, nil
+		}
+	}
+	if v := s.policy.Decide(who.id(), at.policy, at.private()); !v.Allowed {
+		// It may have become unreadable just now.
+		if _, err := s.policy.List(); err != nil {
+			return h, err
+		}
+		return s.stranger(m, who, at, v.Why, isCommand && (cmd.Name == "start" || cmd.Name == "id")), nil
+	}
+	if isCommand {
+		if reply, ok := s.reply(cmd, who, at); ok {
+			h.then = append(h.then, func() { s.aside(reply) })
+			return h, nil
+		}
+	}
+	d, ok, err := s.draft(a.ID, m, who, at, edited)
+	if err != nil || !ok {
+		return h, err
+	}
+	if isCommand {
+		d.text = text{words: cmd.line(m.Text)}
+	}
+	s.seen.add(a.ID, m)
+	h.then = append(h.then, func() { s.voices.heardIn(at.peer, at.thread) })
+	h.draft = d
+	return h, nil
+}
+
+// spot is where a message was written.
+type spot struct {
+	chat   models.Chat
+	policy string // the chat's id as the policy and the routes know it
+	thread int    // the topic; 0: none
+	peer   string
+	room   string
+	id     int // of the message
+}
+
+func (p spot) private() bool { return p.chat.Type == models.ChatTypePrivate }
+
+func (s *session) spot(m *models.Message) spot {
+	p := spot{chat: m.Chat, id: m.ID}
+	if m.IsTopicMessage { // without it a thread is only a chain of replies
+		p.thread = m.MessageThreadID
+	}
+	p.policy = s.memory.canonical(strconv.FormatInt(m.Chat.ID, 10))
+	p.peer, p.room = s.peerOf(p.policy, p.thread)
+	return p
+}
+
+// draft makes the line of a message; ok is false when there is nothing to say.
+func (s *session) draft(update int64, m *models.Message, who author, at spot, edited bool) (d *draft, ok bool, err error) {
+	t := text{words: words(m)}
+	f, hasFile := fileIn(m, s.cfg.tune.maxFile)
+	if !hasFile && strings.TrimSpace(t.words) == "" {
+		if t.words = other(m); t.words == "" {
+			if !at.private() {
+				return nil, false, nil
+			}
+			t.words = "[a kind of message that the bridge does not know]"
+		}
+	}
+	if edited {
+		was, known := s.seen.before(update, m)
+		if known && was == memoOf(m) {
+			return nil, false, nil // the preview of a link has come, or the like
+		}
+		t.before = "(edited)"
+		if was.gist != "" {
+			t.before = fmt.Sprintf("(edited, was %q)", clip(was.gist, maxQuote/2))
+		}
+	}
+	if from := forwarded(m); from != "" {
+		t.before = strings.TrimSpace(t.before + " " + from)
+		t.words = strings.ReplaceAll(t.words, "hash=", "hash ")
+	}
+	if q := quote(m, s.user().ID); q != "" {
+		t.before = q + "\n" + t.before
+	}
+	name, err := s.nameOf(who)
+	if err != nil {
+		return nil, false, err
+	}
+	data, err := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread})
+	if err != nil {
+		return nil, false, err
+	}
+	d = &draft{text: t, Message: bridge.Message{
+		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, User: name, Key: who.id(),
+		At: said(m), Note: data,
+	}}
+	if hasFile {
+		d.file = &f
+	}
+	return d, true, nil
+}
+
+// said is when a message, or its edit, was written.
+func said(m *models.Message) time.Time {
+	if at := cmp.Or(m.EditDate, m.Date); at > 0 {
+		return time.Unix(int64(at), 0)
+	}
+	return time.Now()
+}
+
+// nameOf is the name that signs somebody's lines: the policy's for who has one
+// there. Of two others of one name in listed groups the second one's has his id; so
+// has a name that ends like somebody else's id, or it could be such a second one's.
+func (s *session) nameOf(who author) (string, error) {
+	list, err := s.policy.List()
+	if err != nil {
+		return "", err
+	}
+	name := s.policy.NameFor(who.id(), who.Claimed)
+	i := slices.IndexFunc(list.Users, func(l bridge.Listed) bool { return l.ID == who.id() && l.Name != "" })
+	listed := i >= 0
+	switch {
+	case listed && list.Users[i].Config:
+		return name, nil // the owner chose it
+	case endsLikeID.MatchString(name) && !strings.HasSuffix(name, "-"+who.id()):
+		return withID(name, who.id()), nil
+	case listed:
+		return name, nil
+	}
+	his, err := s.memory.sign(name, who.id())
+	if err != nil || his {
+		return name, err
+	}
+	return withID(name, who.id()), nil
+}
+
+var endsLikeID = regexp.MustCompile(`-[0-9]+$`)
+
+func withID(name, id string) string {
+	end := "-" + id
+	if most := 64 - len(end); len(name) > most { // chat's bound, in bytes
+		name = strings.ToValidUTF8(name[:most], "")
+	}
+	// The id of a chat has a sign of its own: "x--1" is chat -1, and not user 1.
+	return strings.TrimRight(name, "-") + end
+}

@@ -1,0 +1,272 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"lethe/blobs"
+	"lethe/bridge/telegram/botapi"
+	"lethe/bridge/telegram/markup"
+	"lethe/chat"
+	"lethe/internal/durable"
+)
+
+// asBridge makes the test binary a bridge that dies: see mortal.
+const asBridge = "LETHE_TEST_TELEGRAM"
+
+// mortal is a bridge in a process of its own, with Telegram in another.
+type mortal struct {
+	Home, URL, Token string
+	Users            []string
+	// Dies is the step of a durable write, counted over all, in front of or behind
+	// which it is killed; 0: it is not.
+	Dies int
+}
+
+func beBridge() int {
+	var m mortal
+	if err := json.Unmarshal([]byte(os.Getenv(asBridge)), &m); err != nil {
+		panic(err)
+	}
+	steps := make(chan int, 1)
+	steps <- 0
+	durable.Fault = func(stage durable.Stage, op, path string) error {
+		n := <-steps + 1
+		if n == m.Dies {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // nothing goes on
+		}
+		steps <- n
+		return nil
+	}
+	store, err := blobs.Open(filepath.Join(m.Home, "blobs"))
+	if err != nil {
+		panic(err)
+	}
+	watcher := chat.NewWatcher(20*time.Millisecond, nil)
+	go func() { _ = watcher.Run(context.Background()) }() // ends with the process
+	err = Run(context.Background(), Config{
+		Home: m.Home, Store: store, Watcher: watcher, Token: m.Token, BaseURL: m.URL, Users: m.Users, Poll: time.Second, tune: quick,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// grave runs mortals, one after the other.
+type grave struct {
+	*stage
+	dm    botapi.Chat
+	m     mortal
+	open  map[string]bool // texts that were on their way out, unmarked, at a death
+	kills int
+}
+
+// live runs a bridge until it dies by itself or until says so, and kills it then.
+func (g *grave) live(dies int, until func() bool) {
+	g.t.Helper()
+	g.m.Dies = dies
+	env, err := json.Marshal(g.m)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asBridge+"="+string(env))
+	cmd.Stderr = g.log
+	if err := cmd.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	dead := make(chan error, 1)
+	go func() { dead <- cmd.Wait() }() // ends with the process
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		select {
+		case <-dead:
+			if !cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+				g.t.Fatalf("the bridge ended by itself:\n%s", g.log)
+			}
+			g.bury()
+			return
+		case <-time.After(2 * time.Millisecond):
+		}
+		if until() {
+			_ = cmd.Process.Kill()
+			<-dead
+			g.bury()
+			return
+		}
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			<-dead
+			g.t.Fatalf("it goes nowhere; room:\n%s\nchat:\n%s\nlog:\n%s", strings.Join(g.texts("dev"), "\n"), strings.Join(g.Texts(g.dm), "\n"), g.log)
+		}
+	}
+}
+
+// bury notes which messages were not marked as sent.
+func (g *grave) bury() {
+	g.kills++
+	data, err := os.ReadFile(filepath.Join(g.home, "bridges", Name, "peers", id(g.dm.ID)+".json"))
+	if err != nil {
+		return
+	}
+	var peer struct {
+		Line *struct {
+			Parts []struct {
+				Data  parcel `json:"data"`
+				State string `json:"state"`
+			} `json:"parts"`
+		} `json:"line"`
+	}
+	if err := json.Unmarshal(data, &peer); err != nil {
+		g.t.Fatalf("read the peer: %v: %s", err, data)
+	}
+	if peer.Line != nil {
+		for _, p := range peer.Line.Parts {
+			if p.State == "" {
+				g.open[p.Data.Text] = true
+			}
+		}
+	}
+}
+
+// echo is the agent: it answers each line of a person once, until ctx ends.
+func (g *grave) echo(ctx context.Context) {
+	var c chat.Cursor
+	path := chat.Path(g.home, "dev")
+	for ctx.Err() == nil {
+		b, err := chat.Read(path, c, 0)
+		if err != nil {
+			g.t.Error(err)
+			return
+		}
+		for _, l := range b.Lines {
+			if l.Agent {
+				continue
+			}
+			line, err := chat.Format(true, "lethe", time.Now(), answer(plainWords(l.Text)))
+			if err == nil {
+				_, _, err = chat.Append(path, line)
+			}
+			if err != nil {
+				g.t.Error(err)
+				return
+			}
+		}
+		c = b.Next
+		sleep(ctx, 3*time.Millisecond)
+	}
+}
+
+// answer is a text of two parts, both of them its own.
+func answer(to string) string {
+	return "re: " + to + "\n\n" + strings.Repeat(strings.ReplaceAll(to, " ", "-")+" ", 400)
+}
+
+var fileTag = regexp.MustCompile(`^\[photo [^\]]*hash=[0-9a-f]+\] `)
+
+func plainWords(text string) string { return fileTag.ReplaceAllString(text, "") }
+
+// The bridge is killed in front of and behind every step of every durable write,
+// and at any moment: what came in is in the room once and in order, what went out
+// is there in order and whole, and only what was not marked as sent is there twice.
+func TestKilled(t *testing.T) {
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	g := &grave{stage: st, dm: dm, open: map[string]bool{}}
+	g.m = mortal{Home: st.home, URL: st.cfg.BaseURL, Token: st.Token(), Users: st.cfg.Users}
+	ctx, cancel := context.WithCancel(context.Background())
+	agent := make(chan struct{})
+	go func() { defer close(agent); g.echo(ctx) }()
+	t.Cleanup(func() { cancel(); <-agent })
+
+	said := 0
+	say := func() {
+		text := fmt.Sprintf("message %d", said)
+		if said%3 == 2 {
+			st.SendPhoto(dm, ada, []byte(text), text)
+		} else {
+			st.Say(dm, ada, text)
+		}
+		said++
+	}
+	answered := func() bool {
+		texts := st.Texts(dm)
+		return len(texts) > 1 && strings.HasPrefix(texts[len(texts)-2], fmt.Sprintf("re: message %d\n", said-1)) && st.Pending() == 0
+	}
+	survived := 0
+	for dies := 1; survived < 3; dies++ {
+		say()
+		alive := false
+		g.live(dies, func() bool { alive = answered(); return alive })
+		if alive { // it did all there is to do before it came to that step
+			survived++
+		}
+		if dies > 400 {
+			t.Fatal("a bridge with nothing to do writes on and on")
+		}
+	}
+	steps := g.kills
+	for range 20 {
+		say()
+		end := time.Now().Add(time.Duration(rand.IntN(250)) * time.Millisecond)
+		g.live(0, func() bool { return time.Now().After(end) })
+	}
+	say()
+	g.live(0, answered)
+	t.Logf("killed %d times at a step, %d times at a random moment", steps, g.kills-steps)
+
+	var heard, want []string
+	for _, l := range st.lines("dev") {
+		if !l.Agent {
+			heard = append(heard, plainWords(l.Text))
+		}
+	}
+	for i := range said {
+		want = append(want, fmt.Sprintf("message %d", i))
+	}
+	equalAll(t, "the room", heard, want...)
+	g.checkSent(said)
+	for _, v := range st.Violations() {
+		if !strings.Contains(v, "Too Large") { // a request that was cut off with its process
+			t.Errorf("violation: %s", v)
+		}
+	}
+	st.secret()
+}
+
+// checkSent checks what the chat has got: every part of every answer, in order, and
+// none twice that was marked.
+func (g *grave) checkSent(said int) {
+	g.t.Helper()
+	var want, got []string
+	for i := range said {
+		for _, m := range markup.Render(answer(fmt.Sprintf("message %d", i)), markup.Limit) {
+			want = append(want, m.Text)
+		}
+	}
+	doubled := 0
+	for _, text := range g.Texts(g.dm) {
+		if len(got) == 0 || got[len(got)-1] != text {
+			got = append(got, text)
+			continue
+		}
+		doubled++
+		if !g.open[text] {
+			g.t.Errorf("sent again, though it was marked as sent: %.40q", text)
+		}
+	}
+	g.t.Logf("%d messages came twice", doubled)
+	equalAll(g.t, "the chat", got, want...)
+}

@@ -1,0 +1,148 @@
+package markup
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// Bounds that keep parsing linear. goldmark looks backwards from each closing mark, walks all
+// open blocks for each line, and recurses as deep as the text is nested.
+const (
+	maxDepth  = 40    // blocks open at once; deeper `>` and `-` are text
+	maxMarks  = 600   // places in one block where inline markup is tried; further marks are text
+	maxInline = 16384 // bytes of a block in which inline markup is tried at all
+)
+
+// dialect is CommonMark less what would change or swallow text that a model did not mean as
+// markup:
+//
+//   - no link reference definitions, which vanish where they stand;
+//   - no headings underlined with --- (models write that for a rule) or ===;
+//   - no HTML blocks: tags are text, and Markdown between them is Markdown;
+//   - no emphasis inside words and formulas; see emphasis;
+//
+// with strikethrough, tables and task boxes in addition. Bare addresses need no rule: Telegram
+// finds them itself.
+var dialect = parser.NewParser(
+	parser.WithBlockParsers(
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(shallow{parser.NewListParser()}, 300),
+		util.Prioritized(item{parser.NewListItemParser()}, 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	),
+	parser.WithInlineParsers(
+		util.Prioritized(bounded{parser.NewCodeSpanParser()}, 100),
+		util.Prioritized(boundedLinks{bounded{links}, links.(parser.CloseBlocker)}, 200),
+		util.Prioritized(bounded{parser.NewAutoLinkParser()}, 300),
+		util.Prioritized(bounded{parser.NewRawHTMLParser()}, 400),
+		util.Prioritized(bounded{emphasis{}}, 500),
+	),
+	parser.WithParagraphTransformers(
+		util.Prioritized(tasks{}, 100),
+		util.Prioritized(tables{}, 200),
+	),
+)
+
+var links = parser.NewLinkParser()
+
+// parse returns the tree of source.
+func parse(source []byte) ast.Node {
+	return dialect.Parse(text.NewReader(source))
+}
+
+// shallow opens no block where maxDepth are open.
+type shallow struct{ parser.BlockParser }
+
+func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	if len(pc.OpenedBlocks()) >= maxDepth {
+		return nil, parser.NoChildren
+	}
+	return s.BlockParser.Open(parent, r, pc)
+}
+
+// bounded tries its parser at no more than maxMarks places of a block, and at none of a block
+// that is larger than maxInline.
+type bounded struct{ parser.InlineParser }
+
+var tallyKey = parser.NewContextKey()
+
+type tally struct {
+	block ast.Node
+	left  int
+}
+
+func (b bounded) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
+	t, _ := pc.Get(tallyKey).(*tally)
+	if t == nil || t.block != parent {
+		t = &tally{block: parent}
+		if lines := parent.Lines(); lines.At(lines.Len()-1).Stop-lines.At(0).Start <= maxInline {
+			t.left = maxMarks
+		}
+		pc.Set(tallyKey, t)
+	}
+	if t.left == 0 {
+		return nil
+	}
+	t.left--
+	return b.InlineParser.Parse(parent, r, pc)
+}
+
+// boundedLinks also passes the end of a block on, where brackets that opened nothing become text.
+type boundedLinks struct {
+	bounded
+	parser.CloseBlocker
+}
+
+// item keeps the marker of a list item as it is written: the number of an ordered item is the
+// author's, even if a list that starts at 1 would count differently.
+type item struct{ parser.BlockParser }
+
+func (i item) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	line, _ := r.PeekLine()
+	node, state := i.BlockParser.Open(parent, r, pc)
+	if node != nil {
+		marker := bytes.TrimLeft(line, " \t")
+		n := 1 + bytes.IndexFunc(marker, func(r rune) bool { return r < '0' || r > '9' })
+		node.SetAttributeString("marker", string(marker[:n]))
+	}
+	return node, state
+}
+
+// tasks finds `[ ]` and `[x]` at the start of a list item and keeps it as an attribute.
+type tasks struct{}
+
+func (tasks) Transform(node *ast.Paragraph, r text.Reader, _ parser.Context) {
+	parent, ok := node.Parent().(*ast.ListItem)
+	if !ok || parent.FirstChild() != ast.Node(node) {
+		return
+	}
+	first := node.Lines().At(0)
+	line := first.Value(r.Source())
+	if len(line) < 5 || line[0] != '[' || line[2] != ']' || line[3] != ' ' || util.IsBlank(line[4:]) {
+		return
+	}
+	switch line[1] {
+	case ' ':
+		parent.SetAttributeString("box", "☐")
+	case 'x', 'X':
+		parent.SetAttributeString("box", "☑")
+	default:
+		return
+	}
+	node.Lines().Set(0, first.WithStart(first.Start+4))
+}
+
+// attribute returns what item or tasks noted at node.
+func attribute(node ast.Node, name string) string {
+	v, _ := node.AttributeString(name)
+	s, _ := v.(string)
+	return s
+}

@@ -1,0 +1,378 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+
+	"lethe/bridge"
+	"lethe/bridge/telegram/botapi"
+	"lethe/bridge/telegram/markup"
+)
+
+// One chat has to wait for long, the other does not notice.
+func TestOneChatWaits(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	bob := st.User("Bob", "")
+	st.cfg.Users = append(st.cfg.Users, id(bob.ID))
+	other := st.Private(bob)
+	st.start()
+	st.Say(dm, ada, "hello")
+	st.Say(other, bob, "hello")
+	st.hears("dev", 2)
+	st.Fault(botapi.Fault{Method: "sendMessage", Chat: dm.ID, Status: 429, RetryAfter: 3})
+	began := time.Now()
+	for i := range 5 {
+		st.answers("dev", fmt.Sprintf("answer %d", i))
+	}
+	st.sent(other, 5)
+	if n := len(st.Sent(dm)); n != 0 && time.Since(began) < 2*time.Second {
+		t.Errorf("%d messages to a chat that has to wait", n)
+	}
+	equalAll(t, "the first", st.sent(dm, 5), "answer 0", "answer 1", "answer 2", "answer 3", "answer 4")
+	if d := time.Since(began); d < 3*time.Second {
+		t.Errorf("it waited %s", d)
+	}
+	st.well() // a call before retry_after has passed is a violation
+}
+
+// The topics of a group wait together, and so does what the bridge itself has to
+// say there.
+func TestTopicsWaitTogether(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, _ := st.ada()
+	crew := st.crew(ada)
+	builds := st.Topic(crew, "builds")
+	st.cfg.Routes = []Route{{Chat: id(crew.ID), Topic: builds.Thread, Room: "builds"}}
+	st.start()
+	st.Say(crew, ada, "hello")
+	st.Say(builds, ada, "hello")
+	st.hears("dev", 1)
+	st.hears("builds", 1)
+	st.Fault(botapi.Fault{Method: "sendMessage", Chat: crew.ID, Status: 429, RetryAfter: 2})
+	st.answers("dev", "one")
+	st.within("it is told to wait", func() bool { return st.FaultsLeft() == 0 })
+	st.answers("builds", "two")
+	st.Say(crew, ada, "/id")
+	equal(t, "topic", st.sent(builds, 1)[0], "two")
+	st.within("both came", func() bool { return strings.Contains(strings.Join(st.Texts(botapi.Chat{ID: crew.ID}), "\n"), "one") })
+	st.well()
+}
+
+// Every way in which sending fails and is tried again: in order, nothing is lost,
+// and the token is nowhere. What the server had taken comes twice, nothing else.
+func TestSendingFails(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault botapi.Fault
+		twice bool
+	}{
+		{"502", botapi.Fault{Status: 502, Times: 2}, false},
+		{"HTML", botapi.Fault{Kind: botapi.HTML, Status: 502}, false},
+		{"HTML with 200", botapi.Fault{Kind: botapi.HTML}, false},
+		{"broken", botapi.Fault{Kind: botapi.Reset}, false},
+		{"broken after it was taken", botapi.Fault{Kind: botapi.Reset, After: true}, true},
+		{"truncated", botapi.Fault{Kind: botapi.Truncate}, true},
+		{"taken, and the answer of a strange form", botapi.Fault{Kind: botapi.Shape}, false},
+		{"hangs", botapi.Fault{Kind: botapi.Hang}, false},
+		{"slow", botapi.Fault{Kind: botapi.Slow, Wait: 300 * time.Millisecond}, false},
+		{"404", botapi.Fault{Status: 404}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, botapi.Options{})
+			ada, dm := st.ada()
+			st.cfg.tune.call = time.Second
+			st.start()
+			st.Say(dm, ada, "hello")
+			st.hears("dev", 1)
+			fault := c.fault
+			fault.Method = "sendMessage"
+			st.Fault(fault)
+			st.answers("dev", "one")
+			st.answers("dev", "two")
+			want := []string{"one", "two"}
+			if c.twice {
+				want = []string{"one", "one", "two"}
+			}
+			equalAll(t, "chat", st.sent(dm, len(want)), want...)
+			st.secret()
+		})
+	}
+}
+
+// Markup that Telegram refuses: the same text, plain.
+func TestMarkupRefused(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	st.start()
+	st.Say(dm, ada, "hello")
+	st.hears("dev", 1)
+	st.Fault(botapi.Fault{Method: "sendMessage", Status: 400, Description: "Bad Request: can't parse entities: unsupported entity"})
+	st.answers("dev", "**bold** _words_")
+	equal(t, "text", st.sent(dm, 1)[0], "bold words")
+	m := st.Sent(dm)[0]
+	if len(m.Entities) > 0 || m.ReplyToMessage == nil {
+		t.Errorf("sent %+v", m)
+	}
+	st.Fault(botapi.Fault{Method: "sendMessage", Status: 400, Description: "Bad Request: message is too ugly", Contains: "ugly"})
+	st.answers("dev", "ugly")
+	st.answers("dev", "after it")
+	equal(t, "text", st.sent(dm, 2)[1], "after it")
+	has(t, "log", st.log.String(), "too ugly")
+	st.secret()
+}
+
+// A message of 4097 units goes in two parts, of which the first quotes; what stands
+// in a fence is one in both.
+func TestLongMessages(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	st.start()
+	st.Say(dm, ada, "hello")
+	st.hears("dev", 1)
+	long := strings.Repeat("wörds ", 682) + "12345" // 4092 + 5
+	st.answers("dev", long)
+	parts := st.sent(dm, 2)
+	if strings.Join(strings.Fields(strings.Join(parts, " ")), " ") != strings.Join(strings.Fields(long), " ") {
+		t.Errorf("the parts are not the whole: %q", parts)
+	}
+	st.answers("dev", "```go\n"+strings.Repeat("x := 1 // 😀\n", 500)+"```")
+	st.within("all parts", func() bool { return len(st.Sent(dm)) >= 4 })
+	all := st.Sent(dm)
+	for i, m := range all {
+		if n := markup.Units(m.Text); n > markup.Limit {
+			t.Errorf("part %d has %d units", i, n)
+		}
+		if (m.ReplyToMessage != nil) != (i == 0) {
+			t.Errorf("part %d quotes %v", i, m.ReplyToMessage)
+		}
+		if i >= 2 && (len(m.Entities) != 1 || m.Entities[0].Type != models.MessageEntityTypePre || m.Entities[0].Language != "go") {
+			t.Errorf("part %d has %+v", i, m.Entities)
+		}
+	}
+	st.well()
+}
+
+// Who has blocked the bot gets what was said when he comes back.
+func TestBlocked(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	crew := st.crew(ada)
+	st.start()
+	st.Say(dm, ada, "hello")
+	st.hears("dev", 1)
+	st.Block(ada)
+	st.Kick(crew)
+	st.answers("dev", "one")
+	st.answers("dev", "two")
+	st.within("health tells", func() bool { return len(st.health().Unreachable) == 2 })
+	equal(t, "waiting", st.health().Out > 0, true)
+	st.Unblock(ada)
+	equalAll(t, "chat", st.sent(dm, 2), "one", "two")
+	st.Invite(crew)
+	equalAll(t, "group", st.sent(crew, 2), "one", "two")
+	st.within("health tells", func() bool { return len(st.health().Unreachable) == 0 })
+	st.well()
+}
+
+// The answer goes to the topic that asked; one that is closed or gone stops nothing.
+func TestTopics(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, _ := st.ada()
+	crew := st.crew(ada)
+	builds, talk := st.Topic(crew, "builds"), st.Topic(crew, "talk")
+	st.cfg.Routes = []Route{{Chat: id(crew.ID), Topic: builds.Thread, Room: "builds"}}
+	r := st.start()
+	general := botapi.Chat{ID: crew.ID}
+	inTopic := func(n, thread int) {
+		t.Helper()
+		all := st.Sent(general)
+		if got := all[n].MessageThreadID; got != thread {
+			t.Errorf("message %d, %q, is in topic %d, not %d", n, all[n].Text, got, thread)
+		}
+	}
+	st.Say(talk, ada, "one")
+	st.hears("dev", 1)
+	st.Say(builds, ada, "green?")
+	st.hears("builds", 1)
+	st.answers("builds", "yes")
+	st.sent(general, 1)
+	inTopic(0, builds.Thread)
+	st.answers("dev", "first")
+	st.answers("dev", "and more, unasked")
+	st.sent(general, 3)
+	inTopic(1, talk.Thread)
+	inTopic(2, talk.Thread)
+	st.stop(r)
+	st.start()
+	st.ready()
+	st.answers("dev", "after a restart")
+	st.sent(general, 4)
+	inTopic(3, talk.Thread)
+	st.DeleteTopic(talk) // with its messages
+	st.answers("dev", "where are we?")
+	st.within("it is in General", func() bool {
+		all := st.Sent(general)
+		return all[len(all)-1].Text == "where are we?" && all[len(all)-1].MessageThreadID == 0
+	})
+	st.CloseTopic(builds)
+	st.answers("builds", "are you there?")
+	st.within("health tells", func() bool { return len(st.health().Unreachable) == 1 })
+	st.ReopenTopic(builds)
+	st.Say(builds, ada, "yes")
+	st.within("it is there", func() bool { return strings.Contains(strings.Join(st.Texts(builds), ""), "are you there?") })
+	st.well()
+}
+
+// A group becomes a supergroup: permission, route, place in the room and what waits
+// go along, also over a restart.
+func TestMigration(t *testing.T) {
+	for _, told := range []string{"by the service messages", "by the answer to sendMessage", "while nobody listens"} {
+		t.Run(told, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, botapi.Options{})
+			ada, _ := st.ada()
+			crew := st.Group("Crew", ada)
+			st.cfg.Chats = append(st.cfg.Chats, id(crew.ID))
+			st.cfg.Routes = []Route{{Chat: id(crew.ID), Room: "ops"}}
+			r := st.start()
+			st.Say(crew, ada, "hello")
+			st.hears("ops", 1)
+			var super botapi.Chat
+			switch told {
+			case "by the service messages":
+				super = st.Migrate(crew)
+				st.quiet()
+			case "by the answer to sendMessage":
+				st.Fault(botapi.Fault{Method: "getUpdates", Status: 502, Times: -1})
+				super = st.Migrate(crew)
+			default:
+				st.stop(r)
+				super = st.Migrate(crew)
+			}
+			st.answers("ops", "hello, crew")
+			if told == "while nobody listens" {
+				r = st.start()
+			}
+			equalAll(t, "supergroup", st.sent(super, 1), "hello, crew")
+			if st.Sent(super)[0].ReplyToMessage != nil {
+				t.Error("it quotes a message of another chat")
+			}
+			st.ClearFaults()
+			st.Say(super, ada, "moved")
+			equal(t, "room", st.hears("ops", 3)[2], "Ada: moved")
+			st.answers("ops", "I see")
+			st.sent(super, 2)
+			if st.Sent(super)[1].ReplyToMessage == nil {
+				t.Error("it does not quote")
+			}
+			st.stop(r)
+			st.start()
+			st.Say(super, ada, "still?")
+			st.hears("ops", 5)
+			st.answers("ops", "still.")
+			equal(t, "after a restart", st.sent(super, 3)[2], "still.")
+			if n := len(st.Sent(crew)); n > 0 {
+				t.Errorf("%d messages to the old group", n)
+			}
+			st.well()
+		})
+	}
+}
+
+// What other people say goes out only if that is wanted, and never to who said it.
+func TestRelay(t *testing.T) {
+	for _, relay := range []string{RelayAgents, RelayAll} {
+		t.Run(relay, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, botapi.Options{})
+			ada, dm := st.ada()
+			bob := st.User("Bob", "")
+			st.cfg.Users = append(st.cfg.Users, id(bob.ID))
+			other := st.Private(bob)
+			st.cfg.Relay = relay
+			st.start()
+			st.Say(other, bob, "hi")
+			st.hears("dev", 1)
+			st.Say(dm, ada, "I am *ada*")
+			st.hears("dev", 2)
+			st.answers("dev", "hello both")
+			if relay == RelayAgents {
+				equalAll(t, "bob", st.sent(other, 1), "hello both")
+				equalAll(t, "ada", st.sent(dm, 1), "hello both")
+				return
+			}
+			equalAll(t, "bob", st.sent(other, 2), "Ada: I am *ada*", "hello both")
+			equalAll(t, "ada", st.sent(dm, 1), "hello both")
+			st.well()
+		})
+	}
+}
+
+// Names stand in front of what agents say as soon as there are two.
+func TestTwoAgents(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	st.start()
+	st.Say(dm, ada, "hello")
+	st.hears("dev", 1)
+	st.answers("dev", "alone")
+	st.agent("no_va*", "dev", "not any more")
+	st.agent("no_va*", "dev", "- a list")
+	st.answers("dev", "indeed")
+	equalAll(t, "chat", st.sent(dm, 4), "alone", "no_va*: not any more", "no_va*:\n\n• a list", "lethe: indeed")
+	st.well()
+}
+
+// What the words of a refusal mean.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code int
+		said string
+		want verdict
+	}{
+		{429, "Too Many Requests: retry after 3", later},
+		{401, "Unauthorized", noToken},
+		{403, "Forbidden: bot was blocked by the user", unreachable},
+		{403, "Forbidden: user is deactivated", unreachable},
+		{400, "Bad Request: chat not found", unreachable},
+		{400, "Bad Request: not enough rights to send text messages to the chat", unreachable},
+		{400, "Bad Request: CHAT_WRITE_FORBIDDEN", unreachable},
+		{400, "Bad Request: can't parse entities: Unexpected end", badMarkup},
+		{400, "Bad Request: ENTITY_BOUNDS_INVALID", badMarkup},
+		{400, "Bad Request: message thread not found", badThread},
+		{400, "Bad Request: TOPIC_CLOSED", closed},
+		{400, "Bad Request: message to be replied not found", badReply},
+		{400, "Bad Request: message is too long", unknown},
+		{404, "Not Found", unknown},
+		{500, "Internal Server Error: chat not found", unknown},
+	} {
+		if got := verdictOf(&apiError{Code: c.code, Description: c.said}); got != c.want {
+			t.Errorf("%d %s: %d, want %d", c.code, c.said, got, c.want)
+		}
+	}
+}
+
+// A part that cannot be read is refused, not tried for ever.
+func TestOddPart(t *testing.T) {
+	t.Parallel()
+	_, err := (&transport{}).Send(t.Context(), bridge.Peer{Key: "1"}, bridge.Part{Data: []byte("7")})
+	var refused *bridge.RefusedError
+	if !errors.As(err, &refused) {
+		t.Errorf("got %v", err)
+	}
+}

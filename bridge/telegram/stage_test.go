@@ -1,0 +1,336 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"lethe/blobs"
+	"lethe/bridge"
+	"lethe/bridge/telegram/botapi"
+	"lethe/chat"
+	"lethe/internal/durable"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asBridge) != "" {
+		os.Exit(beBridge())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// stage is a home, a fake Telegram, and what a test needs to act on both.
+type stage struct {
+	*botapi.Server
+	t    *testing.T
+	home string
+	cfg  Config
+	log  *buffer
+}
+
+// buffer is a log that is written and read at the same time.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// quick is what makes a test not wait.
+var quick = tuning{
+	grace: 2 * time.Second, backoff: 10 * time.Millisecond, maxBackoff: 100 * time.Millisecond, call: 5 * time.Second,
+	file: 5 * time.Second, typing: 400 * time.Millisecond, again: 10 * time.Millisecond,
+	rates: rates{pulse{time.Microsecond, 100}, pulse{time.Microsecond, 100}, pulse{time.Microsecond, 100}},
+}
+
+func newStage(t *testing.T, o botapi.Options) *stage {
+	t.Helper()
+	st := &stage{Server: botapi.New(o), t: t, home: t.TempDir(), log: &buffer{}}
+	url, err := st.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := blobs.Open(filepath.Join(st.home, "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	watcher := chat.NewWatcher(20*time.Millisecond, nil)
+	var ends sync.WaitGroup
+	ends.Go(func() { _ = watcher.Run(ctx) })
+	ends.Go(func() {
+		if err := st.Serve(ctx); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	t.Cleanup(func() { cancel(); ends.Wait() })
+	st.cfg = Config{
+		Home: st.home, Store: store, Watcher: watcher, Token: st.Token(), BaseURL: url, Poll: time.Second, tune: quick,
+		Log: slog.New(slog.NewTextHandler(st.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	return st
+}
+
+// running is a bridge under way.
+type running struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error
+}
+
+// start runs the bridge until the end of the test, or until stop.
+func (st *stage) start() *running {
+	st.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.err = Run(ctx, st.cfg)
+	}()
+	st.t.Cleanup(func() { st.stop(r) })
+	return r
+}
+
+func (st *stage) stop(r *running) error {
+	st.t.Helper()
+	r.cancel()
+	return st.ended(r)
+}
+
+func (st *stage) ended(r *running) error {
+	st.t.Helper()
+	select {
+	case <-r.done:
+	case <-time.After(30 * time.Second):
+		st.t.Fatalf("the bridge does not end; its log:\n%s", st.log)
+	}
+	return r.err
+}
+
+// within polls until ok holds, and fails after a generous time.
+func (st *stage) within(what string, ok func() bool) {
+	st.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(3 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			st.t.Fatalf("not in time: %s; the log:\n%s", what, st.log)
+		}
+	}
+}
+
+// lines are the lines of a room.
+func (st *stage) lines(room string) []chat.Line {
+	st.t.Helper()
+	var all []chat.Line
+	var c chat.Cursor
+	for {
+		b, err := chat.Read(chat.Path(st.home, room), c, 0)
+		if err != nil {
+			st.t.Fatal(err)
+		}
+		all = append(all, b.Lines...)
+		if c = b.Next; !b.More {
+			return all
+		}
+	}
+}
+
+// texts are the texts of a room, as "name: text".
+func (st *stage) texts(room string) []string {
+	st.t.Helper()
+	var all []string
+	for _, l := range st.lines(room) {
+		all = append(all, l.Name+": "+l.Text)
+	}
+	return all
+}
+
+// hears waits for the room to have n lines, and returns their texts.
+func (st *stage) hears(room string, n int) []string {
+	st.t.Helper()
+	defer func() {
+		if st.t.Failed() {
+			st.t.Logf("room %s:\n%s", room, strings.Join(st.texts(room), "\n"))
+		}
+	}()
+	st.within(fmt.Sprintf("%d lines in %s", n, room), func() bool { return len(st.lines(room)) >= n })
+	got := st.texts(room)
+	if len(got) != n {
+		st.t.Fatalf("room %s has %d lines, not %d:\n%s", room, len(got), n, strings.Join(got, "\n"))
+	}
+	return got
+}
+
+// answers has an agent say something in a room.
+func (st *stage) answers(room, text string) { st.agent("lethe", room, text) }
+
+func (st *stage) agent(name, room, text string) {
+	st.t.Helper()
+	line, err := chat.Format(true, name, time.Now(), text)
+	if err == nil {
+		_, _, err = chat.Append(chat.Path(st.home, room), line)
+	}
+	if err != nil {
+		st.t.Fatal(err)
+	}
+}
+
+// sent waits for the bot to have written n messages in a chat, and returns their
+// texts.
+func (st *stage) sent(where botapi.Chat, n int) []string {
+	st.t.Helper()
+	st.within(fmt.Sprintf("%d messages to %d", n, where.ID), func() bool { return len(st.Texts(where)) >= n })
+	got := st.Texts(where)
+	if len(got) != n {
+		st.t.Fatalf("chat %d has %d messages, not %d:\n%s", where.ID, len(got), n, strings.Join(got, "\n"))
+	}
+	return got
+}
+
+// quiet waits until the bot has fetched everything and waits for more.
+func (st *stage) quiet() {
+	st.t.Helper()
+	st.within("nothing is pending", func() bool { return st.Pending() == 0 && st.Polling() })
+}
+
+// ready waits until the bridge polls.
+func (st *stage) ready() {
+	st.t.Helper()
+	st.within("the bridge polls", st.Polling)
+}
+
+// well checks that the bot did nothing that it must not do, and told its token to
+// nobody.
+func (st *stage) well() {
+	st.t.Helper()
+	for _, v := range st.Violations() {
+		st.t.Errorf("violation: %s", v)
+	}
+	st.secret()
+}
+
+// secret checks that the token is in no log and in no file.
+func (st *stage) secret(errs ...error) {
+	st.t.Helper()
+	_, secret, _ := strings.Cut(st.Token(), ":")
+	if strings.Contains(st.log.String(), secret) {
+		st.t.Errorf("the token is in the log:\n%s", st.log)
+	}
+	for _, err := range errs {
+		if err != nil && strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), secret) {
+			st.t.Errorf("the token is in an error: %v", err)
+		}
+	}
+	err := filepath.WalkDir(st.home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a temporary file
+		}
+		if strings.Contains(string(data), secret) {
+			st.t.Errorf("the token is in %s", path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		st.t.Error(err)
+	}
+}
+
+func (st *stage) health() bridge.Health {
+	st.t.Helper()
+	all, err := bridge.ReadHealth(st.home)
+	if err != nil || len(all) != 1 {
+		st.t.Fatalf("health: %v, %v", all, err)
+	}
+	return all[0]
+}
+
+// ada is a listed person and her chat with the bot.
+func (st *stage) ada() (botapi.User, botapi.Chat) {
+	ada := st.User("Ada", "ada")
+	st.cfg.Users = append(st.cfg.Users, id(ada.ID))
+	return ada, st.Private(ada)
+}
+
+// crew is a listed supergroup.
+func (st *stage) crew(members ...botapi.User) botapi.Chat {
+	crew := st.Supergroup("Crew", members...)
+	st.Join(crew, st.User("Zoe", "")) // message 1: no topic has that id, but General
+	st.cfg.Chats = append(st.cfg.Chats, id(crew.ID))
+	return crew
+}
+
+func id(n int64) string { return strconv.FormatInt(n, 10) }
+
+func equal[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n got %v\nwant %v", what, got, want)
+	}
+}
+
+func equalAll(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if strings.Join(got, "\x00") != strings.Join(want, "\x00") {
+		t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+func has(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("%s: no %q in %q", what, p, text)
+		}
+	}
+}
+
+// faulty sets durable.Fault for a test.
+func faulty(t *testing.T, f func(stage durable.Stage, op, path string) error) {
+	t.Helper()
+	durable.Fault = f
+	t.Cleanup(func() { durable.Fault = nil })
+}
+
+// brokenDisk refuses every write to paths that contain a word, until it is mended.
+type brokenDisk struct {
+	asked  atomic.Int64
+	mended atomic.Bool
+}
+
+func newBrokenDisk(t *testing.T, word string) *brokenDisk {
+	d := &brokenDisk{}
+	faulty(t, func(stage durable.Stage, op, path string) error {
+		if d.mended.Load() || !strings.Contains(path, word) {
+			return nil
+		}
+		d.asked.Add(1)
+		return errors.New("no space left on device")
+	})
+	return d
+}

@@ -1,0 +1,267 @@
+package telegram
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+
+	"lethe/bridge"
+	"lethe/bridge/telegram/botapi"
+	"lethe/internal/durable"
+)
+
+var codeIn = regexp.MustCompile(`allow ([A-Z0-9-]+)`)
+
+// approve is what the owner does on the command line.
+func (st *stage) approve(text, room string) {
+	st.t.Helper()
+	found := codeIn.FindStringSubmatch(text)
+	if found == nil {
+		st.t.Fatalf("no code in %q", text)
+	}
+	p, err := bridge.OpenPolicy(filepath.Join(st.home, "bridges", Name))
+	if err == nil {
+		_, err = p.Approve(found[1], room)
+	}
+	if err != nil {
+		st.t.Fatal(err)
+	}
+}
+
+// A stranger: no line, one code, one line in the log; and after the approval he is
+// told, is heard, and hears.
+func TestStranger(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	mal := st.User("Mallory", "mal")
+	dm := st.Private(mal)
+	r := st.start()
+	for i := range 20 {
+		st.Say(dm, mal, fmt.Sprintf("secret words %d", i))
+	}
+	st.SendPhoto(dm, mal, []byte("jpeg"), "")
+	st.Say(dm, mal, "/id")
+	st.quiet()
+	code := st.sent(dm, 1)[0]
+	has(t, "answer", code, "lethe bridge telegram allow ", "ids: "+id(mal.ID))
+	if n := st.Count("getFile"); n > 0 {
+		t.Errorf("%d files of a stranger were fetched", n)
+	}
+	if got := st.texts("dev"); len(got) > 0 {
+		t.Errorf("a stranger is heard: %q", got)
+	}
+	log := st.log.String()
+	if n := strings.Count(log, "who may not speak"); n != 1 {
+		t.Errorf("the denial is logged %d times:\n%s", n, log)
+	}
+	if strings.Contains(log, "secret words") || strings.Contains(log, codeIn.FindStringSubmatch(code)[1]) {
+		t.Errorf("the words, or the code, are in the log:\n%s", log)
+	}
+
+	st.approve(code, "ops")
+	has(t, "welcome", st.sent(dm, 2)[1], "let in", "room ops")
+	st.answers("ops", "hello, newcomer")
+	equal(t, "heard", st.sent(dm, 3)[2], "hello, newcomer")
+	st.Say(dm, mal, "thanks")
+	equalAll(t, "room", st.hears("ops", 2), "lethe: hello, newcomer", "Mallory: thanks")
+	st.stop(r)
+	st.start()
+	st.ready()
+	st.quiet()
+	st.sent(dm, 3) // not welcomed again
+
+	// Taken back: nothing more goes either way, and what is said meanwhile is not
+	// told later.
+	p, err := bridge.OpenPolicy(filepath.Join(st.home, "bridges", Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	people := filepath.Join(st.home, "bridges", Name, "people.json")
+	before, err := os.ReadFile(people)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Revoke(id(mal.ID)); err != nil {
+		t.Fatal(err)
+	}
+	st.within("he is forgotten", func() bool {
+		_, err := os.Stat(filepath.Join(st.home, "bridges", Name, "peers", id(mal.ID)+".json"))
+		return os.IsNotExist(err)
+	})
+	st.answers("ops", "not for mallory")
+	st.Say(dm, mal, "still there?")
+	st.quiet()
+	if err := durable.WriteFile(people, before, 0o600); err != nil { // as before
+		t.Fatal(err)
+	}
+	st.Say(dm, mal, "back")
+	st.within("he is heard", func() bool { return len(st.lines("ops")) == 4 })
+	st.answers("ops", "for mallory")
+	st.within("he hears", func() bool { return strings.Contains(strings.Join(st.Texts(dm), "\n"), "\nfor mallory") })
+	if all := strings.Join(st.Texts(dm), "\n"); strings.Contains(all, "not for mallory") {
+		t.Errorf("he was told what was said without him:\n%s", all)
+	}
+	if all := strings.Join(st.texts("ops"), "\n"); strings.Contains(all, "still there") {
+		t.Errorf("he was heard without permission:\n%s", all)
+	}
+	st.well()
+}
+
+// A group that is not listed hears nothing until somebody asks.
+func TestStrangeGroup(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, _ := st.ada()
+	bob := st.User("Bob", "")
+	crew := st.Supergroup("Crew", ada, bob)
+	st.start()
+	st.Say(crew, ada, "hello") // a listed person, in a group that is not
+	st.Say(crew, bob, "hello")
+	st.quiet()
+	if n := len(st.Sent(crew)); n > 0 {
+		t.Errorf("%d messages into a strange group", n)
+	}
+	st.Say(crew, bob, "/start")
+	st.Say(crew, bob, "/start@offline_bot")
+	st.approve(st.sent(crew, 1)[0], "")
+	has(t, "welcome", st.sent(crew, 2)[1], "let in")
+	st.Say(crew, bob, "now?")
+	equalAll(t, "room", st.hears("dev", 1), "Bob: now?")
+	st.well()
+}
+
+// A bot that is added to a group says how to have it listed, once.
+func TestAddedToGroup(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, _ := st.ada()
+	crew := st.Supergroup("Crew", ada)
+	st.start()
+	st.ready()
+	st.Kick(crew)
+	st.Invite(crew)
+	has(t, "code", st.sent(crew, 1)[0], "allow ")
+	st.Kick(crew)
+	st.Invite(crew)
+	st.quiet()
+	st.sent(crew, 1)
+	st.well()
+}
+
+// With members = "listed" a listed group is heard as far as its members are listed.
+func TestListedMembers(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, _ := st.ada()
+	bob := st.User("Bob", "")
+	crew := st.crew(ada, bob)
+	st.cfg.Members = bridge.MembersListed
+	st.start()
+	st.Say(crew, bob, "psst")
+	st.Say(crew, ada, "hello")
+	equalAll(t, "room", st.hears("dev", 1), "Ada: hello")
+	st.Say(crew, bob, "/start")
+	st.approve(st.sent(crew, 1)[0], "")
+	st.Say(crew, bob, "hello too")
+	equal(t, "room", st.hears("dev", 2)[1], "Bob: hello too")
+	st.sent(crew, 1) // the group had been let in before
+	st.well()
+}
+
+// Strangers cannot make the bot write as much as they like.
+func TestManyStrangers(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	st.start()
+	var all []botapi.Chat
+	for i := range 40 {
+		u := st.User(fmt.Sprintf("S%d", i), "")
+		all = append(all, st.Private(u))
+		st.Say(all[i], u, "hi")
+	}
+	st.quiet()
+	st.within("the answers went out", func() bool { return st.Count("sendMessage") >= 5 })
+	if n := st.Count("sendMessage"); n > 5 {
+		t.Errorf("%d answers at once", n)
+	}
+	a := newAllowance()
+	now, told := time.Now(), 0
+	for i := range 3600 {
+		if a.may(fmt.Sprint(i), now.Add(time.Duration(i)*time.Second)) {
+			told++
+		}
+	}
+	if told < 15 || told > 20 {
+		t.Errorf("%d answers in an hour", told)
+	}
+	if a.may("0", now.Add(59*time.Minute)) || !a.may("0", now.Add(2*time.Hour)) {
+		t.Error("one is not told once an hour")
+	}
+}
+
+// Other bots are not heard, anonymous administrators and channels are, by the name
+// of the chat.
+func TestWhoIsNoUser(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, _ := st.ada()
+	crew := st.crew(ada)
+	news := st.Channel("News of the day", "")
+	st.cfg.Chats = append(st.cfg.Chats, id(news.ID))
+	st.cfg.Users = append(st.cfg.Users, "4242 helper")
+	group := models.Chat{ID: crew.ID, Type: "supergroup", Title: "Crew"}
+	st.start()
+	st.ready()
+	from := func(u models.User, sender *models.Chat, text string) {
+		st.Update(models.Update{Message: &models.Message{ID: 1000, Date: 1700000000, Chat: group, From: &u, SenderChat: sender, Text: text}})
+	}
+	from(models.User{ID: 4141, IsBot: true, FirstName: "Spam"}, nil, "buy")
+	from(models.User{ID: 4141, IsBot: true, FirstName: "Spam"}, nil, "buy more")
+	from(models.User{ID: 4242, IsBot: true, FirstName: "Helper"}, nil, "the build is green")
+	from(models.User{ID: 1087968824, IsBot: true, FirstName: "Group"}, &group, "says the admin")
+	from(models.User{ID: 136817688, IsBot: true, FirstName: "Channel"}, &models.Chat{ID: -100777, Type: "channel", Title: "Elsewhere"}, "says a channel")
+	st.Post(news, "good morning")
+	equalAll(t, "room", st.hears("dev", 4), "helper: the build is green", "Crew: says the admin", "Elsewhere: says a channel",
+		"News_of_the_day: good morning")
+	st.quiet()
+	if log := st.log.String(); strings.Count(log, "user=4141") != 1 || strings.Contains(log, "buy") {
+		t.Errorf("the bot that was not heard is not in the log once, without its words:\n%s", log)
+	}
+	st.answers("dev", "morning!")
+	equal(t, "channel", st.sent(news, 1)[0], "morning!")
+	st.well()
+}
+
+// A people.json that cannot be read makes nobody a stranger: what people write
+// waits with Telegram.
+func TestUnreadablePeople(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	st.start()
+	st.Say(dm, ada, "one")
+	st.hears("dev", 1)
+	people := filepath.Join(st.home, "bridges", Name, "people.json")
+	if err := os.WriteFile(people, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st.Say(dm, ada, "two")
+	st.within("it is told", func() bool { return strings.Contains(st.health().Error, "people.json") })
+	if n := len(st.lines("dev")); n != 1 {
+		t.Errorf("%d lines", n)
+	}
+	if err := os.Remove(people); err != nil {
+		t.Fatal(err)
+	}
+	equalAll(t, "room", st.hears("dev", 2), "Ada: one", "Ada: two")
+	if n := len(st.Sent(dm)); n > 0 {
+		t.Errorf("ada was taken for a stranger: %q", st.Texts(dm))
+	}
+	st.well()
+}

@@ -1,0 +1,304 @@
+// Package telegram is the bridge between rooms and Telegram: one bot, any number
+// of chats, any number of rooms.
+//
+//	err := telegram.Run(ctx, telegram.Config{
+//		Home: home, Store: store, Watcher: watcher, Log: log,
+//		Token: os.Getenv("TELEGRAM_BOT_TOKEN"),
+//	})
+//
+// What it guarantees, beside what package bridge does:
+//
+//   - A message to the bot is durable in its room, or in the bridge's inbox,
+//     before Telegram is told that it may forget it. Updates that come again,
+//     after a crash or because the server repeats them, make no second line.
+//   - Nobody's words reach a room before the owner has listed him or the group. A
+//     stranger gets a code, at most once an hour, and no more than 20 strangers'
+//     answers go out in an hour.
+//   - No fault of the network, of a proxy or of Telegram ends Run, and none makes
+//     it deaf: every request has a deadline, and failed polls start over on new
+//     connections. Only a token that Telegram does not know ends it: ErrToken.
+//   - The token is in no log, no error and no file.
+//   - A chat that takes nothing, or is told to wait, holds up no other chat.
+//
+// Read on in this order: token.go and api.go (the way to Telegram), content.go,
+// update.go, recent.go and inbound.go (what comes in), poll.go and media.go (how),
+// commands.go, strangers.go and asides.go (who is answered here and now), memory.go,
+// routes.go, voices.go and peers.go (which chats hear which rooms), parts.go,
+// pace.go and send.go (what goes out), typing.go. docs/telegram.md is for the owner
+// of a bot.
+package telegram
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+	"golang.org/x/sync/errgroup"
+
+	"lethe/blobs"
+	"lethe/bridge"
+	"lethe/chat"
+)
+
+// Name is the bridge's name, and that of its directory under <home>/bridges.
+const Name = "telegram"
+
+// DefaultBaseURL is Telegram's own server.
+const DefaultBaseURL = "https://api.telegram.org"
+
+// Values of Config.Relay.
+const (
+	RelayAgents = "agents" // what agents say goes out
+	RelayAll    = "all"    // what other people say too, as "name: text"
+)
+
+// Config says which bot to run, and for whom.
+type Config struct {
+	Home    string
+	Store   *blobs.Store  // takes what people send
+	Watcher *chat.Watcher // the caller runs it
+	Log     *slog.Logger  // may be nil
+
+	Token   string // 123456:ABC-def, from BotFather
+	BaseURL string // "": DefaultBaseURL; of a self-hosted server otherwise
+
+	Room   string  // of chats without a route; "": "dev"
+	Routes []Route // these win over what was said at an approval
+
+	// Users and Chats are allowed beside those that were approved: "ID", or
+	// "ID NAME".
+	Users, Chats []string
+	// Members says who may speak in a listed group: bridge.MembersAll ("") or
+	// bridge.MembersListed.
+	Members string
+	// Names can sign nobody's lines but their owners': the identities', the owner's.
+	Names []string
+
+	Flood bridge.Flood
+	Relay string // "": RelayAgents
+
+	// Ready is called once, when Telegram has answered for the first time, with the
+	// bot's user name. May be nil.
+	Ready func(bot string)
+
+	// Poll is how long the server may keep a getUpdates open, 1 to 50 s; 0: 30 s. The
+	// request gets 15 s more.
+	Poll time.Duration
+
+	tune tuning
+}
+
+// Route gives a chat, or one topic of it, a room.
+type Route struct {
+	Chat  string // the id
+	Topic int    // message_thread_id; 0, or 1, the General topic: the chat itself
+	Room  string
+}
+
+// tuning holds what only tests change.
+type tuning struct {
+	grace               time.Duration // beyond Poll for a getUpdates
+	backoff, maxBackoff time.Duration // after failures of getUpdates
+	call                time.Duration // for any other request
+	file                time.Duration // for one attempt at a file
+	files               time.Duration // for all files of a batch
+	fileTries           int
+	maxFile             int64         // bytes; what a bot may download
+	typing              time.Duration // Telegram shows "typing" for 5 s
+	again               time.Duration // before a Deliver that failed is begun again
+	missing             time.Duration // before a people.json that is not there counts as gone
+	rates               rates
+}
+
+func (c Config) defaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
+	c.Room = cmp.Or(c.Room, "dev")
+	c.Relay = cmp.Or(c.Relay, RelayAgents)
+	c.Poll = min(max(cmp.Or(c.Poll, 30*time.Second), time.Second), 50*time.Second) // Telegram's longest
+	t := &c.tune
+	t.grace = cmp.Or(t.grace, 15*time.Second)
+	t.backoff, t.maxBackoff = cmp.Or(t.backoff, time.Second), cmp.Or(t.maxBackoff, time.Minute)
+	t.call = cmp.Or(t.call, 30*time.Second)
+	t.file, t.files, t.fileTries = cmp.Or(t.file, time.Minute), cmp.Or(t.files, 10*time.Minute), cmp.Or(t.fileTries, 3)
+	t.maxFile = cmp.Or(t.maxFile, 20<<20)
+	t.typing = cmp.Or(t.typing, 5*time.Second)
+	t.again = cmp.Or(t.again, 10*time.Second)
+	t.missing = cmp.Or(t.missing, 2*time.Second)
+	t.rates = cmp.Or(t.rates, telegramRates)
+	c.Routes = slices.Clone(c.Routes)
+	for i, r := range c.Routes {
+		if r.Topic == 1 { // messages of the General topic come, and go, without a topic
+			c.Routes[i].Topic = 0
+		}
+	}
+	return c
+}
+
+// Check refuses settings that make no sense, as Run does: addresses, rooms, routes
+// and ids. It looks at nothing else.
+func (c Config) Check() error {
+	c = c.defaults()
+	u, err := url.Parse(c.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("base_url is not of the form https://host/path")
+	}
+	if !chat.ValidRoom(c.Room) {
+		return fmt.Errorf("room %q: a name is a-z, 0-9, _ and -, at most 64 of them", c.Room)
+	}
+	if c.Relay != RelayAgents && c.Relay != RelayAll {
+		return fmt.Errorf("relay = %q is none of %s, %s", c.Relay, RelayAgents, RelayAll)
+	}
+	for i, r := range c.Routes {
+		if _, err := strconv.ParseInt(r.Chat, 10, 64); err != nil || r.Topic < 0 {
+			return fmt.Errorf("route of chat %q, topic %d: an id is a number: write /id there", r.Chat, r.Topic)
+		}
+		if !chat.ValidRoom(r.Room) {
+			return fmt.Errorf("route of chat %s: room %q: a name is a-z, 0-9, _ and -, at most 64 of them", r.Chat, r.Room)
+		}
+		for _, other := range c.Routes[:i] {
+			if other.Chat == r.Chat && other.Topic == r.Topic {
+				return fmt.Errorf("route of chat %s, topic %d: there are two", r.Chat, r.Topic)
+			}
+		}
+	}
+	for _, entry := range c.Chats {
+		id, _, _ := strings.Cut(strings.TrimSpace(entry), " ")
+		if n, err := strconv.ParseInt(id, 10, 64); err != nil || n >= 0 {
+			return fmt.Errorf("chats: %q is not the id of a group or channel, a negative number: persons are listed as users", entry)
+		}
+	}
+	for _, entry := range c.Users {
+		id, _, _ := strings.Cut(strings.TrimSpace(entry), " ")
+		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
+			return fmt.Errorf("users: %q does not begin with an id, a number", entry)
+		}
+	}
+	return new(bridge.Policy).Static(c.lists())
+}
+
+// loopback says whether a host is this machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (c Config) lists() bridge.Lists {
+	return bridge.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members, Names: c.Names}
+}
+
+// session is one run of one bot.
+type session struct {
+	cfg    Config
+	log    *slog.Logger
+	api    *api
+	hub    *bridge.Bridge
+	policy *bridge.Policy
+	memory *memory
+	pace   *pace
+	seen   *recent    // by the poll loop alone
+	voices *voices    // who is heard in which room
+	allow  *allowance // of answers to strangers
+	asides *asides
+	nudge  chan chan struct{} // the peers may have changed; what is sent is closed when that was seen to
+	source string             // whose update ids: see place
+	deaf   atomic.Bool        // the newest batch could not be taken in
+	missed time.Time          // since when people.json is missing; zero: it is there
+	fail   context.CancelCauseFunc
+
+	mu sync.Mutex
+	me models.User // zero until getMe was answered
+}
+
+// Run runs the bridge until ctx ends, and then returns nil. It ends by itself
+// with an error that wraps ErrToken when Telegram does not know the token, with
+// a *bridge.RunningError when another process runs this bridge, and when the
+// configuration or the bridge's own files make no sense.
+func Run(ctx context.Context, c Config) error {
+	c = c.defaults()
+	if err := errors.Join(checkToken(c.Token), c.Check()); err != nil {
+		return fmt.Errorf("start the telegram bridge: %w", err)
+	}
+	if err := run(ctx, c); err != nil {
+		return fmt.Errorf("run the telegram bridge: %w", err)
+	}
+	return nil
+}
+
+func run(ctx context.Context, c Config) (err error) {
+	var s *session // before hub.Run begins
+	hub, err := bridge.Open(bridge.Config{
+		Home: c.Home, Name: Name, Log: c.Log, Watcher: c.Watcher, Flood: c.Flood, Listens: true,
+		Allowed: func(m bridge.Message) bool { return !s.revoked(m) },
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		hub.Fail(err) // nil is none; health shows the others
+		err = errors.Join(err, hub.Close())
+	}()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	if s, err = newSession(c, hub, fail); err != nil {
+		return err
+	}
+	defer s.api.close()
+	if u, _ := url.Parse(c.BaseURL); u.Scheme == "http" && !loopback(u.Hostname()) {
+		s.log.Warn("base_url is not https: the token crosses the network readably", "host", u.Host)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return hub.Run(ctx) })
+	g.Go(func() error { return s.poll(ctx) })
+	g.Go(func() error { return s.deliver(ctx) })
+	g.Go(func() error { return s.answer(ctx) })
+	g.Go(func() error { return s.showTyping(ctx) })
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, ErrToken) {
+		return cause
+	}
+	return nil
+}
+
+// revoked says whether who wrote a message that waits may not speak any more.
+func (s *session) revoked(m bridge.Message) bool {
+	chat, _, _ := parseKey(m.Peer)
+	private := !strings.HasPrefix(chat, "-") // ids of groups and channels are negative
+	return s.policy.Revoked(m.Key, s.memory.canonical(chat), private)
+}
+
+func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*session, error) {
+	dir := filepath.Join(c.Home, "bridges", Name)
+	policy, err := bridge.OpenPolicy(dir)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := openMemory(dir, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	if err := policy.Static(listsOf(c, memory)); err != nil {
+		return nil, err
+	}
+	return &session{
+		cfg: c, log: c.Log, api: newAPI(c.BaseURL, c.Token), hub: hub, policy: policy, memory: memory,
+		pace: newPace(c.tune.rates), seen: newRecent(), voices: newVoices(c.Home), allow: newAllowance(),
+		asides: newAsides(), nudge: make(chan chan struct{}, 1), source: sourceOf(c), fail: fail,
+	}, nil
+}

@@ -1,0 +1,78 @@
+package telegram
+
+import (
+	"strings"
+	"testing"
+
+	"lethe/bridge/telegram/botapi"
+)
+
+// A person writes, the agent answers: the line, the answer, and what it quotes.
+func TestToAndFro(t *testing.T) {
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	r := st.start()
+	asked := st.Say(dm, ada, "hello, **who** is there?")
+	equalAll(t, "room", st.hears("dev", 1), "Ada: hello, **who** is there?")
+	st.answers("dev", "I am, *always*.")
+	equalAll(t, "chat", st.sent(dm, 1), "I am, always.")
+	m := st.Sent(dm)[0]
+	if m.ReplyToMessage == nil || m.ReplyToMessage.ID != asked {
+		t.Errorf("the answer quotes %+v, not message %d", m.ReplyToMessage, asked)
+	}
+	if len(m.Entities) != 1 || m.Entities[0].Type != "italic" {
+		t.Errorf("entities %+v", m.Entities)
+	}
+	for _, c := range st.Calls() {
+		if c.Method == "sendMessage" && !strings.Contains(c.Params["link_preview_options"], `"is_disabled":true`) {
+			t.Errorf("a link would be opened: %v", c.Params)
+		}
+	}
+	st.answers("dev", "one more thing")
+	st.sent(dm, 2)
+	if m := st.Sent(dm)[1]; m.ReplyToMessage != nil {
+		t.Errorf("a message is quoted twice")
+	}
+	if err := st.stop(r); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "state", st.health().State, "stopped")
+	st.well()
+}
+
+// What was asked may be gone when the answer comes; and a chain of replies in a
+// group without topics is no topic.
+func TestQuotations(t *testing.T) {
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	crew := st.crew(ada)
+	st.start()
+	asked := st.Say(dm, ada, "hello")
+	st.hears("dev", 1)
+	st.Delete(dm, asked)
+	st.answers("dev", "hello to whom?")
+	equal(t, "text", st.sent(dm, 1)[0], "hello to whom?")
+	calls := 0
+	for _, c := range st.Calls() {
+		if c.Method == "sendMessage" && c.Params["chat_id"] == id(dm.ID) {
+			calls++
+		}
+	}
+	equal(t, "calls", calls, 1)
+
+	first := st.Say(crew, ada, "one")
+	st.Reply(crew, ada, first, "two")
+	st.hears("dev", 4)
+	st.answers("dev", "three")
+	st.sent(crew, 2)
+	st.Reply(crew, ada, st.Sent(crew)[1].ID, "four")
+	st.hears("dev", 6)
+	st.answers("dev", "five")
+	st.sent(crew, 3)
+	for _, c := range st.Calls() {
+		if c.Method == "sendMessage" && c.Params["message_thread_id"] != "" {
+			t.Errorf("sent to a topic: %v", c.Params)
+		}
+	}
+	st.well()
+}

@@ -1,0 +1,96 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+
+	"lethe/internal/durable"
+)
+
+// ErrToken is wrapped by the error of Run when Telegram does not know the
+// token: it was mistyped, or revoked. Nothing but another token helps.
+var ErrToken = errors.New("telegram does not accept the token")
+
+// maxToken bounds a token file, in bytes. Tokens are about 46 long.
+const maxToken = 256
+
+var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
+
+// ReadToken reads the bot's token from a file that nobody but its owner can
+// open: a regular file, no link, of mode 0600 or 0400 or less, that holds one
+// line. No error says anything of the content.
+func ReadToken(path string) (string, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	if !fi.Mode().IsRegular() {
+		return "", fmt.Errorf("read the token: %s is not a regular file", path)
+	}
+	data, cut, err := durable.ReadRegular(path, maxToken)
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	// Asked after the reading: what is read here was closed to others.
+	if fi, err = os.Lstat(path); err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	if mode := fi.Mode().Perm(); mode&0o177 != 0 {
+		return "", fmt.Errorf("read the token: others can open %s (mode %04o): chmod 600 it", path, mode)
+	}
+	token := strings.TrimSpace(string(data))
+	if cut || !tokenForm.MatchString(token) {
+		return "", fmt.Errorf("read the token: %s does not hold a token in one line, as in 123456:ABC-def", path)
+	}
+	return token, nil
+}
+
+// checkToken refuses what cannot be a token, and would otherwise end up in URLs.
+func checkToken(token string) error {
+	if token == "" {
+		return fmt.Errorf("%w: there is none", ErrToken)
+	}
+	if !tokenForm.MatchString(token) {
+		return fmt.Errorf("%w: it is not of the form 123456:ABC-def", ErrToken)
+	}
+	return nil
+}
+
+// botOf is the bot that a token belongs to: the number before the colon, which
+// is no secret.
+func botOf(token string) string {
+	id, _, _ := strings.Cut(token, ":")
+	return id
+}
+
+// scrubber takes the token out of texts from outside: servers and proxies
+// repeat the address they were asked.
+type scrubber struct{ replace *strings.Replacer }
+
+func newScrubber(token string) scrubber {
+	_, secret, _ := strings.Cut(token, ":")
+	return scrubber{strings.NewReplacer(token, "<token>", url.QueryEscape(token), "<token>", secret, "<token>")}
+}
+
+func (s scrubber) text(t string) string { return s.replace.Replace(t) }
+
+// error returns err without the token. An error that never had it stays what it
+// is; of a *url.Error, whose text is the whole address, only the cause is kept.
+func (s scrubber) error(err error) error {
+	if err == nil {
+		return nil
+	}
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	clean := s.text(err.Error())
+	if clean == err.Error() {
+		return err
+	}
+	return errors.New(clean)
+}

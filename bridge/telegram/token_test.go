@@ -1,0 +1,105 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const aToken = "123456789:AAsecret-Part_of-it0123456789"
+
+func TestReadToken(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link := filepath.Join(dir, "link")
+	good := write("good", aToken+"\n", 0o600)
+	if err := os.Symlink(good, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, path, wrong string }{
+		{"a good one", good, ""},
+		{"read-only, no newline, CRLF before", write("ro", "  "+aToken+"\r\n", 0o400), ""},
+		{"readable by the group", write("group", aToken, 0o640), "mode 0640"},
+		{"readable by all", write("all", aToken, 0o604), "mode 0604"},
+		{"executable", write("x", aToken, 0o700), "mode 0700"},
+		{"two lines", write("two", aToken+"\n"+aToken, 0o600), "one line"},
+		{"no token", write("none", "secret-Part", 0o600), "one line"},
+		{"empty", write("empty", "", 0o600), "one line"},
+		{"long", write("long", aToken+strings.Repeat(" ", 300), 0o600), "one line"},
+		{"a link", link, "not a regular file"},
+		{"a directory", dir, "not a regular file"},
+		{"missing", filepath.Join(dir, "gone"), "no such file"},
+	} {
+		got, err := ReadToken(c.path)
+		switch {
+		case c.wrong == "" && (err != nil || got != aToken):
+			t.Errorf("%s: %q, %v", c.name, got, err)
+		case c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)):
+			t.Errorf("%s: %v, want %q", c.name, err, c.wrong)
+		case err != nil && strings.Contains(err.Error(), "secret-Part"):
+			t.Errorf("%s: the content is in %v", c.name, err)
+		}
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	good := Config{Home: t.TempDir(), Token: aToken}
+	for _, c := range []struct {
+		wrong  string
+		change func(*Config)
+	}{
+		{"there is none", func(c *Config) { c.Token = "" }},
+		{"not of the form", func(c *Config) { c.Token = "secret-Part" }},
+		{"not of the form", func(c *Config) { c.Token = aToken + "/../x" }},
+		{"base_url", func(c *Config) { c.BaseURL = "api.telegram.org" }},
+		{"base_url", func(c *Config) { c.BaseURL = "https://me:pass@host" }},
+		{"room", func(c *Config) { c.Room = "../x" }},
+		{"relay", func(c *Config) { c.Relay = "none" }},
+		{"route of chat", func(c *Config) { c.Routes = []Route{{Chat: "@crew", Room: "dev"}} }},
+		{"there are two", func(c *Config) { c.Routes = []Route{{"-1", 0, "dev"}, {"-1", 1, "ops"}} }},
+		{"persons are listed as users", func(c *Config) { c.Chats = []string{"12 Ada"} }},
+		{"does not begin with an id", func(c *Config) { c.Users = []string{"ada"} }},
+	} {
+		bad := good
+		c.change(&bad)
+		err := Run(t.Context(), bad)
+		if err == nil || !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%v, want %q", err, c.wrong)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret-Part") {
+			t.Errorf("the token is in %v", err)
+		}
+	}
+	if !errors.Is(checkToken("x"), ErrToken) {
+		t.Error("a token that is none is not ErrToken")
+	}
+}
+
+func TestScrubber(t *testing.T) {
+	s := newScrubber(aToken)
+	in := errors.New("dial tcp: no route")
+	at := &url.Error{Op: "Post", URL: "https://api.telegram.org/bot" + aToken + "/getMe", Err: in}
+	if got := s.error(fmt.Errorf("get: %w", at)); got != error(in) {
+		t.Errorf("got %#v", got)
+	}
+	for _, text := range []string{
+		"GET /bot" + aToken + "/getMe", url.QueryEscape(aToken), "secret " + strings.TrimPrefix(aToken, "123456789:"),
+	} {
+		if got := s.error(errors.New(text)); strings.Contains(got.Error(), "secret-Part") || !strings.Contains(got.Error(), "<token>") {
+			t.Errorf("%q became %v", text, got)
+		}
+	}
+}

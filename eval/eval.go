@@ -1,0 +1,248 @@
+// Package eval measures whether what a life has forgotten is found again.
+//
+//	talks, err := eval.Load(dir)                    // conversations of LoCoMo
+//	report, err := eval.Run(ctx, talks, progress)
+//
+// Each conversation is played into a room of a home of its own, before a real
+// agent with a small limit that only listens. It forgets as any agent does,
+// through the real compactor, until all of the conversation has faded. Then each
+// question is put to the index as it stands, and an answer is a hit when a
+// faded original that is returned holds a line that the data set names as
+// evidence. Nothing of this needs a model or a network: the offline model's
+// summariser does what the compactor asks for.
+//
+// Equal conversations give equal reports. A home is a temporary directory and
+// goes when its conversation has been measured.
+package eval
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"lethe/llm"
+	"lethe/recall"
+)
+
+// Report is what an evaluation found.
+type Report struct {
+	Conversations []Result `json:"conversations"`
+	All           Result   `json:"all"`
+}
+
+// Result is about one conversation, or all of them.
+type Result struct {
+	Name       string           `json:"name"`
+	Lines      int              `json:"lines"`
+	Originals  int              `json:"originals"`            // blobs that hold lines of the conversation
+	MeanTokens float64          `json:"mean_original_tokens"` // of those, by the estimate that the agent goes by
+	Questions  int              `json:"questions"`
+	Skipped    int              `json:"skipped_questions"` // no evidence that is in the conversation
+	Recall     Found            `json:"recall"`
+	Plain      Found            `json:"plain_bm25"` // BM25 over whole originals, stemmed words and nothing else
+	Categories map[string]Found `json:"categories"` // recall's, by the data set's categories
+	False      FalseHints       `json:"false_hints"`
+
+	tokens int
+}
+
+// Found counts questions.
+type Found struct {
+	Questions int `json:"questions"`
+	At1       int `json:"hit_at_1"` // an original with evidence came first
+	At5       int `json:"hit_at_5"`
+	At10      int `json:"hit_at_10"`
+	Hint      int `json:"hint"` // the automatic hint alone had one
+}
+
+// FalseHints counts texts that have nothing to do with a conversation, and those
+// of them that got a hint all the same.
+type FalseHints struct {
+	Talk      int `json:"small_talk"`
+	TalkHints int `json:"small_talk_hinted"`
+	Other     int `json:"other_questions"` // those of the other conversations
+	OtherHint int `json:"other_questions_hinted"`
+}
+
+func (f *Found) plus(o Found) {
+	f.Questions += o.Questions
+	f.At1 += o.At1
+	f.At5 += o.At5
+	f.At10 += o.At10
+	f.Hint += o.Hint
+}
+
+// rank counts a question whose first hit with evidence has this place, from 0;
+// less than 0 is none.
+func (f *Found) rank(at int) {
+	f.Questions++
+	if at < 0 {
+		return
+	}
+	for _, n := range []struct {
+		most  int
+		count *int
+	}{{1, &f.At1}, {5, &f.At5}, {10, &f.At10}} {
+		if at < n.most {
+			*n.count++
+		}
+	}
+}
+
+// Run plays and measures conversations one by one. progress, if not nil, is told
+// what goes on, in a line each time. An error says which conversation it is about.
+func Run(ctx context.Context, talks []Conversation, progress func(string)) (Report, error) {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	r := Report{All: Result{Name: "all", Categories: map[string]Found{}}}
+	for i, talk := range talks {
+		var others []Question
+		for j, o := range talks {
+			if j != i {
+				others = append(others, o.Questions...)
+			}
+		}
+		one, err := measure(ctx, talk, others, progress)
+		if err != nil {
+			return r, fmt.Errorf("evaluate %s: %w", talk.Name, err)
+		}
+		r.Conversations = append(r.Conversations, one)
+		r.All.plus(one)
+	}
+	r.All.MeanTokens = mean(r.All.tokens, r.All.Originals)
+	return r, nil
+}
+
+func (r *Result) plus(o Result) {
+	r.Lines += o.Lines
+	r.Originals += o.Originals
+	r.tokens += o.tokens
+	r.Questions += o.Questions
+	r.Skipped += o.Skipped
+	r.Recall.plus(o.Recall)
+	r.Plain.plus(o.Plain)
+	for name, f := range o.Categories {
+		sum := r.Categories[name]
+		sum.plus(f)
+		r.Categories[name] = sum
+	}
+	r.False.Talk += o.False.Talk
+	r.False.TalkHints += o.False.TalkHints
+	r.False.Other += o.False.Other
+	r.False.OtherHint += o.False.OtherHint
+}
+
+func mean(sum, n int) float64 { return float64(sum) / float64(max(1, n)) }
+
+// measure plays one conversation and puts its questions.
+func measure(ctx context.Context, talk Conversation, others []Question, progress func(string)) (_ Result, err error) {
+	dir, err := os.MkdirTemp("", "lethe-eval-")
+	if err != nil {
+		return Result{}, err
+	}
+	defer os.RemoveAll(dir)
+	out := Result{Name: talk.Name, Questions: len(talk.Questions), Skipped: talk.Skipped, Categories: map[string]Found{}}
+	for _, s := range talk.Sessions {
+		out.Lines += len(s.Lines)
+	}
+	progress(fmt.Sprintf("%s: playing %d lines", talk.Name, out.Lines))
+	s, err := play(ctx, dir, talk)
+	if err != nil {
+		return out, err
+	}
+	e, err := s.examine(ctx, talk)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = cmp.Or(err, e.index.Close()) }()
+	var estimate llm.Estimator
+	for _, o := range e.originals {
+		if len(o.lines) > 0 {
+			out.Originals++
+			out.tokens += estimate.Tokens(llm.Weight(o.body))
+		}
+	}
+	out.MeanTokens = mean(out.tokens, out.Originals)
+	progress(fmt.Sprintf("%s: %d originals of %.0f tokens, %d questions", talk.Name, out.Originals, out.MeanTokens, out.Questions))
+	for _, q := range talk.Questions {
+		if err := e.ask(ctx, q, &out); err != nil {
+			return out, err
+		}
+	}
+	return out, e.mislead(ctx, others, &out.False)
+}
+
+// ask puts one question to recall and to plain BM25.
+func (e *exam) ask(ctx context.Context, q Question, out *Result) error {
+	hits, err := e.index.Search(ctx, e.store, recall.Query{Text: q.Text, Limit: 10, Now: e.now})
+	if err != nil {
+		return fmt.Errorf("question %q: %w", q.Text, err)
+	}
+	var found Found
+	found.rank(e.place(q, hits))
+	hints, err := e.hints(ctx, q.Text)
+	if err != nil {
+		return err
+	}
+	if e.place(q, hints) >= 0 {
+		found.Hint++
+	}
+	out.Recall.plus(found)
+	name := categoryName(q.Category)
+	sum := out.Categories[name]
+	sum.plus(found)
+	out.Categories[name] = sum
+	plain := -1
+	for at, i := range e.plain.rank(q.Text) {
+		if at < 10 && plain < 0 && e.originals[i].holds(q) {
+			plain = at
+		}
+	}
+	out.Plain.rank(plain)
+	return nil
+}
+
+// mislead looks for hints where there is nothing to find.
+func (e *exam) mislead(ctx context.Context, others []Question, f *FalseHints) error {
+	for _, text := range smallTalk() {
+		hints, err := e.hints(ctx, text)
+		if err != nil {
+			return err
+		}
+		f.Talk++
+		f.TalkHints += min(1, len(hints))
+	}
+	for _, q := range others {
+		hints, err := e.hints(ctx, q.Text)
+		if err != nil {
+			return err
+		}
+		f.Other++
+		f.OtherHint += min(1, len(hints))
+	}
+	return nil
+}
+
+func (e *exam) hints(ctx context.Context, text string) ([]recall.Hit, error) {
+	hints, err := e.index.Hints(ctx, e.store, text, e.now, nil)
+	if err != nil {
+		return nil, fmt.Errorf("hints for %q: %w", text, err)
+	}
+	return hints, nil
+}
+
+// place is the rank of the first hit that holds evidence, from 0, or -1.
+func (e *exam) place(q Question, hits []recall.Hit) int {
+	for at, h := range hits {
+		if i, ok := e.byHash[h.Hash]; ok && e.originals[i].holds(q) {
+			return at
+		}
+	}
+	return -1
+}
+
+// patience is how long an agent may take for one step; then something is wrong.
+const patience = 2 * time.Minute

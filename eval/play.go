@@ -1,0 +1,254 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/status"
+	"lethe/llm"
+	"lethe/llm/rehearsal"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+const (
+	room = "talk"
+	// limit is small, so that a conversation fades while it is heard.
+	limit = 16_000
+	// portion is how many characters of lines are heard at once, as by somebody
+	// who looks into the room now and then. It is just more than the smallest
+	// chunk that the compactor makes, which so has about 700 tokens.
+	portion = 2000
+	// ratio is the length of a summary as a share of its source.
+	ratio = 0.12
+	// filler is who speaks when the conversation is over, to no purpose.
+	filler = "filler"
+)
+
+// listener is the model of an identity that only listens. It answers nothing,
+// and does what a compaction asks for: it cuts as finely as the compactor allows,
+// and summarises as the offline model does.
+type listener struct{}
+
+var segmentTask = regexp.MustCompile(`(?m)^<task name="segment" from="e(\d+)" to="e(\d+)">`)
+
+func (listener) Complete(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return llm.Reply{}, &llm.Error{Kind: llm.Canceled, Err: err}
+	}
+	reply := llm.Reply{Finish: "stop", Model: r.Model}
+	if m := segmentTask.FindStringSubmatch(r.Messages[len(r.Messages)-1].Content); m != nil {
+		from, _ := strconv.Atoi(m[1]) // digits, by the pattern
+		to, _ := strconv.Atoi(m[2])
+		reply.Text = cutEverywhere(from, to)
+		return reply, nil
+	}
+	messages := make([]rehearsal.Message, len(r.Messages))
+	for i, m := range r.Messages {
+		messages[i] = rehearsal.Message{Role: m.Role, Content: &m.Content, ToolCallID: m.CallID}
+	}
+	if answer, ok := rehearsal.Task(messages, ratio); ok {
+		reply.Text = answer.Text
+	}
+	return reply, nil
+}
+
+// cutEverywhere answers SEGMENT with a chunk for each entry; the compactor joins
+// those that are too small.
+func cutEverywhere(from, to int) string {
+	chunks := make([]string, 0, max(0, to-from+1))
+	for n := from; n <= to; n++ {
+		chunks = append(chunks, fmt.Sprintf(`{"from":"e%d","to":"e%d","topic":"talk"}`, n, n))
+	}
+	return `{"chunks":[` + strings.Join(chunks, ",") + `]}`
+}
+
+// stage is a home in which one conversation is played.
+type stage struct {
+	store   *blobs.Store
+	id      agent.Identity
+	config  agent.Config
+	watcher *chat.Watcher
+	room    string // path of the room's file
+}
+
+// newStage boots an identity that hears one room.
+func newStage(dir string) (*stage, error) {
+	home, err := agent.OpenHome(filepath.Join(dir, "home"))
+	if err != nil {
+		return nil, err
+	}
+	store, err := blobs.Open(home.Blobs())
+	if err != nil {
+		return nil, err
+	}
+	id, err := agent.Boot(home, store, agent.Birth{Name: "listener", Rooms: []string{room}})
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{store: store, id: id, watcher: chat.NewWatcher(50*time.Millisecond, nil), room: chat.Path(home.Dir, room)}
+	s.config = agent.Config{
+		Home: home, Store: store, Watcher: s.watcher, Model: listener{}, Offline: true, Log: slog.New(slog.DiscardHandler),
+		Params: mind.Params{Endpoint: "offline", MaxTokens: 1024}, DefaultModel: "rehearsal",
+		ContextLimit: limit,
+		Recall:       agent.Recall{NoHints: true}, // they would be part of what fades
+		Tools:        tools.Config{Bash: tools.BashOff},
+	}
+	return s, nil
+}
+
+// live runs the identity while f goes on.
+func (s *stage) live(ctx context.Context, f func(ctx context.Context) error) error {
+	a, err := agent.Open(s.id, s.config)
+	if err != nil {
+		return err
+	}
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watched, ended := make(chan error, 1), make(chan error, 1)
+	go func() { watched <- s.watcher.Run(inner) }() // ends with inner
+	go func() { ended <- a.Run(inner); cancel() }() // ends with inner
+	err = f(inner)
+	cancel()
+	if errors.Is(err, context.Canceled) {
+		err = ctx.Err() // nil when it is the identity that ended: it says why itself
+	}
+	return errors.Join(err, <-ended, canceled(<-watched))
+}
+
+// canceled passes over an error that only says that the end was asked for.
+func canceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// hear appends lines to the room and waits until the identity has taken them in
+// and forgotten what they made it forget.
+func (s *stage) hear(ctx context.Context, lines []Line) error {
+	var text []byte
+	for _, l := range lines {
+		raw, err := chat.Format(false, chat.CleanName(l.Speaker), l.At, l.Text)
+		if err != nil {
+			return fmt.Errorf("line %s: %w", l.ID, err)
+		}
+		text = append(text, raw...)
+	}
+	f, err := os.OpenFile(s.room, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text) // at once, so that one look takes in all of it
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return s.rest(ctx)
+}
+
+// rest waits until nothing is owed and no compaction is under way.
+func (s *stage) rest(ctx context.Context) error {
+	_, size, err := chat.End(s.room)
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		now, err := status.Read(s.id.Dir)
+		switch {
+		case err != nil: // not written yet
+		case now.State == status.Paused:
+			return fmt.Errorf("the identity paused: %s", now.Error)
+		case now.State == status.Idle && len(now.Answering) == 0 && now.Heard[room] == size && !now.Compacting:
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the identity did not come to rest in %v", patience)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// play lets a conversation be heard and fade.
+func play(ctx context.Context, dir string, talk Conversation) (*stage, error) {
+	s, err := newStage(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = s.live(ctx, func(ctx context.Context) error {
+		for _, lines := range talk.portions() {
+			if err := s.hear(ctx, lines); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.outlive(ctx, talk.end())
+}
+
+// outlive has the identity hear lines about nothing, and forget, until all of the
+// conversation has faded.
+func (s *stage) outlive(ctx context.Context, end time.Time) error {
+	everything := 0.0
+	s.config.Forgetting.Target = &everything
+	for range 20 {
+		left, err := s.remembered()
+		if err != nil || left == 0 {
+			return err
+		}
+		lines := make([]Line, 30)
+		for i := range lines {
+			lines[i] = Line{Speaker: filler, At: end.Add(time.Hour), Text: fmt.Sprintf("Row %d of the table: nothing to report.", i)}
+		}
+		if err := s.live(ctx, func(ctx context.Context) error { return s.hear(ctx, lines) }); err != nil {
+			return err
+		}
+		a, err := agent.Open(s.id, s.config)
+		if err != nil {
+			return err
+		}
+		_, _, err = a.Compact(ctx)
+		if err := errors.Join(err, a.Close()); err != nil {
+			return err
+		}
+	}
+	return errors.New("some of it did not fade")
+}
+
+// remembered counts the live entries that hold lines of the conversation.
+func (s *stage) remembered() (int, error) {
+	state, err := agent.Fold(s.id, s.store)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, e := range state.Live {
+		for line := range strings.Lines(e.Text) {
+			if e.Kind == mind.Inbound && strings.HasPrefix(line, "[USER:") && !strings.HasPrefix(line, "[USER:"+filler+" ") {
+				n++
+				break
+			}
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,160 @@
+package recall
+
+import (
+	"strings"
+	"time"
+)
+
+// query is a text as something to look for.
+type query struct {
+	terms   []term
+	clauses int      // parts of the text; see term.clauses
+	ids     []string // whole identifiers, folded
+	periods []period // times that the text names
+}
+
+// term is one word or identifier of a query, each once.
+type term struct {
+	text   string  // folded
+	stem   string  // as the index has it
+	weight float64 // what its rarity counts for: 1, or less for a word that says little
+	// telling words can be evidence: a match of others alone is small talk.
+	telling  bool
+	variants []string // stems of other words for the same
+	clauses  uint64   // a bit for each part of the text that has it
+	// of is one more than the term of the identifier that this is a part of, 0 for
+	// one that stands by itself.
+	of int
+}
+
+// What words count for, beside their rarity.
+const (
+	lightWeight   = 0.5 // "recently", "kind of", "mention": how a question is put
+	variantWeight = 0.3 // another word for the same
+	pieceWeight   = 0.4 // a part of an identifier, a single Chinese character
+)
+
+const (
+	maxQuery   = 4000 // bytes of a text that are looked up
+	maxClauses = 64
+	clauseSize = 4 // telling words that a part of a text has at least, when the text has them
+)
+
+// analyse reads a text as a query. now is what "yesterday" is relative to. It is
+// pure, and cheap enough for each message that comes in.
+func analyse(text string, now time.Time) query {
+	text = cutBytes(text, maxQuery)
+	q := query{periods: periods(text, now)}
+	q.collect(text, false)
+	if len(q.terms) == 0 {
+		q.collect(text, true) // nothing but "what is it": then that is what is asked for
+	}
+	return q
+}
+
+// collect adds the terms of a text; stop words only when they are wanted. A long
+// text is cut into clauses, where sentences end: each may be about something
+// else.
+func (q *query) collect(text string, stops bool) {
+	lists := wordLists()
+	at := map[string]int{}
+	q.clauses, q.ids = 0, nil
+	last, telling, ident := 0, 0, 0
+	for t := range scan(text) {
+		if last < t.from && telling >= clauseSize && q.clauses < maxClauses-1 && strings.ContainsAny(text[last:t.from], ".!?。！？\n") {
+			q.clauses++
+			telling = 0
+		}
+		last = max(last, t.to) // the parts of an identifier lie inside it
+		word := t.kind == wordToken || t.kind == partToken
+		if q.dated(t) || word && lists.stop[t.text] && !stops {
+			continue
+		}
+		add := q.term(t, lists)
+		add.clauses = 1 << q.clauses
+		if add.telling {
+			telling++
+		}
+		if i, ok := at[add.stem]; ok {
+			q.terms[i].weight = max(q.terms[i].weight, add.weight)
+			q.terms[i].clauses |= add.clauses
+			continue
+		}
+		if t.kind == partToken {
+			add.of = ident
+		}
+		at[add.stem] = len(q.terms)
+		q.terms = append(q.terms, add)
+		if t.kind == identToken {
+			ident = len(q.terms)
+		}
+	}
+	if q.clauses > 0 && telling < clauseSize { // too little to stand alone
+		q.clauses--
+		for i, t := range q.terms {
+			if last := uint64(1) << (q.clauses + 1); t.clauses&last > 0 {
+				q.terms[i].clauses = t.clauses&^last | last>>1
+			}
+		}
+	}
+	q.clauses++
+}
+
+func (q *query) term(t token, lists wordlists) term {
+	out := term{text: t.text, stem: t.term(), weight: 1, telling: true}
+	switch {
+	case t.kind == identToken && !letters(t.text):
+		q.ids = append(q.ids, t.text)
+	case t.kind == partToken, t.kind == runToken && len(t.text) <= len("中"):
+		out.weight = pieceWeight
+	case lists.light[out.stem]:
+		out.weight, out.telling = lightWeight, false
+	}
+	if t.kind == wordToken {
+		out.variants = lists.same[out.stem]
+	}
+	return out
+}
+
+// dated reports whether a token is part of a date, which is looked up as one.
+func (q *query) dated(t token) bool {
+	for _, p := range q.periods {
+		if p.absolute && p.words.from <= t.from && t.to <= p.words.to {
+			return true
+		}
+	}
+	return false
+}
+
+// weighted is a term as stage one looks it up: weight multiplies its idf.
+type weighted struct {
+	stem   string
+	weight float64
+}
+
+// words lists what to look up, the query's own words before variants of them.
+func (q query) words() []weighted {
+	var out []weighted
+	have := map[string]bool{}
+	add := func(stem string, weight float64) {
+		if !have[stem] {
+			have[stem] = true
+			out = append(out, weighted{stem, weight})
+		}
+	}
+	for _, t := range q.terms {
+		add(t.stem, t.weight)
+	}
+	for _, t := range q.terms {
+		for _, v := range t.variants {
+			add(v, t.weight*variantWeight)
+		}
+	}
+	return out
+}
+
+// identifiers lists the identifiers of the query, folded and whole.
+func (q query) identifiers() []string { return q.ids }
+
+// empty reports whether there is nothing to look for.
+func (q query) empty() bool { return len(q.terms) == 0 && len(q.periods) == 0 }

@@ -1,0 +1,116 @@
+package recall
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// passage finds what to show of a body: the line of a window that matches most,
+// with its tag, and lines beside it that match too, as long as all of it is short
+// enough. Of a long line it is the part with the most matches.
+func (r *ranker) passage(p *page, w window, body string) span {
+	if len(p.units) == 0 {
+		return span{0, 0}
+	}
+	if w.from == w.to { // nothing matches: it is here for its time
+		w = window{from: 0, to: 1}
+	}
+	main, most := w.from, 0.0
+	for i := w.from; i < w.to; i++ {
+		if v := r.value(p.units[i].matches); v > most {
+			main, most = i, v
+		}
+	}
+	out := p.units[main].shown(body)
+	if utf8.RuneCountInString(body[out.from:out.to]) > passageRunes {
+		return r.excerpt(p.units[main], body)
+	}
+	from, to := main, main+1
+	for grown := true; grown; {
+		grown = false
+		for _, next := range []int{to, from - 1} {
+			if next < w.from || next >= w.to || len(p.units[next].matches) == 0 {
+				continue
+			}
+			more := p.units[next].shown(body)
+			wider := span{min(out.from, more.from), max(out.to, more.to)}
+			if short(body[wider.from:wider.to]) {
+				out, from, to, grown = wider, min(from, next), max(to, next+1), true
+			}
+		}
+	}
+	return out
+}
+
+// short reports whether a text can be shown as a passage.
+func short(s string) bool {
+	return utf8.RuneCountInString(s) <= passageRunes && strings.Count(s, "\n") < passageLines &&
+		!strings.Contains(s, "\n"+header)
+}
+
+// shown is the range of a unit with its tag.
+func (u unit) shown(body string) span {
+	s := span{u.line, u.to}
+	for s.from < s.to && strings.IndexByte(" \t\r\n", body[s.from]) >= 0 {
+		s.from++
+	}
+	return s
+}
+
+// value is the weight of the different terms among some matches.
+func (r *ranker) value(matches []match) float64 {
+	clear(r.counts)
+	for _, m := range matches {
+		r.counts[m.term] = max(r.counts[m.term], m.share)
+	}
+	sum := 0.0
+	for t, share := range r.counts {
+		sum += r.weight[t] * share
+	}
+	return sum
+}
+
+// excerpt cuts the part of a long line that has the most matches, where words
+// begin and end.
+func (r *ranker) excerpt(u unit, body string) span {
+	const reach = passageRunes * 2 / 3 // bytes: with what is added at the ends, never more runes than may be shown
+	best, most := u.from, -1.0
+	for i, m := range u.matches {
+		j := i
+		for j < len(u.matches) && u.matches[j].at < m.at+reach {
+			j++
+		}
+		if v := r.value(u.matches[i:j]); v > most {
+			best, most = m.at, v
+		}
+	}
+	s := span{max(u.from, best-passageRunes/8), min(u.to, best+reach)}
+	return span{wordStart(body, s.from, u.from), wordEnd(body, s.to, u.to)}
+}
+
+// slack is how far an end of an excerpt moves to where a word ends.
+const slack = 30
+
+func wordStart(body string, at, least int) int {
+	for i := at; i > max(least, at-slack); i-- {
+		if body[i-1] == ' ' {
+			return i
+		}
+	}
+	for at > least && !utf8.RuneStart(body[at]) {
+		at--
+	}
+	return at
+}
+
+func wordEnd(body string, at, most int) int {
+	for i := at; i < min(most, at+slack); i++ {
+		if body[i] == ' ' || body[i] == '\n' {
+			return i
+		}
+	}
+	for at < most && !utf8.RuneStart(body[at]) {
+		at++
+	}
+	return at
+}

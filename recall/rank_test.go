@@ -1,0 +1,397 @@
+package recall
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"lethe/blobs"
+)
+
+// shelf is a small collection as stage one would hand it over.
+type shelfOf []candidate
+
+func (s shelfOf) docs() int { return len(s) }
+
+func (s shelfOf) df(stem string) int {
+	n := 0
+	for _, c := range s {
+		for p := range said(c.body) {
+			if slices.Contains(termsOf(c.body[p.from:p.to]), stem) {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+func termsOf(text string) []string {
+	var out []string
+	for t := range scan(text) {
+		out = append(out, t.term())
+	}
+	return out
+}
+
+// of makes candidates of bodies, each with ten entries, one after the other.
+func of(bodies ...string) shelfOf {
+	var out shelfOf
+	for i, body := range bodies {
+		f := factsOf(body)
+		out = append(out, candidate{from: 10*i + 1, to: 10*i + 10, body: body, first: f.first, last: f.last})
+	}
+	return out
+}
+
+// chat renders lines as an entry; each is "name day text".
+func chat(lines ...string) string {
+	var b strings.Builder
+	b.WriteString("◆ e2 inbound room=talk ◱hash=7dfaa69144a02480 gist=talk: whatever lighthouse◲\n")
+	for _, l := range lines {
+		f := strings.SplitN(l, " ", 3)
+		fmt.Fprintf(&b, "[USER:%s %sT10:00:00Z] %s\n", f[0], f[1], blobs.Escape(f[2]))
+	}
+	return b.String() + "◆ e3 reply ◱hash=5a250cef43dfdb2f gist=turn 1:◲\n\n"
+}
+
+func tool(command, result string) string {
+	return "◆ e5 reply ◱hash=5a250cef43dfdb2f gist=turn 1:◲\nI look.\n◆ e5.1 call BASH\n{\"command\":\"" + command +
+		"\"}\n◆ e5.1 result ok ◱hash=5a250cef43dfdb20 gist=BASH◲\n" + result + "\n"
+}
+
+// found ranks the shelf for a question.
+func (s shelfOf) found(question string) []ranked { return rank(analyse(question, monday), s, s) }
+
+// first checks which candidate comes first, and returns its passage.
+func (s shelfOf) first(t *testing.T, question string, want int) string {
+	t.Helper()
+	r := s.found(question)
+	if len(r) == 0 || r[0].candidate != want {
+		t.Errorf("%q: %+v, want %d first", question, r, want)
+		return ""
+	}
+	return s[want].body[r[0].from:r[0].to]
+}
+
+func talks() shelfOf {
+	return of(
+		chat("ann 2023-05-08 I painted a lake at sunrise last year.", "bob 2023-05-08 It looks great! Do you paint often?"),
+		chat("bob 2023-06-20 My dog ran away, but the neighbours found her.", "ann 2023-06-20 So glad she is back home."),
+		chat("ann 2023-08-01 We camped in the mountains with the kids.", "bob 2023-08-01 I love camping. Was it cold?", "ann 2023-08-01 Only at night."),
+		chat("bob 2023-09-09 I lost my job at the bank and opened a bakery.", "ann 2023-09-09 That is brave!"),
+	)
+}
+
+func TestRank(t *testing.T) {
+	s := talks()
+	for question, want := range map[string]int{
+		"What did Ann paint?":                      0,
+		"Who found Bob's puppy?":                   1, // another word
+		"Did Ann's children go camping?":           2,
+		"What does Bob bake since he lost his job": 3,
+		"What did Bob tell in June?":               1, // by its time alone
+		"what was said on 1 August 2023":           2,
+	} {
+		s.first(t, question, want)
+	}
+	if r := s.found("zyzzyva quux"); len(r) != 0 {
+		t.Errorf("nothing fits, and yet: %+v", r)
+	}
+	if r := rank(analyse("anything", monday), nil, shelfOf(nil)); len(r) != 0 {
+		t.Errorf("of no candidates: %+v", r)
+	}
+}
+
+// The same words far apart in a text count for less than in one place.
+func TestRankPrefersOnePlace(t *testing.T) {
+	filler := strings.Repeat("ann 2023-05-08 We talked about the weather and the harbour for a while.|", 6)
+	far := chat(strings.Split("ann 2023-05-08 A red boat came in.|"+filler+"bob 2023-05-08 The captain was asleep.", "|")...)
+	close := chat(strings.Split("ann 2023-05-08 The captain of the red boat was asleep.|"+filler+"bob 2023-05-08 It came in.", "|")...)
+	of(far, close, chat("ann 2023-05-08 Something else.")).first(t, "captain red boat", 1)
+}
+
+// A question at the end of one original and its answer at the beginning of the
+// next belong together.
+func TestRankNeighbours(t *testing.T) {
+	s := of(
+		chat("ann 2023-05-08 Tell me of the regatta!"),
+		chat("bob 2023-05-08 We came third."),
+		chat("bob 2023-05-09 We came home."), // newer, so first among equals
+	)
+	s[2].from, s[2].to = 100, 110
+	r := s.found("who came in at the regatta")
+	if len(r) < 3 || r[1].candidate != 1 || r[1].score <= r[2].score {
+		t.Errorf("the neighbour is not before the one far away: %+v", r)
+	}
+}
+
+func TestRankTimes(t *testing.T) {
+	line := "We went to the lake."
+	s := of(chat("ann 2023-05-08 "+line), chat("ann 2023-06-20 "+line), chat("ann 2023-10-22 "+line))
+	for i := range s {
+		s[i].from, s[i].to = 100*i, 100*i+1 // no neighbours
+	}
+	for question, want := range map[string]int{
+		"when were you at the lake": 2, "the lake on 20 June 2023": 1, "the lake in May": 0, "the lake, yesterday": 2, "lake on June 24th": 1,
+	} {
+		s.first(t, question, want)
+	}
+	work := of(tool("make", "the build is green"), tool("make", "the build is red"))
+	work[0].first, work[0].last = monday.AddDate(0, 0, -1), monday.AddDate(0, 0, -1) // nothing in it has a time
+	work[1].first, work[1].last = monday, monday
+	work.first(t, "how was the build yesterday", 0)
+}
+
+// What only repeats other originals is not found in it.
+func TestRankPassesOverCopies(t *testing.T) {
+	s := of("◆ e4 hint ◱hash=5a250cef43dfdb2f gist=x◲\nhash=5a250cef43dfdb2f gist=the walrus came ashore\n◆ e5.1 call RECALL\n{\"query\":\"walrus ashore\"}\n◆ e5.1 result ok\nthe walrus came ashore\n")
+	if r := s.found("walrus ashore"); len(r) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A gist may say it in other words than the original.
+func TestRankGist(t *testing.T) {
+	s := of(chat("ann 2023-05-08 I am off to taekwondo."), chat("ann 2023-05-07 I am off to dinner."))
+	s[1].gist = "Ann has martial plans"
+	if r := s.found("martial arts"); len(r) != 1 || r[0].candidate != 1 || r[0].score <= 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRankVariants(t *testing.T) {
+	if r := talks().found("puppy"); len(r) != 1 || r[0].candidate != 1 || r[0].score < 0.1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Lines with half of what is asked for count for less than half as much.
+func TestWindowCoverage(t *testing.T) {
+	s := of(chat("ann 2023-05-08 anchor"), chat("ann 2023-05-08 storm"), chat("ann 2023-05-08 else"))
+	one := newRanker(analyse("anchor", monday), s, s)
+	two := newRanker(analyse("anchor storm", monday), s, s)
+	whole, half := one.best(&one.pages[0]).score, two.best(&two.pages[0]).score
+	if got := half / whole; got < 0.70 || got > 0.72 {
+		t.Errorf("half of the query counts %.2f, want the root of one half", got)
+	}
+}
+
+func TestRankWork(t *testing.T) {
+	s := of(
+		tool("go test ./...", "--- FAIL: TestReload (0.03s)\n    reload_test.go:41: deadlock in reloadConfig\nFAIL\nok  \tproject/other\t0.2s"),
+		tool("cat internal/durable/append.go", "package durable\n\nfunc Append(f *os.File, b []byte) error {\n\treturn f.Sync()\n}"),
+		tool("journalctl -u backup", "2023-08-01T02:00:13Z backup: dial tcp 10.0.0.7:22: ECONNREFUSED\n2023-08-01T02:00:14Z backup: giving up after 3 tries"),
+		chat("ann 2023-05-08 灯台の暗証番号は七四三一です。", "bob 2023-05-08 わかりました。"),
+	)
+	for question, c := range map[string]struct {
+		want int
+		part string
+	}{
+		"why did TestReload fail":                {0, "reload_test.go:41: deadlock"},
+		"internal/durable/append.go":             {1, "append.go"},
+		"where is append.go synced":              {1, "append.go"},
+		"backup refused connection ECONNREFUSED": {2, "ECONNREFUSED"},
+		"暗証番号は?":                                 {3, "七四三一"},
+		"reload config deadlock":                 {0, "reloadConfig"},
+	} {
+		if got := s.first(t, question, c.want); !strings.Contains(got, c.part) {
+			t.Errorf("%q: the passage is %q", question, got)
+		}
+	}
+}
+
+// A part of an identifier that is no word of the index is found inside it.
+func TestRankFragments(t *testing.T) {
+	s := of(tool("ls", "libreloadconfig_v2.so"), tool("ls", "libother.so"))
+	s[0].trigrams = 1
+	if got := s.first(t, "oadconfig", 0); !strings.Contains(got, "libreloadconfig_v2.so") {
+		t.Errorf("the passage is %q", got)
+	}
+	if r := newRanker(analyse("oadconfig_v2", monday), s, s); r.weight[0] == 0 {
+		t.Error("an identifier inside another one has given way to its parts")
+	}
+	if r := s.found("oadconfig"); r[0].confidence < hintConfidence || len(r) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRankIsDeterministic(t *testing.T) {
+	s := of(chat("ann 2023-05-08 The same."), chat("ann 2023-05-10 The same."), chat("ann 2023-05-09 The same."))
+	for i := range s {
+		s[i].from, s[i].to = 100*i, 100*i+1
+	}
+	var order []int
+	for _, r := range s.found("same") {
+		order = append(order, r.candidate)
+	}
+	if !slices.Equal(order, []int{1, 2, 0}) {
+		t.Errorf("equals do not come newest first: %v", order)
+	}
+}
+
+// What was opened before comes first among equals, and not before what fits better.
+func TestRankOpened(t *testing.T) {
+	s := of(chat("ann 2023-05-08 The red boat."), chat("ann 2023-05-08 The red boat."), chat("ann 2023-05-08 The red house."))
+	for i := range s {
+		s[i].from, s[i].to = 100*i, 100*i+1
+	}
+	s[1].opened, s[2].opened = 2, 1000
+	if r := s.found("red boat"); r[0].candidate != 1 || r[1].candidate != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Small talk has no hints; neither has a question about something else.
+func TestConfidence(t *testing.T) {
+	s := talks()
+	sure := func(text string) bool { return len(hinted(s.found(text))) > 0 }
+	for _, text := range []string{"What did Ann paint?", "Did the neighbours find your dog?", "when did Bob lose his job at the bank",
+		"I slept badly, and it will rain all week long, says the radio in the kitchen. We could go camping in the mountains with the kids, for one cold night."} {
+		if !sure(text) {
+			t.Errorf("%q has no hint: %+v", text, s.found(text))
+		}
+	}
+	for _, text := range []string{"ok thanks", "good morning!", "Hey Ann, how are you?", "that looks great", "what do you think?", "Hey Bob, I love it, see you later",
+		"fix the nil pointer in server.go", "When did Melanie adopt a child from Kenya?", "please run the integration suite again and tell me the result", "?"} {
+		if sure(text) {
+			t.Errorf("%q has a hint: %+v", text, s.found(text))
+		}
+	}
+	if named, nobody := s.found("What did Ann paint?")[0], s.found("What was painted?")[0]; named.confidence <= nobody.confidence {
+		t.Errorf("naming a speaker is worth nothing: %v, %v", named.confidence, nobody.confidence)
+	}
+	boats := of(chat("ann 2023-05-08 a boat"), chat("ann 2023-05-08 the boat"), chat("bob 2023-05-08 this boat"), chat("bob 2023-05-08 that boat"))
+	if r := boats.found("boat"); len(r) != 4 || len(hinted(r)) > 0 {
+		t.Errorf("a word that is everywhere is worth a hint: %+v", r)
+	}
+	for _, r := range s.found("What did Ann paint?") {
+		if r.confidence < 0 || r.confidence > 1 {
+			t.Errorf("confidence %v", r.confidence)
+		}
+	}
+}
+
+// An identifier that occurs nowhere gives way to its parts.
+func TestConfidenceOfUnknownIdentifier(t *testing.T) {
+	s := of(chat("ann 2023-05-08 The lighthouse keeper's code is 7431."), chat("ann 2023-05-08 The keeper has a dog."), chat("bob 2023-05-08 Fine."))
+	if r := s.found("lighthouse-keeper-code.txt"); len(hinted(r)) == 0 || r[0].candidate != 0 {
+		t.Errorf("%+v", r)
+	}
+	sure := func(text string) float64 { return s.found(text)[0].confidence }
+	if whole, unknown := sure("lighthouse-keeper-code.txt"), sure("lighthouse keeper code txt zyzzyva"); whole <= unknown {
+		t.Errorf("the name is as unlikely as an unknown word: %v, %v", whole, unknown)
+	}
+}
+
+func TestHinted(t *testing.T) {
+	conf := func(list ...float64) []ranked {
+		var out []ranked
+		for i, c := range list {
+			out = append(out, ranked{candidate: i, confidence: c})
+		}
+		return out
+	}
+	const sure, half, low = hintConfidence, hintConfidence / 2, hintConfidence / 3
+	for _, c := range []struct {
+		conf []float64
+		want []int
+	}{
+		{nil, nil}, {[]float64{half, half}, nil}, {[]float64{sure}, []int{0}}, {[]float64{half, sure, low}, []int{0, 1}},
+		{[]float64{low, low, low, sure}, nil}, {[]float64{sure, sure, sure, sure}, []int{0, 1, 2}},
+	} {
+		var got []int
+		for _, r := range hinted(conf(c.conf...)) {
+			got = append(got, r.candidate)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.conf, got, c.want)
+		}
+	}
+}
+
+func TestPassage(t *testing.T) {
+	long := strings.Repeat("Nothing of note happened here, day after day. ", 40) + "Then the anchor broke in the storm. " + strings.Repeat("And so on it went. ", 40)
+	s := of(
+		chat("ann 2023-05-08 Good day.", "bob 2023-05-08 The ferry to the island leaves at nine.", "ann 2023-05-08 So early! The ferry?", "bob 2023-05-08 Yes."),
+		"◆ e7 reply ◱hash=5a250cef43dfdb2f gist=turn 1: the storm◲\n"+long+"\n",
+		"◆ e8 note ◱hash=5a250cef43dfdb2f gist=x◲\nYou now hear room lighthouse.\n◆ e9 inbound room=a ◱hash=5a250cef43dfdb2f gist=x◲\n[USER:bob 2023-05-08T10:00:00Z] one\n    two with the walrus\n    three\n",
+	)
+	if got := s.first(t, "when does the ferry leave for the island", 0); got != "[USER:bob 2023-05-08T10:00:00Z] The ferry to the island leaves at nine.\n[USER:ann 2023-05-08T10:00:00Z] So early! The ferry?" {
+		t.Errorf("%q", got)
+	}
+	if got := s.first(t, "what broke in the storm", 1); !strings.Contains(got, "the anchor broke in the storm.") || utf8.RuneCountInString(got) > passageRunes {
+		t.Errorf("%q", got)
+	}
+	if got := s.first(t, "walrus", 2); !strings.Contains(got, "walrus") || strings.Contains(got, "◆") {
+		t.Errorf("%q", got)
+	}
+}
+
+// Whatever a body holds, a passage is a short part of it that holds a match, and
+// no header.
+func TestPassageOfAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lines := rapid.SliceOfN(rapid.OneOf(
+			rapid.StringMatching(`([a-z]{1,9}|anchor|中文字|💪|é|◰4){0,90}`),
+			rapid.StringMatching(`([a-z]{1,9} |anchor |storm |中文字|💪 |é ){0,100}`),
+			rapid.Just("◆ e3 reply ◱hash=5a250cef43dfdb2f gist=anchor◲"),
+			rapid.Just("◆ e4 inbound room=a"),
+			rapid.Just("◳ 12 of 99 characters are not shown here"),
+			rapid.Just("[USER:ann 2023-05-08T10:00:00Z] an anchor"),
+		), 1, 30).Draw(t, "lines")
+		body := "◆ e2 reply\n" + strings.Join(lines, "\n")
+		s := of(body, chat("ann 2023-05-08 Else."))
+		for _, r := range s.found("the anchor in the storm") {
+			got := s[r.candidate].body[r.from:r.to]
+			folded := fold(got)
+			switch {
+			case !utf8.ValidString(got), utf8.RuneCountInString(got) > passageRunes, strings.Count(got, "\n") >= passageLines, strings.Contains(got, "\n◆ "), strings.HasPrefix(got, "◆ "):
+				t.Fatalf("the passage %q of %q", got, body)
+			case !strings.Contains(folded, "anchor") && !strings.Contains(folded, "storm"):
+				t.Fatalf("no match in the passage %q of %q", got, body)
+			}
+			if math.IsNaN(r.score) || r.score <= 0 {
+				t.Fatalf("score %v", r.score)
+			}
+		}
+	})
+}
+
+func BenchmarkRank(b *testing.B) {
+	var s shelfOf
+	rng := scaleRand(1)
+	words := newVocabulary(20_000)
+	for i := range 50 {
+		text, _ := original(rng, words, i, time.Now())
+		for len(text) < 3000 {
+			more, _ := original(rng, words, i, time.Now())
+			text += more
+		}
+		s = append(s, candidate{from: 10 * i, to: 10*i + 9, body: text[:3000]})
+	}
+	q := analyse("What did Caroline say about the internal/durable/append.go deadlock in May 2023, when the tests failed?", monday)
+	b.ResetTimer()
+	for b.Loop() {
+		rank(q, s, fixed(50))
+	}
+}
+
+// fixed are statistics in which every word is in two documents.
+type fixed int
+
+func (f fixed) docs() int     { return int(f) }
+func (f fixed) df(string) int { return 2 }
+
+func BenchmarkStem(b *testing.B) {
+	words := []string{"running", "house", "happiness", "organization", "the", "nationality", "went", "hopefully", "studies", "table"}
+	for i := 0; b.Loop(); i++ {
+		stem(words[i%len(words)])
+	}
+}

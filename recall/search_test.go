@@ -1,0 +1,320 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"lethe/blobs"
+	"lethe/life"
+)
+
+func TestFindsWhatFaded(t *testing.T) {
+	w := newWorld(t)
+	retry := w.says("We settled on exponential backoff for the payment retries, seven attempts at most.")
+	w.says("The lighthouse keeper counts the ships each morning.")
+	cat := w.says("My cat Mireille hates the vacuum cleaner.")
+	tool := w.fades(w.worked("I look.", "BASH", `{"command":"cat internal/durable/append.go"}`, "func appendToFile(path string) error {\n\treturn nil\n}\n"))[0]
+	x := w.synced()
+
+	h := w.finds(x, "how many attempts did we allow for a retried payment?", retry)
+	if h.From != 2-1 || h.To != 1 || h.Gist != "gist of it" || h.At.IsZero() || len(h.Rooms) != 1 || h.Rooms[0] != "dev" || h.Kinds[0] != "chat" {
+		t.Errorf("hit %+v", h)
+	}
+	if !strings.Contains(h.Passage, "exponential backoff") {
+		t.Errorf("passage %q", h.Passage)
+	}
+	w.finds(x, "mireille", cat)
+	w.finds(x, "internal/durable/append.go", tool)
+	w.finds(x, "append.go", tool)
+	w.finds(x, "append to file", tool)
+	if h := w.finds(x, "appendtof", tool); h.Tools[0] != "BASH" || fmt.Sprint(h.Kinds) != "[reply tool]" {
+		t.Errorf("hit %+v", h)
+	}
+	if hits := w.search(x, Query{Text: "zeppelin"}); len(hits) != 0 {
+		t.Errorf("an unknown word finds %s", show(hits))
+	}
+}
+
+func TestScriptsWithoutSpaces(t *testing.T) {
+	w := newWorld(t)
+	tokyo := w.says("昨日は東京タワーに行きました。とても高かったです。")
+	cat := w.says("我们家的猫喜欢在窗台上睡觉。")
+	thai := w.says("พรุ่งนี้เราจะไปเชียงใหม่ด้วยรถไฟ")
+	seoul := w.says("내일 서울에서 회의가 있습니다")
+	x := w.synced()
+	for text, want := range map[string]blobs.Hash{
+		"東京": tokyo, "タワー": tokyo, "東京タワー": tokyo,
+		"猫": cat, "窗台": cat, "猫喜欢什么": cat,
+		"เชียงใหม่": thai, "รถไฟ": thai,
+		"서울": seoul, "회의": seoul,
+	} {
+		w.finds(x, text, want)
+	}
+}
+
+// An offset is what UNCOMPACT takes: it counts characters of the body.
+func TestOffsetOfPassage(t *testing.T) {
+	w := newWorld(t)
+	var lines []string
+	for i := range 40 {
+		lines = append(lines, fmt.Sprintf("é日本 line %d speaks of nothing much at all, only weather", i))
+	}
+	lines[31] = "the combination of the safe is ◆ forty-two zebra"
+	h := w.fades(w.worked("Ich lese.", "BASH", "{}", strings.Join(lines, "\n")))[0]
+	x := w.synced()
+	hit := w.finds(x, "combination of the safe", h)
+	b, err := w.store.Get(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := string([]rune(string(b.Body))[hit.Offset:])
+	first, _, _ := strings.Cut(hit.Passage, "\n")
+	if !strings.HasPrefix(strings.TrimSpace(blobs.Unescape(rest)), first) {
+		t.Errorf("at %d stands %.60q, the passage is %q", hit.Offset, rest, hit.Passage)
+	}
+	if !strings.Contains(hit.Passage, "◆ forty-two zebra") {
+		t.Errorf("the passage is not raw: %q", hit.Passage)
+	}
+}
+
+func TestFilters(t *testing.T) {
+	w := newWorld(t)
+	dev := w.fades(w.heard("dev", "ada", "the apple is red"))[0]
+	ops := w.fades(w.heard("ops", "ben", "the apple is green"))[0]
+	bash := w.fades(w.worked("An apple it is.", "BASH", `{"command":"echo apple"}`, "apple"))[0]
+	list := w.fades(w.worked("", "LIST", `{"path":"apple"}`, "apple"))[0]
+	note := w.fades(fmt.Sprintf("◆ e%d note ◱hash=0123456789abcdef gist=…◲\nthe apple was edited\n", w.next))[0]
+	old := w.fades(fmt.Sprintf("◆ e%d inbound room=dev ◱hash=0123456789abcdef gist=…◲\n[USER:cleo 2023-05-07T10:00:00Z] an old apple\n[USER:cleo 2023-05-09T23:30:00Z] older than that\n", w.next))[0]
+	x := w.synced()
+	day := func(s string) time.Time {
+		at, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for _, c := range []struct {
+		what string
+		q    Query
+		want []blobs.Hash
+	}{
+		{"nothing", Query{}, []blobs.Hash{dev, ops, bash, list, note, old}},
+		{"a room", Query{Room: "ops"}, []blobs.Hash{ops}},
+		{"a tool", Query{Tool: "bash"}, []blobs.Hash{bash}},
+		{"chat", Query{Kind: "chat"}, []blobs.Hash{dev, ops, old}},
+		{"replies", Query{Kind: "reply"}, []blobs.Hash{bash}},
+		{"tools", Query{Kind: "tool"}, []blobs.Hash{bash, list}},
+		{"notes", Query{Kind: "note"}, []blobs.Hash{note}},
+		{"two", Query{Room: "dev", Kind: "chat"}, []blobs.Hash{dev, old}},
+		{"no such room", Query{Room: "nowhere"}, nil},
+		{"a room that is syntax", Query{Room: `dev" OR "x`}, nil},
+		{"not", Query{Not: []blobs.Hash{dev, old}}, []blobs.Hash{ops, bash, list, note}},
+		{"until", Query{Until: day("2024-01-01T00:00:00Z")}, []blobs.Hash{old}},
+		{"since", Query{Since: day("2023-05-10T00:00:00Z")}, []blobs.Hash{dev, ops, bash, list, note}},
+		{"since, to the second", Query{Since: day("2023-05-09T23:30:01Z"), Until: day("2023-06-01T00:00:00Z")}, nil},
+		{"until, to the second", Query{Until: day("2023-05-07T09:59:59Z")}, nil},
+		{"the last day of it", Query{Since: day("2023-05-09T00:00:00Z"), Until: day("2023-05-09T23:59:59Z")}, []blobs.Hash{old}},
+		{"another zone", Query{Since: day("2023-05-10T08:00:00+09:00"), Until: day("2023-05-10T09:00:00+09:00")}, []blobs.Hash{old}},
+		{"the past before all", Query{Until: day("1999-01-01T00:00:00Z")}, nil},
+		{"the future", Query{Since: day("2999-01-01T00:00:00Z")}, nil},
+		{"backwards", Query{Since: day("2026-03-02T00:00:00Z"), Until: day("2026-02-01T00:00:00Z")}, nil},
+		{"a note's day, from the log", Query{Since: day("2026-03-01T00:00:00Z"), Until: day("2026-03-01T23:00:00Z"), Kind: "note"}, []blobs.Hash{note}},
+	} {
+		c.q.Text = "apple"
+		got := map[blobs.Hash]bool{}
+		for _, h := range w.search(x, c.q) {
+			got[h.Hash] = true
+		}
+		ok := len(got) == len(c.want)
+		for _, h := range c.want {
+			ok = ok && got[h]
+		}
+		if !ok {
+			t.Errorf("%s: %d hits, want %d", c.what, len(got), len(c.want))
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	w := newWorld(t)
+	var bodies []string
+	for i := range 70 {
+		bodies = append(bodies, w.heard("dev", "ada", fmt.Sprintf("the common apple number %d", i)))
+	}
+	w.fades(bodies...)
+	x := w.synced()
+	for limit, want := range map[int]int{0: 10, -3: 10, 1: 1, 50: 50, 1000: 50} {
+		if hits := w.search(x, Query{Text: "common apple", Limit: limit}); len(hits) != want {
+			t.Errorf("limit %d: %d hits, want %d", limit, len(hits), want)
+		}
+	}
+}
+
+var hostileQueries = []string{
+	`"`, `""`, `'`, `"apple`, `apple"`, `app"le`, `apple*`, `*`, `^apple`, `apple AND`, `AND apple`, `NOT apple`, `apple NOT`, `OR`, `NEAR(apple tree)`, `NEAR(`,
+	`term:apple`, `{term}:apple`, `-apple`, `apple -tree`, `(apple`, `apple)`, `((((`, `apple + tree`, `apple~3`, `~3`, `=room:dev`, `^abc`, `;drop table docs;--`,
+	"apple\x00tree", "\x00", "\xff\xfe", "apple\xff", "◆ e1 inbound room=dev", "◱hash=0123456789abcdef gist=apple◲", "◱apple", "◰apple", "%s%d", `\`, `\"`, "\u202eapple",
+	"a_b", "__", "a.b.c.d/e/f@g", "....", "////", "’", "it's", "''s", "中", "中文", "ー", "é", "e\u0301", "\u0301", "😀", "\u2028", strings.Repeat("(", 3000), strings.Repeat("apple ", 3000),
+}
+
+// Syntax in a query is text, and no text makes an index look damaged.
+func TestHostileQueries(t *testing.T) {
+	w := newWorld(t)
+	apple := w.says("an apple tree, a_b and it's there")
+	x := w.synced()
+	try := func(text string) {
+		hits, err := x.Search(context.Background(), w.store, Query{Text: text, Room: text, Tool: text, Kind: text})
+		if err != nil && !errors.Is(err, ErrEmpty) {
+			t.Errorf("%.40q as a filter: %v", text, err)
+		}
+		if len(hits) > 0 {
+			t.Errorf("%.40q as a filter finds %s", text, show(hits))
+		}
+		hits, err = x.Search(context.Background(), w.store, Query{Text: text})
+		switch {
+		case errors.Is(err, ErrEmpty):
+			if strings.Contains(text, "apple") && !strings.Contains(text, "gist=apple") {
+				t.Errorf("%.40q is empty", text)
+			}
+		case err != nil:
+			t.Errorf("%.40q: %v", text, err)
+		case strings.Contains(text, "apple") && (len(hits) == 0 || hits[0].Hash != apple):
+			t.Errorf("%.40q finds %s", text, show(hits))
+		}
+		if _, err := x.Hints(context.Background(), w.store, text, w.now, nil); err != nil {
+			t.Errorf("hints for %.40q: %v", text, err)
+		}
+	}
+	for _, text := range hostileQueries {
+		try(text)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var b strings.Builder
+		for range r.IntN(12) {
+			b.WriteString(hostileQueries[r.IntN(len(hostileQueries))])
+			b.WriteString([]string{"", " ", "\n"}[r.IntN(3)])
+		}
+		text := b.String()
+		if _, err := x.Search(context.Background(), w.store, Query{Text: text}); err != nil && !errors.Is(err, ErrEmpty) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if why := x.Rebuilt(); why != "" {
+		t.Errorf("a query had the index made anew: %s", why)
+	}
+}
+
+func TestEmptyQueries(t *testing.T) {
+	w := newWorld(t)
+	w.says("an apple")
+	x := w.synced()
+	for _, text := range []string{"", " \n\t", "?!", "...", "\x00\x00", "\xff", "◆◱◲", "\"*\"", "— …"} {
+		if _, err := x.Search(context.Background(), w.store, Query{Text: text}); !errors.Is(err, ErrEmpty) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if hits, err := x.Hints(context.Background(), w.store, text, w.now, nil); err != nil || len(hits) > 0 {
+			t.Errorf("hints for %q: %v, %v", text, hits, err)
+		}
+	}
+}
+
+// A megabyte of text is no reason to work long, or to use much memory.
+func TestLongQuery(t *testing.T) {
+	w := newWorld(t)
+	apple := w.says("an apple tree")
+	x := w.synced()
+	var b strings.Builder
+	b.WriteString("apple ")
+	for i := 0; b.Len() < 1<<20; i++ {
+		fmt.Fprintf(&b, "word%d ", i)
+	}
+	w.finds(x, b.String(), apple)
+	for _, one := range []string{"a", "中", "-", "_a", "'a", "(", "\"", "\xff"} {
+		_, err := x.Search(context.Background(), w.store, Query{Text: strings.Repeat(one, 1<<20)})
+		if err != nil && !errors.Is(err, ErrEmpty) {
+			t.Errorf("a million %q: %v", one, err)
+		}
+	}
+}
+
+func TestHints(t *testing.T) {
+	w := newWorld(t)
+	apple := w.says("We promised Ada to deliver the zirconium samples to Reykjavik by ferry.")
+	var more []string
+	for i := range 30 {
+		more = append(more, w.heard("dev", "ben", fmt.Sprintf("Nothing new on day %d; the weather is fine and the build is green.", i)))
+	}
+	w.fades(more...)
+	x := w.synced()
+	ctx := context.Background()
+	hits, err := x.Hints(ctx, w.store, "When do the zirconium samples go to Reykjavik?", w.now, nil)
+	if err != nil || len(hits) == 0 || hits[0].Hash != apple || len(hits) > 3 {
+		t.Errorf("hints %s, %v", show(hits), err)
+	}
+	hits, err = x.Hints(ctx, w.store, "When do the zirconium samples go to Reykjavik?", w.now, func(h blobs.Hash) bool { return h == apple })
+	for _, h := range hits {
+		if h.Hash == apple {
+			t.Errorf("a hint that is of no use: %s, %v", show(hits), err)
+		}
+	}
+	for _, text := range []string{"thanks!", "ok", "Could you please tell me?", "How does photosynthesis work in mosses?"} {
+		if hits, err := x.Hints(ctx, w.store, text, w.now, nil); err != nil || len(hits) > 0 {
+			t.Errorf("%q brings hints %s, %v", text, show(hits), err)
+		}
+	}
+}
+
+// What is opened often comes up: the index counts it.
+func TestOpenedIsCounted(t *testing.T) {
+	w := newWorld(t)
+	apple := w.says("an apple tree")
+	x := w.synced()
+	for range 2 {
+		w.append(life.New(w.now, "result", []string{"e9.1", "UNCOMPACT"}, "status", "ok", "opened", apple.String()))
+	}
+	w.append(life.New(w.now, "result", []string{"e9.2", "UNCOMPACT"}, "status", "ok", "opened", w.self.String())) // no original
+	w.sync(x)
+	w.sync(x)
+	db, err := x.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var opened int
+	if err := db.read.QueryRow("SELECT opened FROM docs WHERE key = ?", keyOf(apple)).Scan(&opened); err != nil || opened != 2 {
+		t.Errorf("opened %d times, %v", opened, err)
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := excerpt(rapid.String().Draw(t, "text"))
+		if n := utf8.RuneCountInString(s); n > passageRunes || !utf8.ValidString(s) || strings.Count(s, "\n") >= passageLines {
+			t.Fatalf("%d runes, %q", n, s)
+		}
+	})
+	if got := excerpt("  a ◰4 b \n\n c\nd\ne"); got != "a ◆ b\nc\nd" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A blob that is gone from the store is no hit, and no error.
+func TestMissingBlob(t *testing.T) {
+	w := newWorld(t)
+	gone := w.says("an apple tree by the river")
+	here := w.says("an apple tree by the lake")
+	x := w.synced()
+	remove(t, w.store.Path(gone))
+	hits := w.search(x, Query{Text: "apple tree"})
+	if len(hits) != 1 || hits[0].Hash != here {
+		t.Errorf("hits %s", show(hits))
+	}
+}

@@ -1,0 +1,359 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"lethe/blobs"
+	"lethe/life"
+)
+
+func originals(t testing.TB, x *Index) int {
+	t.Helper()
+	st, err := x.Stats(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Originals
+}
+
+func TestSyncGoesOn(t *testing.T) {
+	w := newWorld(t)
+	a := w.says("an apple")
+	x := w.open()
+	if n := w.sync(x); n != 1 {
+		t.Errorf("added %d", n)
+	}
+	if n := w.sync(x); n != 0 {
+		t.Errorf("added %d again", n)
+	}
+	b := w.says("a banana")
+	talk := w.heard("dev", "ada", "still live")
+	if n := w.sync(x); n != 1 {
+		t.Errorf("added %d", n)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := w.fades(talk)[0]
+	x = w.open()
+	if n := w.sync(x); n != 1 {
+		t.Errorf("another process added %d", n)
+	}
+	w.finds(x, "apple", a)
+	w.finds(x, "banana", b)
+	if h := w.finds(x, "live", c); h.From != 3 {
+		t.Errorf("hit %+v", h)
+	}
+	if why := x.Rebuilt(); why != "" {
+		t.Errorf("made anew: %s", why)
+	}
+}
+
+// What each event means for the index.
+func TestWhatIsIndexed(t *testing.T) {
+	w := newWorld(t)
+	meta := blobs.Meta{At: w.now, Gist: "g", Life: w.self.String()}
+	fade := func(h blobs.Hash, to string) life.Event {
+		e := life.New(w.now, "fade", []string{"e1..e2"}, "to", to, "rel", "4")
+		e.Refs = refs(h)
+		return e
+	}
+	epoch := func() life.Event { return life.New(w.now, "epoch", []string{"1"}, "why", "full") }
+	summary, gist, card := w.put(meta, "summaryword"), w.put(meta, "gistword"), w.put(meta, "cardword")
+	w.append(fade(summary, "summary"), fade(gist, "gist"), fade(card, "card"), epoch())
+	w.append(fade(summary, "gist"), epoch()) // it decays: the same original
+	alone := w.put(meta, "aloneword")
+	w.append(fade(alone, "gist")) // its epoch never came
+	w.append(epoch())
+	halved := w.put(meta, "halvedword")
+	w.append(fade(halved, "gist"), life.New(w.now, "note", []string{"e9"}, "why", "file"))
+	w.append(epoch())
+	stranger := w.put(blobs.Meta{At: w.now, Life: strings.Repeat("0", 64)}, "strangerword")
+	nobody := w.put(blobs.Meta{At: w.now}, "nobodyword")
+	w.append(fade(stranger, "gist"), fade(nobody, "gist"), fade(blobs.Sum([]byte("missing")), "gist"), epoch())
+	damaged := w.put(meta, "damagedword")
+	if err := os.WriteFile(w.store.Path(damaged), []byte("---\n---\ndamagedword"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.append(fade(damaged, "gist"), epoch())
+	removed, carded := w.put(meta, "removedword"), w.put(meta, "cardedword")
+	ref := func(h blobs.Hash) map[string]any { return map[string]any{"hash": h.String(), "short": h.String()[:16]} }
+	w.edited(map[string]any{"from": 1, "to": 2, "level": "gist", "original": ref(summary)},
+		map[string]any{"from": 5, "to": 7, "level": "gist", "original": ref(removed)},
+		map[string]any{"from": 1, "to": 1, "level": "card", "original": ref(carded)})
+	w.append(fade(w.put(meta, "lastword"), "gist"), epoch())
+
+	x := w.synced()
+	for _, word := range []string{"summary", "gist", "removed", "last"} {
+		if hits := w.search(x, Query{Text: word + "word"}); len(hits) != 1 {
+			t.Errorf("%sword has %d hits", word, len(hits))
+		}
+	}
+	for _, word := range []string{"card", "alone", "halved", "stranger", "nobody", "damaged", "carded"} {
+		if hits := w.search(x, Query{Text: word + "word"}); len(hits) != 0 {
+			t.Errorf("%sword has hits %s", word, show(hits))
+		}
+	}
+	if h := w.search(x, Query{Text: "removedword"})[0]; h.From != 5 || h.To != 7 {
+		t.Errorf("hit %+v", h)
+	}
+	if n := strings.Count(w.said.String(), "passed over"); n != 4 {
+		t.Errorf("%d originals are said to be passed over:\n%s", n, w.said.String())
+	}
+}
+
+// The time of what nobody dated is that of its entries in the log, also when
+// those were read by an earlier process.
+func TestTimesFromTheLog(t *testing.T) {
+	w := newWorld(t)
+	work := w.worked("I count the pears.", "BASH", "{}", "twelve pears")
+	said := w.now
+	w.says("something else")
+	if err := w.synced().Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.now = w.now.AddDate(0, 2, 0)
+	h := w.fades(work)[0]
+	x := w.synced()
+	if hit := w.finds(x, "pears", h); !hit.At.Equal(said) {
+		t.Errorf("said at %v, not %v", hit.At, said)
+	}
+}
+
+// An index that is synced now and then, by one process or another, is the same
+// as one that was made at once.
+func TestSyncAnyhow(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t)
+		x := w.open()
+		words := strings.Fields("apple banana cherry date elder fig grape")
+		var pending []string
+		want := map[string]int{}
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 6).Draw(rt, "step") {
+			case 0, 1:
+				word := rapid.SampledFrom(words).Draw(rt, "word")
+				pending = append(pending, w.heard("dev", "ada", fmt.Sprintf("%s number%d", word, w.next)))
+			case 2, 3:
+				if len(pending) > 0 {
+					n := rapid.IntRange(1, len(pending)).Draw(rt, "fade")
+					w.fades(pending[:n]...)
+					for _, p := range pending[:n] {
+						for _, word := range words {
+							if strings.Contains(p, word) {
+								want[word]++
+							}
+						}
+					}
+					pending = pending[n:]
+				}
+			case 4:
+				w.sync(x)
+			case 5:
+				if err := x.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				x = w.open()
+			case 6:
+				ctx, cancel := context.WithCancel(context.Background())
+				cancel()
+				if _, err := x.Sync(ctx, w.store, w.lifePath(), nil); err != nil && !errors.Is(err, context.Canceled) {
+					rt.Fatal(err)
+				}
+			}
+		}
+		w.sync(x)
+		for word, n := range want {
+			found := 0 // beside neighbours
+			for _, h := range w.search(x, Query{Text: word, Limit: 50}) {
+				if b, err := w.store.Get(h.Hash); err == nil && strings.Contains(string(b.Body), word) {
+					found++
+				}
+			}
+			if found != n {
+				rt.Fatalf("%s has %d hits, not %d", word, found, n)
+			}
+		}
+		if why := x.Rebuilt(); why != "" {
+			rt.Fatalf("made anew: %s", why)
+		}
+		if err := x.Close(); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// Several syncs and searches at once, through two handles as two processes have
+// them, each original once.
+func TestConcurrently(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	w := newWorld(t)
+	a, b := w.open(), w.open()
+	var bodies []string
+	for i := range 400 {
+		bodies = append(bodies, w.heard("dev", "ada", fmt.Sprintf("apple number%d", i)))
+	}
+	done := make(chan struct{})
+	var wait, searchers sync.WaitGroup
+	for _, x := range []*Index{a, b} {
+		wait.Go(func() {
+			for range 30 {
+				if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		for range 2 {
+			searchers.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					if _, err := x.Search(context.Background(), w.store, Query{Text: "apple", Now: w.now}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+	}
+	for i := 0; i < len(bodies); i += 8 {
+		w.fades(bodies[i : i+8]...)
+	}
+	wait.Wait()
+	close(done)
+	searchers.Wait()
+	w.sync(a)
+	w.sync(b)
+	for _, x := range []*Index{a, b} {
+		if n := originals(t, x); n != 400 {
+			t.Errorf("%d originals", n)
+		}
+		if why := x.Rebuilt(); why != "" {
+			t.Errorf("made anew: %s", why)
+		}
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A search does not wait for a transaction that is under way.
+func TestSearchWhileWriting(t *testing.T) {
+	w := newWorld(t)
+	apple := w.says("an apple")
+	x := w.synced()
+	db, err := x.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.write.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.Exec("INSERT INTO terms(rowid, term) VALUES (100, 'appl~3')"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), busyTime/2)
+	defer cancel()
+	hits, err := x.Search(ctx, w.store, Query{Text: "apple"})
+	if err != nil || len(hits) != 1 || hits[0].Hash != apple {
+		t.Errorf("%s, %v", show(hits), err)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	w := newWorld(t)
+	apple := w.says("an apple")
+	x := w.open()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := x.Sync(ctx, w.store, w.lifePath(), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("sync: %v", err)
+	}
+	w.sync(x)
+	if _, err := x.Search(ctx, w.store, Query{Text: "apple"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("search: %v", err)
+	}
+	w.finds(x, "apple", apple)
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+	if _, err := x.Search(context.Background(), w.store, Query{Text: "apple"}); err == nil {
+		t.Error("a closed index answers")
+	}
+	if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err == nil {
+		t.Error("a closed index syncs")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	w := newWorld(t)
+	for range 300 {
+		w.says("an apple")
+	}
+	x := w.open()
+	last, total := 0, 0
+	if _, err := x.Sync(context.Background(), w.store, w.lifePath(), func(done, all int) {
+		if done < last {
+			t.Errorf("%d after %d", done, last)
+		}
+		last, total = done, all
+	}); err != nil {
+		t.Fatal(err)
+	}
+	fi, err := os.Stat(w.lifePath())
+	if err != nil || int64(total) != fi.Size() || last != total {
+		t.Errorf("%d of %d done, %v", last, total, err)
+	}
+}
+
+// However often the index is synced, a search has few places to look at.
+func TestSmallSyncsAreMerged(t *testing.T) {
+	w := newWorld(t)
+	x := w.open()
+	for i := range 60 {
+		w.says(fmt.Sprintf("apple number%d", i))
+		w.sync(x)
+	}
+	db, err := x.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places int
+	if err := db.read.QueryRow("SELECT count(DISTINCT segid) FROM terms_idx").Scan(&places); err != nil || places > 8 {
+		t.Errorf("%d places to look at, %v", places, err)
+	}
+	if n := originals(t, x); n != 60 {
+		t.Errorf("%d originals", n)
+	}
+}
+
+// A panic costs an error, not the process.
+func TestGuarded(t *testing.T) {
+	w := newWorld(t)
+	x := w.open()
+	if err := x.guarded(func() error { panic("for a test") }); err == nil || err.Error() != "panic: for a test" {
+		t.Errorf("%v", err)
+	}
+	if !strings.Contains(w.said.String(), "sync_test.go") {
+		t.Error("where it was is not logged")
+	}
+}

@@ -1,0 +1,167 @@
+package recall
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// spell renders tokens: identifiers in [ ], their parts in ( ), runs in { }.
+func spell(text string) string {
+	var out []string
+	for t := range scan(text) {
+		out = append(out, map[tokenKind]string{wordToken: "%s", identToken: "[%s]", partToken: "(%s)", runToken: "{%s}"}[t.kind])
+		out[len(out)-1] = fmt.Sprintf(out[len(out)-1], t.text)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestScan(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                 "",
+		"Hello, World! 42": "hello world 42",
+		"Jon's dog doesn't bark; rock 'n' roll's": "jon dog doesnt bark rock n roll",
+		"Jon’s dog doesn’t":                       "jon dog doesnt",
+		"O'Neil":                                  "oneil",
+		"Crème Brûlée ÅNGSTRÖM naïve":             "creme brulee angstrom naive",
+		"e\u0301cole":                             "ecole",
+		"Ёлка и мой":                              "елка и мой",
+		"ΆΛΦΑ λόγος":                              "αλφα λογοσ",
+		"ＦＵＬＬ　ｗｉｄｔｈ":                              "full width",
+		"well-known self-care":                    "well known self care",
+		"internal/durable/append.go":              "[internal/durable/append.go] (internal) (durable) (append) (go)",
+		"see /etc/passwd.":                        "see [etc/passwd] (etc) (passwd)",
+		"max_tokens snake_case_name":              "[max_tokens] (max) (tokens) [snake_case_name] (snake) (case) (name)",
+		"appendToFile HTTPServer parseJSON":       "[appendtofile] (append) (to) (file) [httpserver] (http) (server) [parsejson] (parse) (json)",
+		"sha256 3f9c0ffee00ddead v1.2.3":          "[sha256] [3f9c0ffee00ddead] [v1.2.3] (v1) (2) (3)",
+		"ada@example.org":                         "[ada@example.org] (ada) (example) (org)",
+		"key=value a:b c,d":                       "key value a b c d",
+		"on 2026-11-20 and":                       "on [2026-11-20] and",
+		"2026-11-20T12:57:16.123456Z boot":        "[2026-11-20] boot",
+		"2026-11-20 12:57:16,123 ERROR":           "[2026-11-20] error",
+		"2026-11-20 12 apples":                    "[2026-11-20] 12 apples",
+		"2026-11-20-notes":                        "[2026-11-20-notes] (2026) (11) (20) (notes)",
+		"a ◱hash=3f9c gist=some words◲ b":         "a b",
+		"◰4 heading ◰0x":                          "heading x",
+		"end. Next -- and... so":                  "end next and so",
+		"東京タワー":                                   "{東} {東京} {京} {京タ} {タワ} {ワー}",
+		"猫":                                       "{猫}",
+		"Tokyo東京Tower":                            "tokyo {東} {東京} {京} tower",
+		"서울에서 회의":                                 "{서울} {울에} {에서} {회의}",
+		"รถไฟ":                                    "{รถไ} {ถไฟ}",
+		"ไป":                                      "{ไป}",
+		"हिन्दी भाषा":                             "हिन्दी भाषा",
+		"a\x00b\xffc":                             "a b c",
+		strings.Repeat("x", 100):                  strings.Repeat("x", maxToken),
+	} {
+		if got := spell(text); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// tokens of any text are one term each to FTS5, come in order, and lie where
+// they say.
+func TestScanAnything(t *testing.T) {
+	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a", "B", "'", "’", "-", "_", ".", "/", "2026-11-20", "T1", ":", "◱", "◲", "◰", "東", "タ", "서", "ไ", "ก", " ", "\n", "é", "\u0301", "\xff", "\x00", "\""}))
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "pieces"), "")
+		last := 0
+		for tok := range scan(text) {
+			if tok.from >= tok.to || tok.to > len(text) || tok.from < last && tok.kind != partToken && tok.kind != runToken {
+				t.Fatalf("%q: token %+v after %d", text, tok, last)
+			}
+			if tok.kind == identToken || tok.kind == wordToken {
+				last = tok.from
+			}
+			if tok.text == "" || len(tok.text) > maxToken || !utf8.ValidString(tok.text) || fold(tok.text) != tok.text && !strings.ContainsFunc(tok.text, oddCase) {
+				t.Fatalf("%q: token %+v", text, tok)
+			}
+			for _, r := range tok.text {
+				if r < utf8.RuneSelf && !asciiWord[r] && !strings.ContainsRune(tokenChars, r) {
+					t.Fatalf("%q: token %q is cut by FTS5", text, tok.text)
+				}
+			}
+		}
+		for tok := range scan(text) { // stopping early
+			_ = tok
+			break
+		}
+	})
+}
+
+// oddCase are the few letters whose small form is not the small form of itself.
+func oddCase(r rune) bool {
+	return unicode.ToLower(unicode.ToLower(r)) != unicode.ToLower(r) || !unicode.IsLetter(r)
+}
+
+// Words are folded as FTS5's unicode61 does it, where both know the letters.
+func TestFoldsLikeUnicode61(t *testing.T) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec(`CREATE VIRTUAL TABLE u USING fts5(t, tokenize="unicode61 remove_diacritics 2"); CREATE VIRTUAL TABLE v USING fts5vocab(u, row)`); err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for r := rune('A'); r < 0x250; r++ {
+		if unicode.IsLetter(r) {
+			words = append(words, "x"+string(r)+"y")
+		}
+	}
+	for r := rune(0x1e00); r < 0x1f00; r++ { // Vietnamese, among others
+		if unicode.IsLetter(r) {
+			words = append(words, "x"+string(r)+"y")
+		}
+	}
+	for r := rune(0x410); r < 0x450; r++ {
+		words = append(words, "ж"+string(r)+"ж")
+	}
+	different := 0
+	for _, w := range words {
+		if _, err := db.Exec("DELETE FROM u"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec("INSERT INTO u VALUES (?)", w); err != nil {
+			t.Fatal(err)
+		}
+		var want string
+		if err := db.QueryRow("SELECT group_concat(term, ' ') FROM v").Scan(&want); err != nil {
+			t.Fatal(err)
+		}
+		if got := fold(w); got != want {
+			different++
+			t.Logf("%q: %q here, %q there", w, got, want)
+		}
+	}
+	// Some dozen rare letters are older in its tables than in ours.
+	if different > len(words)/20 {
+		t.Errorf("%d of %d words are folded otherwise", different, len(words))
+	}
+}
+
+func TestTermsOfIdentifiers(t *testing.T) {
+	terms := func(text string) []string {
+		var out []string
+		for tok := range scan(text) {
+			out = append(out, tok.term())
+		}
+		return out
+	}
+	for _, c := range []struct{ said, asked string }{
+		{"YouTube", "youtube"}, {"iPhone", "iphone"}, {"running", "run"}, {"appendToFile", "append"}, {"max_tokens", "token"}, {"internal/durable/append.go", "durable"}, {"LGBTQ", "lgbtq"},
+	} {
+		if said, asked := terms(c.said), terms(c.asked); !slices.Contains(said, asked[0]) {
+			t.Errorf("%s has the terms %q, %s asks for %q", c.said, said, c.asked, asked)
+		}
+	}
+}

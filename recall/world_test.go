@@ -1,0 +1,248 @@
+package recall
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/blobs"
+	"lethe/life"
+)
+
+// chronicle writes a log line by line, as package life would, without syncing
+// each.
+type chronicle struct {
+	out io.Writer
+	sum string
+}
+
+// append writes events that belong together.
+func (c *chronicle) append(events ...life.Event) error {
+	for i, e := range events {
+		text := e.String()
+		if i > 0 {
+			text += " +"
+		}
+		c.sum = blobs.Sum([]byte(c.sum + text)).String()[:12]
+		if _, err := fmt.Fprintf(c.out, "%s #%s\n", text, c.sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refs(hashes ...blobs.Hash) []blobs.Ref {
+	var out []blobs.Ref
+	for _, h := range hashes {
+		out = append(out, blobs.Ref{Hash: h.String()[:16], Gist: "g"})
+	}
+	return out
+}
+
+// world is a life whose entries fade as a test says.
+type world struct {
+	t     testing.TB
+	dir   string
+	store *blobs.Store
+	self  blobs.Hash
+	log   chronicle
+	file  *os.File
+	next  int // entry
+	epoch int
+	now   time.Time
+	said  bytes.Buffer // what the index has logged
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), next: 1, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	var err error
+	if w.store, err = blobs.Open(filepath.Join(w.dir, "blobs")); err != nil {
+		t.Fatal(err)
+	}
+	w.file, err = os.OpenFile(w.lifePath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.file.Close() })
+	w.log.out = w.file
+	w.self = w.put(blobs.Meta{At: w.now, Gist: "boot"}, "I am the soul.")
+	boot := life.New(w.now, "boot", nil, "name", "test")
+	boot.Refs = refs(w.self)
+	w.append(boot)
+	return w
+}
+
+func (w *world) lifePath() string  { return filepath.Join(w.dir, "LIFE.md") }
+func (w *world) indexPath() string { return filepath.Join(w.dir, "recall.db") }
+
+func (w *world) append(events ...life.Event) {
+	w.t.Helper()
+	if err := w.log.append(events...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// put writes a blob's file without syncing it.
+func (w *world) put(m blobs.Meta, body string) blobs.Hash {
+	w.t.Helper()
+	h, err := putUnsynced(w.store, m, body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h
+}
+
+func putUnsynced(store *blobs.Store, m blobs.Meta, body string) (blobs.Hash, error) {
+	data := blobs.Encode(m, []byte(body))
+	h := blobs.Sum(data)
+	err := os.WriteFile(store.Path(h), data, 0o600)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = os.Mkdir(filepath.Dir(store.Path(h)), 0o700); err == nil {
+			err = os.WriteFile(store.Path(h), data, 0o600)
+		}
+	}
+	return h, err
+}
+
+// heard renders an inbound section of one line; each has a minute of its own.
+func (w *world) heard(room, user, text string) string {
+	w.now = w.now.Add(time.Minute)
+	s := fmt.Sprintf("◆ e%d inbound room=%s ◱hash=0123456789abcdef gist=…◲\n[USER:%s %s] %s\n",
+		w.next, room, user, w.now.Format(time.RFC3339), blobs.Escape(text))
+	w.append(life.New(w.now, "inbound", []string{fmt.Sprintf("e%d", w.next)}))
+	w.next++
+	return s
+}
+
+// worked renders a reply with one call and its result.
+func (w *world) worked(text, tool, args, result string) string {
+	w.now = w.now.Add(time.Minute)
+	s := fmt.Sprintf("◆ e%d reply ◱hash=0123456789abcdef gist=…◲\n%s\n◆ e%d.1 call %s\n%s\n◆ e%d.1 result ok ◱hash=0123456789abcdef gist=…◲\n%s\n",
+		w.next, blobs.Escape(text), w.next, tool, blobs.Escape(args), w.next, blobs.Escape(result))
+	w.append(life.New(w.now, "reply", []string{fmt.Sprintf("e%d", w.next)}))
+	w.next++
+	return s
+}
+
+// fades lets originals fade, each of the entries since the one before, in one
+// compaction.
+func (w *world) fades(bodies ...string) []blobs.Hash {
+	w.t.Helper()
+	var events []life.Event
+	var out []blobs.Hash
+	for _, body := range bodies {
+		h := w.put(blobs.Meta{At: w.now, Gist: "gist of it", Life: w.self.String()}, body)
+		from, to := entriesOf(body)
+		e := life.New(w.now, "fade", []string{fmt.Sprintf("e%d..e%d", from, to)}, "to", "summary", "rel", "4")
+		e.Refs = refs(h, w.self)
+		events, out = append(events, e), append(out, h)
+	}
+	w.epoch++
+	w.append(append(events, life.New(w.now, "epoch", []string{fmt.Sprint(w.epoch)}, "why", "full"))...)
+	return out
+}
+
+func entriesOf(body string) (from, to int) {
+	for _, s := range sections(body) {
+		if from == 0 {
+			from = s.entry
+		}
+		to = s.entry
+	}
+	return max(from, 1), max(to, 1)
+}
+
+// says is one faded line of talk.
+func (w *world) says(text string) blobs.Hash {
+	w.t.Helper()
+	return w.fades(w.heard("dev", "ada", text))[0]
+}
+
+func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&w.said, nil)) }
+
+func (w *world) open() *Index {
+	w.t.Helper()
+	x, err := Open(w.indexPath(), w.logger())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func (w *world) sync(x *Index) int {
+	w.t.Helper()
+	n, err := x.Sync(context.Background(), w.store, w.lifePath(), nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// synced is an open index that is up to date.
+func (w *world) synced() *Index {
+	w.t.Helper()
+	x := w.open()
+	w.sync(x)
+	return x
+}
+
+func (w *world) search(x *Index, q Query) []Hit {
+	w.t.Helper()
+	if q.Now.IsZero() {
+		q.Now = w.now
+	}
+	hits, err := x.Search(context.Background(), w.store, q)
+	if err != nil {
+		w.t.Fatalf("search %q: %v", q.Text, err)
+	}
+	return hits
+}
+
+// finds checks that a text finds an original first.
+func (w *world) finds(x *Index, text string, want blobs.Hash) Hit {
+	w.t.Helper()
+	hits := w.search(x, Query{Text: text})
+	if len(hits) == 0 || hits[0].Hash != want {
+		w.t.Fatalf("%q finds %s, not %s first", text, show(hits), want.String()[:8])
+	}
+	return hits[0]
+}
+
+func show(hits []Hit) string {
+	var out []string
+	for _, h := range hits {
+		out = append(out, fmt.Sprintf("%s e%d..e%d %q", h.Hash.String()[:8], h.From, h.To, h.Passage))
+	}
+	return "[" + strings.Join(out, "; ") + "]"
+}
+
+// snapshot writes an epoch of an edit, with these ranges in its past.
+func (w *world) edited(faded ...map[string]any) {
+	w.t.Helper()
+	body, err := json.Marshal(map[string]any{"self": w.self.String(), "faded": faded})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.epoch++
+	e := life.New(w.now, "epoch", []string{fmt.Sprint(w.epoch)}, "why", "edit")
+	e.Refs = refs(w.put(blobs.Meta{At: w.now, Gist: "epoch", Life: w.self.String()}, string(body)))
+	w.append(e)
+}
+
+func remove(t testing.TB, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,109 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Refs opens what stands behind an address, for READ_FILE: a file that a user
+// sent, or anything else the identity may see.
+type Refs interface {
+	// OpenRef returns the body behind a short hash and the line that says what it
+	// is. It must be safe to call beside the identity's own goroutine.
+	OpenRef(hash string) (gist string, body []byte, err error)
+}
+
+var refPath = regexp.MustCompile(`^(?:◱\s*)?hash=([0-9a-f]+)\b`)
+
+// refOf returns the hash when a path is a ref: hash=3fa9…, or a whole one with
+// its gist.
+func refOf(path string) (string, bool) {
+	m := refPath.FindStringSubmatch(strings.TrimSpace(path))
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
+// readRef shows what stands behind a ref, if it is text. Anything else becomes a
+// file of the workspace, where commands can work on it.
+func (f *files) readRef(ctx context.Context, hash string, a readArgs) Result {
+	if f.refs == nil {
+		return failf("read hash=%s: no refs can be opened here", clip(hash, 80))
+	}
+	gist, body, err := f.refs.OpenRef(hash)
+	if err != nil {
+		return failure(err)
+	}
+	shown := "hash=" + clip(hash, 16)
+	head := body[:min(len(body), sniffed)]
+	text := len(body) == 0 || !isBinary(head) && strings.HasPrefix(http.DetectContentType(head), "text/")
+	var out []byte
+	if !text || len(body) > pageBytes { // commands can do more with it than pages
+		copied, err := f.receive(hash, gist, body)
+		if err != nil {
+			return failf("read %s: a copy of it cannot be made in the workspace: %v", shown, err)
+		}
+		out = copied
+	}
+	if !text {
+		return Result{Body: append(out, describeBinary(head, int64(len(body)), shown)...)}
+	}
+	page, err := render(ctx, bytes.NewReader(body), int64(len(body)), shown, a)
+	if err != nil {
+		return failf("read %s: %v", shown, err)
+	}
+	return Result{Body: append(out, page...)}
+}
+
+// receive puts what was sent into the workspace, unless it is there: what the
+// agent has done with its copy stays. It returns a line that says where.
+func (f *files) receive(hash, gist string, body []byte) ([]byte, error) {
+	p, err := f.relative(receivedDir + "/" + fileName(hash, gist, body[:min(len(body), sniffed)]))
+	if err != nil {
+		return nil, err
+	}
+	if file, _, err := p.open(); err == nil {
+		file.Close()
+		return fmt.Appendf(nil, "[it is the file %s of the workspace already]\n", p.shown), nil
+	}
+	if _, err := p.replace(body); err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, "[it is the file %s of the workspace now: work on it with commands]\n", p.shown), nil
+}
+
+// receivedDir is the directory of the workspace where files without text go.
+const receivedDir = "received"
+
+var namedFile = regexp.MustCompile(`[\pL\pN][\pL\pN._-]*\.[A-Za-z0-9]{1,8}\b`)
+
+// maxName bounds the part of a file's name that its sender chose, in bytes.
+const maxName = 100
+
+// fileName names a received file by its hash, since names repeat, and by what its
+// gist calls it, so that its kind can be seen: the name stands before the first
+// parenthesis.
+func fileName(hash, gist string, head []byte) string {
+	short := hash[:min(len(hash), 16)]
+	about, _, described := strings.Cut(gist, " (")
+	if name := namedFile.FindString(about); name != "" && described {
+		ext := path.Ext(name)
+		name = strings.TrimSuffix(name, ext)
+		name = strings.ToValidUTF8(name[:min(len(name), maxName)], "") // a rune that was cut
+		return short + "-" + name + ext
+	}
+	return short + extensions[http.DetectContentType(head)]
+}
+
+// extensions of what is sent without a name. Other kinds get none.
+var extensions = map[string]string{
+	"image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp",
+	"application/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/wave": ".wav", "video/mp4": ".mp4", "video/webm": ".webm",
+	"application/pdf": ".pdf", "application/zip": ".zip", "application/x-gzip": ".gz",
+}
