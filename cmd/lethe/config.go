@@ -1,20 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/BurntSushi/toml"
 
 	"lethe/agent"
+	"lethe/bridge"
+	"lethe/bridge/telegram"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/recall"
 	"lethe/tools"
 )
 
@@ -57,6 +62,54 @@ type settings struct {
 		Workspace   string   `toml:"workspace"`
 		Roots       []string `toml:"roots"`
 	} `toml:"tools"`
+	Recall struct {
+		Hints           string `toml:"hints"`
+		EmbeddingsURL   string `toml:"embeddings_url"`
+		EmbeddingsModel string `toml:"embeddings_model"`
+	} `toml:"recall"`
+	Telegram telegramSettings `toml:"telegram"`
+}
+
+// telegramSettings are those of the Telegram bridge.
+type telegramSettings struct {
+	TokenFile string   `toml:"token_file"`
+	BaseURL   string   `toml:"base_url"`
+	Room      string   `toml:"room"`
+	Users     []string `toml:"users"`
+	Chats     []string `toml:"chats"`
+	Members   string   `toml:"members"`
+	Relay     string   `toml:"relay"`
+	Flood     struct {
+		User *rate `toml:"user"`
+		Room *rate `toml:"room"`
+	} `toml:"flood"`
+	Routes []route `toml:"route"`
+}
+
+// route maps a chat, or one topic of it, to a room.
+type route struct {
+	Chat  string `toml:"chat"`
+	Topic int    `toml:"topic"`
+	Room  string `toml:"room"`
+}
+
+// rate is written like "30/1m": so many lines at once, and so many in that time
+// after them. "off" is no limit.
+type rate bridge.Rate
+
+func (r *rate) UnmarshalText(text []byte) error {
+	if string(text) == "off" {
+		*r = rate{}
+		return nil
+	}
+	lines, per, ok := strings.Cut(string(text), "/")
+	n, err := strconv.Atoi(lines)
+	d, derr := time.ParseDuration(per)
+	if !ok || err != nil || derr != nil || n < 1 || d <= 0 {
+		return fmt.Errorf("%q is no rate: it is like 30/1m, or off", text)
+	}
+	*r = rate{Lines: n, Per: d}
+	return nil
 }
 
 // duration is written like "90s" or "5m".
@@ -106,6 +159,61 @@ const (
 	modeMechanical = "mechanical" // nobody: heads, tails and keywords
 )
 
+// Whether identities are reminded of what they have forgotten.
+const (
+	hintsOn  = "on"
+	hintsOff = "off"
+)
+
+// Defaults of the flood limits.
+var (
+	floodUser = rate{Lines: 30, Per: time.Minute}
+	floodRoom = rate{Lines: 120, Per: time.Minute}
+)
+
+// config is what the settings say of the bridge.
+func (t telegramSettings) config() telegram.Config {
+	c := telegram.Config{
+		BaseURL: t.BaseURL, Room: or(t.Room, defaultRoom), Relay: t.Relay,
+		Users: t.Users, Chats: t.Chats, Members: t.Members,
+		Flood: bridge.Flood{User: bridge.Rate(*cmp.Or(t.Flood.User, &floodUser)), Room: bridge.Rate(*cmp.Or(t.Flood.Room, &floodRoom))},
+	}
+	for _, r := range t.Routes {
+		c.Routes = append(c.Routes, telegram.Route{Chat: r.Chat, Topic: r.Topic, Room: r.Room})
+	}
+	return c
+}
+
+// embeddingsVariable holds the key for recall.embeddings_url, which may need none.
+const embeddingsVariable = "LETHE_EMBEDDINGS_KEY"
+
+// embedder is the endpoint that joins the search for what has faded; nil is none.
+func (s settings) embedder() *recall.Embedder {
+	if s.Recall.EmbeddingsURL == "" {
+		return nil
+	}
+	return &recall.Embedder{URL: s.Recall.EmbeddingsURL, Model: s.Recall.EmbeddingsModel, Key: strings.TrimSpace(os.Getenv(embeddingsVariable))}
+}
+
+func (s settings) checkEmbedder() error {
+	if (s.Recall.EmbeddingsURL == "") != (s.Recall.EmbeddingsModel == "") {
+		return errors.New("recall.embeddings_url and recall.embeddings_model go together; one of them is missing")
+	}
+	if e := s.embedder(); e != nil {
+		if err := e.Check(); err != nil {
+			return fmt.Errorf("recall.embeddings_url: %w", err)
+		}
+	}
+	return nil
+}
+
+func (t telegramSettings) check() error {
+	if err := t.config().Check(); err != nil {
+		return fmt.Errorf("telegram: %w", err)
+	}
+	return nil
+}
+
 // leastLimit is a context limit, in tokens, below which the fixed parts alone
 // never fit.
 const leastLimit = 12_000
@@ -149,6 +257,9 @@ func (s settings) check() error {
 		oneOf("prompt.order", s.Prompt.Order, "head", mind.OrderTail),
 		atLeast("turn.max_steps", s.Turn.MaxSteps, 1),
 		atLeast("chat.max_agent_turns", s.Chat.MaxAgentTurns, 1),
+		oneOf("recall.hints", s.Recall.Hints, hintsOn, hintsOff),
+		s.checkEmbedder(),
+		s.Telegram.check(),
 		oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted),
 	)
 }

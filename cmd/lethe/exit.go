@@ -10,6 +10,8 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/bridge"
+	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/life"
 	"lethe/llm"
@@ -72,14 +74,16 @@ func codeOf(err error) int {
 		return exitDone
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.As(err, &running):
+	case errors.As(err, &running), errors.As(err, new(*bridge.RunningError)):
 		return exitRunning
-	case errors.Is(err, llm.ErrNoKey):
+	case errors.Is(err, llm.ErrNoKey), errors.Is(err, errNoToken), errors.Is(err, telegram.ErrToken), errors.As(err, new(tokenFileError)):
 		return exitNoKey
-	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, &corrupt):
+	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, &corrupt),
+		errors.As(err, new(*bridge.PeopleError)):
 		return exitCorrupt
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),
-		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)):
+		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, errNoMatch),
+		errors.Is(err, bridge.ErrNoSuchCode), errors.Is(err, bridge.ErrNotListed):
 		return exitNotFound
 	case errors.Is(err, context.Canceled):
 		return exitInterrupt

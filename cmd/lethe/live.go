@@ -21,6 +21,7 @@ import (
 )
 
 func (p *program) runCommand() *cobra.Command {
+	var with []string
 	cmd := &cobra.Command{
 		Use:   "run [NAME|HASH]...",
 		Short: "The daemon: resume these identities, or the default one, or boot a new one",
@@ -29,20 +30,29 @@ beginning of a hash. With --name it resumes the one of that name, or boots it.
 Without either it resumes the default identity, or boots one.
 
 It prints "ready <hash> <name>" once an identity hears its rooms. SIGINT or
-SIGTERM stop it within two seconds; SIGHUP makes paused identities try again.`,
+SIGTERM stop it within two seconds; SIGHUP makes paused identities try again.
+
+With --with it keeps a bridge running beside itself, as a process of its own.`,
 		Example: `  lethe run --name ada --soul ada.md --room dev --room ops
   lethe run ada 51c0
-  lethe run --offline`,
-		RunE:              func(cmd *cobra.Command, who []string) error { return p.daemon(cmd.Context(), who) },
+  lethe run --offline
+  lethe run --with telegram`,
+		RunE:              func(cmd *cobra.Command, who []string) error { return p.daemon(cmd.Context(), who, with) },
 		ValidArgsFunction: p.completeIdentities,
 	}
 	p.runFlags(cmd)
+	cmd.Flags().StringArrayVar(&with, "with", nil, "`BRIDGE` to keep running beside the daemon: telegram; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("with", cobra.FixedCompletions(companions, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// daemon runs identities until it is told to stop.
-func (p *program) daemon(ctx context.Context, who []string) error {
+// daemon runs identities, and bridges beside them, until it is told to stop.
+func (p *program) daemon(ctx context.Context, who, with []string) error {
 	ids, err := p.named(who)
+	if err != nil {
+		return err
+	}
+	bridges, err := p.children(with)
 	if err != nil {
 		return err
 	}
@@ -65,7 +75,7 @@ func (p *program) daemon(ctx context.Context, who []string) error {
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 	w.mended = hup
-	return w.run(ctx, ids)
+	return p.beside(ctx, bridges, func(ctx context.Context) error { return w.run(ctx, ids) })
 }
 
 // named finds the identities of a command line, each once.

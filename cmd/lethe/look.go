@@ -103,15 +103,15 @@ func (p *program) agentsCommand() *cobra.Command {
 }
 
 func (p *program) agents() ([]agentInfo, error) {
+	infos := []agentInfo{}
 	all, err := p.home.List()
-	if err != nil {
-		return nil, err
+	if err != nil || len(all) == 0 {
+		return infos, err
 	}
 	store, err := p.store()
 	if err != nil {
 		return nil, err
 	}
-	infos := []agentInfo{}
 	for _, id := range all {
 		infos = append(infos, describe(id, store))
 	}

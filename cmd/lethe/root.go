@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"os/user"
@@ -116,7 +117,7 @@ key, with the offline rehearsal model, which says so.`,
 			if homeless(cmd) {
 				return nil
 			}
-			return p.open()
+			return p.open(!looks(cmd))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.converse(cmd.Context()) },
 	}
@@ -132,7 +133,7 @@ key, with the offline rehearsal model, which says so.`,
 	p.runFlags(root)
 	root.AddCommand(
 		p.runCommand(), p.stopCommand(), p.chatCommand(), p.sayCommand(), p.agentsCommand(), p.lifeCommand(),
-		p.contextCommand(), p.catCommand(), p.rehearseCommand(), p.replayCommand(), p.demoCommand(), p.cleanCommand(),
+		p.contextCommand(), p.catCommand(), p.recallCommand(), p.bridgeCommand(), p.bridgesCommand(), p.evalCommand(), p.rehearseCommand(), p.replayCommand(), p.demoCommand(), p.cleanCommand(),
 	)
 	return root
 }
@@ -167,9 +168,19 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 func homeless(cmd *cobra.Command) bool {
 	for ; cmd != nil; cmd = cmd.Parent() {
 		switch cmd.Name() {
-		case "rehearse", "demo", "completion", "help":
+		case "rehearse", "demo", "eval", "completion", "help":
 			return true
 		}
+	}
+	return false
+}
+
+// looks reports whether a command only looks at a home: a mistyped one is not made.
+func looks(cmd *cobra.Command) bool {
+	switch strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") {
+	case "agents", "life", "context", "cat", "stop", "recall", "bridges", "clean",
+		"bridge", "bridge telegram who", "bridge telegram allow", "bridge telegram revoke":
+		return true
 	}
 	return false
 }
@@ -219,8 +230,9 @@ func (p *program) runFlags(cmd *cobra.Command) {
 	}
 }
 
-// open finds the home and reads its configuration.
-func (p *program) open() error {
+// open finds the home and reads its configuration. A home that is missing is
+// made, or else is empty.
+func (p *program) open(missing bool) error {
 	dir := p.homeDir
 	if dir == "" {
 		dir = os.Getenv("LETHE_HOME")
@@ -236,6 +248,10 @@ func (p *program) open() error {
 	if err == nil && !fi.IsDir() {
 		return hint(fmt.Errorf("open home: %s is not a directory", dir), "name another with --home, or LETHE_HOME")
 	}
+	if errors.Is(err, fs.ErrNotExist) && !missing {
+		p.home.Dir, err = filepath.Abs(dir)
+		return err
+	}
 	if p.home, err = agent.OpenHome(dir); err != nil {
 		return err
 	}
@@ -243,7 +259,12 @@ func (p *program) open() error {
 	return err
 }
 
-func (p *program) store() (*blobs.Store, error) { return blobs.Open(p.home.Blobs()) }
+func (p *program) store() (*blobs.Store, error) {
+	if _, err := os.Stat(p.home.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, hint(fmt.Errorf("open home %s: %w", p.home.Dir, agent.ErrNotFound), "name it with --home, or LETHE_HOME")
+	}
+	return blobs.Open(p.home.Blobs())
+}
 
 // find is the identity that who names, or the default one when who is empty.
 func (p *program) find(who string) (agent.Identity, error) {
@@ -296,7 +317,7 @@ func (p *program) userName() string {
 }
 
 func (p *program) completeRooms(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	if p.open() != nil {
+	if p.open(false) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var rooms []string
@@ -312,7 +333,7 @@ func (p *program) completeRooms(*cobra.Command, []string, string) ([]string, cob
 
 // completeIdentities completes names of identities that are not in list yet.
 func (p *program) completeIdentities(_ *cobra.Command, list []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if p.open() != nil {
+	if p.open(false) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	all, _ := p.home.List()

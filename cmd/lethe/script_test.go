@@ -26,6 +26,7 @@ const raceOptions = "atexit_sleep_ms=0"
 func setUp(e *testscript.Env) error {
 	js := &jobs{named: map[string]*job{}}
 	e.Values[jobsKey{}] = js
+	e.Values[botKey{}] = new(bot)
 	e.Defer(js.end)
 	e.Setenv("HOME", e.WorkDir)
 	e.Setenv("GORACE", raceOptions)
@@ -140,7 +141,7 @@ func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
 
 // passed are the variables that a script's background processes get: testscript
 // does not tell all of its own.
-var passed = []string{"PATH", "HOME", "GORACE", "LETHE_HOME", "TMPDIR", "DEEPSEEK_API_KEY", "LETHE_API_KEY", killAt, hangWhen}
+var passed = []string{"PATH", "HOME", "GORACE", "LETHE_HOME", tokenVariable, "TMPDIR", "DEEPSEEK_API_KEY", "LETHE_API_KEY", killAt, hangWhen}
 
 func environment(ts *testscript.TestScript) []string {
 	var env []string

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lethe/agent"
+	"lethe/bridge"
 	"lethe/llm/rehearsal"
 )
 
@@ -107,6 +108,20 @@ func (p *program) noneRuns(ids []agent.Identity) error {
 	for _, id := range ids {
 		if _, running := agent.Running(id); running {
 			return hint(fmt.Errorf("clean %s: %s is running", p.home.Dir, id.Name), "stop it first: lethe stop %s", id.Name)
+		}
+	}
+	return p.noBridgeRuns()
+}
+
+// noBridgeRuns is for those who take a bridge's state away.
+func (p *program) noBridgeRuns() error {
+	all, err := bridge.ReadHealth(p.home.Dir)
+	if err != nil {
+		return err
+	}
+	for _, h := range all {
+		if h.State == bridge.Running || h.State == bridge.Deaf {
+			return hint(fmt.Errorf("clean %s: bridge %s is running", p.home.Dir, h.Name), "stop it first: it is process %d", h.PID)
 		}
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
+	"lethe/recall"
 	"lethe/tools"
 )
 
@@ -144,6 +145,7 @@ func (w *world) open(id agent.Identity) (*agent.Agent, error) {
 			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
 			Mechanical: s.Compactor.Mode == modeMechanical,
 		},
+		Recall:       agent.Recall{NoHints: s.Recall.Hints == hintsOff, Embed: w.embedder()},
 		ContextLimit: limit, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
@@ -151,6 +153,14 @@ func (w *world) open(id agent.Identity) (*agent.Agent, error) {
 		},
 		Ready: w.ready, Tell: w.teller(), Retry: w.retry[id.Self],
 	})
+}
+
+// embedder is the endpoint of the settings; offline, there is none.
+func (w *world) embedder() *recall.Embedder {
+	if w.offline {
+		return nil
+	}
+	return w.p.settings.embedder()
 }
 
 // teller prints LIFE events when they were asked for.

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"lethe/agent"
+	"lethe/bridge"
+	"lethe/bridge/telegram"
+	"lethe/chat"
+	"lethe/tools"
+)
+
+func (p *program) bridgeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bridge",
+		Short: "Connect rooms with an outside service",
+		Long: `A bridge copies lines between rooms and an outside service. It is a process of its
+own: run it beside the daemon, or let the daemon keep it: lethe run --with telegram.
+
+lethe bridges tells how the bridges are; docs/bridges.md how to write another one.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return hint(usagef("name a bridge"), "lethe bridge telegram; a terminal or a pipe is: lethe chat")
+		},
+	}
+	cmd.AddCommand(p.telegramCommand())
+	return cmd
+}
+
+func (p *program) telegramCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "telegram",
+		Short: "The Telegram bridge",
+		Long: `Telegram copies lines between rooms and chats of a Telegram bot. The token comes from
+TELEGRAM_BOT_TOKEN, or from the file that telegram.token_file names in config.toml.
+
+Nobody may write until you allow it: a stranger who writes to the bot gets a code,
+which you approve with lethe bridge telegram allow CODE. docs/telegram.md has the
+rest. It prints "ready telegram @bot" once it reaches Telegram.`,
+		Example: `  export TELEGRAM_BOT_TOKEN=…
+  lethe bridge telegram
+  lethe bridge telegram allow K7QM3XPA --room dev`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.telegram(cmd.Context()) },
+	}
+	cmd.AddCommand(p.allowCommand(), p.whoCommand(), p.revokeCommand())
+	return cmd
+}
+
+// tokenVariable holds the bot's token.
+const tokenVariable = "TELEGRAM_BOT_TOKEN"
+
+// errNoToken says that there is no token to reach Telegram with.
+var errNoToken = errors.New(tokenVariable + " is not set, and config.toml names no telegram.token_file")
+
+// telegramToken finds the token. It never returns it in an error.
+func (p *program) telegramToken() (string, error) {
+	if token := strings.TrimSpace(os.Getenv(tokenVariable)); token != "" {
+		return token, nil
+	}
+	file := p.settings.Telegram.TokenFile
+	if file == "" {
+		return "", hint(errNoToken, "@BotFather gives you one; see docs/telegram.md")
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(p.home.Dir, file)
+	}
+	token, err := telegram.ReadToken(file)
+	if err != nil {
+		return "", tokenFileError{err}
+	}
+	return token, nil
+}
+
+// tokenFileError is a token file that cannot be used.
+type tokenFileError struct{ error }
+
+func (e tokenFileError) Unwrap() error { return e.error }
+
+// telegram runs the bridge until it is told to stop.
+func (p *program) telegram(ctx context.Context) error {
+	token, err := p.telegramToken()
+	if err != nil {
+		return err
+	}
+	tools.HideEnvironment() // the token in it is nobody else's
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	log, t := p.logTo(p.err), p.settings.Telegram
+	watcher := chat.NewWatcher(0, log)
+	conf := t.config()
+	conf.Home, conf.Store, conf.Watcher, conf.Log, conf.Token = p.home.Dir, store, watcher, log, token
+	conf.Names = p.reservedNames()
+	conf.Ready = func(bot string) { fmt.Fprintf(p.out, "ready telegram @%s\n", bot) }
+	g, ctx := errgroup.WithContext(ctx)
+	around, end := context.WithCancel(ctx)
+	g.Go(func() error { return watcher.Run(around) })
+	g.Go(func() error {
+		defer end()
+		return telegram.Run(ctx, conf)
+	})
+	return g.Wait()
+}
+
+// reservedNames are those that nobody on the other side may sign with: yours, and
+// those of identities.
+func (p *program) reservedNames() []string {
+	names := []string{p.userName()}
+	all, _ := p.home.List()
+	for _, id := range all {
+		names = append(names, id.Name)
+	}
+	return names
+}
+
+// changePolicy is policy for who changes it: a bridge that has never run has given
+// nobody a code, and gets no directory by that.
+func (p *program) changePolicy() (*bridge.Policy, error) {
+	if _, err := os.Stat(p.telegramDir()); errors.Is(err, fs.ErrNotExist) {
+		return nil, hint(fmt.Errorf("open bridge telegram in %s: %w", p.home.Dir, agent.ErrNotFound), "it has not run here yet: lethe bridge telegram")
+	}
+	return p.policy()
+}
+
+func (p *program) telegramDir() string { return filepath.Join(p.home.Dir, "bridges", telegram.Name) }
+
+// policy opens the Telegram bridge's list of who may speak.
+func (p *program) policy() (*bridge.Policy, error) {
+	policy, err := bridge.OpenPolicy(p.telegramDir())
+	if err != nil {
+		return nil, err
+	}
+	t := p.settings.Telegram
+	err = policy.Static(bridge.Lists{Users: t.Users, Chats: t.Chats, Members: t.Members, Names: p.reservedNames()})
+	if err != nil {
+		return nil, usagef("read %s: telegram: %w", filepath.Join(p.home.Dir, "config.toml"), err)
+	}
+	return policy, nil
+}
+
+func (p *program) allowCommand() *cobra.Command {
+	var room string
+	cmd := &cobra.Command{
+		Use:   "allow CODE",
+		Short: "Let the person or group speak that was given this code",
+		Long: `Allow approves a pairing code. Somebody whom the bot does not know gets one when
+they write to it; it is good for an hour and for one use. Ask them for it over a
+way that tells you who they are. The bridge need not be restarted.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, list []string) error {
+			if room != "" {
+				if err := checkRooms(room); err != nil {
+					return err
+				}
+			}
+			policy, err := p.changePolicy()
+			if err != nil {
+				return err
+			}
+			who, err := policy.Approve(list[0], room)
+			if err != nil {
+				return hintAllow(err)
+			}
+			fmt.Fprintf(p.out, "allowed: %s may write to room %s\n", chat.Sanitize(who.String()), or(room, or(p.settings.Telegram.Room, defaultRoom)))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&room, "room", "", "the `ROOM` to connect the chat with (default: telegram.room, or dev)")
+	_ = cmd.RegisterFlagCompletionFunc("room", p.completeRooms) // fails for a flag that is not there
+	return cmd
+}
+
+func hintAllow(err error) error {
+	switch {
+	case errors.Is(err, bridge.ErrNoSuchCode):
+		return hint(err, "look at the code again, or have them write to the bot for a new one; who waits: lethe bridge telegram who")
+	case errors.Is(err, bridge.ErrExpiredCode):
+		return hint(err, "have them write to the bot again for a new one")
+	}
+	return err
+}
+
+func (p *program) revokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Take back what allow gave, by the id of the user or group",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, list []string) error {
+			policy, err := p.changePolicy()
+			if err != nil {
+				return err
+			}
+			if err := policy.Revoke(list[0]); err != nil {
+				return hint(err, "lethe bridge telegram who lists the ids")
+			}
+			fmt.Fprintf(p.out, "revoked: %s may not write any more\n", list[0])
+			return nil
+		},
+	}
+}
+
+func (p *program) whoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "who",
+		Short: "Print who may speak, who waits to be allowed, and where their lines go",
+		Args:  args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			policy, err := p.policy()
+			if err != nil {
+				return err
+			}
+			l, err := policy.List()
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return p.printJSON(l)
+			}
+			return p.printPolicy(l)
+		},
+	}
+}
+
+func (p *program) printPolicy(l bridge.Listing) error {
+	if len(l.Users)+len(l.Chats) == 0 {
+		fmt.Fprintln(p.out, "nobody may write. Who writes to the bot gets a code; approve it with: lethe bridge telegram allow CODE")
+	} else {
+		t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "MAY WRITE\tID\tNAME\tROOM\tBY")
+		p.printListed(t, "user", l.Users)
+		p.printListed(t, "chat", l.Chats)
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		who := "everyone in it"
+		if l.Members == bridge.MembersListed {
+			who = "of its members only the users above"
+		}
+		fmt.Fprintf(p.out, "may speak in private: the users above; in a chat above: %s; anywhere else: nobody\n", who)
+	}
+	for _, w := range l.Pending {
+		fmt.Fprintf(p.out, "waits: %s, with a code until %s\n", chat.Sanitize(w.String()), w.Expires.Local().Format("15:04"))
+	}
+	if !l.Blocked.IsZero() {
+		fmt.Fprintf(p.out, "too many wrong codes: none is taken until %s\n", l.Blocked.Local().Format("15:04"))
+	}
+	return nil
+}
+
+func (p *program) printListed(t *tabwriter.Writer, kind string, list []bridge.Listed) {
+	for _, who := range list {
+		by := "allow, " + who.At.Local().Format("2006-01-02")
+		if who.Config {
+			by = "config.toml"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", kind, who.ID, dash(chat.Sanitize(who.Name)), or(p.roomFor(who), or(p.settings.Telegram.Room, defaultRoom)), by)
+	}
+}
+
+// roomFor is the room that a chat is connected with by name; the configuration
+// wins over what was said with the approval.
+func (p *program) roomFor(who bridge.Listed) string {
+	for _, r := range p.settings.Telegram.Routes {
+		if r.Chat == who.ID && r.Topic == 0 {
+			return r.Room
+		}
+	}
+	return who.Room
+}

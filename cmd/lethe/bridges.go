@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"lethe/bridge"
+	"lethe/chat"
+)
+
+// bridgeInfo is a bridge of lethe bridges as JSON.
+type bridgeInfo struct {
+	Name        string       `json:"name"`
+	State       bridge.State `json:"state"`
+	Healthy     bool         `json:"healthy"`
+	PID         int          `json:"pid,omitempty"`
+	Started     time.Time    `json:"started,omitzero"`
+	Exchanged   time.Time    `json:"exchanged,omitzero"` // last successful exchange with the other side
+	Stopped     time.Time    `json:"stopped,omitzero"`
+	Out         int          `json:"out"` // lines that wait to go out
+	In          int          `json:"in"`  // lines that a flood limit holds back
+	Unreachable []string     `json:"unreachable,omitempty"`
+	Error       string       `json:"error,omitempty"`
+	ErrorAt     time.Time    `json:"error_at,omitzero"`
+}
+
+func (p *program) bridgesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "bridges",
+		Short: "List bridges: whether they reach the other side, and what waits",
+		Long: `Bridges lists the bridges of this home with the time of the last successful exchange
+with the other side, the lines that wait to go out and in, and the last error. It
+fails when one of them is deaf (it runs and reaches nobody), has died, or was
+stopped with lines waiting: fit for a monitor.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			all, err := bridge.ReadHealth(p.home.Dir)
+			if err != nil {
+				return err
+			}
+			if err := p.printBridges(all, time.Now()); err != nil {
+				return err
+			}
+			return sick(all)
+		},
+	}
+}
+
+func (p *program) printBridges(all []bridge.Health, now time.Time) error {
+	if p.json {
+		infos := []bridgeInfo{}
+		for _, h := range all {
+			infos = append(infos, bridgeInfo{h.Name, h.State, h.Healthy(), h.PID, h.Started, h.Exchanged, h.Stopped, h.Out, h.In, h.Unreachable, h.Error, h.ErrorAt})
+		}
+		return p.printJSON(infos)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(p.out, "no bridges yet; docs/telegram.md tells how to set one up, and a terminal is one already: lethe chat")
+		return nil
+	}
+	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tSTATE\tPID\tLAST EXCHANGE\tWAITING OUT/IN\tUNREACHABLE\tLAST ERROR")
+	for _, h := range all {
+		pid, fault := "-", "-"
+		if h.PID > 0 && (h.State == bridge.Running || h.State == bridge.Deaf) {
+			pid = fmt.Sprint(h.PID)
+		}
+		if h.Error != "" {
+			fault = since(h.ErrorAt, now) + ": " + oneLine(h.Error)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\n", h.Name, h.State, pid, since(h.Exchanged, now), h.Out, h.In,
+			dash(chat.Sanitize(strings.Join(h.Unreachable, ","))), fault)
+	}
+	return t.Flush()
+}
+
+// since says how long ago a time was.
+func since(at, now time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	ago := max(0, now.Sub(at))
+	unit := time.Second
+	switch {
+	case ago >= 48*time.Hour:
+		return fmt.Sprintf("%d d ago", ago/(24*time.Hour))
+	case ago >= time.Hour:
+		unit = time.Minute
+	}
+	text := ago.Truncate(unit).String()
+	if unit == time.Minute {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return text + " ago"
+}
+
+// sick is an error when a bridge needs somebody to look at it.
+func sick(all []bridge.Health) error {
+	var bad []string
+	for _, h := range all {
+		if h.Healthy() {
+			continue
+		}
+		what := fmt.Sprintf("%s is %s", h.Name, h.State)
+		if h.State == bridge.Stopped {
+			what += " with lines waiting"
+		}
+		bad = append(bad, what)
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return errors.New("bridges: " + strings.Join(bad, ", "))
+}
+
+// Bridges that a daemon can keep.
+var companions = []string{"telegram"}
+
+// children are the processes that the daemon keeps beside itself. What one of
+// them needs and is not there is told before anything starts.
+func (p *program) children(names []string) ([]bridge.Child, error) {
+	var out []bridge.Child
+	for i, name := range names {
+		if !slices.Contains(companions, name) {
+			return nil, usagef("--with %s: there is no such bridge, only %s", name, strings.Join(companions, ", "))
+		}
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		if _, err := p.telegramToken(); err != nil {
+			return nil, err
+		}
+		exe, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find the program to run bridge %s: %w", name, err)
+		}
+		args := []string{"bridge", name, "--home", p.home.Dir}
+		if p.verbose {
+			args = append(args, "--verbose")
+		}
+		out = append(out, bridge.Child{
+			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ()), Log: p.logTo(p.err), Stderr: p.err,
+			Permanent: func(exit int) bool { return exit == exitUsage || exit == exitNoKey || exit == exitCorrupt },
+		})
+	}
+	return out, nil
+}
+
+// bridgeEnv is the environment of a bridge: what it takes to reach the network,
+// and its own token, but no key of the model.
+func bridgeEnv(env []string) []string {
+	keep := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "GORACE",
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", tokenVariable}
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return !slices.Contains(keep, strings.ToUpper(name)) && !strings.HasPrefix(name, "LC_")
+	})
+}
+
+// beside runs f, and the children as long as it lasts. A child that cannot be
+// kept is told of, and f goes on.
+func (p *program) beside(ctx context.Context, children []bridge.Child, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var g errgroup.Group
+	for _, c := range children {
+		g.Go(func() error {
+			if err := c.Run(ctx); err != nil {
+				report(p.err, hint(err, "mend it and start the daemon again, or run the bridge by itself: lethe bridge %s", c.Name))
+			}
+			return nil
+		})
+	}
+	err := f(ctx)
+	cancel()
+	_ = g.Wait() // they have told their errors
+	return err
+}

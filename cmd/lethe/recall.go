@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/recall"
+)
+
+// recallFlags narrow a search.
+type recallFlags struct {
+	since, until, room, tool, kind string
+	limit                          int
+}
+
+func (p *program) recallCommand() *cobra.Command {
+	var f recallFlags
+	cmd := &cobra.Command{
+		Use:   "recall NAME QUERY...",
+		Short: "Search what an identity has forgotten",
+		Long: `Recall searches everything that has faded from an identity's context, by words. Each
+match is an address, when it was and what it holds, and the passage that fits;
+lethe cat prints the whole of it. The index is a cache: it is made when it is
+missing, and can be deleted at any time.
+
+A query is plain text: quotes, AND, * and the like mean nothing special.`,
+		Example: `  lethe recall ada "what did bob say about the harbour?"
+  lethe recall ada timeout --tool BASH --since 7d
+  lethe recall ada invoice --room billing --since 2026-05-01 --json`,
+		Args: args(cobra.MinimumNArgs(2)),
+		RunE: func(cmd *cobra.Command, list []string) error {
+			return p.recall(cmd.Context(), list[0], strings.Join(list[1:], " "), f)
+		},
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.since, "since", "", "only what was said after a `TIME`: 7d, 12h, 2026-05-01, 2026-05-01T12:00:00Z")
+	flags.StringVar(&f.until, "until", "", "only what was said before a `TIME`")
+	flags.StringVar(&f.room, "room", "", "only what was heard in `ROOM`")
+	flags.StringVar(&f.tool, "tool", "", "only what holds a call of `TOOL`, such as BASH")
+	flags.StringVar(&f.kind, "kind", "", "only what holds a `KIND` of entry: chat, reply, tool, note")
+	flags.IntVar(&f.limit, "limit", 10, "`N` matches at most, up to 50")
+	_ = cmd.RegisterFlagCompletionFunc("room", p.completeRooms) // fails for a flag that is not there
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// kinds of entries that a search can be narrowed to.
+var kinds = []string{"chat", "reply", "tool", "note"}
+
+// query reads the flags.
+func (f recallFlags) query(text string, now time.Time) (recall.Query, error) {
+	q := recall.Query{Text: text, Limit: f.limit, Room: f.room, Tool: strings.ToUpper(f.tool), Kind: f.kind, Now: now}
+	if strings.TrimSpace(text) == "" {
+		return q, usagef("the query is empty; give words to look for")
+	}
+	if f.limit < 1 || f.limit > 50 {
+		return q, usagef("--limit is %d; it is 1 to 50", f.limit)
+	}
+	if f.room != "" {
+		if err := checkRooms(f.room); err != nil {
+			return q, err
+		}
+	}
+	if f.kind != "" && !slices.Contains(kinds, f.kind) {
+		return q, usagef("--kind is %q; it is one of %s", f.kind, strings.Join(kinds, ", "))
+	}
+	var err error
+	if q.Since, err = moment("--since", f.since, now); err != nil {
+		return q, err
+	}
+	q.Until, err = moment("--until", f.until, now)
+	return q, err
+}
+
+var ago = regexp.MustCompile(`^(\d{1,6})([mhdw])$`)
+
+// moment reads a time: how long ago it was, a day, or a time of RFC 3339.
+func moment(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if m := ago.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1]) // digits, by the pattern
+		switch m[2] {
+		case "m":
+			return now.Add(-time.Duration(n) * time.Minute), nil
+		case "h":
+			return now.Add(-time.Duration(n) * time.Hour), nil
+		case "w":
+			n *= 7
+		}
+		return now.AddDate(0, 0, -n), nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	return time.Time{}, usagef("%s is %q; it is like 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z", flag, text)
+}
+
+// match is a line of the answer as JSON.
+type match struct {
+	Hash       string    `json:"hash"`
+	At         time.Time `json:"at"`
+	From       string    `json:"from"` // first and last entry
+	To         string    `json:"to"`
+	Gist       string    `json:"gist"`
+	Rooms      []string  `json:"rooms,omitempty"`
+	Tools      []string  `json:"tools,omitempty"`
+	Kinds      []string  `json:"kinds,omitempty"`
+	Passage    string    `json:"passage"`
+	Offset     int       `json:"offset"` // of the passage in the body, in characters
+	Confidence float64   `json:"confidence"`
+}
+
+func (p *program) recall(ctx context.Context, who, text string, f recallFlags) error {
+	q, err := f.query(text, time.Now())
+	if err != nil {
+		return err
+	}
+	id, err := p.find(who)
+	if err != nil {
+		return err
+	}
+	hits, err := p.search(ctx, id, q)
+	if errors.Is(err, recall.ErrEmpty) {
+		return hint(usagef("search %s: %w", id.Name, err), "give a name, a number or a word that must occur")
+	}
+	if err != nil {
+		return err
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	if p.json {
+		out := []match{}
+		for _, h := range hits {
+			out = append(out, match{h.Hash.String(), h.At, fmt.Sprintf("e%d", h.From), fmt.Sprintf("e%d", h.To), h.Gist, h.Rooms, h.Tools, h.Kinds, h.Passage, h.Offset, h.Confidence})
+		}
+		return p.printJSON(out)
+	}
+	if len(hits) == 0 {
+		return hint(fmt.Errorf("search %s: %w", id.Name, errNoMatch), "only what has faded is searched; lethe context %s shows the rest", id.Name)
+	}
+	for _, h := range hits {
+		where := append(prefixed("room ", h.Rooms), prefixed("tool ", h.Tools)...)
+		fmt.Fprintf(p.out, "%s  %s  e%d..e%d  %s\n    %s\n", store.Short(h.Hash), h.At.Local().Format("2006-01-02 15:04"), h.From, h.To,
+			strings.Join(where, ", "), chat.Sanitize(h.Gist))
+		for line := range strings.Lines(h.Passage) {
+			fmt.Fprintf(p.out, "    | %s\n", chat.Sanitize(strings.TrimRight(line, "\n")))
+		}
+	}
+	return nil
+}
+
+// errNoMatch says that a search has found nothing.
+var errNoMatch = errors.New("nothing that has faded matches")
+
+func prefixed(prefix string, list []string) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, prefix+s)
+	}
+	return out
+}
+
+// search brings the index of an identity up to date and asks it.
+func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query) ([]recall.Hit, error) {
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	index, err := recall.Open(id.RecallPath(), p.logTo(p.err))
+	if err != nil {
+		return nil, err
+	}
+	defer index.Close()
+	index.Embed(p.settings.embedder())
+	hits, err := p.syncAndSearch(ctx, index, store, id, q)
+	if errors.Is(err, recall.ErrRebuilding) { // it has been told; this one is sound
+		hits, err = p.syncAndSearch(ctx, index, store, id, q)
+	}
+	return hits, err
+}
+
+func (p *program) syncAndSearch(ctx context.Context, index *recall.Index, store *blobs.Store, id agent.Identity, q recall.Query) ([]recall.Hit, error) {
+	began, told := time.Now(), false
+	_, err := index.Sync(ctx, store, id.LIFE(), func(done, total int) {
+		if time.Since(began) > time.Second && isTerminal(p.err) {
+			fmt.Fprintf(p.err, "\rindexing %d of %d …", done, total)
+			told = true
+		}
+	})
+	if told {
+		fmt.Fprint(p.err, "\r\033[K")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return index.Search(ctx, store, q)
+}

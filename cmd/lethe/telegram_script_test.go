@@ -1,0 +1,151 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"lethe/bridge/telegram/botapi"
+)
+
+// Commands of scripts about Telegram, beside those of scriptCommands:
+//
+//	botapi                      a Bot API server, with its token in the environment and its address in config.toml
+//	tg say USER TEXT            somebody writes to the bot
+//	tg gets USER REGEXP [N]     wait until the bot has sent them N (1) messages that match
+//	tg capture VAR USER REGEXP  the same, and keep the first group
+//	tg outage DURATION          the server answers 502 for so long
+//	tg calls METHOD N           wait until a method was called N times from now on
+//	tg well                     the bot did nothing that a bot must not do
+func init() {
+	scriptCommands["botapi"] = scriptBotAPI
+	scriptCommands["tg"] = scriptTelegram
+}
+
+type botKey struct{}
+
+// bot is the server of a script, with the people that it names.
+type bot struct {
+	*botapi.Server
+	people map[string]botapi.User
+}
+
+// dm is somebody's private chat with the bot.
+func (b *bot) dm(name string) (botapi.Chat, botapi.User) {
+	u, known := b.people[name]
+	if !known {
+		u = b.User(name, name)
+		b.people[name] = u
+	}
+	return b.Private(u), u
+}
+
+func scriptBotAPI(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 0)
+	s := botapi.New(botapi.Options{})
+	url, err := s.Listen("127.0.0.1:0")
+	ts.Check(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan struct{})
+	go func() { // ends with the script
+		defer close(served)
+		_ = s.Serve(ctx)
+	}()
+	ts.Defer(func() { cancel(); <-served })
+	*ts.Value(botKey{}).(*bot) = bot{s, map[string]botapi.User{}}
+	home := ts.MkAbs("home")
+	ts.Check(os.MkdirAll(home, 0o700))
+	f, err := os.OpenFile(filepath.Join(home, "config.toml"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	ts.Check(err)
+	_, err = fmt.Fprintf(f, "[telegram]\nbase_url = %q\n", url)
+	ts.Check(err)
+	ts.Check(f.Close())
+	ts.Setenv(tokenVariable, s.Token())
+}
+
+func scriptTelegram(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1)
+	s := ts.Value(botKey{}).(*bot)
+	if s.Server == nil {
+		ts.Fatalf("no botapi")
+	}
+	rest := args[1:]
+	switch args[0] {
+	case "say":
+		need(ts, neg, rest, 2)
+		chat, u := s.dm(rest[0])
+		s.Say(chat, u, rest[1])
+	case "gets":
+		need(ts, neg, rest, 2)
+		n := 1
+		if len(rest) > 2 {
+			n = atoi(ts, rest[2])
+		}
+		awaitSent(ts, s, rest[0], rest[1], n)
+	case "capture":
+		need(ts, neg, rest, 3)
+		ts.Setenv(rest[0], awaitSent(ts, s, rest[1], rest[2], 1)[1])
+	case "outage":
+		need(ts, neg, rest, 1)
+		d, err := time.ParseDuration(rest[0])
+		ts.Check(err)
+		s.Fault(botapi.Fault{Kind: botapi.HTML, Status: 502, For: d})
+	case "calls":
+		need(ts, neg, rest, 2)
+		n := s.Count(rest[0]) + atoi(ts, rest[1])
+		waitFor(ts, s, func() bool { return s.Count(rest[0]) >= n }, fmt.Sprintf("%s was not called %s times", rest[0], rest[1]))
+	case "well":
+		if v := s.Violations(); len(v) > 0 {
+			ts.Fatalf("the bot must not: %s", strings.Join(v, "; "))
+		}
+	default:
+		ts.Fatalf("no command tg %s", args[0])
+	}
+}
+
+func atoi(ts *testscript.TestScript, text string) int {
+	n, err := strconv.Atoi(text)
+	ts.Check(err)
+	return n
+}
+
+// awaitSent waits until the bot has sent n messages that match to somebody, and
+// returns the groups of the last.
+func awaitSent(ts *testscript.TestScript, s *bot, user, pattern string, n int) []string {
+	re, err := regexp.Compile(pattern)
+	ts.Check(err)
+	dm, _ := s.dm(user)
+	var found []string
+	waitFor(ts, s, func() bool {
+		count := 0
+		for _, m := range s.Sent(dm) {
+			if groups := re.FindStringSubmatch(m.Text); groups != nil {
+				count++
+				found = groups
+			}
+		}
+		return count >= n
+	}, fmt.Sprintf("%s got nothing like %s", user, pattern))
+	return found
+}
+
+func waitFor(ts *testscript.TestScript, s *bot, ok func() bool, what string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience/9)
+	defer cancel()
+	if err := s.Wait(ctx, ok); err != nil {
+		calls := s.Calls()
+		for _, c := range calls[max(0, len(calls)-20):] {
+			ts.Logf("%s %v %d %s", c.Method, c.Params, c.Status, c.Error)
+		}
+		ts.Fatalf("%s: %v", what, err)
+	}
+}
