@@ -287,10 +287,13 @@ func publicProgram(t *testing.T, user *syscall.Credential) (home, program string
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	home, program = filepath.Join(dir, "home"), filepath.Join(dir, "program")
-	b, err := os.ReadFile(executable(t))
-	if err == nil {
-		err = errors.Join(os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.WriteFile(program, b, 0o755))
+	// Not written by this process: a child that another test forks meanwhile would
+	// inherit the open file, and a file that is open for writing cannot be run.
+	out, err := exec.Command("cp", executable(t), program).CombinedOutput()
+	if err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
 	}
+	err = errors.Join(os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.Chmod(program, 0o755))
 	if err == nil && user != nil {
 		err = os.Chown(home, int(user.Uid), int(user.Gid))
 	}
