@@ -1,12 +1,8 @@
 package stdin
 
 import (
-	"errors"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 
 	"lethe/internal/status"
 )
@@ -28,12 +24,8 @@ func (a agent) working() bool {
 	return a.Alive && (a.State == status.Thinking || a.State == status.Acting)
 }
 
-// busyIn says whether the agent works on something that room waits for. A turn
-// that answers nobody in particular counts for every room.
-func (a agent) busyIn(room string) bool {
-	return a.hears(room) && a.working() &&
-		(len(a.Answering) == 0 || slices.Contains(a.Answering, room))
-}
+// busyIn says whether the agent works on something that room waits for.
+func (a agent) busyIn(room string) bool { return a.Alive && a.BusyIn(room) }
 
 // done says whether everything in room up to the byte offset to is answered, if
 // it ever will be: it was heard, and no turn for the room is under way. What
@@ -60,7 +52,7 @@ func readAgent(dir string) (a agent, ok bool) {
 	if err != nil {
 		return a, false
 	}
-	a = agent{Status: s, Dir: dir, Alive: s.State != status.Stopped && alive(s.PID)}
+	a = agent{Status: s, Dir: dir, Alive: s.State != status.Stopped && status.Alive(s.PID)}
 	if a.working() {
 		a.Live = status.ReadLive(dir)
 	}
@@ -78,25 +70,6 @@ func readAgents(dirs []string) []agent {
 	}
 	slices.SortFunc(all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
 	return all
-}
-
-// alive asks the kernel whether a process runs; one of another user does too. A
-// dead process that nobody has waited for still answers signals, so where /proc
-// tells of it, it is asked as well.
-func alive(pid int) bool {
-	if pid <= 0 {
-		return false
-	}
-	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
-		return false
-	}
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return true
-	}
-	// pid (command) state …, and the command may hold anything.
-	_, state, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
-	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
 // listeners are the agents that hear room; the one called self, a name or a
