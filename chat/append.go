@@ -62,17 +62,11 @@ func Post(path string, line []byte, inode uint64, from int64) (int64, int64, err
 	return at, at + int64(len(bytes.TrimRight(line, "\r\n"))) + 1, nil
 }
 
-// Find looks for line as a whole line of the room at or after byte from, and
-// returns where it starts. A line end is not compared, so line may come with or
-// without one. If from is inside a line, the search begins with the next line;
-// if the file is shorter than from, it was replaced, and all of it is searched.
-// A missing room holds nothing.
-func Find(path string, line []byte, from int64) (at int64, found bool, err error) {
-	at, found, whole, err := find(path, line, from)
-	return at, found && whole, err
-}
-
-// find also finds line as the unfinished last line of the file (whole false).
+// find looks for line as a whole line of the room at or after byte from, or as
+// its unfinished last line (whole false), and returns where it starts. A line end
+// is not compared. If from is inside a line, the search begins with the next line;
+// if the file is shorter than from, it was replaced, and all of it is searched. A
+// missing room holds nothing.
 func find(path string, line []byte, from int64) (at int64, found, whole bool, err error) {
 	f, fi, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {

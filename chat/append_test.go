@@ -66,8 +66,8 @@ func TestAppendRefuses(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dev.md")
-	if _, found, err := Find(path, []byte("x\n"), 7); found || err != nil {
-		t.Fatalf("Find in a missing room = %v, %v", found, err)
+	if _, found, _, err := find(path, []byte("x\n"), 7); found || err != nil {
+		t.Fatalf("find in a missing room = %v, %v", found, err)
 	}
 	write(t, path, "one\ntwo\r\none\nlong one\nthree")
 	tests := []struct {
@@ -80,9 +80,10 @@ func TestFind(t *testing.T) {
 		{"three\n", 0, -1}, {"three\n", 22, -1}, {"one\n", 27, -1}, {"one\n", 1000, 0}, {"one\n", -5, 0},
 	}
 	for _, tt := range tests {
-		at, found, err := Find(path, []byte(tt.line), tt.from)
+		at, found, whole, err := find(path, []byte(tt.line), tt.from)
+		found = found && whole
 		if err != nil || found != (tt.at >= 0) || found && at != tt.at {
-			t.Errorf("Find(%q, %d) = %d, %v, %v; want %d", tt.line, tt.from, at, found, err, tt.at)
+			t.Errorf("find(%q, %d) = %d, %v, %v; want %d", tt.line, tt.from, at, found, err, tt.at)
 		}
 	}
 }

@@ -25,7 +25,7 @@
 //     was appended once, whole and in file order: through kill -9, partial lines,
 //     an editor that replaces the file, and edits of what it has heard.
 //     See Read for what no reader can decide.
-//   - Read, Tail and Find keep no state and lock nothing. The cursor is plain
+//   - Read and Tail keep no state and lock nothing. The cursor is plain
 //     data; the caller stores it together with what it did about the lines.
 //   - A watcher's signal is never lost and never blocks the watcher. It says
 //     "read to the end", nothing more.

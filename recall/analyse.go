@@ -9,7 +9,6 @@ import (
 type query struct {
 	terms   []term
 	clauses int      // parts of the text; see term.clauses
-	ids     []string // whole identifiers, folded
 	periods []period // times that the text names
 }
 
@@ -58,7 +57,7 @@ func analyse(text string, now time.Time) query {
 func (q *query) collect(text string, stops bool) {
 	lists := wordLists()
 	at := map[string]int{}
-	q.clauses, q.ids = 0, nil
+	q.clauses = 0
 	last, telling, ident := 0, 0, 0
 	for t := range scan(text) {
 		if last < t.from && telling >= clauseSize && q.clauses < maxClauses-1 && strings.ContainsAny(text[last:t.from], ".!?。！？\n") {
@@ -70,7 +69,7 @@ func (q *query) collect(text string, stops bool) {
 		if q.dated(t) || word && lists.stop[t.text] && !stops {
 			continue
 		}
-		add := q.term(t, lists)
+		add := newTerm(t, lists)
 		add.clauses = 1 << q.clauses
 		if add.telling {
 			telling++
@@ -100,11 +99,10 @@ func (q *query) collect(text string, stops bool) {
 	q.clauses++
 }
 
-func (q *query) term(t token, lists wordlists) term {
+// newTerm says how much a token counts.
+func newTerm(t token, lists wordlists) term {
 	out := term{text: t.text, stem: t.term(), weight: 1, telling: true}
 	switch {
-	case t.kind == identToken && !letters(t.text):
-		q.ids = append(q.ids, t.text)
 	case t.kind == partToken, t.kind == runToken && len(t.text) <= len("中"):
 		out.weight = pieceWeight
 	case lists.light[out.stem]:
@@ -152,9 +150,6 @@ func (q query) words() []weighted {
 	}
 	return out
 }
-
-// identifiers lists the identifiers of the query, folded and whole.
-func (q query) identifiers() []string { return q.ids }
 
 // empty reports whether there is nothing to look for.
 func (q query) empty() bool { return len(q.terms) == 0 && len(q.periods) == 0 }
