@@ -196,6 +196,7 @@ func TestReach(t *testing.T) {
 	if err := os.MkdirAll(id.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	// No words of hexadecimal letters: an address could hold them.
 	put := func(body string) string {
 		h, err := store.Put(blobs.Meta{At: time.Now(), Gist: "g"}, []byte(body))
 		if err != nil {
@@ -208,13 +209,13 @@ func TestReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := life.New(time.Now(), "result", []string{"e2.1", "LIST"})
-	result.Refs = []blobs.Ref{{Hash: put("ff\n◆ g"), Gist: "g"}}
+	result.Refs = []blobs.Ref{{Hash: put("uu\n◆ g"), Gist: "g"}}
 	page := life.New(time.Now(), "result", []string{"e3.1", "UNCOMPACT"})
 	page.Refs = []blobs.Ref{{Hash: put("not seen before"), Gist: "g"}}
 	if err := errors.Join(log.Append(result, page), log.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"aaaa\nbbbb", "cccccccc", "dddddddddddddddd"} {
+	for _, text := range []string{"wwww\nvvvv", "yyyyyyyy", "zzzzzzzzzzzzzzzz"} {
 		line, err := chat.Format(false, "you", time.Now(), text)
 		if err == nil {
 			_, _, err = chat.Append(chat.Path(home.Dir, demoRoom), line)
@@ -223,9 +224,9 @@ func TestReach(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deep := put("x cccccccc x")
-	near := put("bbbb ff ◰4 g\nhash=" + deep + " gist=more (e1..e2)")
-	view := fmt.Sprintf("aaaa\n◱hash=%s gist=it◲ and hash=%s, which is nothing\n", near, strings.Repeat("0", 16))
+	deep := put("x yyyyyyyy x")
+	near := put("vvvv uu ◰4 g\nhash=" + deep + " gist=more (e1..e2)")
+	view := fmt.Sprintf("wwww\n◱hash=%s gist=it◲ and hash=%s, which is nothing\n", near, strings.Repeat("0", 16))
 	if err := os.WriteFile(filepath.Join(id.Dir, "context.md"), []byte(view), 0o600); err != nil {
 		t.Fatal(err)
 	}
