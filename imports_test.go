@@ -46,6 +46,7 @@ var only = map[string]string{
 	"github.com/cohesion-org/deepseek-go": "lethe/llm",
 	"github.com/fsnotify/fsnotify":        "lethe/chat",
 	"github.com/go-telegram/bot":          "lethe/bridge/telegram",
+	"github.com/blevesearch/snowballstem": "lethe/recall",
 	"modernc.org/sqlite":                  "lethe/recall",
 }
 

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -27,6 +28,7 @@ import (
 	"lethe"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/status"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
@@ -190,11 +192,11 @@ func notFoundOrCorrupt(err error) error {
 func (a *Agent) takeLock() error {
 	path := filepath.Join(a.id.Dir, "lock")
 	a.lock = flock.New(path, flock.SetPermissions(0o600))
-	// Who only asks whether the identity runs holds the lock for an instant.
-	patience, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
-	defer cancel()
-	ok, err := a.lock.TryLockContext(patience, 10*time.Millisecond)
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	ok, err := a.tryLock(250 * time.Millisecond)
+	if pid, _ := strconv.Atoi(holder(path)); !ok && err == nil && !status.Alive(pid) {
+		ok, err = a.tryLock(5 * time.Second) // nobody who lives has written itself down
+	}
+	if err != nil {
 		if _, serr := os.Stat(a.id.Dir); errors.Is(serr, os.ErrNotExist) {
 			return fmt.Errorf("open %s: %w: %s is missing", a.id.Name, ErrNotFound, a.id.Dir)
 		}
@@ -209,6 +211,18 @@ func (a *Agent) takeLock() error {
 		return fmt.Errorf("lock %s: %w", a.id.Name, err)
 	}
 	return nil
+}
+
+// tryLock waits a while for the lock: who only asks whether the identity runs
+// holds it for an instant, or until its processor has time for it again.
+func (a *Agent) tryLock(patience time.Duration) (ok bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ok, err = a.lock.TryLockContext(ctx, 10*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	return ok, err
 }
 
 // Close releases the lock and the log. Run calls it too.

@@ -113,6 +113,7 @@ func TestManyRooms(t *testing.T) {
 func TestLongNote(t *testing.T) {
 	t.Parallel()
 	w, g := forgetful(t, 16_000, noted())
+	w.conf.Recall.NoHints = true // the last message is looked at
 	id := w.boot("ada", "dev")
 	r := w.measured(g, id)
 	w.talk(1, 1)
@@ -128,7 +129,7 @@ func TestLongNote(t *testing.T) {
 	r.stop()
 	g.held(t)
 	w.conserved(id)
-	contains(t, w.parse(w.asked()[len(w.asked())-1].Body).last, "remark-6:")
+	contains(t, w.newest().last, "remark-6:")
 	notes := w.events(id, "note")
 	equal(t, "notes", len(notes), 2)
 	for _, e := range notes {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,13 +52,13 @@ func TestSummariserHangs(t *testing.T) {
 			w, g := forgetful(t, 20_000, rehearsal.Step{Task: task, Times: -1, Fault: rehearsal.Hang}, noted())
 			id := w.boot("ada", "dev")
 			r := w.measured(g, id)
-			if took := w.talk(1, 100); took > 10*time.Second {
+			if took := w.talk(1, 100); took > stopSoon {
 				t.Errorf("an answer took %v", took)
 			}
 			r.settled()
 			began := time.Now()
 			r.stop()
-			if took := time.Since(began); took > time.Second {
+			if took := time.Since(began); took > stopSoon {
 				t.Errorf("it took %v to stop", took)
 			}
 			g.held(t)
@@ -89,7 +91,7 @@ func TestStopWhileCompacting(t *testing.T) {
 	began := time.Now()
 	must(t, Stop(id)) // which ends no context by itself
 	must(t, r.wait())
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > stopSoon {
 		t.Errorf("it took %v to stop", took)
 	}
 	equal(t, "fades", len(w.events(id, "fade")), 0)
@@ -207,9 +209,10 @@ func TestSaidMeanwhile(t *testing.T) {
 	id := w.boot("ada", "dev")
 	r := w.measured(g, id)
 	n := 0
-	for ; w.tasks("summarise") == 0; n++ {
+	for ; w.tasks("segment") == 0; n++ {
 		w.talk(n+1, n+1)
 	}
+	w.eventually("summaries are asked for", func() bool { return w.tasks("summarise") > 0 })
 	said := w.fold(id).Next
 	w.talk(n+1, n+3)
 	equal(t, "epochs before the summaries are in", w.epochsFor(id, "full"), 0)
@@ -226,7 +229,7 @@ func TestSaidMeanwhile(t *testing.T) {
 			t.Errorf("e%d came while summaries were made, and is not live", k)
 		}
 	}
-	contains(t, w.parse(w.asked()[len(w.asked())-1].Body).last, fmt.Sprintf("remark-%d:", n+3))
+	contains(t, w.newest().last, fmt.Sprintf("remark-%d:", n+3))
 }
 
 // garbage is what a summariser may do instead of its work.
@@ -257,7 +260,11 @@ var garbage = map[string]struct {
 // nothing, and does not go on asking.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
-	for name, c := range garbage {
+	for i, name := range slices.Sorted(maps.Keys(garbage)) {
+		c := garbage[name]
+		if raceEnabled && c.bad && i%3 > 0 {
+			continue // each takes half a minute
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			step := c.step

@@ -161,6 +161,9 @@ func TestOtherModel(t *testing.T) {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	for _, target := range []float64{0, 1} {
+		if target == 1 && raceEnabled {
+			continue
+		}
 		w, g := forgetful(t, 20_000, noted())
 		w.conf.Forgetting.Target = &target
 		id := w.boot("ada", "dev")

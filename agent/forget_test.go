@@ -84,8 +84,7 @@ func TestLongLife(t *testing.T) {
 		t.Error("no summary was asked for")
 	}
 	equal(t, "errors", len(w.events(id, "error")), 0)
-	last := w.parse(w.asked()[len(w.asked())-1].Body)
-	contains(t, string(last.first), "never push to main")
+	contains(t, string(w.newest().first), "never push to main")
 }
 
 // The promise is in each request of a life, whatever else has gone.
@@ -103,8 +102,8 @@ func TestPromisesStay(t *testing.T) {
 	r.stop()
 	g.held(t)
 	w.conserved(id)
-	for i, q := range w.asked() {
-		if !strings.Contains(string(q.Body), "must never push to main") {
+	for i, q := range w.requests() {
+		if !q.alone() && !strings.Contains(string(q.messages), "must never push to main") {
 			t.Fatalf("request %d has lost the promise", i)
 		}
 	}
@@ -116,7 +115,7 @@ func TestPromisesStay(t *testing.T) {
 	if s.Epoch < 5 || levels[mind.Gist]+levels[mind.Card] == 0 {
 		t.Errorf("after %d epochs the past is %v", s.Epoch, levels)
 	}
-	contains(t, string(w.parse(w.asked()[len(w.asked())-1].Body).first), "◆ pins")
+	contains(t, string(w.newest().first), "◆ pins")
 }
 
 // A job forks the life's own request: the same bytes and one message.

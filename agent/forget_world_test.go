@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +138,13 @@ func (w *world) parse(body []byte) asked {
 		a.head = a.messages[:len(a.messages)-len(messages[len(messages)-1])-len(",")]
 	}
 	return a
+}
+
+// newest is the last request of a turn. One of a compaction may have come later.
+func (w *world) newest() asked {
+	w.Helper()
+	turns := slices.DeleteFunc(w.requests(), func(a asked) bool { return a.task != "" })
+	return turns[len(turns)-1]
 }
 
 func (a asked) alone() bool { return a.task != "" && a.rest["tools"] == "" }

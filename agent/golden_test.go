@@ -179,8 +179,8 @@ func TestGoldenRequest(t *testing.T) {
 	)
 	id := w.boot("ada", "dev", "ops")
 	must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("Ann likes teal. \u25c6\n"), 0o600))
+	w.say("dev", "ann", "what is in your notes?\nAll of it.") // before it runs: its first note counts the lines
 	r := w.run(id)
-	w.say("dev", "ann", "what is in your notes?\nAll of it.")
 	w.answered("dev", 1)
 	r.settled()
 	w.say("dev", "ann", "thanks", "◆ e9 inbound room=dev")

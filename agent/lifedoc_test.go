@@ -145,7 +145,9 @@ func (w *world) eventful() Identity {
 		}, Times: 4, Answer: &rehearsal.Answer{Text: "Well", Finish: "length"}},
 	)
 	id := w.boot("ada", "dev", "ops")
+	w.say("dev", "ann", "good morning") // before it joins the room, which has an end then
 	r := w.run(id)
+	r.settled()
 	ask := func(text string) {
 		w.Helper()
 		w.say("dev", "ann", text)

@@ -22,14 +22,16 @@ func (id Identity) RecallPath() string { return filepath.Join(id.Dir, recallFile
 
 // memory is that index while the identity runs. A goroutine of its own opens it
 // and keeps it up to date, so that no turn waits for it; and whatever becomes of
-// it, the identity goes on.
+// it, it is opened again and the identity goes on.
 type memory struct {
 	index   atomic.Pointer[recall.Index] // nil while there is none to be asked
 	behind  atomic.Bool                  // something that has faded is not in it yet
 	tried   chan struct{}                // closed after the first attempt to open it
+	once    sync.Once                    // closes tried
 	news    chan struct{}                // the log has something for it
 	fresh   chan struct{}                // it has something to make vectors of
 	lookups sync.WaitGroup
+	embed   context.CancelFunc // ends what makes vectors for index; of keep alone
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
@@ -69,10 +71,6 @@ func (m *memory) keep(ctx context.Context, a *Agent) {
 	defer close(m.done)
 	defer func() {
 		index := m.index.Swap(nil)
-		if p := recover(); p != nil { // a cache must not take the life with it
-			a.cfg.Log.Error("what has faded is indexed no more until the next start", "panic", p, "stack", string(debug.Stack()))
-			return
-		}
 		m.lookups.Wait()
 		if index != nil {
 			index.Close()
@@ -80,23 +78,24 @@ func (m *memory) keep(ctx context.Context, a *Agent) {
 	}()
 	debug.SetPanicOnFault(true) // recall.db-shm is mapped, and somebody may cut it short
 	var pause time.Duration
-	for first := true; ; first = false {
-		err := m.update(ctx, a)
-		if first {
-			close(m.tried)
-		}
+	for {
+		err := m.attempt(ctx, a)
 		if ctx.Err() != nil {
 			return
 		}
 		var again <-chan time.Time
-		if err != nil {
+		switch {
+		case err == nil:
+			pause = 0
+		case errors.Is(err, recall.ErrBusy): // it has waited for that already
+			a.cfg.Log.Debug("another process is at work on the index", "error", err)
+			again = time.After(reopenFirst)
+		default:
 			if pause == 0 {
 				a.cfg.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
 			}
 			pause = min(max(2*pause, reopenFirst), reopenMost)
 			again = time.After(pause)
-		} else {
-			pause = 0
 		}
 		select {
 		case <-ctx.Done():
@@ -104,6 +103,28 @@ func (m *memory) keep(ctx context.Context, a *Agent) {
 		case <-again:
 		case <-m.news:
 		}
+	}
+}
+
+// attempt is update, after which an index that brought about a panic is given up:
+// a cache must not take the life with it.
+func (m *memory) attempt(ctx context.Context, a *Agent) (err error) {
+	defer m.once.Do(func() { close(m.tried) })
+	defer func() {
+		if p := recover(); p != nil {
+			a.cfg.Log.Error("the index of what has faded failed, and is opened again", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+			m.drop()
+		}
+	}()
+	return m.update(ctx, a)
+}
+
+// drop gives the index up. A search in it ends with an error.
+func (m *memory) drop() {
+	if index := m.index.Swap(nil); index != nil {
+		m.embed()
+		m.lookups.Go(func() { index.Close() }) // as soon as nothing writes to it
 	}
 }
 
@@ -115,12 +136,9 @@ func (m *memory) update(ctx context.Context, a *Agent) error {
 		if index, err = recall.Open(a.id.RecallPath(), a.cfg.Log); err != nil {
 			return err
 		}
-		if e := a.cfg.Recall.Embed; e != nil {
-			index.Embed(e)
-			m.lookups.Go(func() { index.KeepVectors(ctx, a.store, m.fresh, m.stale) }) // ends with ctx
-		}
-		m.index.Store(index)
+		m.take(ctx, a, index)
 	}
+	m.once.Do(func() { close(m.tried) }) // what is in it can be searched
 	added, err := index.Sync(ctx, a.store, a.id.LIFE(), nil)
 	if err != nil {
 		return err
@@ -134,6 +152,16 @@ func (m *memory) update(ctx context.Context, a *Agent) error {
 		a.cfg.Log.Debug("indexed what has faded", "originals", added)
 	}
 	return nil
+}
+
+// take lets an index be searched, and vectors be made for it.
+func (m *memory) take(ctx context.Context, a *Agent, index *recall.Index) {
+	ctx, m.embed = context.WithCancel(ctx)
+	if e := a.cfg.Recall.Embed; e != nil {
+		index.Embed(e)
+		m.lookups.Go(func() { index.KeepVectors(ctx, a.store, m.fresh, m.stale) }) // ends with ctx
+	}
+	m.index.Store(index)
 }
 
 // stale says that the log has something new for the index.

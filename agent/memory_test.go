@@ -3,13 +3,20 @@ package agent
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"io"
+	"log/slog"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/gofrs/flock"
 
+	"lethe/life"
 	"lethe/recall"
+	"lethe/tools"
 )
 
 // Whoever holds the index up, holds up no turn and no stop.
@@ -31,10 +38,8 @@ func TestIndexHoldsUpNothing(t *testing.T) {
 	answered++
 	w.answered("dev", answered) // the lock is held all the while
 	r.settled()
-	select {
-	case <-r.agent.memory.tried:
+	if r.agent.memory.index.Load() != nil {
 		t.Error("the index was opened although somebody holds it")
-	default:
 	}
 	equal(t, "hints", w.hintsAt(r.id, "7431"), 0)
 	released = true
@@ -77,22 +82,103 @@ func TestSearchIsLeftBehind(t *testing.T) {
 	<-m.news
 }
 
-// An index whose file somebody removes while it is open comes back by itself.
+// While another process makes the index, what is in it is found: by turns, which
+// do not wait for the rest, and by RECALL, which says so.
+func TestSearchWhileItIsMade(t *testing.T) {
+	t.Parallel()
+	w, r, answered := forgotten(t)
+	r.stop()
+	lock := flock.New(r.id.RecallPath() + "-lock")
+	must(t, lock.Lock())
+	defer lock.Unlock()
+	r = w.run(r.id)
+	r.settled()
+	<-r.agent.memory.tried
+	w.say("dev", "ann", "what was the code of the lighthouse keeper?")
+	w.answered("dev", answered+1)
+	r.settled()
+	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
+	res := r.agent.recall(t.Context(), tools.Call{Args: []byte(`{"query":"lighthouse keeper"}`)})
+	contains(t, string(res.Body), "still being made")
+	contains(t, string(res.Body), "7431")
+	must(t, lock.Unlock())
+	w.eventually("it is brought up to date", func() bool { return !r.agent.memory.behind.Load() })
+	r.stop()
+}
+
+// An index that somebody removes, empties or cuts short while it is open comes
+// back by itself, as often as that happens.
 func TestIndexComesBack(t *testing.T) {
 	t.Parallel()
 	w, r, answered := forgotten(t)
+	found := func() error {
+		_, err := r.agent.memory.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
+			return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper"})
+		})
+		return err
+	}
+	back := func() {
+		w.Helper()
+		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.memory.behind.Load() })
+	}
 	for _, end := range []string{"", "-wal", "-shm"} {
 		must(t, os.Remove(r.id.RecallPath()+end))
 	}
 	w.say("dev", "ann", "the lighthouse keeper's code?") // finds it missing
 	w.answered("dev", answered+1)
 	r.settled()
-	w.eventually("it is made anew", func() bool {
-		hits, err := r.agent.memory.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
-			return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper"})
-		})
-		return err == nil && len(hits) > 0 && !r.agent.memory.behind.Load()
+	back()
+	must(t, os.Truncate(r.id.RecallPath()+"-shm", 0))
+	if err := found(); !errors.Is(err, recall.ErrRebuilding) {
+		t.Errorf("with a short -shm: %v", err)
+	}
+	back()
+	must(t, os.Truncate(r.id.RecallPath(), 0))
+	if err := found(); !errors.Is(err, recall.ErrRebuilding) {
+		t.Errorf("emptied: %v", err)
+	}
+	back()
+	r.stop()
+}
+
+// panicky is a log that panics the first time that it is told of a text.
+type panicky struct {
+	slog.Handler
+	text string
+	once *sync.Once
+}
+
+func (p panicky) WithAttrs([]slog.Attr) slog.Handler { return p }
+
+func (p panicky) Handle(ctx context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, p.text) {
+		p.once.Do(func() { panic("for a test") })
+	}
+	return p.Handler.Handle(ctx, r)
+}
+
+// A panic beside the turns costs no more than an attempt.
+func TestIndexSurvivesPanic(t *testing.T) {
+	t.Parallel()
+	w, r, _ := forgotten(t)
+	r.stop()
+	db, err := sql.Open("sqlite", "file:"+r.id.RecallPath())
+	must(t, err)
+	_, err = db.Exec("UPDATE state SET json = '{'") // Sync finds that, and says so
+	must(t, err)
+	must(t, db.Close())
+	var once sync.Once
+	r = w.run(r.id, func(c *Config) {
+		c.Log = slog.New(panicky{slog.NewTextHandler(io.Discard, nil), "is made anew", &once})
 	})
+	r.indexed()
+	once.Do(func() { t.Error("there was no panic") })
+	hits, err := r.agent.memory.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
+		return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper"})
+	})
+	if err != nil || len(hits) == 0 {
+		t.Errorf("%d hits, %v", len(hits), err)
+	}
 	r.stop()
 }
 
@@ -104,19 +190,29 @@ func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+r.id.RecallPath()+"?_txlock=immediate")
 	must(t, err)
 	defer db.Close()
+	_, err = db.Exec("DELETE FROM docs; UPDATE state SET json = '{}'") // there is something to write
+	must(t, err)
 	tx, err := db.Begin()
 	must(t, err)
-	r = w.run(r.id)
+	stopped := make(chan struct{}) // what comes after it writes nothing that a slow disk holds up
+	r = w.run(r.id, func(c *Config) {
+		c.Tell = func(_ Identity, e life.Event) {
+			if e.Kind == "stopped" {
+				close(stopped)
+			}
+		}
+	})
 	r.settled()
 	r.cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- r.wait() }() // ends with the agent
+	<-stopped
 	select {
 	case err := <-ended:
 		must(t, err)
 	case <-time.After(8 * time.Second): // SQLite alone would wait for ten
 		t.Error("the stop waits for the index")
 	}
+	<-r.agent.memory.done // and the index does not wait for the transaction
 	must(t, tx.Rollback())
-	<-r.agent.memory.done
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"lethe/blobs"
@@ -62,12 +63,17 @@ func (a *Agent) recall(ctx context.Context, c tools.Call) tools.Result {
 	if limit <= 0 {
 		limit = recallHits
 	}
+	var lost atomic.Int32 // a search that nobody waits for may go on counting
 	hits, err := a.memory.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
-		return x.Search(ctx, a.store, recall.Query{Text: args.Query, Limit: int(min(limit, maxRecallHits)), Now: time.Now()})
+		return x.Search(ctx, a.store, recall.Query{Text: args.Query, Limit: int(min(limit, maxRecallHits)), Now: time.Now(),
+			Lost: func(blobs.Hash, error) { lost.Add(1) }})
 	})
-	behind := ""
+	also := ""
 	if a.memory != nil && a.memory.behind.Load() {
-		behind = " The index is still being made: not all that has faded is in it yet."
+		also = " The index is still being made: not all that has faded is in it yet."
+	}
+	if n := lost.Load(); n > 0 {
+		also += fmt.Sprintf(" %d that may match cannot be read: their blobs are missing or damaged. The log says which; tell a person.", n)
 	}
 	switch {
 	case errors.Is(err, recall.ErrEmpty):
@@ -75,10 +81,10 @@ func (a *Agent) recall(ctx context.Context, c tools.Call) tools.Result {
 	case err != nil:
 		return wrong("search what has faded: %v. Open a ref that you see with UNCOMPACT, or try again later.", err)
 	case len(hits) == 0:
-		return tools.Result{Body: []byte("nothing found: nothing that has faded holds these words. Try other words, fewer of them, or names." + behind)}
+		return tools.Result{Body: []byte("nothing found: nothing that has faded holds these words. Try other words, fewer of them, or names." + also)}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "matches: %d, the best first. UNCOMPACT opens one.%s", len(hits), behind)
+	fmt.Fprintf(&b, "matches: %d, the best first. UNCOMPACT opens one.%s", len(hits), also)
 	for _, h := range hits {
 		fmt.Fprintf(&b, "\n%s %s offset=%d", a.listing(h), where(h), h.Offset)
 		for line := range strings.Lines(h.Passage) {

@@ -156,7 +156,8 @@ func clipped(text string) string {
 }
 
 // inSight tells what need not be hinted at: what stands open in the live
-// context, and what was hinted at lately.
+// context, and what was hinted at lately. That a summary stands for it in the past
+// is no reason: it rarely has the detail that is asked for.
 func (a *Agent) inSight() func(blobs.Hash) bool {
 	// The answer may be asked for when the state has gone on.
 	open, hinted, now := a.state.OpenRefs(), a.state.Hinted, a.state.Turn

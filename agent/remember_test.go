@@ -36,7 +36,7 @@ func forgotten(t *testing.T, script ...rehearsal.Step) (w *world, r *running, an
 	w.say("dev", "ann", "the lighthouse keeper's code is 7431, and his dog is called Bosun")
 	answered = 1
 	w.answered("dev", answered)
-	w.filler(&answered, 30)
+	w.filler(&answered, 20)
 	faded := false
 	for _, f := range w.fold(id).Faded {
 		body, err := w.bodyOf(f.Original.Hash)

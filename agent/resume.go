@@ -185,6 +185,9 @@ func wire(messages []mind.Message) []llm.Message {
 	out := make([]llm.Message, 0, len(messages))
 	for _, m := range messages {
 		w := llm.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID}
+		if m.Aside {
+			w.Join = llm.JoinAny
+		}
 		for _, c := range m.Calls {
 			w.Calls = append(w.Calls, llm.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Args})
 		}

@@ -41,6 +41,7 @@ func (s *summariser) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 		}
 	}
 	r.Messages = wire(ask.Messages)
+	r.Messages[len(r.Messages)-1].Join = llm.JoinNone // the task is no part of what somebody said
 	reply, err := s.model.Complete(ctx, r, nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,9 +26,9 @@ func revoked(t *testing.T, crash bool) {
 	var asked []Message
 	config := func(c *Config) {
 		c.Log, c.Flood.User = log.logger(), Rate{1, 10 * time.Second}
-		c.Allowed = func(m Message) bool {
+		c.Allowed = func(m Message) (bool, error) {
 			asked = append(asked, m)
-			return !gone[m.Key]
+			return !gone[m.Key], nil
 		}
 	}
 	b := open(t, home, config)

@@ -17,8 +17,8 @@
 //
 //   - Inward exactly once. A message that Accept took is in its room once,
 //     however often the other side repeats it, and those of one user in a room
-//     stay in order, but for commands to the harness, which do not wait. Accept keeps an intent in inbox.jsonl, posts with chat.Post,
-//     and records that it did.
+//     stay in order, but for commands to the harness, which do not wait. Accept
+//     keeps an intent in inbox.jsonl, posts with chat.Post, and records that it did.
 //   - Outward at least once. A line is cut into parts that are durable before the
 //     first is sent, and each part is marked when it was. Parts go out in order
 //     and none is skipped. The part whose mark a crash or a lost answer prevented
@@ -66,9 +66,10 @@ type Config struct {
 	// Allowed is asked about a message that had to wait, for a flood limit, for its
 	// room or through a restart, right before it is posted; nil allows all. The
 	// Message comes without its Text. One that is not allowed is dropped for good:
-	// its sender may have been shut out since it was taken. It is called from one
-	// goroutine at a time, and must not call the Bridge.
-	Allowed func(Message) bool
+	// its sender may have been shut out since it was taken. After an error, which says
+	// that nobody can tell, the message waits on, and those behind it in its room. It
+	// is called from one goroutine at a time, and must not call the Bridge.
+	Allowed func(Message) (bool, error)
 }
 
 // Rate allows a burst of Lines, and after that one every Per/Lines. A Rate of

@@ -103,9 +103,7 @@ func TestBrokenWritesOutward(t *testing.T) {
 					if crash {
 						b.abandon()
 						b = open(t, home)
-						end := b.deliver(t, ada, s)
-						settled()
-						end()
+						b.catchUp(t, ada, s)
 						got = slices.Compact(s.got())
 					}
 					equal(t, fmt.Sprintf("write %d %s, crash %v", n, when, crash), got, []string{"a", "b", "c"})

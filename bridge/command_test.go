@@ -49,6 +49,7 @@ func TestCommandsPassAFlood(t *testing.T) {
 		}
 		b.run(t)
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		got := texts(t, home, "dev")
 		all := len(got)
 		slices.Sort(got)

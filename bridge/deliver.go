@@ -23,9 +23,12 @@ type Line struct {
 	Room string
 	// Origin is set when this bridge itself posted the line, for any peer.
 	Origin *Origin
-	// Answers is set on a line of an agent: the newest line from this peer before
-	// it, if no earlier line of an agent that was sent came after that. It is what
-	// the line can be shown to reply to.
+	// Open is set on a line of an agent: the lines from this peer since the newest
+	// line of an agent that was sent to it, oldest first, of more than 16 the newest.
+	// The line may answer any of them.
+	Open []*Origin
+	// Answers is the one line in Open, and nil when there are several: it is what the
+	// line can be shown to reply to.
 	Answers *Origin
 }
 
@@ -58,7 +61,8 @@ type Transport interface {
 	Send(ctx context.Context, p Peer, part Part) (receipt string, err error)
 }
 
-// LaterError says when the other side takes the part.
+// LaterError says when the other side takes the part. Health shows Err as it is, so
+// it should say for how long.
 type LaterError struct {
 	After time.Duration
 	Err   error

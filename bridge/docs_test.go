@@ -13,52 +13,7 @@ import (
 	"time"
 
 	"lethe/bridge"
-	"lethe/chat"
 )
-
-// page returns the fenced block of docs/bridges.md with this language.
-func page(t *testing.T, lang string) string {
-	t.Helper()
-	doc, err := os.ReadFile("../docs/bridges.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, block, ok := strings.Cut(string(doc), "\n```"+lang+"\n")
-	block, _, closed := strings.Cut(block, "```\n")
-	if !ok || !closed {
-		t.Fatalf("docs/bridges.md has no block %q", lang)
-	}
-	return block
-}
-
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-	}
-}
-
-func room(t *testing.T, home string) []chat.Line {
-	t.Helper()
-	b, err := chat.Read(chat.Path(home, "dev"), chat.Cursor{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.Lines
-}
-
-func agentSays(t *testing.T, home, text string) {
-	t.Helper()
-	line, err := chat.Format(true, "lethe", time.Now(), text)
-	if err == nil {
-		_, _, err = chat.Append(chat.Path(home, "dev"), line)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // The page's bridge in Go is the one in spool_test.go, and is a bridge.
 func TestPageGo(t *testing.T) {
@@ -67,7 +22,7 @@ func TestPageGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, shown, ok := strings.Cut(string(source), "are in docs/bridges.md.\n\n")
-	if !ok || page(t, "go") != shown {
+	if !ok || bridge.ShownIn(t, "go") != shown {
 		t.Errorf("docs/bridges.md does not show the bridge of spool_test.go")
 	}
 
@@ -97,23 +52,23 @@ func TestPageGo(t *testing.T) {
 		go func() { ended <- spool(dir).Run(ctx, home) }() // ends with ctx
 		if i == 0 {
 			put("in/1", "a question\nin two lines")
-			await(t, "the question is in the room", func() bool { return len(room(t, home)) == 1 })
-			agentSays(t, home, want)
+			bridge.Within(t, "the question is in the room", func() bool { return len(bridge.Lines(t, home, "dev")) == 1 })
+			bridge.AgentSays(t, home, want)
 		}
-		await(t, "the answer is out", func() bool { texts := out(); return len(texts) == i+1 && texts[i] == want })
-		await(t, "the question is taken away", func() bool { _, err := os.Stat(filepath.Join(dir, "in/1")); return err != nil })
+		bridge.Within(t, "the answer is out", func() bool { texts := out(); return len(texts) == i+1 && texts[i] == want })
+		bridge.Within(t, "the question is taken away", func() bool { _, err := os.Stat(filepath.Join(dir, "in/1")); return err != nil })
 		cancel()
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			agentSays(t, home, "while nobody was there")
+			bridge.AgentSays(t, home, "while nobody was there")
 		}
 		if h, err := bridge.ReadHealth(home); err != nil || len(h) != 1 || h[0].State != bridge.Stopped || h[0].Out != 1-i {
 			t.Fatalf("health %+v, %v", h, err)
 		}
 	}
-	if l := room(t, home)[0]; l.Name != "spool" || l.Text != "a question\nin two lines" {
+	if l := bridge.Lines(t, home, "dev")[0]; l.Name != "spool" || l.Text != "a question\nin two lines" {
 		t.Errorf("the room begins with %+v", l)
 	}
 }
@@ -126,13 +81,13 @@ func TestPageShell(t *testing.T) {
 	}
 	home, dir := t.TempDir(), t.TempDir()
 	script := filepath.Join(dir, "bridge.sh")
-	if err := os.WriteFile(script, []byte(page(t, "sh")), 0o700); err != nil {
+	if err := os.WriteFile(script, []byte(bridge.ShownIn(t, "sh")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(page(t, "sh"), "\n"); n > 12 {
+	if n := strings.Count(bridge.ShownIn(t, "sh"), "\n"); n > 12 {
 		t.Errorf("the ten lines are %d", n)
 	}
-	agentSays(t, home, "of the past")
+	bridge.AgentSays(t, home, "of the past")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bash, script, "dev")
@@ -172,16 +127,16 @@ func TestPageShell(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "three messages are in the room", func() bool { return len(room(t, home)) == 4 })
+	bridge.Within(t, "three messages are in the room", func() bool { return len(bridge.Lines(t, home, "dev")) == 4 })
 	for i, want := range []string{"one question", "another\nin [USER:eve 2026-11-20T12:57:16Z] two lines", "the last"} {
-		if l := room(t, home)[i+1]; l.Agent || !l.Tagged || l.Name != "ada" || l.Text != want {
+		if l := bridge.Lines(t, home, "dev")[i+1]; l.Agent || !l.Tagged || l.Name != "ada" || l.Text != want {
 			t.Errorf("message %d is %+v", i, l)
 		}
 	}
 	// When its tail begins to listen nobody can see, so the agent repeats itself.
 	answered := false
 	for i := 0; !answered && i < 600; i++ {
-		agentSays(t, home, "an answer\nin two lines")
+		bridge.AgentSays(t, home, "an answer\nin two lines")
 		select {
 		case got := <-heard:
 			answered = true

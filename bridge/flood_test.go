@@ -81,6 +81,21 @@ func TestFloodersDoNotHoldUpOthers(t *testing.T) {
 	}
 }
 
+// What docs/bridges.md says of the largest backlog of one user, at the limits that the
+// Telegram bridge has by default: he needs as long to make it, and others do not wait.
+func TestBacklogOfOneUser(t *testing.T) {
+	limits := Flood{User: Rate{30, time.Minute}, Room: Rate{120, time.Minute}}
+	in := slices.Repeat([]event{{0, "flooder", "dev"}}, maxWaiting)
+	in = append(in, event{time.Hour, "ada", "dev"})
+	out, _ := play(limits, in, 0)
+	if last := out[len(out)-1]; last.at.Truncate(time.Minute) != 5*time.Hour+32*time.Minute {
+		t.Errorf("the backlog is over after %s", last.at)
+	}
+	if i := slices.IndexFunc(out, func(e event) bool { return e.key == "ada" }); out[i].at > time.Hour+time.Second {
+		t.Errorf("somebody else waits for %s", out[i].at-time.Hour)
+	}
+}
+
 // Whatever comes when: each line passes once, no limit is exceeded in any span of
 // time, and the lines of a user in a room keep their order.
 func TestFlowProperties(t *testing.T) {

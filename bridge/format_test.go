@@ -68,13 +68,23 @@ func TestPageInbox(t *testing.T) {
 func TestPagePeer(t *testing.T) {
 	text := shownIn(t, "peer.json")
 	var st peerState
+	var m mark
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&st); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.check(); err != nil || st.Line.next() != 1 || st.Line.Parts[0].Receipt != "77" || st.Asked.ID != "tg:1001" {
-		t.Errorf("the page's peer is %+v, %v", st, err)
+	place, marks := text[:dec.InputOffset()], text[dec.InputOffset()+1:]
+	if err := dec.Decode(&m); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := json.Marshal(m); err != nil || string(line)+"\n" != marks {
+		t.Errorf("written again, the page's mark is %s", line)
+	}
+	folded, torn, err := foldPeer([]byte(text))
+	if err != nil || torn || folded.Line.next() != 1 || folded.Line.Parts[0].Receipt != "77" || folded.Asked.ID != "tg:1001" ||
+		len(folded.Earlier) != 1 || folded.Earlier[0].ID != "tg:1000" {
+		t.Errorf("the page's peer is %+v, %v", folded, err)
 	}
 	if !st.Newest.Equal(time.Date(2026, 11, 20, 12, 57, 21, 0, time.UTC)) || st.Cursor.Offset != st.Line.To || len(st.Cursor.Last) == 0 {
 		t.Errorf("the page's peer is at %+v", st)
@@ -84,7 +94,7 @@ func TestPagePeer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var flat bytes.Buffer
-	if err := json.Compact(&flat, []byte(text)); err != nil || flat.String() != string(want) {
+	if err := json.Compact(&flat, []byte(place)); err != nil || flat.String() != string(want) {
 		t.Errorf("written again, the page's peer is\n%s", want)
 	}
 }
@@ -96,7 +106,7 @@ func TestPageHealth(t *testing.T) {
 	if err := dec.Decode(&p); err != nil {
 		t.Fatal(err)
 	}
-	if p.PID != 4711 || p.StaleSecs != 120 || p.Exchanged.IsZero() || len(p.Unreachable) != 1 || p.Error == "" {
+	if p.Written.IsZero() || p.Late.IsZero() || p.PID != 4711 || p.StaleSecs != 120 || p.Exchanged.IsZero() || len(p.Unreachable) != 1 || p.Error == "" {
 		t.Errorf("the page's health is %+v", p)
 	}
 }

@@ -237,6 +237,13 @@ func (b *Bridge) deliver(t testing.TB, p Peer, s Transport) (end func()) {
 	return end
 }
 
+// catchUp delivers what there is.
+func (b *Bridge) catchUp(t testing.TB, p Peer, s Transport) {
+	end := b.deliver(t, p, s)
+	settled()
+	end()
+}
+
 // run runs Run until the test ends it.
 func (b *Bridge) run(t testing.TB) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -48,7 +47,9 @@ type inbox struct {
 	ready  []*item         // passed the limits, and not yet posted
 	bytes  int             // of the waiting lines
 	space  chan struct{}   // closed and made anew when lines were posted
-	holds  map[string]hold // rooms that could not be written, and the journal
+	holds  map[string]hold // rooms that could not be written, peers, and the journal
+	// settled is when the holds were looked at last.
+	settled time.Time
 }
 
 func openInbox(home, path string, limits Flood, log *slog.Logger) (*inbox, error) {
@@ -81,9 +82,9 @@ func (b *Bridge) Place() string {
 // Accept takes messages in, each ID once: those taken before, blank ones and
 // repetitions in msgs are passed over. When it returns nil, all of them are
 // durable: in their rooms, or in the inbox where a flood limit delays them or
-// their room cannot be read or written, from where Run posts them in order. Only then may
-// the transport acknowledge them. place is the transport's own word for how far
-// it has acknowledged, stored in the same write; see Place.
+// their room or their peer's file cannot be read or written, from where Run posts them in order. Only
+// then may the transport acknowledge them. place is the transport's own word for how
+// far it has acknowledged, stored in the same write; see Place.
 //
 // After an error none of msgs may be acknowledged; taking them again is always
 // right. Only malformed ones are refused: without ID, or with a Room, Peer or Note
@@ -91,9 +92,9 @@ func (b *Bridge) Place() string {
 //
 // delayed has an item for each user and room whose lines began to be held back in
 // this call. The inbox holds 10,000 waiting lines, and 64 MiB of them; a full one
-// makes Accept wait for room, or for the end of ctx. A peer that is new is made known at its room's end
-// before the message, so that its Deliver can start later and misses no answer; if
-// the room cannot be read, when it can be and the message is posted.
+// makes Accept wait for room, or for the end of ctx. A peer that is new is made known
+// at its room's end before the message, so that its Deliver can start later and misses
+// no answer; if the room cannot be read, when it can be and the message is posted.
 //
 // Several Accepts at once are carried out one after the other.
 func (b *Bridge) Accept(ctx context.Context, place string, msgs ...Message) (delayed []Delayed, err error) {
@@ -110,7 +111,7 @@ func (b *Bridge) Accept(ctx context.Context, place string, msgs ...Message) (del
 		return nil, context.Cause(ctx)
 	}
 	for {
-		n, err := in.fits(ctx, msgs)
+		n, err := b.fits(ctx, msgs)
 		if err != nil {
 			return delayed, err
 		}
@@ -143,7 +144,14 @@ func (m Message) check() error {
 
 // fits waits until the inbox has room and returns how many of msgs it takes. One
 // is taken whatever its size when nothing waits.
-func (in *inbox) fits(ctx context.Context, msgs []Message) (n int, err error) {
+func (b *Bridge) fits(ctx context.Context, msgs []Message) (n int, err error) {
+	in := b.inbox
+	waited := false
+	defer func() {
+		if waited {
+			b.vital.roomy(time.Now())
+		}
+	}()
 	for {
 		in.mu.Lock()
 		lines, size, space := len(in.ledger.waiting), in.bytes, in.space
@@ -157,12 +165,29 @@ func (in *inbox) fits(ctx context.Context, msgs []Message) (n int, err error) {
 		if n > 0 || len(msgs) == 0 {
 			return n, nil
 		}
+		if !waited {
+			waited = true
+			b.vital.fill(time.Now(), lines, in.busiest())
+		}
 		select {
 		case <-space:
 		case <-ctx.Done():
 			return 0, fmt.Errorf("accept %d messages: the inbox is full: %w", len(msgs), context.Cause(ctx))
 		}
 	}
+}
+
+// busiest is the key of whoever has most lines in the inbox.
+func (in *inbox) busiest() (key string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	count := map[string]int{}
+	for _, it := range in.ledger.waiting {
+		if count[it.Key]++; count[it.Key] > count[key] {
+			key = it.Key
+		}
+	}
+	return key
 }
 
 // take is Accept for as many messages as the inbox takes at once; place is nil
@@ -183,12 +208,9 @@ func (b *Bridge) take(place *string, msgs []Message) ([]Delayed, error) {
 	}
 	unknown := map[string]bool{}
 	for _, t := range r.Take {
-		err := b.know(t.Peer, t.Room)
-		// The message waits for its room and nobody else does. post tries again, and
-		// reports it.
-		if unknown[t.ID] = errors.As(err, new(roomError)); err != nil && !unknown[t.ID] {
-			return nil, fmt.Errorf("accept messages: %w", err)
-		}
+		// The message waits for its room, or for its peer's file, and nobody else does.
+		// post tries again, and reports it.
+		unknown[t.ID] = b.know(t.Peer, t.Room) != nil
 	}
 	if place != nil && *place != in.ledger.place {
 		r.Place = place

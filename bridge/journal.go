@@ -1,10 +1,14 @@
 package bridge
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"lethe/internal/durable"
@@ -25,8 +29,8 @@ type journal struct {
 // openJournal reads the file at path. What it cannot read is kept beside it.
 func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
 	j := &journal{path: path}
-	data, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
+	data, err := readInbox(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return j, newLedger(), nil
 	}
 	if err != nil {
@@ -54,8 +58,32 @@ func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
 	return j, l, nil
 }
 
-// setAside keeps the bytes of a state file that cannot be read.
+// maxInbox bounds what is read of inbox.jsonl, in bytes: what maxWaitingBytes of
+// lines are as JSON, where they are no text, and twice that before the file is made
+// anew.
+const maxInbox = 1 << 30
+
+func readInbox(path string) ([]byte, error) {
+	data, cut, err := durable.ReadRegular(path, maxInbox)
+	if err == nil && cut {
+		err = fmt.Errorf("read %s: it has more than %d bytes", path, maxInbox)
+	}
+	return data, err
+}
+
+// setAside keeps the bytes of a state file that cannot be read, once: where a copy of
+// them is there already, that is kept.
 func setAside(path string, data []byte) (kept string, err error) {
+	entries, _ := os.ReadDir(filepath.Dir(path)) // unread ones are no copies
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), filepath.Base(path)+".damaged-") {
+			continue
+		}
+		old := filepath.Join(filepath.Dir(path), e.Name())
+		if there, cut, err := durable.ReadRegular(old, int64(len(data))); err == nil && !cut && bytes.Equal(there, data) {
+			return old, durable.Sync(old)
+		}
+	}
 	kept = path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000Z")
 	return kept, durable.WriteFile(kept, data, 0o600)
 }

@@ -12,45 +12,61 @@ import (
 
 // NameFor is the name that signs a user's lines: the listed one, or what the user
 // claims to be called, made valid with chat.CleanName. "-" and the id follow where
-// the name is another's: that of a listed user or a reserved one, in whatever case,
-// or such a name with "-" and anything behind it.
-func (p *Policy) NameFor(user, claimed string) string {
-	t, err := p.table()
-	if err != nil {
-		return withID(chat.CleanName(claimed), user)
-	}
-	return t.nameFor(user, claimed)
-}
-
-func (t table) nameFor(user, claimed string) string {
-	if own := find(t.fixed.Users, user); own != nil && own.Name != "" {
+// the name is, or looks like, another's: that of a listed user or a reserved one, or
+// such a name with "-" and anything behind it. See Look.
+func (r Rules) NameFor(user, claimed string) string {
+	if own := find(r.fixed.Users, user); own != nil && own.Name != "" {
 		return own.Name
 	}
 	name := chat.CleanName(claimed)
-	if own := find(t.people.Users, user); own != nil && own.Name != "" {
+	if own := find(r.people.Users, user); own != nil && own.Name != "" {
 		name = chat.CleanName(own.Name) // a person may have edited the file
 	}
-	for i := range len(name) + 1 {
-		if (i == len(name) || name[i] == '-') && t.reserved(name[:i], user) {
-			return withID(name, user)
+	for i, c := range name {
+		if dash(c) && r.reserved(name[:i], user) {
+			return NameWithID(name, user)
 		}
+	}
+	if r.reserved(name, user) {
+		return NameWithID(name, user)
 	}
 	return name
 }
 
-// reserved says whether a name belongs to somebody other than user.
-func (t table) reserved(name, user string) bool {
-	belongs := func(p Person) bool { return p.ID != user && p.Name != "" && strings.EqualFold(p.Name, name) }
-	return strings.EqualFold(name, chat.Unknown) || slices.ContainsFunc(t.names, func(s string) bool { return strings.EqualFold(s, name) }) ||
-		slices.ContainsFunc(t.fixed.Users, belongs) || slices.ContainsFunc(t.people.Users, belongs)
+// owned is a name that only its owner may sign with.
+type owned struct {
+	look  Look
+	owner string // the id; empty: nobody on the other side
+}
+
+// ownedNames are the names of users, and those that are reserved.
+func ownedNames(reserved []string, users ...[]Person) []owned {
+	all := []owned{{look: LookOf(chat.Unknown)}}
+	for _, name := range reserved {
+		all = append(all, owned{look: LookOf(name)})
+	}
+	for _, list := range users {
+		for _, person := range list {
+			all = append(all, owned{LookOf(person.Name), person.ID})
+		}
+	}
+	return all
+}
+
+// reserved says whether a name belongs to somebody other than user, or shows nothing.
+func (r Rules) reserved(name, user string) bool {
+	look := LookOf(name)
+	return look == Look{} && name != "" || slices.ContainsFunc(r.names, func(o owned) bool {
+		return (o.owner == "" || o.owner != user) && look.Like(o.look)
+	})
 }
 
 // maxTagName is chat's bound on names, in bytes.
 const maxTagName = 64
 
-// withID puts the id behind a name, unless it is there. An id that cannot stand in
-// a name is represented by its hash.
-func withID(name, id string) string {
+// NameWithID puts the id of a user behind a name, unless it is there. An id that
+// cannot stand in a name is represented by its hash.
+func NameWithID(name, id string) string {
 	if len(id) > maxTagName/2 || !chat.ValidName(id) {
 		sum := blake3.Sum256([]byte(id))
 		id = hex.EncodeToString(sum[:8])
@@ -62,5 +78,6 @@ func withID(name, id string) string {
 	if room := maxTagName - len(end); len(name) > room {
 		name = strings.ToValidUTF8(name[:room], "") // a rune that was cut
 	}
+	// The id of a chat has a sign of its own: "x--1" is chat -1, and not user 1.
 	return strings.TrimRight(name, "-") + end
 }

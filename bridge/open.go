@@ -44,21 +44,48 @@ func Open(c Config) (*Bridge, error) {
 	if err := b.takeLock(); err != nil {
 		return nil, err
 	}
+	b.vital = newVital(b.dir, c.Name, c.Stale, b.log)
+	b.vital.write(true)
 	sweep(b.dir, time.Hour)
 	sweep(peersDir(b.dir), 0)
 	var err error
 	b.inbox, err = openInbox(c.Home, filepath.Join(b.dir, "inbox.jsonl"), c.Flood, b.log)
 	if err != nil {
+		err = fmt.Errorf("open bridge %s: %w", c.Name, err)
+		b.Fail(err)
+		b.vital.stop()
 		b.lock.Close()
-		return nil, fmt.Errorf("open bridge %s: %w", c.Name, err)
+		return nil, err
 	}
-	b.vital = newVital(b.dir, c.Name, c.Stale, b.log)
-	b.vital.write(true)
 	return b, nil
+}
+
+// Failed records that bridge name could not be opened because of cause, so that it
+// shows as dead, with cause, and not as it was left: for what goes wrong before Open,
+// which records its own errors. Where the bridge was never opened, nothing is
+// recorded, nor where another process runs it; that is a *RunningError.
+func Failed(home, name string, cause error) error {
+	b := &Bridge{cfg: Config{Name: name}, dir: filepath.Join(home, "bridges", name), log: slog.New(slog.DiscardHandler)}
+	if !chat.ValidRoom(name) || cause == nil {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(b.dir, "lock")); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := b.takeLock(); err != nil {
+		return err
+	}
+	b.vital = newVital(b.dir, name, DefaultStale, b.log)
+	b.Fail(cause)
+	b.vital.stop()
+	return b.lock.Close()
 }
 
 func (b *Bridge) takeLock() error {
 	path := filepath.Join(b.dir, "lock")
+	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() { // opening a pipe would not end
+		return fmt.Errorf("lock bridge %s: %s is not a regular file", b.cfg.Name, path)
+	}
 	b.lock = flock.New(path, flock.SetPermissions(0o600))
 	// Who only asks whether the bridge runs holds the lock for an instant.
 	patience, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
@@ -68,7 +95,7 @@ func (b *Bridge) takeLock() error {
 		return fmt.Errorf("lock bridge %s: %w", b.cfg.Name, err)
 	}
 	if !ok {
-		_, pid := holder(path)
+		_, pid, _ := holder(path) // 0 if it cannot be told
 		return &RunningError{b.cfg.Name, pid}
 	}
 	// For people; the lock itself is what counts.
@@ -101,7 +128,7 @@ func (b *Bridge) owns() error {
 }
 
 // Run posts the lines that wait in the inbox when their turn comes, and keeps
-// health.json. It returns nil when ctx ends; what waits stays in the inbox. One
+// health.json, which without it counts as unknown soon. It returns nil when ctx ends; what waits stays in the inbox. One
 // Run at a time.
 //
 // If somebody removes the lock, alone or with all of the state, Run ends with an
@@ -128,10 +155,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		b.settle(time.Now())
 		b.inbox.io.Unlock()
 
-		wait := b.vital.write(false)
-		if wait == 0 {
-			wait = checkLock
-		}
+		wait := min(b.vital.write(false), checkLock)
 		if next := b.inbox.next(); !next.IsZero() {
 			wait = min(wait, max(time.Until(next), time.Millisecond))
 		}

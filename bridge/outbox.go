@@ -16,6 +16,10 @@ const (
 	unreachablePause = 10 * time.Minute
 	// skippedLines is how many lines may be passed over before the cursor is written.
 	skippedLines = 256
+	// maxParts is how many bytes of parts a line may be cut into, so that a peer's
+	// file stays one that is read: see maxPeerFile. The longest line of a room, of
+	// 64 MiB, becomes less than that unless it is no text.
+	maxParts = 192 << 20
 )
 
 // Deliver copies the lines of p.Room to p, in order, from where p stands until
@@ -75,6 +79,7 @@ type delivery struct {
 }
 
 func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
+	defer d.b.vital.left(d.p.Key)
 	for {
 		err := d.catchUp(ctx)
 		if ctx.Err() != nil {
@@ -84,6 +89,7 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 		if err == nil {
 			d.failed = 0
 			d.b.vital.local("peer "+d.p.Key, nil)
+			d.b.vital.sent(time.Now(), d.p.Key)
 			select {
 			case <-ctx.Done():
 			case <-changed:
@@ -126,8 +132,9 @@ func (d *delivery) pause(err error) time.Duration {
 	switch {
 	case errors.As(err, &file):
 		d.b.vital.local("peer "+d.p.Key, err)
+		d.b.vital.begins(time.Now(), d.p.Key)
 	case errors.As(err, &later):
-		d.b.log.Debug("the other side wants to wait", "peer", d.p.Key, "for", later.After, "err", err)
+		d.b.vital.waits(d.p.Key, later)
 		if later.After > 0 {
 			return later.After
 		}
@@ -135,7 +142,7 @@ func (d *delivery) pause(err error) time.Duration {
 		d.b.vital.reach(d.p.Key, err)
 		return unreachablePause
 	default:
-		d.b.Trouble(err)
+		d.b.vital.unsent(time.Now(), d.p.Key, err)
 	}
 	d.failed++
 	pause := min(maxPause, firstPause<<min(d.failed-1, 10))
@@ -185,6 +192,9 @@ func (d *delivery) load() error {
 		return err
 	}
 	d.now, d.loaded = *d.there.state, true
+	if d.now.Line != nil && d.now.Line.next() < 0 { // an earlier Deliver could not write that it was done
+		d.now.Line, d.unsaved = nil, true
+	}
 	return nil
 }
 
@@ -245,13 +255,19 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 	if line.Origin != nil {
 		line.Origin.From, line.Origin.To = l.From, l.To
 		if line.Origin.Peer == d.p.Key {
-			next.Asked = asked(line.Origin, l)
+			next.ask(asked(line.Origin, l))
 		}
 	}
-	if l.Agent && next.Asked != nil {
-		line.Answers = next.Asked.origin()
+	if l.Agent {
+		line.Open = next.open()
+	}
+	if len(line.Open) == 1 {
+		line.Answers = line.Open[0]
 	}
 	parts, err := d.t.Parts(d.p, line)
+	if size := weigh(parts); err == nil && size > maxParts {
+		err = &RefusedError{fmt.Errorf("its parts have %d bytes, which is more than %d", size, maxParts)}
+	}
 	if refused := new(RefusedError); errors.As(err, &refused) {
 		d.b.vital.refused(d.p.Key, fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
 		parts, err = nil, nil
@@ -273,7 +289,7 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 		return false, nil
 	}
 	if l.Agent {
-		next.Asked = nil
+		next.Asked, next.Earlier = nil, nil
 	}
 	next.Cursor = behind()
 	next.Line = &sending{Room: d.p.Room, From: l.From, To: l.To}
@@ -284,6 +300,14 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 		return false, fileError{err}
 	}
 	return true, nil
+}
+
+// weigh is how many bytes parts are of.
+func weigh(parts []Part) (n int) {
+	for _, p := range parts {
+		n += len(p.Data)
+	}
+	return n
 }
 
 func asked(o *Origin, l chat.Line) *said {

@@ -26,7 +26,7 @@ func agentSays(t testing.TB, home, text string) {
 
 func state(t testing.TB, home, key string) peerState {
 	t.Helper()
-	st, _, err := readPeer(inState(home, "peers/"+key+".json"))
+	st, _, _, err := readPeer(inState(home, "peers/"+key+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +37,14 @@ func state(t testing.TB, home, key string) peerState {
 func settled() {
 	time.Sleep(20 * time.Millisecond)
 	synctest.Wait()
+}
+
+// goneAfterOne is the answers of another side that takes one part.
+func goneAfterOne(_ context.Context, n int, _ string) error {
+	if n > 1 {
+		return errors.New("gone")
+	}
+	return nil
 }
 
 func TestDeliver(t *testing.T) {
@@ -80,12 +88,13 @@ func TestDeliver(t *testing.T) {
 		if by["not by the bridge"].Origin != nil || by["part one\npart two"].Origin != nil {
 			t.Error("lines of others have an origin")
 		}
-		if a := by["part one\npart two"].Answers; a == nil || a.ID != "2" || a.To != by["question two"].To {
-			t.Errorf("the answer answers %+v", a)
+		first := by["part one\npart two"]
+		if o := first.Open; first.Answers != nil || len(o) != 2 || o[0].ID != "1" || o[1].ID != "2" || o[1].To != by["question two"].To {
+			t.Errorf("the answer answers %+v of %+v", first.Answers, o)
 		}
 		for _, text := range []string{"not by the bridge", "part three", "part four"} {
-			if a := by[text].Answers; a != nil {
-				t.Errorf("%q answers %+v", text, a)
+			if l := by[text]; l.Answers != nil || len(l.Open) > 0 {
+				t.Errorf("%q answers %+v of %+v", text, l.Answers, l.Open)
 			}
 		}
 	})
@@ -97,9 +106,7 @@ func TestAnswersAfterRestart(t *testing.T) {
 		home := t.TempDir()
 		b := open(t, home)
 		b.accept(t, message("1", "ada", "question"))
-		end := b.deliver(t, ada, &script{})
-		settled()
-		end()
+		b.catchUp(t, ada, &script{})
 		b.abandon()
 		b = open(t, home)
 		agentSays(t, home, "answer")
@@ -219,15 +226,8 @@ func TestStoredPartsStay(t *testing.T) {
 		b := open(t, home)
 		b.accept(t, message("1", "ada", "question"))
 		agentSays(t, home, "a\nb\nc")
-		s := &script{answer: func(_ context.Context, n int, _ string) error {
-			if n > 1 {
-				return errors.New("gone")
-			}
-			return nil
-		}}
-		end := b.deliver(t, ada, s)
-		settled()
-		end()
+		s := &script{answer: goneAfterOne}
+		b.catchUp(t, ada, s)
 		b.abandon()
 		b = open(t, home)
 		newer := &script{parts: func(Peer, Line) ([]Part, error) { return []Part{{Data: json.RawMessage(`"all"`)}}, nil }}
@@ -347,12 +347,7 @@ func TestMoveAndForget(t *testing.T) {
 		agentSays(t, home, "a\nb")
 		agentSays(t, home, "left behind")
 		say(t, home, "ops", true, "lethe", noon, "history of ops")
-		stuck := &script{answer: func(_ context.Context, n int, _ string) error {
-			if n > 1 {
-				return errors.New("gone")
-			}
-			return nil
-		}}
+		stuck := &script{answer: goneAfterOne}
 		end := b.deliver(t, ada, stuck)
 		settled()
 		ops := Peer{"p-ada", "ops"}
@@ -372,20 +367,14 @@ func TestMoveAndForget(t *testing.T) {
 		equal(t, "sent", s.got(), []string{"b", "answer in ops"})
 		end()
 		// Without Move, Deliver moves: back to the end of dev.
-		end = b.deliver(t, ada, s)
-		settled()
-		end()
+		b.catchUp(t, ada, s)
 		agentSays(t, home, "back in dev")
-		end = b.deliver(t, ada, s)
-		settled()
-		end()
+		b.catchUp(t, ada, s)
 		if err := b.Forget("p-ada"); err != nil {
 			t.Fatal(err)
 		}
 		agentSays(t, home, "while forgotten")
-		end = b.deliver(t, ada, s)
-		settled()
-		end()
+		b.catchUp(t, ada, s)
 		equal(t, "sent", s.got(), []string{"b", "answer in ops", "back in dev"})
 		for _, err := range []error{b.Move(Peer{"..", "dev"}), b.Move(Peer{"x", "Dev"}), b.Forget(""), b.Deliver(t.Context(), Peer{"x", ""}, s)} {
 			if err == nil {

@@ -33,7 +33,7 @@ type Applicant struct {
 	Chat      string `json:"chat,omitempty"`
 	ChatTitle string `json:"title,omitempty"`
 	Private   bool   `json:"private,omitempty"`
-	// Member is set by Ask where the chat is listed and only the user is not.
+	// Member says that the chat is listed and only the user is not. Ask sees for itself.
 	Member bool `json:"member,omitempty"`
 }
 
@@ -127,7 +127,7 @@ func (p *Policy) Ask(who Applicant) (code string, fresh bool, err error) {
 		return "", false, err
 	}
 	// Who repeats the question must not make the disk busy.
-	if f, err := p.current(); err == nil {
+	if f, _, err := p.current(); err == nil {
 		r, err := f.waiting(who, p.now())
 		if err != nil {
 			return "", false, err
@@ -165,7 +165,7 @@ func (p *Policy) admit(who Applicant) (Applicant, error) {
 		who.ID != "" && !validID(who.ID) || who.Chat != "" && !validID(who.Chat) {
 		return who, fmt.Errorf("give a code to user %q in chat %q: that is not an id", clipID(who.ID), clipID(who.Chat))
 	}
-	t, err := p.table()
+	_, rules, err := p.await()
 	if err != nil {
 		return who, err
 	}
@@ -173,8 +173,8 @@ func (p *Policy) admit(who Applicant) (Applicant, error) {
 		who.Name = chat.CleanName(who.Name)
 	}
 	who.ChatTitle = cleanTitle(who.ChatTitle)
-	who.Member = !who.Private && t.chat(who.Chat)
-	if t.decide(who.ID, who.Chat, who.Private).Allowed {
+	who.Member = !who.Private && rules.Chat(who.Chat)
+	if rules.Decide(who.ID, who.Chat, who.Private).Allowed {
 		return who, &NoCodeError{Who: who, Why: "listed already"}
 	}
 	if who.Member && who.ID == "" {
@@ -225,6 +225,9 @@ func (f peopleFile) waiting(who Applicant, now time.Time) (*request, error) {
 func (p *Policy) Approve(code, room string) (Applicant, error) {
 	if room != "" && !chat.ValidRoom(room) {
 		return Applicant{}, fmt.Errorf("approve a code: %q is not the name of a room", room)
+	}
+	if err := p.ours(); err != nil {
+		return Applicant{}, fmt.Errorf("approve a code: %w", err)
 	}
 	var who Applicant
 	err := p.change(func(f *peopleFile) (bool, error) {
@@ -286,9 +289,9 @@ func (p *Policy) enlist(f *peopleFile, who Applicant, room string) {
 		list = &f.Users
 		if person.Name = who.Name; who.Name != "" {
 			p.mu.Lock()
-			t := table{fixed: p.fixed, people: f.directory, names: p.lists.Names}
+			rules := newRules(p.lists, p.fixed, f.directory)
 			p.mu.Unlock()
-			person.Name = t.nameFor(id, who.Name)
+			person.Name = rules.NameFor(id, who.Name)
 		}
 	}
 	if old := find(*list, id); old != nil {
@@ -336,6 +339,9 @@ func (f *peopleFile) prune(now time.Time) {
 // Revoke takes back what was approved for a user or chat, and voids the code that
 // it may have. Who is in the configuration stays listed, which is an error.
 func (p *Policy) Revoke(id string) error {
+	if err := p.ours(); err != nil {
+		return fmt.Errorf("revoke %q: %w", clipID(id), err)
+	}
 	err := p.change(func(f *peopleFile) (bool, error) {
 		is := func(person Person) bool { return person.ID == id }
 		before := len(f.Users) + len(f.Chats)

@@ -1,40 +1,21 @@
 package bridge
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"lethe/chat"
 	"lethe/internal/durable"
 )
-
-// peerState is the content of peers/<key>.json: how far a room has been sent.
-type peerState struct {
-	Room string `json:"room"`
-	// Cursor stands behind Line, when there is one.
-	Cursor chat.Cursor `json:"cursor"`
-	// Newest is the latest time in a tag that the cursor has passed. When the room
-	// is replaced, what is not later is history.
-	Newest time.Time `json:"newest,omitzero"`
-	// Asked is the newest line from this peer that no answer was sent after.
-	Asked *said `json:"asked,omitempty"`
-	// Line is what is being sent.
-	Line *sending `json:"line,omitempty"`
-}
-
-// sending is a line on its way out; at least one of its parts is not sent.
-type sending struct {
-	Room  string `json:"room"`
-	From  int64  `json:"from"`
-	To    int64  `json:"to"`
-	Parts []Part `json:"parts"`
-}
 
 // peer is the state of one peer in memory.
 type peer struct {
@@ -44,6 +25,8 @@ type peer struct {
 	mu      sync.Mutex
 	running bool       // a Deliver has it: only that may change state
 	state   *peerState // as it is on disk; nil before the first look, and while there is none
+	size    int64      // of the file when marks may be appended to it; -1 for not
+	damaged string     // the copy of a file that made no sense, which was reported
 }
 
 // validKey says whether key can name a peer and its file.
@@ -76,13 +59,45 @@ func (b *Bridge) peer(key string) *peer {
 	return p
 }
 
-// roomError is trouble with a room, not with our own files.
-type roomError struct{ error }
+// Peers lists the keys of the peers that have a place in a room, sorted, also those
+// whose file somebody has removed since it was read. After an error nobody can
+// tell which there are.
+func (b *Bridge) Peers() ([]string, error) {
+	keys := map[string]bool{}
+	entries, err := os.ReadDir(peersDir(b.dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list peers: %w", err)
+	}
+	for _, e := range entries {
+		if key, ok := strings.CutSuffix(e.Name(), ".json"); ok && validKey(key) {
+			keys[key] = true
+		}
+	}
+	b.mu.Lock()
+	known := slices.Collect(maps.Values(b.peers))
+	b.mu.Unlock()
+	for _, p := range known {
+		p.mu.Lock()
+		if p.state != nil {
+			keys[p.key] = true
+		}
+		p.mu.Unlock()
+	}
+	return slices.Sorted(maps.Keys(keys)), nil
+}
 
+// peerError is trouble with a peer's file, and roomError with a room: neither
+// concerns anybody else.
+type (
+	peerError struct{ error }
+	roomError struct{ error }
+)
+
+func (e peerError) Unwrap() error { return e.error }
 func (e roomError) Unwrap() error { return e.error }
 
-// know sees to it that a message's peer has a place in the room that it hears. It
-// is a roomError if that room cannot be read.
+// know sees to it that a message's peer has a place in the room that it hears. Its
+// errors are a roomError if that room cannot be read, and otherwise a peerError.
 func (b *Bridge) know(key, room string) error {
 	if key == "" {
 		return nil
@@ -93,17 +108,21 @@ func (b *Bridge) know(key, room string) error {
 	if p.state != nil {
 		return nil
 	}
-	return p.load(b, room)
+	err := p.load(b, room)
+	if err != nil && !errors.As(err, new(roomError)) {
+		return peerError{err}
+	}
+	return err
 }
 
 // load reads the state, or makes one at the end of room. The caller holds mu.
 func (p *peer) load(b *Bridge, room string) error {
-	st, data, err := readPeer(p.path)
+	st, size, data, err := readPeer(p.path)
 	if err == nil {
-		p.state = &st
+		p.state, p.size = &st, size
 		return nil
 	}
-	if data == nil && !errors.Is(err, os.ErrNotExist) {
+	if data == nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if data != nil {
@@ -111,63 +130,17 @@ func (p *peer) load(b *Bridge, room string) error {
 		if kerr != nil {
 			return fmt.Errorf("keep the damaged %s: %w", p.path, kerr)
 		}
-		b.log.Error("the place of a peer is damaged; going on at the room's end, lines before it are not sent",
-			"peer", p.key, "room", room, "kept", kept, "err", err)
+		if kept != p.damaged { // not again while the room cannot be read
+			b.log.Error("the place of a peer is damaged; going on at the room's end, lines before it are not sent",
+				"peer", p.key, "room", room, "kept", kept, "err", err)
+		}
+		p.damaged = kept
 	}
 	st = peerState{Room: room}
 	if st.Cursor, st.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
 		return roomError{err}
 	}
 	return p.save(st)
-}
-
-// readPeer reads a state file. When it is there and makes no sense, data is what
-// it holds.
-func readPeer(path string) (st peerState, data []byte, err error) {
-	if data, err = os.ReadFile(path); err != nil {
-		return st, nil, err
-	}
-	if err = json.Unmarshal(data, &st); err == nil {
-		err = st.check()
-	}
-	if err != nil {
-		return peerState{}, append([]byte{}, data...), fmt.Errorf("read %s: %w", path, err)
-	}
-	return st, nil, nil
-}
-
-func (st peerState) check() error {
-	if !chat.ValidRoom(st.Room) || st.Cursor.Offset < 0 {
-		return errors.New("it names no place in a room")
-	}
-	if st.Line != nil && st.Line.next() < 0 {
-		return errors.New("the line that is being sent has nothing left to send")
-	}
-	return nil
-}
-
-// next is the first part that is not settled; -1 for none.
-func (s *sending) next() int {
-	for i, part := range s.Parts {
-		if part.State == "" {
-			return i
-		}
-	}
-	return -1
-}
-
-// save makes st durable and then the state. The caller holds mu, or is the
-// Deliver that has the peer.
-func (p *peer) save(st peerState) error {
-	data, err := json.Marshal(st)
-	if err != nil {
-		return fmt.Errorf("write the place of peer %s: %w", p.key, err)
-	}
-	if err := durable.WriteFile(p.path, append(data, '\n'), 0o600); err != nil {
-		return err
-	}
-	p.state = &st
-	return nil
 }
 
 // roomEnd is the cursor behind the last line of a room, and the latest time
@@ -203,9 +176,9 @@ func later(t time.Time, l chat.Line) time.Time {
 }
 
 // Move makes a peer, new or known, hear p.Room from its end as it is now, unless it
-// hears it already. When it returns nil that is durable. What was said in its old room and not yet begun to
-// be sent is left; a line that is half sent is finished. No Deliver of the peer
-// may be running.
+// hears it already. When it returns nil that is durable. What was said in its old room
+// and not yet begun to be sent is left; a line that is half sent is finished. No
+// Deliver of the peer may be running.
 //
 // It is for a change that an answer may follow at once: a message accepted after
 // Move is answered in the new room, however late Deliver starts. Deliver by itself

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,8 +10,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -86,37 +89,74 @@ func stampFile(path string) (fileStamp, error) {
 	return s, nil
 }
 
-// current is people.json as it is now, read only if it may have changed. The
-// answer is shared and must not be changed.
-func (p *Policy) current() (peopleFile, error) {
+// current is people.json as it is now, read only if it may have changed, and the
+// rules with it. The answer is shared and must not be changed.
+func (p *Policy) current() (peopleFile, Rules, error) {
 	path := p.path("people.json")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// The stamp comes first: a file that replaces this one between the two calls is
 	// read now, and once more at the next call.
 	stamp, err := stampFile(path)
-	if err == nil && stamp == p.stamp && stamp.settled {
-		return p.people, nil
-	}
-	var f peopleFile
-	if err == nil {
+	if err == nil && (stamp != p.stamp || !stamp.settled) {
+		var f peopleFile
 		f, err = readPeople(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			stamp, err = fileStamp{}, p.away()
+		} else {
+			p.listed, p.missed = true, time.Time{}
+		}
+		p.stamp, p.people, p.rules = stamp, f, nil
 	}
 	if err != nil {
-		p.stamp, p.people = fileStamp{}, peopleFile{}
-		return peopleFile{}, &PeopleError{path, err}
+		p.stamp, p.people, p.rules = fileStamp{}, peopleFile{}, nil
+		return peopleFile{}, Rules{}, &PeopleError{path, err}
 	}
-	p.stamp, p.people = stamp, f
-	return f, nil
+	if p.rules == nil {
+		r := newRules(p.lists, p.fixed, p.people.directory)
+		p.rules = &r
+	}
+	return p.people, *p.rules, nil
 }
 
-// readPeople reads and checks the file; a missing one lists nobody.
+// listAway is how long a list that was there may be missing before it counts as
+// empty.
+const listAway = 2 * time.Second
+
+// ErrAway says that people.json is missing and was there just now: editors move a file
+// away for a moment. It is in a *PeopleError, and is over within two seconds.
+var ErrAway = errors.New("it is missing; unless it is back in a moment, it lists nobody")
+
+// away is ErrAway while a list that is missing may come back. The caller holds mu.
+func (p *Policy) away() error {
+	if p.missed.IsZero() {
+		p.missed = time.Now()
+		// Codes were made with the key for somebody whom a list held.
+		_, err := os.Lstat(p.path("people.key"))
+		p.listed = p.listed || err == nil
+	}
+	if p.listed && time.Since(p.missed) < cmp.Or(p.lists.Away, listAway) {
+		return ErrAway
+	}
+	return nil
+}
+
+// await is current, once it is settled whether a list that is missing is gone.
+func (p *Policy) await() (peopleFile, Rules, error) {
+	for {
+		f, rules, err := p.current()
+		if !errors.Is(err, ErrAway) {
+			return f, rules, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// readPeople reads and checks the file. What it returns along with an error is an
+// empty list.
 func readPeople(path string) (peopleFile, error) {
 	f := peopleFile{Version: peopleVersion}
 	data, cut, err := durable.ReadRegular(path, maxPeople)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
-	}
 	if err != nil {
 		return f, err
 	}
@@ -177,9 +217,10 @@ func (f peopleFile) clone() peopleFile {
 	return f
 }
 
-// change lets do change the newest people.json, alone among all processes. What do
-// changed is durable when change returns, unless do asked not to save it or the
-// error says otherwise; do's own error is passed on.
+// change lets do change the newest people.json, alone among all processes; one that
+// an editor has moved away is waited for. What do changed is durable when change
+// returns, unless do asked not to save it or the error says otherwise; do's own error
+// is passed on.
 func (p *Policy) change(do func(f *peopleFile) (save bool, err error)) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
@@ -197,7 +238,7 @@ func (p *Policy) change(do func(f *peopleFile) (save bool, err error)) error {
 	}
 	defer p.lock.Unlock()
 
-	now, err := p.current()
+	now, _, err := p.await()
 	if err != nil {
 		return err
 	}
@@ -207,6 +248,46 @@ func (p *Policy) change(do func(f *peopleFile) (save bool, err error)) error {
 		return err
 	}
 	return errors.Join(err, p.save(f))
+}
+
+// ForeignError is the refusal of a change by root to a list that another user's
+// bridge reads: root's file would shut that out, and so everybody.
+type ForeignError struct {
+	Path string
+	UID  int    // whose it is
+	User string // the same by name; empty: not known
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("change %s: it belongs to user %s, who could not read what root writes", e.Path, cmp.Or(e.User, strconv.Itoa(e.UID)))
+}
+
+// Hint says what to do about it.
+func (e *ForeignError) Hint() string {
+	return fmt.Sprintf("run this as that user: sudo -u %s …", cmp.Or(e.User, "#"+strconv.Itoa(e.UID)))
+}
+
+// ours refuses root the list of another user. It is for those changes that the command
+// line makes; a bridge owns what it writes.
+func (p *Policy) ours() error {
+	if p.uid != 0 {
+		return nil // what is not ours cannot be written
+	}
+	for _, path := range []string{p.path("people.json"), p.dir} {
+		fi, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
+			e := &ForeignError{Path: path, UID: int(st.Uid)}
+			if u, err := user.LookupId(strconv.Itoa(e.UID)); err == nil {
+				e.User = u.Username
+			}
+			return e
+		}
+		return nil
+	}
+	return nil
 }
 
 func (p *Policy) save(f peopleFile) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"lethe/internal/durable"
@@ -31,7 +32,7 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 			t.Fatal(err)
 		}
 		writePeople(t, p, good)
-		if !p.AllowedUser("1") || !p.AllowedUser("2") {
+		if !must(p.Rules()).User("1") || !must(p.Rules()).User("2") {
 			t.Fatal("the good file does not count")
 		}
 		code, _, err := p.Ask(Applicant{ID: "3", Private: true})
@@ -40,8 +41,9 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 		}
 		writePeople(t, p, bad)
 		bad = bad[:min(len(bad), 60)]
+		r, rerr := p.Rules()
 		for _, user := range []string{"1", "2"} {
-			if v := p.Decide(user, user, true); v.Allowed || !strings.Contains(v.Why, "people.json") || p.AllowedUser(user) {
+			if v := r.Decide(user, user, true); v.Allowed || r.User(user) {
 				t.Errorf("%q: user %s: %+v", bad, user, v)
 			}
 		}
@@ -49,7 +51,7 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 		_, perr := p.Approve(code, "")
 		_, lerr := p.List()
 		_, oerr := OpenPolicy(p.dir)
-		for i, err := range []error{aerr, perr, p.Revoke("2"), lerr, oerr} {
+		for i, err := range []error{rerr, aerr, perr, p.Revoke("2"), lerr, oerr} {
 			if damaged := new(PeopleError); !errors.As(err, &damaged) || damaged.Path != p.path("people.json") {
 				t.Errorf("%q: call %d: %v", bad, i, err)
 			}
@@ -58,7 +60,7 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 			t.Errorf("%q was written over by %q", bad, now)
 		}
 		writePeople(t, p, good)
-		if !p.AllowedUser("1") || !p.AllowedUser("2") {
+		if !must(p.Rules()).User("1") || !must(p.Rules()).User("2") {
 			t.Errorf("%q: mended, and still refused", bad)
 		}
 	}
@@ -69,14 +71,16 @@ func TestUnreadableFileRefusesEveryone(t *testing.T) {
 	if err := errors.Join(p.Static(Lists{Users: []string{"1"}}), os.MkdirAll(p.path("people.json"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	if v := p.Decide("1", "1", true); v.Allowed {
-		t.Errorf("%+v, with a directory in the place of the file", v)
+	refuses := func(what string) {
+		t.Helper()
+		if r, err := p.Rules(); err == nil || errors.Is(err, ErrAway) || r.Decide("1", "1", true).Allowed {
+			t.Errorf("%v, with %s in the place of the file", err, what)
+		}
 	}
+	refuses("a directory")
 	must(0, os.Remove(p.path("people.json")))
 	must(0, os.Symlink("/dev/null", p.path("people.json")))
-	if v := p.Decide("1", "1", true); v.Allowed {
-		t.Errorf("%+v, with a link in the place of the file", v)
-	}
+	refuses("a link")
 }
 
 // Whoever changes the file, and however fast, the next decision knows.
@@ -87,14 +91,14 @@ func TestChangesOfOthersAreSeen(t *testing.T) {
 		// The same size, within the same instant, and at times in the same inode.
 		id := map[bool]string{true: "2", false: "3"}[allowed]
 		writePeople(t, p, fmt.Sprintf(`{"version":1,"users":[{"id":"%s"}],"chats":[]}`, id))
-		if p.AllowedUser("2") != allowed || other.AllowedUser("2") != allowed {
+		if must(p.Rules()).User("2") != allowed || must(other.Rules()).User("2") != allowed {
 			t.Fatalf("change %d was not seen", i)
 		}
 	}
 	old := time.Now().Add(-time.Hour)
 	must(0, os.Chtimes(p.path("people.json"), old, old))
 	for range 2 { // from the second time on the stamp is believed
-		if p.AllowedUser("2") {
+		if must(p.Rules()).User("2") {
 			t.Fatal("an older file says otherwise")
 		}
 	}
@@ -106,12 +110,12 @@ func TestChangesOfOthersAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(other.Approve(code, ""))
-	if !p.AllowedUser("2") {
+	if !must(p.Rules()).User("2") {
 		t.Error("what another process approved does not count")
 	}
 	must(0, os.Remove(p.path("people.json")))
-	if p.AllowedUser("2") {
-		t.Error("a file that is gone still counts")
+	if r, err := p.Rules(); !errors.Is(err, ErrAway) || r.User("2") {
+		t.Errorf("a file that is gone still counts, %v", err)
 	}
 }
 
@@ -147,7 +151,9 @@ func TestDocumentedPeopleFile(t *testing.T) {
 // Each write of each change fails once before it happens and once after: what is
 // there then is the state before or after the change, and the change can be made
 // again.
-func TestBrokenWrites(t *testing.T) {
+func TestBrokenWrites(t *testing.T) { synctest.Test(t, brokenWrites) }
+
+func brokenWrites(t *testing.T) {
 	defer func() { durable.Fault = nil }()
 	broken := errors.New("broken")
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
@@ -183,12 +189,12 @@ func TestBrokenWrites(t *testing.T) {
 			}
 			insist(func() error {
 				_, err := p.Approve(code, "dev")
-				if errors.Is(err, ErrUsedCode) && p.AllowedUser("7") { // it was persisted
+				if errors.Is(err, ErrUsedCode) && must(p.Rules()).User("7") { // it was persisted
 					return nil
 				}
 				return err
 			})
-			if !p.AllowedUser("7") || p.Room("7", "7", true) != "dev" {
+			if !must(p.Rules()).User("7") || must(p.Rules()).Room("7", true) != "dev" {
 				t.Fatalf("%s step %d: not listed", stage, n)
 			}
 			insist(func() error {
@@ -198,7 +204,7 @@ func TestBrokenWrites(t *testing.T) {
 				}
 				return err
 			})
-			if p.AllowedUser("7") {
+			if must(p.Rules()).User("7") {
 				t.Fatalf("%s step %d: not revoked", stage, n)
 			}
 			if !failed {
@@ -219,7 +225,7 @@ func TestFailedChangeChangesNothing(t *testing.T) {
 	}
 	old := time.Now().Add(-time.Hour) // so that the file is not read each time
 	must(0, os.Chtimes(p.path("people.json"), old, old))
-	if !p.AllowedUser("7") || !p.AllowedUser("8") {
+	if !must(p.Rules()).User("7") || !must(p.Rules()).User("8") {
 		t.Fatal("not listed")
 	}
 	durable.Fault = func(_ durable.Stage, op, _ string) error {
@@ -232,7 +238,7 @@ func TestFailedChangeChangesNothing(t *testing.T) {
 	if err := p.Revoke("7"); err == nil {
 		t.Fatal("revoked on a full disk")
 	}
-	if !p.AllowedUser("7") || !p.AllowedUser("8") {
+	if !must(p.Rules()).User("7") || !must(p.Rules()).User("8") {
 		t.Error("what is in memory and what is in the file differ")
 	}
 }
@@ -269,13 +275,13 @@ func TestTwoProcesses(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			wg.Go(func() { p.Decide("1", "1", true) })
+			wg.Go(func() { must(p.Rules()).Decide("1", "1", true) })
 		}
 	}
 	wg.Wait()
 	for i := range strangers {
 		id := fmt.Sprint(i + 1)
-		if approved[id] != 1 || !both[0].AllowedUser(id) || !both[1].AllowedUser(id) {
+		if approved[id] != 1 || !must(both[0].Rules()).User(id) || !must(both[1].Rules()).User(id) {
 			t.Errorf("stranger %s was approved %d times", id, approved[id])
 		}
 	}

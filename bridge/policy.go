@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -25,12 +26,14 @@ import (
 // that other processes see, on the newest file, and is durable when the call
 // returns nil. Readers notice a changed file by themselves. A file that cannot be
 // read or understood refuses everyone, those of the configuration too, and is
-// never written over.
+// never written over; so does one that has been missing for less than two seconds,
+// since editors move a file away for a moment.
 //
 // A Policy may be used by many goroutines.
 type Policy struct {
 	dir string
 	now func() time.Time
+	uid int // of this process
 
 	changing sync.Mutex // serialises changes of this process; people.lock those of all
 	lock     *flock.Flock
@@ -40,6 +43,9 @@ type Policy struct {
 	fixed  directory  // lists, parsed
 	stamp  fileStamp  // of the file that people was read from
 	people peopleFile // never changed in place
+	rules  *Rules     // made of all these; nil: something has changed
+	listed bool       // there was a list
+	missed time.Time  // since when it is missing; zero: it is there
 	denied denials
 }
 
@@ -64,6 +70,9 @@ type Lists struct {
 	Members string
 	// Names are reserved beside those of listed users: the owner's, say.
 	Names []string
+	// Away is how long a people.json that was there may be missing before it counts
+	// as a list of nobody; 0: two seconds.
+	Away time.Duration
 }
 
 // Values of Lists.Members.
@@ -81,12 +90,20 @@ type Verdict struct {
 // maxID bounds ids, in bytes.
 const maxID = 256
 
-// OpenPolicy reads the policy in dir, the directory of a bridge, which need not be
-// there yet. It fails with a *PeopleError when people.json is damaged.
-func OpenPolicy(dir string) (*Policy, error) {
-	p := &Policy{dir: dir, now: time.Now, denied: denials{}}
+// NewPolicy is the policy in dir, the directory of a bridge. It reads nothing yet: a
+// people.json that is damaged is an error of what needs it, until it is mended.
+func NewPolicy(dir string) *Policy {
+	p := &Policy{dir: dir, now: time.Now, uid: os.Geteuid(), denied: denials{}}
 	p.lock = flock.New(p.path("people.lock"), flock.SetPermissions(0o600))
-	if _, err := p.current(); err != nil {
+	return p
+}
+
+// OpenPolicy reads the policy in dir, the directory of a bridge, which need not be
+// there yet. It fails with a *PeopleError when people.json is damaged. For one that
+// is missing, though codes were made for it, it waits up to two seconds.
+func OpenPolicy(dir string) (*Policy, error) {
+	p := NewPolicy(dir)
+	if _, _, err := p.await(); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -106,7 +123,7 @@ func (p *Policy) Static(l Lists) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lists, p.fixed = l, directory{users, chats}
+	p.lists, p.fixed, p.rules = l, directory{users, chats}, nil
 	return nil
 }
 
@@ -130,12 +147,12 @@ func parseList(kind string, entries []string) ([]Person, error) {
 	return all, nil
 }
 
-// distinct refuses two users with one name.
+// distinct refuses two users whose names look alike.
 func distinct(users []Person) error {
 	for i, u := range users {
 		for _, other := range users[:i] {
-			if u.Name != "" && strings.EqualFold(u.Name, other.Name) {
-				return fmt.Errorf("read users %s and %s: both are called %s", other.ID, u.ID, u.Name)
+			if a, b := LookOf(u.Name), LookOf(other.Name); a.Like(b) || b.Like(a) {
+				return fmt.Errorf("read users %s and %s: their names, %s and %s, look alike", other.ID, u.ID, other.Name, u.Name)
 			}
 		}
 	}
@@ -162,90 +179,74 @@ func find(list []Person, id string) *Person {
 	return nil
 }
 
-// table is all that a decision rests on. Its methods are pure.
-type table struct {
+// Rules are the policy at one moment: all that decisions rest on. Its methods do not
+// read anything.
+type Rules struct {
 	fixed, people directory
 	listedOnly    bool
-	names         []string
+	names         []owned
 }
 
-// table is the policy as it is now.
-func (p *Policy) table() (table, error) {
-	people, err := p.current()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return table{p.fixed, people.directory, p.lists.Members == MembersListed, p.lists.Names}, err
+func newRules(l Lists, fixed, people directory) Rules {
+	return Rules{fixed, people, l.Members == MembersListed, ownedNames(l.Names, fixed.Users, people.Users)}
 }
 
-func (t table) user(id string) bool {
-	return find(t.fixed.Users, id) != nil || find(t.people.Users, id) != nil
+// Rules are the policy as it is now. They fail with a *PeopleError while people.json
+// cannot be read, or is missing and may be back in a moment: nobody may speak then,
+// and nobody is a stranger.
+func (p *Policy) Rules() (Rules, error) {
+	_, rules, err := p.current()
+	return rules, err
 }
 
-func (t table) chat(id string) bool {
-	return find(t.fixed.Chats, id) != nil || find(t.people.Chats, id) != nil
+// User says whether a user is listed.
+func (r Rules) User(id string) bool {
+	return find(r.fixed.Users, id) != nil || find(r.people.Users, id) != nil
 }
 
-func (t table) decide(user, chat string, private bool) Verdict {
-	switch {
-	case private && t.user(user):
-		return Verdict{true, fmt.Sprintf("user %s is listed", user)}
-	case private:
-		return Verdict{false, fmt.Sprintf("user %s is not listed", user)}
-	case !t.chat(chat):
-		return Verdict{false, fmt.Sprintf("chat %s is not listed", chat)}
-	case !t.listedOnly:
-		return Verdict{true, fmt.Sprintf("chat %s is listed", chat)}
-	case t.user(user):
-		return Verdict{true, fmt.Sprintf("chat %s and user %s are listed", chat, user)}
-	}
-	return Verdict{false, fmt.Sprintf("chat %s is listed, but user %s is not", chat, user)}
+// Chat says whether a group or channel is listed, and so may hear a room.
+func (r Rules) Chat(id string) bool {
+	return find(r.fixed.Chats, id) != nil || find(r.people.Chats, id) != nil
 }
 
 // Decide says whether user may speak in chat. In a private chat the user has to be
 // listed. A group or channel has to be listed itself; then everyone in it may
 // speak, or with members = "listed" every listed user. The user is empty where the
 // other side does not tell it.
-func (p *Policy) Decide(user, chat string, private bool) Verdict {
-	t, err := p.table()
-	if err != nil {
-		return Verdict{false, err.Error()}
+func (r Rules) Decide(user, chat string, private bool) Verdict {
+	switch {
+	case private && r.User(user):
+		return Verdict{true, fmt.Sprintf("user %s is listed", user)}
+	case private:
+		return Verdict{false, fmt.Sprintf("user %s is not listed", user)}
+	case !r.Chat(chat):
+		return Verdict{false, fmt.Sprintf("chat %s is not listed", chat)}
+	case !r.listedOnly:
+		return Verdict{true, fmt.Sprintf("chat %s is listed", chat)}
+	case r.User(user):
+		return Verdict{true, fmt.Sprintf("chat %s and user %s are listed", chat, user)}
 	}
-	return t.decide(user, chat, private)
-}
-
-// Revoked says whether user, who could speak in chat, may not any more: for
-// Config.Allowed. It is false while the list cannot be read, since what is dropped
-// then would be lost for ever.
-func (p *Policy) Revoked(user, chat string, private bool) bool {
-	t, err := p.table()
-	return err == nil && !t.decide(user, chat, private).Allowed
-}
-
-// AllowedUser says whether a user is listed.
-func (p *Policy) AllowedUser(id string) bool {
-	t, err := p.table()
-	return err == nil && t.user(id)
-}
-
-// AllowedChat says whether a group or channel is listed, and so may hear a room.
-func (p *Policy) AllowedChat(id string) bool {
-	t, err := p.table()
-	return err == nil && t.chat(id)
+	return Verdict{false, fmt.Sprintf("chat %s is listed, but user %s is not", chat, user)}
 }
 
 // Room is the room that was given along with the approval of a private chat's user
 // or of a group; empty when there was none.
-func (p *Policy) Room(user, chat string, private bool) string {
-	t, err := p.table()
-	list, id := t.people.Chats, chat
+func (r Rules) Room(id string, private bool) string {
+	list := r.people.Chats
 	if private {
-		list, id = t.people.Users, user
+		list = r.people.Users
 	}
-	if person := find(list, id); person != nil && err == nil {
+	if person := find(list, id); person != nil {
 		return person.Room
 	}
 	return ""
 }
+
+// Users lists who is listed, the configuration's first.
+func (r Rules) Users() []Listed { return merge(r.fixed.Users, r.people.Users) }
+
+// Chats lists the groups and channels that are listed, the configuration's first.
+func (r Rules) Chats() []Listed { return merge(r.fixed.Chats, r.people.Chats) }
 
 // Denials are told of once per person in this time; persons beyond the bound are
 // not told of at all, so that no crowd fills the memory or the log.
@@ -315,14 +316,14 @@ type Pending struct {
 
 // List is who may speak and who has asked to.
 func (p *Policy) List() (Listing, error) {
-	people, err := p.current()
+	people, rules, err := p.current()
 	if err != nil {
 		return Listing{}, err
 	}
-	p.mu.Lock()
-	l := Listing{Members: cmp.Or(p.lists.Members, MembersAll), Pending: []Pending{}}
-	l.Users, l.Chats = merge(p.fixed.Users, people.Users), merge(p.fixed.Chats, people.Chats)
-	p.mu.Unlock()
+	l := Listing{Members: MembersAll, Users: rules.Users(), Chats: rules.Chats(), Pending: []Pending{}}
+	if rules.listedOnly {
+		l.Members = MembersListed
+	}
 	now := p.now()
 	for _, r := range people.Pending {
 		if r.state(now) == codeLive {

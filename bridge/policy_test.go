@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"lethe/chat"
 )
 
 // testClock is a clock that stands until it is moved.
@@ -95,23 +93,24 @@ func TestDecide(t *testing.T) {
 		if err := p.Static(Lists{Users: []string{"1"}, Chats: []string{"-10"}, Members: c.members}); err != nil {
 			t.Fatal(err)
 		}
-		v := p.Decide(c.user, c.chat, c.private)
+		v := must(p.Rules()).Decide(c.user, c.chat, c.private)
 		if v.Allowed != c.allowed || v.Why == "" {
 			t.Errorf("members %q: Decide(%q, %q, %v) = %+v, want %v", c.members, c.user, c.chat, c.private, v, c.allowed)
 		}
 	}
-	if !p.AllowedUser("1") || !p.AllowedUser("3") || p.AllowedUser("2") || p.AllowedUser("-10") {
-		t.Error("AllowedUser differs from Decide")
+	r := must(p.Rules())
+	if !r.User("1") || !r.User("3") || r.User("2") || r.User("-10") {
+		t.Error("User differs from Decide")
 	}
-	if !p.AllowedChat("-10") || !p.AllowedChat("-30") || p.AllowedChat("-20") || p.AllowedChat("1") {
-		t.Error("AllowedChat differs from Decide")
+	if !r.Chat("-10") || !r.Chat("-30") || r.Chat("-20") || r.Chat("1") {
+		t.Error("Chat differs from Decide")
 	}
 }
 
 func TestNobodyMaySpeakAtFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		user, chat := rapid.String().Draw(t, "user"), rapid.String().Draw(t, "chat")
-		if v := (table{}).decide(user, chat, rapid.Bool().Draw(t, "private")); v.Allowed {
+		if v := (Rules{}).Decide(user, chat, rapid.Bool().Draw(t, "private")); v.Allowed {
 			t.Fatalf("allowed: %s", v.Why)
 		}
 	})
@@ -138,95 +137,12 @@ func TestStaticRefusesNonsense(t *testing.T) {
 			t.Errorf("%+v was taken", l)
 		}
 	}
-	if !p.AllowedUser("1") || p.AllowedUser("2") {
+	if !must(p.Rules()).User("1") || must(p.Rules()).User("2") {
 		t.Error("a refused list changed what was set before")
 	}
 	if err := p.Static(Lists{Chats: []string{"-10 the whole team"}}); err != nil {
 		t.Error(err)
 	}
-}
-
-func TestNameFor(t *testing.T) {
-	p, _ := newPolicy(t)
-	writePeople(t, p, `{"version":1,"users":[{"id":"2","name":"bob"},{"id":"3","name":"ADA"},{"id":"4"}],"chats":[{"id":"-10","name":"Team"}]}`)
-	if err := p.Static(Lists{Users: []string{"1 ada", "5 ada-maria", "6"}, Names: []string{"grace"}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range [][3]string{
-		{"1", "whatever", "ada"},
-		{"2", "Robert", "bob"},
-		{"3", "x", "ADA-3"}, // the configuration gave the name to another
-		{"4", "Cleo", "Cleo"},
-		{"5", "", "ada-maria"},
-		{"6", "Dora", "Dora"},
-		{"7", "eve", "eve"},
-		{"7", "Ada", "Ada-7"},
-		{"7", "BOB", "BOB-7"},
-		{"7", "Grace", "Grace-7"},
-		{"7", "ada-1", "ada-1-7"}, // as another who is called ada would sign
-		{"7", "ada-7", "ada-7"},   // its own id is told already
-		{"7", "ada-", "ada-7"},
-		{"7", "adam", "adam"},
-		{"7", "Team", "Team"},
-		{"7", "a da", "a_da"},
-		{"7", "ada\u200b", "ada-7"}, // what cannot be seen is no difference
-		{"7", "", "unknown-7"},
-		{"7", "] ", "unknown-7"},
-		{"7", "ada-" + strings.Repeat("x", 80), "ada-" + strings.Repeat("x", 58) + "-7"},
-	} {
-		if got := p.NameFor(c[0], c[1]); got != c[2] {
-			t.Errorf("NameFor(%q, %q) = %q, want %q", c[0], c[1], got, c[2])
-		}
-	}
-}
-
-// Whatever a stranger claims, the name is valid, is no listed person's, and is not
-// what another stranger with a claim to that name signs with.
-func TestNamesCannotBeTaken(t *testing.T) {
-	listed := []Person{{ID: "1", Name: "ada"}, {ID: "2", Name: "Bob-the-builder"}, {ID: "3", Name: "Ünal"}}
-	tab := table{fixed: directory{Users: listed[:1]}, people: directory{Users: listed[1:]}, names: []string{"grace"}}
-	claims := rapid.OneOf(rapid.String(), rapid.Custom(func(t *rapid.T) string {
-		base := rapid.SampledFrom([]string{"ada", "ADA", "grace", "bob-the-builder", "ÜNAL", "ünal", "unknown", ""}).Draw(t, "base")
-		return base + rapid.StringMatching(`[-_ a0-9\x{200b}\]]{0,12}`).Draw(t, "end")
-	}))
-	ids := rapid.StringMatching(`[1-9][0-9]{1,12}`)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := ids.Draw(t, "a"), ids.Draw(t, "b")
-		one, other := tab.nameFor(a, claims.Draw(t, "claim of a")), tab.nameFor(b, claims.Draw(t, "claim of b"))
-		for _, name := range []string{one, other} {
-			if !chat.ValidName(name) {
-				t.Fatalf("%q cannot stand in a tag", name)
-			}
-			for _, taken := range []string{"ada", "Bob-the-builder", "Ünal", "grace"} {
-				if strings.EqualFold(name, taken) {
-					t.Fatalf("a stranger signs as %s", name)
-				}
-			}
-		}
-		if a != b && one == other && (strings.HasSuffix(one, "-"+a) || strings.HasSuffix(one, "-"+b)) && strings.HasPrefix(strings.ToLower(one), "ada-") {
-			t.Fatalf("%s and %s both sign as %s", a, b, one)
-		}
-	})
-}
-
-// A list that cannot be read takes nobody's word away that was given before.
-func TestRevoked(t *testing.T) {
-	p, _ := newPolicy(t)
-	if err := p.Static(Lists{Users: []string{"1"}, Chats: []string{"-5"}}); err != nil {
-		t.Fatal(err)
-	}
-	is := func(user, chat string, private, want bool) {
-		t.Helper()
-		if p.Revoked(user, chat, private) != want {
-			t.Errorf("user %s in chat %s is revoked: %v", user, chat, !want)
-		}
-	}
-	is("1", "1", true, false)
-	is("2", "2", true, true)
-	is("2", "-5", false, false)
-	is("1", "-6", false, true)
-	must(0, os.MkdirAll(p.path("people.json"), 0o700))
-	is("2", "2", true, false)
 }
 
 func TestDeniedIsToldOncePerHour(t *testing.T) {

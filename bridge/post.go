@@ -19,6 +19,9 @@ type hold struct {
 	until    time.Time
 }
 
+// inboxTrouble is what the log calls trouble with posting.
+const inboxTrouble = "inbox"
+
 // journalHold is the journal's place among the rooms in inbox.holds.
 const journalHold = ""
 
@@ -28,6 +31,7 @@ const journalHold = ""
 func (b *Bridge) settle(now time.Time) {
 	in := b.inbox
 	in.mu.Lock()
+	in.settled = now
 	in.ready = append(in.ready, in.flow.due(now)...)
 	ready := in.ready
 	in.mu.Unlock()
@@ -35,45 +39,73 @@ func (b *Bridge) settle(now time.Time) {
 	posted, err := b.post(now, ready)
 	err = errors.Join(err, in.record(now, posted))
 	if err != nil || len(in.holds) == 0 {
-		b.vital.local("inbox", err)
+		b.vital.local(inboxTrouble, err)
 	}
 }
 
-// post posts lines in order. Where one fails, the later ones of its room wait. posted
-// also has those that were dropped.
+// peerHold is a peer's place among the rooms in inbox.holds.
+func peerHold(key string) string { return "peer " + key }
+
+// post posts lines in order. Where one fails, the later ones of its room wait; if it is
+// its peer's file that fails, only those of that peer, and what the same user
+// says in the room by another one. posted also has those that were dropped.
 func (b *Bridge) post(now time.Time, ready []*item) (posted []done, err error) {
 	in := b.inbox
+	type speaker struct {
+		key, room string
+		command   bool
+	}
+	held := map[speaker]bool{}
 	for _, it := range ready {
+		who := speaker{it.Key, it.Room, it.command}
 		if in.held(now, it.Room) {
 			continue
 		}
-		if !it.fresh && b.cfg.Allowed != nil && !b.cfg.Allowed(it.message()) {
-			if in.denied.note(now, it.Key) {
-				b.log.Warn("what somebody said is dropped: it waited, and they may not speak any more",
-					"user", it.User, "key", it.Key, "room", it.Room)
-			}
-			posted = append(posted, done{ID: it.ID, Dropped: true})
+		if held[who] || in.held(now, peerHold(it.Peer)) {
+			held[who] = true
 			continue
 		}
-		from, to, perr := b.postOne(it)
-		in.tried(now, it.Room, perr)
+		d, perr := b.postOne(now, it)
+		if errors.As(perr, new(peerError)) {
+			held[who] = true
+			in.tried(now, peerHold(it.Peer), perr)
+		} else {
+			in.tried(now, peerHold(it.Peer), nil)
+			in.tried(now, it.Room, perr)
+		}
 		if perr != nil {
 			err = errors.Join(err, fmt.Errorf("post message %s: %w", it.ID, perr))
 			continue
 		}
-		posted = append(posted, done{ID: it.ID, From: from, To: to})
+		posted = append(posted, d)
 	}
 	return posted, err
 }
 
-func (b *Bridge) postOne(it *item) (from, to int64, err error) {
+// postOne posts a line, or drops it where its user may not speak any more.
+func (b *Bridge) postOne(now time.Time, it *item) (d done, err error) {
+	if !it.fresh && b.cfg.Allowed != nil {
+		allowed, err := b.cfg.Allowed(it.message())
+		if err != nil {
+			return d, err
+		}
+		if !allowed {
+			if b.inbox.denied.note(now, it.Key) {
+				b.log.Warn("what somebody said is dropped: it waited, and they may not speak any more",
+					"user", it.User, "key", it.Key, "room", it.Room)
+			}
+			return done{ID: it.ID, Dropped: true}, nil
+		}
+	}
 	if it.unknown {
 		if err := b.know(it.Peer, it.Room); err != nil {
-			return 0, 0, err
+			return d, err
 		}
 		it.unknown = false
 	}
-	return chat.Post(chat.Path(b.cfg.Home, it.Room), []byte(it.Line+"\n"), it.Inode, it.From)
+	d.ID = it.ID
+	d.From, d.To, err = chat.Post(chat.Path(b.cfg.Home, it.Room), []byte(it.Line+"\n"), it.Inode, it.From)
+	return d, err
 }
 
 func (in *inbox) held(now time.Time, what string) bool {
@@ -135,7 +167,8 @@ func (in *inbox) next() time.Time {
 	defer in.mu.Unlock()
 	next := in.flow.next()
 	for _, h := range in.holds {
-		if next.IsZero() || h.until.Before(next) {
+		// One that is over and still there waits behind another.
+		if h.until.After(in.settled) && (next.IsZero() || h.until.Before(next)) {
 			next = h.until
 		}
 	}

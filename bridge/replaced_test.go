@@ -119,9 +119,7 @@ func TestDamagedPeer(t *testing.T) {
 					t.Errorf("health %+v", h)
 				}
 				s := &script{}
-				end := b.deliver(t, ada, s)
-				settled()
-				end()
+				b.catchUp(t, ada, s)
 				agentSays(t, home, "new")
 				b.deliver(t, ada, s)
 				settled()

@@ -20,6 +20,7 @@ func (d *delivery) send(ctx context.Context) error {
 		part := d.now.Line.Parts[i]
 		out := part
 		out.Data = slices.Clone(part.Data) // the transport's to change
+		d.b.vital.begins(time.Now(), d.p.Key)
 		longer, end := graceful(ctx)
 		receipt, err := d.t.Send(longer, d.p, out)
 		end()
@@ -35,6 +36,7 @@ func (d *delivery) send(ctx context.Context) error {
 		}
 		d.failed = 0
 		d.b.vital.reach(d.p.Key, nil)
+		d.b.vital.sent(time.Now(), d.p.Key)
 		d.b.delivered()
 		if refused != nil {
 			d.b.vital.refused(d.p.Key, fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1,
@@ -62,16 +64,21 @@ func (d *delivery) answered(err error) {
 // mark settles part i. It is the case from now on, also when it cannot be written
 // yet: within this process it is not sent again.
 func (d *delivery) mark(i int, part Part) error {
-	line := *d.now.Line
-	line.Parts = slices.Clone(line.Parts)
-	line.Parts[i] = part
-	next := d.now
-	next.Line = &line
-	if line.next() < 0 {
-		next.Line = nil
+	d.there.mu.Lock()
+	d.now.Line.Parts[i] = part
+	d.there.mu.Unlock()
+	d.unsaved = true
+	if d.now.Line.next() < 0 {
+		d.now.Line = nil
+		return d.save(d.now)
 	}
-	d.now, d.unsaved = next, true
-	return d.save(next)
+	d.there.mu.Lock()
+	defer d.there.mu.Unlock()
+	if err := d.there.mark(d.now, mark{i, part.State, part.Receipt, part.Reason}); err != nil {
+		return err
+	}
+	d.unsaved, d.skipped, d.agents = false, 0, false
+	return nil
 }
 
 // graceful is ctx, lasting a little longer, for a request that is under way. end

@@ -27,7 +27,8 @@ type Child struct {
 	Log  *slog.Logger // may be nil
 	// Stderr gets what the child prints, on both of its streams, by whole lines of at
 	// most 64 KiB, each with one Write; nil discards it. A writer that others write to
-	// as well must be safe for that, as an *os.File is.
+	// as well must be safe for that, as an *os.File is. One that blocks holds up the
+	// child, and the end of Run.
 	Stderr io.Writer
 	// Permanent says which exit codes no new attempt can heal; nil is none. A child
 	// that a signal ended has 128 and the signal's number.
@@ -177,8 +178,7 @@ func exitOf(s *os.ProcessState) int {
 // maxLogLine bounds what is passed on as one line, in bytes.
 const maxLogLine = 64 << 10
 
-// copyLines passes on lines until r ends. It reads on when nobody takes them, so
-// that the child never waits for that.
+// copyLines passes on lines until r ends.
 func copyLines(w io.Writer, r io.Reader) {
 	if w == nil {
 		w = io.Discard

@@ -251,7 +251,9 @@ func TestMissingProgramIsTriedAgain(t *testing.T) {
 
 func TestChildIsAskedToStop(t *testing.T) {
 	out := newLineLog()
-	stop := runChild(t, childOf("obedient", out, nil))
+	c := childOf("obedient", out, nil)
+	c.grace = time.Minute
+	stop := runChild(t, c)
 	pid := out.await(t, "pid ", 1)[0]
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -15,17 +16,24 @@ import (
 )
 
 const (
-	// rewriteHealth is how often health.json is written at most.
+	// rewriteHealth is how often health.json is written at most, and beatHealth how
+	// often at least: an old one tells nothing.
 	rewriteHealth = time.Second
+	beatHealth    = time.Minute
 	// repeatTrouble is how often a trouble whose text changes is logged at most.
 	repeatTrouble = time.Minute
 )
 
 // pulse is the content of health.json.
 type pulse struct {
-	PID         int       `json:"pid"`
-	Started     time.Time `json:"started"`
-	Exchanged   time.Time `json:"exchanged,omitzero"`
+	PID       int       `json:"pid"`
+	Started   time.Time `json:"started"`
+	Written   time.Time `json:"written,omitzero"`
+	Exchanged time.Time `json:"exchanged,omitzero"`
+	// Late is since when the line waits that errors have held up longest, and Full
+	// since when the inbox has been full; zero for none, and for not.
+	Late        time.Time `json:"late,omitzero"`
+	Full        time.Time `json:"full,omitzero"`
 	Stopped     time.Time `json:"stopped,omitzero"`
 	StaleSecs   float64   `json:"stale_seconds"`
 	Unreachable []string  `json:"unreachable,omitempty"`
@@ -38,13 +46,16 @@ type vital struct {
 	name, path string
 	log        *slog.Logger
 	changed    chan struct{} // capacity 1: there is something to write
+	beat       time.Duration // between two writes at most
 
 	mu      sync.Mutex
 	pulse   pulse
 	dirty   bool
 	urgent  bool // it is a change of state: do not wait for the second to pass
 	wrote   time.Time
-	other   trouble             // with the other side
+	other   trouble             // with fetching, and with all that is no sending
+	out     sends               // with sending
+	full    fullness            // of the inbox
 	here    map[string]*trouble // with our own files, by what it concerns
 	deafTo  map[string]bool     // peers that are unreachable, by key
 	failing bool                // health.json could not be written
@@ -70,8 +81,8 @@ type trouble struct {
 func newVital(dir, name string, stale time.Duration, log *slog.Logger) *vital {
 	return &vital{
 		name: name, path: filepath.Join(dir, "health.json"), log: log,
-		changed: make(chan struct{}, 1),
-		here:    map[string]*trouble{}, deafTo: map[string]bool{},
+		changed: make(chan struct{}, 1), beat: min(beatHealth, stale/2), out: newSends(),
+		here: map[string]*trouble{}, deafTo: map[string]bool{},
 		pulse: pulse{PID: os.Getpid(), Started: time.Now().UTC(), StaleSecs: stale.Seconds()},
 	}
 }
@@ -88,9 +99,10 @@ func (b *Bridge) delivered() {
 	}
 }
 
-// Trouble records an error in dealing with the other side. It goes on until
-// Exchanged; its beginning and its end are logged, and, at most once a minute,
-// that it became another.
+// Trouble records an error in fetching from the other side; what Deliver meets in
+// sending is another trouble, and recorded by itself. It goes on until Exchanged; its
+// beginning and its end are logged, and, at most once a minute, that it became
+// another.
 func (b *Bridge) Trouble(err error) {
 	if err != nil {
 		b.vital.trouble(time.Now(), err)
@@ -212,7 +224,8 @@ func (v *vital) reach(key string, err error) {
 		v.log.Info("a peer can be reached again", "peer", key)
 	} else {
 		v.deafTo[key] = true
-		v.pulse.Error, v.pulse.ErrorAt = "peer "+key+": "+err.Error(), time.Now().UTC()
+		v.out.drop(key)
+		v.show(key, err)
 		v.log.Warn("a peer cannot be reached until somebody acts there", "peer", key, "again", unreachablePause, "err", err)
 	}
 	v.pulse.Unreachable = slices.Sorted(maps.Keys(v.deafTo))
@@ -225,6 +238,7 @@ func (v *vital) forget(key string) {
 	defer v.mu.Unlock()
 	delete(v.deafTo, key)
 	delete(v.here, "peer "+key)
+	v.out.drop(key)
 	v.pulse.Unreachable = slices.Sorted(maps.Keys(v.deafTo))
 	v.touch(true)
 }
@@ -233,9 +247,25 @@ func (v *vital) forget(key string) {
 func (v *vital) refused(key string, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.pulse.Error, v.pulse.ErrorAt = "peer "+key+": "+err.Error(), time.Now().UTC()
+	v.show(key, err)
 	v.touch(true)
 	v.log.Warn("a part was refused and is left out", "peer", key, "err", err)
+}
+
+// waits records that the other side takes nothing for a peer for some time. That is
+// in the order of things, so it is no trouble, but who looks can see it.
+func (v *vital) waits(key string, later *LaterError) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.show(key, later.Err)
+	v.out.told(key, later.After)
+	v.touch(false)
+	v.log.Debug("the other side wants to wait", "peer", key, "for", later.After, "err", later.Err)
+}
+
+// show makes what happened to a peer the newest error. The caller holds mu.
+func (v *vital) show(key string, err error) {
+	v.pulse.Error, v.pulse.ErrorAt = fmt.Sprintf("peer %s: %v", key, err), time.Now().UTC()
 }
 
 // touch says that there is something to write. The caller holds mu.
@@ -246,31 +276,37 @@ func (v *vital) touch(urgent bool) {
 }
 
 // write writes health.json if there is something to write and it is time, or in
-// any case when force is set; wait is how long to wait otherwise.
+// any case when force is set; wait is how long until the next time at least.
 func (v *vital) write(force bool) (wait time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.lost || !v.dirty && !force {
-		return 0
+	if v.lost {
+		return v.beat
 	}
 	now := time.Now()
-	if age := now.Sub(v.wrote); !force && !v.urgent && age >= 0 && age < rewriteHealth {
-		return rewriteHealth - age
+	v.drained(now)
+	pause := v.beat
+	if v.dirty {
+		pause = min(rewriteHealth, pause)
 	}
+	if age := now.Sub(v.wrote); !force && !v.urgent && age >= 0 && age < pause {
+		return pause - age
+	}
+	v.pulse.Written, v.pulse.Late, v.pulse.Full = now.UTC(), v.late(now), v.full.since.UTC()
 	data, err := json.Marshal(v.pulse)
 	if err == nil {
 		err = durable.Replace(v.path, append(data, '\n'), 0o600)
 	}
 	if err == nil {
 		v.dirty, v.urgent, v.wrote, v.failing = false, false, now, false
-		return 0
+		return v.beat
 	}
 	// Nothing depends on the file but what people see.
 	if !v.failing {
 		v.failing = true
 		v.log.Warn("the bridge's health cannot be written", "err", err)
 	}
-	v.urgent, v.wrote = false, now
+	v.dirty, v.urgent, v.wrote = true, false, now
 	return rewriteHealth
 }
 

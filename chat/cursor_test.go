@@ -262,9 +262,10 @@ func TestReadDuringSaveInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	patient := reader{maxLine: maxLine, quiet: 2 * time.Second, settle: time.Minute} // as a busy machine needs it
 	got := make(chan Batch, 1)
 	go func() {
-		b, err := Read(path, c, 0) // ends when the save has
+		b, err := patient.read(path, c, 0) // ends when the save has
 		if err != nil {
 			t.Error(err)
 		}
@@ -274,7 +275,7 @@ func TestReadDuringSaveInPlace(t *testing.T) {
 		select {
 		case b := <-got:
 			t.Fatalf("Read did not wait: %d lines, restarted %v", len(b.Lines), b.Restarted)
-		case <-time.After(quiet / 4): // the editor's own pace
+		case <-time.After(25 * time.Millisecond): // the editor's own pace
 		}
 		if _, err := f.WriteString(part); err != nil {
 			t.Fatal(err)

@@ -127,7 +127,13 @@ func ValidName(name string) bool {
 }
 
 func badInName(r rune) bool {
-	return r == ']' || r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsGraphic(r)
+	return r == ']' || r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsGraphic(r) || shownAsNothing(r)
+}
+
+// shownAsNothing tells graphic characters that leave no ink: with one of them
+// behind it, a name looks like the name without.
+func shownAsNothing(r rune) bool {
+	return r == '\u2800' || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // CleanName makes a valid name of any string: "Ada [x] Lovelace" becomes

@@ -155,6 +155,11 @@ func TestCleanName(t *testing.T) {
 			t.Errorf("CleanName(%q) = %q, want %q", in, got, want)
 		}
 	}
+	for _, r := range "\u3164\ufe0f\u034f\u2800\u115f\u1160\uffa0\U000e0100\u200b\u00ad" {
+		if name := "grace" + string(r); ValidName(name) || CleanName(name) != "grace" {
+			t.Errorf("%+q looks like grace, and is taken for a name: %+q", name, CleanName(name))
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "name")
 		if clean := CleanName(s); !ValidName(clean) || CleanName(clean) != clean {

@@ -50,7 +50,7 @@ func running(t *testing.T, w *Watcher) {
 			if err != nil {
 				t.Errorf("Run = %v", err)
 			}
-		case <-time.After(2 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("Run does not end")
 		}
 		goleak.VerifyNone(t)
@@ -61,7 +61,11 @@ func newWatcher(t *testing.T, poll time.Duration) (*Watcher, *logBuffer) {
 	t.Helper()
 	log := &logBuffer{}
 	w := NewWatcher(poll, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	begun, cancel := w.Subscribe(Scope{Dir: t.TempDir()})
+	signalled(t, begun)
 	running(t, w)
+	signalled(t, begun) // Run tells everybody when it begins
+	cancel()
 	return w, log
 }
 
@@ -81,7 +85,7 @@ func settled(changed <-chan struct{}) {
 	for {
 		select {
 		case <-changed:
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(300 * time.Millisecond): // a busy machine is late with events
 			return
 		}
 	}

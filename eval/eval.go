@@ -11,8 +11,9 @@
 // evidence. Nothing of this needs a model or a network: the offline model's
 // summariser does what the compactor asks for.
 //
-// Equal conversations give equal reports. A home is a temporary directory and
-// goes when its conversation has been measured.
+// Equal conversations give equal reports, but for a question or so of the
+// yardstick, which reads the headers of a life too. A home is a temporary
+// directory and goes when its conversation has been measured.
 package eval
 
 import (
@@ -106,6 +107,9 @@ func Run(ctx context.Context, talks []Conversation, progress func(string)) (Repo
 			}
 		}
 		one, err := measure(ctx, talk, others, progress)
+		if ctx.Err() != nil { // where in it is of no use to anybody
+			return r, fmt.Errorf("evaluate %s: interrupted: %w", talk.Name, ctx.Err())
+		}
 		if err != nil {
 			return r, fmt.Errorf("evaluate %s: %w", talk.Name, err)
 		}

@@ -163,7 +163,7 @@ func TestRunStops(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = Run(ctx, talks, func(string) { cancel() })
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "harbour") {
+	if !errors.Is(err, context.Canceled) || err.Error() != "evaluate harbour: interrupted: context canceled" {
 		t.Errorf("%v", err)
 	}
 	left, err := os.ReadDir(dir)

@@ -12,11 +12,12 @@ import (
 )
 
 // Fillers are fixed: they are part of the bytes of a life. They stand where a
-// provider accepts no two messages of one side in a row, and where a reply had
-// neither text nor calls.
+// provider wants another role to speak and nothing can be joined, and where a
+// reply had neither text nor calls.
 const (
 	fillUser      = "(continue)"
 	fillAssistant = "(noted)"
+	fillUnit      = "(not finished yet)" // after results: the turn goes on
 	fillEmpty     = "(no text)"
 )
 
@@ -51,8 +52,9 @@ func skeleton(r Request) *deepseek.StreamChatCompletionRequest {
 }
 
 // Body returns the exact bytes that a Complete of r sends under p. It is a pure
-// function, and the messages of a request that begins with another's begin with
-// that one's bytes.
+// function. When r goes on from another request with the reply to that one, its
+// messages begin with that one's bytes; without Alternate they do so however r
+// goes on.
 func (p PresetInfo) Body(r Request) ([]byte, error) {
 	raw, err := json.Marshal(skeleton(r))
 	if err != nil {
@@ -171,41 +173,52 @@ func (p PresetInfo) setThinking(body map[string]any, r Request) {
 	}
 }
 
-// messages writes the conversation in the preset's dialect. Each message
-// depends on itself and the one before it only: that keeps prefixes.
+// messages writes the conversation in the preset's dialect. What is written
+// depends on what stands before it only, and a reply closes it: that keeps
+// prefixes.
 func (p PresetInfo) messages(in []Message) []wireMessage {
 	out := make([]wireMessage, 0, len(in))
-	last := ""
 	for _, m := range in {
-		if p.Alternate {
-			if role := fillerBetween(last, m.Role); role != "" {
-				out = append(out, p.filler(role))
+		if p.Alternate && len(out) > 0 {
+			last := &out[len(out)-1]
+			if joins(last.Role, m) {
+				last.Content += "\n\n" + m.Content
+				continue
+			}
+			if fill, ok := fillerBetween(last.Role, m.Role); ok {
+				out = append(out, p.message(fill))
 			}
 		}
 		out = append(out, p.message(m))
-		last = m.Role
 	}
 	return out
 }
 
-// fillerBetween names the role that has to speak between two messages, "" for
-// none. The results of one reply follow each other; after them it is the
-// model's turn.
-func fillerBetween(last, next string) string {
+// joins reports whether m becomes a part of the message before it. A filler
+// between them would look like the answer to that one: the model would go on to
+// what m says and leave it at that.
+func joins(last string, m Message) bool {
 	switch {
-	case last == "user" && next == "user", last == "tool" && next == "user":
-		return "assistant"
-	case last == "assistant" && next == "assistant", last == "system" && next == "assistant":
-		return "user"
+	case m.Role != "user" || m.Join == JoinNone:
+		return false
+	case last == "tool":
+		return m.Join == JoinAny
 	}
-	return ""
+	return last == "user"
 }
 
-func (p PresetInfo) filler(role string) wireMessage {
-	if role == "user" {
-		return p.message(Message{Role: role, Content: fillUser})
+// fillerBetween is what has to be said between two messages. The results of one
+// reply follow each other; after them it is the model's turn.
+func fillerBetween(last, next string) (Message, bool) {
+	switch last + " " + next {
+	case "user user":
+		return Message{Role: "assistant", Content: fillAssistant}, true
+	case "tool user":
+		return Message{Role: "assistant", Content: fillUnit}, true
+	case "assistant assistant", "system assistant":
+		return Message{Role: "user", Content: fillUser}, true
 	}
-	return p.message(Message{Role: role, Content: fillAssistant})
+	return Message{}, false
 }
 
 func (p PresetInfo) message(m Message) wireMessage {

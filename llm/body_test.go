@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -200,29 +198,6 @@ func TestNoEmptyAssistantMessage(t *testing.T) {
 	}
 }
 
-func TestRolesAlternate(t *testing.T) {
-	roles := func(preset string) string {
-		var b strings.Builder
-		for _, m := range bodyOf(t, preset, everything()).Messages {
-			b.WriteString(m.Role[:1])
-		}
-		return b.String()
-	}
-	// system, user, (assistant), user, assistant, two tools, (assistant), …
-	for preset, want := range map[string]string{
-		"deepseek": "suuattuataau",
-		"mistral":  "suauattauatauau",
-		"custom":   "suauattauatauau",
-	} {
-		if got := roles(preset); got != want {
-			t.Errorf("%s: %s, want %s", preset, got, want)
-		}
-	}
-	if got := bodyOf(t, "mistral", Request{Model: "m", Messages: []Message{{Role: "system"}, {Role: "assistant", Content: "x"}}}).Messages; len(got) != 3 || got[1].Role != "user" {
-		t.Errorf("assistant after system: %+v", got)
-	}
-}
-
 func TestShortCallIDs(t *testing.T) {
 	nine := regexp.MustCompile(`^[a-z0-9]{9}$`)
 	m := bodyOf(t, "mistral", everything()).Messages
@@ -245,52 +220,4 @@ func TestShortCallIDs(t *testing.T) {
 			t.Errorf("id %q", id)
 		}
 	}
-}
-
-// messagesOf cuts the messages array out of a body, without its last bracket.
-func messagesOf(t *rapid.T, p PresetInfo, r Request) []byte {
-	body, err := p.Body(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(body, &m); err != nil {
-		t.Fatal(err)
-	}
-	i := bytes.Index(body, m["messages"])
-	if i < 0 {
-		t.Fatal("messages are not in the body as one piece")
-	}
-	return body[i : i+len(m["messages"])-1]
-}
-
-func someMessage(t *rapid.T) Message {
-	m := Message{Role: rapid.SampledFrom([]string{"system", "user", "assistant", "tool"}).Draw(t, "role"),
-		Content: rapid.String().Draw(t, "content")}
-	switch m.Role {
-	case "tool":
-		m.CallID = rapid.String().Draw(t, "call id")
-	case "assistant":
-		m.Reasoning = rapid.String().Draw(t, "reasoning")
-		m.Calls = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ToolCall {
-			return ToolCall{ID: rapid.String().Draw(t, "id"), Name: rapid.String().Draw(t, "name"), Arguments: rapid.String().Draw(t, "arguments")}
-		}), 0, 2).Draw(t, "calls")
-	}
-	return m
-}
-
-func TestPrefixOfBytes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p, _ := Preset(rapid.SampledFrom(Presets()).Draw(t, "preset"))
-		r := everything()
-		r.Messages = rapid.SliceOfN(rapid.Custom(someMessage), 0, 8).Draw(t, "messages")
-		before := messagesOf(t, p, r)
-		if again := messagesOf(t, p, r); !bytes.Equal(before, again) {
-			t.Fatal("the same request gave other bytes")
-		}
-		r.Messages = append(r.Messages[:len(r.Messages):len(r.Messages)], someMessage(t))
-		if after := messagesOf(t, p, r); !bytes.HasPrefix(after, before) {
-			t.Fatalf("request n   %s\nrequest n+1 %s", before, after)
-		}
-	})
 }

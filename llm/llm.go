@@ -16,8 +16,8 @@
 //     Everything else is an *Error whose Kind says what to do about it. What was
 //     streamed by an attempt that failed is taken back with Delta.Reset.
 //   - The body of a request is a pure function of the Request and the preset, and
-//     grows only at its end when the Request does, so a provider's prefix cache
-//     can serve nearly all of it.
+//     grows only at its end when the Request goes on with the reply, so a provider's
+//     prefix cache can serve nearly all of it.
 //   - A silent server is noticed: any byte, sent or received, restarts one idle
 //     timer that also covers the wait for headers.
 //   - A key is sent to the host it belongs to and nowhere else: not to another
@@ -47,7 +47,18 @@ type Message struct {
 	Reasoning string     // assistant: its thinking, sent back where the preset wants it
 	Calls     []ToolCall // assistant: the tools it called
 	CallID    string     // tool: the call that this message answers
+	Join      Join       // user: matters only where roles have to take turns
 }
+
+// Join says what a user message becomes a part of when it follows another one,
+// or a result, and the provider wants the model to speak in between.
+type Join int
+
+const (
+	JoinUser Join = iota // another user message: what people say. After a result it stands apart, so that their words are not taken for one
+	JoinAny              // a result too: a remark on what stands before it
+	JoinNone             // nothing: a question of its own
+)
 
 // ToolCall is a call of one tool by the model.
 type ToolCall struct {

@@ -35,7 +35,7 @@ type PresetInfo struct {
 	ReasoningPlaceholder string
 	ReasoningAlways      bool
 
-	Alternate bool // user and assistant must take turns: fillers stand between
+	Alternate bool // user and assistant must take turns, and a result is no user's turn; see Join
 	ShortIDs  bool // call ids must be nine letters or digits
 }
 

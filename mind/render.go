@@ -17,6 +17,7 @@ type Message struct {
 	Reasoning string
 	Calls     []WireCall
 	CallID    string // of a tool message
+	Aside     bool   `json:",omitempty"` // a user message that is not a person's: the harness remarks on what stands before it
 }
 
 // WireCall is a tool call of an assistant message. Ids are ours: e12_1.
@@ -41,7 +42,7 @@ func (s *State) Messages(tail string) []Message {
 		out = append(out, e.Messages()...)
 	}
 	if tail != "" {
-		out = append(out, Message{Role: "user", Content: tail})
+		out = append(out, Message{Role: "user", Content: tail, Aside: true})
 	}
 	return out
 }
@@ -49,7 +50,7 @@ func (s *State) Messages(tail string) []Message {
 // Messages renders one entry: one message, or a whole unit.
 func (e *Entry) Messages() []Message {
 	if e.Kind != Reply {
-		return []Message{{Role: "user", Content: e.Header() + "\n" + e.Text}}
+		return []Message{{Role: "user", Content: e.Header() + "\n" + e.Text, Aside: e.Kind != Inbound}}
 	}
 	m := Message{Role: "assistant", Content: e.Text, Reasoning: e.Reasoning}
 	if strings.TrimSpace(m.Content) == "" {

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,10 +18,14 @@ type term struct {
 	text   string  // folded
 	stem   string  // as the index has it
 	weight float64 // what its rarity counts for: 1, or less for a word that says little
+	light  bool    // it says little
 	// telling words can be evidence: a match of others alone is small talk.
 	telling  bool
 	variants []string // stems of other words for the same
 	clauses  uint64   // a bit for each part of the text that has it
+	// dated terms are looked up as a time too: words for a month or a year, and day
+	// terms, which are days as the index has them.
+	dated, day bool
 	// of is one more than the term of the identifier that this is a part of, 0 for
 	// one that stands by itself.
 	of int
@@ -36,7 +41,7 @@ const (
 const (
 	maxQuery   = 4000 // bytes of a text that are looked up
 	maxClauses = 64
-	clauseSize = 4 // telling words that a part of a text has at least, when the text has them
+	clauseSize = 4 // words that are not light, which a part of a text has at least, when the text has them
 )
 
 // analyse reads a text as a query. now is what "yesterday" is relative to. It is
@@ -51,6 +56,12 @@ func analyse(text string, now time.Time) query {
 	return q
 }
 
+// tells reports whether there is a word that could be evidence. What has none is
+// small talk, and reminds nobody of anything.
+func (q query) tells() bool {
+	return slices.ContainsFunc(q.terms, func(t term) bool { return t.telling })
+}
+
 // collect adds the terms of a text; stop words only when they are wanted. A long
 // text is cut into clauses, where sentences end: each may be about something
 // else.
@@ -58,21 +69,27 @@ func (q *query) collect(text string, stops bool) {
 	lists := wordLists()
 	at := map[string]int{}
 	q.clauses = 0
-	last, telling, ident := 0, 0, 0
+	last, heavy, ident, year := 0, 0, 0, -1
 	for t := range scan(text) {
-		if last < t.from && telling >= clauseSize && q.clauses < maxClauses-1 && strings.ContainsAny(text[last:t.from], ".!?。！？\n") {
+		if last < t.from && heavy >= clauseSize && q.clauses < maxClauses-1 && strings.ContainsAny(text[last:t.from], ".!?。！？\n") {
 			q.clauses++
-			telling = 0
+			heavy = 0
 		}
 		last = max(last, t.to) // the parts of an identifier lie inside it
 		word := t.kind == wordToken || t.kind == partToken
-		if q.dated(t) || word && lists.stop[t.text] && !stops {
+		day, dated := q.dated(t)
+		if day && t.kind != dateToken || word && lists.stop[t.text] && !stops {
 			continue
 		}
 		add := newTerm(t, lists)
-		add.clauses = 1 << q.clauses
-		if add.telling {
-			telling++
+		add.clauses, add.dated, add.day, add.telling = 1<<q.clauses, dated, t.kind == dateToken, add.telling && !stops
+		if t.kind == dateToken && year == t.from {
+			add.weight = pieceWeight // the day of any year, beside that of one
+		} else if t.kind == dateToken {
+			year = t.from
+		}
+		if !add.light {
+			heavy++
 		}
 		if i, ok := at[add.stem]; ok {
 			q.terms[i].weight = max(q.terms[i].weight, add.weight)
@@ -88,7 +105,7 @@ func (q *query) collect(text string, stops bool) {
 			ident = len(q.terms)
 		}
 	}
-	if q.clauses > 0 && telling < clauseSize { // too little to stand alone
+	if q.clauses > 0 && heavy < clauseSize { // too little to stand alone
 		q.clauses--
 		for i, t := range q.terms {
 			if last := uint64(1) << (q.clauses + 1); t.clauses&last > 0 {
@@ -106,7 +123,10 @@ func newTerm(t token, lists wordlists) term {
 	case t.kind == partToken, t.kind == runToken && len(t.text) <= len("中"):
 		out.weight = pieceWeight
 	case lists.light[out.stem]:
-		out.weight, out.telling = lightWeight, false
+		out.weight, out.light, out.telling = lightWeight, true, !lists.phatic[out.stem]
+	}
+	if t.slight() {
+		out.weight, out.light, out.telling = min(out.weight, lightWeight), true, false
 	}
 	if t.kind == wordToken {
 		out.variants = lists.same[out.stem]
@@ -114,14 +134,20 @@ func newTerm(t token, lists wordlists) term {
 	return out
 }
 
-// dated reports whether a token is part of a date, which is looked up as one.
-func (q *query) dated(t token) bool {
+// slight reports whether a token is one letter, or a number of one or two digits.
+func (t token) slight() bool {
+	return (t.kind == wordToken || t.kind == partToken) && (len(t.text) == 1 || len(t.text) == 2 && digits(t.text) >= 0)
+}
+
+// dated reports whether a token is part of a date that is looked up as a time, and
+// whether that is a day: then its date token stands for all of it.
+func (q *query) dated(t token) (day, dated bool) {
 	for _, p := range q.periods {
 		if p.absolute && p.words.from <= t.from && t.to <= p.words.to {
-			return true
+			return p.until.Sub(p.since) < 48*time.Hour, true
 		}
 	}
-	return false
+	return false, t.kind == dateToken
 }
 
 // weighted is a term as stage one looks it up: weight multiplies its idf.

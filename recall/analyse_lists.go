@@ -9,7 +9,7 @@ a an the and or but if of at by for with about to from in on into onto as is are
 does did doing done have has had having i me my mine we us our you your he him his she her hers it its they
 them their this that these those there here what which who whom whose when where why how can could would
 should will shall may might must not no nor so than then too very just also any some both each ft im youre
-dont doesnt didnt isnt wasnt arent
+dont doesnt didnt isnt wasnt arent else myself yourself himself herself itself ourselves yourselves themselves
 `
 
 // lightWords say how a question is put or a thing is told, rather than what it is

@@ -69,7 +69,7 @@ var timeForms = []struct {
 	re       *regexp.Regexp
 	read     func(m []string, now time.Time) (since, until time.Time, ok bool)
 }{
-	{true, form(`(\d{4})-(\d\d)-(\d\d)`), func(m []string, now time.Time) (time.Time, time.Time, bool) {
+	{true, form(`(\d{4})[-/](\d\d)[-/](\d\d)`), func(m []string, now time.Time) (time.Time, time.Time, bool) {
 		return day(m[1], m[2], m[3], now)
 	}},
 	{true, form(dayRE + `(?: +of)? +` + monthRE + yearRE), func(m []string, now time.Time) (time.Time, time.Time, bool) {

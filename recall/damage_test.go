@@ -79,7 +79,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 	exec := func(statement string) func(string) error {
 		return func(path string) error {
-			db, _, err := connect(path)
+			db, err := connect(path)
 			if err != nil {
 				return err
 			}

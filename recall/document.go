@@ -25,10 +25,19 @@ const (
 
 // term is how a token stands in the index, without its class.
 func (t token) term() string {
-	if t.kind == runToken || t.kind == identToken && !letters(t.text) {
+	if t.literal() {
 		return t.text
 	}
 	return stem(t.text)
+}
+
+// counts reports whether a token adds to the length of a text. Parts of what has
+// been counted, and dates, do not.
+func (t token) counts() bool { return t.kind != partToken && t.kind != dateToken }
+
+// literal reports whether a token stands in the index as it is.
+func (t token) literal() bool {
+	return t.kind == runToken || t.kind == dateToken || t.kind == identToken && !letters(t.text)
 }
 
 // letters reports whether an identifier is a word all the same: YouTube is
@@ -72,6 +81,7 @@ type document struct {
 	gist        string
 	size        int // bytes of the body, as far as it is indexed
 	facts       facts
+	tells       []string // ids of sections that show what stands nowhere else
 	rows        []string // the terms of each segment, with spaces between
 }
 
@@ -91,7 +101,7 @@ func newReader() *reader {
 const maxStems = 8000
 
 func (r *reader) term(t token) string {
-	if t.kind == runToken || t.kind == identToken && !letters(t.text) {
+	if t.literal() {
 		return t.text
 	}
 	s, ok := r.stems[t.text]
@@ -107,9 +117,10 @@ func (r *reader) term(t token) string {
 
 // read makes a document of an original. first and last are when its entries
 // were written, zero where that is not known; times in its lines come before.
-func (r *reader) read(b blobs.Blob, from, to int, first, last time.Time) document {
+// tells are the ids of its sections that only look like copies.
+func (r *reader) read(b blobs.Blob, from, to int, first, last time.Time, tells ...string) document {
 	body := string(b.Body[:min(len(b.Body), maxSegments*segmentBytes)])
-	d := document{hash: b.Hash, from: from, to: to, gist: b.Gist, size: len(body), facts: factsOf(body)}
+	d := document{hash: b.Hash, from: from, to: to, gist: b.Gist, size: len(body), facts: factsOf(body), tells: tells}
 	d.first, d.last = d.facts.first, d.facts.last
 	if d.last.IsZero() {
 		d.first, d.last = first, last
@@ -118,7 +129,7 @@ func (r *reader) read(b blobs.Blob, from, to int, first, last time.Time) documen
 		d.first, d.last = b.At, b.At
 	}
 	filters := d.filters()
-	texts := said(body)
+	texts := said(body, tells...)
 	pieces := segments(b.Body)
 	i := 0
 	r.begin(b.Gist)
@@ -127,7 +138,7 @@ func (r *reader) read(b blobs.Blob, from, to int, first, last time.Time) documen
 		for i < len(pieces) && s.from < s.to {
 			part := span{max(s.from, pieces[i].from), min(s.to, pieces[i].to)}
 			if part.from < part.to {
-				size += r.count(body[part.from:part.to])
+				size += r.count(piece{part, s.quoted}.tokens(body))
 			}
 			if s.to <= pieces[i].to {
 				break
@@ -147,14 +158,14 @@ func (r *reader) read(b blobs.Blob, from, to int, first, last time.Time) documen
 func (r *reader) begin(gist string) {
 	clear(r.counts)
 	clear(r.grams)
-	r.count(gist)
+	r.count(scan(gist))
 }
 
-// count counts the terms of a text and returns how many tokens it has.
-func (r *reader) count(text string) int {
+// count counts the terms of a text and returns how long it is.
+func (r *reader) count(text iter.Seq[token]) int {
 	n := 0
-	for t := range scan(text) {
-		if t.kind != partToken {
+	for t := range text {
+		if t.counts() {
 			n++
 		}
 		r.counts[r.term(t)]++

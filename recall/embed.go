@@ -3,14 +3,18 @@ package recall
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -38,13 +42,13 @@ func (e *Embedder) Check() error {
 	return nil
 }
 
-// EmbedError says why an endpoint gave no vectors. Neither the key nor the
-// text of a request or an answer is in it.
+// EmbedError says why an endpoint gave no vectors, in fixed words: no byte of a
+// request or an answer is in it, since an answer may quote the request or the key.
 type EmbedError struct {
 	Host    string
 	Status  int // of the answer; 0 when there was none
 	Message string
-	Err     error // what failed below HTTP; may be nil
+	Err     error // how the context ended, when that is why; else nil
 }
 
 func (e *EmbedError) Error() string {
@@ -53,11 +57,11 @@ func (e *EmbedError) Error() string {
 
 func (e *EmbedError) Unwrap() error { return e.Err }
 
-// refused reports whether the texts themselves may be what an endpoint does not
-// take: servers answer with any of these to a text that is too long.
+// refused reports whether one of the texts may be what an endpoint does not take:
+// servers answer with any of these to a text that is too long.
 func (e *EmbedError) refused() bool {
 	switch e.Status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return true
 	}
 	return false
@@ -68,7 +72,8 @@ const (
 	embedBatch = 32   // texts of one request
 	embedRunes = 2000 // of one text
 	mostDims   = 8192
-	mostAnswer = 16 << 20 // bytes: a batch of the largest vectors, at 60 bytes a number
+	mostAnswer = 16 << 20        // bytes: a batch of the largest vectors, at 60 bytes a number
+	mostAfter  = 5 * time.Minute // that a Retry-After is obeyed
 )
 
 // embedding is an endpoint that an index uses.
@@ -100,11 +105,14 @@ func (e *embedding) fail(status int, err error, format string, args ...any) *Emb
 // length 1.
 func (e *embedding) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := e.Check(); err != nil {
-		return nil, e.fail(0, err, "%v", err)
+		return nil, e.fail(0, nil, "%v", err)
+	}
+	if wait := e.trouble.wait(); wait > 0 {
+		return nil, e.fail(0, nil, "it is not asked for another %s, as it wished", wait.Round(time.Second))
 	}
 	body, err := json.Marshal(map[string]any{"model": e.Model, "input": texts})
 	if err != nil {
-		return nil, e.fail(0, err, "%v", err)
+		return nil, e.fail(0, nil, "the texts make no request")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(e.URL, "/")+"/embeddings", bytes.NewReader(body))
 	if err != nil {
@@ -123,8 +131,9 @@ func (e *embedding) embed(ctx context.Context, texts []string) ([][]float32, err
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
 	switch {
-	case resp.StatusCode != http.StatusOK: // its text may quote what was sent
-		return nil, e.fail(resp.StatusCode, nil, "it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	case resp.StatusCode != http.StatusOK:
+		e.trouble.leave(retryAfter(resp.Header, time.Now()))
+		return nil, e.fail(resp.StatusCode, nil, "%s", strings.TrimSpace(fmt.Sprintf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))))
 	case err != nil:
 		return nil, e.broken(err)
 	case len(answer) > mostAnswer:
@@ -137,24 +146,46 @@ func (e *embedding) embed(ctx context.Context, texts []string) ([][]float32, err
 	return vectors, nil
 }
 
-// broken drops the address that net/http puts around a cause.
+// broken says what kind of failure there was below HTTP. The error itself is
+// dropped: net/http quotes an answer that is no HTTP, and the address.
 func (e *embedding) broken(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
+	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var op *net.OpError
+	var slow net.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return e.fail(0, context.Canceled, "it was not waited for")
+	case errors.Is(err, context.DeadlineExceeded):
+		return e.fail(0, context.DeadlineExceeded, "it did not answer in time")
+	case errors.As(err, &name):
+		return e.fail(0, nil, "its name cannot be looked up")
+	case errors.As(err, &certificate):
+		return e.fail(0, nil, "its certificate cannot be verified")
+	case errors.As(err, &slow) && slow.Timeout():
+		return e.fail(0, nil, "it did not answer in time")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return e.fail(0, nil, "it refuses connections")
+	case errors.As(err, &op) && op.Op == "dial":
+		return e.fail(0, nil, "it cannot be reached")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return e.fail(0, nil, "the connection broke")
 	}
-	text := cutBytes(e.redact(err.Error()), 200) // net/http quotes an answer that is no HTTP
-	if text != err.Error() {
-		err = nil
-	}
-	return e.fail(0, err, "%s", text)
+	return e.fail(0, nil, "its answer is not HTTP as it should be")
 }
 
-func (e *embedding) redact(s string) string {
-	if e.Key == "" {
-		return s
+// retryAfter is how long an endpoint wants to be left alone, as far as that is
+// obeyed: it names seconds or a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(at.Sub(now), 0), mostAfter)
 	}
-	return strings.ReplaceAll(s, e.Key, "[key]")
+	seconds, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(seconds > 0) {
+		return 0
+	}
+	return time.Duration(min(seconds, mostAfter.Seconds()) * float64(time.Second))
 }
 
 // readVectors reads an answer to n texts. Its errors quote nothing of it.

@@ -34,6 +34,7 @@ type trouble struct {
 	// What comes after a failed question of a search, and of a hint: a hint has
 	// little time, and that it gets no answer says nothing of searches.
 	search, hint rest
+	alone        time.Time // until when it wants to be left alone, whatever for
 }
 
 // rest is a time without questions.
@@ -64,11 +65,28 @@ func (x *Index) answered() {
 	}
 }
 
-// resting reports whether the endpoint is left alone.
+// leave notes that an endpoint wants to be left alone for a while.
+func (t *trouble) leave(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if d > 0 {
+		t.alone = time.Now().Add(d)
+	}
+}
+
+// wait is for how long the endpoint is still to be left alone.
+func (t *trouble) wait() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(0, time.Until(t.alone))
+}
+
+// resting reports whether a sort of question is not asked now.
 func (t *trouble) resting(r *rest) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return time.Now().Before(r.until)
+	now := time.Now()
+	return now.Before(r.until) || now.Before(t.alone)
 }
 
 // question notes how one went: after a failed one there are none for a while, so
@@ -86,8 +104,9 @@ func (t *trouble) question(r *rest, err error) {
 
 // KeepVectors makes vectors of all originals, now and whenever there is news,
 // until ctx ends. While the endpoint fails it is asked again after a second,
-// then after twice as long, up to a minute. When the index turns out to be
-// damaged, rebuilding is called: a Sync is due. Without an endpoint it returns.
+// then after twice as long, up to a minute, or when it wants to be asked again, up
+// to five. When the index turns out to be damaged, rebuilding is called: a Sync is
+// due. Without an endpoint it returns.
 func (x *Index) KeepVectors(ctx context.Context, store *blobs.Store, news <-chan struct{}, rebuilding func()) {
 	if x.embedding == nil {
 		return
@@ -120,7 +139,7 @@ func (x *Index) KeepVectors(ctx context.Context, store *blobs.Store, news <-chan
 			told = true
 			x.log.Warn("vectors cannot be kept now; searches go by words alone, and it is tried again", "error", err)
 		}
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(max(pause, x.embedding.trouble.wait()))
 		pause = min(2*pause, lastPause)
 		select {
 		case <-ctx.Done():
@@ -150,7 +169,7 @@ func (x *Index) Vectors(ctx context.Context, store *blobs.Store) (added int, err
 		return p.added, nil
 	}
 	if damaged(err) {
-		x.condemn(db, err.Error())
+		x.condemn(db, reason(err))
 	}
 	if now, lerr := x.look(); lerr != nil || now != db { // it was replaced meanwhile
 		err = cmp.Or(lerr, ErrRebuilding)
@@ -246,15 +265,21 @@ func refused(err error) bool {
 
 // alone sends each text of a refused batch by itself, and then a quarter of it:
 // one that is too long must not hold up the others. What is refused still gets an
-// empty vector, once it is sure that the endpoint takes anything.
+// empty vector. An endpoint that takes nothing at all is not asked about each.
 func (p *vectoring) alone(ctx context.Context, list []vectored, cause error) error {
+	if !p.takes(ctx) {
+		return cause
+	}
 	var bad []vectored
 	for _, v := range list {
-		err := p.send(ctx, []vectored{v})
-		if refused(err) {
-			short := v
-			short.text = cutRunes(v.text, embedRunes/4)
-			err = p.send(ctx, []vectored{short})
+		err := cause
+		if len(list) > 1 {
+			err = p.send(ctx, []vectored{v})
+		}
+		if short := v; refused(err) {
+			if short.text = cutRunes(v.text, embedRunes/4); short.text != v.text {
+				err = p.send(ctx, []vectored{short})
+			}
 		}
 		if refused(err) {
 			bad = append(bad, v)
@@ -262,15 +287,20 @@ func (p *vectoring) alone(ctx context.Context, list []vectored, cause error) err
 			return err
 		}
 	}
-	if len(bad) == len(list) {
-		if _, err := p.ask(ctx, []string{"hello"}); err != nil {
-			return cause
-		}
+	if len(bad) == 0 {
+		return nil
 	}
-	if len(bad) > 0 {
-		p.log.Warn("the embeddings endpoint refuses originals; they are found by their words alone", "originals", len(bad), "error", cause)
+	if !p.takes(ctx) { // since when, nobody knows
+		return cause
 	}
+	p.log.Warn("the embeddings endpoint refuses originals; they are found by their words alone", "originals", len(bad), "error", cause)
 	return p.db.addVectors(ctx, p.embedding.Model, bad)
+}
+
+// takes reports whether the endpoint takes any text.
+func (p *vectoring) takes(ctx context.Context) bool {
+	_, err := p.ask(ctx, []string{"hello"})
+	return err == nil
 }
 
 // send asks for vectors and writes them.

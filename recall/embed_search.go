@@ -183,14 +183,14 @@ func (s *stage) shelve(ctx context.Context, h *shelf, list []alike) error {
 // fused ranks candidates by words and, as far as they have a rank by vectors, by
 // reciprocal rank fusion of both. What only vectors have found comes behind the
 // others in c and has no part in how those are ranked.
-func fused(q query, c []candidate, s stats) []ranked {
+func fused(ctx context.Context, q query, c []candidate, s stats) ([]ranked, error) {
 	n := slices.IndexFunc(c, func(c candidate) bool { return c.added })
 	if n < 0 {
 		n = len(c)
 	}
-	order := rank(q, c[:n], s)
-	if !slices.ContainsFunc(c, func(c candidate) bool { return c.near > 0 }) {
-		return order
+	order, err := rank(ctx, q, c[:n], s)
+	if err != nil || !slices.ContainsFunc(c, func(c candidate) bool { return c.near > 0 }) {
+		return order, err
 	}
 	ranks := make([]bool, len(c))
 	for i := range order {
@@ -202,7 +202,11 @@ func fused(q query, c []candidate, s stats) []ranked {
 		}
 	}
 	matched := map[int]ranked{} // of those that were added, for their passages
-	for _, r := range rank(q, c[n:], s) {
+	added, err := rank(ctx, q, c[n:], s)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range added {
 		r.candidate += n
 		matched[r.candidate] = r
 	}
@@ -219,12 +223,12 @@ func fused(q query, c []candidate, s stats) []ranked {
 		order = append(order, r)
 	}
 	slices.SortStableFunc(order, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
-	return order
+	return order, nil
 }
 
 // opening is the passage of a body in which no word matches: its first lines.
 func opening(q query, c candidate) span {
-	units := newPageReader(q).read(c.gist, c.body).units
+	units := newPageReader(q).read(c).units
 	if len(units) == 0 {
 		return span{}
 	}

@@ -27,7 +27,7 @@ func TestHintsWithVectors(t *testing.T) {
 		}
 		return show(hits)
 	}
-	const text = "which house number has the zorble at the harbour?"
+	const text = "which house number has the zorble at the lighthouse of the harbour?"
 	e.sent()
 	asked := false
 	for i := 0; i < 50 && !asked; i++ { // on a busy machine, there may be no time to ask in

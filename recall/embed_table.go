@@ -57,11 +57,11 @@ func (db *database) vectorSize(ctx context.Context, q queryer, model string) (in
 // of originals that are too old by now, and returns which documents are to have
 // one: after least and before the other.
 func (db *database) prepareVectors(ctx context.Context, model string) (least, before int64, err error) {
-	tx, err := db.write.BeginTx(ctx, nil)
+	tx, err := db.begin(ctx, busyTime)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer tx.Rollback()
+	defer rollback(tx)
 	if _, err := tx.ExecContext(ctx, vectorSchema); err != nil {
 		return 0, 0, err
 	}
@@ -117,11 +117,11 @@ func (db *database) addVectors(ctx context.Context, model string, list []vectore
 	if len(list) == 0 {
 		return nil
 	}
-	tx, err := db.write.BeginTx(ctx, nil)
+	tx, err := db.begin(ctx, busyTime)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
+	defer rollback(tx)
 	size := 0
 	for _, v := range list {
 		size = max(size, len(v.vector))

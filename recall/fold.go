@@ -18,9 +18,10 @@ func foldWord(s string) string {
 	return strings.ReplaceAll(s, "'", "")
 }
 
-// fold makes a text lower case and takes diacritics off where the letter below
-// is Latin or Greek, much as unicode61 does with remove_diacritics 2. What is
-// folded already shares its memory.
+// fold composes a text, makes it lower case and takes off what people leave out
+// when they type: diacritics of Latin and Greek, points of Arabic and Hebrew,
+// stress marks of Cyrillic. Ligatures and wide letters become the usual ones. What
+// is folded already shares its memory.
 func fold(s string) string {
 	i := 0
 	for i < len(s) && s[i] < utf8.RuneSelf && !('A' <= s[i] && s[i] <= 'Z') {
@@ -29,57 +30,81 @@ func fold(s string) string {
 	if i == len(s) {
 		return s
 	}
+	if !norm.NFC.IsNormalString(s) {
+		return fold(norm.NFC.String(s))
+	}
 	var b strings.Builder
 	b.Grow(len(s))
 	b.WriteString(s[:i])
 	marked := true // the letter before is one that loses its marks
 	for _, r := range s[i:] {
-		if r < utf8.RuneSelf {
+		switch {
+		case r < utf8.RuneSelf:
 			if 'A' <= r && r <= 'Z' {
 				r += 'a' - 'A'
 			}
 			b.WriteByte(byte(r))
 			marked = true
-			continue
+		case marked && unicode.Is(unicode.Mn, r):
+		default:
+			marked = foldRune(&b, r)
 		}
-		if marked && unicode.Is(unicode.Mn, r) {
-			continue
-		}
-		r, marked = foldRune(r)
-		b.WriteRune(r)
 	}
 	return b.String()
 }
 
-// foldRune folds one character that is not ASCII. marked says that marks after
+// spelt has letters that decompose into nothing, and that are often typed
+// otherwise.
+var spelt = map[rune]string{
+	'’': "'", 'ς': "σ", 'ё': "е", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ı': "i",
+	'\u0640': "", 'ى': "ي", 'ة': "ه", // Arabic: the stroke that makes a word longer, and two ends of words
+}
+
+// foldRune folds one character that is not ASCII, and reports whether marks after
 // it go as well.
-func foldRune(r rune) (folded rune, marked bool) {
-	switch r {
-	case '’':
-		return '\'', true
-	case 'ς':
-		return 'σ', true
-	case 'ё', 'Ё':
-		return 'е', true
-	}
+func foldRune(b *strings.Builder, r rune) (marked bool) {
 	r = unicode.ToLower(r)
-	if r > 0x2fff && (r < 0xff00 || r > 0xffef) { // nothing below but whole characters
-		return r, false
+	if s, ok := spelt[r]; ok {
+		b.WriteString(s)
+		return true
 	}
-	marked = unicode.In(r, unicode.Latin, unicode.Greek)
-	if wide := r >= 0xff00; marked || wide {
-		var buf [utf8.UTFMax]byte
-		form := norm.NFD
-		if wide {
-			form = norm.NFKD
-		}
-		if d := form.Properties(buf[:utf8.EncodeRune(buf[:], r)]).Decomposition(); d != nil {
-			base, _ := utf8.DecodeRune(d)
-			for again := form.Properties(d).Decomposition(); again != nil; again = form.Properties(again).Decomposition() {
-				base, _ = utf8.DecodeRune(again)
+	if r > 0x2fff && r < 0xf900 || r > 0xffef { // whole characters and nothing else
+		b.WriteRune(r)
+		return false
+	}
+	if r >= 0xf900 { // ligatures, wide and narrow forms
+		for _, d := range norm.NFKC.String(string(r)) {
+			switch {
+			case d < utf8.RuneSelf:
+				if asciiWord[d] {
+					b.WriteRune(unicode.ToLower(d))
+					marked = true
+				}
+			case d >= 0xf900 || !wordRune(d):
+				if wordRune(d) {
+					b.WriteRune(unicode.ToLower(d))
+				}
+			default:
+				marked = foldRune(b, d)
 			}
-			return unicode.ToLower(base), marked || base < utf8.RuneSelf
 		}
+		return marked
 	}
-	return r, marked
+	if unicode.In(r, unicode.Latin, unicode.Greek, unicode.Arabic, unicode.Hebrew) {
+		var buf [utf8.UTFMax]byte
+		if d := norm.NFD.Properties(buf[:utf8.EncodeRune(buf[:], r)]).Decomposition(); d != nil {
+			r, _ = utf8.DecodeRune(d)
+			for again := norm.NFD.Properties(d).Decomposition(); again != nil; again = norm.NFD.Properties(again).Decomposition() {
+				r, _ = utf8.DecodeRune(again)
+			}
+		}
+		if r = unicode.ToLower(r); spelt[r] != "" {
+			b.WriteString(spelt[r])
+			return true
+		}
+		b.WriteRune(r)
+		return true
+	}
+	b.WriteRune(r)
+	return unicode.Is(unicode.Cyrillic, r)
 }

@@ -3,9 +3,12 @@ package recall
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"lethe/blobs"
 )
 
 // section is one part of an original: a line that begins with ◆, and the text
@@ -16,14 +19,16 @@ type section struct {
 	entry, call int    // e12 is 12, 0; e12.3 is 12, 3
 	room        string // of inbound
 	tool        string // of a call and its result
+	tells       bool   // what UNCOMPACT shows here stands nowhere else
 	from, to    int    // bytes of the text, without the header
 }
 
 const header = "◆ "
 
 // sections reads an original as package mind renders entries when they leave
-// the context.
-func sections(body string) []section {
+// the context. tells are the ids of those in which UNCOMPACT shows what stands
+// nowhere else.
+func sections(body string, tells ...string) []section {
 	var out []section
 	sec := section{}
 	tools := map[[2]int]string{}
@@ -42,6 +47,7 @@ func sections(body string) []section {
 				tools[[2]int{s.entry, s.call}] = s.tool
 			} else if s.kind == "result" {
 				s.tool = tools[[2]int{s.entry, s.call}]
+				s.tells = len(tells) > 0 && slices.Contains(tells, s.id())
 			}
 			s.from = next
 			sec = s
@@ -98,8 +104,34 @@ func readHeader(line string) (section, bool) {
 // was reminded of, looked up or opened is in other blobs, and a copy would
 // outrank it.
 func (s section) silent(body string) bool {
-	return s.kind == "hint" || s.tool == "RECALL" || s.tool == "UNCOMPACT" ||
+	return s.kind == "hint" || s.tool == "RECALL" || s.tool == "UNCOMPACT" && !s.tells ||
 		s.kind == "note" && strings.HasPrefix(body[s.from:s.to], "Your list of pins is full")
+}
+
+// opened is how a result of UNCOMPACT begins; the address follows, with a space
+// after it.
+const opened = "original of hash="
+
+// opens returns the address of what a section shows of another blob, or "".
+func (s section) opens(body string) string {
+	rest, ok := strings.CutPrefix(body[s.from:s.to], opened)
+	if !ok || s.kind != "result" || s.tool != "UNCOMPACT" {
+		return ""
+	}
+	short, _, _ := strings.Cut(rest, " ")
+	return short
+}
+
+// id is that of an entry or a call in a list of some.
+func (s section) id() string { return strconv.Itoa(s.entry) + "." + strconv.Itoa(s.call) }
+
+// copies reports whether a blob that was opened says what is indexed anyway: it is
+// an original of the life, or a card, which lists gists of originals.
+func copies(b blobs.Blob, self string) bool {
+	line, _, _ := strings.Cut(string(b.Body[:min(len(b.Body), wholeBytes)]), "\n")
+	s, ok := readHeader(line)
+	listed := strings.HasPrefix(line, "hash=") && strings.Contains(line, " gist=")
+	return self != "" && strings.HasPrefix(b.Life, self) && (ok && s.kind != "" || listed)
 }
 
 // message is one message of a room as it stands in a section.
@@ -160,12 +192,34 @@ func readTag(line string) (message, int) {
 	return m, len(line) - len(strings.TrimPrefix(text, " "))
 }
 
+// piece is a range of an original. What a tool was called with is JSON.
+type piece struct {
+	span
+	quoted bool
+}
+
+// tokens are those of a piece, in bytes of the body.
+func (p piece) tokens(body string) iter.Seq[token] {
+	return func(yield func(token) bool) {
+		text := spelling{text: body[p.from:p.to]}
+		if p.quoted {
+			text = unquoted(text.text)
+		}
+		for t := range scan(text.text) {
+			t.from, t.to = p.from+text.from(t.from), p.from+text.from(t.to)
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // said yields the ranges of an original that say something, in order: without
-// headers, tags, marks of cuts, and silent sections. The name of a speaker is
-// said once a section.
-func said(body string) iter.Seq[span] {
-	return func(yield func(span) bool) {
-		for _, s := range sections(body) {
+// headers, tags, marks of cuts, and silent sections, to which those in tells do not
+// belong. The name of a speaker is said once a section.
+func said(body string, tells ...string) iter.Seq[piece] {
+	return func(yield func(piece) bool) {
+		for _, s := range sections(body, tells...) {
 			switch {
 			case s.silent(body):
 			case s.kind == "inbound":
@@ -174,7 +228,7 @@ func said(body string) iter.Seq[span] {
 					known := len(speakers)
 					speakers = with(speakers, m.speaker)
 					named := len(speakers) > known && m.speaker != "unknown"
-					if named && !yield(span{m.name, m.name + len(m.speaker)}) || !yield(span{m.from, m.to}) {
+					if named && !yield(piece{span: span{m.name, m.name + len(m.speaker)}}) || !yield(piece{span: span{m.from, m.to}}) {
 						return
 					}
 				}
@@ -185,15 +239,36 @@ func said(body string) iter.Seq[span] {
 	}
 }
 
+// line returns the line of a section that begins at one byte, and where the next
+// one does. In JSON, lines end in an escape.
+func (s section) line(body string, at int) (string, int) {
+	line, _, _ := strings.Cut(body[at:s.to], "\n")
+	next := at + len(line) + 1
+	if s.kind != "call" {
+		return line, next
+	}
+	for i := strings.IndexByte(line, '\\'); i >= 0 && i+1 < len(line); {
+		if line[i+1] == 'n' {
+			return line[:i], at + i + 2
+		}
+		more := strings.IndexByte(line[i+2:], '\\')
+		if more < 0 {
+			break
+		}
+		i += 2 + more
+	}
+	return line, next
+}
+
 // plain yields the text of a section, in one piece but for marks of cuts.
-func plain(body string, s section, yield func(span) bool) bool {
-	at := s.from
+func plain(body string, s section, yield func(piece) bool) bool {
+	at, quoted := s.from, s.kind == "call"
 	for {
 		i := strings.Index(body[at:s.to], "\n◳ ")
 		if i < 0 {
-			return at == s.to || yield(span{at, s.to})
+			return at == s.to || yield(piece{span{at, s.to}, quoted})
 		}
-		if !yield(span{at, at + i}) {
+		if !yield(piece{span{at, at + i}, quoted}) {
 			return false
 		}
 		at += i + 1

@@ -22,7 +22,7 @@ func (r *ranker) passage(p *page, w window, body string) span {
 		}
 	}
 	out := p.units[main].shown(body)
-	if utf8.RuneCountInString(body[out.from:out.to]) > passageRunes {
+	if !short(body[out.from:out.to]) {
 		return r.excerpt(p.units[main], body)
 	}
 	from, to := main, main+1
@@ -59,33 +59,44 @@ func (u unit) shown(body string) span {
 
 // value is the weight of the different terms among some matches.
 func (r *ranker) value(matches []match) float64 {
-	clear(r.counts)
-	for _, m := range matches {
-		r.counts[m.term] = max(r.counts[m.term], m.share)
-	}
+	r.tally.reset()
+	r.tally.most(matches)
 	sum := 0.0
-	for t, share := range r.counts {
+	for t, share := range r.tally.each {
 		sum += r.weight[t] * share
 	}
 	return sum
 }
 
 // excerpt cuts the part of a long line that has the most matches, where words
-// begin and end.
+// begin and end. There is room left for the tag that it is shown with.
 func (r *ranker) excerpt(u unit, body string) span {
-	const reach = passageRunes * 2 / 3 // bytes: with what is added at the ends, never more runes than may be shown
+	reach := max(passageRunes/3, passageRunes*2/3-(u.from-u.line)) // bytes: with what is added at the ends, never more runes than may be shown
 	best, most := u.from, -1.0
+	j := 0
 	for i, m := range u.matches {
-		j := i
-		for j < len(u.matches) && u.matches[j].at < m.at+reach {
+		if r.spent() {
+			break
+		}
+		for j < len(u.matches) && int(u.matches[j].at) < int(m.at)+reach {
 			j++
 		}
 		if v := r.value(u.matches[i:j]); v > most {
-			best, most = m.at, v
+			best, most = int(m.at), v
 		}
 	}
 	s := span{max(u.from, best-passageRunes/8), min(u.to, best+reach)}
-	return span{wordStart(body, s.from, u.from), wordEnd(body, s.to, u.to)}
+	s.from += strings.LastIndexByte(body[s.from:best], '\n') + 1
+	s = span{wordStart(body, s.from, u.from), wordEnd(body, s.to, u.to)}
+	at := s.from
+	for range passageLines {
+		line, _, more := strings.Cut(body[at:s.to], "\n")
+		if at += len(line); !more {
+			return s
+		}
+		at++
+	}
+	return span{s.from, at - 1}
 }
 
 // slack is how far an end of an excerpt moves to where a word ends.
@@ -93,7 +104,7 @@ const slack = 30
 
 func wordStart(body string, at, least int) int {
 	for i := at; i > max(least, at-slack); i-- {
-		if body[i-1] == ' ' {
+		if body[i-1] == ' ' || body[i-1] == '\n' {
 			return i
 		}
 	}

@@ -2,7 +2,9 @@ package recall
 
 import (
 	"cmp"
+	"context"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -25,23 +27,45 @@ const (
 	linesAfter    = 2
 	gistShare     = 0.5 // what words in the gist count for
 	openedShare   = 0.01
+	insideShare   = 0.5 // what a word inside an identifier counts for, if it is one by itself elsewhere
+)
+
+// What ranking may cost, whatever is asked and whatever the candidates say. No
+// text that people write comes near it.
+const (
+	mostPeriods = 16        // times that a query names
+	mostSteps   = 8_000_000 // matches that are counted, and words that are weighed
 )
 
 // rank orders candidates by how well they fit a query, best first and of equals
 // the newest, and leaves out those that have nothing of it. Its cost is that of
-// reading the bodies once.
-func rank(q query, c []candidate, s stats) []ranked {
-	r := newRanker(q, c, s)
+// reading the bodies once. When mostSteps are used up, the candidates that are
+// left, which are those that stage one thinks least of, are left out. It ends
+// with ctx, after the body that it is at.
+func rank(ctx context.Context, q query, c []candidate, s stats) ([]ranked, error) {
+	r, err := newRanker(ctx, q, c, s)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]ranked, 0, len(c))
 	for i := range c {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if r.spent() {
+			break
+		}
 		if x, ok := r.rank(i); ok {
 			out = append(out, x)
 		}
 	}
+	if len(q.periods) == 0 {
+		favourNew(out, c)
+	}
 	slices.SortStableFunc(out, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), c[b.candidate].last.Compare(c[a.candidate].last))
 	})
-	return out
+	return out, nil
 }
 
 // ranker holds what the candidates of one query are measured against.
@@ -55,30 +79,50 @@ type ranker struct {
 	names  []bool    // terms that are the name of somebody who speaks
 	inside []bool    // terms that are a part of a longer identifier
 	named  bool
+	times  []float64 // how well each candidate fits the times that the query names
 
 	scale             float64 // the log of the number of documents: what the rarest word weighs
 	docSize, lineSize float64 // in tokens, on average
-	counts            []float64
+
+	tally tally
+	all   float64             // the weight of all terms but names
+	asked [maxClauses]float64 // that of each clause's
+	got   [maxClauses]float64 // that of those in some lines
 }
 
-func newRanker(q query, c []candidate, s stats) *ranker {
+func newRanker(ctx context.Context, q query, c []candidate, s stats) (*ranker, error) {
+	// What stage one has not looked up weighs nothing.
+	q.terms, q.periods = q.terms[:min(len(q.terms), mostWords)], q.periods[:min(len(q.periods), mostPeriods)]
 	n := len(q.terms)
-	r := &ranker{q: q, c: c, names: make([]bool, n), inside: make([]bool, n), counts: make([]float64, n)}
+	r := &ranker{q: q, c: c, names: make([]bool, n), inside: make([]bool, n)}
 	r.scale = math.Log1p(float64(max(1, s.docs())))
-	r.read(s)
+	if err := r.read(ctx, s); err != nil {
+		return nil, err
+	}
 	r.findNames()
+	for i := range c {
+		r.times = append(r.times, r.fits(i))
+	}
 	r.weigh(s)
+	r.ask()
 	r.join()
-	return r
+	return r, nil
 }
 
-func (r *ranker) read(s stats) {
+// spent reports whether ranking has cost what it may.
+func (r *ranker) spent() bool { return r.tally.steps > mostSteps }
+
+func (r *ranker) read(ctx context.Context, s stats) error {
 	reader := newPageReader(r.q)
+	inside := insideTerms(r.q.terms, s.df)
 	lines := 0
 	for _, c := range r.c {
-		p := reader.read(c.gist, c.body)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := reader.read(c)
 		if c.trigrams > 0 {
-			r.fragments(&p, c.body, s)
+			r.fragments(&p, c.body, inside, s)
 		}
 		r.pages = append(r.pages, p)
 		r.docSize += float64(p.size)
@@ -86,18 +130,30 @@ func (r *ranker) read(s stats) {
 	}
 	r.lineSize = max(1, r.docSize/float64(max(1, lines)))
 	r.docSize = max(1, r.docSize/float64(max(1, len(r.c))))
+	return nil
 }
 
-// fragments finds terms that are no words of the index inside longer identifiers.
-func (r *ranker) fragments(p *page, body string, s stats) {
-	for t, term := range r.q.terms {
-		if s.df(term.stem) > 0 || len(term.text) < 4 {
-			continue
-		}
-		for i, u := range p.units {
-			if at := strings.Index(fold(body[u.from:u.to]), term.text); at >= 0 {
-				r.inside[t] = true
-				p.units[i].matches = append(slices.Clip(u.matches), match{t, 1, u.from + min(at, u.to-u.from)})
+// fragments finds terms inside longer identifiers. Where the term is a word by
+// itself, it has been found.
+func (r *ranker) fragments(p *page, body string, inside []int, s stats) {
+	for i := range p.units {
+		u := &p.units[i]
+		folded := fold(body[u.from:u.to])
+		for _, t := range inside {
+			text := r.q.terms[t].text
+			if !strings.Contains(folded, text) || slices.ContainsFunc(u.matches, func(m match) bool { return m.term == int32(t) }) {
+				continue
+			}
+			share := 1.0
+			if s.df(r.q.terms[t].stem) > 0 {
+				share = insideShare
+			}
+			for ident := range (piece{u.span, u.quoted}).tokens(body) {
+				if ident.kind == identToken && findable(ident.text) && strings.Contains(ident.text, text) {
+					r.inside[t] = true
+					u.matches = append(slices.Clip(u.matches), match{int32(t), int32(ident.from), share})
+					break
+				}
 			}
 		}
 	}
@@ -106,7 +162,10 @@ func (r *ranker) fragments(p *page, body string, s stats) {
 // findNames finds the terms that name a speaker. That somebody is spoken of says
 // little where they always speak.
 func (r *ranker) findNames() {
-	seen := map[string]bool{}
+	seen, terms := map[string]bool{}, map[string][]int{}
+	for i, term := range r.q.terms {
+		terms[term.text] = append(terms[term.text], i)
+	}
 	for _, p := range r.pages {
 		for _, u := range p.units {
 			if u.speaker == "" || seen[u.speaker] {
@@ -114,10 +173,8 @@ func (r *ranker) findNames() {
 			}
 			seen[u.speaker] = true
 			for t := range scan(u.speaker) {
-				for i, term := range r.q.terms {
-					if term.text == t.text {
-						r.names[i], r.named = true, true
-					}
+				for _, i := range terms[t.text] {
+					r.names[i], r.named = true, true
 				}
 			}
 		}
@@ -142,7 +199,24 @@ func (r *ranker) weigh(s stats) {
 			weight = 1
 			r.weight[t.of-1] = 0
 		}
+		if t.dated && (unknown[i+1] || !t.day && r.timed()) {
+			weight = 0 // it is a time here, and not what was said
+		}
 		r.weight = append(r.weight, weight*math.Log(1+(max(n-float64(df), 0)+0.5)/(float64(df)+1)))
+	}
+}
+
+// ask adds up what is asked for, in all and in each clause. A name is no part of
+// it.
+func (r *ranker) ask() {
+	for i, t := range r.q.terms {
+		if r.names[i] {
+			continue
+		}
+		r.all += r.weight[i]
+		for rest := t.clauses; rest != 0; rest &= rest - 1 {
+			r.asked[bits.TrailingZeros64(rest)] += r.weight[i]
+		}
 	}
 }
 
@@ -166,7 +240,7 @@ func (r *ranker) join() {
 // is asked for.
 func (r *ranker) rank(i int) (ranked, bool) {
 	p := &r.pages[i]
-	time := r.fits(i)
+	time := r.times[i]
 	if !p.matched() && time == 0 {
 		return ranked{}, false
 	}
@@ -189,28 +263,26 @@ func saturated(count, size, usual float64) float64 {
 // outside it.
 func (r *ranker) whole(i int) float64 {
 	p := &r.pages[i]
-	clear(r.counts)
-	p.gist.add(r.counts, gistShare)
+	r.tally.reset()
+	r.tally.add(p.gist, gistShare)
 	for _, u := range p.units {
-		u.add(r.counts, 1)
+		r.tally.add(u.matches, 1)
 	}
 	if j := r.before[i]; j >= 0 {
 		units := r.pages[j].units
 		for _, u := range units[max(0, len(units)-linesBefore):] {
-			u.add(r.counts, outsideShare)
+			r.tally.add(u.matches, outsideShare)
 		}
 	}
 	if j := r.after[i]; j >= 0 {
 		units := r.pages[j].units
 		for _, u := range units[:min(linesAfter, len(units))] {
-			u.add(r.counts, outsideShare)
+			r.tally.add(u.matches, outsideShare)
 		}
 	}
 	score := 0.0
-	for t, n := range r.counts {
-		if n > 0 {
-			score += r.weight[t] * saturated(n, float64(p.size), r.docSize)
-		}
+	for t, n := range r.tally.each {
+		score += r.weight[t] * saturated(n, float64(p.size), r.docSize)
 	}
 	return score
 }
@@ -225,6 +297,9 @@ type window struct {
 func (r *ranker) best(p *page) window {
 	var best window
 	for from := range p.units {
+		if r.spent() {
+			break
+		}
 		// It begins with a match, or one line before it.
 		if len(p.units[from].matches) == 0 && (from+1 == len(p.units) || len(p.units[from+1].matches) == 0) {
 			continue
@@ -242,29 +317,24 @@ const maxWindow = 5
 // window measures the lines from one on: BM25, and less where they have only a
 // small part of what is asked for.
 func (r *ranker) window(p *page, from int) window {
-	clear(r.counts)
+	r.tally.reset()
 	size, to := 0, from
 	for to < len(p.units) && (to == from || to-from < maxWindow && size < windowTokens) {
-		p.units[to].add(r.counts, 1)
+		r.tally.add(p.units[to].matches, 1)
 		size += p.units[to].size
 		to++
 	}
 	w := window{from: from, to: to}
-	got, all := 0.0, 0.0
+	got := 0.0
 	usual := max(r.lineSize, windowTokens)
-	for t, n := range r.counts {
-		if n > 0 {
-			w.score += r.weight[t] * saturated(n, float64(size), usual)
-		}
+	for t, n := range r.tally.each {
+		w.score += r.weight[t] * saturated(n, float64(size), usual)
 		if !r.names[t] {
-			all += r.weight[t]
-			if n > 0 {
-				got += r.weight[t]
-			}
+			got += r.weight[t]
 		}
 	}
-	if all > 0 {
-		w.score *= math.Sqrt(got / all)
+	if r.all > 0 {
+		w.score *= math.Sqrt(got / r.all)
 	}
 	return w
 }

@@ -1,54 +1,65 @@
 package recall
 
+import "math/bits"
+
 // A confidence says how likely a candidate is what a text is about, so that it
 // can be compared between texts: what share of what is asked for stands in a few
 // lines of the candidate, by the weight of the words.
 const (
 	// doubt is added to all that is asked for, as a share of the weight of the
 	// rarest word: a text of one common word is never sure.
-	doubt = 0.8
+	doubt = 1.2
 	// nameShare is what it is worth that the text names somebody who speaks.
 	nameShare = 0.5
 	// hintConfidence is what a hint needs.
-	hintConfidence = 0.30
+	hintConfidence = 0.28
 )
 
-// confidence is 0 to 1. Words that say little cannot be evidence, but count as
-// asked for. Of a long text, the clause that fits best counts.
+// confidence is 0 to 1. Words that people say to be kind cannot be evidence, but
+// count as asked for. Of a long text, the clause that fits best counts.
 func (r *ranker) confidence(p *page) float64 {
 	best := 0.0
 	for from := range p.units {
+		if r.spent() {
+			break
+		}
 		if len(p.units[from].matches) == 0 {
 			continue
 		}
-		clear(r.counts)
+		r.tally.reset()
 		for _, u := range p.units[from:min(from+evidenceUnits, len(p.units))] {
-			u.add(r.counts, 1)
+			r.tally.add(u.matches, 1)
 		}
-		for k := range r.q.clauses {
-			best = max(best, r.covered(uint64(1)<<k))
-		}
+		best = max(best, r.covered())
 	}
 	return min(1, best)
 }
 
-// covered is the confidence for one clause, with the words that r.counts has.
-func (r *ranker) covered(clause uint64) float64 {
-	got, all := 0.0, 0.0
-	for t, term := range r.q.terms {
-		if term.clauses&clause == 0 || r.names[t] {
+// covered is the confidence for the clause that fits best, with the words that
+// the tally has. It goes once through these, however many clauses there are.
+func (r *ranker) covered() float64 {
+	got := r.got[:r.q.clauses]
+	clear(got)
+	for t, n := range r.tally.each {
+		if !r.q.terms[t].telling || r.names[t] {
 			continue
 		}
-		all += r.weight[t]
-		if term.telling {
-			got += r.weight[t] * min(1, r.counts[t])
+		for rest := r.q.terms[t].clauses; rest != 0; rest &= rest - 1 {
+			got[bits.TrailingZeros64(rest)] += r.weight[t] * min(1, n)
+			r.tally.steps++
 		}
 	}
 	name := 0.0
 	if r.named {
 		name = nameShare * r.scale
 	}
-	return (got + min(got, name)) / (all + name + doubt*r.scale)
+	best := 0.0
+	for k, got := range got {
+		if got > 0 {
+			best = max(best, (got+min(got, name))/(r.asked[k]+name+doubt*r.scale))
+		}
+	}
+	return best
 }
 
 // hinted returns the hits of a ranking that are worth a hint: none, unless one of

@@ -9,13 +9,13 @@ import (
 // in them.
 type page struct {
 	units []unit
-	size  int  // tokens
-	gist  unit // the candidate's gist, which is no part of the body
+	size  int     // tokens
+	gist  []match // in the candidate's gist, which is no part of the body
 }
 
 // matched reports whether anything of the query is in it.
 func (p *page) matched() bool {
-	if len(p.gist.matches) > 0 {
+	if len(p.gist) > 0 {
 		return true
 	}
 	for _, u := range p.units {
@@ -32,22 +32,16 @@ type unit struct {
 	line    int // where it begins with its tag
 	speaker string
 	at      time.Time // zero for a line without a tag
+	quoted  bool      // a line inside JSON
 	size    int       // tokens
 	matches []match
 }
 
 // match is an occurrence of a term of the query.
 type match struct {
-	term  int
+	term  int32
+	at    int32   // byte of the body
 	share float64 // 1, or less for a variant
-	at    int     // byte of the body
-}
-
-// add counts the matches of a unit.
-func (u unit) add(counts []float64, share float64) {
-	for _, m := range u.matches {
-		counts[m.term] += share * m.share
-	}
 }
 
 // pageReader finds the terms of a query in bodies. Most tokens begin like none of
@@ -62,11 +56,11 @@ type pageReader struct {
 func newPageReader(q query) *pageReader {
 	r := &pageReader{terms: map[string][]match{}, stems: map[string]string{}}
 	for i, t := range q.terms {
-		r.look(t.stem, match{term: i, share: 1})
+		r.look(t.stem, match{term: int32(i), share: 1})
 	}
 	for i, t := range q.terms {
 		for _, v := range t.variants {
-			r.look(v, match{term: i, share: variantWeight})
+			r.look(v, match{term: int32(i), share: variantWeight})
 		}
 	}
 	for form, base := range irregular() {
@@ -113,57 +107,76 @@ func (r *pageReader) of(t token) []match {
 	}
 	s, ok := r.stems[t.text]
 	if !ok {
+		if len(r.stems) >= maxStems {
+			clear(r.stems)
+		}
 		s = t.term()
 		r.stems[t.text] = s
 	}
 	return r.terms[s]
 }
 
-// read takes what a body says line by line.
-func (r *pageReader) read(gist, body string) page {
+// read takes what a candidate says line by line.
+func (r *pageReader) read(c candidate) page {
 	var p page
-	for _, s := range sections(body) {
-		switch {
-		case s.silent(body):
-		case s.kind == "inbound":
-			for _, m := range s.messages(body) {
-				r.unit(&p, body, unit{span: span{m.from, m.to}, line: lineStart(body, m.from), speaker: m.speaker, at: m.at})
-			}
-		default:
-			r.lines(&p, body, s)
+	for _, s := range c.parts {
+		if s.kind != "inbound" {
+			r.lines(&p, c.body, s.section)
+			continue
+		}
+		for _, m := range s.messages {
+			r.unit(&p, c.body, unit{span: span{m.from, m.to}, line: lineStart(c.body, m.from), speaker: m.speaker, at: m.at})
 		}
 	}
 	n := len(r.found)
-	for t := range scan(gist) {
-		r.found = append(r.found, r.of(t)...)
+	if !c.narrowed { // a gist tells of all of it
+		for t := range scan(c.gist) {
+			r.found = append(r.found, r.of(t)...)
+		}
 	}
-	p.gist.matches = r.found[n:len(r.found):len(r.found)]
+	p.gist = r.found[n:len(r.found):len(r.found)]
 	return p
 }
 
 func lineStart(body string, at int) int { return strings.LastIndexByte(body[:at], '\n') + 1 }
 
 // longLine is where a line is cut into sentences, or wherever it can be: a reply
-// is often one line.
-const longLine = 400
+// is often one line. Of a body with more than mostLines, the others are put
+// together until they are as long as that.
+const (
+	longLine  = 400
+	mostLines = 1000
+)
 
 func (r *pageReader) lines(p *page, body string, s section) {
 	for at := s.from; at < s.to; {
-		line, _, _ := strings.Cut(body[at:s.to], "\n")
-		next := at + len(line) + 1
+		line, next := s.line(body, at)
+		if len(p.units) >= mostLines && len(line) < longLine {
+			line = several(body[at:s.to])
+			next = at + len(line) + 1
+		}
 		if strings.HasPrefix(line, "◳ ") { // the mark of a cut
 			line = ""
 		}
 		for len(line) > longLine {
 			n := sentenceEnd(line[:longLine])
-			r.unit(p, body, unit{span: span{at, at + n}, line: at})
+			r.unit(p, body, unit{span: span{at, at + n}, line: at, quoted: s.kind == "call"})
 			line, at = line[n:], at+n
 		}
 		if strings.TrimSpace(line) != "" {
-			r.unit(p, body, unit{span: span{at, at + len(line)}, line: at})
+			r.unit(p, body, unit{span: span{at, at + len(line)}, line: at, quoted: s.kind == "call"})
 		}
 		at = next
 	}
+}
+
+// several returns as many lines of a text as make a long one. The first of them
+// is shorter.
+func several(s string) string {
+	if len(s) <= longLine {
+		return s
+	}
+	return s[:strings.LastIndexByte(s[:longLine], '\n')]
 }
 
 // sentenceEnd returns where the last sentence of a text's second half ends, or a
@@ -181,12 +194,12 @@ func sentenceEnd(s string) int {
 
 func (r *pageReader) unit(p *page, body string, u unit) {
 	n := len(r.found)
-	for t := range scan(body[u.from:u.to]) {
-		if t.kind != partToken {
+	for t := range (piece{u.span, u.quoted}).tokens(body) {
+		if t.counts() {
 			u.size++
 		}
 		for _, m := range r.of(t) {
-			m.at = u.from + t.from
+			m.at = int32(t.from)
 			r.found = append(r.found, m)
 		}
 	}

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -45,7 +46,9 @@ func of(bodies ...string) shelfOf {
 	var out shelfOf
 	for i, body := range bodies {
 		f := factsOf(body)
-		out = append(out, candidate{from: 10*i + 1, to: 10*i + 10, body: body, first: f.first, last: f.last})
+		c := candidate{from: 10*i + 1, to: 10*i + 10, body: body, first: f.first, last: f.last}
+		c.parts = Query{}.parts(body, sections(body), span{0, len(body)}, c.first).parts
+		out = append(out, c)
 	}
 	return out
 }
@@ -67,7 +70,26 @@ func tool(command, result string) string {
 }
 
 // found ranks the shelf for a question.
-func (s shelfOf) found(question string) []ranked { return rank(analyse(question, monday), s, s) }
+func (s shelfOf) found(question string) []ranked { return ranking(analyse(question, monday), s, s) }
+
+// ranking is rank with nobody who would end it.
+func ranking(q query, c []candidate, s stats) []ranked {
+	out, err := rank(context.Background(), q, c, s)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// ranker is what the shelf is measured with for a question.
+func (s shelfOf) ranker(t *testing.T, question string) *ranker {
+	t.Helper()
+	r, err := newRanker(t.Context(), analyse(question, monday), s, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
 
 // first checks which candidate comes first, and returns its passage.
 func (s shelfOf) first(t *testing.T, question string, want int) string {
@@ -104,7 +126,7 @@ func TestRank(t *testing.T) {
 	if r := s.found("zyzzyva quux"); len(r) != 0 {
 		t.Errorf("nothing fits, and yet: %+v", r)
 	}
-	if r := rank(analyse("anything", monday), nil, shelfOf(nil)); len(r) != 0 {
+	if r := ranking(analyse("anything", monday), nil, shelfOf(nil)); len(r) != 0 {
 		t.Errorf("of no candidates: %+v", r)
 	}
 }
@@ -175,8 +197,8 @@ func TestRankVariants(t *testing.T) {
 // Lines with half of what is asked for count for less than half as much.
 func TestWindowCoverage(t *testing.T) {
 	s := of(chat("ann 2023-05-08 anchor"), chat("ann 2023-05-08 storm"), chat("ann 2023-05-08 else"))
-	one := newRanker(analyse("anchor", monday), s, s)
-	two := newRanker(analyse("anchor storm", monday), s, s)
+	one := s.ranker(t, "anchor")
+	two := s.ranker(t, "anchor storm")
 	whole, half := one.best(&one.pages[0]).score, two.best(&two.pages[0]).score
 	if got := half / whole; got < 0.70 || got > 0.72 {
 		t.Errorf("half of the query counts %.2f, want the root of one half", got)
@@ -214,7 +236,7 @@ func TestRankFragments(t *testing.T) {
 	if got := s.first(t, "oadconfig", 0); !strings.Contains(got, "libreloadconfig_v2.so") {
 		t.Errorf("the passage is %q", got)
 	}
-	if r := newRanker(analyse("oadconfig_v2", monday), s, s); r.weight[0] == 0 {
+	if r := s.ranker(t, "oadconfig_v2"); r.weight[0] == 0 {
 		t.Error("an identifier inside another one has given way to its parts")
 	}
 	if r := s.found("oadconfig"); r[0].confidence < hintConfidence || len(r) != 1 {
@@ -245,74 +267,6 @@ func TestRankOpened(t *testing.T) {
 	s[1].opened, s[2].opened = 2, 1000
 	if r := s.found("red boat"); r[0].candidate != 1 || r[1].candidate != 0 {
 		t.Errorf("%+v", r)
-	}
-}
-
-// Small talk has no hints; neither has a question about something else.
-func TestConfidence(t *testing.T) {
-	s := talks()
-	sure := func(text string) bool { return len(hinted(s.found(text))) > 0 }
-	for _, text := range []string{"What did Ann paint?", "Did the neighbours find your dog?", "when did Bob lose his job at the bank",
-		"I slept badly, and it will rain all week long, says the radio in the kitchen. We could go camping in the mountains with the kids, for one cold night."} {
-		if !sure(text) {
-			t.Errorf("%q has no hint: %+v", text, s.found(text))
-		}
-	}
-	for _, text := range []string{"ok thanks", "good morning!", "Hey Ann, how are you?", "that looks great", "what do you think?", "Hey Bob, I love it, see you later",
-		"fix the nil pointer in server.go", "When did Melanie adopt a child from Kenya?", "please run the integration suite again and tell me the result", "?"} {
-		if sure(text) {
-			t.Errorf("%q has a hint: %+v", text, s.found(text))
-		}
-	}
-	if named, nobody := s.found("What did Ann paint?")[0], s.found("What was painted?")[0]; named.confidence <= nobody.confidence {
-		t.Errorf("naming a speaker is worth nothing: %v, %v", named.confidence, nobody.confidence)
-	}
-	boats := of(chat("ann 2023-05-08 a boat"), chat("ann 2023-05-08 the boat"), chat("bob 2023-05-08 this boat"), chat("bob 2023-05-08 that boat"))
-	if r := boats.found("boat"); len(r) != 4 || len(hinted(r)) > 0 {
-		t.Errorf("a word that is everywhere is worth a hint: %+v", r)
-	}
-	for _, r := range s.found("What did Ann paint?") {
-		if r.confidence < 0 || r.confidence > 1 {
-			t.Errorf("confidence %v", r.confidence)
-		}
-	}
-}
-
-// An identifier that occurs nowhere gives way to its parts.
-func TestConfidenceOfUnknownIdentifier(t *testing.T) {
-	s := of(chat("ann 2023-05-08 The lighthouse keeper's code is 7431."), chat("ann 2023-05-08 The keeper has a dog."), chat("bob 2023-05-08 Fine."))
-	if r := s.found("lighthouse-keeper-code.txt"); len(hinted(r)) == 0 || r[0].candidate != 0 {
-		t.Errorf("%+v", r)
-	}
-	sure := func(text string) float64 { return s.found(text)[0].confidence }
-	if whole, unknown := sure("lighthouse-keeper-code.txt"), sure("lighthouse keeper code txt zyzzyva"); whole <= unknown {
-		t.Errorf("the name is as unlikely as an unknown word: %v, %v", whole, unknown)
-	}
-}
-
-func TestHinted(t *testing.T) {
-	conf := func(list ...float64) []ranked {
-		var out []ranked
-		for i, c := range list {
-			out = append(out, ranked{candidate: i, confidence: c})
-		}
-		return out
-	}
-	const sure, half, low = hintConfidence, hintConfidence / 2, hintConfidence / 3
-	for _, c := range []struct {
-		conf []float64
-		want []int
-	}{
-		{nil, nil}, {[]float64{half, half}, nil}, {[]float64{sure}, []int{0}}, {[]float64{half, sure, low}, []int{0, 1}},
-		{[]float64{low, low, low, sure}, nil}, {[]float64{sure, sure, sure, sure}, []int{0, 1, 2}},
-	} {
-		var got []int
-		for _, r := range hinted(conf(c.conf...)) {
-			got = append(got, r.candidate)
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%v: %v, want %v", c.conf, got, c.want)
-		}
 	}
 }
 
@@ -374,12 +328,13 @@ func BenchmarkRank(b *testing.B) {
 			more, _ := original(rng, words, i, time.Now())
 			text += more
 		}
-		s = append(s, candidate{from: 10 * i, to: 10*i + 9, body: text[:3000]})
+		s = append(s, of(text[:3000])...)
+		s[i].from, s[i].to = 10*i, 10*i+9
 	}
 	q := analyse("What did Caroline say about the internal/durable/append.go deadlock in May 2023, when the tests failed?", monday)
 	b.ResetTimer()
 	for b.Loop() {
-		rank(q, s, fixed(50))
+		ranking(q, s, fixed(50))
 	}
 }
 

@@ -9,7 +9,8 @@
 // is made of a blob that was read and verified a moment ago, and an index that
 // is absent, older, damaged or of another log is made anew: deleting the file
 // loses nothing. Sync goes on where an earlier one stopped, however that one
-// ended, and several processes may call it. Searches go on meanwhile.
+// ended. Of several processes that call it one does it, and the others are told
+// so. Searches go on meanwhile.
 //
 // FTS5 holds the posting lists. Words are cut, folded and stemmed here, the same
 // for what is indexed, asked and ranked; docs/recall.md tells how a search works
@@ -22,7 +23,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lethe/blobs"
@@ -50,8 +53,12 @@ type Query struct {
 	Kind         string       // only what holds this: chat, reply, tool or note
 	Now          time.Time    // what "last week" counts from; zero is the clock's
 	Not          []blobs.Hash // never these
+	// Lost, if not nil, is told of each original that may fit and cannot be read,
+	// since its blob is missing or damaged. It is called by Search, one at a time.
+	Lost func(h blobs.Hash, err error)
 
 	asked *asked // the vector of Text, if an endpoint gave one
+	self  string // the beginning of the life's address, by its log
 }
 
 // Hit is one faded original that fits a query.
@@ -83,12 +90,18 @@ type Index struct {
 
 	syncing sync.Mutex // held by the one Sync that runs
 	ahead   *ahead     // where the last Sync has read to, guarded by syncing
+	sought  time.Time  // when missing originals were last looked for, guarded by syncing
 
 	embedding *embedding // nil without an endpoint; set before use
 
-	mu      sync.Mutex // guards what follows
-	db      *database
-	temp    string // a directory of our own, when path cannot be used
+	lookups chan struct{}          // has one for each that runs
+	self    atomic.Pointer[string] // the beginning of the life's address, by its log
+	told    told
+
+	mu      sync.Mutex  // guards what follows
+	db      *database   // nil after a fault, and while it cannot be opened
+	file    os.FileInfo // of the database that was open last
+	temp    string      // a directory of our own, when path cannot be used
 	rebuilt string
 	renewed []time.Time
 	closed  bool
@@ -100,33 +113,39 @@ type Index struct {
 // Open opens the index at path, or makes it: its content comes with Sync. One
 // that is damaged or of another version is removed and made anew. Where nothing
 // can be written, it is a temporary one. Open reads no more than the head of
-// the file.
+// the file and writes nothing to one that is there; while another process makes
+// it, Open waits some seconds, and then gives up with ErrBusy.
 func Open(path string, log *slog.Logger) (*Index, error) {
-	x := &Index{path: path, log: log}
-	db, why, err := openDatabase(path, nil, "")
+	x := &Index{path: path, log: log, lookups: make(chan struct{}, mostLookups)}
+	db, why, err := openDatabase(path)
 	if err != nil && unusable(err) {
 		db, why, err = x.openTemporary(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open index %s: %w", path, err)
 	}
-	x.db = db
+	x.db, x.file = db, db.file
 	x.tell(why)
 	return x, nil
 }
 
-// openTemporary opens an index that lives as long as this process.
+// openTemporary opens an index that lives as long as this one is open.
 func (x *Index) openTemporary(cause error) (*database, string, error) {
 	dir, file, err := temporary(x.path)
 	if err != nil {
 		return nil, "", errors.Join(cause, err)
 	}
-	db, _, err := openDatabase(file, nil, "")
+	db, _, err := openDatabase(file)
 	if err != nil {
 		return nil, "", errors.Join(cause, err, os.RemoveAll(dir))
 	}
+	if x.temp != "" {
+		if err := os.RemoveAll(x.temp); err != nil {
+			x.log.Debug("remove a temporary index", "error", err)
+		}
+	}
 	x.temp = dir
-	return db, fmt.Sprintf("it cannot be written (%v), so it is a temporary one", cause), nil
+	return db, fmt.Sprintf("it cannot be written (%s), so it is a temporary one", reason(cause)), nil
 }
 
 // tell notes why the index was made anew, and logs it.
@@ -146,21 +165,38 @@ func (x *Index) Rebuilt() string {
 	return x.rebuilt
 }
 
-// current returns the open database. One whose file somebody has removed is
-// opened again first.
+// claim takes the lock that a Sync needs. Nobody else knows a temporary index.
+func (x *Index) claim(ctx context.Context) (release func(), err error) {
+	x.mu.Lock()
+	temp := x.temp != ""
+	x.mu.Unlock()
+	if temp {
+		return func() {}, nil
+	}
+	lock, err := claim(ctx, x.path, claimTime)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		if err := lock.Close(); err != nil {
+			x.log.Debug("release the index", "error", err)
+		}
+	}, nil
+}
+
+// current returns the open database. One that is damaged, and one whose file
+// somebody has removed, is opened again first. The caller holds the lock.
 func (x *Index) current() (*database, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
 		return nil, errClosed
 	}
-	if x.db != nil && x.condemned != "" {
-		return x.reopen(x.condemned)
-	}
-	if x.db != nil && !x.db.replaced() {
+	x.inspect()
+	if x.db != nil && x.condemned == "" && !x.db.replaced() {
 		return x.db, nil
 	}
-	return x.reopen("")
+	return x.reopen(x.condemned)
 }
 
 // look is current for a search: it opens nothing. ErrRebuilding says that a Sync
@@ -171,10 +207,24 @@ func (x *Index) look() (*database, error) {
 	if x.closed {
 		return nil, errClosed
 	}
+	x.inspect()
 	if x.db == nil || x.condemned != "" || x.db.replaced() {
 		return nil, ErrRebuilding
 	}
 	return x.db, nil
+}
+
+// inspect looks for what would bring about a fault, in whatever uses the database
+// or closes it.
+func (x *Index) inspect() {
+	if x.db == nil || x.db.replaced() || !x.db.cut() {
+		return
+	}
+	x.condemned = whyCut
+	if err := x.db.mend(); err != nil {
+		x.log.Debug("mend the index", "error", err)
+		x.db = nil
+	}
 }
 
 // condemn says that bad is damaged, for the next Sync.
@@ -186,17 +236,31 @@ func (x *Index) condemn(bad *database, why string) {
 	}
 }
 
-// lose gives the database up without closing it: it stopped in the middle of
-// something, and may hold its own locks for ever.
-func (x *Index) lose() {
+// guarded makes an error of a panic, and logs where it was: an index is not worth
+// a process. A database with a fault is given up without being closed: SQLite
+// stopped in the middle of something.
+func (x *Index) guarded(do func() error) error {
+	x.mu.Lock()
+	used := x.db
+	x.mu.Unlock()
+	err := protect(do)
+	var p *panicError
+	if !errors.As(err, &p) {
+		return err
+	}
+	x.log.Error("the index of what has faded failed", "error", err, "stack", string(p.stack))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.db, x.closed = nil, true
+	if faulty(err) && x.db == used && used != nil {
+		x.db, x.condemned = nil, reason(err)
+	}
+	return err
 }
 
 var errClosed = errors.New("the index is closed")
 
-// renew makes the index anew unless that has been done since bad was opened.
+// renew makes the index anew unless that has been done since bad was opened. The
+// caller holds the lock.
 func (x *Index) renew(bad *database, why string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -223,32 +287,35 @@ func (x *Index) reopen(why string) (*database, error) {
 	if len(x.renewed) >= mostRenewals {
 		return nil, errors.New("the index is damaged again and again, and is left alone for some minutes")
 	}
-	path, file := x.path, os.FileInfo(nil)
+	path := x.path
+	if x.temp != "" {
+		path = filepath.Join(x.temp, filepath.Base(x.path))
+	}
 	if x.db != nil {
-		path, file = x.db.path, x.db.file
-		if err := x.db.close(); err != nil {
+		if err := protect(x.db.close); err != nil {
 			x.log.Debug("close index", "file", path, "error", err)
 		}
-		x.db = nil
+		x.db, x.condemned = nil, why
 	}
-	x.renewed, x.condemned = append(x.renewed, now), ""
-	db, removed, err := openDatabase(path, file, why)
+	db, made, err := makeDatabase(path, x.file, why)
+	if err != nil && unusable(err) {
+		db, made, err = x.openTemporary(err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open index %s: %w", path, err)
 	}
-	x.db = db
-	switch {
-	case removed != "":
-		x.tell(removed)
-	case why == "" && db.fresh:
-		x.tell("its file was removed")
+	x.db, x.file, x.condemned = db, db.file, ""
+	x.renewed = append(x.renewed, now)
+	if made == "" && db.fresh {
+		made = "its file was removed or emptied"
 	}
+	x.tell(made)
 	return db, nil
 }
 
 // Stats returns how large the index is.
 func (x *Index) Stats(ctx context.Context) (Stats, error) {
-	db, err := x.current()
+	db, err := x.look()
 	if err != nil {
 		return Stats{}, fmt.Errorf("measure index: %w", err)
 	}
@@ -278,8 +345,8 @@ func (x *Index) Close() error {
 		x.embedding.client.CloseIdleConnections()
 	}
 	var err error
-	if x.db != nil {
-		err = x.db.close()
+	if x.inspect(); x.db != nil {
+		err = protect(x.db.close)
 	}
 	if x.temp != "" {
 		err = errors.Join(err, os.RemoveAll(x.temp))

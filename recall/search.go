@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -50,7 +51,7 @@ func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) ([]Hit,
 func (x *Index) Hints(ctx context.Context, store *blobs.Store, text string, now time.Time, not func(blobs.Hash) bool) ([]Hit, error) {
 	text = plainText(text)
 	a := analyse(text, now)
-	if a.empty() {
+	if !a.tells() {
 		return nil, nil
 	}
 	cands, ranked, err := x.find(ctx, store, a, Query{}, not)
@@ -69,19 +70,32 @@ func plainText(text string) string {
 	return unmark.Replace(strings.ToValidUTF8(cutBytes(text, maxQuery), " "))
 }
 
+// mostLookups run at once. Each ends soon after its context does; what nobody
+// waits for any more must not pile up behind it meanwhile.
+const mostLookups = 2
+
 // find does a search on the index as it is now.
 func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query, not func(blobs.Hash) bool) ([]candidate, []ranked, error) {
+	select {
+	case x.lookups <- struct{}{}:
+		defer func() { <-x.lookups }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
 	db, err := x.look()
 	if err != nil {
 		return nil, nil, err
 	}
+	if self := x.self.Load(); self != nil {
+		q.self = *self
+	}
 	var cands []candidate
 	var order []ranked
 	err = x.guarded(func() error {
-		var s *stage
-		var err error
-		if cands, s, err = db.candidates(ctx, store, a, q, not); err == nil {
-			order = fused(a, cands, s)
+		s, gone, err := (*stage)(nil), []lost(nil), error(nil)
+		if cands, gone, s, err = db.candidates(ctx, store, a, q, not); err == nil {
+			x.miss(gone, q)
+			order, err = fused(ctx, a, cands, s)
 		}
 		return err
 	})
@@ -91,20 +105,33 @@ func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query, 
 	if !damaged(err) {
 		return nil, nil, err
 	}
-	x.condemn(db, err.Error())
+	x.condemn(db, reason(err))
 	return nil, nil, ErrRebuilding
 }
 
+// learn notes whose the log is, as far as its first line says so: whose originals a
+// search may show is nothing that the index is asked.
+func (x *Index) learn(lifePath string) {
+	log, err := openLog(lifePath, mark{})
+	if err != nil {
+		return // Sync will say so
+	}
+	defer log.close()
+	if e, _, err := log.next(); err == nil && e.Kind == "boot" && len(e.Refs) > 0 {
+		x.self.Store(&e.Refs[0].Hash)
+	}
+}
+
 // candidates runs stage one and reads the bodies of what it finds.
-func (db *database) candidates(ctx context.Context, store *blobs.Store, a query, q Query, not func(blobs.Hash) bool) ([]candidate, *stage, error) {
+func (db *database) candidates(ctx context.Context, store *blobs.Store, a query, q Query, not func(blobs.Hash) bool) ([]candidate, []lost, *stage, error) {
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	defer tx.Rollback()
+	defer rollback(tx)
 	s := newStage(ctx, db, tx)
 	if s.state, err = db.load(ctx, tx); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	s.filter = filterOf(q, s.state)
 	var fits func(candidate) bool
@@ -116,10 +143,11 @@ func (db *database) candidates(ctx context.Context, store *blobs.Store, a query,
 		err = s.join(ctx, db, h, q.asked, fits)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	tx.Rollback() // no snapshot is held while files are read
-	return h.bodies(ctx, store, s.unknown), s, ctx.Err()
+	cands, gone, err := h.bodies(ctx, opener{store, cmp.Or(q.self, s.state.Self), q, s.unknown})
+	return cands, gone, s, err
 }
 
 // filterOf renders what a query is limited to, for FTS5. Days are those of UTC;
@@ -159,28 +187,7 @@ func hit(c candidate, r ranked) Hit {
 	to := min(max(r.to, from), len(c.body))
 	return Hit{
 		Hash: c.hash, From: c.from, To: c.to, At: c.last, Gist: c.gist, Rooms: c.rooms, Tools: c.tools, Kinds: c.kinds,
-		Passage: excerpt(c.body[from:to]), Offset: c.head + utf8.RuneCountInString(c.body[:from]),
+		Passage: c.text(from, to), Offset: c.head + utf8.RuneCountInString(c.body[:from]),
 		Score: r.score, Confidence: r.confidence,
 	}
-}
-
-const (
-	passageRunes = 300
-	passageLines = 3
-)
-
-// excerpt makes a passage fit to be shown: raw, a few lines, not too long.
-func excerpt(text string) string {
-	text = strings.ToValidUTF8(blobs.Unescape(text), "\uFFFD")
-	var lines []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && len(lines) < passageLines {
-			lines = append(lines, line)
-		}
-	}
-	out := []rune(strings.Join(lines, "\n"))
-	if len(out) > passageRunes {
-		out = append(out[:passageRunes-1], '…')
-	}
-	return string(out)
 }

@@ -92,7 +92,7 @@ func TestFilters(t *testing.T) {
 	bash := w.fades(w.worked("An apple it is.", "BASH", `{"command":"echo apple"}`, "apple"))[0]
 	list := w.fades(w.worked("", "LIST", `{"path":"apple"}`, "apple"))[0]
 	note := w.fades(fmt.Sprintf("◆ e%d note ◱hash=0123456789abcdef gist=…◲\nthe apple was edited\n", w.next))[0]
-	old := w.fades(fmt.Sprintf("◆ e%d inbound room=dev ◱hash=0123456789abcdef gist=…◲\n[USER:cleo 2023-05-07T10:00:00Z] an old apple\n[USER:cleo 2023-05-09T23:30:00Z] older than that\n", w.next))[0]
+	old := w.fades(fmt.Sprintf("◆ e%d inbound room=dev ◱hash=0123456789abcdef gist=…◲\n[USER:cleo 2023-05-07T10:00:00Z] an old apple\n[USER:cleo 2023-05-09T23:30:00Z] an apple older than that\n", w.next))[0]
 	x := w.synced()
 	day := func(s string) time.Time {
 		at, err := time.Parse(time.RFC3339, s)
@@ -296,12 +296,12 @@ func TestOpenedIsCounted(t *testing.T) {
 
 func TestExcerpt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := excerpt(rapid.String().Draw(t, "text"))
+		s := excerpt(visible(rapid.String().Draw(t, "text")))
 		if n := utf8.RuneCountInString(s); n > passageRunes || !utf8.ValidString(s) || strings.Count(s, "\n") >= passageLines {
 			t.Fatalf("%d runes, %q", n, s)
 		}
 	})
-	if got := excerpt("  a ◰4 b \n\n c\nd\ne"); got != "a ◆ b\nc\nd" {
+	if got := excerpt(visible("  a ◰4 b \n\n c\nd\ne")); got != "a ◆ b\nc\nd" {
 		t.Errorf("%q", got)
 	}
 }

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unicode/utf8"
-
-	"lethe/blobs"
 )
 
-const columns = "id, hash, entry_from, entry_to, segments, first, last, gist, rooms, tools, kinds, opened"
+const columns = "id, hash, entry_from, entry_to, segments, first, last, gist, rooms, tools, kinds, tells, opened"
 
 // shelf collects the documents that stage one comes to, each once.
 type shelf struct {
@@ -38,8 +34,8 @@ func (h *shelf) add(ctx context.Context, tx *sql.Tx, where string, args ...any) 
 		var p place
 		var hash []byte
 		var first, last int64
-		var rooms, tools, kinds string
-		if err := rows.Scan(&p.id, &hash, &c.from, &c.to, &p.segments, &first, &last, &c.gist, &rooms, &tools, &kinds, &c.opened); err != nil {
+		var rooms, tools, kinds, tells string
+		if err := rows.Scan(&p.id, &hash, &c.from, &c.to, &p.segments, &first, &last, &c.gist, &rooms, &tools, &kinds, &tells, &c.opened); err != nil {
 			return fmt.Errorf("look up documents: %w", err)
 		}
 		if len(hash) != len(c.hash) || p.segments < 1 {
@@ -51,6 +47,7 @@ func (h *shelf) add(ctx context.Context, tx *sql.Tx, where string, args ...any) 
 		copy(c.hash[:], hash)
 		c.first, c.last = time.UnixMicro(first).UTC(), time.UnixMicro(last).UTC()
 		c.rooms, c.tools, c.kinds = strings.Fields(rooms), strings.Fields(tools), strings.Fields(kinds)
+		c.tells = strings.Fields(tells)
 		h.known[p.id] = len(h.docs)
 		h.docs, h.places = append(h.docs, c), append(h.places, p)
 	}
@@ -160,63 +157,4 @@ func (s *stage) neighbours(ctx context.Context, h *shelf) error {
 		}
 	}
 	return err
-}
-
-// bodies reads the blobs of the documents, some at once. One that cannot be read
-// is no candidate; nor is one that was found by an unknown word and does not hold
-// it.
-func (h *shelf) bodies(ctx context.Context, store *blobs.Store, unknown []string) []candidate {
-	const parallel = 4
-	var wait sync.WaitGroup
-	ok := make([]bool, len(h.docs))
-	for k := range parallel {
-		wait.Go(func() { // ends with its share of the documents
-			for i := k; i < len(h.docs) && ctx.Err() == nil; i += parallel {
-				ok[i] = h.body(i, store, unknown) == nil
-			}
-		})
-	}
-	wait.Wait()
-	var out []candidate
-	for i, c := range h.docs {
-		if ok[i] {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// body reads one of them.
-func (h *shelf) body(i int, store *blobs.Store, unknown []string) error {
-	c := &h.docs[i]
-	b, err := store.Get(c.hash)
-	if err != nil {
-		return err
-	}
-	c.cut(b.Body, int(h.places[i].row-h.places[i].id))
-	if c.trigrams > 0 && !holds(c.body, unknown) {
-		c.trigrams = 0
-	}
-	return nil
-}
-
-func holds(body string, words []string) bool {
-	folded := fold(body)
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(folded, w) })
-}
-
-// cut sets the body, or as much of it around a segment as is ranked.
-func (c *candidate) cut(body []byte, segment int) {
-	if len(body) <= mostBody {
-		c.body = string(body)
-		return
-	}
-	pieces := segments(body)
-	segment = min(segment, len(pieces)-1)
-	from, to := pieces[segment].from, pieces[min(segment+1, len(pieces)-1)].to
-	if segment > 0 {
-		from = pieces[segment-1].from
-	}
-	c.at, c.body = from, string(body[from:to])
-	c.head = utf8.RuneCount(body[:from])
 }

@@ -21,13 +21,16 @@ const (
 	probeRows    = 128    // of each list, to estimate how long it is
 	mostPostings = 12_000 // of all lists together
 	mostBodies   = 64
-	mostBody     = 32 << 10 // bytes of one body to be ranked; of a longer one, the best segment
-	mostWords    = 96       // of a query
-	mostOfTime   = 1000     // postings of one list for a time that the query names
-	mostUnknown  = 4        // words that are looked for inside identifiers,
-	leastPart    = 4        // of at least so many bytes,
-	mostGrams    = 8        // by so many of their trigrams
-	neighboured  = 10       // candidates that bring their neighbours along
+	mostWords    = 96   // of a query
+	mostOfTime   = 1000 // postings of one list for a time that the query names,
+	mostInTime   = 32   // of so many lists
+	mostUnknown  = 4    // words that are looked for inside identifiers,
+	leastPart    = 4    // of at least so many bytes,
+	mostGrams    = 8    // by so many of their trigrams;
+	mostRare     = 2    // so many of them are words of the index too,
+	rareWord     = 16   // of at most so many segments,
+	shortQuery   = 4    // in a query of at most so many terms
+	neighboured  = 10   // candidates that bring their neighbours along
 )
 
 // candidate is a document that stage one has found, with its body.
@@ -39,14 +42,17 @@ type candidate struct {
 	rooms       []string
 	tools       []string
 	kinds       []string
-	opened      int // how often the identity has opened it
+	opened      int      // how often the identity has opened it
+	tells       []string // ids of sections that show what stands nowhere else
 
-	body string
-	at   int // byte of the blob's body where body begins
-	head int // runes before it
+	// What its blob says, as far as it is ranked.
+	body     string
+	head     int // runes of the blob's body before it
+	parts    []part
+	narrowed bool // not all of it is what the query is limited to
 
 	words    float64 // BM25 of the words that were looked up, in classes
-	trigrams float64 // 1 when an identifier in the body holds a word that no segment has
+	trigrams float64 // 1 when an identifier in the body holds a word that no segment has, less for others
 	near     int     // rank by vectors, from 1; 0 for none
 	added    bool    // only vectors have found it
 }
@@ -79,7 +85,7 @@ type stage struct {
 	dfs    map[string]int
 	scores map[int64]float64 // of the segments that have a word
 	grams  map[int64]bool    // the segments that have an unknown word's trigrams
-	// unknown are the words that no segment has.
+	// unknown are the words that are looked for inside identifiers.
 	unknown []string
 }
 
@@ -285,10 +291,12 @@ func (s *stage) during(ctx context.Context, since, until time.Time) error {
 	for _, id := range rows {
 		s.scores[id] += worth
 	}
+	left := mostInTime
 	for _, p := range s.lists {
-		if p.whole {
+		if p.whole || left == 0 {
 			continue
 		}
+		left--
 		rows, err := s.rows(ctx, s.match(p)+" AND "+days, p.rows[len(p.rows)-1], mostOfTime)
 		if err != nil {
 			return err
@@ -296,36 +304,6 @@ func (s *stage) during(ctx context.Context, since, until time.Time) error {
 		for _, id := range rows {
 			s.scores[id] += p.worth
 		}
-	}
-	return nil
-}
-
-// parts looks for words that are not in the index by their trigrams: all of a
-// sample, spread over the word. What it finds are identifiers that hold them.
-func (s *stage) parts(ctx context.Context, terms []term) error {
-	for _, t := range terms {
-		if s.dfs[t.stem] > 0 || len(t.text) < leastPart || len(s.unknown) == mostUnknown {
-			continue
-		}
-		var grams []string
-		for gram := range gramsIn(t.text) {
-			grams = append(grams, quoted(gramMark+gram))
-		}
-		if len(grams) == 0 {
-			continue
-		}
-		sample := make([]string, min(mostGrams, len(grams)))
-		for i := range sample {
-			sample[i] = grams[i*len(grams)/len(sample)]
-		}
-		rows, err := s.rows(ctx, strings.Join(sample, " AND "), s.state.Next, mostBodies/mostUnknown)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			s.grams[row] = true
-		}
-		s.unknown = append(s.unknown, t.text)
 	}
 	return nil
 }

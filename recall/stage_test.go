@@ -94,7 +94,7 @@ func TestLongMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, s, err := db.candidates(context.Background(), w.store, analyse(long.String()+"xylophone", w.now), Query{}, nil)
+	_, _, s, err := db.candidates(context.Background(), w.store, analyse(long.String()+"xylophone", w.now), Query{}, nil)
 	if err != nil || s.df(stem("xylophone")) != 1 || s.df("filler7") != 40 {
 		t.Fatalf("it is in %d segments, another word in %d; %v", s.df(stem("xylophone")), s.df("filler7"), err)
 	}
@@ -121,7 +121,7 @@ func TestNeighbours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cands, _, err := db.candidates(context.Background(), w.store, analyse("xylophone", w.now), Query{}, nil)
+	cands, _, _, err := db.candidates(context.Background(), w.store, analyse("xylophone", w.now), Query{}, nil)
 	if err != nil || len(cands) != 3 || cands[0].hash != all[100] || cands[0].words == 0 {
 		t.Fatalf("%d candidates, %v", len(cands), err)
 	}
@@ -149,7 +149,7 @@ func TestEstimates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, s, err := db.candidates(context.Background(), w.store, analyse("common quarter 77 missing", w.now), Query{}, nil)
+	_, _, s, err := db.candidates(context.Background(), w.store, analyse("common quarter 77 missing", w.now), Query{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -34,10 +33,13 @@ type batch struct {
 	behind cursor
 }
 
-// todo is a document to be added or, without one, an original that was opened.
+// todo is one of these: a document to be added, an original that was opened, one
+// that is missing, one that is no longer.
 type todo struct {
-	doc    *document
-	opened blobs.Hash
+	doc     *document
+	opened  blobs.Hash
+	missing *task  // an original that is not to be had
+	found   string // the ref of one that was not, and is in the index now
 }
 
 // ahead is where the last Sync has read to beyond what the index has written
@@ -53,37 +55,60 @@ type ahead struct {
 // damaged, it begins anew. progress, if not nil, is told now and then how many
 // bytes of the log are done.
 //
-// An original that is missing or damaged in the store is passed over. After an
-// error, or when ctx ends, what was added stays.
+// While another process does it, or holds the file, for more than two seconds,
+// the error is ErrBusy. An original that is missing or damaged in the store is
+// passed over, and looked for again by a later Sync. After an error, or when ctx
+// ends, what was added stays.
 func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string, progress func(done, total int)) (added int, err error) {
 	x.syncing.Lock()
 	defer x.syncing.Unlock()
+	x.learn(lifePath)
 	for {
-		db, err := x.current()
-		if err != nil {
-			return added, fmt.Errorf("sync index: %w", err)
-		}
-		s := &syncing{Index: x, db: db, store: store, path: lifePath, progress: progress}
-		err = s.run(ctx)
-		added += s.added
+		n, err := x.pass(ctx, store, lifePath, progress)
+		added += n
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return added, err
 		case errors.Is(err, errMoved):
-		case errors.Is(err, errOtherLog) || damaged(err):
+		case errors.Is(err, errRenewed):
 			added = 0
-			if err := x.renew(db, err.Error()); err != nil {
-				return added, fmt.Errorf("sync index: %w", err)
-			}
 		default:
-			if now, nerr := x.current(); nerr == nil && now != db { // a search found the damage first
-				added = 0
-				continue
-			}
 			return added, fmt.Errorf("sync index: %w", err)
 		}
 	}
 }
+
+// pass does what can be done under one lock.
+func (x *Index) pass(ctx context.Context, store *blobs.Store, lifePath string, progress func(done, total int)) (added int, err error) {
+	release, err := x.claim(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	db, err := x.current()
+	if err != nil {
+		return 0, err
+	}
+	s := &syncing{Index: x, db: db, store: store, path: lifePath, progress: progress}
+	err = s.run(ctx)
+	switch {
+	case err == nil || ctx.Err() != nil || errors.Is(err, errMoved):
+		return s.added, err
+	case errors.Is(err, errOtherLog):
+		return 0, cmp.Or(x.renew(db, err.Error()), errRenewed)
+	case damaged(err):
+		return 0, cmp.Or(x.renew(db, reason(err)), errRenewed)
+	case busy(err):
+		return s.added, fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	if now, lerr := x.look(); lerr != nil || now != db { // it was found damaged, or removed, meanwhile
+		return 0, errRenewed
+	}
+	return s.added, err
+}
+
+// errRenewed says that the index is another one now, or is to be.
+var errRenewed = errors.New("the index was made anew")
 
 // errMoved says that another process has written to the index meanwhile.
 var errMoved = errors.New("the index was moved on")
@@ -96,15 +121,19 @@ type syncing struct {
 	path     string
 	progress func(done, total int)
 
-	size  int64 // of the log
-	state state // as it is written
-	added int   // committed
+	size     int64     // of the log
+	state    state     // as it is written
+	added    int       // committed
+	breathed time.Time // when others could last write
 }
 
 // run reads the log and the originals beside the transactions that take them in.
 func (s *syncing) run(ctx context.Context) error {
 	var err error
 	if s.state, err = s.db.load(ctx, s.db.read); err != nil {
+		return err
+	}
+	if err := s.guarded(func() error { return s.seek(ctx) }); err != nil {
 		return err
 	}
 	from, err := s.start()
@@ -137,23 +166,6 @@ func (s *syncing) run(ctx context.Context) error {
 		err = s.tidy(ctx)
 	}
 	return cmp.Or(err, broken)
-}
-
-// guarded makes an error of a panic, and logs where it was: an index is not worth
-// a process.
-func (x *Index) guarded(do func() error) (err error) {
-	// SQLite maps recall.db-shm: who cuts it short makes reading it a fault.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			if _, fault := p.(interface{ Addr() uintptr }); fault {
-				x.lose()
-			}
-			x.log.Error("the index of what has faded failed", "error", err, "stack", string(debug.Stack()))
-		}
-	}()
-	return do()
 }
 
 // start returns where to go on: ahead of what is written, if that is still what
@@ -207,10 +219,13 @@ func (s *syncing) follow(ctx context.Context, log *logReader, from cursor, out c
 				continue
 			}
 			doc, err := s.original(ctx, docs, t, f.self)
-			if err != nil { // this event will be read again
+			switch {
+			case gone(err):
+				s.log.Warn("an original is passed over in the index", "entries", t.entries(), "error", err)
+				b.todo = append(b.todo, todo{missing: &t})
+			case err != nil: // this event will be read again
 				return errors.Join(send(), err)
-			}
-			if doc != nil {
+			case doc != nil:
 				b.todo = append(b.todo, todo{doc: doc})
 				bytes += doc.size
 			}
@@ -227,27 +242,62 @@ func (s *syncing) follow(ctx context.Context, log *logReader, from cursor, out c
 	}
 }
 
+// gone reports whether an error says that an original is missing or damaged.
+func gone(err error) bool {
+	return errors.Is(err, blobs.ErrNotFound) || errors.Is(err, blobs.ErrDigest)
+}
+
 // original reads the document that a task asks for. It is nil when the index has
-// it, and when it is not to be had.
+// it, and when it will never be to be had.
 func (s *syncing) original(ctx context.Context, docs *reader, t task, self string) (*document, error) {
 	if known, err := s.known(ctx, t.ref); known || err != nil {
 		return nil, err
 	}
 	b, err := s.fetch(t.ref, self)
 	var ambiguous *blobs.AmbiguousError
-	if errors.Is(err, blobs.ErrNotFound) || errors.Is(err, blobs.ErrDigest) || errors.As(err, &ambiguous) {
-		s.log.Warn("an original is passed over in the index", "entries", fmt.Sprintf("e%d..e%d", t.from, t.to), "error", err)
+	switch {
+	case errors.Is(err, errStranger) || errors.As(err, &ambiguous):
+		s.log.Warn("an original is passed over in the index", "entries", t.entries(), "error", err)
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	var d document
-	if err := s.guarded(func() error { d = docs.read(b, t.from, t.to, t.first, t.last); return nil }); err != nil {
+	if err := s.guarded(func() error {
+		d = docs.read(b, t.from, t.to, t.first, t.last, s.tells(string(b.Body), self)...)
+		return nil
+	}); err != nil {
 		s.log.Error("an original is passed over in the index", "hash", b.Hash, "error", err)
 		return nil, nil
 	}
 	return &d, nil
+}
+
+func (t task) entries() string { return fmt.Sprintf("e%d..e%d", t.from, t.to) }
+
+// tells lists the sections of an original that show another blob which is indexed
+// nowhere else: one of another life, what a tool has printed. One that cannot be
+// read counts as such too.
+func (s *syncing) tells(body, self string) []string {
+	if !strings.Contains(body, opened) {
+		return nil
+	}
+	var out []string
+	for _, part := range sections(body) {
+		short := part.opens(body)
+		if short == "" {
+			continue
+		}
+		h, err := s.store.Resolve(short)
+		var b blobs.Blob
+		if err == nil {
+			b, err = s.store.Get(h)
+		}
+		if err != nil || !copies(b, self) {
+			out = append(out, part.id())
+		}
+	}
+	return out
 }
 
 // known reports whether the index has an original with this address, or with
@@ -281,8 +331,10 @@ func (s *syncing) known(ctx context.Context, ref string) (bool, error) {
 // by.
 func keyOf(h blobs.Hash) int64 { return int64(binary.BigEndian.Uint64(h[:8])) }
 
-// fetch reads an original of this life. One that names another life, or none,
-// counts as missing.
+// errStranger says that a blob names another life, or none.
+var errStranger = errors.New("of another life")
+
+// fetch reads an original of this life.
 func (s *syncing) fetch(ref, self string) (blobs.Blob, error) {
 	h, err := s.store.Resolve(ref)
 	if err != nil {
@@ -290,7 +342,7 @@ func (s *syncing) fetch(ref, self string) (blobs.Blob, error) {
 	}
 	b, err := s.store.Get(h)
 	if err == nil && (self == "" || !strings.HasPrefix(b.Life, self)) {
-		err = fmt.Errorf("read blob %s: of another life: %w", h, blobs.ErrNotFound)
+		err = fmt.Errorf("read blob %s: %w", h, errStranger)
 	}
 	return b, err
 }

@@ -12,15 +12,16 @@ type tokenKind uint8
 
 const (
 	wordToken  tokenKind = iota // a word of letters or of digits
-	identToken                  // a whole identifier: a path, a_b, camelCase, sha256, 2026-11-20
+	identToken                  // a whole identifier: a path, a_b, camelCase, sha256
 	partToken                   // a word inside the identifier that came just before
 	runToken                    // a piece of a run of a script without spaces
+	dateToken                   // a day, however it is written: 2026-11-20, or --11-20 of any year
 )
 
 // token is one thing to look for in a text.
 type token struct {
 	text     string // folded: lower case, without diacritics
-	from, to int    // bytes of the text that it stands for; those of run tokens overlap
+	from, to int    // bytes of the text that it stands for; those of runs and of dates overlap others
 	kind     tokenKind
 }
 
@@ -30,19 +31,32 @@ const maxToken = 64
 
 // scan cuts a text into tokens, in order: the same for what is indexed, for what
 // is asked and for what is ranked. Refs (◱…◲) and escapes are passed over. An
-// identifier comes whole and then, where it has any, in its parts.
+// identifier comes whole and then, where it has any, in its parts; a date in words
+// comes before them.
 func scan(text string) iter.Seq[token] {
 	return func(yield func(token) bool) {
-		s := scanner{text: text, yield: yield}
-		for s.at < len(text) && !s.stopped {
-			s.next()
+		composed(text).scan(yield)
+	}
+}
+
+// scan cuts a spelling into tokens that stand for bytes of what it was made of.
+func (p spelling) scan(yield func(token) bool) {
+	s := scanner{text: p.text, yield: yield}
+	if len(p.turns) > 0 {
+		s.yield = func(t token) bool {
+			t.from, t.to = p.from(t.from), p.from(t.to)
+			return t.from == t.to || yield(t) // a mark that one character was taken apart to stands nowhere
 		}
+	}
+	for s.at < len(s.text) && !s.stopped {
+		s.next()
 	}
 }
 
 type scanner struct {
 	text    string
 	at      int // the next byte
+	dated   int // where the last date ends
 	yield   func(token) bool
 	stopped bool
 }
@@ -131,6 +145,7 @@ type shape struct {
 // identifier.
 func (s *scanner) chunk() {
 	from := s.at
+	s.date()
 	var words []span
 	var sh shape
 	for {
@@ -147,9 +162,9 @@ func (s *scanner) chunk() {
 		sh.code = sh.code || s.text[s.at] != '-'
 		s.at++
 	}
-	if day := isoDay(s.text[from:s.at]); day > 0 {
-		s.emit(s.text[from:from+day], from, from+day, identToken)
-		s.clock(from + day)
+	if d, n := isoDay(s.text[from:s.at]); n > 0 {
+		s.emitDate(d, from, from+n)
+		s.clock(from + n)
 		return
 	}
 	to := s.at
@@ -231,23 +246,6 @@ func (s *scanner) parts(w span, several bool) {
 	if from > 0 || several {
 		s.emit(foldWord(text[from:]), w.from+from, w.to, partToken)
 	}
-}
-
-// isoDay returns the length of the day that a chunk begins with, as in
-// 2026-11-20T12, or 0.
-func isoDay(s string) int {
-	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
-		return 0
-	}
-	for i := range 10 {
-		if c := s[i]; i != 4 && i != 7 && (c < '0' || c > '9') {
-			return 0
-		}
-	}
-	if len(s) > 10 && s[10] != 'T' {
-		return 0
-	}
-	return 10
 }
 
 // clock passes over the time of day that follows a day: every line of a log has

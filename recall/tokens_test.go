@@ -12,11 +12,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// spell renders tokens: identifiers in [ ], their parts in ( ), runs in { }.
+// spell renders tokens: identifiers in [ ], their parts in ( ), runs in { }, days
+// in < >.
 func spell(text string) string {
 	var out []string
 	for t := range scan(text) {
-		out = append(out, map[tokenKind]string{wordToken: "%s", identToken: "[%s]", partToken: "(%s)", runToken: "{%s}"}[t.kind])
+		out = append(out, map[tokenKind]string{wordToken: "%s", identToken: "[%s]", partToken: "(%s)", runToken: "{%s}", dateToken: "<%s>"}[t.kind])
 		out[len(out)-1] = fmt.Sprintf(out[len(out)-1], t.text)
 	}
 	return strings.Join(out, " ")
@@ -42,17 +43,30 @@ func TestScan(t *testing.T) {
 		"sha256 3f9c0ffee00ddead v1.2.3":          "[sha256] [3f9c0ffee00ddead] [v1.2.3] (v1) (2) (3)",
 		"ada@example.org":                         "[ada@example.org] (ada) (example) (org)",
 		"key=value a:b c,d":                       "key value a b c d",
-		"on 2026-11-20 and":                       "on [2026-11-20] and",
-		"2026-11-20T12:57:16.123456Z boot":        "[2026-11-20] boot",
-		"2026-11-20 12:57:16,123 ERROR":           "[2026-11-20] error",
-		"2026-11-20 12 apples":                    "[2026-11-20] 12 apples",
+		"on 2026-11-20 and":                       "on <2026-11-20> <--11-20> and",
+		"2026-11-20T12:57:16.123456Z boot":        "<2026-11-20> <--11-20> boot",
+		"2026-11-20 12:57:16,123 ERROR":           "<2026-11-20> <--11-20> error",
+		"2026-11-20 12 apples":                    "<2026-11-20> <--11-20> 12 apples",
 		"2026-11-20-notes":                        "[2026-11-20-notes] (2026) (11) (20) (notes)",
+		"2009/01/23 01:23:23 main.go:7":           "<2009-01-23> <--01-23> [main.go] (main) (go) 7",
+		"1024-13-77 2026-02/03":                   "[1024-13-77] (1024) (13) (77) [2026-02/03] (2026) (02) (03)",
+		"on 17 August 2025.":                      "on <2025-08-17> <--08-17> 17 august 2025",
+		"the 5th of May":                          "the <--05-05> [5th] of may",
+		"August 17th, 2025":                       "<2025-08-17> <--08-17> august [17th] 2025",
+		"Sept. 3 2026 and dec 24":                 "<2026-09-03> <--09-03> sept 3 2026 and <--12-24> dec 24",
+		"3 May 4 June":                            "<--05-03> 3 may <--06-04> 4 june",
+		"45 May, May 2023, May 5.2, 2 mayors":     "45 may may 2023 may [5.2] (5) (2) 2 mayors",
 		"a ◱hash=3f9c gist=some words◲ b":         "a b",
 		"◰4 heading ◰0x":                          "heading x",
 		"end. Next -- and... so":                  "end next and so",
 		"東京タワー":                                   "{東} {東京} {京} {京タ} {タワ} {ワー}",
 		"猫":                                       "{猫}",
 		"Tokyo東京Tower":                            "tokyo {東} {東京} {京} tower",
+		"\u1107\u116e\u1109\u1161\u11ab 항구":       "{부산} {항구}",
+		"мои\u0306 за\u0301мок":                   "мой замок",
+		"كِتَابٌ שָׁלוֹם أحمد مدرســة":            "كتاب שלום احمد مدرسه",
+		"Straße GROẞ Œuvre Ærø Łódź ﬁle İzmir":    "strasse gross oeuvre aero lodz file izmir",
+		"ｶﾒﾗ":                                     "{カメ} {メラ}",
 		"서울에서 회의":                                 "{서울} {울에} {에서} {회의}",
 		"รถไฟ":                                    "{รถไ} {ถไฟ}",
 		"ไป":                                      "{ไป}",
@@ -69,12 +83,12 @@ func TestScan(t *testing.T) {
 // tokens of any text are one term each to FTS5, come in order, and lie where
 // they say.
 func TestScanAnything(t *testing.T) {
-	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a", "B", "'", "’", "-", "_", ".", "/", "2026-11-20", "T1", ":", "◱", "◲", "◰", "東", "タ", "서", "ไ", "ก", " ", "\n", "é", "\u0301", "\xff", "\x00", "\""}))
+	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a", "B", "'", "’", "-", "_", ".", "/", "2026-11-20", "T1", ":", "◱", "◲", "◰", "東", "タ", "서", "ไ", "ก", " ", "\n", "é", "\u0301", "\u1107", "\u116e", "\u11ab", "и", "\u0306", "ﬁ", "ﷺ", "ｶ", "ﾞ", "ß", "17 ", "May ", "th", "\xff", "\x00", "\""}))
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "pieces"), "")
 		last := 0
 		for tok := range scan(text) {
-			if tok.from >= tok.to || tok.to > len(text) || tok.from < last && tok.kind != partToken && tok.kind != runToken {
+			if tok.from >= tok.to || tok.to > len(text) || tok.from < last && tok.kind != partToken && tok.kind != runToken && tok.kind != dateToken {
 				t.Fatalf("%q: token %+v after %d", text, tok, last)
 			}
 			if tok.kind == identToken || tok.kind == wordToken {

@@ -14,6 +14,9 @@ func (s *syncing) write(ctx context.Context, batches <-chan batch) error {
 			s.ahead = &ahead{s.state.mark, b.behind} // not worth a transaction
 			continue
 		}
+		if err := s.breathe(ctx); err != nil {
+			return err
+		}
 		if err := s.transaction(ctx, b, batches); err != nil {
 			return err
 		}
@@ -24,14 +27,40 @@ func (s *syncing) write(ctx context.Context, batches <-chan batch) error {
 	return ctx.Err()
 }
 
+// Between transactions others get a turn: who waits for one tries every pollTime.
+const (
+	breathTime  = 500 * time.Millisecond // of work
+	breathPause = pollTime * 3 / 2
+)
+
+// breathe pauses now and then, and looks whether the file is still there.
+func (s *syncing) breathe(ctx context.Context) error {
+	if s.db.replaced() {
+		return errMoved
+	}
+	if s.breathed.IsZero() {
+		s.breathed = time.Now()
+	}
+	if time.Since(s.breathed) < breathTime {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(breathPause):
+	}
+	s.breathed = time.Now()
+	return nil
+}
+
 // transaction takes in a batch and those that come while there is room.
 func (s *syncing) transaction(ctx context.Context, b batch, more <-chan batch) error {
-	began := time.Now()
-	tx, err := s.db.write.BeginTx(ctx, nil)
+	tx, err := s.db.begin(ctx, claimTime)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
+	defer rollback(tx)
+	began := time.Now()
 	now, err := s.db.load(ctx, tx)
 	if err != nil {
 		return err
@@ -71,7 +100,7 @@ type writer struct {
 	state             state
 	added             int
 	find, add, insert *sql.Stmt
-	open              *sql.Stmt
+	open, miss, back  *sql.Stmt
 }
 
 func newWriter(ctx context.Context, tx *sql.Tx, now state) (*writer, error) {
@@ -81,9 +110,11 @@ func newWriter(ctx context.Context, tx *sql.Tx, now state) (*writer, error) {
 		text string
 	}{
 		{&w.find, "SELECT hash FROM docs WHERE key = ? AND hash = ?"},
-		{&w.add, "INSERT INTO docs(id, key, hash, entry_from, entry_to, segments, first, last, gist, rooms, tools, kinds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+		{&w.add, "INSERT INTO docs(id, key, hash, entry_from, entry_to, segments, first, last, gist, rooms, tools, kinds, tells) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 		{&w.insert, "INSERT INTO terms(rowid, term) VALUES (?, ?)"},
 		{&w.open, "UPDATE docs SET opened = opened + 1 WHERE key = ? AND hash = ?"},
+		{&w.miss, "INSERT OR IGNORE INTO missing(ref, entry_from, entry_to, first, last) VALUES (?, ?, ?, ?, ?)"},
+		{&w.back, "DELETE FROM missing WHERE ref = ?"},
 	} {
 		var err error
 		if *p.stmt, err = tx.PrepareContext(ctx, p.text); err != nil {
@@ -95,7 +126,7 @@ func newWriter(ctx context.Context, tx *sql.Tx, now state) (*writer, error) {
 }
 
 func (w *writer) close() {
-	for _, s := range []*sql.Stmt{w.find, w.add, w.insert, w.open} {
+	for _, s := range []*sql.Stmt{w.find, w.add, w.insert, w.open, w.miss, w.back} {
 		if s != nil {
 			s.Close()
 		}
@@ -120,13 +151,23 @@ func (w *writer) next(ctx context.Context, more <-chan batch, began time.Time) (
 	return batch{}, false
 }
 
-// take adds a document, unless it is there, or counts that one was opened.
-func (w *writer) take(ctx context.Context, t todo) error {
-	if t.doc == nil {
-		_, err := w.open.ExecContext(ctx, keyOf(t.opened), t.opened[:])
-		return err
+// take does one thing.
+func (w *writer) take(ctx context.Context, t todo) (err error) {
+	switch m := t.missing; {
+	case t.doc != nil:
+		return w.takeIn(ctx, t.doc)
+	case m != nil:
+		_, err = w.miss.ExecContext(ctx, m.ref, m.from, m.to, m.first.UnixMicro(), m.last.UnixMicro())
+	case t.found != "":
+		_, err = w.back.ExecContext(ctx, t.found)
+	default:
+		_, err = w.open.ExecContext(ctx, keyOf(t.opened), t.opened[:])
 	}
-	d := t.doc
+	return err
+}
+
+// takeIn adds a document, unless it is there.
+func (w *writer) takeIn(ctx context.Context, d *document) error {
 	var have []byte
 	switch err := w.find.QueryRowContext(ctx, keyOf(d.hash), d.hash[:]).Scan(&have); err {
 	case sql.ErrNoRows:
@@ -134,7 +175,7 @@ func (w *writer) take(ctx context.Context, t todo) error {
 		return err
 	}
 	_, err := w.add.ExecContext(ctx, w.state.Next, keyOf(d.hash), d.hash[:], d.from, d.to, len(d.rows),
-		d.first.UnixMicro(), d.last.UnixMicro(), d.gist, list(d.facts.rooms), list(d.facts.tools), list(d.facts.kinds))
+		d.first.UnixMicro(), d.last.UnixMicro(), d.gist, list(d.facts.rooms), list(d.facts.tools), list(d.facts.kinds), list(d.tells))
 	if err != nil {
 		return err
 	}
@@ -162,6 +203,9 @@ const (
 // tidy merges segments until there is nothing worth merging.
 func (s *syncing) tidy(ctx context.Context) error {
 	for range mergeSteps + s.added/mergeDocs {
+		if err := s.breathe(ctx); err != nil {
+			return err
+		}
 		if more, err := s.db.merge(ctx); !more || err != nil {
 			return err
 		}
@@ -170,11 +214,11 @@ func (s *syncing) tidy(ctx context.Context) error {
 }
 
 func (db *database) merge(ctx context.Context) (more bool, err error) {
-	tx, err := db.write.BeginTx(ctx, nil)
+	tx, err := db.begin(ctx, claimTime)
 	if err != nil {
 		return false, err
 	}
-	defer tx.Rollback()
+	defer rollback(tx)
 	var before, after int
 	if err := tx.QueryRowContext(ctx, "SELECT total_changes()").Scan(&before); err != nil {
 		return false, err

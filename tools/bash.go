@@ -27,7 +27,7 @@ type order struct {
 	Env      []string // all of its environment
 	Confine  bool     // apply the sandbox
 	Write    []string // directories that a confined command may change
-	Hide     []string // directories that it may not read, wherever they are
+	Hide     []string // directories and files that it may not read, wherever they are
 	UserHome string   // one more, unless the system is in it
 }
 
@@ -134,7 +134,7 @@ func (b *bash) run(ctx context.Context, c Call) Result {
 	end, err := runCommand(stop, b.c.Self, order{
 		Shell: shell, Command: command, Dir: b.files.work, Env: b.env,
 		Confine: b.c.Bash == BashSandbox, Write: b.write,
-		Hide: []string{b.c.Home, b.c.AgentDir}, UserHome: userHome,
+		Hide: append([]string{b.c.Home, b.c.AgentDir}, b.c.Secrets...), UserHome: userHome,
 	}, cancelOnError{out, cancel})
 	why := context.Cause(stop)
 	body, missing := out.result(name)

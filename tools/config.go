@@ -25,6 +25,9 @@ type Config struct {
 	// ExtraRoots are existing absolute directories that the tools may use like
 	// the workspace, for reading and writing.
 	ExtraRoots []string
+	// Secrets are files that no tool may read, wherever they are and whether they
+	// exist yet. A workspace or extra root that holds one is refused.
+	Secrets []string
 	// Bash is BashOff, BashSandbox (the default) or BashTrusted.
 	Bash string
 	// BashTimeout is for commands that name none. Default 60 s, at most 10 min.
@@ -93,6 +96,15 @@ func (c Config) resolveDirs() (Config, error) {
 	if c.Workspace == "" {
 		c.Workspace = own
 	}
+	secrets := make([]string, 0, len(c.Secrets))
+	for _, file := range c.Secrets {
+		dir, err := realDir(filepath.Dir(file))
+		if err != nil { // there is no such place yet
+			dir = filepath.Dir(file)
+		}
+		secrets = append(secrets, filepath.Join(dir, filepath.Base(file)))
+	}
+	c.Secrets = secrets
 	// Refused before it is made, so that a mistake leaves no directory behind.
 	if abs, err := filepath.Abs(c.Workspace); err == nil {
 		if err := c.clear("workspace", abs, own); err != nil {
@@ -127,8 +139,14 @@ func (c Config) resolveDirs() (Config, error) {
 }
 
 // clear refuses a directory for the tools that overlaps with the state in the
-// home: with it, an agent could rewrite its own log or read other identities.
+// home: with it, an agent could rewrite its own log or read other identities. It
+// refuses one that holds a secret, too.
 func (c Config) clear(what, dir, own string) error {
+	for _, file := range c.Secrets {
+		if within(file, dir) {
+			return fmt.Errorf("refuse %s %s: it contains %s, which must stay out of the tools' reach; move that file", what, dir, file)
+		}
+	}
 	for _, hidden := range []string{c.Home, c.AgentDir} {
 		if within(hidden, dir) {
 			return fmt.Errorf("refuse %s %s: it contains the home %s, whose files must stay out of the tools' reach; choose a directory beside it", what, dir, hidden)

@@ -72,6 +72,14 @@ func TestSandboxReads(t *testing.T) {
 	id.ok("BASH", "command", "cat own && ls / >/dev/null; ls /usr/bin > /dev/null && head -c 8 /dev/urandom | wc -c && cat /etc/passwd > /dev/null && cat /proc/self/status > /dev/null")
 }
 
+func TestSandboxHidesSecretFiles(t *testing.T) {
+	id := newIdentity(t, func(c *Config) { c.Secrets = []string{"/etc/passwd", "/etc/is/not/there"} })
+	if r := id.do("BASH", "command", "cat /etc/passwd"); !r.Err || strings.Contains(string(r.Body), "root:") {
+		t.Errorf("a secret file was read: %s", r.Body)
+	}
+	id.ok("BASH", "command", "cat /etc/group > /dev/null")
+}
+
 func TestSandboxSignals(t *testing.T) {
 	id := newIdentity(t, nil)
 	victim := exec.Command("sleep", "1000")
@@ -91,13 +99,9 @@ func TestSandboxSignals(t *testing.T) {
 func TestSandboxSockets(t *testing.T) {
 	probe := func(id *identity, args string) string {
 		t.Helper()
-		b, err := os.ReadFile(executable(t))
+		out, err := exec.Command("cp", executable(t), filepath.Join(id.work, "probe")).CombinedOutput()
 		if err != nil {
-			t.Fatal(err)
-		}
-		path := id.file("probe", string(b))
-		if err := os.Chmod(path, 0o700); err != nil {
-			t.Fatal(err)
+			t.Fatalf("cp: %v: %s", err, out)
 		}
 		return string(id.do("BASH", "command", "./probe act-as "+args).Body)
 	}

@@ -177,6 +177,10 @@ func TestConfigurationThatOpensTheHomeIsRefused(t *testing.T) {
 	if err := os.Symlink(home, link); err != nil {
 		t.Fatal(err)
 	}
+	beside, aside := realTempDir(t), filepath.Join(realTempDir(t), "beside")
+	if err := os.Symlink(beside, aside); err != nil {
+		t.Fatal(err)
+	}
 	base := Config{Home: filepath.Join(home, "h"), AgentDir: dir}
 	for name, c := range map[string]struct {
 		change func(*Config)
@@ -193,6 +197,8 @@ func TestConfigurationThatOpensTheHomeIsRefused(t *testing.T) {
 		"extra root in the home":       {func(c *Config) { c.ExtraRoots = []string{filepath.Join(c.Home, "agents")} }, "inside the home"},
 		"extra root is relative":       {func(c *Config) { c.ExtraRoots = []string{"x"} }, "not an absolute path"},
 		"extra root is missing":        {func(c *Config) { c.ExtraRoots = []string{"/no/such"} }, "extra root"},
+		"workspace holds a secret":     {func(c *Config) { c.Workspace = beside; c.Secrets = []string{filepath.Join(aside, "token")} }, "contains " + filepath.Join(beside, "token")},
+		"extra root holds a secret":    {func(c *Config) { c.ExtraRoots = []string{beside}; c.Secrets = []string{filepath.Join(beside, "token")} }, "move that file"},
 		"bash":                         {func(c *Config) { c.Bash = "yes" }, `"yes" is none of`},
 		"no home":                      {func(c *Config) { c.Home = "" }, "needed"},
 	} {

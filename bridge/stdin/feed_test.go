@@ -35,7 +35,7 @@ func listen(t *testing.T, home string, poll time.Duration) (*feed, <-chan any) {
 // until takes what comes until ok says enough.
 func until(t *testing.T, out <-chan any, what string, ok func(any) bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		select {
 		case m := <-out:

@@ -278,7 +278,7 @@ func TestNobodyListens(t *testing.T) {
 
 	_, _, err = plainly(t, home, "again", once)
 	var nobody *NobodyError
-	if !errors.As(err, &nobody) || nobody.Room != "dev" {
+	if !errors.As(err, &nobody) || nobody.Room != "dev" || nobody.Sent {
 		t.Errorf("err %v", err)
 	}
 	if got := texts(t, home, "dev"); len(got) != 1 {
@@ -292,7 +292,7 @@ func TestListenerDiesBeforeItAnswers(t *testing.T) {
 	a.hear(func(l message) { a.set(func(s *status.Status) { s.State = status.Stopped }) })
 	_, _, err := plainly(t, home, "hi", once)
 	var nobody *NobodyError
-	if !errors.As(err, &nobody) {
+	if !errors.As(err, &nobody) || !nobody.Sent {
 		t.Errorf("err %v", err)
 	}
 }

@@ -76,9 +76,15 @@ var (
 
 // NobodyError: with Once, no running identity hears the room, and nothing was
 // sent; or the one that heard it has stopped before it answered.
-type NobodyError struct{ Room string }
+type NobodyError struct {
+	Room string
+	Sent bool // the message is in the room
+}
 
 func (e *NobodyError) Error() string {
+	if e.Sent {
+		return fmt.Sprintf("wait for an answer: nobody is listening in room %s any more; the message is there, and is heard at the next start", e.Room)
+	}
 	return fmt.Sprintf("wait for an answer: nobody is listening in room %s", e.Room)
 }
 

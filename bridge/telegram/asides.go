@@ -84,7 +84,7 @@ func (q *asides) next(p *pace) (a aside, wait time.Duration) {
 
 // aside queues an answer, or drops it where too many wait.
 func (s *session) aside(a aside) {
-	if !s.asides.add(a) {
+	if !s.asides.add(a) && s.policy.Denied(fmt.Sprint("aside ", a.chat)) { // told once an hour
 		s.log.Warn("an answer of the bridge itself is dropped: too many wait", "chat", a.chat)
 	}
 }
@@ -104,7 +104,7 @@ func (s *session) answer(ctx context.Context) error {
 			// Without either of the two that may have been in the way.
 			a.thread, a.replyTo, a.failed, a.due = 0, 0, true, time.Now().Add(s.cfg.tune.backoff)
 			s.aside(a)
-		default:
+		case s.policy.Denied(fmt.Sprint("unsent ", a.chat)):
 			s.log.Warn("an answer of the bridge itself was not sent", "chat", a.chat, "error", err)
 		}
 	}

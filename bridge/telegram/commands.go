@@ -28,7 +28,7 @@ func (s *session) setCommands(ctx context.Context) error {
 }
 
 // reply answers the commands that are for the bridge itself.
-func (s *session) reply(c command, who author, at spot) (aside, bool) {
+func (s *session) reply(c command, who author, at spot, rules bridge.Rules) (aside, bool) {
 	a := aside{chat: at.chat.ID, thread: at.thread, replyTo: at.id}
 	switch c.Name {
 	case "start":
@@ -36,7 +36,7 @@ func (s *session) reply(c command, who author, at spot) (aside, bool) {
 	case "id":
 		a.text = ids(who, at)
 	case "rooms":
-		a.text = s.rooms(at)
+		a.text = s.rooms(at, rules)
 	default:
 		return a, false
 	}
@@ -68,9 +68,9 @@ func ids(who author, at spot) string {
 
 // rooms says which room a chat and its topics belong to, and nothing of other
 // chats.
-func (s *session) rooms(at spot) string {
-	lines := []string{"this chat: " + s.roomOf(at.policy)}
-	for _, r := range s.cfg.Routes {
+func (s *session) rooms(at spot, rules bridge.Rules) string {
+	lines := []string{"this chat: " + s.roomOf(at.policy, rules)}
+	for _, r := range s.now().Routes {
 		if r.Topic != 0 && s.memory.canonical(r.Chat) == at.policy {
 			lines = append(lines, fmt.Sprintf("topic %d: %s", r.Topic, r.Room))
 		}

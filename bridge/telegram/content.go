@@ -3,6 +3,7 @@ package telegram
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -10,6 +11,8 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/blobs"
+	"lethe/bridge"
+	"lethe/chat"
 )
 
 // Bounds of what a line says beside the person's own words, in runes.
@@ -138,7 +141,8 @@ func other(m *models.Message) string {
 }
 
 // words is a message's text or caption. The address of a link that hides behind a
-// word follows the word, since the room has no links.
+// word follows the word, since the room has no links. Nobody sees it in Telegram, so
+// it gives no right to a blob that it names.
 func words(m *models.Message) string {
 	text, marks := m.Text, m.Entities
 	if text == "" {
@@ -159,7 +163,7 @@ func words(m *models.Message) string {
 			continue
 		}
 		out.WriteString(string(utf16.Decode(units[from:end])))
-		out.WriteString(" (" + strings.Join(strings.Fields(e.URL), "") + ")")
+		out.WriteString(" (" + strings.ReplaceAll(strings.Join(strings.Fields(e.URL), ""), "hash=", "hash%3D") + ")")
 		from = end
 	}
 	out.WriteString(string(utf16.Decode(units[from:])))
@@ -169,7 +173,7 @@ func words(m *models.Message) string {
 // quote is the line that says which message a person replies to, without its
 // newline; empty when it is no reply. Every message in a topic comes as a reply to
 // the topic's creation, which says nothing.
-func quote(m *models.Message, me int64) string {
+func (s *session) quote(m *models.Message, at spot, rules bridge.Rules) string {
 	if m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
 		return "> " + clip(inert(m.Quote.Text), maxQuote)
 	}
@@ -181,10 +185,30 @@ func quote(m *models.Message, me int64) string {
 	if said == "" {
 		return ""
 	}
-	if who := authorOf(r); who.ID != me && who.Claimed != "" {
-		return clip("> "+inert(who.Claimed)+": "+said, maxQuote+2)
+	who := authorOf(r)
+	if who.ID == s.user().ID || who.Claimed == "" {
+		return "> " + said
 	}
-	return "> " + said
+	name := s.nameSeen(who.id(), who.Claimed, rules)
+	if !rules.Decide(who.id(), at.policy, at.private()).Allowed || who.Bot && !rules.User(who.id()) {
+		name = bridge.NameWithID(name, who.id()) // not heard, so no name is this one's
+	}
+	return clip("> "+inert(name)+": "+said, maxQuote+2)
+}
+
+// nameSeen is the name of somebody whose words stand in another's line: as it would
+// sign, and so never the name of another. It makes nobody known under it.
+func (s *session) nameSeen(id, claimed string, rules bridge.Rules) string {
+	name := rules.NameFor(id, claimed)
+	if own := chat.CleanName(claimed); name == own && (endsLikeID(name) || s.memory.others(name, id)) && !owns(rules, id) {
+		return bridge.NameWithID(name, id)
+	}
+	return name
+}
+
+// owns says whether the owner gave a user the name that signs his lines.
+func owns(rules bridge.Rules, id string) bool {
+	return slices.ContainsFunc(rules.Users(), func(l bridge.Listed) bool { return l.ID == id && l.Config && l.Name != "" })
 }
 
 // gist is one line of what a message holds.
@@ -196,22 +220,30 @@ func gist(m *models.Message) string {
 	return cmp.Or(text, other(m))
 }
 
-// forwarded names whom a message was forwarded from; empty when it was not.
-func forwarded(m *models.Message) string {
+// forwarded names whom a message was forwarded from; empty when it was not. Who hides
+// there has nothing but a name, so one that is somebody's here names nobody.
+func (s *session) forwarded(m *models.Message, rules bridge.Rules) string {
 	o := m.ForwardOrigin
 	if o == nil {
 		return ""
 	}
-	name := "somebody"
+	name, id := "", int64(0)
 	switch {
 	case o.MessageOriginUser != nil:
-		name = fullName(&o.MessageOriginUser.SenderUser)
+		name, id = fullName(&o.MessageOriginUser.SenderUser), o.MessageOriginUser.SenderUser.ID
 	case o.MessageOriginHiddenUser != nil:
 		name = o.MessageOriginHiddenUser.SenderUserName
 	case o.MessageOriginChat != nil:
-		name = o.MessageOriginChat.SenderChat.Title
+		name, id = o.MessageOriginChat.SenderChat.Title, o.MessageOriginChat.SenderChat.ID
 	case o.MessageOriginChannel != nil:
-		name = o.MessageOriginChannel.Chat.Title
+		name, id = o.MessageOriginChannel.Chat.Title, o.MessageOriginChannel.Chat.ID
+	}
+	switch seen := s.nameSeen(strconv.FormatInt(id, 10), name, rules); {
+	case seen == chat.CleanName(name):
+	case id == 0:
+		name = ""
+	default:
+		name = seen
 	}
 	return "(forwarded from " + cmp.Or(clip(inert(name), maxTitle), "somebody") + ")"
 }

@@ -19,8 +19,8 @@ func TestDocs(t *testing.T) {
 	text := string(page)
 	for _, said := range []string{
 		ErrToken.Error(),
-		strings.Split(conflictError(&apiError{Code: 409, Description: "Conflict: terminated by other getUpdates request"}).Error(), " with the same")[0],
-		strings.Split(conflictError(&apiError{Code: 409, Description: "Conflict: can't use getUpdates method while webhook is active"}).Error(), ",")[0],
+		strings.Split(conflictError(&apiError{Code: 409, Description: "Conflict: terminated by other getUpdates request"}, DefaultBaseURL).Error(), " with the same")[0],
+		strings.Split(conflictError(&apiError{Code: 409, Description: "Conflict: can't use getUpdates method while webhook is active"}, DefaultBaseURL).Error(), ",")[0],
 		(&apiError{Code: 429}).Error(),
 	} {
 		if !strings.Contains(text, said) {

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,16 +15,14 @@ func TestInboxCannotBeWritten(t *testing.T) {
 	ada, dm := st.ada()
 	disk := newBrokenDisk(t, "inbox.jsonl")
 	disk.mended.Store(true)
-	st.start()
-	st.Say(dm, ada, "a")
-	st.hears("dev", 1)
+	st.greeted(dm, ada)
 	disk.mended.Store(false)
 	st.Say(dm, ada, "b")
 	st.deaf("no space left")
 	disk.mended.Store(true)
 	st.Say(dm, ada, "c")
-	equalAll(t, "dev", st.hears("dev", 3), "Ada: a", "Ada: b", "Ada: c")
-	st.within("the end is told", func() bool { return strings.Contains(st.log.String(), "reaches telegram again") })
+	equalAll(t, "dev", st.hears("dev", 3), "Ada: hello", "Ada: b", "Ada: c")
+	st.within("the end is told", func() bool { return strings.Contains(st.log.String(), `msg="goes on"`) })
 	st.well()
 }
 
@@ -34,10 +31,8 @@ func TestDamagedPeopleAreDeafness(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, botapi.Options{})
 	ada, dm := st.ada()
-	st.start()
-	st.Say(dm, ada, "a")
-	st.hears("dev", 1)
-	people := filepath.Join(st.home, "bridges", Name, "people.json")
+	st.greeted(dm, ada)
+	people := st.file("people.json")
 	if err := os.WriteFile(people, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +41,7 @@ func TestDamagedPeopleAreDeafness(t *testing.T) {
 	if err := os.Remove(people); err != nil {
 		t.Fatal(err)
 	}
-	equalAll(t, "dev", st.hears("dev", 2), "Ada: a", "Ada: b")
+	equalAll(t, "dev", st.hears("dev", 2), "Ada: hello", "Ada: b")
 	st.well()
 }
 

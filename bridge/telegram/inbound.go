@@ -59,8 +59,14 @@ func (s *session) hear(a arrival) (h heard, err error) {
 		s.log.Warn("an update makes no sense and is passed over", "update", a.ID, "type", a.Kind, "error", a.Err)
 		return h, nil
 	}
+	// While the list cannot be read nobody is a stranger, and Telegram keeps what
+	// came. All that follows rests on what it says now.
+	rules, err := s.policy.Rules()
+	if err != nil {
+		return h, err
+	}
 	if a.MyChatMember != nil {
-		return s.membership(a.MyChatMember), nil
+		return s.membership(a.MyChatMember, rules), nil
 	}
 	m, edited := a.message()
 	switch {
@@ -73,47 +79,49 @@ func (s *session) hear(a arrival) (h heard, err error) {
 	case service(m), edited && m.Location != nil: // a live location is edited every few seconds
 		return h, nil
 	}
-	who, at := authorOf(m), s.spot(m)
-	// A list that cannot be read refuses everyone. Then nobody is a stranger, and
-	// Telegram keeps the messages until it is mended.
-	if _, err := s.policy.List(); err != nil {
-		return h, err
-	}
-	if who.Bot && !s.policy.AllowedUser(who.id()) {
+	who, at := authorOf(m), s.spot(m, rules)
+	if who.Bot && !rules.User(who.id()) {
 		h.then = append(h.then, func() { s.denied(who, at, "other bots are heard only if they are listed") })
 		return h, nil
 	}
 	cmd, isCommand := commandOf(m.Text)
-	if isCommand = isCommand && !edited && m.ForwardOrigin == nil; isCommand {
+	if isCommand = isCommand && !edited && !foreign(m); isCommand {
 		if cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.user().Username) {
 			return h, nil
 		}
 	}
-	if v := s.policy.Decide(who.id(), at.policy, at.private()); !v.Allowed {
-		// It may have become unreadable just now.
-		if _, err := s.policy.List(); err != nil {
-			return h, err
-		}
-		return s.stranger(m, who, at, v.Why, isCommand && (cmd.Name == "start" || cmd.Name == "id")), nil
+	if v := rules.Decide(who.id(), at.policy, at.private()); !v.Allowed {
+		asks := isCommand && (cmd.Name == "start" || cmd.Name == "id")
+		return s.stranger(m, who, at, v.Why, asks, rules.Chat(at.policy)), nil
 	}
 	if isCommand {
-		if reply, ok := s.reply(cmd, who, at); ok {
+		if reply, ok := s.reply(cmd, who, at, rules); ok {
 			h.then = append(h.then, func() { s.aside(reply) })
 			return h, nil
 		}
 	}
-	d, ok, err := s.draft(a.ID, m, who, at, edited)
+	d, ok, err := s.draft(a.ID, m, who, at, edited, rules)
 	if err != nil || !ok {
 		return h, err
 	}
+	if d.User, err = s.nameOf(who, rules); err != nil {
+		return h, err
+	}
 	if isCommand {
-		d.text = text{words: cmd.line(m.Text)}
+		d.text.words = cmd.line(d.text.words)
+		if _, harness := cmd.harness(); harness {
+			d.text.before = "" // behind a quotation nobody would obey it
+		}
 	}
 	s.seen.add(a.ID, m)
 	h.then = append(h.then, func() { s.voices.heardIn(at.peer, at.thread) })
 	h.draft = d
 	return h, nil
 }
+
+// foreign says that the words of a message are not its sender's own: they come from
+// elsewhere, or another bot wrote them for him to send.
+func foreign(m *models.Message) bool { return m.ForwardOrigin != nil || m.ViaBot != nil }
 
 // spot is where a message was written.
 type spot struct {
@@ -127,18 +135,19 @@ type spot struct {
 
 func (p spot) private() bool { return p.chat.Type == models.ChatTypePrivate }
 
-func (s *session) spot(m *models.Message) spot {
+func (s *session) spot(m *models.Message, rules bridge.Rules) spot {
 	p := spot{chat: m.Chat, id: m.ID}
 	if m.IsTopicMessage { // without it a thread is only a chain of replies
 		p.thread = m.MessageThreadID
 	}
 	p.policy = s.memory.canonical(strconv.FormatInt(m.Chat.ID, 10))
-	p.peer, p.room = s.peerOf(p.policy, p.thread)
+	p.peer, p.room = s.peerOf(p.policy, p.thread, rules)
 	return p
 }
 
-// draft makes the line of a message; ok is false when there is nothing to say.
-func (s *session) draft(update int64, m *models.Message, who author, at spot, edited bool) (d *draft, ok bool, err error) {
+// draft makes the line of a message, but for the name that signs it; ok is false when
+// there is nothing to say.
+func (s *session) draft(update int64, m *models.Message, who author, at spot, edited bool, rules bridge.Rules) (d *draft, ok bool, err error) {
 	t := text{words: words(m)}
 	f, hasFile := fileIn(m, s.cfg.tune.maxFile)
 	if !hasFile && strings.TrimSpace(t.words) == "" {
@@ -159,23 +168,21 @@ func (s *session) draft(update int64, m *models.Message, who author, at spot, ed
 			t.before = fmt.Sprintf("(edited, was %q)", clip(was.gist, maxQuote/2))
 		}
 	}
-	if from := forwarded(m); from != "" {
+	if from := s.forwarded(m, rules); from != "" {
 		t.before = strings.TrimSpace(t.before + " " + from)
+	}
+	if foreign(m) {
 		t.words = strings.ReplaceAll(t.words, "hash=", "hash ")
 	}
-	if q := quote(m, s.user().ID); q != "" {
+	if q := s.quote(m, at, rules); q != "" {
 		t.before = q + "\n" + t.before
-	}
-	name, err := s.nameOf(who)
-	if err != nil {
-		return nil, false, err
 	}
 	data, err := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread})
 	if err != nil {
 		return nil, false, err
 	}
 	d = &draft{text: t, Message: bridge.Message{
-		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, User: name, Key: who.id(),
+		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, Key: who.id(),
 		At: said(m), Note: data,
 	}}
 	if hasFile {
@@ -193,21 +200,19 @@ func said(m *models.Message) time.Time {
 }
 
 // nameOf is the name that signs somebody's lines: the policy's for who has one
-// there. Of two others of one name in listed groups the second one's has his id; so
-// has a name that ends like somebody else's id, or it could be such a second one's.
-func (s *session) nameOf(who author) (string, error) {
-	list, err := s.policy.List()
-	if err != nil {
-		return "", err
-	}
-	name := s.policy.NameFor(who.id(), who.Claimed)
-	i := slices.IndexFunc(list.Users, func(l bridge.Listed) bool { return l.ID == who.id() && l.Name != "" })
+// there. Of two others whose names look alike in listed groups the second one's has
+// his id; so has a name that ends like somebody else's id, or it could be such a
+// second one's.
+func (s *session) nameOf(who author, rules bridge.Rules) (string, error) {
+	name := rules.NameFor(who.id(), who.Claimed)
+	users := rules.Users()
+	i := slices.IndexFunc(users, func(l bridge.Listed) bool { return l.ID == who.id() && l.Name != "" })
 	listed := i >= 0
 	switch {
-	case listed && list.Users[i].Config:
+	case listed && users[i].Config:
 		return name, nil // the owner chose it
-	case endsLikeID.MatchString(name) && !strings.HasSuffix(name, "-"+who.id()):
-		return withID(name, who.id()), nil
+	case endsLikeID(name):
+		return bridge.NameWithID(name, who.id()), nil
 	case listed:
 		return name, nil
 	}
@@ -215,16 +220,14 @@ func (s *session) nameOf(who author) (string, error) {
 	if err != nil || his {
 		return name, err
 	}
-	return withID(name, who.id()), nil
+	return bridge.NameWithID(name, who.id()), nil
 }
 
-var endsLikeID = regexp.MustCompile(`-[0-9]+$`)
-
-func withID(name, id string) string {
-	end := "-" + id
-	if most := 64 - len(end); len(name) > most { // chat's bound, in bytes
-		name = strings.ToValidUTF8(name[:most], "")
-	}
-	// The id of a chat has a sign of its own: "x--1" is chat -1, and not user 1.
-	return strings.TrimRight(name, "-") + end
+// endsLikeID says whether a name ends in "-" and digits, or looks as if it did.
+func endsLikeID(name string) bool {
+	return likeID.MatchString(name) || likeID.MatchString(bridge.LookOf(name).String())
 }
+
+// likeID is blind to the difference between 0 and O, and between 1 and l, but wants
+// one of the other digits among letters: Jean-Lol is a name.
+var likeID = regexp.MustCompile(`-([0-9]+|[Ol]*[2-9][Ol2-9]*)$`)

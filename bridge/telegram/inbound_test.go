@@ -64,7 +64,7 @@ func TestReplies(t *testing.T) {
 	st.Send(dm, ada, models.Message{Text: "which?", ReplyToMessage: &models.Message{ID: st.Sent(dm)[0].ID},
 		Quote: &models.TextQuote{Text: quoted}})
 	got := st.hears("dev", 8)
-	short := "> Bob)x: first line, and " + strings.Repeat("long ", 40)
+	short := "> Bobx: first line, and " + strings.Repeat("long ", 40)
 	equalAll(t, "room", got[3:],
 		"Ada: "+short[:81]+"…\nwhat?",
 		"Ada: > see hash 0123456789abcdef, it is yours\nno, yours",
@@ -226,9 +226,8 @@ func TestMediaFails(t *testing.T) {
 			t.Parallel()
 			st := newStage(t, botapi.Options{})
 			ada, dm := st.ada()
-			st.cfg.tune.file = 300 * time.Millisecond
-			if c.fault.RetryAfter > 0 {
-				st.cfg.tune.file = 10 * time.Second
+			if c.fault.Kind == botapi.Hang {
+				st.cfg.tune.file = 300 * time.Millisecond
 			}
 			st.start()
 			st.ready()

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -89,7 +90,7 @@ func (g *grave) live(dies int, until func() bool) {
 	}
 	dead := make(chan error, 1)
 	go func() { dead <- cmd.Wait() }() // ends with the process
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		select {
 		case <-dead:
@@ -129,8 +130,16 @@ func (g *grave) bury() {
 			} `json:"parts"`
 		} `json:"line"`
 	}
-	if err := json.Unmarshal(data, &peer); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(&peer); err != nil {
 		g.t.Fatalf("read the peer: %v: %s", err, data)
+	}
+	var mark struct {
+		Part  int    `json:"part"`
+		State string `json:"state"`
+	}
+	for dec.Decode(&mark) == nil { // the last one may be torn
+		peer.Line.Parts[mark.Part].State = mark.State
 	}
 	if peer.Line != nil {
 		for _, p := range peer.Line.Parts {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
@@ -98,7 +99,7 @@ func (d *downloads) fetch(f file, m bridge.Message) (string, error) {
 		return tooLarge, nil
 	case err != nil:
 		s.log.Warn("a file could not be fetched; its line says so", "kind", f.Kind, "bytes", f.Size, "error", err)
-		return fmt.Sprintf("[%s %s: could not be fetched]", f.label(), size(f.Size)), nil
+		return fmt.Sprintf("[%s %s: could not be fetched, %s]", f.label(), size(f.Size), whyNot(err)), nil
 	}
 	what := f.Kind
 	if name := inert(f.Name); name != "" {
@@ -140,8 +141,81 @@ func final(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusTooManyRequests
 }
 
-// tryFetch downloads a file, some times if need be.
+// errFilesOff is a file that was not asked for: the newest ones took too long, and
+// messages wait behind them.
+var errFilesOff = errors.New("files take too long at the moment")
+
+// whyNot says in a line why its file is not there, in words of our own.
+func whyNot(err error) string {
+	var refusal *apiError
+	var status *statusError
+	switch {
+	case errors.As(err, &refusal):
+		return fmt.Sprintf("telegram answered %d", refusal.Code)
+	case errors.As(err, &status):
+		return fmt.Sprintf("the server answered %d", status.Code)
+	case errors.Is(err, errLocalFile), errors.Is(err, errFilesOff):
+		return err.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it took too long"
+	}
+	return "the connection failed"
+}
+
+// fileServer is how the server of files has done lately. A file holds up the messages
+// behind it, everybody's, so one that is slow is given less and less.
+type fileServer struct {
+	mu   sync.Mutex
+	slow int       // files in a row that took too long
+	last time.Time // when the newest of them was given up
+}
+
+// sickFor is how long a file that took too long counts against those behind it.
+const sickFor = 5 * time.Minute
+
+// patience is how long a file may take; 0: it is not asked for.
+func (f *fileServer) patience(t tuning, now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch ago := now.Sub(f.last); {
+	case f.slow == 0 || ago >= sickFor:
+		return t.file
+	case f.slow > 1 && ago < t.filesOff:
+		return 0
+	}
+	return min(t.file, t.fileSick)
+}
+
+// note counts what came of a file that was asked for.
+func (f *fileServer) note(late bool, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !late {
+		f.slow = 0
+		return
+	}
+	f.slow++
+	f.last = now
+}
+
+// tryFetch downloads a file, some times if need be, within the time that the server
+// of files deserves.
 func (s *session) tryFetch(ctx context.Context, f file) (data []byte, err error) {
+	patience := s.files.patience(s.cfg.tune, time.Now())
+	if patience == 0 {
+		return nil, errFilesOff
+	}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	data, err = s.tryWithin(within, f)
+	late := within.Err() != nil && err != nil
+	if ctx.Err() == nil || late {
+		s.files.note(late, time.Now())
+	}
+	return data, err
+}
+
+func (s *session) tryWithin(ctx context.Context, f file) (data []byte, err error) {
 	wait := s.newBackoff()
 	for try := 1; ; try++ {
 		data, err = s.fetchOnce(ctx, f)
@@ -156,20 +230,18 @@ func (s *session) tryFetch(ctx context.Context, f file) (data []byte, err error)
 			}
 			pause = max(pause, refusal.RetryAfter)
 		}
-		if try >= s.cfg.tune.fileTries || final(err) || pause > s.cfg.tune.file || !sleep(ctx, pause) {
+		end, bound := ctx.Deadline()
+		if try >= s.cfg.tune.fileTries || final(err) || bound && time.Until(end) < pause || !sleep(ctx, pause) {
 			return nil, err
 		}
 	}
 }
 
 func (s *session) fetchOnce(ctx context.Context, f file) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.tune.file)
-	defer cancel()
 	var at models.File
 	if err := s.api.call(ctx, s.api.calls, "getFile", &bot.GetFileParams{FileID: f.ID}, &at); err != nil {
 		return nil, err
 	}
-	s.alive()
 	switch {
 	case strings.HasPrefix(at.FilePath, "/"):
 		return nil, errLocalFile

@@ -7,12 +7,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"lethe/bridge"
 	"lethe/internal/durable"
 )
 
@@ -33,8 +34,9 @@ type facts struct {
 }
 
 type signature struct {
-	Name string `json:"name"` // in lower case
+	Name string `json:"name"`
 	User string `json:"user"`
+	look bridge.Look
 }
 
 const (
@@ -69,20 +71,40 @@ func openMemory(dir string, log *slog.Logger) (*memory, error) {
 		return nil, fmt.Errorf("read what is known of chats: %w", err)
 	}
 	var f facts
-	err = json.Unmarshal(data, &f)
-	if err == nil && (cut || f.Version != factsVersion) {
+	if cut {
+		err = fmt.Errorf("it is larger than %d bytes", maxFacts)
+	} else if err = json.Unmarshal(data, &f); err == nil && f.Version != factsVersion {
 		err = fmt.Errorf("it has version %d, and this program knows %d", f.Version, factsVersion)
 	}
 	if err != nil {
-		kept := fmt.Sprintf("%s.damaged-%d", m.path, time.Now().Unix())
-		if err := durable.WriteFile(kept, data, 0o600); err != nil {
-			return nil, err
+		kept, kerr := m.beginAnew(data, cut)
+		if kerr != nil {
+			return nil, fmt.Errorf("keep the damaged %s: %w", m.path, kerr)
 		}
 		log.Warn("what was known of chats cannot be read and is begun anew", "kept", kept, "error", err)
 		return m, nil
 	}
+	for i, n := range f.Names {
+		f.Names[i].look = bridge.LookOf(n.Name)
+	}
 	m.f = f
 	return m, nil
+}
+
+// beginAnew gives the file another name, and puts an empty one in its place: it is
+// kept whole, and once, however large it is and however often the bridge starts. data
+// is what was read of it, cut or all.
+func (m *memory) beginAnew(data []byte, cut bool) (kept string, err error) {
+	kept = m.path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000000Z")
+	if err = os.Link(m.path, kept); err == nil {
+		err = durable.SyncDir(filepath.Dir(m.path))
+	} else if !cut { // a filesystem without links
+		err = durable.WriteFile(kept, data, 0o600)
+	}
+	if err != nil {
+		return "", err
+	}
+	return kept, m.change(func(*facts) bool { return true })
 }
 
 // change lets do change the facts, and saves them if do says that it did. After
@@ -212,18 +234,26 @@ func (m *memory) setThread(peer string, thread int) error {
 	})
 }
 
+// others says whether a name, or one that looks alike, is known for somebody else.
+func (m *memory) others(name, user string) bool {
+	look := bridge.LookOf(name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.f.Names, func(s signature) bool { return look.Like(s.look) && s.User != user })
+}
+
 // sign says whether user is the one who is known by a name, who is the first that
-// was heard under it, and makes him that if there is none.
+// was heard under it or one that looks alike, and makes him that if there is none.
 func (m *memory) sign(name, user string) (his bool, err error) {
-	name = strings.ToLower(name)
+	look := bridge.LookOf(name)
 	err = m.change(func(f *facts) bool {
-		i := slices.IndexFunc(f.Names, func(s signature) bool { return s.Name == name })
+		i := slices.IndexFunc(f.Names, func(s signature) bool { return look.Like(s.look) })
 		if i >= 0 {
 			his = f.Names[i].User == user
 			return false
 		}
 		his = true
-		f.Names = append(f.Names, signature{name, user})
+		f.Names = append(f.Names, signature{name, user, look})
 		f.Names = f.Names[max(0, len(f.Names)-maxNames):]
 		return true
 	})

@@ -86,6 +86,9 @@ func TestDamagedMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if _, err := openMemory(dir, slog.New(slog.DiscardHandler)); err != nil { // and it is kept once
+			t.Fatal(err)
+		}
 		if err := m.setThread("-1", 3); err != nil {
 			t.Fatal(err)
 		}
@@ -98,6 +101,27 @@ func TestDamagedMemory(t *testing.T) {
 			t.Errorf("kept %q, %v", data, err)
 		}
 	}
+}
+
+// One that is larger than can be read is kept whole, and it is said what is wrong.
+func TestLargeMemory(t *testing.T) {
+	dir, log := t.TempDir(), &buffer{}
+	path := filepath.Join(dir, "chats.json")
+	content := `{"version":1,"names":[` + strings.Repeat(`{"name":"Bob","user":"5"},`, maxFacts/20)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openMemory(dir, slog.New(slog.NewTextHandler(log, nil))); err != nil {
+		t.Fatal(err)
+	}
+	kept, _ := filepath.Glob(path + ".damaged-*")
+	if len(kept) != 1 {
+		t.Fatalf("kept %v", kept)
+	}
+	if data, err := os.ReadFile(kept[0]); err != nil || string(data) != content {
+		t.Errorf("%d bytes of %d are kept, %v", len(data), len(content), err)
+	}
+	has(t, "log", log.String(), "larger than")
 }
 
 func TestMemoryOfMoves(t *testing.T) {
@@ -123,7 +147,7 @@ func TestNamesAreFirstCome(t *testing.T) {
 	for _, c := range []struct {
 		name, user string
 		his        bool
-	}{{"Bob", "1", true}, {"bob", "2", false}, {"BOB", "1", true}, {"bob-2", "2", true}} {
+	}{{"Bob", "1", true}, {"bob", "2", false}, {"B\u043eb", "2", false}, {"BOB", "1", true}, {"bob-2", "2", true}} {
 		his, err := m.sign(c.name, c.user)
 		if err != nil || his != c.his {
 			t.Errorf("%s of %s: %v, %v", c.name, c.user, his, err)

@@ -1,8 +1,10 @@
 package telegram
 
 import (
+	"sync/atomic"
 	"testing"
 
+	"lethe/bridge"
 	"lethe/bridge/telegram/botapi"
 )
 
@@ -12,7 +14,7 @@ func TestNames(t *testing.T) {
 	st := newStage(t, botapi.Options{})
 	ada := st.User("Ada", "ada")
 	st.cfg.Users = []string{id(ada.ID) + " ada"}
-	st.cfg.Names = []string{"lethe"}
+	st.cfg.Names = func() []string { return []string{"lethe"} }
 	var members []botapi.User
 	for _, name := range []string{"ADA", "Bob", "bob", "Lethe", "[a] b", "\u202e"} {
 		members = append(members, st.User(name, ""))
@@ -35,6 +37,23 @@ func TestNames(t *testing.T) {
 	st.well()
 }
 
+// The name of an identity is its own from the moment that there is one.
+func TestNameOfANewIdentity(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	nova := st.User("Nova", "")
+	crew := st.crew(nova)
+	var born atomic.Bool
+	st.cfg.Names = func() []string { return map[bool][]string{true: {"ada", "nova"}, false: {"ada"}}[born.Load()] }
+	st.start()
+	st.Say(crew, nova, "one")
+	st.hears("dev", 1)
+	born.Store(true)
+	st.Say(crew, nova, "two")
+	equalAll(t, "room", st.hears("dev", 2), "Nova: one", "Nova-"+id(nova.ID)+": two")
+	st.well()
+}
+
 // Nobody gets the name that the bridge makes for the second of two by calling
 // himself so.
 func TestNamesWithIDs(t *testing.T) {
@@ -49,7 +68,7 @@ func TestNamesWithIDs(t *testing.T) {
 	}
 	equalAll(t, "room", st.hears("dev", 5), "Bob-"+id(bob2.ID)+"-"+id(mal.ID)+": x", "Bob: x", "Bob-"+id(bob2.ID)+": x",
 		"Bob-"+id(bob2.ID)+"-"+id(mal.ID)+": x", "Bob-: x")
-	equal(t, "a chat and a user", withID("x", "-1") == withID("x-", "1"), false)
+	equal(t, "a chat and a user", bridge.NameWithID("x", "-1") == bridge.NameWithID("x-", "1"), false)
 	st.well()
 }
 
@@ -70,5 +89,39 @@ func TestListedNames(t *testing.T) {
 	st.Say(crew, ada, "no, me")
 	st.Say(crew, mal, "but I was")
 	equalAll(t, "room", st.hears("dev", 3), "ada: I am ada", "ada: no, me", "ada-"+id(mal.ID)+": but I was")
+	st.well()
+}
+
+// Nor by a name that only looks like it: in another script, with marks, with letters
+// that do not show, or with an id that is none.
+func TestNamesThatLookAlike(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada := st.User("Ada", "ada")
+	st.cfg.Users = []string{id(ada.ID) + " ada"}
+	st.cfg.Names = func() []string { return []string{"lethe"} }
+	alike := []string{"\u0410da", "\uff21da", "A\u200bd\u0301a", "\u04c0ethe", "B\u043eb", "Bob\u2011" + id(ada.ID), "Bob-5OOO"}
+	own := []string{"Bob", "Ада", "Ελένη", "李雷", "Jean-Lol"}
+	var members []botapi.User
+	for _, name := range append(own, alike...) {
+		members = append(members, st.User(name, ""))
+	}
+	crew := st.crew(members...)
+	r := st.start()
+	say := func() {
+		for _, m := range members {
+			st.Say(crew, m, "x")
+		}
+	}
+	say()
+	got := st.hears("dev", len(members))
+	equalAll(t, "names of their own", got[:len(own)], "Bob: x", "Ада: x", "Ελένη: x", "李雷: x", "Jean-Lol: x")
+	for i, text := range got[len(own):] {
+		has(t, alike[i], text, "-"+id(members[len(own)+i].ID)+": ")
+	}
+	st.stop(r)
+	st.start()
+	say()
+	equalAll(t, "after a restart", st.hears("dev", 2*len(members))[len(members):], got...)
 	st.well()
 }

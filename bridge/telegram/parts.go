@@ -37,7 +37,7 @@ func (t *transport) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 			text = signed(l.Name, text)
 		}
 		messages = markup.Render(text, markup.Limit)
-	case s.cfg.Relay != RelayAll, l.Origin != nil && l.Origin.Peer == p.Key:
+	case s.now().Relay != RelayAll, l.Origin != nil && l.Origin.Peer == p.Key:
 		return nil, nil
 	default:
 		messages = relayed(l.Name, l.Text)
@@ -48,10 +48,10 @@ func (t *transport) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	var n note
 	if l.Answers != nil && json.Unmarshal(l.Answers.Note, &n) == nil {
 		first.ReplyTo, first.Chat = n.Message, n.Chat
-		if !own && n.Thread != s.memory.thread(p.Key) {
-			if err := s.memory.setThread(p.Key, n.Thread); err != nil {
-				return nil, err
-			}
+	}
+	if topic, same := topicOf(l.Open); same && !own && topic != s.memory.thread(p.Key) {
+		if err := s.memory.setThread(p.Key, topic); err != nil {
+			return nil, err
 		}
 	}
 	if !own {
@@ -70,6 +70,18 @@ func (t *transport) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 		parts = append(parts, bridge.Part{Data: data})
 	}
 	return parts, nil
+}
+
+// topicOf is the topic that all of the lines were said in, if they were said in one.
+func topicOf(open []*bridge.Origin) (topic int, same bool) {
+	for i, o := range open {
+		var n note
+		if json.Unmarshal(o.Note, &n) != nil || i > 0 && n.Thread != topic {
+			return 0, false
+		}
+		topic = n.Thread
+	}
+	return topic, len(open) > 0
 }
 
 // relayed is what another person said, in plain text. The name stands in front of each

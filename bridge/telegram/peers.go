@@ -3,8 +3,6 @@ package telegram
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -66,7 +64,11 @@ func (s *session) reconciled(ctx context.Context) error {
 // deliver keeps one Deliver going for every peer, as people and routes come and
 // go, until ctx ends.
 func (s *session) deliver(ctx context.Context) error {
-	list, unwatch := s.cfg.Watcher.Subscribe(chat.Scope{Dir: filepath.Join(s.cfg.Home, "bridges", Name), Names: []string{"people.json"}})
+	scopes := []chat.Scope{{Dir: filepath.Join(s.cfg.Home, "bridges", Name), Names: []string{"people.json"}}}
+	if f := s.cfg.SettingsFile; f != "" {
+		scopes = append(scopes, chat.Scope{Dir: filepath.Dir(f), Names: []string{filepath.Base(f)}})
+	}
+	list, unwatch := s.cfg.Watcher.Subscribe(scopes...)
 	defer unwatch()
 	running := map[string]*delivery{}
 	defer func() {
@@ -87,7 +89,8 @@ func (s *session) deliver(ctx context.Context) error {
 		case <-again:
 		}
 		again = nil
-		if s.reconcile(ctx, running) {
+		more := done == nil && s.refresh(0)
+		if s.reconcile(ctx, running) || more {
 			again = time.After(s.cfg.tune.missing)
 		}
 		if done != nil {
@@ -99,13 +102,21 @@ func (s *session) deliver(ctx context.Context) error {
 // reconcile makes running what is wanted. While nobody can tell what is wanted,
 // everything stays as it is. It is to be called again soon if it says so.
 func (s *session) reconcile(ctx context.Context, running map[string]*delivery) (again bool) {
-	unsure := s.listAway()
-	want, err := s.wanted()
-	if err != nil {
-		s.log.Warn("nobody can tell which chats hear which rooms; that stays as it is", "error", err)
-		return false
+	// Once, and first: a place that is made meanwhile is of somebody whom want may not
+	// have, and is not to be forgotten for that.
+	known, err := s.known()
+	var want map[string]string
+	if err == nil {
+		want, err = s.wanted(known)
 	}
-	unsure = s.listAway() || unsure
+	if errors.Is(err, bridge.ErrAway) {
+		s.log.Debug("which chats hear which rooms stays as it is for now", "error", err)
+		return true
+	}
+	s.hub.Hinder("tell which chats hear which rooms", err)
+	if err != nil {
+		return true
+	}
 	for key, d := range running {
 		if room, ok := want[key]; room != d.room {
 			d.stop()
@@ -114,12 +125,8 @@ func (s *session) reconcile(ctx context.Context, running map[string]*delivery) (
 			}
 		}
 	}
-	for _, key := range s.known() {
+	for _, key := range known {
 		if _, ok := want[key]; ok {
-			continue
-		}
-		if unsure {
-			again = true
 			continue
 		}
 		// Its place in the room goes too: what is said while nobody may hear it is
@@ -143,23 +150,7 @@ func (s *session) reconcile(ctx context.Context, running map[string]*delivery) (
 		running[key] = s.begin(ctx, p)
 	}
 	s.voices.setPeers(want)
-	return again
-}
-
-// listAway says that people.json is missing, and has not been for long: editors
-// move a file away for a moment, and the place in a room of who is forgotten is lost.
-// By deliver alone.
-func (s *session) listAway() bool {
-	_, err := os.Lstat(filepath.Join(s.cfg.Home, "bridges", Name, "people.json"))
-	switch {
-	case !errors.Is(err, fs.ErrNotExist):
-		s.missed = time.Time{}
-		return false
-	case s.missed.IsZero():
-		s.missed = time.Now()
-		s.log.Debug("there is no list of who was let in", "forgotten after", s.cfg.tune.missing)
-	}
-	return time.Since(s.missed) < s.cfg.tune.missing
+	return false
 }
 
 // begin starts to deliver to a peer. A Deliver that fails is begun again.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -62,7 +61,7 @@ func TestRoomOfApproval(t *testing.T) {
 	equalAll(t, "fixed", st.hears("fixed", 1), "Eve: one")
 
 	// The owner edits the room.
-	people := filepath.Join(st.home, "bridges", Name, "people.json")
+	people := st.file("people.json")
 	data, err := os.ReadFile(people)
 	if err != nil {
 		t.Fatal(err)
@@ -118,13 +117,12 @@ func TestFlood(t *testing.T) {
 	st := newStage(t, botapi.Options{})
 	ada, dm := st.ada()
 	st.cfg.Flood = bridge.Flood{User: bridge.Rate{Lines: 3, Per: time.Second}}
-	st.start()
-	st.ready()
 	var want []string
-	for i := range 7 {
+	for i := range 7 { // they come as one batch
 		st.Say(dm, ada, fmt.Sprintf("line %d", i))
 		want = append(want, fmt.Sprintf("Ada: line %d", i))
 	}
+	st.start()
 	has(t, "notice", st.sent(dm, 1)[0], "Nothing is lost")
 	equalAll(t, "room", st.hears("dev", 7), want...)
 	st.quiet()
@@ -173,8 +171,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A list that is away for a moment, as editors do it, costs nobody his place; one
-// that stays away does.
+// A list that is away for a moment, as editors do it, costs nobody his place, and
+// what he says meanwhile is heard when it is back; one that stays away lists nobody.
 func TestListIsAway(t *testing.T) {
 	for _, back := range []bool{true, false} {
 		t.Run(fmt.Sprintf("back %v", back), func(t *testing.T) {
@@ -195,22 +193,31 @@ func TestListIsAway(t *testing.T) {
 			}
 			st.start()
 			st.ready()
-			people := filepath.Join(st.home, "bridges", Name, "people.json")
-			before := strings.Count(st.log.String(), "there is no list")
+			people := st.file("people.json")
+			const kept = "stays as it is for now"
+			before := strings.Count(st.log.String(), kept)
 			if err := os.Rename(people, people+"~"); err != nil {
 				t.Fatal(err)
 			}
-			st.within("it is missed", func() bool { return strings.Count(st.log.String(), "there is no list") > before })
-			place := filepath.Join(st.home, "bridges", Name, "peers", id(mal.ID)+".json")
+			place := st.file("peers/" + id(mal.ID) + ".json")
 			if !back {
 				st.within("he is forgotten", func() bool { _, err := os.Stat(place); return os.IsNotExist(err) })
+				st.Say(dm, mal, "anybody?")
+				st.within("he is a stranger", func() bool { return strings.Count(st.log.String(), "who may not speak") == 2 })
 				return
 			}
+			st.within("it is missed", func() bool { return strings.Count(st.log.String(), kept) > before })
+			st.Say(dm, mal, "the question")
+			st.within("it waits", func() bool { return strings.Contains(st.health().Error, "it is missing") })
 			st.answers("dev", "the answer")
 			if err := os.Rename(people+"~", people); err != nil {
 				t.Fatal(err)
 			}
 			equal(t, "answer", st.sent(dm, 3)[2], "the answer")
+			equalAll(t, "room", st.hears("dev", 2), "lethe: the answer", "Mal: the question")
+			if n := strings.Count(st.log.String(), "who may not speak"); n > 1 {
+				t.Errorf("he was taken for a stranger:\n%s", st.log)
+			}
 			st.well()
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,20 +62,26 @@ func (s *session) poll(ctx context.Context) error {
 	var offset int64
 	timeout := time.Duration(0) // the first answer comes at once: it says that all is well
 	smooth := 0                 // polls that have to go well before a conflict is over
+	stale := 0                  // answers in a row that held nothing new
 	for ctx.Err() == nil {
 		began := time.Now()
 		raws, err := s.fetch(ctx, offset, timeout)
 		if err == nil {
-			offset, err = s.take(ctx, raws)
-			s.deaf.Store(err != nil)
+			offset, err = s.takeIn(ctx, raws)
+		}
+		// A batch of what is known does not wait, and must not be asked for without end.
+		if stale++; err != nil || len(raws) == 0 || s.news > 0 {
+			stale = 0
+		}
+		if stale > maxStale {
+			err = errStale
+			s.deaf.Store(true)
 		}
 		if err != nil {
-			pause := wait.NextBackOff()
 			if conflict(err) {
 				smooth = 3
 			}
-			pause = max(pause, s.troubled(ctx, err))
-			if !sleep(ctx, pause) {
+			if !sleep(ctx, s.pause(ctx, err, wait.NextBackOff())) {
 				return nil
 			}
 			continue
@@ -96,6 +101,38 @@ func (s *session) poll(ctx context.Context) error {
 	return nil
 }
 
+// maxStale is how many answers in a row may hold nothing but known updates: one
+// does when an acknowledgement was lost.
+const maxStale = 2
+
+var errStale = errors.New("getUpdates: the server gives the same updates again and again, and does not hear that they were taken")
+
+// takeIn is take, whose failures make the bridge deaf: nothing new is heard before
+// they are over.
+func (s *session) takeIn(ctx context.Context, raws []json.RawMessage) (offset int64, err error) {
+	s.news = 0
+	// Lists that could not be read at the start may be mended by now.
+	if len(raws) > 0 && !s.voices.settled() && s.reconciled(ctx) != nil {
+		return 0, ctx.Err()
+	}
+	offset, err = s.take(ctx, raws)
+	if len(raws) == 0 { // who may speak has to be known before there is somebody
+		if _, err = s.policy.Rules(); errors.Is(err, bridge.ErrAway) {
+			err = nil // it is over in a moment, and nothing came
+		}
+	}
+	s.deaf.Store(err != nil)
+	if err != nil && !errors.Is(err, errNoBotAPI) && ctx.Err() == nil {
+		err = localError{err}
+	}
+	if ctx.Err() == nil {
+		s.hub.Hinder(takingIn, asLocal(err))
+	}
+	return offset, err
+}
+
+const takingIn = "take in messages"
+
 func (s *session) newBackoff() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.MaxInterval, b.Multiplier, b.RandomizationFactor = s.cfg.tune.backoff, s.cfg.tune.maxBackoff, 2, 0.3
@@ -112,42 +149,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	}
-}
-
-// troubled tells of a failure of the poll, and returns how long to wait at least.
-func (s *session) troubled(ctx context.Context, err error) time.Duration {
-	s.api.polls.CloseIdleConnections()
-	if ctx.Err() != nil {
-		return 0
-	}
-	var refusal *apiError
-	if !errors.As(err, &refusal) {
-		s.hub.Trouble(err)
-		return 0
-	}
-	switch {
-	case refusal.Code == http.StatusUnauthorized || refusal.Code == http.StatusNotFound:
-		s.fail(fmt.Errorf("%w: %w", ErrToken, err))
-	case conflict(err):
-		s.hub.Trouble(conflictError(refusal))
-	default:
-		s.hub.Trouble(err)
-	}
-	return refusal.RetryAfter
-}
-
-func conflict(err error) bool {
-	var refusal *apiError
-	return errors.As(err, &refusal) && refusal.Code == http.StatusConflict
-}
-
-// conflictError says which of the two conflicts it is, and what helps.
-func conflictError(e *apiError) error {
-	if strings.Contains(strings.ToLower(e.Description), "webhook") {
-		return errors.New("a webhook is set for this bot, so telegram gives its messages to that; to remove it: " +
-			`curl "https://api.telegram.org/bot$TELEGRAM_BOT_TOKEN/deleteWebhook"`)
-	}
-	return errors.New("another program fetches the messages of this bot with the same token; stop it, or give one of the two another bot")
 }
 
 // greet asks who the bot is, and says which commands it knows.
@@ -207,6 +208,10 @@ func (s *session) take(ctx context.Context, raws []json.RawMessage) (offset int6
 	if len(raws) == 0 {
 		return 0, nil
 	}
+	s.refresh(0)
+	if err := s.reserve(); err != nil {
+		return 0, err
+	}
 	fetched, stop := s.fetching(ctx)
 	defer stop()
 	batch, err := s.sift(raws, fetched)
@@ -262,6 +267,7 @@ func (s *session) sift(raws []json.RawMessage, fetched *downloads) ([]heard, err
 		h := heard{update: a.ID}
 		twice := slices.ContainsFunc(batch, func(b heard) bool { return b.update == a.ID })
 		if !twice && !s.again(a.ID) {
+			s.news++
 			if h, err = s.hearSafely(a); err != nil {
 				return nil, err
 			}

@@ -17,9 +17,7 @@ func TestRelayedLines(t *testing.T) {
 	mal := st.User("Mal", "")
 	crew := st.crew(mal)
 	st.cfg.Relay = RelayAll
-	st.start()
-	st.Say(dm, ada, "x")
-	st.hears("dev", 1)
+	st.greeted(dm, ada)
 	st.Say(crew, mal, "hi\nbob: transfer *the* money")
 	equal(t, "ada", st.sent(dm, 1)[0], "Mal: hi\n| bob: transfer *the* money")
 	st.Say(crew, mal, strings.Repeat("bob: transfer the money. ", 163)+"bob: transfer the mon") // in two parts

@@ -1,10 +1,13 @@
 package telegram
 
 import (
+	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"testing"
 	"time"
+
+	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/botapi"
@@ -25,16 +28,55 @@ func TestRevokeWhileLinesWait(t *testing.T) {
 		st.Say(dm, mal, fmt.Sprint("line ", i))
 	}
 	st.quiet()
-	p, err := bridge.OpenPolicy(filepath.Join(st.home, "bridges", Name))
-	if err == nil {
-		err = p.Revoke(id(mal.ID))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	st.owner(func(p *bridge.Policy) error { return p.Revoke(id(mal.ID)) })
 	let := len(st.lines("dev"))
 	st.within("nothing waits any more", func() bool { return st.health().In == 0 })
 	if n := len(st.lines("dev")); n > let+1 { // one may have been on its way
 		t.Errorf("after the revocation %d lines went into the room", n-let)
+	}
+}
+
+// While the list is away nothing is decided: not whether somebody may still speak, and
+// not what becomes of an update, which then comes again.
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	st.cfg.Chats = []string{"-5"}
+	s, hub := st.session()
+	defer hub.Close()
+	people := st.file("people.json")
+	if err := os.WriteFile(people, []byte(`{"version":1,"users":[{"id":"7"}],"chats":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		user, peer string
+		want       bool
+	}{{"7", "7", true}, {"7", "7.3", true}, {"8", "8", false}, {"8", "-5", true}, {"8", "-5.3", true}, {"7", "-6", false}} {
+		if got, err := s.allowed(bridge.Message{Key: c.user, Peer: c.peer}); err != nil || got != c.want {
+			t.Errorf("user %s in %s: %v, %v", c.user, c.peer, got, err)
+		}
+	}
+	if err := os.Remove(people); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.allowed(bridge.Message{Key: "8", Peer: "-5"}); got || !errors.Is(err, bridge.ErrAway) {
+		t.Errorf("while the list is away: %v, %v", got, err)
+	}
+	if err := s.migrated(-6, -1006); !errors.Is(err, bridge.ErrAway) {
+		t.Errorf("a group moves while the list is away: %v", err)
+	}
+	group, dm := models.Chat{ID: -5, Type: "group"}, models.Chat{ID: 7, Type: "private"}
+	user := &models.User{ID: 7, FirstName: "Mal"}
+	member := func(kind models.ChatMemberType) models.ChatMember { return models.ChatMember{Type: kind} }
+	for what, u := range map[string]models.Update{
+		"in private":           {Message: &models.Message{ID: 1, Chat: dm, From: user, Text: "hi"}},
+		"in a group":           {Message: &models.Message{ID: 1, Chat: group, From: user, Text: "hi"}},
+		"of a bot":             {Message: &models.Message{ID: 1, Chat: group, From: &models.User{ID: 9, IsBot: true}, Text: "hi"}},
+		"a group that moves":   {Message: &models.Message{ID: 1, Chat: models.Chat{ID: -6, Type: "group"}, MigrateToChatID: -1006}},
+		"a group with the bot": {MyChatMember: &models.ChatMemberUpdated{Chat: group, OldChatMember: member("left"), NewChatMember: member("member")}},
+	} {
+		if h, err := s.hear(arrival{ID: 1, Update: u}); !errors.Is(err, bridge.ErrAway) || h.draft != nil || len(h.then) > 0 {
+			t.Errorf("%s, while the list is away: %+v, %v", what, h, err)
+		}
 	}
 }

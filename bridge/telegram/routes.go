@@ -1,8 +1,6 @@
 package telegram
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +36,7 @@ func parseKey(key string) (chat string, topic int, ok bool) {
 func (s *session) route(chat string, topic int) (room string, ok bool) {
 	ids := []string{s.memory.current(chat), chat}
 	for _, id := range ids {
-		for _, r := range s.cfg.Routes {
+		for _, r := range s.now().Routes {
 			if r.Chat == id && r.Topic == topic {
 				return r.Room, true
 			}
@@ -49,23 +47,23 @@ func (s *session) route(chat string, topic int) (room string, ok bool) {
 
 // peerOf is who hears what is answered to a message: its topic, if that has a room
 // of its own, or else its chat.
-func (s *session) peerOf(chat string, topic int) (key, room string) {
+func (s *session) peerOf(chat string, topic int, rules bridge.Rules) (key, room string) {
 	if topic != 0 {
 		if room, ok := s.route(chat, topic); ok {
 			return keyOf(chat, topic), room
 		}
 	}
-	return chat, s.roomOf(chat)
+	return chat, s.roomOf(chat, rules)
 }
 
 // roomOf is a chat's room: the configuration's, or the one given along with the
 // approval, or the default.
-func (s *session) roomOf(id string) string {
+func (s *session) roomOf(id string, rules bridge.Rules) string {
 	if room, ok := s.route(id, 0); ok {
 		return room
 	}
 	private := !strings.HasPrefix(id, "-")
-	room := s.policy.Room(id, id, private)
+	room := rules.Room(id, private)
 	switch {
 	case room == "":
 	case chat.ValidRoom(room):
@@ -73,33 +71,32 @@ func (s *session) roomOf(id string) string {
 	default: // a person may have edited the file
 		s.log.Warn("the room of an approval cannot be one; the default is taken", "chat", id, "room", room)
 	}
-	return s.cfg.Room
+	return s.now().Room
 }
 
-// wanted is which peers there are, by key, and their rooms: every listed group and
-// channel, every listed person who has written to the bot, and the topics of these
-// that have a route.
-func (s *session) wanted() (map[string]string, error) {
-	listing, err := s.policy.List()
+// wanted is which peers there are to be, by key, and their rooms, when these are
+// known: every listed group and channel, every listed person who has written to the
+// bot, and the topics of these that have a route.
+func (s *session) wanted(known []string) (map[string]string, error) {
+	rules, err := s.policy.Rules()
 	if err != nil {
 		return nil, err
 	}
 	peers := map[string]string{}
 	add := func(id string) {
 		id = s.memory.canonical(id)
-		peers[id] = s.roomOf(id)
-		for _, r := range s.cfg.Routes {
+		peers[id] = s.roomOf(id, rules)
+		for _, r := range s.now().Routes {
 			if r.Topic != 0 && s.memory.canonical(r.Chat) == id {
-				key, room := s.peerOf(id, r.Topic)
+				key, room := s.peerOf(id, r.Topic, rules)
 				peers[key] = room
 			}
 		}
 	}
-	for _, c := range listing.Chats {
+	for _, c := range rules.Chats() {
 		add(c.ID)
 	}
-	known := s.known()
-	for _, u := range listing.Users {
+	for _, u := range rules.Users() {
 		written := func(key string) bool { return key == u.ID || strings.HasPrefix(key, u.ID+".") }
 		if s.memory.hasAsked(u.ID) || slices.ContainsFunc(known, written) {
 			add(u.ID)
@@ -109,16 +106,9 @@ func (s *session) wanted() (map[string]string, error) {
 }
 
 // known lists the keys of the peers that have a place in a room.
-func (s *session) known() []string {
-	entries, _ := os.ReadDir(filepath.Join(s.cfg.Home, "bridges", Name, "peers")) // none is no peers
-	var keys []string
-	for _, e := range entries {
-		key, isJSON := strings.CutSuffix(e.Name(), ".json")
-		if _, _, ok := parseKey(key); ok && isJSON {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+func (s *session) known() ([]string, error) {
+	keys, err := s.hub.Peers()
+	return slices.DeleteFunc(keys, func(key string) bool { _, _, ok := parseKey(key); return !ok }), err
 }
 
 // listsOf is what the configuration allows, with groups under the ids by which the
@@ -141,15 +131,19 @@ func listsOf(c Config, m *memory) bridge.Lists {
 // its permission, the code that it was given, and its routes go on.
 func (s *session) migrated(old, now int64) error {
 	from, to := strconv.FormatInt(old, 10), strconv.FormatInt(now, 10)
+	rules, err := s.policy.Rules()
+	if err != nil {
+		return err
+	}
 	first := s.memory.canonical(from)
-	asked := s.memory.hasAsked(first) && !s.policy.AllowedChat(to)
-	if !s.policy.AllowedChat(first) && !asked {
+	asked := s.memory.hasAsked(first) && !rules.Chat(to)
+	if !rules.Chat(first) && !asked {
 		return nil
 	}
 	if err := s.memory.move(from, to); err != nil {
 		return err
 	}
-	if err := s.policy.Static(listsOf(s.cfg, s.memory)); err != nil {
+	if err := s.relist(); err != nil {
 		return err
 	}
 	s.log.Info("a group has become a supergroup; its permission, or its code, goes on", "chat", from, "now", to)

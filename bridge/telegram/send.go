@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
@@ -26,7 +27,7 @@ func (t *transport) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (
 	for {
 		chat, topic := s.chatOf(p)
 		if silence := s.pace.silence(chat); silence > 0 {
-			return "", &bridge.LaterError{After: silence, Err: errors.New("telegram has asked to wait in this chat")}
+			return "", waits(chat, silence)
 		}
 		if err := s.pace.wait(ctx, chat); err != nil {
 			return "", err
@@ -89,7 +90,8 @@ func (s *session) judge(p bridge.Peer, chat int64, topic int, out parcel, err er
 	}
 	switch v := verdictOf(refusal); {
 	case v == later:
-		return out, &bridge.LaterError{After: refusal.RetryAfter, Err: s.noted(chat, err)}
+		_ = s.noted(chat, err)
+		return out, waits(chat, refusal.RetryAfter)
 	case v == noToken:
 		return out, s.noted(chat, err)
 	case v == badMarkup && out.Entities != nil:
@@ -111,6 +113,11 @@ func (s *session) judge(p bridge.Peer, chat int64, topic int, out parcel, err er
 		return out, err
 	}
 	return out, nil
+}
+
+// waits says that Telegram has asked to wait in a chat.
+func waits(chat int64, d time.Duration) error {
+	return &bridge.LaterError{After: d, Err: fmt.Errorf("telegram asks to wait %s in chat %d", max(time.Second, d.Round(time.Second)), chat)}
 }
 
 // noted takes from an error what concerns more than the one message, and returns

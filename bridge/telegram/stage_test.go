@@ -124,19 +124,46 @@ func (st *stage) ended(r *running) error {
 	st.t.Helper()
 	select {
 	case <-r.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		st.t.Fatalf("the bridge does not end; its log:\n%s", st.log)
 	}
 	return r.err
 }
 
+// patience is for a machine that is busy with everything else.
+const patience = time.Minute
+
 // within polls until ok holds, and fails after a generous time.
 func (st *stage) within(what string, ok func() bool) {
 	st.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(3 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			st.t.Fatalf("not in time: %s; the log:\n%s", what, st.log)
 		}
+	}
+}
+
+// greeted starts the bridge, and waits for somebody's hello to be in dev.
+func (st *stage) greeted(where botapi.Chat, who botapi.User) *running {
+	st.t.Helper()
+	r := st.start()
+	st.Say(where, who, "hello")
+	st.hears("dev", 1)
+	return r
+}
+
+// file is one of the bridge's own.
+func (st *stage) file(name string) string { return filepath.Join(st.home, "bridges", Name, name) }
+
+// owner does what the owner does on the command line.
+func (st *stage) owner(do func(*bridge.Policy) error) {
+	st.t.Helper()
+	p, err := bridge.OpenPolicy(st.file(""))
+	if err == nil {
+		err = do(p)
+	}
+	if err != nil {
+		st.t.Fatal(err)
 	}
 }
 

@@ -44,9 +44,13 @@ func (a *allowance) may(who string, now time.Time) bool {
 	return true
 }
 
+// back says that who was not told after all, and may be soon.
+func (a *allowance) back(who string) { delete(a.told, who) }
+
 // stranger deals with a message of somebody who may not speak: no word of it goes
-// anywhere. In private he gets a code, in a group only who asks for it.
-func (s *session) stranger(m *models.Message, who author, at spot, why string, asks bool) heard {
+// anywhere. In private he gets a code, in a group only who asks for it; member says
+// that the group is listed, and only he is not.
+func (s *session) stranger(m *models.Message, who author, at spot, why string, asks, member bool) heard {
 	var h heard
 	h.then = append(h.then, func() { s.denied(who, at, why) })
 	if !at.private() && !asks || at.chat.Type == models.ChatTypeChannel {
@@ -54,7 +58,7 @@ func (s *session) stranger(m *models.Message, who author, at spot, why string, a
 	}
 	h.then = append(h.then, func() {
 		s.offer(bridge.Applicant{
-			ID: who.id(), Name: who.Claimed, Chat: at.policy, ChatTitle: m.Chat.Title, Private: at.private(),
+			ID: who.id(), Name: who.Claimed, Chat: at.policy, ChatTitle: m.Chat.Title, Private: at.private(), Member: member,
 		}, aside{chat: m.Chat.ID, thread: at.thread, replyTo: m.ID})
 	})
 	return h
@@ -75,7 +79,8 @@ func (s *session) offer(who bridge.Applicant, a aside) {
 	if who.Private {
 		subject = who.ID
 	}
-	if !s.allow.may(subject+" "+who.ID, time.Now()) {
+	asker := subject + " " + who.ID
+	if !s.allow.may(asker, time.Now()) {
 		return
 	}
 	code, fresh, err := s.policy.Ask(who)
@@ -83,10 +88,11 @@ func (s *session) offer(who bridge.Applicant, a aside) {
 		s.log.Info("somebody got no code", "who", who.String(), "why", none.Why)
 		return
 	}
-	if err == nil && fresh && !s.policy.AllowedChat(who.Chat) {
+	if err == nil && fresh && !who.Member {
 		err = s.memory.asked(subject, time.Now())
 	}
 	if err != nil {
+		s.allow.back(asker)
 		s.log.Warn("somebody got no code", "who", who.String(), "error", err)
 		return
 	}
@@ -101,7 +107,7 @@ func (s *session) offer(who bridge.Applicant, a aside) {
 }
 
 // membership deals with what becomes of the bot itself in a chat.
-func (s *session) membership(c *models.ChatMemberUpdated) heard {
+func (s *session) membership(c *models.ChatMemberUpdated, rules bridge.Rules) heard {
 	var h heard
 	out := func(t models.ChatMemberType) bool {
 		return t == models.ChatMemberTypeLeft || t == models.ChatMemberTypeBanned
@@ -109,14 +115,16 @@ func (s *session) membership(c *models.ChatMemberUpdated) heard {
 	id := s.memory.canonical(strconv.FormatInt(c.Chat.ID, 10))
 	switch was, is := out(c.OldChatMember.Type), out(c.NewChatMember.Type); {
 	case is && !was:
-		s.log.Info("the bot was removed from a chat, or blocked there", "chat", id, "by", c.From.ID)
+		if s.policy.Denied("left " + id) { // as often as they like, and told once an hour
+			s.log.Info("the bot was removed from a chat, or blocked there", "chat", id, "by", c.From.ID)
+		}
 		return h
 	case is || !was:
 		return h
 	}
 	h.then = append(h.then, func() { s.wake(id) })
 	if c.Chat.Type == models.ChatTypeGroup || c.Chat.Type == models.ChatTypeSupergroup {
-		if !s.policy.AllowedChat(id) {
+		if !rules.Chat(id) {
 			h.then = append(h.then, func() {
 				s.offer(bridge.Applicant{
 					ID: strconv.FormatInt(c.From.ID, 10), Name: fullName(&c.From), Chat: id, ChatTitle: c.Chat.Title,
@@ -129,7 +137,8 @@ func (s *session) membership(c *models.ChatMemberUpdated) heard {
 
 // wake tries the peers of a chat again now.
 func (s *session) wake(chat string) {
-	for _, key := range s.known() {
+	keys, _ := s.known() // if that fails, they are tried within ten minutes
+	for _, key := range keys {
 		if of, _, _ := parseKey(key); of == chat {
 			s.hub.Wake(key)
 		}

@@ -3,7 +3,6 @@ package telegram
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,20 +17,14 @@ import (
 
 var codeIn = regexp.MustCompile(`allow ([A-Z0-9-]+)`)
 
-// approve is what the owner does on the command line.
+// approve has the owner approve the code in a text.
 func (st *stage) approve(text, room string) {
 	st.t.Helper()
 	found := codeIn.FindStringSubmatch(text)
 	if found == nil {
 		st.t.Fatalf("no code in %q", text)
 	}
-	p, err := bridge.OpenPolicy(filepath.Join(st.home, "bridges", Name))
-	if err == nil {
-		_, err = p.Approve(found[1], room)
-	}
-	if err != nil {
-		st.t.Fatal(err)
-	}
+	st.owner(func(p *bridge.Policy) error { _, err := p.Approve(found[1], room); return err })
 }
 
 // A stranger: no line, one code, one line in the log; and after the approval he is
@@ -78,20 +71,14 @@ func TestStranger(t *testing.T) {
 
 	// Taken back: nothing more goes either way, and what is said meanwhile is not
 	// told later.
-	p, err := bridge.OpenPolicy(filepath.Join(st.home, "bridges", Name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	people := filepath.Join(st.home, "bridges", Name, "people.json")
+	people := st.file("people.json")
 	before, err := os.ReadFile(people)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Revoke(id(mal.ID)); err != nil {
-		t.Fatal(err)
-	}
+	st.owner(func(p *bridge.Policy) error { return p.Revoke(id(mal.ID)) })
 	st.within("he is forgotten", func() bool {
-		_, err := os.Stat(filepath.Join(st.home, "bridges", Name, "peers", id(mal.ID)+".json"))
+		_, err := os.Stat(st.file("peers/" + id(mal.ID) + ".json"))
 		return os.IsNotExist(err)
 	})
 	st.answers("ops", "not for mallory")
@@ -247,7 +234,7 @@ func TestUnreadablePeople(t *testing.T) {
 	st.start()
 	st.Say(dm, ada, "one")
 	st.hears("dev", 1)
-	people := filepath.Join(st.home, "bridges", Name, "people.json")
+	people := st.file("people.json")
 	if err := os.WriteFile(people, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -21,11 +21,11 @@
 //   - A chat that takes nothing, or is told to wait, holds up no other chat.
 //
 // Read on in this order: token.go and api.go (the way to Telegram), content.go,
-// update.go, recent.go and inbound.go (what comes in), poll.go and media.go (how),
-// commands.go, strangers.go and asides.go (who is answered here and now), memory.go,
-// routes.go, voices.go and peers.go (which chats hear which rooms), parts.go,
-// pace.go and send.go (what goes out), typing.go. docs/telegram.md is for the owner
-// of a bot.
+// update.go, recent.go and inbound.go (what comes in), poll.go, trouble.go and
+// media.go (how), settings.go (what changes meanwhile), commands.go, strangers.go and
+// asides.go (who is answered here and now), memory.go, routes.go, voices.go and
+// peers.go (which chats hear which rooms), parts.go, pace.go and send.go (what goes
+// out), typing.go. docs/telegram.md is for the owner of a bot.
 package telegram
 
 import (
@@ -84,7 +84,9 @@ type Config struct {
 	// bridge.MembersListed.
 	Members string
 	// Names can sign nobody's lines but their owners': the identities', the owner's.
-	Names []string
+	// They are asked for with each batch of messages, since identities come and go. May
+	// be nil.
+	Names func() []string
 
 	Flood bridge.Flood
 	Relay string // "": RelayAgents
@@ -96,6 +98,15 @@ type Config struct {
 	// Poll is how long the server may keep a getUpdates open, 1 to 50 s; 0: 30 s. The
 	// request gets 15 s more.
 	Poll time.Duration
+
+	// Reload, if set, reads the settings again while the bridge runs: Room, Routes,
+	// Users, Chats, Members and Relay of what it returns take the place of those here.
+	// It is asked before each batch of messages and when the file SettingsFile changes.
+	// What fails, Check too, is told, and changes nothing. Where the error wraps
+	// fs.ErrNotExist there are none, which counts after two seconds: editors move a
+	// file away for a moment. Other settings need a new Run.
+	Reload       func() (Config, error)
+	SettingsFile string
 
 	tune tuning
 }
@@ -112,8 +123,10 @@ type tuning struct {
 	grace               time.Duration // beyond Poll for a getUpdates
 	backoff, maxBackoff time.Duration // after failures of getUpdates
 	call                time.Duration // for any other request
-	file                time.Duration // for one attempt at a file
+	file                time.Duration // for one file, all attempts together
+	fileSick            time.Duration // the same, after one that took too long
 	files               time.Duration // for all files of a batch
+	filesOff            time.Duration // no file is asked for, after two that took too long
 	fileTries           int
 	maxFile             int64         // bytes; what a bot may download
 	typing              time.Duration // Telegram shows "typing" for 5 s
@@ -134,7 +147,8 @@ func (c Config) defaults() Config {
 	t.grace = cmp.Or(t.grace, 15*time.Second)
 	t.backoff, t.maxBackoff = cmp.Or(t.backoff, time.Second), cmp.Or(t.maxBackoff, time.Minute)
 	t.call = cmp.Or(t.call, 30*time.Second)
-	t.file, t.files, t.fileTries = cmp.Or(t.file, time.Minute), cmp.Or(t.files, 10*time.Minute), cmp.Or(t.fileTries, 3)
+	t.file, t.fileSick = cmp.Or(t.file, 20*time.Second), cmp.Or(t.fileSick, 3*time.Second)
+	t.files, t.filesOff, t.fileTries = cmp.Or(t.files, time.Minute), cmp.Or(t.filesOff, time.Minute), cmp.Or(t.fileTries, 3)
 	t.maxFile = cmp.Or(t.maxFile, 20<<20)
 	t.typing = cmp.Or(t.typing, 5*time.Second)
 	t.again = cmp.Or(t.again, 10*time.Second)
@@ -164,31 +178,44 @@ func (c Config) Check() error {
 		return fmt.Errorf("relay = %q is none of %s, %s", c.Relay, RelayAgents, RelayAll)
 	}
 	for i, r := range c.Routes {
-		if _, err := strconv.ParseInt(r.Chat, 10, 64); err != nil || r.Topic < 0 {
-			return fmt.Errorf("route of chat %q, topic %d: an id is a number: write /id there", r.Chat, r.Topic)
+		if _, ok := number(r.Chat); !ok {
+			return fmt.Errorf("route of chat %q: an id is a number without anything before or behind it: write /id there", r.Chat)
+		}
+		if r.Topic < 0 {
+			return fmt.Errorf("route of chat %s: topic = %d: topics have numbers from 1 on: write /id there", r.Chat, r.Topic)
 		}
 		if !chat.ValidRoom(r.Room) {
 			return fmt.Errorf("route of chat %s: room %q: a name is a-z, 0-9, _ and -, at most 64 of them", r.Chat, r.Room)
 		}
 		for _, other := range c.Routes[:i] {
 			if other.Chat == r.Chat && other.Topic == r.Topic {
+				if r.Topic == 0 {
+					return fmt.Errorf("route of chat %s: there are two for the chat itself, which topic = 1 means too", r.Chat)
+				}
 				return fmt.Errorf("route of chat %s, topic %d: there are two", r.Chat, r.Topic)
 			}
 		}
 	}
 	for _, entry := range c.Chats {
 		id, _, _ := strings.Cut(strings.TrimSpace(entry), " ")
-		if n, err := strconv.ParseInt(id, 10, 64); err != nil || n >= 0 {
+		if n, ok := number(id); !ok || n >= 0 {
 			return fmt.Errorf("chats: %q is not the id of a group or channel, a negative number: persons are listed as users", entry)
 		}
 	}
 	for _, entry := range c.Users {
 		id, _, _ := strings.Cut(strings.TrimSpace(entry), " ")
-		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
-			return fmt.Errorf("users: %q does not begin with an id, a number", entry)
+		if _, ok := number(id); !ok {
+			return fmt.Errorf("users: %q does not begin with an id, a number without + or zeros before it", entry)
 		}
 	}
 	return new(bridge.Policy).Static(c.lists())
+}
+
+// number reads an id, in the one way in which Telegram's are written: another would
+// match nobody.
+func number(id string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	return n, err == nil && n != 0 && strconv.FormatInt(n, 10) == id
 }
 
 // loopback says whether a host is this machine.
@@ -198,7 +225,11 @@ func loopback(host string) bool {
 }
 
 func (c Config) lists() bridge.Lists {
-	return bridge.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members, Names: c.Names}
+	l := bridge.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members, Away: c.tune.missing}
+	if c.Names != nil {
+		l.Names = c.Names()
+	}
+	return l
 }
 
 // session is one run of one bot.
@@ -211,14 +242,18 @@ type session struct {
 	memory *memory
 	pace   *pace
 	seen   *recent    // by the poll loop alone
+	news   int        // updates of the newest batch that were not known; by the poll loop alone
+	files  fileServer // by the downloads of the poll loop
 	voices *voices    // who is heard in which room
 	allow  *allowance // of answers to strangers
 	asides *asides
 	nudge  chan chan struct{} // the peers may have changed; what is sent is closed when that was seen to
 	source string             // whose update ids: see place
 	deaf   atomic.Bool        // the newest batch could not be taken in
-	missed time.Time          // since when people.json is missing; zero: it is there
 	fail   context.CancelCauseFunc
+
+	settings settings
+	conf     atomic.Pointer[Config] // cfg, with the live settings in force
 
 	mu sync.Mutex
 	me models.User // zero until getMe was answered
@@ -231,7 +266,11 @@ type session struct {
 func Run(ctx context.Context, c Config) error {
 	c = c.defaults()
 	if err := errors.Join(checkToken(c.Token), c.Check()); err != nil {
-		return fmt.Errorf("start the telegram bridge: %w", err)
+		err = fmt.Errorf("start the telegram bridge: %w", err)
+		if unnoted := bridge.Failed(c.Home, Name, err); unnoted != nil {
+			c.Log.Debug("that the bridge could not start is not noted", "error", unnoted)
+		}
+		return err
 	}
 	if err := run(ctx, c); err != nil {
 		return fmt.Errorf("run the telegram bridge: %w", err)
@@ -243,7 +282,7 @@ func run(ctx context.Context, c Config) (err error) {
 	var s *session // before hub.Run begins
 	hub, err := bridge.Open(bridge.Config{
 		Home: c.Home, Name: Name, Log: c.Log, Watcher: c.Watcher, Flood: c.Flood, Listens: true,
-		Allowed: func(m bridge.Message) bool { return !s.revoked(m) },
+		Allowed: func(m bridge.Message) (bool, error) { return s.allowed(m) },
 	})
 	if err != nil {
 		return err
@@ -276,19 +315,19 @@ func run(ctx context.Context, c Config) (err error) {
 	return nil
 }
 
-// revoked says whether who wrote a message that waits may not speak any more.
-func (s *session) revoked(m bridge.Message) bool {
+// allowed says whether who wrote a message that waits may still speak.
+func (s *session) allowed(m bridge.Message) (bool, error) {
+	s.refresh(twice)
+	rules, err := s.policy.Rules()
 	chat, _, _ := parseKey(m.Peer)
 	private := !strings.HasPrefix(chat, "-") // ids of groups and channels are negative
-	return s.policy.Revoked(m.Key, s.memory.canonical(chat), private)
+	return rules.Decide(m.Key, s.memory.canonical(chat), private).Allowed, err
 }
 
 func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*session, error) {
 	dir := filepath.Join(c.Home, "bridges", Name)
-	policy, err := bridge.OpenPolicy(dir)
-	if err != nil {
-		return nil, err
-	}
+	// A list that cannot be read is waited for: see poll.
+	policy := bridge.NewPolicy(dir)
 	memory, err := openMemory(dir, c.Log)
 	if err != nil {
 		return nil, err
@@ -296,9 +335,12 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 	if err := policy.Static(listsOf(c, memory)); err != nil {
 		return nil, err
 	}
-	return &session{
+	s := &session{
 		cfg: c, log: c.Log, api: newAPI(c.BaseURL, c.Token), hub: hub, policy: policy, memory: memory,
 		pace: newPace(c.tune.rates), seen: newRecent(), voices: newVoices(c.Home), allow: newAllowance(),
 		asides: newAsides(), nudge: make(chan chan struct{}, 1), source: sourceOf(c), fail: fail,
-	}, nil
+	}
+	s.conf.Store(&c)
+	s.tellInForce()
+	return s, nil
 }

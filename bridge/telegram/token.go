@@ -49,6 +49,10 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
+// CheckToken refuses what cannot be a token, as Run does, with an error that wraps
+// ErrToken and says nothing of it.
+func CheckToken(token string) error { return checkToken(token) }
+
 // checkToken refuses what cannot be a token, and would otherwise end up in URLs.
 func checkToken(token string) error {
 	if token == "" {

@@ -143,16 +143,26 @@ func isWord(s string) bool {
 	})
 }
 
-// line is how a command stands in a room. Those for the harness are written
-// exactly as it wants them; a bot's name is no part of any.
-func (c command) line(text string) string {
+// harness is how a command for the harness stands in a room, exactly as it wants it;
+// ok is false for another.
+func (c command) harness() (line string, ok bool) {
 	switch {
 	case (c.Name == "stop" || c.Name == "status") && c.Rest == "":
-		return "/" + c.Name
+		return "/" + c.Name, true
 	case c.Name == "model" && c.Rest != "":
-		return "/model " + strings.Join(strings.Fields(c.Rest), " ")
-	case c.Bot != "":
-		return strings.Replace(text, "@"+c.Bot, "", 1)
+		return "/model " + strings.Join(strings.Fields(c.Rest), " "), true
 	}
-	return text
+	return "", false
+}
+
+// line is how a command stands in a room: one for the harness exactly as that wants
+// it, and any other as it was written. A bot's name is no part of any.
+func (c command) line(text string) string {
+	if line, ok := c.harness(); ok {
+		return line
+	}
+	if c.Bot == "" {
+		return text
+	}
+	return strings.Replace(text, "@"+c.Bot, "", 1)
 }

@@ -1,12 +1,10 @@
 package telegram
 
 import (
-	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"lethe/internal/status"
@@ -41,6 +39,13 @@ func (v *voices) roomOf(peer string) (room string, ok bool) {
 	defer v.mu.Unlock()
 	room, ok = v.peers[peer]
 	return room, ok
+}
+
+// settled says whether it has been told which peers there are.
+func (v *voices) settled() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.peers != nil
 }
 
 // heardIn notes the topic of the newest message from a peer.
@@ -96,7 +101,7 @@ func listeners(home, room string) []string {
 		if err != nil || s.State == status.Stopped || !slices.Contains(s.Rooms, room) {
 			continue
 		}
-		if err := syscall.Kill(s.PID, 0); s.PID > 0 && (err == nil || errors.Is(err, syscall.EPERM)) {
+		if status.Alive(s.PID) {
 			names = append(names, s.Name)
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -50,11 +52,26 @@ rest. It prints "ready telegram @bot" once it reaches Telegram.`,
 		Example: `  export TELEGRAM_BOT_TOKEN=…
   lethe bridge telegram
   lethe bridge telegram allow K7QM3XPA --room dev`,
-		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.telegram(cmd.Context()) },
+		Args: noSubcommand,
+		// A home is made only for a bridge that has a token.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return p.open(false) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return p.telegram(cmd.Context()) },
 	}
 	cmd.AddCommand(p.allowCommand(), p.whoCommand(), p.revokeCommand())
 	return cmd
+}
+
+// noSubcommand refuses words behind a command of which none is one of its own.
+func noSubcommand(cmd *cobra.Command, list []string) error {
+	if len(list) == 0 {
+		return nil
+	}
+	err := usagef("unknown command %q of %s", list[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 1 + len(list[0])/5
+	if near := cmd.SuggestionsFor(list[0]); len(near) > 0 {
+		return hint(err, "did you mean: %s %s", cmd.CommandPath(), near[0])
+	}
+	return hint(err, "%s --help lists them", cmd.CommandPath())
 }
 
 // tokenVariable holds the bot's token.
@@ -66,20 +83,32 @@ var errNoToken = errors.New(tokenVariable + " is not set, and config.toml names 
 // telegramToken finds the token. It never returns it in an error.
 func (p *program) telegramToken() (string, error) {
 	if token := strings.TrimSpace(os.Getenv(tokenVariable)); token != "" {
+		if err := telegram.CheckToken(token); err != nil {
+			return "", hint(fmt.Errorf("read %s: %w", tokenVariable, err), "@BotFather gives you one; see docs/telegram.md")
+		}
 		return token, nil
 	}
-	file := p.settings.Telegram.TokenFile
+	file := p.tokenFile()
 	if file == "" {
 		return "", hint(errNoToken, "@BotFather gives you one; see docs/telegram.md")
 	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(p.home.Dir, file)
-	}
 	token, err := telegram.ReadToken(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", hint(tokenFileError{err}, "telegram.token_file in config.toml names it; put the token from @BotFather into it, mode 0600")
+	}
 	if err != nil {
 		return "", tokenFileError{err}
 	}
 	return token, nil
+}
+
+// tokenFile is where the configuration says that the token is; empty is nowhere.
+func (p *program) tokenFile() string {
+	file := p.settings.Telegram.TokenFile
+	if file != "" && !filepath.IsAbs(file) {
+		file = filepath.Join(p.home.Dir, file)
+	}
+	return file
 }
 
 // tokenFileError is a token file that cannot be used.
@@ -91,6 +120,10 @@ func (e tokenFileError) Unwrap() error { return e.error }
 func (p *program) telegram(ctx context.Context) error {
 	token, err := p.telegramToken()
 	if err != nil {
+		_ = bridge.Failed(p.home.Dir, telegram.Name, err) // so that lethe bridges tells, too
+		return err
+	}
+	if err := p.open(true); err != nil {
 		return err
 	}
 	tools.HideEnvironment() // the token in it is nobody else's
@@ -98,11 +131,13 @@ func (p *program) telegram(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.unhurried()
 	log, t := p.logTo(p.err), p.settings.Telegram
 	watcher := chat.NewWatcher(0, log)
 	conf := t.config()
 	conf.Home, conf.Store, conf.Watcher, conf.Log, conf.Token = p.home.Dir, store, watcher, log, token
-	conf.Names = p.reservedNames()
+	conf.Names = p.reservedNames
+	conf.Reload, conf.SettingsFile = p.reload, configFile(p.home.Dir)
 	conf.Ready = func(bot string) { fmt.Fprintf(p.out, "ready telegram @%s\n", bot) }
 	g, ctx := errgroup.WithContext(ctx)
 	around, end := context.WithCancel(ctx)
@@ -173,13 +208,53 @@ way that tells you who they are. The bridge need not be restarted.`,
 			if err != nil {
 				return hintAllow(err)
 			}
-			fmt.Fprintf(p.out, "allowed: %s may write to room %s\n", chat.Sanitize(who.String()), or(room, or(p.settings.Telegram.Room, defaultRoom)))
+			p.printAllowed(who, room)
+			p.tellStale()
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&room, "room", "", "the `ROOM` to connect the chat with (default: telegram.room, or dev)")
 	_ = cmd.RegisterFlagCompletionFunc("room", p.completeRooms) // fails for a flag that is not there
 	return cmd
+}
+
+// printAllowed says who was let in, and where the lines go.
+func (p *program) printAllowed(who bridge.Applicant, room string) {
+	id := who.Chat
+	if who.Private || who.Member {
+		id = who.ID
+	}
+	to := p.roomFor(bridge.Listed{Person: bridge.Person{ID: id, Room: room}})
+	why := ""
+	if room != "" && to != room {
+		why = fmt.Sprintf(", where a route in config.toml sends that chat, and not to %s", room)
+	}
+	fmt.Fprintf(p.out, "allowed: %s may write to room %s%s\n", chat.Sanitize(who.String()), or(to, or(p.settings.Telegram.Room, defaultRoom)), why)
+}
+
+// obeyed is how long a running bridge has to take up a config.toml that was changed.
+const obeyed = 5 * time.Second
+
+// tellStale warns when the running bridge has other settings than config.toml, which
+// this process has read. It takes up who may speak and where lines go by itself.
+func (p *program) tellStale() {
+	all, err := bridge.ReadHealth(p.home.Dir)
+	i := slices.IndexFunc(all, func(h bridge.Health) bool { return h.Name == telegram.Name })
+	if err != nil || i < 0 || all[i].State != bridge.Running && all[i].State != bridge.Deaf {
+		return
+	}
+	conf := p.settings.Telegram.config()
+	conf.Home = p.home.Dir
+	live, fixed := conf.Obeys()
+	for began := time.Now(); !live && time.Since(began) < obeyed; live, fixed = conf.Obeys() {
+		time.Sleep(20 * time.Millisecond)
+	}
+	switch {
+	case !live:
+		fmt.Fprintln(p.err, "warning: the running bridge has older settings of who may speak, and has not taken up config.toml: lethe bridges may say why; or restart it")
+	case !fixed:
+		fmt.Fprintln(p.err, "warning: the running bridge has an older base_url, or older flood limits: restart it")
+	}
 }
 
 func hintAllow(err error) error {
@@ -202,7 +277,12 @@ func (p *program) revokeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := policy.Revoke(list[0]); err != nil {
+			err = policy.Revoke(list[0])
+			p.tellStale()
+			if errors.As(err, new(*bridge.ForeignError)) {
+				return err
+			}
+			if err != nil {
 				return hint(err, "lethe bridge telegram who lists the ids")
 			}
 			fmt.Fprintf(p.out, "revoked: %s may not write any more\n", list[0])
@@ -225,6 +305,7 @@ func (p *program) whoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			p.tellStale()
 			if p.json {
 				return p.printJSON(l)
 			}
@@ -241,6 +322,8 @@ func (p *program) printPolicy(l bridge.Listing) error {
 		fmt.Fprintln(t, "MAY WRITE\tID\tNAME\tROOM\tBY")
 		p.printListed(t, "user", l.Users)
 		p.printListed(t, "chat", l.Chats)
+		p.printTopics(t, l.Chats)
+		p.printTopics(t, l.Users)
 		if err := t.Flush(); err != nil {
 			return err
 		}
@@ -269,11 +352,20 @@ func (p *program) printListed(t *tabwriter.Writer, kind string, list []bridge.Li
 	}
 }
 
+// printTopics prints the topics of chats that have a room of their own.
+func (p *program) printTopics(t *tabwriter.Writer, list []bridge.Listed) {
+	for _, r := range p.settings.Telegram.config().Routes {
+		if r.Topic > 1 && slices.ContainsFunc(list, func(l bridge.Listed) bool { return l.ID == r.Chat }) {
+			fmt.Fprintf(t, "topic %d\t%s\t-\t%s\tconfig.toml\n", r.Topic, r.Chat, r.Room)
+		}
+	}
+}
+
 // roomFor is the room that a chat is connected with by name; the configuration
 // wins over what was said with the approval.
 func (p *program) roomFor(who bridge.Listed) string {
 	for _, r := range p.settings.Telegram.Routes {
-		if r.Chat == who.ID && r.Topic == 0 {
+		if r.Chat == who.ID && r.Topic <= 1 { // General is the chat itself
 			return r.Room
 		}
 	}

@@ -29,6 +29,8 @@ type bridgeInfo struct {
 	Out         int          `json:"out"` // lines that wait to go out
 	In          int          `json:"in"`  // lines that a flood limit holds back
 	Unreachable []string     `json:"unreachable,omitempty"`
+	Late        time.Time    `json:"late,omitzero"` // since when errors hold up a line, if for long
+	Full        time.Time    `json:"full,omitzero"` // since when the inbox is full, so that nobody is heard
 	Error       string       `json:"error,omitempty"`
 	ErrorAt     time.Time    `json:"error_at,omitzero"`
 }
@@ -39,8 +41,10 @@ func (p *program) bridgesCommand() *cobra.Command {
 		Short: "List bridges: whether they reach the other side, and what waits",
 		Long: `Bridges lists the bridges of this home with the time of the last successful exchange
 with the other side, the lines that wait to go out and in, and the last error. It
-fails when one of them is deaf (it runs and reaches nobody), has died, or was
-stopped with lines waiting: fit for a monitor.`,
+fails when one of them is deaf (it runs and reaches nobody), late (errors hold up a
+line for more than five minutes), full (so many lines wait to come in that nobody is
+heard), has died, was stopped with lines waiting, or cannot be told: fit for a
+monitor.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			all, err := bridge.ReadHealth(p.home.Dir)
@@ -59,7 +63,7 @@ func (p *program) printBridges(all []bridge.Health, now time.Time) error {
 	if p.json {
 		infos := []bridgeInfo{}
 		for _, h := range all {
-			infos = append(infos, bridgeInfo{h.Name, h.State, h.Healthy(), h.PID, h.Started, h.Exchanged, h.Stopped, h.Out, h.In, h.Unreachable, h.Error, h.ErrorAt})
+			infos = append(infos, bridgeInfo{h.Name, h.State, h.Healthy(), h.PID, h.Started, h.Exchanged, h.Stopped, h.Out, h.In, h.Unreachable, h.Late, h.Full, h.Error, h.ErrorAt})
 		}
 		return p.printJSON(infos)
 	}
@@ -71,16 +75,27 @@ func (p *program) printBridges(all []bridge.Health, now time.Time) error {
 	fmt.Fprintln(t, "NAME\tSTATE\tPID\tLAST EXCHANGE\tWAITING OUT/IN\tUNREACHABLE\tLAST ERROR")
 	for _, h := range all {
 		pid, fault := "-", "-"
-		if h.PID > 0 && (h.State == bridge.Running || h.State == bridge.Deaf) {
+		if h.PID > 0 && h.Runs() {
 			pid = fmt.Sprint(h.PID)
 		}
 		if h.Error != "" {
 			fault = since(h.ErrorAt, now) + ": " + oneLine(h.Error)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\n", h.Name, h.State, pid, since(h.Exchanged, now), h.Out, h.In,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\n", h.Name, shownState(h), pid, since(h.Exchanged, now), h.Out, h.In,
 			dash(chat.Sanitize(strings.Join(h.Unreachable, ","))), fault)
 	}
 	return t.Flush()
+}
+
+// shownState is a bridge's state in one word: running is for one that fares well.
+func shownState(h bridge.Health) string {
+	switch {
+	case h.State == bridge.Running && !h.Full.IsZero():
+		return "full"
+	case h.State == bridge.Running && !h.Late.IsZero():
+		return "late"
+	}
+	return string(h.State)
 }
 
 // since says how long ago a time was.
@@ -110,11 +125,7 @@ func sick(all []bridge.Health) error {
 		if h.Healthy() {
 			continue
 		}
-		what := fmt.Sprintf("%s is %s", h.Name, h.State)
-		if h.State == bridge.Stopped {
-			what += " with lines waiting"
-		}
-		bad = append(bad, what)
+		bad = append(bad, h.Name+" is "+h.Ailment())
 	}
 	if len(bad) == 0 {
 		return nil

@@ -127,15 +127,21 @@ func (d *duration) UnmarshalText(text []byte) error {
 // readSettings reads config.toml in the home. A missing one is empty; an unknown
 // key or a value that makes no sense is refused, by name.
 func readSettings(home string) (settings, error) {
-	var s settings
-	path := filepath.Join(home, "config.toml")
+	path := configFile(home)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
+		return settings{}, nil
 	}
 	if err != nil {
-		return s, err
+		return settings{}, err
 	}
+	return parseSettings(path, data)
+}
+
+func configFile(home string) string { return filepath.Join(home, "config.toml") }
+
+func parseSettings(path string, data []byte) (settings, error) {
+	var s settings
 	meta, err := toml.Decode(string(data), &s)
 	if err != nil {
 		return s, usagef("read %s: %w", path, err)
@@ -182,6 +188,17 @@ func (t telegramSettings) config() telegram.Config {
 		c.Routes = append(c.Routes, telegram.Route{Chat: r.Chat, Topic: r.Topic, Room: r.Room})
 	}
 	return c
+}
+
+// reload reads the settings of a bridge that runs again; see telegram.Config.Reload.
+func (p *program) reload() (telegram.Config, error) {
+	path := configFile(p.home.Dir)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return telegram.Config{}, err
+	}
+	s, err := parseSettings(path, data)
+	return s.Telegram.config(), err
 }
 
 // embeddingsVariable holds the key for recall.embeddings_url, which may need none.

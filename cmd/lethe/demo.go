@@ -20,11 +20,11 @@ func (p *program) demoCommand() *cobra.Command {
 	var fast, keep bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "A tour of two minutes, offline: an identity forgets, remembers, is killed, goes on",
+		Short: "A tour of two minutes, offline: an identity forgets, is reminded, is killed, goes on",
 		Long: `Demo boots a throwaway identity with a small context in a temporary home, talks
-to it until things fade, has a faded detail brought back, kills the daemon with
-kill -9, resumes it by its hash and asks again. It needs no key, no network and
-no typing. The daemon is the real one in a process of its own; what is shown is
+to it until things fade, mentions one of them so that it is reminded and looks it
+up, kills the daemon with kill -9, resumes it by its hash and asks again. It
+needs no key, no network and no typing. The daemon is the real one in a process of its own; what is shown is
 read from its files, and if a step does not happen, demo says so and fails.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,6 +75,7 @@ type tour struct {
 	patience time.Duration
 	keep     bool
 	story    []string // what the user says until something fades
+	config   string   // what config.toml has beside demoConfig
 
 	dir    string // holds the home and what the daemons say
 	home   agent.Home
@@ -98,7 +99,7 @@ func (t *tour) scenes() []scene {
 		{"A life begins", t.begin},
 		{"Talk", t.talk},
 		{"Forgetting", t.forget},
-		{"Remembering", t.remember},
+		{"Remembering that it forgot", t.remember},
 		{"kill -9", t.kill},
 		{"What you saw", t.sum},
 	}
@@ -167,5 +168,5 @@ func (t *tour) furnish() error {
 	if t.store, err = blobs.Open(t.home.Blobs()); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(t.home.Dir, "config.toml"), []byte(demoConfig(t.limit)), 0o600)
+	return os.WriteFile(filepath.Join(t.home.Dir, "config.toml"), []byte(demoConfig(t.limit)+t.config), 0o600)
 }

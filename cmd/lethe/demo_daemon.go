@@ -38,7 +38,7 @@ func (t *tour) start(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, t.exe, append([]string{"run", "--home", t.home.Dir, "--offline"}, args...)...)
 	cmd.Args[0] = "lethe"
 	cmd.Dir = t.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.dir, "TMPDIR=" + os.TempDir()} // and so no key
+	cmd.Env = t.environ()
 	cmd.Stdout, cmd.Stderr = out, log
 	cmd.SysProcAttr = tied()
 	d := &daemon{cmd: cmd, said: out.Name(), gone: make(chan struct{})}
@@ -49,6 +49,11 @@ func (t *tour) start(ctx context.Context, args ...string) error {
 	}
 	t.daemon = d
 	return nil
+}
+
+// environ is what the program finds in its environment: no key.
+func (t *tour) environ() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.dir, "TMPDIR=" + os.TempDir()}
 }
 
 // kill ends the daemon with kill -9, and waits until it is gone.

@@ -16,6 +16,9 @@ const (
 		"The spare key of the lamp room hangs behind the barometer, under a postcard of Naples. " +
 		"Then he shook my hand, and his boat was gone before the fog came in."
 	demoDetail   = "behind the barometer, under a postcard of Naples"
+	demoWord     = "postcard"
+	demoMention  = "I see a postcard of Naples on the wall. what hangs under it?"
+	demoSearch   = "postcard of Naples"
 	demoQuestion = "where does the spare key of the lamp room hang?"
 	demoPromise  = "remember: never clean the lens with water, only with alcohol"
 	demoKept     = "never clean the lens with water"

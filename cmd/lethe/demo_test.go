@@ -40,7 +40,8 @@ func TestDemo(t *testing.T) {
 	}
 	for _, want := range []string{
 		`ready [0-9a-f]{16}… iris`, `fade e1\.\.e\d+ to=summary rel=\d+ ◱hash=[0-9a-f]{16} gist=`, `epoch 1 why=full`,
-		`◆ e1\.\.e\d+ summary ◱hash=`, `◆ pins`, `result e\d+\.1 UNCOMPACT status=ok`, `kill -9 \d+`, `signal: killed`,
+		`◆ e1\.\.e\d+ summary ◱hash=`, `◆ pins`, `│ hint e\d+ why=inbound ref=|the index did not answer in the quarter of a second`,
+		`result e\d+\.1 UNCOMPACT status=ok`, `\$ lethe recall iris postcard`, `│ [0-9a-f]{16}  .*  e1\.\.e\d+  room dev`, `kill -9 \d+`, `signal: killed`,
 		`within reach +100 % of [\d,]+ bytes`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {
@@ -156,6 +157,31 @@ func TestDemoFailsWhenNothingFades(t *testing.T) {
 	tour, _ := newTour(t, "lethe")
 	tour.story = tour.story[:2]
 	fails(t, t.Context(), tour, `^demo: "Talk" did not happen: nothing has begun to fade`)
+}
+
+// Where no hint came in time, the identity finds it all the same, and the tour
+// says that there was none.
+func TestDemoWithoutHint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes about 15 seconds")
+	}
+	tour, out := newTour(t, "lethe")
+	tour.config = "[recall]\nhints = \"off\"\n"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	tour.out = writerFunc(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "5  kill -9") {
+			cancel()
+		}
+		return out.Write(p)
+	})
+	fails(t, ctx, tour, `^demo: interrupted at "kill -9"`)
+	told := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"the index did not answer", "RECALL status=ok", "UNCOMPACT status=ok", demoDetail + ".”"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("the tour does not tell %q:\n%s", want, out)
+		}
+	}
 }
 
 func TestDemoIsInterrupted(t *testing.T) {

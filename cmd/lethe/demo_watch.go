@@ -24,19 +24,31 @@ import (
 // What the tour knows it reads from the files of the home: the room, LIFE.md,
 // status.json, context.md, and the fold of the log.
 
-// say appends a line to the room, as any bridge does, and waits for the answer
-// and until nothing is owed any more.
+// say appends a line to the room and waits for the answer.
 func (t *tour) say(ctx context.Context, text string) (answer string, err error) {
+	end, err := t.post(text)
+	if err != nil {
+		return "", err
+	}
+	return t.answer(ctx, text, end)
+}
+
+// post appends a line to the room, as any bridge does, and returns where it ends.
+func (t *tour) post(text string) (end int64, err error) {
 	line, err := chat.Format(false, "you", time.Now(), text)
 	if err != nil {
-		return "", err
+		return 0, err
 	}
-	_, end, err := chat.Append(t.room(), line)
-	if err != nil {
-		return "", err
+	if _, end, err = chat.Append(t.room(), line); err == nil {
+		t.said++
 	}
-	t.said++
-	err = t.await(ctx, fmt.Sprintf("an answer to %q", cut(text, 40)), func() bool {
+	return end, err
+}
+
+// answer waits for what is said to a line that ends at a byte of the room, and
+// until nothing is owed any more.
+func (t *tour) answer(ctx context.Context, line string, end int64) (answer string, err error) {
+	err = t.await(ctx, fmt.Sprintf("an answer to %q", cut(line, 40)), func() bool {
 		answer = t.answerAfter(end)
 		return answer != "" && t.idle(end)
 	})

@@ -48,6 +48,7 @@ With --with it keeps a bridge running beside itself, as a process of its own.`,
 
 // daemon runs identities, and bridges beside them, until it is told to stop.
 func (p *program) daemon(ctx context.Context, who, with []string) error {
+	p.unhurried()
 	ids, err := p.named(who)
 	if err != nil {
 		return err
@@ -252,6 +253,9 @@ agents say is printed, and after the end of the input it waits for the answers.`
 			if err := checkRooms(c.Room); err != nil {
 				return err
 			}
+			if c.Timeout < 0 {
+				return usagef("--timeout is %s; it cannot be less than 0, which is no bound", c.Timeout)
+			}
 			if c.Once {
 				p.awaitListener(cmd.Context(), c.Room)
 			}
@@ -265,14 +269,27 @@ agents say is printed, and after the end of the input it waits for the answers.`
 }
 
 // awaitListener gives a daemon that was started a moment ago the time to hear
-// the room. Whether anybody does, the bridge finds out.
+// the room: a second to show that it is there, and ten if it is. Whether anybody
+// hears, the bridge finds out.
 func (p *program) awaitListener(ctx context.Context, room string) {
-	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < 10*time.Second && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		all, _ := p.home.List()
 		if slices.ContainsFunc(all, func(id agent.Identity) bool { return hears(id, room) }) {
 			return
 		}
+		if time.Since(began) > time.Second && !slices.ContainsFunc(all, func(id agent.Identity) bool { return starts(id, room) }) {
+			return
+		}
 	}
+}
+
+// starts says whether somebody holds the identity, is linked to the room, and
+// has shown no status yet.
+func starts(id agent.Identity, room string) bool {
+	pid, running := agent.Running(id)
+	s, err := status.Read(id.Dir)
+	rooms, _ := chat.Rooms(id.Subs())
+	return running && (err != nil || pid != strconv.Itoa(s.PID)) && slices.Contains(rooms, room)
 }
 
 func hears(id agent.Identity, room string) bool {

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 	tools.MaybeSandbox()
 	testscript.Main(m, map[string]func(){"lethe": func() {
 		armFault()
+		hintTime = time.Minute
 		os.Exit(run(os.Args[1:]))
 	}})
 }

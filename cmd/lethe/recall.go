@@ -136,7 +136,10 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 	if err != nil {
 		return err
 	}
+	unread := map[blobs.Hash]bool{}
+	q.Lost = func(h blobs.Hash, _ error) { unread[h] = true }
 	hits, err := p.search(ctx, id, q)
+	lost := len(unread)
 	if errors.Is(err, recall.ErrEmpty) {
 		return hint(usagef("search %s: %w", id.Name, err), "give a name, a number or a word that must occur")
 	}
@@ -147,12 +150,20 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 	if err != nil {
 		return err
 	}
+	if lost > 0 && len(hits) > 0 {
+		fmt.Fprintf(p.err, "lethe: %d more that may match cannot be read\n", lost)
+	}
 	if p.json {
 		out := []match{}
 		for _, h := range hits {
 			out = append(out, match{h.Hash.String(), h.At, fmt.Sprintf("e%d", h.From), fmt.Sprintf("e%d", h.To), h.Gist, h.Rooms, h.Tools, h.Kinds, h.Passage, h.Offset, h.Confidence})
 		}
-		return p.printJSON(out)
+		if err := p.printJSON(out); err != nil || len(hits) > 0 || lost == 0 {
+			return err
+		}
+	}
+	if len(hits) == 0 && lost > 0 {
+		return fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, agent.ErrCorrupt, lost)
 	}
 	if len(hits) == 0 {
 		return hint(fmt.Errorf("search %s: %w", id.Name, errNoMatch), "only what has faded is searched; lethe context %s shows the rest", id.Name)
@@ -160,7 +171,7 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 	for _, h := range hits {
 		where := append(prefixed("room ", h.Rooms), prefixed("tool ", h.Tools)...)
 		fmt.Fprintf(p.out, "%s  %s  e%d..e%d  %s\n    %s\n", store.Short(h.Hash), h.At.Local().Format("2006-01-02 15:04"), h.From, h.To,
-			strings.Join(where, ", "), chat.Sanitize(h.Gist))
+			chat.Sanitize(strings.Join(where, ", ")), chat.Sanitize(h.Gist))
 		for line := range strings.Lines(h.Passage) {
 			fmt.Fprintf(p.out, "    | %s\n", chat.Sanitize(strings.TrimRight(line, "\n")))
 		}
@@ -179,7 +190,8 @@ func prefixed(prefix string, list []string) []string {
 	return out
 }
 
-// search brings the index of an identity up to date and asks it.
+// search brings the index of an identity up to date and asks it. Who else is
+// making it gets some time, as long as nothing is found.
 func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query) ([]recall.Hit, error) {
 	store, err := p.store()
 	if err != nil {
@@ -191,14 +203,32 @@ func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query)
 	}
 	defer index.Close()
 	index.Embed(p.settings.embedder())
-	hits, err := p.syncAndSearch(ctx, index, store, id, q)
-	if errors.Is(err, recall.ErrRebuilding) { // it has been told; this one is sound
-		hits, err = p.syncAndSearch(ctx, index, store, id, q)
+	const tries = 5 // Sync waits in each
+	for try := 1; ; try++ {
+		behind := p.syncIndex(ctx, index, store, id)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		hits, err := index.Search(ctx, store, q)
+		busy, rebuilding := errors.Is(behind, recall.ErrBusy), errors.Is(err, recall.ErrRebuilding)
+		switch {
+		case try < tries && (rebuilding || busy && err == nil && len(hits) == 0):
+			continue
+		case err != nil || behind == nil:
+			return hits, err
+		case busy:
+			fmt.Fprintln(p.err, "note: the index is still being made by another process; what is not in it yet is not found")
+		case len(hits) == 0:
+			return nil, behind
+		default:
+			fmt.Fprintf(p.err, "note: the index is not up to date, and what is not in it is not found: %v\n", behind)
+		}
+		return hits, nil
 	}
-	return hits, err
 }
 
-func (p *program) syncAndSearch(ctx context.Context, index *recall.Index, store *blobs.Store, id agent.Identity, q recall.Query) ([]recall.Hit, error) {
+// syncIndex brings the index up to date and shows how far it is.
+func (p *program) syncIndex(ctx context.Context, index *recall.Index, store *blobs.Store, id agent.Identity) error {
 	began, told := time.Now(), false
 	_, err := index.Sync(ctx, store, id.LIFE(), func(done, total int) {
 		if time.Since(began) > time.Second && isTerminal(p.err) {
@@ -209,8 +239,5 @@ func (p *program) syncAndSearch(ctx context.Context, index *recall.Index, store 
 	if told {
 		fmt.Fprint(p.err, "\r\033[K")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return index.Search(ctx, store, q)
+	return err
 }

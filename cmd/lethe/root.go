@@ -37,6 +37,8 @@ type program struct {
 
 	home     agent.Home
 	settings settings
+
+	outlets []*outlet // of a program that stays
 }
 
 // runFlags say how identities run.
@@ -69,6 +71,9 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	err := cmd.ExecuteContext(ctx)
 	if err != nil {
 		report(p.err, err)
+	}
+	for _, o := range p.outlets {
+		o.flush()
 	}
 	return codeOf(err)
 }

@@ -40,12 +40,13 @@ func setUp(e *testscript.Env) error {
 //	start JOB PROGRAM ARG...   run it in the background, with output in JOB.out and JOB.err
 //	daemon JOB ARG...          start JOB lethe run ARG..., and wait until it is ready
 //	signal NAME JOB            send KILL, TERM, INT or HUP
-//	exits JOB N [DURATION]     wait for its end, and check the exit code; 137 is kill -9
+//	exits JOB N [soon]         wait for its end, and check the exit code; 137 is kill -9
 //	await FILE REGEXP [N]      wait until a file has N (1) matches
 //	count N FILE REGEXP        a file has exactly so many matches
 //	capture VAR FILE REGEXP    await, and keep the first group of the first match
 //	put FILE TEXT              append text and a newline, as echo >> does
 //	edit FILE OLD NEW          replace bytes in a file
+//	until REGEXP PROGRAM ARG...  run it again and again until stdout matches
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"code":    scriptCode,
 	"start":   scriptStart,
@@ -57,10 +58,16 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"capture": scriptCapture,
 	"put":     scriptPut,
 	"edit":    scriptEdit,
+	"until":   scriptUntil,
 }
 
-// patience is how long a script waits for what has to happen.
-const patience = 90 * time.Second
+// patience is how long a script waits for what has to happen. What has to happen
+// soon takes two seconds where nothing else is done, and a minute or for ever when
+// something is waited for that should not be.
+const (
+	patience = 90 * time.Second
+	soon     = 20 * time.Second
+)
 
 // need stops a script that calls a command wrongly.
 func need(ts *testscript.TestScript, neg bool, args []string, least int) {
@@ -189,10 +196,8 @@ func scriptSignal(ts *testscript.TestScript, neg bool, args []string) {
 func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2)
 	limit := patience
-	if len(args) > 2 {
-		var err error
-		limit, err = time.ParseDuration(args[2])
-		ts.Check(err)
+	if len(args) > 2 && args[2] == "soon" {
+		limit = soon
 	}
 	j := jobOf(ts, args[0])
 	began := time.Now()
@@ -209,6 +214,17 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(got) != args[1] {
 		ts.Fatalf("%s: exit code %d, want %s\n%s", args[0], got, args[1], ts.ReadFile(args[0]+".err"))
 	}
+}
+
+// scriptUntil is for what a program shows of another process's state.
+func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2)
+	re, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	scriptWait(ts, args[1]+" prints "+args[0], func() bool {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		return re.MatchString(ts.ReadFile("stdout"))
+	})
 }
 
 // matches are the places where a file, which may be missing, matches.

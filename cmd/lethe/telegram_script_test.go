@@ -139,7 +139,7 @@ func awaitSent(ts *testscript.TestScript, s *bot, user, pattern string, n int) [
 }
 
 func waitFor(ts *testscript.TestScript, s *bot, ok func() bool, what string) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience/9)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := s.Wait(ctx, ok); err != nil {
 		calls := s.Calls()

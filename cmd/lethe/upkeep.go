@@ -120,7 +120,7 @@ func (p *program) noBridgeRuns() error {
 		return err
 	}
 	for _, h := range all {
-		if h.State == bridge.Running || h.State == bridge.Deaf {
+		if h.Runs() {
 			return hint(fmt.Errorf("clean %s: bridge %s is running", p.home.Dir, h.Name), "stop it first: it is process %d", h.PID)
 		}
 	}

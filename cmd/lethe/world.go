@@ -49,6 +49,10 @@ type world struct {
 // identity goes on trying by itself.
 const quietRetries = 3
 
+// hintTime is the longest that a turn waits for a hint; 0 leaves that to the
+// agent. Tests that look for one on a busy machine set it.
+var hintTime time.Duration
+
 // offlineModel is what the rehearsal model is called.
 const offlineModel = "rehearsal"
 
@@ -145,14 +149,22 @@ func (w *world) open(id agent.Identity) (*agent.Agent, error) {
 			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
 			Mechanical: s.Compactor.Mode == modeMechanical,
 		},
-		Recall:       agent.Recall{NoHints: s.Recall.Hints == hintsOff, Embed: w.embedder()},
+		Recall:       agent.Recall{NoHints: s.Recall.Hints == hintsOff, HintTime: hintTime, Embed: w.embedder()},
 		ContextLimit: limit, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
-			BashTimeout: time.Duration(s.Tools.BashTimeout),
+			BashTimeout: time.Duration(s.Tools.BashTimeout), Secrets: w.secrets(),
 		},
 		Ready: w.ready, Tell: w.teller(), Retry: w.retry[id.Self],
 	})
+}
+
+// secrets are files that hold a key.
+func (w *world) secrets() []string {
+	if file := w.p.tokenFile(); file != "" {
+		return []string{file}
+	}
+	return nil
 }
 
 // embedder is the endpoint of the settings; offline, there is none.

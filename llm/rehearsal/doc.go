@@ -31,6 +31,6 @@
 // The model itself is not intelligent and says so. Read top to bottom: wire.go
 // and validate.go (what comes in), tokens.go and cache.go (what it costs),
 // script.go, stream.go and faults.go (what goes out), then view.go, turn.go,
-// phrases.go, act.go and memory.go (the conversation), tasks.go and summary.go
-// (what compaction asks for).
+// phrases.go, act.go, memory.go and notes.go (the conversation), tasks.go,
+// summary.go and gist.go (what compaction asks for).
 package rehearsal

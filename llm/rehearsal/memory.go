@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Looking back. What the user said comes first, then what else is to be seen,
-// then what a gist promises, then the search.
+// then what a hint points at or a gist promises, then the search.
 
 // A ref is the address of something that was seen, with one line about it, and
 // the character at which to open it.
 type ref struct {
 	hash, gist string
 	offset     int
+	hinted     bool // the daemon named it, unasked
 }
 
 var (
@@ -73,7 +75,7 @@ const (
 // recall answers a question from the conversation.
 func (t *turn) recall(question string) (string, bool) {
 	keys := keywords(question)
-	told, seen, refs := t.sources()
+	told, seen, refs, hints := t.sources()
 	best, ok := pickFind(keys, told)
 	if !ok || best.score < sure {
 		if other, ok := pickFind(keys, seen); ok && other.score > best.score {
@@ -83,7 +85,9 @@ func (t *turn) recall(question string) (string, bool) {
 	if best.score >= sure {
 		return t.quote(best), true
 	}
-	found, ok := t.open(keys, ranked(keys, refs))
+	// What a hint names fits by more than its gist; the first one fits best.
+	first := min(1, len(hints))
+	found, ok := t.open(keys, slices.Concat(hints[:first], ranked(keys, refs), hints[first:]))
 	if !ok {
 		return "", false
 	}
@@ -106,8 +110,9 @@ func (t *turn) recall(question string) (string, bool) {
 }
 
 // sources are the statements that were made before the line being answered, and
-// the refs in sight then: told by people, seen elsewhere.
-func (t *turn) sources() (told, seen []find, refs []ref) {
+// the refs in sight then: told by people, seen elsewhere, and what the hints of
+// this turn name.
+func (t *turn) sources() (told, seen []find, refs, hints []ref) {
 	add := func(into *[]find, who, text string) {
 		for _, s := range statements(text) {
 			*into = append(*into, newFind(who, s))
@@ -129,12 +134,20 @@ func (t *turn) sources() (told, seen []find, refs []ref) {
 			if kept, ok := strings.CutPrefix(it.text, "I will remember: "); ok {
 				add(&seen, "", kept)
 			}
+		case hintItem:
+			for _, r := range refsIn(it.text) {
+				r.hinted = true
+				refs = append(refs, r)
+				if i >= t.start {
+					hints = append(hints, r)
+				}
+			}
 		default:
 			refs = append(refs, refsIn(it.text)...)
 			seen = append(seen, transcript(it.text)...)
 		}
 	}
-	return told, seen, refs
+	return told, seen, refs, hints
 }
 
 // statements keeps a short text whole and cuts a long one into sentences.
@@ -286,7 +299,7 @@ func (t *turn) open(keys []string, refs []ref) (best find, ok bool) {
 			continue
 		}
 		tried[r.call()] = true
-		results, ok := t.do(fmt.Sprintf("The gist “%s” promises an answer. I open the original.", clip(plainRefs(r.gist), 80)), r.call())
+		results, ok := t.do(r.why(), r.call())
 		if !ok {
 			return find{}, false
 		}
@@ -304,6 +317,15 @@ func (t *turn) open(keys []string, refs []ref) (best find, ok bool) {
 		refs = append(ranked(keys, refsIn(results[0])), refs...)
 	}
 	return best, true
+}
+
+// why is what is thought when it is opened.
+func (r ref) why() string {
+	gist := clip(plainRefs(r.gist), 80)
+	if r.hinted {
+		return fmt.Sprintf("A hint says that “%s” has to do with this. I open the original.", gist)
+	}
+	return fmt.Sprintf("The gist “%s” promises an answer. I open the original.", gist)
 }
 
 func (r ref) call() Call {
@@ -324,58 +346,6 @@ func (t *turn) quote(f find) string {
 	}
 	return f.who + " said: " + text
 }
-
-// memoryFile is where notes go.
-const memoryFile = "self/MEMORY.md"
-
-// note appends a line to the agent's own notes: it reads them and writes them
-// back whole.
-func (t *turn) note(text string) (string, bool) {
-	if !t.req.offers("READ_FILE") || !t.req.offers("WRITE_FILE") {
-		return "I cannot write to my notes here, but it stands in our conversation: " + text, true
-	}
-	results, ok := t.do("To add to my notes I first read them.", call("READ_FILE", "path", memoryFile))
-	if !ok {
-		return "", false
-	}
-	old, err := fileText(results[0])
-	if err != "" {
-		return "I did not touch my notes: " + err, true
-	}
-	results, ok = t.do("Now I write them back with the new line.", call("WRITE_FILE", "path", memoryFile, "content", old+"- "+oneLine(text)+"\n"))
-	if !ok {
-		return "", false
-	}
-	if outcomeOf(strings.TrimSpace(results[0])) > silent {
-		return "I could not write it down: " + excerpt(results[0]), true
-	}
-	return "I wrote it down: " + text, true
-}
-
-// fileHeading is the line that READ_FILE puts above a text.
-var fileHeading = regexp.MustCompile(`^\[self/MEMORY\.md: [^\n]*\]\n?`)
-
-// fileText takes the text of a file out of the result of reading it: without the
-// heading, and only when it is whole.
-func fileText(result string) (text, trouble string) {
-	heading := fileHeading.FindString(result)
-	if strings.ContainsAny(result, "◱◳") || strings.Contains(heading, "next page") || strings.Contains(result, "…[line ") {
-		return "", "they are too long for me to see whole"
-	}
-	trimmed := strings.TrimSpace(result)
-	if trimmed == "" || trimmed == "(no output)" || heading == "" && noSuchFile.MatchString(trimmed) {
-		return "", ""
-	}
-	if heading == "" && outcomeOf(trimmed) != went {
-		return "", excerpt(trimmed)
-	}
-	if text = strings.TrimRight(result[len(heading):], "\n"); text == "" {
-		return "", ""
-	}
-	return text + "\n", ""
-}
-
-var noSuchFile = regexp.MustCompile(`(?i)no such file|does not exist|not found`)
 
 // argument reads a text argument of a call, "" when there is none.
 func argument(c Call, name string) string {

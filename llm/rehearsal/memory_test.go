@@ -81,6 +81,36 @@ func TestRecallFollowsHintAndCard(t *testing.T) {
 	l.called("UNCOMPACT " + hashB)
 }
 
+// A hint is opened even when its gist says nothing of what is asked for: its first
+// ref before any gist that fits, the others after those.
+func TestRecallFollowsHint(t *testing.T) {
+	const hint = "You have forgotten details of these, which may matter now. UNCOMPACT shows them:\n" +
+		"◱hash=" + hashA + " gist=the lamp room is yours◲ (e1..e6)\n◱hash=" + hashB + " gist=watch of May◲ (e7..e9)"
+	question := "ada: I see a postcard of Naples on the wall. what hangs under it?"
+	l := newLife(t, "◆ past\n◆ e1..e6 summary ◱hash="+hashA+" gist=the lamp room is yours◲\nada: the lamp room is yours\n◆ e7..e9 gist ◱hash="+hashC+" gist=a postcard for the wall◲")
+	l.entry = 9
+	l.results["UNCOMPACT "+hashA] = "◰4 e2 inbound room=dev\n[USER:ada 2026-11-01T10:00:00Z] The key hangs behind the barometer, under a postcard of Naples."
+	l.hear("dev", question)
+	l.add("hint", hint)
+	l.says("You said: “The key hangs behind the barometer, under a postcard of Naples.”")
+	l.called("UNCOMPACT " + hashA)
+
+	l = newLife(t, "◆ past\n◆ e7..e9 gist ◱hash="+hashC+" gist=a postcard for the wall◲")
+	l.entry = 9
+	l.results["UNCOMPACT"] = "[USER:ada 2026-11-01T10:00:00Z] the wind is south"
+	l.results["UNCOMPACT "+hashB] = "[USER:bob 2026-11-01T10:00:00Z] the fuse box hangs under the postcard of Naples"
+	l.hear("dev", question)
+	l.add("hint", hint)
+	l.says("bob said: “the fuse box hangs under the postcard of Naples”")
+	l.called("UNCOMPACT "+hashA, "UNCOMPACT "+hashC, "UNCOMPACT "+hashB)
+
+	// One of an earlier turn is no reason to open anything.
+	l.results["RECALL"] = "nothing found"
+	l.hear("dev", "ada: who paints the gallery railing?")
+	l.says("I do not know")
+	l.called("RECALL who paints the gallery railing")
+}
+
 func TestRecallSearches(t *testing.T) {
 	l := newLife(t, "")
 	l.results["RECALL"] = hashA + " bees and honey\n" + hashC + " who keeps which key"

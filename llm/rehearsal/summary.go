@@ -22,10 +22,7 @@ var (
 	identRE = regexp.MustCompile(`https?://[^\s"'<>)]+|[\w.+-]+@[\w-]+\.[\w.]+|(?:[\w.-]*/)+[\w.-]+|\b[\w]+(?:[._-][\w]+)+\b|\b[A-Z]{2,}\w*\b|\b[0-9a-f]{7,64}\b|\b\d[\d.,:]*\d\b`)
 )
 
-const (
-	maxGist = 100 // runes
-	maxKeep = 12
-)
+const maxKeep = 12
 
 // A scored sentence is one that may enter the summary.
 type scored struct {
@@ -43,7 +40,7 @@ func summarise(entries []entry, ratio float64) summaryOut {
 	list := score(entries)
 	out := summaryOut{Relevance: relevance(own), Keep: keep(source, own)}
 	out.Summary = extract(list, budget(len(source), ratio), len(source)/2)
-	out.Gist = gist(entries, list, out.Keep)
+	out.Gist = gist(entries)
 	if out.Summary == "" {
 		out.Summary = clip(oneLine(source), max(1, utf8.RuneCountInString(source)/2))
 	}
@@ -163,28 +160,6 @@ func keep(source, own string) []string {
 		}
 	}
 	return out
-}
-
-// gist is what the chunk was about in one line: its best sentence and one
-// identifier that the sentence does not have.
-func gist(entries []entry, list []scored, keep []string) string {
-	text := topic(entries)
-	best := -1
-	for i, s := range list {
-		if best < 0 || s.score > list[best].score {
-			best = i
-		}
-	}
-	if best >= 0 {
-		text = oneLine(list[best].text)
-	}
-	text = plainRefs(text)
-	for _, id := range keep {
-		if !strings.Contains(text, id) && utf8.RuneCountInString(id) <= 30 {
-			return clip(text, maxGist-utf8.RuneCountInString(id)-3) + " (" + id + ")"
-		}
-	}
-	return clip(text, maxGist)
 }
 
 // topic names the words that the entries use most.

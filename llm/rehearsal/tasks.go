@@ -62,6 +62,7 @@ func (t task) answer(r *Request, ratio float64) Answer {
 type entry struct {
 	n       int
 	inbound bool
+	aside   bool   // the daemon's own word: a note, a hint
 	text    string // as people would read it: who said what, without structure
 	own     string // the part of text that people or this model said
 }
@@ -101,7 +102,7 @@ var callNumber = regexp.MustCompile(`^e(\d+)_\d+$`)
 func conversation(messages []Message) []entry {
 	var out []entry
 	last := 0
-	for _, m := range messages {
+	for _, m := range native(messages) {
 		switch m.Role {
 		case "user":
 			es := userEntries(m.Text())
@@ -168,7 +169,10 @@ func userEntries(text string) []entry {
 			lines = nil
 			if n, err := strconv.Atoi(m[1]); err == nil && m[2] == "" {
 				kind = m[3]
-				open = &entry{n: n, inbound: kind == "inbound"}
+				if part := partHeader.FindStringSubmatch(m[4]); part != nil {
+					kind = part[1]
+				}
+				open = &entry{n: n, inbound: kind == "inbound", aside: kind == "note" || kind == "hint"}
 			}
 			continue
 		}
@@ -177,6 +181,12 @@ func userEntries(text string) []entry {
 	flush()
 	return out
 }
+
+var (
+	// partHeader is the rest of the header of a call or of its result.
+	partHeader = regexp.MustCompile(`^\.\d+ (call \S+|result)`)
+	thoughtRE  = regexp.MustCompile(`(?s)^<reasoning>\n.*?\n</reasoning>\n?`)
+)
 
 // taskEnd closes a chunk that stands inside a task's message.
 var taskEnd = regexp.MustCompile(`(?s)\n</?(?:task|chunk|entries)\b.*$`)
@@ -194,7 +204,13 @@ func readable(kind string, lines []string) (text, own string) {
 	}
 	text = taskEnd.ReplaceAllString("\n"+strings.Join(lines, "\n"), "")
 	text = strings.TrimSpace(text)
+	if name, ok := strings.CutPrefix(kind, "call "); ok {
+		return "called " + name + " " + text, ""
+	}
 	if kind == "reply" || kind == "" {
+		if text = thoughtRE.ReplaceAllString(text, ""); text == "" {
+			return "", ""
+		}
 		return "I: " + text, "I: " + text
 	}
 	return kind + ": " + text, ""

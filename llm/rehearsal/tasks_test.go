@@ -232,14 +232,14 @@ func TestRelevanceGrows(t *testing.T) {
 
 // Nobody watches a task being answered, so the pace of an answer is not for it.
 func TestTasksHaveNoPace(t *testing.T) {
-	_, url := start(t, Options{Pace: 200 * time.Millisecond}) // of each of dozens of pieces
+	_, url := start(t, Options{Pace: 2 * time.Second}) // of each of dozens of pieces
 	messages, last := talk("gardening tulips")
 	began := time.Now()
 	g := ask(t, url, append(messages, user(taskText("summarise", 1, last, "x")))...)
 	if s := decode[summaryOut](t, g); s.Summary == "" {
 		t.Errorf("%+v", s)
 	}
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -46,7 +46,7 @@ func view(r *Request) []item {
 	}
 	var items []item
 	calls := map[string]Call{}
-	for _, m := range r.Messages {
+	for _, m := range native(r.Messages) {
 		switch m.Role {
 		case "user":
 			if plain {
@@ -64,6 +64,27 @@ func view(r *Request) []item {
 		}
 	}
 	return items
+}
+
+// native takes back what a client does where roles have to take turns: it joins
+// remarks to results, and has the model say something in between. A result holds
+// no ◆ of its own.
+func native(messages []Message) []Message {
+	var out []Message
+	for _, m := range messages {
+		text := m.Text()
+		if m.Role == "assistant" && len(m.Calls) == 0 && (text == "(noted)" || text == "(not finished yet)") {
+			continue
+		}
+		result, remarks, joined := strings.Cut(text, "\n\n◆ ")
+		if m.Role != "tool" || !joined {
+			out = append(out, m)
+			continue
+		}
+		m.Content, remarks = &result, "◆ "+remarks
+		out = append(out, m, Message{Role: "user", Content: &remarks})
+	}
+	return out
 }
 
 // sections splits a user message at its headers.

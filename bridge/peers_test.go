@@ -1,0 +1,266 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/durable"
+)
+
+func pipe(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return syscall.Mkfifo(path, 0o600)
+}
+
+func idle() *chat.Watcher { return chat.NewWatcher(0, nil) }
+
+// roomPath is the file of room dev, whose directory is there.
+func roomPath(t *testing.T, home string) string {
+	t.Helper()
+	if err := os.MkdirAll(chat.Dir(home), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return chat.Path(home, "dev")
+}
+
+// A peer whose file cannot be read keeps only its own messages waiting, and in order
+// what the same user says in the room; others are heard and answered.
+func TestPeerThatCannotBeRead(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"pipe":      pipe,
+		"loop":      func(path string) error { return os.Symlink(path, path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				home := t.TempDir()
+				b := open(t, home, func(c *Config) { c.Stale = time.Hour })
+				b.run(t)
+				path := inState(home, "peers/p-bob.json")
+				if err := spoil(path); err != nil {
+					t.Fatal(err)
+				}
+				elsewhere := message("3", "bob", "three")
+				elsewhere.Peer = "crew"
+				b.accept(t, message("1", "bob", "one"), message("2", "ada", "two"), elsewhere, message("4", "eve", "four"))
+				b.accept(t, message("5", "ada", "five"))
+				equal(t, "dev", texts(t, home, "dev"), []string{"ada: two", "eve: four", "ada: five"})
+				agentSays(t, home, "answer")
+				s, broken := &script{}, &script{}
+				b.deliver(t, ada, s)
+				b.deliver(t, Peer{"p-bob", "dev"}, broken)
+				time.Sleep(7 * time.Minute)
+				equal(t, "ada hears", s.got(), []string{"answer"})
+				if h := health(t, home); h.In != 2 || h.Healthy() || !strings.Contains(h.Error, "p-bob.json") {
+					t.Errorf("health %+v", h)
+				}
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Minute)
+				equal(t, "dev", texts(t, home, "dev"), []string{"ada: two", "eve: four", "ada: five", "lethe: answer", "bob: one", "bob: three"})
+				if h := health(t, home); h.In != 0 || !h.Healthy() {
+					t.Errorf("health %+v", h)
+				}
+			})
+		})
+	}
+}
+
+// Holds of a peer and of a room that are over at different times do not keep Run busy.
+func TestHoldsThatAreOver(t *testing.T) {
+	in := &inbox{flow: newFlow(Flood{}), holds: map[string]hold{}}
+	now := time.Now()
+	in.tried(now, peerHold("p-bob"), errDisk)
+	in.tried(now.Add(time.Minute), "dev", errDisk)
+	in.settled = now.Add(2 * time.Second)
+	if next := in.next(); !next.Equal(now.Add(time.Minute + firstPause)) {
+		t.Errorf("the next look is at %s", next.Sub(now))
+	}
+}
+
+// The directory of the peers is made again, and who is in it is not forgotten.
+func TestPeersAreRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		b.accept(t, message("1", "ada", "question"))
+		dir := inState(home, "peers")
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		keys := func(want ...string) {
+			t.Helper()
+			got, err := b.Peers()
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "peers", got, want)
+		}
+		keys("p-ada")
+		b.accept(t, message("2", "bob", "hello"))
+		keys("p-ada", "p-bob")
+		agentSays(t, home, "answer")
+		s := &script{}
+		b.catchUp(t, ada, s)
+		equal(t, "sent", s.got(), []string{"answer"})
+		if fi, err := os.Stat(dir); err != nil || fi.Mode().Perm() != 0o700 {
+			t.Errorf("the directory has mode %v, %v", fi.Mode(), err)
+		}
+		if at := state(t, home, "p-ada"); at.Line != nil || at.Asked != nil {
+			t.Errorf("the place is %+v", at)
+		}
+		if err := b.Forget("p-bob"); err != nil {
+			t.Fatal(err)
+		}
+		keys("p-ada")
+		// But without the bridge's own directory the bridge is lost.
+		if err := os.RemoveAll(inState(home, "")); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Move(Peer{"p-ada", "ops"}); err == nil {
+			t.Error("the directory of a lost bridge is made again")
+		}
+		if _, err := os.Stat(inState(home, "")); err == nil {
+			t.Error("the directory of a lost bridge is there again")
+		}
+	})
+}
+
+// Nobody is taken for gone because the list of them cannot be read.
+func TestPeersCannotBeListed(t *testing.T) {
+	home := t.TempDir()
+	b := open(t, home)
+	b.accept(t, message("1", "ada", "question"))
+	dir := inState(home, "peers")
+	if err := errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if keys, err := b.Peers(); err == nil {
+		t.Errorf("peers of a file: %q", keys)
+	}
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+".away", dir), os.WriteFile(filepath.Join(dir, ".x.json"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := b.Peers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "peers", keys, []string{"p-ada"})
+}
+
+// A damaged file is kept once, and told of once, however often its room cannot be read.
+func TestDamageIsKeptOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		log := &captured{}
+		b := open(t, home, func(c *Config) { c.Log = log.logger() })
+		end := b.run(t)
+		room := roomPath(t, home)
+		if err := errors.Join(os.WriteFile(inState(home, "peers/p-ada.json"), []byte("{\"room\""), 0o600), os.Mkdir(room, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		b.accept(t, message("1", "ada", "hello"))
+		time.Sleep(10 * time.Minute)
+		end()
+		b.abandon()
+		b = open(t, home, func(c *Config) { c.Log = log.logger() })
+		b.run(t)
+		time.Sleep(10 * time.Minute)
+		kept, err := filepath.Glob(inState(home, "peers/p-ada.json.damaged-*"))
+		if err != nil || len(kept) != 1 {
+			t.Fatalf("kept %q, %v", kept, err)
+		}
+		if data, err := os.ReadFile(kept[0]); string(data) != "{\"room\"" {
+			t.Errorf("kept %q, %v", data, err)
+		}
+		if n := log.count("the place of a peer is damaged"); n != 2 {
+			t.Errorf("told %d times by two processes:\n%s", n, log)
+		}
+		if err := os.Remove(room); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		equal(t, "dev", texts(t, home, "dev"), []string{"ada: hello"})
+		state(t, home, "p-ada")
+	})
+}
+
+// Neither a pipe nor a giant in the state keeps who asks after a bridge.
+func TestOddFiles(t *testing.T) {
+	home := t.TempDir()
+	open(t, home).abandon()
+	giant := inState(home, "inbox.jsonl")
+	err := errors.Join(pipe(inState(home, "peers/a.json")), os.WriteFile(giant, nil, 0o600), os.Truncate(giant, maxInbox+1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := health(t, home)
+	if h.State != Dead || h.Error == "" {
+		t.Errorf("health %+v", h)
+	}
+	if err := pipe(giant); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); err == nil || !errors.Is(err, durable.ErrNotRegular) {
+		t.Errorf("opened with a pipe for an inbox: %v, %v", b, err)
+	}
+	if err := errors.Join(os.Remove(giant), pipe(inState(home, "lock"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("opened with a pipe for a lock: %v", err)
+	}
+}
+
+// What an answer may be to: the lines since the last answer, of many the newest.
+func TestOpenQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		b := open(t, home)
+		n := 0
+		ask := func(times int) {
+			for range times {
+				n++
+				b.accept(t, message(fmt.Sprint(n), "ada", fmt.Sprint("question ", n)))
+			}
+		}
+		s := &script{}
+		last := func() Line {
+			t.Helper()
+			agentSays(t, home, fmt.Sprint("answer after ", n))
+			b.catchUp(t, ada, s)
+			return s.offered[len(s.offered)-1]
+		}
+		ask(1)
+		if l := last(); l.Answers == nil || l.Answers.ID != "1" || len(l.Open) != 1 {
+			t.Errorf("one: %+v", l)
+		}
+		ask(2)
+		b.catchUp(t, ada, &script{})
+		b.abandon()
+		b = open(t, home)
+		ask(1)
+		if l := last(); l.Answers != nil || len(l.Open) != 3 || l.Open[0].ID != "2" || l.Open[2].ID != "4" {
+			t.Errorf("three: %+v", l)
+		}
+		ask(40)
+		if l := last(); l.Answers != nil || len(l.Open) != maxOpen || l.Open[maxOpen-1].ID != "44" {
+			t.Errorf("forty: %+v", l)
+		}
+		ask(1)
+		if l := last(); l.Answers == nil || l.Answers.ID != "45" {
+			t.Errorf("one again: %+v", l)
+		}
+	})
+}

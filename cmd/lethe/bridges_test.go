@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/bridge"
+)
+
+// What a monitor and a person see of each way in which a bridge can be: one word in the
+// table, and an error unless it is well.
+func TestBridgesShow(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		h     bridge.Health
+		shown string
+		sick  string
+	}{
+		{bridge.Health{State: bridge.Running}, "running", ""},
+		{bridge.Health{State: bridge.Running, Late: now}, "late", "bridges: pager is late: errors hold up its lines"},
+		{bridge.Health{State: bridge.Running, Full: now, Late: now}, "full", "bridges: pager is full, and hears nobody"},
+		{bridge.Health{State: bridge.Deaf, Late: now}, "deaf", "bridges: pager is deaf"},
+		{bridge.Health{State: bridge.Unknown}, "unknown", "bridges: pager is in an unknown state"},
+		{bridge.Health{State: bridge.Dead}, "dead", "bridges: pager is dead"},
+		{bridge.Health{State: bridge.Stopped}, "stopped", ""},
+		{bridge.Health{State: bridge.Stopped, Out: 1}, "stopped", "bridges: pager is stopped with lines waiting"},
+	} {
+		c.h.Name, c.h.PID = "pager", 4711
+		var out strings.Builder
+		p := &program{out: &out}
+		if err := p.printBridges([]bridge.Health{c.h}, now); err != nil {
+			t.Fatal(err)
+		}
+		_, row, _ := strings.Cut(out.String(), "\n")
+		if cells := strings.Fields(row); len(cells) < 3 || cells[1] != c.shown || (cells[2] == "4711") != c.h.Runs() {
+			t.Errorf("%+v is shown as %s", c.h, row)
+		}
+		said := ""
+		if err := sick([]bridge.Health{c.h}); err != nil {
+			said = err.Error()
+		}
+		if said != c.sick || c.h.Healthy() != (said == "") {
+			t.Errorf("%+v: %q", c.h, said)
+		}
+		p.json = true
+		out.Reset()
+		if err := p.printBridges([]bridge.Health{c.h}, now); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), `"healthy": true`) != c.h.Healthy() || strings.Contains(out.String(), `"full": "2026`) == c.h.Full.IsZero() {
+			t.Errorf("%+v is %s", c.h, &out)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A harness puts remarks behind what was said and behind results, more lines come
+// in before there is a reply, and a question of its own may end it all.
+func turns() []Message {
+	call := func(ids ...string) Message {
+		m := Message{Role: "assistant"}
+		for _, id := range ids {
+			m.Calls = append(m.Calls, ToolCall{ID: id, Name: "LIST"})
+		}
+		return m
+	}
+	return []Message{
+		{Role: "system", Content: "soul"},
+		{Role: "user", Content: "past"},
+		{Role: "user", Content: "list them"},
+		{Role: "user", Content: "hint", Join: JoinAny},
+		call("a", "b"),
+		{Role: "tool", CallID: "a", Content: "one"},
+		{Role: "tool", CallID: "b", Content: "failed"},
+		{Role: "user", Content: "hint", Join: JoinAny},
+		{Role: "user", Content: "note", Join: JoinAny},
+		call("c"),
+		{Role: "tool", CallID: "c", Content: "two"},
+		{Role: "user", Content: "note", Join: JoinAny},
+		{Role: "user", Content: "and count them"},
+		{Role: "user", Content: "hint", Join: JoinAny},
+		{Role: "assistant", Content: "three"},
+		{Role: "user", Content: "thanks"},
+		{Role: "user", Content: "task", Join: JoinNone},
+	}
+}
+
+// Where roles take turns nothing that was said is followed by a filler, as if it
+// had been answered.
+func TestJoin(t *testing.T) {
+	strict := []string{"system soul", "user past|list them|hint", "assistant +2", "tool one", "tool failed|hint|note", "assistant +1", "tool two|note",
+		"assistant " + fillUnit, "user and count them|hint", "assistant three", "user thanks", "assistant " + fillAssistant, "user task"}
+	for _, name := range Presets() {
+		var got, want []string
+		for _, m := range bodyOf(t, name, Request{Model: "m", Messages: turns()}).Messages {
+			text := strings.ReplaceAll(m.Content, "\n\n", "|")
+			if n := len(m.ToolCalls); n > 0 {
+				text += fmt.Sprintf("+%d", n)
+			}
+			got = append(got, m.Role+" "+text)
+		}
+		if want = strict; !slices.Contains([]string{"mistral", "vllm", "llamacpp", "lmstudio", "custom"}, name) {
+			want = nil
+			for _, m := range turns() {
+				text := m.Content
+				if n := len(m.Calls); n > 0 {
+					text += fmt.Sprintf("+%d", n)
+				}
+				want = append(want, m.Role+" "+text)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s\ngot  %q\nwant %q", name, got, want)
+		}
+	}
+	for _, test := range []struct{ in, want string }{
+		{"system assistant", "system user assistant"},
+		{"system user assistant assistant", "system user assistant user assistant"},
+	} {
+		var in []Message
+		for role := range strings.FieldsSeq(test.in) {
+			in = append(in, Message{Role: role, Content: "x"})
+		}
+		if got := roles(bodyOf(t, "mistral", Request{Model: "m", Messages: in}).Messages); got != test.want {
+			t.Errorf("%s: %s, want %s", test.in, got, test.want)
+		}
+	}
+}
+
+func roles(list []wireMessage) string {
+	var out []string
+	for _, m := range list {
+		out = append(out, m.Role)
+	}
+	return strings.Join(out, " ")
+}
+
+// messagesOf cuts the messages array out of a body, without its last bracket.
+func messagesOf(t *rapid.T, p PresetInfo, messages []Message) []byte {
+	body, err := p.Body(Request{Model: "m", Messages: messages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(body, &m); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(body, m["messages"]) {
+		t.Fatal("messages are not in the body as one piece")
+	}
+	return bytes.TrimSuffix(m["messages"], []byte("]"))
+}
+
+// strict checks what the strictest provider wants of a request.
+func strict(t *rapid.T, raw []byte) []wireMessage {
+	var list []wireMessage
+	if err := json.Unmarshal(append(bytes.Clone(raw), ']'), &list); err != nil {
+		t.Fatal(err)
+	}
+	var open []string // calls without a result
+	for i, m := range list {
+		last := "system"
+		if i > 0 {
+			last = list[i-1].Role
+		}
+		ok := false
+		switch m.Role {
+		case "system":
+			ok = i == 0
+		case "user":
+			ok = last == "system" || last == "assistant" && len(open) == 0
+		case "assistant":
+			ok = (last == "user" || last == "tool") && len(open) == 0 && (m.Content != "" || len(m.ToolCalls) > 0)
+			for _, c := range m.ToolCalls {
+				open = append(open, c.ID)
+			}
+		case "tool":
+			ok = len(open) > 0 && open[0] == m.ToolCallID
+			if ok {
+				open = open[1:]
+			}
+		}
+		if !ok {
+			t.Fatalf("message %d is a %s after a %s: %s", i, m.Role, last, raw)
+		}
+	}
+	if last := list[len(list)-1].Role; len(open) > 0 || last != "user" && last != "tool" {
+		t.Fatalf("ends with %s: %s", last, raw)
+	}
+	return list
+}
+
+// conserved checks that all that was to be sent is there, in its order.
+func conserved(t *rapid.T, in []Message, list []wireMessage) {
+	var all strings.Builder
+	for _, m := range list {
+		all.WriteString(m.Role + " " + m.Content + "\n")
+	}
+	rest := all.String()
+	for _, m := range in {
+		_, after, ok := strings.Cut(rest, m.Content)
+		if !ok {
+			t.Fatalf("%q is missing in %q", m.Content, all.String())
+		}
+		rest = after
+	}
+}
+
+// A life in any order: each request begins with the bytes of the one that was
+// answered before it, and is one that every provider takes. Requests that got no
+// answer, and forks, come in between.
+func TestPrefixOfBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, _ := Preset(rapid.SampledFrom(Presets()).Draw(t, "preset"))
+		messages := []Message{{Role: "system", Content: "soul"}, {Role: "user", Content: "past"}}
+		number := 0
+		text := func(what string) string {
+			number++
+			return fmt.Sprintf("%s%d %s", what, number, rapid.SampledFrom([]string{"", "\n", "<&>\u2028", "\"]"}).Draw(t, "text"))
+		}
+		var answered []byte
+		for range rapid.IntRange(1, 8).Draw(t, "requests") {
+			least := 0
+			if last := messages[len(messages)-1]; last.Role == "assistant" {
+				least = 1
+			}
+			for range rapid.IntRange(least, 3).Draw(t, "new") {
+				messages = append(messages, Message{Role: "user", Content: text("said"), Join: rapid.SampledFrom([]Join{JoinUser, JoinAny}).Draw(t, "join")})
+			}
+			raw := messagesOf(t, p, messages)
+			if again := messagesOf(t, p, messages); !bytes.Equal(raw, again) {
+				t.Fatal("the same request gave other bytes")
+			}
+			fork := append(slices.Clone(messages), Message{Role: "user", Content: text("task"), Join: JoinNone})
+			forked := messagesOf(t, p, fork)
+			if !bytes.HasPrefix(forked, append(bytes.Clone(raw), ',')) {
+				t.Fatalf("a fork leaves the trunk\n%s\n%s", raw, forked)
+			}
+			if p.Alternate {
+				conserved(t, messages, strict(t, raw))
+				conserved(t, fork, strict(t, forked))
+			}
+			if !bytes.HasPrefix(raw, answered) {
+				t.Fatalf("answered %s\nnext     %s", answered, raw)
+			}
+			if rapid.Bool().Draw(t, "failed") {
+				continue
+			}
+			answered = append(raw, ',')
+			reply := Message{Role: "assistant", Content: text("reply")}
+			results := []Message{}
+			for range rapid.IntRange(0, 2).Draw(t, "calls") {
+				id := text("id")
+				reply.Calls = append(reply.Calls, ToolCall{ID: id, Name: "LIST"})
+				results = append(results, Message{Role: "tool", CallID: id, Content: text("result")})
+			}
+			messages = append(append(messages, reply), results...)
+		}
+	})
+}
+
+// Of whatever is to be sent, a preset without turns sends each message by itself.
+func TestPrefixOfAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, _ := Preset(rapid.SampledFrom(Presets()).Draw(t, "preset"))
+		messages := rapid.SliceOfN(rapid.Custom(someMessage), 1, 8).Draw(t, "messages")
+		before, more := messagesOf(t, p, messages), someMessage(t)
+		if p.Alternate {
+			more.Role = "assistant"
+		}
+		if after := messagesOf(t, p, append(slices.Clone(messages), more)); !bytes.HasPrefix(after, before) {
+			t.Fatalf("request n   %s\nrequest n+1 %s", before, after)
+		}
+	})
+}
+
+func someMessage(t *rapid.T) Message {
+	m := Message{Role: rapid.SampledFrom([]string{"system", "user", "assistant", "tool"}).Draw(t, "role"),
+		Content: rapid.String().Draw(t, "content"), Join: rapid.SampledFrom([]Join{JoinUser, JoinAny, JoinNone}).Draw(t, "join")}
+	switch m.Role {
+	case "tool":
+		m.CallID = rapid.String().Draw(t, "call id")
+	case "assistant":
+		m.Reasoning = rapid.String().Draw(t, "reasoning")
+		m.Calls = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ToolCall {
+			return ToolCall{ID: rapid.String().Draw(t, "id"), Name: rapid.String().Draw(t, "name"), Arguments: rapid.String().Draw(t, "arguments")}
+		}), 0, 2).Draw(t, "calls")
+	}
+	return m
+}
