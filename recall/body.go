@@ -20,6 +20,8 @@ const (
 	mostRanked = 2 << 20  // bytes that are ranked
 	mostBody   = 32 << 10 // of those, of one body; of a longer one, the best segment
 	reading    = 4        // at once
+
+	fewSegments = 4 // an original that has no more is small
 )
 
 // opener reads the bodies of a lookup.
@@ -71,13 +73,16 @@ func (h *shelf) bodies(ctx context.Context, from opener) ([]candidate, []lost, e
 	return out, gone, nil
 }
 
-// afford keeps as many documents as may be read, and one in any case.
+// afford keeps as many documents as may be read, and one in any case. How large
+// one of few segments is need not be asked.
 func (h *shelf) afford(store *blobs.Store) {
 	kept, left := 0, int64(mostRead)
 	for i, c := range h.docs {
-		size := int64(0)
-		if fi, err := os.Stat(store.Path(c.hash)); err == nil { // who reads it will say why not
-			size = fi.Size()
+		size := int64(fewSegments * wholeBytes)
+		if h.places[i].segments > fewSegments {
+			if fi, err := os.Stat(store.Path(c.hash)); err == nil { // who reads it will say why not
+				size = fi.Size()
+			}
 		}
 		if size > left && kept > 0 {
 			continue

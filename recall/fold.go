@@ -30,6 +30,9 @@ func fold(s string) string {
 	if i == len(s) {
 		return s
 	}
+	if isASCII(s[i:]) {
+		return strings.ToLower(s)
+	}
 	if !norm.NFC.IsNormalString(s) {
 		return fold(norm.NFC.String(s))
 	}
@@ -51,6 +54,15 @@ func fold(s string) string {
 		}
 	}
 	return b.String()
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // spelt has letters that decompose into nothing, and that are often typed

@@ -218,6 +218,9 @@ func attach(path string) (*database, error) {
 	}
 	db.read.SetMaxOpenConns(readers)
 	db.read.SetMaxIdleConns(readers)
+	// What SQLite keeps for this connection spares each search of the others to ask
+	// the system for memory. Where it cannot be opened yet, it is by who writes.
+	_ = db.write.Ping()
 	return db, nil
 }
 

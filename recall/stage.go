@@ -29,7 +29,7 @@ const (
 	mostGrams    = 8    // by so many of their trigrams;
 	mostRare     = 2    // so many of them are words of the index too,
 	rareWord     = 16   // of at most so many segments,
-	shortQuery   = 4    // in a query of at most so many terms
+	shortQuery   = 2    // in a query of at most so many terms
 	neighboured  = 10   // candidates that bring their neighbours along
 )
 

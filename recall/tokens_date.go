@@ -51,7 +51,7 @@ func digits(s string) int {
 // words all the same.
 func (s *scanner) date() {
 	c := s.text[s.at]
-	if s.at < s.dated || c >= 0x80 || c > '9' && !monthStart[c|0x20] {
+	if s.at < s.dated || c >= 0x80 || c > '9' && !monthStart(s.text[s.at:]) {
 		return
 	}
 	var d date
@@ -134,8 +134,18 @@ func (r *dateReader) word(w string) bool {
 	return true
 }
 
-// monthStart has the letters that names of months begin with.
-var monthStart = [0x80]bool{'j': true, 'f': true, 'm': true, 'a': true, 's': true, 'o': true, 'n': true, 'd': true}
+// monthStart reports whether a text can begin with the name of a month. Most words
+// are told apart by that.
+func monthStart(s string) bool {
+	if len(s) < 3 {
+		return false
+	}
+	switch string([]byte{s[0] | 0x20, s[1] | 0x20, s[2] | 0x20}) {
+	case "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec":
+		return true
+	}
+	return false
+}
 
 // month takes the name of a month, or its first three letters.
 func (r *dateReader) month(d *date) bool {

@@ -195,7 +195,7 @@ func TestBodiesAreBounded(t *testing.T) {
 		if err := os.Truncate(w.store.Path(c.hash), size); err != nil { // it takes no room on the disk
 			t.Fatal(err)
 		}
-		h.docs, h.places = append(h.docs, c), append(h.places, place{id: int64(len(h.docs) + 1)})
+		h.docs, h.places = append(h.docs, c), append(h.places, place{id: int64(len(h.docs) + 1), segments: min(size/segmentBytes+1, maxSegments)})
 	}
 	for _, size := range []int64{mostRead + 1, 10, mostRead} {
 		add(size)
