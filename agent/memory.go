@@ -41,6 +41,7 @@ const (
 	closeTime   = time.Second // a stop
 	reopenFirst = time.Second // between attempts to open or mend it, doubled
 	reopenMost  = time.Minute
+	busyTime    = time.Minute // after which another process in the way is told of
 )
 
 // remember begins to keep the index.
@@ -78,6 +79,8 @@ func (m *memory) keep(ctx context.Context, a *Agent) {
 	}()
 	debug.SetPanicOnFault(true) // recall.db-shm is mapped, and somebody may cut it short
 	var pause time.Duration
+	var busy time.Time // since when another process is in the way
+	told := false      // of that
 	for {
 		err := m.attempt(ctx, a)
 		if ctx.Err() != nil {
@@ -86,9 +89,15 @@ func (m *memory) keep(ctx context.Context, a *Agent) {
 		var again <-chan time.Time
 		switch {
 		case err == nil:
-			pause = 0
+			pause, busy, told = 0, time.Time{}, false
 		case errors.Is(err, recall.ErrBusy): // it has waited for that already
-			a.cfg.Log.Debug("another process is at work on the index", "error", err)
+			if busy.IsZero() {
+				busy = time.Now()
+			}
+			if !told && time.Since(busy) > busyTime {
+				a.cfg.Log.Warn("another process keeps the index of what has faded from being brought up to date", "error", err)
+				told = true
+			}
 			again = time.After(reopenFirst)
 		default:
 			if pause == 0 {

@@ -77,3 +77,33 @@ func revoked(t *testing.T, crash bool) {
 		t.Errorf("%v, the inbox says\n%s", err, data)
 	}
 }
+
+// An Accept that waits for a full inbox can take hours, so whoever was shut out
+// meanwhile is not heard, and others are.
+func TestRevokedDuringAccept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home := t.TempDir()
+		gone := ""
+		b := open(t, home, func(c *Config) {
+			c.Flood.User = Rate{1, 10 * time.Second}
+			c.Allowed = func(m Message) (bool, error) { return m.Key != gone, nil }
+		})
+		b.inbox.most = 2
+		b.accept(t, message("1", "eve", "one"), message("2", "eve", "two"))
+		b.accept(t, message("3", "eve", "three"))
+		ended := make(chan error, 1)
+		go func() { // ends when eve's second line is posted
+			_, err := b.Accept(t.Context(), "", message("4", "mal", "hi"), message("5", "ada", "hello"))
+			ended <- err
+		}()
+		synctest.Wait()
+		gone = "mal"
+		b.run(t)
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		equal(t, "the room", texts(t, home, "dev"), []string{"eve: one", "eve: two", "ada: hello", "eve: three"})
+	})
+}

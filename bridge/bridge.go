@@ -63,8 +63,9 @@ type Config struct {
 	// calls of Exchanged show that it is not deaf: sending can go well while
 	// fetching fails.
 	Listens bool
-	// Allowed is asked about a message that had to wait, for a flood limit, for its
-	// room or through a restart, right before it is posted; nil allows all. The
+	// Allowed is asked about a message that had to wait for a second, for a flood limit,
+	// for its room or in an Accept, or through a restart, right before it is posted; nil
+	// allows all. The
 	// Message comes without its Text. One that is not allowed is dropped for good:
 	// its sender may have been shut out since it was taken. After an error, which says
 	// that nobody can tell, the message waits on, and those behind it in its room. It

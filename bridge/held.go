@@ -16,10 +16,15 @@ func newSends() sends {
 	return sends{failing: map[string]bool{}, since: map[string]time.Time{}}
 }
 
-// told moves a peer's waiting on by what the other side wants it to wait.
-func (s *sends) told(key string, d time.Duration) {
-	if at, ok := s.since[key]; ok {
-		s.since[key] = at.Add(max(0, d))
+// told moves a peer's waiting on by what the other side wants it to wait, or to now
+// where that has not said how long.
+func (s *sends) told(now time.Time, key string, d time.Duration) {
+	at, ok := s.since[key]
+	switch {
+	case ok && d > 0:
+		s.since[key] = at.Add(d)
+	case ok:
+		s.since[key] = now
 	}
 }
 

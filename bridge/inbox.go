@@ -96,6 +96,9 @@ func (b *Bridge) Place() string {
 // at its room's end before the message, so that its Deliver can start later and misses
 // no answer; if the room cannot be read, when it can be and the message is posted.
 //
+// The caller has just made sure that who wrote msgs may speak. A message that is not in
+// its room a second later is held against Config.Allowed once more.
+//
 // Several Accepts at once are carried out one after the other.
 func (b *Bridge) Accept(ctx context.Context, place string, msgs ...Message) (delayed []Delayed, err error) {
 	for _, m := range msgs {
@@ -103,7 +106,7 @@ func (b *Bridge) Accept(ctx context.Context, place string, msgs ...Message) (del
 			return nil, err
 		}
 	}
-	in := b.inbox
+	in, judged := b.inbox, time.Now()
 	select {
 	case in.accepting <- struct{}{}:
 		defer func() { <-in.accepting }()
@@ -119,7 +122,7 @@ func (b *Bridge) Accept(ctx context.Context, place string, msgs ...Message) (del
 		if n == len(msgs) {
 			last = &place
 		}
-		more, err := b.take(last, msgs[:n])
+		more, err := b.take(last, judged, msgs[:n])
 		delayed = append(delayed, more...)
 		if err != nil || last != nil {
 			return delayed, err
@@ -191,8 +194,8 @@ func (in *inbox) busiest() (key string) {
 }
 
 // take is Accept for as many messages as the inbox takes at once; place is nil
-// when more follow.
-func (b *Bridge) take(place *string, msgs []Message) ([]Delayed, error) {
+// when more follow. judged is when Accept was called.
+func (b *Bridge) take(place *string, judged time.Time, msgs []Message) ([]Delayed, error) {
 	in := b.inbox
 	in.io.Lock()
 	defer in.io.Unlock()
@@ -221,11 +224,8 @@ func (b *Bridge) take(place *string, msgs []Message) ([]Delayed, error) {
 	if err := in.journal.write(in.ledger, r); err != nil {
 		return nil, fmt.Errorf("accept messages: %w", err)
 	}
-	held := in.commit(r, unknown)
+	held := in.commit(r, judged, unknown)
 	b.settle(time.Now())
-	for _, it := range in.ledger.waiting {
-		it.fresh = false
-	}
 	nudge(in.kick) // something may wait for Run
 	return in.delayed(held), nil
 }
@@ -286,7 +286,7 @@ func tagTime(at time.Time) time.Time {
 
 // commit folds a durable record in; unknown are the messages whose peer is not
 // known yet. held is whose lines were held back before.
-func (in *inbox) commit(r record, unknown map[string]bool) (held map[[2]string]bool) {
+func (in *inbox) commit(r record, judged time.Time, unknown map[string]bool) (held map[[2]string]bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	held = map[[2]string]bool{}
@@ -295,7 +295,7 @@ func (in *inbox) commit(r record, unknown map[string]bool) (held map[[2]string]b
 	}
 	now := time.Now()
 	for _, it := range in.ledger.apply(r) {
-		it.unknown, it.fresh = unknown[it.ID], true
+		it.unknown, it.judged = unknown[it.ID], judged
 		in.bytes += len(it.Line)
 		in.flow.add(now, it)
 	}

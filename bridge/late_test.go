@@ -83,8 +83,17 @@ func TestWhatIsLate(t *testing.T) {
 		"told to wait": {func(context.Context, int, string) error {
 			return &LaterError{4 * time.Minute, errors.New("too many requests")}
 		}, false},
+		"told to wait, not how long": {func(context.Context, int, string) error {
+			return &LaterError{0, errors.New("too many requests")}
+		}, false},
 		"unreachable": {func(context.Context, int, string) error { return &UnreachableError{errors.New("blocked")} }, false},
-		"hangs":       {func(ctx context.Context, _ int, _ string) error { <-ctx.Done(); return ctx.Err() }, true},
+		"unreachable, with trouble between": {func(_ context.Context, n int, _ string) error {
+			if n == 2 {
+				return errors.New("bad gateway")
+			}
+			return &UnreachableError{errors.New("blocked")}
+		}, false},
+		"hangs": {func(ctx context.Context, _ int, _ string) error { <-ctx.Done(); return ctx.Err() }, true},
 		"told to wait, and fails": {func(_ context.Context, n int, _ string) error {
 			if n == 1 {
 				return &LaterError{2 * time.Minute, errors.New("too many requests")}
@@ -100,7 +109,7 @@ func TestWhatIsLate(t *testing.T) {
 				b.accept(t, message("1", "ada", "question"))
 				agentSays(t, home, "answer")
 				b.deliver(t, ada, &script{answer: c.answer})
-				time.Sleep(13 * time.Minute)
+				time.Sleep(31 * time.Minute)
 				if h := health(t, home); h.Late.IsZero() == c.late || h.Healthy() == c.late {
 					t.Errorf("health %+v", h)
 				}

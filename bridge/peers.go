@@ -212,6 +212,9 @@ func (p *peer) moveTo(b *Bridge, room string, log *slog.Logger) error {
 	}
 	log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
 	st := peerState{Room: room, Line: p.state.Line}
+	if st.Line != nil && st.Line.next() < 0 { // its last mark could not be written
+		st.Line = nil
+	}
 	var err error
 	if st.Cursor, st.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
 		return err

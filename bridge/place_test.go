@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -151,4 +152,36 @@ func TestPartsThatAreTooLarge(t *testing.T) {
 			t.Errorf("the log says:\n%s", log)
 		}
 	})
+}
+
+// A line whose last mark could not be written is over when its peer moves.
+func TestSentLineDoesNotMove(t *testing.T) {
+	home := t.TempDir()
+	b := open(t, home)
+	b.accept(t, message("1", "ada", "question"))
+	agentSays(t, home, "one\ntwo")
+	var full atomic.Bool
+	during(t, func(_ durable.Stage, _, path string) error {
+		if full.Load() && strings.Contains(path, "peers") {
+			return errors.New("no space left on device")
+		}
+		return nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &script{answer: func(_ context.Context, n int, _ string) error {
+		if n == 2 {
+			full.Store(true)
+			cancel()
+		}
+		return nil
+	}}
+	b.Deliver(ctx, ada, s)
+	full.Store(false)
+	if err := b.Move(Peer{ada.Key, "ops"}); err != nil {
+		t.Fatal(err)
+	}
+	b.abandon()
+	if _, _, _, err := readPeer(inState(home, "peers/p-ada.json")); err != nil {
+		t.Errorf("after a kill: %v", err)
+	}
 }

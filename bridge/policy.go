@@ -137,7 +137,7 @@ func parseList(kind string, entries []string) ([]Person, error) {
 		}
 		name = strings.TrimSpace(name)
 		if kind == "user" && name != "" && !chat.ValidName(name) {
-			return nil, fmt.Errorf("read %s %q: %q cannot sign a line: no spaces, ] or control characters", kind, entry, name)
+			return nil, fmt.Errorf("read %s %q: %q cannot sign a line: no spaces, ] or characters that cannot be seen, like the one behind a coloured ❤", kind, entry, name)
 		}
 		if find(all, id) != nil {
 			return nil, fmt.Errorf("read %s %q: the id is listed twice", kind, entry)

@@ -82,9 +82,13 @@ func (b *Bridge) post(now time.Time, ready []*item) (posted []done, err error) {
 	return posted, err
 }
 
+// judgedFor is how long Accept's caller is relied on for who may speak: for a line
+// that goes straight into its room.
+const judgedFor = time.Second
+
 // postOne posts a line, or drops it where its user may not speak any more.
 func (b *Bridge) postOne(now time.Time, it *item) (d done, err error) {
-	if !it.fresh && b.cfg.Allowed != nil {
+	if b.cfg.Allowed != nil && time.Since(it.judged) >= judgedFor {
 		allowed, err := b.cfg.Allowed(it.message())
 		if err != nil {
 			return d, err

@@ -82,8 +82,9 @@ type item struct {
 	hash string // of the line
 	// command: it is for the harness, and waits behind no other lines.
 	command bool
-	// fresh: it is being accepted, so it need not be asked again whether it may.
-	fresh bool
+	// judged is when it was sure that its user may speak, the beginning of the Accept;
+	// zero after a restart.
+	judged time.Time
 	// unknown: its peer may have no place in the room yet. It is made before the
 	// line is posted, so that no answer comes before it.
 	unknown bool

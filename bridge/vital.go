@@ -216,6 +216,9 @@ func (t *trouble) end() (over, told bool) {
 func (v *vital) reach(key string, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if err != nil {
+		v.out.drop(key) // what it was tried again with is not late either
+	}
 	if v.deafTo[key] == (err != nil) {
 		return
 	}
@@ -224,7 +227,6 @@ func (v *vital) reach(key string, err error) {
 		v.log.Info("a peer can be reached again", "peer", key)
 	} else {
 		v.deafTo[key] = true
-		v.out.drop(key)
 		v.show(key, err)
 		v.log.Warn("a peer cannot be reached until somebody acts there", "peer", key, "again", unreachablePause, "err", err)
 	}
@@ -258,7 +260,7 @@ func (v *vital) waits(key string, later *LaterError) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.show(key, later.Err)
-	v.out.told(key, later.After)
+	v.out.told(time.Now(), key, later.After)
 	v.touch(false)
 	v.log.Debug("the other side wants to wait", "peer", key, "for", later.After, "err", later.Err)
 }

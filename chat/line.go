@@ -23,7 +23,7 @@ const lineSep = "\u2028"
 type Line struct {
 	Agent  bool      // tagged AGENT, by whoever: tags are claims, not proofs
 	Tagged bool      // false: the line has no tag, Name is Unknown and At is zero
-	Name   string    // valid by ValidName
+	Name   string    // as it stands in the tag, or Unknown
 	At     time.Time // the tag's time, UTC
 	Text   string    // the message: valid UTF-8 without NUL, may hold newlines
 
@@ -72,7 +72,7 @@ func cutTag(s string) (l Line, text string, ok bool) {
 		return l, "", false
 	}
 	name, stamp, ok := strings.Cut(tag, " ")
-	if !ok || !ValidName(name) {
+	if !ok || !readable(name) {
 		return l, "", false
 	}
 	at, err := time.Parse(time.RFC3339, stamp)
@@ -117,17 +117,20 @@ func cleanUTF8(s string) string {
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// ValidName says whether name can stand in a tag: 1 to 64 bytes of UTF-8
-// without ']', white space, control or invisible format characters.
-func ValidName(name string) bool {
-	if name == "" || len(name) > maxName || !utf8.ValidString(name) {
-		return false
-	}
-	return !strings.ContainsFunc(name, badInName)
+// readable says whether a tag with such a name is one. There are some that nobody
+// signs with any more: see shownAsNothing.
+func readable(name string) bool {
+	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsFunc(name, cutsTag)
 }
 
-func badInName(r rune) bool {
-	return r == ']' || r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsGraphic(r) || shownAsNothing(r)
+func cutsTag(r rune) bool {
+	return r == ']' || r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsGraphic(r)
+}
+
+// ValidName says whether name can be signed with in a tag: 1 to 64 bytes of UTF-8
+// without ']', white space, control or invisible format characters.
+func ValidName(name string) bool {
+	return readable(name) && !strings.ContainsFunc(name, shownAsNothing)
 }
 
 // shownAsNothing tells graphic characters that leave no ink: with one of them
@@ -145,7 +148,7 @@ func CleanName(s string) string {
 	var b strings.Builder
 	for _, word := range strings.Fields(s) {
 		word = strings.Map(func(r rune) rune {
-			if badInName(r) {
+			if cutsTag(r) || shownAsNothing(r) {
 				return -1
 			}
 			return r

@@ -160,6 +160,10 @@ func TestCleanName(t *testing.T) {
 			t.Errorf("%+q looks like grace, and is taken for a name: %+q", name, CleanName(name))
 		}
 	}
+	// Lines of before are read as they were.
+	if l := Parse([]byte("[USER:Ada\u2764\ufe0f 2026-11-20T12:57:16Z] /stop")); !l.Tagged || l.Name != "Ada\u2764\ufe0f" || l.Text != "/stop" {
+		t.Errorf("parsed as %+v", l)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "name")
 		if clean := CleanName(s); !ValidName(clean) || CleanName(clean) != clean {

@@ -39,6 +39,9 @@ glad sound sounds helpful right true exactly absolutely definitely totally agree
 // regular endings does not bring together with it.
 const irregularForms = `
 arise arose arisen
+die dying
+lie lying
+tie tying
 awake awoke awoken
 beat beaten
 become became

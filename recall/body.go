@@ -48,7 +48,10 @@ func (h *shelf) bodies(ctx context.Context, from opener) ([]candidate, []lost, e
 	for k := range reading {
 		wait.Go(func() { // ends with its share of the documents
 			for i := k; i < len(h.docs) && ctx.Err() == nil; i += reading {
-				fits[i], errs[i] = from.read(&h.docs[i], int(h.places[i].row-h.places[i].id))
+				errs[i] = protect(func() (err error) {
+					fits[i], err = from.read(&h.docs[i], int(h.places[i].row-h.places[i].id))
+					return err
+				})
 			}
 		})
 	}
@@ -61,7 +64,7 @@ func (h *shelf) bodies(ctx context.Context, from opener) ([]candidate, []lost, e
 	size := 0
 	for i, c := range h.docs {
 		switch {
-		case errors.Is(errs[i], errDamaged):
+		case errors.Is(errs[i], errDamaged), errors.As(errs[i], new(*panicError)):
 			return nil, nil, errs[i]
 		case errs[i] != nil:
 			gone = append(gone, lost{c, errs[i]})

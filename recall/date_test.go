@@ -19,6 +19,7 @@ func TestFindsDates(t *testing.T) {
 	decided := w.fades(w.worked("I look.", "BASH", `{"command":"cat adr.md"}`, "ADR decided 2024/03/09 10:20:30: use postgres"))[0]
 	novel := w.says("Orwell wrote it, and in 1984 the tower was painted")
 	backup := w.fades(w.worked("I look.", "BASH", `{"command":"ls"}`, "backup-2023-11-02.tar.gz"))[0]
+	camp := w.says("camp is on August 21-23 this year, says the club")
 	for i := range 40 {
 		w.says(fmt.Sprintf("filler number %d about nothing %d", i, i*7))
 	}
@@ -31,7 +32,8 @@ func TestFindsDates(t *testing.T) {
 		"9 May 2026": party, "what is on May 9?": party,
 		"2024-03-09": decided, "what did we decide on 9 March 2024?": decided,
 		"1984": novel, "what was in 1984?": novel,
-		"2023-11-02": backup,
+		"2023-11-02":   backup,
+		"August 21-23": camp, "21 August": camp,
 	} {
 		hits := w.search(x, Query{Text: text, Now: now})
 		if len(hits) == 0 || hits[0].Hash != want {
@@ -56,5 +58,29 @@ func TestDatesAreTimesToo(t *testing.T) {
 	x := w.synced()
 	for _, text := range []string{"what did the crane lift on 3 May 2026?", "what did the crane lift on 2026-05-03?", "what did the crane lift in May?"} {
 		w.finds(x, text, may)
+	}
+}
+
+// One tag of a year before all years does not take the others away.
+func TestTagOfTheYearOne(t *testing.T) {
+	w := newWorld(t)
+	now := w.now
+	w.now = time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC)
+	w.says("the crane is not built yet")
+	w.now = now
+	crane := w.says("the crane lifts the bell")
+	x := w.synced()
+	hits := w.search(x, Query{Text: "crane bell", Until: now.Add(time.Hour)})
+	if len(hits) == 0 || hits[0].Hash != crane {
+		t.Errorf("until now finds %s", show(hits))
+	}
+}
+
+// Stemming changes the beginning of few words; they are found all the same.
+func TestFindsWordsOfAnotherBeginning(t *testing.T) {
+	for _, word := range []string{"dying", "lying", "tying", "went", "skies"} {
+		w := newWorld(t)
+		said := w.says("the " + word + " swan")
+		w.finds(w.synced(), word, said)
 	}
 }

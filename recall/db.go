@@ -246,10 +246,11 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// busy reports whether an error says that another process holds the file.
+// busy reports whether an error says that another process holds the file, or
+// holds up who wants to look at it.
 func busy(err error) bool {
 	code := codeOf(err) & 0xff
-	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED || code == sqlite3.SQLITE_PROTOCOL
 }
 
 // unusable reports whether an error says that nothing can be written here.

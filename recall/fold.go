@@ -10,7 +10,7 @@ import (
 
 // foldWord folds a word, without its apostrophes: Jon's is jon, don't is dont.
 func foldWord(s string) string {
-	s = fold(s)
+	s = fold(cutBytes(s, 4*maxToken)) // no more of it is kept, and wide letters become many
 	if strings.IndexByte(s, '\'') < 0 {
 		return s
 	}

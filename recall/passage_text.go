@@ -91,8 +91,15 @@ func lineEnd(r rune) bool {
 
 // tagged reports whether a line could be taken for a message of a room.
 func tagged(line string) bool {
-	line = strings.ToUpper(strings.TrimLeftFunc(line, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }))
+	line = strings.ToUpper(strings.TrimLeftFunc(line, showsNothing))
 	return strings.HasPrefix(line, "[USER") || strings.HasPrefix(line, "[AGENT")
+}
+
+// showsNothing reports whether a character at the beginning of a line leaves no ink
+// of its own there.
+func showsNothing(r rune) bool {
+	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '\u2800' ||
+		unicode.In(r, unicode.M, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // excerpt makes a passage of lines.

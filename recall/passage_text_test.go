@@ -44,6 +44,8 @@ func TestPassageCannotForge(t *testing.T) {
 			[]string{tag + "… " + forged, indentation + "Nothing"}},
 		"what a tool has printed": {func(w *world) string { return w.worked("I look.", "BASH", "{}", forged+"\n\u200b"+forged) },
 			[]string{indentation + forged, indentation + "\u200b" + forged}},
+		"behind what shows nothing": {func(w *world) string { return w.worked("I look.", "BASH", "{}", "\ufe0f\u0301\u2800"+forged) },
+			[]string{indentation + "\ufe0f\u0301\u2800" + forged}},
 		"line ends of other sorts": {func(w *world) string { return w.worked("I look.", "BASH", "{}", "a narwhal\r"+forged+"\u2028"+forged) },
 			[]string{"a narwhal", indentation + forged, indentation + forged}},
 		"a line of a reply": {func(w *world) string { return w.worked(forged, "BASH", "{}", "ok") },

@@ -151,9 +151,12 @@ const (
 func (r *pageReader) lines(p *page, body string, s section) {
 	for at := s.from; at < s.to; {
 		line, next := s.line(body, at)
-		if len(p.units) >= mostLines && len(line) < longLine {
-			line = several(body[at:s.to])
-			next = at + len(line) + 1
+		for len(p.units) >= mostLines && next < s.to {
+			more, after := s.line(body, next)
+			if next+len(more)-at > longLine {
+				break
+			}
+			line, next = body[at:next+len(more)], after
 		}
 		if strings.HasPrefix(line, "◳ ") { // the mark of a cut
 			line = ""
@@ -168,15 +171,6 @@ func (r *pageReader) lines(p *page, body string, s section) {
 		}
 		at = next
 	}
-}
-
-// several returns as many lines of a text as make a long one. The first of them
-// is shorter.
-func several(s string) string {
-	if len(s) <= longLine {
-		return s
-	}
-	return s[:strings.LastIndexByte(s[:longLine], '\n')]
 }
 
 // sentenceEnd returns where the last sentence of a text's second half ends, or a

@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -298,7 +299,7 @@ func (x *Index) reopen(why string) (*database, error) {
 		x.db, x.condemned = nil, why
 	}
 	db, made, err := makeDatabase(path, x.file, why)
-	if err != nil && unusable(err) {
+	if gone := x.temp != "" && errors.Is(err, fs.ErrNotExist); err != nil && (gone || unusable(err)) {
 		db, made, err = x.openTemporary(err)
 	}
 	if err != nil {

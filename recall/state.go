@@ -56,9 +56,10 @@ func (s *state) save(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// cover widens the bounds of all content.
+// cover widens the bounds of all content, as far back as there were computers to
+// write a tag: one that is older is nonsense, and would make all days countless.
 func (s *state) cover(first, last time.Time) {
-	f, l := first.UnixMicro(), last.UnixMicro()
+	f, l := max(0, first.UnixMicro()), max(0, last.UnixMicro())
 	if s.Docs == 0 || f < s.First {
 		s.First = f
 	}

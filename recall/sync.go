@@ -90,7 +90,7 @@ func (x *Index) pass(ctx context.Context, store *blobs.Store, lifePath string, p
 		return 0, err
 	}
 	s := &syncing{Index: x, db: db, store: store, path: lifePath, progress: progress}
-	err = s.run(ctx)
+	err = x.guarded(func() error { return s.run(ctx) })
 	switch {
 	case err == nil || ctx.Err() != nil || errors.Is(err, errMoved):
 		return s.added, err

@@ -93,7 +93,8 @@ func (r *dateReader) number(n int, ordinal bool) int {
 			rest = rest[2:]
 		}
 	}
-	if rest != "" && (rest[0] >= 0x80 || asciiWord[rest[0]] || connector(rest[0]) && len(rest) > 1 && asciiWord[rest[1]&0x7f]) {
+	days := ordinal && len(rest) > 1 && rest[0] == '-' && '0' <= rest[1] && rest[1] <= '9' // 17-19: the first
+	if !days && rest != "" && (rest[0] >= 0x80 || asciiWord[rest[0]] || connector(rest[0]) && len(rest) > 1 && asciiWord[rest[1]&0x7f]) {
 		return -1
 	}
 	r.rest = rest

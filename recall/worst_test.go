@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -265,4 +266,23 @@ func BenchmarkWorst(b *testing.B) {
 			}
 		})
 	}
+}
+
+// The lines of what a call writes end at escapes: there may be none that ends at a
+// newline.
+func TestManyShortLinesOfACall(t *testing.T) {
+	w := newWorld(t)
+	var lines []string
+	for i := range mostLines + 300 {
+		lines = append(lines, fmt.Sprintf("x%d okapi", i%10))
+	}
+	args, err := json.Marshal(map[string]string{"content": strings.Join(lines, "\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := w.fades(w.worked("I write.", "WRITE_FILE", string(args), "wrote"))[0]
+	said := w.says("an animal of another day")
+	x := w.synced()
+	w.finds(x, "okapi", written)
+	w.finds(x, "another day", said)
 }

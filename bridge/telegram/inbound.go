@@ -20,11 +20,13 @@ type note struct {
 	Chat    int64 `json:"c"`
 	Message int   `json:"m"`
 	Thread  int   `json:"t,omitempty"`
+	Bot     bool  `json:"b,omitempty"` // another bot wrote it
 }
 
 // draft is a line on its way, whose file may still have to come.
 type draft struct {
 	bridge.Message
+	note note
 	text text
 	file *file
 }
@@ -114,7 +116,6 @@ func (s *session) hear(a arrival) (h heard, err error) {
 		}
 	}
 	s.seen.add(a.ID, m)
-	h.then = append(h.then, func() { s.voices.heardIn(at.peer, at.thread) })
 	h.draft = d
 	return h, nil
 }
@@ -177,11 +178,12 @@ func (s *session) draft(update int64, m *models.Message, who author, at spot, ed
 	if q := s.quote(m, at, rules); q != "" {
 		t.before = q + "\n" + t.before
 	}
-	data, err := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread})
+	n := note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread, Bot: who.Bot}
+	data, err := json.Marshal(n)
 	if err != nil {
 		return nil, false, err
 	}
-	d = &draft{text: t, Message: bridge.Message{
+	d = &draft{note: n, text: t, Message: bridge.Message{
 		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, Key: who.id(),
 		At: said(m), Note: data,
 	}}
@@ -189,6 +191,31 @@ func (s *session) draft(update int64, m *models.Message, who author, at spot, ed
 		d.file = &f
 	}
 	return d, true, nil
+}
+
+// anew puts drafts before the rules and the routes of this moment, which may be
+// others than when they were heard: a file can take a minute. Those whose writers may
+// not speak any more are left out, the others go where their chat is by now.
+func (s *session) anew(drafts []*draft) (left []*draft, msgs []bridge.Message, err error) {
+	if len(drafts) == 0 {
+		return nil, nil, nil
+	}
+	s.refresh(twice)
+	rules, err := s.policy.Rules()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, d := range drafts {
+		d.Peer, d.Room = s.peerOf(s.memory.canonical(strconv.FormatInt(d.note.Chat, 10)), d.note.Thread, rules)
+		if !s.may(d.Message, rules) {
+			if s.policy.Denied(d.Key) {
+				s.log.Info("somebody may not speak any more; what they wrote just before is not passed on", "user", d.Key, "name", d.User)
+			}
+			continue
+		}
+		left, msgs = append(left, d), append(msgs, d.Message)
+	}
+	return left, msgs, nil
 }
 
 // said is when a message, or its edit, was written.

@@ -208,9 +208,8 @@ func (s *session) tryFetch(ctx context.Context, f file) (data []byte, err error)
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	data, err = s.tryWithin(within, f)
-	late := within.Err() != nil && err != nil
-	if ctx.Err() == nil || late {
-		s.files.note(late, time.Now())
+	if ctx.Err() == nil { // else the batch has ended, or its time: that says nothing of this file
+		s.files.note(err != nil && within.Err() != nil, time.Now())
 	}
 	return data, err
 }

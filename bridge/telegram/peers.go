@@ -79,7 +79,10 @@ func (s *session) deliver(ctx context.Context) error {
 		all.Wait()
 	}()
 	var again <-chan time.Time
-	for {
+	if s.firstLook(ctx) {
+		again = time.After(s.cfg.tune.missing)
+	}
+	for ctx.Err() == nil {
 		var done chan struct{}
 		select {
 		case <-ctx.Done():
@@ -88,8 +91,10 @@ func (s *session) deliver(ctx context.Context) error {
 		case done = <-s.nudge:
 		case <-again:
 		}
-		again = nil
-		more := done == nil && s.refresh(0)
+		more := false
+		if done == nil {
+			again, more = nil, s.refresh(0)
+		}
 		if s.reconcile(ctx, running) || more {
 			again = time.After(s.cfg.tune.missing)
 		}
@@ -97,6 +102,7 @@ func (s *session) deliver(ctx context.Context) error {
 			close(done)
 		}
 	}
+	return nil
 }
 
 // reconcile makes running what is wanted. While nobody can tell what is wanted,
@@ -125,16 +131,16 @@ func (s *session) reconcile(ctx context.Context, running map[string]*delivery) (
 			}
 		}
 	}
+	var kept error
 	for _, key := range known {
 		if _, ok := want[key]; ok {
 			continue
 		}
 		// Its place in the room goes too: what is said while nobody may hear it is
 		// not told to who is let in again later.
-		if err := s.hub.Forget(key); err != nil {
-			s.log.Warn("a chat that is no longer listed could not be forgotten", "chat", key, "error", err)
-		}
+		kept = errors.Join(kept, s.hub.Forget(key))
 	}
+	s.hub.Hinder("forget chats that are no longer listed", kept)
 	for key, room := range want {
 		p := bridge.Peer{Key: key, Room: room}
 		d := running[key]
@@ -150,7 +156,7 @@ func (s *session) reconcile(ctx context.Context, running map[string]*delivery) (
 		running[key] = s.begin(ctx, p)
 	}
 	s.voices.setPeers(want)
-	return false
+	return kept != nil
 }
 
 // begin starts to deliver to a peer. A Deliver that fails is begun again.

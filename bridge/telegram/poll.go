@@ -218,22 +218,22 @@ func (s *session) take(ctx context.Context, raws []json.RawMessage) (offset int6
 	if err != nil {
 		return 0, err
 	}
-	var msgs []bridge.Message
+	var drafts []*draft
 	var then []func()
 	flush := func(next int64) error {
-		err := s.accept(ctx, s.placeOf(next), msgs)
+		err := s.accept(ctx, s.placeOf(next), drafts)
 		if err == nil {
 			for _, f := range then {
 				f()
 			}
 		}
-		msgs, then = nil, nil
+		drafts, then = nil, nil
 		return err
 	}
 	for _, h := range batch {
 		if d := h.draft; d != nil {
 			// What came before a file does not wait for it.
-			if d.file != nil && len(msgs) > 0 {
+			if d.file != nil && len(drafts) > 0 {
 				if err := flush(h.update); err != nil {
 					return 0, err
 				}
@@ -243,7 +243,7 @@ func (s *session) take(ctx context.Context, raws []json.RawMessage) (offset int6
 				return 0, err
 			}
 			d.Text = d.text.with(file)
-			msgs = append(msgs, d.Message)
+			drafts = append(drafts, d)
 		}
 		then = append(then, h.then...)
 	}
@@ -295,12 +295,19 @@ func (s *session) hearSafely(a arrival) (h heard, err error) {
 	return s.hear(a)
 }
 
-// accept hands messages over to their rooms. While a full inbox holds it up, which
-// can be long, the other side is asked now and then, so that the bridge does not
-// count as deaf.
-func (s *session) accept(ctx context.Context, place string, msgs []bridge.Message) error {
-	if err := s.settle(ctx, msgs); err != nil {
-		return err
+// accept hands lines over to the rooms that they belong to by now. While a full inbox
+// holds it up, which can be long, the other side is asked now and then, so that the
+// bridge does not count as deaf.
+func (s *session) accept(ctx context.Context, place string, drafts []*draft) error {
+	var msgs []bridge.Message
+	for range 2 { // settle may take long, and more may change meanwhile
+		var err error
+		if drafts, msgs, err = s.anew(drafts); err != nil {
+			return err
+		}
+		if err := s.settle(ctx, msgs); err != nil {
+			return err
+		}
 	}
 	held, release := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -315,8 +322,9 @@ func (s *session) accept(ctx context.Context, place string, msgs []bridge.Messag
 	if err != nil {
 		return err
 	}
-	for _, m := range msgs {
-		s.hub.Wake(m.Peer) // somebody is there
+	for _, d := range drafts {
+		s.voices.heardIn(d.Peer, d.note.Thread)
+		s.hub.Wake(d.Peer) // somebody is there
 	}
 	if len(msgs) > 0 {
 		s.changed()

@@ -56,6 +56,18 @@ func TestAllowed(t *testing.T) {
 			t.Errorf("user %s in %s: %v, %v", c.user, c.peer, got, err)
 		}
 	}
+	h, err := s.hear(arrival{ID: 1, Update: models.Update{Message: &models.Message{
+		ID: 1, Chat: models.Chat{ID: -5, Type: "group"}, From: &models.User{ID: 7, IsBot: true, FirstName: "Bot"}, Text: "hi",
+	}}})
+	if err != nil || h.draft == nil {
+		t.Fatalf("a listed bot: %+v, %v", h, err)
+	}
+	for user, want := range map[string]bool{"7": true, "9": false} { // as if 9 had been listed then
+		h.draft.Key = user
+		if got, err := s.allowed(h.draft.Message); got != want || err != nil {
+			t.Errorf("bot %s in a listed group: %v, %v", user, got, err)
+		}
+	}
 	if err := os.Remove(people); err != nil {
 		t.Fatal(err)
 	}

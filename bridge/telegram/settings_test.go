@@ -85,7 +85,12 @@ func TestSettingsChange(t *testing.T) {
 	}
 
 	only := Config{Users: []string{id(ada.ID)}, Routes: []Route{{Chat: id(dm.ID), Room: "ops"}}}
+	only.Home = st.home
 	file.set(says(only))
+	if err := os.WriteFile(st.cfg.SettingsFile, []byte(" "), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st.within("eve is off", func() bool { live, _ := only.Obeys(); return live })
 	st.Say(theirs, eve, "not for you")
 	st.Say(dm, ada, "in another room")
 	equalAll(t, "ops", st.hears("ops", 1), "Ada: in another room")
@@ -94,10 +99,6 @@ func TestSettingsChange(t *testing.T) {
 	st.answers("ops", "heard")
 	equalAll(t, "answer", st.sent(dm, 1), "heard")
 
-	only.Home = st.home
-	if live, _ := only.Obeys(); !live {
-		t.Error("the settings in force are not said to be")
-	}
 	before.Home = st.home
 	if live, _ := before.Obeys(); live {
 		t.Error("older settings are said to be in force")

@@ -31,6 +31,7 @@ package telegram
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -131,7 +132,7 @@ type tuning struct {
 	maxFile             int64         // bytes; what a bot may download
 	typing              time.Duration // Telegram shows "typing" for 5 s
 	again               time.Duration // before a Deliver that failed is begun again
-	missing             time.Duration // before a people.json that is not there counts as gone
+	missing             time.Duration // before a list that is not there, or somebody on it who is not, counts as gone
 	rates               rates
 }
 
@@ -318,10 +319,26 @@ func run(ctx context.Context, c Config) (err error) {
 // allowed says whether who wrote a message that waits may still speak.
 func (s *session) allowed(m bridge.Message) (bool, error) {
 	s.refresh(twice)
+	if s.doubtful() { // the lists at hand may be those of a file that is being written
+		return false, errUnsettled
+	}
 	rules, err := s.policy.Rules()
+	return err == nil && s.may(m, rules), err
+}
+
+// errUnsettled keeps what waits waiting while it is open which settings hold.
+var errUnsettled = errors.New("config.toml is not settled yet")
+
+// may says whether who wrote a message may speak by these rules, as hear does.
+func (s *session) may(m bridge.Message, rules bridge.Rules) bool {
+	var n note
+	_ = json.Unmarshal(m.Note, &n) // ours; those of older versions know of no bots
+	if n.Bot && !rules.User(m.Key) {
+		return false
+	}
 	chat, _, _ := parseKey(m.Peer)
 	private := !strings.HasPrefix(chat, "-") // ids of groups and channels are negative
-	return rules.Decide(m.Key, s.memory.canonical(chat), private).Allowed, err
+	return rules.Decide(m.Key, s.memory.canonical(chat), private).Allowed
 }
 
 func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*session, error) {
