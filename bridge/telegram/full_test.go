@@ -65,9 +65,11 @@ func TestFullDiskCostsNoPhoto(t *testing.T) {
 	st := newStage(t, botapi.Options{})
 	ada, dm := st.ada()
 	st.cfg.tune.filesOff = time.Minute
+	disk := newBrokenDisk(t, "inbox.jsonl")
+	disk.mended.Store(true)
 	st.greeted(dm, ada)
 	st.quiet()
-	disk := newBrokenDisk(t, "inbox.jsonl")
+	disk.mended.Store(false)
 	st.Fault(botapi.Fault{Method: "file", Kind: botapi.Slow, Wait: 300 * time.Millisecond, Times: -1})
 	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Slow, Wait: 300 * time.Millisecond})
 	st.Say(dm, ada, "look at this")

@@ -180,10 +180,11 @@ func (s *session) user() models.User {
 
 // ready tells, once, that messages come and go.
 func (s *session) ready() {
-	if s.cfg.Ready != nil {
-		s.cfg.Ready(s.user().Username)
-		s.cfg.Ready = nil
-	}
+	s.told.Do(func() {
+		if s.cfg.Ready != nil {
+			s.cfg.Ready(s.user().Username)
+		}
+	})
 }
 
 // fetch asks for updates; with an offset all below it are forgotten over there.

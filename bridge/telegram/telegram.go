@@ -235,7 +235,8 @@ func (c Config) lists() bridge.Lists {
 
 // session is one run of one bot.
 type session struct {
-	cfg    Config
+	cfg    Config    // never changed
+	told   sync.Once // that it is ready
 	log    *slog.Logger
 	api    *api
 	hub    *bridge.Bridge
