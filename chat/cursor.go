@@ -158,6 +158,7 @@ func (r reader) try(path string, c Cursor, maxBytes int, force bool) (b Batch, s
 	}
 	defer f.Close()
 
+	c.Offset = max(c.Offset, 0) // a record that is damaged
 	before, same, err := c.holds(f)
 	if err != nil {
 		return Batch{}, false, err
