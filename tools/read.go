@@ -105,7 +105,7 @@ func page(ctx context.Context, r io.Reader, size int64, name string, a readArgs)
 	}
 	var body bytes.Buffer
 	last := a.Offset - 1
-	for s.line < a.Offset+a.Limit-1 {
+	for s.line-a.Offset+1 < a.Limit { // a sum could overflow
 		wanted := s.line+1 >= a.Offset
 		room := 0
 		if wanted {

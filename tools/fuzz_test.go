@@ -1,0 +1,125 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Arguments of a model are understood, or refused with one bounded line; what a SAY
+// says is what was given.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{
+		"", "null", "{}", "[]", `{"path":"x"}`, `{"PATH":"a","Path":"b","path":null}`, `{"path":"x","offset":"-9223372036854775808","limit":9.223372036854775807e18}`,
+		`{"path":"x","offset":1e999}`, `{"path":"x","column":true}`, `{"room":" #rooms/dev.md","message":"hi\u2028\u0000"}`, `{"room":"dev","message":"` + "\u202e" + `"}`, `{"room":"../x","message":"x"}`,
+		`{"room":"dev","message":" \n"}`, `{"path":"\ud800"}`, `{"path":"x","extra\n":1}`, strings.Repeat(`{"path":`, 20000), `{"path":"` + strings.Repeat("◆", 3000), "\xff\x00",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		refused := func(err error) bool {
+			if err != nil && (len(err.Error()) > 1000 || strings.Contains(err.Error(), "\n") || !utf8.ValidString(err.Error())) {
+				t.Fatalf("%q: %q", args, err)
+			}
+			return err != nil
+		}
+		var a readArgs
+		if !refused(Decode(json.RawMessage(args), &a)) {
+			again, _ := json.Marshal(map[string]any{"path": a.Path, "offset": a.Offset, "limit": fmt.Sprint(a.Limit), "COLUMN": a.Column})
+			var b readArgs
+			if err := Decode(again, &b); err != nil || a != b {
+				t.Fatalf("%q is %+v, and %s is %+v, %v", args, a, again, b, err)
+			}
+		}
+		room, message, err := ParseSay([]byte(args))
+		if refused(err) {
+			return
+		}
+		again, _ := json.Marshal(map[string]string{"room": room, "message": message})
+		if room2, message2, err := ParseSay(again); checkRoom(room) != nil || strings.TrimSpace(message) == "" || room2 != room || message2 != message || err != nil {
+			t.Fatalf("%q says %q in %q, and then %q in %q, %v", args, message, room, message2, room2, err)
+		}
+	})
+}
+
+// Page by page a text file is shown whole, whatever is asked for first; no page is
+// larger than its bound, and there is no page without progress.
+func FuzzRender(f *testing.F) {
+	for i, s := range []string{"", "a", "a\nb\n", "\n\n\n", "a\r\nb", "\xff\xfe\n漢字\u2028x", strings.Repeat("x", 5000), strings.Repeat("漢", 2500) + "\n" + strings.Repeat("y\n", 2100), "a\x00b"} {
+		f.Add([]byte(s), int64(i), int64(2), int64(1))
+		f.Add([]byte(s), int64(-1)<<63, int64(1)<<62, int64(1)<<62)
+		f.Add([]byte(s), int64(2), int64(1<<63-1), int64(1))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, offset, limit, column int64) {
+		show := func(a readArgs) (body string, last, total, next int64) {
+			out, err := render(t.Context(), bytes.NewReader(text), int64(len(text)), "f", a)
+			if err != nil {
+				return "", 0, 0, 0
+			}
+			head, body, _ := strings.Cut(string(out), "\n")
+			var first int64
+			if n, _ := fmt.Sscanf(head, "[f: lines %d-%d of %d", &first, &last, &total); n < 3 {
+				return "", 0, 0, 0
+			}
+			if len(body) > pageBytes+lineBytes+200 || last < first || last > total {
+				t.Fatalf("%+v of %.200q: %s, %d bytes", a, text, head, len(body))
+			}
+			if i := strings.Index(head, "next page: offset "); i >= 0 {
+				fmt.Sscanf(head[i:], "next page: offset %d", &next)
+			}
+			return body, last, total, next
+		}
+		show(readArgs{Offset: offset, Limit: max(limit, 1), Column: max(column, 1)})
+		if isBinary(text[:min(len(text), sniffed)]) {
+			return
+		}
+		var all strings.Builder
+		for at := int64(1); at > 0; {
+			body, last, _, next := show(readArgs{Offset: at, Limit: max(limit, 1), Column: 1})
+			if all.WriteString(body); next > 0 && next != last+1 {
+				t.Fatalf("after line %d of %.200q comes %d", last, text, next)
+			}
+			at = next
+		}
+		whole := string(text)
+		if whole != "" && !strings.HasSuffix(whole, "\n") {
+			whole += "\n"
+		}
+		if !strings.Contains(all.String(), "…[line ") && all.String() != whole {
+			t.Fatalf("of %.200q is shown %.200q", whole, all.String())
+		}
+	})
+}
+
+// An edit changes the one place that was meant and nothing else, or says why not.
+func FuzzSubstitute(f *testing.F) {
+	f.Add("a\nb\nc\n", "b", "x")
+	f.Add("a\r\nb\r\n", "a\nb", "x\ny")
+	f.Add("aaaa", "aa", "b")
+	f.Add("", "x", "")
+	f.Add("\xff\x00\n \t\n", "\n", "\xfe")
+	f.Add("one\n\n\ntwo", "\n\n\n\n", "")
+	f.Add("漢字\u2028x", "字 x", "y")
+	f.Fuzz(func(t *testing.T, text, old, new string) {
+		if old == "" || old == new {
+			return
+		}
+		edited, line, err := substitute(text, old, new)
+		if err != nil {
+			if edited != "" || len(err.Error()) > 10_000 {
+				t.Fatalf("%q: %v", edited, err)
+			}
+			return
+		}
+		if strings.Contains(text, "\r\n") && !strings.Contains(text, old) {
+			old, new = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(new, "\n", "\r\n")
+		}
+		at := strings.Index(text, old)
+		if at < 0 || edited != text[:at]+new+text[at+len(old):] || line != 1+strings.Count(text[:at], "\n") || strings.Contains(text[at+1:], old) {
+			t.Fatalf("%q for %q in %q gives %q at line %d", new, old, text, edited, line)
+		}
+	})
+}
