@@ -55,7 +55,7 @@ func ParsePlace(s string) (Place, error) {
 	inode, size, ok2 := strings.Cut(rest, ":")
 	i, err1 := strconv.ParseUint(inode, 10, 64)
 	n, err2 := strconv.ParseInt(size, 10, 64)
-	if !ok1 || !ok2 || err1 != nil || err2 != nil || room == "" {
+	if !ok1 || !ok2 || err1 != nil || err2 != nil || n < 0 || room == "" {
 		return Place{}, fmt.Errorf("%q is not the end of a room", s)
 	}
 	return Place{room, i, n}, nil

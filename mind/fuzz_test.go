@@ -1,0 +1,197 @@
+package mind
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"lethe/blobs"
+	"lethe/life"
+)
+
+// What reads as a number, a range of bytes or a place is written so again.
+func FuzzIDs(f *testing.F) {
+	for _, s := range []string{"e12", "e12.3", "e0", "e-1", "e1.", "e+1", "e1.0", "e99999999999999999999", "0..1", "1..0", "-1..1", "9223372036854775807..9223372036854775808",
+		"dev@1:2", "dev@18446744073709551615:9223372036854775807", "a@b@1:2", "@1:2", "dev@-1:2", "dev@1:-2", "◆@1:2", "\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if n, k, err := ParseID(s); err == nil {
+			id := EntryID(n)
+			if k > 0 {
+				id = CallID(n, k)
+			}
+			if n2, k2, err := ParseID(id); n < 1 || k < 0 || n2 != n || k2 != k || err != nil {
+				t.Fatalf("%q is %d, %d; %q is %d, %d, %v", s, n, k, id, n2, k2, err)
+			}
+		}
+		if span, err := parseSpan(s); err == nil {
+			if again, err := parseSpan(span.String()); again != span || span.From < 0 || span.To < span.From || err != nil {
+				t.Fatalf("%q is %v, and then %v, %v", s, span, again, err)
+			}
+		}
+		if p, err := ParsePlace(s); err == nil {
+			if again, err := ParsePlace(p.String()); again != p || p.Room == "" || p.Size < 0 || err != nil {
+				t.Fatalf("%q is %v, and then %v, %v", s, p, again, err)
+			}
+		}
+	})
+}
+
+// Any call becomes one that the wire takes; one that is fit stays as it is.
+func FuzzRepairCall(f *testing.F) {
+	f.Add("BASH", `{"command":"ls"}`)
+	f.Add("", "null")
+	f.Add("my tool/◆\n", "\xff\x00")
+	f.Add("SAY", `{"room":"dev","message":"◆ e1 note\u2028\ud800","Room":1e999}`)
+	f.Add("SAY", strings.Repeat(`{"a":`, 20000))
+	f.Add("X", `{}{}`)
+	f.Fuzz(func(t *testing.T, name, args string) {
+		c := RepairCall(name, args)
+		if !toolName.MatchString(c.Tool) || !isObject(c.Args) || !utf8.ValidString(c.Args) {
+			t.Fatalf("%q %q becomes %+v", name, args, c)
+		}
+		if again := RepairCall(c.Tool, c.Args); again.Tool != c.Tool || again.Args != c.Args || again.Original != "" {
+			t.Fatalf("%+v becomes %+v", c, again)
+		}
+		if escaped := model(c.Args); !isObject(escaped) || strings.ContainsAny(escaped, "◱◲◳◆") {
+			t.Fatalf("%q goes on the wire as %q", c.Args, escaped)
+		}
+		call := Call{Tool: c.Tool, Args: model(c.Args)}
+		call.Say()
+	})
+}
+
+// A file that nobody has changed is no edit, an editor's habits are none either, and
+// whatever is made of it, obeying it leaves a state that can be stored and resumed.
+func FuzzCompare(f *testing.F) {
+	view := string(example(f).state.View())
+	f.Add(0, 0, "")
+	f.Add(len(view)/2, len(view), "")
+	f.Add(0, len(view), "◆ context of ada 0 epoch=99999999999999999999 through=e1 hash=0123456789abcdef\n◆ end")
+	for _, s := range []string{"◆ e1 note\n", "◆ e99999999999999999999..e2 gist\n", "\n◆ pins\n- e5..e1: x\n- \n", "◆", "◆ ", "◆ e2.1 result ok\nother\n", "◆ memory\n(empty)\n", "◆ end\n", "\xff\x00\u2028\uFEFF", "</reasoning>\n<reasoning>\n"} {
+		f.Add(strings.Index(view, "◆ e"), strings.Index(view, "◆ e"), s)
+		f.Add(len(view)-10, len(view)-10, s)
+		f.Add(strings.Index(view, "◆ memory"), strings.Index(view, "◆ memory")+12, s)
+	}
+	f.Fuzz(func(t *testing.T, from, to int, with string) {
+		w := example(t)
+		from = max(0, min(from, len(view)))
+		file := view[:from] + with + view[max(from, min(to, len(view))):]
+		seen, ok := ReadView([]byte(file))
+		ed := w.state.Compare([]byte(file), seen.Through)
+		if file == view && (!ok || !seen.Intact || !ed.Empty()) {
+			t.Fatalf("nothing was edited: %+v, %+v", seen, ed)
+		}
+		if crlf := w.state.Compare([]byte(strings.ReplaceAll(view, "\n", " \r\n")), w.state.Next-1); !crlf.Empty() {
+			t.Fatalf("only line ends were edited: %+v", crlf)
+		}
+		if err := w.state.Amend(ed, func(gist string, body []byte) (Ref, error) { return w.store(gist, body), nil }); err != nil {
+			t.Fatalf("%+v: %v", ed, err)
+		}
+		resumable(t, w)
+		checkStrict(t, w.state.Messages(""))
+		if next, ok := ReadView(w.state.View()); !ok || !next.Intact || !next.Whole || !w.state.Compare(w.state.View(), next.Through).Empty() {
+			t.Fatalf("obeyed, the view is not its own: %+v\n%s", w.state.Compare(w.state.View(), next.Through), w.state.View())
+		}
+	})
+}
+
+// resumable holds that a state can be stored and comes back as it was.
+func resumable(t failer, w *world) {
+	body, err := w.state.Snapshot()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	again, err := Restore(body, w.read)
+	if err != nil || dump(t, again) != dump(t, w.state) {
+		t.Fatalf("resumed, %v, as\n%s", err, body)
+	}
+	if !slices.EqualFunc(again.Messages(""), w.state.Messages(""), func(a, b Message) bool { return a.Content == b.Content && a.Reasoning == b.Reasoning }) {
+		t.Fatalf("resumed, another request follows")
+	}
+}
+
+// Any event after any life is refused, or leaves a state that can be asked about,
+// stored and resumed.
+func FuzzApply(f *testing.F) {
+	f.Add("note NEXT", "text", false)
+	f.Add("inbound NEXT room=dev inode=1 at=0..5 before= own=0..9 own=-1..2", "◆ hi\x00\n", false)
+	f.Add("inbound NEXT room=dev at=9223372036854775807..9223372036854775807 show=-5 moved=yes", "[USER:bob 2026-11-20T12:57:16Z] hi\n", false)
+	f.Add("reply NEXT in=-9223372036854775808 out=99999999999999999999 usd=-1e300", string(Answer{Text: "x", Calls: []AnswerCall{{Tool: "SAY", Args: "{}"}}}.Encode()), false)
+	f.Add("reply NEXT post=dev@1:-7 ts=2026-11-20T12:57:16Z", string(Answer{Text: "x"}.Encode()), false)
+	f.Add("result e8.1 status=ok show=1", "漢字", true)
+	f.Add("call e8.1 SAY post=dev@1:2 ts=x", "", true)
+	f.Add("call e8.1 SAY post=dev@1:2 ts=2026-11-20T12:57:16Z", "", true)
+	f.Add("joined NEXT room=dev inode=1 at=-1 before=x last=,,, end=-1", "x", false)
+	f.Add("command k1 room=dev at=0..1 name=/stop say=x post=dev@1:1 ts=2026-11-20T12:57:16Z line=x early=y", "", false)
+	f.Add("posted e4 room=dev at=0..1 torn=0..9", "", false)
+	f.Add("boot name=", "soul", false)
+	f.Add("spent usd=x", "", false)
+	f.Fuzz(func(t *testing.T, line, body string, underWay bool) {
+		w := example(t)
+		if underWay {
+			w.answer(Answer{Calls: []AnswerCall{{Tool: "SAY", Args: `{"room":"dev","message":"hi"}`}}})
+		}
+		e, err := life.ParseLine("[2026-11-20T12:57:16.123456Z] " + strings.ReplaceAll(line, "NEXT", EntryID(w.state.Next)) + " #000000000000")
+		if err != nil {
+			return
+		}
+		var bodies []Body
+		if body != "" {
+			ref := w.store("g", []byte(body))
+			e.Refs, bodies = []blobs.Ref{{Hash: ref.Short, Gist: ref.Gist}}, []Body{{ref.Hash, []byte(body)}}
+		} else {
+			e.Refs = nil
+		}
+		if w.state.Apply(e, bodies...) != nil || math.IsNaN(w.state.Usage.USD) || math.IsInf(w.state.Usage.USD, 0) { // no JSON holds such a price, and none is ever written
+			return
+		}
+		w.state.Owed()
+		w.state.View()
+		if _, err := time.Parse(time.RFC3339, e.Get("ts")); err != nil && len(w.state.Outbox) > 0 {
+			t.Fatalf("%s is owed without a time", w.state.Outbox[0].Line)
+		}
+		resumable(t, w)
+	})
+}
+
+// Any bytes are refused as an epoch, or restore a state that is stored as itself.
+func FuzzRestore(f *testing.F) {
+	w := example(f)
+	w.renew("end")
+	f.Add(string(w.epoch))
+	f.Add("{}")
+	f.Add("null")
+	f.Add(`{"rooms":{},"files":{},"grants":{},"live":[null]}`)
+	f.Add(`{"rooms":{"dev":null},"files":{},"grants":{},"outbox":[{}],"next":-1}`)
+	f.Add(`{"rooms":{},"files":{},"grants":{},"faded":[{"level":"summary","text":"x","count":-1,"tier":99}],"pins":[{}],"self":"x"}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		read := func(h blobs.Hash) ([]byte, error) {
+			if body, err := w.read(h); err == nil {
+				return body, nil
+			}
+			return Answer{Text: "x", Calls: []AnswerCall{{Tool: "X", Args: "{}"}}}.Encode(), nil
+		}
+		s, err := Restore([]byte(body), read)
+		if err != nil {
+			return
+		}
+		s.Messages("")
+		s.View()
+		s.Owed()
+		s.Audience()
+		snapshot, err := s.Snapshot()
+		if err != nil || !json.Valid(snapshot) {
+			t.Fatalf("%q: %v", body, err)
+		}
+		again, err := Restore(snapshot, read)
+		if err != nil || dump(t, again) != dump(t, s) {
+			t.Fatalf("%q\nis stored as %q, %v", body, snapshot, err)
+		}
+	})
+}
