@@ -143,12 +143,12 @@ func Parse(r io.Reader) (Conversation, error) {
 	if err := json.Unmarshal(text, &file); err != nil {
 		return Conversation{}, where(err)
 	}
+	qa := file["qa"]
 	if inner, ok := file["conversation"]; ok {
 		var nested map[string]json.RawMessage
 		if err := json.Unmarshal(inner, &nested); err != nil {
 			return Conversation{}, fmt.Errorf("conversation: %w", err)
 		}
-		nested["qa"] = file["qa"]
 		file = nested
 	}
 	var c Conversation
@@ -166,7 +166,7 @@ func Parse(r io.Reader) (Conversation, error) {
 	if len(ids) == 0 {
 		return Conversation{}, errors.New("no lines in it: it is not a conversation of LoCoMo")
 	}
-	return c, c.parseQuestions(file["qa"], ids)
+	return c, c.parseQuestions(qa, ids)
 }
 
 // where says at which byte JSON ends to be JSON.

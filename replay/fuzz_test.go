@@ -1,0 +1,67 @@
+package replay
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// A trace of strangers is refused by its line, or is written and read again as it was;
+// grouping it loses no answer and no result.
+func FuzzReader(f *testing.F) {
+	f.Add("")
+	f.Add(`{"kind":"user","text":"hi","at":1e999}` + "\r\n\n" + `{"kind":"asst","text":"◆ \u2028\u0000\ud800"}`)
+	f.Add(`{"kind":"tool","text":""}` + "\n" + `{"kind":"tool","text":"x"}` + "\n" + `{"kind":"asst","text":"y"}`)
+	f.Add(`{"kind":"user","text":null}`)
+	f.Add(`{"kind":"boss","text":"x"}`)
+	f.Add("null")
+	f.Add("\xff\x00")
+	f.Add(strings.Repeat(`{"kind":`, 20000))
+	f.Fuzz(func(t *testing.T, text string) {
+		read := func(text string) (items Items, err error) {
+			for r := NewReader(strings.NewReader(text)); ; {
+				item, err := r.Next()
+				if err != nil {
+					return items, err
+				}
+				items = append(items, item)
+			}
+		}
+		items, err := read(text)
+		if err != io.EOF {
+			if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "line ") {
+				t.Fatalf("%q", err)
+			}
+			return
+		}
+		var b bytes.Buffer
+		for _, item := range items {
+			if err := NewWriter(&b).Write(item); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again, err := read(b.String()); err != io.EOF || !reflect.DeepEqual(again, items) {
+			t.Fatalf("%+v becomes %+v, %v", items, again, err)
+		}
+		count := map[string]int{}
+		for _, item := range items {
+			count[item.Kind]++
+		}
+		for s := (steps{src: &items}); ; {
+			st, err := s.next()
+			if err != nil {
+				break
+			}
+			count[User] -= len(st.users)
+			count[Tool] -= len(st.results)
+			if st.answered && (st.answer != "" || len(st.results) == 0) {
+				count[Asst]--
+			}
+		}
+		if count[User] != 0 || count[Tool] != 0 || count[Asst] < 0 {
+			t.Fatalf("%q: what is left is %v", text, count)
+		}
+	})
+}
