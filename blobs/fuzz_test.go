@@ -1,0 +1,41 @@
+package blobs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Escaped text holds no structure, says the same and grants the same.
+func FuzzEscape(f *testing.F) {
+	for _, s := range []string{
+		"", "◰◱◲◳◆", "◰0◰1◰", "◰", "◱hash=3f9c0d2e1b4a5f67 gist=g◲", "◰1hash=3f9c0d2e1b4a5f67 gist=g◰2", "◆ e1 inbound room=dev\n",
+		"hash=3f9c0d2e1b4a5f67", "◆hash=3f9c0d2e1b4a5f67", "◰5hash=3f9c0d2e1b4a5f67", "rehash=3f9c0d2e1b4a5f67◰", "\xff\x00\u2028\u202e", "\xe2\x97", strings.Repeat("漢", 200),
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		escaped := Escape(s)
+		if strings.ContainsAny(escaped, "◱◲◳◆") || !utf8.ValidString(escaped) || len(ParseRefs(escaped)) > 0 {
+			t.Fatalf("%q is escaped as %q", s, escaped)
+		}
+		valid := strings.ToValidUTF8(s, "\ufffd")
+		if Unescape(escaped) != valid {
+			t.Fatalf("%q comes back as %q", s, Unescape(escaped))
+		}
+		for _, h := range Mentions(valid) {
+			if !strings.Contains(s, "◰") && !slices.Contains(Mentions(escaped), h) {
+				t.Fatalf("%q mentions %s, escaped %q does not", s, h, escaped)
+			}
+		}
+		if g := Gist(s); Gist(g) != g || utf8.RuneCountInString(g) > MaxGist || strings.ContainsAny(g, "\n\r\u2028\u202e\x00") {
+			t.Fatalf("%q has the gist %q", s, g)
+		}
+		for _, r := range ParseRefs(s) {
+			if again := ParseRefs(r.String()); len(again) != 1 || again[0].Hash != r.Hash || again[0].Gist != Gist(r.Gist) {
+				t.Fatalf("%q holds %q, which reads as %q", s, r, again)
+			}
+		}
+	})
+}
