@@ -1,0 +1,155 @@
+package bridge
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"lethe/internal/durable"
+)
+
+// From any inbox.jsonl everything that can be read goes on: what is written anew folds
+// to the same, and a message that was taken is not taken again.
+func FuzzInbox(f *testing.F) {
+	const one = `{"place":"5","take":[{"id":"a","peer":"p-x","room":"dev","user":"Ada","at":"2026-11-20T12:57:16Z","note":{"c":1},"line":"[USER:Ada 2026-11-20T12:57:16Z] /stop","inode":18446744073709551615,"from":-1}]}` + "\n"
+	for _, s := range []string{
+		"", "\n", "null\n", "{}", one, one + one, one + `{"done":[{"id":"a","from":-9,"to":9223372036854775807},{"id":"b"}]}` + "\n", one + `{"done":[{"id":"a","dropped":true}]}` + "\n" + one,
+		one + "\x00\x00\n" + strings.ReplaceAll(one, `"a"`, `"◆\u2028\ud800"`), `{"seen":["x","x",""],"said":[{"id":"s","room":"dev","hash":"h","at":"0001-01-01T00:00:00Z"}]}` + "\n", `{"recheck":"9999-12-31T23:59:59+23:59"}` + "\n",
+		one[:40], strings.Repeat(`{"place":`, 20000) + "\n", `{"take":[{"note":null},{"note":[[[]]]}]}` + "\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, torn, err := foldInbox(data)
+		if torn && bytes.HasSuffix(data, []byte("\n")) || err == nil && len(data) == 0 {
+			t.Fatalf("%q: torn %v, %v", data, torn, err)
+		}
+		for _, it := range l.waiting {
+			if !l.has(it.ID) || l.byID[it.ID] != it {
+				t.Fatalf("%q waits and is not known", it.ID)
+			}
+		}
+		snapshot := l.snapshot()
+		again, torn, err := foldInbox(snapshot)
+		if torn || err != nil {
+			t.Fatalf("%q\nbecomes %q: torn %v, %v", data, snapshot, torn, err)
+		}
+		if !bytes.Equal(again.snapshot(), snapshot) || len(again.waiting) != len(l.waiting) || again.place != valid(l.place) {
+			t.Fatalf("%q\nbecomes %q\nand then %q", data, snapshot, again.snapshot())
+		}
+	})
+}
+
+// valid is s as JSON holds it.
+func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+// From any file a peer's place is read as one in a room with something left to do, and
+// is written as the same; or the file is kept as it is.
+func FuzzPeer(f *testing.F) {
+	const one = `{"room":"dev","cursor":{"inode":1,"offset":5,"before":"x"},"newest":"2026-11-20T12:57:16Z","line":{"room":"dev","from":0,"to":5,"parts":[{"data":"eA=="},{"data":""}]}}` + "\n"
+	for _, s := range []string{
+		"", "{}", "null\n", one, one + `{"part":0,"state":"sent"}` + "\n", one + `{"part":-1,"state":"sent"}` + "\n", one + `{"part":99999999999999999999}` + "\n", one + `{"part":0,"sta`,
+		one + `{"part":1,"state":"sent"}` + "\n" + `{"part":0,"state":"sent"}` + "\n", strings.Replace(one, "5,", "-5,", 1), strings.Replace(one, "dev", "../x", 1), one + one, one + "\x00", `{"room":"dev","asked":{},"earlier":[{},{}]}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "p.json")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		st, size, kept, err := readPeer(path)
+		if err != nil {
+			if !bytes.Equal(kept, data) {
+				t.Fatalf("of %q is kept %q", data, kept)
+			}
+			return
+		}
+		if size > int64(len(data)) || size >= 0 && !bytes.HasSuffix(data, []byte("\n")) {
+			t.Fatalf("%q: marks go to byte %d", data, size)
+		}
+		for _, o := range st.open() {
+			_ = o.Room
+		}
+		if st.Line != nil && st.Line.next() < 0 {
+			return // it is done, which only Deliver writes down
+		}
+		p := &peer{path: path, size: -1}
+		if err := p.save(st); err != nil {
+			t.Fatal(err)
+		}
+		again, _, _, err := readPeer(path)
+		a, _ := json.Marshal(again)
+		if b, _ := json.Marshal(st); err != nil || !bytes.Equal(a, b) {
+			t.Fatalf("%q\nis %s\nand then %s, %v", data, b, a, err)
+		}
+	})
+}
+
+// A list of who may speak is a whole list or none, and lets nobody in who is not in it.
+func FuzzPeople(f *testing.F) {
+	for _, s := range []string{
+		"", "null", "{}", `{"version":1}`, `{"version":1,"users":[{"id":"7","name":"Ada"}],"chats":[{"id":"-100"}]}`, `{"version":1,"users":[{"id":"7"},{"id":"7"}]}`, `{"version":1,"users":[{"id":""}]}`,
+		`{"version":1,"users":[{"id":"7","name":"` + "\u202eAda]\n" + `"}],"blocked_until":"9999-12-31T23:59:59Z"}`, `{"version":1}{}`, `{"version":1,"admin":true}`, `{"version":1,"users":[{"id":"٧"}]}`,
+		`{"version":1,"pending":[{"user":"8"}],"wrong":["0001-01-01T00:00:00Z"]}`, strings.Repeat(`{"users":`, 20000), `{"version":1e0}`,
+	} {
+		f.Add([]byte(s), "8")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, stranger string) {
+		people, err := parsePeople(data)
+		if err != nil {
+			if !reflect.DeepEqual(people, peopleFile{}) {
+				t.Fatalf("%q: %v, but %+v", data, err, people)
+			}
+			return
+		}
+		rules := newRules(Lists{}, directory{}, people.directory)
+		if find(people.Users, stranger) == nil {
+			if v := rules.Decide(stranger, stranger, true); v.Allowed && find(people.Chats, stranger) == nil {
+				t.Fatalf("%q lets %q in: %+v", data, stranger, v)
+			}
+			name := rules.NameFor(stranger, stranger)
+			for _, own := range people.Users {
+				if own.Name != "" && name == own.Name {
+					t.Fatalf("%q signs as %q", stranger, name)
+				}
+			}
+		}
+		p := NewPolicy(t.TempDir())
+		if err := p.save(people); err != nil {
+			t.Fatal(err)
+		}
+		saved, _, err := durable.ReadRegular(p.path("people.json"), maxPeople)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := parsePeople(saved); err != nil || len(again.Users) != len(people.Users) || len(again.Chats) != len(people.Chats) {
+			t.Fatalf("%q is saved as %q: %v", data, saved, err)
+		}
+	})
+}
+
+// Any health.json gives a bridge a state, and one that makes no sense not a good one.
+func FuzzPulse(f *testing.F) {
+	for _, s := range []string{"", "null", "{}", `{"started":"2026-11-20T12:57:16Z","stale_secs":1e300}`, `{"started":"2026-11-20T12:57:16Z","stale_secs":-1}`, `{"started":"2026-11-20T12:57:16Z","stale_secs":60,"failing":{}}`, "\x00", strings.Repeat("[", 20000)} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "health.json")
+		if err := os.WriteFile(path, data, fs.FileMode(0o600)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := readPulse(path)
+		if state, why := p.judge(noon, err, path); err != nil && why == nil && state == Running {
+			t.Fatalf("%q: %v, and %v", data, err, state)
+		}
+		if err == nil && p.stale() <= 0 {
+			t.Fatalf("%q: stale after %v", data, p.stale())
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package stdin
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"lethe/chat"
+)
+
+// What is typed is sent as it was typed, or is a command; what is sent for text is
+// obeyed by nobody, and completion only adds.
+func FuzzInput(f *testing.F) {
+	for _, s := range []string{
+		"", " ", "hi", "/stop", "//stop", " /stop", "//model x", "/model", "/model a b", "/model  x", "/room #dev", "/room ../x", "/room", "/q", "/stop\n", "a\n/stop", "//", "///stop", "/\x00", "/stop\u2028", "\u202e/stop", "//status \t",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, input string) {
+		c := understand(input)
+		line, err := chat.Format(false, "you", time.Unix(0, 0), c.Text)
+		switch {
+		case c.intent == nothing && strings.TrimSpace(input) != "":
+			t.Fatalf("%q is nothing", input)
+		case c.intent == say && err != nil && strings.TrimSpace(strings.ReplaceAll(c.Text, "/", "")) != "":
+			t.Fatalf("%q cannot be said: %v", input, err)
+		case c.intent == say && err == nil:
+			if _, _, ok := chat.Command(chat.Parse(line)); ok != (forHarness(input) && !strings.HasPrefix(input, "//")) {
+				t.Fatalf("%q is said as %q, which is obeyed: %v", input, line, ok)
+			}
+		}
+		if got := complete(input, []string{"dev", "development", "漢"}); !strings.HasPrefix(got, input) {
+			t.Fatalf("%q is completed as %q", input, got)
+		}
+	})
+}
+
+// Each line that a pipe sends is one message, and nothing of it is left out; what others
+// say is shown as one message and moves no cursor.
+func FuzzPlain(f *testing.F) {
+	for _, s := range []string{"", "\n\n", "a\nb", "a\r\nb\r\n", "\x00\n\xff\n", "\u2028\n", "x\u0085y\u009b2J\x1b[2J\n", strings.Repeat("漢", 3000) + "\n", " /stop \n", "a\rb"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		p := &plain{cfg: Config{In: bytes.NewReader(in), Room: "dev"}}
+		lines := make(chan input)
+		go p.read(context.Background(), lines)
+		var got []string
+		for i := range lines {
+			if i.err != nil {
+				break
+			}
+			got = append(got, i.text)
+		}
+		var want []string
+		for line := range strings.Lines(string(in)) {
+			if line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"); strings.TrimSpace(line) != "" {
+				want = append(want, line)
+			}
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Fatalf("%q is sent as %q", in, got)
+		}
+		for _, text := range got {
+			for _, json := range []bool{false, true} {
+				var out bytes.Buffer
+				p := &plain{cfg: Config{Out: &out, JSON: json}, own: map[int64]bool{}}
+				if err := p.show(chat.Parse([]byte(text))); err != nil {
+					t.Fatal(err)
+				}
+				if strings.ContainsFunc(out.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) ||
+					strings.Count(out.String(), "\n") != 1+strings.Count(out.String(), "\n  ") {
+					t.Fatalf("%q is shown as %q", text, out.String())
+				}
+			}
+		}
+	})
+}
