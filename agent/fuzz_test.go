@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"lethe/blobs"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// The line that the log fixes for a SAY is the one that the tool then says, whatever
+// the arguments hold.
+func FuzzSay(f *testing.F) {
+	for _, args := range []string{
+		`{"room":"dev","message":"hi"}`, `{"Room":"#dev","MESSAGE":"a","Message":"b"}`, `{"room":"rooms/dev.md","message":" \u2028 "}`, `{"room":"dev","message":null,"Message":"x"}`,
+		`{"room":"dev","message":"◰4 ◆ \ud800 \u0000"}`, `{"room":"dev","message":"a","message":"b"}`, `{"room":"dev","message":5}`, `{"room":"dev","message":"\r\n"}`, `{"room":"dev","me\u017f\u017fage":"x"}`, `{"room":"dev","message":"\ufeff"}`,
+		"", "null", `["dev"]`, strings.Repeat(`{"room":`, 20000),
+	} {
+		f.Add(args)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		sent := mind.RepairCall("SAY", args)
+		body := mind.Answer{Calls: []mind.AnswerCall{sent}}.Encode()
+		a, err := mind.DecodeAnswer(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What goes into the log and comes back from it: escaped, and put back for the tool.
+		call := mind.Call{Tool: "SAY", Args: blobs.Escape(blobs.Unescape(a.Calls[0].Args))}
+		_, message, err := tools.ParseSay([]byte(blobs.Unescape(call.Args)))
+		if err != nil {
+			return
+		}
+		if _, said := call.Say(); said != message {
+			t.Fatalf("%s says %q in the log and %q as a tool", args, said, message)
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/bridge/telegram"
+)
+
+// Any config.toml is refused by name, or says something that the program can use.
+func FuzzSettings(f *testing.F) {
+	for _, s := range []string{
+		"", "user = \"you\"", "[model]\npreset = \"deepseek\"\nmax_tokens = 256\n[fade]\ntarget = nan", "[fade]\ntarget = -0.0", "[tools]\nbash_timeout = \"-1s\"", "[tools]\nbash_timeout = \"99999999h\"",
+		"[telegram]\nusers = [\"7=Ada\", \"7\"]\nchats = [\"-100\"]\n[telegram.flood]\nuser = \"30/1m\"\nroom = \"off\"", "[[telegram.route]]\nchat = \"-100\"\ntopic = -1\nroom = \"../x\"", "[telegram.flood]\nuser = \"999999999999/1ns\"",
+		"[context]\nlimit = 9223372036854775808", "[context]\nlimit = -1", "a.b.c = 1\n\"\\u0000\\n\" = 2", "user = 1979-05-27T07:32:00Z", "x = " + strings.Repeat("[", 5000), "\xff\x00\u2028", "[recall]\nembeddings_url = \"http://\\u202e\"\nembeddings_model = \"x\"",
+		"default_identity = \"../x\"", "[model]\r\nbase_url = \"file:///etc\"\r\n",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parseSettings("config.toml", []byte(text))
+		if err != nil {
+			var told strings.Builder
+			report(&told, err)
+			if !strings.HasPrefix(told.String(), "lethe: read config.toml: ") || strings.Count(told.String(), "\n") > 2 || codeOf(err) != exitUsage {
+				t.Fatalf("%q: %q", text, told.String())
+			}
+			return
+		}
+		if s.Fade.Target != nil && !(*s.Fade.Target >= 0 && *s.Fade.Target <= 1) || s.Tools.BashTimeout < 0 || s.Context.Limit != 0 && s.Context.Limit < leastLimit {
+			t.Fatalf("%q: %+v", text, s)
+		}
+		var c telegram.Config = s.Telegram.config()
+		if err := c.Check(); err != nil || c.Flood.User.Lines < 0 || c.Flood.User.Per < 0 {
+			t.Fatalf("%q: %+v, %v", text, c, err)
+		}
+	})
+}
+
+// A moment on the command line is a time that can be compared, or is refused.
+func FuzzMoment(f *testing.F) {
+	now := time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC)
+	for _, s := range []string{"", "yesterday", "3d", "-3d", "99999999999999999999d", "2026-11-20", "2026-02-30", "2026-11-20T12:57:16Z", "0000-00-00", "1h30m", "-1h", "9999999h", "\x00", "٣d"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		at, err := moment("since", text, now)
+		if err != nil && (strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "since")) {
+			t.Fatalf("%q: %q", text, err)
+		}
+		if err == nil && (at.Year() < -20_000 || at.Year() > 9999+1) {
+			t.Fatalf("%q is %v", text, at)
+		}
+	})
+}
