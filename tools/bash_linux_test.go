@@ -367,7 +367,7 @@ func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
 
 func TestWithoutLandlockTheWayOutIsTold(t *testing.T) {
 	for abi, words := range map[int]string{0: "has no Landlock", 2: "has Landlock ABI 2 and 3 is needed"} {
-		text, good := epitaph(outcome{Exit: 126, Failed: noLandlock(abi).Error()}, nil, nil, time.Minute, 0)
+		text, good := epitaph(outcome{Exit: 126, Failed: confinable(abi, true).Error()}, nil, nil, time.Minute, 0)
 		wantWords(t, text, "not started", words, `tools.bash = "trusted"`)
 		if good {
 			t.Error("that is not well")

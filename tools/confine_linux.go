@@ -65,9 +65,9 @@ func giveUp(o order) error {
 	if !o.Confine {
 		return dropCapabilities(func(c int) bool { return c != unix.CAP_SYS_PTRACE })
 	}
-	abi, err := ll.LandlockGetABIVersion()
-	if err != nil || abi < leastABI {
-		return noLandlock(abi)
+	abi, _ := ll.LandlockGetABIVersion() // 0 where there is none
+	if err := confinable(abi, canFilter()); err != nil {
+		return err
 	}
 	if err := landlocked(o); err != nil {
 		return fmt.Errorf("apply sandbox: %w", err)
@@ -81,12 +81,29 @@ func giveUp(o order) error {
 	return nil
 }
 
-func noLandlock(abi int) error {
-	have := "this kernel has no Landlock"
-	if abi > 0 {
-		have = fmt.Sprintf("this kernel has Landlock ABI %d and %d is needed", abi, leastABI)
+// CanConfine says why BASH cannot be confined here, and so refuses commands; nil
+// if it can.
+func CanConfine() error {
+	abi, _ := ll.LandlockGetABIVersion()
+	return confinable(abi, canFilter())
+}
+
+// confinable is CanConfine for a kernel that is known. Landlock alone is not
+// enough: without a filter of system calls a command reaches shared memory, and
+// local sockets too unless Landlock is new.
+func confinable(abi int, filter bool) error {
+	lacks := ""
+	switch {
+	case abi <= 0:
+		lacks = "this kernel has no Landlock"
+	case abi < leastABI:
+		lacks = fmt.Sprintf("this kernel has Landlock ABI %d and %d is needed", abi, leastABI)
+	case !filter:
+		lacks = "this kernel, or this architecture, has no seccomp filter that Lethe can use"
+	default:
+		return nil
 	}
-	return errors.New(have + `, so commands cannot be confined and are refused. The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; file tools work without`)
+	return errors.New(lacks + `, so commands cannot be confined and are refused. The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; file tools work without`)
 }
 
 // landlocked applies Landlock to this process. Access to the network is not

@@ -97,14 +97,6 @@ func TestSandboxSignals(t *testing.T) {
 
 // Local sockets lead to services that would do for a command what it may not.
 func TestSandboxSockets(t *testing.T) {
-	probe := func(id *identity, args string) string {
-		t.Helper()
-		out, err := exec.Command("cp", executable(t), filepath.Join(id.work, "probe")).CombinedOutput()
-		if err != nil {
-			t.Fatalf("cp: %v: %s", err, out)
-		}
-		return string(id.do("BASH", "command", "./probe act-as "+args).Body)
-	}
 	id := newIdentity(t, nil)
 	dir, err := os.MkdirTemp("", "s") // socket names are short
 	if err != nil {
@@ -112,20 +104,20 @@ func TestSandboxSockets(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	path := serve(t, "unix", filepath.Join(dir, "s"))
-	if got := probe(id, "dial unix "+path); !strings.Contains(got, "dial failed") {
+	if got := id.probe("dial unix " + path); !strings.Contains(got, "dial failed") {
 		t.Errorf("a local socket can be used: %s", got)
 	}
 	abstract := serve(t, "unix", fmt.Sprintf("@lethe-test-%d", os.Getpid()))
-	if got := probe(id, "dial unix "+abstract); !strings.Contains(got, "dial failed") {
+	if got := id.probe("dial unix " + abstract); !strings.Contains(got, "dial failed") {
 		t.Errorf("an abstract socket can be used: %s", got)
 	}
 	address := serve(t, "tcp", "127.0.0.1:0")
-	if got := probe(id, "dial tcp "+address); !strings.Contains(got, "dial ok: served") {
+	if got := id.probe("dial tcp " + address); !strings.Contains(got, "dial ok: served") {
 		t.Errorf("the network cannot be used: %s", got)
 	}
-	wantWords(t, probe(id, "datagrams"), "datagrams: permission denied", "streams: <nil>")
+	wantWords(t, id.probe("datagrams"), "datagrams: permission denied", "streams: <nil>")
 	trusted := newIdentity(t, func(c *Config) { c.Bash = BashTrusted })
-	if got := probe(trusted, "dial unix "+path); !strings.Contains(got, "dial ok: served") {
+	if got := trusted.probe("dial unix " + path); !strings.Contains(got, "dial ok: served") {
 		t.Errorf("the probe itself does not work: %s", got)
 	}
 }

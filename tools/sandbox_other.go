@@ -19,11 +19,16 @@ func MaybeSandbox() {}
 // of a process to others, or only what it was started with and to its user.
 func HideEnvironment() {}
 
+// CanConfine says why BASH refuses commands here.
+func CanConfine() error {
+	return errors.New(`commands can only be confined on Linux, so they are refused. The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; file tools work without`)
+}
+
 // runCommand runs o in a process group of its own. Without Linux there is no
 // sandbox, and what a command detaches from its group outlives it.
 func runCommand(ctx context.Context, _ string, o order, out io.Writer) (outcome, error) {
 	if o.Confine {
-		return outcome{Failed: `commands can only be confined on Linux, so they are refused. The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; file tools work without`}, nil
+		return outcome{Failed: CanConfine().Error()}, nil
 	}
 	cmd := exec.CommandContext(ctx, o.Shell, "-c", o.Command)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = o.Dir, o.Env, out, out

@@ -1,0 +1,171 @@
+//go:build amd64 || arm64 || riscv64 || loong64
+
+package tools
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The calling convention that the filter is for. All are little-endian, as are
+// the offsets below.
+var auditArch = map[string]uint32{
+	"amd64":   unix.AUDIT_ARCH_X86_64,
+	"arm64":   unix.AUDIT_ARCH_AARCH64,
+	"riscv64": unix.AUDIT_ARCH_RISCV64,
+	"loong64": unix.AUDIT_ARCH_LOONGARCH64,
+}
+
+// socketABI is the Landlock ABI that governs connections to local sockets.
+const socketABI = 9
+
+// Offsets in struct seccomp_data.
+const (
+	offCall = 0
+	offArch = 4
+	offArg0 = 16
+	offArg1 = 24
+	offArg2 = 32
+	offArg3 = 40
+)
+
+// setID are the mode bits with which a program runs as the owner or the group of
+// its file, whoever starts it.
+const setID = unix.S_ISUID | unix.S_ISGID
+
+// outlivesCall are calls that reach memory, queues and semaphores that all
+// processes of the user share, and that stay when the command has ended.
+var outlivesCall = []uint32{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+}
+
+// filterCalls denies the calling thread what Landlock does not know about and
+// what leads out of it:
+//
+//   - modes with setID: a copy of the shell with one would make everybody on the
+//     machine the daemon's user. (mkdir cannot set them.)
+//   - shared memory and its like, see outlivesCall.
+//   - local sockets, where Landlock is too old to govern them: through docker's
+//     or the user's service manager's, a command could have another process do
+//     anything. A stream socketpair cannot be connected elsewhere and stays, a
+//     datagram one could and goes.
+//   - the kernel's keyrings, which the command shares with the daemon.
+//   - io_uring, which does all of this without system calls, and openat2, whose
+//     mode is where the filter cannot see it. Programs take ENOSYS for an older
+//     kernel and go on without.
+//   - calls in the convention of another architecture, to which the numbers
+//     below would mean something else.
+func filterCalls(abi int) error {
+	f := newFilter(auditArch[runtime.GOARCH])
+	f.deny(unix.ENOSYS, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP)
+	f.deny(unix.ENOSYS, outlivesCall...)
+	f.deny(unix.EPERM, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY)
+	f.denySetID(offArg1, unix.SYS_FCHMOD)
+	f.denySetID(offArg2, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKNODAT)
+	f.denySetIDFile(unix.SYS_OPENAT, offArg2, offArg3)
+	f.denyOldCalls()
+	if abi < socketABI {
+		f.denyArg(unix.SYS_SOCKET, offArg0, ^uint32(0), unix.EACCES, unix.AF_UNIX)
+		// The kernel takes a raw local socket for a datagram one.
+		const typeMask = 0xf // the rest are flags
+		f.denyArg(unix.SYS_SOCKETPAIR, offArg1, typeMask, unix.EACCES, unix.SOCK_DGRAM, unix.SOCK_RAW)
+	}
+	return f.install()
+}
+
+// filter is a classic BPF program for seccomp.
+type filter []unix.SockFilter
+
+func statement(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
+
+func refuse(err syscall.Errno) unix.SockFilter {
+	return statement(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ERRNO|uint32(err))
+}
+
+// onlyIf runs the next statements, as many as n, only if the accumulator is k.
+func onlyIf(k uint32, n int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: uint8(n), K: k}
+}
+
+// onlyIfAny is onlyIf for an accumulator that has one of bits.
+func onlyIfAny(bits uint32, n int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: uint8(n), K: bits}
+}
+
+func load(offset uint32) unix.SockFilter {
+	return statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset)
+}
+
+func newFilter(arch uint32) filter {
+	const x32 = 0x40000000 // amd64's second convention, by a bit in the number
+	return filter{
+		load(offArch),
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: arch},
+		refuse(unix.ENOSYS),
+		load(offCall),
+		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jf: 1, K: x32},
+		refuse(unix.ENOSYS),
+	}
+}
+
+// The methods that deny expect the number of the call in the accumulator, and
+// leave it there.
+
+func (f *filter) deny(err syscall.Errno, calls ...uint32) {
+	for _, call := range calls {
+		*f = append(*f, onlyIf(call, 1), refuse(err))
+	}
+}
+
+// examine runs body for a call, which may load what it likes.
+func (f *filter) examine(call uint32, body ...unix.SockFilter) {
+	body = append(body, load(offCall))
+	*f = append(append(*f, onlyIf(call, len(body))), body...)
+}
+
+// denyArg denies a call one of whose arguments, masked, is one of values.
+func (f *filter) denyArg(call, offset, mask uint32, err syscall.Errno, values ...uint32) {
+	body := filter{load(offset), statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, mask)}
+	body.deny(err, values...)
+	f.examine(call, body...)
+}
+
+// denySetID denies calls whose argument at offset is a mode with setID.
+func (f *filter) denySetID(offset uint32, calls ...uint32) {
+	for _, call := range calls {
+		f.examine(call, load(offset), onlyIfAny(setID, 1), refuse(unix.EPERM))
+	}
+}
+
+// denySetIDFile is denySetID for a call that opens a file. Where its flags make
+// none, what is in the place of the mode can be anything.
+func (f *filter) denySetIDFile(call, flags, mode uint32) {
+	const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+	f.examine(call, load(flags), onlyIfAny(makes, 3), load(mode), onlyIfAny(setID, 1), refuse(unix.EPERM))
+}
+
+// install applies the filter to the calling thread and what it executes.
+func (f filter) install() error {
+	f = append(f, statement(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ALLOW))
+	prog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	return setFilter(&prog)
+}
+
+// canFilter tells whether the kernel takes filters: it complains that there is
+// none to read.
+func canFilter() bool { return setFilter(nil) == unix.EFAULT }
+
+func setFilter(prog *unix.SockFprog) error {
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(prog)))
+	runtime.KeepAlive(prog)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() {
+	moreActs["set-id"] = func([]string) { trySetID() }
+	moreActs["shared"] = func([]string) { tryShared() }
+	moreActs["without"] = func(args []string) { runWithout(args[0], args[1:]) }
+}
+
+// probe copies this test binary into the workspace and runs it there, confined.
+func (id *identity) probe(args string) string {
+	id.t.Helper()
+	out, err := exec.Command("cp", executable(id.t), filepath.Join(id.work, "probe")).CombinedOutput()
+	if err != nil {
+		id.t.Fatalf("cp: %v: %s", err, out)
+	}
+	return string(id.do("BASH", "command", "./probe act-as "+args).Body)
+}
+
+// cString is a name for a raw system call, which stays.
+func cString(s string) uintptr {
+	b, err := syscall.BytePtrFromString(s)
+	if err != nil {
+		panic(err)
+	}
+	kept = append(kept, b)
+	return uintptr(unsafe.Pointer(b))
+}
+
+var kept []*byte
+
+// trySetID asks each call that can set a mode for a file that runs as its owner
+// or its group, and for an ordinary one.
+func trySetID() {
+	call := func(number uintptr, args ...uintptr) error {
+		var six [6]uintptr
+		copy(six[:], args)
+		r, _, errno := syscall.Syscall6(number, six[0], six[1], six[2], six[3], six[4], six[5])
+		if errno != 0 {
+			return errno
+		}
+		if number != unix.SYS_FCHMOD && number != unix.SYS_FCHMODAT && r > 2 {
+			syscall.Close(int(r))
+		}
+		return nil
+	}
+	file, err := os.Create("file")
+	if err != nil {
+		panic(err)
+	}
+	made := 0
+	fresh := func() uintptr { // a name that is not there
+		made++
+		return cString(fmt.Sprint("made", made))
+	}
+	cwd := unix.AT_FDCWD
+	here, there, dot := uintptr(cwd), cString("file"), cString(".")
+	const creates = unix.O_CREAT | unix.O_WRONLY
+	calls := map[string]func(mode uintptr) error{
+		"fchmod":         func(m uintptr) error { return call(unix.SYS_FCHMOD, file.Fd(), m) },
+		"fchmodat":       func(m uintptr) error { return call(unix.SYS_FCHMODAT, here, there, m) },
+		"fchmodat2":      func(m uintptr) error { return call(unix.SYS_FCHMODAT2, here, there, m, 0) },
+		"mknodat":        func(m uintptr) error { return call(unix.SYS_MKNODAT, here, fresh(), m|unix.S_IFREG, 0) },
+		"openat":         func(m uintptr) error { return call(unix.SYS_OPENAT, here, fresh(), creates, m) },
+		"openat tmpfile": func(m uintptr) error { return call(unix.SYS_OPENAT, here, dot, unix.O_TMPFILE|unix.O_RDWR, m) },
+	}
+	if runtime.GOARCH == "amd64" { // what newer architectures have no more
+		calls["open"] = func(m uintptr) error { return call(2, fresh(), creates, m) }
+		calls["creat"] = func(m uintptr) error { return call(85, fresh(), m) }
+		calls["chmod"] = func(m uintptr) error { return call(90, there, m) }
+		calls["mknod"] = func(m uintptr) error { return call(133, fresh(), m|unix.S_IFREG, 0) }
+	}
+	for name, try := range calls {
+		fmt.Printf("%s: %v, %v, %v, %v.\n", name, try(0o4755), try(0o2755), try(0o6700), try(0o1755))
+	}
+	// No file is made, and so what stands for a mode is none.
+	fmt.Printf("open only: %v.\n", call(unix.SYS_OPENAT, here, there, unix.O_RDONLY, 0o7777))
+	var how unix.OpenHow
+	_, err = unix.Openat2(unix.AT_FDCWD, "file", &how)
+	fmt.Printf("openat2: %v.\n", errors.Is(err, unix.ENOSYS))
+	_, _, errno := syscall.Syscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&[256]byte{})), 0)
+	fmt.Printf("io_uring: %v.\n", errno == unix.ENOSYS)
+}
+
+func TestSandboxMakesNoFileThatRunsAsItsOwner(t *testing.T) {
+	id := newIdentity(t, nil)
+	got := id.probe("set-id")
+	tried := 0
+	for line := range strings.Lines(got) {
+		if name, answer, ok := strings.Cut(line, ": "); ok {
+			tried++
+			want := "operation not permitted, operation not permitted, operation not permitted, <nil>.\n"
+			switch name {
+			case "open only":
+				want = "<nil>.\n"
+			case "openat2", "io_uring":
+				want = "true.\n"
+			case "fchmodat2":
+				answer = strings.Replace(answer, "function not implemented", "<nil>", 1) // before Linux 6.6
+			}
+			if answer != want {
+				t.Errorf("%s: %s", name, answer)
+			}
+		}
+	}
+	if tried < 9 {
+		t.Errorf("only %d calls were tried:\n%s", tried, got)
+	}
+	_ = filepath.WalkDir(id.home, func(path string, d fs.DirEntry, err error) error {
+		if fi, serr := os.Lstat(path); serr == nil && fi.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+			t.Errorf("%s has mode %v", path, fi.Mode())
+		}
+		return err
+	})
+	id.fails([]string{"Operation not permitted"}, "BASH", "command", "cp /bin/sh sh && chmod u+s sh")
+}
+
+func TestSandboxLeavesOrdinaryModesAlone(t *testing.T) {
+	id := newIdentity(t, nil)
+	shared := filepath.Join(id.work, "shared")
+	if err := errors.Join(os.Mkdir(shared, 0o700), os.Chmod(shared, 0o770|fs.ModeSetgid)); err != nil {
+		t.Fatal(err)
+	}
+	id.ok("BASH", "command", `set -e
+		cd shared; mkdir dir; mkdir -m 750 narrow; install -d -m 711 made; mkdir -p a/b; test -g a/b
+		printf x > f; chmod 755 f; chmod 1777 f; cp -p f g; install -m 640 f h; ln g i; mktemp; mktemp -d
+		tar cf t.tar f g; mkdir out; tar xpf t.tar -C out; test -x out/g; mkfifo p; umask 077; : > q`)
+}
+
+// tryShared asks for what processes share and what stays when they have ended.
+func tryShared() {
+	name := cString("/lethe-test")
+	for call, args := range map[uintptr][3]uintptr{
+		unix.SYS_SHMGET: {unix.IPC_PRIVATE, 4096, 0o600}, unix.SYS_SHMAT: {0, 0, 0}, unix.SYS_SHMCTL: {0, unix.IPC_STAT, 0},
+		unix.SYS_MSGGET: {unix.IPC_PRIVATE, 0o600}, unix.SYS_MSGSND: {}, unix.SYS_MSGRCV: {^uintptr(0)}, unix.SYS_MSGCTL: {},
+		unix.SYS_SEMGET: {unix.IPC_PRIVATE, 1, 0o600}, unix.SYS_SEMOP: {}, unix.SYS_SEMTIMEDOP: {}, unix.SYS_SEMCTL: {},
+		unix.SYS_MQ_OPEN: {name, unix.O_CREAT | unix.O_RDWR, 0o600}, unix.SYS_MQ_UNLINK: {name},
+	} {
+		_, _, errno := syscall.Syscall6(call, args[0], args[1], args[2], 0, 0, 0)
+		fmt.Printf("%d %v\n", call, errno == unix.ENOSYS)
+	}
+}
+
+func TestSandboxHasNoSharedMemory(t *testing.T) {
+	left := func() string {
+		var all strings.Builder
+		for _, kind := range []string{"shm", "msg", "sem"} {
+			b, _ := os.ReadFile("/proc/sysvipc/" + kind)
+			fmt.Fprintln(&all, kind, strings.Count(string(b), "\n"))
+		}
+		return all.String()
+	}
+	before := left()
+	got := newIdentity(t, nil).probe("shared")
+	if strings.Count(got, " true\n") != 13 || strings.Contains(got, "false") {
+		t.Errorf("some of it is there:\n%s", got)
+	}
+	if now := left(); now != before {
+		t.Errorf("left behind: %s, before %s", now, before)
+	}
+}
+
+// runWithout becomes another act below a kernel that knows no seccomp, or no
+// Landlock.
+func runWithout(what string, args []string) {
+	runtime.LockOSThread()
+	call := map[string]uint32{"seccomp": unix.SYS_SECCOMP, "landlock": unix.SYS_LANDLOCK_CREATE_RULESET}[what]
+	f := newFilter(auditArch[runtime.GOARCH])
+	f.deny(unix.ENOSYS, call)
+	err := errors.Join(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), f.install())
+	if err == nil {
+		err = syscall.Exec("/proc/self/exe", append([]string{"test", "act-as"}, args...), os.Environ())
+	}
+	panic(err)
+}
+
+func TestBashIsRefusedWhereItCannotBeConfined(t *testing.T) {
+	for what, words := range map[string]string{"seccomp": "no seccomp filter", "landlock": "no Landlock"} {
+		out, err := exec.Command(executable(t), "act-as", "without", what, "daemon", t.TempDir(), BashSandbox, "echo ran").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		wantWords(t, string(out), "not started", words, `tools.bash = "trusted"`)
+		if strings.Contains(string(out), "ran\n") {
+			t.Errorf("without %s it ran: %s", what, out)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build arm64 || riscv64 || loong64
+
+package tools
+
+func (f *filter) denyOldCalls() {}
