@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/telegram/botapi": {"lethe/bridge/telegram/markup"},
 	"lethe/deploy":                 {},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
-		"lethe/eval", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/replay", "lethe/tools"},
+		"lethe/eval", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/replay", "lethe/tools"},
 }
 
 // only lists libraries that belong to one package each, or what is under it.

@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -190,8 +189,8 @@ func notFoundOrCorrupt(err error) error {
 }
 
 func (a *Agent) takeLock() error {
-	path := filepath.Join(a.id.Dir, "lock")
-	a.lock = flock.New(path, flock.SetPermissions(0o600))
+	a.lock = lockOf(a.id)
+	path := a.lock.Path()
 	ok, err := a.tryLock(250 * time.Millisecond)
 	if pid, _ := strconv.Atoi(holder(path)); !ok && err == nil && !status.Alive(pid) {
 		ok, err = a.tryLock(5 * time.Second) // nobody who lives has written itself down

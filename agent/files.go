@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -274,13 +275,14 @@ func (a *Agent) replaceContext(read stamp) error {
 // viewMark changes whenever context.md should.
 func (a *Agent) viewMark() [2]int { return [2]int{a.state.Epoch, a.state.Next} }
 
+// lockOf is not taken yet. A pipe in its place is not waited for.
 func lockOf(id Identity) *flock.Flock {
-	return flock.New(filepath.Join(id.Dir, "lock"), flock.SetPermissions(0o600))
+	return flock.New(filepath.Join(id.Dir, "lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
 }
 
 // holder reads which process wrote itself into a lock file.
 func holder(path string) string {
-	data, err := os.ReadFile(path)
+	data, _, err := durable.ReadRegular(path, 32)
 	if err != nil {
 		return "unknown"
 	}

@@ -64,6 +64,9 @@ func (s *Store) Path(h Hash) string {
 	return filepath.Join(s.dir, name[:MinPrefix], name[MinPrefix:])
 }
 
+// maxBlob bounds a blob, in bytes: far above what an identity hears or does.
+const maxBlob = 1 << 30
+
 // Put stores a blob and returns its address. When it returns nil the blob
 // survives power loss. Putting bytes that are there already checks them and
 // syncs them again before answering, since whoever wrote them first may have
@@ -76,6 +79,9 @@ func (s *Store) Put(m Meta, body []byte) (Hash, error) {
 		return Hash{}, fmt.Errorf("put blob: %w", err)
 	}
 	data := Encode(m, body)
+	if len(data) > maxBlob {
+		return Hash{}, fmt.Errorf("put blob: %d bytes are more than %d", len(data), maxBlob)
+	}
 	h := Sum(data)
 	err := s.put(h, data)
 	if errors.Is(err, fs.ErrNotExist) { // the shard was removed since
@@ -96,7 +102,7 @@ func (s *Store) put(h Hash, data []byte) error {
 		}
 		known.Store(true)
 	}
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+	if old, err := durable.ReadWhole(path, maxBlob); err == nil && bytes.Equal(old, data) {
 		return durable.Sync(path)
 	}
 	return durable.WriteFile(path, data, 0o400)
@@ -108,9 +114,12 @@ func shardOf(h Hash) int { return int(h[0])<<4 | int(h[1]>>4) }
 // Get reads and verifies a blob. The error wraps ErrNotFound or ErrDigest where
 // it is one of these.
 func (s *Store) Get(h Hash) (Blob, error) {
-	data, err := os.ReadFile(s.Path(h))
+	data, err := durable.ReadWhole(s.Path(h), maxBlob)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Blob{}, fmt.Errorf("read blob %s: %w", h, ErrNotFound)
+	}
+	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", ErrDigest, err)
 	}
 	if err != nil {
 		return Blob{}, fmt.Errorf("read blob %s: %w", h, err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"lethe/internal/durable"
 )
 
 // Epoch is the kind of the event that SinceEpoch looks for.
@@ -74,15 +76,11 @@ func blame(b *backward, start int64, bad error, path string) error {
 // seen those before it. It opens path itself, changes nothing, and may be called
 // while another process writes: it ends where the log ended at the call.
 func Scan(path string, f func(e Event, offset int64) error) error {
-	file, err := os.Open(path)
+	file, fi, err := durable.Open(path, os.O_RDONLY)
 	if err != nil {
 		return fmt.Errorf("scan life: %w", err)
 	}
 	defer file.Close()
-	fi, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("scan life: %w", err)
-	}
 	// A damaged end is no reason to keep what comes before it from f.
 	end, _, damage := soundEnd(file, fi.Size(), path)
 	if damage != nil {

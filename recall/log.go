@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"lethe/blobs"
+	"lethe/internal/durable"
 	"lethe/life"
 )
 
@@ -37,7 +38,7 @@ type logReader struct {
 }
 
 func openLog(path string, from mark) (*logReader, error) {
-	file, err := os.Open(path)
+	file, _, err := durable.Open(path, os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("read life: %w", err)
 	}

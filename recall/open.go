@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -34,7 +35,7 @@ func claim(ctx context.Context, path string, most time.Duration) (*flock.Flock, 
 	wait, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
-		lock := flock.New(path+"-lock", flock.SetPermissions(0o600))
+		lock := flock.New(path+"-lock", flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
 		if _, err := lock.TryLockContext(wait, pollTime); err != nil {
 			if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 				err = ErrBusy

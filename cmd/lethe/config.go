@@ -17,6 +17,7 @@ import (
 	"lethe/agent"
 	"lethe/bridge"
 	"lethe/bridge/telegram"
+	"lethe/internal/durable"
 	"lethe/llm"
 	"lethe/mind"
 	"lethe/recall"
@@ -128,7 +129,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 // key or a value that makes no sense is refused, by name.
 func readSettings(home string) (settings, error) {
 	path := configFile(home)
-	data, err := os.ReadFile(path)
+	data, err := readGiven(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return settings{}, nil
 	}
@@ -136,6 +137,18 @@ func readSettings(home string) (settings, error) {
 		return settings{}, err
 	}
 	return parseSettings(path, data)
+}
+
+// maxGiven bounds a file that a person hands to the program, in bytes.
+const maxGiven = 1 << 20
+
+// readGiven reads such a file. One that cannot be meant is called wrongly.
+func readGiven(path string) ([]byte, error) {
+	data, err := durable.ReadWhole(path, maxGiven)
+	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLarge) {
+		err = usageError{err}
+	}
+	return data, err
 }
 
 func configFile(home string) string { return filepath.Join(home, "config.toml") }
@@ -193,7 +206,7 @@ func (t telegramSettings) config() telegram.Config {
 // reload reads the settings of a bridge that runs again; see telegram.Config.Reload.
 func (p *program) reload() (telegram.Config, error) {
 	path := configFile(p.home.Dir)
-	data, err := os.ReadFile(path)
+	data, err := readGiven(path)
 	if err != nil {
 		return telegram.Config{}, err
 	}

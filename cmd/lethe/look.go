@@ -18,6 +18,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/life"
 )
@@ -186,7 +187,7 @@ func first(list []string) string {
 
 // printLife prints the lines of a log, checked, and follows it when asked.
 func (p *program) printLife(ctx context.Context, id agent.Identity, last int, follow bool) error {
-	f, err := os.Open(id.LIFE())
+	f, _, err := durable.Open(id.LIFE(), os.O_RDONLY)
 	if err != nil {
 		return err
 	}

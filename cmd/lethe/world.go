@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -296,7 +297,7 @@ func readSoul(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := readGiven(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("read soul %s: %w", path, agent.ErrNotFound)
 	}
@@ -341,7 +342,7 @@ func (p *program) logFile() (*os.File, error) {
 	if fi, err := os.Stat(path); err == nil && fi.Size() > 1<<20 {
 		mode = os.O_TRUNC
 	}
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|mode, 0o600)
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK|mode, 0o600)
 }
 
 // once makes a callback run for the first call of each identity.

@@ -36,3 +36,28 @@ func TestReadRegular(t *testing.T) {
 		t.Errorf("none: %v", err)
 	}
 }
+
+func TestReadWhole(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(at("file"), []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := errors.Join(os.Symlink(at("file"), at("link")), os.Symlink("/dev/zero", at("endless")), syscall.Mkfifo(at("pipe"), 0o600),
+		os.Mkdir(at("dir"), 0o700), os.WriteFile(at("sparse"), nil, 0o600), os.Truncate(at("sparse"), 1<<40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"file", "link"} {
+		if data, err := ReadWhole(at(name), 10); err != nil || string(data) != "0123456789" {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	for name, want := range map[string]error{
+		"link": ErrTooLarge, "sparse": ErrTooLarge, "endless": ErrNotRegular, "pipe": ErrNotRegular, "dir": ErrNotRegular, "none": os.ErrNotExist,
+	} {
+		if _, err := ReadWhole(at(name), 9); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+}
