@@ -23,10 +23,6 @@ func Append(path string, line []byte) (from, to int64, err error) {
 	if n := bytes.IndexByte(line, '\n'); n < 0 || n != len(line)-1 {
 		return 0, 0, fmt.Errorf("append to %s: %q is not one line with its newline", path, clip(line))
 	}
-	// A FIFO would block the open for ever.
-	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return 0, 0, fmt.Errorf("append to %s: not a regular file", path)
-	}
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
 	}
@@ -39,93 +35,83 @@ func Append(path string, line []byte) (from, to int64, err error) {
 // the start of the file if the room has been replaced since. It returns the
 // bytes of the line.
 func Post(path string, line []byte, inode uint64, from int64) (int64, int64, error) {
-	now, _, err := End(path)
-	if err != nil {
-		return 0, 0, err
+	f, fi, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Append(path, line)
 	}
-	if now != inode {
+	if err != nil {
+		return 0, 0, fmt.Errorf("post to %s: %w", path, err)
+	}
+	defer f.Close()
+	if inodeOf(fi) != inode {
 		from = 0
 	}
-	at, found, whole, err := find(path, line, from)
+	at, to, found, whole, err := find(f, line, from)
 	switch {
 	case err != nil:
-		return 0, 0, err
+		return 0, 0, fmt.Errorf("search %s: %w", path, err)
 	case !found:
 		return Append(path, line)
 	case !whole:
 		// The earlier attempt was cut just before its newline. Appending the
 		// line again would say it twice; an empty line ends it.
-		if _, _, err := durable.Append(path, []byte("\n"), 0o600); err != nil {
-			return 0, 0, err
-		}
+		_, _, err = durable.Append(path, []byte("\n"), 0o600)
+	default:
+		// The earlier attempt may have ended before its sync.
+		err = durable.SyncOpen(f)
 	}
-	return at, at + int64(len(bytes.TrimRight(line, "\r\n"))) + 1, nil
+	return at, to, err
 }
 
 // find looks for line as a whole line of the room at or after byte from, or as
-// its unfinished last line (whole false), and returns where it starts. A line end
-// is not compared. If from is inside a line, the search begins with the next line;
-// if the file is shorter than from, it was replaced, and all of it is searched. A
-// missing room holds nothing.
-func find(path string, line []byte, from int64) (at int64, found, whole bool, err error) {
-	f, fi, err := open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, false, false, nil
-	}
+// its unfinished last line (whole false), and returns the bytes [at, to) that it
+// occupies with its newline. A line end is not compared. If from is inside a line,
+// the search begins with the next line; if the file is shorter than from, it was
+// replaced, and all of it is searched.
+func find(f *os.File, line []byte, from int64) (at, to int64, found, whole bool, err error) {
+	fi, err := f.Stat()
 	if err != nil {
-		return 0, false, false, err
+		return 0, 0, false, false, err
 	}
-	defer f.Close()
 	if from < 0 || from > fi.Size() {
 		from = 0
 	}
-	s, atLine := newScanner(f, from, maxLine), true
+	want := trimEOL(line)
+	most := max(maxLine, len(want))
+	s, atLine := newScanner(f, from, most), true
 	if from > 0 {
 		// A newline just before from means that from starts a line.
-		s = newScanner(f, from-1, maxLine)
+		s = newScanner(f, from-1, most)
 		atLine = s.next()
 	}
-	want := trimEOL(line)
 	for s.next() {
 		if bytes.Equal(trimEOL(s.raw), want) {
-			return s.from, true, true, nil
+			return s.from, s.to, true, true, nil
 		}
 	}
-	if s.err != nil {
-		return 0, false, false, fmt.Errorf("search %s: %w", path, s.err)
-	}
-	return s.to, atLine && len(want) > 0 && bytes.Equal(s.rest(), want), false, nil
+	rest := s.rest()
+	found = atLine && len(want) > 0 && bytes.Equal(rest, want)
+	return s.to, s.to + int64(len(rest)) + 1, found, false, s.err
 }
 
 // End returns the inode and the size in bytes of the room at path: what to
 // record with the intent to post. Both are 0 when the room is missing.
 func End(path string) (inode uint64, size int64, err error) {
-	fi, err := os.Stat(path)
+	f, fi, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
 	}
 	if err != nil {
 		return 0, 0, err
 	}
+	defer f.Close()
 	return inodeOf(fi), fi.Size(), nil
 }
 
-// open opens a room for reading. Anything but a regular file is refused
-// without blocking on it.
+// open opens a room for reading: a regular file, or a link to one that the user of
+// this process made.
 func open(path string) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	fi, err := f.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
-		err = fmt.Errorf("read %s: not a regular file", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, fi, nil
+	return durable.OpenRegular(path, os.O_RDONLY, 0)
 }
 
 func inodeOf(fi fs.FileInfo) uint64 {

@@ -66,10 +66,12 @@ func TestAppendRefuses(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dev.md")
-	if _, found, _, err := find(path, []byte("x\n"), 7); found || err != nil {
-		t.Fatalf("find in a missing room = %v, %v", found, err)
-	}
 	write(t, path, "one\ntwo\r\none\nlong one\nthree")
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
 	tests := []struct {
 		line string
 		from int64
@@ -80,7 +82,7 @@ func TestFind(t *testing.T) {
 		{"three\n", 0, -1}, {"three\n", 22, -1}, {"one\n", 27, -1}, {"one\n", 1000, 0}, {"one\n", -5, 0},
 	}
 	for _, tt := range tests {
-		at, found, whole, err := find(path, []byte(tt.line), tt.from)
+		at, _, found, whole, err := find(f, []byte(tt.line), tt.from)
 		found = found && whole
 		if err != nil || found != (tt.at >= 0) || found && at != tt.at {
 			t.Errorf("find(%q, %d) = %d, %v, %v; want %d", tt.line, tt.from, at, found, err, tt.at)
@@ -128,6 +130,66 @@ func TestPost(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A line that an earlier attempt left in the room is made durable before Post says
+// that it is there: its bytes, and the name of the file that the room really is.
+func TestPostSyncsWhatItFinds(t *testing.T) {
+	home, away := t.TempDir(), t.TempDir()
+	write(t, Path(home, "dev"), "mine\n")
+	write(t, filepath.Join(away, "there.md"), "mine\n")
+	if err := os.Symlink(filepath.Join(away, "there.md"), Path(home, "linked")); err != nil {
+		t.Fatal(err)
+	}
+	for room, want := range map[string]string{
+		"dev":    "sync " + Path(home, "dev") + ", syncdir " + Dir(home),
+		"linked": "sync " + filepath.Join(away, "there.md") + ", syncdir " + away,
+	} {
+		var steps []string
+		durable.Fault = func(stage durable.Stage, op, path string) error {
+			if stage == durable.After {
+				steps = append(steps, op+" "+path)
+			}
+			return nil
+		}
+		_, _, err := Post(Path(home, room), []byte("mine\n"), 0, 0)
+		durable.Fault = nil
+		if got := strings.Join(steps, ", "); err != nil || got != want {
+			t.Errorf("%s: %v, took the steps %q, want %q", room, err, got, want)
+		}
+	}
+}
+
+// A room that is a link of another user is neither read nor written.
+func TestLinkOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a link of another user")
+	}
+	home, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	write(t, secret, "key\n")
+	path := Path(home, "dev")
+	if err := errors.Join(os.Mkdir(Dir(home), 0o700), os.Symlink(secret, path), os.Lchown(path, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	for name, do := range map[string]func() error{
+		"Read":   func() error { _, err := Read(path, Cursor{}, 0); return err },
+		"Tail":   func() error { _, _, _, err := Tail(path, 20); return err },
+		"At":     func() error { _, err := At(path, 0); return err },
+		"End":    func() error { _, _, err := End(path); return err },
+		"Append": func() error { _, _, err := Append(path, []byte("x\n")); return err },
+		"Post":   func() error { _, _, err := Post(path, []byte("key\n"), 0, 0); return err },
+	} {
+		if err := do(); err == nil || !strings.Contains(err.Error(), "another user made this link") {
+			t.Errorf("%s gives %v", name, err)
+		}
+	}
+	if got, _ := os.ReadFile(secret); string(got) != "key\n" {
+		t.Errorf("the file that the link leads to holds %q", got)
+	}
+	subs := filepath.Join(home, "subs")
+	if err := errors.Join(os.Remove(secret), Subscribe(subs, Dir(home), "dev")); err == nil {
+		t.Error("Subscribe makes a file through the link")
 	}
 }
 

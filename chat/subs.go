@@ -81,14 +81,12 @@ func touch(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, _, err := durable.OpenRegular(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return durable.Sync(path)
+	defer f.Close()
+	return durable.SyncOpen(f)
 }
 
 // Unsubscribe removes the link of room from subsDir, durably. A link that is

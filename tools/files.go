@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"lethe/internal/durable"
 )
 
 // files is the part of the disk that the file tools can see. It holds no open
@@ -193,6 +195,13 @@ func (f *files) joined() []string {
 // is not a regular file is refused before and again after it is opened, and the
 // opening itself does not wait (a fifo without a writer would).
 func (p place) open() (*os.File, fs.FileInfo, error) {
+	if p.room() {
+		file, fi, err := durable.OpenRegular(filepath.Join(p.dir, p.name), os.O_RDONLY, 0)
+		if err != nil {
+			err = p.explain("open", err, nil)
+		}
+		return file, fi, err
+	}
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", p.shown, err)
@@ -218,6 +227,9 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 	}
 	return file, fi, nil
 }
+
+// room says whether p is a room of the identity, which may be a link of its user's.
+func (p place) room() bool { return strings.HasPrefix(p.shown, "rooms/") }
 
 var errIsDir = errors.New("it is a directory: LIST it, or name a file in it")
 
@@ -270,7 +282,7 @@ func (p place) explain(verb string, err error, root *os.Root) error {
 // neighbours helps after a wrong name: the most similar one in the directory,
 // or the first part of the path that does not exist.
 func (p place) neighbours(root *os.Root) string {
-	if p.own != "" || strings.HasPrefix(p.shown, "rooms/") {
+	if p.own != "" || p.room() {
 		return "It has not been written yet"
 	}
 	dir, base := path.Split(path.Clean(p.name))

@@ -4,6 +4,7 @@ package tools
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,6 +61,16 @@ func TestRoomsCanBeReadOnlyWhileJoined(t *testing.T) {
 		if strings.Contains(text, "SECRET") {
 			t.Errorf("%s: %s", path, text)
 		}
+	}
+	id.rooms.in = append(id.rooms.in, "odd")
+	odd := filepath.Join(id.home, "chats/odd.md")
+	if err := os.Symlink("private.md", odd); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Lchown(odd, 65534, 65534); err != nil {
+		t.Log("only root can make a link of another user")
+	} else if text := id.fails([]string{"another user made this link"}, "READ_FILE", "path", "rooms/odd.md"); strings.Contains(text, "SECRET") {
+		t.Errorf("the link of another user is followed: %s", text)
 	}
 	id.file("rooms/mine.md", "a file of the workspace\n")
 	wantWords(t, id.ok("READ_FILE", "path", "./rooms/mine.md"), "a file of the workspace")

@@ -11,7 +11,7 @@ import (
 
 // Append adds record, which must end in a newline, to path with one O_APPEND
 // write, syncs it, and returns the bytes [from, to) that record now occupies.
-// The file is made if it is missing; a link is followed. When the file does not
+// The file is made if it is missing, and opened by OpenRegular. When the file does not
 // end in a newline (somebody's torn line), the write starts with one, which from
 // does not count.
 //
@@ -22,7 +22,7 @@ import (
 //
 // After an error the record may be in the file, in whole or in part.
 func Append(path string, record []byte, perm fs.FileMode) (from, to int64, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, perm)
+	f, _, err := OpenRegular(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, perm)
 	if err != nil {
 		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
 	}
@@ -33,18 +33,10 @@ func Append(path string, record []byte, perm fs.FileMode) (from, to int64, err e
 	}
 	// The name is synced even when the file was there: whoever made it may not
 	// have got so far, and nothing about the file tells.
-	if err := syncName(path); err != nil {
+	if err := SyncDir(filepath.Dir(f.Name())); err != nil {
 		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
 	}
 	return from, to, nil
-}
-
-func syncName(path string) error {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	return SyncDir(filepath.Dir(target))
 }
 
 // AppendTo is Append on a file that is open with O_RDWR and O_APPEND and whose

@@ -33,9 +33,9 @@ const (
 // Fault, when set, is asked before and after each step that changes the disk
 // (op is "write", "sync", "rename", "syncdir", "append", "truncate", "mkdir",
 // "remove" or "symlink"; path is the file as the caller names it, never the
-// temporary one); an error it returns is the step's. It exists for tests, which
-// also kill the process from it. Set it before the first write; it is not
-// guarded.
+// temporary one, or where a link that Append followed leads); an error it
+// returns is the step's. It exists for tests, which also kill the process from
+// it. Set it before the first write; it is not guarded.
 var Fault func(stage Stage, op, path string) error
 
 func step(op, path string, do func() error) error {
@@ -123,14 +123,16 @@ func Sync(path string) error {
 	if err != nil {
 		return err
 	}
-	err = step("sync", path, f.Sync)
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	defer f.Close()
+	return SyncOpen(f)
+}
+
+// SyncOpen is Sync of an open file.
+func SyncOpen(f *os.File) error {
+	if err := step("sync", f.Name(), f.Sync); err != nil {
+		return fmt.Errorf("sync %s: %w", f.Name(), err)
 	}
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", path, err)
-	}
-	return SyncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(f.Name()))
 }
 
 // SyncDir makes the names in dir durable. On a filesystem that cannot sync a

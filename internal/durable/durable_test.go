@@ -85,7 +85,7 @@ func TestOrderOfSteps(t *testing.T) {
 			}
 			_, _, err := Append(filepath.Join(root, "a", "link"), []byte("z\n"), 0o600)
 			return err
-		}, []string{"append link", "sync link", "syncdir root"}},
+		}, []string{"append f", "sync f", "syncdir root"}},
 		{"remove", func() error { return Remove(file) }, []string{"remove f", "syncdir root"}},
 	}
 	for _, c := range cases {

@@ -1,0 +1,32 @@
+package durable
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownLink returns where the link at path leads. The owner that it checks and the
+// target that it returns are of the same link, whatever path is replaced by.
+func ownLink(path string) (string, error) {
+	f, err := os.OpenFile(path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+		return "", fmt.Errorf("open %s: another user made this link; remove it or make it yourself", path)
+	}
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(int(f.Fd()), "", target)
+	if err != nil {
+		return "", os.NewSyscallError("readlink "+path, err)
+	}
+	return follow(path, string(target[:n]))
+}
