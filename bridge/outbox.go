@@ -17,8 +17,8 @@ const (
 	// skippedLines is how many lines may be passed over before the cursor is written.
 	skippedLines = 256
 	// maxParts is how many bytes of parts a line may be cut into, so that a peer's
-	// file stays one that is read: see maxPeerFile. The longest line of a room, of
-	// 64 MiB, becomes less than that unless it is no text.
+	// file stays one that is read: see maxPeerFile. The longest line of a room
+	// becomes far less.
 	maxParts = 192 << 20
 )
 

@@ -98,10 +98,10 @@ func digest(b []byte) string {
 }
 
 // Read returns the lines of the room at path that follow c. It reads whole
-// lines of together at most maxBytes (1 MiB when that is not positive, 64 MiB
-// when it is more); the first line comes whatever its length. A last line
-// without newline waits for it. Of a line longer than 64 MiB only that much is
-// ever heard.
+// lines of together at most maxBytes (1 MiB when that is not positive); the
+// first line comes whatever its length. A last line without newline waits for
+// it. Of a line longer than 2 MiB only that much is ever heard; the last words of
+// its Raw and Text then say how much is missing.
 //
 // While the bytes before the cursor are what they were, Read goes on at the
 // offset, whichever file it is now. Otherwise the file was edited, and Read
@@ -134,7 +134,6 @@ func (r reader) read(path string, c Cursor, maxBytes int) (Batch, error) {
 	if maxBytes <= 0 {
 		maxBytes = 1 << 20
 	}
-	maxBytes = min(maxBytes, r.maxLine)
 	for deadline := time.Now().Add(r.settle); ; time.Sleep(r.quiet / 4) {
 		b, settled, err := r.try(path, c, maxBytes, !time.Now().Before(deadline))
 		if err != nil {

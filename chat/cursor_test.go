@@ -152,6 +152,10 @@ func TestReadCutLine(t *testing.T) {
 	r.maxLine = 100 << 10
 	long := strings.Repeat("0123456789", 50<<10) // 500 KiB
 	for _, exact := range []int{r.maxLine - 1, r.maxLine, r.maxLine + 1, len(long)} {
+		heard := long[:exact]
+		if keep := r.maxLine - markLen; exact > r.maxLine {
+			heard = fmt.Sprintf("%s … [the other %d bytes of this line are only in the room's file]", long[:keep], exact-keep)
+		}
 		path := room(t, "one\n"+long[:exact]+"\ntwo\n")
 		var got []string
 		c, at := Cursor{}, int64(0)
@@ -168,7 +172,7 @@ func TestReadCutLine(t *testing.T) {
 				at = l.To
 			}
 		}
-		if len(got) != 3 || got[0] != "one" || got[1] != long[:min(exact, r.maxLine)] || got[2] != "two" {
+		if len(got) != 3 || got[0] != "one" || got[1] != heard || got[2] != "two" {
 			t.Fatalf("%d bytes: heard %d lines", exact, len(got))
 		}
 		// An edit before it: the same beginning of the line aligns.

@@ -3,13 +3,30 @@ package chat
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 )
 
-// maxLine is how much of one line is ever held: 64 MiB. What exceeds it stays
-// in the file and is not heard. It bounds memory against a writer that never
+// maxLine is how much of one line is ever held: 2 MiB. What exceeds it stays
+// in the file, and a mark says so. It bounds memory against a writer that never
 // sends a newline.
-const maxLine = 64 << 20
+const maxLine = 2 << 20
+
+// markLen is what the mark of a cut line takes at most, in bytes.
+const markLen = 96
+
+// mark makes line the beginning of a line of length bytes, of which at most limit
+// are kept, and says at its end how many are missing.
+func mark(line []byte, limit int, length int64) []byte {
+	keep := limit - markLen
+	for keep > 0 && !utf8.RuneStart(line[keep]) {
+		keep--
+	}
+	return fmt.Appendf(line[:keep], " … [the other %d bytes of this line are only in the room's file]", length-int64(keep))
+}
 
 // scanner walks the whole lines of a file. A last line without newline is not
 // one: see rest.
@@ -21,7 +38,7 @@ type scanner struct {
 	// and its bytes [from, to) in the file, newline included.
 	raw      []byte
 	from, to int64
-	cut      bool // the line was longer than limit; raw is its beginning
+	cut      bool // the line was longer than limit; raw is its beginning, with a mark
 	err      error
 
 	buf  []byte // bytes of the file from pos; buf[:used] have been handed out
@@ -53,9 +70,9 @@ func (s *scanner) next() bool {
 
 // take hands out the line that ends before the newline at buf[nl].
 func (s *scanner) take(nl int) {
-	s.raw, s.cut = s.buf[s.used:nl], false
-	if len(s.raw) > s.limit {
-		s.raw, s.cut = s.raw[:s.limit], true
+	s.raw, s.cut = s.buf[s.used:nl], nl-s.used > s.limit
+	if s.cut {
+		s.raw = mark(s.raw, s.limit, int64(len(s.raw)))
 	}
 	s.from, s.to = s.pos+int64(s.used), s.pos+int64(nl)+1
 	s.used = nl + 1
@@ -91,17 +108,28 @@ func (s *scanner) fill() bool {
 }
 
 // skip hands out the beginning of a line that is too long to be held, and
-// looks for its end without keeping it.
+// looks for its end without keeping it. Holes of the file hold none and are
+// passed over unread.
 func (s *scanner) skip() bool {
 	start := s.pos + int64(s.used)
 	raw := bytes.Clone(s.buf[s.used : s.used+s.limit])
 	at := s.pos + int64(len(s.buf))
 	chunk := make([]byte, 64<<10)
 	for {
+		if f, ok := s.src.(io.Seeker); ok {
+			data, err := f.Seek(at, unix.SEEK_DATA)
+			switch {
+			case err == nil:
+				at = data
+			case errors.Is(err, unix.ENXIO): // only a hole follows, or nothing
+				s.eof = true
+				return false
+			}
+		}
 		n, err := s.src.ReadAt(chunk, at)
 		if nl := bytes.IndexByte(chunk[:n], '\n'); nl >= 0 {
-			s.raw, s.cut = raw, true
 			s.from, s.to = start, at+int64(nl)+1
+			s.raw, s.cut = mark(raw, s.limit, s.to-1-start), true
 			s.buf, s.used, s.pos = s.buf[:0], 0, s.to
 			return true
 		}
