@@ -225,17 +225,14 @@ func (a *Agent) command(room string, l chat.Line, moved bool) (name, arg string,
 // unheard reports whether a line is one that the identity posted itself, or a
 // command that it obeyed already.
 func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
-	r := a.state.Rooms[room]
-	if l.Agent && slices.Contains(r.Posted, chat.Hash(l.Raw)) {
-		return true
-	}
+	r, signed := a.state.Rooms[room], a.signed(l)
 	// Offsets mean nothing in another file, and a file may have become another
 	// one behind the cursor, where nothing tells.
 	_, _, command := chat.Command(l)
-	if moved || !command && !a.signed(l) {
-		return false
+	if !moved && (command || signed) && mind.Covered(r.Own, l.From, l.To) {
+		return true
 	}
-	return slices.ContainsFunc(r.Own, func(o mind.Span) bool { return o.From <= l.From && l.To <= o.To })
+	return signed && slices.Contains(r.Posted, chat.Hash(l.Raw))
 }
 
 // inbound drafts the entry for a run of lines that ends where next stands. There
@@ -243,18 +240,20 @@ func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 func (a *Agent) inbound(room string, from int64, run []chat.Line, next chat.Cursor, moved bool) (draft, bool) {
 	var text []byte
 	var own []mind.Span
+	var first chat.Line // that is heard
 	heard, agents := 0, 0
 	for _, l := range run {
 		at := int64(len(text))
 		text = append(append(text, l.Raw...), '\n')
-		switch {
-		case a.unheard(room, l, moved):
-			own = append(own, mind.Span{From: at, To: int64(len(text))})
-		case l.Agent:
+		if a.unheard(room, l, moved) {
+			own = mind.AddSpan(own, mind.Span{From: at, To: int64(len(text))})
+			continue
+		}
+		if heard++; heard == 1 {
+			first = l
+		}
+		if l.Agent {
 			agents++
-			fallthrough
-		default:
-			heard++
 		}
 	}
 	if heard == 0 {
@@ -271,13 +270,6 @@ func (a *Agent) inbound(room string, from int64, run []chat.Line, next chat.Curs
 	}
 	if agents == heard && a.state.Rooms[room].AgentTurns >= a.cfg.MaxAgentTurns {
 		d = d.field("wake", "no")
-	}
-	first := run[0]
-	for _, l := range run {
-		if !a.unheard(room, l, moved) {
-			first = l
-			break
-		}
 	}
 	gist := fmt.Sprintf("%s: %s", room, first.Text)
 	if heard > 1 {

@@ -31,11 +31,15 @@ func At(path string, offset int64) (Cursor, error) {
 
 // Remember returns c with the lines of text added to Last.
 func (c Cursor) Remember(text []byte) Cursor {
-	last := slices.Clone(c.Last)
+	var lines [][]byte
 	for line := range bytes.Lines(text) {
 		if !blank(trimEOL(line)) {
-			last = append(last, Hash(line))
+			lines = append(lines, line)
 		}
+	}
+	last := slices.Clone(c.Last)
+	for _, line := range lines[max(0, len(lines)-remembered):] {
+		last = append(last, Hash(line))
 	}
 	c.Last = last[max(0, len(last)-remembered):]
 	return c

@@ -61,6 +61,13 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 			return nil, fmt.Errorf("read epoch: entry e%d: %w", e.N, err)
 		}
 	}
+	for _, r := range s.Rooms { // older programs kept them as they came
+		own := r.Own
+		r.Own = nil
+		for _, o := range own {
+			r.Own = AddSpan(r.Own, o)
+		}
+	}
 	for i := range s.Faded {
 		r := &s.Faded[i]
 		if r.Summary == nil || r.Text != "" {

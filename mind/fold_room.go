@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -44,7 +45,7 @@ func (s *State) inbound(e life.Event, bodies []Body) error {
 		if err != nil {
 			return err
 		}
-		own = append(own, mine)
+		own = AddSpan(own, mine)
 	}
 	if e.Get("moved") != "" { // the file is another one: old offsets mean nothing
 		r.Own, r.Began = nil, 0
@@ -66,7 +67,7 @@ func (s *State) listen(r *Room, e life.Event, body []byte, own []Span) {
 		from := at
 		at += int64(len(raw))
 		line := chat.Parse([]byte(raw))
-		if line.Blank() || covered(own, from, at) {
+		if line.Blank() || Covered(own, from, at) {
 			continue
 		}
 		users, agents = users || !line.Agent, agents || line.Agent
@@ -101,7 +102,30 @@ func inode(e life.Event) uint64 {
 // pass moves the cursor of a room to next, over the lines in body.
 func (r *Room) pass(next chat.Cursor, body []byte) {
 	r.Cursor = next.Remember(body)
-	r.Own = slices.DeleteFunc(slices.Clone(r.Own), func(o Span) bool { return o.To <= next.Offset })
+	r.Own = r.Own[endsAfter(r.Own, next.Offset):]
+}
+
+// AddSpan adds a span to spans, which are in order, do not touch each other and
+// stay so.
+func AddSpan(spans []Span, s Span) []Span {
+	i := endsAfter(spans, s.From-1)
+	j := i
+	for ; j < len(spans) && spans[j].From <= s.To; j++ {
+		s = Span{min(s.From, spans[j].From), max(s.To, spans[j].To)}
+	}
+	return slices.Replace(spans, i, j, s)
+}
+
+// Covered reports whether one of spans, which are in order, holds [from, to).
+func Covered(spans []Span, from, to int64) bool {
+	i := endsAfter(spans, to-1)
+	return i < len(spans) && spans[i].From <= from
+}
+
+// endsAfter is the index of the first of spans, which are in order, that ends after offset.
+func endsAfter(spans []Span, offset int64) int {
+	i, _ := slices.BinarySearchFunc(spans, offset+1, func(s Span, to int64) int { return cmp.Compare(s.To, to) })
+	return i
 }
 
 // lastPosted is how many hashes of own lines a room keeps, to know them again in
@@ -115,7 +139,7 @@ func (s *State) command(e life.Event, _ []Body) error {
 		return err
 	}
 	if e.Get("early") != "" { // obeyed while lines before it are still unheard
-		r.Own = append(r.Own, span)
+		r.Own = AddSpan(r.Own, span)
 	} else {
 		r.pass(cursorOf(e, r, span.To), []byte(e.Get("line")+"\n"))
 	}
@@ -183,18 +207,16 @@ func (s *State) posted(e life.Event, _ []Body) error {
 		if err != nil {
 			return err
 		}
-		r.Own = append(r.Own, part)
+		r.Own = AddSpan(r.Own, part)
 	}
 	sameFile := r.Cursor.Inode == inode(e) || r.Cursor.Offset == 0
 	if r.Joined && sameFile && r.Cursor.Offset == span.From { // nobody else's line is between
 		r.pass(cursorOf(e, r, span.To), []byte(post.Line))
 	} else if span.To > r.Cursor.Offset {
-		r.Own = append(r.Own, span)
+		r.Own = AddSpan(r.Own, span)
 	}
-	r.Posted = append(slices.Clone(r.Posted), chat.Hash([]byte(post.Line)))
-	if over := len(r.Posted) - lastPosted; over > 0 {
-		r.Posted = slices.Clone(r.Posted[over:])
-	}
+	r.Posted = append(r.Posted, chat.Hash([]byte(post.Line)))
+	r.Posted = r.Posted[max(0, len(r.Posted)-lastPosted):]
 	if strings.Contains(id, ".") {
 		s.Said = add(s.Said, room)
 	}

@@ -211,7 +211,7 @@ func (w *world) unheard(room string) []roomLine {
 }
 
 func (w *world) mine(room string, l roomLine) bool {
-	return covered(w.state.Rooms[room].Own, l.from, l.to)
+	return Covered(w.state.Rooms[room].Own, l.from, l.to)
 }
 
 // listen hears what is new in a room; extra are fields of the inbound entries.

@@ -144,7 +144,7 @@ func lines(body []byte, own []Span) string {
 		from := at
 		at += int64(len(raw))
 		line := chat.Parse(raw)
-		if line.Blank() || covered(own, from, at) {
+		if line.Blank() || Covered(own, from, at) {
 			continue
 		}
 		if b.Len() > 0 {
@@ -166,15 +166,6 @@ func tag(l chat.Line) string {
 		return "[USER:unknown]"
 	}
 	return fmt.Sprintf("[%s:%s %s]", kind, blobs.Escape(l.Name), l.At.UTC().Format("2006-01-02T15:04:05Z"))
-}
-
-func covered(own []Span, from, to int64) bool {
-	for _, o := range own {
-		if o.From <= from && to <= o.To {
-			return true
-		}
-	}
-	return false
 }
 
 // Result renders the body of a tool result: escaped and clipped to show runes.

@@ -124,8 +124,8 @@ type Room struct {
 	// Began is where the room ended when it was first subscribed to. What stands
 	// before is history: a command there was somebody else's.
 	Began int64 `json:"began,omitempty"`
-	// Own are lines beyond the cursor that are not to be heard: its own, and
-	// commands that were obeyed already. Posted are the hashes of its latest own.
+	// Own are lines beyond the cursor that are not to be heard, in order: its own,
+	// and commands that were obeyed already. Posted are the hashes of its latest own.
 	Own    []Span   `json:"own,omitempty"`
 	Posted []string `json:"posted,omitempty"`
 	// AgentTurns counts turns in a row that answered agents only.

@@ -1,0 +1,95 @@
+package mind
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"lethe/blobs"
+)
+
+// Own lines side by side take one span, however many they are, in whatever order
+// they came, and also where an older program kept each of them.
+func TestOwnLinesShareASpan(t *testing.T) {
+	w := heard(t)
+	w.says("dev", "ada", "not heard yet")
+	from := int64(len(w.rooms["dev"].data))
+	w.answer(Answer{Calls: []AnswerCall{say("dev", "one"), say("dev", "two"), say("dev", "three")}})
+	for range 3 {
+		w.start()
+		w.pay()
+		w.finish(OK, "said", 0)
+	}
+	to := int64(len(w.rooms["dev"].data))
+	r := w.state.Rooms["dev"]
+	if want := []Span{{from, to}}; !slices.Equal(r.Own, want) {
+		t.Fatalf("own %v, want %v", r.Own, want)
+	}
+	old := New()
+	old.Rooms["dev"] = &Room{Own: []Span{{50, 60}, {20, 30}, {30, 40}, {80, 90}}}
+	body, err := json.Marshal(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Restore(body, func(blobs.Hash) ([]byte, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Span{{20, 40}, {50, 60}, {80, 90}}; !slices.Equal(s.Rooms["dev"].Own, want) {
+		t.Errorf("restored %v, want %v", s.Rooms["dev"].Own, want)
+	}
+
+	// The fields of an inbound event that stand side by side, as older programs wrote them.
+	body = []byte("[AGENT:ada 2026-11-20T12:57:20Z] a\n[AGENT:ada 2026-11-20T12:57:20Z] b\n[USER:ada 2026-11-20T12:57:21Z] c\n")
+	w.happen(Inbound, w.next(), append(w.at("dev", r.Cursor.Offset, to), "own", "0..35", "own", "35..70"), string(body))
+	e := w.state.Live[len(w.state.Live)-1]
+	if want := []Span{{0, 70}}; !slices.Equal(e.Own, want) || e.Text != "[USER:ada 2026-11-20T12:57:21Z] c" {
+		t.Errorf("own %v, text %q", e.Own, e.Text)
+	}
+}
+
+func TestSpans(t *testing.T) {
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		in := [60]bool{}
+		var spans []Span
+		for range 8 {
+			from := rnd.Int64N(50)
+			s := Span{from, from + 1 + rnd.Int64N(8)}
+			spans = AddSpan(spans, s)
+			for i := s.From; i < s.To; i++ {
+				in[i] = true
+			}
+		}
+		for i := range spans {
+			if i > 0 && spans[i-1].To >= spans[i].From {
+				t.Fatalf("seed %d: %v touch or are out of order", seed, spans)
+			}
+		}
+		for from := range 59 {
+			for to := from + 1; to < 60; to++ {
+				if want := !slices.Contains(in[from:to], false); Covered(spans, int64(from), int64(to)) != want {
+					t.Fatalf("seed %d: %v cover %d..%d: %v", seed, spans, from, to, !want)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkOwnSpans(b *testing.B) {
+	for _, n := range []int64{1000, 32_000} {
+		b.Run(strconv.FormatInt(n, 10), func(b *testing.B) {
+			for b.Loop() {
+				var spans []Span
+				for i := range n {
+					spans = AddSpan(spans, Span{i * 100, i*100 + 50})
+				}
+				for i := range n {
+					Covered(spans, i*100, i*100+50)
+				}
+			}
+		})
+	}
+}
