@@ -319,3 +319,24 @@ func TestUnreadableRoom(t *testing.T) {
 	r.stop()
 	equalSlices(t, "heard", w.heard(id, "odd"), []string{"and here?"})
 }
+
+// A post that an older program has decided and appended, with its control
+// characters as they were, is finished without being said twice or heard.
+func TestPostWithControlCharacters(t *testing.T) {
+	t.Parallel()
+	const answer = "red \x1b[31m and \u202eback"
+	w := newWorld(t, rehearsal.Step{Contains: "hello", Answer: text(answer)}, rehearsal.Step{Times: -1, Answer: text(answer)})
+	id := w.boot("ada", "dev")
+	r := w.run(id, dieAt("reply", 1))
+	w.say("dev", "ann", "hello")
+	r.killed()
+	reply := w.events(id, "reply")[0]
+	w.put("dev", "[AGENT:ada "+reply.Get("ts")+"] "+answer+"\n")
+	r = w.run(id)
+	w.say("dev", "ann", "again")
+	w.answered("dev", 2)
+	r.settled()
+	r.stop()
+	equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello", "again"})
+	equalSlices(t, "said", w.said("dev"), []string{answer, `red ␛[31m and \u202eback`})
+}

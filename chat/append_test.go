@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"lethe/internal/durable"
 )
@@ -91,17 +92,24 @@ func TestFind(t *testing.T) {
 }
 
 func TestPost(t *testing.T) {
-	line := []byte("[AGENT:lethe 2026-11-20T12:57:16Z] done\n")
-	tests := map[string]struct{ before, after, want string }{ // after: what the room is when posting is tried again
-		"never tried":         {"a\n", "a\n", "a\n" + string(line)},
-		"missing":             {"", "", string(line)},
-		"done":                {"a\n", "a\n" + string(line) + "b\n", "a\n" + string(line) + "b\n"},
-		"torn":                {"a\n", "a\n[AGENT:le", "a\n[AGENT:le\n" + string(line)},
-		"torn, then others":   {"a\n", "a\n[AGENT:le\nb\n", "a\n[AGENT:le\nb\n" + string(line)},
-		"newline missing":     {"a\n", "a\n" + string(line[:len(line)-1]), "a\n" + string(line) + "\n"},
-		"first, same":         {"", string(line[:len(line)-1]), string(line) + "\n"},
-		"after a torn line":   {"a", "a\n" + string(line), "a\n" + string(line)},
-		"said before, not it": {"a\n" + string(line), "a\n" + string(line), "a\n" + string(line) + string(line)},
+	const text = "done \x1b[2J\u0085\u202e\x7f"
+	line, err := Format(true, "lethe", time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const raw = "[AGENT:lethe 2026-11-20T12:57:16Z] " + text + "\n" // as programs before wrote it
+	tests := map[string]struct{ before, after, want string }{       // after: what the room is when posting is tried again
+		"never tried":       {"a\n", "a\n", "a\n" + string(line)},
+		"missing":           {"", "", string(line)},
+		"done":              {"a\n", "a\n" + string(line) + "b\n", "a\n" + string(line) + "b\n"},
+		"torn":              {"a\n", "a\n[AGENT:le", "a\n[AGENT:le\n" + string(line)},
+		"torn, then others": {"a\n", "a\n[AGENT:le\nb\n", "a\n[AGENT:le\nb\n" + string(line)},
+		"newline missing":   {"a\n", "a\n" + string(line[:len(line)-1]), "a\n" + string(line) + "\n"},
+		"first, same":       {"", string(line[:len(line)-1]), string(line) + "\n"},
+		"after a torn line": {"a", "a\n" + string(line), "a\n" + string(line)},
+		"done, by a program that wrote control characters": {"a\n", "a\n" + raw + "b\n", "a\n" + raw + "b\n"},
+		"the same without its newline":                     {"a\n", "a\n" + raw[:len(raw)-1], "a\n" + raw + "\n"},
+		"said before, not it":                              {"a\n" + string(line), "a\n" + string(line), "a\n" + string(line) + string(line)},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +133,7 @@ func TestPost(t *testing.T) {
 				if string(got) != tt.want {
 					t.Fatalf("the room is %q, want %q", got, tt.want)
 				}
-				if !bytes.Equal(got[from:to], line) {
+				if said := string(got[from:to]); said != string(line) && said != raw {
 					t.Fatalf("bytes %d..%d are %q", from, to, got[from:to])
 				}
 			}

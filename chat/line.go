@@ -85,8 +85,9 @@ func cutTag(s string) (l Line, text string, ok bool) {
 
 // Format makes the line of a message: one whole line with its newline, ready
 // for Append. The time is written in UTC to the second. Newlines (\n, \r\n and
-// \r) become U+2028, those at the end are dropped; a name that is not valid goes
-// through CleanName. Blank text is refused.
+// \r) become U+2028, those at the end are dropped; other control characters become
+// visible as Sanitize makes them; a name that is not valid goes through CleanName.
+// Blank text is refused.
 func Format(agent bool, name string, at time.Time, text string) ([]byte, error) {
 	text = newlines.Replace(strings.TrimRight(cleanUTF8(text), "\r\n"))
 	if strings.TrimSpace(text) == "" {
@@ -96,7 +97,7 @@ func Format(agent bool, name string, at time.Time, text string) ([]byte, error) 
 	if agent {
 		role = "AGENT:"
 	}
-	name = CleanName(name)
+	text, name = visible(text, unsafeInRoom), CleanName(name)
 	line := make([]byte, 0, len(text)+len(name)+32)
 	line = append(line, '[')
 	line = append(line, role...)

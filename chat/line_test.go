@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -106,7 +107,9 @@ func TestFormat(t *testing.T) {
 		{false, "Ada [x] Lovelace", "hi", "[USER:Ada_[x_Lovelace 2026-11-20T12:57:16Z] hi\n"},
 		{false, "", "hi", "[USER:unknown 2026-11-20T12:57:16Z] hi\n"},
 		{false, "a", "x\xff\x00", "[USER:a 2026-11-20T12:57:16Z] x\uFFFD\uFFFD\n"},
+		{true, "a", "\t\x1b[2J\x07\x7f\u0085\u009b1m\u202e\u2066\u200d\u200f", "[AGENT:a 2026-11-20T12:57:16Z] \t␛[2J␇␡\\u0085\\u009b1m\\u202e\\u2066\u200d\u200f\n"},
 		{false, "a", "", ""},
+		{false, "a", "\v\u0085", ""},
 		{false, "a", " \n\t\r", ""},
 		{false, "a", "\u2028", ""},
 	}
@@ -136,9 +139,15 @@ func TestFormatParse(t *testing.T) {
 		if bytes.IndexByte(line, '\n') != len(line)-1 || bytes.ContainsAny(line, "\r\x00") || !utf8.Valid(line) {
 			t.Fatalf("%q is not one clean line", line)
 		}
+		if strings.ContainsFunc(string(line[:len(line)-1]), func(r rune) bool {
+			return r != '\t' && unicode.IsControl(r) || r > 0x200f && unicode.Is(unicode.Bidi_Control, r)
+		}) {
+			t.Fatalf("%q can control a terminal", line)
+		}
 		l := Parse(line)
 		want := strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\r\n")
 		want = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\x00", "\uFFFD").Replace(want)
+		want = visible(want, unsafeInRoom)
 		if !l.Tagged || l.Agent != agent || l.Name != CleanName(name) || !l.At.Equal(at.Truncate(time.Second)) || l.Text != want {
 			t.Fatalf("%q reads %+v, want text %q", line, l, want)
 		}

@@ -10,16 +10,19 @@ import (
 // escape and other control characters become their pictures (ESC is ␛, so that
 // no sequence begins), C1 controls and characters that reorder text become
 // \u escapes, invalid UTF-8 becomes U+FFFD. Newlines and tabs stay. It is for
-// screens only; what is stored or sent to a model is not changed.
-func Sanitize(s string) string {
-	if !strings.ContainsFunc(s, unsafeOnScreen) && utf8.ValidString(s) {
+// screens; what others wrote into a room is stored and sent to a model as it is.
+func Sanitize(s string) string { return visible(s, unsafeOnScreen) }
+
+// visible writes the runes that are unsafe so that they can be seen.
+func visible(s string, unsafe func(rune) bool) string {
+	if !strings.ContainsFunc(s, unsafe) && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
 	for _, r := range s { // invalid bytes arrive as U+FFFD
 		switch {
-		case !unsafeOnScreen(r):
+		case !unsafe(r):
 			b.WriteRune(r)
 		case r < 0x20:
 			b.WriteRune(0x2400 + r) // Control Pictures: ␀ is U+2400
@@ -32,17 +35,17 @@ func Sanitize(s string) string {
 	return b.String()
 }
 
-// unsafeOnScreen lists C0 and C1 controls, DEL, the embeddings, overrides and
-// isolates of bidirectional text, and the two separators that some terminals
-// take for a newline.
-func unsafeOnScreen(r rune) bool {
+// unsafeInRoom lists C0 and C1 controls, DEL, and the embeddings, overrides and
+// isolates of bidirectional text: what changes how a terminal shows a room.
+func unsafeInRoom(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
 	case r < 0x20, 0x7f <= r && r <= 0x9f:
 		return true
-	case 0x202a <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069:
-		return true
 	}
-	return r == 0x2028 || r == 0x2029
+	return 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }
+
+// unsafeOnScreen adds the two separators that some terminals take for a newline.
+func unsafeOnScreen(r rune) bool { return unsafeInRoom(r) || r == 0x2028 || r == 0x2029 }
