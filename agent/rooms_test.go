@@ -340,3 +340,23 @@ func TestPostWithControlCharacters(t *testing.T) {
 	equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello", "again"})
 	equalSlices(t, "said", w.said("dev"), []string{answer, `red ␛[31m and \u202eback`})
 }
+
+// A room that is a link of another user is not heard, and the others are.
+func TestRoomLinkedByAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a link of another user")
+	}
+	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("heard")})
+	id := w.boot("ada", "dev")
+	w.put("secret", "the-secret-word\n")
+	must(t, os.Symlink("secret.md", w.path("linked")))
+	must(t, os.Lchown(w.path("linked"), 65534, 65534))
+	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "linked"))
+	r := w.run(id)
+	w.say("dev", "ann", "hello")
+	w.answered("dev", 1)
+	r.stop()
+	equalSlices(t, "heard", w.heard(id, "linked"), nil)
+	equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello"})
+}
