@@ -96,7 +96,7 @@ type Agent struct {
 	viewFailed   bool   // context.md could not be written the last time
 	viewed       [2]int // the state that context.md shows; see viewMark
 	more         bool   // a room holds more than the last look took in
-	broken       error  // what a tool met that the identity cannot go on after
+	broken       error  // what a tool met that the identity cannot go on after; see commit
 	screen       screen
 	forgetting   forgetting
 	memory       *memory         // nil while the identity does not run

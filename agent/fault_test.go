@@ -216,3 +216,22 @@ func TestFullDisk(t *testing.T) {
 	}
 	w.checkLife(id)
 }
+
+// A panic between the log and the state is not a tool's error, though it comes
+// out of a tool: the identity is opened again, and its log still makes sense.
+func TestPanicInSayBehindTheLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "first", Answer: calls("SAY", `{"room":"ops","message":"half way"}`)})
+	id := w.boot("ada", "dev", "ops")
+	r := w.run(id, dieAt("posted", 1))
+	w.say("dev", "ann", "the first question")
+	if err := r.wait(); !errors.Is(err, errBehind) {
+		t.Fatalf("the identity ended with %v", err)
+	}
+	r = w.run(id)
+	w.answered("dev", 1)
+	r.settled()
+	r.stop()
+	equalSlices(t, "said", w.said("ops"), []string{"half way"})
+	equal(t, "result", w.events(id, "result")[0].Get("status"), "ok")
+}

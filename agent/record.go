@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -64,11 +65,19 @@ func (a *Agent) commit(drafts ...draft) error {
 	if err != nil {
 		return err
 	}
+	a.broken = errBehind // a panic from here on may be recovered, as in a tool
 	if err := a.append(events); err != nil {
 		return err
 	}
-	return a.apply(events)
+	if err := a.apply(events); err != nil {
+		return err
+	}
+	a.broken = nil
+	return nil
 }
+
+// errBehind says that events were recorded and not applied.
+var errBehind = errors.New("the state in memory is behind the log; the identity has to be opened again")
 
 // prepare puts the blobs of drafts.
 func (a *Agent) prepare(drafts []draft) ([]happening, error) {
