@@ -13,8 +13,10 @@ import (
 	"lethe/tools"
 )
 
-// maxResult is how many characters of one result enter the context.
-const maxResult = 8000
+const (
+	maxResult = 8000 // characters of one result that enter the context
+	maxCalls  = 64   // calls of one reply that are run
+)
 
 // act runs the calls of the newest reply, in order. The result of one and the
 // intent of the next go into the log together.
@@ -23,12 +25,12 @@ func (a *Agent) act(ctx context.Context) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	left := a.budget()
-	for i, p := range pending {
+	left, most := a.budget(), min(len(pending), maxCalls)
+	for i, p := range pending[:most] {
 		if i > 0 && a.asked(ctx) != "" {
 			return nil // the others are settled as not started
 		}
-		a.share = left / (len(pending) - i)
+		a.share = left / (most - i)
 		res, stopped, err := a.call(ctx, p)
 		if err != nil {
 			return err
@@ -50,11 +52,11 @@ func (a *Agent) act(ctx context.Context) error {
 		drafts := []draft{result}
 		switch {
 		case stopped:
-			for _, rest := range pending[i+1:] {
-				drafts = append(drafts, a.resultDraft(rest, mind.NotStarted, []byte("not started: stopped before this call's turn came."), 0, ""))
-			}
-		case i+1 < len(pending):
+			drafts = append(drafts, a.notStarted(pending[i+1:], "stopped before this call's turn came.")...)
+		case i+1 < most:
 			drafts = append(drafts, a.intent(pending[i+1]))
+		default:
+			drafts = append(drafts, a.notStarted(pending[most:], fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls))...)
 		}
 		if err := a.commit(drafts...); err != nil {
 			return err

@@ -21,19 +21,29 @@ func (a *Agent) settle() error {
 	if err := a.payPosts(); err != nil {
 		return err
 	}
-	for _, p := range a.state.Owed().Calls {
-		status, text := mind.NotStarted, "not started: the daemon stopped before this call's turn came. Call again if it is still needed."
-		if p.Started {
-			status, text = mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
-			if room, ok := a.sayable(p); ok && slices.Contains(a.state.Said, room) {
-				status, text = mind.OK, "said in room "+room
-			}
-		}
-		if err := a.commit(a.resultDraft(p, status, []byte(text), 0, "")); err != nil {
-			return err
-		}
+	pending := a.state.Owed().Calls
+	if len(pending) == 0 {
+		return nil
 	}
-	return nil
+	var drafts []draft
+	if p := pending[0]; p.Started {
+		status, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
+		if room, ok := a.sayable(p); ok && slices.Contains(a.state.Said, room) {
+			status, text = mind.OK, "said in room "+room
+		}
+		drafts, pending = append(drafts, a.resultDraft(p, status, []byte(text), 0, "")), pending[1:]
+	}
+	return a.commit(append(drafts, a.notStarted(pending, "the daemon stopped before this call's turn came. Call again if it is still needed.")...)...)
+}
+
+// notStarted drafts the results of calls that are not run, all for one reason.
+func (a *Agent) notStarted(pending []mind.Pending, why string) []draft {
+	var out []draft
+	for _, p := range pending {
+		d := happen("result", []string{p.ID(), p.Call.Tool}, "status", mind.NotStarted)
+		out = append(out, d.with(fmt.Sprintf("turn %d: calls not started", a.state.Turn+1), []byte("not started: "+why)))
+	}
+	return out
 }
 
 // payPosts appends what is owed to rooms, each line exactly once.

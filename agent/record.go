@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -83,6 +84,8 @@ var errBehind = errors.New("the state in memory is behind the log; the identity 
 func (a *Agent) prepare(drafts []draft) ([]happening, error) {
 	parent := a.state.LastBlob
 	at := a.now()
+	var last body // what many calls share is put once
+	var ref blobs.Ref
 	var out []happening
 	for _, d := range drafts {
 		e := happening{Event: d.event}
@@ -95,13 +98,15 @@ func (a *Agent) prepare(drafts []draft) ([]happening, error) {
 			e.bodies = append(e.bodies, mind.Body{Hash: r.Hash})
 		}
 		for _, b := range d.bodies {
-			h, err := a.store.Put(blobs.Meta{At: at, Gist: b.gist, Life: a.id.Self, Parent: parent}, b.data)
-			if err != nil {
-				return nil, fmt.Errorf("record %s: %w", e.Kind, err)
+			if ref.Hash == "" || b.gist != last.gist || !bytes.Equal(b.data, last.data) {
+				h, err := a.store.Put(blobs.Meta{At: at, Gist: b.gist, Life: a.id.Self, Parent: parent}, b.data)
+				if err != nil {
+					return nil, fmt.Errorf("record %s: %w", e.Kind, err)
+				}
+				parent, last, ref = h, b, blobs.Ref{Hash: a.store.Short(h), Gist: blobs.Gist(b.gist)}
 			}
-			parent = h
-			e.Refs = append(e.Refs, blobs.Ref{Hash: a.store.Short(h), Gist: blobs.Gist(b.gist)})
-			e.bodies = append(e.bodies, mind.Body{Hash: h, Data: b.data})
+			e.Refs = append(e.Refs, ref)
+			e.bodies = append(e.bodies, mind.Body{Hash: parent, Data: b.data})
 		}
 		out = append(out, e)
 	}

@@ -3,9 +3,11 @@ package agent
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	"lethe/internal/durable"
 	"lethe/llm/rehearsal"
 	"lethe/tools"
 )
@@ -154,4 +156,58 @@ func TestStructureInText(t *testing.T) {
 	}
 	line := w.lines("dev")[1]
 	equal(t, "the tag", line.Name, "ada")
+}
+
+// Of a reply with very many calls some are run, and the others have their
+// results in one step: so it is after a /stop and after a crash as well.
+func TestVeryManyCalls(t *testing.T) {
+	t.Parallel()
+	var many []string
+	for i := range 1000 {
+		many = append(many, "WRITE_FILE", fmt.Sprintf(`{"path":"%d","content":"x"}`, i))
+	}
+	w := newWorld(t, rehearsal.Step{Contains: "much", Answer: calls(many...)}, rehearsal.Step{Contains: "one more", Answer: calls(many...)})
+	w.conf.ContextLimit, w.conf.Params.MaxTokens = 500_000, 80_000
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "do much")
+	w.answered("dev", 1)
+	r.settled()
+	r.stop()
+	written, err := os.ReadDir(w.own(id, "workspace"))
+	must(t, err)
+	equal(t, "calls that were run", len(written), maxCalls)
+	w.sharedResults(id, 1000-maxCalls)
+	contains(t, w.prompt(), "not started: at most 64 calls of a reply are run.")
+
+	r = w.run(id, dieAt("result", 3))
+	w.say("dev", "ann", "do one more")
+	r.killed()
+	count := w.breakOnce(0, durable.Before)
+	a, err := Open(id, w.conf)
+	must(t, err)
+	defer a.Close()
+	before := count()
+	must(t, a.settle())
+	if steps := count() - before; steps > 30 {
+		t.Errorf("the results that were left took %d durable steps", steps)
+	}
+	w.sharedResults(id, 1000-maxCalls+1000-4)
+}
+
+// sharedResults checks that so many calls were not started, and that those of a
+// reply share one blob.
+func (w *world) sharedResults(id Identity, n int) {
+	w.Helper()
+	blobs, found := map[string]bool{}, 0
+	for _, e := range w.events(id, "result") {
+		if e.Get("status") == "not-started" {
+			found++
+			blobs[e.Refs[0].Hash] = true
+		}
+	}
+	equal(w, "calls that were not started", found, n)
+	if len(blobs) > 2 {
+		w.Errorf("%d results are in %d blobs", found, len(blobs))
+	}
 }
