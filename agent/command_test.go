@@ -186,3 +186,33 @@ func TestCommandsInHistoryAreText(t *testing.T) {
 	equalSlices(t, "heard", w.heard(id, "dev"), []string{"/model another", "/stop", "hello"})
 	equal(t, "commands", len(w.events(id, "command")), 1)
 }
+
+// However long a line for the harness is, the log and the status stay small, and
+// it is obeyed once, in a room that was edited too.
+func TestHugeCommands(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "/model "+strings.Repeat("x", 1<<20))
+	contains(t, w.answered("dev", 1), "at most 100 bytes")
+	w.say("dev", "ann", "/model a\u202eb")
+	contains(t, w.answered("dev", 2), "I keep the model rehearsal")
+	w.say("dev", "ann", "/stop"+strings.Repeat(" ", 1<<20))
+	equal(t, "answer", w.answered("dev", 3), "Nothing to stop.")
+	r.settled()
+	w.rewrite(w.path("dev"), func(s string) string { return "an older line\n" + s })
+	w.say("dev", "ann", "hello")
+	w.answered("dev", 4)
+	r.settled()
+	if _, err := status.Read(id.Dir); err != nil {
+		t.Error(err)
+	}
+	r.stop()
+	equal(t, "commands", len(w.events(id, "command")), 3)
+	equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello"})
+	equal(t, "model", w.fold(id).Stable.Params.Model, "rehearsal")
+	if n := len(w.read(id.LIFE())); n > 20_000 {
+		t.Errorf("LIFE has %d bytes", n)
+	}
+}

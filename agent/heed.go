@@ -5,9 +5,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"lethe/chat"
 	"lethe/mind"
+)
+
+const (
+	maxModel   = 100  // bytes of a model's name
+	maxCommand = 1000 // bytes of a command's line as LIFE keeps it; of a longer one, the hash
 )
 
 // obey carries out a line for the harness and records it. next is the cursor
@@ -20,7 +26,12 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 	}
 	d := happen("command", []string{a.noticeID()}, "room", room,
 		"inode", strconv.FormatUint(next.Inode, 10), "at", mind.Span{From: l.From, To: l.To}.String(),
-		"before", next.Before, "name", "/"+name, "by", l.Name, "line", string(l.Raw))
+		"before", next.Before, "name", "/"+name, "by", l.Name)
+	if len(l.Raw) <= maxCommand {
+		d = d.field("line", string(l.Raw))
+	} else {
+		d = d.field("last", chat.Hash(l.Raw))
+	}
 	if early {
 		d = d.field("early", "yes")
 	}
@@ -34,6 +45,10 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 	case "status":
 		say = a.statusLine()
 	case "model":
+		if len(arg) > maxModel || strings.ContainsFunc(arg, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			say = fmt.Sprintf("A model's name has at most %d bytes, all of them printable; I keep the model %s.", maxModel, a.state.Stable.Params.Model)
+			break
+		}
 		d = d.field("model", arg)
 		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", arg, a.state.Stable.Params.Model)
 	}

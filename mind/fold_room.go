@@ -142,9 +142,12 @@ func (s *State) command(e life.Event, _ []Body) error {
 		r.Own = AddSpan(r.Own, span)
 	} else {
 		r.pass(cursorOf(e, r, span.To), []byte(e.Get("line")+"\n"))
+		if last := e.Get("last"); last != "" { // of a line too long to be recorded
+			r.Cursor.Last = append(r.Cursor.Last, last)
+		}
 	}
-	if e.Get("name") == "/model" {
-		s.WantModel = e.Get("model")
+	if model := e.Get("model"); model != "" {
+		s.WantModel = model
 	}
 	s.Paused = "" // somebody is there
 	s.Steps, s.Cut = 0, 0
