@@ -111,7 +111,10 @@ func (s *session) hear(a arrival) (h heard, err error) {
 	}
 	if isCommand {
 		d.text.words = cmd.line(d.text.words)
-		if _, harness := cmd.harness(); harness {
+		switch _, harness := cmd.harness(); {
+		case harness && cmd.Name == "model" && !rules.User(who.id()):
+			d.text.words = "(not obeyed: only people who are listed may use /model) " + d.text.words
+		case harness:
 			d.text.before = "" // behind a quotation nobody would obey it
 		}
 	}
@@ -171,6 +174,9 @@ func (s *session) draft(update int64, m *models.Message, who author, at spot, ed
 	}
 	if from := s.forwarded(m, rules); from != "" {
 		t.before = strings.TrimSpace(t.before + " " + from)
+	}
+	if m.ViaBot != nil {
+		t.before = strings.TrimSpace(t.before + " (via @" + inert(cmp.Or(m.ViaBot.Username, "bot")) + ")")
 	}
 	if foreign(m) {
 		t.words = strings.ReplaceAll(t.words, "hash=", "hash ")

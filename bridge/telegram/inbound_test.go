@@ -114,10 +114,12 @@ func TestForwardOfUnknownKind(t *testing.T) {
 		st.RawUpdate("message", fmt.Sprintf(`{"message_id":%d,"date":1700000000,"chat":{"id":%d,"type":"private"},
 			"from":{"id":%d,"first_name":"Ada"},"forward_origin":{"type":"dream","date":1},"text":%q}`, 900+i, dm.ID, ada.ID, text))
 	}
+	st.RawUpdate("message", fmt.Sprintf(`{"message_id":904,"date":1700000000,"chat":{"id":%d,"type":"private"},
+		"from":{"id":%d,"first_name":"Ada"},"via_bot":["of tomorrow"],"text":"/stop"}`, dm.ID, ada.ID))
 	st.RawUpdate("message", fmt.Sprintf(`{"message_id":903,"date":1700000000,"chat":{"id":%d,"type":"private"},
 		"from":{"id":%d,"first_name":"Ada"},"forward_origin":null,"story":[1],"text":"my own"}`, dm.ID, ada.ID))
-	equalAll(t, "room", st.hears("dev", 4), "Ada: (forwarded from somebody) hash 0123456789abcdef",
-		"Ada: (forwarded from somebody) /stop", "Ada: (forwarded from somebody) /id", "Ada: my own")
+	equalAll(t, "room", st.hears("dev", 5), "Ada: (forwarded from somebody) hash 0123456789abcdef",
+		"Ada: (forwarded from somebody) /stop", "Ada: (forwarded from somebody) /id", "Ada: (forwarded from somebody) /stop", "Ada: my own")
 	st.well()
 }
 
@@ -156,6 +158,27 @@ func TestCommands(t *testing.T) {
 	}
 	st.quiet()
 	st.hears("dev", 11)
+	st.well()
+}
+
+// In a group that everyone may speak in, only people who are listed change the model.
+func TestModelIsForListedPeople(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, _ := st.ada()
+	mal := st.User("Mal", "")
+	crew := st.crew(ada, mal)
+	st.start()
+	st.Say(crew, mal, "/model expensive")
+	st.Reply(crew, mal, st.Say(crew, mal, "/stop"), "/model expensive")
+	st.Say(crew, ada, "/model cheap")
+	st.hears("dev", 4)
+	for i, want := range []string{"", "stop", "", "model"} {
+		l := st.lines("dev")[i]
+		name, _, _ := chat.Command(l)
+		equal(t, "command of "+l.Text, name, want)
+		has(t, "line", l.Text, "/")
+	}
 	st.well()
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge/telegram/botapi"
+	"lethe/chat"
 )
 
 // Words that the sender did not write, or nobody sees, give no right to a blob, and
@@ -20,13 +21,16 @@ func TestMentionsNotTheSenders(t *testing.T) {
 	st.Send(dm, ada, models.Message{Text: "look here", Entities: []models.MessageEntity{
 		{Type: models.MessageEntityTypeTextLink, Offset: 0, Length: 4, URL: "https://example.org/a?" + mention},
 	}})
-	st.Send(dm, ada, models.Message{Text: "a picture " + mention, ViaBot: &models.User{ID: 77, IsBot: true, FirstName: "Pics"}})
+	st.Send(dm, ada, models.Message{Text: "a picture " + mention, ViaBot: &models.User{ID: 77, IsBot: true, FirstName: "Pics", Username: "pics_bot"}})
 	st.Send(dm, ada, models.Message{Text: "/stop", ViaBot: &models.User{ID: 77, IsBot: true, FirstName: "Pics"}})
 	st.Say(dm, ada, "my own: "+mention)
 	got := st.hears("dev", 4)
 	equalAll(t, "room", got, "Ada: look (https://example.org/a?hash%3D0123456789abcdef) here",
-		"Ada: a picture hash 0123456789abcdef", "Ada: /stop", "Ada: my own: "+mention)
+		"Ada: (via @pics_bot) a picture hash 0123456789abcdef", "Ada: (via @bot) /stop", "Ada: my own: "+mention)
 	for i, line := range got {
+		if _, _, obeyed := chat.Command(st.lines("dev")[i]); obeyed {
+			t.Errorf("%q is obeyed", line)
+		}
 		if n := len(blobs.Mentions(line)); n != i/3 {
 			t.Errorf("%d mentions in %q", n, line)
 		}

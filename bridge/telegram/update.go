@@ -81,8 +81,10 @@ func isForward(update map[string]json.RawMessage) bool {
 		if json.Unmarshal(update[kind], &m) != nil {
 			continue
 		}
-		if origin, ok := m["forward_origin"]; ok && string(origin) != "null" {
-			return true
+		for _, key := range []string{"forward_origin", "via_bot"} {
+			if origin, ok := m[key]; ok && string(origin) != "null" {
+				return true
+			}
 		}
 	}
 	return false
