@@ -88,6 +88,7 @@ type Agent struct {
 
 	changed      <-chan struct{}        // something that concerns us changed on disk
 	ahead        map[string]chat.Cursor // rooms read beyond the state's cursor without finding a line
+	looked       map[string]looked      // rooms looked through for commands
 	deaf         map[string]string      // rooms that cannot be read, and why
 	files        map[string]stamp       // own files as last looked at
 	retryAt      time.Time              // when to ask an unreachable model again
@@ -132,7 +133,7 @@ func Open(id Identity, cfg Config) (_ *Agent, err error) {
 	}
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store,
-		ahead: map[string]chat.Cursor{}, files: map[string]stamp{}, deaf: map[string]string{},
+		ahead: map[string]chat.Cursor{}, looked: map[string]looked{}, files: map[string]stamp{}, deaf: map[string]string{},
 	}
 	a.cfg.Log = cfg.Log.With("identity", id.Name)
 	if err := a.takeLock(); err != nil {
@@ -296,6 +297,11 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	}
 	if err := a.listen(); err != nil {
 		return false, err
+	}
+	if a.more {
+		if _, err := a.heed(false); err != nil {
+			return false, err
+		}
 	}
 	if err := a.settle(); err != nil { // answers to commands
 		return false, err

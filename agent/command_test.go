@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -215,4 +217,44 @@ func TestHugeCommands(t *testing.T) {
 	if n := len(w.read(id.LIFE())); n > 20_000 {
 		t.Errorf("LIFE has %d bytes", n)
 	}
+}
+
+// A command is obeyed at once however much stands unread before it, and what was
+// said before a /stop and is heard later wakes nobody, after a crash neither.
+func TestCommandsBehindMuchUnread(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: text("never said")})
+	names := []string{"dev"}
+	for i := range maxEntries {
+		names = append(names, fmt.Sprintf("room%d", i)) // so that one look takes in only maxEntry bytes of dev
+	}
+	id := w.boot("ada", names...)
+	r := w.run(id)
+	w.say("dev", "ann", "the first question")
+	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
+	for _, room := range names[1:] {
+		w.say(room, "bob", "hi")
+	}
+	much := slices.Repeat([]string{strings.Repeat("a long line ", 4000)}, maxEntry/40_000)
+	some := much[:len(much)/2]
+	posted := func(n int) { // without reading the room all the time
+		w.eventually("a post", func() bool { return len(w.events(id, "posted")) == n })
+	}
+	w.say("dev", "ann", append(slices.Clone(some), "/status")...)
+	posted(1)
+	r.cancel()
+	must(t, r.wait())
+	w.say("dev", "ann", append(slices.Clone(much), "/stop", "hello")...)
+	r = w.run(id, dieAt("command", 1))
+	r.killed()
+	r = w.run(id)
+	posted(3)
+	r.settled()
+	r.stop()
+	contains(t, w.said("dev")[0], "working")
+	equal(t, "answer", w.said("dev")[1], "Stopped.")
+	equal(t, "model calls", len(w.asked()), 2)
+	equal(t, "commands", len(w.events(id, "command")), 2)
+	equalSlices(t, "heard", w.heard(id, "dev"), slices.Concat([]string{"the first question"}, some, much, []string{"hello"}))
+	contains(t, w.prompt(), "said before that")
 }

@@ -39,8 +39,8 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 	switch name {
 	case "stop":
 		say = "Nothing to stop."
-		if a.busy() {
-			say = "Stopped."
+		if early || a.busy() {
+			say = chat.Stopped
 		}
 	case "status":
 		say = a.statusLine()
@@ -53,8 +53,11 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", arg, a.state.Stable.Params.Model)
 	}
 	drafts := []draft{a.saying(d, say, room)}
-	if name == "stop" && a.busy() {
+	if say == chat.Stopped {
 		text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", l.Name)
+		if early {
+			text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
+		}
 		drafts = append(drafts, happen(mind.Note, []string{a.entryID(0)}, "why", "stop").with("stopped by "+l.Name, []byte(text)))
 	}
 	a.cfg.Log.Info("command", "room", room, "name", name, "by", l.Name)
@@ -88,31 +91,57 @@ func (a *Agent) addressed(d draft, rooms ...string) draft {
 	return d
 }
 
-// heed looks, while a turn runs, for commands among the lines that nobody has
-// heard yet. What can be obeyed at once is; it reports whether the turn is to be
-// stopped. A /stop is left in place: its turn comes when the pieces are picked up.
-func (a *Agent) heed() (stop bool, err error) {
+// heed looks for commands among all the lines that nobody has heard yet, and obeys
+// them ahead of their turn. While a turn is open a /stop is left in place: heed
+// reports it, and it is obeyed when the pieces are picked up.
+func (a *Agent) heed(open bool) (stop bool, err error) {
 	for _, room := range a.joined() {
-		batch, err := chat.Read(a.path(room), a.cursor(room), 1<<20)
-		if err != nil {
-			continue // listen says so
+		if stop, err = a.lookAhead(room, open); stop || err != nil {
+			return stop, err
 		}
-		moved := batch.Realigned || batch.Restarted
+	}
+	return false, a.payPosts()
+}
+
+// looked is how far a room was looked through for commands, beyond its cursor.
+type looked struct {
+	chat.Cursor
+	moved bool // the file was changed behind the cursor
+}
+
+// lookAhead is heed for one room.
+func (a *Agent) lookAhead(room string, open bool) (stop bool, err error) {
+	for more := true; more; {
+		heard, seen := a.cursor(room), a.looked[room]
+		if seen.Offset < heard.Offset {
+			seen = looked{Cursor: heard}
+		}
+		batch, err := chat.ReadCommands(a.path(room), seen.Cursor, 1<<20)
+		if err != nil {
+			return false, nil // listen says so
+		}
+		if changed := batch.Realigned || batch.Restarted; changed && seen.Offset > heard.Offset {
+			delete(a.looked, room)
+			continue
+		} else if changed {
+			seen.moved = true
+		}
 		for i, l := range batch.Lines {
-			name, arg, ok := a.command(room, l, moved)
+			name, arg, ok := a.command(room, l, seen.moved)
 			switch {
-			case !ok || a.unheard(room, l, moved):
-			case name == "stop":
+			case !ok || a.unheard(room, l, seen.moved):
+			case name == "stop" && open:
 				return true, nil
-			case moved: // hear sorts the offsets out, between turns
+			case seen.moved: // hear sorts the offsets out, between turns
 			default:
 				if err := a.obey(room, l, batch.After(i+1), name, arg, true); err != nil {
 					return false, err
 				}
 			}
 		}
+		a.looked[room], more = looked{batch.Next, seen.moved}, batch.More
 	}
-	return false, a.payPosts()
+	return false, nil
 }
 
 // statusLine answers /status.

@@ -162,6 +162,9 @@ func (a *Agent) hear(room string, rooms int) error {
 		if batch.Missing {
 			break
 		}
+		if batch.Realigned || batch.Restarted {
+			delete(a.looked, room) // its offsets are another file's
+		}
 		if len(batch.Lines) == 0 && !batch.More {
 			a.ahead[room] = batch.Next // what was aligned once need not be again
 			break
@@ -191,9 +194,12 @@ func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) error {
 			*entries = append(*entries, d)
 			moved = false
 		}
-		run = nil
+		run, from = nil, batch.After(upto).Offset
 	}
 	for i, l := range batch.Lines {
+		if stopped := a.state.Rooms[room].Stopped; len(run) > 0 && run[0].From < stopped && l.From >= stopped {
+			end(i)
+		}
 		name, arg, ok := a.command(room, l, moved)
 		if !ok || a.unheard(room, l, moved) {
 			run = append(run, l)
@@ -268,7 +274,8 @@ func (a *Agent) inbound(room string, from int64, run []chat.Line, next chat.Curs
 	if moved {
 		d = d.field("moved", "yes")
 	}
-	if agents == heard && a.state.Rooms[room].AgentTurns >= a.cfg.MaxAgentTurns {
+	r := a.state.Rooms[room]
+	if agents == heard && r.AgentTurns >= a.cfg.MaxAgentTurns || !moved && next.Offset <= r.Stopped {
 		d = d.field("wake", "no")
 	}
 	gist := fmt.Sprintf("%s: %s", room, first.Text)

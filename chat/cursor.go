@@ -124,10 +124,19 @@ func Read(path string, c Cursor, maxBytes int) (Batch, error) {
 	return r.read(path, c, maxBytes)
 }
 
+// ReadCommands is Read for who looks for commands ahead of what was heard: of the
+// other lines hardly any is parsed or is in Lines. Since Next does not remember
+// those, it finds no place in a file that was changed.
+func ReadCommands(path string, c Cursor, maxBytes int) (Batch, error) {
+	r := reader{maxLine: maxLine, quiet: quiet, settle: settle, only: mayCommand}
+	return r.read(path, c, maxBytes)
+}
+
 // reader holds the bounds of Read, which tests lower.
 type reader struct {
 	maxLine       int
 	quiet, settle time.Duration
+	only          func(raw []byte) bool // the lines that are wanted; nil: all
 }
 
 func (r reader) read(path string, c Cursor, maxBytes int) (Batch, error) {
@@ -249,9 +258,13 @@ func (r reader) lines(f io.ReaderAt, c Cursor, before []byte, maxBytes int, b *B
 	for _, l := range lines {
 		// A cut line is the last one, and ends where the window does.
 		stop := min(at+l.To-l.From, int64(len(b.window)))
-		p := Parse(b.window[at : stop-1 : stop-1])
-		p.From, p.To = l.From, l.To
+		raw := b.window[at : stop-1 : stop-1]
 		at = stop
+		if r.only != nil && !r.only(raw) {
+			continue
+		}
+		p := Parse(raw)
+		p.From, p.To = l.From, l.To
 		if !p.Blank() {
 			b.Lines = append(b.Lines, p)
 		}

@@ -172,6 +172,13 @@ func CleanName(s string) string {
 	return name
 }
 
+// Stopped is what an identity answers to a /stop that ended something.
+const Stopped = "Stopped."
+
+// mayCommand is a cheap test that every line for the harness passes: its slash stands
+// at the start, or behind a tag, which ends earlier than this.
+func mayCommand(raw []byte) bool { return bytes.IndexByte(raw[:min(len(raw), 128)], '/') >= 0 }
+
 // Command reads a line for the harness: a user's line that is exactly "/stop",
 // "/status" or "/model NAME". The name comes without its slash; white space at
 // the end, which phones add, does not count.

@@ -2,6 +2,9 @@ package chat
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,4 +221,31 @@ func TestSanitize(t *testing.T) {
 			t.Fatalf("Sanitize(%q) = %q", in, out)
 		}
 	})
+}
+
+// Who looks for commands gets each of them, and hardly anything else.
+func TestReadCommands(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dev.md")
+	longest := "[USER:" + strings.Repeat("é", 32) + " 2026-11-20T12:57:16.123456789+01:00] /stop"
+	text := "/stop\nhello\n\ufeff/status\r\n" + longest + "\n[USER:ada 2026-11-20T12:57:16Z] no /stop\n" +
+		strings.Repeat("x", 200) + "/stop\n/model m\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := ReadCommands(path, Cursor{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range b.Lines {
+		if name, _, ok := Command(l); ok {
+			got = append(got, name)
+		}
+	}
+	if want := []string{"stop", "status", "stop", "model"}; !slices.Equal(got, want) || len(b.Lines) > len(want)+1 {
+		t.Errorf("commands %v among %d lines, want %v", got, len(b.Lines), want)
+	}
+	if b.Next.Offset != int64(len(text)) {
+		t.Errorf("the next read begins at %d of %d", b.Next.Offset, len(text))
+	}
 }

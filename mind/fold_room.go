@@ -48,7 +48,7 @@ func (s *State) inbound(e life.Event, bodies []Body) error {
 		own = AddSpan(own, mine)
 	}
 	if e.Get("moved") != "" { // the file is another one: old offsets mean nothing
-		r.Own, r.Began = nil, 0
+		r.Own, r.Began, r.Stopped = nil, 0, 0
 	}
 	if _, err := s.entryOf(e, bodies[0], own); err != nil {
 		return err
@@ -154,6 +154,9 @@ func (s *State) command(e life.Event, _ []Body) error {
 	if e.Get("name") == "/stop" {
 		s.endTurn()
 		s.Outbox = nil
+		if e.Get("early") != "" {
+			r.Stopped = span.To
+		}
 	}
 	return s.notice(e)
 }
