@@ -99,6 +99,7 @@ type Agent struct {
 	more         bool   // a room holds more than the last look took in
 	broken       error  // what a tool met that the identity cannot go on after; see commit
 	screen       screen
+	streamed     streamed // the running call's, which has a goroutine of its own; kept when a /stop ends it
 	forgetting   forgetting
 	memory       *memory         // nil while the identity does not run
 	reminded     int             // the newest entry that a hint was looked up for

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"lethe/internal/status"
+	"lethe/llm"
 	"lethe/llm/rehearsal"
+	"lethe/mind"
 )
 
 // waitFor waits until the identity is in a state.
@@ -43,12 +46,13 @@ const stopSoon = 20 * time.Second
 
 func TestStopInMidCall(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: text("never said")})
+	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: &rehearsal.Answer{
+		Reasoning: "I think.", Text: "never said " + strings.Repeat("and said ", 4000)}})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.say("dev", "ann", "the first question")
 	r.waitFor(status.Thinking, "")
-	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
+	w.eventually("half an answer", func() bool { return status.ReadLive(id.Dir) != "" })
 	within(t, stopSoon, "/stop in a model call", func() {
 		w.say("dev", "ann", "/stop")
 		equal(t, "answer", w.answered("dev", 1), "Stopped.")
@@ -65,6 +69,62 @@ func TestStopInMidCall(t *testing.T) {
 	if text := strings.Join(w.said("dev"), "\n"); strings.Contains(text, "never said") {
 		t.Errorf("half an answer was posted: %s", text)
 	}
+	// What had come is kept, and the model knows of it.
+	contains(t, w.prompt(), "which was not posted:\\nnever said")
+	note := w.events(id, "note")[0]
+	kept, err := mind.DecodeAnswer([]byte(w.body(note, 1)))
+	must(t, err)
+	equal(t, "reasoning", kept.Reasoning, "I think.")
+	contains(t, w.body(note, 0), "not posted:\n"+kept.Text)
+}
+
+// half is a model that does not come to the end of a long answer.
+type half struct{ said chan struct{} }
+
+func (m half) Complete(ctx context.Context, _ llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+	on(llm.Delta{Text: strings.Repeat("much to say ", 10_000)})
+	close(m.said)
+	<-ctx.Done()
+	on(llm.Delta{Reset: true}) // as the client does
+	return llm.Reply{}, &llm.Error{Kind: llm.Canceled}
+}
+
+// Of a long answer that was stopped the context holds the ends, and a ref to it.
+func TestStopInLongAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	m := half{make(chan struct{})}
+	r := w.run(id, func(c *Config) { c.Model = m })
+	w.say("dev", "ann", "the first question")
+	<-m.said
+	w.say("dev", "ann", "/stop")
+	equal(t, "answer", w.answered("dev", 1), "Stopped.")
+	r.settled()
+	r.stop()
+	text := w.fold(id).Live[2].Text
+	contains(t, text, "not posted:\nmuch to say much to say")
+	contains(t, text, "all of them: ◱hash=")
+	if n := cost(text); n > maxResult {
+		t.Errorf("the note costs %d tokens", n)
+	}
+	contains(t, w.body(w.events(id, "note")[0], 1), strings.Repeat("much to say ", 10_000))
+}
+
+// An attempt that failed before the /stop does not count.
+func TestStopAfterFailedAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Fault: rehearsal.Truncate, Answer: text(strings.Repeat("never said ", 100))}, rehearsal.Step{Fault: rehearsal.Hang})
+	w.conf.Model = w.client(llmRetries(1))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "the first question")
+	w.eventually("the second call", func() bool { return len(w.asked()) == 2 })
+	w.say("dev", "ann", "/stop")
+	equal(t, "answer", w.answered("dev", 1), "Stopped.")
+	r.settled()
+	r.stop()
+	equal(t, "blobs of the note", len(w.events(id, "note")[0].Refs), 1)
 }
 
 func TestStopInMidTool(t *testing.T) {

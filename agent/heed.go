@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"lethe/blobs"
 	"lethe/chat"
 	"lethe/mind"
 )
@@ -58,7 +59,16 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 		if early {
 			text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
 		}
-		drafts = append(drafts, happen(mind.Note, []string{a.entryID(0)}, "why", "stop").with("stopped by "+l.Name, []byte(text)))
+		partial := mind.Answer{Reasoning: a.streamed.reasoning.String(), Text: a.streamed.text.String()}
+		if strings.TrimSpace(partial.Text) != "" {
+			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
+		}
+		note := happen(mind.Note, []string{a.entryID(0)}, "why", "stop").with("stopped by "+l.Name, []byte(text))
+		if partial.Text+partial.Reasoning != "" {
+			note = note.with("an answer that "+l.Name+" cut off", partial.Encode())
+		}
+		drafts = append(drafts, note)
+		a.streamed = streamed{}
 	}
 	a.cfg.Log.Info("command", "room", room, "name", name, "by", l.Name)
 	return a.commit(drafts...)
@@ -142,6 +152,15 @@ func (a *Agent) lookAhead(room string, open bool) (stop bool, err error) {
 		a.looked[room], more = looked{batch.Next, seen.moved}, batch.More
 	}
 	return false, nil
+}
+
+// command reads a line for the harness. What a room held before the identity came
+// was not meant for it.
+func (a *Agent) command(room string, l chat.Line, moved bool) (name, arg string, ok bool) {
+	if !moved && l.From < a.state.Rooms[room].Began {
+		return "", "", false
+	}
+	return chat.Command(l)
 }
 
 // statusLine answers /status.

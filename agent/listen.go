@@ -219,15 +219,6 @@ func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) error {
 	return nil
 }
 
-// command reads a line for the harness. What a room held before the identity came
-// was not meant for it.
-func (a *Agent) command(room string, l chat.Line, moved bool) (name, arg string, ok bool) {
-	if !moved && l.From < a.state.Rooms[room].Began {
-		return "", "", false
-	}
-	return chat.Command(l)
-}
-
 // unheard reports whether a line is one that the identity posted itself, or a
 // command that it obeyed already.
 func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"os"
 	"strings"
 	"time"
@@ -69,22 +70,29 @@ func (a *Agent) rest() error {
 	return nil
 }
 
+// streamed is what has come of an answer that is not whole yet.
+type streamed struct{ reasoning, text strings.Builder }
+
 // delta returns what takes the pieces of a reply as they stream, from the
-// goroutine of the call.
-func (s *screen) delta(dir string) func(llm.Delta) {
-	var text strings.Builder
+// goroutine of the call. What has come by the end of ctx stays in got.
+func (s *screen) delta(ctx context.Context, dir string, got *streamed) func(llm.Delta) {
+	*got = streamed{}
 	var last time.Time
 	return func(d llm.Delta) {
 		if d.Reset {
-			text.Reset()
+			if ctx.Err() != nil {
+				return
+			}
+			*got = streamed{}
 			last = time.Time{}
 		}
-		text.WriteString(d.Text)
+		got.reasoning.WriteString(d.Reasoning)
+		got.text.WriteString(d.Text)
 		if d.Text == "" && !d.Reset || time.Since(last) < livePace {
 			return
 		}
 		last = time.Now()
-		_ = status.WriteLive(dir, text.String()) // a view: the next one comes
+		_ = status.WriteLive(dir, got.text.String()) // a view: the next one comes
 	}
 }
 

@@ -33,7 +33,7 @@ func (a *Agent) step(ctx context.Context) error {
 	if err != nil {
 		return a.failed(ctx, err)
 	}
-	a.retryAt, a.troubleSince = time.Time{}, time.Time{}
+	a.retryAt, a.troubleSince, a.streamed = time.Time{}, time.Time{}, streamed{}
 	if reply.Finish == "length" {
 		return a.cutOff(reply)
 	}
@@ -59,12 +59,12 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, err err
 	defer a.screen.clearLive(a)
 	room := a.limit() - a.contextTokens() + r.MaxTokens // with which the request still is within the limit
 	ask := func(ctx context.Context) {
-		reply, err = a.cfg.Model.Complete(ctx, r, a.screen.delta(a.id.Dir))
+		reply, err = a.cfg.Model.Complete(ctx, r, a.screen.delta(ctx, a.id.Dir, &a.streamed))
 		if err == nil && reply.Finish == "length" && room > r.MaxTokens {
 			again := r
 			again.MaxTokens = min(2*r.MaxTokens, room)
 			a.cfg.Log.Warn("the answer was cut off; trying once more with room", "max_tokens", again.MaxTokens)
-			if more, merr := a.cfg.Model.Complete(ctx, again, a.screen.delta(a.id.Dir)); merr == nil {
+			if more, merr := a.cfg.Model.Complete(ctx, again, a.screen.delta(ctx, a.id.Dir, &a.streamed)); merr == nil {
 				reply = more
 			}
 		}

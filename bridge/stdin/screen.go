@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"golang.org/x/sync/errgroup"
 
+	"lethe/chat"
 	"lethe/internal/status"
 )
 
@@ -197,7 +198,10 @@ func (m *model) hear(n news) {
 		m.log.prepend(n.Lines, n.Earlier)
 		m.log.scroll(-max(m.log.height-1, 1))
 	default:
-		m.log.add(n.Lines)
+		for _, l := range n.Lines {
+			m.stoppedBefore(l)
+			m.log.add([]message{l})
+		}
 		m.posted(n.Lines)
 	}
 	if !m.busy() {
@@ -212,6 +216,17 @@ func (m *model) remember(lines []message) {
 	for _, l := range lines {
 		if !l.Agent && l.Name == m.cfg.User {
 			m.recall.add(clean(l.Text))
+		}
+	}
+}
+
+// stoppedBefore keeps on screen what an agent had written when it was stopped: no
+// line of the room will say it.
+func (m *model) stoppedBefore(l message) {
+	for _, a := range m.agents {
+		if r := m.stream[a.Self]; l.Agent && l.Name == a.Name && l.Text == chat.Stopped && r.text != "" {
+			m.log.note(oneLine(a.Name) + " had written, and did not post:\n" + r.text)
+			delete(m.stream, a.Self)
 		}
 	}
 }
