@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -317,4 +318,23 @@ func TestCommandsBehindMuchUnread(t *testing.T) {
 	equal(t, "commands", len(w.events(id, "command")), 2)
 	equalSlices(t, "heard", w.heard(id, "dev"), slices.Concat([]string{"the first question"}, some, much, []string{"hello"}))
 	contains(t, w.prompt(), "said before that")
+}
+
+// A /stop is found in a room that was replaced by a shorter one, too.
+func TestStopInReplacedRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Hang})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", strings.Repeat("long ", 500_000)+"first")
+	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
+	line := "[USER:bob 2026-11-20T12:57:16Z] " + strings.Repeat("a long line ", 4000) + "\n"
+	must(t, os.WriteFile(w.path("dev")+"~", []byte(strings.Repeat(line, 40)+"/stop\n"), 0o600))
+	must(t, os.Rename(w.path("dev")+"~", w.path("dev")))
+	equal(t, "answer", w.answered("dev", 1), "Stopped.")
+	r.settled()
+	r.stop()
+	equal(t, "model calls", len(w.asked()), 1)
+	equal(t, "heard", len(w.heard(id, "dev")), 41)
+	equal(t, "answers", len(w.said("dev")), 1)
 }

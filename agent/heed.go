@@ -121,19 +121,20 @@ type looked struct {
 
 // lookAhead is heed for one room.
 func (a *Agent) lookAhead(room string, open bool) (stop bool, err error) {
+	heard, seen := a.cursor(room), a.looked[room]
+	if seen.Offset < heard.Offset && !seen.moved {
+		seen.Cursor = heard
+	}
 	for more := true; more; {
-		heard, seen := a.cursor(room), a.looked[room]
-		if seen.Offset < heard.Offset {
-			seen = looked{Cursor: heard}
-		}
 		batch, err := chat.ReadCommands(a.path(room), seen.Cursor, 1<<20)
 		if err != nil {
 			return false, nil // listen says so
 		}
-		if changed := batch.Realigned || batch.Restarted; changed && seen.Offset > heard.Offset {
-			delete(a.looked, room)
-			continue
-		} else if changed {
+		if batch.Realigned || batch.Restarted {
+			if seen.Offset > heard.Offset && !seen.moved {
+				seen.Cursor = heard // perhaps only what is unread was changed
+				continue
+			}
 			seen.moved = true
 		}
 		for i, l := range batch.Lines {
@@ -149,7 +150,8 @@ func (a *Agent) lookAhead(room string, open bool) (stop bool, err error) {
 				}
 			}
 		}
-		a.looked[room], more = looked{batch.Next, seen.moved}, batch.More
+		seen.Cursor, more = batch.Next, batch.More
+		a.looked[room] = seen
 	}
 	return false, nil
 }

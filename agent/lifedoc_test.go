@@ -183,7 +183,7 @@ func (w *world) eventful() Identity {
 	w.eventually("context.md has the note", func() bool {
 		return strings.Contains(w.read(w.own(id, contextFile)), "changed self/MEMORY.md")
 	})
-	ask("/status") // and nothing is being written any more
+	ask("/status" + strings.Repeat(" ", 1000)) // and nothing is being written any more
 	w.rewrite(w.own(id, contextFile), replace("◆ end", "◆ to you\n"+strings.Repeat("A long letter. ", 1000)+"\n◆ end"))
 	happens("epoch", "why", "edit")
 	for range 2 {

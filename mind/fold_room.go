@@ -103,6 +103,9 @@ func inode(e life.Event) uint64 {
 func (r *Room) pass(next chat.Cursor, body []byte) {
 	r.Cursor = next.Remember(body)
 	r.Own = r.Own[endsAfter(r.Own, next.Offset):]
+	if r.Stopped <= next.Offset {
+		r.Stopped = 0
+	}
 }
 
 // AddSpan adds a span to spans, which are in order, do not touch each other and

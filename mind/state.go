@@ -124,8 +124,8 @@ type Room struct {
 	// Began is where the room ended when it was first subscribed to. What stands
 	// before is history: a command there was somebody else's.
 	Began int64 `json:"began,omitempty"`
-	// Stopped is the end of the newest /stop that was obeyed ahead of its turn.
-	// What stands before it owes nothing when it is heard.
+	// Stopped is the end of the newest /stop beyond the cursor that was obeyed
+	// already. What stands before it owes nothing when it is heard.
 	Stopped int64 `json:"stopped,omitempty"`
 	// Own are lines beyond the cursor that are not to be heard, in order: its own,
 	// and commands that were obeyed already. Posted are the hashes of its latest own.
