@@ -137,7 +137,7 @@ func FuzzApply(f *testing.F) {
 		if underWay {
 			w.answer(Answer{Calls: []AnswerCall{{Tool: "SAY", Args: `{"room":"dev","message":"hi"}`}}})
 		}
-		e, err := life.ParseLine("[2026-11-20T12:57:16.123456Z] " + strings.ReplaceAll(line, "NEXT", EntryID(w.state.Next)) + " #000000000000")
+		e, err := life.ParseLine("[2026-11-20T12:57:16.123456Z] " + strings.ToValidUTF8(strings.ReplaceAll(line, "NEXT", EntryID(w.state.Next)), "\ufffd") + " #000000000000")
 		if err != nil {
 			return
 		}

@@ -58,10 +58,10 @@ func FuzzUpdate(f *testing.F) {
 			t.Fatalf("%s\nis heard as %q of %s", raw, line, d.Key)
 		}
 		m, edited := a.message()
-		if _, _, ok := chat.Command(l); ok && (edited || m.ForwardOrigin != nil || isForward(map[string]json.RawMessage{"message": messageOf(raw)})) {
+		if _, _, ok := chat.Command(l); ok && (edited || foreign(m) || isForward(map[string]json.RawMessage{"message": messageOf(raw)})) {
 			t.Fatalf("%s\nis obeyed: %q", raw, line)
 		}
-		if m.ForwardOrigin != nil && len(blobs.Mentions(said)) > 0 {
+		if foreign(m) && len(blobs.Mentions(said)) > 0 {
 			t.Fatalf("%s\ngrants a blob: %q", raw, line)
 		}
 	})
