@@ -19,6 +19,10 @@ const (
 	sniffed   = 8 << 10  // bytes looked at to tell text from binary
 )
 
+// maxScan bounds the bytes of a file in which one call looks for lines: all that
+// a command's output can be. A file with holes can be without end.
+const maxScan int64 = maxSpool
+
 type readArgs struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset,omitempty"`
@@ -71,6 +75,9 @@ func render(ctx context.Context, r io.ReadSeeker, size int64, name string, a rea
 		a.Offset = 1
 	}
 	if a.Offset < 0 {
+		if size > maxScan {
+			return nil, fmt.Errorf("lines are counted in the first %s only, and the file has %s: see its end with BASH, like tail -n 20", sizeText(maxScan), sizeText(size))
+		}
 		total, err := countLines(ctx, r)
 		if err != nil {
 			return nil, err
@@ -80,7 +87,7 @@ func render(ctx context.Context, r io.ReadSeeker, size int64, name string, a rea
 			return nil, err
 		}
 	}
-	return page(ctx, r, size, name, a)
+	return page(ctx, io.LimitReader(r, maxScan), size, name, a)
 }
 
 func isBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
@@ -149,10 +156,17 @@ func heading(name string, size, total, last int64, a readArgs) ([]byte, error) {
 	if total == 0 {
 		return fmt.Appendf(nil, "[%s: empty file]\n", name), nil
 	}
+	part := ""
+	if size > maxScan {
+		part = fmt.Sprintf(" in its first %s, and no more is read: see the rest with BASH, like tail -c +%d FILE | head -c 20000", sizeText(maxScan), maxScan+1)
+	}
+	if a.Offset > total && part != "" {
+		return nil, fmt.Errorf("offset %d is beyond the %d lines%s", a.Offset, total, part)
+	}
 	if a.Offset > total {
 		return nil, fmt.Errorf("offset %d is beyond the end: the file has %d lines; offset -20 shows the last 20", a.Offset, total)
 	}
-	head := fmt.Appendf(nil, "[%s: lines %d-%d of %d, %s", name, a.Offset, last, total, sizeText(size))
+	head := fmt.Appendf(nil, "[%s: lines %d-%d of %d%s, %s", name, a.Offset, last, total, part, sizeText(size))
 	if a.Column > 1 {
 		head = fmt.Appendf(head, "; line %d from column %d", a.Offset, a.Column)
 	}

@@ -156,3 +156,17 @@ func (id *identity) wholeLine(rt *rapid.T, shown string) string {
 	rest, _ := id.readPage(rt, "offset", m[2], "column", column)
 	return strings.TrimSuffix(shown, m[0]) + id.wholeLine(rt, strings.TrimSuffix(rest, "\n"))
 }
+
+// A file with a hole of terabytes reads as zeros without end.
+func TestReadStopsInAHole(t *testing.T) {
+	id := newIdentity(t, nil)
+	holed := id.file("holed", strings.Repeat("a line of text\n", 1000))
+	if err := os.Truncate(holed, 15<<40); err != nil {
+		t.Skip("no file of 15 TB here: ", err)
+	}
+	bounds := []string{"of 1001 in its first 1 GB, and no more is read", "tail -c +1073741825", "15 TB"}
+	wantWords(t, id.ok("READ_FILE", "path", "holed", "limit", 2), append(bounds, "lines 1-2 ", "next page: offset 3]\na line of text\na line of text\n")...)
+	id.fails([]string{"offset 5000 is beyond the 1001 lines in its first 1 GB", "tail -c +"}, "READ_FILE", "path", "holed", "offset", 5000)
+	id.fails([]string{"the first 1 GB only", "15 TB", "tail -n 20"}, "READ_FILE", "path", "holed", "offset", -20)
+	id.fails([]string{"16"}, "EDIT_FILE", "path", "holed", "old", "a", "new", "b")
+}
