@@ -136,7 +136,8 @@ func (w *world) eventful() Identity {
 		rehearsal.Step{Contains: "work", Answer: calls(
 			"BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; seq 3000"}`, "SAY", `{"room":"dev","message":"half way"}`,
 			"WRITE_FILE", `{"path":"self/MEMORY.md","content":"Ann likes teal.\n"}`)},
-		rehearsal.Step{Contains: "there?", Status: 503},
+		rehearsal.Step{Contains: "you there?", Status: 503},
+		rehearsal.Step{Contains: "still there?", Fault: rehearsal.Truncate},
 		rehearsal.Step{Contains: "money", Status: 402},
 		rehearsal.Step{Task: "segment", Status: 500},
 		rehearsal.Step{Contains: "overflow", Status: 400, Body: `{"error":{"message":"maximum context length is 65536 tokens"}}`},
@@ -197,6 +198,8 @@ func (w *world) eventful() Identity {
 
 	w.say("dev", "ann", "are you there?")
 	happens("error", "what", "model")
+	w.say("dev", "ann", "still there?")
+	happens("spent", "estimated", "yes")
 	ask("hello again")
 	ask("here is no money")
 	retry <- struct{}{}

@@ -26,7 +26,12 @@ func (a *Agent) step(ctx context.Context) error {
 	if err := a.remind(ctx); err != nil {
 		return err
 	}
-	reply, weight, err := a.think(ctx)
+	reply, weight, lost, err := a.think(ctx)
+	if lost.calls > 0 {
+		if err := a.commit(lost.spent("turn")); err != nil {
+			return err
+		}
+	}
 	if silent(err) { // asked twice, it said nothing twice: it has nothing to say
 		reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
 	}
@@ -51,28 +56,40 @@ func silent(err error) bool {
 	return ok && e.Kind == llm.Garbage && e.Code == "blank"
 }
 
-// think calls the model, and listens for commands meanwhile.
-func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, err error) {
+// think calls the model, and listens for commands meanwhile. lost is what has been
+// paid for nothing: attempts that failed, answers that were cut off.
+func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bill, err error) {
 	r := a.request()
 	weight = r.Weight()
 	a.screen.set(a, status.Thinking, "")
 	defer a.screen.clearLive(a)
 	room := a.limit() - a.contextTokens() + r.MaxTokens // with which the request still is within the limit
+	estimate := a.estimate
+	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
+		reply, err := a.cfg.Model.Complete(ctx, r, a.screen.delta(ctx, a.id.Dir, &a.streamed))
+		lost.calls += reply.Waste.Calls
+		lost.waste(r, reply.Waste, estimate)
+		if err == nil && reply.Finish == "length" {
+			lost.calls++
+			lost.add(r.Model, reply.Usage)
+		}
+		return reply, err
+	}
 	ask := func(ctx context.Context) {
-		reply, err = a.cfg.Model.Complete(ctx, r, a.screen.delta(ctx, a.id.Dir, &a.streamed))
+		reply, err = complete(ctx, r)
 		if err == nil && reply.Finish == "length" && room > r.MaxTokens {
 			again := r
 			again.MaxTokens = min(2*r.MaxTokens, room)
 			a.cfg.Log.Warn("the answer was cut off; trying once more with room", "max_tokens", again.MaxTokens)
-			if more, merr := a.cfg.Model.Complete(ctx, again, a.screen.delta(ctx, a.id.Dir, &a.streamed)); merr == nil {
+			if more, merr := complete(ctx, again); merr == nil {
 				reply = more
 			}
 		}
 	}
 	if herr := a.during(ctx, ask); herr != nil {
-		return reply, weight, herr
+		return reply, weight, lost, herr
 	}
-	return reply, weight, err
+	return reply, weight, lost, err
 }
 
 // during runs f beside the agent's goroutine, which goes on listening for

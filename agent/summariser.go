@@ -3,9 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
-	"time"
 
 	"lethe/compactor"
 	"lethe/llm"
@@ -13,21 +11,20 @@ import (
 
 // summariser asks the identity's model for what compaction needs.
 type summariser struct {
-	model  Model
-	frozen llm.Request // the life's own, of the moment when the job began
-	other  string      // another model, for requests that stand alone
+	model    Model
+	frozen   llm.Request   // the life's own, of the moment when the job began
+	estimate llm.Estimator // of the same moment
+	other    string        // another model, for requests that stand alone
 
 	mu       sync.Mutex
-	calls    int // that were made
-	answered int // of those, the ones that a provider answered
+	bill     bill
+	answered int // calls that a provider answered
 	failures int
 	failed   error // the last failure
-	usage    llm.Usage
-	usd      float64
 }
 
 func (a *Agent) summariser() *summariser {
-	return &summariser{model: a.cfg.Model, frozen: a.request(), other: a.cfg.Forgetting.Model}
+	return &summariser{model: a.cfg.Model, frozen: a.request(), estimate: a.estimate, other: a.cfg.Forgetting.Model}
 }
 
 // Ask is compactor.Model. A fork goes out with the tools and parameters of the
@@ -45,7 +42,9 @@ func (s *summariser) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 	reply, err := s.model.Complete(ctx, r, nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls++
+	s.bill.calls++
+	s.bill.waste(r, reply.Waste, s.estimate)
+	s.bill.add(r.Model, reply.Usage)
 	if err != nil {
 		if llm.KindOf(err) == llm.Garbage {
 			s.answered++
@@ -56,11 +55,6 @@ func (s *summariser) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 		return "", err
 	}
 	s.answered++
-	usd, _ := llm.Cost(r.Model, reply.Usage, time.Now())
-	s.usage.Input += reply.Usage.Input
-	s.usage.Cached += reply.Usage.Cached
-	s.usage.Output += reply.Usage.Output
-	s.usd += usd
 	if len(reply.Calls) > 0 || reply.Finish == "length" {
 		return "", fmt.Errorf("%w: it ended with %s", compactor.ErrGarbage, reply.Finish)
 	}
@@ -92,14 +86,12 @@ func (s *summariser) failure() error {
 func (s *summariser) asked() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.calls > 0
+	return s.bill.calls > 0
 }
 
 // spent is what the job has cost, for the log.
 func (s *summariser) spent() draft {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return happen("spent", nil, "on", "compaction", "calls", strconv.Itoa(s.calls),
-		"in", strconv.Itoa(s.usage.Input), "cached", strconv.Itoa(s.usage.Cached), "out", strconv.Itoa(s.usage.Output),
-		"usd", strconv.FormatFloat(s.usd, 'f', 6, 64))
+	return s.bill.spent("compaction")
 }

@@ -18,6 +18,7 @@ type draft struct {
 	calls           []*callDraft       // in order of appearance
 	current         map[int]*callDraft // the one that fragments of an index go to
 	size            int                // bytes held, against maxReply
+	weight          int                // weighted characters that came
 	reply           Reply
 	on              func(Delta)
 }
@@ -28,10 +29,11 @@ type callDraft struct {
 	args     strings.Builder
 }
 
+func newDraft(on func(Delta)) *draft { return &draft{current: map[int]*callDraft{}, on: on} }
+
 // assemble reads chunks until their clean end, which the stream below gives
 // only to a whole reply.
-func assemble(recv func() (*deepseek.StreamChatCompletionResponse, error), on func(Delta)) (Reply, error) {
-	d := &draft{current: map[int]*callDraft{}, on: on}
+func (d *draft) assemble(recv func() (*deepseek.StreamChatCompletionResponse, error)) (Reply, error) {
 	for {
 		chunk, err := recv()
 		if errors.Is(err, io.EOF) {
@@ -58,6 +60,7 @@ func (d *draft) add(chunk *deepseek.StreamChatCompletionResponse) {
 		d.text.WriteString(delta.Content)
 		d.reasoning.WriteString(delta.ReasoningContent)
 		d.size += len(delta.Content) + len(delta.ReasoningContent)
+		d.weight += Weight(delta.Content) + Weight(delta.ReasoningContent)
 		if delta.Content != "" || delta.ReasoningContent != "" {
 			d.on(Delta{Text: delta.Content, Reasoning: delta.ReasoningContent})
 		}
@@ -97,6 +100,7 @@ func (d *draft) addCall(f deepseek.ToolCall) {
 	}
 	c.args.WriteString(f.Function.Arguments)
 	d.size += len(f.Function.Name) + len(f.Function.Arguments)
+	d.weight += Weight(f.Function.Name) + Weight(f.Function.Arguments)
 }
 
 // isOver says whether a fragment of the same index begins another call, which

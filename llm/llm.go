@@ -113,6 +113,33 @@ type Reply struct {
 	Finish string
 	Model  string // the model that answered, as the provider names it
 	Usage  Usage
+	Waste  Waste // what came before it and brought no reply; also set beside an error
+}
+
+// Waste is what attempts without a reply have cost, or may have.
+type Waste struct {
+	Calls    int   // attempts that were billed, as far as can be known
+	Usage    Usage // of those whose usage the provider told
+	Untold   int   // how many of Calls ended before it did
+	Streamed int   // weighted characters that those had brought; see Weight
+}
+
+// add counts an attempt that failed, by what its answer d holds. Of an attempt
+// without usage it is not known what it cost: the prompt was read if an answer had
+// begun, or if the caller left an open stream.
+func (w *Waste) add(d *draft, err error) {
+	switch told := d.reply.Usage; {
+	case told != Usage{}:
+		w.Calls++
+		w.Usage.Input += told.Input
+		w.Usage.Cached += told.Cached
+		w.Usage.Output += told.Output
+		w.Usage.Reasoning += told.Reasoning
+	case d.weight > 0 || KindOf(err) == Canceled:
+		w.Calls++
+		w.Untold++
+		w.Streamed += d.weight
+	}
 }
 
 // Config says which model server to use and how patiently. Its zero value is
@@ -217,29 +244,37 @@ func (c *Client) Close() error {
 // Complete sends r and returns the whole reply, after as many attempts as
 // Config allows. on, when not nil, is called from this goroutine with each
 // piece as it comes; after a failed attempt that showed anything it gets a
-// Delta with Reset alone. Any error is an *Error.
+// Delta with Reset alone. Any error is an *Error; the Reply beside it holds nothing
+// but its Waste.
 func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply, error) {
 	if on == nil {
 		on = func(Delta) {}
 	}
-	return c.retry(ctx, r.Model, func() (Reply, error) {
+	var waste Waste
+	reply, err := c.retry(ctx, r.Model, func() (Reply, error) {
 		shown := false
-		reply, err := c.attempt(ctx, r, func(d Delta) { shown = true; on(d) })
+		reply, err := c.attempt(ctx, r, &waste, func(d Delta) { shown = true; on(d) })
 		if err != nil && shown {
 			on(Delta{Reset: true})
 		}
 		return reply, err
 	})
+	reply.Waste = waste
+	return reply, err
 }
 
 // attempt makes one call and reads it to its end.
-func (c *Client) attempt(parent context.Context, r Request, on func(Delta)) (reply Reply, err error) {
+func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on func(Delta)) (reply Reply, err error) {
 	began := time.Now()
+	var d *draft // once the provider has begun to answer
 	ctx, call := c.doer.begin(parent, r, c.conf.IdleTimeout)
 	defer call.end()
 	defer func() {
 		if err != nil {
 			err = c.failure(parent, ctx, r, err)
+			if d != nil {
+				waste.add(d, err)
+			}
 		}
 		c.conf.Log.Debug("model call", "model", r.Model, "host", c.doer.base.Host,
 			"sent", call.sent, "received", call.received.Load(), "took", time.Since(began), "err", err)
@@ -251,7 +286,8 @@ func (c *Client) attempt(parent context.Context, r Request, on func(Delta)) (rep
 		return Reply{}, err
 	}
 	defer stream.Close()
-	reply, err = assemble(stream.Recv, on)
+	d = newDraft(on)
+	reply, err = d.assemble(stream.Recv)
 	if err != nil {
 		return Reply{}, err
 	}

@@ -185,7 +185,7 @@ func readWith(s io.ReadCloser) (Reply, error) {
 		return Reply{}, err
 	}
 	defer stream.Close()
-	return assemble(stream.Recv, func(Delta) {})
+	return newDraft(func(Delta) {}).assemble(stream.Recv)
 }
 
 type oneAnswer struct{ body io.ReadCloser }

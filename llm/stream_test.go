@@ -231,18 +231,18 @@ func TestOversizedReply(t *testing.T) {
 	chunk := &deepseek.StreamChatCompletionResponse{Choices: make([]deepseek.StreamChoices, 1)}
 	chunk.Choices[0].Delta.Content = strings.Repeat("x", 4<<20)
 	chunks := 0
-	_, err := assemble(func() (*deepseek.StreamChatCompletionResponse, error) { chunks++; return chunk, nil }, func(Delta) {})
+	_, err := newDraft(func(Delta) {}).assemble(func() (*deepseek.StreamChatCompletionResponse, error) { chunks++; return chunk, nil })
 	if KindOf(err) != Garbage || !strings.Contains(err.Error(), "64 MB") || chunks != maxReply/(4<<20)+1 {
 		t.Errorf("%v after %d chunks", err, chunks)
 	}
 	// Calls without content cost memory too.
 	calls := 0
-	_, err = assemble(func() (*deepseek.StreamChatCompletionResponse, error) {
+	_, err = newDraft(func(Delta) {}).assemble(func() (*deepseek.StreamChatCompletionResponse, error) {
 		calls++
 		c := &deepseek.StreamChatCompletionResponse{Choices: make([]deepseek.StreamChoices, 1)}
 		c.Choices[0].Delta.ToolCalls = []deepseek.ToolCall{{Index: calls}}
 		return c, nil
-	}, func(Delta) {})
+	})
 	if KindOf(err) != Garbage || calls > maxReply/256+1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}

@@ -298,7 +298,9 @@ func (t *tour) figures(ctx context.Context, s *mind.State, r reach) error {
 		case "reply":
 			largest = max(largest, int(e.Int("in"))+s.Stable.Params.MaxTokens)
 		case "spent":
-			summaries += e.Int("calls")
+			if e.Get("on") == "compaction" {
+				summaries += e.Int("calls")
+			}
 		}
 	}
 	if largest > t.limit {

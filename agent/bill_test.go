@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"lethe/internal/status"
+	"lethe/life"
+	"lethe/llm/rehearsal"
+)
+
+// billed compares what the server has billed with what the life has written down.
+func (w *world) billed(id Identity) {
+	w.Helper()
+	server, own := w.model.Usage(), w.fold(id).Usage
+	equal(w, "tokens in", own.Input, int64(server.Input))
+	equal(w, "tokens from the cache", own.Cached, int64(server.Cached))
+	equal(w, "tokens out", own.Output, int64(server.Output))
+}
+
+// Whatever the provider has billed is in LIFE, once, also where no reply came of it.
+func TestAllThatWasBilledIsRecorded(t *testing.T) {
+	t.Parallel()
+	long := text(strings.Repeat("so much to say ", 50))
+	for name, c := range map[string]struct {
+		step  rehearsal.Step
+		calls string // that came to nothing, event by event
+	}{
+		"cut off once":     {rehearsal.Step{Fault: rehearsal.Length, Answer: long}, "1"},
+		"cut off twice":    {rehearsal.Step{Times: 2, Fault: rehearsal.Length, Answer: long}, "2"},
+		"given up":         {rehearsal.Step{Times: 4, Fault: rehearsal.Length, Answer: long}, "2 2"},
+		"silence":          {rehearsal.Step{Times: 2, Fault: rehearsal.Empty, Answer: text("")}, "2"},
+		"blank once":       {rehearsal.Step{Fault: rehearsal.Blank, Answer: text("")}, "1"},
+		"end after usage":  {rehearsal.Step{Times: 2, Fault: rehearsal.NoDone, Answer: long}, "2"},
+		"nothing was lost": {rehearsal.Step{Times: 2, Status: 503}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.step.Contains = "talk"
+			if c.step.Fault == rehearsal.Length {
+				c.step.Contains, c.step.Task = "", "none"
+			}
+			w := newWorld(t, c.step)
+			w.conf.Model = w.client(llmRetries(2))
+			id := w.boot("ada", "dev")
+			r := w.run(id)
+			w.say("dev", "ann", "talk")
+			w.eventually("all is said", func() bool { return w.model.Pending() == 0 })
+			r.settled()
+			r.stop()
+			equal(t, "calls that came to nothing", callsOf(w.events(id, "spent")), c.calls)
+			w.billed(id)
+		})
+	}
+}
+
+func callsOf(spent []life.Event) string {
+	var all []string
+	for _, e := range spent {
+		all = append(all, e.Get("calls"))
+	}
+	return strings.Join(all, " ")
+}
+
+// Of a call that ended before the provider told what it cost, an estimate is
+// recorded, and marked as one.
+func TestWhatWasNotToldIsEstimated(t *testing.T) {
+	t.Parallel()
+	half := rehearsal.Step{Contains: "talk", Fault: rehearsal.Stall, Answer: text(strings.Repeat("half an answer ", 40))}
+	broken := half
+	broken.Fault, broken.Times = rehearsal.Truncate, 2
+	for name, step := range map[string]rehearsal.Step{"stopped": half, "broken off, twice": broken} {
+		w := newWorld(t, step)
+		w.conf.Model = w.client(llmRetries(2))
+		id := w.boot("ada", "dev")
+		r := w.run(id)
+		w.say("dev", "ann", "hello")
+		w.answered("dev", 1)
+		r.settled()
+		before, known := w.model.Usage(), w.fold(id).Usage
+		w.say("dev", "ann", "talk")
+		if step.Fault == rehearsal.Stall {
+			w.eventually("half of it", func() bool { return strings.Contains(status.ReadLive(id.Dir), "half") })
+			w.say("dev", "ann", "/stop")
+		}
+		w.answered("dev", 2)
+		r.settled()
+		r.stop()
+		spent := w.events(id, "spent")
+		if len(spent) != 1 || spent[0].Get("estimated") != "yes" {
+			t.Fatalf("%s: spent: %v", name, spent)
+		}
+		after, own := w.model.Usage(), w.fold(id).Usage
+		billed, counted := float64(after.Input-before.Input), float64(own.Input-known.Input)
+		if counted < 0.8*billed || counted > 1.2*billed {
+			t.Errorf("%s: %v tokens in were counted of %v", name, counted, billed)
+		}
+		// It ends in the middle, and the server counts the whole answer.
+		if out, whole := spent[0].Int("out"), int64(after.Output-before.Output); out < whole/4 || out > whole {
+			t.Errorf("%s: %d tokens out were counted, the whole answers had %d", name, out, whole)
+		}
+	}
+}
+
+// The same goes for the calls of a compaction.
+func TestAllThatACompactionCostIsRecorded(t *testing.T) {
+	t.Parallel()
+	w, _ := forgetful(t, 60_000, rehearsal.Step{Task: "segment", Times: 2, Fault: rehearsal.Blank},
+		rehearsal.Step{Task: "summarise", Times: 2, Fault: rehearsal.NoDone}, noted())
+	w.conf.Model = w.client(llmRetries(2))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.talk(1, 20)
+	r.settled()
+	for range 2 { // the first finds nobody who can cut
+		epochs := w.epochsFor(id, "person")
+		must(t, AskToCompact(id))
+		w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") > epochs })
+		w.talk(21, 30)
+		r.settled()
+	}
+	r.stop()
+	equal(t, "steps left", w.model.Pending(), 1) // noted
+	w.billed(id)
+}
