@@ -93,6 +93,8 @@ type Agent struct {
 	files        map[string]stamp       // own files as last looked at
 	retryAt      time.Time              // when to ask an unreachable model again
 	troubleSince time.Time
+	noSpace      error // why an answer of the model could not be written down
+	noSpaceSince time.Time
 	unsettled    bool   // context.md is being written by somebody
 	viewFailed   bool   // context.md could not be written the last time
 	viewed       [2]int // the state that context.md shows; see viewMark
@@ -310,6 +312,9 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.turnPage(); err != nil {
 		return false, err
 	}
+	if a.noSpace != nil && !time.Now().Before(a.retryAt) {
+		a.hasSpace()
+	}
 	if err := a.forget(ctx); err != nil {
 		return false, err
 	}
@@ -333,7 +338,7 @@ func (a *Agent) turnPage() error {
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
 	var retry, settled <-chan time.Time
-	if a.state.Owed().Answer && !a.retryAt.IsZero() {
+	if (a.state.Owed().Answer || a.noSpace != nil) && !a.retryAt.IsZero() {
 		timer := time.NewTimer(time.Until(a.retryAt))
 		defer timer.Stop()
 		retry = timer.C

@@ -171,9 +171,15 @@ func (a *Agent) beginForgetting(ctx context.Context, why string) error {
 	if a.cfg.Forgetting.Mechanical || time.Now().Before(a.forgetting.rest) && why != "person" {
 		return a.swap(job.Mechanical(), a.fading(), why)
 	}
+	if !a.hasSpace() {
+		if why != full {
+			a.forgetting.wish = why
+		}
+		return nil
+	}
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	c := &compaction{cancel: cancel, model: a.summariser(), why: why, known: len(a.forgetting.known), ready: make(chan struct{})}
+	c := &compaction{cancel: cancel, model: a.summariser(cancel), why: why, known: len(a.forgetting.known), ready: make(chan struct{})}
 	go c.run(ctx, job) // ends soon after ctx; abandon waits for it
 	a.forgetting.job = c
 	return nil
@@ -353,6 +359,9 @@ func (a *Agent) Compact(ctx context.Context) (before, after int, err error) {
 	}
 	if err := a.beginForgetting(ctx, "person"); err != nil {
 		return before, before, err
+	}
+	if a.noSpace != nil {
+		return before, before, a.noSpace
 	}
 	if job := a.forgetting.job; job != nil {
 		<-job.ready

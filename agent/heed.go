@@ -178,6 +178,8 @@ func (a *Agent) statusLine() string {
 	switch {
 	case s.Paused != "":
 		fmt.Fprintf(&b, "; paused: %s", s.Paused)
+	case a.noSpace != nil:
+		fmt.Fprintf(&b, "; %s", a.waitsForSpace())
 	case a.busy():
 		b.WriteString("; working")
 	default:

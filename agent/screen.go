@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -30,7 +31,7 @@ func (s *screen) set(a *Agent, state, tool string) {
 		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: s.state, Since: s.since, Tool: s.tool,
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: a.state.Stable.Params.Model, Endpoint: a.state.Stable.Params.Endpoint, Offline: a.cfg.Offline,
-		Error:         a.state.Paused,
+		Error:         cmp.Or(a.state.Paused, a.waitsForSpace()),
 		Compacting:    a.forgetting.job != nil || a.forgetting.wish != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
 		InputTokens: a.state.Usage.Input, CachedTokens: a.state.Usage.Cached, OutputTokens: a.state.Usage.Output, CostUSD: a.state.Usage.USD,

@@ -23,6 +23,9 @@ func (a *Agent) step(ctx context.Context) error {
 			fmt.Sprintf("You made %d model calls without a word from a user, so the turn was ended. Say where you stand when you are spoken to.", a.state.Steps),
 			fmt.Sprintf("I stopped after %d steps without a word from you. Say something to let me go on.", a.state.Steps))
 	}
+	if !a.hasSpace() {
+		return nil
+	}
 	if err := a.remind(ctx); err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ type summariser struct {
 	frozen   llm.Request   // the life's own, of the moment when the job began
 	estimate llm.Estimator // of the same moment
 	other    string        // another model, for requests that stand alone
+	writable func() error  // an error when an answer could not be written down
+	cancel   func()        // ends the job
 
 	mu       sync.Mutex
 	bill     bill
@@ -23,13 +25,20 @@ type summariser struct {
 	failed   error // the last failure
 }
 
-func (a *Agent) summariser() *summariser {
-	return &summariser{model: a.cfg.Model, frozen: a.request(), estimate: a.estimate, other: a.cfg.Forgetting.Model}
+func (a *Agent) summariser(cancel func()) *summariser {
+	return &summariser{
+		model: a.cfg.Model, frozen: a.request(), estimate: a.estimate, other: a.cfg.Forgetting.Model,
+		writable: a.writable, cancel: cancel,
+	}
 }
 
 // Ask is compactor.Model. A fork goes out with the tools and parameters of the
 // life, byte for byte, so that nearly all of it comes from the provider's cache.
 func (s *summariser) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
+	if err := s.writable(); err != nil {
+		s.cancel()
+		return "", err
+	}
 	r := s.frozen
 	if !ask.Fork {
 		r.Tools = nil

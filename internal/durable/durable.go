@@ -32,8 +32,8 @@ const (
 
 // Fault, when set, is asked before and after each step that changes the disk
 // (op is "write", "sync", "rename", "syncdir", "append", "truncate", "mkdir",
-// "remove" or "symlink"; path is the file as the caller names it, never the
-// temporary one, or where a link that Append followed leads); an error it
+// "remove", "symlink" or "reserve"; path is the file as the caller names it, never
+// the temporary one, or where a link that Append followed leads); an error it
 // returns is the step's. It exists for tests, which also kill the process from
 // it. Set it before the first write; it is not guarded.
 var Fault func(stage Stage, op, path string) error

@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"lethe/internal/durable"
+	"lethe/internal/status"
+	"lethe/llm/rehearsal"
+)
+
+// full makes the disk full for what is large while the returned value is true.
+func (w *world) full() *atomic.Bool {
+	var on atomic.Bool
+	on.Store(true)
+	faults.Store(w.home.Dir, func(_ durable.Stage, op, _ string) error {
+		if on.Load() && op == "reserve" {
+			return syscall.EDQUOT
+		}
+		return nil
+	})
+	w.Cleanup(func() { faults.Delete(w.home.Dir) })
+	return &on
+}
+
+// lines collects what is logged.
+type lines struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *lines) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.all.String(), part)
+}
+
+// While an answer could not be written down, no model is asked for one. That is
+// said once, and ends by itself.
+func TestNothingIsAskedOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var log lines
+	w.conf.Log = slog.New(slog.NewTextHandler(&log, nil))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "hello")
+	w.answered("dev", 1)
+	r.settled()
+
+	full := w.full()
+	looked := func() int { return log.count("the model is not asked") }
+	w.say("dev", "ann", "hello again")
+	w.eventually("it is found full", func() bool { return looked() > 0 })
+	w.say("dev", "ann", "/status")
+	contains(t, w.answered("dev", 2), "the model is not asked until its answer can be written down: write to ")
+	w.eventually("the status tells", func() bool {
+		s, err := status.Read(id.Dir)
+		return err == nil && strings.Contains(s.Error, "disk quota exceeded") && s.State == status.Thinking
+	})
+	must(t, AskToCompact(id))
+	w.say("dev", "ann", "are you there?") // a try at once
+	w.eventually("the line is heard", func() bool { return len(w.heard(id, "dev")) == 3 })
+	full.Store(false)
+	w.answered("dev", 3)
+	w.eventually("the compaction", func() bool { return w.epochsFor(id, "person") == 1 || !CompactPending(id) })
+	r.settled()
+	r.stop()
+	equal(t, "model calls for answers", len(w.asked())-w.tasks("segment")-w.tasks("summarise"), 2)
+	equal(t, "times it was said", looked(), 1)
+	s, err := status.Read(id.Dir)
+	must(t, err)
+	equal(t, "the last word", s.Error, "")
+}
+
+// A job of the compactor asks no further when the disk has become full.
+func TestCompactorAsksNothingOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	w, _ := forgetful(t, 60_000, rehearsal.Step{Task: "segment", Hold: hold}, noted())
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.talk(1, 20)
+	r.settled()
+	must(t, AskToCompact(id))
+	w.eventually("the first call", func() bool { return w.tasks("segment") == 1 })
+	full := w.full()
+	close(hold)
+	w.eventually("the job is given up", func() bool { return len(w.events(id, "spent")) == 1 })
+	equal(t, "summaries that were asked for", w.tasks("summarise"), 0)
+	equal(t, "fades", len(w.events(id, "fade")), 0)
+	full.Store(false)
+	must(t, AskToCompact(id))
+	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
+	r.settled()
+	r.stop()
+	equal(t, "errors", len(w.events(id, "error")), 0)
+	w.conserved(id)
+}
