@@ -63,6 +63,8 @@ type Config struct {
 	Ready func(Identity)             // called once the identity hears its rooms
 	Tell  func(Identity, life.Event) // called for each event that has happened
 	Retry <-chan struct{}            // a person says that what paused us is mended
+
+	quiet time.Duration // see quietAfter, which it is for all but tests
 }
 
 const (
@@ -93,8 +95,7 @@ type Agent struct {
 	files        map[string]stamp       // own files as last looked at
 	retryAt      time.Time              // when to ask an unreachable model again
 	troubleSince time.Time
-	noSpace      error // why an answer of the model could not be written down
-	noSpaceSince time.Time
+	noSpace      noSpace
 	unsettled    bool   // context.md is being written by somebody
 	viewFailed   bool   // context.md could not be written the last time
 	viewed       [2]int // the state that context.md shows; see viewMark
@@ -102,6 +103,7 @@ type Agent struct {
 	broken       error  // what a tool met that the identity cannot go on after; see commit
 	screen       screen
 	streamed     streamed // the running call's, which has a goroutine of its own; kept when a /stop ends it
+	quiet        *quiet
 	forgetting   forgetting
 	memory       *memory         // nil while the identity does not run
 	reminded     int             // the newest entry that a hint was looked up for
@@ -139,6 +141,7 @@ func Open(id Identity, cfg Config) (_ *Agent, err error) {
 		ahead: map[string]chat.Cursor{}, looked: map[string]looked{}, files: map[string]stamp{}, deaf: map[string]string{},
 	}
 	a.cfg.Log = cfg.Log.With("identity", id.Name)
+	a.quiet = newQuiet(cfg.quiet)
 	if err := a.takeLock(); err != nil {
 		return nil, err
 	}
@@ -312,9 +315,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.turnPage(); err != nil {
 		return false, err
 	}
-	if a.noSpace != nil && !time.Now().Before(a.retryAt) {
-		a.hasSpace()
-	}
+	a.lookForSpace()
 	if err := a.forget(ctx); err != nil {
 		return false, err
 	}
@@ -338,7 +339,7 @@ func (a *Agent) turnPage() error {
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
 	var retry, settled <-chan time.Time
-	if (a.state.Owed().Answer || a.noSpace != nil) && !a.retryAt.IsZero() {
+	if (a.state.Owed().Answer || a.noSpace.err != nil) && !a.retryAt.IsZero() {
 		timer := time.NewTimer(time.Until(a.retryAt))
 		defer timer.Stop()
 		retry = timer.C

@@ -360,8 +360,8 @@ func (a *Agent) Compact(ctx context.Context) (before, after int, err error) {
 	if err := a.beginForgetting(ctx, "person"); err != nil {
 		return before, before, err
 	}
-	if a.noSpace != nil {
-		return before, before, a.noSpace
+	if a.noSpace.err != nil {
+		return before, before, a.noSpace.err
 	}
 	if job := a.forgetting.job; job != nil {
 		<-job.ready

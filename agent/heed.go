@@ -178,10 +178,13 @@ func (a *Agent) statusLine() string {
 	switch {
 	case s.Paused != "":
 		fmt.Fprintf(&b, "; paused: %s", s.Paused)
-	case a.noSpace != nil:
-		fmt.Fprintf(&b, "; %s", a.waitsForSpace())
+	case a.noSpace.err != nil:
+		fmt.Fprintf(&b, "; %s", a.noSpace)
 	case a.busy():
 		b.WriteString("; working")
+		if since := a.quiet.silentSince(); !since.IsZero() {
+			fmt.Fprintf(&b, "; nothing has come from the model for %s", time.Since(since).Truncate(time.Second))
+		}
 	default:
 		b.WriteString("; idle")
 	}

@@ -28,10 +28,10 @@ func (s *screen) set(a *Agent, state, tool string) {
 		s.state, s.tool, s.since = state, tool, time.Now().UTC()
 	}
 	now := status.Status{
-		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: s.state, Since: s.since, Tool: s.tool,
+		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: s.state, Since: s.since, Tool: s.tool, SilentSince: a.quiet.silentSince(),
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: a.state.Stable.Params.Model, Endpoint: a.state.Stable.Params.Endpoint, Offline: a.cfg.Offline,
-		Error:         cmp.Or(a.state.Paused, a.waitsForSpace()),
+		Error:         cmp.Or(a.state.Paused, a.noSpace.String()),
 		Compacting:    a.forgetting.job != nil || a.forgetting.wish != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
 		InputTokens: a.state.Usage.Input, CachedTokens: a.state.Usage.Cached, OutputTokens: a.state.Usage.Output, CostUSD: a.state.Usage.USD,

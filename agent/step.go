@@ -69,7 +69,13 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 	room := a.limit() - a.contextTokens() + r.MaxTokens // with which the request still is within the limit
 	estimate := a.estimate
 	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
-		reply, err := a.cfg.Model.Complete(ctx, r, a.screen.delta(ctx, a.id.Dir, &a.streamed))
+		show := a.screen.delta(ctx, a.id.Dir, &a.streamed)
+		reply, err := a.cfg.Model.Complete(ctx, r, func(d llm.Delta) {
+			if !d.Reset {
+				a.quiet.piece()
+			}
+			show(d)
+		})
 		lost.calls += reply.Waste.Calls
 		lost.waste(r, reply.Waste, estimate)
 		if err == nil && reply.Finish == "length" {
@@ -89,6 +95,8 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 			}
 		}
 	}
+	a.quiet.begin()
+	defer a.quiet.end()
 	if herr := a.during(ctx, ask); herr != nil {
 		return reply, weight, lost, herr
 	}
@@ -124,6 +132,9 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		select {
 		case <-done:
 		case <-a.changed:
+			again = true
+		case <-a.quiet.changed:
+			a.screen.set(a, a.screen.state, a.screen.tool)
 			again = true
 		}
 		if err != nil {

@@ -99,6 +99,9 @@ func (d *draft) addCall(f deepseek.ToolCall) {
 		c.name += f.Function.Name
 	}
 	c.args.WriteString(f.Function.Arguments)
+	if f.Function.Arguments != "" {
+		d.on(Delta{Arguments: f.Function.Arguments})
+	}
 	d.size += len(f.Function.Name) + len(f.Function.Arguments)
 	d.weight += Weight(f.Function.Name) + Weight(f.Function.Arguments)
 }

@@ -91,6 +91,7 @@ type Delta struct {
 	Reasoning string // more thinking
 	Text      string // more text
 	Call      string // the name of a tool call that began
+	Arguments string // more of the arguments of a call
 }
 
 // Usage counts the tokens of one call as the provider reports them; zero when

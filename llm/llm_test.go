@@ -44,7 +44,8 @@ func TestComplete(t *testing.T) {
 	if !reflect.DeepEqual(reply, want) {
 		t.Errorf("got  %+v\nwant %+v", reply, want)
 	}
-	wantDeltas := []Delta{{Reasoning: "let me "}, {Reasoning: "see"}, {Text: "I will "}, {Text: "look"}, {Call: "READ_FILE"}}
+	wantDeltas := []Delta{{Reasoning: "let me "}, {Reasoning: "see"}, {Text: "I will "}, {Text: "look"}, {Call: "READ_FILE"},
+		{Arguments: `{"path":`}, {Arguments: `"x"}`}}
 	if !reflect.DeepEqual(got, wantDeltas) {
 		t.Errorf("deltas %+v\nwant   %+v", got, wantDeltas)
 	}

@@ -96,6 +96,17 @@ func TestStoppedReplyStays(t *testing.T) {
 	}
 }
 
+// A model that sends nothing does not look like one that writes.
+func TestSilentModel(t *testing.T) {
+	s := newStage(t, 80, 24)
+	silent := func(a *agent) { a.SilentSince = s.now().Add(-34 * time.Second) }
+	s.hears(lethe(writing("half an answer"), silent))
+	s.shows("half an answer", "lethe waits: nothing has come from the model for 34s")
+	s.hides("is writing")
+	s.hears(lethe(writing("half an answer, and more")))
+	s.shows("lethe is writing")
+}
+
 func TestRetryReplacesTheStream(t *testing.T) {
 	s := newStage(t, 60, 24)
 	s.hears(lethe(writing("a first attempt")))

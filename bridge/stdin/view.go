@@ -152,6 +152,10 @@ func (m *model) activityRow() string {
 
 // doing describes an agent at work. Seconds appear once they say something.
 func (m *model) doing(a agent) string {
+	if !a.SilentSince.IsZero() {
+		return m.style.bold.Render(oneLine(a.Name)) + " waits: " +
+			m.style.warn.Render("nothing has come from the model for "+m.now().Sub(a.SilentSince).Truncate(time.Second).String())
+	}
 	what := "is thinking"
 	switch {
 	case a.State == status.Acting && a.Tool != "":

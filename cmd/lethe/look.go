@@ -66,6 +66,8 @@ type agentInfo struct {
 	Output    int64    `json:"output_tokens"`
 	USD       float64  `json:"cost_usd"`
 	Error     string   `json:"error,omitempty"`
+
+	SilentSince time.Time `json:"silent_since,omitzero"` // see status.Status
 }
 
 func (p *program) agentsCommand() *cobra.Command {
@@ -96,6 +98,9 @@ func (p *program) agentsCommand() *cobra.Command {
 			for _, i := range infos {
 				if i.Error != "" {
 					fmt.Fprintf(p.out, "%s: %s\n", i.Name, oneLine(i.Error))
+				}
+				if !i.SilentSince.IsZero() {
+					fmt.Fprintf(p.out, "%s: nothing has come from the model for %s\n", i.Name, time.Since(i.SilentSince).Truncate(time.Second))
 				}
 			}
 			return nil
@@ -138,6 +143,7 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	info.Input, info.Cached, info.Output, info.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
 	if live, running := alive(id); running {
 		info.State, info.PID, info.Error = or(live.State, status.Starting), live.PID, live.Error
+		info.SilentSince = live.SilentSince
 	}
 	return info
 }

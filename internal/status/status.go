@@ -45,6 +45,9 @@ type Status struct {
 	Offline  bool             `json:"offline,omitempty"`
 	Error    string           `json:"error,omitempty"` // why it is Paused or failed
 	Since    time.Time        `json:"since"`           // when State began
+	// SilentSince is since when no piece of the model's answer has come, once that
+	// is 20 seconds ago.
+	SilentSince time.Time `json:"silent_since,omitzero"`
 
 	Compacting    bool `json:"compacting,omitempty"` // older context is being summarised beside the turns
 	ContextTokens int  `json:"context_tokens"`       // of the next request, estimated
