@@ -17,6 +17,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/internal/secret"
 	"lethe/mind"
 )
 
@@ -70,7 +71,7 @@ func (a *Agent) readOwn(name string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	}
-	return text, err
+	return secret.Bytes(text), err
 }
 
 // look notices what people changed in the identity's own files and in its
@@ -131,6 +132,7 @@ func (a *Agent) mergeContext() error {
 		a.files[contextFile] = before
 		return nil
 	}
+	file = secret.Bytes(file)
 	seen, ok := mind.ReadView(file)
 	if age := time.Since(before.mod); !(ok && seen.Whole) && age >= 0 && age < halfWritten {
 		a.unsettled = true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/secret"
 	"lethe/life"
 	"lethe/mind"
 )
@@ -80,7 +81,8 @@ func (a *Agent) commit(drafts ...draft) error {
 // errBehind says that events were recorded and not applied.
 var errBehind = errors.New("the state in memory is behind the log; the identity has to be opened again")
 
-// prepare puts the blobs of drafts.
+// prepare puts the blobs of drafts. No secret of this process gets into them or
+// their events; an epoch holds what was recorded before, and is left as it is.
 func (a *Agent) prepare(drafts []draft) ([]happening, error) {
 	parent := a.state.LastBlob
 	at := a.now()
@@ -88,6 +90,9 @@ func (a *Agent) prepare(drafts []draft) ([]happening, error) {
 	var ref blobs.Ref
 	var out []happening
 	for _, d := range drafts {
+		if d.event.Kind != life.Epoch {
+			d = d.redacted()
+		}
 		e := happening{Event: d.event}
 		e.At = at
 		if show := a.noteShows(d); show > 0 {
@@ -111,6 +116,21 @@ func (a *Agent) prepare(drafts []draft) ([]happening, error) {
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// redacted is the draft without secrets.
+func (d draft) redacted() draft {
+	d.event.Args, d.event.Fields, d.bodies = slices.Clone(d.event.Args), slices.Clone(d.event.Fields), slices.Clone(d.bodies)
+	for i, arg := range d.event.Args {
+		d.event.Args[i] = secret.Text(arg)
+	}
+	for i, f := range d.event.Fields {
+		d.event.Fields[i].Value = secret.Text(f.Value)
+	}
+	for i, b := range d.bodies {
+		d.bodies[i] = body{secret.Text(b.gist), secret.Bytes(b.data)}
+	}
+	return d
 }
 
 // append writes the lines of events, which then have happened.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/llm"
 	"lethe/mind"
@@ -150,7 +151,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 func (a *Agent) recordReply(reply llm.Reply, weight int) error {
 	answer := mind.Answer{Reasoning: reply.Reasoning, Text: reply.Text}
 	for _, c := range reply.Calls {
-		answer.Calls = append(answer.Calls, mind.RepairCall(c.Name, c.Arguments))
+		answer.Calls = append(answer.Calls, mind.RepairCall(secret.Text(c.Name), c.Arguments))
 	}
 	usd, _ := llm.Cost(a.state.Stable.Params.Model, reply.Usage, time.Now())
 	turn := a.state.Turn + 1

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"lethe/compactor"
+	"lethe/internal/secret"
 	"lethe/llm"
 )
 
@@ -67,7 +68,7 @@ func (s *summariser) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 	if len(reply.Calls) > 0 || reply.Finish == "length" {
 		return "", fmt.Errorf("%w: it ended with %s", compactor.ErrGarbage, reply.Finish)
 	}
-	return reply.Text, nil
+	return secret.Text(reply.Text), nil
 }
 
 // broken is how many failed calls a job survives less one, when others were

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/chat"
+	"lethe/internal/secret"
 )
 
 const (
@@ -257,7 +258,7 @@ func (in *inbox) intent(msgs []Message) (r record, err error) {
 		// chat.Post takes two equal lines for one, so none that it could meet may
 		// equal another: the tag of the later is a second on.
 		for at := t.At; ; at = at.Add(time.Second) {
-			line, err := chat.Format(false, t.User, at, m.Text)
+			line, err := chat.Format(false, t.User, at, secret.Text(m.Text))
 			if err != nil {
 				return record{}, err
 			}

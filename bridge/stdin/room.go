@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/internal/secret"
 )
 
 // message is one line of a room.
@@ -78,7 +79,7 @@ func (r *room) earlier() bool { return r.seen < r.total }
 
 // say appends text and returns where its line ends.
 func (r *room) say(user, text string) (to int64, err error) {
-	line, err := chat.Format(false, user, time.Now(), text)
+	line, err := chat.Format(false, user, time.Now(), secret.Text(text))
 	if err != nil {
 		return 0, err
 	}

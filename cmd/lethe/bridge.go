@@ -19,6 +19,7 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/telegram"
 	"lethe/chat"
+	"lethe/internal/secret"
 	"lethe/tools"
 )
 
@@ -99,6 +100,7 @@ func (p *program) telegramToken() (string, error) {
 	if err != nil {
 		return "", tokenFileError{err}
 	}
+	secret.Add(token)
 	return token, nil
 }
 

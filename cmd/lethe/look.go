@@ -19,6 +19,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/life"
 )
@@ -27,7 +28,7 @@ func (p *program) say(room, as string, words []string) error {
 	if as != chat.CleanName(as) {
 		return usagef("%q cannot sign a line: no spaces, ] or control characters", as)
 	}
-	line, err := chat.Format(false, as, time.Now(), strings.Join(words, " "))
+	line, err := chat.Format(false, as, time.Now(), secret.Text(strings.Join(words, " ")))
 	if err != nil {
 		return usageError{err}
 	}

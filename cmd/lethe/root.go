@@ -21,6 +21,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/secret"
 	"lethe/llm"
 )
 
@@ -59,7 +60,17 @@ func run(args []string) int {
 	ctx, stop := signals()
 	defer stop()
 	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	rememberKeys()
 	return p.execute(ctx, args)
+}
+
+// rememberKeys makes known which values of the environment nobody may see.
+func rememberKeys() {
+	secret.Add(os.Getenv(embeddingsVariable), os.Getenv(tokenVariable))
+	for _, name := range llm.Presets() {
+		preset, _ := llm.Preset(name)
+		secret.Add(os.Getenv(preset.KeyEnv))
+	}
 }
 
 func (p *program) execute(ctx context.Context, args []string) int {

@@ -18,6 +18,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/secret"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -331,7 +332,15 @@ func (p *program) logTo(out io.Writer) *slog.Logger {
 	if p.verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(redacting{out}, &slog.HandlerOptions{Level: level}))
+}
+
+// redacting writes whole lines, without secrets.
+type redacting struct{ to io.Writer }
+
+func (r redacting) Write(line []byte) (int, error) {
+	_, err := r.to.Write(secret.Bytes(line))
+	return len(line), err
 }
 
 // logFile opens the log of identities that live inside a chat, where the

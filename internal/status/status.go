@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/secret"
 )
 
 // States of an identity.
@@ -65,7 +66,7 @@ func Write(dir string, s Status) error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(dir, "status.json"), append(data, '\n'), 0o600)
+	return durable.Replace(filepath.Join(dir, "status.json"), append(secret.Bytes(data), '\n'), 0o600)
 }
 
 // Read reads dir's status.json. Whether its process still lives is not said.
@@ -82,7 +83,7 @@ func Read(dir string) (Status, error) {
 // WriteLive puts the text streamed so far into dir as live.md; empty text means
 // that nothing is streaming.
 func WriteLive(dir, text string) error {
-	return durable.Replace(filepath.Join(dir, "live.md"), []byte(text), 0o600)
+	return durable.Replace(filepath.Join(dir, "live.md"), []byte(secret.Begun(text)), 0o600)
 }
 
 // ReadLive returns the text streamed so far, empty when nothing is streaming.

@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lethe/internal/secret"
+	"lethe/internal/status"
+	"lethe/llm/rehearsal"
+)
+
+// A key of this process is written down nowhere, wherever it comes from: the
+// provider's answers, errors and summaries, tools, people, own files.
+func TestKeysAreNotRecorded(t *testing.T) {
+	t.Parallel()
+	const key = "~k-of-this-test-0123456789"
+	secret.Add(key)
+	struck := secret.Text(key)
+	leak := calls("BASH", `{"command":"cat leak; echo `+key+` > copy"}`, "SAY", `{"room":"dev","message":"it is `+key+`"}`, key, `{"key":"`+key+`"}`)
+	leak.Reasoning, leak.Text = "the key is "+key, "I use "+key
+	w, _ := forgetful(t, 60_000, rehearsal.Step{Contains: "work", Answer: leak},
+		rehearsal.Step{Contains: "money", Status: 402, Body: `{"error":{"message":"no money for ` + key + `"}}`},
+		rehearsal.Step{Contains: "key?", Answer: text("my key is " + key + ".")},
+		rehearsal.Step{Task: "summarise", Times: -1, Answer: text(`{"summary":"ann uses ` + key + `","gist":"the key ` + key + `","relevance":5}`)},
+		noted())
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	must(t, os.WriteFile(w.own(id, "workspace/leak"), []byte(key), 0o600))
+	said := 0
+	ask := func(text string, answers int) {
+		t.Helper()
+		w.say("dev", "ann", text)
+		said += answers
+		w.answered("dev", said)
+		r.settled()
+	}
+	ask("my own is "+key, 1)
+	ask("what is your key?", 1)
+	contains(t, w.said("dev")[said-1], "my key is "+struck+".")
+	ask("work", 1)
+	contains(t, strings.Join(w.said("dev"), "\n"), "it is "+struck)
+	ask("money", 1)
+	contains(t, w.said("dev")[said-1], "no money for "+struck)
+	must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("ann's key: "+key+"\n"), 0o600))
+	w.eventually("the file is noticed", func() bool { return len(w.events(id, "note")) == 1 })
+	w.talk(1, 12)
+	said = len(w.said("dev"))
+	must(t, AskToCompact(id))
+	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
+	ask("good night", 1)
+	r.stop()
+	r = w.run(id)
+	ask("good morning", 1)
+	r.stop()
+
+	contains(t, w.fold(id).Stable.Past, "ann uses "+struck)
+	for _, q := range w.asked() {
+		if bytes.Contains(q.Body, []byte(key)) {
+			t.Error("a request holds the key")
+		}
+	}
+	for _, text := range w.said("dev") {
+		if strings.Contains(text, key) {
+			t.Errorf("it was said: %s", text)
+		}
+	}
+	theirs := map[string]bool{w.path("dev"): true, w.own(id, "workspace/leak"): true, w.own(id, "MEMORY.md"): true}
+	must(t, filepath.WalkDir(w.home.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || theirs[path] {
+			return err
+		}
+		if data, err := os.ReadFile(path); err != nil || bytes.Contains(data, []byte(key)) {
+			t.Errorf("%s holds the key (%v)", path, err)
+		}
+		return nil
+	}))
+	equal(t, "lines heard", len(w.heard(id, "dev")), len(w.lines("dev"))-len(w.said("dev")))
+	w.conserved(id)
+	w.stable()
+}
+
+// What streams in shows no part of a key that came in pieces.
+func TestNoPartOfAKeyIsShown(t *testing.T) {
+	const key = "~k-of-another-test-0123456789"
+	secret.Add(key)
+	dir := t.TempDir()
+	for n := range len(key) {
+		must(t, status.WriteLive(dir, "it is "+key[:n]))
+		equal(t, "shown", status.ReadLive(dir), "it is ")
+	}
+	must(t, status.Write(dir, status.Status{Error: "refused " + key}))
+	s, err := status.Read(dir)
+	must(t, err)
+	equal(t, "status", s.Error, "refused "+secret.Text(key))
+}

@@ -1,0 +1,84 @@
+// Package secret knows the keys that this process holds, and takes them out of
+// what is written down or shown.
+//
+//	secret.Add(os.Getenv("DEEPSEEK_API_KEY"))
+//	secret.Text("my key is sk-…") // "my key is [secret**…]"
+//
+// In the place of a key stands a text of as many bytes, so that offsets into what
+// it stood in remain true. The package is safe for concurrent use.
+package secret
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// least is how many bytes a secret has at least: what is shorter may be a word.
+const least = 8
+
+// known is replaced, never changed; the longest come first, since one may be a part
+// of another.
+var known atomic.Pointer[[]string]
+
+// Add makes keys known, also as URLs and JSON write them. Space around a key is no
+// part of it, and a key of less than eight bytes is none. It is for the start of a
+// program, and for one goroutine.
+func Add(keys ...string) {
+	all := slices.Clone(list())
+	for _, key := range keys {
+		key = strings.TrimSpace(key)
+		quoted, _ := json.Marshal(key) // of a string: cannot fail
+		for _, form := range []string{key, url.QueryEscape(key), string(quoted[1 : len(quoted)-1])} {
+			if len(key) >= least && !slices.Contains(all, form) {
+				all = append(all, form)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	known.Store(&all)
+}
+
+func list() []string {
+	if all := known.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// Text returns s without secrets.
+func Text(s string) string {
+	for _, key := range list() {
+		if strings.Contains(s, key) {
+			s = strings.ReplaceAll(s, key, "[secret"+strings.Repeat("*", len(key)-least)+"]")
+		}
+	}
+	return s
+}
+
+// Bytes returns b without secrets: b itself when there is none in it.
+func Bytes(b []byte) []byte {
+	s := string(b)
+	if t := Text(s); t != s {
+		return []byte(t)
+	}
+	return b
+}
+
+// Begun is Text for a text of which more may come: an end that may be the beginning
+// of a secret is left out.
+func Begun(s string) string {
+	s = Text(s)
+	cut := len(s)
+	for _, key := range list() {
+		for n := min(len(key)-1, len(s)); n > len(s)-cut; n-- {
+			if strings.HasSuffix(s, key[:n]) {
+				cut = len(s) - n
+			}
+		}
+	}
+	return s[:cut]
+}
