@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"lethe"
@@ -25,7 +26,8 @@ type Birth struct {
 // Boot makes a new identity. Its hash is that of the boot blob, which holds the
 // soul and the time. The line in LIFE is the commit, and the name link comes last:
 // a crash before the line leaves an unreferenced directory, one after it leaves
-// an identity that Boot with the same name finds again.
+// an identity that Boot with the same name finds again. Boots in one home take
+// turns, so that processes that boot the same name at once make one identity.
 func Boot(home Home, store *blobs.Store, birth Birth) (Identity, error) {
 	if !ValidName(birth.Name) {
 		return Identity{}, fmt.Errorf("boot %q: a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -", birth.Name)
@@ -34,6 +36,14 @@ func Boot(home Home, store *blobs.Store, birth Birth) (Identity, error) {
 		if !chat.ValidRoom(room) {
 			return Identity{}, fmt.Errorf("boot %s: %q is not the name of a room", birth.Name, room)
 		}
+	}
+	names, err := os.Open(home.Names())
+	if err != nil {
+		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+	}
+	defer names.Close()
+	if err := syscall.Flock(int(names.Fd()), syscall.LOCK_EX); err != nil { // until names is closed
+		return Identity{}, fmt.Errorf("boot %s: lock %s: %w", birth.Name, home.Names(), err)
 	}
 	if id, err := home.Find(birth.Name); err == nil && id.Name == birth.Name {
 		if _, err := os.Lstat(filepath.Join(home.Names(), birth.Name)); err != nil {

@@ -194,14 +194,15 @@ func isDir(path string) bool {
 	return err == nil && fi.IsDir()
 }
 
-// Symlink makes link point to target, durably. A link that is there already
-// stays as it is and is not an error.
+// Symlink makes link point to target, durably. A link that does already is not an
+// error; anything else of that name stays as it is and is one.
 func Symlink(target, link string) error {
 	err := step("symlink", link, func() error {
-		if err := os.Symlink(target, link); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
+		err := os.Symlink(target, link)
+		if there, _ := os.Readlink(link); there == target {
+			return nil
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err

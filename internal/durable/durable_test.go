@@ -237,6 +237,9 @@ func TestSecondTimeIsNoError(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if err := Symlink("elsewhere", filepath.Join(dir, "l")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a link that leads elsewhere is taken for the one asked for: %v", err)
+	}
 }
 
 // A directory whose making was reported as failed is synced by the next call,
