@@ -154,7 +154,7 @@ func Open(id Identity, cfg Config) (_ *Agent, err error) {
 		return nil, err
 	}
 	if a.log, err = life.Open(id.LIFE()); err != nil {
-		return nil, notFoundOrCorrupt(err)
+		return nil, id.Unread(err)
 	}
 	if a.log.Torn != "" {
 		a.cfg.Log.Warn("the last line of LIFE was torn, as after a crash; it was set aside", "file", a.log.Torn)
@@ -182,6 +182,15 @@ func orDefault(n, d int) int {
 		return n
 	}
 	return d
+}
+
+// Unread says what it means that the identity's LIFE cannot be read: that there is
+// no such identity, or, where the rest of it is there, damage.
+func (id Identity) Unread(err error) error {
+	if _, serr := os.Stat(id.Dir); serr == nil && errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("open %s: %w: %w", id.Name, ErrCorrupt, err)
+	}
+	return notFoundOrCorrupt(err)
 }
 
 func notFoundOrCorrupt(err error) error {

@@ -21,7 +21,7 @@ import (
 func Fold(id Identity, store *blobs.Store) (*mind.State, error) {
 	log, err := life.View(id.LIFE())
 	if err != nil {
-		return nil, notFoundOrCorrupt(err)
+		return nil, id.Unread(err)
 	}
 	defer log.Close()
 	state, _, err := fold(id, log, store)

@@ -104,6 +104,8 @@ func hintOf(err error) string {
 		return "talk to it with: lethe chat; stop it with: lethe stop " + running.Identity.Name
 	case errors.Is(err, llm.ErrNoKey):
 		return "set the key in the environment, or try without one: --offline"
+	case errors.Is(err, agent.ErrCorrupt) && errors.Is(err, fs.ErrNotExist):
+		return "restore the missing file from a backup; what was said and done is still in blobs/. Keep this home as it is until then"
 	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest):
 		return "nothing was changed; put the damaged file back from a copy, and keep this home as it is until then"
 	case errors.Is(err, fs.ErrPermission):

@@ -196,7 +196,7 @@ func first(list []string) string {
 func (p *program) printLife(ctx context.Context, id agent.Identity, last int, follow bool) error {
 	f, _, err := durable.Open(id.LIFE(), os.O_RDONLY)
 	if err != nil {
-		return err
+		return id.Unread(err)
 	}
 	defer f.Close()
 	if last > 0 {

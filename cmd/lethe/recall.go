@@ -219,7 +219,7 @@ func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query)
 		case busy:
 			fmt.Fprintln(p.err, "note: the index is still being made by another process; what is not in it yet is not found")
 		case len(hits) == 0:
-			return nil, behind
+			return nil, id.Unread(behind)
 		default:
 			fmt.Fprintf(p.err, "note: the index is not up to date, and what is not in it is not found: %v\n", behind)
 		}
