@@ -150,6 +150,9 @@ func (a *Agent) mergeContext() error {
 	if edit.Empty() {
 		return a.replaceContext(before)
 	}
+	if err := a.editMemory(&edit); err != nil {
+		return err
+	}
 	if seen.Epoch != a.state.Epoch || len(edit.Ignored) > 0 {
 		if err := a.setAside(file, "not all of an edit is in force"); err != nil {
 			return err
@@ -186,21 +189,46 @@ func (a *Agent) obeyEdit(edit mind.Edit) error {
 		}
 		return mind.Ref{Hash: h, Short: a.store.Short(h), Gist: blobs.Gist(gist)}, nil
 	}
-	if edit.Memory != nil {
-		text := blobs.Unescape(*edit.Memory)
-		if err := durable.WriteFile(filepath.Join(a.id.Dir, "MEMORY.md"), []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
 	if err := a.state.Amend(edit, put); err != nil {
 		return err
 	}
 	note := happen(mind.Note, []string{a.entryID(0)}, "why", "edit").
 		with("context edited by a person", []byte(describe(edit)))
+	if edit.Taken != "" {
+		note = note.with("what a person took out of the context", []byte(edit.Taken))
+	}
 	if err := a.renew("edit", note); err != nil {
 		return err
 	}
 	a.cfg.Log.Info("context.md was edited by a person; the edit is in force")
+	return nil
+}
+
+// editMemory puts an edit of MEMORY into what MEMORY.md holds by now. A file that
+// somebody saves at this moment is read again.
+func (a *Agent) editMemory(edit *mind.Edit) error {
+	for edit.Memory != nil {
+		before := a.stampOf("MEMORY.md")
+		now, err := a.readOwn("MEMORY.md")
+		if err != nil {
+			return err
+		}
+		text, refused := mind.Merge(edit.Shown, *edit.Memory, string(now))
+		if text != string(now) {
+			done, err := durable.SwapSynced(filepath.Join(a.id.Dir, "MEMORY.md"), []byte(text), 0o600,
+				func(there fs.FileInfo) bool { return stampFrom(there) == before })
+			if err != nil {
+				return err
+			}
+			if done == nil {
+				continue
+			}
+		}
+		if refused {
+			edit.Ignored = append(edit.Ignored, "the lines of memory that were changed in MEMORY.md meanwhile")
+		}
+		return nil
+	}
 	return nil
 }
 
@@ -236,6 +264,9 @@ func describe(edit mind.Edit) string {
 	}
 	if len(edit.Ignored) > 0 {
 		b.WriteString(" These parts cannot be changed there and stayed as they were: " + strings.Join(edit.Ignored, ", ") + ".")
+	}
+	if edit.Taken != "" {
+		b.WriteString(" RECALL still finds what was taken away.")
 	}
 	if edit.Added != "" {
 		b.WriteString(" They wrote to you:\n" + blobs.Unescape(edit.Added))

@@ -80,7 +80,8 @@ func TestPageEdit(t *testing.T) {
 	}
 	want := Edit{
 		Changed: []Change{{N: 5, Text: "<reasoning>\nTwo kinds.\n</reasoning>\nThirty notes, a README and a todo."}},
-		Added:   "to you\nPlease count the notes.", Memory: ptr("Ada likes long answers."), Ignored: []string{"system"},
+		Added:   "to you\nPlease count the notes.", Memory: ptr("Ada likes long answers."), Shown: "Ada likes short answers.",
+		Taken: "◆ memory\nAda likes short answers.\n◆ e5 reply\nMany notes, a README and a todo.\n", Ignored: []string{"system"},
 	}
 	if ed := w.state.Compare([]byte(file), 5); !reflect.DeepEqual(ed, want) {
 		t.Errorf("%s", show(ed))

@@ -13,9 +13,11 @@ type Edit struct {
 	Changed []Change
 	Deleted []int    // entries whose every section is gone
 	Added   string   // text under no entry that exists
-	Memory  *string  // MEMORY as it is to be
+	Memory  *string  // MEMORY as it is to be, if it still is Shown
+	Shown   string   // MEMORY as it was when the person edited it; see Merge
 	Pins    *[]Pin   // the pins as they are to be
 	Ignored []string // what cannot be obeyed, by its head or in words
+	Taken   string   // the lines that it takes away, each under the head of its section
 }
 
 // Change is one entry, call result or faded range with a new text.
@@ -244,18 +246,31 @@ func (c *comparison) compare(was, is section) {
 	}
 	switch {
 	case kind == memory:
-		c.memory(was.body, is.body)
+		c.memory(was, is.body)
 	case kind == pins && c.stale:
 		c.ignore("the pins, which were others when the file was written")
 	case kind == pins:
 		left := c.state.readPins(is.body)
 		c.edit.Pins = &left
+		c.take(was, is.body)
 	case kind == fixed:
 		c.ignore(was.title())
 	case kind == faded && c.stale:
 		c.ignore("the older text of " + was.id())
 	default:
-		c.edit.Changed = append(c.edit.Changed, Change{N: n, K: k, Faded: kind == faded, Text: is.body})
+		c.change(was, Change{N: n, K: k, Faded: kind == faded, Text: is.body})
+	}
+}
+
+func (c *comparison) change(was section, to Change) {
+	c.edit.Changed = append(c.edit.Changed, to)
+	c.take(was, to.Text)
+}
+
+// take keeps the lines of a section that the edit takes away.
+func (c *comparison) take(was section, now string) {
+	if lines := lost(was.body, now); lines != "" {
+		c.edit.Taken += was.head + "\n" + lines + "\n"
 	}
 }
 
@@ -264,17 +279,18 @@ func (c *comparison) gone(was section) {
 	kind, n, k := was.sort()
 	switch {
 	case kind == memory && was.body != noMemory:
-		c.memory(was.body, "")
+		c.memory(was, "")
 	case kind == memory, kind == pins, kind == fixed && n == 0, kind == faded:
 		if c.stale {
 			return // the file may never have had it
 		}
 		if kind == pins {
 			c.edit.Pins = &[]Pin{}
+			c.take(was, "")
 			return
 		}
 		if kind == faded && was.body != "" {
-			c.edit.Changed = append(c.edit.Changed, Change{N: n, Faded: true})
+			c.change(was, Change{N: n, Faded: true})
 			return
 		}
 		c.ignore(was.title())
@@ -282,7 +298,7 @@ func (c *comparison) gone(was section) {
 	case kind == fixed:
 		c.ignore(was.title())
 	case was.body != removed:
-		c.edit.Changed = append(c.edit.Changed, Change{N: n, K: k, Text: removed})
+		c.change(was, Change{N: n, K: k, Text: removed})
 	}
 }
 
@@ -290,19 +306,23 @@ var moreMemory = regexp.MustCompile(`\n\(\d+ more characters are in self/MEMORY\
 
 // memory takes an edit of MEMORY, unless that would take away what was not shown
 // or is not known.
-func (c *comparison) memory(was, is string) {
+func (c *comparison) memory(was section, is string) {
 	text := blobs.Unescape(is)
 	if strings.TrimSpace(text) == noMemory {
 		text = ""
 	}
 	switch {
-	case same(memoryText(text), was):
+	case same(memoryText(text), was.body):
 	case c.stale:
 		c.ignore("memory, which was another when the file was written")
-	case moreMemory.MatchString(was):
+	case moreMemory.MatchString(was.body):
 		c.ignore("memory, which is longer than the part shown; edit MEMORY.md itself")
 	default:
 		c.edit.Memory = &text
+		if was.body != noMemory {
+			c.edit.Shown = blobs.Unescape(was.body)
+			c.take(was, is)
+		}
 	}
 }
 

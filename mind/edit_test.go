@@ -126,10 +126,36 @@ func TestCompare(t *testing.T) {
 			if seen.Intact && !tt.want.Empty() {
 				t.Fatal("the edit is not seen")
 			}
-			if got := w.state.Compare([]byte(tt.file), seen.Through); !reflect.DeepEqual(got, tt.want) {
+			got := w.state.Compare([]byte(tt.file), seen.Through)
+			got.Shown, got.Taken = "", "" // see TestEditKeepsWhatItTakes
+			if !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("%s\nwant %s", show(got), show(tt.want))
 			}
 		})
+	}
+}
+
+// What an edit takes away is in it, and nothing else.
+func TestEditKeepsWhatItTakes(t *testing.T) {
+	w := fadedExample(t)
+	view := string(w.state.View())
+	if ed := w.edit([]byte(strings.ReplaceAll(view, "◆ life", "one more\n◆ life"))); ed.Taken != "" || ed.Shown != "ada likes ◆ and short answers" {
+		t.Errorf("a line was added, and %q is taken away from %q", ed.Taken, ed.Shown)
+	}
+	w = fadedExample(t)
+	for _, r := range [][2]string{
+		{"ada said hello;\n", "ada came;\n"}, {"- e1..e2: ada said hello; somebody had no tag!\n", ""}, {"ada likes", "ada hates"},
+		{"said in room dev", "not said"}, {sectionOf(t, view, "◆ e5 "), ""},
+	} {
+		view = strings.Replace(view, r[0], r[1], 1)
+	}
+	ed := w.edit([]byte(view))
+	// e5 is removed as a whole, into a blob of its own.
+	head, _, _ := strings.Cut(sectionOf(t, string(fadedExample(t).state.View()), "◆ e1..e2 "), "\n")
+	want := head + "\nada said hello;\n◆ pins\n- e1..e2: ada said hello; somebody had no tag!\n" +
+		"◆ memory\nada likes ◰4 and short answers\n◆ e4.2 result ok\nsaid in room dev\n"
+	if ed.Taken != want {
+		t.Errorf("taken away is\n%s\nwant\n%s", ed.Taken, want)
 	}
 }
 
@@ -252,6 +278,7 @@ func TestStaleFile(t *testing.T) {
 	ed := w.state.Compare([]byte(view), 10)
 	want := Edit{
 		Changed: []Change{{N: 6, Text: "Somebody changed it."}},
+		Taken:   "◆ e6 note\nSomebody changed self/MEMORY.md.\n",
 		Ignored: []string{"what has faded since the file was written, up to e5", "the pins, which were others when the file was written", "memory, which was another when the file was written"},
 	}
 	if !reflect.DeepEqual(ed, want) {

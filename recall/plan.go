@@ -29,6 +29,7 @@ type task struct {
 	first, last time.Time // when they were written; zero where that is not known
 	ref         string    // the original's address or its beginning
 	opened      blobs.Hash
+	live        bool // its entries are still in the context
 }
 
 // follower turns events into tasks. A fade counts only with the epoch that
@@ -71,17 +72,21 @@ func (f *follower) take(e life.Event, follows bool) (tasks []task, settled bool)
 		}
 		f.seen(e)
 	case "inbound", "reply", "note", "hint", "joined":
-		f.seen(e)
+		if n := f.seen(e); e.Kind == "note" && e.Get("why") == "edit" && len(e.Refs) > 1 { // what the edit took away
+			f.fades = append(f.fades, task{from: n, to: n, ref: e.Refs[1].Hash, live: true})
+		}
 	}
 	return tasks, len(f.fades) == 0
 }
 
-// seen notes when an entry was written; a result belongs to its reply.
-func (f *follower) seen(e life.Event) {
+// seen notes when entry n was written; a result belongs to its reply.
+func (f *follower) seen(e life.Event) (n int) {
 	id, _, _ := strings.Cut(e.Arg(0), ".")
-	if n, err := strconv.Atoi(strings.TrimPrefix(id, "e")); err == nil {
+	n, err := strconv.Atoi(strings.TrimPrefix(id, "e"))
+	if err == nil {
 		f.entries[n] = e.At
 	}
+	return n
 }
 
 // fade reads a line that replaces entries. A card has no original of its own.
@@ -120,6 +125,9 @@ func (f *follower) each(t task, do func(n int)) {
 func (f *follower) settle(at mark, done []task) {
 	f.mark = at
 	for _, t := range done {
+		if t.live {
+			continue
+		}
 		f.each(t, func(n int) { delete(f.entries, n) })
 	}
 }

@@ -16,6 +16,19 @@ import (
 // Where the filesystem cannot exchange files, mine is asked just before a rename,
 // which leaves an instant in which a save can be lost.
 func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (fs.FileInfo, error) {
+	return swapFile(path, data, perm, mine, func(*os.File) error { return nil })
+}
+
+// SwapSynced is Swap whose new file survives power loss.
+func SwapSynced(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (fs.FileInfo, error) {
+	now, err := swapFile(path, data, perm, mine, func(tmp *os.File) error { return step("sync", path, tmp.Sync) })
+	if err == nil && now != nil {
+		err = SyncDir(filepath.Dir(path))
+	}
+	return now, err
+}
+
+func swapFile(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool, sync func(*os.File) error) (fs.FileInfo, error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
 	if err != nil {
 		return nil, err
@@ -23,6 +36,9 @@ func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) boo
 	defer os.Remove(tmp.Name()) // the displaced file, or the new one that was not needed
 	if err = tmp.Chmod(perm); err == nil {
 		_, err = tmp.Write(data)
+	}
+	if err == nil {
+		err = sync(tmp)
 	}
 	now, serr := tmp.Stat()
 	if err = errors.Join(err, serr, tmp.Close()); err != nil {
