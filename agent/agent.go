@@ -92,6 +92,7 @@ type Agent struct {
 	ahead        map[string]chat.Cursor // rooms read beyond the state's cursor without finding a line
 	looked       map[string]looked      // rooms looked through for commands
 	deaf         map[string]string      // rooms that cannot be read, and why
+	closed       map[string]closedRoom  // rooms that cannot be written, with lines that wait
 	files        map[string]stamp       // own files as last looked at
 	retryAt      time.Time              // when to ask an unreachable model again
 	troubleSince time.Time
@@ -138,7 +139,7 @@ func Open(id Identity, cfg Config) (_ *Agent, err error) {
 	}
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store,
-		ahead: map[string]chat.Cursor{}, looked: map[string]looked{}, files: map[string]stamp{}, deaf: map[string]string{},
+		ahead: map[string]chat.Cursor{}, looked: map[string]looked{}, files: map[string]stamp{}, deaf: map[string]string{}, closed: map[string]closedRoom{},
 	}
 	a.cfg.Log = cfg.Log.With("identity", id.Name)
 	a.quiet = newQuiet(cfg.quiet)
@@ -347,7 +348,7 @@ func (a *Agent) turnPage() error {
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	var retry, settled <-chan time.Time
+	var retry, settled, open <-chan time.Time
 	if (a.state.Owed().Answer || a.noSpace.err != nil) && !a.retryAt.IsZero() {
 		timer := time.NewTimer(time.Until(a.retryAt))
 		defer timer.Stop()
@@ -357,6 +358,11 @@ func (a *Agent) wait(ctx context.Context) error {
 		timer := time.NewTimer(halfWritten / 4)
 		defer timer.Stop()
 		settled = timer.C
+	}
+	if at := a.nextPost(); !at.IsZero() {
+		timer := time.NewTimer(time.Until(at))
+		defer timer.Stop()
+		open = timer.C
 	}
 	var ready <-chan struct{}
 	if job := a.forgetting.job; job != nil {
@@ -368,6 +374,7 @@ func (a *Agent) wait(ctx context.Context) error {
 	case <-ready:
 	case <-retry:
 	case <-settled:
+	case <-open:
 	case <-a.cfg.Retry:
 		a.retryAt = time.Time{}
 		return a.commit(happen("resumed", nil, "version", lethe.Version, "why", "asked"))

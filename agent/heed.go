@@ -20,8 +20,8 @@ const (
 // obey carries out a line for the harness and records it. next is the cursor
 // behind it; early says that lines before it are not heard yet.
 func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg string, early bool) error {
-	// What is owed is posted first: /stop would drop it, and a post is looked for
-	// behind where its room ended when it was decided.
+	// What is owed is posted first: a post is looked for behind where its room ended
+	// when it was decided.
 	if err := a.payPosts(); err != nil {
 		return err
 	}
@@ -187,6 +187,9 @@ func (a *Agent) statusLine() string {
 		}
 	default:
 		b.WriteString("; idle")
+	}
+	for _, t := range a.trouble() {
+		b.WriteString("; " + t)
 	}
 	return b.String()
 }

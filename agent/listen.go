@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,7 @@ func (a *Agent) subscriptions() error {
 			}
 		}
 	}
+	maps.DeleteFunc(a.deaf, func(room, _ string) bool { return !slices.Contains(linked, room) })
 	for name, r := range a.state.Rooms {
 		if r.Joined && !slices.Contains(linked, name) {
 			if err := a.commit(happen("left", nil, "room", name)); err != nil {
@@ -223,6 +225,9 @@ func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) error {
 // command that it obeyed already.
 func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 	r, signed := a.state.Rooms[room], a.signed(l)
+	if signed && slices.ContainsFunc(a.state.Outbox, func(p mind.Post) bool { return p.Room == room && strings.HasPrefix(p.Line, string(l.Raw)) }) {
+		return true // an attempt at a post that failed, and yet is there, or its beginning
+	}
 	// Offsets mean nothing in another file, and a file may have become another
 	// one behind the cursor, where nothing tells.
 	_, _, command := chat.Command(l)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"lethe/blobs"
 	"lethe/chat"
@@ -29,7 +30,7 @@ func (a *Agent) settle() error {
 	if p := pending[0]; p.Started {
 		status, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
 		if room, ok := a.sayable(p); ok && slices.Contains(a.state.Said, room) {
-			status, text = mind.OK, "said in room "+room
+			status, text = mind.OK, a.saidIn(p.ID(), room)
 		}
 		drafts, pending = append(drafts, a.resultDraft(p, status, []byte(text), 0, "")), pending[1:]
 	}
@@ -46,32 +47,113 @@ func (a *Agent) notStarted(pending []mind.Pending, why string) []draft {
 	return out
 }
 
-// payPosts appends what is owed to rooms, each line exactly once.
+// payPosts appends what is owed to rooms, each line exactly once. What a room does
+// not take waits, and what comes after it there waits behind it.
 func (a *Agent) payPosts() error {
-	for _, p := range a.state.Owed().Posts {
-		if err := a.pay(p); err != nil {
+	var waits []string // rooms
+	for i := 0; i < len(a.state.Outbox); {
+		p := a.state.Outbox[i]
+		if slices.Contains(waits, p.Room) || time.Now().Before(a.closed[p.Room].next) {
+			waits = append(waits, p.Room)
+			i++
+			continue
+		}
+		from, at, err := a.post(p)
+		if err != nil {
+			a.holdBack(p.Room, err)
+			continue // it waits now
+		}
+		if err := a.posted(p, from, at); err != nil { // it is no longer owed
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *Agent) pay(p mind.Post) error {
+func (a *Agent) post(p mind.Post) (from int64, at chat.Cursor, err error) {
 	path := a.path(p.Room)
 	from, to, err := chat.Post(path, []byte(p.Line), p.Inode, p.From)
-	if err != nil {
-		return fmt.Errorf("post %s to room %s: %w", p.ID, p.Room, err)
+	if err == nil {
+		at, err = chat.At(path, to)
 	}
-	at, err := chat.At(path, to)
-	if err != nil {
-		return fmt.Errorf("post %s to room %s: %w", p.ID, p.Room, err)
+	return from, at, err
+}
+
+func (a *Agent) posted(p mind.Post, from int64, at chat.Cursor) error {
+	if a.closed[p.Room].why != "" {
+		a.cfg.Log.Info("the room can be written again", "room", p.Room)
+		delete(a.closed, p.Room)
 	}
 	d := happen("posted", []string{p.ID}, "room", p.Room,
-		"inode", strconv.FormatUint(at.Inode, 10), "at", mind.Span{From: from, To: to}.String(), "before", at.Before)
+		"inode", strconv.FormatUint(at.Inode, 10), "at", mind.Span{From: from, To: at.Offset}.String(), "before", at.Before)
 	for _, torn := range a.torn(p, from) {
 		d = d.field("torn", torn.String())
 	}
 	return a.commit(d)
+}
+
+// closedRoom is a room that does not take what is owed to it.
+type closedRoom struct {
+	why  string
+	wait time.Duration // doubled each time
+	next time.Time     // when it is tried again
+}
+
+// Bounds of what a line waits for a room that cannot be written.
+const (
+	postFirst = time.Second
+	postMost  = time.Minute
+)
+
+func (a *Agent) holdBack(room string, err error) {
+	c := a.closed[room]
+	if c.why != err.Error() {
+		a.cfg.Log.Warn("a room cannot be written; what is to be said there waits, and everything else goes on", "room", room, "error", err)
+	}
+	c.why, c.wait = err.Error(), min(max(2*c.wait, postFirst), postMost)
+	c.next = time.Now().Add(c.wait)
+	a.closed[room] = c
+}
+
+// nextPost is when a line that waits is tried again; zero when none does.
+func (a *Agent) nextPost() (at time.Time) {
+	for _, c := range a.closed {
+		if at.IsZero() || c.next.Before(at) {
+			at = c.next
+		}
+	}
+	return at
+}
+
+// owed counts the lines that a room is owed.
+func (a *Agent) owed(room string) (n int) {
+	for _, p := range a.state.Owed().Posts {
+		if p.Room == room {
+			n++
+		}
+	}
+	return n
+}
+
+// trouble says in a line each what is wrong with rooms, for people.
+func (a *Agent) trouble() []string {
+	var out []string
+	for room, c := range a.closed {
+		out = append(out, fmt.Sprintf("room %s cannot be written, lines that wait: %d: %s", room, a.owed(room), c.why))
+	}
+	for room, why := range a.deaf {
+		out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, why))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// saidIn tells what became of a SAY whose line is fixed.
+func (a *Agent) saidIn(call, room string) string {
+	if slices.ContainsFunc(a.state.Owed().Posts, func(p mind.Post) bool { return p.ID == call }) {
+		return fmt.Sprintf("room %s cannot be written now (%s). The line is recorded and will be said as soon as the room can be written; do not repeat it", room, a.closed[room].why)
+	}
+	return "said in room " + room
 }
 
 // torn finds what an earlier attempt at a post left in the room between the
@@ -106,18 +188,18 @@ func (a *Agent) signed(l chat.Line) bool {
 type rooms Agent
 
 // Say posts the line that the call's intent has fixed.
-func (r *rooms) Say(_ context.Context, call, room, _ string) error {
+func (r *rooms) Say(_ context.Context, call, room, _ string) (string, error) {
 	a := (*Agent)(r)
 	for _, p := range a.state.Owed().Posts {
 		if p.ID == call && p.Room == room {
-			a.broken = a.pay(p)
-			return a.broken
+			a.broken = a.payPosts()
+			return a.saidIn(call, room), a.broken
 		}
 	}
 	if slices.Contains(a.joined(), room) {
-		return errors.New("the message is blank")
+		return "", errors.New("the message is blank")
 	}
-	return errors.New("you are not in it; JOIN it first")
+	return "", errors.New("you are not in it; JOIN it first")
 }
 
 // Join links the room; that is what makes it heard.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,12 +33,18 @@ func (s *screen) set(a *Agent, state, tool string) {
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: a.state.Stable.Params.Model, Endpoint: a.state.Stable.Params.Endpoint, Offline: a.cfg.Offline,
 		Error:         cmp.Or(a.state.Paused, a.noSpace.String()),
+		Trouble:       a.trouble(),
 		Compacting:    a.forgetting.job != nil || a.forgetting.wish != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
 		InputTokens: a.state.Usage.Input, CachedTokens: a.state.Usage.Cached, OutputTokens: a.state.Usage.Output, CostUSD: a.state.Usage.USD,
 	}
 	if a.busy() && a.state.Paused == "" { // paused, no turn is under way
 		now.Answering = a.audience()
+	}
+	for _, p := range a.state.Outbox { // what waits for it is not posted yet
+		if !slices.Contains(now.Answering, p.Room) {
+			now.Answering = append(now.Answering, p.Room)
+		}
 	}
 	for _, room := range now.Rooms {
 		now.Heard[room] = a.cursor(room).Offset

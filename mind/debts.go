@@ -42,7 +42,7 @@ func (s *State) Owed() Debts {
 
 // Audience returns the rooms that the final text of the turn goes to: those
 // whose users wait, or else the rooms where agents do, without those that
-// already heard a SAY in this turn.
+// hear a SAY of this turn.
 func (s *State) Audience() []string {
 	rooms := s.Waiting
 	if len(rooms) == 0 {

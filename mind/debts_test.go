@@ -198,6 +198,35 @@ func TestUserBeforeAgents(t *testing.T) {
 	}
 }
 
+// A SAY that waits for its room is said in a later turn, whose answer goes to the room
+// all the same. Equal lines that wait are told apart: the second one is looked for
+// behind the first.
+func TestSayWaitsForItsRoom(t *testing.T) {
+	w := heard(t)
+	w.answer(Answer{Calls: []AnswerCall{say("dev", "again"), say("dev", "again")}})
+	for range 2 {
+		w.start()
+		w.finish(OK, "recorded", 0)
+	}
+	if got := w.state.Audience(); got != nil { // it hears the SAY
+		t.Errorf("audience %q", got)
+	}
+	w.answer(Answer{Text: "done"})
+	w.says("dev", "ada", "and?")
+	w.listen("dev")
+	wantOwes(t, w, "post e3.1 dev, post e3.2 dev, answer")
+	first := w.state.Outbox[0]
+	from, to := w.write("dev", []byte(first.Line))
+	w.happen("posted", []string{first.ID}, w.at("dev", from, to))
+	if second := w.state.Outbox[0]; second.From != to || second.Inode != w.rooms["dev"].inode {
+		t.Errorf("the second line is looked for from %d on, and the first ends at %d", second.From, to)
+	}
+	w.pay()
+	if got := w.state.Audience(); !slices.Equal(got, []string{"dev"}) {
+		t.Errorf("audience %q", got)
+	}
+}
+
 func TestStopClears(t *testing.T) {
 	w := heard(t)
 	w.answer(Answer{Calls: []AnswerCall{call}})
@@ -214,12 +243,14 @@ func TestStopClears(t *testing.T) {
 	wantOwes(t, w, "")
 }
 
-func TestStopTakesBackWhatWasNotPosted(t *testing.T) {
+// What was decided to be said before a /stop is owed after it, too: a room that
+// cannot be written keeps it waiting.
+func TestStopKeepsWhatWasNotPosted(t *testing.T) {
 	w := heard(t)
-	w.answer(Answer{Text: "never said"})
+	w.answer(Answer{Text: "said late"})
 	w.says("dev", "ada", "/stop")
 	w.listen("dev")
-	wantOwes(t, w, "post k1 dev")
+	wantOwes(t, w, "post e3 dev, post k1 dev")
 }
 
 func TestPaused(t *testing.T) {

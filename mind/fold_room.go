@@ -154,9 +154,8 @@ func (s *State) command(e life.Event, _ []Body) error {
 	}
 	s.Paused = "" // somebody is there
 	s.Steps, s.Cut = 0, 0
-	if e.Get("name") == "/stop" {
+	if e.Get("name") == "/stop" { // what was decided to be said is said all the same
 		s.endTurn()
-		s.Outbox = nil
 		if e.Get("early") != "" {
 			r.Stopped = span.To
 		}
@@ -210,6 +209,11 @@ func (s *State) posted(e life.Event, _ []Body) error {
 	if err != nil {
 		return err
 	}
+	for j := range s.Outbox[i:] { // a later line to this room is not before this one, even if it is the same
+		if later := &s.Outbox[i+j]; later.Room == room {
+			later.Inode, later.From = inode(e), span.To
+		}
+	}
 	r := s.room(room)
 	for _, t := range e.All("torn") { // what an earlier attempt left in the room
 		part, err := parseSpan(t)
@@ -226,7 +230,7 @@ func (s *State) posted(e life.Event, _ []Body) error {
 	}
 	r.Posted = append(r.Posted, chat.Hash([]byte(post.Line)))
 	r.Posted = r.Posted[max(0, len(r.Posted)-lastPosted):]
-	if strings.Contains(id, ".") {
+	if c, err := s.find(id); err == nil && c.Status == "" { // otherwise it was said in a turn that may be over
 		s.Said = add(s.Said, room)
 	}
 	return nil

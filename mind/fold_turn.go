@@ -68,7 +68,11 @@ func (s *State) call(e life.Event, _ []Body) error {
 	if strings.TrimSpace(message) == "" {
 		return nil // no line says it, and the tool will find nothing to post
 	}
-	return s.owePosts(e, e.Arg(0), message)
+	if err := s.owePosts(e, e.Arg(0), message); err != nil {
+		return err
+	}
+	s.Said = add(s.Said, s.Outbox[len(s.Outbox)-1].Room)
+	return nil
 }
 
 // find returns the call e12.1 of the newest reply.

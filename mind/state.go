@@ -186,7 +186,7 @@ type State struct {
 	// returned, and no reply has followed.
 	Owes    bool     `json:"owes,omitempty"`
 	Waiting []string `json:"waiting,omitempty"` // rooms whose users wait for this turn
-	Said    []string `json:"said,omitempty"`    // rooms that heard a SAY in this turn
+	Said    []string `json:"said,omitempty"`    // rooms that hear a SAY of this turn
 	Peers   []string `json:"peers,omitempty"`   // rooms where only agents wait
 	Told    string   `json:"told,omitempty"`    // the trouble that the rooms know of
 	Paused  string   `json:"paused,omitempty"`  // why no model call is made, until someone acts

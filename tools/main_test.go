@@ -193,14 +193,14 @@ type fakeRooms struct {
 	err  error
 }
 
-func (r *fakeRooms) Say(_ context.Context, call, room, message string) error {
+func (r *fakeRooms) Say(_ context.Context, call, room, message string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !slices.Contains(r.in, room) {
-		return fmt.Errorf("not in room %s", room)
+		return "", fmt.Errorf("not in room %s", room)
 	}
 	r.said = append(r.said, call+" "+room+" "+message)
-	return r.err
+	return "said in room " + room, r.err
 }
 
 func (r *fakeRooms) Join(room string) (string, error) {

@@ -10,8 +10,9 @@ import (
 
 // Rooms is what SAY, JOIN and LEAVE do. The agent implements it.
 type Rooms interface {
-	// Say appends message to a room, exactly once for a call id.
-	Say(ctx context.Context, call, room, message string) error
+	// Say appends message to a room, exactly once for a call id, and tells what
+	// became of it.
+	Say(ctx context.Context, call, room, message string) (string, error)
 	// Join subscribes to a room and says what there is to hear.
 	Join(room string) (string, error)
 	// Leave ends a subscription.
@@ -93,10 +94,11 @@ func (s *Set) say(ctx context.Context, c Call) Result {
 	if err != nil {
 		return failure(err)
 	}
-	if err := s.rooms.Say(ctx, c.ID, room, message); err != nil {
+	said, err := s.rooms.Say(ctx, c.ID, room, message)
+	if err != nil {
 		return failf("say in room %s: %v. %s.", room, err, listRooms(s.files.joined()))
 	}
-	return textf("said in room %s", room)
+	return textf("%s", said)
 }
 
 func (s *Set) join(_ context.Context, c Call) Result {

@@ -67,6 +67,7 @@ type agentInfo struct {
 	Output    int64    `json:"output_tokens"`
 	USD       float64  `json:"cost_usd"`
 	Error     string   `json:"error,omitempty"`
+	Trouble   []string `json:"trouble,omitempty"` // with rooms
 
 	SilentSince time.Time `json:"silent_since,omitzero"` // see status.Status
 }
@@ -102,6 +103,9 @@ func (p *program) agentsCommand() *cobra.Command {
 				}
 				if !i.SilentSince.IsZero() {
 					fmt.Fprintf(p.out, "%s: nothing has come from the model for %s\n", i.Name, time.Since(i.SilentSince).Truncate(time.Second))
+				}
+				for _, t := range i.Trouble {
+					fmt.Fprintf(p.out, "%s: %s\n", i.Name, oneLine(t))
 				}
 			}
 			return nil
@@ -144,7 +148,7 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	info.Input, info.Cached, info.Output, info.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
 	if live, running := alive(id); running {
 		info.State, info.PID, info.Error = or(live.State, status.Starting), live.PID, live.Error
-		info.SilentSince = live.SilentSince
+		info.SilentSince, info.Trouble = live.SilentSince, live.Trouble
 	}
 	return info
 }

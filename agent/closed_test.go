@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/status"
+	"lethe/llm/rehearsal"
+)
+
+// A room that cannot be written keeps what is to be said there waiting, and
+// nothing else: other rooms, commands and turns go on, a /stop takes nothing back,
+// and when the room can be written again, after restarts as well, each line is there once.
+func TestClosedRoom(t *testing.T) {
+	t.Parallel()
+	say := `{"room":"ops","message":"again"}`
+	w := newWorld(t,
+		rehearsal.Step{Contains: "report", Answer: calls("SAY", say, "SAY", say)},
+		rehearsal.Step{Contains: "wait", Fault: rehearsal.Stall, Answer: text("never said")},
+		rehearsal.Step{Times: -1, Answer: text("done")})
+	id := w.boot("ada", "dev", "ops")
+	r := w.run(id)
+	r.settled()
+	away := w.path("ops") + ".away"
+	must(t, os.Rename(w.path("ops"), away))
+	must(t, os.Mkdir(w.path("ops"), 0o700))
+
+	w.say("dev", "ann", "report")
+	equal(t, "the answer", w.answered("dev", 1), "done")
+	r.waits("ops")
+	for _, e := range w.events(id, "result") {
+		equal(t, "status of a SAY", e.Get("status"), "ok")
+		contains(t, w.body(e, 0), "room ops cannot be written now")
+		contains(t, w.body(e, 0), "recorded and will be said")
+	}
+	w.say("dev", "ann", "/status")
+	contains(t, w.answered("dev", 2), "; room ops cannot be written, lines that wait: 2: ")
+	w.say("dev", "ann", "wait")
+	r.waitFor(status.Thinking, "")
+	w.say("dev", "ann", "/stop")
+	equal(t, "the answer to /stop", w.answered("dev", 3), "Stopped.")
+	r.stop()
+	r = w.run(id)
+	r.waits("ops")
+	w.say("dev", "ann", "and now?")
+	equal(t, "the answer", w.answered("dev", 4), "done")
+
+	must(t, os.Remove(w.path("ops")))
+	must(t, os.Rename(away, w.path("ops")))
+	w.eventually("both lines are said", func() bool { return len(w.said("ops")) == 2 })
+	r.settled()
+	s, err := status.Read(id.Dir)
+	must(t, err)
+	equalSlices(t, "trouble", s.Trouble, nil)
+	w.say("ops", "ann", "hello, ops")
+	equal(t, "the answer in a room that could not be written", w.answered("ops", 3), "done")
+	r.settled()
+	r.stop()
+	w.run(id).stop()
+	equalSlices(t, "ops", w.said("ops"), []string{"again", "again", "done"})
+	equalSlices(t, "heard in ops", w.heard(id, "ops"), []string{"hello, ops"})
+}
+
+// An attempt at a post that is reported as failed and is in the room, in whole or
+// in part, is not heard as somebody's message.
+func TestFailedPostIsNotHeard(t *testing.T) {
+	t.Parallel()
+	for _, half := range []bool{false, true} {
+		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
+		id := w.boot("ada", "dev", "ops")
+		w.say("dev", "ann", "a question")
+		w.run(id, dieAt("reply", 1)).killed()
+		line := w.fold(id).Outbox[0].Line
+		if half {
+			line = line[:len(line)-5] + "\n"
+		}
+		w.put("dev", line)
+		a, err := Open(id, w.conf)
+		must(t, err)
+		a.closed["dev"] = closedRoom{why: "for a test", next: time.Now().Add(time.Hour)}
+		must(t, a.listen())
+		must(t, a.Close())
+		equalSlices(t, "heard", w.heard(id, "dev"), []string{"a question"})
+		r := w.run(id)
+		r.settled()
+		r.stop()
+		n := len(slices.DeleteFunc(w.lines("dev"), func(l chat.Line) bool { return !strings.HasSuffix(l.Text, "the answer") }))
+		equal(t, "whole lines", n, 1)
+		equalSlices(t, "heard", w.heard(id, "dev"), []string{"a question"})
+	}
+}
