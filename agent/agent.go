@@ -129,19 +129,30 @@ var ErrCorrupt = errors.New("corrupt state")
 
 // Open takes the identity's lock and folds its log. The error is a
 // *RunningError when another process has the lock; it wraps ErrCorrupt or
-// ErrNotFound where that is the trouble.
-func Open(id Identity, cfg Config) (_ *Agent, err error) {
-	cfg.ContextLimit = orDefault(cfg.ContextLimit, defaultLimit)
-	cfg.MaxSteps = orDefault(cfg.MaxSteps, defaultMaxSteps)
-	cfg.MaxAgentTurns = orDefault(cfg.MaxAgentTurns, defaultMaxAgentTurns)
+// ErrNotFound where that is the trouble. Permissions that somebody has taken away
+// are restored.
+func Open(id Identity, cfg Config) (*Agent, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.Log = cfg.Log.With("identity", id.Name)
+	cfg.restored(append(cfg.Home.restore(), allPrivate(id.Dir, 0o600)...))
+	for {
+		a, err := open(id, cfg)
+		if err == nil || !cfg.restored(cfg.Home.unlock(err)) {
+			return a, err
+		}
+	}
+}
+
+func open(id Identity, cfg Config) (_ *Agent, err error) {
+	cfg.ContextLimit = orDefault(cfg.ContextLimit, defaultLimit)
+	cfg.MaxSteps = orDefault(cfg.MaxSteps, defaultMaxSteps)
+	cfg.MaxAgentTurns = orDefault(cfg.MaxAgentTurns, defaultMaxAgentTurns)
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store,
 		ahead: map[string]chat.Cursor{}, looked: map[string]looked{}, files: map[string]stamp{}, deaf: map[string]string{}, closed: map[string]closedRoom{},
 	}
-	a.cfg.Log = cfg.Log.With("identity", id.Name)
 	a.quiet = newQuiet(cfg.quiet)
 	if err := a.takeLock(); err != nil {
 		return nil, err
@@ -253,7 +264,10 @@ func (a *Agent) Close() error {
 // that the identity cannot go on after. It closes the agent.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
-	defer func() { a.screen.end(a, err) }()
+	defer func() {
+		a.unlocked(err) // for who opens it again
+		a.screen.end(a, err)
+	}()
 	defer a.abandon()
 	a.remember()
 	defer a.closeMemory()

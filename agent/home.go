@@ -15,15 +15,22 @@ import (
 )
 
 // Home is the directory that holds all state.
-type Home struct{ Dir string }
+type Home struct {
+	Dir string
+	// Restored says which permissions OpenHome has restored, and what they were; ""
+	// where all were as they should be.
+	Restored string
+}
 
-// OpenHome makes the directory and its fixed parts where they are missing.
+// OpenHome makes the directory and its fixed parts where they are missing, and
+// restores their permissions and those of the rooms where somebody has changed them.
 func OpenHome(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return Home{}, fmt.Errorf("open home %s: %w", dir, err)
 	}
-	h := Home{abs}
+	h := Home{Dir: abs}
+	h.Restored = shorten(h.restore())
 	for _, d := range []string{h.Blobs(), h.Chats(), h.Agents(), h.Names()} {
 		if err := durable.MkdirAll(d, 0o700); err != nil {
 			return Home{}, fmt.Errorf("open home: %w", err)

@@ -114,6 +114,8 @@ func (a *Agent) listen() error {
 		err := a.hear(room, max(1, news))
 		var deaf *deafError
 		switch {
+		case errors.As(err, &deaf) && a.unlocked(deaf.error):
+			a.more = true
 		case errors.As(err, &deaf):
 			a.warnDeaf(room, deaf)
 		case err != nil:

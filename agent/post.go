@@ -59,6 +59,9 @@ func (a *Agent) payPosts() error {
 			continue
 		}
 		from, at, err := a.post(p)
+		if a.unlocked(err) {
+			from, at, err = a.post(p)
+		}
 		if err != nil {
 			a.holdBack(p.Room, err)
 			continue // it waits now

@@ -271,6 +271,9 @@ func (p *program) open(missing bool) error {
 	if p.home, err = agent.OpenHome(dir); err != nil {
 		return err
 	}
+	if p.home.Restored != "" {
+		fmt.Fprintf(p.err, "note: the permissions of the home's own files were changed; they are restored: %s\n", p.home.Restored)
+	}
 	p.settings, err = readSettings(p.home.Dir)
 	return err
 }

@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// What Lethe makes is for its own user alone: directories 0700, files 0600, SOUL.md
+// and blobs 0400. No sandbox governs chmod, so a command of one identity can change
+// that for all of them; here it is restored.
+
+// private restores the permissions of a file or a directory, and says what they
+// were if they were others. Links, pipes and what belongs to another user are
+// left alone.
+func private(path string, want fs.FileMode) (found []string) {
+	fi, err := os.Lstat(path)
+	if err != nil || !fi.IsDir() && !fi.Mode().IsRegular() || ownerOf(fi) != os.Geteuid() {
+		return nil
+	}
+	if fi.IsDir() {
+		want = 0o700
+	}
+	was := fi.Mode().Perm()
+	now := (was | want) & 0o700
+	if now == was || os.Chmod(path, now) != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s had %#o", path, was)}
+}
+
+// allPrivate is private for a directory and what is directly in it.
+func allPrivate(dir string, want fs.FileMode) (found []string) {
+	found = private(dir, want)
+	entries, _ := os.ReadDir(dir) // where there are none, there is nothing to restore
+	for _, e := range entries {
+		mode := want
+		if e.Name() == "SOUL.md" {
+			mode = 0o400
+		}
+		found = append(found, private(filepath.Join(dir, e.Name()), mode)...)
+	}
+	return found
+}
+
+// restore restores the permissions of the home's fixed parts and of its rooms.
+func (h Home) restore() (found []string) {
+	for _, path := range []string{h.Dir, filepath.Join(h.Dir, "config.toml"), h.Blobs(), h.Agents(), h.Names()} {
+		found = append(found, private(path, 0o600)...)
+	}
+	return append(found, allPrivate(h.Chats(), 0o600)...)
+}
+
+// unlock restores the permissions that an operation was refused for: of the path in
+// err, of what is above it in the home, and of all shards if it is a blob.
+func (h Home) unlock(err error) (found []string) {
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	rel, err := filepath.Rel(h.Dir, at.Path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	found = h.restore()
+	want, path := fs.FileMode(0o600), h.Dir
+	if strings.HasPrefix(at.Path, h.Blobs()+string(filepath.Separator)) {
+		want = 0o400
+		found = append(found, allPrivate(h.Blobs(), want)...)
+	}
+	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		path = filepath.Join(path, part)
+		found = append(found, private(path, want)...)
+	}
+	return found
+}
+
+// unlocked reports whether what err was refused for is mended, and says so.
+func (a *Agent) unlocked(err error) bool { return a.cfg.restored(a.cfg.Home.unlock(err)) }
+
+// restored warns of permissions that were restored, and reports whether any were.
+func (c *Config) restored(found []string) bool {
+	if len(found) > 0 {
+		c.Log.Warn("the permissions of the home's own files were changed; they are restored", "found", shorten(found))
+	}
+	return len(found) > 0
+}
+
+// shorten names the first of what was found.
+func shorten(found []string) string {
+	const most = 5
+	text := strings.Join(found[:min(len(found), most)], ", ")
+	if len(found) > most {
+		text += fmt.Sprintf(" and %d more", len(found)-most)
+	}
+	return text
+}
