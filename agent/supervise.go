@@ -5,18 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"lethe/internal/status"
 )
 
 // Supervise runs identities side by side until ctx ends or all have stopped,
 // each isolated from the others' failures. open is asked for the running form of
 // an identity: its first error is that identity's end; after that, one that fails
 // (a full disk, a panic) is opened again, more and more slowly, since its log
-// holds everything. Corruption is final. The error joins those of all identities.
+// holds everything. Corruption is final, and so is another process that took the
+// identity up meanwhile. The error joins those of all identities.
 func Supervise(ctx context.Context, ids []Identity, open func(Identity) (*Agent, error), log *slog.Logger) error {
 	errs := make([]error, len(ids))
 	var all sync.WaitGroup
@@ -34,25 +39,57 @@ func supervise(ctx context.Context, id Identity, open func(Identity) (*Agent, er
 	}
 	pace := backoff.NewExponentialBackOff()
 	pace.InitialInterval, pace.MaxInterval = time.Second, time.Minute
-	for {
+	for failing := (time.Time{}); ; {
 		began := time.Now()
 		if err == nil {
 			err = guard(ctx, a)
 		}
-		if err == nil || errors.Is(err, ErrCorrupt) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, ErrCorrupt) || errors.As(err, new(*RunningError)) || ctx.Err() != nil {
 			return err
 		}
 		if time.Since(began) > 2*pace.MaxInterval {
 			pace.Reset()
+			failing = time.Time{}
+		}
+		if failing.IsZero() {
+			failing = time.Now().UTC()
 		}
 		wait := pace.NextBackOff()
 		log.Error("the identity failed; it is opened again from its log", "error", err, "in", wait.Round(time.Millisecond))
-		select {
-		case <-ctx.Done():
+		if !holdOut(ctx, id, err, failing, wait) {
 			return err
-		case <-time.After(wait):
 		}
 		a, err = open(id)
+	}
+}
+
+// holdOut waits until an identity that fails is to be opened again, and shows what
+// is tried since when. It holds the lock meanwhile, so the identity is not taken
+// for stopped. It reports false when the identity is to stop instead.
+func holdOut(ctx context.Context, id Identity, err error, failing time.Time, wait time.Duration) bool {
+	lock := lockOf(id)
+	if ok, lerr := lock.TryLock(); ok && lerr == nil {
+		defer lock.Unlock()
+	}
+	show := func(state string) {
+		s, _ := status.Read(id.Dir) // what else it shows stays
+		s.Name, s.Self, s.PID, s.State, s.Since, s.Error = id.Name, id.Self, os.Getpid(), state, failing, err.Error()
+		_ = status.Write(id.Dir, s) // a view
+	}
+	show(status.Retrying)
+	over := time.After(wait)
+	for {
+		select {
+		case <-over:
+			return true
+		case <-time.After(100 * time.Millisecond):
+			if os.Remove(filepath.Join(id.Dir, stopFile)) != nil { // nobody asked for a stop
+				continue
+			}
+		case <-ctx.Done():
+		}
+		show(status.Stopped)
+		return false
 	}
 }
 

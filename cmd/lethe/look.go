@@ -149,6 +149,9 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	if live, running := alive(id); running {
 		info.State, info.PID, info.Error = or(live.State, status.Starting), live.PID, live.Error
 		info.SilentSince, info.Trouble = live.SilentSince, live.Trouble
+		if live.State == status.Retrying {
+			info.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
+		}
 	}
 	return info
 }

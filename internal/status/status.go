@@ -5,7 +5,10 @@ package status
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"lethe/internal/durable"
@@ -20,6 +23,7 @@ const (
 	Acting   = "acting"   // a tool is running
 	Paused   = "paused"   // the model refused for a reason a person must mend
 	Stopped  = "stopped"
+	Retrying = "retrying" // it failed, and is opened again from its log before long
 )
 
 // Status is the content of agents/<self>/status.json.
@@ -61,13 +65,25 @@ type Status struct {
 	CostUSD      float64 `json:"cost_usd"`
 }
 
-// Write puts s into dir as status.json, atomically but without syncing.
+// Write puts s into dir as status.json, atomically but without syncing. On a full disk it
+// writes over the file that is there, whose room it has.
 func Write(dir string, s Status) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(dir, "status.json"), append(secret.Bytes(data), '\n'), 0o600)
+	data = append(secret.Bytes(data), '\n')
+	path := filepath.Join(dir, "status.json")
+	err = durable.Replace(path, data, 0o600)
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Truncate(int64(len(data))), f.Close())
 }
 
 // Read reads dir's status.json. Whether its process still lives is not said.

@@ -1,0 +1,34 @@
+//go:build linux
+
+package status
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// On a disk that is full, what is shown is still what is so.
+func TestWriteOnFullDisk(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a disk to fill")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("no disk to fill:", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
+	if err := Write(dir, Status{Name: "ada", State: Thinking, Error: "a longer text than the next"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "big"), make([]byte, 1<<20), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	if err := Write(dir, Status{Name: "ada", State: Retrying}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Read(dir); err != nil || s.State != Retrying || s.Error != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
