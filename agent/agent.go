@@ -196,26 +196,6 @@ func orDefault(n, d int) int {
 	return d
 }
 
-// Unread says what it means that the identity's LIFE cannot be read: that there is
-// no such identity, or, where the rest of it is there, damage.
-func (id Identity) Unread(err error) error {
-	if _, serr := os.Stat(id.Dir); serr == nil && errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("open %s: %w: %w", id.Name, ErrCorrupt, err)
-	}
-	return notFoundOrCorrupt(err)
-}
-
-func notFoundOrCorrupt(err error) error {
-	var corrupt *life.CorruptError
-	switch {
-	case errors.As(err, &corrupt), errors.Is(err, blobs.ErrDigest), errors.Is(err, blobs.ErrNotFound):
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%w: %w", ErrNotFound, err)
-	}
-	return err
-}
-
 func (a *Agent) takeLock() error {
 	a.lock = lockOf(a.id)
 	path := a.lock.Path()

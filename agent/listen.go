@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,7 +42,9 @@ func (a *Agent) subscriptions() error {
 			}
 		}
 	}
-	maps.DeleteFunc(a.deaf, func(room, _ string) bool { return !slices.Contains(linked, room) })
+	if err := a.lookAtLinks(linked); err != nil {
+		return err
+	}
 	for name, r := range a.state.Rooms {
 		if r.Joined && !slices.Contains(linked, name) {
 			if err := a.commit(happen("left", nil, "room", name)); err != nil {
@@ -125,16 +126,6 @@ func (a *Agent) listen() error {
 		}
 	}
 	return nil
-}
-
-// deafError is a room that cannot be read. The identity goes on in the others.
-type deafError struct{ error }
-
-func (a *Agent) warnDeaf(room string, err error) {
-	if a.deaf[room] != err.Error() {
-		a.deaf[room] = err.Error()
-		a.cfg.Log.Warn("a room cannot be read; the others are heard", "room", room, "error", err)
-	}
 }
 
 // cursor is where to read on in a room.

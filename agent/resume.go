@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -26,6 +27,26 @@ func Fold(id Identity, store *blobs.Store) (*mind.State, error) {
 	defer log.Close()
 	state, _, err := fold(id, log, store)
 	return state, err
+}
+
+// Unread says what it means that the identity's LIFE cannot be read: that there is
+// no such identity, or, where the rest of it is there, damage.
+func (id Identity) Unread(err error) error {
+	if _, serr := os.Stat(id.Dir); serr == nil && errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("open %s: %w: %w", id.Name, ErrCorrupt, err)
+	}
+	return notFoundOrCorrupt(err)
+}
+
+func notFoundOrCorrupt(err error) error {
+	var corrupt *life.CorruptError
+	switch {
+	case errors.As(err, &corrupt), errors.Is(err, blobs.ErrDigest), errors.Is(err, blobs.ErrNotFound):
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return err
 }
 
 // fold returns the state and the events it was folded from: the newest epoch, if

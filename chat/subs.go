@@ -116,6 +116,16 @@ func Unsubscribe(subsDir, room string) error {
 // room by its own name, and counts also while the room's file is missing;
 // other files do not. A missing directory holds none.
 func Rooms(subsDir string) ([]string, error) {
+	return named(subsDir, func(t fs.FileMode) bool { return t&fs.ModeSymlink != 0 })
+}
+
+// NoLinks lists the rooms under whose names something other than a link is in
+// subsDir, sorted: an editor that saves puts a file in a link's place. They are not heard.
+func NoLinks(subsDir string) ([]string, error) {
+	return named(subsDir, func(t fs.FileMode) bool { return t&fs.ModeSymlink == 0 })
+}
+
+func named(subsDir string, fits func(fs.FileMode) bool) ([]string, error) {
 	entries, err := os.ReadDir(subsDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -126,7 +136,7 @@ func Rooms(subsDir string) ([]string, error) {
 	var rooms []string
 	for _, e := range entries {
 		room, ok := strings.CutSuffix(e.Name(), ext)
-		if ok && ValidRoom(room) && e.Type()&fs.ModeSymlink != 0 {
+		if ok && ValidRoom(room) && fits(e.Type()) {
 			rooms = append(rooms, room)
 		}
 	}

@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"lethe/chat"
+	"lethe/internal/status"
+)
+
+// lines is a log that a test reads while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+func (l *lines) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.text.String() }
+
+// A file in the place of a link makes the identity deaf in that room, and it says so
+// until the link is back.
+func TestLinkBecomesFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var log lines
+	w.conf.Log = slog.New(slog.NewTextHandler(&log, nil))
+	id := w.boot("ada", "dev", "ops")
+	r := w.run(id)
+	r.settled()
+	link := filepath.Join(id.Subs(), "ops.md")
+	w.rewrite(link, func(s string) string { return s + "saved by an editor\n" })
+	w.eventually("it says that it is deaf", func() bool {
+		s, err := status.Read(id.Dir)
+		return err == nil && len(s.Trouble) == 1 && strings.HasPrefix(s.Trouble[0], "room ops cannot be read: subs/ops.md is not a link; remove it")
+	})
+	w.say("dev", "ann", "/status")
+	contains(t, w.answered("dev", 1), "; room ops cannot be read: subs/ops.md is not a link")
+	r.settled()
+	equal(t, "warnings", strings.Count(log.String(), "subs/ops.md is not a link"), 1)
+	w.say("ops", "ann", "say that you hear me in ops")
+	must(t, os.Remove(link))
+	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "ops"))
+	w.answered("ops", 1)
+	r.settled()
+	s, err := status.Read(id.Dir)
+	must(t, err)
+	equalSlices(t, "trouble", s.Trouble, nil)
+	r.stop()
+	if heard := w.heard(id, "ops"); !slices.Contains(heard, "say that you hear me in ops") {
+		t.Errorf("heard in ops: %q", heard)
+	}
+}
