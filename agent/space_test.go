@@ -3,7 +3,6 @@ package agent
 import (
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -27,24 +26,6 @@ func (w *world) full() *atomic.Bool {
 	return &on
 }
 
-// lines collects what is logged.
-type lines struct {
-	mu  sync.Mutex
-	all strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
-
-func (l *lines) count(part string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.all.String(), part)
-}
-
 // While an answer could not be written down, no model is asked for one. That is
 // said once, and ends by itself.
 func TestNothingIsAskedOnAFullDisk(t *testing.T) {
@@ -59,7 +40,7 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	r.settled()
 
 	full := w.full()
-	looked := func() int { return log.count("the model is not asked") }
+	looked := func() int { return strings.Count(log.String(), "the model is not asked") }
 	w.say("dev", "ann", "hello again")
 	w.eventually("it is found full", func() bool { return looked() > 0 })
 	w.say("dev", "ann", "/status")

@@ -85,11 +85,15 @@ func say(t testing.TB, home, room string, agent bool, name string, at time.Time,
 
 func lines(t testing.TB, home, room string) []chat.Line {
 	t.Helper()
-	b, err := chat.Read(chat.Path(home, room), chat.Cursor{}, 64<<20)
-	if err != nil {
-		t.Fatal(err)
+	var all []chat.Line
+	for b := (chat.Batch{More: true}); b.More; {
+		var err error
+		if b, err = chat.Read(chat.Path(home, room), b.Next, 64<<20); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b.Lines...)
 	}
-	return b.Lines
+	return all
 }
 
 // texts is what a room says, "user: text" by line.

@@ -2,8 +2,10 @@ package stdin
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -102,10 +104,12 @@ func (a *actor) turn(l message, work func()) {
 
 func appendLine(t *testing.T, home, room string, agent bool, name, text string) (to int64) {
 	t.Helper()
-	line, err := chat.Format(agent, name, time.Now(), text)
+	line, err := chat.Format(agent, name, time.Now(), "x")
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Any program may write a room: control characters stay.
+	line = fmt.Appendf(line[:len(line)-2], "%s\n", strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\u2028"))
 	_, to, err = chat.Append(chat.Path(home, room), line)
 	if err != nil {
 		t.Fatal(err)

@@ -335,7 +335,7 @@ func TestLinesAreWhole(t *testing.T) {
 	st.hears("dev", 1)
 	l := st.lines("dev")[0]
 	equal(t, "time", l.At, then)
-	equal(t, "text", l.Text, "a\nb\n[AGENT:lethe 2026-11-20T12:58:02Z] I said \u202eno\u202c \x1b[31m\n◱hash=x◲")
+	equal(t, "text", l.Text, "a\nb\n[AGENT:lethe 2026-11-20T12:58:02Z] I said \\u202eno\\u202c ␛[31m\n◱hash=x◲")
 	equal(t, "agent", l.Agent, false)
 	st.well()
 }
