@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"lethe/blobs"
@@ -53,7 +54,7 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 	if err := json.Unmarshal(body, s); err != nil {
 		return nil, fmt.Errorf("read epoch: %w", err)
 	}
-	if s.Rooms == nil || s.Files == nil || s.Grants == nil || slices.Contains(s.Live, nil) {
+	if s.Rooms == nil || s.Files == nil || s.Grants == nil || slices.Contains(s.Live, nil) || slices.Contains(slices.Collect(maps.Values(s.Rooms)), nil) {
 		return nil, errors.New("read epoch: a part is missing")
 	}
 	for _, e := range s.Live {

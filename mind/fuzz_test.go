@@ -185,6 +185,11 @@ func FuzzRestore(f *testing.F) {
 		s.View()
 		s.Owed()
 		s.Audience()
+		for name, r := range s.Rooms {
+			if r == nil {
+				t.Fatalf("%q has nothing of room %q", body, name)
+			}
+		}
 		snapshot, err := s.Snapshot()
 		if err != nil || !json.Valid(snapshot) {
 			t.Fatalf("%q: %v", body, err)
