@@ -40,6 +40,8 @@ var allowed = map[string][]string{
 	"lethe/deploy":                 {},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
 		"lethe/eval", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/replay", "lethe/tools"},
+
+	"lethe/internal/crashdisk": {"lethe/internal/durable"}, // for tests
 }
 
 // only lists libraries that belong to one package each, or what is under it.

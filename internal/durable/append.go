@@ -54,11 +54,7 @@ func AppendTo(f *os.File, record []byte) (from, to int64, err error) {
 	if torn {
 		buf = append([]byte{'\n'}, record...)
 	}
-	err = step("append", f.Name(), func() error {
-		_, err := f.Write(buf)
-		return err
-	})
-	if err != nil {
+	if err := write("append", f.Name(), f, buf); err != nil {
 		return 0, 0, err
 	}
 	// With O_APPEND the kernel moves the offset to the end of what it wrote.
@@ -66,7 +62,7 @@ func AppendTo(f *os.File, record []byte) (from, to int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := step("sync", f.Name(), f.Sync); err != nil {
+	if err := step("sync", f.Name(), func() error { return fsync(f) }); err != nil {
 		return 0, 0, err
 	}
 	return to - int64(len(record)), to, nil
@@ -88,9 +84,11 @@ func endsTorn(f *os.File) (bool, error) {
 
 // Truncate cuts the open file f to size bytes and syncs it.
 func Truncate(f *os.File, size int64) error {
-	err := step("truncate", f.Name(), func() error { return f.Truncate(size) })
+	err := step("truncate", f.Name(), func() error {
+		return traced(f.Truncate(size), Op{Kind: "truncate", Path: f.Name(), At: size})
+	})
 	if err == nil {
-		err = step("sync", f.Name(), f.Sync)
+		err = step("sync", f.Name(), func() error { return fsync(f) })
 	}
 	if err != nil {
 		return fmt.Errorf("truncate %s: %w", f.Name(), err)

@@ -14,6 +14,7 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,6 +38,68 @@ const (
 // returns is the step's. It exists for tests, which also kill the process from
 // it. Set it before the first write; it is not guarded.
 var Fault func(stage Stage, op, path string) error
+
+// Short, as the error of a Fault before a "write" or an "append", has so many bytes
+// written first, as a disk does that fills up.
+type Short struct {
+	Bytes int
+	Err   error
+}
+
+func (s *Short) Error() string { return s.Err.Error() }
+
+func (s *Short) Unwrap() error { return s.Err }
+
+// Op is one change of the disk that was made, or one sync, with what it takes to
+// make it again.
+type Op struct {
+	Kind string // "write", "truncate", "sync", "mkdir", "symlink", "rename", "exchange", "link", "remove" or "syncdir"
+	Path string // the file itself, the temporary one where there is one
+	To   string // the other name of a rename, an exchange or a link; what a symlink points to
+	Data []byte // of a write
+	At   int64  // where a write begins; the size after a truncate
+}
+
+// Trace, when set, is told of each Op, those of Replace and Swap among them. It
+// exists for tests, as Fault does, and is not guarded either.
+var Trace func(Op)
+
+// traced tells of an operation that has come to an end, and returns its error.
+func traced(err error, op Op) error {
+	if err == nil && Trace != nil {
+		Trace(op)
+	}
+	return err
+}
+
+func rename(from, to string) error {
+	return traced(os.Rename(from, to), Op{Kind: "rename", Path: from, To: to})
+}
+
+func remove(path string) error {
+	return traced(os.Remove(path), Op{Kind: "remove", Path: path})
+}
+
+func fsync(f *os.File) error { return traced(f.Sync(), Op{Kind: "sync", Path: f.Name()}) }
+
+// put writes data where f stands.
+func put(f *os.File, data []byte) error {
+	n, err := f.Write(data)
+	if Trace != nil && n > 0 {
+		end, serr := f.Seek(0, io.SeekCurrent)
+		err = errors.Join(err, traced(serr, Op{Kind: "write", Path: f.Name(), Data: data[:n], At: end - int64(n)}))
+	}
+	return err
+}
+
+// write is the step that puts data into f.
+func write(op, path string, f *os.File, data []byte) error {
+	err := step(op, path, func() error { return put(f, data) })
+	if short, ok := errors.AsType[*Short](err); ok {
+		_ = put(f, data[:min(short.Bytes, len(data))])
+	}
+	return err
+}
 
 func step(op, path string, do func() error) error {
 	if Fault != nil {
@@ -66,10 +129,10 @@ func WriteFile(path string, data []byte, perm fs.FileMode) error {
 	}
 	err = fill(tmp, path, data, perm)
 	if err == nil {
-		err = step("rename", path, func() error { return os.Rename(tmp.Name(), path) })
+		err = step("rename", path, func() error { return rename(tmp.Name(), path) })
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
+		remove(tmp.Name())
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return SyncDir(dir)
@@ -77,15 +140,12 @@ func WriteFile(path string, data []byte, perm fs.FileMode) error {
 
 // fill writes, syncs and closes the temporary file of path.
 func fill(tmp *os.File, path string, data []byte, perm fs.FileMode) error {
-	err := step("write", path, func() error {
-		if err := tmp.Chmod(perm); err != nil {
-			return err
-		}
-		_, err := tmp.Write(data)
-		return err
-	})
+	err := tmp.Chmod(perm)
 	if err == nil {
-		err = step("sync", path, tmp.Sync)
+		err = write("write", path, tmp, data)
+	}
+	if err == nil {
+		err = step("sync", path, func() error { return fsync(tmp) })
 	}
 	if cerr := tmp.Close(); err == nil {
 		err = cerr
@@ -102,16 +162,16 @@ func Replace(path string, data []byte, perm fs.FileMode) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err = tmp.Chmod(perm); err == nil {
-		_, err = tmp.Write(data)
+		err = put(tmp, data)
 	}
 	if cerr := tmp.Close(); err == nil {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(tmp.Name(), path)
+		err = rename(tmp.Name(), path)
 	}
 	if err != nil {
-		os.Remove(tmp.Name())
+		remove(tmp.Name())
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
@@ -129,7 +189,7 @@ func Sync(path string) error {
 
 // SyncOpen is Sync of an open file.
 func SyncOpen(f *os.File) error {
-	if err := step("sync", f.Name(), f.Sync); err != nil {
+	if err := step("sync", f.Name(), func() error { return fsync(f) }); err != nil {
 		return fmt.Errorf("sync %s: %w", f.Name(), err)
 	}
 	return SyncDir(filepath.Dir(f.Name()))
@@ -145,9 +205,9 @@ func SyncDir(dir string) error {
 	err = step("syncdir", dir, func() error {
 		err := d.Sync()
 		if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
-			return nil
+			err = nil
 		}
-		return err
+		return traced(err, Op{Kind: "syncdir", Path: dir})
 	})
 	if cerr := d.Close(); err == nil {
 		err = cerr
@@ -177,7 +237,7 @@ func MkdirAll(dir string, perm fs.FileMode) error {
 		}
 	}
 	err := step("mkdir", dir, func() error {
-		err := os.Mkdir(dir, perm)
+		err := traced(os.Mkdir(dir, perm), Op{Kind: "mkdir", Path: dir})
 		if errors.Is(err, fs.ErrExist) && isDir(dir) { // somebody was faster
 			return nil
 		}
@@ -198,7 +258,7 @@ func isDir(path string) bool {
 // error; anything else of that name stays as it is and is one.
 func Symlink(target, link string) error {
 	err := step("symlink", link, func() error {
-		err := os.Symlink(target, link)
+		err := traced(os.Symlink(target, link), Op{Kind: "symlink", Path: link, To: target})
 		if there, _ := os.Readlink(link); there == target {
 			return nil
 		}
@@ -213,7 +273,7 @@ func Symlink(target, link string) error {
 // Remove removes the name path, durably. A name that is not there is not an error.
 func Remove(path string) error {
 	err := step("remove", path, func() error {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil

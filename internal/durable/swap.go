@@ -33,9 +33,9 @@ func swapFile(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo)
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(tmp.Name()) // the displaced file, or the new one that was not needed
+	defer remove(tmp.Name()) // the displaced file, or the new one that was not needed
 	if err = tmp.Chmod(perm); err == nil {
-		_, err = tmp.Write(data)
+		err = put(tmp, data)
 	}
 	if err == nil {
 		err = sync(tmp)
@@ -60,7 +60,7 @@ func swap(tmp, path string, mine func(fs.FileInfo) bool) (done bool, err error) 
 		if !mine(nil) {
 			return false, nil
 		}
-		err := os.Link(tmp, path) // unlike a rename, it displaces nothing
+		err := traced(os.Link(tmp, path), Op{Kind: "link", Path: tmp, To: path}) // unlike a rename, it displaces nothing
 		if errors.Is(err, fs.ErrExist) {
 			return false, nil
 		}
@@ -72,9 +72,9 @@ func swap(tmp, path string, mine func(fs.FileInfo) bool) (done bool, err error) 
 	if !mine(was) {
 		return false, nil
 	}
-	err = exchange(tmp, path)
+	err = swapNames(tmp, path)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return true, os.Rename(tmp, path)
+		return true, rename(tmp, path)
 	}
 	if err != nil {
 		return false, err
@@ -83,5 +83,9 @@ func swap(tmp, path string, mine func(fs.FileInfo) bool) (done bool, err error) 
 	if err != nil || mine(displaced) {
 		return true, err
 	}
-	return false, exchange(tmp, path)
+	return false, swapNames(tmp, path)
+}
+
+func swapNames(a, b string) error {
+	return traced(exchange(a, b), Op{Kind: "exchange", Path: a, To: b})
 }
