@@ -1,7 +1,7 @@
 package crashdisk
 
 import (
-	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -73,6 +73,14 @@ func TestEverySyncIsNeeded(t *testing.T) {
 			_, _, err := durable.Append(f, []byte(long), 0o600)
 			return err
 		}, file("f", "first\n"+long), "sync syncdir"},
+		{"swap", func(dir string) error {
+			f := filepath.Join(dir, "f")
+			if err := durable.WriteFile(f, []byte("old"), 0o600); err != nil {
+				return err
+			}
+			_, err := durable.Swap(f, []byte(long), 0o600, func(fs.FileInfo) bool { return true })
+			return err
+		}, func(s Tree) bool { return file("f", "old")(s) || file("f", long)(s) }, "sync"},
 		{"mkdir", func(dir string) error { return durable.MkdirAll(filepath.Join(dir, "a/b"), 0o700) },
 			func(s Tree) bool { return s["a/b"].Dir }, "syncdir"},
 		{"symlink", func(dir string) error { return durable.Symlink("there", filepath.Join(dir, "l")) },
@@ -88,7 +96,7 @@ func TestEverySyncIsNeeded(t *testing.T) {
 		ops := traced(t, c.do)
 		for i, s := range states(ops, "") {
 			if !c.holds(s) {
-				t.Errorf("%s: state %d is %v", c.name, i, s)
+				t.Errorf("%s: state %d has %d names, and f holds %.60q", c.name, i, len(s), s["f"].Data)
 			}
 		}
 		for _, drop := range strings.Fields(c.syncs) {
@@ -142,7 +150,7 @@ func TestStates(t *testing.T) {
 		case strings.HasPrefix(long, tail):
 			seen["bytes"]++
 		default:
-			t.Fatalf("neither old nor new: %q", tail)
+			t.Fatalf("neither old nor new: %.60q", tail)
 		}
 	}
 	if len(seen) != 6 {
@@ -157,7 +165,7 @@ func TestWrite(t *testing.T) {
 	if err := tree.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(filepath.Join(dir, "l")); err != nil || fmt.Sprintf("%s", got) != "x" {
+	if got, err := os.ReadFile(filepath.Join(dir, "l")); err != nil || string(got) != "x" {
 		t.Errorf("%q %v", got, err)
 	}
 }

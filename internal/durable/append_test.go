@@ -179,6 +179,32 @@ func TestAppendFaults(t *testing.T) {
 	}
 }
 
+// A Short fault ends a write in the middle: the old file stays, a room is torn.
+func TestShortWrite(t *testing.T) {
+	dir := t.TempDir()
+	file, room := filepath.Join(dir, "file"), filepath.Join(dir, "room")
+	for _, p := range []string{file, room} {
+		if err := os.WriteFile(p, []byte("old\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inject(t, func(stage Stage, op, _ string) error {
+		if stage == Before && (op == "write" || op == "append") {
+			return &Short{Bytes: 2, Err: syscall.ENOSPC}
+		}
+		return nil
+	})
+	werr := WriteFile(file, []byte("new\n"), 0o600)
+	_, _, aerr := Append(room, []byte("new\n"), 0o600)
+	if !errors.Is(werr, syscall.ENOSPC) || !errors.Is(aerr, syscall.ENOSPC) {
+		t.Errorf("errors %v, %v", werr, aerr)
+	}
+	if f, r := mustRead(t, file), mustRead(t, room); f != "old\n" || r != "old\nne" {
+		t.Errorf("file %q, room %q", f, r)
+	}
+	noTemp(t, dir)
+}
+
 const fileLimit = 4096
 
 // writeWhenFull runs under a file size limit, which ends a write in the middle as
