@@ -54,7 +54,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 		must(t, err)
 		a, err := Open(id, w.conf)
 		must(t, err)
-		count := w.breakOnce(n, stage)
+		count := w.breakOnce(n, stage, syscall.EIO)
 		_, _, err = a.Compact(t.Context())
 		steps = count()
 		faults.Delete(w.home.Dir)

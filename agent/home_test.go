@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,7 +113,7 @@ func TestBootFailsAnywhere(t *testing.T) {
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for n := 1; ; n++ {
 			w := newWorld(t)
-			steps := w.breakOnce(n, stage)
+			steps := w.breakOnce(n, stage, syscall.EIO)
 			id, err := Boot(w.home, w.store, Birth{Name: "ada", Rooms: []string{"dev"}})
 			if err == nil {
 				if steps() >= n && n > 0 && steps() > 200 {
@@ -128,7 +129,7 @@ func TestBootFailsAnywhere(t *testing.T) {
 			for _, id := range all {
 				w.run(id).stop()
 			}
-			id = w.rebirth("ada", "dev")
+			id = w.rebirth(func() {}, "ada", "dev")
 			if len(all) == 1 {
 				equal(t, "the identity booted again", id.Self, all[0].Self)
 			}

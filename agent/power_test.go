@@ -1,0 +1,364 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/crashdisk"
+	"lethe/internal/durable"
+	"lethe/internal/status"
+	"lethe/llm"
+	"lethe/llm/rehearsal"
+)
+
+// badDisk lets steps of a home fail. A nil one is a good disk.
+type badDisk struct {
+	mu     sync.Mutex
+	random *rand.Rand
+	p      float64 // how likely a step fails on either side
+	once   func(stage durable.Stage, op, path string) bool
+	spared bool // somebody else writes
+	dead   bool // a kill: nothing more is written before the next restart
+}
+
+func (s *badDisk) ask(stage durable.Stage, op, path string) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.spared:
+		return nil
+	case s.dead:
+		return syscall.EIO
+	case s.once != nil && s.once(stage, op, path):
+		s.once = nil
+		return syscall.EIO
+	case s.random == nil || s.random.Float64() >= s.p:
+		return nil
+	}
+	s.dead = s.random.IntN(2) == 0
+	if stage == durable.Before && s.random.IntN(3) == 0 {
+		return &durable.Short{Bytes: s.random.IntN(200), Err: syscall.ENOSPC}
+	}
+	return causes[s.random.IntN(len(causes)-1)]
+}
+
+// restart ends a kill: what was killed is about to be started again.
+func (s *badDisk) restart() { s.set(func() { s.dead = false }) }
+
+// spare does what does not fail.
+func (s *badDisk) spare(do func()) {
+	s.set(func() { s.spared = true })
+	do()
+	s.set(func() { s.spared = false })
+}
+
+func (s *badDisk) set(change func()) {
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		change()
+	}
+}
+
+// Traces are kept by home, as faults are.
+var traces sync.Map // home directory to func(durable.Op)
+
+func tellTraces(op durable.Op) {
+	traces.Range(func(home, tell any) bool {
+		if op, ok := crashdisk.In(home.(string), op); ok {
+			tell.(func(durable.Op))(op)
+		}
+		return true
+	})
+}
+
+// recorded is a life of which each operation on the disk is known, from the first
+// in an empty home on.
+type recorded struct {
+	*world
+	disk   *badDisk
+	id     Identity
+	golden string // a copy of the home at the end
+	log    []byte // its LIFE
+	rooms  string // links to the rooms' files, which states keep: LIFE knows their inodes
+	folds  map[int]string
+
+	mu     sync.Mutex
+	ops    []durable.Op
+	sent   []sentAt
+	edited int // operations before a person saved context.md
+}
+
+// sentAt is what was asked of the model, and how long the log was then.
+type sentAt struct {
+	log      int64
+	messages []byte
+}
+
+// noting tells of each request on its way to the model.
+type noting struct {
+	Model
+	note func(llm.Request)
+}
+
+func (n noting) Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+	n.note(r)
+	return n.Model.Complete(ctx, r, on)
+}
+
+// powerScript is what the model says, in the life that is recorded and in those
+// that go on from a state of it. Who is asked the long question thinks until
+// somebody stops it, or until it was resumed.
+func powerScript(resumed bool) []rehearsal.Step {
+	var forever chan struct{}
+	if !resumed {
+		forever = make(chan struct{})
+	}
+	done := func(r *rehearsal.Request) bool {
+		return r.Last().Role == "tool" || strings.Contains(r.Last().Text(), "hear room lab")
+	}
+	return []rehearsal.Step{
+		{Match: done, Times: -1, Answer: text("the first answer")},
+		{Contains: "last question", Times: -1, Answer: text("the last answer")},
+		{Contains: "second question", Times: -1, Answer: text("the second answer")},
+		{Contains: "long question", Times: -1, Answer: text("the long answer"), Hold: forever},
+		{Contains: "first question", Times: -1, Answer: calls(
+			"SAY", `{"room":"ops","message":"half way"}`, "JOIN", `{"room":"lab"}`, "READ_FILE", `{"path":"self/SOUL.md"}`,
+			"SAY", `{"room":"ops","message":"`+strings.Repeat("a long word ", 100)+`"}`)},
+		{Times: -1, Answer: text("noted")},
+	}
+}
+
+// record lives through the script. Whenever the disk lets the identity fail, it is
+// opened again.
+func record(t testing.TB, disk *badDisk) *recorded {
+	t.Helper()
+	l := &recorded{world: newWorld(t, powerScript(false)...), disk: disk, folds: map[int]string{}}
+	l.limit = time.Minute
+	l.conf.Forgetting.Mechanical = true
+	l.conf.Model = noting{l.conf.Model, func(r llm.Request) { l.note(&l.sent, l.id, r) }}
+	must(t, removeAllIn(l.home.Dir)) // the home is made under the record's eyes
+	traces.Store(l.home.Dir, func(op durable.Op) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.ops = append(l.ops, op)
+	})
+	defer traces.Delete(l.home.Dir)
+	faults.Store(l.home.Dir, disk.ask)
+	defer faults.Delete(l.home.Dir)
+	l.again("open the home", l.disk.restart, func() error {
+		_, err := OpenHome(l.home.Dir)
+		if err == nil {
+			l.store, err = blobs.Open(l.home.Blobs())
+		}
+		return err
+	})
+	l.conf.Store = l.store
+	l.live()
+	l.copyHome()
+	return l
+}
+
+func removeAllIn(dir string) error {
+	names, err := os.ReadDir(dir)
+	for _, n := range names {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, n.Name())))
+	}
+	return err
+}
+
+func (l *recorded) note(to *[]sentAt, id Identity, r llm.Request) {
+	if isTask(r) {
+		return
+	}
+	messages, err := json.Marshal(r.Messages)
+	fi, serr := os.Stat(id.LIFE())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil && serr == nil {
+		*to = append(*to, sentAt{fi.Size(), bytes.TrimSuffix(messages, []byte("]"))})
+	}
+}
+
+// outside records what somebody else does to the disk, who syncs nothing.
+func (l *recorded) outside(do func() error, ops ...durable.Op) {
+	l.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	must(l, do())
+	for _, op := range ops {
+		op, ok := crashdisk.In(l.home.Dir, op)
+		if !ok {
+			l.Fatalf("%s is not in the home", op.Path)
+		}
+		l.ops = append(l.ops, op)
+	}
+}
+
+// echo says a line as `echo >>` does, without a sync.
+func (l *recorded) echo(room, text string) {
+	l.Helper()
+	line, err := chat.Format(false, "ann", time.Now(), text)
+	must(l, err)
+	_, size, err := chat.End(l.path(room))
+	must(l, err)
+	l.outside(func() error { l.put(room, string(line)); return nil }, durable.Op{Kind: "write", Path: l.path(room), Data: line, At: size})
+}
+
+// send says a line as lethe does: it is durable when it returns.
+func (w *world) send(room, text string) {
+	w.Helper()
+	line, err := chat.Format(false, "ann", time.Now(), text)
+	must(w, err)
+	_, _, err = chat.Append(w.path(room), line)
+	must(w, err)
+}
+
+// live is the script: questions, an edit, a turn that is stopped, a compaction,
+// a stop and another epoch.
+func (l *recorded) live() {
+	l.Helper()
+	l.id = l.rebirth(l.disk.restart, "ada", "dev", "ops")
+	var r *running
+	until := func(what string, done func() bool) {
+		l.Helper()
+		l.again(what, l.disk.restart, func() (err error) {
+			if r == nil || r.ended() {
+				if r, err = l.try(l.id); err != nil {
+					return err
+				}
+			}
+			l.eventually(what, func() bool { return r.ended() || done() })
+			if r.ended() {
+				return fmt.Errorf("ended: %w", r.err)
+			}
+			return nil
+		})
+	}
+	stop := func() {
+		r.cancel()
+		_ = r.wait()
+	}
+	has := func(room, text string) bool { return slices.Contains(l.said(room), text) }
+	l.disk.spare(func() { l.send("dev", "first question") })
+	l.echo("dev", "and another line")
+	until("the first answer", func() bool { return has("dev", "the first answer") && r.idle() })
+	l.edit()
+	until("the edit", func() bool { return l.epochsFor(l.id, "edit") > 0 && r.idle() })
+	l.disk.spare(func() { l.send("dev", "long question") })
+	until("the long thought", func() bool {
+		asked := l.asked()
+		return bytes.Contains(asked[len(asked)-1].Body, []byte("long question"))
+	})
+	l.echo("dev", "/stop")
+	until("the end of the thought", func() bool { return has("dev", "Stopped.") && r.idle() })
+	wish := filepath.Join(l.id.Dir, compactFile)
+	l.outside(func() error { return AskToCompact(l.id) }, durable.Op{Kind: "truncate", Path: wish})
+	until("the compaction", func() bool {
+		s, err := status.Read(l.id.Dir)
+		return err == nil && !s.Compacting && !CompactPending(l.id) && r.idle()
+	})
+	stop()
+	l.echo("dev", "second question")
+	until("the second answer", func() bool { return has("dev", "the second answer") && r.idle() })
+	stop()
+}
+
+// edit saves context.md with other words in MEMORY, as an editor does: it syncs
+// the bytes and not the name.
+func (l *recorded) edit() {
+	l.Helper()
+	path := l.own(l.id, contextFile)
+	was := l.read(path)
+	now := []byte(strings.Replace(was, "◆ memory\n", "◆ memory\nmind the step\n", 1))
+	if !bytes.Contains(now, []byte("mind the step")) {
+		l.Fatalf("no MEMORY in\n%s", was)
+	}
+	l.edited = len(l.ops)
+	l.outside(func() error {
+		return errors.Join(os.WriteFile(path+"~", now, 0o600), os.Rename(path+"~", path))
+	}, durable.Op{Kind: "write", Path: path + "~", Data: now}, durable.Op{Kind: "sync", Path: path + "~"}, durable.Op{Kind: "rename", Path: path + "~", To: path})
+}
+
+// copyHome keeps what is needed to judge states when the home is overwritten.
+func (l *recorded) copyHome() {
+	l.Helper()
+	var err error
+	l.log, err = os.ReadFile(l.id.LIFE())
+	must(l, err)
+	l.golden, l.rooms = filepath.Join(filepath.Dir(l.home.Dir), "golden"), filepath.Join(filepath.Dir(l.home.Dir), "rooms")
+	must(l, os.CopyFS(l.golden, os.DirFS(l.home.Blobs())))
+	must(l, os.Mkdir(l.rooms, 0o700))
+	names, err := os.ReadDir(l.home.Chats())
+	must(l, err)
+	for _, n := range names {
+		must(l, os.Link(filepath.Join(l.home.Chats(), n.Name()), filepath.Join(l.rooms, n.Name())))
+	}
+}
+
+// lose makes the home a state of itself after the first n operations, and
+// returns that state and the one in which nothing is lost.
+func (l *recorded) lose(n int, keep float64, r *rand.Rand) (left, all crashdisk.Tree) {
+	l.Helper()
+	d := crashdisk.New()
+	for _, op := range l.ops[:n] {
+		d.Do(op)
+	}
+	left, all = d.PowerLoss(keep, r), d.PowerLoss(1, nil)
+	must(l, removeAllIn(l.home.Dir))
+	must(l, left.Write(l.home.Dir))
+	before := time.Now().Add(-time.Hour)
+	for name, f := range left {
+		path := filepath.Join(l.home.Dir, name)
+		if kept := filepath.Join(l.rooms, filepath.Base(name)); strings.HasPrefix(name, "chats/") {
+			must(l, os.WriteFile(kept, f.Data, 0o600))
+			must(l, os.Remove(path))
+			must(l, os.Link(kept, path))
+		}
+		if f.Link == "" {
+			must(l, os.Chtimes(path, before, before))
+		}
+	}
+	return left, all
+}
+
+// folded is the request that follows from the first n bytes of the life's log.
+func (l *recorded) folded(n int) string {
+	l.Helper()
+	if was, ok := l.folds[n]; ok {
+		return was
+	}
+	dir := filepath.Join(filepath.Dir(l.home.Dir), fmt.Sprintf("fold-%d", n))
+	must(l, os.Mkdir(dir, 0o700))
+	must(l, os.WriteFile(filepath.Join(dir, "LIFE.md"), l.log[:n], 0o600))
+	store, err := blobs.Open(l.golden)
+	must(l, err)
+	l.folds[n] = requestOf(l, Identity{Self: l.id.Self, Name: l.id.Name, Dir: dir}, store)
+	return l.folds[n]
+}
+
+func requestOf(t testing.TB, id Identity, store *blobs.Store) string {
+	t.Helper()
+	s, err := Fold(id, store)
+	must(t, err)
+	bytes, err := json.Marshal(request(s, ""))
+	must(t, err)
+	return string(bytes)
+}

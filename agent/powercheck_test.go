@@ -1,0 +1,300 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/crashdisk"
+	"lethe/life"
+	"lethe/llm"
+)
+
+// trial is a test whose failures are counted and not final.
+type trial struct {
+	testing.TB
+	problems []string
+	cleanups []func()
+}
+
+type gaveUp struct{}
+
+func (*trial) Helper()             {}
+func (t *trial) Cleanup(f func())  { t.cleanups = append(t.cleanups, f) }
+func (t *trial) Failed() bool      { return len(t.problems) > 0 }
+func (t *trial) Error(args ...any) { t.problems = append(t.problems, fmt.Sprintln(args...)) }
+func (t *trial) Fatal(args ...any) { t.Error(args...); panic(gaveUp{}) }
+func (t *trial) Errorf(f string, args ...any) {
+	t.problems = append(t.problems, fmt.Sprintf(f, args...))
+}
+func (t *trial) Fatalf(f string, args ...any) { t.Errorf(f, args...); panic(gaveUp{}) }
+
+// attempt runs do and returns what it complained about.
+func attempt(t testing.TB, do func(*trial)) []string {
+	try := &trial{TB: t}
+	func() {
+		defer func() {
+			for _, f := range slices.Backward(try.cleanups) {
+				f()
+			}
+			if p := recover(); p != nil && p != any(gaveUp{}) {
+				panic(p)
+			}
+		}()
+		do(try)
+	}()
+	return try.problems
+}
+
+// survives makes the home a state that a power loss after the first n operations
+// leaves, lets the identity go on from it, and returns what is wrong then.
+func (l *recorded) survives(n int, keep float64, r *rand.Rand, second *world) []string {
+	return attempt(l.TB, func(try *trial) {
+		w := *second
+		w.TB, w.home, w.limit = try, l.home, l.limit
+		judge := l.in(&w)
+		left, all := judge.lose(n, keep, r)
+		if r.IntN(4) == 0 && left["agents/"+l.id.Self].Dir { // an old request to stop, that the disk did not forget
+			must(try, Stop(l.id))
+		}
+		judge.resume(n, left, all)
+	})
+}
+
+// in is what was recorded, for a test in another world.
+func (l *recorded) in(w *world) *recorded {
+	return &recorded{world: w, id: l.id, golden: l.golden, log: l.log, rooms: l.rooms, folds: l.folds, ops: l.ops, sent: l.sent, edited: l.edited}
+}
+
+// resume lets the identity go on in a home as a power loss has left it, and
+// checks what must be true.
+func (l *recorded) resume(n int, left, all crashdisk.Tree) {
+	sound := l.soundLog(left)
+	var err error
+	_, err = OpenHome(l.home.Dir)
+	must(l, err)
+	l.store, err = blobs.Open(l.home.Blobs())
+	must(l, err)
+	if sound > 0 {
+		if requestOf(l, l.id, l.store) != l.folded(sound) {
+			l.Errorf("the log of %d bytes gives another request than before", sound)
+		}
+	}
+	id, err := l.home.Find("ada")
+	if errors.Is(err, ErrNotFound) {
+		id, err = Boot(l.home, l.store, Birth{Name: "ada", Rooms: []string{"dev", "ops"}})
+	}
+	must(l, err)
+	if sound > 0 {
+		equal(l, "the identity", id.Self, l.id.Self)
+	}
+	edits := 0
+	if sound > 0 {
+		edits = l.epochsFor(id, "edit")
+	}
+	var now []sentAt
+	l.conf.Home, l.conf.Store = l.home, l.store
+	l.conf.Model = noting{l.conf.Model, func(r llm.Request) { l.note(&now, id, r) }}
+	r := l.run(id)
+	r.settled()
+	l.send("dev", "last question")
+	r.settled()
+	r.stop()
+
+	l.checkHome(id)
+	l.checkRooms(id, left, all)
+	l.checkRequests(id, sound, now)
+	if more := l.epochsFor(id, "edit") - edits; n <= l.edited && more > 0 {
+		l.Errorf("%d edits are in force, and nobody made one", more)
+	}
+}
+
+// soundLog returns how much of the log is left: whole lines of what it was.
+func (l *recorded) soundLog(left crashdisk.Tree) int {
+	log := left["agents/"+l.id.Self+"/LIFE.md"].Data
+	n := 0
+	for n < min(len(log), len(l.log)) && log[n] == l.log[n] {
+		n++
+	}
+	return bytes.LastIndexByte(log[:n], '\n') + 1
+}
+
+// checkHome: one identity, which owes nothing, whose log and blobs are whole.
+func (l *recorded) checkHome(id Identity) {
+	all, err := l.home.List()
+	must(l, err)
+	equal(l, "identities", len(all), 1)
+	owed := l.fold(id).Owed()
+	if owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
+		l.Errorf("still owed: %+v", owed)
+	}
+	l.conserved(id)
+	for _, e := range l.life(id) {
+		for i := range e.Refs {
+			l.body(e, i)
+		}
+	}
+}
+
+// checkRooms: what a room still has, and what the log had, is heard once; what was
+// seen in a room, or decided, is in it once.
+func (l *recorded) checkRooms(id Identity, left, all crashdisk.Tree) {
+	for _, room := range []string{"dev", "ops", "lab"} {
+		heard, there := map[string]int{}, map[string]int{}
+		for _, text := range append(l.heard(id, room), l.obeyed(id, room)...) {
+			heard[text]++
+		}
+		for text, n := range heard {
+			if n > 1 {
+				l.Errorf("doubled: %q of room %s was heard %d times", text, room, n)
+			}
+		}
+		for _, line := range l.lines(room) {
+			there[string(line.Raw)]++
+		}
+		for _, line := range wholeLines(left, room) {
+			torn := bytes.HasPrefix(line.Raw, []byte("[AGENT:ada ")) // its own post, cut off: nobody's message
+			if !line.Agent && !torn && heard[line.Text] == 0 {
+				l.Errorf("lost: %q of room %s was not heard", line.Text, room)
+			}
+			if there[string(line.Raw)] == 0 {
+				l.Errorf("lost: %q is not in room %s any more", line.Raw, room)
+			}
+		}
+		for _, line := range wholeLines(all, room) {
+			if n := there[string(line.Raw)]; line.Agent && n == 0 {
+				l.Errorf("lost: %q was seen in room %s", line.Raw, room)
+			}
+		}
+		l.checkPosts(id, room)
+	}
+	if n := len(l.heard(id, "dev")); n == 0 || l.heard(id, "dev")[n-1] != "last question" {
+		l.Errorf("lost: the last question was not heard")
+	}
+}
+
+// wholeLines returns the lines of a room that have a newline and no hole.
+func wholeLines(t crashdisk.Tree, room string) []chat.Line {
+	var out []chat.Line
+	for raw := range bytes.Lines(t["chats/"+room+".md"].Data) {
+		if line := chat.Parse(raw); bytes.HasSuffix(raw, []byte("\n")) && !bytes.Contains(raw, []byte{0}) && !line.Blank() {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// checkPosts: each line that was decided is in the room once, and nothing else of
+// the identity's is, but what was torn.
+func (l *recorded) checkPosts(id Identity, room string) {
+	decided, posted := 0, 0
+	for _, e := range l.life(id) {
+		for _, p := range e.All("post") {
+			if strings.HasPrefix(p, room+"@") {
+				decided++
+			}
+		}
+		if e.Kind == "posted" && e.Get("room") == room {
+			posted++
+		}
+	}
+	var said []string
+	for _, line := range l.lines(room) {
+		if line.Agent && !bytes.Contains(line.Raw, []byte{0}) {
+			said = append(said, string(line.Raw))
+		}
+	}
+	whole := unbroken(said)
+	switch {
+	case len(whole) > posted:
+		l.Errorf("doubled: room %s has %d lines, %d were posted: %q", room, len(whole), posted, said)
+	case decided != posted || len(whole) != posted:
+		l.Errorf("lost: room %s: %d lines were decided, %d posted, and it has %d: %q", room, decided, posted, len(whole), said)
+	}
+}
+
+// obeyed returns the texts of the commands that were recorded.
+func (w *world) obeyed(id Identity, room string) []string {
+	var out []string
+	for _, e := range w.events(id, "command") {
+		if e.Get("room") == room {
+			out = append(out, chat.Parse([]byte(e.Get("line"))).Text)
+		}
+	}
+	return out
+}
+
+// checkRequests: the strict server refused none, and each begins with the last one
+// whose answer the log had, until another epoch began.
+func (l *recorded) checkRequests(id Identity, sound int, now []sentAt) {
+	for _, q := range l.asked() {
+		if q.Refused != "" {
+			l.Fatalf("a request was refused: %s", q.Refused)
+		}
+	}
+	var base []byte
+	epochs := map[int64]string{} // where each epoch event with a number stands
+	for at, e := range l.eventsAt(id) {
+		if e.Kind == life.Epoch {
+			epochs[at] = e.Arg(0)
+		}
+	}
+	epochAt := func(n int64) (number string) {
+		last := int64(-1)
+		for at, e := range epochs {
+			if at < n && at > last {
+				last, number = at, e
+			}
+		}
+		return number
+	}
+	var asked int64
+	for _, q := range l.sent {
+		if rest := string(l.log[q.log:max(q.log, int64(sound))]); strings.HasPrefix(rest[strings.IndexByte(rest, ']')+1:], " reply ") {
+			base, asked = q.messages, q.log
+		}
+	}
+	for _, q := range now {
+		if base != nil && epochAt(q.log) == epochAt(asked) && !bytes.Equal(q.messages, base) && !bytes.HasPrefix(q.messages, append(bytes.Clone(base), ',')) {
+			l.Errorf("a request does not begin with the one that was answered before:\n%s\n%s", base, q.messages)
+		}
+	}
+}
+
+// eventsAt returns the events of a log by where their lines begin.
+func (w *world) eventsAt(id Identity) map[int64]life.Event {
+	w.Helper()
+	out := map[int64]life.Event{}
+	must(w, life.Scan(id.LIFE(), func(e life.Event, at int64) error { out[at] = e; return nil }))
+	return out
+}
+
+// tally counts the states that were tried, and what was wrong with them.
+type tally struct{ states, lost, doubled, stuck, other atomic.Int64 }
+
+func (c *tally) add(problems []string) {
+	c.states.Add(1)
+	for _, p := range problems {
+		switch {
+		case strings.HasPrefix(p, "lost"):
+			c.lost.Add(1)
+		case strings.HasPrefix(p, "doubled"):
+			c.doubled.Add(1)
+		case strings.HasPrefix(p, "waited"), strings.HasPrefix(p, "still owed"):
+			c.stuck.Add(1)
+		default:
+			c.other.Add(1)
+		}
+	}
+}
+
+func (c *tally) String() string {
+	return fmt.Sprintf("%d states: lost %d, doubled %d, stuck %d, other %d", c.states.Load(), c.lost.Load(), c.doubled.Load(), c.stuck.Load(), c.other.Load())
+}

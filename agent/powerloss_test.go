@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/internal/durable"
+)
+
+// long asks for all that a test can try, and not for a sample.
+var long = os.Getenv("LETHE_LONG") != ""
+
+// TestPowerLoss records lives, on a good disk and on ones that fail between kills,
+// and lets each go on from states that a power loss may leave of it.
+func TestPowerLoss(t *testing.T) {
+	t.Parallel()
+	lives, states := 4, 15
+	switch {
+	case long:
+		lives, states = 100, 100
+	case testing.Short() || raceEnabled:
+		lives, states = 2, 8
+	}
+	var c tally
+	t.Run("lives", func(t *testing.T) {
+		for i := range lives {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				r := rand.New(rand.NewPCG(1, uint64(i)))
+				l := record(t, diskOf(i))
+				l.survivesAll(&c, r, states)
+			})
+		}
+	})
+	t.Log(&c)
+}
+
+// diskOf is the disk of the i-th life.
+func diskOf(i int) *badDisk {
+	switch i {
+	case 0:
+		return nil
+	case 1: // a kill between the append of a post and its sync
+		return &badDisk{once: func(stage durable.Stage, op, path string) bool {
+			return stage == durable.After && op == "append" && strings.HasSuffix(path, "chats/ops.md")
+		}}
+	}
+	return &badDisk{random: rand.New(rand.NewPCG(2, uint64(i))), p: 0.02}
+}
+
+// survivesAll tries states at random moments, and counts what came of them.
+func (l *recorded) survivesAll(c *tally, r *rand.Rand, states int) {
+	second := newWorld(l, powerScript(true)...)
+	second.conf.Forgetting.Mechanical = true
+	for range states {
+		n := r.IntN(len(l.ops) + 1)
+		keep := []float64{0, 1, 0.5, 0.8}[r.IntN(4)]
+		problems := l.survives(n, keep, r, second)
+		if c.add(problems); len(problems) > 0 {
+			last := l.ops[max(0, n-1)]
+			l.Errorf("power loss after operation %d, %s %s, keep %v: %d problems, the first: %.3000s", n, last.Kind, last.Path, keep, len(problems), problems[0])
+		}
+	}
+}
+
+// TestPowerLossIsFound leaves syncs out of the record, one kind at a time, as a
+// program would that forgot them: states are found in which something is wrong.
+func TestPowerLossIsFound(t *testing.T) {
+	t.Parallel()
+	l := record(t, nil)
+	l.limit = 5 * time.Second
+	second := newWorld(t, powerScript(true)...)
+	second.conf.Forgetting.Mechanical = true
+	for name, forgotten := range map[string]func(durable.Op) bool{
+		"the bytes of a blob": func(op durable.Op) bool { return op.Kind == "sync" && strings.HasPrefix(op.Path, "blobs/") },
+		"the name of a blob":  func(op durable.Op) bool { return op.Kind == "syncdir" && strings.HasPrefix(op.Path, "blobs/") },
+		"the log":             func(op durable.Op) bool { return op.Kind == "sync" && strings.HasSuffix(op.Path, "/LIFE.md") },
+		"the name of the log": func(op durable.Op) bool { return op.Kind == "syncdir" && op.Path == "agents/"+l.id.Self },
+		"a post":              func(op durable.Op) bool { return op.Kind == "sync" && op.Path == "chats/ops.md" },
+		"a view": func(op durable.Op) bool {
+			return op.Kind == "sync" && slices.ContainsFunc(l.ops, func(o durable.Op) bool { return o.Path == op.Path && (o.Kind == "exchange" || o.Kind == "link") })
+		},
+		"a subscription": func(op durable.Op) bool { return op.Kind == "syncdir" && strings.HasSuffix(op.Path, "/subs") },
+	} {
+		bad := l.in(l.world)
+		bad.ops, bad.edited = nil, 0
+		var after []int // where a sync was forgotten
+		for i, op := range l.ops {
+			if i == l.edited {
+				bad.edited = len(bad.ops)
+			}
+			if forgotten(op) {
+				after = append(after, len(bad.ops))
+			} else {
+				bad.ops = append(bad.ops, op)
+			}
+		}
+		r := rand.New(rand.NewPCG(5, 6))
+		var found []string
+		for try := 0; len(found) == 0; try++ {
+			if try == 200 {
+				t.Fatalf("nobody finds out that %s is not synced", name)
+			}
+			n := min(len(bad.ops), after[r.IntN(len(after))]+r.IntN(20))
+			found = slices.DeleteFunc(bad.survives(n, []float64{0, 0.5}[try%2], r, second), func(p string) bool {
+				return strings.HasPrefix(p, "waited") // perhaps the machine is busy
+			})
+		}
+		t.Logf("%s: %.100s", name, found[0])
+	}
+}
