@@ -183,7 +183,7 @@ func TestVeryManyCalls(t *testing.T) {
 	r = w.run(id, dieAt("result", 3))
 	w.say("dev", "ann", "do one more")
 	r.killed()
-	count := w.breakOnce(0, durable.Before)
+	count := w.breakOnce(0, durable.Before, nil)
 	a, err := Open(id, w.conf)
 	must(t, err)
 	defer a.Close()
