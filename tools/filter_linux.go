@@ -55,6 +55,8 @@ var outlivesCall = []uint32{
 //     or the user's service manager's, a command could have another process do
 //     anything. A stream socketpair cannot be connected elsewhere and stays, a
 //     datagram one could and goes.
+//   - limits of another process: one of a second of processor time would end the
+//     daemon.
 //   - the kernel's keyrings, which the command shares with the daemon.
 //   - io_uring, which does all of this without system calls, and openat2, whose
 //     mode is where the filter cannot see it. Programs take ENOSYS for an older
@@ -66,6 +68,7 @@ func filterCalls(abi int) error {
 	f.deny(unix.ENOSYS, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP)
 	f.deny(unix.ENOSYS, outlivesCall...)
 	f.deny(unix.EPERM, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY)
+	f.examine(unix.SYS_PRLIMIT64, load(offArg0), onlyIfAny(^uint32(0), 1), refuse(unix.EPERM)) // 0 is itself
 	f.denySetID(offArg1, unix.SYS_FCHMOD)
 	f.denySetID(offArg2, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKNODAT)
 	f.denySetIDFile(unix.SYS_OPENAT, offArg2, offArg3)

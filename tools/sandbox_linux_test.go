@@ -90,6 +90,7 @@ func TestSandboxSignals(t *testing.T) {
 	id.fails([]string{"Operation not permitted"}, "BASH", "command", fmt.Sprintf("kill -9 %d", victim.Process.Pid))
 	// Its own supervisor would let what it starts go free.
 	id.fails([]string{"Operation not permitted"}, "BASH", "command", "kill -9 $PPID")
+	id.fails([]string{"Operation not permitted"}, "BASH", "command", fmt.Sprintf("ulimit -t 100; prlimit --pid %d --cpu=1", victim.Process.Pid))
 	if !alive(victim.Process.Pid) {
 		t.Error("the sandbox let a signal out")
 	}
