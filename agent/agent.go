@@ -59,6 +59,7 @@ type Config struct {
 	MaxSteps      int          // model calls without a user's word; default 50
 	MaxAgentTurns int          // turns in a room where only agents speak; default 8
 	Tools         tools.Config // the parts that are not the identity's own
+	Warnings      []string     // what weakens the promises here, for the status
 
 	Ready func(Identity)             // called once the identity hears its rooms
 	Tell  func(Identity, life.Event) // called for each event that has happened

@@ -34,6 +34,7 @@ func (s *screen) set(a *Agent, state, tool string) {
 		Turn: a.state.Turn, Model: a.state.Stable.Params.Model, Endpoint: a.state.Stable.Params.Endpoint, Offline: a.cfg.Offline,
 		Error:         cmp.Or(a.state.Paused, a.noSpace.String()),
 		Trouble:       a.trouble(),
+		Warnings:      a.cfg.Warnings,
 		Compacting:    a.forgetting.job != nil || a.forgetting.wish != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
 		InputTokens: a.state.Usage.Input, CachedTokens: a.state.Usage.Cached, OutputTokens: a.state.Usage.Output, CostUSD: a.state.Usage.USD,

@@ -68,6 +68,7 @@ type agentInfo struct {
 	USD       float64  `json:"cost_usd"`
 	Error     string   `json:"error,omitempty"`
 	Trouble   []string `json:"trouble,omitempty"` // with rooms
+	Warnings  []string `json:"warnings,omitempty"`
 
 	SilentSince time.Time `json:"silent_since,omitzero"` // see status.Status
 }
@@ -148,7 +149,7 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	info.Input, info.Cached, info.Output, info.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
 	if live, running := alive(id); running {
 		info.State, info.PID, info.Error = or(live.State, status.Starting), live.PID, live.Error
-		info.SilentSince, info.Trouble = live.SilentSince, live.Trouble
+		info.SilentSince, info.Trouble, info.Warnings = live.SilentSince, live.Trouble, live.Warnings
 		if live.State == status.Retrying {
 			info.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
 		}

@@ -40,6 +40,8 @@ type world struct {
 	model    string // of a life that has none
 	serve    func(context.Context) error
 
+	warnings []string // what weakens the promises here
+
 	events io.Writer // gets LIFE events when they were asked for
 	ready  func(agent.Identity)
 	mended <-chan os.Signal         // a person says that what paused identities may be gone
@@ -157,7 +159,7 @@ func (w *world) open(id agent.Identity) (*agent.Agent, error) {
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
 			BashTimeout: time.Duration(s.Tools.BashTimeout), Secrets: w.secrets(),
 		},
-		Ready: w.ready, Tell: w.teller(), Retry: w.retry[id.Self],
+		Warnings: w.warnings, Ready: w.ready, Tell: w.teller(), Retry: w.retry[id.Self],
 	})
 }
 
@@ -191,6 +193,10 @@ func (w *world) teller() func(agent.Identity, life.Event) {
 func (w *world) run(ctx context.Context, ids []agent.Identity) error {
 	for _, id := range ids {
 		w.retry[id.Self] = make(chan struct{}, 1)
+	}
+	w.warnings = w.p.warnings()
+	for _, what := range w.warnings {
+		w.log.Warn(what)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -48,9 +48,10 @@ type Status struct {
 	Model    string           `json:"model"`
 	Endpoint string           `json:"endpoint"`
 	Offline  bool             `json:"offline,omitempty"`
-	Error    string           `json:"error,omitempty"`   // why it is Paused or failed
-	Trouble  []string         `json:"trouble,omitempty"` // rooms that cannot be written or read, a line each
-	Since    time.Time        `json:"since"`             // when State began
+	Error    string           `json:"error,omitempty"`    // why it is Paused or failed
+	Trouble  []string         `json:"trouble,omitempty"`  // rooms that cannot be written or read, a line each
+	Warnings []string         `json:"warnings,omitempty"` // what weakens the promises where it runs
+	Since    time.Time        `json:"since"`              // when State began
 	// SilentSince is since when no piece of the model's answer has come, once that
 	// is 20 seconds ago.
 	SilentSince time.Time `json:"silent_since,omitzero"`
