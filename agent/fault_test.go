@@ -80,9 +80,9 @@ func TestEveryStepFailsOnce(t *testing.T) {
 						some = causes
 					}
 					for _, cause := range some {
-						liveWithFault(t, n, stage, cause)
-						if t.Failed() {
-							t.Fatalf("step %d of %d, %s, %v", n, total, stage, cause)
+						// A subtest each: it gives its watcher and server back at once.
+						if !t.Run(fmt.Sprintf("%d of %d, %v", n, total, cause), func(t *testing.T) { liveWithFault(t, n, stage, cause) }) {
+							return
 						}
 					}
 				}
@@ -110,10 +110,12 @@ func TestFailingDisk(t *testing.T) {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
 			t.Parallel()
 			for i := worker; i < lives && !t.Failed(); i += 4 {
-				w := newWorld(t, faultScript()...)
-				disk := &badDisk{random: rand.New(rand.NewPCG(7, uint64(i))), p: []float64{0.01, 0.03}[i%2]}
-				faults.Store(w.home.Dir, disk.ask)
-				w.liveThrough(disk.restart)
+				t.Run(fmt.Sprint(i), func(t *testing.T) {
+					w := newWorld(t, faultScript()...)
+					disk := &badDisk{random: rand.New(rand.NewPCG(7, uint64(i))), p: []float64{0.01, 0.03}[i%2]}
+					faults.Store(w.home.Dir, disk.ask)
+					w.liveThrough(disk.restart)
+				})
 			}
 		})
 	}
