@@ -95,7 +95,7 @@ func TestEveryStepFailsOnce(t *testing.T) {
 func liveWithFault(t *testing.T, n int, stage durable.Stage, cause error) (steps int) {
 	w := newWorld(t, faultScript()...)
 	count := w.breakOnce(n, stage, cause)
-	w.liveThrough(func() {})
+	w.liveThrough(nil)
 	return count()
 }
 
@@ -114,7 +114,7 @@ func TestFailingDisk(t *testing.T) {
 					w := newWorld(t, faultScript()...)
 					disk := &badDisk{random: rand.New(rand.NewPCG(7, uint64(i))), p: []float64{0.01, 0.03}[i%2]}
 					faults.Store(w.home.Dir, disk.ask)
-					w.liveThrough(disk.restart)
+					w.liveThrough(disk)
 				})
 			}
 		})
@@ -151,23 +151,24 @@ func (w *world) rebirth(retry func(), name string, rooms ...string) (id Identity
 
 // liveThrough boots and lives through the script, opening the identity again
 // whenever it fails, and checks what came of it.
-func (w *world) liveThrough(retry func()) {
+func (w *world) liveThrough(disk *badDisk) {
 	w.Helper()
-	id := w.rebirth(retry, "ada", "dev", "ops")
+	id := w.rebirth(disk.restart, "ada", "dev", "ops")
 	w.say("dev", "ann", "first question", "and another line")
 	asked := false
-	w.again("live", retry, func() error { return w.lifeEnds(id, &asked) })
+	w.again("live", disk.restart, func() error { return w.lifeEnds(id, disk, &asked) })
 	faults.Delete(w.home.Dir)
 	w.checkLife(id)
 }
 
 // lifeEnds opens the identity once and runs it until it has answered both
 // questions and stopped, or until it fails.
-func (w *world) lifeEnds(id Identity, asked *bool) error {
+func (w *world) lifeEnds(id Identity, disk *badDisk, asked *bool) error {
 	r, err := w.try(id)
 	if err != nil {
 		return err
 	}
+	disk.kills(r)
 	has := func(room, text string) bool { return slices.Contains(w.said(room), text) }
 	w.eventually("the first answer", func() bool { return r.ended() || has("dev", "the first answer") })
 	if !*asked && !r.ended() {

@@ -33,6 +33,7 @@ type badDisk struct {
 	once   func(stage durable.Stage, op, path string) bool
 	spared bool // somebody else writes
 	dead   bool // a kill: nothing more is written before the next restart
+	kill   func()
 }
 
 func (s *badDisk) ask(stage durable.Stage, op, path string) error {
@@ -52,7 +53,9 @@ func (s *badDisk) ask(stage durable.Stage, op, path string) error {
 	case s.random == nil || s.random.Float64() >= s.p:
 		return nil
 	}
-	s.dead = s.random.IntN(2) == 0
+	if s.dead = s.random.IntN(2) == 0; s.dead && s.kill != nil {
+		s.kill()
+	}
 	if stage == durable.Before && s.random.IntN(3) == 0 {
 		return &durable.Short{Bytes: s.random.IntN(200), Err: syscall.ENOSPC}
 	}
@@ -60,7 +63,16 @@ func (s *badDisk) ask(stage durable.Stage, op, path string) error {
 }
 
 // restart ends a kill: what was killed is about to be started again.
-func (s *badDisk) restart() { s.set(func() { s.dead = false }) }
+func (s *badDisk) restart() { s.set(func() { s.dead, s.kill = false, nil }) }
+
+// kills ends r with the disk: an identity that only waits for it would live on.
+func (s *badDisk) kills(r *running) {
+	s.set(func() {
+		if s.kill = r.cancel; s.dead {
+			r.cancel()
+		}
+	})
+}
 
 // spare does what does not fail.
 func (s *badDisk) spare(do func()) {
@@ -244,6 +256,7 @@ func (l *recorded) live() {
 				if r, err = l.try(l.id); err != nil {
 					return err
 				}
+				l.disk.kills(r)
 			}
 			l.eventually(what, func() bool { return r.ended() || done() })
 			if r.ended() {
