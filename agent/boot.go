@@ -47,6 +47,9 @@ func Boot(home Home, store *blobs.Store, birth Birth) (Identity, error) {
 	}
 	if id, err := home.Find(birth.Name); err == nil && id.Name == birth.Name {
 		if _, err := os.Lstat(filepath.Join(home.Names(), birth.Name)); err != nil {
+			if err := durable.Sync(id.LIFE()); err != nil { // who wrote it may have died before the sync
+				return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+			}
 			return id, home.link(id)
 		}
 		return id, fmt.Errorf("boot %s: %w", birth.Name, ErrExists)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,5 +113,32 @@ func TestPowerLossIsFound(t *testing.T) {
 			})
 		}
 		t.Logf("%s: %.100s", name, found[0])
+	}
+}
+
+// A boot that fails at any step and is repeated has made an identity that a power
+// loss leaves.
+func TestBootSurvivesPowerLoss(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []durable.Stage{durable.Before, durable.After} {
+		for n, steps := 1, 1; n <= steps; n++ {
+			l := &recorded{world: newWorld(t)}
+			must(t, removeAllIn(l.home.Dir))
+			traces.Store(l.home.Dir, func(op durable.Op) { l.ops = append(l.ops, op) })
+			_, err := OpenHome(l.home.Dir)
+			must(t, err)
+			count := l.breakOnce(n, stage, syscall.EIO)
+			id := l.rebirth(func() {}, "ada")
+			steps = count()
+			traces.Delete(l.home.Dir)
+			faults.Delete(l.home.Dir)
+			l.lose(len(l.ops), 0, nil)
+			again, err := l.home.Find("ada")
+			must(t, err)
+			equal(t, "the identity", again.Self, id.Self)
+			if _, err := Fold(again, l.store); err != nil {
+				t.Fatalf("step %d, %s: %v", n, stage, err)
+			}
+		}
 	}
 }
