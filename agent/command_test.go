@@ -259,7 +259,7 @@ func TestHugeCommands(t *testing.T) {
 	r := w.run(id)
 	w.say("dev", "ann", "/model "+strings.Repeat("x", 1<<20))
 	contains(t, w.answered("dev", 1), "at most 100 bytes")
-	w.say("dev", "ann", "/model a\u202eb")
+	w.put("dev", "[USER:ann 2026-11-20T12:57:16Z] /model a\u202eb\n")
 	contains(t, w.answered("dev", 2), "I keep the model rehearsal")
 	w.say("dev", "ann", "/stop"+strings.Repeat(" ", 1<<20))
 	equal(t, "answer", w.answered("dev", 3), "Nothing to stop.")

@@ -18,6 +18,22 @@ import (
 // Where the filesystem cannot exchange files, mine is asked just before a rename,
 // which leaves an instant in which a save can be lost.
 func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (fs.FileInfo, error) {
+	// Half a view would look like somebody's edit after a power loss.
+	return swapFile(path, data, perm, mine, fsync)
+}
+
+// SwapSynced is Swap whose new file survives power loss.
+func SwapSynced(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (fs.FileInfo, error) {
+	now, err := swapFile(path, data, perm, mine, func(tmp *os.File) error {
+		return step("sync", path, func() error { return fsync(tmp) })
+	})
+	if err == nil && now != nil {
+		err = SyncDir(filepath.Dir(path))
+	}
+	return now, err
+}
+
+func swapFile(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool, sync func(*os.File) error) (fs.FileInfo, error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
 	if err != nil {
 		return nil, err
@@ -26,8 +42,8 @@ func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) boo
 	if err = tmp.Chmod(perm); err == nil {
 		err = put(tmp, data)
 	}
-	if err == nil { // half a view would look like somebody's edit after a power loss
-		err = step("sync", path, func() error { return fsync(tmp) })
+	if err == nil {
+		err = sync(tmp)
 	}
 	now, serr := tmp.Stat()
 	if err = errors.Join(err, serr, tmp.Close()); err != nil {
@@ -41,15 +57,6 @@ func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) boo
 		return nil, nil
 	}
 	return now, nil
-}
-
-// SwapSynced is Swap whose new file survives power loss.
-func SwapSynced(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (fs.FileInfo, error) {
-	now, err := Swap(path, data, perm, mine)
-	if err == nil && now != nil {
-		err = SyncDir(filepath.Dir(path))
-	}
-	return now, err
 }
 
 func swap(tmp, path string, mine func(fs.FileInfo) bool) (done bool, err error) {
