@@ -25,13 +25,15 @@ var allowed = map[string][]string{
 	"lethe/llm":              {},
 	"lethe/llm/rehearsal":    {},
 	"lethe/tools":            {"lethe/blobs", "lethe/chat", "lethe/internal/durable"},
-	"lethe/recall":           {"lethe/blobs", "lethe/life", "lethe/internal/durable"},
+	"lethe/recall":           {"lethe/blobs", "lethe/recall/index", "lethe/recall/text"},
+	"lethe/recall/index":     {"lethe/blobs", "lethe/internal/durable", "lethe/life", "lethe/recall/text"},
+	"lethe/recall/text":      {"lethe/blobs"},
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools"},
 	"lethe/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
 		"lethe/mind", "lethe/tools"},
 	"lethe/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
-		"lethe/recall", "lethe/tools"},
+		"lethe/recall", "lethe/recall/text", "lethe/tools"},
 	"lethe/bridge":                 {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/stdin":           {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
@@ -49,8 +51,8 @@ var only = map[string]string{
 	"github.com/cohesion-org/deepseek-go": "lethe/llm",
 	"github.com/fsnotify/fsnotify":        "lethe/chat",
 	"github.com/go-telegram/bot":          "lethe/bridge/telegram",
-	"github.com/blevesearch/snowballstem": "lethe/recall",
-	"modernc.org/sqlite":                  "lethe/recall",
+	"github.com/blevesearch/snowballstem": "lethe/recall/text",
+	"modernc.org/sqlite":                  "lethe/recall/index",
 }
 
 func TestImportsRunDownwards(t *testing.T) {

@@ -15,10 +15,9 @@ import (
 // finds reports whether the index over a life that is not lived finds a text.
 func (w *world) finds(id Identity, text string) bool {
 	w.Helper()
-	index, err := recall.Open(id.RecallPath(), discard())
-	must(w, err)
+	index := recall.Open(id.RecallPath(), discard())
 	defer index.Close()
-	_, err = index.Sync(context.Background(), w.store, id.LIFE(), nil)
+	_, err := index.Sync(context.Background(), w.store, id.LIFE(), nil)
 	must(w, err)
 	hits, err := index.Search(context.Background(), w.store, recall.Query{Text: text, Limit: 5})
 	must(w, err)

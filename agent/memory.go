@@ -29,9 +29,7 @@ type memory struct {
 	tried   chan struct{}                // closed after the first attempt to open it
 	once    sync.Once                    // closes tried
 	news    chan struct{}                // the log has something for it
-	fresh   chan struct{}                // it has something to make vectors of
 	lookups sync.WaitGroup
-	embed   context.CancelFunc // ends what makes vectors for index; of keep alone
 	cancel  context.CancelFunc
 	done    chan struct{}
 }
@@ -47,7 +45,7 @@ const (
 // remember begins to keep the index.
 func (a *Agent) remember() {
 	ctx, cancel := context.WithCancel(context.Background())
-	a.memory = &memory{tried: make(chan struct{}), news: make(chan struct{}, 1), fresh: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	a.memory = &memory{tried: make(chan struct{}), news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	a.memory.behind.Store(true)
 	go a.memory.keep(ctx, a) // ends with closeMemory, or soon after it
 }
@@ -77,7 +75,6 @@ func (m *memory) keep(ctx context.Context, a *Agent) {
 			index.Close()
 		}
 	}()
-	debug.SetPanicOnFault(true) // recall.db-shm is mapped, and somebody may cut it short
 	var pause time.Duration
 	var busy time.Time // since when another process is in the way
 	told := false      // of that
@@ -132,7 +129,6 @@ func (m *memory) attempt(ctx context.Context, a *Agent) (err error) {
 // drop gives the index up. A search in it ends with an error.
 func (m *memory) drop() {
 	if index := m.index.Swap(nil); index != nil {
-		m.embed()
 		m.lookups.Go(func() { index.Close() }) // as soon as nothing writes to it
 	}
 }
@@ -141,11 +137,8 @@ func (m *memory) drop() {
 func (m *memory) update(ctx context.Context, a *Agent) error {
 	index := m.index.Load()
 	if index == nil {
-		var err error
-		if index, err = recall.Open(a.id.RecallPath(), a.cfg.Log); err != nil {
-			return err
-		}
-		m.take(ctx, a, index)
+		index = recall.Open(a.id.RecallPath(), a.cfg.Log)
+		m.index.Store(index)
 	}
 	m.once.Do(func() { close(m.tried) }) // what is in it can be searched
 	added, err := index.Sync(ctx, a.store, a.id.LIFE(), nil)
@@ -153,24 +146,10 @@ func (m *memory) update(ctx context.Context, a *Agent) error {
 		return err
 	}
 	m.behind.Store(false)
-	select {
-	case m.fresh <- struct{}{}:
-	default: // that has yet to be looked at, or there is no endpoint
-	}
 	if added > 0 {
 		a.cfg.Log.Debug("indexed what has faded", "originals", added)
 	}
 	return nil
-}
-
-// take lets an index be searched, and vectors be made for it.
-func (m *memory) take(ctx context.Context, a *Agent, index *recall.Index) {
-	ctx, m.embed = context.WithCancel(ctx)
-	if e := a.cfg.Recall.Embed; e != nil {
-		index.Embed(e)
-		m.lookups.Go(func() { index.KeepVectors(ctx, a.store, m.fresh, m.stale) }) // ends with ctx
-	}
-	m.index.Store(index)
 }
 
 // stale says that the log has something new for the index.

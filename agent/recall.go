@@ -20,9 +20,6 @@ type Recall struct {
 	// HintTime is the longest that a turn waits for a hint; 0 is 250 ms. What is
 	// not found by then is not hinted at.
 	HintTime time.Duration
-	// Embed is an endpoint whose vectors join the search; nil is none. The text of
-	// what has faded is sent there.
-	Embed *recall.Embedder
 }
 
 // Bounds of a search by the agent itself.

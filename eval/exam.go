@@ -51,9 +51,7 @@ func (s *stage) examine(ctx context.Context, talk Conversation) (_ *exam, err er
 		bodies = append(bodies, o.body)
 	}
 	e.plain = newBM25(bodies)
-	if e.index, err = recall.Open(s.id.RecallPath(), s.config.Log); err != nil {
-		return nil, err
-	}
+	e.index = recall.Open(s.id.RecallPath(), s.config.Log)
 	if _, err := e.index.Sync(ctx, s.store, s.id.LIFE(), nil); err != nil {
 		return nil, errors.Join(err, e.index.Close())
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"lethe/recall"
+	"lethe/recall/text"
 )
 
 // bm25 is the yardstick: BM25 over whole originals, headers and all, with stemmed
@@ -38,10 +38,10 @@ func newBM25(bodies []string) bm25 {
 	return b
 }
 
-func stems(text string) []string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+func stems(body string) []string {
+	words := strings.FieldsFunc(body, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i, w := range words {
-		words[i] = recall.Stem(w)
+		words[i] = text.Stem(w)
 	}
 	return words
 }

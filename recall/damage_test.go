@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,61 +12,6 @@ import (
 
 	"lethe/blobs"
 )
-
-// fruit is a life of so many originals, each with a word of its own.
-func fruit(t testing.TB, n int) (*world, []blobs.Hash) {
-	t.Helper()
-	w := newWorld(t)
-	var all []blobs.Hash
-	for len(all) < n {
-		var bodies []string
-		for range min(50, n-len(all)) {
-			bodies = append(bodies, w.heard("dev", "ada", fmt.Sprintf("apple number%d and the usual talk of days and nights, of wind%d and rain", len(all)+len(bodies), w.next%7)))
-		}
-		all = append(all, w.fades(bodies...)...)
-	}
-	return w, all
-}
-
-// whole checks that an index holds all of a life, after a Sync and with as many
-// more as damage that is found late asks for.
-func (w *world) whole(x *Index, all []blobs.Hash, what string) {
-	w.t.Helper()
-	for range mostRenewals {
-		if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err != nil {
-			w.t.Fatalf("%s: %v", what, err)
-		}
-		if w.holds(x, all, what) {
-			return
-		}
-	}
-	w.t.Errorf("%s: not all is found; %q", what, x.Rebuilt())
-}
-
-// holds reports whether a sample of originals is found. Whatever is found is a
-// blob of this life.
-func (w *world) holds(x *Index, all []blobs.Hash, what string) bool {
-	w.t.Helper()
-	ok := true
-	for i := 0; i < len(all); i += max(1, len(all)/20) {
-		hits, err := x.Search(context.Background(), w.store, Query{Text: fmt.Sprintf("apple number%d", i), Now: w.now})
-		if errors.Is(err, ErrRebuilding) {
-			return false
-		}
-		if err != nil {
-			w.t.Fatalf("%s: %v", what, err)
-		}
-		found := false
-		for _, h := range hits {
-			if b, err := w.store.Get(h.Hash); err != nil || b.Life != w.self.String() {
-				w.t.Fatalf("%s: hit %s: %v", what, h.Hash, err)
-			}
-			found = found || h.Hash == all[i]
-		}
-		ok = ok && found
-	}
-	return ok
-}
 
 // What may have happened to the file between two processes.
 func TestDamagedFile(t *testing.T) {
@@ -78,14 +24,7 @@ func TestDamagedFile(t *testing.T) {
 		t.Fatal(len(good), err)
 	}
 	exec := func(statement string) func(string) error {
-		return func(path string) error {
-			db, err := connect(path)
-			if err != nil {
-				return err
-			}
-			_, err = db.write.Exec(statement)
-			return errors.Join(err, db.close())
-		}
+		return func(string) error { w.tampered(statement); return nil }
 	}
 	write := func(data []byte) func(string) error {
 		return func(path string) error { return os.WriteFile(path, data, 0o600) }
@@ -105,28 +44,17 @@ func TestDamagedFile(t *testing.T) {
 	}{
 		{"untouched", func(string) error { return nil }, false},
 		{"gone", os.Remove, false},
-		{"empty", write(nil), false},
+		{"empty", write(nil), true},
 		{"cut in its head", write(good[:50]), true},
-		{"cut behind its head", write(good[:100]), true},
-		{"cut to a page", write(good[:4096]), true},
 		{"cut in half", write(good[:len(good)/2]), true},
-		{"its last byte gone", write(good[:len(good)-1]), false}, // SQLite takes it for a zero
 		{"its last page gone", write(good[:len(good)-4096]), true},
 		{"no database", write([]byte(strings.Repeat("I am a text. ", 1000))), true},
-		{"zeros", write(make([]byte, len(good))), true},
-		{"its head overwritten", write(overwritten(0, 100)), true},
 		{"its schema overwritten", write(overwritten(100, 3900)), true},
-		{"all but its head overwritten", write(overwritten(4096, len(good))), true},
-		{"a directory", func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, true},
-		{"a link to nowhere", func(path string) error { return errors.Join(os.Remove(path), os.Symlink("/nowhere/at/all", path)) }, true},
 		{"another program's", exec("PRAGMA application_id=7"), true},
-		{"an older version's", exec("PRAGMA user_version=0"), true},
 		{"a later version's", exec("PRAGMA user_version=99"), true},
 		{"without a table", exec("DROP TABLE docs"), true},
 		{"without its terms", exec("DELETE FROM terms_data"), true},
-		{"without its state", exec("DELETE FROM state"), true},
 		{"with a broken state", exec("UPDATE state SET json='{'"), true},
-		{"with impossible numbers", exec(`UPDATE state SET json='{"docs":-4}'`), true},
 		{"with broken addresses", exec("UPDATE docs SET hash=x'00'"), true},
 		{"with other addresses", exec("UPDATE docs SET hash=zeroblob(32)"), false},
 		{"with strangers' segments", exec("DELETE FROM docs"), true},
@@ -152,8 +80,8 @@ func TestDamagedFile(t *testing.T) {
 		} else {
 			w.whole(x, all, c.what)
 		}
-		if said := x.Rebuilt() != ""; said != c.said || said != strings.Contains(w.said.String(), "made anew") {
-			t.Errorf("%s: said %q", c.what, x.Rebuilt())
+		if w.anew() != c.said {
+			t.Errorf("%s: said %q", c.what, w.said.String())
 		}
 		if err := x.Close(); err != nil {
 			t.Errorf("%s: close: %v", c.what, err)
@@ -171,7 +99,7 @@ func TestOverwrittenAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tries, noticed := 30, 0
+	tries, noticed := 10, 0
 	for try := range tries {
 		r := rand.New(rand.NewPCG(3, uint64(try)))
 		bad := append([]byte{}, good...)
@@ -189,6 +117,7 @@ func TestOverwrittenAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		what := fmt.Sprintf("try %d: %d bytes at %d", try, n, at)
+		w.said.Reset()
 		x := w.open()
 		for range 2 {
 			if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err != nil {
@@ -196,7 +125,7 @@ func TestOverwrittenAnywhere(t *testing.T) {
 			}
 			w.holds(x, all, what)
 		}
-		if x.Rebuilt() != "" {
+		if w.anew() {
 			noticed++
 			w.whole(x, all, what)
 		}
@@ -209,93 +138,146 @@ func TestOverwrittenAnywhere(t *testing.T) {
 	}
 }
 
-// What happens to the files of an open index.
-func TestDamagedWhileOpen(t *testing.T) {
+// A search notices that an open index was removed or replaced, and so does a Sync.
+func TestReplacedWhileOpen(t *testing.T) {
 	for what, change := range map[string]func(path string) error{
-		"removed": os.Remove,
-		"all removed": func(path string) error {
-			return errors.Join(os.Remove(path), os.Remove(path+"-wal"), os.Remove(path+"-shm"))
-		},
-		"moved": func(path string) error {
-			data, err := os.ReadFile(path)
-			return errors.Join(err, os.Remove(path), os.WriteFile(path+".bak", data, 0o600))
-		},
-		"cut":         func(path string) error { return os.Truncate(path, 8192) },
-		"emptied":     func(path string) error { return os.Truncate(path, 0) },
-		"overwritten": func(path string) error { return overwrite(path) },
+		"removed":  func(string) error { return nil },
+		"replaced": func(path string) error { return os.WriteFile(path, []byte("I am a text."), 0o600) },
+		"emptied":  func(path string) error { return os.WriteFile(path, nil, 0o600) },
 	} {
-		w, all := fruit(t, 200)
-		x := w.synced()
-		db, err := x.current()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.write.Exec("PRAGMA wal_checkpoint(truncate)"); err != nil { // or all is in there
-			t.Fatal(err)
+		w, all := fruit(t, 50)
+		x, other := w.synced(), w.synced()
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			remove(t, w.indexPath()+suffix)
 		}
 		if err := change(w.indexPath()); err != nil {
-			t.Fatalf("%s: %v", what, err)
+			t.Fatal(err)
 		}
-		all = append(all, w.fades(w.heard("dev", "ada", "apple number200"))...)
-		if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err != nil {
+		if _, err := x.Search(context.Background(), w.store, Query{Text: "apple", Now: w.now}); !errors.Is(err, ErrRebuilding) {
 			t.Errorf("%s: %v", what, err)
 		}
-		w.holds(x, all, what)
-		if err := x.Close(); err != nil { // what its cache has hidden comes out now
-			t.Logf("%s: close: %v", what, err)
+		w.whole(x, all, what)
+		if !w.holds(other, all, what+", to another process") {
+			t.Errorf("%s: another process does not find it", what)
 		}
-		again := w.open()
-		w.whole(again, all, what)
-		if x.Rebuilt() == "" && again.Rebuilt() == "" {
-			t.Errorf("%s: nothing is said", what)
+		if n := w.originals(); n != len(all) {
+			t.Errorf("%s: %d originals", what, n)
 		}
 	}
 }
 
-func overwrite(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt([]byte(strings.Repeat("overwritten ", 2000)), 0)
-	return errors.Join(err, f.Close())
-}
-
-// Another process makes the index anew while this one has it open.
-func TestReplacedByAnother(t *testing.T) {
-	w, all := fruit(t, 100)
-	a, b := w.synced(), w.synced()
-	db, err := a.current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.renew(db, "for a test"); err != nil {
-		t.Fatal(err)
-	}
-	w.whole(a, all, "the one that did it")
-	w.whole(b, all, "the other one")
-	if b.Rebuilt() != "" {
-		t.Errorf("the other one did so too: %s", b.Rebuilt())
-	}
-}
-
-// A disk that damages everything is given up for a while.
-func TestDamagedAgainAndAgain(t *testing.T) {
-	w, all := fruit(t, 10)
+// An original that cannot be read is told of: to who asks, each time, and to the
+// log, once.
+func TestLostOriginals(t *testing.T) {
+	w := newWorld(t)
+	gone := w.says("an apple tree by the river")
+	damaged := w.says("an apple tree by the sea")
+	here := w.says("an apple tree by the lake")
 	x := w.synced()
-	var err error
-	for range mostRenewals + 1 {
-		if err != nil {
-			t.Fatalf("given up too early: %v", err)
-		}
-		db, cerr := x.current()
-		if cerr != nil {
-			t.Fatal(cerr)
-		}
-		err = x.renew(db, "for a test")
+	if err := os.WriteFile(w.store.Path(damaged), []byte("---\nat: x\n---\nan apple tree, forged\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if err == nil {
-		t.Fatal("it is made anew for ever")
+	saved, err := os.ReadFile(w.store.Path(gone))
+	if err != nil {
+		t.Fatal(err)
 	}
-	w.whole(x, all, "after that")
+	remove(t, w.store.Path(gone))
+	w.said.Reset()
+	search := func() (found []Hit, lost map[blobs.Hash]error) {
+		lost = map[blobs.Hash]error{}
+		found = w.search(x, Query{Text: "apple tree", Lost: func(h blobs.Hash, err error) { lost[h] = err }})
+		return found, lost
+	}
+	for range 3 {
+		hits, lost := search()
+		if len(hits) != 1 || hits[0].Hash != here {
+			t.Errorf("hits %s", show(hits))
+		}
+		if len(lost) != 2 || !errors.Is(lost[gone], blobs.ErrNotFound) || !errors.Is(lost[damaged], blobs.ErrDigest) {
+			t.Errorf("lost %v", lost)
+		}
+	}
+	if _, err := x.Hints(t.Context(), w.store, "apple tree by the river", w.now, nil); err != nil {
+		t.Error(err)
+	}
+	for _, h := range []blobs.Hash{gone, damaged} {
+		if n := strings.Count(w.said.String(), "hash="+h.String()); n != 1 {
+			t.Errorf("%s is logged %d times:\n%s", h, n, w.said.String())
+		}
+	}
+	if err := os.WriteFile(w.store.Path(gone), saved, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if hits, lost := search(); len(hits) != 2 || len(lost) != 1 {
+		t.Errorf("put back: %s, %d lost", show(hits), len(lost))
+	}
+}
+
+// What a hit shows is what its blob says. What somebody writes into the index can
+// hide it, and no more.
+func TestHitIsOfItsBlob(t *testing.T) {
+	w := newWorld(t)
+	heron := w.fades(w.heard("ops", "bob", "a heron at noon"))[0]
+	x := w.synced()
+	want := w.finds(x, "heron", heron)
+	w.tampered("UPDATE docs SET entry_from = 77, entry_to = 99, first = first + 1000000, last = last + 86400000000")
+	w.tampered("INSERT INTO terms(rowid, term) VALUES (1, 'osprey~3 =kind:note')")
+	got := w.finds(x, "heron", heron)
+	want.Score, got.Score = 0, 0
+	if !equalHits(want, got) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if hits := w.search(x, Query{Text: "osprey"}); len(hits) != 0 {
+		t.Errorf("a forged word is found: %s", show(hits))
+	}
+	if hits := w.search(x, Query{Text: "heron", Kind: "note"}); len(hits) != 0 {
+		t.Errorf("a forged kind is found: %s", show(hits))
+	}
+	untimed := w.fades(w.worked("I look for quokkas.", "BASH", "{}", "none"))[0]
+	w.sync(x)
+	b, err := w.store.Get(untimed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.tampered("UPDATE docs SET last = last + 86400000000 WHERE hash = ?", untimed[:])
+	if h := w.finds(x, "quokkas", untimed); !h.At.Equal(b.At) {
+		t.Errorf("at %v, and it faded at %v", h.At, b.At)
+	}
+}
+
+func equalHits(a, b Hit) bool {
+	return a.Hash == b.Hash && a.From == b.From && a.To == b.To && a.At.Equal(b.At) && a.Gist == b.Gist && a.Passage == b.Passage && a.Offset == b.Offset &&
+		strings.Join(a.Rooms, " ") == strings.Join(b.Rooms, " ") && strings.Join(a.Tools, " ") == strings.Join(b.Tools, " ") && strings.Join(a.Kinds, " ") == strings.Join(b.Kinds, " ")
+}
+
+// A blob of another life is no hit, whatever the index says of it and of itself.
+func TestHitIsOfThisLife(t *testing.T) {
+	w := newWorld(t)
+	heron := w.says("a heron at noon")
+	other := "ffff" + w.self.String()[4:]
+	foreign := w.put(blobs.Meta{At: w.now, Gist: "foreign", Life: other}, "◆ e1 inbound room=dev ◱hash=0123456789abcdef gist=…◲\n[USER:x 2026-03-01T09:00:00Z] a heron of another life\n")
+	for _, state := range []string{"", other} {
+		x := w.synced()
+		w.tampered("UPDATE docs SET hash = ?, key = ? WHERE hash = ?", foreign[:], int64(binary.BigEndian.Uint64(foreign[:8])), heron[:])
+		if state != "" {
+			w.tampered("UPDATE state SET json = replace(json, ?, ?)", w.self.String()[:16], state[:16])
+		}
+		if hits, err := x.Search(t.Context(), w.store, Query{Text: "heron"}); !errors.Is(err, ErrRebuilding) || len(hits) > 0 {
+			t.Errorf("%s, %v", show(hits), err)
+		}
+		w.sync(x)
+		w.finds(x, "heron", heron)
+		if !strings.Contains(w.said.String(), "another life") {
+			t.Errorf("said %q", w.said.String())
+		}
+		x.Close()
+	}
+}
+
+// Before the log has been looked at, the index is asked whose it is.
+func TestLifeBeforeSync(t *testing.T) {
+	w := newWorld(t)
+	heron := w.says("a heron at noon")
+	w.synced().Close()
+	w.finds(w.open(), "heron", heron)
 }

@@ -4,84 +4,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
-	"time"
 
 	"lethe/blobs"
 )
-
-func TestFullDisk(t *testing.T) {
-	w, all := fruit(t, 100)
-	x := w.synced()
-	db, err := x.current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pages int
-	if err := db.write.QueryRow("PRAGMA page_count").Scan(&pages); err != nil {
-		t.Fatal(err)
-	}
-	limit := func(pages int) {
-		if _, err := db.write.Exec(fmt.Sprintf("PRAGMA max_page_count=%d", pages)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	limit(pages + 1)
-	var bodies []string
-	for i := range 900 {
-		bodies = append(bodies, w.heard("dev", "ada", fmt.Sprintf("apple number%d%s", 100+i, strings.Repeat(fmt.Sprintf(" pear%d", i), 20))))
-	}
-	all = append(all, w.fades(bodies...)...)
-	for range 2 {
-		if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err == nil || !strings.Contains(err.Error(), "full") {
-			t.Fatalf("sync on a full disk: %v", err)
-		}
-		if !w.holds(x, all[:100], "on a full disk") {
-			t.Error("what was there is not found")
-		}
-	}
-	limit(1 << 30)
-	w.whole(x, all, "after that")
-	if why := x.Rebuilt(); why != "" {
-		t.Errorf("made anew: %s", why)
-	}
-}
-
-// Where nothing can be written, the index is a temporary one.
-func TestReadOnlyDirectory(t *testing.T) {
-	w, all := fruit(t, 10)
-	dir := filepath.Join(w.dir, "closed")
-	if os.Geteuid() == 0 {
-		dir = "/sys" // where not even root makes a file
-		if f, err := os.Create(filepath.Join(dir, "lethe-test")); err == nil {
-			f.Close()
-			remove(t, f.Name())
-			t.Skip("no directory is closed to this user")
-		}
-	} else if err := os.Mkdir(dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("TMPDIR", t.TempDir())
-	x, err := Open(filepath.Join(dir, "recall.db"), w.logger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.whole(x, all, "in a closed directory")
-	if !strings.Contains(x.Rebuilt(), "temporary") {
-		t.Errorf("said %q", x.Rebuilt())
-	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
-		t.Errorf("left %v, %v", left, err)
-	}
-}
 
 // A path that is special to SQLite's URIs is a path.
 func TestOddPath(t *testing.T) {
@@ -90,10 +22,7 @@ func TestOddPath(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	x, err := Open(filepath.Join(dir, "recall.db"), w.logger())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := Open(filepath.Join(dir, "recall.db"), w.logger())
 	defer x.Close()
 	w.whole(x, all, "an odd path")
 	for _, name := range []string{"recall.db", "recall.db-wal", "recall.db-lock"} {
@@ -103,62 +32,101 @@ func TestOddPath(t *testing.T) {
 	}
 }
 
-// kill -9 at any moment of a Sync: what was committed stays, and the next one
-// goes on.
+// kill -9 in the middle of a Sync, and right after it: what was committed before
+// stays, and the next Sync goes on.
 func TestKilled(t *testing.T) {
-	w, all := fruit(t, 2000)
-	kills := 0
-	r := rand.New(rand.NewPCG(1, 1))
-	for try := range 8 {
+	w, all := fruit(t, 300)
+	if err := w.synced().Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		w.fades(w.heard("dev", "ada", "gone"+fmt.Sprint(i)))
+		all = append(all, w.fades(w.heard("dev", "ada", fmt.Sprintf("apple number%d", len(all))))...)
+	}
+	var back []func()
+	for i := range 5 {
+		back = append(back, w.lose(fmt.Sprint("gone", i)))
+	}
+	for at := range 6 { // of five originals that are missing, and of the end
 		cmd := exec.Command(os.Args[0], "-test.run=^$")
-		cmd.Env = append(os.Environ(), childEnv+"=sync", dirEnv+"="+w.dir)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(5+r.IntN(120)) * time.Millisecond) // any moment will do
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if cmd.Wait() != nil {
-			kills++
+		cmd.Env = append(os.Environ(), childEnv+"=sync", dirEnv+"="+w.dir, killEnv+"="+strconv.Itoa(at))
+		if out, err := cmd.CombinedOutput(); err == nil || err.Error() != "signal: killed" {
+			t.Fatalf("at %d: %v: %s", at, err, out)
 		}
 		x := w.open()
-		if n := originals(t, x); n > 0 {
-			hits, err := x.Search(context.Background(), w.store, Query{Text: "apple", Now: w.now})
-			if err != nil || len(hits) == 0 {
-				t.Errorf("try %d: %d originals, hits %s, %v", try, n, show(hits), err)
-			}
+		if !w.holds(x, all[:300], fmt.Sprint("killed at ", at)) {
+			t.Errorf("killed at %d: what was committed is not found", at)
 		}
-		if why := x.Rebuilt(); why != "" {
-			t.Errorf("try %d: made anew: %s", try, why)
+		if want := map[bool]int{false: 300, true: 305}[at == 5]; w.originals() != want {
+			t.Errorf("killed at %d: %d originals, not %d", at, w.originals(), want)
 		}
 		if err := x.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	if kills == 0 {
-		t.Log("no kill came in time")
+	for _, put := range back {
+		put()
 	}
-	x := w.open()
-	w.whole(x, all, "after kills")
-	if n := originals(t, x); n != len(all) {
-		t.Errorf("%d originals of %d", n, len(all))
+	w.whole(w.open(), all, "after kills")
+	if n := w.originals(); n != len(all) || w.anew() {
+		t.Errorf("%d originals of %d; %s", n, len(all), w.said.String())
+	}
+}
+
+// lose takes away the blob with a word, and returns what puts it back.
+func (w *world) lose(word string) (back func()) {
+	w.t.Helper()
+	files, err := filepath.Glob(filepath.Join(w.dir, "blobs", "*", "*"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if strings.HasSuffix(string(data), word+"\n") {
+			remove(w.t, file)
+			return func() { os.WriteFile(file, data, 0o600) }
+		}
+	}
+	w.t.Fatalf("no blob has %s", word)
+	return nil
+}
+
+// killEnv is how many originals the child passes over before it kills itself.
+const killEnv = "LETHE_RECALL_KILL"
+
+// killer kills its process when it is told of the last of some things.
+type killer struct {
+	slog.Handler
+	left int
+}
+
+func (k *killer) Handle(context.Context, slog.Record) error {
+	k.tick()
+	return nil
+}
+
+func (k *killer) tick() {
+	if k.left--; k.left < 0 {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // it has yet to arrive
 	}
 }
 
 // child is the process that is killed.
 func child(string) int {
 	dir := os.Getenv(dirEnv)
-	store, err := blobs.Open(filepath.Join(dir, "blobs"))
-	if err == nil {
-		var x *Index
-		if x, err = Open(filepath.Join(dir, "recall.db"), slog.New(slog.DiscardHandler)); err == nil {
-			_, err = x.Sync(context.Background(), store, filepath.Join(dir, "LIFE.md"), nil)
-		}
-	}
+	at, err := strconv.Atoi(os.Getenv(killEnv))
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return 0
+	store, err := blobs.Open(filepath.Join(dir, "blobs"))
+	if err == nil {
+		k := &killer{slog.NewTextHandler(os.Stderr, nil), at}
+		_, err = Open(filepath.Join(dir, "recall.db"), slog.New(k)).Sync(context.Background(), store, filepath.Join(dir, "LIFE.md"), func(int, int) { k.tick() })
+	}
+	fmt.Fprintln(os.Stderr, "it was not killed", err)
+	return 1
 }

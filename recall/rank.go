@@ -4,68 +4,83 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"math/bits"
 	"slices"
-	"strings"
+	"time"
+
+	"lethe/recall/index"
+	"lethe/recall/text"
 )
 
-// ranked is a candidate that fits, and where in it.
+// ranked is a candidate that fits, and the lines of its passage.
 type ranked struct {
-	candidate  int
+	*candidate
 	score      float64
 	confidence float64
-	from, to   int // bytes of the passage in its body
+	from, to   int
+	at         int // byte of a long line around which it is shown
 }
 
-// What a score is made of. docs/recall.md says what each is good for; results
-// change little when any of them is halved or doubled.
 const (
-	windowTokens  = 30  // of the lines in a row that fit best
-	evidenceUnits = 3   // lines in a row that a hint goes by
-	outsideShare  = 0.2 // what words in the lines just outside a candidate count for
-	linesBefore   = 3   // of the candidate before it
-	linesAfter    = 2
-	gistShare     = 0.5 // what words in the gist count for
-	openedShare   = 0.01
-	insideShare   = 0.5 // what a word inside an identifier counts for, if it is one by itself elsewhere
+	windowTokens = 30 // of the lines in a row that fit best,
+	windowLines  = 5  // at most so many
+
+	outsideShare = 0.2 // what words in the lines just outside a candidate count for:
+	linesBefore  = 3   // of the candidate that ends where it begins,
+	linesAfter   = 2   // and of the one that begins where it ends
 )
 
-// What ranking may cost, whatever is asked and whatever the candidates say. No
-// text that people write comes near it.
-const (
-	mostPeriods = 16        // times that a query names
-	mostSteps   = 8_000_000 // matches that are counted, and words that are weighed
-)
-
-// rank orders candidates by how well they fit a query, best first and of equals
-// the newest, and leaves out those that have nothing of it. Its cost is that of
-// reading the bodies once. When mostSteps are used up, the candidates that are
-// left, which are those that stage one thinks least of, are left out. It ends
-// with ctx, after the body that it is at.
-func rank(ctx context.Context, q query, c []candidate, s stats) ([]ranked, error) {
-	r, err := newRanker(ctx, q, c, s)
+// rank orders candidates by how well they fit a query, best first and of equals the
+// newest, and leaves out those that have nothing of it. A score is the sum of BM25
+// of all that a candidate says, BM25 of the lines in a row that fit best times the
+// root of the share of the query that they hold, and how well a line fits the times
+// that the query names. The cost is that of reading each line once. It ends with
+// ctx, after the candidate that it is at.
+func rank(ctx context.Context, q query, cands []candidate, s *shortlist) ([]ranked, error) {
+	r, err := newRanker(ctx, q, cands, s)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]ranked, 0, len(c))
-	for i := range c {
+	out := make([]ranked, 0, len(cands))
+	for i := range cands {
 		if err := ctx.Err(); err != nil {
 			return nil, err
-		}
-		if r.spent() {
-			break
 		}
 		if x, ok := r.rank(i); ok {
 			out = append(out, x)
 		}
 	}
 	if len(q.periods) == 0 {
-		favourNew(out, c)
+		favourNew(out)
 	}
 	slices.SortStableFunc(out, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), c[b.candidate].last.Compare(c[a.candidate].last))
+		return cmp.Or(cmp.Compare(b.score, a.score), b.Last.Compare(a.Last))
 	})
 	return out, nil
+}
+
+// newShare is what the newest of some hits has before the oldest, as a share of its
+// score: of two that fit about as well, what was said later holds.
+const newShare = 0.04
+
+// favourNew adds to the scores of hits by how lately they were said, by the
+// logarithm of their age in days: today and last week are as far apart as some
+// months are.
+func favourNew(hits []ranked) {
+	var oldest, newest time.Time
+	for _, h := range hits {
+		if oldest.IsZero() || h.Last.Before(oldest) {
+			oldest = h.Last
+		}
+		if h.Last.After(newest) {
+			newest = h.Last
+		}
+	}
+	steps := func(t time.Time) float64 { return math.Log1p(newest.Sub(t).Hours() / 24) }
+	if most := steps(oldest); most > 0 {
+		for i := range hits {
+			hits[i].score *= 1 + newShare*(1-steps(hits[i].Last)/most)
+		}
+	}
 }
 
 // ranker holds what the candidates of one query are measured against.
@@ -73,107 +88,51 @@ type ranker struct {
 	q      query
 	c      []candidate
 	pages  []page
-	before []int     // the candidate that ends where this one begins, or -1
-	after  []int     // the candidate that begins where this one ends, or -1
+	times  []float64 // how well each candidate fits the times that the query names
 	weight []float64 // of each term
 	names  []bool    // terms that are the name of somebody who speaks
-	inside []bool    // terms that are a part of a longer identifier
 	named  bool
-	times  []float64 // how well each candidate fits the times that the query names
+	asked  float64 // the weight of all terms but names
 
-	scale             float64 // the log of the number of documents: what the rarest word weighs
+	scale             float64 // the log of the number of segments: what the rarest term weighs
 	docSize, lineSize float64 // in tokens, on average
 
 	tally tally
-	all   float64             // the weight of all terms but names
-	asked [maxClauses]float64 // that of each clause's
-	got   [maxClauses]float64 // that of those in some lines
 }
 
-func newRanker(ctx context.Context, q query, c []candidate, s stats) (*ranker, error) {
-	// What stage one has not looked up weighs nothing.
-	q.terms, q.periods = q.terms[:min(len(q.terms), mostWords)], q.periods[:min(len(q.periods), mostPeriods)]
-	n := len(q.terms)
-	r := &ranker{q: q, c: c, names: make([]bool, n), inside: make([]bool, n)}
-	r.scale = math.Log1p(float64(max(1, s.docs())))
-	if err := r.read(ctx, s); err != nil {
-		return nil, err
-	}
-	r.findNames()
-	for i := range c {
-		r.times = append(r.times, r.fits(i))
-	}
-	r.weigh(s)
-	r.ask()
-	r.join()
-	return r, nil
-}
-
-// spent reports whether ranking has cost what it may.
-func (r *ranker) spent() bool { return r.tally.steps > mostSteps }
-
-func (r *ranker) read(ctx context.Context, s stats) error {
-	reader := newPageReader(r.q)
-	inside := insideTerms(r.q.terms, s.df)
+func newRanker(ctx context.Context, q query, cands []candidate, s *shortlist) (*ranker, error) {
+	r := &ranker{q: q, c: cands, names: make([]bool, len(q.terms)), scale: math.Log1p(float64(max(1, s.segments)))}
+	terms := q.matcher()
 	lines := 0
-	for _, c := range r.c {
+	for i := range cands {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		p := reader.read(c)
-		if c.trigrams > 0 {
-			r.fragments(&p, c.body, inside, s)
-		}
+		p := cands[i].read(terms)
 		r.pages = append(r.pages, p)
 		r.docSize += float64(p.size)
-		lines += len(p.units)
+		lines += len(p.lines)
+		r.times = append(r.times, r.time(i))
 	}
 	r.lineSize = max(1, r.docSize/float64(max(1, lines)))
-	r.docSize = max(1, r.docSize/float64(max(1, len(r.c))))
-	return nil
-}
-
-// fragments finds terms inside longer identifiers. Where the term is a word by
-// itself, it has been found.
-func (r *ranker) fragments(p *page, body string, inside []int, s stats) {
-	for i := range p.units {
-		u := &p.units[i]
-		folded := fold(body[u.from:u.to])
-		for _, t := range inside {
-			text := r.q.terms[t].text
-			if !strings.Contains(folded, text) || slices.ContainsFunc(u.matches, func(m match) bool { return m.term == int32(t) }) {
-				continue
-			}
-			share := 1.0
-			if s.df(r.q.terms[t].stem) > 0 {
-				share = insideShare
-			}
-			for ident := range (piece{u.span, u.quoted}).tokens(body) {
-				if ident.kind == identToken && findable(ident.text) && strings.Contains(ident.text, text) {
-					r.inside[t] = true
-					u.matches = append(slices.Clip(u.matches), match{int32(t), int32(ident.from), share})
-					break
-				}
-			}
-		}
-	}
+	r.docSize = max(1, r.docSize/float64(max(1, len(cands))))
+	r.findNames()
+	r.weigh(s)
+	return r, nil
 }
 
 // findNames finds the terms that name a speaker. That somebody is spoken of says
 // little where they always speak.
 func (r *ranker) findNames() {
-	seen, terms := map[string]bool{}, map[string][]int{}
-	for i, term := range r.q.terms {
-		terms[term.text] = append(terms[term.text], i)
-	}
+	seen := map[string]bool{}
 	for _, p := range r.pages {
-		for _, u := range p.units {
-			if u.speaker == "" || seen[u.speaker] {
+		for _, l := range p.lines {
+			if l.Message == nil || seen[l.Speaker] {
 				continue
 			}
-			seen[u.speaker] = true
-			for t := range scan(u.speaker) {
-				for _, i := range terms[t.text] {
+			seen[l.Speaker] = true
+			for t := range text.Tokens(l.Speaker) {
+				if i := slices.IndexFunc(r.q.terms, func(term term) bool { return term.text == t.Text }); i >= 0 {
 					r.names[i], r.named = true, true
 				}
 			}
@@ -181,127 +140,99 @@ func (r *ranker) findNames() {
 	}
 }
 
-// weigh gives each term its weight: the rarer, the more. An identifier that
-// occurs nowhere gives way to its parts.
-func (r *ranker) weigh(s stats) {
-	n := float64(max(1, s.docs()))
-	unknown := make([]bool, len(r.q.terms)+1)
+// weigh gives each term its weight: the rarer, the more. An identifier that occurs
+// nowhere gives way to its parts.
+func (r *ranker) weigh(s *shortlist) {
+	timed := slices.ContainsFunc(r.times, func(fit float64) bool { return fit > 0 })
+	n := float64(max(1, s.segments))
 	for i, t := range r.q.terms {
-		df := s.df(t.stem)
-		for _, v := range t.variants {
-			if df == 0 {
-				df = s.df(v)
+		df := math.Floor(s.dfs[i])
+		weight := math.Log(1 + (max(n-df, 0)+0.5)/(df+1))
+		if unknown := df == 0; unknown && (t.parts || t.dated) || t.dated && !t.day && timed {
+			weight = 0 // what is dated is a time here, and not what was said
+		}
+		r.weight = append(r.weight, weight)
+		if !r.names[i] {
+			r.asked += weight
+		}
+	}
+}
+
+// time says how well a candidate fits the times that the query names, 0 to 1: by
+// the times of its lines, or by its own where lines have none.
+func (r *ranker) time(i int) float64 {
+	best, dated := 0.0, false
+	for _, p := range r.q.periods {
+		for _, l := range r.pages[i].lines {
+			if l.First && !l.At.IsZero() {
+				best, dated = max(best, p.Fit(l.At)), true
 			}
 		}
-		weight := t.weight
-		unknown[i+1] = df == 0 && !r.inside[i]
-		if unknown[t.of] && t.of > 0 {
-			weight = 1
-			r.weight[t.of-1] = 0
-		}
-		if t.dated && (unknown[i+1] || !t.day && r.timed()) {
-			weight = 0 // it is a time here, and not what was said
-		}
-		r.weight = append(r.weight, weight*math.Log(1+(max(n-float64(df), 0)+0.5)/(float64(df)+1)))
-	}
-}
-
-// ask adds up what is asked for, in all and in each clause. A name is no part of
-// it.
-func (r *ranker) ask() {
-	for i, t := range r.q.terms {
-		if r.names[i] {
-			continue
-		}
-		r.all += r.weight[i]
-		for rest := t.clauses; rest != 0; rest &= rest - 1 {
-			r.asked[bits.TrailingZeros64(rest)] += r.weight[i]
+		if !dated {
+			best = max(best, p.Fit(r.c[i].First), p.Fit(r.c[i].Last))
 		}
 	}
-}
-
-// join finds the candidates that follow each other: what belongs together is
-// often cut in two.
-func (r *ranker) join() {
-	r.before, r.after = make([]int, len(r.c)), make([]int, len(r.c))
-	begins := map[int]int{}
-	for i, c := range r.c {
-		r.before[i], r.after[i] = -1, -1
-		begins[c.from] = i
-	}
-	for i, c := range r.c {
-		if j, ok := begins[c.to+1]; ok && j != i {
-			r.after[i], r.before[j] = j, i
-		}
-	}
+	return best
 }
 
 // rank measures one candidate. It is false when the candidate has nothing of what
 // is asked for.
 func (r *ranker) rank(i int) (ranked, bool) {
 	p := &r.pages[i]
-	time := r.times[i]
-	if !p.matched() && time == 0 {
+	matched := slices.ContainsFunc(p.lines, func(l line) bool { return len(l.matches) > 0 })
+	if !matched && r.times[i] == 0 {
 		return ranked{}, false
 	}
 	best := r.best(p)
-	out := ranked{candidate: i, score: r.whole(i) + best.score + r.scale*time}
-	out.score += openedShare * r.scale * math.Log1p(float64(r.c[i].opened))
-	out.confidence = r.confidence(p)
-	passage := r.passage(p, best, r.c[i].body)
-	out.from, out.to = passage.from, passage.to
+	out := ranked{candidate: &r.c[i], score: r.whole(i) + best.score + r.scale*r.times[i], confidence: r.confidence(p)}
+	out.from, out.to = r.passage(p, best)
+	if out.to == out.from+1 {
+		out.at = r.densest(p.lines[out.from].matches)
+	}
 	return out, true
 }
 
-// saturated is the part of BM25 that depends on how often a term occurs in a text
-// of some size.
-func saturated(count, size, usual float64) float64 {
-	return count * (bm25k1 + 1) / (count + bm25k1*(1-bm25b+bm25b*size/usual))
-}
-
 // whole is BM25 of all that a candidate says, with a little of what stands just
-// outside it.
+// outside it: a question is often in one original and its answer in the next.
 func (r *ranker) whole(i int) float64 {
 	p := &r.pages[i]
 	r.tally.reset()
-	r.tally.add(p.gist, gistShare)
-	for _, u := range p.units {
-		r.tally.add(u.matches, 1)
+	for _, l := range p.lines {
+		r.tally.add(l.matches, 1)
 	}
-	if j := r.before[i]; j >= 0 {
-		units := r.pages[j].units
-		for _, u := range units[max(0, len(units)-linesBefore):] {
-			r.tally.add(u.matches, outsideShare)
+	for k, c := range r.c {
+		lines := r.pages[k].lines
+		switch {
+		case c.To+1 == r.c[i].From:
+			lines = lines[max(0, len(lines)-linesBefore):]
+		case c.From == r.c[i].To+1:
+			lines = lines[:min(linesAfter, len(lines))]
+		default:
+			continue
 		}
-	}
-	if j := r.after[i]; j >= 0 {
-		units := r.pages[j].units
-		for _, u := range units[:min(linesAfter, len(units))] {
-			r.tally.add(u.matches, outsideShare)
+		for _, l := range lines {
+			r.tally.add(l.matches, outsideShare)
 		}
 	}
 	score := 0.0
 	for t, n := range r.tally.each {
-		score += r.weight[t] * saturated(n, float64(p.size), r.docSize)
+		score += r.weight[t] * index.Saturate(n, float64(p.size), r.docSize)
 	}
 	return score
 }
 
 // window is some lines in a row.
 type window struct {
-	from, to int // units
+	from, to int
 	score    float64
 }
 
 // best finds the lines in a row that fit best.
 func (r *ranker) best(p *page) window {
 	var best window
-	for from := range p.units {
-		if r.spent() {
-			break
-		}
+	for from := range p.lines {
 		// It begins with a match, or one line before it.
-		if len(p.units[from].matches) == 0 && (from+1 == len(p.units) || len(p.units[from+1].matches) == 0) {
+		if len(p.lines[from].matches) == 0 && (from+1 == len(p.lines) || len(p.lines[from+1].matches) == 0) {
 			continue
 		}
 		if w := r.window(p, from); w.score > best.score {
@@ -311,47 +242,82 @@ func (r *ranker) best(p *page) window {
 	return best
 }
 
-// maxWindow bounds a window, in lines.
-const maxWindow = 5
-
 // window measures the lines from one on: BM25, and less where they have only a
 // small part of what is asked for.
 func (r *ranker) window(p *page, from int) window {
 	r.tally.reset()
 	size, to := 0, from
-	for to < len(p.units) && (to == from || to-from < maxWindow && size < windowTokens) {
-		r.tally.add(p.units[to].matches, 1)
-		size += p.units[to].size
+	for to < len(p.lines) && (to == from || to-from < windowLines && size < windowTokens) {
+		r.tally.add(p.lines[to].matches, 1)
+		size += p.lines[to].size
 		to++
 	}
 	w := window{from: from, to: to}
 	got := 0.0
 	usual := max(r.lineSize, windowTokens)
 	for t, n := range r.tally.each {
-		w.score += r.weight[t] * saturated(n, float64(size), usual)
+		w.score += r.weight[t] * index.Saturate(n, float64(size), usual)
 		if !r.names[t] {
 			got += r.weight[t]
 		}
 	}
-	if r.all > 0 {
-		w.score *= math.Sqrt(got / r.all)
+	if r.asked > 0 {
+		w.score *= math.Sqrt(got / r.asked)
 	}
 	return w
 }
 
-// fits says how well a candidate fits the times that the query names, 0 to 1: by
-// the times of its lines, or by its own where lines have none.
-func (r *ranker) fits(i int) float64 {
-	best, dated := 0.0, false
-	for _, p := range r.q.periods {
-		for _, u := range r.pages[i].units {
-			if !u.at.IsZero() {
-				best, dated = max(best, p.fit(u.at)), true
-			}
-		}
-		if !dated {
-			best = max(best, p.fit(r.c[i].first), p.fit(r.c[i].last))
+// passage returns the lines to show: the one of a window that matches most, and
+// those beside it that match too, as long as there is room.
+func (r *ranker) passage(p *page, w window) (from, to int) {
+	if w.from == w.to { // nothing matches: it is here for its time
+		return 0, min(1, len(p.lines))
+	}
+	most := 0.0
+	for i := w.from; i < w.to; i++ {
+		if v := r.value(p.lines[i].matches); v > most || i == w.from {
+			from, most = i, v
 		}
 	}
-	return best
+	to = from + 1
+	lines := func(from, to int) []text.Line {
+		out := make([]text.Line, 0, to-from)
+		for _, l := range p.lines[from:to] {
+			out = append(out, *l.Line)
+		}
+		return out
+	}
+	for to < w.to && len(p.lines[to].matches) > 0 && text.Fits(lines(from, to+1)) {
+		to++
+	}
+	for from > w.from && len(p.lines[from-1].matches) > 0 && text.Fits(lines(from-1, to)) {
+		from--
+	}
+	return from, to
+}
+
+// value is the weight of the different terms among some matches.
+func (r *ranker) value(matches []match) float64 {
+	r.tally.reset()
+	r.tally.add(matches, 1)
+	sum := 0.0
+	for t := range r.tally.each {
+		sum += r.weight[t]
+	}
+	return sum
+}
+
+// densest returns where the part of a line begins that has the most matches.
+func (r *ranker) densest(matches []match) int {
+	at, most := 0, 0.0
+	for i, m := range matches {
+		j := i
+		for j < len(matches) && matches[j].at < m.at+text.ExcerptBytes*3/4 {
+			j++
+		}
+		if v := r.value(matches[i:j]); v > most {
+			at, most = int(m.at), v
+		}
+	}
+	return at
 }

@@ -3,7 +3,6 @@ package recall
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -13,41 +12,36 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
+	"lethe/recall/index"
+	"lethe/recall/text"
 )
 
 // shelf is a small collection as stage one would hand it over.
-type shelfOf []candidate
+type shelf []candidate
 
-func (s shelfOf) docs() int { return len(s) }
-
-func (s shelfOf) df(stem string) int {
-	n := 0
-	for _, c := range s {
-		for p := range said(c.body) {
-			if slices.Contains(termsOf(c.body[p.from:p.to]), stem) {
-				n++
-				break
+// shortlist counts in how many of the shelf's originals the terms of a query are.
+func (s shelf) shortlist(q query) *shortlist {
+	out := &shortlist{segments: len(s), dfs: make([]float64, len(q.terms))}
+	for i := range s {
+		have := map[int16]bool{}
+		for _, l := range s[i].read(q.matcher()).lines {
+			for _, m := range l.matches {
+				have[m.term] = true
 			}
 		}
-	}
-	return n
-}
-
-func termsOf(text string) []string {
-	var out []string
-	for t := range scan(text) {
-		out = append(out, t.term())
+		for m := range have {
+			out.dfs[m]++
+		}
 	}
 	return out
 }
 
-// of makes candidates of bodies, each with ten entries, one after the other.
-func of(bodies ...string) shelfOf {
-	var out shelfOf
+// of makes candidates of bodies, each with ten entries, far from the others.
+func of(bodies ...string) shelf {
+	var out shelf
 	for i, body := range bodies {
-		f := factsOf(body)
-		c := candidate{from: 10*i + 1, to: 10*i + 10, body: body, first: f.first, last: f.last}
-		c.parts = Query{}.parts(body, sections(body), span{0, len(body)}, c.first).parts
+		c := Query{}.candidate(found{}, blobs.Blob{Body: []byte(body)})
+		c.From, c.To = 100*i+1, 100*i+10
 		out = append(out, c)
 	}
 	return out
@@ -70,21 +64,30 @@ func tool(command, result string) string {
 }
 
 // found ranks the shelf for a question.
-func (s shelfOf) found(question string) []ranked { return ranking(analyse(question, monday), s, s) }
-
-// ranking is rank with nobody who would end it.
-func ranking(q query, c []candidate, s stats) []ranked {
-	out, err := rank(context.Background(), q, c, s)
+func (s shelf) found(question string) []ranked {
+	q := analyse(question, monday)
+	out, err := rank(context.Background(), q, s, s.shortlist(q))
 	if err != nil {
 		panic(err)
 	}
 	return out
 }
 
+// place is which candidate a ranked one is.
+func (s shelf) place(r ranked) int {
+	for i := range s {
+		if &s[i] == r.candidate {
+			return i
+		}
+	}
+	return -1
+}
+
 // ranker is what the shelf is measured with for a question.
-func (s shelfOf) ranker(t *testing.T, question string) *ranker {
+func (s shelf) ranker(t *testing.T, question string) *ranker {
 	t.Helper()
-	r, err := newRanker(t.Context(), analyse(question, monday), s, s)
+	q := analyse(question, monday)
+	r, err := newRanker(t.Context(), q, s, s.shortlist(q))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,17 +95,17 @@ func (s shelfOf) ranker(t *testing.T, question string) *ranker {
 }
 
 // first checks which candidate comes first, and returns its passage.
-func (s shelfOf) first(t *testing.T, question string, want int) string {
+func (s shelf) first(t *testing.T, question string, want int) string {
 	t.Helper()
 	r := s.found(question)
-	if len(r) == 0 || r[0].candidate != want {
+	if len(r) == 0 || s.place(r[0]) != want {
 		t.Errorf("%q: %+v, want %d first", question, r, want)
 		return ""
 	}
-	return s[want].body[r[0].from:r[0].to]
+	return text.Passage(r[0].passage())
 }
 
-func talks() shelfOf {
+func talks() shelf {
 	return of(
 		chat("ann 2023-05-08 I painted a lake at sunrise last year.", "bob 2023-05-08 It looks great! Do you paint often?"),
 		chat("bob 2023-06-20 My dog ran away, but the neighbours found her.", "ann 2023-06-20 So glad she is back home."),
@@ -114,19 +117,19 @@ func talks() shelfOf {
 func TestRank(t *testing.T) {
 	s := talks()
 	for question, want := range map[string]int{
-		"What did Ann paint?":                      0,
-		"Who found Bob's puppy?":                   1, // another word
-		"Did Ann's children go camping?":           2,
-		"What does Bob bake since he lost his job": 3,
-		"What did Bob tell in June?":               1, // by its time alone
-		"what was said on 1 August 2023":           2,
+		"What did Ann paint?":                    0,
+		"Who found Bob's dog?":                   1,
+		"Did Ann go camping?":                    2,
+		"What does Bob do since he lost his job": 3,
+		"What did Bob tell in June?":             1, // by its time alone
+		"what was said on 1 August 2023":         2,
 	} {
 		s.first(t, question, want)
 	}
 	if r := s.found("zyzzyva quux"); len(r) != 0 {
 		t.Errorf("nothing fits, and yet: %+v", r)
 	}
-	if r := ranking(analyse("anything", monday), nil, shelfOf(nil)); len(r) != 0 {
+	if r := shelf(nil).found("anything"); len(r) != 0 {
 		t.Errorf("of no candidates: %+v", r)
 	}
 }
@@ -145,11 +148,11 @@ func TestRankNeighbours(t *testing.T) {
 	s := of(
 		chat("ann 2023-05-08 Tell me of the regatta!"),
 		chat("bob 2023-05-08 We came third."),
-		chat("bob 2023-05-09 We came home."), // newer, so first among equals
+		chat("bob 2023-05-08 We came home."),
 	)
-	s[2].from, s[2].to = 100, 110
+	s[1].From, s[1].To = 11, 20
 	r := s.found("who came in at the regatta")
-	if len(r) < 3 || r[1].candidate != 1 || r[1].score <= r[2].score {
+	if len(r) != 3 || s.place(r[1]) != 1 || r[1].score <= r[2].score {
 		t.Errorf("the neighbour is not before the one far away: %+v", r)
 	}
 }
@@ -157,41 +160,15 @@ func TestRankNeighbours(t *testing.T) {
 func TestRankTimes(t *testing.T) {
 	line := "We went to the lake."
 	s := of(chat("ann 2023-05-08 "+line), chat("ann 2023-06-20 "+line), chat("ann 2023-10-22 "+line))
-	for i := range s {
-		s[i].from, s[i].to = 100*i, 100*i+1 // no neighbours
-	}
 	for question, want := range map[string]int{
 		"when were you at the lake": 2, "the lake on 20 June 2023": 1, "the lake in May": 0, "the lake, yesterday": 2, "lake on June 24th": 1,
 	} {
 		s.first(t, question, want)
 	}
 	work := of(tool("make", "the build is green"), tool("make", "the build is red"))
-	work[0].first, work[0].last = monday.AddDate(0, 0, -1), monday.AddDate(0, 0, -1) // nothing in it has a time
-	work[1].first, work[1].last = monday, monday
+	work[0].First, work[0].Last = monday.AddDate(0, 0, -1), monday.AddDate(0, 0, -1) // nothing in it has a time
+	work[1].First, work[1].Last = monday, monday
 	work.first(t, "how was the build yesterday", 0)
-}
-
-// What only repeats other originals is not found in it.
-func TestRankPassesOverCopies(t *testing.T) {
-	s := of("◆ e4 hint ◱hash=5a250cef43dfdb2f gist=x◲\nhash=5a250cef43dfdb2f gist=the walrus came ashore\n◆ e5.1 call RECALL\n{\"query\":\"walrus ashore\"}\n◆ e5.1 result ok\nthe walrus came ashore\n")
-	if r := s.found("walrus ashore"); len(r) != 0 {
-		t.Errorf("%+v", r)
-	}
-}
-
-// A gist may say it in other words than the original.
-func TestRankGist(t *testing.T) {
-	s := of(chat("ann 2023-05-08 I am off to taekwondo."), chat("ann 2023-05-07 I am off to dinner."))
-	s[1].gist = "Ann has martial plans"
-	if r := s.found("martial arts"); len(r) != 1 || r[0].candidate != 1 || r[0].score <= 0 {
-		t.Errorf("%+v", r)
-	}
-}
-
-func TestRankVariants(t *testing.T) {
-	if r := talks().found("puppy"); len(r) != 1 || r[0].candidate != 1 || r[0].score < 0.1 {
-		t.Errorf("%+v", r)
-	}
 }
 
 // Lines with half of what is asked for count for less than half as much.
@@ -229,44 +206,31 @@ func TestRankWork(t *testing.T) {
 	}
 }
 
-// A part of an identifier that is no word of the index is found inside it.
-func TestRankFragments(t *testing.T) {
-	s := of(tool("ls", "libreloadconfig_v2.so"), tool("ls", "libother.so"))
-	s[0].trigrams = 1
-	if got := s.first(t, "oadconfig", 0); !strings.Contains(got, "libreloadconfig_v2.so") {
-		t.Errorf("the passage is %q", got)
-	}
-	if r := s.ranker(t, "oadconfig_v2"); r.weight[0] == 0 {
-		t.Error("an identifier inside another one has given way to its parts")
-	}
-	if r := s.found("oadconfig"); r[0].confidence < hintConfidence || len(r) != 1 {
-		t.Errorf("%+v", r)
-	}
-}
-
 func TestRankIsDeterministic(t *testing.T) {
 	s := of(chat("ann 2023-05-08 The same."), chat("ann 2023-05-10 The same."), chat("ann 2023-05-09 The same."))
-	for i := range s {
-		s[i].from, s[i].to = 100*i, 100*i+1
-	}
 	var order []int
-	for _, r := range s.found("same") {
-		order = append(order, r.candidate)
+	for _, r := range s.found("same, at one time or another, today") { // with a time, the newest is no better
+		order = append(order, s.place(r))
 	}
 	if !slices.Equal(order, []int{1, 2, 0}) {
 		t.Errorf("equals do not come newest first: %v", order)
 	}
 }
 
-// What was opened before comes first among equals, and not before what fits better.
-func TestRankOpened(t *testing.T) {
-	s := of(chat("ann 2023-05-08 The red boat."), chat("ann 2023-05-08 The red boat."), chat("ann 2023-05-08 The red house."))
-	for i := range s {
-		s[i].from, s[i].to = 100*i, 100*i+1
+func TestFavourNewIsSmall(t *testing.T) {
+	at := func(days int, score float64) ranked {
+		return ranked{candidate: &candidate{Doc: index.Doc{Last: monday.AddDate(0, 0, -days)}}, score: score}
 	}
-	s[1].opened, s[2].opened = 2, 1000
-	if r := s.found("red boat"); r[0].candidate != 1 || r[1].candidate != 0 {
-		t.Errorf("%+v", r)
+	hits := []ranked{at(365, 1), at(1, 1), at(0, 1), at(30, 1)}
+	favourNew(hits)
+	if hits[0].score != 1 || hits[2].score != 1+newShare || !(hits[0].score < hits[3].score && hits[3].score < hits[1].score && hits[1].score < hits[2].score) {
+		t.Errorf("scores %+v", hits)
+	}
+	same := []ranked{at(0, 1), at(0, 2)}
+	favourNew(same)
+	favourNew(nil)
+	if same[0].score != 1 || same[1].score != 2 {
+		t.Errorf("hits of one time have %+v", same)
 	}
 }
 
@@ -280,7 +244,7 @@ func TestPassage(t *testing.T) {
 	if got := s.first(t, "when does the ferry leave for the island", 0); got != "[USER:bob 2023-05-08T10:00:00Z] The ferry to the island leaves at nine.\n[USER:ann 2023-05-08T10:00:00Z] So early! The ferry?" {
 		t.Errorf("%q", got)
 	}
-	if got := s.first(t, "what broke in the storm", 1); !strings.Contains(got, "the anchor broke in the storm.") || utf8.RuneCountInString(got) > passageRunes {
+	if got := s.first(t, "what broke in the storm", 1); !strings.Contains(got, "the anchor broke in the storm.") || utf8.RuneCountInString(got) > text.PassageRunes {
 		t.Errorf("%q", got)
 	}
 	if got := s.first(t, "walrus", 2); !strings.Contains(got, "walrus") || strings.Contains(got, "◆") {
@@ -288,38 +252,30 @@ func TestPassage(t *testing.T) {
 	}
 }
 
-// Whatever a body holds, a passage is a short part of it that holds a match, and
-// no header.
+// Whatever a body holds, a passage is short and holds a match, wherever that stands
+// in its line.
 func TestPassageOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.OneOf(
 			rapid.StringMatching(`([a-z]{1,9}|anchor|中文字|💪|é|◰4){0,90}`),
 			rapid.StringMatching(`([a-z]{1,9} |anchor |storm |中文字|💪 |é ){0,100}`),
-			rapid.Just("◆ e3 reply ◱hash=5a250cef43dfdb2f gist=anchor◲"),
-			rapid.Just("◆ e4 inbound room=a"),
+			rapid.Just("◆ e4 inbound room=a\n[USER:ann 2023-05-08T10:00:00Z] "+strings.Repeat("na ", 120)+"an anchor"),
 			rapid.Just("◳ 12 of 99 characters are not shown here"),
 			rapid.Just("[USER:ann 2023-05-08T10:00:00Z] an anchor"),
 		), 1, 30).Draw(t, "lines")
 		body := "◆ e2 reply\n" + strings.Join(lines, "\n")
-		s := of(body, chat("ann 2023-05-08 Else."))
-		for _, r := range s.found("the anchor in the storm") {
-			got := s[r.candidate].body[r.from:r.to]
-			folded := fold(got)
-			switch {
-			case !utf8.ValidString(got), utf8.RuneCountInString(got) > passageRunes, strings.Count(got, "\n") >= passageLines, strings.Contains(got, "\n◆ "), strings.HasPrefix(got, "◆ "):
+		for _, r := range of(body, chat("ann 2023-05-08 Else.")).found("the anchor in the storm") {
+			got := text.Passage(r.passage())
+			folded := text.Fold(got)
+			if !utf8.ValidString(got) || utf8.RuneCountInString(got) > text.PassageRunes || !strings.Contains(folded, "anchor") && !strings.Contains(folded, "storm") {
 				t.Fatalf("the passage %q of %q", got, body)
-			case !strings.Contains(folded, "anchor") && !strings.Contains(folded, "storm"):
-				t.Fatalf("no match in the passage %q of %q", got, body)
-			}
-			if math.IsNaN(r.score) || r.score <= 0 {
-				t.Fatalf("score %v", r.score)
 			}
 		}
 	})
 }
 
 func BenchmarkRank(b *testing.B) {
-	var s shelfOf
+	var s shelf
 	rng := scaleRand(1)
 	words := newVocabulary(20_000)
 	for i := range 50 {
@@ -329,24 +285,13 @@ func BenchmarkRank(b *testing.B) {
 			text += more
 		}
 		s = append(s, of(text[:3000])...)
-		s[i].from, s[i].to = 10*i, 10*i+9
+		s[i].From, s[i].To = 10*i+1, 10*i+10
 	}
 	q := analyse("What did Caroline say about the internal/durable/append.go deadlock in May 2023, when the tests failed?", monday)
-	b.ResetTimer()
+	list := s.shortlist(q)
 	for b.Loop() {
-		ranking(q, s, fixed(50))
-	}
-}
-
-// fixed are statistics in which every word is in two documents.
-type fixed int
-
-func (f fixed) docs() int     { return int(f) }
-func (f fixed) df(string) int { return 2 }
-
-func BenchmarkStem(b *testing.B) {
-	words := []string{"running", "house", "happiness", "organization", "the", "nationality", "went", "hopefully", "studies", "table"}
-	for i := 0; b.Loop(); i++ {
-		stem(words[i%len(words)])
+		if _, err := rank(b.Context(), q, s, list); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

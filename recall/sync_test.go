@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -9,21 +10,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
 	"lethe/life"
 )
-
-func originals(t testing.TB, x *Index) int {
-	t.Helper()
-	st, err := x.Stats(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st.Originals
-}
 
 func TestSyncGoesOn(t *testing.T) {
 	w := newWorld(t)
@@ -53,8 +46,8 @@ func TestSyncGoesOn(t *testing.T) {
 	if h := w.finds(x, "live", c); h.From != 3 {
 		t.Errorf("hit %+v", h)
 	}
-	if why := x.Rebuilt(); why != "" {
-		t.Errorf("made anew: %s", why)
+	if w.anew() {
+		t.Error(w.said.String())
 	}
 }
 
@@ -111,21 +104,20 @@ func TestWhatIsIndexed(t *testing.T) {
 	}
 }
 
-// The time of what nobody dated is that of its entries in the log, also when
-// those were read by an earlier process.
-func TestTimesFromTheLog(t *testing.T) {
+// The time of what no tag dates is when its entries were written.
+func TestTimesOfTheEntries(t *testing.T) {
 	w := newWorld(t)
-	work := w.worked("I count the pears.", "BASH", "{}", "twelve pears")
+	reply := w.put(blobs.Meta{At: w.now, Gist: "g", Life: w.self.String()}, "I count the pears.")
 	said := w.now
-	w.says("something else")
-	if err := w.synced().Close(); err != nil {
-		t.Fatal(err)
-	}
 	w.now = w.now.AddDate(0, 2, 0)
-	h := w.fades(work)[0]
+	h := w.fades("◆ e1 reply ◱hash=" + reply.String()[:16] + " gist=g◲\nI count the pears.\n")[0]
+	unknown := w.fades(w.worked("I count the plums.", "BASH", "{}", "none"))[0]
 	x := w.synced()
 	if hit := w.finds(x, "pears", h); !hit.At.Equal(said) {
 		t.Errorf("said at %v, not %v", hit.At, said)
+	}
+	if hit := w.finds(x, "plums", unknown); !hit.At.Equal(w.now) {
+		t.Errorf("said at %v, and faded at %v", hit.At, w.now)
 	}
 }
 
@@ -183,8 +175,8 @@ func TestSyncAnyhow(t *testing.T) {
 				rt.Fatalf("%s has %d hits, not %d", word, found, n)
 			}
 		}
-		if why := x.Rebuilt(); why != "" {
-			rt.Fatalf("made anew: %s", why)
+		if w.anew() {
+			rt.Fatal(w.said.String())
 		}
 		if err := x.Close(); err != nil {
 			rt.Fatal(err)
@@ -221,7 +213,7 @@ func TestConcurrently(t *testing.T) {
 						return
 					default:
 					}
-					if _, err := x.Search(context.Background(), w.store, Query{Text: "apple", Now: w.now}); err != nil {
+					if _, err := x.Search(context.Background(), w.store, Query{Text: "apple", Now: w.now}); err != nil && !errors.Is(err, ErrRebuilding) {
 						t.Error(err)
 						return
 					}
@@ -238,11 +230,11 @@ func TestConcurrently(t *testing.T) {
 	w.sync(a)
 	w.sync(b)
 	for _, x := range []*Index{a, b} {
-		if n := originals(t, x); n != 400 {
+		if n := w.originals(); n != 400 {
 			t.Errorf("%d originals", n)
 		}
-		if why := x.Rebuilt(); why != "" {
-			t.Errorf("made anew: %s", why)
+		if w.anew() {
+			t.Fatal(w.said.String())
 		}
 		if err := x.Close(); err != nil {
 			t.Error(err)
@@ -250,29 +242,61 @@ func TestConcurrently(t *testing.T) {
 	}
 }
 
-// A search does not wait for a transaction that is under way.
-func TestSearchWhileWriting(t *testing.T) {
+// A search does not wait for a transaction that is under way, a Sync not for ever.
+func TestBesideATransaction(t *testing.T) {
 	w := newWorld(t)
 	apple := w.says("an apple")
 	x := w.synced()
-	db, err := x.current()
+	foreign, err := sql.Open("sqlite", "file:"+w.indexPath()+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx, err := db.write.Begin()
+	defer foreign.Close()
+	tx, err := foreign.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Rollback()
-	if _, err := tx.Exec("INSERT INTO terms(rowid, term) VALUES (100, 'appl~3')"); err != nil {
+	w.finds(x, "apple", apple)
+	banana := w.says("a banana")
+	if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); !errors.Is(err, ErrBusy) {
+		t.Errorf("sync: %v", err)
+	}
+	w.finds(x, "apple", apple)
+	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), busyTime/2)
-	defer cancel()
-	hits, err := x.Search(ctx, w.store, Query{Text: "apple"})
-	if err != nil || len(hits) != 1 || hits[0].Hash != apple {
-		t.Errorf("%s, %v", show(hits), err)
+	w.sync(x)
+	w.finds(x, "banana", banana)
+	if w.anew() {
+		t.Error(w.said.String())
 	}
+}
+
+// One process brings the index up to date; the others are told so, and search.
+func TestSyncElsewhere(t *testing.T) {
+	w, all := fruit(t, 20)
+	x := w.synced()
+	lock := flock.New(w.indexPath() + "-lock")
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	more := w.says("apple number20")
+	if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); !errors.Is(err, ErrBusy) {
+		t.Errorf("sync: %v", err)
+	}
+	if !w.holds(x, all, "meanwhile") {
+		t.Error("what is in it is not found")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := x.Sync(ctx, w.store, w.lifePath(), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.whole(x, append(all, more), "after that")
 }
 
 func TestCancelled(t *testing.T) {
@@ -333,27 +357,10 @@ func TestSmallSyncsAreMerged(t *testing.T) {
 		w.says(fmt.Sprintf("apple number%d", i))
 		w.sync(x)
 	}
-	db, err := x.current()
-	if err != nil {
-		t.Fatal(err)
+	if places := w.asked("SELECT count(DISTINCT segid) FROM terms_idx"); places > 8 {
+		t.Errorf("%d places to look at", places)
 	}
-	var places int
-	if err := db.read.QueryRow("SELECT count(DISTINCT segid) FROM terms_idx").Scan(&places); err != nil || places > 8 {
-		t.Errorf("%d places to look at, %v", places, err)
-	}
-	if n := originals(t, x); n != 60 {
+	if n := w.originals(); n != 60 {
 		t.Errorf("%d originals", n)
-	}
-}
-
-// A panic costs an error, not the process.
-func TestGuarded(t *testing.T) {
-	w := newWorld(t)
-	x := w.open()
-	if err := x.guarded(func() error { panic("for a test") }); err == nil || err.Error() != "panic: for a test" {
-		t.Errorf("%v", err)
-	}
-	if !strings.Contains(w.said.String(), "sync_test.go") {
-		t.Error("where it was is not logged")
 	}
 }

@@ -3,6 +3,7 @@ package recall
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/life"
+	"lethe/recall/text"
 )
 
 // chronicle writes a log line by line, as package life would, without syncing
@@ -115,10 +117,10 @@ func putUnsynced(store *blobs.Store, m blobs.Meta, body string) (blobs.Hash, err
 }
 
 // heard renders an inbound section of one line; each has a minute of its own.
-func (w *world) heard(room, user, text string) string {
+func (w *world) heard(room, user, said string) string {
 	w.now = w.now.Add(time.Minute)
 	s := fmt.Sprintf("◆ e%d inbound room=%s ◱hash=0123456789abcdef gist=…◲\n[USER:%s %s] %s\n",
-		w.next, room, user, w.now.Format(time.RFC3339), blobs.Escape(text))
+		w.next, room, user, w.now.Format(time.RFC3339), blobs.Escape(said))
 	w.append(life.New(w.now, "inbound", []string{fmt.Sprintf("e%d", w.next)}))
 	w.next++
 	return s
@@ -153,13 +155,8 @@ func (w *world) fades(bodies ...string) []blobs.Hash {
 }
 
 func entriesOf(body string) (from, to int) {
-	for _, s := range sections(body) {
-		if from == 0 {
-			from = s.entry
-		}
-		to = s.entry
-	}
-	return max(from, 1), max(to, 1)
+	f := text.FactsOf(body)
+	return max(f.From, 1), max(f.To, 1)
 }
 
 // says is one faded line of talk.
@@ -172,10 +169,7 @@ func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&w.s
 
 func (w *world) open() *Index {
 	w.t.Helper()
-	x, err := Open(w.indexPath(), w.logger())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	x := Open(w.indexPath(), w.logger())
 	w.t.Cleanup(func() { x.Close() })
 	return x
 }
@@ -226,6 +220,98 @@ func show(hits []Hit) string {
 	}
 	return "[" + strings.Join(out, "; ") + "]"
 }
+
+// fruit is a life of so many originals, each with a word of its own.
+func fruit(t testing.TB, n int) (*world, []blobs.Hash) {
+	t.Helper()
+	w := newWorld(t)
+	var all []blobs.Hash
+	for len(all) < n {
+		var bodies []string
+		for range min(50, n-len(all)) {
+			bodies = append(bodies, w.heard("dev", "ada", fmt.Sprintf("apple number%d and the usual talk of days and nights, of wind%d and rain", len(all)+len(bodies), w.next%7)))
+		}
+		all = append(all, w.fades(bodies...)...)
+	}
+	return w, all
+}
+
+// whole checks that an index holds all of a life, after as many Syncs as damage
+// that a search finds asks for.
+func (w *world) whole(x *Index, all []blobs.Hash, what string) {
+	w.t.Helper()
+	for range 3 {
+		if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err != nil {
+			w.t.Fatalf("%s: %v", what, err)
+		}
+		if w.holds(x, all, what) {
+			return
+		}
+	}
+	w.t.Errorf("%s: not all is found; %s", what, w.said.String())
+}
+
+// holds reports whether a sample of originals is found. Whatever is found is a
+// blob of this life.
+func (w *world) holds(x *Index, all []blobs.Hash, what string) bool {
+	w.t.Helper()
+	ok := true
+	for i := 0; i < len(all); i += max(1, len(all)/20) {
+		hits, err := x.Search(context.Background(), w.store, Query{Text: fmt.Sprintf("apple number%d", i), Now: w.now})
+		if errors.Is(err, ErrRebuilding) {
+			return false
+		}
+		if err != nil {
+			w.t.Fatalf("%s: %v", what, err)
+		}
+		found := false
+		for _, h := range hits {
+			if b, err := w.store.Get(h.Hash); err != nil || b.Life != w.self.String() {
+				w.t.Fatalf("%s: hit %s: %v", what, h.Hash, err)
+			}
+			found = found || h.Hash == all[i]
+		}
+		ok = ok && found
+	}
+	return ok
+}
+
+// tampered changes the index behind its back.
+func (w *world) tampered(query string, args ...any) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite", w.indexPath())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(query, args...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// asked reads a number from the index.
+func (w *world) asked(query string, args ...any) int {
+	w.t.Helper()
+	db, err := sql.Open("sqlite", w.indexPath())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	var n int
+	if err := db.QueryRow(query, args...).Scan(&n); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// originals is how many there are in the index.
+func (w *world) originals() int {
+	w.t.Helper()
+	return w.asked("SELECT count(*) FROM docs")
+}
+
+// anew reports whether the log tells that an index was made anew.
+func (w *world) anew() bool { return strings.Contains(w.said.String(), "made anew") }
 
 // snapshot writes an epoch of an edit, with these ranges in its past.
 func (w *world) edited(faded ...map[string]any) {

@@ -2,16 +2,14 @@ package recall
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"lethe/blobs"
+	"lethe/recall/index"
 )
 
 // hostile is text made to be expensive: what is asked, and bodies full of it.
@@ -21,7 +19,7 @@ type hostile struct {
 }
 
 // hostiles are the worst that strangers can have an identity hear and ask for, as
-// n bodies of 31 KB each.
+// n bodies of 11 KB each.
 func hostiles(n int) map[string]hostile {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := func(letters, n int) []string {
@@ -50,7 +48,7 @@ func hostiles(n int) map[string]hostile {
 		for i := range out {
 			var b strings.Builder
 			b.WriteString(head)
-			for b.Len() < 31<<10 {
+			for b.Len() < 11<<10 {
 				b.WriteString(next())
 			}
 			out[i] = b.String()
@@ -80,60 +78,37 @@ func hostiles(n int) map[string]hostile {
 	return out
 }
 
-// The worst texts cost a number of steps that is fixed. What people write is far
-// from it, however long.
+// The worst texts cost work that is fixed: no more lines are ranked than their bytes
+// allow, each line stands in as many windows as one has lines, and matches are
+// counted once in each.
 func TestWorkIsBounded(t *testing.T) {
-	v := newVocabulary(20_000)
-	var usual hostile
-	for i := range 150 {
-		text := ""
-		for k := 0; len(text) < 8<<10; k++ {
-			more, _ := original(scaleRand(100*i+k), v, i, time.Now())
-			text += more
-		}
-		usual.bodies = append(usual.bodies, text)
-		usual.query = text
-	}
-	all := hostiles(60)
-	all["usual"] = usual
-	for name, h := range all {
+	for name, h := range hostiles(mostBodies) {
 		s := of(h.bodies...)
-		r, err := newRanker(t.Context(), analyse(h.query, monday), s, fixed(1000))
-		if err != nil {
-			t.Fatal(err)
-		}
-		worst := 0 // of one window
-		for i := range s {
-			for j := 0; j < len(r.pages[i].units); j += maxWindow {
-				n := 0
-				for _, u := range r.pages[i].units[j:min(j+maxWindow, len(r.pages[i].units))] {
-					n += len(u.matches)
+		r := s.ranker(t, h.query)
+		bytes, lines, matches := 0, 0, 0
+		for i, p := range r.pages {
+			bytes += len(s[i].body)
+			for _, l := range p.lines {
+				lines, matches = lines+1, matches+len(l.matches)
+				if len(l.matches) > len(l.Text) {
+					t.Fatalf("%s: %d matches in %q", name, len(l.matches), l.Text)
 				}
-				worst = max(worst, n)
-			}
-			if lines := len(r.pages[i].units); lines > mostLines+len(h.bodies[i])/(longLine/2)+1 {
-				t.Errorf("%s: %d lines", name, lines)
 			}
 		}
-		if ranking, err := rank(t.Context(), r.q, s, fixed(1000)); err != nil || len(ranking) == 0 {
-			t.Errorf("%s: %d candidates fit, %v", name, len(ranking), err)
-		}
-		for i := range s {
-			if !r.spent() {
-				r.rank(i)
+		counted := 0
+		for i := range r.pages {
+			for from := range r.pages[i].lines {
+				w := r.window(&r.pages[i], from)
+				if w.to-w.from > windowLines {
+					t.Fatalf("%s: a window of %d lines", name, w.to-w.from)
+				}
+				for _, l := range r.pages[i].lines[w.from:w.to] {
+					counted += len(l.matches)
+				}
 			}
 		}
-		t.Logf("%s: %d terms, %d clauses, %d steps", name, len(r.q.terms), r.q.clauses, r.tally.steps)
-		if name == "usual" && r.tally.steps > mostSteps/4 {
-			t.Errorf("what people write costs %d steps", r.tally.steps)
-		}
-		// What is begun when the steps are used up: all of a body once, a window or a
-		// part of a long line, and its clauses.
-		if most := mostSteps + 2*32<<10 + 4*worst + mostWords*(maxClauses+4); r.tally.steps > most {
-			t.Errorf("%s: %d steps, and at most %d were to be", name, r.tally.steps, most)
-		}
-		if len(r.q.terms) > mostWords || len(r.q.periods) > mostPeriods {
-			t.Errorf("%s: %d terms, %d periods", name, len(r.q.terms), len(r.q.periods))
+		if lines > bytes || matches > bytes || counted > windowLines*matches || len(r.q.terms) > mostWords || len(r.q.periods) > mostPeriods {
+			t.Errorf("%s: of %d bytes %d lines, %d matches, %d counted; %d terms, %d periods", name, bytes, lines, matches, counted, len(r.q.terms), len(r.q.periods))
 		}
 	}
 }
@@ -157,77 +132,57 @@ func (c *countdown) Err() error {
 // nothing more when nobody does.
 func TestRankEndsWithContext(t *testing.T) {
 	s := talks()
+	q := analyse("who found the dog", monday)
+	list := s.shortlist(q)
 	for left := range 2 * len(s) {
 		ctx := &countdown{Context: t.Context(), left: left}
-		if out, err := rank(ctx, analyse("who found the dog", monday), s, s); !errors.Is(err, context.Canceled) || out != nil || ctx.late != 1 {
+		if out, err := rank(ctx, q, s, list); !errors.Is(err, context.Canceled) || out != nil || ctx.late != 1 {
 			t.Errorf("after %d bodies: %v, %v; asked %d times more", left, out, err, ctx.late)
 		}
 	}
 	ctx := &countdown{Context: t.Context(), left: 2 * len(s)}
-	if out, err := rank(ctx, analyse("who found the dog", monday), s, s); err != nil || len(out) == 0 || ctx.left != 0 {
+	if out, err := rank(ctx, q, s, list); err != nil || len(out) == 0 || ctx.left != 0 {
 		t.Errorf("%v, %v, %d of it left", out, err, ctx.left)
 	}
 }
 
-// Bodies are not read for nobody: with their blobs gone, each would be lost.
+// Blobs are not read for nobody: with their files gone, each would be lost.
 func TestBodiesEndWithContext(t *testing.T) {
 	w := newWorld(t)
-	h := &shelf{}
-	for range 8 {
-		h.docs, h.places = append(h.docs, candidate{words: 1}), append(h.places, place{id: 1, segments: 1, row: 1})
-	}
+	s := &shortlist{docs: make([]found, 8)}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, gone, err := h.bodies(ctx, opener{store: w.store}); err != nil || len(gone) != 8 {
+	if _, gone, err := s.bodies(ctx, w.store, Query{}); err != nil || len(gone) != 8 {
 		t.Errorf("%d lost, %v", len(gone), err)
 	}
 	cancel()
-	if _, gone, err := h.bodies(ctx, opener{store: w.store}); !errors.Is(err, context.Canceled) || len(gone) != 0 {
+	if _, gone, err := s.bodies(ctx, w.store, Query{}); !errors.Is(err, context.Canceled) || len(gone) != 0 {
 		t.Errorf("%d lost, %v", len(gone), err)
 	}
 }
 
-// Of the blobs that are found, no more are read than may be, the best first.
+// Of the originals that are found, no more are read than may be, the best first, and
+// of a large one only a segment is ranked.
 func TestBodiesAreBounded(t *testing.T) {
-	w := newWorld(t)
-	h := &shelf{}
-	add := func(size int64) {
-		var c candidate
-		c.hash = w.put(blobs.Meta{At: w.now, Gist: fmt.Sprint(len(h.docs)), Life: w.self.String()}, "◆ e1 note\nx\n")
-		if err := os.Truncate(w.store.Path(c.hash), size); err != nil { // it takes no room on the disk
-			t.Fatal(err)
+	sizes := func(list ...int64) (kept []int64) {
+		s := &shortlist{}
+		for _, size := range list {
+			s.docs = append(s.docs, found{Doc: index.Doc{Size: size}})
 		}
-		h.docs, h.places = append(h.docs, c), append(h.places, place{id: int64(len(h.docs) + 1), segments: min(size/segmentBytes+1, maxSegments)})
+		s.afford()
+		for _, f := range s.docs {
+			kept = append(kept, f.Size)
+		}
+		return kept
 	}
-	for _, size := range []int64{mostRead + 1, 10, mostRead} {
-		add(size)
+	if kept := sizes(mostRead+1, 10, mostRead); len(kept) != 1 {
+		t.Errorf("beside one that is too large: %v", kept)
 	}
-	h.afford(w.store)
-	if len(h.docs) != 1 || h.places[0].id != 1 {
-		t.Errorf("beside one that is too large, %d are read", len(h.docs)-1)
+	if kept := sizes(mostRead/2, mostRead/2+1, mostRead/2, 1); len(kept) != 2 || kept[1] != mostRead/2 {
+		t.Errorf("%v", kept)
 	}
-	h = &shelf{}
-	for _, size := range []int64{mostRead / 2, mostRead/2 + 1, mostRead / 2, 1} {
-		add(size)
-	}
-	h.afford(w.store)
-	if len(h.docs) != 2 || h.places[1].id != 3 {
-		t.Errorf("%d are read: %v", len(h.docs), h.places)
-	}
-	var many []string
-	for range 3 * mostRanked / (31 << 10) / 2 {
-		many = append(many, w.worked("I look.", "BASH", "{}", fmt.Sprint(w.next)+strings.Repeat(" zebra", 31<<10/6)))
-	}
-	h = &shelf{}
-	for _, hash := range w.fades(many...) {
-		h.docs, h.places = append(h.docs, candidate{hash: hash}), append(h.places, place{id: 1, segments: 1, row: 1})
-	}
-	cands, gone, err := h.bodies(t.Context(), opener{store: w.store, self: w.self.String()})
-	size := 0
-	for _, c := range cands {
-		size += len(c.body)
-	}
-	if err != nil || len(gone) > 0 || size > mostRanked || size < mostRanked-mostBody || cands[0].hash != h.docs[0].hash {
-		t.Errorf("%d bytes of %d bodies are ranked, %d lost, %v", size, len(cands), len(gone), err)
+	body := "◆ e1 reply\n" + strings.Repeat("x\n", 1<<20)
+	if c := (Query{}).candidate(found{segment: 3}, blobs.Blob{Body: []byte(body)}); len(c.lines) > 8<<10 || len(c.lines) < 1<<10 {
+		t.Errorf("%d lines are ranked", len(c.lines))
 	}
 }
 
@@ -266,23 +221,4 @@ func BenchmarkWorst(b *testing.B) {
 			}
 		})
 	}
-}
-
-// The lines of what a call writes end at escapes: there may be none that ends at a
-// newline.
-func TestManyShortLinesOfACall(t *testing.T) {
-	w := newWorld(t)
-	var lines []string
-	for i := range mostLines + 300 {
-		lines = append(lines, fmt.Sprintf("x%d okapi", i%10))
-	}
-	args, err := json.Marshal(map[string]string{"content": strings.Join(lines, "\n")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	written := w.fades(w.worked("I write.", "WRITE_FILE", string(args), "wrote"))[0]
-	said := w.says("an animal of another day")
-	x := w.synced()
-	w.finds(x, "okapi", written)
-	w.finds(x, "another day", said)
 }

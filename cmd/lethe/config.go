@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,7 +19,6 @@ import (
 	"lethe/internal/durable"
 	"lethe/llm"
 	"lethe/mind"
-	"lethe/recall"
 	"lethe/tools"
 )
 
@@ -64,12 +62,15 @@ type settings struct {
 		Roots       []string `toml:"roots"`
 	} `toml:"tools"`
 	Recall struct {
-		Hints           string `toml:"hints"`
-		EmbeddingsURL   string `toml:"embeddings_url"`
-		EmbeddingsModel string `toml:"embeddings_model"`
+		Hints string `toml:"hints"`
 	} `toml:"recall"`
 	Telegram telegramSettings `toml:"telegram"`
+
+	ignored []string // keys that are set and have no effect any more
 }
+
+// removedKeys had a meaning in earlier versions.
+var removedKeys = []string{"recall.embeddings_url", "recall.embeddings_model"}
 
 // telegramSettings are those of the Telegram bridge.
 type telegramSettings struct {
@@ -159,11 +160,15 @@ func parseSettings(path string, data []byte) (settings, error) {
 	if err != nil {
 		return s, usagef("read %s: %w", path, err)
 	}
-	if extra := meta.Undecoded(); len(extra) > 0 {
-		var keys []string
-		for _, k := range extra {
-			keys = append(keys, k.String())
+	var keys []string
+	for _, k := range meta.Undecoded() {
+		if slices.Contains(removedKeys, k.String()) {
+			s.ignored = append(s.ignored, k.String())
+			continue
 		}
+		keys = append(keys, k.String())
+	}
+	if len(keys) > 0 {
 		return s, hint(usagef("read %s: unknown key %s", path, strings.Join(keys, ", ")), "docs/configuration.md lists the keys")
 	}
 	if err := s.check(); err != nil {
@@ -212,29 +217,6 @@ func (p *program) reload() (telegram.Config, error) {
 	}
 	s, err := parseSettings(path, data)
 	return s.Telegram.config(), err
-}
-
-// embeddingsVariable holds the key for recall.embeddings_url, which may need none.
-const embeddingsVariable = "LETHE_EMBEDDINGS_KEY"
-
-// embedder is the endpoint that joins the search for what has faded; nil is none.
-func (s settings) embedder() *recall.Embedder {
-	if s.Recall.EmbeddingsURL == "" {
-		return nil
-	}
-	return &recall.Embedder{URL: s.Recall.EmbeddingsURL, Model: s.Recall.EmbeddingsModel, Key: strings.TrimSpace(os.Getenv(embeddingsVariable))}
-}
-
-func (s settings) checkEmbedder() error {
-	if (s.Recall.EmbeddingsURL == "") != (s.Recall.EmbeddingsModel == "") {
-		return errors.New("recall.embeddings_url and recall.embeddings_model go together; one of them is missing")
-	}
-	if e := s.embedder(); e != nil {
-		if err := e.Check(); err != nil {
-			return fmt.Errorf("recall.embeddings_url: %w", err)
-		}
-	}
-	return nil
 }
 
 func (t telegramSettings) check() error {
@@ -288,7 +270,6 @@ func (s settings) check() error {
 		atLeast("turn.max_steps", s.Turn.MaxSteps, 1),
 		atLeast("chat.max_agent_turns", s.Chat.MaxAgentTurns, 1),
 		oneOf("recall.hints", s.Recall.Hints, hintsOn, hintsOff),
-		s.checkEmbedder(),
 		s.Telegram.check(),
 		oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted),
 	)

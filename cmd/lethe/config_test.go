@@ -53,6 +53,9 @@ func TestDocumentedConfiguration(t *testing.T) {
 func keys(t reflect.Type, under []string) [][]string {
 	var all [][]string
 	for f := range t.Fields() {
+		if !f.IsExported() {
+			continue
+		}
 		key := append(append([]string{}, under...), f.Tag.Get("toml"))
 		all = append(all, key)
 		if f.Type.Kind() == reflect.Struct {
@@ -60,4 +63,15 @@ func keys(t reflect.Type, under []string) [][]string {
 		}
 	}
 	return all
+}
+
+// A key that an earlier version knew is no reason to refuse a configuration.
+func TestRemovedKeys(t *testing.T) {
+	s, err := parseSettings("config.toml", []byte("[recall]\nhints = \"off\"\nembeddings_url = \"http://127.0.0.1:1/v1\"\nembeddings_model = 7\n"))
+	if err != nil || s.Recall.Hints != hintsOff || strings.Join(s.ignored, " ") != "recall.embeddings_url recall.embeddings_model" {
+		t.Errorf("%q, %v", s.ignored, err)
+	}
+	if _, err := parseSettings("config.toml", []byte("[recall]\nembeddings_key = 1\n")); err == nil {
+		t.Error("an unknown key is taken")
+	}
 }

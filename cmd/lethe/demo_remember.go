@@ -141,10 +141,7 @@ func (t *tour) indexed(ctx context.Context) bool {
 	if _, err := os.Stat(t.id.RecallPath()); errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	index, err := recall.Open(t.id.RecallPath(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		return false
-	}
+	index := recall.Open(t.id.RecallPath(), slog.New(slog.DiscardHandler))
 	defer index.Close()
 	hits, err := index.Search(ctx, t.store, recall.Query{Text: demoDetail, Limit: 1})
 	return err == nil && len(hits) > 0

@@ -197,12 +197,8 @@ func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query)
 	if err != nil {
 		return nil, err
 	}
-	index, err := recall.Open(id.RecallPath(), p.logTo(p.err))
-	if err != nil {
-		return nil, err
-	}
+	index := recall.Open(id.RecallPath(), p.logTo(p.err))
 	defer index.Close()
-	index.Embed(p.settings.embedder())
 	const tries = 5 // Sync waits in each
 	for try := 1; ; try++ {
 		behind := p.syncIndex(ctx, index, store, id)

@@ -66,7 +66,7 @@ func run(args []string) int {
 
 // rememberKeys makes known which values of the environment nobody may see.
 func rememberKeys() {
-	secret.Add(os.Getenv(embeddingsVariable), os.Getenv(tokenVariable))
+	secret.Add(os.Getenv(tokenVariable))
 	for _, name := range llm.Presets() {
 		preset, _ := llm.Preset(name)
 		secret.Add(os.Getenv(preset.KeyEnv))
@@ -274,7 +274,11 @@ func (p *program) open(missing bool) error {
 	if p.home.Restored != "" {
 		fmt.Fprintf(p.err, "note: the permissions of the home's own files were changed; they are restored: %s\n", p.home.Restored)
 	}
+	told := len(p.settings.ignored) > 0
 	p.settings, err = readSettings(p.home.Dir)
+	if keys := p.settings.ignored; len(keys) > 0 && !told {
+		fmt.Fprintf(p.err, "warning: %s: %s no longer has an effect; delete it\n", configFile(p.home.Dir), strings.Join(keys, ", "))
+	}
 	return err
 }
 

@@ -23,7 +23,6 @@ import (
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
-	"lethe/recall"
 	"lethe/tools"
 )
 
@@ -153,7 +152,7 @@ func (w *world) open(id agent.Identity) (*agent.Agent, error) {
 			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
 			Mechanical: s.Compactor.Mode == modeMechanical,
 		},
-		Recall:       agent.Recall{NoHints: s.Recall.Hints == hintsOff, HintTime: hintTime, Embed: w.embedder()},
+		Recall:       agent.Recall{NoHints: s.Recall.Hints == hintsOff, HintTime: hintTime},
 		ContextLimit: limit, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
@@ -169,14 +168,6 @@ func (w *world) secrets() []string {
 		return []string{file}
 	}
 	return nil
-}
-
-// embedder is the endpoint of the settings; offline, there is none.
-func (w *world) embedder() *recall.Embedder {
-	if w.offline {
-		return nil
-	}
-	return w.p.settings.embedder()
 }
 
 // teller prints LIFE events when they were asked for.

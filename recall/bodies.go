@@ -1,0 +1,133 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"lethe/blobs"
+	"lethe/recall/index"
+	"lethe/recall/text"
+)
+
+const (
+	mostRead = 16 << 20 // bytes of blobs that one search reads and verifies
+	reading  = 4        // at once
+)
+
+// candidate is an original with its verified blob, as it is ranked.
+type candidate struct {
+	index.Doc // its entries and times are those of the blob, if that has any
+	gist      string
+	facts     text.Facts
+	body      string
+	lines     []text.Line // of the segment that fits best, as far as the query is limited to them
+}
+
+// lost is an original whose blob cannot be read.
+type lost struct {
+	index.Doc
+	err error
+}
+
+// bodies reads the originals, the best first, until enough is read. It ends with
+// ctx, after the blobs that it is at.
+func (s *shortlist) bodies(ctx context.Context, store *blobs.Store, q Query) ([]candidate, []lost, error) {
+	s.afford()
+	read, errs := make([]blobs.Blob, len(s.docs)), make([]error, len(s.docs))
+	var wait sync.WaitGroup
+	for k := range reading {
+		wait.Go(func() { // ends with its share of the originals
+			for i := k; i < len(s.docs) && ctx.Err() == nil; i += reading {
+				read[i], errs[i] = store.Get(s.docs[i].Hash)
+			}
+		})
+	}
+	wait.Wait()
+	var out []candidate
+	var gone []lost
+	for i, f := range s.docs {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if errs[i] != nil {
+			gone = append(gone, lost{f.Doc, errs[i]})
+			continue
+		}
+		if s.self == "" || !strings.HasPrefix(read[i].Life, s.self) {
+			return nil, nil, fmt.Errorf("%w: %s is of another life", index.ErrDamaged, f.Hash)
+		}
+		if c := q.candidate(f, read[i]); len(c.lines) > 0 {
+			out = append(out, c)
+		}
+	}
+	return out, gone, nil
+}
+
+// afford keeps as many originals as may be read, and one in any case.
+func (s *shortlist) afford() {
+	left, kept := int64(mostRead), s.docs[:0]
+	for _, f := range s.docs {
+		if f.Size <= left || len(kept) == 0 {
+			left -= f.Size
+			kept = append(kept, f)
+		}
+	}
+	s.docs = kept
+}
+
+// candidate makes an original what its verified blob says, whatever the index says
+// of it. Only the time of an original in which no line has one is the index's.
+func (q Query) candidate(f found, b blobs.Blob) candidate {
+	c := candidate{Doc: f.Doc, gist: b.Gist, body: string(b.Body)}
+	c.facts = text.FactsOf(c.body)
+	if c.facts.To > 0 {
+		c.From, c.To = c.facts.From, c.facts.To
+	}
+	if c.Last.After(b.At) || c.First.After(c.Last) {
+		c.First, c.Last = b.At, b.At
+	}
+	var first, last time.Time
+	at := c.facts.First // what has no time of its own has that of the line before it
+	for s := range text.Sections(c.body) {
+		for line := range s.Lines(c.body) {
+			if line.Message != nil && !line.At.IsZero() {
+				at = line.At
+			}
+			if !q.fits(line, at) {
+				continue
+			}
+			if first.IsZero() || at.Before(first) {
+				first = at
+			}
+			if at.After(last) {
+				last = at
+			}
+			if text.SegmentOf(line.From, len(c.body)) == f.segment {
+				c.lines = append(c.lines, line)
+			}
+		}
+	}
+	if !last.IsZero() {
+		c.First, c.Last = first, last
+	}
+	return c
+}
+
+// fits reports whether a line is what a query is limited to. A room is where
+// something was heard and a tool what was called: beside a kind, each limits only
+// what has one.
+func (q Query) fits(l text.Line, at time.Time) bool {
+	if !at.IsZero() && (at.Before(q.Since) || !q.Until.IsZero() && at.After(q.Until)) {
+		return false
+	}
+	kind := l.Content()
+	room := kind == "chat" && l.Room == q.Room
+	tool := kind == "tool" && strings.EqualFold(l.Tool, q.Tool)
+	if q.Kind == "" {
+		return q.Room == "" && q.Tool == "" || q.Room != "" && room || q.Tool != "" && tool
+	}
+	return q.Kind == kind && (kind != "chat" || q.Room == "" || room) && (kind != "tool" || q.Tool == "" || tool)
+}

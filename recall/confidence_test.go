@@ -1,0 +1,74 @@
+package recall
+
+import (
+	"slices"
+	"testing"
+)
+
+// Small talk has no hints; neither has a question about something else.
+func TestConfidence(t *testing.T) {
+	s := talks()
+	sure := func(text string) bool { return len(hinted(s.found(text))) > 0 }
+	for _, text := range []string{"What did Ann paint?", "Did the neighbours find your dog?", "when did Bob lose his job at the bank",
+		"We could go camping in the mountains with the kids."} {
+		if !sure(text) {
+			t.Errorf("%q has no hint: %+v", text, s.found(text))
+		}
+	}
+	for _, text := range []string{"ok thanks", "good morning!", "Hey Ann, how are you?", "what do you think?", "Hey Bob, I love it, see you later",
+		"fix the nil pointer in server.go", "When did Melanie adopt a child from Kenya?", "please run the integration suite again and tell me the result", "?"} {
+		if sure(text) {
+			t.Errorf("%q has a hint: %+v", text, s.found(text))
+		}
+	}
+	if named, nobody := s.found("What did Ann paint?")[0], s.found("What was painted?")[0]; named.confidence <= nobody.confidence {
+		t.Errorf("naming a speaker is worth nothing: %v, %v", named.confidence, nobody.confidence)
+	}
+	boats := of(chat("ann 2023-05-08 a boat"), chat("ann 2023-05-08 the boat"), chat("bob 2023-05-08 this boat"), chat("bob 2023-05-08 that boat"))
+	if r := boats.found("boat"); len(r) != 4 || len(hinted(r)) > 0 {
+		t.Errorf("a word that is everywhere is worth a hint: %+v", r)
+	}
+	for _, r := range s.found("What did Ann paint?") {
+		if r.confidence < 0 || r.confidence > 1 {
+			t.Errorf("confidence %v", r.confidence)
+		}
+	}
+}
+
+// An identifier that occurs nowhere gives way to its parts.
+func TestConfidenceOfUnknownIdentifier(t *testing.T) {
+	s := of(chat("ann 2023-05-08 The lighthouse keeper's code is 7431."), chat("ann 2023-05-08 The keeper has a dog."), chat("bob 2023-05-08 Fine."))
+	if r := s.found("lighthouse-keeper-code.txt"); len(hinted(r)) == 0 || s.place(r[0]) != 0 {
+		t.Errorf("%+v", r)
+	}
+	sure := func(text string) float64 { return s.found(text)[0].confidence }
+	if whole, unknown := sure("lighthouse-keeper-code.txt"), sure("lighthouse keeper code txt zyzzyva"); whole <= unknown {
+		t.Errorf("the name is as unlikely as an unknown word: %v, %v", whole, unknown)
+	}
+}
+
+func TestHinted(t *testing.T) {
+	conf := func(list ...float64) []ranked {
+		var out []ranked
+		for i, c := range list {
+			out = append(out, ranked{from: i, confidence: c})
+		}
+		return out
+	}
+	const sure, half, low = hintConfidence, hintConfidence / 2, hintConfidence / 3
+	for _, c := range []struct {
+		conf []float64
+		want []int
+	}{
+		{nil, nil}, {[]float64{half, half}, nil}, {[]float64{sure}, []int{0}}, {[]float64{half, sure, low}, []int{0, 1}},
+		{[]float64{low, low, low, sure}, nil}, {[]float64{sure, sure, sure, sure}, []int{0, 1, 2}},
+	} {
+		var got []int
+		for _, r := range hinted(conf(c.conf...)) {
+			got = append(got, r.from)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.conf, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package recall
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"lethe/blobs"
+	"lethe/recall/index"
+)
+
+// Large originals are found by any part, as one hit, with a passage of that part.
+func TestLargeOriginal(t *testing.T) {
+	w := newWorld(t)
+	var b strings.Builder
+	for i := 0; b.Len() < 1<<20; i++ {
+		fmt.Fprintf(&b, "%06d some ordinary log line with nothing to tell\n", i)
+		if i == 9000 {
+			b.WriteString("here the quokka smiles\n")
+		}
+	}
+	large := w.fades(w.worked("I read it.", "BASH", "{}", b.String()))[0]
+	w.says("a small thing about quokkas")
+	x := w.synced()
+	found := 0
+	for _, h := range w.search(x, Query{Text: "the quokka smiles in an ordinary log line"}) {
+		if h.Hash != large {
+			continue
+		}
+		found++
+		blob, err := w.store.Get(large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := []rune(string(blob.Body))[h.Offset:]; !strings.Contains(string(at[:400]), "quokka") || !strings.Contains(h.Passage, "quokka") {
+			t.Errorf("passage %q, at its offset stands %.80q", h.Passage, string(at))
+		}
+	}
+	if found != 1 {
+		t.Errorf("the large original is %d hits", found)
+	}
+	if n := w.asked("SELECT max(segments) FROM docs"); n < 100 {
+		t.Errorf("%d segments", n)
+	}
+}
+
+// The telling word of a long message is found wherever it stands.
+func TestLongMessage(t *testing.T) {
+	w := newWorld(t)
+	want := w.says("the xylophone is in the attic")
+	var bodies []string
+	for i := range 60 {
+		text := ""
+		for k := range 40 {
+			text += fmt.Sprintf("filler%d ", (i+k)%60)
+		}
+		bodies = append(bodies, w.heard("dev", "ada", text))
+	}
+	w.fades(bodies...)
+	x := w.synced()
+	var long strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&long, "filler%d ", i)
+	}
+	s := x.stageOne(t, long.String()+"xylophone", w.now)
+	if !slices.ContainsFunc(s.docs, func(f found) bool { return f.Hash == want }) || s.lists[0].match != index.Term("xylophon", s.lists[0].class) {
+		t.Error("it is no candidate, or weighs less than others")
+	}
+}
+
+// stageOne looks a text up without reading blobs.
+func (x *Index) stageOne(t *testing.T, said string, now time.Time) (s *shortlist) {
+	t.Helper()
+	err := x.file.View(t.Context(), func(v *index.View) (err error) {
+		s, err = stageOne(t.Context(), v, analyse(said, now), Query{}, nil)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A list that is read in part is estimated, not taken for short.
+func TestEstimates(t *testing.T) {
+	w := newWorld(t)
+	var bodies []string
+	for i := range 2000 {
+		text := "common"
+		if i%4 == 0 {
+			text = "common quarter"
+		}
+		bodies = append(bodies, w.heard("dev", "ada", fmt.Sprintf("%s %d", text, i)))
+	}
+	w.fades(bodies...)
+	x := w.synced()
+	s := x.stageOne(t, "common quarter 77 missing", w.now)
+	for i, want := range []float64{2000, 500, 1, 0} {
+		if got := s.dfs[i]; got < want*0.9 || got > want*1.1 {
+			t.Errorf("word %d is in %v segments, estimated %v", i, want, got)
+		}
+	}
+	if s.segments != 2000 || len(s.docs) != mostBodies {
+		t.Errorf("%d segments, %d candidates", s.segments, len(s.docs))
+	}
+}
+
+// A date in a text is found by its date, however either is written, and whenever it
+// was said.
+func TestFindsDates(t *testing.T) {
+	w := newWorld(t)
+	moved := w.says("On 2025-08-17 we moved the database to the new rack.")
+	dentist := w.says("The dentist appointment is on 5 December 2026 at nine.")
+	rent := w.says("Rent is due on 2026-12-24.")
+	party := w.says("the summer party is on May 9th, bring cake")
+	decided := w.fades(w.worked("I look.", "BASH", `{"command":"cat adr.md"}`, "ADR decided 2024/03/09 10:20:30: use postgres"))[0]
+	novel := w.says("Orwell wrote it, and in 1984 the tower was painted")
+	camp := w.says("camp is on August 21-23 this year, says the club")
+	for i := range 40 {
+		w.says(fmt.Sprintf("filler number %d about nothing %d", i, i*7))
+	}
+	x := w.synced()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]blobs.Hash{
+		"2025-08-17": moved, "17 August 2025": moved, "what happened on 2025-08-17?": moved, "august 17th": moved, "the 17th of Aug, 2025": moved,
+		"what is on 5 December 2026?": dentist, "5 December": dentist, "December 5": dentist, "2026-12-05": dentist, "what is in december?": dentist,
+		"what is due on 24 December 2026?": rent, "2026/12/24": rent, "Dec. 24": rent,
+		"9 May 2026": party, "what is on May 9?": party,
+		"2024-03-09": decided, "what did we decide on 9 March 2024?": decided,
+		"1984": novel, "what was in 1984?": novel,
+		"August 21-23": camp, "21 August": camp,
+	} {
+		hits := w.search(x, Query{Text: text, Now: now})
+		if len(hits) == 0 || hits[0].Hash != want {
+			t.Errorf("%q finds %.300s", text, show(hits))
+		}
+	}
+	hints, err := x.Hints(t.Context(), w.store, "is anything on 5 December 2026?", now, nil)
+	if err != nil || len(hints) == 0 || hints[0].Hash != dentist {
+		t.Errorf("hints %s, %v", show(hints), err)
+	}
+}
+
+// The time in tags goes on being found by a date that nobody has named.
+func TestDatesAreTimesToo(t *testing.T) {
+	w := newWorld(t)
+	w.now = time.Date(2026, 1, 7, 9, 0, 0, 0, time.UTC)
+	w.says("the crane lifts the bell")
+	w.now = time.Date(2026, 5, 3, 9, 0, 0, 0, time.UTC)
+	may := w.says("the crane lifts the roof")
+	w.now = time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC)
+	w.says("the crane lifts the mast, as may be")
+	x := w.synced()
+	for _, text := range []string{"what did the crane lift on 3 May 2026?", "what did the crane lift on 2026-05-03?", "what did the crane lift in May?"} {
+		w.finds(x, text, may)
+	}
+}
+
+// One tag of a year before all years does not take the others away.
+func TestTagOfTheYearOne(t *testing.T) {
+	w := newWorld(t)
+	now := w.now
+	w.now = time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC)
+	w.says("the crane is not built yet")
+	w.now = now
+	crane := w.says("the crane lifts the bell")
+	x := w.synced()
+	hits := w.search(x, Query{Text: "crane bell", Until: now.Add(time.Hour)})
+	if len(hits) == 0 || hits[0].Hash != crane {
+		t.Errorf("until now finds %s", show(hits))
+	}
+}
+
+// Of two that say about the same, the later one holds; one that fits better comes
+// first, however old it is.
+func TestFavoursWhatIsNew(t *testing.T) {
+	w := newWorld(t)
+	old := w.says("the deploy key is in vault 7")
+	for i := range 60 {
+		w.now = w.now.Add(24 * time.Hour)
+		w.fades(w.heard("dev", "carol", fmt.Sprintf("filler number %d about nothing %d", i, i*7)))
+	}
+	now := w.fades(w.heard("dev", "bob", "the deploy key is in vault 9 now"))[0]
+	x := w.synced()
+	hits := w.search(x, Query{Text: "where is the deploy key?"})
+	if len(hits) < 2 || hits[0].Hash != now || hits[1].Hash != old || hits[0].Score < hits[1].Score {
+		t.Errorf("hits %s %v %v", show(hits), hits[0].Score, hits[1].Score)
+	}
+	w.finds(x, "the deploy key in vault 7", old)
+}
+
+// Words are found however they are written and composed.
+func TestFindsOtherSpellings(t *testing.T) {
+	w := newWorld(t)
+	pairs := [][2]string{
+		{"كِتَابٌ جديد", "كتاب"}, {"\u1107\u116e\u1109\u1161\u11ab \u1112\u1161\u11bc\u1100\u116e", "부산"}, {"대전 역", "\u1103\u1162\u110c\u1165\u11ab"},
+		{"сини\u0306 трамвай", "синий"}, {"медового пирога кусок", "медовый пирог"}, {"Straße gesperrt", "strasse"}, {"İstanbul vapuru", "istanbul"},
+		{"ﬁle missing", "file"}, {"ＡＢＣ社", "abc"}, {"カメラ", "ｶﾒﾗ"}, {"שָׁלוֹם", "שלום"}, {"une œuvre", "oeuvre"}, {"coo\u0308perate", "cooperate"},
+	}
+	var want []blobs.Hash
+	for _, p := range pairs {
+		want = append(want, w.says(p[0]))
+	}
+	x := w.synced()
+	for i, p := range pairs {
+		if h := w.finds(x, p[1], want[i]); h.Passage != "[USER:ada "+h.At.Format(time.RFC3339)+"] "+norm.NFC.String(p[0]) {
+			t.Errorf("%q: passage %q", p[1], h.Passage)
+		}
+	}
+}
+
+// What a query is limited to holds for what is ranked and shown, not only for the
+// original that it stands in.
+func TestFiltersOfLines(t *testing.T) {
+	w := newWorld(t)
+	mixed := w.heard("ops", "bob", "lunch is at noon, osprey") +
+		w.heard("dev", "ann", "osprey is a codename, and osprey is the secret") +
+		w.worked("An osprey, I say.", "BASH", `{"command":"echo"}`, "the osprey printed") +
+		w.worked("", "LIST", `{"path":"."}`, "osprey.txt")
+	noted := fmt.Sprintf("◆ e%d note ◱hash=0123456789abcdef gist=…◲\nan osprey was edited\n", w.next)
+	w.next++
+	w.now = w.now.Add(200 * 24 * time.Hour)
+	late := w.heard("dev", "cleo", "osprey again") + w.worked("Osprey late.", "BASH", "{}", "late osprey")
+	w.fades(mixed + noted + late)
+	x := w.synced()
+	day := w.now.Add(-24 * time.Hour)
+	for _, c := range []struct {
+		what     string
+		q        Query
+		in, not  string // words of the passage
+		earliest bool   // At is of the first day
+	}{
+		{"nothing", Query{}, "secret", "", false},
+		{"a room", Query{Room: "ops"}, "lunch", "secret", true},
+		{"a tool", Query{Tool: "list"}, "osprey.txt", "printed", true},
+		{"another tool", Query{Tool: "BASH"}, "printed", "secret", false},
+		{"a room or a tool", Query{Room: "ops", Tool: "LIST"}, "osprey", "secret", true},
+		{"a reply", Query{Kind: "reply"}, "An osprey, I say", "secret", false},
+		{"a reply, beside a room", Query{Kind: "reply", Room: "ops"}, "An osprey, I say", "secret", false},
+		{"chat of a room", Query{Kind: "chat", Room: "ops"}, "lunch", "secret", true},
+		{"tools of a sort", Query{Kind: "tool", Tool: "LIST"}, "osprey.txt", "printed", true},
+		{"a note", Query{Kind: "note"}, "edited", "secret", true},
+		{"since", Query{Since: day}, "again", "secret", false},
+		{"since, a tool", Query{Since: day, Tool: "BASH"}, "late osprey", "printed", false},
+		{"until", Query{Until: day}, "secret", "again", true},
+		{"until, a reply", Query{Until: day, Kind: "reply"}, "An osprey", "late", true},
+	} {
+		c.q.Text = "osprey secret"
+		hits := w.search(x, c.q)
+		if len(hits) != 1 {
+			t.Errorf("%s: %d hits", c.what, len(hits))
+			continue
+		}
+		h := hits[0]
+		if !strings.Contains(h.Passage, c.in) || c.not != "" && strings.Contains(h.Passage, c.not) {
+			t.Errorf("%s: %q", c.what, h.Passage)
+		}
+		if early := h.At.Before(day); early != c.earliest {
+			t.Errorf("%s: at %v", c.what, h.At)
+		}
+	}
+	// Nothing of what is left has the words, and that the original has them is
+	// neither here nor there.
+	for _, q := range []Query{{Text: "secret", Room: "ops"}, {Text: "secret", Since: day}, {Text: "lunch", Since: day.Add(-50 * 24 * time.Hour), Until: day}} {
+		if hits := w.search(x, q); len(hits) > 0 {
+			t.Errorf("%+v: %s", q, show(hits))
+		}
+	}
+}

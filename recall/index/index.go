@@ -1,0 +1,245 @@
+// Package index keeps the posting lists over what a life has faded, in a SQLite
+// file.
+//
+//	x := index.New(path, log)
+//	added, err := x.Sync(ctx, store, lifePath, nil)
+//	err = x.View(ctx, func(v *index.View) error {
+//		rows, err := v.Postings(ctx, index.Term("backoff", 3), v.Next(), 100)
+//		…
+//	})
+//
+// The file is a cache of LIFE.md and the blobs. One that is absent, damaged, of
+// another version or of another log is deleted and made again by the next Sync.
+// Sync continues where the last one stopped, also after kill -9: originals and
+// the place in the log are committed together. One process at a time syncs; the
+// others get ErrBusy and search what is there.
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"lethe/blobs"
+)
+
+// ErrBusy says that another process is bringing the index up to date.
+var ErrBusy = errors.New("another process is at work on the index")
+
+// ErrRebuilding says that there is no index that can be used. The next Sync makes
+// it.
+var ErrRebuilding = errors.New("the index has yet to be made")
+
+var errClosed = errors.New("the index is closed")
+
+// Index is the index of one life. It is safe for concurrent use.
+type Index struct {
+	path string
+	log  *slog.Logger
+
+	syncing sync.Mutex // held by the one Sync that runs
+
+	mu     sync.Mutex // guards what follows
+	file   *file      // nil until one is needed
+	bad    string     // why the open file must not be used; "" for a sound one
+	self   string     // beginning of the life's address, by its log
+	closed bool
+}
+
+// New returns the index at a path. It opens nothing.
+func New(path string, log *slog.Logger) *Index { return &Index{path: path, log: log} }
+
+// Close closes the index. A Sync or a View that is under way ends with an error.
+func (x *Index) Close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.closed = true
+	return x.drop()
+}
+
+func (x *Index) drop() error {
+	old := x.file
+	x.file, x.bad = nil, ""
+	if old == nil {
+		return nil
+	}
+	return old.close()
+}
+
+// Sync brings the index up to date with the log at lifePath and returns how many
+// originals it added. progress, if not nil, is told now and then how many bytes of
+// the log are done. An original that is missing or damaged in the store is logged
+// and passed over. After an error, or when ctx ends, what was committed stays.
+func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string, progress func(done, total int)) (added int, err error) {
+	x.syncing.Lock()
+	defer x.syncing.Unlock()
+	self, err := firstLine(lifePath)
+	if err != nil {
+		return 0, fmt.Errorf("sync index: %w", err)
+	}
+	release, err := x.lock(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("sync index: %w", err)
+	}
+	defer release()
+	for again := true; ; again = false {
+		f, err := x.ready(self)
+		if err != nil {
+			return 0, fmt.Errorf("sync index: %w", err)
+		}
+		s := &syncing{file: f, store: store, log: x.log, path: lifePath, self: self, progress: progress}
+		err = s.run(ctx)
+		switch {
+		case err == nil:
+			return s.added, nil
+		case ctx.Err() != nil:
+			return s.added, ctx.Err()
+		case again && damaged(err):
+			x.condemn(f, err)
+			continue
+		case busy(err):
+			err = fmt.Errorf("%w: %w", ErrBusy, err)
+		}
+		return s.added, fmt.Errorf("sync index: %w", err)
+	}
+}
+
+const (
+	lockTime = 2 * time.Second // for another process's Sync
+	pollTime = 10 * time.Millisecond
+)
+
+// lock takes the lock that a Sync needs. Only its holder makes, deletes or writes
+// the file.
+func (x *Index) lock(ctx context.Context) (release func(), err error) {
+	wait, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	lock := flock.New(x.path+"-lock", flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
+	if _, err := lock.TryLockContext(wait, pollTime); err != nil {
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			err = ErrBusy
+		}
+		return nil, err
+	}
+	return func() {
+		if err := lock.Close(); err != nil {
+			x.log.Debug("release the index", "error", err)
+		}
+	}, nil
+}
+
+// ready returns the open file for a Sync: a new one, if there is none that can be
+// used. The caller holds the lock.
+func (x *Index) ready(self string) (*file, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.self = self
+	why := x.bad
+	if why == "" {
+		f, err := x.current()
+		if !errors.Is(err, fs.ErrNotExist) && !damaged(err) {
+			return f, err
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			why = err.Error()
+		}
+	}
+	if why != "" {
+		x.log.Warn("the index of what has faded is made anew", "file", x.path, "why", why)
+	}
+	if err := x.drop(); err != nil {
+		x.log.Debug("close the index", "error", err)
+	}
+	var err error
+	x.file, err = create(x.path)
+	return x.file, err
+}
+
+// current returns the open file. One that somebody has deleted or replaced is
+// opened again. The caller holds mu.
+func (x *Index) current() (*file, error) {
+	if x.closed {
+		return nil, errClosed
+	}
+	if x.file != nil && !x.file.replaced() {
+		return x.file, nil
+	}
+	if err := x.drop(); err != nil {
+		x.log.Debug("close the index", "error", err)
+	}
+	var err error
+	x.file, err = open(x.path)
+	return x.file, err
+}
+
+// condemn says why a file is damaged, for the next Sync.
+func (x *Index) condemn(f *file, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.file == f {
+		x.bad = err.Error()
+	}
+}
+
+// sound returns the file for a search, and the life that its log is of.
+func (x *Index) sound() (f *file, self string, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if f, err = x.current(); err == nil && x.bad != "" {
+		err = ErrRebuilding
+	}
+	return f, x.self, err
+}
+
+// View calls do with what the index holds at this moment. A Sync goes on
+// meanwhile. If the index turns out to be damaged, or there is none, the error is
+// ErrRebuilding.
+func (x *Index) View(ctx context.Context, do func(*View) error) error {
+	f, self, err := x.sound()
+	if err == nil {
+		err = f.view(ctx, self, do)
+	}
+	switch {
+	case f != nil && damaged(err):
+		x.condemn(f, err)
+		return ErrRebuilding
+	case errors.Is(err, fs.ErrNotExist) || damaged(err):
+		return ErrRebuilding
+	}
+	return err
+}
+
+// Condemn says that what a View has handed out contradicts the blobs: the next
+// Sync makes the index anew.
+func (x *Index) Condemn(why error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.file != nil {
+		x.bad = why.Error()
+	}
+}
+
+func (f *file) view(ctx context.Context, self string, do func(*View) error) error {
+	tx, err := f.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	v := &View{postings: tx.StmtContext(ctx, f.postings), docs: tx.StmtContext(ctx, f.docs)}
+	if v.state, err = load(ctx, tx); err != nil {
+		return err
+	}
+	if self != "" {
+		v.state.Self = self
+	}
+	return do(v)
+}

@@ -1,0 +1,76 @@
+package recall
+
+import (
+	"math"
+	"math/bits"
+
+	"lethe/recall/text"
+)
+
+// page is a candidate's lines, with what of the query is in them.
+type page struct {
+	lines []line
+	size  int // tokens
+}
+
+type line struct {
+	*text.Line
+	size    int     // tokens
+	matches []match // in order of appearance
+}
+
+// match is an occurrence of a term of the query, at a byte of a line.
+type match struct{ term, at int16 }
+
+// read finds the terms of a query in what a candidate says.
+func (c *candidate) read(terms *text.Matcher) page {
+	p := page{lines: make([]line, len(c.lines))}
+	for i := range c.lines {
+		l := line{Line: &c.lines[i]}
+		for t := range text.Tokens(l.Text) {
+			if t.Counts() {
+				l.size++
+			}
+			if term, ok := terms.Find(t); ok {
+				l.matches = append(l.matches, match{int16(term), int16(min(t.From, math.MaxInt16))})
+			}
+		}
+		p.lines[i] = l
+		p.size += l.size
+	}
+	return p
+}
+
+// tally counts the terms of a query in some lines. Only those that occur cost
+// anything, and they are gone through in the order of the query.
+type tally struct {
+	counts [mostWords]float64
+	have   [(mostWords + 63) / 64]uint64 // a bit for each term with a count
+}
+
+func (t *tally) add(matches []match, share float64) {
+	for _, m := range matches {
+		t.counts[m.term] += share
+		t.have[m.term/64] |= 1 << (m.term % 64)
+	}
+}
+
+// each yields the terms that have been counted, and how often.
+func (t *tally) each(yield func(term int, count float64) bool) {
+	for i, word := range t.have {
+		for ; word != 0; word &= word - 1 {
+			term := 64*i + bits.TrailingZeros64(word)
+			if !yield(term, t.counts[term]) {
+				return
+			}
+		}
+	}
+}
+
+// reset forgets the counts.
+func (t *tally) reset() {
+	for term := range t.each {
+		t.counts[term] = 0
+	}
+	clear(t.have[:])
+}

@@ -1,0 +1,116 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"lethe/recall/text"
+)
+
+// query is a text as something to look for.
+type query struct {
+	terms   []term
+	periods []text.Period
+	stops   bool // it has nothing but stop words
+}
+
+// term is one word or identifier of a query, each once.
+type term struct {
+	text   string // folded
+	stem   string // as the index has it
+	slight bool   // a letter, or a number below 100: no evidence by itself
+	parts  bool   // an identifier whose parts are terms too
+	// dated terms are looked up as a time too: words for a month or a year, and day
+	// terms, which are days as the index has them.
+	dated, day bool
+}
+
+// What is read of a query.
+const (
+	mostQuery   = 4000 // bytes
+	mostWords   = 96
+	mostPeriods = 16
+)
+
+var unmark = strings.NewReplacer("◱", " ", "◲", " ", "◰", " ")
+
+// analyse reads a text as a query. now is what "yesterday" counts from. It is pure,
+// and cheap enough for each message that comes in.
+func analyse(said string, now time.Time) query {
+	// What is structure in stored text is not in a text from outside.
+	said = norm.NFC.String(unmark.Replace(strings.ToValidUTF8(text.Cut(said, mostQuery), " ")))
+	q := query{periods: text.Periods(said, now)}
+	q.periods = q.periods[:min(len(q.periods), mostPeriods)]
+	q.collect(said)
+	if len(q.terms) == 0 {
+		q.stops = true // "what is it": then that is what is asked for
+		q.collect(said)
+	}
+	return q
+}
+
+// empty reports whether there is nothing to look for.
+func (q query) empty() bool { return len(q.terms) == 0 && len(q.periods) == 0 }
+
+// tells reports whether there is a word that could be evidence. A text without one
+// reminds nobody of anything.
+func (q query) tells() bool {
+	return !q.stops && slices.ContainsFunc(q.terms, func(t term) bool { return !t.slight })
+}
+
+// matcher finds the terms in a text.
+func (q query) matcher() *text.Matcher {
+	stems := make([]string, len(q.terms))
+	for i, t := range q.terms {
+		stems[i] = t.stem
+	}
+	return text.NewMatcher(stems)
+}
+
+// collect adds the terms of a text.
+func (q *query) collect(said string) {
+	at := map[string]int{}
+	stems := text.Stems{}
+	ident := 0
+	for t := range text.Tokens(said) {
+		day, dated := q.dated(t)
+		if day && t.Kind != text.Day || t.Stop() && !q.stops {
+			continue
+		}
+		if t.Kind == text.Part {
+			q.terms[ident].parts = true
+		}
+		add := term{text: t.Text, stem: stems.Term(t), dated: dated, day: t.Kind == text.Day, slight: slight(t)}
+		i, ok := at[add.stem]
+		if !ok && len(q.terms) < mostWords {
+			i, ok = len(q.terms), true
+			at[add.stem] = i
+			q.terms = append(q.terms, add)
+		}
+		if t.Kind == text.Ident && ok {
+			ident = i
+		}
+	}
+}
+
+// slight reports whether a token is one letter, or a number below 100.
+func slight(t text.Token) bool {
+	if t.Kind != text.Word && t.Kind != text.Part {
+		return false
+	}
+	return len(t.Text) == 1 || len(t.Text) == 2 && strings.Trim(t.Text, "0123456789") == ""
+}
+
+// dated reports whether a token is part of a date that is looked up as a time, and
+// whether that is a day: then its day token stands for all of it.
+func (q *query) dated(t text.Token) (day, dated bool) {
+	for _, p := range q.periods {
+		if p.Absolute && p.Words.From <= t.From && t.To <= p.Words.To {
+			return p.Until.Sub(p.Since) < 48*time.Hour, true
+		}
+	}
+	return false, t.Kind == text.Day
+}

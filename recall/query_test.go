@@ -1,0 +1,81 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// monday is what "now" is in these tests.
+var monday = time.Date(2023, 10, 23, 15, 0, 0, 0, time.UTC)
+
+func stems(q query) []string {
+	var out []string
+	for _, t := range q.terms {
+		out = append(out, t.stem)
+	}
+	return out
+}
+
+func TestAnalyse(t *testing.T) {
+	for text, want := range map[string]string{
+		"What did Caroline's children recently paint?":      "carolin child recent paint",
+		"the deadlock in internal/durable/append.go":        "deadlock internal/durable/append.go intern durabl append go",
+		"What happened on 8 May 2023?":                      "happen 2023-05-08 --05-08",
+		"2023/05/08 or May 8th":                             "2023-05-08 --05-08",
+		"What happened in June 2022?":                       "happen june 2022",
+		"what is it":                                        "what is it",
+		`"NEAR(foo* OR bar)" AND NOT -baz:`:                 "near foo bar baz",
+		"ECONNREFUSED in appendToFile":                      "econnrefus appendtofil append file",
+		"灯台の暗証番号":                                           "灯台 灯 台の 台 の暗 暗証 暗 証番 証 番号 番 号",
+		"What did you do last week?":                        "last week",
+		"?!":                                                "",
+		"Where did John go? John went to the lake, did he?": "john go lake",
+	} {
+		got := stems(analyse(text, monday))
+		slices.Sort(got)
+		words := strings.Fields(want)
+		slices.Sort(words)
+		if !slices.Equal(got, words) {
+			t.Errorf("%q: %q, want %q", text, got, words)
+		}
+	}
+}
+
+// What cannot be evidence by itself, and what stands for a time or for its parts.
+func TestAnalyseMarks(t *testing.T) {
+	q := analyse("5 x lantern append_test.go on 8 May 2023", monday)
+	for _, want := range []term{
+		{text: "5", stem: "5", slight: true}, {text: "x", stem: "x", slight: true}, {text: "lantern", stem: "lantern"},
+		{text: "append_test.go", stem: "append_test.go", parts: true}, {text: "2023-05-08", stem: "2023-05-08", dated: true, day: true},
+	} {
+		if !slices.Contains(q.terms, want) {
+			t.Errorf("%+v is not in %+v", want, q.terms)
+		}
+	}
+	for words, want := range map[string]bool{"who else would?": false, "ok 1": true, "1 x": false, "lantern": true} {
+		if got := analyse(words, monday).tells(); got != want {
+			t.Errorf("%q tells something: %v", words, got)
+		}
+	}
+}
+
+func TestAnalyseAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		said := rapid.OneOf(rapid.String(), rapid.StringMatching(`([a-zA-Z0-9_/.' -]{0,12}[.?! 中日한ไ]){0,40}`)).Draw(t, "said")
+		q := analyse(strings.Repeat(said+"x", 10), monday)
+		have := map[string]bool{}
+		for _, term := range q.terms {
+			if term.stem == "" || have[term.stem] {
+				t.Fatalf("%q: %+v", said, term)
+			}
+			have[term.stem] = true
+		}
+		if len(q.terms) > mostWords || len(q.periods) > mostPeriods {
+			t.Fatalf("%d terms, %d periods", len(q.terms), len(q.periods))
+		}
+	})
+}

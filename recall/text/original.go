@@ -1,0 +1,201 @@
+package text
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Section is one part of an original, as package mind renders entries when they
+// leave the context: a header line that begins with ◆, and the text until the next
+// one. ◆ is escaped in text from outside, which therefore cannot begin a section.
+type Section struct {
+	Kind        string // inbound, reply, call, result, note or hint; "" for anything else
+	Entry, Call int    // e12 is 12, 0; e12.3 is 12, 3
+	Room        string // of inbound
+	Tool        string // of a call and its result
+	Ref         string // address of the blob with the entry or the result
+	from, to    int    // bytes of its text in the body
+}
+
+const header = "◆ "
+
+// Sections reads an original. What stands before the first header is a section
+// without a kind, unless it is blank.
+func Sections(body string) iter.Seq[*Section] {
+	return func(yield func(*Section) bool) {
+		var call Section // the last one: a result comes after its call
+		sec := &Section{}
+		at := 0
+		end := func(to int) bool {
+			sec.to = to
+			return sec.Kind == "" && strings.TrimSpace(body[sec.from:to]) == "" || yield(sec)
+		}
+		for at < len(body) {
+			line, _, _ := strings.Cut(body[at:], "\n")
+			next := min(len(body), at+len(line)+1)
+			if s, ok := readHeader(line); ok {
+				if !end(at) {
+					return
+				}
+				switch {
+				case s.Kind == "call":
+					call = s
+				case s.Kind == "result" && s.Entry == call.Entry && s.Call == call.Call:
+					s.Tool = call.Tool
+				}
+				s.from = next
+				sec = &s
+			}
+			at = next
+		}
+		end(len(body))
+	}
+}
+
+// readHeader reads the line that begins a section. One of a later version that it
+// does not know begins a section without a kind.
+func readHeader(line string) (s Section, ok bool) {
+	rest, ok := strings.CutPrefix(line, header)
+	if !ok {
+		return s, false
+	}
+	rest, ref, _ := strings.Cut(rest, "◱hash=")
+	words := strings.Fields(rest)
+	if len(words) < 2 || !strings.HasPrefix(words[0], "e") {
+		return s, true
+	}
+	n, k, dotted := strings.Cut(words[0][1:], ".")
+	entry, err := strconv.Atoi(n)
+	call, err2 := strconv.Atoi(k)
+	if err != nil || dotted && err2 != nil {
+		return s, true
+	}
+	s = Section{Kind: words[1], Entry: entry, Call: call}
+	s.Ref, _, _ = strings.Cut(ref, " ")
+	switch s.Kind {
+	case "inbound":
+		for _, w := range words[2:] {
+			if room, ok := strings.CutPrefix(w, "room="); ok {
+				s.Room = room
+			}
+		}
+	case "call":
+		if len(words) > 2 {
+			s.Tool = words[2]
+		}
+	case "reply", "result", "note", "hint":
+	default:
+		s.Kind = ""
+	}
+	return s, true
+}
+
+// What UNCOMPACT shows of another original has that one's headers in it, escaped.
+const copied = "\n◰4 e"
+
+// silent reports whether a section only repeats what stands in other originals:
+// hints, what RECALL found, an original that UNCOMPACT showed. A copy would
+// outrank the text that it was made of.
+func (s *Section) silent(body string) bool {
+	content := body[s.from:s.to]
+	switch {
+	case s.Kind == "hint" || s.Tool == "RECALL":
+		return true
+	case s.Tool == "UNCOMPACT":
+		return s.Kind == "call" || strings.Contains(content, copied)
+	}
+	return s.Kind == "note" && strings.HasPrefix(content, "Your list of pins is full")
+}
+
+// The kinds of content that a search can ask for.
+var kinds = map[string]string{"inbound": "chat", "reply": "reply", "call": "tool", "result": "tool", "note": "note"}
+
+// Content names what a section holds: chat, reply, tool, note or "".
+func (s *Section) Content() string { return kinds[s.Kind] }
+
+// Span is a range of bytes of a text.
+type Span struct{ From, To int }
+
+// Large originals are indexed and ranked in segments, so that a long output does
+// not drown what one part of it says. A line belongs to the segment in which it
+// begins.
+const (
+	wholeBytes   = 12 << 10 // an original up to this size is one segment
+	segmentBytes = 8 << 10
+	maxSegments  = 512 // the rest of an original, after 4 MB, is not indexed
+)
+
+// Segments returns how many segments an original of some size has.
+func Segments(size int) int {
+	if size <= wholeBytes {
+		return 1
+	}
+	return min(maxSegments, (size+segmentBytes-1)/segmentBytes)
+}
+
+// SegmentOf returns the segment that a byte of an original belongs to, which is
+// none of them behind the last one.
+func SegmentOf(at, size int) int {
+	if size <= wholeBytes {
+		return 0
+	}
+	return at / segmentBytes
+}
+
+// Facts are what an original is about besides its words: what filters go by.
+type Facts struct {
+	From, To            int      // entries; 0 where no header names one
+	Rooms, Tools, Kinds []string // each once, in order of appearance
+	Days                []string // 2026-11-20, of the lines that have a time
+	First, Last         time.Time
+}
+
+// MaxFacts bounds how many rooms, tools and days of one original are told apart.
+const MaxFacts = 100
+
+// FactsOf reads the facts of an original.
+func FactsOf(body string) Facts {
+	var f Facts
+	for s := range Sections(body) {
+		if s.Entry > 0 {
+			if f.From == 0 {
+				f.From = s.Entry
+			}
+			f.From, f.To = min(f.From, s.Entry), max(f.To, s.Entry)
+		}
+		if s.Kind != "reply" || strings.TrimSpace(body[s.from:s.to]) != "" {
+			f.Kinds = With(f.Kinds, s.Content())
+		}
+		f.Rooms, f.Tools = With(f.Rooms, s.Room), With(f.Tools, s.Tool)
+		if s.Kind != "inbound" {
+			continue
+		}
+		for line := range strings.Lines(body[s.from:s.to]) {
+			if m, n := readTag(line); n > 0 && !m.At.IsZero() {
+				f.add(m.At)
+			}
+		}
+	}
+	return f
+}
+
+func (f *Facts) add(at time.Time) {
+	f.Days = With(f.Days, at.Format(time.DateOnly))
+	if f.First.IsZero() || at.Before(f.First) {
+		f.First = at
+	}
+	if at.After(f.Last) {
+		f.Last = at
+	}
+}
+
+// With adds s to a list, unless it is empty, there already, or one too many.
+func With(list []string, s string) []string {
+	if s == "" || len(list) >= MaxFacts || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}

@@ -1,0 +1,93 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+	"github.com/blevesearch/snowballstem/russian"
+)
+
+// Stem returns how a word stands in the index: folded, and reduced to what its
+// forms have in common.
+func Stem(word string) string { return stem(foldWord(word)) }
+
+// stem reduces a folded word: an irregular form of English by a table, any other
+// word by snowball.
+func stem(word string) string {
+	if base, ok := irregular()[word]; ok {
+		return base
+	}
+	return snowball(word)
+}
+
+// snowball applies the Snowball project's stemmers: Porter's second one for English
+// to Latin letters, the Russian one to Cyrillic. Other languages that use these
+// letters cannot be told apart by a word, so their words get whatever these rules
+// make of them, the same in the index and in a query. Stems are stored: a release
+// that makes other ones needs another version of the index.
+func snowball(word string) string {
+	if len(word) == 0 || len(word) > maxToken {
+		return word
+	}
+	stemmer := english.Stem
+	within := func(r rune) bool { return 'a' <= r && r <= 'z' }
+	if word[0] >= utf8.RuneSelf {
+		stemmer = russian.Stem
+		within = func(r rune) bool { return 'а' <= r && r <= 'я' }
+	}
+	for _, r := range word {
+		if !within(r) {
+			return word
+		}
+	}
+	env := snowballstem.NewEnv(word)
+	stemmer(env)
+	if out := env.Current(); out != "" {
+		return out
+	}
+	return word
+}
+
+// maxStems bounds the memory of a Stems: about 1 MB.
+const maxStems = 8000
+
+// Stems remembers the stems of words, since most words come again. It belongs to
+// one goroutine.
+type Stems map[string]string
+
+// Term returns how a token stands in the index.
+func (m Stems) Term(t Token) string {
+	if t.literal() {
+		return t.Text
+	}
+	s, ok := m[t.Text]
+	if !ok {
+		if len(m) >= maxStems {
+			clear(m)
+		}
+		s = strings.Clone(stem(t.Text))
+		m[strings.Clone(t.Text)] = s
+	}
+	return s
+}
+
+// stopWords are not looked up, unless a query has nothing else. The list is
+// English; in other languages it does no harm.
+var stopWords = func() map[string]bool {
+	m := map[string]bool{}
+	for word := range strings.FieldsSeq(`
+a an the and or but if of at by for with about to from in on into onto as is are was were be been being am do
+does did doing done have has had having i me my mine we us our you your he him his she her hers it its they
+them their this that these those there here what which who whom whose when where why how can could would
+should will shall may might must not no nor so than then too very just also any some both each ft im youre
+dont doesnt didnt isnt wasnt arent else myself yourself himself herself itself ourselves yourselves themselves
+`) {
+		m[word] = true
+	}
+	return m
+}()
+
+// Stop reports whether a token is a word that says nothing by itself.
+func (t Token) Stop() bool { return (t.Kind == Word || t.Kind == Part) && stopWords[t.Text] }

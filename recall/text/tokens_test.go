@@ -1,0 +1,133 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+)
+
+// spell renders tokens: identifiers in [ ], their parts in ( ), runs in { }, days
+// in < >.
+func spell(text string) string {
+	var out []string
+	for t := range Tokens(text) {
+		out = append(out, map[Kind]string{Word: "%s", Ident: "[%s]", Part: "(%s)", Run: "{%s}", Day: "<%s>"}[t.Kind])
+		out[len(out)-1] = fmt.Sprintf(out[len(out)-1], t.Text)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestScan(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                 "",
+		"Hello, World! 42": "hello world 42",
+		"Jon's dog doesn't bark; rock 'n' roll's": "jon dog doesnt bark rock n roll",
+		"Jon’s dog doesn’t":                       "jon dog doesnt",
+		"O'Neil":                                  "oneil",
+		"Crème Brûlée ÅNGSTRÖM naïve":             "creme brulee angstrom naive",
+		"e\u0301cole":                             "ecole",
+		"Ёлка и мой":                              "елка и мой",
+		"ΆΛΦΑ λόγος":                              "αλφα λογοσ",
+		"ＦＵＬＬ　ｗｉｄｔｈ":                              "full width",
+		"well-known self-care":                    "well known self care",
+		"internal/durable/append.go":              "[internal/durable/append.go] (internal) (durable) (append) (go)",
+		"see /etc/passwd.":                        "see [etc/passwd] (etc) (passwd)",
+		"max_tokens snake_case_name":              "[max_tokens] (max) (tokens) [snake_case_name] (snake) (case) (name)",
+		"appendToFile HTTPServer parseJSON":       "[appendtofile] (append) (to) (file) [httpserver] (http) (server) [parsejson] (parse) (json)",
+		"sha256 3f9c0ffee00ddead v1.2.3":          "[sha256] [3f9c0ffee00ddead] [v1.2.3] (v1) (2) (3)",
+		"ada@example.org":                         "[ada@example.org] (ada) (example) (org)",
+		"key=value a:b c,d":                       "key value a b c d",
+		"on 2026-11-20 and":                       "on <2026-11-20> <--11-20> and",
+		"2026-11-20T12:57:16.123456Z boot":        "<2026-11-20> <--11-20> boot",
+		"2026-11-20 12:57:16,123 ERROR":           "<2026-11-20> <--11-20> error",
+		"2026-11-20 12 apples":                    "<2026-11-20> <--11-20> 12 apples",
+		"2026-11-20-notes":                        "[2026-11-20-notes] (2026) (11) (20) (notes)",
+		"2009/01/23 01:23:23 main.go:7":           "<2009-01-23> <--01-23> [main.go] (main) (go) 7",
+		"1024-13-77 2026-02/03":                   "[1024-13-77] (1024) (13) (77) [2026-02/03] (2026) (02) (03)",
+		"on 17 August 2025.":                      "on <2025-08-17> <--08-17> 17 august 2025",
+		"the 5th of May":                          "the <--05-05> [5th] of may",
+		"August 17th, 2025":                       "<2025-08-17> <--08-17> august [17th] 2025",
+		"Sept. 3 2026 and dec 24":                 "<2026-09-03> <--09-03> sept 3 2026 and <--12-24> dec 24",
+		"3 May 4 June":                            "<--05-03> 3 may <--06-04> 4 june",
+		"45 May, May 2023, May 5.2, 2 mayors":     "45 may may 2023 may [5.2] (5) (2) 2 mayors",
+		"a ◱hash=3f9c gist=some words◲ b":         "a b",
+		"◰4 heading ◰0x":                          "heading x",
+		"end. Next -- and... so":                  "end next and so",
+		"東京タワー":                                   "{東} {東京} {京} {京タ} {タワ} {ワー}",
+		"猫":                                       "{猫}",
+		"Tokyo東京Tower":                            "tokyo {東} {東京} {京} tower",
+		"\u1107\u116e\u1109\u1161\u11ab 항구":       "{부산} {항구}",
+		"мои\u0306 за\u0301мок":                   "мой замок",
+		"كِتَابٌ שָׁלוֹם أحمد مدرســة":            "كتاب שלום احمد مدرسه",
+		"Straße GROẞ Œuvre Ærø Łódź ﬁle İzmir":    "strasse gross oeuvre aero lodz file izmir",
+		"ｶﾒﾗ":                                     "{カメ} {メラ}",
+		"서울에서 회의":                                 "{서울} {울에} {에서} {회의}",
+		"รถไฟ":                                    "{รถไ} {ถไฟ}",
+		"ไป":                                      "{ไป}",
+		"हिन्दी भाषा":                             "हिन्दी भाषा",
+		"a\x00b\xffc":                             "a b c",
+		strings.Repeat("x", 100):                  strings.Repeat("x", maxToken),
+	} {
+		if got := spell(text); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// Tokens of any text are one term each to FTS5, come in order, and lie where they
+// say.
+func TestScanAnything(t *testing.T) {
+	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a", "B", "'", "’", "-", "_", ".", "/", "2026-11-20", "T1", ":", "◱", "◲", "◰", "東", "タ", "서", "ไ", "ก", " ", "\n", "é", "\u0301", "\u1107", "\u116e", "\u11ab", "и", "\u0306", "ﬁ", "ﷺ", "ｶ", "ﾞ", "ß", "17 ", "May ", "th", "\xff", "\x00", "\""}))
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "pieces"), "")
+		last := 0
+		for tok := range Tokens(text) {
+			if tok.From >= tok.To || tok.To > len(norm.NFC.String(text)) || tok.From < last && tok.Kind != Part && tok.Kind != Run && tok.Kind != Day {
+				t.Fatalf("%q: token %+v after %d", text, tok, last)
+			}
+			if tok.Kind == Ident || tok.Kind == Word {
+				last = tok.From
+			}
+			if tok.Text == "" || len(tok.Text) > maxToken || !utf8.ValidString(tok.Text) || Fold(tok.Text) != tok.Text && !strings.ContainsFunc(tok.Text, oddCase) {
+				t.Fatalf("%q: token %+v", text, tok)
+			}
+			for _, r := range tok.Text {
+				if r < utf8.RuneSelf && !asciiWord[r] && !strings.ContainsRune(`_-./\@`, r) {
+					t.Fatalf("%q: token %q is cut by FTS5", text, tok.Text)
+				}
+			}
+		}
+		for tok := range Tokens(text) { // stopping early
+			_ = tok
+			break
+		}
+	})
+}
+
+// oddCase are the few letters whose small form is not the small form of itself.
+func oddCase(r rune) bool {
+	return unicode.ToLower(unicode.ToLower(r)) != unicode.ToLower(r) || !unicode.IsLetter(r)
+}
+
+func TestTermsOfIdentifiers(t *testing.T) {
+	terms := func(text string) []string {
+		var out []string
+		for tok := range Tokens(text) {
+			out = append(out, Stems{}.Term(tok))
+		}
+		return out
+	}
+	for _, c := range []struct{ said, asked string }{
+		{"YouTube", "youtube"}, {"iPhone", "iphone"}, {"running", "run"}, {"appendToFile", "append"}, {"max_tokens", "token"}, {"internal/durable/append.go", "durable"}, {"LGBTQ", "lgbtq"},
+	} {
+		if said, asked := terms(c.said), terms(c.asked); !slices.Contains(said, asked[0]) {
+			t.Errorf("%s has the terms %q, %s asks for %q", c.said, said, c.asked, asked)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package text
+
+import (
+	"hash/crc32"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStem(t *testing.T) {
+	for word, want := range map[string]string{
+		"running": "run", "went": "go", "goes": "go", "children": "child", "studies": "studi", "studied": "studi",
+		"happiness": "happi", "organization": "organ", "hopefully": "hope", "national": "nation", "agreed": "agre",
+		"ties": "tie", "cries": "cri", "gas": "gas", "us": "us", "skies": "sky", "dying": "die", "news": "news",
+		"proceeds": "proceed", "hopping": "hop", "hoping": "hope", "relational": "relat", "generously": "generous",
+		"communication": "communic", "say": "say", "by": "by", "enjoying": "enjoy", "electricity": "electr", "control": "control",
+		"ürün": "ürün", "7431": "7431", "x": "x", "": "", "бегущий": "бегущ", "медового": "медов", "медовый": "медов", "пирога": "пирог", "пирог": "пирог", "київ": "київ",
+	} {
+		if got := stem(word); got != want {
+			t.Errorf("stem(%q) = %q, want %q", word, got, want)
+		}
+	}
+	if long := strings.Repeat("ab", 100); stem(long) != long {
+		t.Error("what is too long to be a word was stemmed")
+	}
+}
+
+// Stems are in every index, so a stemmer that makes others needs another version of
+// it: this is what a thousand words come to.
+func TestStemsAreThoseOfTheIndex(t *testing.T) {
+	sum := crc32.NewIEEE()
+	for root := range strings.FieldsSeq("happ general commun arsen hop ski agree nation relat control electr organi sens depend ros stud y skat proceed inn") {
+		for end := range strings.FieldsSeq("s es ies ied y ly e ed eed eedly edly ing ingly er ers or al ally alism ality alize ization izer ational ation ative ator ant ance ancy " +
+			"ent ence ency ently ment ement able ably ability ible ic ical icate icity ion ism ist ity ive iveness ivity ous ously ousness ful fully fulness ness less lessly logy") {
+			io.WriteString(sum, stem(root+end)+" ")
+		}
+	}
+	if got := sum.Sum32(); got != 0x644749c1 {
+		t.Errorf("the stems come to %#x: give package index another version", got)
+	}
+}
+
+// monday is what "now" is in these tests.
+var monday = time.Date(2023, 10, 23, 15, 0, 0, 0, time.UTC)
+
+func TestPeriods(t *testing.T) {
+	for text, want := range map[string]string{
+		"what did she do on 8 May 2023?":     "2023-05-08 2023-05-09",
+		"on May 8th, 2023 he left":           "2023-05-08 2023-05-09",
+		"the 3rd of June":                    "2023-06-03 2023-06-04",
+		"on 24 December":                     "2022-12-24 2022-12-25",
+		"the log of 2023-07-15":              "2023-07-15 2023-07-16",
+		"in May":                             "2023-05-01 2023-06-01",
+		"in december":                        "2022-12-01 2023-01-01",
+		"what happened in June 2022":         "2022-06-01 2022-07-01",
+		"in 2021":                            "2021-01-01 2022-01-01",
+		"what did we say yesterday":          "2023-10-22 2023-10-23",
+		"last week":                          "2023-10-16 2023-10-23",
+		"last weekend":                       "2023-10-21 2023-10-23",
+		"this month":                         "2023-10-01 2023-11-01",
+		"last year":                          "2022-01-01 2023-01-01",
+		"three days ago":                     "2023-10-20 2023-10-21",
+		"two weeks ago":                      "2023-10-06 2023-10-13",
+		"on Friday":                          "2023-10-20 2023-10-21",
+		"last Monday":                        "2023-10-16 2023-10-17",
+		"between 1 May 2023 and 2 June 2023": "2023-05-01 2023-05-02, 2023-06-02 2023-06-03",
+		"you may march on":                   "",
+		"may I ask what this is":             "",
+		"on 45 May 2023":                     "2023-05-01 2023-06-01",
+		"version 2023 of it":                 "",
+		"1024-13-77":                         "",
+	} {
+		var got []string
+		for _, p := range Periods(text, monday) {
+			got = append(got, p.Since.Format(time.DateOnly)+" "+p.Until.Format(time.DateOnly))
+		}
+		slices.Sort(got)
+		if s := strings.Join(got, ", "); s != want {
+			t.Errorf("%q: %q, want %q", text, s, want)
+		}
+	}
+}
+
+// What happened is told when it happens and in the weeks after it, less and less.
+func TestPeriodFits(t *testing.T) {
+	p := Periods("on 8 May 2023", monday)[0]
+	at := func(day int) float64 { return p.Fit(time.Date(2023, 5, day, 12, 0, 0, 0, time.UTC)) }
+	if at(8) != 1 || at(10) <= at(15) || at(15) <= 0 || at(30) != 0 || at(5) <= 0 || at(5) >= at(10) || p.Fit(time.Time{}) != 0 {
+		t.Errorf("fits: %v %v %v %v %v", at(8), at(10), at(15), at(30), at(5))
+	}
+	since, until := Bounds([]Period{p})
+	if !since.Before(p.Since) || !until.After(p.Until) {
+		t.Errorf("the span is %v to %v", since, until)
+	}
+}
+
+// A matcher finds what stems alone would, also what begins otherwise than its stem.
+func TestMatcher(t *testing.T) {
+	words := strings.Fields("dying lying tying went skies running Brûlées x 東 internal/durable 7431 children cats")
+	var terms []string
+	for _, w := range words {
+		for tok := range Tokens(w) {
+			terms = append(terms, Stems{}.Term(tok))
+		}
+	}
+	m := NewMatcher(terms)
+	for _, w := range append(words, "die", "lie", "go", "sky", "run", "child", "brulee", "durable", "zebra", "gone", "dog") {
+		for tok := range Tokens(w) {
+			i, ok := m.Find(tok)
+			if want := slices.Contains(terms, Stems{}.Term(tok)); ok != want || ok && terms[i] != (Stems{}).Term(tok) {
+				t.Errorf("%q is found: %v, want %v", tok.Text, ok, want)
+			}
+		}
+	}
+}
