@@ -18,7 +18,7 @@ import (
 type Home struct {
 	Dir string
 	// Restored says which permissions OpenHome has restored, and what they were; ""
-	// where all were as they should be.
+	// where none did harm.
 	Restored string
 }
 

@@ -14,8 +14,10 @@ import (
 // that for all of them; here it is restored.
 
 // private restores the permissions of a file or a directory, and says what they
-// were if they were others. Links, pipes and what belongs to another user are
-// left alone.
+// were where that did harm: their owner lacked one, or others could write. A file
+// that others could only read is what an editor or echo makes, and nobody reaches it
+// in a directory of mode 0700. Links, pipes and what belongs to another user are left
+// alone.
 func private(path string, want fs.FileMode) (found []string) {
 	fi, err := os.Lstat(path)
 	if err != nil || !fi.IsDir() && !fi.Mode().IsRegular() || ownerOf(fi) != os.Geteuid() {
@@ -27,6 +29,9 @@ func private(path string, want fs.FileMode) (found []string) {
 	was := fi.Mode().Perm()
 	now := (was | want) & 0o700
 	if now == was || os.Chmod(path, now) != nil {
+		return nil
+	}
+	if fi.Mode().IsRegular() && was&want == want && was&0o002 == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s had %#o", path, was)}
@@ -84,7 +89,7 @@ func (a *Agent) unlocked(err error) bool { return a.cfg.restored(a.cfg.Home.unlo
 // restored warns of permissions that were restored, and reports whether any were.
 func (c *Config) restored(found []string) bool {
 	if len(found) > 0 {
-		c.Log.Warn("the permissions of the home's own files were changed; they are restored", "found", shorten(found))
+		c.Log.Warn("the home is for its owner alone; permissions were restored", "were", shorten(found))
 	}
 	return len(found) > 0
 }

@@ -272,7 +272,7 @@ func (p *program) open(missing bool) error {
 		return err
 	}
 	if p.home.Restored != "" {
-		fmt.Fprintf(p.err, "note: the permissions of the home's own files were changed; they are restored: %s\n", p.home.Restored)
+		fmt.Fprintf(p.err, "note: the home is for its owner alone; permissions were restored: %s\n", p.home.Restored)
 	}
 	told := len(p.settings.ignored) > 0
 	p.settings, err = readSettings(p.home.Dir)
