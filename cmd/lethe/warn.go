@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -29,13 +30,19 @@ func (p *program) warnings() []string {
 	return list
 }
 
-// ofOthers tells who else may write to the home.
+// ofOthers tells who else may change the home. What its own permissions let others
+// do has been taken from them when it was opened.
 func ofOthers(dir string, fi os.FileInfo) (list []string) {
 	if uid := ownerOf(fi); uid != os.Geteuid() {
 		list = append(list, fmt.Sprintf("the home %s belongs to user %d, who can change all that is in it; chown it", dir, uid))
 	}
-	if fi.Mode().Perm()&0o022 != 0 {
-		list = append(list, fmt.Sprintf("other users can write to the home %s; chmod 700 %s", dir, filepath.Clean(dir)))
+	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
+		fi, err := os.Stat(above)
+		if err == nil && fi.Mode()&0o002 != 0 && fi.Mode()&fs.ModeSticky == 0 {
+			list = append(list, fmt.Sprintf("every user can replace the home %s, since they can write to %s", dir, above))
+		}
+		if above == filepath.Dir(above) {
+			return list
+		}
 	}
-	return list
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,22 +15,26 @@ import (
 )
 
 func TestWarnings(t *testing.T) {
-	p := &program{home: agent.Home{Dir: t.TempDir()}}
+	above := t.TempDir()
+	p := &program{home: agent.Home{Dir: filepath.Join(above, "home")}}
+	if err := os.Mkdir(p.home.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	has := func(words string) bool {
 		return slices.ContainsFunc(p.warnings(), func(w string) bool { return strings.Contains(w, words) })
 	}
 	change := func(mode os.FileMode) {
 		t.Helper()
-		if err := os.Chmod(p.home.Dir, mode); err != nil {
+		if err := os.Chmod(above, mode); err != nil {
 			t.Fatal(err)
 		}
 	}
 	change(0o700)
-	if has("other users") || has("belongs to") || has("runs as root") != (os.Geteuid() == 0) {
+	if has("every user") || has("belongs to") || has("runs as root") != (os.Geteuid() == 0) {
 		t.Errorf("told of a home of one's own: %q", p.warnings())
 	}
-	for _, mode := range []os.FileMode{0o720, 0o702} {
-		if change(mode); !has("other users can write to the home " + p.home.Dir) {
+	for mode, told := range map[os.FileMode]bool{0o777: true, 0o777 | os.ModeSticky: false, 0o775: false} {
+		if change(mode); has("every user can replace the home "+p.home.Dir+", since they can write to "+above) != told {
 			t.Errorf("mode %v: %q", mode, p.warnings())
 		}
 	}
