@@ -27,6 +27,7 @@ import (
 	"lethe"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/life"
 	"lethe/llm"
@@ -214,7 +215,7 @@ func (a *Agent) takeLock() error {
 		return &RunningError{a.id, holder(path)}
 	}
 	// For people and for lethe stop; the lock itself is what counts.
-	if err := os.WriteFile(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
+	if err := durable.Overwrite(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
 		a.lock.Unlock()
 		return fmt.Errorf("lock %s: %w", a.id.Name, err)
 	}

@@ -308,9 +308,9 @@ func (a *Agent) replaceContext(read stamp) error {
 // viewMark changes whenever context.md should.
 func (a *Agent) viewMark() [2]int { return [2]int{a.state.Epoch, a.state.Next} }
 
-// lockOf is not taken yet. A pipe in its place is not waited for.
+// lockOf is not taken yet. A pipe in its place is not waited for, a link not followed.
 func lockOf(id Identity) *flock.Flock {
-	return flock.New(filepath.Join(id.Dir, "lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
+	return flock.New(filepath.Join(id.Dir, "lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
 }
 
 // holder reads which process wrote itself into a lock file.

@@ -12,6 +12,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/llm"
 	"lethe/mind"
 )
@@ -342,7 +343,7 @@ const (
 // AskToCompact asks a running identity to compact its context. It returns at once;
 // a new epoch in its log says that it is done.
 func AskToCompact(id Identity) error {
-	return os.WriteFile(filepath.Join(id.Dir, compactFile), nil, 0o600)
+	return durable.Overwrite(filepath.Join(id.Dir, compactFile), nil, 0o600)
 }
 
 // CompactPending reports whether a running identity has yet to notice that it was
@@ -355,7 +356,7 @@ func CompactPending(id Identity) bool {
 // Stop asks a running identity to stop. It returns at once; the identity's lock
 // is free when it has stopped.
 func Stop(id Identity) error {
-	return os.WriteFile(filepath.Join(id.Dir, stopFile), nil, 0o600)
+	return durable.Overwrite(filepath.Join(id.Dir, stopFile), nil, 0o600)
 }
 
 func (a *Agent) stopAsked() bool {

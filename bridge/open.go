@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -86,7 +87,7 @@ func (b *Bridge) takeLock() error {
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() { // opening a pipe would not end
 		return fmt.Errorf("lock bridge %s: %s is not a regular file", b.cfg.Name, path)
 	}
-	b.lock = flock.New(path, flock.SetPermissions(0o600))
+	b.lock = flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
 	// Who only asks whether the bridge runs holds the lock for an instant.
 	patience, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
 	defer cancel()
@@ -99,7 +100,7 @@ func (b *Bridge) takeLock() error {
 		return &RunningError{b.cfg.Name, pid}
 	}
 	// For people; the lock itself is what counts.
-	if err := os.WriteFile(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
+	if err := durable.Overwrite(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
 		b.lock.Close()
 		return fmt.Errorf("lock bridge %s: %w", b.cfg.Name, err)
 	}

@@ -95,7 +95,7 @@ const maxID = 256
 // people.json that is damaged is an error of what needs it, until it is mended.
 func NewPolicy(dir string) *Policy {
 	p := &Policy{dir: dir, now: time.Now, uid: os.Geteuid(), denied: denials{}}
-	p.lock = flock.New(p.path("people.lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
+	p.lock = flock.New(p.path("people.lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
 	return p
 }
 

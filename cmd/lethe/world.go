@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,6 +17,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/secret"
 	"lethe/life"
 	"lethe/llm"
@@ -348,7 +348,8 @@ func (p *program) logFile() (*os.File, error) {
 	if fi, err := os.Stat(path); err == nil && fi.Size() > 1<<20 {
 		mode = os.O_TRUNC
 	}
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK|mode, 0o600)
+	f, _, err := durable.OpenRegular(path, os.O_WRONLY|os.O_CREATE|mode, 0o600)
+	return f, err
 }
 
 // once makes a callback run for the first call of each identity.

@@ -53,4 +53,7 @@ func TestOpenRegular(t *testing.T) {
 	if _, _, err := Append(in("chats/own"), []byte("y\n"), 0o600); err == nil {
 		t.Error("Append follows the link of another user")
 	}
+	if err := Overwrite(in("chats/own"), nil, 0o600); err == nil {
+		t.Error("Overwrite follows the link of another user")
+	}
 }
