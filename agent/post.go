@@ -11,6 +11,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/secret"
 	"lethe/mind"
 	"lethe/tools"
 )
@@ -208,6 +209,7 @@ func (a *Agent) resultDraft(p mind.Pending, status string, out []byte, show int,
 			d = d.field("file", touched+":"+digest(text))
 		}
 	}
+	out = secret.Bytes(out) // before the gist is cut out of it
 	gist := fmt.Sprintf("turn %d %s: %s", a.state.Turn+1, p.Call.Tool, blobs.Gist(string(out[:min(len(out), 1000)])))
 	return d.with(gist, out)
 }

@@ -13,15 +13,16 @@ import (
 	"lethe/llm/rehearsal"
 )
 
-// A key of this process is written down nowhere, wherever it comes from: the
+// A key of this process is written down nowhere, nor is a part of it, wherever it comes from: the
 // provider's answers, errors and summaries, tools, people, own files.
 func TestKeysAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	const key = "~k-of-this-test-0123456789"
 	secret.Add(key)
-	struck := secret.Text(key)
+	struck, part := secret.Text(key), key[:12]
 	leak := calls("BASH", `{"command":"cat leak; echo `+key+` > copy"}`, "SAY", `{"room":"dev","message":"it is `+key+`"}`, key, `{"key":"`+key+`"}`)
-	leak.Reasoning, leak.Text = "the key is "+key, "I use "+key
+	far := strings.Repeat("far ", 18) // a gist ends in the middle of what follows
+	leak.Reasoning, leak.Text = "the key is "+key, far+key
 	w, _ := forgetful(t, 60_000, rehearsal.Step{Contains: "work", Answer: leak},
 		rehearsal.Step{Contains: "money", Status: 402, Body: `{"error":{"message":"no money for ` + key + `"}}`},
 		rehearsal.Step{Contains: "key?", Answer: text("my key is " + key + ".")},
@@ -29,7 +30,7 @@ func TestKeysAreNotRecorded(t *testing.T) {
 		noted())
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	must(t, os.WriteFile(w.own(id, "workspace/leak"), []byte(key), 0o600))
+	must(t, os.WriteFile(w.own(id, "workspace/leak"), []byte(far+key), 0o600))
 	said := 0
 	ask := func(text string, answers int) {
 		t.Helper()
@@ -59,12 +60,12 @@ func TestKeysAreNotRecorded(t *testing.T) {
 
 	contains(t, w.fold(id).Stable.Past, "ann uses "+struck)
 	for _, q := range w.asked() {
-		if bytes.Contains(q.Body, []byte(key)) {
+		if bytes.Contains(q.Body, []byte(part)) {
 			t.Error("a request holds the key")
 		}
 	}
 	for _, text := range w.said("dev") {
-		if strings.Contains(text, key) {
+		if strings.Contains(text, part) {
 			t.Errorf("it was said: %s", text)
 		}
 	}
@@ -73,7 +74,7 @@ func TestKeysAreNotRecorded(t *testing.T) {
 		if err != nil || !d.Type().IsRegular() || theirs[path] {
 			return err
 		}
-		if data, err := os.ReadFile(path); err != nil || bytes.Contains(data, []byte(key)) {
+		if data, err := os.ReadFile(path); err != nil || bytes.Contains(data, []byte(part)) {
 			t.Errorf("%s holds the key (%v)", path, err)
 		}
 		return nil

@@ -83,7 +83,7 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 			lost.calls++
 			lost.add(r.Model, reply.Usage)
 		}
-		return reply, err
+		return redacted(reply), err
 	}
 	ask := func(ctx context.Context) {
 		reply, err = complete(ctx, r)
@@ -102,6 +102,15 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 		return reply, weight, lost, herr
 	}
 	return reply, weight, lost, err
+}
+
+// redacted is a reply without secrets, before anything is cut out of it.
+func redacted(r llm.Reply) llm.Reply {
+	r.Text, r.Reasoning = secret.Text(r.Text), secret.Text(r.Reasoning)
+	for i, c := range r.Calls {
+		r.Calls[i].Name, r.Calls[i].Arguments = secret.Text(c.Name), secret.Text(c.Arguments)
+	}
+	return r
 }
 
 // during runs f beside the agent's goroutine, which goes on listening for
@@ -151,7 +160,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 func (a *Agent) recordReply(reply llm.Reply, weight int) error {
 	answer := mind.Answer{Reasoning: reply.Reasoning, Text: reply.Text}
 	for _, c := range reply.Calls {
-		answer.Calls = append(answer.Calls, mind.RepairCall(secret.Text(c.Name), c.Arguments))
+		answer.Calls = append(answer.Calls, mind.RepairCall(c.Name, c.Arguments))
 	}
 	usd, _ := llm.Cost(a.state.Stable.Params.Model, reply.Usage, time.Now())
 	turn := a.state.Turn + 1
