@@ -17,23 +17,31 @@ import (
 	"sync/atomic"
 )
 
-// least is how many bytes a secret has at least: what is shorter may be a word.
-const least = 8
+// A secret has at least least bytes, and a digit unless it has wordy bytes: what is
+// shorter may be a word, such as the lm-studio or not-needed that stands for a key
+// where a server asks for none.
+const (
+	least = 8
+	wordy = 20
+)
 
 // known is replaced, never changed; the longest come first, since one may be a part
 // of another.
 var known atomic.Pointer[[]string]
 
 // Add makes keys known, also as URLs and JSON write them. Space around a key is no
-// part of it, and a key of less than eight bytes is none. It is for the start of a
-// program, and for one goroutine.
+// part of it. What may be a word is no key: less than 8 bytes, or less than 20 without
+// a digit. It is for the start of a program, and for one goroutine.
 func Add(keys ...string) {
 	all := slices.Clone(list())
 	for _, key := range keys {
 		key = strings.TrimSpace(key)
+		if len(key) < least || len(key) < wordy && !strings.ContainsAny(key, "0123456789") {
+			continue
+		}
 		quoted, _ := json.Marshal(key) // of a string: cannot fail
 		for _, form := range []string{key, url.QueryEscape(key), string(quoted[1 : len(quoted)-1])} {
-			if len(key) >= least && !slices.Contains(all, form) {
+			if !slices.Contains(all, form) {
 				all = append(all, form)
 			}
 		}

@@ -13,10 +13,12 @@ func TestText(t *testing.T) {
 	if got := Text(key); got != key || Begun(key) != key {
 		t.Errorf("nothing is known yet: %q", got)
 	}
-	Add("", "  ", "short", "\tsk-0123456789\n", "12:quo\"te", "prefix-sk-0123456789")
+	Add("", "  ", "short", "lm-studio", "sk-no-key-required", "a-key-of-letters-alone", "\tsk-0123456789\n", "12:quo\"te", "prefix-sk-0123456789")
 	for in, want := range map[string]string{
 		"":                                  "",
 		"a short word":                      "a short word",
+		"lm-studio, sk-no-key-required":     "lm-studio, sk-no-key-required",
+		"a-key-of-letters-alone":            "[secret**************]",
 		"key sk-0123456789, sk-0123456789.": "key [secret*****], [secret*****].",
 		"SK-0123456789":                     "SK-0123456789",
 		"prefix-sk-0123456789":              "[secret************]",
