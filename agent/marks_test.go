@@ -30,3 +30,26 @@ func TestMarksAreRegularFiles(t *testing.T) {
 		t.Error("a pipe was written to")
 	}
 }
+
+// A log that is the link of another user is neither read nor cut: what it leads to
+// could be any file of ours.
+func TestLogIsNoLinkOfAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a link of another user")
+	}
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	ours := filepath.Join(w.home.Dir, "ours")
+	must(t, errors.Join(os.WriteFile(ours, []byte("no log, and no newline"), 0o600), os.Remove(id.LIFE()),
+		os.Symlink(ours, id.LIFE()), os.Lchown(id.LIFE(), 65534, 65534)))
+	a, err := Open(id, w.conf)
+	if err == nil {
+		a.Close()
+		t.Fatal("it was opened")
+	}
+	contains(t, err.Error(), "another user made this link")
+	if got, err := os.ReadFile(ours); err != nil || string(got) != "no log, and no newline" {
+		t.Errorf("our file holds %q, %v", got, err)
+	}
+}

@@ -54,7 +54,7 @@ func Create(path string) (*Log, error) {
 // Only the holder of the identity's lock may call it: to anybody else a line
 // that is being written looks torn.
 func Open(path string) (*Log, error) {
-	f, _, err := durable.Open(path, os.O_RDWR|os.O_APPEND)
+	f, _, err := durable.OpenRegular(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open life: %w", err)
 	}
@@ -69,7 +69,7 @@ func Open(path string) (*Log, error) {
 // View opens a log for reading, as it is now up to its last good line. It
 // changes nothing, and may be called while another process writes.
 func View(path string) (*Log, error) {
-	f, _, err := durable.Open(path, os.O_RDONLY)
+	f, _, err := durable.OpenRegular(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("view life: %w", err)
 	}

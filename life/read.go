@@ -76,7 +76,7 @@ func blame(b *backward, start int64, bad error, path string) error {
 // seen those before it. It opens path itself, changes nothing, and may be called
 // while another process writes: it ends where the log ended at the call.
 func Scan(path string, f func(e Event, offset int64) error) error {
-	file, fi, err := durable.Open(path, os.O_RDONLY)
+	file, fi, err := durable.OpenRegular(path, os.O_RDONLY, 0)
 	if err != nil {
 		return fmt.Errorf("scan life: %w", err)
 	}

@@ -202,7 +202,7 @@ func first(list []string) string {
 
 // printLife prints the lines of a log, checked, and follows it when asked.
 func (p *program) printLife(ctx context.Context, id agent.Identity, last int, follow bool) error {
-	f, _, err := durable.Open(id.LIFE(), os.O_RDONLY)
+	f, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
 	if err != nil {
 		return id.Unread(err)
 	}

@@ -25,6 +25,9 @@ func OpenRegular(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo
 			}
 			continue
 		}
+		if errors.Is(err, syscall.ENXIO) { // a socket, or a pipe that nobody reads
+			err = fmt.Errorf("open %s: %w", path, ErrNotRegular)
+		}
 		if err != nil {
 			return nil, nil, err
 		}

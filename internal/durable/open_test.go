@@ -39,6 +39,9 @@ func TestOpenRegular(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}
 	}
+	if _, _, err := OpenRegular(in("chats/pipe"), os.O_WRONLY, 0); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("a pipe, to be written: %v", err)
+	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a link of another user")
 	}

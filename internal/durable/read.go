@@ -17,9 +17,9 @@ var ErrNotRegular = errors.New("not a regular file")
 // ErrTooLarge is wrapped by ReadWhole.
 var ErrTooLarge = errors.New("too large")
 
-// Open opens a regular file that is there, and does not wait for what is none,
+// open opens a regular file that is there, and does not wait for what is none,
 // such as a pipe. It follows a link, unless flag says otherwise.
-func Open(path string, flag int) (*os.File, fs.FileInfo, error) {
+func open(path string, flag int) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) { // a link, a socket
 		return nil, nil, fmt.Errorf("read %s: %w", path, ErrNotRegular)
@@ -42,7 +42,7 @@ func Open(path string, flag int) (*os.File, fs.FileInfo, error) {
 // there: it neither follows a link nor waits for a pipe. cut says that the file
 // has more.
 func ReadRegular(path string, most int64) (data []byte, cut bool, err error) {
-	f, _, err := Open(path, os.O_RDONLY|syscall.O_NOFOLLOW)
+	f, _, err := open(path, os.O_RDONLY|syscall.O_NOFOLLOW)
 	if err != nil {
 		return nil, false, err
 	}
@@ -57,7 +57,7 @@ func ReadRegular(path string, most int64) (data []byte, cut bool, err error) {
 // ReadWhole reads a file that a person may have made, or may have put a link to.
 // One of more than most bytes is an error that wraps ErrTooLarge.
 func ReadWhole(path string, most int64) ([]byte, error) {
-	f, fi, err := Open(path, os.O_RDONLY)
+	f, fi, err := open(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

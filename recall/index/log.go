@@ -57,7 +57,7 @@ type logReader struct {
 }
 
 func openLog(path string, from mark) (*logReader, error) {
-	file, _, err := durable.Open(path, os.O_RDONLY)
+	file, _, err := durable.OpenRegular(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read life: %w", err)
 	}
