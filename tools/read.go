@@ -156,12 +156,13 @@ func heading(name string, size, total, last int64, a readArgs) ([]byte, error) {
 	if total == 0 {
 		return fmt.Appendf(nil, "[%s: empty file]\n", name), nil
 	}
-	part := ""
+	part, rest := "", ""
 	if size > maxScan {
-		part = fmt.Sprintf(" in its first %s, and no more is read: see the rest with BASH, like tail -c +%d FILE | head -c 20000", sizeText(maxScan), maxScan+1)
+		part = " in its first " + sizeText(maxScan)
+		rest = fmt.Sprintf("; READ_FILE reaches no further: see the rest with BASH, like tail -c +%d FILE | head -c 20000", maxScan+1)
 	}
-	if a.Offset > total && part != "" {
-		return nil, fmt.Errorf("offset %d is beyond the %d lines%s", a.Offset, total, part)
+	if a.Offset > total && rest != "" {
+		return nil, fmt.Errorf("offset %d is beyond the %d lines%s%s", a.Offset, total, part, rest)
 	}
 	if a.Offset > total {
 		return nil, fmt.Errorf("offset %d is beyond the end: the file has %d lines; offset -20 shows the last 20", a.Offset, total)
@@ -173,7 +174,7 @@ func heading(name string, size, total, last int64, a readArgs) ([]byte, error) {
 	if last < total {
 		head = fmt.Appendf(head, "; next page: offset %d", last+1)
 	}
-	return append(head, "]\n"...), nil
+	return append(append(head, rest...), "]\n"...), nil
 }
 
 // scanner reads lines of any length without holding more of them than asked.

@@ -164,8 +164,8 @@ func TestReadStopsInAHole(t *testing.T) {
 	if err := os.Truncate(holed, 15<<40); err != nil {
 		t.Skip("no file of 15 TB here: ", err)
 	}
-	bounds := []string{"of 1001 in its first 1 GB, and no more is read", "tail -c +1073741825", "15 TB"}
-	wantWords(t, id.ok("READ_FILE", "path", "holed", "limit", 2), append(bounds, "lines 1-2 ", "next page: offset 3]\na line of text\na line of text\n")...)
+	bounds := []string{"of 1001 in its first 1 GB, 15 TB", "READ_FILE reaches no further", "tail -c +1073741825"}
+	wantWords(t, id.ok("READ_FILE", "path", "holed", "limit", 2), append(bounds, "lines 1-2 ", "next page: offset 3; READ_FILE", "]\na line of text\na line of text\n")...)
 	id.fails([]string{"offset 5000 is beyond the 1001 lines in its first 1 GB", "tail -c +"}, "READ_FILE", "path", "holed", "offset", 5000)
 	id.fails([]string{"the first 1 GB only", "15 TB", "tail -n 20"}, "READ_FILE", "path", "holed", "offset", -20)
 	id.fails([]string{"16"}, "EDIT_FILE", "path", "holed", "old", "a", "new", "b")
