@@ -123,7 +123,7 @@ const (
 func (x *Index) lock(ctx context.Context) (release func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
-	lock := flock.New(x.path+"-lock", flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
+	lock := flock.New(x.path+"-lock", flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
 	if _, err := lock.TryLockContext(wait, pollTime); err != nil {
 		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			err = ErrBusy
