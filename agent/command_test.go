@@ -338,3 +338,20 @@ func TestStopInReplacedRoom(t *testing.T) {
 	equal(t, "heard", len(w.heard(id, "dev")), 41)
 	equal(t, "answers", len(w.said("dev")), 1)
 }
+
+// What was heard of a room that was deleted is not taken for what a new one holds.
+func TestDeletedRoomIsNotHeard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "hello")
+	w.answered("dev", 1)
+	r.settled()
+	must(t, os.Remove(w.path("dev")))
+	w.eventually("nothing is heard of it", func() bool {
+		s, err := status.Read(id.Dir)
+		return err == nil && s.Heard["dev"] == 0
+	})
+	r.stop()
+}

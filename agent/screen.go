@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/llm"
 )
@@ -49,6 +50,9 @@ func (s *screen) set(a *Agent, state, tool string) {
 	}
 	for _, room := range now.Rooms {
 		now.Heard[room] = a.cursor(room).Offset
+		if _, size, err := chat.End(a.path(room)); err == nil { // the room may have been deleted since
+			now.Heard[room] = min(now.Heard[room], size)
+		}
 	}
 	s.shown = now
 	if err := status.Write(a.id.Dir, now); err != nil {
