@@ -92,6 +92,7 @@ type Agent struct {
 
 	changed      <-chan struct{}        // something that concerns us changed on disk
 	ahead        map[string]chat.Cursor // rooms read beyond the state's cursor without finding a line
+	replaced     map[string]bool        // rooms whose file is another one, or was edited, and no event says so yet
 	looked       map[string]looked      // rooms looked through for commands
 	deaf         map[string]string      // rooms that cannot be read, and why
 	closed       map[string]closedRoom  // rooms that cannot be written, with lines that wait
@@ -153,7 +154,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	cfg.MaxAgentTurns = orDefault(cfg.MaxAgentTurns, defaultMaxAgentTurns)
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store,
-		ahead: map[string]chat.Cursor{}, looked: map[string]looked{}, files: map[string]stamp{}, deaf: map[string]string{}, closed: map[string]closedRoom{},
+		ahead: map[string]chat.Cursor{}, replaced: map[string]bool{}, looked: map[string]looked{}, files: map[string]stamp{}, deaf: map[string]string{}, closed: map[string]closedRoom{},
 	}
 	a.quiet = newQuiet(cfg.quiet)
 	if err := a.takeLock(); err != nil {

@@ -339,6 +339,40 @@ func TestStopInReplacedRoom(t *testing.T) {
 	equal(t, "answers", len(w.said("dev")), 1)
 }
 
+// In a room that was replaced by a shorter file no command is taken for what was
+// said before the identity came, whatever is heard there first.
+func TestCommandsInReplacedRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.say("dev", "eve", slices.Repeat([]string{"a line of the past"}, 100)...)
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.answered("dev", 1)
+	r.settled()
+	lines := strings.SplitAfter(strings.TrimSuffix(w.read(w.path("dev")), "\n"), "\n")
+	own := lines[len(lines)-1] + "\n"
+	commands := 0
+	for _, first := range []string{"", own} {
+		must(t, os.Remove(w.path("dev")))
+		w.eventually("the room is gone", func() bool {
+			s, err := status.Read(id.Dir)
+			return err == nil && s.Heard["dev"] == 0 // or who writes now would take it for heard
+		})
+		w.put("dev", first)
+		w.eventually("its size is heard", func() bool {
+			s, err := status.Read(id.Dir)
+			return err == nil && s.Heard["dev"] == int64(len(first))
+		})
+		for range 2 {
+			commands++
+			w.say("dev", "ann", "/status")
+			w.eventually("a command", func() bool { return len(w.events(id, "command")) == commands })
+			r.settled()
+		}
+	}
+	r.stop()
+}
+
 // What was heard of a room that was deleted is not taken for what a new one holds.
 func TestDeletedRoomIsNotHeard(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,9 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 	}
 	if early {
 		d = d.field("early", "yes")
+	} else if a.replaced[room] {
+		d = d.field("moved", "yes")
+		delete(a.replaced, room)
 	}
 	var say string
 	switch name {
@@ -137,13 +140,14 @@ func (a *Agent) lookAhead(room string, open bool) (stop bool, err error) {
 			}
 			seen.moved = true
 		}
+		moved := seen.moved || a.replaced[room]
 		for i, l := range batch.Lines {
-			name, arg, ok := a.command(room, l, seen.moved)
+			name, arg, ok := a.command(room, l, moved)
 			switch {
-			case !ok || a.unheard(room, l, seen.moved):
+			case !ok || a.unheard(room, l, moved):
 			case name == "stop" && open:
 				return true, nil
-			case seen.moved: // hear sorts the offsets out, between turns
+			case moved: // hear sorts the offsets out, between turns
 			default:
 				if err := a.obey(room, l, batch.After(i+1), name, arg, true); err != nil {
 					return false, err

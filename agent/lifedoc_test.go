@@ -166,6 +166,10 @@ func (w *world) eventful() Identity {
 	})
 	happens("inbound", "moved", "yes")
 	r.settled()
+	must(w, os.Remove(w.path("dev")))
+	w.say("dev", "ann", "/status")
+	happens("command", "moved", "yes")
+	r.settled()
 
 	w.say("dev", "ann", "work")
 	r.waitFor("acting", "BASH")

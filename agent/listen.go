@@ -160,6 +160,7 @@ func (a *Agent) hear(room string, rooms int) error {
 		}
 		if batch.Realigned || batch.Restarted {
 			delete(a.looked, room) // its offsets are another file's
+			a.replaced[room] = true
 		}
 		if len(batch.Lines) == 0 && !batch.More {
 			a.ahead[room] = batch.Next // what was aligned once need not be again
@@ -170,6 +171,11 @@ func (a *Agent) hear(room string, rooms int) error {
 		}
 		if err := a.take(room, batch, &entries); err != nil {
 			return err
+		}
+		if a.replaced[room] { // what comes next is told from own lines by the new offsets
+			if err := a.flush(room, &entries); err != nil {
+				return err
+			}
 		}
 		if !batch.More {
 			break
@@ -182,7 +188,7 @@ func (a *Agent) hear(room string, rooms int) error {
 // take goes through a batch: runs of lines become inbound entries, commands are
 // obeyed in between, own lines are passed over.
 func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) error {
-	moved := batch.Realigned || batch.Restarted
+	moved := a.replaced[room]
 	from := batch.After(0).Offset
 	var run []chat.Line
 	end := func(upto int) { // the run ends before line upto
@@ -208,7 +214,7 @@ func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) error {
 		if err := a.obey(room, l, batch.After(i+1), name, arg, false); err != nil {
 			return err
 		}
-		from = l.To
+		from, moved = l.To, false
 	}
 	end(len(batch.Lines))
 	a.ahead[room] = batch.Next
@@ -284,6 +290,9 @@ func (a *Agent) flush(room string, entries *[]draft) error {
 	}
 	var out []draft
 	for k, d := range *entries {
+		if d.event.Get("moved") != "" {
+			delete(a.replaced, room)
+		}
 		d.event.Args = []string{a.entryID(k)}
 		share := a.quota / (len(*entries) - k)
 		if show := fit(d.shown, d.bodies[0].gist, len(d.shown), share); show > 0 {

@@ -47,9 +47,7 @@ func (s *State) inbound(e life.Event, bodies []Body) error {
 		}
 		own = AddSpan(own, mine)
 	}
-	if e.Get("moved") != "" { // the file is another one: old offsets mean nothing
-		r.Own, r.Began, r.Stopped = nil, 0, 0
-	}
+	r.move(e)
 	if _, err := s.entryOf(e, bodies[0], own); err != nil {
 		return err
 	}
@@ -99,6 +97,13 @@ func inode(e life.Event) uint64 {
 	return n
 }
 
+// move forgets old offsets where e says that the file is another one.
+func (r *Room) move(e life.Event) {
+	if e.Get("moved") != "" {
+		r.Own, r.Began, r.Stopped = nil, 0, 0
+	}
+}
+
 // pass moves the cursor of a room to next, over the lines in body.
 func (r *Room) pass(next chat.Cursor, body []byte) {
 	r.Cursor = next.Remember(body)
@@ -141,6 +146,7 @@ func (s *State) command(e life.Event, _ []Body) error {
 	if err != nil {
 		return err
 	}
+	r.move(e)
 	if e.Get("early") != "" { // obeyed while lines before it are still unheard
 		r.Own = AddSpan(r.Own, span)
 	} else {
