@@ -339,6 +339,34 @@ func TestStopInReplacedRoom(t *testing.T) {
 	equal(t, "answers", len(w.said("dev")), 1)
 }
 
+// A flood of commands in one room is obeyed a few at a time, so that the others
+// have their turn, and a /stop behind it is heard at once.
+func TestFloodOfCommands(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: -1, Contains: "hi", Fault: rehearsal.Hang})
+	id := w.boot("ada", "dev", "ops")
+	const n = 5 * maxCommands
+	a, err := Open(id, w.conf)
+	must(t, err)
+	must(t, a.begin())
+	w.say("dev", "ann", slices.Repeat([]string{"/status"}, n)...)
+	w.say("ops", "bob", "hi")
+	must(t, a.listen())
+	equal(t, "obeyed at once", len(w.events(id, "command")), maxCommands)
+	equalSlices(t, "heard", w.heard(id, "ops"), []string{"hi"})
+	equal(t, "more follows", a.more, true)
+	must(t, a.Close())
+
+	r := w.run(id)
+	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
+	w.say("dev", "ann", append(slices.Repeat([]string{"/status"}, n), "/stop")...)
+	w.eventually("Stopped.", func() bool { return slices.Contains(w.said("dev"), "Stopped.") })
+	r.settled()
+	r.stop()
+	equal(t, "commands", len(w.events(id, "command")), 2*n+1)
+	equal(t, "answers", len(w.said("dev")), 2*n+1)
+}
+
 // In a room that was replaced by a shorter file no command is taken for what was
 // said before the identity came, whatever is heard there first.
 func TestCommandsInReplacedRoom(t *testing.T) {

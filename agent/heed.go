@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	maxModel   = 100  // bytes of a model's name
-	maxCommand = 1000 // bytes of a command's line as LIFE keeps it; of a longer one, the hash
+	maxModel    = 100  // bytes of a model's name
+	maxCommand  = 1000 // bytes of a command's line as LIFE keeps it; of a longer one, the hash
+	maxCommands = 16   // obeyed in one look at a room, so that the others have their turn
 )
 
 // obey carries out a line for the harness and records it. next is the cursor
@@ -128,7 +129,8 @@ func (a *Agent) lookAhead(room string, open bool) (stop bool, err error) {
 	if seen.Offset < heard.Offset && !seen.moved {
 		seen.Cursor = heard
 	}
-	for more := true; more; {
+	obeyed, left := 0, false // for the next look
+	for more := true; more && (open || !left); {
 		batch, err := chat.ReadCommands(a.path(room), seen.Cursor, 1<<20)
 		if err != nil {
 			return false, nil // listen says so
@@ -148,14 +150,20 @@ func (a *Agent) lookAhead(room string, open bool) (stop bool, err error) {
 			case name == "stop" && open:
 				return true, nil
 			case moved: // hear sorts the offsets out, between turns
-			default:
+			case obeyed < maxCommands:
+				obeyed++
 				if err := a.obey(room, l, batch.After(i+1), name, arg, true); err != nil {
 					return false, err
 				}
+			case !left: // from here on only a /stop is looked for
+				left = true
+				a.looked[room] = looked{Cursor: batch.After(i)}
 			}
 		}
 		seen.Cursor, more = batch.Next, batch.More
-		a.looked[room] = seen
+		if !left {
+			a.looked[room] = seen
+		}
 	}
 	return false, nil
 }

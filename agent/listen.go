@@ -169,13 +169,18 @@ func (a *Agent) hear(room string, rooms int) error {
 		if batch.Restarted && a.state.Rooms[room].Cursor.Offset > 0 {
 			a.cfg.Log.Warn("a room was replaced and nothing in it was heard before; it is read from its start", "room", room)
 		}
-		if err := a.take(room, batch, &entries); err != nil {
+		all, err := a.take(room, batch, &entries)
+		if err != nil {
 			return err
 		}
 		if a.replaced[room] { // what comes next is told from own lines by the new offsets
 			if err := a.flush(room, &entries); err != nil {
 				return err
 			}
+		}
+		if !all {
+			a.more = true
+			break
 		}
 		if !batch.More {
 			break
@@ -186,11 +191,13 @@ func (a *Agent) hear(room string, rooms int) error {
 }
 
 // take goes through a batch: runs of lines become inbound entries, commands are
-// obeyed in between, own lines are passed over.
-func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) error {
+// obeyed in between, own lines are passed over. It reports whether that was all of
+// it: what follows the last of so many commands waits for the next look.
+func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) (all bool, err error) {
 	moved := a.replaced[room]
 	from := batch.After(0).Offset
 	var run []chat.Line
+	obeyed := 0
 	end := func(upto int) { // the run ends before line upto
 		if d, ok := a.inbound(room, from, run, batch.After(upto), moved); ok {
 			*entries = append(*entries, d)
@@ -209,16 +216,20 @@ func (a *Agent) take(room string, batch chat.Batch, entries *[]draft) error {
 		}
 		end(i)
 		if err := a.flush(room, entries); err != nil {
-			return err
+			return false, err
 		}
 		if err := a.obey(room, l, batch.After(i+1), name, arg, false); err != nil {
-			return err
+			return false, err
 		}
 		from, moved = l.To, false
+		if obeyed++; obeyed == maxCommands {
+			a.ahead[room] = batch.After(i + 1)
+			return false, nil
+		}
 	}
 	end(len(batch.Lines))
 	a.ahead[room] = batch.Next
-	return nil
+	return true, nil
 }
 
 // unheard reports whether a line is one that the identity posted itself, or a
