@@ -93,3 +93,28 @@ func TestFailedPostIsNotHeard(t *testing.T) {
 		equalSlices(t, "heard", w.heard(id, "dev"), []string{"a question"})
 	}
 }
+
+// What waits for a room is said when its time comes, while the model thinks as well.
+func TestClosedRoomInMidCall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t,
+		rehearsal.Step{Contains: "report", Answer: calls("SAY", `{"room":"ops","message":"again"}`)},
+		rehearsal.Step{Times: -1, Fault: rehearsal.Stall, Answer: text("never said")})
+	id := w.boot("ada", "dev", "ops")
+	r := w.run(id)
+	r.settled()
+	away := w.path("ops") + ".away"
+	must(t, os.Rename(w.path("ops"), away))
+	must(t, os.Mkdir(w.path("ops"), 0o700))
+	w.say("dev", "ann", "report")
+	r.waits("ops")
+	r.waitFor(status.Thinking, "")
+	w.eventually("the second call", func() bool { return len(w.asked()) == 2 })
+	must(t, os.Remove(w.path("ops")))
+	must(t, os.Rename(away, w.path("ops")))
+	within(t, quietAfter/2, "a line that waited for a room", func() { // later the model's silence wakes the identity
+		w.eventually("it is said", func() bool { return len(w.said("ops")) == 1 })
+	})
+	equal(t, "replies", len(w.events(id, "reply")), 1)
+	r.stop()
+}

@@ -139,8 +139,14 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 			err = herr
 		}
 		again = false
+		var open <-chan time.Time
+		if at := a.nextPost(); !at.IsZero() && ctx.Err() == nil {
+			open = time.After(time.Until(at))
+		}
 		select {
 		case <-done:
+		case <-open:
+			again = true
 		case <-a.changed:
 			again = true
 		case <-a.quiet.changed:
