@@ -257,6 +257,7 @@ func TestHugeCommands(t *testing.T) {
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
 	r := w.run(id)
+	r.settled() // what is said before it hears the room is history
 	w.say("dev", "ann", "/model "+strings.Repeat("x", 1<<20))
 	contains(t, w.answered("dev", 1), "at most 100 bytes")
 	w.put("dev", "[USER:ann 2026-11-20T12:57:16Z] /model a\u202eb\n")
