@@ -68,10 +68,14 @@ func supervise(ctx context.Context, id Identity, open func(Identity) (*Agent, er
 // for stopped. It reports false when the identity is to stop instead.
 func holdOut(ctx context.Context, id Identity, err error, failing time.Time, wait time.Duration) bool {
 	lock := lockOf(id)
-	if ok, lerr := lock.TryLock(); ok && lerr == nil {
+	locked, lerr := lock.TryLock()
+	if locked {
 		defer lock.Unlock()
 	}
 	show := func(state string) {
+		if !locked && lerr == nil { // another process has it, and shows what it does
+			return
+		}
 		s, _ := status.Read(id.Dir) // what else it shows stays
 		s.Name, s.Self, s.PID, s.State, s.Since, s.Error = id.Name, id.Self, os.Getpid(), state, failing, err.Error()
 		_ = status.Write(id.Dir, s) // a view

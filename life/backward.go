@@ -2,10 +2,28 @@ package life
 
 import (
 	"errors"
+	"fmt"
 	"io"
 )
 
 var errStart = errors.New("start of file")
+
+// maxLine bounds a line of a log, in bytes; the longest that Lethe ever wrote have
+// some 3 MiB.
+const maxLine = 16 << 20
+
+// longLine says where what is no line was found.
+type longLine struct{ offset int64 }
+
+func (longLine) Error() string { return ErrLongLine.Error() }
+
+// failed is the error of reading a log: damage, or what the disk says.
+func failed(path string, err error) error {
+	if long, ok := errors.AsType[longLine](err); ok {
+		return &CorruptError{path, long.offset, err.Error()}
+	}
+	return fmt.Errorf("read %s: %w", path, err)
+}
 
 // backward reads a file line by line from its end.
 type backward struct {
@@ -79,7 +97,9 @@ func (b *backward) cut() (line string, start int64, err error) {
 			b.buf = nil
 			return line, 0, nil
 		}
-		searched = max(0, len(b.buf)-1)
+		if searched = max(0, len(b.buf)-1); searched > maxLine {
+			return "", 0, longLine{b.at}
+		}
 		n := min(b.at, max(chunk, int64(len(b.buf)))) // doubling keeps a long line linear
 		grown := make([]byte, n, n+int64(len(b.buf)))
 		if _, err := b.r.ReadAt(grown, b.at-n); err != nil {

@@ -94,7 +94,7 @@ func verify(prev, line string) (record, error) {
 func soundEnd(r io.ReaderAt, size int64, path string) (end int64, sum string, err error) {
 	end, sum, err = lastAppend(r, size)
 	if err != nil {
-		return 0, "", fmt.Errorf("read %s: %w", path, err)
+		return 0, "", failed(path, err)
 	}
 	lines := forward(r, end, size)
 	for {
@@ -103,7 +103,7 @@ func soundEnd(r io.ReaderAt, size int64, path string) (end int64, sum string, er
 			return end, sum, nil
 		}
 		if err != nil {
-			return 0, "", fmt.Errorf("read %s: %w", path, err)
+			return 0, "", failed(path, err)
 		}
 		rec, bad := verify(sum, line)
 		if bad == nil {
@@ -113,7 +113,7 @@ func soundEnd(r io.ReaderAt, size int64, path string) (end int64, sum string, er
 		}
 		torn, err := cut(line, lines)
 		if err != nil {
-			return 0, "", fmt.Errorf("read %s: %w", path, err)
+			return 0, "", failed(path, err)
 		}
 		if !torn {
 			return 0, "", &CorruptError{path, end, bad.Error()}
@@ -177,18 +177,44 @@ func sameAppend(line string) bool {
 }
 
 // lines reads a part of a file line by line.
-type lines struct{ r *bufio.Reader }
+type lines struct {
+	r  *bufio.Reader
+	at int64 // of the file
+}
 
 func forward(r io.ReaderAt, from, to int64) *lines {
-	return &lines{bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), 1<<16)}
+	return &lines{bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), 1<<16), from}
 }
 
 // next returns a line with its newline, at the end what comes after the last
 // newline, and then io.EOF.
 func (l *lines) next() (string, error) {
-	line, err := l.r.ReadString('\n')
+	line, err := ReadLine(l.r)
+	l.at += int64(len(line))
+	if err == ErrLongLine {
+		err = longLine{l.at - int64(len(line))}
+	}
 	if err == io.EOF && line != "" {
 		err = nil
 	}
 	return line, err
+}
+
+// ErrLongLine is the error of ReadLine for what is no line of a log.
+var ErrLongLine = errors.New("a line of more than 16 MiB")
+
+// ReadLine is r.ReadString('\n') for a log, which has no line of more than 16 MiB:
+// a hole of the file is not read into memory as one.
+func ReadLine(r *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return string(line), ErrLongLine
+		case err != bufio.ErrBufferFull:
+			return string(line), err
+		}
+	}
 }

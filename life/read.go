@@ -41,11 +41,11 @@ func back(r io.ReaderAt, size int64, path string, enough func(Event) bool) ([]Ev
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
+			return nil, failed(path, err)
 		}
 		rec, bad, err := b.verify(line)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
+			return nil, failed(path, err)
 		}
 		if bad != nil {
 			return nil, blame(b, start, bad, path)
@@ -95,7 +95,7 @@ func Scan(path string, f func(e Event, offset int64) error) error {
 			return damage
 		}
 		if err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
+			return failed(path, err)
 		}
 		rec, bad := verify(prev, line)
 		if bad != nil {
@@ -140,7 +140,7 @@ func (l *Log) Lines(n int) ([]string, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", l.path, err)
+			return nil, failed(l.path, err)
 		}
 		out = append(out, strings.TrimSuffix(line, "\n"))
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -213,6 +214,28 @@ func BenchmarkScan(b *testing.B) {
 	for b.Loop() {
 		if err := Scan(path, func(Event, int64) error { return nil }); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A hole in a log is damage, told without reading it into memory.
+func TestHoleInLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "LIFE.md")
+	log, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Append(New(time.Now(), "boot", nil, "name", "ada")); err != nil {
+		t.Fatal(err)
+	}
+	log.Close()
+	if err := os.Truncate(path, 20<<30); err != nil {
+		t.Fatal(err)
+	}
+	_, viewed := View(path)
+	for what, err := range map[string]error{"view": viewed, "scan": Scan(path, func(Event, int64) error { return nil })} {
+		if _, ok := errors.AsType[*CorruptError](err); !ok {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

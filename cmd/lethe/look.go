@@ -221,8 +221,11 @@ func (p *program) printLife(ctx context.Context, id agent.Identity, last int, fo
 	}
 	var partial string
 	for {
-		line, err := r.ReadString('\n')
+		line, err := life.ReadLine(r)
 		partial += line
+		if errors.Is(err, life.ErrLongLine) {
+			return fmt.Errorf("%w: read %s: %w", agent.ErrCorrupt, f.Name(), err)
+		}
 		if err == nil {
 			if err := p.printEvent(partial); err != nil {
 				return err

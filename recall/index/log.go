@@ -2,6 +2,7 @@ package index
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -98,9 +99,12 @@ func (l *logReader) close() error { return l.file.Close() }
 // being written, it returns io.EOF. A bad line in the middle is a
 // *life.CorruptError.
 func (l *logReader) next() (e life.Event, follows bool, err error) {
-	line, err := l.buf.ReadString('\n')
+	line, err := life.ReadLine(l.buf)
 	if err == io.EOF {
 		return e, false, io.EOF
+	}
+	if errors.Is(err, life.ErrLongLine) {
+		return e, false, &life.CorruptError{Path: l.path, Offset: l.at.Offset, Why: err.Error()}
 	}
 	if err != nil {
 		return e, false, fmt.Errorf("read %s: %w", l.path, err)
