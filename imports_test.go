@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/stdin":           {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
 	"lethe/bridge/telegram/markup": {},
-	"lethe/bridge/telegram/botapi": {"lethe/bridge/telegram/markup"},
+	"lethe/bridge/telegram/botapi": {},
 	"lethe/deploy":                 {},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
 		"lethe/eval", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/replay", "lethe/tools"},

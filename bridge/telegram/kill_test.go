@@ -180,7 +180,8 @@ func (g *grave) echo(ctx context.Context) {
 
 // answer is a text of two parts, both of them its own.
 func answer(to string) string {
-	return "re: " + to + "\n\n" + strings.Repeat(strings.ReplaceAll(to, " ", "-")+" ", 400)
+	word := strings.ReplaceAll(to, " ", "-") + " "
+	return "re: " + to + "\n\n" + strings.Repeat(word, markup.Limit/len(word))
 }
 
 var fileTag = regexp.MustCompile(`^\[photo [^\]]*hash=[0-9a-f]+\] `)
@@ -212,7 +213,7 @@ func TestKilled(t *testing.T) {
 	}
 	answered := func() bool {
 		texts := st.Texts(dm)
-		return len(texts) > 1 && strings.HasPrefix(texts[len(texts)-2], fmt.Sprintf("re: message %d\n", said-1)) && st.Pending() == 0
+		return len(texts) > 1 && texts[len(texts)-2] == fmt.Sprintf("re: message %d", said-1) && st.Pending() == 0
 	}
 	survived := 0
 	for dies := 1; survived < 3; dies++ {

@@ -16,9 +16,10 @@ type transport session
 
 // parcel is one message on its way out, as it waits in the peer's file.
 type parcel struct {
-	Text     string                 `json:"text"`
-	Entities []models.MessageEntity `json:"entities,omitempty"`
-	Thread   int                    `json:"thread,omitempty"` // the topic
+	Text     string                 `json:"text"`               // plain
+	HTML     string                 `json:"html,omitempty"`     // the same with markup; it goes first
+	Entities []models.MessageEntity `json:"entities,omitempty"` // of Text, in parts from before there was HTML
+	Thread   int                    `json:"thread,omitempty"`   // the topic
 	// ReplyTo is the message that is quoted, and Chat where it was written: a group
 	// that became a supergroup counts its messages anew.
 	ReplyTo int   `json:"reply_to,omitempty"`
@@ -59,7 +60,7 @@ func (t *transport) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	}
 	var parts []bridge.Part
 	for i, m := range messages {
-		out := parcel{Text: m.Text, Entities: m.Entities, Thread: first.Thread}
+		out := parcel{Text: m.Text, HTML: m.HTML, Thread: first.Thread}
 		if i == 0 {
 			out.ReplyTo, out.Chat = first.ReplyTo, first.Chat
 		}

@@ -55,6 +55,9 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt 
 		// it, and an agent can be talked into an address.
 		LinkPreviewOptions: &models.LinkPreviewOptions{IsDisabled: &off},
 	}
+	if out.HTML != "" {
+		params.Text, params.ParseMode = out.HTML, models.ParseModeHTML
+	}
 	if out.ReplyTo != 0 && out.Chat == chat {
 		params.ReplyParameters = &models.ReplyParameters{MessageID: out.ReplyTo, AllowSendingWithoutReply: true}
 	}
@@ -94,9 +97,9 @@ func (s *session) judge(p bridge.Peer, chat int64, topic int, out parcel, err er
 		return out, waits(chat, refusal.RetryAfter)
 	case v == noToken:
 		return out, s.noted(chat, err)
-	case v == badMarkup && out.Entities != nil:
+	case v == badMarkup && (out.HTML != "" || out.Entities != nil):
 		s.log.Warn("telegram refuses the markup of a message, which goes out plain", "chat", p.Key, "error", err)
-		out.Entities = nil
+		out.HTML, out.Entities = "", nil
 	case v == badReply && out.ReplyTo != 0:
 		out.ReplyTo = 0
 	// The topic of a peer that is a topic is gone: its room is not for the others.

@@ -37,7 +37,7 @@
 // status, a page of HTML, silence, a broken connection before or after the
 // request took effect, a truncated or foreign answer, old updates again.
 //
-// What it does not do: parse_mode (a bot sends entities), files sent by the bot,
+// What it does not do: a parse_mode other than HTML, files sent by the bot,
 // links and mentions found in the bot's texts, webhooks (setWebhook makes one
 // active, nothing is ever posted to it), keyboards, inline mode, payments. A
 // method that is not here is answered with 404 and noted. Two delays of the real

@@ -10,12 +10,7 @@ import (
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
-
-	"lethe/bridge/telegram/markup"
 )
-
-// maxText is the length of a text in UTF-16 code units.
-const maxText = markup.Limit
 
 func (s *Server) sendMessage(p *bot.SendMessageParams) (any, *refusal) {
 	text, entities, ref := s.text(p.Text, p.ParseMode, p.Entities)
@@ -94,20 +89,24 @@ func (s *Server) text(text string, mode models.ParseMode, entities []models.Mess
 	case mode != "" && entities != nil:
 		s.violate("parse_mode %q with entities", mode)
 		return "", nil, bad("parse_mode and entities exclude each other")
+	case mode == models.ParseModeHTML:
+		var err error
+		if text, entities, err = ParseHTML(text); err != nil {
+			s.violate("can't parse entities: %v", err)
+			return "", nil, bad("can't parse entities: %v", err)
+		}
 	case mode != "":
 		s.violate("parse_mode %q", mode)
-		return "", nil, bad("this server does not parse markup, send entities")
+		return "", nil, bad("this server parses no markup but HTML")
 	case text == "":
 		return "", nil, bad("message text is empty")
 	}
-	if n := len(entities); n > markup.MaxEntities {
-		s.violate("%d entities, of which the server drops all but %d", n, markup.MaxEntities)
-		entities = entities[:markup.MaxEntities]
+	if err := check(text, entities); err != nil {
+		return "", nil, bad("can't parse entities: %v", err)
 	}
-	if len(entities) > 0 {
-		if err := markup.Check(text, entities); err != nil {
-			return "", nil, bad("can't parse entities: %v", err)
-		}
+	if n := len(entities); n > maxEntities {
+		s.violate("%d entities, of which the server drops all but %d", n, maxEntities)
+		entities = entities[:maxEntities]
 	}
 	text, entities = trim(text, entities)
 	switch {

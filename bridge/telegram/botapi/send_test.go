@@ -86,7 +86,8 @@ func TestSendRefusals(t *testing.T) {
 		{"4096 units", object{"chat_id": dm.ID, "text": long + "😀"}, 200, ""},
 		{"4096 units and white space", object{"chat_id": dm.ID, "text": " " + long + "😀 \n"}, 200, ""},
 		{"4097 units", object{"chat_id": dm.ID, "text": long + "x😀"}, 400, "Bad Request: message is too long"},
-		{"parse mode", object{"chat_id": dm.ID, "text": "x", "parse_mode": "HTML"}, 400, "Bad Request: this server does not parse"},
+		{"parse mode", object{"chat_id": dm.ID, "text": "x", "parse_mode": "Markdown"}, 400, "Bad Request: this server parses no markup but HTML"},
+		{"wrong HTML", object{"chat_id": dm.ID, "text": "<b>x", "parse_mode": "HTML"}, 400, "Bad Request: can't parse entities: can't find end tag"},
 		{"parse mode and entities", object{"chat_id": dm.ID, "text": "x", "parse_mode": "HTML", "entities": entity("bold", 0, 1)}, 400, "Bad Request: parse_mode and entities"},
 		{"entity beyond the end", object{"chat_id": dm.ID, "text": "x", "entities": entity("bold", 0, 2)}, 400, "Bad Request: can't parse entities"},
 		{"entity inside a character", object{"chat_id": dm.ID, "text": "😀", "entities": entity("bold", 1, 1)}, 400, "Bad Request: can't parse entities"},
@@ -116,7 +117,7 @@ func TestSendRefusals(t *testing.T) {
 			t.Errorf("%s: ok is %v and %d messages were made", c.name, a.OK, sent)
 		}
 	}
-	if v := f.Violations(); len(v) != 3 {
+	if v := f.Violations(); len(v) != 4 {
 		t.Errorf("violations: %q", v)
 	}
 }

@@ -3,10 +3,6 @@ package markup
 import (
 	"strings"
 	"testing"
-
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/text"
 )
 
 // absurd returns about n bytes each of what makes a careless parser slow.
@@ -83,7 +79,7 @@ func absurd(n int) map[string]string {
 func TestAbsurd(t *testing.T) {
 	for name, in := range absurd(100_000) {
 		t.Run(name, func(t *testing.T) {
-			if err := verify(split(render(clean(in)), Limit), Limit); err != nil {
+			if err := verify(render(clean(in)).split(Limit), Limit); err != nil {
 				t.Error(err)
 			}
 		})
@@ -99,20 +95,5 @@ func BenchmarkRender(b *testing.B) {
 				Render(in, Limit)
 			}
 		})
-	}
-}
-
-// failing is a parser with a defect.
-type failing struct{ parser.Parser }
-
-func (failing) Parse(text.Reader, ...parser.ParseOption) ast.Node { panic("defect") }
-
-func TestDefectiveParser(t *testing.T) {
-	sound := dialect
-	dialect = failing{}
-	defer func() { dialect = sound }()
-	got := Render("**a** b", 5)
-	if want := []string{"**a**", "b"}; len(got) != 2 || got[0].Text != want[0] || got[1].Text != want[1] {
-		t.Errorf("Render = %+v, want %q", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -17,16 +18,9 @@ const (
 	maxInline = 16384 // bytes of a block in which inline markup is tried at all
 )
 
-// dialect is CommonMark less what would change or swallow text that a model did not mean as
-// markup:
-//
-//   - no link reference definitions, which vanish where they stand;
-//   - no headings underlined with --- (models write that for a rule) or ===;
-//   - no HTML blocks: tags are text, and Markdown between them is Markdown;
-//   - no emphasis inside words and formulas; see emphasis;
-//
-// with strikethrough, tables and task boxes in addition. Bare addresses need no rule: Telegram
-// finds them itself.
+// dialect is CommonMark with strikethrough, tables and task boxes, less what would swallow text
+// that a model did not mean as markup: link reference definitions, headings underlined with
+// --- (which models write for a rule), HTML, and emphasis inside words and formulas.
 var dialect = parser.NewParser(
 	parser.WithBlockParsers(
 		util.Prioritized(parser.NewThematicBreakParser(), 200),
@@ -39,24 +33,18 @@ var dialect = parser.NewParser(
 		util.Prioritized(parser.NewParagraphParser(), 1000),
 	),
 	parser.WithInlineParsers(
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
 		util.Prioritized(bounded{parser.NewCodeSpanParser()}, 100),
 		util.Prioritized(boundedLinks{bounded{links}, links.(parser.CloseBlocker)}, 200),
 		util.Prioritized(bounded{parser.NewAutoLinkParser()}, 300),
-		util.Prioritized(bounded{parser.NewRawHTMLParser()}, 400),
 		util.Prioritized(bounded{emphasis{}}, 500),
 	),
-	parser.WithParagraphTransformers(
-		util.Prioritized(tasks{}, 100),
-		util.Prioritized(tables{}, 200),
-	),
+	parser.WithParagraphTransformers(util.Prioritized(tables{}, 200)),
 )
 
 var links = parser.NewLinkParser()
 
-// parse returns the tree of source.
-func parse(source []byte) ast.Node {
-	return dialect.Parse(text.NewReader(source))
-}
+func parse(source []byte) ast.Node { return dialect.Parse(text.NewReader(source)) }
 
 // shallow opens no block where maxDepth are open.
 type shallow struct{ parser.BlockParser }
@@ -114,35 +102,4 @@ func (i item) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node,
 		node.SetAttributeString("marker", string(marker[:n]))
 	}
 	return node, state
-}
-
-// tasks finds `[ ]` and `[x]` at the start of a list item and keeps it as an attribute.
-type tasks struct{}
-
-func (tasks) Transform(node *ast.Paragraph, r text.Reader, _ parser.Context) {
-	parent, ok := node.Parent().(*ast.ListItem)
-	if !ok || parent.FirstChild() != ast.Node(node) {
-		return
-	}
-	first := node.Lines().At(0)
-	line := first.Value(r.Source())
-	if len(line) < 5 || line[0] != '[' || line[2] != ']' || line[3] != ' ' || util.IsBlank(line[4:]) {
-		return
-	}
-	switch line[1] {
-	case ' ':
-		parent.SetAttributeString("box", "☐")
-	case 'x', 'X':
-		parent.SetAttributeString("box", "☑")
-	default:
-		return
-	}
-	node.Lines().Set(0, first.WithStart(first.Start+4))
-}
-
-// attribute returns what item or tasks noted at node.
-func attribute(node ast.Node, name string) string {
-	v, _ := node.AttributeString(name)
-	s, _ := v.(string)
-	return s
 }

@@ -3,35 +3,108 @@ package markup
 import (
 	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/go-telegram/bot/models"
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
+
+// maxBytes bounds the HTML of a message: Telegram cuts what is sent to it after 35,000 bytes,
+// before it reads the tags.
+const maxBytes = 30_000
+
+// look is how a piece of text is shown.
+type look struct {
+	quote, pre, code     bool
+	lang                 string // of pre
+	link                 string
+	bold, italic, struck bool
+}
+
+// tags are the tags of a look, outermost first. Telegram's rules are kept here: in pre and code
+// stands nothing else, and they stand in nothing but a quotation.
+func (l look) tags() (tags []string) {
+	if l.quote {
+		tags = append(tags, "<blockquote>")
+	}
+	switch {
+	case l.pre && l.lang != "":
+		return append(tags, `<pre><code class="language-`+escape(l.lang)+`">`)
+	case l.pre:
+		return append(tags, "<pre>")
+	case l.code && l.link == "":
+		return append(tags, "<code>")
+	}
+	if l.link != "" {
+		tags = append(tags, `<a href="`+escape(l.link)+`">`)
+	}
+	if l.bold {
+		tags = append(tags, "<b>")
+	}
+	if l.italic {
+		tags = append(tags, "<i>")
+	}
+	if l.struck {
+		tags = append(tags, "<s>")
+	}
+	return tags
+}
+
+func closing(tag string) string {
+	switch {
+	case strings.HasPrefix(tag, "<pre><code"):
+		return "</code></pre>"
+	case strings.HasPrefix(tag, "<a "):
+		return "</a>"
+	}
+	return "</" + tag[1:]
+}
+
+// escape writes text for HTML, also inside an attribute.
+var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace
+
+// doc is a text and how it is shown.
+type doc struct {
+	text   strings.Builder
+	runs   []run
+	breaks []int // ends of blocks that are no headings
+}
+
+// run is text of one look, from the end of the run before it.
+type run struct {
+	end int
+	look
+}
+
+func (d *doc) put(s string, l look) {
+	if s == "" {
+		return
+	}
+	d.text.WriteString(strings.ReplaceAll(s, "\t", indent)) // Telegram shows a tab as one space
+	if n := len(d.runs); n > 0 && d.runs[n-1].look == l {
+		d.runs[n-1].end = d.text.Len()
+		return
+	}
+	d.runs = append(d.runs, run{d.text.Len(), l})
+}
 
 // splitter cuts a doc into messages, from front to back.
 type splitter struct {
-	doc
-	limit int      // units of a message
-	pres  []entity // the code blocks of the doc
-	next  int      // first span that begins in none of the messages so far
-	carry []entity // spans that began in one and go on
+	text   string
+	runs   []run // from the one that the next message begins in
+	breaks []int
+	limit  int // units of a message
 }
 
-// split returns d as messages.
-func split(d doc, limit int) []Message {
+const blanks = " \n"
+
+func (d *doc) split(limit int) (out []Message) {
 	if limit <= 0 || limit > Limit {
 		limit = Limit
 	}
-	s := &splitter{doc: d, limit: max(limit, 2)} // a surrogate pair has to fit
-	s.text = strings.TrimRight(s.text, blanks)
-	for _, e := range d.spans {
-		if e.typ == models.MessageEntityTypePre {
-			s.pres = append(s.pres, e)
-		}
-	}
-	var out []Message
+	s := &splitter{strings.TrimRight(d.text.String(), blanks), d.runs, d.breaks, max(limit, 2)} // a surrogate pair has to fit
 	for pos := s.skip(0); pos < len(s.text); {
-		cut := s.cut(pos)
+		cut := s.cut(pos, s.reach(pos))
 		if m := s.message(pos, cut); !blank(m.Text) {
 			out = append(out, m)
 		}
@@ -43,139 +116,123 @@ func split(d doc, limit int) []Message {
 // skip returns where a message begins that begins at or behind pos: not at white space, which
 // Telegram would remove, unless it is the indentation of code.
 func (s *splitter) skip(pos int) int {
-	rest := strings.TrimLeft(s.text[pos:], blanks)
-	start := len(s.text) - len(rest)
-	line := strings.LastIndexByte(s.text[pos:start], '\n') + 1 + pos
-	if p := s.block(start); p != nil && p.start < start {
-		return max(line, p.start)
+	start := len(s.text) - len(strings.TrimLeft(s.text[pos:], blanks))
+	from := pos // of the run
+	for len(s.runs) > 0 && s.runs[0].end <= start {
+		from = max(from, s.runs[0].end)
+		s.runs = s.runs[1:]
+	}
+	const deepest = 80 // columns of indentation
+	if line := pos + strings.LastIndexByte(s.text[pos:start], '\n') + 1; len(s.runs) > 0 && s.runs[0].pre && start-line <= deepest {
+		return max(from, line)
 	}
 	return start
 }
 
-// block returns the code block that text[pos] is part of, or nil.
-func (s *splitter) block(pos int) *entity {
-	i, _ := slices.BinarySearchFunc(s.pres, pos, func(e entity, pos int) int {
-		if e.end <= pos {
-			return -1
-		}
-		return 1
-	})
-	if i < len(s.pres) && s.pres[i].start <= pos {
-		return &s.pres[i]
-	}
-	return nil
-}
-
-// reach returns how far a message that begins at pos can go: as many units and entities as one
-// may have.
+// reach returns how far a message that begins at pos can go: as many units, entities and bytes
+// as one may have, with the targets of links written out too.
 func (s *splitter) reach(pos int) int {
-	stop, units := pos, 0
-	for stop < len(s.text) {
-		r, size := utf8.DecodeRuneInString(s.text[stop:])
-		if units += runeUnits(r); units > s.limit {
-			break
+	units, plain, size, entities, at := 0, 0, 0, 0, pos
+	for i, run := range s.runs {
+		tags := run.tags()
+		entities += len(tags) // more than Telegram's own count, which cuts a style where another begins
+		if i > 0 && run.quote && s.runs[i-1].quote {
+			entities--
 		}
-		stop += size
-	}
-	w := weight{}
-	for _, e := range s.carry {
-		w.add(pos, e)
-	}
-	for _, e := range s.spans[s.next:] {
-		if e.start >= stop {
-			break
+		for _, tag := range tags {
+			size += len(tag) + len(closing(tag))
 		}
-		if w.add(e.start, e); w.n > MaxEntities {
-			return e.start
+		if run.link != "" {
+			plain += Units(run.link) + 3
+		}
+		if at > pos && (entities > MaxEntities || size > maxBytes || plain > Limit) {
+			return at
+		}
+		for _, r := range s.text[at:min(run.end, len(s.text))] {
+			n := utf16.RuneLen(r)
+			units, plain, size = units+n, plain+n, size+len("&quot;")
+			if units > s.limit || plain > Limit || size > maxBytes {
+				return at
+			}
+			at += utf8.RuneLen(r)
 		}
 	}
-	return stop
+	return len(s.text)
 }
 
-// weight counts entities as the server does, which keeps none inside a style: where one begins,
-// the styles around it are cut in two.
-type weight struct {
-	n    int
-	open []entity // styles, each from its last cut
-}
-
-func (w *weight) add(at int, e entity) {
-	w.n++
-	if classes[e.typ] != styling {
-		return
+// cut returns where the message that begins at pos and can go to stop ends.
+func (s *splitter) cut(pos, stop int) int {
+	if stop == len(s.text) {
+		return stop
 	}
-	w.open = slices.DeleteFunc(w.open, func(o entity) bool { return o.end <= at })
-	for i := range w.open {
-		if w.open[i].start < at {
-			w.open[i].start = at
-			w.n++
+	if i, _ := slices.BinarySearch(s.breaks, stop+1); i > 0 && s.breaks[i-1] > pos {
+		return s.breaks[i-1]
+	}
+	text, half := s.text[pos:stop+1], pos+(stop-pos)/2
+	line, space, sentence := pos+strings.LastIndexByte(text, '\n'), pos+strings.LastIndexByte(text, ' '), 0
+	for _, end := range []string{". ", "! ", "? ", "。", "！", "？"} {
+		if i := strings.LastIndex(text, end); i >= 0 {
+			sentence = max(sentence, pos+i+len(strings.TrimSuffix(end, " ")))
 		}
 	}
-	w.open = append(w.open, entity{start: at, end: e.end})
+	for _, at := range []int{line, sentence, space} {
+		if at > half {
+			return at
+		}
+	}
+	if at := max(line, space); at > pos && strings.Trim(s.text[pos:at], blanks) != "" {
+		return at
+	}
+	at := pos
+	for g := graphemes.FromString(s.text[pos:min(stop+64, len(s.text))]); g.Next() && pos+g.End() <= stop; {
+		at = pos + g.End()
+	}
+	if at == pos {
+		return stop
+	}
+	return at
 }
 
-// message makes text[pos:cut] a message, with the entities that are part of it.
+// message makes text[pos:cut] a message.
 func (s *splitter) message(pos, cut int) Message {
-	for s.next < len(s.spans) && s.spans[s.next].start < cut {
-		s.carry = append(s.carry, s.spans[s.next])
-		s.next++
-	}
 	stop := pos + len(strings.TrimRight(s.text[pos:cut], blanks))
-	m := Message{Text: s.text[pos:stop]}
-	var code []int // where code begins, in bytes of m.Text
-	from, units := pos, 0
-	for _, e := range s.carry {
-		if e = s.clip(e, pos, stop); e.start >= e.end {
-			continue
+	var text, marked strings.Builder
+	var open []string
+	var last look
+	turn := func(l look) { // closes and opens what differs
+		if last.link != l.link && last.link != "" {
+			text.WriteString(" (" + last.link + ")")
 		}
-		if e.start > from {
-			units += Units(s.text[from:e.start])
-			from = e.start
+		tags, same := l.tags(), 0
+		for same < min(len(tags), len(open)) && tags[same] == open[same] {
+			same++
 		}
-		out := models.MessageEntity{
-			Type:   e.typ,
-			Offset: units - Units(s.text[e.start:from]),
-			Length: Units(s.text[e.start:e.end]),
+		for _, tag := range slices.Backward(open[same:]) {
+			marked.WriteString(closing(tag))
 		}
-		switch e.typ {
-		case models.MessageEntityTypeTextLink:
-			out.URL = e.arg
-		case models.MessageEntityTypePre:
-			out.Language = e.arg
-			code = append(code, e.start-pos)
-		}
-		m.Entities = append(m.Entities, out)
+		marked.WriteString(strings.Join(tags[same:], ""))
+		open, last = tags, l
 	}
-	m.Text = hold(m.Text, code)
-	slices.SortStableFunc(m.Entities, order)
-	s.carry = slices.DeleteFunc(s.carry, func(e entity) bool { return e.end <= cut })
-	return m
-}
-
-// clip returns the part of e in text[pos:stop], trimmed. A quotation that begins with a code block
-// begins where that does, at its indentation.
-func (s *splitter) clip(e entity, pos, stop int) entity {
-	e.start, e.end = max(e.start, pos), min(e.end, stop)
-	e = e.trim(s.text)
-	if classes[e.typ] == quoting && e.start < e.end {
-		if p := s.block(e.start); p != nil {
-			e.start = min(e.start, s.clip(*p, pos, stop).start)
+	some := false
+	for _, run := range s.runs {
+		if pos >= stop {
+			break
 		}
-	}
-	return e
-}
-
-// hold makes the spaces at each of the given places no-break spaces: Telegram would move the
-// beginning of a code block behind them, and the first line would lose its indentation.
-func hold(text string, places []int) string {
-	var b strings.Builder
-	from := 0
-	for _, p := range places {
-		b.WriteString(text[from:p])
-		for from = p; from < len(text) && text[from] == ' '; from++ {
-			b.WriteRune('\u00A0')
+		piece := s.text[pos:min(run.end, stop)]
+		pos += len(piece)
+		if run.pre && !last.pre {
+			// Telegram would move the beginning of the block behind its indentation.
+			code := strings.TrimLeft(piece, " ")
+			piece = strings.Repeat("\u00A0", len(piece)-len(code)) + code
 		}
+		turn(run.look)
+		text.WriteString(piece)
+		marked.WriteString(escape(piece))
+		some = some || len(open) > 0
 	}
-	b.WriteString(text[from:])
-	return b.String()
+	turn(look{})
+	if !some {
+		return Message{Text: text.String()}
+	}
+	return Message{Text: text.String(), HTML: marked.String()}
 }
