@@ -19,6 +19,8 @@ type parcel struct {
 	Text     string                 `json:"text"`               // plain
 	HTML     string                 `json:"html,omitempty"`     // the same with markup; it goes first
 	Entities []models.MessageEntity `json:"entities,omitempty"` // of Text, in parts from before there was HTML
+	Rich     string                 `json:"rich,omitempty"`     // Markdown of a rich message
+	Instead  []markup.Message       `json:"instead,omitempty"`  // of Rich, if that is refused
 	Thread   int                    `json:"thread,omitempty"`   // the topic
 	// ReplyTo is the message that is quoted, and Chat where it was written: a group
 	// that became a supergroup counts its messages anew.
@@ -31,9 +33,9 @@ type parcel struct {
 func (t *transport) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	s := (*session)(t)
 	var messages []markup.Message
+	text := l.Text
 	switch {
 	case l.Agent && l.Origin == nil:
-		text := l.Text
 		if s.voices.several(l.Room, l.Name) {
 			text = signed(l.Name, text)
 		}
@@ -57,6 +59,9 @@ func (t *transport) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	}
 	if !own {
 		first.Thread = s.memory.thread(p.Key)
+	}
+	if s.cfg.Rich && l.Agent && len(messages) > 0 && asRich(text) {
+		return richly(text, messages, first)
 	}
 	var parts []bridge.Part
 	for i, m := range messages {

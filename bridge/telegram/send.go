@@ -19,11 +19,19 @@ import (
 // Send delivers one part, and returns the message's id. Where Telegram objects to
 // the markup, to the topic or to the quotation, the same text goes without it.
 func (t *transport) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (receipt string, err error) {
-	s := (*session)(t)
 	var out parcel
 	if err := json.Unmarshal(part.Data, &out); err != nil {
 		return "", &bridge.RefusedError{Err: fmt.Errorf("read the part: %w", err)}
 	}
+	if out.Rich != "" {
+		return t.sendRich(ctx, p, part, out)
+	}
+	return t.deliver(ctx, p, out)
+}
+
+// deliver sends one message, with less where Telegram objects.
+func (t *transport) deliver(ctx context.Context, p bridge.Peer, out parcel) (receipt string, err error) {
+	s := (*session)(t)
 	for {
 		chat, topic := s.chatOf(p)
 		if silence := s.pace.silence(chat); silence > 0 {
@@ -62,7 +70,13 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt 
 		params.ReplyParameters = &models.ReplyParameters{MessageID: out.ReplyTo, AllowSendingWithoutReply: true}
 	}
 	var sent json.RawMessage
-	if err := s.api.call(ctx, s.api.calls, "sendMessage", params, &sent); err != nil {
+	if out.Rich != "" {
+		rich := richParams{chat, out.Thread, richMessage{out.Rich}, params.ReplyParameters}
+		err = s.api.call(ctx, s.api.calls, "sendRichMessage", rich, &sent)
+	} else {
+		err = s.api.call(ctx, s.api.calls, "sendMessage", params, &sent)
+	}
+	if err != nil {
 		return "", err
 	}
 	// It was sent, whatever else the answer holds.
@@ -110,6 +124,9 @@ func (s *session) judge(p bridge.Peer, chat int64, topic int, out parcel, err er
 		if err := s.memory.setThread(p.Key, 0); err != nil {
 			s.log.Warn("that a topic is gone could not be noted", "chat", p.Key, "error", err)
 		}
+	case out.Rich != "" && (refusal.Code == http.StatusBadRequest || refusal.Code == http.StatusNotFound ||
+		refusal.Code == http.StatusRequestEntityTooLarge):
+		return out, fmt.Errorf("%w: %w", errNotRich, refusal)
 	case refusal.Code == http.StatusBadRequest, refusal.Code == http.StatusRequestEntityTooLarge:
 		return out, &bridge.RefusedError{Err: refusal}
 	default:

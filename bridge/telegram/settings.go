@@ -52,7 +52,8 @@ func (c Config) inForce() inForce {
 	return inForce{inForceVersion, digest(c.live()), digest(struct {
 		BaseURL string
 		Flood   bridge.Flood
-	}{c.BaseURL, c.Flood})}
+		Rich    bool `json:",omitempty"`
+	}{c.BaseURL, c.Flood, c.Rich})}
 }
 
 func digest(of any) string {

@@ -24,8 +24,8 @@
 // update.go, recent.go and inbound.go (what comes in), poll.go, trouble.go and
 // media.go (how), settings.go (what changes meanwhile), commands.go, strangers.go and
 // asides.go (who is answered here and now), memory.go, routes.go, voices.go and
-// peers.go (which chats hear which rooms), parts.go, pace.go and send.go (what goes
-// out), typing.go. docs/telegram.md is for the owner of a bot.
+// peers.go (which chats hear which rooms), parts.go, pace.go, send.go and rich.go (what
+// goes out), typing.go. docs/telegram.md is for the owner of a bot.
 package telegram
 
 import (
@@ -91,6 +91,7 @@ type Config struct {
 
 	Flood bridge.Flood
 	Relay string // "": RelayAgents
+	Rich  bool   // send with sendRichMessage, which some clients do not show
 
 	// Ready is called once, when Telegram has answered for the first time, with the
 	// bot's user name. May be nil.
@@ -253,6 +254,8 @@ type session struct {
 	source string             // whose update ids: see place
 	deaf   atomic.Bool        // the newest batch could not be taken in
 	fail   context.CancelCauseFunc
+
+	instead sync.Map // by peer: see sendRich
 
 	settings settings
 	conf     atomic.Pointer[Config] // cfg, with the live settings in force

@@ -81,6 +81,7 @@ type telegramSettings struct {
 	Chats     []string `toml:"chats"`
 	Members   string   `toml:"members"`
 	Relay     string   `toml:"relay"`
+	Rich      bool     `toml:"rich"`
 	Flood     struct {
 		User *rate `toml:"user"`
 		Room *rate `toml:"room"`
@@ -198,7 +199,7 @@ var (
 // config is what the settings say of the bridge.
 func (t telegramSettings) config() telegram.Config {
 	c := telegram.Config{
-		BaseURL: t.BaseURL, Room: or(t.Room, defaultRoom), Relay: t.Relay,
+		BaseURL: t.BaseURL, Room: or(t.Room, defaultRoom), Relay: t.Relay, Rich: t.Rich,
 		Users: t.Users, Chats: t.Chats, Members: t.Members,
 		Flood: bridge.Flood{User: bridge.Rate(*cmp.Or(t.Flood.User, &floodUser)), Room: bridge.Rate(*cmp.Or(t.Flood.Room, &floodRoom))},
 	}

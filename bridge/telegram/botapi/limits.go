@@ -76,7 +76,7 @@ func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 // methods wait each for itself.
 func lane(req *request) string {
 	switch req.name {
-	case "sendMessage", "editMessageText":
+	case "sendMessage", "sendRichMessage", "editMessageText":
 		return "messages to " + req.texts["chat_id"]
 	}
 	return req.name + " " + req.texts["chat_id"]

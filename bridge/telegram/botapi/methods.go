@@ -82,6 +82,7 @@ var methods = index(
 	&method{"getUpdates", reflect.TypeFor[getUpdatesParams](), (*Server).getUpdates},
 	on("getMe", (*Server).getMe),
 	on("sendMessage", (*Server).sendMessage),
+	on("sendRichMessage", (*Server).sendRichMessage),
 	on("editMessageText", (*Server).editMessageText),
 	on("deleteMessage", (*Server).deleteMessage),
 	on("sendChatAction", (*Server).sendChatAction),

@@ -17,15 +17,43 @@ func (s *Server) sendMessage(p *bot.SendMessageParams) (any, *refusal) {
 	if ref != nil {
 		return nil, ref
 	}
-	c, ref := s.writable(p.ChatID)
+	m := models.Message{Text: text, Entities: entities, LinkPreviewOptions: p.LinkPreviewOptions}
+	return s.post(p.ChatID, p.MessageThreadID, m, p.ReplyParameters)
+}
+
+// maxRich is the length of a rich message in characters.
+const maxRich = 32_768
+
+type richParams struct {
+	ChatID          any                     `json:"chat_id"`
+	MessageThreadID int                     `json:"message_thread_id"`
+	ReplyParameters *models.ReplyParameters `json:"reply_parameters"`
+	RichMessage     struct {
+		Markdown string `json:"markdown"`
+	} `json:"rich_message"`
+}
+
+// sendRichMessage takes Markdown, does not read it, and shows it as the text.
+func (s *Server) sendRichMessage(p *richParams) (any, *refusal) {
+	text := strings.TrimSpace(p.RichMessage.Markdown)
+	switch {
+	case text == "":
+		return nil, bad("message text is empty")
+	case units(text) > maxRich:
+		return nil, bad("message is too long")
+	}
+	return s.post(p.ChatID, p.MessageThreadID, models.Message{Text: text}, p.ReplyParameters)
+}
+
+// post puts a message of the bot into a chat.
+func (s *Server) post(chatID any, thread int, m models.Message, to *models.ReplyParameters) (any, *refusal) {
+	c, ref := s.writable(chatID)
 	if ref != nil {
 		return nil, ref
 	}
-	m := models.Message{Text: text, Entities: entities, HasProtectedContent: p.ProtectContent, LinkPreviewOptions: p.LinkPreviewOptions}
-	if ref := c.reply(&m, p.ReplyParameters); ref != nil {
+	if ref := c.reply(&m, to); ref != nil {
 		return nil, ref
 	}
-	thread := p.MessageThreadID
 	if r := m.ReplyToMessage; r != nil && thread == 0 && r.IsTopicMessage {
 		thread = r.MessageThreadID
 	}
