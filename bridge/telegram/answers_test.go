@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // An answer that may be to any of several questions quotes none of them, and goes to

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // Who asks without end in one chat makes nobody wait in another.

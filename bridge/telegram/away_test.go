@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 	"lethe/internal/durable"
 )
 

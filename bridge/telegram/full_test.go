@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // A message that the inbox could not take is not confirmed: it comes again when

@@ -10,7 +10,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/blobs"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 	"lethe/chat"
 )
 

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 	"lethe/bridge/telegram/markup"
 	"lethe/chat"
 	"lethe/internal/durable"

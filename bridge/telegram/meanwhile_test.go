@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // While a file is fetched the owner takes somebody off the list, or gives the chat

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // Who has the name of somebody else does not get to sign with it.

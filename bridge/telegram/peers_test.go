@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 	"lethe/chat"
 )
 

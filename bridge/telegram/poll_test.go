@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // Every way in which fetching can fail: told at its beginning and its end, once,

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 	"lethe/bridge/telegram/markup"
 )
 

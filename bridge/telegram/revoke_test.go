@@ -10,7 +10,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // What waits for a flood limit goes into no room once its writer may not speak.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // methods are those by which the bridge has tried to send.

@@ -3,7 +3,7 @@ package telegram
 import (
 	"testing"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // A supergroup may be listed by the id of the group it was, by its own, or by both.

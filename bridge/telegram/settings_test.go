@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // changeable is a configuration that a test changes.

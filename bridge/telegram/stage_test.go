@@ -20,7 +20,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 	"lethe/chat"
 	"lethe/internal/durable"
 )

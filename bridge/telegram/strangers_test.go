@@ -11,7 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 	"lethe/internal/durable"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // A person writes, the agent answers: the line, the answer, and what it quotes.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // A server that gives the same updates without end is not asked without end, and

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 	"lethe/internal/status"
 )
 

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 func TestParse(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // Commands of scripts about Telegram, beside those of scriptCommands:

@@ -12,7 +12,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"pgregory.net/rapid"
 
-	"lethe/bridge/telegram/botapi"
+	"lethe/internal/botapi"
 )
 
 // pieces are what replies are made of here: marks in and out of place, text that resembles

@@ -157,7 +157,7 @@ func (c *chat) thread(m *models.Message, thread int) {
 
 // deliver makes an update of a message, if the bot may see it. s.mu is held.
 func (s *Server) deliver(c *chat, m *models.Message, edited bool) {
-	if c.barred != "" || s.opts.Privacy && !s.addressed(c, m) {
+	if c.barred != "" {
 		return
 	}
 	var u models.Update
@@ -174,34 +174,8 @@ func (s *Server) deliver(c *chat, m *models.Message, edited bool) {
 	s.push(u)
 }
 
-// addressed says whether a bot in privacy mode sees a message.
-func (s *Server) addressed(c *chat, m *models.Message) bool {
-	if c.info.Type == models.ChatTypePrivate || c.info.Type == models.ChatTypeChannel || m.Text+m.Caption == "" && !media(m) {
-		return true
-	}
-	if r := m.ReplyToMessage; r != nil && r.From != nil && r.From.ID == s.bot.ID {
-		return true
-	}
-	me := "@" + s.bot.Username
-	for _, e := range append(m.Entities[:len(m.Entities):len(m.Entities)], m.CaptionEntities...) {
-		word := cut(m.Text+m.Caption, e)
-		switch e.Type {
-		case models.MessageEntityTypeMention:
-			if word == me {
-				return true
-			}
-		case models.MessageEntityTypeBotCommand:
-			if at := mention.FindString(word); at == "" || at == me {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 var (
-	mention = regexp.MustCompile(`@[A-Za-z0-9_]{4,32}$`)
-	marked  = regexp.MustCompile(`(?:^|[\s(])(/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{4,32})?|@[A-Za-z0-9_]{4,32})`)
+	marked = regexp.MustCompile(`(?:^|[\s(])(/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{4,32})?|@[A-Za-z0-9_]{4,32})`)
 )
 
 // marks are the entities that Telegram finds by itself in a person's text.
@@ -220,15 +194,6 @@ func marks(text string) []models.MessageEntity {
 
 // units is the length of a text in UTF-16 code units, in which Telegram counts.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
-
-// cut is the part of a text that an entity marks; "" if it marks none.
-func cut(text string, e models.MessageEntity) string {
-	u := utf16.Encode([]rune(text))
-	if e.Offset < 0 || e.Length < 0 || e.Offset+e.Length > len(u) {
-		return ""
-	}
-	return string(utf16.Decode(u[e.Offset : e.Offset+e.Length]))
-}
 
 // date is now, as Telegram writes it. s.mu is held or not needed.
 func (s *Server) date() int { return int(s.opts.Now().Unix()) }

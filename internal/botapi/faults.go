@@ -3,6 +3,7 @@ package botapi
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -23,13 +24,12 @@ const (
 	Reset    Kind = "reset"    // the connection breaks
 	Slow     Kind = "slow"     // nothing but Wait and Hold: the right answer, late
 	Truncate Kind = "truncate" // an answer: half of it, then a clean end
-	Cut      Kind = "cut"      // an answer: half of it, then the connection breaks
 	Shape    Kind = "shape"    // an answer: {"ok":true} with a result of a wrong type
 	Repeat   Kind = "repeat"   // of getUpdates only: up to a hundred updates that were confirmed come again, before those that wait
 )
 
 var kinds = map[Kind]bool{
-	Error: true, HTML: true, Hang: true, Reset: true, Slow: true, Truncate: true, Cut: true, Shape: true, Repeat: true,
+	Error: true, HTML: true, Hang: true, Reset: true, Slow: true, Truncate: true, Shape: true, Repeat: true,
 }
 
 // Fault is what happens instead of the right answer, to the requests it matches.
@@ -51,7 +51,6 @@ type Fault struct {
 	Status      int             // of Error (0: 500) and HTML
 	Description string          // of Error; "": what the real server says with Status
 	RetryAfter  int             // of Error, in seconds: a 429 that says how long, and is enforced
-	MigrateTo   int64           // of Error: the migrate_to_chat_id of a 400
 	After       bool            // the request takes effect first and only then fails: an answer that is lost
 	Hold        <-chan struct{} // nothing is sent before it is closed (or the client leaves)
 	Wait        time.Duration   // before anything is sent
@@ -130,7 +129,7 @@ func (s *Server) play(req *request) {
 	}
 	f, faulted := s.take(req)
 	if faulted {
-		s.amend(req, func(c *Call) { c.Faulted, c.Fault = true, f.Kind })
+		s.touch()
 	}
 	s.mu.Unlock()
 	if !faulted {
@@ -143,7 +142,7 @@ func (s *Server) play(req *request) {
 
 // hush refuses a request that comes before retry_after has passed. s.mu is held.
 func (s *Server) hush(req *request) *refusal {
-	left := s.limits.quiet[lane(req)].Sub(s.opts.Now())
+	left := s.quiet[lane(req)].Sub(s.opts.Now())
 	if left <= 0 {
 		return nil
 	}
@@ -151,12 +150,24 @@ func (s *Server) hush(req *request) *refusal {
 	return tooMany(seconds(left))
 }
 
+// lane is whom a retry_after holds back: messages to a chat wait together, other
+// methods wait each for itself.
+func lane(req *request) string {
+	switch req.name {
+	case "sendMessage", "sendRichMessage":
+		return "messages to " + req.texts["chat_id"]
+	}
+	return req.name + " " + req.texts["chat_id"]
+}
+
+func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
 // spoil does what a fault says.
 func (s *Server) spoil(req *request, f Fault) {
 	var result any
 	var ref *refusal
 	early := f.Kind == Error || f.Kind == HTML || f.Kind == Hang || f.Kind == Reset
-	if early && f.After || f.Kind == Truncate || f.Kind == Cut || f.Kind == Shape {
+	if early && f.After || f.Kind == Truncate || f.Kind == Shape {
 		result, ref = s.execute(req)
 	}
 	if !f.delay(req.r.Context()) {
@@ -179,12 +190,6 @@ func (s *Server) spoil(req *request, f Fault) {
 	case Truncate:
 		kind, body := req.body(result, ref)
 		s.reply(req, http.StatusOK, "", kind, body[:len(body)/2])
-	case Cut:
-		kind, body := req.body(result, ref)
-		req.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		s.reply(req, http.StatusOK, "", kind, body[:len(body)/2])
-		_ = http.NewResponseController(req.w).Flush()
-		panic(http.ErrAbortHandler) // net/http's way to break the connection
 	case Shape:
 		s.reply(req, http.StatusOK, "", "application/json", []byte(`{"ok":true,"result":{"message_id":"one","update_id":[]}}`))
 	}
@@ -216,11 +221,11 @@ func (f *Fault) delay(ctx context.Context) bool {
 func (s *Server) error(req *request, f Fault) *refusal {
 	if f.RetryAfter > 0 {
 		s.mu.Lock()
-		s.limits.quiet[lane(req)] = s.opts.Now().Add(time.Duration(f.RetryAfter) * time.Second)
+		s.quiet[lane(req)] = s.opts.Now().Add(time.Duration(f.RetryAfter) * time.Second)
 		s.mu.Unlock()
 		return tooMany(f.RetryAfter)
 	}
-	ref := &refusal{status: f.Status, description: f.Description, migrateTo: f.MigrateTo}
+	ref := &refusal{status: f.Status, description: f.Description}
 	if ref.status == 0 {
 		ref.status = http.StatusInternalServerError
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -50,16 +49,15 @@ func newWorld() world {
 
 // A chat as the server keeps it.
 type chat struct {
-	info      models.Chat
-	members   map[int64]User
-	messages  []*models.Message // in order; each is replaced, never altered
-	last      int               // newest message id
-	mine      map[int]bool      // ids of the messages that the bot wrote
-	topics    map[int]*topic    // by message_thread_id
-	barred    string            // why the bot may not write here: the description of a 403
-	moved     int64             // the supergroup that this group has become
-	actions   []Action
-	reactions []Reaction
+	info     models.Chat
+	members  map[int64]User
+	messages []*models.Message // in order; each is replaced, never altered
+	last     int               // newest message id
+	mine     map[int]bool      // ids of the messages that the bot wrote
+	topics   map[int]*topic    // by message_thread_id
+	barred   string            // why the bot may not write here: the description of a 403
+	moved    int64             // the supergroup that this group has become
+	actions  []Action
 }
 
 type topic struct {
@@ -154,17 +152,6 @@ func (s *Server) Topic(where Chat, name string) Chat {
 	return Chat{ID: where.ID, Thread: m.ID}
 }
 
-// Messages are all messages of a chat, or of a topic, as they are now, oldest
-// first.
-func (s *Server) Messages(where Chat) []models.Message {
-	return s.messages(where, func(*chat, *models.Message) bool { return true })
-}
-
-// Sent are those of Messages that the bot has written.
-func (s *Server) Sent(where Chat) []models.Message {
-	return s.messages(where, func(c *chat, m *models.Message) bool { return c.mine[m.ID] })
-}
-
 // Texts are the texts, or captions, of Sent.
 func (s *Server) Texts(where Chat) []string {
 	var texts []string
@@ -174,13 +161,14 @@ func (s *Server) Texts(where Chat) []string {
 	return texts
 }
 
-func (s *Server) messages(where Chat, take func(*chat, *models.Message) bool) []models.Message {
+// Sent are the messages of the bot in a chat, or a topic, as they are now, oldest first.
+func (s *Server) Sent(where Chat) []models.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []models.Message
 	c := s.chat(where)
 	for _, m := range c.messages {
-		if (where.Thread == 0 || m.MessageThreadID == where.Thread) && take(c, m) {
+		if (where.Thread == 0 || m.MessageThreadID == where.Thread) && c.mine[m.ID] {
 			list = append(list, *m)
 		}
 	}
@@ -239,14 +227,4 @@ func someone(c *chat) User {
 
 func person(u User) models.User {
 	return models.User{ID: u.ID, FirstName: u.Name, Username: u.Username, LanguageCode: "en"}
-}
-
-// named finds a chat or its @username. s.mu is held.
-func (s *Server) named(username string) *chat {
-	for _, c := range s.world.chats {
-		if c.info.Type != models.ChatTypePrivate && c.info.Username != "" && strings.EqualFold("@"+c.info.Username, username) {
-			return c
-		}
-	}
-	return nil
 }

@@ -51,15 +51,6 @@ func (s *Server) getFile(p *bot.GetFileParams) (any, *refusal) {
 	return f.File, nil
 }
 
-// ExpireLinks makes the links of all files invalid, as they are after an hour,
-// until getFile is called again.
-func (s *Server) ExpireLinks() {
-	defer s.lock()()
-	for _, f := range s.world.files {
-		f.asked = false
-	}
-}
-
 // fetch is a download, seen as a method: it has faults and a record like others.
 var fetch = &method{name: "file"}
 

@@ -1,6 +1,5 @@
-// Package botapi is Telegram's Bot API for when there is no Telegram: a strict
-// HTTP server on loopback with a small world of people, chats and files behind
-// it, for tests and for trying the bridge offline.
+// Package botapi is Telegram's Bot API for tests: a strict HTTP server with a small
+// world of people, chats and files behind it.
 //
 // The smallest use, inside a process:
 //
@@ -13,9 +12,6 @@
 //	s.Say(dm, ada, "hello") // the bot at url, with s.Token(), gets an update
 //	s.Sent(dm)              // what the bot has written there
 //
-// and with httptest: httptest.NewServer(s). A program in another process acts
-// for people through POST /world/say and its neighbours; see control.go.
-//
 // What it guarantees:
 //
 //   - A request that the real server would refuse is refused with the real
@@ -26,7 +22,7 @@
 //     goes back.
 //   - getUpdates is the real one: an offset confirms what is below it and nothing
 //     else does, an update that was not confirmed comes again, at most a hundred
-//     at a time and for at most 24 hours.
+//     at a time.
 //   - Nothing is idempotent: the same sendMessage twice makes two messages.
 //   - Ids are dealt out in order, from the same start: the same calls make the
 //     same world. Dates come from Options.Now. Message ids are counted for each
@@ -37,19 +33,16 @@
 // status, a page of HTML, silence, a broken connection before or after the
 // request took effect, a truncated or foreign answer, old updates again.
 //
-// What it does not do: a parse_mode other than HTML, files sent by the bot,
-// links and mentions found in the bot's texts, webhooks (setWebhook makes one
-// active, nothing is ever posted to it), keyboards, inline mode, payments. A
-// method that is not here is answered with 404 and noted. Two delays of the real
-// server are left out: of a poll without a timeout that comes again within three
-// seconds, and of the second 409 within as many.
+// What it has is what the bridge uses: requests in JSON, parse_mode HTML, no rate
+// limits but those of a Fault. A method that is not here is answered with 404 and
+// noted.
 //
 // All methods of Server are safe for concurrent use. Misuse from the side of the
 // world, such as a message in a chat that does not exist, panics: it is a
 // mistake in the test.
 //
 // Read top to bottom: server.go, wire.go and methods.go (what comes in and goes
-// out), updates.go, send.go, edit.go and files.go (the bot's side), world.go,
-// talk.go, media.go and trouble.go (the people's side), limits.go and faults.go
-// (what goes wrong), control.go (the world over HTTP).
+// out), updates.go, send.go, html.go and files.go (the bot's side), world.go,
+// talk.go, media.go and trouble.go (the people's side), faults.go (what goes
+// wrong).
 package botapi

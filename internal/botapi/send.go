@@ -60,28 +60,20 @@ func (s *Server) post(chatID any, thread int, m models.Message, to *models.Reply
 	if ref := c.enter(thread); ref != nil {
 		return nil, ref
 	}
-	if ref := s.limits.take(c, s.opts.Now()); ref != nil {
-		s.violate("sendMessage to %d: too fast", c.info.ID)
-		return nil, ref
-	}
 	return s.append(c, thread, User{ID: s.bot.ID}, m), nil
 }
 
-// find is the chat that a bot means by chat_id: a number, or the @username of a
-// supergroup or channel. s.mu is held.
+// find is the chat that a bot means by chat_id, a number. s.mu is held.
 func (s *Server) find(chatID any) (*chat, *refusal) {
 	text := fmt.Sprint(chatID)
-	if chatID == nil || text == "" {
-		return nil, bad("chat_id is empty")
-	}
-	c := s.named(text)
-	if id, err := strconv.ParseInt(text, 10, 64); err == nil {
-		c = s.world.chats[id]
-		if u, known := s.world.users[id]; known && c == nil && s.meets(u) {
-			return nil, refuse(http.StatusForbidden, "Forbidden: bot can't initiate conversation with a user")
-		}
+	id, err := strconv.ParseInt(text, 10, 64)
+	c := s.world.chats[id]
+	if u, known := s.world.users[id]; known && c == nil && s.meets(u) {
+		return nil, refuse(http.StatusForbidden, "Forbidden: bot can't initiate conversation with a user")
 	}
 	switch {
+	case err != nil:
+		return nil, bad("chat_id is no number")
 	case c == nil:
 		return nil, bad("chat not found")
 	case c.moved != 0:
@@ -185,9 +177,6 @@ func (c *chat) reply(m *models.Message, p *models.ReplyParameters) *refusal {
 	if p == nil {
 		return nil
 	}
-	if p.ChatID != nil && fmt.Sprint(p.ChatID) != fmt.Sprint(c.info.ID) {
-		return bad("this server replies within one chat only")
-	}
 	old := c.quoted(p.MessageID)
 	switch {
 	case old == nil && p.AllowSendingWithoutReply:
@@ -196,23 +185,7 @@ func (c *chat) reply(m *models.Message, p *models.ReplyParameters) *refusal {
 		return bad("message to be replied not found")
 	}
 	m.ReplyToMessage = old
-	if p.Quote == "" {
-		return nil
-	}
-	before, _, found := strings.Cut(old.Text+old.Caption, p.Quote)
-	if !found {
-		return bad("QUOTE_TEXT_INVALID")
-	}
-	m.Quote = &models.TextQuote{Text: p.Quote, Entities: p.QuoteEntities, Position: units(before), IsManual: true}
 	return nil
-}
-
-// chatActions are the actions that exist.
-var chatActions = map[models.ChatAction]bool{
-	models.ChatActionTyping: true, models.ChatActionUploadPhoto: true, models.ChatActionRecordVideo: true,
-	models.ChatActionUploadVideo: true, models.ChatActionRecordVoice: true, models.ChatActionUploadVoice: true,
-	models.ChatActionUploadDocument: true, models.ChatActionChooseSticker: true, models.ChatActionFindLocation: true,
-	models.ChatActionRecordVideoNote: true, models.ChatActionUploadVideoNote: true,
 }
 
 func (s *Server) sendChatAction(p *bot.SendChatActionParams) (any, *refusal) {
@@ -220,7 +193,7 @@ func (s *Server) sendChatAction(p *bot.SendChatActionParams) (any, *refusal) {
 	if ref != nil {
 		return nil, ref
 	}
-	if !chatActions[p.Action] {
+	if p.Action != models.ChatActionTyping {
 		return nil, bad("wrong parameter action in request")
 	}
 	if ref := c.enter(p.MessageThreadID); ref != nil {

@@ -18,20 +18,12 @@ import (
 // anywhere else.
 const DefaultToken = "123456789:TEST-TOKEN-of-the-offline-Bot-API-0"
 
-// Options say how a Server behaves. The zero value is a strict server without
-// rate limits, whose bot hears everything in its groups.
+// Options say how a Server behaves.
 type Options struct {
 	Token       string           // of the bot, "<id>:<secret>"; "": DefaultToken
 	Username    string           // of the bot, without @; "": "offline_bot"
 	FirstUpdate int64            // id of the first update; 0: 100001
-	Keep        time.Duration    // how long an unfetched update is kept; 0: 24 h
-	Now         func() time.Time // the clock of dates, limits and retry_after; nil: time.Now
-	Limits      Limits           // how fast the bot may write; zero: as fast as it likes
-	Record      int              // how many of the newest calls to keep; 0: 10000, negative: none
-
-	// Privacy is Telegram's privacy mode: of a group the bot hears only commands,
-	// mentions of it, replies to it and service messages.
-	Privacy bool
+	Now         func() time.Time // the clock of dates and retry_after; nil: time.Now
 }
 
 // Server is the world and the HTTP server in front of it.
@@ -44,10 +36,9 @@ type Server struct {
 	changed    chan struct{} // closed and replaced whenever anything below changes
 	world      world
 	updates    queue
-	faults     []Fault // those with uses left, in order
-	limits     limiter
-	calls      []Call // oldest first, at most Options.Record
-	dropped    int    // so many calls are no longer kept
+	faults     []Fault              // those with uses left, in order
+	quiet      map[string]time.Time // by lane: nothing is taken before
+	calls      []Call               // oldest first
 	violations []string
 	webhook    string
 	commands   []models.BotCommand
@@ -65,14 +56,8 @@ func New(o Options) *Server {
 	if o.FirstUpdate == 0 {
 		o.FirstUpdate = 100001
 	}
-	if o.Keep == 0 {
-		o.Keep = 24 * time.Hour
-	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Record == 0 {
-		o.Record = 10000
 	}
 	digits, secret, _ := strings.Cut(o.Token, ":")
 	id, err := strconv.ParseInt(digits, 10, 64)
@@ -83,24 +68,20 @@ func New(o Options) *Server {
 		opts: o,
 		bot: models.User{
 			ID: id, IsBot: true, FirstName: "Offline", Username: o.Username,
-			CanJoinGroups: true, CanReadAllGroupMessages: !o.Privacy,
+			CanJoinGroups: true, CanReadAllGroupMessages: true,
 		},
 		changed: make(chan struct{}),
 		world:   newWorld(),
-		updates: queue{next: o.FirstUpdate, keep: o.Keep},
-		limits:  newLimiter(o.Limits),
+		updates: queue{next: o.FirstUpdate},
+		quiet:   map[string]time.Time{},
 	}
 }
 
 // Token is the bot's token.
 func (s *Server) Token() string { return s.opts.Token }
 
-// Bot is the bot as getMe shows it.
-func (s *Server) Bot() models.User { return s.bot }
-
 // Listen binds a loopback address, such as "127.0.0.1:0", and returns the base
-// URL, without a slash at its end. Connections wait until Serve is called. Other
-// addresses are refused: the world's side asks nobody who he is. When Serve has
+// URL, without a slash at its end. Connections wait until Serve is called. When Serve has
 // returned, Listen and Serve may follow again, with the same world: between them
 // the server is down.
 func (s *Server) Listen(addr string) (url string, err error) {
@@ -112,10 +93,6 @@ func (s *Server) Listen(addr string) (url string, err error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return "", fmt.Errorf("listen on %s: %w", addr, err)
-	}
-	if tcp, ok := ln.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
-		_ = ln.Close()
-		return "", fmt.Errorf("listen on %s: not a loopback address", addr)
 	}
 	s.listener = ln
 	return "http://" + ln.Addr().String(), nil
@@ -162,19 +139,15 @@ func (s *Server) Serve(ctx context.Context) error {
 	return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 }
 
-// ServeHTTP answers /bot<token>/<method>, /file/bot<token>/<path> and /world/….
+// ServeHTTP answers /bot<token>/<method> and /file/bot<token>/<path>.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if rest, ok := strings.CutPrefix(r.URL.Path, "/world/"); ok {
-		s.control(w, r, rest)
-		return
-	}
 	rest, file := strings.CutPrefix(r.URL.Path, "/file")
 	token, what, whole := strings.Cut(strings.TrimPrefix(rest, "/bot"), "/")
 	switch {
 	case !strings.HasPrefix(rest, "/bot") || !whole:
-		refuse(http.StatusNotFound, "Not Found").write(w)
+		send(w, http.StatusNotFound, "application/json", refuse(http.StatusNotFound, "Not Found").body())
 	case token != s.opts.Token:
-		refuse(http.StatusUnauthorized, "Unauthorized").write(w)
+		send(w, http.StatusUnauthorized, "application/json", refuse(http.StatusUnauthorized, "Unauthorized").body())
 	case file:
 		s.download(w, r, what)
 	default:

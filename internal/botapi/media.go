@@ -54,11 +54,6 @@ func (s *Server) SendSticker(where Chat, u User, emoji string) int {
 	}})
 }
 
-// SendLocation has u send a point in degrees.
-func (s *Server) SendLocation(where Chat, u User, latitude, longitude float64) int {
-	return s.Send(where, u, models.Message{Location: &models.Location{Latitude: latitude, Longitude: longitude}})
-}
-
 // SendAlbum has u send photos as one album: a message for each, with one
 // media_group_id, of which the first has the caption.
 func (s *Server) SendAlbum(where Chat, u User, caption string, photos ...[]byte) []int {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -12,19 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fixture is a served Server with the real client and a plain one.
+// A fixture is a served Server with a client.
 type fixture struct {
 	*Server
 	t      *testing.T
 	url    string
-	bot    *bot.Bot
 	client *http.Client
 	stop   func() // ends Serve; called at the end of the test in any case
 }
@@ -33,11 +30,6 @@ func start(t *testing.T, o Options) *fixture {
 	t.Helper()
 	f := &fixture{Server: New(o), t: t, client: &http.Client{Transport: &http.Transport{}}}
 	f.serve("127.0.0.1:0")
-	b, err := bot.New(f.Token(), bot.WithServerURL(f.url), bot.WithSkipGetMe(), bot.WithHTTPClient(time.Minute, f.client))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.bot = b
 	return f
 }
 
@@ -171,12 +163,5 @@ func (f *fixture) until(ok func() bool) {
 	defer cancel()
 	if err := f.Wait(ctx, ok); err != nil {
 		f.t.Fatalf("waited in vain: %v", err)
-	}
-}
-
-func errorIs(t *testing.T, err, want error) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("got %v, want %v", err, want)
 	}
 }

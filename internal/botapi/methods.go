@@ -5,22 +5,20 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-telegram/bot/models"
 )
 
 // Call is a request to the bot's side as it came in. The token is not in it.
 type Call struct {
-	At      time.Time         `json:"at"`      // by Options.Now
-	Method  string            `json:"method"`  // "sendMessage"; "file" is a download, with the parameter path
-	Params  map[string]string `json:"params"`  // texts as they are, all else as JSON; an uploaded file is its name
-	Status  int               `json:"status"`  // of the answer; 0: none yet, or none ever
-	Error   string            `json:"error"`   // the description of a refusal
-	Faulted bool              `json:"faulted"` // a Fault was done to it
-	Fault   Kind              `json:"fault"`   // of that kind
+	Method string            // "sendMessage"; "file" is a download, with the parameter path
+	Params map[string]string // texts as they are, all else as JSON
+	Status int               // of the answer; 0: none yet, or none ever
+	Error  string            // the description of a refusal
 }
 
 // A request is a Call on its way.
@@ -31,7 +29,7 @@ type request struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	repeat bool // of getUpdates: see Repeat
-	index  int  // of the Call, counted from the first one ever
+	index  int  // of the Call
 }
 
 // A method of the Bot API.
@@ -69,32 +67,14 @@ type setMyCommandsParams struct {
 	LanguageCode string              `json:"language_code"`
 }
 
-type setWebhookParams struct {
-	URL                string   `json:"url"`
-	IPAddress          string   `json:"ip_address"`
-	MaxConnections     int      `json:"max_connections"`
-	AllowedUpdates     []string `json:"allowed_updates"`
-	DropPendingUpdates bool     `json:"drop_pending_updates"`
-	SecretToken        string   `json:"secret_token"`
-}
-
 var methods = index(
 	&method{"getUpdates", reflect.TypeFor[getUpdatesParams](), (*Server).getUpdates},
 	on("getMe", (*Server).getMe),
 	on("sendMessage", (*Server).sendMessage),
 	on("sendRichMessage", (*Server).sendRichMessage),
-	on("editMessageText", (*Server).editMessageText),
-	on("deleteMessage", (*Server).deleteMessage),
 	on("sendChatAction", (*Server).sendChatAction),
-	on("setMessageReaction", (*Server).setMessageReaction),
 	on("getFile", (*Server).getFile),
-	on("getChat", (*Server).getChat),
-	on("getChatMember", (*Server).getChatMember),
 	on("setMyCommands", (*Server).setMyCommands),
-	on("getMyCommands", (*Server).getMyCommands),
-	on("setWebhook", (*Server).setWebhook),
-	on("deleteWebhook", (*Server).deleteWebhook),
-	on("getWebhookInfo", (*Server).getWebhookInfo),
 )
 
 func index(list ...*method) map[string]*method {
@@ -114,7 +94,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, name string) {
 		req.name = strings.ReplaceAll(name[:min(len(name), 200)], s.opts.Token, "<token>")
 	}
 	var ref *refusal
-	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+	if r.Method != http.MethodPost {
 		ref = refuse(http.StatusMethodNotAllowed, "Method Not Allowed")
 	} else {
 		req.form, ref = parse(r)
@@ -151,26 +131,13 @@ func (s *Server) execute(req *request) (any, *refusal) {
 // record notes a call as it comes in.
 func (s *Server) record(req *request) {
 	defer s.lock()()
-	params := maps.Clone(req.texts)
-	if params == nil {
-		params = map[string]string{}
-	}
-	for name, f := range req.files {
-		params[name] = f.name
-	}
-	s.calls = append(s.calls, Call{At: s.opts.Now(), Method: req.name, Params: params})
-	req.index = s.dropped + len(s.calls) - 1
-	if over := len(s.calls) - max(s.opts.Record, 0); over > 0 {
-		s.calls = s.calls[over:]
-		s.dropped += over
-	}
+	s.calls = append(s.calls, Call{Method: req.name, Params: maps.Clone(req.texts)})
+	req.index = len(s.calls) - 1
 }
 
-// amend changes the record of a call, if it is still kept. s.mu is held.
+// amend changes the record of a call. s.mu is held.
 func (s *Server) amend(req *request, change func(*Call)) {
-	if i := req.index - s.dropped; i >= 0 {
-		change(&s.calls[i])
-	}
+	change(&s.calls[req.index])
 	s.touch()
 }
 
@@ -210,7 +177,7 @@ func (req *request) body(result any, ref *refusal) (kind string, body []byte) {
 	return "application/json", encode(answer{OK: true, Result: result})
 }
 
-// Calls are the newest requests to the bot's side, oldest first; downloads are
+// Calls are the requests to the bot's side, oldest first; downloads are
 // among them.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
@@ -227,4 +194,25 @@ func (s *Server) Count(method string) int {
 		}
 	}
 	return n
+}
+
+func (s *Server) getMe(*none) (any, *refusal) { return s.bot, nil }
+
+var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+func (s *Server) setMyCommands(p *setMyCommandsParams) (any, *refusal) {
+	for _, c := range p.Commands {
+		if !commandForm.MatchString(c.Command) || c.Description == "" || len([]rune(c.Description)) > 256 {
+			return nil, bad("BOT_COMMAND_INVALID")
+		}
+	}
+	s.commands = slices.Clone(p.Commands)
+	return true, nil
+}
+
+// Commands are the commands of the newest setMyCommands.
+func (s *Server) Commands() []models.BotCommand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.commands)
 }

@@ -23,8 +23,7 @@ var notByDefault = []string{"chat_member", "message_reaction", "message_reaction
 
 // A queue holds the updates that the bot has not confirmed.
 type queue struct {
-	next      int64 // id of the next update
-	keep      time.Duration
+	next      int64    // id of the next update
 	pending   []update // in order of id
 	history   []update // the newest that were confirmed, for Repeat
 	confirmed int64    // the highest offset ever given
@@ -37,7 +36,6 @@ type update struct {
 	id   int64
 	kind string // the name of its one field
 	body json.RawMessage
-	at   time.Time
 }
 
 func (u update) MarshalJSON() ([]byte, error) {
@@ -72,7 +70,7 @@ func (s *Server) pushRaw(kind string, body json.RawMessage) int64 {
 	if !q.takes(kind) {
 		return 0
 	}
-	u := update{id: q.next, kind: kind, body: body, at: s.opts.Now()}
+	u := update{id: q.next, kind: kind, body: body}
 	q.next++
 	q.pending = append(q.pending, u)
 	return u.id
@@ -117,7 +115,6 @@ func (s *Server) getUpdates(req *request) (any, *refusal) {
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	for {
-		s.updates.expire(s.opts.Now())
 		if batch := s.updates.batch(limit); len(batch) > 0 || timeout == 0 {
 			s.endPoll(me, "")
 			return batch, nil
@@ -190,13 +187,6 @@ func (s *Server) confirm(offset int64) {
 	q.history = q.history[max(0, len(q.history)-maxHistory):]
 }
 
-// expire drops what waits for too long.
-func (q *queue) expire(now time.Time) {
-	for len(q.pending) > 0 && now.Sub(q.pending[0].at) >= q.keep {
-		q.pending = q.pending[1:]
-	}
-}
-
 func (q *queue) batch(limit int) []update {
 	return append([]update{}, q.pending[:min(limit, len(q.pending))]...) // [] and not null
 }
@@ -261,14 +251,15 @@ func (s *Server) Polling() bool {
 func (s *Server) Pending() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.updates.expire(s.opts.Now())
 	return len(s.updates.pending)
 }
 
-// Offset is the highest offset that the bot has given: all updates below it are
-// confirmed.
-func (s *Server) Offset() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.updates.confirmed
+// Webhook makes a webhook active, as another program with the same token might;
+// "" deletes it. While there is one, getUpdates is answered with 409.
+func (s *Server) Webhook(url string) {
+	defer s.lock()()
+	s.webhook = url
+	if url != "" {
+		s.endPoll(s.updates.poll, setHook)
+	}
 }

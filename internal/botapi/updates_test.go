@@ -51,9 +51,6 @@ func TestOffsets(t *testing.T) {
 		}
 	}
 	f.well()
-	if f.Offset() != 15 || f.Pending() != 0 {
-		t.Errorf("offset %d, pending %d", f.Offset(), f.Pending())
-	}
 	f.updates(object{"offset": 12})
 	f.blamed("offset 12 after 15")
 }
@@ -215,35 +212,6 @@ func TestPollLeaves(t *testing.T) {
 	<-left
 }
 
-func TestWebhookConflict(t *testing.T) {
-	f := start(t, Options{})
-	poll := make(chan reply, 1)
-	go func() { poll <- f.ask("getUpdates", object{"timeout": 50}) }()
-	f.until(f.Polling)
-	f.Webhook("https://elsewhere.example/hook")
-	f.refused(<-poll, 409, "Conflict: terminated by setWebhook request")
-	f.refused(f.ask("getUpdates", object{}), 409,
-		"Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
-	info, err := f.bot.GetWebhookInfo(t.Context())
-	if err != nil || info.URL != "https://elsewhere.example/hook" {
-		t.Errorf("%+v, %v", info, err)
-	}
-	ada := f.User("Ada", "ada")
-	f.Say(f.Private(ada), ada, "while it was set")
-	if ok, err := f.bot.DeleteWebhook(t.Context(), nil); !ok || err != nil {
-		t.Error(ok, err)
-	}
-	if got := f.updates(object{}); len(got) != 1 {
-		t.Errorf("after deleteWebhook: %v", got)
-	}
-	f.ask("setWebhook", object{"url": "https://a.example"})
-	f.ask("deleteWebhook", object{"drop_pending_updates": true})
-	if got := f.updates(object{}); len(got) != 0 {
-		t.Errorf("after drop_pending_updates: %v", got)
-	}
-	f.well()
-}
-
 // split is the name of the one field of an update.
 func split(u models.Update) string {
 	fields := map[string]any{}
@@ -253,26 +221,6 @@ func split(u models.Update) string {
 		return name
 	}
 	return ""
-}
-
-func TestRawUpdate(t *testing.T) {
-	f := start(t, Options{})
-	id := f.RawUpdate("telepathy", `{"thought":"hm"}`)
-	if a := f.ask("getUpdates", object{}); string(a.Result) != fmt.Sprintf(`[{"update_id":%d,"telepathy":{"thought":"hm"}}]`, id) {
-		t.Errorf("%s", a.Body)
-	}
-}
-
-// An update shows a message as it was.
-func TestUpdateIsKept(t *testing.T) {
-	f := start(t, Options{})
-	ada := f.User("Ada", "ada")
-	dm := f.Private(ada)
-	f.Edit(dm, f.Say(dm, ada, "before"), "after")
-	got := f.updates(object{})
-	if len(got) != 2 || got[0].Message.Text != "before" || got[1].EditedMessage.Text != "after" {
-		t.Errorf("%+v", got)
-	}
 }
 
 func TestAllowedUpdates(t *testing.T) {
@@ -320,28 +268,6 @@ func TestAllowedUpdates(t *testing.T) {
 	f.well()
 	f.updates(object{"allowed_updates": []string{"messages"}})
 	f.blamed(`no update is called "messages"`)
-}
-
-func TestUpdatesExpire(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	f := start(t, Options{Now: func() time.Time { return now }})
-	ada := f.User("Ada", "ada")
-	dm := f.Private(ada)
-	f.Say(dm, ada, "old")
-	now = now.Add(time.Hour)
-	f.Say(dm, ada, "young")
-	now = now.Add(23*time.Hour - time.Second)
-	if got := f.updates(object{}); len(got) != 2 {
-		t.Errorf("%d updates within a day", len(got))
-	}
-	now = now.Add(time.Second)
-	if got := f.updates(object{}); len(got) != 1 || got[0].Message.Text != "young" {
-		t.Errorf("after a day: %+v", got)
-	}
-	now = now.Add(time.Hour)
-	if f.Pending() != 0 {
-		t.Error("pending")
-	}
 }
 
 func TestResumeAt(t *testing.T) {
