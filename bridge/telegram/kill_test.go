@@ -181,7 +181,7 @@ func (g *grave) echo(ctx context.Context) {
 // answer is a text of two parts, both of them its own.
 func answer(to string) string {
 	word := strings.ReplaceAll(to, " ", "-") + " "
-	return "re: " + to + "\n\n" + strings.Repeat(word, markup.Limit/len(word))
+	return "re: **" + to + "**\n\n" + strings.Repeat(word, markup.Limit/len(word))
 }
 
 var fileTag = regexp.MustCompile(`^\[photo [^\]]*hash=[0-9a-f]+\] `)
