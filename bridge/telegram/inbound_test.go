@@ -10,8 +10,8 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/blobs"
-	"lethe/internal/botapi"
 	"lethe/chat"
+	"lethe/internal/botapi"
 )
 
 func TestEdits(t *testing.T) {

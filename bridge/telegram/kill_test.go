@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/botapi"
 	"lethe/bridge/telegram/markup"
 	"lethe/chat"
+	"lethe/internal/botapi"
 	"lethe/internal/durable"
 )
 

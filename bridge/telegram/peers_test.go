@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"lethe/bridge"
-	"lethe/internal/botapi"
 	"lethe/chat"
+	"lethe/internal/botapi"
 )
 
 // One bot, many chats, many rooms: each hears its own.

@@ -6,8 +6,8 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/blobs"
-	"lethe/internal/botapi"
 	"lethe/chat"
+	"lethe/internal/botapi"
 )
 
 // Words that the sender did not write, or nobody sees, give no right to a blob, and

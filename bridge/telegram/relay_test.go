@@ -5,8 +5,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"lethe/internal/botapi"
 	"lethe/bridge/telegram/markup"
+	"lethe/internal/botapi"
 )
 
 // Nobody can write what, passed on, looks like a line of somebody else.

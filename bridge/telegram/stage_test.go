@@ -20,8 +20,8 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge"
-	"lethe/internal/botapi"
 	"lethe/chat"
+	"lethe/internal/botapi"
 	"lethe/internal/durable"
 )
 
