@@ -256,8 +256,8 @@ func (l *recorded) live() {
 				if r, err = l.try(l.id); err != nil {
 					return err
 				}
-				l.disk.kills(r)
 			}
+			l.disk.kills(r)
 			l.eventually(what, func() bool { return r.ended() || done() })
 			if r.ended() {
 				return fmt.Errorf("ended: %w", r.err)
