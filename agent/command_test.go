@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -80,10 +81,13 @@ func TestStopInMidCall(t *testing.T) {
 }
 
 // half is a model that does not come to the end of a long answer.
-type half struct{ said chan struct{} }
+type half struct {
+	text string
+	said chan struct{}
+}
 
 func (m half) Complete(ctx context.Context, _ llm.Request, on func(llm.Delta)) (llm.Reply, error) {
-	on(llm.Delta{Text: strings.Repeat("much to say ", 10_000)})
+	on(llm.Delta{Text: m.text, Reasoning: m.text})
 	close(m.said)
 	<-ctx.Done()
 	on(llm.Delta{Reset: true}) // as the client does
@@ -95,7 +99,7 @@ func TestStopInLongAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
-	m := half{make(chan struct{})}
+	m := half{strings.Repeat("much to say ", 10_000), make(chan struct{})}
 	r := w.run(id, func(c *Config) { c.Model = m })
 	w.say("dev", "ann", "the first question")
 	<-m.said
@@ -110,6 +114,30 @@ func TestStopInLongAnswer(t *testing.T) {
 		t.Errorf("the note costs %d tokens", n)
 	}
 	contains(t, w.body(w.events(id, "note")[0], 1), strings.Repeat("much to say ", 10_000))
+}
+
+// What was said of a key when the /stop came is not kept.
+func TestStopInMidKey(t *testing.T) {
+	const key = "~k-that-was-cut-off-0123456789"
+	secret.Add(key) // one test at a time
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	m := half{"the key is " + key[:20], make(chan struct{})}
+	r := w.run(id, func(c *Config) { c.Model = m })
+	w.say("dev", "ann", "the first question")
+	<-m.said
+	w.say("dev", "ann", "/stop")
+	equal(t, "answer", w.answered("dev", 1), "Stopped.")
+	r.settled()
+	r.stop()
+	note := w.events(id, "note")[0]
+	for i := range note.Refs {
+		contains(t, w.body(note, i), "the key is")
+		if strings.Contains(w.body(note, i), key[:8]) {
+			t.Errorf("a part of the key is kept:\n%s", w.body(note, i))
+		}
+	}
 }
 
 // An attempt that failed before the /stop does not count.
@@ -327,7 +355,7 @@ func TestStopInReplacedRoom(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Hang})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	w.say("dev", "ann", strings.Repeat("long ", 500_000)+"first")
+	w.say("dev", "ann", strings.Repeat("long ", 400_000)+"first")
 	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
 	line := "[USER:bob 2026-11-20T12:57:16Z] " + strings.Repeat("a long line ", 4000) + "\n"
 	must(t, os.WriteFile(w.path("dev")+"~", []byte(strings.Repeat(line, 40)+"/stop\n"), 0o600))

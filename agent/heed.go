@@ -9,6 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/secret"
 	"lethe/mind"
 )
 
@@ -63,7 +64,9 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 		if early {
 			text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
 		}
-		partial := mind.Answer{Reasoning: a.streamed.reasoning.String(), Text: a.streamed.text.String()}
+		partial := mind.Answer{ // the beginning of a key at its end is left out
+			Reasoning: secret.Begun(a.streamed.reasoning.String()), Text: secret.Begun(a.streamed.text.String()),
+		}
 		if strings.TrimSpace(partial.Text) != "" {
 			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
 		}

@@ -16,9 +16,9 @@ import (
 // A key of this process is written down nowhere, nor is a part of it, wherever it comes from: the
 // provider's answers, errors and summaries, tools, people, own files.
 func TestKeysAreNotRecorded(t *testing.T) {
-	t.Parallel()
 	const key = "~k-of-this-test-0123456789"
-	secret.Add(key)
+	secret.Add(key) // one test at a time
+	t.Parallel()
 	struck, part := secret.Text(key), key[:12]
 	leak := calls("BASH", `{"command":"cat leak; echo `+key+` > copy"}`, "SAY", `{"room":"dev","message":"it is `+key+`"}`, key, `{"key":"`+key+`"}`)
 	far := strings.Repeat("far ", 18) // a gist ends in the middle of what follows
