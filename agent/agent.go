@@ -248,7 +248,7 @@ func (a *Agent) Close() error {
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
 	defer func() {
-		a.unlocked(err) // for who opens it again
+		a.unlocked(err) // so that it can be opened again
 		a.screen.end(a, err)
 	}()
 	defer a.abandon()

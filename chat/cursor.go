@@ -124,9 +124,9 @@ func Read(path string, c Cursor, maxBytes int) (Batch, error) {
 	return r.read(path, c, maxBytes)
 }
 
-// ReadCommands is Read for who looks for commands ahead of what was heard: of the
-// other lines hardly any is parsed or is in Lines. Since Next does not remember
-// those, it finds no place in a file that was changed.
+// ReadCommands is Read for a caller that looks ahead for commands: hardly any other
+// line is parsed or returned. Next does not remember those lines, so it cannot be
+// aligned in a file that was changed.
 func ReadCommands(path string, c Cursor, maxBytes int) (Batch, error) {
 	r := reader{maxLine: maxLine, quiet: quiet, settle: settle, only: mayCommand}
 	return r.read(path, c, maxBytes)

@@ -17,8 +17,8 @@ var ErrNotRegular = errors.New("not a regular file")
 // ErrTooLarge is wrapped by ReadWhole.
 var ErrTooLarge = errors.New("too large")
 
-// open opens a regular file that is there, and does not wait for what is none,
-// such as a pipe. It follows a link, unless flag says otherwise.
+// open opens an existing regular file. It refuses pipes and devices without
+// waiting for them, and follows a link unless flag says otherwise.
 func open(path string, flag int) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) { // a link, a socket
