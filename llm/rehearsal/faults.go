@@ -41,7 +41,7 @@ func (s *Server) play(x *exchange) {
 	x.id = hex.EncodeToString(input.key[:10])
 	answer := s.answer(x)
 	u := newUsage(input.tokens, hit, answer)
-	defer s.log.count(u)
+	s.log.count(u) // before the client can see the end, and in full whatever it gets to see
 	if x.deliver(answer, u) {
 		reasoning := answer.Reasoning
 		x.prefix.add(Message{Role: "assistant", Content: &answer.Text, Reasoning: &reasoning, Calls: answer.Calls})
