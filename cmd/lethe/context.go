@@ -3,10 +3,64 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"lethe/agent"
+	"lethe/chat"
 )
+
+func (p *program) contextCommand() *cobra.Command {
+	var compact bool
+	cmd := &cobra.Command{
+		Use:   "context [NAME]",
+		Short: "Print the live context of an identity, and its budget",
+		Args:  args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, list []string) error {
+			id, err := p.find(first(list))
+			if err != nil {
+				return err
+			}
+			if compact {
+				return p.compact(cmd.Context(), id)
+			}
+			return p.printContext(id)
+		},
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+	cmd.Flags().BoolVar(&compact, "compact", false, "compact it now, and say what that brought")
+	return cmd
+}
+
+func (p *program) printContext(id agent.Identity) error {
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	s, err := agent.Fold(id, store)
+	if err != nil {
+		return err
+	}
+	limit := p.settings.Context.Limit
+	if live, running := alive(id); running && live.ContextLimit > 0 {
+		limit = live.ContextLimit
+	}
+	b := agent.BudgetOf(s, limit)
+	if p.json {
+		return p.printJSON(struct {
+			agent.Budget
+			Messages []messageJSON `json:"messages"`
+		}{b, messagesOf(s.Messages(""))})
+	}
+	if _, err := io.WriteString(p.out, chat.Sanitize(string(s.View()))); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.err, "%s: about %d of %d tokens: system %d, past %d, entries %d (%d of them), tools %d, answer %d; epoch %d\n",
+		id.Name, b.Total, b.Limit, b.System, b.Past, b.Live, b.Entries, b.Tools, b.Answer, b.Epoch)
+	return nil
+}
 
 // compactTime bounds the wait for a running identity to compact.
 const compactTime = 10 * time.Minute

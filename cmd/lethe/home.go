@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/status"
+)
+
+// roomOf is the room to talk to an identity in.
+func (p *program) roomOf(id agent.Identity) string {
+	if len(p.runs.rooms) > 0 {
+		return p.runs.rooms[0]
+	}
+	rooms, err := chat.Rooms(id.Subs())
+	if err != nil || len(rooms) == 0 {
+		return defaultRoom
+	}
+	for _, r := range rooms {
+		if r == defaultRoom {
+			return r
+		}
+	}
+	return rooms[0]
+}
+
+// alive reads the status of a running identity.
+func alive(id agent.Identity) (status.Status, bool) {
+	s, err := status.Read(id.Dir)
+	_, running := agent.Running(id)
+	if err != nil {
+		return status.Status{}, running
+	}
+	return s, running
+}
+
+// open finds the home and reads its configuration. A home that is missing is
+// made, or else is empty.
+func (p *program) open(missing bool) error {
+	dir := p.homeDir
+	if dir == "" {
+		dir = os.Getenv("LETHE_HOME")
+	}
+	if dir == "" {
+		base, err := os.UserHomeDir()
+		if err != nil {
+			return hint(fmt.Errorf("find the home: %w", err), "name it with --home")
+		}
+		dir = filepath.Join(base, ".lethe")
+	}
+	fi, err := os.Stat(dir)
+	if err == nil && !fi.IsDir() {
+		return hint(fmt.Errorf("open home: %s is not a directory", dir), "name another with --home, or LETHE_HOME")
+	}
+	if errors.Is(err, fs.ErrNotExist) && !missing {
+		p.home.Dir, err = filepath.Abs(dir)
+		return err
+	}
+	if p.home, err = agent.OpenHome(dir); err != nil {
+		return err
+	}
+	if p.home.Restored != "" {
+		fmt.Fprintf(p.err, "note: the home is for its owner alone; permissions were restored: %s\n", p.home.Restored)
+	}
+	told := len(p.settings.ignored) > 0
+	p.settings, err = readSettings(p.home.Dir)
+	if keys := p.settings.ignored; len(keys) > 0 && !told {
+		fmt.Fprintf(p.err, "warning: %s: %s no longer has an effect; delete it\n", configFile(p.home.Dir), strings.Join(keys, ", "))
+	}
+	return err
+}
+
+func (p *program) store() (*blobs.Store, error) {
+	if _, err := os.Stat(p.home.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, hint(fmt.Errorf("open home %s: %w", p.home.Dir, agent.ErrNotFound), "name it with --home, or LETHE_HOME")
+	}
+	return blobs.Open(p.home.Blobs())
+}
+
+// find is the identity that who names, or the default one when who is empty.
+func (p *program) find(who string) (agent.Identity, error) {
+	if who == "" {
+		return p.defaultIdentity()
+	}
+	id, err := p.home.Find(who)
+	if errors.Is(err, agent.ErrNotFound) {
+		return id, hint(err, "lethe agents lists them")
+	}
+	return id, err
+}
+
+// defaultIdentity is the one named in the configuration, or the one named lethe,
+// or the only one.
+func (p *program) defaultIdentity() (agent.Identity, error) {
+	all, err := p.home.List()
+	if err != nil {
+		return agent.Identity{}, err
+	}
+	for _, name := range []string{p.settings.DefaultIdentity, defaultName} {
+		for _, id := range all {
+			if id.Name == name {
+				return id, nil
+			}
+		}
+	}
+	switch len(all) {
+	case 0:
+		return agent.Identity{}, hint(fmt.Errorf("find the default identity: %w", agent.ErrNotFound), "boot one with: lethe")
+	case 1:
+		return all[0], nil
+	}
+	return agent.Identity{}, hint(usagef("there are %d identities, and none is the default", len(all)),
+		"name one (lethe agents lists them), or set default_identity in %s", filepath.Join(p.home.Dir, "config.toml"))
+}
+
+// defaultName is what an identity is called that nobody named.
+const defaultName = "lethe"
+
+// userName is how the person at this terminal signs.
+func (p *program) userName() string {
+	if p.settings.User != "" {
+		return chat.CleanName(p.settings.User)
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return chat.CleanName(filepath.Base(u.Username))
+	}
+	return "user"
+}
+
+func (p *program) completeRooms(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	if p.open(false) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var rooms []string
+	files, _ := filepath.Glob(chat.Path(p.home.Dir, "*"))
+	for _, f := range files {
+		room := strings.TrimSuffix(filepath.Base(f), chat.FileName(""))
+		if chat.ValidRoom(room) {
+			rooms = append(rooms, room)
+		}
+	}
+	return rooms, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeIdentities completes names of identities that are not in list yet.
+func (p *program) completeIdentities(_ *cobra.Command, list []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if p.open(false) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, _ := p.home.List()
+	var names []string
+	for _, id := range all {
+		if !slices.Contains(list, id.Name) {
+			names = append(names, id.Name+"\t"+id.Self[:16])
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// firstOnly completes the first argument and no other.
+func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, list []string, s string) ([]string, cobra.ShellCompDirective) {
+		if len(list) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, list, s)
+	}
+}

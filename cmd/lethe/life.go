@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/life"
+)
+
+func (p *program) lifeCommand() *cobra.Command {
+	var follow bool
+	var last int
+	cmd := &cobra.Command{
+		Use:   "life [NAME]",
+		Short: "Print LIFE, the log of everything that happened to an identity",
+		Args:  args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, list []string) error {
+			if last < 0 {
+				return usagef("--lines is %d; 0 prints all", last)
+			}
+			id, err := p.find(first(list))
+			if err != nil {
+				return err
+			}
+			return p.printLife(cmd.Context(), id, last, follow)
+		},
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing as it happens")
+	cmd.Flags().IntVarP(&last, "lines", "n", 0, "only the last `N` lines (0: all)")
+	return cmd
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// printLife prints the lines of a log, checked, and follows it when asked.
+func (p *program) printLife(ctx context.Context, id agent.Identity, last int, follow bool) error {
+	f, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
+	if err != nil {
+		return id.Unread(err)
+	}
+	defer f.Close()
+	if last > 0 {
+		if err := p.seekLast(f, id, last); err != nil {
+			return err
+		}
+	}
+	r := bufio.NewReader(f)
+	watcher := chat.NewWatcher(500*time.Millisecond, nil)
+	changed, cancel := watcher.Subscribe(chat.Scope{Dir: id.Dir, Names: []string{"LIFE.md"}})
+	defer cancel()
+	if follow {
+		go func() { _ = watcher.Run(ctx) }() // ends with the process
+	}
+	var partial string
+	for {
+		line, err := life.ReadLine(r)
+		partial += line
+		if errors.Is(err, life.ErrLongLine) {
+			return fmt.Errorf("%w: read %s: %w", agent.ErrCorrupt, f.Name(), err)
+		}
+		if err == nil {
+			if err := p.printEvent(partial); err != nil {
+				return err
+			}
+			partial = ""
+			continue
+		}
+		if !errors.Is(err, io.EOF) || !follow {
+			return ignoreEOF(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// seekLast moves to the last n lines of a log.
+func (p *program) seekLast(f *os.File, id agent.Identity, n int) error {
+	log, err := life.View(id.LIFE())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	lines, err := log.Lines(n)
+	if err != nil {
+		return err
+	}
+	length := int64(0)
+	for _, l := range lines {
+		length += int64(len(l)) + 1
+	}
+	end, err := log.Size()
+	if err != nil {
+		return err
+	}
+	_, err = f.Seek(end-length, io.SeekStart)
+	return err
+}
+
+func (p *program) printEvent(line string) error {
+	line = strings.TrimSuffix(line, "\n")
+	if !p.json {
+		_, err := fmt.Fprintln(p.out, chat.Sanitize(line))
+		return err
+	}
+	e, err := life.ParseLine(line)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(p.out).Encode(eventOf(e))
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lethe/llm/rehearsal"
+)
+
+func (p *program) rehearseCommand() *cobra.Command {
+	var addr, script string
+	var pace time.Duration
+	cmd := &cobra.Command{
+		Use:   "rehearse",
+		Short: "Serve the offline model over HTTP, on loopback",
+		Long: `Rehearse serves the API of a chat model from a small scripted program. It is not
+intelligent; it follows plain phrases, refuses what DeepSeek would refuse, and
+can be scripted and made to fail.`,
+		Example: `  lethe rehearse --addr 127.0.0.1:8080
+  LETHE_API_KEY=x lethe run --base-url http://127.0.0.1:8080/ --model rehearsal`,
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.rehearse(cmd.Context(), addr, script, pace)
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
+	cmd.Flags().StringVar(&script, "script", "", "`FILE` with steps to follow instead of answering")
+	_ = cmd.MarkFlagFilename("script", "json")
+	cmd.Flags().DurationVar(&pace, "pace", 8*time.Millisecond, "delay between the pieces of an answer")
+	return cmd
+}
+
+func (p *program) rehearse(ctx context.Context, addr, script string, pace time.Duration) error {
+	var steps []rehearsal.Step
+	if script != "" {
+		var err error
+		if steps, err = rehearsal.LoadScript(script); err != nil {
+			return usageError{err}
+		}
+	}
+	server := rehearsal.New(rehearsal.Options{Record: -1, Pace: pace, Script: steps})
+	url, err := server.Listen(addr)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.out, "serving %s\n", url)
+	return server.Serve(ctx)
+}
