@@ -66,10 +66,7 @@ func TestEveryStepFailsOnce(t *testing.T) {
 	if total < 100 {
 		t.Fatalf("a life has only %d durable steps", total)
 	}
-	stride := 1
-	if testing.Short() || raceEnabled {
-		stride = 11
-	}
+	stride := sample(23, 7, 1)
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for worker := range 6 {
 			t.Run(fmt.Sprintf("%s-%d", stage, worker), func(t *testing.T) {
@@ -102,11 +99,8 @@ func liveWithFault(t *testing.T, n int, stage durable.Stage, cause error) (steps
 // TestFailingDisk lives on a disk on which every step may fail, between kills.
 func TestFailingDisk(t *testing.T) {
 	t.Parallel()
-	lives := 4
-	if long {
-		lives = 400
-	}
-	for worker := range 4 {
+	lives := sample(1, 2, 400)
+	for worker := range min(4, lives) {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
 			t.Parallel()
 			for i := worker; i < lives && !t.Failed(); i += 4 {
@@ -228,7 +222,7 @@ func unbroken(said []string) []string {
 // last is cut off.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	for _, room := range []int{1, 6, 12, 20} { // writes that find room before the disk is full
+	for _, room := range []int{6, 1, 12, 20}[:sample(1, 2, 4)] { // writes that find room before the disk is full
 		t.Run(fmt.Sprint(room), func(t *testing.T) { fullDisk(t, room) })
 	}
 }

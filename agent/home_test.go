@@ -111,7 +111,7 @@ func TestNames(t *testing.T) {
 func TestBootFailsAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
-		for n := 1; ; n++ {
+		for n := 1; ; n += sample(7, 5, 1) {
 			w := newWorld(t)
 			steps := w.breakOnce(n, stage, syscall.EIO)
 			id, err := Boot(w.home, w.store, Birth{Name: "ada", Rooms: []string{"dev"}})

@@ -78,9 +78,9 @@ func TestMemoryDoesNotGrowByTurns(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	before := heap(120)
-	after := heap(120)
+	before := heap(60)
+	after := heap(60)
 	if grown := int64(after) - int64(before); grown > 1<<20 {
-		t.Errorf("the heap grew by %d KB in 120 turns", grown>>10)
+		t.Errorf("the heap grew by %d KB in 60 turns", grown>>10)
 	}
 }

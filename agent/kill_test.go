@@ -68,7 +68,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	w.conf.Tools.Bash = tools.BashOff
 	id := w.boot("ada", "dev", "ops")
 	random := rand.New(rand.NewPCG(1, 2))
-	rounds := 15
+	rounds := sample(4, 8, 40)
 	var lines, pings []string
 	for i := range rounds {
 		child := exec.Command(os.Args[0])

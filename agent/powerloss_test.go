@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -13,20 +12,11 @@ import (
 	"lethe/internal/durable"
 )
 
-// long asks for all that a test can try, and not for a sample.
-var long = os.Getenv("LETHE_LONG") != ""
-
 // TestPowerLoss records lives, on a good disk and on ones that fail between kills,
 // and lets each go on from states that a power loss may leave of it.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	lives, states := 4, 15
-	switch {
-	case long:
-		lives, states = 100, 100
-	case testing.Short() || raceEnabled:
-		lives, states = 2, 8
-	}
+	lives, states := sample(2, 3, 100), sample(3, 6, 100)
 	var c tally
 	t.Run("lives", func(t *testing.T) {
 		for i := range lives {
@@ -77,6 +67,7 @@ func TestPowerLossIsFound(t *testing.T) {
 	l.limit = 5 * time.Second
 	second := newWorld(t, powerScript(true)...)
 	second.conf.Forgetting.Mechanical = true
+	tried := 0
 	for name, forgotten := range map[string]func(durable.Op) bool{
 		"the bytes of a blob": func(op durable.Op) bool { return op.Kind == "sync" && strings.HasPrefix(op.Path, "blobs/") },
 		"the name of a blob":  func(op durable.Op) bool { return op.Kind == "syncdir" && strings.HasPrefix(op.Path, "blobs/") },
@@ -88,6 +79,9 @@ func TestPowerLossIsFound(t *testing.T) {
 		},
 		"a subscription": func(op durable.Op) bool { return op.Kind == "syncdir" && strings.HasSuffix(op.Path, "/subs") },
 	} {
+		if tried++; tried > sample(1, 2, 7) { // which ones is left to the map
+			break
+		}
 		bad := l.in(l.world)
 		bad.ops, bad.edited = nil, 0
 		var after []int // where a sync was forgotten
@@ -121,7 +115,7 @@ func TestPowerLossIsFound(t *testing.T) {
 func TestBootSurvivesPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
-		for n, steps := 1, 1; n <= steps; n++ {
+		for n, steps := 1, 1; n <= steps; n += sample(9, 5, 1) {
 			l := &recorded{world: newWorld(t)}
 			must(t, removeAllIn(l.home.Dir))
 			traces.Store(l.home.Dir, func(op durable.Op) { l.ops = append(l.ops, op) })

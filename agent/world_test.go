@@ -41,6 +41,21 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// long asks for all that a test can try, and not for a sample.
+var long = os.Getenv("LETHE_LONG") != ""
+
+// sample returns how much of a sweep is tried: with -short (and the race detector),
+// usually, and with LETHE_LONG=1.
+func sample(short, usual, all int) int {
+	switch {
+	case long:
+		return all
+	case testing.Short() || raceEnabled:
+		return short
+	}
+	return usual
+}
+
 // Faults are kept by home, so that tests with faults can run side by side.
 var faults sync.Map // home directory to func(durable.Stage, string, string) error
 
