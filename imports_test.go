@@ -30,9 +30,9 @@ var allowed = map[string][]string{
 	"lethe/recall/text":      {"lethe/blobs"},
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools"},
-	"lethe/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
+	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
 		"lethe/mind", "lethe/tools"},
-	"lethe/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
+	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
 	"lethe/bridge":                 {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/stdin":           {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/telegram/markup": {},
 	"lethe/deploy":                 {},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
-		"lethe/eval", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/replay", "lethe/tools"},
+		"lethe/internal/eval", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/internal/replay", "lethe/tools"},
 
 	"lethe/internal/crashdisk": {"lethe/internal/durable"}, // for tests
 	"lethe/internal/botapi":    {},                         // for tests

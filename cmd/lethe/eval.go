@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lethe/eval"
+	"lethe/internal/eval"
 )
 
 func (p *program) evalCommand() *cobra.Command {

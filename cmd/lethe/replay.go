@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lethe/replay"
+	"lethe/internal/replay"
 )
 
 // replayFlags are what a replay is given beside its options.

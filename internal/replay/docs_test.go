@@ -8,7 +8,7 @@ import (
 
 // The example of docs/replay.md is a trace, and means what the page says.
 func TestDocsExample(t *testing.T) {
-	page, err := os.ReadFile("../docs/replay.md")
+	page, err := os.ReadFile("../../docs/replay.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestDocsExample(t *testing.T) {
 
 // Every row of a report is explained.
 func TestDocsRows(t *testing.T) {
-	page, err := os.ReadFile("../docs/replay.md")
+	page, err := os.ReadFile("../../docs/replay.md")
 	if err != nil {
 		t.Fatal(err)
 	}
