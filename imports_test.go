@@ -16,6 +16,7 @@ var allowed = map[string][]string{
 	"lethe":                  {},
 	"lethe/internal/durable": {},
 	"lethe/internal/secret":  {},
+	"lethe/internal/child":   {},
 	"lethe/internal/status":  {"lethe/internal/durable", "lethe/internal/secret"},
 	"lethe/blobs":            {"lethe/internal/durable"},
 	"lethe/life":             {"lethe/blobs", "lethe/internal/durable"},
@@ -35,12 +36,13 @@ var allowed = map[string][]string{
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
 	"lethe/bridge":                 {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
+	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
 	"lethe/bridge/stdin":           {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
-	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
+	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
 	"lethe/bridge/telegram/markup": {},
 	"lethe/deploy":                 {},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
-		"lethe/internal/eval", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/internal/replay", "lethe/tools"},
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
+		"lethe/internal/child", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools"},
 
 	"lethe/internal/crashdisk": {"lethe/internal/durable"}, // for tests
 	"lethe/internal/botapi":    {},                         // for tests

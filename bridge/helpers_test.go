@@ -275,3 +275,11 @@ func within(t testing.TB, what string, ok func() bool) {
 		}
 	}
 }
+
+// must is for steps that are not what a test is about.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/internal/botapi"
 	"lethe/internal/durable"
 )
@@ -33,8 +33,8 @@ func TestSettingsGrace(t *testing.T) {
 		{what: "another room", from: ada, to: Config{Users: ada.Users, Room: "ops"}, want: twice},
 		{what: "a user less", from: Config{Users: []string{"7", "8"}}, to: ada, want: missing},
 		{what: "a chat less", from: Config{Users: ada.Users, Chats: []string{"-5"}}, to: ada, want: missing},
-		{what: "listed members", from: Config{Chats: []string{"-5"}}, to: Config{Chats: []string{"-5"}, Members: bridge.MembersListed}, want: missing},
-		{what: "all members", from: Config{Chats: []string{"-5"}, Members: bridge.MembersListed}, to: Config{Chats: []string{"-5"}, Members: bridge.MembersAll}, want: twice},
+		{what: "listed members", from: Config{Chats: []string{"-5"}}, to: Config{Chats: []string{"-5"}, Members: access.MembersListed}, want: missing},
+		{what: "all members", from: Config{Chats: []string{"-5"}, Members: access.MembersListed}, to: Config{Chats: []string{"-5"}, Members: access.MembersAll}, want: twice},
 		{what: "a route less", from: Config{Users: ada.Users, Routes: []Route{{"7", 0, "ops"}}}, to: ada, want: missing},
 		{what: "an empty file", from: Config{Room: "ops"}, to: Config{Room: "dev"}, want: missing},
 		{what: "no file", from: Config{Room: "ops"}, err: fs.ErrNotExist, want: missing},

@@ -10,6 +10,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
+	"lethe/bridge/access"
 )
 
 // commands are shown by Telegram's clients as one types.
@@ -28,7 +29,7 @@ func (s *session) setCommands(ctx context.Context) error {
 }
 
 // reply answers the commands that are for the bridge itself.
-func (s *session) reply(c command, who author, at spot, rules bridge.Rules) (aside, bool) {
+func (s *session) reply(c command, who author, at spot, rules access.Rules) (aside, bool) {
 	a := aside{chat: at.chat.ID, thread: at.thread, replyTo: at.id}
 	switch c.Name {
 	case "start":
@@ -68,7 +69,7 @@ func ids(who author, at spot) string {
 
 // rooms says which room a chat and its topics belong to, and nothing of other
 // chats.
-func (s *session) rooms(at spot, rules bridge.Rules) string {
+func (s *session) rooms(at spot, rules access.Rules) string {
 	lines := []string{"this chat: " + s.roomOf(at.policy, rules)}
 	for _, r := range s.now().Routes {
 		if r.Topic != 0 && s.memory.canonical(r.Chat) == at.policy {

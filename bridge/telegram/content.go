@@ -11,7 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/blobs"
-	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/chat"
 )
 
@@ -173,7 +173,7 @@ func words(m *models.Message) string {
 // quote is the line that says which message a person replies to, without its
 // newline; empty when it is no reply. Every message in a topic comes as a reply to
 // the topic's creation, which says nothing.
-func (s *session) quote(m *models.Message, at spot, rules bridge.Rules) string {
+func (s *session) quote(m *models.Message, at spot, rules access.Rules) string {
 	if m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
 		return "> " + clip(inert(m.Quote.Text), maxQuote)
 	}
@@ -191,24 +191,24 @@ func (s *session) quote(m *models.Message, at spot, rules bridge.Rules) string {
 	}
 	name := s.nameSeen(who.id(), who.Claimed, rules)
 	if !rules.Decide(who.id(), at.policy, at.private()).Allowed || who.Bot && !rules.User(who.id()) {
-		name = bridge.NameWithID(name, who.id()) // not heard, so no name is this one's
+		name = access.NameWithID(name, who.id()) // not heard, so no name is this one's
 	}
 	return clip("> "+inert(name)+": "+said, maxQuote+2)
 }
 
 // nameSeen is the name of somebody whose words stand in another's line: as it would
 // sign, and so never the name of another. It makes nobody known under it.
-func (s *session) nameSeen(id, claimed string, rules bridge.Rules) string {
+func (s *session) nameSeen(id, claimed string, rules access.Rules) string {
 	name := rules.NameFor(id, claimed)
 	if own := chat.CleanName(claimed); name == own && (endsLikeID(name) || s.memory.others(name, id)) && !owns(rules, id) {
-		return bridge.NameWithID(name, id)
+		return access.NameWithID(name, id)
 	}
 	return name
 }
 
 // owns says whether the owner gave a user the name that signs his lines.
-func owns(rules bridge.Rules, id string) bool {
-	return slices.ContainsFunc(rules.Users(), func(l bridge.Listed) bool { return l.ID == id && l.Config && l.Name != "" })
+func owns(rules access.Rules, id string) bool {
+	return slices.ContainsFunc(rules.Users(), func(l access.Listed) bool { return l.ID == id && l.Config && l.Name != "" })
 }
 
 // gist is one line of what a message holds.
@@ -222,7 +222,7 @@ func gist(m *models.Message) string {
 
 // forwarded names whom a message was forwarded from; empty when it was not. Who hides
 // there has nothing but a name, so one that is somebody's here names nobody.
-func (s *session) forwarded(m *models.Message, rules bridge.Rules) string {
+func (s *session) forwarded(m *models.Message, rules access.Rules) string {
 	o := m.ForwardOrigin
 	if o == nil {
 		return ""

@@ -13,6 +13,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
+	"lethe/bridge/access"
 )
 
 // note is what a line of ours keeps of its message, for the answer that quotes it.
@@ -139,7 +140,7 @@ type spot struct {
 
 func (p spot) private() bool { return p.chat.Type == models.ChatTypePrivate }
 
-func (s *session) spot(m *models.Message, rules bridge.Rules) spot {
+func (s *session) spot(m *models.Message, rules access.Rules) spot {
 	p := spot{chat: m.Chat, id: m.ID}
 	if m.IsTopicMessage { // without it a thread is only a chain of replies
 		p.thread = m.MessageThreadID
@@ -151,7 +152,7 @@ func (s *session) spot(m *models.Message, rules bridge.Rules) spot {
 
 // draft makes the line of a message, but for the name that signs it; ok is false when
 // there is nothing to say.
-func (s *session) draft(update int64, m *models.Message, who author, at spot, edited bool, rules bridge.Rules) (d *draft, ok bool, err error) {
+func (s *session) draft(update int64, m *models.Message, who author, at spot, edited bool, rules access.Rules) (d *draft, ok bool, err error) {
 	t := text{words: words(m)}
 	f, hasFile := fileIn(m, s.cfg.tune.maxFile)
 	if !hasFile && strings.TrimSpace(t.words) == "" {
@@ -236,16 +237,16 @@ func said(m *models.Message) time.Time {
 // there. Of two others whose names look alike in listed groups the second one's has
 // his id; so has a name that ends like somebody else's id, or it could be such a
 // second one's.
-func (s *session) nameOf(who author, rules bridge.Rules) (string, error) {
+func (s *session) nameOf(who author, rules access.Rules) (string, error) {
 	name := rules.NameFor(who.id(), who.Claimed)
 	users := rules.Users()
-	i := slices.IndexFunc(users, func(l bridge.Listed) bool { return l.ID == who.id() && l.Name != "" })
+	i := slices.IndexFunc(users, func(l access.Listed) bool { return l.ID == who.id() && l.Name != "" })
 	listed := i >= 0
 	switch {
 	case listed && users[i].Config:
 		return name, nil // the owner chose it
 	case endsLikeID(name):
-		return bridge.NameWithID(name, who.id()), nil
+		return access.NameWithID(name, who.id()), nil
 	case listed:
 		return name, nil
 	}
@@ -253,12 +254,12 @@ func (s *session) nameOf(who author, rules bridge.Rules) (string, error) {
 	if err != nil || his {
 		return name, err
 	}
-	return bridge.NameWithID(name, who.id()), nil
+	return access.NameWithID(name, who.id()), nil
 }
 
 // endsLikeID says whether a name ends in "-" and digits, or looks as if it did.
 func endsLikeID(name string) bool {
-	return likeID.MatchString(name) || likeID.MatchString(bridge.LookOf(name).String())
+	return likeID.MatchString(name) || likeID.MatchString(access.LookOf(name).String())
 }
 
 // likeID is blind to the difference between 0 and O, and between 1 and l, but wants

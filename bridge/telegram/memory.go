@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/internal/durable"
 )
 
@@ -36,7 +36,7 @@ type facts struct {
 type signature struct {
 	Name string `json:"name"`
 	User string `json:"user"`
-	look bridge.Look
+	look access.Look
 }
 
 const (
@@ -85,7 +85,7 @@ func openMemory(dir string, log *slog.Logger) (*memory, error) {
 		return m, nil
 	}
 	for i, n := range f.Names {
-		f.Names[i].look = bridge.LookOf(n.Name)
+		f.Names[i].look = access.LookOf(n.Name)
 	}
 	m.f = f
 	return m, nil
@@ -236,7 +236,7 @@ func (m *memory) setThread(peer string, thread int) error {
 
 // others says whether a name, or one that looks alike, is known for somebody else.
 func (m *memory) others(name, user string) bool {
-	look := bridge.LookOf(name)
+	look := access.LookOf(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.ContainsFunc(m.f.Names, func(s signature) bool { return look.Like(s.look) && s.User != user })
@@ -245,7 +245,7 @@ func (m *memory) others(name, user string) bool {
 // sign says whether user is the one who is known by a name, who is the first that
 // was heard under it or one that looks alike, and makes him that if there is none.
 func (m *memory) sign(name, user string) (his bool, err error) {
-	look := bridge.LookOf(name)
+	look := access.LookOf(name)
 	err = m.change(func(f *facts) bool {
 		i := slices.IndexFunc(f.Names, func(s signature) bool { return look.Like(s.look) })
 		if i >= 0 {

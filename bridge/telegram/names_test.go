@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/internal/botapi"
 )
 
@@ -68,7 +68,7 @@ func TestNamesWithIDs(t *testing.T) {
 	}
 	equalAll(t, "room", st.hears("dev", 5), "Bob-"+id(bob2.ID)+"-"+id(mal.ID)+": x", "Bob: x", "Bob-"+id(bob2.ID)+": x",
 		"Bob-"+id(bob2.ID)+"-"+id(mal.ID)+": x", "Bob-: x")
-	equal(t, "a chat and a user", bridge.NameWithID("x", "-1") == bridge.NameWithID("x-", "1"), false)
+	equal(t, "a chat and a user", access.NameWithID("x", "-1") == access.NameWithID("x-", "1"), false)
 	st.well()
 }
 

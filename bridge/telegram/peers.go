@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/chat"
 )
 
@@ -115,7 +116,7 @@ func (s *session) reconcile(ctx context.Context, running map[string]*delivery) (
 	if err == nil {
 		want, err = s.wanted(known)
 	}
-	if errors.Is(err, bridge.ErrAway) {
+	if errors.Is(err, access.ErrAway) {
 		s.log.Debug("which chats hear which rooms stays as it is for now", "error", err)
 		return true
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
+	"lethe/bridge/access"
 )
 
 // sourceOf names the sequence of update ids: each bot has its own on each server.
@@ -117,7 +118,7 @@ func (s *session) takeIn(ctx context.Context, raws []json.RawMessage) (offset in
 	}
 	offset, err = s.take(ctx, raws)
 	if len(raws) == 0 { // who may speak has to be known before there is somebody
-		if _, err = s.policy.Rules(); errors.Is(err, bridge.ErrAway) {
+		if _, err = s.policy.Rules(); errors.Is(err, access.ErrAway) {
 			err = nil // it is over in a moment, and nothing came
 		}
 	}

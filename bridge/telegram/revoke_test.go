@@ -10,6 +10,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/internal/botapi"
 )
 
@@ -28,7 +29,7 @@ func TestRevokeWhileLinesWait(t *testing.T) {
 		st.Say(dm, mal, fmt.Sprint("line ", i))
 	}
 	st.quiet()
-	st.owner(func(p *bridge.Policy) error { return p.Revoke(id(mal.ID)) })
+	st.owner(func(p *access.Policy) error { return p.Revoke(id(mal.ID)) })
 	let := len(st.lines("dev"))
 	st.within("nothing waits any more", func() bool { return st.health().In == 0 })
 	if n := len(st.lines("dev")); n > let+1 { // one may have been on its way
@@ -71,10 +72,10 @@ func TestAllowed(t *testing.T) {
 	if err := os.Remove(people); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.allowed(bridge.Message{Key: "8", Peer: "-5"}); got || !errors.Is(err, bridge.ErrAway) {
+	if got, err := s.allowed(bridge.Message{Key: "8", Peer: "-5"}); got || !errors.Is(err, access.ErrAway) {
 		t.Errorf("while the list is away: %v, %v", got, err)
 	}
-	if err := s.migrated(-6, -1006); !errors.Is(err, bridge.ErrAway) {
+	if err := s.migrated(-6, -1006); !errors.Is(err, access.ErrAway) {
 		t.Errorf("a group moves while the list is away: %v", err)
 	}
 	group, dm := models.Chat{ID: -5, Type: "group"}, models.Chat{ID: 7, Type: "private"}
@@ -87,7 +88,7 @@ func TestAllowed(t *testing.T) {
 		"a group that moves":   {Message: &models.Message{ID: 1, Chat: models.Chat{ID: -6, Type: "group"}, MigrateToChatID: -1006}},
 		"a group with the bot": {MyChatMember: &models.ChatMemberUpdated{Chat: group, OldChatMember: member("left"), NewChatMember: member("member")}},
 	} {
-		if h, err := s.hear(arrival{ID: 1, Update: u}); !errors.Is(err, bridge.ErrAway) || h.draft != nil || len(h.then) > 0 {
+		if h, err := s.hear(arrival{ID: 1, Update: u}); !errors.Is(err, access.ErrAway) || h.draft != nil || len(h.then) > 0 {
 			t.Errorf("%s, while the list is away: %+v, %v", what, h, err)
 		}
 	}

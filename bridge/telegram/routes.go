@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/chat"
 )
 
@@ -47,7 +48,7 @@ func (s *session) route(chat string, topic int) (room string, ok bool) {
 
 // peerOf is who hears what is answered to a message: its topic, if that has a room
 // of its own, or else its chat.
-func (s *session) peerOf(chat string, topic int, rules bridge.Rules) (key, room string) {
+func (s *session) peerOf(chat string, topic int, rules access.Rules) (key, room string) {
 	if topic != 0 {
 		if room, ok := s.route(chat, topic); ok {
 			return keyOf(chat, topic), room
@@ -58,7 +59,7 @@ func (s *session) peerOf(chat string, topic int, rules bridge.Rules) (key, room 
 
 // roomOf is a chat's room: the configuration's, or the one given along with the
 // approval, or the default.
-func (s *session) roomOf(id string, rules bridge.Rules) string {
+func (s *session) roomOf(id string, rules access.Rules) string {
 	if room, ok := s.route(id, 0); ok {
 		return room
 	}
@@ -113,7 +114,7 @@ func (s *session) known() ([]string, error) {
 
 // listsOf is what the configuration allows, with groups under the ids by which the
 // bridge knows them: it may list a supergroup by its new id, its old one, or both.
-func listsOf(c Config, m *memory) bridge.Lists {
+func listsOf(c Config, m *memory) access.Lists {
 	l := c.lists()
 	l.Chats = nil
 	listed := map[string]bool{}

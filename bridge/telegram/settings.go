@@ -17,6 +17,7 @@ import (
 	"github.com/zeebo/blake3"
 
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/internal/durable"
 )
 
@@ -208,7 +209,7 @@ func (c Config) loses(next Config) bool {
 		return slices.ContainsFunc(old, func(entry string) bool { return !has[idOf(entry)] })
 	}
 	return gone(c.Users, next.Users) || gone(c.Chats, next.Chats) ||
-		c.Members != bridge.MembersListed && next.Members == bridge.MembersListed ||
+		c.Members != access.MembersListed && next.Members == access.MembersListed ||
 		slices.ContainsFunc(c.Routes, func(r Route) bool { return !slices.Contains(next.Routes, r) })
 }
 
@@ -290,7 +291,7 @@ func (s *session) relist() error {
 }
 
 // enlist tells the policy the lists. The caller holds settings.mu.
-func (s *session) enlist(l bridge.Lists) error {
+func (s *session) enlist(l access.Lists) error {
 	err := s.policy.Static(l)
 	if err == nil {
 		s.settings.names = l.Names

@@ -20,6 +20,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/chat"
 	"lethe/internal/botapi"
 	"lethe/internal/durable"
@@ -156,9 +157,9 @@ func (st *stage) greeted(where botapi.Chat, who botapi.User) *running {
 func (st *stage) file(name string) string { return filepath.Join(st.home, "bridges", Name, name) }
 
 // owner does what the owner does on the command line.
-func (st *stage) owner(do func(*bridge.Policy) error) {
+func (st *stage) owner(do func(*access.Policy) error) {
 	st.t.Helper()
-	p, err := bridge.OpenPolicy(st.file(""))
+	p, err := access.Open(st.file(""))
 	if err == nil {
 		err = do(p)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-telegram/bot/models"
 	"golang.org/x/time/rate"
 
-	"lethe/bridge"
+	"lethe/bridge/access"
 )
 
 // allowance is how many answers strangers get: one an hour each, and no more than
@@ -57,7 +57,7 @@ func (s *session) stranger(m *models.Message, who author, at spot, why string, a
 		return h
 	}
 	h.then = append(h.then, func() {
-		s.offer(bridge.Applicant{
+		s.offer(access.Applicant{
 			ID: who.id(), Name: who.Claimed, Chat: at.policy, ChatTitle: m.Chat.Title, Private: at.private(), Member: member,
 		}, aside{chat: m.Chat.ID, thread: at.thread, replyTo: m.ID})
 	})
@@ -74,7 +74,7 @@ func (s *session) denied(who author, at spot, why string) {
 
 // offer gives an applicant a code, if there is one to be had, in answer to a
 // message.
-func (s *session) offer(who bridge.Applicant, a aside) {
+func (s *session) offer(who access.Applicant, a aside) {
 	subject := who.Chat
 	if who.Private {
 		subject = who.ID
@@ -84,7 +84,7 @@ func (s *session) offer(who bridge.Applicant, a aside) {
 		return
 	}
 	code, fresh, err := s.policy.Ask(who)
-	if none := (*bridge.NoCodeError)(nil); errors.As(err, &none) {
+	if none := (*access.NoCodeError)(nil); errors.As(err, &none) {
 		s.log.Info("somebody got no code", "who", who.String(), "why", none.Why)
 		return
 	}
@@ -107,7 +107,7 @@ func (s *session) offer(who bridge.Applicant, a aside) {
 }
 
 // membership deals with what becomes of the bot itself in a chat.
-func (s *session) membership(c *models.ChatMemberUpdated, rules bridge.Rules) heard {
+func (s *session) membership(c *models.ChatMemberUpdated, rules access.Rules) heard {
 	var h heard
 	out := func(t models.ChatMemberType) bool {
 		return t == models.ChatMemberTypeLeft || t == models.ChatMemberTypeBanned
@@ -126,7 +126,7 @@ func (s *session) membership(c *models.ChatMemberUpdated, rules bridge.Rules) he
 	if c.Chat.Type == models.ChatTypeGroup || c.Chat.Type == models.ChatTypeSupergroup {
 		if !rules.Chat(id) {
 			h.then = append(h.then, func() {
-				s.offer(bridge.Applicant{
+				s.offer(access.Applicant{
 					ID: strconv.FormatInt(c.From.ID, 10), Name: fullName(&c.From), Chat: id, ChatTitle: c.Chat.Title,
 				}, aside{chat: c.Chat.ID})
 			})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
-	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/internal/botapi"
 	"lethe/internal/durable"
 )
@@ -24,7 +24,7 @@ func (st *stage) approve(text, room string) {
 	if found == nil {
 		st.t.Fatalf("no code in %q", text)
 	}
-	st.owner(func(p *bridge.Policy) error { _, err := p.Approve(found[1], room); return err })
+	st.owner(func(p *access.Policy) error { _, err := p.Approve(found[1], room); return err })
 }
 
 // A stranger: no line, one code, one line in the log; and after the approval he is
@@ -76,7 +76,7 @@ func TestStranger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.owner(func(p *bridge.Policy) error { return p.Revoke(id(mal.ID)) })
+	st.owner(func(p *access.Policy) error { return p.Revoke(id(mal.ID)) })
 	st.within("he is forgotten", func() bool {
 		_, err := os.Stat(st.file("peers/" + id(mal.ID) + ".json"))
 		return os.IsNotExist(err)
@@ -148,7 +148,7 @@ func TestListedMembers(t *testing.T) {
 	ada, _ := st.ada()
 	bob := st.User("Bob", "")
 	crew := st.crew(ada, bob)
-	st.cfg.Members = bridge.MembersListed
+	st.cfg.Members = access.MembersListed
 	st.start()
 	st.Say(crew, bob, "psst")
 	st.Say(crew, ada, "hello")

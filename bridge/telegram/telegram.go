@@ -50,6 +50,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/chat"
 )
 
@@ -81,8 +82,8 @@ type Config struct {
 	// Users and Chats are allowed beside those that were approved: "ID", or
 	// "ID NAME".
 	Users, Chats []string
-	// Members says who may speak in a listed group: bridge.MembersAll ("") or
-	// bridge.MembersListed.
+	// Members says who may speak in a listed group: access.MembersAll ("") or
+	// access.MembersListed.
 	Members string
 	// Names can sign nobody's lines but their owners': the identities', the owner's.
 	// They are asked for with each batch of messages, since identities come and go. May
@@ -210,7 +211,7 @@ func (c Config) Check() error {
 			return fmt.Errorf("users: %q does not begin with an id, a number without + or zeros before it", entry)
 		}
 	}
-	return new(bridge.Policy).Static(c.lists())
+	return new(access.Policy).Static(c.lists())
 }
 
 // number reads an id, in the one way in which Telegram's are written: another would
@@ -226,8 +227,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (c Config) lists() bridge.Lists {
-	l := bridge.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members, Away: c.tune.missing}
+func (c Config) lists() access.Lists {
+	l := access.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members, Away: c.tune.missing}
 	if c.Names != nil {
 		l.Names = c.Names()
 	}
@@ -241,7 +242,7 @@ type session struct {
 	log    *slog.Logger
 	api    *api
 	hub    *bridge.Bridge
-	policy *bridge.Policy
+	policy *access.Policy
 	memory *memory
 	pace   *pace
 	seen   *recent    // by the poll loop alone
@@ -334,7 +335,7 @@ func (s *session) allowed(m bridge.Message) (bool, error) {
 var errUnsettled = errors.New("config.toml is not settled yet")
 
 // may says whether who wrote a message may speak by these rules, as hear does.
-func (s *session) may(m bridge.Message, rules bridge.Rules) bool {
+func (s *session) may(m bridge.Message, rules access.Rules) bool {
 	var n note
 	_ = json.Unmarshal(m.Note, &n) // ours; those of older versions know of no bots
 	if n.Bot && !rules.User(m.Key) {
@@ -348,7 +349,7 @@ func (s *session) may(m bridge.Message, rules bridge.Rules) bool {
 func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*session, error) {
 	dir := filepath.Join(c.Home, "bridges", Name)
 	// A list that cannot be read is waited for: see poll.
-	policy := bridge.NewPolicy(dir)
+	policy := access.New(dir)
 	memory, err := openMemory(dir, c.Log)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/internal/botapi"
 )
 
@@ -187,7 +188,7 @@ func TestRepeatedLogLines(t *testing.T) {
 	for range 50 {
 		s.membership(&models.ChatMemberUpdated{
 			Chat: models.Chat{ID: 9, Type: "private"}, From: models.User{ID: 9}, OldChatMember: member("member"), NewChatMember: member("kicked"),
-		}, bridge.Rules{})
+		}, access.Rules{})
 	}
 	for range 50 {
 		s.aside(aside{chat: 5, text: "ids"})
@@ -205,7 +206,7 @@ func TestCodeFails(t *testing.T) {
 	s, hub := st.session()
 	defer hub.Close()
 	disk := newBrokenDisk(t, "people.")
-	who := bridge.Applicant{ID: "9", Name: "Mal", Chat: "9", Private: true}
+	who := access.Applicant{ID: "9", Name: "Mal", Chat: "9", Private: true}
 	s.offer(who, aside{chat: 9})
 	equal(t, "answers", len(s.asides.queue), 0)
 	disk.mended.Store(true)

@@ -17,6 +17,7 @@ import (
 
 	"lethe/agent"
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/internal/secret"
@@ -164,7 +165,7 @@ func (p *program) reservedNames() []string {
 
 // changePolicy is policy for who changes it: a bridge that has never run has given
 // nobody a code, and gets no directory by that.
-func (p *program) changePolicy() (*bridge.Policy, error) {
+func (p *program) changePolicy() (*access.Policy, error) {
 	if _, err := os.Stat(p.telegramDir()); errors.Is(err, fs.ErrNotExist) {
 		return nil, hint(fmt.Errorf("open bridge telegram in %s: %w", p.home.Dir, agent.ErrNotFound), "it has not run here yet: lethe bridge telegram")
 	}
@@ -174,13 +175,13 @@ func (p *program) changePolicy() (*bridge.Policy, error) {
 func (p *program) telegramDir() string { return filepath.Join(p.home.Dir, "bridges", telegram.Name) }
 
 // policy opens the Telegram bridge's list of who may speak.
-func (p *program) policy() (*bridge.Policy, error) {
-	policy, err := bridge.OpenPolicy(p.telegramDir())
+func (p *program) policy() (*access.Policy, error) {
+	policy, err := access.Open(p.telegramDir())
 	if err != nil {
 		return nil, err
 	}
 	t := p.settings.Telegram
-	err = policy.Static(bridge.Lists{Users: t.Users, Chats: t.Chats, Members: t.Members, Names: p.reservedNames()})
+	err = policy.Static(access.Lists{Users: t.Users, Chats: t.Chats, Members: t.Members, Names: p.reservedNames()})
 	if err != nil {
 		return nil, usagef("read %s: telegram: %w", filepath.Join(p.home.Dir, "config.toml"), err)
 	}
@@ -221,12 +222,12 @@ way that tells you who they are. The bridge need not be restarted.`,
 }
 
 // printAllowed says who was let in, and where the lines go.
-func (p *program) printAllowed(who bridge.Applicant, room string) {
+func (p *program) printAllowed(who access.Applicant, room string) {
 	id := who.Chat
 	if who.Private || who.Member {
 		id = who.ID
 	}
-	to := p.roomFor(bridge.Listed{Person: bridge.Person{ID: id, Room: room}})
+	to := p.roomFor(access.Listed{Person: access.Person{ID: id, Room: room}})
 	why := ""
 	if room != "" && to != room {
 		why = fmt.Sprintf(", where a route in config.toml sends that chat, and not to %s", room)
@@ -261,9 +262,9 @@ func (p *program) tellStale() {
 
 func hintAllow(err error) error {
 	switch {
-	case errors.Is(err, bridge.ErrNoSuchCode):
+	case errors.Is(err, access.ErrNoSuchCode):
 		return hint(err, "look at the code again, or have them write to the bot for a new one; who waits: lethe bridge telegram who")
-	case errors.Is(err, bridge.ErrExpiredCode):
+	case errors.Is(err, access.ErrExpiredCode):
 		return hint(err, "have them write to the bot again for a new one")
 	}
 	return err
@@ -281,7 +282,7 @@ func (p *program) revokeCommand() *cobra.Command {
 			}
 			err = policy.Revoke(list[0])
 			p.tellStale()
-			if errors.As(err, new(*bridge.ForeignError)) {
+			if errors.As(err, new(*access.ForeignError)) {
 				return err
 			}
 			if err != nil {
@@ -316,7 +317,7 @@ func (p *program) whoCommand() *cobra.Command {
 	}
 }
 
-func (p *program) printPolicy(l bridge.Listing) error {
+func (p *program) printPolicy(l access.Listing) error {
 	if len(l.Users)+len(l.Chats) == 0 {
 		fmt.Fprintln(p.out, "nobody may write. Who writes to the bot gets a code; approve it with: lethe bridge telegram allow CODE")
 	} else {
@@ -330,7 +331,7 @@ func (p *program) printPolicy(l bridge.Listing) error {
 			return err
 		}
 		who := "everyone in it"
-		if l.Members == bridge.MembersListed {
+		if l.Members == access.MembersListed {
 			who = "of its members only the users above"
 		}
 		fmt.Fprintf(p.out, "may speak in private: the users above; in a chat above: %s; anywhere else: nobody\n", who)
@@ -344,7 +345,7 @@ func (p *program) printPolicy(l bridge.Listing) error {
 	return nil
 }
 
-func (p *program) printListed(t *tabwriter.Writer, kind string, list []bridge.Listed) {
+func (p *program) printListed(t *tabwriter.Writer, kind string, list []access.Listed) {
 	for _, who := range list {
 		by := "allow, " + who.At.Local().Format("2006-01-02")
 		if who.Config {
@@ -355,9 +356,9 @@ func (p *program) printListed(t *tabwriter.Writer, kind string, list []bridge.Li
 }
 
 // printTopics prints the topics of chats that have a room of their own.
-func (p *program) printTopics(t *tabwriter.Writer, list []bridge.Listed) {
+func (p *program) printTopics(t *tabwriter.Writer, list []access.Listed) {
 	for _, r := range p.settings.Telegram.config().Routes {
-		if r.Topic > 1 && slices.ContainsFunc(list, func(l bridge.Listed) bool { return l.ID == r.Chat }) {
+		if r.Topic > 1 && slices.ContainsFunc(list, func(l access.Listed) bool { return l.ID == r.Chat }) {
 			fmt.Fprintf(t, "topic %d\t%s\t-\t%s\tconfig.toml\n", r.Topic, r.Chat, r.Room)
 		}
 	}
@@ -365,7 +366,7 @@ func (p *program) printTopics(t *tabwriter.Writer, list []bridge.Listed) {
 
 // roomFor is the room that a chat is connected with by name; the configuration
 // wins over what was said with the approval.
-func (p *program) roomFor(who bridge.Listed) string {
+func (p *program) roomFor(who access.Listed) string {
 	for _, r := range p.settings.Telegram.Routes {
 		if r.Chat == who.ID && r.Topic <= 1 { // General is the chat itself
 			return r.Room

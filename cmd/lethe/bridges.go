@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"lethe/bridge"
 	"lethe/chat"
+	"lethe/internal/child"
 )
 
 // bridgeInfo is a bridge of lethe bridges as JSON.
@@ -138,8 +140,8 @@ var companions = []string{"telegram"}
 
 // children are the processes that the daemon keeps beside itself. What one of
 // them needs and is not there is told before anything starts.
-func (p *program) children(names []string) ([]bridge.Child, error) {
-	var out []bridge.Child
+func (p *program) children(names []string) ([]child.Process, error) {
+	var out []child.Process
 	for i, name := range names {
 		if !slices.Contains(companions, name) {
 			return nil, usagef("--with %s: there is no such bridge, only %s", name, strings.Join(companions, ", "))
@@ -158,8 +160,8 @@ func (p *program) children(names []string) ([]bridge.Child, error) {
 		if p.verbose {
 			args = append(args, "--verbose")
 		}
-		out = append(out, bridge.Child{
-			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ()), Log: p.logTo(p.err), Stderr: p.err,
+		out = append(out, child.Process{
+			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ()), Log: p.logTo(p.err), Output: p.err, Forward: []os.Signal{syscall.SIGHUP},
 			Permanent: func(exit int) bool { return exit == exitUsage || exit == exitNoKey || exit == exitCorrupt },
 		})
 	}
@@ -179,7 +181,7 @@ func bridgeEnv(env []string) []string {
 
 // beside runs f, and the children as long as it lasts. A child that cannot be
 // kept is told of, and f goes on.
-func (p *program) beside(ctx context.Context, children []bridge.Child, f func(context.Context) error) error {
+func (p *program) beside(ctx context.Context, children []child.Process, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var g errgroup.Group

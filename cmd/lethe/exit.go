@@ -11,6 +11,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/life"
@@ -79,11 +80,11 @@ func codeOf(err error) int {
 	case errors.Is(err, llm.ErrNoKey), errors.Is(err, errNoToken), errors.Is(err, telegram.ErrToken), errors.As(err, new(tokenFileError)):
 		return exitNoKey
 	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, &corrupt),
-		errors.As(err, new(*bridge.PeopleError)):
+		errors.As(err, new(*access.PeopleError)):
 		return exitCorrupt
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),
 		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, errNoMatch),
-		errors.Is(err, bridge.ErrNoSuchCode), errors.Is(err, bridge.ErrNotListed):
+		errors.Is(err, access.ErrNoSuchCode), errors.Is(err, access.ErrNotListed):
 		return exitNotFound
 	case errors.Is(err, context.Canceled):
 		return exitInterrupt

@@ -1,4 +1,4 @@
-package bridge
+package child
 
 import (
 	"bytes"
@@ -22,10 +22,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary runs itself as the programs that a Child supervises.
-const childRole = "LETHE_TEST_CHILD"
+// The test binary runs itself in the roles of programs that a Process keeps running.
+const role = "LETHE_TEST_CHILD"
 
-func init() {
+func TestMain(m *testing.M) {
 	roles := map[string]func(string){
 		"exit":     playExit,
 		"obedient": playObedient,
@@ -34,11 +34,20 @@ func init() {
 		"talker":   playTalker,
 		"parent":   playParent,
 	}
-	role, arg, _ := strings.Cut(os.Getenv(childRole), " ")
-	if play := roles[role]; play != nil {
+	name, arg, _ := strings.Cut(os.Getenv(role), " ")
+	if play := roles[name]; play != nil {
 		play(arg)
 		os.Exit(0)
 	}
+	goleak.VerifyTestMain(m)
+}
+
+// must is for steps that are not what a test is about.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // playExit ends with the next of the exit codes in a file, 9 when there is none; "k"
@@ -58,12 +67,14 @@ func playExit(path string) {
 	os.Exit(code)
 }
 
-// playObedient ends at SIGTERM, and says so.
+// playObedient tells of each SIGHUP, and ends at SIGTERM.
 func playObedient(string) {
 	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGTERM)
+	signal.Notify(asked, syscall.SIGTERM, syscall.SIGHUP)
 	fmt.Println("pid", os.Getpid())
-	<-asked
+	for <-asked == syscall.SIGHUP {
+		fmt.Println("hup")
+	}
 	fmt.Println("bye")
 }
 
@@ -79,7 +90,7 @@ func deafen() {
 // playStubborn is deaf and has a deaf child of its own, which holds its output.
 func playStubborn(string) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childRole+"=deaf")
+	cmd.Env = append(os.Environ(), role+"=deaf")
 	cmd.Stdout = os.Stdout
 	if err := cmd.Start(); err != nil {
 		panic(err)
@@ -93,7 +104,7 @@ func playTalker(name string) {
 		out := []*os.File{os.Stdout, os.Stderr}[i%2]
 		fmt.Fprintf(out, "%s %d %s\n", name, i, strings.Repeat(name, i*10))
 	}
-	fmt.Print(strings.Repeat(name, maxLogLine+1), "\nend of ", name)
+	fmt.Print(strings.Repeat(name, maxLine+1), "\nend of ", name)
 }
 
 // playParent supervises a deaf child for ever.
@@ -102,8 +113,8 @@ func playParent(string) {
 }
 
 // childOf is this binary in a role.
-func childOf(role string, out io.Writer, log io.Writer) Child {
-	c := Child{Name: "telegram", Path: must(os.Executable()), Env: append(os.Environ(), childRole+"="+role), Stderr: out,
+func childOf(as string, out io.Writer, log io.Writer) Process {
+	c := Process{Name: "telegram", Path: must(os.Executable()), Env: append(os.Environ(), role+"="+as), Output: out,
 		first: time.Millisecond}
 	if log != nil {
 		c.Log = slog.New(slog.NewTextHandler(log, nil))
@@ -178,8 +189,7 @@ func runs(pid string) bool {
 }
 
 // runChild runs c; stop ends it and returns what Run did.
-func runChild(t *testing.T, c Child) (stop func() error) {
-	before := goleak.IgnoreCurrent()
+func runChild(t *testing.T, c Process) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }() // ends with ctx
@@ -187,7 +197,6 @@ func runChild(t *testing.T, c Child) (stop func() error) {
 	stop = sync.OnceValue(func() error {
 		cancel()
 		err = <-done
-		goleak.VerifyNone(t, before)
 		return err
 	})
 	t.Cleanup(func() { _ = stop() })
@@ -195,7 +204,6 @@ func runChild(t *testing.T, c Child) (stop func() error) {
 }
 
 func TestChildIsRunAgain(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	codes := filepath.Join(t.TempDir(), "codes")
 	must(0, os.WriteFile(codes, []byte("1 0 k 4 5"), 0o600))
 	var log bytes.Buffer
@@ -203,7 +211,7 @@ func TestChildIsRunAgain(t *testing.T) {
 	asked := []int{}
 	c.Permanent = func(exit int) bool { asked = append(asked, exit); return exit == 5 }
 	err := c.Run(context.Background())
-	var ended *ChildError
+	var ended *Error
 	if !errors.As(err, &ended) || ended.Exit != 5 || !strings.Contains(err.Error(), "telegram") {
 		t.Fatalf("Run: %v", err)
 	}
@@ -221,10 +229,10 @@ func TestChildIsRunAgain(t *testing.T) {
 }
 
 func TestRestartPauses(t *testing.T) {
-	r := newRestarts(restartFirst)
+	r := newPauses(firstPause)
 	about := func(got, want time.Duration) {
 		t.Helper()
-		if got < want*8/10 || got > min(want*12/10+1, restartMost) {
+		if got < want*8/10 || got > min(want*12/10+1, mostPause) {
 			t.Errorf("a pause of %v, want about %v", got, want)
 		}
 	}
@@ -249,38 +257,36 @@ func TestMissingProgramIsTriedAgain(t *testing.T) {
 	}
 }
 
+// A program that was told of SIGHUP, and outlived the threads of its parent, ends when it is
+// asked to. On Linux it dies with the thread that started it, and the runtime ends threads at will.
 func TestChildIsAskedToStop(t *testing.T) {
 	out := newLineLog()
 	c := childOf("obedient", out, nil)
-	c.grace = time.Minute
+	c.grace, c.Forward = time.Minute, []os.Signal{syscall.SIGHUP}
 	stop := runChild(t, c)
 	pid := out.await(t, "pid ", 1)[0]
+	must(0, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	out.await(t, "hup", 1)
+	for range 20 {
+		var threads sync.WaitGroup
+		for range 20 {
+			threads.Go(func() { runtime.LockOSThread() }) // a goroutine that ends locked takes its thread along
+		}
+		threads.Wait()
+	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
 	if runs(pid) {
 		t.Error("Run returned before the child was gone")
 	}
-	if last := out.all(); last[len(last)-1] != "bye\n" {
-		t.Errorf("its last words are lost: %q", last)
+	if all := strings.Join(out.all(), ""); all != "pid "+pid+"\nhup\nbye\n" {
+		t.Errorf("it printed %q", all)
 	}
 }
 
-func TestStubbornChildIsKilled(t *testing.T) {
-	out := newLineLog()
-	c := childOf("stubborn", out, nil)
-	c.grace = 50 * time.Millisecond
-	stop := runChild(t, c)
-	pids := out.await(t, "pid ", 2)
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	for _, pid := range pids {
-		gone(t, pid) // the grandchild is not ours to wait for, but it has its signal
-	}
-}
-
-// What a child leaves in its group dies with it, and does not hold up the next run.
+// A program that does not stop is killed, and what it leaves in its group dies with it
+// and does not hold up the next run.
 func TestChildLeavesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this asks /proc")
@@ -306,15 +312,6 @@ func TestChildLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestNothingStartsAfterTheEnd(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	out := newLineLog()
-	if err := childOf("obedient", out, nil).Run(ctx); err != nil || len(out.all()) > 0 {
-		t.Errorf("%v; %q", err, out.all())
-	}
-}
-
 func TestLinesStayWhole(t *testing.T) {
 	out := newLineLog() // one for two children, as a terminal is
 	var both sync.WaitGroup
@@ -326,7 +323,7 @@ func TestLinesStayWhole(t *testing.T) {
 	both.Wait()
 	next := map[string]int{}
 	for _, line := range out.all() {
-		if !strings.HasSuffix(line, "\n") || strings.Count(line, "\n") != 1 || len(line) > maxLogLine+1 {
+		if !strings.HasSuffix(line, "\n") || strings.Count(line, "\n") != 1 || len(line) > maxLine+1 {
 			t.Fatalf("a write of %d bytes is not one line: %.60q", len(line), line)
 		}
 		var name, text string
@@ -353,7 +350,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	parent := exec.Command(must(os.Executable()))
-	parent.Env = append(os.Environ(), childRole+"=parent")
+	parent.Env = append(os.Environ(), role+"=parent")
 	parent.Stdout = w
 	must(0, parent.Start())
 	w.Close()
@@ -369,26 +366,4 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	gone(t, child)
 	<-copied
 	r.Close()
-}
-
-// A child dies with the thread that started it. The runtime ends threads at will;
-// that one it must not.
-func TestChildOutlivesThreads(t *testing.T) {
-	out := newLineLog()
-	stop := runChild(t, childOf("obedient", out, nil))
-	out.await(t, "pid ", 1)
-	for range 20 {
-		var threads sync.WaitGroup
-		for range 20 {
-			threads.Go(func() { runtime.LockOSThread() }) // a goroutine that ends locked takes its thread along
-		}
-		threads.Wait()
-	}
-	_ = stop()
-	if pids := out.await(t, "pid ", 1); len(pids) != 1 {
-		t.Errorf("the child was started %d times", len(pids))
-	}
-	if last := out.all(); last[len(last)-1] != "bye\n" {
-		t.Errorf("it did not end when it was asked to, but before: %q", last)
-	}
 }

@@ -1,4 +1,4 @@
-package bridge
+package access
 
 import (
 	"errors"
@@ -50,7 +50,7 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 		_, _, aerr := p.Ask(Applicant{ID: "4", Private: true})
 		_, perr := p.Approve(code, "")
 		_, lerr := p.List()
-		_, oerr := OpenPolicy(p.dir)
+		_, oerr := Open(p.dir)
 		for i, err := range []error{rerr, aerr, perr, p.Revoke("2"), lerr, oerr} {
 			if damaged := new(PeopleError); !errors.As(err, &damaged) || damaged.Path != p.path("people.json") {
 				t.Errorf("%q: call %d: %v", bad, i, err)
@@ -120,7 +120,7 @@ func TestChangesOfOthersAreSeen(t *testing.T) {
 }
 
 func TestDocumentedPeopleFile(t *testing.T) {
-	page, err := os.ReadFile("../docs/bridges.md")
+	page, err := os.ReadFile("../../docs/bridges.md")
 	if err != nil {
 		t.Fatal(err)
 	}

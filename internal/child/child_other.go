@@ -1,15 +1,15 @@
 //go:build !linux
 
-package bridge
+package child
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-// childAttr gives a child a process group, so that a terminal's ctrl-C is for the
+// attributes gives a child a process group, so that a terminal's ctrl-C is for the
 // parent alone.
-func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // reap waits for the end of a child and kills what is left in its group.
 func reap(cmd *exec.Cmd) {

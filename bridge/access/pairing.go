@@ -1,4 +1,4 @@
-package bridge
+package access
 
 import (
 	"crypto/rand"

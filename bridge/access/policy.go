@@ -1,4 +1,6 @@
-package bridge
+// Package access says who may speak through a bridge: the lists of the configuration, and
+// the people whom the owner approved by a code.
+package access
 
 import (
 	"cmp"
@@ -91,19 +93,19 @@ type Verdict struct {
 // maxID bounds ids, in bytes.
 const maxID = 256
 
-// NewPolicy is the policy in dir, the directory of a bridge. It reads nothing yet: a
+// New is the policy in dir, the directory of a bridge. It reads nothing yet: a
 // people.json that is damaged is an error of what needs it, until it is mended.
-func NewPolicy(dir string) *Policy {
+func New(dir string) *Policy {
 	p := &Policy{dir: dir, now: time.Now, uid: os.Geteuid(), denied: denials{}}
 	p.lock = flock.New(p.path("people.lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
 	return p
 }
 
-// OpenPolicy reads the policy in dir, the directory of a bridge, which need not be
+// Open reads the policy in dir, the directory of a bridge, which need not be
 // there yet. It fails with a *PeopleError when people.json is damaged. For one that
 // is missing, though codes were made for it, it waits up to two seconds.
-func OpenPolicy(dir string) (*Policy, error) {
-	p := NewPolicy(dir)
+func Open(dir string) (*Policy, error) {
+	p := New(dir)
 	if _, _, err := p.await(); err != nil {
 		return nil, err
 	}

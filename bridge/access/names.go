@@ -1,4 +1,4 @@
-package bridge
+package access
 
 import (
 	"encoding/hex"

@@ -1,4 +1,4 @@
-package bridge
+package access
 
 import (
 	"errors"
@@ -45,7 +45,7 @@ func must[T any](v T, err error) T {
 
 // openAt opens the policy in dir, on the given clock, as a process of its own would.
 func openAt(dir string, c *testClock) *Policy {
-	p := must(OpenPolicy(dir))
+	p := must(Open(dir))
 	p.now = c.now
 	return p
 }

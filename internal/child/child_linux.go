@@ -1,4 +1,4 @@
-package bridge
+package child
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childAttr gives a child a process group, so that a terminal's ctrl-C is for the
+// attributes gives a child a process group, so that a terminal's ctrl-C is for the
 // parent alone, and makes the kernel kill it when the thread that starts it ends.
-func childAttr() *syscall.SysProcAttr {
+func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 

@@ -1,10 +1,8 @@
-package bridge
+package access
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,43 +90,6 @@ func TestChangeWaitsForTheList(t *testing.T) {
 		}
 		if l := must(p.List()); len(l.Users) != 1 || l.Users[0].ID != "7" || len(l.Pending) != 1 || l.Pending[0].ID != "9" {
 			t.Errorf("%+v", l)
-		}
-	})
-}
-
-// Lines that wait are held, and neither said nor dropped, while nobody can tell
-// whether their users may still speak.
-func TestWaitingLinesWaitForTheLists(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		log := &captured{}
-		var unknown atomic.Bool
-		b := open(t, home, func(c *Config) {
-			c.Log, c.Flood.User = log.logger(), Rate{1, time.Second}
-			c.Allowed = func(m Message) (bool, error) {
-				if unknown.Load() {
-					return false, ErrAway
-				}
-				return m.Key != "mal", nil
-			}
-		})
-		b.run(t)
-		for i := range 3 {
-			b.accept(t, message(fmt.Sprint("a", i), "ada", fmt.Sprint("line ", i)), message(fmt.Sprint("m", i), "mal", "x"))
-		}
-		unknown.Store(true)
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		equal(t, "the room meanwhile", texts(t, home, "dev"), []string{"ada: line 0", "mal: x"})
-		if h := health(t, home); h.In != 4 || h.Error == "" || log.count("has to try again") != 1 || log.count("is dropped") != 0 {
-			t.Errorf("health %+v, log:\n%s", h, log)
-		}
-		unknown.Store(false)
-		time.Sleep(maxPause)
-		synctest.Wait()
-		equal(t, "the room", texts(t, home, "dev"), []string{"ada: line 0", "mal: x", "ada: line 1", "ada: line 2"})
-		if h := health(t, home); h.In != 0 || log.count("goes on") != 1 || log.count("is dropped") != 1 {
-			t.Errorf("health %+v, log:\n%s", h, log)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package bridge
+package access
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 // What root wrote, the bridge of another user could not read.
 func TestChangesByRoot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bridges", "x")
-	p := NewPolicy(dir)
+	p := New(dir)
 	code, _, err := p.Ask(Applicant{ID: "7", Name: "Eve", Private: true})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestNewPolicyOfDamage(t *testing.T) {
 	if err := os.WriteFile(people, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := NewPolicy(dir)
+	p := New(dir)
 	if _, err := p.Rules(); !errors.As(err, new(*PeopleError)) {
 		t.Errorf("rules: %v", err)
 	}
