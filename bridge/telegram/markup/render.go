@@ -2,39 +2,90 @@ package markup
 
 import (
 	"bufio"
+	"fmt"
 	"html"
 	"net/url"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	gmhtml "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 const (
 	indent = "    "       // of what is nested in a list
 	rule   = "──────────" // a thematic break
-	maxURL = 2048         // bytes of a target; a longer one is shown as text
+	maxURL = 2048         // bytes of a link's target; a longer one is shown as text
 )
+
+// dialect is CommonMark with strikethrough and task boxes, without what would swallow text that
+// a model did not mean as markup: HTML, link reference definitions, and headings underlined
+// with ---. Tables are found by the renderer.
+var dialect = parser.NewParser(
+	parser.WithBlockParsers(
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(parser.NewListParser(), 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(parser.NewBlockquoteParser(), 800),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	),
+	parser.WithInlineParsers(
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+		util.Prioritized(parser.NewCodeSpanParser(), 100),
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(parser.NewEmphasisParser(), 500),
+		util.Prioritized(extension.NewStrikethroughParser(), 500),
+	),
+)
+
+// tooManyMarks says whether goldmark would take long: its time grows with the square of the
+// marks in a block and of the depth of nesting.
+func tooManyMarks(s string) bool {
+	const most = 3000
+	for _, mark := range []string{"*", "_", "~", "`", "[", ">", "+ ", "- ", ". ", ") "} {
+		for block := range strings.SplitSeq(s, "\n\n") {
+			if strings.Count(block, mark) > most {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // renderer writes a tree as a doc.
 type renderer struct {
 	doc
 	source []byte
 	base   look   // of the block at hand: its quotation, if any
-	prefix string // what each line of the block begins with
+	prefix string // the indentation of each line of the block
 	fresh  bool   // the prefix of the present line is not written yet
-	flat   bool   // no markup: the inside of a table
 }
 
-// render returns source as a doc. goldmark overlooks things in a last line without an end.
+// render returns source as a doc.
 func render(source string) *doc {
-	r := &renderer{source: []byte(source + "\n")}
-	r.blocks(parse(r.source))
+	r := &renderer{}
+	r.markdown(source)
 	return &r.doc
 }
 
-// blocks writes the children of parent, a blank line between those that have one in the source.
+// markdown writes source. goldmark overlooks things in a last line without an end.
+func (r *renderer) markdown(source string) {
+	outer := r.source
+	r.source = []byte(source + "\n")
+	r.blocks(dialect.Parse(text.NewReader(r.source)))
+	r.source = outer
+}
+
+// blocks writes the children of parent, with the blank lines of the source.
 func (r *renderer) blocks(parent ast.Node) {
 	for c := parent.FirstChild(); c != nil; c = c.NextSibling() {
 		if prev := c.PreviousSibling(); prev != nil {
@@ -42,7 +93,8 @@ func (r *renderer) blocks(parent ast.Node) {
 				r.breaks = append(r.breaks, r.text.Len())
 			}
 			r.newline(r.base)
-			if c.HasBlankPreviousLines() || c.Kind() == ast.KindParagraph && !touches(prev) {
+			// goldmark does not see blank lines in quotations.
+			if c.HasBlankPreviousLines() || c.Kind() == ast.KindParagraph && prev.Kind() == ast.KindParagraph {
 				r.newline(r.base)
 			}
 		}
@@ -50,18 +102,12 @@ func (r *renderer) blocks(parent ast.Node) {
 	}
 }
 
-// touches says whether a paragraph can follow a block without a blank line. goldmark does not see
-// blank lines in quotations.
-func touches(n ast.Node) bool {
-	return n.Kind() != ast.KindParagraph && n.Kind() != ast.KindBlockquote && n.Kind() != ast.KindList
-}
-
 func (r *renderer) newline(l look) {
 	r.put("\n", l)
 	r.fresh = true
 }
 
-// write writes text into a line, and the prefix in front of it, once.
+// write writes text into a line, behind its prefix.
 func (r *renderer) write(s string, l look) {
 	if r.fresh {
 		r.fresh = false
@@ -76,40 +122,38 @@ func (r *renderer) block(node ast.Node) {
 		r.blocks(n)
 	case *ast.ListItem:
 		r.item(n)
-	case *ast.Blockquote:
-		r.quote(n)
+	case *ast.Blockquote: // Telegram has none inside another
+		outer := r.base
+		r.base.quote = true
+		r.blocks(n)
+		r.base = outer
 	case *ast.FencedCodeBlock:
-		r.fence(n)
+		r.pre(string(n.Lines().Value(r.source)), unescape(n.Language(r.source)))
 	case *ast.CodeBlock:
 		r.pre(string(n.Lines().Value(r.source)), "")
-	case *east.Table:
-		r.table(n)
 	case *ast.ThematicBreak:
 		r.write(rule, r.base)
 	case *ast.Heading:
-		if n.FirstChild() == nil {
-			r.write(strings.Repeat("#", n.Level), r.base)
-		}
 		l := r.base
 		l.bold = true
 		r.inlines(n, l)
 	default: // *ast.Paragraph, *ast.TextBlock
-		r.inlines(n, r.base)
+		if !r.table(n) {
+			r.inlines(n, r.base)
+		}
 	}
 }
 
 func (r *renderer) item(n *ast.ListItem) {
-	v, _ := n.AttributeString("marker")
-	marker, _ := v.(string)
-	first := n.FirstChild()
-	if first != nil && (marker == "-" || marker == "*") {
-		marker = "•"
-		if first.FirstChild() != nil && first.FirstChild().Kind() == east.KindTaskCheckBox {
-			marker = ""
+	list, marker := n.Parent().(*ast.List), "• "
+	if list.IsOrdered() {
+		number := list.Start
+		for c := n.PreviousSibling(); c != nil; c = c.PreviousSibling() {
+			number++
 		}
-	}
-	if marker != "" && first != nil {
-		marker += " "
+		marker = fmt.Sprintf("%d%c ", number, list.Marker)
+	} else if first := n.FirstChild(); first != nil && first.FirstChild() != nil && first.FirstChild().Kind() == east.KindTaskCheckBox {
+		marker = ""
 	}
 	r.write(marker, r.base)
 	outer := r.prefix
@@ -118,52 +162,10 @@ func (r *renderer) item(n *ast.ListItem) {
 	r.prefix = outer
 }
 
-// quote writes a quotation. Telegram has no quotation inside another; the inner one keeps its
-// mark instead.
-func (r *renderer) quote(n *ast.Blockquote) {
-	outer, base := r.prefix, r.base
-	switch {
-	case n.FirstChild() == nil:
-		r.write(">", r.base)
-	case r.base.quote:
-		r.write("> ", r.base)
-		r.prefix += "> "
-	}
-	r.base.quote = true
-	r.blocks(n)
-	r.prefix, r.base = outer, base
-}
-
-// fence writes a code block. The first word behind the fence is its language; if more follows,
-// such as a name of a file, all of it is a line of its own.
-func (r *renderer) fence(n *ast.FencedCodeBlock) {
-	info := ""
-	if n.Info != nil {
-		info = unescape(n.Info.Segment.Value(r.source))
-	}
-	lang, rest, _ := strings.Cut(info, " ")
-	code := string(n.Lines().Value(r.source))
-	if blank(code) {
-		r.write("```"+info, r.base)
-		r.newline(r.base)
-		r.write("```", r.base)
-		return
-	}
-	if len(lang) > 64 {
-		lang, rest = "", info // of which no client knows how to show it
-	}
-	if rest = strings.TrimSpace(rest); rest != "" {
-		r.write(info, r.base)
-		r.newline(r.base)
-	}
-	r.pre(code, lang)
-}
-
-// pre writes a block of code, in front of which no prefix stands.
+// pre writes a block of code, without prefixes.
 func (r *renderer) pre(code, lang string) {
-	l := look{quote: r.base.quote, pre: true, lang: lang}
 	r.fresh = false
-	r.put(strings.TrimRight(code, " \t\n"), l)
+	r.put(strings.TrimRight(code, " \t\n"), look{quote: r.base.quote, pre: true, lang: lang})
 }
 
 // inlines writes the inline children of a node in the given look.
@@ -181,10 +183,8 @@ func (r *renderer) inlines(parent ast.Node, l look) {
 			if n.SoftLineBreak() || n.HardLineBreak() {
 				r.newline(l)
 			}
-		case *ast.String:
-			r.write(string(n.Value), l)
 		case *ast.CodeSpan:
-			inner.code = !r.flat
+			inner.code = true
 			r.inlines(n, inner)
 		case *ast.Emphasis:
 			inner.bold, inner.italic = l.bold || n.Level == 2, l.italic || n.Level == 1
@@ -194,8 +194,7 @@ func (r *renderer) inlines(parent ast.Node, l look) {
 			r.inlines(n, inner)
 		case *east.TaskCheckBox:
 			r.write(map[bool]string{false: "☐ ", true: "☑ "}[n.IsChecked], l)
-		case *ast.AutoLink:
-			// Telegram finds addresses itself; what only looks like one stays as it is.
+		case *ast.AutoLink: // Telegram finds addresses by itself; <std::string> is none
 			label := string(n.Label(r.source))
 			if !linkable(label) {
 				label = "<" + label + ">"
@@ -211,19 +210,18 @@ func (r *renderer) inlines(parent ast.Node, l look) {
 	}
 }
 
-// link writes the text of a link or an image, and its target behind it as text unless Telegram
-// would take it as a target.
+// link writes the text of a link or an image, and its target behind it as text where Telegram
+// would not take it as a target.
 func (r *renderer) link(n ast.Node, destination, title []byte, l look) {
 	target, from, inner := unescape(destination), r.text.Len(), l
-	if l.link == "" && !r.flat && linkable(target) {
+	if l.link == "" && linkable(target) {
 		inner.link = target
 	}
 	r.inlines(n, inner)
-	text := r.text.String()[from:]
-	switch {
-	case blank(text):
+	switch shown := r.text.String()[from:]; {
+	case blank(shown):
 		r.write(target, inner)
-	case inner.link == l.link && target != "" && target != text:
+	case inner.link == l.link && target != "" && target != shown:
 		r.write(" ("+target+")", l)
 	}
 	if len(title) > 0 {
@@ -231,32 +229,107 @@ func (r *renderer) link(n ast.Node, destination, title []byte, l look) {
 	}
 }
 
-// linkable says whether Telegram takes target for a link; from one that it does not take, it
-// removes the target in silence. It knows no host without a dot, and makes of mailto: a web
-// address; addresses of mail that stand in the text it finds itself.
+// linkable says whether Telegram takes target as that of a link. It removes others silently.
 func linkable(target string) bool {
 	u, err := url.Parse(target)
-	if err != nil || len(target) > maxURL || strings.ContainsAny(target, " \n\"<>\\") || u.Opaque != "" {
+	if err != nil || len(target) > maxURL || strings.ContainsAny(target, " \n\"<>\\") {
 		return false
 	}
-	switch u.Scheme {
-	case "http", "https":
-		host := u.Hostname()
-		return strings.Contains(strings.Trim(host, "."), ".") || strings.Contains(host, ":")
-	case "tg":
-		return u.Host != "" && u.Host != "user" && !strings.ContainsAny(u.Host, ".:@")
-	}
-	return false
+	return (u.Scheme == "http" || u.Scheme == "https") && strings.Contains(strings.Trim(u.Hostname(), "."), ".")
 }
 
 // unescape resolves backslashes and character references of a piece of source.
 func unescape(source []byte) string {
-	if !strings.ContainsAny(string(source), "\\&") {
-		return string(source)
-	}
 	var b strings.Builder
 	w := bufio.NewWriter(&b)
 	gmhtml.DefaultWriter.Write(w, source)
 	_ = w.Flush() // into memory
 	return clean(html.UnescapeString(b.String()))
+}
+
+// table writes a paragraph that holds a table, with what stands in front of it and behind it,
+// and says whether there is one: a line with bars, a line such as |---|--:|, and the lines with
+// bars that follow. It becomes a block of code with aligned columns.
+func (r *renderer) table(n ast.Node) bool {
+	var lines []string
+	for i := range n.Lines().Len() {
+		line := n.Lines().At(i)
+		lines = append(lines, strings.TrimSpace(string(line.Value(r.source))))
+	}
+	head := 0
+	for ; ; head++ {
+		if head+1 >= len(lines) {
+			return false
+		}
+		if strings.Contains(lines[head], "|") && isRuler(lines[head+1]) {
+			break
+		}
+	}
+	end := head + 2
+	for end < len(lines) && strings.Contains(lines[end], "|") {
+		end++
+	}
+	if head > 0 {
+		r.markdown(strings.Join(lines[:head], "\n"))
+		r.newline(r.base)
+	}
+	r.pre(align(append(lines[head:head+1:head+1], lines[head+2:end]...)), "")
+	if end < len(lines) {
+		r.newline(r.base)
+		r.markdown(strings.Join(lines[end:], "\n"))
+	}
+	return true
+}
+
+// isRuler says whether a line is the one below the head of a table.
+func isRuler(line string) bool {
+	return strings.Contains(line, "|") && strings.Contains(line, "-") && strings.Trim(line, "|-: \t") == ""
+}
+
+// align sets the cells of rows, the first of which is the head, in columns. A cell wider than
+// maxWidth columns of the screen does not widen the others.
+func align(lines []string) string {
+	const maxWidth = 40
+	var rows [][]string
+	var widths []int
+	for _, line := range lines {
+		line = strings.ReplaceAll(line, `\|`, "\x00")
+		row := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), "|")
+		for i, cell := range row {
+			row[i] = strings.ReplaceAll(plainCell(cell), "\x00", "|")
+			if i == len(widths) {
+				widths = append(widths, 1)
+			}
+			widths[i] = max(widths[i], min(ansi.StringWidth(row[i]), maxWidth))
+		}
+		rows = append(rows, row)
+	}
+	var b strings.Builder
+	for i, row := range rows {
+		for j, cell := range row {
+			row[j] = cell + strings.Repeat(" ", max(0, widths[j]-ansi.StringWidth(cell)))
+		}
+		b.WriteString(strings.TrimRight(strings.Join(row, " | "), " ") + "\n")
+		if i == 0 {
+			var ruler []string
+			for _, width := range widths {
+				ruler = append(ruler, strings.Repeat("-", width))
+			}
+			b.WriteString(strings.Join(ruler, "-+-") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// plainCell is the text of a cell, in which code could not be marked.
+func plainCell(cell string) string {
+	cell = strings.TrimSpace(cell)
+	if !strings.ContainsAny(cell, "*_~`[<\\&") {
+		return cell
+	}
+	var parts []string
+	for _, m := range render(cell).split(Limit) {
+		parts = append(parts, m.Text)
+	}
+	return strings.ReplaceAll(strings.Join(parts, " "), "\n", " ")
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 // maxBytes bounds the HTML of a message: Telegram cuts what is sent to it after 35,000 bytes,
@@ -122,9 +120,8 @@ func (s *splitter) skip(pos int) int {
 		from = max(from, s.runs[0].end)
 		s.runs = s.runs[1:]
 	}
-	const deepest = 80 // columns of indentation
-	if line := pos + strings.LastIndexByte(s.text[pos:start], '\n') + 1; len(s.runs) > 0 && s.runs[0].pre && start-line <= deepest {
-		return max(from, line)
+	if len(s.runs) > 0 && s.runs[0].pre {
+		return max(from, pos+strings.LastIndexByte(s.text[pos:start], '\n')+1)
 	}
 	return start
 }
@@ -168,29 +165,12 @@ func (s *splitter) cut(pos, stop int) int {
 	if i, _ := slices.BinarySearch(s.breaks, stop+1); i > 0 && s.breaks[i-1] > pos {
 		return s.breaks[i-1]
 	}
-	text, half := s.text[pos:stop+1], pos+(stop-pos)/2
-	line, space, sentence := pos+strings.LastIndexByte(text, '\n'), pos+strings.LastIndexByte(text, ' '), 0
-	for _, end := range []string{". ", "! ", "? ", "。", "！", "？"} {
-		if i := strings.LastIndex(text, end); i >= 0 {
-			sentence = max(sentence, pos+i+len(strings.TrimSuffix(end, " ")))
+	for _, end := range []string{"\n", " "} {
+		if i := strings.LastIndex(s.text[pos:stop+1], end); i > (stop-pos)/2 {
+			return pos + i
 		}
 	}
-	for _, at := range []int{line, sentence, space} {
-		if at > half {
-			return at
-		}
-	}
-	if at := max(line, space); at > pos && strings.Trim(s.text[pos:at], blanks) != "" {
-		return at
-	}
-	at := pos
-	for g := graphemes.FromString(s.text[pos:min(stop+64, len(s.text))]); g.Next() && pos+g.End() <= stop; {
-		at = pos + g.End()
-	}
-	if at == pos {
-		return stop
-	}
-	return at
+	return stop
 }
 
 // message makes text[pos:cut] a message.
