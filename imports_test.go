@@ -20,20 +20,21 @@ var allowed = map[string][]string{
 	"lethe/internal/status":  {"lethe/internal/durable", "lethe/internal/secret"},
 	"lethe/blobs":            {"lethe/internal/durable"},
 	"lethe/life":             {"lethe/blobs", "lethe/internal/durable"},
+	"lethe/life/event":       {"lethe/blobs", "lethe/life"},
 	"lethe/chat":             {"lethe/internal/durable"},
-	"lethe/mind":             {"lethe/blobs", "lethe/chat", "lethe/life"}, // the pure parts of them
+	"lethe/mind":             {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event"}, // the pure parts of them
 	"lethe/compactor":        {"lethe/blobs", "lethe/mind"},
 	"lethe/llm":              {},
 	"lethe/llm/rehearsal":    {},
 	"lethe/tools":            {"lethe/blobs", "lethe/chat", "lethe/internal/durable"},
 	"lethe/recall":           {"lethe/blobs", "lethe/recall/index", "lethe/recall/text"},
-	"lethe/recall/index":     {"lethe/blobs", "lethe/internal/durable", "lethe/life", "lethe/recall/text"},
+	"lethe/recall/index":     {"lethe/blobs", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/recall/text"},
 	"lethe/recall/text":      {"lethe/blobs"},
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
-		"lethe/life", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools"},
-	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
+		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools"},
+	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal",
 		"lethe/mind", "lethe/tools"},
-	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
+	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
 	"lethe/bridge":                 {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
@@ -42,7 +43,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/telegram/markup": {},
 	"lethe/deploy":                 {},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
-		"lethe/internal/child", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools"},
+		"lethe/internal/child", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools"},
 
 	"lethe/internal/crashdisk": {"lethe/internal/durable"}, // for tests
 	"lethe/internal/botapi":    {},                         // for tests

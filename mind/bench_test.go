@@ -37,7 +37,7 @@ func BenchmarkApply(b *testing.B) {
 	w := busy(b)
 	w.answer(Answer{Calls: []AnswerCall{call}})
 	unit := w.state.Unit()
-	e, bodies := event("result", []string{CallID(unit.N, 1)}, []string{"status", OK, "show", "8000"}, strings.Repeat("x", 8000))
+	e, bodies := logLine("result", []string{CallID(unit.N, 1)}, []string{"status", OK, "show", "8000"}, strings.Repeat("x", 8000))
 	b.ReportAllocs()
 	for b.Loop() {
 		*unit.Calls[0] = Call{Tool: "BASH", Args: "{}"}

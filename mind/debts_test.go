@@ -350,7 +350,7 @@ func TestPosted(t *testing.T) {
 	from := end()
 	w.answer(Answer{Text: "second"})
 	w.pay()
-	if want := []Span{{from, end()}}; !slices.Equal(r().Own, want) || r().Cursor.Offset >= from {
+	if want := []Span{{From: from, To: end()}}; !slices.Equal(r().Own, want) || r().Cursor.Offset >= from {
 		t.Errorf("not contiguous: %+v, want own %v", r(), want)
 	}
 	w.listen("dev")
@@ -394,7 +394,7 @@ func TestMovedRoom(t *testing.T) {
 	}
 	f := w.rooms["dev"]
 	f.inode, f.data = f.inode+1, []byte("[USER:ada 2026-11-20T13:00:00Z] all new\n")
-	from := Span{0, int64(len(f.data))}
+	from := Span{From: 0, To: int64(len(f.data))}
 	w.happen(Inbound, w.next(), append(w.at("dev", from.From, from.To), "moved", "yes"), string(f.data))
 	r := w.state.Rooms["dev"]
 	if len(r.Own) != 0 || r.Cursor.Offset != from.To || r.Cursor.Inode != f.inode {

@@ -9,6 +9,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // Body is a blob that an event refers to, with the whole address.
@@ -17,104 +18,114 @@ type Body struct {
 	Data []byte
 }
 
-// Apply folds one event into the state. Bodies stand beside e.Refs. An error
-// means that the log does not make sense, which is corruption; the state is then
-// not to be used.
-func (s *State) Apply(e life.Event, bodies ...Body) error {
-	if len(bodies) != len(e.Refs) {
-		return fmt.Errorf("fold %s: %d bodies for %d refs", e.Kind, len(bodies), len(e.Refs))
+// source is the line that an event was read from, with the bodies of its refs.
+type source struct {
+	life.Event
+	bodies []Body
+}
+
+// Apply folds the event of one line into the state. Bodies stand beside the
+// line's refs. An error means that the log does not make sense, which is
+// corruption; the state is then not to be used.
+func (s *State) Apply(line life.Event, bodies ...Body) error {
+	e, err := event.Parse(line)
+	if room := line.Get("room"); room != "" && !chat.ValidRoom(room) {
+		err = fmt.Errorf("%q is not a room", room)
 	}
-	f, ok := folds[e.Kind]
-	if !ok {
-		return fmt.Errorf("fold %s: unknown event; a newer program wrote this life", e.Kind)
+	if err == nil && len(bodies) != len(line.Refs) {
+		err = fmt.Errorf("%d bodies for %d refs", len(bodies), len(line.Refs))
 	}
-	if room := e.Get("room"); inRoom[e.Kind] && !chat.ValidRoom(room) {
-		return fmt.Errorf("fold %s: %q is not a room", e.Kind, room)
+	if err == nil {
+		err = s.apply(e, source{line, bodies})
 	}
-	if err := f(s, e, bodies); err != nil {
-		return fmt.Errorf("fold %s %s: %w", e.Kind, strings.Join(e.Args, " "), err)
+	if err != nil {
+		return fmt.Errorf("fold %s %s: %w", line.Kind, strings.Join(line.Args, " "), err)
 	}
-	for _, b := range bodies {
-		if e.Kind != "fade" { // a fade is nothing without the epoch that follows
-			s.LastBlob = b.Hash
-		}
+	if _, fade := e.(event.Fade); !fade && len(bodies) > 0 { // a fade is nothing without the epoch that follows
+		s.LastBlob = bodies[len(bodies)-1].Hash
 	}
 	return nil
 }
 
-// inRoom are the events that make no sense without a room.
-var inRoom = map[string]bool{"joined": true, "left": true, Inbound: true, "command": true, "posted": true}
-
-var folds map[string]func(*State, life.Event, []Body) error
-
-func init() {
-	folds = map[string]func(*State, life.Event, []Body) error{
-		"boot":    (*State).boot,
-		"epoch":   func(*State, life.Event, []Body) error { return nil }, // see Restore
-		"joined":  (*State).joined,
-		"left":    (*State).left,
-		"inbound": (*State).inbound,
-		"command": (*State).command,
-		"reply":   (*State).reply,
-		"call":    (*State).call,
-		"result":  (*State).result,
-		"posted":  (*State).posted,
-		"note":    (*State).note,
-		"hint":    (*State).hint,
-		"grant":   (*State).grant,
-		"error":   (*State).trouble,
-		"fade":    func(*State, life.Event, []Body) error { return nil }, // takes effect through the epoch that follows
-		"spent":   (*State).spent,
-		"paused":  (*State).paused,
-		"resumed": (*State).resumed,
-		"stopped": func(*State, life.Event, []Body) error { return nil },
+func (s *State) apply(e event.Event, from source) error {
+	switch e := e.(type) {
+	case event.Boot:
+		return s.boot(e, from)
+	case event.Joined:
+		return s.joined(e, from)
+	case event.Left:
+		s.room(e.Room).Joined = false
+	case event.Inbound:
+		return s.inbound(e, from)
+	case event.Grant:
+		s.Grants[e.Hash] = true
+	case event.Command:
+		return s.command(e)
+	case event.Reply:
+		return s.reply(e, from)
+	case event.Call:
+		return s.call(e)
+	case event.Result:
+		return s.result(e, from)
+	case event.Posted:
+		return s.posted(e)
+	case event.Note:
+		return s.note(e, from)
+	case event.Hint:
+		return s.hint(e, from)
+	case event.Error:
+		return s.failed(e)
+	case event.Paused:
+		return s.paused(e)
+	case event.Spent:
+		s.Usage.add(e.Tokens)
+	case event.Resumed:
+		s.Paused, s.Version = "", e.Version
+	case event.Fade, event.Epoch, event.Stopped: // an epoch is Restored, with what has faded
 	}
+	return nil
 }
 
-func (s *State) boot(e life.Event, bodies []Body) error {
-	if len(bodies) < 1 {
+func (s *State) boot(e event.Boot, from source) error {
+	if len(from.bodies) == 0 {
 		return errors.New("no soul")
 	}
-	s.Self, s.Name, s.Version = bodies[0].Hash.String(), e.Get("name"), e.Get("version")
+	s.Self, s.Name, s.Version = from.bodies[0].Hash.String(), e.Name, e.Version
 	return nil
 }
 
-// entry adds the entry that event e describes.
-func (s *State) entry(e life.Event, bodies []Body) (*Entry, error) {
-	if len(bodies) == 0 || len(e.Refs) == 0 {
-		return nil, errors.New("no body")
-	}
-	return s.entryOf(e, bodies[0], nil)
-}
-
-func (s *State) entryOf(e life.Event, body Body, own []Span) (*Entry, error) {
-	if e.Arg(0) != EntryID(s.Next) {
+// add makes an entry out of the first ref of a line.
+func (s *State) add(entry Entry, from source) (*Entry, error) {
+	if entry.N != s.Next {
 		return nil, fmt.Errorf("entry number is not e%d", s.Next)
+	}
+	if len(from.bodies) == 0 {
+		return nil, errors.New("no body")
 	}
 	if unit := s.Unit(); unit != nil && unit.open() {
 		return nil, fmt.Errorf("a result of e%d is still to come", unit.N) // nothing stands inside a unit
 	}
-	entry := &Entry{N: s.Next, Kind: e.Kind, At: e.At, Ref: refOf(e.Refs[0], body), Room: e.Get("room"), Show: int(e.Int("show")), Own: own}
-	if entry.Kind == Position {
-		entry.Room = ""
-	}
-	if err := entry.load(body.Data); err != nil {
+	entry.Kind, entry.At, entry.Ref = from.Kind, from.At, from.ref()
+	if err := entry.load(from.bodies[0].Data); err != nil {
 		return nil, err
 	}
-	s.Live = append(s.Live, entry)
+	s.Live = append(s.Live, &entry)
 	s.Next++
-	return entry, nil
+	return &entry, nil
 }
 
-func refOf(r blobs.Ref, b Body) Ref { return Ref{Hash: b.Hash, Short: r.Hash, Gist: r.Gist} }
+// ref is the first ref of a line.
+func (from source) ref() Ref {
+	return Ref{Hash: from.bodies[0].Hash, Short: from.Refs[0].Hash, Gist: from.Refs[0].Gist}
+}
 
-func add(list []string, item string) []string {
+func with(list []string, item string) []string {
 	if slices.Contains(list, item) {
 		return list
 	}
 	return append(slices.Clone(list), item)
 }
 
-func remove(list []string, item string) []string {
+func without(list []string, item string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == item })
 }

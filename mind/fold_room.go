@@ -4,61 +4,44 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"lethe/chat"
-	"lethe/life"
+	"lethe/life/event"
 )
 
 // What happens in rooms: lines heard, commands, and what the identity posts.
 
-func (s *State) joined(e life.Event, bodies []Body) error {
-	r := s.room(e.Get("room"))
+func (s *State) joined(e event.Joined, from source) error {
+	r := s.room(e.Room)
 	r.Joined = true
-	if e.Get("at") != "" { // a first subscription; a renewed one keeps its cursor
-		r.Cursor = chat.Cursor{Inode: inode(e), Offset: e.Int("at"), Before: e.Get("before")}
-		r.Began = e.Int("end")
-		if last := e.Get("last"); last != "" {
-			r.Cursor.Last = strings.Split(last, ",")
-		}
+	if first := e.First; first != nil { // a renewed subscription keeps its cursor
+		r.Cursor = chat.Cursor{Inode: first.Inode, Offset: first.At, Before: first.Before, Last: first.Last}
+		r.Began = first.End
 	}
-	_, err := s.entry(e, bodies)
+	_, err := s.add(Entry{N: e.N}, from)
 	return err
 }
 
-func (s *State) left(e life.Event, _ []Body) error {
-	s.room(e.Get("room")).Joined = false
-	return nil
-}
-
-func (s *State) inbound(e life.Event, bodies []Body) error {
-	r := s.room(e.Get("room"))
-	span, err := parseSpan(e.Get("at"))
-	if err != nil || len(bodies) == 0 {
-		return errors.New("no range or no body")
+func (s *State) inbound(e event.Inbound, from source) error {
+	entry := Entry{N: e.N, Room: e.Room, Show: e.Show}
+	for _, own := range e.Own {
+		entry.Own = AddSpan(entry.Own, own)
 	}
-	var own []Span
-	for _, o := range e.All("own") {
-		mine, err := parseSpan(o)
-		if err != nil {
-			return err
-		}
-		own = AddSpan(own, mine)
-	}
-	r.move(e)
-	if _, err := s.entryOf(e, bodies[0], own); err != nil {
+	if _, err := s.add(entry, from); err != nil {
 		return err
 	}
-	r.pass(cursorOf(e, r, span.To), bodies[0].Data)
-	s.listen(r, e, bodies[0].Data, own)
+	r, body := s.room(e.Room), from.bodies[0].Data
+	r.move(e.Moved)
+	r.pass(r.behind(e.Passage), body)
+	if !e.Asleep {
+		s.listen(e.Room, body, entry.Own)
+	}
 	return nil
 }
 
 // listen decides what an inbound body owes, and to whom.
-func (s *State) listen(r *Room, e life.Event, body []byte, own []Span) {
-	room := e.Get("room")
+func (s *State) listen(room string, body []byte, own []Span) {
 	users, agents := false, false
 	var at int64
 	for raw := range strings.Lines(string(body)) {
@@ -71,35 +54,25 @@ func (s *State) listen(r *Room, e life.Event, body []byte, own []Span) {
 		users, agents = users || !line.Agent, agents || line.Agent
 	}
 	switch {
-	case e.Get("wake") == "no" || !users && !agents:
-		return
 	case users:
-		s.Steps, s.Cut, r.AgentTurns = 0, 0, 0
+		s.Steps, s.Cut, s.room(room).AgentTurns = 0, 0, 0
 		s.Paused = ""
-		s.Waiting = add(s.Waiting, room)
-		s.Peers = remove(s.Peers, room)
-	default:
-		if !slices.Contains(s.Waiting, room) {
-			s.Peers = add(s.Peers, room)
-		}
+		s.Waiting = with(s.Waiting, room)
+		s.Peers = without(s.Peers, room)
+	case agents && !slices.Contains(s.Waiting, room):
+		s.Peers = with(s.Peers, room)
 	}
-	s.Owes = true
+	s.Owes = s.Owes || users || agents
 }
 
-// cursorOf is where an event says that the room has been heard to.
-func cursorOf(e life.Event, r *Room, offset int64) chat.Cursor {
-	return chat.Cursor{Inode: inode(e), Offset: offset, Before: e.Get("before"), Last: r.Cursor.Last}
+// behind is the cursor behind a passage.
+func (r *Room) behind(p event.Passage) chat.Cursor {
+	return chat.Cursor{Inode: p.Inode, Offset: p.At.To, Before: p.Before, Last: r.Cursor.Last}
 }
 
-// inode reads a number that may use all of its 64 bits.
-func inode(e life.Event) uint64 {
-	n, _ := strconv.ParseUint(e.Get("inode"), 10, 64)
-	return n
-}
-
-// move forgets old offsets where e says that the file is another one.
-func (r *Room) move(e life.Event) {
-	if e.Get("moved") != "" {
+// move forgets old offsets where the file is another one.
+func (r *Room) move(moved bool) {
+	if moved {
 		r.Own, r.Began, r.Stopped = nil, 0, 0
 	}
 }
@@ -119,7 +92,7 @@ func AddSpan(spans []Span, s Span) []Span {
 	i := endsAfter(spans, s.From-1)
 	j := i
 	for ; j < len(spans) && spans[j].From <= s.To; j++ {
-		s = Span{min(s.From, spans[j].From), max(s.To, spans[j].To)}
+		s = Span{From: min(s.From, spans[j].From), To: max(s.To, spans[j].To)}
 	}
 	return slices.Replace(spans, i, j, s)
 }
@@ -140,104 +113,84 @@ func endsAfter(spans []Span, offset int64) int {
 // a file that was changed.
 const lastPosted = 100
 
-func (s *State) command(e life.Event, _ []Body) error {
-	r := s.room(e.Get("room"))
-	span, err := parseSpan(e.Get("at"))
-	if err != nil {
-		return err
-	}
-	r.move(e)
-	if e.Get("early") != "" { // obeyed while lines before it are still unheard
-		r.Own = AddSpan(r.Own, span)
+func (s *State) command(e event.Command) error {
+	r := s.room(e.Room)
+	r.move(e.Moved)
+	if e.Early { // lines before it are still unheard
+		r.Own = AddSpan(r.Own, e.At)
 	} else {
-		r.pass(cursorOf(e, r, span.To), []byte(e.Get("line")+"\n"))
-		if last := e.Get("last"); last != "" { // of a line too long to be recorded
-			r.Cursor.Last = append(r.Cursor.Last, last)
+		r.pass(r.behind(e.Passage), []byte(e.Line+"\n"))
+		if e.Last != "" {
+			r.Cursor.Last = append(r.Cursor.Last, e.Last)
 		}
 	}
-	if model := e.Get("model"); model != "" {
-		s.WantModel = model
+	if e.Model != "" {
+		s.WantModel = e.Model
 	}
 	s.Paused = "" // somebody is there
 	s.Steps, s.Cut = 0, 0
-	if e.Get("name") == "/stop" { // what was decided to be said is said all the same
+	if e.Name == "/stop" { // what was decided to be said is said all the same
 		s.endTurn()
-		if e.Get("early") != "" {
-			r.Stopped = span.To
+		if e.Early {
+			r.Stopped = e.At.To
 		}
 	}
-	return s.notice(e)
+	return s.notice(e.ID, e.Notice)
 }
 
-// notice queues the line that an event of the harness says in rooms.
-func (s *State) notice(e life.Event) error {
-	text := e.Get("say")
-	if text == "" {
+// notice queues the line that the harness says.
+func (s *State) notice(id string, n event.Notice) error {
+	if n.Say == "" {
 		return nil
 	}
 	s.Notices++
-	return s.owePosts(e, e.Arg(0), text)
+	return s.owe(id, n.Say, n.Posting)
 }
 
-// owePosts puts the line of a text into the outbox for each room of the event.
-func (s *State) owePosts(e life.Event, id, text string) error {
-	posts := e.All("post")
-	if len(posts) == 0 {
+// owe puts the line of a text into the outbox for each room.
+func (s *State) owe(id, text string, where event.Posting) error {
+	if len(where.Posts) == 0 {
 		return nil
 	}
-	at, err := time.Parse(time.RFC3339, e.Get("ts"))
+	if where.TS.IsZero() {
+		return errors.New("a post without its time")
+	}
+	line, err := chat.Format(true, s.Name, where.TS, text)
 	if err != nil {
 		return err
 	}
-	line, err := chat.Format(true, s.Name, at, text)
-	if err != nil {
-		return err
-	}
-	for _, p := range posts {
-		place, err := ParsePlace(p)
-		if err != nil {
-			return err
-		}
-		s.Outbox = append(s.Outbox, Post{ID: id, Room: place.Room, Line: string(line), Inode: place.Inode, From: place.Size})
+	for _, p := range where.Posts {
+		s.Outbox = append(s.Outbox, Post{ID: id, Room: p.Room, Line: string(line), Inode: p.Inode, From: p.Size})
 	}
 	return nil
 }
 
-func (s *State) posted(e life.Event, _ []Body) error {
-	id, room := e.Arg(0), e.Get("room")
-	i := slices.IndexFunc(s.Outbox, func(p Post) bool { return p.ID == id && p.Room == room })
+func (s *State) posted(e event.Posted) error {
+	i := slices.IndexFunc(s.Outbox, func(p Post) bool { return p.ID == e.ID && p.Room == e.Room })
 	if i < 0 {
 		return errors.New("posted what was not owed")
 	}
 	post := s.Outbox[i]
 	s.Outbox = slices.Delete(slices.Clone(s.Outbox), i, i+1)
-	span, err := parseSpan(e.Get("at"))
-	if err != nil {
-		return err
-	}
 	for j := range s.Outbox[i:] { // a later line to this room is not before this one, even if it is the same
-		if later := &s.Outbox[i+j]; later.Room == room {
-			later.Inode, later.From = inode(e), span.To
+		if later := &s.Outbox[i+j]; later.Room == e.Room {
+			later.Inode, later.From = e.Inode, e.At.To
 		}
 	}
-	r := s.room(room)
-	for _, t := range e.All("torn") { // what an earlier attempt left in the room
-		part, err := parseSpan(t)
-		if err != nil {
-			return err
-		}
-		r.Own = AddSpan(r.Own, part)
+	r := s.room(e.Room)
+	for _, torn := range e.Torn {
+		r.Own = AddSpan(r.Own, torn)
 	}
-	sameFile := r.Cursor.Inode == inode(e) || r.Cursor.Offset == 0
-	if r.Joined && sameFile && r.Cursor.Offset == span.From { // nobody else's line is between
-		r.pass(cursorOf(e, r, span.To), []byte(post.Line))
-	} else if span.To > r.Cursor.Offset {
-		r.Own = AddSpan(r.Own, span)
+	sameFile := r.Cursor.Inode == e.Inode || r.Cursor.Offset == 0
+	if r.Joined && sameFile && r.Cursor.Offset == e.At.From { // nobody else's line is between
+		r.pass(r.behind(e.Passage), []byte(post.Line))
+	} else if e.At.To > r.Cursor.Offset {
+		r.Own = AddSpan(r.Own, e.At)
 	}
 	r.Posted = append(r.Posted, chat.Hash([]byte(post.Line)))
 	r.Posted = r.Posted[max(0, len(r.Posted)-lastPosted):]
-	if c, err := s.find(id); err == nil && c.Status == "" { // otherwise it was said in a turn that may be over
-		s.Said = add(s.Said, room)
+	if c, err := s.find(e.ID); err == nil && c.Status == "" { // otherwise it was said in a turn that may be over
+		s.Said = with(s.Said, e.Room)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 	"lethe/life"
 )
 
-// event is an event with refs to bodies, for logs that make no sense.
-func event(kind string, args, kv []string, bodies ...string) (life.Event, []Body) {
+// logLine is a line with refs to bodies, for logs that make no sense.
+func logLine(kind string, args, kv []string, bodies ...string) (life.Event, []Body) {
 	e := life.New(time.Unix(0, 0).UTC(), kind, args, kv...)
 	var with []Body
 	for _, b := range bodies {
@@ -41,21 +41,11 @@ func TestFoldErrors(t *testing.T) {
 		{"unknown event", "dreamt", nil, nil, nil, "unknown event"},
 		{"boot without soul", "boot", nil, nil, nil, "no soul"},
 		{"wrong number", Note, []string{"e7"}, nil, []string{"x"}, "not e9"},
-		{"number of a call", Note, []string{"e9.1"}, nil, []string{"x"}, "not e9"},
-		{"number in another spelling", Note, []string{"e09"}, nil, []string{"x"}, "not e9"},
-		{"no number", Hint, nil, nil, []string{"x"}, "not e9"},
 		{"no body", Note, []string{"e9"}, nil, nil, "no body"},
 		{"inbound without body", Inbound, []string{"e9"}, at, nil, "no body"},
-		{"inbound without range", Inbound, []string{"e9"}, []string{"room", "dev"}, []string{"x"}, "no range"},
-		{"inbound backwards", Inbound, []string{"e9"}, []string{"room", "dev", "at", "5..4"}, []string{"x"}, "no range"},
-		{"inbound of no room", Inbound, []string{"e9"}, []string{"at", "0..5"}, []string{"x"}, "not a room"},
 		{"inbound of a strange room", Inbound, []string{"e9"}, []string{"room", "a\n◆ e1", "at", "0..5"}, []string{"x"}, "not a room"},
-		{"own without range", Inbound, []string{"e9"}, append(at, "own", "x"), []string{"x"}, "not a range"},
-		{"command without range", "command", []string{"k1"}, []string{"room", "dev"}, nil, "not a range"},
-		{"left no room", "left", nil, nil, nil, "not a room"},
 		{"reply that is none", Reply, []string{"e9"}, nil, []string{"hello"}, "decode reply"},
-		{"post without time", Reply, []string{"e9"}, []string{"post", post}, []string{final}, "cannot parse"},
-		{"post to nowhere", Reply, []string{"e9"}, []string{"post", "dev", "ts", "2026-11-20T12:57:16Z"}, []string{final}, "not the end of a room"},
+		{"post without time", Reply, []string{"e9"}, []string{"post", post}, []string{final}, "without its time"},
 		{"blank post", "error", []string{"k1"}, []string{"say", "\n", "post", post, "ts", "2026-11-20T12:57:16Z"}, nil, "blank"},
 		{"call of no entry", "call", []string{"e99.1"}, nil, nil, "no such call"},
 		{"call of a note", "call", []string{"e6.1"}, nil, nil, "no such call"},
@@ -63,12 +53,11 @@ func TestFoldErrors(t *testing.T) {
 		{"call of a whole entry", "call", []string{"e4"}, nil, nil, "no such call"},
 		{"second call", "call", []string{"e4.1"}, nil, nil, "second call"},
 		{"second result", "result", []string{"e4.1"}, []string{"status", OK}, []string{"x"}, "second result"},
-		{"result of nothing", "result", []string{"x"}, nil, []string{"x"}, "not the number"},
 		{"posted what was not owed", "posted", []string{"e5"}, at, nil, "not owed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			e, bodies := event(tt.kind, tt.args, tt.kv, tt.bodies...)
+			e, bodies := logLine(tt.kind, tt.args, tt.kv, tt.bodies...)
 			err := example(t).state.Apply(e, bodies...)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "fold "+tt.kind) {
 				t.Errorf("%v, want %q", err, tt.want)
@@ -76,7 +65,7 @@ func TestFoldErrors(t *testing.T) {
 		})
 	}
 	t.Run("bodies that are not all there", func(t *testing.T) {
-		e, _ := event(Note, []string{"e9"}, nil, "x")
+		e, _ := logLine(Note, []string{"e9"}, nil, "x")
 		if err := example(t).state.Apply(e); err == nil {
 			t.Error("a note without its body passes")
 		}
@@ -84,7 +73,7 @@ func TestFoldErrors(t *testing.T) {
 	t.Run("inside a unit", func(t *testing.T) {
 		w := example(t)
 		w.answer(Answer{Calls: []AnswerCall{call}})
-		e, bodies := event(Note, []string{"e10"}, nil, "x")
+		e, bodies := logLine(Note, []string{"e10"}, nil, "x")
 		if err := w.state.Apply(e, bodies...); err == nil || !strings.Contains(err.Error(), "e9 is still to come") {
 			t.Errorf("%v", err)
 		}
@@ -92,7 +81,7 @@ func TestFoldErrors(t *testing.T) {
 	t.Run("a result without status", func(t *testing.T) {
 		w := example(t)
 		w.answer(Answer{Calls: []AnswerCall{call}})
-		e, bodies := event("result", []string{"e9.1"}, nil, "x")
+		e, bodies := logLine("result", []string{"e9.1"}, nil, "x")
 		if err := w.state.Apply(e, bodies...); err == nil {
 			t.Error("it would be open for ever")
 		}
@@ -113,7 +102,7 @@ func TestApplyNeverPanics(t *testing.T) {
 			for range rapid.IntRange(0, 6).Draw(t, "fields") {
 				kv = append(kv, key.Draw(t, "key"), value.Draw(t, "value"))
 			}
-			e, bodies := event(rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.SliceOfN(arg, 0, 2).Draw(t, "args"), kv,
+			e, bodies := logLine(rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.SliceOfN(arg, 0, 2).Draw(t, "args"), kv,
 				rapid.SliceOfN(body, 0, 2).Draw(t, "bodies")...)
 			if err := w.state.Apply(e, bodies...); err != nil {
 				return // the state is not to be used any more
@@ -138,14 +127,6 @@ func TestIDs(t *testing.T) {
 		}
 		if a, b, err := ParseID(EntryID(n)); a != n || b != 0 || err != nil {
 			t.Fatal(a, b, err)
-		}
-		sp := Span{rapid.Int64Range(0, 1<<60).Draw(t, "from"), 1 << 61}
-		if got, err := parseSpan(sp.String()); got != sp || err != nil {
-			t.Fatal(got, err)
-		}
-		p := Place{"dev", rapid.Uint64().Draw(t, "inode"), rapid.Int64Range(0, 1<<62).Draw(t, "size")}
-		if got, err := ParsePlace(p.String()); got != p || err != nil {
-			t.Fatal(got, err)
 		}
 	})
 }

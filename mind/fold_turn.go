@@ -3,40 +3,34 @@ package mind
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"lethe/blobs"
-	"lethe/life"
+	"lethe/life/event"
 )
 
 // What happens in a turn: replies, calls and their results, notes and trouble.
 
-func (s *State) reply(e life.Event, bodies []Body) error {
-	entry, err := s.entry(e, bodies)
+func (s *State) reply(e event.Reply, from source) error {
+	entry, err := s.add(Entry{N: e.N, Model: e.Model}, from)
 	if err != nil {
 		return err
 	}
-	entry.Model = e.Get("model")
 	s.Usage.Replies++
-	s.Usage.Input += e.Int("in")
-	s.Usage.Cached += e.Int("cached")
-	s.Usage.Output += e.Int("out")
-	usd, _ := strconv.ParseFloat(e.Get("usd"), 64)
-	s.Usage.USD += usd
-	if e.Int("in") > 0 {
-		s.Usage.LastInput, s.Usage.LastWeight = e.Int("in"), e.Int("weight")
+	s.Usage.add(e.Tokens)
+	if e.In > 0 {
+		s.Usage.LastInput, s.Usage.LastWeight = e.In, e.Weight
 	}
 	s.Owes, s.Cut, s.Told, s.Overflows = false, 0, "", 0
 	s.Steps++
 	if len(entry.Calls) > 0 {
 		return nil
 	}
-	a, err := DecodeAnswer(bodies[0].Data)
+	a, err := DecodeAnswer(from.bodies[0].Data)
 	if err != nil {
 		return err
 	}
-	if err := s.owePosts(e, e.Arg(0), blobs.Unescape(a.Text)); err != nil {
+	if err := s.owe(EntryID(e.N), blobs.Unescape(a.Text), e.Posting); err != nil {
 		return err
 	}
 	for _, room := range s.Peers {
@@ -46,14 +40,21 @@ func (s *State) reply(e life.Event, bodies []Body) error {
 	return nil
 }
 
+func (u *Usage) add(t event.Tokens) {
+	u.Input += t.In
+	u.Cached += t.Cached
+	u.Output += t.Out
+	u.USD += t.USD
+}
+
 func (s *State) endTurn() {
 	s.Owes = false
 	s.Turn++
 	s.Waiting, s.Said, s.Peers = nil, nil, nil
 }
 
-func (s *State) call(e life.Event, _ []Body) error {
-	c, err := s.find(e.Arg(0))
+func (s *State) call(e event.Call) error {
+	c, err := s.find(e.ID)
 	if err != nil {
 		return err
 	}
@@ -61,18 +62,15 @@ func (s *State) call(e life.Event, _ []Body) error {
 		return errors.New("a second call")
 	}
 	c.Started = true
-	if len(e.All("post")) == 0 {
+	if len(e.Posts) == 0 {
 		return nil
 	}
 	_, message := c.Say()
 	if strings.TrimSpace(message) == "" {
 		return nil // no line says it, and the tool will find nothing to post
 	}
-	if err := s.owePosts(e, e.Arg(0), message); err != nil {
-		return err
-	}
-	s.Said = add(s.Said, s.Outbox[len(s.Outbox)-1].Room)
-	return nil
+	s.Said = with(s.Said, e.Posts[len(e.Posts)-1].Room)
+	return s.owe(e.ID, message, e.Posting)
 }
 
 // find returns the call e12.1 of the newest reply.
@@ -88,23 +86,22 @@ func (s *State) find(id string) (*Call, error) {
 	return entry.Calls[k-1], nil
 }
 
-func (s *State) result(e life.Event, bodies []Body) error {
-	c, err := s.find(e.Arg(0))
+func (s *State) result(e event.Result, from source) error {
+	c, err := s.find(e.ID)
 	if err != nil {
 		return err
 	}
-	if len(bodies) == 0 || c.Status != "" || e.Get("status") == "" {
+	if len(from.bodies) == 0 || c.Status != "" || e.Status == "" {
 		return errors.New("no body, no status, or a second result")
 	}
-	c.Status, c.Result, c.Show = e.Get("status"), refOf(e.Refs[0], bodies[0]), int(e.Int("show"))
-	c.Text = Result(bodies[0].Data, c.Show, c.Result)
-	if file, hash, ok := strings.Cut(e.Get("file"), ":"); ok {
-		s.Files[file] = hash
+	body := from.bodies[0].Data
+	c.Status, c.Result, c.Show = e.Status, from.ref(), e.Show
+	c.Text = Result(body, c.Show, c.Result)
+	s.wrote(e.File)
+	if e.Opened != "" {
+		s.open(e.Opened)
 	}
-	if opened := e.Get("opened"); opened != "" {
-		s.open(opened)
-	}
-	same := blobs.Sum([]byte(c.Tool + "\x00" + c.Args + "\x00" + string(bodies[0].Data))).String()[:16]
+	same := blobs.Sum([]byte(c.Tool + "\x00" + c.Args + "\x00" + string(body))).String()[:16]
 	if same == s.LastCall {
 		s.Repeats++
 	} else {
@@ -116,41 +113,42 @@ func (s *State) result(e life.Event, bodies []Body) error {
 	return nil
 }
 
-func (s *State) note(e life.Event, bodies []Body) error {
-	if _, err := s.entry(e, bodies); err != nil {
-		return err
+// wrote notes the version of an own file.
+func (s *State) wrote(f event.File) {
+	if f.Name != "" {
+		s.Files[f.Name] = f.Hash
 	}
-	if file, hash, ok := strings.Cut(e.Get("file"), ":"); ok {
-		s.Files[file] = hash
-	}
-	switch e.Get("why") {
+}
+
+func (s *State) note(e event.Note, from source) error {
+	s.wrote(e.File)
+	switch e.Why {
 	case "cut":
 		s.Cut++
 		s.Steps++
 	case "repeat":
 		s.LastCall, s.Repeats = "", 0
 	}
-	return nil
+	_, err := s.add(Entry{N: e.N, Show: e.Show}, from)
+	return err
 }
 
 // hintMemory is for how many turns it is known what was hinted at.
 const hintMemory = 100
 
-func (s *State) hint(e life.Event, bodies []Body) error {
-	if err := s.note(e, bodies); err != nil {
-		return err
-	}
+func (s *State) hint(e event.Hint, from source) error {
 	hinted := map[string]int{} // a new one: a snapshot may still be read
 	for ref, turn := range s.Hinted {
 		if s.Turn-turn < hintMemory {
 			hinted[ref] = turn
 		}
 	}
-	for _, ref := range e.All("ref") {
+	for _, ref := range e.Refs {
 		hinted[ref] = s.Turn
 	}
 	s.Hinted = hinted
-	return nil
+	_, err := s.add(Entry{N: e.N}, from)
+	return err
 }
 
 // OpenRefs returns the short hashes of the originals that stand in the live
@@ -172,38 +170,27 @@ func (s *State) OpenRefs() []string {
 // OpenedText is how a result of UNCOMPACT begins; the hash follows.
 const OpenedText = "original of hash="
 
-func (s *State) grant(e life.Event, _ []Body) error {
-	s.Grants[e.Get("hash")] = true
-	return nil
-}
-
 // paused ends the asking until somebody acts. The debt stays, unless the turn
 // itself is given up.
-func (s *State) paused(e life.Event, _ []Body) error {
-	if e.Get("turn") == "ended" {
+func (s *State) paused(e event.Paused) error {
+	if e.Ended {
 		s.endTurn()
 	} else {
-		s.Paused = e.Get("why")
+		s.Paused = e.Why
 	}
-	return s.notice(e)
+	return s.notice(e.ID, e.Notice)
 }
 
-// trouble is an error that the identity goes on after.
-func (s *State) trouble(e life.Event, _ []Body) error {
-	if e.Get("say") != "" {
-		s.Told = e.Get("what")
+// failed is an error that the identity goes on after.
+func (s *State) failed(e event.Error) error {
+	if e.Say != "" {
+		s.Told = e.What
 	}
-	if w := e.Int("window"); w > 0 {
-		s.Window = int(w)
+	if e.Window > 0 {
+		s.Window = e.Window
 		s.Overflows++
 	}
-	return s.notice(e)
-}
-
-func (s *State) resumed(e life.Event, _ []Body) error {
-	s.Paused = ""
-	s.Version = e.Get("version")
-	return nil
+	return s.notice(e.ID, e.Notice)
 }
 
 // open notes that the original of a faded range was looked at again: it fades
@@ -215,14 +202,4 @@ func (s *State) open(hash string) {
 			s.Faded[i].Opened = s.Turn + 1
 		}
 	}
-}
-
-// spent counts what was asked of a model beside the turns.
-func (s *State) spent(e life.Event, _ []Body) error {
-	s.Usage.Input += e.Int("in")
-	s.Usage.Cached += e.Int("cached")
-	s.Usage.Output += e.Int("out")
-	usd, _ := strconv.ParseFloat(e.Get("usd"), 64)
-	s.Usage.USD += usd
-	return nil
 }

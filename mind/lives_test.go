@@ -178,7 +178,7 @@ func (w *world) before(room string, at int64) string {
 
 func (w *world) at(room string, from, to int64) []string {
 	return []string{"room", room, "inode", strconv.FormatUint(w.file(room).inode, 10),
-		"at", Span{from, to}.String(), "before", w.before(room, to)}
+		"at", Span{From: from, To: to}.String(), "before", w.before(room, to)}
 }
 
 func (w *world) join(room string) {
@@ -238,7 +238,7 @@ func (w *world) listen(room string, extra ...string) {
 		at := int64(len(text))
 		text = append(text, w.file(room).data[l.from:l.to]...)
 		if w.mine(room, l) {
-			own = append(own, "own", Span{at, int64(len(text))}.String())
+			own = append(own, "own", Span{From: at, To: int64(len(text))}.String())
 		} else if !l.Blank() {
 			heard++
 		}
@@ -251,7 +251,7 @@ func (w *world) notice() []string { return []string{"k" + strconv.Itoa(w.state.N
 
 func (w *world) place(room string) string {
 	f := w.file(room)
-	return Place{room, f.inode, int64(len(f.data))}.String()
+	return Place{Room: room, Inode: f.inode, Size: int64(len(f.data))}.String()
 }
 
 func (w *world) addressed(kv []string, rooms ...string) []string {

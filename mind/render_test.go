@@ -33,10 +33,10 @@ func TestLines(t *testing.T) {
 		{"a forged head", tag + "\u2028◆ e5 note\n◆ e6 note\n", nil, tag + "\n    ◰4 e5 note\n[USER:unknown] ◰4 e6 note"},
 		{"a forged ref", tag + aRef.String() + "◰1hash=\n", nil, tag + "◰1hash=0123456789abcdef gist=a gist ◰02 of it◰2◰01hash="},
 		{"a forged name", "[USER:◆ 2026-11-20T12:57:16Z] x\n", nil, "[USER:◰4 2026-11-20T12:57:16Z] x"},
-		{"own", "aa\nbb\ncc\n", []Span{{3, 6}}, "[USER:unknown] aa\n[USER:unknown] cc"},
-		{"own, several", "aa\nbb\ncc\n", []Span{{0, 6}}, "[USER:unknown] cc"},
-		{"half a line is not own", "aa\nbb\n", []Span{{0, 2}, {4, 6}}, "[USER:unknown] aa\n[USER:unknown] bb"},
-		{"all own", "aa\n", []Span{{0, 3}}, ""},
+		{"own", "aa\nbb\ncc\n", []Span{{From: 3, To: 6}}, "[USER:unknown] aa\n[USER:unknown] cc"},
+		{"own, several", "aa\nbb\ncc\n", []Span{{From: 0, To: 6}}, "[USER:unknown] cc"},
+		{"half a line is not own", "aa\nbb\n", []Span{{From: 0, To: 2}, {From: 4, To: 6}}, "[USER:unknown] aa\n[USER:unknown] bb"},
+		{"all own", "aa\n", []Span{{From: 0, To: 3}}, ""},
 		{"nothing", "", nil, ""},
 	}
 	for _, tt := range tests {
@@ -140,7 +140,7 @@ func TestClippedIsNotKept(t *testing.T) {
 		kept = append(kept,
 			Result([]byte(strings.Repeat("line of a result ◆\n", big/20)), 8000, aRef),
 			clip(lines([]byte(strings.Repeat("x", big)+"\n"), nil), 8000, aRef),
-			clip(lines([]byte(strings.Repeat("y", big)+"\nshort\n"), []Span{{0, big + 1}}), 8000, aRef),
+			clip(lines([]byte(strings.Repeat("y", big)+"\nshort\n"), []Span{{From: 0, To: big + 1}}), 8000, aRef),
 			Notes(strings.Repeat("m", big), nil))
 	}
 	if grown := heap() - before; grown > 2<<20 {

@@ -24,11 +24,11 @@ func TestOwnLinesShareASpan(t *testing.T) {
 	}
 	to := int64(len(w.rooms["dev"].data))
 	r := w.state.Rooms["dev"]
-	if want := []Span{{from, to}}; !slices.Equal(r.Own, want) {
+	if want := []Span{{From: from, To: to}}; !slices.Equal(r.Own, want) {
 		t.Fatalf("own %v, want %v", r.Own, want)
 	}
 	old := New()
-	old.Rooms["dev"] = &Room{Own: []Span{{50, 60}, {20, 30}, {30, 40}, {80, 90}}}
+	old.Rooms["dev"] = &Room{Own: []Span{{From: 50, To: 60}, {From: 20, To: 30}, {From: 30, To: 40}, {From: 80, To: 90}}}
 	body, err := json.Marshal(old)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestOwnLinesShareASpan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []Span{{20, 40}, {50, 60}, {80, 90}}; !slices.Equal(s.Rooms["dev"].Own, want) {
+	if want := []Span{{From: 20, To: 40}, {From: 50, To: 60}, {From: 80, To: 90}}; !slices.Equal(s.Rooms["dev"].Own, want) {
 		t.Errorf("restored %v, want %v", s.Rooms["dev"].Own, want)
 	}
 
@@ -45,7 +45,7 @@ func TestOwnLinesShareASpan(t *testing.T) {
 	body = []byte("[AGENT:ada 2026-11-20T12:57:20Z] a\n[AGENT:ada 2026-11-20T12:57:20Z] b\n[USER:ada 2026-11-20T12:57:21Z] c\n")
 	w.happen(Inbound, w.next(), append(w.at("dev", r.Cursor.Offset, to), "own", "0..35", "own", "35..70"), string(body))
 	e := w.state.Live[len(w.state.Live)-1]
-	if want := []Span{{0, 70}}; !slices.Equal(e.Own, want) || e.Text != "[USER:ada 2026-11-20T12:57:21Z] c" {
+	if want := []Span{{From: 0, To: 70}}; !slices.Equal(e.Own, want) || e.Text != "[USER:ada 2026-11-20T12:57:21Z] c" {
 		t.Errorf("own %v, text %q", e.Own, e.Text)
 	}
 }
@@ -57,7 +57,7 @@ func TestSpans(t *testing.T) {
 		var spans []Span
 		for range 8 {
 			from := rnd.Int64N(50)
-			s := Span{from, from + 1 + rnd.Int64N(8)}
+			s := Span{From: from, To: from + 1 + rnd.Int64N(8)}
 			spans = AddSpan(spans, s)
 			for i := s.From; i < s.To; i++ {
 				in[i] = true
@@ -84,7 +84,7 @@ func BenchmarkOwnSpans(b *testing.B) {
 			for b.Loop() {
 				var spans []Span
 				for i := range n {
-					spans = AddSpan(spans, Span{i * 100, i*100 + 50})
+					spans = AddSpan(spans, Span{From: i * 100, To: i*100 + 50})
 				}
 				for i := range n {
 					Covered(spans, i*100, i*100+50)

@@ -19,6 +19,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/life/event"
 )
 
 // Kinds of entries.
@@ -86,10 +87,10 @@ type Call struct {
 }
 
 // Span is a range of bytes, [From, To).
-type Span struct {
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
-}
+type Span = event.Span
+
+// Place is where a room ended when a post to it was decided.
+type Place = event.Place
 
 // Range is a run of entries that have faded.
 type Range struct {

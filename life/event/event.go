@@ -1,0 +1,250 @@
+// Package event has a type for each kind of event that LIFE.md records, as
+// docs/life.md lists them under "Events".
+//
+//	err := log.Append(event.Line(now, event.Left{Room: "dev"}))
+//	e, err := event.Parse(line)
+//	switch e := e.(type) {
+//	case event.Left: // e.Room
+//
+// A field tagged arg is an argument of the line; one tagged life is a key=value
+// field. Keys may be missing from a line, and are then zero, and keys that no
+// type has are ignored; so older and newer programs are read. What is there must
+// have its form: a number that is none is an error, never 0.
+package event
+
+import (
+	"time"
+
+	"lethe/blobs"
+	"lethe/life"
+)
+
+// Event is what happened. The time and the refs are those of its line.
+type Event interface {
+	Kind() string // the first word of its line
+}
+
+// Line returns the line of an event.
+func Line(at time.Time, e Event, refs ...blobs.Ref) life.Event {
+	line := life.Event{At: at, Kind: e.Kind(), Refs: refs}
+	write(&line, e)
+	return line
+}
+
+// Boot begins a life. Its ref is the boot blob with the SOUL.
+type Boot struct {
+	Name    string `life:"name"`
+	Version string `life:"version"`
+}
+
+// Joined says that a link to a room has appeared: entry N, a note.
+type Joined struct {
+	N     int    `arg:"eN"`
+	Room  string `life:"room,must"`
+	First *First // nil when the room was heard before
+}
+
+// First is where a first subscription begins to hear a room.
+type First struct {
+	Inode  uint64 `life:"inode"`
+	At     int64  `life:"at,must"` // offset, in bytes
+	Before string `life:"before"`
+	Last   Hashes `life:"last"`
+	Total  int    `life:"total"`   // lines
+	End    int64  `life:"end,opt"` // commands before this offset are history
+}
+
+// Left says that the link to a room has gone.
+type Left struct {
+	Room string `life:"room,must"`
+}
+
+// Passage is a range of a room, and the room's cursor behind it.
+type Passage struct {
+	Room   string `life:"room,must"`
+	Inode  uint64 `life:"inode"`
+	At     Span   `life:"at,must"`
+	Before string `life:"before"`
+}
+
+// Inbound says that lines of a room became entry N.
+type Inbound struct {
+	N int `arg:"eN"`
+	Passage
+	Lines  int    `life:"lines"`
+	Own    []Span `life:"own"`       // of the ref's text, not heard
+	Moved  bool   `life:"moved=yes"` // earlier offsets mean nothing any more
+	Asleep bool   `life:"wake=no"`   // it owes no answer
+	Show   int    `life:"show,opt"`
+}
+
+// Grant says that a user mentioned a blob of another life.
+type Grant struct {
+	Hash string `life:"hash"`
+	By   string `life:"by"`
+}
+
+// Command is a user's line for the harness.
+type Command struct {
+	ID string `arg:"kN"`
+	Passage
+	Name  string `life:"name"`
+	By    string `life:"by"`
+	Line  string `life:"line,opt"`
+	Last  string `life:"last,opt"`  // the hash of a line too long to be recorded
+	Early bool   `life:"early=yes"` // lines before it are not heard yet
+	Moved bool   `life:"moved=yes"`
+	Model string `life:"model,opt"`
+	Notice
+}
+
+// Tokens is what calls of a model have used.
+type Tokens struct {
+	In     int64   `life:"in"`
+	Cached int64   `life:"cached"`
+	Out    int64   `life:"out"`
+	USD    float64 `life:"usd"`
+}
+
+// Reply is an answer of the model, entry N.
+type Reply struct {
+	N     int    `arg:"eN"`
+	Turn  int    `life:"turn"`
+	Model string `life:"model"`
+	Tokens
+	Weight int64  `life:"weight"` // of the request, in characters
+	Finish string `life:"finish"`
+	Posting
+}
+
+// Call says that a tool is about to run.
+type Call struct {
+	ID   string `arg:"eN.k"`
+	Tool string `arg:"TOOL"`
+	Posting
+}
+
+// Result is what became of a call.
+type Result struct {
+	ID     string `arg:"eN.k"`
+	Tool   string `arg:"TOOL"`
+	Status string `life:"status,must"`
+	Show   int    `life:"show,opt"`
+	File   File   `life:"file,opt"`   // that the tool has written
+	Opened string `life:"opened,opt"` // the address of a blob that was shown
+}
+
+// Posted says that an owed line stands in its room.
+type Posted struct {
+	ID string `arg:"ID"`
+	Passage
+	Torn []Span `life:"torn"` // left there by attempts that were cut off
+}
+
+// Note is the harness's own word to the agent, entry N.
+type Note struct {
+	N    int    `arg:"eN"`
+	Why  string `life:"why"`
+	File File   `life:"file,opt"`
+	Show int    `life:"show,opt"`
+}
+
+// Hint names blobs that the agent has forgotten, in entry N.
+type Hint struct {
+	N    int      `arg:"eN"`
+	Why  string   `life:"why"`
+	Refs []string `life:"ref"` // whole addresses
+}
+
+// Error is something that failed and that the identity goes on after.
+type Error struct {
+	ID      string `arg:"kN"`
+	What    string `life:"what"`
+	Failure string `life:"kind,opt"`
+	Window  int    `life:"window,opt"` // tokens that a request may have from now on
+	Text    string `life:"text"`
+	Notice
+}
+
+// Paused says that the model is asked no more until a person acts.
+type Paused struct {
+	ID    string `arg:"kN"`
+	Why   string `life:"why"`
+	Ended bool   `life:"turn=ended"` // only the turn is given up
+	Notice
+}
+
+// Fade says that entries were replaced by something shorter. It takes effect
+// through the Epoch that follows in the same append.
+type Fade struct {
+	Entries   Entries `arg:"eA..eB"`
+	To        string  `life:"to"`
+	Relevance int     `life:"rel"`
+}
+
+// Spent is what calls of a model have cost that no Reply tells of.
+type Spent struct {
+	On    string `life:"on"`
+	Calls int    `life:"calls"`
+	Tokens
+	Estimated bool `life:"estimated=yes"`
+}
+
+// Epoch is the line that a resume starts from. Its ref is the snapshot.
+type Epoch struct {
+	K   int    `arg:"K"`
+	Why string `life:"why"`
+}
+
+// Resumed says that a process has taken the identity up again.
+type Resumed struct {
+	Version string `life:"version"`
+	Why     string `life:"why,opt"`
+}
+
+// Stopped says that the process ended in good order.
+type Stopped struct {
+	Why string `life:"why"`
+}
+
+// Notice is a line that the harness says, and where; without Say it says nothing.
+type Notice struct {
+	Say string `life:"say,opt"`
+	Posting
+}
+
+// Posting fixes the line of a text that is to be posted: its time, to the
+// second, and its rooms.
+type Posting struct {
+	TS    time.Time `life:"ts,opt"`
+	Posts []Place   `life:"post"`
+}
+
+func (Boot) Kind() string    { return "boot" }
+func (Joined) Kind() string  { return "joined" }
+func (Left) Kind() string    { return "left" }
+func (Inbound) Kind() string { return "inbound" }
+func (Grant) Kind() string   { return "grant" }
+func (Command) Kind() string { return "command" }
+func (Reply) Kind() string   { return "reply" }
+func (Call) Kind() string    { return "call" }
+func (Result) Kind() string  { return "result" }
+func (Posted) Kind() string  { return "posted" }
+func (Note) Kind() string    { return "note" }
+func (Hint) Kind() string    { return "hint" }
+func (Error) Kind() string   { return "error" }
+func (Paused) Kind() string  { return "paused" }
+func (Fade) Kind() string    { return "fade" }
+func (Spent) Kind() string   { return "spent" }
+func (Epoch) Kind() string   { return "epoch" }
+func (Resumed) Kind() string { return "resumed" }
+func (Stopped) Kind() string { return "stopped" }
+
+var kinds = map[string]Event{}
+
+func init() {
+	for _, e := range []Event{Boot{}, Joined{}, Left{}, Inbound{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{},
+		Note{}, Hint{}, Error{}, Paused{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}} {
+		kinds[e.Kind()] = e
+	}
+}

@@ -1,0 +1,211 @@
+package event
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/blobs"
+	"lethe/life"
+)
+
+// full is an event of each kind with all its fields, as its line has them.
+var full = []struct {
+	event Event
+	line  string
+}{
+	{Boot{Name: "ada", Version: "1"}, `boot name=ada version=1`},
+	{Joined{N: 1, Room: "dev", First: &First{Inode: 1 << 63, At: 5, Before: "ab", Last: Hashes{"a", "b"}, Total: 2, End: 9}},
+		`joined e1 room=dev inode=9223372036854775808 at=5 before=ab last=a,b total=2 end=9`},
+	{Joined{N: 1, Room: "dev", First: &First{}}, `joined e1 room=dev inode=0 at=0 before="" last="" total=0`},
+	{Joined{N: 1, Room: "dev"}, `joined e1 room=dev`},
+	{Left{Room: "dev"}, `left room=dev`},
+	{Inbound{N: 2, Passage: passage, Lines: 3, Own: []Span{{0, 1}, {2, 3}}, Moved: true, Asleep: true, Show: 9},
+		`inbound e2 room=dev inode=7 at=1..2 before=ab lines=3 own=0..1 own=2..3 moved=yes wake=no show=9`},
+	{Grant{Hash: "ab", By: "ada"}, `grant hash=ab by=ada`},
+	{Command{ID: "k1", Passage: passage, Name: "/model", By: "ada", Line: "a line", Last: "cd", Early: true, Moved: true, Model: "m", Notice: notice},
+		`command k1 room=dev inode=7 at=1..2 before=ab name=/model by=ada line="a line" last=cd early=yes moved=yes model=m say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Reply{N: 3, Turn: 1, Model: "m", Tokens: tokens, Weight: 5, Finish: "stop", Posting: notice.Posting},
+		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 weight=5 finish=stop ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Call{ID: "e3.1", Tool: "SAY", Posting: notice.Posting}, `call e3.1 SAY ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd"},
+		`result e3.1 SAY status=ok show=9 file=MEMORY.md:ab opened=cd`},
+	{Posted{ID: "e3.1", Passage: passage, Torn: []Span{{0, 1}}}, `posted e3.1 room=dev inode=7 at=1..2 before=ab torn=0..1`},
+	{Note{N: 4, Why: "file", File: File{"MEMORY.md", "ab"}, Show: 9}, `note e4 why=file file=MEMORY.md:ab show=9`},
+	{Hint{N: 5, Why: "inbound", Refs: []string{"ab", "cd"}}, `hint e5 why=inbound ref=ab ref=cd`},
+	{Error{ID: "k2", What: "model", Failure: "garbage", Window: 9, Text: "x", Notice: notice},
+		`error k2 what=model kind=garbage window=9 text=x say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Paused{ID: "k3", Why: "cut", Ended: true, Notice: notice}, `paused k3 why=cut turn=ended say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Fade{Entries: Entries{1, 9}, To: "gist", Relevance: 3}, `fade e1..e9 to=gist rel=3`},
+	{Spent{On: "turn", Calls: 2, Tokens: tokens, Estimated: true}, `spent on=turn calls=2 in=1 cached=2 out=3 usd=0.000004 estimated=yes`},
+	{Epoch{K: 0, Why: "boot"}, `epoch 0 why=boot`},
+	{Resumed{Version: "1", Why: "asked"}, `resumed version=1 why=asked`},
+	{Stopped{Why: "signal"}, `stopped why=signal`},
+}
+
+var (
+	at      = time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC)
+	passage = Passage{Room: "dev", Inode: 7, At: Span{1, 2}, Before: "ab"}
+	notice  = Notice{Say: "well", Posting: Posting{TS: at, Posts: []Place{{"dev", 1, 2}, {"ops", 3, 4}}}}
+	tokens  = Tokens{In: 1, Cached: 2, Out: 3, USD: 0.000004}
+)
+
+func TestLines(t *testing.T) {
+	for _, f := range full {
+		line := Line(at, f.event, blobs.Ref{Hash: "0123456789abcdef"})
+		if got := strings.TrimPrefix(line.String(), "[2026-11-20T12:57:16.000000Z] "); got != f.line+" ◱hash=0123456789abcdef gist=◲" {
+			t.Errorf("%+v is written as\n%s\nwant\n%s", f.event, got, f.line)
+		}
+		if got, err := Parse(line); err != nil || !reflect.DeepEqual(got, f.event) {
+			t.Errorf("%s\nis read as %+v, %v", line, got, err)
+		}
+	}
+}
+
+// What is no number, range or time is refused, and never 0.
+func TestMalformed(t *testing.T) {
+	for line, want := range map[string]string{
+		"dreamt":                            "unknown event",
+		"left":                              "room: missing",
+		"inbound e2 room=dev":               "at: missing",
+		"inbound e2 room=dev at=5..1":       "not a range of bytes",
+		"inbound e2 room=dev at=0..x":       "not a range of bytes",
+		"inbound room=dev at=0..1":          "not the number of an entry",
+		"note e0":                           "not the number of an entry",
+		"note e02":                          "not the number of an entry",
+		"note e2.1":                         "not the number of an entry",
+		"note e2 show=many":                 "not a number",
+		"note e2 show=99999999999999999999": "not a number",
+		"note e2 file=MEMORY.md":            "not a version of a file",
+		"reply e3 in=1.5":                   "not a number",
+		"reply e3 usd=NaN":                  "not a number",
+		"reply e3 usd=x":                    "not a number",
+		"reply e3 ts=now":                   "cannot parse",
+		"reply e3 post=dev":                 "not the end of a room",
+		"reply e3 post=dev@1:-2":            "not the end of a room",
+		"joined e1 room=dev at=x":           "not a number",
+		"joined e1 room=dev at=1 inode=-1":  "not a number",
+		"result e3.1 BASH":                  "status: missing",
+		"fade e3 to=gist":                   "not a range of entries",
+		"fade e9..e3 to=gist":               "not a range of entries",
+		"epoch one":                         "not a number",
+	} {
+		e, err := life.ParseLine("[2026-11-20T12:57:16.000000Z] " + line + " #000000000000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Parse(e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is read as %+v, %v; want %q", line, got, err, want)
+		}
+	}
+}
+
+// What older programs left out is zero, and what newer ones add is ignored.
+func TestOlderAndNewerLines(t *testing.T) {
+	for line, want := range map[string]Event{
+		"reply e3 turn=1 in=4 color=red": Reply{N: 3, Turn: 1, Tokens: Tokens{In: 4}},
+		"spent on=turn":                  Spent{On: "turn"},
+		"hint e4":                        Hint{N: 4},
+	} {
+		e, err := life.ParseLine("[2026-11-20T12:57:16.000000Z] " + line + " #000000000000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Parse(e); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is read as %+v, %v", line, got, err)
+		}
+	}
+}
+
+// docs/life.md has the arguments and fields of each kind, in their order; those
+// in brackets are not always written.
+func TestFormsOnThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/life.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := regexp.MustCompile("(?m)^### `([a-z]+)`\n\n`([^`]+)`\n").FindAllStringSubmatch(string(page), -1)
+	if len(sections) != len(kinds) {
+		t.Errorf("the page has %d kinds of events, the package %d", len(sections), len(kinds))
+	}
+	for _, section := range sections {
+		kind, ok := kinds[section[1]]
+		if !ok {
+			t.Errorf("the page has %s, the package has not", section[1])
+			continue
+		}
+		names, optional := forms(reflect.TypeOf(kind), false)
+		var want []string
+		brackets := false
+		for _, word := range strings.Fields(section[2])[1:] {
+			brackets = brackets || strings.HasPrefix(word, "[")
+			name, _, isField := strings.Cut(strings.Trim(word, "[]"), "=")
+			if isField {
+				name += "="
+			}
+			if !strings.ContainsAny(word, "<…") && !slices.Contains(want, name) {
+				want = append(want, name)
+				if brackets && !slices.Contains(optional, name) {
+					t.Errorf("the page has %s with %s in brackets, which the package always writes", section[1], name)
+				}
+			}
+			brackets = brackets && !strings.HasSuffix(word, "]")
+		}
+		if !slices.Equal(want, names) {
+			t.Errorf("the page has %s with\n%q\nthe package\n%q", section[1], want, names)
+		}
+	}
+}
+
+// forms lists the arguments and fields of a type, and those not always written.
+func forms(of reflect.Type, group bool) (names, optional []string) {
+	for i := range of.NumField() {
+		f := of.Field(i)
+		t := tagOf(f)
+		switch {
+		case t.arg != "":
+			names = append(names, t.arg)
+		case t.key != "":
+			names = append(names, t.key+"=")
+			if group || t.opt || t.value != "" || f.Type.Kind() == reflect.Slice {
+				optional = append(optional, t.key+"=")
+			}
+		default:
+			part := f.Type
+			if part.Kind() == reflect.Pointer {
+				part = part.Elem()
+			}
+			more, open := forms(part, group || part != f.Type)
+			names, optional = append(names, more...), append(optional, open...)
+		}
+	}
+	return names, optional
+}
+
+// Any line is refused, or read as an event that is written and read as itself.
+func FuzzParse(f *testing.F) {
+	for _, e := range full {
+		f.Add(e.line)
+	}
+	f.Add("joined e1 room=dev at=-1 last=,,, end=-1")
+	f.Add("reply e3 ts=2026-11-20T12:57:16.5+14:00 usd=1e300")
+	f.Fuzz(func(t *testing.T, text string) {
+		line, err := life.ParseLine("[2026-11-20T12:57:16.123456Z] " + text + " #000000000000")
+		if err != nil {
+			return
+		}
+		e, err := Parse(line)
+		if err != nil {
+			return
+		}
+		once := Line(line.At, e)
+		again, err := Parse(once)
+		if err != nil || Line(line.At, again).String() != once.String() {
+			t.Fatalf("%s\nis written as\n%s, which is read as %+v, %v", line, once, again, err)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package event
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Span is a range of bytes, [From, To), written F..T.
+type Span struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+func (s Span) String() string { return fmt.Sprintf("%d..%d", s.From, s.To) }
+
+func (s *Span) parse(text string) error {
+	from, to, ok := strings.Cut(text, "..")
+	f, err1 := strconv.ParseInt(from, 10, 64)
+	t, err2 := strconv.ParseInt(to, 10, 64)
+	if !ok || err1 != nil || err2 != nil || f < 0 || t < f {
+		return fmt.Errorf("%q is not a range of bytes", text)
+	}
+	*s = Span{f, t}
+	return nil
+}
+
+// Place is where a room ended when a post to it was decided, written
+// room@inode:size.
+type Place struct {
+	Room  string
+	Inode uint64
+	Size  int64
+}
+
+func (p Place) String() string { return fmt.Sprintf("%s@%d:%d", p.Room, p.Inode, p.Size) }
+
+func (p *Place) parse(text string) error {
+	room, rest, ok1 := strings.Cut(text, "@")
+	inode, size, ok2 := strings.Cut(rest, ":")
+	i, err1 := strconv.ParseUint(inode, 10, 64)
+	n, err2 := strconv.ParseInt(size, 10, 64)
+	if !ok1 || !ok2 || err1 != nil || err2 != nil || n < 0 || room == "" {
+		return fmt.Errorf("%q is not the end of a room", text)
+	}
+	*p = Place{room, i, n}
+	return nil
+}
+
+// Entries is a range of entries, both included, written eA..eB.
+type Entries struct{ From, To int }
+
+func (e Entries) String() string { return fmt.Sprintf("e%d..e%d", e.From, e.To) }
+
+func (e *Entries) parse(text string) error {
+	from, to, ok := strings.Cut(text, "..")
+	a, err1 := strconv.Atoi(strings.TrimPrefix(from, "e"))
+	b, err2 := strconv.Atoi(strings.TrimPrefix(to, "e"))
+	if !ok || err1 != nil || err2 != nil || a < 1 || b < a {
+		return fmt.Errorf("%q is not a range of entries", text)
+	}
+	*e = Entries{a, b}
+	return nil
+}
+
+// File is a version of one of the identity's own files, written NAME:hash. The
+// hash is the first 16 hex digits of the BLAKE3 of its text.
+type File struct{ Name, Hash string }
+
+func (f File) String() string { return f.Name + ":" + f.Hash }
+
+func (f *File) parse(text string) error {
+	var ok bool
+	if f.Name, f.Hash, ok = strings.Cut(text, ":"); !ok {
+		return fmt.Errorf("%q is not a version of a file", text)
+	}
+	return nil
+}
+
+// Hashes is a list, written with commas.
+type Hashes []string
+
+func (h Hashes) String() string { return strings.Join(h, ",") }
+
+func (h *Hashes) parse(text string) error {
+	if text != "" {
+		*h = strings.Split(text, ",")
+	}
+	return nil
+}
