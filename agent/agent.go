@@ -90,20 +90,15 @@ type Agent struct {
 	fresh      bool      // this is the identity's first run
 	estimate   llm.Estimator
 
-	changed      <-chan struct{}        // something that concerns us changed on disk
-	ahead        map[string]chat.Cursor // rooms read beyond the state's cursor without finding a line
-	replaced     map[string]bool        // rooms whose file is another one, or was edited, and no event says so yet
-	looked       map[string]looked      // rooms looked through for commands
-	deaf         map[string]string      // rooms that cannot be read, and why
-	closed       map[string]closedRoom  // rooms that cannot be written, with lines that wait
-	files        map[string]stamp       // own files as last looked at
-	retryAt      time.Time              // when to ask an unreachable model again
+	changed      <-chan struct{} // something that concerns us changed on disk
+	rooms        map[string]*roomIO
+	files        map[string]stamp // own files as last looked at
+	retryAt      time.Time        // when to ask an unreachable model again
 	troubleSince time.Time
 	noSpace      noSpace
 	unsettled    bool   // context.md is being written by somebody
 	viewFailed   bool   // context.md could not be written the last time
 	viewed       [2]int // the state that context.md shows; see viewMark
-	more         bool   // a room holds more than the last look took in
 	broken       error  // what a tool met that the identity cannot go on after; see commit
 	screen       screen
 	streamed     streamed // the running call's, which has a goroutine of its own; kept when a /stop ends it
@@ -114,7 +109,6 @@ type Agent struct {
 	opened       string          // the blob that the running UNCOMPACT shows
 	granted      map[string]bool // State.Grants for the running call, which has a goroutine of its own
 	share        int             // weighted characters that the running call's result may show
-	quota        int             // weighted characters that a room's lines may still bring in
 }
 
 // RunningError says that another process holds the identity.
@@ -154,7 +148,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	cfg.MaxAgentTurns = orDefault(cfg.MaxAgentTurns, defaultMaxAgentTurns)
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store,
-		ahead: map[string]chat.Cursor{}, replaced: map[string]bool{}, looked: map[string]looked{}, files: map[string]stamp{}, deaf: map[string]string{}, closed: map[string]closedRoom{},
+		rooms: map[string]*roomIO{}, files: map[string]stamp{},
 	}
 	a.quiet = newQuiet(cfg.quiet)
 	if err := a.takeLock(); err != nil {
@@ -165,7 +159,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 			a.Close()
 		}
 	}()
-	if err := a.forgetStop(); err != nil { // it was meant for the one before
+	if err := a.clearStopRequest(); err != nil { // it was meant for the one before
 		return nil, err
 	}
 	if a.log, err = life.Open(id.LIFE()); err != nil {
@@ -300,6 +294,16 @@ func (a *Agent) begin() error {
 	return nil
 }
 
+// scopes is what on disk concerns the identity. The rooms are watched as a whole,
+// since what it hears may change.
+func (a *Agent) scopes() []chat.Scope {
+	return []chat.Scope{
+		{Dir: a.cfg.Home.Chats()},
+		{Dir: a.id.Subs()},
+		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, contextFile}, ownFiles...)},
+	}
+}
+
 // advance does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.settle(); err != nil {
@@ -308,11 +312,12 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.look(); err != nil {
 		return false, err
 	}
-	if err := a.listen(); err != nil {
+	more, err := a.readRooms()
+	if err != nil {
 		return false, err
 	}
-	if a.more {
-		if _, err := a.heed(false); err != nil {
+	if more {
+		if _, err := a.pollCommands(false); err != nil {
 			return false, err
 		}
 	}
@@ -327,7 +332,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if a.asked(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.retryAt) {
-		return a.more, a.rest()
+		return more, a.rest()
 	}
 	return true, a.step(ctx)
 }
@@ -408,5 +413,5 @@ func (a *Agent) end(why string) error {
 	if err := a.commit(happen("stopped", nil, "why", why)); err != nil {
 		return err
 	}
-	return a.forgetStop()
+	return a.clearStopRequest()
 }

@@ -127,7 +127,8 @@ func BenchmarkOwnLines(b *testing.B) {
 			a, err := Open(w.boot("ada", "dev"), w.conf)
 			must(b, err)
 			defer a.Close()
-			must(b, a.listen())
+			_, err = a.readRooms()
+			must(b, err)
 			room := a.state.Rooms["dev"]
 			var run []chat.Line
 			var at int64
@@ -140,7 +141,7 @@ func BenchmarkOwnLines(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				d, ok := a.inbound("dev", 0, run, chat.Cursor{Offset: at}, false)
+				d, ok := a.inbound(&intake{room: "dev", run: run}, chat.Cursor{Offset: at})
 				if own := d.event.All("own"); !ok || len(own) != n {
 					b.Fatalf("%d own lines, want %d", len(own), n)
 				}

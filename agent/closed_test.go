@@ -81,8 +81,9 @@ func TestFailedPostIsNotHeard(t *testing.T) {
 		w.put("dev", line)
 		a, err := Open(id, w.conf)
 		must(t, err)
-		a.closed["dev"] = closedRoom{why: "for a test", next: time.Now().Add(time.Hour)}
-		must(t, a.listen())
+		a.io("dev").retryAt = time.Now().Add(time.Hour)
+		_, err = a.readRooms()
+		must(t, err)
 		must(t, a.Close())
 		equalSlices(t, "heard", w.heard(id, "dev"), []string{"a question"})
 		r := w.run(id)

@@ -54,7 +54,7 @@ func (a *Agent) payPosts() error {
 	var waits []string // rooms
 	for i := 0; i < len(a.state.Outbox); {
 		p := a.state.Outbox[i]
-		if slices.Contains(waits, p.Room) || time.Now().Before(a.closed[p.Room].next) {
+		if slices.Contains(waits, p.Room) || time.Now().Before(a.io(p.Room).retryAt) {
 			waits = append(waits, p.Room)
 			i++
 			continue
@@ -64,7 +64,7 @@ func (a *Agent) payPosts() error {
 			from, at, err = a.post(p)
 		}
 		if err != nil {
-			a.holdBack(p.Room, err)
+			a.cannotWrite(p.Room, err)
 			continue // it waits now
 		}
 		if err := a.posted(p, from, at); err != nil { // it is no longer owed
@@ -84,10 +84,7 @@ func (a *Agent) post(p mind.Post) (from int64, at chat.Cursor, err error) {
 }
 
 func (a *Agent) posted(p mind.Post, from int64, at chat.Cursor) error {
-	if a.closed[p.Room].why != "" {
-		a.cfg.Log.Info("the room can be written again", "room", p.Room)
-		delete(a.closed, p.Room)
-	}
+	a.canWrite(p.Room)
 	d := happen("posted", []string{p.ID}, "room", p.Room,
 		"inode", strconv.FormatUint(at.Inode, 10), "at", mind.Span{From: from, To: at.Offset}.String(), "before", at.Before)
 	for _, torn := range a.torn(p, from) {
@@ -96,10 +93,29 @@ func (a *Agent) posted(p mind.Post, from int64, at chat.Cursor) error {
 	return a.commit(d)
 }
 
+// saying makes an event say a line in rooms, and fixes that line.
+func (a *Agent) saying(d draft, text string, rooms ...string) draft {
+	d = d.field("say", text)
+	return a.addressed(d, rooms...)
+}
+
+// addressed fixes when and where the line of an event is posted.
+func (a *Agent) addressed(d draft, rooms ...string) draft {
+	d = d.field("ts", time.Now().UTC().Format(time.RFC3339))
+	for _, room := range rooms {
+		inode, size, err := chat.End(a.path(room))
+		if err != nil { // found when it is posted, and searched from the start
+			inode, size = 0, 0
+		}
+		d = d.field("post", mind.Place{Room: room, Inode: inode, Size: size}.String())
+	}
+	return d
+}
+
 // saidIn tells what became of a SAY whose line is fixed.
 func (a *Agent) saidIn(call, room string) string {
 	if slices.ContainsFunc(a.state.Owed().Posts, func(p mind.Post) bool { return p.ID == call }) {
-		return fmt.Sprintf("room %s cannot be written now (%s). The line is recorded and will be said as soon as the room can be written; do not repeat it", room, a.closed[room].why)
+		return fmt.Sprintf("room %s cannot be written now (%s). The line is recorded and will be said as soon as the room can be written; do not repeat it", room, a.io(room).unwritable)
 	}
 	return "said in room " + room
 }
@@ -127,16 +143,11 @@ func (a *Agent) torn(p mind.Post, upto int64) []mind.Span {
 	return out
 }
 
-// signed reports whether a line begins as the identity's own do.
-func (a *Agent) signed(l chat.Line) bool {
-	return strings.HasPrefix(string(l.Raw), "[AGENT:"+a.id.Name+" ")
-}
-
-// rooms is the agent as its tools see it.
-type rooms Agent
+// roomTools is the agent as SAY, JOIN and LEAVE see it.
+type roomTools Agent
 
 // Say posts the line that the call's intent has fixed.
-func (r *rooms) Say(_ context.Context, call, room, _ string) (string, error) {
+func (r *roomTools) Say(_ context.Context, call, room, _ string) (string, error) {
 	a := (*Agent)(r)
 	for _, p := range a.state.Owed().Posts {
 		if p.ID == call && p.Room == room {
@@ -151,7 +162,7 @@ func (r *rooms) Say(_ context.Context, call, room, _ string) (string, error) {
 }
 
 // Join links the room; that is what makes it heard.
-func (r *rooms) Join(room string) (string, error) {
+func (r *roomTools) Join(room string) (string, error) {
 	a := (*Agent)(r)
 	if slices.Contains(a.joined(), room) {
 		return fmt.Sprintf("You hear room %s already.", room), nil
@@ -163,7 +174,7 @@ func (r *rooms) Join(room string) (string, error) {
 }
 
 // Leave removes the link.
-func (r *rooms) Leave(room string) error {
+func (r *roomTools) Leave(room string) error {
 	a := (*Agent)(r)
 	if !slices.Contains(a.joined(), room) {
 		return fmt.Errorf("you are not in room %s (you are in %v)", room, a.joined())
@@ -172,7 +183,7 @@ func (r *rooms) Leave(room string) error {
 }
 
 // Joined lists the rooms that can be read and spoken in.
-func (r *rooms) Joined() []string { return (*Agent)(r).joined() }
+func (r *roomTools) Joined() []string { return (*Agent)(r).joined() }
 
 // intent drafts the line that says a call begins. For a SAY that can be said it
 // fixes the exact line, so that a crash never doubles it.

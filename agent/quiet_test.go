@@ -65,9 +65,13 @@ func TestSilentModelIsTold(t *testing.T) {
 			s, err := status.Read(id.Dir)
 			return err == nil && s.State == status.Thinking && !s.SilentSince.IsZero() && (q == "second" || status.ReadLive(id.Dir) != "")
 		})
-		w.say("dev", "ann", "/status")
-		said++
-		contains(t, w.answered("dev", said), "working; nothing has come from the model for ")
+		for { // on a busy machine a last piece may come after all
+			w.say("dev", "ann", "/status")
+			said++
+			if strings.Contains(w.answered("dev", said), "working; nothing has come from the model for ") {
+				break
+			}
+		}
 		w.say("dev", "ann", "/stop")
 		said++
 		w.answered("dev", said)

@@ -19,7 +19,7 @@ type draft struct {
 	event  life.Event
 	bodies []body
 	stored []mind.Ref // blobs that are durable already
-	shown  string     // the first body as it would stand in the context, whole
+
 }
 
 type body struct {
@@ -154,7 +154,9 @@ func (a *Agent) append(events []happening) error {
 // apply folds events into the state.
 func (a *Agent) apply(events []happening) error {
 	for _, e := range events {
-		delete(a.ahead, e.Get("room")) // the state's cursor knows better now
+		if io := a.rooms[e.Get("room")]; io != nil {
+			io.readAhead = nil // the state's cursor knows better now
+		}
 		if err := a.state.Apply(e.Event, e.bodies...); err != nil {
 			return fmt.Errorf("record: %w", err)
 		}

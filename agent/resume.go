@@ -171,7 +171,7 @@ func (a *Agent) checkSoul() error {
 func (a *Agent) equip() error {
 	conf := a.cfg.Tools
 	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
-	conf.Rooms, conf.Refs = (*rooms)(a), (*refs)(a)
+	conf.Rooms, conf.Refs = (*roomTools)(a), (*refs)(a)
 	if conf.Workspace == "" {
 		conf.Workspace = filepath.Join(a.id.Dir, "workspace")
 	}

@@ -133,7 +133,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	// Something may have been said since the last look.
 	var err error
 	for again := true; again; {
-		stop, herr := a.heed(true)
+		stop, herr := a.pollCommands(true)
 		if stop || herr != nil || a.stopAsked() {
 			cancel()
 			err = herr

@@ -36,16 +36,16 @@ func (r reader) align(f io.ReaderAt, c Cursor) (best place, sure bool, err error
 	score, full := 0, false
 	s := newScanner(f, 0, r.maxLine)
 	for len(c.Last) > 0 && s.next() {
-		if blank(s.raw) {
+		l := Parse(s.raw)
+		if l.Blank() {
 			continue
 		}
-		h := Hash(s.raw)
-		recent = append(recent[max(0, len(recent)-remembered+1):], h)
+		recent = append(recent[max(0, len(recent)-remembered+1):], l.Hash)
 		points := common
-		if len(s.raw) >= tellingLen || Parse(s.raw).Tagged {
+		if l.Tagged || len(s.raw) >= tellingLen {
 			points = telling
 		}
-		got, run := m.step(h, points)
+		got, run := m.step(l.Hash, points)
 		if got < score || got <= 0 {
 			continue
 		}

@@ -78,7 +78,7 @@ func (c Cursor) advance(lines []Line, to int64, before []byte) Cursor {
 	last := c.Last[max(0, min(len(c.Last), len(c.Last)+len(lines)-remembered)):]
 	last = slices.Clone(last)
 	for _, l := range lines[max(0, len(lines)-remembered):] {
-		last = append(last, Hash(l.Raw))
+		last = append(last, l.Hash)
 	}
 	c.Offset, c.Last = to, last
 	c.Before = ""
@@ -347,12 +347,4 @@ func tail(f *os.File, n int) (lines []Line, total int, c Cursor, err error) {
 		c.Before = digest(before)
 	}
 	return lines, total, c, nil
-}
-
-// blank is Parse(raw).Blank(), without the work where a look is enough.
-func blank(raw []byte) bool {
-	if len(raw) > 0 && raw[0] > ' ' && raw[0] < 0x7f && raw[0] != '[' {
-		return false
-	}
-	return Parse(raw).Blank()
 }

@@ -27,6 +27,9 @@ type Line struct {
 	At     time.Time // the tag's time, UTC
 	Text   string    // the message: valid UTF-8 without NUL, may hold newlines
 
+	Command, Arg string // what Command reads, or ""
+	Hash         string // of Raw; see Hash
+
 	// From and To are the bytes of the file that the line occupies, its newline
 	// included. Parse leaves them zero.
 	From, To int64
@@ -42,16 +45,27 @@ func (l Line) Blank() bool { return strings.TrimSpace(l.Text) == "" }
 // line without a well-formed tag at its very start is a message of
 // USER:unknown, and what is not UTF-8, or NUL, becomes U+FFFD in Text.
 func Parse(raw []byte) Line {
-	raw = bytes.TrimSuffix(raw, []byte("\n"))
-	s := string(bytes.TrimSuffix(raw, []byte("\r")))
-	s = strings.TrimPrefix(s, "\uFEFF") // an editor's byte order mark
-	l, text, ok := cutTag(s)
-	if !ok {
-		l, text = Line{Name: Unknown}, s
-	}
-	l.Raw = raw
+	l, text := split(raw)
+	l.Raw = bytes.TrimSuffix(raw, []byte("\n"))
+	l.Hash = Hash(raw)
 	l.Text = strings.ReplaceAll(cleanUTF8(text), lineSep, "\n")
+	l.Command, l.Arg, _ = Command(l)
 	return l
+}
+
+// blank is Parse(raw).Blank() for less work.
+func blank(raw []byte) bool {
+	_, text := split(raw)
+	return strings.TrimSpace(text) == ""
+}
+
+// split parts a line's tag from its message.
+func split(raw []byte) (l Line, text string) {
+	s := strings.TrimPrefix(string(trimEOL(raw)), "\uFEFF") // an editor's byte order mark
+	if l, text, ok := cutTag(s); ok {
+		return l, text
+	}
+	return Line{Name: Unknown}, s
 }
 
 // cutTag splits "[USER:name 2026-11-20T12:57:16Z] text".
@@ -175,23 +189,20 @@ func CleanName(s string) string {
 // Stopped is what an identity answers to a /stop that ended something.
 const Stopped = "Stopped."
 
-// mayCommand is a cheap test that every line for the harness passes: its slash stands
+// mayCommand is a cheap test that every command passes: its slash stands
 // at the start, or behind a tag, which ends earlier than this.
 func mayCommand(raw []byte) bool { return bytes.IndexByte(raw[:min(len(raw), 128)], '/') >= 0 }
 
-// Command reads a line for the harness: a user's line that is exactly "/stop",
+// Command reads a command to the daemon: a user's line that is exactly "/stop",
 // "/status" or "/model NAME". The name comes without its slash; white space at
 // the end, which phones add, does not count.
 func Command(l Line) (name, arg string, ok bool) {
-	if l.Agent {
-		return "", "", false
-	}
 	text := strings.TrimRight(l.Text, " \t\r\n")
-	switch text {
-	case "/stop":
-		return "stop", "", true
-	case "/status":
-		return "status", "", true
+	switch {
+	case l.Agent:
+		return "", "", false
+	case text == "/stop", text == "/status":
+		return text[1:], "", true
 	}
 	arg, ok = strings.CutPrefix(text, "/model ")
 	arg = strings.Trim(arg, " \t")

@@ -19,9 +19,9 @@ const (
 	maxCommands = 16   // obeyed in one look at a room, so that the others have their turn
 )
 
-// obey carries out a line for the harness and records it. next is the cursor
+// runCommand runs a command and records it. next is the cursor
 // behind it; early says that lines before it are not heard yet.
-func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg string, early bool) error {
+func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early bool) error {
 	// What is owed is posted first: a post is looked for behind where its room ended
 	// when it was decided.
 	if err := a.payPosts(); err != nil {
@@ -29,20 +29,20 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 	}
 	d := happen("command", []string{a.noticeID()}, "room", room,
 		"inode", strconv.FormatUint(next.Inode, 10), "at", mind.Span{From: l.From, To: l.To}.String(),
-		"before", next.Before, "name", "/"+name, "by", l.Name)
+		"before", next.Before, "name", "/"+l.Command, "by", l.Name)
 	if len(l.Raw) <= maxCommand {
 		d = d.field("line", string(l.Raw))
 	} else {
-		d = d.field("last", chat.Hash(l.Raw))
+		d = d.field("last", l.Hash)
 	}
 	if early {
 		d = d.field("early", "yes")
-	} else if a.replaced[room] {
+	} else if io := a.io(room); io.replaced {
 		d = d.field("moved", "yes")
-		delete(a.replaced, room)
+		io.replaced = false
 	}
 	var say string
-	switch name {
+	switch l.Command {
 	case "stop":
 		say = "Nothing to stop."
 		if early || a.busy() {
@@ -51,12 +51,12 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 	case "status":
 		say = a.statusLine()
 	case "model":
-		if len(arg) > maxModel || strings.ContainsFunc(arg, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if len(l.Arg) > maxModel || strings.ContainsFunc(l.Arg, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			say = fmt.Sprintf("A model's name has at most %d bytes, all of them printable; I keep the model %s.", maxModel, a.state.Stable.Params.Model)
 			break
 		}
-		d = d.field("model", arg)
-		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", arg, a.state.Stable.Params.Model)
+		d = d.field("model", l.Arg)
+		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", l.Arg, a.state.Stable.Params.Model)
 	}
 	drafts := []draft{a.saying(d, say, room)}
 	if say == chat.Stopped {
@@ -77,7 +77,7 @@ func (a *Agent) obey(room string, l chat.Line, next chat.Cursor, name, arg strin
 		drafts = append(drafts, note)
 		a.streamed = streamed{}
 	}
-	a.cfg.Log.Info("command", "room", room, "name", name, "by", l.Name)
+	a.cfg.Log.Info("command", "room", room, "name", l.Command, "by", l.Name)
 	return a.commit(drafts...)
 }
 
@@ -89,95 +89,73 @@ func (a *Agent) busy() bool {
 // noticeID names the next thing that the harness says.
 func (a *Agent) noticeID() string { return "k" + strconv.Itoa(a.state.Notices+1) }
 
-// saying makes an event say a line in rooms, and fixes that line.
-func (a *Agent) saying(d draft, text string, rooms ...string) draft {
-	d = d.field("say", text)
-	return a.addressed(d, rooms...)
-}
-
-// addressed fixes when and where the line of an event is posted.
-func (a *Agent) addressed(d draft, rooms ...string) draft {
-	d = d.field("ts", time.Now().UTC().Format(time.RFC3339))
-	for _, room := range rooms {
-		inode, size, err := chat.End(a.path(room))
-		if err != nil { // found when it is posted, and searched from the start
-			inode, size = 0, 0
-		}
-		d = d.field("post", mind.Place{Room: room, Inode: inode, Size: size}.String())
-	}
-	return d
-}
-
-// heed looks for commands among all the lines that nobody has heard yet, and obeys
-// them ahead of their turn. While a turn is open a /stop is left in place: heed
-// reports it, and it is obeyed when the pieces are picked up.
-func (a *Agent) heed(open bool) (stop bool, err error) {
+// pollCommands looks for commands among all the lines that nobody has heard yet, and
+// runs them ahead of their turn. While a turn is open a /stop is left in place:
+// pollCommands reports it, and it is run when the turn has ended.
+func (a *Agent) pollCommands(open bool) (stop bool, err error) {
 	for _, room := range a.joined() {
-		if stop, err = a.lookAhead(room, open); stop || err != nil {
+		if stop, err = a.scanRoom(room, open); stop || err != nil {
 			return stop, err
 		}
 	}
 	return false, a.payPosts()
 }
 
-// looked is how far a room was looked through for commands, beyond its cursor.
-type looked struct {
+// scanned is how far a room was searched for commands, beyond its cursor.
+type scanned struct {
 	chat.Cursor
 	moved bool // the file was changed behind the cursor
 }
 
-// lookAhead is heed for one room.
-func (a *Agent) lookAhead(room string, open bool) (stop bool, err error) {
-	heard, seen := a.cursor(room), a.looked[room]
-	if seen.Offset < heard.Offset && !seen.moved {
-		seen.Cursor = heard
+// scanRoom is pollCommands for one room.
+func (a *Agent) scanRoom(room string, open bool) (stop bool, err error) {
+	io, heard := a.io(room), a.cursor(room)
+	at := io.scanned
+	if at.Offset < heard.Offset && !at.moved {
+		at.Cursor = heard
 	}
-	obeyed, left := 0, false // for the next look
+	ran, left := 0, false // for the next look
 	for more := true; more && (open || !left); {
-		batch, err := chat.ReadCommands(a.path(room), seen.Cursor, 1<<20)
+		batch, err := chat.ReadCommands(a.path(room), at.Cursor, 1<<20)
 		if err != nil {
-			return false, nil // listen says so
+			return false, nil // readRooms says so
 		}
 		if batch.Realigned || batch.Restarted {
-			if seen.Offset > heard.Offset && !seen.moved {
-				seen.Cursor = heard // perhaps only what is unread was changed
+			if at.Offset > heard.Offset && !at.moved {
+				at.Cursor = heard // perhaps only what is unread was changed
 				continue
 			}
-			seen.moved = true
+			at.moved = true
 		}
-		moved := seen.moved || a.replaced[room]
+		moved := at.moved || io.replaced
 		for i, l := range batch.Lines {
-			name, arg, ok := a.command(room, l, moved)
 			switch {
-			case !ok || a.unheard(room, l, moved):
-			case name == "stop" && open:
+			case !a.isCommand(room, l, moved) || a.unheard(room, l, moved):
+			case l.Command == "stop" && open:
 				return true, nil
-			case moved: // hear sorts the offsets out, between turns
-			case obeyed < maxCommands:
-				obeyed++
-				if err := a.obey(room, l, batch.After(i+1), name, arg, true); err != nil {
+			case moved: // readRooms sorts the offsets out, between turns
+			case ran < maxCommands:
+				ran++
+				if err := a.runCommand(room, l, batch.After(i+1), true); err != nil {
 					return false, err
 				}
 			case !left: // from here on only a /stop is looked for
 				left = true
-				a.looked[room] = looked{Cursor: batch.After(i)}
+				io.scanned = scanned{Cursor: batch.After(i)}
 			}
 		}
-		seen.Cursor, more = batch.Next, batch.More
+		at.Cursor, more = batch.Next, batch.More
 		if !left {
-			a.looked[room] = seen
+			io.scanned = at
 		}
 	}
 	return false, nil
 }
 
-// command reads a line for the harness. What a room held before the identity came
-// was not meant for it.
-func (a *Agent) command(room string, l chat.Line, moved bool) (name, arg string, ok bool) {
-	if !moved && l.From < a.state.Rooms[room].Began {
-		return "", "", false
-	}
-	return chat.Command(l)
+// isCommand reports whether a line is a command to this identity. What a room held
+// before the identity came was not meant for it.
+func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
+	return l.Command != "" && (moved || l.From >= a.state.Rooms[room].Began)
 }
 
 // statusLine answers /status.
