@@ -215,13 +215,16 @@ func (a *Agent) editMemory(edit *mind.Edit) error {
 		}
 		text, refused := mind.Merge(edit.Shown, *edit.Memory, string(now))
 		if text != string(now) {
-			done, err := durable.SwapSynced(filepath.Join(a.id.Dir, "MEMORY.md"), []byte(text), 0o600,
+			done, err := durable.Swap(filepath.Join(a.id.Dir, "MEMORY.md"), []byte(text), 0o600,
 				func(there fs.FileInfo) bool { return stampFrom(there) == before })
+			if err == nil && done == nil {
+				continue
+			}
+			if err == nil {
+				err = durable.SyncDir(a.id.Dir)
+			}
 			if err != nil {
 				return err
-			}
-			if done == nil {
-				continue
 			}
 		}
 		if refused {

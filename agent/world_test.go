@@ -21,6 +21,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/sandbox"
 	"lethe/internal/status"
 	"lethe/life"
 	"lethe/llm"
@@ -30,7 +31,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	tools.MaybeSandbox()
+	sandbox.Main()
 	if childHome := os.Getenv(childEnv); childHome != "" {
 		childMain(childHome)
 		return

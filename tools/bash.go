@@ -7,90 +7,37 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/sandbox"
 )
 
 // maxCommand bounds a command, in bytes: the kernel takes no argument of 128 KiB.
 const maxCommand = 100 << 10
 
-// order is what the helper is asked to run. It travels as JSON.
-type order struct {
-	Shell    string   // absolute path of bash or sh
-	Command  string   // what follows -c
-	Dir      string   // where it starts
-	Env      []string // all of its environment
-	Confine  bool     // apply the sandbox
-	Write    []string // directories that a confined command may change
-	Hide     []string // directories and files that it may not read, wherever they are
-	UserHome string   // one more, unless the system is in it
-}
-
-// outcome is how a command ended. Failed is why it could not be started.
-type outcome struct {
-	Exit   int    `json:"exit"`
-	Signal int    `json:"signal,omitempty"`
-	Failed string `json:"failed,omitempty"`
-}
-
 // bash is the BASH tool of one identity.
 type bash struct {
 	c     Config
 	files *files
-	env   []string
-	write []string
 	most  int64 // maxSpool, less in tests
 }
 
 func newBash(c Config, f *files) (*bash, error) {
-	private := filepath.Join(c.AgentDir, "sandbox")
-	home, tmp := filepath.Join(private, "home"), filepath.Join(private, "tmp")
-	for _, d := range []string{home, tmp} {
-		if err := durable.MkdirAll(d, 0o700); err != nil {
+	for _, d := range []string{"home", "tmp"} {
+		if err := durable.MkdirAll(filepath.Join(c.AgentDir, privateDir, d), 0o700); err != nil {
 			return nil, fmt.Errorf("make directory of commands: %w", err)
 		}
 	}
-	HideEnvironment()
-	b := &bash{c: c, files: f, env: environment(home, tmp), most: maxSpool}
-	b.write = append([]string{home, tmp}, f.roots...)
-	return b, nil
+	sandbox.HideEnvironment()
+	return &bash{c: c, files: f, most: maxSpool}, nil
 }
 
-// environment is all that a command inherits. Nothing of the daemon's is passed
-// on but where programs are, the language and the time zone.
-func environment(home, tmp string) []string {
-	env := []string{
-		"HOME=" + home, "TMPDIR=" + tmp, "PATH=" + searchPath(),
-		"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1",
-	}
-	lang := os.Getenv("LANG")
-	if lang == "" {
-		lang = "C.UTF-8"
-	}
-	env = append(env, "LANG="+lang)
-	if tz := os.Getenv("TZ"); tz != "" {
-		env = append(env, "TZ="+tz)
-	}
-	return env
-}
-
-func searchPath() string {
-	var dirs []string
-	for _, d := range filepath.SplitList(os.Getenv("PATH")) {
-		if filepath.IsAbs(d) {
-			dirs = append(dirs, d)
-		}
-	}
-	if len(dirs) == 0 {
-		return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	}
-	return strings.Join(dirs, string(filepath.ListSeparator))
-}
+// privateDir, in the directory of the identity, is its commands' own.
+const privateDir = "sandbox"
 
 func (b *bash) tool() Tool {
 	mode := "bash_sandbox"
@@ -116,25 +63,16 @@ func (b *bash) run(ctx context.Context, c Call) Result {
 	if err != nil {
 		return failure(err)
 	}
-	shell, err := findShell()
-	if err != nil {
-		return failure(err)
-	}
 	name := spoolName(c.ID)
 	out := &spool{bound: b.c.MaxOutput, most: b.most, keep: func() (*os.File, error) { return b.files.openSpool(name) }}
 	started := time.Now()
-	userHome, _ := os.UserHomeDir()
-	if real, err := realDir(userHome); err == nil {
-		userHome = real
-	}
 	stop, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop, cancelTimer := context.WithTimeoutCause(stop, timeout, errTimeout)
 	defer cancelTimer()
-	end, err := runCommand(stop, b.c.Self, order{
-		Shell: shell, Command: command, Dir: b.files.work, Env: b.env,
-		Confine: b.c.Bash == BashSandbox, Write: b.write,
-		Hide: append([]string{b.c.Home, b.c.AgentDir}, b.c.Secrets...), UserHome: userHome,
+	end, err := sandbox.Run(stop, sandbox.Command{
+		Line: command, Dir: b.files.work, Private: filepath.Join(b.c.AgentDir, privateDir), Confine: b.c.Bash == BashSandbox,
+		Write: b.files.roots, Hide: append([]string{b.c.Home, b.c.AgentDir}, b.c.Secrets...), Self: b.c.Self,
 	}, cancelOnError{out, cancel})
 	why := context.Cause(stop)
 	body, missing := out.result(name)
@@ -142,16 +80,13 @@ func (b *bash) run(ctx context.Context, c Call) Result {
 	if len(body) > 0 && !bytes.HasSuffix(body, []byte{'\n'}) {
 		r.Body = append(r.Body, '\n')
 	}
-	last, good := epitaph(end, err, why, timeout, time.Since(started))
+	last, good := exitLine(end, err, why, timeout, time.Since(started))
 	r.Body = append(r.Body, last...)
 	r.Err = !good
 	return r
 }
 
-var (
-	errTimeout = errors.New("timeout")
-	errStuck   = errors.New("some of what it started takes long to die; killing it goes on")
-)
+var errTimeout = errors.New("timeout")
 
 // cancelOnError ends the command when its output cannot be taken any more.
 type cancelOnError struct {
@@ -190,19 +125,10 @@ func (b *bash) parse(args []byte) (command string, timeout time.Duration, err er
 	return a.Command, time.Duration(a.Timeout) * time.Second, err
 }
 
-func findShell() (string, error) {
-	for _, name := range []string{"bash", "sh"} {
-		if p, err := exec.LookPath(name); err == nil {
-			return filepath.Abs(p)
-		}
-	}
-	return "", errors.New("find a shell: there is neither bash nor sh in the PATH of the program; commands cannot run here")
-}
-
-// epitaph is the last line of a result, and whether the command did well.
-func epitaph(end outcome, err, why error, timeout, took time.Duration) (string, bool) {
+// exitLine is the last line of a result, and whether the command did well.
+func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration) (string, bool) {
 	killed := "it and everything it started was killed"
-	if errors.Is(err, errStuck) {
+	if errors.Is(err, sandbox.ErrStuck) {
 		killed = "it was killed, but " + err.Error()
 	}
 	switch {

@@ -40,8 +40,8 @@ type Config struct {
 	Rooms Rooms
 	// Refs opens paths like hash=3fa9… for READ_FILE. With nil they fail.
 	Refs Refs
-	// Self is the executable that is run as the sandbox's helper: one whose main
-	// calls MaybeSandbox. Default: this one, also when its file has been replaced.
+	// Self is the program that commands are started with: one whose main
+	// calls sandbox.Main. Default: this one, also when its file has been replaced.
 	Self string
 }
 

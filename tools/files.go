@@ -272,9 +272,8 @@ func (p place) explain(verb string, err error, root *os.Root) error {
 	case strings.Contains(err.Error(), "path escapes from parent"):
 		return fmt.Errorf("%s %s: refused: it leads outside of the workspace by .. or a symbolic link. Absolute links are refused too, also when they lead inside", verb, p.shown)
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
+	if errno, ok := errors.AsType[syscall.Errno](err); ok { // the names that stand before it are not the model's
+		err = errno
 	}
 	return fmt.Errorf("%s %s: %w", verb, p.shown, err)
 }

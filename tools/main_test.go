@@ -16,14 +16,12 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"lethe/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
-	MaybeSandbox()
-	if len(os.Args) > 2 && os.Args[1] == "act-as" {
-		actAs(os.Args[2], os.Args[3:])
-		return
-	}
+	sandbox.Main()
 	goleak.VerifyTestMain(m)
 }
 
@@ -174,15 +172,6 @@ func realTempDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return d
-}
-
-func executable(t *testing.T) string {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return self
 }
 
 // fakeRooms is Rooms in memory.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"lethe/internal/sandbox"
 )
 
 // However output arrives, the result is its beginning and its end, and the file
@@ -68,7 +70,7 @@ func TestSpoolEndsWhatWritesTooMuch(t *testing.T) {
 	}
 	body, _ := s.result("all")
 	wantWords(t, string(body), "90 bytes", "is in all")
-	text, good := epitaph(outcome{Exit: 137, Signal: 9}, nil, errTooMuch, time.Second, time.Second)
+	text, good := exitLine(sandbox.Outcome{Exit: 137, Signal: 9}, nil, errTooMuch, time.Second, time.Second)
 	if good {
 		t.Error("that is not well")
 	}

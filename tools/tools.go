@@ -6,7 +6,7 @@
 // The smallest use:
 //
 //	func main() {
-//		tools.MaybeSandbox() // first thing: BASH runs this binary again
+//		sandbox.Main() // first thing: BASH runs this binary again
 //		…
 //		set, err := tools.New(tools.Config{Home: home, AgentDir: dir, Rooms: agent})
 //		request.Tools = set.Schemas()
@@ -24,7 +24,7 @@
 //   - When a BASH call has returned, nothing that it started is alive; nor when
 //     the daemon has been killed. It never sees the daemon's environment.
 //   - In sandbox mode a command writes only to the workspace, the extra roots and
-//     a private HOME and TMPDIR, and cannot read the home. See MaybeSandbox.
+//     a private HOME and TMPDIR, and cannot read the home. See package sandbox.
 //
 // A Set is used by one identity; its Run may be called from several goroutines.
 package tools
@@ -94,7 +94,7 @@ type Set struct {
 // the home, whole or in part.
 //
 // Unless BASH is off, New also hides the environment that this process was
-// started with from other processes: see HideEnvironment.
+// started with from other processes: see sandbox.HideEnvironment.
 func New(c Config) (*Set, error) {
 	c, err := c.complete()
 	if err != nil {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"lethe/internal/durable"
 )
 
 // memoryRunes is how much of MEMORY.md the prompt holds.
@@ -96,16 +97,16 @@ func (p place) replace(content []byte) (fresh bool, err error) {
 		return false, p.explain("write", err, root)
 	}
 	defer held.Close()
-	if err := swapIn(held, base, content, mode); err != nil {
+	if err := durable.WriteFileIn(held, base, content, mode); err != nil {
 		return false, p.explain("write", err, root)
 	}
 	return fresh, nil
 }
 
 // target finds the file that a write to p is for: its name after following
-// symbolic links, and the mode that the new file gets.
+// symbolic links, and the mode that the new file gets (0 as any new file: the
+// workspace is 0700, and in an extra root others may have to read).
 func (p place) target(root *os.Root) (name string, mode fs.FileMode, fresh bool, err error) {
-	mode = 0o644 // the workspace is 0700; in an extra root others may have to read
 	if p.own != "" {
 		mode = 0o600
 	}
@@ -156,39 +157,7 @@ func makeDirs(root *os.Root, dir string) error {
 	if err := root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(root, parent)
-}
-
-// swapIn is durable.WriteFile inside an open directory: temporary file, fsync,
-// rename, fsync of the directory.
-func swapIn(dir *os.Root, base string, content []byte, mode fs.FileMode) error {
-	tmp := ".tmp-" + rand.Text()
-	f, err := dir.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	defer dir.Remove(tmp) // gone already when the rename succeeded
-	_, err = f.Write(content)
-	if err == nil && mode != 0o644 {
-		err = f.Chmod(mode) // 0644, the mode of a new file, is left to the umask
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	if err := dir.Rename(tmp, base); err != nil {
-		return err
-	}
-	return syncDir(dir, ".")
-}
-
-func syncDir(root *os.Root, dir string) error {
-	d, err := root.Open(dir)
+	d, err := root.Open(parent)
 	if err != nil {
 		return err
 	}

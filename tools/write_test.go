@@ -5,11 +5,13 @@ package tools
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+
+	"lethe/internal/durable"
 )
 
 func TestWrite(t *testing.T) {
@@ -103,13 +105,22 @@ func TestWriteIsAtomicForReaders(t *testing.T) {
 	}
 }
 
+// A disk that ends a write in the middle leaves the old file.
 func TestWriteThatFailsChangesNothing(t *testing.T) {
-	dir := realTempDir(t)
-	out, err := exec.Command(executable(t), "act-as", "limited", dir).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+	id := newIdentity(t, nil)
+	path := id.file("f", "old")
+	durable.Fault = func(stage durable.Stage, op, _ string) error {
+		if stage == durable.Before && op == "write" {
+			return &durable.Short{Bytes: 2, Err: syscall.ENOSPC}
+		}
+		return nil
 	}
-	wantWords(t, string(out), "write f: file too large", "\nerr true\n", "content old\n", "entries 1\n")
+	defer func() { durable.Fault = nil }()
+	id.fails([]string{"write f: no space left on device"}, "WRITE_FILE", "path", "f", "content", "new")
+	entries, _ := os.ReadDir(id.work)
+	if got := id.content(path); got != "old" || len(entries) != 1 {
+		t.Errorf("the file holds %q, beside %v", got, entries)
+	}
 }
 
 func TestEdit(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"lethe/bridge/access"
 	"lethe/bridge/telegram"
 	"lethe/chat"
+	"lethe/internal/sandbox"
 	"lethe/internal/secret"
-	"lethe/tools"
 )
 
 func (p *program) bridgeCommand() *cobra.Command {
@@ -129,7 +129,7 @@ func (p *program) telegram(ctx context.Context) error {
 	if err := p.open(true); err != nil {
 		return err
 	}
-	tools.HideEnvironment() // the token in it is nobody else's
+	sandbox.HideEnvironment() // the token in it is nobody else's
 	store, err := p.store()
 	if err != nil {
 		return err

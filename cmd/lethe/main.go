@@ -9,13 +9,13 @@ import (
 	"syscall"
 	"time"
 
+	"lethe/internal/sandbox"
 	"lethe/internal/secret"
 	"lethe/llm"
-	"lethe/tools"
 )
 
 func main() {
-	tools.MaybeSandbox() // BASH runs this program again, as its sandbox
+	sandbox.Main() // BASH runs this program again, to confine commands
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"lethe/internal/durable"
-	"lethe/tools"
+	"lethe/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
-	tools.MaybeSandbox()
+	sandbox.Main()
 	testscript.Main(m, map[string]func(){"lethe": func() {
 		armFault()
 		hintTime = time.Minute

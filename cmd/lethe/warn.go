@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"lethe/internal/sandbox"
 	"lethe/tools"
 )
 
@@ -23,7 +24,7 @@ func (p *program) warnings() []string {
 		}
 	}
 	if mode := p.settings.Tools.Bash; mode == "" || mode == tools.BashSandbox {
-		if err := tools.CanConfine(); err != nil {
+		if err := sandbox.Available(); err != nil {
 			list = append(list, "BASH is refused: "+err.Error())
 		}
 	}

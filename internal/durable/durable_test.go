@@ -138,31 +138,6 @@ func TestWriteFileFaults(t *testing.T) {
 	}
 }
 
-// At no step does a reader of the path see anything but one of the two files.
-func TestWriteFileIsAtomic(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	data := [2]string{strings.Repeat("a", 100_000), strings.Repeat("b", 50_000)}
-	if err := WriteFile(path, []byte(data[0]), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	inject(t, func(stage Stage, op, p string) error {
-		if got := mustRead(t, path); got != data[0] && got != data[1] {
-			t.Errorf("%s %s: a reader sees %d bytes of neither file", stage, op, len(got))
-		}
-		seen++
-		return nil
-	})
-	for i := range 4 {
-		if err := WriteFile(path, []byte(data[(i+1)%2]), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if seen != 4*4*2 {
-		t.Errorf("asked %d times, want 32", seen)
-	}
-}
-
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "view")

@@ -8,15 +8,6 @@ import (
 	"testing"
 )
 
-func BenchmarkSpace(b *testing.B) {
-	dir := b.TempDir()
-	for b.Loop() {
-		if err := Space(dir, 1<<20); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // A file system that is nearly full has no space, and a small file still fits.
 func TestSpace(t *testing.T) {
 	dir := t.TempDir()

@@ -13,11 +13,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/tools"
+	"lethe/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
-	tools.MaybeSandbox()
+	sandbox.Main()
 	goleak.VerifyTestMain(m)
 }
 

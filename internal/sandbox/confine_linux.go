@@ -1,4 +1,4 @@
-package tools
+package sandbox
 
 import (
 	"encoding/json"
@@ -44,10 +44,10 @@ func confine() int {
 		if err := giveUp(o); err != nil {
 			return err
 		}
-		err := syscall.Exec(o.Shell, []string{filepath.Base(o.Shell), "-c", o.Command}, o.Env)
+		err := syscall.Exec(o.Shell, []string{filepath.Base(o.Shell), "-c", o.Line}, o.Env)
 		return fmt.Errorf("execute %s: %w", o.Shell, err)
 	}()
-	_ = json.NewEncoder(os.NewFile(reportFD, "report")).Encode(outcome{Failed: err.Error()})
+	_ = json.NewEncoder(os.NewFile(reportFD, "report")).Encode(Outcome{Failed: err.Error()})
 	return 126
 }
 
@@ -81,14 +81,13 @@ func giveUp(o order) error {
 	return nil
 }
 
-// CanConfine says why BASH cannot be confined here, and so refuses commands; nil
-// if it can.
-func CanConfine() error {
+// Available returns nil if commands can be confined here, or says what is missing.
+func Available() error {
 	abi, _ := ll.LandlockGetABIVersion()
 	return confinable(abi, canFilter())
 }
 
-// confinable is CanConfine for a kernel that is known. Landlock alone is not
+// confinable is Available for a kernel that is known. Landlock alone is not
 // enough: without a filter of system calls a command reaches shared memory, and
 // local sockets too unless Landlock is new.
 func confinable(abi int, filter bool) error {
@@ -103,7 +102,7 @@ func confinable(abi int, filter bool) error {
 	default:
 		return nil
 	}
-	return errors.New(lacks + `, so commands cannot be confined and are refused. The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; file tools work without`)
+	return errors.New(lacks + ", so commands cannot be confined and are refused. " + wayOut)
 }
 
 // landlocked applies Landlock to this process. Access to the network is not

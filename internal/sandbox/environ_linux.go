@@ -1,4 +1,4 @@
-package tools
+package sandbox
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // other processes of the same user. It blanks the block from which the kernel
 // serves /proc/<pid>/environ (os.Getenv has copies and goes on working), and
 // makes the process undumpable: no debugger of that user can read its memory,
-// and no core file can hold it. It does so once; New calls it.
+// and no core file can hold it. It does so once.
 //
 // Root can still read the memory of any process. Commands of BASH cannot, even
 // as root: they have no CAP_SYS_PTRACE.

@@ -1,4 +1,4 @@
-package tools
+package sandbox
 
 import (
 	"fmt"
@@ -11,9 +11,10 @@ import (
 	"testing"
 )
 
-func TestSandboxWrites(t *testing.T) {
+func TestConfinedWrites(t *testing.T) {
 	extra := realTempDir(t)
-	id := newIdentity(t, func(c *Config) { c.ExtraRoots = []string{extra} })
+	b := newBox(t, true)
+	b.Write = append(b.Write, extra)
 	outside := realTempDir(t)
 	for _, c := range []struct {
 		command string
@@ -37,87 +38,84 @@ func TestSandboxWrites(t *testing.T) {
 		{"mv ../SOUL.md .", false},
 		{"ln ../SOUL.md .", false},
 		{"mv ../workspace ../elsewhere", false},
-		{"echo x >> " + id.home + "/chats/dev.md", false},
+		{"echo x >> " + b.home + "/chats/dev.md", false},
 		{"mknod disk b 8 0", false},
 		{"mount -t tmpfs none .", false},
 	} {
-		r := id.do("BASH", "command", c.command)
-		if r.Err == c.allowed {
-			t.Errorf("%s: allowed %v, want %v: %s", c.command, !r.Err, c.allowed, r.Body)
+		if out, ok := b.run(c.command); ok != c.allowed {
+			t.Errorf("%s: allowed %v, want %v: %s", c.command, ok, c.allowed, out)
 		}
 	}
-	if got := id.content(filepath.Join(id.dir, "LIFE.md")); got != "life\n" {
+	if got := b.content(filepath.Join(b.home, "agents/51c0/LIFE.md")); got != "life\n" {
 		t.Errorf("LIFE.md is %q", got)
 	}
 }
 
-func TestSandboxReads(t *testing.T) {
-	id := newIdentity(t, nil)
+func TestConfinedReads(t *testing.T) {
+	b := newBox(t, true)
 	outside := realTempDir(t)
-	id.put(filepath.Join(outside, "f"), "SECRET elsewhere\n")
-	id.file("own", "mine\n")
-	if err := os.Symlink(filepath.Join(id.home, "config.toml"), filepath.Join(id.work, "link")); err != nil {
+	b.put(filepath.Join(outside, "f"), "SECRET elsewhere\n")
+	b.put(filepath.Join(b.Dir, "own"), "mine\n")
+	if err := os.Symlink(filepath.Join(b.home, "config.toml"), filepath.Join(b.Dir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{
-		"cat " + id.home + "/config.toml", "cat link", "cat " + id.home + "/chats/private.md", "ls " + id.home,
+		"cat " + b.home + "/config.toml", "cat link", "cat " + b.home + "/chats/private.md", "ls " + b.home,
 		"cat ../LIFE.md", "cat ../../other/MEMORY.md", "ls ..", "cat " + outside + "/f", "ls /root /home", "ls /tmp",
 		"cat /proc/1/environ", "ls -l /proc/1/root/ /proc/1/cwd/",
 	} {
-		r := id.do("BASH", "command", command)
-		if !r.Err || strings.Contains(string(r.Body), "SECRET") {
-			t.Errorf("%s: %s", command, r.Body)
+		if out, ok := b.run(command); ok || strings.Contains(out, "SECRET") {
+			t.Errorf("%s: %s", command, out)
 		}
 	}
-	id.ok("BASH", "command", "cat own && ls / >/dev/null; ls /usr/bin > /dev/null && head -c 8 /dev/urandom | wc -c && cat /etc/passwd > /dev/null && cat /proc/self/status > /dev/null")
+	b.succeeds("cat own && ls / >/dev/null; ls /usr/bin > /dev/null && head -c 8 /dev/urandom | wc -c && cat /etc/passwd > /dev/null && cat /proc/self/status > /dev/null")
 }
 
-func TestSandboxHidesSecretFiles(t *testing.T) {
-	id := newIdentity(t, func(c *Config) { c.Secrets = []string{"/etc/passwd", "/etc/is/not/there"} })
-	if r := id.do("BASH", "command", "cat /etc/passwd"); !r.Err || strings.Contains(string(r.Body), "root:") {
-		t.Errorf("a secret file was read: %s", r.Body)
-	}
-	id.ok("BASH", "command", "cat /etc/group > /dev/null")
+func TestHidesSecretFiles(t *testing.T) {
+	b := newBox(t, true)
+	b.Hide = append(b.Hide, "/etc/passwd", "/etc/is/not/there")
+	b.fails("cat /etc/passwd", "ermission denied")
+	b.succeeds("cat /etc/group > /dev/null")
 }
 
-func TestSandboxSignals(t *testing.T) {
-	id := newIdentity(t, nil)
+func TestSignals(t *testing.T) {
+	b := newBox(t, true)
 	victim := exec.Command("sleep", "1000")
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = victim.Process.Kill(); _ = victim.Wait() }()
-	id.fails([]string{"Operation not permitted"}, "BASH", "command", fmt.Sprintf("kill -9 %d", victim.Process.Pid))
+	b.fails(fmt.Sprintf("kill -9 %d", victim.Process.Pid), "Operation not permitted")
 	// Its own supervisor would let what it starts go free.
-	id.fails([]string{"Operation not permitted"}, "BASH", "command", "kill -9 $PPID")
-	id.fails([]string{"Operation not permitted"}, "BASH", "command", fmt.Sprintf("ulimit -t 100; prlimit --pid %d --cpu=1", victim.Process.Pid))
+	b.fails("kill -9 $PPID", "Operation not permitted")
+	b.fails(fmt.Sprintf("ulimit -t 100; prlimit --pid %d --cpu=1", victim.Process.Pid), "Operation not permitted")
 	if !alive(victim.Process.Pid) {
 		t.Error("the sandbox let a signal out")
 	}
 }
 
 // Local sockets lead to services that would do for a command what it may not.
-func TestSandboxSockets(t *testing.T) {
-	id := newIdentity(t, nil)
+func TestSockets(t *testing.T) {
+	b := newBox(t, true)
 	dir, err := os.MkdirTemp("", "s") // socket names are short
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
 	path := serve(t, "unix", filepath.Join(dir, "s"))
-	if got := id.probe("dial unix " + path); !strings.Contains(got, "dial failed") {
+	if got := b.probe("dial unix " + path); !strings.Contains(got, "dial failed") {
 		t.Errorf("a local socket can be used: %s", got)
 	}
 	abstract := serve(t, "unix", fmt.Sprintf("@lethe-test-%d", os.Getpid()))
-	if got := id.probe("dial unix " + abstract); !strings.Contains(got, "dial failed") {
+	if got := b.probe("dial unix " + abstract); !strings.Contains(got, "dial failed") {
 		t.Errorf("an abstract socket can be used: %s", got)
 	}
 	address := serve(t, "tcp", "127.0.0.1:0")
-	if got := id.probe("dial tcp " + address); !strings.Contains(got, "dial ok: served") {
+	if got := b.probe("dial tcp " + address); !strings.Contains(got, "dial ok: served") {
 		t.Errorf("the network cannot be used: %s", got)
 	}
-	wantWords(t, id.probe("datagrams"), "datagrams: permission denied", "streams: <nil>")
-	trusted := newIdentity(t, func(c *Config) { c.Bash = BashTrusted })
+	wantWords(t, b.probe("datagrams"), "datagrams: permission denied", "streams: <nil>")
+	trusted := newBox(t, false)
 	if got := trusted.probe("dial unix " + path); !strings.Contains(got, "dial ok: served") {
 		t.Errorf("the probe itself does not work: %s", got)
 	}
@@ -145,22 +143,19 @@ func serve(t *testing.T, network, address string) string {
 	return l.Addr().String()
 }
 
-func TestSandboxPrivileges(t *testing.T) {
-	id := newIdentity(t, nil)
-	got := id.ok("BASH", "command", "grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status; ulimit -c")
-	wantWords(t, got, "NoNewPrivs:\t1", "Seccomp:\t2", "\n0\n[exit 0]")
+func TestPrivileges(t *testing.T) {
+	b := newBox(t, true)
+	got := b.succeeds("grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status; ulimit -c")
+	wantWords(t, got, "NoNewPrivs:\t1", "Seccomp:\t2", "\n0\n")
 	if os.Geteuid() == 0 {
 		wantWords(t, got, "CapEff:\t0000000000000002", "CapBnd:\t0000000000000002")
 	}
 }
 
 func TestTrustedReadsAndWritesEverywhere(t *testing.T) {
-	id := newIdentity(t, func(c *Config) { c.Bash = BashTrusted })
+	b := newBox(t, false)
 	outside := realTempDir(t)
-	id.ok("BASH", "command", "echo x > "+outside+"/f && cat ../LIFE.md")
-	if strings.Contains(id.description("BASH"), "are confined") {
-		t.Error("the model is told of a sandbox that is not there")
-	}
+	b.succeeds("echo x > " + outside + "/f && cat ../LIFE.md")
 }
 
 func TestAround(t *testing.T) {

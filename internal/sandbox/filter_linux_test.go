@@ -1,4 +1,4 @@
-package tools
+package sandbox
 
 import (
 	"errors"
@@ -15,22 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-func init() {
-	moreActs["set-id"] = func([]string) { trySetID() }
-	moreActs["shared"] = func([]string) { tryShared() }
-	moreActs["without"] = func(args []string) { runWithout(args[0], args[1:]) }
-}
-
-// probe copies this test binary into the workspace and runs it there, confined.
-func (id *identity) probe(args string) string {
-	id.t.Helper()
-	out, err := exec.Command("cp", executable(id.t), filepath.Join(id.work, "probe")).CombinedOutput()
-	if err != nil {
-		id.t.Fatalf("cp: %v: %s", err, out)
-	}
-	return string(id.do("BASH", "command", "./probe act-as "+args).Body)
-}
 
 // cString is a name for a raw system call, which stays.
 func cString(s string) uintptr {
@@ -97,9 +81,9 @@ func trySetID() {
 	fmt.Printf("io_uring: %v.\n", errno == unix.ENOSYS)
 }
 
-func TestSandboxMakesNoFileThatRunsAsItsOwner(t *testing.T) {
-	id := newIdentity(t, nil)
-	got := id.probe("set-id")
+func TestMakesNoFileThatRunsAsItsOwner(t *testing.T) {
+	b := newBox(t, true)
+	got := b.probe("set-id")
 	tried := 0
 	for line := range strings.Lines(got) {
 		if name, answer, ok := strings.Cut(line, ": "); ok {
@@ -121,22 +105,22 @@ func TestSandboxMakesNoFileThatRunsAsItsOwner(t *testing.T) {
 	if tried < 9 {
 		t.Errorf("only %d calls were tried:\n%s", tried, got)
 	}
-	_ = filepath.WalkDir(id.home, func(path string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(b.home, func(path string, d fs.DirEntry, err error) error {
 		if fi, serr := os.Lstat(path); serr == nil && fi.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
 			t.Errorf("%s has mode %v", path, fi.Mode())
 		}
 		return err
 	})
-	id.fails([]string{"Operation not permitted"}, "BASH", "command", "cp /bin/sh sh && chmod u+s sh")
+	b.fails("cp /bin/sh sh && chmod u+s sh", "Operation not permitted")
 }
 
-func TestSandboxLeavesOrdinaryModesAlone(t *testing.T) {
-	id := newIdentity(t, nil)
-	shared := filepath.Join(id.work, "shared")
+func TestLeavesOrdinaryModesAlone(t *testing.T) {
+	b := newBox(t, true)
+	shared := filepath.Join(b.Dir, "shared")
 	if err := errors.Join(os.Mkdir(shared, 0o700), os.Chmod(shared, 0o770|fs.ModeSetgid)); err != nil {
 		t.Fatal(err)
 	}
-	id.ok("BASH", "command", `set -e
+	b.succeeds(`set -e
 		cd shared; mkdir dir; mkdir -m 750 narrow; install -d -m 711 made; mkdir -p a/b; test -g a/b
 		printf x > f; chmod 755 f; chmod 1777 f; cp -p f g; install -m 640 f h; ln g i; mktemp; mktemp -d
 		tar cf t.tar f g; mkdir out; tar xpf t.tar -C out; test -x out/g; mkfifo p; umask 077; : > q`)
@@ -156,7 +140,7 @@ func tryShared() {
 	}
 }
 
-func TestSandboxHasNoSharedMemory(t *testing.T) {
+func TestHasNoSharedMemory(t *testing.T) {
 	left := func() string {
 		var all strings.Builder
 		for _, kind := range []string{"shm", "msg", "sem"} {
@@ -166,7 +150,7 @@ func TestSandboxHasNoSharedMemory(t *testing.T) {
 		return all.String()
 	}
 	before := left()
-	got := newIdentity(t, nil).probe("shared")
+	got := newBox(t, true).probe("shared")
 	if strings.Count(got, " true\n") != 13 || strings.Contains(got, "false") {
 		t.Errorf("some of it is there:\n%s", got)
 	}
@@ -189,15 +173,21 @@ func runWithout(what string, args []string) {
 	panic(err)
 }
 
-func TestBashIsRefusedWhereItCannotBeConfined(t *testing.T) {
+func TestCommandsAreRefusedWhereTheyCannotBeConfined(t *testing.T) {
 	for what, words := range map[string]string{"seccomp": "no seccomp filter", "landlock": "no Landlock"} {
-		out, err := exec.Command(executable(t), "act-as", "without", what, "daemon", t.TempDir(), BashSandbox, "echo ran").CombinedOutput()
+		out, err := exec.Command(executable(t), "act-as", "without", what, "caller", t.TempDir(), "confined", "echo ran").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		wantWords(t, string(out), "not started", words, `tools.bash = "trusted"`)
+		wantWords(t, string(out), words, `tools.bash = "trusted"`)
 		if strings.Contains(string(out), "ran\n") {
 			t.Errorf("without %s it ran: %s", what, out)
 		}
+	}
+}
+
+func TestOldLandlockIsNotEnough(t *testing.T) {
+	for abi, words := range map[int]string{0: "has no Landlock", 2: "has Landlock ABI 2 and 3 is needed"} {
+		wantWords(t, confinable(abi, true).Error(), words, `tools.bash = "trusted"`)
 	}
 }

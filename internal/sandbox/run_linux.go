@@ -1,4 +1,4 @@
-package tools
+package sandbox
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 
 // A command runs below two processes that are this same binary, run again:
 //
-//	daemon ── supervise ── confine, which becomes bash ── …
+//	caller ── supervise ── confine, which becomes bash ── …
 //
 // supervise is the subreaper: whatever the command starts, and however it
 // detaches, becomes a child of supervise when its parent dies. When the shell
-// has ended, or the pipe from the daemon has (the daemon cancelled the call or
-// is dead, by whatever signal), it stops and kills its descendants until it has
+// has ended, or the pipe from the caller has (it cancelled the command or is
+// dead, by whatever signal), it stops and kills its descendants until it has
 // none. It stays outside of the sandbox, so that what is in it cannot signal it.
 //
 // confine gives up privileges, applies the sandbox and executes the shell.
@@ -39,8 +39,8 @@ const (
 )
 
 // How long the helper may take to kill everything, once asked: it takes
-// milliseconds, but a machine can be busy. When the call itself was cancelled
-// somebody waits for the end, perhaps of the daemon.
+// milliseconds, but a machine can be busy. When the caller cancelled the command
+// somebody waits for the end, perhaps of the caller.
 const (
 	killGrace      = time.Second
 	killGraceAlone = 10 * time.Second
@@ -50,16 +50,10 @@ const (
 // all writers are dead.
 const drainGrace = 2 * time.Second
 
-// MaybeSandbox takes over the process when it was started as the helper of BASH,
-// and then does not return. Call it first in main, and in TestMain of tests that
-// run BASH.
-//
-// The sandbox is Landlock's (ABI 3, Linux 6.2, is the least; 6.12 also keeps
-// commands from signalling other processes), with no new privileges, no
-// capabilities beyond file permissions, and no local sockets. A command may read
-// and execute the system's directories, and write to the workspace, the extra
-// roots and its HOME and TMPDIR. The network is open to it.
-func MaybeSandbox() {
+// Main takes over the process when it was started as a helper of Run, and then
+// does not return. Call it first in main, and in TestMain of tests that run
+// commands.
+func Main() {
 	if len(os.Args) != 2 || os.Args[0] != helperName {
 		return
 	}
@@ -73,13 +67,20 @@ func MaybeSandbox() {
 	os.Exit(2)
 }
 
-// runCommand runs o below a helper until it ends or ctx does, with its output
-// going to out. When it returns, everything that the command started is dead,
-// unless the error is errStuck.
-func runCommand(ctx context.Context, self string, o order, out io.Writer) (outcome, error) {
-	h, err := startHelper(self)
+// Run runs c until it ends or ctx does, with its output going to out. When it
+// returns, everything that the command started is dead, unless the error is
+// ErrStuck. A command that cannot be started is an Outcome, not an error.
+//
+// Landlock ABI 3 (Linux 6.2) is the least that confines; since 6.12 it also
+// keeps commands from signalling other processes.
+func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
+	o, err := c.order()
 	if err != nil {
-		return outcome{}, err
+		return Outcome{Failed: err.Error()}, nil
+	}
+	h, err := startHelper(c.Self)
+	if err != nil {
+		return Outcome{}, err
 	}
 	defer h.close()
 	go func() { // ends when the helper has read the order, or at close
@@ -92,7 +93,7 @@ func runCommand(ctx context.Context, self string, o order, out io.Writer) (outco
 			_, _ = io.Copy(io.Discard, h.output)
 		}
 	}()
-	var end outcome
+	var end Outcome
 	told := make(chan error, 1)
 	go func() { told <- h.readReport(&end) }() // ends with the helper, or at close
 	died := make(chan struct{})
@@ -110,18 +111,18 @@ func runCommand(ctx context.Context, self string, o order, out io.Writer) (outco
 		case <-died:
 		case <-time.After(grace):
 			// Something is stuck in the kernel. The helper goes on trying.
-			return outcome{}, errStuck
+			return Outcome{}, ErrStuck
 		}
 	}
 	_ = h.output.SetReadDeadline(time.Now().Add(drainGrace))
 	<-copied
 	if err := <-told; err != nil {
-		return outcome{}, fmt.Errorf("hear from the helper of the command: it was killed (%w)", err)
+		return Outcome{}, fmt.Errorf("hear from the helper of the command: it was killed (%w)", err)
 	}
 	return end, nil
 }
 
-// helper is a running supervise and the daemon's ends of its pipes.
+// helper is a running supervise and the caller's ends of its pipes.
 type helper struct {
 	cmd    *exec.Cmd
 	order  *os.File
@@ -160,11 +161,11 @@ func (h *helper) close() { closeAll(h.order, h.output, h.report) }
 
 // readReport reads what confine and supervise report. The first is only heard
 // of when it failed.
-func (h *helper) readReport(end *outcome) error {
+func (h *helper) readReport(end *Outcome) error {
 	dec := json.NewDecoder(h.report)
 	heard := false
 	for {
-		var o outcome
+		var o Outcome
 		err := dec.Decode(&o)
 		switch {
 		case err == io.EOF && heard:

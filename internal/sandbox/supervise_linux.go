@@ -1,4 +1,4 @@
-package tools
+package sandbox
 
 import (
 	"encoding/json"
@@ -28,7 +28,7 @@ func supervise() int {
 	lifeline := os.NewFile(orderFD, "order")
 	report := json.NewEncoder(os.NewFile(reportFD, "report"))
 	fail := func(err error) int {
-		_ = report.Encode(outcome{Failed: err.Error()})
+		_ = report.Encode(Outcome{Failed: err.Error()})
 		return 1
 	}
 	dec := json.NewDecoder(lifeline)
@@ -91,8 +91,8 @@ func startConfined(o order) (pid int, err error) {
 // is closed it kills everything, and it returns when there is no child left:
 // every descendant has a chain of living parents up to here, so then there are
 // no descendants either.
-func reapAll(shell int, children <-chan os.Signal, cut <-chan struct{}) outcome {
-	var end outcome
+func reapAll(shell int, children <-chan os.Signal, cut <-chan struct{}) Outcome {
+	var end Outcome
 	killing := false
 	var again <-chan time.Time
 	for {
@@ -123,11 +123,4 @@ func reapAll(shell int, children <-chan os.Signal, cut <-chan struct{}) outcome 
 			killing, cut = true, nil
 		}
 	}
-}
-
-func endOf(ws syscall.WaitStatus) outcome {
-	if ws.Signaled() {
-		return outcome{Exit: 128 + int(ws.Signal()), Signal: int(ws.Signal())}
-	}
-	return outcome{Exit: ws.ExitStatus()}
 }

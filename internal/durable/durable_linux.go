@@ -1,0 +1,66 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// exchange makes a and b change places, atomically.
+func exchange(a, b string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
+	return err
+}
+
+// ownLink returns where the link at path leads. The owner that it checks and the
+// target that it returns are of the same link, whatever path is replaced by.
+func ownLink(path string) (string, error) {
+	f, err := os.OpenFile(path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+		return "", fmt.Errorf("open %s: another user made this link; remove it or make it yourself", path)
+	}
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(int(f.Fd()), "", target)
+	if err != nil {
+		return "", os.NewSyscallError("readlink "+path, err)
+	}
+	return follow(path, string(target[:n]))
+}
+
+// reserve has the file system set size bytes of f aside, or tells from its free
+// blocks where it cannot do so.
+func reserve(f *os.File, size int64) error {
+	fd := int(f.Fd())
+	err := syscall.EINTR
+	for err == syscall.EINTR {
+		err, _ = syscall.Fallocate(fd, 0, 0, size).(syscall.Errno)
+	}
+	if err == 0 {
+		return nil
+	}
+	var fs syscall.Statfs_t
+	if err == syscall.EOPNOTSUPP || err == syscall.ENOSYS {
+		if serr := syscall.Fstatfs(fd, &fs); serr != nil {
+			return serr
+		}
+		if int64(fs.Bavail)*int64(fs.Bsize) >= size {
+			return nil
+		}
+		err = syscall.ENOSPC
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package durable
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Sync makes the bytes of an existing file and its name durable.
+func Sync(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return SyncOpen(f)
+}
+
+// SyncOpen is Sync of an open file.
+func SyncOpen(f *os.File) error {
+	if err := step("sync", f.Name(), func() error { return fsync(f) }); err != nil {
+		return fmt.Errorf("sync %s: %w", f.Name(), err)
+	}
+	return SyncDir(filepath.Dir(f.Name()))
+}
+
+// SyncDir makes the names in dir durable. On a filesystem that cannot sync a
+// directory it does nothing: there is no better promise to be had there.
+func SyncDir(dir string) error {
+	return syncDir(dir, func() (*os.File, error) { return os.Open(dir) })
+}
+
+func syncDir(dir string, open func() (*os.File, error)) error {
+	d, err := open()
+	if err == nil {
+		err = step("syncdir", dir, func() error {
+			err := d.Sync()
+			if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+				err = nil
+			}
+			return traced(err, Op{Kind: "syncdir", Path: dir})
+		})
+		if cerr := d.Close(); err == nil {
+			err = cerr
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("sync directory %s: %w", dir, err)
+	}
+	return nil
+}
+
+// MkdirAll makes dir and its missing parents, each durable in its parent. The
+// name of a directory that is there already is synced as well: whoever made it
+// may have died, or be about to die, before its own sync.
+func MkdirAll(dir string, perm fs.FileMode) error {
+	parent := filepath.Dir(dir)
+	if isDir(dir) {
+		err := SyncDir(parent)
+		if errors.Is(err, fs.ErrPermission) {
+			// A parent that is not ours to read is not one we made dir in.
+			return nil
+		}
+		return err
+	}
+	if parent != dir {
+		if err := MkdirAll(parent, perm); err != nil {
+			return err
+		}
+	}
+	err := step("mkdir", dir, func() error {
+		err := traced(os.Mkdir(dir, perm), Op{Kind: "mkdir", Path: dir})
+		if errors.Is(err, fs.ErrExist) && isDir(dir) { // somebody was faster
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("make directory %s: %w", dir, err)
+	}
+	return SyncDir(parent)
+}
+
+func isDir(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
+}
+
+// Symlink makes link point to target, durably. A link that does already is not an
+// error; anything else of that name stays as it is and is one.
+func Symlink(target, link string) error {
+	err := step("symlink", link, func() error {
+		err := traced(os.Symlink(target, link), Op{Kind: "symlink", Path: link, To: target})
+		if there, _ := os.Readlink(link); there == target {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(link))
+}
+
+// Remove removes the name path, durably. A name that is not there is not an error.
+func Remove(path string) error {
+	err := step("remove", path, func() error {
+		if err := traced(os.Remove(path), Op{Kind: "remove", Path: path}); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// Space returns nil when a file of size bytes could be written into dir now. It
+// makes one and removes it, since free blocks say nothing of quotas, of a file
+// system that has become read-only, and on some of free blocks. Fault is asked
+// for the op "reserve" of dir.
+func Space(dir string, size int64) error {
+	err := step("reserve", dir, func() error {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		f, err := temporary(root)
+		if err != nil {
+			return err
+		}
+		err = reserve(f, size)
+		return cmp.Or(err, f.Close(), os.Remove(f.Name()))
+	})
+	if err != nil {
+		return fmt.Errorf("write to %s: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// WriteFile replaces path by data, atomically: at every moment a reader finds
+// the old file or the new one, whole. A link at path is replaced, not followed.
+//
+// A crash can leave a file .tmp-* beside path, which is nobody's and may be
+// removed; an error leaves none.
+func WriteFile(path string, data []byte, perm fs.FileMode) error {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer dir.Close()
+	return WriteFileIn(dir, filepath.Base(path), data, perm)
+}
+
+// WriteFileIn is WriteFile of a name in an open directory: a link that takes the
+// directory's place leads nothing elsewhere. With perm 0 the file gets the mode of
+// any new file, 0644 less the umask.
+func WriteFileIn(dir *os.Root, name string, data []byte, perm fs.FileMode) error {
+	path := filepath.Join(dir.Name(), name)
+	err := replace(dir, name, perm, func(tmp *os.File) error {
+		if err := write("write", path, tmp, data); err != nil {
+			return err
+		}
+		return step("sync", path, func() error { return fsync(tmp) })
+	}, func(rename func() error) error { return step("rename", path, rename) })
+	if err != nil {
+		return err
+	}
+	return syncDir(dir.Name(), func() (*os.File, error) { return dir.Open(".") })
+}
+
+// Replace is WriteFile without the syncs: readers never see half a file, but
+// power loss may leave the old one or an empty one. It is for views that can be
+// made again, and Fault is not asked.
+func Replace(path string, data []byte, perm fs.FileMode) error {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer dir.Close()
+	return replace(dir, filepath.Base(path), perm, func(tmp *os.File) error { return put(tmp, data) },
+		func(rename func() error) error { return rename() })
+}
+
+func replace(dir *os.Root, name string, perm fs.FileMode, write func(*os.File) error, last func(rename func() error) error) error {
+	path := filepath.Join(dir.Name(), name)
+	tmp, _, err := fill(dir, perm, write)
+	if err == nil {
+		err = last(func() error {
+			return traced(dir.Rename(filepath.Base(tmp), name), Op{Kind: "rename", Path: tmp, To: path})
+		})
+	}
+	if err != nil {
+		discard(dir, tmp)
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// fill makes a temporary file in dir and has write fill it. The caller renames or
+// discards the path that it returns, also after an error.
+func fill(dir *os.Root, perm fs.FileMode, write func(*os.File) error) (tmp string, fi fs.FileInfo, err error) {
+	f, err := temporary(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	if perm != 0 {
+		err = f.Chmod(perm)
+	}
+	if err == nil {
+		err = write(f)
+	}
+	if err == nil {
+		fi, err = f.Stat()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return f.Name(), fi, err
+}
+
+// temporary makes an empty file in dir.
+func temporary(dir *os.Root) (*os.File, error) {
+	return dir.OpenFile(".tmp-"+strconv.FormatUint(rand.Uint64(), 10), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
+// discard removes a temporary file, if there is one.
+func discard(dir *os.Root, tmp string) {
+	if tmp != "" {
+		_ = traced(dir.Remove(filepath.Base(tmp)), Op{Kind: "remove", Path: tmp})
+	}
+}
+
+// Swap is for a file that others save too: nothing they save is lost. The new
+// file is exchanged with the one at path, and mine is asked about what was
+// displaced (nil when there was none); what is not ours to displace is put back.
+// Swap returns how the new file looks, or nil when the other one stayed.
+//
+// Power loss may leave the old file or the new one, each whole; SyncDir makes it
+// the new one.
+//
+// Where the filesystem cannot exchange files, mine is asked just before a rename,
+// which leaves an instant in which a save can be lost.
+func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (fs.FileInfo, error) {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	defer dir.Close()
+	tmp, now, err := fill(dir, perm, func(f *os.File) error {
+		if err := put(f, data); err != nil {
+			return err
+		}
+		return step("sync", path, func() error { return fsync(f) })
+	})
+	defer discard(dir, tmp) // the displaced file, or the new one that was not needed
+	done := false
+	if err == nil {
+		done, err = swap(tmp, path, mine)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	if !done {
+		return nil, nil
+	}
+	return now, nil
+}
+
+func swap(tmp, path string, mine func(fs.FileInfo) bool) (done bool, err error) {
+	was, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !mine(nil) {
+			return false, nil
+		}
+		err := traced(os.Link(tmp, path), Op{Kind: "link", Path: tmp, To: path}) // unlike a rename, it displaces nothing
+		if errors.Is(err, fs.ErrExist) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	if err != nil || !mine(was) {
+		return false, err
+	}
+	err = swapNames(tmp, path)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return true, traced(os.Rename(tmp, path), Op{Kind: "rename", Path: tmp, To: path})
+	}
+	if err != nil {
+		return false, err
+	}
+	displaced, err := os.Lstat(tmp)
+	if err != nil || mine(displaced) {
+		return true, err
+	}
+	return false, swapNames(tmp, path)
+}
+
+func swapNames(a, b string) error {
+	return traced(exchange(a, b), Op{Kind: "exchange", Path: a, To: b})
+}

@@ -1,0 +1,206 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	Main()
+	if len(os.Args) > 2 && os.Args[1] == "act-as" {
+		acts[os.Args[2]](os.Args[3:])
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// acts make this test binary another program.
+var acts map[string]func(args []string)
+
+func init() {
+	acts = map[string]func(args []string){
+		"caller":    actAsCaller,
+		"dial":      dial,
+		"datagrams": func([]string) { makePairs() },
+		"set-id":    func([]string) { trySetID() },
+		"shared":    func([]string) { tryShared() },
+		"without":   func(args []string) { runWithout(args[0], args[1:]) },
+	}
+}
+
+// actAsCaller runs a command: HOME, "confined" or "trusted", LINE.
+func actAsCaller(args []string) {
+	HideEnvironment()
+	var out bytes.Buffer
+	end, err := Run(context.Background(), makeDirs(args[0], args[1] == "confined", args[2]), &out)
+	fmt.Printf("%s\n%+v %v\nsecret in getenv: %v\n", out.Bytes(), end, err, os.Getenv("LETHE_TEST_SECRET") != "")
+}
+
+// makeDirs makes the directories of one identity in a home.
+func makeDirs(home string, confine bool, line string) Command {
+	agent := filepath.Join(home, "agents", "51c0")
+	c := Command{Line: line, Dir: filepath.Join(agent, "workspace"), Private: filepath.Join(agent, "sandbox"), Confine: confine, Hide: []string{home, agent}}
+	c.Write = []string{c.Dir}
+	for _, d := range []string{c.Dir, c.Private + "/home", c.Private + "/tmp"} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			panic(err)
+		}
+	}
+	return c
+}
+
+// box is a home with one identity and what its commands may do.
+type box struct {
+	*testing.T
+	Command
+	home string
+}
+
+func newBox(t *testing.T, confine bool) *box {
+	t.Helper()
+	home := filepath.Join(realTempDir(t), "home")
+	b := &box{T: t, Command: makeDirs(home, confine, ""), home: home}
+	for name, text := range map[string]string{
+		"agents/51c0/SOUL.md": "soul\n", "agents/51c0/LIFE.md": "life\n", "agents/51c0/MEMORY.md": "memory\n",
+		"agents/other/MEMORY.md": "SECRET of another\n", "chats/private.md": "SECRET of a room\n", "config.toml": "SECRET of the configuration\n",
+	} {
+		b.put(filepath.Join(home, name), text)
+	}
+	return b
+}
+
+func (b *box) put(path, text string) {
+	b.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *box) content(path string) string {
+	b.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}
+
+// run runs a command with a time limit and returns its output, and whether it did well.
+func (b *box) run(line string) (out string, ok bool) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 2*time.Minute)
+	defer cancel()
+	return b.runCtx(ctx, line)
+}
+
+func (b *box) runCtx(ctx context.Context, line string) (string, bool) {
+	b.Helper()
+	c := b.Command
+	c.Line = line
+	var out bytes.Buffer
+	end, err := Run(ctx, c, &out)
+	if err != nil {
+		b.Errorf("run %s: %v", line, err)
+	}
+	return out.String() + end.Failed, end == Outcome{}
+}
+
+func (b *box) succeeds(line string) string {
+	b.Helper()
+	out, ok := b.run(line)
+	if !ok {
+		b.Fatalf("%s failed: %s", line, out)
+	}
+	return out
+}
+
+func (b *box) fails(line, words string) {
+	b.Helper()
+	if out, ok := b.run(line); ok || !strings.Contains(out, words) {
+		b.Errorf("%s: %v, %s", line, ok, out)
+	}
+}
+
+// probe copies this test binary into the workspace and runs it there.
+func (b *box) probe(args string) string {
+	b.Helper()
+	if out, err := exec.Command("cp", executable(b.T), filepath.Join(b.Dir, "probe")).CombinedOutput(); err != nil {
+		b.Fatalf("cp: %v: %s", err, out)
+	}
+	out, _ := b.run("./probe act-as " + args)
+	return out
+}
+
+func dial(args []string) {
+	conn, err := net.Dial(args[0], args[1])
+	if err != nil {
+		fmt.Println("dial failed:", err)
+		return
+	}
+	text, _ := io.ReadAll(conn)
+	fmt.Printf("dial ok: %s\n", text)
+}
+
+func makePairs() {
+	_, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_DGRAM, 0)
+	fmt.Println("datagrams:", err)
+	_, err = syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	fmt.Println("streams:", err)
+}
+
+func wantWords(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Fatalf("%q is not in:\n%s", w, text)
+		}
+	}
+}
+
+// eventually polls until cond holds.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func realTempDir(t *testing.T) string {
+	t.Helper()
+	d, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func executable(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self
+}

@@ -1,0 +1,234 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var modes = map[string]bool{"confined": true, "trusted": false}
+
+// bothWays runs a test with and without confinement.
+func bothWays(t *testing.T, test func(b *box)) {
+	for name, confine := range modes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newBox(t, confine))
+		})
+	}
+}
+
+// detached is a command that leaves behind processes of every kind, each
+// writing its id to a file and holding the output open, and then goes on.
+const detached = `
+	(trap '' TERM HUP INT; sleep 1000 & echo $! >> pids; wait) &
+	echo $! >> pids
+	setsid bash -c 'echo $$ >> pids; exec sleep 1000' &
+	(setsid bash -c '(setsid bash -c "echo \$\$ >> pids; exec sleep 1000" &) ; sleep 0.1' &)
+	nohup sleep 1000 & echo $! >> pids
+	until [ $(wc -l < pids) = 5 ]; do sleep 0.01; done
+`
+
+func (b *box) wantDead() {
+	b.Helper()
+	pids := strings.Fields(b.content(filepath.Join(b.Dir, "pids")))
+	if len(pids) != 5 {
+		b.Fatalf("%d processes were started, want 5", len(pids))
+	}
+	for _, s := range pids {
+		if pid, _ := strconv.Atoi(s); alive(pid) {
+			b.Errorf("process %d is alive", pid)
+		}
+	}
+}
+
+func alive(pid int) bool {
+	p, ok := readProcess(pid)
+	return ok && !p.dead
+}
+
+func TestNothingIsLeftWhenTheShellEnds(t *testing.T) {
+	bothWays(t, func(b *box) {
+		b.succeeds(detached)
+		b.wantDead()
+	})
+}
+
+func TestNothingIsLeftWhenTheContextEnds(t *testing.T) {
+	bothWays(t, func(b *box) {
+		ctx, cancel := context.WithCancel(b.Context())
+		ended := make(chan string, 1)
+		go func() { out, _ := b.runCtx(ctx, detached+"echo ready; touch ready; sleep 1000"); ended <- out }()
+		eventually(b.T, "the command runs", func() bool { return exists(filepath.Join(b.Dir, "ready")) })
+		cancel()
+		wantWords(b.T, <-ended, "ready\n")
+		b.wantDead()
+	})
+}
+
+func TestForkBombEnds(t *testing.T) {
+	bothWays(t, func(b *box) {
+		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
+		defer cancel()
+		// Bounded by its depth, not by us: each process makes two until the limit.
+		_, _ = b.runCtx(ctx, `echo $$ > session; f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 1000; }; f 7`)
+		session := strings.TrimSpace(b.content(filepath.Join(b.Dir, "session")))
+		stats, err := filepath.Glob("/proc/[0-9]*/stat")
+		if err != nil || len(stats) == 0 {
+			b.Fatal("no processes at all", err)
+		}
+		for _, s := range stats {
+			text, _ := os.ReadFile(s)
+			if f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])); len(f) > 3 && f[3] == session && f[0] != "Z" {
+				b.Errorf("%s is left", s)
+			}
+		}
+	})
+}
+
+func TestKilledCallerLeavesNothing(t *testing.T) {
+	for mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t, modes[mode])
+			caller := exec.Command(executable(t), "act-as", "caller", b.home, mode, detached+"touch ready; sleep 1000")
+			if err := caller.Start(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the command runs", func() bool { return exists(filepath.Join(b.Dir, "ready")) })
+			below := descendants(caller.Process.Pid)
+			if len(below) < 7 {
+				t.Fatalf("only %d processes below the caller", len(below))
+			}
+			_ = caller.Process.Kill()
+			_ = caller.Wait()
+			for _, p := range below {
+				eventually(t, fmt.Sprintf("the death of %d", p.pid), func() bool { return !alive(p.pid) })
+			}
+			b.wantDead()
+		})
+	}
+}
+
+func TestEnvironmentIsClean(t *testing.T) {
+	t.Setenv("DEEPSEEK_API_KEY", "sk-leaked")
+	t.Setenv("LETHE_HOME", "/leaked")
+	for _, confine := range modes {
+		b := newBox(t, confine)
+		got := b.succeeds("env; ls -l /proc/self/fd | wc -l; cd $HOME && echo x > f && cat f; echo y > $TMPDIR/g && cat $TMPDIR/g")
+		if strings.Contains(got, "leaked") || strings.Contains(got, "SECRET") {
+			t.Errorf("the environment leaks: %s", got)
+		}
+		wantWords(t, got, "HOME="+b.Private+"/home\n", "TMPDIR="+b.Private+"/tmp\n", "TERM=dumb\n", "\nx\ny\n")
+		wantWords(t, got, "\n5\n") // total, 0, 1, 2 and the directory itself
+	}
+}
+
+// The command looks for the secret in the environment and the memory of all
+// processes it can see, the caller's above all.
+const lookForSecret = `
+	for e in /proc/[0-9]*/environ; do
+		case $e in /proc/self/*) continue;; esac
+		tr '\0' '\n' < $e 2>/dev/null | grep -a '^LETHE_TEST_SECRET=' && echo "found in $e"
+	done
+	d=$PPID
+	while [ $d -gt 1 ] && [ "$(tr '\0' ' ' < /proc/$d/cmdline | grep -c act-as)" = 0 ]; do d=$(sed 's/.*) . \([0-9]*\) .*/\1/' /proc/$d/stat); done
+	echo caller $d
+	head -c 1 /proc/$d/mem 2>&1 >/dev/null | sed 's/^/mem: /'
+	(exec 9</proc/$d/mem) 2>/dev/null && echo "memory of the caller is open"
+	wc -c < /proc/$d/environ 2>&1
+	grep CapEff /proc/self/status
+	grep NoNewPrivs /proc/self/status
+`
+
+func TestSecretsOfTheCallerAreOutOfReach(t *testing.T) {
+	users := map[string]*syscall.Credential{"this user": nil}
+	if os.Geteuid() == 0 {
+		// For root it is the lost capability that protects, for others that the
+		// caller is not dumpable.
+		users["another user"] = &syscall.Credential{Uid: 65534, Gid: 65534}
+	}
+	for who, credential := range users {
+		for mode := range modes {
+			t.Run(who+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				home, program := publicProgram(t, credential)
+				caller := exec.Command(program, "act-as", "caller", home, mode, lookForSecret)
+				caller.Env = append(os.Environ(), "LETHE_TEST_SECRET=s3cr3t")
+				caller.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+				out, err := caller.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				text := string(out)
+				wantWords(t, text, "secret in getenv: true", fmt.Sprintf("caller %d\n", caller.Process.Pid), "NoNewPrivs:\t1")
+				if strings.Contains(text, "s3cr3t") || strings.Contains(text, "memory of the caller is open") {
+					t.Errorf("the command got at its caller:\n%s", text)
+				}
+			})
+		}
+	}
+}
+
+// publicProgram is a home and a copy of this program that a user can use.
+func publicProgram(t *testing.T, user *syscall.Credential) (home, program string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "lethe-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	home, program = filepath.Join(dir, "home"), filepath.Join(dir, "program")
+	// Not written by this process: a child that another test forks meanwhile would
+	// inherit the open file, and a file that is open for writing cannot be run.
+	out, err := exec.Command("cp", executable(t), program).CombinedOutput()
+	if err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	err = errors.Join(os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.Chmod(program, 0o755))
+	if err == nil && user != nil {
+		err = os.Chown(home, int(user.Uid), int(user.Gid))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return home, program
+}
+
+// Root may read any environment, so what is blank here is blank for everybody.
+func TestHideEnvironmentIsNotAnAccidentOfPermissions(t *testing.T) {
+	caller := exec.Command(executable(t), "act-as", "caller", t.TempDir(), "trusted", "sleep 1000")
+	caller.Env = append(os.Environ(), "LETHE_TEST_SECRET=s3cr3t")
+	caller.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := caller.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = caller.Process.Kill(); _ = caller.Wait() }()
+	eventually(t, "the command runs", func() bool { return len(descendants(caller.Process.Pid)) >= 2 })
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", caller.Process.Pid))
+	if err == nil && bytes.Contains(text, []byte("s3cr3t")) {
+		t.Error("the environment can still be read")
+	}
+}
+
+func TestCommandThatCannotStartSaysWhy(t *testing.T) {
+	for self, words := range map[string]string{"/no/such/program": "start the helper", "/bin/true": "hear from the helper"} {
+		b := newBox(t, true)
+		b.Self = self
+		if _, err := Run(t.Context(), b.Command, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", self, err)
+		}
+	}
+	b := newBox(t, true)
+	b.Dir = "/no/such/directory"
+	b.fails("true", "enter workspace")
+}

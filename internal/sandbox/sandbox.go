@@ -1,0 +1,128 @@
+// Package sandbox runs shell commands: below a supervisor that leaves none of
+// their processes alive, and on Linux confined by Landlock and seccomp.
+//
+//	func main() {
+//		sandbox.Main() // first thing: a command is started by running this binary again
+//		…
+//		outcome, err := sandbox.Run(ctx, sandbox.Command{Line: "make", Dir: dir, Private: private, Confine: true}, out)
+//	}
+//
+// What holds:
+//
+//   - When Run has returned, nothing that the command started is alive, unless the
+//     error is ErrStuck; nor is anything once this process was killed.
+//   - A command inherits neither environment nor open files of this process, and
+//     cannot read its memory: see HideEnvironment. It gains no privileges.
+//   - A confined command writes only to Command.Write and its private HOME and
+//     TMPDIR. It reads the system's directories and these, but nothing of
+//     Command.Hide or the user's home. It reaches no local socket, no shared
+//     memory and no process but its own. The network is open to it.
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Command is a command and what it may do.
+type Command struct {
+	Line    string   // what the shell runs
+	Dir     string   // where it starts
+	Private string   // holds its HOME and TMPDIR, "home" and "tmp", which must exist
+	Confine bool     // without it, the command may do whatever this user can
+	Write   []string // directories that a confined command may change, besides Private's
+	Hide    []string // directories and files that a confined command may not read, wherever they are
+	Self    string   // the program that calls Main; empty is this one, also when its file has been replaced
+}
+
+// Outcome is how a command ended.
+type Outcome struct {
+	Exit   int    `json:"exit"`             // 128 and more after a signal
+	Signal int    `json:"signal,omitempty"` // that killed it
+	Failed string `json:"failed,omitempty"` // why it was not started
+}
+
+// ErrStuck says that the kernel still holds some of a command's processes. They
+// are killed as soon as it lets go of them.
+var ErrStuck = errors.New("some of what it started takes long to die; killing it goes on")
+
+const wayOut = `The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; file tools work without`
+
+// order is all that the helper processes are told. It travels as JSON.
+type order struct {
+	Command
+	Shell    string   // absolute path
+	Env      []string // all of its environment
+	UserHome string   // hidden too, unless the system is in it
+}
+
+func (c Command) order() (order, error) {
+	shell, err := findShell()
+	if err != nil {
+		return order{}, err
+	}
+	home, tmp := filepath.Join(c.Private, "home"), filepath.Join(c.Private, "tmp")
+	c.Write = append([]string{home, tmp}, c.Write...)
+	o := order{Command: c, Shell: shell, Env: environment(home, tmp)}
+	o.UserHome, _ = os.UserHomeDir()
+	if real, err := filepath.EvalSymlinks(o.UserHome); err == nil {
+		o.UserHome = real
+	}
+	return o, nil
+}
+
+// environment is all that a command inherits. Nothing of this process's is passed
+// on but where programs are, the language and the time zone.
+func environment(home, tmp string) []string {
+	env := []string{
+		"HOME=" + home, "TMPDIR=" + tmp, "PATH=" + searchPath(),
+		"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1",
+	}
+	lang := os.Getenv("LANG")
+	if lang == "" {
+		lang = "C.UTF-8"
+	}
+	env = append(env, "LANG="+lang)
+	if tz := os.Getenv("TZ"); tz != "" {
+		env = append(env, "TZ="+tz)
+	}
+	return env
+}
+
+func searchPath() string {
+	var dirs []string
+	for _, d := range filepath.SplitList(os.Getenv("PATH")) {
+		if filepath.IsAbs(d) {
+			dirs = append(dirs, d)
+		}
+	}
+	if len(dirs) == 0 {
+		return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	}
+	return strings.Join(dirs, string(filepath.ListSeparator))
+}
+
+func findShell() (string, error) {
+	for _, name := range []string{"bash", "sh"} {
+		if p, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(p)
+		}
+	}
+	return "", errors.New("find a shell: there is neither bash nor sh in the PATH of the program; commands cannot run here")
+}
+
+func endOf(ws syscall.WaitStatus) Outcome {
+	if ws.Signaled() {
+		return Outcome{Exit: 128 + int(ws.Signal()), Signal: int(ws.Signal())}
+	}
+	return Outcome{Exit: ws.ExitStatus()}
+}
+
+// within reports whether path is dir or lies under it. Both are clean and absolute.
+func within(path, dir string) bool {
+	return strings.HasPrefix(path+"/", strings.TrimSuffix(dir, "/")+"/")
+}
