@@ -2,7 +2,7 @@
 // writing that makes every moment a good one to die.
 //
 //	home, err := agent.OpenHome(dir)
-//	id, err := agent.Boot(home, store, agent.Birth{Name: "ada", Rooms: []string{"dev"}})
+//	id, err := agent.Boot(home, store, agent.BootOptions{Name: "ada", Rooms: []string{"dev"}})
 //	a, err := agent.Open(id, config)     // takes the lock, folds the log
 //	err = a.Run(ctx)                     // until ctx ends or somebody asks it to stop
 //
@@ -171,7 +171,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	if err := a.resume(); err != nil {
 		return nil, err
 	}
-	if err := a.equip(); err != nil {
+	if err := a.makeTools(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -332,7 +332,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if a.asked(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.retryAt) {
-		return more, a.rest()
+		return more, a.idle()
 	}
 	return true, a.step(ctx)
 }

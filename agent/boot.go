@@ -16,8 +16,8 @@ import (
 	"lethe/life"
 )
 
-// Birth is what a new identity starts with.
-type Birth struct {
+// BootOptions is what a new identity starts with.
+type BootOptions struct {
 	Name  string
 	Soul  string   // its purpose; "" takes the default
 	Rooms []string // that it hears from the start
@@ -28,59 +28,59 @@ type Birth struct {
 // a crash before the line leaves an unreferenced directory, one after it leaves
 // an identity that Boot with the same name finds again. Boots in one home take
 // turns, so that processes that boot the same name at once make one identity.
-func Boot(home Home, store *blobs.Store, birth Birth) (Identity, error) {
-	if !ValidName(birth.Name) {
-		return Identity{}, fmt.Errorf("boot %q: a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -", birth.Name)
+func Boot(home Home, store *blobs.Store, o BootOptions) (Identity, error) {
+	if !ValidName(o.Name) {
+		return Identity{}, fmt.Errorf("boot %q: a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -", o.Name)
 	}
-	for _, room := range birth.Rooms {
+	for _, room := range o.Rooms {
 		if !chat.ValidRoom(room) {
-			return Identity{}, fmt.Errorf("boot %s: %q is not the name of a room", birth.Name, room)
+			return Identity{}, fmt.Errorf("boot %s: %q is not the name of a room", o.Name, room)
 		}
 	}
 	names, err := os.Open(home.Names())
 	if err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
 	}
 	defer names.Close()
 	if err := syscall.Flock(int(names.Fd()), syscall.LOCK_EX); err != nil { // until names is closed
-		return Identity{}, fmt.Errorf("boot %s: lock %s: %w", birth.Name, home.Names(), err)
+		return Identity{}, fmt.Errorf("boot %s: lock %s: %w", o.Name, home.Names(), err)
 	}
-	if id, err := home.Find(birth.Name); err == nil && id.Name == birth.Name {
-		if _, err := os.Lstat(filepath.Join(home.Names(), birth.Name)); err != nil {
+	if id, err := home.Find(o.Name); err == nil && id.Name == o.Name {
+		if _, err := os.Lstat(filepath.Join(home.Names(), o.Name)); err != nil {
 			if err := durable.Sync(id.LIFE()); err != nil { // who wrote it may have died before the sync
-				return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+				return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
 			}
 			return id, home.link(id)
 		}
-		return id, fmt.Errorf("boot %s: %w", birth.Name, ErrExists)
+		return id, fmt.Errorf("boot %s: %w", o.Name, ErrExists)
 	}
-	soul := birth.Soul
+	soul := o.Soul
 	if soul == "" {
 		soul = lethe.Soul
 	}
 	now := time.Now()
-	self, err := store.Put(blobs.Meta{At: now, Gist: "boot of " + birth.Name}, []byte(soul))
+	self, err := store.Put(blobs.Meta{At: now, Gist: "boot of " + o.Name}, []byte(soul))
 	if err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
 	}
-	id := home.identity(self.String(), birth.Name)
-	if err := id.furnish(soul); err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+	id := home.identity(self.String(), o.Name)
+	if err := id.createFiles(soul); err != nil {
+		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
 	}
-	for _, room := range birth.Rooms {
+	for _, room := range o.Rooms {
 		if err := chat.Subscribe(id.Subs(), home.Chats(), room); err != nil {
-			return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+			return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
 		}
 	}
 	log, err := life.Create(id.LIFE())
 	if err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
 	}
 	defer log.Close()
-	event := life.New(now, "boot", nil, "name", birth.Name, "version", lethe.Version)
-	event.Refs = []blobs.Ref{{Hash: store.Short(self), Gist: "boot of " + birth.Name}}
+	event := life.New(now, "boot", nil, "name", o.Name, "version", lethe.Version)
+	event.Refs = []blobs.Ref{{Hash: store.Short(self), Gist: "boot of " + o.Name}}
 	if err := log.Append(event); err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", birth.Name, err)
+		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
 	}
 	return id, home.link(id)
 }
@@ -88,8 +88,8 @@ func Boot(home Home, store *blobs.Store, birth Birth) (Identity, error) {
 // ErrExists says that the name is taken.
 var ErrExists = errors.New("there is an identity of that name already")
 
-// furnish makes the identity's directory and its own files.
-func (id Identity) furnish(soul string) error {
+// createFiles makes the identity's directory and its own files.
+func (id Identity) createFiles(soul string) error {
 	for _, d := range []string{id.Dir, id.Subs(), filepath.Join(id.Dir, "workspace")} {
 		if err := durable.MkdirAll(d, 0o700); err != nil {
 			return err

@@ -134,7 +134,7 @@ func (w *world) again(what string, retry func(), do func() error) {
 func (w *world) rebirth(retry func(), name string, rooms ...string) (id Identity) {
 	w.Helper()
 	w.again("boot", retry, func() (err error) {
-		id, err = Boot(w.home, w.store, Birth{Name: name, Rooms: rooms})
+		id, err = Boot(w.home, w.store, BootOptions{Name: name, Rooms: rooms})
 		if errors.Is(err, ErrExists) { // made, and yet reported as failed
 			return nil
 		}

@@ -95,7 +95,7 @@ func TestLeastLimit(t *testing.T) {
 			continue
 		}
 		w, g := forgetful(t, 10_000, noted())
-		id, err := Boot(w.home, w.store, Birth{Name: "ada", Soul: soul, Rooms: []string{"dev"}})
+		id, err := Boot(w.home, w.store, BootOptions{Name: "ada", Soul: soul, Rooms: []string{"dev"}})
 		must(t, err)
 		_, err = w.try(id)
 		if err == nil {

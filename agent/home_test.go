@@ -65,14 +65,14 @@ func TestNames(t *testing.T) {
 	for name, ok := range map[string]bool{"a": true, "a-1": true, "": false, "A": false, "1a": false, "a_b": false, "../x": false, strings.Repeat("a", 32): true, strings.Repeat("a", 33): false} {
 		equal(t, "ValidName "+name, ValidName(name), ok)
 	}
-	if _, err := Boot(w.home, w.store, Birth{Name: "Ada"}); err == nil {
+	if _, err := Boot(w.home, w.store, BootOptions{Name: "Ada"}); err == nil {
 		t.Error("a bad name was booted")
 	}
-	if _, err := Boot(w.home, w.store, Birth{Name: "ada", Rooms: []string{"../dev"}}); err == nil {
+	if _, err := Boot(w.home, w.store, BootOptions{Name: "ada", Rooms: []string{"../dev"}}); err == nil {
 		t.Error("a bad room was booted")
 	}
 	ada, bob := w.boot("ada", "dev"), w.boot("bob")
-	if _, err := Boot(w.home, w.store, Birth{Name: "ada"}); !errors.Is(err, ErrExists) {
+	if _, err := Boot(w.home, w.store, BootOptions{Name: "ada"}); !errors.Is(err, ErrExists) {
 		t.Errorf("a name was given twice: %v", err)
 	}
 	for who, want := range map[string]Identity{"ada": ada, ada.Self: ada, ada.Self[:8]: ada, "bob": bob, bob.Self[:20]: bob} {
@@ -97,7 +97,7 @@ func TestNames(t *testing.T) {
 	got, err := w.home.Find("ada")
 	must(t, err)
 	equal(t, "the one without a link", got.Self, ada.Self)
-	again, err := Boot(w.home, w.store, Birth{Name: "ada"})
+	again, err := Boot(w.home, w.store, BootOptions{Name: "ada"})
 	must(t, err)
 	equal(t, "booted again", again.Self, ada.Self)
 	must(t, os.RemoveAll(bob.Dir))
@@ -114,7 +114,7 @@ func TestBootFailsAnywhere(t *testing.T) {
 		for n := 1; ; n += sample(7, 5, 1) {
 			w := newWorld(t)
 			steps := w.breakOnce(n, stage, syscall.EIO)
-			id, err := Boot(w.home, w.store, Birth{Name: "ada", Rooms: []string{"dev"}})
+			id, err := Boot(w.home, w.store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
 			if err == nil {
 				if steps() >= n && n > 0 && steps() > 200 {
 					t.Fatal("a fault was passed over")

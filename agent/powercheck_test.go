@@ -89,7 +89,7 @@ func (l *recorded) resume(n int, left, all crashdisk.Tree) {
 	}
 	id, err := l.home.Find("ada")
 	if errors.Is(err, ErrNotFound) {
-		id, err = Boot(l.home, l.store, Birth{Name: "ada", Rooms: []string{"dev", "ops"}})
+		id, err = Boot(l.home, l.store, BootOptions{Name: "ada", Rooms: []string{"dev", "ops"}})
 	}
 	must(l, err)
 	if sound > 0 {

@@ -167,8 +167,8 @@ func (a *Agent) checkSoul() error {
 	return nil
 }
 
-// equip makes the tools.
-func (a *Agent) equip() error {
+// makeTools makes the tools.
+func (a *Agent) makeTools() error {
 	conf := a.cfg.Tools
 	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
 	conf.Rooms, conf.Refs = (*roomTools)(a), (*refs)(a)

@@ -72,8 +72,8 @@ func (a *Agent) show() {
 	a.screen.set(a, state, "")
 }
 
-// rest is what is done when nothing is due: the views are brought up to date.
-func (a *Agent) rest() error {
+// idle brings the views up to date when nothing is due.
+func (a *Agent) idle() error {
 	if a.viewed != a.viewMark() {
 		if err := a.writeContext(); err != nil {
 			return err

@@ -155,7 +155,7 @@ func (w *world) dump() string {
 
 func (w *world) boot(name string, rooms ...string) Identity {
 	w.Helper()
-	id, err := Boot(w.home, w.store, Birth{Name: name, Rooms: rooms})
+	id, err := Boot(w.home, w.store, BootOptions{Name: name, Rooms: rooms})
 	must(w, err)
 	return id
 }

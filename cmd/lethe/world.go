@@ -279,7 +279,7 @@ func (w *world) birth() (agent.Identity, bool, error) {
 	if err := checkRooms(rooms...); err != nil {
 		return agent.Identity{}, false, err
 	}
-	id, err := agent.Boot(p.home, w.store, agent.Birth{Name: name, Soul: soul, Rooms: rooms})
+	id, err := agent.Boot(p.home, w.store, agent.BootOptions{Name: name, Soul: soul, Rooms: rooms})
 	if errors.Is(err, agent.ErrExists) {
 		if soul != "" {
 			return id, false, hint(err, "a soul is for life: boot another identity with --name, or leave out --soul to resume %s", name)

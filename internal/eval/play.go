@@ -93,7 +93,7 @@ func newStage(dir string) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := agent.Boot(home, store, agent.Birth{Name: "listener", Rooms: []string{room}})
+	id, err := agent.Boot(home, store, agent.BootOptions{Name: "listener", Rooms: []string{room}})
 	if err != nil {
 		return nil, err
 	}
