@@ -293,7 +293,7 @@ func (p *plain) nobody() error {
 	if p.listened || !listened {
 		return nil
 	}
-	err := &NobodyError{Room: p.cfg.Room, Sent: p.last != 0}
+	err := &NobodyError{Room: p.cfg.Room, Sent: p.last != 0, Start: p.cfg.Start}
 	if p.cfg.Once {
 		if p.answered {
 			return nil // what it said stands

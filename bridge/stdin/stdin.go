@@ -45,6 +45,10 @@ type Config struct {
 	// means any that hears the room.
 	Self string
 
+	// Start is the command that starts an identity that hears the room; "lethe
+	// run" when empty.
+	Start string
+
 	// Banner is shown once under the history when the screen opens.
 	Banner string
 
@@ -77,8 +81,9 @@ var (
 // NobodyError: with Once, no running identity hears the room, and nothing was
 // sent; or the one that heard it has stopped before it answered.
 type NobodyError struct {
-	Room string
-	Sent bool // the message is in the room
+	Room  string
+	Sent  bool   // the message is in the room
+	Start string // Config.Start
 }
 
 func (e *NobodyError) Error() string {
@@ -93,7 +98,7 @@ func (e *NobodyError) Error() string {
 type PausedError struct{ Name, Reason string }
 
 // Hint says what to do about it.
-func (e *NobodyError) Hint() string { return "start one with: lethe run" }
+func (e *NobodyError) Hint() string { return "start one with: " + e.Start }
 
 func (e *PausedError) Error() string {
 	return fmt.Sprintf("wait for an answer: %s is paused: %s", e.Name, e.Reason)
@@ -109,6 +114,7 @@ func (c Config) check() error {
 
 func (c Config) defaults() Config {
 	c.Room = cmp.Or(c.Room, "dev")
+	c.Start = cmp.Or(c.Start, "lethe run")
 	c.User = chat.CleanName(cmp.Or(c.User, "user"))
 	c.Poll = cmp.Or(c.Poll, 2*time.Second)
 	if c.In == nil {

@@ -222,8 +222,8 @@ func (m *model) statusRow() string {
 	here := m.here()
 	if len(here) == 0 {
 		row := " " + m.style.warn.Render("○ nobody is listening in "+m.room)
-		if m.width >= 34+len(m.room)+22 {
-			row += m.style.dim.Render(" · start one with: lethe run")
+		if start := " · start one with: " + m.cfg.Start; m.room == m.cfg.Room && m.width >= 28+len(m.room)+len(start) {
+			row += m.style.dim.Render(start)
 		}
 		return row
 	}

@@ -32,7 +32,7 @@ func (p *program) bridgeCommand() *cobra.Command {
 own: run it beside the daemon, or let the daemon keep it: lethe run --with telegram.
 
 lethe bridges tells how the bridges are; docs/bridges.md how to write another one.`,
-		Args: args(cobra.NoArgs),
+		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return hint(usagef("name a bridge"), "lethe bridge telegram; a terminal or a pipe is: lethe chat")
 		},
@@ -54,26 +54,13 @@ rest. It prints "ready telegram @bot" once it reaches Telegram.`,
 		Example: `  export TELEGRAM_BOT_TOKEN=…
   lethe bridge telegram
   lethe bridge telegram allow K7QM3XPA --room dev`,
-		Args: noSubcommand,
+		Args: noCommand,
 		// A home is made only for a bridge that has a token.
-		PersistentPreRunE: func(*cobra.Command, []string) error { return p.open(false) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { p.noteFlags(cmd); return p.open(false) },
 		RunE:              func(cmd *cobra.Command, _ []string) error { return p.telegram(cmd.Context()) },
 	}
 	cmd.AddCommand(p.allowCommand(), p.whoCommand(), p.revokeCommand())
 	return cmd
-}
-
-// noSubcommand refuses words behind a command of which none is one of its own.
-func noSubcommand(cmd *cobra.Command, list []string) error {
-	if len(list) == 0 {
-		return nil
-	}
-	err := usagef("unknown command %q of %s", list[0], cmd.CommandPath())
-	cmd.SuggestionsMinimumDistance = 1 + len(list[0])/5
-	if near := cmd.SuggestionsFor(list[0]); len(near) > 0 {
-		return hint(err, "did you mean: %s %s", cmd.CommandPath(), near[0])
-	}
-	return hint(err, "%s --help lists them", cmd.CommandPath())
 }
 
 // tokenVariable holds the bot's token.
@@ -141,7 +128,13 @@ func (p *program) telegram(ctx context.Context) error {
 	conf.Home, conf.Store, conf.Watcher, conf.Log, conf.Token = p.home.Dir, store, watcher, log, token
 	conf.Names = p.reservedNames
 	conf.Reload, conf.SettingsFile = p.reload, configFile(p.home.Dir)
-	conf.Ready = func(bot string) { fmt.Fprintf(p.out, "ready telegram @%s\n", bot) }
+	conf.Ready = func(bot string) {
+		if p.json {
+			printLine(p.out, map[string]string{"event": "ready", "bridge": telegram.Name, "bot": bot})
+			return
+		}
+		fmt.Fprintf(p.out, "ready telegram @%s\n", bot)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	around, end := context.WithCancel(ctx)
 	g.Go(func() error { return watcher.Run(around) })
@@ -211,9 +204,8 @@ way that tells you who they are. The bridge need not be restarted.`,
 			if err != nil {
 				return hintAllow(err)
 			}
-			p.printAllowed(who, room)
 			p.tellStale()
-			return nil
+			return p.printAllowed(who, room)
 		},
 	}
 	cmd.Flags().StringVar(&room, "room", "", "the `ROOM` to connect the chat with (default: telegram.room, or dev)")
@@ -222,7 +214,7 @@ way that tells you who they are. The bridge need not be restarted.`,
 }
 
 // printAllowed says who was let in, and where the lines go.
-func (p *program) printAllowed(who access.Applicant, room string) {
+func (p *program) printAllowed(who access.Applicant, room string) error {
 	id := who.Chat
 	if who.Private || who.Member {
 		id = who.ID
@@ -232,7 +224,12 @@ func (p *program) printAllowed(who access.Applicant, room string) {
 	if room != "" && to != room {
 		why = fmt.Sprintf(", where a route in config.toml sends that chat, and not to %s", room)
 	}
-	fmt.Fprintf(p.out, "allowed: %s may write to room %s%s\n", chat.Sanitize(who.String()), or(to, or(p.settings.Telegram.Room, defaultRoom)), why)
+	to = or(to, or(p.settings.Telegram.Room, defaultRoom))
+	if p.json {
+		return p.printJSON(map[string]string{"allowed": id, "name": who.String(), "room": to})
+	}
+	_, err := fmt.Fprintf(p.out, "allowed: %s may write to room %s%s\n", chat.Sanitize(who.String()), to, why)
+	return err
 }
 
 // obeyed is how long a running bridge has to take up a config.toml that was changed.
@@ -254,9 +251,9 @@ func (p *program) tellStale() {
 	}
 	switch {
 	case !live:
-		fmt.Fprintln(p.err, "warning: the running bridge has older settings of who may speak, and has not taken up config.toml: lethe bridges may say why; or restart it")
+		p.note("warning", "the running bridge has older settings of who may speak, and has not taken up config.toml: lethe bridges may say why; or restart it")
 	case !fixed:
-		fmt.Fprintln(p.err, "warning: the running bridge has an older base_url, or older flood limits: restart it")
+		p.note("warning", "the running bridge has an older base_url, or older flood limits: restart it")
 	}
 }
 
@@ -287,6 +284,9 @@ func (p *program) revokeCommand() *cobra.Command {
 			}
 			if err != nil {
 				return hint(err, "lethe bridge telegram who lists the ids")
+			}
+			if p.json {
+				return p.printJSON(map[string]string{"revoked": list[0]})
 			}
 			fmt.Fprintf(p.out, "revoked: %s may not write any more\n", list[0])
 			return nil

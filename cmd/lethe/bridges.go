@@ -160,6 +160,9 @@ func (p *program) children(names []string) ([]child.Process, error) {
 		if p.verbose {
 			args = append(args, "--verbose")
 		}
+		if p.json {
+			args = append(args, "--json")
+		}
 		out = append(out, child.Process{
 			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ()), Log: p.logTo(p.err), Output: p.err, Forward: []os.Signal{syscall.SIGHUP},
 			Permanent: func(exit int) bool { return exit == exitUsage || exit == exitNoKey || exit == exitCorrupt },
@@ -188,7 +191,7 @@ func (p *program) beside(ctx context.Context, children []child.Process, f func(c
 	for _, c := range children {
 		g.Go(func() error {
 			if err := c.Run(ctx); err != nil {
-				report(p.err, hint(err, "mend it and start the daemon again, or run the bridge by itself: lethe bridge %s", c.Name))
+				p.report(hint(err, "mend it and start the daemon again, or run the bridge by itself: %s", p.lethe("bridge %s", c.Name)))
 			}
 			return nil
 		})

@@ -26,11 +26,16 @@ func isTerminal(stream any) bool {
 
 // bridge talks in a room: full screen on a terminal, plain lines otherwise.
 func (p *program) bridge(ctx context.Context, c stdin.Config) error {
-	c.Home, c.User, c.In, c.Out, c.Err, c.JSON = p.home.Dir, p.userName(), p.in, p.out, p.err, p.json
+	if c.In == nil {
+		c.In = p.in
+	}
+	c.Home, c.User, c.Out, c.Err, c.JSON, c.Start = p.home.Dir, p.userName(), p.out, p.err, p.json, p.howToHear(c.Room)
 	if p.interactive() && !c.Once && !c.JSON {
 		return stdin.Screen(ctx, c)
 	}
-	if c.Banner != "" {
+	if c.Banner != "" && p.json {
+		p.note("note", "%s", c.Banner)
+	} else if c.Banner != "" {
 		fmt.Fprintln(p.err, c.Banner)
 	}
 	return stdin.Plain(ctx, c)
@@ -41,22 +46,21 @@ func (p *program) chatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat [ROOM]",
 		Short: "Talk in a room: full screen on a terminal, plain lines in a pipe",
-		Long: `Chat is a bridge between you and a room. On a terminal it is a full-screen chat
-(/help shows the keys). In a pipe each line of the input is a message, what the
-agents say is printed, and after the end of the input it waits for the answers.`,
+		Long: `Chat connects you with a room: dev, or one that the default identity hears. On a
+terminal it is a full-screen chat (/help shows the keys). In a pipe each line of the
+input is a message, and what the agents say is printed. At the end of the input, chat
+waits for the answers.`,
 		Example: `  lethe chat dev
   git diff | lethe chat dev --once --timeout 2m`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
-			c.Room = defaultRoom
-			if len(list) == 1 {
-				c.Room = list[0]
-			}
+			id, _ := p.defaultIdentity() // without one, its room is the default one
+			c.Room = or(first(list), p.roomOf(id))
 			if err := checkRooms(c.Room); err != nil {
 				return err
 			}
 			if c.Timeout < 0 {
-				return usagef("--timeout is %s; it cannot be less than 0, which is no bound", c.Timeout)
+				return usagef("--timeout is %s; it cannot be negative", c.Timeout)
 			}
 			if c.Once {
 				p.awaitListener(cmd.Context(), c.Room)
@@ -65,14 +69,13 @@ agents say is printed, and after the end of the input it waits for the answers.`
 		},
 		ValidArgsFunction: firstOnly(p.completeRooms),
 	}
-	cmd.Flags().BoolVar(&c.Once, "once", false, "send the whole input as one message, print only the answer")
-	cmd.Flags().DurationVar(&c.Timeout, "timeout", 0, "longest wait for answers once the input has ended, a `DURATION` such as 90s (0: no bound)")
+	cmd.Flags().BoolVar(&c.Once, "once", false, "send the whole input as one message and print only the answer")
+	cmd.Flags().DurationVar(&c.Timeout, "timeout", 0, "wait for answers at most for this `DURATION` after the end of the input, such as 90s (default: no bound)")
 	return cmd
 }
 
-// awaitListener gives a daemon that was started a moment ago the time to hear
-// the room: a second to show that it is there, and ten if it is. Whether anybody
-// hears, the bridge finds out.
+// awaitListener gives a daemon that was started a moment ago the time to hear the
+// room: a second to take its lock, and ten more to show its status.
 func (p *program) awaitListener(ctx context.Context, room string) {
 	for began := time.Now(); time.Since(began) < 10*time.Second && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		all, _ := p.home.List()
@@ -85,8 +88,8 @@ func (p *program) awaitListener(ctx context.Context, room string) {
 	}
 }
 
-// starts says whether somebody holds the identity, is linked to the room, and
-// has shown no status yet.
+// starts reports whether a process runs the identity, which is subscribed to the
+// room, and has shown no status yet.
 func starts(id agent.Identity, room string) bool {
 	pid, running := agent.Running(id)
 	s, err := status.Read(id.Dir)

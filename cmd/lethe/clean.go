@@ -18,10 +18,10 @@ func (p *program) cleanCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "clean",
-		Short: "Remove all identities, rooms and blobs of the home, after asking",
-		Long: `Clean removes what identities have left in the home: their lives, the rooms, the
-blobs and the state of bridges. config.toml stays, and so does whatever Lethe did
-not put there. It cannot be undone, so it asks first.`,
+		Short: "Remove all identities, rooms and stored texts, after asking",
+		Long: `Clean removes all identities with their logs, the rooms, the stored texts and the
+state of bridges. config.toml and all files that are not Lethe's stay. This cannot be
+undone, so clean asks first.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.clean(yes) },
 	}
@@ -33,6 +33,9 @@ not put there. It cannot be undone, so it asks first.`,
 var stateDirs = []string{"agents", "names", "chats", "blobs", "bridges", "index", "lethe.log"}
 
 func (p *program) clean(yes bool) error {
+	if p.json && !yes {
+		return usagef("--json asks nobody; add --yes")
+	}
 	all, err := p.home.List()
 	if err != nil {
 		return err
@@ -41,15 +44,13 @@ func (p *program) clean(yes bool) error {
 		return err
 	}
 	files, bytes := p.weigh()
-	if files == 0 {
-		fmt.Fprintf(p.out, "nothing to remove in %s\n", p.home.Dir)
-		return nil
+	if files > 0 && !p.json {
+		fmt.Fprintf(p.out, "%s holds %s in %s, together %s.\n", p.home.Dir, count(len(all), "identity", "identities"), count(files, "file", "files"), size(bytes))
 	}
-	fmt.Fprintf(p.out, "%s holds %s in %s of together %s.\n", p.home.Dir, count(len(all), "identity", "identities"), count(files, "file", "files"), size(bytes))
-	if !yes && !p.confirm("Remove all of it for good? Type yes: ") {
+	if files > 0 && !yes && !p.confirm("Remove all of it for good? Type yes: ") {
 		return fmt.Errorf("clean %s: not confirmed, nothing was removed", p.home.Dir)
 	}
-	if err := p.noneRuns(all); err != nil { // somebody may have taken their time over the answer
+	if err := p.noneRuns(all); err != nil { // one may have been started during the question
 		return err
 	}
 	for _, name := range stateDirs {
@@ -57,20 +58,26 @@ func (p *program) clean(yes bool) error {
 			return fmt.Errorf("clean %s: %w", p.home.Dir, err)
 		}
 	}
-	fmt.Fprintln(p.out, "removed.")
+	switch {
+	case p.json:
+		return p.printJSON(map[string]any{"home": p.home.Dir, "identities": len(all), "files": files, "bytes": bytes})
+	case files == 0:
+		fmt.Fprintf(p.out, "nothing to remove in %s\n", p.home.Dir)
+	default:
+		fmt.Fprintln(p.out, "removed.")
+	}
 	return nil
 }
 
 func (p *program) noneRuns(ids []agent.Identity) error {
 	for _, id := range ids {
 		if _, running := agent.Running(id); running {
-			return hint(fmt.Errorf("clean %s: %s is running", p.home.Dir, id.Name), "stop it first: lethe stop %s", id.Name)
+			return hint(fmt.Errorf("clean %s: %s is running", p.home.Dir, id.Name), "stop it first: %s", p.lethe("stop %s", id.Name))
 		}
 	}
 	return p.noBridgeRuns()
 }
 
-// noBridgeRuns is for those who take a bridge's state away.
 func (p *program) noBridgeRuns() error {
 	all, err := bridge.ReadHealth(p.home.Dir)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,12 +171,34 @@ func parseSettings(path string, data []byte) (settings, error) {
 		keys = append(keys, k.String())
 	}
 	if len(keys) > 0 {
-		return s, hint(usagef("read %s: unknown key %s", path, strings.Join(keys, ", ")), "docs/configuration.md lists the keys")
+		err := usagef("read %s: unknown key %s", path, strings.Join(keys, ", "))
+		if near := nearest(keys[0], settingKeys(reflect.TypeFor[settings](), "")); near != "" {
+			return s, hint(err, "did you mean: %s", near)
+		}
+		return s, hint(err, "docs/configuration.md lists the keys")
 	}
 	if err := s.check(); err != nil {
 		return s, usagef("read %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// settingKeys lists the keys that a struct takes, as "table.key".
+func settingKeys(t reflect.Type, table string) (keys []string) {
+	for f := range t.Fields() {
+		key := table + f.Tag.Get("toml")
+		if !f.IsExported() {
+			continue
+		}
+		keys = append(keys, key)
+		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct {
+			keys = append(keys, settingKeys(f.Type.Elem(), key+".")...)
+		}
+		if f.Type.Kind() == reflect.Struct {
+			keys = append(keys, settingKeys(f.Type, key+".")...)
+		}
+	}
+	return keys
 }
 
 // Who summarises what fades.

@@ -116,7 +116,7 @@ func (p *program) compactRunning(ctx context.Context, id agent.Identity, epoch i
 	if err := agent.AskToCompact(id); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.err, "asked %s to compact; waiting\n", id.Name)
+	p.note("note", "asked %s to compact; waiting", id.Name)
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(compactTime); time.Now().Before(deadline); {

@@ -118,8 +118,8 @@ func (t *tour) opened(n int) error {
 // search runs lethe recall, and shows what it prints.
 func (t *tour) search(ctx context.Context) error {
 	t.text("And you can search what it has forgotten:")
-	t.command("lethe recall " + demoName + " " + demoSearch)
-	cmd := exec.CommandContext(ctx, t.exe, append([]string{"recall", "--home", t.home.Dir, demoName}, strings.Fields(demoSearch)...)...)
+	t.command("lethe recall " + demoSearch)
+	cmd := exec.CommandContext(ctx, t.exe, append([]string{"recall", "--home", t.home.Dir}, strings.Fields(demoSearch)...)...)
 	cmd.Args[0] = "lethe"
 	cmd.Dir, cmd.Env = t.dir, t.environ()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the tour

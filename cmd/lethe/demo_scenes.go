@@ -331,7 +331,7 @@ func (t *tour) closing() {
 		{"lethe run --name ada", "a daemon that stays"},
 		{"lethe context ada", "what it has before it"},
 		{"lethe life ada", "everything that ever happened to it"},
-		{"lethe recall ada fog", "what it has forgotten about fog"},
+		{"lethe recall fog", "what it has forgotten about fog"},
 		{"docs/forgetting.md", "what fades when, what it costs, and every setting"},
 	})
 }

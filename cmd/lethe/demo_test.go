@@ -41,7 +41,7 @@ func TestDemo(t *testing.T) {
 	for _, want := range []string{
 		`ready [0-9a-f]{16}… iris`, `fade e1\.\.e\d+ to=summary rel=\d+ ◱hash=[0-9a-f]{16} gist=`, `epoch 1 why=full`,
 		`◆ e1\.\.e\d+ summary ◱hash=`, `◆ pins`, `│ hint e\d+ why=inbound ref=|the index did not answer in the quarter of a second`,
-		`result e\d+\.1 UNCOMPACT status=ok`, `\$ lethe recall iris postcard`, `│ [0-9a-f]{16}  .*  e1\.\.e\d+  room dev`, `kill -9 \d+`, `signal: killed`,
+		`result e\d+\.1 UNCOMPACT status=ok`, `\$ lethe recall postcard`, `│ [0-9a-f]{16}  .*  e1\.\.e\d+  room dev`, `kill -9 \d+`, `signal: killed`,
 		`within reach +100 % of [\d,]+ bytes`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {
@@ -142,8 +142,8 @@ func programOf(t *testing.T, script string) string {
 func TestDemoFailsWhenTheDaemonDoes(t *testing.T) {
 	tour, _ := newTour(t, programOf(t, "echo no such thing >&2; exit 3"))
 	err := fails(t, t.Context(), tour, `^demo: "A life begins" did not happen: wait for .*: the daemon ended \(exit status 3\): no such thing$`)
-	if !strings.Contains(hintOf(err), "--keep") {
-		t.Errorf("hint %q", hintOf(err))
+	if !strings.Contains((&program{}).hintOf(err), "--keep") {
+		t.Errorf("hint %q", (&program{}).hintOf(err))
 	}
 }
 

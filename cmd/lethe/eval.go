@@ -17,7 +17,6 @@ func (p *program) evalCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return hint(usagef("nothing to evaluate"), "lethe eval locomo DIR")
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no home
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "locomo DIR",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -93,7 +92,7 @@ func codeOf(err error) int {
 }
 
 // hintOf is what to do about an error, where there is something.
-func hintOf(err error) string {
+func (p *program) hintOf(err error) string {
 	var hinted interface{ Hint() string }
 	var running *agent.RunningError
 	switch {
@@ -102,25 +101,50 @@ func hintOf(err error) string {
 	case errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, agent.ErrAmbiguous):
 		return "give more digits"
 	case errors.As(err, &running):
-		return "talk to it with: lethe chat; stop it with: lethe stop " + running.Identity.Name
+		return fmt.Sprintf("talk to it with: %s; stop it with: %s", p.lethe("chat %s", p.roomOf(running.Identity)), p.lethe("stop %s", running.Identity.Name))
 	case errors.Is(err, llm.ErrNoKey):
-		return "set the key in the environment, or try without one: --offline"
+		return "set the key in the environment, or add --offline to try without one"
 	case errors.Is(err, agent.ErrCorrupt) && errors.Is(err, fs.ErrNotExist):
 		return "restore the missing file from a backup; what was said and done is still in blobs/. Keep this home as it is until then"
 	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest):
-		return "nothing was changed; put the damaged file back from a copy, and keep this home as it is until then"
+		return "nothing was changed; restore the damaged file from a backup, and keep this home as it is until then"
 	case errors.Is(err, fs.ErrPermission):
 		return "the home has to belong to you: see --home"
 	}
 	return ""
 }
 
-// report prints an error as one line, and its hint.
-func report(w io.Writer, err error) {
-	fmt.Fprintln(w, "lethe: "+oneLine(err.Error()))
-	if h := hintOf(err); h != "" {
-		fmt.Fprintln(w, "hint: "+h)
+// report prints an error as one line, and its hint; with --json, as one object.
+func (p *program) report(err error) {
+	text, what := oneLine(plain(err)), p.hintOf(err)
+	if p.json {
+		printLine(p.err, struct {
+			Error string `json:"error"`
+			Hint  string `json:"hint,omitempty"`
+			Code  int    `json:"code"`
+		}{text, what, codeOf(err)})
+		return
 	}
+	fmt.Fprintln(p.err, "lethe: "+text)
+	if what != "" {
+		fmt.Fprintln(p.err, "hint: "+what)
+	}
+}
+
+// note tells something on standard error that is no failure. kind is "note" or
+// "warning".
+func (p *program) note(kind, format string, args ...any) {
+	text := oneLine(fmt.Sprintf(format, args...))
+	if p.json {
+		printLine(p.err, map[string]string{kind: text})
+		return
+	}
+	fmt.Fprintf(p.err, "%s: %s\n", kind, text)
+}
+
+// plain is the message of an error, in words that are not Go's.
+func plain(err error) string {
+	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
 }
 
 func oneLine(s string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +18,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/status"
+	"lethe/llm"
 )
 
 // roomOf is the room to talk to an identity in.
@@ -71,12 +74,12 @@ func (p *program) open(missing bool) error {
 		return err
 	}
 	if p.home.Restored != "" {
-		fmt.Fprintf(p.err, "note: the home is for its owner alone; permissions were restored: %s\n", p.home.Restored)
+		p.note("note", "the home is for its owner alone; permissions were restored: %s", p.home.Restored)
 	}
 	told := len(p.settings.ignored) > 0
 	p.settings, err = readSettings(p.home.Dir)
 	if keys := p.settings.ignored; len(keys) > 0 && !told {
-		fmt.Fprintf(p.err, "warning: %s: %s no longer has an effect; delete it\n", configFile(p.home.Dir), strings.Join(keys, ", "))
+		p.note("warning", "%s: %s no longer has an effect; delete it", configFile(p.home.Dir), strings.Join(keys, ", "))
 	}
 	return err
 }
@@ -88,14 +91,20 @@ func (p *program) store() (*blobs.Store, error) {
 	return blobs.Open(p.home.Blobs())
 }
 
-// find is the identity that who names, or the default one when who is empty.
+// find is the identity of a name or hash; for "" the default one. Where there are
+// several and none is the default, a person at a terminal is asked.
 func (p *program) find(who string) (agent.Identity, error) {
 	if who == "" {
-		return p.defaultIdentity()
+		id, err := p.defaultIdentity()
+		var several *severalError
+		if errors.As(err, &several) && isTerminal(p.in) && isTerminal(p.err) && !p.json {
+			return p.pick(several.all)
+		}
+		return id, err
 	}
 	id, err := p.home.Find(who)
 	if errors.Is(err, agent.ErrNotFound) {
-		return id, hint(err, "lethe agents lists them")
+		return id, hint(err, "%s lists them", p.lethe("agents"))
 	}
 	return id, err
 }
@@ -116,12 +125,87 @@ func (p *program) defaultIdentity() (agent.Identity, error) {
 	}
 	switch len(all) {
 	case 0:
-		return agent.Identity{}, hint(fmt.Errorf("find the default identity: %w", agent.ErrNotFound), "boot one with: lethe")
+		return agent.Identity{}, hint(fmt.Errorf("find the default identity: %w", agent.ErrNotFound), "boot one with: %s", p.lethe(""))
 	case 1:
 		return all[0], nil
 	}
-	return agent.Identity{}, hint(usagef("there are %d identities, and none is the default", len(all)),
-		"name one (lethe agents lists them), or set default_identity in %s", filepath.Join(p.home.Dir, "config.toml"))
+	return agent.Identity{}, hint(usageError{&severalError{all}}, "name one, or set default_identity in %s", configFile(p.home.Dir))
+}
+
+// severalError says that there are several identities and none is the default.
+type severalError struct{ all []agent.Identity }
+
+func (e *severalError) Error() string {
+	var names []string
+	for _, id := range e.all {
+		names = append(names, id.Name)
+	}
+	return fmt.Sprintf("there are %d identities, and none is the default: %s", len(names), strings.Join(names, ", "))
+}
+
+// pick asks a person for one of several identities.
+func (p *program) pick(all []agent.Identity) (agent.Identity, error) {
+	for i, id := range all {
+		state := "stopped"
+		if _, running := agent.Running(id); running {
+			state = "running"
+		}
+		fmt.Fprintf(p.err, "%2d  %-16s %.16s  %s\n", i+1, id.Name, id.Self, state)
+	}
+	fmt.Fprintf(p.err, "Which identity? (number or name) ")
+	answer, err := bufio.NewReader(p.in).ReadString('\n')
+	if answer = strings.TrimSpace(answer); err != nil || answer == "" {
+		return agent.Identity{}, usageError{&severalError{all}}
+	}
+	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(all) {
+		answer = all[n-1].Name
+	}
+	id, err := p.find(answer)
+	p.runs.name = id.Name // so that it is asked once
+	return id, err
+}
+
+// subscribers are the identities that hear a room when they run.
+func (p *program) subscribers(room string) []agent.Identity {
+	all, _ := p.home.List()
+	return slices.DeleteFunc(all, func(id agent.Identity) bool {
+		rooms, _ := chat.Rooms(id.Subs())
+		return !slices.Contains(rooms, room)
+	})
+}
+
+// howToHear is the command that has a room heard.
+func (p *program) howToHear(room string) string {
+	id, err := p.defaultIdentity()
+	if err != nil {
+		all, _ := p.home.List()
+		if len(all) > 0 {
+			id = all[0]
+		}
+	}
+	flags := " --room " + room
+	if there := p.subscribers(room); len(there) > 0 {
+		id, flags = there[0], ""
+	}
+	start := p.howToRun(id, flags)
+	if _, running := agent.Running(id); running && id.Self != "" {
+		return fmt.Sprintf("%s, then %s", p.lethe("stop %s", id.Name), start)
+	}
+	return start
+}
+
+// howToRun is the command that runs an identity, or a new one.
+func (p *program) howToRun(id agent.Identity, flags string) string {
+	if !p.livedOnline(id) && p.noKey() {
+		flags += " --offline"
+	}
+	return p.lethe("run %s", strings.TrimSpace(id.Name+flags))
+}
+
+// noKey reports whether the default provider cannot be asked for lack of a key.
+func (p *program) noKey() bool {
+	preset, known := llm.Preset(or(p.settings.Model.Preset, llm.Presets()[0]))
+	return known && preset.KeyRequired && os.Getenv(preset.KeyEnv) == "" && p.settings.Model.BaseURL == ""
 }
 
 // defaultName is what an identity is called that nobody named.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"slices"
 	"time"
 
 	"lethe/blobs"
@@ -17,14 +19,30 @@ func (p *program) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
+// printLine writes a value for programs as one line.
+func printLine(w io.Writer, v any) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // the reader may be gone
+}
+
 // eventJSON is one line of lethe life --json. A key of fields can have several
 // values.
 type eventJSON struct {
-	At     time.Time           `json:"at"`
-	Event  string              `json:"event"`
-	Args   []string            `json:"args,omitempty"`
-	Fields map[string][]string `json:"fields,omitempty"`
-	Refs   []refJSON           `json:"refs,omitempty"`
+	Name   string           `json:"name,omitempty"` // the identity's, where several share the output
+	At     time.Time        `json:"at"`
+	Event  string           `json:"event"`
+	Args   []string         `json:"args,omitempty"`
+	Fields map[string][]any `json:"fields,omitempty"`
+	Refs   []refJSON        `json:"refs,omitempty"`
+}
+
+// numberKeys are the fields of LIFE that hold a number.
+var numberKeys = []string{"turn", "in", "cached", "out", "usd", "weight", "lines", "show", "rel", "calls", "inode", "total", "end", "window"}
+
+func isNumber(n json.Number) bool {
+	_, err := n.Float64()
+	return err == nil
 }
 
 type refJSON struct {
@@ -33,9 +51,13 @@ type refJSON struct {
 }
 
 func eventOf(e life.Event) eventJSON {
-	out := eventJSON{At: e.At, Event: e.Kind, Args: e.Args, Fields: map[string][]string{}}
+	out := eventJSON{At: e.At, Event: e.Kind, Args: e.Args, Fields: map[string][]any{}}
 	for _, f := range e.Fields {
-		out.Fields[f.Key] = append(out.Fields[f.Key], f.Value)
+		var value any = f.Value
+		if n := json.Number(f.Value); slices.Contains(numberKeys, f.Key) && isNumber(n) {
+			value = n
+		}
+		out.Fields[f.Key] = append(out.Fields[f.Key], value)
 	}
 	for _, r := range e.Refs {
 		out.Refs = append(out.Refs, refJSON(blobs.Ref(r)))

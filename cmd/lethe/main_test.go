@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	sandbox.Main()
 	testscript.Main(m, map[string]func(){"lethe": func() {
 		armFault()
-		hintTime = time.Minute
+		hintTime, rehearsalPace = time.Minute, 0
 		os.Exit(run(os.Args[1:]))
 	}})
 }

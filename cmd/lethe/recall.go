@@ -20,38 +20,39 @@ import (
 
 // recallFlags narrow a search.
 type recallFlags struct {
-	since, until, room, tool, kind string
-	limit                          int
+	name, since, until, room, tool, kind string
+	limit                                int
 }
 
 func (p *program) recallCommand() *cobra.Command {
 	var f recallFlags
 	cmd := &cobra.Command{
-		Use:   "recall NAME QUERY...",
+		Use:   "recall QUERY...",
 		Short: "Search what an identity has forgotten",
-		Long: `Recall searches everything that has faded from an identity's context, by words. Each
-match is an address, when it was and what it holds, and the passage that fits;
-lethe cat prints the whole of it. The index is a cache: it is made when it is
-missing, and can be deleted at any time.
+		Long: `Recall searches by words what has faded from the context of an identity: the default
+one, or that of --name. It prints the address, time and summary of each match, and
+the passage that fits; lethe cat prints the whole text. The index is a cache, which
+can be deleted at any time.
 
-A query is plain text: quotes, AND, * and the like mean nothing special.`,
-		Example: `  lethe recall ada "what did bob say about the harbour?"
-  lethe recall ada timeout --tool BASH --since 7d
-  lethe recall ada invoice --room billing --since 2026-05-01 --json`,
-		Args: args(cobra.MinimumNArgs(2)),
+A query is plain text: quotes, AND, * and the like have no special meaning.`,
+		Example: `  lethe recall "what did bob say about the harbour?"
+  lethe recall timeout --tool BASH --since 7d
+  lethe recall --name ada invoice --room billing --since 2026-05-01 --json`,
+		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
-			return p.recall(cmd.Context(), list[0], strings.Join(list[1:], " "), f)
+			return p.recall(cmd.Context(), f.name, strings.Join(list, " "), f)
 		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.since, "since", "", "only what was said after a `TIME`: 7d, 12h, 2026-05-01, 2026-05-01T12:00:00Z")
-	flags.StringVar(&f.until, "until", "", "only what was said before a `TIME`")
-	flags.StringVar(&f.room, "room", "", "only what was heard in `ROOM`")
-	flags.StringVar(&f.tool, "tool", "", "only what holds a call of `TOOL`, such as BASH")
-	flags.StringVar(&f.kind, "kind", "", "only what holds a `KIND` of entry: chat, reply, tool, note")
-	flags.IntVar(&f.limit, "limit", 10, "`N` matches at most, up to 50")
-	_ = cmd.RegisterFlagCompletionFunc("room", p.completeRooms) // fails for a flag that is not there
+	flags.StringVar(&f.name, "name", "", "`NAME` or hash of the identity (default: the default identity)")
+	flags.StringVar(&f.since, "since", "", "only what was said after this `TIME`: 7d, 12h, 2026-05-01, 2026-05-01T12:00:00Z")
+	flags.StringVar(&f.until, "until", "", "only what was said before this `TIME`")
+	flags.StringVar(&f.room, "room", "", "only what was heard in this `ROOM`")
+	flags.StringVar(&f.tool, "tool", "", "only passages with a call of this `TOOL`, such as BASH")
+	flags.StringVar(&f.kind, "kind", "", "only passages with this `KIND` of entry: chat, reply, tool or note")
+	flags.IntVar(&f.limit, "limit", 10, "at most `N` matches, up to 50")
+	_ = cmd.RegisterFlagCompletionFunc("name", p.completeIdentities) // fails for a flag that is not there
+	_ = cmd.RegisterFlagCompletionFunc("room", p.completeRooms)
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -151,7 +152,7 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 		return err
 	}
 	if lost > 0 && len(hits) > 0 {
-		fmt.Fprintf(p.err, "lethe: %d more that may match cannot be read\n", lost)
+		p.note("warning", "%d more that may match cannot be read", lost)
 	}
 	if p.json {
 		out := []match{}
@@ -166,7 +167,7 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 		return fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, agent.ErrCorrupt, lost)
 	}
 	if len(hits) == 0 {
-		return hint(fmt.Errorf("search %s: %w", id.Name, errNoMatch), "only what has faded is searched; lethe context %s shows the rest", id.Name)
+		return hint(fmt.Errorf("search %s: %w", id.Name, errNoMatch), "recall searches only what has faded; what has not: %s", p.lethe("context %s", id.Name))
 	}
 	for _, h := range hits {
 		where := append(prefixed("room ", h.Rooms), prefixed("tool ", h.Tools)...)
@@ -213,11 +214,11 @@ func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query)
 		case err != nil || behind == nil:
 			return hits, err
 		case busy:
-			fmt.Fprintln(p.err, "note: the index is still being made by another process; what is not in it yet is not found")
+			p.note("note", "the index is still being made by another process; what is not in it yet is not found")
 		case len(hits) == 0:
 			return nil, id.Unread(behind)
 		default:
-			fmt.Fprintf(p.err, "note: the index is not up to date, and what is not in it is not found: %v\n", behind)
+			p.note("note", "the index is not up to date, and what is not in it is not found: %v", behind)
 		}
 		return hits, nil
 	}

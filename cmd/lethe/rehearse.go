@@ -46,6 +46,10 @@ func (p *program) rehearse(ctx context.Context, addr, script string, pace time.D
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "serving %s\n", url)
+	if p.json {
+		printLine(p.out, map[string]string{"serving": url})
+	} else {
+		fmt.Fprintf(p.out, "serving %s\n", url)
+	}
 	return server.Serve(ctx)
 }

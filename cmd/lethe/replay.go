@@ -42,8 +42,7 @@ summaries by self-contained requests; with --order tail).`,
 		Example: `  lethe replay --generate 2000000 > trace.jsonl
   lethe replay trace.jsonl --limit 50000 --target 0
   lethe replay trace.jsonl --compactor halve --json`,
-		Args:              args(cobra.MaximumNArgs(1)),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no home
+		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
 			return p.replay(cmd.Context(), list, o, f)
 		},

@@ -2,13 +2,18 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lethe"
 	"lethe/agent"
+	"lethe/bridge/stdin"
 )
 
 // program is what every command shares: the streams, the global flags, and the
@@ -21,22 +26,29 @@ type program struct {
 	json    bool
 	verbose bool
 	runs    runFlags
+	again   string // global flags that a command in a hint has to repeat
+	rerun   string // flags that a command in a hint has to repeat to run an identity the same way
 
 	home     agent.Home
 	settings settings
+	refused  error // why help was refused
 
 	outlets []*outlet // of a program that stays
 }
 
 func (p *program) execute(ctx context.Context, args []string) int {
+	p.json = wantsJSON(args)
 	cmd := p.command()
 	cmd.SetArgs(args)
 	cmd.SetIn(p.in)
 	cmd.SetOut(p.out)
 	cmd.SetErr(p.err)
 	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		err = p.refused
+	}
 	if err != nil {
-		report(p.err, err)
+		p.report(err)
 	}
 	for _, o := range p.outlets {
 		o.flush()
@@ -44,50 +56,94 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	return codeOf(err)
 }
 
+// wantsJSON looks for --json before the flags are parsed, which may fail.
+func wantsJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.Contains(args, "--json")
+}
+
 func (p *program) command() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "lethe",
+		Use:   "lethe [QUESTION]",
 		Short: "Agents that live for months, forget gracefully, and lose nothing",
 		Long: `Lethe runs agents that live for months in chat rooms that are plain files.
 
-Without a command: chat with the default identity. If it is running, this
-attaches to it; otherwise it is resumed, or booted if there is none, and lives
-until you leave. With DEEPSEEK_API_KEY set it thinks with DeepSeek; without a
-key, with the offline rehearsal model, which says so.`,
+Without a command, lethe is a chat with the default identity. If the identity is
+running, the chat attaches to it. Otherwise the identity is resumed, or booted if
+there is none, and runs until you leave. With a question in quotes, lethe prints
+the answer and exits.
+
+The model is DeepSeek if DEEPSEEK_API_KEY is set. Without a key it is the offline
+rehearsal model, which says so.`,
 		Example: `  lethe                                 chat, offline if there is no key
-  lethe run --name ada --room dev       a daemon with the new identity ada
-  lethe say dev "are you there?"        append a line to room dev
-  echo "what is 12*7?" | lethe          ask in a script`,
+  lethe "what is 12*7?"                 ask once and print the answer
+  lethe run --name ada --room dev       run the new identity ada as a daemon
+  lethe say dev "are you there?"        append a line to room dev`,
 		Version:       lethe.Version,
-		Args:          noCommand,
+		Args:          quotedQuestion,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if homeless(cmd) {
+			p.noteFlags(cmd)
+			if needsNoHome(cmd) {
 				return nil
 			}
-			return p.open(!looks(cmd))
+			return p.open(makesHome(cmd))
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.converse(cmd.Context()) },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.RunE = func(cmd *cobra.Command, list []string) error {
+		if len(list) == 1 {
+			return p.converse(cmd.Context(), stdin.Config{Once: true, In: strings.NewReader(list[0])})
+		}
+		return p.converse(cmd.Context(), stdin.Config{})
+	}
+	root.SetVersionTemplate("lethe {{.Version}}\n")
+	if p.json {
+		root.SetVersionTemplate(`{"version":"{{.Version}}"}` + "\n")
+	}
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetHelpCommand(helpCommand(root))
-	root.SetVersionTemplate("lethe {{.Version}}\n")
+	root.SetHelpFunc(p.help(root.HelpFunc()))
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.homeDir, "home", "", "`DIR` of all state (default $LETHE_HOME, or ~/.lethe)")
-	flags.BoolVar(&p.json, "json", false, "print data as JSON")
+	flags.BoolVar(&p.json, "json", p.json, "print data and errors as JSON")
 	flags.BoolVar(&p.verbose, "verbose", false, "print LIFE events as they happen")
 	_ = root.MarkPersistentFlagDirname("home")
 	p.runFlags(root)
-	root.AddCommand(
-		p.runCommand(), p.stopCommand(), p.chatCommand(), p.sayCommand(), p.agentsCommand(), p.lifeCommand(),
-		p.contextCommand(), p.catCommand(), p.recallCommand(), p.bridgeCommand(), p.bridgesCommand(), p.evalCommand(), p.rehearseCommand(), p.replayCommand(), p.demoCommand(), p.cleanCommand(),
-	)
+	for _, group := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"talk", "Talk:", []*cobra.Command{p.chatCommand(), p.sayCommand(), p.demoCommand()}},
+		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.lifeCommand(), p.contextCommand(), p.catCommand(), p.recallCommand(), p.bridgesCommand()}},
+		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.bridgeCommand(), p.cleanCommand()}},
+		{"measure", "Measure:", []*cobra.Command{p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.id
+			root.AddCommand(cmd)
+		}
+	}
+	setOnce(root)
 	return root
 }
 
-// helpCommand is cobra's, but for a word that is no command, which is refused.
+// help refuses words that are no command, which cobra's help would ignore.
+func (p *program) help(show func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, list []string) {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			p.refused = noCommand(cmd, words)
+			return
+		}
+		show(cmd, list)
+	}
+}
+
+// helpCommand is cobra's, but refuses a word that is no command.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -95,7 +151,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, list []string) error {
 			target, rest, err := root.Find(list)
 			if err != nil || len(rest) > 0 {
-				return noCommand(root, rest)
+				return noCommand(target, rest)
 			}
 			target.InitDefaultHelpFlag()
 			return target.Help()
@@ -112,39 +168,83 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// homeless reports whether a command has nothing to do with a home: it must not
-// make one, nor trip over a bad configuration.
-func homeless(cmd *cobra.Command) bool {
-	for ; cmd != nil; cmd = cmd.Parent() {
-		switch cmd.Name() {
-		case "rehearse", "demo", "eval", "completion", "help":
-			return true
+// path is the path of a command without the program's own name.
+func path(cmd *cobra.Command) string {
+	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
+}
+
+// needsNoHome reports whether a command has nothing to do with a home: it must
+// not make one, nor fail on a bad configuration.
+func needsNoHome(cmd *cobra.Command) bool {
+	first, _, _ := strings.Cut(path(cmd), " ")
+	return slices.Contains([]string{"rehearse", "replay", "demo", "eval", "completion", "help"}, first)
+}
+
+// makesHome reports whether a command makes a missing home; the others only look.
+func makesHome(cmd *cobra.Command) bool {
+	return slices.Contains([]string{"", "run", "chat", "say"}, path(cmd))
+}
+
+// noteFlags remembers the flags that hints have to repeat.
+func (p *program) noteFlags(cmd *cobra.Command) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		text := " --" + f.Name
+		if f.Value.Type() != "bool" {
+			text += " " + quoted(f.Value.String())
 		}
-	}
-	return false
+		switch f.Name {
+		case "home":
+			p.again += text
+		case "offline", "preset", "base-url", "context-limit", "workspace":
+			p.rerun += text
+		}
+	})
 }
 
-// looks reports whether a command only looks at a home: a mistyped one is not made.
-func looks(cmd *cobra.Command) bool {
-	switch strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") {
-	case "agents", "life", "context", "cat", "stop", "recall", "bridges", "clean",
-		"bridge", "bridge telegram who", "bridge telegram allow", "bridge telegram revoke":
-		return true
+// quoted writes a word for a shell.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-:+@%,=", r)
 	}
-	return false
+	if word != "" && strings.TrimFunc(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// noCommand refuses words after lethe that are no command.
-func noCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+// lethe is a command line for a hint, in the same home.
+func (p *program) lethe(format string, args ...any) string {
+	return strings.TrimSpace("lethe " + fmt.Sprintf(format, args...) + p.again)
+}
+
+// quotedQuestion takes at most one argument, which has to have white space: a single
+// word is a mistyped command.
+func quotedQuestion(cmd *cobra.Command, list []string) error {
+	if len(list) == 1 && strings.ContainsFunc(strings.TrimSpace(list[0]), unicode.IsSpace) {
 		return nil
 	}
-	err := usagef("unknown command %q", args[0])
-	cmd.SuggestionsMinimumDistance = 1 + len(args[0])/5
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return hint(err, "did you mean: lethe %s", near[0])
+	return noCommand(cmd, list)
+}
+
+// noCommand refuses words behind a command that are none of its commands.
+func noCommand(cmd *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return nil
 	}
-	return hint(err, "lethe --help lists the commands")
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	what := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
+	if near := nearest(words[0], names); near != "" {
+		what = fmt.Sprintf("did you mean: %s %s", cmd.CommandPath(), near)
+	}
+	if len(words) > 1 && !cmd.HasParent() {
+		what += "; a question needs quotes"
+	}
+	return hint(usagef("unknown command %q", words[0]), "%s", what)
 }
 
 // args makes cobra's complaints about arguments usage errors.

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -64,7 +64,7 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 	if err := w.hear(ids); err != nil {
 		return err
 	}
-	w.ready = once(func(id agent.Identity) { fmt.Fprintf(p.out, "ready %s %s\n", id.Self, id.Name) })
+	w.ready = perIdentity(func(id agent.Identity) { p.event("ready", id) })
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
@@ -81,8 +81,11 @@ func (p *program) named(who []string) ([]agent.Identity, error) {
 	seen := map[string]bool{}
 	for _, name := range who {
 		id, err := p.find(name)
+		if errors.Is(err, agent.ErrNotFound) {
+			return nil, hint(err, "%s lists them; boot a new one with: %s", p.lethe("agents"), p.lethe("run --name %s%s", name, p.rerun))
+		}
 		if err != nil {
-			return nil, hint(err, "lethe agents lists them; boot a new one with: lethe run --name %s", name)
+			return nil, err
 		}
 		if !seen[id.Self] {
 			seen[id.Self] = true
@@ -100,8 +103,8 @@ type runFlags struct {
 	limit                                         int
 }
 
-// living reports whether a flag is set that only matters to who runs an identity.
-func (r runFlags) living() bool {
+// given reports whether a flag is set that only matters when an identity is run.
+func (r runFlags) given() bool {
 	return r.soul != "" || r.preset != "" || r.model != "" || r.baseURL != "" || r.workspace != "" || r.offline || r.limit != 0
 }
 

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
 	"lethe/chat"
 	"lethe/internal/secret"
 )
@@ -18,41 +15,44 @@ func (p *program) sayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "say ROOM TEXT...",
 		Short: "Append one message to a room",
-		Args:  args(cobra.MinimumNArgs(2)),
+		Example: `  lethe say dev "are you there?"
+  lethe say dev --as bob -- --help is a flag`,
+		Args: args(cobra.MinimumNArgs(2)),
 		RunE: func(_ *cobra.Command, list []string) error {
 			if err := checkRooms(list[0]); err != nil {
 				return err
 			}
-			return p.say(list[0], or(as, p.userName()), list[1:])
+			return p.say(list[0], or(as, p.userName()), strings.Join(list[1:], " "))
 		},
 		ValidArgsFunction: firstOnly(p.completeRooms),
 	}
-	cmd.Flags().StringVar(&as, "as", "", "the name to sign with (default: yours)")
+	cmd.Flags().StringVar(&as, "as", "", "sign with this `NAME` (default: yours)")
 	return cmd
 }
 
-func (p *program) say(room, as string, words []string) error {
+func (p *program) say(room, as, text string) error {
 	if as != chat.CleanName(as) {
 		return usagef("%q cannot sign a line: no spaces, ] or control characters", as)
 	}
-	line, err := chat.Format(false, as, time.Now(), secret.Text(strings.Join(words, " ")))
+	now := time.Now().UTC().Truncate(time.Second)
+	line, err := chat.Format(false, as, now, secret.Text(text))
 	if err != nil {
 		return usageError{err}
 	}
 	if _, _, err = chat.Append(chat.Path(p.home.Dir, room), line); err != nil {
 		return err
 	}
-	if !p.subscribed(room) {
-		fmt.Fprintf(p.err, "note: no identity hears room %s; what is said there waits\n", room)
+	heard := len(p.subscribers(room)) > 0
+	if !heard {
+		p.note("note", "no identity hears room %s; the line waits there. To have it heard: %s", room, p.howToHear(room))
+	}
+	if p.json {
+		printLine(p.out, struct {
+			Room  string    `json:"room"`
+			Name  string    `json:"name"`
+			At    time.Time `json:"at"`
+			Heard bool      `json:"heard"` // an identity is subscribed to the room
+		}{room, as, now, heard})
 	}
 	return nil
-}
-
-// subscribed reports whether an identity hears a room when it runs.
-func (p *program) subscribed(room string) bool {
-	all, _ := p.home.List()
-	return slices.ContainsFunc(all, func(id agent.Identity) bool {
-		rooms, _ := chat.Rooms(id.Subs())
-		return slices.Contains(rooms, room)
-	})
 }

@@ -11,32 +11,41 @@ import (
 
 func (p *program) stopCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "stop NAME",
+		Use:   "stop [NAME]",
 		Short: "Ask a running identity to stop, and wait until it has",
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
-			id, err := p.find(list[0])
+			id, err := p.find(first(list))
 			if err != nil {
 				return err
 			}
 			pid, running := agent.Running(id)
 			if !running {
-				return hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: lethe run %s", id.Name)
+				return hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: %s", p.howToRun(id, ""))
 			}
 			if err := agent.Stop(id); err != nil {
 				return err
 			}
 			for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 				if _, running := agent.Running(id); !running {
-					fmt.Fprintf(p.out, "stopped %s %s\n", id.Self, id.Name)
+					p.event("stopped", id)
 					return nil
 				}
 				if cmd.Context().Err() != nil {
 					return cmd.Context().Err()
 				}
 			}
-			return hint(fmt.Errorf("stop %s: it still runs in process %s", id.Name, pid), "it has been asked; kill %s ends it at once, and loses nothing", pid)
+			return hint(fmt.Errorf("stop %s: it still runs in process %s", id.Name, pid), "it has been asked; kill %s ends it at once and loses nothing", pid)
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
+}
+
+// event prints what has happened to an identity: "ready" or "stopped".
+func (p *program) event(what string, id agent.Identity) {
+	if p.json {
+		printLine(p.out, map[string]string{"event": what, "self": id.Self, "name": id.Name})
+		return
+	}
+	fmt.Fprintf(p.out, "%s %s %s\n", what, id.Self, id.Name)
 }

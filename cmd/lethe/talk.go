@@ -9,36 +9,37 @@ import (
 	"lethe/bridge/stdin"
 )
 
-// converse is lethe without a command: attach to the default identity, or live
-// with it as long as the chat lasts.
-func (p *program) converse(ctx context.Context) error {
+// converse is lethe without a command: attach to the default identity, or run it
+// as long as the chat lasts.
+func (p *program) converse(ctx context.Context, c stdin.Config) error {
 	id, err := p.talkPartner()
-	if err == nil {
-		if _, running := agent.Running(id); running {
-			if p.runs.living() {
-				return hint(usagef("%s is running already, so flags for running it do nothing", id.Name), "stop it first: lethe stop %s", id.Name)
-			}
-			return p.bridge(ctx, stdin.Config{Room: p.roomOf(id), Self: id.Self})
-		}
-	} else if !errors.Is(err, agent.ErrNotFound) {
+	if err != nil && !errors.Is(err, agent.ErrNotFound) {
 		return err
 	}
-	return p.inside(ctx, id)
+	if _, running := agent.Running(id); err != nil || !running {
+		return p.inside(ctx, id, c)
+	}
+	if p.runs.given() {
+		return hint(usagef("%s is running already, so flags for running it do nothing", id.Name), "leave them out, or stop it first: %s", p.lethe("stop %s", id.Name))
+	}
+	c.Room, c.Self = p.roomOf(id), id.Self
+	return p.bridge(ctx, c)
 }
 
 func (p *program) talkPartner() (agent.Identity, error) {
-	if name := p.runs.name; name != "" {
-		id, err := p.home.Find(name)
-		if err == nil && id.Name != name { // it fits the beginning of a hash
-			return agent.Identity{}, fmt.Errorf("find identity %q: %w", name, agent.ErrNotFound)
-		}
-		return id, err
+	name := p.runs.name
+	if name == "" {
+		return p.find("")
 	}
-	return p.defaultIdentity()
+	id, err := p.home.Find(name)
+	if err == nil && id.Name != name { // it fits the beginning of a hash
+		return agent.Identity{}, fmt.Errorf("find identity %q: %w", name, agent.ErrNotFound)
+	}
+	return id, err
 }
 
 // inside runs the identity in this process, and the chat beside it.
-func (p *program) inside(ctx context.Context, id agent.Identity) error {
+func (p *program) inside(ctx context.Context, id agent.Identity, c stdin.Config) error {
 	logs, err := p.logFile()
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func (p *program) inside(ctx context.Context, id agent.Identity) error {
 		return err
 	}
 	ready := make(chan struct{})
-	w.ready = once(func(agent.Identity) { close(ready) })
+	w.ready = perIdentity(func(agent.Identity) { close(ready) })
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lived := make(chan error, 1)
@@ -69,21 +70,18 @@ func (p *program) inside(ctx context.Context, id agent.Identity) error {
 		return err
 	case <-ready:
 	}
-	talked := p.bridge(ctx, stdin.Config{Room: p.roomOf(id), Self: id.Self, Banner: w.banner(id, fresh)})
+	c.Room, c.Self, c.Banner = p.roomOf(id), id.Self, w.banner(id, fresh)
+	talked := p.bridge(ctx, c)
 	cancel()
 	err = errors.Join(talked, <-lived)
-	if err == nil && p.interactive() {
-		how := ""
-		if w.offline {
-			how = "--offline "
-		}
-		fmt.Fprintf(p.out, "%s sleeps. Wake it with: lethe run %s%.16s\n", id.Name, how, id.Self)
+	if err == nil && p.interactive() && !c.Once {
+		fmt.Fprintf(p.out, "%s has stopped; everything is saved. Continue with: %s\n", id.Name, p.lethe("--name %s%s", id.Name, p.rerun))
 	}
 	return err
 }
 
-// livedOnline reports whether an identity has thought with a real model: the
-// offline one must not speak in its name unasked.
+// livedOnline reports whether an identity has used a real model: the offline one
+// must not speak in its name unasked.
 func (p *program) livedOnline(id agent.Identity) bool {
 	if id.Self == "" {
 		return false
@@ -101,9 +99,9 @@ func (w *world) banner(id agent.Identity, fresh bool) string {
 	if fresh {
 		what = "booted"
 	}
-	with := "thinks with " + w.endpoint
+	with := "Its model is at " + w.endpoint
 	if w.offline {
-		with = "thinks with the offline rehearsal model, which is not intelligent; set DEEPSEEK_API_KEY for a real one. Say help to see what it understands"
+		with = "Its model is the offline rehearsal model, which is not intelligent; set DEEPSEEK_API_KEY for a real one. Say help to see what it understands"
 	}
-	return fmt.Sprintf("%s %s (%.16s). It %s.", what, id.Name, id.Self, with)
+	return fmt.Sprintf("%s %s (%.16s). %s.", what, id.Name, id.Self, with)
 }

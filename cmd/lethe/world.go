@@ -56,6 +56,9 @@ const quietRetries = 3
 // agent. Tests that look for one on a busy machine set it.
 var hintTime time.Duration
 
+// rehearsalPace is the delay between the pieces of an answer of the offline model.
+var rehearsalPace = 8 * time.Millisecond
+
 // offlineModel is what the rehearsal model is called.
 const offlineModel = "rehearsal"
 
@@ -115,7 +118,7 @@ func usageUnlessKey(err error) error {
 
 // rehearse starts listening for the offline model, over HTTP like any other.
 func (w *world) rehearse() error {
-	server := rehearsal.New(rehearsal.Options{Record: -1, Pace: 8 * time.Millisecond})
+	server := rehearsal.New(rehearsal.Options{Record: -1, Pace: rehearsalPace})
 	url, err := server.Listen("127.0.0.1:0")
 	if err != nil {
 		return err
@@ -176,6 +179,12 @@ func (w *world) teller() func(agent.Identity, life.Event) {
 		return nil
 	}
 	return func(id agent.Identity, e life.Event) {
+		if w.p.json {
+			line := eventOf(e)
+			line.Name = id.Name
+			printLine(w.events, line)
+			return
+		}
 		fmt.Fprintf(w.events, "%s %s\n", id.Name, chat.Sanitize(e.String()))
 	}
 }
@@ -227,7 +236,7 @@ func (w *world) opener(others bool) func(agent.Identity) (*agent.Agent, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil && others && !seen[id.Self] {
-			report(w.p.err, err)
+			w.p.report(err)
 		}
 		seen[id.Self] = true
 		return a, err
@@ -256,7 +265,7 @@ func (w *world) birth() (agent.Identity, bool, error) {
 	p := w.p
 	name := p.runs.name
 	if name == "" {
-		id, err := p.defaultIdentity()
+		id, err := p.find("")
 		if err == nil && p.runs.soul == "" {
 			return id, false, nil
 		}
@@ -329,6 +338,9 @@ func (p *program) logTo(out io.Writer) *slog.Logger {
 	if p.verbose {
 		level = slog.LevelDebug
 	}
+	if p.json {
+		return slog.New(slog.NewJSONHandler(redacting{out}, &slog.HandlerOptions{Level: level}))
+	}
 	return slog.New(slog.NewTextHandler(redacting{out}, &slog.HandlerOptions{Level: level}))
 }
 
@@ -352,8 +364,8 @@ func (p *program) logFile() (*os.File, error) {
 	return f, err
 }
 
-// once makes a callback run for the first call of each identity.
-func once(f func(agent.Identity)) func(agent.Identity) {
+// perIdentity makes a callback run for the first call of each identity.
+func perIdentity(f func(agent.Identity)) func(agent.Identity) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	return func(id agent.Identity) {

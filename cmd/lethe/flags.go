@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// once is a flag that may be given once: of two values, one would be ignored.
+type once struct {
+	pflag.Value
+	set bool
+}
+
+func (o *once) Set(s string) error {
+	if o.set {
+		return errTwice
+	}
+	o.set = true
+	return o.Value.Set(s)
+}
+
+var errTwice = errors.New("given twice")
+
+// setOnce makes flags of a command and those below it refuse a second value,
+// unless they are lists.
+func setOnce(cmd *cobra.Command) {
+	wrap := func(f *pflag.Flag) {
+		if _, done := f.Value.(*once); !done && f.Value.Type() != "bool" && f.Value.Type() != "stringArray" {
+			f.Value = &once{Value: f.Value}
+		}
+	}
+	cmd.Flags().VisitAll(wrap)
+	cmd.PersistentFlags().VisitAll(wrap)
+	for _, c := range cmd.Commands() {
+		setOnce(c)
+	}
+}
+
+// wants says what a flag of a type takes.
+var wants = map[string]string{
+	"int": "a whole number", "uint64": "a whole number, 0 or more", "float64": "a number",
+	"duration": "a duration such as 90s or 5m", "bool": "true or false",
+}
+
+// flagError says in plain words what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	var missing *pflag.NotExistError
+	switch {
+	case errors.Is(err, errTwice) && errors.As(err, &value):
+		return usagef("--%s is given twice", value.GetFlag().Name)
+	case errors.As(err, &value):
+		return usagef("--%s is %q; it is %s", value.GetFlag().Name, value.GetValue(), wants[value.GetFlag().Value.Type()])
+	case errors.As(err, &missing):
+		var names []string
+		all := func(f *pflag.Flag) { names = append(names, f.Name) }
+		cmd.Flags().VisitAll(all)
+		cmd.InheritedFlags().VisitAll(all)
+		if near := nearest(missing.GetSpecifiedName(), names); near != "" {
+			return hint(usageError{err}, "did you mean: --%s", near)
+		}
+		return hint(usageError{err}, "%s --help lists the flags", cmd.CommandPath())
+	}
+	return usageError{err}
+}
+
+// nearest is the name that a mistyped word was most probably meant to be, or "".
+func nearest(word string, names []string) string {
+	best, least := "", 2+len(word)/5
+	for _, name := range names {
+		d := distance(strings.ToLower(word), name)
+		if len(word) > 2 && strings.HasPrefix(name, word) {
+			d = 0
+		}
+		if d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance is the number of bytes to insert, delete or replace to make b of a
+// (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last
+			if a[i] != b[j] {
+				change++
+			}
+			last = row[j+1]
+			row[j+1] = min(change, row[j]+1, last+1)
+		}
+	}
+	return row[len(b)]
+}
