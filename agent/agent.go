@@ -16,19 +16,13 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/gofrs/flock"
 
-	"lethe"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/durable"
-	"lethe/internal/status"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
@@ -77,48 +71,52 @@ const (
 
 // Agent is a running identity.
 type Agent struct {
+	// Set by Open.
 	id    Identity
 	cfg   Config
 	store *blobs.Store
 	log   *life.Log
 	lock  *flock.Flock
 	tools *tools.Set
-	state *mind.State
 
+	// What the log says, and what it takes to write on. The goroutine of Run owns
+	// this and all that follows.
+	state      *mind.State
 	last       time.Time // of the newest event
 	sinceEpoch int       // events after the newest epoch
 	fresh      bool      // this is the identity's first run
+	broken     error     // what a tool met that the identity cannot go on after; see commit
 	estimate   llm.Estimator
 
-	changed      <-chan struct{} // something that concerns us changed on disk
-	rooms        map[string]*roomIO
-	files        map[string]stamp // own files as last looked at
-	retryAt      time.Time        // when to ask an unreachable model again
-	troubleSince time.Time
-	noSpace      noSpace
-	unsettled    bool   // context.md is being written by somebody
-	viewFailed   bool   // context.md could not be written the last time
-	viewed       [2]int // the state that context.md shows; see viewMark
-	broken       error  // what a tool met that the identity cannot go on after; see commit
-	screen       screen
-	streamed     streamed // the running call's, which has a goroutine of its own; kept when a /stop ends it
-	quiet        *quiet
-	forgetting   forgetting
-	memory       *memory         // nil while the identity does not run
-	reminded     int             // the newest entry that a hint was looked up for
-	opened       string          // the blob that the running UNCOMPACT shows
-	granted      map[string]bool // State.Grants for the running call, which has a goroutine of its own
-	share        int             // weighted characters that the running call's result may show
+	// What it listens to.
+	changed <-chan struct{} // something that concerns it changed on disk
+	rooms   map[string]*roomIO
+	files   ownFiles
+
+	// What it does. The goroutine of a call writes to the call's fields, and the one
+	// of Run reads them when the call has ended; quiet has a lock of its own.
+	outage     outage
+	noSpace    noSpace
+	call       call
+	quiet      *quiet
+	forgetting forgetting
+	memory     *memory // nil while the identity does not run
+	reminded   int     // the newest entry that a hint was looked up for
+	screen     screen
 }
 
-// RunningError says that another process holds the identity.
-type RunningError struct {
-	Identity Identity
-	PID      string
+// call is what one call of the model or of a tool needs and leaves.
+type call struct {
+	streamed streamed        // of the model's answer; kept when a /stop ends the call
+	granted  map[string]bool // State.Grants for a tool that runs beside the loop
+	share    int             // weighted characters that a tool's result may show
+	opened   string          // the blob that UNCOMPACT has shown
 }
 
-func (e *RunningError) Error() string {
-	return fmt.Sprintf("open %s: running already, in process %s", e.Identity.Name, e.PID)
+// outage is how long the model could not be reached.
+type outage struct {
+	since   time.Time
+	retryAt time.Time // when it is asked again
 }
 
 // ErrCorrupt is wrapped when what is on disk cannot be what Lethe wrote.
@@ -148,10 +146,10 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	cfg.MaxAgentTurns = orDefault(cfg.MaxAgentTurns, defaultMaxAgentTurns)
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store,
-		rooms: map[string]*roomIO{}, files: map[string]stamp{},
+		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]stamp{}},
 	}
 	a.quiet = newQuiet(cfg.quiet)
-	if err := a.takeLock(); err != nil {
+	if a.lock, err = takeLock(id); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -193,225 +191,10 @@ func orDefault(n, d int) int {
 	return d
 }
 
-func (a *Agent) takeLock() error {
-	a.lock = lockOf(a.id)
-	path := a.lock.Path()
-	ok, err := a.tryLock(250 * time.Millisecond)
-	if pid, _ := strconv.Atoi(holder(path)); !ok && err == nil && !status.Alive(pid) {
-		ok, err = a.tryLock(5 * time.Second) // nobody who lives has written itself down
-	}
-	if err != nil {
-		if _, serr := os.Stat(a.id.Dir); errors.Is(serr, os.ErrNotExist) {
-			return fmt.Errorf("open %s: %w: %s is missing", a.id.Name, ErrNotFound, a.id.Dir)
-		}
-		return fmt.Errorf("lock %s: %w", a.id.Name, err)
-	}
-	if !ok {
-		return &RunningError{a.id, holder(path)}
-	}
-	// For people and for lethe stop; the lock itself is what counts.
-	if err := durable.Overwrite(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
-		a.lock.Unlock()
-		return fmt.Errorf("lock %s: %w", a.id.Name, err)
-	}
-	return nil
-}
-
-// tryLock waits a while for the lock: who only asks whether the identity runs
-// holds it for an instant, or until its processor has time for it again.
-func (a *Agent) tryLock(patience time.Duration) (ok bool, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	ok, err = a.lock.TryLockContext(ctx, 10*time.Millisecond)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = nil
-	}
-	return ok, err
-}
-
 // Close releases the lock and the log. Run calls it too.
 func (a *Agent) Close() error {
 	if a.log != nil {
 		a.log.Close()
 	}
 	return a.lock.Unlock()
-}
-
-// Run lives until ctx ends, until a stop is asked for, or until something fails
-// that the identity cannot go on after. It closes the agent.
-func (a *Agent) Run(ctx context.Context) (err error) {
-	defer a.Close()
-	defer func() {
-		a.unlocked(err) // so that it can be opened again
-		a.screen.end(a, err)
-	}()
-	defer a.abandon()
-	a.remember()
-	defer a.closeMemory()
-	changed, cancel := a.cfg.Watcher.Subscribe(a.scopes()...)
-	defer cancel()
-	a.changed = changed
-	if err := a.begin(); err != nil {
-		return err
-	}
-	for {
-		again, err := a.advance(ctx)
-		if err != nil {
-			return err
-		}
-		if why := a.asked(ctx); why != "" {
-			return a.end(why)
-		}
-		if !again {
-			if err := a.wait(ctx); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// begin brings the life up to date: the crash that may have happened, the files
-// that somebody may have edited, the debts.
-func (a *Agent) begin() error {
-	if !a.fresh {
-		if err := a.commit(happen("resumed", nil, "version", lethe.Version)); err != nil {
-			return err
-		}
-	}
-	if err := a.settle(); err != nil {
-		return err
-	}
-	if err := a.look(); err != nil {
-		return err
-	}
-	if err := a.subscriptions(); err != nil {
-		return err
-	}
-	a.show()
-	if a.cfg.Ready != nil {
-		a.cfg.Ready(a.id)
-	}
-	return nil
-}
-
-// scopes is what on disk concerns the identity. The rooms are watched as a whole,
-// since what it hears may change.
-func (a *Agent) scopes() []chat.Scope {
-	return []chat.Scope{
-		{Dir: a.cfg.Home.Chats()},
-		{Dir: a.id.Subs()},
-		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, contextFile}, ownFiles...)},
-	}
-}
-
-// advance does the next thing that is due, and reports whether more may be.
-func (a *Agent) advance(ctx context.Context) (again bool, err error) {
-	if err := a.settle(); err != nil {
-		return false, err
-	}
-	if err := a.look(); err != nil {
-		return false, err
-	}
-	more, err := a.readRooms()
-	if err != nil {
-		return false, err
-	}
-	if more {
-		if _, err := a.pollCommands(false); err != nil {
-			return false, err
-		}
-	}
-	if err := a.settle(); err != nil { // answers to commands
-		return false, err
-	}
-	if err := a.turnPage(); err != nil {
-		return false, err
-	}
-	a.lookForSpace()
-	if err := a.forget(ctx); err != nil {
-		return false, err
-	}
-	if a.asked(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.retryAt) {
-		return more, a.idle()
-	}
-	return true, a.step(ctx)
-}
-
-// turnPage writes an epoch when one is due.
-func (a *Agent) turnPage() error {
-	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
-		return a.renew("model")
-	}
-	if a.sinceEpoch >= epochEvery {
-		return a.epoch("count")
-	}
-	return nil
-}
-
-// wait blocks until something may be due. It costs nothing.
-func (a *Agent) wait(ctx context.Context) error {
-	var retry, settled, open <-chan time.Time
-	if (a.state.Owed().Answer || a.noSpace.err != nil) && !a.retryAt.IsZero() {
-		timer := time.NewTimer(time.Until(a.retryAt))
-		defer timer.Stop()
-		retry = timer.C
-	}
-	if a.unsettled {
-		timer := time.NewTimer(halfWritten / 4)
-		defer timer.Stop()
-		settled = timer.C
-	}
-	if at := a.nextPost(); !at.IsZero() {
-		timer := time.NewTimer(time.Until(at))
-		defer timer.Stop()
-		open = timer.C
-	}
-	var ready <-chan struct{}
-	if job := a.forgetting.job; job != nil {
-		ready = job.ready
-	}
-	select {
-	case <-ctx.Done():
-	case <-a.changed:
-	case <-ready:
-	case <-retry:
-	case <-settled:
-	case <-open:
-	case <-a.cfg.Retry:
-		a.retryAt = time.Time{}
-		return a.commit(happen("resumed", nil, "version", lethe.Version, "why", "asked"))
-	}
-	return nil
-}
-
-// asked tells whether and why the identity should stop.
-func (a *Agent) asked(ctx context.Context) string {
-	if ctx.Err() != nil {
-		return "signal"
-	}
-	if a.stopAsked() {
-		return "request"
-	}
-	return ""
-}
-
-// end records the stop, with an epoch so that the next resume is short.
-func (a *Agent) end(why string) error {
-	if err := a.settle(); err != nil {
-		return err
-	}
-	if err := a.writeContext(); err != nil {
-		return err
-	}
-	a.abandon()
-	if err := a.billLate(); err != nil {
-		return err
-	}
-	if err := a.epoch("stop"); err != nil {
-		return err
-	}
-	if err := a.commit(happen("stopped", nil, "why", why)); err != nil {
-		return err
-	}
-	return a.clearStopRequest()
 }

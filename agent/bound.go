@@ -105,7 +105,7 @@ func tightened(s compactor.Settings, share float64) compactor.Settings {
 // the space: a fifth and a tenth. Their own bounds are less unless the limit is
 // small.
 func (a *Agent) notes() (memory string, lines []string, err error) {
-	text, err := a.readOwn("MEMORY.md")
+	text, err := a.files.read("MEMORY.md")
 	if err != nil {
 		return "", nil, err
 	}

@@ -30,8 +30,8 @@ func (a *Agent) act(ctx context.Context) error {
 		if i > 0 && a.asked(ctx) != "" {
 			return nil // the others are settled as not started
 		}
-		a.share = left / (most - i)
-		res, stopped, err := a.call(ctx, p)
+		a.call.share = left / (most - i)
+		res, stopped, err := a.runTool(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -46,8 +46,8 @@ func (a *Agent) act(ctx context.Context) error {
 		show, weight := a.showing(p.Call.Tool, res.Body)
 		left -= weight
 		result := a.resultDraft(p, state, res.Body, show, res.Touched)
-		if a.opened != "" {
-			result, a.opened = result.field("opened", a.opened), ""
+		if a.call.opened != "" {
+			result, a.call.opened = result.field("opened", a.call.opened), ""
 		}
 		drafts := []draft{result}
 		switch {
@@ -77,9 +77,9 @@ func (a *Agent) warnRepeats() error {
 	return a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "repeat").with("identical calls", []byte(text)))
 }
 
-// call runs one tool. What a model wrote is put back from its escaped form
+// runTool runs one tool. What a model wrote is put back from its escaped form
 // first. stopped says that it was cut short by /stop or the end of the daemon.
-func (a *Agent) call(ctx context.Context, p mind.Pending) (res tools.Result, stopped bool, err error) {
+func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, stopped bool, err error) {
 	if p.Call.Original != "" {
 		return tools.Result{Err: true, Body: []byte("the arguments are not one JSON object. Call " + p.Call.Tool + " again with an object like {\"key\":\"value\"}, with newlines and quotes inside strings escaped.")}, false, nil
 	}
@@ -90,7 +90,7 @@ func (a *Agent) call(ctx context.Context, p mind.Pending) (res tools.Result, sto
 		res = a.tools.Run(context.WithoutCancel(ctx), c)
 		return res, false, a.broken
 	}
-	a.granted = maps.Clone(a.state.Grants)
+	a.call.granted = maps.Clone(a.state.Grants)
 	err = a.during(ctx, func(ctx context.Context) {
 		res = a.tools.Run(ctx, c)
 		stopped = ctx.Err() != nil
@@ -112,13 +112,13 @@ func (a *Agent) immediate(tool string) bool {
 func (a *Agent) showing(tool string, out []byte) (show, weight int) {
 	text := mind.Result(out, 0, mind.Ref{})
 	if !a.paged(tool) {
-		show = fit(text, string(out[:min(len(out), 1000)]), maxResult, a.share)
+		show = fit(text, string(out[:min(len(out), 1000)]), maxResult, a.call.share)
 	}
 	if show > 0 {
-		return show, min(maxResult, a.share)
+		return show, min(maxResult, a.call.share)
 	}
 	return 0, llm.Weight(text)
 }
 
-// paged tools bound their own results, by a.share.
+// paged tools bound their own results, by a.call.share.
 func (a *Agent) paged(tool string) bool { return tool == "UNCOMPACT" }

@@ -65,7 +65,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 			text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
 		}
 		partial := mind.Answer{ // the beginning of a key at its end is left out
-			Reasoning: secret.Begun(a.streamed.reasoning.String()), Text: secret.Begun(a.streamed.text.String()),
+			Reasoning: secret.Begun(a.call.streamed.reasoning.String()), Text: secret.Begun(a.call.streamed.text.String()),
 		}
 		if strings.TrimSpace(partial.Text) != "" {
 			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
@@ -75,7 +75,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 			note = note.with("an answer that "+l.Name+" cut off", partial.Encode())
 		}
 		drafts = append(drafts, note)
-		a.streamed = streamed{}
+		a.call.streamed = streamed{}
 	}
 	a.cfg.Log.Info("command", "room", room, "name", l.Command, "by", l.Name)
 	return a.commit(drafts...)

@@ -66,7 +66,7 @@ func (a *Agent) renew(why string, before ...draft) error {
 	if err != nil {
 		return err
 	}
-	soul, err := a.readOwn("SOUL.md")
+	soul, err := a.files.read("SOUL.md")
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (a *Agent) renew(why string, before ...draft) error {
 // past renders the message that opens an epoch, in what space the stable parts
 // leave.
 func (a *Agent) past() (string, error) {
-	memory, err := a.readOwn("MEMORY.md")
+	memory, err := a.files.read("MEMORY.md")
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +137,7 @@ func (a *Agent) answerTokens() int {
 // ownFile stores one of the identity's own files as a blob, so that the prompt
 // can refer to it, and notes the version.
 func (a *Agent) ownFile(name string) (mind.Ref, error) {
-	text, err := a.readOwn(name)
+	text, err := a.files.read(name)
 	if err != nil {
 		return mind.Ref{}, err
 	}

@@ -143,7 +143,7 @@ func (a *Agent) plan(share float64) (compactor.Job, bool, error) {
 // instructions reads one of the two texts that the agent may rewrite. A broken one
 // gives way to the built-in text, and the agent is told once.
 func (a *Agent) instructions(name, builtin string) (string, error) {
-	custom, err := a.readOwn(name)
+	custom, err := a.files.read(name)
 	if err != nil {
 		return "", err
 	}

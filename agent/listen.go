@@ -232,7 +232,7 @@ func (a *Agent) commitEntries(in *intake) error {
 		out, granted = append(out, d), append(granted, a.grants(e.heard)...)
 	}
 	in.entries = nil
-	a.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
+	a.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
 	return a.commit(append(out, granted...)...)
 }
 

@@ -216,7 +216,7 @@ func (a *Agent) resultDraft(p mind.Pending, status string, out []byte, show int,
 		d = d.field("show", strconv.Itoa(show))
 	}
 	if touched != "" {
-		if text, err := a.readOwn(touched); err == nil {
+		if text, err := a.files.read(touched); err == nil {
 			d = d.field("file", touched+":"+digest(text))
 		}
 	}

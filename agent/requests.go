@@ -44,17 +44,3 @@ func (a *Agent) clearStopRequest() error {
 	}
 	return err
 }
-
-// Running returns the process that holds an identity, or false.
-func Running(id Identity) (pid string, ok bool) {
-	lock := lockOf(id)
-	free, err := lock.TryRLock()
-	if err != nil {
-		return "", false
-	}
-	if free {
-		lock.Unlock()
-		return "", false
-	}
-	return holder(lock.Path()), true
-}

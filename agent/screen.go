@@ -74,7 +74,7 @@ func (a *Agent) show() {
 
 // idle brings the views up to date when nothing is due.
 func (a *Agent) idle() error {
-	if a.viewed != a.viewMark() {
+	if a.files.shown != a.viewMark() {
 		if err := a.writeContext(); err != nil {
 			return err
 		}

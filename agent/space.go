@@ -19,7 +19,7 @@ type noSpace struct {
 }
 
 // hasSpace reports whether the model may be asked. If its answer could not be
-// written down, it would be paid for, thrown away and asked for again; so a.retryAt
+// written down, it would be paid for, thrown away and asked for again; so a.outage.retryAt
 // says when to look again, less and less often.
 func (a *Agent) hasSpace() bool {
 	was := a.noSpace.err
@@ -32,14 +32,14 @@ func (a *Agent) hasSpace() bool {
 		a.cfg.Log.Error("the model is not asked until its answer can be written down", "error", a.noSpace.err)
 	}
 	if a.noSpace.err != nil {
-		a.retryAt = time.Now().Add(min(max(time.Since(a.noSpace.since), time.Second), time.Minute))
+		a.outage.retryAt = time.Now().Add(min(max(time.Since(a.noSpace.since), time.Second), time.Minute))
 	}
 	return a.noSpace.err == nil
 }
 
 // lookForSpace looks again when it is time to.
 func (a *Agent) lookForSpace() {
-	if a.noSpace.err != nil && !time.Now().Before(a.retryAt) {
+	if a.noSpace.err != nil && !time.Now().Before(a.outage.retryAt) {
 		a.hasSpace()
 	}
 }

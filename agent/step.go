@@ -42,7 +42,7 @@ func (a *Agent) step(ctx context.Context) error {
 	if err != nil {
 		return a.failed(ctx, err)
 	}
-	a.retryAt, a.troubleSince, a.streamed = time.Time{}, time.Time{}, streamed{}
+	a.outage, a.call.streamed = outage{}, streamed{}
 	if reply.Finish == "length" {
 		return a.cutOff(reply)
 	}
@@ -70,7 +70,7 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 	room := a.limit() - a.contextTokens() + r.MaxTokens // with which the request still is within the limit
 	estimate := a.estimate
 	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
-		show := a.screen.delta(ctx, a.id.Dir, &a.streamed)
+		show := a.screen.delta(ctx, a.id.Dir, &a.call.streamed)
 		reply, err := a.cfg.Model.Complete(ctx, r, func(d llm.Delta) {
 			if !d.Reset {
 				a.quiet.piece()
@@ -242,11 +242,11 @@ func (a *Agent) failed(ctx context.Context, err error) error {
 	}
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
-	if a.troubleSince.IsZero() {
-		a.troubleSince = time.Now()
+	if a.outage.since.IsZero() {
+		a.outage.since = time.Now()
 	}
-	wait := min(max(2*time.Since(a.troubleSince), 5*time.Second), 5*time.Minute)
-	a.retryAt = time.Now().Add(wait)
+	wait := min(max(2*time.Since(a.outage.since), 5*time.Second), 5*time.Minute)
+	a.outage.retryAt = time.Now().Add(wait)
 	a.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
 	d := happen("error", []string{a.noticeID()}, "what", "model", "kind", e.Kind.String(), "text", e.Error())
 	if rooms := a.audience(); len(rooms) > 0 && a.state.Told == "" {

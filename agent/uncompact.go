@@ -43,8 +43,8 @@ func (a *Agent) uncompact(raw json.RawMessage) tools.Result {
 	if err != nil {
 		return wrong("%v. Copy the hash from a ref in your context.", err)
 	}
-	a.opened = b.Hash.String()
-	return tools.Result{Body: page(b, short, args.Offset, args.Limit, max(minPage, min(a.pageSize(), a.share)))}
+	a.call.opened = b.Hash.String()
+	return tools.Result{Body: page(b, short, args.Offset, args.Limit, max(minPage, min(a.pageSize(), a.call.share)))}
 }
 
 // open returns the blob behind a ref, or behind its hash alone, if it is one of the
@@ -74,7 +74,7 @@ type refs Agent
 
 func (r *refs) OpenRef(hash string) (gist string, body []byte, err error) {
 	a := (*Agent)(r)
-	b, _, err := a.open(hash, a.granted)
+	b, _, err := a.open(hash, a.call.granted)
 	return b.Gist, b.Body, err
 }
 

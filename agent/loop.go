@@ -1,0 +1,186 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"lethe"
+	"lethe/chat"
+)
+
+// Run lives until ctx ends, until a stop is asked for, or until something fails
+// that the identity cannot go on after. It closes the agent.
+func (a *Agent) Run(ctx context.Context) (err error) {
+	defer a.Close()
+	defer func() {
+		a.unlocked(err) // so that it can be opened again
+		a.screen.end(a, err)
+	}()
+	defer a.abandon()
+	a.remember()
+	defer a.closeMemory()
+	changed, cancel := a.cfg.Watcher.Subscribe(a.scopes()...)
+	defer cancel()
+	a.changed = changed
+	if err := a.begin(); err != nil {
+		return err
+	}
+	for {
+		again, err := a.advance(ctx)
+		if err != nil {
+			return err
+		}
+		if why := a.asked(ctx); why != "" {
+			return a.end(why)
+		}
+		if !again {
+			if err := a.wait(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// begin brings the life up to date: the crash that may have happened, the files
+// that somebody may have edited, the debts.
+func (a *Agent) begin() error {
+	if !a.fresh {
+		if err := a.commit(happen("resumed", nil, "version", lethe.Version)); err != nil {
+			return err
+		}
+	}
+	if err := a.settle(); err != nil {
+		return err
+	}
+	if err := a.checkFiles(); err != nil {
+		return err
+	}
+	if err := a.subscriptions(); err != nil {
+		return err
+	}
+	a.show()
+	if a.cfg.Ready != nil {
+		a.cfg.Ready(a.id)
+	}
+	return nil
+}
+
+// scopes is what on disk concerns the identity. The rooms are watched as a whole,
+// since what it hears may change.
+func (a *Agent) scopes() []chat.Scope {
+	return []chat.Scope{
+		{Dir: a.cfg.Home.Chats()},
+		{Dir: a.id.Subs()},
+		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, contextFile}, editable...)},
+	}
+}
+
+// advance does the next thing that is due, and reports whether more may be.
+func (a *Agent) advance(ctx context.Context) (again bool, err error) {
+	if err := a.settle(); err != nil {
+		return false, err
+	}
+	if err := a.checkFiles(); err != nil {
+		return false, err
+	}
+	more, err := a.readRooms()
+	if err != nil {
+		return false, err
+	}
+	if more {
+		if _, err := a.pollCommands(false); err != nil {
+			return false, err
+		}
+	}
+	if err := a.settle(); err != nil { // answers to commands
+		return false, err
+	}
+	if err := a.turnPage(); err != nil {
+		return false, err
+	}
+	a.lookForSpace()
+	if err := a.forget(ctx); err != nil {
+		return false, err
+	}
+	if a.asked(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.outage.retryAt) {
+		return more, a.idle()
+	}
+	return true, a.step(ctx)
+}
+
+// turnPage writes an epoch when one is due.
+func (a *Agent) turnPage() error {
+	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
+		return a.renew("model")
+	}
+	if a.sinceEpoch >= epochEvery {
+		return a.epoch("count")
+	}
+	return nil
+}
+
+// wait blocks until something may be due. It costs nothing.
+func (a *Agent) wait(ctx context.Context) error {
+	due := a.nextPost()
+	sooner := func(at time.Time) {
+		if due.IsZero() || at.Before(due) {
+			due = at
+		}
+	}
+	if (a.state.Owed().Answer || a.noSpace.err != nil) && !a.outage.retryAt.IsZero() {
+		sooner(a.outage.retryAt)
+	}
+	if a.files.writing {
+		sooner(time.Now().Add(halfWritten / 4))
+	}
+	var timer <-chan time.Time
+	if !due.IsZero() {
+		timer = time.After(time.Until(due))
+	}
+	var summarised <-chan struct{}
+	if job := a.forgetting.job; job != nil {
+		summarised = job.ready
+	}
+	select {
+	case <-ctx.Done():
+	case <-a.changed:
+	case <-summarised:
+	case <-timer:
+	case <-a.cfg.Retry:
+		a.outage.retryAt = time.Time{}
+		return a.commit(happen("resumed", nil, "version", lethe.Version, "why", "asked"))
+	}
+	return nil
+}
+
+// asked tells whether and why the identity should stop.
+func (a *Agent) asked(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return "signal"
+	}
+	if a.stopAsked() {
+		return "request"
+	}
+	return ""
+}
+
+// end records the stop, with an epoch so that the next resume is short.
+func (a *Agent) end(why string) error {
+	if err := a.settle(); err != nil {
+		return err
+	}
+	if err := a.writeContext(); err != nil {
+		return err
+	}
+	a.abandon()
+	if err := a.billLate(); err != nil {
+		return err
+	}
+	if err := a.epoch("stop"); err != nil {
+		return err
+	}
+	if err := a.commit(happen("stopped", nil, "why", why)); err != nil {
+		return err
+	}
+	return a.clearStopRequest()
+}
