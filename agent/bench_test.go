@@ -142,7 +142,7 @@ func BenchmarkOwnLines(b *testing.B) {
 			}
 			for b.Loop() {
 				d, ok := a.inbound(&intake{room: "dev", run: run}, chat.Cursor{Offset: at})
-				if own := d.event.All("own"); !ok || len(own) != n {
+				if own := d.event.Own; !ok || len(own) != n {
 					b.Fatalf("%d own lines, want %d", len(own), n)
 				}
 			}

@@ -1,9 +1,9 @@
 package agent
 
 import (
-	"strconv"
 	"time"
 
+	"lethe/life/event"
 	"lethe/llm"
 )
 
@@ -34,12 +34,10 @@ func (b *bill) waste(r llm.Request, w llm.Waste, e llm.Estimator) {
 }
 
 // spent is the bill for the log.
-func (b bill) spent(on string) draft {
-	d := happen("spent", nil, "on", on, "calls", strconv.Itoa(b.calls),
-		"in", strconv.Itoa(b.usage.Input), "cached", strconv.Itoa(b.usage.Cached), "out", strconv.Itoa(b.usage.Output),
-		"usd", strconv.FormatFloat(b.usd, 'f', 6, 64))
-	if b.estimated {
-		d = d.field("estimated", "yes")
-	}
-	return d
+func (b bill) spent(on string) record {
+	return record{event: event.Spent{On: on, Calls: b.calls, Tokens: tokens(b.usage, b.usd), Estimated: b.estimated}}
+}
+
+func tokens(u llm.Usage, usd float64) event.Tokens {
+	return event.Tokens{In: int64(u.Input), Cached: int64(u.Cached), Out: int64(u.Output), USD: usd}
 }

@@ -14,6 +14,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // BootOptions is what a new identity starts with.
@@ -77,9 +78,8 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (Identity, error) {
 		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
 	}
 	defer log.Close()
-	event := life.New(now, "boot", nil, "name", o.Name, "version", lethe.Version)
-	event.Refs = []blobs.Ref{{Hash: store.Short(self), Gist: "boot of " + o.Name}}
-	if err := log.Append(event); err != nil {
+	boot := event.Line(now, event.Boot{Name: o.Name, Version: lethe.Version}, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})
+	if err := log.Append(boot); err != nil {
 		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
 	}
 	return id, home.link(id)

@@ -3,11 +3,11 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"lethe/blobs"
 	"lethe/compactor"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 )
@@ -214,11 +214,8 @@ func (a *Agent) stuck() error {
 	why := fmt.Sprintf("the context cannot be brought under its limit of %d tokens: system prompt and tools have %d, the answer %d, the rest %d",
 		a.limit(), a.ground(), a.state.Stable.Params.MaxTokens, a.contextTokens()-a.ground()-a.state.Stable.Params.MaxTokens)
 	a.cfg.Log.Error("stuck", "error", why)
-	d := happen("paused", []string{a.noticeID()}, "why", why)
-	if rooms := a.audience(); len(rooms) > 0 {
-		d = a.saying(d, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", rooms...)
-	}
-	return a.commit(d)
+	say := a.notice("I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", a.audience()...)
+	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Notice: say}})
 }
 
 // overflowed learns the window of a provider that takes less than was believed,
@@ -226,7 +223,7 @@ func (a *Agent) stuck() error {
 func (a *Agent) overflowed(e *llm.Error) (again bool, err error) {
 	first, before := a.state.Overflows == 0, a.contextTokens()
 	window := a.learn(e.Limit)
-	if err := a.commit(happen("error", []string{a.noticeID()}, "what", "overflow", "window", strconv.Itoa(window), "text", e.Error())); err != nil {
+	if err := a.commit(record{event: event.Error{ID: a.noticeID(), What: "overflow", Window: window, Text: e.Error()}}); err != nil {
 		return false, err
 	}
 	a.cfg.Log.Warn("the provider takes less than was believed", "window", window)

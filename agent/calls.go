@@ -8,6 +8,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/status"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 	"lethe/tools"
@@ -45,20 +46,24 @@ func (a *Agent) act(ctx context.Context) error {
 		}
 		show, weight := a.showing(p.Call.Tool, res.Body)
 		left -= weight
-		result := a.resultDraft(p, state, res.Body, show, res.Touched)
-		if a.call.opened != "" {
-			result, a.call.opened = result.field("opened", a.call.opened), ""
+		result := event.Result{Status: state, Opened: a.call.opened}
+		a.call.opened = ""
+		if show < len(res.Body) {
+			result.Show = show
 		}
-		drafts := []draft{result}
+		if text, err := a.files.read(res.Touched); res.Touched != "" && err == nil {
+			result.File = event.File{Name: res.Touched, Hash: digest(text)}
+		}
+		records := []record{a.result(p, result, res.Body)}
 		switch {
 		case stopped:
-			drafts = append(drafts, a.notStarted(pending[i+1:], "stopped before this call's turn came.")...)
+			records = append(records, a.notStarted(pending[i+1:], "stopped before this call's turn came.")...)
 		case i+1 < most:
-			drafts = append(drafts, a.intent(pending[i+1]))
+			records = append(records, a.intent(pending[i+1]))
 		default:
-			drafts = append(drafts, a.notStarted(pending[most:], fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls))...)
+			records = append(records, a.notStarted(pending[most:], fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls))...)
 		}
-		if err := a.commit(drafts...); err != nil {
+		if err := a.commit(records...); err != nil {
 			return err
 		}
 		if stopped {
@@ -74,7 +79,7 @@ func (a *Agent) warnRepeats() error {
 		return nil
 	}
 	text := "That was the third identical call in a row with an identical result. Try something else, or say what keeps you."
-	return a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "repeat").with("identical calls", []byte(text)))
+	return a.commit(a.note(event.Note{Why: "repeat"}, "identical calls", text))
 }
 
 // runTool runs one tool. What a model wrote is put back from its escaped form

@@ -10,6 +10,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/secret"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -27,19 +28,15 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	if err := a.payPosts(); err != nil {
 		return err
 	}
-	d := happen("command", []string{a.noticeID()}, "room", room,
-		"inode", strconv.FormatUint(next.Inode, 10), "at", mind.Span{From: l.From, To: l.To}.String(),
-		"before", next.Before, "name", "/"+l.Command, "by", l.Name)
+	e := event.Command{ID: a.noticeID(), Passage: passage(room, l.From, next), Name: "/" + l.Command, By: l.Name, Early: early}
+	e.At.To = l.To
 	if len(l.Raw) <= maxCommand {
-		d = d.field("line", string(l.Raw))
+		e.Line = string(l.Raw)
 	} else {
-		d = d.field("last", l.Hash)
+		e.Last = l.Hash
 	}
-	if early {
-		d = d.field("early", "yes")
-	} else if io := a.io(room); io.replaced {
-		d = d.field("moved", "yes")
-		io.replaced = false
+	if io := a.io(room); !early && io.replaced {
+		e.Moved, io.replaced = true, false
 	}
 	var say string
 	switch l.Command {
@@ -55,10 +52,11 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 			say = fmt.Sprintf("A model's name has at most %d bytes, all of them printable; I keep the model %s.", maxModel, a.state.Stable.Params.Model)
 			break
 		}
-		d = d.field("model", l.Arg)
+		e.Model = l.Arg
 		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", l.Arg, a.state.Stable.Params.Model)
 	}
-	drafts := []draft{a.saying(d, say, room)}
+	e.Notice = a.notice(say, room)
+	records := []record{{event: e}}
 	if say == chat.Stopped {
 		text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", l.Name)
 		if early {
@@ -70,15 +68,15 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		if strings.TrimSpace(partial.Text) != "" {
 			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
 		}
-		note := happen(mind.Note, []string{a.entryID(0)}, "why", "stop").with("stopped by "+l.Name, []byte(text))
+		note := a.note(event.Note{Why: "stop"}, "stopped by "+l.Name, text)
 		if partial.Text+partial.Reasoning != "" {
-			note = note.with("an answer that "+l.Name+" cut off", partial.Encode())
+			note.bodies = append(note.bodies, body{"an answer that " + l.Name + " cut off", partial.Encode()})
 		}
-		drafts = append(drafts, note)
+		records = append(records, note)
 		a.call.streamed = streamed{}
 	}
 	a.cfg.Log.Info("command", "room", room, "name", l.Command, "by", l.Name)
-	return a.commit(drafts...)
+	return a.commit(records...)
 }
 
 // busy reports whether anything is owed that /stop would clear.

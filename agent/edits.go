@@ -10,6 +10,7 @@ import (
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -89,10 +90,9 @@ func (a *Agent) applyEdit(edit mind.Edit) error {
 	if err := a.state.Amend(edit, put); err != nil {
 		return err
 	}
-	note := happen(mind.Note, []string{a.entryID(0)}, "why", "edit").
-		with("context edited by a person", []byte(describe(edit)))
+	note := a.note(event.Note{Why: "edit"}, "context edited by a person", describe(edit))
 	if edit.Taken != "" {
-		note = note.with("what a person took out of the context", []byte(edit.Taken))
+		note.bodies = append(note.bodies, body{"what a person took out of the context", []byte(edit.Taken)})
 	}
 	if err := a.renew("edit", note); err != nil {
 		return err

@@ -3,18 +3,17 @@ package agent
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"time"
 
 	"lethe/blobs"
-	"lethe/life"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
 // epoch writes down everything to resume from. It changes no byte of the
 // request: whoever wants that changes a.state.Stable before. The lines of before
 // are in it already, and go out in the same append.
-func (a *Agent) epoch(why string, before ...draft) error {
+func (a *Agent) epoch(why string, before ...record) error {
 	events, err := a.prepare(before)
 	if err != nil {
 		return err
@@ -26,8 +25,10 @@ func (a *Agent) epoch(why string, before ...draft) error {
 	if err != nil {
 		return err
 	}
-	epoch, err := a.prepare([]draft{happen(life.Epoch, []string{strconv.Itoa(a.state.Epoch)}, "why", why).
-		with(fmt.Sprintf("epoch %d of %s (%s)", a.state.Epoch, a.id.Name, why), snapshot)})
+	epoch, err := a.prepare([]record{{
+		event:  event.Epoch{K: a.state.Epoch, Why: why},
+		bodies: []body{{fmt.Sprintf("epoch %d of %s (%s)", a.state.Epoch, a.id.Name, why), snapshot}},
+	}})
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ const epochEvery = 200
 
 // renew begins a new epoch: the stable parts are made anew from what is on disk,
 // and the request's beginning changes.
-func (a *Agent) renew(why string, before ...draft) error {
+func (a *Agent) renew(why string, before ...record) error {
 	was := a.state.Stable
 	if was.System != "" { // there was an epoch before
 		a.state.Epoch++

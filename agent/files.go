@@ -13,6 +13,7 @@ import (
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -114,8 +115,7 @@ func (a *Agent) noteChange(name string) error {
 		return nil
 	}
 	note := fmt.Sprintf("Somebody changed self/%s. It is in force from the next epoch; it reads now:\n%s", name, cutText(text, mind.MaxMemory))
-	return a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "file", "file", name+":"+hash).
-		with(name+" changed from outside", []byte(note)))
+	return a.commit(a.note(event.Note{Why: "file", File: event.File{Name: name, Hash: hash}}, name+" changed from outside", note))
 }
 
 func cutText(text []byte, n int) string {

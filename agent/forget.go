@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"time"
 
 	"lethe"
 	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/internal/durable"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 )
@@ -152,8 +152,8 @@ func (a *Agent) instructions(name, builtin string) (string, error) {
 	if note == "" || a.state.Files[unusable] == version {
 		return text, nil
 	}
-	return text, a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "instructions", "file", unusable+":"+version).
-		with("self/"+name+" is not usable", []byte("self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it.")))
+	return text, a.commit(a.note(event.Note{Why: "instructions", File: event.File{Name: unusable, Hash: version}},
+		"self/"+name+" is not usable", "self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it."))
 }
 
 // beginForgetting starts a job beside the turns. With no model to ask, it is done
@@ -244,7 +244,7 @@ func (a *Agent) letRest(err error) error {
 		return nil
 	}
 	a.forgetting.told = true
-	return a.commit(happen("error", []string{a.noticeID()}, "what", "compactor", "text", err.Error()))
+	return a.commit(record{event: event.Error{ID: a.noticeID(), What: "compactor", Text: err.Error()}})
 }
 
 // outpaced gives up the job under way because the limit is reached. Once, that is
@@ -330,18 +330,18 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 		a.forgetting.after = before
 		return nil
 	}
-	var drafts []draft
+	var fadings []record
 	for _, l := range out.Lines {
-		d := happen("fade", []string{fmt.Sprintf("e%d..e%d", l.From, l.To)}, "to", l.Level, "rel", strconv.Itoa(l.Relevance))
-		drafts = append(drafts, d.naming(l.Original, l.Replacement))
+		fade := event.Fade{Entries: event.Entries{From: l.From, To: l.To}, To: l.Level, Relevance: l.Relevance}
+		fadings = append(fadings, record{event: fade, stored: []mind.Ref{l.Original, l.Replacement}})
 	}
 	a.state = out.Next
 	a.state.LastBlob = parent
-	if err := a.renew(why, drafts...); err != nil {
+	if err := a.renew(why, fadings...); err != nil {
 		return err
 	}
 	for _, text := range out.Notes {
-		if err := a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "forgotten").with(text, []byte(text))); err != nil {
+		if err := a.commit(a.note(event.Note{Why: "forgotten"}, text, text)); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/status"
+	"lethe/life/event"
 	"lethe/llm/rehearsal"
 )
 
@@ -153,7 +154,7 @@ func TestShrinkingWindow(t *testing.T) {
 			a, err := Open(id, w.conf)
 			must(t, err)
 			before := a.contextTokens()
-			must(t, a.commit(happen("error", []string{a.noticeID()}, "what", "overflow", "window", fmt.Sprint(window), "text", "too long")))
+			must(t, a.commit(record{event: event.Error{ID: "k1", What: "overflow", Window: window, Text: "too long"}}))
 			must(t, a.makeRoom())
 			if n := a.contextTokens(); n > window || a.state.Paused != "" {
 				t.Errorf("in a window of %d tokens it has %d of %d left (%s)", window, n, before, a.state.Paused)
@@ -178,7 +179,7 @@ func TestStuck(t *testing.T) {
 	g.agent = nil
 	a, err := Open(id, w.conf)
 	must(t, err)
-	must(t, a.commit(happen("error", []string{a.noticeID()}, "what", "overflow", "window", "3000", "text", "no more than 3000")))
+	must(t, a.commit(record{event: event.Error{ID: "k1", What: "overflow", Window: 3000, Text: "no more than 3000"}}))
 	must(t, a.Close())
 	asked, before := len(w.asked()), w.fold(id)
 	w.say("dev", "ann", "hello?") // before it runs: idle, it would let something fade

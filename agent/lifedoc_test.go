@@ -1,15 +1,10 @@
 package agent
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -225,77 +220,6 @@ func (w *world) eventful() Identity {
 	ask("overflow")
 	r.stop()
 	return id
-}
-
-// What package agent can write, the page describes, whether or not it happened above.
-func TestLifePageHasEveryKey(t *testing.T) {
-	t.Parallel()
-	forms, _ := lifePage(t)
-	files, err := filepath.Glob("*.go")
-	must(t, err)
-	drafts, all := 0, slices.Collect(maps.Values(forms))
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		must(t, err)
-		ast.Inspect(tree, func(n ast.Node) bool {
-			kind, keys := drafted(n)
-			among := all
-			if kind != "" {
-				drafts++
-				among = []form{forms[kind]}
-			}
-			for _, key := range keys {
-				if key != "" && !slices.ContainsFunc(among, func(f form) bool { return slices.Contains(f.keys, key) }) {
-					t.Errorf("%s: docs/life.md does not describe %s with %s=", file, kind, key)
-				}
-			}
-			return true
-		})
-	}
-	if drafts < 20 {
-		t.Errorf("only %d drafts of events were found", drafts)
-	}
-}
-
-// drafted returns the kind and the keys of a call of happen, or the key that is
-// added to a draft of any kind.
-func drafted(n ast.Node) (kind string, keys []string) {
-	switch n := n.(type) {
-	case *ast.KeyValueExpr: // of a life.Field
-		if name, ok := n.Key.(*ast.Ident); ok && name.Name == "Key" {
-			return "", []string{literal(n.Value)}
-		}
-	case *ast.CallExpr:
-		switch f := n.Fun.(type) {
-		case *ast.SelectorExpr:
-			if f.Sel.Name == "field" {
-				return "", []string{literal(n.Args[0])}
-			}
-		case *ast.Ident:
-			if f.Name == "happen" {
-				for i := 2; i < len(n.Args); i += 2 {
-					keys = append(keys, literal(n.Args[i]))
-				}
-				return literal(n.Args[0]), keys
-			}
-		}
-	}
-	return "", nil
-}
-
-// literal is a text, or the kind that a constant such as mind.Note stands for.
-func literal(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		s, _ := strconv.Unquote(e.Value)
-		return s
-	case *ast.SelectorExpr:
-		return strings.ToLower(e.Sel.Name)
-	}
-	return ""
 }
 
 // The page's example is a life: it can be folded, to its end, and so can what is

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 )
@@ -60,7 +60,8 @@ type intake struct {
 
 // entry is an inbound entry that is to be committed.
 type entry struct {
-	draft
+	event event.Inbound
+	body  body
 	shown string      // as it would stand in the context, whole
 	heard []chat.Line // its lines that are not the identity's own
 }
@@ -169,13 +170,13 @@ func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 
 func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 	var text []byte
-	var own []mind.Span
+	var own []event.Span
 	agents := 0
 	for _, l := range in.run {
 		at := int64(len(text))
 		text = append(append(text, l.Raw...), '\n')
 		if a.unheard(in.room, l, in.moved) {
-			own = mind.AddSpan(own, mind.Span{From: at, To: int64(len(text))})
+			own = mind.AddSpan(own, event.Span{From: at, To: int64(len(text))})
 			continue
 		}
 		e.heard = append(e.heard, l)
@@ -187,26 +188,23 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 	if heard == 0 {
 		return entry{}, false
 	}
-	d := happen(mind.Inbound, []string{"e"}, "room", in.room,
-		"inode", strconv.FormatUint(next.Inode, 10), "at", mind.Span{From: in.from, To: next.Offset}.String(),
-		"before", next.Before, "lines", strconv.Itoa(heard))
-	for _, o := range own {
-		d = d.field("own", o.String())
-	}
-	if in.moved {
-		d = d.field("moved", "yes")
-	}
 	r := a.state.Rooms[in.room]
-	if agents == heard && r.AgentTurns >= a.cfg.MaxAgentTurns || !in.moved && next.Offset <= r.Stopped {
-		d = d.field("wake", "no")
+	e.event = event.Inbound{
+		Passage: passage(in.room, in.from, next), Lines: heard, Own: own, Moved: in.moved,
+		Asleep: agents == heard && r.AgentTurns >= a.cfg.MaxAgentTurns || !in.moved && next.Offset <= r.Stopped,
 	}
 	first := e.heard[0]
 	gist := fmt.Sprintf("%s: %s", in.room, first.Text)
 	if heard > 1 {
 		gist = fmt.Sprintf("%s: %d lines, from %s: %s", in.room, heard, first.Name, first.Text)
 	}
-	e.draft, e.shown = d.with(gist, text), mind.Heard(text, own)
+	e.body, e.shown = body{gist, text}, mind.Heard(text, own)
 	return e, true
+}
+
+// passage is a range of a room that ends where the cursor stands.
+func passage(room string, from int64, next chat.Cursor) event.Passage {
+	return event.Passage{Room: room, Inode: next.Inode, At: event.Span{From: from, To: next.Offset}, Before: next.Before}
 }
 
 // commitEntries commits the entries of an intake, with what users granted in them.
@@ -215,21 +213,19 @@ func (a *Agent) commitEntries(in *intake) error {
 	if len(in.entries) == 0 {
 		return nil
 	}
-	var out, granted []draft
+	var out, granted []record
 	for k, e := range in.entries {
-		d := e.draft
-		if d.event.Get("moved") != "" {
+		if e.event.Moved {
 			in.io.replaced = false
 		}
-		d.event.Args = []string{a.entryID(k)}
+		e.event.N = a.state.Next + k
 		share := in.quota / (len(in.entries) - k)
-		if show := fit(e.shown, d.bodies[0].gist, len(e.shown), share); show > 0 {
-			d = d.field("show", strconv.Itoa(show))
+		if e.event.Show = fit(e.shown, e.body.gist, len(e.shown), share); e.event.Show > 0 {
 			in.quota -= share
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
-		out, granted = append(out, d), append(granted, a.grants(e.heard)...)
+		out, granted = append(out, record{event: e.event, bodies: []body{e.body}}), append(granted, a.grants(e.heard)...)
 	}
 	in.entries = nil
 	a.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
@@ -238,8 +234,8 @@ func (a *Agent) commitEntries(in *intake) error {
 
 // grants finds the blobs of other lives that users name: naming one gives the
 // identity the right to open it.
-func (a *Agent) grants(lines []chat.Line) []draft {
-	var out []draft
+func (a *Agent) grants(lines []chat.Line) []record {
+	var out []record
 	for _, l := range lines {
 		if l.Agent {
 			continue
@@ -250,7 +246,7 @@ func (a *Agent) grants(lines []chat.Line) []draft {
 				continue
 			}
 			if b, err := a.store.Get(h); err == nil && b.Life != a.id.Self && h.String() != a.id.Self {
-				out = append(out, happen("grant", nil, "hash", h.String(), "by", l.Name))
+				out = append(out, record{event: event.Grant{Hash: h.String(), By: l.Name}})
 			}
 		}
 	}

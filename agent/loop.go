@@ -6,6 +6,7 @@ import (
 
 	"lethe"
 	"lethe/chat"
+	"lethe/life/event"
 )
 
 // Run lives until ctx ends, until a stop is asked for, or until something fails
@@ -45,7 +46,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 // that somebody may have edited, the debts.
 func (a *Agent) begin() error {
 	if !a.fresh {
-		if err := a.commit(happen("resumed", nil, "version", lethe.Version)); err != nil {
+		if err := a.commit(record{event: event.Resumed{Version: lethe.Version}}); err != nil {
 			return err
 		}
 	}
@@ -148,7 +149,7 @@ func (a *Agent) wait(ctx context.Context) error {
 	case <-timer:
 	case <-a.cfg.Retry:
 		a.outage.retryAt = time.Time{}
-		return a.commit(happen("resumed", nil, "version", lethe.Version, "why", "asked"))
+		return a.commit(record{event: event.Resumed{Version: lethe.Version, Why: "asked"}})
 	}
 	return nil
 }
@@ -179,7 +180,7 @@ func (a *Agent) end(why string) error {
 	if err := a.epoch("stop"); err != nil {
 		return err
 	}
-	if err := a.commit(happen("stopped", nil, "why", why)); err != nil {
+	if err := a.commit(record{event: event.Stopped{Why: why}}); err != nil {
 		return err
 	}
 	return a.clearStopRequest()

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/secret"
+	"lethe/life/event"
 	"lethe/mind"
 	"lethe/tools"
 )
@@ -27,23 +27,25 @@ func (a *Agent) settle() error {
 	if len(pending) == 0 {
 		return nil
 	}
-	var drafts []draft
+	var results []record
 	if p := pending[0]; p.Started {
 		status, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
 		if room, ok := a.sayable(p); ok && slices.Contains(a.state.Said, room) {
 			status, text = mind.OK, a.saidIn(p.ID(), room)
 		}
-		drafts, pending = append(drafts, a.resultDraft(p, status, []byte(text), 0, "")), pending[1:]
+		results, pending = append(results, a.result(p, event.Result{Status: status}, []byte(text))), pending[1:]
 	}
-	return a.commit(append(drafts, a.notStarted(pending, "the daemon stopped before this call's turn came. Call again if it is still needed.")...)...)
+	return a.commit(append(results, a.notStarted(pending, "the daemon stopped before this call's turn came. Call again if it is still needed.")...)...)
 }
 
-// notStarted drafts the results of calls that are not run, all for one reason.
-func (a *Agent) notStarted(pending []mind.Pending, why string) []draft {
-	var out []draft
+// notStarted records the results of calls that are not run, all for one reason.
+func (a *Agent) notStarted(pending []mind.Pending, why string) []record {
+	var out []record
 	for _, p := range pending {
-		d := happen("result", []string{p.ID(), p.Call.Tool}, "status", mind.NotStarted)
-		out = append(out, d.with(fmt.Sprintf("turn %d: calls not started", a.state.Turn+1), []byte("not started: "+why)))
+		out = append(out, record{
+			event:  event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.NotStarted},
+			bodies: []body{{fmt.Sprintf("turn %d: calls not started", a.state.Turn+1), []byte("not started: " + why)}},
+		})
 	}
 	return out
 }
@@ -85,31 +87,7 @@ func (a *Agent) post(p mind.Post) (from int64, at chat.Cursor, err error) {
 
 func (a *Agent) posted(p mind.Post, from int64, at chat.Cursor) error {
 	a.canWrite(p.Room)
-	d := happen("posted", []string{p.ID}, "room", p.Room,
-		"inode", strconv.FormatUint(at.Inode, 10), "at", mind.Span{From: from, To: at.Offset}.String(), "before", at.Before)
-	for _, torn := range a.torn(p, from) {
-		d = d.field("torn", torn.String())
-	}
-	return a.commit(d)
-}
-
-// saying makes an event say a line in rooms, and fixes that line.
-func (a *Agent) saying(d draft, text string, rooms ...string) draft {
-	d = d.field("say", text)
-	return a.addressed(d, rooms...)
-}
-
-// addressed fixes when and where the line of an event is posted.
-func (a *Agent) addressed(d draft, rooms ...string) draft {
-	d = d.field("ts", time.Now().UTC().Format(time.RFC3339))
-	for _, room := range rooms {
-		inode, size, err := chat.End(a.path(room))
-		if err != nil { // found when it is posted, and searched from the start
-			inode, size = 0, 0
-		}
-		d = d.field("post", mind.Place{Room: room, Inode: inode, Size: size}.String())
-	}
-	return d
+	return a.commit(record{event: event.Posted{ID: p.ID, Passage: passage(p.Room, from, at), Torn: a.torn(p, from)}})
 }
 
 // saidIn tells what became of a SAY whose line is fixed.
@@ -122,7 +100,7 @@ func (a *Agent) saidIn(call, room string) string {
 
 // torn finds what an earlier attempt at a post left in the room between the
 // intent and the line itself. It is nobody's message.
-func (a *Agent) torn(p mind.Post, upto int64) []mind.Span {
+func (a *Agent) torn(p mind.Post, upto int64) []event.Span {
 	if upto <= p.From {
 		return nil
 	}
@@ -134,10 +112,10 @@ func (a *Agent) torn(p mind.Post, upto int64) []mind.Span {
 	if err != nil {
 		return nil // the fragment will be heard, and that is all
 	}
-	var out []mind.Span
+	var out []event.Span
 	for _, l := range batch.Lines {
 		if l.From < upto && a.signed(l) && len(l.Raw) < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
-			out = append(out, mind.Span{From: l.From, To: l.To})
+			out = append(out, event.Span{From: l.From, To: l.To})
 		}
 	}
 	return out
@@ -185,15 +163,14 @@ func (r *roomTools) Leave(room string) error {
 // Joined lists the rooms that can be read and spoken in.
 func (r *roomTools) Joined() []string { return (*Agent)(r).joined() }
 
-// intent drafts the line that says a call begins. For a SAY that can be said it
-// fixes the exact line, so that a crash never doubles it.
-func (a *Agent) intent(p mind.Pending) draft {
-	d := happen("call", []string{p.ID(), p.Call.Tool})
-	room, ok := a.sayable(p)
-	if !ok {
-		return d // not a SAY, or the tool will say what is wrong
+// intent records that a call begins. For a SAY that can be said it fixes the exact
+// line, so that a crash never doubles it.
+func (a *Agent) intent(p mind.Pending) record {
+	e := event.Call{ID: p.ID(), Tool: p.Call.Tool}
+	if room, ok := a.sayable(p); ok { // otherwise the tool says what is wrong
+		e.Posting = a.posting(room)
 	}
-	return a.addressed(d, room)
+	return record{event: e}
 }
 
 // sayable returns the room of a SAY that the tool will not refuse.
@@ -208,19 +185,10 @@ func (a *Agent) sayable(p mind.Pending) (room string, ok bool) {
 	return room, true
 }
 
-// resultDraft drafts the result of a call. show bounds what enters the context,
-// in characters; 0 takes all of it.
-func (a *Agent) resultDraft(p mind.Pending, status string, out []byte, show int, touched string) draft {
-	d := happen("result", []string{p.ID(), p.Call.Tool}, "status", status)
-	if show > 0 && len(out) > show {
-		d = d.field("show", strconv.Itoa(show))
-	}
-	if touched != "" {
-		if text, err := a.files.read(touched); err == nil {
-			d = d.field("file", touched+":"+digest(text))
-		}
-	}
+// result records the result of a call.
+func (a *Agent) result(p mind.Pending, e event.Result, out []byte) record {
+	e.ID, e.Tool = p.ID(), p.Call.Tool
 	out = secret.Bytes(out) // before the gist is cut out of it
 	gist := fmt.Sprintf("turn %d %s: %s", a.state.Turn+1, p.Call.Tool, blobs.Gist(string(out[:min(len(out), 1000)])))
-	return d.with(gist, out)
+	return record{event: e, bodies: []body{{gist, out}}}
 }

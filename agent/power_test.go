@@ -158,9 +158,9 @@ func powerScript(resumed bool) []rehearsal.Step {
 	}
 }
 
-// record lives through the script. Whenever the disk lets the identity fail, it is
+// recordLife lives through the script. Whenever the disk lets the identity fail, it is
 // opened again.
-func record(t testing.TB, disk *badDisk) *recorded {
+func recordLife(t testing.TB, disk *badDisk) *recorded {
 	t.Helper()
 	l := &recorded{world: newWorld(t, powerScript(false)...), disk: disk, folds: map[int]string{}}
 	l.limit = time.Minute

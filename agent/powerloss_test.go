@@ -23,7 +23,7 @@ func TestPowerLoss(t *testing.T) {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				r := rand.New(rand.NewPCG(1, uint64(i)))
-				l := record(t, diskOf(i))
+				l := recordLife(t, diskOf(i))
 				l.survivesAll(&c, r, states)
 			})
 		}
@@ -63,7 +63,7 @@ func (l *recorded) survivesAll(c *tally, r *rand.Rand, states int) {
 // program would that forgot them: states are found in which something is wrong.
 func TestPowerLossIsFound(t *testing.T) {
 	t.Parallel()
-	l := record(t, nil)
+	l := recordLife(t, nil)
 	l.limit = 5 * time.Second
 	second := newWorld(t, powerScript(true)...)
 	second.conf.Forgetting.Mechanical = true

@@ -4,66 +4,69 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/internal/secret"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
-// draft is an event that is about to happen, with the bodies of its blobs.
-type draft struct {
-	event  life.Event
-	bodies []body
-	stored []mind.Ref // blobs that are durable already
-
+// record is an event to be committed, with its blobs in the order of its refs.
+type record struct {
+	event  event.Event
+	stored []mind.Ref // that are durable already
+	bodies []body     // that commit stores
 }
 
+// body is the text of a blob, and one line about it.
 type body struct {
 	gist string
 	data []byte
 }
 
-// happen drafts an event. An entry's number is put in by commit: write it as "e".
-func happen(kind string, args []string, kv ...string) draft {
-	return draft{event: life.New(time.Time{}, kind, args, kv...)}
+// note records a word of the harness to the agent. What is kept goes into blobs
+// beside the note's own.
+func (a *Agent) note(e event.Note, gist, text string, kept ...body) record {
+	e.N = a.state.Next
+	return record{event: e, bodies: append([]body{{gist, []byte(text)}}, kept...)}
 }
 
-func (d draft) with(gist string, data []byte) draft {
-	d.bodies = append(d.bodies, body{gist, data})
-	return d
-}
-
-// naming adds refs to blobs that were put before.
-func (d draft) naming(refs ...mind.Ref) draft {
-	for _, r := range refs {
-		if !r.Hash.IsZero() {
-			d.stored = append(d.stored, r)
+// posting fixes when and where a line is posted.
+func (a *Agent) posting(rooms ...string) event.Posting {
+	p := event.Posting{TS: time.Now().UTC().Truncate(time.Second)}
+	for _, room := range rooms {
+		inode, size, err := chat.End(a.path(room))
+		if err != nil { // found when it is posted, and searched from the start
+			inode, size = 0, 0
 		}
+		p.Posts = append(p.Posts, event.Place{Room: room, Inode: inode, Size: size})
 	}
-	return d
+	return p
 }
 
-func (d draft) field(key, value string) draft {
-	d.event.Fields = append(d.event.Fields, life.Field{Key: key, Value: value})
-	return d
+// notice is a line that the harness says in rooms; with none, it says nothing.
+func (a *Agent) notice(text string, rooms ...string) event.Notice {
+	if len(rooms) == 0 {
+		return event.Notice{}
+	}
+	return event.Notice{Say: text, Posting: a.posting(rooms...)}
 }
 
-// happening is an event whose blobs are durable.
-type happening struct {
+// prepared is a line whose blobs are durable.
+type prepared struct {
 	life.Event
 	bodies []mind.Body
 }
 
-// commit makes drafts happen, together: blobs first, then their lines in one
+// commit makes records happen, together: blobs first, then their lines in one
 // append, then the state in memory. After an error nothing in memory has
 // changed, and the log alone knows what happened: the identity has to be opened
 // again.
-func (a *Agent) commit(drafts ...draft) error {
-	events, err := a.prepare(drafts)
+func (a *Agent) commit(records ...record) error {
+	events, err := a.prepare(records)
 	if err != nil {
 		return err
 	}
@@ -81,60 +84,61 @@ func (a *Agent) commit(drafts ...draft) error {
 // errBehind says that events were recorded and not applied.
 var errBehind = errors.New("the state in memory is behind the log; the identity has to be opened again")
 
-// prepare puts the blobs of drafts. No secret of this process gets into them or
-// their events; an epoch holds what was recorded before, and is left as it is.
-func (a *Agent) prepare(drafts []draft) ([]happening, error) {
+// prepare stores the blobs of records. No secret of this process gets into them or
+// their lines; an epoch holds what was recorded before, and is left as it is.
+func (a *Agent) prepare(records []record) ([]prepared, error) {
 	parent := a.state.LastBlob
 	at := a.now()
-	var last body // what many calls share is put once
+	var last body // what many calls share is stored once
 	var ref blobs.Ref
-	var out []happening
-	for _, d := range drafts {
-		if d.event.Kind != life.Epoch {
-			d = d.redacted()
+	var out []prepared
+	for _, r := range records {
+		if note, ok := r.event.(event.Note); ok {
+			note.Show = a.noteShow(r.bodies[0])
+			r.event = note
 		}
-		e := happening{Event: d.event}
-		e.At = at
-		if show := a.noteShows(d); show > 0 {
-			e.Fields = append(slices.Clip(e.Fields), life.Field{Key: "show", Value: strconv.Itoa(show)})
+		l := prepared{Event: event.Line(at, r.event)}
+		_, epoch := r.event.(event.Epoch)
+		if !epoch {
+			redactLine(l.Event)
 		}
-		for _, r := range d.stored {
-			e.Refs = append(e.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
-			e.bodies = append(e.bodies, mind.Body{Hash: r.Hash})
+		for _, s := range r.stored {
+			if !s.Hash.IsZero() {
+				l.Refs = append(l.Refs, blobs.Ref{Hash: s.Short, Gist: s.Gist})
+				l.bodies = append(l.bodies, mind.Body{Hash: s.Hash})
+			}
 		}
-		for _, b := range d.bodies {
+		for _, b := range r.bodies {
+			if !epoch {
+				b = body{secret.Text(b.gist), secret.Bytes(b.data)}
+			}
 			if ref.Hash == "" || b.gist != last.gist || !bytes.Equal(b.data, last.data) {
 				h, err := a.store.Put(blobs.Meta{At: at, Gist: b.gist, Life: a.id.Self, Parent: parent}, b.data)
 				if err != nil {
-					return nil, fmt.Errorf("record %s: %w", e.Kind, err)
+					return nil, fmt.Errorf("record %s: %w", l.Kind, err)
 				}
 				parent, last, ref = h, b, blobs.Ref{Hash: a.store.Short(h), Gist: blobs.Gist(b.gist)}
 			}
-			e.Refs = append(e.Refs, ref)
-			e.bodies = append(e.bodies, mind.Body{Hash: parent, Data: b.data})
+			l.Refs = append(l.Refs, ref)
+			l.bodies = append(l.bodies, mind.Body{Hash: parent, Data: b.data})
 		}
-		out = append(out, e)
+		out = append(out, l)
 	}
 	return out, nil
 }
 
-// redacted is the draft without secrets.
-func (d draft) redacted() draft {
-	d.event.Args, d.event.Fields, d.bodies = slices.Clone(d.event.Args), slices.Clone(d.event.Fields), slices.Clone(d.bodies)
-	for i, arg := range d.event.Args {
-		d.event.Args[i] = secret.Text(arg)
+// redactLine takes secrets out of a line that nobody else has.
+func redactLine(e life.Event) {
+	for i, arg := range e.Args {
+		e.Args[i] = secret.Text(arg)
 	}
-	for i, f := range d.event.Fields {
-		d.event.Fields[i].Value = secret.Text(f.Value)
+	for i, f := range e.Fields {
+		e.Fields[i].Value = secret.Text(f.Value)
 	}
-	for i, b := range d.bodies {
-		d.bodies[i] = body{secret.Text(b.gist), secret.Bytes(b.data)}
-	}
-	return d
 }
 
 // append writes the lines of events, which then have happened.
-func (a *Agent) append(events []happening) error {
+func (a *Agent) append(events []prepared) error {
 	lines := make([]life.Event, len(events))
 	for i, e := range events {
 		lines[i] = e.Event
@@ -152,7 +156,7 @@ func (a *Agent) append(events []happening) error {
 }
 
 // apply folds events into the state.
-func (a *Agent) apply(events []happening) error {
+func (a *Agent) apply(events []prepared) error {
 	for _, e := range events {
 		if io := a.rooms[e.Get("room")]; io != nil {
 			io.readAhead = nil // the state's cursor knows better now
@@ -164,13 +168,13 @@ func (a *Agent) apply(events []happening) error {
 	return nil
 }
 
-// noteShows bounds what a note brings into the context, as a result is bounded:
+// noteShow bounds what a note brings into the context, as a result is bounded:
 // what a person writes into a file of the identity has any length. 0 is all.
-func (a *Agent) noteShows(d draft) int {
-	if d.event.Kind != mind.Note || len(d.bodies[0].data) < 1000 {
+func (a *Agent) noteShow(text body) int {
+	if len(text.data) < 1000 {
 		return 0
 	}
-	return fit(mind.Result(d.bodies[0].data, 0, mind.Ref{}), d.bodies[0].gist, maxResult, a.budget())
+	return fit(mind.Result(text.data, 0, mind.Ref{}), text.gist, maxResult, a.budget())
 }
 
 // now is the time of the next event: the clock's, but never before the last
@@ -183,6 +187,3 @@ func (a *Agent) now() time.Time {
 	a.last = now
 	return now
 }
-
-// entryID is the number that the k-th new entry of the next commit gets.
-func (a *Agent) entryID(k int) string { return mind.EntryID(a.state.Next + k) }

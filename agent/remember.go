@@ -11,6 +11,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 	"lethe/recall"
@@ -54,7 +55,7 @@ func (a *Agent) remind(ctx context.Context) error {
 
 // hint records the best of hits, as far as the limit has room for it.
 func (a *Agent) hint(why string, hits []recall.Hit) error {
-	d := happen(mind.Hint, []string{a.entryID(0)}, "why", why)
+	hint := event.Hint{N: a.state.Next, Why: why}
 	text := "You have forgotten details of these, which may matter now. UNCOMPACT shows them:"
 	named := map[blobs.Hash]bool{}
 	for _, h := range hits {
@@ -63,7 +64,7 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 		}
 		if !named[h.Hash] {
 			named[h.Hash] = true
-			d = d.field("ref", h.Hash.String())
+			hint.Refs = append(hint.Refs, h.Hash.String())
 			text += "\n" + a.listing(h)
 		}
 	}
@@ -71,7 +72,7 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 	if len(named) == 0 || a.contextTokens()+a.estimate.Tokens(weight) > a.limit() {
 		return nil
 	}
-	return a.commit(d.with("hint at "+hits[0].Gist, []byte(text)))
+	return a.commit(record{event: hint, bodies: []body{{"hint at " + hits[0].Gist, []byte(text)}}})
 }
 
 // listing is the line that names a hit, as cards list what they stand for.

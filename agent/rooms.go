@@ -3,11 +3,10 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"lethe/chat"
+	"lethe/life/event"
 )
 
 // roomIO is how far a room was read and searched, and what keeps it from being
@@ -86,7 +85,7 @@ func (a *Agent) subscriptions() error {
 	}
 	for name, r := range a.state.Rooms {
 		if r.Joined && !slices.Contains(linked, name) {
-			if err := a.commit(happen("left", nil, "room", name)); err != nil {
+			if err := a.commit(record{event: event.Left{Room: name}}); err != nil {
 				return err
 			}
 		}
@@ -99,18 +98,16 @@ func (a *Agent) subscriptions() error {
 // cannot be read is joined later.
 func (a *Agent) join(room string, first bool) error {
 	text := fmt.Sprintf("You hear room %s again, from where you left it.", room)
-	d := happen("joined", []string{a.entryID(0)}, "room", room)
+	e := event.Joined{N: a.state.Next, Room: room}
 	if first {
 		lines, total, at, err := chat.Tail(a.path(room), firstHeard)
 		if err != nil {
 			a.cannotRead(room, err)
 			return nil
 		}
-		d = happen("joined", []string{a.entryID(0)}, "room", room,
-			"inode", strconv.FormatUint(at.Inode, 10), "at", strconv.FormatInt(at.Offset, 10),
-			"before", at.Before, "last", strings.Join(at.Last, ","), "total", strconv.Itoa(total))
+		e.First = &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total}
 		if len(lines) > 0 {
-			d = d.field("end", strconv.FormatInt(lines[len(lines)-1].To, 10))
+			e.First.End = lines[len(lines)-1].To
 		}
 		switch {
 		case total == 0:
@@ -121,7 +118,7 @@ func (a *Agent) join(room string, first bool) error {
 			text = fmt.Sprintf("You now hear room %s. It held %d lines before; you hear the last %d. Read rooms/%s.md for the others.", room, total, len(lines), room)
 		}
 	}
-	return a.commit(d.with("joined room "+room, []byte(text)))
+	return a.commit(record{event: e, bodies: []body{{"joined room " + room, []byte(text)}}})
 }
 
 // cannotRead notes why a room cannot be read; the others are. It reports whether

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"lethe/blobs"
 	"lethe/internal/secret"
 	"lethe/internal/status"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 )
@@ -170,20 +170,19 @@ func (a *Agent) recordReply(reply llm.Reply, weight int) error {
 	}
 	usd, _ := llm.Cost(a.state.Stable.Params.Model, reply.Usage, time.Now())
 	turn := a.state.Turn + 1
-	d := happen(mind.Reply, []string{a.entryID(0)},
-		"turn", strconv.Itoa(turn), "model", reply.Model,
-		"in", strconv.Itoa(reply.Usage.Input), "cached", strconv.Itoa(reply.Usage.Cached), "out", strconv.Itoa(reply.Usage.Output),
-		"usd", strconv.FormatFloat(usd, 'f', 6, 64), "weight", strconv.Itoa(weight), "finish", reply.Finish).
-		with(answer.Gist(turn), answer.Encode())
+	e := event.Reply{
+		N: a.state.Next, Turn: turn, Model: reply.Model, Tokens: tokens(reply.Usage, usd), Weight: int64(weight), Finish: reply.Finish,
+	}
+	bodies := []body{{answer.Gist(turn), answer.Encode()}}
 	if len(answer.Calls) == 0 {
 		if rooms := a.audience(); len(rooms) > 0 && strings.TrimSpace(blobs.Unescape(reply.Text)) != "" {
-			d = a.addressed(d, rooms...)
+			e.Posting = a.posting(rooms...)
 		}
-		return a.commit(d)
+		return a.commit(record{event: e, bodies: bodies})
 	}
 	first := answer.Calls[0]
 	intent := a.intent(mind.Pending{Entry: a.state.Next, K: 1, Call: &mind.Call{Tool: first.Tool, Args: first.Args, Original: first.Original}})
-	return a.commit(d, intent)
+	return a.commit(record{event: e, bodies: bodies}, intent)
 }
 
 // audience is where a final text goes: the rooms that wait for it and are still
@@ -205,22 +204,18 @@ func (a *Agent) cutOff(reply llm.Reply) error {
 	if a.state.Cut > 0 {
 		return a.giveUp("cut", text, "My answers were cut off for their length again and again; I stopped. Ask for something smaller.", kept)
 	}
-	return a.commit(happen(mind.Note, []string{a.entryID(0)}, "why", "cut").
-		with("answer cut off", []byte(text)).with(kept.gist, kept.data))
+	return a.commit(a.note(event.Note{Why: "cut"}, "answer cut off", text, kept))
 }
 
 // giveUp ends a turn that goes nowhere, with a note for the model and a line for
 // whoever waits. What is kept goes into blobs beside the note's.
 func (a *Agent) giveUp(why, note, say string, kept ...body) error {
 	a.cfg.Log.Warn("turn ended", "why", why)
-	told := happen(mind.Note, []string{a.entryID(0)}, "why", why).with("turn ended: "+why, []byte(note))
-	told.bodies = append(told.bodies, kept...)
-	d := happen("paused", []string{a.noticeID()}, "why", why, "turn", "ended")
-	// Agents are not told: two that end each other's turns would never stop.
-	if rooms := a.audience(); len(rooms) > 0 && len(a.state.Waiting) > 0 {
-		d = a.saying(d, say, rooms...)
+	paused := event.Paused{ID: a.noticeID(), Why: why, Ended: true}
+	if len(a.state.Waiting) > 0 { // agents are not told: two that end each other's turns would never stop
+		paused.Notice = a.notice(say, a.audience()...)
 	}
-	return a.commit(told, d)
+	return a.commit(a.note(event.Note{Why: why}, "turn ended: "+why, note, kept...), record{event: paused})
 }
 
 // failed decides what a model call without a reply means.
@@ -248,25 +243,22 @@ func (a *Agent) failed(ctx context.Context, err error) error {
 	wait := min(max(2*time.Since(a.outage.since), 5*time.Second), 5*time.Minute)
 	a.outage.retryAt = time.Now().Add(wait)
 	a.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
-	d := happen("error", []string{a.noticeID()}, "what", "model", "kind", e.Kind.String(), "text", e.Error())
-	if rooms := a.audience(); len(rooms) > 0 && a.state.Told == "" {
-		d = a.saying(d, "I cannot reach the model: "+sentence(e)+" I keep trying.", rooms...)
+	trouble := event.Error{ID: a.noticeID(), What: "model", Failure: e.Kind.String(), Text: e.Error()}
+	if a.state.Told == "" {
+		trouble.Notice = a.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", a.audience()...)
 	}
-	return a.commit(d)
+	return a.commit(record{event: trouble})
 }
 
 // pause stops asking until a person acts, and says so where the person is.
 func (a *Agent) pause(e *llm.Error) error {
 	a.cfg.Log.Error("the model refuses", "error", e)
-	d := happen("paused", []string{a.noticeID()}, "why", e.Error())
 	rooms := a.audience()
 	if len(rooms) == 0 {
 		rooms = a.joined()
 	}
-	if len(rooms) > 0 {
-		d = a.saying(d, "The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.", rooms...)
-	}
-	return a.commit(d)
+	say := a.notice("The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.", rooms...)
+	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: e.Error(), Notice: say}})
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

@@ -100,7 +100,7 @@ func (s *summariser) asked() bool {
 }
 
 // spent is what the job has cost, for the log.
-func (s *summariser) spent() draft {
+func (s *summariser) spent() record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bill.spent("compaction")
