@@ -25,7 +25,7 @@ func FuzzPeople(f *testing.F) {
 			}
 			return
 		}
-		rules := newRules(Lists{}, directory{}, people.directory)
+		rules := Rules{people: people.directory}
 		if find(people.Users, stranger) == nil {
 			if v := rules.Decide(stranger, stranger, true); v.Allowed && find(people.Chats, stranger) == nil {
 				t.Fatalf("%q lets %q in: %+v", data, stranger, v)

@@ -10,62 +10,45 @@ import (
 	"lethe/chat"
 )
 
-// NameFor is the name that signs a user's lines: the listed one, or what the user
-// claims to be called, made valid with chat.CleanName. "-" and the id follow where
-// the name is, or looks like, another's: that of a listed user or a reserved one, or
-// such a name with "-" and anything behind it. See Look.
+// NameFor is the name that signs a user's lines. Only a listed user has a bare name: the one
+// that the configuration or an approval gave, or else the one that the user claims. Everybody
+// else has "-" and the id behind the claimed name, and so has a listed user whose name is
+// another's, or could be such a name with an id. A claim is made valid with chat.CleanName.
 func (r Rules) NameFor(user, claimed string) string {
 	if own := find(r.fixed.Users, user); own != nil && own.Name != "" {
 		return own.Name
 	}
-	name := chat.CleanName(claimed)
 	if own := find(r.people.Users, user); own != nil && own.Name != "" {
-		name = chat.CleanName(own.Name) // a person may have edited the file
+		claimed = own.Name
+	} else if !r.User(user) && !r.Chat(user) {
+		return NameWithID(chat.CleanName(claimed), user)
 	}
-	for i, c := range name {
-		if dash(c) && r.reserved(name[:i], user) {
-			return NameWithID(name, user)
-		}
-	}
-	if r.reserved(name, user) {
+	return r.bareName(chat.CleanName(claimed), user)
+}
+
+// bareName is a name for a listed user, with the id if the name is another's or could be
+// another's with an id.
+func (r Rules) bareName(name, user string) string {
+	end := strings.LastIndexByte(name, '-')
+	if r.taken(name, user) || end >= 0 && strings.ContainsAny(name[end:], "0123456789") {
 		return NameWithID(name, user)
 	}
 	return name
 }
 
-// owned is a name that only its owner may sign with.
-type owned struct {
-	look  Look
-	owner string // the id; empty: nobody on the other side
-}
-
-// ownedNames are the names of users, and those that are reserved.
-func ownedNames(reserved []string, users ...[]Person) []owned {
-	all := []owned{{look: LookOf(chat.Unknown)}}
-	for _, name := range reserved {
-		all = append(all, owned{look: LookOf(name)})
-	}
-	for _, list := range users {
-		for _, person := range list {
-			all = append(all, owned{LookOf(person.Name), person.ID})
-		}
-	}
-	return all
-}
-
-// reserved says whether a name belongs to somebody other than user, or shows nothing.
-func (r Rules) reserved(name, user string) bool {
-	look := LookOf(name)
-	return look == Look{} && name != "" || slices.ContainsFunc(r.names, func(o owned) bool {
-		return (o.owner == "" || o.owner != user) && look.Like(o.look)
-	})
+// taken says whether a name is reserved, or that of a listed user other than user.
+func (r Rules) taken(name, user string) bool {
+	same := func(other string) bool { return strings.EqualFold(name, other) }
+	others := func(p Person) bool { return p.ID != user && same(p.Name) }
+	return same(chat.Unknown) || slices.ContainsFunc(r.reserved, same) ||
+		slices.ContainsFunc(r.fixed.Users, others) || slices.ContainsFunc(r.people.Users, others)
 }
 
 // maxTagName is chat's bound on names, in bytes.
 const maxTagName = 64
 
-// NameWithID puts the id of a user behind a name, unless it is there. An id that
-// cannot stand in a name is represented by its hash.
+// NameWithID puts the id of a user behind a name, unless it is there. The hash of an id
+// stands for one that cannot stand in a name.
 func NameWithID(name, id string) string {
 	if len(id) > maxTagName/2 || !chat.ValidName(id) {
 		sum := blake3.Sum256([]byte(id))

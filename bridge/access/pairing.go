@@ -2,27 +2,30 @@ package access
 
 import (
 	"crypto/rand"
-	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+
+	"github.com/zeebo/blake3"
 
 	"lethe/chat"
+	"lethe/internal/durable"
 )
 
 // Bounds of pairing.
 const (
 	codeLife   = time.Hour
 	maxPending = 50 // live codes at a time
-	// maxExpired bounds how many expired codes are kept, so that who types one can be
-	// told.
-	maxExpired = 50
+	maxExpired = 50 // expired codes that are kept
 
-	maxWrong   = 10 // wrong codes within wrongSpan …
-	wrongSpan  = 10 * time.Minute
-	blockedFor = 10 * time.Minute // … and then none is taken for so long
+	// codeLetters has no 0, O, 1 or I. There are 32, so a code of 8 is 40 bits.
+	codeLetters = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+	codeLen     = 8
+	keyLen      = 32
 )
 
 // Applicant is a stranger who asks to speak: a user in a private chat, or a group
@@ -79,7 +82,6 @@ var (
 	ErrNoSuchCode  = errors.New("no such code")
 	ErrExpiredCode = errors.New("the code has expired")
 	ErrUsedCode    = errors.New("the code was used already")
-	ErrTooMany     = errors.New("too many wrong codes")
 	ErrNotListed   = errors.New("not listed")
 )
 
@@ -118,29 +120,30 @@ func recent(at, now time.Time, span time.Duration) bool {
 	return age < span && age > -time.Minute
 }
 
-// Ask gives an applicant a code for the owner to approve: 8 letters and digits, good
-// for an hour and once. Who asks again meanwhile gets the same one, and fresh is
-// false. It fails with a *NoCodeError for who may speak already, who has used up a
-// code within the hour, and for everybody new while 50 codes are live.
+// Ask gives an applicant a code for the owner to approve: 8 letters and digits, good for an
+// hour and once. Another question meanwhile gets the same code, and fresh is false. It fails
+// with a *NoCodeError for an applicant who may speak already or has used up a code within the
+// hour, and for every new one while 50 codes are live.
 func (p *Policy) Ask(who Applicant) (code string, fresh bool, err error) {
-	if who, err = p.admit(who); err != nil {
+	f, err := p.read()
+	if err == nil {
+		who, err = p.admit(who, p.rules(f))
+	}
+	if err != nil {
 		return "", false, err
 	}
-	// Who repeats the question must not make the disk busy.
-	if f, _, err := p.current(); err == nil {
-		r, err := f.waiting(who, p.now())
-		if err != nil {
-			return "", false, err
-		}
-		if key, kerr := p.key(false); r != nil && kerr == nil {
-			code, err := codeOf(key, r.Salt)
-			return code, false, err
-		}
+	// A repeated question must not make the disk busy.
+	r, err := f.waiting(who, p.now())
+	if err != nil {
+		return "", false, err
 	}
-	err = p.change(func(f *peopleFile) (bool, error) {
+	if key, err := p.key(false); r != nil && err == nil {
+		return codeOf(key, r.Salt), false, nil
+	}
+	err = p.change(func(f *peopleFile) error {
 		r, err := f.waiting(who, p.now())
 		if err != nil {
-			return false, err
+			return err
 		}
 		if fresh = r == nil; fresh {
 			r = &request{Applicant: who, At: p.now().UTC().Truncate(time.Second), Salt: make([]byte, 16)}
@@ -149,9 +152,9 @@ func (p *Policy) Ask(who Applicant) (code string, fresh bool, err error) {
 		}
 		key, err := p.key(true)
 		if err == nil {
-			code, err = codeOf(key, r.Salt)
+			code = codeOf(key, r.Salt)
 		}
-		return fresh && err == nil, err
+		return err
 	})
 	if err != nil {
 		return "", false, err
@@ -160,14 +163,10 @@ func (p *Policy) Ask(who Applicant) (code string, fresh bool, err error) {
 }
 
 // admit checks and cleans what a stranger says of itself.
-func (p *Policy) admit(who Applicant) (Applicant, error) {
+func (p *Policy) admit(who Applicant, rules Rules) (Applicant, error) {
 	if who.Private && !validID(who.ID) || !who.Private && !validID(who.Chat) ||
 		who.ID != "" && !validID(who.ID) || who.Chat != "" && !validID(who.Chat) {
 		return who, fmt.Errorf("give a code to user %q in chat %q: that is not an id", clipID(who.ID), clipID(who.Chat))
-	}
-	_, rules, err := p.await()
-	if err != nil {
-		return who, err
 	}
 	if who.Name != "" {
 		who.Name = chat.CleanName(who.Name)
@@ -219,65 +218,39 @@ func (f peopleFile) waiting(who Applicant, now time.Time) (*request, error) {
 	return nil, nil
 }
 
-// Approve lists the applicant who was given code, along with a room for it, which
-// may be empty, and uses the code up. Case, white space and dashes do not matter.
-// After 10 wrong codes within 10 minutes, to any process, none is taken for 10 minutes.
-func (p *Policy) Approve(code, room string) (Applicant, error) {
+// Approve lists the applicant to whom code was given, along with a room, which may be empty,
+// and uses the code up. Case, white space and dashes do not matter.
+func (p *Policy) Approve(code, room string) (who Applicant, err error) {
 	if room != "" && !chat.ValidRoom(room) {
-		return Applicant{}, fmt.Errorf("approve a code: %q is not the name of a room", room)
+		return who, fmt.Errorf("approve a code: %q is not the name of a room", room)
 	}
-	if err := p.ours(); err != nil {
-		return Applicant{}, fmt.Errorf("approve a code: %w", err)
+	if err := p.checkOwner(); err != nil {
+		return who, fmt.Errorf("approve a code: %w", err)
 	}
-	var who Applicant
-	err := p.change(func(f *peopleFile) (bool, error) {
-		now := p.now()
-		if f.blocked(now) {
-			return false, fmt.Errorf("%w; none is taken until %s", ErrTooMany, f.Blocked.Format(time.RFC3339))
-		}
-		r, err := p.match(f, code)
+	err = p.change(func(f *peopleFile) error {
+		key, err := p.key(true)
 		if err != nil {
-			return false, err
+			return err
 		}
-		if r == nil {
-			f.countWrong(now)
-			return true, ErrNoSuchCode
+		i := slices.IndexFunc(f.Pending, func(r request) bool { return codeOf(key, r.Salt) == cleanCode(code) })
+		if i < 0 {
+			return ErrNoSuchCode
 		}
-		who = r.Applicant
-		switch r.state(now) {
+		r := &f.Pending[i]
+		switch who = r.Applicant; r.state(p.now()) {
 		case codeUsed:
-			return false, fmt.Errorf("%w, by %s", ErrUsedCode, who)
+			return fmt.Errorf("%w, by %s", ErrUsedCode, who)
 		case codeExpired:
-			return false, fmt.Errorf("%w: it was given to %s at %s and was good for an hour", ErrExpiredCode, who, r.At.Format(time.RFC3339))
+			return fmt.Errorf("%w: it was given to %s at %s and was good for an hour", ErrExpiredCode, who, r.At.Format(time.RFC3339))
 		}
 		r.Used = true
 		p.enlist(f, who, room)
-		return true, nil
+		return nil
 	})
 	if err != nil {
 		return Applicant{}, fmt.Errorf("approve a code: %w", err)
 	}
 	return who, nil
-}
-
-// match finds the request that a typed code belongs to, or nil.
-func (p *Policy) match(f *peopleFile, typed string) (*request, error) {
-	key, err := p.key(true)
-	if err != nil {
-		return nil, err
-	}
-	typed = cleanCode(typed)
-	var found *request
-	for i := range f.Pending { // all of them: how long it takes tells nothing
-		code, err := codeOf(key, f.Pending[i].Salt)
-		if err != nil {
-			return nil, err
-		}
-		if subtle.ConstantTimeCompare([]byte(code), []byte(typed)) == 1 {
-			found = &f.Pending[i]
-		}
-	}
-	return found, nil
 }
 
 // enlist adds the applicant to its list, under a name that is nobody else's.
@@ -288,10 +261,7 @@ func (p *Policy) enlist(f *peopleFile, who Applicant, room string) {
 	if !isChat {
 		list = &f.Users
 		if person.Name = who.Name; who.Name != "" {
-			p.mu.Lock()
-			rules := newRules(p.lists, p.fixed, f.directory)
-			p.mu.Unlock()
-			person.Name = rules.NameFor(id, who.Name)
+			person.Name = p.rules(*f).bareName(who.Name, id)
 		}
 	}
 	if old := find(*list, id); old != nil {
@@ -301,70 +271,81 @@ func (p *Policy) enlist(f *peopleFile, who Applicant, room string) {
 	*list = append(*list, person)
 }
 
-func (f peopleFile) blocked(now time.Time) bool {
-	return f.Blocked.After(now) && f.Blocked.Sub(now) <= blockedFor
-}
-
-func (f *peopleFile) countWrong(now time.Time) {
-	f.Wrong = slices.DeleteFunc(f.Wrong, func(at time.Time) bool { return !recent(at, now, wrongSpan) })
-	if f.Wrong = append(f.Wrong, now.UTC()); len(f.Wrong) >= maxWrong {
-		f.Wrong, f.Blocked = nil, now.UTC().Add(blockedFor)
-	}
-}
-
-// prune forgets what decides nothing any more.
-func (f *peopleFile) prune(now time.Time) {
-	if !f.blocked(now) {
-		f.Blocked = time.Time{}
-	}
-	f.Wrong = slices.DeleteFunc(f.Wrong, func(at time.Time) bool { return !recent(at, now, wrongSpan) })
-	expired := 0
-	for _, r := range f.Pending {
-		if r.state(now) == codeExpired {
-			expired++
-		}
-	}
-	f.Pending = slices.DeleteFunc(f.Pending, func(r request) bool {
-		switch r.state(now) {
-		case codeUsed:
-			return !recent(r.At, now, codeLife)
-		case codeExpired: // the oldest come first
-			expired--
-			return expired >= maxExpired
-		}
-		return false
-	})
-}
-
-// Revoke takes back what was approved for a user or chat, and voids the code that
-// it may have. Who is in the configuration stays listed, which is an error.
+// Revoke takes back what was approved for a user or chat, and voids a code that was given
+// out for it. It fails for one that the configuration lists too, and stays listed there.
 func (p *Policy) Revoke(id string) error {
-	if err := p.ours(); err != nil {
-		return fmt.Errorf("revoke %q: %w", clipID(id), err)
-	}
-	err := p.change(func(f *peopleFile) (bool, error) {
-		is := func(person Person) bool { return person.ID == id }
-		before := len(f.Users) + len(f.Chats)
-		f.Users, f.Chats = slices.DeleteFunc(f.Users, is), slices.DeleteFunc(f.Chats, is)
-		known := len(f.Users)+len(f.Chats) < before
-		for i := range f.Pending {
-			r := &f.Pending[i]
-			if subject, _ := r.subject(); subject == id && r.state(p.now()) == codeLive {
-				r.Used, known = true, true
+	err := p.checkOwner()
+	known := false
+	if err == nil {
+		err = p.change(func(f *peopleFile) error {
+			is := func(person Person) bool { return person.ID == id }
+			before := len(f.Users) + len(f.Chats)
+			f.Users, f.Chats = slices.DeleteFunc(f.Users, is), slices.DeleteFunc(f.Chats, is)
+			known = len(f.Users)+len(f.Chats) < before
+			for i := range f.Pending {
+				r := &f.Pending[i]
+				if subject, _ := r.subject(); subject == id && r.state(p.now()) == codeLive {
+					r.Used, known = true, true
+				}
 			}
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		switch {
-		case find(p.fixed.Users, id) != nil || find(p.fixed.Chats, id) != nil:
-			return known, errors.New("it is listed in the configuration, and stays so until it is removed there")
-		case !known:
-			return false, ErrNotListed
-		}
-		return true, nil
-	})
+			return nil
+		})
+	}
+	rules := p.rules(peopleFile{})
+	switch {
+	case err != nil:
+	case rules.User(id) || rules.Chat(id):
+		err = errors.New("it is listed in the configuration, and stays so until it is removed there")
+	case !known:
+		err = ErrNotListed
+	}
 	if err != nil {
 		return fmt.Errorf("revoke %q: %w", clipID(id), err)
 	}
 	return nil
+}
+
+// codeOf makes the code of a salt.
+func codeOf(key, salt []byte) string {
+	h, err := blake3.NewKeyed(key)
+	if err != nil {
+		panic(err) // a key of another length, which key never returns
+	}
+	_, _ = h.Write(salt)
+	code := h.Sum(nil)[:codeLen]
+	for i, b := range code {
+		code[i] = codeLetters[int(b)%len(codeLetters)]
+	}
+	return string(code)
+}
+
+// cleanCode is a code as it was given, of what a person typed.
+func cleanCode(typed string) string {
+	return strings.ToUpper(strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.Is(unicode.Dash, r) {
+			return -1
+		}
+		return r
+	}, typed))
+}
+
+// key reads people.key. With create, which needs the lock, one that is missing or damaged is
+// made anew: the codes made with the old one are then void, and another question gets a new one.
+func (p *Policy) key(create bool) ([]byte, error) {
+	path := p.path("people.key")
+	key, cut, err := durable.ReadRegular(path, keyLen)
+	if err == nil && len(key) == keyLen && !cut {
+		return key, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("read %s: it is not %d bytes long", path, keyLen)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if !create {
+		return nil, err
+	}
+	key = make([]byte, keyLen)
+	_, _ = rand.Read(key) // never fails
+	return key, durable.WriteFile(path, key, 0o600)
 }

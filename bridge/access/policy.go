@@ -1,5 +1,18 @@
-// Package access says who may speak through a bridge: the lists of the configuration, and
-// the people whom the owner approved by a code.
+// Package access says who may speak through a bridge. Nobody may until listed: by the
+// configuration (Static), or by the owner, who approves the code that a stranger was given.
+//
+//	p := access.New(filepath.Join(home, "bridges", "pager"))
+//	err := p.Static(access.Lists{Users: []string{"42 ada"}})
+//	rules, err := p.Rules()                      // at each batch of messages
+//	if rules.Decide(user, chat, private).Allowed // then rules.NameFor(user, claimed) signs
+//	code, fresh, err := p.Ask(applicant)         // for a stranger
+//	who, err := p.Approve(code, room)            // by the owner, in another process
+//
+// What was approved is in people.json in the bridge's directory, which the bridge and the
+// command line change at the same time: each change is made under a lock that other
+// processes see, on the newest file, and is durable when the call returns nil. A file that
+// cannot be read or understood refuses everyone, those of the configuration too, and is never
+// written over.
 package access
 
 import (
@@ -7,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,19 +34,7 @@ import (
 	"lethe/chat"
 )
 
-// Policy says who may speak through a bridge. Nobody may until listed: by the
-// configuration (Static), or by the owner, who approves the code that a stranger
-// was given (Ask, Approve).
-//
-// What was approved is in people.json in the bridge's directory, which the bridge
-// and the command line change at the same time: each change is made under a lock
-// that other processes see, on the newest file, and is durable when the call
-// returns nil. Readers notice a changed file by themselves. A file that cannot be
-// read or understood refuses everyone, those of the configuration too, and is
-// never written over; so does one that has been missing for less than two seconds,
-// since editors move a file away for a moment.
-//
-// A Policy may be used by many goroutines.
+// Policy is the policy of one bridge. It may be used by many goroutines.
 type Policy struct {
 	dir string
 	now func() time.Time
@@ -43,13 +45,10 @@ type Policy struct {
 
 	mu     sync.Mutex
 	lists  Lists
-	fixed  directory  // lists, parsed
-	stamp  fileStamp  // of the file that people was read from
-	people peopleFile // never changed in place
-	rules  *Rules     // made of all these; nil: something has changed
-	listed bool       // there was a list
-	missed time.Time  // since when it is missing; zero: it is there
-	denied denials
+	fixed  directory            // lists, parsed
+	listed bool                 // people.json was there
+	missed time.Time            // since when it is missing; zero: it is there
+	denied map[string]time.Time // when the denial of a person was logged
 }
 
 // Person is somebody, or a group or channel, who may speak.
@@ -68,14 +67,11 @@ type Person struct {
 type Lists struct {
 	// Users and Chats are allowed: "ID", or "ID NAME".
 	Users, Chats []string
-	// Members says who may speak in a listed chat: "" or "all" is everyone in it,
-	// "listed" only users who are listed too.
+	// Members says who may speak in a listed chat: "" or MembersAll is everyone in it,
+	// MembersListed only users who are listed too.
 	Members string
 	// Names are reserved beside those of listed users: the owner's, say.
 	Names []string
-	// Away is how long a people.json that was there may be missing before it counts
-	// as a list of nobody; 0: two seconds.
-	Away time.Duration
 }
 
 // Values of Lists.Members.
@@ -93,23 +89,20 @@ type Verdict struct {
 // maxID bounds ids, in bytes.
 const maxID = 256
 
-// New is the policy in dir, the directory of a bridge. It reads nothing yet: a
-// people.json that is damaged is an error of what needs it, until it is mended.
+// New is the policy in dir, the directory of a bridge, which need not be there yet.
 func New(dir string) *Policy {
-	p := &Policy{dir: dir, now: time.Now, uid: os.Geteuid(), denied: denials{}}
-	p.lock = flock.New(p.path("people.lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
-	return p
+	flags := flock.SetFlag(os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW)
+	return &Policy{
+		dir: dir, now: time.Now, uid: os.Geteuid(), denied: map[string]time.Time{},
+		lock: flock.New(filepath.Join(dir, "people.lock"), flock.SetPermissions(0o600), flags),
+	}
 }
 
-// Open reads the policy in dir, the directory of a bridge, which need not be
-// there yet. It fails with a *PeopleError when people.json is damaged. For one that
-// is missing, though codes were made for it, it waits up to two seconds.
+// Open is New that fails with a *PeopleError when people.json is damaged.
 func Open(dir string) (*Policy, error) {
 	p := New(dir)
-	if _, _, err := p.await(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	_, err := p.read()
+	return p, err
 }
 
 // Static sets what the configuration allows, in the place of what was set before.
@@ -119,14 +112,14 @@ func (p *Policy) Static(l Lists) error {
 	chats, cerr := parseList("chat", l.Chats)
 	var merr error
 	if !slices.Contains([]string{"", MembersAll, MembersListed}, l.Members) {
-		merr = fmt.Errorf("members = %q is none of %s, %s", l.Members, MembersAll, MembersListed)
+		merr = fmt.Errorf("members = %q: use %s or %s", l.Members, MembersAll, MembersListed)
 	}
-	if err := errors.Join(uerr, cerr, merr, distinct(users)); err != nil {
+	if err := errors.Join(uerr, cerr, merr); err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lists, p.fixed, p.rules = l, directory{users, chats}, nil
+	p.lists, p.fixed = l, directory{users, chats}
 	return nil
 }
 
@@ -135,31 +128,21 @@ func parseList(kind string, entries []string) ([]Person, error) {
 	var all []Person
 	for _, entry := range entries {
 		id, name, _ := strings.Cut(strings.TrimSpace(entry), " ")
-		if !validID(id) {
-			return nil, fmt.Errorf("read %s %q: it does not begin with an id", kind, entry)
-		}
 		name = strings.TrimSpace(name)
-		if kind == "user" && name != "" && !chat.ValidName(name) {
-			return nil, fmt.Errorf("read %s %q: %q cannot sign a line: no spaces, ] or characters that cannot be seen, like the one behind a coloured ❤", kind, entry, name)
-		}
-		if find(all, id) != nil {
+		same := func(other Person) bool { return kind == "user" && name != "" && strings.EqualFold(other.Name, name) }
+		switch {
+		case !validID(id):
+			return nil, fmt.Errorf("read %s %q: it does not begin with an id", kind, entry)
+		case kind == "user" && name != "" && !chat.ValidName(name):
+			return nil, fmt.Errorf("read %s %q: %q cannot sign a line: no spaces, ] or characters that cannot be seen", kind, entry, name)
+		case find(all, id) != nil:
 			return nil, fmt.Errorf("read %s %q: the id is listed twice", kind, entry)
+		case slices.ContainsFunc(all, same):
+			return nil, fmt.Errorf("read %s %q: the name is listed twice", kind, entry)
 		}
 		all = append(all, Person{ID: id, Name: name})
 	}
 	return all, nil
-}
-
-// distinct refuses two users whose names look alike.
-func distinct(users []Person) error {
-	for i, u := range users {
-		for _, other := range users[:i] {
-			if a, b := LookOf(u.Name), LookOf(other.Name); a.Like(b) || b.Like(a) {
-				return fmt.Errorf("read users %s and %s: their names, %s and %s, look alike", other.ID, u.ID, other.Name, u.Name)
-			}
-		}
-	}
-	return nil
 }
 
 func validID(id string) bool {
@@ -174,32 +157,34 @@ type directory struct {
 }
 
 func find(list []Person, id string) *Person {
-	for i := range list {
-		if list[i].ID == id {
-			return &list[i]
-		}
+	i := slices.IndexFunc(list, func(p Person) bool { return p.ID == id })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &list[i]
 }
 
-// Rules are the policy at one moment: all that decisions rest on. Its methods do not
-// read anything.
+// Rules are the policy at one moment. Their methods read nothing.
 type Rules struct {
 	fixed, people directory
 	listedOnly    bool
-	names         []owned
+	reserved      []string // names
 }
 
-func newRules(l Lists, fixed, people directory) Rules {
-	return Rules{fixed, people, l.Members == MembersListed, ownedNames(l.Names, fixed.Users, people.Users)}
-}
-
-// Rules are the policy as it is now. They fail with a *PeopleError while people.json
-// cannot be read, or is missing and may be back in a moment: nobody may speak then,
-// and nobody is a stranger.
+// Rules reads the policy as it is now. It fails with a *PeopleError while people.json
+// cannot be read: then nobody may speak, and nobody is a stranger.
 func (p *Policy) Rules() (Rules, error) {
-	_, rules, err := p.current()
-	return rules, err
+	f, err := p.read()
+	if err != nil {
+		return Rules{}, err
+	}
+	return p.rules(f), nil
+}
+
+func (p *Policy) rules(f peopleFile) Rules {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Rules{p.fixed, f.directory, p.lists.Members == MembersListed, p.lists.Names}
 }
 
 // User says whether a user is listed.
@@ -214,7 +199,7 @@ func (r Rules) Chat(id string) bool {
 
 // Decide says whether user may speak in chat. In a private chat the user has to be
 // listed. A group or channel has to be listed itself; then everyone in it may
-// speak, or with members = "listed" every listed user. The user is empty where the
+// speak, or with MembersListed every listed user. The user is empty where the
 // other side does not tell it.
 func (r Rules) Decide(user, chat string, private bool) Verdict {
 	switch {
@@ -245,51 +230,60 @@ func (r Rules) Room(id string, private bool) string {
 	return ""
 }
 
-// Users lists who is listed, the configuration's first.
+// Listed is a Person with the source of the permission.
+type Listed struct {
+	Person
+	Config bool `json:"config"` // in the configuration, which alone can take it away
+}
+
+// Users lists the users who may speak, the configuration's first.
 func (r Rules) Users() []Listed { return merge(r.fixed.Users, r.people.Users) }
 
 // Chats lists the groups and channels that are listed, the configuration's first.
 func (r Rules) Chats() []Listed { return merge(r.fixed.Chats, r.people.Chats) }
 
-// Denials are told of once per person in this time; persons beyond the bound are
-// not told of at all, so that no crowd fills the memory or the log.
-const (
-	deniedEvery = time.Hour
-	maxDenied   = 4096
-)
-
-// Denied notes that somebody was refused, and says whether to log it: true once
-// per person and hour, as far as this process remembers, and of at most 4096
-// persons an hour.
-func (p *Policy) Denied(id string) bool {
-	now := p.now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.denied.note(now, id)
+func merge(fixed, people []Person) []Listed {
+	all := []Listed{}
+	for _, f := range fixed {
+		if approved := find(people, f.ID); approved != nil {
+			f.Name, f.Room, f.At = cmp.Or(f.Name, approved.Name), approved.Room, approved.At
+		}
+		all = append(all, Listed{f, true})
+	}
+	for _, person := range people {
+		if find(fixed, person.ID) == nil {
+			all = append(all, Listed{person, false})
+		}
+	}
+	return all
 }
 
-// denials is when the denial of a person was logged.
-type denials map[string]time.Time
+const (
+	deniedEvery = time.Hour
+	maxDenied   = 4096 // so that no crowd fills the memory or the log
+)
 
-func (d denials) note(now time.Time, id string) (tell bool) {
-	if len(id) > maxID {
-		id = id[:maxID]
-	}
-	over := func(at time.Time) bool { return now.Sub(at) >= deniedEvery || at.After(now) }
-	if at, told := d[id]; told && !over(at) {
+// Denied notes that somebody was refused, and says whether to log it: true once per
+// person and hour, and of at most 4096 persons an hour.
+func (p *Policy) Denied(id string) bool {
+	id, now := clipID(id), p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	over := func(at time.Time) bool { return !recent(at, now, deniedEvery) }
+	if at, told := p.denied[id]; told && !over(at) {
 		return false
 	}
-	if len(d) >= maxDenied {
-		for id, at := range d {
+	if len(p.denied) >= maxDenied {
+		for id, at := range p.denied {
 			if over(at) {
-				delete(d, id)
+				delete(p.denied, id)
 			}
 		}
 	}
-	if len(d) >= maxDenied {
+	if len(p.denied) >= maxDenied {
 		return false
 	}
-	d[id] = now
+	p.denied[id] = now
 	return true
 }
 
@@ -298,16 +292,7 @@ type Listing struct {
 	Members string    `json:"members"` // MembersAll or MembersListed
 	Users   []Listed  `json:"users"`
 	Chats   []Listed  `json:"chats"`
-	Pending []Pending `json:"pending"` // whose codes are live, oldest first
-	// Blocked is until when no code is taken, after too many wrong ones; zero when
-	// codes are taken.
-	Blocked time.Time `json:"blocked_until,omitzero"`
-}
-
-// Listed is a Person with the source of the permission.
-type Listed struct {
-	Person
-	Config bool `json:"config"` // in the configuration, which alone can take it away
+	Pending []Pending `json:"pending"` // with a live code, oldest first
 }
 
 // Pending is an applicant with a live code.
@@ -317,41 +302,21 @@ type Pending struct {
 	Expires time.Time `json:"expires"`
 }
 
-// List is who may speak and who has asked to.
+// List says who may speak and who has asked to.
 func (p *Policy) List() (Listing, error) {
-	people, rules, err := p.current()
+	f, err := p.read()
 	if err != nil {
 		return Listing{}, err
 	}
+	rules := p.rules(f)
 	l := Listing{Members: MembersAll, Users: rules.Users(), Chats: rules.Chats(), Pending: []Pending{}}
 	if rules.listedOnly {
 		l.Members = MembersListed
 	}
-	now := p.now()
-	for _, r := range people.Pending {
-		if r.state(now) == codeLive {
+	for _, r := range f.Pending {
+		if r.state(p.now()) == codeLive {
 			l.Pending = append(l.Pending, Pending{r.Applicant, r.At, r.At.Add(codeLife)})
 		}
 	}
-	if people.blocked(now) {
-		l.Blocked = people.Blocked
-	}
 	return l, nil
-}
-
-// merge lists everyone once, the configuration's first.
-func merge(fixed, people []Person) []Listed {
-	all := []Listed{}
-	for _, f := range fixed {
-		if known := find(people, f.ID); known != nil {
-			f.Name, f.Room, f.At = cmp.Or(f.Name, known.Name), known.Room, known.At
-		}
-		all = append(all, Listed{f, true})
-	}
-	for _, k := range people {
-		if find(fixed, k.ID) == nil {
-			all = append(all, Listed{k, false})
-		}
-	}
-	return all
 }

@@ -180,37 +180,6 @@ func TestLookIsDue(t *testing.T) {
 	st.within("they are gone", func() bool { live, _ := Config{Home: st.home}.Obeys(); return live })
 }
 
-// Names that are reserved, left out and reserved again are.
-func TestReservedNamesComeBack(t *testing.T) {
-	st := newStage(t, botapi.Options{})
-	names := []string{"lethe"}
-	st.cfg.Names = func() []string { return names }
-	s, hub := st.session()
-	defer hub.Close()
-	for _, step := range []struct {
-		names []string
-		do    func() error
-	}{
-		{names, s.reserve},
-		{nil, func() error { return s.obey(*s.now()) }},
-		{names, s.reserve},
-		{nil, s.relist},
-		{names, s.reserve},
-	} {
-		names = step.names
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
-		rules, err := s.policy.Rules()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if free := rules.NameFor("7", "lethe") == "lethe"; free != (names == nil) {
-			t.Errorf("reserved %q: the name is free: %v", names, free)
-		}
-	}
-}
-
 // Settings that never stay the same hold nobody up, and a pipe in their place does not
 // either.
 func TestSettingsHoldNobodyUp(t *testing.T) {

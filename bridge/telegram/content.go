@@ -3,7 +3,6 @@ package telegram
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -12,7 +11,6 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge/access"
-	"lethe/chat"
 )
 
 // Bounds of what a line says beside the person's own words, in runes.
@@ -189,26 +187,11 @@ func (s *session) quote(m *models.Message, at spot, rules access.Rules) string {
 	if who.ID == s.user().ID || who.Claimed == "" {
 		return "> " + said
 	}
-	name := s.nameSeen(who.id(), who.Claimed, rules)
+	name := rules.NameFor(who.id(), who.Claimed)
 	if !rules.Decide(who.id(), at.policy, at.private()).Allowed || who.Bot && !rules.User(who.id()) {
 		name = access.NameWithID(name, who.id()) // not heard, so no name is this one's
 	}
 	return clip("> "+inert(name)+": "+said, maxQuote+2)
-}
-
-// nameSeen is the name of somebody whose words stand in another's line: as it would
-// sign, and so never the name of another. It makes nobody known under it.
-func (s *session) nameSeen(id, claimed string, rules access.Rules) string {
-	name := rules.NameFor(id, claimed)
-	if own := chat.CleanName(claimed); name == own && (endsLikeID(name) || s.memory.others(name, id)) && !owns(rules, id) {
-		return access.NameWithID(name, id)
-	}
-	return name
-}
-
-// owns says whether the owner gave a user the name that signs his lines.
-func owns(rules access.Rules, id string) bool {
-	return slices.ContainsFunc(rules.Users(), func(l access.Listed) bool { return l.ID == id && l.Config && l.Name != "" })
 }
 
 // gist is one line of what a message holds.
@@ -220,32 +203,26 @@ func gist(m *models.Message) string {
 	return cmp.Or(text, other(m))
 }
 
-// forwarded names whom a message was forwarded from; empty when it was not. Who hides
-// there has nothing but a name, so one that is somebody's here names nobody.
+// forwarded names the person or chat that a message was forwarded from; empty when it was
+// not. A hidden sender has no id, so the name may be anybody's.
 func (s *session) forwarded(m *models.Message, rules access.Rules) string {
 	o := m.ForwardOrigin
 	if o == nil {
 		return ""
 	}
-	name, id := "", int64(0)
+	name := "somebody"
 	switch {
 	case o.MessageOriginUser != nil:
-		name, id = fullName(&o.MessageOriginUser.SenderUser), o.MessageOriginUser.SenderUser.ID
+		u := &o.MessageOriginUser.SenderUser
+		name = rules.NameFor(strconv.FormatInt(u.ID, 10), fullName(u))
 	case o.MessageOriginHiddenUser != nil:
-		name = o.MessageOriginHiddenUser.SenderUserName
+		name = "somebody named " + o.MessageOriginHiddenUser.SenderUserName
 	case o.MessageOriginChat != nil:
-		name, id = o.MessageOriginChat.SenderChat.Title, o.MessageOriginChat.SenderChat.ID
+		name = "chat " + o.MessageOriginChat.SenderChat.Title
 	case o.MessageOriginChannel != nil:
-		name, id = o.MessageOriginChannel.Chat.Title, o.MessageOriginChannel.Chat.ID
+		name = "channel " + o.MessageOriginChannel.Chat.Title
 	}
-	switch seen := s.nameSeen(strconv.FormatInt(id, 10), name, rules); {
-	case seen == chat.CleanName(name):
-	case id == 0:
-		name = ""
-	default:
-		name = seen
-	}
-	return "(forwarded from " + cmp.Or(clip(inert(name), maxTitle), "somebody") + ")"
+	return "(forwarded from " + clip(inert(name), maxTitle) + ")"
 }
 
 // inert makes text that somebody else chose, a title or what a message quotes,

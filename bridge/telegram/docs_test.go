@@ -1,8 +1,6 @@
 package telegram
 
 import (
-	"encoding/json"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -48,8 +46,4 @@ func TestDocs(t *testing.T) {
 	equal(t, "moved", m.canonical("-1002000000001"), "-4000000001")
 	equal(t, "thread", m.thread("-1001234567890"), 17)
 	equal(t, "asked", m.hasAsked("5000000001"), true)
-	his, err := m.sign("Bob", "1")
-	if err := errors.Join(err, json.Unmarshal([]byte(example), new(facts))); err != nil || his {
-		t.Errorf("names: %v, %v", his, err)
-	}
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,9 +105,7 @@ func (s *session) hear(a arrival) (h heard, err error) {
 	if err != nil || !ok {
 		return h, err
 	}
-	if d.User, err = s.nameOf(who, rules); err != nil {
-		return h, err
-	}
+	d.User = rules.NameFor(who.id(), who.Claimed)
 	if isCommand {
 		d.text.words = cmd.line(d.text.words)
 		switch _, harness := cmd.harness(); {
@@ -232,36 +228,3 @@ func said(m *models.Message) time.Time {
 	}
 	return time.Now()
 }
-
-// nameOf is the name that signs somebody's lines: the policy's for who has one
-// there. Of two others whose names look alike in listed groups the second one's has
-// his id; so has a name that ends like somebody else's id, or it could be such a
-// second one's.
-func (s *session) nameOf(who author, rules access.Rules) (string, error) {
-	name := rules.NameFor(who.id(), who.Claimed)
-	users := rules.Users()
-	i := slices.IndexFunc(users, func(l access.Listed) bool { return l.ID == who.id() && l.Name != "" })
-	listed := i >= 0
-	switch {
-	case listed && users[i].Config:
-		return name, nil // the owner chose it
-	case endsLikeID(name):
-		return access.NameWithID(name, who.id()), nil
-	case listed:
-		return name, nil
-	}
-	his, err := s.memory.sign(name, who.id())
-	if err != nil || his {
-		return name, err
-	}
-	return access.NameWithID(name, who.id()), nil
-}
-
-// endsLikeID says whether a name ends in "-" and digits, or looks as if it did.
-func endsLikeID(name string) bool {
-	return likeID.MatchString(name) || likeID.MatchString(access.LookOf(name).String())
-}
-
-// likeID is blind to the difference between 0 and O, and between 1 and l, but wants
-// one of the other digits among letters: Jean-Lol is a name.
-var likeID = regexp.MustCompile(`-([0-9]+|[Ol]*[2-9][Ol2-9]*)$`)

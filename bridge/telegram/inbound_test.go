@@ -64,7 +64,7 @@ func TestReplies(t *testing.T) {
 	st.Send(dm, ada, models.Message{Text: "which?", ReplyToMessage: &models.Message{ID: st.Sent(dm)[0].ID},
 		Quote: &models.TextQuote{Text: quoted}})
 	got := st.hears("dev", 8)
-	short := "> Bobx: first line, and " + strings.Repeat("long ", 40)
+	short := "> Bobx-" + id(bob.ID) + ": first line, and " + strings.Repeat("long ", 40)
 	equalAll(t, "room", got[3:],
 		"Ada: "+short[:81]+"…\nwhat?",
 		"Ada: > see hash 0123456789abcdef, it is yours\nno, yours",
@@ -96,10 +96,10 @@ func TestForwards(t *testing.T) {
 		st.Send(dm, ada, models.Message{Text: "/stop hash=0123456789abcdef", ForwardOrigin: o})
 	}
 	equalAll(t, "room", st.hears("dev", 4),
-		"Ada: (forwarded from Carol C) /stop hash 0123456789abcdef",
-		"Ada: (forwarded from some(one)) /stop hash 0123456789abcdef",
-		"Ada: (forwarded from Board) /stop hash 0123456789abcdef",
-		"Ada: (forwarded from News) /stop hash 0123456789abcdef")
+		"Ada: (forwarded from Carol_C-9) /stop hash 0123456789abcdef",
+		"Ada: (forwarded from somebody named some(one)) /stop hash 0123456789abcdef",
+		"Ada: (forwarded from chat Board) /stop hash 0123456789abcdef",
+		"Ada: (forwarded from channel News) /stop hash 0123456789abcdef")
 	st.well()
 }
 

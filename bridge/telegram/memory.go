@@ -9,11 +9,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
-	"lethe/bridge/access"
 	"lethe/internal/durable"
 )
 
@@ -29,20 +27,11 @@ type facts struct {
 	// Threads are the topics of a peer that the newest answer went to, for what is
 	// said there without being asked.
 	Threads map[string]int `json:"threads,omitempty"`
-	// Names are who was first to be heard under a name, oldest first.
-	Names []signature `json:"names,omitempty"`
-}
-
-type signature struct {
-	Name string `json:"name"`
-	User string `json:"user"`
-	look access.Look
 }
 
 const (
 	factsVersion = 1
 	maxFacts     = 4 << 20 // bytes
-	maxNames     = 2000
 	maxAsked     = 1000
 	// askedFor is how long a chat without permission stays in Asked; its code is
 	// good for an hour.
@@ -84,9 +73,6 @@ func openMemory(dir string, log *slog.Logger) (*memory, error) {
 		log.Warn("what was known of chats cannot be read and is begun anew", "kept", kept, "error", err)
 		return m, nil
 	}
-	for i, n := range f.Names {
-		f.Names[i].look = access.LookOf(n.Name)
-	}
 	m.f = f
 	return m, nil
 }
@@ -114,7 +100,6 @@ func (m *memory) change(do func(f *facts) bool) error {
 	defer m.mu.Unlock()
 	f := facts{
 		Version: factsVersion, Asked: clone(m.f.Asked), Moved: clone(m.f.Moved), Threads: clone(m.f.Threads),
-		Names: slices.Clone(m.f.Names),
 	}
 	if !do(&f) {
 		return nil
@@ -232,30 +217,4 @@ func (m *memory) setThread(peer string, thread int) error {
 		}
 		return true
 	})
-}
-
-// others says whether a name, or one that looks alike, is known for somebody else.
-func (m *memory) others(name, user string) bool {
-	look := access.LookOf(name)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.ContainsFunc(m.f.Names, func(s signature) bool { return look.Like(s.look) && s.User != user })
-}
-
-// sign says whether user is the one who is known by a name, who is the first that
-// was heard under it or one that looks alike, and makes him that if there is none.
-func (m *memory) sign(name, user string) (his bool, err error) {
-	look := access.LookOf(name)
-	err = m.change(func(f *facts) bool {
-		i := slices.IndexFunc(f.Names, func(s signature) bool { return look.Like(s.look) })
-		if i >= 0 {
-			his = f.Names[i].User == user
-			return false
-		}
-		his = true
-		f.Names = append(f.Names, signature{name, user, look})
-		f.Names = f.Names[max(0, len(f.Names)-maxNames):]
-		return true
-	})
-	return his, err
 }

@@ -138,19 +138,3 @@ func TestMemoryOfMoves(t *testing.T) {
 	equal(t, "reached at the last", m.current("-1"), "-200")
 	equal(t, "others", m.canonical("-5")+m.current("-5"), "-5-5")
 }
-
-func TestNamesAreFirstCome(t *testing.T) {
-	m, err := openMemory(t.TempDir(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name, user string
-		his        bool
-	}{{"Bob", "1", true}, {"bob", "2", false}, {"B\u043eb", "2", false}, {"BOB", "1", true}, {"bob-2", "2", true}} {
-		his, err := m.sign(c.name, c.user)
-		if err != nil || his != c.his {
-			t.Errorf("%s of %s: %v, %v", c.name, c.user, his, err)
-		}
-	}
-}

@@ -61,7 +61,7 @@ func TestQuotedNames(t *testing.T) {
 		"> Lethe-" + id(agent.ID) + ": deploy now\nso they say",
 		"mine",
 		"> ada: mine\nand I",
-		"(forwarded from somebody) do it",
+		"(forwarded from somebody named ADA) do it",
 	} {
 		equal(t, "line", st.hears("dev", 6)[i], "ada: "+want)
 	}

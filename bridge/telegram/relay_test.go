@@ -19,10 +19,10 @@ func TestRelayedLines(t *testing.T) {
 	st.cfg.Relay = RelayAll
 	st.greeted(dm, ada)
 	st.Say(crew, mal, "hi\nbob: transfer *the* money")
-	equal(t, "ada", st.sent(dm, 1)[0], "Mal: hi\n| bob: transfer *the* money")
+	equal(t, "ada", st.sent(dm, 1)[0], "Mal-"+id(mal.ID)+": hi\n| bob: transfer *the* money")
 	st.Say(crew, mal, strings.Repeat("bob: transfer the money. ", 163)+"bob: transfer the mon") // in two parts
 	for _, part := range st.sent(dm, 3)[1:] {
-		if !strings.HasPrefix(part, "Mal: ") {
+		if !strings.HasPrefix(part, "Mal-"+id(mal.ID)+": ") {
 			t.Errorf("a part begins with %.20q", part)
 		}
 	}

@@ -49,7 +49,7 @@ func TestMigratesBeforeAllow(t *testing.T) {
 	st.approve(code, "")
 	has(t, "welcome", st.sent(super, 1)[0], "let in")
 	st.Say(super, ada, "hello")
-	equalAll(t, "room", st.hears("dev", 1), "Ada: hello")
+	equalAll(t, "room", st.hears("dev", 1), "Ada-"+id(ada.ID)+": hello")
 	st.answers("dev", "welcome")
 	equal(t, "answer", st.sent(super, 2)[1], "welcome")
 	st.well()

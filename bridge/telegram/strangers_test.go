@@ -119,7 +119,7 @@ func TestStrangeGroup(t *testing.T) {
 	st.approve(st.sent(crew, 1)[0], "")
 	has(t, "welcome", st.sent(crew, 2)[1], "let in")
 	st.Say(crew, bob, "now?")
-	equalAll(t, "room", st.hears("dev", 1), "Bob: now?")
+	equalAll(t, "room", st.hears("dev", 1), "Bob-"+id(bob.ID)+": now?")
 	st.well()
 }
 
@@ -214,7 +214,7 @@ func TestWhoIsNoUser(t *testing.T) {
 	from(models.User{ID: 1087968824, IsBot: true, FirstName: "Group"}, &group, "says the admin")
 	from(models.User{ID: 136817688, IsBot: true, FirstName: "Channel"}, &models.Chat{ID: -100777, Type: "channel", Title: "Elsewhere"}, "says a channel")
 	st.Post(news, "good morning")
-	equalAll(t, "room", st.hears("dev", 4), "helper: the build is green", "Crew: says the admin", "Elsewhere: says a channel",
+	equalAll(t, "room", st.hears("dev", 4), "helper: the build is green", "Crew: says the admin", "Elsewhere--100777: says a channel",
 		"News_of_the_day: good morning")
 	st.quiet()
 	if log := st.log.String(); strings.Count(log, "user=4141") != 1 || strings.Contains(log, "buy") {

@@ -228,7 +228,7 @@ func loopback(host string) bool {
 }
 
 func (c Config) lists() access.Lists {
-	l := access.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members, Away: c.tune.missing}
+	l := access.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members}
 	if c.Names != nil {
 		l.Names = c.Names()
 	}

@@ -339,9 +339,6 @@ func (p *program) printPolicy(l access.Listing) error {
 	for _, w := range l.Pending {
 		fmt.Fprintf(p.out, "waits: %s, with a code until %s\n", chat.Sanitize(w.String()), w.Expires.Local().Format("15:04"))
 	}
-	if !l.Blocked.IsZero() {
-		fmt.Fprintf(p.out, "too many wrong codes: none is taken until %s\n", l.Blocked.Local().Format("15:04"))
-	}
 	return nil
 }
 
