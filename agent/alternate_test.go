@@ -67,8 +67,7 @@ func TestHintWhereRolesTakeTurns(t *testing.T) {
 			w.conf.Forgetting.Mechanical = true
 			w.conf.Recall.HintTime = time.Minute
 			r := w.run(w.boot("ada", "dev"))
-			w.say("dev", "ann", "the lighthouse keeper's code is 7431")
-			w.answered("dev", 1)
+			w.ask("dev", "the lighthouse keeper's code is 7431")
 			n := 1
 			w.filler(&n, 3) // so that it fades apart from what follows
 			w.say("dev", "ann", "the barometer of the harbour pilots is broken")

@@ -21,10 +21,8 @@ func BenchmarkResume(b *testing.B) {
 			w := newWorld(b)
 			id := w.boot("ada", "dev")
 			r := w.run(id)
-			w.say("dev", "ann", "hello")
-			w.answered("dev", 1)
-			r.settled()
-			r.stop()
+			w.ask("dev", "hello")
+			r.finish()
 			w.lengthen(id, size)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -78,11 +76,8 @@ func BenchmarkTurn(b *testing.B) {
 // An idle identity asks nothing, writes nothing and takes no time. The test is not
 // parallel: it looks at the process.
 func TestIdleCostsNothing(t *testing.T) {
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "hello")
-	w.answered("dev", 1)
+	w, id, r := start(t)
+	w.ask("dev", "hello")
 	r.settled()
 	seen := func() string {
 		var b strings.Builder

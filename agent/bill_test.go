@@ -46,8 +46,7 @@ func TestAllThatWasBilledIsRecorded(t *testing.T) {
 			r := w.run(id)
 			w.say("dev", "ann", "talk")
 			w.eventually("all is said", func() bool { return w.model.Pending() == 0 })
-			r.settled()
-			r.stop()
+			r.finish()
 			equal(t, "calls that came to nothing", callsOf(w.events(id, "spent")), c.calls)
 			w.billed(id)
 		})
@@ -74,8 +73,7 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 		w.conf.Model = w.client(llmRetries(2))
 		id := w.boot("ada", "dev")
 		r := w.run(id)
-		w.say("dev", "ann", "hello")
-		w.answered("dev", 1)
+		w.ask("dev", "hello")
 		r.settled()
 		before, known := w.model.Usage(), w.fold(id).Usage
 		w.say("dev", "ann", "talk")
@@ -84,8 +82,7 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 			w.say("dev", "ann", "/stop")
 		}
 		w.answered("dev", 2)
-		r.settled()
-		r.stop()
+		r.finish()
 		spent := w.events(id, "spent")
 		if len(spent) != 1 || spent[0].Get("estimated") != "yes" {
 			t.Fatalf("%s: spent: %v", name, spent)

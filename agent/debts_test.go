@@ -21,8 +21,7 @@ func TestAnswerIsOwed(t *testing.T) {
 		w.run(id, dieAt(kind, 1)).killed()
 		equal(t, "answers before the resume", len(w.said("dev")), 0)
 		r := w.run(id)
-		r.settled()
-		r.stop()
+		r.finish()
 		equalSlices(t, "answers when killed at "+kind, w.said("dev"), []string{"the answer"})
 		equal(t, "entries", len(w.events(id, "inbound")), 1)
 		equal(t, "model calls", len(w.asked()), 1) // the reply that was recorded is not asked for again
@@ -40,8 +39,7 @@ func TestResultsAreOwed(t *testing.T) {
 	w.run(id, dieAt("call", 2)).killed()
 	r := w.run(id)
 	w.answered("dev", 1)
-	r.settled()
-	r.stop()
+	r.finish()
 	var got []string
 	for _, e := range w.events(id, "result") {
 		got = append(got, e.Arg(0)+" "+e.Get("status"))
@@ -68,8 +66,7 @@ func TestPostIsOwed(t *testing.T) {
 			r.stop()
 			r = w.run(id)
 			w.answered("dev", 1)
-			r.settled()
-			r.stop()
+			r.finish()
 			equalSlices(t, string(stage)+" "+op, w.said("dev"), []string{"the answer"})
 			equal(t, "posted", len(w.events(id, "posted")), 1)
 		}
@@ -114,8 +111,7 @@ func TestSayIsOwed(t *testing.T) {
 		w.run(id, dieAt("call", 1)).killed()
 		r := w.run(id)
 		w.answered("dev", 1)
-		r.settled()
-		r.stop()
+		r.finish()
 		equalSlices(t, "ops after a post that failed "+string(stage), w.said("ops"), []string{"half way"})
 		results := w.events(id, "result")
 		equal(t, "results", len(results), 2)
@@ -132,10 +128,8 @@ func TestSameWordsTwice(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Answer: calls("SAY", say, "SAY", say, "SAY", `{"room":"rooms/ops.md","message":"again"}`)})
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id)
-	w.say("dev", "ann", "go on")
-	w.answered("dev", 1)
-	r.settled()
-	r.stop()
+	w.ask("dev", "go on")
+	r.finish()
 	equalSlices(t, "ops", w.said("ops"), []string{"again", "again", "again"})
 }
 
@@ -152,8 +146,7 @@ func TestTornPost(t *testing.T) {
 		w.put("dev", line[:len(line)-8]+between)
 		r := w.run(id)
 		w.eventually("the whole line", func() bool { return slices.Contains(w.said("dev"), "the whole answer") })
-		r.settled()
-		r.stop()
+		r.finish()
 		heard := []string{"a question"}
 		if between != "" {
 			heard = append(heard, "meanwhile")

@@ -37,8 +37,7 @@ func TestMemoryIsMerged(t *testing.T) {
 	id := w.boot("ada", "dev")
 	memory, view := w.own(id, "MEMORY.md"), w.own(id, contextFile)
 	r := w.run(id)
-	w.say("dev", "ann", "which colour?")
-	w.answered("dev", 1)
+	w.ask("dev", "which colour?")
 	r.settled()
 	must(t, os.WriteFile(memory, []byte("Ann likes teal.\n"), 0o600))
 	w.rewrite(view, replace("(empty)", "Bob likes crimson."))
@@ -99,7 +98,6 @@ func TestMemoryIsSavedMeanwhile(t *testing.T) {
 	w.rewrite(w.own(id, contextFile), replace("(empty)", "Bob likes crimson."))
 	r := w.run(id)
 	r.edited(1)
-	r.settled()
-	r.stop()
+	r.finish()
 	equal(t, "MEMORY.md", w.read(memory), "Bob likes crimson.\nAnn likes teal.\n")
 }

@@ -296,8 +296,7 @@ func TestPanicInSayBehindTheLog(t *testing.T) {
 	}
 	r = w.run(id)
 	w.answered("dev", 1)
-	r.settled()
-	r.stop()
+	r.finish()
 	equalSlices(t, "said", w.said("ops"), []string{"half way"})
 	equal(t, "result", w.events(id, "result")[0].Get("status"), "ok")
 }

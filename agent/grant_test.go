@@ -12,10 +12,8 @@ func TestGrants(t *testing.T) {
 	w := newWorld(t)
 	ada, bob := w.boot("ada", "a"), w.boot("bob", "b")
 	r := w.run(ada)
-	w.say("a", "ann", "the password is swordfish")
-	w.answered("a", 1)
-	r.settled()
-	r.stop()
+	w.ask("a", "the password is swordfish")
+	r.finish()
 	var secret mind.Ref
 	for _, e := range w.fold(ada).Live {
 		if e.Kind == mind.Inbound {
@@ -54,15 +52,11 @@ func TestGrants(t *testing.T) {
 // What is its own opens page by page, to its end.
 func TestUncompactPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "run seq 30000")
-	w.answered("dev", 1)
+	w, id, r := start(t)
+	w.ask("dev", "run seq 30000")
 	r.settled()
 	hash := w.fold(id).Live[2].Calls[0].Result.Hash.String()[:16]
-	w.say("dev", "ann", "uncompact "+hash)
-	w.answered("dev", 2)
+	w.ask("dev", "uncompact "+hash)
 	r.settled()
 	results := w.events(id, "result")
 	page := w.body(results[1], 0)

@@ -34,8 +34,7 @@ func TestOwnFilesThatAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.run(id)
-	w.say("dev", "ann", "hello")
-	w.answered("dev", 1)
+	w.ask("dev", "hello")
 	r.stop()
 	if fi, err := os.Lstat(view); err != nil || !fi.Mode().IsRegular() {
 		t.Errorf("context.md: %v, %v", fi, err)
@@ -69,8 +68,7 @@ func TestMemoryDoesNotGrowByTurns(t *testing.T) {
 	heap := func(n int) uint64 {
 		for range n {
 			turns++
-			w.say("dev", "ann", "remark: "+strings.Repeat("the valve at the pump leaks a little. ", 20))
-			w.answered("dev", turns)
+			w.ask("dev", "remark: "+strings.Repeat("the valve at the pump leaks a little. ", 20))
 		}
 		runtime.GC()
 		runtime.GC()

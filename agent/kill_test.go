@@ -88,8 +88,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 	}
 	r := w.run(id)
-	r.settled()
-	r.stop()
+	r.finish()
 	equalSlices(t, "heard", w.heard(id, "dev"), lines)
 	equalSlices(t, "said in ops", w.said("ops"), pings)
 	posts := 0

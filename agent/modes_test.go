@@ -74,8 +74,7 @@ func TestModesAreTakenAway(t *testing.T) {
 	w.say("dev", "ann", "first")
 	r := w.run(id)
 	w.answered("dev", 1)
-	r.settled()
-	r.stop()
+	r.finish()
 	last := w.fold(id).LastBlob
 	program := filepath.Join(t.TempDir(), "program")
 	out, err := exec.Command("cp", os.Args[0], program).CombinedOutput()
@@ -103,12 +102,10 @@ func TestModesAreTakenAway(t *testing.T) {
 		return err == nil && s.PID == child.Process.Pid && s.State == status.Idle
 	}
 	w.eventually("the child is idle", idle)
-	w.say("dev", "ann", "second")
-	w.answered("dev", 2)
+	w.ask("dev", "second")
 	w.eventually("the child is idle", idle)
 	must(t, os.Chmod(w.path("dev"), 0o200)) // it neither hears
-	w.say("dev", "ann", "third")
-	w.answered("dev", 3)
+	w.ask("dev", "third")
 	w.eventually("the child is idle", idle)
 	f, err := os.OpenFile(w.path("dev"), os.O_WRONLY|os.O_APPEND, 0) // before it cannot be opened
 	must(t, err)

@@ -105,8 +105,7 @@ func (l *recorded) resume(n int, left, all crashdisk.Tree) {
 	r := l.run(id)
 	r.settled()
 	l.send("dev", "last question")
-	r.settled()
-	r.stop()
+	r.finish()
 
 	l.checkHome(id)
 	l.checkRooms(id, left, all)

@@ -86,6 +86,5 @@ func TestSilentModelIsTold(t *testing.T) {
 	if line := w.answered("dev", said+1); strings.Contains(line, "never said") {
 		t.Errorf("half an answer was posted: %s", line)
 	}
-	r.settled()
-	r.stop()
+	r.finish()
 }

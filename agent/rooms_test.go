@@ -25,8 +25,7 @@ func TestLinesDuringTurn(t *testing.T) {
 	must(t, os.WriteFile(w.own(id, "workspace/go"), nil, 0o600))
 	w.answered("dev", 1)
 	w.answered("ops", 1)
-	r.settled()
-	r.stop()
+	r.finish()
 	equal(t, "model calls", len(w.asked()), 2)
 	last := w.prompt()
 	for _, part := range []string{"a second line", "a third line", "a fourth line"} {
@@ -40,9 +39,7 @@ func TestLinesDuringTurn(t *testing.T) {
 // A flood becomes a few entries of bounded size, and each line is heard once.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("I saw it.")})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("I saw it.")})
 	r.settled()
 	var want []string
 	for i := range 2000 {
@@ -50,8 +47,7 @@ func TestFlood(t *testing.T) {
 	}
 	w.say("dev", "ann", want...)
 	w.answered("dev", 1)
-	r.settled()
-	r.stop()
+	r.finish()
 	equalSlices(t, "heard", w.heard(id, "dev"), want)
 	w.bounded(id)
 	if n := len(w.events(id, "inbound")); n > 3*maxEntries {
@@ -81,10 +77,8 @@ func TestHugeLine(t *testing.T) {
 		id := w.boot("ada", "dev")
 		r := w.run(id)
 		huge := strings.TrimSpace(strings.Repeat(unit, (1<<20)/len(unit)))
-		w.say("dev", "ann", huge, "and a short one")
-		w.answered("dev", 1)
-		r.settled()
-		r.stop()
+		w.ask("dev", huge, "and a short one")
+		r.finish()
 		equalSlices(t, "heard", w.heard(id, "dev"), []string{huge, "and a short one"})
 		live := w.fold(id).Live
 		if n := cost(live[1].Text + live[2].Text); n > 100_000/8+500 {
@@ -105,13 +99,9 @@ func TestHugeResults(t *testing.T) {
 	t.Parallel()
 	five := `{"command":"head -c 5000000 /dev/zero | tr '\\0' x"}`
 	moon := `{"command":"for i in $(seq 40000); do printf 🌕; done"}`
-	w := newWorld(t, rehearsal.Step{Contains: "much", Answer: calls("BASH", five, "BASH", five, "BASH", moon, "BASH", five, "BASH", five, "BASH", five, "BASH", five)})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "print much")
-	w.answered("dev", 1)
-	r.settled()
-	r.stop()
+	w, id, r := start(t, rehearsal.Step{Contains: "much", Answer: calls("BASH", five, "BASH", five, "BASH", moon, "BASH", five, "BASH", five, "BASH", five, "BASH", five)})
+	w.ask("dev", "print much")
+	r.finish()
 	all := 0
 	for i, c := range w.fold(id).Live[2].Calls {
 		all += cost(c.Text)
@@ -147,24 +137,20 @@ func TestSubscriptions(t *testing.T) {
 	must(t, chat.Unsubscribe(id.Subs(), "old"))
 	w.eventually("left", func() bool { return len(w.events(id, "left")) == 1 })
 	w.say("old", "ann", "while away")
-	w.say("dev", "ann", "here")
-	w.answered("dev", 1)
+	w.ask("dev", "here")
 	r.settled()
 	equalSlices(t, "heard after leaving", w.heard(id, "old"), before[37:])
 
 	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old"))
 	w.answered("old", 2)
-	r.settled()
-	r.stop()
+	r.finish()
 	equalSlices(t, "heard of a renewed subscription", w.heard(id, "old"), append(before[37:], "while away"))
 
 	must(t, os.Remove(id.Subs()+"/old.md")) // while it is stopped
 	w.say("old", "ann", "unheard")
 	r = w.run(id)
-	w.say("dev", "ann", "here again")
-	w.answered("dev", 2)
-	r.settled()
-	r.stop()
+	w.ask("dev", "here again")
+	r.finish()
 	equal(t, "heard in old", len(w.heard(id, "old")), 21)
 }
 
@@ -174,14 +160,11 @@ func TestJoinAndLeave(t *testing.T) {
 	w.say("ops", "bob", "old news")
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	w.say("dev", "ann", "join ops")
-	w.answered("dev", 1)
+	w.ask("dev", "join ops")
 	w.answered("ops", 1)
 	r.settled()
-	w.say("dev", "ann", "say I am here in ops and then leave ops")
-	w.answered("dev", 2)
-	r.settled()
-	r.stop()
+	w.ask("dev", "say I am here in ops and then leave ops")
+	r.finish()
 	said := w.said("ops")
 	equal(t, "SAY", said[len(said)-1], "I am here")
 	equalSlices(t, "heard", w.heard(id, "ops"), []string{"old news"})
@@ -192,9 +175,7 @@ func TestJoinAndLeave(t *testing.T) {
 // heard again, and never does the identity hear itself.
 func TestRoomsChange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
 	var want []string
 	ask := func(line string) {
 		t.Helper()
@@ -257,8 +238,7 @@ func TestOwnLinesInEditedRoom(t *testing.T) {
 	w.rewrite(w.path("dev"), func(s string) string { return s[strings.Index(s, "\n")+1:] })
 	r = w.run(id)
 	w.answered("dev", 2)
-	r.settled()
-	r.stop()
+	r.finish()
 	equalSlices(t, "heard", w.heard(id, "dev"), []string{"one", "two"})
 	equalSlices(t, "said", w.said("dev"), []string{"yes", "yes, too"})
 }
@@ -279,10 +259,8 @@ func TestLineBehindOwnLines(t *testing.T) {
 	r := w.run(id)
 	r.settled()
 	w.put("ops", "\n") // a blank line keeps the cursor where it is
-	w.say("dev", "ann", "talk")
-	w.answered("dev", 1)
-	r.settled()
-	r.stop()
+	w.ask("dev", "talk")
+	r.finish()
 	w.say("ops", "ann", "hear me")
 
 	a, err := Open(id, w.conf)
@@ -310,35 +288,11 @@ func TestUnreadableRoom(t *testing.T) {
 	must(t, os.Mkdir(w.path("odd"), 0o700))
 	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "odd"))
 	r := w.run(id)
-	w.say("dev", "ann", "hello")
-	w.answered("dev", 1)
+	w.ask("dev", "hello")
 	must(t, os.Remove(w.path("odd")))
-	w.say("odd", "ann", "and here?")
-	w.answered("odd", 1)
-	r.settled()
-	r.stop()
+	w.ask("odd", "and here?")
+	r.finish()
 	equalSlices(t, "heard", w.heard(id, "odd"), []string{"and here?"})
-}
-
-// A post that an older program has decided and appended, with its control
-// characters as they were, is finished without being said twice or heard.
-func TestPostWithControlCharacters(t *testing.T) {
-	t.Parallel()
-	const answer = "red \x1b[31m and \u202eback"
-	w := newWorld(t, rehearsal.Step{Contains: "hello", Answer: text(answer)}, rehearsal.Step{Times: -1, Answer: text(answer)})
-	id := w.boot("ada", "dev")
-	r := w.run(id, dieAt("reply", 1))
-	w.say("dev", "ann", "hello")
-	r.killed()
-	reply := w.events(id, "reply")[0]
-	w.put("dev", "[AGENT:ada "+reply.Get("ts")+"] "+answer+"\n")
-	r = w.run(id)
-	w.say("dev", "ann", "again")
-	w.answered("dev", 2)
-	r.settled()
-	r.stop()
-	equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello", "again"})
-	equalSlices(t, "said", w.said("dev"), []string{answer, `red ␛[31m and \u202eback`})
 }
 
 // A room that is a link of another user is not heard, and the others are.
@@ -354,8 +308,7 @@ func TestRoomLinkedByAnotherUser(t *testing.T) {
 	must(t, os.Lchown(w.path("linked"), 65534, 65534))
 	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "linked"))
 	r := w.run(id)
-	w.say("dev", "ann", "hello")
-	w.answered("dev", 1)
+	w.ask("dev", "hello")
 	r.stop()
 	equalSlices(t, "heard", w.heard(id, "linked"), nil)
 	equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello"})

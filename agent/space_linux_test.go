@@ -34,8 +34,7 @@ func TestSmallFileSystem(t *testing.T) {
 	open := func(id Identity) (*Agent, error) { return Open(id, w.conf) }
 	go func() { done <- Supervise(ctx, []Identity{id}, open, discard()) }() // ends with cancel
 	defer func() { cancel(); <-done }()
-	w.say("dev", "ann", "hello")
-	w.answered("dev", 1)
+	w.ask("dev", "hello")
 
 	var fs syscall.Statfs_t
 	must(t, syscall.Statfs(dir, &fs))

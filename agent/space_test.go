@@ -35,16 +35,14 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	w.conf.Log = slog.New(slog.NewTextHandler(&log, nil))
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	w.say("dev", "ann", "hello")
-	w.answered("dev", 1)
+	w.ask("dev", "hello")
 	r.settled()
 
 	full := w.full()
 	looked := func() int { return strings.Count(log.String(), "the model is not asked") }
 	w.say("dev", "ann", "hello again")
 	w.eventually("it is found full", func() bool { return looked() > 0 })
-	w.say("dev", "ann", "/status")
-	contains(t, w.answered("dev", 2), "the model is not asked until its answer can be written down: write to ")
+	contains(t, w.ask("dev", "/status"), "the model is not asked until its answer can be written down: write to ")
 	w.eventually("the status tells", func() bool {
 		s, err := status.Read(id.Dir)
 		return err == nil && strings.Contains(s.Error, "disk quota exceeded") && s.State == status.Thinking
@@ -55,8 +53,7 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	full.Store(false)
 	w.answered("dev", 3)
 	w.eventually("the compaction", func() bool { return w.epochsFor(id, "person") == 1 || !CompactPending(id) })
-	r.settled()
-	r.stop()
+	r.finish()
 	equal(t, "model calls for answers", len(w.asked())-w.tasks("segment")-w.tasks("summarise"), 2)
 	equal(t, "times it was said", looked(), 1)
 	s, err := status.Read(id.Dir)
@@ -83,8 +80,7 @@ func TestCompactorAsksNothingOnAFullDisk(t *testing.T) {
 	full.Store(false)
 	must(t, AskToCompact(id))
 	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
-	r.settled()
-	r.stop()
+	r.finish()
 	equal(t, "errors", len(w.events(id, "error")), 0)
 	w.conserved(id)
 }

@@ -18,8 +18,7 @@ func TestPermanentError(t *testing.T) {
 		w.conf.Retry = retry
 		id := w.boot("ada", "dev")
 		r := w.run(id)
-		w.say("dev", "ann", "hello")
-		contains(t, w.answered("dev", 1), "The model refuses: call rehearsal at 127.0.0.1")
+		contains(t, w.ask("dev", "hello"), "The model refuses: call rehearsal at 127.0.0.1")
 		r.waitFor(status.Paused, "")
 		r.settled()
 		w.put("dev", "[AGENT:bob 2026-11-20T12:57:16Z] an agent is nobody who mends\n")
@@ -39,8 +38,7 @@ func TestPermanentError(t *testing.T) {
 		r.settled()
 		retry <- struct{}{}
 		equal(t, "answer", w.answered("dev", 5), "well again")
-		r.settled()
-		r.stop()
+		r.finish()
 		equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello", "an agent is nobody who mends", "try again"})
 	}
 }
@@ -48,27 +46,19 @@ func TestPermanentError(t *testing.T) {
 // A paused identity asks again when it is started again.
 func TestPausedResumes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Status: 402}, rehearsal.Step{Answer: text("well again")})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "hello")
-	w.answered("dev", 1)
-	r.settled()
-	r.stop()
+	w, id, r := start(t, rehearsal.Step{Status: 402}, rehearsal.Step{Answer: text("well again")})
+	w.ask("dev", "hello")
+	r.finish()
 	r = w.run(id)
 	equal(t, "answer", w.answered("dev", 2), "well again")
-	r.settled()
-	r.stop()
+	r.finish()
 }
 
 // An outage is told once, survived, and a user's line is worth a try at once.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: 3, Status: 503}, rehearsal.Step{Times: -1, Answer: text("back again")})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "hello")
-	contains(t, w.answered("dev", 1), "I cannot reach the model")
+	w, id, r := start(t, rehearsal.Step{Times: 3, Status: 503}, rehearsal.Step{Times: -1, Answer: text("back again")})
+	contains(t, w.ask("dev", "hello"), "I cannot reach the model")
 	w.say("dev", "ann", "are you there?")
 	w.eventually("a second try", func() bool { return len(w.asked()) >= 2 })
 	w.say("dev", "ann", "and now?")
@@ -77,25 +67,21 @@ func TestOutage(t *testing.T) {
 	r.stop() // also in the middle of waiting
 	r = w.run(id)
 	equal(t, "answer", w.answered("dev", 2), "back again")
-	r.settled()
-	r.stop()
+	r.finish()
 	equal(t, "lines of the agent", len(w.said("dev")), 2)
 }
 
 // Without anybody's help it asks again by itself.
 func TestOutagePasses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Fault: rehearsal.Truncate, Answer: text("half of an answer")}, rehearsal.Step{Answer: text("a whole answer")})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	w, _, r := start(t, rehearsal.Step{Fault: rehearsal.Truncate, Answer: text("half of an answer")}, rehearsal.Step{Answer: text("a whole answer")})
 	began := time.Now()
 	w.say("dev", "ann", "hello")
 	equal(t, "answer", w.answered("dev", 2), "a whole answer")
 	if took := time.Since(began); took < 4*time.Second {
 		t.Errorf("it asked again after %v", took)
 	}
-	r.settled()
-	r.stop()
+	r.finish()
 	if text := w.read(w.path("dev")); strings.Contains(text, "half of an answer") {
 		t.Errorf("half an answer was posted:\n%s", text)
 	}
@@ -106,13 +92,9 @@ func TestOutagePasses(t *testing.T) {
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	over := `{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 tokens.","type":"invalid_request_error","code":"invalid_request_error"}}`
-	w := newWorld(t, rehearsal.Step{Contains: "hello", Times: -1, Status: 400, Body: over})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "hello")
-	contains(t, w.answered("dev", 1), "The model refuses")
-	r.settled()
-	r.stop()
+	w, _, r := start(t, rehearsal.Step{Contains: "hello", Times: -1, Status: 400, Body: over})
+	contains(t, w.ask("dev", "hello"), "The model refuses")
+	r.finish()
 	equal(t, "lines of the agent", len(w.said("dev")), 1)
 	if n := len(w.asked()); n > 3 {
 		t.Errorf("it was asked %d times", n)

@@ -160,6 +160,14 @@ func (w *world) boot(name string, rooms ...string) Identity {
 	return id
 }
 
+// start runs an identity that hears room dev.
+func start(t testing.TB, script ...rehearsal.Step) (*world, Identity, *running) {
+	t.Helper()
+	w := newWorld(t, script...)
+	id := w.boot("ada", "dev")
+	return w, id, w.run(id)
+}
+
 // running is an agent in a goroutine.
 type running struct {
 	w      *world
@@ -202,6 +210,13 @@ func (r *running) stop() {
 	r.w.Helper()
 	r.cancel()
 	must(r.w, r.wait())
+}
+
+// finish stops the agent when it is idle.
+func (r *running) finish() {
+	r.w.Helper()
+	r.settled()
+	r.stop()
 }
 
 // wait returns what Run returned.
@@ -313,6 +328,14 @@ func (w *world) answered(room string, n int) string {
 	w.Helper()
 	w.eventually(fmt.Sprintf("room %s has %d answers", room, n), func() bool { return len(w.said(room)) >= n })
 	return w.said(room)[n-1]
+}
+
+// ask says something and waits for the answer.
+func (w *world) ask(room string, texts ...string) string {
+	w.Helper()
+	n := len(w.said(room))
+	w.say(room, "ann", texts...)
+	return w.answered(room, n+1)
 }
 
 // life returns all events of an identity, checked.

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"lethe/internal/durable"
 )
@@ -92,24 +91,17 @@ func TestFind(t *testing.T) {
 }
 
 func TestPost(t *testing.T) {
-	const text = "done \x1b[2J\u0085\u202e\x7f"
-	line, err := Format(true, "lethe", time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC), text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const raw = "[AGENT:lethe 2026-11-20T12:57:16Z] " + text + "\n" // as programs before wrote it
-	tests := map[string]struct{ before, after, want string }{       // after: what the room is when posting is tried again
-		"never tried":       {"a\n", "a\n", "a\n" + string(line)},
-		"missing":           {"", "", string(line)},
-		"done":              {"a\n", "a\n" + string(line) + "b\n", "a\n" + string(line) + "b\n"},
-		"torn":              {"a\n", "a\n[AGENT:le", "a\n[AGENT:le\n" + string(line)},
-		"torn, then others": {"a\n", "a\n[AGENT:le\nb\n", "a\n[AGENT:le\nb\n" + string(line)},
-		"newline missing":   {"a\n", "a\n" + string(line[:len(line)-1]), "a\n" + string(line) + "\n"},
-		"first, same":       {"", string(line[:len(line)-1]), string(line) + "\n"},
-		"after a torn line": {"a", "a\n" + string(line), "a\n" + string(line)},
-		"done, by a program that wrote control characters": {"a\n", "a\n" + raw + "b\n", "a\n" + raw + "b\n"},
-		"the same without its newline":                     {"a\n", "a\n" + raw[:len(raw)-1], "a\n" + raw + "\n"},
-		"said before, not it":                              {"a\n" + string(line), "a\n" + string(line), "a\n" + string(line) + string(line)},
+	const line = "[AGENT:lethe 2026-11-20T12:57:16Z] done\n"
+	tests := map[string]struct{ before, after, want string }{ // after: what the room is when posting is tried again
+		"never tried":         {"a\n", "a\n", "a\n" + line},
+		"missing":             {"", "", line},
+		"done":                {"a\n", "a\n" + line + "b\n", "a\n" + line + "b\n"},
+		"torn":                {"a\n", "a\n[AGENT:le", "a\n[AGENT:le\n" + line},
+		"torn, then others":   {"a\n", "a\n[AGENT:le\nb\n", "a\n[AGENT:le\nb\n" + line},
+		"newline missing":     {"a\n", "a\n" + line[:len(line)-1], "a\n" + line + "\n"},
+		"first, same":         {"", line[:len(line)-1], line + "\n"},
+		"after a torn line":   {"a", "a\n" + line, "a\n" + line},
+		"said before, not it": {"a\n" + line, "a\n" + line, "a\n" + line + line},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +117,7 @@ func TestPost(t *testing.T) {
 				write(t, path, tt.after) // the same inode
 			}
 			for range 2 { // paying a debt twice is paying it once
-				from, to, err := Post(path, line, inode, size)
+				from, to, err := Post(path, []byte(line), inode, size)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +125,7 @@ func TestPost(t *testing.T) {
 				if string(got) != tt.want {
 					t.Fatalf("the room is %q, want %q", got, tt.want)
 				}
-				if said := string(got[from:to]); said != string(line) && said != raw {
+				if said := string(got[from:to]); said != line {
 					t.Fatalf("bytes %d..%d are %q", from, to, got[from:to])
 				}
 			}
