@@ -95,14 +95,14 @@ type Agent struct {
 
 	// What it does. The goroutine of a call writes to the call's fields, and the one
 	// of Run reads them when the call has ended; quiet has a lock of its own.
-	outage     outage
-	noSpace    noSpace
-	call       call
-	quiet      *quiet
-	forgetting forgetting
-	memory     *memory // nil while the identity does not run
-	reminded   int     // the newest entry that a hint was looked up for
-	screen     screen
+	outage        outage
+	noSpace       noSpace
+	call          call
+	quiet         *quiet
+	forgetting    forgetting
+	indexer       *indexer // nil while the identity does not run
+	hintedThrough int      // the newest entry that a hint was looked up for
+	screen        screen
 }
 
 // call is what one call of the model or of a tool needs and leaves.

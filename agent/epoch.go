@@ -39,7 +39,7 @@ func (a *Agent) epoch(why string, before ...record) error {
 		return err
 	}
 	a.sinceEpoch = 0
-	a.memory.stale() // what has faded, was cut out by a person, or was opened meanwhile
+	a.indexer.stale() // what has faded, was cut out by a person, or was opened meanwhile
 	return nil
 }
 

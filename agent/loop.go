@@ -18,8 +18,8 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		a.screen.end(a, err)
 	}()
 	defer a.abandon()
-	a.remember()
-	defer a.closeMemory()
+	a.startIndexer()
+	defer a.stopIndexer()
 	changed, cancel := a.cfg.Watcher.Subscribe(a.scopes()...)
 	defer cancel()
 	a.changed = changed

@@ -171,7 +171,7 @@ func (a *Agent) checkSoul() error {
 func (a *Agent) makeTools() error {
 	conf := a.cfg.Tools
 	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
-	conf.Rooms, conf.Refs = (*roomTools)(a), (*refs)(a)
+	conf.Rooms, conf.Past = (*roomTools)(a), (*past)(a)
 	if conf.Workspace == "" {
 		conf.Workspace = filepath.Join(a.id.Dir, "workspace")
 	}
@@ -179,9 +179,6 @@ func (a *Agent) makeTools() error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
 	}
-	set.Add(a.uncompactTool())
-	set.Add(a.recallTool())
-	set.Add(a.compactTool())
 	a.tools = set
 	return nil
 }

@@ -27,7 +27,7 @@ func (a *Agent) step(ctx context.Context) error {
 	if !a.hasSpace() {
 		return nil
 	}
-	if err := a.remind(ctx); err != nil {
+	if err := a.hintIfDue(ctx); err != nil {
 		return err
 	}
 	reply, weight, lost, err := a.think(ctx)

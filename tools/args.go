@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,27 +27,40 @@ func Decode(args json.RawMessage, dst any) error {
 		return err
 	}
 	v := reflect.ValueOf(dst).Elem()
-	fields := fieldsOf(v.Type())
-	for name := range given {
-		if _, ok := fields.find(name); !ok {
-			return fmt.Errorf("unknown argument %s: the arguments are %s", quote(name), fields)
+	var names []string
+	for i := range v.NumField() {
+		name, optional := argument(v.Type().Field(i))
+		if optional {
+			name += " (optional)"
 		}
+		names = append(names, name)
 	}
-	for _, f := range fields {
-		raw, ok := pick(given, f.name)
-		if !ok {
-			if f.optional {
-				continue
+	all := cmp.Or(strings.Join(names, ", "), "none")
+	for i := range v.NumField() {
+		name, optional := argument(v.Type().Field(i))
+		raw, ok := given[name]
+		delete(given, name)
+		if !ok || string(raw) == "null" {
+			if !optional {
+				err = cmp.Or(err, fmt.Errorf("missing argument %q: the arguments are %s", name, all))
 			}
-			return fmt.Errorf("missing argument %q: the arguments are %s", f.name, fields)
-		}
-		if err := set(v.Field(f.index), raw); err != nil {
-			return fmt.Errorf("argument %q must be %w", f.name, err)
+		} else if serr := set(v.Field(i), raw); serr != nil {
+			err = cmp.Or(err, fmt.Errorf("argument %q must be %w", name, serr))
 		}
 	}
-	return nil
+	if unknown := slices.Sorted(maps.Keys(given)); len(unknown) > 0 {
+		return fmt.Errorf("unknown argument %s: the arguments are %s", quote(unknown[0]), all)
+	}
+	return err
 }
 
+func argument(f reflect.StructField) (name string, optional bool) {
+	name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name, opts == "omitempty"
+}
+
+// object reads a JSON object. Its names are in lower case; of those that differ in
+// case only, the one in lower case counts, or the first in order (as in mind.Call.Say).
 func object(args json.RawMessage) (map[string]json.RawMessage, error) {
 	args = bytes.TrimSpace(args)
 	if len(args) == 0 {
@@ -59,62 +73,14 @@ func object(args json.RawMessage) (map[string]json.RawMessage, error) {
 		}
 		return nil, fmt.Errorf("arguments must be a JSON object, not %s", kind(args))
 	}
-	return given, nil
-}
-
-// pick finds an argument by its name, exact before any other case, and of those
-// the first in order. null counts as absent.
-func pick(given map[string]json.RawMessage, name string) (json.RawMessage, bool) {
-	raw, ok := given[name]
-	if !ok {
-		for _, k := range slices.Sorted(maps.Keys(given)) {
-			if strings.EqualFold(k, name) {
-				raw, ok = given[k], true
-				break
-			}
+	lower := map[string]json.RawMessage{}
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(given))) {
+		key := strings.ToLower(name)
+		if _, exact := given[key]; !exact || name == key {
+			lower[key] = bytes.TrimSpace(given[name])
 		}
 	}
-	return raw, ok && string(bytes.TrimSpace(raw)) != "null"
-}
-
-type field struct {
-	name     string
-	index    int
-	optional bool
-}
-
-type fieldList []field
-
-func fieldsOf(t reflect.Type) fieldList {
-	var list fieldList
-	for i := range t.NumField() {
-		name, opts, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		list = append(list, field{name, i, opts == "omitempty"})
-	}
-	return list
-}
-
-func (l fieldList) find(name string) (field, bool) {
-	for _, f := range l {
-		if strings.EqualFold(f.name, name) {
-			return f, true
-		}
-	}
-	return field{}, false
-}
-
-func (l fieldList) String() string {
-	if len(l) == 0 {
-		return "none"
-	}
-	names := make([]string, len(l))
-	for i, f := range l {
-		names[i] = f.name
-		if f.optional {
-			names[i] += " (optional)"
-		}
-	}
-	return strings.Join(names, ", ")
+	return lower, nil
 }
 
 // set stores raw in v. Its error ends the sentence "argument x must be …".

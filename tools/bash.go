@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ func (b *bash) tool() Tool {
 		"{{output}}", sizeText(b.c.MaxOutput),
 		"{{roots}}", roots,
 	).Replace(describe("bash") + "\n\n" + describe(mode))
-	return Tool{Name: "BASH", Description: text, Schema: bashSchema, Run: b.run}
+	return Tool{Name: "BASH", Description: text, Run: b.run, Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string","description":"what bash -c runs"},"timeout":{"type":"integer","description":"seconds until it is killed; at most 600"}},"required":["command"],"additionalProperties":false}`)}
 }
 
 func (b *bash) run(ctx context.Context, c Call) Result {

@@ -36,10 +36,12 @@ type Config struct {
 	// result: half from its beginning, half from its end. Default 4 MiB, at
 	// least 1 KiB.
 	MaxOutput int64
-	// Rooms does what SAY, JOIN and LEAVE ask for. With nil they fail.
+	// Rooms does what SAY, JOIN and LEAVE ask for. A Set that is only described
+	// needs none.
 	Rooms Rooms
-	// Refs opens paths like hash=3fa9… for READ_FILE. With nil they fail.
-	Refs Refs
+	// Past does what UNCOMPACT, RECALL and COMPACT ask for, and opens paths like
+	// hash=3fa9… for READ_FILE. A Set that is only described needs none.
+	Past Past
 	// Self is the program that commands are started with: one whose main
 	// calls sandbox.Main. Default: this one, also when its file has been replaced.
 	Self string

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +23,7 @@ type files struct {
 	agentDir string
 	chatsDir string
 	rooms    Rooms
-	refs     Refs
+	past     Past
 }
 
 // The identity's own files, and whether the agent may write them.
@@ -38,10 +39,19 @@ var ownFiles = []struct {
 	{"SOUL.md", false},
 }
 
-func newFiles(c Config) (*files, error) {
-	f := &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, refs: c.Refs}
-	f.roots = outermost(append([]string{c.Workspace}, c.ExtraRoots...))
-	return f, nil
+func newFiles(c Config) *files {
+	return &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, past: c.Past,
+		roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...))}
+}
+
+// tools are READ_FILE, WRITE_FILE, EDIT_FILE and LIST.
+func (f *files) tools() []Tool {
+	return []Tool{
+		{Name: "READ_FILE", Description: describe("read_file"), Run: f.read, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/… or rooms/…"},"offset":{"type":"integer","description":"first line, counted from 1; negative counts from the end; default 1"},"limit":{"type":"integer","description":"number of lines; default 2000"},"column":{"type":"integer","description":"first byte of the line at offset, counted from 1; only to go on in a very long line"}},"required":["path"],"additionalProperties":false}`)},
+		{Name: "WRITE_FILE", Description: describe("write_file"), Run: f.write, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/…"},"content":{"type":"string","description":"the whole new content"}},"required":["path","content"],"additionalProperties":false}`)},
+		{Name: "EDIT_FILE", Description: describe("edit_file"), Run: f.edit, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/…"},"old":{"type":"string","description":"exact text to replace; must occur once"},"new":{"type":"string","description":"text to put in its place; may be empty"}},"required":["path","old","new"],"additionalProperties":false}`)},
+		{Name: "LIST", Description: describe("list"), Run: f.list, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"directory, relative to the workspace; . is the workspace itself; or self or rooms"}},"required":["path"],"additionalProperties":false}`)},
+	}
 }
 
 // outermost leaves out directories that are inside others. A directory inside a
@@ -183,9 +193,6 @@ func (f *files) room(name string) (place, error) {
 }
 
 func (f *files) joined() []string {
-	if f.rooms == nil {
-		return nil
-	}
 	// A name that is not a room's could be a path.
 	return slices.DeleteFunc(slices.Sorted(slices.Values(f.rooms.Joined())),
 		func(r string) bool { return checkRoom(r) != nil })

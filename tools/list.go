@@ -114,8 +114,8 @@ func entriesOf(ctx context.Context, root *os.Root, name string) (all []fs.DirEnt
 // entryLine describes one entry. Names are quoted when they hold something that
 // could be taken for another line.
 func entryLine(root *os.Root, name, shown string) string {
-	if q := fmt.Sprintf("%q", shown); q != `"`+shown+`"` && strings.ContainsFunc(shown, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\uFFFD' }) {
-		shown = q
+	if strings.ContainsFunc(shown, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\uFFFD' }) {
+		shown = fmt.Sprintf("%q", shown)
 	}
 	fi, err := root.Lstat(name)
 	if err != nil {

@@ -59,7 +59,7 @@ func newIdentity(t *testing.T, change func(*Config)) *identity {
 	} {
 		id.put(filepath.Join(home, name), text)
 	}
-	c := Config{AgentDir: id.dir, Home: home, ChatsDir: filepath.Join(home, "chats"), Rooms: id.rooms}
+	c := Config{AgentDir: id.dir, Home: home, ChatsDir: filepath.Join(home, "chats"), Rooms: id.rooms, Past: &fakePast{}}
 	if change != nil {
 		change(&c)
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -19,9 +20,9 @@ const (
 	sniffed   = 8 << 10  // bytes looked at to tell text from binary
 )
 
-// maxScan bounds the bytes of a file in which one call looks for lines: all that
-// a command's output can be. A file with holes can be without end.
-const maxScan int64 = maxSpool
+// maxRead bounds the files that are looked at, in bytes, at what a command's
+// output can be: one call counts all lines, and a file with holes can be without end.
+const maxRead int64 = maxSpool
 
 type readArgs struct {
 	Path   string `json:"path"`
@@ -50,6 +51,9 @@ func (f *files) read(ctx context.Context, c Call) Result {
 		return failure(err)
 	}
 	defer file.Close()
+	if fi.Size() > maxRead {
+		return failf("read %s: it has %s and READ_FILE takes at most %s. Use BASH, like tail -n 20 or sed -n 1,20p", p.shown, sizeText(fi.Size()), sizeText(maxRead))
+	}
 	body, err := render(ctx, file, fi.Size(), p.shown, a)
 	if err != nil {
 		return failf("read %s: %v", p.shown, err)
@@ -75,9 +79,6 @@ func render(ctx context.Context, r io.ReadSeeker, size int64, name string, a rea
 		a.Offset = 1
 	}
 	if a.Offset < 0 {
-		if size > maxScan {
-			return nil, fmt.Errorf("lines are counted in the first %s only, and the file has %s: see its end with BASH, like tail -n 20", sizeText(maxScan), sizeText(size))
-		}
 		total, err := countLines(ctx, r)
 		if err != nil {
 			return nil, err
@@ -87,7 +88,7 @@ func render(ctx context.Context, r io.ReadSeeker, size int64, name string, a rea
 			return nil, err
 		}
 	}
-	return page(ctx, io.LimitReader(r, maxScan), size, name, a)
+	return page(ctx, r, size, name, a)
 }
 
 func isBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
@@ -156,25 +157,17 @@ func heading(name string, size, total, last int64, a readArgs) ([]byte, error) {
 	if total == 0 {
 		return fmt.Appendf(nil, "[%s: empty file]\n", name), nil
 	}
-	part, rest := "", ""
-	if size > maxScan {
-		part = " in its first " + sizeText(maxScan)
-		rest = fmt.Sprintf("; READ_FILE reaches no further: see the rest with BASH, like tail -c +%d FILE | head -c 20000", maxScan+1)
-	}
-	if a.Offset > total && rest != "" {
-		return nil, fmt.Errorf("offset %d is beyond the %d lines%s%s", a.Offset, total, part, rest)
-	}
 	if a.Offset > total {
 		return nil, fmt.Errorf("offset %d is beyond the end: the file has %d lines; offset -20 shows the last 20", a.Offset, total)
 	}
-	head := fmt.Appendf(nil, "[%s: lines %d-%d of %d%s, %s", name, a.Offset, last, total, part, sizeText(size))
+	head := fmt.Appendf(nil, "[%s: lines %d-%d of %d, %s", name, a.Offset, last, total, sizeText(size))
 	if a.Column > 1 {
 		head = fmt.Appendf(head, "; line %d from column %d", a.Offset, a.Column)
 	}
 	if last < total {
 		head = fmt.Appendf(head, "; next page: offset %d", last+1)
 	}
-	return append(append(head, rest...), "]\n"...), nil
+	return append(head, "]\n"...), nil
 }
 
 // scanner reads lines of any length without holding more of them than asked.
@@ -252,23 +245,12 @@ func countLines(ctx context.Context, r io.Reader) (int64, error) {
 
 // cutRune takes off the bytes of a rune that was cut in two.
 func cutRune(b []byte) []byte {
-	for i := 1; i <= 3 && i <= len(b); i++ {
-		c := b[len(b)-i]
-		if c < 0x80 {
-			return b
-		}
-		if c >= 0xC0 { // first byte of a rune of 2, 3 or 4 bytes
-			need := 2
-			if c >= 0xE0 {
-				need++
+	for i := len(b) - 1; i >= max(0, len(b)-3); i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return b[:i]
 			}
-			if c >= 0xF0 {
-				need++
-			}
-			if i < need {
-				return b[:len(b)-i]
-			}
-			return b
+			break
 		}
 	}
 	return b

@@ -10,14 +10,6 @@ import (
 	"strings"
 )
 
-// Refs opens what stands behind an address, for READ_FILE: a file that a user
-// sent, or anything else the identity may see.
-type Refs interface {
-	// OpenRef returns the body behind a short hash and the line that says what it
-	// is. It must be safe to call beside the identity's own goroutine.
-	OpenRef(hash string) (gist string, body []byte, err error)
-}
-
 var refPath = regexp.MustCompile(`^(?:◱\s*)?hash=([0-9a-f]+)\b`)
 
 // refOf returns the hash when a path is a ref: hash=3fa9…, or a whole one with
@@ -33,10 +25,7 @@ func refOf(path string) (string, bool) {
 // readRef shows what stands behind a ref, if it is text. Anything else becomes a
 // file of the workspace, where commands can work on it.
 func (f *files) readRef(ctx context.Context, hash string, a readArgs) Result {
-	if f.refs == nil {
-		return failf("read hash=%s: no refs can be opened here", clip(hash, 80))
-	}
-	gist, body, err := f.refs.OpenRef(hash)
+	gist, body, err := f.past.Received(hash)
 	if err != nil {
 		return failure(err)
 	}

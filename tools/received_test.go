@@ -1,31 +1,16 @@
 package tools
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// sent is a Refs of a few files.
-type sent map[string]struct {
-	gist string
-	body string
-}
-
-func (s sent) OpenRef(hash string) (string, []byte, error) {
-	f, ok := s[hash]
-	if !ok {
-		return "", nil, errors.New("resolve \"" + hash + "\": no such blob")
-	}
-	return f.gist, []byte(f.body), nil
-}
-
 func TestReadFileOpensWhatWasSent(t *testing.T) {
 	pdf := "%PDF-1.7\n\x00\x01\x02" + strings.Repeat("x", 9000)
 	id := newIdentity(t, func(c *Config) {
-		c.Refs = sent{
+		c.Past = &fakePast{sent: map[string][2]string{
 			"aaaaaaaaaaaaaaaa": {"document notes.txt (text/plain, 12 bytes) from ada", "one\ntwo\nthree\n"},
 			"bbbbbbbbbbbbbbbb": {"document Bericht 2026.pdf (application/pdf, 9 KB) from ada", pdf},
 			"cccccccccccccccc": {"photo from ada", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"},
@@ -33,7 +18,7 @@ func TestReadFileOpensWhatWasSent(t *testing.T) {
 			"eeeeeeeeeeeeeeee": {"empty", ""},
 			"ffffffffffffffff": {"photo (image/x-unknown, 2 bytes) from ada.lovelace", "\x00\x07"},
 			"1111111111111111": {"document " + strings.Repeat("漢", 90) + ".csv (text/csv, 100 KB) from ada", strings.Repeat("a,b\n", 30_000)},
-		}
+		}}
 	})
 	for _, path := range []string{"hash=aaaaaaaaaaaaaaaa", " hash=aaaaaaaaaaaaaaaa ", "◱hash=aaaaaaaaaaaaaaaa gist=document notes.txt◲"} {
 		if got := id.ok("READ_FILE", "path", path, "offset", 2, "limit", 1); !strings.Contains(got, "two") || strings.Contains(got, "three") {

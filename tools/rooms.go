@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -65,72 +66,51 @@ func plainRoom(s string) string {
 	return s
 }
 
-func parseRoom(args []byte) (string, error) {
-	var a struct {
-		Room string `json:"room"`
-	}
-	if err := Decode(args, &a); err != nil {
-		return "", err
-	}
-	room := plainRoom(a.Room)
-	return room, checkRoom(room)
-}
-
-func (s *Set) roomTools() []Tool {
+// roomTools are SAY, JOIN and LEAVE.
+func (f *files) roomTools() []Tool {
 	return []Tool{
-		{Name: "SAY", Description: describe("say"), Schema: saySchema, Run: s.say},
-		{Name: "JOIN", Description: describe("join"), Schema: roomSchema, Run: s.join},
-		{Name: "LEAVE", Description: describe("leave"), Schema: roomSchema, Run: s.leave},
+		{Name: "SAY", Description: describe("say"), Schema: json.RawMessage(`{"type":"object","properties":{"room":{"type":"string","description":"name of the room, like dev"},"message":{"type":"string","description":"what to say"}},"required":["room","message"],"additionalProperties":false}`),
+			Run: f.say},
+		f.roomTool("JOIN", func(room string) (string, error) { return f.rooms.Join(room) }),
+		f.roomTool("LEAVE", func(room string) (string, error) {
+			return "left room " + room + ". Its lines are no longer heard; JOIN goes on where you left", f.rooms.Leave(room)
+		}),
 	}
 }
 
-var errNoRooms = errors.New("there are no rooms here")
-
-func (s *Set) say(ctx context.Context, c Call) Result {
-	room, message, err := ParseSay(c.Args)
-	if err == nil && s.rooms == nil {
-		err = errNoRooms
+// roomTool is a tool that takes a room and nothing else.
+func (f *files) roomTool(name string, do func(room string) (string, error)) Tool {
+	verb := strings.ToLower(name)
+	run := func(_ context.Context, c Call) Result {
+		var a struct {
+			Room string `json:"room"`
+		}
+		if err := Decode(c.Args, &a); err != nil {
+			return failure(err)
+		}
+		room := plainRoom(a.Room)
+		if err := checkRoom(room); err != nil {
+			return failure(err)
+		}
+		said, err := do(room)
+		if err != nil {
+			return failf("%s room %s: %v. %s.", verb, room, err, listRooms(f.joined()))
+		}
+		return textf("%s", said)
 	}
+	return Tool{Name: name, Description: describe(verb), Run: run, Schema: json.RawMessage(`{"type":"object","properties":{"room":{"type":"string","description":"name of the room, like dev"}},"required":["room"],"additionalProperties":false}`)}
+}
+
+func (f *files) say(ctx context.Context, c Call) Result {
+	room, message, err := ParseSay(c.Args)
 	if err != nil {
 		return failure(err)
 	}
-	said, err := s.rooms.Say(ctx, c.ID, room, message)
+	said, err := f.rooms.Say(ctx, c.ID, room, message)
 	if err != nil {
-		return failf("say in room %s: %v. %s.", room, err, listRooms(s.files.joined()))
+		return failf("say in room %s: %v. %s.", room, err, listRooms(f.joined()))
 	}
 	return textf("%s", said)
-}
-
-func (s *Set) join(_ context.Context, c Call) Result {
-	room, err := parseRoom(c.Args)
-	if err == nil && s.rooms == nil {
-		err = errNoRooms
-	}
-	if err != nil {
-		return failure(err)
-	}
-	heard, err := s.rooms.Join(room)
-	if err != nil {
-		return failf("join room %s: %v. %s.", room, err, listRooms(s.files.joined()))
-	}
-	if heard == "" {
-		heard = "joined room " + room
-	}
-	return textf("%s", heard)
-}
-
-func (s *Set) leave(_ context.Context, c Call) Result {
-	room, err := parseRoom(c.Args)
-	if err == nil && s.rooms == nil {
-		err = errNoRooms
-	}
-	if err != nil {
-		return failure(err)
-	}
-	if err := s.rooms.Leave(room); err != nil {
-		return failf("leave room %s: %v. %s.", room, err, listRooms(s.files.joined()))
-	}
-	return textf("left room %s. Its lines are no longer heard; JOIN goes on where you left", room)
 }
 
 func listRooms(joined []string) string {

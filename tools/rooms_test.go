@@ -30,15 +30,6 @@ func TestRooms(t *testing.T) {
 	id.fails([]string{"disk full"}, "SAY", "room", "dev", "message", "hello")
 }
 
-func TestNoRooms(t *testing.T) {
-	id := newIdentity(t, func(c *Config) { c.Rooms = nil })
-	for _, tool := range []string{"JOIN", "LEAVE"} {
-		id.fails([]string{"no rooms here"}, tool, "room", "dev")
-	}
-	id.fails([]string{"no rooms here"}, "SAY", "room", "dev", "message", "x")
-	id.fails([]string{"JOIN it first"}, "READ_FILE", "path", "rooms/dev.md")
-}
-
 func TestParseSayIsWhatSayDoes(t *testing.T) {
 	room, message, err := ParseSay([]byte(`{"room":" #dev","message":" as it is "}`))
 	if err != nil || room != "dev" || message != " as it is " {

@@ -24,16 +24,15 @@ const (
 // errTooMuch ends a command that wrote more than maxSpool.
 var errTooMuch = errors.New("too much output")
 
-// spool takes the output of one command. It holds at most bound bytes: when
-// there are more, the first and last halves of bound, and all of it in a file.
+// spool takes the output of one command. It holds about bound bytes: when there
+// are more, the first and last halves of bound, and all of it in a file.
 type spool struct {
 	bound int64
 	most  int64 // maxSpool, less in tests
 	keep  func() (*os.File, error)
 
-	head  []byte // everything, until it is more than bound; then its first half
-	tail  []byte // ring of the last bytes after head
-	at    int    // where the ring goes on
+	head  []byte // the first bound bytes
+	tail  []byte // the last of those after head, at least half of bound
 	total int64
 
 	file    *os.File
@@ -46,52 +45,21 @@ func (s *spool) Write(b []byte) (int, error) {
 		return 0, errTooMuch
 	}
 	if s.file == nil && s.fileErr == nil && s.total+int64(len(b)) > s.bound {
-		s.overflow()
+		if s.file, s.fileErr = s.keep(); s.fileErr == nil {
+			_, s.fileErr = s.file.Write(s.head)
+		}
 	}
 	if s.file != nil && s.fileErr == nil {
 		_, s.fileErr = s.file.Write(b)
 	}
 	s.total += int64(len(b))
-	if s.tail == nil {
-		s.head = append(s.head, b...)
-	} else {
-		s.ring(b)
+	n := min(len(b), int(s.bound)-len(s.head))
+	s.head = append(s.head, b[:n]...)
+	s.tail = append(s.tail, b[n:]...)
+	if half := int(s.bound / 2); len(s.tail) > 4*half {
+		s.tail = append(s.tail[:0], s.tail[len(s.tail)-half:]...)
 	}
 	return len(b), nil
-}
-
-// overflow moves from "all in memory" to head, ring and file.
-func (s *spool) overflow() {
-	s.file, s.fileErr = s.keep()
-	if s.fileErr == nil {
-		_, s.fileErr = s.file.Write(s.head)
-	}
-	half := s.bound / 2
-	s.tail = make([]byte, 0, half)
-	if int64(len(s.head)) > half {
-		rest := s.head[half:]
-		s.head = s.head[:half:half]
-		s.ring(rest)
-	}
-}
-
-func (s *spool) ring(b []byte) {
-	if need := int(s.bound/2) - len(s.head); need > 0 { // head was not full yet
-		need = min(need, len(b))
-		s.head, b = append(s.head, b[:need]...), b[need:]
-	}
-	size := cap(s.tail)
-	if len(b) > size {
-		b = b[len(b)-size:]
-	}
-	if n := min(len(b), size-len(s.tail)); n > 0 && s.at == 0 {
-		s.tail, b = append(s.tail, b[:n]...), b[n:]
-	}
-	for len(b) > 0 {
-		n := copy(s.tail[s.at:], b)
-		b = b[n:]
-		s.at = (s.at + n) % size
-	}
 }
 
 // result returns what is shown, and the number of bytes that are not.
@@ -101,16 +69,18 @@ func (s *spool) result(name string) (body []byte, missing int64) {
 			s.fileErr = err
 		}
 	}
-	if s.tail == nil {
+	if s.total <= s.bound {
 		return s.head, 0
 	}
-	tail := append(slices.Clone(s.tail[s.at:]), s.tail[:s.at]...)
-	missing = s.total - int64(len(s.head)) - int64(len(tail))
+	half := int(s.bound / 2)
+	tail := append(slices.Clone(s.head[half:]), s.tail...)
+	tail = tail[len(tail)-half:]
+	missing = s.total - 2*int64(half)
 	where := fmt.Sprintf("the whole output is in %s: READ_FILE it or search it with BASH", name)
 	if s.fileErr != nil {
 		where = fmt.Sprintf("it could not be kept in %s: %v. Run it again with its output filtered", name, s.fileErr)
 	}
-	body = fmt.Appendf(s.head, "\n[… %d bytes (%s) of %s left out here; %s …]\n", missing, sizeText(missing), sizeText(s.total), where)
+	body = fmt.Appendf(s.head[:half:half], "\n[… %d bytes (%s) of %s left out here; %s …]\n", missing, sizeText(missing), sizeText(s.total), where)
 	return append(body, tail...), missing
 }
 

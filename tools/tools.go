@@ -1,14 +1,15 @@
 // Package tools is what an agent can do: speak and move between rooms (SAY,
-// JOIN, LEAVE), work with files (READ_FILE, WRITE_FILE, EDIT_FILE, LIST) and run
-// commands (BASH). Each tool is code, a description for the model (an embedded
-// .md file) and a test.
+// JOIN, LEAVE), work with files (READ_FILE, WRITE_FILE, EDIT_FILE, LIST), run
+// commands (BASH), and deal with what it has forgotten (UNCOMPACT, RECALL,
+// COMPACT). Each tool is code, a description for the model (an embedded .md file)
+// and a test.
 //
 // The smallest use:
 //
 //	func main() {
 //		sandbox.Main() // first thing: BASH runs this binary again
 //		…
-//		set, err := tools.New(tools.Config{Home: home, AgentDir: dir, Rooms: agent})
+//		set, err := tools.New(tools.Config{Home: home, AgentDir: dir, Rooms: agent, Past: agent})
 //		request.Tools = set.Schemas()
 //		res := set.Run(ctx, tools.Call{ID: "e12.1", Name: "LIST", Args: args})
 //	}
@@ -32,6 +33,7 @@ package tools
 import (
 	"bytes"
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
@@ -86,7 +88,6 @@ const stopGrace = 1500 * time.Millisecond
 type Set struct {
 	tools []Tool
 	files *files
-	rooms Rooms
 }
 
 // New checks c and returns its tools. It makes the workspace (0700) if it is
@@ -100,25 +101,29 @@ func New(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFiles(c)
-	if err != nil {
-		return nil, err
-	}
-	s := &Set{files: f, rooms: c.Rooms}
-	for _, t := range s.roomTools() {
-		s.Add(t)
-	}
-	for _, t := range f.tools() {
-		s.Add(t)
-	}
+	f := newFiles(c)
+	s := &Set{files: f, tools: append(f.roomTools(), f.tools()...)}
 	if c.Bash != BashOff {
 		b, err := newBash(c, f)
 		if err != nil {
 			return nil, err
 		}
-		s.Add(b.tool())
+		s.tools = append(s.tools, b.tool())
 	}
+	s.tools = append(s.tools, pastTools(c.Past)...)
 	return s, nil
+}
+
+//go:embed *.md
+var descriptions embed.FS
+
+// describe returns the text that tells the model about a tool.
+func describe(name string) string {
+	b, err := descriptions.ReadFile(name + ".md")
+	if err != nil {
+		panic(err) // a tool without its description
+	}
+	return strings.TrimSpace(string(b))
 }
 
 // Add appends t to the set, or puts it in the place of the tool of that name.

@@ -31,7 +31,7 @@ func toolset() (json.RawMessage, error) {
 	return set.Schemas(), nil
 }
 
-// memoryTools are those that package agent adds, described at the same length.
+// memoryTools are described as they were when the figures of the report were made.
 var memoryTools = []tools.Tool{
 	{Name: "UNCOMPACT", Description: `Show the original behind a ref ◱hash=… gist=…◲, page by page. Give the hash as it stands in
 the ref. offset and limit count characters; without them you get the first page. The

@@ -2,13 +2,11 @@ package agent
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
@@ -61,11 +59,7 @@ func (r *running) indexed() {
 		}
 	}
 	r.w.eventually("the index is up to date", func() bool {
-		index := r.agent.memory.index.Load()
-		if index == nil {
-			return false
-		}
-		added, err := index.Sync(r.w.Context(), r.w.store, r.id.LIFE(), nil)
+		added, err := r.agent.indexer.index.Sync(r.w.Context(), r.w.store, r.id.LIFE(), nil)
 		return err == nil && added == 0 && fades > 0
 	})
 }
@@ -170,106 +164,4 @@ func TestHintAfterFailure(t *testing.T) {
 	if len(hints) != 1 || hints[0].Get("why") != "failed" || w.hintsAt(r.id, "7431") != 1 {
 		t.Errorf("hints: %v", hints)
 	}
-}
-
-// The identity can search by itself.
-func TestRecallTool(t *testing.T) {
-	t.Parallel()
-	w, r, answered := forgotten(t,
-		rehearsal.Step{Contains: "please search", Answer: calls(
-			"RECALL", `{"query":"dog of the lighthouse keeper","limit":3}`,
-			"RECALL", `{"query":"\"!? ( * ) --"}`,
-			"RECALL", `{"query":"zyzzyva quux"}`,
-			"RECALL", `{"limit":3}`,
-			"RECALL", `{"query":"NEAR(dog* OR \"keeper) -- '; DROP TABLE docs"}`)})
-	w.say("dev", "ann", "please search")
-	answered++
-	w.answered("dev", answered)
-	r.settled()
-	var results []string
-	for _, e := range w.events(r.id, "result") {
-		results = append(results, e.Get("status")+" "+w.body(e, 0))
-	}
-	equal(t, "results", len(results), 5)
-	for i, parts := range [][]string{
-		{"ok matches: ", "hash=", " gist=", "room=dev", " offset=", "Bosun"},
-		{"error the query holds no word"},
-		{"ok nothing found"},
-		{"error ", "query"},
-		{"ok matches: ", "Bosun"},
-	} {
-		for _, part := range parts {
-			contains(t, results[i], part)
-		}
-	}
-	r.stop()
-}
-
-// The index is a cache: whatever happens to it, turns go on.
-func TestIndexIsACache(t *testing.T) {
-	t.Parallel()
-	w, r, answered := forgotten(t)
-	ask := func(what string) {
-		t.Helper()
-		w.say("dev", "ann", what)
-		answered++
-		w.answered("dev", answered)
-		r.settled()
-	}
-	must(t, os.RemoveAll(r.id.RecallPath())) // while it is open
-	ask("hello there")
-	r.stop()
-	for _, damage := range [][]byte{nil, []byte("not a database at all, however long it is: " + strings.Repeat("x", 8192))} {
-		must(t, os.RemoveAll(r.id.RecallPath()))
-		must(t, os.RemoveAll(r.id.RecallPath()+"-wal"))
-		if damage != nil {
-			must(t, os.WriteFile(r.id.RecallPath(), damage, 0o600))
-		}
-		r = w.run(r.id)
-		r.indexed()
-		ask("hello again")
-		r.stop()
-	}
-	must(t, os.RemoveAll(r.id.RecallPath()))
-	must(t, os.Mkdir(r.id.RecallPath(), 0o500)) // it cannot be made at all
-	r = w.run(r.id)
-	ask("still there?")
-	s, err := status.Read(r.id.Dir)
-	must(t, err)
-	equal(t, "error", s.Error, "")
-	r.stop()
-	must(t, os.Remove(r.id.RecallPath()))
-	r = w.run(r.id)
-	r.indexed()
-	ask("what was the code of the lighthouse keeper?")
-	r.stop()
-	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
-}
-
-// What users send through a bridge is a blob of nobody's life. Naming it in a
-// line lets the identity open it, and nothing else.
-func TestReceivedFiles(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	put := func(gist, body string) string {
-		h, err := w.store.Put(blobs.Meta{Gist: gist}, []byte(body))
-		must(t, err)
-		return w.store.Short(h)
-	}
-	sent, hidden := put("document notes.txt (text/plain, 20 bytes) from ann", "the harbour is closed"), put("a secret", "somebody else's")
-	w.reserve(rehearsal.Options{Script: []rehearsal.Step{
-		{Contains: "look at this", Answer: calls("READ_FILE", `{"path":"hash=`+sent+`"}`, "READ_FILE", `{"path":"hash=`+hidden+`"}`)},
-		{Times: -1, Answer: text("I have read it.")},
-	}})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "[document notes.txt 20 B hash="+sent+"] look at this")
-	w.answered("dev", 1)
-	r.settled()
-	r.stop()
-	results := w.events(id, "result")
-	equal(t, "results", len(results), 2)
-	contains(t, w.body(results[0], 0), "the harbour is closed")
-	equal(t, "status", results[1].Get("status"), mind.Failed)
-	contains(t, w.body(results[1], 0), "no such blob")
 }

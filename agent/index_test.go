@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"lethe/internal/status"
 	"lethe/life"
 	"lethe/recall"
 	"lethe/tools"
@@ -53,33 +54,22 @@ func TestIndexHoldsUpNothing(t *testing.T) {
 // A search that does not come back is left behind.
 func TestSearchIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	m := &memory{tried: make(chan struct{}), news: make(chan struct{}, 1)}
+	x := &indexer{news: make(chan struct{}, 1)}
+	hang := make(chan struct{})
+	defer close(hang)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := m.search(ctx, nil); err != errNoIndex {
-		t.Errorf("before the index is open: %v", err)
-	}
-	close(m.tried)
-	if _, err := m.search(t.Context(), nil); err != errNoIndex {
-		t.Errorf("without an index: %v", err)
-	}
-	m.index.Store(&recall.Index{})
-	hang := make(chan struct{})
-	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	_, err := m.search(ctx, func(*recall.Index) ([]recall.Hit, error) { <-hang; return nil, nil })
+	_, err := x.search(ctx, func(*recall.Index) ([]recall.Hit, error) { <-hang; return nil, nil })
 	if err != context.DeadlineExceeded {
 		t.Errorf("of one that hangs: %v", err)
 	}
-	close(hang)
-	m.lookups.Wait()
-	if _, err := m.search(t.Context(), func(*recall.Index) ([]recall.Hit, error) { panic("for a test") }); err == nil {
+	if _, err := x.search(t.Context(), func(*recall.Index) ([]recall.Hit, error) { panic("for a test") }); err == nil {
 		t.Error("a panic is no error")
 	}
-	if _, err := m.search(t.Context(), func(*recall.Index) ([]recall.Hit, error) { return nil, recall.ErrRebuilding }); err == nil || !m.behind.Load() {
+	if _, err := x.search(t.Context(), func(*recall.Index) ([]recall.Hit, error) { return nil, recall.ErrRebuilding }); err == nil || !x.behind.Load() {
 		t.Errorf("of a damaged one: %v", err)
 	}
-	<-m.news
+	<-x.news
 }
 
 // While another process makes the index, what is in it is found: by turns, which
@@ -93,16 +83,15 @@ func TestSearchWhileItIsMade(t *testing.T) {
 	defer lock.Unlock()
 	r = w.run(r.id)
 	r.settled()
-	<-r.agent.memory.tried
 	w.say("dev", "ann", "what was the code of the lighthouse keeper?")
 	w.answered("dev", answered+1)
 	r.settled()
 	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
-	res := r.agent.recall(t.Context(), tools.Call{Args: []byte(`{"query":"lighthouse keeper"}`)})
+	res := r.agent.tools.Run(t.Context(), tools.Call{Name: "RECALL", Args: []byte(`{"query":"lighthouse keeper"}`)})
 	contains(t, string(res.Body), "still being made")
 	contains(t, string(res.Body), "7431")
 	must(t, lock.Unlock())
-	w.eventually("it is brought up to date", func() bool { return !r.agent.memory.behind.Load() })
+	w.eventually("it is brought up to date", func() bool { return !r.agent.indexer.behind.Load() })
 	r.stop()
 }
 
@@ -112,14 +101,14 @@ func TestIndexComesBack(t *testing.T) {
 	t.Parallel()
 	w, r, answered := forgotten(t)
 	found := func() error {
-		_, err := r.agent.memory.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
+		_, err := r.agent.indexer.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
 			return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper"})
 		})
 		return err
 	}
 	back := func() {
 		w.Helper()
-		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.memory.behind.Load() })
+		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.indexer.behind.Load() })
 	}
 	remove := func() {
 		for _, end := range []string{"", "-wal", "-shm"} {
@@ -172,7 +161,7 @@ func TestIndexSurvivesPanic(t *testing.T) {
 	})
 	r.indexed()
 	once.Do(func() { t.Error("there was no panic") })
-	hits, err := r.agent.memory.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
+	hits, err := r.agent.indexer.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
 		return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper"})
 	})
 	if err != nil || len(hits) == 0 {
@@ -212,6 +201,47 @@ func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	case <-time.After(8 * time.Second): // SQLite alone would wait for ten
 		t.Error("the stop waits for the index")
 	}
-	<-r.agent.memory.done // and the index does not wait for the transaction
+	<-r.agent.indexer.done // and the index does not wait for the transaction
 	must(t, tx.Rollback())
+}
+
+// The index is a cache: whatever happens to it, turns go on.
+func TestIndexIsACache(t *testing.T) {
+	t.Parallel()
+	w, r, answered := forgotten(t)
+	ask := func(what string) {
+		t.Helper()
+		w.say("dev", "ann", what)
+		answered++
+		w.answered("dev", answered)
+		r.settled()
+	}
+	must(t, os.RemoveAll(r.id.RecallPath())) // while it is open
+	ask("hello there")
+	r.stop()
+	for _, damage := range [][]byte{nil, []byte("not a database at all, however long it is: " + strings.Repeat("x", 8192))} {
+		must(t, os.RemoveAll(r.id.RecallPath()))
+		must(t, os.RemoveAll(r.id.RecallPath()+"-wal"))
+		if damage != nil {
+			must(t, os.WriteFile(r.id.RecallPath(), damage, 0o600))
+		}
+		r = w.run(r.id)
+		r.indexed()
+		ask("hello again")
+		r.stop()
+	}
+	must(t, os.RemoveAll(r.id.RecallPath()))
+	must(t, os.Mkdir(r.id.RecallPath(), 0o500)) // it cannot be made at all
+	r = w.run(r.id)
+	ask("still there?")
+	s, err := status.Read(r.id.Dir)
+	must(t, err)
+	equal(t, "error", s.Error, "")
+	r.stop()
+	must(t, os.Remove(r.id.RecallPath()))
+	r = w.run(r.id)
+	r.indexed()
+	ask("what was the code of the lighthouse keeper?")
+	r.stop()
+	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
 }

@@ -17,7 +17,15 @@ import (
 	"lethe/recall"
 )
 
-// Bounds of a reminder. A turn waits no longer for one than a model call varies
+// Recall says how an identity is reminded of what it has forgotten.
+type Recall struct {
+	NoHints bool // no hints by themselves; RECALL stays
+	// HintTime is the longest that a turn waits for a hint; 0 is 250 ms. What is
+	// not found by then is not hinted at.
+	HintTime time.Duration
+}
+
+// Bounds of a hint. A turn waits no longer for one than a model call varies
 // by anyway, and it stays a remark at the end of the context.
 const (
 	hintTime     = 250 * time.Millisecond
@@ -27,10 +35,10 @@ const (
 	hintChars    = 500 // of a failed call, and of its result, that are looked up
 )
 
-// remind looks up what was heard and what failed since the last reply, and
+// hintIfDue looks up what was heard and what failed since the last reply, and
 // records a hint at what the identity has forgotten about it. When nothing fits
 // well, or the index is not at hand, there is none.
-func (a *Agent) remind(ctx context.Context) error {
+func (a *Agent) hintIfDue(ctx context.Context) error {
 	texts, why := a.prompting()
 	if len(texts) == 0 || a.cfg.Recall.NoHints {
 		return nil
@@ -40,7 +48,7 @@ func (a *Agent) remind(ctx context.Context) error {
 	skip := a.inSight()
 	var hits []recall.Hit
 	for _, text := range texts {
-		found, err := a.memory.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
+		found, err := a.indexer.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
 			return x.Hints(ctx, a.store, text, time.Now(), skip)
 		})
 		if err != nil {
@@ -80,13 +88,13 @@ func (a *Agent) listing(h recall.Hit) string {
 	return mind.Listing{Ref: blobs.Ref{Hash: a.store.Short(h.Hash), Gist: h.Gist}, From: h.From, To: h.To, At: h.At}.String()
 }
 
-// prompting returns what may remind the identity of something: the newest
+// prompting returns what to look up: the newest
 // messages heard since its last reply, and that reply's calls that failed. Each is
 // returned once.
 func (a *Agent) prompting() (texts []string, why string) {
 	live := a.state.Live
 	i := len(live)
-	for i > 0 && live[i-1].N > a.reminded && live[i-1].Kind != mind.Hint {
+	for i > 0 && live[i-1].N > a.hintedThrough && live[i-1].Kind != mind.Hint {
 		i--
 	}
 	for _, e := range live[i:] {
@@ -102,7 +110,7 @@ func (a *Agent) prompting() (texts []string, why string) {
 		}
 	}
 	if len(live) > 0 {
-		a.reminded = live[len(live)-1].N
+		a.hintedThrough = live[len(live)-1].N
 	}
 	return texts[max(0, len(texts)-hintMessages):], why
 }

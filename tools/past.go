@@ -1,0 +1,147 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Past is what an identity was told and what it has forgotten. The agent
+// implements it.
+type Past interface {
+	// Received opens what a user has sent, or anything else the identity may see,
+	// for READ_FILE. It is called beside the identity's own goroutine.
+	Received(hash string) (gist string, body []byte, err error)
+	// Open opens what stands behind a ref.
+	Open(ref string) (Original, error)
+	// Search finds what has faded. remark is what the reader has to know besides.
+	// It is called beside the identity's own goroutine.
+	Search(ctx context.Context, query string, limit int) (matches []Match, remark string, err error)
+	// Compact begins a compaction, or says why not.
+	Compact() error
+}
+
+// Original is a text that stands behind a ref.
+type Original struct {
+	Hash string // as refs show it
+	Gist string
+	At   time.Time
+	Body []byte
+	// A page shows characters that weigh Most together. They weigh what they are
+	// as they stand in a prompt.
+	Most   int
+	Weight func(text string) int
+}
+
+// Match is something that was found.
+type Match struct {
+	Listing string // ref, gist and time
+	Where   string // rooms and tools
+	Offset  int    // of Passage, in characters
+	Passage string
+}
+
+// ErrNoWords says that a query holds nothing to look for.
+var ErrNoWords = errors.New("the query holds no word to look for")
+
+// openedText is how a result of UNCOMPACT begins; the hash follows. Package mind
+// recognises it.
+const openedText = "original of hash="
+
+// Matches of RECALL.
+const (
+	defaultMatches = 5
+	maxMatches     = 20
+)
+
+func pastTools(p Past) []Tool {
+	return []Tool{
+		{Name: "UNCOMPACT", Description: describe("uncompact"), Schema: json.RawMessage(`{"type":"object","properties":{"ref":{"type":"string","description":"the hash of the ref, 16 or more hex digits"},"offset":{"type":"integer","description":"first character to show, from 0"},"limit":{"type":"integer","description":"how many characters to show"}},"required":["ref"],"additionalProperties":false}`),
+			Run: func(_ context.Context, c Call) Result { return uncompact(p, c) }},
+		{Name: "RECALL", Description: describe("recall"), Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"words to look for, or a question"},"limit":{"type":"integer","description":"how many matches, at most 20"}},"required":["query"],"additionalProperties":false}`),
+			Run: func(ctx context.Context, c Call) Result { return search(ctx, p, c) }},
+		{Name: "COMPACT", Description: describe("compact"), Schema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
+			Run: func(_ context.Context, c Call) Result { return compact(p, c) }},
+	}
+}
+
+func uncompact(p Past, c Call) Result {
+	var a struct {
+		Ref    string `json:"ref"`
+		Offset int64  `json:"offset,omitempty"`
+		Limit  int64  `json:"limit,omitempty"`
+	}
+	if err := Decode(c.Args, &a); err != nil {
+		return failure(err)
+	}
+	o, err := p.Open(a.Ref)
+	if err != nil {
+		return failf("%v. Copy the hash from a ref in your context.", err)
+	}
+	return Result{Body: o.page(a.Offset, a.Limit)}
+}
+
+// page shows characters of an original below a line that says which.
+func (o Original) page(offset, limit int64) []byte {
+	text, most := []rune(string(o.Body)), o.Most
+	total := int64(len(text))
+	offset = min(max(offset, 0), total)
+	if limit <= 0 || limit > int64(most) {
+		limit = int64(most)
+	}
+	end := offset
+	for end < min(offset+limit, total) && most > 0 {
+		most -= o.Weight(string(text[end]))
+		end++
+	}
+	head := fmt.Sprintf(openedText+"%s (%s), from %s: characters %d to %d of %d", o.Hash, o.Gist, o.At.Format("2006-01-02 15:04"), offset, end, total)
+	if end < total {
+		head += fmt.Sprintf("; go on with offset=%d", end)
+	}
+	return []byte(head + "\n\n" + string(text[offset:end]))
+}
+
+func search(ctx context.Context, p Past, c Call) Result {
+	a := struct {
+		Query string `json:"query"`
+		Limit int64  `json:"limit,omitempty"`
+	}{}
+	if err := Decode(c.Args, &a); err != nil {
+		return failure(err)
+	}
+	if a.Limit <= 0 {
+		a.Limit = defaultMatches
+	}
+	matches, remark, err := p.Search(ctx, a.Query, int(min(a.Limit, maxMatches)))
+	switch {
+	case errors.Is(err, ErrNoWords):
+		return failf("%v. Give names, numbers or words that must occur.", err)
+	case err != nil:
+		return failf("search what has faded: %v. Open a ref that you see with UNCOMPACT, or try again later.", err)
+	case len(matches) == 0:
+		return textf("nothing found: nothing that has faded holds these words. Try other words, fewer of them, or names.%s", remark)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "matches: %d, the best first. UNCOMPACT opens one.%s", len(matches), remark)
+	for _, m := range matches {
+		fmt.Fprintf(&b, "\n%s %s offset=%d", m.Listing, m.Where, m.Offset)
+		for line := range strings.Lines(m.Passage) {
+			b.WriteString("\n    " + strings.TrimRight(line, "\n"))
+		}
+	}
+	return Result{Body: []byte(b.String())}
+}
+
+func compact(p Past, c Call) Result {
+	var none struct{}
+	if err := Decode(c.Args, &none); err != nil {
+		return failure(err)
+	}
+	if err := p.Compact(); err != nil {
+		return failf("%v.", err)
+	}
+	return textf("a compaction begins in the background. Go on; the summaries come in by themselves.")
+}

@@ -1,0 +1,92 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fakePast is a Past of a few texts.
+type fakePast struct {
+	sent    map[string][2]string // gist and body, by hash
+	most    int
+	matches []Match
+	remark  string
+	err     error
+	asked   string
+}
+
+func (p *fakePast) Received(hash string) (string, []byte, error) {
+	f, ok := p.sent[hash]
+	if !ok {
+		return "", nil, errors.New("resolve \"" + hash + "\": no such blob")
+	}
+	return f[0], []byte(f[1]), nil
+}
+
+func (p *fakePast) Open(ref string) (Original, error) {
+	gist, body, err := p.Received(ref)
+	weight := func(text string) int { return len(text) }
+	return Original{Hash: ref, Gist: gist, At: time.Date(2026, 11, 20, 12, 57, 0, 0, time.UTC), Body: body, Most: p.most, Weight: weight}, err
+}
+
+func (p *fakePast) Search(_ context.Context, query string, limit int) ([]Match, string, error) {
+	p.asked = fmt.Sprint(query, " ", limit)
+	return p.matches, p.remark, p.err
+}
+
+func (p *fakePast) Compact() error { return p.err }
+
+func TestUncompactShowsAllPageByPage(t *testing.T) {
+	const text = "one ÄÖÜ two\nthree"
+	id := newIdentity(t, func(c *Config) { c.Past = &fakePast{most: 8, sent: map[string][2]string{"3f9c": {"a gist", text}}} })
+	if got := id.ok("UNCOMPACT", "ref", "3f9c"); got != "original of hash=3f9c (a gist), from 2026-11-20 12:57: characters 0 to 6 of 17; go on with offset=6\n\none ÄÖ" {
+		t.Errorf("%q", got)
+	}
+	wantWords(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 4, "limit", 1), "characters 4 to 5 of 17", "\n\nÄ")
+	var all strings.Builder
+	for offset, next := 0, 0; ; offset = next {
+		head, body, _ := strings.Cut(id.ok("UNCOMPACT", "ref", "3f9c", "offset", offset), "\n\n")
+		all.WriteString(body)
+		if _, tail, more := strings.Cut(head, "offset="); !more {
+			break
+		} else if _, err := fmt.Sscan(tail, &next); err != nil || next <= offset {
+			t.Fatalf("after %d comes %q", offset, tail)
+		}
+	}
+	if all.String() != text {
+		t.Errorf("the pages are %q", all.String())
+	}
+	wantWords(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 99, "limit", -1), "characters 17 to 17 of 17")
+	id.fails([]string{"no such blob. Copy the hash from a ref"}, "UNCOMPACT", "ref", "beef")
+}
+
+func TestRecall(t *testing.T) {
+	past := &fakePast{remark: " The index is still being made."}
+	id := newIdentity(t, func(c *Config) { c.Past = past })
+	wantWords(t, id.ok("RECALL", "query", "a dog"), "nothing found", "still being made")
+	past.matches = []Match{{"◱hash=3f9c gist=g◲", "room=dev", 7, "Bosun\nthe dog"}, {"◱hash=beef gist=h◲", "tool=BASH", 0, ""}}
+	want := "matches: 2, the best first. UNCOMPACT opens one. The index is still being made.\n" +
+		"◱hash=3f9c gist=g◲ room=dev offset=7\n    Bosun\n    the dog\n◱hash=beef gist=h◲ tool=BASH offset=0"
+	if got := id.ok("RECALL", "query", "a dog", "limit", 1000); got != want || past.asked != "a dog 20" {
+		t.Errorf("asked for %q: %q", past.asked, got)
+	}
+	if id.ok("RECALL", "query", "x"); past.asked != "x 5" {
+		t.Errorf("asked for %q", past.asked)
+	}
+	past.err = ErrNoWords
+	id.fails([]string{"holds no word to look for. Give names"}, "RECALL", "query", "?")
+	past.err = errors.New("disk full")
+	id.fails([]string{"search what has faded: disk full", "UNCOMPACT"}, "RECALL", "query", "x")
+}
+
+func TestCompact(t *testing.T) {
+	past := &fakePast{}
+	id := newIdentity(t, func(c *Config) { c.Past = past })
+	wantWords(t, id.ok("COMPACT"), "begins in the background")
+	past.err = errors.New("a compaction is under way already")
+	id.fails([]string{"under way already."}, "COMPACT")
+}
