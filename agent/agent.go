@@ -170,6 +170,9 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 		return nil, err
 	}
 	if err := a.makeTools(); err != nil {
+		return nil, &SettingsError{err}
+	}
+	if err := a.checkLimit(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -178,10 +181,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	case a.wanted() != a.state.Stable.Params:
 		err = a.renew("settings")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return a, a.fits()
+	return a, err
 }
 
 func orDefault(n, d int) int {

@@ -22,6 +22,9 @@ type BootOptions struct {
 	Name  string
 	Soul  string   // its purpose; "" takes the default
 	Rooms []string // that it hears from the start
+	// Check, if not nil, can refuse the identity when its files are there. Then
+	// they are removed.
+	Check func(Identity) error
 }
 
 // Boot makes a new identity. Its hash is that of the boot blob, which holds the
@@ -67,6 +70,11 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (Identity, error) {
 	id := home.identity(self.String(), o.Name)
 	if err := id.createFiles(soul); err != nil {
 		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
+	}
+	if o.Check != nil {
+		if err := o.Check(id); err != nil {
+			return Identity{}, errors.Join(err, os.RemoveAll(id.Dir))
+		}
 	}
 	for _, room := range o.Rooms {
 		if err := chat.Subscribe(id.Subs(), home.Chats(), room); err != nil {

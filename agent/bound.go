@@ -74,8 +74,9 @@ func (a *Agent) fits() error {
 	if answer == 0 { // its share of the limit that is needed, or all it may have
 		answer = min(defaultMaxTokens, (ground+minLiving)/(answerShare-1)+1)
 	}
-	return fmt.Errorf("open %s: a context limit of %d tokens is too small: system prompt and tools (%d), the answer (%d) and %d for living need %d",
-		a.id.Name, a.cfg.ContextLimit, ground, answer, minLiving, ground+answer+minLiving)
+	least := ground + answer + minLiving
+	return fmt.Errorf("open %s: context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; set context.limit = %d",
+		a.id.Name, a.cfg.ContextLimit, least, ground, answer, minLiving, (least+499)/500*500)
 }
 
 // fading returns the settings of a compaction. Where the limit is small or the

@@ -18,8 +18,9 @@ type Budget struct {
 	Answer  int `json:"answer"` // what is kept free for the answer
 }
 
-// BudgetOf estimates the budget of a state; a limit of 0 is the default.
-func BudgetOf(s *mind.State, limit int) Budget {
+// BudgetOf estimates the budget of a state; a limit of 0 is the default. total is
+// what a running identity has counted, or 0.
+func BudgetOf(s *mind.State, limit, total int) Budget {
 	var e llm.Estimator
 	if w := s.Usage.LastWeight; w > 0 {
 		e = e.Observe(int(w), int(s.Usage.LastInput))
@@ -29,18 +30,21 @@ func BudgetOf(s *mind.State, limit int) Budget {
 		limit = min(limit, s.Window)
 	}
 	r := request(s, "")
-	b := Budget{Epoch: s.Epoch, Limit: limit, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
+	if total > r.MaxTokens {
+		e.CharsPerToken = float64(r.Weight()) / float64(total-r.MaxTokens)
+	} else {
+		total = e.Tokens(r.Weight()) + r.MaxTokens
+	}
+	b := Budget{Epoch: s.Epoch, Limit: limit, Total: total, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
 	for i, m := range r.Messages {
-		n := e.Tokens(m.Weight())
-		switch i {
+		switch n := e.Tokens(m.Weight()); i {
 		case 0:
 			b.System = n
-		case 1:
-			b.Past = n
+		case 1: // below
 		default:
 			b.Live += n
 		}
 	}
-	b.Total = b.System + b.Past + b.Live + b.Tools + b.Answer
+	b.Past = max(0, total-b.System-b.Live-b.Tools-b.Answer) // the rest, so that the parts make the total
 	return b
 }

@@ -108,7 +108,7 @@ func TestLimitTooSmall(t *testing.T) {
 	if err == nil {
 		t.Fatal("a limit of 9000 tokens is taken")
 	}
-	contains(t, err.Error(), "8000 for living need 1")
+	contains(t, err.Error(), "conversation 8000; set context.limit = 1")
 	w.conf.ContextLimit = 0
 	w.run(id).stop()
 }

@@ -64,7 +64,7 @@ func (w *world) bounded(id Identity) {
 			w.Errorf("request %d has about %d tokens", i, tokens)
 		}
 	}
-	b := BudgetOf(w.fold(id), 0)
+	b := BudgetOf(w.fold(id), 0, 0)
 	if b.Live > 2*b.Limit/8+b.Entries*100 {
 		w.Errorf("the live entries cost %d tokens", b.Live)
 	}

@@ -250,10 +250,6 @@ func (t telegramSettings) check() error {
 	return nil
 }
 
-// leastLimit is a context limit, in tokens, below which the fixed parts alone
-// never fit.
-const leastLimit = 12_000
-
 // check refuses values outside of their range.
 func (s settings) check() error {
 	oneOf := func(key, value string, allowed ...string) error {
@@ -286,7 +282,7 @@ func (s settings) check() error {
 		oneOf("model.thinking", s.Model.Thinking, "enabled", "disabled"),
 		oneOf("model.effort", s.Model.Effort, "low", "high", "max"),
 		atLeast("model.max_tokens", s.Model.MaxTokens, 256),
-		atLeast("context.limit", s.Context.Limit, leastLimit),
+		atLeast("context.limit", s.Context.Limit, 1),
 		share("fade.target", s.Fade.Target),
 		oneOf("compactor.mode", s.Compactor.Mode, modeModel, modeMechanical),
 		atLeast("compactor.parallel", s.Compactor.Parallel, 1),

@@ -10,6 +10,7 @@ import (
 
 	"lethe/agent"
 	"lethe/chat"
+	"lethe/mind"
 )
 
 func (p *program) contextCommand() *cobra.Command {
@@ -35,19 +36,10 @@ func (p *program) contextCommand() *cobra.Command {
 }
 
 func (p *program) printContext(id agent.Identity) error {
-	store, err := p.store()
+	s, b, err := p.budget(id)
 	if err != nil {
 		return err
 	}
-	s, err := agent.Fold(id, store)
-	if err != nil {
-		return err
-	}
-	limit := p.settings.Context.Limit
-	if live, running := alive(id); running && live.ContextLimit > 0 {
-		limit = live.ContextLimit
-	}
-	b := agent.BudgetOf(s, limit)
 	if p.json {
 		return p.printJSON(struct {
 			agent.Budget
@@ -68,7 +60,7 @@ const compactTime = 10 * time.Minute
 // compact has an identity forget now: the running one by asking it, another one
 // by opening it for that long.
 func (p *program) compact(ctx context.Context, id agent.Identity) error {
-	before, err := p.budget(id)
+	_, before, err := p.budget(id)
 	if err != nil {
 		return err
 	}
@@ -80,7 +72,7 @@ func (p *program) compact(ctx context.Context, id agent.Identity) error {
 	if err != nil {
 		return err
 	}
-	after, err := p.budget(id)
+	_, after, err := p.budget(id)
 	if err != nil {
 		return err
 	}
@@ -95,20 +87,21 @@ func (p *program) compact(ctx context.Context, id agent.Identity) error {
 	return nil
 }
 
-func (p *program) budget(id agent.Identity) (agent.Budget, error) {
+// budget is the state of an identity, and its budget as the daemon counts it.
+func (p *program) budget(id agent.Identity) (*mind.State, agent.Budget, error) {
 	store, err := p.store()
 	if err != nil {
-		return agent.Budget{}, err
+		return nil, agent.Budget{}, err
 	}
 	s, err := agent.Fold(id, store)
 	if err != nil {
-		return agent.Budget{}, err
+		return nil, agent.Budget{}, err
 	}
-	limit := p.settings.Context.Limit
+	limit, total := p.settings.Context.Limit, 0
 	if live, running := alive(id); running && live.ContextLimit > 0 {
-		limit = live.ContextLimit
+		limit, total = live.ContextLimit, live.ContextTokens
 	}
-	return agent.BudgetOf(s, limit), nil
+	return s, agent.BudgetOf(s, limit, total), nil
 }
 
 // compactRunning asks, and waits for the epoch that says that it is done.
@@ -134,7 +127,7 @@ func (p *program) compactRunning(ctx context.Context, id agent.Identity, epoch i
 
 // compacted reports whether a new epoch has begun, or nothing was to be done.
 func (p *program) compacted(id agent.Identity, epoch int) (bool, error) {
-	b, err := p.budget(id)
+	_, b, err := p.budget(id)
 	if err != nil || b.Epoch > epoch {
 		return true, err
 	}

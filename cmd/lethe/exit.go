@@ -72,7 +72,7 @@ func codeOf(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, new(*agent.SettingsError)):
 		return exitUsage
 	case errors.As(err, &running), errors.As(err, new(*bridge.RunningError)):
 		return exitRunning

@@ -61,9 +61,6 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 		}
 		ids = []agent.Identity{id}
 	}
-	if err := w.hear(ids); err != nil {
-		return err
-	}
 	w.ready = perIdentity(func(id agent.Identity) { p.event("ready", id) })
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)

@@ -56,9 +56,6 @@ func (p *program) inside(ctx context.Context, id agent.Identity, c stdin.Config)
 	if err != nil {
 		return err
 	}
-	if err := w.hear([]agent.Identity{id}); err != nil {
-		return err
-	}
 	ready := make(chan struct{})
 	w.ready = perIdentity(func(agent.Identity) { close(ready) })
 	ctx, cancel := context.WithCancel(ctx)

@@ -69,8 +69,11 @@ const offlineKey = "no-key-is-needed"
 // newWorld prepares a world. mayRehearse says that without a key the offline
 // model will do.
 func (p *program) newWorld(log *slog.Logger, mayRehearse bool) (*world, error) {
-	if l := p.runs.limit; l != 0 && l < leastLimit {
-		return nil, usagef("--context-limit is %d; %d is the least", l, leastLimit)
+	if p.runs.limit < 0 {
+		return nil, usagef("--context-limit is %d; it cannot be negative", p.runs.limit)
+	}
+	if err := checkRooms(p.runs.rooms...); err != nil {
+		return nil, err
 	}
 	store, err := p.store()
 	if err != nil {
@@ -131,9 +134,18 @@ func (w *world) rehearse() error {
 
 // open makes the running form of an identity.
 func (w *world) open(id agent.Identity) (*agent.Agent, error) {
-	client, err := llm.New(w.conf)
+	config, err := w.config(id)
 	if err != nil {
 		return nil, err
+	}
+	return agent.Open(id, config)
+}
+
+// config is what an identity runs with.
+func (w *world) config(id agent.Identity) (agent.Config, error) {
+	client, err := llm.New(w.conf)
+	if err != nil {
+		return agent.Config{}, err
 	}
 	s, r := w.p.settings, w.p.runs
 	params := mind.Params{
@@ -148,7 +160,7 @@ func (w *world) open(id agent.Identity) (*agent.Agent, error) {
 		limit = s.Context.Limit
 	}
 	workspace := or(r.workspace, s.Tools.Workspace)
-	return agent.Open(id, agent.Config{
+	return agent.Config{
 		Home: w.p.home, Store: w.store, Watcher: w.watcher, Log: w.log,
 		Model: client, Offline: w.offline, Params: params, DefaultModel: w.model,
 		Forgetting: agent.Forgetting{
@@ -162,7 +174,7 @@ func (w *world) open(id agent.Identity) (*agent.Agent, error) {
 			BashTimeout: time.Duration(s.Tools.BashTimeout), Secrets: w.secrets(),
 		},
 		Warnings: w.warnings, Ready: w.ready, Tell: w.teller(), Retry: w.retry[id.Self],
-	})
+	}, nil
 }
 
 // secrets are files that hold a key.
@@ -226,21 +238,37 @@ func (w *world) with(ctx context.Context, f func(context.Context) error) error {
 	return errors.Join(err, group.Wait())
 }
 
-// opener is open, for the supervisor. Where others go on running, the one that
-// cannot be opened at all is told of at once, not when the last has ended.
+// opener is open, for the supervisor. At first it subscribes the identity to the
+// rooms of the flags. Where others go on running, it reports at once that one
+// cannot be opened.
 func (w *world) opener(others bool) func(agent.Identity) (*agent.Agent, error) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	return func(id agent.Identity) (*agent.Agent, error) {
-		a, err := w.open(id)
 		mu.Lock()
-		defer mu.Unlock()
-		if err != nil && others && !seen[id.Self] {
+		again := seen[id.Self]
+		seen[id.Self] = true
+		mu.Unlock()
+		a, err := w.open(id)
+		if err == nil && !again {
+			if err = w.subscribe(id); err != nil {
+				a.Close()
+			}
+		}
+		if err != nil && others && !again {
 			w.p.report(err)
 		}
-		seen[id.Self] = true
 		return a, err
 	}
+}
+
+func (w *world) subscribe(id agent.Identity) error {
+	for _, room := range w.p.runs.rooms {
+		if err := chat.Subscribe(id.Subs(), w.p.home.Chats(), room); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tryAgain passes on to every identity that trouble is mended, until ctx ends.
@@ -285,10 +313,7 @@ func (w *world) birth() (agent.Identity, bool, error) {
 	if len(rooms) == 0 {
 		rooms = []string{defaultRoom}
 	}
-	if err := checkRooms(rooms...); err != nil {
-		return agent.Identity{}, false, err
-	}
-	id, err := agent.Boot(p.home, w.store, agent.BootOptions{Name: name, Soul: soul, Rooms: rooms})
+	id, err := agent.Boot(p.home, w.store, agent.BootOptions{Name: name, Soul: soul, Rooms: rooms, Check: w.check})
 	if errors.Is(err, agent.ErrExists) {
 		if soul != "" {
 			return id, false, hint(err, "a soul is for life: boot another identity with --name, or leave out --soul to resume %s", name)
@@ -296,6 +321,15 @@ func (w *world) birth() (agent.Identity, bool, error) {
 		return id, false, nil
 	}
 	return id, err == nil, err
+}
+
+// check refuses settings that an identity cannot run with.
+func (w *world) check(id agent.Identity) error {
+	config, err := w.config(id)
+	if err != nil {
+		return err
+	}
+	return agent.Check(id, config)
 }
 
 const defaultRoom = "dev"
@@ -315,21 +349,6 @@ func readSoul(path string) (string, error) {
 		return "", usagef("read soul %s: it is empty", path)
 	}
 	return string(text), nil
-}
-
-// hear links the rooms of the flags to identities that are there already.
-func (w *world) hear(ids []agent.Identity) error {
-	if err := checkRooms(w.p.runs.rooms...); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		for _, room := range w.p.runs.rooms {
-			if err := chat.Subscribe(id.Subs(), w.p.home.Chats(), room); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // logTo writes log lines for people to out.
