@@ -103,7 +103,7 @@ func TestLeastLimit(t *testing.T) {
 			t.Fatal("10000 tokens are enough")
 		}
 		var need int
-		if _, serr := fmt.Sscanf(err.Error()[strings.LastIndex(err.Error(), "need ")+len("need "):], "%d", &need); serr != nil {
+		if _, serr := fmt.Sscanf(err.Error()[strings.LastIndex(err.Error(), "at least ")+len("at least "):], "%d", &need); serr != nil {
 			t.Fatalf("%v: %v", err, serr)
 		}
 		_, err = w.try(id, func(c *Config) { c.ContextLimit = need - 300 })
