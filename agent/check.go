@@ -13,7 +13,7 @@ func (e *SettingsError) Unwrap() error { return e.Err }
 // It records nothing. The error is a *SettingsError.
 func Check(id Identity, cfg Config) error {
 	cfg.ContextLimit = orDefault(cfg.ContextLimit, defaultLimit)
-	a := &Agent{id: id, cfg: cfg, store: cfg.Store, state: mind.New(), fresh: true}
+	a := &Agent{id: id, cfg: cfg, store: cfg.Store, state: mind.New(), fresh: true, files: ownFiles{dir: id.Dir}}
 	if err := a.makeTools(); err != nil {
 		return &SettingsError{err}
 	}
@@ -25,7 +25,7 @@ func Check(id Identity, cfg Config) error {
 func (a *Agent) checkLimit() error {
 	state := *a.state
 	if a.fresh || a.wanted() != state.Stable.Params {
-		soul, err := a.readOwn("SOUL.md")
+		soul, err := a.files.read("SOUL.md")
 		if err != nil {
 			return err
 		}
