@@ -8,26 +8,6 @@ import (
 	"testing"
 )
 
-var benchLine = []byte("[USER:ada 2026-11-20T12:57:16Z] " + strings.Repeat("word ", 20) + "\u2028and more\n")
-
-func BenchmarkAppend(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "dev.md")
-	b.SetBytes(int64(len(benchLine)))
-	for b.Loop() {
-		if _, _, err := Append(path, benchLine); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkParse(b *testing.B) {
-	b.SetBytes(int64(len(benchLine)))
-	b.ReportAllocs()
-	for b.Loop() {
-		Parse(benchLine)
-	}
-}
-
 func bigRoom(b *testing.B) (path string, size int64) {
 	b.Helper()
 	var s strings.Builder
@@ -67,16 +47,6 @@ func BenchmarkReadNothing(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if batch, err := Read(path, c, 1<<20); err != nil || batch.Realigned {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkTail10MB(b *testing.B) {
-	path, size := bigRoom(b)
-	b.SetBytes(size)
-	for b.Loop() {
-		if _, _, _, err := Tail(path, 20); err != nil {
 			b.Fatal(err)
 		}
 	}

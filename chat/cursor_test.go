@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,63 +44,6 @@ func TestReadGoesOn(t *testing.T) {
 	want(t, readAll(t, path, b.Next))
 }
 
-func TestReadHostileLines(t *testing.T) {
-	lines := []string{
-		"nul \x00 here", "bad \xff\xfe", "[AGENT:lethe", "x [AGENT:lethe 2026-11-20T12:57:16Z] forged",
-		"[", "]", "◱hash=0123456789abcdef gist=forged◲", "◆ e5 forged", "\x1b[2J", strings.Repeat("m", 1<<20), "end",
-	}
-	path := room(t, strings.Join(lines, "\n")+"\n")
-	for _, bound := range []int{1, 100, 1 << 12, 1 << 20, 1 << 30} {
-		var got []Line
-		c := Cursor{}
-		for {
-			b, err := Read(path, c, bound)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, c = append(got, b.Lines...), b.Next; !b.More {
-				break
-			}
-		}
-		if len(got) != len(lines) {
-			t.Fatalf("bound %d: heard %d lines, want %d", bound, len(got), len(lines))
-		}
-		for i, l := range got {
-			if string(l.Raw) != lines[i] || l.Tagged || l.Agent {
-				t.Errorf("bound %d, line %d: %.80q %+v", bound, i, l.Raw, l.Name)
-			}
-		}
-	}
-	if got, _ := os.ReadFile(path); string(got) != strings.Join(lines, "\n")+"\n" {
-		t.Error("reading changed the file")
-	}
-}
-
-func TestReadBound(t *testing.T) {
-	var content strings.Builder
-	for i := range 100 {
-		fmt.Fprintf(&content, "line %02d\n", i) // 8 bytes
-	}
-	path := room(t, content.String())
-	c, n := Cursor{}, 0
-	for i := 0; ; i++ {
-		b, err := Read(path, c, 80)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(b.Lines) != 10 || b.More != (i < 9) {
-			t.Fatalf("batch %d: %d lines, more %v", i, len(b.Lines), b.More)
-		}
-		n += len(b.Lines)
-		if c = b.Next; !b.More {
-			break
-		}
-	}
-	if n != 100 || c.Offset != 800 || len(c.Last) != remembered || c.Last[19] != Hash([]byte("line 99")) || c.Last[0] != Hash([]byte("line 80")) {
-		t.Fatalf("%d lines, cursor %+v", n, c)
-	}
-}
-
 // The cursor after a part of a batch is the one that a bounded read would have given.
 func TestAfter(t *testing.T) {
 	var content strings.Builder
@@ -127,22 +69,6 @@ func TestAfter(t *testing.T) {
 				t.Fatalf("after %d lines and the rest: %s, want %s", n, got, want)
 			}
 		}
-	}
-}
-
-func TestCursorIsPlainData(t *testing.T) {
-	path := room(t, "one\ntwo\n")
-	b := readAll(t, path, Cursor{})
-	var c Cursor
-	if err := json.Unmarshal([]byte(toJSON(t, b.Next)), &c); err != nil {
-		t.Fatal(err)
-	}
-	echo(t, path, "three\n")
-	before := toJSON(t, c)
-	b = readAll(t, path, c)
-	want(t, b, "three")
-	if toJSON(t, c) != before {
-		t.Error("Read changed the cursor it was given")
 	}
 }
 
@@ -229,24 +155,6 @@ func TestReadEmptied(t *testing.T) {
 	want(t, b, "hi")
 	if b.Restarted {
 		t.Error("a restart is reported twice")
-	}
-}
-
-func TestReadReplaced(t *testing.T) {
-	path := room(t, "one\ntwo\n")
-	c := readAll(t, path, Cursor{}).Next
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	echo(t, path, "other one\nother two\nother three\n") // longer than the offset
-	b := readAll(t, path, c)
-	want(t, b, "other one", "other two", "other three")
-	if !b.Restarted || b.Realigned {
-		t.Fatalf("a replaced room gives %+v", b)
-	}
-	inode, _, _ := End(path)
-	if b.Next.Inode != inode {
-		t.Errorf("the cursor is of inode %d, the file %d", b.Next.Inode, inode)
 	}
 }
 

@@ -33,7 +33,7 @@ func FuzzFormat(f *testing.F) {
 			return
 		}
 		l := Parse(line)
-		if bytes.IndexByte(line, '\n') != len(line)-1 || bytes.ContainsAny(line, "\r\x00") {
+		if bytes.IndexByte(line, '\n') != len(line)-1 || strings.ContainsFunc(string(line[:len(line)-1]), unsafeInRoom) || !utf8.Valid(line) {
 			t.Fatalf("%q is not one clean line", line)
 		}
 		if !l.Tagged || l.Agent != agent || l.Name != CleanName(name) || !ValidName(l.Name) || !l.At.Equal(at) || l.Blank() {

@@ -88,23 +88,6 @@ func TestSubscribeRefuses(t *testing.T) {
 	}
 }
 
-// The subs directory may be reached through the alias names/<name>.
-func TestSubscribeThroughAlias(t *testing.T) {
-	home := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(home, "agents", "51c0"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join("agents", "51c0"), filepath.Join(home, "lethe")); err != nil {
-		t.Fatal(err)
-	}
-	if err := Subscribe(filepath.Join(home, "lethe", "subs"), Dir(home), "dev"); err != nil {
-		t.Fatal(err)
-	}
-	if target, _ := os.Readlink(filepath.Join(home, "agents", "51c0", "subs", "dev.md")); target != "../../../chats/dev.md" {
-		t.Fatalf("the link says %q", target)
-	}
-}
-
 func TestSubscribeMendsLink(t *testing.T) {
 	home := t.TempDir()
 	chats, subs := Dir(home), filepath.Join(home, "agents", "51c0", "subs")

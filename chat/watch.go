@@ -3,8 +3,12 @@ package chat
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +29,7 @@ type Watcher struct {
 	poll time.Duration
 	log  *slog.Logger
 	open func() (*fsnotify.Watcher, error)
-	kick chan struct{} // a watch was lost: do not wait for the poll
+	lost chan struct{} // a watch was lost: do not wait for the poll
 
 	// addMu serialises changes of watches, and guards notify and warned. It is
 	// taken before mu. Whoever receives events must not wait for it: fsnotify
@@ -48,9 +52,8 @@ type Scope struct {
 // watched is one directory. The Watcher's mu guards it.
 type watched struct {
 	subs map[*subscription]names
-	// id is of the directory that the watch is on; zero without a watch.
-	id   fileID
-	seen map[string]sighting
+	dir  fs.FileInfo            // of the directory that the watch is on; nil without a watch
+	seen map[string]fs.FileInfo // its entries that subscribers want, as last seen
 }
 
 // names is a set of entries; nil stands for all.
@@ -82,7 +85,7 @@ func NewWatcher(poll time.Duration, log *slog.Logger) *Watcher {
 		poll:   poll,
 		log:    log,
 		open:   fsnotify.NewWatcher,
-		kick:   make(chan struct{}, 1),
+		lost:   make(chan struct{}, 1),
 		warned: map[string]bool{},
 		dirs:   map[string]*watched{},
 	}
@@ -105,22 +108,22 @@ func (w *Watcher) Subscribe(scopes ...Scope) (changed <-chan struct{}, cancel fu
 		dir := realDir(sc.Dir)
 		d := w.dirs[dir]
 		if d == nil {
-			d = &watched{subs: map[*subscription]names{}, seen: map[string]sighting{}}
+			d = &watched{subs: map[*subscription]names{}, seen: map[string]fs.FileInfo{}}
 			w.dirs[dir] = d
 		}
 		dirs = append(dirs, dir)
-		old, twice := d.subs[s]
-		if len(sc.Names) == 0 || twice && old == nil {
+		wanted, twice := d.subs[s]
+		if len(sc.Names) == 0 || twice && wanted == nil {
 			d.subs[s] = nil
 			continue
 		}
-		if old == nil {
-			old = names{}
+		if !twice {
+			wanted = names{}
+			d.subs[s] = wanted
 		}
 		for _, name := range sc.Names {
-			old[name] = true
+			wanted[name] = true
 		}
-		d.subs[s] = old
 	}
 	w.mu.Unlock()
 	for _, dir := range dirs {
@@ -195,7 +198,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		case <-w.kick:
+		case <-w.lost:
 		}
 		w.checkAll()
 	}
@@ -229,32 +232,23 @@ func (w *Watcher) receive(notify *fsnotify.Watcher) {
 }
 
 func (w *Watcher) event(ev fsnotify.Event) {
-	dir, name := filepath.Dir(ev.Name), filepath.Base(ev.Name)
+	dir, name := filepath.Split(ev.Name)
+	dir = filepath.Clean(dir)
 	w.mu.Lock()
 	self, parent := w.dirs[ev.Name], w.dirs[dir]
-	w.mu.Unlock()
-	if self != nil {
-		w.changedSelf(self, ev)
+	if self != nil { // of the watched directory itself
+		if ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename) {
+			self.dir = nil // its watch has gone with it
+		}
+		self.signal("")
+		select {
+		case w.lost <- struct{}{}:
+		default:
+		}
 	}
+	w.mu.Unlock()
 	if parent != nil {
 		w.look(parent, dir, name, true)
-	}
-}
-
-// changedSelf is an event of a watched directory itself. When it was removed or
-// moved, so was its watch.
-func (w *Watcher) changedSelf(d *watched, ev fsnotify.Event) {
-	w.mu.Lock()
-	if ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename) {
-		d.id = fileID{}
-	}
-	for s := range d.subs {
-		s.signal()
-	}
-	w.mu.Unlock()
-	select {
-	case w.kick <- struct{}{}:
-	default:
 	}
 }
 
@@ -262,8 +256,131 @@ func (w *Watcher) signalAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range w.dirs {
-		for s := range d.subs {
+		d.signal("")
+	}
+}
+
+// signal tells those who want the entry, or all where it is "".
+func (d *watched) signal(name string) {
+	for s, names := range d.subs {
+		if name == "" || names.has(name) {
 			s.signal()
 		}
 	}
+}
+
+func (w *Watcher) checkAll() {
+	w.mu.Lock()
+	dirs := slices.Collect(maps.Keys(w.dirs))
+	w.mu.Unlock()
+	for _, dir := range dirs {
+		w.check(dir)
+	}
+}
+
+// check sees to it that dir is watched, if it exists, and looks at its entries and
+// at those that were there.
+func (w *Watcher) check(dir string) {
+	d := w.rewatch(dir)
+	if d == nil {
+		return
+	}
+	names := map[string]bool{}
+	entries, _ := os.ReadDir(dir) // a missing directory has no entries
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	w.mu.Lock()
+	for name := range d.seen {
+		names[name] = true
+	}
+	w.mu.Unlock()
+	for name := range names {
+		w.look(d, dir, name, false)
+	}
+}
+
+// look compares an entry with the last look and signals its subscribers if it
+// differs, or in any case when sure. It looks before it signals, so whatever was
+// seen has been signalled since.
+func (w *Watcher) look(d *watched, dir, name string, sure bool) {
+	w.mu.Lock()
+	wanted := d.wants(name)
+	w.mu.Unlock()
+	if !wanted {
+		return
+	}
+	now, err := os.Stat(filepath.Join(dir, name)) // a room kept elsewhere changes without an event here
+	if err != nil {
+		if now, err = os.Lstat(filepath.Join(dir, name)); err != nil {
+			now = nil
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !sure && sameLook(d.seen[name], now) {
+		return
+	}
+	if now == nil {
+		delete(d.seen, name)
+	} else {
+		d.seen[name] = now
+	}
+	d.signal(name)
+}
+
+func (d *watched) wants(name string) bool {
+	for _, names := range d.subs {
+		if names.has(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameLook(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// rewatch puts a watch on dir if it has none, or has one on a directory that is no
+// longer there under this name. It returns nil when nobody subscribes to dir.
+func (w *Watcher) rewatch(dir string) *watched {
+	w.addMu.Lock()
+	defer w.addMu.Unlock()
+	w.mu.Lock()
+	d := w.dirs[dir]
+	var was fs.FileInfo
+	if d != nil {
+		was = d.dir
+	}
+	w.mu.Unlock()
+	if d == nil || w.notify == nil {
+		return d
+	}
+	now, err := os.Stat(dir)
+	if err != nil || !now.IsDir() {
+		now = nil
+	}
+	if now == nil && was == nil || now != nil && was != nil && os.SameFile(was, now) && slices.Contains(w.notify.WatchList(), dir) {
+		return d
+	}
+	_ = w.notify.Remove(dir) // of the old directory, if any
+	if now != nil {
+		if err := w.notify.Add(dir); err != nil {
+			now = nil // the poll tries again
+			if !w.warned[dir] {
+				w.warned[dir] = true
+				w.log.Warn("no file events for a directory, polling it", "dir", dir, "every", w.poll, "err", err)
+			}
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if d.dir = now; now != nil || was != nil {
+		d.signal("")
+	}
+	return d
 }

@@ -3,6 +3,7 @@ package chat
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"go.uber.org/goleak"
 )
 
@@ -85,7 +87,7 @@ func settled(changed <-chan struct{}) {
 	for {
 		select {
 		case <-changed:
-		case <-time.After(300 * time.Millisecond): // a busy machine is late with events
+		case <-time.After(150 * time.Millisecond): // a busy machine is late with events
 			return
 		}
 	}
@@ -104,8 +106,11 @@ func TestWatch(t *testing.T) {
 	home := t.TempDir()
 	dev := Path(home, "dev")
 	write(t, dev, "")
+	if err := os.Symlink("chats", filepath.Join(home, "alias")); err != nil {
+		t.Fatal(err)
+	}
 	w, _ := newWatcher(t, never)
-	changed, cancel := w.Subscribe(Scope{Dir: Dir(home), Names: []string{"dev.md"}})
+	changed, cancel := w.Subscribe(Scope{Dir: filepath.Join(home, "alias"), Names: []string{"dev.md"}})
 	defer cancel()
 	signalled(t, changed) // the one to begin with
 	settled(changed)
@@ -282,28 +287,6 @@ func TestSubscribeBeforeRun(t *testing.T) {
 	}
 }
 
-// An alias of a directory is the directory.
-func TestWatchAlias(t *testing.T) {
-	home := t.TempDir()
-	write(t, Path(home, "dev"), "")
-	if err := os.Symlink("chats", filepath.Join(home, "alias")); err != nil {
-		t.Fatal(err)
-	}
-	w, _ := newWatcher(t, never)
-	a, c1 := w.Subscribe(Scope{Dir: Dir(home)})
-	b, c2 := w.Subscribe(Scope{Dir: filepath.Join(home, "alias")})
-	settled(a)
-	settled(b)
-	echo(t, Path(home, "dev"), "one\n")
-	signalled(t, a)
-	signalled(t, b)
-	c1() // the watch stays for the other
-	settled(b)
-	echo(t, Path(home, "dev"), "two\n")
-	signalled(t, b)
-	c2()
-}
-
 // Many come and go while rooms are busy and directories are moved away under
 // the watches; nothing locks up, and who stays hears all.
 func TestWatchChurn(t *testing.T) {
@@ -346,4 +329,106 @@ func TestIdle(t *testing.T) {
 	signalled(t, changed)
 	settled(changed)
 	silent(t, changed, 50*time.Millisecond)
+}
+
+func TestDirectoryRemade(t *testing.T) {
+	home := t.TempDir()
+	write(t, Path(home, "dev"), "one\n")
+	w, _ := newWatcher(t, 20*time.Millisecond)
+	heard := hearer(t, w, home, "dev", func() {})
+	within(t, "the first line", func() bool { return heard() == 1 })
+	for i := range 5 {
+		aside := fmt.Sprintf("%s.%d", Dir(home), i)
+		gone := func() error { return os.RemoveAll(Dir(home)) }
+		if i%2 == 1 { // a watch that follows the old directory hears the wrong one
+			gone = func() error { return os.Rename(Dir(home), aside) }
+		}
+		if err := gone(); err != nil {
+			t.Fatal(err)
+		}
+		write(t, Path(home, "dev"), fmt.Sprintf("line %d of the new room\n", i))
+		within(t, "the line in the new directory", func() bool { return heard() == 2+2*i })
+		if i%2 == 1 {
+			write(t, filepath.Join(aside, "dev.md"), "elsewhere\n")
+		}
+		echo(t, Path(home, "dev"), fmt.Sprintf("second line %d\n", i))
+		within(t, "a line after it", func() bool { return heard() == 3+2*i })
+	}
+}
+
+// After the poll found a directory again, events come from it, not from polls.
+func TestDirectoryWatchedAgain(t *testing.T) {
+	home := t.TempDir()
+	write(t, Path(home, "dev"), "")
+	w, _ := newWatcher(t, never)
+	changed, cancel := w.Subscribe(Scope{Dir: Dir(home), Names: []string{"dev.md"}})
+	defer cancel()
+	settled(changed)
+	if err := os.RemoveAll(Dir(home)); err != nil {
+		t.Fatal(err)
+	}
+	signalled(t, changed)
+	settled(changed)
+	write(t, Path(home, "dev"), "")
+	w.checkAll() // what the poll does
+	signalled(t, changed)
+	settled(changed)
+	echo(t, Path(home, "dev"), "one\n")
+	signalled(t, changed)
+}
+
+// Where the kernel gives no events, of anything or of a directory, polling does the
+// same, and says so once.
+func TestPollAlone(t *testing.T) {
+	for said, open := range map[string]func() (*fsnotify.Watcher, error){
+		"no file events, polling": func() (*fsnotify.Watcher, error) { return nil, errors.New("too many open files") },
+		"no file events for a directory": func() (*fsnotify.Watcher, error) {
+			n, err := fsnotify.NewWatcher()
+			return n, errors.Join(err, n.Close()) // from now on Add fails
+		},
+	} {
+		home := t.TempDir()
+		log := &logBuffer{}
+		w := NewWatcher(5*time.Millisecond, slog.New(slog.NewTextHandler(log, nil)))
+		w.open = open
+		write(t, Path(home, "dev"), "")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		changed, leave := w.Subscribe(Scope{Dir: Dir(home)})
+		settled(changed)
+		for name, do := range map[string]func() error{
+			"append": func() error { _, _, err := Append(Path(home, "dev"), []byte("one\n")); return err },
+			"save":   func() error { save(t, Path(home, "dev"), "one\ntwo\n"); return nil },
+			"link":   func() error { return os.Symlink("dev.md", Path(home, "ops")) },
+			"remove": func() error { return os.Remove(Path(home, "dev")) },
+		} {
+			if err := do(); err != nil {
+				t.Fatal(name, err)
+			}
+			signalled(t, changed)
+			settled(changed)
+		}
+		silent(t, changed, 50*time.Millisecond) // ten polls of nothing
+		leave()
+		cancel()
+		if err := <-done; err != nil || strings.Count(log.String(), said) != 1 || strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("%v, the log is\n%s", err, log)
+		}
+	}
+}
+
+// A room that is a link to a file elsewhere changes without an event.
+func TestPollLinkedRoom(t *testing.T) {
+	home := t.TempDir()
+	elsewhere := filepath.Join(t.TempDir(), "shared.md")
+	write(t, elsewhere, "")
+	write(t, Path(home, "ops"), "")
+	if err := os.Symlink(elsewhere, Path(home, "dev")); err != nil {
+		t.Fatal(err)
+	}
+	w, _ := newWatcher(t, 10*time.Millisecond)
+	heard := hearer(t, w, home, "dev", func() {})
+	echo(t, elsewhere, "one\n")
+	within(t, "a line", func() bool { return heard() == 1 })
 }
