@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -29,13 +30,32 @@ func FuzzEscape(f *testing.F) {
 				t.Fatalf("%q mentions %s, escaped %q does not", s, h, escaped)
 			}
 		}
-		if g := Gist(s); Gist(g) != g || utf8.RuneCountInString(g) > MaxGist || strings.ContainsAny(g, "\n\r\u2028\u202e\x00") {
+		g := Gist(s)
+		unprintable := func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }
+		if Gist(g) != g || utf8.RuneCountInString(g) > MaxGist || strings.ContainsFunc(g, unprintable) || strings.TrimSpace(g) != g || strings.Contains(g, "  ") {
 			t.Fatalf("%q has the gist %q", s, g)
 		}
 		for _, r := range ParseRefs(s) {
 			if again := ParseRefs(r.String()); len(again) != 1 || again[0].Hash != r.Hash || again[0].Gist != Gist(r.Gist) {
 				t.Fatalf("%q holds %q, which reads as %q", s, r, again)
 			}
+		}
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("---\n---\n"))
+	f.Add([]byte("---\nat: 2026-11-20T12:57:16.123456Z\ngist: g\n---\nbody"))
+	f.Add([]byte("---\nparent: \n---\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, body, err := Decode(data)
+		if err != nil || m.check() != nil {
+			return
+		}
+		m.Gist = Gist(m.Gist)
+		again, body2, err := Decode(Encode(m, body))
+		if err != nil || again != m || string(body2) != string(body) {
+			t.Fatalf("%q: %+v, encoded and decoded %+v, %v", data, m, again, err)
 		}
 	})
 }

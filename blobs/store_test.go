@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -256,18 +256,6 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestAmbiguousListsAtMost16(t *testing.T) {
-	s := open(t)
-	for i := range 20 {
-		plant(t, s, fmt.Sprintf("%s%02x%s", digits[:30], i, digits[32:]), "")
-	}
-	_, err := s.Resolve(digits[:30])
-	var amb *AmbiguousError
-	if !errors.As(err, &amb) || len(amb.Candidates) != 16 {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestShort(t *testing.T) {
 	s := open(t)
 	one := plant(t, s, digits, "")
@@ -318,30 +306,19 @@ func TestEach(t *testing.T) {
 	s := open(t)
 	want := map[Hash]bool{}
 	for i := range 50 {
-		want[put(t, s, fmt.Sprint(i))] = true
-	}
-	for _, stray := range []string{"abc", "XYZ", "note.txt"} { // files where shards are
-		if err := os.WriteFile(filepath.Join(s.dir, stray), nil, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
-			if fi, serr := os.Stat(filepath.Join(s.dir, stray)); serr != nil || !fi.IsDir() {
-				t.Fatal(err)
-			}
-		}
-	}
-	for h := range want {
+		h := put(t, s, fmt.Sprint(i))
+		want[h] = true
 		if err := os.WriteFile(filepath.Join(filepath.Dir(s.Path(h)), ".tmp-1"), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := 0
-	err := s.Each(func(h Hash) error {
-		got++
-		if !want[h] {
-			t.Errorf("%s is no blob of this store", h)
-		}
-		return nil
-	})
-	if err != nil || got != len(want) {
-		t.Errorf("%d blobs, want %d, %v", got, len(want), err)
+	if err := os.WriteFile(filepath.Join(s.dir, "note.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := map[Hash]bool{}
+	err := s.Each(func(h Hash) error { got[h] = true; return nil })
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%d blobs, want %d, %v", len(got), len(want), err)
 	}
 	stop := errors.New("stop")
 	if err := s.Each(func(Hash) error { return stop }); err != stop {
@@ -375,17 +352,5 @@ func TestConcurrentPuts(t *testing.T) {
 	n := 0
 	if err := s.Each(func(Hash) error { n++; return nil }); err != nil || n != 20 {
 		t.Errorf("%d blobs, want 20, %v", n, err)
-	}
-}
-
-func TestOpenErrors(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range []string{file, filepath.Join(file, "blobs")} {
-		if _, err := Open(dir); err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("open %s: %v", dir, err)
-		}
 	}
 }
