@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"lethe/mind":             {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event"}, // the pure parts of them
 	"lethe/compactor":        {"lethe/blobs", "lethe/mind"},
 	"lethe/llm":              {},
-	"lethe/llm/rehearsal":    {},
+	"lethe/llm/rehearsal":    {"lethe/compactor", "lethe/mind"},
 	"lethe/tools":            {"lethe/internal/durable", "lethe/internal/sandbox"},
 	"lethe/recall":           {"lethe/blobs", "lethe/recall/index", "lethe/recall/text"},
 	"lethe/recall/index":     {"lethe/blobs", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/recall/text"},
@@ -43,8 +43,9 @@ var allowed = map[string][]string{
 	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
 	"lethe/bridge/telegram/markup": {},
 	"lethe/deploy":                 {},
+	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/mind", "lethe/recall"},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
-		"lethe/internal/child", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools"},
+		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools"},
 
 	"lethe/internal/crashdisk": {"lethe/internal/durable"}, // for tests
 	"lethe/internal/botapi":    {},                         // for tests

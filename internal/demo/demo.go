@@ -1,0 +1,171 @@
+// Package demo is the tour of lethe demo: a throwaway identity with a small context
+// forgets, is reminded, is killed and goes on. The daemon is the real one, in a
+// process and a home of its own; what is shown is read from its files, and a step
+// that does not happen is an error.
+//
+// Read scenes.go first, then watch.go (what is read from the files), daemon.go (the
+// process), tell.go (how it is told) and story.go (what is said).
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+)
+
+// Options say how a tour is told.
+type Options struct {
+	Exe  string // the program whose daemon is shown
+	Out  io.Writer
+	Fast bool // no pauses for reading
+	Keep bool // leave the home at the end, and say where it is
+}
+
+const (
+	name  = "iris"
+	room  = "dev"
+	limit = 20_000 // tokens; prompt, tools and 8000 for the conversation need about 13,000
+)
+
+// config is the config.toml of the throwaway home. Everything eligible fades, so
+// that one compaction shows the whole effect; BASH is off, so that the tour is the
+// same where the kernel has no sandbox.
+var config = fmt.Sprintf(`user = "you"
+[context]
+limit = %d
+[model]
+max_tokens = 1024
+[fade]
+target = 0.0
+[tools]
+bash = "off"
+`, limit)
+
+// tour is one run of the demo. A scene that cannot go on panics with a failed,
+// which show recovers.
+type tour struct {
+	*teller
+	exe      string
+	keep     bool
+	patience time.Duration // how long each thing may take to happen
+
+	dir    string // holds the home and what the daemons say
+	home   agent.Home
+	store  *blobs.Store
+	id     agent.Identity
+	daemon *daemon
+
+	said          int // lines by the user
+	before, after int // tokens of the context around the compaction
+}
+
+// failed is why a scene did not happen.
+type failed struct{ error }
+
+func fail(format string, args ...any) { panic(failed{fmt.Errorf(format, args...)}) }
+
+func check(err error) {
+	if err != nil {
+		panic(failed{err})
+	}
+}
+
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// hinted is an error that says what to do about it.
+type hinted struct{ error }
+
+func (h hinted) Unwrap() error { return h.error }
+func (hinted) Hint() string    { return "lethe demo --keep leaves its home, with daemon.log, to look at" }
+
+// Run shows the tour. When it returns the daemon is gone, and so is the home unless
+// it is to be kept. An error names the scene that did not happen.
+func Run(ctx context.Context, o Options) error {
+	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer cancel()
+	// All of the tour takes seconds: so much patience is for busy machines.
+	t := &tour{exe: o.Exe, keep: o.Keep, patience: 45 * time.Second, teller: newTeller(ctx, o.Out, o.Fast)}
+	return t.run()
+}
+
+func (t *tour) run() (err error) {
+	// A reader that went away (lethe demo | head) must not end this process before
+	// it has ended the daemon: with somebody to tell, SIGPIPE is an error of Write.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
+
+	if t.dir, err = os.MkdirTemp("", "lethe-demo-"); err != nil {
+		return fmt.Errorf("make a home for the demo: %w", err)
+	}
+	defer func() { err = errors.Join(err, t.clear()) }()
+	t.opening()
+	for i, s := range []struct {
+		title string
+		play  func()
+	}{
+		{"A life begins", t.begin},
+		{"Talk", t.talk},
+		{"Forgetting", t.forget},
+		{"Remembering that it forgot", t.remember},
+		{"kill -9", t.kill},
+		{"What you saw", t.sum},
+	} {
+		t.scene(i+1, s.title)
+		err := t.show(s.play)
+		switch {
+		case t.err != nil:
+			return fmt.Errorf("tell the demo: %w", t.err)
+		case err != nil && t.ctx.Err() != nil:
+			return fmt.Errorf("demo: interrupted at %q: %w", s.title, context.Canceled)
+		case err != nil && t.keep:
+			return fmt.Errorf("demo: %q did not happen: %w", s.title, err)
+		case err != nil:
+			return hinted{fmt.Errorf("demo: %q did not happen: %w", s.title, err)}
+		}
+	}
+	return nil
+}
+
+// show plays a scene. There is none when the last one could not be told.
+func (t *tour) show(play func()) (err error) {
+	defer t.wipe()
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failed:
+			err = p.error
+		default:
+			panic(p)
+		}
+	}()
+	if t.err == nil {
+		play()
+	}
+	return nil
+}
+
+// clear ends the daemon and removes the home.
+func (t *tour) clear() error {
+	if t.daemon != nil {
+		t.daemon.kill()
+	}
+	if t.keep {
+		t.text("The home stays. To look around in it:")
+		t.command("lethe life " + name + " --home " + filepath.Join(t.dir, "home"))
+		return nil
+	}
+	return os.RemoveAll(t.dir)
+}

@@ -1,0 +1,50 @@
+package demo
+
+import (
+	"fmt"
+	"strings"
+)
+
+// What the user says. A summary keeps promises, names and what was said first and
+// last; the place of the key is none of these, so that it is only in the original
+// once the story has faded.
+const (
+	told = "We agreed: the lamp room of Skerry-Light and the logbook SL-1907 are in your hands now, iris. " +
+		"Magnus kept both for forty years and took me through the tower before he left. " +
+		"The stairs have ninety-one steps, and the third one sings. " +
+		"He showed me the lamp last, as one shows a sleeping child. " +
+		"The spare key of the lamp room hangs behind the barometer, under a postcard of Naples. " +
+		"Then he shook my hand, and his boat was gone before the fog came in."
+	detail   = "behind the barometer, under a postcard of Naples"
+	word     = "postcard"
+	mention  = "I see a postcard of Naples on the wall. what hangs under it?"
+	search   = "postcard of Naples"
+	question = "where does the spare key of the lamp room hang?"
+	promise  = "remember: never clean the lens with water, only with alcohol"
+	kept     = "never clean the lens with water"
+)
+
+// months is how many files of the logbook there are to read. Far fewer fill the
+// context.
+const months = 24
+
+func monthFile(m int) string { return fmt.Sprintf("watch/%d-%02d.md", 1907+m/12, 1+m%12) }
+
+// month is one file of the logbook: a line for each of 28 nights. It takes about
+// 1200 tokens: a turn has to be less than the tenth of the limit in which the
+// summaries are made.
+func month(m int) string {
+	winds := []string{"NW-7", "W-5", "SW-4", "S-3", "SE-6", "E-2", "NE-8", "N-9"}
+	ships := []string{"SS-Ardmore", "SV-Halcyon", "SS-Brunhild", "FV-Kittiwake", "SV-Anna-Maria", "SS-Corinthia", "HMS-Petrel"}
+	ports := []string{"Leith", "Bergen", "Hull", "Antwerp", "Reykjavik"}
+	name := strings.TrimSuffix(strings.TrimPrefix(monthFile(m), "watch/"), ".md")
+	var b strings.Builder
+	fmt.Fprintf(&b, "Skerry-Light, watch of %s\n", name)
+	for day := 1; day <= 28; day++ {
+		k := 31*m + 7*day
+		fmt.Fprintf(&b, "%s-%02d wind %s, glass %d.%02d, oil %d.%d pints; %s passed %02d.%02d for %s, lamp trimmed %02d.%02d, fog-signal for %d.%d hours\n",
+			name, day, winds[(k+day/3)%len(winds)], 28+k%3, (k*17)%100, 2+k%3, (k*3)%10,
+			ships[(k+day/5)%len(ships)], (k*5)%24, (k*13)%60, ports[(k/3)%len(ports)], k%6, (k*7)%60, k%9, (k*3)%10)
+	}
+	return b.String()
+}
