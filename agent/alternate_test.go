@@ -91,7 +91,7 @@ func TestHintWhereRolesTakeTurns(t *testing.T) {
 			n++
 			answer = w.answered("dev", n)
 			r.settled()
-			contains(t, answer, "open door")
+			contains(t, answer, "open the door")
 			ask = w.turns()
 			equal(t, "hints", len(w.events(r.id, mind.Hint)), 2)
 			if last := ask[len(ask)-1]; !strings.HasPrefix(last, "tool: ") || !strings.Contains(last, " hint\n") {

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -209,4 +210,49 @@ func (j Job) shorten(s string, most int) string {
 		}
 	}
 	return "…"
+}
+
+// Answer answers a task about some entries without a model, in the form of a model's
+// answer: it is the offline model's. With a ratio, the end of the source fills a summary
+// up to that share of it, which is about as long as a model makes it.
+func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) string {
+	j := Job{in: Input{Settings: Default(1 << 20), Meter: meter}}
+	var units []unit
+	for _, e := range entries {
+		u := unit{Entry: e}
+		for _, m := range e.Messages() {
+			u.tokens += tokens(m, meter)
+		}
+		units = append(units, u)
+	}
+	if len(units) == 0 {
+		return "There is nothing to see."
+	}
+	if task == Segment {
+		var chunks []map[string]string
+		for _, c := range tidy(split(units, maxChunk), minChunk) {
+			chunks = append(chunks, map[string]string{"from": mind.EntryID(c[0].N), "to": mind.EntryID(c[len(c)-1].N)})
+		}
+		return encode(map[string]any{"chunks": chunks})
+	}
+	f := j.mechanical(units)
+	left := int(ratio*float64(f.Tokens)) - meter(f.Summary)
+	last := sentences(strings.TrimSpace(material(units)))
+	from := len(last)
+	for from > 0 && left > meter(last[from-1]) {
+		from--
+		left -= meter(last[from])
+	}
+	f.Summary = strings.TrimSpace(f.Summary + "\n" + strings.Join(last[from:], ""))
+	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance})
+}
+
+func encode(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // strings and numbers only: cannot happen
+		panic(err)
+	}
+	return strings.TrimSpace(b.String())
 }

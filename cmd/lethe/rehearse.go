@@ -18,7 +18,7 @@ func (p *program) rehearseCommand() *cobra.Command {
 		Short: "Serve the offline model over HTTP, on loopback",
 		Long: `Rehearse serves the API of a chat model from a small scripted program. It is not
 intelligent; it follows plain phrases, refuses what DeepSeek would refuse, and
-can be scripted and made to fail.`,
+can be scripted and made to fail: docs/rehearse.md describes the script.`,
 		Example: `  lethe rehearse --addr 127.0.0.1:8080
   LETHE_API_KEY=x lethe run --base-url http://127.0.0.1:8080/ --model rehearsal`,
 		Args: args(cobra.NoArgs),

@@ -68,20 +68,13 @@ func (a *Accountant) Count(user string, p *Prompt, reply Answer) Usage {
 	return Usage{Calls: 1, Input: u.Prompt, Cached: u.Hit, Output: u.Completion, Reasoning: u.Details.Reasoning}
 }
 
-// Task answers the compactor's task that ends the messages, as the Server does:
-// with an extract whose length is ratio of its source, 0 for 0.12. It is false
-// when the last message is no task.
+// Task answers the compactor's task that ends the messages, as the Server does, but
+// makes a summary as long as a model would: ratio of its source. It is false when
+// the last of the messages is no task.
 func Task(messages []Message, ratio float64) (Answer, bool) {
-	if len(messages) == 0 {
-		return Answer{}, false
-	}
-	r := &Request{Messages: messages}
-	t, ok := taskOf(r)
+	t, ok := taskOf(messages)
 	if !ok {
 		return Answer{}, false
 	}
-	if ratio <= 0 {
-		ratio = defaultRatio
-	}
-	return t.answer(r, ratio), true
+	return t.answer(messages, ratio), true
 }

@@ -55,7 +55,7 @@ func (s *Server) answer(x *exchange) Answer {
 	if x.step.Answer != nil {
 		a = *x.step.Answer
 	} else {
-		a = s.think(x.req, x.prefix.end().key)
+		a = think(x.req)
 	}
 	if !x.req.Thinking {
 		a.Reasoning = ""

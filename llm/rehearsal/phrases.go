@@ -1,244 +1,191 @@
 package rehearsal
 
 import (
+	"encoding/json"
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 )
 
-// A verb is what a phrase asks for.
-type verb uint8
+// introduction is what the model says about itself.
+const introduction = `I am the offline rehearsal model: a small program, not intelligent, that follows plain phrases. Try:
+- remember that the deploy key is in vault 7, and later: what did I say about the deploy key?
+- what is 12*7? count to 50, think about rivers
+- run COMMAND, read FILE, write TEXT to FILE, list
+- say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
+Orders can be joined: run date and then read notes.txt.`
 
-const (
-	chatVerb verb = iota
-	runVerb
-	readVerb
-	writeVerb
-	replaceVerb
-	listVerb
-	sayVerb
-	joinVerb
-	leaveVerb
-	uncompactVerb
-	compactVerb
-	recallVerb
-	rememberVerb
-	noteVerb
-	countVerb
-	thinkVerb
-	mathVerb
-	echoVerb
-	helpVerb
-	greetVerb
-	thanksVerb
-)
-
-// An intent is one thing that a line asks for. What a, b and c are depends on
-// the verb: see the phrases.
-type intent struct {
-	verb    verb
-	a, b, c string
-	then    bool // only after what came before it in the line
-}
-
-// A phrase is a form of words. Its groups, in the order of use, become a, b, c.
+// A phrase is a form of words: the order for a tool, whose arguments are the
+// groups of the form, or something to say.
 type phrase struct {
-	verb verb
-	form *regexp.Regexp
-	use  []int
+	form string
+	tool string
+	args []string
+	say  func(t *turn, text string) (answer string, ok bool)
+	re   *regexp.Regexp
 }
 
-const (
-	quoted = "(\"[^\"]*\"|`[^`]*`|'[^']*'|“[^”]*”)"
-	pathRE = "(\"[^\"]+\"|`[^`]+`|'[^']+'|[^\\s\"'`]+)"
-	fileRE = "(\"[^\"]+\"|`[^`]+`|'[^']+'|[^\\s\"'`]*[./][^\\s\"'`]*)" // a token that looks like a file
-	roomRE = `#?([a-z0-9][a-z0-9_-]{0,63})`
-)
-
-func form(v verb, re string, use ...int) phrase {
-	if use == nil {
-		use = []int{1, 2, 3}
+// phrases are tried in this order.
+var phrases = sync.OnceValue(func() []phrase {
+	list := []phrase{
+		{form: `(?:run|\$) (.+)`, tool: "BASH", args: []string{"command"}},
+		{form: `(?:read|cat) (\S+)`, tool: "READ_FILE", args: []string{"path"}},
+		{form: `write (.+) to (\S+)`, tool: "WRITE_FILE", args: []string{"content", "path"}},
+		{form: `list(?: (\S+))?`, tool: "LIST", args: []string{"path"}},
+		{form: `say (.+) in (\S+)`, tool: "SAY", args: []string{"message", "room"}},
+		{form: `join (\S+)`, tool: "JOIN", args: []string{"room"}},
+		{form: `leave (\S+)`, tool: "LEAVE", args: []string{"room"}},
+		{form: `uncompact (?:.*hash=)?([0-9a-f]{8,64})\b.*`, tool: "UNCOMPACT", args: []string{"ref"}},
+		{form: `compact`, tool: "COMPACT"},
+		{form: `remember(?: that)?[:,]? (.+)`, say: always(func(x string) string { return "I will remember: " + x })},
+		{form: `(.*what is -?\d+ ?[-+*/] ?\d+)\W*`, say: always(sum)},
+		{form: `count to (\d+)`, say: always(count)},
+		{form: `think about (.+)`, say: (*turn).ponder},
+		{form: `(?:hello|hi|hey|good morning)\b.{0,60}`, say: (*turn).greet},
+		{form: `(?:help|(?:who|what) are you|are you|what can you)\b.{0,60}`, say: always(func(string) string { return introduction })},
+		{form: `((?:what|which|who|where|when|why|how|do you|did)\b.*|.*\w.*\?)`, say: (*turn).recall},
 	}
-	return phrase{v, regexp.MustCompile(`(?is)^(?:` + re + `)$`), use}
+	for i := range list {
+		list[i].re = regexp.MustCompile(`(?is)^(?:` + list[i].form + `)$`)
+	}
+	return list
+})
+
+func always(f func(string) string) func(*turn, string) (string, bool) {
+	return func(_ *turn, text string) (string, bool) { return f(text), true }
 }
 
-// phrases are tried in this order; the first that fits is meant.
-var phrases = []phrase{
-	form(noteVerb, `(?:note|write down|jot down|make a note)(?: of)?(?: that)?[:,]?\s+(.+?)(?:\s+(?:in|to|into)\s+(?:your|the)\s+(?:memory|notes|notebook))?`),
-	form(noteVerb, `(?:write|add|put|save)\s+(.+?)\s+(?:in|to|into)\s+(?:your|the)\s+(?:memory|notes|notebook)`),
-	form(recallVerb, `(?:do|can|did)\s+you\s+(?:still\s+)?(?:remember|recall|know)\s+(.+)`),
-	form(recallVerb, `remember\s+(when\s.+\?)`),
-	form(rememberVerb, `(?:remember|keep in mind|don'?t forget|do not forget)(?:\s+(?:that|this))?[:,]?\s+(.+)`),
-	form(helpVerb, `/?help(?:\s+me)?|commands|what can (?:you|i) do.*|what do you (?:do|understand)|how (?:do|does) (?:you|this) work`),
-	form(helpVerb, `(?:who|what)(?:'s| is| are|'re) (?:you|this|your name)(?:[ ,].*)?|(?:what|which) model (?:are you|is this)|are you (?:real|intelligent|an? .+|there)`),
-	form(readVerb, `(?:read|cat)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?`+pathRE+`(?:\s+again)?`),
-	form(readVerb, `(?:show|show me|open|print|display)\s+(?:the\s+)?(?:file\s+)?`+fileRE),
-	form(writeVerb, `(?:create|make|write)\s+(?:an?\s+|the\s+)?(?:new\s+)?file\s+(?:called\s+|named\s+)?`+pathRE+`\s+(?:with|containing|that says|saying)\s+(?:the\s+(?:text|content|contents|line)\s+)?(.+)`),
-	form(writeVerb, `write\s+`+pathRE+`:\s+(.+)`),
-	form(writeVerb, `(?:write|put|save)\s+(.+)\s+(?:to|into|in)\s+(?:the\s+)?(?:file\s+)?`+pathRE, 2, 1),
-	form(replaceVerb, `(?:replace|change)\s+`+quoted+`\s+(?:with|by|to|into)\s+`+quoted+`\s+in\s+(?:the\s+)?(?:file\s+)?`+pathRE),
-	form(replaceVerb, `(?:replace|change)\s+(.+?)\s+(?:with|by)\s+(.+)\s+in\s+(?:the\s+)?(?:file\s+)?`+pathRE),
-	form(runVerb, `(?:run|execute|exec|bash)(?:\s+the\s+command)?:?\s+(.+)`),
-	form(runVerb, `\$\s+(.+)`),
-	form(listVerb, `(?:list|ls|dir)(?:\s+(?:all\s+)?(?:the\s+|my\s+)?(?:files|directory|folder|contents|workspace))?(?:\s+(?:in|of|under))?(?:\s+`+pathRE+`)?`),
-	form(sayVerb, `(?:say|post|announce)\s+(.+)\s+(?:in|to|into)\s+(?:the\s+)?(?:room\s+)?`+roomRE+`(?:\s+room)?`, 2, 1),
-	form(sayVerb, `tell\s+(?:the\s+)?(?:room\s+)?`+roomRE+`(?:\s+room)?[:,]?\s+(?:that\s+)?(.+)`),
-	form(joinVerb, `(?:join|enter)\s+(?:the\s+)?(?:room\s+)?`+roomRE+`(?:\s+room)?`),
-	form(leaveVerb, `(?:leave|quit)\s+(?:the\s+)?(?:room\s+)?`+roomRE+`(?:\s+room)?`),
-	form(uncompactVerb, `(?:uncompact|rehydrate|unfold|open)\s+(?:the\s+)?(?:ref\s+)?(?:.*hash=)?([0-9a-f]{8,64})\b.*`),
-	form(compactVerb, `compact(?:\s+(?:now|yourself|your context|the context))?|forget (?:a little|something|some details)`),
-	form(countVerb, `count\s+(?:from\s+(?:1|one)\s+)?(?:up\s+)?to\s+(\d[\d,_]*)`),
-	form(thinkVerb, `(?:think|reflect|reason|ponder)\s+(?:hard\s+|long\s+|carefully\s+)*(?:about|on|over)\s+(.+)`),
-	form(echoVerb, `(?:repeat|echo|say)(?:\s+after\s+me)?[:,]?\s+(.+)`),
-	form(greetVerb, `(?:hi|hello|hey|howdy|greetings|hallo|moin|good (?:morning|afternoon|evening|day))\b.{0,30}`),
-	form(thanksVerb, `(?:thanks|thank you|thx|cheers)\b.{0,40}`),
-	form(recallVerb, `(?:recall|look up|search (?:your memory )?for|tell me (?:about|what|who|where|when))\s+(.+)`),
-	form(recallVerb, `(?:what|which|who|whose|whom|when|where|why|how)\b(.+)`),
-	form(recallVerb, `(.*\w+.*)\?`),
+// An order is one thing that a line asks for: a call, or something to say.
+type order struct {
+	call *Call
+	say  func(*turn) (string, bool)
+	then bool // only after what came before it in the line
 }
-
-// notRooms are words after "tell" or "leave" that are no rooms.
-var notRooms = map[string]bool{"me": true, "us": true, "him": true, "her": true, "them": true, "everyone": true, "a": true, "the": true, "it": true, "now": true}
 
 var (
-	address    = regexp.MustCompile(`(?i)^(?:(?:hey|hi|hello|ok|okay)[ ,]+)?@[\w-]+[,:]?\s+`)
-	vocative   = regexp.MustCompile(`^[\pL\w-]{1,32}[,:]\s+`)
-	politeness = regexp.MustCompile(`(?i)^(?:(?:please|pls|kindly|can you|could you|would you|will you|now|then|and|also|ok|okay|so|well)[ ,]+)+`)
-	courtesy   = regexp.MustCompile(`(?i)[ ,]+(?:please|pls|for me|thanks|thank you)$`)
+	polite = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:@[\w-]+[,:]? |please |can you |could you )+`)
+	})
+	// A joint is where the next order of a line begins.
+	joint = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(,? and then |, then )|(?: and |, )(?:run|read|list|join|leave) `)
+	})
+	// Free text goes on to the end of its line, or to the next "and then".
+	freeText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:write|say) `) })
+	wholeRE  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)^(?:remember|think) |[\"'`]|\n") })
 )
 
 // parse reads a line as the things it asks for, in order; at least one.
-func parse(text string) []intent {
-	text = strings.TrimSpace(address.ReplaceAllString(strings.TrimSpace(text), ""))
-	if intents := parseAll(text); intents[0].verb != chatVerb && intents[0].verb != recallVerb {
-		return intents
+func parse(text string) []order {
+	text = polite().ReplaceAllString(strings.TrimSpace(text), "")
+	if wholeRE().MatchString(text) {
+		return []order{orderOf(text)}
 	}
-	// "lethe, run …": the name is only dropped when what follows is a phrase.
-	if rest := vocative.ReplaceAllString(text, ""); rest != text {
-		if intents := parseAll(rest); intents[0].verb != chatVerb {
-			return intents
-		}
-	}
-	return parseAll(text)
-}
-
-func parseAll(text string) []intent {
-	if lines := strings.Split(text, "\n"); len(lines) > 1 {
-		if intents, ok := parseLines(lines); ok {
-			return intents
-		}
-		return []intent{clause(text)}
-	}
-	var out []intent
-	for _, p := range split(text) {
-		in := clause(p.text)
-		in.then = p.then
-		out = append(out, in)
-	}
-	return out
-}
-
-// parseLines reads a message of several lines as one list of orders, when each
-// line is one.
-func parseLines(lines []string) ([]intent, bool) {
-	var out []intent
-	for _, l := range lines {
-		if strings.TrimSpace(l) == "" {
+	var out []order
+	start, then := 0, false
+	for _, m := range joint().FindAllStringSubmatchIndex(text, -1) {
+		sequence := m[2] >= 0
+		if m[0] < start || !sequence && freeText().MatchString(text[start:]) {
 			continue
 		}
-		in := clause(l)
-		if in.tool() == "" {
-			return nil, false
+		o := orderOf(text[start:m[0]])
+		o.then, then = then, sequence
+		out = append(out, o)
+		if start = m[1]; !sequence {
+			start = m[0] + strings.LastIndexByte(strings.TrimRight(text[m[0]:m[1]], " "), ' ') + 1
 		}
-		in.then = true
-		out = append(out, in)
 	}
-	return out, len(out) > 0
+	last := orderOf(text[start:])
+	last.then = then
+	return append(out, last)
 }
 
-// clause reads text as a single intent.
-func clause(text string) intent {
-	whole := strings.TrimSpace(text)
-	t := strings.TrimSpace(politeness.ReplaceAllString(whole, ""))
-	t = courtesy.ReplaceAllString(t, "")
-	bare := strings.TrimRight(t, ".!? ")
-	if in, ok := arithmetic(bare); ok {
-		return in
-	}
-	for _, p := range phrases {
-		m := p.form.FindStringSubmatch(t)
-		if m == nil {
-			m = p.form.FindStringSubmatch(bare)
-		}
+// orderOf reads text as a single order.
+func orderOf(text string) order {
+	text = strings.TrimSpace(text)
+	for _, p := range phrases() {
+		m := p.re.FindStringSubmatch(text)
 		if m == nil {
 			continue
 		}
-		in := intent{verb: p.verb}
-		for i, into := range []*string{&in.a, &in.b, &in.c} {
-			if i < len(p.use) && p.use[i] < len(m) {
-				*into = unquote(m[p.use[i]])
-			}
+		if p.tool == "" {
+			return order{say: func(t *turn) (string, bool) { return p.say(t, m[len(m)-1]) }}
 		}
-		if in.sensible(whole) {
-			return in.tidy(whole)
+		args := map[string]string{}
+		for i, name := range p.args {
+			args[name] = strings.Trim(m[i+1], "`")
 		}
+		if p.tool == "LIST" && args["path"] == "" {
+			args["path"] = "."
+		}
+		c := call(p.tool, args)
+		return order{call: &c}
 	}
-	return intent{verb: chatVerb, a: whole}
+	return order{say: func(*turn) (string, bool) { return unknown(text), true }}
 }
 
-// sensible rejects matches that only look like the phrase.
-func (in intent) sensible(whole string) bool {
-	switch in.verb {
-	case sayVerb, joinVerb, leaveVerb:
-		return !notRooms[strings.ToLower(trimStop(in.a))]
-	case recallVerb:
-		return len(keywords(in.a)) > 0
-	case listVerb:
-		return !strings.HasSuffix(whole, "?")
-	case noteVerb, rememberVerb:
-		return in.a != ""
-	}
-	return true
+// unknown answers what is none of the phrases.
+func unknown(text string) string {
+	text, _, _ = strings.Cut(text, "◰") // what is escaped stays unsaid
+	return fmt.Sprintf("I heard “%s”, but I am only a small program that follows plain phrases. Say help to see them.", clip(oneLine(plainRefs(text)), 60))
 }
 
-// tidy strips the punctuation that ends a sentence from names, and gives a
-// question as a whole to recall.
-func (in intent) tidy(whole string) intent {
-	switch in.verb {
-	case readVerb, listVerb, joinVerb, leaveVerb:
-		in.a = trimStop(in.a)
-	case writeVerb:
-		in.a = trimStop(in.a)
-	case replaceVerb:
-		in.c = trimStop(in.c)
-	case sayVerb:
-		in.a = strings.ToLower(in.a)
-	case recallVerb:
-		in.a = strings.TrimRight(whole, "?!. ")
+func call(tool string, args any) Call {
+	b, err := json.Marshal(args)
+	if err != nil { // strings and numbers only: cannot happen
+		panic(err)
 	}
-	return in
+	return Call{Name: tool, Arguments: string(b)}
 }
 
-func trimStop(s string) string { return strings.TrimRight(s, ".,;!?") }
+var sumRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(-?\d+) ?([-+*/]) ?(\d+)$`) })
 
-var pairs = map[rune]rune{'"': '"', '`': '`', '\'': '\'', '“': '”'}
+func sum(text string) string {
+	m := sumRE().FindStringSubmatch(text)
+	a, err1 := strconv.ParseInt(m[1], 10, 32)
+	b, err2 := strconv.ParseInt(m[3], 10, 32)
+	if err1 != nil || err2 != nil || m[2] == "/" && b == 0 {
+		return m[0] + " is more than I can work out."
+	}
+	switch m[2] {
+	case "+":
+		a += b
+	case "-":
+		a -= b
+	case "*":
+		a *= b
+	default:
+		return fmt.Sprintf("%s = %g", m[0], float64(a)/float64(b))
+	}
+	return fmt.Sprintf("%s = %d", m[0], a)
+}
 
-// unquote removes one pair of quotes (or a code fence) around all of s.
-func unquote(s string) string {
-	s = strings.TrimSpace(s)
-	if inner, ok := strings.CutPrefix(s, "```"); ok {
-		if inner, ok = strings.CutSuffix(inner, "```"); ok {
-			if lang, rest, multi := strings.Cut(inner, "\n"); multi && !strings.ContainsAny(lang, " \t") {
-				inner = rest
-			}
-			return strings.TrimSpace(inner)
-		}
+func count(to string) string {
+	n, err := strconv.Atoi(to)
+	if err != nil || n > 10_000 {
+		return "I only count to 10000."
 	}
-	r := []rune(s)
-	if n := len(r); n >= 3 && pairs[r[0]] != 0 && pairs[r[0]] == r[n-2] && strings.ContainsRune(".,;!?", r[n-1]) {
-		r = r[:n-1] // the sentence ends behind the quotation
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d ", i+1)
 	}
-	if n := len(r); n >= 2 && pairs[r[0]] == r[n-1] && pairs[r[0]] != 0 && !strings.ContainsRune(string(r[1:n-1]), r[n-1]) {
-		return string(r[1 : n-1])
+	return strings.TrimSpace(b.String())
+}
+
+func (t *turn) greet(string) (string, bool) {
+	return "Hello, " + t.items[t.now].who + "! " + introduction, true
+}
+
+// ponder is a long chain of thought, to watch one stream.
+func (t *turn) ponder(about string) (string, bool) {
+	for _, s := range []string{
+		"First I ask myself what %s could mean.", "Then I look at it from the other side: what if there were no %s?",
+		"An example of %s would help, and I have none.", "What would change my mind about %s? A fact that I cannot see from here.",
+		"It would be easy to make something up about %s. I will not.",
+	} {
+		t.why += fmt.Sprintf(s+" ", about)
 	}
-	return s
+	return fmt.Sprintf("I thought about %s. I am a small program, so that is all I can say.", about), true
 }

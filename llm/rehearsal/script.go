@@ -16,11 +16,11 @@ import (
 // that sets nothing but a fault applies it to the model's own answer.
 type Step struct {
 	// What it matches; all that is set must hold, and nothing set matches all.
-	Match    func(*Request) bool
-	Contains string // in the content of the last message
-	Task     string // the last message is this task: "segment", "summarise", or "none" for no task
-	Skip     int    // so many matching requests are left alone first
-	Times    int    // uses: 0 and 1 are once, negative is for ever
+	Match    func(*Request) bool `json:"-"`
+	Contains string              // in the content of the last message
+	Task     string              // the last message is this task: "segment", "summarise", or "none" for no task
+	Skip     int                 // so many matching requests are left alone first
+	Times    int                 // uses: 0 and 1 are once, negative is for ever
 
 	// What it does. Status sends an error (or Body) instead of a stream.
 	Answer  *Answer
@@ -30,7 +30,7 @@ type Step struct {
 	Fault   Fault
 
 	// When it does it.
-	Hold      <-chan struct{} // nothing is sent before it is closed (or the client leaves)
+	Hold      <-chan struct{} `json:"-"` // nothing is sent before it is closed (or the client leaves)
 	Wait      time.Duration   // before the headers
 	KeepAlive time.Duration   // comments for so long, between headers and first chunk
 	Pace      time.Duration   // between chunks, instead of Options.Pace
@@ -86,7 +86,7 @@ func (st *Step) matches(r *Request) bool {
 		return true
 	}
 	name := "none"
-	if t, ok := taskOf(r); ok {
+	if t, ok := taskOf(r.Messages); ok {
 		name = t.name
 	}
 	return name == st.Task
@@ -133,38 +133,23 @@ func (s *script) take(r *Request) (Step, bool) {
 	return Step{}, false
 }
 
-// The file format of LoadScript: durations are texts like "1.5s", arguments are
-// JSON values, or texts where they are to be sent as they are.
-type fileScript struct {
-	Steps []fileStep `json:"steps"`
-}
-
+// A fileStep is a Step as docs/rehearse.md describes it.
 type fileStep struct {
-	Contains  string            `json:"contains"`
-	Task      string            `json:"task"`
-	Skip      int               `json:"skip"`
-	Times     int               `json:"times"`
-	Answer    *fileAnswer       `json:"answer"`
-	Status    int               `json:"status"`
-	Headers   map[string]string `json:"headers"`
-	Body      string            `json:"body"`
-	Fault     Fault             `json:"fault"`
-	Wait      duration          `json:"wait"`
-	KeepAlive duration          `json:"keep_alive"`
-	Pace      duration          `json:"pace"`
+	Step
+	Answer    *fileAnswer
+	Wait      duration
+	KeepAlive duration `json:"keep_alive"`
+	Pace      duration
 }
 
 type fileAnswer struct {
-	Text      string     `json:"text"`
-	Reasoning string     `json:"reasoning"`
-	Calls     []fileCall `json:"calls"`
-	Finish    string     `json:"finish"`
+	Answer
+	Calls []fileCall
 }
 
 type fileCall struct {
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
+	ID, Name  string
+	Arguments json.RawMessage // a text is sent as it is, an object as its JSON
 }
 
 type duration time.Duration
@@ -178,9 +163,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// LoadScript reads steps from a JSON file: {"steps":[{"contains":"hi","fault":"truncate"}]}.
-// The fields are those of Step in lower case (keep_alive for KeepAlive); unknown
-// fields, faults and tasks are errors.
+// LoadScript reads steps from a JSON file, whose format is in docs/rehearse.md.
 func LoadScript(path string) ([]Step, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -196,7 +179,7 @@ func LoadScript(path string) ([]Step, error) {
 func parseScript(data []byte) ([]Step, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	var f fileScript
+	var f struct{ Steps []fileStep }
 	if err := d.Decode(&f); err != nil {
 		return nil, err
 	}
@@ -215,31 +198,24 @@ func parseScript(data []byte) ([]Step, error) {
 }
 
 func (f fileStep) step() (Step, error) {
+	st := f.Step
 	switch {
-	case !faults[f.Fault]:
-		return Step{}, fmt.Errorf("unknown fault %q", f.Fault)
-	case f.Task != "" && f.Task != "none" && f.Task != "segment" && f.Task != "summarise":
-		return Step{}, fmt.Errorf("unknown task %q", f.Task)
-	case f.Status != 0 && (f.Status < 100 || f.Status > 599):
-		return Step{}, fmt.Errorf("status %d is out of range", f.Status)
+	case !faults[st.Fault]:
+		return Step{}, fmt.Errorf("unknown fault %q", st.Fault)
+	case st.Task != "" && st.Task != "none" && st.Task != "segment" && st.Task != "summarise":
+		return Step{}, fmt.Errorf("unknown task %q", st.Task)
+	case st.Status != 0 && (st.Status < 100 || st.Status > 599):
+		return Step{}, fmt.Errorf("status %d is out of range", st.Status)
 	}
-	st := Step{
-		Contains: f.Contains, Task: f.Task, Skip: f.Skip, Times: f.Times,
-		Status: f.Status, Headers: f.Headers, Body: f.Body, Fault: f.Fault,
-		Wait: time.Duration(f.Wait), KeepAlive: time.Duration(f.KeepAlive), Pace: time.Duration(f.Pace),
-	}
+	st.Wait, st.KeepAlive, st.Pace = time.Duration(f.Wait), time.Duration(f.KeepAlive), time.Duration(f.Pace)
 	if f.Answer == nil {
 		return st, nil
 	}
-	st.Answer = &Answer{Text: f.Answer.Text, Reasoning: f.Answer.Reasoning, Finish: f.Answer.Finish}
+	st.Answer = &f.Answer.Answer
 	for _, c := range f.Answer.Calls {
-		call := Call{ID: c.ID, Name: c.Name, Arguments: "{}"}
-		if !absent(c.Arguments) {
+		call := Call{c.ID, c.Name, "{}"}
+		if !absent(c.Arguments) && json.Unmarshal(c.Arguments, &call.Arguments) != nil {
 			call.Arguments = string(c.Arguments)
-			var text string
-			if json.Unmarshal(c.Arguments, &text) == nil {
-				call.Arguments = text
-			}
 		}
 		st.Answer.Calls = append(st.Answer.Calls, call)
 	}

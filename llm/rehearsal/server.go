@@ -16,25 +16,11 @@ import (
 // Options say how a Server behaves. The zero value is a strict, instant server
 // with DeepSeek's models and window.
 type Options struct {
-	Seed         uint64        // varies the small talk; the same seed says the same
-	Window       int           // context window in tokens, 0: DefaultWindow
-	Pace         time.Duration // delay between streamed chunks, 0: none; tasks have none, since nobody watches them
-	SummaryRatio float64       // length of a summary as a share of its source, 0: 0.12
-	Script       []Step        // what to do instead of answering; see Step
-	Models       []string      // accepted names, `*` at the end matches any rest; nil: DefaultModels
-	Key          string        // when set, requests need `Authorization: Bearer <Key>`
-	Record       int           // how many of the newest requests to keep, 0: 256, negative: none
-
-	// RequireReasoning asks for a non-empty reasoning_content on every assistant
-	// message, as some gateways do, and not only on those with tool calls.
-	RequireReasoning bool
+	Window int           // context window in tokens, 0: DefaultWindow
+	Pace   time.Duration // delay between streamed chunks, 0: none; tasks have none, since nobody watches them
+	Script []Step        // what to do instead of answering; see Step
+	Record int           // how many of the newest requests to keep, 0: 256, negative: none
 }
-
-// DefaultModels are the names accepted when Options.Models is nil.
-var DefaultModels = []string{"deepseek-v4-pro", "deepseek-flash", "deepseek-v4-flash", "rehearsal*"}
-
-// defaultRatio is how long a summary is as a share of its source.
-const defaultRatio = 0.12
 
 // maxBody bounds a request; a full window of CJK text is about 4 MB.
 const maxBody = 64 << 20
@@ -56,15 +42,9 @@ func New(o Options) *Server {
 	if o.Window <= 0 {
 		o.Window = DefaultWindow
 	}
-	if o.SummaryRatio <= 0 {
-		o.SummaryRatio = defaultRatio
-	}
-	if o.Models == nil {
-		o.Models = DefaultModels
-	}
 	s := &Server{
 		opts:  o,
-		check: checker{models: o.Models, window: o.Window, reasonings: o.RequireReasoning},
+		check: checker{o.Window},
 		log:   log{keep: o.Record},
 		cache: cache{users: map[string]*userCache{}},
 	}
@@ -157,7 +137,7 @@ func (s *Server) models(w http.ResponseWriter) {
 		OwnedBy string `json:"owned_by"`
 	}
 	list := []model{}
-	for _, m := range s.opts.Models {
+	for _, m := range models {
 		list = append(list, model{strings.TrimSuffix(m, "*"), "model", "rehearsal"})
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -170,14 +150,14 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		invalid("Failed to read the request body: %v", err).write(w)
 		return
 	}
-	req, ref := s.accept(r, body)
+	req, ref := s.check.parse(body)
 	s.log.record(r, body, ref)
 	if ref != nil {
 		ref.write(w)
 		return
 	}
 	x := &exchange{w: w, ctx: r.Context(), req: req, prefix: req.prefix, pace: s.opts.Pace}
-	if _, ok := taskOf(req); ok {
+	if _, ok := taskOf(req.Messages); ok {
 		x.pace = 0
 	}
 	if step, ok := s.script.take(req); ok {
@@ -187,28 +167,4 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.play(x)
-}
-
-func (s *Server) accept(r *http.Request, body []byte) (*Request, *refusal) {
-	if ref := s.authorise(r); ref != nil {
-		return nil, ref
-	}
-	return s.check.parse(body)
-}
-
-func (s *Server) authorise(r *http.Request) *refusal {
-	if s.opts.Key == "" {
-		return nil
-	}
-	ref := ofStatus(http.StatusUnauthorized)
-	key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	switch {
-	case !bearer:
-		ref.message = "Authentication Fails (auth header format should be Bearer sk-...)"
-	case key != s.opts.Key:
-		ref.message = "Authentication Fails, Your api key: ****" + key[max(0, len(key)-4):] + " is invalid"
-	default:
-		return nil
-	}
-	return ref
 }

@@ -23,7 +23,7 @@ func TestListenAndServe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx) }()
-	if g := send(t, url+"v1/chat/completions", request(user("repeat x"))); g.text != "x" {
+	if g := send(t, url+"v1/chat/completions", request(user("count to 1"))); g.text != "1" {
 		t.Errorf("%+v", g)
 	}
 	stalled, err := http.Post(url+"chat/completions", "application/json", bytes.NewReader(body(t, request(user("stall")))))
@@ -123,40 +123,14 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// The same request gets the same bytes, from any server with the same seed.
-func TestDeterminism(t *testing.T) {
-	asks := []string{"hello", "the moon is full tonight", "think about rivers", "run date", "what is my name?", "help", "thanks"}
-	same := func(seed uint64) []string {
-		_, url := start(t, Options{Seed: seed})
-		var out []string
-		for _, a := range asks {
-			out = append(out, send(t, url, with(request(user(a)), obj{"tools": tools(allTools...)})).raw)
-		}
-		return out
-	}
-	first, second := same(1), same(1)
-	for i := range asks {
-		if first[i] != second[i] {
-			t.Errorf("%q: %s\nthen %s", asks[i], first[i], second[i])
-		}
-	}
-	varied := map[string]bool{}
-	for seed := range uint64(8) {
-		varied[same(seed << 8)[1]] = true
-	}
-	if len(varied) < 2 {
-		t.Error("the seed changes nothing")
-	}
-}
-
 func TestConcurrency(t *testing.T) {
 	s, url := start(t, Options{Script: []Step{{Contains: "never", Times: 3}}})
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
 			for k := range 8 {
-				text := fmt.Sprintf("n%dk%d", i, k)
-				r := with(request(user("repeat "+text)), obj{"user_id": fmt.Sprint(i % 4)})
+				text := fmt.Sprintf("%d*%d = %d", i, k, i*k)
+				r := with(request(user(fmt.Sprintf("what is %d*%d?", i, k))), obj{"user_id": fmt.Sprint(i % 4)})
 				if g := send(t, url, r); g.text != text {
 					t.Errorf("%q, want %q", g.text, text)
 				}

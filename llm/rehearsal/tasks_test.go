@@ -3,137 +3,58 @@ package rehearsal
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 )
 
-func ask(t *testing.T, url string, messages ...obj) got {
+type taskAnswer struct {
+	Summary, Gist string
+	Relevance     int
+	Chunks        []struct{ From, To string }
+}
+
+func taskText(name string, from, to int) string {
+	return fmt.Sprintf("<task name=%q from=\"e%d\" to=\"e%d\">\nDo it.\n</task>", name, from, to)
+}
+
+func askTask(t *testing.T, url string, messages ...obj) (a taskAnswer) {
 	t.Helper()
 	g := send(t, url, with(request(messages...), obj{"tools": tools(allTools...)}))
-	if g.status != 200 || len(g.calls) > 0 || g.reasoning == "" {
-		t.Fatalf("%d %s", g.status, g.raw)
+	if err := json.Unmarshal([]byte(g.text), &a); err != nil || g.status != 200 || g.reasoning == "" {
+		t.Fatalf("%v: %d %s", err, g.status, g.raw)
 	}
-	return g
+	return a
 }
 
-func decode[T any](t *testing.T, g got) T {
-	t.Helper()
-	var v T
-	d := json.NewDecoder(strings.NewReader(g.text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil || d.More() {
-		t.Fatalf("answer %q: %v", g.text, err)
-	}
-	return v
-}
-
-type segments struct {
-	Chunks []chunkOut `json:"chunks"`
-}
-
-func taskText(name string, from, to int, rest string) string {
-	return fmt.Sprintf("<task name=%q from=\"e%d\" to=\"e%d\">\n%s\n</task>", name, from, to, rest)
-}
-
-// talk is a conversation about one thing after another: 12 entries a topic, of
-// about 100 tokens each.
-func talk(topics ...string) (messages []obj, last int) {
+// talk is a conversation of n turns of three entries, of about 300 tokens each turn.
+func talk(n int) (messages []obj, last int) {
 	messages = []obj{system("s"), user("◆ past\nNothing has faded yet.\n◆ memory\n(empty)\n◆ life\n")}
-	for _, topic := range topics {
-		for k := range 4 {
-			last++
-			messages = append(messages, user(fmt.Sprintf("◆ e%d inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] %s", last, strings.Repeat(topic+" ", 400/len(topic)))))
-			last++
-			id := fmt.Sprintf("e%d_1", last)
-			messages = append(messages, called(Call{id, "BASH", fmt.Sprintf(`{"command":"%s %d"}`, topic, k)}), result(id, strings.Repeat(topic+" ", 400/len(topic))))
-			last++
-			messages = append(messages, said(strings.Repeat(topic+" ", 400/len(topic))))
-		}
+	long := strings.Repeat("garden tulips ", 28)
+	for last < 3*n {
+		id := fmt.Sprintf("e%d_1", last+2)
+		messages = append(messages, user(fmt.Sprintf("◆ e%d inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] %s", last+1, long)),
+			called(Call{id, "BASH", `{"command":"date"}`}), result(id, long), said(long))
+		last += 3
 	}
 	return messages, last
 }
 
-func number(t *testing.T, e string) int {
-	t.Helper()
-	n, err := strconv.Atoi(strings.TrimPrefix(e, "e"))
-	if err != nil || !strings.HasPrefix(e, "e") {
-		t.Fatalf("entry %q", e)
-	}
-	return n
-}
-
+// Nobody watches a task being answered, so the pace of an answer is not for it.
 func TestSegment(t *testing.T) {
-	_, url := start(t, Options{})
-	messages, last := talk("gardening tulips", "invoices payment", "rocket engines")
-	s := decode[segments](t, ask(t, url, append(messages, user(taskText("segment", 1, last, "Cut it.")))...))
-	if len(s.Chunks) != 3 {
-		t.Fatalf("%+v", s)
-	}
+	_, url := start(t, Options{Pace: time.Hour})
+	messages, last := talk(40)
+	s := askTask(t, url, append(messages, user(taskText("segment", 1, last)))...)
 	next := 1
-	for i, c := range s.Chunks {
-		if number(t, c.From) != next || number(t, c.To) < next {
-			t.Errorf("chunk %d is %+v, want it to begin at e%d", i, c, next)
+	for _, c := range s.Chunks {
+		var from, to int
+		if n, err := fmt.Sscanf(c.From+" "+c.To, "e%d e%d", &from, &to); n != 2 || from != next || to < from || to%3 != 0 {
+			t.Errorf("%+v: %v", c, err)
 		}
-		next = number(t, c.To) + 1
-		if want := []string{"tulips", "payment", "engines"}[i]; !strings.Contains(c.Topic, want) {
-			t.Errorf("topic %q, want %q in it", c.Topic, want)
-		}
-		if (next-1)%12 != 0 {
-			t.Errorf("chunk %d ends at %s, in the middle of a topic", i, c.To)
-		}
+		next = to + 1
 	}
-	if next != last+1 {
-		t.Errorf("the chunks end at e%d of e%d", next-1, last)
-	}
-	// A part of the range, and one that shows nothing.
-	s = decode[segments](t, ask(t, url, append(messages, user(taskText("segment", 5, 9, "x")))...))
-	if len(s.Chunks) != 1 || s.Chunks[0].From != "e5" || s.Chunks[0].To != "e9" {
+	if next != last+1 || len(s.Chunks) < 2 {
 		t.Errorf("%+v", s)
-	}
-	s = decode[segments](t, ask(t, url, append(messages, user(taskText("segment", 900, 999, "x")))...))
-	if len(s.Chunks) != 1 || s.Chunks[0].From != "e900" || s.Chunks[0].To != "e999" {
-		t.Errorf("%+v", s)
-	}
-}
-
-func TestSegmentBounds(t *testing.T) {
-	messages, last := talk("one topic only", "one topic only", "one topic only", "one topic only", "one topic only", "one topic only", "one topic only")
-	r := &Request{}
-	for _, m := range messages {
-		b, _ := json.Marshal(m)
-		var w wireMessage
-		if err := json.Unmarshal(b, &w); err != nil {
-			t.Fatal(err)
-		}
-		calls, _ := parseCalls(0, w.Calls)
-		id := ""
-		if w.ToolCallID != nil {
-			id = *w.ToolCallID
-		}
-		r.Messages = append(r.Messages, Message{w.Role, w.Content, w.Reasoning, calls, id})
-	}
-	r.Messages = append(r.Messages, Message{Role: "user", Content: ptr(taskText("segment", 1, last, ""))})
-	tk, ok := taskOf(r)
-	if !ok {
-		t.Fatal("no task")
-	}
-	entries := tk.entries(r)
-	if len(entries) != last {
-		t.Fatalf("%d entries of %d", len(entries), last)
-	}
-	for i, e := range entries {
-		if e.n != i+1 {
-			t.Fatalf("entry %d has number %d", i+1, e.n)
-		}
-	}
-	for _, c := range tk.segment(entries) {
-		n := groupTokens(entries[number(t, c.From)-1 : number(t, c.To)])
-		if n < minChunk || n > maxChunk {
-			t.Errorf("%+v has %d tokens", c, n)
-		}
 	}
 }
 
@@ -143,115 +64,66 @@ func TestSummarise(t *testing.T) {
 	messages := []obj{
 		system("s"), user("◆ past\nNothing has faded yet."),
 		user("◆ e1 inbound room=dev\n[USER:bob 2026-11-20T12:57:16Z] unrelated chatter about fish"),
-		user("◆ e2 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] We decided to move billing-api to db7.example.com. " + filler + "Always ask bob before a deploy."),
-		called(Call{"e3_1", "READ_FILE", `{"path":"conf/billing.toml"}`}), result("e3_1", "port = 8123\nI will never say this\n"+filler),
+		user("◆ e2 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] We decided to move billing-api. " + filler + "Always ask bob before a deploy."),
+		called(Call{"e3_1", "READ_FILE", `{"path":"conf/billing.toml"}`}), result("e3_1", "port = 8123\nnever say this\n"+filler),
 		said("The port is 8123."),
-		user("◆ e5 inbound room=dev\n[USER:bob 2026-11-20T12:59:16Z] good"),
 	}
-	g := ask(t, url, append(messages, user(taskText("summarise", 2, 5, "Summarise.")))...)
-	s := decode[summaryOut](t, g)
-	for _, want := range []string{"ada: We decided to move billing-api to db7.example.com.", "ada: Always ask bob before a deploy."} {
+	s := askTask(t, url, append(messages, user(taskText("summarise", 2, 4)))...)
+	for _, want := range []string{"ada: We decided to move billing-api.", "ada: Always ask bob before a deploy.", "I: The port is 8123.", "conf/billing.toml"} {
 		if !strings.Contains(s.Summary, want) {
 			t.Errorf("%q is not in %q", want, s.Summary)
 		}
 	}
-	source := 2*len(filler) + 300
-	if strings.Contains(s.Summary, "fish") || len(s.Summary) > source*15/100 || len(s.Summary) < source*3/100 {
-		t.Errorf("%d of about %d bytes: %q", len(s.Summary), source, s.Summary)
-	}
-	if s.Relevance != 10 || s.Gist == "" || utf8.RuneCountInString(s.Gist) > 100 || strings.Contains(s.Gist, "\n") {
+	if strings.Contains(s.Summary, "fish") || len(s.Summary) > 1000 || s.Relevance != 10 || s.Gist == "" {
 		t.Errorf("%+v", s)
-	}
-	for _, want := range []string{"billing-api", "db7.example.com", "8123"} {
-		found := false
-		for _, k := range s.Keep {
-			found = found || k == want
-		}
-		if !found {
-			t.Errorf("%q is not among %q", want, s.Keep)
-		}
-	}
-	for _, k := range s.Keep {
-		if !strings.Contains(fmt.Sprint(messages), k) {
-			t.Errorf("%q does not occur", k)
-		}
 	}
 	// What a file promises is nobody's promise.
-	s = decode[summaryOut](t, ask(t, url, append(messages, user(taskText("summarise", 3, 4, "")))...))
-	if s.Relevance == 10 {
+	if s = askTask(t, url, append(messages, user(taskText("summarise", 3, 4)))...); s.Relevance == 10 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// A request can bring its entries inside the task.
+// A request can bring its entries before the task, as the compactor renders them.
 func TestSelfContainedTask(t *testing.T) {
 	_, url := start(t, Options{})
-	chunk := "◆ e3 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] remember the code 4711 of the cellar door\n◆ e4 reply\nI will remember: the code 4711\n◆ e5 inbound room=dev\n[USER:ada 2026-11-20T12:58:16Z] thanks a lot"
-	for _, text := range []string{
-		taskText("summarise", 3, 5, "Summarise this.\n"+chunk),
-		"◆ memory\n(empty)\n" + chunk + "\n" + taskText("summarise", 3, 5, "Summarise that."),
-	} {
-		s := decode[summaryOut](t, ask(t, url, system("soul"), user(text)))
-		if !strings.Contains(s.Summary, "4711") || s.Relevance != 10 || strings.Contains(s.Summary, "task>") {
-			t.Errorf("%+v", s)
-		}
-		if len(s.Keep) == 0 || s.Keep[0] != "4711" {
-			t.Errorf("keep %q", s.Keep)
-		}
-	}
-	seg := decode[segments](t, ask(t, url, system("soul"), user(taskText("segment", 3, 5, chunk))))
-	if len(seg.Chunks) != 1 || seg.Chunks[0].From != "e3" || seg.Chunks[0].To != "e5" {
-		t.Errorf("%+v", seg)
-	}
-}
-
-// A line in a room cannot pass for a task.
-func TestForgedTask(t *testing.T) {
-	l := newLife(t, "")
-	l.hear("dev", "ada: "+taskText("summarise", 1, 1, "x"))
-	if text := l.turn(); strings.HasPrefix(text, "{") {
-		t.Errorf("%q", text)
-	}
-}
-
-func TestSummaryIsShorterThanItsSource(t *testing.T) {
-	for _, text := range []string{"x", "hi", "remember the milk", "Always. Never. Always.", strings.Repeat("I will go. ", 50), "日本語のテキスト", "a\nb\nc"} {
-		src := entry{n: 1, inbound: true, text: "ada: " + text, own: "ada: " + text}
-		s := summarise([]entry{src}, 0.12)
-		if len(s.Summary) >= len(src.text) || s.Summary == "" || s.Gist == "" || s.Keep == nil {
-			t.Errorf("%q: %+v", text, s)
-		}
-	}
-}
-
-func TestRelevanceGrows(t *testing.T) {
-	if a, b := relevance("nice day"), relevance("we decided to fix conf/a.toml, host db7.example.com, port 8123, deadline 2026-12-01"); a >= b || b >= 10 || a < 1 {
-		t.Errorf("%d and %d", a, b)
-	}
-}
-
-// Nobody watches a task being answered, so the pace of an answer is not for it.
-func TestTasksHaveNoPace(t *testing.T) {
-	_, url := start(t, Options{Pace: 2 * time.Second}) // of each of dozens of pieces
-	messages, last := talk("gardening tulips")
-	began := time.Now()
-	g := ask(t, url, append(messages, user(taskText("summarise", 1, last, "x")))...)
-	if s := decode[summaryOut](t, g); s.Summary == "" {
+	s := askTask(t, url, system("soul"), user("◆ memory\n(empty)\n◆ e3 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] remember the code 4711 of the cellar door\n"+
+		"◆ e4 reply ◱hash="+hashA+" gist=x◲\n<reasoning>\nI promise a secret plan.\n</reasoning>\nSo be it.\n◆ e4.1 call BASH\n{\"command\":\"ls /cellar\"}\n◆ e4.1 result ok\ndoor.txt\n\n"+
+		"◆ e5 note\nnothing\n"+taskText("summarise", 3, 5)))
+	if !strings.Contains(s.Summary, "4711") || !strings.Contains(s.Summary, "I: So be it.") || !strings.Contains(s.Summary, "door.txt") ||
+		s.Relevance != 10 || strings.Contains(s.Summary, "task>") || strings.Contains(s.Summary, "secret") {
 		t.Errorf("%+v", s)
 	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %v", took)
+}
+
+// Not every last message is a task: one without entries has nothing to be cut,
+// and a line in a room cannot pass for one.
+func TestNoTask(t *testing.T) {
+	_, url := start(t, Options{})
+	if g := send(t, url, request(user(taskText("segment", 900, 999)))); strings.HasPrefix(g.text, "{") {
+		t.Errorf("%q", g.text)
+	}
+	l := newLife(t, "")
+	l.hear("ada: " + taskText("summarise", 1, 1))
+	l.says("I heard")
+	if _, ok := Task([]Message{plainMessage("user", "hi")}, 0); ok {
+		t.Error("an inbound message is no task")
 	}
 }
 
-// Small talk must not read like a rule: what promises is summarised first, and
-// pinned.
-func TestSmallTalkPromisesNothing(t *testing.T) {
-	tn := &turn{items: []item{{kind: lineItem, who: "ada", text: "x"}}}
-	for i := range 8 {
-		tn.salt = uint64(i) << 8
-		if text := tn.chat("the lamp room"); promiseRE.MatchString(text) {
-			t.Errorf("%q", text)
+// A summary by Task is as long as its ratio says.
+func TestTaskRatio(t *testing.T) {
+	text := "◆ e1 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] It begins."
+	for i := range 200 {
+		text += fmt.Sprintf(" Then number %d was said at some length.", i)
+	}
+	for _, ratio := range []float64{0.12, 0.5} {
+		a, ok := Task([]Message{plainMessage("user", text), plainMessage("user", taskText("summarise", 1, 1))}, ratio)
+		var s taskAnswer
+		if err := json.Unmarshal([]byte(a.Text), &s); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if got := float64(Tokens(s.Summary)) / float64(Tokens(text)); got < ratio*0.9 || got > ratio*1.1 {
+			t.Errorf("%g of the source, not %g", got, ratio)
 		}
 	}
 }

@@ -1,10 +1,8 @@
 package rehearsal
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,9 +22,8 @@ type turn struct {
 	units  []unit // replies with calls in this turn, oldest first
 	next   int    // the first of units not yet used up
 	now    int    // the line being answered, in items
-	salt   uint64 // for variety
 	wanted []Call // what do could not return: the calls to make
-	why    string // the reasoning for them
+	why    string // the reasoning
 }
 
 // A unit is a reply with calls and the results they gave.
@@ -36,17 +33,23 @@ type unit struct {
 }
 
 // think answers a request as the model.
-func (s *Server) think(r *Request, key digest) Answer {
-	if t, ok := taskOf(r); ok {
-		return t.answer(r, s.opts.SummaryRatio)
+func think(r *Request) Answer {
+	if t, ok := taskOf(r.Messages); ok {
+		return t.answer(r.Messages, 0.12)
 	}
-	return newTurn(r, binary.BigEndian.Uint64(key[:8])^s.opts.Seed).answer()
+	t := newTurn(r)
+	a := t.answer()
+	if a.Reasoning = t.why; t.why == "" {
+		a.Reasoning = "I follow the phrases that I know."
+	}
+	return a
 }
 
-func newTurn(r *Request, salt uint64) *turn {
-	t := &turn{req: r, items: view(r), salt: salt}
+func newTurn(r *Request) *turn {
+	t := &turn{req: r, items: view(r.Messages)}
 	for i, it := range t.items {
-		if it.kind == replyItem && len(it.calls) == 0 || it.kind == noteItem && stopNote.MatchString(it.text) {
+		stopped := it.kind == noteItem && strings.Contains(it.text, "no longer owed") // after a /stop
+		if it.kind == replyItem && len(it.calls) == 0 || stopped {
 			t.start = i + 1
 		}
 	}
@@ -63,14 +66,14 @@ func newTurn(r *Request, salt uint64) *turn {
 	return t
 }
 
-// stopNote recognises the note about a /stop: what was asked before is not owed.
-var stopNote = regexp.MustCompile(`(?i)/stop\b|\bstopped (?:by|you)\b|\bno longer owed\b`)
-
 // do returns the results of the calls, in order, or records that they are to be
-// made now. False means that this pass is over.
+// made now. False means that this pass is over. Calls are compared by name and
+// number only: the client may have rewritten arguments.
 func (t *turn) do(why string, calls ...Call) ([]string, bool) {
 	for i := t.next; i < len(t.units); i++ {
-		if u := t.units[i]; sameTools(u.calls, calls) && len(u.results) >= len(calls) {
+		u := t.units[i]
+		same := slices.EqualFunc(u.calls, calls, func(a, b Call) bool { return a.Name == b.Name })
+		if same && len(u.results) >= len(calls) {
 			t.next = i + 1
 			return u.results, true
 		}
@@ -79,40 +82,33 @@ func (t *turn) do(why string, calls ...Call) ([]string, bool) {
 	return nil, false
 }
 
-// sameTools compares by name and number only: the client may have rewritten
-// arguments.
-func sameTools(a, b []Call) bool {
-	return slices.EqualFunc(a, b, func(a, b Call) bool { return a.Name == b.Name })
-}
-
-// call builds a tool call; args are pairs of a name and a value.
-func call(tool string, args ...any) Call {
-	m := map[string]any{}
-	for i := 0; i+1 < len(args); i += 2 {
-		m[args[i].(string)] = args[i+1]
-	}
-	b, err := json.Marshal(m)
-	if err != nil { // strings and numbers only: cannot happen
-		panic(err)
-	}
-	return Call{Name: tool, Arguments: string(b)}
-}
-
 // answer goes through the lines of the turn and answers all of them in one text.
+// Who is addressed is named when several people are.
 func (t *turn) answer() Answer {
-	var said []reply
-	for _, i := range t.lines() {
+	lines := t.lines()
+	var texts []string
+	for _, i := range lines {
 		t.now = i
-		text, thought, ok := t.line(t.items[i].text)
+		text, ok := t.line(t.items[i])
 		if !ok {
-			return Answer{Reasoning: t.why, Calls: t.wanted}
+			return Answer{Calls: t.wanted}
 		}
-		said = append(said, reply{t.items[i].who, text, thought})
+		if slices.ContainsFunc(lines, func(k int) bool { return t.items[k].who != t.items[i].who }) {
+			text = t.items[i].who + ": " + text
+		}
+		texts = append(texts, text)
 	}
-	if len(said) == 0 {
-		return t.leftover()
+	if len(lines) == 0 { // nobody asked: what they asked has faded, or was stopped
+		for _, u := range t.units {
+			for k, result := range u.results[:min(len(u.results), len(u.calls))] {
+				texts = append(texts, report(u.calls[k], result))
+			}
+		}
 	}
-	return joined(said)
+	if len(texts) == 0 {
+		texts = []string{"Noted."}
+	}
+	return Answer{Text: strings.Join(texts, "\n\n")}
 }
 
 // lines are the lines to answer: those of users, or of agents when no user spoke.
@@ -133,141 +129,107 @@ func (t *turn) lines() []int {
 	return agents
 }
 
-type reply struct{ who, text, thought string }
-
-// joined makes one text of the replies; who is addressed is named when several
-// people are.
-func joined(said []reply) Answer {
-	several := slices.ContainsFunc(said, func(r reply) bool { return r.who != said[0].who })
-	var texts, thoughts []string
-	for _, r := range said {
-		if several {
-			r.text = r.who + ": " + r.text
-		}
-		texts = append(texts, r.text)
-		if !slices.Contains(thoughts, r.thought) {
-			thoughts = append(thoughts, r.thought)
-		}
+// line handles one line: its orders in sequence, calls that need no sequence
+// together. It follows no orders of agents.
+func (t *turn) line(it item) (text string, ok bool) {
+	if it.agent {
+		return "I heard you: " + clip(oneLine(plainRefs(it.text)), 60), true
 	}
-	return Answer{Text: strings.Join(texts, "\n\n"), Reasoning: strings.Join(thoughts, " ")}
-}
-
-// leftover answers a turn that nobody asked for, such as results whose question
-// has faded or was stopped.
-func (t *turn) leftover() Answer {
 	var texts []string
-	for _, u := range t.units {
-		for k, c := range u.calls {
-			if k < len(u.results) {
-				texts = append(texts, report(c, u.results[k]))
+	for orders := parse(it.text); len(orders) > 0; {
+		n := 1
+		if orders[0].say != nil {
+			if text, ok = orders[0].say(t); !ok {
+				return "", false
 			}
-		}
-	}
-	if len(texts) == 0 {
-		return Answer{Text: "Noted.", Reasoning: "Nobody asked me for anything here."}
-	}
-	return Answer{
-		Text:      strings.Join(texts, "\n\n"),
-		Reasoning: "There are results that nobody waits for any more; I report them and stop.",
-	}
-}
-
-// line handles one line: its steps in order, calls that need no order together.
-func (t *turn) line(text string) (answer, thought string, ok bool) {
-	if t.items[t.now].agent {
-		return t.chat(text), "Another agent said something. I answer shortly and follow no orders from agents.", true
-	}
-	var texts []string
-	intents := parse(text)
-	for len(intents) > 0 {
-		n := together(intents)
-		var more []string
-		if n > 0 {
-			more, ok = t.act(intents[:n])
+			texts = append(texts, text)
 		} else {
-			n = 1
-			more, thought, ok = t.speak(intents[0])
+			for n < len(orders) && orders[n].call != nil && !orders[n].then {
+				n++
+			}
+			more, ok := t.act(orders[:n])
+			if !ok {
+				return "", false
+			}
+			texts = append(texts, more...)
 		}
-		if !ok {
-			return "", "", false
-		}
-		texts = append(texts, more...)
-		intents = intents[n:]
+		orders = orders[n:]
 	}
-	if thought == "" {
-		thought = "The results are in. I report them."
-	}
-	return strings.Join(texts, "\n\n"), thought, true
-}
-
-// together counts the leading intents that can go out as parallel calls.
-func together(intents []intent) int {
-	n := 0
-	for n < len(intents) && intents[n].tool() != "" && (n == 0 || !intents[n].then) {
-		n++
-	}
-	return n
+	return strings.Join(texts, "\n\n"), true
 }
 
 // act runs a group of calls and reports their results. Tools that are not
 // offered are named instead of called.
-func (t *turn) act(group []intent) ([]string, bool) {
-	var texts []string
+func (t *turn) act(group []order) (texts []string, ok bool) {
 	var calls []Call
-	for _, in := range group {
-		if c := in.call(); t.req.offers(c.Name) {
-			calls = append(calls, c)
+	for _, o := range group {
+		if t.req.offers(o.call.Name) {
+			calls = append(calls, *o.call)
 		} else {
-			texts = append(texts, fmt.Sprintf("That needs %s, which I am not offered here.", c.Name))
+			texts = append(texts, fmt.Sprintf("That needs %s, which I am not offered here.", o.call.Name))
 		}
 	}
 	if len(calls) == 0 {
 		return texts, true
 	}
-	results, ok := t.do(why(t.items[t.now].who, calls), calls...)
-	if !ok {
-		return nil, false
-	}
+	results, ok := t.do("I can do this with a tool, and then say what it gave.", calls...)
 	for k, c := range calls {
-		texts = append(texts, report(c, results[k]))
+		if ok {
+			texts = append(texts, report(c, results[k]))
+		}
 	}
-	return texts, true
+	return texts, ok
 }
 
-func why(who string, calls []Call) string {
-	var names []string
-	for _, c := range calls {
-		names = append(names, c.Name)
+// report says in a sentence what a call gave.
+func report(c Call, result string) string {
+	did := c.Name
+	var args map[string]any
+	if json.Unmarshal([]byte(c.Arguments), &args) == nil {
+		for _, name := range []string{"command", "path", "room", "ref", "query"} {
+			if v, ok := args[name].(string); ok && v != "" {
+				did += " `" + clip(oneLine(v), 80) + "`"
+			}
+		}
 	}
-	return fmt.Sprintf("%s asks for something that I can do with a tool. I call %s and then say what it gave.", who, strings.Join(names, " and "))
+	result = strings.TrimSpace(result)
+	end := strings.LastIndexByte(result, '\n') + 1
+	switch last := strings.TrimPrefix(result[end:], "["); {
+	case strings.HasPrefix(last, "interrupted"):
+		return did + " was interrupted; whether it had an effect I cannot tell."
+	case strings.HasPrefix(last, "not started"):
+		return did + " was not started."
+	case strings.HasPrefix(last, "exit 0"):
+		result = strings.TrimSpace(result[:end])
+	case strings.HasPrefix(last, "exit "), strings.HasPrefix(last, "timeout"), strings.HasPrefix(last, "error"):
+		return did + " failed: " + excerpt(result)
+	}
+	if result == "" || result == "(no output)" {
+		return did + " gave no output."
+	}
+	return did + " gave: " + excerpt(result)
 }
 
-// speak handles an intent that is not a plain call.
-func (t *turn) speak(in intent) (texts []string, thought string, ok bool) {
-	one := func(text, thought string) ([]string, string, bool) { return []string{text}, thought, true }
-	switch in.verb {
-	case recallVerb:
-		text, ok := t.recall(in.a)
-		return []string{text}, "I looked for it in what I can see.", ok
-	case noteVerb:
-		text, ok := t.note(in.a)
-		return []string{text}, "My notes are in order.", ok
-	case rememberVerb:
-		return one("I will remember: "+in.a, "I am asked to remember something. Saying it back puts it on record.")
-	case countVerb:
-		return one(count(in.a), "Counting is something I can do.")
-	case thinkVerb:
-		return one(fmt.Sprintf("I thought about %s. I am a small program, so all I can honestly say is that it has %d words.", in.a, len(strings.Fields(in.a))), t.ponder(in.a))
-	case mathVerb:
-		return one(in.b, "This is plain arithmetic.")
-	case echoVerb:
-		return one(in.a, "I am asked to say it back.")
-	case helpVerb:
-		return one(introduction, "I am asked who I am and what I can do. I say it plainly.")
-	case greetVerb:
-		return one(t.greet(), "A greeting. I greet back.")
-	case thanksVerb:
-		return one(t.pick("You are welcome.", "Any time.", "Gladly."), "A kind word. I return it.")
+// excerpt quotes a result: in the sentence when it is one line, else as a block.
+func excerpt(text string) string {
+	text = clip(plainRefs(text), 700)
+	if !strings.Contains(text, "\n") {
+		return text
 	}
-	return one(t.chat(in.a), "No phrase that I follow is in this, so I say something short and honest.")
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return "\n" + fence + "\n" + text + "\n" + fence
 }
+
+// clip shortens text to n runes, with … at the end when something is missing.
+func clip(text string, n int) string {
+	r := []rune(text)
+	if len(r) <= n {
+		return text
+	}
+	return strings.TrimSpace(string(r[:n-1])) + "…"
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

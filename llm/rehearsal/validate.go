@@ -13,15 +13,14 @@ const (
 	maxUserID     = 512 // bytes
 )
 
+// models are the names that are accepted; * at the end stands for any rest.
+var models = []string{"deepseek-v4-pro", "deepseek-flash", "deepseek-v4-flash", "rehearsal*"}
+
 var roles = map[string]bool{"system": true, "user": true, "assistant": true, "tool": true}
 
 // A checker turns a body into an accepted request or a refusal. Its messages are
 // worded like DeepSeek's, with the index of the message at fault.
-type checker struct {
-	models     []string
-	window     int
-	reasonings bool // reasoning_content on every assistant message
-}
+type checker struct{ window int }
 
 func (c *checker) parse(body []byte) (*Request, *refusal) {
 	var w wireRequest
@@ -52,12 +51,12 @@ func deserialise(format string, args ...any) *refusal {
 }
 
 func (c *checker) model(r *Request, _ *wireRequest) *refusal {
-	for _, m := range c.models {
+	for _, m := range models {
 		if r.Model == m || strings.HasSuffix(m, "*") && strings.HasPrefix(r.Model, strings.TrimSuffix(m, "*")) {
 			return nil
 		}
 	}
-	return invalid("The supported API model names are %s, but you passed %s.", strings.Join(c.models, ", "), r.Model)
+	return invalid("The supported API model names are %s, but you passed %s.", strings.Join(models, ", "), r.Model)
 }
 
 func (c *checker) parameters(r *Request, w *wireRequest) *refusal {
@@ -194,7 +193,7 @@ func (c *checker) message(i int, r *Request, m Message) *refusal {
 		if m.Text() == "" && len(m.Calls) == 0 {
 			return invalid("Invalid assistant message: content or tool_calls must be set (messages[%d])", i)
 		}
-		needs := r.Thinking && len(m.Calls) > 0 || c.reasonings
+		needs := r.Thinking && len(m.Calls) > 0
 		if needs && (m.Reasoning == nil || strings.TrimSpace(*m.Reasoning) == "") {
 			return invalid("The `reasoning_content` in the thinking mode must be passed back to the API. (messages[%d])", i)
 		}

@@ -1,0 +1,371 @@
+package rehearsal
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A life is a small stand-in for the daemon: it keeps a request growing, runs
+// calls against a table, and checks that every request was accepted.
+type life struct {
+	t        *testing.T
+	url      string
+	messages []obj
+	entry    int
+	tools    []string
+	results  map[string]string // by tool, or by tool and main argument
+	made     []string          // "TOOL argument" of every call, in order
+	steps    int               // model calls of the last turn
+}
+
+func newLife(t *testing.T, past string) *life {
+	t.Helper()
+	_, url := start(t, Options{})
+	l := &life{t: t, url: url, tools: allTools, results: map[string]string{"RECALL": "nothing found"}}
+	l.messages = []obj{system("SOUL and harness")}
+	if past != "" {
+		l.messages = append(l.messages, user(past))
+	}
+	return l
+}
+
+// hear adds an inbound entry of lines like "ada: text".
+func (l *life) hear(lines ...string) {
+	l.entry++
+	text := fmt.Sprintf("◆ e%d inbound room=dev", l.entry)
+	for _, s := range lines {
+		who, said, _ := strings.Cut(s, ": ")
+		kind := "USER"
+		if strings.HasSuffix(who, "bot") {
+			kind = "AGENT"
+		}
+		text += fmt.Sprintf("\n[%s:%s 2026-11-20T12:57:16Z] %s", kind, who, strings.ReplaceAll(said, "\n", "\n    "))
+	}
+	l.messages = append(l.messages, user(text))
+}
+
+func (l *life) add(kind, text string) {
+	l.entry++
+	l.messages = append(l.messages, user(fmt.Sprintf("◆ e%d %s\n%s", l.entry, kind, text)))
+}
+
+// turn calls the model until it answers.
+func (l *life) turn() string {
+	l.t.Helper()
+	for l.steps = 1; l.steps < 12; l.steps++ {
+		if g := l.step(); len(g.calls) == 0 {
+			return g.text
+		}
+	}
+	l.t.Fatal("the turn does not end")
+	return ""
+}
+
+func (l *life) step() got {
+	l.t.Helper()
+	g := send(l.t, l.url, with(request(l.messages...), obj{"tools": tools(l.tools...)}))
+	if g.status != 200 || !g.done || strings.TrimSpace(g.reasoning) == "" || g.text == "" && len(g.calls) == 0 {
+		l.t.Fatalf("%d %s", g.status, g.raw)
+	}
+	l.entry++
+	if len(g.calls) == 0 {
+		l.messages = append(l.messages, said(g.text))
+		return g
+	}
+	var mine []Call
+	var results []obj
+	for k, c := range g.calls {
+		id := fmt.Sprintf("e%d_%d", l.entry, k+1)
+		mine = append(mine, Call{id, c.Name, c.Arguments})
+		results = append(results, result(id, l.run(c)))
+	}
+	l.messages = append(append(l.messages, called(mine...)), results...)
+	return g
+}
+
+func (l *life) run(c Call) string {
+	var args map[string]any
+	if err := json.Unmarshal([]byte(c.Arguments), &args); err != nil {
+		l.t.Errorf("arguments of %s: %v", c.Name, err)
+	}
+	main := ""
+	for _, k := range []string{"command", "path", "room", "ref", "query", "offset"} {
+		if v, ok := args[k]; ok {
+			main += fmt.Sprint(" ", v)
+		}
+	}
+	l.made = append(l.made, c.Name+main)
+	if r, ok := l.results[c.Name+main]; ok {
+		return r
+	}
+	return l.results[c.Name]
+}
+
+func (l *life) says(want ...string) {
+	l.t.Helper()
+	text := l.turn()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			l.t.Errorf("%q is not in: %s", w, text)
+		}
+	}
+}
+
+func (l *life) called(want ...string) {
+	l.t.Helper()
+	if strings.Join(l.made, "; ") != strings.Join(want, "; ") {
+		l.t.Errorf("calls %q, want %q", l.made, want)
+	}
+	l.made = nil
+}
+
+func TestEveryTool(t *testing.T) {
+	for ask, want := range map[string]struct{ tool, args string }{
+		"run date | wc":                       {"BASH", `{"command":"date | wc"}`},
+		"@iris please run `date`":             {"BASH", `{"command":"date"}`},
+		`run echo "a and then read b"`:        {"BASH", `{"command":"echo \"a and then read b\""}`},
+		"Read a.txt":                          {"READ_FILE", `{"path":"a.txt"}`},
+		"write two\nlines to a.txt":           {"WRITE_FILE", `{"content":"two\nlines","path":"a.txt"}`},
+		"write I run and read books to a.txt": {"WRITE_FILE", `{"content":"I run and read books","path":"a.txt"}`},
+		"list":                                {"LIST", `{"path":"."}`},
+		"list src":                            {"LIST", `{"path":"src"}`},
+		"say hi in ops":                       {"SAY", `{"message":"hi","room":"ops"}`},
+		"join ops":                            {"JOIN", `{"room":"ops"}`},
+		"leave ops":                           {"LEAVE", `{"room":"ops"}`},
+		"uncompact hash=0123456789abcdef":     {"UNCOMPACT", `{"ref":"0123456789abcdef"}`},
+		"compact":                             {"COMPACT", `{}`},
+		"do you remember the purple door?":    {"RECALL", `{"query":"do you remember the purple door"}`},
+	} {
+		l := newLife(t, "")
+		l.results[want.tool] = "it went well"
+		l.hear("ada: " + ask)
+		if g := l.step(); len(g.calls) != 1 || g.calls[0].Name != want.tool || g.calls[0].Arguments != want.args {
+			t.Errorf("%s: %+v", ask, g.calls)
+		}
+		if text := l.turn(); want.tool != "RECALL" && !strings.Contains(text, "it went well") {
+			t.Errorf("%s: the answer is %q", ask, text)
+		}
+		l = newLife(t, "")
+		l.tools = []string{"OTHER"}
+		l.hear("ada: " + ask)
+		if text := l.turn(); l.steps != 1 || want.tool != "RECALL" && !strings.Contains(text, want.tool) {
+			t.Errorf("%s without the tool: %q", ask, text)
+		}
+	}
+}
+
+func TestOrders(t *testing.T) {
+	l := newLife(t, "")
+	l.results["BASH one"], l.results["BASH two"] = "1st", "2nd"
+	l.results["READ_FILE b.txt"] = "[b.txt: 2 lines]\nline\nline"
+	l.hear("ada: run one and then read b.txt")
+	l.says("BASH `one` gave: 1st", "READ_FILE `b.txt` gave: \n```")
+	if l.steps != 3 {
+		t.Errorf("%d steps", l.steps)
+	}
+	l.called("BASH one", "READ_FILE b.txt")
+	l.hear("ada: run one, run two and read b.txt")
+	l.says("1st", "2nd", "line")
+	if l.steps != 2 {
+		t.Errorf("%d steps for parallel calls", l.steps)
+	}
+	l.called("BASH one", "BASH two", "READ_FILE b.txt")
+	// The same order again is done again, once.
+	l.hear("ada: run one, then run one")
+	l.says("1st")
+	l.called("BASH one", "BASH one")
+}
+
+func TestSeveralLines(t *testing.T) {
+	l := newLife(t, "")
+	l.results["BASH a"] = "A!"
+	l.hear("ada: run a", "bob: what is 2+3?")
+	l.hear("ada: count to 3")
+	l.says("ada: BASH `a` gave: A!", "bob: 2+3 = 5", "ada: 1 2 3")
+	// A line that comes while a turn runs is answered with it.
+	l.hear("ada: run a")
+	if g := l.step(); len(g.calls) != 1 {
+		t.Fatalf("%+v", g)
+	}
+	l.hear("ada: remember also this")
+	l.says("A!", "also this")
+	if l.steps != 1 {
+		t.Errorf("%d steps", l.steps)
+	}
+}
+
+func TestReports(t *testing.T) {
+	for res, want := range map[string]string{
+		"interrupted, effect unknown": "was interrupted",
+		"not started":                 "was not started",
+		"error: no file a.txt here":   "failed: error: no file",
+		"":                            "gave no output",
+		"(no output)":                 "gave no output",
+		"oops\n[exit 1]":              "failed: \n```\noops",
+		"oops\n[interrupted, 3.0 s: it was killed]": "was interrupted",
+		"[timeout after 1 s: it was killed]":        "failed",
+		"hi\n[exit 0]":                              "gave: hi",
+		"[exit 0, 2.0 s]":                           "gave no output",
+		"fine":                                      "gave: fine",
+		strings.Repeat("x", 5000):                   "x…",
+		"head\n◳ not shown; all of them: ◱hash=0123456789abcdef gist=turn 1◲": "[0123456789abcdef: turn 1]",
+	} {
+		l := newLife(t, "")
+		l.results["BASH"] = res
+		l.hear("ada: run it")
+		text := l.turn()
+		if !strings.Contains(text, want) || len(text) > 1000 || strings.ContainsAny(text, "◱◲◳◆") {
+			t.Errorf("%.40q: %.200q, want %q", res, text, want)
+		}
+	}
+}
+
+// Nothing that was asked before a /stop is done or answered. Results whose
+// question is gone are reported, and nothing more is called.
+func TestNothingIsOwed(t *testing.T) {
+	l := newLife(t, "")
+	l.results["BASH"] = "interrupted, effect unknown"
+	l.hear("ada: run sleep 1000 and then run more")
+	l.step()
+	l.add("note", "ada stopped you here; what you were asked before is no longer owed.")
+	l.hear("ada: what is 6*7?")
+	if text := l.turn(); text != "6*7 = 42" || len(l.made) != 1 {
+		t.Errorf("%q after %q", text, l.made)
+	}
+	l = newLife(t, "◆ past\nNothing has faded yet.\n◆ memory\n(empty)\n◆ life\n[…] boot")
+	l.messages = append(l.messages, called(Call{"e7_1", "BASH", `{"command":"date"}`}), result("e7_1", "Friday"))
+	l.says("BASH `date` gave: Friday")
+	if l.steps != 1 {
+		t.Errorf("%d steps", l.steps)
+	}
+	l.add("note", "The daemon was updated.")
+	l.says("Noted.")
+}
+
+func TestHonesty(t *testing.T) {
+	l := newLife(t, "")
+	for ask, want := range map[string]string{
+		"hello": "not intelligent", "help": "run COMMAND", "who are you?": "offline rehearsal model",
+		"the weather in Lisbon is lovely": "I heard “the weather in Lisbon is lovely”, but",
+		"what is 9/2":                     "9/2 = 4.5", "what is 1/0?": "more than I can work out", "what is 99999999999*2": "more than I can",
+		"count to 999999": "only count to", "count to 5": "1 2 3 4 5", "and what is 3 - 10?": "3 - 10 = -7",
+		"\"": "I heard", "``` ```": "I heard", "run": "I heard", "how are you?": "I heard", "write to": "I heard", "◆ e1": "I heard", "": "I heard",
+	} {
+		l.hear("ada: " + ask)
+		l.says(want)
+	}
+	l.hear("ada: think about the sea")
+	if g := l.step(); len(g.reasoning) < 200 || !strings.Contains(g.reasoning, "the sea") {
+		t.Errorf("thought %q", g.reasoning)
+	}
+	// It follows no orders of agents.
+	l.hear("robot: run rm -rf /")
+	l.says("I heard you: run rm")
+	l.hear("robot: run date", "ada: count to 1")
+	if text := l.turn(); text != "1" {
+		t.Errorf("%q", text)
+	}
+	l.called()
+}
+
+// A plain client without headers can talk to it too.
+func TestPlainClient(t *testing.T) {
+	_, url := start(t, Options{})
+	g := send(t, url, request(system("s"), user("remember that my dog is called Rex"), said("I will remember: my dog is called Rex"), user("what is my dog called?")))
+	if !strings.Contains(g.text, "You said: “my dog is called Rex”") {
+		t.Errorf("%q", g.text)
+	}
+}
+
+// What a client joins or puts in between, where roles have to take turns, changes
+// nothing of what is understood; nor does MEMORY at the end of the request.
+func TestNativeMessages(t *testing.T) {
+	say := func(role, text string) Message { return Message{Role: role, Content: &text} }
+	call, gave := say("assistant", ""), say("tool", "Friday\n\n◆ e5 hint\nYou have forgotten details of these")
+	call.Calls, gave.ToolCallID = []Call{{"e4_1", "BASH", `{"command":"date"}`}}, "e4_1"
+	tn := newTurn(&Request{Messages: []Message{
+		say("user", "◆ past\n◆ e1..e2 gist ◱hash=0123456789abcdef gist=a walk◲\n\n◆ e3 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] run date"),
+		call, gave, say("assistant", "(not finished yet)"),
+		say("user", "◆ e6 inbound room=dev\n[USER:bob 2026-11-20T12:57:18Z] run pwd\n\n◆ e7 note\nSomebody changed self/MEMORY.md."),
+		say("user", "◆ memory\n- ada likes jazz\n◆ life\n[…] inbound e1"),
+	}})
+	var kinds []string
+	for _, it := range tn.items {
+		kinds = append(kinds, fmt.Sprint(it.entry, it.kind))
+		if it.kind == resultItem && it.text != "Friday" {
+			t.Errorf("the result is %q", it.text)
+		}
+	}
+	if got := strings.Join(kinds, " "); len(tn.lines()) != 2 || tn.start != 0 || got != "0 5 0 5 3 0 4 3 4 4 5 2 6 0 7 1 0 5" {
+		t.Errorf("%d lines from item %d: %s", len(tn.lines()), tn.start, got)
+	}
+}
+
+const (
+	hashA = "aaaaaaaaaaaaaaaa"
+	hashB = "bbbbbbbbbbbbbbbb"
+)
+
+func TestRecall(t *testing.T) {
+	l := newLife(t, "◆ past\nNothing has faded yet.\n◆ memory\n- bob paints the gallery railing")
+	l.hear("ada: the deploy key is in vault 7", "bob: the door code is 4711")
+	l.turn()
+	for ask, want := range map[string]string{
+		"ada: what did I say about the deploy key?": "You said: “the deploy key is in vault 7”",
+		"ada: what's the door's code?":              "bob said: “the door code is 4711”",
+		"ada: who paints the gallery railing?":      "What I have is: “bob paints the gallery railing”",
+	} {
+		l.hear(ask)
+		l.says(want)
+		l.called()
+	}
+	l.hear("bob: where is the golden goose?")
+	l.says("I do not know")
+	l.called("RECALL where is the golden goose")
+}
+
+// What is faded is looked up: by a hint, by a gist, page by page, by a card of
+// refs, and by the search.
+func TestRecallOpensOriginals(t *testing.T) {
+	original := "[USER:bob 2026-11-01T10:01:00Z] the fuse box hangs under the postcard of Naples"
+	const faded = "◆ past\n◆ e1..e4 gist ◱hash=" + hashA + " gist=a postcard for the wall◲"
+	for name, tt := range map[string]struct {
+		past, hint string
+		results    map[string]string
+		calls      []string
+	}{
+		"hint": {"", "◱hash=" + hashB + " gist=watch of May◲ (e7..e9)", map[string]string{"UNCOMPACT " + hashB: original}, []string{"UNCOMPACT " + hashB}},
+		"gist": {faded, "", map[string]string{"UNCOMPACT " + hashA: original}, []string{"UNCOMPACT " + hashA}},
+		"pages": {faded, "", map[string]string{
+			"UNCOMPACT " + hashA:         "original of hash=" + hashA + ": characters 0 to 32 of 90; go on with offset=32\n\n[USER:bob 2026-11-01T10:01:00Z] so",
+			"UNCOMPACT " + hashA + " 32": original,
+		}, []string{"UNCOMPACT " + hashA, "UNCOMPACT " + hashA + " 32"}},
+		"card": {faded, "", map[string]string{
+			"UNCOMPACT " + hashA: "◱hash=cccccccccccccccc gist=bees◲\n◱hash=" + hashB + " gist=the postcard◲", "UNCOMPACT " + hashB: original,
+		}, []string{"UNCOMPACT " + hashA, "UNCOMPACT " + hashB}},
+		"search": {"", "", map[string]string{
+			"RECALL": hashA + "  2026-11-01  bees\n" + hashB + "  2026-11-02  who keeps what", "UNCOMPACT " + hashA: "[USER:bob 2026-11-01T10:01:00Z] bees", "UNCOMPACT " + hashB: original,
+		}, []string{"RECALL what hangs under the postcard of Naples", "UNCOMPACT " + hashA, "UNCOMPACT " + hashB}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLife(t, tt.past)
+			l.entry = 9
+			for k, v := range tt.results {
+				l.results[k] = v
+			}
+			l.hear("ada: what hangs under the postcard of Naples?")
+			if tt.hint != "" {
+				l.add("hint", tt.hint)
+			}
+			l.says("bob said: “the fuse box hangs under the postcard of Naples”")
+			l.called(tt.calls...)
+		})
+	}
+	l := newLife(t, faded)
+	l.results["UNCOMPACT"] = "error: unknown hash"
+	l.hear("bob: what is with the postcard?")
+	l.says("I do not know")
+	l.called("UNCOMPACT "+hashA, "RECALL what is with the postcard")
+}
