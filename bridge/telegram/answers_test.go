@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -53,29 +52,6 @@ func TestSeveralQuestions(t *testing.T) {
 	answer("4+4 = 8", talk.Thread, false)
 	says(general, bob, "what is 5+5?")
 	answer("5+5 = 10", 0, true)
-	st.well()
-}
-
-// Who removes the places of the chats silences nobody: the directory is made again,
-// and those who wrote before are still answered.
-func TestPlacesAreRemoved(t *testing.T) {
-	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	ada, dm := st.ada()
-	bob := st.User("Bob", "")
-	st.cfg.Users = append(st.cfg.Users, id(bob.ID))
-	st.start()
-	st.Say(dm, ada, "hello")
-	st.hears("dev", 1)
-	if err := os.RemoveAll(st.file("peers")); err != nil {
-		t.Fatal(err)
-	}
-	other := st.Private(bob)
-	st.Say(other, bob, "hello")
-	st.hears("dev", 2)
-	st.answers("dev", "hello both")
-	equalAll(t, "bob", st.sent(other, 1), "hello both")
-	equalAll(t, "ada", st.sent(dm, 1), "hello both")
 	st.well()
 }
 

@@ -11,8 +11,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/go-telegram/bot/models"
 )
 
 // apiError is a refusal by the Bot API.
@@ -40,10 +38,8 @@ const maxAnswer = 16 << 20
 // api is the way to one Bot API server with one token. Its errors never hold
 // the token.
 //
-// It asks by itself, with the parameters and types of go-telegram/bot, and not
-// through that library's client: there, an answer to sendMessage that holds
-// something new is an error like any other, and the message would be sent again
-// and again.
+// No library is used: there, an answer to sendMessage that holds something new is an error like
+// any other, and the message would be sent again and again.
 type api struct {
 	base, token string
 	scrub       scrubber
@@ -183,7 +179,7 @@ func (a *api) download(ctx context.Context, path string, most int64) ([]byte, er
 }
 
 // me asks who the bot is.
-func (a *api) me(ctx context.Context) (u models.User, err error) {
+func (a *api) me(ctx context.Context) (u user, err error) {
 	return u, a.call(ctx, a.calls, "getMe", struct{}{}, &u)
 }
 

@@ -26,8 +26,8 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	for _, c := range commands {
-		if !strings.Contains(text, "`/"+c.Command) {
-			t.Errorf("the page does not tell of /%s", c.Command)
+		if !strings.Contains(text, "`/"+c["command"]) {
+			t.Errorf("the page does not tell of /%s", c["command"])
 		}
 	}
 	_, example, ok := strings.Cut(text, "```json\n")
@@ -39,7 +39,7 @@ func TestDocs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "chats.json"), []byte(example), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, err := openMemory(dir, slog.New(slog.DiscardHandler))
+	m, err := openChats(dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/internal/botapi"
 )
@@ -56,27 +55,5 @@ func (st *stage) deaf(why string) {
 	st.within("health tells", func() bool { return strings.Contains(st.health().Error, why) })
 	if strings.Contains(st.log.String(), "reaches telegram again") {
 		st.t.Errorf("it takes nothing in, and counts as hearing:\n%s", st.log)
-	}
-}
-
-// A disk that takes nothing for a while costs no photo: that its download was
-// given up with the batch says nothing of the server.
-func TestFullDiskCostsNoPhoto(t *testing.T) {
-	st := newStage(t, botapi.Options{})
-	ada, dm := st.ada()
-	st.cfg.tune.filesOff = time.Minute
-	disk := newBrokenDisk(t, "inbox.jsonl")
-	disk.mended.Store(true)
-	st.greeted(dm, ada)
-	st.quiet()
-	disk.mended.Store(false)
-	st.Fault(botapi.Fault{Method: "file", Kind: botapi.Slow, Wait: 300 * time.Millisecond, Times: -1})
-	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Slow, Wait: 300 * time.Millisecond})
-	st.Say(dm, ada, "look at this")
-	st.SendPhoto(dm, ada, []byte("jpeg jpeg"), "the diagram")
-	st.within("tried", func() bool { return disk.asked.Load() > 4 })
-	disk.mended.Store(true)
-	if lines := st.hears("dev", 3); !strings.Contains(lines[2], "hash=") {
-		t.Errorf("the photo came as %s", lines[2])
 	}
 }

@@ -45,9 +45,9 @@ func FuzzUpdate(f *testing.F) {
 			return
 		}
 		d := h.draft
-		said := d.text.with("")
+		said := d.text("")
 		if d.file != nil {
-			said = d.text.with("[" + d.file.label() + "]")
+			said = d.text("[" + d.file.label() + "]")
 		}
 		line, err := chat.Format(false, d.User, tag(d.At), said)
 		if err != nil {
@@ -58,10 +58,10 @@ func FuzzUpdate(f *testing.F) {
 			t.Fatalf("%s\nis heard as %q of %s", raw, line, d.Key)
 		}
 		m, edited := a.message()
-		if _, _, ok := chat.Command(l); ok && (edited || foreign(m) || isForward(map[string]json.RawMessage{"message": messageOf(raw)})) {
+		if _, _, ok := chat.Command(l); ok && (edited || m.foreign() || isForward(raw)) {
 			t.Fatalf("%s\nis obeyed: %q", raw, line)
 		}
-		if foreign(m) && len(blobs.Mentions(said)) > 0 {
+		if m.foreign() && len(blobs.Mentions(said)) > 0 {
 			t.Fatalf("%s\ngrants a blob: %q", raw, line)
 		}
 	})
@@ -75,9 +75,17 @@ func tag(at time.Time) time.Time {
 	return at
 }
 
-// messageOf is the new message of an update as it came.
-func messageOf(raw string) json.RawMessage {
-	var update map[string]json.RawMessage
+// isForward says whether the message of an update came from somewhere else, in whatever form
+// that is told.
+func isForward(raw string) bool {
+	var update struct {
+		Message map[string]json.RawMessage `json:"message"`
+	}
 	_ = json.Unmarshal([]byte(raw), &update) // what is no update has none
-	return update["message"]
+	for _, key := range []string{"forward_origin", "via_bot"} {
+		if v, ok := update.Message[key]; ok && string(v) != "null" {
+			return true
+		}
+	}
+	return false
 }

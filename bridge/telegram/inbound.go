@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
 	"lethe/bridge/access"
@@ -25,206 +25,199 @@ type note struct {
 // draft is a line on its way, whose file may still have to come.
 type draft struct {
 	bridge.Message
-	note note
-	text text
-	file *file
+	note  note
+	quote string   // a line of its own, or empty
+	marks []string // "(edited)" and the like
+	words string
+	file  *file
 }
 
-// text is what a line says beside the file.
-type text struct {
-	before string // in front of the file: the quotation, the edit, the forward
-	words  string
+// text is the whole text, with what is said of the file.
+func (d *draft) text(file string) string {
+	parts := append(d.marks[:len(d.marks):len(d.marks)], file, strings.TrimSpace(d.words))
+	return d.quote + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
-// with is the whole text, with what is to be said of the file.
-func (t text) with(file string) string {
-	before := t.before
-	if before != "" && !strings.HasSuffix(before, "\n") {
-		before += " "
-	}
-	return before + strings.TrimSpace(file+" "+t.words)
-}
-
-// heard is what an update comes to: a line or none, and what is to be done when it
-// is safe.
+// heard is what an update comes to: a line or none, and what is to be done when it is safe.
 type heard struct {
 	update int64
 	draft  *draft
 	then   []func()
 }
 
-// hear decides what becomes of an update. It changes nothing that matters if the
-// update comes again: what it wants done is in heard.then.
-func (s *session) hear(a arrival) (h heard, err error) {
-	if a.Err != nil {
-		s.log.Warn("an update makes no sense and is passed over", "update", a.ID, "type", a.Kind, "error", a.Err)
-		return h, nil
+// spot is where a message was written.
+type spot struct {
+	chat   place
+	id     string // of the chat, as the policy and the routes know it
+	thread int    // the topic; 0: none
+	peer   string
+	room   string
+}
+
+func (p spot) private() bool { return p.chat.Type == "private" }
+
+func (s *session) spot(m *message, rules access.Rules) spot {
+	p := spot{chat: m.Chat, id: s.chats.canonical(strconv.FormatInt(m.Chat.ID, 10))}
+	if m.InTopic {
+		p.thread = m.Thread
 	}
-	// While the list cannot be read nobody is a stranger, and Telegram keeps what
-	// came. All that follows rests on what it says now.
+	p.peer, p.room = s.peerOf(p.id, p.thread, rules)
+	return p
+}
+
+// hear decides what becomes of an update. It changes nothing but s.seen: what it wants done is in
+// heard.then.
+func (s *session) hear(u update) (h heard, err error) {
+	h.update = u.ID
+	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
 	rules, err := s.policy.Rules()
 	if err != nil {
 		return h, err
 	}
-	if a.MyChatMember != nil {
-		return s.membership(a.MyChatMember, rules), nil
+	if u.MyChatMember != nil {
+		h.then = s.membership(u.MyChatMember, rules)
+		return h, nil
 	}
-	m, edited := a.message()
+	m, edited := u.message()
 	switch {
 	case m == nil:
 		return h, nil
-	case m.MigrateToChatID != 0:
-		return h, s.migrated(m.Chat.ID, m.MigrateToChatID)
-	case m.MigrateFromChatID != 0:
-		return h, s.migrated(m.MigrateFromChatID, m.Chat.ID)
-	case service(m), edited && m.Location != nil: // a live location is edited every few seconds
+	case m.MigrateTo != 0:
+		return h, s.migrated(m.Chat.ID, m.MigrateTo)
+	case m.MigrateFrom != 0:
+		return h, s.migrated(m.MigrateFrom, m.Chat.ID)
+	case edited && m.Location != nil: // a live location is edited every few seconds
 		return h, nil
 	}
-	who, at := authorOf(m), s.spot(m, rules)
-	if who.Bot && !rules.User(who.id()) {
+	d, at := s.draft(m, rules), s.spot(m, rules)
+	if d == nil {
+		return h, nil
+	}
+	who := m.author()
+	if who.Bot && !rules.User(who.ID) {
 		h.then = append(h.then, func() { s.denied(who, at, "other bots are heard only if they are listed") })
 		return h, nil
 	}
 	cmd, isCommand := commandOf(m.Text)
-	if isCommand = isCommand && !edited && !foreign(m); isCommand {
-		if cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.user().Username) {
-			return h, nil
-		}
+	isCommand = isCommand && !edited && !m.foreign()
+	if isCommand && cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.me.Load().Username) {
+		return h, nil
 	}
-	if v := rules.Decide(who.id(), at.policy, at.private()); !v.Allowed {
+	if v := rules.Decide(who.ID, at.id, at.private()); !v.Allowed {
 		asks := isCommand && (cmd.Name == "start" || cmd.Name == "id")
-		return s.stranger(m, who, at, v.Why, asks, rules.Chat(at.policy)), nil
+		h.then = s.stranger(m, who, at, v.Why, asks, rules.Chat(at.id))
+		return h, nil
 	}
 	if isCommand {
-		if reply, ok := s.reply(cmd, who, at, rules); ok {
-			h.then = append(h.then, func() { s.aside(reply) })
+		if reply := s.reply(cmd, who, at); reply != "" {
+			h.then = append(h.then, func() { s.tell(at.peer, parcel{Text: reply, Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}) })
 			return h, nil
 		}
+		d.obey(cmd, rules.User(who.ID))
 	}
-	d, ok, err := s.draft(a.ID, m, who, at, edited, rules)
-	if err != nil || !ok {
-		return h, err
-	}
-	d.User = rules.NameFor(who.id(), who.Claimed)
-	if isCommand {
-		d.text.words = cmd.line(d.text.words)
-		switch _, harness := cmd.harness(); {
-		case harness && cmd.Name == "model" && !rules.User(who.id()):
-			d.text.words = "(not obeyed: only people who are listed may use /model) " + d.text.words
-		case harness:
-			d.text.before = "" // behind a quotation nobody would obey it
+	if news := s.seen.add(messageID{m.Chat.ID, m.ID}, m.sum()); edited {
+		if !news {
+			return h, nil // the preview of a link has come, or the like
 		}
+		d.marks = append([]string{"(edited)"}, d.marks...)
 	}
-	s.seen.add(a.ID, m)
+	d.note = note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread, Bot: who.Bot}
+	data, err := json.Marshal(d.note)
+	d.Message = bridge.Message{
+		ID: fmt.Sprintf("%s/u%d", s.source, u.ID), Peer: at.peer, Room: at.room, Key: who.ID, User: rules.NameFor(who.ID, who.Claimed),
+		At: m.at(), Note: data,
+	}
 	h.draft = d
-	return h, nil
+	return h, err
 }
 
-// foreign says that the words of a message are not its sender's own: they come from
-// elsewhere, or another bot wrote them for him to send.
-func foreign(m *models.Message) bool { return m.ForwardOrigin != nil || m.ViaBot != nil }
-
-// spot is where a message was written.
-type spot struct {
-	chat   models.Chat
-	policy string // the chat's id as the policy and the routes know it
-	thread int    // the topic; 0: none
-	peer   string
-	room   string
-	id     int // of the message
-}
-
-func (p spot) private() bool { return p.chat.Type == models.ChatTypePrivate }
-
-func (s *session) spot(m *models.Message, rules access.Rules) spot {
-	p := spot{chat: m.Chat, id: m.ID}
-	if m.IsTopicMessage { // without it a thread is only a chain of replies
-		p.thread = m.MessageThreadID
-	}
-	p.policy = s.memory.canonical(strconv.FormatInt(m.Chat.ID, 10))
-	p.peer, p.room = s.peerOf(p.policy, p.thread, rules)
-	return p
-}
-
-// draft makes the line of a message, but for the name that signs it; ok is false when
-// there is nothing to say.
-func (s *session) draft(update int64, m *models.Message, who author, at spot, edited bool, rules access.Rules) (d *draft, ok bool, err error) {
-	t := text{words: words(m)}
-	f, hasFile := fileIn(m, s.cfg.tune.maxFile)
-	if !hasFile && strings.TrimSpace(t.words) == "" {
-		if t.words = other(m); t.words == "" {
-			if !at.private() {
-				return nil, false, nil
-			}
-			t.words = "[a kind of message that the bridge does not know]"
+// draft makes what a message says; nil when it says nothing, as those do that only tell what
+// happened in the chat.
+func (s *session) draft(m *message, rules access.Rules) *draft {
+	d := &draft{words: m.words()}
+	if f, ok := m.file(s.cfg.tune.maxFile); ok {
+		d.file = &f
+	} else if strings.TrimSpace(d.words) == "" {
+		if d.words = m.other(); d.words == "" {
+			return nil
 		}
 	}
-	if edited {
-		was, known := s.seen.before(update, m)
-		if known && was == memoOf(m) {
-			return nil, false, nil // the preview of a link has come, or the like
-		}
-		t.before = "(edited)"
-		if was.gist != "" {
-			t.before = fmt.Sprintf("(edited, was %q)", clip(was.gist, maxQuote/2))
-		}
+	if q := s.quote(m, rules); q != "" {
+		d.quote = q + "\n"
 	}
-	if from := s.forwarded(m, rules); from != "" {
-		t.before = strings.TrimSpace(t.before + " " + from)
+	if m.Forward != nil {
+		d.marks = append(d.marks, "(forwarded from "+m.Forward.name(rules)+")")
 	}
 	if m.ViaBot != nil {
-		t.before = strings.TrimSpace(t.before + " (via @" + inert(cmp.Or(m.ViaBot.Username, "bot")) + ")")
+		d.marks = append(d.marks, "(via @"+inert(cmp.Or(m.ViaBot.Username, "bot"))+")")
 	}
-	if foreign(m) {
-		t.words = strings.ReplaceAll(t.words, "hash=", "hash ")
+	if m.foreign() {
+		d.words = strings.ReplaceAll(d.words, "hash=", "hash ")
 	}
-	if q := s.quote(m, at, rules); q != "" {
-		t.before = q + "\n" + t.before
-	}
-	n := note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread, Bot: who.Bot}
-	data, err := json.Marshal(n)
-	if err != nil {
-		return nil, false, err
-	}
-	d = &draft{note: n, text: t, Message: bridge.Message{
-		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, Key: who.id(),
-		At: said(m), Note: data,
-	}}
-	if hasFile {
-		d.file = &f
-	}
-	return d, true, nil
+	return d
 }
 
-// anew puts drafts before the rules and the routes of this moment, which may be
-// others than when they were heard: a file can take a minute. Those whose writers may
-// not speak any more are left out, the others go where their chat is by now.
-func (s *session) anew(drafts []*draft) (left []*draft, msgs []bridge.Message, err error) {
-	if len(drafts) == 0 {
-		return nil, nil, nil
+// obey writes a command as the harness wants it.
+func (d *draft) obey(cmd command, listed bool) {
+	d.words = cmd.line(d.words)
+	switch _, harness := cmd.harness(); {
+	case harness && cmd.Name == "model" && !listed:
+		d.words = "(not obeyed: only people who are listed may use /model) " + d.words
+	case harness:
+		d.quote = "" // behind a quotation nobody would obey it
 	}
-	s.refresh(twice)
+}
+
+// at is when a message, or its edit, was written.
+func (m *message) at() time.Time {
+	if at := cmp.Or(m.EditDate, m.Date); at > 0 {
+		return time.Unix(at, 0)
+	}
+	return time.Now()
+}
+
+// seen remembers what the newest messages said: Telegram tells of edits that change nothing
+// which is shown.
+type seen map[messageID]uint64
+
+type messageID struct {
+	chat int64
+	id   int
+}
+
+const maxSeen = 2000
+
+func (s seen) add(id messageID, sum uint64) (news bool) {
+	if len(s) >= maxSeen {
+		clear(s)
+	}
+	news = s[id] != sum
+	s[id] = sum
+	return news
+}
+
+var seed = maphash.MakeSeed()
+
+// sum tells two versions of a message apart.
+func (m *message) sum() uint64 {
+	f, _ := m.file(0)
+	return maphash.String(seed, m.words()+"\x00"+f.ID+"\x00"+m.other())
+}
+
+// again puts drafts before the rules and the routes of this moment, which may have changed
+// while files were fetched. Those whose writers may not speak any more are left out.
+func (s *session) again(drafts []*draft) (left []*draft, msgs []bridge.Message, err error) {
 	rules, err := s.policy.Rules()
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, d := range drafts {
-		d.Peer, d.Room = s.peerOf(s.memory.canonical(strconv.FormatInt(d.note.Chat, 10)), d.note.Thread, rules)
+		d.Peer, d.Room = s.peerOf(s.chats.canonical(strconv.FormatInt(d.note.Chat, 10)), d.note.Thread, rules)
 		if !s.may(d.Message, rules) {
-			if s.policy.Denied(d.Key) {
-				s.log.Info("somebody may not speak any more; what they wrote just before is not passed on", "user", d.Key, "name", d.User)
-			}
+			s.log.Info("somebody may not speak any more; what they wrote just before is not passed on", "user", d.Key, "name", d.User)
 			continue
 		}
 		left, msgs = append(left, d), append(msgs, d.Message)
 	}
 	return left, msgs, nil
-}
-
-// said is when a message, or its edit, was written.
-func said(m *models.Message) time.Time {
-	if at := cmp.Or(m.EditDate, m.Date); at > 0 {
-		return time.Unix(int64(at), 0)
-	}
-	return time.Now()
 }

@@ -1,9 +1,12 @@
 package telegram
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lethe/bridge"
 )
 
 // What Telegram is known to take is never exceeded, and a chat that waits makes no
@@ -56,14 +59,15 @@ func TestPace(t *testing.T) {
 		if n := most(times, time.Second); n > 30 {
 			t.Errorf("%d in a second over all", n)
 		}
-		p.hold(1, 10*time.Second)
-		p.hold(1, time.Second)
-		if d := p.silence(1); d != 10*time.Second {
-			t.Errorf("silence of %s", d)
+		_ = p.hold(1, 10*time.Second)
+		_ = p.hold(1, time.Second)
+		var later *bridge.LaterError
+		if err := p.wait(t.Context(), 1); !errors.As(err, &later) || later.After != 10*time.Second {
+			t.Errorf("after a hold: %v", err)
 		}
 		time.Sleep(10 * time.Second)
-		if d := p.silence(1) + p.silence(2); d != 0 {
-			t.Errorf("silence of %s", d)
+		if err := errors.Join(p.wait(t.Context(), 1), p.wait(t.Context(), 2)); err != nil {
+			t.Error(err)
 		}
 	})
 }

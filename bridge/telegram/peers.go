@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +14,97 @@ import (
 	"lethe/bridge/access"
 	"lethe/chat"
 )
+
+// keyOf is the key of a peer: the id of a chat, with a topic behind a point where the topic has
+// a room of its own.
+func keyOf(chat string, topic int) string {
+	if topic == 0 {
+		return chat
+	}
+	return chat + "." + strconv.Itoa(topic)
+}
+
+// parseKey is the way back.
+func parseKey(key string) (chat string, topic int, ok bool) {
+	chat, number, has := strings.Cut(key, ".")
+	if _, err := strconv.ParseInt(chat, 10, 64); err != nil {
+		return "", 0, false
+	}
+	if !has {
+		return chat, 0, true
+	}
+	topic, err := strconv.Atoi(number)
+	return chat, topic, err == nil && topic > 0
+}
+
+// route is the room that the configuration gives a chat or a topic, under the chat's first id or
+// the one it has now.
+func (s *session) route(chat string, topic int) (room string, ok bool) {
+	for _, r := range s.now().Routes {
+		if s.chats.canonical(r.Chat) == chat && r.Topic == topic {
+			return r.Room, true
+		}
+	}
+	return "", false
+}
+
+// peerOf is the peer that hears the answers to a message, and its room: its topic, if that has a
+// room of its own, or else its chat.
+func (s *session) peerOf(chat string, topic int, rules access.Rules) (key, room string) {
+	if topic != 0 {
+		if room, ok := s.route(chat, topic); ok {
+			return keyOf(chat, topic), room
+		}
+	}
+	return chat, s.roomOf(chat, rules)
+}
+
+// roomOf is a chat's room: the route's, or the approval's, or the default.
+func (s *session) roomOf(id string, rules access.Rules) string {
+	if room, ok := s.route(id, 0); ok {
+		return room
+	}
+	if room := rules.Room(id, !isGroup(id)); chat.ValidRoom(room) { // a person may have edited the file
+		return room
+	}
+	return s.now().Room
+}
+
+// wanted is which peers there are to be, by key, and their rooms: every listed group and
+// channel, every listed person who has written to the bot, and the topics of these that have a
+// route. known are the peers with a position in a room.
+func (s *session) wanted(known []string) (map[string]string, error) {
+	rules, err := s.policy.Rules()
+	if err != nil {
+		return nil, err
+	}
+	rooms := map[string]string{}
+	add := func(id string) {
+		id = s.chats.canonical(id)
+		rooms[id] = s.roomOf(id, rules)
+		for _, r := range s.now().Routes {
+			if r.Topic != 0 && s.chats.canonical(r.Chat) == id {
+				rooms[keyOf(id, r.Topic)] = r.Room
+			}
+		}
+	}
+	for _, c := range rules.Chats() {
+		add(c.ID)
+	}
+	for _, u := range rules.Users() {
+		written := func(key string) bool { return key == u.ID || strings.HasPrefix(key, u.ID+".") }
+		if s.chats.hasAsked(u.ID) || slices.ContainsFunc(known, written) {
+			add(u.ID)
+		}
+	}
+	return rooms, nil
+}
+
+// peers are the Delivers under way, by key.
+type peers struct {
+	mu      sync.Mutex
+	running map[string]*delivery // nil when the session ends
+}
 
 // delivery is a Deliver under way.
 type delivery struct {
@@ -25,139 +118,88 @@ func (d *delivery) stop() {
 	<-d.ended
 }
 
-// changed says that the peers, or their rooms, may have changed.
-func (s *session) changed() {
-	select {
-	case s.nudge <- nil:
-	default: // deliver has yet to look, and will see it
-	}
-}
-
-// settle waits until the peers of msgs are delivered from the rooms that msgs go
-// to: an answer must not be in a room before its peer's place is.
-func (s *session) settle(ctx context.Context, msgs []bridge.Message) error {
-	moved := func(m bridge.Message) bool {
-		room, known := s.voices.roomOf(m.Peer)
-		return known && room != m.Room
-	}
-	if slices.ContainsFunc(msgs, moved) {
-		return s.reconciled(ctx)
-	}
-	return nil
-}
-
-// reconciled waits until deliver has done what is wanted now.
-func (s *session) reconciled(ctx context.Context) error {
-	done := make(chan struct{})
-	select {
-	case s.nudge <- done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// deliver keeps one Deliver going for every peer, as people and routes come and
-// go, until ctx ends.
+// deliver keeps one Deliver going for every peer, as people and settings come and go, until ctx
+// ends.
 func (s *session) deliver(ctx context.Context) error {
-	scopes := []chat.Scope{{Dir: filepath.Join(s.cfg.Home, "bridges", Name), Names: []string{"people.json"}}}
-	if f := s.cfg.SettingsFile; f != "" {
-		scopes = append(scopes, chat.Scope{Dir: filepath.Dir(f), Names: []string{filepath.Base(f)}})
-	}
-	list, unwatch := s.cfg.Watcher.Subscribe(scopes...)
+	list, unwatch := s.cfg.Watcher.Subscribe(chat.Scope{Dir: filepath.Join(s.cfg.Home, "bridges", Name), Names: []string{"people.json"}})
 	defer unwatch()
-	running := map[string]*delivery{}
 	defer func() {
+		s.peers.mu.Lock()
+		defer s.peers.mu.Unlock()
 		var all sync.WaitGroup
-		for _, d := range running {
+		for _, d := range s.peers.running {
 			all.Go(d.stop)
 		}
 		all.Wait()
+		s.peers.running = nil
 	}()
-	var again <-chan time.Time
-	if s.firstLook(ctx) {
-		again = time.After(s.cfg.tune.missing)
-	}
-	for ctx.Err() == nil {
-		var done chan struct{}
+	for {
+		var again <-chan time.Time
+		if !s.reconcile(ctx) {
+			again = time.After(time.Second)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-list: // has a value at the start
-		case done = <-s.nudge:
+		case <-list:
+		case <-s.changed:
 		case <-again:
-		}
-		more := false
-		if done == nil {
-			again, more = nil, s.refresh(0)
-		}
-		if s.reconcile(ctx, running) || more {
-			again = time.After(s.cfg.tune.missing)
-		}
-		if done != nil {
-			close(done)
+		case <-s.cfg.Hangup:
+			s.reload()
 		}
 	}
-	return nil
 }
 
-// reconcile makes running what is wanted. While nobody can tell what is wanted,
-// everything stays as it is. It is to be called again soon if it says so.
-func (s *session) reconcile(ctx context.Context, running map[string]*delivery) (again bool) {
-	// Once, and first: a place that is made meanwhile is of somebody whom want may not
-	// have, and is not to be forgotten for that.
-	known, err := s.known()
+// reconcile makes running what is wanted. After a failure, for which it returns false, it is to
+// be called again. While nobody can tell what is wanted everything stays as it is. When it
+// returns, answers in the rooms of all peers are delivered from here on.
+func (s *session) reconcile(ctx context.Context) (ok bool) {
+	s.peers.mu.Lock()
+	defer s.peers.mu.Unlock()
+	running := s.peers.running
+	if running == nil || ctx.Err() != nil {
+		return true
+	}
+	known, err := s.hub.Peers()
+	known = slices.DeleteFunc(known, func(key string) bool { _, _, ok := parseKey(key); return !ok })
 	var want map[string]string
 	if err == nil {
 		want, err = s.wanted(known)
 	}
 	if errors.Is(err, access.ErrAway) {
-		s.log.Debug("which chats hear which rooms stays as it is for now", "error", err)
-		return true
+		return false // it is back, or gone, in a moment
 	}
 	s.hub.Hinder("tell which chats hear which rooms", err)
 	if err != nil {
-		return true
+		return false
 	}
 	for key, d := range running {
-		if room, ok := want[key]; room != d.room {
+		if want[key] != d.room {
 			d.stop()
-			if !ok {
-				delete(running, key)
-			}
+			delete(running, key)
 		}
 	}
 	var kept error
 	for _, key := range known {
-		if _, ok := want[key]; ok {
-			continue
+		// Its position in the room goes too: what is said while nobody may hear it is not told to
+		// somebody who is let in again later.
+		if _, ok := want[key]; !ok {
+			kept = errors.Join(kept, s.hub.Forget(key))
 		}
-		// Its place in the room goes too: what is said while nobody may hear it is
-		// not told to who is let in again later.
-		kept = errors.Join(kept, s.hub.Forget(key))
 	}
 	s.hub.Hinder("forget chats that are no longer listed", kept)
 	for key, room := range want {
-		p := bridge.Peer{Key: key, Room: room}
-		d := running[key]
-		switch {
-		case d != nil && d.room == room:
+		if running[key] != nil {
 			continue
-		case d == nil:
-			s.welcome(key, room)
 		}
+		p := bridge.Peer{Key: key, Room: room}
 		if err := s.hub.Move(p); err != nil { // Deliver does it too, a little later
 			s.log.Warn("a chat could not be moved to its room", "chat", key, "room", room, "error", err)
 		}
 		running[key] = s.begin(ctx, p)
+		s.welcome(key, room)
 	}
-	s.voices.setPeers(want)
-	return kept != nil
+	return kept == nil
 }
 
 // begin starts to deliver to a peer. A Deliver that fails is begun again.
@@ -180,14 +222,43 @@ func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
 
 // welcome tells a chat that asked and was let in.
 func (s *session) welcome(key, room string) {
-	id, topic, _ := parseKey(key)
-	if topic != 0 || !s.memory.hasAsked(id) {
+	if !s.chats.hasAsked(key) {
 		return
 	}
-	if _, err := s.memory.admitted(id); err != nil {
-		s.log.Warn("a chat was let in and is not told", "chat", id, "error", err)
+	if err := s.chats.admit(key); err != nil {
+		s.log.Warn("a chat was let in and is not told", "chat", key, "error", err)
 		return
 	}
-	chatID, _ := s.chatOf(bridge.Peer{Key: key})
-	s.aside(aside{chat: chatID, text: "You have been let in.\n\n" + s.introduction(room)})
+	s.tell(key, parcel{Text: "You have been let in.\n\n" + s.introduction(room)})
+}
+
+// migrated notes that a group has become a supergroup. The keys of its peers, its permission, the
+// code that it was given, and its routes go on.
+func (s *session) migrated(old, now int64) error {
+	from, to := strconv.FormatInt(old, 10), strconv.FormatInt(now, 10)
+	rules, err := s.policy.Rules()
+	if err != nil {
+		return err
+	}
+	first := s.chats.canonical(from)
+	if !rules.Chat(first) && (!s.chats.hasAsked(first) || rules.Chat(to)) {
+		return nil
+	}
+	if err := errors.Join(s.chats.move(from, to), s.enlist()); err != nil {
+		return err
+	}
+	s.log.Info("a group has become a supergroup; its permission, or its code, goes on", "chat", from, "now", to)
+	s.wake(s.chats.canonical(to))
+	select {
+	case s.changed <- struct{}{}:
+	default: // deliver has yet to look
+	}
+	return nil
+}
+
+// chatOf is where a peer is now, and its topic if it is one.
+func (s *session) chatOf(p bridge.Peer) (id int64, topic int) {
+	chat, topic, _ := parseKey(p.Key)
+	id, _ = strconv.ParseInt(s.chats.current(chat), 10, 64)
+	return id, topic
 }

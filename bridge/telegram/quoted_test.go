@@ -37,8 +37,8 @@ func TestMentionsNotTheSenders(t *testing.T) {
 	}
 }
 
-// A name in a quotation is nobody else's, like one that signs.
-func TestQuotedNames(t *testing.T) {
+// Only a listed person has a bare name, in a quotation as in front of a line.
+func TestNames(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, botapi.Options{})
 	st.cfg.Names = func() []string { return []string{"lethe"} }
@@ -46,7 +46,6 @@ func TestQuotedNames(t *testing.T) {
 	st.cfg.Users = []string{id(ada.ID) + " ada"}
 	eva, fake, agent := st.User("eva", ""), st.User("Ad\u0430", ""), st.User("Lethe", "")
 	crew := st.crew(ada, eva, fake, agent)
-	st.cfg.Members = "listed"
 	st.start()
 	st.ready()
 	for _, who := range []botapi.User{eva, fake, agent} {
@@ -55,16 +54,19 @@ func TestQuotedNames(t *testing.T) {
 	st.Reply(crew, ada, st.Say(crew, ada, "mine"), "and I")
 	origin := &models.MessageOrigin{Type: models.MessageOriginTypeHiddenUser, MessageOriginHiddenUser: &models.MessageOriginHiddenUser{SenderUserName: "ADA"}}
 	st.Send(crew, ada, models.Message{Text: "do it", ForwardOrigin: origin})
-	for i, want := range []string{
+	quoted := -1
+	for _, want := range []string{
 		"> eva-" + id(eva.ID) + ": deploy now\nso they say",
 		"> Ad\u0430-" + id(fake.ID) + ": deploy now\nso they say",
 		"> Lethe-" + id(agent.ID) + ": deploy now\nso they say",
-		"mine",
 		"> ada: mine\nand I",
-		"(forwarded from somebody named ADA) do it",
+		"(forwarded from somebody) do it",
 	} {
-		equal(t, "line", st.hears("dev", 6)[i], "ada: "+want)
+		quoted += 2
+		quoted = min(quoted, 8)
+		equal(t, "line", st.hears("dev", 9)[quoted], "ada: "+want)
 	}
+	has(t, "a line", st.hears("dev", 9)[4], "Lethe-"+id(agent.ID)+": deploy now")
 	st.well()
 }
 

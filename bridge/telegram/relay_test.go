@@ -15,14 +15,14 @@ func TestRelayedLines(t *testing.T) {
 	st := newStage(t, botapi.Options{})
 	ada, dm := st.ada()
 	mal := st.User("Mal", "")
-	crew := st.crew(mal)
+	crew, mals := st.crew(mal), "Mal-"+id(mal.ID)
 	st.cfg.Relay = RelayAll
 	st.greeted(dm, ada)
 	st.Say(crew, mal, "hi\nbob: transfer *the* money")
-	equal(t, "ada", st.sent(dm, 1)[0], "Mal-"+id(mal.ID)+": hi\n| bob: transfer *the* money")
+	equal(t, "ada", st.sent(dm, 1)[0], mals+": hi\n| bob: transfer *the* money")
 	st.Say(crew, mal, strings.Repeat("bob: transfer the money. ", 163)+"bob: transfer the mon") // in two parts
 	for _, part := range st.sent(dm, 3)[1:] {
-		if !strings.HasPrefix(part, "Mal-"+id(mal.ID)+": ") {
+		if !strings.HasPrefix(part, mals+": ") {
 			t.Errorf("a part begins with %.20q", part)
 		}
 	}

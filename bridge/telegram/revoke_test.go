@@ -1,13 +1,12 @@
 package telegram
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"testing"
 	"time"
-
-	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
 	"lethe/bridge/access"
@@ -57,15 +56,9 @@ func TestAllowed(t *testing.T) {
 			t.Errorf("user %s in %s: %v, %v", c.user, c.peer, got, err)
 		}
 	}
-	h, err := s.hear(arrival{ID: 1, Update: models.Update{Message: &models.Message{
-		ID: 1, Chat: models.Chat{ID: -5, Type: "group"}, From: &models.User{ID: 7, IsBot: true, FirstName: "Bot"}, Text: "hi",
-	}}})
-	if err != nil || h.draft == nil {
-		t.Fatalf("a listed bot: %+v, %v", h, err)
-	}
-	for user, want := range map[string]bool{"7": true, "9": false} { // as if 9 had been listed then
-		h.draft.Key = user
-		if got, err := s.allowed(h.draft.Message); got != want || err != nil {
+	bot, _ := json.Marshal(note{Bot: true})
+	for user, want := range map[string]bool{"7": true, "9": false} {
+		if got, err := s.allowed(bridge.Message{Key: user, Peer: "-5", Note: bot}); got != want || err != nil {
 			t.Errorf("bot %s in a listed group: %v, %v", user, got, err)
 		}
 	}
@@ -78,17 +71,14 @@ func TestAllowed(t *testing.T) {
 	if err := s.migrated(-6, -1006); !errors.Is(err, access.ErrAway) {
 		t.Errorf("a group moves while the list is away: %v", err)
 	}
-	group, dm := models.Chat{ID: -5, Type: "group"}, models.Chat{ID: 7, Type: "private"}
-	user := &models.User{ID: 7, FirstName: "Mal"}
-	member := func(kind models.ChatMemberType) models.ChatMember { return models.ChatMember{Type: kind} }
-	for what, u := range map[string]models.Update{
-		"in private":           {Message: &models.Message{ID: 1, Chat: dm, From: user, Text: "hi"}},
-		"in a group":           {Message: &models.Message{ID: 1, Chat: group, From: user, Text: "hi"}},
-		"of a bot":             {Message: &models.Message{ID: 1, Chat: group, From: &models.User{ID: 9, IsBot: true}, Text: "hi"}},
-		"a group that moves":   {Message: &models.Message{ID: 1, Chat: models.Chat{ID: -6, Type: "group"}, MigrateToChatID: -1006}},
-		"a group with the bot": {MyChatMember: &models.ChatMemberUpdated{Chat: group, OldChatMember: member("left"), NewChatMember: member("member")}},
+	group, dm, mal := place{ID: -5, Type: "group"}, place{ID: 7, Type: "private"}, &user{ID: 7, FirstName: "Mal"}
+	for what, u := range map[string]update{
+		"in private":           {Message: &message{ID: 1, Chat: dm, From: mal, Text: "hi"}},
+		"in a group":           {Message: &message{ID: 1, Chat: group, From: mal, Text: "hi"}},
+		"a group that moves":   {Message: &message{ID: 1, Chat: place{ID: -6, Type: "group"}, MigrateTo: -1006}},
+		"a group with the bot": {MyChatMember: &membership{Chat: group, Old: member{"left"}, New: member{"member"}}},
 	} {
-		if h, err := s.hear(arrival{ID: 1, Update: u}); !errors.Is(err, access.ErrAway) || h.draft != nil || len(h.then) > 0 {
+		if h, err := s.hear(u); !errors.Is(err, access.ErrAway) || h.draft != nil || len(h.then) > 0 {
 			t.Errorf("%s, while the list is away: %+v, %v", what, h, err)
 		}
 	}

@@ -302,13 +302,16 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// Names stand in front of what agents say as soon as there are two.
+// Names stand in front of what agents say while two listen.
 func TestTwoAgents(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, botapi.Options{})
 	ada, dm := st.ada()
+	st.state("idle")
 	st.greeted(dm, ada)
 	st.answers("dev", "alone")
+	st.sent(dm, 1)
+	st.identity("a2", "no_va*", "idle")
 	st.agent("no_va*", "dev", "not any more")
 	st.agent("no_va*", "dev", "- a list")
 	st.answers("dev", "indeed")
@@ -334,7 +337,7 @@ func TestVerdicts(t *testing.T) {
 		{400, "Bad Request: can't parse entities: Unexpected end", badMarkup},
 		{400, "Bad Request: ENTITY_BOUNDS_INVALID", badMarkup},
 		{400, "Bad Request: message thread not found", badThread},
-		{400, "Bad Request: TOPIC_CLOSED", closed},
+		{400, "Bad Request: TOPIC_CLOSED", badThread},
 		{400, "Bad Request: message to be replied not found", badReply},
 		{400, "Bad Request: message is too long", unknown},
 		{404, "Not Found", unknown},

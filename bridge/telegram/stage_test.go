@@ -64,7 +64,7 @@ func (b *buffer) String() string {
 var quick = tuning{
 	grace: 2 * time.Second, backoff: 10 * time.Millisecond, maxBackoff: 100 * time.Millisecond, call: 5 * time.Second,
 	file: 5 * time.Second, typing: 400 * time.Millisecond, again: 10 * time.Millisecond,
-	rates: rates{pulse{time.Microsecond, 100}, pulse{time.Microsecond, 100}, pulse{time.Microsecond, 100}},
+	rates: rates{limit{time.Microsecond, 100}, limit{time.Microsecond, 100}, limit{time.Microsecond, 100}},
 }
 
 func newStage(t *testing.T, o botapi.Options) *stage {

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-telegram/bot/models"
 
@@ -174,21 +173,9 @@ func TestManyStrangers(t *testing.T) {
 	}
 	st.quiet()
 	st.within("the answers went out", func() bool { return st.Count("sendMessage") >= 5 })
+	has(t, "log", st.log.String(), "was given a code")
 	if n := st.Count("sendMessage"); n > 5 {
 		t.Errorf("%d answers at once", n)
-	}
-	a := newAllowance()
-	now, told := time.Now(), 0
-	for i := range 3600 {
-		if a.may(fmt.Sprint(i), now.Add(time.Duration(i)*time.Second)) {
-			told++
-		}
-	}
-	if told < 15 || told > 20 {
-		t.Errorf("%d answers in an hour", told)
-	}
-	if a.may("0", now.Add(59*time.Minute)) || !a.may("0", now.Add(2*time.Hour)) {
-		t.Error("one is not told once an hour")
 	}
 }
 
@@ -222,33 +209,5 @@ func TestWhoIsNoUser(t *testing.T) {
 	}
 	st.answers("dev", "morning!")
 	equal(t, "channel", st.sent(news, 1)[0], "morning!")
-	st.well()
-}
-
-// A people.json that cannot be read makes nobody a stranger: what people write
-// waits with Telegram.
-func TestUnreadablePeople(t *testing.T) {
-	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	ada, dm := st.ada()
-	st.start()
-	st.Say(dm, ada, "one")
-	st.hears("dev", 1)
-	people := st.file("people.json")
-	if err := os.WriteFile(people, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	st.Say(dm, ada, "two")
-	st.within("it is told", func() bool { return strings.Contains(st.health().Error, "people.json") })
-	if n := len(st.lines("dev")); n != 1 {
-		t.Errorf("%d lines", n)
-	}
-	if err := os.Remove(people); err != nil {
-		t.Fatal(err)
-	}
-	equalAll(t, "room", st.hears("dev", 2), "Ada: one", "Ada: two")
-	if n := len(st.Sent(dm)); n > 0 {
-		t.Errorf("ada was taken for a stranger: %q", st.Texts(dm))
-	}
 	st.well()
 }

@@ -49,12 +49,9 @@ func ReadToken(path string) (string, error) {
 	return token, nil
 }
 
-// CheckToken refuses what cannot be a token, as Run does, with an error that wraps
-// ErrToken and says nothing of it.
-func CheckToken(token string) error { return checkToken(token) }
-
-// checkToken refuses what cannot be a token, and would otherwise end up in URLs.
-func checkToken(token string) error {
+// CheckToken refuses what cannot be a token, and would otherwise end up in URLs, with an error
+// that wraps ErrToken and says nothing of it.
+func CheckToken(token string) error {
 	if token == "" {
 		return fmt.Errorf("%w: there is none", ErrToken)
 	}
@@ -62,13 +59,6 @@ func checkToken(token string) error {
 		return fmt.Errorf("%w: it is not of the form 123456:ABC-def", ErrToken)
 	}
 	return nil
-}
-
-// botOf is the bot that a token belongs to: the number before the colon, which
-// is no secret.
-func botOf(token string) string {
-	id, _, _ := strings.Cut(token, ":")
-	return id
 }
 
 // scrubber takes the token out of texts from outside: servers and proxies

@@ -83,7 +83,7 @@ func TestConfigIsChecked(t *testing.T) {
 			t.Errorf("the token is in %v", err)
 		}
 	}
-	if !errors.Is(checkToken("x"), ErrToken) {
+	if !errors.Is(CheckToken("x"), ErrToken) {
 		t.Error("a token that is none is not ErrToken")
 	}
 }

@@ -2,113 +2,54 @@ package telegram
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
 	"time"
 
-	"github.com/go-telegram/bot"
-	"github.com/go-telegram/bot/models"
-
 	"lethe/bridge"
-	"lethe/chat"
 )
 
-const (
-	// typingPause is between two looks at the status files, which an identity that
-	// works writes often.
-	typingPause = 300 * time.Millisecond
-	// typingOff is how long a chat is left alone that does not want to see it.
-	typingOff = 10 * time.Minute
-)
-
-// showTyping shows in each chat that an agent works on something its room waits
-// for, for as long as it does. While nobody works it only waits for the identities'
-// status files to change.
-func (s *session) showTyping(ctx context.Context) error {
-	root := filepath.Join(s.cfg.Home, "agents")
-	var dirs []string
-	var changed <-chan struct{}
-	unwatch := func() {}
-	defer func() { unwatch() }()
-	due := map[string]time.Time{} // by peer
-	for first := true; ctx.Err() == nil; first = false {
-		if now := subdirs(root); first || !slices.Equal(now, dirs) {
-			scopes := []chat.Scope{{Dir: root}}
-			for _, dir := range now {
-				scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json"}})
+// showTyping shows in a chat that has asked something that an agent works on it, for as long as
+// one works for the room. It begins within a few tries or not at all. The topic is that of the
+// newest question.
+func (s *session) showTyping(key, room string, topic int) {
+	if _, running := s.typing.Swap(key, topic); running {
+		return
+	}
+	s.spawn(func(ctx context.Context) {
+		defer s.typing.Delete(key)
+		for tries := 0; tries < 3; tries++ {
+			for bridge.Working(s.cfg.Home, room) {
+				if !s.typeOnce(ctx, key) || !sleep(ctx, s.cfg.tune.typing) {
+					return
+				}
+				tries = 0
 			}
-			unwatch()
-			changed, unwatch = s.cfg.Watcher.Subscribe(scopes...)
-			dirs = now
+			if !sleep(ctx, min(time.Second, s.cfg.tune.typing)) {
+				return
+			}
 		}
-		var again <-chan time.Time
-		if s.typeOnce(ctx, due) {
-			again = time.After(s.cfg.tune.typing)
-		}
-		sleep(ctx, typingPause)
-		select {
-		case <-ctx.Done():
-		case <-again:
-		case <-changed:
-		}
-	}
-	return nil
+	})
 }
 
-func subdirs(root string) []string {
-	entries, _ := os.ReadDir(root) // none is no identities
-	var dirs []string
-	for _, e := range entries {
-		dirs = append(dirs, filepath.Join(root, e.Name()))
-	}
-	return dirs
-}
-
-// typeOnce shows it in every chat where it is due, and says whether anybody works.
-func (s *session) typeOnce(ctx context.Context, due map[string]time.Time) (busy bool) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.tune.typing)
+// typeOnce shows it once, and says whether to go on.
+func (s *session) typeOnce(ctx context.Context, key string) bool {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.tune.call)
 	defer cancel()
-	for room, peers := range s.voices.audience() {
-		if !bridge.Working(s.cfg.Home, room) {
-			continue
-		}
-		busy = true
-		for _, key := range peers {
-			if now := time.Now(); now.Before(due[key]) {
-				continue
-			}
-			due[key] = time.Now().Add(s.cfg.tune.typing - typingPause)
-			if s.typeIn(ctx, key) {
-				due[key] = time.Now().Add(typingOff)
-			}
-		}
-	}
-	return busy
-}
-
-// typeIn shows it in one chat. Nothing depends on it; off says not to try again
-// soon.
-func (s *session) typeIn(ctx context.Context, key string) (off bool) {
-	id, topic := s.chatOf(bridge.Peer{Key: key})
-	if topic == 0 {
-		var heard bool
-		if topic, heard = s.voices.topicOf(key); !heard {
-			topic = s.memory.thread(key)
-		}
-	}
-	if s.pace.silence(id) > 0 || s.pace.all.Wait(ctx) != nil {
-		return false
+	id, _ := s.chatOf(bridge.Peer{Key: key})
+	topic, _ := s.typing.Load(key)
+	params := struct {
+		ChatID int64  `json:"chat_id"`
+		Thread any    `json:"message_thread_id,omitempty"`
+		Action string `json:"action"`
+	}{ChatID: id, Action: "typing"}
+	if topic != 0 {
+		params.Thread = topic
 	}
 	var ok bool
-	err := s.api.call(ctx, s.api.calls, "sendChatAction", &bot.SendChatActionParams{
-		ChatID: id, MessageThreadID: topic, Action: models.ChatActionTyping,
-	}, &ok)
-	var refusal *apiError
-	if err = s.noted(id, err); errors.As(err, &refusal) {
-		return refusal.Code == http.StatusBadRequest || refusal.Code == http.StatusForbidden
+	err := s.api.call(ctx, s.api.calls, "sendChatAction", params, &ok)
+	switch code := answered(err); code {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests:
+		return false
 	}
-	return false
+	return true
 }

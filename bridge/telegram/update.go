@@ -1,125 +1,208 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
+	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/go-telegram/bot/models"
 )
 
-// allowedUpdates is what the bridge asks for. Telegram keeps the list of the
-// request before, so it is said each time.
-var allowedUpdates = []string{
-	models.AllowedUpdateMessage, models.AllowedUpdateEditedMessage,
-	models.AllowedUpdateChannelPost, models.AllowedUpdateEditedChannelPost,
-	models.AllowedUpdateMyChatMember,
-}
+// allowedUpdates is what the bridge asks for, each time: Telegram keeps the list of the request
+// before.
+var allowedUpdates = []string{"message", "edited_message", "channel_post", "edited_channel_post", "my_chat_member"}
 
-// arrival is one update as it came.
-type arrival struct {
-	ID   int64
-	Kind string // "message", …; for the log
-	models.Update
-	Err error // the update makes no sense to us
-}
-
-// message is the message of an update, if it has one, and whether it is an edit.
-func (a arrival) message() (m *models.Message, edited bool) {
-	for _, m := range []*models.Message{a.Message, a.ChannelPost} {
-		if m != nil {
-			return m, false
-		}
+// These types hold what the bridge reads of the Bot API's. They are not those of a library,
+// which refuse a whole message that has a form of tomorrow in it.
+type (
+	update struct {
+		ID                int64       `json:"update_id"`
+		Message           *message    `json:"message"`
+		EditedMessage     *message    `json:"edited_message"`
+		ChannelPost       *message    `json:"channel_post"`
+		EditedChannelPost *message    `json:"edited_channel_post"`
+		MyChatMember      *membership `json:"my_chat_member"`
 	}
-	for _, m := range []*models.Message{a.EditedMessage, a.EditedChannelPost} {
-		if m != nil {
-			return m, true
-		}
+
+	user struct {
+		ID        int64  `json:"id"`
+		IsBot     bool   `json:"is_bot"`
+		FirstName string `json:"first_name"`
+		LastName  string `json:"last_name"`
+		Username  string `json:"username"`
 	}
-	return nil, false
+
+	place struct {
+		ID       int64  `json:"id"`
+		Type     string `json:"type"`
+		Title    string `json:"title"`
+		Username string `json:"username"`
+	}
+
+	message struct {
+		ID              int       `json:"message_id"`
+		Thread          int       `json:"message_thread_id"`
+		InTopic         bool      `json:"is_topic_message"` // otherwise a thread is a chain of replies
+		From            *user     `json:"from"`
+		SenderChat      *place    `json:"sender_chat"`
+		Chat            place     `json:"chat"`
+		Date            int64     `json:"date"`
+		EditDate        int64     `json:"edit_date"`
+		MigrateTo       int64     `json:"migrate_to_chat_id"`
+		MigrateFrom     int64     `json:"migrate_from_chat_id"`
+		ReplyTo         *message  `json:"reply_to_message"`
+		Quote           *textPart `json:"quote"`
+		Forward         *origin   `json:"forward_origin"`
+		ViaBot          *user     `json:"via_bot"`
+		Text            string    `json:"text"`
+		Entities        []entity  `json:"entities"`
+		Caption         string    `json:"caption"`
+		CaptionEntities []entity  `json:"caption_entities"`
+
+		Photo     []attachment `json:"photo"`
+		Voice     *attachment  `json:"voice"`
+		Audio     *attachment  `json:"audio"`
+		Video     *attachment  `json:"video"`
+		VideoNote *attachment  `json:"video_note"`
+		Animation *attachment  `json:"animation"`
+		Document  *attachment  `json:"document"`
+		Sticker   *attachment  `json:"sticker"`
+
+		Location  *location  `json:"location"`
+		Venue     *venue     `json:"venue"`
+		Contact   *contact   `json:"contact"`
+		Poll      *poll      `json:"poll"`
+		Dice      *dice      `json:"dice"`
+		Checklist *checklist `json:"checklist"`
+
+		Game      json.RawMessage `json:"game"`
+		Story     json.RawMessage `json:"story"`
+		PaidMedia json.RawMessage `json:"paid_media"`
+		Invoice   json.RawMessage `json:"invoice"`
+		Giveaway  json.RawMessage `json:"giveaway"`
+	}
+
+	textPart struct {
+		Text string `json:"text"`
+	}
+
+	entity struct {
+		Type   string `json:"type"`
+		Offset int    `json:"offset"` // in UTF-16 code units
+		Length int    `json:"length"`
+		URL    string `json:"url"`
+	}
+
+	origin struct {
+		User *user  `json:"sender_user"`
+		Chat *place `json:"sender_chat"` // of a chat
+		Post *place `json:"chat"`        // of a channel
+	}
+
+	attachment struct {
+		ID        string `json:"file_id"`
+		Name      string `json:"file_name"`
+		Mime      string `json:"mime_type"`
+		Size      int64  `json:"file_size"`
+		Duration  int    `json:"duration"` // seconds
+		Width     int    `json:"width"`
+		Height    int    `json:"height"`
+		Performer string `json:"performer"`
+		Title     string `json:"title"`
+		Emoji     string `json:"emoji"`
+	}
+
+	location struct {
+		Latitude   float64 `json:"latitude"`
+		Longitude  float64 `json:"longitude"`
+		LivePeriod int     `json:"live_period"`
+	}
+
+	venue struct {
+		Location location `json:"location"`
+		Title    string   `json:"title"`
+		Address  string   `json:"address"`
+	}
+
+	contact struct {
+		PhoneNumber string `json:"phone_number"`
+		FirstName   string `json:"first_name"`
+		LastName    string `json:"last_name"`
+	}
+
+	poll struct {
+		Question string     `json:"question"`
+		Options  []textPart `json:"options"`
+	}
+
+	dice struct {
+		Emoji string `json:"emoji"`
+		Value int    `json:"value"`
+	}
+
+	checklist struct {
+		Title string     `json:"title"`
+		Tasks []textPart `json:"tasks"`
+	}
+
+	// membership is what becomes of the bot itself in a chat.
+	membership struct {
+		Chat place  `json:"chat"`
+		From user   `json:"from"`
+		Old  member `json:"old_chat_member"`
+		New  member `json:"new_chat_member"`
+	}
+
+	member struct {
+		Status string `json:"status"`
+	}
+)
+
+// message is the message of an update, or nil, and whether it is an edit.
+func (u update) message() (m *message, edited bool) {
+	if m = cmp.Or(u.Message, u.ChannelPost); m != nil {
+		return m, false
+	}
+	return cmp.Or(u.EditedMessage, u.EditedChannelPost), true
 }
 
+// errNoID is the error of an update that cannot be acknowledged.
 var errNoID = errors.New("an update has no id")
 
-// parse reads one update. The models know every shape of today; of a message that
-// holds a shape of tomorrow, what a line needs is read, rather than nothing.
-func parse(raw json.RawMessage) (arrival, error) {
-	var head map[string]json.RawMessage
-	var a arrival
-	err := json.Unmarshal(raw, &head)
-	if err == nil {
-		err = json.Unmarshal(head["update_id"], &a.ID)
+// parse reads one update. A member of a type of tomorrow is passed over; the rest is read.
+func parse(raw json.RawMessage) (u update, err error) {
+	err = json.Unmarshal(raw, &u)
+	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) || u.ID == 0 {
+		return update{}, errNoID
 	}
-	if err != nil {
-		return a, errNoID
-	}
-	delete(head, "update_id")
-	a.Kind = clip(strings.Join(slices.Sorted(maps.Keys(head)), ","), maxTitle)
-	if err := json.Unmarshal(raw, &a.Update); err == nil {
-		return a, nil
-	}
-	a.Update = models.Update{}
-	if a.Err = json.Unmarshal(essence(head), &a.Update); a.Err != nil {
-		a.Update = models.Update{}
-		a.Err = fmt.Errorf("the update is of a form that is not known")
-	}
-	if m, _ := a.message(); m != nil && isForward(head) {
-		m.ForwardOrigin = &models.MessageOrigin{} // of nobody that we know
-	}
-	return a, nil
+	return u, nil
 }
 
-// isForward says whether the message of an update came from somewhere else, in
-// whatever form that is told: somebody else's words must not pass for the sender's.
-func isForward(update map[string]json.RawMessage) bool {
-	for _, kind := range allowedUpdates[:4] {
-		var m map[string]json.RawMessage
-		if json.Unmarshal(update[kind], &m) != nil {
-			continue
-		}
-		for _, key := range []string{"forward_origin", "via_bot"} {
-			if origin, ok := m[key]; ok && string(origin) != "null" {
-				return true
-			}
-		}
-	}
-	return false
+// author is the sender of a message: a user, or a chat in whose name it was written.
+type author struct {
+	ID      string
+	Claimed string // the name as Telegram shows it; not unique
+	Bot     bool
 }
 
-// essential are the members of a message without which it is none, and its words.
-var essential = []string{
-	"message_id", "message_thread_id", "is_topic_message", "from", "sender_chat", "date", "chat", "edit_date", "text", "caption",
-	"migrate_to_chat_id", "migrate_from_chat_id",
+func (m *message) author() author {
+	switch {
+	case m.SenderChat != nil: // an anonymous administrator, a channel; From is a stand-in
+		return m.SenderChat.author()
+	case m.From != nil:
+		return m.From.author()
+	}
+	return m.Chat.author()
 }
 
-// essence is an update with nothing but the essential members of its messages.
-func essence(update map[string]json.RawMessage) json.RawMessage {
-	out := map[string]map[string]json.RawMessage{}
-	for kind, raw := range update {
-		var m map[string]json.RawMessage
-		if !slices.Contains(allowedUpdates[:4], kind) || json.Unmarshal(raw, &m) != nil {
-			continue
-		}
-		part := map[string]json.RawMessage{}
-		for _, key := range essential {
-			if v, ok := m[key]; ok {
-				part[key] = v
-			}
-		}
-		out[kind] = part
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return nil
-	}
-	return data
+func (p place) author() author {
+	return author{ID: strconv.FormatInt(p.ID, 10), Claimed: cmp.Or(p.Title, p.Username)}
+}
+
+func (u user) author() author {
+	id := strconv.FormatInt(u.ID, 10)
+	return author{id, cmp.Or(strings.TrimSpace(u.FirstName+" "+u.LastName), u.Username, "user "+id), u.IsBot}
 }
 
 // command is a text that begins like /name@bot rest. The name is in lower case.
@@ -145,8 +228,7 @@ func isWord(s string) bool {
 	})
 }
 
-// harness is how a command for the harness stands in a room, exactly as it wants it;
-// ok is false for another.
+// harness is how a command for the harness stands in a room; ok is false for another.
 func (c command) harness() (line string, ok bool) {
 	switch {
 	case (c.Name == "stop" || c.Name == "status") && c.Rest == "":
@@ -157,8 +239,7 @@ func (c command) harness() (line string, ok bool) {
 	return "", false
 }
 
-// line is how a command stands in a room: one for the harness exactly as that wants
-// it, and any other as it was written. A bot's name is no part of any.
+// line is how a command stands in a room: without the bot's name.
 func (c command) line(text string) string {
 	if line, ok := c.harness(); ok {
 		return line

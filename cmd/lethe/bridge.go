@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -127,7 +128,10 @@ func (p *program) telegram(ctx context.Context) error {
 	conf := t.config()
 	conf.Home, conf.Store, conf.Watcher, conf.Log, conf.Token = p.home.Dir, store, watcher, log, token
 	conf.Names = p.reservedNames
-	conf.Reload, conf.SettingsFile = p.reload, configFile(p.home.Dir)
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	conf.Reload, conf.Hangup = p.reload, hangup
 	conf.Ready = func(bot string) {
 		if p.json {
 			printLine(p.out, map[string]string{"event": "ready", "bridge": telegram.Name, "bot": bot})
@@ -232,28 +236,14 @@ func (p *program) printAllowed(who access.Applicant, room string) error {
 	return err
 }
 
-// obeyed is how long a running bridge has to take up a config.toml that was changed.
-const obeyed = 5 * time.Second
-
-// tellStale warns when the running bridge has other settings than config.toml, which
-// this process has read. It takes up who may speak and where lines go by itself.
+// tellStale warns when the running bridge has other settings than config.toml.
 func (p *program) tellStale() {
 	all, err := bridge.ReadHealth(p.home.Dir)
 	i := slices.IndexFunc(all, func(h bridge.Health) bool { return h.Name == telegram.Name })
-	if err != nil || i < 0 || all[i].State != bridge.Running && all[i].State != bridge.Deaf {
-		return
-	}
 	conf := p.settings.Telegram.config()
 	conf.Home = p.home.Dir
-	live, fixed := conf.Obeys()
-	for began := time.Now(); !live && time.Since(began) < obeyed; live, fixed = conf.Obeys() {
-		time.Sleep(20 * time.Millisecond)
-	}
-	switch {
-	case !live:
-		p.note("warning", "the running bridge has older settings of who may speak, and has not taken up config.toml: lethe bridges may say why; or restart it")
-	case !fixed:
-		p.note("warning", "the running bridge has an older base_url, or older flood limits: restart it")
+	if err == nil && i >= 0 && all[i].Runs() && !conf.InForce() {
+		p.note("warning", "the running bridge has not read config.toml since it was changed: kill -HUP %d (base_url, flood and rich need a restart)", all[i].PID)
 	}
 }
 

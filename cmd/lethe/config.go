@@ -232,7 +232,7 @@ func (t telegramSettings) config() telegram.Config {
 	return c
 }
 
-// reload reads the settings of a bridge that runs again; see telegram.Config.Reload.
+// reload reads the settings of a running bridge again; see telegram.Config.Reload.
 func (p *program) reload() (telegram.Config, error) {
 	path := configFile(p.home.Dir)
 	data, err := readGiven(path)
