@@ -75,38 +75,43 @@ type Agent struct {
 	id    Identity
 	cfg   Config
 	store *blobs.Store
-	log   *life.Log
 	lock  *flock.Flock
 	tools *tools.Set
 
-	// What the log says, and what it takes to write on. The goroutine of Run owns
-	// this and all that follows.
-	state      *mind.State
-	last       time.Time // of the newest event
-	sinceEpoch int       // events after the newest epoch
-	fresh      bool      // this is the identity's first run
-	broken     error     // what a tool met that the identity cannot go on after; see commit
-	estimate   llm.Estimator
+	// The life. The goroutine of Run owns this and all that follows.
+	log      journal
+	state    *mind.State // what the log says
+	fresh    bool        // this is the identity's first run
+	estimate llm.Estimator
 
 	// What it listens to.
 	changed <-chan struct{} // something that concerns it changed on disk
 	rooms   map[string]*roomIO
 	files   ownFiles
 
-	// What it does. The goroutine of a call writes to the call's fields, and the one
-	// of Run reads them when the call has ended; quiet has a lock of its own.
+	// What it does.
 	outage        outage
 	noSpace       noSpace
 	call          call
-	quiet         *quiet
 	forgetting    forgetting
 	indexer       *indexer // nil while the identity does not run
 	hintedThrough int      // the newest entry that a hint was looked up for
 	screen        screen
 }
 
-// call is what one call of the model or of a tool needs and leaves.
+// journal is the log, and what it takes to write on in it.
+type journal struct {
+	*life.Log
+	last       time.Time // of the newest event
+	sinceEpoch int       // events after the newest epoch
+	broken     error     // why the identity cannot go on, found in a tool; see commit
+}
+
+// call is what one call of the model or of a tool needs and leaves. The call's own
+// goroutine writes to it, and that of Run reads it when the call has ended; quiet
+// has a lock.
 type call struct {
+	quiet    *quiet
 	streamed streamed        // of the model's answer; kept when a /stop ends the call
 	granted  map[string]bool // State.Grants for a tool that runs beside the loop
 	share    int             // weighted characters that a tool's result may show
@@ -148,7 +153,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 		id: id, cfg: cfg, store: cfg.Store,
 		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]stamp{}},
 	}
-	a.quiet = newQuiet(cfg.quiet)
+	a.call.quiet = newQuiet(cfg.quiet)
 	if a.lock, err = takeLock(id); err != nil {
 		return nil, err
 	}
@@ -160,7 +165,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	if err := a.clearStopRequest(); err != nil { // it was meant for the one before
 		return nil, err
 	}
-	if a.log, err = life.Open(id.LIFE()); err != nil {
+	if a.log.Log, err = life.Open(id.LIFE()); err != nil {
 		return nil, id.Unread(err)
 	}
 	if a.log.Torn != "" {
@@ -193,7 +198,7 @@ func orDefault(n, d int) int {
 
 // Close releases the lock and the log. Run calls it too.
 func (a *Agent) Close() error {
-	if a.log != nil {
+	if a.log.Log != nil {
 		a.log.Close()
 	}
 	return a.lock.Unlock()

@@ -51,8 +51,10 @@ func (a *Agent) act(ctx context.Context) error {
 		if show < len(res.Body) {
 			result.Show = show
 		}
-		if text, err := a.files.read(res.Touched); res.Touched != "" && err == nil {
-			result.File = event.File{Name: res.Touched, Hash: digest(text)}
+		if res.Touched != "" {
+			if text, err := a.files.read(res.Touched); err == nil {
+				result.File = event.File{Name: res.Touched, Hash: digest(text)}
+			}
 		}
 		records := []record{a.result(p, result, res.Body)}
 		switch {
@@ -93,7 +95,7 @@ func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, 
 	if a.immediate(c.Name) {
 		// What its intent has fixed happens, whoever wants to stop meanwhile.
 		res = a.tools.Run(context.WithoutCancel(ctx), c)
-		return res, false, a.broken
+		return res, false, a.log.broken
 	}
 	a.call.granted = maps.Clone(a.state.Grants)
 	err = a.during(ctx, func(ctx context.Context) {

@@ -173,7 +173,7 @@ func (a *Agent) statusLine() string {
 		fmt.Fprintf(&b, "; %s", a.noSpace)
 	case a.busy():
 		b.WriteString("; working")
-		if since := a.quiet.silentSince(); !since.IsZero() {
+		if since := a.call.quiet.silentSince(); !since.IsZero() {
 			fmt.Fprintf(&b, "; nothing has come from the model for %s", time.Since(since).Truncate(time.Second))
 		}
 	default:

@@ -38,7 +38,7 @@ func (a *Agent) epoch(why string, before ...record) error {
 	if err := a.apply(epoch); err != nil {
 		return err
 	}
-	a.sinceEpoch = 0
+	a.log.sinceEpoch = 0
 	a.indexer.stale() // what has faded, was cut out by a person, or was opened meanwhile
 	return nil
 }

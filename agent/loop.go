@@ -114,7 +114,7 @@ func (a *Agent) turnPage() error {
 	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
 		return a.renew("model")
 	}
-	if a.sinceEpoch >= epochEvery {
+	if a.log.sinceEpoch >= epochEvery {
 		return a.epoch("count")
 	}
 	return nil

@@ -129,8 +129,8 @@ func (r *roomTools) Say(_ context.Context, call, room, _ string) (string, error)
 	a := (*Agent)(r)
 	for _, p := range a.state.Owed().Posts {
 		if p.ID == call && p.Room == room {
-			a.broken = a.payPosts()
-			return a.saidIn(call, room), a.broken
+			a.log.broken = a.payPosts()
+			return a.saidIn(call, room), a.log.broken
 		}
 	}
 	if slices.Contains(a.joined(), room) {

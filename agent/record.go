@@ -70,14 +70,14 @@ func (a *Agent) commit(records ...record) error {
 	if err != nil {
 		return err
 	}
-	a.broken = errBehind // a panic from here on may be recovered, as in a tool
+	a.log.broken = errBehind // a panic from here on may be recovered, as in a tool
 	if err := a.append(events); err != nil {
 		return err
 	}
 	if err := a.apply(events); err != nil {
 		return err
 	}
-	a.broken = nil
+	a.log.broken = nil
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (a *Agent) append(events []prepared) error {
 	if err := a.log.Append(lines...); err != nil {
 		return fmt.Errorf("record %s: %w", lines[0].Kind, err)
 	}
-	a.sinceEpoch += len(events)
+	a.log.sinceEpoch += len(events)
 	if a.cfg.Tell != nil {
 		for _, e := range lines {
 			a.cfg.Tell(a.id, e)
@@ -181,9 +181,9 @@ func (a *Agent) noteShow(text body) int {
 // event's, so that a clock that jumps back does not turn a life around.
 func (a *Agent) now() time.Time {
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	if now.Before(a.last) {
-		return a.last
+	if now.Before(a.log.last) {
+		return a.log.last
 	}
-	a.last = now
+	a.log.last = now
 	return now
 }

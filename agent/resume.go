@@ -126,14 +126,14 @@ func resolve(short string, store *blobs.Store, self string) (blobs.Hash, error) 
 
 // resume folds the log into the state and checks what stands beside it.
 func (a *Agent) resume() error {
-	state, events, err := fold(a.id, a.log, a.store)
+	state, events, err := fold(a.id, a.log.Log, a.store)
 	if err != nil {
 		return err
 	}
 	a.state = state
-	a.last = events[len(events)-1].At
+	a.log.last = events[len(events)-1].At
 	a.fresh = events[0].Kind == "boot"
-	a.sinceEpoch = len(events)
+	a.log.sinceEpoch = len(events)
 	if w := state.Usage.LastWeight; w > 0 {
 		a.estimate = a.estimate.Observe(int(w), int(state.Usage.LastInput))
 	}

@@ -30,7 +30,7 @@ func (s *screen) set(a *Agent, state, tool string) {
 		s.state, s.tool, s.since = state, tool, time.Now().UTC()
 	}
 	now := status.Status{
-		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: s.state, Since: s.since, Tool: s.tool, SilentSince: a.quiet.silentSince(),
+		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: s.state, Since: s.since, Tool: s.tool, SilentSince: a.call.quiet.silentSince(),
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: a.state.Stable.Params.Model, Endpoint: a.state.Stable.Params.Endpoint, Offline: a.cfg.Offline,
 		Error:         cmp.Or(a.state.Paused, a.noSpace.String()),

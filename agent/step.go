@@ -73,7 +73,7 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 		show := a.screen.delta(ctx, a.id.Dir, &a.call.streamed)
 		reply, err := a.cfg.Model.Complete(ctx, r, func(d llm.Delta) {
 			if !d.Reset {
-				a.quiet.piece()
+				a.call.quiet.piece()
 			}
 			show(d)
 		})
@@ -96,8 +96,8 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 			}
 		}
 	}
-	a.quiet.begin()
-	defer a.quiet.end()
+	a.call.quiet.begin()
+	defer a.call.quiet.end()
 	if herr := a.during(ctx, ask); herr != nil {
 		return reply, weight, lost, herr
 	}
@@ -149,7 +149,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 			again = true
 		case <-a.changed:
 			again = true
-		case <-a.quiet.changed:
+		case <-a.call.quiet.changed:
 			a.screen.set(a, a.screen.state, a.screen.tool)
 			again = true
 		}
