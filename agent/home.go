@@ -12,6 +12,7 @@ import (
 
 	"lethe/internal/durable"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // Home is the directory that holds all state.
@@ -146,7 +147,8 @@ func (h Home) List() ([]Identity, error) {
 			if err != nil {
 				continue // a boot that a crash cut short: it never was
 			}
-			id.Name = boot.Get("name")
+			e, _ := event.As[event.Boot](boot)
+			id.Name = e.Name
 		}
 		out = append(out, id)
 	}

@@ -3,6 +3,7 @@ package life
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -134,7 +135,7 @@ func TestZeroLength(t *testing.T) {
 	if lines, err := l.Lines(5); err != nil || len(lines) != 0 {
 		t.Errorf("%v %v", lines, err)
 	}
-	if _, err := First(path); err == nil || !strings.Contains(err.Error(), "empty") {
+	if _, err := First(path); err != io.EOF {
 		t.Errorf("first event of nothing: %v", err)
 	}
 	appendAll(t, l, numbered("boot", 1, 1)...)
@@ -163,9 +164,32 @@ func TestSinceEpochAndLines(t *testing.T) {
 			t.Errorf("last %d lines: %q %v", n, got, err)
 		}
 	}
+	from, err := ReadFrom(path, Mark{})
+	for range 3 {
+		if err == nil {
+			_, _, err = from.Next()
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.Close()
+	rest, err := ReadFrom(path, from.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rest.Close()
+	if e, follows, err := rest.Next(); err != nil || e.Arg(0) != "e4" || follows {
+		t.Errorf("after the third line comes %s %v %v", e, follows, err)
+	}
+	for _, m := range []Mark{{from.At.Offset, "000000000000"}, {from.At.Offset - 1, from.At.Sum}, {1 << 20, from.At.Sum}, {3, ""}} {
+		if _, err := ReadFrom(path, m); !errors.Is(err, ErrOtherLog) {
+			t.Errorf("read from %+v: %v", m, err)
+		}
+	}
 	stop := errors.New("stop")
 	var offsets []int64
-	err := Scan(path, func(e Event, offset int64) error {
+	err = Scan(path, func(e Event, offset int64) error {
 		if offsets = append(offsets, offset); len(offsets) == 3 {
 			return stop
 		}

@@ -70,60 +70,124 @@ func blame(b *backward, start int64, bad error, path string) error {
 	return &CorruptError{path, start, bad.Error()}
 }
 
-// Scan reads a log from its first line, checks the whole chain, and calls f for
-// each event with its line's offset in bytes. A torn end, as Open would set it
-// aside, ends it without an error; a bad line is a *CorruptError, after f has
-// seen those before it. It opens path itself, changes nothing, and may be called
-// while another process writes: it ends where the log ended at the call.
-func Scan(path string, f func(e Event, offset int64) error) error {
+// Mark is a place in a log: behind a line, with that line's checksum. The
+// checksums are a chain, so a log that has it there has all that came before.
+type Mark struct {
+	Offset int64  `json:"offset"`
+	Sum    string `json:"sum"`
+}
+
+// ErrOtherLog says that a log does not have the line of a Mark: it was cut, or it
+// is another one.
+var ErrOtherLog = errors.New("the log does not have the line that was read last")
+
+// Reader reads a log forwards, each line checked against the one before it. It
+// changes nothing, and may be used while another process writes: it ends where
+// the log ended when it was opened, before a torn end as Open would set it aside.
+type Reader struct {
+	At   Mark  // behind the last line read
+	Size int64 // where it ends
+
+	path   string
+	file   *os.File
+	lines  *lines
+	damage error // at the end of the file
+}
+
+// ReadFrom opens a log for reading from a mark; Mark{} is its start.
+func ReadFrom(path string, from Mark) (*Reader, error) {
 	file, fi, err := durable.OpenRegular(path, os.O_RDONLY, 0)
 	if err != nil {
-		return fmt.Errorf("scan life: %w", err)
+		return nil, fmt.Errorf("read life: %w", err)
 	}
-	defer file.Close()
-	// A damaged end is no reason to keep what comes before it from f.
-	end, _, damage := soundEnd(file, fi.Size(), path)
-	if damage != nil {
-		end = fi.Size()
+	r := &Reader{At: from, path: path, file: file}
+	// A damaged end is no reason not to read what comes before it.
+	if r.Size, _, r.damage = soundEnd(file, fi.Size(), path); r.damage != nil {
+		r.Size = fi.Size()
 	}
-	lines := forward(file, 0, end)
-	var offset int64
-	prev := ""
+	if err := r.find(from); err != nil {
+		file.Close()
+		return nil, err
+	}
+	r.lines = forward(file, from.Offset, r.Size)
+	return r, nil
+}
+
+// find checks that the line of a mark is there.
+func (r *Reader) find(m Mark) error {
+	if m.Offset == 0 {
+		return nil
+	}
+	end := make([]byte, sumLen+1)
+	if m.Offset < int64(len(end)) || m.Offset > r.Size {
+		return ErrOtherLog
+	}
+	if _, err := r.file.ReadAt(end, m.Offset-int64(len(end))); err != nil {
+		return failed(r.path, err)
+	}
+	if string(end) != " #"+m.Sum+"\n" {
+		return ErrOtherLog
+	}
+	return nil
+}
+
+// Next returns the next event, and whether its line was written by the same append
+// as the one before. At the end it returns io.EOF. A bad line is a *CorruptError.
+func (r *Reader) Next() (e Event, follows bool, err error) {
+	line, err := r.lines.next()
+	if err == io.EOF && r.damage != nil {
+		return e, false, r.damage
+	}
+	if err == io.EOF {
+		return e, false, io.EOF
+	}
+	if err != nil {
+		return e, false, failed(r.path, err)
+	}
+	rec, bad := verify(r.At.Sum, line)
+	if bad != nil {
+		return e, false, &CorruptError{r.path, r.At.Offset, bad.Error()}
+	}
+	r.At = Mark{r.At.Offset + int64(len(line)), rec.sum}
+	return rec.event, rec.follows, nil
+}
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.file.Close() }
+
+// Scan calls f for each event of a log, with its line's offset in bytes. After a
+// torn end it returns nil, and at a bad line a *CorruptError.
+func Scan(path string, f func(e Event, offset int64) error) error {
+	r, err := ReadFrom(path, Mark{})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
 	for {
-		line, err := lines.next()
+		offset := r.At.Offset
+		e, _, err := r.Next()
 		if err == io.EOF {
-			return damage
+			return nil
 		}
 		if err != nil {
-			return failed(path, err)
-		}
-		rec, bad := verify(prev, line)
-		if bad != nil {
-			return &CorruptError{path, offset, bad.Error()}
-		}
-		if err := f(rec.event, offset); err != nil {
 			return err
 		}
-		prev = rec.sum
-		offset += int64(len(line))
+		if err := f(e, offset); err != nil {
+			return err
+		}
 	}
 }
 
-// First returns the first event of a log: the boot.
+// First returns the first event of a log: the boot. Its error is io.EOF when
+// nothing is written yet.
 func First(path string) (Event, error) {
-	var first Event
-	stop := errors.New("stop")
-	err := Scan(path, func(e Event, _ int64) error {
-		first = e
-		return stop
-	})
-	if errors.Is(err, stop) {
-		return first, nil
+	r, err := ReadFrom(path, Mark{})
+	if err != nil {
+		return Event{}, err
 	}
-	if err == nil {
-		err = fmt.Errorf("read %s: empty", path)
-	}
-	return first, err
+	defer r.Close()
+	e, _, err := r.Next()
+	return e, err
 }
 
 // Lines returns the last n lines of a log as they stand, oldest first, without

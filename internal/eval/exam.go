@@ -10,6 +10,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/mind"
 	"lethe/recall"
 )
@@ -60,11 +61,11 @@ func (s *stage) examine(ctx context.Context, talk Conversation) (_ *exam, err er
 
 // collect reads the originals that the log names.
 func (e *exam) collect(path string) error {
-	return life.Scan(path, func(event life.Event, _ int64) error {
-		if event.Kind != "fade" || event.Get("to") == mind.Card || len(event.Refs) == 0 {
+	return life.Scan(path, func(line life.Event, _ int64) error {
+		if fade, ok := event.As[event.Fade](line); !ok || fade.To == mind.Card || len(line.Refs) == 0 {
 			return nil
 		}
-		hash, err := e.store.Resolve(event.Refs[0].Hash)
+		hash, err := e.store.Resolve(line.Refs[0].Hash)
 		if err != nil {
 			return err
 		}

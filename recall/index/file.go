@@ -13,6 +13,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"lethe/life"
 )
 
 // version is that of the tables below and of what fills them: tokens, stems and
@@ -183,7 +185,7 @@ func (f *file) replaced() bool {
 // state is what the index knows of itself: one row, written in the transaction
 // of the documents that it counts.
 type state struct {
-	mark
+	life.Mark
 	Self string `json:"self"` // beginning of the life's address
 	Docs int    `json:"docs"`
 	Next int64  `json:"next"` // number of the next segment

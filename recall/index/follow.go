@@ -3,11 +3,10 @@ package index
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"lethe/blobs"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // task is an original that the log names.
@@ -34,35 +33,22 @@ func (f *follower) take(e life.Event, follows bool) (tasks []task, settled bool)
 		f.fades = nil
 	}
 	switch e.Kind {
-	case "fade":
-		if t, ok := fade(e); ok {
-			f.fades = append(f.fades, t)
+	case "fade": // a card has no original of its own
+		if fade, ok := event.As[event.Fade](e); ok && len(e.Refs) > 0 && fade.To != "card" {
+			f.fades = append(f.fades, task{fade.Entries.From, fade.Entries.To, e.Refs[0].Hash})
 		}
-	case "note":
-		// An edit's note names the lines that it took out of entries that stay.
-		n, err := strconv.Atoi(strings.TrimPrefix(e.Arg(0), "e"))
-		if err == nil && e.Get("why") == "edit" && len(e.Refs) > 1 {
-			f.fades = append(f.fades, task{n, n, e.Refs[1].Hash})
+	case "note": // an edit's note names the lines that it took out of entries that stay
+		if note, ok := event.As[event.Note](e); ok && note.Why == "edit" && len(e.Refs) > 1 {
+			f.fades = append(f.fades, task{note.N, note.N, e.Refs[1].Hash})
 		}
 	case life.Epoch:
 		tasks = f.fades
-		if e.Get("why") == "edit" && len(e.Refs) > 0 {
+		if epoch, ok := event.As[event.Epoch](e); ok && epoch.Why == "edit" && len(e.Refs) > 0 {
 			tasks = append(tasks, f.removed(e.Refs[0].Hash)...)
 		}
 		f.fades = nil
 	}
 	return tasks, len(f.fades) == 0
-}
-
-// fade reads a line that replaces entries. A card has no original of its own.
-func fade(e life.Event) (task, bool) {
-	a, b, ok := strings.Cut(e.Arg(0), "..")
-	from, err1 := strconv.Atoi(strings.TrimPrefix(a, "e"))
-	to, err2 := strconv.Atoi(strings.TrimPrefix(b, "e"))
-	if !ok || err1 != nil || err2 != nil || from > to || len(e.Refs) == 0 || e.Get("to") == "card" {
-		return task{}, false
-	}
-	return task{from, to, e.Refs[0].Hash}, true
 }
 
 // removedBy lists the originals of an epoch's faded ranges. Most are known from

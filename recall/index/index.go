@@ -82,7 +82,7 @@ func (x *Index) drop() error {
 func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string, progress func(done, total int)) (added int, err error) {
 	x.syncing.Lock()
 	defer x.syncing.Unlock()
-	self, err := firstLine(lifePath)
+	self, err := selfOf(lifePath)
 	if err != nil {
 		return 0, fmt.Errorf("sync index: %w", err)
 	}

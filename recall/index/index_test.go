@@ -1,8 +1,6 @@
 package index
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,39 +35,6 @@ func TestDayTerms(t *testing.T) {
 			t.Fatalf("%d terms", len(terms))
 		}
 	})
-}
-
-// The log's own examples are sound to this package's reader.
-func TestReadsThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/life.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(page), "```life\n")
-	text, _, _ = strings.Cut(text, "```")
-	path := filepath.Join(t.TempDir(), "LIFE.md")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	log, err := openLog(path, mark{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.close()
-	lines, joined := 0, 0
-	for {
-		_, follows, err := log.next()
-		if err != nil {
-			break
-		}
-		lines++
-		if follows {
-			joined++
-		}
-	}
-	if want := strings.Count(text, "\n"); lines != want || want < 20 || joined != strings.Count(text, " + #") {
-		t.Errorf("%d lines of %d, %d joined", lines, want, joined)
-	}
 }
 
 // The originals of an epoch are read as package mind writes them.

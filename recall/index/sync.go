@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/life"
 )
 
 // A transaction is large enough to be cheap and small enough that a kill -9 takes
@@ -40,18 +41,18 @@ func (s *syncing) run(ctx context.Context) error {
 	if err = errors.Join(err, tx.Rollback()); err != nil {
 		return err
 	}
-	log, err := openLog(s.path, now.mark)
+	log, err := openLog(s.path, now.Mark)
 	if err != nil {
 		return err
 	}
-	defer log.close()
+	defer log.Close()
 	p := &pass{syncing: s, events: log, follower: follower{removed: s.removed}, reader: newReader(), state: now}
-	for done := now.Offset == log.size; !done; {
+	for done := now.Offset == log.Size; !done; {
 		if done, err = p.transaction(ctx); err != nil {
 			return err
 		}
 		if s.progress != nil {
-			s.progress(int(p.state.Offset), int(log.size))
+			s.progress(int(p.state.Offset), int(log.Size))
 		}
 	}
 	if s.added > 0 {
@@ -64,7 +65,7 @@ func (s *syncing) run(ctx context.Context) error {
 type pass struct {
 	*syncing
 	follower
-	events *logReader
+	events *life.Reader
 	reader *reader
 	state  state
 }
@@ -110,7 +111,7 @@ func (p *pass) transaction(ctx context.Context) (done bool, err error) {
 
 // step takes in what one event names. At the end of the log it returns io.EOF.
 func (p *pass) step(ctx context.Context, w *writer) error {
-	e, follows, err := p.events.next()
+	e, follows, err := p.events.Next()
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (p *pass) step(ctx context.Context, w *writer) error {
 		}
 	}
 	if settled {
-		w.state.mark = p.events.at
+		w.state.Mark = p.events.At
 	}
 	return nil
 }
