@@ -179,7 +179,7 @@ func TestSinceEpochAndLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rest.Close()
-	if e, follows, err := rest.Next(); err != nil || e.Arg(0) != "e4" || follows {
+	if e, follows, err := rest.Next(); err != nil || e.Arg(0) != "e4" || !follows {
 		t.Errorf("after the third line comes %s %v %v", e, follows, err)
 	}
 	for _, m := range []Mark{{from.At.Offset, "000000000000"}, {from.At.Offset - 1, from.At.Sum}, {1 << 20, from.At.Sum}, {3, ""}} {
