@@ -110,6 +110,13 @@ func (c *Client) failure(parent, ctx context.Context, r Request, err error) erro
 	}
 	e.Model, e.Host = clean(r.Model, 100), c.doer.base.Host
 	e.Message = c.doer.redact(e.Message)
+	switch env := c.doer.keyEnv; {
+	case e.Status != http.StatusUnauthorized || env == "":
+	case c.doer.key == "":
+		e.Message += "; " + env + " is not set: set it to a key of " + e.Host + " and restart"
+	default:
+		e.Message += "; set " + env + " to a valid key of " + e.Host + " and restart"
+	}
 	e.Type, e.Code = c.doer.redact(e.Type), c.doer.redact(e.Code)
 	return e
 }

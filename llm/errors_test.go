@@ -3,6 +3,7 @@ package llm
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -52,9 +53,22 @@ func TestErrorKeepsWhatTheProviderSaid(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	e := failed(t, server(t, status(402, `{"error":{"message":"Insufficient Balance"}}`)), Request{Model: "deepseek-v4-pro"})
-	want := "call deepseek-v4-pro at " + e.Host + ": status 402: Insufficient Balance"
-	if e.Error() != want {
+	if want := "call deepseek-v4-pro at " + e.Host + ": status 402: Insufficient Balance"; e.Error() != want {
 		t.Errorf("got  %s\nwant %s", e, want)
+	}
+	// A refused key is told with the variable that it came from.
+	srv := httptest.NewServer(status(401, `{"error":{"message":"no"}}`))
+	defer srv.Close()
+	for key, want := range map[string]string{
+		"":     "no; LETHE_API_KEY is not set: set it to a key of HOST and restart",
+		secret: "no; set LETHE_API_KEY to a valid key of HOST and restart",
+	} {
+		noKeys(t)
+		t.Setenv("LETHE_API_KEY", key)
+		e := failed(t, client(t, Config{BaseURL: srv.URL, MaxRetries: -1}), ask)
+		if want = strings.ReplaceAll(want, "HOST", e.Host); e.Message != want {
+			t.Errorf("got  %s\nwant %s", e.Message, want)
+		}
 	}
 }
 

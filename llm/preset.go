@@ -142,6 +142,7 @@ type target struct {
 	preset PresetInfo
 	base   *url.URL // with final slash
 	key    string
+	keyEnv string // the variable that was asked for the key, "" when it was given
 }
 
 // aim settles preset, address and key of a configuration.
@@ -164,7 +165,7 @@ func aim(conf Config) (target, error) {
 			return target{}, err
 		}
 	}
-	t.key, err = keyFor(t.preset, t.base, conf.Key)
+	t.key, t.keyEnv, err = keyFor(t.preset, t.base, conf.Key)
 	return t, err
 }
 
@@ -208,32 +209,31 @@ func parseBase(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// keyFor finds the key for base, and refuses to let one provider's key go to
-// another's host.
-func keyFor(p PresetInfo, base *url.URL, given string) (string, error) {
+// keyFor finds the key for base and the variable that it is in, and refuses to let
+// one provider's key go to another's host.
+func keyFor(p PresetInfo, base *url.URL, given string) (key, env string, err error) {
 	given = strings.TrimSpace(given)
 	if strings.IndexFunc(given, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) >= 0 {
-		return "", errors.New("use api key: holds a character that no header can carry")
+		return "", "", errors.New("use api key: holds a character that no header can carry")
 	}
 	fromEnv := strings.TrimSpace(os.Getenv(p.KeyEnv))
 	if given != "" {
 		if given == fromEnv && p.BaseURL == "" {
-			return given, nil // LETHE_API_KEY is meant for whatever host is named
+			return given, p.KeyEnv, nil // LETHE_API_KEY is meant for whatever host is named
 		}
 		for _, other := range presets {
 			if other.KeyRequired && !other.owns(base) && given == strings.TrimSpace(os.Getenv(other.KeyEnv)) {
-				return "", fmt.Errorf("use api key: %s belongs to %s, not to %s", other.KeyEnv, other.Name, base.Host)
+				return "", "", fmt.Errorf("use api key: %s belongs to %s, not to %s", other.KeyEnv, other.Name, base.Host)
 			}
 		}
-		return given, nil
+		return given, "", nil
 	}
-	if p.BaseURL == "" || p.owns(base) {
-		if fromEnv == "" && p.KeyRequired {
-			return "", fmt.Errorf("%w for %s: %s is not set", ErrNoKey, p.Name, p.KeyEnv)
-		}
-		return fromEnv, nil
+	if p.BaseURL != "" && !p.owns(base) { // a named preset at another host, such as a gateway or a test server
+		custom, _ := Preset("custom")
+		return strings.TrimSpace(os.Getenv(custom.KeyEnv)), custom.KeyEnv, nil
 	}
-	// A named preset at another host, such as a gateway or a test server.
-	custom, _ := Preset("custom")
-	return strings.TrimSpace(os.Getenv(custom.KeyEnv)), nil
+	if fromEnv == "" && p.KeyRequired {
+		return "", "", fmt.Errorf("%w for %s: %s is not set", ErrNoKey, p.Name, p.KeyEnv)
+	}
+	return fromEnv, p.KeyEnv, nil
 }

@@ -120,15 +120,15 @@ func (p problem) overflows() bool {
 }
 
 // windows find the number that is the limit, not the size of the request.
-var windows = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)maximum context length (?:is|of)(?: only)? ([\d,]+)`),
-	regexp.MustCompile(`(?i)([\d,]+) maximum context length`),
-	regexp.MustCompile(`(?i)> ([\d,]+) maximum`),
-	regexp.MustCompile(`(?i)maximum prompt length is ([\d,]+)`),
-	regexp.MustCompile(`(?i)maximum number of tokens allowed \(?([\d,]+)`),
-	regexp.MustCompile(`(?i)model token limit:? ?([\d,]+)`),
-	regexp.MustCompile("(?i)`max_new_tokens` must be <= ([\\d,]+)"),
-	regexp.MustCompile(`(?i)context (?:length|window|size)[^\d.]{0,30}([\d,]+)`),
+var windows = []string{
+	`maximum context length (?:is|of)(?: only)? ([\d,]+)`,
+	`([\d,]+) maximum context length`,
+	`> ([\d,]+) maximum`,
+	`maximum prompt length is ([\d,]+)`,
+	`maximum number of tokens allowed \(?([\d,]+)`,
+	`model token limit:? ?([\d,]+)`,
+	"`max_new_tokens` must be <= ([\\d,]+)",
+	`context (?:length|window|size)[^\d.]{0,30}([\d,]+)`,
 }
 
 // window returns the told limit in tokens. Numbers no model has are ignored.
@@ -137,8 +137,8 @@ func (p problem) window() int {
 	if plausible(p.limit) {
 		return p.limit
 	}
-	for _, re := range windows {
-		if m := re.FindStringSubmatch(p.message); m != nil {
+	for _, form := range windows {
+		if m := regexp.MustCompile(`(?i)` + form).FindStringSubmatch(p.message); m != nil {
 			if n, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", "")); err == nil && plausible(n) {
 				return n
 			}
@@ -223,8 +223,6 @@ func word(v any) string {
 	return string(b)
 }
 
-var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-
 func isHTML(text []byte) bool {
 	head := bytes.ToLower(bytes.TrimSpace(text[:min(len(text), 512)]))
 	return bytes.HasPrefix(head, []byte("<!doctype")) || bytes.HasPrefix(head, []byte("<html")) ||
@@ -236,7 +234,7 @@ func plainText(text []byte) string {
 	if !isHTML(text) {
 		return string(text)
 	}
-	if m := title.FindSubmatch(text); m != nil && len(bytes.TrimSpace(m[1])) > 0 {
+	if m := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindSubmatch(text); m != nil && len(bytes.TrimSpace(m[1])) > 0 {
 		return "web page: " + string(m[1])
 	}
 	return "web page without a title"

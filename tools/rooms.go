@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Rooms is what SAY, JOIN and LEAVE do. The agent implements it.
@@ -25,10 +26,10 @@ type Rooms interface {
 // maxMessage bounds what one SAY may post, in bytes. Bridges split further.
 const maxMessage = 64 << 10
 
-var roomName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+var roomName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`) })
 
 func checkRoom(room string) error {
-	if !roomName.MatchString(room) {
+	if !roomName().MatchString(room) {
 		return fmt.Errorf("room %s is not a valid name: 1 to 64 of a-z, 0-9, _ and -, beginning with a letter or digit", quote(room))
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"lethe/internal/durable"
 )
@@ -18,7 +19,7 @@ var ErrToken = errors.New("telegram does not accept the token")
 // maxToken bounds a token file, in bytes. Tokens are about 46 long.
 const maxToken = 256
 
-var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
+var tokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`) })
 
 // ReadToken reads the bot's token from a file that nobody but its owner can
 // open: a regular file, no link, of mode 0600 or 0400 or less, that holds one
@@ -43,7 +44,7 @@ func ReadToken(path string) (string, error) {
 		return "", fmt.Errorf("read the token: others can open %s (mode %04o): chmod 600 it", path, mode)
 	}
 	token := strings.TrimSpace(string(data))
-	if cut || !tokenForm.MatchString(token) {
+	if cut || !tokenForm().MatchString(token) {
 		return "", fmt.Errorf("read the token: %s does not hold a token in one line, as in 123456:ABC-def", path)
 	}
 	return token, nil
@@ -55,7 +56,7 @@ func CheckToken(token string) error {
 	if token == "" {
 		return fmt.Errorf("%w: there is none", ErrToken)
 	}
-	if !tokenForm.MatchString(token) {
+	if !tokenForm().MatchString(token) {
 		return fmt.Errorf("%w: it is not of the form 123456:ABC-def", ErrToken)
 	}
 	return nil

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"sync"
 )
 
 const maxTools = 128
 
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
 // tools checks the offered functions: names, and schemas as far as a service
 // must understand them to call the function.
@@ -40,8 +41,8 @@ func checkTool(i int, t wireTool, r *Request) *refusal {
 	if t.Type != "function" {
 		return deserialise("tools[%d].type: unknown variant `%s`, expected `function`", i, t.Type)
 	}
-	if t.Function == nil || !toolName.MatchString(t.Function.Name) {
-		return invalid("Invalid 'tools[%d].function.name': expected a string that matches %s", i, toolName)
+	if t.Function == nil || !toolName().MatchString(t.Function.Name) {
+		return invalid("Invalid 'tools[%d].function.name': expected a string that matches %s", i, toolName())
 	}
 	if r.offers(t.Function.Name) {
 		return invalid("Tool names must be unique: tools[%d].function.name %s", i, t.Function.Name)
