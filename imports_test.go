@@ -33,9 +33,10 @@ var allowed = map[string][]string{
 	"lethe/recall/text":      {"lethe/blobs"},
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools"},
-	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal",
-		"lethe/mind", "lethe/tools"},
-	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
+	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/locomo", "lethe/life", "lethe/life/event",
+		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/tools"},
+	"lethe/internal/locomo": {},
+	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/locomo", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
 	"lethe/bridge":                 {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
@@ -45,7 +46,7 @@ var allowed = map[string][]string{
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/mind", "lethe/recall"},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
-		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools"},
+		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/locomo", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools"},
 
 	"lethe/internal/crashdisk": {"lethe/internal/durable"}, // for tests
 	"lethe/internal/botapi":    {},                         // for tests

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"lethe/blobs"
+	"lethe/compactor"
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
@@ -14,10 +15,8 @@ import (
 	"lethe/tools"
 )
 
-const (
-	maxResult = 8000 // characters of one result that enter the context
-	maxCalls  = 64   // calls of one reply that are run
-)
+// maxCalls is how many calls of one reply are run.
+const maxCalls = 64
 
 // act runs the calls of the newest reply, in order. The result of one and the
 // intent of the next go into the log together.
@@ -119,10 +118,10 @@ func (a *Agent) immediate(tool string) bool {
 func (a *Agent) showing(tool string, out []byte) (show, weight int) {
 	text := mind.Result(out, 0, mind.Ref{})
 	if !a.paged(tool) {
-		show = fit(text, string(out[:min(len(out), 1000)]), maxResult, a.call.share)
+		show = fit(text, string(out[:min(len(out), 1000)]), compactor.MaxResult, a.call.share)
 	}
 	if show > 0 {
-		return show, min(maxResult, a.call.share)
+		return show, min(compactor.MaxResult, a.call.share)
 	}
 	return 0, llm.Weight(text)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/compactor"
 	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/llm"
@@ -105,7 +106,7 @@ func TestStopInLongAnswer(t *testing.T) {
 	text := w.fold(id).Live[2].Text
 	contains(t, text, "not posted:\nmuch to say much to say")
 	contains(t, text, "all of them: ◱hash=")
-	if n := cost(text); n > maxResult {
+	if n := cost(text); n > compactor.MaxResult {
 		t.Errorf("the note costs %d tokens", n)
 	}
 	contains(t, w.body(w.events(id, "note")[0], 1), strings.Repeat("much to say ", 10_000))
@@ -287,8 +288,8 @@ func TestCommandsBehindMuchUnread(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: text("never said")})
 	names := []string{"dev"}
-	for i := range maxEntries {
-		names = append(names, fmt.Sprintf("room%d", i)) // so that one look takes in only maxEntry bytes of dev
+	for i := range compactor.MaxEntries {
+		names = append(names, fmt.Sprintf("room%d", i)) // so that one look takes in only compactor.MaxEntry bytes of dev
 	}
 	id := w.boot("ada", names...)
 	r := w.run(id)
@@ -297,7 +298,7 @@ func TestCommandsBehindMuchUnread(t *testing.T) {
 	for _, room := range names[1:] {
 		w.say(room, "bob", "hi")
 	}
-	much := slices.Repeat([]string{strings.Repeat("a long line ", 4000)}, maxEntry/40_000)
+	much := slices.Repeat([]string{strings.Repeat("a long line ", 4000)}, compactor.MaxEntry/40_000)
 	some := much[:len(much)/2]
 	posted := func(n int) { // without reading the room all the time
 		w.eventually("a post", func() bool { return len(w.events(id, "posted")) == n })

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/compactor"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -119,20 +120,13 @@ func (a *Agent) wanted() mind.Params {
 	}
 }
 
-// An answer with its reasoning is part of the context limit, so it is small
-// beside it, unless somebody wants it otherwise.
-const (
-	defaultMaxTokens = 16 << 10
-	answerShare      = 6 // one part in so many
-)
-
 // answerTokens bounds one answer.
 func (a *Agent) answerTokens() int {
 	limit, asked := a.limit(), a.cfg.Params.MaxTokens
 	if asked > 0 && limit == a.cfg.ContextLimit {
 		return asked
 	}
-	return min(cmp.Or(asked, defaultMaxTokens), limit/answerShare)
+	return compactor.AnswerTokens(asked, limit)
 }
 
 // ownFile stores one of the identity's own files as a blob, so that the prompt

@@ -26,36 +26,35 @@ type Forgetting struct {
 	Model      string   // another, cheaper model for summaries
 }
 
-// Bounds of a compaction beside the turns. A summariser that brings nothing is
-// left alone, each time for twice as long.
-const (
-	jobTime     = 10 * time.Minute // after this, what is missing is made mechanically
-	restTime    = 15 * time.Minute
-	longestRest = 8 * time.Hour
-)
+// jobTime bounds a job; after it, what is missing is made mechanically.
+const jobTime = 10 * time.Minute
 
 // forgetting is what an identity knows of its compactions.
 type forgetting struct {
-	job   *compaction      // under way, or nil
-	late  []*compaction    // given up, and perhaps still ending
-	wish  string           // who asked for one, "" for nobody
-	known []compactor.Fade // chunks that earlier swaps left live
-	after int              // tokens of the request after the last swap
-
-	vain int       // jobs in a row that brought nothing
-	told bool      // that they do
-	rest time.Time // the summariser is not asked before this
+	job         *compaction      // under way, or nil
+	givenUp     []*compaction    // cancelled, and perhaps still ending
+	requestedBy string           // who asked for one, "" for nobody
+	keptChunks  []compactor.Fade // that earlier swaps left live
+	after       int              // tokens of the request after the last swap
+	backoff     compactor.Backoff
 }
+
+// Why a compaction begins.
+const (
+	full     = "full"   // the request is near its limit
+	byPerson = "person" // somebody asked for it
+)
 
 // compaction is a job that runs beside the turns.
 type compaction struct {
 	cancel context.CancelFunc
 	model  *summariser
 	why    string
-	known  int           // chunks that need not be asked about
 	ready  chan struct{} // closed when the fields below are set
-	fades  []compactor.Fade
-	cut    bool // it was cancelled: what it made is not what it would have been
+
+	fades     []compactor.Fade
+	failure   error // why the model is not worth asking soon again
+	cancelled bool  // what it made is not what it would have been
 }
 
 func (c *compaction) ended() bool {
@@ -67,14 +66,14 @@ func (c *compaction) ended() bool {
 	}
 }
 
-// forget does what is due: swaps in what is ready, makes room at once when the
-// limit is reached, begins a job when it is near. It is called between units and
-// never waits for a model.
-func (a *Agent) forget(ctx context.Context) error {
+// compactIfDue swaps in summaries that are ready, makes room at once when the
+// limit is reached, and begins a job when it is near. It is called between units
+// and never waits for a model.
+func (a *Agent) compactIfDue(ctx context.Context) error {
 	if a.asked(ctx) != "" { // a job that a stop cut short is not used
 		return nil
 	}
-	if err := a.billLate(); err != nil {
+	if err := a.billGivenUp(); err != nil {
 		return err
 	}
 	if job := a.forgetting.job; job != nil && job.ended() {
@@ -82,36 +81,29 @@ func (a *Agent) forget(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.hearWish(); err != nil {
+	if err := a.readCompactRequest(); err != nil {
 		return err
 	}
-	tokens, limit := a.contextTokens(), a.limit()
+	tokens, w := a.contextTokens(), a.window()
 	switch {
-	case tokens > limit && a.state.Owed().Answer:
+	case tokens > w.Limit && a.state.Owed().Answer:
 		return a.makeRoom()
 	case a.forgetting.job != nil:
 		return nil
-	case a.forgetting.wish != "":
-		return a.beginForgetting(ctx, a.forgetting.wish)
-	case tokens > limit-limit/10 && a.grown() && a.state.Paused == "":
-		return a.beginForgetting(ctx, full)
+	case a.forgetting.requestedBy != "":
+		return a.beginJob(ctx, a.forgetting.requestedBy)
+	case w.Due(tokens, a.forgetting.after) && a.state.Paused == "":
+		return a.beginJob(ctx, full)
 	}
 	return nil
 }
 
-// full is why a job begins by itself.
-const full = "full"
-
-// grown reports whether enough has come in since the last swap for another one
-// to be worth it.
-func (a *Agent) grown() bool { return a.contextTokens() > a.forgetting.after+a.limit()/50 }
-
-// hearWish notices that a person asked for a compaction.
-func (a *Agent) hearWish() error {
+// readCompactRequest notices that a person asked for a compaction.
+func (a *Agent) readCompactRequest() error {
 	if !CompactPending(a.id) {
 		return nil
 	}
-	a.forgetting.wish = "person"
+	a.forgetting.requestedBy = byPerson
 	a.show() // before the file goes: whoever asked looks for one or the other
 	return durable.Remove(filepath.Join(a.id.Dir, compactFile))
 }
@@ -134,8 +126,8 @@ func (a *Agent) plan(share float64) (compactor.Job, bool, error) {
 		return compactor.Job{}, false, err
 	}
 	job, ok := compactor.Plan(a.state, compactor.Input{
-		Settings: a.fading(), Meter: a.meter(), Tail: a.tail(), Share: share,
-		Segment: segment, Summarise: summarise, Known: a.forgetting.known,
+		Settings: a.settings(), Meter: a.meter(), Tail: a.tail(), Share: share,
+		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks,
 	})
 	return job, ok, nil
 }
@@ -156,10 +148,10 @@ func (a *Agent) instructions(name, builtin string) (string, error) {
 		"self/"+name+" is not usable", "self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it."))
 }
 
-// beginForgetting starts a job beside the turns. With no model to ask, it is done
-// at once.
-func (a *Agent) beginForgetting(ctx context.Context, why string) error {
-	a.forgetting.wish = ""
+// beginJob starts a job beside the turns. With no model to ask, it is done at
+// once.
+func (a *Agent) beginJob(ctx context.Context, why string) error {
+	a.forgetting.requestedBy = ""
 	job, ok, err := a.plan(compactor.Older)
 	if err != nil {
 		return err
@@ -168,18 +160,18 @@ func (a *Agent) beginForgetting(ctx context.Context, why string) error {
 		a.forgetting.after = a.contextTokens()
 		return nil
 	}
-	if a.cfg.Forgetting.Mechanical || time.Now().Before(a.forgetting.rest) && why != "person" {
-		return a.swap(job.Mechanical(), a.fading(), why)
+	if a.cfg.Forgetting.Mechanical || a.forgetting.backoff.Waits(time.Now()) && why != byPerson {
+		return a.swap(job.Mechanical(), a.settings(), why)
 	}
 	if !a.hasSpace() {
 		if why != full {
-			a.forgetting.wish = why
+			a.forgetting.requestedBy = why
 		}
 		return nil
 	}
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	c := &compaction{cancel: cancel, model: a.summariser(cancel), why: why, known: len(a.forgetting.known), ready: make(chan struct{})}
+	c := &compaction{cancel: cancel, model: a.summariser(cancel), why: why, ready: make(chan struct{})}
 	go c.run(ctx, job) // ends soon after ctx; abandon waits for it
 	a.forgetting.job = c
 	return nil
@@ -190,75 +182,51 @@ func (c *compaction) run(ctx context.Context, job compactor.Job) {
 	defer c.cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			c.fades = nil
-			c.model.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			c.fades, c.failure = nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	c.fades = job.Run(ctx, c.model)
-	c.cut = errors.Is(ctx.Err(), context.Canceled)
+	c.fades, c.failure = job.Run(ctx, c.model)
+	c.cancelled = errors.Is(ctx.Err(), context.Canceled)
 }
 
 // finish swaps in the answers of a job that has ended.
 func (a *Agent) finish(job *compaction) error {
 	a.forgetting.job = nil
-	if err := a.bill(job); err != nil {
+	if err := a.bill(job); err != nil || job.cancelled {
 		return err
 	}
-	if job.cut {
-		return nil
-	}
-	if err := a.judge(job); err != nil {
-		return err
-	}
-	return a.swap(job.fades, a.fading(), job.why)
-}
-
-// judge decides whether the summariser is worth asking the next time.
-func (a *Agent) judge(job *compaction) error {
-	made := 0
-	for _, f := range job.fades {
-		if !f.Mechanical {
-			made++
-		}
-	}
-	err := job.model.failure()
 	switch {
-	case !job.model.asked():
-		return nil
-	case err == nil && made > job.known:
-		a.forgetting.vain, a.forgetting.told = 0, false
-		return nil
-	case err == nil:
-		err = errors.New("none of its answers could be used")
+	case job.failure != nil:
+		if err := a.backOff(job.failure); err != nil {
+			return err
+		}
+	case job.model.asked():
+		a.forgetting.backoff.Succeeded()
 	}
-	a.forgetting.vain++
-	return a.letRest(err)
+	return a.swap(job.fades, a.settings(), job.why)
 }
 
-// letRest leaves the summariser alone for a while, and says so once.
-func (a *Agent) letRest(err error) error {
-	rest := min(longestRest, restTime<<min(a.forgetting.vain-1, 10))
-	a.forgetting.rest = time.Now().Add(rest)
-	a.cfg.Log.Warn("the summariser fails; what is missing is made mechanically", "error", err, "not_asked_for", rest)
-	if a.forgetting.told {
+// backOff leaves the summariser alone for a while, and says so once.
+func (a *Agent) backOff(err error) error {
+	pause, first := a.forgetting.backoff.Failed(time.Now())
+	a.cfg.Log.Warn("the summariser fails; what is missing is made mechanically", "error", err, "not_asked_for", pause)
+	if !first {
 		return nil
 	}
-	a.forgetting.told = true
 	return a.commit(record{event: event.Error{ID: a.noticeID(), What: "compactor", Text: err.Error()}})
 }
 
-// outpaced gives up the job under way because the limit is reached. Once, that is
-// the turns' speed; twice in a row, the summariser is too slow or hangs.
+// outpaced gives up the job under way because the limit is reached.
 func (a *Agent) outpaced() error {
 	if a.forgetting.job == nil {
 		return nil
 	}
 	a.giveUpJob()
 	a.cfg.Log.Warn("the limit was reached before the summaries were in; compacting mechanically")
-	if a.forgetting.vain++; a.forgetting.vain < 2 {
+	if !a.forgetting.backoff.Outpaced() {
 		return nil
 	}
-	return a.letRest(errors.New("the limit was reached before the summaries were in, more than once"))
+	return a.backOff(errors.New("the limit was reached before the summaries were in, more than once"))
 }
 
 // giveUpJob cancels the job under way, without waiting for it. Its late answers
@@ -266,7 +234,7 @@ func (a *Agent) outpaced() error {
 func (a *Agent) giveUpJob() {
 	if job := a.forgetting.job; job != nil {
 		job.cancel()
-		a.forgetting.late = append(a.forgetting.late, job)
+		a.forgetting.givenUp = append(a.forgetting.givenUp, job)
 		a.forgetting.job = nil
 	}
 }
@@ -275,7 +243,7 @@ func (a *Agent) giveUpJob() {
 // their contexts.
 func (a *Agent) abandon() {
 	a.giveUpJob()
-	for _, job := range a.forgetting.late {
+	for _, job := range a.forgetting.givenUp {
 		<-job.ready
 	}
 }
@@ -288,15 +256,15 @@ func (a *Agent) bill(job *compaction) error {
 	return a.commit(job.model.spent())
 }
 
-// billLate does so for jobs that were given up and have ended.
-func (a *Agent) billLate() error {
-	for i := 0; i < len(a.forgetting.late); {
-		job := a.forgetting.late[i]
+// billGivenUp does so for jobs that were given up and have ended.
+func (a *Agent) billGivenUp() error {
+	for i := 0; i < len(a.forgetting.givenUp); {
+		job := a.forgetting.givenUp[i]
 		if !job.ended() {
 			i++
 			continue
 		}
-		a.forgetting.late = slices.Delete(a.forgetting.late, i, i+1)
+		a.forgetting.givenUp = slices.Delete(a.forgetting.givenUp, i, i+1)
 		if err := a.bill(job); err != nil {
 			return err
 		}
@@ -325,7 +293,7 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 	if err != nil {
 		return fmt.Errorf("forget: %w", err)
 	}
-	a.forgetting.known = out.Kept
+	a.forgetting.keptChunks = out.Kept
 	if len(out.Lines) == 0 {
 		a.forgetting.after = before
 		return nil
@@ -357,7 +325,7 @@ func (a *Agent) Compact(ctx context.Context) (before, after int, err error) {
 	if err := a.settle(); err != nil {
 		return before, before, err
 	}
-	if err := a.beginForgetting(ctx, "person"); err != nil {
+	if err := a.beginJob(ctx, byPerson); err != nil {
 		return before, before, err
 	}
 	if a.noSpace.err != nil {

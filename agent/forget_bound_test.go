@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/compactor"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
@@ -133,7 +134,7 @@ func TestLongNote(t *testing.T) {
 	notes := w.events(id, "note")
 	equal(t, "notes", len(notes), 2)
 	for _, e := range notes {
-		if show := e.Int("show"); show == 0 || show > maxResult {
+		if show := e.Int("show"); show == 0 || show > compactor.MaxResult {
 			t.Errorf("a note of %d bytes shows %d characters", len(w.body(e, 0)), show)
 		}
 	}

@@ -128,11 +128,11 @@ func TestCutShort(t *testing.T) {
 	must(t, err)
 	defer a.Close()
 	for _, use := range []func(context.Context, *compaction) error{
-		func(ctx context.Context, _ *compaction) error { return a.forget(ctx) },
+		func(ctx context.Context, _ *compaction) error { return a.compactIfDue(ctx) },
 		func(_ context.Context, c *compaction) error { return a.finish(c) },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		must(t, a.beginForgetting(ctx, full))
+		must(t, a.beginJob(ctx, full))
 		job := a.forgetting.job
 		w.eventually("a summary is asked for", func() bool { return w.tasks("segment") > 0 })
 		cancel()

@@ -290,7 +290,7 @@ func (w *world) conserved(id Identity) (refs, ranges int) {
 		if err != nil || len(e.Refs) == 0 {
 			continue
 		}
-		want := ""
+		want, has := "", texts[n]
 		switch e.Kind {
 		case mind.Inbound:
 			for raw := range strings.Lines(w.body(e, 0)) {
@@ -311,10 +311,10 @@ func (w *world) conserved(id Identity) (refs, ranges int) {
 			must(w, err)
 			want = blobs.Escape(blobs.Unescape(a.Text))
 			// A line that looks like the end of the reasoning is guarded.
-			texts[n] = strings.ReplaceAll(texts[n], "\n\\<", "\n<")
+			has = strings.ReplaceAll(has, "\n\\<", "\n<")
 		}
-		if !strings.Contains(texts[n], want) {
-			w.Errorf("what e%d holds cannot be reached: %d bytes, %.60q, in %.200q", n, len(want), want, texts[n])
+		if !strings.Contains(has, want) {
+			w.Errorf("what e%d holds cannot be reached: %d bytes, %.60q, in %.200q", n, len(want), want, has)
 		}
 	}
 	return refs, len(s.Faded)

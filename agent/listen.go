@@ -9,22 +9,18 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/compactor"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 )
 
-// Bounds of what one look into a room takes in. A flood becomes at most
-// maxEntries entries before the next model call; the rest waits in its file.
-const (
-	entryBytes = 16 << 10 // an entry of ordinary size, in bytes of room lines
-	maxEntry   = 4 << 20  // the largest entry
-	maxEntries = 8
-	firstHeard = 20 // lines that a first subscription hears
-)
+// firstHeard is how many lines a first subscription hears.
+const firstHeard = 20
 
 // readRooms takes in what was said since the last look, room by room, each in the
-// order of its file. It reports whether a room holds more.
+// order of its file. It reports whether a room holds more: a flood becomes at most
+// compactor.MaxEntries entries before the next model call.
 func (a *Agent) readRooms() (more bool, err error) {
 	if err := a.subscriptions(); err != nil {
 		return false, err
@@ -70,10 +66,10 @@ type entry struct {
 // as many others as have news. It reports whether the room holds more.
 func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
 	in := &intake{room: room, io: a.io(room), quota: a.budget() / sharers}
-	most := max(1, maxEntries/sharers)
-	size := int64(entryBytes)
+	most := max(1, compactor.MaxEntries/sharers)
+	size := int64(compactor.EntryBytes)
 	if _, end, err := chat.End(a.path(room)); err == nil {
-		size = min(maxEntry, max(size, (end-a.cursor(room).Offset)/int64(most)))
+		size = min(compactor.MaxEntry, max(size, (end-a.cursor(room).Offset)/int64(most)))
 	}
 	for range most {
 		batch, err := chat.Read(a.path(room), a.cursor(room), int(size))

@@ -100,7 +100,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	a.lookForSpace()
-	if err := a.forget(ctx); err != nil {
+	if err := a.compactIfDue(ctx); err != nil {
 		return false, err
 	}
 	if a.asked(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.outage.retryAt) {
@@ -174,7 +174,7 @@ func (a *Agent) end(why string) error {
 		return err
 	}
 	a.abandon()
-	if err := a.billLate(); err != nil {
+	if err := a.billGivenUp(); err != nil {
 		return err
 	}
 	if err := a.epoch("stop"); err != nil {

@@ -100,9 +100,9 @@ func (p *past) Compact() error {
 	if a.forgetting.job != nil {
 		return errors.New("a compaction is under way already; its summaries come in by themselves")
 	}
-	if !a.grown() {
+	if !a.window().Grown(a.contextTokens(), a.forgetting.after) {
 		return errors.New("you have just forgotten what could be forgotten; little has come in since")
 	}
-	a.forgetting.wish = "agent"
+	a.forgetting.requestedBy = "agent"
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lethe/chat"
+	"lethe/compactor"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
@@ -50,7 +51,7 @@ func TestFlood(t *testing.T) {
 	r.finish()
 	equalSlices(t, "heard", w.heard(id, "dev"), want)
 	w.bounded(id)
-	if n := len(w.events(id, "inbound")); n > 3*maxEntries {
+	if n := len(w.events(id, "inbound")); n > 3*compactor.MaxEntries {
 		t.Errorf("the flood became %d entries", n)
 	}
 }
@@ -105,7 +106,7 @@ func TestHugeResults(t *testing.T) {
 	all := 0
 	for i, c := range w.fold(id).Live[2].Calls {
 		all += cost(c.Text)
-		if n := len([]rune(c.Text)); n > maxResult+400 {
+		if n := len([]rune(c.Text)); n > compactor.MaxResult+400 {
 			t.Errorf("result %d enters with %d characters", i+1, n)
 		}
 		contains(t, c.Text, "all of them: ◱hash=")

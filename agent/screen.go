@@ -36,7 +36,7 @@ func (s *screen) set(a *Agent, state, tool string) {
 		Error:         cmp.Or(a.state.Paused, a.noSpace.String()),
 		Trouble:       a.trouble(),
 		Warnings:      a.cfg.Warnings,
-		Compacting:    a.forgetting.job != nil || a.forgetting.wish != "",
+		Compacting:    a.forgetting.job != nil || a.forgetting.requestedBy != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
 		InputTokens: a.state.Usage.Input, CachedTokens: a.state.Usage.Cached, OutputTokens: a.state.Usage.Output, CostUSD: a.state.Usage.USD,
 	}

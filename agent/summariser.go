@@ -19,11 +19,8 @@ type summariser struct {
 	writable func() error  // an error when an answer could not be written down
 	cancel   func()        // ends the job
 
-	mu       sync.Mutex
-	bill     bill
-	answered int // calls that a provider answered
-	failures int
-	failed   error // the last failure
+	mu   sync.Mutex
+	bill bill
 }
 
 func (a *Agent) summariser(cancel func()) *summariser {
@@ -57,39 +54,14 @@ func (s *summariser) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 	s.bill.add(r.Model, reply.Usage)
 	if err != nil {
 		if llm.KindOf(err) == llm.Garbage {
-			s.answered++
 			return "", fmt.Errorf("%w: %w", compactor.ErrGarbage, err)
 		}
-		s.failures++
-		s.failed = err
 		return "", err
 	}
-	s.answered++
 	if len(reply.Calls) > 0 || reply.Finish == "length" {
 		return "", fmt.Errorf("%w: it ended with %s", compactor.ErrGarbage, reply.Finish)
 	}
 	return secret.Text(reply.Text), nil
-}
-
-// broken is how many failed calls a job survives less one, when others were
-// answered.
-const broken = 3
-
-// fail notes that the job itself broke.
-func (s *summariser) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failed, s.failures = err, broken
-}
-
-// failure returns why the summaries cannot be counted on, or nil.
-func (s *summariser) failure() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.answered == 0 || s.failures >= broken {
-		return s.failed
-	}
-	return nil
 }
 
 // asked reports whether any call was made.

@@ -36,13 +36,8 @@ type Settings struct {
 	// Target is the share of the eligible part that is left after a swap, 0 to 1:
 	// what stays verbatim and the summaries of the rest.
 	Target float64
-	// Order says what fades first: Relevance or Oldest.
-	Order string
 	// Parallel bounds the SUMMARISE calls that run at once.
 	Parallel int
-	// MinChunk is the size in tokens below which a chunk joins a neighbour.
-	// Few large chunks cost less than many small ones.
-	MinChunk int
 	// Alone makes every request self-contained, for another model than the one
 	// that lives: a fork would find nothing of it in that model's cache.
 	Alone bool
@@ -53,21 +48,16 @@ type Settings struct {
 	Pins float64
 }
 
-// Orders of fading.
-const (
-	Relevance = "relevance" // the least relevant first, of equals the oldest
-	Oldest    = "oldest"    // for comparison: the newer chunks are then not summarised at all
-)
-
 // Default returns the settings of the design for a limit in tokens.
 func Default(limit int) Settings {
 	return Settings{
-		Limit: limit, Target: 0.5, Order: Relevance, Parallel: 4, MinChunk: minChunk,
+		Limit: limit, Target: 0.5, Parallel: 4,
 		Summaries: 0.06, Gists: 0.08, Cards: 0.08, Pins: 0.04,
 	}
 }
 
-// Bounds of a chunk in tokens. A unit that is larger is a chunk by itself.
+// Bounds of a chunk in tokens. A smaller one joins a neighbour, since few large
+// chunks cost less than many small ones; a larger unit is a chunk by itself.
 const (
 	minChunk = 600
 	maxChunk = 6000
@@ -115,8 +105,7 @@ type Fade struct {
 
 	pins  []mind.Pin
 	parts []part
-	spare bool // made only so that the entries are accounted for
-	kept  int  // how many swaps have left it live
+	stays int // how many swaps have left it live
 }
 
 // part is how one entry of a chunk looked when it was read.

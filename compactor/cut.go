@@ -33,19 +33,19 @@ func split(units []unit, most int) [][]unit {
 
 // mechanicalChunks cuts a run without asking anybody: by size, at turns. A short
 // run still gives a few chunks, so that there is a choice of what fades.
-func mechanicalChunks(run []unit, least int) [][]unit {
-	return tidy(split(run, min(maxChunk, max(2*least, size(run)/3))), least)
+func mechanicalChunks(run []unit) [][]unit {
+	return tidy(split(run, min(maxChunk, max(2*minChunk, size(run)/3))))
 }
 
-// tidy brings the chunks of one run to between least and maxChunk tokens, as far
+// tidy brings the chunks of one run to between minChunk and maxChunk tokens, as far
 // as whole units allow: large ones are split, small ones join a neighbour.
-func tidy(chunks [][]unit, least int) [][]unit {
+func tidy(chunks [][]unit) [][]unit {
 	var out [][]unit
 	for _, c := range chunks {
 		out = append(out, split(c, maxChunk)...)
 	}
 	for i := 0; i < len(out); {
-		j := neighbour(out, i, least)
+		j := neighbour(out, i)
 		if j < 0 {
 			i++
 			continue
@@ -60,9 +60,9 @@ func tidy(chunks [][]unit, least int) [][]unit {
 
 // neighbour returns the chunk that chunk i joins, the smaller of the two beside
 // it, or -1 when it is large enough or does not fit into either.
-func neighbour(chunks [][]unit, i, least int) int {
+func neighbour(chunks [][]unit, i int) int {
 	n := size(chunks[i])
-	if n >= least {
+	if n >= minChunk {
 		return -1
 	}
 	best, at := maxChunk-n+1, -1
@@ -77,7 +77,7 @@ func neighbour(chunks [][]unit, i, least int) int {
 // cutAt makes chunks of a run from the ranges that a model named, whatever those
 // are: their beginnings and what follows their ends are where it is cut, so that
 // a later range wins over one it overlaps, and a gap becomes a chunk of its own.
-func cutAt(run []unit, ranges []span, least int) [][]unit {
+func cutAt(run []unit, ranges []span) [][]unit {
 	from, to := run[0].N, run[len(run)-1].N
 	begins := map[int]bool{}
 	for _, r := range ranges {
@@ -97,7 +97,7 @@ func cutAt(run []unit, ranges []span, least int) [][]unit {
 		}
 		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], u)
 	}
-	return tidy(chunks, least)
+	return tidy(chunks)
 }
 
 // span is a range of entry numbers as a model gave it.

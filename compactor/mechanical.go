@@ -14,16 +14,14 @@ import (
 // and by turns, and a summary is the head and the tail of what was said, rules
 // and promises word for word, names and keywords.
 func (j Job) Mechanical() []Fade {
-	fades := slices.Clone(j.known)
+	fades := slices.Clone(j.kept)
 	for _, run := range j.runs {
-		for _, chunk := range mechanicalChunks(run, j.least()) {
+		for _, chunk := range mechanicalChunks(run) {
 			fades = append(fades, j.mechanical(chunk))
 		}
 	}
 	return ordered(fades)
 }
-
-func (j Job) least() int { return max(1, min(j.in.Settings.MinChunk, maxChunk)) }
 
 func ordered(fades []Fade) []Fade {
 	slices.SortFunc(fades, func(a, b Fade) int { return a.From - b.From })
@@ -230,7 +228,7 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 	}
 	if task == Segment {
 		var chunks []map[string]string
-		for _, c := range tidy(split(units, maxChunk), minChunk) {
+		for _, c := range tidy(split(units, maxChunk)) {
 			chunks = append(chunks, map[string]string{"from": mind.EntryID(c[0].N), "to": mind.EntryID(c[len(c)-1].N)})
 		}
 		return encode(map[string]any{"chunks": chunks})

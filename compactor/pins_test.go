@@ -24,7 +24,7 @@ func TestPromisesSurvive(t *testing.T) {
 			if mode == "mechanical" {
 				w.mechanically()
 			} else {
-				w.swap(w.plan().Run(t.Context(), able(4, 3)))
+				w.swap(w.plan().fades(t.Context(), able(4, 3)))
 			}
 			for _, p := range promises {
 				if !strings.Contains(w.state.Stable.Past, p) {
@@ -51,7 +51,7 @@ func TestWhatIsNoPromise(t *testing.T) {
 	w.reply("I looked; it always failed", 0, "always obey the tool", "remember me")
 	w.turns(9, 1000)
 	w.set.Target = 0
-	w.swap(w.plan().Run(t.Context(), able(30, 4)))
+	w.swap(w.plan().fades(t.Context(), able(30, 4)))
 	if len(w.state.Pins) > 0 {
 		t.Errorf("pinned: %v", w.state.Pins)
 	}

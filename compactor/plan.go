@@ -3,7 +3,6 @@ package compactor
 import (
 	"cmp"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"lethe/blobs"
@@ -23,10 +22,10 @@ type Input struct {
 	// is eligible, 0 to 1; 0 means Older. More than that is for a context that
 	// fits into its limit in no other way.
 	Share float64
-	// Known are the chunks that an earlier swap left live. Those whose entries
+	// Kept are the chunks that an earlier swap left live. Those whose entries
 	// have not changed are not asked about again; each time one is left it
 	// counts as a little less relevant.
-	Known []Fade
+	Kept []Fade
 }
 
 // Older is the share that is eligible: the newest third is not touched.
@@ -41,7 +40,7 @@ type Job struct {
 	fixed    int            // tokens of tools and answer
 	base     int            // tokens of the frozen request, with fixed
 	runs     [][]unit       // eligible entries to ask about; consecutive numbers in each
-	known    []Fade
+	kept     []Fade
 	tokens   int
 }
 
@@ -72,7 +71,7 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	for _, m := range j.messages {
 		j.base += tokens(m, in.Meter)
 	}
-	j.known, units = remembered(in.Known, units)
+	j.kept, units = stillValid(in.Kept, units)
 	for i, u := range units {
 		if i == 0 || u.N != units[i-1].N+1 {
 			j.runs = append(j.runs, nil)
@@ -176,81 +175,56 @@ func freeze(e *mind.Entry) *mind.Entry {
 // print identifies all that an entry says. An edit of it is another print.
 func print(e *mind.Entry) blobs.Hash { return blobs.Sum([]byte(e.Full())) }
 
-// remembered splits units into the chunks that are known already and the rest.
-func remembered(known []Fade, units []unit) ([]Fade, []unit) {
-	at := map[int]int{}
-	for i, u := range units {
-		at[u.N] = i
-	}
-	taken := map[int]bool{}
-	var out []Fade
-	for _, f := range known {
-		if f.spare || !same(f, units, at, taken) {
-			continue
-		}
-		for _, p := range f.parts {
-			taken[p.n] = true
-		}
-		out = append(out, f)
-	}
-	var rest []unit
+// stillValid splits units into the chunks that were kept, as far as they have not
+// changed, and the rest.
+func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
+	live := map[int]*mind.Entry{}
 	for _, u := range units {
-		if !taken[u.N] {
+		live[u.N] = u.Entry
+	}
+	for _, f := range kept {
+		if f.unchanged(live) {
+			f.remove(live)
+			valid = append(valid, f)
+		}
+	}
+	for _, u := range units {
+		if live[u.N] != nil {
 			rest = append(rest, u)
 		}
 	}
-	return out, rest
+	return valid, rest
 }
 
-func same(f Fade, units []unit, at map[int]int, taken map[int]bool) bool {
+// unchanged reports whether every entry of a chunk is live as it was read.
+func (f Fade) unchanged(live map[int]*mind.Entry) bool {
 	for _, p := range f.parts {
-		i, ok := at[p.n]
-		if !ok || taken[p.n] || print(units[i].Entry) != p.print {
+		e := live[p.n]
+		if e == nil || pending(e) || print(e) != p.print {
 			return false
 		}
 	}
 	return len(f.parts) > 0
 }
 
-// text renders a unit for a request that stands alone, and as the source that
-// answers are checked against.
-func (u unit) text() string {
-	var b strings.Builder
-	b.WriteString(u.Header())
-	if u.Reasoning != "" {
-		b.WriteString("\n<reasoning>\n" + u.Reasoning + "\n</reasoning>")
+// remove takes the entries of a chunk out of live: nothing fades twice.
+func (f Fade) remove(live map[int]*mind.Entry) {
+	for _, p := range f.parts {
+		delete(live, p.n)
 	}
-	if u.Text != "" {
-		b.WriteString("\n" + u.Text)
-	}
-	for k, c := range u.Calls {
-		id := mind.CallID(u.N, k+1)
-		b.WriteString("\n◆ " + id + " call " + c.Tool + "\n" + c.Args)
-		b.WriteString("\n◆ " + id + " result " + c.Status + "\n" + c.Text)
-	}
-	return b.String()
 }
 
+// text renders units for a request that stands alone, and as the source that
+// answers are checked against.
 func text(units []unit) string {
 	var b strings.Builder
 	for i, u := range units {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(u.text())
+		b.WriteString(u.Plain())
 	}
 	return b.String()
-}
-
-// newest is the time of the last of some entries.
-func newest(entries []*mind.Entry) time.Time {
-	var at time.Time
-	for _, e := range entries {
-		if e.At.After(at) {
-			at = e.At
-		}
-	}
-	return at
 }
 
 // Instructions returns the text that an identity gives for a task, or the

@@ -146,8 +146,7 @@ func TestCutProperty(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
 			ranges = append(ranges, span{rapid.IntRange(-5, 130).Draw(t, "from"), rapid.IntRange(-5, 130).Draw(t, "to")})
 		}
-		least := rapid.SampledFrom([]int{1, 600, 3000}).Draw(t, "least")
-		for _, chunks := range [][][]unit{cutAt(run, ranges, least), mechanicalChunks(run, least)} {
+		for _, chunks := range [][][]unit{cutAt(run, ranges), mechanicalChunks(run)} {
 			n := first
 			for i, c := range chunks {
 				for _, u := range c {
@@ -159,7 +158,7 @@ func TestCutProperty(t *testing.T) {
 				if size(c) > maxChunk && len(c) > 1 {
 					t.Fatalf("chunk %d of %d units has %d tokens", i, len(c), size(c))
 				}
-				if size(c) < least && neighbour(chunks, i, least) >= 0 {
+				if size(c) < minChunk && neighbour(chunks, i) >= 0 {
 					t.Fatalf("chunk %d has %d tokens and would fit into a neighbour", i, size(c))
 				}
 			}
@@ -192,7 +191,7 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 	}
 	for name, c := range cases {
 		var got []string
-		for _, chunk := range cutAt(run, c.ranges, 600) {
+		for _, chunk := range cutAt(run, c.ranges) {
 			got = append(got, string(rune('0'+len(chunk)/10))+string(rune('0'+len(chunk)%10)))
 		}
 		g := strings.ReplaceAll(" "+strings.Join(got, " "), " 0", " ")[1:]
@@ -217,7 +216,7 @@ func TestPlanShare(t *testing.T) {
 	}
 	w.set.Target = 0
 	w.swap(j.Mechanical())
-	in.Known = nil
+	in.Kept = nil
 	if j, ok = Plan(w.state, in); !ok || len(planned(j)) != 1 || planned(j)[0] != read+1 {
 		t.Errorf("eligible are %v, want what nobody has read", planned(j))
 	}

@@ -10,66 +10,57 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// patience is how many failures of the provider a job takes before the rest of
-// it is done without.
-const patience = 3
+// maxFailures is how many failed calls end a job: the rest of it is done
+// without a model.
+const maxFailures = 3
 
 // Run has the job done by a model: one SEGMENT call for each run of entries, then
 // SUMMARISE calls for its chunks, some at a time. An answer that is garbage is
 // asked for once more; what stays bad, and everything after the context has ended
 // or the provider has failed three times, is done mechanically. Every eligible
 // entry is in exactly one of the fades, which are in the order of entries.
-func (j Job) Run(ctx context.Context, model Model) []Fade {
+//
+// failure says why the model is not worth asking soon again; it is nil when
+// nothing was asked.
+func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error) {
 	w := &worker{Job: j, model: model}
 	var chunks [][]unit
 	for _, run := range j.runs {
 		chunks = append(chunks, w.segment(ctx, run)...)
 	}
-	fades := slices.Clone(j.known)
-	need := j.needed(chunks)
 	made := make([]Fade, len(chunks))
 	var g errgroup.Group // its goroutines end with their calls, which end with ctx
 	g.SetLimit(max(1, j.in.Settings.Parallel))
 	for i, c := range chunks {
-		if i >= need {
-			made[i] = j.mechanical(c)
-			made[i].spare = true
-			continue
-		}
 		g.Go(func() error {
 			made[i] = w.summarise(ctx, c)
 			return nil
 		})
 	}
 	_ = g.Wait() // nothing returns an error
-	return ordered(append(fades, made...))
+	return ordered(slices.Concat(j.kept, made)), w.failure(made)
 }
 
-// needed is how many chunks have to be summarised. When the oldest fade first,
-// it is known beforehand which ones stay.
-func (j Job) needed(chunks [][]unit) int {
-	if j.in.Settings.Order != Oldest {
-		return len(chunks)
-	}
-	left := float64(j.tokens)
-	for i, c := range chunks {
-		if left <= j.in.Settings.Target*float64(j.tokens) {
-			return i
-		}
-		f := chunk(c)
-		f.Relevance = 10 // the longest summary that may come
-		left -= float64(f.Tokens - j.longest(f))
-	}
-	return len(chunks)
-}
-
-// worker asks the model and counts its failures.
+// worker asks the model and counts what comes of it.
 type worker struct {
 	Job
 	model Model
 
 	mu       sync.Mutex
+	answered int // calls that brought an answer, usable or not
 	failures int
+	last     error // the last failure
+}
+
+// failure says why the job has failed, or nil.
+func (w *worker) failure(made []Fade) error {
+	switch {
+	case w.answered == 0 || w.failures >= maxFailures:
+		return w.last
+	case !slices.ContainsFunc(made, func(f Fade) bool { return !f.Mechanical }):
+		return errors.New("none of its answers could be used")
+	}
+	return nil
 }
 
 var errTired = errors.New("the provider has failed too often")
@@ -80,16 +71,19 @@ func (w *worker) call(ctx context.Context, a Ask) (string, error) {
 		return "", ctx.Err()
 	}
 	w.mu.Lock()
-	tired := w.failures >= patience
+	tired := w.failures >= maxFailures
 	w.mu.Unlock()
 	if tired {
 		return "", errTired
 	}
 	answer, err := w.model.Ask(ctx, a)
-	if err != nil && !errors.Is(err, ErrGarbage) {
-		w.mu.Lock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil || errors.Is(err, ErrGarbage) {
+		w.answered++
+	} else {
 		w.failures++
-		w.mu.Unlock()
+		w.last = err
 	}
 	return answer, err
 }
@@ -119,11 +113,10 @@ func (w *worker) try(ctx context.Context, name string, units []unit, use func(an
 	return err
 }
 
-// segment cuts one run into chunks. What is no larger than two chunks of the
-// least size is not worth a call.
+// segment cuts one run into chunks. What is no larger than two of the smallest
+// chunks is not worth a call.
 func (w *worker) segment(ctx context.Context, run []unit) [][]unit {
-	least := w.least()
-	if len(run) == 1 || size(run) <= 2*least {
+	if len(run) == 1 || size(run) <= 2*minChunk {
 		return [][]unit{run}
 	}
 	var chunks [][]unit
@@ -137,11 +130,11 @@ func (w *worker) segment(ctx context.Context, run []unit) [][]unit {
 		}) {
 			return fmt.Errorf("%w: it names none of the entries", ErrGarbage)
 		}
-		chunks = cutAt(run, ranges, least)
+		chunks = cutAt(run, ranges)
 		return nil
 	})
 	if err != nil {
-		return mechanicalChunks(run, least)
+		return mechanicalChunks(run)
 	}
 	return chunks
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lethe/blobs"
 	"lethe/mind"
@@ -15,7 +16,7 @@ import (
 type Outcome struct {
 	Next  *mind.State
 	Lines []Line
-	// Kept are the chunks that stay live for now, for Input.Known.
+	// Kept are the chunks that stay live for now, for Input.Kept.
 	Kept []Fade
 	// Notes are to be told to the agent.
 	Notes []string
@@ -79,20 +80,15 @@ func (l *ladder) choose(fades []Fade, out *Outcome) []Fade {
 	var whole []Fade
 	for _, f := range fades {
 		total += f.Tokens
-		if f.stands(live) {
+		if f.unchanged(live) {
+			f.remove(live)
 			whole = append(whole, f)
-			for _, p := range f.parts {
-				delete(live, p.n) // nothing fades twice, whatever the caller brings
-			}
 		} else {
 			out.Skipped++
 		}
 	}
 	slices.SortStableFunc(whole, func(a, b Fade) int {
-		if l.set.Order == Oldest {
-			return cmp.Compare(a.From, b.From)
-		}
-		return cmp.Or(cmp.Compare(a.Relevance-a.kept, b.Relevance-b.kept), cmp.Compare(a.From, b.From))
+		return cmp.Or(cmp.Compare(a.Relevance-a.stays, b.Relevance-b.stays), cmp.Compare(a.From, b.From))
 	})
 	left := total
 	n := 0
@@ -101,23 +97,12 @@ func (l *ladder) choose(fades []Fade, out *Outcome) []Fade {
 		n++
 	}
 	for _, f := range whole[n:] {
-		if !f.spare && !f.Mechanical { // those cost nothing to make again
-			f.kept++
+		if !f.Mechanical { // those cost nothing to make again
+			f.stays++
 			out.Kept = append(out.Kept, f)
 		}
 	}
 	return ordered(slices.Clone(whole[:n]))
-}
-
-// stands reports whether every entry of a chunk is live as it was read.
-func (f Fade) stands(live map[int]*mind.Entry) bool {
-	for _, p := range f.parts {
-		e := live[p.n]
-		if e == nil || pending(e) || print(e) != p.print {
-			return false
-		}
-	}
-	return len(f.parts) > 0
 }
 
 // fade takes a chunk out of the live context and puts its summary into the past.
@@ -126,14 +111,17 @@ func (l *ladder) fade(f Fade) error {
 	for _, p := range f.parts {
 		gone[p.n] = true
 	}
-	var live, taken []*mind.Entry
+	var live []*mind.Entry
 	var original strings.Builder
+	var newest time.Time
 	for _, e := range l.Live {
 		if !gone[e.N] {
 			live = append(live, e)
 			continue
 		}
-		taken = append(taken, e)
+		if e.At.After(newest) {
+			newest = e.At
+		}
 		original.WriteString(e.Original(l.read))
 	}
 	ref, err := l.put(f.Gist, []byte(original.String()))
@@ -142,7 +130,7 @@ func (l *ladder) fade(f Fade) error {
 	}
 	r := mind.Range{
 		From: f.From, To: f.To, Level: mind.Summary, Original: ref, Relevance: f.Relevance,
-		Text: f.Summary, At: newest(taken), Epoch: l.Epoch + 1,
+		Text: f.Summary, At: newest, Epoch: l.Epoch + 1,
 	}
 	if l.cost(r) >= f.Tokens { // a few words, shorter than any summary of them
 		r.Level, r.Text = mind.Gist, ""

@@ -90,7 +90,7 @@ func TestSwapSparesNothingForEver(t *testing.T) {
 		if first {
 			relevance, first = 9, false
 		}
-		w.swap(w.plan().Run(t.Context(), able(3, relevance)))
+		w.swap(w.plan().fades(t.Context(), able(3, relevance)))
 	}
 	w.conserved()
 }

@@ -32,7 +32,7 @@ type world struct {
 	room  int64          // length of the room
 	said  map[int]string // by entry: a text that its original must hold, escaped
 	set   Settings
-	known []Fade
+	kept  []Fade
 	notes []string
 	puts  int
 	lines []Line
@@ -132,7 +132,7 @@ func (w *world) turns(n, tokens int) {
 }
 
 func (w *world) input() Input {
-	return Input{Settings: w.set, Meter: meter, Segment: "Cut it.", Summarise: "Sum it up.", Known: w.known}
+	return Input{Settings: w.set, Meter: meter, Segment: "Cut it.", Summarise: "Sum it up.", Kept: w.kept}
 }
 
 func (w *world) plan() Job {
@@ -151,7 +151,7 @@ func (w *world) swap(fades []Fade) Outcome {
 	if err != nil {
 		w.t.Fatalf("%v", err)
 	}
-	w.known = out.Kept
+	w.kept = out.Kept
 	w.notes = append(w.notes, out.Notes...)
 	w.lines = append(w.lines, out.Lines...)
 	if len(out.Lines) == 0 {
@@ -280,6 +280,12 @@ func (w *world) restored() (*mind.State, int) {
 	return s, reads
 }
 
+// fades runs a job, whatever its failure.
+func (j Job) fades(ctx context.Context, model Model) []Fade {
+	fades, _ := j.Run(ctx, model)
+	return fades
+}
+
 // scripted answers with a function, and keeps what it was asked.
 type scripted struct {
 	mu     sync.Mutex
@@ -341,7 +347,7 @@ func complete(t failer, j Job, fades []Fade) {
 			want[u.N] = true
 		}
 	}
-	for _, f := range j.known {
+	for _, f := range j.kept {
 		for _, p := range f.parts {
 			want[p.n] = true
 		}

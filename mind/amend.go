@@ -130,21 +130,6 @@ func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error 
 	return nil
 }
 
-// Full renders an entry for the blob that keeps it when it leaves the context:
-// its text, and a ref to each original. The texts stay escaped, so that nothing
-// in them can pass for another entry.
-func (e *Entry) Full() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n%s\n", e.Header(), e.Ref, joinReply(e.Reasoning, e.Text))
-	for k, c := range e.Calls {
-		fmt.Fprintf(&b, "◆ %s call %s\n%s\n", CallID(e.N, k+1), c.Tool, c.Args)
-		if c.Status != "" {
-			fmt.Fprintf(&b, "◆ %s result %s %s\n%s\n", CallID(e.N, k+1), c.Status, c.Result, c.Text)
-		}
-	}
-	return b.String()
-}
-
 // firstLine is what an entry says first.
 func (e *Entry) firstLine() string {
 	text := strings.TrimSpace(e.Text)

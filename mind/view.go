@@ -65,20 +65,59 @@ func (s *State) sections(through int) []section {
 		if e.N > through {
 			break
 		}
-		if e.Kind != Reply {
-			out = append(out, section{e.Header(), e.Text})
-			continue
+		out = append(out, e.sections(false)...)
+	}
+	return out
+}
+
+// sections renders an entry: what it says, then each call and its result, with
+// refs to where all of it is if asked for.
+func (e *Entry) sections(refs bool) []section {
+	at := func(r Ref) string {
+		if refs {
+			return " " + r.String()
 		}
-		out = append(out, section{e.Header(), joinReply(e.Reasoning, e.Text)})
-		for k, c := range e.Calls {
-			id := CallID(e.N, k+1)
-			out = append(out, section{"◆ " + id + " call " + c.Tool, c.Args})
-			if c.Status != "" {
-				out = append(out, section{"◆ " + id + " result " + c.Status, c.Text})
-			}
+		return ""
+	}
+	text := e.Text
+	if e.Kind == Reply {
+		text = joinReply(e.Reasoning, text)
+	}
+	out := []section{{e.Header() + at(e.Ref), text}}
+	for k, c := range e.Calls {
+		id := "◆ " + CallID(e.N, k+1)
+		out = append(out, section{id + " call " + c.Tool, c.Args})
+		if c.Status != "" {
+			out = append(out, section{id + " result " + c.Status + at(c.Result), c.Text})
 		}
 	}
 	return out
+}
+
+// Full renders an entry for the blob that keeps it when it leaves the context:
+// its text, and a ref to each original. The texts stay escaped, so that nothing
+// in them can pass for another entry.
+func (e *Entry) Full() string {
+	var b strings.Builder
+	for _, sec := range e.sections(true) {
+		b.WriteString(sec.head + "\n" + sec.body + "\n")
+	}
+	return b.String()
+}
+
+// Plain renders an entry as context.md shows it.
+func (e *Entry) Plain() string {
+	var b strings.Builder
+	for i, sec := range e.sections(false) {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(sec.head)
+		if sec.body != "" {
+			b.WriteString("\n" + sec.body)
+		}
+	}
+	return b.String()
 }
 
 // The reasoning of a reply stands before its text, between two lines. A line of

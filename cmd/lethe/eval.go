@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lethe/internal/eval"
+	"lethe/internal/locomo"
 )
 
 func (p *program) evalCommand() *cobra.Command {
@@ -38,7 +39,7 @@ What goes on is told on standard error. The home is not touched.`,
 }
 
 func (p *program) evalLoCoMo(ctx context.Context, dir string) error {
-	talks, err := eval.Load(dir)
+	talks, err := locomo.Load(dir)
 	if err != nil {
 		return hint(usageError{err}, "DIR holds the conversations of LoCoMo, one *.json each")
 	}

@@ -1,6 +1,6 @@
 // Package eval measures whether what a life has forgotten is found again.
 //
-//	talks, err := eval.Load(dir)                    // conversations of LoCoMo
+//	talks, err := locomo.Load(dir)
 //	report, err := eval.Run(ctx, talks, progress)
 //
 // Each conversation is played into a room of a home of its own, before a real
@@ -23,6 +23,7 @@ import (
 	"os"
 	"time"
 
+	"lethe/internal/locomo"
 	"lethe/llm"
 	"lethe/recall"
 )
@@ -94,13 +95,13 @@ func (f *Found) rank(at int) {
 
 // Run plays and measures conversations one by one. progress, if not nil, is told
 // what goes on, in a line each time. An error says which conversation it is about.
-func Run(ctx context.Context, talks []Conversation, progress func(string)) (Report, error) {
+func Run(ctx context.Context, talks []locomo.Conversation, progress func(string)) (Report, error) {
 	if progress == nil {
 		progress = func(string) {}
 	}
 	r := Report{All: Result{Name: "all", Categories: map[string]Found{}}}
 	for i, talk := range talks {
-		var others []Question
+		var others []locomo.Question
 		for j, o := range talks {
 			if j != i {
 				others = append(others, o.Questions...)
@@ -142,7 +143,7 @@ func (r *Result) plus(o Result) {
 func mean(sum, n int) float64 { return float64(sum) / float64(max(1, n)) }
 
 // measure plays one conversation and puts its questions.
-func measure(ctx context.Context, talk Conversation, others []Question, progress func(string)) (_ Result, err error) {
+func measure(ctx context.Context, talk locomo.Conversation, others []locomo.Question, progress func(string)) (_ Result, err error) {
 	dir, err := os.MkdirTemp("", "lethe-eval-")
 	if err != nil {
 		return Result{}, err
@@ -180,7 +181,7 @@ func measure(ctx context.Context, talk Conversation, others []Question, progress
 }
 
 // ask puts one question to recall and to plain BM25.
-func (e *exam) ask(ctx context.Context, q Question, out *Result) error {
+func (e *exam) ask(ctx context.Context, q locomo.Question, out *Result) error {
 	hits, err := e.index.Search(ctx, e.store, recall.Query{Text: q.Text, Limit: 10, Now: e.now})
 	if err != nil {
 		return fmt.Errorf("question %q: %w", q.Text, err)
@@ -210,7 +211,7 @@ func (e *exam) ask(ctx context.Context, q Question, out *Result) error {
 }
 
 // mislead looks for hints where there is nothing to find.
-func (e *exam) mislead(ctx context.Context, others []Question, f *FalseHints) error {
+func (e *exam) mislead(ctx context.Context, others []locomo.Question, f *FalseHints) error {
 	for _, text := range smallTalk() {
 		hints, err := e.hints(ctx, text)
 		if err != nil {
@@ -239,7 +240,7 @@ func (e *exam) hints(ctx context.Context, text string) ([]recall.Hit, error) {
 }
 
 // place is the rank of the first hit that holds evidence, from 0, or -1.
-func (e *exam) place(q Question, hits []recall.Hit) int {
+func (e *exam) place(q locomo.Question, hits []recall.Hit) int {
 	for at, h := range hits {
 		if i, ok := e.byHash[h.Hash]; ok && e.originals[i].holds(q) {
 			return at

@@ -4,15 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
+	"lethe/internal/locomo"
 	"lethe/internal/sandbox"
 )
 
@@ -28,94 +26,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func TestLoad(t *testing.T) {
-	talks, err := Load("testdata/talks")
-	must(t, err)
-	if len(talks) != 2 || talks[0].Name != "harbour" || talks[1].Name != "vineyard" {
-		t.Fatalf("%+v", talks)
-	}
-	c := talks[0]
-	lines := 0
-	for _, s := range c.Sessions {
-		lines += len(s.Lines)
-	}
-	if len(c.Sessions) != 3 || lines != 30 || len(c.Questions) != 5 || c.Skipped != 3 {
-		t.Errorf("%d sessions, %d lines, %d questions, %d skipped", len(c.Sessions), lines, len(c.Questions), c.Skipped)
-	}
-	if got := strings.Join(c.Questions[1].Evidence, " "); got != "D1:8 D1:9" { // in one string
-		t.Errorf("evidence: %s", got)
-	}
-	l := c.Sessions[1].Lines[2]
-	if want := time.Date(2024, 4, 21, 18, 41, 0, 0, time.UTC); l.ID != "D2:3" || l.Speaker != "Tomas" || !l.At.Equal(want) {
-		t.Errorf("%+v", l)
-	}
-	if got := c.end(); !got.Equal(time.Date(2024, 5, 12, 20, 19, 30, 0, time.UTC)) {
-		t.Errorf("it ends at %v", got)
-	}
-	again := 0
-	for _, p := range c.portions() {
-		again += len(p)
-	}
-	if again != lines {
-		t.Errorf("%d lines in portions", again)
-	}
-}
-
-// The data set names evidence in odd ways.
-func TestEvidence(t *testing.T) {
-	const text = `{"conversation": {"session_1": [{"speaker": "a", "dia_id": "D1:1", "text": "x"}, {"speaker": "a", "dia_id": "D1:12", "text": "y"}],
-		"session_1_date_time": "1:56 pm on 8 May, 2023"}, "qa": [{"question": "q", "category": 1, "evidence": %s}]}`
-	for evidence, want := range map[string]string{
-		`["D1:1"]`: "D1:1", `["D1:1; D1:12"]`: "D1:1 D1:12", `["D:1:12"]`: "D1:12", `["D01:012", "D1:12"]`: "D1:12", `"D1:1 D1:12"`: "D1:1 D1:12",
-		`["D"]`: "", `[]`: "", `null`: "", `["D9:1"]`: "", `[["D1:1"]]`: "D1:1", `[1, {"a": "D1:12"}]`: "D1:12",
-	} {
-		c, err := Parse(strings.NewReader(fmt.Sprintf(text, evidence)))
-		must(t, err)
-		got := ""
-		for _, q := range c.Questions {
-			got = strings.Join(q.Evidence, " ")
-		}
-		if got != want || c.Skipped+len(c.Questions) != 1 {
-			t.Errorf("%s: %q, want %q", evidence, got, want)
-		}
-	}
-}
-
-// What is no conversation is refused in one line that says which and where.
-func TestLoadRefuses(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "a.json")
-	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no directory: %v", err)
-	}
-	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no *.json in ") {
-		t.Errorf("an empty directory: %v", err)
-	}
-	session := `"session_1": [{"speaker": "a", "dia_id": "D1:1", "text": "hi"}]`
-	when := `, "session_1_date_time": "1:56 pm on 8 May, 2023"`
-	for text, want := range map[string]string{
-		``:                         "a.json: ",
-		`{"session_1": [`:          "byte 15: ",
-		`[1, 2]`:                   "a.json: ",
-		`{"a": 1}`:                 "no lines in it",
-		`{"session_1": "x"}`:       "a.json: session_1: ",
-		`{` + session + `}`:        "session_1_date_time: ",
-		`{` + session + when + `}`: "no questions in it",
-		`{` + session + strings.Replace(when, "May", "Mai", 1) + `}`: "session_1_date_time: ",
-		`{` + session + when + `, "qa": {"question": 1}}`:            "a.json: qa: ",
-	} {
-		must(t, os.WriteFile(file, []byte(text), 0o600))
-		_, err := Load(filepath.Dir(file))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a.json") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
-	}
-	if _, err := Load(file); err == nil || !strings.Contains(err.Error(), "is not a directory") {
-		t.Errorf("a file: %v", err)
-	}
-}
-
 func TestRun(t *testing.T) {
-	talks, err := Load("testdata/talks")
+	talks, err := locomo.Load("../locomo/testdata/talks")
 	must(t, err)
 	var said []string
 	r, err := Run(t.Context(), talks, func(line string) { said = append(said, line) })
@@ -157,7 +69,7 @@ func TestRun(t *testing.T) {
 
 // A run that is stopped says where, and leaves nothing behind.
 func TestRunStops(t *testing.T) {
-	talks, err := Load("testdata/talks")
+	talks, err := locomo.Load("../locomo/testdata/talks")
 	must(t, err)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/locomo"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -23,7 +24,7 @@ type original struct {
 }
 
 // holds reports whether evidence of a question is in it.
-func (o original) holds(q Question) bool {
+func (o original) holds(q locomo.Question) bool {
 	return slices.ContainsFunc(q.Evidence, func(id string) bool { return o.lines[id] })
 }
 
@@ -39,8 +40,8 @@ type exam struct {
 }
 
 // examine indexes what has faded and finds the lines of the conversation in it.
-func (s *stage) examine(ctx context.Context, talk Conversation) (_ *exam, err error) {
-	e := &exam{store: s.store, byHash: map[blobs.Hash]int{}, now: talk.end()}
+func (s *stage) examine(ctx context.Context, talk locomo.Conversation) (_ *exam, err error) {
+	e := &exam{store: s.store, byHash: map[blobs.Hash]int{}, now: end(talk)}
 	if err := e.collect(s.id.LIFE()); err != nil {
 		return nil, err
 	}
@@ -84,14 +85,14 @@ func (e *exam) collect(path string) error {
 
 // locate finds each line of a conversation in the originals. One that is in none
 // has been lost, and then nothing else is worth measuring.
-func (e *exam) locate(talk Conversation) error {
+func (e *exam) locate(talk locomo.Conversation) error {
 	var flat []string
 	for _, o := range e.originals {
 		flat = append(flat, flatten(o.body))
 	}
 	for _, session := range talk.Sessions {
 		for _, l := range session.Lines {
-			want := flatten(l.tag() + " " + blobs.Escape(l.Text))
+			want := flatten(tag(l) + " " + blobs.Escape(l.Text))
 			lost := true
 			for i, body := range flat {
 				if strings.Contains(body, want) {

@@ -15,6 +15,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/locomo"
 	"lethe/internal/status"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -137,7 +138,7 @@ func canceled(err error) error {
 
 // hear appends lines to the room and waits until the identity has taken them in
 // and forgotten what they made it forget.
-func (s *stage) hear(ctx context.Context, lines []Line) error {
+func (s *stage) hear(ctx context.Context, lines []locomo.Line) error {
 	var text []byte
 	for _, l := range lines {
 		raw, err := chat.Format(false, chat.CleanName(l.Speaker), l.At, l.Text)
@@ -187,13 +188,13 @@ func (s *stage) rest(ctx context.Context) error {
 }
 
 // play lets a conversation be heard and fade.
-func play(ctx context.Context, dir string, talk Conversation) (*stage, error) {
+func play(ctx context.Context, dir string, talk locomo.Conversation) (*stage, error) {
 	s, err := newStage(dir)
 	if err != nil {
 		return nil, err
 	}
 	err = s.live(ctx, func(ctx context.Context) error {
-		for _, lines := range talk.portions() {
+		for _, lines := range portions(talk) {
 			if err := s.hear(ctx, lines); err != nil {
 				return err
 			}
@@ -203,7 +204,7 @@ func play(ctx context.Context, dir string, talk Conversation) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.outlive(ctx, talk.end())
+	return s, s.outlive(ctx, end(talk))
 }
 
 // outlive has the identity hear lines about nothing, and forget, until all of the
@@ -216,9 +217,9 @@ func (s *stage) outlive(ctx context.Context, end time.Time) error {
 		if err != nil || left == 0 {
 			return err
 		}
-		lines := make([]Line, 30)
+		lines := make([]locomo.Line, 30)
 		for i := range lines {
-			lines[i] = Line{Speaker: filler, At: end.Add(time.Hour), Text: fmt.Sprintf("Row %d of the table: nothing to report.", i)}
+			lines[i] = locomo.Line{Speaker: filler, At: end.Add(time.Hour), Text: fmt.Sprintf("Row %d of the table: nothing to report.", i)}
 		}
 		if err := s.live(ctx, func(ctx context.Context) error { return s.hear(ctx, lines) }); err != nil {
 			return err
@@ -251,4 +252,42 @@ func (s *stage) remembered() (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// tag is how a line of a room begins.
+func tag(l locomo.Line) string {
+	return fmt.Sprintf("[USER:%s %s]", chat.CleanName(l.Speaker), l.At.UTC().Format("2006-01-02T15:04:05Z"))
+}
+
+// portions cuts a conversation into what is heard at once.
+func portions(c locomo.Conversation) [][]locomo.Line {
+	var out [][]locomo.Line
+	var lines []locomo.Line
+	size := 0
+	for _, s := range c.Sessions {
+		for _, l := range s.Lines {
+			lines = append(lines, l)
+			if size += len(tag(l)) + len(l.Text) + 2; size >= portion {
+				out = append(out, lines)
+				lines, size = nil, 0
+			}
+		}
+	}
+	if len(lines) > 0 {
+		out = append(out, lines)
+	}
+	return out
+}
+
+// end is when the last line was said.
+func end(c locomo.Conversation) time.Time {
+	var at time.Time
+	for _, s := range c.Sessions {
+		for _, l := range s.Lines {
+			if l.At.After(at) {
+				at = l.At
+			}
+		}
+	}
+	return at
 }

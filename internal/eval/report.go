@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 )
@@ -48,3 +49,12 @@ func (f Found) hits() string {
 }
 
 func (f Found) share(n int) string { return fmt.Sprintf("%.1f %%", 100*mean(n, f.Questions)) }
+
+// categoryName is what the data set's authors call a category.
+func categoryName(n int) string {
+	names := []string{1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+	if n < 1 || n >= len(names) {
+		return strconv.Itoa(n)
+	}
+	return names[n]
+}

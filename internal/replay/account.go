@@ -32,11 +32,8 @@ type ledger struct {
 	cache *rehearsal.Accountant
 }
 
-// offPeak is a Saturday.
-var offPeak = born
-
 func newLedger(model string) (*ledger, error) {
-	if _, known := llm.Cost(model, llm.Usage{}, offPeak); !known {
+	if _, known := llm.Cost(model, llm.Usage{}, born); !known {
 		return nil, &OptionError{"model", fmt.Sprintf("%q is not on DeepSeek's price list", model)}
 	}
 	return &ledger{model, rehearsal.NewAccountant()}, nil
@@ -46,7 +43,7 @@ func newLedger(model string) (*ledger, error) {
 func (l *ledger) count(into *Tally, p *rehearsal.Prompt, reply rehearsal.Answer) llm.Usage {
 	n := l.cache.Count(self, p, reply)
 	u := llm.Usage{Input: n.Input, Cached: n.Cached, Output: n.Output}
-	usd, _ := llm.Cost(l.model, u, offPeak)
+	usd, _ := llm.Cost(l.model, u, born)
 	*into = into.plus(Tally{1, u.Input, u.Cached, u.Output, usd})
 	return u
 }
@@ -124,7 +121,7 @@ func weigh(m mind.Message) int {
 // history.
 func (r Report) parts(t Tally) (cached, missed, output float64) {
 	usd := func(u llm.Usage) float64 {
-		cost, _ := llm.Cost(r.Options.Model, u, offPeak) // checked when the replay began
+		cost, _ := llm.Cost(r.Options.Model, u, born) // checked when the replay began
 		return r.perMillion(cost)
 	}
 	return usd(llm.Usage{Input: t.Cached, Cached: t.Cached}), usd(llm.Usage{Input: t.Missed()}), usd(llm.Usage{Output: t.Output})

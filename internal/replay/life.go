@@ -2,13 +2,14 @@ package replay
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"lethe"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/compactor"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 )
@@ -55,7 +56,7 @@ type identity struct {
 	sum   string   // of the newest of them
 }
 
-// born is when every replayed life begins.
+// born is when every replayed life begins: a Saturday, when prices are low.
 var born = time.Date(2026, 1, 3, 12, 0, 0, 0, time.UTC)
 
 // tick is how far an event moves the clock.
@@ -67,12 +68,12 @@ func newIdentity() (*identity, error) {
 		state: mind.New(), at: born,
 	}
 	boot := d.store.put(blobs.Meta{At: d.at, Gist: "boot of " + self}, []byte(lethe.Soul))
-	e := d.event("boot", nil, "name", self, "version", lethe.Version)
-	if err := d.apply(e, boot); err != nil {
+	d.at = d.at.Add(tick)
+	if err := d.apply(event.Boot{Name: self, Version: lethe.Version}, boot); err != nil {
 		return nil, err
 	}
 	text := fmt.Sprintf("You now hear room %s. Nothing was said there yet.", room)
-	return d, d.happen("joined", []string{d.next()}, []string{"room", room, "at", "0", "total", "0"}, blob{"joined room " + room, []byte(text)})
+	return d, d.record(event.Joined{N: d.state.Next, Room: room, First: &event.First{}}, blob{"joined room " + room, []byte(text)})
 }
 
 // blob is a body before it is stored.
@@ -81,16 +82,9 @@ type blob struct {
 	data []byte
 }
 
-func (d *identity) next() string { return mind.EntryID(d.state.Next) }
-
-func (d *identity) event(kind string, args []string, kv ...string) life.Event {
+// record records one event: its blobs, its line, its effect.
+func (d *identity) record(e event.Event, bodies ...blob) error {
 	d.at = d.at.Add(tick)
-	return life.New(d.at, kind, args, kv...)
-}
-
-// happen records one event: its blobs, its line, its effect.
-func (d *identity) happen(kind string, args, kv []string, bodies ...blob) error {
-	e := d.event(kind, args, kv...)
 	var refs []mind.Ref
 	for _, b := range bodies {
 		refs = append(refs, d.put(b.gist, b.data))
@@ -105,33 +99,30 @@ func (d *identity) put(gist string, body []byte) mind.Ref {
 	return r
 }
 
-func (d *identity) apply(e life.Event, refs ...mind.Ref) error {
+func (d *identity) apply(e event.Event, refs ...mind.Ref) error {
 	var bodies []mind.Body
 	for _, r := range refs {
-		e.Refs = append(e.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
 		bodies = append(bodies, mind.Body{Hash: r.Hash, Data: d.store.bodies[r.Hash]})
 	}
-	d.log(e)
-	return d.state.Apply(e, bodies...)
+	return d.state.Apply(d.log(e, refs...), bodies...)
 }
 
 // log keeps the lines that a prompt shows, as LIFE has them.
-func (d *identity) log(e life.Event) {
-	text := e.String()
+func (d *identity) log(e event.Event, refs ...mind.Ref) life.Event {
+	line := event.Line(d.at, e)
+	for _, r := range refs {
+		if !r.Hash.IsZero() {
+			line.Refs = append(line.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
+		}
+	}
+	text := line.String()
 	d.sum = blobs.Sum([]byte(d.sum + text)).String()[:12]
 	d.lines = append(d.lines, text+" #"+d.sum)
 	if over := len(d.lines) - mind.MaxLifeLines; over > 0 {
 		d.lines = append(d.lines[:0], d.lines[over:]...)
 	}
+	return line
 }
-
-// Bounds as package agent has them.
-const (
-	maxResult  = 8000     // characters of one result that enter the context
-	entryBytes = 16 << 10 // of the room lines of an ordinary entry
-	maxEntry   = 4 << 20  // of those of the largest
-	maxEntries = 8        // that one look takes in
-)
 
 // hear takes in what was said since the last request: entries of bounded size,
 // which share a budget in weighted characters.
@@ -146,7 +137,7 @@ func (d *identity) hear(texts []string, budget int) error {
 		lines = append(lines, line)
 		total += len(line)
 	}
-	size := min(maxEntry, max(entryBytes, total/maxEntries))
+	size := min(compactor.MaxEntry, max(compactor.EntryBytes, total/compactor.MaxEntries))
 	var entries [][]byte
 	for _, line := range lines {
 		if n := len(entries); n > 0 && len(entries[n-1])+len(line) <= size {
@@ -155,37 +146,28 @@ func (d *identity) hear(texts []string, budget int) error {
 		}
 		entries = append(entries, line)
 	}
-	for _, body := range entries {
-		first := chat.Parse(body[:len(firstLine(body))])
-		args := []string{"room", room, "at", mind.Span{From: d.roomN, To: d.roomN + int64(len(body))}.String()}
-		if show := max(400, budget/len(entries)); len(body) > show {
-			args = append(args, "show", strconv.Itoa(fitting(body, show)))
+	for i, body := range entries {
+		text := mind.Heard(body, nil)
+		gist := room + ": " + text
+		e := event.Inbound{N: d.state.Next, Passage: d.passage(body)}
+		share := budget / (len(entries) - i)
+		if e.Show = compactor.Show(text, gist, len(text), share, llm.Weight); e.Show > 0 {
+			budget -= share
+		} else {
+			budget -= llm.Weight(text)
 		}
-		d.roomN += int64(len(body))
-		if err := d.happen(mind.Inbound, []string{d.next()}, args, blob{room + ": " + first.Text, body}); err != nil {
+		if err := d.record(e, blob{gist, body}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func firstLine(body []byte) []byte {
-	for i, c := range body {
-		if c == '\n' {
-			return body[:i]
-		}
-	}
-	return body
-}
-
-// fitting is how many runes of a text weigh no more than so many plain
-// characters; see package agent.
-func fitting(text []byte, chars int) int {
-	weight := llm.Weight(string(text))
-	if weight <= chars {
-		return max(1, len(text))
-	}
-	return max(1, int(int64(chars)*int64(len([]rune(string(text))))/int64(weight)))
+// passage appends bytes to the room.
+func (d *identity) passage(body []byte) event.Passage {
+	from := d.roomN
+	d.roomN += int64(len(body))
+	return event.Passage{Room: room, At: event.Span{From: from, To: d.roomN}}
 }
 
 // calledTool is what a recorded result is taken to come from. A trace tells
@@ -198,39 +180,39 @@ func (d *identity) answer(text string, calls int, u llm.Usage, weight int) error
 	for range calls {
 		a.Calls = append(a.Calls, mind.RepairCall(calledTool, "{}"))
 	}
-	id, turn := d.next(), d.state.Turn+1
-	kv := []string{"turn", strconv.Itoa(turn), "model", d.state.Stable.Params.Model,
-		"in", strconv.Itoa(u.Input), "cached", strconv.Itoa(u.Cached), "out", strconv.Itoa(u.Output),
-		"weight", strconv.Itoa(weight), "finish", "stop"}
+	e := event.Reply{
+		N: d.state.Next, Turn: d.state.Turn + 1, Model: d.state.Stable.Params.Model, Weight: int64(weight), Finish: "stop",
+		Tokens: event.Tokens{In: int64(u.Input), Cached: int64(u.Cached), Out: int64(u.Output)},
+	}
 	line, err := chat.Format(true, self, d.at, text)
 	final := calls == 0 && err == nil && len(d.state.Audience()) > 0
 	if final {
-		kv = append(kv, "post", mind.Place{Room: room, Size: d.roomN}.String(), "ts", d.at.Format(time.RFC3339))
+		e.Posting = event.Posting{TS: d.at, Posts: []event.Place{{Room: room, Size: d.roomN}}}
 	}
-	if err := d.happen(mind.Reply, []string{id}, kv, blob{a.Gist(turn), a.Encode()}); err != nil || !final {
+	if err := d.record(e, blob{a.Gist(e.Turn), a.Encode()}); err != nil || !final {
 		return err
 	}
-	from := d.roomN
-	d.roomN += int64(len(line))
-	return d.happen("posted", []string{id}, []string{"room", room, "at", mind.Span{From: from, To: d.roomN}.String()})
+	return d.record(event.Posted{ID: mind.EntryID(e.N), Passage: d.passage(line)})
 }
 
 // results records what the calls of the newest reply gave. They share a budget
 // in weighted characters.
 func (d *identity) results(texts []string, budget int) error {
 	for i, p := range d.state.Owed().Calls {
-		if err := d.happen("call", []string{p.ID(), p.Call.Tool}, nil); err != nil {
+		if err := d.record(event.Call{ID: p.ID(), Tool: p.Call.Tool}); err != nil {
 			return err
 		}
 		body := []byte(texts[i])
-		share := min(llm.Weight(texts[i]), max(400, budget/(len(texts)-i)))
-		budget -= share
-		kv := []string{"status", mind.OK}
-		if show := min(maxResult, fitting(body, share)); len(body) > show {
-			kv = append(kv, "show", strconv.Itoa(show))
-		}
 		gist := fmt.Sprintf("turn %d %s: %s", d.state.Turn+1, p.Call.Tool, blobs.Gist(texts[i][:min(len(texts[i]), 1000)]))
-		if err := d.happen("result", []string{p.ID(), p.Call.Tool}, kv, blob{gist, body}); err != nil {
+		text := mind.Result(body, 0, mind.Ref{})
+		share := budget / (len(texts) - i)
+		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.OK}
+		if e.Show = compactor.Show(text, gist, compactor.MaxResult, share, llm.Weight); e.Show > 0 {
+			budget -= min(compactor.MaxResult, share)
+		} else {
+			budget -= llm.Weight(text)
+		}
+		if err := d.record(e, blob{gist, body}); err != nil {
 			return err
 		}
 	}
@@ -243,6 +225,5 @@ func (d *identity) epoch(why string) error {
 	if err != nil {
 		return err
 	}
-	return d.happen(life.Epoch, []string{strconv.Itoa(d.state.Epoch)}, []string{"why", why},
-		blob{fmt.Sprintf("epoch %d of %s (%s)", d.state.Epoch, self, why), snapshot})
+	return d.record(event.Epoch{K: d.state.Epoch, Why: why}, blob{fmt.Sprintf("epoch %d of %s (%s)", d.state.Epoch, self, why), snapshot})
 }

@@ -1,6 +1,6 @@
 // Package replay runs a recorded stream of messages through the real mind and
-// the real compactor, against the offline model and without waiting, and says
-// what living through it would have cost and what would have stayed in reach.
+// the real compactor, against the offline model and without waiting, and reports
+// what it would have cost and what would have stayed in reach.
 //
 //	opts := replay.Default()
 //	opts.Limit = 50_000
@@ -8,13 +8,11 @@
 //	fmt.Print(report)
 //
 // A trace is JSON lines, {"kind":"user|asst|tool","text":"…"}; see Reader.
-// Generate makes one that looks like a coding agent's, LoCoMo reads another kind.
 // Each asst line is one model request: what package mind makes of the life so
 // far, answered by the recorded text. The tool lines after it are results of its
-// calls. Results and room lines are clipped to the budgets that package agent
-// has; compaction starts at the same threshold, its answers arrive some requests
-// later while requests go on, and when the limit is reached before, the
-// mechanical path compacts at once.
+// calls. Everything else goes by the policy of package compactor, as package agent
+// goes by it; the answers of a compaction arrive some requests later, while
+// requests go on.
 //
 // Cost follows DeepSeek's rules by whole units of the prefix cache, as package
 // rehearsal counts them, at DeepSeek's off-peak prices. Tokens are rehearsal's.
@@ -28,48 +26,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"lethe"
+	"lethe/compactor"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
-
-// Options say what to replay with. Begin with Default: the zero value is
-// refused.
-type Options struct {
-	Limit     int    `json:"limit"`      // tokens of a whole request with its answer
-	MaxTokens int    `json:"max_tokens"` // of an answer; 0: the agent's default for the limit
-	Model     string `json:"model"`      // whose prices count, one of DeepSeek's
-
-	Order     string  `json:"order"`     // OrderEpoch, or OrderTail: MEMORY and LIFE last, renewed with each request
-	Compactor string  `json:"compactor"` // one of Compactors
-	Target    float64 `json:"target"`    // share of its size that the eligible part is brought to, 0 to 1
-	By        string  `json:"by"`        // what fades first: compactor.Relevance or compactor.Oldest
-	MinChunk  int     `json:"min_chunk"` // tokens; 0: the compactor's default
-	Alone     bool    `json:"alone"`     // the compactor's requests are self-contained instead of forks
-	Parallel  int     `json:"parallel"`  // SUMMARISE calls at once; of no influence on the Report
-
-	SummaryRatio float64 `json:"summary_ratio"` // length of a summary as a share of its source, over 0 to 1
-	Delay        int     `json:"delay"`         // model requests until the answers of a compaction arrive
-}
-
-// Orders of a request.
-const (
-	OrderEpoch = "epoch"
-	OrderTail  = mind.OrderTail
-)
-
-// Default returns the options that an agent runs with by default, and summaries
-// of 12 % of their source.
-func Default() Options {
-	return Options{
-		Limit: 100_000, Model: "deepseek-v4-pro", Order: OrderEpoch, Compactor: ByModel,
-		Target: defaults.Target, By: defaults.Order, Parallel: defaults.Parallel,
-		SummaryRatio: 0.12, Delay: 3,
-	}
-}
 
 // run is a replay under way.
 type run struct {
@@ -78,13 +41,13 @@ type run struct {
 	ledger   *ledger
 	trunk    *trunk
 	estimate llm.Estimator
-	forget   forgetter
 	witness  *witness
 	report   Report
 
-	after      int // size of the request after the last swap
-	pending    job // whose answers are still to come
-	due        int // the request before which they arrive
+	after      int      // size of the request after the last swap
+	pending    *pending // whose answers are still to come
+	due        int      // the request before which they arrive
+	keptChunks []compactor.Fade
 	verbatim   int // sum over requests of tokens of live entries
 	stable     int // weight of the messages before the live entries
 	stableText string
@@ -112,16 +75,13 @@ func Run(ctx context.Context, trace Source, opts Options) (Report, error) {
 	}
 }
 
-// maxAnswer bounds what is kept free for an answer, as package agent does.
-const maxAnswer = 16 << 10
-
 func begin(opts Options) (*run, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
 	asked := opts.MaxTokens
 	if asked == 0 {
-		opts.MaxTokens = min(maxAnswer, opts.Limit/6)
+		opts.MaxTokens = compactor.AnswerTokens(0, opts.Limit)
 	}
 	id, err := newIdentity()
 	if err != nil {
@@ -145,8 +105,7 @@ func begin(opts Options) (*run, error) {
 		return nil, fmt.Errorf("begin replay: %w", err)
 	}
 	r.trunk = newTrunk(s.Stable)
-	r.forget = r.forgetter()
-	return r, r.fits(asked)
+	return r, r.checkLimit(asked)
 }
 
 // order is the order as mind has it.
@@ -157,32 +116,16 @@ func (o Options) order() string {
 	return ""
 }
 
-// fits refuses a limit that leaves no room to live in, as the agent does.
-func (r *run) fits(asked int) error {
-	const living = 8000
-	ground := r.ground()
-	if r.opts.Limit >= ground+r.opts.MaxTokens+living {
+// checkLimit refuses a limit that leaves no room for a conversation, as the agent
+// does.
+func (r *run) checkLimit(asked int) error {
+	w := r.window()
+	if w.Free() >= compactor.MinFree {
 		return nil
 	}
-	need := ground + living + asked
-	if asked == 0 { // the answer has a sixth of the limit, up to its bound
-		need += min(maxAnswer, need/5+1)
-	}
-	return &OptionError{"limit", fmt.Sprintf("%d tokens are too few: with %d for the fixed parts, %d for living and the answer it takes %d", r.opts.Limit, ground, living, need)}
+	least, _ := compactor.LeastLimit(w.Fixed, asked)
+	return &OptionError{"limit", fmt.Sprintf("%d tokens are too few: it needs at least %d", w.Limit, least)}
 }
-
-// size estimates a request of so many weighted characters, with its answer.
-func (r *run) size(weight int) int { return r.estimate.Tokens(weight) + r.opts.MaxTokens }
-
-// ground estimates what no forgetting makes smaller.
-func (r *run) ground() int {
-	stable := r.id.state.Stable
-	system := mind.Message{Role: "system", Content: stable.System}
-	return r.estimate.Tokens(weigh(system) + llm.Weight(string(stable.Tools)))
-}
-
-// space is what the limit leaves for the past and the live entries, in tokens.
-func (r *run) space() int { return max(0, r.opts.Limit-r.ground()-r.opts.MaxTokens) }
 
 // step replays one model request, and what comes before and after it.
 func (r *run) step(ctx context.Context, st step) error {
@@ -190,7 +133,7 @@ func (r *run) step(ctx context.Context, st step) error {
 		return fmt.Errorf("replay: %w", err)
 	}
 	r.history(st)
-	budget := r.estimate.Chars(min(r.opts.Limit/8, r.space()/4))
+	budget := r.estimate.Chars(r.window().Batch())
 	if err := r.id.hear(st.users, budget); err != nil {
 		return fmt.Errorf("replay request %d: %w", r.report.Main.Requests+1, err)
 	}
@@ -198,14 +141,13 @@ func (r *run) step(ctx context.Context, st step) error {
 	if !st.answered {
 		return nil
 	}
-	started, err := r.makeRoom()
+	started, err := r.compactIfDue()
 	if err != nil {
 		return fmt.Errorf("replay request %d: %w", r.report.Main.Requests+1, err)
 	}
 	u, weight := r.request(st)
 	if started {
-		r.pending.ask(ctx)
-		r.due = r.report.Main.Requests + r.opts.Delay
+		r.ask(ctx, r.pending)
 	}
 	r.estimate = r.estimate.Observe(weight, u.Input)
 	if err := r.id.answer(st.answer, len(st.results), u, weight); err != nil {
@@ -240,15 +182,9 @@ func (r *run) tail() string {
 	return mind.Notes("", r.recent())
 }
 
-// recent is the end of LIFE as a prompt shows it: within a tenth of the space.
+// recent is the end of LIFE as a prompt shows it.
 func (r *run) recent() []string {
-	most, weight := r.estimate.Chars(r.space())/10, 0
-	for i, line := range slices.Backward(r.id.lines) {
-		if weight += llm.Weight(line) + 1; weight > most {
-			return r.id.lines[i+1:]
-		}
-	}
-	return r.id.lines
+	return compactor.Recent(r.id.lines, r.estimate.Chars(r.window().Free())/compactor.LifeShare, llm.Weight)
 }
 
 // last is the tail as a message of its own, or nothing.

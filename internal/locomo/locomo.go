@@ -1,4 +1,6 @@
-package eval
+// Package locomo reads conversations of the LoCoMo data set (Maharana et al., ACL
+// 2024), which package eval measures recall with and package replay the cost.
+package locomo
 
 import (
 	"encoding/json"
@@ -12,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"lethe/chat"
 )
 
 // Conversation is one file of the LoCoMo data set.
@@ -45,53 +45,6 @@ type Question struct {
 	Evidence []string // ids of lines, each in the conversation
 }
 
-// tag is how a line of a room begins.
-func (l Line) tag() string {
-	return fmt.Sprintf("[USER:%s %s]", chat.CleanName(l.Speaker), l.At.UTC().Format("2006-01-02T15:04:05Z"))
-}
-
-// portions cuts a conversation into what is heard at once.
-func (c Conversation) portions() [][]Line {
-	var out [][]Line
-	var lines []Line
-	size := 0
-	for _, s := range c.Sessions {
-		for _, l := range s.Lines {
-			lines = append(lines, l)
-			if size += len(l.tag()) + len(l.Text) + 2; size >= portion {
-				out = append(out, lines)
-				lines, size = nil, 0
-			}
-		}
-	}
-	if len(lines) > 0 {
-		out = append(out, lines)
-	}
-	return out
-}
-
-// end is when the last line was said.
-func (c Conversation) end() time.Time {
-	var at time.Time
-	for _, s := range c.Sessions {
-		for _, l := range s.Lines {
-			if l.At.After(at) {
-				at = l.At
-			}
-		}
-	}
-	return at
-}
-
-// categoryName is what the data set's authors call a category.
-func categoryName(n int) string {
-	names := []string{1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-	if n < 1 || n >= len(names) {
-		return strconv.Itoa(n)
-	}
-	return names[n]
-}
-
 // Load reads every *.json of a directory, in the order of their names.
 func Load(dir string) ([]Conversation, error) {
 	info, err := os.Stat(dir)
@@ -111,7 +64,7 @@ func Load(dir string) ([]Conversation, error) {
 	slices.Sort(files)
 	var out []Conversation
 	for _, path := range files {
-		c, err := load(path)
+		c, err := Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("read conversation %s: %w", path, err)
 		}
@@ -120,7 +73,8 @@ func Load(dir string) ([]Conversation, error) {
 	return out, nil
 }
 
-func load(path string) (Conversation, error) {
+// Open reads one file.
+func Open(path string) (Conversation, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return Conversation{}, err
@@ -190,8 +144,8 @@ func sessionNumbers(file map[string]json.RawMessage) []int {
 	return out
 }
 
-// sessionTime is how the data set writes dates: 1:56 pm on 8 May, 2023.
-const sessionTime = "3:04 pm on 2 January, 2006"
+// TimeFormat is how the data set writes dates: 1:56 pm on 8 May, 2023.
+const TimeFormat = "3:04 pm on 2 January, 2006"
 
 func parseSession(file map[string]json.RawMessage, key string, n int) (Session, error) {
 	var lines []struct {
@@ -205,7 +159,7 @@ func parseSession(file map[string]json.RawMessage, key string, n int) (Session, 
 	if err := json.Unmarshal(file[key+"_date_time"], &when); err != nil {
 		return Session{}, fmt.Errorf("%s_date_time: %w", key, err)
 	}
-	at, err := time.Parse(sessionTime, when)
+	at, err := time.Parse(TimeFormat, when)
 	if err != nil {
 		return Session{}, fmt.Errorf("%s_date_time: %w", key, err)
 	}

@@ -1,0 +1,225 @@
+package compactor
+
+import (
+	"slices"
+	"time"
+
+	"lethe/blobs"
+	"lethe/mind"
+)
+
+// The policy says when a context is compacted and how far. Package agent runs
+// by it, and package replay measures it.
+
+// Window divides the limit of a request, in tokens.
+type Window struct {
+	Limit  int // the largest request, its answer included
+	Fixed  int // system message and tools, which no compaction makes smaller
+	Answer int // kept free for the answer
+}
+
+// Free is what the limit leaves for the past and the live entries.
+func (w Window) Free() int { return max(0, w.Limit-w.Fixed-w.Answer) }
+
+// Batch is the most that the results of one unit, or one batch of room lines,
+// may bring into the context.
+func (w Window) Batch() int { return min(w.Limit/8, w.Free()/4) }
+
+// Page is the most that one page of an opened original shows.
+func (w Window) Page() int { return min(8000, w.Batch()) }
+
+// MEMORY and the end of LIFE have these parts of the free tokens in a prompt.
+const (
+	MemoryShare = 5  // one in so many
+	LifeShare   = 10 // one in so many
+)
+
+// Recent returns the newest lines that together weigh no more than most.
+func Recent(lines []string, most int, weigh func(string) int) []string {
+	weight := 0
+	for i, line := range slices.Backward(lines) {
+		if weight += weigh(line) + 1; weight > most {
+			return lines[i+1:]
+		}
+	}
+	return lines
+}
+
+// Bounds of what comes in at once.
+const (
+	MaxResult  = 8000     // characters shown of one result
+	EntryBytes = 16 << 10 // room lines in an entry of ordinary size
+	MaxEntry   = 4 << 20  // bytes of the largest entry
+	MaxEntries = 8        // entries that are read before the next request
+)
+
+// Show decides how many runes of a rendered text are shown, 0 for all; see
+// mind.Fit. gist is that of the ref to the whole of it.
+func Show(text, gist string, runes, most int, weigh func(string) int) int {
+	ref := mind.Ref{Short: "0123456789abcdef", Gist: blobs.Gist(gist)}
+	return mind.Fit(text, ref, runes, most, weigh)
+}
+
+// An answer with its reasoning is part of the limit, so it is small beside it.
+const (
+	maxAnswerTokens = 16 << 10
+	answerShare     = 6 // one part of the limit in so many
+)
+
+// AnswerTokens bounds an answer: what was asked for, if anything, and no more
+// than a share of the limit.
+func AnswerTokens(asked, limit int) int {
+	if asked == 0 {
+		asked = maxAnswerTokens
+	}
+	return min(asked, limit/answerShare)
+}
+
+// MinFree is how many free tokens a conversation needs: room for the past, for
+// notes, and for a turn or two.
+const MinFree = 8000
+
+// LeastLimit returns the smallest limit that works beside so many fixed tokens,
+// and the part of it that is kept free for the answer. An asked of 0 stands for
+// the default answer.
+func LeastLimit(fixed, asked int) (limit, answer int) {
+	answer = asked
+	if answer == 0 {
+		answer = min(maxAnswerTokens, (fixed+MinFree)/(answerShare-1)+1)
+	}
+	return fixed + answer + MinFree, answer
+}
+
+// Lower returns the limit to go by after a request of so many estimated tokens
+// was refused as too large. told is what the provider named as its limit, or 0.
+// A limit that the estimate does not exceed shows that the estimate is low.
+func (w Window) Lower(tokens, told int) int {
+	believed := min(tokens, w.Limit)
+	limit := believed * 9 / 10
+	switch {
+	case told <= 0:
+		limit = believed * 3 / 4
+	case told < believed:
+		limit = told
+	}
+	return max(limit, w.Fixed+MinFree)
+}
+
+// near is where a compaction begins, and what MakeRoom aims at: a little below
+// the limit, so that not each turn has to begin with a compaction.
+func (w Window) near() int { return w.Limit - w.Limit/10 }
+
+// Due reports whether a compaction should begin: the request is near the limit
+// and has grown since the last one, which has left after tokens.
+func (w Window) Due(tokens, after int) bool {
+	return tokens > w.near() && w.Grown(tokens, after)
+}
+
+// Grown reports whether enough has come in since the last compaction for another
+// one to be worth it.
+func (w Window) Grown(tokens, after int) bool { return tokens > after+w.Limit/50 }
+
+// Settings returns the default settings. Where the limit is small or the fixed
+// part is large, the past has less than its budgets: a third of what is free.
+func (w Window) Settings() Settings {
+	s := Default(w.Limit)
+	all := s.Summaries + s.Gists + s.Cards + s.Pins
+	return s.scaled(min(1, float64(w.Free())/3/(all*float64(w.Limit))))
+}
+
+// scaled gives the past a share of its budgets.
+func (s Settings) scaled(share float64) Settings {
+	s.Summaries *= share
+	s.Gists *= share
+	s.Cards *= share
+	s.Pins *= share
+	return s
+}
+
+// Measure is one way to make room at once.
+type Measure struct {
+	target float64 // share of the eligible part that stays
+	past   float64 // share of its budgets that the past keeps
+	goal   int     // tokens that are few enough
+	Share  float64 // part of the live entries that is eligible; see Input
+}
+
+// Settings returns the settings of a compaction that follows the measure.
+func (m Measure) Settings(s Settings) Settings {
+	s = s.scaled(m.past)
+	s.Target = m.target
+	return s
+}
+
+// measures lists them from the gentlest to the hardest. The unit that the agent
+// is at, and what it has not read, come last.
+func (w Window) measures(target float64) []Measure {
+	return []Measure{
+		{target, 1, w.near(), Older},
+		{0, 1, w.near(), Older},
+		{0, 0.5, w.Limit, Older},
+		{0, 0.25, w.Limit, Older},
+		{0, 0.25, w.Limit, 1},
+		{0, 0, w.Limit, 1},
+	}
+}
+
+// MakeRoom brings a request under the limit, and reports whether it could. tokens
+// measures the next request; compact compacts at once, without a model, as far as
+// a measure goes. It is called as often as that brings something.
+func (w Window) MakeRoom(target float64, tokens func() int, compact func(Measure) error) (bool, error) {
+	for _, m := range w.measures(target) {
+		for now := tokens(); now > m.goal; {
+			before := now
+			if err := compact(m); err != nil {
+				return false, err
+			}
+			if now = tokens(); now >= before {
+				break
+			}
+		}
+		if tokens() <= w.Limit {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// A summariser that fails is left alone, each time for twice as long.
+const (
+	firstPause   = 15 * time.Minute
+	longestPause = 8 * time.Hour
+)
+
+// Backoff keeps account of jobs that failed in a row.
+type Backoff struct {
+	failedJobs int
+	until      time.Time // the summariser is not asked before this
+}
+
+// Waits reports whether the summariser is to be left alone now.
+func (b *Backoff) Waits(now time.Time) bool { return now.Before(b.until) }
+
+// Succeeded forgets the failures.
+func (b *Backoff) Succeeded() { *b = Backoff{} }
+
+// Failed notes that a job brought nothing, and returns for how long the
+// summariser is left alone. first is true once in a row of failures.
+func (b *Backoff) Failed(now time.Time) (pause time.Duration, first bool) {
+	first = b.until.IsZero()
+	b.failedJobs++
+	pause = min(longestPause, firstPause<<min(b.failedJobs-1, 10))
+	b.until = now.Add(pause)
+	return pause, first
+}
+
+// Outpaced notes that the limit was reached before a job ended. That is the
+// speed of the turns the first time; failed says that it has come twice in a row,
+// so that the summariser is too slow or hangs.
+func (b *Backoff) Outpaced() (failed bool) {
+	if b.failedJobs > 0 {
+		return true
+	}
+	b.failedJobs++
+	return false
+}
