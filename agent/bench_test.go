@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"lethe/chat"
 	"lethe/life"
 	"lethe/llm/rehearsal"
-	"lethe/mind"
 )
 
 // BenchmarkResume shows that opening an identity costs its epoch, not its life.
@@ -111,36 +109,4 @@ func cpu(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// BenchmarkOwnLines shows that telling own lines costs their number, not its
-// square: every other line of those that were not heard yet is the identity's own.
-func BenchmarkOwnLines(b *testing.B) {
-	for _, n := range []int{1000, 32_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := newWorld(b)
-			a, err := Open(w.boot("ada", "dev"), w.conf)
-			must(b, err)
-			defer a.Close()
-			_, err = a.readRooms()
-			must(b, err)
-			room := a.state.Rooms["dev"]
-			var run []chat.Line
-			var at int64
-			for i := range 2 * n {
-				l := chat.Parse(fmt.Appendf(nil, "[%s 2026-11-20T12:57:16Z] line %d\n", []string{"AGENT:ada", "USER:ann"}[i%2], i))
-				l.From, l.To = at, at+int64(len(l.Raw))+1
-				at = l.To
-				if run = append(run, l); i%2 == 0 {
-					room.Own = append(room.Own, mind.Span{From: l.From, To: l.To})
-				}
-			}
-			for b.Loop() {
-				d, ok := a.inbound(&intake{room: "dev", run: run}, chat.Cursor{Offset: at})
-				if own := d.event.Own; !ok || len(own) != n {
-					b.Fatalf("%d own lines, want %d", len(own), n)
-				}
-			}
-		})
-	}
 }

@@ -398,17 +398,3 @@ func TestCommandsInReplacedRoom(t *testing.T) {
 	}
 	r.stop()
 }
-
-// What was heard of a room that was deleted is not taken for what a new one holds.
-func TestDeletedRoomIsNotHeard(t *testing.T) {
-	t.Parallel()
-	w, id, r := start(t)
-	w.ask("dev", "hello")
-	r.settled()
-	must(t, os.Remove(w.path("dev")))
-	w.eventually("nothing is heard of it", func() bool {
-		s, err := status.Read(id.Dir)
-		return err == nil && s.Heard["dev"] == 0
-	})
-	r.stop()
-}

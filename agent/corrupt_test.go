@@ -97,18 +97,3 @@ func TestClockJumpsBack(t *testing.T) {
 		t.Errorf("what is said in rooms goes by the clock, not by the life: %v", line.At)
 	}
 }
-
-// A limit that leaves no room to live in is refused with the one that would do.
-func TestLimitTooSmall(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
-	w.conf.ContextLimit = 9000
-	_, err := w.try(id)
-	if err == nil {
-		t.Fatal("a limit of 9000 tokens is taken")
-	}
-	contains(t, err.Error(), "conversation 8000; set context.limit = 1")
-	w.conf.ContextLimit = 0
-	w.run(id).stop()
-}

@@ -121,18 +121,6 @@ func TestSayIsOwed(t *testing.T) {
 	}
 }
 
-// The same words twice in one second are two lines.
-func TestSameWordsTwice(t *testing.T) {
-	t.Parallel()
-	say := `{"room":"ops","message":"again"}`
-	w := newWorld(t, rehearsal.Step{Answer: calls("SAY", say, "SAY", say, "SAY", `{"room":"rooms/ops.md","message":"again"}`)})
-	id := w.boot("ada", "dev", "ops")
-	r := w.run(id)
-	w.ask("dev", "go on")
-	r.finish()
-	equalSlices(t, "ops", w.said("ops"), []string{"again", "again", "again"})
-}
-
 // What a torn post left behind stays as its own line and is nobody's message, and
 // the post comes whole.
 func TestTornPost(t *testing.T) {

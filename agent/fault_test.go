@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -92,27 +91,8 @@ func TestEveryStepFailsOnce(t *testing.T) {
 func liveWithFault(t *testing.T, n int, stage durable.Stage, cause error) (steps int) {
 	w := newWorld(t, faultScript()...)
 	count := w.breakOnce(n, stage, cause)
-	w.liveThrough(nil)
+	w.liveThrough()
 	return count()
-}
-
-// TestFailingDisk lives on a disk on which every step may fail, between kills.
-func TestFailingDisk(t *testing.T) {
-	t.Parallel()
-	lives := sample(1, 2, 400)
-	for worker := range min(4, lives) {
-		t.Run(fmt.Sprint(worker), func(t *testing.T) {
-			t.Parallel()
-			for i := worker; i < lives && !t.Failed(); i += 4 {
-				t.Run(fmt.Sprint(i), func(t *testing.T) {
-					w := newWorld(t, faultScript()...)
-					disk := &badDisk{random: rand.New(rand.NewPCG(7, uint64(i))), p: []float64{0.01, 0.03}[i%2]}
-					faults.Store(w.home.Dir, disk.ask)
-					w.liveThrough(disk)
-				})
-			}
-		})
-	}
 }
 
 // again tries until it works. retry is called before each attempt.
@@ -145,24 +125,23 @@ func (w *world) rebirth(retry func(), name string, rooms ...string) (id Identity
 
 // liveThrough boots and lives through the script, opening the identity again
 // whenever it fails, and checks what came of it.
-func (w *world) liveThrough(disk *badDisk) {
+func (w *world) liveThrough() {
 	w.Helper()
-	id := w.rebirth(disk.restart, "ada", "dev", "ops")
+	id := w.rebirth(func() {}, "ada", "dev", "ops")
 	w.say("dev", "ann", "first question", "and another line")
 	asked := false
-	w.again("live", disk.restart, func() error { return w.lifeEnds(id, disk, &asked) })
+	w.again("live", func() {}, func() error { return w.lifeEnds(id, &asked) })
 	faults.Delete(w.home.Dir)
 	w.checkLife(id)
 }
 
 // lifeEnds opens the identity once and runs it until it has answered both
 // questions and stopped, or until it fails.
-func (w *world) lifeEnds(id Identity, disk *badDisk, asked *bool) error {
+func (w *world) lifeEnds(id Identity, asked *bool) error {
 	r, err := w.try(id)
 	if err != nil {
 		return err
 	}
-	disk.kills(r)
 	has := func(room, text string) bool { return slices.Contains(w.said(room), text) }
 	w.eventually("the first answer", func() bool { return r.ended() || has("dev", "the first answer") })
 	if !*asked && !r.ended() {

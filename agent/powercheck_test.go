@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"lethe/blobs"
@@ -273,27 +272,4 @@ func (w *world) eventsAt(id Identity) map[int64]life.Event {
 	out := map[int64]life.Event{}
 	must(w, life.Scan(id.LIFE(), func(e life.Event, at int64) error { out[at] = e; return nil }))
 	return out
-}
-
-// tally counts the states that were tried, and what was wrong with them.
-type tally struct{ states, lost, doubled, stuck, other atomic.Int64 }
-
-func (c *tally) add(problems []string) {
-	c.states.Add(1)
-	for _, p := range problems {
-		switch {
-		case strings.HasPrefix(p, "lost"):
-			c.lost.Add(1)
-		case strings.HasPrefix(p, "doubled"):
-			c.doubled.Add(1)
-		case strings.HasPrefix(p, "waited"), strings.HasPrefix(p, "still owed"):
-			c.stuck.Add(1)
-		default:
-			c.other.Add(1)
-		}
-	}
-}
-
-func (c *tally) String() string {
-	return fmt.Sprintf("%d states: lost %d, doubled %d, stuck %d, other %d", c.states.Load(), c.lost.Load(), c.doubled.Load(), c.stuck.Load(), c.other.Load())
 }
