@@ -30,7 +30,7 @@ func (a *Agent) checkLimit() error {
 			return err
 		}
 		ref := mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
-		state.Stable = mind.Stable{System: mind.System(a.id.Name, a.id.Self, string(soul), ref, ref), Tools: a.tools.Schemas(), Params: a.wanted()}
+		state.Renew(mind.Inputs{System: mind.System(a.id.Name, a.id.Self, string(soul), ref, ref), Tools: a.tools.Schemas(), Params: a.wanted()})
 	}
 	next := &Agent{id: a.id, cfg: a.cfg, estimate: a.estimate, state: &state}
 	if err := next.fits(); err != nil {

@@ -96,7 +96,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.settle(); err != nil { // answers to commands
 		return false, err
 	}
-	if err := a.turnPage(); err != nil {
+	if err := a.epochIfDue(); err != nil {
 		return false, err
 	}
 	a.lookForSpace()
@@ -107,17 +107,6 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 		return more, a.idle()
 	}
 	return true, a.step(ctx)
-}
-
-// turnPage writes an epoch when one is due.
-func (a *Agent) turnPage() error {
-	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
-		return a.renew("model")
-	}
-	if a.log.sinceEpoch >= epochEvery {
-		return a.epoch("count")
-	}
-	return nil
 }
 
 // wait blocks until something may be due. It costs nothing.

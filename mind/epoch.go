@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,63 @@ func (s *State) Snapshot() ([]byte, error) {
 	}
 	return append(body, '\n'), nil
 }
+
+// Inputs are what an epoch's requests begin with, beside what the life itself has.
+type Inputs struct {
+	System string
+	Tools  json.RawMessage
+	Params Params
+	Files  map[string]string // versions of the own files that are in them
+}
+
+// Renew begins a new epoch. The caller opens its past with Open and commits its
+// Snapshot.
+func (s *State) Renew(in Inputs) {
+	if s.Stable.System != "" { // there was an epoch before
+		s.Epoch++
+	}
+	if !in.Params.SameModel(s.Stable.Params) {
+		s.Window, s.Overflows = 0, 0 // what was learned was the other one's
+	}
+	s.WantModel = ""
+	for name, version := range in.Files {
+		s.Files[name] = version
+	}
+	s.Stable = Stable{System: in.System, Tools: in.Tools, Params: in.Params}
+}
+
+// Open renders what has faded, and in the default order MEMORY and the end of
+// LIFE, for the message that opens the epoch.
+func (s *State) Open(memory string, life []string) {
+	s.Stable.Past = s.Past(memory, life)
+	if s.Stable.Params.Order == OrderTail {
+		s.Stable.Past = s.FadedPast()
+	}
+}
+
+// NextParams returns the parameters of the next epoch: what is asked for now, then
+// what the life has, then the defaults. MaxTokens is as asked.
+func (s *State) NextParams(asked Params, defaultModel string) Params {
+	has, wanted := s.Stable.Params, s.WantModel
+	if asked.Endpoint != has.Endpoint { // another server need not know the old model
+		has.Model, wanted = "", ""
+	}
+	if asked.Model != has.Asked { // configured since; otherwise a /model stays
+		has.Model = cmp.Or(asked.Model, has.Model)
+	}
+	return Params{
+		Model:     cmp.Or(wanted, has.Model, asked.Model, defaultModel),
+		MaxTokens: asked.MaxTokens,
+		Thinking:  cmp.Or(asked.Thinking, has.Thinking, "enabled"),
+		Effort:    cmp.Or(asked.Effort, has.Effort),
+		Order:     cmp.Or(asked.Order, has.Order),
+		Endpoint:  asked.Endpoint,
+		Asked:     asked.Model,
+	}
+}
+
+// SameModel reports whether two epochs ask the same model at the same endpoint.
+func (p Params) SameModel(q Params) bool { return p.Model == q.Model && p.Endpoint == q.Endpoint }
 
 // stable is Stable with the tools as text: as JSON inside JSON they would come
 // back with other white space and other escapes, and so as other bytes.

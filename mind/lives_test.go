@@ -126,17 +126,13 @@ const someTools = `[{"type":"function", "function":{"name":"BASH","description":
 // renew begins a new epoch.
 func (w *world) renew(why string) {
 	w.t.Helper()
-	if why != "boot" {
-		w.state.Epoch++
-	}
 	ref := Ref{Short: "0123456789abcdef", Gist: "SEGMENT.md"}
-	lines := []string{"[2026-11-20T12:57:16.123456Z] boot name=ada"}
-	w.state.Stable = Stable{
+	w.state.Renew(Inputs{
 		System: System(w.state.Name, w.state.Self, w.soul, ref, ref),
-		Past:   w.state.Past(w.memory, lines),
 		Tools:  json.RawMessage(someTools),
 		Params: Params{Model: "deepseek-v4-pro", MaxTokens: 1000},
-	}
+	})
+	w.state.Open(w.memory, []string{"[2026-11-20T12:57:16.123456Z] boot name=ada"})
 	w.count(why)
 }
 

@@ -37,6 +37,7 @@ import (
 // run is a replay under way.
 type run struct {
 	opts     Options
+	inputs   mind.Inputs // of its epochs
 	id       *identity
 	ledger   *ledger
 	trunk    *trunk
@@ -96,7 +97,7 @@ func begin(opts Options) (*run, error) {
 		return nil, err
 	}
 	s := id.state
-	s.Stable = mind.Stable{
+	r.inputs = mind.Inputs{
 		System: mind.System(self, s.Self, lethe.Soul, id.put("SEGMENT.md", []byte(lethe.Segment)), id.put("SUMMARISE.md", []byte(lethe.Summarise))),
 		Tools:  tools,
 		Params: mind.Params{Model: opts.Model, MaxTokens: opts.MaxTokens, Thinking: "enabled", Order: opts.order()},
@@ -226,13 +227,7 @@ func (r *run) request(st step) (u llm.Usage, weight int) {
 
 // renew begins an epoch: the past is rendered anew.
 func (r *run) renew(why string) error {
-	s := r.id.state
-	if s.Stable.Past != "" {
-		s.Epoch++
-	}
-	s.Stable.Past = s.Past("", r.recent())
-	if r.opts.Order == OrderTail {
-		s.Stable.Past = s.FadedPast()
-	}
+	r.id.state.Renew(r.inputs)
+	r.id.state.Open("", r.recent())
 	return r.id.epoch(why)
 }
