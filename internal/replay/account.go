@@ -41,7 +41,7 @@ func newLedger(model string) (*ledger, error) {
 
 // count accounts for a request and returns what the provider would report.
 func (l *ledger) count(into *Tally, p *rehearsal.Prompt, reply rehearsal.Answer) llm.Usage {
-	n := l.cache.Count(self, p, reply)
+	n := l.cache.Count(p, reply)
 	u := llm.Usage{Input: n.Input, Cached: n.Cached, Output: n.Output}
 	usd, _ := llm.Cost(l.model, u, born)
 	*into = into.plus(Tally{1, u.Input, u.Cached, u.Output, usd})

@@ -36,7 +36,7 @@ func TestTrunkFollows(t *testing.T) {
 			fresh := newTrunk(stable)
 			fresh.follow(append(messages[:len(messages):len(messages)], tail...))
 			reply := rehearsal.Answer{Text: "ok"}
-			a, b := grownLedger.Count("u", p, reply), freshLedger.Count("u", fresh.prompt, reply)
+			a, b := grownLedger.Count(p, reply), freshLedger.Count(fresh.prompt, reply)
 			if a != b || weight != fresh.weight {
 				t.Fatalf("%+v of weight %d, from nothing %+v of weight %d", a, weight, b, fresh.weight)
 			}

@@ -55,16 +55,16 @@ type Accountant struct{ cache cache }
 
 // NewAccountant returns an Accountant whose cache is empty.
 func NewAccountant() *Accountant {
-	return &Accountant{cache{users: map[string]*userCache{}}}
+	return &Accountant{}
 }
 
 // Count accounts for one request, of at least one message, and its reply. The
 // reply is appended to the prompt, as the next request of the conversation has it.
-func (a *Accountant) Count(user string, p *Prompt, reply Answer) Usage {
-	hit := a.cache.hit(user, p.p)
+func (a *Accountant) Count(p *Prompt, reply Answer) Usage {
+	hit := a.cache.hit(p.p)
 	u := newUsage(p.p.tokens(), hit, reply)
 	p.p.add(Message{Role: "assistant", Content: &reply.Text, Reasoning: &reply.Reasoning, Calls: reply.Calls})
-	a.cache.store(user, p.p)
+	a.cache.store(p.p)
 	return Usage{Calls: 1, Input: u.Prompt, Cached: u.Hit, Output: u.Completion, Reasoning: u.Details.Reasoning}
 }
 

@@ -28,7 +28,7 @@ func TestAccountantAgreesWithServer(t *testing.T) {
 				prompt = trunk.Clone()
 				prompt.Add(plainMessage("user", "fork"))
 			}
-			got := a.Count("", prompt, Answer{Text: answer})
+			got := a.Count(prompt, Answer{Text: answer})
 			want := send(t, url, with(request(asked...), obj{"thinking": obj{"type": "disabled"}})).usage
 			if got.Input != want.Prompt || got.Cached != want.Hit || got.Output != want.Completion {
 				rt.Fatalf("request %d: %+v, the server says %+v", i, got, *want)
@@ -44,7 +44,7 @@ func TestPromptParameters(t *testing.T) {
 	count := func(a *Accountant, params, tools string) Usage {
 		p := NewPrompt(params, tools)
 		p.Add(plainMessage("user", fill("a", 200)))
-		return a.Count("u", p, Answer{Text: "ok", Reasoning: "why"})
+		return a.Count(p, Answer{Text: "ok", Reasoning: "why"})
 	}
 	a := NewAccountant()
 	if u := count(a, "pro", "[]"); u != (Usage{Calls: 1, Input: 205, Output: 2, Reasoning: 1}) {

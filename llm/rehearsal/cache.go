@@ -10,12 +10,9 @@ import (
 // of it, and what is shorter is not cached.
 const BlockTokens = 64
 
-// Bounds of the cache. A generation holds 4 million distinct tokens of one user,
-// and a user at the bound costs about 10 MB; an ordinary life stays below one.
-const (
-	generationSize = 1 << 16
-	maxUsers       = 32
-)
+// generationSize bounds the cache: a generation holds 4 million distinct tokens and
+// costs about 10 MB; an ordinary life stays below one.
+const generationSize = 1 << 16
 
 // A digest names a prefix: the hash of everything from the start of the request
 // to some point in it.
@@ -100,13 +97,7 @@ func (p *prefix) feed(text string) {
 // The service also stores units at fixed intervals of long texts; the interval is
 // not published, so these are left out and the count is a lower bound.
 type cache struct {
-	mu    sync.Mutex
-	clock int
-	users map[string]*userCache // at most maxUsers; the longest unused goes first
-}
-
-type userCache struct {
-	used   int
+	mu     sync.Mutex
 	ends   generations // ends of inputs and outputs, exact
 	shared generations // blocks at which common prefixes end
 	seen   generations // every block of every request
@@ -114,67 +105,40 @@ type userCache struct {
 
 // hit returns how many tokens of the request are served from the cache, and
 // stores what the request adds to it.
-func (c *cache) hit(user string, p *prefix) int {
+func (c *cache) hit(p *prefix) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	u := c.user(user)
 	hit := 0
 	for _, m := range p.ends {
-		if u.ends.has(m.key) {
+		if c.ends.has(m.key) {
 			hit = max(hit, m.tokens/BlockTokens*BlockTokens)
 		}
 	}
 	common := 0
 	for i, b := range p.blocks {
-		if u.shared.has(b) {
+		if c.shared.has(b) {
 			hit = max(hit, (i+1)*BlockTokens)
 		}
-		if u.seen.has(b) {
+		if c.seen.has(b) {
 			common = i + 1
 		}
-		u.seen.add(b)
+		c.seen.add(b)
 	}
 	if common*BlockTokens > hit {
-		u.shared.add(p.blocks[common-1])
+		c.shared.add(p.blocks[common-1])
 	}
-	u.ends.add(p.end().key)
+	c.ends.add(p.end().key)
 	return hit
 }
 
 // store adds the end of an output, after p has been extended by the reply.
-func (c *cache) store(user string, p *prefix) {
+func (c *cache) store(p *prefix) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	u := c.user(user)
-	u.ends.add(p.end().key)
+	c.ends.add(p.end().key)
 	for _, b := range p.blocks {
-		u.seen.add(b)
+		c.seen.add(b)
 	}
-}
-
-// user returns the cache of a user, making room for it. The caller holds mu.
-func (c *cache) user(name string) *userCache {
-	c.clock++
-	u := c.users[name]
-	if u == nil {
-		if len(c.users) >= maxUsers {
-			c.evict()
-		}
-		u = &userCache{}
-		c.users[name] = u
-	}
-	u.used = c.clock
-	return u
-}
-
-func (c *cache) evict() {
-	oldest, at := "", c.clock+1
-	for name, u := range c.users {
-		if u.used < at {
-			oldest, at = name, u.used
-		}
-	}
-	delete(c.users, oldest)
 }
 
 // generations is a set of bounded size that forgets what was not asked for in a

@@ -163,24 +163,6 @@ func TestUsageTotals(t *testing.T) {
 	}
 }
 
-func TestCacheForgetsUsers(t *testing.T) {
-	c := cache{users: map[string]*userCache{}}
-	req := &Request{Messages: []Message{{Role: "user", Content: ptr(fill("a", 200))}}}
-	c.hit("first", newPrefix(req))
-	for i := range maxUsers {
-		c.hit(strings.Repeat("x", i+1), newPrefix(req))
-	}
-	if len(c.users) != maxUsers {
-		t.Errorf("%d users", len(c.users))
-	}
-	if c.hit("first", newPrefix(req)) != 0 {
-		t.Error("the longest unused user was kept")
-	}
-	if c.hit("first", newPrefix(req)) != 192 {
-		t.Error("the newest user was forgotten")
-	}
-}
-
 func TestGenerationsAreBounded(t *testing.T) {
 	var g generations
 	key := func(i int) (d digest) { d[0], d[1], d[2] = byte(i), byte(i>>8), byte(i>>16); return d }
@@ -205,18 +187,18 @@ func ptr[T any](v T) *T { return &v }
 // more than the input, and the same request again hits all of its blocks.
 func TestCacheBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := cache{users: map[string]*userCache{}}
+		c := cache{}
 		text := rapid.StringMatching(`[ab日é ]{0,300}`)
 		var messages []Message
 		for range rapid.IntRange(1, 12).Draw(t, "requests") {
 			messages = append(messages, Message{Role: "user", Content: ptr(text.Draw(t, "text"))})
 			from := rapid.IntRange(0, len(messages)-1).Draw(t, "from")
 			p := newPrefix(&Request{Messages: messages[from:]})
-			hit := c.hit("u", p)
+			hit := c.hit(p)
 			if hit%BlockTokens != 0 || hit > p.tokens() {
 				t.Fatalf("%d of %d tokens", hit, p.tokens())
 			}
-			if again := c.hit("u", p); again != p.tokens()/BlockTokens*BlockTokens {
+			if again := c.hit(p); again != p.tokens()/BlockTokens*BlockTokens {
 				t.Fatalf("again: %d of %d tokens", again, p.tokens())
 			}
 		}

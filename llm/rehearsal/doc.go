@@ -15,12 +15,10 @@
 //   - A request that the real service would refuse is refused here, with the same
 //     shape of error and the index of the message at fault. It is stricter where
 //     compatible services are.
-//   - The same request (and the same Seed) gets the same answer. There is no clock
-//     and no randomness in it.
+//   - The same request gets the same answer. There is no clock and no randomness.
 //   - Usage follows the published rules of the prefix cache, by whole units of
 //     BlockTokens, apart for every user_id. See Tokens for how tokens are counted.
-//   - It never goes on for ever by itself: after the results of its calls it
-//     answers.
+//   - After the results of its calls it answers: it never goes on for ever.
 //   - Memory is bounded: requests are kept up to a limit (Options.Record) and the
 //     cache holds hashes, not texts.
 //
@@ -31,6 +29,5 @@
 // The model itself is not intelligent and says so. Read top to bottom: wire.go
 // and validate.go (what comes in), tokens.go and cache.go (what it costs),
 // script.go, stream.go and faults.go (what goes out), then view.go, turn.go,
-// phrases.go, act.go, memory.go and notes.go (the conversation), tasks.go,
-// summary.go and gist.go (what compaction asks for).
+// phrases.go and recall.go (the conversation), and tasks.go (the compaction).
 package rehearsal

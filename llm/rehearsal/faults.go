@@ -36,7 +36,7 @@ func (s *Server) play(x *exchange) {
 		x.page("application/json", string(ofStatus(http.StatusInternalServerError).body())+"\n")
 		return
 	}
-	hit := s.cache.hit(x.req.UserID, x.prefix)
+	hit := s.cache.hit(x.prefix)
 	input := x.prefix.end()
 	x.id = hex.EncodeToString(input.key[:10])
 	answer := s.answer(x)
@@ -45,7 +45,7 @@ func (s *Server) play(x *exchange) {
 	if x.deliver(answer, u) {
 		reasoning := answer.Reasoning
 		x.prefix.add(Message{Role: "assistant", Content: &answer.Text, Reasoning: &reasoning, Calls: answer.Calls})
-		s.cache.store(x.req.UserID, x.prefix)
+		s.cache.store(x.prefix)
 	}
 }
 
@@ -125,14 +125,6 @@ func (x *exchange) page(kind, body string) {
 
 // deliver writes the answer. True: the client got it whole.
 func (x *exchange) deliver(a Answer, u usage) bool {
-	if !x.req.Stream {
-		body := x.whole(a, u)
-		if x.step.Fault == Truncate {
-			body = body[:len(body)/2]
-		}
-		x.page("application/json", body)
-		return x.step.Fault != Truncate && x.ctx.Err() == nil
-	}
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")

@@ -2,7 +2,6 @@ package rehearsal
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +45,6 @@ func New(o Options) *Server {
 		opts:  o,
 		check: checker{o.Window},
 		log:   log{keep: o.Record},
-		cache: cache{users: map[string]*userCache{}},
 	}
 	s.Push(o.Script...)
 	return s
@@ -117,34 +115,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
 }
 
-// ServeHTTP answers POST /chat/completions and GET /models, with and without /v1.
+// ServeHTTP answers POST /chat/completions, with and without /v1.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/v1")
-	switch route {
-	case "POST /chat/completions":
-		s.complete(w, r)
-	case "GET /models":
-		s.models(w)
-	default:
+	if route != "POST /chat/completions" {
 		(&refusal{http.StatusNotFound, "Not Found: " + route, "invalid_request_error"}).write(w)
+		return
 	}
-}
-
-func (s *Server) models(w http.ResponseWriter) {
-	type model struct {
-		ID      string `json:"id"`
-		Object  string `json:"object"`
-		OwnedBy string `json:"owned_by"`
-	}
-	list := []model{}
-	for _, m := range models {
-		list = append(list, model{strings.TrimSuffix(m, "*"), "model", "rehearsal"})
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": list})
-}
-
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		invalid("Failed to read the request body: %v", err).write(w)

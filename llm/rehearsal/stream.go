@@ -193,38 +193,6 @@ func (x *exchange) data(v any) string {
 	return colon + string(b) + "\n\n"
 }
 
-// whole renders an answer as the body of a response that is not streamed.
-func (x *exchange) whole(a Answer, u usage) string {
-	type function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	}
-	type call struct {
-		ID       string   `json:"id"`
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	type message struct {
-		Role      string `json:"role"`
-		Content   string `json:"content"`
-		Reasoning string `json:"reasoning_content,omitempty"`
-		Calls     []call `json:"tool_calls,omitempty"`
-	}
-	m := message{Role: "assistant", Content: a.Text, Reasoning: a.Reasoning}
-	for _, c := range a.Calls {
-		m.Calls = append(m.Calls, call{c.ID, "function", function{c.Name, c.Arguments}})
-	}
-	b, err := json.Marshal(struct {
-		head
-		Choices []any `json:"choices"`
-		Usage   usage `json:"usage"`
-	}{x.head("chat.completion"), []any{map[string]any{"index": 0, "message": m, "finish_reason": a.Finish, "logprobs": nil}}, u})
-	if err != nil {
-		panic(err)
-	}
-	return string(b) + "\n"
-}
-
 // finished fills in what an answer leaves open and holds it to max_tokens.
 func finished(a Answer, id string, maxTokens int) Answer {
 	calls := make([]Call, len(a.Calls))

@@ -72,34 +72,6 @@ func TestNotThinking(t *testing.T) {
 	}
 }
 
-func TestWholeResponse(t *testing.T) {
-	_, url := start(t, Options{})
-	g := send(t, url, with(request(user("run date")), obj{"stream": false, "stream_options": nil, "tools": tools("BASH")}))
-	var r struct {
-		Object  string
-		Choices []struct {
-			Message struct {
-				Role      string
-				Reasoning string `json:"reasoning_content"`
-				Calls     []struct {
-					ID, Type string
-					Function struct{ Name, Arguments string }
-				} `json:"tool_calls"`
-			}
-			Finish string `json:"finish_reason"`
-		}
-		Usage usage
-	}
-	if err := json.Unmarshal([]byte(g.raw), &r); err != nil {
-		t.Fatal(err)
-	}
-	c := r.Choices[0]
-	if r.Object != "chat.completion" || c.Finish != "tool_calls" || c.Message.Reasoning == "" ||
-		c.Message.Calls[0].Function.Name != "BASH" || c.Message.Calls[0].Type != "function" || r.Usage.Total == 0 {
-		t.Error(g.raw)
-	}
-}
-
 func TestMaxTokens(t *testing.T) {
 	_, url := start(t, Options{})
 	for _, ask := range []string{"count to 500", "think about sand", "write " + strings.Repeat("x", 900) + " to a.txt"} {

@@ -28,8 +28,7 @@ func (c *checker) parse(body []byte) (*Request, *refusal) {
 		return nil, deserialise("%v", err)
 	}
 	r := &Request{
-		Model: w.Model, ToolChoice: w.Choice, Thinking: true, Stream: w.Stream, UserID: w.UserID,
-		Temperature: w.Temperature, TopP: w.TopP,
+		Model: w.Model, ToolChoice: w.Choice, Thinking: true, UserID: w.UserID,
 	}
 	for _, check := range []func(*Request, *wireRequest) *refusal{
 		c.model, c.parameters, c.thinking, c.tools, c.messages,
@@ -71,10 +70,10 @@ func (c *checker) parameters(r *Request, w *wireRequest) *refusal {
 	if p := w.TopP; p != nil && (*p <= 0 || *p > 1) {
 		return invalid("Invalid top_p value, the valid range of top_p is (0, 1]")
 	}
+	if !w.Stream {
+		return invalid("This server only streams: stream should be true")
+	}
 	if w.StreamOptions != nil {
-		if !w.Stream {
-			return invalid("stream_options should be set along with stream = true")
-		}
 		r.IncludeUsage = w.StreamOptions.IncludeUsage
 	}
 	if len(w.UserID) > maxUserID {
@@ -96,13 +95,8 @@ func (c *checker) thinking(r *Request, w *wireRequest) *refusal {
 		}
 		r.Thinking = w.Thinking.Type == "enabled"
 	}
-	if w.Effort != nil {
-		switch *w.Effort {
-		case "low", "high", "max":
-			r.ReasoningEffort = *w.Effort
-		default:
-			return deserialise("reasoning_effort: unknown variant `%s`, expected one of `low`, `high`, `max`", *w.Effort)
-		}
+	if e := w.Effort; e != nil && *e != "low" && *e != "high" && *e != "max" {
+		return deserialise("reasoning_effort: unknown variant `%s`, expected one of `low`, `high`, `max`", *e)
 	}
 	return nil
 }

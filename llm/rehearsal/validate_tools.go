@@ -82,36 +82,21 @@ func checkSchema(raw json.RawMessage) string {
 	return ""
 }
 
-// choice checks tool_choice. While thinking, the service only takes none and auto.
+// choice checks tool_choice, of which it takes words only. While thinking, the
+// service takes none and auto.
 func (c *checker) choice(r *Request) *refusal {
-	if absent(r.ToolChoice) {
+	word := "auto"
+	if !absent(r.ToolChoice) && json.Unmarshal(r.ToolChoice, &word) != nil {
+		word = string(r.ToolChoice)
+	}
+	switch {
+	case word == "none" || word == "auto":
 		return nil
-	}
-	var word string
-	if json.Unmarshal(r.ToolChoice, &word) == nil {
-		switch word {
-		case "none", "auto":
-			return nil
-		case "required":
-			return c.forced(r)
-		}
+	case word != "required":
 		return deserialise("tool_choice: unknown variant `%s`, expected one of `none`, `auto`, `required`", word)
-	}
-	var named wireTool
-	if err := json.Unmarshal(r.ToolChoice, &named); err != nil || named.Function == nil {
-		return deserialise("tool_choice: expected a word or a function")
-	}
-	if !r.offers(named.Function.Name) {
-		return invalid("tool_choice names the function %s, which is not among the tools", named.Function.Name)
-	}
-	return c.forced(r)
-}
-
-func (c *checker) forced(r *Request) *refusal {
-	if r.Thinking {
+	case r.Thinking:
 		return invalid("Thinking mode does not support this tool_choice")
-	}
-	if len(r.Tools) == 0 {
+	case len(r.Tools) == 0:
 		return invalid("When using `tool_choice`, `tools` must be set.")
 	}
 	return nil

@@ -11,19 +11,15 @@ import (
 
 // Request is a chat/completions request as it was received and accepted.
 type Request struct {
-	Model           string
-	Messages        []Message
-	Tools           []Tool
-	ToolChoice      json.RawMessage
-	Thinking        bool // on unless the request disables it
-	ReasoningEffort string
-	MaxTokens       int // 0: not given
-	Temperature     *float64
-	TopP            *float64
-	Stream          bool
-	IncludeUsage    bool
-	JSONMode        bool
-	UserID          string
+	Model        string
+	Messages     []Message
+	Tools        []Tool
+	ToolChoice   json.RawMessage
+	Thinking     bool // on unless the request disables it
+	MaxTokens    int  // 0: not given
+	IncludeUsage bool
+	JSONMode     bool
+	UserID       string
 
 	tools  []byte // the tools array, compacted: the head of the prefix
 	params []byte // hash of the model and all parameters: part of the prefix
@@ -123,14 +119,13 @@ func absent(raw json.RawMessage) bool {
 }
 
 // paramHash hashes every top-level field that belongs to the prefix without
-// being text of it: all but the messages, the tools, and what only says how to
-// deliver or whom to bill.
+// being text of it: all but the messages, the tools, and how to deliver.
 func paramHash(body []byte) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, err
 	}
-	for _, k := range []string{"messages", "tools", "stream", "stream_options", "user_id"} {
+	for _, k := range []string{"messages", "tools", "stream", "stream_options"} {
 		delete(fields, k)
 	}
 	h := sha256.New()
