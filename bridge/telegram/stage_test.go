@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -29,6 +30,10 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv(asBridge) != "" {
 		os.Exit(beBridge())
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil { // most of a test is waiting
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/go-telegram/bot/models"
@@ -145,21 +144,4 @@ func merge(text string, entities []models.MessageEntity) (string, []models.Messa
 		pre.Language = e.Language
 	}
 	return text, out, nil
-}
-
-// check checks entities that were sent as such: known types, and whole characters of the text.
-func check(text string, entities []models.MessageEntity) error {
-	u := utf16.Encode([]rune(text))
-	edge := func(i int) bool { // not inside a surrogate pair
-		return i == 0 || i == len(u) || i > 0 && i < len(u) && (u[i]&0xFC00 != 0xDC00 || u[i-1]&0xFC00 != 0xD800)
-	}
-	for _, e := range entities {
-		switch {
-		case !slices.Contains([]models.MessageEntityType{"bold", "italic", "strikethrough", "code", "pre", "text_link", "blockquote"}, e.Type):
-			return fmt.Errorf("unknown type %q", e.Type)
-		case e.Length <= 0 || e.Offset > len(u)-e.Length || !edge(e.Offset) || !edge(e.Offset+e.Length):
-			return fmt.Errorf("%s at %d+%d of %d units", e.Type, e.Offset, e.Length, len(u))
-		}
-	}
-	return nil
 }

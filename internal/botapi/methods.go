@@ -1,14 +1,13 @@
 package botapi
 
 import (
+	"bytes"
 	"encoding/json"
-	"maps"
+	"fmt"
+	"io"
 	"net/http"
-	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -23,86 +22,115 @@ type Call struct {
 
 // A request is a Call on its way.
 type request struct {
-	form
-	method *method
 	name   string
+	texts  map[string]string // the parameters
+	run    func(*Server, *request) (any, *refusal)
+	body   []byte
 	w      http.ResponseWriter
 	r      *http.Request
 	repeat bool // of getUpdates: see Repeat
 	index  int  // of the Call
 }
 
-// A method of the Bot API.
-type method struct {
-	name   string
-	params reflect.Type // a struct whose json tags name the parameters
-	run    func(*Server, *request) (any, *refusal)
+// refusal is an answer that is an error.
+type refusal struct {
+	status      int
+	description string
+	retryAfter  int   // seconds
+	migrateTo   int64 // chat id
 }
 
-// on makes a method of a function that gets its parameters decoded. run is called
-// with s.mu held.
-func on[P any](name string, run func(*Server, *P) (any, *refusal)) *method {
-	return &method{name, reflect.TypeFor[P](), func(s *Server, req *request) (any, *refusal) {
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, description: fmt.Sprintf(format, args...)}
+}
+
+func bad(format string, args ...any) *refusal {
+	return refuse(http.StatusBadRequest, "Bad Request: "+format, args...)
+}
+
+// tooMany is the refusal of a bot that is too fast.
+func tooMany(seconds int) *refusal {
+	r := refuse(http.StatusTooManyRequests, "Too Many Requests: retry after %d", seconds)
+	r.retryAfter = seconds
+	return r
+}
+
+func (r *refusal) body() []byte {
+	parameters := map[string]any{}
+	if r.retryAfter != 0 {
+		parameters["retry_after"] = r.retryAfter
+	}
+	if r.migrateTo != 0 {
+		parameters["migrate_to_chat_id"] = r.migrateTo
+	}
+	return encode(map[string]any{"ok": false, "error_code": r.status, "description": r.description, "parameters": parameters})
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil { // values of this package and of the client's types
+		panic(err)
+	}
+	return b
+}
+
+func send(w http.ResponseWriter, status int, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has left hears nothing
+}
+
+// on makes a method of a function that gets its parameters decoded, and is called with s.mu held.
+func on[P any](run func(*Server, *P) (any, *refusal)) func(*Server, *request) (any, *refusal) {
+	return func(s *Server, req *request) (any, *refusal) {
+		defer s.lock()()
 		p := new(P)
-		if ref := req.decode(p); ref != nil {
+		if ref := s.decode(req, p); ref != nil {
 			return nil, ref
 		}
-		defer s.lock()()
 		return run(s, p)
-	}}
+	}
 }
 
-type none struct{}
-
-type getUpdatesParams struct {
-	Offset         int64    `json:"offset"`
-	Limit          *int     `json:"limit"`
-	Timeout        int      `json:"timeout"`
-	AllowedUpdates []string `json:"allowed_updates"`
+// decode reads the parameters of a request. A parameter that the method has not is a violation.
+// s.mu is held.
+func (s *Server) decode(req *request, dest any) *refusal {
+	d := json.NewDecoder(bytes.NewReader(req.body))
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	if err := d.Decode(dest); err != nil {
+		s.violate("%s: %v", req.name, err)
+		return bad("can't parse the parameters: %v", err)
+	}
+	return nil
 }
 
 type setMyCommandsParams struct {
-	Commands     []models.BotCommand `json:"commands"`
-	Scope        json.RawMessage     `json:"scope"`
-	LanguageCode string              `json:"language_code"`
+	Commands []models.BotCommand `json:"commands"`
 }
 
-var methods = index(
-	&method{"getUpdates", reflect.TypeFor[getUpdatesParams](), (*Server).getUpdates},
-	on("getMe", (*Server).getMe),
-	on("sendMessage", (*Server).sendMessage),
-	on("sendRichMessage", (*Server).sendRichMessage),
-	on("sendChatAction", (*Server).sendChatAction),
-	on("getFile", (*Server).getFile),
-	on("setMyCommands", (*Server).setMyCommands),
-)
-
-func index(list ...*method) map[string]*method {
-	m := map[string]*method{}
-	for _, each := range list {
-		m[strings.ToLower(each.name)] = each
-	}
-	return m
+var methods = map[string]func(*Server, *request) (any, *refusal){
+	"getUpdates":      (*Server).getUpdates,
+	"getMe":           on(func(s *Server, _ *struct{}) (any, *refusal) { return s.bot, nil }),
+	"sendMessage":     on((*Server).sendMessage),
+	"sendRichMessage": on((*Server).sendRichMessage),
+	"sendChatAction":  on((*Server).sendChatAction),
+	"getFile":         on((*Server).getFile),
+	"setMyCommands": on(func(s *Server, p *setMyCommandsParams) (any, *refusal) {
+		s.commands = p.Commands
+		return true, nil
+	}),
 }
 
-// call answers /bot<token>/<name>. Names of methods have no case.
+// call answers /bot<token>/<name>.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, name string) {
-	req := &request{method: methods[strings.ToLower(name)], w: w, r: r}
-	if req.method != nil {
-		req.name = req.method.name
-	} else { // anything at all
-		req.name = strings.ReplaceAll(name[:min(len(name), 200)], s.opts.Token, "<token>")
-	}
-	var ref *refusal
-	if r.Method != http.MethodPost {
-		ref = refuse(http.StatusMethodNotAllowed, "Method Not Allowed")
-	} else {
-		req.form, ref = parse(r)
+	req := &request{name: name, texts: map[string]string{}, run: methods[name], w: w, r: r}
+	ref := req.read()
+	if req.run == nil {
+		req.name, ref = "unknown method", refuse(http.StatusNotFound, "Not Found: method not found")
 	}
 	s.record(req)
-	if ref == nil && req.method == nil {
-		ref = refuse(http.StatusNotFound, "Not Found: method not found")
-	}
 	if ref != nil {
 		s.mu.Lock()
 		s.violate("%s: %s", req.name, ref.description)
@@ -113,81 +141,73 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, name string) {
 	s.play(req)
 }
 
-// execute runs the method itself.
-func (s *Server) execute(req *request) (any, *refusal) {
-	if req.method == fetch {
-		return s.content(req)
+// read reads a request's parameters, which are one JSON object.
+func (req *request) read() *refusal {
+	const maxBody = 16 << 20
+	body, err := io.ReadAll(http.MaxBytesReader(nil, req.r.Body, maxBody))
+	if err != nil {
+		return refuse(http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 	}
-	if names := req.unknown(req.method.params); len(names) > 0 {
-		ref := bad("unknown parameter %s", strings.Join(names, ", "))
-		s.mu.Lock()
-		s.violate("%s: %s", req.name, ref.description)
-		s.mu.Unlock()
-		return nil, ref
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(body, &object); err != nil {
+		return bad("can't parse the JSON object: %v", err)
 	}
-	return req.method.run(s, req)
+	for name, raw := range object {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		req.texts[name] = text
+	}
+	req.body = body
+	return nil
 }
 
 // record notes a call as it comes in.
 func (s *Server) record(req *request) {
 	defer s.lock()()
-	s.calls = append(s.calls, Call{Method: req.name, Params: maps.Clone(req.texts)})
+	s.calls = append(s.calls, Call{Method: req.name, Params: req.texts})
 	req.index = len(s.calls) - 1
 }
 
-// amend changes the record of a call. s.mu is held.
-func (s *Server) amend(req *request, change func(*Call)) {
-	change(&s.calls[req.index])
-	s.touch()
-}
-
-// finish answers a request with a result or a refusal.
+// finish answers a request with a result, which is JSON or the bytes of a file, or a refusal.
 func (s *Server) finish(req *request, result any, ref *refusal) {
-	kind, body := req.body(result, ref)
-	if ref == nil {
-		s.reply(req, http.StatusOK, "", kind, body)
+	if ref != nil {
+		s.reply(req, ref.status, ref.description, "application/json", ref.body())
 		return
 	}
-	if ref.retryAfter != 0 {
-		req.w.Header().Set("Retry-After", strconv.Itoa(ref.retryAfter))
-	}
-	s.reply(req, ref.status, ref.description, kind, body)
+	kind, body := content(result)
+	s.reply(req, http.StatusOK, "", kind, body)
 }
 
-// reply records an answer and sends it. When the client has left, or Serve ends,
-// there is none: what took effect has taken effect.
+func content(result any) (kind string, body []byte) {
+	if data, ok := result.([]byte); ok {
+		return "application/octet-stream", data
+	}
+	return "application/json", encode(map[string]any{"ok": true, "result": result})
+}
+
+// reply records an answer and sends it. When the client has left, or Serve ends, there is none:
+// what took effect has taken effect.
 func (s *Server) reply(req *request, status int, why, kind string, body []byte) {
 	if req.r.Context().Err() != nil {
 		panic(http.ErrAbortHandler) // net/http's way to break the connection
 	}
-	s.mu.Lock()
-	s.amend(req, func(c *Call) { c.Status, c.Error = status, why })
-	s.mu.Unlock()
+	unlock := s.lock()
+	s.calls[req.index].Status, s.calls[req.index].Error = status, why
+	unlock()
 	send(req.w, status, kind, body)
 }
 
-// body is what answers a request: JSON, or the bytes of a file.
-func (req *request) body(result any, ref *refusal) (kind string, body []byte) {
-	if ref != nil {
-		return "application/json", ref.body()
-	}
-	if data, ok := result.([]byte); ok {
-		return "application/octet-stream", data
-	}
-	return "application/json", encode(answer{OK: true, Result: result})
-}
-
-// Calls are the requests to the bot's side, oldest first; downloads are
-// among them.
+// Calls are the requests to the bot's side, oldest first; downloads are among them.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Call(nil), s.calls...)
+	return slices.Clone(s.calls)
 }
 
 // Count is the number of Calls of a method.
-func (s *Server) Count(method string) int {
-	n := 0
+func (s *Server) Count(method string) (n int) {
 	for _, c := range s.Calls() {
 		if c.Method == method {
 			n++
@@ -196,23 +216,9 @@ func (s *Server) Count(method string) int {
 	return n
 }
 
-func (s *Server) getMe(*none) (any, *refusal) { return s.bot, nil }
-
-var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
-
-func (s *Server) setMyCommands(p *setMyCommandsParams) (any, *refusal) {
-	for _, c := range p.Commands {
-		if !commandForm.MatchString(c.Command) || c.Description == "" || len([]rune(c.Description)) > 256 {
-			return nil, bad("BOT_COMMAND_INVALID")
-		}
-	}
-	s.commands = slices.Clone(p.Commands)
-	return true, nil
-}
-
 // Commands are the commands of the newest setMyCommands.
 func (s *Server) Commands() []models.BotCommand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.commands)
+	return s.commands
 }

@@ -5,20 +5,17 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 )
 
 func (s *Server) sendMessage(p *bot.SendMessageParams) (any, *refusal) {
-	text, entities, ref := s.text(p.Text, p.ParseMode, p.Entities)
+	text, entities, ref := s.text(p.Text, p.ParseMode)
 	if ref != nil {
 		return nil, ref
 	}
-	m := models.Message{Text: text, Entities: entities, LinkPreviewOptions: p.LinkPreviewOptions}
-	return s.post(p.ChatID, p.MessageThreadID, m, p.ReplyParameters)
+	return s.post(p.ChatID, p.MessageThreadID, models.Message{Text: text, Entities: entities}, p.ReplyParameters)
 }
 
 // maxRich is the length of a rich message in characters.
@@ -63,98 +60,47 @@ func (s *Server) post(chatID any, thread int, m models.Message, to *models.Reply
 	return s.append(c, thread, User{ID: s.bot.ID}, m), nil
 }
 
-// find is the chat that a bot means by chat_id, a number. s.mu is held.
-func (s *Server) find(chatID any) (*chat, *refusal) {
-	text := fmt.Sprint(chatID)
-	id, err := strconv.ParseInt(text, 10, 64)
+// writable is the chat that a bot means by chat_id and may write to. s.mu is held.
+func (s *Server) writable(chatID any) (*chat, *refusal) {
+	id, err := strconv.ParseInt(fmt.Sprint(chatID), 10, 64)
 	c := s.world.chats[id]
-	if u, known := s.world.users[id]; known && c == nil && s.meets(u) {
-		return nil, refuse(http.StatusForbidden, "Forbidden: bot can't initiate conversation with a user")
-	}
 	switch {
-	case err != nil:
-		return nil, bad("chat_id is no number")
-	case c == nil:
+	case err != nil || c == nil:
 		return nil, bad("chat not found")
 	case c.moved != 0:
 		ref := bad("group chat was upgraded to a supergroup chat")
 		ref.migrateTo = c.moved
 		return nil, ref
+	case c.barred != "":
+		return nil, refuse(http.StatusForbidden, "%s", c.barred)
 	}
 	return c, nil
 }
 
-// meets says whether the bot and u are in one group.
-func (s *Server) meets(u User) bool {
-	for _, c := range s.world.chats {
-		if _, in := c.members[u.ID]; in {
-			return true
-		}
-	}
-	return false
-}
-
-// writable is find for those who want to write.
-func (s *Server) writable(chatID any) (*chat, *refusal) {
-	c, ref := s.find(chatID)
-	if ref == nil && c.barred != "" {
-		return nil, refuse(http.StatusForbidden, "%s", c.barred)
-	}
-	return c, ref
-}
-
-// text checks and trims a text as the server does before it counts it.
-func (s *Server) text(text string, mode models.ParseMode, entities []models.MessageEntity) (string, []models.MessageEntity, *refusal) {
-	switch {
-	case mode != "" && entities != nil:
-		s.violate("parse_mode %q with entities", mode)
-		return "", nil, bad("parse_mode and entities exclude each other")
-	case mode == models.ParseModeHTML:
+// text checks a text as the server does, and reads its markup.
+func (s *Server) text(text string, mode models.ParseMode) (string, []models.MessageEntity, *refusal) {
+	var entities []models.MessageEntity
+	if mode != "" {
 		var err error
-		if text, entities, err = ParseHTML(text); err != nil {
-			s.violate("can't parse entities: %v", err)
+		if text, entities, err = ParseHTML(text); err != nil || mode != models.ParseModeHTML {
+			s.violate("can't parse entities by %q: %v", mode, err)
 			return "", nil, bad("can't parse entities: %v", err)
 		}
-	case mode != "":
-		s.violate("parse_mode %q", mode)
-		return "", nil, bad("this server parses no markup but HTML")
-	case text == "":
-		return "", nil, bad("message text is empty")
-	}
-	if err := check(text, entities); err != nil {
-		return "", nil, bad("can't parse entities: %v", err)
-	}
-	if n := len(entities); n > maxEntities {
-		s.violate("%d entities, of which the server drops all but %d", n, maxEntities)
-		entities = entities[:maxEntities]
-	}
-	text, entities = trim(text, entities)
-	switch {
-	case text == "":
-		return "", nil, bad("text must be non-empty")
-	case units(text) > maxText:
-		return "", nil, bad("message is too long")
-	}
-	return text, entities, nil
-}
-
-// trim removes white space at the end of a text, and at its start as far as no
-// entity marks it, and moves the entities along.
-func trim(text string, entities []models.MessageEntity) (string, []models.MessageEntity) {
-	u := utf16.Encode([]rune(strings.TrimRightFunc(text, unicode.IsSpace)))
-	start := len(u) - units(strings.TrimLeftFunc(string(utf16.Decode(u)), unicode.IsSpace))
-	for _, e := range entities {
-		start = min(start, e.Offset)
-	}
-	var kept []models.MessageEntity
-	for _, e := range entities {
-		e.Length = min(e.Length, len(u)-e.Offset)
-		e.Offset -= start
-		if e.Length > 0 {
-			kept = append(kept, e)
+		if n := len(entities); n > maxEntities {
+			s.violate("%d entities, of which the server drops all but %d", n, maxEntities)
 		}
 	}
-	return string(utf16.Decode(u[start:])), kept
+	switch trimmed := strings.TrimSpace(text); {
+	case trimmed == "":
+		return "", nil, bad("message text is empty")
+	case trimmed != text && len(entities) > 0:
+		s.violate("text with entities is not trimmed: %q", text)
+		return text, entities, nil
+	case units(trimmed) > maxText:
+		return "", nil, bad("message is too long")
+	default:
+		return trimmed, entities, nil
+	}
 }
 
 // enter checks that a thread is a topic in which the bot may write. A thread of
@@ -199,6 +145,6 @@ func (s *Server) sendChatAction(p *bot.SendChatActionParams) (any, *refusal) {
 	if ref := c.enter(p.MessageThreadID); ref != nil {
 		return nil, ref
 	}
-	c.actions = append(c.actions, Action{Chat{c.info.ID, p.MessageThreadID}, p.Action})
+	c.actions = append(c.actions, Chat{c.info.ID, p.MessageThreadID})
 	return true, nil
 }

@@ -1,61 +1,34 @@
 package botapi
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/go-telegram/bot/models"
 )
 
 // Block has u block the bot: writing to u is answered with 403 until Unblock.
-func (s *Server) Block(u User) {
-	defer s.lock()()
-	c := s.chat(Chat{ID: u.ID})
-	s.membership(c, u, models.ChatMemberTypeMember, models.ChatMemberTypeBanned)
-	c.barred = "Forbidden: bot was blocked by the user"
-}
+func (s *Server) Block(u User) { s.bar(Chat{ID: u.ID}, "Forbidden: bot was blocked by the user") }
 
 // Unblock undoes Block.
-func (s *Server) Unblock(u User) {
-	defer s.lock()()
-	c := s.chat(Chat{ID: u.ID})
-	c.barred = ""
-	s.membership(c, u, models.ChatMemberTypeBanned, models.ChatMemberTypeMember)
-}
+func (s *Server) Unblock(u User) { s.bar(Chat{ID: u.ID}, "") }
 
-// Kick has somebody remove the bot from a group: it hears and writes nothing
-// there until Invite.
-func (s *Server) Kick(where Chat) {
-	defer s.lock()()
-	c := s.chat(where)
-	s.membership(c, someone(c), models.ChatMemberTypeMember, models.ChatMemberTypeBanned)
-	c.barred = fmt.Sprintf("Forbidden: bot was kicked from the %s chat", c.info.Type)
-}
+// Kick has somebody remove the bot from a group: it hears and writes nothing there until Invite.
+func (s *Server) Kick(where Chat) { s.bar(where, "Forbidden: bot was kicked from the chat") }
 
 // Invite undoes Kick.
-func (s *Server) Invite(where Chat) {
+func (s *Server) Invite(where Chat) { s.bar(where, "") }
+
+// bar keeps the bot out of a chat, or lets it in again, and tells it.
+func (s *Server) bar(where Chat, why string) {
 	defer s.lock()()
 	c := s.chat(where)
-	c.barred = ""
-	s.membership(c, someone(c), models.ChatMemberTypeBanned, models.ChatMemberTypeMember)
-}
-
-// membership is the update that tells the bot what it is now in a chat.
-func (s *Server) membership(c *chat, by User, was, is models.ChatMemberType) {
-	s.push(models.Update{MyChatMember: &models.ChatMemberUpdated{
-		Chat: c.info, From: person(by), Date: s.date(), OldChatMember: s.member(was), NewChatMember: s.member(is),
-	}})
-}
-
-// member is the bot as member of a chat.
-func (s *Server) member(status models.ChatMemberType) models.ChatMember {
-	m := models.ChatMember{Type: status}
-	if status == models.ChatMemberTypeBanned {
-		m.Banned = &models.ChatMemberBanned{Status: status, User: &s.bot}
-	} else {
-		m.Member = &models.ChatMemberMember{Status: status, User: &s.bot}
+	out := models.ChatMember{Type: models.ChatMemberTypeBanned, Banned: &models.ChatMemberBanned{Status: models.ChatMemberTypeBanned, User: &s.bot}}
+	in := models.ChatMember{Type: models.ChatMemberTypeMember, Member: &models.ChatMemberMember{Status: models.ChatMemberTypeMember, User: &s.bot}}
+	change := models.ChatMemberUpdated{Chat: c.info, From: person(someone(c)), Date: s.date(), OldChatMember: in, NewChatMember: out}
+	if c.barred = why; why == "" {
+		change.OldChatMember, change.NewChatMember = out, in
 	}
-	return m
+	s.push(models.Update{MyChatMember: &change})
 }
 
 // Migrate upgrades a basic group to a supergroup, which it returns. Writing to
@@ -64,9 +37,6 @@ func (s *Server) member(status models.ChatMemberType) models.ChatMember {
 func (s *Server) Migrate(where Chat) Chat {
 	defer s.lock()()
 	old := s.chat(where)
-	if old.info.Type != models.ChatTypeGroup || old.moved != 0 {
-		panic("botapi: only a basic group migrates, and once")
-	}
 	info := models.Chat{ID: s.superID(), Type: models.ChatTypeSupergroup, Title: old.info.Title}
 	c := s.open(info)
 	c.members = old.members
@@ -89,9 +59,6 @@ func (s *Server) ReopenTopic(where Chat) {
 func (s *Server) setClosed(where Chat, closed bool, m models.Message) {
 	defer s.lock()()
 	c := s.chat(where)
-	if where.Thread == 0 {
-		panic("botapi: only a topic is closed")
-	}
 	c.topics[where.Thread].closed = closed
 	s.append(c, where.Thread, someone(c), m)
 }
@@ -100,20 +67,6 @@ func (s *Server) setClosed(where Chat, closed bool, m models.Message) {
 func (s *Server) DeleteTopic(where Chat) {
 	defer s.lock()()
 	c := s.chat(where)
-	if where.Thread == 0 {
-		panic("botapi: only a topic is deleted")
-	}
 	delete(c.topics, where.Thread)
 	c.messages = slices.DeleteFunc(c.messages, func(m *models.Message) bool { return m.MessageThreadID == where.Thread })
-}
-
-// ResumeAt makes id the id of the next update, wherever the bot's offset is: after
-// a week without updates Telegram chooses the next id at random. All updates must
-// be confirmed; see Pending.
-func (s *Server) ResumeAt(id int64) {
-	defer s.lock()()
-	if len(s.updates.pending) > 0 {
-		panic("botapi: updates are waiting")
-	}
-	s.updates.next, s.updates.confirmed = id, 0
 }

@@ -4,22 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"time"
 
 	"github.com/go-telegram/bot/models"
 )
-
-const (
-	maxPoll    = 50  // seconds; the real server takes longer timeouts for this
-	maxBatch   = 100 // updates
-	maxHistory = 1000
-	future     = 10 // an offset so far beyond the newest update is taken for none
-)
-
-// notByDefault are the updates that come only when asked for.
-var notByDefault = []string{"chat_member", "message_reaction", "message_reaction_count"}
 
 // A queue holds the updates that the bot has not confirmed.
 type queue struct {
@@ -27,7 +16,7 @@ type queue struct {
 	pending   []update // in order of id
 	history   []update // the newest that were confirmed, for Repeat
 	confirmed int64    // the highest offset ever given
-	allowed   []string // as set by the last getUpdates that said; empty: all but notByDefault
+	allowed   []string // as set by the last getUpdates; empty: all
 	poll      *poll    // the one that waits
 }
 
@@ -43,140 +32,104 @@ func (u update) MarshalJSON() ([]byte, error) {
 }
 
 // A poll is a getUpdates that waits.
-type poll struct {
-	ended  chan struct{} // closed when another request ends it
-	reason string        // why
-}
+type poll struct{ reason string } // why another request has ended it
 
-// push queues an update of an allowed type and returns its id; 0: not allowed.
-// s.mu is held.
-func (s *Server) push(u models.Update) int64 {
+// push queues an update of an allowed type. s.mu is held.
+func (s *Server) push(u models.Update) {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(encode(u), &fields); err != nil {
 		panic(err)
 	}
 	delete(fields, "update_id")
-	if len(fields) != 1 {
-		panic("botapi: an update has one field")
-	}
 	for kind, body := range fields {
-		return s.pushRaw(kind, body)
+		s.pushRaw(kind, body)
 	}
-	return 0
 }
 
-func (s *Server) pushRaw(kind string, body json.RawMessage) int64 {
+func (s *Server) pushRaw(kind string, body json.RawMessage) {
 	q := &s.updates
-	if !q.takes(kind) {
-		return 0
+	if len(q.allowed) == 0 || slices.Contains(q.allowed, kind) {
+		q.pending = append(q.pending, update{q.next, kind, body})
+		q.next++
 	}
-	u := update{id: q.next, kind: kind, body: body}
-	q.next++
-	q.pending = append(q.pending, u)
-	return u.id
-}
-
-func (q *queue) takes(kind string) bool {
-	if len(q.allowed) == 0 {
-		return !slices.Contains(notByDefault, kind)
-	}
-	return slices.Contains(q.allowed, kind)
 }
 
 const (
 	otherPoll = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
 	webhookOn = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
-	setHook   = "Conflict: terminated by setWebhook request"
 )
 
-// grace is how long a poll that another one has ended stays open to see whether
-// its client has left: a bot that gave up its poll and began a new one, or was
-// killed and started again, does nothing wrong.
-const grace = time.Second
+type getUpdatesParams struct {
+	Offset         int64    `json:"offset"`
+	Limit          int      `json:"limit"`
+	Timeout        int      `json:"timeout"`
+	AllowedUpdates []string `json:"allowed_updates"`
+}
 
 func (s *Server) getUpdates(req *request) (any, *refusal) {
 	p := new(getUpdatesParams)
-	if ref := req.decode(p); ref != nil {
-		return nil, ref
-	}
-	me := &poll{ended: make(chan struct{})}
+	me := &poll{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if ref := s.decode(req, p); ref != nil {
+		return nil, ref
+	}
 	if s.webhook != "" {
 		return nil, refuse(http.StatusConflict, webhookOn)
 	}
-	limit, timeout := s.bounds(p)
-	s.allow(p.AllowedUpdates)
-	s.confirm(p.Offset)
-	s.touch() // for those who wait for Offset or Pending
-	if req.repeat {
-		return s.updates.again(limit), nil
+	if p.Limit < 1 || p.Limit > 100 || p.Timeout < 0 || p.Timeout > 50 {
+		s.violate("getUpdates: limit %d is not within 1 and 100, or timeout %d within 0 and 50", p.Limit, p.Timeout)
 	}
-	deadline := time.NewTimer(timeout)
+	s.updates.allowed = p.AllowedUpdates
+	s.confirm(p.Offset)
+	s.touch() // for those who wait for Pending
+	if req.repeat {
+		return s.updates.again(p.Limit), nil
+	}
+	deadline := time.NewTimer(time.Duration(p.Timeout) * time.Second)
 	defer deadline.Stop()
-	for {
-		if batch := s.updates.batch(limit); len(batch) > 0 || timeout == 0 {
-			s.endPoll(me, "")
+	defer s.endPoll(me, "")
+	for over := p.Timeout == 0; ; {
+		if batch := s.updates.batch(p.Limit); len(batch) > 0 || over {
 			return batch, nil
 		}
-		s.beginPoll(me)
+		if s.updates.poll != me { // only a poll that has to wait ends another one
+			s.endPoll(s.updates.poll, otherPoll)
+			s.updates.poll = me
+			s.touch()
+		}
 		changed := s.changed
 		s.mu.Unlock()
 		select {
 		case <-changed:
-		case <-me.ended:
 		case <-deadline.C:
-			timeout = 0
+			over = true
 		case <-req.r.Context().Done():
-			timeout = 0 // nobody hears the answer
+			over = true // nobody hears the answer
 		}
 		s.mu.Lock()
 		if me.reason != "" {
-			return nil, s.conflict(req, me)
+			return nil, refuse(http.StatusConflict, "%s", me.reason)
 		}
 	}
 }
 
-// bounds are the limit and the timeout that count. The real server repairs those
-// out of range without a word.
-func (s *Server) bounds(p *getUpdatesParams) (limit int, timeout time.Duration) {
-	limit = maxBatch
-	if p.Limit != nil {
-		limit = min(max(*p.Limit, 1), maxBatch)
-		if limit != *p.Limit {
-			s.violate("getUpdates: limit %d is not within 1 and %d", *p.Limit, maxBatch)
-		}
-	}
-	seconds := min(max(p.Timeout, 0), maxPoll)
-	if seconds != p.Timeout {
-		s.violate("getUpdates: timeout %d is not within 0 and %d", p.Timeout, maxPoll)
-	}
-	return limit, time.Duration(seconds) * time.Second
-}
-
-// allow sets which updates are queued from now on; nil leaves it as it is.
-func (s *Server) allow(names []string) {
-	for _, name := range names {
-		if _, known := field(reflect.TypeFor[models.Update](), name); !known {
-			s.violate("getUpdates: no update is called %q", name)
-		}
-	}
-	if names != nil {
-		s.updates.allowed = names
+// endPoll ends a poll, if it waits; a reason makes it a conflict. s.mu is held.
+func (s *Server) endPoll(p *poll, reason string) {
+	if p != nil && s.updates.poll == p {
+		s.updates.poll = nil
+		p.reason = reason
+		s.touch()
 	}
 }
 
-// confirm forgets all updates before an offset. A negative one counts from the
-// end of the queue; one far beyond it is taken for none, which is how a bot
-// survives that ids begin anew.
+// confirm forgets all updates before an offset.
 func (s *Server) confirm(offset int64) {
 	q := &s.updates
-	switch {
-	case offset == 0 || offset > q.next+future:
+	if offset == 0 {
 		return
-	case offset < 0:
-		offset += q.next
-	case offset < q.confirmed:
+	}
+	if offset < q.confirmed {
 		s.violate("getUpdates: offset %d after %d", offset, q.confirmed)
 	}
 	q.confirmed = max(q.confirmed, offset)
@@ -184,7 +137,6 @@ func (s *Server) confirm(offset int64) {
 		q.history = append(q.history, q.pending[0])
 		q.pending = q.pending[1:]
 	}
-	q.history = q.history[max(0, len(q.history)-maxHistory):]
 }
 
 func (q *queue) batch(limit int) []update {
@@ -195,49 +147,6 @@ func (q *queue) batch(limit int) []update {
 func (q *queue) again(limit int) []update {
 	old := slices.Clone(q.history[max(0, len(q.history)-limit):])
 	return append(old, q.batch(limit-len(old))...)
-}
-
-// beginPoll makes me the poll that waits. Only a poll that has to wait ends
-// another one, as with the real server. s.mu is held.
-func (s *Server) beginPoll(me *poll) {
-	if s.updates.poll != me {
-		s.endPoll(s.updates.poll, otherPoll)
-		s.updates.poll = me
-		s.touch()
-	}
-}
-
-// endPoll ends a poll, if it waits; a reason makes it a conflict. s.mu is held.
-func (s *Server) endPoll(p *poll, reason string) {
-	if p == nil || s.updates.poll != p {
-		return
-	}
-	s.updates.poll = nil
-	s.touch()
-	if reason != "" {
-		p.reason = reason
-		close(p.ended)
-	}
-}
-
-// conflict is the answer to a poll that was ended. Two bots are a violation, if
-// there is still somebody to hear it; a webhook is not the bot's fault. s.mu is
-// held, but not while it looks.
-func (s *Server) conflict(req *request, p *poll) *refusal {
-	s.mu.Unlock()
-	t := time.NewTimer(grace)
-	defer t.Stop()
-	left := false
-	select {
-	case <-t.C:
-	case <-req.r.Context().Done():
-		left = true
-	}
-	s.mu.Lock()
-	if !left && p.reason == otherPoll {
-		s.violate("getUpdates: %s", p.reason)
-	}
-	return refuse(http.StatusConflict, "%s", p.reason)
 }
 
 // Polling says whether a getUpdates is waiting now.
@@ -254,12 +163,22 @@ func (s *Server) Pending() int {
 	return len(s.updates.pending)
 }
 
-// Webhook makes a webhook active, as another program with the same token might;
-// "" deletes it. While there is one, getUpdates is answered with 409.
+// Webhook makes a webhook active, as another program with the same token might; "" deletes it.
+// While there is one, getUpdates is answered with 409.
 func (s *Server) Webhook(url string) {
 	defer s.lock()()
 	s.webhook = url
 	if url != "" {
-		s.endPoll(s.updates.poll, setHook)
+		s.endPoll(s.updates.poll, "Conflict: terminated by setWebhook request")
 	}
+}
+
+// ResumeAt makes id the id of the next update, wherever the bot's offset is: after a week without
+// updates Telegram chooses the next id at random. All updates must be confirmed.
+func (s *Server) ResumeAt(id int64) {
+	defer s.lock()()
+	if len(s.updates.pending) > 0 {
+		panic("botapi: updates are waiting")
+	}
+	s.updates.next, s.updates.confirmed = id, 0
 }

@@ -21,12 +21,6 @@ type Chat struct {
 	Thread int   `json:"message_thread_id"` // of the topic; 0: the chat itself
 }
 
-// Action is a sendChatAction that the server took.
-type Action struct {
-	Chat   Chat              `json:"chat"`
-	Action models.ChatAction `json:"action"`
-}
-
 // The first ids dealt out. They do not fit into 32 bits, as today's do not.
 const (
 	firstUser       = 5_000_000_001
@@ -40,7 +34,6 @@ type world struct {
 	files      map[string]*file // by file_id
 	groups     int              // so many ids of each kind were dealt out
 	supergroup int
-	albums     int
 }
 
 func newWorld() world {
@@ -57,7 +50,7 @@ type chat struct {
 	topics   map[int]*topic    // by message_thread_id
 	barred   string            // why the bot may not write here: the description of a 403
 	moved    int64             // the supergroup that this group has become
-	actions  []Action
+	actions  []Chat            // where the bot was typing
 }
 
 type topic struct {
@@ -78,9 +71,6 @@ func (s *Server) User(name, username string) User {
 // Start does; without it the bot may not write to u.
 func (s *Server) Private(u User) Chat {
 	defer s.lock()()
-	if s.world.users[u.ID] != u {
-		panic(fmt.Sprintf("botapi: no user %d", u.ID))
-	}
 	if s.world.chats[u.ID] == nil {
 		c := s.open(models.Chat{ID: u.ID, Type: models.ChatTypePrivate, FirstName: u.Name, Username: u.Username})
 		c.members[u.ID] = u
@@ -143,9 +133,6 @@ func (s *Server) Join(where Chat, u User) {
 func (s *Server) Topic(where Chat, name string) Chat {
 	defer s.lock()()
 	c := s.chat(where)
-	if c.info.Type != models.ChatTypeSupergroup {
-		panic("botapi: only a supergroup has topics")
-	}
 	c.info.IsForum = true
 	m := s.append(c, 0, someone(c), models.Message{ForumTopicCreated: &models.ForumTopicCreated{Name: name, IconColor: 7322096}})
 	c.topics[m.ID] = &topic{name: name, created: m}
@@ -175,17 +162,11 @@ func (s *Server) Sent(where Chat) []models.Message {
 	return list
 }
 
-// Actions are the bot's chat actions in a chat, or a topic, oldest first.
-func (s *Server) Actions(where Chat) []Action {
+// Actions is where in a chat the bot was shown typing, oldest first.
+func (s *Server) Actions(where Chat) []Chat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []Action
-	for _, a := range s.chat(where).actions {
-		if where.Thread == 0 || a.Chat.Thread == where.Thread {
-			list = append(list, a)
-		}
-	}
-	return list
+	return slices.Clone(s.chat(where).actions)
 }
 
 // chat is the chat that a caller on the world's side means. s.mu is held.
@@ -209,15 +190,10 @@ func (c *chat) find(id int) *models.Message {
 }
 
 func (c *chat) replace(m *models.Message) {
-	i := slices.IndexFunc(c.messages, func(old *models.Message) bool { return old.ID == m.ID })
-	c.messages[i] = m
+	c.messages[slices.Index(c.messages, c.find(m.ID))] = m
 }
 
-func (c *chat) remove(id int) {
-	c.messages = slices.DeleteFunc(c.messages, func(m *models.Message) bool { return m.ID == id })
-}
-
-// someone is who does what somebody has to have done: the member with the least id.
+// someone is the author of service messages: the member with the least id.
 func someone(c *chat) User {
 	if len(c.members) == 0 {
 		return User{}
