@@ -15,7 +15,7 @@ import (
 // finds reports whether the index over a life that is not lived finds a text.
 func (w *world) finds(id Identity, text string) bool {
 	w.Helper()
-	index := recall.Open(id.RecallPath(), discard())
+	index := recall.Open(id.RecallPath(), id.Self, discard())
 	defer index.Close()
 	_, err := index.Sync(context.Background(), w.store, id.LIFE(), nil)
 	must(w, err)

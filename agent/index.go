@@ -38,7 +38,7 @@ const (
 // startIndexer begins to keep the index.
 func (a *Agent) startIndexer() {
 	ctx, cancel := context.WithCancel(context.Background())
-	a.indexer = &indexer{index: recall.Open(a.id.RecallPath(), a.cfg.Log), news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	a.indexer = &indexer{index: recall.Open(a.id.RecallPath(), a.id.Self, a.cfg.Log), news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	a.indexer.behind.Store(true)
 	go a.indexer.run(ctx, a) // ends with stopIndexer, or soon after it
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"lethe/blobs"
 	"lethe/life"
 )
 
@@ -81,29 +79,4 @@ func TestDamagedLog(t *testing.T) {
 	if w.anew() {
 		t.Error(w.said.String())
 	}
-}
-
-// A log that package life has written is read as one, torn ends and all.
-func TestReadsWhatLifeWrites(t *testing.T) {
-	w := newWorld(t)
-	path := filepath.Join(w.dir, "real.md")
-	log, err := life.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	h := w.put(blobs.Meta{At: w.now, Gist: "g", Life: w.self.String()}, "◆ e1 note ◱hash=0123456789abcdef gist=x◲\nan apple\n")
-	boot, fade := life.New(w.now, "boot", nil), life.New(w.now, "fade", []string{"e1..e1"}, "to", "gist", "say", "a + \"b\"\nc")
-	boot.Refs, fade.Refs = refs(w.self), refs(h)
-	if err := log.Append(boot); err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Append(fade, life.New(w.now, "epoch", []string{"1"}, "why", "full")); err != nil {
-		t.Fatal(err)
-	}
-	x := w.open()
-	if n, err := x.Sync(context.Background(), w.store, path, nil); err != nil || n != 1 {
-		t.Errorf("added %d, %v", n, err)
-	}
-	w.finds(x, "apple", h)
 }

@@ -1,7 +1,7 @@
 // Package recall searches everything that a life has faded, so that what was
 // forgotten can be found again.
 //
-//	x := recall.Open(filepath.Join(dir, "recall.db"), log)
+//	x := recall.Open(filepath.Join(dir, "recall.db"), self, log)
 //	added, err := x.Sync(ctx, store, lifePath, nil)
 //	hits, err := x.Search(ctx, store, recall.Query{Text: "the retry backoff"})
 //
@@ -77,6 +77,7 @@ type Hit struct {
 // Index is an open index. It is safe for concurrent use.
 type Index struct {
 	file *index.Index
+	self string
 	log  *slog.Logger
 
 	lookups chan struct{} // has one for each that runs
@@ -89,10 +90,10 @@ type Index struct {
 // waits for any more must not pile up meanwhile.
 const mostLookups = 2
 
-// Open returns the index at path. It is read when it is first used, and made or
-// made again by Sync.
-func Open(path string, log *slog.Logger) *Index {
-	return &Index{file: index.New(path, log), log: log, lookups: make(chan struct{}, mostLookups), told: map[blobs.Hash]bool{}}
+// Open returns the index at path, of the life with this address. It is read when it
+// is first used, and made or made again by Sync.
+func Open(path, self string, log *slog.Logger) *Index {
+	return &Index{file: index.New(path, self, log), self: self, log: log, lookups: make(chan struct{}, mostLookups), told: map[blobs.Hash]bool{}}
 }
 
 // Close closes the index. A Sync or a search that is under way ends with an error.
@@ -164,11 +165,7 @@ func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query, 
 	if err != nil {
 		return nil, err
 	}
-	cands, lost, err := found.bodies(ctx, store, q)
-	if errors.Is(err, index.ErrDamaged) {
-		x.file.Condemn(err)
-		return nil, ErrRebuilding
-	}
+	cands, lost, err := found.bodies(ctx, store, x.self, q)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +32,6 @@ const (
 	blobsEnv = "LETHE_RECALL_BLOBS"
 	dirEnv   = "LETHE_RECALL_DIR"
 	childEnv = "LETHE_RECALL_CHILD"
-	// profileEnv is where profiles of the two go.
-	profileEnv = "LETHE_RECALL_PROFILE"
 )
 
 // fewBlobs is how many there are without an environment that says otherwise.
@@ -49,8 +46,6 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-	default:
-		os.Exit(child(what))
 	}
 }
 
@@ -127,6 +122,11 @@ func original(r *rand.Rand, v *vocabulary, n int, at time.Time) (text string, su
 	return b.String(), subject
 }
 
+var (
+	scaleBoot = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	scaleSelf = blobs.Sum(blobs.Encode(blobs.Meta{At: scaleBoot}, []byte("soul")))
+)
+
 func scaleRand(n int) *rand.Rand { return rand.New(rand.NewPCG(7, uint64(n))) }
 
 const scaleWords = 400_000
@@ -147,8 +147,8 @@ func generate(dir string, n int) error {
 	defer file.Close()
 	out := bufio.NewWriter(file)
 	log := chronicle{out: out}
-	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	self, err := putUnsynced(store, blobs.Meta{At: at}, "soul")
+	at := scaleBoot
+	self, err := putUnsynced(store, blobs.Meta{At: scaleBoot}, "soul")
 	if err != nil {
 		return err
 	}
@@ -238,22 +238,11 @@ func scaleChild(what string) error {
 	if err != nil {
 		return err
 	}
-	x := Open(filepath.Join(dir, "recall.db"), slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	x := Open(filepath.Join(dir, "recall.db"), scaleSelf.String(), slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	defer x.Close()
 	store, err := blobs.Open(filepath.Join(dir, "blobs"))
 	if err != nil {
 		return err
-	}
-	if file := os.Getenv(profileEnv); file != "" {
-		f, err := os.Create(file + "." + what)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
 	}
 	got := map[string]float64{}
 	if what == "index" {
@@ -304,7 +293,7 @@ func scaleSearch(x *Index, store *blobs.Store, n int, got map[string]float64) er
 	first, ten := 0, 0
 	for range queries {
 		i := r.IntN(n)
-		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i+1) * time.Minute)
+		at := scaleBoot.Add(time.Duration(i+1) * time.Minute)
 		text, subject := original(scaleRand(i), v, i, at)
 		words := []string{"what", "about", "the"}
 		for range 1 + r.IntN(3) {

@@ -41,7 +41,6 @@ type shortlist struct {
 	lists  []*posting
 	scores map[int64]float64 // of segments
 
-	self     string    // beginning of the life's address
 	segments int       // in the index
 	dfs      []float64 // of each term, in how many segments it is, estimated for frequent ones
 	docs     []found   // best first
@@ -56,7 +55,7 @@ type found struct {
 
 // stageOne finds the originals that a query may mean, and that fit it.
 func stageOne(ctx context.Context, v *index.View, a query, q Query, not func(blobs.Hash) bool) (*shortlist, error) {
-	s := &shortlist{view: v, filter: filterOf(v, q), scores: make(map[int64]float64, mostPostings), self: v.Self(), segments: int(v.Next() - 1)}
+	s := &shortlist{view: v, filter: filterOf(v, q), scores: make(map[int64]float64, mostPostings), segments: int(v.Next() - 1)}
 	if err := s.probe(ctx, a); err != nil {
 		return nil, err
 	}

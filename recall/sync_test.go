@@ -2,10 +2,12 @@ package recall
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,39 +19,6 @@ import (
 	"lethe/blobs"
 	"lethe/life"
 )
-
-func TestSyncGoesOn(t *testing.T) {
-	w := newWorld(t)
-	a := w.says("an apple")
-	x := w.open()
-	if n := w.sync(x); n != 1 {
-		t.Errorf("added %d", n)
-	}
-	if n := w.sync(x); n != 0 {
-		t.Errorf("added %d again", n)
-	}
-	b := w.says("a banana")
-	talk := w.heard("dev", "ada", "still live")
-	if n := w.sync(x); n != 1 {
-		t.Errorf("added %d", n)
-	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c := w.fades(talk)[0]
-	x = w.open()
-	if n := w.sync(x); n != 1 {
-		t.Errorf("another process added %d", n)
-	}
-	w.finds(x, "apple", a)
-	w.finds(x, "banana", b)
-	if h := w.finds(x, "live", c); h.From != 3 {
-		t.Errorf("hit %+v", h)
-	}
-	if w.anew() {
-		t.Error(w.said.String())
-	}
-}
 
 // What each event means for the index.
 func TestWhatIsIndexed(t *testing.T) {
@@ -198,7 +167,7 @@ func TestConcurrently(t *testing.T) {
 	var wait, searchers sync.WaitGroup
 	for _, x := range []*Index{a, b} {
 		wait.Go(func() {
-			for range 30 {
+			for range 10 {
 				if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err != nil && !errors.Is(err, ErrBusy) {
 					t.Error(err)
 					return
@@ -242,37 +211,6 @@ func TestConcurrently(t *testing.T) {
 	}
 }
 
-// A search does not wait for a transaction that is under way, a Sync not for ever.
-func TestBesideATransaction(t *testing.T) {
-	w := newWorld(t)
-	apple := w.says("an apple")
-	x := w.synced()
-	foreign, err := sql.Open("sqlite", "file:"+w.indexPath()+"?_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer foreign.Close()
-	tx, err := foreign.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback()
-	w.finds(x, "apple", apple)
-	banana := w.says("a banana")
-	if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); !errors.Is(err, ErrBusy) {
-		t.Errorf("sync: %v", err)
-	}
-	w.finds(x, "apple", apple)
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	w.sync(x)
-	w.finds(x, "banana", banana)
-	if w.anew() {
-		t.Error(w.said.String())
-	}
-}
-
 // One process brings the index up to date; the others are told so, and search.
 func TestSyncElsewhere(t *testing.T) {
 	w, all := fruit(t, 20)
@@ -299,53 +237,60 @@ func TestSyncElsewhere(t *testing.T) {
 	w.whole(x, append(all, more), "after that")
 }
 
-func TestCancelled(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	w := newWorld(t)
-	apple := w.says("an apple")
-	x := w.open()
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := x.Sync(ctx, w.store, w.lifePath(), nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("sync: %v", err)
-	}
-	w.sync(x)
-	if _, err := x.Search(ctx, w.store, Query{Text: "apple"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("search: %v", err)
-	}
-	w.finds(x, "apple", apple)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Close(); err != nil {
-		t.Errorf("closed twice: %v", err)
-	}
-	if _, err := x.Search(context.Background(), w.store, Query{Text: "apple"}); err == nil {
-		t.Error("a closed index answers")
-	}
-	if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err == nil {
-		t.Error("a closed index syncs")
+// canceller ends a context when it is told of the last of some things.
+type canceller struct {
+	slog.Handler
+	left   int
+	cancel func()
+}
+
+func (c *canceller) Handle(context.Context, slog.Record) error { c.tick(); return nil }
+
+func (c *canceller) tick() {
+	if c.left--; c.left == 0 {
+		c.cancel()
 	}
 }
 
-func TestProgress(t *testing.T) {
-	w := newWorld(t)
-	for range 300 {
-		w.says("an apple")
-	}
-	x := w.open()
-	last, total := 0, 0
-	if _, err := x.Sync(context.Background(), w.store, w.lifePath(), func(done, all int) {
-		if done < last {
-			t.Errorf("%d after %d", done, last)
-		}
-		last, total = done, all
-	}); err != nil {
+// A Sync that is cut short anywhere leaves what was committed before, and the next
+// one goes on.
+func TestSyncCutShort(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	w, all := fruit(t, 300)
+	if err := w.synced().Close(); err != nil {
 		t.Fatal(err)
 	}
-	fi, err := os.Stat(w.lifePath())
-	if err != nil || int64(total) != fi.Size() || last != total {
-		t.Errorf("%d of %d done, %v", last, total, err)
+	for range 5 {
+		gone := w.says("gone")
+		remove(t, w.store.Path(gone))
+		all = append(all, w.says(fmt.Sprintf("apple number%d", len(all))))
+	}
+	for at := 1; at <= 6; at++ { // at five originals that are missing, and at the end
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &canceller{slog.NewTextHandler(io.Discard, nil), at, cancel}
+		x := Open(w.indexPath(), w.self.String(), slog.New(c))
+		added, err := x.Sync(ctx, w.store, w.lifePath(), func(int, int) { c.tick() })
+		if at < 6 && (added > 0 || !errors.Is(err, context.Canceled)) || at == 6 && added != 5 {
+			t.Errorf("cut short at %d: %d added, %v", at, added, err)
+		}
+		if _, err := x.Search(ctx, w.store, Query{Text: "apple"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("a search that nobody waits for: %v", err)
+		}
+		if !w.holds(x, all[:300], fmt.Sprint("cut short at ", at)) {
+			t.Errorf("cut short at %d: what was committed is not found", at)
+		}
+		if err := errors.Join(x.Close(), x.Close()); err != nil {
+			t.Error(err)
+		}
+		if _, err := x.Search(t.Context(), w.store, Query{Text: "apple"}); err == nil {
+			t.Error("a closed index answers")
+		}
+	}
+	x := w.open()
+	defer x.Close()
+	w.whole(x, all, "in the end")
+	if n := w.originals(); n != len(all) || w.anew() {
+		t.Errorf("%d originals of %d; %s", n, len(all), w.said.String())
 	}
 }
 
@@ -362,5 +307,22 @@ func TestSmallSyncsAreMerged(t *testing.T) {
 	}
 	if n := w.originals(); n != 60 {
 		t.Errorf("%d originals", n)
+	}
+}
+
+// A path that is special to SQLite's URIs is a path.
+func TestOddPath(t *testing.T) {
+	w, all := fruit(t, 5)
+	dir := filepath.Join(w.dir, "a b?c=d&e#f%20g'h\"é")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	x := Open(filepath.Join(dir, "recall.db"), w.self.String(), w.logger())
+	defer x.Close()
+	w.whole(x, all, "an odd path")
+	for _, name := range []string{"recall.db", "recall.db-wal", "recall.db-lock"} {
+		if fi, err := os.Stat(filepath.Join(dir, name)); err != nil || fi.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, fi, err)
+		}
 	}
 }

@@ -169,7 +169,7 @@ func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&w.s
 
 func (w *world) open() *Index {
 	w.t.Helper()
-	x := Open(w.indexPath(), w.logger())
+	x := Open(w.indexPath(), w.self.String(), w.logger())
 	w.t.Cleanup(func() { x.Close() })
 	return x
 }

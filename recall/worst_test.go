@@ -146,20 +146,6 @@ func TestRankEndsWithContext(t *testing.T) {
 	}
 }
 
-// Blobs are not read for nobody: with their files gone, each would be lost.
-func TestBodiesEndWithContext(t *testing.T) {
-	w := newWorld(t)
-	s := &shortlist{docs: make([]found, 8)}
-	ctx, cancel := context.WithCancel(t.Context())
-	if _, gone, err := s.bodies(ctx, w.store, Query{}); err != nil || len(gone) != 8 {
-		t.Errorf("%d lost, %v", len(gone), err)
-	}
-	cancel()
-	if _, gone, err := s.bodies(ctx, w.store, Query{}); !errors.Is(err, context.Canceled) || len(gone) != 0 {
-		t.Errorf("%d lost, %v", len(gone), err)
-	}
-}
-
 // Of the originals that are found, no more are read than may be, the best first, and
 // of a large one only a segment is ranked.
 func TestBodiesAreBounded(t *testing.T) {

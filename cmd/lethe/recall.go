@@ -198,7 +198,7 @@ func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query)
 	if err != nil {
 		return nil, err
 	}
-	index := recall.Open(id.RecallPath(), p.logTo(p.err))
+	index := recall.Open(id.RecallPath(), id.Self, p.logTo(p.err))
 	defer index.Close()
 	const tries = 5 // Sync waits in each
 	for try := 1; ; try++ {

@@ -161,7 +161,7 @@ func (t *tour) indexed() bool {
 	if _, err := os.Stat(t.id.RecallPath()); errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	index := recall.Open(t.id.RecallPath(), slog.New(slog.DiscardHandler))
+	index := recall.Open(t.id.RecallPath(), t.id.Self, slog.New(slog.DiscardHandler))
 	defer index.Close()
 	hits, err := index.Search(t.ctx, t.store, recall.Query{Text: detail, Limit: 1})
 	return err == nil && len(hits) > 0

@@ -53,7 +53,7 @@ func (s *stage) examine(ctx context.Context, talk locomo.Conversation) (_ *exam,
 		bodies = append(bodies, o.body)
 	}
 	e.plain = newBM25(bodies)
-	e.index = recall.Open(s.id.RecallPath(), s.config.Log)
+	e.index = recall.Open(s.id.RecallPath(), s.id.Self, s.config.Log)
 	if _, err := e.index.Sync(ctx, s.store, s.id.LIFE(), nil); err != nil {
 		return nil, errors.Join(err, e.index.Close())
 	}

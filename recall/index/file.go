@@ -21,9 +21,6 @@ import (
 // classes. An index of another version is made anew.
 const version = 3
 
-// applicationID marks the file as an index of ours ("LeRc").
-const applicationID = 0x4c655263
-
 // A row of terms is a segment, in the order of the log; a document has the number
 // of its first segment. FTS5 keeps posting lists and nothing else: no text, no
 // positions, no lengths.
@@ -97,26 +94,23 @@ func connect(path string) (*file, error) {
 // open opens an index that is there. An error is damaged if it cannot be used.
 func open(path string) (*file, error) {
 	f, err := connect(path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		if err = f.check(); err != nil {
+			return nil, errors.Join(err, f.close())
+		}
 	}
-	if err := f.check(); err != nil {
-		return nil, errors.Join(err, f.close())
-	}
-	return f, nil
+	return f, err
 }
 
 // check looks at the head of the file and prepares what is looked up.
 func (f *file) check() error {
-	var id, v int
-	err := f.read.QueryRow("SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)").Scan(&id, &v)
-	switch {
-	case err != nil:
+	var v int
+	err := f.read.QueryRow("PRAGMA user_version").Scan(&v)
+	if err == nil && v != version {
+		err = fmt.Errorf("%w: it has version %d, not %d", ErrDamaged, v, version)
+	}
+	if err != nil {
 		return err
-	case id != applicationID:
-		return fmt.Errorf("%w: the file is no index", ErrDamaged)
-	case v != version:
-		return fmt.Errorf("%w: it has version %d, not %d", ErrDamaged, v, version)
 	}
 	// The sum keeps SQLite from planning anew for each limit.
 	f.postings, err = f.read.Prepare("SELECT group_concat(id) FROM (SELECT rowid AS id FROM terms WHERE terms MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?+0)")
@@ -134,20 +128,18 @@ func create(path string) (*file, error) {
 		}
 	}
 	empty, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // its companions get its permissions
-	if err == nil {
-		err = empty.Close()
-	}
 	if err != nil {
 		return nil, err
 	}
+	empty.Close()
 	f, err := connect(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.fill(); err != nil {
-		return nil, errors.Join(err, f.close())
+	if err = f.fill(); err == nil {
+		err = f.check()
 	}
-	if err := f.check(); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	return f, nil
@@ -159,7 +151,7 @@ func (f *file) fill() error {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.Exec(fmt.Sprintf("%s; PRAGMA application_id=%d; PRAGMA user_version=%d", schema, applicationID, version)); err != nil {
+	if _, err := tx.Exec(fmt.Sprintf("%s; PRAGMA user_version=%d", schema, version)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -186,9 +178,8 @@ func (f *file) replaced() bool {
 // of the documents that it counts.
 type state struct {
 	life.Mark
-	Self string `json:"self"` // beginning of the life's address
-	Docs int    `json:"docs"`
-	Next int64  `json:"next"` // number of the next segment
+	Docs int   `json:"docs"`
+	Next int64 `json:"next"` // number of the next segment
 	// First and Last bound the times of all content, in Unix microseconds.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
@@ -235,13 +226,12 @@ func (s *state) cover(first, last time.Time) {
 	}
 }
 
-// ErrDamaged is wrapped by errors about an index that contradicts itself or the
-// blobs.
+// ErrDamaged is wrapped by errors about an index that contradicts itself.
 var ErrDamaged = errors.New("the index cannot be used")
 
 // damaged reports whether an error says that the file has to be made anew.
 func damaged(err error) bool {
-	if errors.Is(err, ErrDamaged) {
+	if errors.Is(err, ErrDamaged) || errors.Is(err, life.ErrOtherLog) {
 		return true
 	}
 	switch code := codeOf(err); code & 0xff {

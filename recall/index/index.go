@@ -1,7 +1,7 @@
 // Package index keeps the posting lists over what a life has faded, in a SQLite
 // file.
 //
-//	x := index.New(path, log)
+//	x := index.New(path, self, log)
 //	added, err := x.Sync(ctx, store, lifePath, nil)
 //	err = x.View(ctx, func(v *index.View) error {
 //		rows, err := v.Postings(ctx, index.Term("backoff", 3), v.Next(), 100)
@@ -44,19 +44,21 @@ var errClosed = errors.New("the index is closed")
 // Index is the index of one life. It is safe for concurrent use.
 type Index struct {
 	path string
+	self string // the life's address
 	log  *slog.Logger
 
 	syncing sync.Mutex // held by the one Sync that runs
 
 	mu     sync.Mutex // guards what follows
 	file   *file      // nil until one is needed
-	bad    string     // why the open file must not be used; "" for a sound one
-	self   string     // beginning of the life's address, by its log
+	bad    error      // why the open file has to be made anew
 	closed bool
 }
 
-// New returns the index at a path. It opens nothing.
-func New(path string, log *slog.Logger) *Index { return &Index{path: path, log: log} }
+// New returns the index at a path, of the life with this address. It opens nothing.
+func New(path, self string, log *slog.Logger) *Index {
+	return &Index{path: path, self: self, log: log}
+}
 
 // Close closes the index. A Sync or a View that is under way ends with an error.
 func (x *Index) Close() error {
@@ -68,7 +70,7 @@ func (x *Index) Close() error {
 
 func (x *Index) drop() error {
 	old := x.file
-	x.file, x.bad = nil, ""
+	x.file, x.bad = nil, nil
 	if old == nil {
 		return nil
 	}
@@ -82,29 +84,24 @@ func (x *Index) drop() error {
 func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string, progress func(done, total int)) (added int, err error) {
 	x.syncing.Lock()
 	defer x.syncing.Unlock()
-	self, err := selfOf(lifePath)
-	if err != nil {
-		return 0, fmt.Errorf("sync index: %w", err)
-	}
 	release, err := x.lock(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("sync index: %w", err)
 	}
 	defer release()
 	for again := true; ; again = false {
-		f, err := x.ready(self)
+		f, err := x.current(true)
 		if err != nil {
 			return 0, fmt.Errorf("sync index: %w", err)
 		}
-		s := &syncing{file: f, store: store, log: x.log, path: lifePath, self: self, progress: progress}
+		s := &syncing{file: f, store: store, log: x.log, path: lifePath, self: x.self, progress: progress}
 		err = s.run(ctx)
 		switch {
 		case err == nil:
 			return s.added, nil
 		case ctx.Err() != nil:
 			return s.added, ctx.Err()
-		case again && damaged(err):
-			x.condemn(f, err)
+		case x.condemn(f, err) && again:
 			continue
 		case busy(err):
 			err = fmt.Errorf("%w: %w", ErrBusy, err)
@@ -130,105 +127,71 @@ func (x *Index) lock(ctx context.Context) (release func(), err error) {
 		}
 		return nil, err
 	}
-	return func() {
-		if err := lock.Close(); err != nil {
-			x.log.Debug("release the index", "error", err)
-		}
-	}, nil
+	return func() { _ = lock.Close() }, nil
 }
 
-// ready returns the open file for a Sync: a new one, if there is none that can be
-// used. The caller holds the lock.
-func (x *Index) ready(self string) (*file, error) {
+// current returns the open file. One that somebody has deleted or replaced is
+// opened again. Where there is none that can be used, the error is ErrRebuilding,
+// or a new one is made, for which the caller holds the lock.
+func (x *Index) current(renew bool) (*file, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.self = self
-	why := x.bad
-	if why == "" {
-		f, err := x.current()
-		if !errors.Is(err, fs.ErrNotExist) && !damaged(err) {
-			return f, err
+	if x.closed {
+		return nil, errClosed
+	}
+	err := x.bad
+	if err == nil {
+		if x.file != nil && !x.file.replaced() {
+			return x.file, nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			why = err.Error()
+		_ = x.drop()
+		if x.file, err = open(x.path); err == nil {
+			return x.file, nil
 		}
 	}
-	if why != "" {
-		x.log.Warn("the index of what has faded is made anew", "file", x.path, "why", why)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case !missing && !damaged(err):
+		return nil, err
+	case !renew:
+		return nil, ErrRebuilding
+	case !missing:
+		x.log.Warn("the index of what has faded is made anew", "file", x.path, "why", err)
 	}
-	if err := x.drop(); err != nil {
-		x.log.Debug("close the index", "error", err)
-	}
-	var err error
+	_ = x.drop()
 	x.file, err = create(x.path)
 	return x.file, err
 }
 
-// current returns the open file. One that somebody has deleted or replaced is
-// opened again. The caller holds mu.
-func (x *Index) current() (*file, error) {
-	if x.closed {
-		return nil, errClosed
+// condemn reports whether an error says that a file is damaged. The next Sync makes
+// it anew.
+func (x *Index) condemn(f *file, err error) bool {
+	if !damaged(err) {
+		return false
 	}
-	if x.file != nil && !x.file.replaced() {
-		return x.file, nil
-	}
-	if err := x.drop(); err != nil {
-		x.log.Debug("close the index", "error", err)
-	}
-	var err error
-	x.file, err = open(x.path)
-	return x.file, err
-}
-
-// condemn says why a file is damaged, for the next Sync.
-func (x *Index) condemn(f *file, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.file == f {
-		x.bad = err.Error()
+		x.bad = err
 	}
-}
-
-// sound returns the file for a search, and the life that its log is of.
-func (x *Index) sound() (f *file, self string, err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if f, err = x.current(); err == nil && x.bad != "" {
-		err = ErrRebuilding
-	}
-	return f, x.self, err
+	return true
 }
 
 // View calls do with what the index holds at this moment. A Sync goes on
 // meanwhile. If the index turns out to be damaged, or there is none, the error is
 // ErrRebuilding.
 func (x *Index) View(ctx context.Context, do func(*View) error) error {
-	f, self, err := x.sound()
-	if err == nil {
-		err = f.view(ctx, self, do)
+	f, err := x.current(false)
+	if err != nil {
+		return err
 	}
-	switch {
-	case f != nil && damaged(err):
-		x.condemn(f, err)
-		return ErrRebuilding
-	case errors.Is(err, fs.ErrNotExist) || damaged(err):
+	if err = f.view(ctx, do); x.condemn(f, err) {
 		return ErrRebuilding
 	}
 	return err
 }
 
-// Condemn says that what a View has handed out contradicts the blobs: the next
-// Sync makes the index anew.
-func (x *Index) Condemn(why error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.file != nil {
-		x.bad = why.Error()
-	}
-}
-
-func (f *file) view(ctx context.Context, self string, do func(*View) error) error {
+func (f *file) view(ctx context.Context, do func(*View) error) error {
 	tx, err := f.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
@@ -237,9 +200,6 @@ func (f *file) view(ctx context.Context, self string, do func(*View) error) erro
 	v := &View{postings: tx.StmtContext(ctx, f.postings), docs: tx.StmtContext(ctx, f.docs)}
 	if v.state, err = load(ctx, tx); err != nil {
 		return err
-	}
-	if self != "" {
-		v.state.Self = self
 	}
 	return do(v)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"time"
 
 	"lethe/blobs"
@@ -26,7 +25,7 @@ type syncing struct {
 	store    *blobs.Store
 	log      *slog.Logger
 	path     string // of the log
-	self     string // beginning of the life's address
+	self     string // the life's address
 	progress func(done, total int)
 
 	added int // committed
@@ -41,7 +40,7 @@ func (s *syncing) run(ctx context.Context) error {
 	if err = errors.Join(err, tx.Rollback()); err != nil {
 		return err
 	}
-	log, err := openLog(s.path, now.Mark)
+	log, err := life.ReadFrom(s.path, now.Mark)
 	if err != nil {
 		return err
 	}
@@ -82,7 +81,6 @@ func (p *pass) transaction(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w.state.Self = p.self
 	var broken error
 	for began := time.Now(); !done && w.added < txDocs && time.Since(began) < txTime; {
 		if broken = p.step(ctx, w); broken != nil {
@@ -170,7 +168,7 @@ var errStranger = errors.New("of another life")
 // fetch reads an original of this life.
 func (s *syncing) fetch(ref string) (blobs.Blob, error) {
 	b, err := s.read(ref)
-	if err == nil && !strings.HasPrefix(b.Life, s.self) {
+	if err == nil && b.Life != s.self {
 		err = fmt.Errorf("read blob %s: %w", b.Hash, errStranger)
 	}
 	return b, err

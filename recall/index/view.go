@@ -23,9 +23,6 @@ type View struct {
 // Next is the number of the segment that comes next; there is one less.
 func (v *View) Next() int64 { return v.state.Next }
 
-// Self is the beginning of the life's address.
-func (v *View) Self() string { return v.state.Self }
-
 // Doc is an original that stands in the index.
 type Doc struct {
 	ID          int64 // its first segment
