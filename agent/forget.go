@@ -303,8 +303,7 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 		fade := event.Fade{Entries: event.Entries{From: l.From, To: l.To}, To: l.Level, Relevance: l.Relevance}
 		fadings = append(fadings, record{event: fade, stored: []mind.Ref{l.Original, l.Replacement}})
 	}
-	a.state = out.Next
-	a.state.LastBlob = parent
+	a.state = a.state.Forget(out.Context, parent)
 	if err := a.renew(why, fadings...); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@
 //	job, ok := compactor.Plan(state, compactor.Input{...}) // freezes what it needs
 //	fades := job.Run(ctx, model)                           // beside the turns that go on
 //	out, err := compactor.Swap(state, fades, settings, meter, put, read)
-//	// write out.Lines and an epoch of out.Next in one append; then use out.Next
+//	// write out.Lines and an epoch of state.Forget(out.Context, …) in one append, and go on from it
 //
 // It opens no file, reads no clock and speaks no HTTP: whoever calls it brings
 // the model and the store. What it guarantees, whatever the model answers:

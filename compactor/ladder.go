@@ -13,7 +13,9 @@ import (
 // ladder is the past of a state on its way down: summary, gist, card, card of
 // cards.
 type ladder struct {
-	*mind.State
+	mind.Context
+	epoch int // that is to come
+	turn  int
 	set   Settings
 	meter Meter
 	put   Put
@@ -88,20 +90,20 @@ const (
 
 // worth says how long a summary should stay: it sinks with each epoch.
 func (l *ladder) worth(r mind.Range) int {
-	n := r.Relevance - (l.Epoch + 1 - r.Epoch)
+	n := r.Relevance - (l.epoch - r.Epoch)
 	if l.opened(r) {
 		n += openedWorth
 	}
 	return n
 }
 
-func (l *ladder) opened(r mind.Range) bool { return r.Opened > 0 && l.Turn-r.Opened < openedTurns }
+func (l *ladder) opened(r mind.Range) bool { return r.Opened > 0 && l.turn-r.Opened < openedTurns }
 
 // bare takes the summary of a range away. Of a new range nothing has been
 // written yet, so there is no line to be written about it.
 func (l *ladder) bare(i int, fresh bool) {
 	r := &l.Faded[i]
-	r.Level, r.Text, r.Summary, r.Epoch = mind.Gist, "", nil, l.Epoch+1
+	r.Level, r.Text, r.Summary, r.Epoch = mind.Gist, "", nil, l.epoch
 	if !fresh {
 		l.lines = append(l.lines, Line{From: r.From, To: r.To, Level: r.Level, Relevance: r.Relevance, Original: r.Original})
 	}
@@ -228,7 +230,7 @@ func (l *ladder) card(from, to, t int) error {
 		list = append(list, mind.Listing{Ref: blobs.Ref{Hash: r.Original.Short, Gist: r.Original.Gist}, From: r.From, To: r.To, At: r.At})
 		c.Relevance, c.Opened = max(c.Relevance, r.Relevance), max(c.Opened, r.Opened)
 	}
-	c.To, c.At, c.Count, c.Epoch = l.Faded[to-1].To, l.Faded[to-1].At, len(list), l.Epoch+1
+	c.To, c.At, c.Count, c.Epoch = l.Faded[to-1].To, l.Faded[to-1].At, len(list), l.epoch
 	ref, err := l.put(cardGist(list, t), cardBody(list))
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func plain(s string) string {
 
 // pin adds the pins of a chunk to those of a state, each text once. One that is
 // said again moves to its new place.
-func pin(s *mind.State, f Fade) {
+func pin(s *mind.Context, f Fade) {
 	for _, p := range f.pins {
 		i := slices.IndexFunc(s.Pins, func(q mind.Pin) bool { return plain(q.Text) == plain(p.Text) })
 		if i >= 0 {
@@ -62,7 +62,7 @@ func pin(s *mind.State, f Fade) {
 
 // unpin takes pins away until the rest fits into most tokens: the lightest
 // first, of equals the oldest. What they came from stays, as gists and cards.
-func unpin(s *mind.State, meter Meter, most int) (note string) {
+func unpin(s *mind.Context, meter Meter, most int) (note string) {
 	total := 0
 	for _, p := range s.Pins {
 		total += meter(p.String() + "\n")

@@ -166,7 +166,7 @@ func TestPeoplesRulesOutweighItsOwn(t *testing.T) {
 	for _, s := range talk(units) {
 		pins = append(pins, mind.Pin{Text: s.String(), Weight: s.weight})
 	}
-	s := &mind.State{Pins: pins}
+	s := &mind.Context{Pins: pins}
 	meter := func(text string) int { return len(text) }
 	if note := unpin(s, meter, len(pins[0].String())+1); len(s.Pins) != 1 || s.Pins[0].Text != "bob: never touch the relay" || note == "" {
 		t.Errorf("left: %v", s.Pins)

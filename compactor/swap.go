@@ -12,10 +12,10 @@ import (
 )
 
 // Outcome is what a swap leads to. Nothing of it is in force until the caller
-// has written Lines and an epoch of Next.
+// has written Lines and an epoch of the state with this Context.
 type Outcome struct {
-	Next  *mind.State
-	Lines []Line
+	Context mind.Context // for mind.State.Forget
+	Lines   []Line
 	// Kept are the chunks that stay live for now, for Input.Kept.
 	Kept []Fade
 	// Notes are to be told to the agent.
@@ -45,9 +45,10 @@ type Line struct {
 // is. Originals are put before anything refers to them; s itself is not changed.
 // When nothing is to be done there are no Lines.
 func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read Read) (Outcome, error) {
-	next := *s
-	next.Faded, next.Pins = slices.Clone(s.Faded), slices.Clone(s.Pins)
-	l := ladder{State: &next, set: set, meter: meter, put: put, read: read}
+	l := ladder{
+		Context: mind.Context{Faded: slices.Clone(s.Faded), Pins: slices.Clone(s.Pins), Live: s.Live},
+		epoch:   s.Epoch + 1, turn: s.Turn, set: set, meter: meter, put: put, read: read,
+	}
 	var out Outcome
 	chosen := l.choose(fades, &out)
 	for _, f := range chosen {
@@ -63,10 +64,10 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 	if err := l.decay(chosen); err != nil {
 		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
 	}
-	if note := unpin(&next, meter, l.budget(set.Pins)); note != "" {
+	if note := unpin(&l.Context, meter, l.budget(set.Pins)); note != "" {
 		out.Notes = append(out.Notes, note)
 	}
-	out.Next, out.Lines = &next, l.lines
+	out.Context, out.Lines = l.Context, l.lines
 	return out, nil
 }
 
@@ -130,7 +131,7 @@ func (l *ladder) fade(f Fade) error {
 	}
 	r := mind.Range{
 		From: f.From, To: f.To, Level: mind.Summary, Original: ref, Relevance: f.Relevance,
-		Text: f.Summary, At: newest, Epoch: l.Epoch + 1,
+		Text: f.Summary, At: newest, Epoch: l.epoch,
 	}
 	if l.cost(r) >= f.Tokens { // a few words, shorter than any summary of them
 		r.Level, r.Text = mind.Gist, ""
@@ -138,7 +139,7 @@ func (l *ladder) fade(f Fade) error {
 	l.Live = live
 	l.Faded = append(l.Faded, r)
 	slices.SortFunc(l.Faded, func(a, b mind.Range) int { return cmp.Compare(a.From, b.From) })
-	pin(l.State, f)
+	pin(&l.Context, f)
 	return nil
 }
 

@@ -157,7 +157,7 @@ func (w *world) swap(fades []Fade) Outcome {
 	if len(out.Lines) == 0 {
 		return out
 	}
-	w.state = out.Next
+	w.state = w.state.Forget(out.Context, w.state.LastBlob)
 	w.state.Epoch++
 	w.state.Stable.Past = w.state.Past("notes", []string{"[…] boot"})
 	return out

@@ -167,18 +167,31 @@ type Stable struct {
 	Params Params          `json:"params"`
 }
 
+// Context is what a request shows of the past, oldest first.
+type Context struct {
+	Faded []Range  `json:"faded,omitempty"`
+	Pins  []Pin    `json:"pins,omitempty"` // rules and promises
+	Live  []*Entry `json:"live,omitempty"`
+}
+
+// Forget returns the state with a context in which entries have faded. s itself is
+// not changed. last is the newest blob of those that the context refers to.
+func (s *State) Forget(c Context, last blobs.Hash) *State {
+	next := *s
+	next.Context, next.LastBlob = c, last
+	return &next
+}
+
 // State is a life folded: everything the next step depends on.
 type State struct {
 	Self    string `json:"self"`
 	Name    string `json:"name"`
 	Version string `json:"version"` // of the program that wrote the epoch
 
-	Epoch  int      `json:"epoch"`
-	Stable Stable   `json:"stable"`
-	Faded  []Range  `json:"faded,omitempty"` // oldest first
-	Pins   []Pin    `json:"pins,omitempty"`  // rules and promises, oldest first
-	Live   []*Entry `json:"live,omitempty"`  // oldest first
-	Next   int      `json:"next"`            // number of the next entry
+	Epoch  int    `json:"epoch"`
+	Stable Stable `json:"stable"`
+	Context
+	Next int `json:"next"` // number of the next entry
 
 	Rooms  map[string]*Room `json:"rooms"`
 	Outbox []Post           `json:"outbox,omitempty"`

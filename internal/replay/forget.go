@@ -149,8 +149,7 @@ func (r *run) swap(fades []compactor.Fade, set compactor.Settings, why string) e
 	}
 	r.keptChunks = out.Kept
 	if len(out.Lines) > 0 {
-		out.Next.LastBlob = d.state.LastBlob
-		d.state = out.Next
+		d.state = d.state.Forget(out.Context, d.last)
 		for _, l := range out.Lines {
 			d.at = d.at.Add(tick)
 			d.log(event.Fade{Entries: event.Entries{From: l.From, To: l.To}, To: l.Level, Relevance: l.Relevance}, l.Original, l.Replacement)

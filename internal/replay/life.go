@@ -51,9 +51,10 @@ type identity struct {
 	store store
 	state *mind.State
 	at    time.Time
-	roomN int64    // bytes of the room
-	lines []string // the last lines of LIFE
-	sum   string   // of the newest of them
+	roomN int64      // bytes of the room
+	lines []string   // the last lines of LIFE
+	sum   string     // of the newest of them
+	last  blobs.Hash // the newest blob
 }
 
 // born is when every replayed life begins: a Saturday, when prices are low.
@@ -94,8 +95,8 @@ func (d *identity) record(e event.Event, bodies ...blob) error {
 
 // put stores a blob of the life as its newest.
 func (d *identity) put(gist string, body []byte) mind.Ref {
-	r := d.store.put(blobs.Meta{At: d.at, Gist: gist, Life: d.state.Self, Parent: d.state.LastBlob}, body)
-	d.state.LastBlob = r.Hash
+	r := d.store.put(blobs.Meta{At: d.at, Gist: gist, Life: d.state.Self, Parent: d.last}, body)
+	d.last = r.Hash
 	return r
 }
 
