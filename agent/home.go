@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"lethe/internal/durable"
 	"lethe/life"
@@ -84,6 +85,9 @@ func (h Home) Find(who string) (Identity, error) {
 		if err == nil {
 			self := filepath.Base(target)
 			return h.identity(self, who), nil
+		}
+		if errors.Is(err, syscall.EINVAL) {
+			err = fmt.Errorf("%s is not a link to an identity; move it away", filepath.Join(h.Names(), who))
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return Identity{}, fmt.Errorf("find identity %s: %w", who, err)

@@ -121,11 +121,11 @@ type duration time.Duration
 
 func (d *duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
-	if err == nil && v <= 0 {
-		err = fmt.Errorf("%s is not a positive duration", text)
+	if err != nil || v <= 0 {
+		return fmt.Errorf("%q is not a positive duration such as 90s or 5m", text)
 	}
 	*d = duration(v)
-	return err
+	return nil
 }
 
 // readSettings reads config.toml in the home. A missing one is empty; an unknown

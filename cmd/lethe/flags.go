@@ -69,7 +69,7 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // nearest is the name that a mistyped word was most probably meant to be, or "".
 func nearest(word string, names []string) string {
-	best, least := "", 2+len(word)/5
+	best, least := "", max(2, 1+len(word)/3)
 	for _, name := range names {
 		d := distance(strings.ToLower(word), name)
 		if len(word) > 2 && strings.HasPrefix(name, word) {

@@ -196,7 +196,8 @@ func (p *program) howToHear(room string) string {
 
 // howToRun is the command that runs an identity, or a new one.
 func (p *program) howToRun(id agent.Identity, flags string) string {
-	if !p.livedOnline(id) && p.noKey() {
+	flags += p.rerun
+	if p.rerun == "" && !p.livedOnline(id) && p.noKey() {
 		flags += " --offline"
 	}
 	return p.lethe("run %s", strings.TrimSpace(id.Name+flags))

@@ -35,9 +35,10 @@ var story = []string{
 const question = "what did I say about the deploy key?"
 
 // TestKillBetweenAnyTwoWrites lives the same life again and again, kills the
-// daemon with kill -9 before and after each write, append, rename and the like, from the
+// daemon with kill -9 before or after a write, append, rename and the like, from the
 // making of the home to the last line of LIFE, and resumes it. Whatever the
-// moment, nothing may be lost or doubled.
+// moment, nothing may be lost or doubled. It tries a sample of the moments; all of
+// them with LETHE_LONG=1.
 func TestKillBetweenAnyTwoWrites(t *testing.T) {
 	server := httptest.NewServer(rehearsal.New(rehearsal.Options{Record: -1}))
 	t.Cleanup(server.Close)
@@ -55,17 +56,14 @@ func TestKillBetweenAnyTwoWrites(t *testing.T) {
 	}
 
 	var moments []string
-	every := 1
-	if testing.Short() || raceEnabled {
-		every = 13 // no divisor of the writes of a commit
-	}
-	for n := 0; n < len(writes); n += every {
+	for n, write := range writes {
 		moments = append(moments, fmt.Sprintf("before:%d", n+1))
 		// A temporary file or a directory means nothing before the next write.
-		if op, _, _ := strings.Cut(writes[n], " "); op != "write" && op != "mkdir" {
+		if op, _, _ := strings.Cut(write, " "); op != "write" && op != "mkdir" {
 			moments = append(moments, fmt.Sprintf("after:%d", n+1))
 		}
 	}
+	moments = sample(moments)
 	t.Logf("%d writes, %d moments", len(writes), len(moments))
 
 	var all sync.WaitGroup
@@ -85,6 +83,22 @@ func TestKillBetweenAnyTwoWrites(t *testing.T) {
 		}
 	}
 	all.Wait()
+}
+
+// sample is every 13th moment, from another beginning each day, or all with
+// LETHE_LONG=1; every 53rd where that is too many.
+func sample(moments []string) (some []string) {
+	every := 13 // no divisor of the writes of a commit
+	switch {
+	case os.Getenv("LETHE_LONG") != "":
+		every = 1
+	case testing.Short() || raceEnabled:
+		every = 53
+	}
+	for i := time.Now().YearDay() % every; i < len(moments); i += every {
+		some = append(some, moments[i])
+	}
+	return some
 }
 
 // mortal is one life that is killed.

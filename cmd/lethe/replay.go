@@ -38,7 +38,7 @@ results of its calls. - reads it from standard input.`,
 	fl.IntVar(&o.MaxTokens, "max-tokens", 0, "tokens kept free for an answer (default as lethe run)")
 	fl.StringVar(&o.Model, "model", o.Model, "whose prices count: deepseek-v4-pro or deepseek-flash")
 	fl.StringVar(&o.Order, "order", o.Order, "epoch, or tail: MEMORY and LIFE last in each request")
-	fl.StringVar(&o.Compactor, "compactor", o.Compactor, "who summarises: model, or mechanical: nobody")
+	fl.StringVar(&o.Compactor, "compactor", o.Compactor, "how summaries are made: by the model, or mechanical")
 	fl.Float64Var(&o.Target, "target", o.Target, "share of its size that the eligible part is brought to")
 	fl.BoolVar(&o.Alone, "alone", false, "self-contained requests of the compactor instead of forks")
 	fl.Float64Var(&o.SummaryRatio, "summary-ratio", o.SummaryRatio, "length of a summary as a share of its source")
@@ -71,7 +71,7 @@ func (p *program) replay(ctx context.Context, list []string, o replay.Options, c
 func (p *program) trace(list []string, conversation string) (trace replay.Source, done func(), err error) {
 	switch {
 	case (conversation == "") == (len(list) == 0):
-		return nil, nil, hint(usagef("nothing, or too much, to replay"), "name one trace (- is standard input), or one conversation with --locomo")
+		return nil, nil, hint(usagef("name one trace (- is standard input), or one conversation with --locomo"), "lethe replay --help has examples")
 	case conversation != "":
 		talk, err := locomo.Open(conversation)
 		if err != nil {

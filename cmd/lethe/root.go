@@ -250,9 +250,12 @@ func noCommand(cmd *cobra.Command, words []string) error {
 // args makes cobra's complaints about arguments usage errors.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, list []string) error {
-		if err := check(cmd, list); err != nil {
-			return hint(usageError{err}, "usage: %s", cmd.UseLine())
+		switch {
+		case check(cmd, list) == nil:
+			return nil
+		case check(cmd, append(list, "", "")) == nil || check(cmd, append(list, "")) == nil:
+			return hint(usagef("%s needs more arguments", cmd.CommandPath()), "usage: %s", cmd.UseLine())
 		}
-		return nil
+		return hint(usagef("%s takes fewer arguments", cmd.CommandPath()), "usage: %s", cmd.UseLine())
 	}
 }

@@ -72,14 +72,14 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 // named finds the identities of a command line, each once.
 func (p *program) named(who []string) ([]agent.Identity, error) {
 	if len(who) > 0 && (p.runs.name != "" || p.runs.soul != "") {
-		return nil, usagef("--name and --soul boot a new identity; leave them out to resume %s", who[0])
+		return nil, usagef("--name and --soul are for one identity; leave them out to run %s", who[0])
 	}
 	var ids []agent.Identity
 	seen := map[string]bool{}
 	for _, name := range who {
 		id, err := p.find(name)
 		if errors.Is(err, agent.ErrNotFound) {
-			return nil, hint(err, "%s lists them; boot a new one with: %s", p.lethe("agents"), p.lethe("run --name %s%s", name, p.rerun))
+			return nil, hint(err, "%s lists them; boot a new one with: %s", p.lethe("agents"), p.howToRun(agent.Identity{}, " --name "+quoted(name)))
 		}
 		if err != nil {
 			return nil, err
