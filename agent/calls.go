@@ -92,7 +92,7 @@ func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, 
 	c := tools.Call{ID: p.ID(), Name: p.Call.Tool, Args: json.RawMessage(blobs.Unescape(p.Call.Args))}
 	a.screen.set(a, status.Acting, p.Call.Tool)
 	if a.immediate(c.Name) {
-		// What its intent has fixed happens, whoever wants to stop meanwhile.
+		// What its intent has fixed happens, even if a stop is asked for meanwhile.
 		res = a.tools.Run(context.WithoutCancel(ctx), c)
 		return res, false, a.log.broken
 	}

@@ -17,11 +17,11 @@ import (
 const (
 	maxModel    = 100  // bytes of a model's name
 	maxCommand  = 1000 // bytes of a command's line as LIFE keeps it; of a longer one, the hash
-	maxCommands = 16   // obeyed in one look at a room, so that the others have their turn
+	maxCommands = 16   // run in one look at a room, so that the others have their turn
 )
 
-// runCommand runs a command and records it. next is the cursor
-// behind it; early says that lines before it are not heard yet.
+// runCommand runs a command and records it. next is the cursor behind it; early
+// says that lines before it are still unread.
 func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early bool) error {
 	// What is owed is posted first: a post is looked for behind where its room ended
 	// when it was decided.
@@ -87,8 +87,8 @@ func (a *Agent) busy() bool {
 // noticeID names the next thing that the harness says.
 func (a *Agent) noticeID() string { return "k" + strconv.Itoa(a.state.Notices+1) }
 
-// pollCommands looks for commands among all the lines that nobody has heard yet, and
-// runs them ahead of their turn. While a turn is open a /stop is left in place:
+// pollCommands looks for commands among all unread lines, and runs them ahead of
+// their turn. While a turn is open a /stop is left in place:
 // pollCommands reports it, and it is run when the turn has ended.
 func (a *Agent) pollCommands(open bool) (stop bool, err error) {
 	for _, room := range a.joined() {

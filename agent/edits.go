@@ -183,7 +183,7 @@ func (a *Agent) writeContext() error {
 }
 
 // replaceContext puts the view in the place of the context.md that has the given
-// stamp. Another one is a person's, who was faster: it is looked at again.
+// stamp. If a person has saved another one meanwhile, it is read first.
 func (a *Agent) replaceContext(read stamp) error {
 	now, err := durable.Swap(a.files.path(contextFile), a.state.View(), 0o600,
 		func(there fs.FileInfo) bool { return stampFrom(there) == read })

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -55,7 +56,11 @@ func stampFrom(fi fs.FileInfo) stamp {
 	if fi == nil {
 		return stamp{}
 	}
-	return stamp{inodeOf(fi), fi.Size(), fi.ModTime()}
+	s := stamp{size: fi.Size(), mod: fi.ModTime()}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		s.inode = st.Ino
+	}
+	return s
 }
 
 // changed reports whether a file looks different from when it was last read.

@@ -33,7 +33,7 @@ const jobTime = 10 * time.Minute
 type forgetting struct {
 	job         *compaction      // under way, or nil
 	givenUp     []*compaction    // cancelled, and perhaps still ending
-	requestedBy string           // who asked for one, "" for nobody
+	requestedBy string           // "agent", "person" or ""
 	keptChunks  []compactor.Fade // that earlier swaps left live
 	after       int              // tokens of the request after the last swap
 	backoff     compactor.Backoff

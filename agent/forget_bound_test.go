@@ -26,7 +26,7 @@ func many(n int, tool, args string) *rehearsal.Answer {
 func TestWhateverArrives(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("five megabytes of it ", 250_000)
-	if raceEnabled {
+	if testing.Short() {
 		big = big[:500_000]
 	}
 	lines := func(n int, text string) string {

@@ -107,7 +107,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 		t.Fatalf("a swap has only %d durable steps", total)
 	}
 	stride := 1
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		stride = 7
 	}
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
@@ -179,7 +179,7 @@ func TestFadesWithoutEpoch(t *testing.T) {
 func TestAnyLife(t *testing.T) {
 	t.Parallel()
 	lives, deeds := 6, 45
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		lives, deeds = 3, 25
 	}
 	for life := range lives {

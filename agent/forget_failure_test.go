@@ -262,7 +262,7 @@ func TestGarbage(t *testing.T) {
 	t.Parallel()
 	for i, name := range slices.Sorted(maps.Keys(garbage)) {
 		c := garbage[name]
-		if raceEnabled && c.bad && i%3 > 0 {
+		if testing.Short() && c.bad && i%3 > 0 {
 			continue // each takes half a minute
 		}
 		t.Run(name, func(t *testing.T) {

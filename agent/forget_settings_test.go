@@ -161,7 +161,7 @@ func TestOtherModel(t *testing.T) {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	for _, target := range []float64{0, 1} {
-		if target == 1 && raceEnabled {
+		if target == 1 && testing.Short() {
 			continue
 		}
 		w, g := forgetful(t, 20_000, noted())

@@ -34,7 +34,7 @@ func chores(r *rand.Rand, i int) string {
 func TestLongLife(t *testing.T) {
 	t.Parallel()
 	turns := 150
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		turns = 50
 	}
 	w, g := forgetful(t, 18_000)

@@ -92,7 +92,7 @@ func TestOverflowWithoutNumber(t *testing.T) {
 func TestLeastLimit(t *testing.T) {
 	t.Parallel()
 	for _, soul := range []string{"", strings.Repeat("You are a soul of many words. ", 4000)} {
-		if soul == "" && raceEnabled {
+		if soul == "" && testing.Short() {
 			continue
 		}
 		w, g := forgetful(t, 10_000, noted())
@@ -132,7 +132,7 @@ func TestLeastLimit(t *testing.T) {
 func TestShrinkingWindow(t *testing.T) {
 	t.Parallel()
 	rules := []string{"always mind rule-%d of the house. ", ""}
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		rules = rules[:1]
 	}
 	for _, rule := range rules {

@@ -55,7 +55,7 @@ func (parrot) Complete(context.Context, llm.Request, func(llm.Delta)) (llm.Reply
 
 // What a turn leaves behind in memory is what it adds to the context.
 func TestMemoryDoesNotGrowByTurns(t *testing.T) {
-	if raceEnabled {
+	if testing.Short() {
 		t.Skip("the race detector keeps memory of its own")
 	}
 	w := newWorld(t)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // What Lethe makes is for its own user alone: directories 0700, files 0600, SOUL.md
@@ -35,6 +36,14 @@ func private(path string, want fs.FileMode) (found []string) {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s had %#o", path, was)}
+}
+
+// ownerOf is the user that a file belongs to, or -1.
+func ownerOf(fi fs.FileInfo) int {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
 }
 
 // allPrivate is private for a directory and what is directly in it.

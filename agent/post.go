@@ -17,7 +17,7 @@ import (
 )
 
 // settle pays what was decided before: posts that are owed, and results of calls
-// that nobody will finish any more. A call that had started has unknown effects
+// that were cut short. A call that had started has unknown effects
 // and is never repeated; a SAY is known, because its post is exactly-once.
 func (a *Agent) settle() error {
 	if err := a.payPosts(); err != nil {

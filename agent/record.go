@@ -28,8 +28,8 @@ type body struct {
 	data []byte
 }
 
-// note records a word of the harness to the agent. What is kept goes into blobs
-// beside the note's own.
+// note records what the daemon tells the agent. What is kept goes into blobs beside
+// the note's own.
 func (a *Agent) note(e event.Note, gist, text string, kept ...body) record {
 	e.N = a.state.Next
 	return record{event: e, bodies: append([]body{{gist, []byte(text)}}, kept...)}
@@ -48,7 +48,7 @@ func (a *Agent) posting(rooms ...string) event.Posting {
 	return p
 }
 
-// notice is a line that the harness says in rooms; with none, it says nothing.
+// notice is a line that the daemon says in rooms; with no rooms, it says nothing.
 func (a *Agent) notice(text string, rooms ...string) event.Notice {
 	if len(rooms) == 0 {
 		return event.Notice{}
@@ -128,7 +128,7 @@ func (a *Agent) prepare(records []record) ([]prepared, error) {
 	return out, nil
 }
 
-// redactLine takes secrets out of a line that nobody else has.
+// redactLine takes secrets out of a line, in place.
 func redactLine(e life.Event) {
 	for i, arg := range e.Args {
 		e.Args[i] = secret.Text(arg)

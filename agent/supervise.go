@@ -87,7 +87,7 @@ func holdOut(ctx context.Context, id Identity, err error, failing time.Time, wai
 		case <-over:
 			return true
 		case <-time.After(100 * time.Millisecond):
-			if os.Remove(filepath.Join(id.Dir, stopFile)) != nil { // nobody asked for a stop
+			if os.Remove(filepath.Join(id.Dir, stopFile)) != nil { // no stop was asked for
 				continue
 			}
 		case <-ctx.Done():

@@ -51,7 +51,7 @@ func sample(short, usual, all int) int {
 	switch {
 	case long:
 		return all
-	case testing.Short() || raceEnabled:
+	case testing.Short():
 		return short
 	}
 	return usual

@@ -132,8 +132,8 @@ func cleanUTF8(s string) string {
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// readable says whether a tag with such a name is one. There are some that nobody
-// signs with any more: see shownAsNothing.
+// readable says whether a tag with such a name is one. Old ones may be no valid
+// names any more: see shownAsNothing.
 func readable(name string) bool {
 	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsFunc(name, cutsTag)
 }

@@ -62,7 +62,7 @@ type names map[string]bool
 func (n names) has(name string) bool { return n == nil || n[name] }
 
 type subscription struct {
-	changed chan struct{} // capacity 1: a signal that nobody took yet stands for all later ones
+	changed chan struct{} // capacity 1: a signal that is not taken yet stands for all later ones
 }
 
 func (s *subscription) signal() {
