@@ -59,11 +59,7 @@ func (r *running) indexed() {
 		}
 	}
 	r.w.eventually("the index is up to date", func() bool {
-		added, err := 0, error(nil)
-		func() {
-			defer recovered(&err) // a test may have put a panic into it
-			added, err = r.agent.indexer.index.Sync(r.w.Context(), r.w.store, r.id.LIFE(), nil)
-		}()
+		added, err := r.agent.indexer.index.Sync(r.w.Context(), r.w.store, r.id.LIFE(), nil)
 		return err == nil && added == 0 && fades > 0
 	})
 }
