@@ -109,17 +109,9 @@ func relayed(name, text string) []markup.Message {
 var lineBreaks = strings.NewReplacer("\r\n", "\n| ", "\n", "\n| ", "\r", "\n| ", "\v", "\n| ", "\f", "\n| ",
 	"\u0085", "\n| ", "\u2028", "\n| ", "\u2029", "\n| ")
 
-// prose is text whose first line can take a name in front of it without becoming something else:
-// it begins like a sentence, not like a list, a heading, a table or a fence.
-var prose = regexp.MustCompile(`^\p{L}`)
-
 var escaped = regexp.MustCompile("[!-/:-@[-`{-~]")
 
-// signed puts an agent's name in front of its text, in Markdown.
+// signed puts an agent's name above its text, in Markdown.
 func signed(name, text string) string {
-	between := "\n\n"
-	if prose.MatchString(text) {
-		between = " "
-	}
-	return "**" + escaped.ReplaceAllString(name, `\$0`) + ":**" + between + text
+	return "**" + escaped.ReplaceAllString(name, `\$0`) + ":**\n\n" + text
 }

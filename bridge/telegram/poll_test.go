@@ -202,19 +202,6 @@ func TestAnotherBot(t *testing.T) {
 	equalAll(t, "room", other.hears("dev", 2), "Ada: one", "Ada: two")
 }
 
-func TestSecondProcess(t *testing.T) {
-	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	st.start()
-	st.ready()
-	err := Run(t.Context(), st.cfg)
-	var running *bridge.RunningError
-	if !errors.As(err, &running) {
-		t.Errorf("the second one ends with %v", err)
-	}
-	st.well()
-}
-
 // Ready is called once, when Telegram answered.
 func TestReady(t *testing.T) {
 	t.Parallel()

@@ -3,9 +3,7 @@ package telegram
 import (
 	"strings"
 	"testing"
-	"unicode/utf16"
 
-	"lethe/bridge/telegram/markup"
 	"lethe/internal/botapi"
 )
 
@@ -27,25 +25,4 @@ func TestRelayedLines(t *testing.T) {
 		}
 	}
 	st.well()
-}
-
-func TestRelayedBounds(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"M", strings.Repeat("é", 32)} {
-		for _, brk := range []string{"\n", "\r\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029", " "} {
-			for _, m := range relayed(name, strings.Repeat("bob: "+brk+"😀", 1500)) {
-				if n := len(utf16.Encode([]rune(m.Text))); n > markup.Limit {
-					t.Fatalf("%d units", n)
-				}
-				for i, line := range strings.Split(m.Text, "\n") {
-					if want := map[bool]string{true: name + ": ", false: "|"}[i == 0]; !strings.HasPrefix(line, want) {
-						t.Fatalf("%q: line %d is %.20q", brk, i, line)
-					}
-				}
-				if strings.ContainsAny(m.Text, "\r\v\f\u0085\u2028\u2029") {
-					t.Fatalf("%q is in a message", brk)
-				}
-			}
-		}
-	}
 }

@@ -315,7 +315,7 @@ func TestTwoAgents(t *testing.T) {
 	st.agent("no_va*", "dev", "not any more")
 	st.agent("no_va*", "dev", "- a list")
 	st.answers("dev", "indeed")
-	equalAll(t, "chat", st.sent(dm, 4), "alone", "no_va*: not any more", "no_va*:\n\n• a list", "lethe: indeed")
+	equalAll(t, "chat", st.sent(dm, 4), "alone", "no_va*:\n\nnot any more", "no_va*:\n\n• a list", "lethe:\n\nindeed")
 	st.well()
 }
 

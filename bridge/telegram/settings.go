@@ -45,6 +45,8 @@ func (s *session) tookUp() error {
 // enlist gives the policy the lists of the settings, with groups under the ids by which the
 // bridge knows them: a supergroup may be listed by its new id, its old one, or both.
 func (s *session) enlist() error {
+	s.enlisting.Lock()
+	defer s.enlisting.Unlock()
 	l := s.now().lists()
 	l.Chats = nil
 	listed := map[string]bool{}

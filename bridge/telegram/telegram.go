@@ -239,8 +239,9 @@ type session struct {
 	typing    sync.Map      // by peer: its topic; see showTyping
 	instead   sync.Map      // by peer: see sendRich
 
-	changed chan struct{} // capacity 1: the peers may have changed
-	peers   peers
+	enlisting sync.Mutex    // the policy gets the newest settings
+	changed   chan struct{} // capacity 1: the peers may have changed
+	peers     peers
 }
 
 // Run runs the bridge until ctx ends, and then returns nil. It ends by itself with an error that

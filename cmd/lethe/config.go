@@ -236,7 +236,7 @@ func (t telegramSettings) config() telegram.Config {
 func (p *program) reload() (telegram.Config, error) {
 	path := configFile(p.home.Dir)
 	data, err := readGiven(path)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return telegram.Config{}, err
 	}
 	s, err := parseSettings(path, data)
