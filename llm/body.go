@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-
-	deepseek "github.com/cohesion-org/deepseek-go"
 )
 
 // Fillers are fixed: they are part of the bytes of a life. They stand where a
@@ -41,40 +39,14 @@ type wireFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// skeleton is what the library marshals. It knows neither raw tool schemas nor
-// thinking, and would write an index into each call, so edit does the rest.
-func skeleton(r Request) *deepseek.StreamChatCompletionRequest {
-	return &deepseek.StreamChatCompletionRequest{
-		Stream:        true,
-		StreamOptions: deepseek.StreamOptions{IncludeUsage: true},
-		Model:         r.Model,
-	}
-}
-
 // Body returns the exact bytes that a Complete of r sends under p. It is a pure
 // function. When r goes on from another request with the reply to that one, its
 // messages begin with that one's bytes; without Alternate they do so however r
-// goes on.
+// goes on. The keys are in order, because encoding/json sorts those of a map.
 func (p PresetInfo) Body(r Request) ([]byte, error) {
-	raw, err := json.Marshal(skeleton(r))
-	if err != nil {
-		return nil, err
-	}
-	return p.edit(raw, r)
-}
-
-// edit completes the library's body. The result has its keys in order, because
-// encoding/json sorts those of a map.
-func (p PresetInfo) edit(raw []byte, r Request) ([]byte, error) {
-	body := map[string]any{}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber() // numbers keep their digits
-	if err := dec.Decode(&body); err != nil {
-		return nil, fmt.Errorf("edit request: %w", err)
-	}
-	body["messages"] = p.messages(r.Messages)
-	if p.NoUsageFlag {
-		delete(body, "stream_options")
+	body := map[string]any{"model": r.Model, "stream": true, "messages": p.messages(r.Messages)}
+	if !p.NoUsageFlag {
+		body["stream_options"] = map[string]any{"include_usage": true}
 	}
 	if err := p.setTools(body, r); err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -20,7 +19,7 @@ import (
 // errIdle is the cause of a context that the idle timer canceled.
 var errIdle = errors.New("no byte from the server within the idle timeout")
 
-// doer is the HTTP client under the library: it edits requests, holds the key,
+// doer is the HTTP client under the library: it writes requests, holds the key,
 // watches for silence, and hands up only answers that the library can read.
 type doer struct {
 	target
@@ -127,16 +126,13 @@ func (d *doer) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// outgoing replaces the library's request: body completed, key put in.
+// outgoing replaces the library's request, which knows neither raw tool schemas nor
+// thinking nor other providers, by our own, with the key.
 func (d *doer) outgoing(req *http.Request, c *call) (*http.Request, error) {
 	if c.request.Model == "" {
 		return nil, errNoModel
 	}
-	raw, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
-	}
-	body, err := d.preset.edit(raw, c.request)
+	body, err := d.preset.Body(c.request)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -178,17 +177,6 @@ func TestRetryAfterHeader(t *testing.T) {
 		}
 		if got := retryAfter(h, now); got != test.want {
 			t.Errorf("%v: %v, want %v", test.headers, got, test.want)
-		}
-	}
-}
-
-func TestKindOf(t *testing.T) {
-	if KindOf(nil) != 0 || KindOf(fmt.Errorf("x")) != 0 || KindOf(fmt.Errorf("turn 4: %w", &Error{Kind: Overflow})) != Overflow {
-		t.Error("wrong kind")
-	}
-	for k := Transient; k <= Canceled; k++ {
-		if k.String() == "unknown" {
-			t.Errorf("kind %d has no name", k)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -37,11 +36,11 @@ func FuzzRefusal(f *testing.F) {
 		if e.RetryAfter < 0 {
 			t.Fatalf("%q, %q: wait %v", after, ms, e.RetryAfter)
 		}
-		p := newPace(time.Minute)
+		p := newPace()
 		if p.again(e) != (e.Kind != Permanent && e.Kind != Overflow) {
 			t.Fatalf("%v is tried again", e.Kind)
 		}
-		if wait := p.NextBackOff(); wait < 0 || wait > 2*time.Minute {
+		if wait := p.NextBackOff(); wait < 0 || wait > 2*retryCap {
 			t.Fatalf("%q, %q: wait %v", after, ms, wait)
 		}
 	})

@@ -25,7 +25,7 @@
 //
 // It reads no file and, of the environment, the key variable of the chosen
 // preset and the proxy settings. Below it works deepseek-go, fed by an HTTP
-// client of this package's own that edits what goes out and repairs what comes
+// client of this package's own that writes what goes out and repairs what comes
 // in; presets cover what other providers want differently.
 package llm
 
@@ -161,9 +161,6 @@ type Config struct {
 	// MaxRetries bounds the attempts after the first. 0 means 8, about three
 	// minutes; negative means none.
 	MaxRetries int
-	// RetryCap is the longest that a Retry-After is obeyed: who asks for more is
-	// asked again after RetryCap. 0 means 5 minutes.
-	RetryCap time.Duration
 	// Log gets one debug line an attempt, without keys or content. nil means none.
 	Log *slog.Logger
 	// OnRetry is told before each wait, from the goroutine of Complete.
@@ -177,9 +174,8 @@ type Config struct {
 // inference and sends keep-alives until then, so 300 s of true silence is a
 // dead connection.
 const (
-	defaultIdle     = 300 * time.Second
-	defaultRetries  = 8
-	defaultRetryCap = 5 * time.Minute
+	defaultIdle    = 300 * time.Second
+	defaultRetries = 8
 )
 
 // callCap bounds one attempt, however lively its stream: 384K tokens, the
@@ -207,9 +203,6 @@ func New(conf Config) (*Client, error) {
 	}
 	if conf.MaxRetries == 0 {
 		conf.MaxRetries = defaultRetries
-	}
-	if conf.RetryCap <= 0 {
-		conf.RetryCap = defaultRetryCap
 	}
 	if conf.Log == nil {
 		conf.Log = slog.New(slog.DiscardHandler)
@@ -281,8 +274,8 @@ func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on fun
 			"sent", call.sent, "received", call.received.Load(), "took", time.Since(began), "err", err)
 	}()
 
-	// The library writes into what it is given: a fresh one each time.
-	stream, err := c.lib.CreateChatCompletionStream(ctx, skeleton(r))
+	// The library only reads the stream; what is sent is the doer's.
+	stream, err := c.lib.CreateChatCompletionStream(ctx, &deepseek.StreamChatCompletionRequest{Stream: true, Model: r.Model})
 	if err != nil {
 		return Reply{}, err
 	}

@@ -12,7 +12,6 @@ import (
 	"os"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -219,21 +218,6 @@ func TestDotEnvIsNotLoaded(t *testing.T) {
 			t.Errorf("%s=%q came from .env", name, v)
 		}
 	}
-}
-
-// One Request may be sent by several goroutines at once: nothing writes to it.
-func TestConcurrentUse(t *testing.T) {
-	r := Request{Model: "m", Messages: ask.Messages, Tools: json.RawMessage(`[{"type":"function","function":{"name":"X"}}]`)}
-	c := server(t, text(whole))
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			if reply, err := c.Complete(t.Context(), r, nil); err != nil || reply.Text != "hello" {
-				t.Errorf("%+v, %v", reply, err)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func TestBadRequestIsNotSent(t *testing.T) {

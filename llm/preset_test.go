@@ -42,18 +42,6 @@ func TestPresetTable(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
-	noKeys(t)
-	t.Setenv("DEEPSEEK_API_KEY", " "+secret+"\n")
-	got, err := aim(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.preset.Name != "deepseek" || got.preset.Model != "deepseek-v4-pro" || got.base.String() != "https://api.deepseek.com/" || got.key != secret {
-		t.Errorf("%+v at %s", got, got.base)
-	}
-}
-
 func TestPresetByHost(t *testing.T) {
 	noKeys(t)
 	for base, want := range map[string]string{

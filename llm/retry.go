@@ -17,12 +17,15 @@ import (
 const (
 	firstWait = time.Second
 	maxWait   = time.Minute
+	// retryCap is the longest Retry-After that is obeyed: a provider that asks for
+	// more is asked again after it.
+	retryCap = 5 * time.Minute
 )
 
 // retry repeats attempt while its error may pass. Nothing of a reply is acted
 // on before it is whole, so that is always safe.
 func (c *Client) retry(ctx context.Context, model string, attempt func() (Reply, error)) (Reply, error) {
-	p := newPace(c.conf.RetryCap)
+	p := newPace()
 	reply, err := backoff.Retry(ctx, func() (Reply, error) {
 		reply, err := attempt()
 		if err != nil && !p.again(err) {
@@ -56,13 +59,12 @@ func (c *Client) retry(ctx context.Context, model string, attempt func() (Reply,
 // Complete.
 type pace struct {
 	*backoff.ExponentialBackOff
-	cap     time.Duration
 	last    *Error
 	garbage int
 }
 
-func newPace(limit time.Duration) *pace {
-	return &pace{cap: limit, ExponentialBackOff: &backoff.ExponentialBackOff{
+func newPace() *pace {
+	return &pace{ExponentialBackOff: &backoff.ExponentialBackOff{
 		InitialInterval: firstWait, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: maxWait,
 	}}
 }
@@ -91,7 +93,7 @@ func (p *pace) NextBackOff() time.Duration {
 	if p.last == nil || p.last.RetryAfter <= 0 {
 		return wait
 	}
-	asked := min(p.last.RetryAfter, p.cap)
+	asked := min(p.last.RetryAfter, retryCap)
 	asked += time.Duration(rand.Int64N(int64(asked)/10 + 1)) // spread, upwards only
 	return max(wait, asked)
 }

@@ -68,30 +68,24 @@ func TestDoesNotRetryWhatStays(t *testing.T) {
 	}
 }
 
-func TestGarbageIsRetriedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		calls := 0
-		c, stop := inMemory(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			calls++
-			text("<html>")(w, r)
-		}))
-		defer stop()
-		if e := failed(t, c, ask); e.Kind != Garbage || calls != 2 {
-			t.Errorf("%v after %d calls", e, calls)
-		}
-	})
-}
-
 func TestRetriesAreBounded(t *testing.T) {
-	for _, test := range []struct{ retries, calls int }{{0, 1 + defaultRetries}, {3, 4}, {-1, 1}} {
+	for _, test := range []struct {
+		retries, calls int
+		kind           Kind
+		answer         http.HandlerFunc
+	}{
+		{0, 1 + defaultRetries, Transient, status(503, "busy")}, {3, 4, Transient, status(503, "busy")}, {-1, 1, Transient, status(503, "busy")},
+		{0, 2, Garbage, text("<html>")},
+		{1, 2, Transient, status(429, "", "Retry-After: 0")}, // which does not switch off the back-off
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
 			var waits []time.Duration
 			c, stop := inMemory(t, Config{MaxRetries: test.retries, OnRetry: func(_ error, w time.Duration) { waits = append(waits, w) }},
-				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { calls++; status(503, "busy")(w, r) }))
+				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { calls++; test.answer(w, r) }))
 			defer stop()
 			e := failed(t, c, ask)
-			if e.Kind != Transient || e.Status != 503 || calls != test.calls || len(waits) != calls-1 {
+			if e.Kind != test.kind || calls != test.calls || len(waits) != calls-1 {
 				t.Errorf("%v after %d calls, %d waits", e, calls, len(waits))
 			}
 			for i, w := range waits {
@@ -106,7 +100,7 @@ func TestWaitsAreSpread(t *testing.T) {
 	for _, asked := range []time.Duration{0, time.Minute} {
 		waits := map[time.Duration]bool{}
 		for range 20 {
-			p := newPace(defaultRetryCap)
+			p := newPace()
 			p.again(&Error{Kind: Transient, RetryAfter: asked})
 			waits[p.NextBackOff()] = true
 		}
@@ -117,7 +111,6 @@ func TestWaitsAreSpread(t *testing.T) {
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
-	const limit = 5 * time.Minute
 	for _, test := range []struct {
 		header string
 		low    time.Duration
@@ -125,11 +118,11 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		{"20", 20 * time.Second},
 		{"7.5", 7500 * time.Millisecond},
 		{"date", 40 * time.Second}, // a date 40 s ahead, made below
-		{"3600", limit},            // beyond the cap: the cap, never sooner
+		{"3600", retryCap},         // beyond the cap: the cap, never sooner
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
-			c, stop := inMemory(t, Config{RetryCap: limit}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c, stop := inMemory(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if calls++; calls > 1 {
 					text(whole)(w, r)
 					return
@@ -148,24 +141,6 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			within(t, "Retry-After "+test.header, time.Since(began), test.low, test.low*11/10+time.Second)
 		})
 	}
-}
-
-func TestRetryAfterReachesTheCaller(t *testing.T) {
-	e := failed(t, server(t, status(429, "", "Retry-After: 1800")), ask)
-	if e.RetryAfter != 30*time.Minute {
-		t.Errorf("%+v", e)
-	}
-}
-
-// A Retry-After of nothing does not switch off the back-off.
-func TestRetryAfterZeroDoesNotHammer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, stop := inMemory(t, Config{MaxRetries: 1}, status(429, "", "Retry-After: 0"))
-		defer stop()
-		began := time.Now()
-		failed(t, c, ask)
-		within(t, "time passed", time.Since(began), firstWait/2, 2*time.Second)
-	})
 }
 
 func TestCancelDuringBackOffIsImmediate(t *testing.T) {

@@ -180,7 +180,7 @@ func readWith(s io.ReadCloser) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	stream, err := lib.CreateChatCompletionStream(context.Background(), skeleton(ask))
+	stream, err := lib.CreateChatCompletionStream(context.Background(), &deepseek.StreamChatCompletionRequest{Stream: true, Model: ask.Model})
 	if err != nil {
 		return Reply{}, err
 	}

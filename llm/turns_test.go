@@ -216,21 +216,6 @@ func TestPrefixOfBytes(t *testing.T) {
 	})
 }
 
-// Of whatever is to be sent, a preset without turns sends each message by itself.
-func TestPrefixOfAnything(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p, _ := Preset(rapid.SampledFrom(Presets()).Draw(t, "preset"))
-		messages := rapid.SliceOfN(rapid.Custom(someMessage), 1, 8).Draw(t, "messages")
-		before, more := messagesOf(t, p, messages), someMessage(t)
-		if p.Alternate {
-			more.Role = "assistant"
-		}
-		if after := messagesOf(t, p, append(slices.Clone(messages), more)); !bytes.HasPrefix(after, before) {
-			t.Fatalf("request n   %s\nrequest n+1 %s", before, after)
-		}
-	})
-}
-
 func someMessage(t *rapid.T) Message {
 	m := Message{Role: rapid.SampledFrom([]string{"system", "user", "assistant", "tool"}).Draw(t, "role"),
 		Content: rapid.String().Draw(t, "content"), Join: rapid.SampledFrom([]Join{JoinUser, JoinAny, JoinNone}).Draw(t, "join")}
