@@ -44,8 +44,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	must(t, os.WriteFile(base.own(id, "MEMORY.md"), []byte("a note"), 0o600))
 	r := base.measured(&gauge{}, id)
 	base.talk(1, 12)
-	r.settled()
-	r.stop()
+	r.finish()
 	before := base.fold(id)
 
 	swap := func(t *testing.T, n int, stage durable.Stage) (steps int) {
@@ -106,10 +105,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	if total < 20 {
 		t.Fatalf("a swap has only %d durable steps", total)
 	}
-	stride := 1
-	if testing.Short() {
-		stride = 7
-	}
+	stride := sample(9, 4, 1)
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for worker := range 4 {
 			t.Run(fmt.Sprintf("%s-%d", stage, worker), func(t *testing.T) {
@@ -124,65 +120,12 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	}
 }
 
-// TestFadesWithoutEpoch: a log that ends between the fades and their epoch is
-// one in which they did not happen.
-func TestFadesWithoutEpoch(t *testing.T) {
-	t.Parallel()
-	w, _ := forgetful(t, 30_000, noted())
-	w.conf.Forgetting.Mechanical = true
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.talk(1, 12)
-	r.settled()
-	r.stop()
-	before := w.fold(id)
-	a, err := Open(id, w.conf)
-	must(t, err)
-	_, _, err = a.Compact(t.Context())
-	must(t, err)
-	must(t, a.Close())
-	fades := w.events(id, "fade")
-	if len(fades) == 0 {
-		t.Fatal("nothing has faded")
-	}
-	log := w.read(id.LIFE())
-	for cut := len(log) - 2; ; cut-- { // within the epoch's line, at its end, in the last fade's
-		if cut < len(log)-400 {
-			break
-		}
-		if cut%37 != 0 {
-			continue
-		}
-		must(t, os.WriteFile(id.LIFE(), []byte(log[:cut]), 0o600))
-		a, err := Open(id, w.conf)
-		must(t, err)
-		equal(t, "epoch", a.state.Epoch, before.Epoch)
-		equal(t, "ranges", len(a.state.Faded), 0)
-		equal(t, "live entries", len(a.state.Live), len(before.Live))
-		must(t, a.Close())
-		torn, err := filepath.Glob(id.LIFE() + ".torn-*")
-		must(t, err)
-		for _, f := range torn {
-			must(t, os.Remove(f))
-		}
-	}
-	w.conserved(id)
-	r = w.run(id)
-	w.talk(13, 15)
-	r.settled()
-	r.stop()
-	w.conserved(id)
-}
-
 // TestAnyLife does what comes to mind, in any order, with a disk and a summariser
 // that fail now and then.
 func TestAnyLife(t *testing.T) {
 	t.Parallel()
-	lives, deeds := 6, 45
-	if testing.Short() {
-		lives, deeds = 3, 25
-	}
-	for life := range lives {
+	deeds := sample(20, 30, 60)
+	for life := range sample(2, 3, 12) {
 		t.Run(fmt.Sprint(life), func(t *testing.T) {
 			t.Parallel()
 			anyLife(t, rand.New(rand.NewPCG(uint64(life), 7)), deeds)

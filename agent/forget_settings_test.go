@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -18,16 +17,10 @@ func TestOwnInstructions(t *testing.T) {
 	r := w.run(id)
 	n := 0
 	work := func() {
-		for i := range 5 {
-			w.say("dev", "ann", fmt.Sprintf("run seq %d %d", i, i+900))
-			n++
-			w.answered("dev", n)
-		}
+		w.work(n+1, n+5)
+		n += 5
 		r.settled()
-		was := w.epochsFor(id, "person")
-		must(t, AskToCompact(id))
-		w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") > was })
-		r.settled()
+		r.compact()
 	}
 	notes := func() int {
 		n := 0
@@ -71,28 +64,6 @@ func TestOwnInstructions(t *testing.T) {
 	w.conserved(id)
 }
 
-func TestMechanicalMode(t *testing.T) {
-	t.Parallel()
-	w, g := forgetful(t, 18_000)
-	w.conf.Forgetting.Mechanical = true
-	id := w.boot("ada", "dev")
-	r := w.measured(g, id)
-	for i := range 25 {
-		w.say("dev", "ann", fmt.Sprintf("run seq %d %d", i, i+500))
-		w.answered("dev", i+1)
-	}
-	r.settled()
-	r.stop()
-	g.held(t)
-	w.conserved(id)
-	epochs, _ := w.stable()
-	if epochs < 3 {
-		t.Errorf("only %d epochs", epochs)
-	}
-	equal(t, "tasks", w.tasks(""), 0)
-	equal(t, "lines of cost", len(w.events(id, "spent")), 0)
-}
-
 // In the classic order MEMORY and LIFE go last, and count.
 func TestForgettingInTailOrder(t *testing.T) {
 	t.Parallel()
@@ -102,10 +73,7 @@ func TestForgettingInTailOrder(t *testing.T) {
 	must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte(strings.Repeat("Ann likes teal. ", 200)), 0o600))
 	r := w.measured(g, id)
 	w.talkAtLength(1, 25, 120)
-	r.settled()
-	r.stop()
-	g.held(t)
-	w.conserved(id)
+	r.checked(g)
 	for _, q := range w.requests() {
 		if q.task == "" && !strings.Contains(q.last, "◆ life") {
 			t.Fatalf("a request does not end with LIFE: %.300s", q.last)
@@ -126,17 +94,11 @@ func TestOtherModel(t *testing.T) {
 	w.conf.Forgetting.Model = "deepseek-flash"
 	id := w.boot("ada", "dev")
 	r := w.measured(g, id)
-	for i := range 8 {
-		w.say("dev", "ann", fmt.Sprintf("run seq %d %d", i, i+900))
-		w.answered("dev", i+1)
-	}
+	w.work(1, 8)
 	r.settled()
 	must(t, AskToCompact(id))
 	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
-	r.settled()
-	r.stop()
-	g.held(t)
-	w.conserved(id)
+	r.checked(g)
 	for _, q := range w.requests() {
 		want := `"rehearsal"`
 		if q.task != "" {
@@ -155,33 +117,5 @@ func TestOtherModel(t *testing.T) {
 	equal(t, "tokens that the life knows of", w.fold(id).Usage.Input, int64(total.Input))
 	if usd := w.fold(id).Usage.USD; usd <= 0 {
 		t.Errorf("it cost %f", usd)
-	}
-}
-
-func TestTargets(t *testing.T) {
-	t.Parallel()
-	for _, target := range []float64{0, 1} {
-		if target == 1 && testing.Short() {
-			continue
-		}
-		w, g := forgetful(t, 20_000, noted())
-		w.conf.Forgetting.Target = &target
-		id := w.boot("ada", "dev")
-		r := w.measured(g, id)
-		for i := 1; i <= 24; i++ {
-			w.talkAtLength(i, i, 150)
-			r.rested()
-		}
-		r.stop()
-		g.held(t)
-		w.conserved(id)
-		epochs, _ := w.stable()
-		t.Logf("target %g: %d epochs, %d tasks, %d requests", target, epochs, w.tasks(""), len(w.asked()))
-		if epochs < 3 || epochs > 20 {
-			t.Errorf("target %g: %d epochs", target, epochs)
-		}
-		if full := w.epochsFor(id, "full"); (full > 0) != (target < 1) {
-			t.Errorf("target %g: %d compactions before the limit was reached", target, full)
-		}
 	}
 }

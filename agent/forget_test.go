@@ -5,9 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"lethe/llm/rehearsal"
-	"lethe/mind"
 )
 
 // chores is a life's work, in the phrases that the rehearsal model follows.
@@ -33,10 +30,7 @@ func chores(r *rand.Rand, i int) string {
 // and jobs cut short, and holds all of it against what is promised.
 func TestLongLife(t *testing.T) {
 	t.Parallel()
-	turns := 150
-	if testing.Short() {
-		turns = 50
-	}
+	turns := sample(30, 50, 150)
 	w, g := forgetful(t, 18_000)
 	id := w.boot("ada", "dev")
 	r := w.measured(g, id)
@@ -66,10 +60,7 @@ func TestLongLife(t *testing.T) {
 	}
 	w.say("dev", "ann", "uncompact hash="+w.fold(id).Faded[0].Original.Short)
 	w.answered("dev", turns+1)
-	r.settled()
-	r.stop()
-
-	g.held(t)
+	r.checked(g)
 	refs, ranges := w.conserved(id)
 	if refs > 2 || ranges < turns/15 {
 		t.Errorf("it takes %d refs to reach the oldest of %d ranges", refs, ranges)
@@ -84,61 +75,31 @@ func TestLongLife(t *testing.T) {
 		t.Error("no summary was asked for")
 	}
 	equal(t, "errors", len(w.events(id, "error")), 0)
-	contains(t, string(w.newest().first), "never push to main")
-}
-
-// The promise is in each request of a life, whatever else has gone.
-func TestPromisesStay(t *testing.T) {
-	t.Parallel()
-	w, g := forgetful(t, 17_000, rehearsal.Step{Task: "none", Skip: 1, Times: -1, Answer: text("noted")})
-	id := w.boot("ada", "dev")
-	r := w.measured(g, id)
-	w.say("dev", "ann", "remember that you must never push to main")
-	for i := range 70 {
-		w.say("dev", "ann", fmt.Sprintf("item %d: %s", i, strings.Repeat("many words about nothing. ", 80)))
-		w.answered("dev", i+1)
-	}
-	r.settled()
-	r.stop()
-	g.held(t)
-	w.conserved(id)
 	for i, q := range w.requests() {
-		if !q.alone() && !strings.Contains(string(q.messages), "must never push to main") {
+		if !q.alone() && !strings.Contains(string(q.messages), "never push to main") {
 			t.Fatalf("request %d has lost the promise", i)
 		}
 	}
-	s := w.fold(id)
-	levels := map[string]int{}
-	for _, f := range s.Faded {
-		levels[f.Level]++
-	}
-	if s.Epoch < 5 || levels[mind.Gist]+levels[mind.Card] == 0 {
-		t.Errorf("after %d epochs the past is %v", s.Epoch, levels)
-	}
-	contains(t, string(w.newest().first), "◆ pins")
 }
 
-// A job forks the life's own request: the same bytes and one message.
+// A job forks the life's own request: the same bytes and one message. COMPACT is
+// refused soon after it.
 func TestForks(t *testing.T) {
 	t.Parallel()
 	w, g := forgetful(t, 60_000)
 	id := w.boot("ada", "dev")
 	r := w.measured(g, id)
-	for i := range 12 {
-		w.say("dev", "ann", fmt.Sprintf("run seq %d %d", i, i+900))
-		w.answered("dev", i+1)
-	}
+	w.work(1, 12)
 	before := w.parse(w.asked()[len(w.asked())-1].Body)
 	w.say("dev", "ann", "compact")
 	w.answered("dev", 13)
 	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "agent") == 1 })
 	r.settled()
-	w.say("dev", "ann", "hello again")
+	w.say("dev", "ann", "compact")
 	w.answered("dev", 14)
-	r.settled()
-	r.stop()
-	g.held(t)
-	w.conserved(id)
+	r.checked(g)
+	results := w.events(id, "result")
+	contains(t, w.body(results[len(results)-1], 0), "little has come in since")
 	_, forks := w.stable()
 	equal(t, "forks", forks, w.tasks(""))
 	if w.tasks("segment") != 1 || w.tasks("summarise") < 2 {
@@ -166,22 +127,17 @@ func TestForks(t *testing.T) {
 	equal(t, "output", w.fold(id).Usage.Output, int64(total.Output))
 }
 
-// Who asks from outside finds the wish heard and an epoch begun.
+// A request from outside is read and an epoch begun.
 func TestAskToCompact(t *testing.T) {
 	t.Parallel()
 	w, g := forgetful(t, 60_000)
 	id := w.boot("ada", "dev")
 	r := w.measured(g, id)
-	for i := range 6 {
-		w.say("dev", "ann", fmt.Sprintf("run seq %d %d", i, i+900))
-		w.answered("dev", i+1)
-	}
+	w.work(1, 6)
 	r.settled()
-	must(t, AskToCompact(id))
-	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
-	r.settled()
+	r.compact()
 	if CompactPending(id) {
-		t.Error("the wish is still there")
+		t.Error("the request is still there")
 	}
 	shows := fmt.Sprintf(" epoch=%d ", w.fold(id).Epoch)
 	w.eventually("context.md shows it", func() bool { return strings.Contains(w.read(w.own(id, "context.md")), shows) })
@@ -199,8 +155,7 @@ func TestAskToCompact(t *testing.T) {
 	contains(t, w.read(w.own(id, "context.md")), fmt.Sprintf("epoch=%d ", w.fold(id).Epoch))
 	r = w.measured(g, id)
 	w.answered("dev", 7)
-	r.settled()
-	r.stop()
+	r.finish()
 	w.conserved(id)
 	w.stable()
 }
@@ -214,31 +169,8 @@ func TestNothingToForget(t *testing.T) {
 	w.say("dev", "ann", "compact")
 	contains(t, w.answered("dev", 1), "COMPACT")
 	must(t, AskToCompact(id))
-	w.eventually("the wish is heard", func() bool { return !CompactPending(id) })
-	r.settled()
-	r.stop()
+	w.eventually("the request is read", func() bool { return !CompactPending(id) })
+	r.finish()
 	equal(t, "epochs", len(w.events(id, "epoch")), 2) // boot and stop
 	equal(t, "tasks", w.tasks(""), 0)
-}
-
-// COMPACT again and again is refused, and costs nothing.
-func TestCompactAgain(t *testing.T) {
-	t.Parallel()
-	w, _ := forgetful(t, 60_000)
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	for i := range 6 {
-		w.say("dev", "ann", fmt.Sprintf("run seq %d %d", i, i+900))
-		w.answered("dev", i+1)
-	}
-	for i := range 4 {
-		w.say("dev", "ann", "compact")
-		w.answered("dev", 7+i)
-		r.rested()
-	}
-	r.stop()
-	equal(t, "compactions", w.epochsFor(id, "agent"), 1)
-	equal(t, "segment tasks", w.tasks("segment"), 1)
-	results := w.events(id, "result")
-	contains(t, w.body(results[len(results)-1], 0), "little has come in since")
 }

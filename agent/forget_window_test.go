@@ -21,8 +21,7 @@ func TestSmallWindow(t *testing.T) {
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.talkAtLength(1, 30, 100)
-	r.settled()
-	r.stop()
+	r.finish()
 	equal(t, "overflows", len(w.errorsOf(id, "overflow")), 1)
 	equal(t, "window", w.fold(id).Window, 19_000)
 	equal(t, "pauses", len(w.events(id, "paused")), 0)
@@ -34,8 +33,7 @@ func TestSmallWindow(t *testing.T) {
 	seen := len(w.asked())
 	r = w.run(id)
 	w.talkAtLength(31, 45, 100)
-	r.settled()
-	r.stop()
+	r.finish()
 	equal(t, "overflows", len(w.errorsOf(id, "overflow")), 1)
 	for _, q := range w.asked()[seen:] {
 		equal(t, "refused", q.Refused, "")
@@ -44,8 +42,7 @@ func TestSmallWindow(t *testing.T) {
 
 	// Another model need not have the same window.
 	r = w.run(id, func(c *Config) { c.Params.Model = "deepseek-flash" })
-	r.settled()
-	r.stop()
+	r.finish()
 	equal(t, "window", w.fold(id).Window, 0)
 }
 
@@ -70,8 +67,7 @@ func TestOverflowWithoutNumber(t *testing.T) {
 	}
 	w.say("dev", "ann", "and now?")
 	equal(t, "answer", w.answered("dev", 22), "noted")
-	r.settled()
-	r.stop()
+	r.finish()
 	s := w.fold(id)
 	equal(t, "window", int64(s.Window), second)
 	equal(t, "overflows in a row", s.Overflows, 0)
@@ -91,40 +87,32 @@ func TestOverflowWithoutNumber(t *testing.T) {
 // live with.
 func TestLeastLimit(t *testing.T) {
 	t.Parallel()
-	for _, soul := range []string{"", strings.Repeat("You are a soul of many words. ", 4000)} {
-		if soul == "" && testing.Short() {
-			continue
-		}
-		w, g := forgetful(t, 10_000, noted())
-		id, err := Boot(w.home, w.store, BootOptions{Name: "ada", Soul: soul, Rooms: []string{"dev"}})
-		must(t, err)
-		_, err = w.try(id)
-		if err == nil {
-			t.Fatal("10000 tokens are enough")
-		}
-		var need int
-		if _, serr := fmt.Sscanf(err.Error()[strings.LastIndex(err.Error(), "at least ")+len("at least "):], "%d", &need); serr != nil {
-			t.Fatalf("%v: %v", err, serr)
-		}
-		_, err = w.try(id, func(c *Config) { c.ContextLimit = need - 300 })
-		if err == nil {
-			t.Errorf("%d tokens are needed, and 300 fewer are enough", need)
-		}
-		w.conf.ContextLimit, g.limit = need, need
-		r := w.measured(g, id)
-		w.talkAtLength(1, 30, 150)
-		r.settled()
-		r.stop()
-		g.held(t)
-		w.conserved(id)
-		r = w.measured(g, id) // with all that it remembers, too
-		w.talkAtLength(31, 33, 150)
-		r.settled()
-		r.stop()
-		equal(t, "pauses", len(w.events(id, "paused")), 0)
-		w.conserved(id)
-		t.Logf("a soul of %d bytes needs %d tokens; the largest request had %d", len(soul), need, g.largest)
+	soul := strings.Repeat("You are a soul of many words. ", 4000)
+	w, g := forgetful(t, 10_000, noted())
+	id, err := Boot(w.home, w.store, BootOptions{Name: "ada", Soul: soul, Rooms: []string{"dev"}})
+	must(t, err)
+	_, err = w.try(id)
+	if err == nil {
+		t.Fatal("10000 tokens are enough")
 	}
+	var need int
+	if _, serr := fmt.Sscanf(err.Error()[strings.LastIndex(err.Error(), "at least ")+len("at least "):], "%d", &need); serr != nil {
+		t.Fatalf("%v: %v", err, serr)
+	}
+	_, err = w.try(id, func(c *Config) { c.ContextLimit = need - 300 })
+	if err == nil {
+		t.Errorf("%d tokens are needed, and 300 fewer are enough", need)
+	}
+	w.conf.ContextLimit, g.limit = need, need
+	r := w.measured(g, id)
+	w.talkAtLength(1, 12, 300)
+	r.checked(g)
+	r = w.measured(g, id) // with all that it remembers, too
+	w.talkAtLength(13, 14, 150)
+	r.finish()
+	equal(t, "pauses", len(w.events(id, "paused")), 0)
+	w.conserved(id)
+	t.Logf("a soul of %d bytes needs %d tokens; the largest request had %d", len(soul), need, g.largest)
 }
 
 // However small the window turns out to be, what is forgotten makes the request
@@ -132,9 +120,7 @@ func TestLeastLimit(t *testing.T) {
 func TestShrinkingWindow(t *testing.T) {
 	t.Parallel()
 	rules := []string{"always mind rule-%d of the house. ", ""}
-	if testing.Short() {
-		rules = rules[:1]
-	}
+	rules = rules[:sample(1, 1, 2)]
 	for _, rule := range rules {
 		w, g := forgetful(t, 40_000, noted())
 		w.conf.Forgetting.Mechanical = true
@@ -144,8 +130,7 @@ func TestShrinkingWindow(t *testing.T) {
 			w.say("dev", "ann", strings.ReplaceAll(rule, "%d", fmt.Sprint(i))+remark(i, 200))
 			w.answered("dev", i)
 		}
-		r.settled()
-		r.stop()
+		r.finish()
 		r = w.run(id, dieAt("inbound", 1))
 		w.say("dev", "ann", remark(31, 550)) // unread, and larger than a small window
 		r.killed()
@@ -174,8 +159,7 @@ func TestStuck(t *testing.T) {
 	id := w.boot("ada", "dev")
 	r := w.measured(g, id)
 	w.talk(1, 2)
-	r.settled()
-	r.stop()
+	r.finish()
 	g.agent = nil
 	a, err := Open(id, w.conf)
 	must(t, err)
@@ -194,6 +178,5 @@ func TestStuck(t *testing.T) {
 
 	r = w.run(id, func(c *Config) { c.Params.Model = "deepseek-flash" }) // which takes more
 	contains(t, w.answered("dev", 4), "noted")
-	r.settled()
-	r.stop()
+	r.finish()
 }

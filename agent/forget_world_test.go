@@ -99,6 +99,15 @@ func (w *world) measured(g *gauge, id Identity, change ...func(*Config)) *runnin
 	return r
 }
 
+// checked waits until nothing is due, stops the identity, and checks that its bound
+// held and that all of it can be reached.
+func (r *running) checked(g *gauge) {
+	r.w.Helper()
+	r.finish()
+	g.held(r.w)
+	r.w.conserved(r.id)
+}
+
 // asked is a request as it came in.
 type asked struct {
 	sent

@@ -78,9 +78,8 @@ func TestCompactorAsksNothingOnAFullDisk(t *testing.T) {
 	equal(t, "summaries that were asked for", w.tasks("summarise"), 0)
 	equal(t, "fades", len(w.events(id, "fade")), 0)
 	full.Store(false)
-	must(t, AskToCompact(id))
-	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
-	r.finish()
+	r.compact()
+	r.stop()
 	equal(t, "errors", len(w.events(id, "error")), 0)
 	w.conserved(id)
 }

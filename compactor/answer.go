@@ -41,7 +41,7 @@ func object(text, key string) (map[string]json.RawMessage, error) {
 
 // readSegments reads the ranges of a SEGMENT answer. What cannot be read as a
 // range is passed over; none at all is garbage.
-func readSegments(text string) ([]span, error) {
+func readSegments(text string) ([]entryRange, error) {
 	fields, err := object(text, "chunks")
 	if err != nil {
 		return nil, err
@@ -50,12 +50,12 @@ func readSegments(text string) ([]span, error) {
 	if err := json.Unmarshal(fields["chunks"], &chunks); err != nil {
 		return nil, fmt.Errorf("%w: chunks is not a list of objects", ErrGarbage)
 	}
-	var out []span
+	var out []entryRange
 	for _, c := range chunks {
 		from, ok1 := entry(c["from"])
 		to, ok2 := entry(c["to"])
 		if ok1 && ok2 {
-			out = append(out, span{from, to})
+			out = append(out, entryRange{from, to})
 		}
 	}
 	if len(out) == 0 {
@@ -85,44 +85,44 @@ func plainText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// digest is what a SUMMARISE answer says.
-type digest struct {
+// reading is what a SUMMARISE answer says.
+type reading struct {
 	summary   string // escaped, as all of these
 	gist      string
 	relevance int // 0 when it gives none
 	keep      []string
 }
 
-func readSummary(text string) (digest, error) {
+func readSummary(text string) (reading, error) {
 	fields, err := object(text, "summary")
 	if err != nil {
-		return digest{}, err
+		return reading{}, err
 	}
-	var d digest
+	var d reading
 	var summary string
 	if json.Unmarshal(fields["summary"], &summary) != nil || strings.TrimSpace(summary) == "" {
-		return digest{}, fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
+		return reading{}, fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
 	}
-	d.summary = outside(summary)
+	d.summary = fromModel(summary)
 	var gist string
 	if json.Unmarshal(fields["gist"], &gist) == nil {
-		d.gist = outside(gist)
+		d.gist = fromModel(gist)
 	}
 	d.relevance = relevance(fields["relevance"])
 	var keep []any
 	if json.Unmarshal(fields["keep"], &keep) == nil {
 		for _, k := range keep {
 			if s, ok := k.(string); ok && strings.TrimSpace(s) != "" {
-				d.keep = append(d.keep, outside(strings.TrimSpace(s)))
+				d.keep = append(d.keep, fromModel(strings.TrimSpace(s)))
 			}
 		}
 	}
 	return d, nil
 }
 
-// outside makes a text of a model safe to stand in a prompt. A model copies the
+// fromModel makes a text of a model safe to stand in a prompt. A model copies the
 // escapes it sees, so they are undone first.
-func outside(s string) string {
+func fromModel(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' {
 			return -1
@@ -183,7 +183,7 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 
 // promised adds the promises that a model named, when they stand in the source.
 // What it rates 10 without saying why is pinned by its first sentence.
-func (j Job) promised(f *Fade, d digest, source string) {
+func (j Job) promised(f *Fade, d reading, source string) {
 	add := func(s string) {
 		s = oneLine(s)
 		if len(f.pins) < pinsPerChunk && !holds(f.pins, s) {
@@ -202,7 +202,7 @@ func (j Job) promised(f *Fade, d digest, source string) {
 
 // missingNames lists the identifiers of keep that the source has and the summary
 // lacks. Those that the source lacks were made up.
-func missingNames(d digest, source string) string {
+func missingNames(d reading, source string) string {
 	var out []string
 	left := alsoRunes
 	for _, k := range d.keep {

@@ -77,7 +77,7 @@ func neighbour(chunks [][]unit, i int) int {
 // cutAt makes chunks of a run from the ranges that a model named, whatever those
 // are: their beginnings and what follows their ends are where it is cut, so that
 // a later range wins over one it overlaps, and a gap becomes a chunk of its own.
-func cutAt(run []unit, ranges []span) [][]unit {
+func cutAt(run []unit, ranges []entryRange) [][]unit {
 	from, to := run[0].N, run[len(run)-1].N
 	begins := map[int]bool{}
 	for _, r := range ranges {
@@ -100,5 +100,5 @@ func cutAt(run []unit, ranges []span) [][]unit {
 	return tidy(chunks)
 }
 
-// span is a range of entry numbers as a model gave it.
-type span struct{ from, to int }
+// entryRange is a range of entry numbers as a model gave it.
+type entryRange struct{ from, to int }

@@ -135,20 +135,6 @@ func TestCardsFillUp(t *testing.T) {
 	}
 }
 
-// Something live between two ranges keeps them on different cards.
-func TestCardsDoNotSpanWhatIsLive(t *testing.T) {
-	w := newWorld(t, 20_000)
-	w.ranges(mind.Gist, 20, nil)
-	w.note("still live")
-	w.ranges(mind.Gist, 40, nil)
-	w.swap(nil)
-	w.conserved()
-	w.budgets(t)
-	if cards, _ := w.level(mind.Card); len(cards) == 0 {
-		t.Error("no card was made")
-	}
-}
-
 // A summary among old gists goes with them, unless it was opened lately.
 func TestCardsAndSummariesBetween(t *testing.T) {
 	for _, opened := range []int{0, 99} {
@@ -200,33 +186,5 @@ func TestCardGist(t *testing.T) {
 		mind.ReadCard([]byte(body))[0].Ref.Hash)
 	if body[:len(first)] != first {
 		t.Errorf("a card holds\n%s, want\n%s", body[:len(first)], first)
-	}
-}
-
-// One gist alone joins the card before it, when that has room.
-func TestOneGistJoinsACard(t *testing.T) {
-	w := newWorld(t, 8000)
-	w.ranges(mind.Gist, 18, nil)
-	w.swap(nil)
-	cards, _ := w.level(mind.Card)
-	gists, _ := w.level(mind.Gist)
-	alone := cards[0].To + 1
-	if len(cards) != 1 || len(gists) < 2 {
-		t.Fatalf("%d cards and %d gists", len(cards), len(gists))
-	}
-	for i, r := range w.state.Faded {
-		if r.From > alone { // these are live again, but for what follows a gap
-			w.state.Faded = w.state.Faded[:i]
-			break
-		}
-	}
-	w.state.Next = alone + 1
-	w.note("live")
-	w.ranges(mind.Gist, 18, nil)
-	w.swap(nil)
-	w.conserved()
-	after, _ := w.level(mind.Card)
-	if after[0].To != alone || after[0].Count != cards[0].Count+1 {
-		t.Errorf("the card is %+v, want it to end with e%d", after[0], alone)
 	}
 }

@@ -32,7 +32,7 @@ func ordered(fades []Fade) []Fade {
 func chunk(units []unit) Fade {
 	f := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units)}
 	for _, u := range units {
-		f.parts = append(f.parts, part{u.N, print(u.Entry)})
+		f.parts = append(f.parts, part{u.N, fingerprint(u.Entry)})
 	}
 	return f
 }
@@ -106,7 +106,7 @@ func mechanicalGist(units []unit, words []said, source string) string {
 	what = blobs.Unescape(what)
 	for _, id := range identifiers(source, 6) {
 		if !strings.Contains(what, id) && utf8.RuneCountInString(id) <= 30 {
-			return cut(what, blobs.MaxGist-utf8.RuneCountInString(id)-3) + " (" + id + ")"
+			return truncate(what, blobs.MaxGist-utf8.RuneCountInString(id)-3) + " (" + id + ")"
 		}
 	}
 	return blobs.Gist(what)
@@ -136,20 +136,20 @@ func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string
 		}
 	}
 	if len(words) > 0 {
-		add(cut(words[0].String(), 240))
+		add(truncate(words[0].String(), 240))
 	} else {
-		add(cut(did(units), 240))
+		add(truncate(did(units), 240))
 	}
 	for _, s := range words {
 		if s.weight > 0 {
-			add(cut(s.String(), maxPin))
+			add(truncate(s.String(), maxPin))
 		}
 	}
 	if n := len(words); n > 1 {
 		if n > 2 {
 			add("…")
 		}
-		add(cut(words[n-1].String(), 240))
+		add(truncate(words[n-1].String(), 240))
 	}
 	if ids := identifiers(source, 10); len(ids) > 0 {
 		add("Names: " + strings.Join(ids, ", "))
@@ -203,7 +203,7 @@ func (j Job) shorten(s string, most int) string {
 		return out
 	}
 	for n := utf8.RuneCountInString(s) / 2; n > 8; n /= 2 { // one long sentence
-		if out := cut(s, n); j.in.Meter(out) <= most {
+		if out := truncate(s, n); j.in.Meter(out) <= most {
 			return out
 		}
 	}

@@ -25,7 +25,7 @@ func (j Job) pinsOf(f Fade, words []said, all bool) []mind.Pin {
 				continue
 			}
 			if len(pins) < pinsPerChunk && !pinned(pins, s.String()) {
-				pins = append(pins, mind.Pin{From: f.From, To: f.To, Text: cut(s.String(), maxPin), Weight: weight})
+				pins = append(pins, mind.Pin{From: f.From, To: f.To, Text: truncate(s.String(), maxPin), Weight: weight})
 			}
 		}
 	}
@@ -93,5 +93,5 @@ func holds(pins []mind.Pin, s string) bool {
 }
 
 func pinAt(f Fade, s string) mind.Pin {
-	return mind.Pin{From: f.From, To: f.To, Text: cut(s, maxPin), Weight: 2}
+	return mind.Pin{From: f.From, To: f.To, Text: truncate(s, maxPin), Weight: 2}
 }

@@ -99,6 +99,7 @@ func TestSayings(t *testing.T) {
 func TestPinsKeepToTheirBudget(t *testing.T) {
 	w := newWorld(t, 20_000)
 	w.set.Target = 0
+	w.state.Pins = []mind.Pin{{Text: "be kind", Weight: mind.PinnedByPerson}}
 	w.hear("ada", "never touch the red button", 0)
 	for i := range 60 {
 		w.hear("ada", fmt.Sprintf("go on with step %d", i), 0)
@@ -111,29 +112,14 @@ func TestPinsKeepToTheirBudget(t *testing.T) {
 	}
 	w.conserved()
 	past := w.state.Stable.Past
-	if !strings.Contains(past, "never touch the red button") {
-		t.Error("a rule gave way to intents")
+	if !strings.Contains(past, "never touch the red button") || !strings.Contains(past, "\n- be kind\n") {
+		t.Error("a rule, or what a person has pinned, gave way to intents")
 	}
 	if len(w.notes) == 0 || !strings.Contains(w.notes[0], "I will finish step") || !strings.Contains(w.notes[0], "self/MEMORY.md") {
 		t.Errorf("the agent was told %q", w.notes)
 	}
 	if strings.Contains(past, "- e2..") {
 		t.Error("the oldest intent is still pinned")
-	}
-}
-
-// A person's own pin stays, and what a person unpinned stays away.
-func TestPinsOfAPerson(t *testing.T) {
-	w := newWorld(t, 20_000)
-	w.set.Target = 0
-	w.state.Pins = []mind.Pin{{Text: "be kind", Weight: mind.PinnedByPerson}}
-	for range 20 {
-		w.hear("ada", fmt.Sprintf("always do as e%d says, %s", w.state.Next, strings.Repeat("word ", 40)), 0)
-		w.turns(4, 700)
-		w.mechanically()
-	}
-	if w.state.Pins[0].Text != "be kind" {
-		t.Errorf("a person's pin is gone: %v", w.state.Pins)
 	}
 }
 

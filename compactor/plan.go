@@ -172,8 +172,8 @@ func freeze(e *mind.Entry) *mind.Entry {
 	return &frozen
 }
 
-// print identifies all that an entry says. An edit of it is another print.
-func print(e *mind.Entry) blobs.Hash { return blobs.Sum([]byte(e.Full())) }
+// fingerprint identifies all that an entry says. An edit of it is another print.
+func fingerprint(e *mind.Entry) blobs.Hash { return blobs.Sum([]byte(e.Full())) }
 
 // stillValid splits units into the chunks that were kept, as far as they have not
 // changed, and the rest.
@@ -200,7 +200,7 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
 func (f Fade) unchanged(live map[int]*mind.Entry) bool {
 	for _, p := range f.parts {
 		e := live[p.n]
-		if e == nil || pending(e) || print(e) != p.print {
+		if e == nil || pending(e) || fingerprint(e) != p.print {
 			return false
 		}
 	}

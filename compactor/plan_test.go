@@ -142,9 +142,9 @@ func TestCutProperty(t *testing.T) {
 			kind := rapid.SampledFrom([]string{mind.Inbound, mind.Reply, mind.Note}).Draw(t, "kind")
 			run = append(run, unit{&mind.Entry{N: first + i, Kind: kind}, rapid.OneOf(rapid.IntRange(1, 900), rapid.IntRange(1, 9000)).Draw(t, "tokens")})
 		}
-		var ranges []span
+		var ranges []entryRange
 		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
-			ranges = append(ranges, span{rapid.IntRange(-5, 130).Draw(t, "from"), rapid.IntRange(-5, 130).Draw(t, "to")})
+			ranges = append(ranges, entryRange{rapid.IntRange(-5, 130).Draw(t, "from"), rapid.IntRange(-5, 130).Draw(t, "to")})
 		}
 		for _, chunks := range [][][]unit{cutAt(run, ranges), mechanicalChunks(run)} {
 			n := first
@@ -176,18 +176,18 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 		run = append(run, unit{&mind.Entry{N: n, Kind: mind.Reply}, 500})
 	}
 	cases := map[string]struct {
-		ranges []span
+		ranges []entryRange
 		want   string
 	}{
-		"as told":        {[]span{{1, 3}, {4, 9}, {10, 12}}, "3 6 3"},
-		"any order":      {[]span{{10, 12}, {1, 3}, {4, 9}}, "3 6 3"},
-		"reversed":       {[]span{{3, 1}, {9, 4}, {12, 10}}, "3 6 3"},
-		"gap":            {[]span{{1, 3}, {10, 12}}, "3 6 3"},
-		"overlap":        {[]span{{1, 5}, {4, 9}, {10, 12}}, "3 2 4 3"},
-		"beyond":         {[]span{{-4, 3}, {4, 9}, {10, 99}, {200, 300}}, "3 6 3"},
-		"small one":      {[]span{{1, 1}, {2, 9}, {10, 12}}, "9 3"},
-		"one":            {[]span{{1, 12}}, "12"},
-		"nothing useful": {[]span{{50, 60}}, "12"},
+		"as told":        {[]entryRange{{1, 3}, {4, 9}, {10, 12}}, "3 6 3"},
+		"any order":      {[]entryRange{{10, 12}, {1, 3}, {4, 9}}, "3 6 3"},
+		"reversed":       {[]entryRange{{3, 1}, {9, 4}, {12, 10}}, "3 6 3"},
+		"gap":            {[]entryRange{{1, 3}, {10, 12}}, "3 6 3"},
+		"overlap":        {[]entryRange{{1, 5}, {4, 9}, {10, 12}}, "3 2 4 3"},
+		"beyond":         {[]entryRange{{-4, 3}, {4, 9}, {10, 99}, {200, 300}}, "3 6 3"},
+		"small one":      {[]entryRange{{1, 1}, {2, 9}, {10, 12}}, "9 3"},
+		"one":            {[]entryRange{{1, 12}}, "12"},
+		"nothing useful": {[]entryRange{{50, 60}}, "12"},
 	}
 	for name, c := range cases {
 		var got []string

@@ -125,7 +125,7 @@ func (w *worker) segment(ctx context.Context, run []unit) [][]unit {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(ranges, func(r span) bool {
+		if !slices.ContainsFunc(ranges, func(r entryRange) bool {
 			return max(r.from, r.to) >= run[0].N && min(r.from, r.to) <= run[len(run)-1].N
 		}) {
 			return fmt.Errorf("%w: it names none of the entries", ErrGarbage)

@@ -26,10 +26,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func TestRunAsksForkedQuestions(t *testing.T) {
+// due is a life with enough to forget, and the job that does it.
+func due(t failer) (*world, Job) {
 	w := newWorld(t, 60_000)
 	w.turns(20, 1500)
-	j := w.plan()
+	return w, w.plan()
+}
+
+func TestRunAsksForkedQuestions(t *testing.T) {
+	w, j := due(t)
 	frozen := w.state.Messages("")
 	model := able(9, 5)
 	fades, failure := j.Run(t.Context(), model)
@@ -116,9 +121,7 @@ func TestRunRepairsGarbage(t *testing.T) {
 		"null":         "null", "huge": strings.Repeat("x", maxAnswer+1),
 	}
 	for name, answer := range garbage {
-		w := newWorld(t, 60_000)
-		w.turns(20, 1500)
-		j := w.plan()
+		_, j := due(t)
 		model := &scripted{answer: func(context.Context, Ask) (string, error) { return answer, nil }}
 		fades, failure := j.Run(t.Context(), model)
 		complete(t, j, fades)
@@ -142,9 +145,7 @@ func TestRunRepairsGarbage(t *testing.T) {
 
 // The second try counts.
 func TestRunRetriesOnce(t *testing.T) {
-	w := newWorld(t, 60_000)
-	w.turns(20, 1500)
-	j := w.plan()
+	_, j := due(t)
 	good := able(9, 5)
 	tries := map[string]int{}
 	model := &scripted{}
@@ -196,9 +197,7 @@ func TestRunGivesUpOnAFailingProvider(t *testing.T) {
 // A summariser that hangs is waited for until the context ends, and no longer.
 func TestRunEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 60_000)
-		w.turns(20, 1500)
-		j := w.plan()
+		_, j := due(t)
 		model := &scripted{answer: func(ctx context.Context, _ Ask) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
@@ -281,9 +280,7 @@ func TestRunRemembersWhatItKnows(t *testing.T) {
 // costs one answer and not the process.
 func TestRunSurvivesAPanic(t *testing.T) {
 	for _, task := range []string{Segment, Summarise} {
-		w := newWorld(t, 60_000)
-		w.turns(20, 1500)
-		j := w.plan()
+		_, j := due(t)
 		good := able(4, 5)
 		model := &scripted{answer: func(ctx context.Context, a Ask) (string, error) {
 			if a.Task == task {

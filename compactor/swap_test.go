@@ -64,17 +64,6 @@ func TestSwapFadesTheLeastRelevant(t *testing.T) {
 	}
 }
 
-func TestSwapFadesEverythingAtTargetZero(t *testing.T) {
-	w := newWorld(t, 60_000)
-	w.turns(30, 700)
-	w.set.Target = 0
-	fades := chunks(w, 10, 1)
-	if out := w.swap(fades); out.Faded != len(fades) || len(out.Kept) > 0 {
-		t.Errorf("%d of %d chunks have faded, %d are kept", out.Faded, len(fades), len(out.Kept))
-	}
-	w.conserved()
-}
-
 // What was spared sinks with each swap, so that nothing stays live for ever.
 func TestSwapSparesNothingForEver(t *testing.T) {
 	w := newWorld(t, 60_000)
@@ -245,18 +234,6 @@ func TestSwapFailsWhole(t *testing.T) {
 	if len(out.Lines) == 0 {
 		t.Error("nothing to do")
 	}
-}
-
-// The same chunk, brought twice, fades once.
-func TestSwapTakesAChunkOnce(t *testing.T) {
-	w := newWorld(t, 60_000)
-	w.turns(20, 700)
-	w.set.Target = 0
-	fades := chunks(w, 5)
-	if out := w.swap(append(fades, fades...)); out.Faded != len(fades) || out.Skipped != len(fades) {
-		t.Errorf("of %d chunks, each twice, %d have faded and %d were skipped", len(fades), out.Faded, out.Skipped)
-	}
-	w.conserved()
 }
 
 // A few words have no summary: it would be longer than they are.

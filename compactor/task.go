@@ -67,7 +67,7 @@ func (j Job) list(b *strings.Builder, units []unit, all bool) {
 			}
 			continue
 		}
-		fmt.Fprintf(b, "%s %s %d %s\n", mind.EntryID(u.N), kind(u), u.tokens, cut(first(u), words))
+		fmt.Fprintf(b, "%s %s %d %s\n", mind.EntryID(u.N), kind(u), u.tokens, truncate(first(u), words))
 	}
 }
 
@@ -88,7 +88,7 @@ func first(u unit) string {
 	if line == "" && len(u.Calls) > 0 {
 		line = u.Calls[0].Tool + " " + u.Calls[0].Args
 	}
-	return oneLine(cut(line, 8*firstWords))
+	return oneLine(truncate(line, 8*firstWords))
 }
 
 // ask renders a task as a request: as a fork of the life's own, or alone when

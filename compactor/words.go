@@ -248,8 +248,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// cut returns the first n runes of s, a cut marked and never through an escape.
-func cut(s string, n int) string {
+// truncate returns the first n runes of s, a cut marked and never through an escape.
+func truncate(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
