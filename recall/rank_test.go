@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
-	"lethe/recall/index"
 	"lethe/recall/text"
 )
 
@@ -217,23 +215,6 @@ func TestRankIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestFavourNewIsSmall(t *testing.T) {
-	at := func(days int, score float64) ranked {
-		return ranked{candidate: &candidate{Doc: index.Doc{Last: monday.AddDate(0, 0, -days)}}, score: score}
-	}
-	hits := []ranked{at(365, 1), at(1, 1), at(0, 1), at(30, 1)}
-	favourNew(hits)
-	if hits[0].score != 1 || hits[2].score != 1+newShare || !(hits[0].score < hits[3].score && hits[3].score < hits[1].score && hits[1].score < hits[2].score) {
-		t.Errorf("scores %+v", hits)
-	}
-	same := []ranked{at(0, 1), at(0, 2)}
-	favourNew(same)
-	favourNew(nil)
-	if same[0].score != 1 || same[1].score != 2 {
-		t.Errorf("hits of one time have %+v", same)
-	}
-}
-
 func TestPassage(t *testing.T) {
 	long := strings.Repeat("Nothing of note happened here, day after day. ", 40) + "Then the anchor broke in the storm. " + strings.Repeat("And so on it went. ", 40)
 	s := of(
@@ -272,26 +253,4 @@ func TestPassageOfAnything(t *testing.T) {
 			}
 		}
 	})
-}
-
-func BenchmarkRank(b *testing.B) {
-	var s shelf
-	rng := scaleRand(1)
-	words := newVocabulary(20_000)
-	for i := range 50 {
-		text, _ := original(rng, words, i, time.Now())
-		for len(text) < 3000 {
-			more, _ := original(rng, words, i, time.Now())
-			text += more
-		}
-		s = append(s, of(text[:3000])...)
-		s[i].From, s[i].To = 10*i+1, 10*i+10
-	}
-	q := analyse("What did Caroline say about the internal/durable/append.go deadlock in May 2023, when the tests failed?", monday)
-	list := s.shortlist(q)
-	for b.Loop() {
-		if _, err := rank(b.Context(), q, s, list); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -35,7 +35,7 @@ const (
 )
 
 // fewBlobs is how many there are without an environment that says otherwise.
-const fewBlobs = 1000
+const fewBlobs = 400
 
 func TestMain(m *testing.M) {
 	switch what := os.Getenv(childEnv); what {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -189,18 +188,6 @@ func TestHostileQueries(t *testing.T) {
 	}
 	for _, text := range hostileQueries {
 		try(text)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		var b strings.Builder
-		for range r.IntN(12) {
-			b.WriteString(hostileQueries[r.IntN(len(hostileQueries))])
-			b.WriteString([]string{"", " ", "\n"}[r.IntN(3)])
-		}
-		text := b.String()
-		if _, err := x.Search(context.Background(), w.store, Query{Text: text}); err != nil && !errors.Is(err, ErrEmpty) {
-			t.Errorf("%q: %v", text, err)
-		}
 	}
 	w.sync(x)
 	if w.anew() {

@@ -256,7 +256,7 @@ func (c *canceller) tick() {
 // one goes on.
 func TestSyncCutShort(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	w, all := fruit(t, 300)
+	w, all := fruit(t, 150)
 	if err := w.synced().Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestSyncCutShort(t *testing.T) {
 		if _, err := x.Search(ctx, w.store, Query{Text: "apple"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("a search that nobody waits for: %v", err)
 		}
-		if !w.holds(x, all[:300], fmt.Sprint("cut short at ", at)) {
+		if !w.holds(x, all[:150], fmt.Sprint("cut short at ", at)) {
 			t.Errorf("cut short at %d: what was committed is not found", at)
 		}
 		if err := errors.Join(x.Close(), x.Close()); err != nil {

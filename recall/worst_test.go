@@ -82,7 +82,7 @@ func hostiles(n int) map[string]hostile {
 // allow, each line stands in as many windows as one has lines, and matches are
 // counted once in each.
 func TestWorkIsBounded(t *testing.T) {
-	for name, h := range hostiles(mostBodies) {
+	for name, h := range hostiles(mostBodies / 4) {
 		s := of(h.bodies...)
 		r := s.ranker(t, h.query)
 		bytes, lines, matches := 0, 0, 0

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 type sampleArgs struct {
@@ -64,39 +62,4 @@ func mustJSON(v any) string {
 		panic(err)
 	}
 	return string(b)
-}
-
-func TestDecodeSurvivesAnything(t *testing.T) {
-	id := newIdentity(t, func(c *Config) { c.Bash = BashOff })
-	rapid.Check(t, func(rt *rapid.T) {
-		raw := rapid.OneOf(
-			rapid.String(),
-			rapid.Custom(func(rt *rapid.T) string {
-				return `{"path":` + rapid.StringMatching(`("[a-z./~]{0,8}"|[0-9.e-]{1,5}|null|\[\]|\{\})`).Draw(rt, "value") +
-					`,"offset":` + rapid.StringMatching(`("?-?[0-9]{1,20}"?|null)`).Draw(rt, "offset") + `}`
-			}),
-		).Draw(rt, "args")
-		for _, tool := range []string{"READ_FILE", "LIST", "EDIT_FILE", "WRITE_FILE", "SAY"} {
-			r := id.Run(t.Context(), Call{ID: "e1.1", Name: tool, Args: json.RawMessage(raw)})
-			if len(r.Body) == 0 || strings.Contains(string(r.Body), "failed inside") {
-				rt.Fatalf("%s %s: %s", tool, raw, r.Body)
-			}
-		}
-	})
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"größe", "grosse", 3},
-	} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("%s to %s: %d, want %d", c.a, c.b, got, c.want)
-		}
-		if got := distance(c.b, c.a); got != c.want {
-			t.Errorf("%s to %s: %d, want %d", c.b, c.a, got, c.want)
-		}
-	}
 }

@@ -123,7 +123,7 @@ func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
 	}
 	b.most = 1 << 20
 	r := b.run(t.Context(), Call{ID: "e1.1", Args: []byte(`{"command":"yes"}`)})
-	wantWords(t, string(r.Body), "y\ny\n", "[too much output", "everything it started was killed")
+	wantWords(t, string(r.Body), "y\ny\n", "[too much output: it wrote more than 1 GB", "everything it started was killed")
 	if fi, err := os.Stat(filepath.Join(id.work, ".output/e1.1.txt")); err != nil || fi.Size() > b.most {
 		t.Errorf("kept %v, %v", fi, err)
 	}

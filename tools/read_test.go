@@ -5,13 +5,8 @@ package tools
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func TestReadPages(t *testing.T) {
@@ -77,63 +72,6 @@ func TestReadBinary(t *testing.T) {
 	}
 	id.file("elf", "\x7fELF\x02\x01\x01\x00")
 	wantWords(t, id.ok("READ_FILE", "path", "elf"), "ELF")
-}
-
-var (
-	nextPage = regexp.MustCompile(`; next page: offset (\d+)\]$`)
-	lineGoes = regexp.MustCompile(`…\[line (\d+) goes on for \d+ bytes: offset (\d+), column (\d+)\]$`)
-)
-
-// Whatever is in a file, following what the pages say about going on gives all
-// of it back.
-func TestReadGivesEverythingBack(t *testing.T) {
-	id := newIdentity(t, func(c *Config) { c.Bash = BashOff })
-	path := filepath.Join(id.work, "f")
-	rapid.Check(t, func(rt *rapid.T) {
-		line := rapid.OneOf(
-			rapid.StringMatching(`[a-zä€𝄞 ]{0,20}`),
-			rapid.Custom(func(rt *rapid.T) string {
-				n := rapid.IntRange(1, 40_000).Draw(rt, "length") // longer than a page
-				return strings.Repeat(rapid.SampledFrom([]string{"x", "ä", "€", "𝄞", "x€"}).Draw(rt, "rune"), n)
-			}),
-		)
-		text := strings.Join(rapid.SliceOfN(line, 1, 30).Draw(rt, "lines"), "\n") + "\n"
-		id.put(path, text)
-		limit := rapid.IntRange(1, 40).Draw(rt, "limit")
-		var back strings.Builder
-		for offset := "1"; offset != ""; {
-			var body string
-			body, offset = id.readPage(rt, "offset", offset, "limit", limit)
-			for shown := range strings.Lines(body) {
-				back.WriteString(id.wholeLine(rt, strings.TrimSuffix(shown, "\n")) + "\n")
-			}
-		}
-		if back.String() != text {
-			rt.Fatalf("got %d bytes back of %d", back.Len(), len(text))
-		}
-	})
-}
-
-func (id *identity) readPage(rt *rapid.T, pairs ...any) (body, next string) {
-	r := id.do("READ_FILE", append([]any{"path", "f"}, pairs...)...)
-	head, body, ok := strings.Cut(string(r.Body), "\n")
-	if r.Err || !ok || len(body) > pageBytes+200 {
-		rt.Fatalf("%v: %s", pairs, r.Body)
-	}
-	if m := nextPage.FindStringSubmatch(head); m != nil {
-		next = m[1]
-	}
-	return body, next
-}
-
-func (id *identity) wholeLine(rt *rapid.T, shown string) string {
-	m := lineGoes.FindStringSubmatch(shown)
-	if m == nil {
-		return shown
-	}
-	column, _ := strconv.Atoi(m[3])
-	rest, _ := id.readPage(rt, "offset", m[2], "column", column)
-	return strings.TrimSuffix(shown, m[0]) + id.wholeLine(rt, strings.TrimSuffix(rest, "\n"))
 }
 
 // A file with a hole of terabytes reads as zeros without end.

@@ -4,7 +4,6 @@ package tools
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"lethe/internal/sandbox"
 )
 
 // However output arrives, the result is its beginning and its end, and the file
@@ -57,24 +54,6 @@ func TestSpoolKeepsHeadTailAndAll(t *testing.T) {
 			rt.Fatalf("file has %d of %d bytes, %v", len(kept), len(all), err)
 		}
 	})
-}
-
-func TestSpoolEndsWhatWritesTooMuch(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "all")
-	s := &spool{bound: 10, most: 100, keep: func() (*os.File, error) { return os.Create(path) }}
-	if _, err := s.Write(make([]byte, 100)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Write([]byte{1}); !errors.Is(err, errTooMuch) {
-		t.Errorf("got %v", err)
-	}
-	body, _ := s.result("all")
-	wantWords(t, string(body), "90 bytes", "is in all")
-	text, good := exitLine(sandbox.Outcome{Exit: 137, Signal: 9}, nil, errTooMuch, time.Second, time.Second)
-	if good {
-		t.Error("that is not well")
-	}
-	wantWords(t, text, "more than 1 GB")
 }
 
 func TestSpoolSurvivesAFullDisk(t *testing.T) {

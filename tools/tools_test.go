@@ -115,18 +115,6 @@ func TestPanicIsAResult(t *testing.T) {
 	id.fails([]string{"BREAK failed inside", "no such thing", "Effect unknown"}, "BREAK")
 }
 
-func TestAddReplacesInPlace(t *testing.T) {
-	id := newIdentity(t, nil)
-	id.Add(Tool{Name: "LIST", Schema: json.RawMessage(`{}`), Run: func(context.Context, Call) Result { return textf("mine") }})
-	id.Add(Tool{Name: "NEW", Schema: json.RawMessage(`{}`), Run: func(context.Context, Call) Result { return textf("new") }})
-	if got := id.ok("LIST"); got != "mine" {
-		t.Errorf("got %q", got)
-	}
-	if want := append(slices.Clone(allNames), "NEW"); !slices.Equal(id.Names(), want) {
-		t.Errorf("names %v", id.Names())
-	}
-}
-
 func TestArgumentsAreBounded(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.fails([]string{"at most", "split"}, "WRITE_FILE", "path", "f", "content", strings.Repeat("x", MaxArgs))

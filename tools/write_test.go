@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -78,30 +77,6 @@ func TestWriteWarnsOfLongMemory(t *testing.T) {
 		"warning", "4001 characters", "first 4000")
 	if got := id.ok("WRITE_FILE", "path", "f", "content", strings.Repeat("x", 5000)); strings.Contains(got, "warning") {
 		t.Errorf("another file: %s", got)
-	}
-}
-
-func TestWriteIsAtomicForReaders(t *testing.T) {
-	id := newIdentity(t, nil)
-	texts := []string{strings.Repeat("a", 50_000), strings.Repeat("b", 60_000)}
-	path := id.file("f", texts[0])
-	var writing sync.WaitGroup
-	writing.Go(func() {
-		for i := range 50 {
-			id.do("WRITE_FILE", "path", "f", "content", texts[i%2])
-		}
-	})
-	done := make(chan struct{})
-	go func() { writing.Wait(); close(done) }()
-	for {
-		if got := id.content(path); got != texts[0] && got != texts[1] {
-			t.Fatalf("a torn file of %d bytes", len(got))
-		}
-		select {
-		case <-done:
-			return
-		default:
-		}
 	}
 }
 
