@@ -61,9 +61,8 @@ func TestSilentModelIsTold(t *testing.T) {
 	said := 0
 	for _, q := range []string{"first", "second"} {
 		w.say("dev", "ann", q)
-		w.eventually("the status tells of "+q, func() bool {
-			s, err := status.Read(id.Dir)
-			return err == nil && s.State == status.Thinking && !s.SilentSince.IsZero() && (q == "second" || status.ReadLive(id.Dir) != "")
+		w.shows(id, "the status tells of "+q, func(s status.Status) bool {
+			return s.State == status.Thinking && !s.SilentSince.IsZero() && (q == "second" || status.ReadLive(id.Dir) != "")
 		})
 		for { // on a busy machine a last piece may come after all
 			w.say("dev", "ann", "/status")
@@ -76,8 +75,7 @@ func TestSilentModelIsTold(t *testing.T) {
 		said++
 		w.answered("dev", said)
 		r.settled()
-		s, err := status.Read(id.Dir)
-		must(t, err)
+		s := w.status(id)
 		if !s.SilentSince.IsZero() {
 			t.Error("it is idle, and yet silent")
 		}

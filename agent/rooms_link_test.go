@@ -39,9 +39,8 @@ func TestLinkBecomesFile(t *testing.T) {
 	r.settled()
 	link := filepath.Join(id.Subs(), "ops.md")
 	w.rewrite(link, func(s string) string { return s + "saved by an editor\n" })
-	w.eventually("it says that it is deaf", func() bool {
-		s, err := status.Read(id.Dir)
-		return err == nil && len(s.Trouble) == 1 && strings.HasPrefix(s.Trouble[0], "room ops cannot be read: subs/ops.md is not a link; remove it")
+	w.shows(id, "it says that it is deaf", func(s status.Status) bool {
+		return len(s.Trouble) == 1 && strings.HasPrefix(s.Trouble[0], "room ops cannot be read: subs/ops.md is not a link; remove it")
 	})
 	contains(t, w.ask("dev", "/status"), "; room ops cannot be read: subs/ops.md is not a link")
 	r.settled()
@@ -51,8 +50,7 @@ func TestLinkBecomesFile(t *testing.T) {
 	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "ops"))
 	w.answered("ops", 1)
 	r.settled()
-	s, err := status.Read(id.Dir)
-	must(t, err)
+	s := w.status(id)
 	equalSlices(t, "trouble", s.Trouble, nil)
 	r.stop()
 	if heard := w.heard(id, "ops"); !slices.Contains(heard, "say that you hear me in ops") {

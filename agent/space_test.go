@@ -43,9 +43,8 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	w.say("dev", "ann", "hello again")
 	w.eventually("it is found full", func() bool { return looked() > 0 })
 	contains(t, w.ask("dev", "/status"), "the model is not asked until its answer can be written down: write to ")
-	w.eventually("the status tells", func() bool {
-		s, err := status.Read(id.Dir)
-		return err == nil && strings.Contains(s.Error, "disk quota exceeded") && s.State == status.Thinking
+	w.shows(id, "the status tells", func(s status.Status) bool {
+		return strings.Contains(s.Error, "disk quota exceeded") && s.State == status.Thinking
 	})
 	must(t, AskToCompact(id))
 	w.say("dev", "ann", "are you there?") // a try at once
@@ -56,8 +55,7 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	r.finish()
 	equal(t, "model calls for answers", len(w.asked())-w.tasks("segment")-w.tasks("summarise"), 2)
 	equal(t, "times it was said", looked(), 1)
-	s, err := status.Read(id.Dir)
-	must(t, err)
+	s := w.status(id)
 	equal(t, "the last word", s.Error, "")
 }
 

@@ -14,7 +14,7 @@ func TestPermanentError(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{401, 402} {
 		retry := make(chan struct{}, 1)
-		w := newWorld(t, rehearsal.Step{Times: 3, Status: code}, rehearsal.Step{Times: -1, Answer: text("well again")})
+		w := newWorld(t, rehearsal.Step{Times: 4, Status: code}, rehearsal.Step{Times: -1, Answer: text("well again")})
 		w.conf.Retry = retry
 		id := w.boot("ada", "dev")
 		r := w.run(id)
@@ -25,33 +25,25 @@ func TestPermanentError(t *testing.T) {
 		r.settled()
 		equal(t, "model calls", len(w.asked()), 1)
 		equal(t, "paused", len(w.events(id, "paused")), 1)
-		s, err := status.Read(id.Dir)
-		must(t, err)
+		s := w.status(id)
 		contains(t, s.Error, "status 40")
 
 		w.say("dev", "ann", "try again") // input
 		contains(t, w.answered("dev", 3), "The model refuses")
 		r.settled()
 		equal(t, "model calls", len(w.asked()), 2)
-		retry <- struct{}{} // a person says that it is mended, and it is not
+		r.stop()
+		r = w.run(id) // it asks again when it is started again
 		contains(t, w.answered("dev", 4), "The model refuses")
 		r.settled()
+		retry <- struct{}{} // a person says that it is mended, and it is not
+		contains(t, w.answered("dev", 5), "The model refuses")
+		r.settled()
 		retry <- struct{}{}
-		equal(t, "answer", w.answered("dev", 5), "well again")
+		equal(t, "answer", w.answered("dev", 6), "well again")
 		r.finish()
 		equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello", "an agent is nobody who mends", "try again"})
 	}
-}
-
-// A paused identity asks again when it is started again.
-func TestPausedResumes(t *testing.T) {
-	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Status: 402}, rehearsal.Step{Answer: text("well again")})
-	w.ask("dev", "hello")
-	r.finish()
-	r = w.run(id)
-	equal(t, "answer", w.answered("dev", 2), "well again")
-	r.finish()
 }
 
 // An outage is told once, survived, and a user's line is worth a try at once.

@@ -355,6 +355,23 @@ func (w *world) events(id Identity, kind string) []life.Event {
 	return slices.DeleteFunc(w.life(id), func(e life.Event) bool { return e.Kind != kind })
 }
 
+// status is what an identity shows now.
+func (w *world) status(id Identity) status.Status {
+	w.Helper()
+	s, err := status.Read(id.Dir)
+	must(w, err)
+	return s
+}
+
+// shows waits until an identity shows something.
+func (w *world) shows(id Identity, what string, is func(status.Status) bool) {
+	w.Helper()
+	w.eventually(what, func() bool {
+		s, err := status.Read(id.Dir)
+		return err == nil && is(s)
+	})
+}
+
 func (w *world) fold(id Identity) *mind.State {
 	w.Helper()
 	s, err := Fold(id, w.store)
