@@ -23,51 +23,39 @@ func TestPace(t *testing.T) {
 		return n
 	}
 	for _, c := range []struct {
-		chat        int64
-		second, min int
-	}{{7, 4, 63}, {-7, 6, 20}} {
+		chats, second, minute int64 // messages at most
+		group                 bool
+	}{{1, 4, 63, false}, {1, 6, 20, true}, {200, 30, 2000, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPace(telegramRates)
 			var times []time.Time
-			for range 100 {
-				if err := p.wait(t.Context(), c.chat); err != nil {
+			for i := range int64(200) {
+				chat := i%c.chats + 1
+				if c.group {
+					chat = -chat
+				}
+				if err := p.wait(t.Context(), chat); err != nil {
 					t.Fatal(err)
 				}
 				times = append(times, time.Now())
 			}
-			if n := most(times, time.Second); n > c.second {
-				t.Errorf("chat %d: %d in a second", c.chat, n)
-			}
-			if n := most(times, time.Minute); n > c.min {
-				t.Errorf("chat %d: %d in a minute", c.chat, n)
+			if s, m := most(times, time.Second), most(times, time.Minute); s > int(c.second) || m > int(c.minute) {
+				t.Errorf("%+v: %d in a second, %d in a minute", c, s, m)
 			}
 			began := time.Now()
-			if err := p.wait(t.Context(), 8); err != nil || time.Since(began) > time.Second {
+			_ = p.hold(7, 10*time.Second)
+			_ = p.hold(7, time.Second)
+			var later *bridge.LaterError
+			if err := p.wait(t.Context(), 7); !errors.As(err, &later) || later.After != 10*time.Second {
+				t.Errorf("after a hold: %v", err)
+			}
+			if err := p.wait(t.Context(), 8); err != nil || time.Since(began) > 2*time.Second {
 				t.Errorf("another chat waited %s, %v", time.Since(began), err)
+			}
+			time.Sleep(10 * time.Second)
+			if err := p.wait(t.Context(), 7); err != nil {
+				t.Error(err)
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		p := newPace(telegramRates)
-		var times []time.Time
-		for chat := range int64(200) {
-			if err := p.wait(t.Context(), chat+1); err != nil {
-				t.Fatal(err)
-			}
-			times = append(times, time.Now())
-		}
-		if n := most(times, time.Second); n > 30 {
-			t.Errorf("%d in a second over all", n)
-		}
-		_ = p.hold(1, 10*time.Second)
-		_ = p.hold(1, time.Second)
-		var later *bridge.LaterError
-		if err := p.wait(t.Context(), 1); !errors.As(err, &later) || later.After != 10*time.Second {
-			t.Errorf("after a hold: %v", err)
-		}
-		time.Sleep(10 * time.Second)
-		if err := errors.Join(p.wait(t.Context(), 1), p.wait(t.Context(), 2)); err != nil {
-			t.Error(err)
-		}
-	})
 }

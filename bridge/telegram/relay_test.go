@@ -7,7 +7,8 @@ import (
 	"lethe/internal/botapi"
 )
 
-// Nobody can write what, passed on, looks like a line of somebody else.
+// What other people say goes out to all but who said it, and nobody can write what, passed on, looks
+// like a line of somebody else.
 func TestRelayedLines(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, botapi.Options{})
@@ -24,5 +25,8 @@ func TestRelayedLines(t *testing.T) {
 			t.Errorf("a part begins with %.20q", part)
 		}
 	}
+	st.answers("dev", "hello both")
+	equalAll(t, "mal", st.sent(crew, 2), "Ada: hello", "hello both")
+	st.sent(dm, 4)
 	st.well()
 }

@@ -50,30 +50,6 @@ func TestOneChatWaits(t *testing.T) {
 	st.well() // a call before retry_after has passed is a violation
 }
 
-// The topics of a group wait together, and so does what the bridge itself has to
-// say there.
-func TestTopicsWaitTogether(t *testing.T) {
-	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	ada, _ := st.ada()
-	crew := st.crew(ada)
-	builds := st.Topic(crew, "builds")
-	st.cfg.Routes = []Route{{Chat: id(crew.ID), Topic: builds.Thread, Room: "builds"}}
-	st.start()
-	st.Say(crew, ada, "hello")
-	st.Say(builds, ada, "hello")
-	st.hears("dev", 1)
-	st.hears("builds", 1)
-	st.Fault(botapi.Fault{Method: "sendMessage", Chat: crew.ID, Status: 429, RetryAfter: 2})
-	st.answers("dev", "one")
-	st.within("it is told to wait", func() bool { return st.FaultsLeft() == 0 })
-	st.answers("builds", "two")
-	st.Say(crew, ada, "/id")
-	equal(t, "topic", st.sent(builds, 1)[0], "two")
-	st.within("both came", func() bool { return strings.Contains(strings.Join(st.Texts(botapi.Chat{ID: crew.ID}), "\n"), "one") })
-	st.well()
-}
-
 // Every way in which sending fails and is tried again: in order, nothing is lost,
 // and the token is nowhere. What the server had taken comes twice, nothing else.
 func TestSendingFails(t *testing.T) {
@@ -268,35 +244,6 @@ func TestMigration(t *testing.T) {
 			if n := len(st.Sent(crew)); n > 0 {
 				t.Errorf("%d messages to the old group", n)
 			}
-			st.well()
-		})
-	}
-}
-
-// What other people say goes out only if that is wanted, and never to who said it.
-func TestRelay(t *testing.T) {
-	for _, relay := range []string{RelayAgents, RelayAll} {
-		t.Run(relay, func(t *testing.T) {
-			t.Parallel()
-			st := newStage(t, botapi.Options{})
-			ada, dm := st.ada()
-			bob := st.User("Bob", "")
-			st.cfg.Users = append(st.cfg.Users, id(bob.ID))
-			other := st.Private(bob)
-			st.cfg.Relay = relay
-			st.start()
-			st.Say(other, bob, "hi")
-			st.hears("dev", 1)
-			st.Say(dm, ada, "I am *ada*")
-			st.hears("dev", 2)
-			st.answers("dev", "hello both")
-			if relay == RelayAgents {
-				equalAll(t, "bob", st.sent(other, 1), "hello both")
-				equalAll(t, "ada", st.sent(dm, 1), "hello both")
-				return
-			}
-			equalAll(t, "bob", st.sent(other, 2), "Ada: I am *ada*", "hello both")
-			equalAll(t, "ada", st.sent(dm, 1), "hello both")
 			st.well()
 		})
 	}

@@ -62,27 +62,3 @@ func TestSettingsChange(t *testing.T) {
 	equal(t, "in force", next.InForce(), false)
 	st.well()
 }
-
-// Ids that could match nobody are refused, and errors name what is wrong.
-func TestCheckIDs(t *testing.T) {
-	for _, c := range []struct {
-		c    Config
-		want string
-	}{
-		{Config{Users: []string{"01 ada"}}, "01 ada"},
-		{Config{Users: []string{"+5000000001 ada"}}, "zeros"},
-		{Config{Users: []string{"0"}}, "users"},
-		{Config{Chats: []string{"-05"}}, "-05"},
-		{Config{Routes: []Route{{Chat: "+5", Room: "dev"}}}, "id is a number"},
-		{Config{Routes: []Route{{Chat: "-5", Topic: -3, Room: "dev"}}}, "topics have numbers from 1 on"},
-		{Config{Routes: []Route{{Chat: "-5", Topic: 1, Room: "dev"}, {Chat: "-5", Room: "ops"}}}, "there are two"},
-	} {
-		if err := c.c.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v", c.c, err)
-		}
-	}
-	good := Config{Users: []string{"5 ada", "-1001 crew"}, Chats: []string{"-1002"}, Routes: []Route{{Chat: "-1002", Topic: 1, Room: "dev"}}}
-	if err := good.Check(); err != nil {
-		t.Error(err)
-	}
-}

@@ -343,13 +343,6 @@ func has(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// faulty sets durable.Fault for a test.
-func faulty(t *testing.T, f func(stage durable.Stage, op, path string) error) {
-	t.Helper()
-	durable.Fault = f
-	t.Cleanup(func() { durable.Fault = nil })
-}
-
 // brokenDisk refuses every write to paths that contain a word, until it is mended.
 type brokenDisk struct {
 	asked  atomic.Int64
@@ -358,12 +351,13 @@ type brokenDisk struct {
 
 func newBrokenDisk(t *testing.T, word string) *brokenDisk {
 	d := &brokenDisk{}
-	faulty(t, func(stage durable.Stage, op, path string) error {
+	durable.Fault = func(stage durable.Stage, op, path string) error {
 		if d.mended.Load() || !strings.Contains(path, word) {
 			return nil
 		}
 		d.asked.Add(1)
 		return errors.New("no space left on device")
-	})
+	}
+	t.Cleanup(func() { durable.Fault = nil })
 	return d
 }

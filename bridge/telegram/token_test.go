@@ -72,6 +72,10 @@ func TestConfigIsChecked(t *testing.T) {
 		{"there are two", func(c *Config) { c.Routes = []Route{{"-1", 0, "dev"}, {"-1", 1, "ops"}} }},
 		{"persons are listed as users", func(c *Config) { c.Chats = []string{"12 Ada"} }},
 		{"does not begin with an id", func(c *Config) { c.Users = []string{"ada"} }},
+		{"zeros", func(c *Config) { c.Users = []string{"01 ada"} }},
+		{"-05", func(c *Config) { c.Chats = []string{"-05"} }},
+		{"id is a number", func(c *Config) { c.Routes = []Route{{"+5", 0, "dev"}} }},
+		{"topics have numbers from 1 on", func(c *Config) { c.Routes = []Route{{"-5", -3, "dev"}} }},
 	} {
 		bad := good
 		c.change(&bad)
@@ -82,6 +86,11 @@ func TestConfigIsChecked(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "secret-Part") {
 			t.Errorf("the token is in %v", err)
 		}
+	}
+	good.Users, good.Chats = []string{"5 ada", "-1001 crew"}, []string{"-1002"}
+	good.Routes = []Route{{Chat: "-1002", Topic: 1, Room: "dev"}}
+	if err := good.Check(); err != nil {
+		t.Error(err)
 	}
 	if !errors.Is(CheckToken("x"), ErrToken) {
 		t.Error("a token that is none is not ErrToken")
