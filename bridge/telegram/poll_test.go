@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -210,4 +211,117 @@ func TestReady(t *testing.T) {
 		t.Errorf("commands %v", st.Commands())
 	}
 	st.well()
+}
+
+// A server that gives the same updates without end is not asked without end.
+func TestSameUpdatesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	st.cfg.tune.backoff = 50 * time.Millisecond
+	st.greeted(dm, ada)
+	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Repeat, Times: -1})
+	began, asked := time.Now(), st.Count("getUpdates")
+	st.within("it goes on", func() bool { return st.Count("getUpdates") >= asked+12 })
+	if d := time.Since(began); d < 500*time.Millisecond {
+		t.Errorf("12 polls in %v", d)
+	}
+	st.ClearFaults()
+	st.Say(dm, ada, "and now?")
+	st.hears("dev", 2)
+}
+
+// One 404 is no proof that there is no such bot.
+func TestOneNotFound(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	r := st.greeted(dm, ada)
+	st.Fault(botapi.Fault{Method: "getUpdates", Status: 404, Times: 2})
+	st.Say(dm, ada, "one")
+	st.Say(dm, ada, "two")
+	st.hears("dev", 3)
+	st.stop(r)
+	// Where there is no bot at all, the address may be wrong as well as the token.
+	st.cfg.BaseURL += "/elsewhere"
+	err := Run(t.Context(), st.cfg)
+	if !errors.Is(err, ErrToken) || !strings.Contains(err.Error(), "base_url") || !strings.Contains(err.Error(), "/elsewhere") {
+		t.Errorf("it ends with %v", err)
+	}
+	st.secret(err)
+	has(t, "webhook", conflictError(&apiError{Code: 409, Description: "webhook is active"}, "http://own:1/x").Error(), "http://own:1/x/bot$")
+}
+
+// Files of a server that hangs hold up the words of others for so long, and no more.
+func TestFilesHang(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	bob := st.User("Bob", "")
+	st.cfg.Users = append(st.cfg.Users, id(bob.ID))
+	st.cfg.tune.file, st.cfg.tune.files = 300*time.Millisecond, 500*time.Millisecond
+	st.start()
+	st.ready()
+	st.Fault(botapi.Fault{Method: "file", Kind: botapi.Hang, Times: -1})
+	for range 8 {
+		st.SendPhoto(dm, ada, []byte("jpeg"), "")
+	}
+	st.Say(st.Private(bob), bob, "hello")
+	got := st.hears("dev", 9)
+	has(t, "first", got[0], "could not be fetched, it took too long")
+	has(t, "last", strings.Join(got, "\n"), "could not be fetched, "+errLate.Error(), "Bob: hello")
+	if n := st.Count("getFile"); n > 4 {
+		t.Errorf("%d files were asked for", n)
+	}
+	st.secret()
+}
+
+// A message that the inbox could not take is not confirmed: it comes again when
+// the disk has room.
+func TestInboxCannotBeWritten(t *testing.T) {
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	disk := newBrokenDisk(t, "inbox.jsonl")
+	disk.mended.Store(true)
+	st.greeted(dm, ada)
+	disk.mended.Store(false)
+	st.Say(dm, ada, "b")
+	st.deaf("no space left")
+	disk.mended.Store(true)
+	st.Say(dm, ada, "c")
+	equalAll(t, "dev", st.hears("dev", 3), "Ada: hello", "Ada: b", "Ada: c")
+	st.within("the end is told", func() bool { return strings.Contains(st.log.String(), `msg="goes on"`) })
+	st.well()
+}
+
+// Nor does a list that nobody can read count as hearing.
+func TestDamagedPeopleAreDeafness(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, botapi.Options{})
+	ada, dm := st.ada()
+	st.greeted(dm, ada)
+	people := st.file("people.json")
+	if err := os.WriteFile(people, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st.Say(dm, ada, "b")
+	st.deaf("people.json")
+	if err := os.Remove(people); err != nil {
+		t.Fatal(err)
+	}
+	equalAll(t, "dev", st.hears("dev", 2), "Ada: hello", "Ada: b")
+	st.well()
+}
+
+// deaf waits for the bridge to fetch several times without taking anything in, and
+// checks that it does not count as an exchange.
+func (st *stage) deaf(why string) {
+	st.t.Helper()
+	st.within("it fails", func() bool { return strings.Contains(st.log.String(), why) })
+	asked := st.Count("getUpdates")
+	st.within("it is tried again", func() bool { return st.Count("getUpdates") > asked+5 })
+	st.within("health tells", func() bool { return strings.Contains(st.health().Error, why) })
+	if strings.Contains(st.log.String(), "reaches telegram again") {
+		st.t.Errorf("it takes nothing in, and counts as hearing:\n%s", st.log)
+	}
 }
