@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -41,7 +42,7 @@ type agentInfo struct {
 func (p *program) agentsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "agents",
-		Short: "List identities: state, size, tokens and cost so far",
+		Short: "List identities with their state, size, tokens and cost",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			infos, err := p.agents()
@@ -113,7 +114,7 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	info.Turns, info.Entries = s.Turn, s.Next-1
 	info.Input, info.Cached, info.Output, info.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
 	if live, running := alive(id); running {
-		info.State, info.PID, info.Error = or(live.State, status.Starting), live.PID, live.Error
+		info.State, info.PID, info.Error = cmp.Or(live.State, status.Starting), live.PID, live.Error
 		info.SilentSince, info.Trouble, info.Warnings = live.SilentSince, live.Trouble, live.Warnings
 		if live.State == status.Retrying {
 			info.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
@@ -122,7 +123,7 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	return info
 }
 
-func dash(s string) string { return or(s, "-") }
+func dash(s string) string { return cmp.Or(s, "-") }
 
 func size(n int64) string {
 	switch {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ import (
 func (p *program) bridgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bridge",
-		Short: "Connect rooms with an outside service",
+		Short: "Connect rooms with Telegram",
 		Long: `A bridge copies lines between rooms and an outside service. It is a process of its
 own: run it beside the daemon, or let the daemon keep it: lethe run --with telegram.
 
@@ -228,7 +229,7 @@ func (p *program) printAllowed(who access.Applicant, room string) error {
 	if room != "" && to != room {
 		why = fmt.Sprintf(", where a route in config.toml sends that chat, and not to %s", room)
 	}
-	to = or(to, or(p.settings.Telegram.Room, defaultRoom))
+	to = cmp.Or(to, p.settings.Telegram.Room, defaultRoom)
 	if p.json {
 		return p.printJSON(map[string]string{"allowed": id, "name": who.String(), "room": to})
 	}
@@ -338,7 +339,7 @@ func (p *program) printListed(t *tabwriter.Writer, kind string, list []access.Li
 		if who.Config {
 			by = "config.toml"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", kind, who.ID, dash(chat.Sanitize(who.Name)), or(p.roomFor(who), or(p.settings.Telegram.Room, defaultRoom)), by)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", kind, who.ID, dash(chat.Sanitize(who.Name)), cmp.Or(p.roomFor(who), p.settings.Telegram.Room, defaultRoom), by)
 	}
 }
 

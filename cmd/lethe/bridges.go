@@ -40,7 +40,7 @@ type bridgeInfo struct {
 func (p *program) bridgesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "bridges",
-		Short: "List bridges: whether they reach the other side, and what waits",
+		Short: "List bridges with their health and the lines that wait",
 		Long: `Bridges lists the bridges of this home with the time of the last successful exchange
 with the other side, the lines that wait to go out and in, and the last error. It
 fails when one of them is deaf (it runs and reaches nobody), late (errors hold up a

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -55,7 +56,7 @@ waits for the answers.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
 			id, _ := p.defaultIdentity() // without one, its room is the default one
-			c.Room = or(first(list), p.roomOf(id))
+			c.Room = cmp.Or(first(list), p.roomOf(id))
 			if err := checkRooms(c.Room); err != nil {
 				return err
 			}

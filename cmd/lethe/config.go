@@ -222,7 +222,7 @@ var (
 // config is what the settings say of the bridge.
 func (t telegramSettings) config() telegram.Config {
 	c := telegram.Config{
-		BaseURL: t.BaseURL, Room: or(t.Room, defaultRoom), Relay: t.Relay, Rich: t.Rich,
+		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, defaultRoom), Relay: t.Relay, Rich: t.Rich,
 		Users: t.Users, Chats: t.Chats, Members: t.Members,
 		Flood: bridge.Flood{User: bridge.Rate(*cmp.Or(t.Flood.User, &floodUser)), Room: bridge.Rate(*cmp.Or(t.Flood.Room, &floodRoom))},
 	}

@@ -17,7 +17,7 @@ func (p *program) contextCommand() *cobra.Command {
 	var compact bool
 	cmd := &cobra.Command{
 		Use:   "context [NAME]",
-		Short: "Print the live context of an identity, and its budget",
+		Short: "Print the context of an identity and its budget, or compact it",
 		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
 			id, err := p.find(first(list))
@@ -31,7 +31,7 @@ func (p *program) contextCommand() *cobra.Command {
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
-	cmd.Flags().BoolVar(&compact, "compact", false, "compact it now, and say what that brought")
+	cmd.Flags().BoolVar(&compact, "compact", false, "compact it now and print the effect")
 	return cmd
 }
 
@@ -140,12 +140,12 @@ func (p *program) compacted(id agent.Identity, epoch int) (bool, error) {
 
 // compactStopped opens the identity as run would, without letting it hear.
 func (p *program) compactStopped(ctx context.Context, id agent.Identity) error {
-	w, err := p.newWorld(p.logTo(p.err), !p.livedOnline(id))
+	h, err := p.newHost(p.logTo(p.err), !p.livedOnline(id))
 	if err != nil {
 		return err
 	}
-	return w.with(ctx, func(ctx context.Context) error {
-		a, err := w.open(id)
+	return h.with(ctx, func(ctx context.Context) error {
+		a, err := h.open(id)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -205,7 +206,7 @@ func (p *program) howToRun(id agent.Identity, flags string) string {
 
 // noKey reports whether the default provider cannot be asked for lack of a key.
 func (p *program) noKey() bool {
-	preset, known := llm.Preset(or(p.settings.Model.Preset, llm.Presets()[0]))
+	preset, known := llm.Preset(cmp.Or(p.settings.Model.Preset, llm.Presets()[0]))
 	return known && preset.KeyRequired && os.Getenv(preset.KeyEnv) == "" && p.settings.Model.BaseURL == ""
 }
 

@@ -24,7 +24,7 @@ func (p *program) lifeCommand() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
 		Use:   "life [NAME]",
-		Short: "Print LIFE, the log of everything that happened to an identity",
+		Short: "Print the log of an identity",
 		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
 			if last < 0 {

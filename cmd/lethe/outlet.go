@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// outlet passes on what a daemon prints, to a terminal that may be held or a pipe
-// that may not be read. Whoever writes to it never waits: a turn and a stop must
-// not depend on somebody reading the log. What is not taken queues up to a bound;
-// then the oldest of it is left out, and a line in its place says so.
+// outlet passes on what a daemon prints to a terminal or a pipe. A write to it never
+// waits for the reader: a turn and a stop must not depend on one. Up to a bound,
+// lines queue; then the oldest are left out, and a line in their place says so.
 type outlet struct {
 	w    io.Writer
 	more *sync.Cond
@@ -35,8 +34,7 @@ func newOutlet(w io.Writer) *outlet {
 	return o
 }
 
-// Write queues p. It never fails; what is wrong with the other end is nothing that
-// a daemon could mend.
+// Write queues p. It never fails.
 func (o *outlet) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -108,7 +108,7 @@ rehearsal model, which says so.`,
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpFunc(p.help(root.HelpFunc()))
 	flags := root.PersistentFlags()
-	flags.StringVar(&p.homeDir, "home", "", "`DIR` of all state (default $LETHE_HOME, or ~/.lethe)")
+	flags.StringVar(&p.homeDir, "home", "", "`DIR` with all state (default $LETHE_HOME, or ~/.lethe)")
 	flags.BoolVar(&p.json, "json", p.json, "print data and errors as JSON")
 	flags.BoolVar(&p.verbose, "verbose", false, "print LIFE events as they happen")
 	_ = root.MarkPersistentFlagDirname("home")

@@ -17,15 +17,16 @@ func (p *program) runCommand() *cobra.Command {
 	var with []string
 	cmd := &cobra.Command{
 		Use:   "run [NAME|HASH]...",
-		Short: "The daemon: resume these identities, or the default one, or boot a new one",
-		Long: `Run is the daemon. It resumes the identities that are named, by name, hash or the
-beginning of a hash. With --name it resumes the one of that name, or boots it.
-Without either it resumes the default identity, or boots one.
+		Short: "Run identities as a daemon: these, the default one, or a new one",
+		Long: `Run is the daemon. It resumes the identities that are given by name, hash or the
+beginning of a hash. With --name, run resumes the identity of that name, or boots it.
+Without either, run resumes the default identity, or boots it.
 
-It prints "ready <hash> <name>" once an identity hears its rooms. SIGINT or
-SIGTERM stop it within two seconds; SIGHUP makes paused identities try again.
+Run prints "ready <hash> <name>" once an identity hears its rooms. SIGINT or SIGTERM
+stop it within two seconds. SIGHUP makes paused identities try again, and bridges
+read config.toml again.
 
-With --with it keeps a bridge running beside itself, as a process of its own.`,
+--with keeps a bridge running beside the daemon, as a process of its own.`,
 		Example: `  lethe run --name ada --soul ada.md --room dev --room ops
   lethe run ada 51c0
   lethe run --offline
@@ -50,23 +51,23 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 	if err != nil {
 		return err
 	}
-	w, err := p.newWorld(p.logTo(p.err), false)
+	h, err := p.newHost(p.logTo(p.err), false)
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		id, _, err := w.birth()
+		id, _, err := h.identity()
 		if err != nil {
 			return err
 		}
 		ids = []agent.Identity{id}
 	}
-	w.ready = perIdentity(func(id agent.Identity) { p.event("ready", id) })
+	h.ready = perIdentity(func(id agent.Identity) { p.event("ready", id) })
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
-	w.mended = hup
-	return p.beside(ctx, bridges, func(ctx context.Context) error { return w.run(ctx, ids) })
+	h.retryNow = hup
+	return p.beside(ctx, bridges, func(ctx context.Context) error { return h.run(ctx, ids) })
 }
 
 // named finds the identities of a command line, each once.
@@ -108,15 +109,15 @@ func (r runFlags) given() bool {
 // runFlags adds the flags of commands that run identities.
 func (p *program) runFlags(cmd *cobra.Command) {
 	f, r := cmd.Flags(), &p.runs
-	f.StringVar(&r.name, "name", "", "`NAME` of the identity to resume or boot")
-	f.StringVar(&r.soul, "soul", "", "`FILE` with the purpose of an identity to boot")
-	f.StringArrayVar(&r.rooms, "room", nil, "`ROOM` to hear, may be repeated (a new identity hears dev)")
-	f.StringVar(&r.model, "model", "", "`MODEL` to think with (default: the life's own, or the provider's)")
+	f.StringVar(&r.name, "name", "", "`NAME` of the identity to resume, or to boot")
+	f.StringVar(&r.soul, "soul", "", "`FILE` with the purpose of a new identity")
+	f.StringArrayVar(&r.rooms, "room", nil, "`ROOM` to hear; may be repeated (default for a new identity: dev)")
+	f.StringVar(&r.model, "model", "", "`MODEL` to use (default: the identity's last one, or the provider's)")
 	f.StringVar(&r.preset, "preset", "", "`PROVIDER` of the model: deepseek, openai, openrouter, ollama, … (default deepseek)")
 	f.StringVar(&r.baseURL, "base-url", "", "`URL` of another OpenAI-compatible endpoint")
-	f.BoolVar(&r.offline, "offline", false, "think with the offline rehearsal model")
-	f.IntVar(&r.limit, "context-limit", 0, "`TOKENS` of a whole request with its answer (default 100000)")
-	f.StringVar(&r.workspace, "workspace", "", "`DIR` the tools work in (default: one of the identity's own)")
+	f.BoolVar(&r.offline, "offline", false, "use the offline rehearsal model")
+	f.IntVar(&r.limit, "context-limit", 0, "`TOKENS` of a request with its answer at most (default 100000)")
+	f.StringVar(&r.workspace, "workspace", "", "`DIR` that the tools work in (default: the identity's own)")
 	_ = cmd.MarkFlagDirname("workspace")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"room": p.completeRooms, "name": p.completeIdentities,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ func (p *program) sayCommand() *cobra.Command {
 			if err := checkRooms(list[0]); err != nil {
 				return err
 			}
-			return p.say(list[0], or(as, p.userName()), strings.Join(list[1:], " "))
+			return p.say(list[0], cmp.Or(as, p.userName()), strings.Join(list[1:], " "))
 		},
 		ValidArgsFunction: firstOnly(p.completeRooms),
 	}

@@ -45,29 +45,29 @@ func (p *program) inside(ctx context.Context, id agent.Identity, c stdin.Config)
 		return err
 	}
 	defer logs.Close()
-	w, err := p.newWorld(p.logTo(logs), !p.livedOnline(id))
+	h, err := p.newHost(p.logTo(logs), !p.livedOnline(id))
 	if err != nil {
 		return err
 	}
 	if p.interactive() {
-		w.events = logs // the screen is taken
+		h.events = logs // the screen is taken
 	}
-	id, fresh, err := w.birth()
+	id, fresh, err := h.identity()
 	if err != nil {
 		return err
 	}
 	ready := make(chan struct{})
-	w.ready = perIdentity(func(agent.Identity) { close(ready) })
+	h.ready = perIdentity(func(agent.Identity) { close(ready) })
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lived := make(chan error, 1)
-	go func() { lived <- w.run(ctx, []agent.Identity{id}) }() // ends with ctx; waited for below
+	go func() { lived <- h.run(ctx, []agent.Identity{id}) }() // ends with ctx; waited for below
 	select {
 	case err := <-lived:
 		return err
 	case <-ready:
 	}
-	c.Room, c.Self, c.Banner = p.roomOf(id), id.Self, w.banner(id, fresh)
+	c.Room, c.Self, c.Banner = p.roomOf(id), id.Self, h.banner(id, fresh)
 	talked := p.bridge(ctx, c)
 	cancel()
 	err = errors.Join(talked, <-lived)
@@ -91,13 +91,13 @@ func (p *program) livedOnline(id agent.Identity) bool {
 	return err == nil && s.Stable.Params.Endpoint != "" && s.Stable.Params.Endpoint != "offline"
 }
 
-func (w *world) banner(id agent.Identity, fresh bool) string {
+func (h *host) banner(id agent.Identity, fresh bool) string {
 	what := "resumed"
 	if fresh {
 		what = "booted"
 	}
-	with := "Its model is at " + w.endpoint
-	if w.offline {
+	with := "Its model is at " + h.endpoint
+	if h.offline {
 		with = "Its model is the offline rehearsal model, which is not intelligent; set DEEPSEEK_API_KEY for a real one. Say help to see what it understands"
 	}
 	return fmt.Sprintf("%s %s (%.16s). %s.", what, id.Name, id.Self, with)

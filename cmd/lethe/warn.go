@@ -10,8 +10,8 @@ import (
 	"lethe/tools"
 )
 
-// warnings are what weakens the promises here, a line each. They are told when
-// identities start to run, and stand in their status.
+// warnings lists what makes Lethe less safe on this machine, a line each. They are
+// logged when identities start, and stand in their status.
 func (p *program) warnings() []string {
 	var list []string
 	if os.Geteuid() == 0 {

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/life"
+	"lethe/llm"
+	"lethe/llm/rehearsal"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// host is what identities run in: the store, the watcher, the model.
+type host struct {
+	p       *program
+	store   *blobs.Store
+	watcher *chat.Watcher
+	log     *slog.Logger
+
+	offline  bool
+	endpoint string // for people: a host name, or "offline"
+	conf     llm.Config
+	model    string                      // of an identity that has none
+	serve    func(context.Context) error // the offline model, or nil
+
+	warnings []string // see program.warnings
+
+	events   io.Writer // for LIFE events, with --verbose
+	ready    func(agent.Identity)
+	retryNow <-chan os.Signal         // a person asks paused identities to try again
+	retry    map[string]chan struct{} // by identity; made before they are opened
+}
+
+// quietRetries bounds how often a call is repeated before the room is told that
+// the model cannot be reached: some seven seconds, since a person is waiting. The
+// identity goes on trying by itself.
+const quietRetries = 3
+
+// hintTime is the longest that a turn waits for a hint; 0 leaves that to the
+// agent. Tests that look for one on a busy machine set it.
+var hintTime time.Duration
+
+// rehearsalPace is the delay between the pieces of an answer of the offline model.
+var rehearsalPace = 8 * time.Millisecond
+
+// offlineModel is what the rehearsal model is called.
+const offlineModel = "rehearsal"
+
+// offlineKey is sent to it, since the client wants one. Keys are struck out of
+// errors, so it is no word that an error could hold.
+const offlineKey = "no-key-is-needed"
+
+// newHost prepares a host. With mayRehearse the offline model is used where there
+// is no key and no provider is named.
+func (p *program) newHost(log *slog.Logger, mayRehearse bool) (*host, error) {
+	if p.runs.limit < 0 {
+		return nil, usagef("--context-limit is %d; it cannot be negative", p.runs.limit)
+	}
+	if err := checkRooms(p.runs.rooms...); err != nil {
+		return nil, err
+	}
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	h := &host{p: p, store: store, log: log, events: p.out, watcher: chat.NewWatcher(0, log), retry: map[string]chan struct{}{}}
+	if p.runs.offline {
+		return h, h.rehearse()
+	}
+	h.conf = llm.Config{
+		Preset: cmp.Or(p.runs.preset, p.settings.Model.Preset), BaseURL: cmp.Or(p.runs.baseURL, p.settings.Model.BaseURL), Log: log,
+		MaxRetries: quietRetries,
+		OnRetry: func(err error, wait time.Duration) {
+			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
+		},
+	}
+	client, err := llm.New(h.conf)
+	if errors.Is(err, llm.ErrNoKey) && mayRehearse && h.conf.Preset == "" && h.conf.BaseURL == "" {
+		return h, h.rehearse()
+	}
+	if err != nil {
+		return nil, usageUnlessKey(err)
+	}
+	defer client.Close()
+	h.endpoint, h.model = client.Host(), client.Preset().Model
+	if h.model == "" && p.runs.model == "" && p.settings.Model.Name == "" {
+		return nil, hint(usagef("no model is named for %s", h.endpoint), "name one with --model, or model.name in config.toml")
+	}
+	return h, nil
+}
+
+func usageUnlessKey(err error) error {
+	if errors.Is(err, llm.ErrNoKey) {
+		return err
+	}
+	return usageError{err}
+}
+
+// rehearse starts listening for the offline model, over HTTP like any other.
+func (h *host) rehearse() error {
+	server := rehearsal.New(rehearsal.Options{Record: -1, Pace: rehearsalPace})
+	url, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	h.offline, h.endpoint, h.model = true, "offline", offlineModel
+	h.conf = llm.Config{Preset: "deepseek", BaseURL: url, Key: offlineKey, Log: h.log}
+	h.serve = server.Serve
+	return nil
+}
+
+// open makes the running form of an identity.
+func (h *host) open(id agent.Identity) (*agent.Agent, error) {
+	config, err := h.config(id)
+	if err != nil {
+		return nil, err
+	}
+	return agent.Open(id, config)
+}
+
+// config is what an identity runs with.
+func (h *host) config(id agent.Identity) (agent.Config, error) {
+	client, err := llm.New(h.conf)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	s, r := h.p.settings, h.p.runs
+	params := mind.Params{
+		Model: cmp.Or(r.model, s.Model.Name), MaxTokens: s.Model.MaxTokens, Thinking: s.Model.Thinking, Effort: s.Model.Effort,
+		Order: s.Prompt.Order, Endpoint: h.endpoint,
+	}
+	if h.offline {
+		params.Model = offlineModel
+	}
+	limit := r.limit
+	if limit == 0 {
+		limit = s.Context.Limit
+	}
+	workspace := cmp.Or(r.workspace, s.Tools.Workspace)
+	return agent.Config{
+		Home: h.p.home, Store: h.store, Watcher: h.watcher, Log: h.log,
+		Model: client, Offline: h.offline, Params: params, DefaultModel: h.model,
+		Forgetting: agent.Forgetting{
+			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
+			Mechanical: s.Compactor.Mode == modeMechanical,
+		},
+		Recall:       agent.Recall{NoHints: s.Recall.Hints == hintsOff, HintTime: hintTime},
+		ContextLimit: limit, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
+		Tools: tools.Config{
+			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
+			BashTimeout: time.Duration(s.Tools.BashTimeout), Secrets: h.secrets(),
+		},
+		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],
+	}, nil
+}
+
+// secrets are files that hold a key.
+func (h *host) secrets() []string {
+	if file := h.p.tokenFile(); file != "" {
+		return []string{file}
+	}
+	return nil
+}
+
+// teller prints LIFE events when they were asked for.
+func (h *host) teller() func(agent.Identity, life.Event) {
+	if !h.p.verbose {
+		return nil
+	}
+	return func(id agent.Identity, e life.Event) {
+		if h.p.json {
+			line := eventOf(e)
+			line.Name = id.Name
+			printLine(h.events, line)
+			return
+		}
+		fmt.Fprintf(h.events, "%s %s\n", id.Name, chat.Sanitize(e.String()))
+	}
+}
+
+// run lives until ctx ends or every identity has stopped.
+func (h *host) run(ctx context.Context, ids []agent.Identity) error {
+	for _, id := range ids {
+		h.retry[id.Self] = make(chan struct{}, 1)
+	}
+	h.warnings = h.p.warnings()
+	for _, what := range h.warnings {
+		h.log.Warn(what)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// The model outlives the identities, which may be in the middle of a call.
+	around, end := context.WithCancel(context.WithoutCancel(ctx))
+	var group errgroup.Group
+	group.Go(func() error { return h.watcher.Run(around) })
+	if h.serve != nil {
+		group.Go(func() error { return h.serve(around) })
+	}
+	group.Go(func() error { h.tryAgain(around); return nil })
+	err := agent.Supervise(ctx, ids, h.opener(len(ids) > 1), h.log)
+	end()
+	return errors.Join(err, group.Wait())
+}
+
+// with serves the offline model, if that is the one, while f runs.
+func (h *host) with(ctx context.Context, f func(context.Context) error) error {
+	if h.serve == nil {
+		return f(ctx)
+	}
+	around, end := context.WithCancel(context.WithoutCancel(ctx))
+	var group errgroup.Group
+	group.Go(func() error { return h.serve(around) })
+	err := f(ctx)
+	end()
+	return errors.Join(err, group.Wait())
+}
+
+// opener is open, for the supervisor. At first it subscribes the identity to the
+// rooms of the flags. Where others go on running, it reports at once that one
+// cannot be opened.
+func (h *host) opener(others bool) func(agent.Identity) (*agent.Agent, error) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return func(id agent.Identity) (*agent.Agent, error) {
+		mu.Lock()
+		again := seen[id.Self]
+		seen[id.Self] = true
+		mu.Unlock()
+		a, err := h.open(id)
+		if err == nil && !again {
+			if err = h.subscribe(id); err != nil {
+				a.Close()
+			}
+		}
+		if err != nil && others && !again {
+			h.p.report(err)
+		}
+		return a, err
+	}
+}
+
+func (h *host) subscribe(id agent.Identity) error {
+	for _, room := range h.p.runs.rooms {
+		if err := chat.Subscribe(id.Subs(), h.p.home.Chats(), room); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryAgain passes retryNow on to every identity, until ctx ends.
+func (h *host) tryAgain(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.retryNow:
+		}
+		for _, ch := range h.retry {
+			select {
+			case ch <- struct{}{}:
+			default: // it has been told already
+			}
+		}
+	}
+}
+
+const defaultRoom = "dev"
+
+// perIdentity makes a callback run for the first call of each identity.
+func perIdentity(f func(agent.Identity)) func(agent.Identity) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return func(id agent.Identity) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !seen[id.Self] {
+			seen[id.Self] = true
+			f(id)
+		}
+	}
+}
