@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lethe/compactor"
+	"lethe/life/event"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
@@ -89,8 +90,8 @@ func TestManyRooms(t *testing.T) {
 	w.answered("room-23", 1)
 	r.checked(g)
 	for _, e := range w.events(id, "inbound")[:24] {
-		if e.Get("show") == "" || e.Int("show") > 2000 {
-			t.Errorf("an entry shows %q runes of %s", e.Get("show"), e.Get("room"))
+		if in, _ := event.As[event.Inbound](e); in.Show == 0 || in.Show > 2000 {
+			t.Errorf("an entry shows %d runes of %s", in.Show, in.Room)
 		}
 	}
 }
@@ -116,8 +117,8 @@ func TestLongNote(t *testing.T) {
 	notes := w.events(id, "note")
 	equal(t, "notes", len(notes), 2)
 	for _, e := range notes {
-		if show := e.Int("show"); show == 0 || show > compactor.MaxResult {
-			t.Errorf("a note of %d bytes shows %d characters", len(w.body(e, 0)), show)
+		if note, _ := event.As[event.Note](e); note.Show == 0 || note.Show > compactor.MaxResult {
+			t.Errorf("a note of %d bytes shows %d characters", len(w.body(e, 0)), note.Show)
 		}
 	}
 }

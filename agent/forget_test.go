@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"lethe/life/event"
 )
 
 // chores is a life's work, in the phrases that the rehearsal model follows.
@@ -119,8 +121,8 @@ func TestForks(t *testing.T) {
 	// Nearly all of a fork came from the cache, and the life knows what it cost.
 	spent := w.events(id, "spent")
 	equal(t, "lines of cost", len(spent), 1)
-	if in, cached := spent[0].Int("in"), spent[0].Int("cached"); in == 0 || cached*10 < in*8 {
-		t.Errorf("of %d tokens %d were cached", in, cached)
+	if cost, _ := event.As[event.Spent](spent[0]); cost.In == 0 || cost.Cached*10 < cost.In*8 {
+		t.Errorf("of %d tokens %d were cached", cost.In, cost.Cached)
 	}
 	total := w.model.Usage()
 	equal(t, "tokens that the life knows of", w.fold(id).Usage.Input, int64(total.Input))

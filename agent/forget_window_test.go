@@ -61,15 +61,16 @@ func TestOverflowWithoutNumber(t *testing.T) {
 	r.waitFor(status.Paused, "")
 	equal(t, "overflows", len(w.errorsOf(id, "overflow")), 2)
 	equal(t, "pauses", len(w.events(id, "paused")), 1)
-	first, second := w.events(id, "error")[0].Int("window"), w.events(id, "error")[1].Int("window")
-	if first >= 40_000 || second >= first {
-		t.Errorf("learned windows of %d and %d tokens", first, second)
+	first, _ := event.As[event.Error](w.events(id, "error")[0])
+	second, _ := event.As[event.Error](w.events(id, "error")[1])
+	if first.Window >= 40_000 || second.Window >= first.Window {
+		t.Errorf("learned windows of %d and %d tokens", first.Window, second.Window)
 	}
 	w.say("dev", "ann", "and now?")
 	equal(t, "answer", w.answered("dev", 22), "noted")
 	r.finish()
 	s := w.fold(id)
-	equal(t, "window", int64(s.Window), second)
+	equal(t, "window", int64(s.Window), int64(second.Window))
 	equal(t, "overflows in a row", s.Overflows, 0)
 	w.conserved(id)
 	// None of the refused requests was repeated as it was.

@@ -2,31 +2,15 @@ package life
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"lethe/internal/durable"
 )
-
-const (
-	pathEnv = "LETHE_LIFE_TEST_PATH"
-	stepEnv = "LETHE_LIFE_TEST_STEP"
-)
-
-func TestMain(m *testing.M) {
-	if path := os.Getenv(pathEnv); path != "" {
-		appendUntilKilled(path, os.Getenv(stepEnv))
-		return
-	}
-	os.Exit(m.Run())
-}
 
 // Each step of an append fails, lost or done all the same: the log refuses to go
 // on, and opened again it holds all of the append or nothing.
@@ -68,28 +52,6 @@ func TestAppendFaults(t *testing.T) {
 			appendAll(t, l, numbered("note", 4, 1)...)
 		}
 	}
-}
-
-// A disk that is full in the middle of the write leaves a torn line.
-func TestPartialAppend(t *testing.T) {
-	defer func() { durable.Fault = nil }()
-	l, path := newLog(t)
-	appendAll(t, l, numbered("epoch", 1, 1)...)
-	before := mustRead(t, path)
-	durable.Fault = func(s durable.Stage, op, p string) error {
-		if op != "append" {
-			return nil
-		}
-		if err := os.WriteFile(p, []byte(before+"[2026-11-20T12:"), 0o600); err != nil {
-			t.Error(err)
-		}
-		return syscall.ENOSPC
-	}
-	if err := l.Append(numbered("note", 2, 1)...); !errors.Is(err, ErrUnsure) {
-		t.Fatalf("append: %v", err)
-	}
-	durable.Fault = nil
-	reopen(t, path, mustRead(t, path), len(before))
 }
 
 // The repair itself fails at each step; the next one ends it, and the torn bytes
@@ -167,75 +129,5 @@ func TestFreeName(t *testing.T) {
 		if err := os.WriteFile(got, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-const crashAppends = 4
-
-// appendUntilKilled makes a log and appends to it, and says after each step what
-// is promised.
-func appendUntilKilled(path, step string) {
-	die, err := strconv.Atoi(step)
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	n := 0
-	durable.Fault = func(durable.Stage, string, string) error {
-		if n++; n == die {
-			syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
-		}
-		return nil
-	}
-	l, err := Create(path)
-	if errors.Is(err, os.ErrExist) {
-		l, err = Open(path)
-	}
-	for i := range crashAppends {
-		if err == nil {
-			err = l.Append(numbered("note", 2*i, 2)...)
-		}
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		fmt.Println(2*i + 2)
-	}
-}
-
-func TestKilledAtEveryStep(t *testing.T) {
-	killed := 0
-	for step := 1; ; step++ {
-		path := filepath.Join(t.TempDir(), "LIFE.md")
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), pathEnv+"="+path, fmt.Sprintf("%s=%d", stepEnv, step))
-		out, err := cmd.Output()
-		var exit *exec.ExitError
-		if err != nil && (!errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL) {
-			t.Fatalf("step %d: %v: %s", step, err, out)
-		}
-		promised := 0
-		if lines := strings.Fields(string(out)); len(lines) > 0 {
-			if promised, err = strconv.Atoi(lines[len(lines)-1]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		l := mustOpen(t, path)
-		events := scan(t, path)
-		if len(events) < promised || len(events) > promised+2 {
-			t.Errorf("step %d: %d events, %d were promised", step, len(events), promised)
-		}
-		if want := numbered("note", 0, len(events)); args(events) != args(want) {
-			t.Errorf("step %d: %s", step, args(events))
-		}
-		appendAll(t, l, numbered("resumed", 99, 1)...)
-		if promised == 2*crashAppends {
-			break
-		}
-		killed++
-	}
-	if killed < 4*crashAppends {
-		t.Errorf("killed only %d times", killed)
 	}
 }

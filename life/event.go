@@ -2,7 +2,7 @@
 // only, readable with tail -f.
 //
 //	log, err := life.Create(path)            // or life.Open(path)
-//	err = log.Append(life.New(now, "stopped", nil, "why", "signal"))
+//	err = log.Append(event.Line(now, event.Stopped{Why: "signal"}))
 //	events, err := log.SinceEpoch()
 //
 // A line is the commit: what has no line did not happen. Append returns nil
@@ -20,13 +20,12 @@
 package life
 
 import (
-	"strconv"
 	"time"
 
 	"lethe/blobs"
 )
 
-// Event is one line of a life.
+// Event is one line of a life. Package life/event has a type for each kind.
 //
 // Kind, Args and the keys of Fields are words: printable, without spaces, none
 // of = " # ◰ ◱ ◲ ◳ ◆, and no bare "+". Append refuses an event where they are
@@ -71,13 +70,6 @@ func (e Event) All(key string) []string {
 		}
 	}
 	return out
-}
-
-// Int returns the first value of key as a decimal number, or 0 where there is
-// none.
-func (e Event) Int(key string) int64 {
-	n, _ := strconv.ParseInt(e.Get(key), 10, 64)
-	return n
 }
 
 // Arg returns the i-th bare word, or "".

@@ -98,12 +98,12 @@ func TestLogRoundTrip(t *testing.T) {
 		if err := Scan(path, func(e Event, _ int64) error { got = append(got, e); return nil }); err != nil {
 			t.Fatal(err)
 		}
-		back, err := l.Back(func(Event) bool { return false })
+		newest, err := back(l.file, l.end, l.path, func(Event) bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(back, want) {
-			t.Fatalf("wrote %v\nscan %v\nback %v", want, got, back)
+		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(newest, want) {
+			t.Fatalf("wrote %v\nscan %v\nback %v", want, got, newest)
 		}
 	})
 }

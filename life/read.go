@@ -19,19 +19,14 @@ const Epoch = "epoch"
 // and no further than it must. With no epoch in the log it returns all events.
 // A bad line in that range is a *CorruptError.
 func (l *Log) SinceEpoch() ([]Event, error) {
-	return l.Back(func(e Event) bool { return e.Kind == Epoch })
-}
-
-// Back returns the newest events, oldest first, back to and including the first
-// for which enough is true.
-func (l *Log) Back(enough func(Event) bool) ([]Event, error) {
 	if l.err != nil {
 		return nil, fmt.Errorf("read life: %w", l.err)
 	}
-	return back(l.file, l.end, l.path, enough)
+	return back(l.file, l.end, l.path, func(e Event) bool { return e.Kind == Epoch })
 }
 
-// back is Back on the first size bytes of r.
+// back returns the newest events of the first size bytes of r, oldest first, back
+// to and including the first for which enough is true.
 func back(r io.ReaderAt, size int64, path string, enough func(Event) bool) ([]Event, error) {
 	var events []Event
 	b := newBackward(r, size)

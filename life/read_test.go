@@ -135,50 +135,6 @@ func TestBackward(t *testing.T) {
 	})
 }
 
-// Whatever a file holds, finding its end does not panic, and what it calls sound
-// reads as sound from the last append on.
-func FuzzSoundEnd(f *testing.F) {
-	before, group := build(f, 3)
-	f.Add([]byte(before + group))
-	f.Add([]byte(before + group[:50]))
-	f.Add([]byte(before + "\x00\x00\n" + group))
-	f.Add([]byte("\n\n"))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		end, sum, err := soundEnd(bytes.NewReader(data), int64(len(data)), "LIFE.md")
-		if err != nil {
-			var corrupt *CorruptError
-			if !errors.As(err, &corrupt) || corrupt.Offset < 0 || corrupt.Offset > int64(len(data)) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if end > 0 {
-			if _, got, ok := split(string(data[bytes.LastIndexByte(data[:end-1], '\n')+1 : end])); !ok || got != sum || data[end-1] != '\n' {
-				t.Fatalf("the sound part ends in %q, checksum %q", data[:end], sum)
-			}
-		}
-		again, sum2, err := soundEnd(bytes.NewReader(data), end, "LIFE.md")
-		if err != nil || again != end || sum2 != sum {
-			t.Fatalf("sound up to %d (%s), then up to %d (%s), %v", end, sum, again, sum2, err)
-		}
-	})
-}
-
-func BenchmarkAppend(b *testing.B) {
-	for _, n := range []int{1, 10} {
-		b.Run(fmt.Sprintf("events=%d", n), func(b *testing.B) {
-			l, _ := newLog(b)
-			events := numbered("note", 1, n)
-			for b.Loop() {
-				if err := l.Append(events...); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
 // Compare the two sizes: resume must cost the same.
 func BenchmarkResume(b *testing.B) {
 	for _, size := range []int64{0, 200 << 20} {
@@ -195,26 +151,6 @@ func BenchmarkResume(b *testing.B) {
 				l.Close()
 			}
 		})
-	}
-}
-
-func BenchmarkScan(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "LIFE.md")
-	var buf bytes.Buffer
-	sum := ""
-	for i := range 100_000 {
-		var line string
-		line, sum = render(sum, numbered("note", i, 1)[0], false)
-		buf.WriteString(line)
-	}
-	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(buf.Len()))
-	for b.Loop() {
-		if err := Scan(path, func(Event, int64) error { return nil }); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
 

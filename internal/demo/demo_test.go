@@ -24,6 +24,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // The tour itself runs in the tests of cmd/lethe, as a script.
@@ -160,9 +161,9 @@ func TestReach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := life.New(time.Now(), "result", []string{"e2.1", "LIST"})
+	result := event.Line(time.Now(), event.Result{ID: "e2.1", Tool: "LIST", Status: "ok"})
 	result.Refs = []blobs.Ref{{Hash: put("uu\n◆ g"), Gist: "g"}}
-	page := life.New(time.Now(), "result", []string{"e3.1", "UNCOMPACT"})
+	page := event.Line(time.Now(), event.Result{ID: "e3.1", Tool: "UNCOMPACT", Status: "ok"})
 	page.Refs = []blobs.Ref{{Hash: put("not seen before"), Gist: "g"}}
 	if err := errors.Join(log.Append(result, page), log.Close()); err != nil {
 		t.Fatal(err)

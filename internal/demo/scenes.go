@@ -11,6 +11,7 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/life/event"
 	"lethe/mind"
 	"lethe/recall"
 )
@@ -84,7 +85,7 @@ func (t *tour) forget() {
 		return len(s.Faded) > 0 && !t.status().Compacting
 	})
 	for _, e := range t.happened(1, "fade", "epoch") {
-		if e.Kind == "fade" || e.Arg(0) != "0" {
+		if epoch, ok := event.As[event.Epoch](e.Event); !ok || epoch.K > 0 {
 			t.excerpt(2, e.bare())
 		}
 	}
@@ -193,7 +194,7 @@ func (t *tour) opened(n int) {
 	opened := false
 	for _, e := range t.happened(n, "inbound", "hint", "call", "result", "reply", "posted") {
 		t.excerpt(1, e.bare())
-		if e.Kind == "result" && e.Arg(1) == "UNCOMPACT" && len(e.Refs) > 0 {
+		if result, _ := event.As[event.Result](e.Event); result.Tool == "UNCOMPACT" && len(e.Refs) > 0 {
 			opened = opened || strings.Contains(t.cat(e.Refs[0].Hash), detail)
 		}
 	}
@@ -260,16 +261,17 @@ func (t *tour) sum() {
 	if at[3] > 0 {
 		fail("%d of %d bytes are not within two refs", at[3], total)
 	}
-	largest, summaries, faded := 0, int64(0), 0
+	largest, summaries, faded := 0, 0, 0
 	for _, e := range t.happened(0, "reply") {
-		largest = max(largest, int(e.Int("in"))+s.Stable.Params.MaxTokens)
+		reply, _ := event.As[event.Reply](e.Event)
+		largest = max(largest, int(reply.In)+s.Stable.Params.MaxTokens)
 	}
 	if largest > limit {
 		fail("a request took %d tokens of %d", largest, limit)
 	}
 	for _, e := range t.happened(0, "spent") {
-		if e.Get("on") == "compaction" {
-			summaries += e.Int("calls")
+		if spent, _ := event.As[event.Spent](e.Event); spent.On == "compaction" {
+			summaries += spent.Calls
 		}
 	}
 	for _, f := range s.Faded {

@@ -15,6 +15,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -166,7 +167,7 @@ func (t *tour) seen() []string {
 	}
 	for _, e := range t.happened(0, "result") {
 		for _, ref := range e.Refs {
-			if e.Arg(1) != "UNCOMPACT" {
+			if result, _ := event.As[event.Result](e.Event); result.Tool != "UNCOMPACT" {
 				texts = append(texts, t.cat(ref.Hash))
 			}
 		}
