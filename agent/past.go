@@ -69,7 +69,7 @@ func (p *past) Search(ctx context.Context, query string, limit int) (matches []t
 	a := (*Agent)(p)
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	var lost atomic.Int32 // a search that nobody waits for may go on counting
+	var lost atomic.Int32 // a search that has timed out may go on counting
 	hits, err := a.indexer.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
 		return x.Search(ctx, a.store, recall.Query{Text: query, Limit: limit, Now: time.Now(), Lost: func(blobs.Hash, error) { lost.Add(1) }})
 	})

@@ -69,8 +69,8 @@ const maxBlob = 1 << 30
 
 // Put stores a blob and returns its address. When it returns nil the blob
 // survives power loss. Putting bytes that are there already checks them and
-// syncs them again before answering, since whoever wrote them first may have
-// crashed before its own sync; bytes that are damaged are replaced.
+// syncs them again before answering, since the process that wrote them
+// first may have crashed before its own sync; bytes that are damaged are replaced.
 //
 // The Meta must have a year of four digits and a Life of one line. After an
 // error the blob may be there or not; putting it again is always safe.

@@ -55,7 +55,7 @@ func (f *files) tools() []Tool {
 }
 
 // outermost leaves out directories that are inside others. A directory inside a
-// root can be replaced by a symbolic link by whoever may write to that root, so
+// root can be replaced by a symbolic link by anyone who may write to that root, so
 // only the outer one is a safe place to start from.
 func outermost(dirs []string) []string {
 	var out []string

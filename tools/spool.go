@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 )
 
 const (
@@ -85,15 +84,7 @@ func (s *spool) result(name string) (body []byte, missing int64) {
 }
 
 // spoolName is the path, in the workspace, of the output of a call.
-func spoolName(call string) string {
-	safe := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, clip(call, 64))
-	return path.Join(spoolDir, cmp.Or(strings.TrimLeft(safe, "."), "output")+".txt")
-}
+func spoolName(call string) string { return path.Join(spoolDir, cmp.Or(call, "output")+".txt") }
 
 // openSpool makes the file for an output, inside the workspace whatever a
 // command has put there, and makes room for it.

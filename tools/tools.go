@@ -221,7 +221,7 @@ func guarded(ctx context.Context, t Tool, c Call) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			r = failf("%s failed inside: panic: %v\nEffect unknown. Other arguments or another tool may work; this is a defect of the program worth reporting.\n\n%s",
-				t.Name, p, firstLines(string(debug.Stack()), 30))
+				t.Name, p, clip(string(debug.Stack()), 2000))
 		}
 	}()
 	return t.Run(ctx, c)
@@ -238,11 +238,3 @@ func failf(format string, args ...any) Result {
 }
 
 func failure(err error) Result { return failf("%v", err) }
-
-func firstLines(s string, n int) string {
-	lines := strings.SplitN(s, "\n", n+1)
-	if len(lines) > n {
-		lines = lines[:n]
-	}
-	return strings.Join(lines, "\n")
-}

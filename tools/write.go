@@ -52,13 +52,8 @@ func (p place) warning(content string) string {
 }
 
 func lineCount(s string) int {
-	n := 0
-	for i := range len(s) {
-		if s[i] == '\n' {
-			n++
-		}
-	}
-	if len(s) > 0 && s[len(s)-1] != '\n' {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
 		n++
 	}
 	return n

@@ -31,8 +31,8 @@ func Append(path string, record []byte, perm fs.FileMode) (from, to int64, err e
 	if err != nil {
 		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
 	}
-	// The name is synced even when the file was there: whoever made it may not
-	// have got so far, and nothing about the file tells.
+	// The name is synced even when the file was there: the process that made it
+	// may have died before its own sync, and nothing about the file tells.
 	if err := SyncDir(filepath.Dir(f.Name())); err != nil {
 		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
 	}

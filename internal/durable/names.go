@@ -55,8 +55,8 @@ func syncDir(dir string, open func() (*os.File, error)) error {
 }
 
 // MkdirAll makes dir and its missing parents, each durable in its parent. The
-// name of a directory that is there already is synced as well: whoever made it
-// may have died, or be about to die, before its own sync.
+// name of a directory that is there already is synced as well: the process that
+// made it may have died, or be about to die, before its own sync.
 func MkdirAll(dir string, perm fs.FileMode) error {
 	parent := filepath.Dir(dir)
 	if isDir(dir) {

@@ -13,8 +13,8 @@ import (
 // WriteFile replaces path by data, atomically: at every moment a reader finds
 // the old file or the new one, whole. A link at path is replaced, not followed.
 //
-// A crash can leave a file .tmp-* beside path, which is nobody's and may be
-// removed; an error leaves none.
+// A crash can leave a file .tmp-* beside path, which no process uses and which
+// may be removed; an error leaves none.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 )
 
 // setID are the mode bits with which a program runs as the owner or the group of
-// its file, whoever starts it.
+// its file and not as the user who starts it.
 const setID = unix.S_ISUID | unix.S_ISGID
 
 // outlivesCall are calls that reach memory, queues and semaphores that all

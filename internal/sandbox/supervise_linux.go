@@ -20,7 +20,7 @@ const sweepEvery = 5 * time.Millisecond
 
 // supervise runs the order on fd 3 and outlives everything that it starts. It
 // does everything on one goroutine: a process id is only safe to use while
-// nobody else reaps.
+// nothing else reaps.
 func supervise() int {
 	// PDEATHSIG of the child watches this thread, not the process.
 	runtime.LockOSThread()
@@ -57,7 +57,7 @@ func supervise() int {
 }
 
 // closeOnExec keeps all but standard descriptors from the command: ours, and
-// those that whoever started the daemon forgot to close.
+// those that the program which started the daemon left open.
 func closeOnExec() {
 	syscall.CloseOnExec(orderFD)
 	syscall.CloseOnExec(reportFD)

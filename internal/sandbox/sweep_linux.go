@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is what /proc/<pid>/stat says about who a process is. Start is its
-// time of birth: with it, a reused id is another process.
+// process identifies a process by what /proc/<pid>/stat says. start is when it
+// began: a reused id is another process.
 type process struct {
 	pid, parent int
 	start       string
