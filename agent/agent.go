@@ -1,5 +1,5 @@
-// Package agent runs identities: boot, resume, the turn loop, and the order of
-// writing that makes every moment a good one to die.
+// Package agent runs identities: boot, resume, the loop, and the order of writing
+// that lets an identity be killed at any moment.
 //
 //	home, err := agent.OpenHome(dir)
 //	id, err := agent.Boot(home, store, agent.BootOptions{Name: "ada", Rooms: []string{"dev"}})
@@ -11,6 +11,19 @@
 // changes the state. Blobs are durable before the lines that name them, lines
 // before their effects; so whatever kill -9 leaves behind, Open finds what was
 // decided, and Run pays what is owed.
+//
+// To read it, begin here and with loop.go, whose advance is one round of the loop:
+//
+//   - settle (post.go) pays what is owed: posts to rooms, results of calls
+//   - checkFiles (files.go, edits.go) notices what people edited
+//   - readRooms (rooms.go, listen.go) takes in what was said; pollCommands
+//     (command.go) finds commands that stand further behind
+//   - epochIfDue (epoch.go) and compactIfDue (forget.go, bound.go) keep the log
+//     short to resume and the request within its limit
+//   - step (step.go) asks the model, records its reply, and runs its calls (calls.go)
+//
+// All of them write through commit (record.go). A life begins in boot.go and goes on
+// in resume.go; supervise.go opens it again when it fails.
 package agent
 
 import (

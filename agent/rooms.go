@@ -12,7 +12,7 @@ import (
 // roomIO is how far a room was read and searched, and what keeps it from being
 // read or written. It ends with the process; the state has what must not.
 type roomIO struct {
-	readAhead *chat.Cursor // beyond the state's cursor, where nothing was to be heard
+	readAhead *chat.Cursor // how far it was read, if that is beyond the state's cursor
 	scanned   scanned      // how far it was searched for commands
 	replaced  bool         // its file is another one, or was edited, and no event says so yet
 
