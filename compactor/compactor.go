@@ -4,12 +4,15 @@
 // within a ref or two.
 //
 //	job, ok := compactor.Plan(state, compactor.Input{...}) // freezes what it needs
-//	fades := job.Run(ctx, model)                           // beside the turns that go on
+//	fades, failure := job.Run(ctx, model)                  // beside the turns that go on
 //	out, err := compactor.Swap(state, fades, settings, meter, put, read)
 //	// write out.Lines and an epoch of state.Forget(out.Context, …) in one append, and go on from it
 //
-// It opens no file, reads no clock and speaks no HTTP: whoever calls it brings
-// the model and the store. What it guarantees, whatever the model answers:
+// Window, MakeRoom and Backoff are the policy: when a context is compacted, how far,
+// how much may come in at once, and how long a failing model is left alone.
+//
+// It opens no file, reads no clock and speaks no HTTP: the caller brings the model
+// and the store. It guarantees, whatever the model answers:
 //
 //   - Run ends soon after its context does, and accounts for every eligible
 //     entry exactly once. Mechanical does the same without a model.
@@ -38,8 +41,8 @@ type Settings struct {
 	Target float64
 	// Parallel bounds the SUMMARISE calls that run at once.
 	Parallel int
-	// Alone makes every request self-contained, for another model than the one
-	// that lives: a fork would find nothing of it in that model's cache.
+	// Alone makes every request self-contained, for another model than the life's
+	// own: a fork would find nothing in that model's cache.
 	Alone bool
 	// Budgets of the past, as shares of Limit. A level that exceeds its own is
 	// cut to half of it, so that the next compactions need not touch it.

@@ -15,8 +15,8 @@ const (
 	pinsPerChunk = 6
 )
 
-// pinsOf finds what a chunk says that must not fade. Without all, only what is
-// put as a rule is taken, whatever a model made of it.
+// pinsOf finds the rules and promises of a chunk. Without all, only sentences that
+// begin as a rule does are taken.
 func (j Job) pinsOf(f Fade, words []said, all bool) []mind.Pin {
 	var pins []mind.Pin
 	for weight := 3; weight > 0; weight-- {

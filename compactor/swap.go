@@ -11,7 +11,7 @@ import (
 	"lethe/mind"
 )
 
-// Outcome is what a swap leads to. Nothing of it is in force until the caller
+// Outcome is the result of a swap. Nothing of it is in force until the caller
 // has written Lines and an epoch of the state with this Context.
 type Outcome struct {
 	Context mind.Context // for mind.State.Forget
@@ -45,14 +45,14 @@ type Line struct {
 // is. Originals are put before anything refers to them; s itself is not changed.
 // When nothing is to be done there are no Lines.
 func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read Read) (Outcome, error) {
-	l := ladder{
+	sw := swap{
 		Context: mind.Context{Faded: slices.Clone(s.Faded), Pins: slices.Clone(s.Pins), Live: s.Live},
 		epoch:   s.Epoch + 1, turn: s.Turn, set: set, meter: meter, put: put, read: read,
 	}
 	var out Outcome
-	chosen := l.choose(fades, &out)
+	chosen := sw.choose(fades, &out)
 	for _, f := range chosen {
-		if err := l.fade(f); err != nil {
+		if err := sw.fade(f); err != nil {
 			return Outcome{}, fmt.Errorf("fade e%d..e%d: %w", f.From, f.To, err)
 		}
 		out.Tokens += f.Tokens
@@ -61,20 +61,20 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 		}
 	}
 	out.Faded = len(chosen)
-	if err := l.decay(chosen); err != nil {
+	if err := sw.decay(chosen); err != nil {
 		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
 	}
-	if note := unpin(&l.Context, meter, l.budget(set.Pins)); note != "" {
+	if note := unpin(&sw.Context, meter, sw.budget(set.Pins)); note != "" {
 		out.Notes = append(out.Notes, note)
 	}
-	out.Context, out.Lines = l.Context, l.lines
+	out.Context, out.Lines = sw.Context, sw.lines
 	return out, nil
 }
 
 // choose picks the chunks that fade, in the order of entries, and keeps the rest.
-func (l *ladder) choose(fades []Fade, out *Outcome) []Fade {
+func (sw *swap) choose(fades []Fade, out *Outcome) []Fade {
 	live := map[int]*mind.Entry{}
-	for _, e := range l.Live {
+	for _, e := range sw.Live {
 		live[e.N] = e
 	}
 	total := 0
@@ -93,8 +93,8 @@ func (l *ladder) choose(fades []Fade, out *Outcome) []Fade {
 	})
 	left := total
 	n := 0
-	for n < len(whole) && float64(left) > l.set.Target*float64(total) {
-		left -= whole[n].Tokens - min(whole[n].Tokens, l.meter(whole[n].Summary)) // its summary stays
+	for n < len(whole) && float64(left) > sw.set.Target*float64(total) {
+		left -= whole[n].Tokens - min(whole[n].Tokens, sw.meter(whole[n].Summary)) // its summary stays
 		n++
 	}
 	for _, f := range whole[n:] {
@@ -107,7 +107,7 @@ func (l *ladder) choose(fades []Fade, out *Outcome) []Fade {
 }
 
 // fade takes a chunk out of the live context and puts its summary into the past.
-func (l *ladder) fade(f Fade) error {
+func (sw *swap) fade(f Fade) error {
 	gone := map[int]bool{}
 	for _, p := range f.parts {
 		gone[p.n] = true
@@ -115,7 +115,7 @@ func (l *ladder) fade(f Fade) error {
 	var live []*mind.Entry
 	var original strings.Builder
 	var newest time.Time
-	for _, e := range l.Live {
+	for _, e := range sw.Live {
 		if !gone[e.N] {
 			live = append(live, e)
 			continue
@@ -123,47 +123,47 @@ func (l *ladder) fade(f Fade) error {
 		if e.At.After(newest) {
 			newest = e.At
 		}
-		original.WriteString(e.Original(l.read))
+		original.WriteString(e.Original(sw.read))
 	}
-	ref, err := l.put(f.Gist, []byte(original.String()))
+	ref, err := sw.put(f.Gist, []byte(original.String()))
 	if err != nil {
 		return err
 	}
 	r := mind.Range{
 		From: f.From, To: f.To, Level: mind.Summary, Original: ref, Relevance: f.Relevance,
-		Text: f.Summary, At: newest, Epoch: l.epoch,
+		Text: f.Summary, At: newest, Epoch: sw.epoch,
 	}
-	if l.cost(r) >= f.Tokens { // a few words, shorter than any summary of them
+	if sw.cost(r) >= f.Tokens { // a few words, shorter than any summary of them
 		r.Level, r.Text = mind.Gist, ""
 	}
-	l.Live = live
-	l.Faded = append(l.Faded, r)
-	slices.SortFunc(l.Faded, func(a, b mind.Range) int { return cmp.Compare(a.From, b.From) })
-	pin(&l.Context, f)
+	sw.Live = live
+	sw.Faded = append(sw.Faded, r)
+	slices.SortFunc(sw.Faded, func(a, b mind.Range) int { return cmp.Compare(a.From, b.From) })
+	pin(&sw.Context, f)
 	return nil
 }
 
 // written puts the summaries that stand and lists the chunks that have faded.
-func (l *ladder) written(chosen []Fade) error {
+func (sw *swap) written(chosen []Fade) error {
 	fresh := map[int]bool{}
 	for _, f := range chosen {
 		fresh[f.From] = true
 	}
-	for i := range l.Faded {
-		r := &l.Faded[i]
+	for i := range sw.Faded {
+		r := &sw.Faded[i]
 		if !fresh[r.From] {
 			continue
 		}
 		line := Line{From: r.From, To: r.To, Level: r.Level, Relevance: r.Relevance, Original: r.Original}
 		if r.Level == mind.Summary {
-			ref, err := l.put(r.Original.Gist, []byte(blobs.Unescape(r.Text)))
+			ref, err := sw.put(r.Original.Gist, []byte(blobs.Unescape(r.Text)))
 			if err != nil {
 				return err
 			}
 			r.Summary = &ref
 			line.Replacement = ref
 		}
-		l.lines = append(l.lines, line)
+		sw.lines = append(sw.lines, line)
 	}
 	return nil
 }

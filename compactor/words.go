@@ -18,14 +18,14 @@ type said struct {
 	strict bool // it begins as a rule does
 }
 
-// self is who the identity itself is among those who said something.
+// self stands for the identity itself as a speaker.
 const self = "I"
 
 func (s said) String() string { return s.who + ": " + s.text }
 
 // talk lists what people and the identity itself said in some units, sentence
-// by sentence. Other agents and tool results are not heard here: a rule that
-// they state is nobody's rule.
+// by sentence. Other agents and tool results are left out: a rule that they state
+// binds nobody.
 func talk(units []unit) []said {
 	var out []said
 	for _, u := range units {

@@ -1,7 +1,7 @@
 package replay
 
 import (
-	"bytes"
+	"encoding/json"
 	"io"
 	"reflect"
 	"strings"
@@ -36,11 +36,13 @@ func FuzzReader(f *testing.F) {
 			}
 			return
 		}
-		var b bytes.Buffer
+		var b strings.Builder
 		for _, item := range items {
-			if err := NewWriter(&b).Write(item); err != nil {
+			line, err := json.Marshal(item)
+			if err != nil {
 				t.Fatal(err)
 			}
+			b.Write(append(line, '\n'))
 		}
 		if again, err := read(b.String()); err != io.EOF || !reflect.DeepEqual(again, items) {
 			t.Fatalf("%+v becomes %+v, %v", items, again, err)

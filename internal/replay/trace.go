@@ -106,24 +106,6 @@ func parseItem(line []byte) (Item, error) {
 	return Item{*item.Kind, *item.Text}, nil
 }
 
-// Writer writes a trace.
-type Writer struct{ enc *json.Encoder }
-
-// NewWriter writes a trace to w.
-func NewWriter(w io.Writer) *Writer {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return &Writer{enc}
-}
-
-// Write appends one line.
-func (w *Writer) Write(item Item) error {
-	if err := w.enc.Encode(item); err != nil {
-		return fmt.Errorf("write trace: %w", err)
-	}
-	return nil
-}
-
 // Source yields the items of a trace, then io.EOF: a *Reader, or a list.
 type Source interface {
 	Next() (Item, error)

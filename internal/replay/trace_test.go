@@ -1,14 +1,11 @@
 package replay
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func readAll(r io.Reader) (Items, error) {
@@ -67,27 +64,6 @@ func TestReaderErrors(t *testing.T) {
 type errReader struct{ error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.error }
-
-// What is written is read, whatever the texts hold and however long they are.
-func TestTraceRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		item := rapid.Custom(func(t *rapid.T) Item {
-			return Item{rapid.SampledFrom([]string{User, Asst, Tool}).Draw(t, "kind"), strings.Repeat(rapid.String().Draw(t, "text"), rapid.SampledFrom([]int{1, 1, 5000}).Draw(t, "times"))}
-		})
-		items := rapid.SliceOfN(item, 0, 8).Draw(t, "items")
-		var b bytes.Buffer
-		w := NewWriter(&b)
-		for _, it := range items {
-			if err := w.Write(it); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := readAll(&b)
-		if err != nil || !slices.Equal(got, items) {
-			t.Fatalf("%v: %q", err, got)
-		}
-	})
-}
 
 func TestSteps(t *testing.T) {
 	grouped := func(items ...Item) (out []step) {

@@ -10,9 +10,9 @@ import (
 	"lethe/mind"
 )
 
-// ladder is the past of a state on its way down: summary, gist, card, card of
-// cards.
-type ladder struct {
+// swap is a context while chunks of it fade, and its past decays from summaries to
+// gists, cards, and cards of cards.
+type swap struct {
 	mind.Context
 	epoch int // that is to come
 	turn  int
@@ -27,48 +27,48 @@ type ladder struct {
 // times as far.
 const perCard = 32
 
-func (l *ladder) budget(share float64) int { return int(float64(l.set.Limit) * share) }
+func (sw *swap) budget(share float64) int { return int(float64(sw.set.Limit) * share) }
 
-func (l *ladder) cost(r mind.Range) int { return l.meter(r.String() + "\n") }
+func (sw *swap) cost(r mind.Range) int { return sw.meter(r.String() + "\n") }
 
 // total is what the ranges of one level cost.
-func (l *ladder) total(level string) int {
+func (sw *swap) total(level string) int {
 	n := 0
-	for _, r := range l.Faded {
+	for _, r := range sw.Faded {
 		if r.Level == level {
-			n += l.cost(r)
+			n += sw.cost(r)
 		}
 	}
 	return n
 }
 
-// decay brings each level into its budget, the highest first, since what falls
-// out of one goes into the next.
-func (l *ladder) decay(chosen []Fade) error {
-	l.decaySummaries(chosen)
-	if err := l.written(chosen); err != nil {
+// decay brings each level into its budget, the highest first: a range that leaves
+// one level enters the next.
+func (sw *swap) decay(chosen []Fade) error {
+	sw.decaySummaries(chosen)
+	if err := sw.written(chosen); err != nil {
 		return err
 	}
-	if err := l.gather(mind.Gist, l.budget(l.set.Gists)); err != nil {
+	if err := sw.gather(mind.Gist, sw.budget(sw.set.Gists)); err != nil {
 		return err
 	}
-	return l.gather(mind.Card, l.budget(l.set.Cards))
+	return sw.gather(mind.Card, sw.budget(sw.set.Cards))
 }
 
 // decaySummaries makes bare refs of the summaries that matter least.
-func (l *ladder) decaySummaries(chosen []Fade) {
-	most := l.budget(l.set.Summaries)
-	total := l.total(mind.Summary)
+func (sw *swap) decaySummaries(chosen []Fade) {
+	most := sw.budget(sw.set.Summaries)
+	total := sw.total(mind.Summary)
 	if total <= most {
 		return
 	}
 	var at []int
-	for i, r := range l.Faded {
+	for i, r := range sw.Faded {
 		if r.Level == mind.Summary {
 			at = append(at, i)
 		}
 	}
-	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(l.worth(l.Faded[a]), l.worth(l.Faded[b])) })
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(sw.worth(sw.Faded[a]), sw.worth(sw.Faded[b])) })
 	fresh := map[int]bool{}
 	for _, f := range chosen {
 		fresh[f.From] = true
@@ -77,8 +77,8 @@ func (l *ladder) decaySummaries(chosen []Fade) {
 		if total <= most/2 {
 			return
 		}
-		total -= l.cost(l.Faded[i])
-		l.bare(i, fresh[l.Faded[i].From])
+		total -= sw.cost(sw.Faded[i])
+		sw.bare(i, fresh[sw.Faded[i].From])
 	}
 }
 
@@ -89,47 +89,47 @@ const (
 )
 
 // worth says how long a summary should stay: it sinks with each epoch.
-func (l *ladder) worth(r mind.Range) int {
-	n := r.Relevance - (l.epoch - r.Epoch)
-	if l.opened(r) {
+func (sw *swap) worth(r mind.Range) int {
+	n := r.Relevance - (sw.epoch - r.Epoch)
+	if sw.opened(r) {
 		n += openedWorth
 	}
 	return n
 }
 
-func (l *ladder) opened(r mind.Range) bool { return r.Opened > 0 && l.turn-r.Opened < openedTurns }
+func (sw *swap) opened(r mind.Range) bool { return r.Opened > 0 && sw.turn-r.Opened < openedTurns }
 
-// bare takes the summary of a range away. Of a new range nothing has been
-// written yet, so there is no line to be written about it.
-func (l *ladder) bare(i int, fresh bool) {
-	r := &l.Faded[i]
-	r.Level, r.Text, r.Summary, r.Epoch = mind.Gist, "", nil, l.epoch
+// bare takes the summary of a range away. A new range has no line yet, so none is
+// written about the change.
+func (sw *swap) bare(i int, fresh bool) {
+	r := &sw.Faded[i]
+	r.Level, r.Text, r.Summary, r.Epoch = mind.Gist, "", nil, sw.epoch
 	if !fresh {
-		l.lines = append(l.lines, Line{From: r.From, To: r.To, Level: r.Level, Relevance: r.Relevance, Original: r.Original})
+		sw.lines = append(sw.lines, Line{From: r.From, To: r.To, Level: r.Level, Relevance: r.Relevance, Original: r.Original})
 	}
 }
 
 // gather puts the oldest ranges of a level on cards when the level exceeds most
 // tokens, until it has half of that, or until nothing is left to gather. A card
 // costs as much as a gist, so of cards the lowest tier is gathered first.
-func (l *ladder) gather(level string, most int) error {
-	if l.total(level) <= most {
+func (sw *swap) gather(level string, most int) error {
+	if sw.total(level) <= most {
 		return nil
 	}
-	for tier := 0; tier <= l.highest(); tier++ {
+	for tier := 0; tier <= sw.highest(); tier++ {
 		if (tier == 0) != (level == mind.Gist) {
 			continue
 		}
 		for {
-			over := l.total(level) - most/2
+			over := sw.total(level) - most/2
 			if over <= 0 {
 				return nil
 			}
-			from, to, ok := l.group(tier, over)
+			from, to, ok := sw.group(tier, over)
 			if !ok {
 				break
 			}
-			if err := l.card(from, to, tier+1); err != nil {
+			if err := sw.card(from, to, tier+1); err != nil {
 				return err
 			}
 		}
@@ -148,9 +148,9 @@ func tier(r mind.Range) int {
 	return -1
 }
 
-func (l *ladder) highest() int {
+func (sw *swap) highest() int {
 	n := 0
-	for _, r := range l.Faded {
+	for _, r := range sw.Faded {
 		n = max(n, tier(r))
 	}
 	return n
@@ -160,32 +160,32 @@ func (l *ladder) highest() int {
 // a full one, or fewer when the level is so small that half of it suffices. A
 // range alone joins the card before it, when that has room. They are
 // Faded[from:to].
-func (l *ladder) group(t, over int) (from, to int, ok bool) {
+func (sw *swap) group(t, over int) (from, to int, ok bool) {
 	count := 0
-	for _, r := range l.Faded {
+	for _, r := range sw.Faded {
 		if tier(r) == t {
 			count++
 		}
 	}
-	for i := 0; i < len(l.Faded); i++ {
-		if tier(l.Faded[i]) != t {
+	for i := 0; i < len(sw.Faded); i++ {
+		if tier(sw.Faded[i]) != t {
 			continue
 		}
 		room, least := perCard, 2
-		if i > 0 && l.tops(l.Faded[i-1], l.Faded[i], t+1) {
-			room, least = perCard-l.Faded[i-1].Count, 1
+		if i > 0 && sw.tops(sw.Faded[i-1], sw.Faded[i], t+1) {
+			room, least = perCard-sw.Faded[i-1].Count, 1
 		}
 		end, freed := i, 0
-		for end < len(l.Faded) && end-i < room && l.joins(i, end, t) {
+		for end < len(sw.Faded) && end-i < room && sw.joins(i, end, t) {
 			if freed >= over && end-i >= least && count-(end-i) < perCard {
 				break
 			}
-			if tier(l.Faded[end]) == t {
-				freed += l.cost(l.Faded[end])
+			if tier(sw.Faded[end]) == t {
+				freed += sw.cost(sw.Faded[end])
 			}
 			end++
 		}
-		for tier(l.Faded[end-1]) != t { // no summary goes without need
+		for tier(sw.Faded[end-1]) != t { // no summary goes without need
 			end--
 		}
 		if end-i >= least {
@@ -197,53 +197,53 @@ func (l *ladder) group(t, over int) (from, to int, ok bool) {
 
 // joins reports whether range end can stand on one card with those from i on. A
 // summary among old gists goes with them, unless it was opened lately.
-func (l *ladder) joins(i, end, t int) bool {
-	r := l.Faded[end]
-	if end > i && r.From != l.Faded[end-1].To+1 {
+func (sw *swap) joins(i, end, t int) bool {
+	r := sw.Faded[end]
+	if end > i && r.From != sw.Faded[end-1].To+1 {
 		return false // something live is between
 	}
-	return tier(r) == t || t == 0 && r.Level == mind.Summary && !l.opened(r)
+	return tier(r) == t || t == 0 && r.Level == mind.Summary && !sw.opened(r)
 }
 
 // tops reports whether r can be added to card c of tier t.
-func (l *ladder) tops(c, r mind.Range, t int) bool {
+func (sw *swap) tops(c, r mind.Range, t int) bool {
 	return c.Level == mind.Card && tier(c) == t && c.Count < perCard && c.To+1 == r.From
 }
 
 // card replaces Faded[from:to] by one card, or adds them to the card before
 // them.
-func (l *ladder) card(from, to, t int) error {
+func (sw *swap) card(from, to, t int) error {
 	for i := from; i < to; i++ {
-		if l.Faded[i].Level == mind.Summary {
-			l.bare(i, false)
+		if sw.Faded[i].Level == mind.Summary {
+			sw.bare(i, false)
 		}
 	}
-	c := mind.Range{From: l.Faded[from].From, Level: mind.Card, Tier: t}
+	c := mind.Range{From: sw.Faded[from].From, Level: mind.Card, Tier: t}
 	var list []mind.Listing
 	first := from
-	if from > 0 && l.tops(l.Faded[from-1], l.Faded[from], t) {
-		if has, ok := l.listed(l.Faded[from-1]); ok {
-			first, c, list = from-1, l.Faded[from-1], has
+	if from > 0 && sw.tops(sw.Faded[from-1], sw.Faded[from], t) {
+		if has, ok := sw.listed(sw.Faded[from-1]); ok {
+			first, c, list = from-1, sw.Faded[from-1], has
 		}
 	}
-	for _, r := range l.Faded[from:to] {
+	for _, r := range sw.Faded[from:to] {
 		list = append(list, mind.Listing{Ref: blobs.Ref{Hash: r.Original.Short, Gist: r.Original.Gist}, From: r.From, To: r.To, At: r.At})
 		c.Relevance, c.Opened = max(c.Relevance, r.Relevance), max(c.Opened, r.Opened)
 	}
-	c.To, c.At, c.Count, c.Epoch = l.Faded[to-1].To, l.Faded[to-1].At, len(list), l.epoch
-	ref, err := l.put(cardGist(list, t), cardBody(list))
+	c.To, c.At, c.Count, c.Epoch = sw.Faded[to-1].To, sw.Faded[to-1].At, len(list), sw.epoch
+	ref, err := sw.put(cardGist(list, t), cardBody(list))
 	if err != nil {
 		return err
 	}
 	c.Original = ref
-	l.Faded = slices.Replace(l.Faded, first, to, c)
-	l.lines = append(l.lines, Line{From: c.From, To: c.To, Level: mind.Card, Relevance: c.Relevance, Replacement: ref})
+	sw.Faded = slices.Replace(sw.Faded, first, to, c)
+	sw.lines = append(sw.lines, Line{From: c.From, To: c.To, Level: mind.Card, Relevance: c.Relevance, Replacement: ref})
 	return nil
 }
 
 // listed reads what a card lists. One that cannot be read stays as it is.
-func (l *ladder) listed(c mind.Range) ([]mind.Listing, bool) {
-	body, err := l.read(c.Original.Hash)
+func (sw *swap) listed(c mind.Range) ([]mind.Listing, bool) {
+	body, err := sw.read(c.Original.Hash)
 	if err != nil {
 		return nil, false
 	}

@@ -29,7 +29,7 @@ func (w *world) ranges(level string, n int, change func(*mind.Range)) {
 }
 
 // Each level is left alone up to its budget, and cut to half when it exceeds it.
-func TestLadderHysteresis(t *testing.T) {
+func TestDecayHysteresis(t *testing.T) {
 	for _, level := range []string{mind.Summary, mind.Gist} {
 		w := newWorld(t, 100_000)
 		budget := int(map[string]float64{mind.Summary: w.set.Summaries, mind.Gist: w.set.Gists}[level] * 100_000)
@@ -59,7 +59,7 @@ func TestLadderHysteresis(t *testing.T) {
 
 // Summaries decay by age, relevance and how lately they were opened; gists in
 // the order of their age alone, 32 to a card.
-func TestLadderOrder(t *testing.T) {
+func TestDecayOrder(t *testing.T) {
 	w := newWorld(t, 100_000)
 	w.state.Epoch, w.state.Turn = 9, 100
 	n := 0
