@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -163,24 +164,7 @@ func (a asked) alone() bool { return a.task != "" && a.rest["tools"] == "" }
 // number of epochs, and of forks.
 func (w *world) stable() (epochs, forks int) {
 	w.Helper()
-	var group, inside []asked
-	check := func() {
-		var before asked
-		for _, r := range group {
-			if before.messages != nil && !bytes.HasPrefix(r.messages, before.messages) {
-				w.Errorf("in epoch %d a request does not begin with the one before it:\n%s", epochs, firstDifference(string(r.messages), string(before.messages)))
-			}
-			before = r
-		}
-		for _, f := range inside {
-			for _, r := range group {
-				if !bytes.HasPrefix(f.head, r.messages) && !bytes.HasPrefix(r.messages, f.head) {
-					w.Errorf("a fork is not a request of its epoch with one message more:\n%s", firstDifference(string(f.head), string(r.messages)))
-				}
-			}
-		}
-	}
-	byFirst := map[string][]asked{}
+	turns, tasks := map[string][]asked{}, map[string][]asked{} // by how they begin
 	var rest map[string]string
 	for _, r := range w.requests() {
 		if r.alone() {
@@ -189,34 +173,32 @@ func (w *world) stable() (epochs, forks int) {
 		if rest == nil {
 			rest = r.rest
 		}
-		for k, v := range rest {
-			if r.rest[k] != v || len(r.rest) != len(rest) {
-				w.Errorf("field %s of a request changed from %s to %s", k, v, r.rest[k])
-			}
+		if !maps.Equal(r.rest, rest) {
+			w.Errorf("what stands beside the messages changed from %v to %v", rest, r.rest)
 		}
+		first := string(r.first)
 		if r.task != "" {
+			tasks[first] = append(tasks[first], r)
 			forks++
-			byFirst[string(r.first)] = append(byFirst[string(r.first)], r)
 			continue
 		}
-		if len(group) == 0 || !bytes.Equal(group[0].first, r.first) {
-			inside = byFirst[string(firstOf(group))]
-			check()
-			group = nil
-			epochs++
+		if group := turns[first]; len(group) > 0 {
+			if before := group[len(group)-1]; !bytes.HasPrefix(r.messages, before.messages) {
+				w.Errorf("a request does not begin with the one before it:\n%s", firstDifference(string(r.messages), string(before.messages)))
+			}
 		}
-		group = append(group, r)
+		turns[first] = append(turns[first], r)
 	}
-	inside = byFirst[string(firstOf(group))]
-	check()
-	return epochs, forks
-}
-
-func firstOf(group []asked) []byte {
-	if len(group) == 0 {
-		return nil
+	for first, list := range tasks {
+		for _, f := range list {
+			for _, r := range turns[first] {
+				if !bytes.HasPrefix(f.head, r.messages) && !bytes.HasPrefix(r.messages, f.head) {
+					w.Errorf("a fork is not a request of its epoch with one message more:\n%s", firstDifference(string(f.head), string(r.messages)))
+				}
+			}
+		}
 	}
-	return group[0].first
+	return len(turns), forks
 }
 
 // rested waits until the identity is idle and no compaction is under way.
