@@ -22,28 +22,24 @@ type look struct {
 // tags are the tags of a look, outermost first. Telegram's rules are kept here: in pre and code
 // stands nothing else, and they stand in nothing but a quotation.
 func (l look) tags() (tags []string) {
-	if l.quote {
-		tags = append(tags, "<blockquote>")
+	add := func(is bool, tag string) {
+		if is {
+			tags = append(tags, tag)
+		}
 	}
+	add(l.quote, "<blockquote>")
 	switch {
 	case l.pre && l.lang != "":
-		return append(tags, `<pre><code class="language-`+escape(l.lang)+`">`)
+		add(true, `<pre><code class="language-`+escape(l.lang)+`">`)
 	case l.pre:
-		return append(tags, "<pre>")
+		add(true, "<pre>")
 	case l.code && l.link == "":
-		return append(tags, "<code>")
-	}
-	if l.link != "" {
-		tags = append(tags, `<a href="`+escape(l.link)+`">`)
-	}
-	if l.bold {
-		tags = append(tags, "<b>")
-	}
-	if l.italic {
-		tags = append(tags, "<i>")
-	}
-	if l.struck {
-		tags = append(tags, "<s>")
+		add(true, "<code>")
+	default:
+		add(l.link != "", `<a href="`+escape(l.link)+`">`)
+		add(l.bold, "<b>")
+		add(l.italic, "<i>")
+		add(l.struck, "<s>")
 	}
 	return tags
 }
