@@ -36,7 +36,7 @@ func (f file) label() string {
 	return strings.Join(words, " ")
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	switch {
 	case n < 1000:

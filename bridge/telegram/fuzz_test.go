@@ -40,7 +40,7 @@ func FuzzUpdate(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := s.hear(a)
+		h, err := s.handle(a)
 		if err != nil || h.draft == nil {
 			return
 		}

@@ -38,8 +38,8 @@ func (d *draft) text(file string) string {
 	return d.quote + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
-// heard is what an update comes to: a line or none, and what is to be done when it is safe.
-type heard struct {
+// outcome is what an update leads to: a line or none, and what to do once the batch is accepted.
+type outcome struct {
 	update int64
 	draft  *draft
 	then   []func()
@@ -65,9 +65,9 @@ func (s *session) spot(m *message, rules access.Rules) spot {
 	return p
 }
 
-// hear decides what becomes of an update. It changes nothing but s.seen: what it wants done is in
-// heard.then.
-func (s *session) hear(u update) (h heard, err error) {
+// handle decides what becomes of an update. It changes nothing but s.seen; outcome.then does the
+// rest.
+func (s *session) handle(u update) (h outcome, err error) {
 	h.update = u.ID
 	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
 	rules, err := s.policy.Rules()
@@ -113,7 +113,7 @@ func (s *session) hear(u update) (h heard, err error) {
 			h.then = append(h.then, func() { s.tell(at.peer, parcel{Text: reply, Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}) })
 			return h, nil
 		}
-		d.obey(cmd, rules.User(who.ID))
+		d.asCommand(cmd, rules.User(who.ID))
 	}
 	if news := s.seen.add(messageID{m.Chat.ID, m.ID}, m.sum()); edited {
 		if !news {
@@ -157,8 +157,8 @@ func (s *session) draft(m *message, rules access.Rules) *draft {
 	return d
 }
 
-// obey writes a command as the harness wants it.
-func (d *draft) obey(cmd command, listed bool) {
+// asCommand writes a command as the harness wants it.
+func (d *draft) asCommand(cmd command, listed bool) {
 	d.words = cmd.line(d.words)
 	switch _, harness := cmd.harness(); {
 	case harness && cmd.Name == "model" && !listed:
@@ -204,9 +204,9 @@ func (m *message) sum() uint64 {
 	return maphash.String(seed, m.words()+"\x00"+f.ID+"\x00"+m.other())
 }
 
-// again puts drafts before the rules and the routes of this moment, which may have changed
-// while files were fetched. Those whose writers may not speak any more are left out.
-func (s *session) again(drafts []*draft) (left []*draft, msgs []bridge.Message, err error) {
+// recheck applies the rules and routes of this moment to drafts: they may have changed while files
+// were fetched. It leaves out drafts whose writers may not speak any more.
+func (s *session) recheck(drafts []*draft) (left []*draft, msgs []bridge.Message, err error) {
 	rules, err := s.policy.Rules()
 	if err != nil {
 		return nil, nil, err

@@ -19,8 +19,8 @@ var (
 	errLate      = errors.New("the files before it took too long")
 )
 
-// fetch stores a file that came with a message, and returns what its line says of it, also where
-// it cannot be fetched; late is when the files of the batch have taken too long. An error is
+// fetch stores a file that came with a message, and returns the tag of its line, which says so if
+// the file cannot be fetched. late ends when the files of the batch have taken too long. An error is
 // one of the disk, or the end of ctx.
 func (s *session) fetch(ctx, late context.Context, f file, m bridge.Message) (string, error) {
 	most := s.cfg.tune.maxFile

@@ -150,9 +150,9 @@ func (s *session) deliver(ctx context.Context) error {
 	}
 }
 
-// reconcile makes running what is wanted. After a failure, for which it returns false, it is to
-// be called again. While nobody can tell what is wanted everything stays as it is. When it
-// returns, answers in the rooms of all peers are delivered from here on.
+// reconcile starts and stops Delivers, so that each wanted peer has one, in its room. After a
+// failure it returns false, and is to be called again; while people.json cannot be read nothing
+// changes.
 func (s *session) reconcile(ctx context.Context) (ok bool) {
 	s.peers.mu.Lock()
 	defer s.peers.mu.Unlock()
@@ -202,7 +202,7 @@ func (s *session) reconcile(ctx context.Context) (ok bool) {
 	return kept == nil
 }
 
-// begin starts to deliver to a peer. A Deliver that fails is begun again.
+// begin starts to deliver to a peer. It starts a Deliver that fails again.
 func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &delivery{room: p.Room, cancel: cancel, ended: make(chan struct{})}
@@ -244,7 +244,7 @@ func (s *session) migrated(old, now int64) error {
 	if !rules.Chat(first) && (!s.chats.hasAsked(first) || rules.Chat(to)) {
 		return nil
 	}
-	if err := errors.Join(s.chats.move(from, to), s.enlist()); err != nil {
+	if err := errors.Join(s.chats.move(from, to), s.setLists()); err != nil {
 		return err
 	}
 	s.log.Info("a group has become a supergroup; its permission, or its code, goes on", "chat", from, "now", to)

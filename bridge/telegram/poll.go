@@ -45,7 +45,7 @@ func (s *session) known(id int64) bool {
 // so: offset is sent once, behind a batch, and not again, since the next ids may be lower ones.
 func (s *session) poll(ctx context.Context) error {
 	wait := s.newBackoff()
-	for s.greet(ctx) != nil {
+	for s.identify(ctx) != nil {
 		if !sleep(ctx, wait.NextBackOff()) {
 			return nil
 		}
@@ -108,13 +108,13 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// greet asks who the bot is, and says which commands it knows.
-func (s *session) greet(ctx context.Context) error {
+// identify asks who the bot is, and says which commands it knows.
+func (s *session) identify(ctx context.Context) error {
 	ask, cancel := context.WithTimeout(ctx, s.cfg.tune.call)
 	defer cancel()
 	me, err := s.api.me(ask)
 	if err != nil {
-		s.troubled(ctx, err)
+		s.report(ctx, err)
 		return err
 	}
 	s.hub.Exchanged()
@@ -171,7 +171,7 @@ func (s *session) takeIn(ctx context.Context, raws []json.RawMessage) (offset in
 }
 
 func (s *session) take(ctx context.Context, raws []json.RawMessage) (next int64, news bool, err error) {
-	if err := s.enlist(); err != nil { // there may be new identities, whose names are reserved
+	if err := s.setLists(); err != nil { // there may be new identities, whose names are reserved
 		return 0, false, err
 	}
 	late, cancel := context.WithTimeout(ctx, s.cfg.tune.files)
@@ -188,7 +188,7 @@ func (s *session) take(ctx context.Context, raws []json.RawMessage) (next int64,
 		drafts, then = nil, nil
 		return err
 	}
-	batch := s.sift(raws)
+	batch := s.readUpdates(raws)
 	if len(batch) == 0 {
 		return 0, false, errNoBotAPI
 	}
@@ -197,7 +197,7 @@ func (s *session) take(ctx context.Context, raws []json.RawMessage) (next int64,
 			continue
 		}
 		news = true
-		h, err := s.hear(u)
+		h, err := s.handle(u)
 		if err != nil {
 			return 0, news, err
 		}
@@ -221,8 +221,8 @@ func (s *session) take(ctx context.Context, raws []json.RawMessage) (next int64,
 	return next, news, flush(next)
 }
 
-// sift reads the updates of a batch, each once.
-func (s *session) sift(raws []json.RawMessage) (batch []update) {
+// readUpdates reads the updates of a batch, each once.
+func (s *session) readUpdates(raws []json.RawMessage) (batch []update) {
 	for _, raw := range raws {
 		u, err := parse(raw)
 		if err != nil {
@@ -239,7 +239,7 @@ func (s *session) accept(ctx context.Context, position string, drafts []*draft) 
 	if len(drafts) > 0 {
 		s.reconcile(ctx) // an answer must not be in a room before its peer's position is
 	}
-	drafts, msgs, err := s.again(drafts)
+	drafts, msgs, err := s.recheck(drafts)
 	if err != nil {
 		return err
 	}
@@ -266,11 +266,11 @@ func (s *session) pause(ctx context.Context, err error, backoff time.Duration) t
 	if errors.As(err, new(localError)) {
 		return min(backoff, 10*time.Second)
 	}
-	return max(backoff, s.troubled(ctx, err))
+	return max(backoff, s.report(ctx, err))
 }
 
-// troubled tells of a failure of the poll, and returns how long to wait at least.
-func (s *session) troubled(ctx context.Context, err error) time.Duration {
+// report tells of a failure of the poll, and returns how long to wait at least.
+func (s *session) report(ctx context.Context, err error) time.Duration {
 	s.api.polls.CloseIdleConnections()
 	if ctx.Err() != nil {
 		return 0
@@ -281,7 +281,7 @@ func (s *session) troubled(ctx context.Context, err error) time.Duration {
 		return 0
 	}
 	switch {
-	case refusal.Code == http.StatusUnauthorized, refusal.Code == http.StatusNotFound && s.nobody(ctx):
+	case refusal.Code == http.StatusUnauthorized, refusal.Code == http.StatusNotFound && s.unknownBot(ctx):
 		err = fmt.Errorf("%w: %w", ErrToken, err)
 		if s.cfg.BaseURL != DefaultBaseURL {
 			err = fmt.Errorf("%w; or base_url = %q is not that of a bot api", err, s.cfg.BaseURL)
@@ -295,9 +295,9 @@ func (s *session) troubled(ctx context.Context, err error) time.Duration {
 	return refusal.RetryAfter
 }
 
-// nobody says that the server does not know the bot, of which one answer alone is no proof:
+// unknownBot says that the server does not know the bot, of which one answer alone is no proof:
 // something in between may have given it.
-func (s *session) nobody(ctx context.Context) bool {
+func (s *session) unknownBot(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.tune.call)
 	defer cancel()
 	_, err := s.api.me(ctx)

@@ -36,7 +36,7 @@ func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) (receipt 
 		if err == nil {
 			return receipt, nil
 		}
-		if out, err = s.lessen(p, chat, topic, out, err); err != nil {
+		if out, err = s.simplify(p, chat, topic, out, err); err != nil {
 			return "", err
 		}
 	}
@@ -91,10 +91,10 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt 
 	return strconv.Itoa(id.ID), nil
 }
 
-// lessen decides what a failure to send means: the same message with less, to be sent at once, or
+// simplify decides what a failure to send means: the same message with less, to be sent at once, or
 // an error as bridge.Deliver wants it. Only a refusal by Telegram lessens a message: after a
 // timeout it may have been shown.
-func (s *session) lessen(p bridge.Peer, chat int64, topic int, out parcel, err error) (parcel, error) {
+func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err error) (parcel, error) {
 	var refusal *apiError
 	if !errors.As(err, &refusal) {
 		return out, err

@@ -25,15 +25,15 @@ func (s *session) reload() {
 	}
 	if err == nil {
 		s.conf.Store(&c)
-		err = s.tookUp()
+		err = s.apply()
 		s.log.Info("takes up changed settings", "users", len(c.Users), "chats", len(c.Chats), "routes", len(c.Routes), "room", c.Room)
 	}
 	s.hub.Hinder("take up changed settings", err)
 }
 
-// tookUp puts settings in force, and writes down which these are.
-func (s *session) tookUp() error {
-	if err := s.enlist(); err != nil {
+// apply puts settings in force, and writes down which these are.
+func (s *session) apply() error {
+	if err := s.setLists(); err != nil {
 		return err
 	}
 	if err := durable.Replace(s.now().inForce(), []byte(s.now().digest()+"\n"), 0o600); err != nil {
@@ -42,11 +42,11 @@ func (s *session) tookUp() error {
 	return nil
 }
 
-// enlist gives the policy the lists of the settings, with groups under the ids by which the
+// setLists gives the policy the lists of the settings, with groups under the ids by which the
 // bridge knows them: a supergroup may be listed by its new id, its old one, or both.
-func (s *session) enlist() error {
-	s.enlisting.Lock()
-	defer s.enlisting.Unlock()
+func (s *session) setLists() error {
+	s.setting.Lock()
+	defer s.setting.Unlock()
 	l := s.now().lists()
 	l.Chats = nil
 	listed := map[string]bool{}

@@ -239,9 +239,9 @@ type session struct {
 	typing    sync.Map      // by peer: its topic; see showTyping
 	instead   sync.Map      // by peer: see sendRich
 
-	enlisting sync.Mutex    // the policy gets the newest settings
-	changed   chan struct{} // capacity 1: the peers may have changed
-	peers     peers
+	setting sync.Mutex    // the policy gets the newest settings
+	changed chan struct{} // capacity 1: the peers may have changed
+	peers   peers
 }
 
 // Run runs the bridge until ctx ends, and then returns nil. It ends by itself with an error that
@@ -320,7 +320,7 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 	}
 	s.conf.Store(&c)
 	s.me.Store(&user{})
-	return s, s.tookUp()
+	return s, s.apply()
 }
 
 // allowed says whether the sender of a message that waits may still speak.
@@ -329,7 +329,7 @@ func (s *session) allowed(m bridge.Message) (bool, error) {
 	return err == nil && s.may(m, rules), err
 }
 
-// may says whether the sender of a message may speak by these rules, as hear does.
+// may says whether the sender of a message may speak by these rules, as handle does.
 func (s *session) may(m bridge.Message, rules access.Rules) bool {
 	var n note
 	_ = json.Unmarshal(m.Note, &n) // ours

@@ -8,9 +8,8 @@ import (
 	"lethe/bridge"
 )
 
-// showTyping shows in a chat that has asked something that an agent works on it, for as long as
-// one works for the room. It begins within a few tries or not at all. The topic is that of the
-// newest question.
+// showTyping shows "typing" in the chat of a question while an agent works for the room. It gives up
+// if none begins within a few seconds. The topic is that of the newest question.
 func (s *session) showTyping(key, room string, topic int) {
 	if _, running := s.typing.Swap(key, topic); running {
 		return
@@ -31,7 +30,7 @@ func (s *session) showTyping(key, room string, topic int) {
 	})
 }
 
-// typeOnce shows it once, and says whether to go on.
+// typeOnce shows "typing" once, and says whether to go on.
 func (s *session) typeOnce(ctx context.Context, key string) bool {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.tune.call)
 	defer cancel()
