@@ -14,7 +14,6 @@ import (
 
 	"lethe/agent"
 	"lethe/bridge/stdin"
-	"lethe/chat"
 	"lethe/internal/status"
 )
 
@@ -79,27 +78,18 @@ waits for the answers.`,
 // room: a second to take its lock, and ten more to show its status.
 func (p *program) awaitListener(ctx context.Context, room string) {
 	for began := time.Now(); time.Since(began) < 10*time.Second && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
-		all, _ := p.home.List()
-		if slices.ContainsFunc(all, func(id agent.Identity) bool { return hears(id, room) }) {
-			return
+		starting := false
+		for _, id := range p.subscribers(room) {
+			s, err := status.Read(id.Dir)
+			pid, running := agent.Running(id)
+			shown := err == nil && pid == strconv.Itoa(s.PID)
+			if running && shown && slices.Contains(s.Rooms, room) {
+				return
+			}
+			starting = starting || running && !shown
 		}
-		if time.Since(began) > time.Second && !slices.ContainsFunc(all, func(id agent.Identity) bool { return starts(id, room) }) {
+		if !starting && time.Since(began) > time.Second {
 			return
 		}
 	}
-}
-
-// starts reports whether a process runs the identity, which is subscribed to the
-// room, and has shown no status yet.
-func starts(id agent.Identity, room string) bool {
-	pid, running := agent.Running(id)
-	s, err := status.Read(id.Dir)
-	rooms, _ := chat.Rooms(id.Subs())
-	return running && (err != nil || pid != strconv.Itoa(s.PID)) && slices.Contains(rooms, room)
-}
-
-func hears(id agent.Identity, room string) bool {
-	s, err := status.Read(id.Dir)
-	pid, running := agent.Running(id)
-	return err == nil && running && pid == strconv.Itoa(s.PID) && slices.Contains(s.Rooms, room)
 }

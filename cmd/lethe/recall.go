@@ -191,8 +191,8 @@ func prefixed(prefix string, list []string) []string {
 	return out
 }
 
-// search brings the index of an identity up to date and asks it. Who else is
-// making it gets some time, as long as nothing is found.
+// search brings the index of an identity up to date, as far as it can be, and
+// searches it.
 func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query) ([]recall.Hit, error) {
 	store, err := p.store()
 	if err != nil {
@@ -200,41 +200,16 @@ func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query)
 	}
 	index := recall.Open(id.RecallPath(), id.Self, p.logTo(p.err))
 	defer index.Close()
-	const tries = 5 // Sync waits in each
-	for try := 1; ; try++ {
-		behind := p.syncIndex(ctx, index, store, id)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		hits, err := index.Search(ctx, store, q)
-		busy, rebuilding := errors.Is(behind, recall.ErrBusy), errors.Is(err, recall.ErrRebuilding)
-		switch {
-		case try < tries && (rebuilding || busy && err == nil && len(hits) == 0):
-			continue
-		case err != nil || behind == nil:
-			return hits, err
-		case busy:
-			p.note("note", "the index is still being made by another process; what is not in it yet is not found")
-		case len(hits) == 0:
-			return nil, id.Unread(behind)
-		default:
-			p.note("note", "the index is not up to date, and what is not in it is not found: %v", behind)
-		}
-		return hits, nil
+	_, behind := index.Sync(ctx, store, id.LIFE(), nil)
+	hits, err := index.Search(ctx, store, q)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil || behind == nil:
+		return hits, err
+	case len(hits) == 0 && !errors.Is(behind, recall.ErrBusy):
+		return nil, id.Unread(behind)
 	}
-}
-
-// syncIndex brings the index up to date and shows how far it is.
-func (p *program) syncIndex(ctx context.Context, index *recall.Index, store *blobs.Store, id agent.Identity) error {
-	began, told := time.Now(), false
-	_, err := index.Sync(ctx, store, id.LIFE(), func(done, total int) {
-		if time.Since(began) > time.Second && isTerminal(p.err) {
-			fmt.Fprintf(p.err, "\rindexing %d of %d …", done, total)
-			told = true
-		}
-	})
-	if told {
-		fmt.Fprint(p.err, "\r\033[K")
-	}
-	return err
+	p.note("note", "the index is not up to date, and what is not in it is not found: %v", behind)
+	return hits, nil
 }

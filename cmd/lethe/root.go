@@ -87,6 +87,9 @@ rehearsal model, which says so.`,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			p.noteFlags(cmd)
+			if first, _, _ := strings.Cut(path(cmd), " "); p.json && (first == "demo" || first == "completion") {
+				return usagef("lethe %s prints text; leave out --json", first)
+			}
 			if needsNoHome(cmd) {
 				return nil
 			}
@@ -155,15 +158,6 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			}
 			target.InitDefaultHelpFlag()
 			return target.Help()
-		},
-		ValidArgsFunction: func(_ *cobra.Command, list []string, _ string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, c := range root.Commands() {
-				if len(list) == 0 && c.IsAvailableCommand() {
-					names = append(names, c.Name()+"\t"+c.Short)
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }
