@@ -47,59 +47,10 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkReplay folds the events of the whole context.
-func BenchmarkReplay(b *testing.B) {
-	w := busy(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		w.fold()
-	}
-}
-
 func BenchmarkMessages(b *testing.B) {
 	w := busy(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		w.state.Messages("")
-	}
-}
-
-func BenchmarkSnapshot(b *testing.B) {
-	w := busy(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := w.state.Snapshot(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkRestore(b *testing.B) {
-	w := busy(b)
-	w.count("count")
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Restore(w.epoch, w.read); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkView(b *testing.B) {
-	w := busy(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		w.state.View()
-	}
-}
-
-func BenchmarkCompare(b *testing.B) {
-	w := busy(b)
-	file := append(w.state.View(), "a word\n"...)
-	b.ReportAllocs()
-	for b.Loop() {
-		if ed := w.state.Compare(file, w.state.Next-1); ed.Added != "a word" {
-			b.Fatal(show(ed))
-		}
 	}
 }

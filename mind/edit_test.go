@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -250,20 +249,6 @@ func TestEditReadAgain(t *testing.T) {
 	seen, _ := ReadView([]byte(view))
 	if ed := again.Compare([]byte(view), seen.Through); !ed.Empty() {
 		t.Errorf("read again: %s", show(ed))
-	}
-}
-
-// An edited line does not keep the whole file in memory.
-func TestAmendKeepsOnlyItsText(t *testing.T) {
-	w := fadedExample(t)
-	file := strings.Replace(string(w.state.View()), "said in room dev", "not said", 1) + strings.Repeat("x", 1<<20)
-	ed := w.state.Compare([]byte(file), 10)
-	from := unsafe.StringData(ed.Changed[0].Text)
-	if err := w.state.Amend(ed, w.put); err != nil {
-		t.Fatal(err)
-	}
-	if got := w.state.Entry(4).Calls[1].Text; got != "not said" || unsafe.StringData(got) == from {
-		t.Errorf("%q is a part of the file", got)
 	}
 }
 

@@ -194,15 +194,3 @@ func (e *Entry) look(view []byte) error {
 	e.Reasoning, e.Text = a.Reasoning, a.Text
 	return nil
 }
-
-// Holes lists the parts of the context whose blobs cannot be read, for a
-// program that would rather go on with a gap than not at all. It is for fsck.
-func (s *State) Holes(read func(blobs.Hash) ([]byte, error)) []string {
-	var out []string
-	for _, e := range s.Live {
-		if err := e.reload(read); err != nil {
-			out = append(out, fmt.Sprintf("e%d: %v", e.N, err))
-		}
-	}
-	return out
-}

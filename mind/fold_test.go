@@ -1,14 +1,11 @@
 package mind
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"lethe/blobs"
 	"lethe/life"
@@ -88,49 +85,6 @@ func TestFoldErrors(t *testing.T) {
 	})
 }
 
-// Whatever a log says, the fold answers with a state or an error.
-func TestApplyNeverPanics(t *testing.T) {
-	kinds := []string{"boot", "epoch", "joined", "left", Inbound, "command", Reply, "call", "result", "posted", Note, Hint, "grant", "error", "paused", "resumed", "stopped", "spent", "fade", "x"}
-	arg := rapid.OneOf(rapid.SampledFrom([]string{"e9", "e10", "e9.1", "e4.1", "e4", "e8.1", "k1", "e5", "e1..e3", "", "e-1", "e99999999999999999999"}), rapid.String())
-	key := rapid.SampledFrom([]string{"room", "at", "inode", "own", "post", "ts", "say", "show", "status", "file", "why", "turn", "wake", "moved", "early", "line", "name", "model", "in", "weight", "usd", "last", "before", "to", "rel"})
-	value := rapid.OneOf(rapid.SampledFrom([]string{"dev", "ops", "0..5", "5..1", "-1..2", "0..99999999999999999999", "dev@1:0", "dev@x:0", "2026-11-20T12:57:16Z", "hello", "-5", "1", "99999999999999999999", "ok", "yes", "no", "ended", "a:b", "NaN"}), hostile())
-	body := rapid.OneOf(hostile(), rapid.Map(answers(), func(a Answer) string { return string(a.Encode()) }))
-	rapid.Check(t, func(t *rapid.T) {
-		w := example(t)
-		for range rapid.IntRange(1, 6).Draw(t, "events") {
-			var kv []string
-			for range rapid.IntRange(0, 6).Draw(t, "fields") {
-				kv = append(kv, key.Draw(t, "key"), value.Draw(t, "value"))
-			}
-			e, bodies := logLine(rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.SliceOfN(arg, 0, 2).Draw(t, "args"), kv,
-				rapid.SliceOfN(body, 0, 2).Draw(t, "bodies")...)
-			if err := w.state.Apply(e, bodies...); err != nil {
-				return // the state is not to be used any more
-			}
-			checkStrict(t, w.state.Messages(""))
-			w.state.View()
-			w.state.Owed()
-		}
-	})
-}
-
-func TestIDs(t *testing.T) {
-	for _, id := range []string{"", "e", "e0", "e-1", "12", "e1.0", "e1.", "e1.x", "e1.-1", "e1..e2", "E1"} {
-		if n, k, err := ParseID(id); err == nil {
-			t.Errorf("%q is %d.%d", id, n, k)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		n, k := rapid.IntRange(1, 1<<40).Draw(t, "n"), rapid.IntRange(1, 1000).Draw(t, "k")
-		if a, b, err := ParseID(CallID(n, k)); a != n || b != k || err != nil {
-			t.Fatal(a, b, err)
-		}
-		if a, b, err := ParseID(EntryID(n)); a != n || b != 0 || err != nil {
-			t.Fatal(a, b, err)
-		}
-	})
-}
-
 // The tools come back as the bytes they were: a provider's cache knows them so.
 func TestSnapshotKeepsTools(t *testing.T) {
 	for _, tools := range []string{"", someTools, "[ {\"a\":\n\t\"<é>&\u2028\"} ]\n"} {
@@ -140,20 +94,6 @@ func TestSnapshotKeepsTools(t *testing.T) {
 		if got := w.fold().Stable.Tools; string(got) != tools {
 			t.Errorf("%q came back as %q", tools, got)
 		}
-	}
-}
-
-func TestSnapshotTwice(t *testing.T) {
-	w := example(t)
-	one, err1 := w.state.Snapshot()
-	two, err2 := w.fold().Snapshot()
-	w.count("count")
-	three, err3 := w.fold().Snapshot()
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(one, two) || len(three) != len(one) { // only the last blob is another
-		t.Errorf("%s\nthen\n%s\nthen\n%s", one, two, three)
 	}
 }
 
@@ -179,12 +119,6 @@ func TestRestoreErrors(t *testing.T) {
 		if s, err := try(); err == nil || s != nil || !strings.HasPrefix(err.Error(), "read epoch: ") {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-	if got := w.fold().Holes(none); len(got) != 8 {
-		t.Errorf("holes: %q", got)
-	}
-	if got := w.fold().Holes(w.read); got != nil {
-		t.Errorf("holes: %q", got)
 	}
 }
 

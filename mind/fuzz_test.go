@@ -15,8 +15,7 @@ import (
 
 // What reads as a number, a range of bytes or a place is written so again.
 func FuzzIDs(f *testing.F) {
-	for _, s := range []string{"e12", "e12.3", "e0", "e-1", "e1.", "e+1", "e1.0", "e99999999999999999999", "0..1", "1..0", "-1..1", "9223372036854775807..9223372036854775808",
-		"dev@1:2", "dev@18446744073709551615:9223372036854775807", "a@b@1:2", "@1:2", "dev@-1:2", "dev@1:-2", "◆@1:2", "\x00"} {
+	for _, s := range []string{"e12", "e12.3", "e0", "e-1", "e1.", "e+1", "e1.0", "e99999999999999999999", "12", "e1..e2", "E1", "e1.x", "\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -94,28 +94,6 @@ func toJSON(t *testing.T, v any) []byte {
 	return b.Bytes()
 }
 
-// While a result is still to come, the request stays what it was.
-func TestOpenUnitIsHeldBack(t *testing.T) {
-	w := example(t)
-	sent := w.state.Messages("")
-	w.answer(Answer{Text: "two", Calls: []AnswerCall{RepairCall("BASH", "{}"), RepairCall("BASH", "{}")}})
-	for _, status := range []string{OK, NotStarted} {
-		now := w.state.Messages("")
-		checkPrefix(t, sent, now)
-		checkPrefix(t, now, sent)
-		if strings.Contains(string(w.state.View()), "◆ e9 ") {
-			t.Error("context.md shows half a unit")
-		}
-		w.finish(status, "done", 0)
-	}
-	now := w.state.Messages("")
-	checkPrefix(t, sent, now)
-	checkStrict(t, now)
-	if len(now) != len(sent)+3 || !strings.Contains(string(w.state.View()), "◆ e9 reply\n") {
-		t.Errorf("%d messages, want 3 more than %d", len(now), len(sent))
-	}
-}
-
 func TestTailGoesLast(t *testing.T) {
 	w := example(t)
 	plain, tail := w.state.Messages(""), w.state.Messages("◆ memory\nx")

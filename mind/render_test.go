@@ -46,22 +46,6 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// However it is put, nothing in a room becomes structure or another's line.
-func TestLinesForgeNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		body := hostile().Draw(t, "before") + "\n" + hostile().Draw(t, "after")
-		text := lines([]byte(body), nil)
-		if strings.ContainsAny(escapes.ReplaceAllString(text, ""), "◰◱◲◳◆\x00") || !utf8.ValidString(text) {
-			t.Fatalf("structure in %q", text)
-		}
-		for line := range strings.Lines(text) {
-			if !roomLineOf.MatchString(line) {
-				t.Fatalf("%q is nobody's line", line)
-			}
-		}
-	})
-}
-
 func TestClip(t *testing.T) {
 	mark := func(missing, all string) string {
 		return "\n◳ " + missing + " of " + all + " characters are not shown here; all of them: " + aRef.String() + "\n"

@@ -34,17 +34,9 @@ func TestAnswerRoundTrip(t *testing.T) {
 	})
 }
 
-// Names that are not UTF-8 cannot stand in JSON; they do not break the body.
-func TestEncodeInvalidName(t *testing.T) {
-	a := Answer{Calls: []AnswerCall{{Tool: "B\xffSH", Args: "{}"}}}
-	got, err := DecodeAnswer(a.Encode())
-	if err != nil || got.Calls[0].Tool != "B\uFFFDSH" {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 func FuzzDecodeAnswer(f *testing.F) {
 	f.Add(Answer{Reasoning: "r", Text: "t", Calls: []AnswerCall{{"BASH", "{}", "orig"}}}.Encode())
+	f.Add(Answer{Calls: []AnswerCall{{Tool: "B\xffSH", Args: "{}"}}}.Encode()) // such a name cannot stand in JSON
 	f.Add([]byte(`{"reasoning":-1,"text":9223372036854775807}` + "\n"))
 	f.Add([]byte(`{"calls":[{"tool":"x","args":-5}]}` + "\n<call x>\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -84,22 +76,6 @@ func TestRepairCall(t *testing.T) {
 			t.Errorf("%s: %.120q", tt.name, got)
 		}
 	}
-}
-
-func TestRepairCallAlwaysFits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		args := hostile().Draw(t, "args")
-		c := RepairCall(hostile().Draw(t, "tool"), args)
-		if !toolName.MatchString(c.Tool) || !isObject(c.Args) {
-			t.Fatalf("%+v", c)
-		}
-		if c.Original != "" && c.Original != args {
-			t.Fatalf("original is %q, was %q", c.Original, args)
-		}
-		if again := RepairCall(c.Tool, c.Args); again.Original != "" || again.Args != c.Args || again.Tool != c.Tool {
-			t.Fatalf("repaired twice: %+v", again)
-		}
-	})
 }
 
 func TestAnswerGist(t *testing.T) {

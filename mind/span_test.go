@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"testing"
 
 	"lethe/blobs"
@@ -75,21 +74,5 @@ func TestSpans(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func BenchmarkOwnSpans(b *testing.B) {
-	for _, n := range []int64{1000, 32_000} {
-		b.Run(strconv.FormatInt(n, 10), func(b *testing.B) {
-			for b.Loop() {
-				var spans []Span
-				for i := range n {
-					spans = AddSpan(spans, Span{From: i * 100, To: i*100 + 50})
-				}
-				for i := range n {
-					Covered(spans, i*100, i*100+50)
-				}
-			}
-		})
 	}
 }
