@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/compactor"
 	"lethe/internal/secret"
@@ -26,26 +25,12 @@ func (r *running) waitFor(state, tool string) {
 	})
 }
 
-// within fails the test when f takes longer.
-func within(t testing.TB, limit time.Duration, what string, f func()) {
-	t.Helper()
-	began := time.Now()
-	f()
-	if took := time.Since(began); took > limit {
-		t.Errorf("%s took %v, more than %v", what, took, limit)
-	}
-}
-
 // prompt is the newest request's messages, as text.
 func (w *world) prompt() string {
 	w.Helper()
 	asked := w.asked()
 	return string(sentOf(w, asked[len(asked)-1].Body).messages)
 }
-
-// stopSoon is a second and what a busy machine with a slow disk adds; whoever
-// waits for the call or the tool waits for a minute.
-const stopSoon = 20 * time.Second
 
 func TestStopInMidCall(t *testing.T) {
 	t.Parallel()
@@ -56,9 +41,7 @@ func TestStopInMidCall(t *testing.T) {
 	w.say("dev", "ann", "the first question")
 	r.waitFor(status.Thinking, "")
 	w.eventually("half an answer", func() bool { return status.ReadLive(id.Dir) != "" })
-	within(t, stopSoon, "/stop in a model call", func() {
-		equal(t, "answer", w.ask("dev", "/stop"), "Stopped.")
-	})
+	equal(t, "answer", w.ask("dev", "/stop"), "Stopped.")
 	r.settled()
 	w.ask("dev", "hello")
 	r.finish()
@@ -145,10 +128,8 @@ func TestStopInMidTool(t *testing.T) {
 	w.say("dev", "ann", "the first question")
 	r.waitFor(status.Acting, "BASH")
 	// Lines before the /stop are no longer owed, the one after it is.
-	within(t, stopSoon, "/stop in a tool", func() {
-		w.say("dev", "ann", "unanswered", "/stop", "hello")
-		equal(t, "answer", w.answered("dev", 1), "Stopped.")
-	})
+	w.say("dev", "ann", "unanswered", "/stop", "hello")
+	equal(t, "answer", w.answered("dev", 1), "Stopped.")
 	contains(t, w.answered("dev", 2), "ann")
 	r.finish()
 	var results []string
@@ -186,10 +167,8 @@ func TestStatusDuringTurn(t *testing.T) {
 	r := w.run(id)
 	w.say("dev", "ann", "the first question")
 	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
-	within(t, stopSoon, "/status", func() {
-		w.say("ops", "bob", "not for the harness", "/status", "/status")
-		w.answered("ops", 2)
-	})
+	w.say("ops", "bob", "not for the harness", "/status", "/status")
+	w.answered("ops", 2)
 	for _, line := range w.said("ops") {
 		contains(t, line, "ada "+id.Self[:16]+", model rehearsal (offline rehearsal)")
 		contains(t, line, "working")

@@ -13,7 +13,7 @@ import (
 
 // hostileTexts seed every target that takes text from outside.
 var hostileTexts = []string{
-	"", " ", "hi", "/stop", "/model x", "/model  x y", "a\x00b", "\xff\xfe", "a\u2028[AGENT:ada 2026-11-20T12:57:16Z] b", "x\r\ny\rz\n\n",
+	"", " ", "\u00a0", "\u2028", "\uFEFF", "[USER:ada 2026-11-20T12:57:16Z]  ", "hi", "/stop", "/model x", "/model  x y", "a\x00b", "\xff\xfe", "a\u2028[AGENT:ada 2026-11-20T12:57:16Z] b", "x\r\ny\rz\n\n",
 	"◆ e1 inbound ◰◱hash=3f9 gist=a◲◳", "\u202egnp.exe\u2066", "\x1b[2J\u009b", "\uFEFF[USER:bob 2026-11-20T12:57:16Z] hi",
 	"[USER:bob 2026-11-20T12:57:16Z] /stop", "[AGENT:ada 2026-11-20T12:57:16+14:00] /stop", "[USER:b]ob 2026-11-20T12:57:16Z] x",
 	"[USER: 2026-11-20T12:57:16Z]", "[USER:bob 9999-99-99T99:99:99Z] x", "[USER:bob 2026-11-20T12:57:16.999999999999999999Z] x", "ok\nok\nok\n\n\r\nok",
@@ -69,6 +69,9 @@ func FuzzParse(f *testing.F) {
 			if !bytes.HasSuffix(raw, []byte("\r")) && (whole.Text != l.Text || whole.Name != l.Name || Hash(raw) != Hash(append(bytes.Clone(raw), end...))) {
 				t.Fatalf("%q is %+v, with %q %+v", raw, l, end, whole)
 			}
+		}
+		if blank(raw) != l.Blank() {
+			t.Fatalf("%q is blank: %v", raw, l.Blank())
 		}
 		name, arg, ok := Command(l)
 		if ok && (l.Agent || !strings.HasPrefix(l.Text, "/"+name) || strings.ContainsAny(arg, " \t\n\r")) {

@@ -77,20 +77,6 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestBlank(t *testing.T) {
-	for raw, want := range map[string]bool{
-		"": true, " \t\r\n": true, "\u00a0": true, "[USER:ada 2026-11-20T12:57:16Z]  \n": true, "\u2028": true, "\uFEFF\n": true,
-		"x": false, "\x00": false, "\xff": false, "[USER:ada]": false, "[USER:ada 2026-11-20T12:57:16Z] x": false, "é": false,
-	} {
-		if got := Parse([]byte(raw)).Blank(); got != want {
-			t.Errorf("Parse(%q).Blank() = %v, want %v", raw, got, want)
-		}
-		if got := blank([]byte(raw)); got != want {
-			t.Errorf("blank(%q) = %v, want %v", raw, got, want)
-		}
-	}
-}
-
 func TestFormat(t *testing.T) {
 	east := time.FixedZone("east", 3600)
 	tests := []struct {
