@@ -103,9 +103,11 @@ func (t *tour) await(what string, ok func() bool) {
 	defer tick.Stop()
 	late := time.After(t.patience)
 	for n := 0; !ok(); n++ {
+		live := ""
 		if t.tty && t.id.Dir != "" {
-			t.spin(n, strings.Join(strings.Fields(status.ReadLive(t.id.Dir)), " "))
+			live = strings.Join(strings.Fields(status.ReadLive(t.id.Dir)), " ")
 		}
+		t.spin(n, live)
 		select {
 		case <-t.ctx.Done():
 			check(t.ctx.Err())

@@ -271,7 +271,7 @@ func (t *tour) sum() {
 	}
 	for _, e := range t.happened(0, "spent") {
 		if spent, _ := event.As[event.Spent](e.Event); spent.On == "compaction" {
-			summaries += spent.Calls
+			summaries += int(spent.Calls)
 		}
 	}
 	for _, f := range s.Faded {
@@ -280,8 +280,8 @@ func (t *tour) sum() {
 	percent := func(bytes int) float64 { return 100 * float64(bytes) / float64(max(1, total)) }
 	t.table([][2]string{
 		{"said and answered", fmt.Sprintf("%d lines, each exactly once, across one kill -9", t.said)},
-		{"entries", fmt.Sprintf("%d, of which %d have faded, into refs: %d", s.Next-1, faded, len(s.Faded))},
-		{"epochs", fmt.Sprintf("%d; compaction took %d model calls beside the talk", s.Epoch+1, summaries)},
+		{"entries", fmt.Sprintf("%d, of which %d have faded, into %s", s.Next-1, faded, count(len(s.Faded), "ref"))},
+		{"epochs", fmt.Sprintf("%d; compaction took %s beside the talk", s.Epoch+1, count(summaries, "model call"))},
 		{"context", fmt.Sprintf("%s tokens before, %s after", grouped(t.before), grouped(t.after))},
 		{"largest request", fmt.Sprintf("%s of %s tokens, its answer included", grouped(largest), grouped(limit))},
 		{"from the cache", fmt.Sprintf("%.0f %% of all input tokens", 100*float64(s.Usage.Cached)/float64(max(1, s.Usage.Input)))},

@@ -202,6 +202,13 @@ func clipLines(s string, n int) []string {
 	return lines[:min(n, len(lines))]
 }
 
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
 // grouped writes a number as 14,000.
 func grouped(n int) string {
 	s := strconv.Itoa(n)
