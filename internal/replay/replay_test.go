@@ -7,14 +7,11 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
-
-	"lethe/mind"
 )
 
 func TestMain(m *testing.M) {
@@ -104,22 +101,6 @@ func TestBound(t *testing.T) {
 	})
 }
 
-// What an epoch records is enough to go on with the same request.
-func TestEpochsResume(t *testing.T) {
-	r := lived(t, history(40_000, 6), small())
-	body, err := r.id.state.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := mind.Restore(body, r.id.store.read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.EqualFunc(again.Messages(""), r.id.state.Messages(""), sameMessage) {
-		t.Error("the request of the resumed life is another one")
-	}
-}
-
 // What a setting costs or saves, beside the same history.
 func TestSettings(t *testing.T) {
 	items := history(36_000, 8)
@@ -184,30 +165,6 @@ func TestOptionErrors(t *testing.T) {
 		var bad *OptionError
 		if !errors.As(err, &bad) || bad.Option != strings.TrimSpace(option) {
 			t.Errorf("%s: %v", option, err)
-		}
-	}
-}
-
-// The limit that is asked for is enough.
-func TestLeastLimit(t *testing.T) {
-	for _, answer := range []int{0, 3000} {
-		o := Default()
-		o.Limit, o.MaxTokens = 9000, answer
-		_, err := Run(context.Background(), &Items{}, o)
-		var bad *OptionError
-		if !errors.As(err, &bad) {
-			t.Fatal(err)
-		}
-		words := strings.Fields(bad.Why)
-		if o.Limit, err = strconv.Atoi(words[len(words)-1]); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Run(context.Background(), &Items{}, o); err != nil {
-			t.Errorf("with an answer of %d: %v", answer, err)
-		}
-		o.Limit -= 10
-		if _, err := Run(context.Background(), &Items{}, o); err == nil {
-			t.Errorf("with an answer of %d, %d is enough too", answer, o.Limit)
 		}
 	}
 }
