@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
 		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/locomo", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools"},
 
+	"lethe/internal/lethetest": {"lethe/internal/durable"}, // for tests
 	"lethe/internal/crashdisk": {"lethe/internal/durable"}, // for tests
 	"lethe/internal/botapi":    {},                         // for tests
 }

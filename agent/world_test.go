@@ -343,6 +343,7 @@ func (w *world) life(id Identity) []life.Event {
 	w.Helper()
 	var out []life.Event
 	must(w, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
+		explained(w, e)
 		out = append(out, e)
 		return nil
 	}))

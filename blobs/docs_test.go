@@ -1,41 +1,17 @@
 package blobs
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
-// blocks returns the fenced blocks of docs/blobs.md with this language.
-func blocks(t *testing.T, doc, lang string) []string {
-	t.Helper()
-	var out []string
-	for rest := doc; ; {
-		_, after, ok := strings.Cut(rest, "\n```"+lang+"\n")
-		if !ok {
-			break
-		}
-		block, tail, closed := strings.Cut(after, "```\n")
-		if !closed {
-			t.Fatalf("block %q does not end", lang)
-		}
-		out, rest = append(out, block), tail
-	}
-	if len(out) == 0 {
-		t.Fatalf("docs/blobs.md has no block %q", lang)
-	}
-	return out
-}
-
 func TestPageExamples(t *testing.T) {
-	data, err := os.ReadFile("../docs/blobs.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc := string(data)
-	files := blocks(t, doc, "blob")
-	addresses := strings.Fields(blocks(t, doc, "address")[0])
+	doc := lethetest.Page(t, "blobs.md")
+	files := lethetest.Blocks(t, "blobs.md", "blob")
+	addresses := strings.Fields(lethetest.Blocks(t, "blobs.md", "address")[0])
 	if len(files) != 2 || len(addresses) != 2 {
 		t.Fatalf("%d blobs and %d addresses, want 2", len(files), len(addresses))
 	}
@@ -58,7 +34,7 @@ func TestPageExamples(t *testing.T) {
 	if boot.Life != "" || !boot.Parent.IsZero() || next.Life != addresses[0] || next.Parent.IsZero() || next.Parent.String() == addresses[0] {
 		t.Errorf("the example is no chain: %+v, %+v", boot, next)
 	}
-	ref := strings.TrimSpace(blocks(t, doc, "ref")[0])
+	ref := strings.TrimSpace(lethetest.Blocks(t, "blobs.md", "ref")[0])
 	refs := ParseRefs(ref)
 	if len(refs) != 1 || refs[0] != (Ref{addresses[1][:16], next.Gist}) || refs[0].String() != ref {
 		t.Errorf("the page's ref %q is read as %v", ref, refs)

@@ -9,22 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // page returns the fenced block of docs/rooms.md with this language.
-func page(t *testing.T, lang string) string {
-	t.Helper()
-	doc, err := os.ReadFile("../docs/rooms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, block, ok := strings.Cut(string(doc), "\n```"+lang+"\n")
-	block, _, closed := strings.Cut(block, "```\n")
-	if !ok || !closed {
-		t.Fatalf("docs/rooms.md has no block %q", lang)
-	}
-	return block
-}
+func page(t *testing.T, lang string) string { return lethetest.Blocks(t, "rooms.md", lang)[0] }
 
 func TestPageExample(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dev.md")

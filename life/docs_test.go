@@ -5,20 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
-// The page's example is a sound log, byte for byte as it is written.
+// The page's example is a sound log, as this package writes it. (Package event tests
+// the forms of the events.)
 func TestPageExample(t *testing.T) {
-	data, err := os.ReadFile("../docs/life.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc := string(data)
-	_, example, ok := strings.Cut(doc, "\n```life\n")
-	example, _, closed := strings.Cut(example, "```\n")
-	if !ok || !closed {
-		t.Fatal("docs/life.md has no example")
-	}
+	example := lethetest.Blocks(t, "life.md", "life")[0]
 	path := filepath.Join(t.TempDir(), "LIFE.md")
 	if err := os.WriteFile(path, []byte(example), 0o600); err != nil {
 		t.Fatal(err)
@@ -38,7 +32,7 @@ func TestPageExample(t *testing.T) {
 		t.Errorf("the example is not how this package writes it:\n%s", again.String())
 	}
 	first := strings.SplitN(example, " #", 2)[0]
-	if want := "BLAKE3 over 106 bytes"; len(first) != 106 || !strings.Contains(doc, want) {
+	if want := "BLAKE3 over 106 bytes"; len(first) != 106 || !strings.Contains(lethetest.Page(t, "life.md"), want) {
 		t.Errorf("the first line has %d bytes, the page does not say %q", len(first), want)
 	}
 }

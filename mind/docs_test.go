@@ -1,27 +1,15 @@
 package mind
 
 import (
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-)
 
-// page returns the fenced block of docs/context.md with this language.
-func page(t *testing.T, lang string) string {
-	t.Helper()
-	doc, err := os.ReadFile("../docs/context.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, block, ok := strings.Cut(string(doc), "\n```"+lang+"\n")
-	block, _, closed := strings.Cut(block, "```\n")
-	if !ok || !closed {
-		t.Fatalf("docs/context.md has no block %q", lang)
-	}
-	return block
-}
+	"lethe/blobs"
+	"lethe/internal/lethetest"
+	"lethe/life"
+)
 
 // paged is the life of the page's example.
 func paged(t *testing.T) *world {
@@ -47,7 +35,7 @@ func paged(t *testing.T) *world {
 // The page's context.md is what the program writes, byte for byte, and reads.
 func TestPageContext(t *testing.T) {
 	w := paged(t)
-	block := page(t, "context")
+	block := lethetest.Blocks(t, "context.md", "context")[0]
 	if got := string(w.state.View()); got != block {
 		t.Fatalf("the program writes\n%s\nthe page has\n%s", got, block)
 	}
@@ -69,7 +57,7 @@ func TestPageContext(t *testing.T) {
 // The page's edits do what it says.
 func TestPageEdit(t *testing.T) {
 	w := paged(t)
-	file := page(t, "context")
+	file := lethetest.Blocks(t, "context.md", "context")[0]
 	for _, edit := range [][2]string{
 		{"Many notes, a README and a todo.", "Thirty notes, a README and a todo."},
 		{"Ada likes short answers.", "Ada likes long answers."},
@@ -94,11 +82,56 @@ func TestPageReply(t *testing.T) {
 		Reasoning: "I have to look.", Text: "One moment.",
 		Calls: []AnswerCall{RepairCall("BASH", `{"command":"ls"}`), RepairCall("BASH", "ls -l")},
 	}
-	block := page(t, "reply")
+	block := lethetest.Blocks(t, "context.md", "reply")[0]
 	if got := string(a.Encode()); got != block {
 		t.Errorf("the program writes\n%s\nthe page has\n%s", got, block)
 	}
 	if got, err := DecodeAnswer([]byte(block)); err != nil || !reflect.DeepEqual(got, a) {
 		t.Errorf("%+v, %v", got, err)
 	}
+}
+
+// The example of docs/life.md is a life: it can be folded, and owes nothing at its end.
+func TestLifePageFolds(t *testing.T) {
+	var events []life.Event
+	for line := range strings.Lines(lethetest.Blocks(t, "life.md", "life")[0]) {
+		e, err := life.ParseLine(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	s := New()
+	for i, e := range events {
+		if err := s.Apply(e, bodies(t, e, events[i:])...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if owed := s.Owed(); owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
+		t.Errorf("the example ends owing %+v", owed)
+	}
+}
+
+// bodies makes up what the refs of an event hold. A reply has the calls that
+// follow it.
+func bodies(t *testing.T, e life.Event, later []life.Event) (made []Body) {
+	t.Helper()
+	text := []byte("[USER:ada 2026-11-20T12:57:17Z] a text\n")
+	if e.Kind == "reply" {
+		answer := Answer{Text: "a text"}
+		for _, call := range later {
+			if call.Kind == "call" && strings.HasPrefix(call.Arg(0), e.Arg(0)+".") {
+				answer.Calls = append(answer.Calls, RepairCall(call.Arg(1), `{"room":"ops","message":"a text"}`))
+			}
+		}
+		text = answer.Encode()
+	}
+	for _, r := range e.Refs {
+		h, err := blobs.ParseHash(r.Hash + strings.Repeat("0", 64-len(r.Hash)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, Body{Hash: h, Data: text})
+	}
+	return made
 }

@@ -1,18 +1,16 @@
 package replay
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // The example of docs/replay.md is a trace, and means what the page says.
 func TestDocsExample(t *testing.T) {
-	page, err := os.ReadFile("../../docs/replay.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, ok := strings.Cut(string(page), "```\n{\"kind\"")
+	page := lethetest.Page(t, "replay.md")
+	_, rest, ok := strings.Cut(page, "```\n{\"kind\"")
 	example, _, closed := strings.Cut(rest, "```")
 	if !ok || !closed {
 		t.Fatal("no example in the page")
@@ -29,16 +27,13 @@ func TestDocsExample(t *testing.T) {
 
 // Every row of a report is explained.
 func TestDocsRows(t *testing.T) {
-	page, err := os.ReadFile("../../docs/replay.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := lethetest.Page(t, "replay.md")
 	for line := range strings.Lines(Report{Options: Default()}.String()) {
 		name := strings.TrimSpace(line[:22])
 		if name == "settings" || name == "of history" {
 			continue
 		}
-		if !strings.Contains(string(page), "| "+name+" ") {
+		if !strings.Contains(page, "| "+name+" ") {
 			t.Errorf("docs/replay.md does not explain %q", name)
 		}
 	}

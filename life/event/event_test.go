@@ -1,7 +1,6 @@
 package event
 
 import (
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/life"
 )
 
@@ -124,11 +124,7 @@ func TestOlderAndNewerLines(t *testing.T) {
 // docs/life.md has the arguments and fields of each kind, in their order; those
 // in brackets are not always written.
 func TestFormsOnThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/life.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sections := regexp.MustCompile("(?m)^### `([a-z]+)`\n\n`([^`]+)`\n").FindAllStringSubmatch(string(page), -1)
+	sections := regexp.MustCompile("(?m)^### `([a-z]+)`\n\n`([^`]+)`\n").FindAllStringSubmatch(lethetest.Page(t, "life.md"), -1)
 	if len(sections) != len(kinds) {
 		t.Errorf("the page has %d kinds of events, the package %d", len(sections), len(kinds))
 	}

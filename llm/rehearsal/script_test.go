@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 var twoCalls = &Answer{Text: "Two things at once.", Calls: []Call{
@@ -257,13 +259,7 @@ func TestStepsMatch(t *testing.T) {
 
 // The page about the format is right: its example is read, and it names every fault.
 func TestDocumentedScript(t *testing.T) {
-	page, err := os.ReadFile("../../docs/rehearse.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, example, _ := strings.Cut(string(page), "```json\n")
-	example, _, _ = strings.Cut(example, "```")
-	steps, err := parseScript([]byte(example))
+	steps, err := parseScript([]byte(lethetest.Blocks(t, "rehearse.md", "json")[0]))
 	want := []Step{
 		{Contains: "what is 12*7", Status: 429, Headers: map[string]string{"Retry-After": "1"}, Times: 2},
 		{Contains: "deploy", Skip: 1, Answer: &Answer{Text: "I look.", Reasoning: "It wants to know.", Calls: []Call{{Name: "READ_FILE", Arguments: `{"path": "deploy.md"}`}}}},
@@ -274,7 +270,7 @@ func TestDocumentedScript(t *testing.T) {
 		t.Errorf("got  %+v: %v\nwant %+v", steps, err, want)
 	}
 	for f := range faults {
-		if !strings.Contains(string(page), "`"+string(f)+"`") && f != "" {
+		if !strings.Contains(lethetest.Page(t, "rehearse.md"), "`"+string(f)+"`") && f != "" {
 			t.Errorf("the page does not name %s", f)
 		}
 	}
