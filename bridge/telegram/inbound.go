@@ -40,9 +40,8 @@ func (d *draft) text(file string) string {
 
 // outcome is what an update leads to: a line or none, and what to do once the batch is accepted.
 type outcome struct {
-	update int64
-	draft  *draft
-	then   []func()
+	draft *draft
+	then  []func()
 }
 
 // spot is where a message was written.
@@ -68,7 +67,6 @@ func (s *session) spot(m *message, rules access.Rules) spot {
 // handle decides what becomes of an update. It changes nothing but s.seen; outcome.then does the
 // rest.
 func (s *session) handle(u update) (h outcome, err error) {
-	h.update = u.ID
 	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
 	rules, err := s.policy.Rules()
 	if err != nil {
@@ -89,11 +87,14 @@ func (s *session) handle(u update) (h outcome, err error) {
 	case edited && m.Location != nil: // a live location is edited every few seconds
 		return h, nil
 	}
-	d, at := s.draft(m, rules), s.spot(m, rules)
+	return s.handleMessage(u.ID, m, edited, rules)
+}
+
+func (s *session) handleMessage(update int64, m *message, edited bool, rules access.Rules) (h outcome, err error) {
+	d, at, who := s.draft(m, rules), s.spot(m, rules), m.author()
 	if d == nil {
 		return h, nil
 	}
-	who := m.author()
 	if who.Bot && !rules.User(who.ID) {
 		h.then = append(h.then, func() { s.denied(who, at, "other bots are heard only if they are listed") })
 		return h, nil
@@ -124,7 +125,7 @@ func (s *session) handle(u update) (h outcome, err error) {
 	d.note = note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread, Bot: who.Bot}
 	data, err := json.Marshal(d.note)
 	d.Message = bridge.Message{
-		ID: fmt.Sprintf("%s/u%d", s.source, u.ID), Peer: at.peer, Room: at.room, Key: who.ID, User: rules.NameFor(who.ID, who.Claimed),
+		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, Key: who.ID, User: rules.NameFor(who.ID, who.Claimed),
 		At: m.at(), Note: data,
 	}
 	h.draft = d
