@@ -73,12 +73,11 @@ func (b *bash) run(ctx context.Context, c Call) Result {
 	defer cancelTimer()
 	end, err := sandbox.Run(stop, sandbox.Command{
 		Line: command, Dir: b.files.work, Private: filepath.Join(b.c.AgentDir, privateDir), Confine: b.c.Bash == BashSandbox,
-		Write: b.files.roots, Hide: append([]string{b.c.Home, b.c.AgentDir}, b.c.Secrets...), Self: b.c.Self,
+		Write: b.files.roots, Hide: append([]string{b.c.Home, b.c.AgentDir}, b.c.Secrets...),
 	}, cancelOnError{out, cancel})
 	why := context.Cause(stop)
-	body, missing := out.result(name)
-	r := Result{Body: body, Truncated: missing}
-	if len(body) > 0 && !bytes.HasSuffix(body, []byte{'\n'}) {
+	r := Result{Body: out.result(name)}
+	if len(r.Body) > 0 && !bytes.HasSuffix(r.Body, []byte{'\n'}) {
 		r.Body = append(r.Body, '\n')
 	}
 	last, good := exitLine(end, err, why, timeout, time.Since(started))

@@ -42,9 +42,6 @@ type Config struct {
 	// Past does what UNCOMPACT, RECALL and COMPACT ask for, and opens paths like
 	// hash=3fa9… for READ_FILE. A Set that is only described needs none.
 	Past Past
-	// Self is the program that commands are started with: one whose main
-	// calls sandbox.Main. Default: this one, also when its file has been replaced.
-	Self string
 }
 
 // What Config.Bash can be.

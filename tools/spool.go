@@ -61,26 +61,27 @@ func (s *spool) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// result returns what is shown, and the number of bytes that are not.
-func (s *spool) result(name string) (body []byte, missing int64) {
+// result returns what is shown: all, or beginning and end around a line that says
+// where all of it is.
+func (s *spool) result(name string) []byte {
 	if s.file != nil {
 		if err := s.file.Close(); s.fileErr == nil {
 			s.fileErr = err
 		}
 	}
 	if s.total <= s.bound {
-		return s.head, 0
+		return s.head
 	}
 	half := int(s.bound / 2)
 	tail := append(slices.Clone(s.head[half:]), s.tail...)
 	tail = tail[len(tail)-half:]
-	missing = s.total - 2*int64(half)
+	missing := s.total - 2*int64(half)
 	where := fmt.Sprintf("the whole output is in %s: READ_FILE it or search it with BASH", name)
 	if s.fileErr != nil {
 		where = fmt.Sprintf("it could not be kept in %s: %v. Run it again with its output filtered", name, s.fileErr)
 	}
-	body = fmt.Appendf(s.head[:half:half], "\n[… %d bytes (%s) of %s left out here; %s …]\n", missing, sizeText(missing), sizeText(s.total), where)
-	return append(body, tail...), missing
+	body := fmt.Appendf(s.head[:half:half], "\n[… %d bytes (%s) of %s left out here; %s …]\n", missing, sizeText(missing), sizeText(s.total), where)
+	return append(body, tail...)
 }
 
 // spoolName is the path, in the workspace, of the output of a call.

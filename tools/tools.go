@@ -62,8 +62,6 @@ type Result struct {
 	// Touched is "MEMORY.md", "SEGMENT.md" or "SUMMARISE.md" when the call
 	// changed that file of the identity.
 	Touched string
-	// Truncated is how many bytes of output are not in Body.
-	Truncated int64
 }
 
 // Tool is one tool: what the model is told about it, and what it does.

@@ -78,7 +78,7 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 	if err != nil {
 		return Outcome{Failed: err.Error()}, nil
 	}
-	h, err := startHelper(c.Self)
+	h, err := startHelper()
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -130,11 +130,7 @@ type helper struct {
 	report *os.File
 }
 
-func startHelper(self string) (*helper, error) {
-	if self == "" {
-		// Not a path: the file may have been replaced by another version since.
-		self = "/proc/self/exe"
-	}
+func startHelper() (*helper, error) {
 	var ends [6]*os.File
 	var err error
 	for i := 0; i < len(ends) && err == nil; i += 2 {
@@ -143,7 +139,8 @@ func startHelper(self string) (*helper, error) {
 	if err == nil {
 		h := &helper{order: ends[1], output: ends[2], report: ends[4]}
 		h.cmd = &exec.Cmd{
-			Path: self, Args: []string{helperName, superviseArg}, Env: []string{}, Dir: "/",
+			// Not a path: the file may have been replaced by another version since.
+			Path: "/proc/self/exe", Args: []string{helperName, superviseArg}, Env: []string{}, Dir: "/",
 			Stdout: ends[3], Stderr: ends[3], ExtraFiles: []*os.File{ends[0], ends[5]},
 			// Its own session: a terminal's ctrl-C is for the daemon.
 			SysProcAttr: &syscall.SysProcAttr{Setsid: true},

@@ -36,7 +36,6 @@ type Command struct {
 	Confine bool     // without it, the command may do whatever this user can
 	Write   []string // directories that a confined command may change, besides Private's
 	Hide    []string // directories and files that a confined command may not read, wherever they are
-	Self    string   // the program that calls Main; empty is this one, also when its file has been replaced
 }
 
 // Outcome is how a command ended.
