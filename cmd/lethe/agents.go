@@ -53,7 +53,7 @@ func (p *program) agentsCommand() *cobra.Command {
 				return p.printJSON(infos)
 			}
 			if len(infos) == 0 {
-				fmt.Fprintln(p.out, "no identities yet; boot one with: lethe")
+				fmt.Fprintln(p.out, "no identities yet; boot one with:", p.lethe(""))
 				return nil
 			}
 			t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)

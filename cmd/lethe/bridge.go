@@ -165,7 +165,7 @@ func (p *program) reservedNames() []string {
 // nobody a code, and gets no directory by that.
 func (p *program) changePolicy() (*access.Policy, error) {
 	if _, err := os.Stat(p.telegramDir()); errors.Is(err, fs.ErrNotExist) {
-		return nil, hint(fmt.Errorf("open bridge telegram in %s: %w", p.home.Dir, agent.ErrNotFound), "it has not run here yet: lethe bridge telegram")
+		return nil, hint(fmt.Errorf("open bridge telegram in %s: %w", p.home.Dir, agent.ErrNotFound), "it has not run here yet: %s", p.lethe("bridge telegram"))
 	}
 	return p.policy()
 }
@@ -207,7 +207,7 @@ way that tells you who they are. The bridge need not be restarted.`,
 			}
 			who, err := policy.Approve(list[0], room)
 			if err != nil {
-				return hintAllow(err)
+				return p.hintAllow(err)
 			}
 			p.tellStale()
 			return p.printAllowed(who, room)
@@ -248,10 +248,10 @@ func (p *program) tellStale() {
 	}
 }
 
-func hintAllow(err error) error {
+func (p *program) hintAllow(err error) error {
 	switch {
 	case errors.Is(err, access.ErrNoSuchCode):
-		return hint(err, "look at the code again, or have them write to the bot for a new one; who waits: lethe bridge telegram who")
+		return hint(err, "look at the code again, or have them write to the bot for a new one; all who wait: %s", p.lethe("bridge telegram who"))
 	case errors.Is(err, access.ErrExpiredCode):
 		return hint(err, "have them write to the bot again for a new one")
 	}
@@ -274,7 +274,7 @@ func (p *program) revokeCommand() *cobra.Command {
 				return err
 			}
 			if err != nil {
-				return hint(err, "lethe bridge telegram who lists the ids")
+				return hint(err, "%s lists the ids", p.lethe("bridge telegram who"))
 			}
 			if p.json {
 				return p.printJSON(map[string]string{"revoked": list[0]})
@@ -310,7 +310,7 @@ func (p *program) whoCommand() *cobra.Command {
 
 func (p *program) printPolicy(l access.Listing) error {
 	if len(l.Users)+len(l.Chats) == 0 {
-		fmt.Fprintln(p.out, "nobody may write. Who writes to the bot gets a code; approve it with: lethe bridge telegram allow CODE")
+		fmt.Fprintf(p.out, "nobody may write. A person who writes to the bot gets a code; approve it with: %s\n", p.lethe("bridge telegram allow CODE"))
 	} else {
 		t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "MAY WRITE\tID\tNAME\tROOM\tBY")

@@ -70,7 +70,7 @@ func (p *program) printBridges(all []bridge.Health, now time.Time) error {
 		return p.printJSON(infos)
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(p.out, "no bridges yet; docs/telegram.md tells how to set one up, and a terminal is one already: lethe chat")
+		fmt.Fprintln(p.out, "no bridges yet; docs/telegram.md tells how to set one up. In a terminal, talk with:", p.lethe("chat"))
 		return nil
 	}
 	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)

@@ -208,7 +208,7 @@ func quoted(word string) string {
 
 // lethe is a command line for a hint, in the same home.
 func (p *program) lethe(format string, args ...any) string {
-	return strings.TrimSpace("lethe " + fmt.Sprintf(format, args...) + p.again)
+	return strings.TrimSpace("lethe "+fmt.Sprintf(format, args...)) + p.again
 }
 
 // quotedQuestion takes at most one argument, which has to have white space: a single
