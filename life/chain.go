@@ -37,7 +37,7 @@ const (
 // render returns the line of e, with its newline, and its checksum. follows says
 // that the line before belongs to the same append.
 func render(prev string, e Event, follows bool) (line, sum string) {
-	text := e.text()
+	text := e.String()
 	if follows {
 		text += joinedTail
 	}
@@ -74,6 +74,13 @@ func read(line string) (record, error) {
 	text, follows := strings.CutSuffix(text, joinedTail)
 	e, err := parse(text)
 	return record{e, follows, sum}, err
+}
+
+// ParseLine reads a line of a log without checking it against the line before;
+// Scan and the methods of Log do.
+func ParseLine(line string) (Event, error) {
+	rec, err := read(strings.TrimSuffix(line, "\n") + "\n")
+	return rec.event, err
 }
 
 // verify reads a line, with its newline, and checks it against the checksum of

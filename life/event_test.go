@@ -118,7 +118,7 @@ func FuzzParse(f *testing.F) {
 		New(at, "call", []string{"e12.1", "BASH"}, "room", "", "say", "a \"b\" = #\n◆"),
 		{At: at, Kind: "epoch", Args: []string{"3"}, Refs: []blobs.Ref{{Hash: soulHash, Gist: "g ◱"}}},
 	} {
-		f.Add(e.text())
+		f.Add(e.String())
 	}
 	f.Add("[2026-11-20T12:57:16.123456Z] x a=\"\\u2028\" ◱hash=3f9 gist=◰4◲ b")
 	f.Add("[0000-01-01T00:00:00.000000Z] + + +=+")
@@ -133,9 +133,9 @@ func FuzzParse(f *testing.F) {
 		for i := range e.Fields {
 			e.Fields[i].Value = strings.ToValidUTF8(e.Fields[i].Value, "\ufffd")
 		}
-		again, err := parse(e.text())
+		again, err := parse(e.String())
 		if err != nil || !reflect.DeepEqual(again, e) {
-			t.Fatalf("%q\nread   %#v\nwritten %q\nread   %#v %v", line, e, e.text(), again, err)
+			t.Fatalf("%q\nread   %#v\nwritten %q\nread   %#v %v", line, e, e.String(), again, err)
 		}
 	})
 }

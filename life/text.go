@@ -12,8 +12,8 @@ import (
 	"lethe/blobs"
 )
 
-// text renders the event without its checksum.
-func (e Event) text() string {
+// String is the event as its line has it, without the checksum.
+func (e Event) String() string {
 	var b strings.Builder
 	b.WriteByte('[')
 	b.WriteString(e.At.UTC().Format(blobs.TimeFormat))
@@ -85,8 +85,8 @@ func bare(s string) bool {
 	})
 }
 
-// quote makes a value safe: structure characters are escaped, and whatever is
-// not a plain word is quoted as Go quotes a string, so no newline gets through.
+// quote makes a value safe: structure characters are escaped, and all but plain
+// words are quoted as Go quotes a string, so no newline gets through.
 func quote(s string) string {
 	s = blobs.Escape(s)
 	if word(s) {

@@ -203,7 +203,7 @@ func (c *comparison) missing() {
 	slices.Sort(c.edit.Deleted)
 }
 
-// What a section is decides what becomes of an edit.
+// Kinds of sections, by what an edit of them does.
 const (
 	fixed    = iota // system, past, life, calls: cannot be changed
 	memory          // written to MEMORY.md

@@ -10,7 +10,7 @@ import (
 	"lethe/life/event"
 )
 
-// What happens in rooms: lines heard, commands, and what the identity posts.
+// Events of rooms: lines heard, commands, and lines that the identity posts.
 
 func (s *State) joined(e event.Joined, from source) error {
 	r := s.room(e.Room)

@@ -9,7 +9,7 @@ import (
 	"lethe/life/event"
 )
 
-// What happens in a turn: replies, calls and their results, notes and trouble.
+// Events of a turn: replies, calls and their results, notes and errors.
 
 func (s *State) reply(e event.Reply, from source) error {
 	entry, err := s.add(Entry{N: e.N, Model: e.Model}, from)

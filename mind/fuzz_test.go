@@ -13,7 +13,7 @@ import (
 	"lethe/life"
 )
 
-// What reads as a number, a range of bytes or a place is written so again.
+// An id that is read is written so again.
 func FuzzIDs(f *testing.F) {
 	for _, s := range []string{"e12", "e12.3", "e0", "e-1", "e1.", "e+1", "e1.0", "e99999999999999999999", "12", "e1..e2", "E1", "e1.x", "\x00"} {
 		f.Add(s)

@@ -12,6 +12,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // failer is what testing.T and rapid.T have in common.
@@ -247,7 +248,7 @@ func (w *world) notice() []string { return []string{"k" + strconv.Itoa(w.state.N
 
 func (w *world) place(room string) string {
 	f := w.file(room)
-	return Place{Room: room, Inode: f.inode, Size: int64(len(f.data))}.String()
+	return event.Place{Room: room, Inode: f.inode, Size: int64(len(f.data))}.String()
 }
 
 func (w *world) addressed(kv []string, rooms ...string) []string {

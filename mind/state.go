@@ -1,6 +1,6 @@
 // Package mind is the fold: it turns the events of a life into the live
 // context, what is owed to whom, and the messages of the next request. It is
-// pure. It reads no file, no clock and no socket; whoever calls it brings the
+// pure. It reads no file, no clock and no socket; the caller brings the
 // events (package life) and the blobs they name.
 //
 //	s := mind.New()
@@ -88,9 +88,6 @@ type Call struct {
 
 // Span is a range of bytes, [From, To).
 type Span = event.Span
-
-// Place is where a room ended when a post to it was decided.
-type Place = event.Place
 
 // Range is a run of entries that have faded.
 type Range struct {

@@ -8,8 +8,8 @@
 //
 // A field tagged arg is an argument of the line; one tagged life is a key=value
 // field. Keys may be missing from a line, and are then zero, and keys that no
-// type has are ignored; so older and newer programs are read. What is there must
-// have its form: a number that is none is an error, never 0.
+// type has are ignored; so older and newer programs are read. A value that is there
+// must have its form: a malformed number is an error, never 0.
 package event
 
 import (
