@@ -136,6 +136,7 @@ type model struct {
 // Whatever several writers, editors and truncations do to a room, and however
 // the reader reads: each line is heard once, in order.
 func TestEveryLineOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -241,6 +241,7 @@ func TestPostFaults(t *testing.T) {
 // Eight writers of three kinds, each with very many lines, and a reader: every
 // line is heard once, whole and in file order. With LETHE_LONG=1 they are ten thousand.
 func TestEightWriters(t *testing.T) {
+	t.Parallel()
 	const writers = 8
 	each := 1000
 	if os.Getenv("LETHE_LONG") != "" {

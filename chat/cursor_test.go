@@ -161,6 +161,7 @@ func TestReadEmptied(t *testing.T) {
 // An editor that saves in place empties the file first. Whoever reads at that
 // moment waits for the rest.
 func TestReadDuringSaveInPlace(t *testing.T) {
+	t.Parallel()
 	var old strings.Builder
 	for i := range 200 {
 		fmt.Fprintf(&old, "[USER:ada 2026-11-20T12:57:16Z] message %d\n", i)
@@ -202,6 +203,7 @@ func TestReadDuringSaveInPlace(t *testing.T) {
 
 // A file that somebody never stops rewriting does not hold a reader for ever.
 func TestReadDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
 	path := room(t, "one\n")
 	c := readAll(t, path, Cursor{}).Next
 	write(t, path, "other\n")

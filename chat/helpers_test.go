@@ -6,7 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
+
+// TestMain sees that nothing goes on behind the tests.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fast is a reader that waits a short while for a file that is being rewritten.
 var fast = reader{maxLine: maxLine, quiet: 2 * time.Millisecond, settle: 20 * time.Millisecond}
