@@ -38,14 +38,15 @@ var allowed = map[string][]string{
 	"lethe/internal/locomo": {},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/locomo", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
-	"lethe/bridge":                 {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
+	"lethe/bridge":                 {"lethe/bridge/health", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
+	"lethe/bridge/health":          {"lethe/internal/durable"},
 	"lethe/bridge/stdin":           {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
-	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
+	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
 	"lethe/bridge/telegram/markup": {},
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/recall"},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
 		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/locomo", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"}, // for tests

@@ -12,7 +12,7 @@ func BenchmarkAccept(b *testing.B) {
 	for _, size := range []int{1, 100} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			home := b.TempDir()
-			bridge := open(b, home)
+			bridge := start(b, home)
 			bridge.accept(b, message("first", "ada", "hello"))
 			syncs := 0
 			during(b, func(stage durable.Stage, op, _ string) error {

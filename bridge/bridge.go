@@ -1,52 +1,57 @@
-// Package bridge is the part that every bridge between rooms and an outside
-// service has in common: what came in, what has to go out, and whether the other
-// side can be reached. What is left for a transport is to fetch, to render and to
-// send:
+// Package bridge is the part that every bridge between rooms and an outside service has in
+// common: what came in, what has to go out, and whether the other side can be reached. A
+// bridge of your own is a Transport, which renders and sends, and a loop that fetches:
 //
 //	b, err := bridge.Open(bridge.Config{Home: home, Name: "pager", Watcher: watcher})
 //	defer b.Close()
+//	go watcher.Run(ctx)
 //	go b.Run(ctx)
 //	go b.Deliver(ctx, bridge.Peer{Key: "42", Room: "dev"}, transport)
 //	for {
-//		messages, place := …           // of the other side, from b.Place() on
-//		_, err := b.Accept(ctx, place, messages...)
+//		messages, position, err := …   // fetch what came after b.Position()
+//		b.Trouble(err)                 // or b.Exchanged()
+//		_, err = b.Accept(position, messages...)
 //		…                              // acknowledge them only when err is nil
 //	}
 //
+// docs/bridges.md has a whole one, and specifies the files; bridge/access says who may speak,
+// and bridge/health how a bridge fares.
+//
 // What the package guarantees, through kill -9 and power loss at any point:
 //
-//   - Inward exactly once. A message that Accept took is in its room once,
-//     however often the other side repeats it, and those of one user in a room
-//     stay in order, but for commands to the harness, which do not wait. Accept
-//     keeps an intent in inbox.jsonl, posts with chat.Post, and records that it did.
-//   - Outward at least once. A line is cut into parts that are durable before the
-//     first is sent, and each part is marked when it was. Parts go out in order
-//     and none is skipped. The part whose mark a crash or a lost answer prevented
-//     is sent again; nothing else is.
+//   - Inward exactly once. A message that Accept took is in its room once, however often the
+//     other side repeats it, and those of one user in a room stay in order. Accept keeps an
+//     intent in inbox.jsonl, posts with chat.Post, and records that it did.
+//   - Outward at least once. A line is cut into parts that are durable before the first is
+//     sent, and each part is marked when it was. Parts go out in order and none is skipped.
+//     The part whose mark a crash or a lost answer prevented is sent again; nothing else is.
 //   - One process per bridge: Open takes a lock that ends with the process.
-//   - A state file that cannot be read is kept beside the new one and reported;
-//     it neither stops the bridge nor is it overwritten.
+//   - A state file that cannot be read is kept beside the new one and reported; it neither
+//     stops the bridge nor is it overwritten.
 //
-// The room itself is the queue of what goes out, so a bridge that was away for a
-// week sends what was said meanwhile. Flood limits delay what comes in and never
-// drop it, unless its user is shut out meanwhile. docs/bridges.md specifies the files.
+// The room itself is the queue of what goes out, so a bridge that was away for a week sends
+// what was said meanwhile.
 package bridge
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 
+	"lethe/bridge/health"
 	"lethe/chat"
+	"lethe/internal/durable"
 )
-
-// DefaultStale is how long a bridge may be without a successful exchange before
-// it counts as deaf.
-const DefaultStale = 2 * time.Minute
 
 // Config says which bridge to open.
 type Config struct {
@@ -57,31 +62,10 @@ type Config struct {
 	Log  *slog.Logger // may be nil
 	// Watcher tells Deliver of new lines. The caller runs it.
 	Watcher *chat.Watcher
-	Flood   Flood
-	Stale   time.Duration // 0: DefaultStale
-	// Listens says that the transport fetches what comes in, so that only its own
-	// calls of Exchanged show that it is not deaf: sending can go well while
-	// fetching fails.
-	Listens bool
-	// Allowed is asked about a message that had to wait for a second, for a flood limit,
-	// for its room or in an Accept, or through a restart, right before it is posted; nil
-	// allows all. The
-	// Message comes without its Text. One that is not allowed is dropped for good:
-	// its sender may have been shut out since it was taken. After an error, which says
-	// that nobody can tell, the message waits on, and those behind it in its room. It
-	// is called from one goroutine at a time, and must not call the Bridge.
-	Allowed func(Message) (bool, error)
+	// Stale is how long the bridge may be without a call of Exchanged before it counts as
+	// deaf; 0: health.DefaultStale.
+	Stale time.Duration
 }
-
-// Rate allows a burst of Lines, and after that one every Per/Lines. A Rate of
-// no Lines is no limit.
-type Rate struct {
-	Lines int
-	Per   time.Duration
-}
-
-// Flood limits what comes in: per Message.Key, and per room.
-type Flood struct{ User, Room Rate }
 
 // RunningError is Open's when another process has the bridge.
 type RunningError struct {
@@ -96,22 +80,190 @@ func (e *RunningError) Error() string {
 	return fmt.Sprintf("open bridge %s: process %d runs it", e.Bridge, e.PID)
 }
 
-// errClosed is what a closed bridge answers.
 var errClosed = errors.New("the bridge is closed")
 
 // Bridge is one bridge's state. Its methods may be called from any goroutine.
 type Bridge struct {
-	cfg  Config
-	dir  string
-	log  *slog.Logger
-	lock *flock.Flock
-	lost bool // the lock file is not ours any more; under inbox.io
+	cfg    Config
+	dir    string
+	log    *slog.Logger
+	lock   *flock.Flock
+	health *health.Recorder
+	inbox  *inbox
 
-	inbox   *inbox
-	vital   *vital
-	running chan struct{} // capacity 1: Run
-
-	// mu guards the map; each peer has a lock of its own.
 	mu    sync.Mutex
-	peers map[string]*peer // by key, as they are asked for
+	peers map[string]*peer // by key, as they are asked for; each has a lock of its own
 }
+
+// Open takes the bridge's lock and loads its state; it starts nothing. If another
+// process has the bridge, the error is a *RunningError.
+func Open(c Config) (*Bridge, error) {
+	b, err := open(c)
+	if errors.As(err, new(*RunningError)) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open bridge %s: %w", c.Name, err)
+	}
+	if b.inbox, err = openInbox(c.Home, filepath.Join(b.dir, "inbox.jsonl"), b.log); err != nil {
+		err = fmt.Errorf("open bridge %s: %w", c.Name, err)
+		b.fail(err)
+		return nil, err
+	}
+	sweep(b.dir, time.Hour) // other processes write there too
+	sweep(peersDir(b.dir), 0)
+	return b, nil
+}
+
+// open takes the lock and begins to record the bridge's health.
+func open(c Config) (*Bridge, error) {
+	if !chat.ValidRoom(c.Name) {
+		return nil, fmt.Errorf("%q is not a bridge's name", c.Name)
+	}
+	if c.Watcher == nil {
+		return nil, errors.New("it needs a watcher")
+	}
+	b := &Bridge{
+		cfg: c, dir: filepath.Join(c.Home, "bridges", c.Name), peers: map[string]*peer{},
+		log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)).With("bridge", c.Name),
+	}
+	if err := durable.MkdirAll(peersDir(b.dir), 0o700); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(b.dir, "lock")
+	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() { // opening a pipe would not end
+		return nil, fmt.Errorf("lock: %s is not a regular file", path)
+	}
+	b.lock = flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
+	// health.Read holds the lock for an instant.
+	patience, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
+	defer cancel()
+	ok, err := b.lock.TryLockContext(patience, 10*time.Millisecond)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if !ok {
+		_, pid, _ := health.Holder(path) // 0 if it cannot be told
+		return nil, &RunningError{c.Name, pid}
+	}
+	// For people; the lock itself is what counts.
+	if err := durable.Overwrite(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
+		b.lock.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	b.health = health.NewRecorder(b.dir, c.Name, cmp.Or(c.Stale, health.DefaultStale), b.log)
+	b.health.Write(true)
+	return b, nil
+}
+
+func (b *Bridge) fail(err error) {
+	b.health.Fail(err)
+	b.health.Close()
+	b.lock.Close()
+}
+
+// Failed records that bridge name could not be opened because of cause, so that it
+// shows as dead, with cause, and not as it was left: for what goes wrong before Open,
+// which records its own errors. Where the bridge was never opened, nothing is
+// recorded, nor where another process runs it; that is a *RunningError.
+func Failed(home, name string, cause error) error {
+	if _, err := os.Lstat(filepath.Join(home, "bridges", name, "lock")); cause == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	b, err := open(Config{Home: home, Name: name, Watcher: chat.NewWatcher(0, nil)})
+	if err == nil {
+		b.fail(cause)
+	}
+	return err
+}
+
+// checkLock is how often Run looks at least whether the lock is still there.
+const checkLock = 10 * time.Second
+
+// owns returns an error if the lock file is gone, or another one: the state may be another
+// process's from now on.
+func (b *Bridge) owns() error {
+	mine, err := b.lock.Stat()
+	if err != nil {
+		return nil // it cannot be told
+	}
+	now, err := os.Stat(b.lock.Path())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && os.SameFile(now, mine) {
+		return nil
+	}
+	return fmt.Errorf("the bridge's lock %s was removed while it ran", b.lock.Path())
+}
+
+// Run keeps health.json, and posts the lines that wait in the inbox because their room could
+// not be written. It returns nil when ctx ends; what waits stays in the inbox. One Run at a time.
+//
+// If somebody removes the lock, alone or with all of the state, Run ends with an error within
+// ten seconds, since another process could have the bridge now.
+func (b *Bridge) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		next, err := b.retry(time.Now())
+		if err != nil {
+			return fmt.Errorf("run bridge %s: %w", b.cfg.Name, err)
+		}
+		wait := min(b.health.Write(false), checkLock)
+		if !next.IsZero() {
+			wait = min(wait, max(time.Until(next), time.Millisecond))
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-b.inbox.waits:
+		case <-b.health.Changed:
+		}
+		timer.Stop()
+	}
+	if b.owns() == nil {
+		b.health.Write(true)
+	}
+	return nil
+}
+
+// Close writes down that the bridge was stopped and releases its lock. Run and Deliver must
+// have returned; Accept refuses from then on.
+func (b *Bridge) Close() error {
+	in := b.inbox
+	in.io.Lock()
+	defer in.io.Unlock()
+	if in.closed {
+		return nil
+	}
+	in.closed = true
+	if b.owns() == nil {
+		// If it fails, the next Open looks for these lines in their rooms.
+		if err := in.record(nil); err != nil {
+			b.log.Warn("what was posted last could not be recorded", "err", err)
+		}
+		b.health.Close()
+	}
+	in.journal.close()
+	return b.lock.Close()
+}
+
+// Exchanged records that the other side has just answered successfully. It ends what Trouble
+// began.
+func (b *Bridge) Exchanged() { b.health.Exchanged() }
+
+// Trouble records an error in fetching from the other side; nil is none. Deliver records its
+// own. It goes on until Exchanged; its beginning and its end are logged, and, at most once a
+// minute, that it became another.
+func (b *Bridge) Trouble(err error) {
+	if err != nil {
+		b.health.Unanswered(err)
+	}
+}
+
+// LocalTrouble records how it went with something on this side that a transport depends on:
+// its own files, its settings. It is logged as "cannot <what>" and shown like Trouble; nil
+// ends it.
+func (b *Bridge) LocalTrouble(what string, err error) { b.health.Trouble(what, false, err) }
+
+// Fail says that the bridge ends with err, which it cannot get over by itself: a token that
+// was revoked. It then shows as dead, with err, until it is opened again. Only the first
+// error counts; nil is none. It ends nothing: that is up to the caller.
+func (b *Bridge) Fail(err error) { b.health.Fail(err) }

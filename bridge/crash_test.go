@@ -97,9 +97,7 @@ func TestInwardProperty(t *testing.T) {
 				r.Fatal(err)
 			}
 			s := drawServer(r)
-			limits := Flood{User: Rate{rapid.IntRange(0, 3).Draw(r, "user limit"), 10 * time.Second},
-				Room: Rate{rapid.IntRange(0, 3).Draw(r, "room limit"), 10 * time.Second}}
-			reopen := func() *Bridge { return open(t, home, func(c *Config) { c.Flood = limits }) }
+			reopen := func() *Bridge { return start(t, home) }
 			b := reopen()
 			durable.Fault = nil
 			for s.acked < len(s.msgs) {
@@ -115,7 +113,7 @@ func TestInwardProperty(t *testing.T) {
 						continue
 					}
 					place, batch := s.next(r)
-					_, err := b.Accept(t.Context(), place, batch...)
+					_, err := b.Accept(place, batch...)
 					if dead := f.blown && f.forever; err == nil && !dead {
 						fmt.Sscan(place, &s.acked)
 					}
@@ -126,7 +124,7 @@ func TestInwardProperty(t *testing.T) {
 					b = reopen()
 				}
 			}
-			for len(b.inbox.ledger.waiting) > 0 || len(b.inbox.unsaid) > 0 {
+			for len(b.inbox.ledger.waiting) > 0 || len(b.inbox.unrecorded) > 0 {
 				time.Sleep(time.Minute)
 				b.settleNow()
 			}
@@ -229,14 +227,14 @@ func TestOutwardProperty(t *testing.T) {
 				r.Fatal(err)
 			}
 			durable.Fault = nil
-			b := open(t, home)
+			b := start(t, home)
 			if err := b.Move(ada); err != nil {
 				r.Fatal(err)
 			}
 			o := &outside{t: r, may: map[string]int{}, no: map[string]bool{}}
 			var want []string
 			n := rapid.IntRange(1, 12).Draw(r, "lines")
-			for said := 0; said < n || state(t, home, ada.Key).Line != nil || health(t, home).Out > 0; {
+			for said := 0; said < n || state(t, home, ada.Key).Line != nil || healthOf(t, home).Out > 0; {
 				for range rapid.IntRange(0, 3).Draw(r, "new") {
 					if said++; said <= n {
 						text := fmt.Sprintf("%d a", said)
@@ -260,7 +258,7 @@ func TestOutwardProperty(t *testing.T) {
 						o.may[o.got[len(o.got)-1]]++
 					}
 					b.abandon()
-					b = open(t, home)
+					b = start(t, home)
 				}
 			}
 			b.abandon()

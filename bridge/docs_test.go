@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lethe/bridge"
+	"lethe/bridge/health"
 )
 
 // The page's bridge in Go is the one in spool_test.go, and is a bridge.
@@ -64,7 +65,7 @@ func TestPageGo(t *testing.T) {
 		if i == 0 {
 			bridge.AgentSays(t, home, "while nobody was there")
 		}
-		if h, err := bridge.ReadHealth(home); err != nil || len(h) != 1 || h[0].State != bridge.Stopped || h[0].Out != 1-i {
+		if h, err := bridge.ReadHealth(home); err != nil || len(h) != 1 || h[0].State != health.Stopped || h[0].Out != 1-i {
 			t.Fatalf("health %+v, %v", h, err)
 		}
 	}

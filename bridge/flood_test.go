@@ -3,199 +3,114 @@ package bridge
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
-// play feeds a flow with lines "key room" at seconds, and returns when each
-// passed, in order.
-type event struct {
-	at        time.Duration
-	key, room string
-}
-
-func play(limits Flood, in []event, step time.Duration) (out []event, order []int) {
-	f := newFlow(limits)
-	for i, e := range in {
-		now := noon.Add(e.at)
-		for next := f.next(); !next.IsZero() && next.Before(now); next = f.next() {
-			out, order = drain(f, next.Add(step), out, order)
+// A person may say 60 lines at once and one a second after that. Others, and commands, are
+// not held up; and what waited on the other side for a day is no flood.
+func TestFlood(t *testing.T) {
+	home := t.TempDir()
+	b := start(t, home)
+	n := 0
+	say := func(user string, lines int, at time.Duration, text string) (floods []Flood) {
+		t.Helper()
+		for range lines {
+			n++
+			m := message(fmt.Sprint(n), user, fmt.Sprint(text, n))
+			m.At = noon.Add(at)
+			floods = append(floods, b.accept(t, m)...)
 		}
-		f.add(now, &item{taken: taken{about: about{Key: e.key, Room: e.room}}, seq: i})
-		out, order = drain(f, now, out, order)
+		return floods
 	}
-	for next := f.next(); !next.IsZero(); next = f.next() {
-		out, order = drain(f, next, out, order)
-	}
-	return out, order
-}
-
-func drain(f *flow, now time.Time, out []event, order []int) ([]event, []int) {
-	for _, it := range f.due(now) {
-		out = append(out, event{now.Sub(noon), it.Key, it.Room})
-		order = append(order, it.seq)
-	}
-	return out, order
-}
-
-func TestBurstIsFreeThenOneByOne(t *testing.T) {
-	in := make([]event, 6)
-	for i := range in {
-		in[i] = event{0, "ada", "dev"}
-	}
-	out, order := play(Flood{User: Rate{3, 30 * time.Second}}, in, 0)
-	var at []time.Duration
-	for _, e := range out {
-		at = append(at, e.at.Round(time.Millisecond)/time.Second)
-	}
-	if !slices.Equal(at, []time.Duration{0, 0, 0, 10, 20, 30}) || !slices.IsSorted(order) {
-		t.Fatalf("lines passed after %v s in order %v", at, order)
-	}
-	if out, _ := play(Flood{}, in, 0); out[5].at != 0 {
-		t.Fatalf("without a limit the last line waits %s", out[5].at)
-	}
-}
-
-// Three users keep a room at its limit with all that theirs allow. A fourth waits
-// for his turn in the room and not for their backlog.
-func TestFloodersDoNotHoldUpOthers(t *testing.T) {
-	limits := Flood{User: Rate{20, time.Minute}, Room: Rate{30, 30 * time.Second}}
-	var in []event
-	for range 300 {
-		for _, key := range []string{"a", "b", "c"} {
-			in = append(in, event{0, key, "dev"})
+	in := func(want int) {
+		t.Helper()
+		if got := len(lines(t, home, "dev")); got != want {
+			t.Fatalf("the room has %d lines, not %d", got, want)
 		}
 	}
-	in = append(in, event{2 * time.Minute, "quiet", "dev"})
-	out, _ := play(limits, in, 0)
-	i := slices.IndexFunc(out, func(e event) bool { return e.key == "quiet" })
-	// Over the two minutes the three were allowed 20 + 40 each, the room 30 + 120:
-	// thirty of their lines are before it at most.
-	if wait := out[i].at - 2*time.Minute; wait > 31*time.Second {
-		t.Fatalf("the quiet user's line waits for %s", wait)
+	if floods := say("eve", perMinute, 0, "line "); len(floods) > 0 {
+		t.Errorf("refused %+v", floods)
 	}
-	if last := out[len(out)-1]; last.at < 13*time.Minute {
-		t.Fatalf("the backlog is over after %s: nothing was tested", last.at)
+	if floods := say("eve", 40, time.Second, "line "); !slices.Equal(floods, []Flood{{"eve", "p-eve", "dev"}}) {
+		t.Errorf("refused %+v", floods)
 	}
+	in(perMinute + 1)
+	say("ada", 1, time.Second, "hello ")
+	say("eve", 1, time.Second, "/model x")
+	in(perMinute + 3)
+	if floods := say("eve", 2, 2*time.Second, "line "); len(floods) > 0 {
+		t.Errorf("told again at once: %+v", floods)
+	}
+	in(perMinute + 4)
+	// What was refused is not taken when it comes again with something else.
+	again := message("80", "eve", "line 80")
+	b.accept(t, again, message("x", "bob", "hello"))
+	in(perMinute + 5)
+	if floods := say("eve", 100, 2*time.Minute, "line "); len(floods) != 1 {
+		t.Errorf("a second flood is told %d times", len(floods))
+	}
+	in(2*perMinute + 5)
+	b.abandon()
+	b = start(t, home)
+	for hour := range 24 {
+		say("dan", 5, time.Duration(hour)*time.Hour, "line ")
+	}
+	in(2*perMinute + 5 + 24*5)
 }
 
-// What docs/bridges.md says of the largest backlog of one user, at the limits that the
-// Telegram bridge has by default: he needs as long to make it, and others do not wait.
-func TestBacklogOfOneUser(t *testing.T) {
-	limits := Flood{User: Rate{30, time.Minute}, Room: Rate{120, time.Minute}}
-	in := slices.Repeat([]event{{0, "flooder", "dev"}}, maxWaiting)
-	in = append(in, event{time.Hour, "ada", "dev"})
-	out, _ := play(limits, in, 0)
-	if last := out[len(out)-1]; last.at.Truncate(time.Minute) != 5*time.Hour+32*time.Minute {
-		t.Errorf("the backlog is over after %s", last.at)
+// A batch that is taken again after a failed write is not counted twice.
+func TestFloodCountsOnce(t *testing.T) {
+	home := t.TempDir()
+	b := start(t, home)
+	var batch []Message
+	for i := range perMinute {
+		batch = append(batch, message(fmt.Sprint(i), "ada", fmt.Sprint("line ", i)))
 	}
-	if i := slices.IndexFunc(out, func(e event) bool { return e.key == "ada" }); out[i].at > time.Hour+time.Second {
-		t.Errorf("somebody else waits for %s", out[i].at-time.Hour)
+	journal := b.inbox.journal.path
+	b.inbox.journal.path = home + "/none/inbox.jsonl"
+	for range 3 {
+		if _, err := b.Accept("1", batch...); err == nil {
+			t.Fatal("accepted without a journal")
+		}
+	}
+	b.inbox.journal.path = journal
+	if floods := b.accept(t, batch...); len(floods) > 0 || len(lines(t, home, "dev")) != perMinute {
+		t.Errorf("refused %+v", floods)
 	}
 }
 
-// Whatever comes when: each line passes once, no limit is exceeded in any span of
-// time, and the lines of a user in a room keep their order.
-func TestFlowProperties(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		draw := func(name string) Rate {
-			return Rate{rapid.IntRange(0, 4).Draw(t, name), time.Duration(rapid.IntRange(1, 20).Draw(t, name+" per")) * time.Second}
-		}
-		limits := Flood{User: draw("user"), Room: draw("room")}
-		n := rapid.IntRange(1, 60).Draw(t, "lines")
-		in := make([]event, n)
-		at := time.Duration(0)
-		for i := range in {
-			at += time.Duration(rapid.IntRange(0, 3000).Draw(t, "gap")) * time.Millisecond
-			in[i] = event{at, rapid.SampledFrom([]string{"a", "b", ""}).Draw(t, "key"), rapid.SampledFrom([]string{"x", "y"}).Draw(t, "room")}
-		}
-		step := time.Duration(rapid.IntRange(0, 5000).Draw(t, "late")) * time.Millisecond
-		out, order := play(limits, in, 0)
-		if len(out) != n {
-			t.Fatalf("%d of %d lines passed", len(out), n)
-		}
-		pace(t, limits.Room, out, func(e event) string { return e.room })
-		inOrder(t, in, order)
-		// A look that comes late keeps the order too, and loses nothing.
-		late, order := play(limits, in, step)
-		if len(late) != n {
-			t.Fatalf("%d of %d lines passed with late looks", len(late), n)
-		}
-		inOrder(t, in, order)
-		if limits.Room.Lines == 0 {
-			pace(t, limits.User, out, func(e event) string { return e.key })
-		}
-	})
-}
-
-// pace checks that in any span no more lines passed than the burst and the time
-// allow.
-func pace(t *rapid.T, r Rate, out []event, of func(event) string) {
-	if r.Lines == 0 {
-		return
-	}
-	at := map[string][]time.Duration{}
-	for _, e := range out {
-		if of(e) != "" {
-			at[of(e)] = append(at[of(e)], e.at)
+func TestSpeakersAreForgotten(t *testing.T) {
+	b := start(t, t.TempDir())
+	for i := range 3 * manySpeakers {
+		m := message(fmt.Sprint(i), fmt.Sprint("user", i), "hello")
+		m.At = noon.Add(time.Duration(i) * time.Second)
+		passes, _ := b.inbox.admit(b.inbox.speakers, speaker{key: m.Key}, m.At)
+		if !passes {
+			t.Fatal("refused")
 		}
 	}
-	for name, times := range at {
-		for i := range times {
-			for j := i; j < len(times); j++ {
-				may := float64(r.Lines) + float64(times[j]-times[i]+time.Millisecond)/float64(r.every())
-				if float64(j-i+1) > may {
-					t.Fatalf("%q: %d lines within %s at %+v", name, j-i+1, times[j]-times[i], r)
-				}
-			}
-		}
+	if n := len(b.inbox.speakers); n > manySpeakers+1 {
+		t.Errorf("%d speakers are kept", n)
 	}
 }
 
-func inOrder(t *rapid.T, in []event, order []int) {
-	last := map[string]int{}
-	for _, i := range order {
-		who := in[i].key + " " + in[i].room
-		if before, ok := last[who]; ok && before > i {
-			t.Fatalf("line %d of %s passed after line %d", i, who, before)
-		}
-		last[who] = i
+// An inbox takes no more than it can hold, and all at once when it is empty.
+func TestFullInbox(t *testing.T) {
+	b := start(t, t.TempDir())
+	huge := message("1", "ada", strings.Repeat("x", maxWaitingBytes+1))
+	if err := b.inbox.full([]Message{huge, huge}); err != nil {
+		t.Errorf("an empty inbox: %v", err)
 	}
-}
-
-func TestFlowForgetsIdleLimits(t *testing.T) {
-	f := newFlow(Flood{User: Rate{1, time.Second}, Room: Rate{1, time.Millisecond}})
-	now := noon
-	for i := range 5 * manyLanes {
-		now = now.Add(10 * time.Millisecond)
-		f.add(now, &item{taken: taken{about: about{Key: fmt.Sprint(i), Room: "dev"}}, seq: i})
-		if got := len(f.due(now)); got != 1 {
-			t.Fatalf("%d lines passed", got)
-		}
+	b.inbox.ledger.waiting = []*item{{}}
+	if err := b.inbox.full([]Message{huge}); err == nil {
+		t.Error("takes too many bytes")
 	}
-	if len(f.users) > manyLanes {
-		t.Fatalf("%d limits are kept for users who said one line each", len(f.users))
+	if err := b.inbox.full(make([]Message, maxWaiting)); err == nil {
+		t.Error("takes too many lines")
 	}
-}
-
-func TestUntil(t *testing.T) {
-	f := newFlow(Flood{User: Rate{1, 10 * time.Second}, Room: Rate{1, 4 * time.Second}})
-	add := func(i int, key, room string) {
-		f.add(noon, &item{taken: taken{about: about{Key: key, Room: room}}, seq: i})
-	}
-	add(1, "ada", "dev")
-	add(2, "ada", "dev")
-	add(3, "bob", "dev")
-	add(4, "ada", "ops")
-	f.due(noon)
-	for _, c := range []struct {
-		key, room string
-		want      time.Duration
-	}{{"ada", "dev", 10 * time.Second}, {"bob", "dev", 4 * time.Second}, {"ada", "ops", 20 * time.Second}, {"eve", "dev", 0}} {
-		if got := f.until(noon, c.key, c.room); got != c.want {
-			t.Errorf("%s in %s waits %s, not %s", c.key, c.room, got, c.want)
-		}
+	if err := b.inbox.full(make([]Message, maxWaiting-1)); err != nil {
+		t.Error(err)
 	}
 }

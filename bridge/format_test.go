@@ -47,8 +47,8 @@ func TestPageInbox(t *testing.T) {
 	if err != nil || torn {
 		t.Fatal(torn, err)
 	}
-	if l.place != "1002" || len(l.seen) != 2 || l.seen[1] != idHash("tg:1001") || l.seen[0] != idHash("tg:1000") {
-		t.Errorf("the page's inbox holds place %q, seen %q; %q", l.place, l.seen, idHash("tg:1000"))
+	if l.position != "1002" || len(l.seen) != 2 || l.seen[1] != idHash("tg:1001") || l.seen[0] != idHash("tg:1000") {
+		t.Errorf("the page's inbox holds position %q, seen %q; %q", l.position, l.seen, idHash("tg:1000"))
 	}
 	if len(l.waiting) != 1 || l.waiting[0].ID != "tg:1002" || l.waiting[0].Peer != "-100200" {
 		t.Errorf("waiting %+v", l.waiting)
@@ -56,7 +56,7 @@ func TestPageInbox(t *testing.T) {
 	if len(l.said) != 2 || l.said[0].Hash != "" && len(l.said[0].Hash) != 16 {
 		t.Errorf("said %+v", l.said)
 	}
-	o := l.find(place{"dev", chat.Hash([]byte("[USER:ada 2026-11-20T12:57:17Z] and now?"))})
+	o := l.find(lineKey{"dev", chat.Hash([]byte("[USER:ada 2026-11-20T12:57:17Z] and now?"))})
 	if o == nil || o.ID != "tg:1001" || o.From != 127 || string(o.Note) != `{"message":18}` {
 		t.Errorf("the origin of the second line is %+v", o)
 	}
@@ -67,24 +67,15 @@ func TestPageInbox(t *testing.T) {
 
 func TestPagePeer(t *testing.T) {
 	text := shownIn(t, "peer.json")
-	var st peerState
-	var m mark
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&st); err != nil {
+	if err := dec.Decode(new(peerState)); err != nil {
 		t.Fatal(err)
 	}
-	place, marks := text[:dec.InputOffset()], text[dec.InputOffset()+1:]
-	if err := dec.Decode(&m); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := json.Marshal(m); err != nil || string(line)+"\n" != marks {
-		t.Errorf("written again, the page's mark is %s", line)
-	}
-	folded, torn, err := foldPeer([]byte(text))
-	if err != nil || torn || folded.Line.next() != 1 || folded.Line.Parts[0].Receipt != "77" || folded.Asked.ID != "tg:1001" ||
-		len(folded.Earlier) != 1 || folded.Earlier[0].ID != "tg:1000" {
-		t.Errorf("the page's peer is %+v, %v", folded, err)
+	st, err := foldPeer([]byte(text))
+	if err != nil || st.Line.next() != 1 || st.Line.Parts[0].Receipt != "77" || st.Asked.ID != "tg:1001" ||
+		len(st.Earlier) != 1 || st.Earlier[0].ID != "tg:1000" {
+		t.Errorf("the page's peer is %+v, %v", st, err)
 	}
 	if !st.Newest.Equal(time.Date(2026, 11, 20, 12, 57, 21, 0, time.UTC)) || st.Cursor.Offset != st.Line.To || len(st.Cursor.Last) == 0 {
 		t.Errorf("the page's peer is at %+v", st)
@@ -94,19 +85,7 @@ func TestPagePeer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var flat bytes.Buffer
-	if err := json.Compact(&flat, []byte(place)); err != nil || flat.String() != string(want) {
+	if err := json.Compact(&flat, []byte(text)); err != nil || flat.String() != string(want) {
 		t.Errorf("written again, the page's peer is\n%s", want)
-	}
-}
-
-func TestPageHealth(t *testing.T) {
-	var p pulse
-	dec := json.NewDecoder(strings.NewReader(shownIn(t, "health.json")))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&p); err != nil {
-		t.Fatal(err)
-	}
-	if p.Written.IsZero() || p.Late.IsZero() || p.PID != 4711 || p.StaleSecs != 120 || p.Exchanged.IsZero() || len(p.Unreachable) != 1 || p.Error == "" {
-		t.Errorf("the page's health is %+v", p)
 	}
 }

@@ -1,8 +1,8 @@
 package bridge
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,12 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/status"
 )
 
-func health(t testing.TB, home string) Health {
+func healthOf(t testing.TB, home string) health.Health {
 	t.Helper()
 	all, err := ReadHealth(home)
 	if err != nil || len(all) != 1 {
@@ -30,75 +31,75 @@ func TestHealthStates(t *testing.T) {
 		if all, err := ReadHealth(home); len(all) != 0 || err != nil {
 			t.Errorf("health of a home without bridges: %v, %v", all, err)
 		}
-		b := open(t, home, func(c *Config) { c.Stale = time.Minute })
+		b := start(t, home, func(c *Config) { c.Stale = time.Minute })
 		// A directory that the command line made for the policy is no bridge yet.
 		if err := os.MkdirAll(filepath.Join(home, "bridges", "other"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		is := func(want State, healthy bool) Health {
+		is := func(want health.State, healthy bool) health.Health {
 			t.Helper()
 			synctest.Wait()
-			h := health(t, home)
+			h := healthOf(t, home)
 			if h.State != want || h.Healthy() != healthy || h.PID != os.Getpid() {
 				t.Fatalf("health %+v, not %s", h, want)
 			}
 			return h
 		}
 		end := b.run(t)
-		is(Running, true)
+		is(health.Running, true)
 		time.Sleep(59 * time.Second)
-		is(Running, true)
+		is(health.Running, true)
 		time.Sleep(2 * time.Second)
-		if h := is(Deaf, false); !h.Exchanged.IsZero() || h.Stale != time.Minute {
+		if h := is(health.Deaf, false); !h.Exchanged.IsZero() || h.Stale != time.Minute {
 			t.Errorf("health %+v", h)
 		}
 		b.Exchanged()
 		heard := time.Now()
-		if h := is(Running, true); !h.Exchanged.Equal(heard) {
+		if h := is(health.Running, true); !h.Exchanged.Equal(heard) {
 			t.Errorf("exchanged at %s, not %s", h.Exchanged, heard)
 		}
 		time.Sleep(61 * time.Second)
-		is(Deaf, false)
+		is(health.Deaf, false)
 		b.Exchanged()
 		end()
 
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if h := is(Stopped, true); !h.Stopped.Equal(time.Now()) {
+		if h := is(health.Stopped, true); !h.Stopped.Equal(time.Now()) {
 			t.Errorf("health %+v", h)
 		}
 		if err := b.Close(); err != nil {
 			t.Errorf("closed twice: %v", err)
 		}
-		if _, err := b.Accept(t.Context(), ""); err != nil && !errors.Is(err, errClosed) {
+		if _, err := b.Accept(""); err != nil && !errors.Is(err, errClosed) {
 			t.Errorf("Accept after Close: %v", err)
 		}
-		if _, err := b.Accept(t.Context(), "1", message("1", "ada", "x")); !errors.Is(err, errClosed) {
+		if _, err := b.Accept("1", message("1", "ada", "x")); !errors.Is(err, errClosed) {
 			t.Errorf("Accept after Close: %v", err)
 		}
 		if err := b.Run(t.Context()); !errors.Is(err, errClosed) {
 			t.Errorf("Run after Close: %v", err)
 		}
 
-		b = open(t, home)
-		is(Running, true)
+		b = start(t, home)
+		is(health.Running, true)
 		b.accept(t, message("1", "ada", "question"))
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
-		is(Stopped, true)
+		is(health.Stopped, true)
 		agentSays(t, home, "answer")
-		if h := is(Stopped, false); h.Out != 1 || h.In != 0 {
+		if h := is(health.Stopped, false); h.Out != 1 || h.In != 0 {
 			t.Errorf("health %+v", h)
 		}
-		b = open(t, home)
+		b = start(t, home)
 		b.abandon()
-		is(Dead, false)
+		is(health.Dead, false)
 		if err := os.Remove(inState(home, "health.json")); err != nil {
 			t.Fatal(err)
 		}
-		if h := health(t, home); h.State != Dead || h.Error == "" {
+		if h := healthOf(t, home); h.State != health.Dead || h.Error == "" {
 			t.Errorf("health without its file: %+v", h)
 		}
 	})
@@ -107,7 +108,7 @@ func TestHealthStates(t *testing.T) {
 // A bridge that gave up is dead and says why, until it is opened again.
 func TestFail(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	b.Fail(nil)
 	b.Fail(errors.New("the token was revoked"))
 	b.Fail(errors.New("a consequence"))
@@ -116,54 +117,28 @@ func TestFail(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if h := health(t, home); h.State != Dead || h.Healthy() || h.Error != "the token was revoked" || !h.Stopped.IsZero() || h.ErrorAt.IsZero() {
+	if h := healthOf(t, home); h.State != health.Dead || h.Healthy() || h.Error != "the token was revoked" || !h.Stopped.IsZero() || h.ErrorAt.IsZero() {
 		t.Errorf("health %+v", h)
 	}
-	if err := open(t, home).Close(); err != nil {
+	if err := start(t, home).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if h := health(t, home); h.State != Stopped || !h.Healthy() || h.Error != "" {
+	if h := healthOf(t, home); h.State != health.Stopped || !h.Healthy() || h.Error != "" {
 		t.Errorf("health after a clean run: %+v", h)
 	}
-	b = open(t, home)
+	b = start(t, home)
 	b.Fail(nil)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if h := health(t, home); h.State != Stopped {
+	if h := healthOf(t, home); h.State != health.Stopped {
 		t.Errorf("health after a failure with nil: %+v", h)
-	}
-}
-
-// That sending goes well does not hide that nothing is heard.
-func TestListens(t *testing.T) {
-	for _, listens := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			home := t.TempDir()
-			b := open(t, home, func(c *Config) { c.Stale, c.Listens = time.Minute, listens })
-			b.run(t)
-			s := &script{}
-			b.catchUp(t, ada, s)
-			b.Trouble(errors.New("another program fetches too"))
-			time.Sleep(2 * time.Minute)
-			agentSays(t, home, "can you hear me?")
-			b.deliver(t, ada, s)
-			settled()
-			equal(t, fmt.Sprint("sent, listens ", listens), s.got(), []string{"can you hear me?"})
-			want := Running
-			if listens {
-				want = Deaf
-			}
-			if h := health(t, home); h.State != want {
-				t.Errorf("listens %v: health %+v", listens, h)
-			}
-		})
 	}
 }
 
 func TestOneProcess(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	_, err := Open(Config{Home: home, Name: "pager", Watcher: chat.NewWatcher(0, nil)})
 	var running *RunningError
 	if !errors.As(err, &running) || running.PID != os.Getpid() || running.Bridge != "pager" {
@@ -184,7 +159,7 @@ func TestOneProcess(t *testing.T) {
 		}
 	}()
 	for range 20 {
-		open(t, home).abandon()
+		start(t, home).abandon()
 	}
 	close(stop)
 	<-asked
@@ -199,8 +174,6 @@ func TestOpenRefuses(t *testing.T) {
 	w := chat.NewWatcher(0, nil)
 	for name, c := range map[string]Config{
 		"name": {Name: "../x", Watcher: w}, "watcher": {Name: "x"},
-		"negative": {Name: "x", Watcher: w, Flood: Flood{User: Rate{Lines: -1}}},
-		"no time":  {Name: "x", Watcher: w, Flood: Flood{Room: Rate{Lines: 1}}},
 	} {
 		c.Home = t.TempDir()
 		if b, err := Open(c); err == nil {
@@ -213,7 +186,7 @@ func TestOpenRefuses(t *testing.T) {
 // What crashed writes left is removed; what another process may be writing is not.
 func TestSweep(t *testing.T) {
 	home := t.TempDir()
-	open(t, home).abandon()
+	start(t, home).abandon()
 	for _, name := range []string{".tmp-new", ".tmp-old", "peers/.tmp-new"} {
 		if err := os.WriteFile(inState(home, name), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -223,7 +196,7 @@ func TestSweep(t *testing.T) {
 	if err := os.Chtimes(inState(home, ".tmp-old"), old, old); err != nil {
 		t.Fatal(err)
 	}
-	open(t, home)
+	start(t, home)
 	for name, kept := range map[string]bool{".tmp-new": true, ".tmp-old": false, "peers/.tmp-new": false} {
 		if _, err := os.Stat(inState(home, name)); (err == nil) != kept {
 			t.Errorf("%s: %v", name, err)
@@ -233,7 +206,7 @@ func TestSweep(t *testing.T) {
 
 func TestOutIsBounded(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	if err := b.Move(ada); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +219,7 @@ func TestOutIsBounded(t *testing.T) {
 	if err := os.WriteFile(chat.Path(home, "dev"), []byte(room), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if h := health(t, home); h.Out != maxCount {
+	if h := healthOf(t, home); h.Out != maxCount {
 		t.Errorf("%d lines wait", h.Out)
 	}
 }
@@ -281,6 +254,193 @@ func TestWorking(t *testing.T) {
 		}
 		if dev, ops := Working(home, "dev"), Working(home, "ops"); dev != c.dev || ops != c.ops {
 			t.Errorf("%s: working in dev %v, in ops %v", name, dev, ops)
+		}
+	}
+}
+
+// What the other side asks to wait for is not late, nor is a peer that takes nothing
+// until somebody acts there.
+func TestWhatIsLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(ctx context.Context, n int, text string) error
+		late   bool
+	}{
+		"told to wait": {func(context.Context, int, string) error {
+			return &LaterError{4 * time.Minute, errors.New("too many requests")}
+		}, false},
+		"told to wait, not how long": {func(context.Context, int, string) error {
+			return &LaterError{0, errors.New("too many requests")}
+		}, false},
+		"unreachable": {func(context.Context, int, string) error { return &UnreachableError{errors.New("blocked")} }, false},
+		"unreachable, with trouble between": {func(_ context.Context, n int, _ string) error {
+			if n == 2 {
+				return errors.New("bad gateway")
+			}
+			return &UnreachableError{errors.New("blocked")}
+		}, false},
+		"fails": {func(context.Context, int, string) error { return errors.New("bad gateway") }, true},
+		"told to wait, and fails": {func(_ context.Context, n int, _ string) error {
+			if n == 1 {
+				return &LaterError{2 * time.Minute, errors.New("too many requests")}
+			}
+			return errors.New("bad gateway")
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				home := t.TempDir()
+				log := &captured{}
+				b := start(t, home, func(c *Config) { c.Stale, c.Log = time.Hour, log.logger() })
+				b.run(t)
+				b.accept(t, message("1", "ada", "question"))
+				agentSays(t, home, "answer")
+				b.deliver(t, ada, &script{answer: c.answer})
+				time.Sleep(4 * time.Minute)
+				if h := healthOf(t, home); !h.Healthy() || h.Out != 1 || !strings.Contains(h.Error, "send to peer p-ada: ") {
+					t.Errorf("before the time: %+v", h)
+				}
+				time.Sleep(27 * time.Minute)
+				if h := healthOf(t, home); h.Late.IsZero() == c.late || h.Healthy() == c.late {
+					t.Errorf("health %+v", h)
+				}
+				if n := log.count("cannot send to peer p-ada"); c.late && n != 1 || strings.HasPrefix(name, "told to wait") && !c.late && n > 0 {
+					t.Errorf("the log says:\n%s", log)
+				}
+			})
+		})
+	}
+}
+
+// What cannot be known is not healthy.
+func TestUnknown(t *testing.T) {
+	path := func(home string) string { return inState(home, "health.json") }
+	for name, c := range map[string]struct {
+		spoil func(home string) error
+		want  string // in Error
+	}{
+		"missing":    {func(home string) error { return os.Remove(path(home)) }, "health.json"},
+		"garbage":    {func(home string) error { return os.WriteFile(path(home), []byte("{\x00"), 0o600) }, "invalid character"},
+		"empty":      {func(home string) error { return os.WriteFile(path(home), []byte("{}"), 0o600) }, "nothing of a bridge"},
+		"a pipe":     {func(home string) error { return pipe(path(home)) }, "not a regular file"},
+		"another's":  {func(home string) error { return os.WriteFile(inState(home, "lock"), []byte("1\n"), 0o600) }, "earlier process"},
+		"lock, pipe": {func(home string) error { return pipe(inState(home, "lock")) }, "lock: not a regular file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			start(t, home)
+			if err := c.spoil(home); err != nil {
+				t.Fatal(err)
+			}
+			// A process that has just begun has had no time to write the file.
+			old := time.Now().Add(-3 * time.Minute)
+			if err := os.Chtimes(inState(home, "lock"), old, old); err != nil {
+				t.Fatal(err)
+			}
+			h := healthOf(t, home)
+			if h.State != health.Unknown || h.Healthy() || !h.Runs() || !strings.Contains(h.Error, c.want) {
+				t.Errorf("health %+v, %q", h, h.Error)
+			}
+		})
+	}
+}
+
+// A bridge that could not be opened is dead, and says why.
+func TestCouldNotOpen(t *testing.T) {
+	home := t.TempDir()
+	if err := Failed(home, "pager", errors.New("no token")); err != nil {
+		t.Errorf("never opened: %v", err)
+	}
+	if _, err := os.Stat(inState(home, "")); err == nil {
+		t.Error("a bridge that was never opened has a directory")
+	}
+	if err := start(t, home).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Failed(home, "pager", errors.New("no token")); err != nil {
+		t.Error(err)
+	}
+	if h := healthOf(t, home); h.State != health.Dead || h.Healthy() || h.Error != "no token" {
+		t.Errorf("health %+v", h)
+	}
+	if err := os.Mkdir(inState(home, "inbox.jsonl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); err == nil {
+		b.Close()
+		t.Fatal("opened with a directory for an inbox")
+	}
+	if err := os.Remove(inState(home, "inbox.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if h := healthOf(t, home); h.State != health.Dead || !strings.HasPrefix(h.Error, "open bridge pager: ") || !strings.Contains(h.Error, "inbox.jsonl") {
+		t.Errorf("health %+v", h)
+	}
+	b := start(t, home)
+	if err := Failed(home, "pager", errors.New("no token")); !errors.As(err, new(*RunningError)) {
+		t.Errorf("another process has it: %v", err)
+	}
+	if h := healthOf(t, home); h.State != health.Running || h.Error != "" {
+		t.Errorf("health %+v", h)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Somebody removes the state of a running bridge, or its lock, and another process
+// starts: the first one ends and leaves the files to it.
+func TestLockRemoved(t *testing.T) {
+	for name, taken := range map[string]bool{"with nobody else": false, "with another process": true} {
+		for _, what := range []string{"lock", ""} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { lockRemoved(t, what, taken) })
+			})
+		}
+	}
+}
+
+func lockRemoved(t *testing.T, what string, taken bool) {
+	home := t.TempDir()
+	b := start(t, home)
+	b.accept(t, message("1", "ada", "one"))
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(t.Context()) }() // ends with the lock
+	synctest.Wait()
+	if err := os.RemoveAll(inState(home, what)); err != nil {
+		t.Fatal(err)
+	}
+	if taken {
+		other := start(t, home)
+		other.accept(t, message("2", "ada", "two"))
+		other.Trouble(errors.New("not for the first one to touch"))
+		other.health.Write(true)
+		b.Exchanged() // Run looks at once
+	}
+	if _, err := b.Accept("9", message("3", "ada", "three")); err == nil || !strings.Contains(err.Error(), "removed") {
+		t.Errorf("Accept without the lock: %v", err)
+	}
+	time.Sleep(checkLock + time.Second)
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "removed") {
+			t.Errorf("Run without the lock: %v", err)
+		}
+	default:
+		t.Fatal("Run goes on without the lock")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if !taken {
+		start(t, home)
+	}
+	h := healthOf(t, home)
+	if h.State != health.Running || taken != (strings.Contains(h.Error, "not for the first one to touch")) || !h.Exchanged.IsZero() {
+		t.Errorf("health %+v", h)
+	}
+	for _, l := range lines(t, home, "dev") {
+		if l.Text == "three" {
+			t.Error("a message that was refused is in the room")
 		}
 	}
 }

@@ -33,9 +33,9 @@ func TestMain(m *testing.M) {
 // noon is when test messages are sent.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// open opens a bridge that nobody tells of new lines: Deliver sees what is there
+// start opens a bridge that nobody tells of new lines: Deliver sees what is there
 // when it starts.
-func open(t testing.TB, home string, change ...func(*Config)) *Bridge {
+func start(t testing.TB, home string, change ...func(*Config)) *Bridge {
 	t.Helper()
 	c := Config{Home: home, Name: "pager", Watcher: chat.NewWatcher(0, nil)}
 	for _, f := range change {
@@ -58,13 +58,13 @@ func (b *Bridge) abandon() {
 	b.lock.Close()
 }
 
-func (b *Bridge) accept(t testing.TB, msgs ...Message) []Delayed {
+func (b *Bridge) accept(t testing.TB, msgs ...Message) []Flood {
 	t.Helper()
-	delayed, err := b.Accept(t.Context(), b.Place(), msgs...)
+	floods, err := b.Accept(b.Position(), msgs...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return delayed
+	return floods
 }
 
 func message(id, user, text string) Message {

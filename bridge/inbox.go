@@ -1,11 +1,11 @@
 package bridge
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -15,121 +15,105 @@ import (
 	"lethe/internal/secret"
 )
 
+// Message is one message of the other side on its way into a room.
+type Message struct {
+	// ID names the message on the other side, for ever: a repeated delivery has
+	// the same one.
+	ID string
+	// Peer is the Key of the peer that it came from, which hears the answers.
+	// Empty for a transport that only takes in.
+	Peer string
+	Room string
+	User string    // for the tag; a name that is not valid goes through chat.CleanName
+	Key  string    // the person that it counts for in the flood limit; empty: no limit
+	At   time.Time // for the tag and the flood limit
+	Text string    // a blank one is passed over
+	// Note is the transport's own, JSON, small: it comes back in an Origin.
+	Note json.RawMessage
+}
+
+// Origin is a line that this bridge posted.
+type Origin struct {
+	Message        // without its Text
+	From, To int64 // the bytes of the room that the line had when it was posted
+}
+
 const (
-	// maxWaiting and maxWaitingBytes bound the lines that wait in an inbox. They are
-	// far above what one person types: a full inbox stops everybody, since place is
-	// one number and what comes after it cannot be acknowledged.
+	// maxWaiting and maxWaitingBytes bound the lines that wait in an inbox.
 	maxWaiting      = 10_000
 	maxWaitingBytes = 64 << 20
+
+	firstPause = time.Second
+	maxPause   = time.Minute
 )
 
 // inbox is the way in. Its order of writing: the messages as lines, with inode
 // and size of their rooms → the lines in their rooms → that they are there.
 type inbox struct {
-	home string
-	log  *slog.Logger
-	// most and mostBytes are maxWaiting and maxWaitingBytes, which tests lower.
-	most, mostBytes int
-
-	accepting chan struct{} // capacity 1: one Accept after the other
-	kick      chan struct{} // capacity 1: Run has something new to wait for
+	home  string
+	log   *slog.Logger
+	waits chan struct{} // capacity 1: Run has something new to wait for
 
 	// io is held over every write of the journal and of rooms, and is taken before mu.
-	io      sync.Mutex
-	journal *journal
-	unsaid  []done  // posted or dropped, and not yet recorded as such
-	denied  denials // whose lines were dropped
-	closed  bool
+	io         sync.Mutex
+	journal    *journal
+	speakers   map[speaker]allowance
+	unrecorded []done // posted, and not yet recorded as such
+	failures   int    // of settle in a row
+	until      time.Time
+	closed     bool
 
-	// mu guards what follows. It is held for instants.
-	mu     sync.Mutex
+	mu     sync.Mutex // held for instants
 	ledger *ledger
-	flow   *flow
-	ready  []*item         // passed the limits, and not yet posted
-	bytes  int             // of the waiting lines
-	space  chan struct{}   // closed and made anew when lines were posted
-	holds  map[string]hold // rooms that could not be written, peers, and the journal
-	// settled is when the holds were looked at last.
-	settled time.Time
 }
 
-func openInbox(home, path string, limits Flood, log *slog.Logger) (*inbox, error) {
+func openInbox(home, path string, log *slog.Logger) (*inbox, error) {
 	j, l, err := openJournal(path, log)
 	if err != nil {
 		return nil, err
 	}
-	in := &inbox{
-		home: home, log: log, most: maxWaiting, mostBytes: maxWaitingBytes, journal: j, ledger: l, flow: newFlow(limits),
-		accepting: make(chan struct{}, 1), kick: make(chan struct{}, 1), space: make(chan struct{}),
-		holds: map[string]hold{}, denied: denials{},
-	}
-	now := time.Now()
-	for _, it := range l.waiting {
-		it.unknown = true
-		in.bytes += len(it.Line)
-		in.flow.add(now, it)
-	}
-	return in, nil
+	return &inbox{
+		home: home, log: log, waits: make(chan struct{}, 1), journal: j, ledger: l, speakers: map[speaker]allowance{},
+	}, nil
 }
 
-// Place is what the newest successful Accept was given, also after a restart;
+// Position is what the newest successful Accept was given, also after a restart;
 // empty at first.
-func (b *Bridge) Place() string {
+func (b *Bridge) Position() string {
 	b.inbox.mu.Lock()
 	defer b.inbox.mu.Unlock()
-	return b.inbox.ledger.place
+	return b.inbox.ledger.position
 }
 
-// Accept takes messages in, each ID once: those taken before, blank ones and
-// repetitions in msgs are passed over. When it returns nil, all of them are
-// durable: in their rooms, or in the inbox where a flood limit delays them or
-// their room or their peer's file cannot be read or written, from where Run posts them in order. Only
-// then may the transport acknowledge them. place is the transport's own word for how
-// far it has acknowledged, stored in the same write; see Place.
+// Accept takes messages in, each ID once: those taken before, blank ones and repetitions in
+// msgs are passed over. When it returns nil, all of them are durable: in their rooms, or in
+// the inbox where their room or their peer's file cannot be read or written, from where Run
+// posts them in order. Only then may the transport acknowledge them. position is the
+// transport's own word for how far it has acknowledged, stored in the same write; see Position.
 //
-// After an error none of msgs may be acknowledged; taking them again is always
-// right. Only malformed ones are refused: without ID, or with a Room, Peer or Note
-// that is not valid.
+// Refused are the lines of a person beyond 60 a minute, by their times; what Accept returns
+// says which persons to tell that, at most once a minute each.
 //
-// delayed has an item for each user and room whose lines began to be held back in
-// this call. The inbox holds 10,000 waiting lines, and 64 MiB of them; a full one
-// makes Accept wait for room, or for the end of ctx. A peer that is new is made known
-// at its room's end before the message, so that its Deliver can start later and misses
-// no answer; if the room cannot be read, when it can be and the message is posted.
+// After an error none of msgs may be acknowledged; taking them again is always right. It
+// comes when the disk takes nothing, when 10,000 lines, or 64 MiB of them, wait already, and
+// for malformed messages: without ID, or with a Room, Peer or Note that is not valid.
 //
-// The caller has just made sure that who wrote msgs may speak. A message that is not in
-// its room a second later is held against Config.Allowed once more.
-//
-// Several Accepts at once are carried out one after the other.
-func (b *Bridge) Accept(ctx context.Context, place string, msgs ...Message) (delayed []Delayed, err error) {
+// A peer that is new is made known at its room's end before the message is posted, so that its
+// Deliver can start later and misses no answer.
+func (b *Bridge) Accept(position string, msgs ...Message) ([]Flood, error) {
 	for _, m := range msgs {
 		if err := m.check(); err != nil {
 			return nil, err
 		}
 	}
-	in, judged := b.inbox, time.Now()
-	select {
-	case in.accepting <- struct{}{}:
-		defer func() { <-in.accepting }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	in := b.inbox
+	in.io.Lock()
+	defer in.io.Unlock()
+	floods, err := b.take(position, msgs)
+	if err != nil {
+		return nil, fmt.Errorf("accept messages: %w", err)
 	}
-	for {
-		n, err := b.fits(ctx, msgs)
-		if err != nil {
-			return delayed, err
-		}
-		var last *string
-		if n == len(msgs) {
-			last = &place
-		}
-		more, err := b.take(last, judged, msgs[:n])
-		delayed = append(delayed, more...)
-		if err != nil || last != nil {
-			return delayed, err
-		}
-		msgs = msgs[n:]
-	}
+	return floods, nil
 }
 
 func (m Message) check() error {
@@ -146,96 +130,56 @@ func (m Message) check() error {
 	return nil
 }
 
-// fits waits until the inbox has room and returns how many of msgs it takes. One
-// is taken whatever its size when nothing waits.
-func (b *Bridge) fits(ctx context.Context, msgs []Message) (n int, err error) {
+// take is Accept. The caller holds io.
+func (b *Bridge) take(position string, msgs []Message) ([]Flood, error) {
 	in := b.inbox
-	waited := false
-	defer func() {
-		if waited {
-			b.vital.roomy(time.Now())
-		}
-	}()
-	for {
-		in.mu.Lock()
-		lines, size, space := len(in.ledger.waiting), in.bytes, in.space
-		in.mu.Unlock()
-		for n = 0; n < len(msgs) && lines+n < in.most; n++ {
-			size += len(msgs[n].Text)
-			if size > in.mostBytes && lines+n > 0 {
-				break
-			}
-		}
-		if n > 0 || len(msgs) == 0 {
-			return n, nil
-		}
-		if !waited {
-			waited = true
-			b.vital.fill(time.Now(), lines, in.busiest())
-		}
-		select {
-		case <-space:
-		case <-ctx.Done():
-			return 0, fmt.Errorf("accept %d messages: the inbox is full: %w", len(msgs), context.Cause(ctx))
-		}
-	}
-}
-
-// busiest is the key of whoever has most lines in the inbox.
-func (in *inbox) busiest() (key string) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	count := map[string]int{}
-	for _, it := range in.ledger.waiting {
-		if count[it.Key]++; count[it.Key] > count[key] {
-			key = it.Key
-		}
-	}
-	return key
-}
-
-// take is Accept for as many messages as the inbox takes at once; place is nil
-// when more follow. judged is when Accept was called.
-func (b *Bridge) take(place *string, judged time.Time, msgs []Message) ([]Delayed, error) {
-	in := b.inbox
-	in.io.Lock()
-	defer in.io.Unlock()
 	if in.closed {
-		return nil, fmt.Errorf("accept messages: %w", errClosed)
+		return nil, errClosed
 	}
-	if err := b.owns(); err != nil {
-		return nil, fmt.Errorf("accept messages: %w", err)
+	if err := errors.Join(b.owns(), in.full(msgs)); err != nil {
+		return nil, err
 	}
-	r, err := in.intent(msgs)
+	r, floods, speakers, err := in.intent(msgs)
 	if err != nil {
-		return nil, fmt.Errorf("accept messages: %w", err)
+		return nil, err
 	}
-	unknown := map[string]bool{}
-	for _, t := range r.Take {
-		// The message waits for its room, or for its peer's file, and nobody else does.
-		// post tries again, and reports it.
-		unknown[t.ID] = b.know(t.Peer, t.Room) != nil
+	if position != in.ledger.position {
+		r.Place = &position
 	}
-	if place != nil && *place != in.ledger.place {
-		r.Place = place
+	if len(r.Take) > 0 || r.Place != nil {
+		if err := in.journal.write(in.ledger, r); err != nil {
+			return nil, err
+		}
 	}
-	if len(r.Take) == 0 && r.Place == nil {
-		return nil, nil
-	}
-	if err := in.journal.write(in.ledger, r); err != nil {
-		return nil, fmt.Errorf("accept messages: %w", err)
-	}
-	held := in.commit(r, judged, unknown)
+	maps.Copy(in.speakers, speakers)
+	in.mu.Lock()
+	in.ledger.apply(r)
+	in.mu.Unlock()
 	b.settle(time.Now())
-	nudge(in.kick) // something may wait for Run
-	return in.delayed(held), nil
+	return floods, nil
 }
 
-// intent makes the record of those of msgs that were not taken before.
-func (in *inbox) intent(msgs []Message) (r record, err error) {
-	batch := map[string]bool{}
-	lines := map[place]bool{}
-	ends := map[string]taken{}
+// full returns an error if the inbox has no room for msgs. An empty one has room for all.
+func (in *inbox) full(msgs []Message) error {
+	waiting := in.ledger.waiting
+	size := 0
+	for _, it := range waiting {
+		size += len(it.Line)
+	}
+	for _, m := range msgs {
+		size += len(m.Text)
+	}
+	if len(waiting) > 0 && (len(waiting)+len(msgs) > maxWaiting || size > maxWaitingBytes) {
+		return fmt.Errorf("the inbox is full: %d lines wait for their rooms", len(waiting))
+	}
+	return nil
+}
+
+// intent makes the record of those of msgs that were not taken before and are not refused, and
+// what is left to their speakers.
+func (in *inbox) intent(msgs []Message) (r record, floods []Flood, speakers map[speaker]allowance, err error) {
+	batch, lines := map[string]bool{}, map[lineKey]bool{}
+	speakers = map[speaker]allowance{}
 	for _, m := range msgs {
 		if in.ledger.has(m.ID) || batch[m.ID] {
 			continue
@@ -245,36 +189,60 @@ func (in *inbox) intent(msgs []Message) (r record, err error) {
 			continue
 		}
 		batch[m.ID] = true
-		end, known := ends[m.Room]
-		if !known {
-			// Of a room that cannot be looked at, all is searched before the line is
-			// posted.
-			end.Inode, end.From, _ = chat.End(chat.Path(in.home, m.Room))
-			ends[m.Room] = end
-		}
 		t := taken{about: about{
 			ID: m.ID, Peer: m.Peer, Room: m.Room, User: chat.CleanName(m.User), Key: strings.ToValidUTF8(m.Key, "\uFFFD"), At: tagTime(m.At), Note: m.Note,
-		}, Inode: end.Inode, From: end.From}
-		// chat.Post takes two equal lines for one, so none that it could meet may
-		// equal another: the tag of the later is a second on.
-		for at := t.At; ; at = at.Add(time.Second) {
-			line, err := chat.Format(false, t.User, at, secret.Text(m.Text))
-			if err != nil {
-				return record{}, err
-			}
-			t.Line = string(line[:len(line)-1])
-			here := place{m.Room, chat.Hash(line)}
-			if !lines[here] && in.ledger.find(here) == nil {
-				lines[here] = true
-				break
-			}
+		}}
+		line, err := in.unique(&t, m.Text, lines)
+		if err != nil {
+			return record{}, nil, nil, err
 		}
-		if !t.At.After(in.ledger.recheck) {
-			t.Inode, t.From = 0, 0
+		passes, tell := in.admit(speakers, speaker{m.Key, line.Command != ""}, t.At)
+		if tell {
+			floods = append(floods, Flood{m.Key, m.Peer, m.Room})
+			in.log.Warn("lines are refused: more came from a person than anybody types", "user", t.User, "key", m.Key, "room", m.Room)
+		}
+		if !passes {
+			continue
+		}
+		if t.At.After(in.ledger.recheck) {
+			// Of a room that cannot be looked at, all is searched before the line is posted.
+			t.Inode, t.From, _ = chat.End(chat.Path(in.home, m.Room))
 		}
 		r.Take = append(r.Take, t)
 	}
-	return r, nil
+	return r, floods, speakers, nil
+}
+
+// unique formats the line of a message. chat.Post takes two equal lines for one, so none that
+// it could meet may equal another: the tag of the later is a second on.
+func (in *inbox) unique(t *taken, text string, lines map[lineKey]bool) (chat.Line, error) {
+	for at := t.At; ; at = at.Add(time.Second) {
+		raw, err := chat.Format(false, t.User, at, secret.Text(text))
+		if err != nil {
+			return chat.Line{}, err
+		}
+		line := chat.Parse(raw)
+		here := lineKey{t.Room, line.Hash}
+		if !lines[here] && in.ledger.find(here) == nil {
+			lines[here] = true
+			t.Line = string(line.Raw)
+			return line, nil
+		}
+	}
+}
+
+// admit counts a line of somebody; speakers are those whose allowance has changed.
+func (in *inbox) admit(speakers map[speaker]allowance, who speaker, at time.Time) (passes, tell bool) {
+	if who.key == "" {
+		return true, false
+	}
+	left, changed := speakers[who]
+	if !changed {
+		forgetIdle(in.speakers, at)
+		left = in.speakers[who]
+	}
+	speakers[who], passes, tell = left.take(at)
+	return passes, tell
 }
 
 // tagTime is at, or now for a time that no tag can hold.
@@ -285,45 +253,84 @@ func tagTime(at time.Time) time.Time {
 	return at.UTC().Round(0)
 }
 
-// commit folds a durable record in; unknown are the messages whose peer is not
-// known yet. held is whose lines were held back before.
-func (in *inbox) commit(r record, judged time.Time, unknown map[string]bool) (held map[[2]string]bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	held = map[[2]string]bool{}
-	for _, it := range in.ledger.waiting {
-		held[[2]string{it.Key, it.Room}] = true
+// retry is Run's settle: it tries again what failed when its time has come, which is next;
+// zero: nothing waits.
+func (b *Bridge) retry(now time.Time) (next time.Time, err error) {
+	in := b.inbox
+	in.io.Lock()
+	defer in.io.Unlock()
+	if in.closed {
+		return next, errClosed
 	}
-	now := time.Now()
-	for _, it := range in.ledger.apply(r) {
-		it.unknown, it.judged = unknown[it.ID], judged
-		in.bytes += len(it.Line)
-		in.flow.add(now, it)
+	if err := b.owns(); err != nil {
+		return next, err
 	}
-	return held
+	if !now.Before(in.until) {
+		b.settle(now)
+	}
+	return in.until, nil
 }
 
-// delayed lists whose lines are held back by a limit and were not before.
-func (in *inbox) delayed(held map[[2]string]bool) (all []Delayed) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	now := time.Now()
-	index := map[[2]string]int{}
-	for _, it := range in.ledger.waiting {
-		who := [2]string{it.Key, it.Room}
-		if held[who] || slices.Contains(in.ready, it) {
+// settle posts the lines that wait and records that they are posted. What fails is tried
+// again with back-off: the lines are safe in the inbox. The caller holds io.
+func (b *Bridge) settle(now time.Time) {
+	in := b.inbox
+	posted, err := b.post(in.ledger.waiting)
+	err = errors.Join(err, in.record(posted))
+	b.health.Trouble("post what came in", true, err)
+	if err == nil {
+		in.failures, in.until = 0, time.Time{}
+		return
+	}
+	in.until = now.Add(min(maxPause, firstPause<<min(in.failures, 10)))
+	in.failures++
+	nudge(in.waits)
+}
+
+// post posts lines in order. Where one fails, the later ones of its room wait; if it is
+// its peer's file that fails, only those of that peer, and what the same user says in the
+// room by another one.
+func (b *Bridge) post(waiting []*item) (posted []done, err error) {
+	rooms, peers, users := map[string]bool{}, map[string]bool{}, map[[2]string]bool{}
+	for _, it := range waiting {
+		user := [2]string{it.Key, it.Room}
+		if rooms[it.Room] || peers[it.Peer] || users[user] {
+			users[user] = true
 			continue
 		}
-		i, ok := index[who]
-		if !ok {
-			i = len(all)
-			index[who] = i
-			all = append(all, Delayed{Key: it.Key, Room: it.Room, Next: in.flow.until(now, it.Key, it.Room)})
+		perr := b.ensurePeer(it.Peer, it.Room)
+		d := done{ID: it.ID}
+		if perr == nil {
+			d.From, d.To, perr = chat.Post(chat.Path(b.cfg.Home, it.Room), []byte(it.Line+"\n"), it.Inode, it.From)
 		}
-		all[i].Peer = it.Peer
-		all[i].Waiting++
+		if perr == nil {
+			posted = append(posted, d)
+			continue
+		}
+		users[user] = true
+		if errors.As(perr, new(peerError)) {
+			peers[it.Peer] = true
+		} else {
+			rooms[it.Room] = true
+		}
+		err = errors.Join(err, fmt.Errorf("post message %s: %w", it.ID, perr))
 	}
-	return all
+	return posted, err
+}
+
+// record records what was posted now, and what could not be recorded before. In memory it
+// counts at once; on disk, a crash before it only makes Post look for the lines again.
+func (in *inbox) record(posted []done) (err error) {
+	in.unrecorded = append(in.unrecorded, posted...)
+	if len(in.unrecorded) > 0 {
+		if err = in.journal.write(in.ledger, record{Done: in.unrecorded}); err == nil {
+			in.unrecorded = nil
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ledger.finish(posted)
+	return err
 }
 
 // nudge sends to a channel of capacity 1 in which one value stands for all.
@@ -334,9 +341,9 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// origin returns who said a line of a room, if this bridge did.
+// origin returns the message of which this bridge made a line of a room; nil if it made none.
 func (in *inbox) origin(room string, l chat.Line) *Origin {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.ledger.find(place{room, chat.Hash(l.Raw)})
+	return in.ledger.find(lineKey{room, l.Hash})
 }

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,20 +18,20 @@ import (
 
 func TestAcceptOnce(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	m := message("1", "ada", "hello\nworld")
 	m.Note = json.RawMessage(`{"n":"<7>"}`)
 	b.accept(t, m, m, message("2", "bob", " \n"), named("3", "Bob [x]", "hi"))
-	if _, err := b.Accept(t.Context(), "7", m, message("4", "ada", "again")); err != nil {
+	if _, err := b.Accept("7", m, message("4", "ada", "again")); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"ada: hello\nworld", "Bob_[x: hi", "ada: again"}
 	equal(t, "the room", texts(t, home, "dev"), want)
 
 	b.abandon()
-	b = open(t, home)
-	if b.Place() != "7" {
-		t.Errorf("the place is %q after a restart", b.Place())
+	b = start(t, home)
+	if b.Position() != "7" {
+		t.Errorf("the place is %q after a restart", b.Position())
 	}
 	b.accept(t, m, named("3", "Bob [x]", "hi"), message("4", "ada", "again"))
 	equal(t, "the room after a restart", texts(t, home, "dev"), want)
@@ -54,7 +53,7 @@ func named(id, user, text string) Message {
 
 func TestAcceptRefusesMalformed(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	for name, change := range map[string]func(*Message){
 		"no id": func(m *Message) { m.ID = "" }, "id": func(m *Message) { m.ID = "\xff" },
 		"room": func(m *Message) { m.Room = "../x" }, "peer": func(m *Message) { m.Peer = "a/b" },
@@ -62,30 +61,23 @@ func TestAcceptRefusesMalformed(t *testing.T) {
 	} {
 		m := message("1", "ada", "x")
 		change(&m)
-		if _, err := b.Accept(t.Context(), "9", message("0", "ada", "y"), m); err == nil {
+		if _, err := b.Accept("9", message("0", "ada", "y"), m); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if b.Place() != "" || len(lines(t, home, "dev")) != 0 {
+	if b.Position() != "" || len(lines(t, home, "dev")) != 0 {
 		t.Error("a refused batch was taken in part")
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	b.inbox.accepting <- struct{}{} // somebody else's Accept is under way
-	if _, err := b.Accept(ctx, ""); !errors.Is(err, context.Canceled) {
-		t.Errorf("Accept waits for another beyond its context: %v", err)
-	}
-	<-b.inbox.accepting
 }
 
 // A user says the same thing twice within a second: that is two messages.
 func TestEqualLines(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	b.accept(t, message("1", "ada", "ok"), message("2", "ada", "ok"))
 	b.accept(t, message("3", "ada", "ok"))
 	b.abandon()
-	b = open(t, home)
+	b = start(t, home)
 	b.accept(t, message("4", "ada", "ok"), message("3", "ada", "ok"))
 	equal(t, "the room", texts(t, home, "dev"), []string{"ada: ok", "ada: ok", "ada: ok", "ada: ok"})
 	raw := map[string]bool{}
@@ -97,118 +89,12 @@ func TestEqualLines(t *testing.T) {
 	}
 }
 
-func TestDelayed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := open(t, home, func(c *Config) { c.Flood.User = Rate{2, 20 * time.Second} })
-		var flood []Message
-		for i := range 5 {
-			flood = append(flood, message(fmt.Sprint(i), "ada", fmt.Sprint("line ", i)))
-		}
-		delayed := b.accept(t, flood[:4]...)
-		if len(delayed) != 1 || delayed[0] != (Delayed{"ada", "p-ada", "dev", 2, 10 * time.Second}) {
-			t.Fatalf("delayed %+v", delayed)
-		}
-		if more := b.accept(t, flood[4]); len(more) != 0 {
-			t.Fatalf("said again that they are delayed: %+v", more)
-		}
-		if h := health(t, home); h.In != 3 {
-			t.Errorf("%d lines wait in the inbox", h.In)
-		}
-		b.accept(t, message("b", "bob", "me too"))
-		end := b.run(t)
-		for i, after := range []int{3, 4, 5, 6} {
-			synctest.Wait()
-			if n := len(lines(t, home, "dev")); n != after {
-				t.Fatalf("after %d s the room has %d lines, not %d", 10*i, n, after)
-			}
-			time.Sleep(10 * time.Second)
-		}
-		if again := b.accept(t, message("x", "ada", "x"), message("y", "ada", "y")); len(again) != 1 || again[0].Waiting != 1 {
-			t.Errorf("a new flood is delayed: %+v", again)
-		}
-		end()
-		want := []string{"ada: line 0", "ada: line 1", "bob: me too", "ada: line 2", "ada: line 3", "ada: line 4", "ada: x"}
-		equal(t, "the room", texts(t, home, "dev"), want)
-
-		// The last one waits through a crash, and is posted in its turn.
-		b.abandon()
-		b = open(t, home, func(c *Config) { c.Flood.User = Rate{2, 20 * time.Second} })
-		if again := b.accept(t, message("y", "ada", "y"), message("z", "ada", "z")); len(again) != 0 {
-			t.Errorf("lines within a new burst are delayed: %+v", again)
-		}
-		equal(t, "the room", texts(t, home, "dev"), append(want, "ada: y", "ada: z"))
-	})
-}
-
-func TestFullInboxWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := open(t, home, func(c *Config) { c.Flood.User = Rate{1, time.Second} })
-		const most = 1000
-		b.inbox.most = most
-		msgs := make([]Message, most+51)
-		for i := range msgs {
-			msgs[i] = message(fmt.Sprint(i), "ada", fmt.Sprint("line ", i))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		if _, err := b.Accept(ctx, "1", msgs...); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("a full inbox takes more: %v", err)
-		}
-		if b.Place() != "" || health(t, home).In != most {
-			t.Fatalf("place %q, %d wait", b.Place(), health(t, home).In)
-		}
-		b.run(t)
-		began := time.Now()
-		if _, err := b.Accept(t.Context(), "1", msgs...); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(began); took < 45*time.Second || took > 55*time.Second {
-			t.Errorf("the inbox had room after %s", took)
-		}
-		time.Sleep(2 * most * time.Second)
-		got := texts(t, home, "dev")
-		if len(got) != len(msgs) {
-			t.Fatalf("the room has %d lines, not %d", len(got), len(msgs))
-		}
-		for i, text := range got {
-			if text != fmt.Sprint("ada: line ", i) {
-				t.Fatalf("line %d is %q", i, text)
-			}
-		}
-	})
-}
-
-// One message may be larger than all that may wait.
-func TestHugeMessages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := open(t, home, func(c *Config) { c.Flood.User = Rate{1, time.Second} })
-		b.inbox.mostBytes = 16 << 20
-		huge := strings.Repeat("x", b.inbox.mostBytes/2+1)
-		b.accept(t, message("1", "ada", "first"))
-		b.accept(t, message("2", "ada", huge))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if _, err := b.Accept(ctx, "", message("3", "ada", huge)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("two huge messages wait at once: %v", err)
-		}
-		b.run(t)
-		b.accept(t, message("3", "ada", huge+huge))
-		time.Sleep(2 * time.Second)
-		if n := len(lines(t, home, "dev")); n != 3 {
-			t.Fatalf("the room has %d lines", n)
-		}
-	})
-}
-
 // A room that cannot be written holds up nobody else, and is caught up with in order.
 func TestRoomThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
 		log := &captured{}
-		b := open(t, home, func(c *Config) { c.Log = log.logger() })
+		b := start(t, home, func(c *Config) { c.Log, c.Stale = log.logger(), time.Hour })
 		var mended atomic.Bool
 		during(t, func(stage durable.Stage, op, path string) error {
 			if !mended.Load() && stage == durable.Before && op == "append" && filepath.Base(path) == "dev.md" {
@@ -223,14 +109,14 @@ func TestRoomThatCannotBeWritten(t *testing.T) {
 		b.accept(t, message("3", "ada", "two"))
 		equal(t, "ops", texts(t, home, "ops"), []string{"bob: elsewhere"})
 		time.Sleep(10 * time.Minute)
-		if h := health(t, home); h.In != 2 || !strings.Contains(h.Error, "no space left") {
+		if h := healthOf(t, home); h.In != 2 || h.Healthy() || !strings.Contains(h.Error, "no space left") {
 			t.Errorf("health %+v", h)
 		}
 		mended.Store(true)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		equal(t, "dev", texts(t, home, "dev"), []string{"ada: one", "ada: two"})
-		if log.count("has to try again") != 1 || log.count("goes on") != 1 {
+		if log.count("cannot post what came in") != 1 || log.count("can post what came in again") != 1 {
 			t.Errorf("the log says:\n%s", log)
 		}
 	})
@@ -248,7 +134,7 @@ func TestDamagedInbox(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			log := &captured{}
-			b := open(t, home)
+			b := start(t, home)
 			now := message("1", "ada", "hello")
 			now.At = time.Now()
 			b.accept(t, now)
@@ -262,7 +148,7 @@ func TestDamagedInbox(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			b = open(t, home, func(c *Config) { c.Log = log.logger() })
+			b = start(t, home, func(c *Config) { c.Log = log.logger() })
 			kept, _ := filepath.Glob(path + ".damaged-*")
 			if len(kept) != 1 || log.count("ERROR") != 1 || !strings.Contains(log.String(), kept[0]) {
 				t.Fatalf("kept %v, log:\n%s", kept, log)
@@ -275,7 +161,7 @@ func TestDamagedInbox(t *testing.T) {
 			b.settleNow()
 			equal(t, "the room", texts(t, home, "dev"), []string{"ada: hello", "ada: more"})
 			b.abandon()
-			open(t, home, func(c *Config) { c.Log = log.logger() })
+			start(t, home, func(c *Config) { c.Log = log.logger() })
 			if log.count("ERROR") != 1 {
 				t.Errorf("the damage is reported again:\n%s", log)
 			}
@@ -287,7 +173,7 @@ func TestDamagedInbox(t *testing.T) {
 func TestTornInbox(t *testing.T) {
 	home := t.TempDir()
 	log := &captured{}
-	b := open(t, home)
+	b := start(t, home)
 	b.accept(t, message("1", "ada", "one"))
 	b.abandon()
 	f, err := os.OpenFile(inState(home, "inbox.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
@@ -298,7 +184,7 @@ func TestTornInbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		b = open(t, home, func(c *Config) { c.Log = log.logger() })
+		b = start(t, home, func(c *Config) { c.Log = log.logger() })
 		b.accept(t, message("1", "ada", "one"), message("2", "ada", "two"))
 		b.abandon()
 	}
@@ -312,7 +198,7 @@ func TestTornInbox(t *testing.T) {
 // short.
 func TestManyIDs(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	const batches, size = 60, 500
 	id := func(i int) Message { return message(fmt.Sprint("m", i), "ada", fmt.Sprint("line ", i)) }
 	largest := int64(0)
@@ -339,7 +225,7 @@ func TestManyIDs(t *testing.T) {
 		t.Errorf("the inbox grows to %d bytes", largest)
 	}
 	b.abandon()
-	b = open(t, home)
+	b = start(t, home)
 	const n = batches * size
 	for _, i := range []int{n - 1, n - 5000, n - keepSeen} {
 		if !b.inbox.ledger.has(id(i).ID) {
@@ -352,7 +238,7 @@ func TestManyIDs(t *testing.T) {
 	if got := len(b.inbox.ledger.said); got < keepSaid || got > 2*keepSaid {
 		t.Errorf("%d lines said are remembered", got)
 	}
-	if o := b.inbox.ledger.find(place{"dev", chat.Hash(fmt.Appendf(nil, "line %d", n-keepSaid))}); o == nil {
+	if o := b.inbox.ledger.find(lineKey{"dev", chat.Hash(fmt.Appendf(nil, "line %d", n-keepSaid))}); o == nil {
 		t.Error("a line of the last 200 is forgotten")
 	}
 }
@@ -360,14 +246,14 @@ func TestManyIDs(t *testing.T) {
 // Somebody removes the inbox of a running bridge: what it appends is not lost.
 func TestInboxRemoved(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	b.accept(t, message("1", "ada", "one"))
 	if err := os.Remove(inState(home, "inbox.jsonl")); err != nil {
 		t.Fatal(err)
 	}
 	b.accept(t, message("2", "ada", "two"))
 	b.abandon()
-	b = open(t, home)
+	b = start(t, home)
 	b.accept(t, message("1", "ada", "one"), message("2", "ada", "two"))
 	equal(t, "the room", texts(t, home, "dev"), []string{"ada: one", "ada: two"})
 }

@@ -46,7 +46,7 @@ func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
 		// The clocks of two machines differ.
 		l.recheck = time.Now().Add(10 * time.Minute).UTC()
 		log.Error("the inbox is damaged; going on with what can be read of it. Messages that waited may be lost, "+
-			"repeated ones are looked for in their rooms", "kept", kept, "waiting", len(l.waiting), "place", l.place, "err", err)
+			"repeated ones are looked for in their rooms", "kept", kept, "waiting", len(l.waiting), "position", l.position, "err", err)
 		return j, l, j.rewrite(l.snapshot())
 	case torn:
 		// The next write makes the file anew, without the torn line.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -13,23 +12,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"lethe/bridge/health"
 	"lethe/chat"
+	"lethe/internal/durable"
 )
 
 // asBridge makes the test binary a bridge with its state in the directory that
 // it names: see mortalBridge.
 const asBridge = "LETHE_TEST_BRIDGE"
 
+// killedAt says before or after which write, sync or rename the bridge waits to be killed.
+const killedAt = "LETHE_TEST_KILLED_AT"
+
 // mortalHears is how many messages the other side of a mortal bridge has for it.
 const mortalHears = 120
 
 func mortalMessage(i int) Message {
 	m := message(fmt.Sprint("id", i), []string{"ada", "bob"}[i%2], fmt.Sprintf("line %d", i))
+	m.At = noon.Add(time.Duration(i/8) * time.Second)
 	if i%5 == 0 {
 		m.Text = "ok"
 	}
@@ -40,10 +46,20 @@ func mortalMessage(i int) Message {
 // carries dev to a peer, which is a file. It can be killed at any moment. It ends
 // when all is in.
 func mortalBridge(dir string) error {
+	var steps atomic.Int64
+	if last, err := strconv.ParseInt(os.Getenv(killedAt), 10, 64); err == nil {
+		durable.Fault = func(durable.Stage, string, string) error {
+			if steps.Add(1) == last {
+				fmt.Println("now")
+				time.Sleep(time.Hour)
+			}
+			return nil
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	watcher := chat.NewWatcher(0, nil)
-	b, err := Open(Config{Home: dir, Name: "pager", Watcher: watcher, Flood: Flood{User: Rate{20, 40 * time.Millisecond}}})
+	b, err := Open(Config{Home: dir, Name: "pager", Watcher: watcher})
 	if err != nil {
 		return err
 	}
@@ -53,18 +69,18 @@ func mortalBridge(dir string) error {
 	g.Go(func() error { return b.Deliver(ctx, ada, mortalFile(filepath.Join(dir, "sent"))) })
 	g.Go(func() error {
 		defer cancel()
-		for next, _ := strconv.Atoi(b.Place()); next < mortalHears; {
+		for next, _ := strconv.Atoi(b.Position()); next < mortalHears; {
 			to := min(mortalHears, next+1+rand.IntN(6))
 			var batch []Message
 			for i := max(0, next-2); i < to; i++ { // some are repeated
 				batch = append(batch, mortalMessage(i))
 			}
-			if _, err := b.Accept(ctx, fmt.Sprint(to), batch...); err != nil {
+			if _, err := b.Accept(fmt.Sprint(to), batch...); err != nil {
 				return err
 			}
 			next = to
 		}
-		for b.inbox.waits() > 0 {
+		for ctx.Err() == nil && b.inbox.size() > 0 { // what an earlier life took
 			time.Sleep(time.Millisecond)
 		}
 		return nil
@@ -75,7 +91,7 @@ func mortalBridge(dir string) error {
 	return b.Close()
 }
 
-func (in *inbox) waits() int {
+func (in *inbox) size() int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return len(in.ledger.waiting)
@@ -110,29 +126,35 @@ func (path mortalFile) Send(_ context.Context, _ Peer, part Part) (string, error
 	return "", err
 }
 
-// A bridge is killed again and again while it works, both ways.
+// A bridge is killed at random steps while it works, both ways, until it is done.
 func TestKilled(t *testing.T) {
 	home := t.TempDir()
-	prepare := open(t, home)
+	most := 12 // kills
+	if os.Getenv("LETHE_LONG") != "" {
+		most = 200
+	}
+	prepare := start(t, home)
 	if err := prepare.Move(ada); err != nil {
 		t.Fatal(err)
 	}
 	prepare.abandon()
 	kills := 0
 	for done := false; !done; {
+		step := 1 + rand.IntN(150)
+		if kills == most {
+			step = 0
+		}
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), asBridge+"="+home)
+		cmd.Env = append(os.Environ(), asBridge+"="+home, fmt.Sprint(killedAt, "=", step))
 		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
+		out, err := cmd.StdoutPipe()
+		if err = errors.Join(err, cmd.Start()); err != nil {
 			t.Fatal(err)
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }() // ends with the process
-		most := 15
-		if kills < 4 { // on a fast disk the work is done after a few looks
-			most = 2
+		if n, _ := out.Read(make([]byte, 1)); n > 0 {
+			_ = cmd.Process.Kill()
 		}
-		err := endOrKill(cmd, ended, filepath.Join(home, "bridges", "pager"), most)
+		err = cmd.Wait()
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == 1 {
 			t.Fatal("the bridge failed by itself")
@@ -140,7 +162,7 @@ func TestKilled(t *testing.T) {
 		if done = err == nil; !done {
 			kills++
 			// A kill can come between the end of Close and that of the process.
-			if h := health(t, home); h.State != Stopped && (h.State != Dead || h.Healthy()) {
+			if h := healthOf(t, home); h.State != health.Stopped && (h.State != health.Dead || h.Healthy()) {
 				t.Fatalf("after a kill the bridge is %+v", h)
 			}
 			agentSays(t, home, fmt.Sprint("while it was dead ", kills))
@@ -150,11 +172,11 @@ func TestKilled(t *testing.T) {
 	if kills < 3 {
 		t.Errorf("killed only %d times", kills)
 	}
-	if h := health(t, home); h.State != Stopped {
+	if h := healthOf(t, home); h.State != health.Stopped {
 		t.Errorf("at the end the bridge is %+v", h)
 	}
 	// What was said last may still have to go out.
-	b := open(t, home)
+	b := start(t, home)
 	end := b.deliver(t, ada, mortalFile(filepath.Join(home, "sent")))
 	within(t, "all is sent", func() bool { return b.peer(ada.Key).idle(t, home) })
 	end()
@@ -170,48 +192,6 @@ func (p *peer) idle(t *testing.T, home string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state != nil && p.state.Cursor.Offset == size && p.state.Line == nil
-}
-
-// endOrKill waits for the end of a bridge, or kills it at a random moment of its
-// work: after 1 to most changes in its directory.
-func endOrKill(cmd *exec.Cmd, ended <-chan error, dir string, most int) error {
-	left := 1 + rand.IntN(most)
-	spin := rand.IntN(100_000)
-	for seen := newest(dir); ; {
-		select {
-		case err := <-ended:
-			return err
-		default:
-		}
-		now := newest(dir)
-		if now.Equal(seen) {
-			continue
-		}
-		seen = now
-		if left--; left > 0 {
-			continue
-		}
-		for range spin {
-			_ = time.Now()
-		}
-		_ = cmd.Process.Kill() // it may have ended just now
-		return <-ended
-	}
-}
-
-// newest is when something in dir was written last.
-func newest(dir string) (at time.Time) {
-	// A file that goes away meanwhile is passed over.
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if fi, err := d.Info(); err == nil && fi.ModTime().After(at) {
-			at = fi.ModTime()
-		}
-		return nil
-	})
-	return at
 }
 
 func checkMortal(t *testing.T, home string) {

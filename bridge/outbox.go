@@ -16,10 +16,6 @@ const (
 	unreachablePause = 10 * time.Minute
 	// skippedLines is how many lines may be passed over before the cursor is written.
 	skippedLines = 256
-	// maxParts is how many bytes of parts a line may be cut into, so that a peer's
-	// file stays one that is read: see maxPeerFile. The longest line of a room
-	// becomes far less.
-	maxParts = 192 << 20
 )
 
 // Deliver copies the lines of p.Room to p, in order, from where p stands until
@@ -79,7 +75,7 @@ type delivery struct {
 }
 
 func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
-	defer d.b.vital.left(d.p.Key)
+	defer d.b.health.Left(d.p.Key, false)
 	for {
 		err := d.catchUp(ctx)
 		if ctx.Err() != nil {
@@ -88,19 +84,18 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 		}
 		if err == nil {
 			d.failed = 0
-			d.b.vital.local("peer "+d.p.Key, nil)
-			d.b.vital.sent(time.Now(), d.p.Key)
+			d.b.health.Sent(d.p.Key)
 			select {
 			case <-ctx.Done():
 			case <-changed:
 			}
 			continue
 		}
-		pause, wake := d.pause(err), d.there.wake
-		if later := new(LaterError); errors.As(err, &later) {
+		wake := d.there.wake
+		if errors.As(err, new(*LaterError)) {
 			wake = nil
 		}
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(d.pause(err))
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
@@ -114,35 +109,26 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 func (d *delivery) leave() {
 	if d.loaded && (d.unsaved || d.skipped > 0) {
 		if err := d.save(d.now); err != nil {
-			d.b.log.Warn("the place of a peer could not be written at the end", "peer", d.p.Key, "err", err)
+			d.b.log.Warn("the position of a peer could not be written at the end", "peer", d.p.Key, "err", err)
 		}
 	}
 }
-
-// fileError is trouble with our own files.
-type fileError struct{ error }
-
-func (e fileError) Unwrap() error { return e.error }
 
 // pause reports a failure and says how long to wait.
 func (d *delivery) pause(err error) time.Duration {
 	var later *LaterError
 	var unreachable *UnreachableError
-	var file fileError
 	switch {
-	case errors.As(err, &file):
-		d.b.vital.local("peer "+d.p.Key, err)
-		d.b.vital.begins(time.Now(), d.p.Key)
 	case errors.As(err, &later):
-		d.b.vital.waits(d.p.Key, later)
+		d.b.health.Waits(d.p.Key, later.Err)
 		if later.After > 0 {
 			return later.After
 		}
 	case errors.As(err, &unreachable):
-		d.b.vital.reach(d.p.Key, err)
+		d.b.health.Unreachable(d.p.Key, err)
 		return unreachablePause
 	default:
-		d.b.vital.unsent(time.Now(), d.p.Key, err)
+		d.b.health.Unsent(d.p.Key, err)
 	}
 	d.failed++
 	pause := min(maxPause, firstPause<<min(d.failed-1, 10))
@@ -155,12 +141,12 @@ func (d *delivery) pause(err error) time.Duration {
 // called again.
 func (d *delivery) catchUp(ctx context.Context) error {
 	if err := d.load(); err != nil {
-		return fileError{err}
+		return err
 	}
 	for ctx.Err() == nil {
 		if d.unsaved {
 			if err := d.save(d.now); err != nil {
-				return fileError{err}
+				return err
 			}
 		}
 		if d.now.Line != nil {
@@ -183,12 +169,7 @@ func (d *delivery) load() error {
 	}
 	d.there.mu.Lock()
 	defer d.there.mu.Unlock()
-	if d.there.state == nil {
-		if err := d.there.load(d.b, d.p.Room); err != nil {
-			return err
-		}
-	}
-	if err := d.there.moveTo(d.b, d.p.Room, d.b.log); err != nil {
+	if err := d.there.hear(d.b, d.p.Room); err != nil {
 		return err
 	}
 	d.now, d.loaded = *d.there.state, true
@@ -214,7 +195,7 @@ func (d *delivery) save(st peerState) error {
 func (d *delivery) read(ctx context.Context) (done bool, err error) {
 	batch, err := chat.Read(d.path, d.now.Cursor, 0)
 	if err != nil {
-		return false, fileError{err}
+		return false, err
 	}
 	switch {
 	case batch.Missing:
@@ -240,7 +221,7 @@ func (d *delivery) read(ctx context.Context) (done bool, err error) {
 	}
 	d.now.Cursor = batch.Next
 	if !batch.More && d.agents {
-		// Who reads the file counts the lines of agents after the cursor as waiting.
+		// ReadHealth counts the lines of agents after the cursor as waiting.
 		d.unsaved = true
 		return false, nil
 	}
@@ -265,15 +246,12 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 		line.Answers = line.Open[0]
 	}
 	parts, err := d.t.Parts(d.p, line)
-	if size := weigh(parts); err == nil && size > maxParts {
-		err = &RefusedError{fmt.Errorf("its parts have %d bytes, which is more than %d", size, maxParts)}
-	}
 	if refused := new(RefusedError); errors.As(err, &refused) {
-		d.b.vital.refused(d.p.Key, fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
+		d.b.health.Refused(d.p.Key, fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
 		parts, err = nil, nil
 	}
 	if err != nil {
-		return false, fileError{fmt.Errorf("render line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err)}
+		return false, fmt.Errorf("render line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err)
 	}
 	if len(parts) == 0 {
 		d.now = next
@@ -284,7 +262,7 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 		}
 		next.Cursor = behind()
 		if err := d.save(next); err != nil {
-			return false, fileError{err}
+			return false, err
 		}
 		return false, nil
 	}
@@ -297,23 +275,15 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 		next.Line.Parts = append(next.Line.Parts, Part{Data: part.Data})
 	}
 	if err := d.save(next); err != nil {
-		return false, fileError{err}
+		return false, err
 	}
 	return true, nil
-}
-
-// weigh is how many bytes parts are of.
-func weigh(parts []Part) (n int) {
-	for _, p := range parts {
-		n += len(p.Data)
-	}
-	return n
 }
 
 func asked(o *Origin, l chat.Line) *said {
 	return &said{about: about{
 		ID: o.ID, Peer: o.Peer, Room: o.Room, User: o.User, Key: o.Key, At: o.At, Note: o.Note,
-	}, Hash: chat.Hash(l.Raw), From: l.From, To: l.To}
+	}, Hash: l.Hash, From: l.From, To: l.To}
 }
 
 // restart finds where to go on in a room that holds none of what was heard:
@@ -335,11 +305,11 @@ func (d *delivery) restart(batch chat.Batch) error {
 		}
 		var err error
 		if batch, err = chat.Read(d.path, batch.Next, 0); err != nil {
-			return fileError{err}
+			return err
 		}
 	}
 	if err := d.save(next); err != nil {
-		return fileError{err}
+		return err
 	}
 	d.b.log.Warn("a room was emptied or replaced; of its lines, those are passed over that were there before",
 		"room", d.p.Room, "peer", d.p.Key, "passed", passed)

@@ -26,7 +26,7 @@ func agentSays(t testing.TB, home, text string) {
 
 func state(t testing.TB, home, key string) peerState {
 	t.Helper()
-	st, _, _, err := readPeer(inState(home, "peers/"+key+".json"))
+	st, _, err := readPeer(inState(home, "peers/"+key+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func goneAfterOne(_ context.Context, n int, _ string) error {
 func TestDeliver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		agentSays(t, home, "of the past")
 		s := &script{}
 		end := b.deliver(t, ada, s)
@@ -69,7 +69,7 @@ func TestDeliver(t *testing.T) {
 		end()
 		// Restarted, it goes on after all that.
 		b.abandon()
-		b = open(t, home)
+		b = start(t, home)
 		agentSays(t, home, "part four")
 		b.deliver(t, ada, s)
 		settled()
@@ -104,11 +104,11 @@ func TestDeliver(t *testing.T) {
 func TestAnswersAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		b.accept(t, message("1", "ada", "question"))
 		b.catchUp(t, ada, &script{})
 		b.abandon()
-		b = open(t, home)
+		b = start(t, home)
 		agentSays(t, home, "answer")
 		s := &script{}
 		b.deliver(t, ada, s)
@@ -123,7 +123,7 @@ func TestAnswersAfterRestart(t *testing.T) {
 func TestAnswerBeforeDeliver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		agentSays(t, home, "of the past")
 		b.accept(t, message("1", "ada", "question"))
 		agentSays(t, home, "answer")
@@ -137,7 +137,7 @@ func TestAnswerBeforeDeliver(t *testing.T) {
 func TestBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		b.accept(t, message("1", "ada", "question"))
 		agentSays(t, home, "a\nb\nc")
 		began := time.Now()
@@ -156,14 +156,14 @@ func TestBackOff(t *testing.T) {
 		end := b.run(t)
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
-		if h := health(t, home); strings.Join(h.Unreachable, " ") != "p-ada" || !h.Healthy() || h.Out != 1 {
+		if h := healthOf(t, home); strings.Join(h.Unreachable, " ") != "p-ada" || !h.Healthy() || h.Out != 1 {
 			t.Errorf("health %+v", h)
 		}
 		equal(t, "stored", shown(state(t, home, "p-ada").Line), []string{
 			`"a" "sent" "r4" ""`, `"b" "refused" "" "message is too long"`, `"c" "" "" ""`})
 		time.Sleep(20 * time.Minute)
 		equal(t, "sent", s.got(), []string{"a", "c"})
-		if h := health(t, home); len(h.Unreachable) != 0 || h.Out != 0 {
+		if h := healthOf(t, home); len(h.Unreachable) != 0 || h.Out != 0 {
 			t.Errorf("health %+v", h)
 		}
 		end()
@@ -193,7 +193,7 @@ func shown(s *sending) (all []string) {
 func TestWake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		b.accept(t, message("1", "ada", "question"))
 		agentSays(t, home, "a")
 		var fail error
@@ -223,13 +223,13 @@ func TestWake(t *testing.T) {
 func TestStoredPartsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		b.accept(t, message("1", "ada", "question"))
 		agentSays(t, home, "a\nb\nc")
 		s := &script{answer: goneAfterOne}
 		b.catchUp(t, ada, s)
 		b.abandon()
-		b = open(t, home)
+		b = start(t, home)
 		newer := &script{parts: func(Peer, Line) ([]Part, error) { return []Part{{Data: json.RawMessage(`"all"`)}}, nil }}
 		b.deliver(t, ada, newer)
 		settled()
@@ -242,7 +242,7 @@ func TestStoredPartsStay(t *testing.T) {
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		b.accept(t, message("1", "ada", "question"))
 		agentSays(t, home, "never")
 		agentSays(t, home, "not yet")
@@ -263,7 +263,7 @@ func TestParts(t *testing.T) {
 		b.deliver(t, ada, s)
 		time.Sleep(10 * time.Second)
 		equal(t, "sent", s.got(), []string{"not yet"})
-		if h := health(t, home); h.Out != 0 {
+		if h := healthOf(t, home); h.Out != 0 {
 			t.Errorf("%d lines wait that are not for this peer", h.Out)
 		}
 	})
@@ -273,7 +273,7 @@ func TestParts(t *testing.T) {
 func TestSkippedLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		b.accept(t, message("1", "ada", "question"))
 		var room strings.Builder
 		for i := range 10*skippedLines + 7 {
@@ -311,7 +311,7 @@ func TestEndDuringSend(t *testing.T) {
 	for _, slow := range []time.Duration{500 * time.Millisecond, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			home := t.TempDir()
-			b := open(t, home)
+			b := start(t, home)
 			b.accept(t, message("1", "ada", "question"))
 			agentSays(t, home, "a\nb")
 			s := &script{answer: func(ctx context.Context, _ int, _ string) error {
@@ -342,7 +342,7 @@ func TestEndDuringSend(t *testing.T) {
 func TestMoveAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		b.accept(t, message("1", "ada", "question"))
 		agentSays(t, home, "a\nb")
 		agentSays(t, home, "left behind")
@@ -360,7 +360,7 @@ func TestMoveAndForget(t *testing.T) {
 		}
 		say(t, home, "ops", true, "lethe", noon, "answer in ops")
 		b.abandon()
-		b = open(t, home)
+		b = start(t, home)
 		s := &script{}
 		end = b.deliver(t, ops, s)
 		settled()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -24,8 +23,7 @@ type peer struct {
 
 	mu      sync.Mutex
 	running bool       // a Deliver has it: only that may change state
-	state   *peerState // as it is on disk; nil before the first look, and while there is none
-	size    int64      // of the file when marks may be appended to it; -1 for not
+	state   *peerState // as it is on disk; nil before the first look
 	damaged string     // the copy of a file that made no sense, which was reported
 }
 
@@ -59,7 +57,7 @@ func (b *Bridge) peer(key string) *peer {
 	return p
 }
 
-// Peers lists the keys of the peers that have a place in a room, sorted, also those
+// Peers lists the keys of the peers that have a position in a room, sorted, also those
 // whose file somebody has removed since it was read. After an error nobody can
 // tell which there are.
 func (b *Bridge) Peers() ([]string, error) {
@@ -96,18 +94,15 @@ type (
 func (e peerError) Unwrap() error { return e.error }
 func (e roomError) Unwrap() error { return e.error }
 
-// know sees to it that a message's peer has a place in the room that it hears. Its
-// errors are a roomError if that room cannot be read, and otherwise a peerError.
-func (b *Bridge) know(key, room string) error {
+// ensurePeer gives a message's peer a position at the end of the room that it hears, if it
+// has none. Its errors are a roomError if that room cannot be read, and otherwise a peerError.
+func (b *Bridge) ensurePeer(key, room string) error {
 	if key == "" {
 		return nil
 	}
 	p := b.peer(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.state != nil {
-		return nil
-	}
 	err := p.load(b, room)
 	if err != nil && !errors.As(err, new(roomError)) {
 		return peerError{err}
@@ -115,11 +110,15 @@ func (b *Bridge) know(key, room string) error {
 	return err
 }
 
-// load reads the state, or makes one at the end of room. The caller holds mu.
+// load reads the state, if that was not done, or makes one at the end of room. The caller
+// holds mu.
 func (p *peer) load(b *Bridge, room string) error {
-	st, size, data, err := readPeer(p.path)
+	if p.state != nil {
+		return nil
+	}
+	st, data, err := readPeer(p.path)
 	if err == nil {
-		p.state, p.size = &st, size
+		p.state = &st
 		return nil
 	}
 	if data == nil && !errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +130,7 @@ func (p *peer) load(b *Bridge, room string) error {
 			return fmt.Errorf("keep the damaged %s: %w", p.path, kerr)
 		}
 		if kept != p.damaged { // not again while the room cannot be read
-			b.log.Error("the place of a peer is damaged; going on at the room's end, lines before it are not sent",
+			b.log.Error("the position of a peer is damaged; going on at the room's end, lines before it are not sent",
 				"peer", p.key, "room", room, "kept", kept, "err", err)
 		}
 		p.damaged = kept
@@ -193,26 +192,21 @@ func (b *Bridge) Move(p Peer) error {
 	if there.running {
 		return fmt.Errorf("move peer %s: it is being delivered to", p.Key)
 	}
-	if there.state == nil {
-		if err := there.load(b, p.Room); err != nil {
-			return fmt.Errorf("move peer %s: %w", p.Key, err)
-		}
-	}
-	if err := there.moveTo(b, p.Room, b.log); err != nil {
+	if err := there.hear(b, p.Room); err != nil {
 		return fmt.Errorf("move peer %s: %w", p.Key, err)
 	}
 	return nil
 }
 
-// moveTo starts at the end of room unless the peer hears it already. The caller
-// holds mu.
-func (p *peer) moveTo(b *Bridge, room string, log *slog.Logger) error {
-	if p.state.Room == room {
-		return nil
+// hear loads the state, and starts at the end of room unless the peer hears it already. The
+// caller holds mu.
+func (p *peer) hear(b *Bridge, room string) error {
+	if err := p.load(b, room); err != nil || p.state.Room == room {
+		return err
 	}
-	log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
+	b.log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
 	st := peerState{Room: room, Line: p.state.Line}
-	if st.Line != nil && st.Line.next() < 0 { // its last mark could not be written
+	if st.Line != nil && st.Line.next() < 0 { // that it was sent could not be written
 		st.Line = nil
 	}
 	var err error
@@ -238,7 +232,7 @@ func (b *Bridge) Forget(key string) error {
 		return fmt.Errorf("forget peer %s: %w", key, err)
 	}
 	p.state = nil
-	b.vital.forget(key)
+	b.health.Left(key, true)
 	return nil
 }
 

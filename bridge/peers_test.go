@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
 )
@@ -44,7 +45,7 @@ func TestPeerThatCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				home := t.TempDir()
-				b := open(t, home, func(c *Config) { c.Stale = time.Hour })
+				b := start(t, home, func(c *Config) { c.Stale = time.Hour })
 				b.run(t)
 				path := inState(home, "peers/p-bob.json")
 				if err := spoil(path); err != nil {
@@ -61,7 +62,7 @@ func TestPeerThatCannotBeRead(t *testing.T) {
 				b.deliver(t, Peer{"p-bob", "dev"}, broken)
 				time.Sleep(7 * time.Minute)
 				equal(t, "ada hears", s.got(), []string{"answer"})
-				if h := health(t, home); h.In != 2 || h.Healthy() || !strings.Contains(h.Error, "p-bob.json") {
+				if h := healthOf(t, home); h.In != 2 || h.Healthy() || !strings.Contains(h.Error, "p-bob.json") {
 					t.Errorf("health %+v", h)
 				}
 				if err := os.Remove(path); err != nil {
@@ -69,7 +70,7 @@ func TestPeerThatCannotBeRead(t *testing.T) {
 				}
 				time.Sleep(2 * time.Minute)
 				equal(t, "dev", texts(t, home, "dev"), []string{"ada: two", "eve: four", "ada: five", "lethe: answer", "bob: one", "bob: three"})
-				if h := health(t, home); h.In != 0 || !h.Healthy() {
+				if h := healthOf(t, home); h.In != 0 || !h.Healthy() {
 					t.Errorf("health %+v", h)
 				}
 			})
@@ -77,70 +78,10 @@ func TestPeerThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Holds of a peer and of a room that are over at different times do not keep Run busy.
-func TestHoldsThatAreOver(t *testing.T) {
-	in := &inbox{flow: newFlow(Flood{}), holds: map[string]hold{}}
-	now := time.Now()
-	in.tried(now, peerHold("p-bob"), errDisk)
-	in.tried(now.Add(time.Minute), "dev", errDisk)
-	in.settled = now.Add(2 * time.Second)
-	if next := in.next(); !next.Equal(now.Add(time.Minute + firstPause)) {
-		t.Errorf("the next look is at %s", next.Sub(now))
-	}
-}
-
-// The directory of the peers is made again, and who is in it is not forgotten.
-func TestPeersAreRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := open(t, home)
-		b.accept(t, message("1", "ada", "question"))
-		dir := inState(home, "peers")
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		keys := func(want ...string) {
-			t.Helper()
-			got, err := b.Peers()
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "peers", got, want)
-		}
-		keys("p-ada")
-		b.accept(t, message("2", "bob", "hello"))
-		keys("p-ada", "p-bob")
-		agentSays(t, home, "answer")
-		s := &script{}
-		b.catchUp(t, ada, s)
-		equal(t, "sent", s.got(), []string{"answer"})
-		if fi, err := os.Stat(dir); err != nil || fi.Mode().Perm() != 0o700 {
-			t.Errorf("the directory has mode %v, %v", fi.Mode(), err)
-		}
-		if at := state(t, home, "p-ada"); at.Line != nil || at.Asked != nil {
-			t.Errorf("the place is %+v", at)
-		}
-		if err := b.Forget("p-bob"); err != nil {
-			t.Fatal(err)
-		}
-		keys("p-ada")
-		// But without the bridge's own directory the bridge is lost.
-		if err := os.RemoveAll(inState(home, "")); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Move(Peer{"p-ada", "ops"}); err == nil {
-			t.Error("the directory of a lost bridge is made again")
-		}
-		if _, err := os.Stat(inState(home, "")); err == nil {
-			t.Error("the directory of a lost bridge is there again")
-		}
-	})
-}
-
 // Nobody is taken for gone because the list of them cannot be read.
 func TestPeersCannotBeListed(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	b.accept(t, message("1", "ada", "question"))
 	dir := inState(home, "peers")
 	if err := errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, 0o600)); err != nil {
@@ -164,7 +105,7 @@ func TestDamageIsKeptOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
 		log := &captured{}
-		b := open(t, home, func(c *Config) { c.Log = log.logger() })
+		b := start(t, home, func(c *Config) { c.Log = log.logger() })
 		end := b.run(t)
 		room := roomPath(t, home)
 		if err := errors.Join(os.WriteFile(inState(home, "peers/p-ada.json"), []byte("{\"room\""), 0o600), os.Mkdir(room, 0o700)); err != nil {
@@ -174,7 +115,7 @@ func TestDamageIsKeptOnce(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		end()
 		b.abandon()
-		b = open(t, home, func(c *Config) { c.Log = log.logger() })
+		b = start(t, home, func(c *Config) { c.Log = log.logger() })
 		b.run(t)
 		time.Sleep(10 * time.Minute)
 		kept, err := filepath.Glob(inState(home, "peers/p-ada.json.damaged-*"))
@@ -184,7 +125,7 @@ func TestDamageIsKeptOnce(t *testing.T) {
 		if data, err := os.ReadFile(kept[0]); string(data) != "{\"room\"" {
 			t.Errorf("kept %q, %v", data, err)
 		}
-		if n := log.count("the place of a peer is damaged"); n != 2 {
+		if n := log.count("the position of a peer is damaged"); n != 2 {
 			t.Errorf("told %d times by two processes:\n%s", n, log)
 		}
 		if err := os.Remove(room); err != nil {
@@ -199,14 +140,14 @@ func TestDamageIsKeptOnce(t *testing.T) {
 // Neither a pipe nor a giant in the state keeps who asks after a bridge.
 func TestOddFiles(t *testing.T) {
 	home := t.TempDir()
-	open(t, home).abandon()
+	start(t, home).abandon()
 	giant := inState(home, "inbox.jsonl")
 	err := errors.Join(pipe(inState(home, "peers/a.json")), os.WriteFile(giant, nil, 0o600), os.Truncate(giant, maxInbox+1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := health(t, home)
-	if h.State != Dead || h.Error == "" {
+	h := healthOf(t, home)
+	if h.State != health.Dead || h.Error == "" {
 		t.Errorf("health %+v", h)
 	}
 	if err := pipe(giant); err != nil {
@@ -227,7 +168,7 @@ func TestOddFiles(t *testing.T) {
 func TestOpenQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
-		b := open(t, home)
+		b := start(t, home)
 		n := 0
 		ask := func(times int) {
 			for range times {
@@ -249,7 +190,7 @@ func TestOpenQuestions(t *testing.T) {
 		ask(2)
 		b.catchUp(t, ada, &script{})
 		b.abandon()
-		b = open(t, home)
+		b = start(t, home)
 		ask(1)
 		if l := last(); l.Answers != nil || len(l.Open) != 3 || l.Open[0].ID != "2" || l.Open[2].ID != "4" {
 			t.Errorf("three: %+v", l)

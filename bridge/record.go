@@ -22,7 +22,7 @@ const (
 
 // record is one line of inbox.jsonl. Its members take effect in this order.
 type record struct {
-	// Place is the transport's own word for how far it has acknowledged.
+	// Place is the position: the transport's own word for how far it has acknowledged.
 	Place *string `json:"place,omitempty"`
 	// Recheck is written after damage: see ledger.recheck.
 	Recheck *time.Time `json:"recheck,omitempty"`
@@ -51,12 +51,12 @@ type taken struct {
 	From  int64  `json:"from"` // the size of the room when the message was taken
 }
 
-// done says that a message is in its room, at these bytes, or will never be.
+// done says that a message is in its room, at these bytes.
 type done struct {
 	ID      string `json:"id"`
 	From    int64  `json:"from"`
 	To      int64  `json:"to"`
-	Dropped bool   `json:"dropped,omitempty"` // see Config.Allowed
+	Dropped bool   `json:"dropped,omitempty"` // of earlier versions: it never will be
 }
 
 // said is a line that was posted.
@@ -75,47 +75,37 @@ func (a about) message() Message {
 	return Message{ID: a.ID, Peer: a.Peer, Room: a.Room, User: a.User, Key: a.Key, At: a.At, Note: a.Note}
 }
 
-// item is a message on its way through the flood limits.
+// item is a message that is not in its room yet.
 type item struct {
 	taken
-	seq  int    // order of arrival
 	hash string // of the line
-	// command: it is for the harness, and waits behind no other lines.
-	command bool
-	// judged is when it was sure that its user may speak, the beginning of the Accept;
-	// zero after a restart.
-	judged time.Time
-	// unknown: its peer may have no place in the room yet. It is made before the
-	// line is posted, so that no answer comes before it.
-	unknown bool
 }
 
-// place identifies a line of a room whatever its position.
-type place struct{ room, hash string }
+// lineKey identifies a line of a room whatever its position.
+type lineKey struct{ room, hash string }
 
 // ledger is what the records say, folded.
 type ledger struct {
-	place string
+	position string
 	// recheck: a damaged file may have held that a message was posted. Of those
 	// sent until then the whole room is searched before they are posted.
 	recheck time.Time
 
-	seen  []string // idHash of what was posted, oldest first
-	known map[string]bool
+	seen   []string // idHash of what was posted, oldest first
+	posted map[string]bool
 
 	waiting []*item // in order of arrival
 	byID    map[string]*item
-	seq     int
 
-	said  []*said         // what was posted, oldest first
-	count map[string]int  // how many of them are from each peer
-	lines map[place]*said // them, and the waiting ones without their bytes
+	said  []*said           // what was posted, oldest first
+	count map[string]int    // how many of them are from each peer
+	lines map[lineKey]*said // them, and the waiting ones without their bytes
 }
 
 func newLedger() *ledger {
 	return &ledger{
-		known: map[string]bool{}, byID: map[string]*item{},
-		count: map[string]int{}, lines: map[place]*said{},
+		posted: map[string]bool{}, byID: map[string]*item{},
+		count: map[string]int{}, lines: map[lineKey]*said{},
 	}
 }
 
@@ -126,12 +116,12 @@ func idHash(id string) string {
 }
 
 // has says whether a message was taken already.
-func (l *ledger) has(id string) bool { return l.byID[id] != nil || l.known[idHash(id)] }
+func (l *ledger) has(id string) bool { return l.byID[id] != nil || l.posted[idHash(id)] }
 
-// apply folds one record in and returns the items it took.
-func (l *ledger) apply(r record) (took []*item) {
+// apply folds one record in.
+func (l *ledger) apply(r record) {
 	if r.Place != nil {
-		l.place = *r.Place
+		l.position = *r.Place
 	}
 	if r.Recheck != nil {
 		l.recheck = *r.Recheck
@@ -147,35 +137,30 @@ func (l *ledger) apply(r record) (took []*item) {
 		if l.has(t.ID) {
 			continue
 		}
-		l.seq++
-		it := &item{taken: t, seq: l.seq, hash: chat.Hash([]byte(t.Line))}
-		_, _, it.command = chat.Command(chat.Parse([]byte(t.Line)))
+		it := &item{taken: t, hash: chat.Hash([]byte(t.Line))}
 		l.waiting = append(l.waiting, it)
 		l.byID[t.ID] = it
-		l.lines[place{t.Room, it.hash}] = &said{about: t.about, Hash: it.hash}
-		took = append(took, it)
+		l.lines[lineKey{t.Room, it.hash}] = &said{about: t.about, Hash: it.hash}
 	}
 	l.finish(r.Done)
-	return took
 }
 
 func (l *ledger) see(hash string) {
-	if l.known[hash] {
+	if l.posted[hash] {
 		return
 	}
-	l.known[hash] = true
+	l.posted[hash] = true
 	l.seen = append(l.seen, hash)
 	if len(l.seen) < 2*keepSeen {
 		return
 	}
 	for _, old := range l.seen[:len(l.seen)-keepSeen] {
-		delete(l.known, old)
+		delete(l.posted, old)
 	}
 	l.seen = append([]string(nil), l.seen[len(l.seen)-keepSeen:]...)
 }
 
-// finish moves messages from the waiting to the said, except those that were
-// dropped.
+// finish moves messages from the waiting to the said.
 func (l *ledger) finish(all []done) {
 	if len(all) == 0 {
 		return
@@ -188,7 +173,7 @@ func (l *ledger) finish(all []done) {
 		delete(l.byID, d.ID)
 		l.see(idHash(d.ID))
 		if d.Dropped {
-			delete(l.lines, place{it.Room, it.hash})
+			delete(l.lines, lineKey{it.Room, it.hash})
 			continue
 		}
 		l.keep(&said{about: it.about, Hash: it.hash, From: d.From, To: d.To})
@@ -207,7 +192,7 @@ func (l *ledger) finish(all []done) {
 // and then.
 func (l *ledger) keep(s *said) {
 	l.said = append(l.said, s)
-	l.lines[place{s.Room, s.Hash}] = s
+	l.lines[lineKey{s.Room, s.Hash}] = s
 	l.count[s.Peer]++
 	if l.count[s.Peer] < 2*keepSaid {
 		return
@@ -219,7 +204,7 @@ func (l *ledger) keep(s *said) {
 			continue
 		}
 		l.count[s.Peer]--
-		if at := (place{old.Room, old.Hash}); l.lines[at] == old {
+		if at := (lineKey{old.Room, old.Hash}); l.lines[at] == old {
 			delete(l.lines, at)
 		}
 	}
@@ -227,9 +212,8 @@ func (l *ledger) keep(s *said) {
 	l.said = kept
 }
 
-// find returns who said a line of a room, if this bridge posted it or is about
-// to.
-func (l *ledger) find(at place) *Origin {
+// find returns the message of a line, if this bridge posted it or is about to.
+func (l *ledger) find(at lineKey) *Origin {
 	if s := l.lines[at]; s != nil {
 		return s.origin()
 	}
@@ -238,7 +222,7 @@ func (l *ledger) find(at place) *Origin {
 
 // snapshot is the file that folds to l.
 func (l *ledger) snapshot() []byte {
-	first := record{Place: &l.place, Seen: l.seen[max(0, len(l.seen)-keepSeen):]}
+	first := record{Place: &l.position, Seen: l.seen[max(0, len(l.seen)-keepSeen):]}
 	if !l.recheck.IsZero() {
 		first.Recheck = &l.recheck
 	}

@@ -30,7 +30,7 @@ func TestRoomChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
-			b := open(t, home)
+			b := start(t, home)
 			b.accept(t, message("1", "ada", "question"))
 			path := chat.Path(home, "dev")
 			save := func(text string) {
@@ -92,7 +92,7 @@ func TestRoomChanges(t *testing.T) {
 // A tag from the future does not make everything after it history.
 func TestForgedFuture(t *testing.T) {
 	home := t.TempDir()
-	b := open(t, home)
+	b := start(t, home)
 	say(t, home, "dev", false, "eve", noon.AddDate(70, 0, 0), "hello from 2096")
 	if err := b.Move(ada); err != nil {
 		t.Fatal(err)
@@ -109,13 +109,13 @@ func TestDamagedPeer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				home := t.TempDir()
 				log := &captured{}
-				b := open(t, home, func(c *Config) { c.Log = log.logger() })
+				b := start(t, home, func(c *Config) { c.Log = log.logger() })
 				agentSays(t, home, "of the past")
 				path := inState(home, "peers/p-ada.json")
 				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				if h := health(t, home); !strings.Contains(h.Error, "p-ada.json") {
+				if h := healthOf(t, home); !strings.Contains(h.Error, "p-ada.json") {
 					t.Errorf("health %+v", h)
 				}
 				s := &script{}

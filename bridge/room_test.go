@@ -33,7 +33,7 @@ func unreadable(t *testing.T, spoil func(path string) error, crash bool) {
 		t.Fatal(err)
 	}
 	log := &captured{}
-	b := open(t, home, func(c *Config) { c.Log = log.logger() })
+	b := start(t, home, func(c *Config) { c.Log = log.logger() })
 	end := b.run(t)
 	toOps := message("1", "bob", "is the disk full?")
 	toOps.Room = "ops"
@@ -43,13 +43,13 @@ func unreadable(t *testing.T, spoil func(path string) error, crash bool) {
 	b.accept(t, toOps, message("4", "ada", "more"))
 	equal(t, "dev", texts(t, home, "dev"), []string{"ada: hello", "ada: more"})
 	time.Sleep(10 * time.Minute)
-	if h := health(t, home); h.In != 2 || h.Error == "" || log.count("has to try again") != 1 {
+	if h := healthOf(t, home); h.In != 2 || h.Error == "" || log.count("cannot post what came in") != 1 {
 		t.Errorf("health %+v, log:\n%s", h, log)
 	}
 	if crash {
 		end()
 		b.abandon()
-		b = open(t, home)
+		b = start(t, home)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)

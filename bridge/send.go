@@ -13,93 +13,45 @@ const grace = time.Second
 
 // send sends the parts of the line under way that are not settled yet.
 func (d *delivery) send(ctx context.Context) error {
-	for i := d.now.Line.next(); i >= 0; i = d.now.Line.next() {
-		if ctx.Err() != nil {
-			return nil
-		}
-		part := d.now.Line.Parts[i]
+	line := d.now.Line
+	for i := line.next(); i >= 0 && ctx.Err() == nil; i = line.next() {
+		part := line.Parts[i]
 		out := part
 		out.Data = slices.Clone(part.Data) // the transport's to change
-		d.b.vital.begins(time.Now(), d.p.Key)
 		longer, end := graceful(ctx)
 		receipt, err := d.t.Send(longer, d.p, out)
 		end()
-		var refused *RefusedError
+		refused := new(RefusedError)
 		switch {
 		case err == nil:
 			part.State, part.Receipt = Sent, receipt
 		case errors.As(err, &refused):
 			part.State, part.Reason = Refused, fmt.Sprint(refused.Err)
+			d.b.health.Refused(d.p.Key, fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1, line.From, line.To, line.Room, err))
 		default:
-			d.answered(err)
 			return err
 		}
 		d.failed = 0
-		d.b.vital.reach(d.p.Key, nil)
-		d.b.vital.sent(time.Now(), d.p.Key)
-		d.b.delivered()
-		if refused != nil {
-			d.b.vital.refused(d.p.Key, fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1,
-				d.now.Line.From, d.now.Line.To, d.now.Line.Room, refused))
+		d.b.health.Sent(d.p.Key)
+		// It is the case from now on, also when it cannot be written yet: within this
+		// process the part is not sent again.
+		d.there.mu.Lock()
+		line.Parts[i] = part
+		d.there.mu.Unlock()
+		if d.unsaved = true; line.next() < 0 {
+			d.now.Line = nil
 		}
-		if err := d.mark(i, part); err != nil {
-			return fileError{err}
-		}
-		if d.now.Line == nil {
-			break
+		if err := d.save(d.now); err != nil {
+			return err
 		}
 	}
-	return nil
-}
-
-// answered notes that the other side did say something, though no.
-func (d *delivery) answered(err error) {
-	var later *LaterError
-	var unreachable *UnreachableError
-	if errors.As(err, &later) || errors.As(err, &unreachable) {
-		d.b.delivered()
-	}
-}
-
-// mark settles part i. It is the case from now on, also when it cannot be written
-// yet: within this process it is not sent again.
-func (d *delivery) mark(i int, part Part) error {
-	d.there.mu.Lock()
-	d.now.Line.Parts[i] = part
-	d.there.mu.Unlock()
-	d.unsaved = true
-	if d.now.Line.next() < 0 {
-		d.now.Line = nil
-		return d.save(d.now)
-	}
-	d.there.mu.Lock()
-	defer d.there.mu.Unlock()
-	if err := d.there.mark(d.now, mark{i, part.State, part.Receipt, part.Reason}); err != nil {
-		return err
-	}
-	d.unsaved, d.skipped, d.agents = false, 0, false
 	return nil
 }
 
 // graceful is ctx, lasting a little longer, for a request that is under way. end
 // has to be called.
 func graceful(ctx context.Context) (longer context.Context, end func()) {
-	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	late := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(late)
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			cancel(context.Cause(ctx))
-		case <-longer.Done():
-		}
-	})
-	return longer, func() {
-		cancel(context.Canceled)
-		if !stop() {
-			<-late
-		}
-	}
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	return longer, func() { stop(); cancel() }
 }

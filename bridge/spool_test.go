@@ -60,7 +60,7 @@ func (dir spool) fetch(ctx context.Context, b *bridge.Bridge) error {
 		if err != nil {
 			return err
 		}
-		_, err = b.Accept(ctx, "", bridge.Message{
+		_, err = b.Accept("", bridge.Message{
 			ID: filepath.Base(file) + fi.ModTime().Format(time.RFC3339Nano), // this file, whoever asks again
 			At: fi.ModTime(), Peer: peer.Key, Room: peer.Room, User: "spool", Key: "spool", Text: string(text),
 		})

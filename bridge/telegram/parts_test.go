@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
-	"lethe/bridge"
+	"lethe/bridge/health"
 	"lethe/internal/botapi"
 )
 
@@ -75,7 +75,7 @@ func TestCouldNotStart(t *testing.T) {
 	if err := Run(t.Context(), c); err == nil {
 		t.Fatal("it ran in a room that cannot be")
 	}
-	if h := st.health(); h.State != bridge.Dead || !strings.Contains(h.Error, "No Room") {
+	if h := st.health(); h.State != health.Dead || !strings.Contains(h.Error, "No Room") {
 		t.Errorf("health %+v", h)
 	}
 	c = st.cfg
@@ -83,7 +83,7 @@ func TestCouldNotStart(t *testing.T) {
 	if err := Run(t.Context(), c); err == nil {
 		t.Fatal("it ran without a token")
 	}
-	if h := st.health(); h.State != bridge.Dead || !strings.Contains(h.Error, "token") || strings.Contains(h.Error, c.Token) {
+	if h := st.health(); h.State != health.Dead || !strings.Contains(h.Error, "token") || strings.Contains(h.Error, c.Token) {
 		t.Errorf("health %+v", h)
 	}
 }

@@ -169,7 +169,7 @@ func (s *session) reconcile(ctx context.Context) (ok bool) {
 	if errors.Is(err, access.ErrAway) {
 		return false // it is back, or gone, in a moment
 	}
-	s.hub.Hinder("tell which chats hear which rooms", err)
+	s.hub.LocalTrouble("tell which chats hear which rooms", err)
 	if err != nil {
 		return false
 	}
@@ -187,7 +187,7 @@ func (s *session) reconcile(ctx context.Context) (ok bool) {
 			kept = errors.Join(kept, s.hub.Forget(key))
 		}
 	}
-	s.hub.Hinder("forget chats that are no longer listed", kept)
+	s.hub.LocalTrouble("forget chats that are no longer listed", kept)
 	for key, room := range want {
 		if running[key] != nil {
 			continue

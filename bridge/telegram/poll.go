@@ -36,7 +36,7 @@ func (s *session) position(next int64) string { return s.source + " " + strconv.
 // lower one.
 func (s *session) known(id int64) bool {
 	const repeats = 1000 // the server gives a hundred updates at a time
-	source, number, _ := strings.Cut(s.hub.Place(), " ")
+	source, number, _ := strings.Cut(s.hub.Position(), " ")
 	next, err := strconv.ParseInt(number, 10, 64)
 	return err == nil && source == s.source && id < next && id >= next-repeats
 }
@@ -163,7 +163,7 @@ func (s *session) takeIn(ctx context.Context, raws []json.RawMessage) (offset in
 	if ctx.Err() != nil || errors.Is(err, errNoBotAPI) {
 		return offset, news, err
 	}
-	s.hub.Hinder("take in messages", err)
+	s.hub.LocalTrouble("take in messages", err)
 	if err != nil {
 		err = localError{err}
 	}
@@ -243,7 +243,7 @@ func (s *session) accept(ctx context.Context, position string, drafts []*draft) 
 	if err != nil {
 		return err
 	}
-	delayed, err := s.hub.Accept(ctx, position, msgs...)
+	floods, err := s.hub.Accept(position, msgs...)
 	if err != nil {
 		return err
 	}
@@ -254,8 +254,8 @@ func (s *session) accept(ctx context.Context, position string, drafts []*draft) 
 	if len(msgs) > 0 {
 		s.reconcile(ctx)
 	}
-	for _, d := range delayed {
-		s.tellDelayed(d)
+	for _, f := range floods {
+		s.tellRefused(f)
 	}
 	return nil
 }
@@ -316,13 +316,12 @@ func conflictError(e *apiError, base string) error {
 	return errors.New("another program fetches the messages of this bot with the same token; stop it, or give one of the two another bot")
 }
 
-// tellDelayed tells a person that a flood limit holds lines back.
-func (s *session) tellDelayed(d bridge.Delayed) {
-	if d.Peer == "" {
+// tellRefused tells a person that lines are refused, because more came than anybody types.
+func (s *session) tellRefused(f bridge.Flood) {
+	if f.Peer == "" {
 		return
 	}
-	s.log.Info("a flood limit holds lines back", "user", d.Key, "chat", d.Peer, "room", d.Room, "waiting", d.Waiting)
-	_, thread, _ := parseKey(d.Peer)
-	s.tell(d.Peer, parcel{Thread: thread, Text: fmt.Sprintf("That was faster than lines may come. Nothing is lost: the next goes to the room in about %s.",
-		max(time.Second, d.Next.Round(time.Second)))})
+	_, thread, _ := parseKey(f.Peer)
+	s.tell(f.Peer, parcel{Thread: thread, Text: "Too fast: no more than 60 messages a minute are passed on. The others are lost; " +
+		"please wait a minute and say them again."})
 }

@@ -52,7 +52,7 @@ func TestFetchingFails(t *testing.T) {
 			equalAll(t, "room", st.hears("dev", 4), "Ada: before", "Ada: during 0", "Ada: during 1", "Ada: during 2")
 			st.within("it is over", func() bool { return st.FaultsLeft() == 0 })
 			st.quiet()
-			st.within("the end is told", func() bool { return strings.Contains(st.log.String(), "reaches telegram again") })
+			st.within("the end is told", func() bool { return strings.Contains(st.log.String(), "can reach telegram again") })
 			log := st.log.String()
 			has(t, "log", log, c.told)
 			if n := strings.Count(log, "cannot reach telegram"); n != 1 {
@@ -290,7 +290,7 @@ func TestInboxCannotBeWritten(t *testing.T) {
 	disk.mended.Store(true)
 	st.Say(dm, ada, "c")
 	equalAll(t, "dev", st.hears("dev", 3), "Ada: hello", "Ada: b", "Ada: c")
-	st.within("the end is told", func() bool { return strings.Contains(st.log.String(), `msg="goes on"`) })
+	st.within("the end is told", func() bool { return strings.Contains(st.log.String(), `msg="can take in messages again"`) })
 	st.well()
 }
 
@@ -321,7 +321,7 @@ func (st *stage) deaf(why string) {
 	asked := st.Count("getUpdates")
 	st.within("it is tried again", func() bool { return st.Count("getUpdates") > asked+5 })
 	st.within("health tells", func() bool { return strings.Contains(st.health().Error, why) })
-	if strings.Contains(st.log.String(), "reaches telegram again") {
+	if strings.Contains(st.log.String(), "can reach telegram again") {
 		st.t.Errorf("it takes nothing in, and counts as hearing:\n%s", st.log)
 	}
 }

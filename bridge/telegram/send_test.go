@@ -32,7 +32,7 @@ func TestOneChatWaits(t *testing.T) {
 		st.answers("dev", fmt.Sprintf("answer %d", i))
 	}
 	st.sent(other, 5)
-	told := fmt.Sprintf("peer %d: telegram asks to wait 3s in chat %d", dm.ID, dm.ID)
+	told := fmt.Sprintf("waiting to send to peer %d: telegram asks to wait 3s in chat %d", dm.ID, dm.ID)
 	st.within("health tells", func() bool { return st.health().Error == told })
 	equal(t, "healthy", st.health().Healthy(), true)
 	if n := len(st.Sent(dm)); n != 0 && time.Since(began) < 2*time.Second {

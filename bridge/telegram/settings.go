@@ -28,7 +28,7 @@ func (s *session) reload() {
 		err = s.apply()
 		s.log.Info("takes up changed settings", "users", len(c.Users), "chats", len(c.Chats), "routes", len(c.Routes), "room", c.Room)
 	}
-	s.hub.Hinder("take up changed settings", err)
+	s.hub.LocalTrouble("take up changed settings", err)
 }
 
 // apply puts settings in force, and writes down which these are.
@@ -65,7 +65,7 @@ func (c Config) inForce() string { return filepath.Join(c.Home, "bridges", Name,
 
 func (c Config) digest() string {
 	c = c.defaults()
-	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Relay, c.Rich, c.Flood}) // cannot fail
+	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Relay, c.Rich}) // cannot fail
 	sum := blake3.Sum256(data)
 	return hex.EncodeToString(sum[:8])
 }

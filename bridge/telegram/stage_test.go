@@ -22,6 +22,7 @@ import (
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/access"
+	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/botapi"
 	"lethe/internal/durable"
@@ -294,7 +295,7 @@ func (st *stage) secret(errs ...error) {
 	}
 }
 
-func (st *stage) health() bridge.Health {
+func (st *stage) health() health.Health {
 	st.t.Helper()
 	all, err := bridge.ReadHealth(st.home)
 	if err != nil || len(all) != 1 {

@@ -85,7 +85,6 @@ type Config struct {
 	// batch of messages, since identities come and go. May be nil.
 	Names func() []string
 
-	Flood bridge.Flood
 	Relay string // "": RelayAgents
 	Rich  bool   // send with sendRichMessage, which some clients do not show
 
@@ -264,11 +263,7 @@ func Run(ctx context.Context, c Config) error {
 }
 
 func run(ctx context.Context, c Config) (err error) {
-	var s *session // before hub.Run begins
-	hub, err := bridge.Open(bridge.Config{
-		Home: c.Home, Name: Name, Log: c.Log, Watcher: c.Watcher, Flood: c.Flood, Listens: true,
-		Allowed: func(m bridge.Message) (bool, error) { return s.allowed(m) },
-	})
+	hub, err := bridge.Open(bridge.Config{Home: c.Home, Name: Name, Log: c.Log, Watcher: c.Watcher})
 	if err != nil {
 		return err
 	}
@@ -278,7 +273,8 @@ func run(ctx context.Context, c Config) (err error) {
 	}()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	if s, err = newSession(c, hub, fail); err != nil {
+	s, err := newSession(c, hub, fail)
+	if err != nil {
 		return err
 	}
 	defer s.api.close()
@@ -321,12 +317,6 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 	s.conf.Store(&c)
 	s.me.Store(&user{})
 	return s, s.apply()
-}
-
-// allowed says whether the sender of a message that waits may still speak.
-func (s *session) allowed(m bridge.Message) (bool, error) {
-	rules, err := s.policy.Rules()
-	return err == nil && s.may(m, rules), err
 }
 
 // may says whether the sender of a message may speak by these rules, as handle does.

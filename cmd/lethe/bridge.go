@@ -20,6 +20,7 @@ import (
 	"lethe/agent"
 	"lethe/bridge"
 	"lethe/bridge/access"
+	"lethe/bridge/health"
 	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/internal/sandbox"
@@ -240,11 +241,11 @@ func (p *program) printAllowed(who access.Applicant, room string) error {
 // tellStale warns when the running bridge has other settings than config.toml.
 func (p *program) tellStale() {
 	all, err := bridge.ReadHealth(p.home.Dir)
-	i := slices.IndexFunc(all, func(h bridge.Health) bool { return h.Name == telegram.Name })
+	i := slices.IndexFunc(all, func(h health.Health) bool { return h.Name == telegram.Name })
 	conf := p.settings.Telegram.config()
 	conf.Home = p.home.Dir
 	if err == nil && i >= 0 && all[i].Runs() && !conf.InForce() {
-		p.note("warning", "the running bridge has not read config.toml since it was changed: kill -HUP %d (base_url, flood and rich need a restart)", all[i].PID)
+		p.note("warning", "the running bridge has not read config.toml since it was changed: kill -HUP %d (base_url and rich need a restart)", all[i].PID)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"lethe/bridge"
+	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/child"
 )
@@ -22,17 +23,16 @@ import (
 // bridgeInfo is a bridge of lethe bridges as JSON.
 type bridgeInfo struct {
 	Name        string       `json:"name"`
-	State       bridge.State `json:"state"`
+	State       health.State `json:"state"`
 	Healthy     bool         `json:"healthy"`
 	PID         int          `json:"pid,omitempty"`
 	Started     time.Time    `json:"started,omitzero"`
 	Exchanged   time.Time    `json:"exchanged,omitzero"` // last successful exchange with the other side
 	Stopped     time.Time    `json:"stopped,omitzero"`
 	Out         int          `json:"out"` // lines that wait to go out
-	In          int          `json:"in"`  // lines that a flood limit holds back
+	In          int          `json:"in"`  // messages whose room cannot be written
 	Unreachable []string     `json:"unreachable,omitempty"`
 	Late        time.Time    `json:"late,omitzero"` // since when errors hold up a line, if for long
-	Full        time.Time    `json:"full,omitzero"` // since when the inbox is full, so that nobody is heard
 	Error       string       `json:"error,omitempty"`
 	ErrorAt     time.Time    `json:"error_at,omitzero"`
 }
@@ -44,9 +44,8 @@ func (p *program) bridgesCommand() *cobra.Command {
 		Long: `Bridges lists the bridges of this home with the time of the last successful exchange
 with the other side, the lines that wait to go out and in, and the last error. It
 fails when one of them is deaf (it runs and reaches nobody), late (errors hold up a
-line for more than five minutes), full (so many lines wait to come in that nobody is
-heard), has died, was stopped with lines waiting, or cannot be told: fit for a
-monitor.`,
+line for more than five minutes), has died, was stopped with lines waiting, or cannot
+be told: fit for a monitor.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			all, err := bridge.ReadHealth(p.home.Dir)
@@ -61,11 +60,11 @@ monitor.`,
 	}
 }
 
-func (p *program) printBridges(all []bridge.Health, now time.Time) error {
+func (p *program) printBridges(all []health.Health, now time.Time) error {
 	if p.json {
 		infos := []bridgeInfo{}
 		for _, h := range all {
-			infos = append(infos, bridgeInfo{h.Name, h.State, h.Healthy(), h.PID, h.Started, h.Exchanged, h.Stopped, h.Out, h.In, h.Unreachable, h.Late, h.Full, h.Error, h.ErrorAt})
+			infos = append(infos, bridgeInfo{h.Name, h.State, h.Healthy(), h.PID, h.Started, h.Exchanged, h.Stopped, h.Out, h.In, h.Unreachable, h.Late, h.Error, h.ErrorAt})
 		}
 		return p.printJSON(infos)
 	}
@@ -90,11 +89,8 @@ func (p *program) printBridges(all []bridge.Health, now time.Time) error {
 }
 
 // shownState is a bridge's state in one word: running is for one that fares well.
-func shownState(h bridge.Health) string {
-	switch {
-	case h.State == bridge.Running && !h.Full.IsZero():
-		return "full"
-	case h.State == bridge.Running && !h.Late.IsZero():
+func shownState(h health.Health) string {
+	if h.State == health.Running && !h.Late.IsZero() {
 		return "late"
 	}
 	return string(h.State)
@@ -121,7 +117,7 @@ func since(at, now time.Time) string {
 }
 
 // sick is an error when a bridge needs somebody to look at it.
-func sick(all []bridge.Health) error {
+func sick(all []health.Health) error {
 	var bad []string
 	for _, h := range all {
 		if h.Healthy() {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/bridge"
+	"lethe/bridge/health"
 )
 
 // What a monitor and a person see of each way in which a bridge can be: one word in the
@@ -13,23 +13,22 @@ import (
 func TestBridgesShow(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		h     bridge.Health
+		h     health.Health
 		shown string
 		sick  string
 	}{
-		{bridge.Health{State: bridge.Running}, "running", ""},
-		{bridge.Health{State: bridge.Running, Late: now}, "late", "bridges: pager is late: errors hold up its lines"},
-		{bridge.Health{State: bridge.Running, Full: now, Late: now}, "full", "bridges: pager is full, and hears nobody"},
-		{bridge.Health{State: bridge.Deaf, Late: now}, "deaf", "bridges: pager is deaf"},
-		{bridge.Health{State: bridge.Unknown}, "unknown", "bridges: pager is in an unknown state"},
-		{bridge.Health{State: bridge.Dead}, "dead", "bridges: pager is dead"},
-		{bridge.Health{State: bridge.Stopped}, "stopped", ""},
-		{bridge.Health{State: bridge.Stopped, Out: 1}, "stopped", "bridges: pager is stopped with lines waiting"},
+		{health.Health{State: health.Running}, "running", ""},
+		{health.Health{State: health.Running, Late: now}, "late", "bridges: pager is late: errors hold up its lines"},
+		{health.Health{State: health.Deaf, Late: now}, "deaf", "bridges: pager is deaf"},
+		{health.Health{State: health.Unknown}, "unknown", "bridges: pager is in an unknown state"},
+		{health.Health{State: health.Dead}, "dead", "bridges: pager is dead"},
+		{health.Health{State: health.Stopped}, "stopped", ""},
+		{health.Health{State: health.Stopped, Out: 1}, "stopped", "bridges: pager is stopped with lines waiting"},
 	} {
 		c.h.Name, c.h.PID = "pager", 4711
 		var out strings.Builder
 		p := &program{out: &out}
-		if err := p.printBridges([]bridge.Health{c.h}, now); err != nil {
+		if err := p.printBridges([]health.Health{c.h}, now); err != nil {
 			t.Fatal(err)
 		}
 		_, row, _ := strings.Cut(out.String(), "\n")
@@ -37,7 +36,7 @@ func TestBridgesShow(t *testing.T) {
 			t.Errorf("%+v is shown as %s", c.h, row)
 		}
 		said := ""
-		if err := sick([]bridge.Health{c.h}); err != nil {
+		if err := sick([]health.Health{c.h}); err != nil {
 			said = err.Error()
 		}
 		if said != c.sick || c.h.Healthy() != (said == "") {
@@ -45,10 +44,10 @@ func TestBridgesShow(t *testing.T) {
 		}
 		p.json = true
 		out.Reset()
-		if err := p.printBridges([]bridge.Health{c.h}, now); err != nil {
+		if err := p.printBridges([]health.Health{c.h}, now); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(out.String(), `"healthy": true`) != c.h.Healthy() || strings.Contains(out.String(), `"full": "2026`) == c.h.Full.IsZero() {
+		if strings.Contains(out.String(), `"healthy": true`) != c.h.Healthy() {
 			t.Errorf("%+v is %s", c.h, &out)
 		}
 	}

@@ -8,14 +8,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/BurntSushi/toml"
 
 	"lethe/agent"
-	"lethe/bridge"
 	"lethe/bridge/telegram"
 	"lethe/internal/durable"
 	"lethe/llm"
@@ -71,7 +69,7 @@ type settings struct {
 }
 
 // removedKeys had a meaning in earlier versions.
-var removedKeys = []string{"recall.embeddings_url", "recall.embeddings_model"}
+var removedKeys = []string{"recall.embeddings_url", "recall.embeddings_model", "telegram.flood", "telegram.flood.user", "telegram.flood.room"}
 
 // telegramSettings are those of the Telegram bridge.
 type telegramSettings struct {
@@ -83,11 +81,7 @@ type telegramSettings struct {
 	Members   string   `toml:"members"`
 	Relay     string   `toml:"relay"`
 	Rich      bool     `toml:"rich"`
-	Flood     struct {
-		User *rate `toml:"user"`
-		Room *rate `toml:"room"`
-	} `toml:"flood"`
-	Routes []route `toml:"route"`
+	Routes    []route  `toml:"route"`
 }
 
 // route maps a chat, or one topic of it, to a room.
@@ -95,25 +89,6 @@ type route struct {
 	Chat  string `toml:"chat"`
 	Topic int    `toml:"topic"`
 	Room  string `toml:"room"`
-}
-
-// rate is written like "30/1m": so many lines at once, and so many in that time
-// after them. "off" is no limit.
-type rate bridge.Rate
-
-func (r *rate) UnmarshalText(text []byte) error {
-	if string(text) == "off" {
-		*r = rate{}
-		return nil
-	}
-	lines, per, ok := strings.Cut(string(text), "/")
-	n, err := strconv.Atoi(lines)
-	d, derr := time.ParseDuration(per)
-	if !ok || err != nil || derr != nil || n < 1 || d <= 0 {
-		return fmt.Errorf("%q is no rate: it is like 30/1m, or off", text)
-	}
-	*r = rate{Lines: n, Per: d}
-	return nil
 }
 
 // duration is written like "90s" or "5m".
@@ -213,18 +188,11 @@ const (
 	hintsOff = "off"
 )
 
-// Defaults of the flood limits.
-var (
-	floodUser = rate{Lines: 30, Per: time.Minute}
-	floodRoom = rate{Lines: 120, Per: time.Minute}
-)
-
 // config is what the settings say of the bridge.
 func (t telegramSettings) config() telegram.Config {
 	c := telegram.Config{
 		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, defaultRoom), Relay: t.Relay, Rich: t.Rich,
 		Users: t.Users, Chats: t.Chats, Members: t.Members,
-		Flood: bridge.Flood{User: bridge.Rate(*cmp.Or(t.Flood.User, &floodUser)), Room: bridge.Rate(*cmp.Or(t.Flood.Room, &floodRoom))},
 	}
 	for _, r := range t.Routes {
 		c.Routes = append(c.Routes, telegram.Route{Chat: r.Chat, Topic: r.Topic, Room: r.Room})

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -65,7 +62,7 @@ func (st *peerState) open() (all []*Origin) {
 
 func (st peerState) check() error {
 	if !chat.ValidRoom(st.Room) || st.Cursor.Offset < 0 {
-		return errors.New("it names no place in a room")
+		return errors.New("it names no position in a room")
 	}
 	if st.Line != nil && st.Line.next() < 0 {
 		return errors.New("the line that is being sent has nothing left to send")
@@ -78,8 +75,8 @@ func (s *sending) next() int {
 	return slices.IndexFunc(s.Parts, func(p Part) bool { return p.State == "" })
 }
 
-// mark settles one part of the line that the file begins with: a long line is not
-// written anew for each of its parts.
+// mark settles one part of the line that the file begins with. Earlier versions wrote it
+// behind the line.
 type mark struct {
 	Part    int    `json:"part"`
 	State   string `json:"state"`
@@ -90,52 +87,45 @@ type mark struct {
 // maxPeerFile bounds what is read of peers/<key>.json, in bytes.
 const maxPeerFile = 256 << 20
 
-// readPeer reads a state file; size is that of the file if marks may be appended to
-// it, and -1 otherwise. When it is there and makes no sense, data is what it holds.
-func readPeer(path string) (st peerState, size int64, data []byte, err error) {
+// readPeer reads a state file. When it is there and makes no sense, data is what it holds.
+func readPeer(path string) (st peerState, data []byte, err error) {
 	data, cut, err := durable.ReadRegular(path, maxPeerFile)
 	if err == nil && cut {
 		err = fmt.Errorf("it has more than %d bytes", maxPeerFile)
 	}
 	if err != nil {
-		return st, -1, nil, fmt.Errorf("read %s: %w", path, err)
+		return st, nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	st, torn, err := foldPeer(data)
-	switch {
-	case err != nil:
-		return peerState{}, -1, append([]byte{}, data...), fmt.Errorf("read %s: %w", path, err)
-	case torn:
-		return st, -1, nil, nil
+	if st, err = foldPeer(data); err != nil {
+		return peerState{}, append([]byte{}, data...), fmt.Errorf("read %s: %w", path, err)
 	}
-	return st, int64(len(data)), nil, nil
+	return st, nil, nil
 }
 
-// foldPeer reads a whole peers/<key>.json. torn says that its last line has no end:
-// a mark that was being written, which counts if it is whole.
-func foldPeer(data []byte) (st peerState, torn bool, err error) {
-	torn = !bytes.HasSuffix(data, []byte("\n"))
+// foldPeer reads a whole peers/<key>.json. A last line without an end is a mark that was
+// being written, which counts if it is whole.
+func foldPeer(data []byte) (st peerState, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(&st); err != nil {
-		return st, torn, err
+		return st, err
 	}
 	for {
 		var m mark
 		before := dec.InputOffset()
 		if err := dec.Decode(&m); err == io.EOF {
-			break
+			return st, st.check()
 		} else if err != nil {
-			if torn && !bytes.Contains(bytes.TrimSpace(data[before:]), []byte("\n")) {
-				break
+			if rest := bytes.TrimSpace(data[before:]); !bytes.HasSuffix(data, []byte("\n")) && !bytes.Contains(rest, []byte("\n")) {
+				return st, st.check()
 			}
-			return st, torn, fmt.Errorf("at byte %d: %w", before, err)
+			return st, fmt.Errorf("at byte %d: %w", before, err)
 		}
 		if st.Line == nil || m.Part < 0 || m.Part >= len(st.Line.Parts) || m.State == "" {
-			return st, torn, fmt.Errorf("at byte %d: there is no part %d to settle", before, m.Part)
+			return st, fmt.Errorf("at byte %d: there is no part %d to settle", before, m.Part)
 		}
 		p := &st.Line.Parts[m.Part]
 		p.State, p.Receipt, p.Reason = m.State, m.Receipt, m.Reason
 	}
-	return st, torn, st.check()
 }
 
 // save makes st durable and then the state. The caller holds mu, or is the
@@ -143,46 +133,9 @@ func foldPeer(data []byte) (st peerState, torn bool, err error) {
 func (p *peer) save(st peerState) error {
 	data, err := json.Marshal(st)
 	if err != nil {
-		return fmt.Errorf("write the place of peer %s: %w", p.key, err)
+		return fmt.Errorf("write the position of peer %s: %w", p.key, err)
 	}
-	data = append(data, '\n')
-	p.size = -1
-	err = durable.WriteFile(p.path, data, 0o600)
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed the directory
-		if err = remake(filepath.Dir(p.path)); err == nil {
-			err = durable.WriteFile(p.path, data, 0o600)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	p.state, p.size = &st, int64(len(data))
-	return nil
-}
-
-// remake makes a directory again, but not the one that it is in: without that, the
-// bridge is another process's.
-func remake(dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return durable.SyncDir(filepath.Dir(dir))
-}
-
-// mark makes m durable, which st has already, and then the state. Its callers are
-// save's.
-func (p *peer) mark(st peerState, m mark) error {
-	fi, err := os.Lstat(p.path)
-	if err != nil || !fi.Mode().IsRegular() || fi.Size() != p.size {
-		return p.save(st)
-	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("write the place of peer %s: %w", p.key, err)
-	}
-	p.size = -1 // after an error the file is written anew
-	if _, p.size, err = durable.Append(p.path, append(data, '\n'), 0o600); err != nil {
-		p.size = -1
+	if err := durable.WriteFile(p.path, append(data, '\n'), 0o600); err != nil {
 		return err
 	}
 	p.state = &st
