@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,24 +18,6 @@ import (
 
 // never is a poll that does not come: what is heard is heard by event.
 const never = time.Hour
-
-// logBuffer is a log that a test reads while it is written.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
 
 // running starts w, and ends it with the test.
 func running(t *testing.T, w *Watcher) {
@@ -57,9 +38,9 @@ func running(t *testing.T, w *Watcher) {
 	})
 }
 
-func newWatcher(t *testing.T, poll time.Duration) (*Watcher, *logBuffer) {
+func newWatcher(t *testing.T, poll time.Duration) (*Watcher, *lethetest.Log) {
 	t.Helper()
-	log := &logBuffer{}
+	log := &lethetest.Log{}
 	w := NewWatcher(poll, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	begun, cancel := w.Subscribe(Scope{Dir: t.TempDir()})
 	signalled(t, begun)
@@ -396,7 +377,7 @@ func TestPollAlone(t *testing.T) {
 		},
 	} {
 		home := t.TempDir()
-		log := &logBuffer{}
+		log := &lethetest.Log{}
 		w := NewWatcher(5*time.Millisecond, slog.New(slog.NewTextHandler(log, nil)))
 		w.open = open
 		write(t, Path(home, "dev"), "")

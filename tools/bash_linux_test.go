@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/internal/lethetest"
 	"lethe/internal/sandbox"
 )
 
@@ -51,7 +52,7 @@ func TestBashEndsInTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan Result, 1)
 	go func() { ended <- id.doCtx(ctx, "BASH", "command", "echo ready; touch ready; sleep 1000") }()
-	eventually(t, "the command runs", func() bool { _, err := os.Stat(filepath.Join(id.work, "ready")); return err == nil })
+	lethetest.Eventually(t, "the command runs", func() bool { _, err := os.Stat(filepath.Join(id.work, "ready")); return err == nil })
 	cancel()
 	wantWords(t, string((<-ended).Body), "ready\n", "[interrupted: it and everything")
 }

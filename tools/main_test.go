@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -150,18 +149,6 @@ func wantWords(t *testing.T, text string, words ...string) {
 		if !strings.Contains(text, w) {
 			t.Fatalf("%q is not in:\n%s", w, clip(text, 4000))
 		}
-	}
-}
-
-// eventually polls until cond holds.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
 	}
 }
 

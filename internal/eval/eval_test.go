@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lethe/internal/lethetest"
 	"lethe/internal/locomo"
 	"lethe/internal/sandbox"
 )
@@ -19,19 +20,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestRun(t *testing.T) {
 	talks, err := locomo.Load("../locomo/testdata/talks")
-	must(t, err)
+	lethetest.Must(t, err)
 	var said []string
 	r, err := Run(t.Context(), talks, func(line string) { said = append(said, line) })
-	must(t, err)
+	lethetest.Must(t, err)
 	c := r.Conversations[0]
 	if c.Lines != 30 || c.Originals < 1 || c.MeanTokens < 100 || c.Questions != 5 || c.Skipped != 3 {
 		t.Errorf("%+v", c)
@@ -59,7 +53,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	data, err := json.Marshal(r)
-	must(t, err)
+	lethetest.Must(t, err)
 	for _, want := range []string{`"hit_at_1":`, `"plain_bm25":`, `"mean_original_tokens":`, `"false_hints":`, `"skipped_questions":3`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%s is missing in %s", want, data)
@@ -70,7 +64,7 @@ func TestRun(t *testing.T) {
 // A run that is stopped says where, and leaves nothing behind.
 func TestRunStops(t *testing.T) {
 	talks, err := locomo.Load("../locomo/testdata/talks")
-	must(t, err)
+	lethetest.Must(t, err)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -79,7 +73,7 @@ func TestRunStops(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	left, err := os.ReadDir(dir)
-	must(t, err)
+	lethetest.Must(t, err)
 	if len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

@@ -9,18 +9,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	"lethe/internal/lethetest"
+)
 
 func TestLoad(t *testing.T) {
 	talks, err := Load("testdata/talks")
-	must(t, err)
+	lethetest.Must(t, err)
 	if len(talks) != 2 || talks[0].Name != "harbour" || talks[1].Name != "vineyard" {
 		t.Fatalf("%+v", talks)
 	}
@@ -50,7 +45,7 @@ func TestEvidence(t *testing.T) {
 		`["D"]`: "", `[]`: "", `null`: "", `["D9:1"]`: "", `[["D1:1"]]`: "D1:1", `[1, {"a": "D1:12"}]`: "D1:12",
 	} {
 		c, err := Parse(strings.NewReader(fmt.Sprintf(text, evidence)))
-		must(t, err)
+		lethetest.Must(t, err)
 		got := ""
 		for _, q := range c.Questions {
 			got = strings.Join(q.Evidence, " ")
@@ -83,7 +78,7 @@ func TestLoadRefuses(t *testing.T) {
 		`{` + session + strings.Replace(when, "May", "Mai", 1) + `}`: "session_1_date_time: ",
 		`{` + session + when + `, "qa": {"question": 1}}`:            "a.json: qa: ",
 	} {
-		must(t, os.WriteFile(file, []byte(text), 0o600))
+		lethetest.Must(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err := Load(filepath.Dir(file))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a.json") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %q", text, err, want)

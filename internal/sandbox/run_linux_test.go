@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 var modes = map[string]bool{"confined": true, "trusted": false}
@@ -68,7 +70,7 @@ func TestNothingIsLeftWhenTheContextEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(b.Context())
 		ended := make(chan string, 1)
 		go func() { out, _ := b.runCtx(ctx, detached+"echo ready; touch ready; sleep 1000"); ended <- out }()
-		eventually(b.T, "the command runs", func() bool { return exists(filepath.Join(b.Dir, "ready")) })
+		lethetest.Eventually(b.T, "the command runs", func() bool { return exists(filepath.Join(b.Dir, "ready")) })
 		cancel()
 		wantWords(b.T, <-ended, "ready\n")
 		b.wantDead()
@@ -104,7 +106,7 @@ func TestKilledCallerLeavesNothing(t *testing.T) {
 			if err := caller.Start(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the command runs", func() bool { return exists(filepath.Join(b.Dir, "ready")) })
+			lethetest.Eventually(t, "the command runs", func() bool { return exists(filepath.Join(b.Dir, "ready")) })
 			below := descendants(caller.Process.Pid)
 			if len(below) < 7 {
 				t.Fatalf("only %d processes below the caller", len(below))
@@ -112,7 +114,7 @@ func TestKilledCallerLeavesNothing(t *testing.T) {
 			_ = caller.Process.Kill()
 			_ = caller.Wait()
 			for _, p := range below {
-				eventually(t, fmt.Sprintf("the death of %d", p.pid), func() bool { return !alive(p.pid) })
+				lethetest.Eventually(t, fmt.Sprintf("the death of %d", p.pid), func() bool { return !alive(p.pid) })
 			}
 			b.wantDead()
 		})
@@ -213,7 +215,7 @@ func TestHideEnvironmentIsNotAnAccidentOfPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = caller.Process.Kill(); _ = caller.Wait() }()
-	eventually(t, "the command runs", func() bool { return len(descendants(caller.Process.Pid)) >= 2 })
+	lethetest.Eventually(t, "the command runs", func() bool { return len(descendants(caller.Process.Pid)) >= 2 })
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", caller.Process.Pid))
 	if err == nil && bytes.Contains(text, []byte("s3cr3t")) {
 		t.Error("the environment can still be read")
