@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"lethe/internal/lethetest"
 )
 
 // never is a poll that does not come: what is heard is heard by event.
