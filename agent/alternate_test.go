@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/internal/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
@@ -56,6 +57,7 @@ func isFiller(r *rehearsal.Request) bool { return strings.Contains(r.Last().Text
 // A hint is no answer to what it comes behind: the line is answered and its
 // command done, and so is what a tool gave.
 func TestHintWhereRolesTakeTurns(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	for _, preset := range []string{"custom", "llamacpp"} {
 		t.Run(preset, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/life"
 	"lethe/life/event"
@@ -102,6 +103,7 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 
 // The same goes for the calls of a compaction.
 func TestAllThatACompactionCostIsRecorded(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, _ := forgetful(t, 60_000, rehearsal.Step{Task: "segment", Times: 2, Fault: rehearsal.Blank},
 		rehearsal.Step{Task: "summarise", Times: 2, Fault: rehearsal.NoDone}, noted())

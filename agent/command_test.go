@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lethe/compactor"
+	"lethe/internal/lethetest"
 	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/llm"
@@ -226,6 +227,7 @@ func TestCommandsInHistoryAreText(t *testing.T) {
 // However long a line for the harness is, the log and the status stay small, and
 // it is obeyed once, in a room that was edited too.
 func TestHugeCommands(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, id, r := start(t)
 	r.settled() // what is said before it hears the room is history
@@ -252,6 +254,7 @@ func TestHugeCommands(t *testing.T) {
 // A command is obeyed at once however much stands unread before it, and what was
 // said before a /stop and is heard later wakes nobody, after a crash neither.
 func TestCommandsBehindMuchUnread(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: text("never said")})
 	names := []string{"dev"}
@@ -290,6 +293,7 @@ func TestCommandsBehindMuchUnread(t *testing.T) {
 
 // A /stop is found in a room that was replaced by a shorter one, too.
 func TestStopInReplacedRoom(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Hang})
 	w.say("dev", "ann", strings.Repeat("long ", 400_000)+"first")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lethe/compactor"
+	"lethe/internal/lethetest"
 	"lethe/life/event"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
@@ -24,11 +25,9 @@ func many(n int, tool, args string) *rehearsal.Answer {
 // TestWhateverArrives brings in at once what is larger than the whole limit: the
 // bound holds, each byte can be reached, and the life goes on.
 func TestWhateverArrives(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	big := strings.Repeat("five megabytes of it ", 250_000)
-	if testing.Short() {
-		big = big[:500_000]
-	}
 	lines := func(n int, text string) string {
 		var b strings.Builder
 		for i := range n {
@@ -73,6 +72,7 @@ func TestWhateverArrives(t *testing.T) {
 
 // Floods in many rooms at once share one budget.
 func TestManyRooms(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, g := forgetful(t, 16_000, noted())
 	var rooms []string
@@ -99,6 +99,7 @@ func TestManyRooms(t *testing.T) {
 // A note that a person makes too long is cut like everything else, and so is an
 // entry, if only by fading.
 func TestLongNote(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, g := forgetful(t, 16_000, noted())
 	w.conf.Recall.NoHints = true // the last message is looked at
@@ -155,6 +156,7 @@ func TestPagesShareTheBound(t *testing.T) {
 // Without a model everything fades to cards. Opening a faded range is noted, and a
 // card opens to its gists.
 func TestUncompactFaded(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, g := forgetful(t, 16_000, noted())
 	w.conf.Forgetting.Mechanical = true
@@ -206,6 +208,7 @@ func TestUncompactFaded(t *testing.T) {
 // The second try of an answer that was cut off has more room, but not more than
 // there is.
 func TestCutOffAtTheLimit(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	long := rehearsal.Step{Task: "none", Skip: 6, Times: 2, Fault: rehearsal.Length, Answer: text(strings.Repeat("so much to say ", 200))}
 	w, g := forgetful(t, 18_000, long, noted())

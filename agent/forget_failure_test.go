@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
@@ -233,6 +234,7 @@ var garbage = map[string]struct {
 // TestGarbage has the summariser fail in each way, in turn: the life goes on, loses
 // nothing, and does not go on asking.
 func TestGarbage(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	for name, c := range garbage {
 		t.Run(name, func(t *testing.T) {
@@ -282,6 +284,7 @@ func TestGarbage(t *testing.T) {
 
 // A provider that works again is used again, and a new failure is told again.
 func TestSummariserRecovers(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, _ := forgetful(t, 60_000, noted())
 	id := w.boot("ada", "dev")

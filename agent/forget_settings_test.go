@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/mind"
 )
 
 // What the agent writes into its own instructions is in the next task; what is
 // broken gives way, and it is told once, in all its runs.
 func TestOwnInstructions(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, _ := forgetful(t, 60_000)
 	id := w.boot("ada", "dev")
@@ -66,6 +68,7 @@ func TestOwnInstructions(t *testing.T) {
 
 // In the classic order MEMORY and LIFE go last, and count.
 func TestForgettingInTailOrder(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, g := forgetful(t, 18_000, noted())
 	w.conf.Params.Order = mind.OrderTail
@@ -89,6 +92,7 @@ func TestForgettingInTailOrder(t *testing.T) {
 
 // Another model is asked with requests that stand alone.
 func TestOtherModel(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, g := forgetful(t, 40_000)
 	w.conf.Forgetting.Model = "deepseek-flash"

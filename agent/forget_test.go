@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/life/event"
 )
 
@@ -31,6 +32,7 @@ func chores(r *rand.Rand, i int) string {
 // TestLongLife lives through many epochs in a small context, with stops, kills
 // and jobs cut short, and holds all of it against what is promised.
 func TestLongLife(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	turns := sample(30, 50, 150)
 	w, g := forgetful(t, 18_000)
@@ -87,6 +89,7 @@ func TestLongLife(t *testing.T) {
 // A job forks the life's own request: the same bytes and one message. COMPACT is
 // refused soon after it.
 func TestForks(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, g := forgetful(t, 60_000)
 	id := w.boot("ada", "dev")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm/rehearsal"
@@ -14,6 +15,7 @@ import (
 // TestSmallWindow meets a provider that takes less than was believed, and says
 // how much: the life learns it, once, and for good.
 func TestSmallWindow(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.reserve(rehearsal.Options{Window: 19_000, Script: []rehearsal.Step{noted()}})
@@ -49,6 +51,7 @@ func TestSmallWindow(t *testing.T) {
 // Without a number it is guessed; the second refusal in a row is told and waited
 // on, and what a person says is worth a smaller try.
 func TestOverflowWithoutNumber(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	refusal := rehearsal.Step{Task: "none", Skip: 20, Times: 2, Status: 400,
 		Body: `{"error":{"message":"the prompt exceeds the context window","type":"invalid_request_error"}}`}
@@ -87,6 +90,7 @@ func TestOverflowWithoutNumber(t *testing.T) {
 // A limit is refused with the number that is needed, and that number is enough to
 // live with.
 func TestLeastLimit(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	soul := strings.Repeat("You are a soul of many words. ", 4000)
 	w, g := forgetful(t, 10_000, noted())
@@ -119,6 +123,7 @@ func TestLeastLimit(t *testing.T) {
 // However small the window turns out to be, what is forgotten makes the request
 // fit, as long as anything does.
 func TestShrinkingWindow(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	rules := []string{"always mind rule-%d of the house. ", ""}
 	rules = rules[:sample(1, 1, 2)]

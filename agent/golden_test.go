@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/llm/rehearsal"
 )
@@ -91,6 +92,7 @@ func (r *running) killed() {
 }
 
 func TestRequestsGrowAtTheirEnd(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	many := &rehearsal.Answer{Reasoning: "A lot to list."}
 	for range 60 {

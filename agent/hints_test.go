@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
@@ -132,6 +133,7 @@ func gistOf(t *testing.T, w *world, h blobs.Hash) string {
 
 // Nothing is said where nothing fits, nor when hints are off.
 func TestNoHint(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, r, answered := forgotten(t)
 	for _, line := range []string{"ok, thanks!", "good morning", "can you compile the kernel with clang?"} {

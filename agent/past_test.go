@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
@@ -13,6 +14,7 @@ import (
 // RECALL says so when something that may match cannot be read, whether there is
 // something else or not.
 func TestRecallOfWhatIsLost(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, r, answered := forgotten(t,
 		rehearsal.Step{Contains: "please search", Answer: calls("RECALL", `{"query":"Bosun"}`)},
@@ -47,6 +49,7 @@ func TestRecallOfWhatIsLost(t *testing.T) {
 
 // The identity can search by itself.
 func TestRecallTool(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w, r, answered := forgotten(t,
 		rehearsal.Step{Contains: "please search", Answer: calls(

@@ -9,6 +9,7 @@ import (
 
 	"lethe/chat"
 	"lethe/compactor"
+	"lethe/internal/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
@@ -207,6 +208,7 @@ func TestOwnLinesInEditedRoom(t *testing.T) {
 // More than one look's worth of lines that wake nobody does not hide the line
 // behind them.
 func TestLineBehindOwnLines(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: -1, Contains: "hear me", Answer: text("yes")})
 	w.conf.ContextLimit, w.conf.Params.MaxTokens = 1_000_000, 120_000

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/tools"
 )
@@ -144,6 +145,7 @@ func TestStructureInText(t *testing.T) {
 // Of a reply with very many calls some are run, and the others have their
 // results in one step: so it is after a /stop and after a crash as well.
 func TestVeryManyCalls(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	var many []string
 	for i := range 1000 {

@@ -51,6 +51,15 @@ func Sample(short, usual, all int) int {
 	return usual
 }
 
+// Unraced skips a slow test with -short, as the race detector runs them: the goroutines
+// that meet in it meet in quicker tests, too.
+func Unraced(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow, and about sizes and texts; it runs without -short")
+	}
+}
+
 // Page returns the text of a page of docs/, such as "life.md".
 func Page(t testing.TB, name string) string {
 	t.Helper()
