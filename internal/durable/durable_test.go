@@ -302,3 +302,23 @@ func FuzzAppendKeepsRecords(f *testing.F) {
 		}
 	})
 }
+
+// Permissions are restored by the path in an error.
+func TestErrorsHaveWholePaths(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.OpenRoot(gone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	err = WriteFileIn(dir, "f", nil, 0o600)
+	if at, ok := errors.AsType[*fs.PathError](err); !ok || filepath.Dir(at.Path) != gone {
+		t.Errorf("the error of a file in %s is %v", gone, err)
+	}
+}

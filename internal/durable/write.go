@@ -91,9 +91,14 @@ func fill(dir *os.Root, perm fs.FileMode, write func(*os.File) error) (tmp strin
 	return f.Name(), fi, err
 }
 
-// temporary makes an empty file in dir.
+// temporary makes an empty file in dir. Its error has the whole path: a caller may
+// have to restore what is above it.
 func temporary(dir *os.Root) (*os.File, error) {
-	return dir.OpenFile(".tmp-"+strconv.FormatUint(rand.Uint64(), 10), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := dir.OpenFile(".tmp-"+strconv.FormatUint(rand.Uint64(), 10), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		e.Path = filepath.Join(dir.Name(), e.Path)
+	}
+	return f, err
 }
 
 // discard removes a temporary file, if there is one.
