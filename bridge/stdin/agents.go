@@ -7,33 +7,20 @@ import (
 	"lethe/internal/status"
 )
 
-// agent is an identity as its status file shows it.
+// agent is an identity that runs, as its status file shows it.
 type agent struct {
 	status.Status
-	Dir   string
-	Alive bool   // its process runs
-	Live  string // the reply it is writing, so far
-}
-
-// hears says whether the agent runs and is subscribed to room.
-func (a agent) hears(room string) bool {
-	return a.Alive && slices.Contains(a.Rooms, room)
+	Live string // the reply it is writing, so far
 }
 
 func (a agent) working() bool {
-	return a.Alive && (a.State == status.Thinking || a.State == status.Acting)
+	return a.State == status.Thinking || a.State == status.Acting
 }
-
-// busyIn says whether the agent works on something that room waits for.
-func (a agent) busyIn(room string) bool { return a.Alive && a.BusyIn(room) }
 
 // done says whether everything in room up to the byte offset to is answered, if
 // it ever will be: it was heard, and no turn for the room is under way. What
 // was answered was posted before this could be seen.
 func (a agent) done(room string, to int64) bool {
-	if !a.Alive {
-		return true
-	}
 	return a.Heard[room] >= to && !a.working() && a.State != status.Starting &&
 		!slices.Contains(a.Answering, room)
 }
@@ -46,27 +33,19 @@ func (a agent) reason() string {
 	return "the status gives no reason"
 }
 
-// readAgent reads one identity's directory; ok is false when it shows nothing.
-func readAgent(dir string) (a agent, ok bool) {
-	s, err := status.Read(dir)
-	if err != nil {
-		return a, false
-	}
-	a = agent{Status: s, Dir: dir, Alive: s.State != status.Stopped && status.Alive(s.PID)}
-	if a.working() {
-		a.Live = status.ReadLive(dir)
-	}
-	return a, true
-}
-
-// readAgents reads the identities in dirs, by name; those that do not run are
-// left out.
+// readAgents reads the identities in dirs that run, by name.
 func readAgents(dirs []string) []agent {
 	var all []agent
 	for _, dir := range dirs {
-		if a, ok := readAgent(dir); ok && a.Alive {
-			all = append(all, a)
+		s, err := status.Read(dir)
+		if err != nil || s.State == status.Stopped || !status.Alive(s.PID) {
+			continue
 		}
+		a := agent{Status: s}
+		if a.working() {
+			a.Live = status.ReadLive(dir)
+		}
+		all = append(all, a)
 	}
 	slices.SortFunc(all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
 	return all
@@ -75,16 +54,15 @@ func readAgents(dirs []string) []agent {
 // listeners are the agents that hear room; the one called self, a name or a
 // hash, comes first.
 func listeners(agents []agent, room, self string) []agent {
-	var heard []agent
+	var all []agent
 	for _, a := range agents {
-		if !a.hears(room) {
-			continue
+		switch {
+		case !slices.Contains(a.Rooms, room):
+		case self != "" && (a.Name == self || a.Self == self):
+			all = slices.Insert(all, 0, a)
+		default:
+			all = append(all, a)
 		}
-		if self != "" && (a.Name == self || a.Self == self) {
-			heard = slices.Insert(heard, 0, a)
-			continue
-		}
-		heard = append(heard, a)
 	}
-	return heard
+	return all
 }

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -49,12 +48,9 @@ type request struct {
 // reader says into lines. Orders are carried out one after the other, in the
 // order they were given.
 type feed struct {
-	cfg  Config
-	emit func(any) // news and sent; called from Run's goroutine only
-	wake chan struct{}
-
-	mu     sync.Mutex
-	orders []request
+	cfg    Config
+	emit   func(any) // news and sent; called from Run's goroutine only
+	orders chan request
 
 	// Run's own.
 	watcher *chat.Watcher
@@ -63,40 +59,14 @@ type feed struct {
 	dirs    []string // of the identities, watched
 	room    *room
 	seen    news // the last one, without its lines
-	listed  time.Time
 }
-
-// listEvery bounds how often all identities are looked at, running or not.
-const listEvery = 500 * time.Millisecond
 
 func newFeed(cfg Config, emit func(any)) *feed {
-	return &feed{cfg: cfg, emit: emit, wake: make(chan struct{}, 1)}
+	return &feed{cfg: cfg, emit: emit, orders: make(chan request, 256)}
 }
 
-// do gives an order; it never blocks.
-func (f *feed) do(r request) {
-	f.mu.Lock()
-	f.orders = append(f.orders, r)
-	f.mu.Unlock()
-	f.nudge()
-}
-
-func (f *feed) nudge() {
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (f *feed) next() (r request, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.orders) == 0 {
-		return r, false
-	}
-	r, f.orders = f.orders[0], f.orders[1:]
-	return r, true
-}
+// do gives an order; it blocks only while 256 others wait.
+func (f *feed) do(r request) { f.orders <- r }
 
 // Run reports until ctx ends. It reads files only when one changed, an order
 // came, or the slow poll came round.
@@ -120,18 +90,17 @@ func (f *feed) loop(ctx context.Context) {
 			return
 		case <-poll.C:
 		case <-f.changed:
-		case <-f.wake:
+		case r := <-f.orders:
+			f.look()
+			f.carryOut(r)
+			continue
 		}
 		f.look()
-		for r, ok := f.next(); ok; r, ok = f.next() {
-			f.carryOut(r)
-		}
 	}
 }
 
 // list finds the identities and rooms there are, and watches them.
 func (f *feed) list() {
-	f.listed = time.Now()
 	root := filepath.Join(f.cfg.Home, "agents")
 	entries, _ := os.ReadDir(root) // no directory is no identities
 	var dirs []string
@@ -157,25 +126,12 @@ func (f *feed) list() {
 // look reports what is new.
 func (f *feed) look() {
 	before := f.seen
-	if time.Since(f.listed) >= listEvery {
-		f.list()
-	} else {
-		var dirs []string
-		for _, a := range f.seen.Agents {
-			dirs = append(dirs, a.Dir)
-		}
-		f.seen.Agents = readAgents(dirs)
-	}
+	f.list()
 	lines, fresh, err := f.room.next()
 	f.seen.Err = err
-	if len(lines) > 0 || fresh || !same(before, f.seen) {
+	if len(lines) > 0 || fresh || !reflect.DeepEqual(before, f.seen) {
 		f.report(news{Lines: lines, Fresh: fresh})
 	}
-}
-
-// same compares what two news say beside their lines.
-func same(a, b news) bool {
-	return reflect.DeepEqual(a.Agents, b.Agents) && slices.Equal(a.Rooms, b.Rooms) && reason(a.Err) == reason(b.Err)
 }
 
 // open views a room from its end.
@@ -191,13 +147,6 @@ func (f *feed) report(n news) {
 	n.Room, n.Earlier = f.room.name, f.room.earlier()
 	n.Agents, n.Rooms, n.Err = f.seen.Agents, f.seen.Rooms, f.seen.Err
 	f.emit(n)
-}
-
-func reason(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // roomNames lists the rooms of a home, by name.

@@ -12,6 +12,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 )
 
@@ -186,11 +187,7 @@ func TestFeedIsQuietWhenNothingHappens(t *testing.T) {
 	for range 20 {
 		f.do(request{older: 0}) // an order to do nothing, to know that it looked
 	}
-	eventually(t, "the orders are taken", func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return len(f.orders) == 0
-	})
+	lethetest.Eventually(t, "the orders are taken", func() bool { return len(f.orders) == 0 })
 	select {
 	case m := <-out:
 		t.Errorf("news of nothing: %+v", m)

@@ -16,8 +16,8 @@ const (
 	help
 	quit
 	rooms
-	goRoom // view the room Text
-	ask    // an unknown command: make sure
+	goRoom  // view the room Text
+	unknown // a slash, and no command
 )
 
 // command is a typed line, understood.
@@ -52,13 +52,13 @@ func understand(input string) command {
 	}
 	word, arg := split(text)
 	switch word {
-	case "/help", "/?":
+	case "/help":
 		return command{intent: help}
-	case "/quit", "/exit", "/q":
+	case "/quit":
 		return command{intent: quit}
 	case "/rooms":
 		return command{intent: rooms}
-	case "/room", "/join":
+	case "/room":
 		if arg == "" {
 			return command{intent: rooms}
 		}
@@ -67,7 +67,7 @@ func understand(input string) command {
 	if forHarness(text) {
 		return command{say, text}
 	}
-	return command{ask, text}
+	return command{unknown, text}
 }
 
 func forHarness(text string) bool {
@@ -118,42 +118,41 @@ func extend(prefix string, words []string) string {
 	return common
 }
 
-// recall is the input history: what was sent, oldest first, and where in it
-// the cursor keys are.
-type recall struct {
+// typed is what was sent, oldest first, and where in it the cursor keys are.
+type typed struct {
 	lines []string
 	at    int    // len(lines) is the draft
 	draft string // what was being typed before going back
 }
 
-func (r *recall) add(text string) {
-	if n := len(r.lines); n == 0 || r.lines[n-1] != text {
-		r.lines = append(r.lines, text)
+func (t *typed) add(text string) {
+	if n := len(t.lines); n == 0 || t.lines[n-1] != text {
+		t.lines = append(t.lines, text)
 	}
-	if len(r.lines) > 500 {
-		r.lines = r.lines[len(r.lines)-500:]
+	if len(t.lines) > 500 {
+		t.lines = t.lines[len(t.lines)-500:]
 	}
-	r.at, r.draft = len(r.lines), ""
+	t.at, t.draft = len(t.lines), ""
 }
 
-// back and forth return the text to show, and whether there was one.
-func (r *recall) back(current string) (string, bool) {
-	if r.at == 0 {
+// previous and next return the text to show, and whether there was one.
+func (t *typed) previous(current string) (string, bool) {
+	if t.at == 0 {
 		return "", false
 	}
-	if r.at == len(r.lines) {
-		r.draft = current
+	if t.at == len(t.lines) {
+		t.draft = current
 	}
-	r.at--
-	return r.lines[r.at], true
+	t.at--
+	return t.lines[t.at], true
 }
 
-func (r *recall) forth() (string, bool) {
-	if r.at >= len(r.lines) {
+func (t *typed) next() (string, bool) {
+	if t.at >= len(t.lines) {
 		return "", false
 	}
-	if r.at++; r.at == len(r.lines) {
-		return r.draft, true
+	if t.at++; t.at == len(t.lines) {
+		return t.draft, true
 	}
-	return r.lines[r.at], true
+	return t.lines[t.at], true
 }

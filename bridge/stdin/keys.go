@@ -31,20 +31,19 @@ var keyHelp = [][2]string{
 	{"//text", "send a line that starts with a slash"},
 }
 
-// key acts on one key. Any key but the one that is waited for takes back a
-// question.
+// key acts on one key. Any key but a second Ctrl+C takes the first one back.
 func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	name := k.String()
-	leaving, asked := m.leaving, m.asked
-	m.leaving, m.asked = false, ""
+	leaving := m.leaving
+	m.leaving = false
 	if name != "ctrl+c" || !leaving {
 		m.notice = notice{}
 	}
 	switch name {
 	case "enter", "ctrl+m":
-		return m.enter(asked)
+		return m.enter()
 	case "esc":
-		m.escape(asked)
+		m.escape()
 	case "ctrl+c":
 		return m.interrupt(leaving)
 	case "ctrl+d":
@@ -60,18 +59,14 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 		m.scroll(-max(m.log.height-1, 1))
 	case "pgdown":
 		m.scroll(max(m.log.height-1, 1))
-	case "ctrl+up":
-		m.scroll(-1)
-	case "ctrl+down":
-		m.scroll(1)
 	case "ctrl+end":
 		m.log.end()
 	case "tab":
-		m.fill(complete(m.in.Value(), m.rooms))
+		m.setInput(complete(m.in.Value(), m.rooms))
 	case "up":
 		if m.in.Line() == 0 && m.in.LineInfo().RowOffset == 0 {
-			if text, ok := m.recall.back(m.in.Value()); ok {
-				m.fill(text)
+			if text, ok := m.typed.previous(m.in.Value()); ok {
+				m.setInput(text)
 			}
 			return nil
 		}
@@ -79,8 +74,8 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	case "down":
 		info := m.in.LineInfo()
 		if m.in.Line() == m.in.LineCount()-1 && info.RowOffset >= info.Height-1 {
-			if text, ok := m.recall.forth(); ok {
-				m.fill(text)
+			if text, ok := m.typed.next(); ok {
+				m.setInput(text)
 			}
 			return nil
 		}
@@ -91,35 +86,31 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	return cmd
 }
 
-// fill replaces the input, with the cursor at its end.
-func (m *model) fill(text string) {
+// setInput replaces the input, with the cursor at its end.
+func (m *model) setInput(text string) {
 	if text != m.in.Value() {
 		m.in.SetValue(text)
 		m.in.MoveToEnd()
 	}
 }
 
-// enter acts on the input; asked is the command that was questioned before.
-func (m *model) enter(asked string) tea.Cmd {
+// enter acts on the input.
+func (m *model) enter() tea.Cmd {
 	if m.page != noPage && m.in.Value() == "" {
 		m.page = noPage
 		return nil
 	}
 	c := understand(m.in.Value())
-	if c.intent == ask && c.Text == asked {
-		c.intent = say
-	}
 	m.page = noPage
 	switch c.intent {
 	case nothing:
 		m.in.Reset()
 		return nil
-	case ask:
+	case unknown:
 		word, _ := split(c.Text)
-		m.asked = c.Text
-		m.notice = notice{text: oneLine(word) + " is no command here: Enter again sends it as text, /help lists them"}
-		if word == "/model" {
-			m.notice.text = "/model needs one name; Enter again sends it as text"
+		m.notice = notice{text: oneLine(word) + " is no command here: /help lists them, // sends a / as text"}
+		if slices.Contains(harness, word) {
+			m.notice.text = "/model takes one name, the other commands nothing: /help lists them"
 		}
 		return nil
 	case quit:
@@ -135,7 +126,7 @@ func (m *model) enter(asked string) tea.Cmd {
 	case say:
 		m.send(c.Text)
 	}
-	m.recall.add(m.in.Value())
+	m.typed.add(m.in.Value())
 	m.in.Reset()
 	return nil
 }
@@ -152,11 +143,10 @@ func (m *model) send(text string) {
 }
 
 // escape leaves the innermost thing there is to leave.
-func (m *model) escape(asked string) {
+func (m *model) escape() {
 	switch {
 	case m.page != noPage:
 		m.page = noPage
-	case asked != "":
 	case m.busy():
 		if !m.stopped { // one /stop is enough for a turn
 			m.send("/stop")
@@ -173,7 +163,7 @@ func (m *model) interrupt(again bool) tea.Cmd {
 		return tea.Quit
 	}
 	if text := m.in.Value(); strings.TrimSpace(text) != "" {
-		m.recall.add(text)
+		m.typed.add(text)
 		m.in.Reset()
 		m.notice = notice{text: "cleared (Up brings it back)"}
 		return nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 // The whole of it, but for the terminal: keys in, escape sequences out, a room
@@ -16,18 +18,18 @@ func TestScreenOnAPipe(t *testing.T) {
 	a := newActor(t, home, "lethe", "dev")
 	a.hear(func(l message) { a.turn(l, func() { a.say("I heard " + l.Text) }) })
 	in, typed := io.Pipe()
-	var out output
+	var out lethetest.Log
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
 		ended <- Screen(ctx, Config{Home: home, User: "ada", In: in, Out: &out, Poll: 50 * time.Millisecond})
 	}()
-	eventually(t, "the screen is up", func() bool { return strings.Contains(out.String(), "\x1b[?1049h") })
+	lethetest.Eventually(t, "the screen is up", func() bool { return strings.Contains(out.String(), "\x1b[?1049h") })
 	fmt.Fprint(typed, "hello\r")
-	eventually(t, "the answer is in the room", func() bool { return len(texts(t, home, "dev")) == 2 })
+	lethetest.Eventually(t, "the answer is in the room", func() bool { return len(texts(t, home, "dev")) == 2 })
 	fmt.Fprint(typed, "/stop\r")
-	eventually(t, "the second line is in the room", func() bool { return len(texts(t, home, "dev")) >= 3 })
+	lethetest.Eventually(t, "the second line is in the room", func() bool { return len(texts(t, home, "dev")) >= 3 })
 	if got := texts(t, home, "dev"); got[0] != "ada: hello" || got[1] != "lethe: I heard hello" || got[2] != "ada: /stop" {
 		t.Errorf("the room has %q", got)
 	}

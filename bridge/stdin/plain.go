@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,13 +86,13 @@ func (p *plain) run(ctx context.Context, events <-chan any) error {
 	case e := <-events: // the room's end as it is now: what is older is not shown
 		if n, ok := e.(news); ok {
 			p.agents = n.Agents
-			p.told(n.Err)
+			p.reportUnreadable(n.Err)
 		}
 	case <-ctx.Done():
 		return p.interrupted(ctx)
 	}
 	p.listened = true
-	if err := p.nobody(); err != nil {
+	if err := p.checkListeners(); err != nil {
 		return err
 	}
 	lines := make(chan input)
@@ -107,13 +108,17 @@ func (p *plain) run(ctx context.Context, events <-chan any) error {
 		case <-ctx.Done():
 			return p.interrupted(ctx)
 		case in := <-from:
-			if err := p.take(in); err != nil {
-				return err
-			}
-			if p.ended && p.cfg.Timeout > 0 {
-				timer := time.NewTimer(p.cfg.Timeout)
-				defer timer.Stop()
-				deadline = timer.C
+			switch {
+			case in.err == nil:
+				p.sending = true
+				p.do(request{say: in.text})
+			case in.err != io.EOF:
+				return in.err
+			default:
+				p.ended = true
+				if p.cfg.Timeout > 0 {
+					deadline = time.After(p.cfg.Timeout)
+				}
 			}
 		case e := <-events:
 			if err := p.handle(e); err != nil {
@@ -130,7 +135,7 @@ func (p *plain) run(ctx context.Context, events <-chan any) error {
 	}
 }
 
-// interrupted is a clean end, except for who waits for an answer.
+// interrupted is a clean end, except with Once, which waits for an answer.
 func (p *plain) interrupted(ctx context.Context) error {
 	if p.cfg.Once {
 		return context.Cause(ctx)
@@ -143,58 +148,46 @@ func (p *plain) read(ctx context.Context, out chan<- input) {
 	put := func(in input) bool {
 		select {
 		case out <- in:
-			return in.err == nil
+			return true
 		case <-ctx.Done():
 			return false
 		}
 	}
-	if p.cfg.Once {
-		all, err := io.ReadAll(io.LimitReader(p.cfg.In, maxMessage+1))
-		if err == nil && len(all) > maxMessage {
-			err = fmt.Errorf("read message: longer than %d bytes", maxMessage)
-		}
-		if err == nil && len(bytes.TrimSpace(all)) == 0 {
-			err = errors.New("read message: the input is empty")
-		}
-		if err == nil && !put(input{text: string(all)}) {
-			return
-		}
-		put(input{err: orEOF(err)})
-		return
-	}
 	s := bufio.NewScanner(p.cfg.In)
-	s.Buffer(nil, maxMessage)
+	s.Buffer(nil, maxMessage+1)
+	if p.cfg.Once {
+		s.Split(whole)
+	}
+	empty := true
 	for s.Scan() {
-		if strings.TrimSpace(s.Text()) != "" && !put(input{text: s.Text()}) {
+		if strings.TrimSpace(s.Text()) == "" {
+			continue
+		}
+		if !put(input{text: s.Text()}) {
 			return
 		}
+		empty = false
 	}
 	err := s.Err()
-	if err != nil {
-		err = fmt.Errorf("read message: %w", err)
-	}
-	put(input{err: orEOF(err)})
-}
-
-func orEOF(err error) error {
-	if err == nil {
-		return io.EOF
-	}
-	return err
-}
-
-// take sends one message, or notes the end of the input.
-func (p *plain) take(in input) error {
 	switch {
-	case in.err == io.EOF:
-		p.ended = true
-	case in.err != nil:
-		return in.err
+	case errors.Is(err, bufio.ErrTooLong):
+		err = fmt.Errorf("read message: longer than %d bytes", maxMessage)
+	case err != nil:
+		err = fmt.Errorf("read message: %w", err)
+	case p.cfg.Once && empty:
+		err = errors.New("read message: the input is empty")
 	default:
-		p.sending = true
-		p.do(request{say: in.text})
+		err = io.EOF
 	}
-	return nil
+	put(input{err: err})
+}
+
+// whole is a bufio.SplitFunc for one token: all there is.
+func whole(data []byte, atEOF bool) (int, []byte, error) {
+	if !atEOF || len(data) == 0 {
+		return 0, nil, nil
+	}
+	return len(data), data, nil
 }
 
 // handle takes in what the feed reports.
@@ -208,13 +201,13 @@ func (p *plain) handle(e any) error {
 		p.own[e.To], p.last, p.answered = true, e.To, false
 	case news:
 		p.agents = e.Agents
-		p.told(e.Err)
+		p.reportUnreadable(e.Err)
 		for _, l := range e.Lines {
 			if err := p.show(l); err != nil {
 				return err
 			}
 		}
-		return p.nobody()
+		return p.checkListeners()
 	}
 	return nil
 }
@@ -273,21 +266,19 @@ func (p *plain) object(l message) []byte {
 	return []byte(out.String())
 }
 
-// told reports on Err that the room cannot be read, once per reason.
-func (p *plain) told(err error) {
-	reason := ""
-	if err != nil {
-		reason = err.Error()
+// reportUnreadable says on Err that the room cannot be read, once per reason.
+func (p *plain) reportUnreadable(err error) {
+	if err == nil {
+		p.failed = ""
+	} else if err.Error() != p.failed {
+		p.failed = err.Error()
+		fmt.Fprintln(p.cfg.Err, chat.Sanitize(p.failed))
 	}
-	if reason != "" && reason != p.failed {
-		fmt.Fprintln(p.cfg.Err, chat.Sanitize(reason))
-	}
-	p.failed = reason
 }
 
-// nobody says on Err, at once and at each change, that no running identity
+// checkListeners says on Err, at once and at each change, that no running identity
 // hears the room. One that is starting may be about to.
-func (p *plain) nobody() error {
+func (p *plain) checkListeners() error {
 	listened := p.listened
 	p.listened = len(listeners(p.agents, p.cfg.Room, "")) > 0 || p.starting()
 	if p.listened || !listened {
@@ -305,12 +296,7 @@ func (p *plain) nobody() error {
 }
 
 func (p *plain) starting() bool {
-	for _, a := range p.agents {
-		if a.Alive && a.State == status.Starting {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.agents, func(a agent) bool { return a.State == status.Starting })
 }
 
 // settled says whether the answers to all that was sent are in, and how it
@@ -331,11 +317,8 @@ func (p *plain) settled() (bool, error) {
 			paused = &PausedError{a.Name, a.reason()}
 		}
 	}
-	if paused != nil {
-		return true, paused
-	}
-	if p.cfg.Once && !p.answered {
+	if paused == nil && p.cfg.Once && !p.answered {
 		return true, ErrNoAnswer
 	}
-	return true, nil
+	return true, paused
 }

@@ -1,7 +1,6 @@
 package stdin
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,37 +9,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 )
-
-// output is a buffer that a test can read while Plain writes.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
 
 // plainly runs Plain over input and returns what came out.
 func plainly(t *testing.T, home, input string, change func(*Config)) (out, errs string, err error) {
 	t.Helper()
-	var o, e output
+	var o, e lethetest.Log
 	cfg := Config{Home: home, Room: "dev", User: "ada", In: strings.NewReader(input), Out: &o, Err: &e,
 		Timeout: 20 * time.Second, Poll: 50 * time.Millisecond}
 	if change != nil {
@@ -129,58 +111,67 @@ func TestPlainJSON(t *testing.T) {
 	}
 }
 
-func TestOncePrintsOnlyTheAnswer(t *testing.T) {
-	home := t.TempDir()
-	a := newActor(t, home, "lethe", "dev")
-	a.hear(func(l message) {
-		appendLine(t, home, "dev", false, "bob", "noise")
-		a.turn(l, func() {
-			a.say("a moment") // SAY
-			a.say("the\tanswer\nto " + fmt.Sprintf("%q", l.Text))
+func TestOnce(t *testing.T) {
+	set := func(state string, more func(*status.Status)) func(*actor, message) {
+		return func(a *actor, l message) {
+			a.set(func(s *status.Status) {
+				s.State, s.Heard = state, map[string]int64{"dev": l.To}
+				more(s)
+			})
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		before func(*status.Status)
+		hears  func(*actor, message)
+		out    string
+		err    error
+	}{
+		{"prints only what agents say", nil, func(a *actor, l message) {
+			appendLine(t, a.home, "dev", false, "bob", "noise")
+			a.turn(l, func() {
+				a.say("a moment") // SAY
+				a.say("the\tanswer\nto " + fmt.Sprintf("%q", l.Text))
+			})
+		}, "a moment\nthe\tanswer\nto \"one\\ntwo\"\n", nil},
+		{"outlasts a turn that did not hear it", func(s *status.Status) { s.State, s.Answering = status.Thinking, []string{"dev"} },
+			func(a *actor, l message) {
+				a.say("to an earlier line")
+				a.set(func(s *status.Status) { s.State, s.Answering = status.Idle, nil })
+				a.turn(l, func() { a.say("to yours") })
+			}, "to an earlier line\nto yours\n", nil},
+		{"waits for one that starts", func(s *status.Status) { s.State, s.Rooms, s.Heard = status.Starting, nil, nil },
+			func(a *actor, l message) {
+				a.set(func(s *status.Status) { s.Rooms = []string{"dev"} })
+				a.turn(l, func() { a.say("good morning") })
+			}, "good morning\n", nil},
+		{"no answer", nil, func(a *actor, l message) { a.turn(l, func() {}) }, "", ErrNoAnswer},
+		{"too slow", nil, set(status.Thinking, func(s *status.Status) { s.Answering = []string{"dev"} }), "", ErrTimeout},
+		{"paused", nil, set(status.Paused, func(s *status.Status) { s.Error = "402: no\nmoney" }), "", &PausedError{"lethe", "402: no money"}},
+		{"dies", nil, set(status.Stopped, func(*status.Status) {}), "", &NobodyError{Room: "dev", Sent: true, Start: "lethe run"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home := t.TempDir()
+			a := newActor(t, home, "lethe", "dev")
+			if c.before != nil {
+				a.set(c.before)
+			}
+			a.hear(func(l message) { c.hears(a, l) })
+			out, errs, err := plainly(t, home, "one\ntwo\n", func(cfg *Config) {
+				if cfg.Once = true; c.err == ErrTimeout {
+					cfg.Timeout = 50 * time.Millisecond
+				}
+			})
+			if out != c.out || !reflect.DeepEqual(err, c.err) || errs != "" {
+				t.Errorf("printed %q, %q, err %v", out, errs, err)
+			}
 		})
-	})
-	out, errs, err := plainly(t, home, "line one\nline two\n", once)
-	if err != nil || errs != "" {
-		t.Fatalf("err %v, stderr %q", err, errs)
-	}
-	if want := "a moment\nthe\tanswer\nto \"line one\\nline two\"\n"; out != want {
-		t.Errorf("printed %q, want %q", out, want)
-	}
-}
-
-// What an agent says to an earlier line, posted after ours but before it heard
-// ours, does not end the wait.
-func TestOnceOutlastsATurnThatDidNotHearIt(t *testing.T) {
-	home := t.TempDir()
-	a := newActor(t, home, "lethe", "dev")
-	before := a.s.Heard["dev"]
-	a.set(func(s *status.Status) { s.State, s.Answering = status.Thinking, []string{"dev"} })
-	a.hear(func(l message) {
-		a.say("to an earlier line")
-		a.set(func(s *status.Status) {
-			s.State, s.Answering, s.Heard = status.Idle, nil, map[string]int64{"dev": before}
-		})
-		a.turn(l, func() { a.say("to yours") })
-	})
-	out, _, err := plainly(t, home, "hi", once)
-	if err != nil || !strings.HasSuffix(out, "to yours\n") {
-		t.Errorf("printed %q, err %v", out, err)
-	}
-}
-
-func TestOnceWithoutAnAnswer(t *testing.T) {
-	home := t.TempDir()
-	a := newActor(t, home, "lethe", "dev")
-	a.hear(func(l message) { a.turn(l, func() {}) })
-	out, _, err := plainly(t, home, "hi", once)
-	if !errors.Is(err, ErrNoAnswer) || out != "" {
-		t.Errorf("printed %q, err %v", out, err)
 	}
 }
 
 // What an agent said before our line is not its answer.
 func TestOnceIgnoresWhatWasSaidBefore(t *testing.T) {
-	var out output
+	var out lethetest.Log
 	p := &plain{cfg: Config{Once: true, Out: &out, Room: "dev"}.defaults(), own: map[int64]bool{}}
 	for _, e := range []any{
 		sent{To: 200},
@@ -219,45 +210,9 @@ func TestDone(t *testing.T) {
 		{status.Status{State: status.Idle, Heard: heard, Answering: []string{"dev"}}, 100, false},
 		{status.Status{State: status.Idle, Heard: heard, Answering: []string{"ops"}}, 100, true},
 	} {
-		if got := (agent{Status: tt.s, Alive: true}).done("dev", tt.to); got != tt.want {
+		if got := (agent{Status: tt.s}).done("dev", tt.to); got != tt.want {
 			t.Errorf("done(%+v, %d) = %v", tt.s, tt.to, got)
 		}
-	}
-	if !(agent{}).done("dev", 100) {
-		t.Error("the dead owe something")
-	}
-}
-
-func TestTimeout(t *testing.T) {
-	home := t.TempDir()
-	a := newActor(t, home, "lethe", "dev")
-	a.hear(func(l message) {
-		a.set(func(s *status.Status) {
-			s.State, s.Answering, s.Heard = status.Thinking, []string{"dev"}, map[string]int64{"dev": l.To}
-		})
-	})
-	for _, change := range []func(*Config){
-		func(c *Config) { c.Timeout = 50 * time.Millisecond },
-		func(c *Config) { c.Timeout = 50 * time.Millisecond; c.Once = true },
-	} {
-		if _, _, err := plainly(t, home, "hi\n", change); !errors.Is(err, ErrTimeout) {
-			t.Errorf("err %v, want a timeout", err)
-		}
-	}
-}
-
-func TestPausedIsToldAtOnce(t *testing.T) {
-	home := t.TempDir()
-	a := newActor(t, home, "lethe", "dev")
-	a.hear(func(l message) {
-		a.set(func(s *status.Status) {
-			s.State, s.Error, s.Heard = status.Paused, "402: no\nmoney", map[string]int64{"dev": l.To}
-		})
-	})
-	_, _, err := plainly(t, home, "hi", once)
-	var paused *PausedError
-	if !errors.As(err, &paused) || paused.Name != "lethe" || paused.Reason != "402: no money" {
-		t.Errorf("err %v", err)
 	}
 }
 
@@ -283,31 +238,6 @@ func TestNobodyListens(t *testing.T) {
 	}
 	if got := texts(t, home, "dev"); len(got) != 1 {
 		t.Errorf("the room has %q; a question to nobody is not to be sent", got)
-	}
-}
-
-func TestListenerDiesBeforeItAnswers(t *testing.T) {
-	home := t.TempDir()
-	a := newActor(t, home, "lethe", "dev")
-	a.hear(func(l message) { a.set(func(s *status.Status) { s.State = status.Stopped }) })
-	_, _, err := plainly(t, home, "hi", once)
-	var nobody *NobodyError
-	if !errors.As(err, &nobody) || !nobody.Sent {
-		t.Errorf("err %v", err)
-	}
-}
-
-func TestPlainWaitsForOneThatStarts(t *testing.T) {
-	home := t.TempDir()
-	a := newActor(t, home, "lethe", "dev")
-	a.set(func(s *status.Status) { s.State, s.Rooms, s.Heard = status.Starting, nil, nil })
-	a.hear(func(l message) {
-		a.set(func(s *status.Status) { s.Rooms = []string{"dev"} })
-		a.turn(l, func() { a.say("good morning") })
-	})
-	out, _, err := plainly(t, home, "hi", once)
-	if err != nil || out != "good morning\n" {
-		t.Errorf("printed %q, err %v", out, err)
 	}
 }
 
@@ -370,7 +300,7 @@ func TestPlainEndsWithItsContext(t *testing.T) {
 			if _, err := hold.Write([]byte("before\n")); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the line is in the room", func() bool { return len(texts(t, home, "dev")) == 1 })
+			lethetest.Eventually(t, "the line is in the room", func() bool { return len(texts(t, home, "dev")) == 1 })
 		}
 		cancel()
 		err := <-ended

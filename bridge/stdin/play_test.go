@@ -129,13 +129,3 @@ func texts(t *testing.T, home, room string) (all []string) {
 	}
 	return all
 }
-
-// eventually polls until ok, for at most a minute.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}

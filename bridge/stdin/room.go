@@ -19,7 +19,6 @@ type room struct {
 	cursor     chat.Cursor
 	seen       int   // lines seen, from the end of the room at the last look back
 	first      int64 // where the earliest of them starts
-	total      int   // lines in the room when it was last counted
 }
 
 func newRoom(cfg Config, name string) *room {
@@ -28,11 +27,11 @@ func newRoom(cfg Config, name string) *room {
 
 // last starts over at the last n lines.
 func (r *room) last(n int) ([]message, error) {
-	_, total, cursor, err := chat.Tail(r.path, n)
+	_, _, cursor, err := chat.Tail(r.path, n)
 	if err != nil {
 		return nil, err
 	}
-	r.cursor, r.first, r.seen, r.total = cursor, cursor.Offset, 0, max(total-n, 0)
+	r.cursor, r.first, r.seen = cursor, cursor.Offset, 0
 	lines, _, err := r.next()
 	return lines, err
 }
@@ -51,7 +50,6 @@ func (r *room) next() (lines []message, fresh bool, err error) {
 		}
 		lines = append(lines, b.Lines...)
 		r.seen += len(b.Lines)
-		r.total += len(b.Lines)
 		r.cursor, more = b.Next, b.More
 	}
 	return lines, false, nil
@@ -59,23 +57,24 @@ func (r *room) next() (lines []message, fresh bool, err error) {
 
 // older returns up to n lines before all that were seen.
 func (r *room) older(n int) ([]message, error) {
-	lines, total, _, err := chat.Tail(r.path, r.seen+n)
+	lines, _, _, err := chat.Tail(r.path, r.seen+n)
 	if err != nil {
 		return nil, err
 	}
-	r.total, r.seen = total, len(lines)
+	r.seen = len(lines)
 	before := 0
 	for before < len(lines) && lines[before].To <= r.first {
 		before++
 	}
+	r.first = 0
 	if before > 0 {
 		r.first = lines[0].From
 	}
 	return lines[:before], nil
 }
 
-// earlier says whether there are lines before those seen.
-func (r *room) earlier() bool { return r.seen < r.total }
+// earlier says whether the file begins before the lines seen.
+func (r *room) earlier() bool { return r.first > 0 }
 
 // say appends text and returns where its line ends.
 func (r *room) say(user, text string) (to int64, err error) {

@@ -69,20 +69,19 @@ type model struct {
 	spin          spinner.Model
 	spinning      bool
 
-	room    string
-	rooms   []string         // of the home
-	agents  []agent          // that run, anywhere in the home
-	stream  map[string]reply // by identity: the reply on screen
-	recall  recall
-	notice  notice
-	page    page   // over the history, when there is one
-	pageTop int    // its first row shown
-	asked   string // an unknown command that a second Enter sends
-	leaving bool   // Ctrl+C was pressed once
-	stopped bool   // /stop was sent for the turn under way
-	loading bool   // older lines are on their way
-	roomErr error
-	bannerd bool
+	room     string
+	rooms    []string         // of the home
+	agents   []agent          // that run, anywhere in the home
+	stream   map[string]reply // by identity: the reply on screen
+	typed    typed
+	notice   notice
+	page     page // over the history, when there is one
+	pageTop  int  // its first row shown
+	leaving  bool // Ctrl+C was pressed once
+	stopped  bool // /stop was sent for the turn under way
+	loading  bool // older lines are on their way
+	roomErr  error
+	bannered bool // the banner was shown
 }
 
 // reply is what an identity streams, and what it has already posted of it.
@@ -147,7 +146,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.BackgroundColorMsg:
 		m.restyle(msg.IsDark())
 	case news:
-		m.hear(msg)
+		m.apply(msg)
 	case sent:
 		m.wasSent(msg)
 	case spinner.TickMsg:
@@ -164,7 +163,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
 	case tea.PasteMsg:
-		m.asked, m.leaving = "", false
+		m.leaving = false
 		text := strings.ReplaceAll(msg.Content, "\r\n", "\n") // terminals send either for a newline
 		text = strings.ReplaceAll(text, "\r", "\n")
 		m.in, cmd = m.in.Update(tea.PasteMsg{Content: clean(text)})
@@ -179,8 +178,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-// hear takes in what the files say.
-func (m *model) hear(n news) {
+// apply takes in what the files say.
+func (m *model) apply(n news) {
 	if n.Room != m.room {
 		return // from before the room was changed
 	}
@@ -188,10 +187,10 @@ func (m *model) hear(n news) {
 	switch {
 	case n.Fresh:
 		m.log.reset(n.Lines, n.Earlier)
-		if !m.bannerd && m.cfg.Banner != "" {
+		if !m.bannered && m.cfg.Banner != "" {
 			m.log.note(m.cfg.Banner)
 		}
-		m.bannerd = true
+		m.bannered = true
 		m.remember(n.Lines)
 	case n.Older:
 		m.loading = false
@@ -212,10 +211,10 @@ func (m *model) hear(n news) {
 
 // remember makes what this person said before the start of the input history.
 func (m *model) remember(lines []message) {
-	m.recall = recall{}
+	m.typed = typed{}
 	for _, l := range lines {
 		if !l.Agent && l.Name == m.cfg.User {
-			m.recall.add(clean(l.Text))
+			m.typed.add(clean(l.Text))
 		}
 	}
 }
@@ -290,7 +289,7 @@ func (m *model) wasSent(s sent) {
 func (m *model) here() []agent { return listeners(m.agents, m.room, m.cfg.Self) }
 
 func (m *model) busy() bool {
-	return slices.ContainsFunc(m.agents, func(a agent) bool { return a.busyIn(m.room) })
+	return slices.ContainsFunc(m.agents, func(a agent) bool { return a.BusyIn(m.room) })
 }
 
 // scroll moves the page that is open, or the history, and asks for more of it

@@ -172,19 +172,14 @@ func TestPasteOfManyLines(t *testing.T) {
 	s.wants(request{say: "a␛[31mb\nc"})
 }
 
-func TestUnknownCommandIsAsked(t *testing.T) {
+func TestUnknownCommandIsNotSent(t *testing.T) {
 	s := newStage(t, 80, 24)
 	s.hears(lethe())
-	s.press("/foo", "enter")
+	s.press("/foo", "enter", "enter")
 	s.wants()
-	s.shows("/foo is no command")
-	s.press("x", "enter") // edited: asked again
-	s.wants()
-	s.press("enter")
-	s.wants(request{say: "/foox"})
-	s.press("/bar", "enter", "esc")
+	s.shows("/foo is no command here", "❯ /foo")
+	s.press("x")
 	s.hides("no command")
-	s.wants()
 }
 
 func TestEscStopsATurnOnce(t *testing.T) {

@@ -130,7 +130,7 @@ func (s *stage) wants(want ...request) {
 }
 
 func lethe(change ...func(*agent)) []agent {
-	a := agent{Alive: true, Status: status.Status{Name: "lethe", Self: "51c0", State: status.Idle, Rooms: []string{"dev"},
+	a := agent{Status: status.Status{Name: "lethe", Self: "51c0", State: status.Idle, Rooms: []string{"dev"},
 		Model: "deepseek-v4-pro", ContextTokens: 12_400, ContextLimit: 100_000, CostUSD: 1.5, Since: today, Turn: 1}}
 	for _, c := range change {
 		c(&a)

@@ -12,6 +12,10 @@ import (
 // followed; older ones are loaded again when somebody scrolls to them.
 const keep = 2000
 
+// maxLiveMarkdown bounds the bytes of a reply that is laid out as markdown again for
+// each piece of it that comes; a longer one is shown as it is written.
+const maxLiveMarkdown = 8 << 10
+
 // block is one message, laid out for the width it was last shown at.
 type block struct {
 	message
@@ -35,10 +39,6 @@ type transcript struct {
 	live    []block // replies as they stream; index len(blocks) and on
 	unseen  int     // messages that arrived below while scrolled up
 	earlier bool    // the room begins before blocks[0]
-
-	// slow is set when laying a streaming reply out took so long that doing it
-	// again for each piece would show; the rest of it is shown as it comes.
-	slow bool
 
 	// top is the first row shown. While follow holds it is not used: the last
 	// row sits at the bottom.
@@ -156,9 +156,7 @@ func (t *transcript) at(i int) []string {
 	}
 	blk := &(*b)[i]
 	if blk.rows == nil || blk.width != t.width {
-		began := time.Now()
-		blk.rows, blk.width = t.layout(*blk, live && t.slow), t.width
-		t.slow = t.slow || live && time.Since(began) > 50*time.Millisecond
+		blk.rows, blk.width = t.layout(*blk, live && len(blk.Text) > maxLiveMarkdown), t.width
 	}
 	return blk.rows
 }
@@ -186,10 +184,8 @@ func (t *transcript) layout(b block, raw bool) []string {
 	}
 	width := max(t.width-2*len(pad), 1)
 	var body []string
-	if b.Agent {
-		if b.run {
-			rows = append(rows, "") // paragraphs of markdown need air
-		}
+	if b.Agent && b.run {
+		rows = append(rows, "") // between paragraphs of markdown
 	}
 	if b.Agent && !raw {
 		body = t.md.rows(text, width)
@@ -234,7 +230,6 @@ func (t *transcript) dayRow(at time.Time) string {
 // setLive replaces the replies that are being written.
 func (t *transcript) setLive(replies []block) {
 	t.live = replies
-	t.slow = t.slow && len(replies) > 0
 	for i := range t.live {
 		// The past of a long reply is read when it is posted.
 		if text := t.live[i].Text; len(text) > 16<<10 {

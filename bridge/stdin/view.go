@@ -123,7 +123,7 @@ func (m *model) activityRow() string {
 	}
 	var parts []string
 	for _, a := range m.agents {
-		if a.busyIn(m.room) {
+		if a.BusyIn(m.room) {
 			parts = append(parts, m.doing(a))
 		}
 	}
@@ -270,7 +270,7 @@ func (m *model) stateSegment(a agent) string {
 		mark, style = "○", m.style.warn
 	}
 	state := oneLine(a.State)
-	if a.working() && !a.busyIn(m.room) {
+	if a.working() && !a.BusyIn(m.room) {
 		state = "busy in " + oneLine(strings.Join(slices.Sorted(slices.Values(a.Answering)), ", "))
 	}
 	return style.Render(mark) + " " + m.style.bold.Render(oneLine(a.Name)) + " " + style.Render(state)
