@@ -144,8 +144,8 @@ func (t *tour) remember() {
 	t.rest()
 
 	t.text("And you can search what it has forgotten:")
-	t.command("lethe recall " + name + " " + search)
-	out, err := t.program(append([]string{"recall", "--home", t.home.Dir, name}, strings.Fields(search)...)...).Output()
+	t.command("lethe recall --name " + name + " " + search)
+	out, err := t.program(append([]string{"recall", "--home", t.home.Dir, "--name", name}, strings.Fields(search)...)...).Output()
 	if err != nil {
 		fail("run lethe recall: %w", errors.Join(t.ctx.Err(), err))
 	}
@@ -296,7 +296,7 @@ func (t *tour) sum() {
 		{"lethe run --name ada", "a daemon that stays"},
 		{"lethe context ada", "what it has before it"},
 		{"lethe life ada", "everything that ever happened to it"},
-		{"lethe recall ada fog", "what it has forgotten about fog"},
+		{"lethe recall fog", "what it has forgotten about fog"},
 		{"docs/forgetting.md", "what fades when, what it costs, and every setting"},
 	})
 }
