@@ -28,6 +28,9 @@ var errTwice = errors.New("given twice")
 // unless they are lists.
 func setOnce(cmd *cobra.Command) {
 	wrap := func(f *pflag.Flag) {
+		if f.DefValue == "0s" {
+			f.DefValue = "" // the help would show it as a default
+		}
 		if _, done := f.Value.(*once); !done && f.Value.Type() != "bool" && f.Value.Type() != "stringArray" {
 			f.Value = &once{Value: f.Value}
 		}
@@ -82,24 +85,28 @@ func nearest(word string, names []string) string {
 	return best
 }
 
-// distance is the number of bytes to insert, delete or replace to make b of a
-// (Levenshtein).
+// distance is the number of bytes to insert, delete, replace or swap with their
+// neighbour to make b of a.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(a)+1) // rows[i][j]: from a[:i] to b[:j]
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
 	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := last
-			if a[i] != b[j] {
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
 				change++
 			}
-			last = row[j+1]
-			row[j+1] = min(change, row[j]+1, last+1)
+			rows[i][j] = min(change, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }
