@@ -68,9 +68,12 @@ func (p *program) printBlob(b blobs.Blob, meta, raw bool) error {
 	isAnswer := err == nil
 	if p.json {
 		out := map[string]any{
-			"hash": b.Hash, "at": b.At, "gist": b.Gist, "life": b.Life, "parent": b.Parent, "bytes": len(b.Body), "body": string(b.Body),
+			"hash": b.Hash, "at": b.At, "gist": b.Gist, "life": b.Life, "parent": b.Parent, "bytes": len(b.Body),
 		}
-		if isAnswer {
+		if !meta {
+			out["body"] = string(b.Body)
+		}
+		if isAnswer && !meta {
 			out["text"] = textOf(answer)
 		}
 		return p.printJSON(out)
