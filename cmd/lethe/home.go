@@ -130,16 +130,22 @@ func (p *program) defaultIdentity() (agent.Identity, error) {
 	case 1:
 		return all[0], nil
 	}
-	return agent.Identity{}, hint(usageError{&severalError{all}}, "name one, or set default_identity in %s", configFile(p.home.Dir))
+	return agent.Identity{}, hint(usageError{&severalError{all, p.settings.DefaultIdentity}}, "name one, or set default_identity in %s", configFile(p.home.Dir))
 }
 
 // severalError says that there are several identities and none is the default.
-type severalError struct{ all []agent.Identity }
+type severalError struct {
+	all     []agent.Identity
+	missing string // the default_identity of config.toml, which is none of them, or ""
+}
 
 func (e *severalError) Error() string {
 	var names []string
 	for _, id := range e.all {
 		names = append(names, id.Name)
+	}
+	if e.missing != "" {
+		return fmt.Sprintf("default_identity is %s, which is none of the %d identities: %s", e.missing, len(names), strings.Join(names, ", "))
 	}
 	return fmt.Sprintf("there are %d identities, and none is the default: %s", len(names), strings.Join(names, ", "))
 }
@@ -156,7 +162,7 @@ func (p *program) pick(all []agent.Identity) (agent.Identity, error) {
 	fmt.Fprintf(p.err, "Which identity? (number or name) ")
 	answer, err := bufio.NewReader(p.in).ReadString('\n')
 	if answer = strings.TrimSpace(answer); err != nil || answer == "" {
-		return agent.Identity{}, usageError{&severalError{all}}
+		return agent.Identity{}, usageError{&severalError{all, p.settings.DefaultIdentity}}
 	}
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(all) {
 		answer = all[n-1].Name
