@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,11 +30,14 @@ can be scripted and made to fail: docs/rehearse.md describes the script.`,
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
 	cmd.Flags().StringVar(&script, "script", "", "`FILE` with steps to follow instead of answering")
 	_ = cmd.MarkFlagFilename("script", "json")
-	cmd.Flags().DurationVar(&pace, "pace", 8*time.Millisecond, "delay between the pieces of an answer")
+	cmd.Flags().DurationVar(&pace, "pace", 8*time.Millisecond, "`DELAY` between the pieces of an answer")
 	return cmd
 }
 
 func (p *program) rehearse(ctx context.Context, addr, script string, pace time.Duration) error {
+	if host, _, err := net.SplitHostPort(addr); err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		return usagef("--addr is %q; it is a loopback address with a port, such as 127.0.0.1:8080", addr)
+	}
 	var steps []rehearsal.Step
 	if script != "" {
 		var err error

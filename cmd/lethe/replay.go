@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent"
 	"lethe/internal/locomo"
 	"lethe/internal/replay"
 )
@@ -34,16 +36,16 @@ results of its calls. - reads it from standard input.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.IntVar(&o.Limit, "limit", o.Limit, "tokens of a whole request with its answer")
-	fl.IntVar(&o.MaxTokens, "max-tokens", 0, "tokens kept free for an answer (default as lethe run)")
-	fl.StringVar(&o.Model, "model", o.Model, "whose prices count: deepseek-v4-pro or deepseek-flash")
-	fl.StringVar(&o.Order, "order", o.Order, "epoch, or tail: MEMORY and LIFE last in each request")
-	fl.StringVar(&o.Compactor, "compactor", o.Compactor, "how summaries are made: by the model, or mechanical")
-	fl.Float64Var(&o.Target, "target", o.Target, "share of its size that the eligible part is brought to")
+	fl.IntVar(&o.Limit, "limit", o.Limit, "`TOKENS` of a whole request with its answer")
+	fl.IntVar(&o.MaxTokens, "max-tokens", 0, "`TOKENS` kept free for an answer (default as lethe run)")
+	fl.StringVar(&o.Model, "model", o.Model, "`MODEL` whose prices count: deepseek-v4-pro or deepseek-flash")
+	fl.StringVar(&o.Order, "order", o.Order, "`ORDER` of a request: epoch, or tail with MEMORY and LIFE last")
+	fl.StringVar(&o.Compactor, "compactor", o.Compactor, "`HOW` summaries are made: model, or mechanical")
+	fl.Float64Var(&o.Target, "target", o.Target, "`SHARE` of its size that the eligible part is brought to")
 	fl.BoolVar(&o.Alone, "alone", false, "self-contained requests of the compactor instead of forks")
-	fl.Float64Var(&o.SummaryRatio, "summary-ratio", o.SummaryRatio, "length of a summary as a share of its source")
-	fl.IntVar(&o.Delay, "delay", o.Delay, "model requests until the answers of a compaction arrive")
-	fl.StringVar(&conversation, "locomo", "", "replay a conversation of the LoCoMo data set instead")
+	fl.Float64Var(&o.SummaryRatio, "summary-ratio", o.SummaryRatio, "`SHARE` of its source that a summary is long")
+	fl.IntVar(&o.Delay, "delay", o.Delay, "`N` model requests until the answers of a compaction arrive")
+	fl.StringVar(&conversation, "locomo", "", "replay `FILE`, a conversation of the LoCoMo data set instead")
 	return cmd
 }
 
@@ -83,8 +85,11 @@ func (p *program) trace(list []string, conversation string) (trace replay.Source
 		return replay.NewReader(p.in), func() {}, nil
 	}
 	file, err := os.Open(list[0])
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("read trace %s: %w", list[0], agent.ErrNotFound)
+	}
 	if err != nil {
-		return nil, nil, usagef("open what to replay: %w", err)
+		return nil, nil, usagef("read trace: %w", err)
 	}
 	return replay.NewReader(file), func() { file.Close() }, nil
 }
