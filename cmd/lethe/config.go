@@ -135,7 +135,7 @@ func parseSettings(path string, data []byte) (settings, error) {
 	var s settings
 	meta, err := toml.Decode(string(data), &s)
 	if err != nil {
-		return s, usagef("read %s: %w", path, err)
+		return s, usagef("read %s: %w", path, tomlError(err))
 	}
 	var keys []string
 	for _, k := range meta.Undecoded() {
@@ -143,19 +143,54 @@ func parseSettings(path string, data []byte) (settings, error) {
 			s.ignored = append(s.ignored, k.String())
 			continue
 		}
-		keys = append(keys, k.String())
+		if table := strings.Join(k[:len(k)-1], "."); !slices.Contains(keys, table) { // of an unknown table, the table
+			keys = append(keys, k.String())
+		}
 	}
 	if len(keys) > 0 {
-		err := usagef("read %s: unknown key %s", path, strings.Join(keys, ", "))
-		if near := nearest(keys[0], settingKeys(reflect.TypeFor[settings](), "")); near != "" {
-			return s, hint(err, "did you mean: %s", near)
-		}
-		return s, hint(err, "docs/configuration.md lists the keys")
+		return s, unknownKeys(path, keys)
 	}
 	if err := s.check(); err != nil {
 		return s, usagef("read %s: %w", path, err)
 	}
 	return s, nil
+}
+
+// unknownKeys refuses keys, with those that were probably meant.
+func unknownKeys(path string, keys []string) error {
+	known := settingKeys(reflect.TypeFor[settings](), "")
+	var meant []string
+	for _, key := range keys {
+		if near := nearest(key, known); near != "" {
+			meant = append(meant, near)
+		}
+	}
+	what := "docs/configuration.md lists the keys"
+	if len(meant) > 0 {
+		what = "did you mean: " + strings.Join(meant, ", ")
+	}
+	return hint(usagef("read %s: unknown key %s", path, strings.Join(keys, ", ")), "%s", what)
+}
+
+// tomlTypes are the decoder's names of types, for people.
+var tomlTypes = map[string]string{
+	"string": "a string in quotes", "primitive (string-like)": "a string in quotes", "int64": "a whole number", "integer": "a whole number",
+	"float64": "a number", "float": "a number", "bool": "true or false", "boolean": "true or false",
+	"[]any": "a list", "slice": "a list", "map[string]any": "a table", "map": "a table",
+}
+
+// tomlError says in plain words what the decoder found.
+func tomlError(err error) error {
+	text := strings.TrimPrefix(err.Error(), "toml: ")
+	if at, types, ok := strings.Cut(text, "incompatible types: TOML value has type "); ok {
+		is, want, _ := strings.Cut(types, "; destination has type ")
+		return fmt.Errorf("%sit is %s, and has to be %s", at, cmp.Or(tomlTypes[is], is), cmp.Or(tomlTypes[want], want))
+	}
+	if at, types, ok := strings.Cut(text, "type mismatch for "); ok {
+		_, is, _ := strings.Cut(types, "but found ")
+		return fmt.Errorf("%sit is %s, and has to be a table", at, cmp.Or(tomlTypes[is], is))
+	}
+	return errors.New(text)
 }
 
 // settingKeys lists the keys that a struct takes, as "table.key".
