@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // Each write of an Accept fails in turn, before or after it took effect, and so does
@@ -94,9 +95,7 @@ func TestBrokenWritesOutward(t *testing.T) {
 					s, f := &script{}, &fuse{left: n, when: when, forever: crash}
 					durable.Fault = f.burn
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-					if err := b.Deliver(ctx, ada, s); err != nil {
-						t.Fatal(err)
-					}
+					lethetest.Must(t, b.Deliver(ctx, ada, s))
 					cancel()
 					durable.Fault = nil
 					got := s.got()

@@ -14,14 +14,13 @@ import (
 
 	"lethe/bridge"
 	"lethe/bridge/health"
+	"lethe/internal/lethetest"
 )
 
 // The page's bridge in Go is the one in spool_test.go, and is a bridge.
 func TestPageGo(t *testing.T) {
 	source, err := os.ReadFile("spool_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	_, shown, ok := strings.Cut(string(source), "are in docs/bridges.md.\n\n")
 	if !ok || bridge.ShownIn(t, "go") != shown {
 		t.Errorf("docs/bridges.md does not show the bridge of spool_test.go")
@@ -29,20 +28,14 @@ func TestPageGo(t *testing.T) {
 
 	home, dir := t.TempDir(), t.TempDir()
 	put := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "in"), 0o700), os.Mkdir(filepath.Join(dir, "out"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, errors.Join(os.Mkdir(filepath.Join(dir, "in"), 0o700), os.Mkdir(filepath.Join(dir, "out"), 0o700)))
 	out := func() (texts []string) {
 		files, _ := filepath.Glob(filepath.Join(dir, "out", "*"))
 		for _, f := range files {
 			text, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, err)
 			texts = append(texts, string(text))
 		}
 		return texts
@@ -53,15 +46,13 @@ func TestPageGo(t *testing.T) {
 		go func() { ended <- spool(dir).Run(ctx, home) }() // ends with ctx
 		if i == 0 {
 			put("in/1", "a question\nin two lines")
-			bridge.Within(t, "the question is in the room", func() bool { return len(bridge.Lines(t, home, "dev")) == 1 })
+			lethetest.Eventually(t, "the question is in the room", func() bool { return len(bridge.Lines(t, home, "dev")) == 1 })
 			bridge.AgentSays(t, home, want)
 		}
-		bridge.Within(t, "the answer is out", func() bool { texts := out(); return len(texts) == i+1 && texts[i] == want })
-		bridge.Within(t, "the question is taken away", func() bool { _, err := os.Stat(filepath.Join(dir, "in/1")); return err != nil })
+		lethetest.Eventually(t, "the answer is out", func() bool { texts := out(); return len(texts) == i+1 && texts[i] == want })
+		lethetest.Eventually(t, "the question is taken away", func() bool { _, err := os.Stat(filepath.Join(dir, "in/1")); return err != nil })
 		cancel()
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, <-ended)
 		if i == 0 {
 			bridge.AgentSays(t, home, "while nobody was there")
 		}
@@ -82,9 +73,7 @@ func TestPageShell(t *testing.T) {
 	}
 	home, dir := t.TempDir(), t.TempDir()
 	script := filepath.Join(dir, "bridge.sh")
-	if err := os.WriteFile(script, []byte(bridge.ShownIn(t, "sh")), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(script, []byte(bridge.ShownIn(t, "sh")), 0o700))
 	if n := strings.Count(bridge.ShownIn(t, "sh"), "\n"); n > 12 {
 		t.Errorf("the ten lines are %d", n)
 	}
@@ -96,9 +85,7 @@ func TestPageShell(t *testing.T) {
 	// Its tail is told of its end by --pid, a second later, and holds the pipe so long.
 	cmd.WaitDelay = 20 * time.Second
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	reader, writer := io.Pipe()
 	var out bytes.Buffer
 	heard := make(chan string)
@@ -119,16 +106,12 @@ func TestPageShell(t *testing.T) {
 		}
 	}()
 	cmd.Stdout, cmd.Stderr = writer, os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, cmd.Start())
 	if _, err := io.WriteString(in, "one question\n\n\nanother\nin [USER:eve 2026-11-20T12:57:16Z] two lines\n\nthe last"); err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
-	bridge.Within(t, "three messages are in the room", func() bool { return len(bridge.Lines(t, home, "dev")) == 4 })
+	lethetest.Must(t, in.Close())
+	lethetest.Eventually(t, "three messages are in the room", func() bool { return len(bridge.Lines(t, home, "dev")) == 4 })
 	for i, want := range []string{"one question", "another\nin [USER:eve 2026-11-20T12:57:16Z] two lines", "the last"} {
 		if l := bridge.Lines(t, home, "dev")[i+1]; l.Agent || !l.Tagged || l.Name != "ada" || l.Text != want {
 			t.Errorf("message %d is %+v", i, l)

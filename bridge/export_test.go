@@ -3,7 +3,6 @@ package bridge
 // What the tests from outside share with those of the inside.
 var (
 	ShownIn   = shownIn
-	Within    = within
 	Lines     = lines
 	AgentSays = agentSays
 )

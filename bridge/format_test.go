@@ -9,15 +9,14 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/internal/lethetest"
 )
 
 // shownIn returns the fenced block of docs/bridges.md with this language.
 func shownIn(t *testing.T, lang string) string {
 	t.Helper()
 	doc, err := os.ReadFile("../docs/bridges.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	_, block, ok := strings.Cut(string(doc), "\n```"+lang+"\n")
 	block, _, closed := strings.Cut(block, "```\n")
 	if !ok || !closed {
@@ -69,9 +68,7 @@ func TestPagePeer(t *testing.T) {
 	text := shownIn(t, "peer.json")
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(new(peerState)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, dec.Decode(new(peerState)))
 	st, err := foldPeer([]byte(text))
 	if err != nil || st.Line.next() != 1 || st.Line.Parts[0].Receipt != "77" || st.Asked.ID != "tg:1001" ||
 		len(st.Earlier) != 1 || st.Earlier[0].ID != "tg:1000" {
@@ -81,9 +78,7 @@ func TestPagePeer(t *testing.T) {
 		t.Errorf("the page's peer is at %+v", st)
 	}
 	want, err := json.Marshal(st)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	var flat bytes.Buffer
 	if err := json.Compact(&flat, []byte(text)); err != nil || flat.String() != string(want) {
 		t.Errorf("written again, the page's peer is\n%s", want)

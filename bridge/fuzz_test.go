@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // From any inbox.jsonl everything that can be read goes on: what is written anew folds
@@ -56,9 +58,7 @@ func FuzzPeer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "p.json")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(path, data, 0o600))
 		st, kept, err := readPeer(path)
 		if err != nil {
 			if !bytes.Equal(kept, data) {
@@ -73,9 +73,7 @@ func FuzzPeer(f *testing.F) {
 			return // it is done, which only Deliver writes down
 		}
 		p := &peer{path: path}
-		if err := p.save(st); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, p.save(st))
 		again, _, err := readPeer(path)
 		a, _ := json.Marshal(again)
 		if b, _ := json.Marshal(st); err != nil || !bytes.Equal(a, b) {

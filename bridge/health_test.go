@@ -13,6 +13,7 @@ import (
 	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 )
 
@@ -33,9 +34,7 @@ func TestHealthStates(t *testing.T) {
 		}
 		b := start(t, home, func(c *Config) { c.Stale = time.Minute })
 		// A directory that the command line made for the policy is no bridge yet.
-		if err := os.MkdirAll(filepath.Join(home, "bridges", "other"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.MkdirAll(filepath.Join(home, "bridges", "other"), 0o700))
 		is := func(want health.State, healthy bool) health.Health {
 			t.Helper()
 			synctest.Wait()
@@ -63,9 +62,7 @@ func TestHealthStates(t *testing.T) {
 		b.Exchanged()
 		end()
 
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, b.Close())
 		if h := is(health.Stopped, true); !h.Stopped.Equal(time.Now()) {
 			t.Errorf("health %+v", h)
 		}
@@ -85,9 +82,7 @@ func TestHealthStates(t *testing.T) {
 		b = start(t, home)
 		is(health.Running, true)
 		b.accept(t, message("1", "ada", "question"))
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, b.Close())
 		is(health.Stopped, true)
 		agentSays(t, home, "answer")
 		if h := is(health.Stopped, false); h.Out != 1 || h.In != 0 {
@@ -96,9 +91,7 @@ func TestHealthStates(t *testing.T) {
 		b = start(t, home)
 		b.abandon()
 		is(health.Dead, false)
-		if err := os.Remove(inState(home, "health.json")); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.Remove(inState(home, "health.json")))
 		if h := healthOf(t, home); h.State != health.Dead || h.Error == "" {
 			t.Errorf("health without its file: %+v", h)
 		}
@@ -114,23 +107,17 @@ func TestFail(t *testing.T) {
 	b.Fail(errors.New("a consequence"))
 	b.Trouble(errors.New("connection reset"))
 	b.Exchanged()
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, b.Close())
 	if h := healthOf(t, home); h.State != health.Dead || h.Healthy() || h.Error != "the token was revoked" || !h.Stopped.IsZero() || h.ErrorAt.IsZero() {
 		t.Errorf("health %+v", h)
 	}
-	if err := start(t, home).Close(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, start(t, home).Close())
 	if h := healthOf(t, home); h.State != health.Stopped || !h.Healthy() || h.Error != "" {
 		t.Errorf("health after a clean run: %+v", h)
 	}
 	b = start(t, home)
 	b.Fail(nil)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, b.Close())
 	if h := healthOf(t, home); h.State != health.Stopped {
 		t.Errorf("health after a failure with nil: %+v", h)
 	}
@@ -188,14 +175,10 @@ func TestSweep(t *testing.T) {
 	home := t.TempDir()
 	start(t, home).abandon()
 	for _, name := range []string{".tmp-new", ".tmp-old", "peers/.tmp-new"} {
-		if err := os.WriteFile(inState(home, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(inState(home, name), nil, 0o600))
 	}
 	old := time.Now().Add(-2 * time.Hour)
-	if err := os.Chtimes(inState(home, ".tmp-old"), old, old); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Chtimes(inState(home, ".tmp-old"), old, old))
 	start(t, home)
 	for name, kept := range map[string]bool{".tmp-new": true, ".tmp-old": false, "peers/.tmp-new": false} {
 		if _, err := os.Stat(inState(home, name)); (err == nil) != kept {
@@ -207,18 +190,12 @@ func TestSweep(t *testing.T) {
 func TestOutIsBounded(t *testing.T) {
 	home := t.TempDir()
 	b := start(t, home)
-	if err := b.Move(ada); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, b.Move(ada))
 	b.abandon()
 	line := "[AGENT:lethe 2026-11-20T12:00:00Z] spam\n"
 	room := strings.Repeat(line, maxCount+5)
-	if err := os.MkdirAll(chat.Dir(home), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(chat.Path(home, "dev"), []byte(room), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.MkdirAll(chat.Dir(home), 0o700))
+	lethetest.Must(t, os.WriteFile(chat.Path(home, "dev"), []byte(room), 0o600))
 	if h := healthOf(t, home); h.Out != maxCount {
 		t.Errorf("%d lines wait", h.Out)
 	}
@@ -227,9 +204,7 @@ func TestOutIsBounded(t *testing.T) {
 func TestWorking(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "agents", "abc")
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, durable.MkdirAll(dir, 0o700))
 	if Working(home, "dev") {
 		t.Error("somebody works in an empty home")
 	}
@@ -249,9 +224,7 @@ func TestWorking(t *testing.T) {
 	} {
 		changed := s
 		c.change(&changed)
-		if err := status.Write(dir, changed); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, status.Write(dir, changed))
 		if dev, ops := Working(home, "dev"), Working(home, "ops"); dev != c.dev || ops != c.ops {
 			t.Errorf("%s: working in dev %v, in ops %v", name, dev, ops)
 		}
@@ -328,14 +301,10 @@ func TestUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			start(t, home)
-			if err := c.spoil(home); err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, c.spoil(home))
 			// A process that has just begun has had no time to write the file.
 			old := time.Now().Add(-3 * time.Minute)
-			if err := os.Chtimes(inState(home, "lock"), old, old); err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, os.Chtimes(inState(home, "lock"), old, old))
 			h := healthOf(t, home)
 			if h.State != health.Unknown || h.Healthy() || !h.Runs() || !strings.Contains(h.Error, c.want) {
 				t.Errorf("health %+v, %q", h, h.Error)
@@ -353,25 +322,19 @@ func TestCouldNotOpen(t *testing.T) {
 	if _, err := os.Stat(inState(home, "")); err == nil {
 		t.Error("a bridge that was never opened has a directory")
 	}
-	if err := start(t, home).Close(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, start(t, home).Close())
 	if err := Failed(home, "pager", errors.New("no token")); err != nil {
 		t.Error(err)
 	}
 	if h := healthOf(t, home); h.State != health.Dead || h.Healthy() || h.Error != "no token" {
 		t.Errorf("health %+v", h)
 	}
-	if err := os.Mkdir(inState(home, "inbox.jsonl"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Mkdir(inState(home, "inbox.jsonl"), 0o700))
 	if b, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); err == nil {
 		b.Close()
 		t.Fatal("opened with a directory for an inbox")
 	}
-	if err := os.Remove(inState(home, "inbox.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Remove(inState(home, "inbox.jsonl")))
 	if h := healthOf(t, home); h.State != health.Dead || !strings.HasPrefix(h.Error, "open bridge pager: ") || !strings.Contains(h.Error, "inbox.jsonl") {
 		t.Errorf("health %+v", h)
 	}
@@ -382,9 +345,7 @@ func TestCouldNotOpen(t *testing.T) {
 	if h := healthOf(t, home); h.State != health.Running || h.Error != "" {
 		t.Errorf("health %+v", h)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, b.Close())
 }
 
 // Somebody removes the state of a running bridge, or its lock, and another process
@@ -406,9 +367,7 @@ func lockRemoved(t *testing.T, what string, taken bool) {
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(t.Context()) }() // ends with the lock
 	synctest.Wait()
-	if err := os.RemoveAll(inState(home, what)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.RemoveAll(inState(home, what)))
 	if taken {
 		other := start(t, home)
 		other.accept(t, message("2", "ada", "two"))

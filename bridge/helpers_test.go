@@ -17,6 +17,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 func TestMain(m *testing.M) {
@@ -42,9 +43,7 @@ func start(t testing.TB, home string, change ...func(*Config)) *Bridge {
 		f(&c)
 	}
 	b, err := Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	t.Cleanup(func() { b.abandon() })
 	return b
 }
@@ -61,9 +60,7 @@ func (b *Bridge) abandon() {
 func (b *Bridge) accept(t testing.TB, msgs ...Message) []Flood {
 	t.Helper()
 	floods, err := b.Accept(b.Position(), msgs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return floods
 }
 
@@ -75,9 +72,7 @@ func message(id, user, text string) Message {
 func say(t testing.TB, home, room string, agent bool, name string, at time.Time, text string) {
 	t.Helper()
 	line, err := chat.Format(agent, name, at, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if _, _, err := chat.Append(chat.Path(home, room), line); err != nil {
 		t.Fatal(err)
 	}
@@ -124,36 +119,14 @@ func during(t testing.TB, fault func(stage durable.Stage, op, path string) error
 var errDisk = errors.New("no space left on device")
 
 // captured is a log that a test can read.
-type captured struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (c *captured) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.text.Write(p)
-}
-
-func (c *captured) String() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.text.String()
-}
+type captured struct{ lethetest.Log }
 
 func (c *captured) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// count is how many lines of the log hold s.
-func (c *captured) count(s string) (n int) {
-	for line := range strings.Lines(c.String()) {
-		if strings.Contains(line, s) {
-			n++
-		}
-	}
-	return n
-}
+// count is how many times s is logged.
+func (c *captured) count(s string) int { return strings.Count(c.String(), s) }
 
 // script is a transport whose parts are the lines of a text and whose answers the
 // test decides.
@@ -225,18 +198,23 @@ func (*lostAnswer) Error() string { return "connection reset" }
 
 // deliver runs Deliver until the test ends it.
 func (b *Bridge) deliver(t testing.TB, p Peer, s Transport) (end func()) {
+	return background(t, func(ctx context.Context) error { return b.Deliver(ctx, p, s) })
+}
+
+// run runs Run until the test ends it.
+func (b *Bridge) run(t testing.TB) (end func()) { return background(t, b.Run) }
+
+// background runs what runs until its context ends; end, or the end of the test, ends it.
+func background(t testing.TB, run func(context.Context) error) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- b.Deliver(ctx, p, s) }() // ends with ctx
-	var once sync.Once
-	end = func() {
-		once.Do(func() {
-			cancel()
-			if err := <-ended; err != nil {
-				t.Errorf("Deliver: %v", err)
-			}
-		})
-	}
+	go func() { ended <- run(ctx) }() // ends with ctx
+	end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 	t.Cleanup(end)
 	return end
 }
@@ -246,34 +224,6 @@ func (b *Bridge) catchUp(t testing.TB, p Peer, s Transport) {
 	end := b.deliver(t, p, s)
 	settled()
 	end()
-}
-
-// run runs Run until the test ends it.
-func (b *Bridge) run(t testing.TB) (end func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- b.Run(ctx) }() // ends with ctx
-	var once sync.Once
-	end = func() {
-		once.Do(func() {
-			cancel()
-			if err := <-ended; err != nil {
-				t.Errorf("Run: %v", err)
-			}
-		})
-	}
-	t.Cleanup(end)
-	return end
-}
-
-// within polls until ok holds, and fails after a generous time.
-func within(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-	}
 }
 
 // must is for steps that are not what a test is about.

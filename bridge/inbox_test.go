@@ -14,6 +14,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 func TestAcceptOnce(t *testing.T) {
@@ -141,13 +142,9 @@ func TestDamagedInbox(t *testing.T) {
 			b.abandon()
 			path := inState(home, "inbox.jsonl")
 			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, err)
 			data = damage(data)
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, os.WriteFile(path, data, 0o600))
 			b = start(t, home, func(c *Config) { c.Log = log.logger() })
 			kept, _ := filepath.Glob(path + ".damaged-*")
 			if len(kept) != 1 || log.count("ERROR") != 1 || !strings.Contains(log.String(), kept[0]) {
@@ -212,9 +209,7 @@ func TestManyIDs(t *testing.T) {
 		}
 		// What Accept does, without the room.
 		for _, r := range []record{r, {Done: finished}} {
-			if err := b.inbox.journal.write(b.inbox.ledger, r); err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, b.inbox.journal.write(b.inbox.ledger, r))
 			b.inbox.ledger.apply(r)
 		}
 		if fi, err := os.Stat(inState(home, "inbox.jsonl")); err == nil {
@@ -248,9 +243,7 @@ func TestInboxRemoved(t *testing.T) {
 	home := t.TempDir()
 	b := start(t, home)
 	b.accept(t, message("1", "ada", "one"))
-	if err := os.Remove(inState(home, "inbox.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Remove(inState(home, "inbox.jsonl")))
 	b.accept(t, message("2", "ada", "two"))
 	b.abandon()
 	b = start(t, home)

@@ -21,6 +21,7 @@ import (
 	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // asBridge makes the test binary a bridge with its state in the directory that
@@ -134,9 +135,7 @@ func TestKilled(t *testing.T) {
 		most = 200
 	}
 	prepare := start(t, home)
-	if err := prepare.Move(ada); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, prepare.Move(ada))
 	prepare.abandon()
 	kills := 0
 	for done := false; !done; {
@@ -178,7 +177,7 @@ func TestKilled(t *testing.T) {
 	// What was said last may still have to go out.
 	b := start(t, home)
 	end := b.deliver(t, ada, mortalFile(filepath.Join(home, "sent")))
-	within(t, "all is sent", func() bool { return b.peer(ada.Key).idle(t, home) })
+	lethetest.Eventually(t, "all is sent", func() bool { return b.peer(ada.Key).idle(t, home) })
 	end()
 	checkMortal(t, home)
 }
@@ -186,9 +185,7 @@ func TestKilled(t *testing.T) {
 // idle says whether the cursor of a peer is at the end of dev.
 func (p *peer) idle(t *testing.T, home string) bool {
 	_, size, err := chat.End(chat.Path(home, "dev"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state != nil && p.state.Cursor.Offset == size && p.state.Line == nil
@@ -210,9 +207,7 @@ func checkMortal(t *testing.T, home string) {
 	equal(t, "ada said", got["ada"], want[0])
 	equal(t, "bob said", got["bob"], want[1])
 	data, err := os.ReadFile(filepath.Join(home, "sent"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	sent := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(string(data), `"`, ""), " ", "_"))
 	for i := range out {
 		out[i] = strings.ReplaceAll(out[i], " ", "_")

@@ -13,6 +13,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // ada is a peer whose messages message makes.
@@ -27,9 +28,7 @@ func agentSays(t testing.TB, home, text string) {
 func state(t testing.TB, home, key string) peerState {
 	t.Helper()
 	st, _, err := readPeer(inState(home, "peers/"+key+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return st
 }
 
@@ -100,44 +99,11 @@ func TestDeliver(t *testing.T) {
 	})
 }
 
-// What an answer answers outlives a restart in between.
-func TestAnswersAfterRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := start(t, home)
-		b.accept(t, message("1", "ada", "question"))
-		b.catchUp(t, ada, &script{})
-		b.abandon()
-		b = start(t, home)
-		agentSays(t, home, "answer")
-		s := &script{}
-		b.deliver(t, ada, s)
-		settled()
-		if len(s.offered) != 1 || s.offered[0].Answers == nil || s.offered[0].Answers.ID != "1" {
-			t.Errorf("offered %+v", s.offered)
-		}
-	})
-}
-
-// Accept makes a peer known before its message is in the room.
-func TestAnswerBeforeDeliver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := start(t, home)
-		agentSays(t, home, "of the past")
-		b.accept(t, message("1", "ada", "question"))
-		agentSays(t, home, "answer")
-		s := &script{}
-		b.deliver(t, ada, s)
-		settled()
-		equal(t, "sent", s.got(), []string{"answer"})
-	})
-}
-
 func TestBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		home := t.TempDir()
 		b := start(t, home)
+		agentSays(t, home, "of the past, before Accept knew the peer")
 		b.accept(t, message("1", "ada", "question"))
 		agentSays(t, home, "a\nb\nc")
 		began := time.Now()
@@ -355,9 +321,7 @@ func TestMoveAndForget(t *testing.T) {
 			t.Error("a peer is moved or forgotten while it is delivered to")
 		}
 		end()
-		if err := b.Move(ops); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, b.Move(ops))
 		say(t, home, "ops", true, "lethe", noon, "answer in ops")
 		b.abandon()
 		b = start(t, home)
@@ -370,9 +334,7 @@ func TestMoveAndForget(t *testing.T) {
 		b.catchUp(t, ada, s)
 		agentSays(t, home, "back in dev")
 		b.catchUp(t, ada, s)
-		if err := b.Forget("p-ada"); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, b.Forget("p-ada"))
 		agentSays(t, home, "while forgotten")
 		b.catchUp(t, ada, s)
 		equal(t, "sent", s.got(), []string{"b", "answer in ops", "back in dev"})
@@ -381,8 +343,6 @@ func TestMoveAndForget(t *testing.T) {
 				t.Error("a malformed peer is accepted")
 			}
 		}
-		if err := b.Move(Peer{"new", "dev"}); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, b.Move(Peer{"new", "dev"}))
 	})
 }

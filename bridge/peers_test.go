@@ -14,6 +14,7 @@ import (
 	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 func pipe(path string) error {
@@ -28,9 +29,7 @@ func idle() *chat.Watcher { return chat.NewWatcher(0, nil) }
 // roomPath is the file of room dev, whose directory is there.
 func roomPath(t *testing.T, home string) string {
 	t.Helper()
-	if err := os.MkdirAll(chat.Dir(home), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.MkdirAll(chat.Dir(home), 0o700))
 	return chat.Path(home, "dev")
 }
 
@@ -48,9 +47,7 @@ func TestPeerThatCannotBeRead(t *testing.T) {
 				b := start(t, home, func(c *Config) { c.Stale = time.Hour })
 				b.run(t)
 				path := inState(home, "peers/p-bob.json")
-				if err := spoil(path); err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, spoil(path))
 				elsewhere := message("3", "bob", "three")
 				elsewhere.Peer = "crew"
 				b.accept(t, message("1", "bob", "one"), message("2", "ada", "two"), elsewhere, message("4", "eve", "four"))
@@ -65,9 +62,7 @@ func TestPeerThatCannotBeRead(t *testing.T) {
 				if h := healthOf(t, home); h.In != 2 || h.Healthy() || !strings.Contains(h.Error, "p-bob.json") {
 					t.Errorf("health %+v", h)
 				}
-				if err := os.Remove(path); err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, os.Remove(path))
 				time.Sleep(2 * time.Minute)
 				equal(t, "dev", texts(t, home, "dev"), []string{"ada: two", "eve: four", "ada: five", "lethe: answer", "bob: one", "bob: three"})
 				if h := healthOf(t, home); h.In != 0 || !h.Healthy() {
@@ -84,19 +79,13 @@ func TestPeersCannotBeListed(t *testing.T) {
 	b := start(t, home)
 	b.accept(t, message("1", "ada", "question"))
 	dir := inState(home, "peers")
-	if err := errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, 0o600)))
 	if keys, err := b.Peers(); err == nil {
 		t.Errorf("peers of a file: %q", keys)
 	}
-	if err := errors.Join(os.Remove(dir), os.Rename(dir+".away", dir), os.WriteFile(filepath.Join(dir, ".x.json"), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, errors.Join(os.Remove(dir), os.Rename(dir+".away", dir), os.WriteFile(filepath.Join(dir, ".x.json"), nil, 0o600)))
 	keys, err := b.Peers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	equal(t, "peers", keys, []string{"p-ada"})
 }
 
@@ -108,9 +97,7 @@ func TestDamageIsKeptOnce(t *testing.T) {
 		b := start(t, home, func(c *Config) { c.Log = log.logger() })
 		end := b.run(t)
 		room := roomPath(t, home)
-		if err := errors.Join(os.WriteFile(inState(home, "peers/p-ada.json"), []byte("{\"room\""), 0o600), os.Mkdir(room, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, errors.Join(os.WriteFile(inState(home, "peers/p-ada.json"), []byte("{\"room\""), 0o600), os.Mkdir(room, 0o700)))
 		b.accept(t, message("1", "ada", "hello"))
 		time.Sleep(10 * time.Minute)
 		end()
@@ -128,39 +115,29 @@ func TestDamageIsKeptOnce(t *testing.T) {
 		if n := log.count("the position of a peer is damaged"); n != 2 {
 			t.Errorf("told %d times by two processes:\n%s", n, log)
 		}
-		if err := os.Remove(room); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.Remove(room))
 		time.Sleep(2 * time.Minute)
 		equal(t, "dev", texts(t, home, "dev"), []string{"ada: hello"})
 		state(t, home, "p-ada")
 	})
 }
 
-// Neither a pipe nor a giant in the state keeps who asks after a bridge.
+// Neither a pipe nor a giant in the state keeps a process that asks after a bridge, or opens
+// one, waiting.
 func TestOddFiles(t *testing.T) {
 	home := t.TempDir()
 	start(t, home).abandon()
 	giant := inState(home, "inbox.jsonl")
-	err := errors.Join(pipe(inState(home, "peers/a.json")), os.WriteFile(giant, nil, 0o600), os.Truncate(giant, maxInbox+1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := healthOf(t, home)
-	if h.State != health.Dead || h.Error == "" {
+	must(0, errors.Join(pipe(inState(home, "peers/a.json")), os.WriteFile(giant, nil, 0o600), os.Truncate(giant, maxInbox+1)))
+	if h := healthOf(t, home); h.State != health.Dead || h.Error == "" {
 		t.Errorf("health %+v", h)
 	}
-	if err := pipe(giant); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); err == nil || !errors.Is(err, durable.ErrNotRegular) {
-		t.Errorf("opened with a pipe for an inbox: %v, %v", b, err)
-	}
-	if err := errors.Join(os.Remove(giant), pipe(inState(home, "lock"))); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("opened with a pipe for a lock: %v", err)
+	for _, path := range []string{giant, inState(home, "lock")} {
+		must(0, pipe(path))
+		if _, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); !errors.Is(err, durable.ErrNotRegular) && !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("opened with a pipe for %s: %v", path, err)
+		}
+		must(0, os.Remove(path))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // Of a file that makes no sense, nothing is believed.
@@ -61,9 +62,7 @@ func TestSentLineDoesNotMove(t *testing.T) {
 	}}
 	b.Deliver(ctx, ada, s)
 	full.Store(false)
-	if err := b.Move(Peer{ada.Key, "ops"}); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, b.Move(Peer{ada.Key, "ops"}))
 	b.abandon()
 	if _, _, err := readPeer(inState(home, "peers/p-ada.json")); err != nil {
 		t.Errorf("after a kill: %v", err)

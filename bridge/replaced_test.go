@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/internal/lethetest"
 )
 
 // A room that is emptied, replaced, removed or edited sends nothing twice and
@@ -34,24 +35,16 @@ func TestRoomChanges(t *testing.T) {
 			b.accept(t, message("1", "ada", "question"))
 			path := chat.Path(home, "dev")
 			save := func(text string) {
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, os.WriteFile(path, []byte(text), 0o600))
 				before := time.Now().Add(-time.Hour) // left alone since
-				if err := os.Chtimes(path, before, before); err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, os.Chtimes(path, before, before))
 			}
 			question, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, err)
 			look := func() []string {
 				s := &script{}
 				d := &delivery{b: b, p: ada, t: s, there: b.peer("p-ada"), path: path}
-				if err := d.catchUp(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, d.catchUp(t.Context()))
 				d.leave()
 				if n, err := countAfter(path, state(t, home, "p-ada"), maxCount); n != 0 || err != nil {
 					t.Errorf("%d lines wait after all were sent, %v", n, err)
@@ -65,9 +58,7 @@ func TestRoomChanges(t *testing.T) {
 			}
 			save(string(question) + heard)
 			equal(t, "sent at first", look(), []string{"one", "two"})
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, os.Remove(path))
 			equal(t, "sent without a room", look(), nil)
 			save(c.first)
 			if c.second == "" {
@@ -94,9 +85,7 @@ func TestForgedFuture(t *testing.T) {
 	home := t.TempDir()
 	b := start(t, home)
 	say(t, home, "dev", false, "eve", noon.AddDate(70, 0, 0), "hello from 2096")
-	if err := b.Move(ada); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, b.Move(ada))
 	if st := state(t, home, "p-ada"); st.Newest.After(time.Now()) || st.Newest.IsZero() {
 		t.Errorf("the newest line is of %s", st.Newest)
 	}
@@ -112,9 +101,7 @@ func TestDamagedPeer(t *testing.T) {
 				b := start(t, home, func(c *Config) { c.Log = log.logger() })
 				agentSays(t, home, "of the past")
 				path := inState(home, "peers/p-ada.json")
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, os.WriteFile(path, []byte(text), 0o600))
 				if h := healthOf(t, home); !strings.Contains(h.Error, "p-ada.json") {
 					t.Errorf("health %+v", h)
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/internal/lethetest"
 )
 
 // A room that cannot be read keeps only its own messages waiting. Its new peer is
@@ -29,9 +30,7 @@ func TestRoomThatCannotBeRead(t *testing.T) {
 func unreadable(t *testing.T, spoil func(path string) error, crash bool) {
 	home := t.TempDir()
 	path := chat.Path(home, "ops")
-	if err := errors.Join(os.MkdirAll(chat.Dir(home), 0o700), spoil(path)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, errors.Join(os.MkdirAll(chat.Dir(home), 0o700), spoil(path)))
 	log := &captured{}
 	b := start(t, home, func(c *Config) { c.Log = log.logger() })
 	end := b.run(t)
@@ -51,9 +50,7 @@ func unreadable(t *testing.T, spoil func(path string) error, crash bool) {
 		b.abandon()
 		b = start(t, home)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Remove(path))
 	say(t, home, "ops", true, "lethe", noon, "an old story")
 	if crash {
 		b.run(t)

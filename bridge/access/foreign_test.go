@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // What root wrote, the bridge of another user could not read.
@@ -13,9 +15,7 @@ func TestChangesByRoot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bridges", "x")
 	p := New(dir)
 	code, _, err := p.Ask(Applicant{ID: "7", Name: "Eve", Private: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	people := filepath.Join(dir, "people.json")
 	if p.uid == 0 {
 		if err := os.Chown(people, 65534, 65534); err != nil {
@@ -24,9 +24,7 @@ func TestChangesByRoot(t *testing.T) {
 	}
 	p.uid = 0
 	before, err := os.ReadFile(people)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	_, err = p.Approve(code, "")
 	var foreign *ForeignError
 	if !errors.As(err, &foreign) || !strings.Contains(foreign.Hint(), "sudo -u") {
@@ -44,16 +42,12 @@ func TestChangesByRoot(t *testing.T) {
 func TestNewPolicyOfDamage(t *testing.T) {
 	dir := t.TempDir()
 	people := filepath.Join(dir, "people.json")
-	if err := os.WriteFile(people, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(people, []byte("{"), 0o600))
 	p := New(dir)
 	if _, err := p.Rules(); !errors.As(err, new(*PeopleError)) {
 		t.Errorf("rules: %v", err)
 	}
-	if err := os.WriteFile(people, []byte(`{"version":1,"users":[{"id":"7"}],"chats":[]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(people, []byte(`{"version":1,"users":[{"id":"7"}],"chats":[]}`), 0o600))
 	if r, err := p.Rules(); err != nil || !r.User("7") {
 		t.Errorf("after mending: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // A list of who may speak is a whole list or none, and lets nobody in who is not in it.
@@ -38,13 +39,9 @@ func FuzzPeople(f *testing.F) {
 			}
 		}
 		p := New(t.TempDir())
-		if err := p.save(people); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, p.save(people))
 		saved, _, err := durable.ReadRegular(p.path("people.json"), maxPeople)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		if again, err := parsePeople(saved); err != nil || len(again.Users) != len(people.Users) || len(again.Chats) != len(people.Chats) {
 			t.Fatalf("%q is saved as %q: %v", data, saved, err)
 		}

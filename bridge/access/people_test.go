@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 func TestDamagedFileRefusesEveryone(t *testing.T) {
@@ -27,17 +28,13 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 		strings.Repeat(" ", maxPeople) + good,
 	} {
 		p, _ := newPolicy(t)
-		if err := p.Static(Lists{Users: []string{"1"}}); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, p.Static(Lists{Users: []string{"1"}}))
 		writePeople(t, p, good)
 		if !must(p.Rules()).User("1") || !must(p.Rules()).User("2") {
 			t.Fatal("the good file does not count")
 		}
 		code, _, err := p.Ask(Applicant{ID: "3", Private: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		writePeople(t, p, bad)
 		bad = bad[:min(len(bad), 60)]
 		r, rerr := p.Rules()
@@ -67,9 +64,7 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 
 func TestUnreadableFileRefusesEveryone(t *testing.T) {
 	p, _ := newPolicy(t)
-	if err := errors.Join(p.Static(Lists{Users: []string{"1"}}), os.MkdirAll(p.path("people.json"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, errors.Join(p.Static(Lists{Users: []string{"1"}}), os.MkdirAll(p.path("people.json"), 0o700)))
 	refuses := func(what string) {
 		t.Helper()
 		if r, err := p.Rules(); err == nil || errors.Is(err, ErrAway) || r.Decide("1", "1", true).Allowed {
@@ -95,9 +90,7 @@ func TestChangesOfOthersAreSeen(t *testing.T) {
 		}
 	}
 	code, _, err := other.Ask(Applicant{ID: "2", Private: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	must(other.Approve(code, ""))
 	if !must(p.Rules()).User("2") {
 		t.Error("what another process approved does not count")
@@ -110,9 +103,7 @@ func TestChangesOfOthersAreSeen(t *testing.T) {
 
 func TestDocumentedPeopleFile(t *testing.T) {
 	page, err := os.ReadFile("../../docs/bridges.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	_, section, found := strings.Cut(string(page), "\n## Who may speak\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	_, example, fenced := strings.Cut(section, "\n```json\n")
@@ -121,9 +112,7 @@ func TestDocumentedPeopleFile(t *testing.T) {
 		t.Fatal("docs/bridges.md has no example of people.json under Who may speak")
 	}
 	f, err := parsePeople([]byte(example))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if len(f.Users) == 0 || len(f.Chats) == 0 || len(f.Pending) == 0 || f.Users[0].Name == "" || f.Users[0].At.IsZero() {
 		t.Errorf("the example leaves something out: %+v", f)
 	}

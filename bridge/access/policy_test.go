@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 // testClock is a clock that stands until it is moved.
@@ -55,9 +57,7 @@ func newPolicy(t *testing.T) (*Policy, *testClock) {
 
 func writePeople(t *testing.T, p *Policy, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(p.dir, 0o700), os.WriteFile(p.path("people.json"), []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, errors.Join(os.MkdirAll(p.dir, 0o700), os.WriteFile(p.path("people.json"), []byte(text), 0o600)))
 }
 
 func TestDecide(t *testing.T) {
@@ -88,9 +88,7 @@ func TestDecide(t *testing.T) {
 		{"listed", "1", "-20", false, false},
 		{"listed", "1", "1", true, true},
 	} {
-		if err := p.Static(Lists{Users: []string{"1"}, Chats: []string{"-10"}, Members: c.members}); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, p.Static(Lists{Users: []string{"1"}, Chats: []string{"-10"}, Members: c.members}))
 		v := must(p.Rules()).Decide(c.user, c.chat, c.private)
 		if v.Allowed != c.allowed || v.Why == "" {
 			t.Errorf("members %q: Decide(%q, %q, %v) = %+v, want %v", c.members, c.user, c.chat, c.private, v, c.allowed)
@@ -107,9 +105,7 @@ func TestDecide(t *testing.T) {
 
 func TestStaticRefusesNonsense(t *testing.T) {
 	p, _ := newPolicy(t)
-	if err := p.Static(Lists{Users: []string{"1 ada"}}); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, p.Static(Lists{Users: []string{"1 ada"}}))
 	for _, l := range []Lists{
 		{Users: []string{""}},
 		{Users: []string{" "}},

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 // record makes a recorder of a bridge whose process holds its lock, and its log.
 func record(t *testing.T, stale time.Duration) (*Recorder, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600))
 	log := &bytes.Buffer{}
 	return NewRecorder(dir, "pager", stale, slog.New(slog.NewTextHandler(log, nil))), log
 }
@@ -29,9 +29,7 @@ func shown(t *testing.T, r *Recorder) file {
 	t.Helper()
 	r.Write(true)
 	f, err := readFile(r.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return f
 }
 
@@ -135,9 +133,7 @@ func TestWrittenSeldom(t *testing.T) {
 			t.Errorf("written %d times in a minute in which nothing happened", n)
 		}
 		// A directory in its place: that is told once, and nothing else fails.
-		if err := errors.Join(os.Remove(r.path), os.Mkdir(r.path, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, errors.Join(os.Remove(r.path), os.Mkdir(r.path, 0o700)))
 		writes(r.Exchanged)
 		if count(log, "health cannot be written") != 1 {
 			t.Errorf("the log says:\n%s", log)
@@ -176,17 +172,13 @@ func TestStates(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/bridges.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	_, example, _ := strings.Cut(string(page), "\n```health.json\n")
 	example, _, _ = strings.Cut(example, "```\n")
 	var f file
 	dec := json.NewDecoder(strings.NewReader(example))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, dec.Decode(&f))
 	if f.Written.IsZero() || f.Late.IsZero() || f.PID != 4711 || f.StaleSecs != 120 || f.Exchanged.IsZero() || len(f.Unreachable) != 1 || f.Error == "" {
 		t.Errorf("the page's health is %+v", f)
 	}
@@ -200,9 +192,7 @@ func FuzzHealth(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "health.json")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(path, data, 0o600))
 		h, err := readFile(path)
 		if state, why := h.state(time.Now(), err, path); err != nil && why == nil && state == Running {
 			t.Fatalf("%q: %v, and %v", data, err, state)

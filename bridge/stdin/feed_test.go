@@ -167,9 +167,7 @@ func TestFeedSeesIdentitiesComeAndGo(t *testing.T) {
 	a := newActor(t, home, "lethe", "dev")
 	until(t, out, "an identity", func(m any) bool { return len(m.(news).Agents) == 1 })
 	a.set(func(s *status.Status) { s.State, s.Answering = status.Thinking, []string{"dev"} })
-	if err := status.WriteLive(a.dir, "so far"); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, status.WriteLive(a.dir, "so far"))
 	until(t, out, "its reply", func(m any) bool {
 		n := m.(news)
 		return len(n.Agents) == 1 && n.Agents[0].Live == "so far"
@@ -201,12 +199,8 @@ func TestFeedOnAReplacedRoom(t *testing.T) {
 	_, out := listen(t, home, 50*time.Millisecond)
 	until(t, out, "the beginning", func(m any) bool { return m.(news).Fresh })
 	line, err := chat.Format(false, "bob", time.Now(), "another file")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(chat.Path(home, "dev"), line, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
+	lethetest.Must(t, durable.WriteFile(chat.Path(home, "dev"), line, 0o600))
 	until(t, out, "the other file", func(m any) bool {
 		n := m.(news)
 		return n.Fresh && slices.Equal(lineTexts(n.Lines), []string{"another file"})

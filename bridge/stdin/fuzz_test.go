@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"lethe/chat"
+	"lethe/internal/lethetest"
 )
 
 // What is typed is sent as it was typed, or is a command; what is sent for text is
@@ -68,9 +69,7 @@ func FuzzPlain(f *testing.F) {
 			for _, json := range []bool{false, true} {
 				var out bytes.Buffer
 				p := &plain{cfg: Config{Out: &out, JSON: json}, own: map[int64]bool{}}
-				if err := p.show(chat.Parse([]byte(text))); err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, p.show(chat.Parse([]byte(text))))
 				if strings.ContainsFunc(out.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) ||
 					strings.Count(out.String(), "\n") != 1+strings.Count(out.String(), "\n  ") {
 					t.Fatalf("%q is shown as %q", text, out.String())

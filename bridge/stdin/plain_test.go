@@ -78,9 +78,7 @@ func TestPlainShowsOthersButNotItself(t *testing.T) {
 		a.set(func(s *status.Status) { s.Heard["dev"] = 1 << 20 })
 	})
 	out, _, err := plainly(t, home, "hi\n", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	want := "ada: from my phone\nbob: hello ␛[31mred␛]0;title␇\nlethe: done\n"
 	if out != want {
 		t.Errorf("printed %q, want %q", out, want)
@@ -92,9 +90,7 @@ func TestPlainJSON(t *testing.T) {
 	a := newActor(t, home, "lethe", "dev")
 	a.hear(func(l message) { a.turn(l, func() { a.say("a <b>\nc \u009b31m \u007f") }) })
 	out, _, err := plainly(t, home, "hi\n", func(c *Config) { c.JSON = true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if strings.ContainsAny(out, "\u009b\u007f") {
 		t.Errorf("control characters got through: %q", out)
 	}
@@ -178,16 +174,12 @@ func TestOnceIgnoresWhatWasSaidBefore(t *testing.T) {
 		news{Agents: lethe(), Lines: []message{
 			{Agent: true, Name: "lethe", Text: "earlier", From: 50, To: 100}, {Name: "ada", Text: "mine", From: 100, To: 200}}},
 	} {
-		if err := p.handle(e); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, p.handle(e))
 	}
 	if out.String() != "" || p.answered {
 		t.Errorf("printed %q, answered %v", out.String(), p.answered)
 	}
-	if err := p.handle(news{Agents: lethe(), Lines: []message{{Agent: true, Name: "lethe", Text: "now", From: 200, To: 300}}}); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, p.handle(news{Agents: lethe(), Lines: []message{{Agent: true, Name: "lethe", Text: "now", From: 200, To: 300}}}))
 	if out.String() != "now\n" || !p.answered {
 		t.Errorf("printed %q, answered %v", out.String(), p.answered)
 	}
@@ -277,9 +269,7 @@ func TestPlainReportsWhatItCannotWrite(t *testing.T) {
 		t.Errorf("output: err %v", err)
 	}
 	// A room that is a directory can be neither read nor written.
-	if err := os.MkdirAll(filepath.Join(home, "chats", "bad.md"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.MkdirAll(filepath.Join(home, "chats", "bad.md"), 0o700))
 	_, errs, err := plainly(t, home, "hi\n", func(c *Config) { c.Room = "bad" })
 	if err == nil || !strings.HasPrefix(err.Error(), "send message: ") || !strings.Contains(errs, "bad.md") {
 		t.Errorf("room: err %v, stderr %q", err, errs)
@@ -315,8 +305,6 @@ func TestPlainEndsWithItsContext(t *testing.T) {
 func deadPID(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, cmd.Run())
 	return cmd.Process.Pid
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"lethe/chat"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 )
 
@@ -38,13 +39,9 @@ type actor struct {
 func newActor(t *testing.T, home, name, room string) *actor {
 	t.Helper()
 	a := &actor{t: t, home: home, room: room, dir: filepath.Join(home, "agents", "5e1f-"+name)}
-	if err := os.MkdirAll(a.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.MkdirAll(a.dir, 0o700))
 	_, size, err := chat.End(chat.Path(home, room))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	a.s = status.Status{Name: name, Self: "5e1f-" + name, PID: os.Getpid(), State: status.Idle,
 		Rooms: []string{room}, Model: "deepseek-v4-pro", Heard: map[string]int64{room: size}}
 	a.set(func(*status.Status) {})
@@ -105,15 +102,11 @@ func (a *actor) turn(l message, work func()) {
 func appendLine(t *testing.T, home, room string, agent bool, name, text string) (to int64) {
 	t.Helper()
 	line, err := chat.Format(agent, name, time.Now(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	// Any program may write a room: control characters stay.
 	line = fmt.Appendf(line[:len(line)-2], "%s\n", strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\u2028"))
 	_, to, err = chat.Append(chat.Path(home, room), line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return to
 }
 
@@ -121,9 +114,7 @@ func appendLine(t *testing.T, home, room string, agent bool, name, text string) 
 func texts(t *testing.T, home, room string) (all []string) {
 	t.Helper()
 	lines, _, _, err := chat.Tail(chat.Path(home, room), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	for _, l := range lines {
 		all = append(all, l.Name+": "+l.Text)
 	}

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"lethe/internal/lethetest"
 )
 
 // The test binary runs itself in the roles of programs that a Process keeps running.
@@ -122,61 +124,25 @@ func childOf(as string, out io.Writer, log io.Writer) Process {
 	return c
 }
 
-// lineLog collects writes, and tells of them.
-type lineLog struct {
-	mu     sync.Mutex
-	writes []string
-	more   chan struct{}
-}
-
-func newLineLog() *lineLog { return &lineLog{more: make(chan struct{}, 1)} }
-
-func (l *lineLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	l.writes = append(l.writes, string(p))
-	l.mu.Unlock()
-	select {
-	case l.more <- struct{}{}:
-	default:
-	}
-	return len(p), nil
-}
-
-func (l *lineLog) all() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]string(nil), l.writes...)
-}
-
 // await waits for n lines that begin with prefix, and returns what follows it.
-func (l *lineLog) await(t *testing.T, prefix string, n int) []string {
+func await(t *testing.T, log *lethetest.Log, prefix string, n int) (found []string) {
 	t.Helper()
-	for deadline := time.After(time.Minute); ; {
-		var found []string
-		for _, line := range l.all() {
-			if rest, ok := strings.CutPrefix(line, prefix); ok {
+	lethetest.Eventually(t, fmt.Sprintf("%d lines %q", n, prefix), func() bool {
+		found = nil
+		for line := range strings.Lines(log.String()) {
+			if rest, ok := strings.CutPrefix(line, prefix); ok && strings.HasSuffix(rest, "\n") {
 				found = append(found, strings.TrimSpace(rest))
 			}
 		}
-		if len(found) >= n {
-			return found
-		}
-		select {
-		case <-l.more:
-		case <-deadline:
-			t.Fatalf("no %d lines %q in %q", n, prefix, l.all())
-		}
-	}
+		return len(found) >= n
+	})
+	return found
 }
 
 // gone waits until a process has ended; a zombie has.
 func gone(t *testing.T, pid string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); runs(pid); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("process %s is still there", pid)
-		}
-	}
+	lethetest.Eventually(t, "the end of process "+pid, func() bool { return !runs(pid) })
 }
 
 func runs(pid string) bool {
@@ -244,29 +210,27 @@ func TestRestartPauses(t *testing.T) {
 }
 
 func TestMissingProgramIsTriedAgain(t *testing.T) {
-	log := newLineLog()
+	log := new(lethetest.Log)
 	c := childOf("deaf", nil, log)
 	c.Path = filepath.Join(t.TempDir(), "lethe") // it may be back in a moment, after an upgrade
 	c.Permanent = func(int) bool { return true }
 	stop := runChild(t, c)
-	for range 3 {
-		<-log.more
-	}
-	if err := stop(); err != nil || !strings.Contains(strings.Join(log.all(), ""), "no such file") {
-		t.Errorf("%v; log %q", err, log.all())
+	lethetest.Eventually(t, "the third try", func() bool { return strings.Count(log.String(), "no such file") >= 3 })
+	if err := stop(); err != nil {
+		t.Error(err)
 	}
 }
 
 // A program that was told of SIGHUP, and outlived the threads of its parent, ends when it is
 // asked to. On Linux it dies with the thread that started it, and the runtime ends threads at will.
 func TestChildIsAskedToStop(t *testing.T) {
-	out := newLineLog()
+	out := new(lethetest.Log)
 	c := childOf("obedient", out, nil)
 	c.grace, c.Forward = time.Minute, []os.Signal{syscall.SIGHUP}
 	stop := runChild(t, c)
-	pid := out.await(t, "pid ", 1)[0]
+	pid := await(t, out, "pid ", 1)[0]
 	must(0, syscall.Kill(os.Getpid(), syscall.SIGHUP))
-	out.await(t, "hup", 1)
+	await(t, out, "hup", 1)
 	for range 20 {
 		var threads sync.WaitGroup
 		for range 20 {
@@ -280,7 +244,7 @@ func TestChildIsAskedToStop(t *testing.T) {
 	if runs(pid) {
 		t.Error("Run returned before the child was gone")
 	}
-	if all := strings.Join(out.all(), ""); all != "pid "+pid+"\nhup\nbye\n" {
+	if all := out.String(); all != "pid "+pid+"\nhup\nbye\n" {
 		t.Errorf("it printed %q", all)
 	}
 }
@@ -291,18 +255,18 @@ func TestChildLeavesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this asks /proc")
 	}
-	out := newLineLog()
+	out := new(lethetest.Log)
 	c := childOf("stubborn", out, nil)
 	c.grace = 50 * time.Millisecond
 	stop := runChild(t, c)
-	pids := out.await(t, "pid ", 2)
+	pids := await(t, out, "pid ", 2)
 	for _, pid := range pids {
 		stat := string(must(os.ReadFile("/proc/" + pid + "/stat")))
 		if f := strings.Fields(stat[strings.LastIndex(stat, ")"):]); f[3] == pid { // the leader of its group
 			must(0, syscall.Kill(must(strconv.Atoi(pid)), syscall.SIGKILL))
 		}
 	}
-	next := out.await(t, "pid ", 4)
+	next := await(t, out, "pid ", 4)
 	for _, pid := range pids {
 		gone(t, pid)
 	}
@@ -313,7 +277,7 @@ func TestChildLeavesNothing(t *testing.T) {
 }
 
 func TestLinesStayWhole(t *testing.T) {
-	out := newLineLog() // one for two children, as a terminal is
+	out := new(lethetest.Log) // one for two children, as a terminal is
 	var both sync.WaitGroup
 	for _, name := range []string{"a", "b"} {
 		c := childOf("talker "+name, out, nil)
@@ -322,9 +286,9 @@ func TestLinesStayWhole(t *testing.T) {
 	}
 	both.Wait()
 	next := map[string]int{}
-	for _, line := range out.all() {
-		if !strings.HasSuffix(line, "\n") || strings.Count(line, "\n") != 1 || len(line) > maxLine+1 {
-			t.Fatalf("a write of %d bytes is not one line: %.60q", len(line), line)
+	for line := range strings.Lines(out.String()) {
+		if !strings.HasSuffix(line, "\n") || len(line) > maxLine+1 {
+			t.Fatalf("%d bytes are not one line: %.60q", len(line), line)
 		}
 		var name, text string
 		var i int
@@ -335,7 +299,7 @@ func TestLinesStayWhole(t *testing.T) {
 			next[name]++
 		}
 	}
-	all := strings.Join(out.all(), "")
+	all := out.String()
 	if next["a"] != 200 || next["b"] != 200 || !strings.Contains(all, "end of a\n") || !strings.Contains(all, "end of b\n") {
 		t.Errorf("lines are missing: %v", next)
 	}
@@ -346,18 +310,16 @@ func TestChildDiesWithItsParent(t *testing.T) {
 		t.Skip("only Linux tells a child")
 	}
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	parent := exec.Command(must(os.Executable()))
 	parent.Env = append(os.Environ(), role+"=parent")
 	parent.Stdout = w
 	must(0, parent.Start())
 	w.Close()
-	out := newLineLog()
+	out := new(lethetest.Log)
 	copied := make(chan struct{})
 	go func() { copyLines(out, r); close(copied) }() // ends with the pipe
-	child := out.await(t, "pid ", 1)[0]
+	child := await(t, out, "pid ", 1)[0]
 	if !runs(child) {
 		t.Fatal("the child does not run")
 	}
