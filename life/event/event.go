@@ -240,6 +240,8 @@ func (Epoch) Kind() string   { return "epoch" }
 func (Resumed) Kind() string { return "resumed" }
 func (Stopped) Kind() string { return "stopped" }
 
+// kinds are all events by their first word. Parse refuses what is not here: a life
+// with a new kind cannot be opened by an older program.
 var kinds = map[string]Event{}
 
 func init() {
