@@ -22,8 +22,10 @@
 //     short to resume and the request within its limit
 //   - step (step.go) asks the model, records its reply, and runs its calls (calls.go)
 //
-// All of them write through commit (record.go). A life begins in boot.go and goes on
-// in resume.go; supervise.go opens it again when it fails.
+// All of them write through commit (record.go), which hands each event to the fold of
+// package mind. Only compactions (swap in forget.go) and edits (edits.go) change the
+// state by other means, and begin a new epoch with what they made. A life begins in
+// boot.go and goes on in resume.go; supervise.go opens it again when it fails.
 package agent
 
 import (
@@ -152,7 +154,7 @@ func Open(id Identity, cfg Config) (*Agent, error) {
 	cfg.restored(append(cfg.Home.restore(), allPrivate(id.Dir, 0o600)...))
 	for {
 		a, err := open(id, cfg)
-		if err == nil || !cfg.restored(cfg.Home.unlock(err)) {
+		if err == nil || !cfg.restored(cfg.Home.restoreFor(err)) {
 			return a, err
 		}
 	}

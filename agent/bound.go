@@ -40,9 +40,9 @@ func (a *Agent) window() compactor.Window {
 	}
 }
 
-// budget is how many weighted characters the results of one unit, or one batch of
+// batchChars is how many weighted characters the results of one unit, or one batch of
 // room lines, may bring into the context.
-func (a *Agent) budget() int { return a.estimate.Chars(a.window().Batch()) }
+func (a *Agent) batchChars() int { return a.estimate.Chars(a.window().Batch()) }
 
 // pageSize is how many weighted characters one page of UNCOMPACT shows at most.
 func (a *Agent) pageSize() int { return a.estimate.Chars(a.window().Page()) }

@@ -25,9 +25,9 @@ func (a *Agent) act(ctx context.Context) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	left, most := a.budget(), min(len(pending), maxCalls)
+	left, most := a.batchChars(), min(len(pending), maxCalls)
 	for i, p := range pending[:most] {
-		if i > 0 && a.asked(ctx) != "" {
+		if i > 0 && a.stopReason(ctx) != "" {
 			return nil // the others are settled as not started
 		}
 		a.call.share = left / (most - i)
@@ -104,7 +104,8 @@ func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, 
 	return res, stopped, err
 }
 
-// immediate tools change the identity's own state, so they run on its goroutine.
+// immediate tools change the identity's own state, so they run on its goroutine. All
+// others run beside it and must not touch the state: add a tool that does here.
 func (a *Agent) immediate(tool string) bool {
 	switch tool {
 	case "SAY", "JOIN", "LEAVE", "UNCOMPACT", "COMPACT":

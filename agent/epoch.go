@@ -10,9 +10,9 @@ import (
 	"lethe/mind"
 )
 
-// epoch writes down everything to resume from. It changes no byte of the
-// request. The snapshot has the records of before already, which go out in the same
-// append.
+// epoch appends an epoch event, a snapshot to resume from. The epoch of the prompt
+// goes on: no byte of the request changes; renew begins the next one. The snapshot has
+// the records of before already, which go out in the same append.
 func (a *Agent) epoch(why string, before ...record) error {
 	events, err := a.prepare(before)
 	if err != nil {

@@ -70,7 +70,7 @@ func (c *compaction) ended() bool {
 // limit is reached, and begins a job when it is near. It is called between units
 // and never waits for a model.
 func (a *Agent) compactIfDue(ctx context.Context) error {
-	if a.asked(ctx) != "" { // a job that a stop cut short is not used
+	if a.stopReason(ctx) != "" { // a job that a stop cut short is not used
 		return nil
 	}
 	if err := a.billGivenUp(); err != nil {

@@ -65,7 +65,7 @@ type entry struct {
 // readRoom takes in what is new in one room, which shares what may be taken in with
 // as many others as have news. It reports whether the room holds more.
 func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
-	in := &intake{room: room, io: a.io(room), quota: a.budget() / sharers}
+	in := &intake{room: room, io: a.io(room), quota: a.batchChars() / sharers}
 	most := max(1, compactor.MaxEntries/sharers)
 	size := int64(compactor.EntryBytes)
 	if _, end, err := chat.End(a.path(room)); err == nil {

@@ -14,7 +14,7 @@ import (
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
 	defer func() {
-		a.unlocked(err) // so that it can be opened again
+		a.restoredFor(err) // so that it can be opened again
 		a.screen.end(a, err)
 	}()
 	defer a.abandon()
@@ -31,7 +31,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if why := a.asked(ctx); why != "" {
+		if why := a.stopReason(ctx); why != "" {
 			return a.end(why)
 		}
 		if !again {
@@ -103,7 +103,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.compactIfDue(ctx); err != nil {
 		return false, err
 	}
-	if a.asked(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.outage.retryAt) {
+	if a.stopReason(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.outage.retryAt) {
 		return more, a.idle()
 	}
 	return true, a.step(ctx)
@@ -143,8 +143,8 @@ func (a *Agent) wait(ctx context.Context) error {
 	return nil
 }
 
-// asked tells whether and why the identity should stop.
-func (a *Agent) asked(ctx context.Context) string {
+// stopReason is why the identity should stop, or "".
+func (a *Agent) stopReason(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "signal"
 	}

@@ -68,9 +68,9 @@ func (h Home) restore() (found []string) {
 	return append(found, allPrivate(h.Chats(), 0o600)...)
 }
 
-// unlock restores the permissions that an operation was refused for: of the path in
+// restoreFor restores the permissions that an operation was refused for: of the path in
 // err, of what is above it in the home, and of all shards if it is a blob.
-func (h Home) unlock(err error) (found []string) {
+func (h Home) restoreFor(err error) (found []string) {
 	at, ok := errors.AsType[*fs.PathError](err)
 	if !ok || !errors.Is(err, fs.ErrPermission) {
 		return nil
@@ -92,8 +92,8 @@ func (h Home) unlock(err error) (found []string) {
 	return found
 }
 
-// unlocked reports whether what err was refused for is mended, and says so.
-func (a *Agent) unlocked(err error) bool { return a.cfg.restored(a.cfg.Home.unlock(err)) }
+// restoredFor reports whether what err was refused for is mended, and says so.
+func (a *Agent) restoredFor(err error) bool { return a.cfg.restored(a.cfg.Home.restoreFor(err)) }
 
 // restored warns of permissions that were restored, and reports whether any were.
 func (c *Config) restored(found []string) bool {

@@ -62,7 +62,7 @@ func (a *Agent) payPosts() error {
 			continue
 		}
 		from, at, err := a.post(p)
-		if a.unlocked(err) {
+		if a.restoredFor(err) {
 			from, at, err = a.post(p)
 		}
 		if err != nil {

@@ -175,7 +175,7 @@ func (a *Agent) noteShow(text body) int {
 	if len(text.data) < 1000 {
 		return 0
 	}
-	return fit(mind.Result(text.data, 0, mind.Ref{}), text.gist, compactor.MaxResult, a.budget())
+	return fit(mind.Result(text.data, 0, mind.Ref{}), text.gist, compactor.MaxResult, a.batchChars())
 }
 
 // now is the time of the next event: the clock's, but never before the last

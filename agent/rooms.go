@@ -124,7 +124,7 @@ func (a *Agent) join(room string, first bool) error {
 // cannotRead notes why a room cannot be read; the others are. It reports whether
 // the permissions that it was refused for are restored.
 func (a *Agent) cannotRead(room string, err error) (again bool) {
-	if a.unlocked(err) {
+	if a.restoredFor(err) {
 		return true
 	}
 	if io := a.io(room); io.unreadable != err.Error() {

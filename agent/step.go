@@ -67,7 +67,7 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 	weight = r.Weight()
 	a.screen.set(a, status.Thinking, "")
 	defer a.screen.clearLive(a)
-	room := a.limit() - a.contextTokens() + r.MaxTokens // with which the request still is within the limit
+	spare := a.limit() - a.contextTokens() + r.MaxTokens // tokens that the answer may have within the limit
 	estimate := a.estimate
 	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
 		show := a.screen.delta(ctx, a.id.Dir, &a.call.streamed)
@@ -87,9 +87,9 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 	}
 	ask := func(ctx context.Context) {
 		reply, err = complete(ctx, r)
-		if err == nil && reply.Finish == "length" && room > r.MaxTokens {
+		if err == nil && reply.Finish == "length" && spare > r.MaxTokens {
 			again := r
-			again.MaxTokens = min(2*r.MaxTokens, room)
+			again.MaxTokens = min(2*r.MaxTokens, spare)
 			a.cfg.Log.Warn("the answer was cut off; trying once more with room", "max_tokens", again.MaxTokens)
 			if more, merr := complete(ctx, again); merr == nil {
 				reply = more
