@@ -121,10 +121,10 @@ func (m *message) words() string {
 	var out strings.Builder
 	from := 0
 	for _, e := range marks {
-		end := e.Offset + e.Length
-		if e.Type != "text_link" || e.URL == "" || e.Length <= 0 || e.Offset < from || end > len(units) {
+		if e.Type != "text_link" || e.URL == "" || e.Length <= 0 || e.Offset < from || e.Length > len(units)-e.Offset {
 			continue
 		}
+		end := e.Offset + e.Length
 		if shown := string(utf16.Decode(units[e.Offset:end])); strings.Contains(e.URL, shown) && strings.Contains(shown, ".") {
 			continue
 		}

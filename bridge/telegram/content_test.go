@@ -132,16 +132,33 @@ func TestOddUpdates(t *testing.T) {
 		message("10", `"text":"one"`), json.RawMessage(`{"update_id":11,"message":"words that are secret"}`), json.RawMessage(`7`),
 		message("12", `"text":"two","story":[1]`), message("10", `"text":"one"`),
 		message("13", `"text":"three"`),
+		message("14", `"text":"four","entities":[{"type":"text_link","url":"https://a.b","offset":9223372036854775807,"length":1}]`),
 	})
-	if err != nil || offset != 14 {
+	if err != nil || offset != 15 {
 		t.Errorf("offset %d, %v", offset, err)
 	}
-	equalAll(t, "room", st.texts("dev"), "Ada: one", "Ada: two", "Ada: three")
+	equalAll(t, "room", st.texts("dev"), "Ada: one", "Ada: two", "Ada: three", "Ada: four")
 	if offset, _, err := s.take(t.Context(), []json.RawMessage{json.RawMessage(`7`)}); err == nil || offset != 0 {
 		t.Errorf("offset %d, %v for a batch without an id", offset, err)
 	}
 	if log := st.log.String(); strings.Contains(log, "secret") || !strings.Contains(log, errNoID.Error()) {
 		t.Errorf("log:\n%s", log)
+	}
+}
+
+// Telegram gives an update again and again until it is taken.
+func TestDefectiveUpdate(t *testing.T) {
+	st := newStage(t, botapi.Options{})
+	s, hub := st.session()
+	defer hub.Close()
+	chats := s.chats
+	s.chats = nil // a defect
+	st.ada()
+	offset, _, err := s.take(t.Context(), []json.RawMessage{
+		json.RawMessage(`{"update_id":10,"message":{"message_id":1,"chat":{"id":7,"type":"private"},"from":{"id":7},"text":"one"}}`),
+	})
+	if s.chats = chats; err != nil || offset != 11 || !strings.Contains(st.log.String(), "passed over") {
+		t.Errorf("offset %d, %v; log:\n%s", offset, err, st.log.String())
 	}
 }
 

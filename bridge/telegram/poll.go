@@ -197,7 +197,7 @@ func (s *session) take(ctx context.Context, raws []json.RawMessage) (next int64,
 			continue
 		}
 		news = true
-		h, err := s.handle(u)
+		h, err := s.handleSafely(u)
 		if err != nil {
 			return 0, news, err
 		}
@@ -219,6 +219,18 @@ func (s *session) take(ctx context.Context, raws []json.RawMessage) (next int64,
 	}
 	next = batch[len(batch)-1].ID + 1
 	return next, news, flush(next)
+}
+
+// handleSafely is handle. An update that makes it panic is passed over: it would come again
+// after every restart, and nothing behind it would be heard.
+func (s *session) handleSafely(u update) (h outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("an update could not be dealt with and is passed over", "update", u.ID, "panic", p)
+			h, err = outcome{}, nil
+		}
+	}()
+	return s.handle(u)
 }
 
 // readUpdates reads the updates of a batch, each once.
