@@ -39,7 +39,7 @@ func TestBrokenWritesInward(t *testing.T) {
 				}
 				_, err := b.Accept("9", batch()...)
 				if err != nil && crash && b.Position() == "9" {
-					t.Fatalf("write %d %s: failed, and the place moved", n, when)
+					t.Fatalf("write %d %s: failed, and the position moved", n, when)
 				}
 				durable.Fault = nil
 				if crash {
@@ -56,7 +56,7 @@ func TestBrokenWritesInward(t *testing.T) {
 				b.abandon()
 				b = start(t, home)
 				if b.Position() != "9" || len(b.inbox.ledger.waiting) != 0 {
-					t.Fatalf("write %d %s: place %q, %d wait", n, when, b.Position(), len(b.inbox.ledger.waiting))
+					t.Fatalf("write %d %s: position %q, %d wait", n, when, b.Position(), len(b.inbox.ledger.waiting))
 				}
 				b.accept(t, batch()...)
 				equal(t, "the room at the end", texts(t, home, "dev"), want)

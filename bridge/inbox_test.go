@@ -32,7 +32,7 @@ func TestAcceptOnce(t *testing.T) {
 	b.abandon()
 	b = start(t, home)
 	if b.Position() != "7" {
-		t.Errorf("the place is %q after a restart", b.Position())
+		t.Errorf("the position is %q after a restart", b.Position())
 	}
 	b.accept(t, m, named("3", "Bob [x]", "hi"), message("4", "ada", "again"))
 	equal(t, "the room after a restart", texts(t, home, "dev"), want)

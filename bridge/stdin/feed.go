@@ -92,7 +92,7 @@ func (f *feed) loop(ctx context.Context) {
 		case <-f.changed:
 		case r := <-f.orders:
 			f.look()
-			f.carryOut(r)
+			f.serve(r)
 			continue
 		}
 		f.look()
@@ -161,7 +161,7 @@ func roomNames(home string) []string {
 	return names
 }
 
-func (f *feed) carryOut(r request) {
+func (f *feed) serve(r request) {
 	switch {
 	case r.room != "":
 		f.open(r.room)

@@ -229,25 +229,25 @@ func (m *model) pageRows() []string {
 		if name == m.room {
 			mark = m.style.accent.Render("❯ ")
 		}
-		put(mark + fmt.Sprintf("%-16s ", name) + m.style.dim.Render(m.whoHears(name)))
+		put(mark + fmt.Sprintf("%-16s ", name) + m.style.dim.Render(m.listenerNames(name)))
 	}
 	put("")
 	put(m.style.dim.Render("/room NAME looks at another one"))
 	return rows
 }
 
-// whoHears names the agents in a room, with what they do.
-func (m *model) whoHears(room string) string {
-	var who []string
+// listenerNames names the agents in a room, with what they do.
+func (m *model) listenerNames(room string) string {
+	var names []string
 	for _, a := range listeners(m.agents, room, m.cfg.Self) {
 		name := oneLine(a.Name)
 		if a.State != status.Idle {
 			name += " (" + oneLine(a.State) + ")"
 		}
-		who = append(who, name)
+		names = append(names, name)
 	}
-	if who == nil {
+	if names == nil {
 		return "nobody"
 	}
-	return strings.Join(who, ", ")
+	return strings.Join(names, ", ")
 }

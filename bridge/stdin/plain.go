@@ -128,7 +128,7 @@ func (p *plain) run(ctx context.Context, events <-chan any) error {
 			return ErrTimeout
 		}
 		if p.ended && !p.sending {
-			if done, err := p.settled(); done {
+			if done, err := p.done(); done {
 				return err
 			}
 		}
@@ -299,9 +299,9 @@ func (p *plain) starting() bool {
 	return slices.ContainsFunc(p.agents, func(a agent) bool { return a.State == status.Starting })
 }
 
-// settled says whether the answers to all that was sent are in, and how it
+// done says whether the answers to all that was sent are in, and how it
 // went.
-func (p *plain) settled() (bool, error) {
+func (p *plain) done() (bool, error) {
 	if p.last == 0 {
 		return true, nil // nothing was sent, nothing is owed
 	}

@@ -148,7 +148,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case news:
 		m.apply(msg)
 	case sent:
-		m.wasSent(msg)
+		m.confirm(msg)
 	case spinner.TickMsg:
 		if m.spinning = m.busy(); m.spinning {
 			m.spin, cmd = m.spin.Update(msg)
@@ -191,17 +191,17 @@ func (m *model) apply(n news) {
 			m.log.note(m.cfg.Banner)
 		}
 		m.bannered = true
-		m.remember(n.Lines)
+		m.loadTyped(n.Lines)
 	case n.Older:
 		m.loading = false
 		m.log.prepend(n.Lines, n.Earlier)
 		m.log.scroll(-max(m.log.height-1, 1))
 	default:
 		for _, l := range n.Lines {
-			m.stoppedBefore(l)
+			m.keepUnposted(l)
 			m.log.add([]message{l})
 		}
-		m.posted(n.Lines)
+		m.markPosted(n.Lines)
 	}
 	if !m.busy() {
 		m.stopped = false
@@ -209,8 +209,8 @@ func (m *model) apply(n news) {
 	m.log.setLive(m.replies())
 }
 
-// remember makes what this person said before the start of the input history.
-func (m *model) remember(lines []message) {
+// loadTyped makes what this person said before the start of the input history.
+func (m *model) loadTyped(lines []message) {
 	m.typed = typed{}
 	for _, l := range lines {
 		if !l.Agent && l.Name == m.cfg.User {
@@ -219,9 +219,9 @@ func (m *model) remember(lines []message) {
 	}
 }
 
-// stoppedBefore keeps on screen what an agent had written when it was stopped: no
+// keepUnposted keeps on screen what an agent had written when it was stopped: no
 // line of the room will say it.
-func (m *model) stoppedBefore(l message) {
+func (m *model) keepUnposted(l message) {
 	for _, a := range m.agents {
 		if r := m.stream[a.Self]; l.Agent && l.Name == a.Name && l.Text == chat.Stopped && r.text != "" {
 			m.log.note(oneLine(a.Name) + " had written, and did not post:\n" + r.text)
@@ -230,9 +230,9 @@ func (m *model) stoppedBefore(l message) {
 	}
 }
 
-// posted notes the replies that are now in the room, so that they are not
+// markPosted notes the replies that are now in the room, so that they are not
 // shown a second time while the stream is still there.
-func (m *model) posted(lines []message) {
+func (m *model) markPosted(lines []message) {
 	for _, l := range lines {
 		if !l.Agent {
 			continue
@@ -274,8 +274,8 @@ func (m *model) replies() []block {
 	return live
 }
 
-// wasSent ends a say: a failure gives the text back.
-func (m *model) wasSent(s sent) {
+// confirm ends a say: a failure gives the text back.
+func (m *model) confirm(s sent) {
 	if s.Err == nil {
 		return
 	}

@@ -105,7 +105,7 @@ func (m *markdown) rows(text string, width int) (rows []string) {
 		return wrap(text, width)
 	}
 	for row := range strings.SplitSeq(colourOnly(out), "\n") {
-		row = trimRight(row)
+		row = padding.ReplaceAllString(row, "\x1b[m")
 		if lipgloss.Width(row) > width {
 			rows = append(rows, wrap(row, width)...) // a long word or a code line
 			continue
@@ -206,26 +206,8 @@ func colourOnly(s string) string {
 	}, s)
 }
 
-// trimRight drops the blanks that glamour pads a row with, and the styles
-// among them.
-func trimRight(row string) string {
-	end := len(row)
-	for end > 0 {
-		if row[end-1] == ' ' {
-			end--
-			continue
-		}
-		esc := strings.LastIndexByte(row[:end], '\x1b')
-		if esc < 0 || row[end-1] != 'm' || strings.ContainsAny(row[esc+2:end-1], "m ") {
-			break
-		}
-		end = esc
-	}
-	if strings.Contains(row[end:], "\x1b") {
-		return row[:end] + "\x1b[m"
-	}
-	return row[:end]
-}
+// padding is what glamour fills a row up with: blanks, and the styles among them.
+var padding = regexp.MustCompile("( |\x1b\\[[0-9;]*m)* (\x1b\\[[0-9;]*m| )*$")
 
 // count writes a number of tokens in at most five cells.
 func count(n int) string {

@@ -105,16 +105,6 @@ func TestDeepNestingIsNotLaidOut(t *testing.T) {
 	}
 }
 
-func TestTrimRight(t *testing.T) {
-	for in, want := range map[string]string{
-		"a": "a", "a  ": "a", "": "", "   ": "", "a\x1b[1mb\x1b[m  ": "a\x1b[1mb\x1b[m", "a \x1b[38;5;1m  \x1b[0m ": "a\x1b[m", "warm": "warm", "\x1b[1mam": "\x1b[1mam",
-	} {
-		if got := trimRight(in); got != want {
-			t.Errorf("trimRight(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestFit(t *testing.T) {
 	for _, tt := range []struct {
 		in    string

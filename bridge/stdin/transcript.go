@@ -221,10 +221,8 @@ func (t *transcript) dayRow(at time.Time) string {
 	if t.width < 34 {
 		day = at.Local().Format("2006-01-02")
 	}
-	side := min(max((t.width-lipgloss.Width(day)-2)/2-1, 0), 24)
-	row := strings.Repeat("─", side) + " " + day + " " + strings.Repeat("─", side)
-	left := max((t.width-lipgloss.Width(row))/2, 0)
-	return strings.Repeat(" ", left) + t.style.faint.Render(fit(row, t.width))
+	side := strings.Repeat("─", min(max((t.width-lipgloss.Width(day))/2-2, 0), 24))
+	return lipgloss.PlaceHorizontal(t.width, lipgloss.Center, t.style.faint.Render(fit(side+" "+day+" "+side, t.width)))
 }
 
 // setLive replaces the replies that are being written.

@@ -11,6 +11,7 @@ import (
 
 	"lethe/bridge"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // session is a session that does not run.
@@ -18,22 +19,16 @@ func (st *stage) session() (*session, *bridge.Bridge) {
 	st.t.Helper()
 	c := st.cfg.defaults()
 	hub, err := bridge.Open(bridge.Config{Home: st.home, Name: Name, Log: c.Log, Watcher: c.Watcher})
-	if err != nil {
-		st.t.Fatal(err)
-	}
+	lethetest.Must(st.t, err)
 	s, err := newSession(c, hub, func(error) {})
-	if err != nil {
-		st.t.Fatal(err)
-	}
+	lethetest.Must(st.t, err)
 	return s, hub
 }
 
 func open(t *testing.T, dir string) *chats {
 	t.Helper()
 	c, err := openChats(dir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return c
 }
 
@@ -44,9 +39,7 @@ func TestChatsAreDurable(t *testing.T) {
 		for _, op := range []string{"write", "sync", "rename", "syncdir"} {
 			dir := t.TempDir()
 			c := open(t, dir)
-			if err := errors.Join(c.move("-1", "-100"), c.setThread("-1", 7), c.ask("5", time.Now())); err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, errors.Join(c.move("-1", "-100"), c.setThread("-1", 7), c.ask("5", time.Now())))
 			fault := errors.New("broken")
 			durable.Fault = func(s durable.Stage, o, path string) error {
 				if s == stage && o == op && (op == "syncdir" || strings.HasSuffix(path, "chats.json")) {
@@ -76,14 +69,10 @@ func TestDamagedChats(t *testing.T) {
 	for _, content := range []string{"", "{", `{"version":2}`, `[]`, "\x00\x00"} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "chats.json")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(path, []byte(content), 0o600))
 		c := open(t, dir)
 		open(t, dir)
-		if err := c.setThread("-1", 3); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, c.setThread("-1", 3))
 		kept, _ := filepath.Glob(path + ".damaged-*")
 		if len(kept) != 1 {
 			t.Fatalf("%q: kept %v", content, kept)
@@ -97,9 +86,7 @@ func TestDamagedChats(t *testing.T) {
 func TestMoves(t *testing.T) {
 	c := open(t, t.TempDir())
 	for _, step := range [][2]string{{"-1", "-100"}, {"-1", "-100"}, {"-100", "-200"}} {
-		if err := c.move(step[0], step[1]); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, c.move(step[0], step[1]))
 	}
 	equal(t, "the first name stays", c.canonical("-200"), "-1")
 	equal(t, "reached at the last", c.current("-1"), "-200")

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // docs/telegram.md says what the program says, and its example is read.
 func TestDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/telegram.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	text := string(page)
 	for _, said := range []string{
 		ErrToken.Error(),
@@ -36,13 +36,9 @@ func TestDocs(t *testing.T) {
 		t.Fatal("no example of chats.json")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "chats.json"), []byte(example), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "chats.json"), []byte(example), 0o600))
 	m, err := openChats(dir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	equal(t, "moved", m.canonical("-1002000000001"), "-4000000001")
 	equal(t, "thread", m.thread("-1001234567890"), 17)
 	equal(t, "asked", m.hasAsked("5000000001"), true)

@@ -8,6 +8,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/lethetest"
 )
 
 // Whatever an update holds, what is heard of it is one line of somebody who is listed,
@@ -37,9 +38,7 @@ func FuzzUpdate(f *testing.F) {
 			return
 		}
 		s, err := newSession(Config{Home: t.TempDir(), Token: "1:x", Users: []string{"7"}}.defaults(), nil, func(error) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		h, err := s.handle(a)
 		if err != nil || h.draft == nil {
 			return

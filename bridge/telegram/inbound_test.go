@@ -12,6 +12,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/botapi"
+	"lethe/internal/lethetest"
 )
 
 func TestEdits(t *testing.T) {
@@ -204,13 +205,9 @@ func TestMedia(t *testing.T) {
 		}
 	}
 	h, err := st.cfg.Store.Resolve(hash.FindStringSubmatch(got[1])[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	b, err := st.cfg.Store.Get(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	equal(t, "body", string(b.Body), string(photo))
 	equal(t, "gist", b.Gist, "photo (image/jpeg, 120000 bytes) from Ada")
 	equal(t, "life", b.Life, "")

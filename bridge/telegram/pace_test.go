@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lethe/bridge"
+	"lethe/internal/lethetest"
 )
 
 // What Telegram is known to take is never exceeded, and a chat that waits makes no
@@ -34,9 +35,7 @@ func TestPace(t *testing.T) {
 				if c.group {
 					chat = -chat
 				}
-				if err := p.wait(t.Context(), chat); err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, p.wait(t.Context(), chat))
 				times = append(times, time.Now())
 			}
 			if s, m := most(times, time.Second), most(times, time.Minute); s > int(c.second) || m > int(c.minute) {

@@ -11,6 +11,7 @@ import (
 
 	"lethe/bridge/health"
 	"lethe/internal/botapi"
+	"lethe/internal/lethetest"
 )
 
 // An answer that may be to any of several questions quotes none of them, and goes to
@@ -67,9 +68,7 @@ func TestCouldNotStart(t *testing.T) {
 	st.ada()
 	r := st.start()
 	st.ready()
-	if err := st.stop(r); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, st.stop(r))
 	c := st.cfg
 	c.Home, c.Room = st.home, "No Room"
 	if err := Run(t.Context(), c); err == nil {
@@ -230,15 +229,11 @@ func TestRecordedParts(t *testing.T) {
 	st.stop(st.greeted(dm, ada))
 	path := st.file("peers/" + id(dm.ID) + ".json")
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	first, _, _ := strings.Cut(string(data), "\n")
 	first = strings.TrimSuffix(first, "}") + `,"line":{"room":"dev","from":0,"to":0,"parts":[{"data":{"text":"gone"},"state":"sent","receipt":"7"},` +
 		`{"data":{"text":"an <b> & old","html":"<b>an</b> &lt;b&gt; &amp; old"}},{"data":{"text":"end"}}]}}` + "\n"
-	if err := os.WriteFile(path, []byte(first), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(path, []byte(first), 0o600))
 	st.start()
 	equalAll(t, "chat", st.sent(dm, 2), "an <b> & old", "end")
 	if m := st.Sent(dm)[0]; len(m.Entities) != 1 || m.Entities[0].Type != models.MessageEntityTypeBold {

@@ -7,6 +7,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/botapi"
+	"lethe/internal/lethetest"
 )
 
 // One bot, many chats, many rooms: each hears its own.
@@ -135,9 +136,7 @@ func TestListedByEitherID(t *testing.T) {
 	st.Say(super, ada, "one")
 	st.hears("dev", 1)
 	for i, chats := range [][]string{{id(super.ID) + " the crew"}, {id(super.ID), id(crew.ID)}} {
-		if err := st.stop(r); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, st.stop(r))
 		st.cfg.Chats = chats
 		r = st.start()
 		st.ready()

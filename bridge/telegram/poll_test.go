@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lethe/internal/botapi"
+	"lethe/internal/lethetest"
 )
 
 // Every way in which fetching can fail: told at its beginning and its end, once,
@@ -301,14 +302,10 @@ func TestDamagedPeopleAreDeafness(t *testing.T) {
 	ada, dm := st.ada()
 	st.greeted(dm, ada)
 	people := st.file("people.json")
-	if err := os.WriteFile(people, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(people, []byte("{"), 0o600))
 	st.Say(dm, ada, "b")
 	st.deaf("people.json")
-	if err := os.Remove(people); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Remove(people))
 	equalAll(t, "dev", st.hears("dev", 2), "Ada: hello", "Ada: b")
 	st.well()
 }

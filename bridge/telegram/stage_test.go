@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -26,6 +25,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/botapi"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 func TestMain(m *testing.M) {
@@ -45,25 +45,7 @@ type stage struct {
 	t    *testing.T
 	home string
 	cfg  Config
-	log  *buffer
-}
-
-// buffer is a log that is written and read at the same time.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
+	log  *lethetest.Log
 }
 
 // quick is what makes a test not wait.
@@ -75,15 +57,11 @@ var quick = tuning{
 
 func newStage(t *testing.T, o botapi.Options) *stage {
 	t.Helper()
-	st := &stage{Server: botapi.New(o), t: t, home: t.TempDir(), log: &buffer{}}
+	st := &stage{Server: botapi.New(o), t: t, home: t.TempDir(), log: &lethetest.Log{}}
 	url, err := st.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	store, err := blobs.Open(filepath.Join(st.home, "blobs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	watcher := chat.NewWatcher(20*time.Millisecond, nil)
 	var ends sync.WaitGroup
@@ -169,9 +147,7 @@ func (st *stage) owner(do func(*access.Policy) error) {
 	if err == nil {
 		err = do(p)
 	}
-	if err != nil {
-		st.t.Fatal(err)
-	}
+	lethetest.Must(st.t, err)
 }
 
 // lines are the lines of a room.
@@ -181,9 +157,7 @@ func (st *stage) lines(room string) []chat.Line {
 	var c chat.Cursor
 	for {
 		b, err := chat.Read(chat.Path(st.home, room), c, 0)
-		if err != nil {
-			st.t.Fatal(err)
-		}
+		lethetest.Must(st.t, err)
 		all = append(all, b.Lines...)
 		if c = b.Next; !b.More {
 			return all
@@ -226,9 +200,7 @@ func (st *stage) agent(name, room, text string) {
 	if err == nil {
 		_, _, err = chat.Append(chat.Path(st.home, room), line)
 	}
-	if err != nil {
-		st.t.Fatal(err)
-	}
+	lethetest.Must(st.t, err)
 }
 
 // sent waits for the bot to have written n messages in a chat, and returns their

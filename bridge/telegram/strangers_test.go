@@ -15,6 +15,7 @@ import (
 	"lethe/bridge/access"
 	"lethe/internal/botapi"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 var codeIn = regexp.MustCompile(`allow ([A-Z0-9-]+)`)
@@ -75,9 +76,7 @@ func TestStranger(t *testing.T) {
 	// told later.
 	people := st.file("people.json")
 	before, err := os.ReadFile(people)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	st.owner(func(p *access.Policy) error { return p.Revoke(id(mal.ID)) })
 	st.within("he is forgotten", func() bool {
 		_, err := os.Stat(st.file("peers/" + id(mal.ID) + ".json"))
@@ -223,9 +222,7 @@ func TestAllowed(t *testing.T) {
 	s, hub := st.session()
 	defer hub.Close()
 	people := st.file("people.json")
-	if err := os.WriteFile(people, []byte(`{"version":1,"users":[{"id":"7"}],"chats":[]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(people, []byte(`{"version":1,"users":[{"id":"7"}],"chats":[]}`), 0o600))
 	allowed := func(m bridge.Message) (bool, error) {
 		rules, err := s.policy.Rules()
 		return err == nil && s.may(m, rules), err
@@ -244,9 +241,7 @@ func TestAllowed(t *testing.T) {
 			t.Errorf("bot %s in a listed group: %v, %v", user, got, err)
 		}
 	}
-	if err := os.Remove(people); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Remove(people))
 	if got, err := allowed(bridge.Message{Key: "8", Peer: "-5"}); got || !errors.Is(err, access.ErrAway) {
 		t.Errorf("while the list is away: %v, %v", got, err)
 	}

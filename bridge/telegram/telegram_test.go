@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lethe/internal/botapi"
+	"lethe/internal/lethetest"
 )
 
 // A person writes, the agent answers: the line, the answer, and what it quotes.
@@ -33,9 +34,7 @@ func TestToAndFro(t *testing.T) {
 	if m := st.Sent(dm)[1]; m.ReplyToMessage != nil {
 		t.Errorf("a message is quoted twice")
 	}
-	if err := st.stop(r); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, st.stop(r))
 	equal(t, "state", st.health().State, "stopped")
 	st.well()
 }

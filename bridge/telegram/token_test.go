@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 const aToken = "123456789:AAsecret-Part_of-it0123456789"
@@ -16,19 +18,13 @@ func TestReadToken(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(path, []byte(content), 0o600))
+		lethetest.Must(t, os.Chmod(path, mode))
 		return path
 	}
 	link := filepath.Join(dir, "link")
 	good := write("good", aToken+"\n", 0o600)
-	if err := os.Symlink(good, link); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(good, link))
 	for _, c := range []struct{ name, path, wrong string }{
 		{"a good one", good, ""},
 		{"read-only, no newline, CRLF before", write("ro", "  "+aToken+"\r\n", 0o400), ""},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lethe/internal/botapi"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 )
 
@@ -18,9 +19,7 @@ func (st *stage) identity(self, name, state string, answering ...string) {
 	if err == nil {
 		err = status.Write(dir, status.Status{Name: name, Self: self, PID: os.Getpid(), State: state, Rooms: []string{"dev", "ops"}, Answering: answering})
 	}
-	if err != nil {
-		st.t.Fatal(err)
-	}
+	lethetest.Must(st.t, err)
 }
 
 func (st *stage) state(state string, answering ...string) {
