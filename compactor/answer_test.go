@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 )
 
 func TestReadSegments(t *testing.T) {
@@ -65,9 +66,7 @@ func TestAccept(t *testing.T) {
 	j, units := source(t)
 	f, err := j.accept(units, answer("The build of ticket-1 was mended.", "ticket-1:\n mended "+strings.Repeat("é", 200), 6,
 		"ticket-1", "src/mod1/file1.go", "made/up.go", "code1", "code1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if f.Summary != "The build of ticket-1 was mended.\nAlso: src/mod1/file1.go, code1" {
 		t.Errorf("summary %q", f.Summary)
 	}
@@ -92,9 +91,7 @@ func TestAcceptBoundsSummaries(t *testing.T) {
 	last := 0
 	for _, relevance := range []int{1, 5, 10} {
 		f, err := j.accept(units, answer(long, "g", relevance))
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		n := meter(f.Summary)
 		if n <= last || n > size(units)*(4+2*relevance)/100 && n > 80 {
 			t.Errorf("relevance %d: a summary of %d tokens for %d", relevance, n, size(units))

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -14,14 +16,10 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if got != string(want) {
 		t.Errorf("%s is now\n%s", name, got)
 	}

@@ -100,9 +100,7 @@ func TestConservation(t *testing.T) {
 				w.state.Faded[rapid.IntRange(0, len(w.state.Faded)-1).Draw(t, "which")].Opened = w.state.Turn + 1
 			}
 			before, err := w.state.Snapshot()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			was := w.state
 			w.swap(fades)
 			if after, _ := was.Snapshot(); len(w.lines) > 0 && was != w.state && string(after) != string(before) {
@@ -140,9 +138,7 @@ func randomEdit(t *rapid.T, w *world) {
 	} else {
 		w.said[e.N] = "a person wrote this"
 	}
-	if err := w.state.Amend(edit, w.put); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.state.Amend(edit, w.put))
 }
 
 // budgets checks that every level is within its budget.

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"lethe/internal/lethetest"
 	"lethe/mind"
 )
 
@@ -108,9 +109,7 @@ func TestPlanIsFrozen(t *testing.T) {
 	w.turns(20, 600)
 	j := w.plan()
 	before := text(j.runs[0])
-	if err := w.state.Amend(mind.Edit{Changed: []mind.Change{{N: 1, Text: "edited"}, {N: 2, K: 1, Text: "edited"}}}, w.put); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, w.state.Amend(mind.Edit{Changed: []mind.Change{{N: 1, Text: "edited"}, {N: 2, K: 1, Text: "edited"}}}, w.put))
 	if text(j.runs[0]) != before {
 		t.Error("an edit reached the frozen job")
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,13 +13,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lethe/internal/lethetest"
 	"lethe/mind"
 )
 
-var long = os.Getenv("LETHE_LONG") != ""
-
 func TestMain(m *testing.M) {
-	if !long {
+	if !lethetest.Long {
 		_ = flag.Set("rapid.checks", "20") // it is there
 	}
 	goleak.VerifyTestMain(m)
@@ -266,9 +264,7 @@ func TestRunRemembersWhatItKnows(t *testing.T) {
 	}
 	// An edit makes a chunk unknown again.
 	edited := known[0].From
-	if err := w.state.Amend(mind.Edit{Changed: []mind.Change{{N: edited, Text: "a person was here"}}}, w.put); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, w.state.Amend(mind.Edit{Changed: []mind.Change{{N: edited, Text: "a person was here"}}}, w.put))
 	for _, f := range w.plan().kept {
 		if f.From <= edited && edited <= f.To {
 			t.Errorf("e%d was edited and is still known as it was", edited)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/mind"
 )
 
@@ -91,9 +92,7 @@ func TestSwapLeavesWhatHasChanged(t *testing.T) {
 	w.set.Target = 0
 	fades := chunks(w, 5)
 	edited, deleted := fades[1].From, fades[3].To
-	if err := w.state.Amend(mind.Edit{Changed: []mind.Change{{N: edited, Text: "a person was here"}}, Deleted: []int{deleted}}, w.put); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, w.state.Amend(mind.Edit{Changed: []mind.Change{{N: edited, Text: "a person was here"}}, Deleted: []int{deleted}}, w.put))
 	w.said[edited] = "a person was here"
 	out := w.swap(fades)
 	if out.Skipped != 2 || out.Faded != len(fades)-2 {
@@ -177,9 +176,7 @@ func TestSummariesCannotForge(t *testing.T) {
 	var fades []Fade
 	for _, units := range j.runs {
 		f, err := j.accept(units, fmt.Sprintf(`{"summary":%q,"gist":%q,"relevance":10,"keep":[%q]}`, evil, evil, evil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		fades = append(fades, f)
 	}
 	w.swap(fades)

@@ -22,6 +22,14 @@ type failer interface {
 	Errorf(format string, args ...any)
 }
 
+// must fails the test for an error.
+func must(t failer, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
 // world is a life in memory: the fold, the blobs, and what was ever said.
 type world struct {
 	t     failer
@@ -74,9 +82,7 @@ func (w *world) happen(kind, id string, body []byte, kv ...string) {
 	ref, _ := w.put(kind+" "+id, body)
 	e := life.New(w.now, kind, []string{id}, kv...)
 	e.Refs = []blobs.Ref{{Hash: ref.Short, Gist: ref.Gist}}
-	if err := w.state.Apply(e, mind.Body{Hash: ref.Hash, Data: body}); err != nil {
-		w.t.Fatalf("%v", err)
-	}
+	must(w.t, w.state.Apply(e, mind.Body{Hash: ref.Hash, Data: body}))
 }
 
 func (w *world) next() string { return mind.EntryID(w.state.Next) }
@@ -148,9 +154,7 @@ func (w *world) plan() Job {
 func (w *world) swap(fades []Fade) Outcome {
 	w.t.Helper()
 	out, err := Swap(w.state, fades, w.set, meter, w.put, w.read)
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
+	must(w.t, err)
 	w.kept = out.Kept
 	w.notes = append(w.notes, out.Notes...)
 	w.lines = append(w.lines, out.Lines...)
@@ -266,17 +270,13 @@ func (w *world) reach(from, to int, short string, t int, claim func(int, string)
 func (w *world) restored() (*mind.State, int) {
 	w.t.Helper()
 	body, err := w.state.Snapshot()
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
+	must(w.t, err)
 	reads := 0
 	s, err := mind.Restore(body, func(h blobs.Hash) ([]byte, error) {
 		reads++
 		return w.read(h)
 	})
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
+	must(w.t, err)
 	return s, reads
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // What is deleted is a faded range that holds it, and units stay paired.
@@ -23,9 +25,7 @@ func TestDeletedStaysReachable(t *testing.T) {
 	var got []string
 	for _, r := range w.state.Faded {
 		body, err := w.read(r.Original.Hash)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		got = append(got, fmt.Sprintf("%d..%d %s", r.From, r.To, r.Level))
 		for n := max(r.From, 3); n <= r.To; n++ {
 			if !strings.Contains(string(body), fmt.Sprintf("◆ e%d ", n)) {
@@ -52,9 +52,7 @@ func TestDeletedStaysReachable(t *testing.T) {
 func TestDropAroundAFadedRange(t *testing.T) {
 	w := fadedExample(t)
 	for _, ed := range []Edit{{Deleted: []int{6}}, {Deleted: []int{5, 7}}, {Deleted: []int{99}}} {
-		if err := w.state.Amend(ed, w.put); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, w.state.Amend(ed, w.put))
 		checkConserved(t, w.state)
 	}
 	if len(w.state.Faded) != 4 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // busy is a life whose context has about 100,000 tokens: 330,000 characters in
@@ -41,9 +43,7 @@ func BenchmarkApply(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		*unit.Calls[0] = Call{Tool: "BASH", Args: "{}"}
-		if err := w.state.Apply(e, bodies...); err != nil {
-			b.Fatal(err)
-		}
+		lethetest.Must(b, w.state.Apply(e, bodies...))
 	}
 }
 

@@ -76,23 +76,43 @@ func TestInboundOwesAnAnswer(t *testing.T) {
 	}
 }
 
-func TestEmptyReplyPostsNothing(t *testing.T) {
-	w := heard(t)
-	w.answer(Answer{Reasoning: "no need", Text: " \n"})
-	wantOwes(t, w, "")
-}
-
-func TestNotesOweNothing(t *testing.T) {
-	w := inDev(t)
-	w.note("x")
-	w.happen(Hint, w.next(), nil, "y")
-	wantOwes(t, w, "")
-}
-
-func TestOwnLinesOweNothing(t *testing.T) {
-	w := inDev(t)
-	w.happen(Inbound, w.next(), []string{"room", "dev", "at", "0..9", "own", "0..3"}, "aa\n\r\n \n\n")
-	wantOwes(t, w, "")
+func TestOwes(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(w *world) // after a line was heard in dev
+		want string
+	}{
+		"a reply of nothing posts nothing": {func(w *world) { w.answer(Answer{Reasoning: "no need", Text: " \n"}) }, ""},
+		"own and blank lines": {func(w *world) {
+			w.answer(Answer{})
+			w.happen(Inbound, w.next(), []string{"room", "dev", "at", "0..9", "own", "0..3"}, "aa\n\r\n \n\n")
+		}, ""},
+		"a note and a hint": {func(w *world) {
+			w.answer(Answer{})
+			w.note("x")
+			w.happen(Hint, w.next(), nil, "y")
+		}, ""},
+		"a SAY of nothing, whatever a model writes": {func(w *world) {
+			w.answer(Answer{Calls: []AnswerCall{say("dev", " \\n")}})
+			w.happen("call", []string{"e3.1", "SAY"}, w.addressed(nil, "dev"))
+		}, "started e3.1"},
+		"what was to be said before a /stop, behind which a room stays closed": {func(w *world) {
+			w.answer(Answer{Text: "said late"})
+			w.says("dev", "ada", "/stop")
+			w.listen("dev")
+		}, "post e3 dev, post k1 dev"},
+		"a turn that is given up pauses nothing": {func(w *world) {
+			w.happen("paused", w.notice(), []string{"why", "max_steps", "turn", "ended"})
+			if w.state.Paused != "" {
+				t.Errorf("paused: %s", w.state.Paused)
+			}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := heard(t)
+			c.do(w)
+			wantOwes(t, w, c.want)
+		})
+	}
 }
 
 func TestCallsArePaidInOrder(t *testing.T) {
@@ -127,14 +147,6 @@ func TestSayOwesItsPost(t *testing.T) {
 	}
 	w.answer(Answer{Text: "said it already"})
 	wantOwes(t, w, "")
-}
-
-// Whatever a model writes for a message, the life goes on.
-func TestSayOfNothing(t *testing.T) {
-	w := heard(t)
-	w.answer(Answer{Calls: []AnswerCall{say("dev", " \\n")}})
-	w.happen("call", []string{"e3.1", "SAY"}, w.addressed(nil, "dev"))
-	wantOwes(t, w, "started e3.1")
 }
 
 func TestFinalTextGoesToThoseWhoWait(t *testing.T) {
@@ -243,16 +255,6 @@ func TestStopClears(t *testing.T) {
 	wantOwes(t, w, "")
 }
 
-// What was decided to be said before a /stop is owed after it, too: a room that
-// cannot be written keeps it waiting.
-func TestStopKeepsWhatWasNotPosted(t *testing.T) {
-	w := heard(t)
-	w.answer(Answer{Text: "said late"})
-	w.says("dev", "ada", "/stop")
-	w.listen("dev")
-	wantOwes(t, w, "post e3 dev, post k1 dev")
-}
-
 func TestPaused(t *testing.T) {
 	for _, wake := range []struct {
 		name string
@@ -274,15 +276,6 @@ func TestPaused(t *testing.T) {
 			wake.by(w)
 			wantOwes(t, w, "answer")
 		})
-	}
-}
-
-func TestTurnGivenUp(t *testing.T) {
-	w := heard(t)
-	w.happen("paused", w.notice(), []string{"why", "max_steps", "turn", "ended"})
-	wantOwes(t, w, "")
-	if w.state.Paused != "" {
-		t.Errorf("paused: %s", w.state.Paused)
 	}
 }
 

@@ -96,16 +96,12 @@ func TestLifePageFolds(t *testing.T) {
 	var events []life.Event
 	for line := range strings.Lines(lethetest.Blocks(t, "life.md", "life")[0]) {
 		e, err := life.ParseLine(strings.TrimSuffix(line, "\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		events = append(events, e)
 	}
 	s := New()
 	for i, e := range events {
-		if err := s.Apply(e, bodies(t, e, events[i:])...); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, s.Apply(e, bodies(t, e, events[i:])...))
 	}
 	if owed := s.Owed(); owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
 		t.Errorf("the example ends owing %+v", owed)
@@ -128,9 +124,7 @@ func bodies(t *testing.T, e life.Event, later []life.Event) (made []Body) {
 	}
 	for _, r := range e.Refs {
 		h, err := blobs.ParseHash(r.Hash + strings.Repeat("0", 64-len(r.Hash)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		made = append(made, Body{Hash: h, Data: text})
 	}
 	return made

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"lethe/internal/lethetest"
 )
 
 // fadedExample is the example with e1 and e2 faded, and a note and an answer after it.
@@ -206,9 +208,7 @@ func TestLaterEntriesStay(t *testing.T) {
 	if !slices.Equal(ed.Deleted, []int{3, 4, 5, 6, 7, 8, 9, 10}) {
 		t.Errorf("deleted %v", ed.Deleted)
 	}
-	if err := w.state.Amend(ed, w.put); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, w.state.Amend(ed, w.put))
 	if got := w.state.Live; len(got) != 2 || got[0].Text != "later" || got[1].Text != "later, too" {
 		t.Errorf("live are %+v", got)
 	}
@@ -303,15 +303,11 @@ func TestNoEditIsLost(t *testing.T) {
 		if !mentions(ed, sec) && (how != 2 || sec.body != removed) { // that was taken away before
 			t.Fatalf("section %q was changed, the edit says %s", sec.head, show(ed))
 		}
-		if err := w.state.Amend(ed, w.put); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.state.Amend(ed, w.put))
 		once := dump(t, w.state)
 		checkStrict(t, w.state.Messages(""))
 		checkConserved(t, w.state)
-		if err := w.state.Amend(w.state.Compare([]byte(b.String()), seen.Through), w.put); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.state.Amend(w.state.Compare([]byte(b.String()), seen.Through), w.put))
 		if ed.Pins == nil && sec.head != memoryHeader && !strings.Contains(sec.head, "..") && len(ed.Deleted) == 0 {
 			if twice := dump(t, w.state); once != twice {
 				t.Fatalf("obeyed twice it is\n%s\nnot\n%s", twice, once)

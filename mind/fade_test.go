@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 )
 
 // A card, a gist, a summary and pins, as they stand in the past.
@@ -57,9 +58,7 @@ func TestFadedSurvivesASnapshot(t *testing.T) {
 		reads[h] = true
 		return w.read(h)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if reads[w.state.Faded[0].Summary.Hash] || reads[w.state.Faded[0].Original.Hash] {
 		t.Error("a resume reads the blobs of what has faded")
 	}

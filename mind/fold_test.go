@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/life"
 )
 
@@ -100,9 +101,7 @@ func TestSnapshotKeepsTools(t *testing.T) {
 func TestRestoreErrors(t *testing.T) {
 	w := example(t)
 	snapshot, err := w.state.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	none := func(blobs.Hash) ([]byte, error) { return nil, errors.New("gone") }
 	wrong := func(blobs.Hash) ([]byte, error) { return []byte("x"), nil }
 	for name, try := range map[string]func() (*State, error){
@@ -138,9 +137,7 @@ func TestHintsAreRemembered(t *testing.T) {
 		}
 		e := life.New(time.Now(), Hint, []string{EntryID(s.Next)}, kv...)
 		e.Refs = []blobs.Ref{{Hash: "3fa9", Gist: "hint"}}
-		if err := s.Apply(e, body); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, s.Apply(e, body))
 	}
 	hint("aaaa", "bbbb")
 	turn(40)

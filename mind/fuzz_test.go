@@ -93,9 +93,7 @@ func FuzzCompare(f *testing.F) {
 // resumable holds that a state can be stored and comes back as it was.
 func resumable(t failer, w *world) {
 	body, err := w.state.Snapshot()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	must(t, err)
 	again, err := Restore(body, w.read)
 	if err != nil || dump(t, again) != dump(t, w.state) {
 		t.Fatalf("resumed, %v, as\n%s", err, body)

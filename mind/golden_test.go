@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 var update = flag.Bool("update", false, "write testdata/golden anew")
@@ -66,17 +68,11 @@ func golden(t *testing.T, name string, v any) {
 	path := filepath.Join("testdata", "golden", name)
 	got := toJSON(t, v)
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		lethetest.Must(t, os.WriteFile(path, got, 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 	}
@@ -88,9 +84,7 @@ func toJSON(t *testing.T, v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
-	if err := enc.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, enc.Encode(v))
 	return b.Bytes()
 }
 

@@ -21,6 +21,14 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
+// must fails the test for an error.
+func must(t failer, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
 // world is a life without disk and model: rooms and blobs in memory, and what
 // package agent does around the fold.
 type world struct {
@@ -101,9 +109,7 @@ func (w *world) happen(kind string, args, kv []string, bodies ...string) {
 func (w *world) fold() *State {
 	w.t.Helper()
 	s, err := Restore(w.epoch, w.read)
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
+	must(w.t, err)
 	for _, l := range w.log {
 		if err := s.Apply(l.event, l.bodies...); err != nil {
 			w.t.Fatalf("fold %s: %v", l.event, err)
@@ -116,9 +122,7 @@ func (w *world) fold() *State {
 func (w *world) count(why string) {
 	w.t.Helper()
 	body, err := w.state.Snapshot()
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
+	must(w.t, err)
 	w.happen(life.Epoch, []string{strconv.Itoa(w.state.Epoch)}, []string{"why", why}, string(body))
 }
 
@@ -163,9 +167,7 @@ func (w *world) write(room string, line []byte) (from, to int64) {
 func (w *world) says(room, name, text string) {
 	w.t.Helper()
 	line, err := chat.Format(false, name, w.now, text)
-	if err != nil {
-		w.t.Fatalf("%v", err)
-	}
+	must(w.t, err)
 	w.write(room, line)
 }
 
@@ -379,9 +381,7 @@ func (w *world) edit(file []byte) Edit {
 	if ed.Memory != nil {
 		w.memory = *ed.Memory
 	}
-	if err := w.state.Amend(ed, w.put); err != nil {
-		w.t.Fatalf("%v", err)
-	}
+	must(w.t, w.state.Amend(ed, w.put))
 	text := "A person edited your context."
 	if ed.Added != "" {
 		text += " They wrote to you:\n" + blobs.Unescape(ed.Added)
@@ -395,9 +395,7 @@ func (w *world) edit(file []byte) Edit {
 func dump(t failer, s *State) string {
 	t.Helper()
 	body, err := s.Snapshot()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	must(t, err)
 	var b strings.Builder
 	b.Write(body)
 	for _, e := range s.Live {

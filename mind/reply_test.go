@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"lethe/internal/lethetest"
 )
 
 func TestAnswerRoundTrip(t *testing.T) {
@@ -98,9 +100,7 @@ func TestAnswerGist(t *testing.T) {
 // What a model says in its escaped form reaches a room as it was meant.
 func TestSay(t *testing.T) {
 	args, err := json.Marshal(map[string]string{"room": "dev", "message": "◰4 and ◆\n◰04"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	c := &Call{Args: model(string(args))}
 	if room, message := c.Say(); room != "dev" || message != "◆ and ◆\n◰4" {
 		t.Errorf("says %q in %q", message, room)

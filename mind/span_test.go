@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 )
 
 // Own lines side by side take one span, however many they are, in whatever order
@@ -29,13 +30,9 @@ func TestOwnLinesShareASpan(t *testing.T) {
 	old := New()
 	old.Rooms["dev"] = &Room{Own: []Span{{From: 50, To: 60}, {From: 20, To: 30}, {From: 30, To: 40}, {From: 80, To: 90}}}
 	body, err := json.Marshal(old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	s, err := Restore(body, func(blobs.Hash) ([]byte, error) { return nil, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if want := []Span{{From: 20, To: 40}, {From: 50, To: 60}, {From: 80, To: 90}}; !slices.Equal(s.Rooms["dev"].Own, want) {
 		t.Errorf("restored %v, want %v", s.Rooms["dev"].Own, want)
 	}
