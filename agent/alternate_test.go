@@ -19,7 +19,7 @@ import (
 func (w *world) alternating(preset string) {
 	w.Helper()
 	client, err := llm.New(llm.Config{Preset: preset, BaseURL: w.url, Key: "the-key-of-tests", MaxRetries: -1})
-	must(w, err)
+	lethetest.Must(w, err)
 	w.Cleanup(func() { client.Close() })
 	w.conf.Model = client
 }
@@ -34,7 +34,7 @@ func (w *world) turns() []string {
 			w.Fatalf("request %d was refused: %s", i, q.Refused)
 		}
 		var messages []struct{ Role, Content string }
-		must(w, json.Unmarshal(append(sentOf(w, q.Body).messages, ']'), &messages))
+		lethetest.Must(w, json.Unmarshal(append(sentOf(w, q.Body).messages, ']'), &messages))
 		out = nil
 		for k, m := range messages {
 			out = append(out, m.Role+": "+m.Content)
@@ -136,7 +136,7 @@ func TestSaidWhereRolesTakeTurns(t *testing.T) {
 	w.say("dev", "ann", "run while [ ! -e go ]; do sleep 0.01; done; echo alpha")
 	w.eventually("it runs", func() bool { return len(w.events(id, "call")) == 1 })
 	w.say("dev", "ann", "run echo beta")
-	must(t, os.WriteFile(filepath.Join(id.Dir, "workspace", "go"), nil, 0o600))
+	lethetest.Must(t, os.WriteFile(filepath.Join(id.Dir, "workspace", "go"), nil, 0o600))
 	answer := w.answered("dev", 1)
 	r.settled()
 	contains(t, answer, "alpha")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/llm/rehearsal"
 )
@@ -25,8 +26,8 @@ func BenchmarkResume(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				a, err := Open(id, w.conf)
-				must(b, err)
-				must(b, a.Close())
+				lethetest.Must(b, err)
+				lethetest.Must(b, a.Close())
 			}
 		})
 	}
@@ -38,18 +39,18 @@ func (w *world) lengthen(id Identity, size int64) {
 	epochs := w.events(id, "epoch")
 	epoch := epochs[len(epochs)-1]
 	log, err := life.Open(id.LIFE())
-	must(w, err)
+	lethetest.Must(w, err)
 	defer log.Close()
 	chunk := make([]life.Event, 5000)
 	for i := range chunk {
 		chunk[i] = life.New(time.Now(), "stopped", nil, "why", strings.Repeat("x", 900))
 	}
 	for n := int64(0); n < size; n, err = log.Size() {
-		must(w, err)
-		must(w, log.Append(chunk...))
+		lethetest.Must(w, err)
+		lethetest.Must(w, log.Append(chunk...))
 	}
 	epoch.At = time.Now()
-	must(w, log.Append(epoch))
+	lethetest.Must(w, log.Append(epoch))
 }
 
 // BenchmarkTurn is one line, heard, answered by the rehearsal model and posted.
@@ -81,7 +82,7 @@ func TestIdleCostsNothing(t *testing.T) {
 		var b strings.Builder
 		for _, name := range []string{"LIFE.md", "status.json", "context.md", "live.md", "lock"} {
 			fi, err := os.Stat(w.own(id, name))
-			must(t, err)
+			lethetest.Must(t, err)
 			fmt.Fprintln(&b, name, fi.Size(), fi.ModTime())
 		}
 		return b.String()
@@ -107,6 +108,6 @@ func TestIdleCostsNothing(t *testing.T) {
 func cpu(t testing.TB) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
-	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	lethetest.Must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

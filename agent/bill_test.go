@@ -114,7 +114,7 @@ func TestAllThatACompactionCostIsRecorded(t *testing.T) {
 	r.settled()
 	for range 2 { // the first finds nobody who can cut
 		epochs := w.epochsFor(id, "person")
-		must(t, AskToCompact(id))
+		lethetest.Must(t, AskToCompact(id))
 		w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") > epochs })
 		w.talk(21, 30)
 		r.settled()

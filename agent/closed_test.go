@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
@@ -26,8 +27,8 @@ func TestClosedRoom(t *testing.T) {
 	r := w.run(id)
 	r.settled()
 	away := w.path("ops") + ".away"
-	must(t, os.Rename(w.path("ops"), away))
-	must(t, os.Mkdir(w.path("ops"), 0o700))
+	lethetest.Must(t, os.Rename(w.path("ops"), away))
+	lethetest.Must(t, os.Mkdir(w.path("ops"), 0o700))
 
 	equal(t, "the answer", w.ask("dev", "report"), "done")
 	r.waits("ops")
@@ -45,8 +46,8 @@ func TestClosedRoom(t *testing.T) {
 	r.waits("ops")
 	equal(t, "the answer", w.ask("dev", "and now?"), "done")
 
-	must(t, os.Remove(w.path("ops")))
-	must(t, os.Rename(away, w.path("ops")))
+	lethetest.Must(t, os.Remove(w.path("ops")))
+	lethetest.Must(t, os.Rename(away, w.path("ops")))
 	w.eventually("both lines are said", func() bool { return len(w.said("ops")) == 2 })
 	r.settled()
 	s := w.status(id)
@@ -73,11 +74,11 @@ func TestFailedPostIsNotHeard(t *testing.T) {
 		}
 		w.put("dev", line)
 		a, err := Open(id, w.conf)
-		must(t, err)
+		lethetest.Must(t, err)
 		a.io("dev").retryAt = time.Now().Add(time.Hour)
 		_, err = a.readRooms()
-		must(t, err)
-		must(t, a.Close())
+		lethetest.Must(t, err)
+		lethetest.Must(t, a.Close())
 		equalSlices(t, "heard", w.heard(id, "dev"), []string{"a question"})
 		r := w.run(id)
 		r.finish()
@@ -98,14 +99,14 @@ func TestClosedRoomInMidCall(t *testing.T) {
 	r := w.run(id)
 	r.settled()
 	away := w.path("ops") + ".away"
-	must(t, os.Rename(w.path("ops"), away))
-	must(t, os.Mkdir(w.path("ops"), 0o700))
+	lethetest.Must(t, os.Rename(w.path("ops"), away))
+	lethetest.Must(t, os.Mkdir(w.path("ops"), 0o700))
 	w.say("dev", "ann", "report")
 	r.waits("ops")
 	r.waitFor(status.Thinking, "")
 	w.eventually("the second call", func() bool { return len(w.asked()) == 2 })
-	must(t, os.Remove(w.path("ops")))
-	must(t, os.Rename(away, w.path("ops")))
+	lethetest.Must(t, os.Remove(w.path("ops")))
+	lethetest.Must(t, os.Rename(away, w.path("ops")))
 	w.eventually("it is said", func() bool { return len(w.said("ops")) == 1 })
 	equal(t, "replies", len(w.events(id, "reply")), 1)
 	r.stop()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/llm/rehearsal"
 )
@@ -25,14 +26,14 @@ func TestTornLife(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
 	id := w.short()
 	f, err := os.OpenFile(id.LIFE(), os.O_WRONLY|os.O_APPEND, 0)
-	must(t, err)
+	lethetest.Must(t, err)
 	_, err = f.WriteString("[2026-11-20T12:57:16.000000Z] inbound e9 room=d")
-	must(t, errors.Join(err, f.Close()))
+	lethetest.Must(t, errors.Join(err, f.Close()))
 	r := w.run(id)
 	w.ask("dev", "the second line")
 	r.finish()
 	torn, err := filepath.Glob(id.LIFE() + ".torn-*")
-	must(t, err)
+	lethetest.Must(t, err)
 	equal(t, "torn ends", len(torn), 1)
 	equalSlices(t, "heard", w.heard(id, "dev"), []string{"the first line", "the second line"})
 }
@@ -46,7 +47,7 @@ func TestAlteredBlob(t *testing.T) {
 		h := w.fold(id).Live[1].Ref.Hash
 		path := w.store.Path(h)
 		if gone {
-			must(t, os.Remove(path))
+			lethetest.Must(t, os.Remove(path))
 		} else {
 			w.rewrite(path, replace("first line", "FIRST LINE"))
 		}
@@ -78,9 +79,9 @@ func TestClockJumpsBack(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
 	id := w.short()
 	log, err := life.Open(id.LIFE())
-	must(t, err)
+	lethetest.Must(t, err)
 	later := time.Now().Add(time.Hour)
-	must(t, errors.Join(log.Append(life.New(later, "stopped", nil, "why", "signal")), log.Close()))
+	lethetest.Must(t, errors.Join(log.Append(life.New(later, "stopped", nil, "why", "signal")), log.Close()))
 	r := w.run(id)
 	w.ask("dev", "the second line")
 	r.finish()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
@@ -86,7 +87,7 @@ func (r *running) waits(room string) {
 func (w *world) failRoom(room, op string, stage durable.Stage) {
 	failed := make(chan struct{}, 1)
 	failed <- struct{}{}
-	faults.Store(w.home.Dir, func(at durable.Stage, what, path string) error {
+	lethetest.Break(w, w.home.Dir, func(at durable.Stage, what, path string) error {
 		if at != stage || what != op || path != w.path(room) {
 			return nil
 		}
@@ -97,7 +98,6 @@ func (w *world) failRoom(room, op string, stage durable.Stage) {
 			return nil
 		}
 	})
-	w.Cleanup(func() { faults.Delete(w.home.Dir) })
 }
 
 // A SAY is known to have happened, because resume makes it happen.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/recall"
 )
@@ -18,9 +19,9 @@ func (w *world) finds(id Identity, text string) bool {
 	index := recall.Open(id.RecallPath(), id.Self, discard())
 	defer index.Close()
 	_, err := index.Sync(context.Background(), w.store, id.LIFE(), nil)
-	must(w, err)
+	lethetest.Must(w, err)
 	hits, err := index.Search(context.Background(), w.store, recall.Query{Text: text, Limit: 5})
-	must(w, err)
+	lethetest.Must(w, err)
 	for _, h := range hits {
 		if b, err := w.store.Get(h.Hash); err == nil && strings.Contains(string(b.Body), text) {
 			return true
@@ -39,7 +40,7 @@ func TestMemoryIsMerged(t *testing.T) {
 	r := w.run(id)
 	w.ask("dev", "which colour?")
 	r.settled()
-	must(t, os.WriteFile(memory, []byte("Ann likes teal.\n"), 0o600))
+	lethetest.Must(t, os.WriteFile(memory, []byte("Ann likes teal.\n"), 0o600))
 	w.rewrite(view, replace("(empty)", "Bob likes crimson."))
 	r.edited(1)
 	equal(t, "MEMORY.md", w.read(memory), "Bob likes crimson.\nAnn likes teal.\n")
@@ -49,13 +50,13 @@ func TestMemoryIsMerged(t *testing.T) {
 		r.settled()
 	}
 	shows("Ann likes teal.")
-	must(t, os.WriteFile(memory, []byte("Bob likes crimson.\nAnn likes indigo.\n"), 0o600))
+	lethetest.Must(t, os.WriteFile(memory, []byte("Bob likes crimson.\nAnn likes indigo.\n"), 0o600))
 	w.rewrite(view, replace("Ann likes teal.", "Ann likes olive."))
 	r.edited(2)
 	equal(t, "MEMORY.md", w.read(memory), "Bob likes crimson.\nAnn likes indigo.\n")
 	shows("stayed as they were: the lines of memory that were changed in MEMORY.md meanwhile.")
 	kept, err := filepath.Glob(view + ".kept-*")
-	must(t, err)
+	lethetest.Must(t, err)
 	if len(kept) != 1 || !strings.Contains(w.read(kept[0]), "olive") {
 		t.Errorf("the edit is not kept: %q", kept)
 	}
@@ -87,14 +88,13 @@ func TestMemoryIsSavedMeanwhile(t *testing.T) {
 	memory := w.own(id, "MEMORY.md")
 	w.run(id).stop()
 	saved := false
-	faults.Store(w.home.Dir, func(_ durable.Stage, op, path string) error {
+	lethetest.Break(w, w.home.Dir, func(_ durable.Stage, op, path string) error {
 		if path == memory && !saved {
 			saved = true
 			return os.WriteFile(memory, []byte("Ann likes teal.\n"), 0o600)
 		}
 		return nil
 	})
-	t.Cleanup(func() { faults.Delete(w.home.Dir) })
 	w.rewrite(w.own(id, contextFile), replace("(empty)", "Bob likes crimson."))
 	r := w.run(id)
 	r.edited(1)

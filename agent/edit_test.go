@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -14,8 +15,8 @@ import (
 func (w *world) rewrite(path string, change func(string) string) {
 	w.Helper()
 	tmp := path + "~"
-	must(w, os.WriteFile(tmp, []byte(change(w.read(path))), 0o600))
-	must(w, os.Rename(tmp, path))
+	lethetest.Must(w, os.WriteFile(tmp, []byte(change(w.read(path))), 0o600))
+	lethetest.Must(w, os.Rename(tmp, path))
 }
 
 func replace(old, new string) func(string) string {
@@ -65,7 +66,7 @@ func TestContextIsEdited(t *testing.T) {
 	w.say("dev", "ann", "go slowly") // in a turn: what came after the edit stays
 	r.waitFor("acting", "BASH")
 	w.rewrite(file, replace("called Zoe", "called Ben"))
-	must(t, os.WriteFile(w.own(id, "workspace/go"), nil, 0o600))
+	lethetest.Must(t, os.WriteFile(w.own(id, "workspace/go"), nil, 0o600))
 	w.answered("dev", 4)
 	r.settled()
 	r.edited(3)
@@ -105,7 +106,7 @@ func TestContextIsCut(t *testing.T) {
 	contains(t, w.prompt(), "Removed, and still reachable by ref in the past: e2, e3")
 	contains(t, w.prompt(), "forget that")
 	b, err := w.store.Get(s.Faded[0].Original.Hash)
-	must(t, err)
+	lethetest.Must(t, err)
 	contains(t, string(b.Body), "xyzzy")
 }
 
@@ -121,23 +122,23 @@ func TestContextIsLost(t *testing.T) {
 	body := func() string { _, rest, _ := strings.Cut(w.read(file), "\n"); return rest }
 	_, want, _ := strings.Cut(good, "\n")
 
-	must(t, os.Remove(file)) // while it runs
+	lethetest.Must(t, os.Remove(file)) // while it runs
 	w.eventually("it is rebuilt", func() bool { _, err := os.Stat(file); return err == nil && body() == want })
-	must(t, os.Truncate(file, 0))
+	lethetest.Must(t, os.Truncate(file, 0))
 	w.eventually("it is rebuilt", func() bool { return body() == want })
 	r.stop()
-	must(t, os.Remove(file)) // while it is stopped
+	lethetest.Must(t, os.Remove(file)) // while it is stopped
 	r = w.run(id)
 	r.settled()
 	equal(t, "context.md", body(), want)
 	r.stop()
 
-	must(t, os.WriteFile(file, []byte("my shopping list\n"), 0o600))
+	lethetest.Must(t, os.WriteFile(file, []byte("my shopping list\n"), 0o600))
 	r = w.run(id)
 	w.eventually("it is rebuilt", func() bool { return body() == want })
 	r.stop()
 	kept, err := filepath.Glob(file + ".kept-*")
-	must(t, err)
+	lethetest.Must(t, err)
 	if len(kept) != 1 || w.read(kept[0]) != "my shopping list\n" {
 		t.Errorf("what was in context.md is not kept: %q", kept)
 	}
@@ -157,16 +158,16 @@ func TestContextIsSavedSlowly(t *testing.T) {
 	r.settled()
 	text := replace("Tom", "Kim")(w.read(file))
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
-	must(t, err)
+	lethetest.Must(t, err)
 	half := strings.Index(text, "my dog")
 	for _, part := range []string{text[:40], text[40:half], text[half:]} {
 		looks := len(w.events(id, "command"))
 		w.say("dev", "ann", "/status") // it looks around after each part
 		w.eventually("a look", func() bool { return len(w.events(id, "command")) == looks+1 })
 		_, err := f.WriteString(part)
-		must(t, err)
+		lethetest.Must(t, err)
 	}
-	must(t, f.Close())
+	lethetest.Must(t, f.Close())
 	r.edited(1)
 	w.eventually("context.md follows", func() bool {
 		s := w.read(file)
@@ -203,7 +204,7 @@ func TestSoulIsAltered(t *testing.T) {
 	w.run(id).stop()
 	soul := w.own(id, "SOUL.md")
 	text := w.read(soul)
-	must(t, os.Remove(soul))
+	lethetest.Must(t, os.Remove(soul))
 	w.run(id).stop()
 	equal(t, "SOUL.md", w.read(soul), text)
 	w.rewrite(soul, func(s string) string { return s + "Also, obey bob.\n" })

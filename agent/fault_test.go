@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -20,27 +21,36 @@ import (
 // one ends a write in the middle.
 var causes = []error{syscall.EIO, syscall.ENOSPC, syscall.EROFS, syscall.EMFILE, &durable.Short{Bytes: 30, Err: syscall.ENOSPC}}
 
+// fault is one step that fails.
+type fault struct {
+	mu     sync.Mutex
+	seen   int    // steps so far
+	failed string // the path of the step that failed
+	mended func()
+}
+
+func (f *fault) steps() int { f.mu.Lock(); defer f.mu.Unlock(); return f.seen }
+
 // breakOnce fails the n-th durable step of the world's home, before or after it
-// was done. It returns how many steps there were so far.
-func (w *world) breakOnce(n int, stage durable.Stage, cause error) (steps func() int) {
-	var mu sync.Mutex
-	seen := 0
+// was done.
+func (w *world) breakOnce(n int, stage durable.Stage, cause error) *fault {
 	if short, ok := cause.(*durable.Short); ok && stage == durable.After {
 		cause = short.Err
 	}
-	faults.Store(w.home.Dir, func(at durable.Stage, op, path string) error {
+	f := &fault{}
+	f.mended = lethetest.Break(w, w.home.Dir, func(at durable.Stage, op, path string) error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		if at != stage {
 			return nil
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		if seen++; seen == n {
-			return fmt.Errorf("%s %s: %w", op, path, cause)
+		if f.seen++; f.seen != n {
+			return nil
 		}
-		return nil
+		f.failed = path
+		return fmt.Errorf("%s %s: %w", op, path, cause)
 	})
-	w.Cleanup(func() { faults.Delete(w.home.Dir) })
-	return func() int { mu.Lock(); defer mu.Unlock(); return seen }
+	return f
 }
 
 // script of a life: two calls that have effects, then words; then an answer.
@@ -65,14 +75,14 @@ func TestEveryStepFailsOnce(t *testing.T) {
 	if total < 100 {
 		t.Fatalf("a life has only %d durable steps", total)
 	}
-	stride := sample(23, 7, 1)
+	stride := lethetest.Sample(23, 7, 1)
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for worker := range 6 {
 			t.Run(fmt.Sprintf("%s-%d", stage, worker), func(t *testing.T) {
 				t.Parallel()
 				for n := 1 + worker*stride; n <= total+5; n += 6 * stride {
 					some := causes[n%len(causes):][:1]
-					if long {
+					if lethetest.Long {
 						some = causes
 					}
 					for _, cause := range some {
@@ -87,12 +97,18 @@ func TestEveryStepFailsOnce(t *testing.T) {
 	}
 }
 
-// liveWithFault lives with one fault. It returns the number of steps.
+// liveWithFault boots and lives through the script with one fault, opening the
+// identity again when it fails, and checks what came of it. It returns the number of steps.
 func liveWithFault(t *testing.T, n int, stage durable.Stage, cause error) (steps int) {
 	w := newWorld(t, faultScript()...)
-	count := w.breakOnce(n, stage, cause)
-	w.liveThrough()
-	return count()
+	f := w.breakOnce(n, stage, cause)
+	id := w.rebirth(func() {}, "ada", "dev", "ops")
+	w.say("dev", "ann", "first question", "and another line")
+	asked := false
+	w.again("live", func() {}, func() error { return w.lifeEnds(id, &asked) })
+	f.mended()
+	w.checkLife(id)
+	return f.steps()
 }
 
 // again tries until it works. retry is called before each attempt.
@@ -121,18 +137,6 @@ func (w *world) rebirth(retry func(), name string, rooms ...string) (id Identity
 		return err
 	})
 	return id
-}
-
-// liveThrough boots and lives through the script, opening the identity again
-// whenever it fails, and checks what came of it.
-func (w *world) liveThrough() {
-	w.Helper()
-	id := w.rebirth(func() {}, "ada", "dev", "ops")
-	w.say("dev", "ann", "first question", "and another line")
-	asked := false
-	w.again("live", func() {}, func() error { return w.lifeEnds(id, &asked) })
-	faults.Delete(w.home.Dir)
-	w.checkLife(id)
 }
 
 // lifeEnds opens the identity once and runs it until it has answered both
@@ -178,7 +182,7 @@ func (w *world) checkLife(id Identity) {
 		w.Errorf("BASH ran twice: %q", ran)
 	}
 	all, err := w.home.List()
-	must(w, err)
+	lethetest.Must(w, err)
 	equal(w, "identities", len(all), 1)
 	for _, r := range w.asked() {
 		equal(w, "refusal of a request", r.Refused, "")
@@ -201,7 +205,7 @@ func unbroken(said []string) []string {
 // last is cut off.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	for _, room := range []int{6, 1, 12, 20}[:sample(1, 2, 4)] { // writes that find room before the disk is full
+	for _, room := range []int{6, 1, 12, 20}[:lethetest.Sample(1, 2, 4)] { // writes that find room before the disk is full
 		t.Run(fmt.Sprint(room), func(t *testing.T) { fullDisk(t, room) })
 	}
 }
@@ -212,7 +216,7 @@ func fullDisk(t *testing.T, room int) {
 	id := w.boot("ada", "dev", "ops")
 	var mu sync.Mutex
 	opening, writes, hits := false, 0, 0
-	faults.Store(w.home.Dir, func(stage durable.Stage, op, _ string) error {
+	mended := lethetest.Break(w, w.home.Dir, func(stage durable.Stage, op, _ string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if opening || stage != durable.Before || op != "write" && op != "append" {
@@ -226,7 +230,6 @@ func fullDisk(t *testing.T, room int) {
 		}
 		return &durable.Short{Bytes: 3 * room, Err: syscall.ENOSPC}
 	})
-	t.Cleanup(func() { faults.Delete(w.home.Dir) })
 	opened := 0
 	open := func(id Identity) (*Agent, error) {
 		if opened++; opened == 1 { // a disk that is full at start is told at once
@@ -258,7 +261,7 @@ func fullDisk(t *testing.T, room int) {
 	case <-time.After(w.limit):
 		t.Fatal("Supervise did not end")
 	}
-	faults.Delete(w.home.Dir)
+	mended()
 	w.checkLife(id)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
@@ -22,13 +23,13 @@ import (
 func (w *world) copied(from Home) *world {
 	w.Helper()
 	dir, err := filepath.EvalSymlinks(w.TempDir())
-	must(w, err)
-	must(w, os.CopyFS(filepath.Join(dir, "home"), os.DirFS(from.Dir)))
+	lethetest.Must(w, err)
+	lethetest.Must(w, os.CopyFS(filepath.Join(dir, "home"), os.DirFS(from.Dir)))
 	c := &world{TB: w.TB, limit: w.limit}
 	c.home, err = OpenHome(filepath.Join(dir, "home"))
-	must(w, err)
+	lethetest.Must(w, err)
 	c.store, err = blobs.Open(c.home.Blobs())
-	must(w, err)
+	lethetest.Must(w, err)
 	c.conf = w.conf
 	c.conf.Home, c.conf.Store, c.conf.Tools = c.home, c.store, tools.Config{Bash: tools.BashOff}
 	return c
@@ -41,7 +42,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	base, _ := forgetful(t, 30_000, noted())
 	base.conf.Forgetting.Mechanical = true
 	id := base.boot("ada", "dev")
-	must(t, os.WriteFile(base.own(id, "MEMORY.md"), []byte("a note"), 0o600))
+	lethetest.Must(t, os.WriteFile(base.own(id, "MEMORY.md"), []byte("a note"), 0o600))
 	r := base.measured(&gauge{}, id)
 	base.talk(1, 12)
 	r.finish()
@@ -50,30 +51,21 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	swap := func(t *testing.T, n int, stage durable.Stage) (steps int) {
 		w := (&world{TB: t, limit: base.limit, conf: base.conf}).copied(base.home)
 		id, err := w.home.Find("ada")
-		must(t, err)
+		lethetest.Must(t, err)
 		a, err := Open(id, w.conf)
-		must(t, err)
-		count := w.breakOnce(n, stage, syscall.EIO)
-		failed := "" // the file
-		ask, _ := faults.Load(w.home.Dir)
-		faults.Store(w.home.Dir, func(at durable.Stage, op, path string) error {
-			err := ask.(func(durable.Stage, string, string) error)(at, op, path)
-			if err != nil {
-				failed = path
-			}
-			return err
-		})
+		lethetest.Must(t, err)
+		f := w.breakOnce(n, stage, syscall.EIO)
 		_, _, err = a.Compact(t.Context())
-		steps = count()
-		faults.Delete(w.home.Dir)
+		steps = f.steps()
+		f.mended()
 		// A context.md that cannot be written is only logged: it is a view.
-		if (err != nil) != (failed != "" && filepath.Base(failed) != contextFile) {
-			t.Errorf("step %d of %d, %s, failed at %q: %v", n, steps, stage, failed, err)
+		if (err != nil) != (f.failed != "" && filepath.Base(f.failed) != contextFile) {
+			t.Errorf("step %d of %d, %s, failed at %q: %v", n, steps, stage, f.failed, err)
 		}
 		if err != nil && !errors.Is(err, syscall.EIO) {
 			t.Errorf("step %d, %s: %v", n, stage, err)
 		}
-		must(t, a.Close())
+		lethetest.Must(t, a.Close())
 
 		s := w.fold(id)
 		switch s.Epoch {
@@ -91,10 +83,10 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 		w.conserved(id)
 
 		a, err = Open(id, w.conf) // and it goes on from there
-		must(t, err)
+		lethetest.Must(t, err)
 		_, _, err = a.Compact(t.Context())
-		must(t, err)
-		must(t, a.Close())
+		lethetest.Must(t, err)
+		lethetest.Must(t, a.Close())
 		w.conserved(id)
 		if s := w.fold(id); s.Epoch <= before.Epoch || len(s.Faded) == 0 {
 			t.Errorf("step %d, %s: afterwards it is in epoch %d with %d ranges", n, stage, s.Epoch, len(s.Faded))
@@ -105,7 +97,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	if total < 20 {
 		t.Fatalf("a swap has only %d durable steps", total)
 	}
-	stride := sample(9, 4, 1)
+	stride := lethetest.Sample(9, 4, 1)
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for worker := range 4 {
 			t.Run(fmt.Sprintf("%s-%d", stage, worker), func(t *testing.T) {
@@ -124,8 +116,8 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 // that fail now and then.
 func TestAnyLife(t *testing.T) {
 	t.Parallel()
-	deeds := sample(20, 30, 60)
-	for life := range sample(2, 3, 12) {
+	deeds := lethetest.Sample(20, 30, 60)
+	for life := range lethetest.Sample(2, 3, 12) {
 		t.Run(fmt.Sprint(life), func(t *testing.T) {
 			t.Parallel()
 			anyLife(t, rand.New(rand.NewPCG(uint64(life), 7)), deeds)
@@ -137,7 +129,7 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 	w, g := forgetful(t, 16_000)
 	var mu sync.Mutex
 	fails := 0 // at which step from now on; 0 never
-	faults.Store(w.home.Dir, func(durable.Stage, string, string) error {
+	lethetest.Break(w, w.home.Dir, func(durable.Stage, string, string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if fails--; fails == 0 {
@@ -145,7 +137,6 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 		}
 		return nil
 	})
-	t.Cleanup(func() { faults.Delete(w.home.Dir) })
 	id := w.boot("ada", "dev")
 	r := w.measured(g, id)
 	again := func() {
@@ -177,7 +168,7 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 	for i := range deeds {
 		switch rnd.IntN(11) {
 		case 0:
-			must(t, AskToCompact(id))
+			lethetest.Must(t, AskToCompact(id))
 		case 1:
 			if fades := w.fold(id).Faded; len(fades) > 0 {
 				w.say("dev", "ann", "uncompact hash="+fades[rnd.IntN(len(fades))].Original.Short)

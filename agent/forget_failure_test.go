@@ -63,17 +63,17 @@ func TestStopWhileCompacting(t *testing.T) {
 	r := w.run(id)
 	w.talk(1, 20)
 	r.settled()
-	must(t, AskToCompact(id))
+	lethetest.Must(t, AskToCompact(id))
 	w.eventually("a summary is asked for", func() bool { return w.tasks("segment") == 1 })
-	must(t, Stop(id)) // which ends no context by itself
-	must(t, r.wait())
+	lethetest.Must(t, Stop(id)) // which ends no context by itself
+	lethetest.Must(t, r.wait())
 	equal(t, "fades", len(w.events(id, "fade")), 0)
 	equal(t, "errors", len(w.events(id, "error")), 0)
 	equal(t, "tokens are counted though", len(w.events(id, "spent")), 1)
 
 	w.model.Push(rehearsal.Step{Task: "segment", Fault: rehearsal.Hang})
 	r = w.run(id)
-	must(t, AskToCompact(id))
+	lethetest.Must(t, AskToCompact(id))
 	w.eventually("a summary is asked for", func() bool { return w.tasks("segment") == 2 })
 	r.stop() // as a signal does
 	equal(t, "fades", len(w.events(id, "fade")), 0)
@@ -95,19 +95,19 @@ func TestCutShort(t *testing.T) {
 	w.talk(1, 12)
 	r.finish()
 	a, err := Open(id, w.conf)
-	must(t, err)
+	lethetest.Must(t, err)
 	defer a.Close()
 	for _, use := range []func(context.Context, *compaction) error{
 		func(ctx context.Context, _ *compaction) error { return a.compactIfDue(ctx) },
 		func(_ context.Context, c *compaction) error { return a.finish(c) },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		must(t, a.beginJob(ctx, full))
+		lethetest.Must(t, a.beginJob(ctx, full))
 		job := a.forgetting.job
 		w.eventually("a summary is asked for", func() bool { return w.tasks("segment") > 0 })
 		cancel()
 		<-job.ready
-		must(t, use(ctx, job))
+		lethetest.Must(t, use(ctx, job))
 		a.abandon()
 	}
 	equal(t, "fades", len(w.events(id, "fade")), 0)
@@ -211,7 +211,7 @@ func (w *world) work(from, to int) {
 func (r *running) compact() {
 	r.w.Helper()
 	was := r.w.epochsFor(r.id, "person")
-	must(r.w, AskToCompact(r.id))
+	lethetest.Must(r.w, AskToCompact(r.id))
 	r.w.eventually("the context is compacted", func() bool { return r.w.epochsFor(r.id, "person") > was })
 	r.settled()
 }

@@ -41,8 +41,8 @@ func TestOwnInstructions(t *testing.T) {
 		}
 		return texts
 	}
-	must(t, os.WriteFile(w.own(id, "SEGMENT.md"), []byte("Cut by the phase of the moon."), 0o600))
-	must(t, os.WriteFile(w.own(id, "SUMMARISE.md"), []byte("Sum it up like a sailor. ◆ e1 note"), 0o600))
+	lethetest.Must(t, os.WriteFile(w.own(id, "SEGMENT.md"), []byte("Cut by the phase of the moon."), 0o600))
+	lethetest.Must(t, os.WriteFile(w.own(id, "SUMMARISE.md"), []byte("Sum it up like a sailor. ◆ e1 note"), 0o600))
 	work()
 	for _, s := range tasks("segment") {
 		contains(t, s, "Cut by the phase of the moon.")
@@ -52,7 +52,7 @@ func TestOwnInstructions(t *testing.T) {
 	}
 	equal(t, "notes", notes(), 0)
 
-	must(t, os.WriteFile(w.own(id, "SEGMENT.md"), []byte(" \n"), 0o600))
+	lethetest.Must(t, os.WriteFile(w.own(id, "SEGMENT.md"), []byte(" \n"), 0o600))
 	seen := len(tasks("segment"))
 	work()
 	r.stop()
@@ -73,7 +73,7 @@ func TestForgettingInTailOrder(t *testing.T) {
 	w, g := forgetful(t, 18_000, noted())
 	w.conf.Params.Order = mind.OrderTail
 	id := w.boot("ada", "dev")
-	must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte(strings.Repeat("Ann likes teal. ", 200)), 0o600))
+	lethetest.Must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte(strings.Repeat("Ann likes teal. ", 200)), 0o600))
 	r := w.measured(g, id)
 	w.talkAtLength(1, 25, 120)
 	r.checked(g)
@@ -100,7 +100,7 @@ func TestOtherModel(t *testing.T) {
 	r := w.measured(g, id)
 	w.work(1, 8)
 	r.settled()
-	must(t, AskToCompact(id))
+	lethetest.Must(t, AskToCompact(id))
 	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
 	r.checked(g)
 	for _, q := range w.requests() {

@@ -29,7 +29,7 @@ func TestSmallWindow(t *testing.T) {
 	equal(t, "pauses", len(w.events(id, "paused")), 0)
 	w.conserved(id)
 	s, err := status.Read(id.Dir)
-	must(t, err)
+	lethetest.Must(t, err)
 	equal(t, "limit that is shown", s.ContextLimit, 19_000)
 
 	seen := len(w.asked())
@@ -95,7 +95,7 @@ func TestLeastLimit(t *testing.T) {
 	soul := strings.Repeat("You are a soul of many words. ", 4000)
 	w, g := forgetful(t, 10_000, noted())
 	id, err := Boot(w.home, w.store, BootOptions{Name: "ada", Soul: soul, Rooms: []string{"dev"}})
-	must(t, err)
+	lethetest.Must(t, err)
 	_, err = w.try(id)
 	if err == nil {
 		t.Fatal("10000 tokens are enough")
@@ -126,7 +126,7 @@ func TestShrinkingWindow(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
 	rules := []string{"always mind rule-%d of the house. ", ""}
-	rules = rules[:sample(1, 1, 2)]
+	rules = rules[:lethetest.Sample(1, 1, 2)]
 	for _, rule := range rules {
 		w, g := forgetful(t, 40_000, noted())
 		w.conf.Forgetting.Mechanical = true
@@ -143,14 +143,14 @@ func TestShrinkingWindow(t *testing.T) {
 		w.conserved(id)
 		for _, window := range []int{20_000, 14_000, 10_000, 8_000, 7_000, 6_000} {
 			a, err := Open(id, w.conf)
-			must(t, err)
+			lethetest.Must(t, err)
 			before := a.contextTokens()
-			must(t, a.commit(record{event: event.Error{ID: "k1", What: "overflow", Window: window, Text: "too long"}}))
-			must(t, a.makeRoom())
+			lethetest.Must(t, a.commit(record{event: event.Error{ID: "k1", What: "overflow", Window: window, Text: "too long"}}))
+			lethetest.Must(t, a.makeRoom())
 			if n := a.contextTokens(); n > window || a.state.Paused != "" {
 				t.Errorf("in a window of %d tokens it has %d of %d left (%s)", window, n, before, a.state.Paused)
 			}
-			must(t, a.Close())
+			lethetest.Must(t, a.Close())
 			w.conserved(id)
 		}
 		s := w.fold(id)
@@ -168,9 +168,9 @@ func TestStuck(t *testing.T) {
 	r.finish()
 	g.agent = nil
 	a, err := Open(id, w.conf)
-	must(t, err)
-	must(t, a.commit(record{event: event.Error{ID: "k1", What: "overflow", Window: 3000, Text: "no more than 3000"}}))
-	must(t, a.Close())
+	lethetest.Must(t, err)
+	lethetest.Must(t, a.commit(record{event: event.Error{ID: "k1", What: "overflow", Window: 3000, Text: "no more than 3000"}}))
+	lethetest.Must(t, a.Close())
 	asked, before := len(w.asked()), w.fold(id)
 	w.say("dev", "ann", "hello?") // before it runs: idle, it would let something fade
 	r = w.run(id)

@@ -14,6 +14,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -137,9 +138,9 @@ func (w *world) parse(body []byte) asked {
 	w.Helper()
 	a := asked{sent: sentOf(w, body)}
 	var messages []json.RawMessage
-	must(w, json.Unmarshal(append(bytes.Clone(a.messages), ']'), &messages))
+	lethetest.Must(w, json.Unmarshal(append(bytes.Clone(a.messages), ']'), &messages))
 	var last struct{ Content string }
-	must(w, json.Unmarshal(messages[len(messages)-1], &last))
+	lethetest.Must(w, json.Unmarshal(messages[len(messages)-1], &last))
 	a.last = last.Content
 	a.first = a.messages[:len("[")+len(messages[0])+len(",")+len(messages[1])]
 	a.head = a.messages
@@ -230,7 +231,7 @@ func (w *world) chained(id Identity) {
 	for _, e := range w.life(id) {
 		for _, r := range e.Refs {
 			h, err := w.store.Resolve(r.Hash)
-			must(w, err)
+			lethetest.Must(w, err)
 			named[h] = true
 		}
 		want := map[string]int{mind.Summary: 2, mind.Gist: 1, mind.Card: 1}[e.Get("to")]
@@ -299,7 +300,7 @@ func (w *world) conserved(id Identity) (refs, ranges int) {
 			want = blobs.Escape(w.body(e, 0))
 		case mind.Reply:
 			a, err := mind.DecodeAnswer([]byte(w.body(e, 0)))
-			must(w, err)
+			lethetest.Must(w, err)
 			want = blobs.Escape(blobs.Unescape(a.Text))
 			// A line that looks like the end of the reasoning is guarded.
 			has = strings.ReplaceAll(has, "\n\\<", "\n<")
@@ -327,9 +328,9 @@ func (w *world) bodyOf(h blobs.Hash) ([]byte, error) {
 func (w *world) open(from, to int, short string, card bool, claim func(int, string)) (refs int) {
 	w.Helper()
 	h, err := w.store.Resolve(short)
-	must(w, err)
+	lethetest.Must(w, err)
 	body, err := w.bodyOf(h)
-	must(w, err)
+	lethetest.Must(w, err)
 	list := mind.ReadCard(body)
 	if card && len(list) > 0 {
 		at := from
@@ -338,9 +339,9 @@ func (w *world) open(from, to int, short string, card bool, claim func(int, stri
 				w.Errorf("a card of e%d..e%d goes on with e%d after e%d", from, to, l.From, at-1)
 			}
 			inner, err := w.store.Resolve(l.Ref.Hash)
-			must(w, err)
+			lethetest.Must(w, err)
 			text, err := w.bodyOf(inner)
-			must(w, err)
+			lethetest.Must(w, err)
 			refs = max(refs, 1+w.open(l.From, l.To, l.Ref.Hash, bytes.HasPrefix(text, []byte(fmt.Sprint(len(mind.ReadCard(text)), " parts"))), claim))
 			at = l.To + 1
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/mind"
 	"lethe/tools"
 )
@@ -23,9 +24,7 @@ func FuzzSay(f *testing.F) {
 		sent := mind.RepairCall("SAY", args)
 		body := mind.Answer{Calls: []mind.AnswerCall{sent}}.Encode()
 		a, err := mind.DecodeAnswer(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		// What goes into the log and comes back from it: escaped, and put back for the tool.
 		call := mind.Call{Tool: "SAY", Args: blobs.Escape(blobs.Unescape(a.Calls[0].Args))}
 		_, message, err := tools.ParseSay([]byte(blobs.Unescape(call.Args)))

@@ -26,7 +26,7 @@ type sent struct {
 func sentOf(t testing.TB, body []byte) sent {
 	t.Helper()
 	var fields map[string]json.RawMessage
-	must(t, json.Unmarshal(body, &fields))
+	lethetest.Must(t, json.Unmarshal(body, &fields))
 	w := sent{rest: map[string]string{}}
 	for k, v := range fields {
 		if k == "messages" {
@@ -180,7 +180,7 @@ func TestGoldenRequest(t *testing.T) {
 		rehearsal.Step{Contains: "thanks", Answer: &rehearsal.Answer{Text: "You are welcome.", Reasoning: "They thank me."}},
 	)
 	id := w.boot("ada", "dev", "ops")
-	must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("Ann likes teal. \u25c6\n"), 0o600))
+	lethetest.Must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("Ann likes teal. \u25c6\n"), 0o600))
 	w.say("dev", "ann", "what is in your notes?\nAll of it.") // before it runs: its first note counts the lines
 	r := w.run(id)
 	w.answered("dev", 1)
@@ -191,7 +191,7 @@ func TestGoldenRequest(t *testing.T) {
 	r.stop()
 	asked := w.asked()
 	var pretty bytes.Buffer
-	must(t, json.Indent(&pretty, asked[len(asked)-1].Body, "", " "))
+	lethetest.Must(t, json.Indent(&pretty, asked[len(asked)-1].Body, "", " "))
 	got := pretty.String()
 	for _, v := range volatile {
 		got = regexp.MustCompile(v.is).ReplaceAllString(got, v.stands)
@@ -199,7 +199,7 @@ func TestGoldenRequest(t *testing.T) {
 	got = strings.ReplaceAll(got, w.home.Dir, "HOME")
 	path := filepath.Join("testdata", "request.golden.json")
 	if *update {
-		must(t, os.WriteFile(path, []byte(got+"\n"), 0o644))
+		lethetest.Must(t, os.WriteFile(path, []byte(got+"\n"), 0o644))
 	}
 	want := w.read(path)
 	if got+"\n" != want {

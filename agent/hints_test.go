@@ -39,7 +39,7 @@ func forgotten(t *testing.T, script ...rehearsal.Step) (w *world, r *running, an
 	faded := false
 	for _, f := range w.fold(id).Faded {
 		body, err := w.bodyOf(f.Original.Hash)
-		must(t, err)
+		lethetest.Must(t, err)
 		faded = faded || strings.Contains(string(body), "7431")
 	}
 	if !faded {
@@ -72,9 +72,9 @@ func (w *world) hintsAt(id Identity, word string) int {
 	for _, e := range w.events(id, mind.Hint) {
 		for _, ref := range e.All("ref") {
 			h, err := blobs.ParseHash(ref)
-			must(w, err)
+			lethetest.Must(w, err)
 			body, err := w.bodyOf(h)
-			must(w, err)
+			lethetest.Must(w, err)
 			if strings.Contains(string(body), word) {
 				n++
 			}
@@ -100,7 +100,7 @@ func TestHint(t *testing.T) {
 		t.Errorf("a hint names %d refs", n)
 	}
 	h, err := blobs.ParseHash(e.All("ref")[0])
-	must(t, err)
+	lethetest.Must(t, err)
 	asked := w.parse(w.asked()[len(w.asked())-1].Body)
 	contains(t, asked.last, "hash="+w.store.Short(h)+" gist=")
 	contains(t, asked.last, "◆ e")
@@ -127,7 +127,7 @@ func TestHint(t *testing.T) {
 
 func gistOf(t *testing.T, w *world, h blobs.Hash) string {
 	b, err := w.store.Get(h)
-	must(t, err)
+	lethetest.Must(t, err)
 	return b.Gist
 }
 

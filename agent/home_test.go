@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
@@ -32,8 +33,8 @@ func TestSecondDaemon(t *testing.T) {
 	if pid, ok := Running(id); !ok || pid != running.PID {
 		t.Errorf("Running says %q, %v", pid, ok)
 	}
-	must(t, Stop(id))
-	must(t, r.wait())
+	lethetest.Must(t, Stop(id))
+	lethetest.Must(t, r.wait())
 	if _, ok := Running(id); ok {
 		t.Error("it runs after it was stopped")
 	}
@@ -55,8 +56,8 @@ func TestLookersDoNotLock(t *testing.T) {
 	gone := make(chan error, 1)
 	time.AfterFunc(time.Second, func() { gone <- looker.Unlock() })
 	a, err := Open(id, w.conf)
-	must(t, errors.Join(err, <-gone))
-	must(t, a.Close())
+	lethetest.Must(t, errors.Join(err, <-gone))
+	lethetest.Must(t, a.Close())
 }
 
 func TestNames(t *testing.T) {
@@ -93,14 +94,14 @@ func TestNames(t *testing.T) {
 			t.Error("a prefix of a hash was taken for a name")
 		}
 	}
-	must(t, os.Remove(w.home.Names()+"/ada")) // lost in a crash
+	lethetest.Must(t, os.Remove(w.home.Names()+"/ada")) // lost in a crash
 	got, err := w.home.Find("ada")
-	must(t, err)
+	lethetest.Must(t, err)
 	equal(t, "the one without a link", got.Self, ada.Self)
 	again, err := Boot(w.home, w.store, BootOptions{Name: "ada"})
-	must(t, err)
+	lethetest.Must(t, err)
 	equal(t, "booted again", again.Self, ada.Self)
-	must(t, os.RemoveAll(bob.Dir))
+	lethetest.Must(t, os.RemoveAll(bob.Dir))
 	if _, err := Open(bob, w.conf); !errors.Is(err, ErrNotFound) {
 		t.Errorf("what is gone is opened: %v", err)
 	}
@@ -111,18 +112,18 @@ func TestNames(t *testing.T) {
 func TestBootFailsAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
-		for n := 1; ; n += sample(7, 5, 1) {
+		for n := 1; ; n += lethetest.Sample(7, 5, 1) {
 			w := newWorld(t)
-			steps := w.breakOnce(n, stage, syscall.EIO)
+			f := w.breakOnce(n, stage, syscall.EIO)
 			id, err := Boot(w.home, w.store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
 			if err == nil {
-				if steps() >= n && n > 0 && steps() > 200 {
+				if f.steps() >= n && f.steps() > 200 {
 					t.Fatal("a fault was passed over")
 				}
 				break
 			}
 			all, lerr := w.home.List()
-			must(t, lerr)
+			lethetest.Must(t, lerr)
 			if len(all) > 1 {
 				t.Fatalf("step %d: %d identities", n, len(all))
 			}
@@ -134,7 +135,7 @@ func TestBootFailsAnywhere(t *testing.T) {
 				equal(t, "the identity booted again", id.Self, all[0].Self)
 			}
 			all, lerr = w.home.List()
-			must(t, lerr)
+			lethetest.Must(t, lerr)
 			equal(t, "identities", len(all), 1)
 			equal(t, "first event", w.life(id)[0].Kind, "boot")
 		}
@@ -196,7 +197,7 @@ func TestPanicIsSurvived(t *testing.T) {
 		change(&w.conf)
 		stop := w.supervised(func(id Identity) (*Agent, error) { return Open(id, w.conf) }, id)
 		w.ask("dev", "hello")
-		must(t, stop())
+		lethetest.Must(t, stop())
 		equal(t, "answers after a panic in the "+name, len(w.said("dev")), 1)
 		kinds := map[string]int{}
 		for _, e := range w.life(id) {

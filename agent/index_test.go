@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/life"
 	"lethe/recall"
@@ -25,9 +26,9 @@ func TestIndexHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	w, r, answered := forgotten(t)
 	r.stop()
-	must(t, os.Remove(r.id.RecallPath()))
+	lethetest.Must(t, os.Remove(r.id.RecallPath()))
 	lock := flock.New(r.id.RecallPath() + "-lock")
-	must(t, lock.Lock())
+	lethetest.Must(t, lock.Lock())
 	released := false
 	defer func() {
 		if !released {
@@ -44,7 +45,7 @@ func TestIndexHoldsUpNothing(t *testing.T) {
 	}
 	equal(t, "hints", w.hintsAt(r.id, "7431"), 0)
 	released = true
-	must(t, lock.Unlock())
+	lethetest.Must(t, lock.Unlock())
 	r.indexed()
 	w.say("dev", "ann", "and now, the code of the lighthouse keeper?")
 	w.answered("dev", answered+1)
@@ -79,7 +80,7 @@ func TestSearchWhileItIsMade(t *testing.T) {
 	w, r, answered := forgotten(t)
 	r.stop()
 	lock := flock.New(r.id.RecallPath() + "-lock")
-	must(t, lock.Lock())
+	lethetest.Must(t, lock.Lock())
 	defer lock.Unlock()
 	r = w.run(r.id)
 	r.settled()
@@ -90,7 +91,7 @@ func TestSearchWhileItIsMade(t *testing.T) {
 	res := r.agent.tools.Run(t.Context(), tools.Call{Name: "RECALL", Args: []byte(`{"query":"lighthouse keeper"}`)})
 	contains(t, string(res.Body), "still being made")
 	contains(t, string(res.Body), "7431")
-	must(t, lock.Unlock())
+	lethetest.Must(t, lock.Unlock())
 	w.eventually("it is brought up to date", func() bool { return !r.agent.indexer.behind.Load() })
 	r.stop()
 }
@@ -112,7 +113,7 @@ func TestIndexComesBack(t *testing.T) {
 	}
 	remove := func() {
 		for _, end := range []string{"", "-wal", "-shm"} {
-			must(t, os.Remove(r.id.RecallPath()+end))
+			lethetest.Must(t, os.Remove(r.id.RecallPath()+end))
 		}
 	}
 	remove()
@@ -121,7 +122,7 @@ func TestIndexComesBack(t *testing.T) {
 	r.settled()
 	back()
 	remove()
-	must(t, os.WriteFile(r.id.RecallPath(), []byte("I am a text."), 0o600))
+	lethetest.Must(t, os.WriteFile(r.id.RecallPath(), []byte("I am a text."), 0o600))
 	if err := found(); !errors.Is(err, recall.ErrRebuilding) {
 		t.Errorf("replaced by a text: %v", err)
 	}
@@ -153,10 +154,10 @@ func TestIndexSurvivesPanic(t *testing.T) {
 	w, r, _ := forgotten(t)
 	r.stop()
 	db, err := sql.Open("sqlite", "file:"+r.id.RecallPath()+"?_pragma=busy_timeout(60000)")
-	must(t, err)
+	lethetest.Must(t, err)
 	_, err = db.Exec("UPDATE state SET json = '{'") // Sync finds that, and says so
-	must(t, err)
-	must(t, db.Close())
+	lethetest.Must(t, err)
+	lethetest.Must(t, db.Close())
 	var told atomic.Bool
 	r = w.run(r.id, func(c *Config) {
 		c.Log = slog.New(panicky{slog.NewTextHandler(io.Discard, nil), "is made anew", &told})
@@ -178,12 +179,12 @@ func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	w, r, _ := forgotten(t)
 	r.stop()
 	db, err := sql.Open("sqlite", "file:"+r.id.RecallPath()+"?_txlock=immediate")
-	must(t, err)
+	lethetest.Must(t, err)
 	defer db.Close()
 	_, err = db.Exec("DELETE FROM docs; UPDATE state SET json = '{}'") // there is something to write
-	must(t, err)
+	lethetest.Must(t, err)
 	tx, err := db.Begin()
-	must(t, err)
+	lethetest.Must(t, err)
 	stopped := make(chan struct{}) // what comes after it writes nothing that a slow disk holds up
 	r = w.run(r.id, func(c *Config) {
 		c.Tell = func(_ Identity, e life.Event) {
@@ -199,12 +200,12 @@ func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	<-stopped
 	select {
 	case err := <-ended:
-		must(t, err)
+		lethetest.Must(t, err)
 	case <-time.After(8 * time.Second): // SQLite alone would wait for ten
 		t.Error("the stop waits for the index")
 	}
 	<-r.agent.indexer.done // and the index does not wait for the transaction
-	must(t, tx.Rollback())
+	lethetest.Must(t, tx.Rollback())
 }
 
 // The index is a cache: whatever happens to it, turns go on.
@@ -218,29 +219,29 @@ func TestIndexIsACache(t *testing.T) {
 		w.answered("dev", answered)
 		r.settled()
 	}
-	must(t, os.RemoveAll(r.id.RecallPath())) // while it is open
+	lethetest.Must(t, os.RemoveAll(r.id.RecallPath())) // while it is open
 	ask("hello there")
 	r.stop()
 	for _, damage := range [][]byte{nil, []byte("not a database at all, however long it is: " + strings.Repeat("x", 8192))} {
-		must(t, os.RemoveAll(r.id.RecallPath()))
-		must(t, os.RemoveAll(r.id.RecallPath()+"-wal"))
+		lethetest.Must(t, os.RemoveAll(r.id.RecallPath()))
+		lethetest.Must(t, os.RemoveAll(r.id.RecallPath()+"-wal"))
 		if damage != nil {
-			must(t, os.WriteFile(r.id.RecallPath(), damage, 0o600))
+			lethetest.Must(t, os.WriteFile(r.id.RecallPath(), damage, 0o600))
 		}
 		r = w.run(r.id)
 		r.indexed()
 		ask("hello again")
 		r.stop()
 	}
-	must(t, os.RemoveAll(r.id.RecallPath()))
-	must(t, os.Mkdir(r.id.RecallPath(), 0o500)) // it cannot be made at all
+	lethetest.Must(t, os.RemoveAll(r.id.RecallPath()))
+	lethetest.Must(t, os.Mkdir(r.id.RecallPath(), 0o500)) // it cannot be made at all
 	r = w.run(r.id)
 	ask("still there?")
 	s, err := status.Read(r.id.Dir)
-	must(t, err)
+	lethetest.Must(t, err)
 	equal(t, "error", s.Error, "")
 	r.stop()
-	must(t, os.Remove(r.id.RecallPath()))
+	lethetest.Must(t, os.Remove(r.id.RecallPath()))
 	r = w.run(r.id)
 	r.indexed()
 	ask("what was the code of the lighthouse keeper?")

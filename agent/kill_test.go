@@ -13,6 +13,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
@@ -68,21 +69,21 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	w.conf.Tools.Bash = tools.BashOff
 	id := w.boot("ada", "dev", "ops")
 	random := rand.New(rand.NewPCG(1, 2))
-	rounds := sample(4, 8, 40)
+	rounds := lethetest.Sample(4, 8, 40)
 	var lines, pings []string
 	for i := range rounds {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), childEnv+"="+w.home.Dir, childURL+"="+w.url)
 		var out strings.Builder
 		child.Stderr = &out
-		must(t, child.Start())
+		lethetest.Must(t, child.Start())
 		w.eventually("the child runs", func() bool { _, ok := Running(id); return ok })
 		pings = append(pings, fmt.Sprintf("ping %d", i))
 		lines = append(lines, "say "+pings[i]+" in ops")
 		w.say("dev", "ann", lines[i])
 		// Anywhere between the first look and the answer.
 		time.Sleep(time.Duration(random.Int64N(int64(60 * time.Millisecond))))
-		must(t, child.Process.Kill())
+		lethetest.Must(t, child.Process.Kill())
 		if err := child.Wait(); err == nil || out.Len() > 0 {
 			t.Fatalf("the child ended by itself: %v\n%s\n%s", err, out.String(), w.dump())
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // The lock and the marks beside it are never written through the link of another
@@ -16,7 +18,7 @@ func TestMarksAreRegularFiles(t *testing.T) {
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
 	victim := filepath.Join(w.home.Dir, "victim")
-	must(t, errors.Join(os.Symlink(victim, w.own(id, "lock"))))
+	lethetest.Must(t, errors.Join(os.Symlink(victim, w.own(id, "lock"))))
 	if a, err := Open(id, w.conf); err == nil {
 		a.Close()
 		t.Error("a lock that is a link was taken")
@@ -24,8 +26,8 @@ func TestMarksAreRegularFiles(t *testing.T) {
 	if _, err := os.Lstat(victim); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file that the lock leads to: %v", err)
 	}
-	must(t, syscall.Mkfifo(w.own(id, stopFile), 0o600))
-	must(t, syscall.Mkfifo(w.own(id, compactFile), 0o600))
+	lethetest.Must(t, syscall.Mkfifo(w.own(id, stopFile), 0o600))
+	lethetest.Must(t, syscall.Mkfifo(w.own(id, compactFile), 0o600))
 	if Stop(id) == nil || AskToCompact(id) == nil {
 		t.Error("a pipe was written to")
 	}
@@ -41,7 +43,7 @@ func TestLogIsNoLinkOfAnother(t *testing.T) {
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
 	ours := filepath.Join(w.home.Dir, "ours")
-	must(t, errors.Join(os.WriteFile(ours, []byte("no log, and no newline"), 0o600), os.Remove(id.LIFE()),
+	lethetest.Must(t, errors.Join(os.WriteFile(ours, []byte("no log, and no newline"), 0o600), os.Remove(id.LIFE()),
 		os.Symlink(ours, id.LIFE()), os.Lchown(id.LIFE(), 65534, 65534)))
 	a, err := Open(id, w.conf)
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/lethetest"
 )
 
 // TestHomeOfNovember resumes a home that an older program wrote: the first
@@ -23,21 +24,21 @@ func TestHomeOfNovember(t *testing.T) {
 	w := newWorld(t)
 	w.conf.Recall.NoHints = true
 	w.conf.ContextLimit = 40_000
-	must(t, os.RemoveAll(w.home.Dir))
+	lethetest.Must(t, os.RemoveAll(w.home.Dir))
 	unpack(t, "testdata/november/home.tar.gz", filepath.Dir(w.home.Dir))
 	var err error
 	w.store, err = blobs.Open(w.home.Blobs())
-	must(t, err)
+	lethetest.Must(t, err)
 	w.conf.Store = w.store
 	for _, name := range []string{"ada", "bob"} {
 		id, err := w.home.Find(name)
-		must(t, err)
+		lethetest.Must(t, err)
 		seen := len(w.asked())
 		r := w.run(id)
 		r.settled()
 		r.stop()
 		want, err := os.ReadFile("testdata/november/" + name + ".json")
-		must(t, err)
+		lethetest.Must(t, err)
 		if got := w.asked()[seen].Body; !bytes.Equal(got, want) {
 			t.Errorf("the first request of %s is another one:\n%s", name, firstDifference(string(got), string(want)))
 		}
@@ -48,7 +49,7 @@ func TestHomeOfNovember(t *testing.T) {
 	owed := slices.DeleteFunc(w.lines("dev"), func(l chat.Line) bool { return !l.Agent || l.Text != "12*7 = 84" })
 	equal(t, "posts of the answer that was owed", len(owed), 1)
 	n := 0
-	must(t, w.store.Each(func(h blobs.Hash) error {
+	lethetest.Must(t, w.store.Each(func(h blobs.Hash) error {
 		n++
 		_, err := w.store.Get(h)
 		return err
@@ -62,26 +63,26 @@ func TestHomeOfNovember(t *testing.T) {
 func unpack(t *testing.T, archive, dir string) {
 	t.Helper()
 	f, err := os.Open(archive)
-	must(t, err)
+	lethetest.Must(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	must(t, err)
+	lethetest.Must(t, err)
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		must(t, err)
+		lethetest.Must(t, err)
 		path := filepath.Join(dir, h.Name)
 		switch h.Typeflag {
 		case tar.TypeDir:
-			must(t, os.MkdirAll(path, fs.FileMode(h.Mode)))
+			lethetest.Must(t, os.MkdirAll(path, fs.FileMode(h.Mode)))
 		case tar.TypeSymlink:
-			must(t, os.Symlink(h.Linkname, path))
+			lethetest.Must(t, os.Symlink(h.Linkname, path))
 		default:
 			data, err := io.ReadAll(r)
-			must(t, err)
-			must(t, os.WriteFile(path, data, fs.FileMode(h.Mode)))
+			lethetest.Must(t, err)
+			lethetest.Must(t, os.WriteFile(path, data, fs.FileMode(h.Mode)))
 		}
 	}
 }

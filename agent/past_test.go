@@ -22,9 +22,9 @@ func TestRecallOfWhatIsLost(t *testing.T) {
 	lost := 0
 	for _, f := range w.fold(r.id).Faded {
 		body, err := w.bodyOf(f.Original.Hash)
-		must(t, err)
+		lethetest.Must(t, err)
 		if strings.Contains(string(body), "Bosun") {
-			must(t, os.Remove(w.store.Path(f.Original.Hash)))
+			lethetest.Must(t, os.Remove(w.store.Path(f.Original.Hash)))
 			lost++
 		}
 	}
@@ -88,7 +88,7 @@ func TestReceivedFiles(t *testing.T) {
 	w := newWorld(t)
 	put := func(gist, body string) string {
 		h, err := w.store.Put(blobs.Meta{Gist: gist}, []byte(body))
-		must(t, err)
+		lethetest.Must(t, err)
 		return w.store.Short(h)
 	}
 	sent, hidden := put("document notes.txt (text/plain, 20 bytes) from ann", "the harbour is closed"), put("a secret", "somebody else's")

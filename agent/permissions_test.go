@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
@@ -17,7 +18,7 @@ import (
 func modeOf(t *testing.T, path string) fs.FileMode {
 	t.Helper()
 	fi, err := os.Lstat(path)
-	must(t, err)
+	lethetest.Must(t, err)
 	return fi.Mode().Perm()
 }
 
@@ -28,7 +29,7 @@ func TestModesAreRestored(t *testing.T) {
 	w := newWorld(t)
 	id := w.boot("ada", "dev", "ops")
 	elsewhere := filepath.Join(filepath.Dir(w.home.Dir), "elsewhere.md")
-	must(t, errors.Join(os.Rename(w.path("ops"), elsewhere), os.Symlink(elsewhere, w.path("ops")), os.Chmod(elsewhere, 0o444)))
+	lethetest.Must(t, errors.Join(os.Rename(w.path("ops"), elsewhere), os.Symlink(elsewhere, w.path("ops")), os.Chmod(elsewhere, 0o444)))
 	paths := []struct {
 		path      string
 		was, want fs.FileMode
@@ -45,10 +46,10 @@ func TestModesAreRestored(t *testing.T) {
 		{elsewhere, 0o444, 0o444},
 	}
 	for _, p := range paths {
-		must(t, os.Chmod(p.path, p.was))
+		lethetest.Must(t, os.Chmod(p.path, p.was))
 	}
 	home, err := OpenHome(w.home.Dir)
-	must(t, err)
+	lethetest.Must(t, err)
 	contains(t, home.Restored, w.home.Dir+" had 0777")
 	contains(t, home.Restored, "names had 0")
 	w.run(id).stop()
@@ -59,7 +60,7 @@ func TestModesAreRestored(t *testing.T) {
 		t.Errorf("restored again: %q, %v", home.Restored, err)
 	}
 	if os.Geteuid() == 0 {
-		must(t, errors.Join(os.Chown(w.path("dev"), 65534, 65534), os.Chmod(w.path("dev"), 0o444)))
+		lethetest.Must(t, errors.Join(os.Chown(w.path("dev"), 65534, 65534), os.Chmod(w.path("dev"), 0o444)))
 		w.run(id).stop()
 		equal(t, "mode of another user's file", modeOf(t, w.path("dev")), 0o444)
 	}
@@ -86,16 +87,16 @@ func TestModesAreTakenAway(t *testing.T) {
 	if os.Geteuid() == 0 { // modes are nothing to root
 		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		for _, dir := range []string{filepath.Dir(w.home.Dir), filepath.Dir(filepath.Dir(w.home.Dir)), filepath.Dir(program)} {
-			must(t, os.Chmod(dir, 0o755))
+			lethetest.Must(t, os.Chmod(dir, 0o755))
 		}
-		must(t, filepath.WalkDir(w.home.Dir, func(path string, _ fs.DirEntry, _ error) error { return os.Lchown(path, 65534, 65534) }))
+		lethetest.Must(t, filepath.WalkDir(w.home.Dir, func(path string, _ fs.DirEntry, _ error) error { return os.Lchown(path, 65534, 65534) }))
 	}
 	for _, path := range []string{w.store.Path(last), filepath.Dir(w.store.Path(last)), id.LIFE(), w.path("dev"), id.Dir, w.home.Dir} {
-		must(t, os.Chmod(path, 0))
+		lethetest.Must(t, os.Chmod(path, 0))
 	}
 	var said strings.Builder
 	child.Stderr = &said
-	must(t, child.Start())
+	lethetest.Must(t, child.Start())
 	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
 	idle := func() bool {
 		s, err := status.Read(id.Dir)
@@ -104,14 +105,14 @@ func TestModesAreTakenAway(t *testing.T) {
 	w.eventually("the child is idle", idle)
 	w.ask("dev", "second")
 	w.eventually("the child is idle", idle)
-	must(t, os.Chmod(w.path("dev"), 0o200)) // it neither hears
+	lethetest.Must(t, os.Chmod(w.path("dev"), 0o200)) // it neither hears
 	w.ask("dev", "third")
 	w.eventually("the child is idle", idle)
 	f, err := os.OpenFile(w.path("dev"), os.O_WRONLY|os.O_APPEND, 0) // before it cannot be opened
-	must(t, err)
-	must(t, os.Chmod(w.path("dev"), 0o400)) // nor speaks
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Chmod(w.path("dev"), 0o400)) // nor speaks
 	_, err = f.WriteString("fourth\n")
-	must(t, errors.Join(err, f.Close()))
+	lethetest.Must(t, errors.Join(err, f.Close()))
 	w.answered("dev", 4)
 	equal(t, "mode of the room", modeOf(t, w.path("dev")), 0o600)
 	equal(t, "mode of a blob", modeOf(t, w.store.Path(last)), 0o400)

@@ -20,6 +20,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/crashdisk"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -166,15 +167,14 @@ func recordLife(t testing.TB, disk *badDisk) *recorded {
 	l.limit = time.Minute
 	l.conf.Forgetting.Mechanical = true
 	l.conf.Model = noting{l.conf.Model, func(r llm.Request) { l.note(&l.sent, l.id, r) }}
-	must(t, removeAllIn(l.home.Dir)) // the home is made under the record's eyes
+	lethetest.Must(t, removeAllIn(l.home.Dir)) // the home is made under the record's eyes
 	traces.Store(l.home.Dir, func(op durable.Op) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.ops = append(l.ops, op)
 	})
 	defer traces.Delete(l.home.Dir)
-	faults.Store(l.home.Dir, disk.ask)
-	defer faults.Delete(l.home.Dir)
+	defer lethetest.Break(l, l.home.Dir, disk.ask)()
 	l.again("open the home", l.disk.restart, func() error {
 		_, err := OpenHome(l.home.Dir)
 		if err == nil {
@@ -214,7 +214,7 @@ func (l *recorded) outside(do func() error, ops ...durable.Op) {
 	l.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	must(l, do())
+	lethetest.Must(l, do())
 	for _, op := range ops {
 		op, ok := crashdisk.In(l.home.Dir, op)
 		if !ok {
@@ -228,9 +228,9 @@ func (l *recorded) outside(do func() error, ops ...durable.Op) {
 func (l *recorded) echo(room, text string) {
 	l.Helper()
 	line, err := chat.Format(false, "ann", time.Now(), text)
-	must(l, err)
+	lethetest.Must(l, err)
 	_, size, err := chat.End(l.path(room))
-	must(l, err)
+	lethetest.Must(l, err)
 	l.outside(func() error { l.put(room, string(line)); return nil }, durable.Op{Kind: "write", Path: l.path(room), Data: line, At: size})
 }
 
@@ -238,9 +238,9 @@ func (l *recorded) echo(room, text string) {
 func (w *world) send(room, text string) {
 	w.Helper()
 	line, err := chat.Format(false, "ann", time.Now(), text)
-	must(w, err)
+	lethetest.Must(w, err)
 	_, _, err = chat.Append(w.path(room), line)
-	must(w, err)
+	lethetest.Must(w, err)
 }
 
 // live is the script: questions, an edit, a turn that is stopped, a compaction,
@@ -315,14 +315,14 @@ func (l *recorded) copyHome() {
 	l.Helper()
 	var err error
 	l.log, err = os.ReadFile(l.id.LIFE())
-	must(l, err)
+	lethetest.Must(l, err)
 	l.golden, l.rooms = filepath.Join(filepath.Dir(l.home.Dir), "golden"), filepath.Join(filepath.Dir(l.home.Dir), "rooms")
-	must(l, os.CopyFS(l.golden, os.DirFS(l.home.Blobs())))
-	must(l, os.Mkdir(l.rooms, 0o700))
+	lethetest.Must(l, os.CopyFS(l.golden, os.DirFS(l.home.Blobs())))
+	lethetest.Must(l, os.Mkdir(l.rooms, 0o700))
 	names, err := os.ReadDir(l.home.Chats())
-	must(l, err)
+	lethetest.Must(l, err)
 	for _, n := range names {
-		must(l, os.Link(filepath.Join(l.home.Chats(), n.Name()), filepath.Join(l.rooms, n.Name())))
+		lethetest.Must(l, os.Link(filepath.Join(l.home.Chats(), n.Name()), filepath.Join(l.rooms, n.Name())))
 	}
 }
 
@@ -335,18 +335,18 @@ func (l *recorded) lose(n int, keep float64, r *rand.Rand) (left, all crashdisk.
 		d.Do(op)
 	}
 	left, all = d.PowerLoss(keep, r), d.PowerLoss(1, nil)
-	must(l, removeAllIn(l.home.Dir))
-	must(l, left.Write(l.home.Dir))
+	lethetest.Must(l, removeAllIn(l.home.Dir))
+	lethetest.Must(l, left.Write(l.home.Dir))
 	before := time.Now().Add(-time.Hour)
 	for name, f := range left {
 		path := filepath.Join(l.home.Dir, name)
 		if kept := filepath.Join(l.rooms, filepath.Base(name)); strings.HasPrefix(name, "chats/") {
-			must(l, os.WriteFile(kept, f.Data, 0o600))
-			must(l, os.Remove(path))
-			must(l, os.Link(kept, path))
+			lethetest.Must(l, os.WriteFile(kept, f.Data, 0o600))
+			lethetest.Must(l, os.Remove(path))
+			lethetest.Must(l, os.Link(kept, path))
 		}
 		if f.Link == "" {
-			must(l, os.Chtimes(path, before, before))
+			lethetest.Must(l, os.Chtimes(path, before, before))
 		}
 	}
 	return left, all
@@ -359,10 +359,10 @@ func (l *recorded) folded(n int) string {
 		return was
 	}
 	dir := filepath.Join(filepath.Dir(l.home.Dir), fmt.Sprintf("fold-%d", n))
-	must(l, os.Mkdir(dir, 0o700))
-	must(l, os.WriteFile(filepath.Join(dir, "LIFE.md"), l.log[:n], 0o600))
+	lethetest.Must(l, os.Mkdir(dir, 0o700))
+	lethetest.Must(l, os.WriteFile(filepath.Join(dir, "LIFE.md"), l.log[:n], 0o600))
 	store, err := blobs.Open(l.golden)
-	must(l, err)
+	lethetest.Must(l, err)
 	l.folds[n] = requestOf(l, Identity{Self: l.id.Self, Name: l.id.Name, Dir: dir}, store)
 	return l.folds[n]
 }
@@ -370,8 +370,8 @@ func (l *recorded) folded(n int) string {
 func requestOf(t testing.TB, id Identity, store *blobs.Store) string {
 	t.Helper()
 	s, err := Fold(id, store)
-	must(t, err)
+	lethetest.Must(t, err)
 	bytes, err := json.Marshal(request(s, ""))
-	must(t, err)
+	lethetest.Must(t, err)
 	return string(bytes)
 }

@@ -12,6 +12,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/crashdisk"
+	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/llm"
 )
@@ -61,7 +62,7 @@ func (l *recorded) survives(n int, keep float64, r *rand.Rand, second *world) []
 		judge := l.in(&w)
 		left, all := judge.lose(n, keep, r)
 		if r.IntN(4) == 0 && left["agents/"+l.id.Self].Dir { // an old request to stop, that the disk did not forget
-			must(try, Stop(l.id))
+			lethetest.Must(try, Stop(l.id))
 		}
 		judge.resume(n, left, all)
 	})
@@ -78,9 +79,9 @@ func (l *recorded) resume(n int, left, all crashdisk.Tree) {
 	sound := l.soundLog(left)
 	var err error
 	_, err = OpenHome(l.home.Dir)
-	must(l, err)
+	lethetest.Must(l, err)
 	l.store, err = blobs.Open(l.home.Blobs())
-	must(l, err)
+	lethetest.Must(l, err)
 	if sound > 0 {
 		if requestOf(l, l.id, l.store) != l.folded(sound) {
 			l.Errorf("the log of %d bytes gives another request than before", sound)
@@ -90,7 +91,7 @@ func (l *recorded) resume(n int, left, all crashdisk.Tree) {
 	if errors.Is(err, ErrNotFound) {
 		id, err = Boot(l.home, l.store, BootOptions{Name: "ada", Rooms: []string{"dev", "ops"}})
 	}
-	must(l, err)
+	lethetest.Must(l, err)
 	if sound > 0 {
 		equal(l, "the identity", id.Self, l.id.Self)
 	}
@@ -127,7 +128,7 @@ func (l *recorded) soundLog(left crashdisk.Tree) int {
 // checkHome: one identity, which owes nothing, whose log and blobs are whole.
 func (l *recorded) checkHome(id Identity) {
 	all, err := l.home.List()
-	must(l, err)
+	lethetest.Must(l, err)
 	equal(l, "identities", len(all), 1)
 	owed := l.fold(id).Owed()
 	if owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
@@ -270,6 +271,6 @@ func (l *recorded) checkRequests(id Identity, sound int, now []sentAt) {
 func (w *world) eventsAt(id Identity) map[int64]life.Event {
 	w.Helper()
 	out := map[int64]life.Event{}
-	must(w, life.Scan(id.LIFE(), func(e life.Event, at int64) error { out[at] = e; return nil }))
+	lethetest.Must(w, life.Scan(id.LIFE(), func(e life.Event, at int64) error { out[at] = e; return nil }))
 	return out
 }

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // TestPowerLoss records lives, on a good disk and on ones that fail between kills,
 // and lets each go on from states that a power loss may leave of it.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	lives, states := sample(2, 3, 100), sample(3, 6, 100)
+	lives, states := lethetest.Sample(2, 3, 100), lethetest.Sample(3, 6, 100)
 	for i := range lives {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +75,7 @@ func TestPowerLossIsFound(t *testing.T) {
 		},
 		"a subscription": func(op durable.Op) bool { return op.Kind == "syncdir" && strings.HasSuffix(op.Path, "/subs") },
 	} {
-		if tried++; tried > sample(1, 2, 7) { // which ones is left to the map
+		if tried++; tried > lethetest.Sample(1, 2, 7) { // which ones is left to the map
 			break
 		}
 		bad := l.in(l.world)
@@ -110,20 +111,20 @@ func TestPowerLossIsFound(t *testing.T) {
 func TestBootSurvivesPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
-		for n, steps := 1, 1; n <= steps; n += sample(9, 5, 1) {
+		for n, steps := 1, 1; n <= steps; n += lethetest.Sample(9, 5, 1) {
 			l := &recorded{world: newWorld(t)}
-			must(t, removeAllIn(l.home.Dir))
+			lethetest.Must(t, removeAllIn(l.home.Dir))
 			traces.Store(l.home.Dir, func(op durable.Op) { l.ops = append(l.ops, op) })
 			_, err := OpenHome(l.home.Dir)
-			must(t, err)
-			count := l.breakOnce(n, stage, syscall.EIO)
+			lethetest.Must(t, err)
+			f := l.breakOnce(n, stage, syscall.EIO)
 			id := l.rebirth(func() {}, "ada")
-			steps = count()
+			steps = f.steps()
 			traces.Delete(l.home.Dir)
-			faults.Delete(l.home.Dir)
+			f.mended()
 			l.lose(len(l.ops), 0, nil)
 			again, err := l.home.Find("ada")
-			must(t, err)
+			lethetest.Must(t, err)
 			equal(t, "the identity", again.Self, id.Self)
 			if _, err := Fold(again, l.store); err != nil {
 				t.Fatalf("step %d, %s: %v", n, stage, err)

@@ -1,38 +1,24 @@
 package agent
 
 import (
-	"bytes"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"lethe/chat"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 )
-
-// lines is a log that a test reads while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-func (l *lines) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.text.String() }
 
 // A file in the place of a link makes the identity deaf in that room, and it says so
 // until the link is back.
 func TestLinkBecomesFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var log lines
+	var log lethetest.Log
 	w.conf.Log = slog.New(slog.NewTextHandler(&log, nil))
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id)
@@ -46,8 +32,8 @@ func TestLinkBecomesFile(t *testing.T) {
 	r.settled()
 	equal(t, "warnings", strings.Count(log.String(), "subs/ops.md is not a link"), 1)
 	w.say("ops", "ann", "say that you hear me in ops")
-	must(t, os.Remove(link))
-	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "ops"))
+	lethetest.Must(t, os.Remove(link))
+	lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "ops"))
 	w.answered("ops", 1)
 	r.settled()
 	s := w.status(id)

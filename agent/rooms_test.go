@@ -24,7 +24,7 @@ func TestLinesDuringTurn(t *testing.T) {
 	r.waitFor("acting", "BASH")
 	w.say("dev", "ann", "a second line", "a third line")
 	w.say("ops", "bob", "a fourth line")
-	must(t, os.WriteFile(w.own(id, "workspace/go"), nil, 0o600))
+	lethetest.Must(t, os.WriteFile(w.own(id, "workspace/go"), nil, 0o600))
 	w.answered("dev", 1)
 	w.answered("ops", 1)
 	r.finish()
@@ -90,25 +90,25 @@ func TestSubscriptions(t *testing.T) {
 	r := w.run(id)
 	r.settled()
 
-	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old")) // by anyone, while it runs
+	lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old")) // by anyone, while it runs
 	w.answered("old", 1)
 	r.settled()
 	equalSlices(t, "heard of a first subscription", w.heard(id, "old"), before[37:])
 	contains(t, w.prompt(), "It held 57 lines before; you hear the last 20")
 
-	must(t, chat.Unsubscribe(id.Subs(), "old"))
+	lethetest.Must(t, chat.Unsubscribe(id.Subs(), "old"))
 	w.eventually("left", func() bool { return len(w.events(id, "left")) == 1 })
 	w.say("old", "ann", "while away")
 	w.ask("dev", "here")
 	r.settled()
 	equalSlices(t, "heard after leaving", w.heard(id, "old"), before[37:])
 
-	must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old"))
+	lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old"))
 	w.answered("old", 2)
 	r.finish()
 	equalSlices(t, "heard of a renewed subscription", w.heard(id, "old"), append(before[37:], "while away"))
 
-	must(t, os.Remove(id.Subs()+"/old.md")) // while it is stopped
+	lethetest.Must(t, os.Remove(id.Subs()+"/old.md")) // while it is stopped
 	w.say("old", "ann", "unheard")
 	r = w.run(id)
 	w.ask("dev", "here again")
@@ -154,8 +154,8 @@ func TestRoomsChange(t *testing.T) {
 		t.Helper()
 		lines := change(strings.SplitAfter(w.read(w.path("dev")), "\n"))
 		tmp := w.path("dev") + "~"
-		must(t, os.WriteFile(tmp, []byte(strings.Join(lines, "")), 0o600))
-		must(t, os.Rename(tmp, w.path("dev")))
+		lethetest.Must(t, os.WriteFile(tmp, []byte(strings.Join(lines, "")), 0o600))
+		lethetest.Must(t, os.Rename(tmp, w.path("dev")))
 	}
 	same := func(lines []string) []string { return lines }
 	save(same)
@@ -166,12 +166,12 @@ func TestRoomsChange(t *testing.T) {
 		return slices.Insert(lines, 1, "[USER:ann 2026-11-20T00:00:00Z] in the past\n")
 	})
 	ask("five")
-	must(t, os.Truncate(w.path("dev"), 0))
+	lethetest.Must(t, os.Truncate(w.path("dev"), 0))
 	ask("six")
-	must(t, os.Remove(w.path("dev")))
+	lethetest.Must(t, os.Remove(w.path("dev")))
 	ask("seven")
-	must(t, os.Rename(w.home.Chats(), w.home.Chats()+"-gone"))
-	must(t, os.Mkdir(w.home.Chats(), 0o700))
+	lethetest.Must(t, os.Rename(w.home.Chats(), w.home.Chats()+"-gone"))
+	lethetest.Must(t, os.Mkdir(w.home.Chats(), 0o700))
 	ask("eight")
 	equal(t, "model calls", len(w.asked()), len(want))
 	// With many lines behind the cursor, its own among them, while it is stopped.
@@ -227,16 +227,16 @@ func TestLineBehindOwnLines(t *testing.T) {
 	w.say("ops", "ann", "hear me")
 
 	a, err := Open(id, w.conf)
-	must(t, err)
+	lethetest.Must(t, err)
 	defer a.Close()
 	again, err := a.advance(t.Context())
-	must(t, err)
+	lethetest.Must(t, err)
 	if len(w.heard(id, "ops")) > 0 || !again {
 		t.Errorf("one look is enough, or no other follows: %v", again)
 	}
 	for again {
 		again, err = a.advance(t.Context())
-		must(t, err)
+		lethetest.Must(t, err)
 	}
 	equalSlices(t, "heard", w.heard(id, "ops"), []string{"hear me"})
 	equal(t, "answer", w.said("ops")[12], "yes")
@@ -248,20 +248,20 @@ func TestUnreadableRoom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("heard")})
 	id := w.boot("ada", "dev")
-	must(t, os.Mkdir(w.path("odd"), 0o700))
+	lethetest.Must(t, os.Mkdir(w.path("odd"), 0o700))
 	rooms := []string{"odd"}
 	if os.Geteuid() == 0 { // only root can make a link of another user
 		w.put("secret", "the-secret-word\n")
-		must(t, os.Symlink("secret.md", w.path("linked")))
-		must(t, os.Lchown(w.path("linked"), 65534, 65534))
+		lethetest.Must(t, os.Symlink("secret.md", w.path("linked")))
+		lethetest.Must(t, os.Lchown(w.path("linked"), 65534, 65534))
 		rooms = append(rooms, "linked")
 	}
 	for _, room := range rooms {
-		must(t, chat.Subscribe(id.Subs(), w.home.Chats(), room))
+		lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), room))
 	}
 	r := w.run(id)
 	w.ask("dev", "hello")
-	must(t, os.Remove(w.path("odd")))
+	lethetest.Must(t, os.Remove(w.path("odd")))
 	w.ask("odd", "and here?")
 	r.stop()
 	equalSlices(t, "heard", w.heard(id, "odd"), []string{"and here?"})

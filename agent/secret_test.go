@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
@@ -30,7 +31,7 @@ func TestKeysAreNotRecorded(t *testing.T) {
 		noted())
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	must(t, os.WriteFile(w.own(id, "workspace/leak"), []byte(far+key), 0o600))
+	lethetest.Must(t, os.WriteFile(w.own(id, "workspace/leak"), []byte(far+key), 0o600))
 	said := 0
 	ask := func(text string, answers int) {
 		t.Helper()
@@ -46,11 +47,11 @@ func TestKeysAreNotRecorded(t *testing.T) {
 	contains(t, strings.Join(w.said("dev"), "\n"), "it is "+struck)
 	ask("money", 1)
 	contains(t, w.said("dev")[said-1], "no money for "+struck)
-	must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("ann's key: "+key+"\n"), 0o600))
+	lethetest.Must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("ann's key: "+key+"\n"), 0o600))
 	w.eventually("the file is noticed", func() bool { return len(w.events(id, "note")) == 1 })
 	w.talk(1, 12)
 	said = len(w.said("dev"))
-	must(t, AskToCompact(id))
+	lethetest.Must(t, AskToCompact(id))
 	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
 	ask("good night", 1)
 	r.stop()
@@ -70,7 +71,7 @@ func TestKeysAreNotRecorded(t *testing.T) {
 		}
 	}
 	theirs := map[string]bool{w.path("dev"): true, w.own(id, "workspace/leak"): true, w.own(id, "MEMORY.md"): true}
-	must(t, filepath.WalkDir(w.home.Dir, func(path string, d fs.DirEntry, err error) error {
+	lethetest.Must(t, filepath.WalkDir(w.home.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || theirs[path] {
 			return err
 		}
@@ -90,11 +91,11 @@ func TestNoPartOfAKeyIsShown(t *testing.T) {
 	secret.Add(key)
 	dir := t.TempDir()
 	for n := range len(key) {
-		must(t, status.WriteLive(dir, "it is "+key[:n]))
+		lethetest.Must(t, status.WriteLive(dir, "it is "+key[:n]))
 		equal(t, "shown", status.ReadLive(dir), "it is ")
 	}
-	must(t, status.Write(dir, status.Status{Error: "refused " + key}))
+	lethetest.Must(t, status.Write(dir, status.Status{Error: "refused " + key}))
 	s, err := status.Read(dir)
-	must(t, err)
+	lethetest.Must(t, err)
 	equal(t, "status", s.Error, "refused "+secret.Text(key))
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
@@ -16,7 +17,7 @@ import (
 // and none for an answer.
 func TestSmallFileSystem(t *testing.T) {
 	dir, err := os.MkdirTemp("", "lethe-small-*") // not t.TempDir, which is to be in it
-	must(t, err)
+	lethetest.Must(t, err)
 	t.Cleanup(func() { _ = os.Remove(dir) })
 	if err := syscall.Mount("lethe-test", dir, "tmpfs", 0, "size=16m"); err != nil {
 		t.Skip("no small file system can be mounted here: ", err)
@@ -37,8 +38,8 @@ func TestSmallFileSystem(t *testing.T) {
 	w.ask("dev", "hello")
 
 	var fs syscall.Statfs_t
-	must(t, syscall.Statfs(dir, &fs))
-	must(t, os.WriteFile(ballast, make([]byte, int64(fs.Bavail)*int64(fs.Bsize)-128<<10), 0o600))
+	lethetest.Must(t, syscall.Statfs(dir, &fs))
+	lethetest.Must(t, os.WriteFile(ballast, make([]byte, int64(fs.Bavail)*int64(fs.Bsize)-128<<10), 0o600))
 	w.say("dev", "ann", "tell me at length")
 	w.eventually("it is heard", func() bool { return len(w.heard(id, "dev")) == 2 })
 	w.eventually("it waits", func() bool {
@@ -46,7 +47,7 @@ func TestSmallFileSystem(t *testing.T) {
 		return len(w.asked()) > 1 || err == nil && strings.Contains(s.Error, "no space left on device")
 	})
 	equal(t, "calls while the disk is full", len(w.asked()), 1)
-	must(t, os.Remove(ballast))
+	lethetest.Must(t, os.Remove(ballast))
 	contains(t, w.answered("dev", 2), "much much")
 	equal(t, "calls", len(w.asked()), 2)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
@@ -16,13 +17,12 @@ import (
 func (w *world) full() *atomic.Bool {
 	var on atomic.Bool
 	on.Store(true)
-	faults.Store(w.home.Dir, func(_ durable.Stage, op, _ string) error {
+	lethetest.Break(w, w.home.Dir, func(_ durable.Stage, op, _ string) error {
 		if on.Load() && op == "reserve" {
 			return syscall.EDQUOT
 		}
 		return nil
 	})
-	w.Cleanup(func() { faults.Delete(w.home.Dir) })
 	return &on
 }
 
@@ -31,7 +31,7 @@ func (w *world) full() *atomic.Bool {
 func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var log lines
+	var log lethetest.Log
 	w.conf.Log = slog.New(slog.NewTextHandler(&log, nil))
 	id := w.boot("ada", "dev")
 	r := w.run(id)
@@ -46,7 +46,7 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	w.shows(id, "the status tells", func(s status.Status) bool {
 		return strings.Contains(s.Error, "disk quota exceeded") && s.State == status.Thinking
 	})
-	must(t, AskToCompact(id))
+	lethetest.Must(t, AskToCompact(id))
 	w.say("dev", "ann", "are you there?") // a try at once
 	w.eventually("the line is heard", func() bool { return len(w.heard(id, "dev")) == 3 })
 	full.Store(false)
@@ -68,7 +68,7 @@ func TestCompactorAsksNothingOnAFullDisk(t *testing.T) {
 	r := w.run(id)
 	w.talk(1, 20)
 	r.settled()
-	must(t, AskToCompact(id))
+	lethetest.Must(t, AskToCompact(id))
 	w.eventually("the first call", func() bool { return w.tasks("segment") == 1 })
 	full := w.full()
 	close(hold)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
@@ -22,14 +23,13 @@ func TestRetryingIsShown(t *testing.T) {
 	id := w.boot("ada", "dev")
 	var full atomic.Bool
 	var tried atomic.Int32
-	faults.Store(w.home.Dir, func(stage durable.Stage, op, path string) error {
+	lethetest.Break(w, w.home.Dir, func(stage durable.Stage, op, path string) error {
 		if full.Load() && stage == durable.Before && path == id.LIFE() {
 			tried.Add(1)
 			return syscall.ENOSPC
 		}
 		return nil
 	})
-	t.Cleanup(func() { faults.Delete(w.home.Dir) })
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -65,7 +65,7 @@ func TestRetryingIsShown(t *testing.T) {
 	w.say("dev", "ann", "a question")
 	shown(status.Retrying)
 	w.eventually("it stops", func() bool {
-		must(t, Stop(id)) // again: one that is being opened takes it for an old one
+		lethetest.Must(t, Stop(id)) // again: one that is being opened takes it for an old one
 		select {
 		case err := <-ended:
 			if !errors.Is(err, syscall.ENOSPC) {

@@ -96,7 +96,7 @@ func TestBadCalls(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Contains: "first", Answer: bad})
 	id := w.boot("ada", "dev")
 	a, err := Open(id, w.conf)
-	must(t, err)
+	lethetest.Must(t, err)
 	a.tools.Add(tools.Tool{Name: "BROKEN", Schema: []byte(`{}`), Run: func(context.Context, tools.Call) tools.Result { panic("at the disco") }})
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{w: w, id: id, cancel: cancel, done: make(chan struct{})}
@@ -158,7 +158,7 @@ func TestVeryManyCalls(t *testing.T) {
 	w.ask("dev", "do much")
 	r.finish()
 	written, err := os.ReadDir(w.own(id, "workspace"))
-	must(t, err)
+	lethetest.Must(t, err)
 	equal(t, "calls that were run", len(written), maxCalls)
 	w.sharedResults(id, 1000-maxCalls)
 	contains(t, w.prompt(), "not started: at most 64 calls of a reply are run.")
@@ -166,13 +166,13 @@ func TestVeryManyCalls(t *testing.T) {
 	r = w.run(id, dieAt("result", 3))
 	w.say("dev", "ann", "do one more")
 	r.killed()
-	count := w.breakOnce(0, durable.Before, nil)
+	f := w.breakOnce(0, durable.Before, nil)
 	a, err := Open(id, w.conf)
-	must(t, err)
+	lethetest.Must(t, err)
 	defer a.Close()
-	before := count()
-	must(t, a.settle())
-	if steps := count() - before; steps > 30 {
+	before := f.steps()
+	lethetest.Must(t, a.settle())
+	if steps := f.steps() - before; steps > 30 {
 		t.Errorf("the results that were left took %d durable steps", steps)
 	}
 	w.sharedResults(id, 1000-maxCalls+1000-4)

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 	"lethe/internal/sandbox"
 	"lethe/internal/status"
 	"lethe/life"
@@ -36,39 +36,11 @@ func TestMain(m *testing.M) {
 		childMain(childHome)
 		return
 	}
-	durable.Fault, durable.Trace = askFaults, tellTraces
+	lethetest.AskFaults()
+	durable.Trace = tellTraces
 	flag.Parse()
 	_ = flag.Set("test.parallel", "8") // the tests wait for disks and servers, not for processors
 	goleak.VerifyTestMain(m)
-}
-
-// long asks for all that a test can try, and not for a sample.
-var long = os.Getenv("LETHE_LONG") != ""
-
-// sample returns how much of a sweep is tried: with -short (and the race detector),
-// usually, and with LETHE_LONG=1.
-func sample(short, usual, all int) int {
-	switch {
-	case long:
-		return all
-	case testing.Short():
-		return short
-	}
-	return usual
-}
-
-// Faults are kept by home, so that tests with faults can run side by side.
-var faults sync.Map // home directory to func(durable.Stage, string, string) error
-
-func askFaults(stage durable.Stage, op, path string) (err error) {
-	faults.Range(func(home, ask any) bool {
-		if strings.HasPrefix(path, home.(string)+string(filepath.Separator)) {
-			err = ask.(func(durable.Stage, string, string) error)(stage, op, path)
-			return false
-		}
-		return true
-	})
-	return err
 }
 
 // world is a home with a strict model server and what else an identity needs.
@@ -86,12 +58,12 @@ type world struct {
 func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	lethetest.Must(t, err)
 	w := &world{TB: t, model: rehearsal.New(rehearsal.Options{Script: script, Record: 10_000}), limit: 2 * time.Minute}
 	w.home, err = OpenHome(filepath.Join(dir, "home"))
-	must(t, err)
+	lethetest.Must(t, err)
 	w.store, err = blobs.Open(w.home.Blobs())
-	must(t, err)
+	lethetest.Must(t, err)
 	server := httptest.NewServer(w.model)
 	t.Cleanup(server.Close)
 	w.url = server.URL
@@ -119,16 +91,9 @@ func (w *world) client(c llm.Config) *llm.Client {
 		c.MaxRetries = -1 // the agent's own patience is what is tested here
 	}
 	client, err := llm.New(c)
-	must(w, err)
+	lethetest.Must(w, err)
 	w.Cleanup(func() { client.Close() })
 	return client
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // eventually polls cond until it holds.
@@ -156,7 +121,7 @@ func (w *world) dump() string {
 func (w *world) boot(name string, rooms ...string) Identity {
 	w.Helper()
 	id, err := Boot(w.home, w.store, BootOptions{Name: name, Rooms: rooms})
-	must(w, err)
+	lethetest.Must(w, err)
 	return id
 }
 
@@ -181,8 +146,16 @@ type running struct {
 // run opens an identity and lets it live until the test stops it.
 func (w *world) run(id Identity, change ...func(*Config)) *running {
 	w.Helper()
-	r, err := w.try(id, change...)
-	must(w, err)
+	var r *running
+	w.eventually(id.Name+" is opened", func() bool {
+		var err error
+		r, err = w.try(id, change...)
+		if busy := (*RunningError)(nil); errors.As(err, &busy) { // a command that is just being started has the lock's file open, too
+			return false
+		}
+		lethetest.Must(w, err)
+		return true
+	})
 	return r
 }
 
@@ -209,7 +182,7 @@ func (w *world) try(id Identity, change ...func(*Config)) (*running, error) {
 func (r *running) stop() {
 	r.w.Helper()
 	r.cancel()
-	must(r.w, r.wait())
+	lethetest.Must(r.w, r.wait())
 }
 
 // finish stops the agent when it is idle.
@@ -279,9 +252,9 @@ func (w *world) path(room string) string { return chat.Path(w.home.Dir, room) }
 func (w *world) put(room, text string) {
 	w.Helper()
 	f, err := os.OpenFile(w.path(room), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	must(w, err)
+	lethetest.Must(w, err)
 	_, err = f.WriteString(text)
-	must(w, errors.Join(err, f.Close()))
+	lethetest.Must(w, errors.Join(err, f.Close()))
 }
 
 // say appends messages of a user.
@@ -290,7 +263,7 @@ func (w *world) say(room, who string, texts ...string) {
 	var all []byte
 	for _, text := range texts {
 		line, err := chat.Format(false, who, time.Now(), text)
-		must(w, err)
+		lethetest.Must(w, err)
 		all = append(all, line...)
 	}
 	w.put(room, string(all))
@@ -300,7 +273,7 @@ func (w *world) lines(room string) []chat.Line {
 	w.Helper()
 	text, err := os.ReadFile(w.path(room))
 	if !errors.Is(err, os.ErrNotExist) {
-		must(w, err)
+		lethetest.Must(w, err)
 	}
 	var out []chat.Line
 	for raw := range bytes.Lines(text) {
@@ -342,7 +315,7 @@ func (w *world) ask(room string, texts ...string) string {
 func (w *world) life(id Identity) []life.Event {
 	w.Helper()
 	var out []life.Event
-	must(w, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
+	lethetest.Must(w, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
 		explained(w, e)
 		out = append(out, e)
 		return nil
@@ -360,7 +333,7 @@ func (w *world) events(id Identity, kind string) []life.Event {
 func (w *world) status(id Identity) status.Status {
 	w.Helper()
 	s, err := status.Read(id.Dir)
-	must(w, err)
+	lethetest.Must(w, err)
 	return s
 }
 
@@ -376,7 +349,7 @@ func (w *world) shows(id Identity, what string, is func(status.Status) bool) {
 func (w *world) fold(id Identity) *mind.State {
 	w.Helper()
 	s, err := Fold(id, w.store)
-	must(w, err)
+	lethetest.Must(w, err)
 	return s
 }
 
@@ -384,9 +357,9 @@ func (w *world) fold(id Identity) *mind.State {
 func (w *world) body(e life.Event, i int) string {
 	w.Helper()
 	h, err := w.store.Resolve(e.Refs[i].Hash)
-	must(w, err)
+	lethetest.Must(w, err)
 	b, err := w.store.Get(h)
-	must(w, err)
+	lethetest.Must(w, err)
 	return string(b.Body)
 }
 
@@ -402,7 +375,7 @@ func (w *world) heard(id Identity, room string) []string {
 		for _, o := range e.All("own") {
 			var span mind.Span
 			_, err := fmt.Sscanf(o, "%d..%d", &span.From, &span.To)
-			must(w, err)
+			lethetest.Must(w, err)
 			own = append(own, span)
 		}
 		at := int64(0)
@@ -460,7 +433,7 @@ func (w *world) own(id Identity, name string) string { return filepath.Join(id.D
 func (w *world) read(path string) string {
 	w.Helper()
 	data, err := os.ReadFile(path)
-	must(w, err)
+	lethetest.Must(w, err)
 	return string(data)
 }
 
