@@ -37,12 +37,12 @@ type eventJSON struct {
 	Refs   []refJSON        `json:"refs,omitempty"`
 }
 
-// numberKeys are the fields of LIFE that hold a number.
-var numberKeys = []string{"turn", "in", "cached", "out", "usd", "weight", "lines", "show", "rel", "calls", "inode", "total", "end", "window"}
+// numberKeys are the fields of LIFE that hold a number; at is a range in most events.
+var numberKeys = []string{"turn", "in", "cached", "out", "usd", "weight", "lines", "show", "rel", "calls", "inode", "at", "total", "end", "window"}
 
 func isNumber(n json.Number) bool {
 	_, err := n.Float64()
-	return err == nil
+	return err == nil && json.Valid([]byte(n)) // NaN is a number for Go alone
 }
 
 type refJSON struct {
