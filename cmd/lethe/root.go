@@ -217,6 +217,9 @@ func quotedQuestion(cmd *cobra.Command, list []string) error {
 	if len(list) == 1 && strings.ContainsFunc(strings.TrimSpace(list[0]), unicode.IsSpace) {
 		return nil
 	}
+	if len(list) == 1 && strings.TrimSpace(list[0]) == "" {
+		return usagef("the question is empty")
+	}
 	return noCommand(cmd, list)
 }
 
