@@ -71,7 +71,7 @@ func (f *feed) do(r request) { f.orders <- r }
 // Run reports until ctx ends. It reads files only when one changed, an order
 // came, or the slow poll came round.
 func (f *feed) Run(ctx context.Context) error {
-	f.watcher = chat.NewWatcher(f.cfg.Poll, f.cfg.Log)
+	f.watcher = chat.NewWatcher(f.cfg.Poll, nil)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return f.watcher.Run(ctx) })
 	g.Go(func() error { f.loop(ctx); return nil })

@@ -168,18 +168,16 @@ func TestOnce(t *testing.T) {
 // What an agent said before our line is not its answer.
 func TestOnceIgnoresWhatWasSaidBefore(t *testing.T) {
 	var out lethetest.Log
-	p := &plain{cfg: Config{Once: true, Out: &out, Room: "dev"}.defaults(), own: map[int64]bool{}}
-	for _, e := range []any{
-		sent{To: 200},
-		news{Agents: lethe(), Lines: []message{
-			{Agent: true, Name: "lethe", Text: "earlier", From: 50, To: 100}, {Name: "ada", Text: "mine", From: 100, To: 200}}},
-	} {
-		lethetest.Must(t, p.handle(e))
+	p := &plain{cfg: Config{Once: true, Out: &out}.defaults(), own: map[int64]bool{}}
+	said := func(text string, from int64) message {
+		return message{Agent: true, Name: "lethe", Text: text, From: from, To: from + 100}
 	}
-	if out.String() != "" || p.answered {
-		t.Errorf("printed %q, answered %v", out.String(), p.answered)
+	lethetest.Must(t, p.handle(sent{To: 200}))
+	lethetest.Must(t, p.handle(news{Agents: lethe(), Lines: []message{said("earlier", 0), {Name: "ada", Text: "mine", From: 100, To: 200}}}))
+	if p.answered {
+		t.Error("an earlier line is taken for the answer")
 	}
-	lethetest.Must(t, p.handle(news{Agents: lethe(), Lines: []message{{Agent: true, Name: "lethe", Text: "now", From: 200, To: 300}}}))
+	lethetest.Must(t, p.handle(news{Agents: lethe(), Lines: []message{said("now", 200)}}))
 	if out.String() != "now\n" || !p.answered {
 		t.Errorf("printed %q, answered %v", out.String(), p.answered)
 	}

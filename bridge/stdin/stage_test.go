@@ -101,22 +101,15 @@ func (s *stage) text() string {
 	return strings.Join(rows, "\n")
 }
 
-func (s *stage) shows(want ...string) {
-	s.t.Helper()
-	text := s.text()
-	for _, w := range want {
-		if !strings.Contains(text, w) {
-			s.t.Errorf("the screen does not show %q:\n%s", w, text)
-		}
-	}
-}
+func (s *stage) shows(want ...string) { s.t.Helper(); s.contains(true, want) }
+func (s *stage) hides(not ...string)  { s.t.Helper(); s.contains(false, not) }
 
-func (s *stage) hides(not ...string) {
+func (s *stage) contains(want bool, parts []string) {
 	s.t.Helper()
 	text := s.text()
-	for _, n := range not {
-		if strings.Contains(text, n) {
-			s.t.Errorf("the screen shows %q:\n%s", n, text)
+	for _, part := range parts {
+		if strings.Contains(text, part) != want {
+			s.t.Errorf("the screen has %q: %v:\n%s", part, !want, text)
 		}
 	}
 }

@@ -3,7 +3,7 @@
 //
 // On a terminal, Screen is a full-screen chat:
 //
-//	err := stdin.Screen(ctx, stdin.Config{Home: home, Room: "dev", User: "ada"})
+//	err := stdin.Screen(ctx, stdin.Config{Home: home, Room: "dev", User: "ada", In: os.Stdin, Out: os.Stdout})
 //
 // In a pipe, Plain sends each line of its input as a message and prints what
 // the agents say; with Once it sends the whole input as one message, waits for
@@ -28,8 +28,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
 	"time"
 
 	"lethe/chat"
@@ -52,10 +50,9 @@ type Config struct {
 	// Banner is shown once under the history when the screen opens.
 	Banner string
 
-	In  io.Reader    // os.Stdin when nil
-	Out io.Writer    // os.Stdout when nil
-	Err io.Writer    // notices of Plain; os.Stderr when nil
-	Log *slog.Logger // discarded when nil
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer // notices of Plain
 
 	// Poll is how often files are looked at without a file event; 2 s when 0.
 	Poll time.Duration
@@ -93,12 +90,12 @@ func (e *NobodyError) Error() string {
 	return fmt.Sprintf("wait for an answer: nobody is listening in room %s", e.Room)
 }
 
+// Hint says what to do about it.
+func (e *NobodyError) Hint() string { return "start one with: " + e.Start }
+
 // PausedError: the identity cannot answer before a person mends what Reason
 // says.
 type PausedError struct{ Name, Reason string }
-
-// Hint says what to do about it.
-func (e *NobodyError) Hint() string { return "start one with: " + e.Start }
 
 func (e *PausedError) Error() string {
 	return fmt.Sprintf("wait for an answer: %s is paused: %s", e.Name, e.Reason)
@@ -117,17 +114,5 @@ func (c Config) defaults() Config {
 	c.Start = cmp.Or(c.Start, "lethe run")
 	c.User = chat.CleanName(cmp.Or(c.User, "user"))
 	c.Poll = cmp.Or(c.Poll, 2*time.Second)
-	if c.In == nil {
-		c.In = os.Stdin
-	}
-	if c.Out == nil {
-		c.Out = os.Stdout
-	}
-	if c.Err == nil {
-		c.Err = os.Stderr
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
 	return c
 }

@@ -105,18 +105,6 @@ func TestDeepNestingIsNotLaidOut(t *testing.T) {
 	}
 }
 
-func TestFit(t *testing.T) {
-	for _, tt := range []struct {
-		in    string
-		width int
-		want  string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"世界世界", 5, "世界…"}, {"世界世界", 4, "世…"}, {"abc", 1, "a"}, {"abc", 0, ""}} {
-		if got := fit(tt.in, tt.width); got != tt.want {
-			t.Errorf("fit(%q, %d) = %q, want %q", tt.in, tt.width, got, tt.want)
-		}
-	}
-}
-
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1.0k", 12_400: "12k", 999_999: "999k", 1_500_000: "1.5M"} {
 		if got := count(n); got != want {
