@@ -40,18 +40,24 @@ func TestSettingsChange(t *testing.T) {
 	st.Say(theirs, eve, "still heard")
 	st.hears("dev", 2)
 
-	hold := make(chan struct{})
-	st.Fault(botapi.Fault{Method: "getFile", Kind: botapi.Slow, Hold: hold, Times: 2})
-	st.SendPhoto(dm, ada, []byte("jpeg"), "the diagram")
-	st.SendPhoto(theirs, eve, []byte("jpeg"), "not for you")
-	st.within("the file is asked for", func() bool { return st.Count("getFile") > 0 })
 	next := st.cfg
-	next.Users, next.Routes = []string{id(ada.ID)}, []Route{{Chat: id(dm.ID), Room: "ops"}}
-	equal(t, "in force", next.InForce(), false)
-	read.Store(&next)
-	hangup <- syscall.SIGHUP
-	st.within("they are in force", next.InForce)
-	close(hold)
+	meanwhile := func(where botapi.Chat, who botapi.User, words string) {
+		t.Helper()
+		hold, asked := make(chan struct{}), st.Count("getFile")
+		st.Fault(botapi.Fault{Method: "getFile", Kind: botapi.Slow, Hold: hold, Times: 1})
+		st.SendPhoto(where, who, []byte("jpeg"), words)
+		st.within("the file is asked for", func() bool { return st.Count("getFile") > asked })
+		equal(t, "in force", next.InForce(), false)
+		now := next
+		read.Store(&now)
+		hangup <- syscall.SIGHUP
+		st.within("they are in force", next.InForce)
+		close(hold)
+	}
+	next.Users = []string{id(ada.ID)}
+	meanwhile(theirs, eve, "not for you")
+	next.Routes = []Route{{Chat: id(dm.ID), Room: "ops"}}
+	meanwhile(dm, ada, "the diagram")
 	has(t, "in the new room", st.hears("ops", 1)[0], "Ada: [photo", "the diagram")
 	st.Say(theirs, eve, "anybody?")
 	has(t, "eve is a stranger", st.sent(theirs, 1)[0], "allow ")
