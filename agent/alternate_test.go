@@ -15,15 +15,6 @@ import (
 	"lethe/mind"
 )
 
-// alternating makes the world's model one of a provider whose roles take turns.
-func (w *world) alternating(preset string) {
-	w.Helper()
-	client, err := llm.New(llm.Config{Preset: preset, BaseURL: w.url, Key: "the-key-of-tests", MaxRetries: -1})
-	lethetest.Must(w, err)
-	w.Cleanup(func() { client.Close() })
-	w.conf.Model = client
-}
-
 // turns are the messages of the last request, each with its role. It checks that
 // the roles of all requests take turns.
 func (w *world) turns() []string {
@@ -64,7 +55,7 @@ func TestHintWhereRolesTakeTurns(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, rehearsal.Step{Contains: "open the door", Answer: calls("READ_FILE", `{"path":"barometer-of-the-harbour-pilots.txt"}`)},
 				rehearsal.Step{Match: isFiller, Times: -1, Answer: text("I see.")})
-			w.alternating(preset)
+			w.conf.Model = w.client(llm.Config{Preset: preset}) // of a provider whose roles take turns
 			w.conf.ContextLimit = 17_000
 			w.conf.Forgetting.Mechanical = true
 			w.conf.Recall.HintTime = time.Minute
@@ -110,7 +101,7 @@ func TestHintWhereRolesTakeTurns(t *testing.T) {
 func TestTailWhereRolesTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.alternating("custom")
+	w.conf.Model = w.client(llm.Config{Preset: "custom"})
 	w.conf.Params.Order = mind.OrderTail
 	id := w.boot("ada", "dev")
 	r := w.run(id)
@@ -130,7 +121,7 @@ func TestTailWhereRolesTakeTurns(t *testing.T) {
 func TestSaidWhereRolesTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.alternating("custom")
+	w.conf.Model = w.client(llm.Config{Preset: "custom"})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.say("dev", "ann", "run while [ ! -e go ]; do sleep 0.01; done; echo alpha")

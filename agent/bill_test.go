@@ -113,9 +113,7 @@ func TestAllThatACompactionCostIsRecorded(t *testing.T) {
 	w.talk(1, 20)
 	r.settled()
 	for range 2 { // the first finds nobody who can cut
-		epochs := w.epochsFor(id, "person")
-		lethetest.Must(t, AskToCompact(id))
-		w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") > epochs })
+		r.compact()
 		w.talk(21, 30)
 		r.settled()
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,14 @@ import (
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
+
+// closeRoom puts a directory in the place of a room.
+func (w *world) closeRoom(room string) (reopen func()) {
+	w.Helper()
+	path := w.path(room)
+	lethetest.Must(w, errors.Join(os.Rename(path, path+".away"), os.Mkdir(path, 0o700)))
+	return func() { lethetest.Must(w, errors.Join(os.Remove(path), os.Rename(path+".away", path))) }
+}
 
 // A room that cannot be written keeps what is to be said there waiting, and
 // nothing else: other rooms, commands and turns go on, a /stop takes nothing back,
@@ -26,9 +35,7 @@ func TestClosedRoom(t *testing.T) {
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id)
 	r.settled()
-	away := w.path("ops") + ".away"
-	lethetest.Must(t, os.Rename(w.path("ops"), away))
-	lethetest.Must(t, os.Mkdir(w.path("ops"), 0o700))
+	reopen := w.closeRoom("ops")
 
 	equal(t, "the answer", w.ask("dev", "report"), "done")
 	r.waits("ops")
@@ -46,8 +53,7 @@ func TestClosedRoom(t *testing.T) {
 	r.waits("ops")
 	equal(t, "the answer", w.ask("dev", "and now?"), "done")
 
-	lethetest.Must(t, os.Remove(w.path("ops")))
-	lethetest.Must(t, os.Rename(away, w.path("ops")))
+	reopen()
 	w.eventually("both lines are said", func() bool { return len(w.said("ops")) == 2 })
 	r.settled()
 	s := w.status(id)
@@ -98,15 +104,12 @@ func TestClosedRoomInMidCall(t *testing.T) {
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id)
 	r.settled()
-	away := w.path("ops") + ".away"
-	lethetest.Must(t, os.Rename(w.path("ops"), away))
-	lethetest.Must(t, os.Mkdir(w.path("ops"), 0o700))
+	reopen := w.closeRoom("ops")
 	w.say("dev", "ann", "report")
 	r.waits("ops")
 	r.waitFor(status.Thinking, "")
 	w.eventually("the second call", func() bool { return len(w.asked()) == 2 })
-	lethetest.Must(t, os.Remove(w.path("ops")))
-	lethetest.Must(t, os.Rename(away, w.path("ops")))
+	reopen()
 	w.eventually("it is said", func() bool { return len(w.said("ops")) == 1 })
 	equal(t, "replies", len(w.events(id, "reply")), 1)
 	r.stop()

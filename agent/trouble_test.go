@@ -78,17 +78,3 @@ func TestOutagePasses(t *testing.T) {
 		t.Errorf("half an answer was posted:\n%s", text)
 	}
 }
-
-// A request that the provider finds too large, whatever is done about it, is told
-// once and waits.
-func TestOverflow(t *testing.T) {
-	t.Parallel()
-	over := `{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 tokens.","type":"invalid_request_error","code":"invalid_request_error"}}`
-	w, _, r := start(t, rehearsal.Step{Contains: "hello", Times: -1, Status: 400, Body: over})
-	contains(t, w.ask("dev", "hello"), "The model refuses")
-	r.finish()
-	equal(t, "lines of the agent", len(w.said("dev")), 1)
-	if n := len(w.asked()); n > 3 {
-		t.Errorf("it was asked %d times", n)
-	}
-}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -86,7 +87,7 @@ func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 // client talks to the model's server over HTTP.
 func (w *world) client(c llm.Config) *llm.Client {
 	w.Helper()
-	c.Preset, c.BaseURL, c.Key = "deepseek", w.url, "the-key-of-tests"
+	c.Preset, c.BaseURL, c.Key = cmp.Or(c.Preset, "deepseek"), w.url, "the-key-of-tests"
 	if c.MaxRetries == 0 {
 		c.MaxRetries = -1 // the agent's own patience is what is tested here
 	}
