@@ -72,6 +72,12 @@ func TestNames(t *testing.T) {
 	if _, err := Boot(w.home, w.store, BootOptions{Name: "ada", Rooms: []string{"../dev"}}); err == nil {
 		t.Error("a bad room was booted")
 	}
+	if _, running := Running(Identity{}); running {
+		t.Error("the zero identity runs")
+	}
+	if _, err := os.Lstat("lock"); err == nil {
+		t.Error("the zero identity has a lock in the working directory")
+	}
 	ada, bob := w.boot("ada", "dev"), w.boot("bob")
 	if _, err := Boot(w.home, w.store, BootOptions{Name: "ada"}); !errors.Is(err, ErrExists) {
 		t.Errorf("a name was given twice: %v", err)

@@ -64,8 +64,12 @@ func tryLock(lock *flock.Flock, patience time.Duration) (ok bool, err error) {
 	return ok, err
 }
 
-// Running returns the process that holds an identity, or false.
+// Running returns the process that holds an identity, or false. No identity runs as
+// the zero one.
 func Running(id Identity) (pid string, ok bool) {
+	if id.Dir == "" {
+		return "", false
+	}
 	lock := lockOf(id)
 	free, err := lock.TryRLock()
 	if err != nil {

@@ -65,9 +65,10 @@ func Post(path string, line []byte, inode uint64, from int64) (int64, int64, err
 
 // find looks for line as a whole line of the room at or after byte from, or as
 // its unfinished last line (whole false), and returns the bytes [at, to) that it
-// occupies with its newline. A line end is not compared. If from is inside a line, the
-// search begins with the next line; if the file is shorter than from, it was
-// replaced, and all of it is searched.
+// occupies with its newline. A line end is not compared, and a control character
+// equals what Format makes of it: programs before wrote them as they were. If from
+// is inside a line, the search begins with the next line; if the file is shorter
+// than from, it was replaced, and all of it is searched.
 func find(f *os.File, line []byte, from int64) (at, to int64, found, whole bool, err error) {
 	fi, err := f.Stat()
 	if err != nil {
@@ -84,13 +85,16 @@ func find(f *os.File, line []byte, from int64) (at, to int64, found, whole bool,
 		s = newScanner(f, from-1, most)
 		atLine = s.next()
 	}
+	equal := func(raw []byte) bool {
+		return bytes.Equal(raw, want) || len(raw) < len(want) && visible(string(raw), unsafeInRoom) == string(want)
+	}
 	for s.next() {
-		if bytes.Equal(trimEOL(s.raw), want) {
+		if equal(trimEOL(s.raw)) {
 			return s.from, s.to, true, true, nil
 		}
 	}
 	rest := s.rest()
-	found = atLine && len(want) > 0 && bytes.Equal(rest, want)
+	found = atLine && len(want) > 0 && equal(rest)
 	return s.to, s.to + int64(len(rest)) + 1, found, false, s.err
 }
 

@@ -82,6 +82,8 @@ func (s *State) apply(e event.Event, from source) error {
 	case event.Resumed:
 		s.Paused, s.Version = "", e.Version
 	case event.Fade, event.Epoch, event.Stopped: // an epoch is Restored, with what has faded
+	default:
+		return fmt.Errorf("no rule for a %T", e)
 	}
 	return nil
 }

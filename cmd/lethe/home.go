@@ -195,7 +195,7 @@ func (p *program) howToHear(room string) string {
 		id, flags = there[0], ""
 	}
 	start := p.howToRun(id, flags)
-	if _, running := agent.Running(id); running && id.Self != "" {
+	if _, running := agent.Running(id); running {
 		return fmt.Sprintf("%s, then %s", p.lethe("stop %s", id.Name), start)
 	}
 	return start
