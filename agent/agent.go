@@ -23,9 +23,10 @@
 //   - step (step.go) asks the model, records its reply, and runs its calls (calls.go)
 //
 // All of them write through commit (record.go), which hands each event to the fold of
-// package mind. Only compactions (swap in forget.go) and edits (edits.go) change the
-// state by other means, and begin a new epoch with what they made. A life begins in
-// boot.go and goes on in resume.go; supervise.go opens it again when it fails.
+// package mind. Only what begins a new epoch changes the state by other means:
+// compactions (swap in forget.go), edits (edits.go), other parameters (renew in
+// epoch.go). A life begins in boot.go and goes on in resume.go; supervise.go opens it
+// again when it fails.
 package agent
 
 import (
