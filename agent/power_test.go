@@ -304,7 +304,9 @@ func (l *recorded) edit() {
 	if !bytes.Contains(now, []byte("mind the step")) {
 		l.Fatalf("no MEMORY in\n%s", was)
 	}
+	l.mu.Lock()
 	l.edited = len(l.ops)
+	l.mu.Unlock()
 	l.outside(func() error {
 		return errors.Join(os.WriteFile(path+"~", now, 0o600), os.Rename(path+"~", path))
 	}, durable.Op{Kind: "write", Path: path + "~", Data: now}, durable.Op{Kind: "sync", Path: path + "~"}, durable.Op{Kind: "rename", Path: path + "~", To: path})
