@@ -63,13 +63,7 @@ func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
 // anew.
 const maxInbox = 1 << 30
 
-func readInbox(path string) ([]byte, error) {
-	data, cut, err := durable.ReadRegular(path, maxInbox)
-	if err == nil && cut {
-		err = fmt.Errorf("read %s: it has more than %d bytes", path, maxInbox)
-	}
-	return data, err
-}
+func readInbox(path string) ([]byte, error) { return durable.ReadWhole(path, maxInbox) }
 
 // setAside keeps the bytes of a state file that cannot be read, once: where a copy of
 // them is there already, that is kept.
