@@ -58,20 +58,14 @@ var quick = tuning{
 func newStage(t *testing.T, o botapi.Options) *stage {
 	t.Helper()
 	st := &stage{Server: botapi.New(o), t: t, home: t.TempDir(), log: &lethetest.Log{}}
-	url, err := st.Listen("127.0.0.1:0")
-	lethetest.Must(t, err)
+	url, end := st.Start()
 	store, err := blobs.Open(filepath.Join(st.home, "blobs"))
 	lethetest.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	watcher := chat.NewWatcher(20*time.Millisecond, nil)
 	var ends sync.WaitGroup
 	ends.Go(func() { _ = watcher.Run(ctx) })
-	ends.Go(func() {
-		if err := st.Serve(ctx); err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
-	t.Cleanup(func() { cancel(); ends.Wait() })
+	t.Cleanup(func() { cancel(); end(); ends.Wait() })
 	st.cfg = Config{
 		Home: st.home, Store: store, Watcher: watcher, Token: st.Token(), BaseURL: url, Poll: time.Second, tune: quick,
 		Log: slog.New(slog.NewTextHandler(st.log, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -52,15 +52,8 @@ func (b *bot) dm(name string) (botapi.Chat, botapi.User) {
 func scriptBotAPI(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 0)
 	s := botapi.New(botapi.Options{})
-	url, err := s.Listen("127.0.0.1:0")
-	ts.Check(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan struct{})
-	go func() { // ends with the script
-		defer close(served)
-		_ = s.Serve(ctx)
-	}()
-	ts.Defer(func() { cancel(); <-served })
+	url, end := s.Start()
+	ts.Defer(end)
 	*ts.Value(botKey{}).(*bot) = bot{s, map[string]botapi.User{}}
 	home := ts.MkAbs("home")
 	ts.Check(os.MkdirAll(home, 0o700))

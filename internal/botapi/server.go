@@ -2,8 +2,8 @@
 // people, chats and files behind it.
 //
 //	s := botapi.New(botapi.Options{})
-//	url, err := s.Listen("127.0.0.1:0")
-//	go s.Serve(ctx) // until ctx is done
+//	url, end := s.Start()
+//	defer end()
 //
 //	ada := s.User("Ada", "ada")
 //	dm := s.Private(ada)
@@ -29,10 +29,9 @@ package botapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,8 +56,7 @@ type Server struct {
 	opts Options
 	bot  models.User
 
-	mu         sync.Mutex // guards all below; never held while waiting
-	listener   net.Listener
+	mu         sync.Mutex    // guards all below; never held while waiting
 	changed    chan struct{} // closed and replaced whenever anything below changes
 	world      world
 	updates    queue
@@ -98,44 +96,14 @@ func New(o Options) *Server {
 // Token is the bot's token.
 func (s *Server) Token() string { return s.opts.Token }
 
-// Listen binds a loopback address and returns the base URL. Connections wait until Serve is
-// called.
-func (s *Server) Listen(addr string) (url string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.listener, err = net.Listen("tcp", addr); err != nil {
-		return "", fmt.Errorf("listen on %s: %w", addr, err)
+// Start serves on a loopback address. end cuts polls and hanging answers off, and returns
+// when every handler has ended.
+func (s *Server) Start() (url string, end func()) {
+	srv := httptest.NewServer(http.HandlerFunc(s.answer))
+	return srv.URL, func() {
+		srv.CloseClientConnections()
+		srv.Close()
 	}
-	return "http://" + s.listener.Addr().String(), nil
-}
-
-// Serve answers requests until ctx is done, and returns nil when every handler has ended; polls
-// and hanging answers are cut off.
-func (s *Server) Serve(ctx context.Context) error {
-	s.mu.Lock()
-	ln := s.listener
-	s.mu.Unlock()
-	if ln == nil {
-		return errors.New("serve: call Listen first")
-	}
-	var handlers sync.WaitGroup
-	srv := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			handlers.Add(1)
-			defer handlers.Done()
-			s.answer(w, r)
-		}),
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	stop := context.AfterFunc(ctx, func() { _ = srv.Close() }) // the listener's error, if any, is Serve's
-	defer stop()
-	err := srv.Serve(ln)
-	_ = srv.Close()
-	handlers.Wait()
-	if ctx.Err() != nil {
-		return nil
-	}
-	return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 }
 
 // answer answers /bot<token>/<method> and /file/bot<token>/<path>.

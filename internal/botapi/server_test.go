@@ -35,19 +35,10 @@ func start(t *testing.T, o Options) *fixture {
 	f := &fixture{Server: New(o), t: t, client: &http.Client{Transport: &http.Transport{}}}
 	f.ada = f.User("Ada", "ada")
 	f.dm = f.Private(f.ada)
-	url, err := f.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	url, end := f.Start()
 	f.url = url
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- f.Serve(ctx) }()
 	t.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Errorf("serve: %v", err)
-		}
+		end()
 		f.client.CloseIdleConnections()
 	})
 	return f
