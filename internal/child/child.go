@@ -6,10 +6,9 @@
 package child
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,8 +18,6 @@ import (
 	"runtime"
 	"syscall"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 )
 
 // Process is a program, a bridge as a rule, that runs for as long as its parent does.
@@ -58,10 +55,9 @@ const (
 	mostPause  = time.Minute
 	// steadyAfter is how long a program has to live for its next end to count as the first.
 	steadyAfter = time.Minute
-	// stopGrace is how long a program may take to stop. The parent has two seconds.
+	// stopGrace is how long a program may take to stop, of the two seconds that the parent has,
+	// and how long its output may take to arrive after its end.
 	stopGrace = 1500 * time.Millisecond
-	// drainGrace is how long output may take to arrive after the program's end.
-	drainGrace = time.Second
 	// maxLine bounds what is passed on as one line, in bytes.
 	maxLine = 64 << 10
 )
@@ -71,11 +67,14 @@ const (
 // up to a minute, and for a second again once the program has lived for a minute. It returns
 // an *Error when the program ends with a permanent code.
 //
-// When Run returns, the program and everything in its process group are dead. On Linux the
-// program also dies when the parent is killed.
+// When Run returns, the program is dead, and everything in its process group is killed. On
+// Linux the program also dies when the parent is killed.
 func (p Process) Run(ctx context.Context) error {
+	// The kernel ends the program along with the thread that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	log := cmp.Or(p.Log, slog.New(slog.DiscardHandler)).With("child", p.Name)
-	pauses := newPauses(cmp.Or(p.first, firstPause))
+	var pause time.Duration
 	for ctx.Err() == nil {
 		began := time.Now()
 		exit, err := p.once(ctx, log)
@@ -85,11 +84,11 @@ func (p Process) Run(ctx context.Context) error {
 		if err == nil && p.Permanent != nil && p.Permanent(exit) {
 			return &Error{p.Name, exit}
 		}
-		pause := pauses.after(time.Since(began))
+		pause = p.nextPause(pause, time.Since(began))
 		if err != nil {
-			log.Error("the child does not start; trying again", "error", err, "in", pause.Round(time.Millisecond))
+			log.Error("the child does not start; trying again", "error", err, "in", pause)
 		} else {
-			log.Warn("the child has ended; starting it again", "exit", exit, "in", pause.Round(time.Millisecond))
+			log.Warn("the child has ended; starting it again", "exit", exit, "in", pause)
 		}
 		select {
 		case <-ctx.Done():
@@ -99,108 +98,78 @@ func (p Process) Run(ctx context.Context) error {
 	return nil
 }
 
-// pauses are those between the runs of a program.
-type pauses struct{ *backoff.ExponentialBackOff }
-
-func newPauses(first time.Duration) pauses {
-	return pauses{&backoff.ExponentialBackOff{InitialInterval: first, Multiplier: 2, MaxInterval: mostPause, RandomizationFactor: 0.2}}
-}
-
-func (p pauses) after(lived time.Duration) time.Duration {
-	if lived >= steadyAfter {
-		p.Reset()
+// nextPause is the pause after a run that lasted for lived; last is the one before it.
+func (p Process) nextPause(last, lived time.Duration) time.Duration {
+	if last == 0 || lived >= steadyAfter {
+		return cmp.Or(p.first, firstPause)
 	}
-	return min(p.NextBackOff(), mostPause)
+	return min(2*last, mostPause)
 }
 
 // once runs the program until it ends, and ends it when ctx does.
 func (p Process) once(ctx context.Context, log *slog.Logger) (exit int, err error) {
-	out, in, err := os.Pipe()
-	if err != nil {
-		return -1, err
-	}
-	defer out.Close()
-	cmd := exec.Command(p.Path, p.Args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.Env, in, in, attributes()
-
-	signals := make(chan os.Signal, 1)
-	if len(p.Forward) > 0 { // none would mean all
-		signal.Notify(signals, p.Forward...)
-		defer signal.Stop(signals)
-	}
-	started, ended := make(chan error, 1), make(chan struct{})
-	go func() { // ends with the program
-		defer close(ended)
-		// The kernel ends the program along with the thread that made it, so this thread
-		// stays until the program is gone.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			reap(cmd)
-		}
-	}()
-	err = <-started
-	in.Close()
-	if err != nil {
+	out := &lines{to: cmp.Or(p.Output, io.Discard)}
+	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.Env, out, out, attributes()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = cmp.Or(p.grace, stopGrace)
+	if err := cmd.Start(); err != nil {
 		return -1, err
 	}
 	log.Info("the child runs", "pid", cmd.Process.Pid)
-	copied := make(chan struct{})
-	go func() { // ends with the last writer, or at the deadline below
-		defer close(copied)
-		copyLines(cmp.Or(p.Output, io.Discard), out)
-	}()
-
-	p.await(ctx, cmd.Process, signals, ended)
-	_ = out.SetReadDeadline(time.Now().Add(drainGrace))
-	<-copied
-	return exitOf(cmd.ProcessState), nil
+	stop := p.forward(cmd.Process)
+	_ = cmd.Wait() // the end is in cmd.ProcessState
+	stop()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left in its group
+	out.flush()
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), nil
+	}
+	return cmd.ProcessState.ExitCode(), nil
 }
 
-// await waits for the end of the program, passes signals on, and ends the program when ctx ends.
-func (p Process) await(ctx context.Context, running *os.Process, signals <-chan os.Signal, ended <-chan struct{}) {
-	for stop := false; !stop; {
-		select {
-		case <-ended:
-			return
-		case s := <-signals:
+// forward passes signals on to the program until stop is called.
+func (p Process) forward(running *os.Process) (stop func()) {
+	if len(p.Forward) == 0 { // none would mean all
+		return func() {}
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, p.Forward...)
+	go func() { // ends with stop
+		for s := range signals {
 			_ = running.Signal(s) // fails if the program has ended
-		case <-ctx.Done():
-			stop = true
+		}
+	}()
+	return func() { signal.Stop(signals); close(signals) }
+}
+
+// lines passes on what is written, by whole lines.
+type lines struct {
+	to   io.Writer
+	rest []byte // a line without its end
+}
+
+func (l *lines) Write(data []byte) (int, error) {
+	for line := range bytes.Lines(data) {
+		if len(l.rest)+len(line) > maxLine {
+			l.flush()
+		}
+		l.rest = append(l.rest, line...)
+		if line[len(line)-1] == '\n' {
+			l.flush()
 		}
 	}
-	_ = running.Signal(syscall.SIGTERM)
-	select {
-	case <-ended:
+	return len(data), nil
+}
+
+// flush ends the line that has no end yet.
+func (l *lines) flush() {
+	if len(l.rest) == 0 {
 		return
-	case <-time.After(cmp.Or(p.grace, stopGrace)):
 	}
-	_ = running.Kill()
-	<-ended
-}
-
-func exitOf(s *os.ProcessState) int {
-	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return 128 + int(ws.Signal())
+	if l.rest[len(l.rest)-1] != '\n' {
+		l.rest = append(l.rest, '\n')
 	}
-	return s.ExitCode()
-}
-
-// copyLines passes on lines until r ends.
-func copyLines(w io.Writer, r io.Reader) {
-	lines := bufio.NewReaderSize(r, maxLine)
-	for {
-		line, err := lines.ReadSlice('\n')
-		if len(line) > 0 {
-			if line[len(line)-1] != '\n' {
-				line = append(line[:len(line):len(line)], '\n')
-			}
-			_, _ = w.Write(line)
-		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return
-		}
-	}
+	_, _ = l.to.Write(l.rest)
+	l.rest = l.rest[:0]
 }

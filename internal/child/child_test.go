@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,7 +34,6 @@ func TestMain(m *testing.M) {
 		"obedient": playObedient,
 		"stubborn": playStubborn,
 		"deaf":     func(string) { deafen() },
-		"talker":   playTalker,
 		"parent":   playParent,
 	}
 	name, arg, _ := strings.Cut(os.Getenv(role), " ")
@@ -98,15 +98,6 @@ func playStubborn(string) {
 		panic(err)
 	}
 	deafen()
-}
-
-// playTalker prints lines of all lengths, on both streams, and ends in one.
-func playTalker(name string) {
-	for i := range 200 {
-		out := []*os.File{os.Stdout, os.Stderr}[i%2]
-		fmt.Fprintf(out, "%s %d %s\n", name, i, strings.Repeat(name, i*10))
-	}
-	fmt.Print(strings.Repeat(name, maxLine+1), "\nend of ", name)
 }
 
 // playParent supervises a deaf child for ever.
@@ -195,30 +186,25 @@ func TestChildIsRunAgain(t *testing.T) {
 }
 
 func TestRestartPauses(t *testing.T) {
-	r := newPauses(firstPause)
-	about := func(got, want time.Duration) {
-		t.Helper()
-		if got < want*8/10 || got > min(want*12/10+1, mostPause) {
-			t.Errorf("a pause of %v, want about %v", got, want)
-		}
+	var got []int
+	var pause time.Duration
+	for _, lived := range []time.Duration{0, 0, 0, 0, 0, steadyAfter - 1, 0, 0, steadyAfter, 0} {
+		pause = Process{}.nextPause(pause, lived)
+		got = append(got, int(pause.Seconds()))
 	}
-	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60} {
-		about(r.after(steadyAfter-1), want*time.Second)
+	if fmt.Sprint(got) != "[1 2 4 8 16 32 60 60 1 2]" {
+		t.Errorf("pauses of %v", got)
 	}
-	about(r.after(steadyAfter), time.Second)
-	about(r.after(0), 2*time.Second)
 }
 
+// A program that is missing may be back in a moment, after an upgrade.
 func TestMissingProgramIsTriedAgain(t *testing.T) {
 	log := new(lethetest.Log)
 	c := childOf("deaf", nil, log)
-	c.Path = filepath.Join(t.TempDir(), "lethe") // it may be back in a moment, after an upgrade
-	c.Permanent = func(int) bool { return true }
+	c.Path = filepath.Join(t.TempDir(), "lethe")
 	stop := runChild(t, c)
 	lethetest.Eventually(t, "the third try", func() bool { return strings.Count(log.String(), "no such file") >= 3 })
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	lethetest.Must(t, stop())
 }
 
 // A program that was told of SIGHUP, and outlived the threads of its parent, ends when it is
@@ -276,34 +262,29 @@ func TestChildLeavesNothing(t *testing.T) {
 	}
 }
 
+// What children print at once on one terminal stays whole: each Write is a line.
 func TestLinesStayWhole(t *testing.T) {
-	out := new(lethetest.Log) // one for two children, as a terminal is
-	var both sync.WaitGroup
-	for _, name := range []string{"a", "b"} {
-		c := childOf("talker "+name, out, nil)
-		c.Permanent = func(int) bool { return true }
-		both.Go(func() { _ = c.Run(context.Background()) })
-	}
-	both.Wait()
-	next := map[string]int{}
-	for line := range strings.Lines(out.String()) {
-		if !strings.HasSuffix(line, "\n") || len(line) > maxLine+1 {
-			t.Fatalf("%d bytes are not one line: %.60q", len(line), line)
+	long := strings.Repeat("x", maxLine+10)
+	for in, want := range map[string][]string{
+		"one\ntwo\n\nthe end": {"one\n", "two\n", "\n", "the end\n"},
+		"":                    nil,
+		"a\n" + long + "\nb":  {"a\n", long[:maxLine] + "\n", long[maxLine:] + "\n", "b\n"},
+	} {
+		var got writes
+		out := &lines{to: &got}
+		for piece := range slices.Chunk([]byte(in), 2) {
+			must(out.Write(piece))
 		}
-		var name, text string
-		var i int
-		if n, _ := fmt.Sscanf(line, "%s %d %s", &name, &i, &text); n >= 2 && len(name) == 1 {
-			if i != next[name] || text != strings.Repeat(name, i*10) {
-				t.Fatalf("line %d of %s is %.60q", next[name], name, line)
-			}
-			next[name]++
+		out.flush()
+		if !slices.Equal(got, want) {
+			t.Errorf("%.20q is passed on as %.60q", in, got)
 		}
-	}
-	all := out.String()
-	if next["a"] != 200 || next["b"] != 200 || !strings.Contains(all, "end of a\n") || !strings.Contains(all, "end of b\n") {
-		t.Errorf("lines are missing: %v", next)
 	}
 }
+
+type writes []string
+
+func (w *writes) Write(p []byte) (int, error) { *w = append(*w, string(p)); return len(p), nil }
 
 func TestChildDiesWithItsParent(t *testing.T) {
 	if runtime.GOOS != "linux" {
@@ -318,7 +299,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	w.Close()
 	out := new(lethetest.Log)
 	copied := make(chan struct{})
-	go func() { copyLines(out, r); close(copied) }() // ends with the pipe
+	go func() { defer close(copied); _, _ = io.Copy(out, r) }() // ends with the pipe
 	child := await(t, out, "pid ", 1)[0]
 	if !runs(child) {
 		t.Fatal("the child does not run")
