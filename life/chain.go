@@ -92,76 +92,52 @@ func verify(prev, line string) (record, error) {
 	return read(line)
 }
 
-// soundEnd returns where the sound part of a log ends and the checksum of the
-// line there. What follows, if anything, is the rest of one append that a crash
-// has cut: it begins with a bad line, and either nothing comes after that line,
-// or the line has NUL bytes (pages that never reached the disk) and only lines of
-// the same append come after it. Any other damage that it meets is a
-// *CorruptError. It reads back as far as the last append goes.
-func soundEnd(r io.ReaderAt, size int64, path string) (end int64, sum string, err error) {
-	end, sum, err = lastAppend(r, size)
+// soundEnd returns where the sound part of a log ends. What follows, if anything, is a
+// torn end. It reads back as far as the last append goes; damage that it meets there is a
+// *CorruptError.
+func soundEnd(r io.ReaderAt, size int64, path string) (Mark, error) {
+	begin, err := lastAppend(r, size, path)
 	if err != nil {
-		return 0, "", failed(path, err)
+		return Mark{}, err
 	}
-	lines := forward(r, end, size)
+	reader := newReader(r, size, path, begin)
 	for {
-		line, err := lines.next()
-		if err == io.EOF {
-			return end, sum, nil
+		if _, _, err := reader.Next(); err == io.EOF {
+			return reader.At, nil
+		} else if err != nil {
+			return Mark{}, err
 		}
-		if err != nil {
-			return 0, "", failed(path, err)
-		}
-		rec, bad := verify(sum, line)
-		if bad == nil {
-			end += int64(len(line))
-			sum = rec.sum
-			continue
-		}
-		torn, err := cut(line, lines)
-		if err != nil {
-			return 0, "", failed(path, err)
-		}
-		if !torn {
-			return 0, "", &CorruptError{path, end, bad.Error()}
-		}
-		return end, sum, nil
 	}
 }
 
-// lastAppend returns where the newest append with a sound first line begins, and
-// the checksum before it; the start of the file when there is none.
-func lastAppend(r io.ReaderAt, size int64) (start int64, prev string, err error) {
+// lastAppend returns the place before the newest append with a sound first line; the
+// start of the file when there is none.
+func lastAppend(r io.ReaderAt, size int64, path string) (Mark, error) {
 	b := newBackward(r, size)
 	for {
-		line, start, err := b.prev()
+		line, at, err := b.prev()
 		if err == errStart {
-			return 0, "", nil
+			return Mark{}, nil
 		}
 		if err != nil {
-			return 0, "", err
+			return Mark{}, failed(path, at.Offset, err)
 		}
-		rec, bad, err := b.verify(line)
-		if err != nil {
-			return 0, "", err
-		}
-		if bad == nil && !rec.follows {
-			before, _, _ := b.peek()
-			_, prev, _ := split(before)
-			return start, prev, nil
+		if rec, bad := verify(at.Sum, line); bad == nil && !rec.follows {
+			return at, nil
 		}
 	}
 }
 
-// cut reports whether a bad line and the lines after it are what a crash left of
-// one append.
-func cut(bad string, after *lines) (bool, error) {
+// tornEnd reports whether a bad line and the lines after it are what a crash left of one
+// append: nothing comes after the line, or it has NUL bytes (pages that never reached the
+// disk) and only lines of the same append come after it.
+func tornEnd(bad string, after *bufio.Reader) (bool, error) {
 	hole := strings.Contains(bad, "\x00")
 	if hole && !sameAppend(bad) {
 		return false, nil
 	}
 	for {
-		line, err := after.next()
+		line, err := nextLine(after)
 		if err == io.EOF {
 			return true, nil
 		}
@@ -183,32 +159,30 @@ func sameAppend(line string) bool {
 	return i >= 0 || !strings.HasSuffix(line, "\n")
 }
 
-// lines reads a part of a file line by line.
-type lines struct {
-	r  *bufio.Reader
-	at int64 // of the file
-}
-
-func forward(r io.ReaderAt, from, to int64) *lines {
-	return &lines{bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), 1<<16), from}
-}
-
-// next returns a line with its newline, at the end what comes after the last
+// nextLine returns a line with its newline, at the end what comes after the last
 // newline, and then io.EOF.
-func (l *lines) next() (string, error) {
-	line, err := ReadLine(l.r)
-	l.at += int64(len(line))
-	if err == ErrLongLine {
-		err = longLine{l.at - int64(len(line))}
-	}
+func nextLine(r *bufio.Reader) (string, error) {
+	line, err := ReadLine(r)
 	if err == io.EOF && line != "" {
 		err = nil
 	}
 	return line, err
 }
 
+// maxLine bounds a line of a log, in bytes; the longest that Lethe ever wrote have
+// some 3 MiB.
+const maxLine = 16 << 20
+
 // ErrLongLine is the error of ReadLine for what is no line of a log.
 var ErrLongLine = errors.New("a line of more than 16 MiB")
+
+// failed is the error of reading a log at an offset: damage, or what the disk says.
+func failed(path string, offset int64, err error) error {
+	if err == ErrLongLine {
+		return &CorruptError{path, offset, err.Error()}
+	}
+	return fmt.Errorf("read %s: %w", path, err)
+}
 
 // ReadLine is r.ReadString('\n') for a log, which has no line of more than 16 MiB:
 // a hole of the file is not read into memory as one.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // Each step of an append fails, lost or done all the same: the log refuses to go
@@ -28,7 +29,7 @@ func TestAppendFaults(t *testing.T) {
 			}
 			err := l.Append(numbered("note", 2, 2)...)
 			durable.Fault = nil
-			if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrUnsure) || strings.Contains(err.Error(), "earlier") {
+			if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, ErrUnsure) {
 				t.Errorf("%s %s: append: %v", stage, op, err)
 			}
 			err = l.Append(numbered("note", 2, 1)...)
@@ -64,9 +65,7 @@ func TestMendFaults(t *testing.T) {
 	steps := 0
 	for step := 1; ; step++ {
 		path := filepath.Join(t.TempDir(), "LIFE.md")
-		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(path, []byte(data), 0o600))
 		n := 0
 		durable.Fault = func(durable.Stage, string, string) error {
 			if n++; n == step {
@@ -114,20 +113,5 @@ func TestOpenSyncs(t *testing.T) {
 	mustOpen(t, path)
 	if want := []string{"sync LIFE.md", "syncdir " + filepath.Base(filepath.Dir(path))}; !slices.Equal(steps, want) {
 		t.Errorf("steps %q, want %q", steps, want)
-	}
-}
-
-// Two torn ends in the same microsecond, as after a clock that jumped back, are
-// both kept.
-func TestFreeName(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "LIFE.md.torn-x")
-	for _, want := range []string{name, name + "-1", name + "-2"} {
-		got, err := freeName(name)
-		if err != nil || got != want {
-			t.Fatalf("%q %v, want %q", got, err, want)
-		}
-		if err := os.WriteFile(got, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -14,9 +14,7 @@ import (
 func TestPageExample(t *testing.T) {
 	example := lethetest.Blocks(t, "life.md", "life")[0]
 	path := filepath.Join(t.TempDir(), "LIFE.md")
-	if err := os.WriteFile(path, []byte(example), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(path, []byte(example), 0o600))
 	if l := mustOpen(t, path); l.Torn != "" {
 		t.Error("the example has a torn end")
 	}

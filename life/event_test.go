@@ -3,7 +3,6 @@ package life
 import (
 	"errors"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 )
 
 var at = time.Date(2026, 11, 20, 12, 57, 16, 123456000, time.UTC)
@@ -65,7 +65,6 @@ func TestAppendRefusesWhatWouldNotReadBack(t *testing.T) {
 		"argument: empty":   New(at, "call", []string{""}),
 		"key: quote":        New(at, "call", nil, `a"b`, "v"),
 		"key: empty":        New(at, "call", nil, "", "v"),
-		"year":              New(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "boot", nil),
 		"hash: not hex":     ref("3f9z"),
 		"hash: upper case":  ref("3F9C0FFEE00DDEAD"),
 		"hash: short":       ref("3f"),
@@ -76,8 +75,8 @@ func TestAppendRefusesWhatWouldNotReadBack(t *testing.T) {
 			t.Errorf("%s: %v, want it refused", name, err)
 		}
 	}
-	if n, err := l.Size(); n != 0 || err != nil {
-		t.Errorf("refused events left %d bytes, %v", n, err)
+	if n := l.Size(); n != 0 {
+		t.Errorf("refused events left %d bytes", n)
 	}
 	if err := l.Append(New(at, "good", nil)); err != nil {
 		t.Errorf("the log does not go on after a refusal: %v", err)
@@ -112,42 +111,12 @@ func TestParseDoesNotAskUnicode(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
-	for _, e := range []Event{
-		New(at, "boot", nil, "name", "lethe", "version", "0.1"),
-		New(at, "call", []string{"e12.1", "BASH"}, "room", "", "say", "a \"b\" = #\n◆"),
-		{At: at, Kind: "epoch", Args: []string{"3"}, Refs: []blobs.Ref{{Hash: soulHash, Gist: "g ◱"}}},
-	} {
-		f.Add(e.String())
-	}
-	f.Add("[2026-11-20T12:57:16.123456Z] x a=\"\\u2028\" ◱hash=3f9 gist=◰4◲ b")
-	f.Add("[0000-01-01T00:00:00.000000Z] + + +=+")
-	f.Fuzz(func(t *testing.T, line string) {
-		e, err := parse(line)
-		if err != nil || e.check() != nil {
-			return
-		}
-		for i := range e.Refs { // a gist is normal only when we wrote it
-			e.Refs[i].Gist = blobs.Gist(e.Refs[i].Gist)
-		}
-		for i := range e.Fields {
-			e.Fields[i].Value = strings.ToValidUTF8(e.Fields[i].Value, "\ufffd")
-		}
-		again, err := parse(e.String())
-		if err != nil || !reflect.DeepEqual(again, e) {
-			t.Fatalf("%q\nread   %#v\nwritten %q\nread   %#v %v", line, e, e.String(), again, err)
-		}
-	})
-}
-
 // newLog returns an empty log.
 func newLog(t testing.TB) (*Log, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "LIFE.md")
 	l, err := Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l, path
 }
@@ -156,8 +125,6 @@ func newLog(t testing.TB) (*Log, string) {
 func scan(t testing.TB, path string) []Event {
 	t.Helper()
 	var out []Event
-	if err := Scan(path, func(e Event, _ int64) error { out = append(out, e); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, Scan(path, func(e Event, _ int64) error { out = append(out, e); return nil }))
 	return out
 }

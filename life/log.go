@@ -4,29 +4,22 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"time"
 
 	"lethe/internal/durable"
 )
 
-// ErrUnsure is wrapped by the errors of a Log from the first append that failed:
-// what the file holds is unknown until it is opened again.
-var ErrUnsure = errors.New("an earlier append failed, open the log again")
-
-// ErrReadOnly is wrapped by the error of Append on a log from View.
-var ErrReadOnly = errors.New("log is open for reading")
+// ErrUnsure is wrapped by the errors of a Log from the first append that failed.
+var ErrUnsure = errors.New("what the log holds is unknown until it is opened again")
 
 // Log is an open LIFE.md. One process writes it at a time; its methods are not
 // for concurrent use.
 type Log struct {
 	path string
 	file *os.File
-	end  int64  // of the last good line, in bytes
-	last string // its checksum, "" before the first
-	view bool   // opened by View
-	err  error  // wraps ErrUnsure; set once an append failed
+	end  Mark  // behind the last good line
+	err  error // wraps ErrUnsure; set once an append failed
 
 	// Torn is where Open put the torn end of the file, "" when there was none.
 	Torn string
@@ -73,7 +66,7 @@ func View(path string) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("view life: %w", err)
 	}
-	l := &Log{path: path, file: f, view: true}
+	l := &Log{path: path, file: f}
 	if _, err := l.findEnd(); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("view life: %w", err)
@@ -88,16 +81,13 @@ func (l *Log) Close() error { return l.file.Close() }
 // that they survive power loss. An event that is not well formed (see Event) is
 // refused before anything is written. After any other error, which wraps
 // ErrUnsure, the log takes no more: the lines may be there, all, some or none,
-// and only Open can tell.
+// and only Open can tell. A log from View takes nothing.
 func (l *Log) Append(events ...Event) error {
-	if l.view {
-		return fmt.Errorf("append to life: %w", ErrReadOnly)
-	}
 	if l.err != nil {
 		return fmt.Errorf("append to life: %w", l.err)
 	}
 	var buf bytes.Buffer
-	last := l.last
+	last := l.end.Sum
 	for i, e := range events {
 		if err := e.check(); err != nil {
 			return fmt.Errorf("append to life: %w", err)
@@ -110,18 +100,12 @@ func (l *Log) Append(events ...Event) error {
 		return nil
 	}
 	if err := l.write(buf.Bytes()); err != nil {
-		l.err = fmt.Errorf("%w: %w", ErrUnsure, err)
-		return fmt.Errorf("append to life: %w", unsure{err})
+		l.err = fmt.Errorf("%w; %w", err, ErrUnsure)
+		return fmt.Errorf("append to life: %w", l.err)
 	}
-	l.end += int64(buf.Len())
-	l.last = last
+	l.end = Mark{l.end.Offset + int64(buf.Len()), last}
 	return nil
 }
-
-// unsure is the error that makes a log unsure: it reads as its cause.
-type unsure struct{ error }
-
-func (u unsure) Unwrap() []error { return []error{ErrUnsure, u.error} }
 
 // write appends lines to the file, if it is still the one this Log knows.
 func (l *Log) write(lines []byte) error {
@@ -138,28 +122,24 @@ func (l *Log) write(lines []byte) error {
 	if !os.SameFile(named, own) {
 		return fmt.Errorf("write %s: it was replaced by another file", l.path)
 	}
-	if own.Size() != l.end {
-		return fmt.Errorf("write %s: it was changed by somebody else: %d bytes, expected %d", l.path, own.Size(), l.end)
+	if own.Size() != l.end.Offset {
+		return fmt.Errorf("write %s: it was changed by somebody else: %d bytes, expected %d", l.path, own.Size(), l.end.Offset)
 	}
 	_, _, err = durable.AppendTo(l.file, lines)
 	return err
 }
 
-// Size returns the length of the log in bytes.
-func (l *Log) Size() (int64, error) {
+// Size returns the length of the sound part of the log in bytes.
+func (l *Log) Size() int64 { return l.end.Offset }
+
+// findEnd sets end, and returns the size of the file.
+func (l *Log) findEnd() (size int64, err error) {
 	fi, err := l.file.Stat()
 	if err != nil {
 		return 0, err
 	}
-	return fi.Size(), nil
-}
-
-// findEnd sets end and last, and returns the size of the file.
-func (l *Log) findEnd() (size int64, err error) {
-	if size, err = l.Size(); err == nil {
-		l.end, l.last, err = soundEnd(l.file, size, l.path)
-	}
-	return size, err
+	l.end, err = soundEnd(l.file, fi.Size(), l.path)
+	return fi.Size(), err
 }
 
 // mend sets a torn end aside and makes the rest durable. A crash in between
@@ -169,18 +149,8 @@ func (l *Log) mend() error {
 	if err != nil {
 		return err
 	}
-	if l.end < size {
-		torn := make([]byte, size-l.end)
-		if _, err := l.file.ReadAt(torn, l.end); err != nil {
-			return fmt.Errorf("set torn end aside: %w", err)
-		}
-		if l.Torn, err = freeName(l.path + ".torn-" + time.Now().UTC().Format("20060102T150405.000000Z")); err != nil {
-			return fmt.Errorf("set torn end aside: %w", err)
-		}
-		if err := durable.WriteFile(l.Torn, torn, 0o600); err != nil {
-			return fmt.Errorf("set torn end aside: %w", err)
-		}
-		if err := durable.Truncate(l.file, l.end); err != nil {
+	if end := l.end.Offset; end < size {
+		if err := l.setAside(end, size); err != nil {
 			return fmt.Errorf("set torn end aside: %w", err)
 		}
 	}
@@ -188,17 +158,15 @@ func (l *Log) mend() error {
 	return durable.Sync(l.path)
 }
 
-// freeName returns name, or name with a number where that is taken: clocks jump
-// back, and an earlier torn end must not be overwritten.
-func freeName(name string) (string, error) {
-	for i, try := 1, name; ; i++ {
-		_, err := os.Lstat(try)
-		if errors.Is(err, fs.ErrNotExist) {
-			return try, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		try = fmt.Sprintf("%s-%d", name, i)
+// setAside moves the bytes of the log from end on to a file of their own.
+func (l *Log) setAside(end, size int64) error {
+	torn := make([]byte, size-end)
+	if _, err := l.file.ReadAt(torn, end); err != nil {
+		return err
 	}
+	l.Torn = l.path + ".torn-" + time.Now().UTC().Format("20060102T150405.000000Z")
+	if err := durable.WriteFile(l.Torn, torn, 0o600); err != nil {
+		return err
+	}
+	return durable.Truncate(l.file, end)
 }

@@ -1,6 +1,7 @@
 package life
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ func (l *Log) SinceEpoch() ([]Event, error) {
 	if l.err != nil {
 		return nil, fmt.Errorf("read life: %w", l.err)
 	}
-	return back(l.file, l.end, l.path, func(e Event) bool { return e.Kind == Epoch })
+	return back(l.file, l.end.Offset, l.path, func(e Event) bool { return e.Kind == Epoch })
 }
 
 // back returns the newest events of the first size bytes of r, oldest first, back
@@ -31,19 +32,16 @@ func back(r io.ReaderAt, size int64, path string, enough func(Event) bool) ([]Ev
 	var events []Event
 	b := newBackward(r, size)
 	for {
-		line, start, err := b.prev()
+		line, at, err := b.prev()
 		if err == errStart {
 			break
 		}
 		if err != nil {
-			return nil, failed(path, err)
+			return nil, failed(path, at.Offset, err)
 		}
-		rec, bad, err := b.verify(line)
-		if err != nil {
-			return nil, failed(path, err)
-		}
+		rec, bad := verify(at.Sum, line)
 		if bad != nil {
-			return nil, blame(b, start, bad, path)
+			return nil, &CorruptError{path, at.Offset, bad.Error()}
 		}
 		events = append(events, rec.event)
 		if enough(rec.event) {
@@ -52,17 +50,6 @@ func back(r io.ReaderAt, size int64, path string, enough func(Event) bool) ([]Ev
 	}
 	slices.Reverse(events)
 	return events, nil
-}
-
-// blame names the bad line: a line does not fit also when the one before it has
-// been damaged.
-func blame(b *backward, start int64, bad error, path string) error {
-	if line, before, err := b.prev(); err == nil {
-		if _, worse, err := b.verify(line); err == nil && worse != nil {
-			return &CorruptError{path, before, worse.Error()}
-		}
-	}
-	return &CorruptError{path, start, bad.Error()}
 }
 
 // Mark is a place in a log: behind a line, with that line's checksum. The
@@ -81,12 +68,16 @@ var ErrOtherLog = errors.New("the log does not have the line that was read last"
 // the log ended when it was opened, before a torn end as Open would set it aside.
 type Reader struct {
 	At   Mark  // behind the last line read
-	Size int64 // where it ends
+	Size int64 // of the file
 
-	path   string
-	file   *os.File
-	lines  *lines
-	damage error // at the end of the file
+	path  string
+	file  io.ReaderAt
+	lines *bufio.Reader
+}
+
+func newReader(r io.ReaderAt, size int64, path string, from Mark) *Reader {
+	rest := io.NewSectionReader(r, from.Offset, size-from.Offset)
+	return &Reader{At: from, Size: size, path: path, file: r, lines: bufio.NewReaderSize(rest, 1<<16)}
 }
 
 // ReadFrom opens a log for reading from a mark; Mark{} is its start.
@@ -95,16 +86,11 @@ func ReadFrom(path string, from Mark) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read life: %w", err)
 	}
-	r := &Reader{At: from, path: path, file: file}
-	// A damaged end is no reason not to read what comes before it.
-	if r.Size, _, r.damage = soundEnd(file, fi.Size(), path); r.damage != nil {
-		r.Size = fi.Size()
-	}
+	r := newReader(file, fi.Size(), path, from)
 	if err := r.find(from); err != nil {
 		file.Close()
 		return nil, err
 	}
-	r.lines = forward(file, from.Offset, r.Size)
 	return r, nil
 }
 
@@ -118,7 +104,7 @@ func (r *Reader) find(m Mark) error {
 		return ErrOtherLog
 	}
 	if _, err := r.file.ReadAt(end, m.Offset-int64(len(end))); err != nil {
-		return failed(r.path, err)
+		return failed(r.path, m.Offset, err)
 	}
 	if string(end) != " #"+m.Sum+"\n" {
 		return ErrOtherLog
@@ -129,18 +115,22 @@ func (r *Reader) find(m Mark) error {
 // Next returns the next event, and whether its line was written by the same append
 // as the one before. At the end it returns io.EOF. A bad line is a *CorruptError.
 func (r *Reader) Next() (e Event, follows bool, err error) {
-	line, err := r.lines.next()
-	if err == io.EOF && r.damage != nil {
-		return e, false, r.damage
-	}
+	line, err := nextLine(r.lines)
 	if err == io.EOF {
 		return e, false, io.EOF
 	}
 	if err != nil {
-		return e, false, failed(r.path, err)
+		return e, false, failed(r.path, r.At.Offset, err)
 	}
 	rec, bad := verify(r.At.Sum, line)
 	if bad != nil {
+		isTorn, err := tornEnd(line, r.lines)
+		switch {
+		case err != nil:
+			return e, false, failed(r.path, r.At.Offset, err)
+		case isTorn:
+			return e, false, io.EOF
+		}
 		return e, false, &CorruptError{r.path, r.At.Offset, bad.Error()}
 	}
 	r.At = Mark{r.At.Offset + int64(len(line)), rec.sum}
@@ -148,7 +138,7 @@ func (r *Reader) Next() (e Event, follows bool, err error) {
 }
 
 // Close closes the file.
-func (r *Reader) Close() error { return r.file.Close() }
+func (r *Reader) Close() error { return r.file.(io.Closer).Close() }
 
 // Scan calls f for each event of a log, with its line's offset in bytes. After a
 // torn end it returns nil, and at a bad line a *CorruptError.
@@ -191,15 +181,15 @@ func (l *Log) Lines(n int) ([]string, error) {
 	if l.err != nil {
 		return nil, fmt.Errorf("read life: %w", l.err)
 	}
-	b := newBackward(l.file, l.end)
+	b := newBackward(l.file, l.end.Offset)
 	var out []string
 	for len(out) < n {
-		line, _, err := b.prev()
+		line, at, err := b.prev()
 		if err == errStart {
 			break
 		}
 		if err != nil {
-			return nil, failed(l.path, err)
+			return nil, failed(l.path, at.Offset, err)
 		}
 		out = append(out, strings.TrimSuffix(line, "\n"))
 	}

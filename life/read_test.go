@@ -1,9 +1,9 @@
 package life
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"lethe/internal/lethetest"
 )
 
 // counting counts the bytes that are read.
@@ -39,13 +41,9 @@ func sparse(t testing.TB, size int64) (path string, tail int) {
 	}
 	data := mustRead(t, path)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	defer f.Close()
-	if err := f.Truncate(0); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, f.Truncate(0))
 	if _, err := f.WriteAt([]byte("\n"+data), size); err != nil {
 		t.Fatal(err)
 	}
@@ -57,15 +55,13 @@ func TestResumeReadsOnlyTheEnd(t *testing.T) {
 	const size = 1 << 30
 	path, tail := sparse(t, size)
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	defer f.Close()
 	c := &counting{ReaderAt: f}
 	all := int64(size + 1 + tail)
-	end, _, err := soundEnd(c, all, path)
-	if err != nil || end != all {
-		t.Fatalf("sound up to %d, want %d, %v", end, all, err)
+	end, err := soundEnd(c, all, path)
+	if err != nil || end.Offset != all {
+		t.Fatalf("sound up to %d, want %d, %v", end.Offset, all, err)
 	}
 	events, err := back(c, all, path, func(e Event) bool { return e.Kind == Epoch })
 	if err != nil || len(events) != 21 || events[0].Kind != Epoch {
@@ -84,7 +80,7 @@ func TestResumeReadsOnlyTheEnd(t *testing.T) {
 func TestReadErrorsAreNotTornEnds(t *testing.T) {
 	broken := errors.New("broken disk")
 	r := failing{broken}
-	if _, _, err := soundEnd(r, 100, "LIFE.md"); !errors.Is(err, broken) {
+	if _, err := soundEnd(r, 100, "LIFE.md"); !errors.Is(err, broken) {
 		t.Errorf("sound end: %v", err)
 	}
 	if _, err := back(r, 100, "LIFE.md", func(Event) bool { return false }); !errors.Is(err, broken) {
@@ -96,7 +92,7 @@ type failing struct{ err error }
 
 func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
-// Lines come back as they are, whatever their lengths are to the chunks read.
+// Backwards come the lines that come forwards, whatever their lengths are to the chunks read.
 func TestBackward(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var data bytes.Buffer
@@ -106,25 +102,21 @@ func TestBackward(t *testing.T) {
 		}
 		data.WriteString(strings.Repeat("y", rapid.IntRange(0, 3).Draw(t, "tail")))
 		var want []string
-		for line := range strings.Lines(data.String()) {
+		forwards := bufio.NewReader(bytes.NewReader(data.Bytes()))
+		for line, err := nextLine(forwards); err == nil; line, err = nextLine(forwards) {
 			want = append(want, line)
 		}
 		var got []string
 		b := newBackward(bytes.NewReader(data.Bytes()), int64(data.Len()))
 		offset := int64(data.Len())
 		for {
-			if rapid.Bool().Draw(t, "peek") {
-				b.peek()
-			}
-			line, start, err := b.prev()
+			line, at, err := b.prev()
 			if err == errStart {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if offset -= int64(len(line)); offset != start {
-				t.Fatalf("line starts at %d, want %d", start, offset)
+			lethetest.Must(t, err)
+			if offset -= int64(len(line)); offset != at.Offset {
+				t.Fatalf("line starts at %d, want %d", at.Offset, offset)
 			}
 			got = append(got, line)
 		}
@@ -135,39 +127,14 @@ func TestBackward(t *testing.T) {
 	})
 }
 
-// Compare the two sizes: resume must cost the same.
-func BenchmarkResume(b *testing.B) {
-	for _, size := range []int64{0, 200 << 20} {
-		path, _ := sparse(b, size)
-		b.Run(fmt.Sprintf("before=%dMiB", size>>20), func(b *testing.B) {
-			for b.Loop() {
-				l, err := Open(path)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if events, err := l.SinceEpoch(); err != nil || len(events) != 21 {
-					b.Fatal(len(events), err)
-				}
-				l.Close()
-			}
-		})
-	}
-}
-
 // A hole in a log is damage, told without reading it into memory.
 func TestHoleInLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "LIFE.md")
 	log, err := Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Append(New(time.Now(), "boot", nil, "name", "ada")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
+	lethetest.Must(t, log.Append(New(time.Now(), "boot", nil, "name", "ada")))
 	log.Close()
-	if err := os.Truncate(path, 20<<30); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Truncate(path, 20<<30))
 	_, viewed := View(path)
 	for what, err := range map[string]error{"view": viewed, "scan": Scan(path, func(Event, int64) error { return nil })} {
 		if _, ok := errors.AsType[*CorruptError](err); !ok {

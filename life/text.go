@@ -38,20 +38,13 @@ func (e Event) String() string {
 
 // check refuses an event that would not read back as it was written.
 func (e Event) check() error {
-	if y := e.At.UTC().Year(); y < 0 || y > 9999 {
-		return fmt.Errorf("%s: year %d is not in 0 to 9999", e.Kind, y)
-	}
-	if !name(e.Kind) {
-		return fmt.Errorf("event kind %q is not a word", e.Kind)
-	}
-	for _, a := range e.Args {
-		if !name(a) {
-			return fmt.Errorf("%s: argument %q is not a word", e.Kind, a)
-		}
-	}
+	names := append([]string{e.Kind}, e.Args...)
 	for _, f := range e.Fields {
-		if !name(f.Key) {
-			return fmt.Errorf("%s: key %q is not a word", e.Kind, f.Key)
+		names = append(names, f.Key)
+	}
+	for _, n := range names {
+		if !name(n) {
+			return fmt.Errorf("%s: %q is not a word", e.Kind, n)
 		}
 	}
 	for _, r := range e.Refs {

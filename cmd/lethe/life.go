@@ -116,11 +116,7 @@ func (p *program) seekLast(f *os.File, id agent.Identity, n int) error {
 	for _, l := range lines {
 		length += int64(len(l)) + 1
 	}
-	end, err := log.Size()
-	if err != nil {
-		return err
-	}
-	_, err = f.Seek(end-length, io.SeekStart)
+	_, err = f.Seek(log.Size()-length, io.SeekStart)
 	return err
 }
 

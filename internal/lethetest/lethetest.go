@@ -15,11 +15,18 @@ import (
 	"lethe/internal/durable"
 )
 
+// Failer is what a test, a benchmark and rapid's T have in common.
+type Failer interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // Must fails the test for an error.
-func Must(t testing.TB, err error) {
+func Must(t Failer, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 }
 

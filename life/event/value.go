@@ -2,7 +2,6 @@ package event
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -15,13 +14,9 @@ type Span struct {
 func (s Span) String() string { return fmt.Sprintf("%d..%d", s.From, s.To) }
 
 func (s *Span) parse(text string) error {
-	from, to, ok := strings.Cut(text, "..")
-	f, err1 := strconv.ParseInt(from, 10, 64)
-	t, err2 := strconv.ParseInt(to, 10, 64)
-	if !ok || err1 != nil || err2 != nil || f < 0 || t < f {
+	if _, err := fmt.Sscanf(text, "%d..%d", &s.From, &s.To); err != nil || s.String() != text || s.From < 0 || s.To < s.From {
 		return fmt.Errorf("%q is not a range of bytes", text)
 	}
-	*s = Span{f, t}
 	return nil
 }
 
@@ -36,14 +31,11 @@ type Place struct {
 func (p Place) String() string { return fmt.Sprintf("%s@%d:%d", p.Room, p.Inode, p.Size) }
 
 func (p *Place) parse(text string) error {
-	room, rest, ok1 := strings.Cut(text, "@")
-	inode, size, ok2 := strings.Cut(rest, ":")
-	i, err1 := strconv.ParseUint(inode, 10, 64)
-	n, err2 := strconv.ParseInt(size, 10, 64)
-	if !ok1 || !ok2 || err1 != nil || err2 != nil || n < 0 || room == "" {
+	room, end, _ := strings.Cut(text, "@")
+	p.Room = room
+	if _, err := fmt.Sscanf(end, "%d:%d", &p.Inode, &p.Size); err != nil || p.String() != text || p.Size < 0 || room == "" {
 		return fmt.Errorf("%q is not the end of a room", text)
 	}
-	*p = Place{room, i, n}
 	return nil
 }
 
@@ -53,13 +45,9 @@ type Entries struct{ From, To int }
 func (e Entries) String() string { return fmt.Sprintf("e%d..e%d", e.From, e.To) }
 
 func (e *Entries) parse(text string) error {
-	from, to, ok := strings.Cut(text, "..")
-	a, err1 := strconv.Atoi(strings.TrimPrefix(from, "e"))
-	b, err2 := strconv.Atoi(strings.TrimPrefix(to, "e"))
-	if !ok || err1 != nil || err2 != nil || a < 1 || b < a {
+	if _, err := fmt.Sscanf(text, "e%d..e%d", &e.From, &e.To); err != nil || e.String() != text || e.From < 1 || e.To < e.From {
 		return fmt.Errorf("%q is not a range of entries", text)
 	}
-	*e = Entries{a, b}
 	return nil
 }
 
