@@ -2,7 +2,6 @@ package life
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -10,16 +9,13 @@ import (
 	"lethe/internal/durable"
 )
 
-// ErrUnsure is wrapped by the errors of a Log from the first append that failed.
-var ErrUnsure = errors.New("what the log holds is unknown until it is opened again")
-
 // Log is an open LIFE.md. One process writes it at a time; its methods are not
 // for concurrent use.
 type Log struct {
 	path string
 	file *os.File
 	end  Mark  // behind the last good line
-	err  error // wraps ErrUnsure; set once an append failed
+	err  error // set once an append failed
 
 	// Torn is where Open put the torn end of the file, "" when there was none.
 	Torn string
@@ -79,9 +75,8 @@ func (l *Log) Close() error { return l.file.Close() }
 
 // Append writes events as lines, in one write, and syncs them. A nil error means
 // that they survive power loss. An event that is not well formed (see Event) is
-// refused before anything is written. After any other error, which wraps
-// ErrUnsure, the log takes no more: the lines may be there, all, some or none,
-// and only Open can tell. A log from View takes nothing.
+// refused before anything is written. After any other error the log
+// takes no more: the lines may be there, all, some or none, and only Open can tell. A log from View takes nothing.
 func (l *Log) Append(events ...Event) error {
 	if l.err != nil {
 		return fmt.Errorf("append to life: %w", l.err)
@@ -100,8 +95,8 @@ func (l *Log) Append(events ...Event) error {
 		return nil
 	}
 	if err := l.write(buf.Bytes()); err != nil {
-		l.err = fmt.Errorf("%w; %w", err, ErrUnsure)
-		return fmt.Errorf("append to life: %w", l.err)
+		l.err = fmt.Errorf("an earlier append failed, open the log again: %w", err)
+		return fmt.Errorf("append to life: %w", err)
 	}
 	l.end = Mark{l.end.Offset + int64(buf.Len()), last}
 	return nil
