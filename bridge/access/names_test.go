@@ -11,10 +11,10 @@ import (
 )
 
 func TestNameFor(t *testing.T) {
-	p, _ := newPolicy(t)
+	p := newPolicy(t)
 	writePeople(t, p, `{"version":1,"users":[{"id":"2","name":"bob"},{"id":"3","name":"ADA"},{"id":"4"},{"id":"8","name":"Anne-Marie"}],"chats":[{"id":"-10","name":"Team"}]}`)
 	lethetest.Must(t, p.Static(Lists{Users: []string{"1 ada", "5 ada-5x", "6"}, Names: []string{"grace"}}))
-	r := must(p.Rules())
+	r := rules(p)
 	for _, c := range [][3]string{
 		{"1", "whatever", "ada"},
 		{"2", "Robert", "bob"},

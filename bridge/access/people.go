@@ -165,7 +165,7 @@ func (p *Policy) change(do func(f *peopleFile) error) error {
 }
 
 func (p *Policy) save(f peopleFile) error {
-	f.prune(p.now())
+	f.Pending = slices.DeleteFunc(f.Pending, func(r request) bool { return !r.live(time.Now()) })
 	// Not null where there are none.
 	f.Users, f.Chats = append([]Person{}, f.Users...), append([]Person{}, f.Chats...)
 	data, err := json.MarshalIndent(f, "", "  ")
@@ -175,57 +175,15 @@ func (p *Policy) save(f peopleFile) error {
 	return durable.WriteFile(p.path("people.json"), append(data, '\n'), 0o600)
 }
 
-// prune forgets the codes that decide nothing any more: used ones after an hour, and of the
-// expired ones, which Approve tells from wrong ones, all but the newest.
-func (f *peopleFile) prune(now time.Time) {
-	expired := 0
-	for _, r := range f.Pending {
-		if r.state(now) == codeExpired {
-			expired++
-		}
-	}
-	f.Pending = slices.DeleteFunc(f.Pending, func(r request) bool {
-		switch r.state(now) {
-		case codeUsed:
-			return !recent(r.At, now, codeLife)
-		case codeExpired: // the oldest come first
-			expired--
-			return expired >= maxExpired
-		}
-		return false
-	})
-}
-
-// ForeignError is the refusal of a change by root to a list of another user's bridge,
-// which could not read what root writes and would shut everybody out.
-type ForeignError struct {
-	Path string
-	UID  int // whose it is
-}
-
-func (e *ForeignError) Error() string {
-	return fmt.Sprintf("change %s: it belongs to user %d, who could not read what root writes", e.Path, e.UID)
-}
-
-// Hint says what to do about it.
-func (e *ForeignError) Hint() string {
-	return fmt.Sprintf("run this as that user: sudo -u '#%d' …", e.UID)
-}
-
-// checkOwner refuses root the list of another user, in those changes that the command line makes.
+// checkOwner refuses root the list of another user, who could not read what root writes, so
+// that everybody would be shut out.
 func (p *Policy) checkOwner() error {
-	if p.uid != 0 {
-		return nil // what is not ours cannot be written
-	}
-	for _, path := range []string{p.path("people.json"), p.dir} {
-		fi, err := os.Lstat(path)
-		if err != nil {
-			continue
-		}
-		if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
-			return &ForeignError{path, int(st.Uid)}
-		}
+	fi, err := os.Lstat(p.dir)
+	if err != nil || os.Geteuid() != 0 { // what is not ours cannot be written
 		return nil
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
+		return fmt.Errorf("%s belongs to user %d, who could not read what root writes; run this as that user: sudo -u '#%d' …", p.dir, st.Uid, st.Uid)
 	}
 	return nil
 }

@@ -37,8 +37,6 @@ import (
 // Policy is the policy of one bridge. It may be used by many goroutines.
 type Policy struct {
 	dir string
-	now func() time.Time
-	uid int // of this process
 
 	changing sync.Mutex // serialises changes of this process; people.lock those of all
 	lock     *flock.Flock
@@ -93,16 +91,9 @@ const maxID = 256
 func New(dir string) *Policy {
 	flags := flock.SetFlag(os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW)
 	return &Policy{
-		dir: dir, now: time.Now, uid: os.Geteuid(), denied: map[string]time.Time{},
+		dir: dir, denied: map[string]time.Time{},
 		lock: flock.New(filepath.Join(dir, "people.lock"), flock.SetPermissions(0o600), flags),
 	}
-}
-
-// Open is New that fails with a *PeopleError when people.json is damaged.
-func Open(dir string) (*Policy, error) {
-	p := New(dir)
-	_, err := p.read()
-	return p, err
 }
 
 // Static sets what the configuration allows, in the place of what was set before.
@@ -260,28 +251,20 @@ func merge(fixed, people []Person) []Listed {
 
 const (
 	deniedEvery = time.Hour
-	maxDenied   = 4096 // so that no crowd fills the memory or the log
+	maxDenied   = 4096 // persons that are remembered, so that no crowd fills the memory
 )
 
 // Denied notes that somebody was refused, and says whether to log it: true once per
-// person and hour, and of at most 4096 persons an hour.
+// person and hour.
 func (p *Policy) Denied(id string) bool {
-	id, now := clipID(id), p.now()
+	id, now := clipID(id), time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	over := func(at time.Time) bool { return !recent(at, now, deniedEvery) }
-	if at, told := p.denied[id]; told && !over(at) {
+	if at, told := p.denied[id]; told && recent(at, now, deniedEvery) {
 		return false
 	}
 	if len(p.denied) >= maxDenied {
-		for id, at := range p.denied {
-			if over(at) {
-				delete(p.denied, id)
-			}
-		}
-	}
-	if len(p.denied) >= maxDenied {
-		return false
+		clear(p.denied)
 	}
 	p.denied[id] = now
 	return true
@@ -314,7 +297,7 @@ func (p *Policy) List() (Listing, error) {
 		l.Members = MembersListed
 	}
 	for _, r := range f.Pending {
-		if r.state(p.now()) == codeLive {
+		if r.live(time.Now()) {
 			l.Pending = append(l.Pending, Pending{r.Applicant, r.At, r.At.Add(codeLife)})
 		}
 	}

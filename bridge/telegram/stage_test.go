@@ -137,11 +137,7 @@ func (st *stage) file(name string) string { return filepath.Join(st.home, "bridg
 // owner does what the owner does on the command line.
 func (st *stage) owner(do func(*access.Policy) error) {
 	st.t.Helper()
-	p, err := access.Open(st.file(""))
-	if err == nil {
-		err = do(p)
-	}
-	lethetest.Must(st.t, err)
+	lethetest.Must(st.t, do(access.New(st.file(""))))
 }
 
 // lines are the lines of a room.

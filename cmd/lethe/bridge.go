@@ -175,12 +175,8 @@ func (p *program) telegramDir() string { return filepath.Join(p.home.Dir, "bridg
 
 // policy opens the Telegram bridge's list of who may speak.
 func (p *program) policy() (*access.Policy, error) {
-	policy, err := access.Open(p.telegramDir())
-	if err != nil {
-		return nil, err
-	}
-	t := p.settings.Telegram
-	err = policy.Static(access.Lists{Users: t.Users, Chats: t.Chats, Members: t.Members, Names: p.reservedNames()})
+	policy, t := access.New(p.telegramDir()), p.settings.Telegram
+	err := policy.Static(access.Lists{Users: t.Users, Chats: t.Chats, Members: t.Members, Names: p.reservedNames()})
 	if err != nil {
 		return nil, usagef("read %s: telegram: %w", filepath.Join(p.home.Dir, "config.toml"), err)
 	}
@@ -207,8 +203,11 @@ way that tells you who they are. The bridge need not be restarted.`,
 				return err
 			}
 			who, err := policy.Approve(list[0], room)
+			if errors.Is(err, access.ErrNoSuchCode) {
+				return hint(err, "it is mistyped, used already, or older than an hour; have them write to the bot for a new one; all who wait: %s", p.lethe("bridge telegram who"))
+			}
 			if err != nil {
-				return p.hintAllow(err)
+				return err
 			}
 			p.tellStale()
 			return p.printAllowed(who, room)
@@ -249,16 +248,6 @@ func (p *program) tellStale() {
 	}
 }
 
-func (p *program) hintAllow(err error) error {
-	switch {
-	case errors.Is(err, access.ErrNoSuchCode):
-		return hint(err, "look at the code again, or have them write to the bot for a new one; all who wait: %s", p.lethe("bridge telegram who"))
-	case errors.Is(err, access.ErrExpiredCode):
-		return hint(err, "have them write to the bot again for a new one")
-	}
-	return err
-}
-
 func (p *program) revokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
@@ -271,11 +260,11 @@ func (p *program) revokeCommand() *cobra.Command {
 			}
 			err = policy.Revoke(list[0])
 			p.tellStale()
-			if errors.As(err, new(*access.ForeignError)) {
-				return err
+			if errors.Is(err, access.ErrNotListed) {
+				return hint(err, "%s lists the ids", p.lethe("bridge telegram who"))
 			}
 			if err != nil {
-				return hint(err, "%s lists the ids", p.lethe("bridge telegram who"))
+				return err
 			}
 			if p.json {
 				return p.printJSON(map[string]string{"revoked": list[0]})
