@@ -62,14 +62,15 @@ func blank(raw []byte) bool {
 // split parts a line's tag from its message.
 func split(raw []byte) (l Line, text string) {
 	s := strings.TrimPrefix(string(trimEOL(raw)), "\uFEFF") // an editor's byte order mark
-	if l, text, ok := cutTag(s); ok {
+	if l, text, ok := CutTag(s); ok {
 		return l, text
 	}
 	return Line{Name: Unknown}, s
 }
 
-// cutTag splits "[USER:name 2026-11-20T12:57:16Z] text".
-func cutTag(s string) (l Line, text string, ok bool) {
+// CutTag splits "[USER:name 2026-11-20T12:57:16Z] text". It is false where no
+// well-formed tag stands at the very start.
+func CutTag(s string) (l Line, text string, ok bool) {
 	switch {
 	case strings.HasPrefix(s, "[USER:"):
 		s = s[len("[USER:"):]

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"math"
 	"math/bits"
 
 	"lethe/recall/text"
@@ -15,12 +14,9 @@ type page struct {
 
 type line struct {
 	*text.Line
-	size    int     // tokens
-	matches []match // in order of appearance
+	size    int   // tokens
+	matches []int // terms of the query, in order of appearance
 }
-
-// match is an occurrence of a term of the query, at a byte of a line.
-type match struct{ term, at int16 }
 
 // read finds the terms of a query in what a candidate says.
 func (c *candidate) read(terms *text.Matcher) page {
@@ -32,7 +28,7 @@ func (c *candidate) read(terms *text.Matcher) page {
 				l.size++
 			}
 			if term, ok := terms.Find(t); ok {
-				l.matches = append(l.matches, match{int16(term), int16(min(t.From, math.MaxInt16))})
+				l.matches = append(l.matches, term)
 			}
 		}
 		p.lines[i] = l
@@ -48,10 +44,10 @@ type tally struct {
 	have   [(mostWords + 63) / 64]uint64 // a bit for each term with a count
 }
 
-func (t *tally) add(matches []match, share float64) {
-	for _, m := range matches {
-		t.counts[m.term] += share
-		t.have[m.term/64] |= 1 << (m.term % 64)
+func (t *tally) add(matches []int, share float64) {
+	for _, term := range matches {
+		t.counts[term] += share
+		t.have[term/64] |= 1 << (term % 64)
 	}
 }
 

@@ -17,7 +17,6 @@ type ranked struct {
 	score      float64
 	confidence float64
 	from, to   int
-	at         int // byte of a long line around which it is shown
 }
 
 const (
@@ -186,9 +185,6 @@ func (r *ranker) rank(i int) (ranked, bool) {
 	best := r.best(p)
 	out := ranked{candidate: &r.c[i], score: r.whole(i) + best.score + r.scale*r.times[i], confidence: r.confidence(p)}
 	out.from, out.to = r.passage(p, best)
-	if out.to == out.from+1 {
-		out.at = r.densest(p.lines[out.from].matches)
-	}
 	return out, true
 }
 
@@ -297,7 +293,7 @@ func (r *ranker) passage(p *page, w window) (from, to int) {
 }
 
 // value is the weight of the different terms among some matches.
-func (r *ranker) value(matches []match) float64 {
+func (r *ranker) value(matches []int) float64 {
 	r.tally.reset()
 	r.tally.add(matches, 1)
 	sum := 0.0
@@ -305,19 +301,4 @@ func (r *ranker) value(matches []match) float64 {
 		sum += r.weight[t]
 	}
 	return sum
-}
-
-// densest returns where the part of a line begins that has the most matches.
-func (r *ranker) densest(matches []match) int {
-	at, most := 0, 0.0
-	for i, m := range matches {
-		j := i
-		for j < len(matches) && matches[j].at < m.at+text.ExcerptBytes*3/4 {
-			j++
-		}
-		if v := r.value(matches[i:j]); v > most {
-			at, most = int(m.at), v
-		}
-	}
-	return at
 }

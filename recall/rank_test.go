@@ -21,10 +21,10 @@ type shelf []candidate
 func (s shelf) shortlist(q query) *shortlist {
 	out := &shortlist{segments: len(s), dfs: make([]float64, len(q.terms))}
 	for i := range s {
-		have := map[int16]bool{}
+		have := map[int]bool{}
 		for _, l := range s[i].read(q.matcher()).lines {
 			for _, m := range l.matches {
-				have[m.term] = true
+				have[m] = true
 			}
 		}
 		for m := range have {

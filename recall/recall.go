@@ -68,7 +68,7 @@ type Hit struct {
 	Rooms      []string
 	Tools      []string
 	Kinds      []string
-	Passage    string  // raw text, at most 300 characters on one to three lines
+	Passage    string  // raw text, at most 400 characters on one to three lines
 	Offset     int     // of the passage in the body, in characters, for UNCOMPACT
 	Score      float64 // higher is better; comparable within one answer only
 	Confidence float64 // 0 to 1: how likely it is what was asked for
@@ -196,14 +196,7 @@ func (x *Index) tell(lost []lost, q Query) {
 	}
 }
 
-// passage returns the lines to show: of one that is too long, a part.
-func (r ranked) passage() []text.Line {
-	lines := r.lines[r.from:r.to]
-	if len(lines) == 1 && !text.Fits(lines) {
-		return []text.Line{lines[0].Excerpt(r.at)}
-	}
-	return lines
-}
+func (r ranked) passage() []text.Line { return r.lines[r.from:r.to] }
 
 func hits(ranked []ranked) []Hit {
 	out := make([]Hit, len(ranked))

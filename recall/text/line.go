@@ -1,20 +1,23 @@
 package text
 
 import (
+	"encoding/json"
 	"iter"
-	"strconv"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
+	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"lethe/chat"
 )
 
-// Message is who said something in a room, and when.
+// Message is what somebody said in a room.
 type Message struct {
-	Speaker string // escaped
-	Agent   bool
+	Tag     string    // as it is rendered: [USER:ada 2026-11-20T12:57:16Z]
+	Speaker string    // escaped
 	At      time.Time // zero without a time in the tag
 }
 
@@ -28,8 +31,9 @@ type Line struct {
 	Text     string // what it says, composed, on one line; the arguments of a call without their escapes
 }
 
-// longLine is the length from which a line is cut: a reply is often one line.
-const longLine = 400
+// longLine is the length from which a line is cut, in bytes: a reply is often one
+// line. A passage has room for one and its tag.
+const longLine = 350
 
 // Lines yields what a section says, in order, without marks of cuts. A section that
 // only repeats other originals says nothing.
@@ -43,8 +47,8 @@ func (s *Section) Lines(body string) iter.Seq[Line] {
 			raw, next := s.line(body, at)
 			line, tag := Line{Section: s, Message: said}, 0
 			if s.Kind == "inbound" {
-				if m, n := readTag(raw); n > 0 {
-					said, tag = &m, n
+				if m, text, ok := readTag(raw); ok {
+					said, tag = &m, len(raw)-len(text)
 					line.Message, line.First = said, true
 				} else if !strings.HasPrefix(raw, "    ") {
 					said, line.Message = nil, nil // a line that nobody has said
@@ -101,7 +105,7 @@ func (l Line) pieces(raw string, from, tag int, yield func(Line) bool) bool {
 	return true
 }
 
-// read returns what a piece of the body says.
+// read returns what a piece of the body says, on one line.
 func (l Line) read(raw string) string {
 	if l.Kind == "call" {
 		raw = unquote(raw)
@@ -118,13 +122,7 @@ func (l Line) read(raw string) string {
 }
 
 // endsLine reports whether a reader might take a character for the end of a line.
-func endsLine(r rune) bool {
-	switch r {
-	case '\n', '\r', '\v', '\f', 0x85, 0x2028, 0x2029:
-		return true
-	}
-	return false
-}
+func endsLine(r rune) bool { return unicode.IsControl(r) && r != '\t' || r == 0x2028 || r == 0x2029 }
 
 // sentenceEnd returns where the last sentence of a text's second half ends, or a
 // word, or a character.
@@ -139,43 +137,24 @@ func sentenceEnd(s string) int {
 	return max(1, len(Cut(s, len(s)-1)))
 }
 
-// readTag reads [USER:name time] at the beginning of a line and returns its
-// length with the space after it, 0 where there is none.
-func readTag(line string) (m Message, n int) {
-	rest, ok := strings.CutPrefix(line, "[USER:")
+// readTag splits a line of a room as package mind renders it: a line that had no
+// tag is one of USER:unknown.
+func readTag(line string) (m Message, said string, ok bool) {
+	l, said, ok := chat.CutTag(line)
 	if !ok {
-		if rest, ok = strings.CutPrefix(line, "[AGENT:"); !ok {
-			return m, 0
+		l.Name = chat.Unknown
+		if said, ok = strings.CutPrefix(line, "[USER:"+chat.Unknown+"] "); !ok {
+			return m, line, false
 		}
-		m.Agent = true
 	}
-	tag, said, ok := strings.Cut(rest, "]")
-	if !ok {
-		return m, 0
-	}
-	name, stamp, timed := strings.Cut(tag, " ")
-	if timed {
-		at, err := time.Parse(time.RFC3339, stamp)
-		if err != nil {
-			return m, 0
-		}
-		m.At = at.UTC()
-	}
-	m.Speaker = name
-	return m, len(line) - len(strings.TrimPrefix(said, " "))
+	tag, _, _ := strings.Cut(line, "]")
+	return Message{tag + "]", l.Name, l.At}, said, true
 }
 
-// tag renders the tag of a message.
-func (m *Message) tag() string {
-	out := "[USER:"
-	if m.Agent {
-		out = "[AGENT:"
-	}
-	if out += m.Speaker; !m.At.IsZero() {
-		out += " " + m.At.Format(time.RFC3339Nano)
-	}
-	return out + "]"
-}
+// escapes are those of JSON that say something, but for the newline.
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfrt]`)
+})
 
 // unquote reads a part of a JSON text with what its strings say in place of their
 // escapes. What is no escape stays.
@@ -183,50 +162,8 @@ func unquote(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
 	}
-	var b strings.Builder
-	for s != "" {
-		i := strings.IndexByte(s, '\\')
-		if i < 0 {
-			break
-		}
-		b.WriteString(s[:i])
-		said, n := escape(s[i:])
-		b.WriteString(said)
-		s = s[i+n:]
-	}
-	return b.String() + s
-}
-
-// escape returns what the escape at the beginning of a text says, and its length.
-func escape(s string) (string, int) {
-	if len(s) < 2 {
-		return s, len(s)
-	}
-	switch s[1] {
-	case '"', '\\', '/':
-		return s[1:2], 2
-	case 'n', 'r', 't', 'b', 'f':
-		return " ", 2
-	case 'u':
-		r, ok := escapedUnit(s)
-		if !ok {
-			break
-		}
-		if low, ok := escapedUnit(s[6:]); ok && utf16.IsSurrogate(r) {
-			if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
-				return string(both), 12
-			}
-		}
-		return string(r), 6
-	}
-	return s[:1], 1
-}
-
-// escapedUnit reads \u and four digits.
-func escapedUnit(s string) (rune, bool) {
-	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(s[2:6], 16, 16)
-	return rune(n), err == nil
+	return escapes().ReplaceAllStringFunc(s, func(escape string) (said string) {
+		_ = json.Unmarshal([]byte(`"`+escape+`"`), &said) // the pattern lets nothing else through
+		return said
+	})
 }

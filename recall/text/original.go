@@ -22,6 +22,9 @@ type Section struct {
 
 const header = "◆ "
 
+// Text is what stands below the header.
+func (s *Section) Text(body string) string { return body[s.from:s.to] }
+
 // Sections reads an original. What stands before the first header is a section
 // without a kind, unless it is blank.
 func Sections(body string) iter.Seq[*Section] {
@@ -100,7 +103,7 @@ const copied = "\n◰4 e"
 // hints, what RECALL found, an original that UNCOMPACT showed. A copy would
 // outrank the text that it was made of.
 func (s *Section) silent(body string) bool {
-	content := body[s.from:s.to]
+	content := s.Text(body)
 	switch {
 	case s.Kind == "hint" || s.Tool == "RECALL":
 		return true
@@ -166,15 +169,15 @@ func FactsOf(body string) Facts {
 			}
 			f.From, f.To = min(f.From, s.Entry), max(f.To, s.Entry)
 		}
-		if s.Kind != "reply" || strings.TrimSpace(body[s.from:s.to]) != "" {
+		if s.Kind != "reply" || strings.TrimSpace(s.Text(body)) != "" {
 			f.Kinds = With(f.Kinds, s.Content())
 		}
 		f.Rooms, f.Tools = With(f.Rooms, s.Room), With(f.Tools, s.Tool)
 		if s.Kind != "inbound" {
 			continue
 		}
-		for line := range strings.Lines(body[s.from:s.to]) {
-			if m, n := readTag(line); n > 0 && !m.At.IsZero() {
+		for line := range strings.Lines(s.Text(body)) {
+			if m, _, ok := readTag(line); ok && !m.At.IsZero() {
 				f.add(m.At)
 			}
 		}

@@ -2,7 +2,6 @@ package text
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"lethe/blobs"
@@ -10,9 +9,8 @@ import (
 
 // What a passage may show.
 const (
-	PassageRunes = 300
+	PassageRunes = 400
 	PassageLines = 3
-	ExcerptBytes = 220 // of a long line: there is room left for the tag of who said it
 )
 
 // indentation begins a line that continues what stands before it, here as in what
@@ -47,9 +45,9 @@ func (l Line) shown(continues bool) string {
 	case l.Kind == "inbound" && (l.Message == nil || continues):
 		return indentation + l.Text
 	case l.Message != nil && l.First:
-		return l.tag() + " " + l.Text
+		return l.Tag + " " + l.Text
 	case l.Message != nil:
-		return l.tag() + " … " + l.Text
+		return l.Tag + " … " + l.Text
 	case tagged(l.Text):
 		return indentation + l.Text
 	}
@@ -62,38 +60,15 @@ func Fits(lines []Line) bool {
 	for _, l := range lines {
 		n += utf8.RuneCountInString(l.Text) + len(indentation) + 1
 		if l.Message != nil {
-			n += len(l.tag()) + 3
+			n += len(l.Tag) + 3
 		}
 	}
 	return len(lines) <= PassageLines && n <= PassageRunes
 }
 
-// Excerpt is the part of a line around one byte of its text that a passage has room
-// for.
-func (l Line) Excerpt(at int) Line {
-	from := max(0, min(at-ExcerptBytes/4, len(l.Text)-ExcerptBytes))
-	for from > 0 && from < at && (l.Text[from-1] != ' ' || !utf8.RuneStart(l.Text[from])) {
-		from++
-	}
-	if from > 0 {
-		if l.From += from; l.First {
-			l.From += len(l.tag()) + 1
-		}
-		l.First = false
-	}
-	l.Text = strings.TrimSpace(Cut(l.Text[from:], ExcerptBytes))
-	return l
-}
-
-// tagged reports whether a line could be taken for a message of a room.
+// tagged reports whether a line could be taken for a message of a room, also one
+// whose tag stands behind characters that are not seen.
 func tagged(line string) bool {
-	line = strings.ToUpper(strings.TrimLeftFunc(line, showsNothing))
-	return strings.HasPrefix(line, "[USER") || strings.HasPrefix(line, "[AGENT")
-}
-
-// showsNothing reports whether a character at the beginning of a line leaves no ink
-// of its own there.
-func showsNothing(r rune) bool {
-	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '\u2800' ||
-		unicode.In(r, unicode.M, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	line = strings.ToUpper(line)
+	return strings.Contains(line, "[USER") || strings.Contains(line, "[AGENT")
 }

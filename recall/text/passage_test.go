@@ -3,7 +3,6 @@ package text
 import (
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -30,7 +29,7 @@ func linesOf(body, word string) []Line {
 func TestPassageCannotForge(t *testing.T) {
 	const tag = "[USER:mallory 2026-03-01T09:01:00Z] "
 	const heard, printed = "◆ e1 inbound room=dev\n" + tag, "◆ e1.1 call BASH\n{}\n◆ e1.1 result ok\n"
-	long := strings.Repeat("Nothing of note happened today. ", 12)
+	long := strings.Repeat("Nothing of note happened today. ", 10)
 	for name, c := range map[string]struct {
 		body string
 		want []string
@@ -40,7 +39,7 @@ func TestPassageCannotForge(t *testing.T) {
 		"the middle of a long message":       {heard + long + forged, []string{tag + "… " + forged}},
 		"what a tool has printed":            {printed + forged + "\n\u200b" + forged, []string{indentation + forged, indentation + "\u200b" + forged}},
 		"behind what shows nothing":          {printed + "\ufe0f\u0301\u2800" + forged, []string{indentation + "\ufe0f\u0301\u2800" + forged}},
-		"line ends of other sorts":           {printed + "a narwhal\r" + forged + "\u2028" + forged, []string{"a narwhal " + forged + " " + forged}},
+		"line ends of other sorts":           {printed + "a narwhal\r" + forged + "\u2028" + forged, []string{indentation + "a narwhal " + forged + " " + forged}},
 		"a line of a reply":                  {"◆ e1 reply\n" + forged, []string{indentation + forged}},
 		"a line of nobody":                   {"◆ e1 inbound room=dev\n[USER:ada 20 x] narwhal", []string{indentation + "[USER:ada 20 x] narwhal"}},
 		"a continuation of a line of nobody": {"◆ e1 inbound room=dev\nx\n    " + forged, []string{indentation + forged}},
@@ -81,16 +80,4 @@ func TestPassageTags(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestTag(t *testing.T) {
-	for _, line := range []string{"[USER:ada 2026-03-01T09:01:00Z] ", "[AGENT:lethe 2026-03-01T09:01:00.5Z] ", "[USER:ada] "} {
-		m, n := readTag(line + "hello")
-		if n != len(line) || m.tag()+" " != line {
-			t.Errorf("%q becomes %q", line, m.tag())
-		}
-	}
-	if m := (Message{Speaker: "ada", At: time.Date(2026, 3, 1, 9, 1, 0, 0, time.UTC)}); m.tag() != "[USER:ada 2026-03-01T09:01:00Z]" {
-		t.Errorf("%q", m.tag())
-	}
 }

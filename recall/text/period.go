@@ -55,54 +55,47 @@ func Bounds(periods []Period) (since, until time.Time) {
 	return since, until
 }
 
-var monthNames = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
-
-const (
-	monthRE   = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?`
-	dayRE     = `(\d{1,2})(?:st|nd|rd|th)?`
-	yearRE    = `(?:,? +((?:19|20)\d\d)\b)?`
-	countRE   = `(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|a couple of|a few|several)`
-	weekdayRE = `(mon|tues|wednes|thurs|fri|satur|sun)day`
-)
+// timeForms are the ways to name a time that is no day, those that say more before
+// those that say less. A period that overlaps one found before is not taken.
+var timeForms = sync.OnceValue(func() []timeForm {
+	return []timeForm{
+		{true, form(`(?:in|of|during|since|until|by|early|mid|late|last|this|next) +` + monthRE + yearRE), month},
+		{true, form(monthRE + `,? +((?:19|20)\d\d)`), month},
+		{true, form(`(?:in|of|during|since|until|by|year) +((?:19|20)\d\d)`), func(m []string, now time.Time) (time.Time, time.Time) {
+			y, _ := strconv.Atoi(m[1])
+			from := time.Date(y, 1, 1, 0, 0, 0, 0, now.Location())
+			return from, from.AddDate(1, 0, 0)
+		}},
+		{false, form(`(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|a couple of|a few|several) +(day|week|month|year)s? +ago`), ago},
+		{false, form(`(the day before yesterday|yesterday|last night|today|tonight|this morning)`), near},
+		{false, form(`(last|past|this) +(week|weekend|month|year)`), around},
+		{false, form(`(?:last|on) +(mon|tues|wednes|thurs|fri|satur|sun)day`), weekday},
+	}
+})
 
 type timeForm struct {
 	absolute bool
 	re       *regexp.Regexp
-	read     func(m []string, now time.Time) (since, until time.Time, ok bool)
+	read     func(m []string, now time.Time) (since, until time.Time)
 }
-
-// timeForms are the ways to name a time, those that say more before those that
-// say less. A period that overlaps one found before is not taken.
-var timeForms = sync.OnceValue(func() []timeForm {
-	return []timeForm{
-		{true, form(`(\d{4})[-/](\d\d)[-/](\d\d)`), func(m []string, now time.Time) (time.Time, time.Time, bool) {
-			return day(m[1], m[2], m[3], now)
-		}},
-		{true, form(dayRE + `(?: +of)? +` + monthRE + yearRE), func(m []string, now time.Time) (time.Time, time.Time, bool) {
-			return day(m[3], m[2], m[1], now)
-		}},
-		{true, form(monthRE + ` +(?:the +)?` + dayRE + yearRE), func(m []string, now time.Time) (time.Time, time.Time, bool) {
-			return day(m[3], m[1], m[2], now)
-		}},
-		{true, form(`(?:in|of|during|since|until|by|early|mid|late|last|this|next) +` + monthRE + yearRE), month},
-		{true, form(monthRE + `,? +((?:19|20)\d\d)`), month},
-		{true, form(`(?:in|of|during|since|until|by|year) +((?:19|20)\d\d)`), func(m []string, now time.Time) (time.Time, time.Time, bool) {
-			y, _ := strconv.Atoi(m[1])
-			from := time.Date(y, 1, 1, 0, 0, 0, 0, now.Location())
-			return from, from.AddDate(1, 0, 0), true
-		}},
-		{false, form(countRE + ` +(day|week|month|year)s? +ago`), ago},
-		{false, form(`(the day before yesterday|yesterday|last night|today|tonight|this morning)`), near},
-		{false, form(`(last|past|this) +(week|weekend|month|year)`), around},
-		{false, form(`(?:last|on) +` + weekdayRE), weekday},
-	}
-})
 
 func form(re string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b` + re + `\b`) }
 
-// Periods finds the times that a text names. now is what "yesterday" counts from.
+// Periods finds the times that a text names, which is composed (NFC). now is what
+// "yesterday" counts from.
 func Periods(text string, now time.Time) []Period {
 	var out []Period
+	add := func(p Period) {
+		if !slices.ContainsFunc(out, p.overlaps) {
+			out = append(out, p)
+		}
+	}
+	for t := range Tokens(text) {
+		if t.Kind == Day {
+			since := dayOf(t, now)
+			add(Period{since, since.AddDate(0, 0, 1), Span{t.From, t.To}, true})
+		}
+	}
 	for _, f := range timeForms() {
 		for _, at := range f.re.FindAllStringSubmatchIndex(text, -1) {
 			m := make([]string, len(at)/2)
@@ -111,11 +104,8 @@ func Periods(text string, now time.Time) []Period {
 					m[i] = strings.ToLower(text[at[2*i]:at[2*i+1]])
 				}
 			}
-			p := Period{Words: Span{at[0], at[1]}, Absolute: f.absolute}
-			var ok bool
-			if p.Since, p.Until, ok = f.read(m, now); ok && !slices.ContainsFunc(out, p.overlaps) {
-				out = append(out, p)
-			}
+			since, until := f.read(m, now)
+			add(Period{since, until, Span{at[0], at[1]}, f.absolute})
 		}
 	}
 	return out
@@ -125,39 +115,9 @@ func (p Period) overlaps(o Period) bool {
 	return p.Words.From < o.Words.To && o.Words.From < p.Words.To
 }
 
-func monthOf(s string) (time.Month, bool) {
-	if n, err := strconv.Atoi(s); err == nil {
-		return time.Month(n), n >= 1 && n <= 12
-	}
-	for i, name := range monthNames {
-		if len(s) >= 3 && strings.HasPrefix(name, s[:3]) {
-			return time.Month(i + 1), true
-		}
-	}
-	return 0, false
-}
-
-// day reads a date. Without a year it is the last such day.
-func day(y, m, d string, now time.Time) (since, until time.Time, ok bool) {
-	mon, ok := monthOf(m)
-	n, err := strconv.Atoi(d)
-	if !ok || err != nil || n < 1 || n > 31 {
-		return since, until, false
-	}
-	year, err := strconv.Atoi(y)
-	if err != nil {
-		year = now.Year()
-		if time.Date(year, mon, n, 0, 0, 0, 0, now.Location()).After(now) {
-			year--
-		}
-	}
-	since = time.Date(year, mon, n, 0, 0, 0, 0, now.Location())
-	return since, since.AddDate(0, 0, 1), true
-}
-
 // month reads a month. Without a year it is the last one of that name.
-func month(m []string, now time.Time) (since, until time.Time, ok bool) {
-	mon, ok := monthOf(m[1])
+func month(m []string, now time.Time) (since, until time.Time) {
+	mon := time.Month(monthOf(m[1]))
 	year, err := strconv.Atoi(m[2])
 	if err != nil {
 		year = now.Year()
@@ -166,7 +126,7 @@ func month(m []string, now time.Time) (since, until time.Time, ok bool) {
 		}
 	}
 	since = time.Date(year, mon, 1, 0, 0, 0, 0, now.Location())
-	return since, since.AddDate(0, 1, 0), ok
+	return since, since.AddDate(0, 1, 0)
 }
 
 // midnight is when the day of t began.
@@ -178,7 +138,7 @@ var counts = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "fo
 	"eight": 8, "nine": 9, "ten": 10, "a couple of": 2, "a few": 3, "several": 4}
 
 // ago reads "three weeks ago": a day's play for days, a unit's for the others.
-func ago(m []string, now time.Time) (since, until time.Time, ok bool) {
+func ago(m []string, now time.Time) (since, until time.Time) {
 	n, known := counts[m[1]]
 	if !known {
 		n, _ = strconv.Atoi(m[1])
@@ -187,25 +147,25 @@ func ago(m []string, now time.Time) (since, until time.Time, ok bool) {
 	switch m[2] {
 	case "day":
 		since = today.AddDate(0, 0, -n)
-		return since, since.AddDate(0, 0, 1), true
+		return since, since.AddDate(0, 0, 1)
 	case "week":
 		since = today.AddDate(0, 0, -7*n-3)
-		return since, since.AddDate(0, 0, 7), true
+		return since, since.AddDate(0, 0, 7)
 	case "month":
 		since = today.AddDate(0, -n, -15)
-		return since, since.AddDate(0, 1, 0), true
+		return since, since.AddDate(0, 1, 0)
 	}
 	since = time.Date(now.Year()-n, 1, 1, 0, 0, 0, 0, now.Location())
-	return since, since.AddDate(1, 0, 0), true
+	return since, since.AddDate(1, 0, 0)
 }
 
-func near(m []string, now time.Time) (since, until time.Time, ok bool) {
+func near(m []string, now time.Time) (since, until time.Time) {
 	back := map[string]int{"the day before yesterday": 2, "yesterday": 1, "last night": 1}[m[1]]
 	since = midnight(now).AddDate(0, 0, -back)
-	return since, since.AddDate(0, 0, 1), true
+	return since, since.AddDate(0, 0, 1)
 }
 
-func around(m []string, now time.Time) (since, until time.Time, ok bool) {
+func around(m []string, now time.Time) (since, until time.Time) {
 	back := 1
 	if m[1] == "this" {
 		back = 0
@@ -214,25 +174,25 @@ func around(m []string, now time.Time) (since, until time.Time, ok bool) {
 	switch m[2] {
 	case "week":
 		since = monday.AddDate(0, 0, -7*back)
-		return since, since.AddDate(0, 0, 7), true
+		return since, since.AddDate(0, 0, 7)
 	case "weekend":
 		since = monday.AddDate(0, 0, 5-7*back)
-		return since, since.AddDate(0, 0, 2), true
+		return since, since.AddDate(0, 0, 2)
 	case "month":
 		since = time.Date(now.Year(), now.Month()-time.Month(back), 1, 0, 0, 0, 0, now.Location())
-		return since, since.AddDate(0, 1, 0), true
+		return since, since.AddDate(0, 1, 0)
 	}
 	since = time.Date(now.Year()-back, 1, 1, 0, 0, 0, 0, now.Location())
-	return since, since.AddDate(1, 0, 0), true
+	return since, since.AddDate(1, 0, 0)
 }
 
 // weekday reads the last day of that name before today.
-func weekday(m []string, now time.Time) (since, until time.Time, ok bool) {
+func weekday(m []string, now time.Time) (since, until time.Time) {
 	for back := 1; back <= 7; back++ {
 		since = midnight(now).AddDate(0, 0, -back)
 		if strings.HasPrefix(strings.ToLower(since.Weekday().String()), m[1]) {
-			return since, since.AddDate(0, 0, 1), true
+			break
 		}
 	}
-	return since, until, false
+	return since, since.AddDate(0, 0, 1)
 }

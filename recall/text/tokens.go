@@ -51,6 +51,9 @@ func letters(s string) bool {
 // beginning has to do.
 const maxToken = 64
 
+// refBytes is more than a ref is long.
+const refBytes = 512
+
 // Tokens cuts a text into tokens, in order: the same for what is indexed, asked
 // and ranked. The positions are those in the composed form (NFC) of the text.
 // Refs (◱…◲) and escapes (◰0) are passed over. An identifier comes whole and then
@@ -107,7 +110,7 @@ func (s *scanner) next() {
 	switch {
 	case r == '◱':
 		s.at += n
-		if i := strings.IndexAny(s.text[s.at:], "◲\n"); i >= 0 {
+		if i := strings.IndexAny(Cut(s.text[s.at:], refBytes), "◲\n"); i >= 0 {
 			s.at += i
 		}
 	case r == '◰': // an escape, with its digit
@@ -115,8 +118,8 @@ func (s *scanner) next() {
 		if s.at < len(s.text) && '0' <= s.text[s.at] && s.text[s.at] <= '4' {
 			s.at++
 		}
-	case gramsOf(r) > 0:
-		s.run(gramsOf(r))
+	case unspaced(r):
+		s.run()
 	case wordRune(r):
 		s.chunk()
 	default:
@@ -145,88 +148,97 @@ func connector(c byte) bool {
 	return c == '_' || c == '-' || c == '.' || c == '/' || c == '\\' || c == '@'
 }
 
-// shape is what a chunk has been seen to hold.
-type shape struct {
-	digits, letters bool
-	code            bool // a connector other than a hyphen, or capitals where a word has none
-	joined          bool // any connector
-}
-
 // chunk takes words, and connectors with a word on both sides: one word, or one
 // identifier.
 func (s *scanner) chunk() {
 	from := s.at
 	s.date()
-	var words []Span
-	var sh shape
+	var buf [8]Span
+	parts := buf[:0]
+	words, code := 0, false // code has a connector other than a hyphen
+	var has contents
 	for {
-		w := s.word(&sh)
-		words = append(words, w)
+		w := s.word(&has)
+		if has.capitals {
+			parts = s.humps(parts, w)
+		} else {
+			parts = append(parts, w)
+		}
+		words++
 		if s.at+1 >= len(s.text) || !connector(s.text[s.at]) {
 			break
 		}
-		r, _ := utf8.DecodeRuneInString(s.text[s.at+1:])
-		if !wordRune(r) || gramsOf(r) > 0 {
+		if r, _ := utf8.DecodeRuneInString(s.text[s.at+1:]); !wordRune(r) || unspaced(r) {
 			break
 		}
-		sh.joined = true
-		sh.code = sh.code || s.text[s.at] != '-'
+		code = code || s.text[s.at] != '-'
 		s.at++
 	}
-	if d, n := isoDay(s.text[from:s.at]); n > 0 {
-		s.emitDate(d, from, from+n)
-		s.clock(from + n)
+	to := s.at
+	if d, ok := isoDay(s.text[from:to]); ok {
+		s.emitDate(d, from, from+isoBytes)
+		s.clock(from + isoBytes)
 		return
 	}
-	to := s.at
-	mixed := sh.digits && sh.letters
-	if !sh.code && !mixed && !(sh.joined && sh.digits) { // words, hyphenated or not
-		for _, w := range words {
+	ident := code || len(parts) > words || has.digits && (has.others || words > 1)
+	if !ident { // words, hyphenated or not
+		for _, w := range parts {
 			s.emit(foldWord(s.text[w.From:w.To]), w.From, w.To, Word)
 		}
 		return
 	}
 	s.emit(foldWord(s.text[from:to]), from, to, Ident)
-	for _, w := range words {
-		s.parts(w, len(words) > 1)
+	if len(parts) > 1 { // a word that is the whole identifier is not said twice
+		for _, w := range parts {
+			s.emit(foldWord(s.text[w.From:w.To]), w.From, w.To, Part)
+		}
 	}
 }
 
+// contents are what a chunk has been seen to hold.
+type contents struct {
+	digits, others bool
+	capitals       bool // other than at the beginning of a word
+}
+
 // word takes one word. An apostrophe between letters belongs to it.
-func (s *scanner) word(sh *shape) Span {
+func (s *scanner) word(has *contents) Span {
 	from := s.at
-	capitals, small := 0, 0 // the last run of each
 	for s.at < len(s.text) {
 		r, n := rune(s.text[s.at]), 1
 		if r >= utf8.RuneSelf {
 			r, n = utf8.DecodeRuneInString(s.text[s.at:])
 		}
-		if (r == '\'' || r == '’') && s.at > from && s.letterAfter(n) {
-			s.at += n
-			capitals, small = 0, 0
-			continue
-		}
-		if !wordRune(r) || gramsOf(r) > 0 {
-			break
+		switch {
+		case (r == '\'' || r == '’') && s.at > from && s.letterAfter(n):
+		case !wordRune(r) || unspaced(r):
+			return Span{from, s.at}
+		case '0' <= r && r <= '9':
+			has.digits = true
+		default:
+			has.others = true
+			has.capitals = has.capitals || s.at > from && unicode.IsUpper(r)
 		}
 		s.at += n
-		switch {
-		case '0' <= r && r <= '9':
-			sh.digits = true
-			continue
-		case unicode.IsUpper(r):
-			sh.code = sh.code || small > 0 // camelCase
-			capitals, small = capitals+1, 0
-		case unicode.IsLower(r):
-			small++
-			sh.code = sh.code || capitals > 2 && small > 1 // HTTPServer, but not CDs
-			if small > 1 {
-				capitals = 0
-			}
-		}
-		sh.letters = true
 	}
 	return Span{from, s.at}
+}
+
+// humps appends the words that camelCase and HTTPServer are made of: each begins
+// with a capital behind a small letter, or with the last of some capitals before
+// two small letters, unlike in CDs.
+func (s *scanner) humps(parts []Span, w Span) []Span {
+	text := []rune(s.text[w.From:w.To])
+	small := func(i int) bool { return i < len(text) && unicode.IsLower(text[i]) }
+	at := w.From
+	for i, r := range text {
+		if i > 0 && unicode.IsUpper(r) && (small(i-1) || unicode.IsUpper(text[i-1]) && small(i+1) && small(i+2)) {
+			parts = append(parts, Span{w.From, at})
+			w.From = at
+		}
+		at += utf8.RuneLen(r)
+	}
+	return append(parts, w)
 }
 
 // letterAfter reports whether a letter follows n bytes on.
@@ -235,100 +247,37 @@ func (s *scanner) letterAfter(n int) bool {
 	return unicode.IsLetter(r)
 }
 
-// parts emits what an identifier's word is made of: camelCase is cut before a
-// capital that begins a word. A word that is the whole identifier is not said
-// twice.
-func (s *scanner) parts(w Span, several bool) {
-	text := s.text[w.From:w.To]
-	from, last := 0, rune(0)
-	for i, r := range text {
-		if i > from && unicode.IsUpper(r) {
-			next, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
-			if unicode.IsLower(last) || unicode.IsUpper(last) && unicode.IsLower(next) {
-				s.emit(foldWord(text[from:i]), w.From+from, w.From+i, Part)
-				from = i
-			}
-		}
-		last = r
-	}
-	if from > 0 || several {
-		s.emit(foldWord(text[from:]), w.From+from, w.To, Part)
-	}
-}
-
-// clock passes over the time of day that follows a day: every line of a log has
-// another one, and nobody looks for it.
-func (s *scanner) clock(at int) {
-	s.at = at
-	if at >= len(s.text) || s.text[at] != 'T' && s.text[at] != ' ' {
-		return
-	}
-	end := at + 1
-	for end < len(s.text) && strings.IndexByte("0123456789:.,", s.text[end]) >= 0 {
-		end++
-	}
-	if strings.IndexByte(s.text[at:end], ':') < 0 {
-		return
-	}
-	for end < len(s.text) && strings.IndexByte("0123456789:Z+-", s.text[end]) >= 0 {
-		end++
-	}
-	s.at = end
-}
-
-// Runs of scripts without spaces are looked for in pieces: pairs for scripts
-// with many characters, trigrams for the others. Korean has spaces, but glues to
-// its words what other languages write apart.
-const (
-	pairs    = 2
-	trigrams = 3
-)
-
-// gramsOf returns how long the pieces of r's script are, 0 for a script with
-// spaces.
-func gramsOf(r rune) int {
+// unspaced reports whether a script has no spaces between its words. Korean has
+// them, but glues to its words what other languages write apart.
+func unspaced(r rune) bool {
 	switch {
 	case r < 0x0e00:
-		return 0
+		return false
 	case r < 0x0f00: // Thai, Lao
-		return trigrams
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo), r == 'ー':
-		if r <= 0x11ff { // single letters of Hangul
-			return 0
-		}
-		return pairs
-	case unicode.In(r, unicode.Khmer, unicode.Myanmar):
-		return trigrams
+		return true
+	case r >= 0x1100 && r <= 0x11ff: // single letters of Hangul
+		return false
 	}
-	return 0
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Khmer, unicode.Myanmar) || r == 'ー'
 }
 
-// run takes a run of one such script: all its pieces, and each Chinese character
+// run takes a run of such scripts: all pairs of its characters, and each Chinese one
 // by itself, since many are words.
-func (s *scanner) run(n int) {
-	var at []int // where its characters begin
-	end := s.at
-	for i, r := range s.text[s.at:] {
-		if gramsOf(r) != n {
+func (s *scanner) run() {
+	from, last := s.at, s.at
+	for s.at < len(s.text) && !s.stopped {
+		r, n := utf8.DecodeRuneInString(s.text[s.at:])
+		if !unspaced(r) {
 			break
 		}
-		at = append(at, s.at+i)
-		end = s.at + i + utf8.RuneLen(r)
-	}
-	s.at = end
-	at = append(at, end)
-	for i := 0; i < len(at)-1 && !s.stopped; i++ {
-		r, _ := utf8.DecodeRuneInString(s.text[at[i]:])
-		if unicode.Is(unicode.Han, r) {
-			s.emit(s.text[at[i]:at[i+1]], at[i], at[i+1], Run)
+		at := s.at
+		s.at += n
+		if at > from {
+			s.emit(Fold(s.text[last:s.at]), last, s.at, Run)
 		}
-		j := i + n
-		if j >= len(at) {
-			if i > 0 || len(at)-1 == 1 && unicode.Is(unicode.Han, r) {
-				continue
-			}
-			j = len(at) - 1 // the whole run is shorter than a piece
+		if next, _ := utf8.DecodeRuneInString(s.text[s.at:]); unicode.Is(unicode.Han, r) || at == from && !unspaced(next) {
+			s.emit(Fold(s.text[at:s.at]), at, s.at, Run)
 		}
-		s.emit(Fold(s.text[at[i]:at[j]]), at[i], at[j], Run)
+		last = at
 	}
 }
