@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -14,140 +15,82 @@ import (
 )
 
 // Decode fills the struct that dst points to from the arguments of a call. Its
-// fields are strings, bools and int64s with a json tag; ",omitempty" marks what
-// may be left out.
+// fields are strings and integers with a json tag; ",omitempty" marks what may be
+// left out.
 //
 // It is strict about what an argument means and kind about how it is written: an
 // unknown or missing argument and a wrong type are errors that name what is
-// expected, but "5" and 5.0 are the integer 5, null is the same as leaving out,
-// and names match in any case.
+// expected, but null is the same as leaving out, and names match in any case.
 func Decode(args json.RawMessage, dst any) error {
 	given, err := object(args)
 	if err != nil {
 		return err
 	}
 	v := reflect.ValueOf(dst).Elem()
-	var names []string
+	var all, wrong []string
 	for i := range v.NumField() {
-		name, optional := argument(v.Type().Field(i))
-		if optional {
-			name += " (optional)"
-		}
-		names = append(names, name)
-	}
-	all := cmp.Or(strings.Join(names, ", "), "none")
-	for i := range v.NumField() {
-		name, optional := argument(v.Type().Field(i))
+		name, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		raw, ok := given[name]
 		delete(given, name)
-		if !ok || string(raw) == "null" {
-			if !optional {
-				err = cmp.Or(err, fmt.Errorf("missing argument %q: the arguments are %s", name, all))
+		switch {
+		case !ok && option == "":
+			wrong = append(wrong, fmt.Sprintf("missing argument %q", name))
+		case ok && json.Unmarshal(raw, v.Field(i).Addr().Interface()) != nil:
+			kind := "a string"
+			if v.Field(i).Kind() != reflect.String {
+				kind = "an integer"
 			}
-		} else if serr := set(v.Field(i), raw); serr != nil {
-			err = cmp.Or(err, fmt.Errorf("argument %q must be %w", name, serr))
+			wrong = append(wrong, fmt.Sprintf("argument %q must be %s, not %s", name, kind, quote(string(raw))))
 		}
+		if option != "" {
+			name += " (optional)"
+		}
+		all = append(all, name)
 	}
 	if unknown := slices.Sorted(maps.Keys(given)); len(unknown) > 0 {
-		return fmt.Errorf("unknown argument %s: the arguments are %s", quote(unknown[0]), all)
+		wrong = []string{"unknown argument " + quote(unknown[0])}
 	}
-	return err
+	if len(wrong) > 0 {
+		return fmt.Errorf("%s: the arguments are %s", wrong[0], cmp.Or(strings.Join(all, ", "), "none"))
+	}
+	return nil
 }
 
-func argument(f reflect.StructField) (name string, optional bool) {
-	name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name, opts == "omitempty"
-}
-
-// object reads a JSON object. Its names are in lower case; of those that differ in
-// case only, the one in lower case counts, or the first in order (as in mind.Call.Say).
+// object reads a JSON object without its nulls. Its names are in lower case; of those
+// that differ in case only, the one in lower case counts, or the first in order (as
+// in mind.Call.Say).
 func object(args json.RawMessage) (map[string]json.RawMessage, error) {
-	args = bytes.TrimSpace(args)
-	if len(args) == 0 {
-		return nil, nil
-	}
 	var given map[string]json.RawMessage
-	if err := json.Unmarshal(args, &given); err != nil {
-		if !json.Valid(args) {
-			return nil, fmt.Errorf("arguments are not JSON (%w): send one JSON object", err)
-		}
-		return nil, fmt.Errorf("arguments must be a JSON object, not %s", kind(args))
+	if args = bytes.TrimSpace(args); len(args) > 0 && json.Unmarshal(args, &given) != nil {
+		return nil, fmt.Errorf("the arguments must be one JSON object, not %s", quote(string(args)))
 	}
 	lower := map[string]json.RawMessage{}
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(given))) {
 		key := strings.ToLower(name)
 		if _, exact := given[key]; !exact || name == key {
-			lower[key] = bytes.TrimSpace(given[name])
+			lower[key] = given[name]
 		}
 	}
+	maps.DeleteFunc(lower, func(_ string, raw json.RawMessage) bool { return string(raw) == "null" })
 	return lower, nil
 }
 
-// set stores raw in v. Its error ends the sentence "argument x must be …".
-func set(v reflect.Value, raw json.RawMessage) error {
-	switch v.Kind() {
-	case reflect.String:
-		var s string
-		if json.Unmarshal(raw, &s) != nil {
-			return fmt.Errorf("a string, not %s", kind(raw))
-		}
-		v.SetString(s)
-	case reflect.Bool:
-		b, err := strconv.ParseBool(strings.ToLower(unquoted(raw)))
-		if err != nil {
-			return fmt.Errorf("true or false, not %s", kind(raw))
-		}
-		v.SetBool(b)
-	case reflect.Int64:
-		n, ok := integer(unquoted(raw))
-		if !ok {
-			return fmt.Errorf("an integer, not %s", kind(raw))
-		}
-		v.SetInt(n)
-	default:
-		panic("tools.Decode: field of kind " + v.Kind().String())
-	}
-	return nil
-}
+// integer is an argument that models write as 5, 5.0 or "5".
+type integer int64
 
-// unquoted is the text of a JSON value, without the quotes if it is a string.
-func unquoted(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		s = string(raw)
+func (n *integer) UnmarshalJSON(raw []byte) error {
+	s := strings.Trim(string(raw), `" `)
+	exact, err := strconv.ParseInt(s, 10, 64)
+	if err == nil {
+		*n = integer(exact)
+		return nil
 	}
-	return strings.TrimSpace(s)
-}
-
-func integer(s string) (int64, bool) {
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return n, true
-	}
-	// 5.0 and 1e3 are integers too. Beyond 2^53 a float no longer says which.
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return 0, false
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 { // beyond it a float does not say which
+		return errors.New("not an integer")
 	}
-	return int64(f), true
-}
-
-// kind describes a JSON value in a few words.
-func kind(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
-		return "nothing"
-	}
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "the string " + quote(unquoted(raw))
-	case 'n':
-		return "null"
-	}
-	return quote(string(raw))
+	*n = integer(f)
+	return nil
 }
 
 // quote shows a text of the model in a message: quoted, in one line, bounded.

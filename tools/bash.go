@@ -3,10 +3,8 @@ package tools
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,89 +39,64 @@ func newBash(c Config, f *files) (*bash, error) {
 const privateDir = "sandbox"
 
 func (b *bash) tool() Tool {
-	mode := "bash_sandbox"
-	if b.c.Bash == BashTrusted {
-		mode = "bash_trusted"
-	}
+	t := newTool("BASH", `{"type":"object","properties":{"command":{"type":"string","description":"what bash -c runs"},"timeout":{"type":"integer","description":"seconds until it is killed; at most 600"}},"required":["command"],"additionalProperties":false}`, b.run)
 	roots := ""
 	for _, r := range b.files.roots {
 		if !within(b.files.work, r) {
 			roots += ", " + r
 		}
 	}
-	text := strings.NewReplacer(
+	mode := "bash_sandbox"
+	if b.c.Bash == BashTrusted {
+		mode = "bash_trusted"
+	}
+	t.Description = strings.NewReplacer(
 		"{{timeout}}", fmt.Sprint(int64(b.c.BashTimeout.Seconds())),
 		"{{output}}", sizeText(b.c.MaxOutput),
 		"{{roots}}", roots,
-	).Replace(describe("bash") + "\n\n" + describe(mode))
-	return Tool{Name: "BASH", Description: text, Run: b.run, Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string","description":"what bash -c runs"},"timeout":{"type":"integer","description":"seconds until it is killed; at most 600"}},"required":["command"],"additionalProperties":false}`)}
+	).Replace(t.Description + "\n\n" + describe(mode))
+	return t
 }
 
-func (b *bash) run(ctx context.Context, c Call) Result {
-	command, timeout, err := b.parse(c.Args)
-	if err != nil {
-		return failure(err)
+type bashArgs struct {
+	Command string  `json:"command"`
+	Timeout integer `json:"timeout,omitempty"` // seconds
+}
+
+func (b *bash) run(ctx context.Context, call string, a bashArgs) (Result, error) {
+	switch {
+	case strings.TrimSpace(a.Command) == "":
+		return Result{}, errors.New("command is empty: give what bash -c should run")
+	case strings.ContainsRune(a.Command, 0):
+		return Result{}, errors.New("command contains a zero byte, which no shell can take: write it in another way, like $'\\x00' inside printf")
+	case len(a.Command) > maxCommand:
+		return Result{}, fmt.Errorf("command of %d bytes is too long, at most %d: WRITE_FILE it as a script and run that", len(a.Command), maxCommand)
 	}
-	name := spoolName(c.ID)
-	out := &spool{bound: b.c.MaxOutput, most: b.most, keep: func() (*os.File, error) { return b.files.openSpool(name) }}
-	started := time.Now()
+	timeout := b.c.BashTimeout
+	if a.Timeout > 0 {
+		timeout = time.Duration(min(a.Timeout, integer(maxBashTimeout.Seconds()))) * time.Second
+	}
 	stop, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop, cancelTimer := context.WithTimeoutCause(stop, timeout, errTimeout)
 	defer cancelTimer()
+	name := spoolName(call)
+	out := &spool{bound: b.c.MaxOutput, most: b.most, tooMuch: func() { cancel(errTooMuch) },
+		keep: func() (*os.File, error) { return b.files.openSpool(name) }}
+	started := time.Now()
 	end, err := sandbox.Run(stop, sandbox.Command{
-		Line: command, Dir: b.files.work, Private: filepath.Join(b.c.AgentDir, privateDir), Confine: b.c.Bash == BashSandbox,
+		Line: a.Command, Dir: b.files.work, Private: filepath.Join(b.c.AgentDir, privateDir), Confine: b.c.Bash != BashTrusted,
 		Write: b.files.roots, Hide: append([]string{b.c.Home, b.c.AgentDir}, b.c.Secrets...),
-	}, cancelOnError{out, cancel})
-	why := context.Cause(stop)
-	r := Result{Body: out.result(name)}
-	if len(r.Body) > 0 && !bytes.HasSuffix(r.Body, []byte{'\n'}) {
-		r.Body = append(r.Body, '\n')
+	}, out)
+	last, good := exitLine(end, err, context.Cause(stop), timeout, time.Since(started))
+	body := out.result(name)
+	if len(body) > 0 && !bytes.HasSuffix(body, []byte{'\n'}) {
+		body = append(body, '\n')
 	}
-	last, good := exitLine(end, err, why, timeout, time.Since(started))
-	r.Body = append(r.Body, last...)
-	r.Err = !good
-	return r
+	return Result{Body: append(body, last...), Err: !good}, nil
 }
 
 var errTimeout = errors.New("timeout")
-
-// cancelOnError ends the command when its output cannot be taken any more.
-type cancelOnError struct {
-	w      io.Writer
-	cancel context.CancelCauseFunc
-}
-
-func (c cancelOnError) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	if err != nil {
-		c.cancel(err)
-	}
-	return n, err
-}
-
-func (b *bash) parse(args []byte) (command string, timeout time.Duration, err error) {
-	a := struct {
-		Command string `json:"command"`
-		Timeout int64  `json:"timeout,omitempty"`
-	}{Timeout: int64(max(1, b.c.BashTimeout.Seconds()))}
-	if err := Decode(args, &a); err != nil {
-		return "", 0, err
-	}
-	switch most := int64(maxBashTimeout.Seconds()); {
-	case strings.TrimSpace(a.Command) == "":
-		err = errors.New("command is empty: give what bash -c should run")
-	case strings.ContainsRune(a.Command, 0):
-		err = errors.New("command contains a zero byte, which no shell can take: write it in another way, like $'\\x00' inside printf")
-	case len(a.Command) > maxCommand:
-		err = fmt.Errorf("command of %d bytes is too long, at most %d: WRITE_FILE it as a script and run that", len(a.Command), maxCommand)
-	case a.Timeout < 1:
-		err = errors.New("timeout must be at least 1 second")
-	default:
-		a.Timeout = min(a.Timeout, most)
-	}
-	return a.Command, time.Duration(a.Timeout) * time.Second, err
-}
 
 // exitLine is the last line of a result, and whether the command did well.
 func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration) (string, bool) {

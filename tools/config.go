@@ -1,7 +1,7 @@
 package tools
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -57,78 +57,35 @@ const (
 	defaultMaxOutput   = 4 << 20
 )
 
-// complete fills in defaults and resolves the directories, and refuses what
-// would undo the protection of the home.
+// complete fills in defaults, resolves the directories and makes the workspace. It
+// refuses what would undo the protection of the home.
 func (c Config) complete() (Config, error) {
-	if c.AgentDir == "" || c.Home == "" {
-		return c, errors.New("configure tools: agent directory and home are needed")
-	}
-	if c.Bash == "" {
-		c.Bash = BashSandbox
-	}
-	if c.Bash != BashOff && c.Bash != BashSandbox && c.Bash != BashTrusted {
-		return c, fmt.Errorf("configure tools: bash mode %q is none of %s, %s, %s", c.Bash, BashOff, BashSandbox, BashTrusted)
-	}
-	if c.BashTimeout <= 0 {
-		c.BashTimeout = defaultBashTimeout
-	}
-	c.BashTimeout = min(c.BashTimeout, maxBashTimeout)
-	if c.MaxOutput <= 0 {
-		c.MaxOutput = defaultMaxOutput
-	}
-	c.MaxOutput = max(c.MaxOutput, 1<<10)
-	return c.resolveDirs()
-}
-
-func (c Config) resolveDirs() (Config, error) {
-	var err error
-	if c.AgentDir, err = realDir(c.AgentDir); err != nil {
-		return c, fmt.Errorf("find agent directory: %w", err)
-	}
-	if c.Home, err = realDir(c.Home); err != nil {
-		return c, fmt.Errorf("find home: %w", err)
-	}
-	if c.ChatsDir == "" {
-		c.ChatsDir = filepath.Join(c.Home, "chats")
-	}
-	own := filepath.Join(c.AgentDir, "workspace")
-	if c.Workspace == "" {
-		c.Workspace = own
-	}
-	secrets := make([]string, 0, len(c.Secrets))
+	c.Bash = cmp.Or(c.Bash, BashSandbox)
+	c.BashTimeout = min(cmp.Or(c.BashTimeout, defaultBashTimeout), maxBashTimeout)
+	c.MaxOutput = max(cmp.Or(c.MaxOutput, defaultMaxOutput), 1<<10)
+	c.AgentDir, c.Home = resolved(c.AgentDir), resolved(c.Home)
+	c.ChatsDir = cmp.Or(c.ChatsDir, filepath.Join(c.Home, "chats"))
+	var secrets, roots []string
 	for _, file := range c.Secrets {
-		dir, err := realDir(filepath.Dir(file))
-		if err != nil { // there is no such place yet
-			dir = filepath.Dir(file)
-		}
-		secrets = append(secrets, filepath.Join(dir, filepath.Base(file)))
+		secrets = append(secrets, filepath.Join(resolved(filepath.Dir(file)), filepath.Base(file)))
 	}
 	c.Secrets = secrets
-	// Refused before it is made, so that a mistake leaves no directory behind.
-	if abs, err := filepath.Abs(c.Workspace); err == nil {
-		if err := c.clear("workspace", abs, own); err != nil {
-			return c, err
-		}
+	c.Workspace = resolved(cmp.Or(c.Workspace, c.ownWorkspace()))
+	if err := c.allow("workspace", c.Workspace); err != nil {
+		return c, err
 	}
 	if err := durable.MkdirAll(c.Workspace, 0o700); err != nil {
 		return c, fmt.Errorf("make workspace: %w", err)
 	}
-	if c.Workspace, err = realDir(c.Workspace); err != nil {
-		return c, fmt.Errorf("find workspace: %w", err)
-	}
-	if err := c.clear("workspace", c.Workspace, own); err != nil {
-		return c, err
-	}
-	roots := make([]string, 0, len(c.ExtraRoots))
 	for _, r := range c.ExtraRoots {
 		if !filepath.IsAbs(r) {
 			return c, fmt.Errorf("configure tools: extra root %s is not an absolute path", r)
 		}
-		real, err := realDir(r)
+		real, err := filepath.EvalSymlinks(r)
 		if err != nil {
 			return c, fmt.Errorf("find extra root: %w", err)
 		}
-		if err := c.clear("extra root", real, own); err != nil {
+		if err := c.allow("extra root", real); err != nil {
 			return c, err
 		}
 		roots = append(roots, real)
@@ -137,10 +94,12 @@ func (c Config) resolveDirs() (Config, error) {
 	return c, nil
 }
 
-// clear refuses a directory for the tools that overlaps with the state in the
+func (c Config) ownWorkspace() string { return filepath.Join(c.AgentDir, "workspace") }
+
+// allow refuses a directory for the tools that overlaps with the state in the
 // home: with it, an agent could rewrite its own log or read other identities. It
 // refuses one that holds a secret, too.
-func (c Config) clear(what, dir, own string) error {
+func (c Config) allow(what, dir string) error {
 	for _, file := range c.Secrets {
 		if within(file, dir) {
 			return fmt.Errorf("refuse %s %s: it contains %s, which must stay out of the tools' reach; move that file", what, dir, file)
@@ -150,26 +109,37 @@ func (c Config) clear(what, dir, own string) error {
 		if within(hidden, dir) {
 			return fmt.Errorf("refuse %s %s: it contains the home %s, whose files must stay out of the tools' reach; choose a directory beside it", what, dir, hidden)
 		}
-		if within(dir, hidden) && !within(dir, own) {
+		if own := c.ownWorkspace(); within(dir, hidden) && !within(dir, own) {
 			return fmt.Errorf("refuse %s %s: it is inside the home %s; only %s may be used there", what, dir, hidden, own)
 		}
 	}
 	return nil
 }
 
-// realDir is the absolute path of an existing directory, without symbolic links.
-func realDir(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
+// resolved is the absolute path of p with the symbolic links of the longest part of it
+// that exists followed.
+func resolved(p string) string {
+	p, rest := absolute(p), ""
+	for {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(real, rest)
+		}
+		parent := filepath.Dir(p)
+		if parent == p {
+			return filepath.Join(p, rest)
+		}
+		p, rest = parent, filepath.Join(filepath.Base(p), rest)
 	}
-	return filepath.EvalSymlinks(abs)
+}
+
+func absolute(p string) string {
+	if abs, err := filepath.Abs(p); err == nil {
+		return abs
+	}
+	return filepath.Clean(p) // there is no working directory
 }
 
 // within reports whether path is dir or lies under it. Both are clean and absolute.
 func within(path, dir string) bool {
-	if path == dir || dir == string(filepath.Separator) {
-		return true
-	}
-	return strings.HasPrefix(path, dir+string(filepath.Separator))
+	return strings.HasPrefix(path+"/", strings.TrimSuffix(dir, "/")+"/")
 }

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,10 +46,10 @@ func newFiles(c Config) *files {
 // tools are READ_FILE, WRITE_FILE, EDIT_FILE and LIST.
 func (f *files) tools() []Tool {
 	return []Tool{
-		{Name: "READ_FILE", Description: describe("read_file"), Run: f.read, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/… or rooms/…"},"offset":{"type":"integer","description":"first line, counted from 1; negative counts from the end; default 1"},"limit":{"type":"integer","description":"number of lines; default 2000"},"column":{"type":"integer","description":"first byte of the line at offset, counted from 1; only to go on in a very long line"}},"required":["path"],"additionalProperties":false}`)},
-		{Name: "WRITE_FILE", Description: describe("write_file"), Run: f.write, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/…"},"content":{"type":"string","description":"the whole new content"}},"required":["path","content"],"additionalProperties":false}`)},
-		{Name: "EDIT_FILE", Description: describe("edit_file"), Run: f.edit, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/…"},"old":{"type":"string","description":"exact text to replace; must occur once"},"new":{"type":"string","description":"text to put in its place; may be empty"}},"required":["path","old","new"],"additionalProperties":false}`)},
-		{Name: "LIST", Description: describe("list"), Run: f.list, Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"directory, relative to the workspace; . is the workspace itself; or self or rooms"}},"required":["path"],"additionalProperties":false}`)},
+		newTool("READ_FILE", `{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/… or rooms/…"},"offset":{"type":"integer","description":"first line, counted from 1; negative counts from the end; default 1"},"limit":{"type":"integer","description":"number of lines; default 2000"},"column":{"type":"integer","description":"first byte of the line at offset, counted from 1; only to go on in a very long line"}},"required":["path"],"additionalProperties":false}`, f.read),
+		newTool("WRITE_FILE", `{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/…"},"content":{"type":"string","description":"the whole new content"}},"required":["path","content"],"additionalProperties":false}`, f.write),
+		newTool("EDIT_FILE", `{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/…"},"old":{"type":"string","description":"exact text to replace; must occur once"},"new":{"type":"string","description":"text to put in its place; may be empty"}},"required":["path","old","new"],"additionalProperties":false}`, f.edit),
+		newTool("LIST", `{"type":"object","properties":{"path":{"type":"string","description":"directory, relative to the workspace; . is the workspace itself; or self or rooms"}},"required":["path"],"additionalProperties":false}`, f.list),
 	}
 }
 
@@ -78,24 +77,22 @@ type place struct {
 	readOnly string // why it cannot be written, else ""
 }
 
-// resolve finds the place of a path. It looks at names only, not at the disk.
+// resolve finds the place of a path.
 func (f *files) resolve(p string) (place, error) {
-	p = strings.TrimPrefix(strings.TrimSpace(p), "file://")
+	p = strings.TrimSpace(p)
+	head, rest, below := strings.Cut(p, "/")
 	switch {
 	case p == "":
 		return place{}, errors.New("path is empty: name a file in the workspace, or \".\" for the workspace itself")
-	case strings.ContainsRune(p, 0):
-		return place{}, fmt.Errorf("path %s contains a zero byte", quote(p))
-	case len(p) > 4096:
-		return place{}, fmt.Errorf("path of %d bytes is too long: at most 4096", len(p))
+	case strings.ContainsRune(p, 0), len(p) > 4096:
+		return place{}, fmt.Errorf("path %s has a zero byte, or more than 4096 bytes", quote(p))
 	case strings.HasPrefix(p, "~"):
 		return place{}, fmt.Errorf("path %s: ~ is not expanded. Use a path relative to the workspace", quote(p))
 	case filepath.IsAbs(p):
 		return f.absolute(p)
-	}
-	if head, rest, ok := strings.Cut(p, "/"); ok && head == "self" {
+	case below && head == "self":
 		return f.self(rest)
-	} else if ok && head == "rooms" {
+	case below && head == "rooms":
 		return f.room(rest)
 	}
 	return f.relative(p)
@@ -106,52 +103,22 @@ func (f *files) relative(p string) (place, error) {
 	if !filepath.IsLocal(p) {
 		return place{}, fmt.Errorf("path %s leaves the workspace: %s", quote(p), f.whereAllowed())
 	}
-	for _, r := range f.roots {
-		if within(f.work, r) {
-			prefix, _ := filepath.Rel(r, f.work)
-			return place{dir: r, name: path.Join(filepath.ToSlash(prefix), filepath.ToSlash(p)), shown: p}, nil
-		}
-	}
-	return place{}, fmt.Errorf("find workspace %s: in no root", f.work)
+	pl, err := f.absolute(filepath.Join(f.work, p))
+	pl.shown = p
+	return pl, err
 }
 
+// absolute finds the root that p is in, also where p names it by a link that leads to it.
+// That is no protection: what is found is opened inside of the root.
 func (f *files) absolute(p string) (place, error) {
-	clean := filepath.Clean(p)
-	for _, candidate := range []string{clean, resolvedPrefix(clean)} {
+	for _, candidate := range []string{filepath.Clean(p), resolved(p)} {
 		for _, r := range f.roots {
-			if within(candidate, r) {
-				rel, err := filepath.Rel(r, candidate)
-				if err != nil {
-					return place{}, err
-				}
+			if rel, err := filepath.Rel(r, candidate); err == nil && within(candidate, r) {
 				return place{dir: r, name: filepath.ToSlash(rel), shown: p}, nil
 			}
 		}
 	}
-	if within(clean, f.agentDir) {
-		if rel, err := filepath.Rel(f.agentDir, clean); err == nil {
-			if pl, err := f.self(rel); err == nil {
-				return place{}, fmt.Errorf("path %s is outside of the workspace: use %s", quote(p), pl.shown)
-			}
-		}
-	}
 	return place{}, fmt.Errorf("path %s is outside of the workspace: %s", quote(p), f.whereAllowed())
-}
-
-// resolvedPrefix resolves the symbolic links of the longest part of p that
-// exists, so that a root can be named through a link that leads to it. It is a
-// convenience, not the protection: the result is opened inside a root.
-func resolvedPrefix(p string) string {
-	for rest := ""; ; {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(real, rest)
-		}
-		parent := filepath.Dir(p)
-		if parent == p {
-			return filepath.Join(p, rest)
-		}
-		p, rest = parent, filepath.Join(filepath.Base(p), rest)
-	}
 }
 
 func (f *files) whereAllowed() string {
@@ -195,12 +162,11 @@ func (f *files) room(name string) (place, error) {
 func (f *files) joined() []string {
 	// A name that is not a room's could be a path.
 	return slices.DeleteFunc(slices.Sorted(slices.Values(f.rooms.Joined())),
-		func(r string) bool { return checkRoom(r) != nil })
+		func(r string) bool { return !roomName().MatchString(r) })
 }
 
-// open opens the regular file at p for reading. It cannot block: anything that
-// is not a regular file is refused before and again after it is opened, and the
-// opening itself does not wait (a fifo without a writer would).
+// open opens the regular file at p for reading. It cannot block: a fifo without a
+// writer is opened all the same, and then refused.
 func (p place) open() (*os.File, fs.FileInfo, error) {
 	if p.room() {
 		file, fi, err := durable.OpenRegular(filepath.Join(p.dir, p.name), os.O_RDONLY, 0)
@@ -214,18 +180,12 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 		return nil, nil, fmt.Errorf("open %s: %w", p.shown, err)
 	}
 	defer root.Close()
-	fi, err := root.Stat(p.name)
-	if err == nil {
-		err = regular(fi)
-	}
-	if err != nil {
-		return nil, nil, p.explain("open", err, root)
-	}
 	file, err := root.OpenFile(p.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, p.explain("open", err, root)
 	}
-	if fi, err = file.Stat(); err == nil {
+	fi, err := file.Stat()
+	if err == nil {
 		err = regular(fi)
 	}
 	if err != nil {
@@ -238,8 +198,6 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 // room says whether p is a room of the identity, which may be a link of its user's.
 func (p place) room() bool { return strings.HasPrefix(p.shown, "rooms/") }
 
-var errIsDir = errors.New("it is a directory: LIST it, or name a file in it")
-
 func regular(fi fs.FileInfo) error {
 	switch m := fi.Mode(); {
 	case m.IsRegular():
@@ -251,22 +209,19 @@ func regular(fi fs.FileInfo) error {
 	}
 }
 
+var errIsDir = errors.New("it is a directory: LIST it, or name a file in it")
+
+// typeName names what is neither a regular file nor a directory.
 func typeName(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
+	switch m.Type() {
+	case fs.ModeNamedPipe:
 		return "fifo"
-	case m&fs.ModeSocket != 0:
+	case fs.ModeSocket:
 		return "socket"
-	case m&fs.ModeDevice != 0:
-		return "device"
-	case m&fs.ModeSymlink != 0:
+	case fs.ModeSymlink:
 		return "symbolic link"
-	case m.IsDir():
-		return "directory"
-	case m.IsRegular():
-		return "regular file"
 	}
-	return "special file"
+	return "device"
 }
 
 // explain turns an error of the file system into one that says what to try.
@@ -274,8 +229,8 @@ func (p place) explain(verb string, err error, root *os.Root) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s %s: no such file or directory. %s", verb, p.shown, p.neighbours(root))
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s %s: permission denied", verb, p.shown)
+	case errors.Is(err, syscall.ENXIO):
+		return fmt.Errorf("%s %s: it is a socket; only regular files can be read and written", verb, p.shown)
 	case strings.Contains(err.Error(), "path escapes from parent"):
 		return fmt.Errorf("%s %s: refused: it leads outside of the workspace by .. or a symbolic link. Absolute links are refused too, also when they lead inside", verb, p.shown)
 	}
@@ -296,7 +251,7 @@ func (p place) neighbours(root *os.Root) string {
 	if len(names) == 0 {
 		return "Its directory is missing or empty too: LIST a directory above it"
 	}
-	return fmt.Sprintf("Nearest name there: %s. LIST shows what there is", quote(nearest(base, names)))
+	return fmt.Sprintf("Nearest name there: %s. LIST shows what there is", quote(names[nearest(base, names)]))
 }
 
 // namesIn returns up to 1000 names of a directory, or none.
@@ -311,13 +266,7 @@ func namesIn(root *os.Root, dir string) []string {
 	return names
 }
 
+// openDir opens a directory and nothing else.
 func openDir(root *os.Root, dir string) (*os.File, error) {
-	fi, err := root.Stat(dir)
-	if err != nil {
-		return nil, err
-	}
-	if !fi.IsDir() {
-		return nil, fmt.Errorf("it is a %s, not a directory", typeName(fi.Mode()))
-	}
-	return root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 }

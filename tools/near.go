@@ -2,51 +2,53 @@ package tools
 
 import "strings"
 
-// nearest is the candidate with the smallest edit distance to name, whatever
-// its case; the first of equals. One that name is a part of counts as close:
-// WRITE means WRITE_FILE, although SAY is fewer edits away.
-func nearest(name string, candidates []string) string {
-	best, least := "", -1
-	name = strings.ToUpper(clip(name, 64))
-	for _, c := range candidates {
-		d := distance(name, strings.ToUpper(c))
-		if len(name) >= 3 && strings.Contains(strings.ToUpper(c), name) {
+// nearest is the index of the candidate with the smallest edit distance to name,
+// whatever its case; the first of equals. One that name is a part of counts as close:
+// WRITE means WRITE_FILE, although SAY is fewer edits away. Only the beginnings are
+// compared.
+func nearest(name string, candidates []string) int {
+	const most = 64 // bytes
+	best, least := 0, 2*most
+	name = strings.ToUpper(clip(strings.TrimSpace(name), most))
+	for i, c := range candidates {
+		c = strings.ToUpper(clip(strings.TrimSpace(c), most))
+		d := distance([]rune(name), []rune(c))
+		if len(name) >= 3 && strings.Contains(c, name) {
 			d = min(d, 1)
 		}
-		if least < 0 || d < least {
-			best, least = c, d
+		if d < least {
+			best, least = i, d
 		}
 	}
 	return best
 }
 
-// distance is the Levenshtein distance of a and b, in runes.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	row := make([]int, len(y)+1)
+// distance is the Levenshtein distance of a and b.
+func distance(a, b []rune) int {
+	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
-	for i := range x {
+	for i := range a {
 		diagonal := row[0]
 		row[0] = i + 1
-		for j := range y {
+		for j := range b {
 			cost := diagonal
-			if x[i] != y[j] {
+			if a[i] != b[j] {
 				cost = 1 + min(diagonal, row[j], row[j+1])
 			}
 			diagonal, row[j+1] = row[j+1], cost
 		}
 	}
-	return row[len(y)]
+	return row[len(b)]
 }
 
-// clip cuts s to n bytes at the border of a rune.
+// clip cuts s to n bytes, at the border of a rune.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
+	for most := 3; most > 0 && n > 0 && s[n]&0xC0 == 0x80; most-- {
 		n--
 	}
 	return s[:n]

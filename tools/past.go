@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,31 +56,35 @@ const (
 	maxMatches     = 20
 )
 
+// pastTools are UNCOMPACT, RECALL and COMPACT.
 func pastTools(p Past) []Tool {
 	return []Tool{
-		{Name: "UNCOMPACT", Description: describe("uncompact"), Schema: json.RawMessage(`{"type":"object","properties":{"ref":{"type":"string","description":"the hash of the ref, 16 or more hex digits"},"offset":{"type":"integer","description":"first character to show, from 0"},"limit":{"type":"integer","description":"how many characters to show"}},"required":["ref"],"additionalProperties":false}`),
-			Run: func(_ context.Context, c Call) Result { return uncompact(p, c) }},
-		{Name: "RECALL", Description: describe("recall"), Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"words to look for, or a question"},"limit":{"type":"integer","description":"how many matches, at most 20"}},"required":["query"],"additionalProperties":false}`),
-			Run: func(ctx context.Context, c Call) Result { return search(ctx, p, c) }},
-		{Name: "COMPACT", Description: describe("compact"), Schema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
-			Run: func(_ context.Context, c Call) Result { return compact(p, c) }},
+		newTool("UNCOMPACT", `{"type":"object","properties":{"ref":{"type":"string","description":"the hash of the ref, 16 or more hex digits"},"offset":{"type":"integer","description":"first character to show, from 0"},"limit":{"type":"integer","description":"how many characters to show"}},"required":["ref"],"additionalProperties":false}`,
+			func(_ context.Context, _ string, a uncompactArgs) (Result, error) {
+				o, err := p.Open(a.Ref)
+				if err != nil {
+					return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
+				}
+				return Result{Body: o.page(int64(a.Offset), int64(a.Limit))}, nil
+			}),
+		newTool("RECALL", `{"type":"object","properties":{"query":{"type":"string","description":"words to look for, or a question"},"limit":{"type":"integer","description":"how many matches, at most 20"}},"required":["query"],"additionalProperties":false}`,
+			func(ctx context.Context, _ string, a recallArgs) (Result, error) { return search(ctx, p, a) }),
+		newTool("COMPACT", `{"type":"object","properties":{},"additionalProperties":false}`,
+			func(context.Context, string, struct{}) (Result, error) {
+				return textf("a compaction begins in the background. Go on; the summaries come in by themselves."), p.Compact()
+			}),
 	}
 }
 
-func uncompact(p Past, c Call) Result {
-	var a struct {
-		Ref    string `json:"ref"`
-		Offset int64  `json:"offset,omitempty"`
-		Limit  int64  `json:"limit,omitempty"`
-	}
-	if err := Decode(c.Args, &a); err != nil {
-		return failure(err)
-	}
-	o, err := p.Open(a.Ref)
-	if err != nil {
-		return failf("%v. Copy the hash from a ref in your context.", err)
-	}
-	return Result{Body: o.page(a.Offset, a.Limit)}
+type uncompactArgs struct {
+	Ref    string  `json:"ref"`
+	Offset integer `json:"offset,omitempty"`
+	Limit  integer `json:"limit,omitempty"`
+}
+
+type recallArgs struct {
+	Query string  `json:"query"`
+	Limit integer `json:"limit,omitempty"`
 }
 
 // page shows characters of an original below a line that says which.
@@ -104,44 +107,25 @@ func (o Original) page(offset, limit int64) []byte {
 	return []byte(head + "\n\n" + string(text[offset:end]))
 }
 
-func search(ctx context.Context, p Past, c Call) Result {
-	a := struct {
-		Query string `json:"query"`
-		Limit int64  `json:"limit,omitempty"`
-	}{}
-	if err := Decode(c.Args, &a); err != nil {
-		return failure(err)
-	}
+func search(ctx context.Context, p Past, a recallArgs) (Result, error) {
 	if a.Limit <= 0 {
 		a.Limit = defaultMatches
 	}
 	matches, remark, err := p.Search(ctx, a.Query, int(min(a.Limit, maxMatches)))
 	switch {
 	case errors.Is(err, ErrNoWords):
-		return failf("%v. Give names, numbers or words that must occur.", err)
+		return Result{}, fmt.Errorf("%w. Give names, numbers or words that must occur", err)
 	case err != nil:
-		return failf("search what has faded: %v. Open a ref that you see with UNCOMPACT, or try again later.", err)
+		return Result{}, fmt.Errorf("search what has faded: %w. Open a ref that you see with UNCOMPACT, or try again later", err)
 	case len(matches) == 0:
-		return textf("nothing found: nothing that has faded holds these words. Try other words, fewer of them, or names.%s", remark)
+		return textf("nothing found: nothing that has faded holds these words. Try other words, fewer of them, or names.%s", remark), nil
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "matches: %d, the best first. UNCOMPACT opens one.%s", len(matches), remark)
+	b := fmt.Appendf(nil, "matches: %d, the best first. UNCOMPACT opens one.%s", len(matches), remark)
 	for _, m := range matches {
-		fmt.Fprintf(&b, "\n%s %s offset=%d", m.Listing, m.Where, m.Offset)
+		b = fmt.Appendf(b, "\n%s %s offset=%d", m.Listing, m.Where, m.Offset)
 		for line := range strings.Lines(m.Passage) {
-			b.WriteString("\n    " + strings.TrimRight(line, "\n"))
+			b = append(b, "\n    "+strings.TrimRight(line, "\n")...)
 		}
 	}
-	return Result{Body: []byte(b.String())}
-}
-
-func compact(p Past, c Call) Result {
-	var none struct{}
-	if err := Decode(c.Args, &none); err != nil {
-		return failure(err)
-	}
-	if err := p.Compact(); err != nil {
-		return failf("%v.", err)
-	}
-	return textf("a compaction begins in the background. Go on; the summaries come in by themselves.")
+	return Result{Body: b}, nil
 }

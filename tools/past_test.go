@@ -88,5 +88,5 @@ func TestCompact(t *testing.T) {
 	id := newIdentity(t, func(c *Config) { c.Past = past })
 	wantWords(t, id.ok("COMPACT"), "begins in the background")
 	past.err = errors.New("a compaction is under way already")
-	id.fails([]string{"under way already."}, "COMPACT")
+	id.fails([]string{"under way already"}, "COMPACT")
 }

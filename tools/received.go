@@ -24,30 +24,26 @@ func refOf(path string) (string, bool) {
 
 // readRef shows what stands behind a ref, if it is text. Anything else becomes a
 // file of the workspace, where commands can work on it.
-func (f *files) readRef(ctx context.Context, hash string, a readArgs) Result {
+func (f *files) readRef(ctx context.Context, hash string, a readArgs) (Result, error) {
 	gist, body, err := f.past.Received(hash)
 	if err != nil {
-		return failure(err)
+		return Result{}, err
 	}
 	shown := "hash=" + clip(hash, 16)
 	head := body[:min(len(body), sniffed)]
 	text := len(body) == 0 || !isBinary(head) && strings.HasPrefix(http.DetectContentType(head), "text/")
-	var out []byte
+	var where []byte
 	if !text || len(body) > pageBytes { // commands can do more with it than pages
-		copied, err := f.receive(hash, gist, body)
-		if err != nil {
-			return failf("read %s: a copy of it cannot be made in the workspace: %v", shown, err)
+		if where, err = f.receive(hash, gist, body); err != nil {
+			return Result{}, fmt.Errorf("read %s: a copy of it cannot be made in the workspace: %w", shown, err)
 		}
-		out = copied
 	}
-	if !text {
-		return Result{Body: append(out, describeBinary(head, int64(len(body)), shown)...)}
+	r := Result{Body: describeBinary(head, int64(len(body)), shown)}
+	if text {
+		r, err = render(ctx, bytes.NewReader(body), int64(len(body)), shown, a)
 	}
-	page, err := render(ctx, bytes.NewReader(body), int64(len(body)), shown, a)
-	if err != nil {
-		return failf("read %s: %v", shown, err)
-	}
-	return Result{Body: append(out, page...)}
+	r.Body = append(where, r.Body...)
+	return r, err
 }
 
 // receive puts what was sent into the workspace, unless it is there: what the

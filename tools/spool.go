@@ -20,15 +20,15 @@ const (
 	maxSpools = 4 << 30
 )
 
-// errTooMuch ends a command that wrote more than maxSpool.
 var errTooMuch = errors.New("too much output")
 
 // spool takes the output of one command. It holds about bound bytes: when there
 // are more, the first and last halves of bound, and all of it in a file.
 type spool struct {
-	bound int64
-	most  int64 // maxSpool, less in tests
-	keep  func() (*os.File, error)
+	bound   int64
+	most    int64  // maxSpool, less in tests
+	tooMuch func() // told when the command writes more than most
+	keep    func() (*os.File, error)
 
 	head  []byte // the first bound bytes
 	tail  []byte // the last of those after head, at least half of bound
@@ -41,6 +41,7 @@ type spool struct {
 // Write never fails but with errTooMuch, which is meant to end the command.
 func (s *spool) Write(b []byte) (int, error) {
 	if s.total+int64(len(b)) > s.most {
+		s.tooMuch()
 		return 0, errTooMuch
 	}
 	if s.file == nil && s.fileErr == nil && s.total+int64(len(b)) > s.bound {
@@ -100,7 +101,7 @@ func (f *files) openSpool(name string) (*os.File, error) {
 	}
 	defer root.Close()
 	dir := path.Dir(p.name)
-	if err := root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := root.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	prune(root, dir)
@@ -113,26 +114,21 @@ func (f *files) openSpool(name string) (*os.File, error) {
 // prune removes the oldest outputs until a new one fits in maxSpools. What it
 // cannot remove it leaves.
 func prune(root *os.Root, dir string) {
-	type kept struct {
-		name string
-		info fs.FileInfo
-	}
-	var all []kept
+	var all []fs.FileInfo
 	var sum int64
 	for _, name := range namesIn(root, dir) {
-		fi, err := root.Lstat(path.Join(dir, name))
-		if err == nil && fi.Mode().IsRegular() {
-			all = append(all, kept{name, fi})
+		if fi, err := root.Lstat(path.Join(dir, name)); err == nil && fi.Mode().IsRegular() {
+			all = append(all, fi)
 			sum += fi.Size()
 		}
 	}
-	slices.SortFunc(all, func(a, b kept) int { return a.info.ModTime().Compare(b.info.ModTime()) })
-	for _, k := range all {
+	slices.SortFunc(all, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, fi := range all {
 		if sum <= maxSpools-maxSpool {
 			return
 		}
-		if root.Remove(path.Join(dir, k.name)) == nil {
-			sum -= k.info.Size()
+		if root.Remove(path.Join(dir, fi.Name())) == nil {
+			sum -= fi.Size()
 		}
 	}
 }

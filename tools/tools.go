@@ -37,6 +37,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -83,10 +84,7 @@ const MaxArgs = 4 << 20
 const stopGrace = 1500 * time.Millisecond
 
 // Set is the tools of one identity, in a fixed order.
-type Set struct {
-	tools []Tool
-	files *files
-}
+type Set struct{ tools []Tool }
 
 // New checks c and returns its tools. It makes the workspace (0700) if it is
 // missing. It fails when the workspace or an extra root would give the tools
@@ -100,16 +98,15 @@ func New(c Config) (*Set, error) {
 		return nil, err
 	}
 	f := newFiles(c)
-	s := &Set{files: f, tools: append(f.roomTools(), f.tools()...)}
+	all := append(f.roomTools(), f.tools()...)
 	if c.Bash != BashOff {
 		b, err := newBash(c, f)
 		if err != nil {
 			return nil, err
 		}
-		s.tools = append(s.tools, b.tool())
+		all = append(all, b.tool())
 	}
-	s.tools = append(s.tools, pastTools(c.Past)...)
-	return s, nil
+	return &Set{tools: append(all, pastTools(c.Past)...)}, nil
 }
 
 //go:embed *.md
@@ -117,24 +114,32 @@ var descriptions embed.FS
 
 // describe returns the text that tells the model about a tool.
 func describe(name string) string {
-	b, err := descriptions.ReadFile(name + ".md")
+	b, err := descriptions.ReadFile(strings.ToLower(name) + ".md")
 	if err != nil {
 		panic(err) // a tool without its description
 	}
 	return strings.TrimSpace(string(b))
 }
 
-// Add appends t to the set, or puts it in the place of the tool of that name.
-// It must not run at the same time as the other methods.
-func (s *Set) Add(t Tool) {
-	for i := range s.tools {
-		if s.tools[i].Name == t.Name {
-			s.tools[i] = t
-			return
+// newTool makes a tool of a function that takes decoded arguments. An error of it is
+// a failed result.
+func newTool[A any](name, schema string, do func(ctx context.Context, call string, a A) (Result, error)) Tool {
+	run := func(ctx context.Context, c Call) Result {
+		var a A
+		if err := Decode(c.Args, &a); err != nil {
+			return failure(err)
 		}
+		r, err := do(ctx, c.ID, a)
+		if err != nil {
+			return failure(err)
+		}
+		return r
 	}
-	s.tools = append(s.tools, t)
+	return Tool{Name: name, Description: describe(name), Schema: json.RawMessage(schema), Run: run}
 }
+
+// Add appends t to the set. It must not run at the same time as the other methods.
+func (s *Set) Add(t Tool) { s.tools = append(s.tools, t) }
 
 // Names returns the names of the tools, in order.
 func (s *Set) Names() []string {
@@ -174,45 +179,29 @@ func (s *Set) Schemas() json.RawMessage {
 // of ctx: if the tool itself does not, it is left behind and the result says
 // that its effect is unknown.
 func (s *Set) Run(ctx context.Context, c Call) Result {
-	t, fail := s.lookup(c)
-	if fail != nil {
-		return *fail
-	}
-	if ctx.Err() != nil {
+	i := slices.IndexFunc(s.tools, func(t Tool) bool { return t.Name == c.Name })
+	switch {
+	case i < 0:
+		names := s.Names()
+		return failf("unknown tool %s: did you mean %s? The tools are %s.", quote(c.Name), names[nearest(c.Name, names)], strings.Join(names, ", "))
+	case len(c.Args) > MaxArgs:
+		return failf("arguments of %s are %d bytes, at most %d are accepted. Nothing was done: split the work over several calls.", c.Name, len(c.Args), MaxArgs)
+	case ctx.Err() != nil:
 		return failf("interrupted: %s was not started", c.Name)
 	}
 	done := make(chan Result, 1)
-	go func() { done <- guarded(ctx, t, c) }() // ends with the tool
-	select {
-	case r := <-done:
-		return r
-	case <-ctx.Done():
-	}
-	grace := time.NewTimer(stopGrace)
-	defer grace.Stop()
-	select {
-	case r := <-done:
-		return r
-	case <-grace.C:
-		return failf("interrupted: %s did not stop in time, effect unknown. Check what it did before you repeat it.", c.Name)
-	}
-}
-
-func (s *Set) lookup(c Call) (Tool, *Result) {
-	for _, t := range s.tools {
-		if t.Name != c.Name {
-			continue
+	go func() { done <- guarded(ctx, s.tools[i], c) }() // ends with the tool
+	var late <-chan time.Time
+	for ended := ctx.Done(); ; {
+		select {
+		case r := <-done:
+			return r
+		case <-ended:
+			ended, late = nil, time.After(stopGrace)
+		case <-late:
+			return failf("interrupted: %s did not stop in time, effect unknown. Check what it did before you repeat it.", c.Name)
 		}
-		if len(c.Args) > MaxArgs {
-			r := failf("arguments of %s are %d bytes, at most %d are accepted. Nothing was done: split the work over several calls.", c.Name, len(c.Args), MaxArgs)
-			return t, &r
-		}
-		return t, nil
 	}
-	names := s.Names()
-	r := failf("unknown tool %s: did you mean %s? The tools are %s.",
-		quote(c.Name), nearest(c.Name, names), strings.Join(names, ", "))
-	return Tool{}, &r
 }
 
 func guarded(ctx context.Context, t Tool, c Call) (r Result) {

@@ -187,8 +187,6 @@ func TestConfigurationThatOpensTheHomeIsRefused(t *testing.T) {
 		"extra root is missing":        {func(c *Config) { c.ExtraRoots = []string{"/no/such"} }, "extra root"},
 		"workspace holds a secret":     {func(c *Config) { c.Workspace = beside; c.Secrets = []string{filepath.Join(aside, "token")} }, "contains " + filepath.Join(beside, "token")},
 		"extra root holds a secret":    {func(c *Config) { c.ExtraRoots = []string{beside}; c.Secrets = []string{filepath.Join(beside, "token")} }, "move that file"},
-		"bash":                         {func(c *Config) { c.Bash = "yes" }, `"yes" is none of`},
-		"no home":                      {func(c *Config) { c.Home = "" }, "needed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := base

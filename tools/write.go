@@ -17,21 +17,19 @@ import (
 // memoryRunes is how much of MEMORY.md the prompt holds.
 const memoryRunes = 4000
 
-func (f *files) write(_ context.Context, c Call) Result {
-	var a struct {
-		Path    string `json:"path"`
-		Content string `json:"content"`
-	}
-	if err := Decode(c.Args, &a); err != nil {
-		return failure(err)
-	}
+type writeArgs struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
+func (f *files) write(_ context.Context, _ string, a writeArgs) (Result, error) {
 	p, err := f.resolve(a.Path)
 	if err != nil {
-		return failure(err)
+		return Result{}, err
 	}
 	fresh, err := p.replace([]byte(a.Content))
 	if err != nil {
-		return failure(err)
+		return Result{}, err
 	}
 	verb := "replaced"
 	if fresh {
@@ -39,7 +37,7 @@ func (f *files) write(_ context.Context, c Call) Result {
 	}
 	r := textf("%s %s: %d bytes, %d lines%s", verb, p.shown, len(a.Content), lineCount(a.Content), p.warning(a.Content))
 	r.Touched = p.own
-	return r
+	return r, nil
 }
 
 // warning says what a reader of an own file would not notice.
@@ -135,27 +133,21 @@ func (p place) target(root *os.Root) (name string, mode fs.FileMode, fresh bool,
 
 // makeDirs makes dir and its missing parents and makes their names durable.
 func makeDirs(root *os.Root, dir string) error {
-	fi, err := root.Stat(dir)
-	if err == nil {
-		if !fi.IsDir() {
-			return fmt.Errorf("%s is a %s, not a directory", dir, typeName(fi.Mode()))
-		}
+	if fi, err := root.Stat(dir); err == nil && fi.IsDir() {
 		return nil
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	if err := root.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	parent := path.Dir(dir)
-	if err := makeDirs(root, parent); err != nil {
-		return err
+	for dir != "." {
+		dir = path.Dir(dir)
+		d, err := root.Open(dir)
+		if err == nil {
+			err = errors.Join(d.Sync(), d.Close())
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err := root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	d, err := root.Open(parent)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return nil
 }
