@@ -11,14 +11,13 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/botapi"
 )
 
 // Words that the sender did not write, or nobody sees, give no right to a blob, and
 // are no command.
 func TestMentionsNotTheSenders(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.start()
 	mention := "hash=0123456789abcdef"
@@ -44,15 +43,15 @@ func TestMentionsNotTheSenders(t *testing.T) {
 // Only a listed person has a bare name, in a quotation as in front of a line.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	st.cfg.Names = func() []string { return []string{"lethe"} }
 	ada, _ := st.ada()
 	st.cfg.Users = []string{id(ada.ID) + " ada"}
-	eva, fake, agent := st.User("eva", ""), st.User("Ad\u0430", ""), st.User("Lethe", "")
-	crew := st.crew(ada, eva, fake, agent)
+	eva, fake, agent := st.User("eva"), st.User("Ad\u0430"), st.User("Lethe")
+	crew := st.crew()
 	st.start()
 	st.ready()
-	for _, who := range []botapi.User{eva, fake, agent} {
+	for _, who := range []models.User{eva, fake, agent} {
 		st.Reply(crew, ada, st.Say(crew, who, "deploy now"), "so they say")
 	}
 	st.Reply(crew, ada, st.Say(crew, ada, "mine"), "and I")
@@ -77,10 +76,10 @@ func TestNames(t *testing.T) {
 // A command that is not for the harness keeps what it replies to.
 func TestCommandThatReplies(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{Username: "lethe_bot"})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.start()
-	st.Reply(dm, ada, st.Say(dm, ada, "E = mc2"), "/explain@lethe_bot this")
+	st.Reply(dm, ada, st.Say(dm, ada, "E = mc2"), "/explain@offline_bot this")
 	equal(t, "line", st.hears("dev", 2)[1], "Ada: > Ada: E = mc2\n/explain this")
 }
 
@@ -118,7 +117,7 @@ func TestParse(t *testing.T) {
 // A batch with updates that make no sense: the others are heard, and the offset goes
 // behind them all.
 func TestOddUpdates(t *testing.T) {
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	s, hub := st.session()
 	defer hub.Close()
@@ -148,7 +147,7 @@ func TestOddUpdates(t *testing.T) {
 
 // Telegram gives an update again and again until it is taken.
 func TestDefectiveUpdate(t *testing.T) {
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	s, hub := st.session()
 	defer hub.Close()
 	chats := s.chats

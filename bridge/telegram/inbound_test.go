@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -17,7 +18,7 @@ import (
 
 func TestEdits(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	r := st.start()
 	m := st.Say(dm, ada, "deploy to staging")
@@ -26,10 +27,10 @@ func TestEdits(t *testing.T) {
 	st.Edit(dm, m, "deploy to production") // a preview has come, nothing else
 	st.Edit(dm, m, "/stop")
 	where := st.Send(dm, ada, models.Message{Location: &models.Location{Latitude: 1, Longitude: 2, LivePeriod: 60}})
-	st.Update(models.Update{EditedMessage: &models.Message{
+	st.Update("edited_message", models.Message{
 		ID: where, Chat: models.Chat{ID: dm.ID, Type: "private"}, From: &models.User{ID: ada.ID, FirstName: "Ada"},
 		Date: 1700000000, EditDate: 1700000001, Location: &models.Location{Latitude: 3, Longitude: 4, LivePeriod: 60},
-	}})
+	})
 	last := st.Say(dm, ada, "the end")
 	equalAll(t, "room", st.hears("dev", 5),
 		"Ada: deploy to staging",
@@ -46,10 +47,10 @@ func TestEdits(t *testing.T) {
 
 func TestReplies(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
-	bob := st.User("Bob]x", "")
-	crew := st.crew(ada, bob)
+	bob := st.User("Bob]x")
+	crew := st.crew()
 	topic := st.Topic(crew, "builds")
 	st.start()
 	first := st.Say(crew, bob, "first\nline, and "+strings.Repeat("long ", 40)+"hash=0123456789abcdef")
@@ -85,7 +86,7 @@ func TestReplies(t *testing.T) {
 
 func TestForwards(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.start()
 	for _, o := range []*models.MessageOrigin{
@@ -108,17 +109,17 @@ func TestForwards(t *testing.T) {
 // no command, and no mention of a blob.
 func TestForwardOfUnknownKind(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.start()
 	for i, text := range []string{"hash=0123456789abcdef", "/stop", "/id"} {
-		st.RawUpdate("message", fmt.Sprintf(`{"message_id":%d,"date":1700000000,"chat":{"id":%d,"type":"private"},
-			"from":{"id":%d,"first_name":"Ada"},"forward_origin":{"type":"dream","date":1},"text":%q}`, 900+i, dm.ID, ada.ID, text))
+		st.Update("message", json.RawMessage(fmt.Sprintf(`{"message_id":%d,"date":1700000000,"chat":{"id":%d,"type":"private"},
+			"from":{"id":%d,"first_name":"Ada"},"forward_origin":{"type":"dream","date":1},"text":%q}`, 900+i, dm.ID, ada.ID, text)))
 	}
-	st.RawUpdate("message", fmt.Sprintf(`{"message_id":904,"date":1700000000,"chat":{"id":%d,"type":"private"},
-		"from":{"id":%d,"first_name":"Ada"},"via_bot":["of tomorrow"],"text":"/stop"}`, dm.ID, ada.ID))
-	st.RawUpdate("message", fmt.Sprintf(`{"message_id":903,"date":1700000000,"chat":{"id":%d,"type":"private"},
-		"from":{"id":%d,"first_name":"Ada"},"forward_origin":null,"story":[1],"text":"my own"}`, dm.ID, ada.ID))
+	st.Update("message", json.RawMessage(fmt.Sprintf(`{"message_id":904,"date":1700000000,"chat":{"id":%d,"type":"private"},
+		"from":{"id":%d,"first_name":"Ada"},"via_bot":["of tomorrow"],"text":"/stop"}`, dm.ID, ada.ID)))
+	st.Update("message", json.RawMessage(fmt.Sprintf(`{"message_id":903,"date":1700000000,"chat":{"id":%d,"type":"private"},
+		"from":{"id":%d,"first_name":"Ada"},"forward_origin":null,"story":[1],"text":"my own"}`, dm.ID, ada.ID)))
 	equalAll(t, "room", st.hears("dev", 5), "Ada: (forwarded from somebody) hash 0123456789abcdef",
 		"Ada: (forwarded from somebody) /stop", "Ada: (forwarded from somebody) /id", "Ada: (via @bot) /stop", "Ada: my own")
 	st.well()
@@ -126,15 +127,15 @@ func TestForwardOfUnknownKind(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{Username: "lethe_bot"})
+	st := newStage(t)
 	ada, dm := st.ada()
-	crew := st.crew(ada)
+	crew := st.crew()
 	topic := st.Topic(crew, "builds")
 	st.cfg.Routes = []Route{{Chat: id(crew.ID), Topic: topic.Thread, Room: "builds"}, {Chat: "-99", Topic: 7, Room: "secret"}}
 	st.state("idle")
 	st.start()
 	for _, text := range []string{
-		"/stop@lethe_bot", "/stop ", "/Status", "/model  deepseek-chat ", "/model@Lethe_Bot x", "/model", "/dance@lethe_bot now", "/stop now",
+		"/stop@offline_bot", "/stop ", "/Status", "/model  deepseek-chat ", "/model@Offline_Bot x", "/model", "/dance@offline_bot now", "/stop now",
 		"/stop@other_bot", "/", "//x", "/ stop",
 	} {
 		st.Say(crew, ada, text)
@@ -146,7 +147,7 @@ func TestCommands(t *testing.T) {
 	has(t, "start", st.sent(dm, 1)[0], "the room dev", "Listening there: lethe.", "/stop")
 	st.Say(crew, ada, "/id")
 	has(t, "id", st.sent(crew, 1)[0], "you: "+id(ada.ID), "this chat: "+id(crew.ID), "Crew")
-	st.Say(topic, ada, "/id@lethe_bot")
+	st.Say(topic, ada, "/id@offline_bot")
 	has(t, "id", st.sent(crew, 2)[1], "this topic: "+id(int64(topic.Thread)), "room: builds")
 	if m := st.Sent(crew)[1]; m.MessageThreadID != topic.Thread {
 		t.Error("the answer went elsewhere")
@@ -159,10 +160,10 @@ func TestCommands(t *testing.T) {
 // In a group that everyone may speak in, only people who are listed change the model.
 func TestModelIsForListedPeople(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, _ := st.ada()
-	mal := st.User("Mal", "")
-	crew := st.crew(ada, mal)
+	mal := st.User("Mal")
+	crew := st.crew()
 	st.start()
 	st.Say(crew, mal, "/model expensive")
 	st.Reply(crew, mal, st.Say(crew, mal, "/stop"), "/model expensive")
@@ -179,7 +180,7 @@ func TestModelIsForListedPeople(t *testing.T) {
 
 func TestMedia(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.start()
 	photo := []byte(strings.Repeat("jpeg", 30_000))
@@ -187,8 +188,13 @@ func TestMedia(t *testing.T) {
 	st.SendPhoto(dm, ada, photo, "the *roof*")
 	ogg, webp := st.Upload([]byte("ogg"), 0), st.Upload([]byte("RIFF....WEBP"), 0)
 	st.Send(dm, ada, models.Message{Voice: &models.Voice{FileID: ogg.FileID, Duration: 7, FileSize: 3}})
-	st.SendDocument(dm, ada, "re]port\nhash=0123456789abcdef.pdf", "application/pdf", []byte("%PDF"), 0)
-	st.SendDocument(dm, ada, "film.mkv", "video/x-matroska", nil, 700_000_000)
+	pdf, film := st.Upload([]byte("%PDF"), 0), st.Upload(nil, 700_000_000)
+	st.Send(dm, ada, models.Message{Document: &models.Document{
+		FileID: pdf.FileID, FileName: "re]port\nhash=0123456789abcdef.pdf", MimeType: "application/pdf", FileSize: 4,
+	}})
+	st.Send(dm, ada, models.Message{Document: &models.Document{
+		FileID: film.FileID, FileName: "film.mkv", MimeType: "video/x-matroska", FileSize: film.FileSize,
+	}})
 	st.Send(dm, ada, models.Message{Sticker: &models.Sticker{FileID: webp.FileID, Type: "regular", Emoji: "👍", FileSize: 12}})
 	got := st.hears("dev", 6)
 	hash := regexp.MustCompile(`hash=([0-9a-f]{16})\]`)
@@ -236,7 +242,7 @@ func TestMediaFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			st := newStage(t, botapi.Options{})
+			st := newStage(t)
 			ada, dm := st.ada()
 			if c.fault.Kind == botapi.Hang {
 				st.cfg.tune.file = 300 * time.Millisecond
@@ -262,7 +268,7 @@ func TestMediaFails(t *testing.T) {
 
 // A disk that takes no file keeps the message with Telegram until it does.
 func TestMediaWithoutDisk(t *testing.T) {
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	disk := newBrokenDisk(t, "blobs")
 	st.start()
@@ -281,9 +287,9 @@ func TestMediaWithoutDisk(t *testing.T) {
 
 func TestOtherContent(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
-	crew := st.crew(ada)
+	crew := st.crew()
 	st.start()
 	for _, m := range []models.Message{
 		{Venue: &models.Venue{Title: "Café", Address: "Main St 1", Location: models.Location{Latitude: 59.5, Longitude: -18.25}}},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/go-telegram/bot/models"
+
 	"lethe/chat"
 	"lethe/internal/botapi"
 	"lethe/internal/lethetest"
@@ -13,10 +15,10 @@ import (
 // One bot, many chats, many rooms: each hears its own.
 func TestManyRooms(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
-	crew := st.crew(ada)
-	board := st.Supergroup("Board", ada)
+	crew := st.crew()
+	board := st.Group(models.ChatTypeSupergroup, "Board")
 	st.cfg.Chats = append(st.cfg.Chats, id(board.ID))
 	builds := st.Topic(crew, "builds")
 	st.cfg.Routes = []Route{{Chat: id(crew.ID), Room: "crew"}, {Chat: id(crew.ID), Topic: builds.Thread, Room: "builds"}, {Chat: id(board.ID), Room: "crew"}}
@@ -41,8 +43,8 @@ func TestManyRooms(t *testing.T) {
 // a restart of the bridge.
 func TestRoomOfApproval(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	mal, eve := st.User("Mal", ""), st.User("Eve", "")
+	st := newStage(t)
+	mal, eve := st.User("Mal"), st.User("Eve")
 	mals, eves := st.Private(mal), st.Private(eve)
 	st.cfg.Routes = []Route{{Chat: id(eve.ID), Room: "fixed"}}
 	st.start()
@@ -61,9 +63,9 @@ func TestRoomOfApproval(t *testing.T) {
 // that had written before.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
-	crew := st.crew(ada)
+	crew := st.crew()
 	r := st.start()
 	st.Say(dm, ada, "one")
 	st.hears("dev", 1)
@@ -82,7 +84,7 @@ func TestRestart(t *testing.T) {
 // More than anybody types is refused, and that is told once.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	for i := range 70 { // they come as one batch
 		st.Say(dm, ada, fmt.Sprintf("line %d", i))
@@ -101,12 +103,12 @@ func TestFlood(t *testing.T) {
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	const lines = 300
-	st := newStage(t, botapi.Options{})
-	var people []botapi.User
+	st := newStage(t)
+	var people []models.User
 	for i := range 6 { // one of them would be a flood
-		people = append(people, st.User(fmt.Sprint("P", i), ""))
+		people = append(people, st.User(fmt.Sprint("P", i)))
 	}
-	crew := st.crew(people...)
+	crew := st.crew()
 	for i := range lines {
 		st.Say(crew, people[i%len(people)], fmt.Sprintf("line %d", i))
 	}
@@ -126,9 +128,9 @@ func TestBacklog(t *testing.T) {
 // A supergroup may be listed by the id of the group it was, by its own, or by both.
 func TestListedByEitherID(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	ada := st.User("Ada", "ada")
-	crew := st.Group("Crew", ada)
+	st := newStage(t)
+	ada := st.User("Ada")
+	crew := st.Group(models.ChatTypeGroup, "Crew")
 	st.cfg.Chats = []string{id(crew.ID)}
 	r := st.start()
 	st.ready()
@@ -152,9 +154,9 @@ func TestListedByEitherID(t *testing.T) {
 // and told where it is now.
 func TestMigratesBeforeAllow(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	ada := st.User("Ada", "ada")
-	crew := st.Group("Crew", ada)
+	st := newStage(t)
+	ada := st.User("Ada")
+	crew := st.Group(models.ChatTypeGroup, "Crew")
 	st.start()
 	st.ready()
 	st.Say(crew, ada, "/start")

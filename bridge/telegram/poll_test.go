@@ -22,11 +22,11 @@ func TestFetchingFails(t *testing.T) {
 		told  string // in the log
 	}{
 		{"502", botapi.Fault{Status: 502}, "502"},
-		{"500 for a while", botapi.Fault{Status: 500, For: 500 * time.Millisecond}, "500"},
+		{"500 for a while", botapi.Fault{Status: 500, Times: 9}, "500"},
 		{"HTML with 502", botapi.Fault{Kind: botapi.HTML, Status: 502}, "not the bot api's"},
 		{"HTML with 200", botapi.Fault{Kind: botapi.HTML}, "not the bot api's"},
 		{"broken connection", botapi.Fault{Kind: botapi.Reset, Times: 5}, "getUpdates"},
-		{"broken after it took effect", botapi.Fault{Kind: botapi.Reset, After: true}, "getUpdates"},
+		{"broken after it took effect", botapi.Fault{Kind: botapi.Lost}, "getUpdates"},
 		{"truncated", botapi.Fault{Kind: botapi.Truncate}, "not the bot api's"},
 		{"wrong shape", botapi.Fault{Kind: botapi.Shape}, "not the bot api's"},
 		{"429", botapi.Fault{Status: 429, RetryAfter: 1}, "asks to wait"},
@@ -34,7 +34,7 @@ func TestFetchingFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			st := newStage(t, botapi.Options{})
+			st := newStage(t)
 			ada, dm := st.ada()
 			st.start()
 			st.ready()
@@ -43,9 +43,6 @@ func TestFetchingFails(t *testing.T) {
 			fault := c.fault
 			fault.Method = "getUpdates"
 			fault.Times = max(fault.Times, 2)
-			if fault.For > 0 {
-				fault.Times = 0
-			}
 			st.Fault(fault)
 			for i := range 3 {
 				st.Say(dm, ada, fmt.Sprintf("during %d", i))
@@ -72,7 +69,7 @@ func TestFetchingFails(t *testing.T) {
 // that is not used again.
 func TestHangingServer(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.cfg.tune.grace = 200 * time.Millisecond
 	st.start()
@@ -89,14 +86,15 @@ func TestHangingServer(t *testing.T) {
 // The two conflicts are told apart, and health shows which.
 func TestWebhook(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
-	st.Webhook("https://example.org/hook")
+	st.Fault(botapi.Fault{Method: "getUpdates", Status: 409, Times: -1,
+		Description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"})
 	st.start()
 	st.within("it was told", func() bool { return strings.Contains(st.log.String(), "a webhook is set") })
 	st.within("health tells", func() bool { return strings.Contains(st.health().Error, "a webhook is set") })
 	has(t, "health", st.health().Error, "deleteWebhook", "$TELEGRAM_BOT_TOKEN")
-	st.Webhook("")
+	st.ClearFaults()
 	st.Say(dm, ada, "hello")
 	st.hears("dev", 1)
 	st.secret()
@@ -110,7 +108,7 @@ func TestUnknownToken(t *testing.T) {
 	}{{"getMe", 401}, {"getMe", 404}, {"getUpdates", 401}, {"getUpdates", 404}, {"sendMessage", 401}} {
 		t.Run(fmt.Sprintf("%s %d", c.method, c.status), func(t *testing.T) {
 			t.Parallel()
-			st := newStage(t, botapi.Options{})
+			st := newStage(t)
 			ada, dm := st.ada()
 			r := st.greeted(dm, ada)
 			if c.method == "getMe" {
@@ -140,7 +138,7 @@ func TestUnknownToken(t *testing.T) {
 // week without any.
 func TestUpdatesComeAgain(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{FirstUpdate: 500_000})
+	st := newStage(t)
 	ada, dm := st.ada()
 	r := st.start()
 	for i := range 5 {
@@ -180,13 +178,13 @@ func TestUpdatesComeAgain(t *testing.T) {
 // Ids of another bot, or of another server, are another sequence.
 func TestAnotherBot(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{FirstUpdate: 1000})
+	st := newStage(t)
 	ada, dm := st.ada()
 	r := st.start()
 	st.Say(dm, ada, "one")
 	st.hears("dev", 1)
 	st.stop(r)
-	other := newStage(t, botapi.Options{FirstUpdate: 1000, Token: "987:other"})
+	other := stageOf(t, "987:other")
 	ada2, dm2 := other.ada()
 	other.cfg.Home = st.home
 	other.home = st.home
@@ -198,26 +196,24 @@ func TestAnotherBot(t *testing.T) {
 // Ready is called once, when Telegram answered.
 func TestReady(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{Username: "lethe_bot"})
+	st := newStage(t)
 	ready := make(chan string, 10)
 	st.cfg.Ready = func(bot string) { ready <- bot }
 	st.Fault(botapi.Fault{Method: "getMe", Status: 502, Times: 3})
 	st.start()
-	equal(t, "bot", <-ready, "lethe_bot")
+	equal(t, "bot", <-ready, "offline_bot")
 	st.ready()
 	if len(ready) > 0 {
 		t.Error("it was called twice")
 	}
-	if len(st.Commands()) != len(commands) {
-		t.Errorf("commands %v", st.Commands())
-	}
+	equal(t, "commands", st.Count("setMyCommands"), 1)
 	st.well()
 }
 
 // A server that gives the same updates without end is not asked without end.
 func TestSameUpdatesWithoutEnd(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.cfg.tune.backoff = 50 * time.Millisecond
 	st.greeted(dm, ada)
@@ -235,7 +231,7 @@ func TestSameUpdatesWithoutEnd(t *testing.T) {
 // One 404 is no proof that there is no such bot.
 func TestOneNotFound(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	r := st.greeted(dm, ada)
 	st.Fault(botapi.Fault{Method: "getUpdates", Status: 404, Times: 2})
@@ -256,9 +252,9 @@ func TestOneNotFound(t *testing.T) {
 // Files of a server that hangs hold up the words of others for so long, and no more.
 func TestFilesHang(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
-	bob := st.User("Bob", "")
+	bob := st.User("Bob")
 	st.cfg.Users = append(st.cfg.Users, id(bob.ID))
 	st.cfg.tune.file, st.cfg.tune.files = 300*time.Millisecond, 500*time.Millisecond
 	st.start()
@@ -280,7 +276,7 @@ func TestFilesHang(t *testing.T) {
 // A message that the inbox could not take is not confirmed: it comes again when
 // the disk has room.
 func TestInboxCannotBeWritten(t *testing.T) {
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	disk := newBrokenDisk(t, "inbox.jsonl")
 	disk.mended.Store(true)
@@ -298,7 +294,7 @@ func TestInboxCannotBeWritten(t *testing.T) {
 // Nor does a list that nobody can read count as hearing.
 func TestDamagedPeopleAreDeafness(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.greeted(dm, ada)
 	people := st.file("people.json")

@@ -17,9 +17,9 @@ import (
 // One chat has to wait for long, the other does not notice.
 func TestOneChatWaits(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
-	bob := st.User("Bob", "")
+	bob := st.User("Bob")
 	st.cfg.Users = append(st.cfg.Users, id(bob.ID))
 	other := st.Private(bob)
 	st.start()
@@ -62,16 +62,15 @@ func TestSendingFails(t *testing.T) {
 		{"HTML", botapi.Fault{Kind: botapi.HTML, Status: 502}, false},
 		{"HTML with 200", botapi.Fault{Kind: botapi.HTML}, false},
 		{"broken", botapi.Fault{Kind: botapi.Reset}, false},
-		{"broken after it was taken", botapi.Fault{Kind: botapi.Reset, After: true}, true},
+		{"broken after it was taken", botapi.Fault{Kind: botapi.Lost}, true},
 		{"truncated", botapi.Fault{Kind: botapi.Truncate}, true},
 		{"taken, and the answer of a strange form", botapi.Fault{Kind: botapi.Shape}, false},
 		{"hangs", botapi.Fault{Kind: botapi.Hang}, false},
-		{"slow", botapi.Fault{Kind: botapi.Slow, Wait: 300 * time.Millisecond}, false},
 		{"404", botapi.Fault{Status: 404}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			st := newStage(t, botapi.Options{})
+			st := newStage(t)
 			ada, dm := st.ada()
 			if c.fault.Kind == botapi.Hang { // a call that is slow for another reason is sent twice
 				st.cfg.tune.call = 3 * time.Second
@@ -96,7 +95,7 @@ func TestSendingFails(t *testing.T) {
 // in a fence is one in both.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.greeted(dm, ada)
 	long := strings.Repeat("wörds ", 682) + "12345" // 4092 + 5
@@ -125,19 +124,19 @@ func TestLongMessages(t *testing.T) {
 // Who has blocked the bot gets what was said when he comes back.
 func TestBlocked(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
-	crew := st.crew(ada)
+	crew := st.crew()
 	st.greeted(dm, ada)
-	st.Block(ada)
-	st.Kick(crew)
+	st.Bar(dm, true)
+	st.Bar(crew, true)
 	st.answers("dev", "one")
 	st.answers("dev", "two")
 	st.within("health tells", func() bool { return len(st.health().Unreachable) == 2 })
 	equal(t, "waiting", st.health().Out > 0, true)
-	st.Unblock(ada)
+	st.Bar(dm, false)
 	equalAll(t, "chat", st.sent(dm, 2), "one", "two")
-	st.Invite(crew)
+	st.Bar(crew, false)
 	equalAll(t, "group", st.sent(crew, 2), "one", "two")
 	st.within("health tells", func() bool { return len(st.health().Unreachable) == 0 })
 	st.well()
@@ -146,9 +145,9 @@ func TestBlocked(t *testing.T) {
 // The answer goes to the topic that asked; one that is closed or gone stops nothing.
 func TestTopics(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, _ := st.ada()
-	crew := st.crew(ada)
+	crew := st.crew()
 	builds, talk := st.Topic(crew, "builds"), st.Topic(crew, "talk")
 	st.cfg.Routes = []Route{{Chat: id(crew.ID), Topic: builds.Thread, Room: "builds"}}
 	r := st.start()
@@ -184,10 +183,10 @@ func TestTopics(t *testing.T) {
 		all := st.Sent(general)
 		return all[len(all)-1].Text == "where are we?" && all[len(all)-1].MessageThreadID == 0
 	})
-	st.CloseTopic(builds)
+	st.CloseTopic(builds, true)
 	st.answers("builds", "are you there?")
 	st.within("health tells", func() bool { return len(st.health().Unreachable) == 1 })
-	st.ReopenTopic(builds)
+	st.CloseTopic(builds, false)
 	st.Say(builds, ada, "yes")
 	st.within("it is there", func() bool { return strings.Contains(strings.Join(st.Texts(builds), ""), "are you there?") })
 	st.well()
@@ -199,9 +198,9 @@ func TestMigration(t *testing.T) {
 	for _, told := range []string{"by the service messages", "by the answer to sendMessage", "while nobody listens"} {
 		t.Run(told, func(t *testing.T) {
 			t.Parallel()
-			st := newStage(t, botapi.Options{})
+			st := newStage(t)
 			ada, _ := st.ada()
-			crew := st.Group("Crew", ada)
+			crew := st.Group(models.ChatTypeGroup, "Crew")
 			st.cfg.Chats = append(st.cfg.Chats, id(crew.ID))
 			st.cfg.Routes = []Route{{Chat: id(crew.ID), Room: "ops"}}
 			r := st.start()
@@ -252,7 +251,7 @@ func TestMigration(t *testing.T) {
 // Names stand in front of what agents say while two listen.
 func TestTwoAgents(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	st.state("idle")
 	st.greeted(dm, ada)

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/go-telegram/bot/models"
+
 	"lethe/internal/botapi"
 )
 
@@ -16,9 +18,9 @@ import (
 // meanwhile counts by how things are when it has come.
 func TestSettingsChange(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
-	eve := st.User("Eve", "eve")
+	eve := st.User("Eve")
 	theirs := st.Private(eve)
 	st.cfg.Users = []string{id(ada.ID), id(eve.ID)}
 	var read atomic.Pointer[Config]
@@ -41,7 +43,7 @@ func TestSettingsChange(t *testing.T) {
 	st.hears("dev", 2)
 
 	next := st.cfg
-	meanwhile := func(where botapi.Chat, who botapi.User, words string) {
+	meanwhile := func(where botapi.Chat, who models.User, words string) {
 		t.Helper()
 		hold, asked := make(chan struct{}), st.Count("getFile")
 		st.Fault(botapi.Fault{Method: "getFile", Kind: botapi.Slow, Hold: hold, Times: 1})

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-telegram/bot/models"
 	"go.uber.org/goleak"
 
 	"lethe/blobs"
@@ -55,9 +56,11 @@ var quick = tuning{
 	rates: rates{limit{time.Microsecond, 100}, limit{time.Microsecond, 100}, limit{time.Microsecond, 100}},
 }
 
-func newStage(t *testing.T, o botapi.Options) *stage {
+func newStage(t *testing.T) *stage { return stageOf(t, "") }
+
+func stageOf(t *testing.T, token string) *stage {
 	t.Helper()
-	st := &stage{Server: botapi.New(o), t: t, home: t.TempDir(), log: &lethetest.Log{}}
+	st := &stage{Server: botapi.New(token), t: t, home: t.TempDir(), log: &lethetest.Log{}}
 	url, end := st.Start()
 	store, err := blobs.Open(filepath.Join(st.home, "blobs"))
 	lethetest.Must(t, err)
@@ -123,7 +126,7 @@ func (st *stage) within(what string, ok func() bool) {
 }
 
 // greeted starts the bridge, and waits for somebody's hello to be in dev.
-func (st *stage) greeted(where botapi.Chat, who botapi.User) *running {
+func (st *stage) greeted(where botapi.Chat, who models.User) *running {
 	st.t.Helper()
 	r := st.start()
 	st.Say(where, who, "hello")
@@ -267,16 +270,17 @@ func (st *stage) health() health.Health {
 }
 
 // ada is a listed person and her chat with the bot.
-func (st *stage) ada() (botapi.User, botapi.Chat) {
-	ada := st.User("Ada", "ada")
+func (st *stage) ada() (models.User, botapi.Chat) {
+	ada := st.User("Ada")
 	st.cfg.Users = append(st.cfg.Users, id(ada.ID))
 	return ada, st.Private(ada)
 }
 
 // crew is a listed supergroup.
-func (st *stage) crew(members ...botapi.User) botapi.Chat {
-	crew := st.Supergroup("Crew", members...)
-	st.Join(crew, st.User("Zoe", "")) // message 1: no topic has that id, but General
+func (st *stage) crew() botapi.Chat {
+	crew := st.Group(models.ChatTypeSupergroup, "Crew")
+	// Message 1: no topic has that id, but General.
+	st.Send(crew, st.User("Zoe"), models.Message{NewChatMembers: []models.User{{ID: 1}}})
 	st.cfg.Chats = append(st.cfg.Chats, id(crew.ID))
 	return crew
 }

@@ -34,8 +34,8 @@ func (st *stage) approve(text, room string) {
 // told, is heard, and hears.
 func TestStranger(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	mal := st.User("Mallory", "mal")
+	st := newStage(t)
+	mal := st.User("Mallory")
 	dm := st.Private(mal)
 	r := st.start()
 	for i := range 20 {
@@ -104,10 +104,10 @@ func TestStranger(t *testing.T) {
 // A group that is not listed hears nothing until somebody asks.
 func TestStrangeGroup(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, _ := st.ada()
-	bob := st.User("Bob", "")
-	crew := st.Supergroup("Crew", ada, bob)
+	bob := st.User("Bob")
+	crew := st.Group(models.ChatTypeSupergroup, "Crew")
 	st.start()
 	st.Say(crew, ada, "hello") // a listed person, in a group that is not
 	st.Say(crew, bob, "hello")
@@ -127,16 +127,16 @@ func TestStrangeGroup(t *testing.T) {
 // A bot that is added to a group says how to have it listed, once.
 func TestAddedToGroup(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	ada, _ := st.ada()
-	crew := st.Supergroup("Crew", ada)
+	st := newStage(t)
+	st.ada()
+	crew := st.Group(models.ChatTypeSupergroup, "Crew")
 	st.start()
 	st.ready()
-	st.Kick(crew)
-	st.Invite(crew)
+	st.Bar(crew, true)
+	st.Bar(crew, false)
 	has(t, "code", st.sent(crew, 1)[0], "allow ")
-	st.Kick(crew)
-	st.Invite(crew)
+	st.Bar(crew, true)
+	st.Bar(crew, false)
 	st.quiet()
 	st.sent(crew, 1)
 	st.well()
@@ -145,10 +145,10 @@ func TestAddedToGroup(t *testing.T) {
 // With members = "listed" a listed group is heard as far as its members are listed.
 func TestListedMembers(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, _ := st.ada()
-	bob := st.User("Bob", "")
-	crew := st.crew(ada, bob)
+	bob := st.User("Bob")
+	crew := st.crew()
 	st.cfg.Members = access.MembersListed
 	st.start()
 	st.Say(crew, bob, "psst")
@@ -165,11 +165,11 @@ func TestListedMembers(t *testing.T) {
 // Strangers cannot make the bot write as much as they like.
 func TestManyStrangers(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	st.start()
 	var all []botapi.Chat
 	for i := range 40 {
-		u := st.User(fmt.Sprintf("S%d", i), "")
+		u := st.User(fmt.Sprintf("S%d", i))
 		all = append(all, st.Private(u))
 		st.Say(all[i], u, "hi")
 	}
@@ -185,24 +185,24 @@ func TestManyStrangers(t *testing.T) {
 // of the chat.
 func TestWhoIsNoUser(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
-	ada, _ := st.ada()
-	crew := st.crew(ada)
-	news := st.Channel("News of the day", "")
+	st := newStage(t)
+	st.ada()
+	crew := st.crew()
+	news := st.Group(models.ChatTypeChannel, "News of the day")
 	st.cfg.Chats = append(st.cfg.Chats, id(news.ID))
 	st.cfg.Users = append(st.cfg.Users, "4242 helper")
 	group := models.Chat{ID: crew.ID, Type: "supergroup", Title: "Crew"}
 	st.start()
 	st.ready()
 	from := func(u models.User, sender *models.Chat, text string) {
-		st.Update(models.Update{Message: &models.Message{ID: 1000, Date: 1700000000, Chat: group, From: &u, SenderChat: sender, Text: text}})
+		st.Update("message", models.Message{ID: 1000, Date: 1700000000, Chat: group, From: &u, SenderChat: sender, Text: text})
 	}
 	from(models.User{ID: 4141, IsBot: true, FirstName: "Spam"}, nil, "buy")
 	from(models.User{ID: 4141, IsBot: true, FirstName: "Spam"}, nil, "buy more")
 	from(models.User{ID: 4242, IsBot: true, FirstName: "Helper"}, nil, "the build is green")
 	from(models.User{ID: 1087968824, IsBot: true, FirstName: "Group"}, &group, "says the admin")
 	from(models.User{ID: 136817688, IsBot: true, FirstName: "Channel"}, &models.Chat{ID: -100777, Type: "channel", Title: "Elsewhere"}, "says a channel")
-	st.Post(news, "good morning")
+	st.Send(news, models.User{}, models.Message{Text: "good morning", SenderChat: &models.Chat{ID: news.ID, Title: "News of the day"}})
 	equalAll(t, "room", st.hears("dev", 4), "helper: the build is green", "Crew: says the admin", "Elsewhere--100777: says a channel",
 		"News_of_the_day: good morning")
 	st.quiet()
@@ -217,7 +217,7 @@ func TestWhoIsNoUser(t *testing.T) {
 // While the list is away nothing is decided.
 func TestAllowed(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	st.cfg.Chats = []string{"-5"}
 	s, hub := st.session()
 	defer hub.Close()

@@ -4,13 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/botapi"
 	"lethe/internal/lethetest"
 )
 
 // A person writes, the agent answers: the line, the answer, and what it quotes.
 func TestToAndFro(t *testing.T) {
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, dm := st.ada()
 	r := st.start()
 	asked := st.Say(dm, ada, "hello, **who** is there?")
@@ -42,9 +41,9 @@ func TestToAndFro(t *testing.T) {
 // What was asked may be gone when the answer comes; and a chain of replies in a
 // group without topics is no topic.
 func TestQuotations(t *testing.T) {
-	st := newStage(t, botapi.Options{})
+	st := newStage(t)
 	ada, _ := st.ada()
-	crew := st.crew(ada)
+	crew := st.crew()
 	st.start()
 	first := st.Say(crew, ada, "one")
 	st.Reply(crew, ada, first, "two")

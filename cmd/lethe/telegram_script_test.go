@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-telegram/bot/models"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"lethe/internal/botapi"
@@ -23,8 +23,6 @@ import (
 //	tg say USER TEXT            somebody writes to the bot
 //	tg gets USER REGEXP [N]     wait until the bot has sent them N (1) messages that match
 //	tg capture VAR USER REGEXP  the same, and keep the first group
-//	tg outage DURATION          the server answers 502 for so long
-//	tg calls METHOD N           wait until a method was called N times from now on
 //	tg well                     the bot did nothing that a bot must not do
 func init() {
 	scriptCommands["botapi"] = scriptBotAPI
@@ -36,14 +34,14 @@ type botKey struct{}
 // bot is the server of a script, with the people that it names.
 type bot struct {
 	*botapi.Server
-	people map[string]botapi.User
+	people map[string]models.User
 }
 
 // dm is somebody's private chat with the bot.
-func (b *bot) dm(name string) (botapi.Chat, botapi.User) {
+func (b *bot) dm(name string) (botapi.Chat, models.User) {
 	u, known := b.people[name]
 	if !known {
-		u = b.User(name, name)
+		u = b.User(name)
 		b.people[name] = u
 	}
 	return b.Private(u), u
@@ -51,10 +49,10 @@ func (b *bot) dm(name string) (botapi.Chat, botapi.User) {
 
 func scriptBotAPI(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 0)
-	s := botapi.New(botapi.Options{})
+	s := botapi.New("")
 	url, end := s.Start()
 	ts.Defer(end)
-	*ts.Value(botKey{}).(*bot) = bot{s, map[string]botapi.User{}}
+	*ts.Value(botKey{}).(*bot) = bot{s, map[string]models.User{}}
 	home := ts.MkAbs("home")
 	ts.Check(os.MkdirAll(home, 0o700))
 	f, err := os.OpenFile(filepath.Join(home, "config.toml"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -87,15 +85,6 @@ func scriptTelegram(ts *testscript.TestScript, neg bool, args []string) {
 	case "capture":
 		need(ts, neg, rest, 3)
 		ts.Setenv(rest[0], awaitSent(ts, s, rest[1], rest[2], 1)[1])
-	case "outage":
-		need(ts, neg, rest, 1)
-		d, err := time.ParseDuration(rest[0])
-		ts.Check(err)
-		s.Fault(botapi.Fault{Kind: botapi.HTML, Status: 502, For: d})
-	case "calls":
-		need(ts, neg, rest, 2)
-		n := s.Count(rest[0]) + atoi(ts, rest[1])
-		waitFor(ts, s, func() bool { return s.Count(rest[0]) >= n }, fmt.Sprintf("%s was not called %s times", rest[0], rest[1]))
 	case "well":
 		if v := s.Violations(); len(v) > 0 {
 			ts.Fatalf("the bot must not: %s", strings.Join(v, "; "))
@@ -132,13 +121,10 @@ func awaitSent(ts *testscript.TestScript, s *bot, user, pattern string, n int) [
 }
 
 func waitFor(ts *testscript.TestScript, s *bot, ok func() bool, what string) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := s.Wait(ctx, ok); err != nil {
-		calls := s.Calls()
-		for _, c := range calls[max(0, len(calls)-20):] {
-			ts.Logf("%s %v %d %s", c.Method, c.Params, c.Status, c.Error)
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(3 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			calls := s.Calls()
+			ts.Fatalf("%s; the last calls: %v", what, calls[max(0, len(calls)-20):])
 		}
-		ts.Fatalf("%s: %v", what, err)
 	}
 }

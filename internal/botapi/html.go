@@ -1,12 +1,15 @@
 package botapi
 
 import (
+	"encoding/xml"
+	"errors"
 	"fmt"
-	"html"
+	"io"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/go-telegram/bot/models"
@@ -19,129 +22,111 @@ const (
 	maxMarkup   = 35_000 // bytes, before the markup is parsed
 )
 
-var (
-	tagForm  = regexp.MustCompile(`^<(/?)([a-z]+)(?: (href|class)="([^"<>]*)")?>`)
-	refForm  = regexp.MustCompile(`^&(lt|gt|amp|quot|#[0-9]{1,7}|#x[0-9a-f]{1,6});`)
-	tagTypes = map[string]models.MessageEntityType{
-		"b": models.MessageEntityTypeBold, "i": models.MessageEntityTypeItalic, "u": models.MessageEntityTypeUnderline,
-		"s": models.MessageEntityTypeStrikethrough, "a": models.MessageEntityTypeTextLink, "code": models.MessageEntityTypeCode,
-		"pre": models.MessageEntityTypePre, "blockquote": models.MessageEntityTypeBlockquote,
-	}
-)
+var tagTypes = map[string]models.MessageEntityType{
+	"b": models.MessageEntityTypeBold, "i": models.MessageEntityTypeItalic, "s": models.MessageEntityTypeStrikethrough,
+	"a": models.MessageEntityTypeTextLink, "code": models.MessageEntityTypeCode, "pre": models.MessageEntityTypePre,
+	"blockquote": models.MessageEntityTypeBlockquote,
+}
+
+// verbatim is where pre and code may stand: in nothing but a quotation, with nothing inside.
+var verbatim = regexp.MustCompile(`^html( blockquote)?( code| pre( code)?)$`)
 
 // ParseHTML reads a text in Telegram's HTML as the server does, and says where it objects. It
 // also objects to what the server only mends in silence: an unescaped &, an empty tag, a tag
 // that cannot stand inside another, a link that it would drop, more than it would keep.
-func ParseHTML(s string) (string, []models.MessageEntity, error) {
-	switch {
-	case !utf8.ValidString(s):
-		return "", nil, fmt.Errorf("text is not utf-8")
-	case len(s) > maxMarkup:
-		return "", nil, fmt.Errorf("%d bytes of markup, of which only %d are read", len(s), maxMarkup)
+func ParseHTML(s string) (text string, entities []models.MessageEntity, err error) {
+	if !utf8.ValidString(s) || len(s) > maxMarkup {
+		return "", nil, fmt.Errorf("%d bytes of markup, of which at most %d are read, and only utf-8", len(s), maxMarkup)
 	}
-	var text strings.Builder
-	var entities []models.MessageEntity
-	var open []int // indices of entities
-	at := 0        // units of text
-	for i := 0; i < len(s); {
-		tag, ref := tagForm.FindStringSubmatch(s[i:]), refForm.FindString(s[i:])
-		switch {
-		case s[i] == '<' && tag == nil:
-			return "", nil, fmt.Errorf("unsupported start tag at byte offset %d", i)
-		case s[i] == '&' && ref == "":
-			return "", nil, fmt.Errorf("unescaped & at byte offset %d", i)
-		case s[i] == '<' && tag[1] != "":
-			if len(open) == 0 {
-				return "", nil, fmt.Errorf("unexpected end tag at byte offset %d", i)
+	d := xml.NewDecoder(strings.NewReader("<html>" + strings.Map(inXML, s) + "</html>"))
+	var names []string // of the open tags
+	var open []int     // their entities
+	at := 0            // units of text
+	for {
+		token, err := d.Token()
+		switch t := token.(type) {
+		case xml.StartElement:
+			names, open = append(names, t.Name.Local), append(open, len(entities))
+			var e models.MessageEntity
+			if e, err = entity(t, names); e.Type != "" {
+				e.Offset = at
+				entities = append(entities, e)
 			}
-			e := &entities[open[len(open)-1]]
-			if tagTypes[tag[2]] != e.Type {
-				return "", nil, fmt.Errorf("unmatched end tag at byte offset %d, %s is open", i, e.Type)
+		case xml.EndElement:
+			last := len(names) - 1
+			i, language := open[last], last > 0 && t.Name.Local == "code" && names[last-1] == "pre"
+			names, open = names[:last], open[:last]
+			switch {
+			case last == 0: // the whole
+			case entities[i].Offset == at:
+				err = fmt.Errorf("empty %s", t.Name.Local)
+			case language: // it makes one entity with pre
+				pre := &entities[open[last-1]]
+				pre.Language, pre.Length = entities[i].Language, at-entities[i].Offset
+				entities = entities[:i]
+			case entities[i].Length != 0 && entities[i].Length != at-entities[i].Offset:
+				err = errors.New("a language of only a part of pre")
+			default:
+				entities[i].Length = at - entities[i].Offset
 			}
-			if e.Length = at - e.Offset; e.Length == 0 {
-				return "", nil, fmt.Errorf("empty %s at byte offset %d", e.Type, i)
+		case xml.CharData:
+			text += string(t)
+			at += units(string(t))
+		case nil:
+			if err == io.EOF {
+				return text, entities, nil
 			}
-			open = open[:len(open)-1]
-			i += len(tag[0])
-		case s[i] == '<':
-			e := models.MessageEntity{Type: tagTypes[tag[2]], Offset: at}
-			if err := begin(&e, tag[3], html.UnescapeString(tag[4]), entities, open); err != nil {
-				return "", nil, fmt.Errorf("%w at byte offset %d", err, i)
-			}
-			open = append(open, len(entities))
-			entities = append(entities, e)
-			i += len(tag[0])
 		default:
-			piece := ref
-			if ref == "" {
-				_, size := utf8.DecodeRuneInString(s[i:])
-				piece = s[i : i+size]
-			}
-			i += len(piece)
-			piece = html.UnescapeString(piece)
-			text.WriteString(piece)
-			at += units(piece)
+			err = fmt.Errorf("%T is no tag", t)
+		}
+		if err != nil {
+			return "", nil, fmt.Errorf("byte %d: %w", d.InputOffset(), err)
 		}
 	}
-	if len(open) > 0 {
-		return "", nil, fmt.Errorf("can't find end tag corresponding to start tag %s", entities[open[len(open)-1]].Type)
-	}
-	return merge(text.String(), entities)
 }
 
-// begin checks a start tag against its attribute and the tags around it.
-func begin(e *models.MessageEntity, attribute, value string, entities []models.MessageEntity, open []int) error {
-	var around []models.MessageEntityType
-	for _, i := range open {
-		around = append(around, entities[i].Type)
+// inXML puts a space without width for characters that XML has not, and nobody sees.
+func inXML(r rune) rune {
+	if r < ' ' && r != '\n' && r != '\t' || r == 0xFFFE || r == 0xFFFF {
+		return '\u200b'
 	}
+	return r
+}
+
+// entity is that of the last of the open tags; the outermost, html, has none.
+func entity(t xml.StartElement, names []string) (e models.MessageEntity, err error) {
+	last := len(names) - 1
+	if last == 0 {
+		return e, nil
+	}
+	attr, value := "", ""
+	for _, a := range t.Attr {
+		attr, value = a.Name.Local, a.Value
+	}
+	e.Type = tagTypes[t.Name.Local]
 	lang, isLang := strings.CutPrefix(value, "language-")
-	in := func(types ...models.MessageEntityType) bool {
-		return slices.ContainsFunc(around, func(t models.MessageEntityType) bool { return slices.Contains(types, t) })
-	}
+	code := slices.Contains(names, "code") || slices.Contains(names, "pre")
+	u, badURL := url.Parse(value)
 	switch {
-	case e.Type == "":
-		return fmt.Errorf("unsupported start tag")
-	case e.Type == models.MessageEntityTypeTextLink:
-		if u, err := url.Parse(value); attribute != "href" || err != nil || !slices.Contains([]string{"http", "https", "tg"}, u.Scheme) || u.Host == "" {
-			return fmt.Errorf("a link to %q, which is dropped", value)
-		}
+	case e.Type == "", len(t.Attr) > 1:
+		return e, errors.New("unsupported start tag")
+	case slices.Contains(names[:last], t.Name.Local):
+		return e, fmt.Errorf("%s inside itself", e.Type)
+	case code && !verbatim.MatchString(strings.Join(names, " ")):
+		return e, fmt.Errorf("%s inside %s", e.Type, names[last-1])
+	case t.Name.Local == "a" && (attr != "href" || badURL != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == ""):
+		return e, fmt.Errorf("a link to %q, which is dropped", value)
+	case t.Name.Local == "a":
 		e.URL = value
-	case e.Type == models.MessageEntityTypeCode && attribute == "class" && isLang && lang != "":
-		last := len(entities) - 1
-		if last < 0 || len(open) == 0 || open[len(open)-1] != last || entities[last].Type != models.MessageEntityTypePre || entities[last].Offset != e.Offset {
-			return fmt.Errorf("a language that is not at the beginning of pre")
-		}
+	case names[last-1] == "pre" && (attr != "class" || !isLang || lang == ""):
+		return e, errors.New("code inside pre that is no language")
+	case names[last-1] == "pre":
 		e.Language = lang
-		return nil
-	case attribute != "":
-		return fmt.Errorf("attribute %s of %s", attribute, e.Type)
+	case attr != "":
+		return e, fmt.Errorf("attribute %s of %s", attr, e.Type)
 	}
-	verbatim := e.Type == models.MessageEntityTypePre || e.Type == models.MessageEntityTypeCode
-	switch {
-	case in(e.Type):
-		return fmt.Errorf("%s inside itself", e.Type)
-	case in(models.MessageEntityTypePre, models.MessageEntityTypeCode):
-		return fmt.Errorf("%s inside code", e.Type)
-	case verbatim && len(around) > 0 && !slices.Equal(around, []models.MessageEntityType{models.MessageEntityTypeBlockquote}):
-		return fmt.Errorf("%s inside %s", e.Type, around[len(around)-1])
-	}
-	return nil
+	return e, nil
 }
 
-// merge makes of <pre><code class="language-x"> one entity.
-func merge(text string, entities []models.MessageEntity) (string, []models.MessageEntity, error) {
-	var out []models.MessageEntity
-	for _, e := range entities {
-		if e.Language == "" {
-			out = append(out, e)
-			continue
-		}
-		pre := &out[len(out)-1]
-		if pre.Length != e.Length {
-			return "", nil, fmt.Errorf("a language of only a part of pre")
-		}
-		pre.Language = e.Language
-	}
-	return text, out, nil
-}
+// units is the length of a text in UTF-16 code units, in which Telegram counts.
+func units(text string) int { return len(utf16.Encode([]rune(text))) }

@@ -1,7 +1,7 @@
 // Package botapi is Telegram's Bot API for tests: a strict HTTP server with a small world of
 // people, chats and files behind it.
 //
-//	s := botapi.New(botapi.Options{})
+//	s := botapi.New("")
 //	url, end := s.Start()
 //	defer end()
 //
@@ -23,15 +23,20 @@
 // All methods of Server are safe for concurrent use. Misuse by a test, such as a message in a chat
 // that does not exist, panics.
 //
-// Read server.go and methods.go (requests and answers), updates.go, send.go, html.go and files.go
-// (the bot's side), world.go, talk.go and trouble.go (the people's side), faults.go.
+// Read server.go (requests and answers), updates.go, send.go, html.go and files.go (the bot's side),
+// world.go and talk.go (the people's side), faults.go.
 package botapi
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,103 +45,50 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// DefaultToken is the token of a server without Options.Token.
-const DefaultToken = "123456789:TEST-TOKEN-of-the-offline-Bot-API-0"
-
-// Options say how a Server behaves.
-type Options struct {
-	Token       string           // of the bot, "<id>:<secret>"; "": DefaultToken
-	Username    string           // of the bot, without @; "": "offline_bot"
-	FirstUpdate int64            // id of the first update; 0: 100001
-	Now         func() time.Time // the clock of dates and retry_after; nil: time.Now
-}
-
 // Server is the world and the HTTP server in front of it.
 type Server struct {
-	opts Options
-	bot  models.User
+	token string
+	bot   models.User
 
 	mu         sync.Mutex    // guards all below; never held while waiting
 	changed    chan struct{} // closed and replaced whenever anything below changes
-	world      world
+	users      int           // so many were added
+	groups     int           // of any kind
+	chats      map[int64]*chat
+	files      map[string]*file // by file_id
 	updates    queue
 	faults     []Fault              // those with uses left, in order
 	quiet      map[string]time.Time // by lane: nothing is taken before
 	calls      []Call               // oldest first
 	violations []string
-	webhook    string
-	commands   []models.BotCommand
 }
 
-// New returns a server with an empty world. It starts nothing.
-func New(o Options) *Server {
-	if o.Token == "" {
-		o.Token = DefaultToken
-	}
-	if o.Username == "" {
-		o.Username = "offline_bot"
-	}
-	if o.FirstUpdate == 0 {
-		o.FirstUpdate = 100001
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	digits, _, _ := strings.Cut(o.Token, ":")
+// New returns a server with an empty world, of the bot with this token, "<id>:<secret>"; "": one of
+// the server's own. It starts nothing.
+func New(token string) *Server {
+	token = cmp.Or(token, "123456789:TEST-TOKEN-of-the-offline-Bot-API-0")
+	digits, _, _ := strings.Cut(token, ":")
 	id, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
 		panic("botapi: a token is <id>:<secret>")
 	}
 	return &Server{
-		opts: o, bot: models.User{ID: id, IsBot: true, FirstName: "Offline", Username: o.Username},
-		changed: make(chan struct{}), world: newWorld(), updates: queue{next: o.FirstUpdate}, quiet: map[string]time.Time{},
+		token: token, bot: models.User{ID: id, IsBot: true, FirstName: "Offline", Username: "offline_bot"},
+		changed: make(chan struct{}), chats: map[int64]*chat{}, files: map[string]*file{},
+		updates: queue{next: 100_001}, quiet: map[string]time.Time{},
 	}
 }
 
 // Token is the bot's token.
-func (s *Server) Token() string { return s.opts.Token }
+func (s *Server) Token() string { return s.token }
 
 // Start serves on a loopback address. end cuts polls and hanging answers off, and returns
 // when every handler has ended.
 func (s *Server) Start() (url string, end func()) {
-	srv := httptest.NewServer(http.HandlerFunc(s.answer))
+	srv := httptest.NewServer(http.HandlerFunc(s.serve))
 	return srv.URL, func() {
 		srv.CloseClientConnections()
 		srv.Close()
-	}
-}
-
-// answer answers /bot<token>/<method> and /file/bot<token>/<path>.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
-	rest, file := strings.CutPrefix(r.URL.Path, "/file")
-	token, what, whole := strings.Cut(strings.TrimPrefix(rest, "/bot"), "/")
-	switch {
-	case !strings.HasPrefix(rest, "/bot") || !whole:
-		send(w, http.StatusNotFound, "application/json", refuse(http.StatusNotFound, "Not Found").body())
-	case token != s.opts.Token:
-		send(w, http.StatusUnauthorized, "application/json", refuse(http.StatusUnauthorized, "Unauthorized").body())
-	case file:
-		s.download(w, r, what)
-	default:
-		s.call(w, r, what)
-	}
-}
-
-// Wait returns nil as soon as ok says true, and ctx's error when that is done first. ok is asked
-// again after every change; it may call any method of Server but Wait.
-func (s *Server) Wait(ctx context.Context, ok func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if ok() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
 	}
 }
 
@@ -149,7 +101,7 @@ func (s *Server) lock() (unlock func()) {
 	}
 }
 
-// touch tells all who wait that something has changed. s.mu is held.
+// touch tells the polls that wait that something has changed. s.mu is held.
 func (s *Server) touch() {
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -160,10 +112,173 @@ func (s *Server) touch() {
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]string(nil), s.violations...)
+	return slices.Clone(s.violations)
 }
 
 // violate notes a violation. s.mu is held.
 func (s *Server) violate(format string, args ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
+}
+
+// Call is a request to the bot's side as it came in. The token is not in it.
+type Call struct {
+	Method string            // "sendMessage"; "file" is a download, with the parameter path
+	Params map[string]string // texts as they are, all else as JSON
+}
+
+// Calls are the requests to the bot's side, oldest first; downloads are among them.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// Count is the number of Calls of a method.
+func (s *Server) Count(method string) (n int) {
+	for _, c := range s.Calls() {
+		if c.Method == method {
+			n++
+		}
+	}
+	return n
+}
+
+// request is a Call on its way.
+type request struct {
+	name   string
+	texts  map[string]string // the parameters
+	body   []byte
+	ctx    context.Context
+	repeat bool // of getUpdates: see Repeat
+}
+
+// answer is what goes back: JSON, the bytes of a file, or a page.
+type answer struct {
+	status int
+	kind   string // the content type
+	body   []byte
+}
+
+// refusal is an answer that is an error. parameters are those of the real server's.
+func refusal(status int, parameters map[string]int64, format string, args ...any) *answer {
+	return &answer{status, "application/json", encode(map[string]any{
+		"ok": false, "error_code": status, "description": fmt.Sprintf(format, args...), "parameters": parameters,
+	})}
+}
+
+func bad(format string, args ...any) *answer {
+	return refusal(http.StatusBadRequest, nil, "Bad Request: "+format, args...)
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil { // values of this package and of the client's types
+		panic(err)
+	}
+	return b
+}
+
+// methods answer requests. A refusal is nil where there is a result.
+var methods = map[string]func(*Server, *request) (result any, ref *answer){
+	"getUpdates":      (*Server).getUpdates,
+	"getMe":           on(func(s *Server, _ struct{}) (any, *answer) { return s.bot, nil }),
+	"sendMessage":     on((*Server).sendMessage),
+	"sendRichMessage": on((*Server).sendRichMessage),
+	"sendChatAction":  on((*Server).sendChatAction),
+	"getFile":         on((*Server).getFile),
+	"setMyCommands":   on(func(*Server, struct{ Commands []models.BotCommand }) (any, *answer) { return true, nil }),
+	"file":            (*Server).download,
+}
+
+// on makes a method of a function that gets its parameters decoded, and is called with s.mu held.
+func on[P any](run func(*Server, P) (any, *answer)) func(*Server, *request) (any, *answer) {
+	return func(s *Server, req *request) (any, *answer) {
+		defer s.lock()()
+		var p P
+		if ref := s.decode(req, &p); ref != nil {
+			return nil, ref
+		}
+		return run(s, p)
+	}
+}
+
+// decode reads the parameters of a request. A parameter that the method has not is a violation.
+// s.mu is held.
+func (s *Server) decode(req *request, dest any) *answer {
+	d := json.NewDecoder(bytes.NewReader(req.body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(dest); err != nil {
+		s.violate("%s: %v", req.name, err)
+		return bad("can't parse the parameters: %v", err)
+	}
+	return nil
+}
+
+// serve answers /bot<token>/<method> and /file/bot<token>/<path>.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	rest, file := strings.CutPrefix(r.URL.Path, "/file")
+	token, name, whole := strings.Cut(strings.TrimPrefix(rest, "/bot"), "/")
+	req := &request{name: name, texts: map[string]string{}, ctx: r.Context()}
+	var a *answer
+	switch {
+	case !strings.HasPrefix(rest, "/bot") || !whole:
+		a = refusal(http.StatusNotFound, nil, "Not Found")
+	case token != s.token:
+		a = refusal(http.StatusUnauthorized, nil, "Unauthorized")
+	case file:
+		req.name, req.texts["path"] = "file", name
+	case methods[name] == nil:
+		req.name, a = "unknown method", refusal(http.StatusNotFound, nil, "Not Found: method not found")
+	default:
+		a = req.read(r)
+	}
+	s.record(req, a)
+	if a == nil {
+		a = s.play(req, w)
+	}
+	w.Header().Set("Content-Type", a.kind)
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) // a client that has left hears nothing; what took effect has taken effect
+}
+
+// record notes a call as it comes in, and that it makes no sense.
+func (s *Server) record(req *request, a *answer) {
+	defer s.lock()()
+	if a != nil && a.status != http.StatusUnauthorized {
+		s.violate("%s: %s", req.name, a.body)
+	}
+	s.calls = append(s.calls, Call{Method: req.name, Params: req.texts})
+}
+
+// read reads a request's parameters, which are one JSON object.
+func (req *request) read(r *http.Request) *answer {
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // it was cut off with its process
+		panic(http.ErrAbortHandler)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(body, &object); err != nil {
+		return bad("can't parse the JSON object: %v", err)
+	}
+	for name, raw := range object {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		req.texts[name] = text
+	}
+	req.body = body
+	return nil
+}
+
+// run answers a request as it should be.
+func (s *Server) run(req *request) *answer {
+	result, ref := methods[req.name](s, req)
+	if ref != nil {
+		return ref
+	}
+	if data, ok := result.([]byte); ok {
+		return &answer{http.StatusOK, "application/octet-stream", data}
+	}
+	return &answer{http.StatusOK, "application/json", encode(map[string]any{"ok": true, "result": result})}
 }

@@ -8,32 +8,32 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/go-telegram/bot/models"
 	"go.uber.org/goleak"
+
+	"lethe/internal/lethetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fixture is a served Server with a client, and a person with a chat.
+// fixture is a served Server with a client, and a person with a chat.
 type fixture struct {
 	*Server
 	t      *testing.T
 	url    string
 	client *http.Client
-	ada    User
+	ada    models.User
 	dm     Chat
 }
 
-func start(t *testing.T, o Options) *fixture {
+func start(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{Server: New(o), t: t, client: &http.Client{Transport: &http.Transport{}}}
-	f.ada = f.User("Ada", "ada")
+	f := &fixture{Server: New(""), t: t, client: &http.Client{Transport: &http.Transport{}}}
+	f.ada = f.User("Ada")
 	f.dm = f.Private(f.ada)
 	url, end := f.Start()
 	f.url = url
@@ -44,12 +44,12 @@ func start(t *testing.T, o Options) *fixture {
 	return f
 }
 
-// A reply is an answer of the server.
+// reply is an answer of the server.
 type reply struct {
 	HTTP        int
 	Body        string
 	OK          bool            `json:"ok"`
-	Result      json.RawMessage `json:"result"`
+	Result      []models.Update `json:"result"` // of getUpdates
 	Description string          `json:"description"`
 	Parameters  struct {
 		RetryAfter int   `json:"retry_after"`
@@ -62,9 +62,7 @@ type object map[string]any
 func (f *fixture) try(ctx context.Context, method string, params any) (a reply, err error) {
 	f.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url+"/bot"+f.Token()+"/"+method, bytes.NewReader(encode(params)))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	lethetest.Must(f.t, err)
 	resp, err := f.client.Do(r)
 	if err != nil {
 		return a, err
@@ -80,50 +78,20 @@ func (f *fixture) try(ctx context.Context, method string, params any) (a reply, 
 func (f *fixture) ask(method string, params any) reply {
 	f.t.Helper()
 	a, err := f.try(f.t.Context(), method, params)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	lethetest.Must(f.t, err)
 	return a
 }
 
-// say is a sendMessage.
-func (f *fixture) say(text string) (reply, error) {
-	return f.try(f.t.Context(), "sendMessage", object{"chat_id": f.dm.ID, "text": text})
-}
-
-// updates is getUpdates, which has to succeed.
-func (f *fixture) updates(offset int64, timeout int) (ids []int64) {
+// violated checks that the newest violation says so, and that there are n.
+func (f *fixture) violated(n int, what string) {
 	f.t.Helper()
-	a := f.ask("getUpdates", object{"offset": offset, "limit": 100, "timeout": timeout})
-	var list []models.Update
-	if err := json.Unmarshal(a.Result, &list); err != nil || !a.OK {
-		f.t.Fatalf("getUpdates: %v: %s", err, a.Body)
-	}
-	for _, u := range list {
-		ids = append(ids, u.ID)
-	}
-	return ids
-}
-
-func (f *fixture) well() {
-	f.t.Helper()
-	for _, v := range f.Violations() {
-		f.t.Errorf("violation: %s", v)
-	}
-}
-
-// until waits for a state of the server.
-func (f *fixture) until(ok func() bool) {
-	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := f.Wait(ctx, ok); err != nil {
-		f.t.Fatalf("waited in vain: %v", err)
+	if v := f.Violations(); len(v) != n || n > 0 && !strings.Contains(v[n-1], what) {
+		f.t.Errorf("violations %q, not %d, the last with %q", v, n, what)
 	}
 }
 
 func TestTokens(t *testing.T) {
-	f := start(t, Options{})
+	f := start(t)
 	for path, want := range map[string]int{"/": 404, "/bot1:x/getMe": 401, "/file/bot1:x/a": 401, "/bot" + f.Token() + "/sendPlane": 404} {
 		resp, err := f.client.Post(f.url+path, "application/json", strings.NewReader("{}"))
 		if err != nil || resp.StatusCode != want {
@@ -137,113 +105,93 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// An update comes until an offset above it was given, and never after.
+// An update comes until an offset above it was given, and never after; a poll waits for one.
 func TestUpdates(t *testing.T) {
-	f := start(t, Options{FirstUpdate: 10})
+	f := start(t)
+	updates := func(offset int64, timeout int) []models.Update {
+		return f.ask("getUpdates", object{"offset": offset, "limit": 100, "timeout": timeout, "allowed_updates": []string{"message"}}).Result
+	}
 	for range 130 {
 		f.Say(f.dm, f.ada, "x")
 	}
-	for _, c := range []struct{ offset, first, last int64 }{{0, 10, 109}, {0, 10, 109}, {12, 12, 111}, {0, 12, 111}, {139, 139, 139}} {
-		if got := f.updates(c.offset, 0); got[0] != c.first || got[len(got)-1] != c.last {
-			t.Errorf("offset %d: %v", c.offset, got)
+	for _, c := range []struct{ offset, first, last int64 }{{0, 1, 100}, {0, 1, 100}, {3, 3, 102}, {0, 3, 102}, {130, 130, 130}} {
+		if got := updates(c.offset+100_000*min(c.offset, 1), 0); got[0].ID != 100_000+c.first || got[len(got)-1].ID != 100_000+c.last {
+			t.Errorf("offset %d: %d to %d", c.offset, got[0].ID, got[len(got)-1].ID)
 		}
 	}
-	f.well()
-	f.updates(11, 0)
-	if v := f.Violations(); len(v) != 1 || !strings.Contains(v[0], "offset 11 after 139") {
-		t.Errorf("violations %q", v)
-	}
-	f.updates(140, 0)
+	f.violated(0, "")
+	updates(11, 0)
+	f.violated(1, "offset 11 after 100130")
+	updates(100_131, 0)
 	f.Fault(Fault{Kind: Repeat})
-	if got := f.updates(140, 0); len(got) != 100 || got[99] != 139 {
+	if got := updates(100_131, 0); len(got) != 100 || got[99].ID != 100_130 {
 		t.Errorf("again: %v", got)
 	}
 	f.ResumeAt(3)
-	f.Say(f.dm, f.ada, "x")
-	if got := f.updates(0, 0); !slices.Equal(got, []int64{3}) {
-		t.Errorf("resumed: %v", got)
-	}
-}
-
-// A poll waits for an update, and a newer one ends it.
-func TestPolls(t *testing.T) {
-	f := start(t, Options{FirstUpdate: 10})
-	answers := make(chan reply, 1)
-	poll := func(timeout int) {
-		answers <- f.ask("getUpdates", object{"limit": 100, "timeout": timeout, "allowed_updates": []string{"message"}})
-	}
-	go poll(50)
-	f.until(f.Polling)
-	go poll(49)
-	if a := <-answers; a.HTTP != 409 || a.Description != otherPoll {
-		t.Errorf("the older poll: %s", a.Body)
-	}
-	f.until(f.Polling)
-	f.Block(f.ada) // of which the bot has not asked to be told
-	f.Unblock(f.ada)
+	got := make(chan []models.Update, 1)
+	go func() { got <- updates(0, 50) }()
+	lethetest.Eventually(t, "a poll waits", f.Polling)
+	f.Bar(f.dm, true) // of which the bot has not asked to be told
+	f.Bar(f.dm, false)
 	f.Say(f.dm, f.ada, "wake up")
-	if a := <-answers; !strings.Contains(a.Body, "wake up") || strings.Contains(a.Body, "chat_member") {
-		t.Errorf("the newer poll: %s", a.Body)
-	}
-	f.Webhook("https://a.example")
-	if a := f.ask("getUpdates", object{"limit": 1}); a.Description != webhookOn {
-		t.Errorf("with a webhook: %s", a.Body)
+	if list := <-got; len(list) != 1 || list[0].ID != 3 || list[0].Message == nil || list[0].Message.Text != "wake up" {
+		t.Errorf("resumed: %+v", list)
 	}
 }
 
 func TestSending(t *testing.T) {
-	f := start(t, Options{})
-	crew := f.Supergroup("Crew", f.ada)
+	f := start(t)
+	crew := f.Group(models.ChatTypeSupergroup, "Crew")
 	topic, closed := f.Topic(crew, "builds"), f.Topic(crew, "closed")
-	f.CloseTopic(closed)
+	f.CloseTopic(closed, true)
 	asked := f.Say(f.dm, f.ada, "what?")
-	in := func(chat Chat, text string, more object) object {
-		p := object{"chat_id": chat.ID, "text": text}
-		for k, v := range more {
-			p[k] = v
-		}
-		return p
-	}
+	group := f.Group(models.ChatTypeGroup, "Old")
+	super := f.Migrate(group)
 	long := strings.Repeat("x", 4094) + "😀"
 	for _, c := range []struct {
-		params object
-		want   string // in the description; "": taken
+		chat Chat
+		text string
+		more object
+		want string // in the description; "": taken
 	}{
-		{in(f.dm, "same", nil), ""}, {in(f.dm, "same", nil), ""},
-		{in(f.dm, "😀 <b>bold</b> &lt;", object{"parse_mode": "HTML", "reply_parameters": object{"message_id": asked}}), ""},
-		{in(f.dm, " "+long+" \n", nil), ""}, {in(f.dm, long+"x", nil), "message is too long"},
-		{in(Chat{ID: 77}, "x", nil), "chat not found"}, {in(f.dm, " \n\t", nil), "text is empty"},
-		{in(f.dm, "<b>x", object{"parse_mode": "HTML"}), "can't parse entities: can't find end tag"},
-		{in(f.dm, "x", object{"colour": "red"}), "unknown field"},
-		{in(f.dm, "x", object{"reply_parameters": object{"message_id": 99}}), "message to be replied not found"},
-		{in(f.dm, "x", object{"reply_parameters": object{"message_id": 99, "allow_sending_without_reply": true}}), ""},
-		{in(crew, "x", object{"message_thread_id": topic.Thread}), ""},
-		{in(crew, "x", object{"message_thread_id": 999}), "message thread not found"},
-		{in(crew, "x", object{"message_thread_id": closed.Thread}), "TOPIC_CLOSED"},
+		{f.dm, "same", nil, ""}, {f.dm, "same", nil, ""},
+		{f.dm, "😀 <b>bold</b> &lt;", object{"parse_mode": "HTML", "reply_parameters": object{"message_id": asked}}, ""},
+		{f.dm, " " + long + " \n", nil, ""}, {f.dm, long + "x", nil, "message is too long"},
+		{Chat{ID: 77}, "x", nil, "chat not found"}, {f.dm, " \n\t", nil, "text is empty"},
+		{f.dm, "<b>x", object{"parse_mode": "HTML"}, "can't parse entities"},
+		{f.dm, "x", object{"colour": "red"}, "unknown field"},
+		{f.dm, "x", object{"reply_parameters": object{"message_id": 99}}, "message to be replied not found"},
+		{f.dm, "x", object{"reply_parameters": object{"message_id": 99, "allow_sending_without_reply": true}}, ""},
+		{crew, "x", object{"message_thread_id": topic.Thread}, ""},
+		{crew, "x", object{"message_thread_id": 999}, "message thread not found"},
+		{crew, "x", object{"message_thread_id": closed.Thread}, "TOPIC_CLOSED"},
+		{group, "x", nil, "upgraded"},
 	} {
-		if a := f.ask("sendMessage", c.params); a.OK != (c.want == "") || !strings.Contains(a.Description, c.want) {
-			t.Errorf("%.60v: %s", c.params, a.Body)
+		params := object{"chat_id": c.chat.ID, "text": c.text}
+		for k, v := range c.more {
+			params[k] = v
+		}
+		a := f.ask("sendMessage", params)
+		if a.OK != (c.want == "") || !strings.Contains(a.Description, c.want) || c.chat == group && a.Parameters.MigrateTo != super.ID {
+			t.Errorf("%.60v: %s", params, a.Body)
 		}
 	}
 	if m := f.Sent(f.dm)[2]; m.Text != "😀 bold <" || m.ReplyToMessage.ID != asked || len(m.Entities) != 1 || m.Entities[0].Offset != 3 {
 		t.Errorf("%+v", m)
 	}
-	group := f.Group("Old", f.ada)
-	super := f.Migrate(group)
-	if a := f.ask("sendMessage", in(group, "x", nil)); a.Parameters.MigrateTo != super.ID {
-		t.Errorf("migrated: %s", a.Body)
-	}
 }
 
 // Faults match what they say, before or after the request takes effect.
 func TestFaults(t *testing.T) {
-	f := start(t, Options{})
-	bob := f.Private(f.User("Bob", "bob"))
-	f.Fault(Fault{Method: "sendMessage", Chat: bob.ID, Contains: "secret", Skip: 1, Times: 2, Status: 503})
-	for i, want := range []int{200, 200, 503, 503, 200} {
-		chat := map[bool]Chat{true: f.dm, false: bob}[i == 0]
-		if a := f.ask("sendMessage", object{"chat_id": chat.ID, "text": "a secret"}); a.HTTP != want {
-			t.Errorf("%d: %s", i, a.Body)
+	f := start(t)
+	say := func(ctx context.Context, chat Chat) (reply, error) {
+		return f.try(ctx, "sendMessage", object{"chat_id": chat.ID, "text": "x"})
+	}
+	bob := f.Private(f.User("Bob"))
+	f.Fault(Fault{Method: "sendMessage", Chat: bob.ID, Times: 2, Status: 503})
+	for i, want := range []int{200, 503, 503, 200} {
+		if a, err := say(t.Context(), map[bool]Chat{true: f.dm, false: bob}[i == 0]); err != nil || a.HTTP != want {
+			t.Errorf("%d: %v, %s", i, err, a.Body)
 		}
 	}
 	for i, c := range []struct {
@@ -252,18 +200,18 @@ func TestFaults(t *testing.T) {
 		begin string
 		sent  int // so many more messages
 	}{
-		{Fault{Status: 403}, 403, `{"description":"Forbidden: bot was blocked`, 0},
+		{Fault{Status: 403}, 403, `{"description":"Forbidden"`, 0},
 		{Fault{Status: 400, Description: "Bad Request: no"}, 400, `{"description":"Bad Request: no"`, 0},
 		{Fault{Kind: HTML, Status: 502}, 502, "<html>", 0},
 		{Fault{Kind: Truncate}, 200, `{"ok":true,`, 1},
 		{Fault{Kind: Shape}, 200, `{"ok":true,"result":{"message_id":"one"`, 1},
-		{Fault{Kind: Slow, Wait: time.Millisecond}, 200, `{"ok":true`, 1},
+		{Fault{Kind: Slow}, 200, `{"ok":true`, 1},
 		{Fault{Kind: Reset}, 0, "", 0},
-		{Fault{Kind: Reset, After: true}, 0, "", 1},
+		{Fault{Kind: Lost}, 0, "", 1},
 	} {
 		before := len(f.Sent(f.dm))
 		f.Fault(c.fault)
-		a, err := f.say("x")
+		a, err := say(t.Context(), f.dm)
 		if broken := errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF); broken != (c.code == 0) || a.HTTP != c.code ||
 			!strings.HasPrefix(a.Body, c.begin) || len(f.Sent(f.dm)) != before+c.sent {
 			t.Errorf("%d: %v %+v, %d messages", i, err, a, len(f.Sent(f.dm))-before)
@@ -272,7 +220,7 @@ func TestFaults(t *testing.T) {
 	f.Fault(Fault{Kind: Hang})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		f.until(func() bool { return f.FaultsLeft() == 0 })
+		lethetest.Eventually(t, "it hangs", func() bool { return f.FaultsLeft() == 0 })
 		cancel()
 	}()
 	if _, err := f.try(ctx, "getMe", object{}); !errors.Is(err, context.Canceled) {
@@ -280,23 +228,17 @@ func TestFaults(t *testing.T) {
 	}
 	f.Fault(Fault{Times: -1})
 	f.ClearFaults()
-	f.ask("getMe", object{})
-	f.well()
-}
+	f.violated(0, "")
 
-// A retry_after that is not waited for is refused again, and noted, for that chat alone.
-func TestRetryAfter(t *testing.T) {
-	f := start(t, Options{})
+	// A retry_after that is not waited for is refused again, and noted, for that chat alone.
 	f.Fault(Fault{Method: "sendMessage", RetryAfter: 300})
 	for range 2 {
-		if a, err := f.say("x"); err != nil || a.HTTP != 429 || a.Parameters.RetryAfter != 300 {
+		if a, err := say(t.Context(), f.dm); err != nil || a.HTTP != 429 || a.Parameters.RetryAfter != 300 {
 			t.Errorf("%v %+v", err, a)
 		}
 	}
-	if v := f.Violations(); len(v) != 1 || !strings.Contains(v[0], "before retry_after has passed") {
-		t.Errorf("violations %q", v)
-	}
-	if a := f.ask("sendMessage", object{"chat_id": f.Private(f.User("Bob", "")).ID, "text": "x"}); !a.OK {
-		t.Errorf("another chat: %s", a.Body)
+	f.violated(1, "before retry_after has passed")
+	if a, err := say(t.Context(), bob); err != nil || !a.OK {
+		t.Errorf("another chat: %v, %s", err, a.Body)
 	}
 }

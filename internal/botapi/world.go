@@ -2,23 +2,15 @@ package botapi
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/go-telegram/bot/models"
 )
 
-// User is a person. The zero value is nobody.
-type User struct {
-	ID       int64
-	Name     string // first name
-	Username string // without @; may be ""
-}
-
 // Chat is a place where people write: a chat, or one topic of it.
 type Chat struct {
-	ID     int64 `json:"id"`
-	Thread int   `json:"message_thread_id"` // of the topic; 0: the chat itself
+	ID     int64
+	Thread int // message_thread_id of the topic; 0: the chat itself
 }
 
 // The first ids dealt out. They do not fit into 32 bits, as today's do not.
@@ -28,104 +20,52 @@ const (
 	firstSupergroup = -1_002_000_000_001 // and downwards, channels too
 )
 
-type world struct {
-	users      map[int64]User
-	chats      map[int64]*chat
-	files      map[string]*file // by file_id
-	groups     int              // so many ids of each kind were dealt out
-	supergroup int
-}
-
-func newWorld() world {
-	return world{users: map[int64]User{}, chats: map[int64]*chat{}, files: map[string]*file{}}
-}
-
-// A chat as the server keeps it.
+// chat is a chat as the server keeps it.
 type chat struct {
 	info     models.Chat
-	members  map[int64]User
-	messages []*models.Message // in order; each is replaced, never altered
-	last     int               // newest message id
-	mine     map[int]bool      // ids of the messages that the bot wrote
-	topics   map[int]*topic    // by message_thread_id
-	barred   string            // why the bot may not write here: the description of a 403
-	moved    int64             // the supergroup that this group has become
-	actions  []Chat            // where the bot was typing
+	messages []*models.Message       // in order; each is replaced, never altered
+	last     int                     // newest message id
+	topics   map[int]*models.Message // that created them, by message_thread_id
+	closed   map[int]bool            // topics in which the bot may not write
+	barred   bool                    // the bot may not write here
+	moved    int64                   // the supergroup that this group has become
 }
 
-type topic struct {
-	name    string
-	closed  bool
-	created *models.Message
-}
+// nobody is the author of service messages.
+var nobody models.User
 
-// User adds a person. The username may be "".
-func (s *Server) User(name, username string) User {
+// User adds a person.
+func (s *Server) User(name string) models.User {
 	defer s.lock()()
-	u := User{ID: firstUser + int64(len(s.world.users)), Name: name, Username: username}
-	s.world.users[u.ID] = u
-	return u
+	s.users++
+	return models.User{ID: firstUser + int64(s.users) - 1, FirstName: name, LanguageCode: "en"}
 }
 
 // Private is the chat of u with the bot. The first call opens it, as pressing
 // Start does; without it the bot may not write to u.
-func (s *Server) Private(u User) Chat {
+func (s *Server) Private(u models.User) Chat {
 	defer s.lock()()
-	if s.world.chats[u.ID] == nil {
-		c := s.open(models.Chat{ID: u.ID, Type: models.ChatTypePrivate, FirstName: u.Name, Username: u.Username})
-		c.members[u.ID] = u
+	if s.chats[u.ID] == nil {
+		s.open(models.Chat{ID: u.ID, Type: models.ChatTypePrivate, FirstName: u.FirstName})
 	}
 	return Chat{ID: u.ID}
 }
 
-// Group adds a basic group with the bot and these members. It has no topics;
-// see Migrate and Supergroup.
-func (s *Server) Group(title string, members ...User) Chat {
+// Group adds a basic group, a supergroup or a channel with the bot in it. A basic group has no
+// topics (see Migrate), a channel is written in by Post.
+func (s *Server) Group(kind models.ChatType, title string) Chat {
 	defer s.lock()()
-	id := firstGroup - int64(s.world.groups)
-	s.world.groups++
-	return s.gather(models.Chat{ID: id, Type: models.ChatTypeGroup, Title: title}, members)
-}
-
-// Supergroup adds a supergroup with the bot and these members. Topic makes it a
-// forum.
-func (s *Server) Supergroup(title string, members ...User) Chat {
-	defer s.lock()()
-	return s.gather(models.Chat{ID: s.superID(), Type: models.ChatTypeSupergroup, Title: title}, members)
-}
-
-// Channel adds a channel in which the bot may post. See Post.
-func (s *Server) Channel(title, username string) Chat {
-	defer s.lock()()
-	return s.gather(models.Chat{ID: s.superID(), Type: models.ChatTypeChannel, Title: title, Username: username}, nil)
-}
-
-func (s *Server) superID() int64 {
-	id := firstSupergroup - int64(s.world.supergroup)
-	s.world.supergroup++
-	return id
-}
-
-func (s *Server) gather(info models.Chat, members []User) Chat {
-	c := s.open(info)
-	for _, u := range members {
-		c.members[u.ID] = u
+	first := int64(firstSupergroup)
+	if kind == models.ChatTypeGroup {
+		first = firstGroup
 	}
+	s.groups++
+	return s.open(models.Chat{ID: first - int64(s.groups) + 1, Type: kind, Title: title})
+}
+
+func (s *Server) open(info models.Chat) Chat {
+	s.chats[info.ID] = &chat{info: info, topics: map[int]*models.Message{}, closed: map[int]bool{}}
 	return Chat{ID: info.ID}
-}
-
-func (s *Server) open(info models.Chat) *chat {
-	c := &chat{info: info, members: map[int64]User{}, mine: map[int]bool{}, topics: map[int]*topic{}}
-	s.world.chats[info.ID] = c
-	return c
-}
-
-// Join makes u a member of a group.
-func (s *Server) Join(where Chat, u User) {
-	defer s.lock()()
-	c := s.chat(where)
-	c.members[u.ID] = u
-	s.append(c, where.Thread, u, models.Message{NewChatMembers: []models.User{person(u)}})
 }
 
 // Topic adds a topic to a supergroup, which becomes a forum with the first. Its
@@ -134,18 +74,49 @@ func (s *Server) Topic(where Chat, name string) Chat {
 	defer s.lock()()
 	c := s.chat(where)
 	c.info.IsForum = true
-	m := s.append(c, 0, someone(c), models.Message{ForumTopicCreated: &models.ForumTopicCreated{Name: name, IconColor: 7322096}})
-	c.topics[m.ID] = &topic{name: name, created: m}
+	m := s.append(c, 0, nobody, models.Message{ForumTopicCreated: &models.ForumTopicCreated{Name: name, IconColor: 7322096}})
+	c.topics[m.ID] = m
 	return Chat{ID: where.ID, Thread: m.ID}
 }
 
-// Texts are the texts, or captions, of Sent.
-func (s *Server) Texts(where Chat) []string {
-	var texts []string
-	for _, m := range s.Sent(where) {
-		texts = append(texts, m.Text+m.Caption)
+// CloseTopic closes a topic, in which the bot then may not write, or opens it again.
+func (s *Server) CloseTopic(where Chat, closed bool) {
+	defer s.lock()()
+	s.chat(where).closed[where.Thread] = closed
+}
+
+// DeleteTopic removes a topic. The bot is not told.
+func (s *Server) DeleteTopic(where Chat) {
+	defer s.lock()()
+	delete(s.chat(where).topics, where.Thread)
+}
+
+// Bar keeps the bot out of a chat, as a person does who blocks it and a group that removes it, or
+// lets it in again. The bot is told, and hears and writes nothing there until then.
+func (s *Server) Bar(where Chat, out bool) {
+	defer s.lock()()
+	c := s.chat(where)
+	c.barred = out
+	was, is := map[string]string{"status": "kicked"}, map[string]string{"status": "member"}
+	if out {
+		was, is = is, was
 	}
-	return texts
+	s.push("my_chat_member", map[string]any{
+		"chat": c.info, "from": models.User{ID: firstUser, FirstName: "Somebody"}, "date": date(), "old_chat_member": was, "new_chat_member": is,
+	})
+}
+
+// Migrate upgrades a basic group to a supergroup, which it returns. Writing to
+// the group's old id is answered with 400 and migrate_to_chat_id. Both chats get
+// the service message that says so.
+func (s *Server) Migrate(where Chat) Chat {
+	super := s.Group(models.ChatTypeSupergroup, "Moved")
+	defer s.lock()()
+	old := s.chat(where)
+	s.append(old, 0, nobody, models.Message{MigrateToChatID: super.ID})
+	old.moved = super.ID
+	s.append(s.chat(super), 0, nobody, models.Message{MigrateFromChatID: where.ID})
+	return super
 }
 
 // Sent are the messages of the bot in a chat, or a topic, as they are now, oldest first.
@@ -153,25 +124,25 @@ func (s *Server) Sent(where Chat) []models.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []models.Message
-	c := s.chat(where)
-	for _, m := range c.messages {
-		if (where.Thread == 0 || m.MessageThreadID == where.Thread) && c.mine[m.ID] {
+	for _, m := range s.chat(where).messages {
+		if (where.Thread == 0 || m.MessageThreadID == where.Thread) && m.From != nil && *m.From == s.bot {
 			list = append(list, *m)
 		}
 	}
 	return list
 }
 
-// Actions is where in a chat the bot was shown typing, oldest first.
-func (s *Server) Actions(where Chat) []Chat {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.chat(where).actions)
+// Texts are the texts of Sent.
+func (s *Server) Texts(where Chat) (texts []string) {
+	for _, m := range s.Sent(where) {
+		texts = append(texts, m.Text)
+	}
+	return texts
 }
 
 // chat is the chat that a caller on the world's side means. s.mu is held.
 func (s *Server) chat(where Chat) *chat {
-	c := s.world.chats[where.ID]
+	c := s.chats[where.ID]
 	if c == nil {
 		panic(fmt.Sprintf("botapi: no chat %d", where.ID))
 	}
@@ -181,26 +152,13 @@ func (s *Server) chat(where Chat) *chat {
 	return c
 }
 
+// find is a message as a reply shows it, without what it replied to itself; nil if it is not there.
 func (c *chat) find(id int) *models.Message {
 	i := slices.IndexFunc(c.messages, func(m *models.Message) bool { return m.ID == id })
 	if i < 0 {
 		return nil
 	}
-	return c.messages[i]
-}
-
-func (c *chat) replace(m *models.Message) {
-	c.messages[slices.Index(c.messages, c.find(m.ID))] = m
-}
-
-// someone is the author of service messages: the member with the least id.
-func someone(c *chat) User {
-	if len(c.members) == 0 {
-		return User{}
-	}
-	return c.members[slices.Min(slices.Collect(maps.Keys(c.members)))]
-}
-
-func person(u User) models.User {
-	return models.User{ID: u.ID, FirstName: u.Name, Username: u.Username, LanguageCode: "en"}
+	m := *c.messages[i]
+	m.ReplyToMessage = nil
+	return &m
 }
