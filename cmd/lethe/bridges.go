@@ -131,21 +131,20 @@ func sick(all []health.Health) error {
 	return errors.New("bridges: " + strings.Join(bad, ", "))
 }
 
-// Bridges that a daemon can keep.
-var companions = []string{"telegram"}
-
 // children are the processes that the daemon keeps beside itself. What one of
 // them needs and is not there is told before anything starts.
 func (p *program) children(names []string) ([]child.Process, error) {
 	var out []child.Process
 	for i, name := range names {
-		if !slices.Contains(companions, name) {
-			return nil, usagef("--with %s: there is no such bridge, only %s", name, strings.Join(companions, ", "))
+		at := slices.Index(bridgeNames(), name)
+		if at < 0 {
+			return nil, usagef("--with %s: there is no such bridge, only %s", name, strings.Join(bridgeNames(), ", "))
 		}
 		if slices.Contains(names[:i], name) {
 			continue
 		}
-		if _, err := p.telegramToken(); err != nil {
+		t := transports()[at]
+		if _, err := p.token(t); err != nil {
 			return nil, err
 		}
 		exe, err := os.Executable()
@@ -160,18 +159,18 @@ func (p *program) children(names []string) ([]child.Process, error) {
 			args = append(args, "--json")
 		}
 		out = append(out, child.Process{
-			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ()), Log: p.logTo(p.err), Output: p.err, Forward: []os.Signal{syscall.SIGHUP},
+			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), t.variable), Log: p.logTo(p.err), Output: p.err, Forward: []os.Signal{syscall.SIGHUP},
 			Permanent: func(exit int) bool { return exit == exitUsage || exit == exitNoKey || exit == exitCorrupt },
 		})
 	}
 	return out, nil
 }
 
-// bridgeEnv is the environment of a bridge: what it takes to reach the network,
-// and its own token, but no key of the model.
-func bridgeEnv(env []string) []string {
+// bridgeEnv is the environment of a bridge: what it takes to reach the network, and the
+// variable of its own token, but no key of the model.
+func bridgeEnv(env []string, token string) []string {
 	keep := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "GORACE",
-		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", tokenVariable}
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", token}
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.Contains(keep, strings.ToUpper(name)) && !strings.HasPrefix(name, "LC_")

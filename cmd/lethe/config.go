@@ -14,7 +14,6 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"lethe/agent"
-	"lethe/bridge/telegram"
 	"lethe/internal/durable"
 	"lethe/llm"
 	"lethe/mind"
@@ -70,26 +69,6 @@ type settings struct {
 
 // removedKeys had a meaning in earlier versions.
 var removedKeys = []string{"recall.embeddings_url", "recall.embeddings_model", "telegram.flood", "telegram.flood.user", "telegram.flood.room"}
-
-// telegramSettings are those of the Telegram bridge.
-type telegramSettings struct {
-	TokenFile string   `toml:"token_file"`
-	BaseURL   string   `toml:"base_url"`
-	Room      string   `toml:"room"`
-	Users     []string `toml:"users"`
-	Chats     []string `toml:"chats"`
-	Members   string   `toml:"members"`
-	Relay     string   `toml:"relay"`
-	Rich      bool     `toml:"rich"`
-	Routes    []route  `toml:"route"`
-}
-
-// route maps a chat, or one topic of it, to a room.
-type route struct {
-	Chat  string `toml:"chat"`
-	Topic int    `toml:"topic"`
-	Room  string `toml:"room"`
-}
 
 // duration is written like "90s" or "5m".
 type duration time.Duration
@@ -197,6 +176,9 @@ func tomlError(err error) error {
 func settingKeys(t reflect.Type, table string) (keys []string) {
 	for f := range t.Fields() {
 		key := table + f.Tag.Get("toml")
+		if f.Anonymous {
+			keys = append(keys, settingKeys(f.Type, table)...)
+		}
 		if !f.IsExported() {
 			continue
 		}
@@ -222,36 +204,6 @@ const (
 	hintsOn  = "on"
 	hintsOff = "off"
 )
-
-// config is what the settings say of the bridge.
-func (t telegramSettings) config() telegram.Config {
-	c := telegram.Config{
-		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, defaultRoom), Relay: t.Relay, Rich: t.Rich,
-		Users: t.Users, Chats: t.Chats, Members: t.Members,
-	}
-	for _, r := range t.Routes {
-		c.Routes = append(c.Routes, telegram.Route{Chat: r.Chat, Topic: r.Topic, Room: r.Room})
-	}
-	return c
-}
-
-// reload reads the settings of a running bridge again; see telegram.Config.Reload.
-func (p *program) reload() (telegram.Config, error) {
-	path := configFile(p.home.Dir)
-	data, err := readGiven(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return telegram.Config{}, err
-	}
-	s, err := parseSettings(path, data)
-	return s.Telegram.config(), err
-}
-
-func (t telegramSettings) check() error {
-	if err := t.config().Check(); err != nil {
-		return fmt.Errorf("telegram: %w", err)
-	}
-	return nil
-}
 
 // check refuses values outside of their range.
 func (s settings) check() error {

@@ -11,7 +11,6 @@ import (
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/access"
-	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/life"
 	"lethe/llm"
@@ -76,7 +75,7 @@ func codeOf(err error) int {
 		return exitUsage
 	case errors.As(err, &running), errors.As(err, new(*bridge.RunningError)):
 		return exitRunning
-	case errors.Is(err, llm.ErrNoKey), errors.Is(err, errNoToken), errors.Is(err, telegram.ErrToken), errors.As(err, new(tokenFileError)):
+	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
 		return exitNoKey
 	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, &corrupt),
 		errors.As(err, new(*access.PeopleError)):

@@ -161,18 +161,10 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 		ContextLimit: limit, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
-			BashTimeout: time.Duration(s.Tools.BashTimeout), Secrets: h.secrets(),
+			BashTimeout: time.Duration(s.Tools.BashTimeout), Secrets: h.p.tokenFiles(),
 		},
 		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],
 	}, nil
-}
-
-// secrets are files that hold a key.
-func (h *host) secrets() []string {
-	if file := h.p.tokenFile(); file != "" {
-		return []string{file}
-	}
-	return nil
 }
 
 // teller prints LIFE events when they were asked for.

@@ -30,7 +30,9 @@ func run(args []string) int {
 
 // rememberKeys makes known which values of the environment nobody may see.
 func rememberKeys() {
-	secret.Add(os.Getenv(tokenVariable))
+	for _, t := range transports() {
+		secret.Add(os.Getenv(t.variable))
+	}
 	for _, name := range llm.Presets() {
 		preset, _ := llm.Preset(name)
 		secret.Add(os.Getenv(preset.KeyEnv))

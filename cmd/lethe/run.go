@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -35,8 +36,8 @@ read config.toml again.
 		ValidArgsFunction: p.completeIdentities,
 	}
 	p.runFlags(cmd)
-	cmd.Flags().StringArrayVar(&with, "with", nil, "`BRIDGE` to keep running beside the daemon: telegram; may be repeated")
-	_ = cmd.RegisterFlagCompletionFunc("with", cobra.FixedCompletions(companions, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringArrayVar(&with, "with", nil, "`BRIDGE` to keep running beside the daemon: "+strings.Join(bridgeNames(), ", ")+"; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("with", cobra.FixedCompletions(bridgeNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

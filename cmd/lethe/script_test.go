@@ -148,7 +148,7 @@ func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
 
 // passed are the variables that a script's background processes get: testscript
 // does not tell all of its own.
-var passed = []string{"PATH", "HOME", "GORACE", "LETHE_HOME", tokenVariable, "TMPDIR", "DEEPSEEK_API_KEY", "LETHE_API_KEY", killAt, hangWhen}
+var passed = []string{"PATH", "HOME", "GORACE", "LETHE_HOME", "TELEGRAM_BOT_TOKEN", "TMPDIR", "DEEPSEEK_API_KEY", "LETHE_API_KEY", killAt, hangWhen}
 
 func environment(ts *testscript.TestScript) []string {
 	var env []string

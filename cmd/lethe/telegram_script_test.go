@@ -60,7 +60,7 @@ func scriptBotAPI(ts *testscript.TestScript, neg bool, args []string) {
 	_, err = fmt.Fprintf(f, "[telegram]\nbase_url = %q\n", url)
 	ts.Check(err)
 	ts.Check(f.Close())
-	ts.Setenv(tokenVariable, s.Token())
+	ts.Setenv("TELEGRAM_BOT_TOKEN", s.Token())
 }
 
 func scriptTelegram(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"lethe/bridge/telegram"
+)
+
+func telegramTransport() transport {
+	return transport{
+		name: telegram.Name, service: "Telegram",
+		long: `Telegram copies lines between rooms and chats of a Telegram bot. The token comes from
+TELEGRAM_BOT_TOKEN, or from the file that telegram.token_file names in config.toml.
+
+Nobody may write until you allow it: a stranger who writes to the bot gets a code,
+which you approve with lethe bridge telegram allow CODE. docs/telegram.md has the
+rest. It prints "ready telegram @bot" once it reaches Telegram.`,
+		example: `  export TELEGRAM_BOT_TOKEN=…
+  lethe bridge telegram
+  lethe bridge telegram allow K7QM3XPA --room dev`,
+		variable: "TELEGRAM_BOT_TOKEN", checkToken: telegram.CheckToken, readToken: telegram.ReadToken,
+		tokenHint: "@BotFather gives you one; see docs/telegram.md",
+		settings:  func(s *settings) bridgeSettings { return s.Telegram.bridgeSettings },
+		inForce: func(p *program) bool {
+			c := p.settings.Telegram.config()
+			c.Home = p.home.Dir
+			return c.InForce()
+		},
+		restart: "base_url and rich",
+		run:     runTelegram,
+	}
+}
+
+// telegramSettings are the table telegram of config.toml.
+type telegramSettings struct {
+	bridgeSettings
+	BaseURL string `toml:"base_url"`
+	Relay   string `toml:"relay"`
+	Rich    bool   `toml:"rich"`
+}
+
+// config is what the settings say of the bridge.
+func (t telegramSettings) config() telegram.Config {
+	c := telegram.Config{
+		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, defaultRoom), Relay: t.Relay, Rich: t.Rich,
+		Users: t.Users, Chats: t.Chats, Members: t.Members,
+	}
+	for _, r := range t.Routes {
+		c.Routes = append(c.Routes, telegram.Route(r))
+	}
+	return c
+}
+
+func (t telegramSettings) check() error {
+	if err := t.config().Check(); err != nil {
+		return fmt.Errorf("telegram: %w", err)
+	}
+	return nil
+}
+
+func runTelegram(ctx context.Context, p *program, with bridgeParts) error {
+	c := p.settings.Telegram.config()
+	c.Home, c.Store, c.Watcher, c.Log, c.Token = p.home.Dir, with.store, with.watcher, with.log, with.token
+	c.Names, c.Ready, c.Hangup = p.reservedNames, with.ready, with.hangup
+	c.Reload = func() (telegram.Config, error) {
+		path := configFile(p.home.Dir)
+		data, err := readGiven(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return telegram.Config{}, err
+		}
+		s, err := parseSettings(path, data)
+		return s.Telegram.config(), err
+	}
+	err := telegram.Run(ctx, c)
+	if errors.Is(err, telegram.ErrToken) {
+		err = tokenError{err}
+	}
+	return err
+}
