@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 var units = []string{"lethe.service", "lethe-telegram.service", "user/lethe.service", "without-telegram.conf"}
@@ -30,13 +32,13 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	lethe = filepath.Join(dir, "lethe")
-	build := exec.Command("go", "build", "-o", lethe, "lethe/cmd/lethe")
-	if out, err := build.CombinedOutput(); err != nil {
+	out, err := exec.Command("go", "build", "-o", lethe, "lethe/cmd/lethe").CombinedOutput()
+	code := 1
+	if err == nil {
+		code = m.Run()
+	} else {
 		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
-		os.RemoveAll(dir)
-		os.Exit(1)
 	}
-	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -44,101 +46,43 @@ func TestMain(m *testing.M) {
 func read(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return string(data)
 }
 
-// settings reads a unit: section and key, and the values in order. An empty value
-// ends those before it.
-func settings(t *testing.T, file string) map[string][]string {
+// values are those of a setting of a unit, in order.
+func values(t *testing.T, file, key string) (all []string) {
 	t.Helper()
-	all, section := map[string][]string{}, ""
-	for line := range strings.Lines(read(t, file)) {
-		line = strings.TrimSpace(line)
-		key, value, ok := strings.Cut(line, "=")
-		switch {
-		case line == "" || line[0] == '#':
-		case line[0] == '[' && line[len(line)-1] == ']':
-			section = line[1 : len(line)-1]
-		case !ok || strings.HasSuffix(line, "\\") || section == "":
-			t.Fatalf("%s: %q is not a setting", file, line)
-		case value == "":
-			all[section+"."+key] = []string{""}
-		default:
-			all[section+"."+key] = append(all[section+"."+key], value)
-		}
+	for _, m := range regexp.MustCompile(`(?m)^`+key+`=(.*)$`).FindAllStringSubmatch(read(t, file), -1) {
+		all = append(all, m[1])
 	}
 	return all
 }
 
-// helpOf is what the program prints about a subcommand. The words of args that are
-// no flags name it; of these, those after its name are arguments.
-func helpOf(t *testing.T, args []string) (command, help string) {
+// exists checks that the program takes a call: asked for help it refuses commands and flags
+// that it does not have.
+func exists(t *testing.T, where string, args []string) {
 	t.Helper()
-	out, err := exec.Command(lethe, append(slices.Clone(args), "--help")...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("lethe %s --help: %v\n%s", strings.Join(args, " "), err, out)
+	if out, err := exec.Command(lethe, append(slices.Clone(args), "--help")...).CombinedOutput(); err != nil {
+		t.Errorf("%s: lethe %s: %v\n%s", where, strings.Join(args, " "), err, out)
 	}
-	_, usage, _ := strings.Cut(string(out), "Usage:\n")
-	usage, _, _ = strings.Cut(strings.TrimSpace(usage), "\n")
-	return strings.Join(regexp.MustCompile(`^lethe( [a-z]+)*`).FindAllString(usage, 1), ""), string(out)
 }
 
-// exists checks a call of the program against its help: the subcommand is there, and
-// it has the flags. It returns the subcommand.
-func exists(t *testing.T, where string, args []string) string {
-	t.Helper()
-	command, help := helpOf(t, args)
-	// What follows the subcommand, up to the next flag, is its arguments.
-	var words []string
-	for i, arg := range args {
-		if strings.HasPrefix(arg, "-") {
-			name, _, _ := strings.Cut(arg, "=")
-			if !regexp.MustCompile(`(?m)^ +(-\w, )?` + name + `\b|^ +` + name + `, --`).MatchString(help) {
-				t.Errorf("%s: lethe %s: it has no flag %s", where, strings.Join(args, " "), name)
-			}
-		} else if i == 0 || !strings.HasPrefix(args[i-1], "--") {
-			words = append(words, arg)
+func TestUnits(t *testing.T) {
+	for i, file := range units {
+		start := values(t, file, "ExecStart")
+		if i == 3 { // a drop-in has to clear the list first
+			start = slices.DeleteFunc(start, func(s string) bool { return s == "" && len(start) == 2 })
+		} else if got := values(t, file, "RestartPreventExitStatus"); !slices.Equal(got, []string{"2 3 5 6"}) {
+			t.Errorf("%s: RestartPreventExitStatus=%q, and not the codes that another start cannot mend", file, got)
 		}
-	}
-	named := strings.Fields(command)[1:]
-	if len(words) < len(named) || !slices.Equal(words[:len(named)], named) {
-		t.Errorf("%s: lethe %s is taken for %s", where, strings.Join(args, " "), command)
-	}
-	for _, rest := range words[min(len(named), len(words)):] {
-		if rest != strings.ToUpper(rest) { // CODE and the like stand for arguments
-			t.Errorf("%s: lethe %s: %s has no subcommand %s", where, strings.Join(args, " "), command, rest)
-		}
-	}
-	return command
-}
-
-func TestUnitsCallWhatThereIs(t *testing.T) {
-	for _, file := range units {
-		exec := settings(t, file)["Service.ExecStart"]
-		if len(exec) == 2 && exec[0] == "" { // a drop-in has to clear the list first
-			exec = exec[1:]
-		} else if strings.HasSuffix(file, ".conf") {
-			t.Errorf("%s adds a second ExecStart", file)
-		}
-		words := strings.Fields(strings.Join(exec, " "))
-		if len(exec) != 1 || len(words) < 2 || words[0] != program {
-			t.Fatalf("%s: ExecStart=%q", file, exec)
+		words := strings.Fields(strings.Join(start, " "))
+		if len(start) != 1 || len(words) < 2 || words[0] != program {
+			t.Fatalf("%s: ExecStart=%q", file, start)
 		}
 		exists(t, file, words[1:])
 	}
-}
-
-func TestUnitsKeepPromises(t *testing.T) {
-	for _, file := range units[:3] {
-		// The exit codes that another start cannot mend.
-		if got := settings(t, file)["Service.RestartPreventExitStatus"]; !slices.Equal(got, []string{"2 3 5 6"}) {
-			t.Errorf("%s: RestartPreventExitStatus=%q", file, got)
-		}
-	}
-	if slices.Contains(settings(t, "lethe-telegram.service")["Service.EnvironmentFile"], "-/etc/lethe/lethe.env") {
+	if slices.Contains(values(t, "lethe-telegram.service", "EnvironmentFile"), "-/etc/lethe/lethe.env") {
 		t.Error("the bridge gets the model's key")
 	}
 }
@@ -154,12 +98,8 @@ func TestSystemdTakesTheUnits(t *testing.T) {
 			unit := filepath.Join(dir, filepath.Base(file))
 			put := func(path, from string) {
 				text := strings.ReplaceAll(read(t, from), program, lethe) // it has to be there
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				lethetest.Must(t, os.WriteFile(path, []byte(text), 0o644))
 			}
 			put(unit, file)
 			if dropIn {
@@ -195,13 +135,13 @@ func TestContainerfile(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "/out/lethe") {
 		t.Errorf("%s: %v\n%.2000s", build[0], err, out)
 	}
-	for _, do := range []string{"CMD", "HEALTHCHECK .* CMD"} {
-		m := regexp.MustCompile(`(?m)^` + do + ` \[(.*)\]$`).FindStringSubmatch(text)
-		if m == nil {
-			t.Fatalf("the Containerfile has no %s", do)
-		}
-		args := strings.Fields(strings.NewReplacer(`"`, "", ",", " ").Replace(m[1]))
-		exists(t, do, slices.DeleteFunc(args, func(a string) bool { return a == program }))
+	calls := regexp.MustCompile(`(?m)^(?:HEALTHCHECK .* )?CMD \[(.*)\]$`).FindAllStringSubmatch(text, -1)
+	if len(calls) != 2 {
+		t.Fatalf("the Containerfile runs %q", calls)
+	}
+	for _, m := range calls {
+		args := strings.Fields(strings.NewReplacer(`"`, "", ",", " ", program, "").Replace(m[1]))
+		exists(t, m[0], args)
 	}
 }
 
@@ -209,14 +149,10 @@ func TestContainerfile(t *testing.T) {
 // comments cut off.
 func commands(t *testing.T) (all []string) {
 	t.Helper()
-	inside := false
 	text := strings.ReplaceAll(read(t, "README.md"), "\\\n", " ")
-	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
-		line, _, _ := strings.Cut(s.Text(), "    #")
-		switch {
-		case strings.HasPrefix(line, "```"):
-			inside = !inside && line == "```sh"
-		case inside && strings.TrimSpace(line) != "":
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[1]) {
+			line, _, _ = strings.Cut(line, "    #")
 			all = append(all, strings.Join(strings.Fields(line), " "))
 		}
 	}
@@ -227,23 +163,21 @@ func commands(t *testing.T) (all []string) {
 }
 
 var (
-	// callOf finds the program in a command: as a user, in a container, or bare.
-	callOf  = regexp.MustCompile(`^(?:sudo -u lethe lethe|podman exec(?: -it)? lethe lethe|lethe) (.*)$`)
+	// callOf finds the program in a command: as a user, in a container, bare, or in running text.
+	callOf  = regexp.MustCompile("^(?:sudo -u lethe lethe|podman exec(?: -it)? lethe lethe|lethe) (.*)$")
 	ourFile = regexp.MustCompile(`\bdeploy/\S+`)
 )
 
 func TestReadmeCommands(t *testing.T) {
-	all := commands(t)
 	calls := 0
-	for _, line := range all {
+	for _, line := range commands(t) {
 		if m := callOf.FindStringSubmatch(line); m != nil {
 			calls++
 			exists(t, "README", strings.Fields(m[1]))
 		}
 		for _, file := range ourFile.FindAllString(line, -1) {
-			if _, err := os.Stat(filepath.Join("..", file)); err != nil {
-				t.Errorf("%s: %v", line, err)
-			}
+			_, err := os.Stat(filepath.Join("..", file))
+			lethetest.Must(t, err)
 		}
 		if err := exec.Command("sh", "-nc", line).Run(); err != nil {
 			t.Errorf("%s: %v", line, err)
@@ -254,5 +188,58 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	for _, inline := range regexp.MustCompile("`lethe ([a-z][^`]*)`").FindAllStringSubmatch(read(t, "README.md"), -1) {
 		exists(t, "README", strings.Fields(inline[1]))
+	}
+}
+
+// The README's commands for a backup of a running home make a home that lives on,
+// and knows what was said before.
+func TestBackupWhileItRuns(t *testing.T) {
+	if _, err := exec.LookPath("tar"); err != nil {
+		t.Skip("tar is not here")
+	}
+	home, backup := filepath.Join(t.TempDir(), "home"), t.TempDir()
+	daemon := func(home string, args ...string) (kill func()) {
+		cmd := exec.Command(lethe, append([]string{"--home", home, "run", "--offline"}, args...)...)
+		out, err := cmd.StdoutPipe()
+		lethetest.Must(t, err)
+		lethetest.Must(t, cmd.Start())
+		kill = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+		t.Cleanup(kill)
+		if line, err := bufio.NewReader(out).ReadString('\n'); !strings.HasPrefix(line, "ready ") {
+			t.Fatalf("the daemon says %q, %v", line, err)
+		}
+		return kill
+	}
+	ask := func(home, text string) string {
+		cmd := exec.Command(lethe, "--home", home, "chat", "--once", "--timeout", "60s")
+		cmd.Stdin = strings.NewReader(text + "\n")
+		out, err := cmd.CombinedOutput()
+		lethetest.Must(t, err)
+		return string(out)
+	}
+	kill := daemon(home, "--name", "ada")
+	ask(home, "remember that the deploy key is in vault 7")
+	talk := exec.Command("sh", "-c", fmt.Sprintf("while :; do '%s' --home '%s' say dev hello; done", lethe, home)) // meanwhile
+	lethetest.Must(t, talk.Start())
+	copied := 0
+	for _, line := range commands(t) {
+		if !strings.Contains(line, "| sudo tar ") {
+			continue
+		}
+		copied++
+		line = strings.NewReplacer("sudo ", "", "/var/lib/lethe", home, "/backup/lethe", backup).Replace(line)
+		if out, err := exec.Command("sh", "-c", line).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+	_ = talk.Process.Kill()
+	_ = talk.Wait()
+	kill()
+	if copied != 2 {
+		t.Fatalf("the README copies with %d commands", copied)
+	}
+	daemon(backup, "ada")
+	if answer := ask(backup, "what did I say about the deploy key?"); !strings.Contains(answer, "vault 7") {
+		t.Errorf("the copy answers %q", answer)
 	}
 }
