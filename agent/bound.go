@@ -35,7 +35,7 @@ func (a *Agent) window() compactor.Window {
 	system := llm.Message{Role: "system", Content: stable.System}
 	return compactor.Window{
 		Limit:  a.limit(),
-		Fixed:  a.estimate.Tokens(system.Weight() + llm.Weight(string(stable.Tools))),
+		Fixed:  a.estimate.Tokens(system.Weight() + llm.Weight(stable.Tools)),
 		Answer: stable.Params.MaxTokens,
 	}
 }
@@ -49,7 +49,7 @@ func (a *Agent) pageSize() int { return a.estimate.Chars(a.window().Page()) }
 
 // fit decides how much of a rendered text is shown.
 func fit(text, gist string, runes, most int) int {
-	return compactor.Show(text, gist, runes, most, llm.Weight)
+	return mind.Fit(text, gist, runes, most, llm.Weight)
 }
 
 // fits refuses a limit that leaves no room for a conversation. The limit

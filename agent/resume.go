@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -192,7 +193,7 @@ func (a *Agent) request() llm.Request {
 func request(s *mind.State, tail string) llm.Request {
 	p := s.Stable.Params
 	return llm.Request{
-		Model: p.Model, Tools: s.Stable.Tools, MaxTokens: p.MaxTokens,
+		Model: p.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens,
 		Thinking: p.Thinking, Effort: p.Effort, UserID: s.Self[:32],
 		Messages: wire(s.Messages(tail)),
 	}

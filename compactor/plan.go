@@ -66,7 +66,7 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	if j.tokens < minChunk {
 		return Job{}, false
 	}
-	j.fixed = in.Meter(string(s.Stable.Tools)) + s.Stable.Params.MaxTokens
+	j.fixed = in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
 	j.base = j.fixed
 	for _, m := range j.messages {
 		j.base += tokens(m, in.Meter)

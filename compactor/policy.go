@@ -3,9 +3,6 @@ package compactor
 import (
 	"slices"
 	"time"
-
-	"lethe/blobs"
-	"lethe/mind"
 )
 
 // The policy says when a context is compacted and how far. Package agent runs
@@ -52,13 +49,6 @@ const (
 	MaxEntry   = 4 << 20  // bytes of the largest entry
 	MaxEntries = 8        // entries that are read before the next request
 )
-
-// Show decides how many runes of a rendered text are shown, 0 for all; see
-// mind.Fit. gist is that of the ref to the whole of it.
-func Show(text, gist string, runes, most int, weigh func(string) int) int {
-	ref := mind.Ref{Short: "0123456789abcdef", Gist: blobs.Gist(gist)}
-	return mind.Fit(text, ref, runes, most, weigh)
-}
 
 // An answer with its reasoning is part of the limit, so it is small beside it.
 const (

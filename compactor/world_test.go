@@ -54,8 +54,8 @@ func newWorld(t failer, limit int) *world {
 		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), set: Default(limit),
 	}
 	w.state.Name, w.state.Self = "ada", strings.Repeat("ab", 32)
-	w.state.Stable = mind.Stable{System: "the soul and the harness", Tools: []byte(`[]`), Params: mind.Params{Model: "m", MaxTokens: limit / 10}}
-	w.state.Stable.Past = w.state.Past("notes", []string{"[…] boot"})
+	w.state.Stable = mind.Stable{System: "the soul and the harness", Tools: "[]", Params: mind.Params{Model: "m", MaxTokens: limit / 10}}
+	w.state.Open("notes", []string{"[…] boot"})
 	return w
 }
 
@@ -163,7 +163,7 @@ func (w *world) swap(fades []Fade) Outcome {
 	}
 	w.state = w.state.Forget(out.Context, w.state.LastBlob)
 	w.state.Epoch++
-	w.state.Stable.Past = w.state.Past("notes", []string{"[…] boot"})
+	w.state.Open("notes", []string{"[…] boot"})
 	return out
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"lethe/chat"
+
+	"lethe/life/event"
 )
 
 // owes is what a state owes, in words.
@@ -50,8 +52,7 @@ func inDev(t *testing.T) *world {
 func heard(t *testing.T) *world {
 	t.Helper()
 	w := inDev(t)
-	w.says("dev", "ada", "hello")
-	w.listen("dev")
+	w.hear("dev", "ada", "hello")
 	wantOwes(t, w, "answer")
 	return w
 }
@@ -84,24 +85,33 @@ func TestOwes(t *testing.T) {
 		"a reply of nothing posts nothing": {func(w *world) { w.answer(Answer{Reasoning: "no need", Text: " \n"}) }, ""},
 		"own and blank lines": {func(w *world) {
 			w.answer(Answer{})
-			w.happen(Inbound, w.next(), []string{"room", "dev", "at", "0..9", "own", "0..3"}, "aa\n\r\n \n\n")
+			w.happen(event.Inbound{N: w.state.Next, Passage: event.Passage{Room: "dev", At: Span{To: 9}}, Own: []Span{{To: 3}}}, "aa\n\r\n \n\n")
 		}, ""},
 		"a note and a hint": {func(w *world) {
 			w.answer(Answer{})
-			w.note("x")
-			w.happen(Hint, w.next(), nil, "y")
+			w.note("x", "x")
+			w.happen(event.Hint{N: w.state.Next}, "y")
 		}, ""},
 		"a SAY of nothing, whatever a model writes": {func(w *world) {
 			w.answer(Answer{Calls: []AnswerCall{say("dev", " \\n")}})
-			w.happen("call", []string{"e3.1", "SAY"}, w.addressed(nil, "dev"))
+			w.happen(event.Call{ID: "e3.1", Tool: "SAY", Posting: w.to("dev")})
 		}, "started e3.1"},
 		"what was to be said before a /stop, behind which a room stays closed": {func(w *world) {
 			w.answer(Answer{Text: "said late"})
-			w.says("dev", "ada", "/stop")
-			w.listen("dev")
+			w.hear("dev", "ada", "/stop")
 		}, "post e3 dev, post k1 dev"},
+		"a /stop clears the turn, after its call": {func(w *world) {
+			w.answer(Answer{Calls: []AnswerCall{call}})
+			w.start()
+			w.finish(Interrupted, "stopped", 0)
+			w.hear("dev", "ada", "/stop")
+			if w.state.Waiting != nil {
+				t.Errorf("waiting %v", w.state.Waiting)
+			}
+			w.pay()
+		}, ""},
 		"a turn that is given up pauses nothing": {func(w *world) {
-			w.happen("paused", w.notice(), []string{"why", "max_steps", "turn", "ended"})
+			w.happen(event.Paused{ID: w.notice(), Why: "max_steps", Ended: true})
 			if w.state.Paused != "" {
 				t.Errorf("paused: %s", w.state.Paused)
 			}
@@ -155,8 +165,8 @@ func TestFinalTextGoesToThoseWhoWait(t *testing.T) {
 	w.join("lab")
 	w.says("ops", "bob", "and I?")
 	w.write("lab", []byte("[AGENT:peer 2026-11-20T13:00:00Z] me too\n"))
-	w.listen("ops")
-	w.listen("lab")
+	w.listen("ops", event.Inbound{})
+	w.listen("lab", event.Inbound{})
 	if got := w.state.Audience(); !slices.Equal(got, []string{"dev", "ops"}) {
 		t.Errorf("audience %v", got)
 	}
@@ -173,8 +183,7 @@ func TestFinalTextGoesToThoseWhoWait(t *testing.T) {
 func TestAgentsAmongThemselves(t *testing.T) {
 	w := inDev(t)
 	for n := range 3 {
-		w.write("dev", []byte("[AGENT:peer 2026-11-20T13:00:00Z] and you?\n"))
-		w.listen("dev")
+		w.hearPeer("dev", event.Inbound{})
 		wantOwes(t, w, "answer")
 		if got := w.state.Audience(); !slices.Equal(got, []string{"dev"}) {
 			t.Errorf("audience %v", got)
@@ -185,28 +194,12 @@ func TestAgentsAmongThemselves(t *testing.T) {
 			t.Errorf("%d turns, want %d", got, n+1)
 		}
 	}
-	w.write("dev", []byte("[AGENT:peer 2026-11-20T13:00:00Z] and you?\n"))
-	w.listen("dev", "wake", "no")
+	w.hearPeer("dev", event.Inbound{Asleep: true})
 	wantOwes(t, w, "")
-	w.says("dev", "ada", "enough")
-	w.listen("dev")
+	w.hear("dev", "ada", "enough")
 	wantOwes(t, w, "answer")
 	if got := w.state.Rooms["dev"].AgentTurns; got != 0 {
 		t.Errorf("%d turns after a user spoke", got)
-	}
-}
-
-// A room where a user waits is answered as such, whoever speaks next.
-func TestUserBeforeAgents(t *testing.T) {
-	w := heard(t)
-	w.write("dev", []byte("[AGENT:peer 2026-11-20T13:00:00Z] me too\n"))
-	w.listen("dev")
-	if len(w.state.Peers) != 0 || !slices.Equal(w.state.Waiting, []string{"dev"}) {
-		t.Errorf("peers %v, waiting %v", w.state.Peers, w.state.Waiting)
-	}
-	w.answer(Answer{Text: "both"})
-	if got := w.state.Rooms["dev"].AgentTurns; got != 0 {
-		t.Errorf("%d turns of agents only", got)
 	}
 }
 
@@ -224,12 +217,11 @@ func TestSayWaitsForItsRoom(t *testing.T) {
 		t.Errorf("audience %q", got)
 	}
 	w.answer(Answer{Text: "done"})
-	w.says("dev", "ada", "and?")
-	w.listen("dev")
+	w.hear("dev", "ada", "and?")
 	wantOwes(t, w, "post e3.1 dev, post e3.2 dev, answer")
 	first := w.state.Outbox[0]
 	from, to := w.write("dev", []byte(first.Line))
-	w.happen("posted", []string{first.ID}, w.at("dev", from, to))
+	w.happen(event.Posted{ID: first.ID, Passage: w.passage("dev", from, to)})
 	if second := w.state.Outbox[0]; second.From != to || second.Inode != w.rooms["dev"].inode {
 		t.Errorf("the second line is looked for from %d on, and the first ends at %d", second.From, to)
 	}
@@ -239,39 +231,22 @@ func TestSayWaitsForItsRoom(t *testing.T) {
 	}
 }
 
-func TestStopClears(t *testing.T) {
-	w := heard(t)
-	w.answer(Answer{Calls: []AnswerCall{call}})
-	w.start()
-	w.finish(Interrupted, "stopped", 0)
-	wantOwes(t, w, "answer")
-	w.says("dev", "ada", "/stop")
-	w.listen("dev")
-	wantOwes(t, w, "post k1 dev")
-	if w.state.Waiting != nil {
-		t.Errorf("waiting %v", w.state.Waiting)
-	}
-	w.pay()
-	wantOwes(t, w, "")
-}
-
 func TestPaused(t *testing.T) {
 	for _, wake := range []struct {
 		name string
 		by   func(w *world)
 	}{
-		{"a user", func(w *world) { w.says("dev", "ada", "again"); w.listen("dev") }},
-		{"a command", func(w *world) { w.says("dev", "ada", "/model other"); w.listen("dev"); w.pay() }},
-		{"a resume", func(w *world) { w.happen("resumed", nil, []string{"version", "2"}) }},
+		{"a user", func(w *world) { w.hear("dev", "ada", "again") }},
+		{"a command", func(w *world) { w.hear("dev", "ada", "/model other"); w.pay() }},
+		{"a resume", func(w *world) { w.happen(event.Resumed{Version: "2"}) }},
 	} {
 		t.Run(wake.name, func(t *testing.T) {
 			w := heard(t)
-			w.happen("paused", w.notice(), w.addressed([]string{"why", "no money", "say", "The model refuses."}, "dev"))
+			w.happen(event.Paused{ID: w.notice(), Why: "no money", Notice: event.Notice{Say: "The model refuses.", Posting: w.to("dev")}})
 			wantOwes(t, w, "post k1 dev")
 			w.pay()
 			wantOwes(t, w, "")
-			w.write("dev", []byte("[AGENT:peer 2026-11-20T13:00:00Z] hm\n"))
-			w.listen("dev")
+			w.hearPeer("dev", event.Inbound{})
 			wantOwes(t, w, "")
 			wake.by(w)
 			wantOwes(t, w, "answer")
@@ -286,13 +261,12 @@ func TestSteps(t *testing.T) {
 		w.start()
 		w.finish(OK, "same", 0)
 	}
-	w.note("cut off", "why", "cut")
+	w.note("cut off", "cut")
 	if w.state.Steps != 4 || w.state.Cut != 1 || w.state.Repeats != 3 {
 		t.Errorf("steps %d, cut %d, repeats %d", w.state.Steps, w.state.Cut, w.state.Repeats)
 	}
-	w.note("you repeat yourself", "why", "repeat")
-	w.says("dev", "ada", "go on")
-	w.listen("dev")
+	w.note("you repeat yourself", "repeat")
+	w.hear("dev", "ada", "go on")
 	if w.state.Steps != 0 || w.state.Cut != 0 || w.state.Repeats != 0 {
 		t.Errorf("after a user: steps %d, cut %d, repeats %d", w.state.Steps, w.state.Cut, w.state.Repeats)
 	}
@@ -311,7 +285,7 @@ func TestEarlyCommand(t *testing.T) {
 		t.Errorf("%+v, model %q", got, w.state.WantModel)
 	}
 	wantOwes(t, w, "answer")
-	w.listen("dev")
+	w.listen("dev", event.Inbound{})
 	last := w.state.Live[len(w.state.Live)-1]
 	if strings.Contains(last.Text, "/model") || strings.Contains(last.Text, "AGENT") || !strings.Contains(last.Text, "not heard yet") || !strings.Contains(last.Text, "nor this") {
 		t.Errorf("heard %q", last.Text)
@@ -337,8 +311,7 @@ func TestPosted(t *testing.T) {
 		t.Errorf("last %v, posted %v, want %s", last, r().Posted, mine)
 	}
 
-	w.says("dev", "ada", "one")
-	w.listen("dev")
+	w.hear("dev", "ada", "one")
 	w.says("dev", "ada", "two")
 	from := end()
 	w.answer(Answer{Text: "second"})
@@ -346,7 +319,7 @@ func TestPosted(t *testing.T) {
 	if want := []Span{{From: from, To: end()}}; !slices.Equal(r().Own, want) || r().Cursor.Offset >= from {
 		t.Errorf("not contiguous: %+v, want own %v", r(), want)
 	}
-	w.listen("dev")
+	w.listen("dev", event.Inbound{})
 	if last := w.state.Live[len(w.state.Live)-1]; last.Text != "[USER:ada 2026-11-20T12:57:23Z] two" || len(r().Own) != 0 || r().Cursor.Offset != end() {
 		t.Errorf("heard %q, room %+v", last.Text, r())
 	}
@@ -364,19 +337,6 @@ func TestPostedInAnotherFile(t *testing.T) {
 	}
 }
 
-func TestPostedRemembersTheLast(t *testing.T) {
-	w := heard(t)
-	for range lastPosted + 5 {
-		w.answer(Answer{Text: "x"})
-		w.pay()
-		w.says("dev", "ada", "again")
-		w.listen("dev")
-	}
-	if got := len(w.state.Rooms["dev"].Posted); got != lastPosted {
-		t.Errorf("%d remembered", got)
-	}
-}
-
 func TestMovedRoom(t *testing.T) {
 	w := heard(t)
 	w.says("dev", "ada", "between")
@@ -388,7 +348,7 @@ func TestMovedRoom(t *testing.T) {
 	f := w.rooms["dev"]
 	f.inode, f.data = f.inode+1, []byte("[USER:ada 2026-11-20T13:00:00Z] all new\n")
 	from := Span{From: 0, To: int64(len(f.data))}
-	w.happen(Inbound, w.next(), append(w.at("dev", from.From, from.To), "moved", "yes"), string(f.data))
+	w.listen("dev", event.Inbound{Moved: true})
 	r := w.state.Rooms["dev"]
 	if len(r.Own) != 0 || r.Cursor.Offset != from.To || r.Cursor.Inode != f.inode {
 		t.Errorf("%+v", r)
@@ -401,7 +361,7 @@ func TestRenewedSubscription(t *testing.T) {
 	w.answer(Answer{Text: "bye"})
 	w.pay()
 	cursor := w.state.Rooms["dev"].Cursor
-	w.happen("left", nil, []string{"room", "dev"})
+	w.happen(event.Left{Room: "dev"})
 	if w.state.Rooms["dev"].Joined {
 		t.Error("still joined")
 	}
@@ -410,21 +370,6 @@ func TestRenewedSubscription(t *testing.T) {
 	if r := w.state.Rooms["dev"]; !r.Joined || r.Cursor.Offset != cursor.Offset || r.Cursor.Before != cursor.Before {
 		t.Errorf("%+v, was %+v", r, cursor)
 	}
-	w.listen("dev")
+	w.listen("dev", event.Inbound{})
 	wantOwes(t, w, "answer")
-}
-
-func TestCursorRemembersLines(t *testing.T) {
-	w := heard(t)
-	w.says("dev", "ada", "/status")
-	w.listen("dev")
-	w.pay()
-	var want []string
-	for line := range strings.Lines(string(w.rooms["dev"].data)) {
-		want = append(want, chat.Hash([]byte(line)))
-	}
-	c := w.state.Rooms["dev"].Cursor
-	if !slices.Equal(c.Last, want) || c.Inode != w.rooms["dev"].inode {
-		t.Errorf("%+v, want %v", c, want)
-	}
 }

@@ -16,14 +16,12 @@ func paged(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
 	w.join("dev")
-	w.says("dev", "ada", "good morning")
-	w.listen("dev")
+	w.hear("dev", "ada", "good morning")
 	w.fade(2, "Ada greeted the room.")
 	w.state.Pins = nil
 	w.memory = "Ada likes short answers."
 	w.renew("settings")
-	w.says("dev", "ada", "which ◆ files are here?\nlook yourself")
-	w.listen("dev")
+	w.hear("dev", "ada", "which ◆ files are here?\nlook yourself")
 	w.answer(Answer{Reasoning: "I have to look.", Text: "One moment.", Calls: []AnswerCall{RepairCall("BASH", `{"command":"ls"}`)}})
 	w.start()
 	w.finish(OK, "README.md\n"+strings.Repeat("notes.txt\n", 30)+"todo.txt\n", 36)

@@ -68,9 +68,7 @@ func (s *State) Compare(file []byte, through int) Edit {
 	if !c.whole {
 		c.ignore("the end of the file, which is missing")
 	}
-	if c.edit.Added = c.added(clean(f.above), through); c.disorder {
-		c.ignore("the order of the sections")
-	}
+	c.edit.Added = c.added(clean(f.above), through)
 	return c.edit
 }
 
@@ -97,14 +95,13 @@ type comparison struct {
 	stale bool // the file was written in another epoch
 	whole bool // its last line is there
 
-	base     []section
-	place    map[string]int     // where in base a section is, by its key
-	now      map[string]section // the sections of base that the file has
-	last     int                // the last place in base that the file has
-	disorder bool
-	extra    []section    // what is not in base
-	deleted  map[int]bool // entries with no section left
-	edit     Edit
+	base    []section
+	place   map[string]int     // where in base a section is, by its key
+	now     map[string]section // the sections of base that the file has
+	last    int                // the last place in base that the file has
+	extra   []section          // what is not in base
+	deleted map[int]bool       // entries with no section left
+	edit    Edit
 }
 
 // key names a section: its head without what may vary (a status, a gist).
@@ -146,10 +143,9 @@ func (c *comparison) read(text string) {
 		switch {
 		case sec.head == endHeader:
 			c.extra = append(c.extra, section{"", sec.body})
-		case !c.whole && i == len(sections)-1 && c.torn(sec, known):
+		case !c.whole && i == len(sections)-1: // half of it may be missing
 		case known && !twice:
 			c.now[k] = sec
-			c.disorder = c.disorder || place < c.last
 			c.last = max(c.last, place)
 		case c.stale && !known && c.fadedSince(sec):
 			faded = sec.id()
@@ -160,17 +156,6 @@ func (c *comparison) read(text string) {
 	if faded != "" {
 		c.ignore("what has faded since the file was written, up to " + faded)
 	}
-}
-
-// torn reports whether the last section of half a file is a beginning of what
-// it was, so that nothing is to be learned from it.
-func (c *comparison) torn(sec section, known bool) bool {
-	if known {
-		was := c.base[c.place[key(sec.head)]]
-		return strings.HasPrefix(was.head, sec.head) && strings.HasPrefix(trimLines(was.body), trimLines(sec.body))
-	}
-	return sec.body == "" && (strings.HasPrefix(endHeader, sec.head) ||
-		slices.ContainsFunc(c.base, func(was section) bool { return strings.HasPrefix(was.head, sec.head) }))
 }
 
 // fadedSince reports whether a section is of entries that are faded now.
@@ -245,18 +230,16 @@ func (c *comparison) compare(was, is section) {
 		return
 	}
 	switch {
+	case c.stale && kind != fixed && kind != writable:
+		c.ignore(was.id() + ", which was another when the file was written")
 	case kind == memory:
 		c.memory(was, is.body)
-	case kind == pins && c.stale:
-		c.ignore("the pins, which were others when the file was written")
 	case kind == pins:
 		left := c.state.readPins(is.body)
 		c.edit.Pins = &left
 		c.take(was, is.body)
 	case kind == fixed:
 		c.ignore(was.title())
-	case kind == faded && c.stale:
-		c.ignore("the older text of " + was.id())
 	default:
 		c.change(was, Change{N: n, K: k, Faded: kind == faded, Text: is.body})
 	}
@@ -278,24 +261,16 @@ func (c *comparison) take(was section, now string) {
 func (c *comparison) gone(was section) {
 	kind, n, k := was.sort()
 	switch {
+	case c.stale && (n == 0 || kind == faded): // the file may never have had it
 	case kind == memory && was.body != noMemory:
 		c.memory(was, "")
-	case kind == memory, kind == pins, kind == fixed && n == 0, kind == faded:
-		if c.stale {
-			return // the file may never have had it
-		}
-		if kind == pins {
-			c.edit.Pins = &[]Pin{}
-			c.take(was, "")
-			return
-		}
-		if kind == faded && was.body != "" {
-			c.change(was, Change{N: n, Faded: true})
-			return
-		}
-		c.ignore(was.title())
+	case kind == pins:
+		c.edit.Pins = &[]Pin{}
+		c.take(was, "")
+	case kind == faded && was.body != "":
+		c.change(was, Change{N: n, Faded: true})
 	case c.deleted[n]:
-	case kind == fixed:
+	case kind != writable:
 		c.ignore(was.title())
 	case was.body != removed:
 		c.change(was, Change{N: n, K: k, Text: removed})
@@ -304,8 +279,7 @@ func (c *comparison) gone(was section) {
 
 var moreMemory = regexp.MustCompile(`\n\(\d+ more characters are in self/MEMORY\.md\)$`)
 
-// memory takes an edit of MEMORY, unless that would take away what was not shown
-// or is not known.
+// memory takes an edit of MEMORY, unless that would take away what was not shown.
 func (c *comparison) memory(was section, is string) {
 	text := blobs.Unescape(is)
 	if strings.TrimSpace(text) == noMemory {
@@ -313,8 +287,6 @@ func (c *comparison) memory(was section, is string) {
 	}
 	switch {
 	case same(memoryText(text), was.body):
-	case c.stale:
-		c.ignore("memory, which was another when the file was written")
 	case moreMemory.MatchString(was.body):
 		c.ignore("memory, which is longer than the part shown; edit MEMORY.md itself")
 	default:

@@ -14,10 +14,10 @@ import (
 
 // fadedExample is the example with e1 and e2 faded, and a note and an answer after it.
 // The view of it goes through e10.
-func fadedExample(t failer) *world {
+func fadedExample(t lethetest.Failer) *world {
 	w := example(t)
 	w.fade(2, "ada said hello;\nsomebody had no tag")
-	w.note("nothing")
+	w.note("nothing", "x")
 	w.answer(Answer{Reasoning: "I wait.", Text: "Waiting."})
 	return w
 }
@@ -98,8 +98,6 @@ func TestCompare(t *testing.T) {
 		{"under the past", put("◆ past\n", "◆ past\nthe good old days\n"), Edit{Ignored: []string{"past"}}},
 		{"heading", put("◆ e7 inbound room=dev", "◆ e7 inbound room=ops"), Edit{Ignored: []string{"the heading e7 inbound room=dev"}}},
 		{"hint deleted", cut("◆ e3 "), Edit{Deleted: []int{3}}},
-		{"order", strings.Replace(strings.Replace(view, sectionOf(t, view, "◆ e6 "), "", 1), "◆ e3 hint", sectionOf(t, view, "◆ e6 ")+"◆ e3 hint", 1),
-			Edit{Ignored: []string{"the order of the sections"}}},
 		{"written at the end", view + "Please stop.\n", Edit{Added: "Please stop."}},
 		{"written above", "Please stop.\n" + view, Edit{Added: "Please stop."}},
 		{"written before the first section", head + "\nPlease stop.\n" + body, Edit{Added: "Please stop."}},
@@ -202,7 +200,7 @@ func TestReadView(t *testing.T) {
 func TestLaterEntriesStay(t *testing.T) {
 	w := fadedExample(t)
 	head, _, _ := strings.Cut(string(w.state.View()), "\n")
-	w.note("later")
+	w.note("later", "x")
 	w.answer(Answer{Text: "later, too"})
 	ed := w.state.Compare([]byte(head+"\n◆ end\n"), 10)
 	if !slices.Equal(ed.Deleted, []int{3, 4, 5, 6, 7, 8, 9, 10}) {
@@ -264,7 +262,7 @@ func TestStaleFile(t *testing.T) {
 	want := Edit{
 		Changed: []Change{{N: 6, Text: "Somebody changed it."}},
 		Taken:   "◆ e6 note\nSomebody changed self/MEMORY.md.\n",
-		Ignored: []string{"what has faded since the file was written, up to e5", "the pins, which were others when the file was written", "memory, which was another when the file was written"},
+		Ignored: []string{"what has faded since the file was written, up to e5", "pins, which was another when the file was written", "memory, which was another when the file was written"},
 	}
 	if !reflect.DeepEqual(ed, want) {
 		t.Errorf("%s\nwant %s", show(ed), show(want))
@@ -303,11 +301,11 @@ func TestNoEditIsLost(t *testing.T) {
 		if !mentions(ed, sec) && (how != 2 || sec.body != removed) { // that was taken away before
 			t.Fatalf("section %q was changed, the edit says %s", sec.head, show(ed))
 		}
-		must(t, w.state.Amend(ed, w.put))
+		lethetest.Must(t, w.state.Amend(ed, w.put))
 		once := dump(t, w.state)
 		checkStrict(t, w.state.Messages(""))
 		checkConserved(t, w.state)
-		must(t, w.state.Amend(w.state.Compare([]byte(b.String()), seen.Through), w.put))
+		lethetest.Must(t, w.state.Amend(w.state.Compare([]byte(b.String()), seen.Through), w.put))
 		if ed.Pins == nil && sec.head != memoryHeader && !strings.Contains(sec.head, "..") && len(ed.Deleted) == 0 {
 			if twice := dump(t, w.state); once != twice {
 				t.Fatalf("obeyed twice it is\n%s\nnot\n%s", twice, once)
@@ -346,23 +344,6 @@ func TestReplyTags(t *testing.T) {
 		a, b := splitReply(joinReply(reasoning, text))
 		if a != reasoning || strings.TrimRight(b, "\n") != strings.TrimRight(text, "\n") {
 			t.Fatalf("%q and %q become %q and %q", reasoning, text, a, b)
-		}
-	})
-}
-
-// Anything at all under the first line is an edit that can be obeyed.
-func TestCompareAnything(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := fadedExample(t)
-		first, rest, _ := strings.Cut(string(w.state.View()), "\n")
-		file := first + "\n" + strings.Join(rapid.SliceOf(hostile()).Draw(t, "text"), "\n◆ e5 reply\n") + rest[rapid.IntRange(0, len(rest)).Draw(t, "from"):]
-		if ed := w.edit([]byte(file)); ed.Empty() && !slices.Equal(strings.Fields(file), strings.Fields(first+"\n"+rest)) {
-			t.Fatalf("%q is no edit", file)
-		}
-		checkStrict(t, w.state.Messages(""))
-		checkConserved(t, w.state)
-		if got, want := dump(t, w.fold()), dump(t, w.state); got != want {
-			t.Fatalf("resumed as\n%s\nwant\n%s", got, want)
 		}
 	})
 }

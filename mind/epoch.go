@@ -3,10 +3,7 @@ package mind
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"lethe/blobs"
 )
@@ -42,15 +39,15 @@ func (s *State) Renew(in Inputs) {
 	for name, version := range in.Files {
 		s.Files[name] = version
 	}
-	s.Stable = Stable{System: in.System, Tools: in.Tools, Params: in.Params}
+	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params}
 }
 
-// Open renders what has faded, and in the default order MEMORY and the end of
-// LIFE, for the message that opens the epoch.
+// Open renders the user message that opens the epoch: what has faded, oldest first, the
+// pins and, in the default order, MEMORY and the end of LIFE.
 func (s *State) Open(memory string, life []string) {
-	s.Stable.Past = s.Past(memory, life)
-	if s.Stable.Params.Order == OrderTail {
-		s.Stable.Past = s.FadedPast()
+	s.Stable.Past = pastHeader + "\n" + fadedText(s.Faded) + pinsText(s.Pins)
+	if s.Stable.Params.Order != OrderTail {
+		s.Stable.Past += "\n" + Notes(memory, life)
 	}
 }
 
@@ -78,33 +75,6 @@ func (s *State) NextParams(asked Params, defaultModel string) Params {
 // SameModel reports whether two epochs ask the same model at the same endpoint.
 func (p Params) SameModel(q Params) bool { return p.Model == q.Model && p.Endpoint == q.Endpoint }
 
-// stable is Stable with the tools as text: as JSON inside JSON they would come
-// back with other white space and other escapes, and so as other bytes.
-type stable struct {
-	System string `json:"system"`
-	Past   string `json:"past"`
-	Tools  string `json:"tools,omitempty"`
-	Params Params `json:"params"`
-}
-
-// MarshalJSON keeps the bytes of the tools.
-func (s Stable) MarshalJSON() ([]byte, error) {
-	return json.Marshal(stable{s.System, s.Past, string(s.Tools), s.Params})
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (s *Stable) UnmarshalJSON(data []byte) error {
-	var t stable
-	if err := json.Unmarshal(data, &t); err != nil {
-		return err
-	}
-	*s = Stable{System: t.System, Past: t.Past, Params: t.Params}
-	if t.Tools != "" {
-		s.Tools = json.RawMessage(t.Tools)
-	}
-	return nil
-}
-
 // Restore reads an epoch's body. It asks read for the blobs of the entries that
 // are in the context, and for no others.
 func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error) {
@@ -112,39 +82,15 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 	if err := json.Unmarshal(body, s); err != nil {
 		return nil, fmt.Errorf("read epoch: %w", err)
 	}
-	if s.Rooms == nil || s.Files == nil || s.Grants == nil || slices.Contains(s.Live, nil) || slices.Contains(slices.Collect(maps.Values(s.Rooms)), nil) {
-		return nil, errors.New("read epoch: a part is missing")
-	}
 	for _, e := range s.Live {
 		if err := e.reload(read); err != nil {
 			return nil, fmt.Errorf("read epoch: entry e%d: %w", e.N, err)
 		}
 	}
-	for _, r := range s.Rooms { // older programs kept them as they came
-		own := r.Own
-		r.Own = nil
-		for _, o := range own {
-			r.Own = AddSpan(r.Own, o)
-		}
-	}
-	for i := range s.Faded {
-		r := &s.Faded[i]
-		if r.Summary == nil || r.Text != "" {
-			continue
-		}
-		text, err := read(r.Summary.Hash)
-		if err != nil {
-			return nil, fmt.Errorf("read epoch: e%d..e%d: %w", r.From, r.To, err)
-		}
-		r.Text = outside(string(text))
-	}
 	return s, nil
 }
 
 func (e *Entry) reload(read func(blobs.Hash) ([]byte, error)) error {
-	if slices.Contains(e.Calls, nil) {
-		return errReply
-	}
 	body, err := read(e.Ref.Hash)
 	if err != nil {
 		return err

@@ -83,17 +83,6 @@ func (r Range) String() string {
 	return head + "\n" + r.Text
 }
 
-// Past renders the user message that opens an epoch: the faded past, oldest
-// first, the pins, then MEMORY and the end of LIFE.
-func (s *State) Past(memory string, life []string) string {
-	return s.FadedPast() + "\n" + Notes(memory, life)
-}
-
-// FadedPast renders the message that opens an epoch when MEMORY and LIFE go last.
-func (s *State) FadedPast() string {
-	return pastHeader + "\n" + fadedText(s.Faded) + pinsText(s.Pins)
-}
-
 // Notes returns MEMORY and the end of LIFE as they stand in the past, or "" when
 // they go last.
 func (s Stable) Notes() string {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"lethe/blobs"
 	"lethe/internal/lethetest"
 )
@@ -35,14 +33,16 @@ Also: v1.2
 (empty)
 ◆ life
 […] boot`
-	if got := s.Past("", []string{"[…] boot"}); got != want {
+	s.Open("", []string{"[…] boot"})
+	if got := s.Stable.Past; got != want {
 		t.Errorf("past\n%s\nwant\n%s", got, want)
 	}
-	stable := Stable{Past: want}
-	if got := stable.Notes(); got != want[strings.Index(want, "◆ memory"):] {
+	if got := s.Stable.Notes(); got != want[strings.Index(want, "◆ memory"):] {
 		t.Errorf("notes\n%s", got)
 	}
-	if got := (Stable{Past: s.FadedPast()}).Notes(); got != "" {
+	s.Stable.Params.Order = OrderTail
+	s.Open("", nil)
+	if got := s.Stable.Notes(); got != "" {
 		t.Errorf("notes of the classic order: %q", got)
 	}
 }
@@ -93,29 +93,10 @@ func TestPinsAreEdited(t *testing.T) {
 	}
 }
 
-// Reading the rendered list gives the list.
-func TestPinsReadBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := New()
-		for range rapid.IntRange(0, 5).Draw(t, "pins") {
-			p := Pin{Text: blobs.Escape(rapid.StringMatching(`[a-z◆◰-][a-z0-9 :.◆◱-]{0,20}[a-z]`).Draw(t, "text")), Weight: 2}
-			if rapid.Bool().Draw(t, "numbered") {
-				p.From = rapid.IntRange(1, 999).Draw(t, "from")
-				p.To = p.From + 3
-			}
-			s.Pins = append(s.Pins, p)
-		}
-		body := strings.TrimPrefix(pinsText(s.Pins), "\n"+pinsHeader+"\n")
-		if got := s.readPins(body); fmt.Sprint(got) != fmt.Sprint(append([]Pin{}, s.Pins...)) {
-			t.Fatalf("%q is read as %+v, was %+v", body, got, s.Pins)
-		}
-	})
-}
-
 func TestOriginalReadsWhatWasClipped(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("a line of output ◆\n", 500)
-	w.note("first")
+	w.note("first", "x")
 	w.answer(Answer{Text: "look", Calls: []AnswerCall{{Tool: "BASH", Args: "{}"}, {Tool: "BASH", Args: "{}"}}})
 	w.start()
 	w.finish(OK, long, 200)

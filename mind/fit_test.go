@@ -27,7 +27,7 @@ func TestFit(t *testing.T) {
 			t.Fatalf("unclipped, %q is shown as %q", raw, got)
 		}
 		runes, most := rapid.IntRange(1, 3000).Draw(t, "runes"), rapid.IntRange(-10, 4000).Draw(t, "most")
-		show := Fit(text, ref, runes, most, weigh)
+		show := Fit(text, ref.Gist, runes, most, weigh)
 		shown := clip(text, show, ref)
 		switch {
 		case show == 0 && weigh(text) > max(most, mark):

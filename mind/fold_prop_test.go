@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"lethe/internal/lethetest"
 )
 
 // A life of any shape: at every moment the request is one that the strictest
@@ -36,7 +38,7 @@ func TestLives(t *testing.T) {
 }
 
 // checkPrefix holds that a request begins with the one before.
-func checkPrefix(t failer, before, now []Message) {
+func checkPrefix(t lethetest.Failer, before, now []Message) {
 	t.Helper()
 	if len(now) < len(before) {
 		t.Fatalf("%d messages after %d", len(now), len(before))
@@ -50,7 +52,7 @@ func checkPrefix(t failer, before, now []Message) {
 }
 
 // checkStrict holds a request to what the strictest provider asks.
-func checkStrict(t failer, ms []Message) {
+func checkStrict(t lethetest.Failer, ms []Message) {
 	t.Helper()
 	ids := map[string]bool{}
 	var due []string // ids of results that have to come next
@@ -101,7 +103,7 @@ var (
 )
 
 // checkStructure holds that every structure character of a request is ours.
-func checkStructure(t failer, w *world, ms []Message) {
+func checkStructure(t lethetest.Failer, w *world, ms []Message) {
 	t.Helper()
 	edited := map[string]bool{} // a person may write what they like
 	for _, e := range w.state.Live {
@@ -150,7 +152,7 @@ func checkStructure(t failer, w *world, ms []Message) {
 
 // checkRoomLines holds that each line of an inbound entry begins with the tag of
 // its writer or is marked as the rest of one.
-func checkRoomLines(t failer, text string) {
+func checkRoomLines(t lethetest.Failer, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		if !roomLineOf.MatchString(line) {
@@ -162,7 +164,7 @@ func checkRoomLines(t failer, text string) {
 	}
 }
 
-func checkRef(t failer, w *world, short string) {
+func checkRef(t lethetest.Failer, w *world, short string) {
 	t.Helper()
 	for h := range w.blobs {
 		if strings.HasPrefix(h.String(), short) {
@@ -174,7 +176,7 @@ func checkRef(t failer, w *world, short string) {
 
 // checkView holds that context.md is what it says, and that each of its sections
 // is one of the state's.
-func checkView(t failer, w *world) {
+func checkView(t lethetest.Failer, w *world) {
 	t.Helper()
 	file := w.state.View()
 	seen, ok := ReadView(file)
@@ -197,7 +199,7 @@ func checkView(t failer, w *world) {
 }
 
 // checkConserved holds that each entry is live or in exactly one faded range.
-func checkConserved(t failer, s *State) {
+func checkConserved(t lethetest.Failer, s *State) {
 	t.Helper()
 	count := make([]int, s.Next)
 	for _, e := range s.Live {

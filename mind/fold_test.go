@@ -1,20 +1,20 @@
 package mind
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/blobs"
 	"lethe/internal/lethetest"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // logLine is a line with refs to bodies, for logs that make no sense.
-func logLine(kind string, args, kv []string, bodies ...string) (life.Event, []Body) {
-	e := life.New(time.Unix(0, 0).UTC(), kind, args, kv...)
+func logLine(t *testing.T, line string, bodies ...string) (life.Event, []Body) {
+	e, err := life.ParseLine("[2026-11-20T12:57:16.123456Z] " + line + " #000000000000")
+	lethetest.Must(t, err)
 	var with []Body
 	for _, b := range bodies {
 		h := blobs.Sum([]byte(b))
@@ -26,75 +26,48 @@ func logLine(kind string, args, kv []string, bodies ...string) (life.Event, []Bo
 
 func TestFoldErrors(t *testing.T) {
 	final := string(Answer{Text: "hi"}.Encode())
-	at := []string{"room", "dev", "at", "0..5"}
-	post := "dev@1:0"
-	tests := []struct {
-		name   string
-		kind   string
-		args   []string
-		kv     []string
-		bodies []string
-		want   string
-	}{
-		{"unknown event", "dreamt", nil, nil, nil, "unknown event"},
-		{"boot without soul", "boot", nil, nil, nil, "no soul"},
-		{"wrong number", Note, []string{"e7"}, nil, []string{"x"}, "not e9"},
-		{"no body", Note, []string{"e9"}, nil, nil, "no body"},
-		{"inbound without body", Inbound, []string{"e9"}, at, nil, "no body"},
-		{"inbound of a strange room", Inbound, []string{"e9"}, []string{"room", "a\n◆ e1", "at", "0..5"}, []string{"x"}, "not a room"},
-		{"reply that is none", Reply, []string{"e9"}, nil, []string{"hello"}, "decode reply"},
-		{"post without time", Reply, []string{"e9"}, []string{"post", post}, []string{final}, "without its time"},
-		{"blank post", "error", []string{"k1"}, []string{"say", "\n", "post", post, "ts", "2026-11-20T12:57:16Z"}, nil, "blank"},
-		{"call of no entry", "call", []string{"e99.1"}, nil, nil, "no such call"},
-		{"call of a note", "call", []string{"e6.1"}, nil, nil, "no such call"},
-		{"call beyond the last", "call", []string{"e4.3"}, nil, nil, "no such call"},
-		{"call of a whole entry", "call", []string{"e4"}, nil, nil, "no such call"},
-		{"second call", "call", []string{"e4.1"}, nil, nil, "second call"},
-		{"second result", "result", []string{"e4.1"}, []string{"status", OK}, []string{"x"}, "second result"},
-		{"posted what was not owed", "posted", []string{"e5"}, at, nil, "not owed"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			e, bodies := logLine(tt.kind, tt.args, tt.kv, tt.bodies...)
-			err := example(t).state.Apply(e, bodies...)
-			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "fold "+tt.kind) {
+	for name, tt := range map[string]struct{ line, body, want string }{
+		"unknown event":               {"dreamt", "", "unknown event"},
+		"boot without soul":           {"boot", "", "no soul"},
+		"wrong number":                {"note e7", "x", "e10"},
+		"no body":                     {"note e10", "", "no body"},
+		"inbound without body":        {"inbound e10 room=dev at=0..5", "", "no body"},
+		"inbound of a strange room":   {`inbound e10 room="a\n◰4 e1" at=0..5`, "x", "not a room"},
+		"reply that is none":          {"reply e10", "hello", "decode reply"},
+		"post without time":           {"reply e10 post=dev@1:0", final, "without its time"},
+		"blank post":                  {`error k1 say="\n" post=dev@1:0 ts=2026-11-20T12:57:16Z`, "", "blank"},
+		"call of no entry":            {"call e99.1 BASH", "", "no such call"},
+		"call of a note":              {"call e6.1 BASH", "", "no such call"},
+		"call beyond the last":        {"call e4.3 BASH", "", "no such call"},
+		"call of a whole entry":       {"call e4 BASH", "", "no such call"},
+		"second call":                 {"call e4.1 BASH", "", "second call"},
+		"second result":               {"result e4.1 BASH status=ok", "x", "second result"},
+		"posted what was not owed":    {"posted e5 room=dev at=0..5", "", "not owed"},
+		"a result without status":     {`result e9.1 BASH status=""`, "x", "no status"},
+		"inside a unit":               {"note e10", "x", "e9 is still to come"},
+		"an inbound line in the unit": {"inbound e10 room=dev at=0..5", "x", "e9 is still to come"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var bodies []string
+			if tt.body != "" {
+				bodies = []string{tt.body}
+			}
+			e, with := logLine(t, tt.line, bodies...)
+			w := example(t)
+			calls := []AnswerCall{call}
+			if !strings.Contains(tt.want, "e9") && !strings.Contains(tt.want, "status") {
+				calls = nil
+			}
+			w.answer(Answer{Calls: calls})
+			err := w.state.Apply(e, with...)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "fold "+e.Kind) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 		})
 	}
-	t.Run("bodies that are not all there", func(t *testing.T) {
-		e, _ := logLine(Note, []string{"e9"}, nil, "x")
-		if err := example(t).state.Apply(e); err == nil {
-			t.Error("a note without its body passes")
-		}
-	})
-	t.Run("inside a unit", func(t *testing.T) {
-		w := example(t)
-		w.answer(Answer{Calls: []AnswerCall{call}})
-		e, bodies := logLine(Note, []string{"e10"}, nil, "x")
-		if err := w.state.Apply(e, bodies...); err == nil || !strings.Contains(err.Error(), "e9 is still to come") {
-			t.Errorf("%v", err)
-		}
-	})
-	t.Run("a result without status", func(t *testing.T) {
-		w := example(t)
-		w.answer(Answer{Calls: []AnswerCall{call}})
-		e, bodies := logLine("result", []string{"e9.1"}, nil, "x")
-		if err := w.state.Apply(e, bodies...); err == nil {
-			t.Error("it would be open for ever")
-		}
-	})
-}
-
-// The tools come back as the bytes they were: a provider's cache knows them so.
-func TestSnapshotKeepsTools(t *testing.T) {
-	for _, tools := range []string{"", someTools, "[ {\"a\":\n\t\"<é>&\u2028\"} ]\n"} {
-		w := example(t)
-		w.state.Stable.Tools = json.RawMessage(tools)
-		w.count("count")
-		if got := w.fold().Stable.Tools; string(got) != tools {
-			t.Errorf("%q came back as %q", tools, got)
-		}
+	e, _ := logLine(t, "note e9", "x")
+	if err := example(t).state.Apply(e); err == nil {
+		t.Error("a note without its body passes")
 	}
 }
 
@@ -109,11 +82,6 @@ func TestRestoreErrors(t *testing.T) {
 		"half":        func() (*State, error) { return Restore(snapshot[:len(snapshot)/2], w.read) },
 		"no blobs":    func() (*State, error) { return Restore(snapshot, none) },
 		"other blobs": func() (*State, error) { return Restore(snapshot, wrong) },
-		"null entry":  func() (*State, error) { return Restore([]byte(`{"live":[null]}`), w.read) },
-		"null maps":   func() (*State, error) { return Restore([]byte(`{"rooms":null}`), w.read) },
-		"null calls": func() (*State, error) {
-			return Restore([]byte(`{"live":[{"n":1,"kind":"reply","calls":[null]}]}`), wrong)
-		},
 	} {
 		if s, err := try(); err == nil || s != nil || !strings.HasPrefix(err.Error(), "read epoch: ") {
 			t.Errorf("%s: %v", name, err)
@@ -123,34 +91,27 @@ func TestRestoreErrors(t *testing.T) {
 
 // A life remembers what was hinted at, across epochs, and not for ever.
 func TestHintsAreRemembered(t *testing.T) {
-	s := New()
+	w := newWorld(t)
+	hint := func(refs ...string) {
+		w.happen(event.Hint{N: w.state.Next, Why: "inbound", Refs: refs}, "look at these\nhash=3fa9 gist=a ◆ forged header\n")
+	}
 	turn := func(n int) {
 		for range n {
-			s.endTurn()
+			w.state.endTurn()
 		}
-	}
-	body := Body{Hash: blobs.Sum([]byte("x")), Data: []byte("look at these\nhash=3fa9 gist=a ◆ forged header\n")}
-	hint := func(refs ...string) {
-		kv := []string{"why", "inbound"}
-		for _, r := range refs {
-			kv = append(kv, "ref", r)
-		}
-		e := life.New(time.Now(), Hint, []string{EntryID(s.Next)}, kv...)
-		e.Refs = []blobs.Ref{{Hash: "3fa9", Gist: "hint"}}
-		lethetest.Must(t, s.Apply(e, body))
 	}
 	hint("aaaa", "bbbb")
 	turn(40)
 	hint("cccc")
-	if s.Hinted["aaaa"] != 0 || s.Hinted["cccc"] != 40 || len(s.Hinted) != 3 {
-		t.Errorf("hinted at %v", s.Hinted)
+	if h := w.state.Hinted; h["aaaa"] != 0 || h["cccc"] != 40 || len(h) != 3 {
+		t.Errorf("hinted at %v", h)
 	}
 	turn(70)
 	hint()
-	if len(s.Hinted) != 1 || s.Owes {
-		t.Errorf("hinted at %v, owes %v", s.Hinted, s.Owes)
+	if len(w.state.Hinted) != 1 || w.state.Owes {
+		t.Errorf("hinted at %v, owes %v", w.state.Hinted, w.state.Owes)
 	}
-	last := s.Live[len(s.Live)-1]
+	last := w.state.Live[len(w.state.Live)-1]
 	if strings.Contains(last.Text, "◆") || !strings.HasPrefix(last.Header(), "◆ e3 hint") {
 		t.Errorf("a hint reads %q", last.Messages()[0].Content)
 	}

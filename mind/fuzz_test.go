@@ -1,7 +1,6 @@
 package mind
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -11,25 +10,9 @@ import (
 
 	"lethe/blobs"
 	"lethe/life"
-)
 
-// An id that is read is written so again.
-func FuzzIDs(f *testing.F) {
-	for _, s := range []string{"e12", "e12.3", "e0", "e-1", "e1.", "e+1", "e1.0", "e99999999999999999999", "12", "e1..e2", "E1", "e1.x", "\x00"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if n, k, err := ParseID(s); err == nil {
-			id := EntryID(n)
-			if k > 0 {
-				id = CallID(n, k)
-			}
-			if n2, k2, err := ParseID(id); n < 1 || k < 0 || n2 != n || k2 != k || err != nil {
-				t.Fatalf("%q is %d, %d; %q is %d, %d, %v", s, n, k, id, n2, k2, err)
-			}
-		}
-	})
-}
+	"lethe/internal/lethetest"
+)
 
 // Any call becomes one that the wire takes; one that is fit stays as it is.
 func FuzzRepairCall(f *testing.F) {
@@ -91,9 +74,9 @@ func FuzzCompare(f *testing.F) {
 }
 
 // resumable holds that a state can be stored and comes back as it was.
-func resumable(t failer, w *world) {
+func resumable(t lethetest.Failer, w *world) {
 	body, err := w.state.Snapshot()
-	must(t, err)
+	lethetest.Must(t, err)
 	again, err := Restore(body, w.read)
 	if err != nil || dump(t, again) != dump(t, w.state) {
 		t.Fatalf("resumed, %v, as\n%s", err, body)
@@ -144,46 +127,5 @@ func FuzzApply(f *testing.F) {
 			t.Fatalf("%s is owed without a time", w.state.Outbox[0].Line)
 		}
 		resumable(t, w)
-	})
-}
-
-// Any bytes are refused as an epoch, or restore a state that is stored as itself.
-func FuzzRestore(f *testing.F) {
-	w := example(f)
-	w.renew("end")
-	f.Add(string(w.epoch))
-	f.Add("{}")
-	f.Add("null")
-	f.Add(`{"rooms":{},"files":{},"grants":{},"live":[null]}`)
-	f.Add(`{"rooms":{"dev":null},"files":{},"grants":{},"outbox":[{}],"next":-1}`)
-	f.Add(`{"rooms":{},"files":{},"grants":{},"faded":[{"level":"summary","text":"x","count":-1,"tier":99}],"pins":[{}],"self":"x"}`)
-	f.Fuzz(func(t *testing.T, body string) {
-		read := func(h blobs.Hash) ([]byte, error) {
-			if body, err := w.read(h); err == nil {
-				return body, nil
-			}
-			return Answer{Text: "x", Calls: []AnswerCall{{Tool: "X", Args: "{}"}}}.Encode(), nil
-		}
-		s, err := Restore([]byte(body), read)
-		if err != nil {
-			return
-		}
-		s.Messages("")
-		s.View()
-		s.Owed()
-		s.Audience()
-		for name, r := range s.Rooms {
-			if r == nil {
-				t.Fatalf("%q has nothing of room %q", body, name)
-			}
-		}
-		snapshot, err := s.Snapshot()
-		if err != nil || !json.Valid(snapshot) {
-			t.Fatalf("%q: %v", body, err)
-		}
-		again, err := Restore(snapshot, read)
-		if err != nil || dump(t, again) != dump(t, s) {
-			t.Fatalf("%q\nis stored as %q, %v", body, snapshot, err)
-		}
 	})
 }

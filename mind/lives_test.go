@@ -11,28 +11,15 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )
 
-// failer is what testing.T and rapid.T have in common.
-type failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
-
-// must fails the test for an error.
-func must(t failer, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-}
-
 // world is a life without disk and model: rooms and blobs in memory, and what
 // package agent does around the fold.
 type world struct {
-	t      failer
+	t      lethetest.Failer
 	state  *State
 	blobs  map[blobs.Hash][]byte
 	rooms  map[string]*roomFile
@@ -54,12 +41,12 @@ type logged struct {
 }
 
 // newWorld boots a life named ada. Everything in it is the same each time.
-func newWorld(t failer) *world {
+func newWorld(t lethetest.Failer) *world {
 	w := &world{
 		t: t, state: New(), blobs: map[blobs.Hash][]byte{}, rooms: map[string]*roomFile{},
 		now: time.Date(2026, 11, 20, 12, 57, 16, 123456000, time.UTC), soul: "You are Ada. You help.",
 	}
-	w.happen("boot", nil, []string{"name", "ada", "version", "1"}, w.soul)
+	w.happen(event.Boot{Name: "ada", Version: "1"}, w.soul)
 	w.renew("boot")
 	return w
 }
@@ -80,28 +67,24 @@ func (w *world) read(h blobs.Hash) ([]byte, error) {
 	return body, nil
 }
 
-// happen commits an event with the bodies of its blobs.
-func (w *world) happen(kind string, args, kv []string, bodies ...string) {
+// happen commits an event with the bodies of its blobs, as read back from its line.
+func (w *world) happen(e event.Event, bodies ...string) {
 	w.t.Helper()
-	e := life.New(w.now, kind, args, kv...)
+	line := event.Line(w.now, e)
 	var with []Body
 	for i, b := range bodies {
-		ref := w.store(fmt.Sprintf("%s %s %d", kind, strings.Join(args, " "), i), []byte(b))
-		e.Refs = append(e.Refs, blobs.Ref{Hash: ref.Short, Gist: ref.Gist})
+		ref := w.store(fmt.Sprintf("%s %s %d", line.Kind, strings.Join(line.Args, " "), i), []byte(b))
+		line.Refs = append(line.Refs, blobs.Ref{Hash: ref.Short, Gist: ref.Gist})
 		with = append(with, Body{ref.Hash, []byte(b)})
 		w.state.LastBlob = ref.Hash
 	}
-	read, err := life.ParseLine(e.String() + " #000000000000\n")
-	if err != nil {
-		w.t.Fatalf("%s: %v", e, err)
-	}
-	if kind == life.Epoch {
+	read, err := life.ParseLine(line.String() + " #000000000000\n")
+	lethetest.Must(w.t, err)
+	if line.Kind == life.Epoch {
 		w.epoch, w.log = []byte(bodies[0]), nil
 	}
 	w.log = append(w.log, logged{read, with})
-	if err := w.state.Apply(e, with...); err != nil {
-		w.t.Fatalf("apply %s: %v", e, err)
-	}
+	lethetest.Must(w.t, w.state.Apply(read, with...))
 	w.now = w.now.Add(time.Second)
 }
 
@@ -109,11 +92,9 @@ func (w *world) happen(kind string, args, kv []string, bodies ...string) {
 func (w *world) fold() *State {
 	w.t.Helper()
 	s, err := Restore(w.epoch, w.read)
-	must(w.t, err)
+	lethetest.Must(w.t, err)
 	for _, l := range w.log {
-		if err := s.Apply(l.event, l.bodies...); err != nil {
-			w.t.Fatalf("fold %s: %v", l.event, err)
-		}
+		lethetest.Must(w.t, s.Apply(l.event, l.bodies...))
 	}
 	return s
 }
@@ -122,8 +103,8 @@ func (w *world) fold() *State {
 func (w *world) count(why string) {
 	w.t.Helper()
 	body, err := w.state.Snapshot()
-	must(w.t, err)
-	w.happen(life.Epoch, []string{strconv.Itoa(w.state.Epoch)}, []string{"why", why}, string(body))
+	lethetest.Must(w.t, err)
+	w.happen(event.Epoch{K: w.state.Epoch, Why: why}, string(body))
 }
 
 const someTools = `[{"type":"function", "function":{"name":"BASH","description":"runs <cmd> & waits"}}]`
@@ -140,8 +121,6 @@ func (w *world) renew(why string) {
 	w.state.Open(w.memory, []string{"[2026-11-20T12:57:16.123456Z] boot name=ada"})
 	w.count(why)
 }
-
-func (w *world) next() []string { return []string{EntryID(w.state.Next)} }
 
 func (w *world) file(room string) *roomFile {
 	f := w.rooms[room]
@@ -167,7 +146,7 @@ func (w *world) write(room string, line []byte) (from, to int64) {
 func (w *world) says(room, name, text string) {
 	w.t.Helper()
 	line, err := chat.Format(false, name, w.now, text)
-	must(w.t, err)
+	lethetest.Must(w.t, err)
 	w.write(room, line)
 }
 
@@ -175,18 +154,17 @@ func (w *world) before(room string, at int64) string {
 	return blobs.Sum(w.file(room).data[max(0, at-4096):at]).String()[:16]
 }
 
-func (w *world) at(room string, from, to int64) []string {
-	return []string{"room", room, "inode", strconv.FormatUint(w.file(room).inode, 10),
-		"at", Span{From: from, To: to}.String(), "before", w.before(room, to)}
+func (w *world) passage(room string, from, to int64) event.Passage {
+	return event.Passage{Room: room, Inode: w.file(room).inode, At: Span{From: from, To: to}, Before: w.before(room, to)}
 }
 
 func (w *world) join(room string) {
 	w.t.Helper()
-	kv := []string{"room", room}
+	joined := event.Joined{N: w.state.Next, Room: room}
 	if w.state.Rooms[room] == nil {
-		kv = []string{"room", room, "inode", strconv.FormatUint(w.file(room).inode, 10), "at", "0", "before", "", "last", "", "total", "0"}
+		joined.First = &event.First{Inode: w.file(room).inode}
 	}
-	w.happen("joined", w.next(), kv, "You now hear room "+room+".")
+	w.happen(joined, "You now hear room "+room+".")
 }
 
 // line is a line of a room with the bytes it has there.
@@ -213,18 +191,18 @@ func (w *world) mine(room string, l roomLine) bool {
 	return Covered(w.state.Rooms[room].Own, l.from, l.to)
 }
 
-// listen hears what is new in a room; extra are fields of the inbound entries.
-func (w *world) listen(room string, extra ...string) {
+// listen hears what is new in a room, as entries like the given one.
+func (w *world) listen(room string, like event.Inbound) {
 	w.t.Helper()
 	from := w.state.Rooms[room].Cursor.Offset
 	var text []byte
-	var own []string
-	heard := 0
+	heard := like
 	end := func(to int64) {
-		if heard > 0 {
-			w.happen(Inbound, w.next(), slices.Concat(w.at(room, from, to), own, extra), string(text))
+		if heard.Lines > 0 {
+			heard.N, heard.Passage = w.state.Next, w.passage(room, from, to)
+			w.happen(heard, string(text))
 		}
-		text, own, heard = nil, nil, 0
+		text, heard = nil, like
 	}
 	last := from
 	for _, l := range w.unheard(room) {
@@ -237,40 +215,50 @@ func (w *world) listen(room string, extra ...string) {
 		at := int64(len(text))
 		text = append(text, w.file(room).data[l.from:l.to]...)
 		if w.mine(room, l) {
-			own = append(own, "own", Span{From: at, To: int64(len(text))}.String())
+			heard.Own = append(heard.Own, Span{From: at, To: int64(len(text))})
 		} else if !l.Blank() {
-			heard++
+			heard.Lines++
 		}
 		last = l.to
 	}
 	end(last)
 }
 
-func (w *world) notice() []string { return []string{"k" + strconv.Itoa(w.state.Notices+1)} }
-
-func (w *world) place(room string) string {
-	f := w.file(room)
-	return event.Place{Room: room, Inode: f.inode, Size: int64(len(f.data))}.String()
+// hear has a user say something, and hears it.
+func (w *world) hear(room, name, text string) {
+	w.t.Helper()
+	w.says(room, name, text)
+	w.listen(room, event.Inbound{})
 }
 
-func (w *world) addressed(kv []string, rooms ...string) []string {
-	kv = append(kv, "ts", w.now.Format(time.RFC3339))
+// hearPeer hears a line of another agent.
+func (w *world) hearPeer(room string, like event.Inbound) {
+	w.t.Helper()
+	w.write(room, []byte("[AGENT:peer 2026-11-20T13:00:00Z] and you?\n"))
+	w.listen(room, like)
+}
+
+// notice is the number of the next line of the harness.
+func (w *world) notice() string { return "k" + strconv.Itoa(w.state.Notices+1) }
+
+// to is where a text goes that is said now.
+func (w *world) to(rooms ...string) event.Posting {
+	p := event.Posting{TS: w.now}
 	for _, r := range rooms {
-		kv = append(kv, "post", w.place(r))
+		f := w.file(r)
+		p.Posts = append(p.Posts, event.Place{Room: r, Inode: f.inode, Size: int64(len(f.data))})
 	}
-	return kv
+	return p
 }
 
 func (w *world) obey(room string, l roomLine, name, arg string, early bool) {
 	w.t.Helper()
-	kv := append(w.at(room, l.from, l.to), "name", "/"+name, "by", l.Name, "line", string(l.Raw))
+	c := event.Command{ID: w.notice(), Passage: w.passage(room, l.from, l.to), Name: "/" + name, By: l.Name, Line: string(l.Raw),
+		Early: early, Notice: event.Notice{Say: name + " it is.", Posting: w.to(room)}}
 	if name == "model" {
-		kv = append(kv, "model", arg)
+		c.Model = arg
 	}
-	if early {
-		kv = append(kv, "early", "yes")
-	}
-	w.happen("command", w.notice(), w.addressed(append(kv, "say", name+" it is."), room))
+	w.happen(c)
 }
 
 // heed obeys the first command in a room that is not /stop, ahead of its turn.
@@ -287,37 +275,33 @@ func (w *world) heed(room string) {
 // answer is a reply of the model. A final one is addressed to its audience.
 func (w *world) answer(a Answer) {
 	w.t.Helper()
-	kv := []string{"turn", strconv.Itoa(w.state.Turn + 1), "model", "m", "in", "1000", "cached", "900", "out", "50", "usd", "0.000100", "weight", "3000", "finish", "stop"}
+	r := event.Reply{N: w.state.Next, Turn: w.state.Turn + 1, Model: "m", Tokens: event.Tokens{In: 1000, Cached: 900, Out: 50, USD: 0.0001}, Weight: 3000, Finish: "stop"}
 	rooms := slices.DeleteFunc(w.state.Audience(), func(r string) bool { return !w.state.Rooms[r].Joined })
 	if len(a.Calls) == 0 && len(rooms) > 0 && strings.TrimSpace(blobs.Unescape(a.Text)) != "" {
-		kv = w.addressed(kv, rooms...)
+		r.Posting = w.to(rooms...)
 	}
-	w.happen(Reply, w.next(), kv, string(a.Encode()))
+	w.happen(r, string(a.Encode()))
 }
 
 // start records the intent of the next call that has no result.
 func (w *world) start() {
 	w.t.Helper()
 	p := w.state.Owed().Calls[0]
-	kv := []string{}
+	c := event.Call{ID: p.ID(), Tool: p.Call.Tool}
 	if p.Call.Tool == "SAY" && p.Call.Original == "" {
 		room, message := p.Call.Say()
 		if r := w.state.Rooms[room]; r != nil && r.Joined && strings.TrimSpace(message) != "" {
-			kv = w.addressed(kv, room)
+			c.Posting = w.to(room)
 		}
 	}
-	w.happen("call", []string{p.ID(), p.Call.Tool}, kv)
+	w.happen(c)
 }
 
 // finish records a result of the next call that has none.
 func (w *world) finish(status, body string, show int) {
 	w.t.Helper()
 	p := w.state.Owed().Calls[0]
-	kv := []string{"status", status}
-	if show > 0 {
-		kv = append(kv, "show", strconv.Itoa(show))
-	}
-	w.happen("result", []string{p.ID(), p.Call.Tool}, kv, body)
+	w.happen(event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: status, Show: show}, body)
 }
 
 // pay posts what is owed.
@@ -325,13 +309,13 @@ func (w *world) pay() {
 	w.t.Helper()
 	for _, p := range w.state.Owed().Posts {
 		from, to := w.write(p.Room, []byte(p.Line))
-		w.happen("posted", []string{p.ID}, w.at(p.Room, from, to))
+		w.happen(event.Posted{ID: p.ID, Passage: w.passage(p.Room, from, to)})
 	}
 }
 
-func (w *world) note(text string, kv ...string) {
+func (w *world) note(text, why string) {
 	w.t.Helper()
-	w.happen(Note, w.next(), kv, text)
+	w.happen(event.Note{N: w.state.Next, Why: why}, text)
 }
 
 // fade makes a summary of the n oldest live entries that stand in a row, and a
@@ -381,21 +365,21 @@ func (w *world) edit(file []byte) Edit {
 	if ed.Memory != nil {
 		w.memory = *ed.Memory
 	}
-	must(w.t, w.state.Amend(ed, w.put))
+	lethetest.Must(w.t, w.state.Amend(ed, w.put))
 	text := "A person edited your context."
 	if ed.Added != "" {
 		text += " They wrote to you:\n" + blobs.Unescape(ed.Added)
 	}
-	w.note(text, "why", "edit")
+	w.note(text, "edit")
 	w.renew("edit")
 	return ed
 }
 
 // dump is all of a state, for comparison: what it stores and what it renders.
-func dump(t failer, s *State) string {
+func dump(t lethetest.Failer, s *State) string {
 	t.Helper()
 	body, err := s.Snapshot()
-	must(t, err)
+	lethetest.Must(t, err)
 	var b strings.Builder
 	b.Write(body)
 	for _, e := range s.Live {

@@ -107,7 +107,7 @@ func (e *Entry) load(body []byte) error {
 			e.Calls[i].Tool, e.Calls[i].Args, e.Calls[i].Original = c.Tool, model(c.Args), c.Original
 		}
 	case Inbound:
-		e.Text = clip(lines(body, e.Own), e.Show, e.Ref)
+		e.Text = clip(Heard(body, e.Own), e.Show, e.Ref)
 	default:
 		e.Text = Result(body, e.Show, e.Ref)
 	}
@@ -129,10 +129,10 @@ func model(s string) string { return outside(blobs.Unescape(s)) }
 var indented = strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n    ",
 	"\v", "\n    ", "\f", "\n    ", "\u0085", "\n    ", "\u2029", "\n    ")
 
-// lines renders the bytes of a room without the identity's own lines. A newline
-// inside a message is shown as an indented continuation, so that no text can
-// look like another line.
-func lines(body []byte, own []Span) string {
+// Heard renders the bytes of a room as an inbound entry shows them, whole, without the
+// identity's own lines. A newline inside a message is shown as an indented continuation,
+// so that no text can look like another line.
+func Heard(body []byte, own []Span) string {
 	var b strings.Builder
 	var at int64
 	for len(body) > 0 {
@@ -202,6 +202,26 @@ func clip(text string, show int, ref Ref) string {
 		after = "…"
 	}
 	return fmt.Sprintf("%s%s\n◳ %d of %d characters are not shown here; all of them: %s\n%s%s", head, before, missing, n, ref, after, tail)
+}
+
+// Fit returns how much of a rendered text may be shown, as Entry.Show and Call.Show take
+// it: so many runes that the clipped text, with the mark that names what is missing by its
+// gist, weighs no more than most, and at most runes of them. It is 0 when all of the text
+// may be shown, or when the mark would weigh as much as what it stands for. So a small
+// most cannot always be met.
+func Fit(text, gist string, runes, most int, weigh func(string) int) int {
+	ref := Ref{Short: "0123456789abcdef", Gist: blobs.Gist(gist)}
+	n, whole := utf8.RuneCountInString(text), weigh(text)
+	if n <= runes && whole <= most || whole <= weigh(clip(text, 1, ref)) {
+		return 0
+	}
+	for show := min(n-1, runes, max(1, most)); ; {
+		has := weigh(clip(text, show, ref))
+		if has <= most || show <= 1 {
+			return max(1, show)
+		}
+		show = min(show-1, int(int64(show)*int64(max(0, most))/int64(has)))
+	}
 }
 
 // cutRunes returns the first n runes of s, never ending in half an escape.

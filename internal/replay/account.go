@@ -60,7 +60,7 @@ type trunk struct {
 
 func newTrunk(s mind.Stable) *trunk {
 	params, _ := json.Marshal(s.Params) // plain fields: cannot fail
-	t := &trunk{params: string(params), tools: string(s.Tools)}
+	t := &trunk{params: string(params), tools: s.Tools}
 	t.reset()
 	return t
 }

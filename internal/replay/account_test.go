@@ -15,7 +15,7 @@ func plain(role, text string) mind.Message { return mind.Message{Role: role, Con
 // same weight as one that is made from nothing.
 func TestTrunkFollows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		stable := mind.Stable{Tools: []byte(`[{"x":"é"}]`), Params: mind.Params{Model: "m", MaxTokens: 7}}
+		stable := mind.Stable{Tools: `[{"x":"é"}]`, Params: mind.Params{Model: "m", MaxTokens: 7}}
 		message := rapid.Custom(func(t *rapid.T) mind.Message {
 			m := plain(rapid.SampledFrom([]string{"user", "assistant"}).Draw(t, "role"), rapid.StringMatching(`[ab日é ]{0,300}`).Draw(t, "text"))
 			if rapid.Bool().Draw(t, "calls") {

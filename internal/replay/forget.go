@@ -21,7 +21,7 @@ func (r *run) window() compactor.Window {
 	system := mind.Message{Role: "system", Content: stable.System}
 	return compactor.Window{
 		Limit:  r.opts.Limit,
-		Fixed:  r.estimate.Tokens(weigh(system) + llm.Weight(string(stable.Tools))),
+		Fixed:  r.estimate.Tokens(weigh(system) + llm.Weight(stable.Tools)),
 		Answer: r.opts.MaxTokens,
 	}
 }

@@ -152,7 +152,7 @@ func (d *identity) hear(texts []string, budget int) error {
 		gist := room + ": " + text
 		e := event.Inbound{N: d.state.Next, Passage: d.passage(body)}
 		share := budget / (len(entries) - i)
-		if e.Show = compactor.Show(text, gist, len(text), share, llm.Weight); e.Show > 0 {
+		if e.Show = mind.Fit(text, gist, len(text), share, llm.Weight); e.Show > 0 {
 			budget -= share
 		} else {
 			budget -= llm.Weight(text)
@@ -208,7 +208,7 @@ func (d *identity) results(texts []string, budget int) error {
 		text := mind.Result(body, 0, mind.Ref{})
 		share := budget / (len(texts) - i)
 		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.OK}
-		if e.Show = compactor.Show(text, gist, compactor.MaxResult, share, llm.Weight); e.Show > 0 {
+		if e.Show = mind.Fit(text, gist, compactor.MaxResult, share, llm.Weight); e.Show > 0 {
 			budget -= min(compactor.MaxResult, share)
 		} else {
 			budget -= llm.Weight(text)

@@ -216,7 +216,7 @@ func (r *run) request(st step) (u llm.Usage, weight int) {
 	}
 	if s := r.id.state.Stable; s.Past != r.stableText {
 		r.stableText = s.Past
-		r.stable = llm.Weight(string(s.Tools))
+		r.stable = llm.Weight(s.Tools)
 		for _, m := range r.trunk.messages[:2] {
 			r.stable += weigh(m)
 		}
