@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"lethe/llm/rehearsal":    {"lethe/compactor", "lethe/mind"},
 	"lethe/tools":            {"lethe/internal/durable", "lethe/internal/sandbox"},
 	"lethe/recall":           {"lethe/blobs", "lethe/recall/index", "lethe/recall/text"},
-	"lethe/recall/index":     {"lethe/blobs", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/recall/text"},
+	"lethe/recall/index":     {"lethe/blobs", "lethe/life", "lethe/life/event", "lethe/recall/text"},
 	"lethe/recall/text":      {"lethe/blobs", "lethe/chat"},
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools"},

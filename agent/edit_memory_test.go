@@ -18,7 +18,7 @@ func (w *world) finds(id Identity, text string) bool {
 	w.Helper()
 	index := recall.Open(id.RecallPath(), id.Self, discard())
 	defer index.Close()
-	_, err := index.Sync(context.Background(), w.store, id.LIFE(), nil)
+	_, err := index.Sync(context.Background(), w.store, id.LIFE())
 	lethetest.Must(w, err)
 	hits, err := index.Search(context.Background(), w.store, recall.Query{Text: text, Limit: 5})
 	lethetest.Must(w, err)

@@ -60,7 +60,7 @@ func (r *running) indexed() {
 		}
 	}
 	r.w.eventually("the index is up to date", func() bool {
-		added, err := r.agent.indexer.index.Sync(r.w.Context(), r.w.store, r.id.LIFE(), nil)
+		added, err := r.agent.indexer.index.Sync(r.w.Context(), r.w.store, r.id.LIFE())
 		return err == nil && added == 0 && fades > 0
 	})
 }

@@ -91,7 +91,7 @@ func (x *indexer) run(ctx context.Context, a *Agent) {
 // life with it.
 func (x *indexer) sync(ctx context.Context, a *Agent) (err error) {
 	defer recovered(&err)
-	added, err := x.index.Sync(ctx, a.store, a.id.LIFE(), nil)
+	added, err := x.index.Sync(ctx, a.store, a.id.LIFE())
 	if err == nil {
 		x.behind.Store(false)
 		a.cfg.Log.Debug("indexed what has faded", "originals", added)

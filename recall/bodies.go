@@ -25,56 +25,47 @@ type candidate struct {
 	lines     []text.Line // of the segment that fits best, as far as the query is limited to them
 }
 
-// lost is an original whose blob cannot be read.
-type lost struct {
-	index.Doc
-	err error
+// affordable returns as many originals as may be read, the best first, and one in any
+// case.
+func affordable(docs []found) []found {
+	left := int64(mostRead)
+	var out []found
+	for _, f := range docs {
+		if f.Size <= left || len(out) == 0 {
+			left -= f.Size
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
-// bodies reads the originals, the best first, until enough is read. It ends with
-// ctx, after the blobs that it is at.
-func (s *shortlist) bodies(ctx context.Context, store *blobs.Store, self string, q Query) ([]candidate, []lost, error) {
-	s.afford()
-	read, errs := make([]blobs.Blob, len(s.docs)), make([]error, len(s.docs))
+// candidates reads and verifies originals. It ends with ctx, after the blobs that it
+// is at.
+func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []found, q Query) ([]candidate, error) {
+	read, errs := make([]blobs.Blob, len(docs)), make([]error, len(docs))
 	var wait sync.WaitGroup
 	for k := range reading {
 		wait.Go(func() { // ends with its share of the originals
-			for i := k; i < len(s.docs) && ctx.Err() == nil; i += reading {
-				read[i], errs[i] = store.Get(s.docs[i].Hash)
+			for i := k; i < len(docs) && ctx.Err() == nil; i += reading {
+				read[i], errs[i] = store.Get(docs[i].Hash)
 			}
 		})
 	}
 	wait.Wait()
 	var out []candidate
-	var gone []lost
-	for i, f := range s.docs {
+	for i, f := range docs {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if errs[i] != nil {
-			gone = append(gone, lost{f.Doc, errs[i]})
-			continue
-		}
-		if read[i].Life != self { // whatever the index says
-			continue
-		}
-		if c := q.candidate(f, read[i]); len(c.lines) > 0 {
-			out = append(out, c)
+			x.lost(f.Doc, errs[i], q)
+		} else if read[i].Life == x.self { // whatever the index says
+			if c := q.candidate(f, read[i]); len(c.lines) > 0 {
+				out = append(out, c)
+			}
 		}
 	}
-	return out, gone, nil
-}
-
-// afford keeps as many originals as may be read, and one in any case.
-func (s *shortlist) afford() {
-	left, kept := int64(mostRead), s.docs[:0]
-	for _, f := range s.docs {
-		if f.Size <= left || len(kept) == 0 {
-			left -= f.Size
-			kept = append(kept, f)
-		}
-	}
-	s.docs = kept
+	return out, nil
 }
 
 // candidate makes an original what its verified blob says, whatever the index says

@@ -3,11 +3,8 @@ package recall
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -33,22 +30,16 @@ func TestDamagedFile(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		change func(path string) error
-		said   bool // that it is made anew
 	}{
-		{"untouched", func(string) error { return nil }, false},
-		{"gone", os.Remove, false},
-		{"empty", write(nil), true},
-		{"cut in its head", write(good[:50]), true},
-		{"cut in half", write(good[:len(good)/2]), true},
-		{"its last page gone", write(good[:len(good)-4096]), true},
-		{"no database", write([]byte(strings.Repeat("I am a text. ", 1000))), true},
-		{"its schema overwritten", write(overwritten(good, 100, 3900)), true},
-		{"a later version's", exec("PRAGMA user_version=99"), true},
-		{"without a table", exec("DROP TABLE docs"), true},
-		{"without its terms", exec("DELETE FROM terms_data"), true},
-		{"with a broken state", exec("UPDATE state SET json='{'"), true},
-		{"with broken addresses", exec("UPDATE docs SET hash=x'00'"), true},
-		{"with strangers' segments", exec("DELETE FROM docs"), true},
+		{"empty", write(nil)},
+		{"cut in half", write(good[:len(good)/2])},
+		{"its last page gone", write(good[:len(good)-4096])},
+		{"no database", write([]byte(strings.Repeat("I am a text. ", 1000)))},
+		{"a later version's", exec("PRAGMA user_version=99")},
+		{"without a table", exec("DROP TABLE docs")},
+		{"with a broken state", exec("UPDATE state SET json='{'")},
+		{"with broken addresses", exec("UPDATE docs SET hash=x'00'")},
+		{"with strangers' segments", exec("DELETE FROM docs")},
 	} {
 		w.replaced(good)
 		if err := c.change(w.indexPath()); err != nil {
@@ -57,23 +48,13 @@ func TestDamagedFile(t *testing.T) {
 		w.said.Reset()
 		x := w.open()
 		w.whole(x, all, c.what)
-		if w.anew() != c.said {
-			t.Errorf("%s: said %q", c.what, w.said.String())
+		if !w.anew() {
+			t.Errorf("%s: it is not said that it is made anew", c.what)
 		}
 		if err := x.Close(); err != nil {
 			t.Errorf("%s: close: %v", c.what, err)
 		}
 	}
-}
-
-// overwritten returns data with n other bytes at a place.
-func overwritten(data []byte, at, n int) []byte {
-	bad := slices.Clone(data)
-	r := rand.New(rand.NewPCG(1, uint64(at)))
-	for i := at; i < min(len(bad), at+n); i++ {
-		bad[i] = byte(r.IntN(256))
-	}
-	return bad
 }
 
 // replaced puts a file in the place of the index.
@@ -89,53 +70,11 @@ func (w *world) replaced(data []byte) {
 	}
 }
 
-// Bytes overwritten anywhere: no crash, no error for good, nothing wrong found.
-func TestOverwrittenAnywhere(t *testing.T) {
-	w, all := fruit(t, 150)
-	if err := w.synced().Close(); err != nil {
-		t.Fatal(err)
-	}
-	good, err := os.ReadFile(w.indexPath())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tries, noticed := 4, 0
-	if os.Getenv("LETHE_LONG") != "" {
-		tries = 100
-	}
-	for try := range tries {
-		r := rand.New(rand.NewPCG(3, uint64(try)))
-		n := []int{1, 16, 512, 4096, 20000}[r.IntN(5)]
-		at := r.IntN(len(good))
-		w.replaced(overwritten(good, at, n))
-		what := fmt.Sprintf("try %d: %d bytes at %d", try, n, at)
-		w.said.Reset()
-		x := w.open()
-		for range 2 {
-			if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err != nil {
-				t.Fatalf("%s: %v", what, err)
-			}
-			w.holds(x, all, what)
-		}
-		if w.anew() {
-			noticed++
-			w.whole(x, all, what)
-		}
-		if err := x.Close(); err != nil {
-			t.Errorf("%s: close: %v", what, err)
-		}
-	}
-	if noticed < tries/4 {
-		t.Errorf("only %d of %d were noticed", noticed, tries)
-	}
-}
-
 // A search notices that an open index was removed or replaced, and so does a Sync.
 func TestReplacedWhileOpen(t *testing.T) {
 	for what, change := range map[string]func(path string) error{
 		"removed":  func(string) error { return nil },
 		"replaced": func(path string) error { return os.WriteFile(path, []byte("I am a text."), 0o600) },
-		"emptied":  func(path string) error { return os.WriteFile(path, nil, 0o600) },
 	} {
 		w, all := fruit(t, 50)
 		x, other := w.synced(), w.synced()
@@ -205,8 +144,8 @@ func TestLostOriginals(t *testing.T) {
 	}
 }
 
-// What a hit shows is what its blob says. What somebody writes into the index can
-// hide it, and no more.
+// What a hit shows is what its blob says, and the blob is of this life. What somebody
+// writes into the index can hide it, and no more.
 func TestHitIsOfItsBlob(t *testing.T) {
 	w := newWorld(t)
 	heron := w.fades(w.heard("ops", "bob", "a heron at noon"))[0]
@@ -235,15 +174,9 @@ func TestHitIsOfItsBlob(t *testing.T) {
 	if h := w.finds(x, "quokkas", untimed); !h.At.Equal(b.At) {
 		t.Errorf("at %v, and it faded at %v", h.At, b.At)
 	}
-}
-
-// A blob of another life is no hit, whatever the index says of it.
-func TestHitIsOfThisLife(t *testing.T) {
-	w := newWorld(t)
-	heron := w.says("a heron at noon")
+	// A blob of another life is no hit.
 	foreign := w.put(blobs.Meta{At: w.now, Gist: "foreign", Life: "ffff" + w.self.String()[4:]},
 		"◆ e1 inbound room=dev ◱hash=0123456789abcdef gist=…◲\n[USER:x 2026-03-01T09:00:00Z] a heron of another life\n")
-	x := w.synced()
 	w.tampered("UPDATE docs SET hash = ? WHERE hash = ?", foreign[:], heron[:])
 	if hits := w.search(x, Query{Text: "heron"}); len(hits) > 0 {
 		t.Errorf("found %s", show(hits))

@@ -71,7 +71,7 @@ func TestDamagedLog(t *testing.T) {
 	w.says("a banana")
 	var corrupt *life.CorruptError
 	for range 2 {
-		if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); !errors.As(err, &corrupt) {
+		if _, err := x.Sync(context.Background(), w.store, w.lifePath()); !errors.As(err, &corrupt) {
 			t.Errorf("sync over damage: %v", err)
 		}
 	}

@@ -184,7 +184,7 @@ func (r *ranker) rank(i int) (ranked, bool) {
 	}
 	best := r.best(p)
 	out := ranked{candidate: &r.c[i], score: r.whole(i) + best.score + r.scale*r.times[i], confidence: r.confidence(p)}
-	out.from, out.to = r.passage(p, best)
+	out.from, out.to = r.passage(i, best)
 	return out, true
 }
 
@@ -265,9 +265,10 @@ func (r *ranker) window(p *page, from int) window {
 
 // passage returns the lines to show: the one of a window that matches most, and
 // those beside it that match too, as long as there is room.
-func (r *ranker) passage(p *page, w window) (from, to int) {
+func (r *ranker) passage(i int, w window) (from, to int) {
+	p, lines := &r.pages[i], r.c[i].lines
 	if w.from == w.to { // nothing matches: it is here for its time
-		return 0, min(1, len(p.lines))
+		return 0, min(1, len(lines))
 	}
 	most := 0.0
 	for i := w.from; i < w.to; i++ {
@@ -276,17 +277,10 @@ func (r *ranker) passage(p *page, w window) (from, to int) {
 		}
 	}
 	to = from + 1
-	lines := func(from, to int) []text.Line {
-		out := make([]text.Line, 0, to-from)
-		for _, l := range p.lines[from:to] {
-			out = append(out, *l.Line)
-		}
-		return out
-	}
-	for to < w.to && len(p.lines[to].matches) > 0 && text.Fits(lines(from, to+1)) {
+	for to < w.to && len(p.lines[to].matches) > 0 && text.Fits(lines[from:to+1]) {
 		to++
 	}
-	for from > w.from && len(p.lines[from-1].matches) > 0 && text.Fits(lines(from-1, to)) {
+	for from > w.from && len(p.lines[from-1].matches) > 0 && text.Fits(lines[from-1:to]) {
 		from--
 	}
 	return from, to

@@ -2,7 +2,7 @@
 // forgotten can be found again.
 //
 //	x := recall.Open(filepath.Join(dir, "recall.db"), self, log)
-//	added, err := x.Sync(ctx, store, lifePath, nil)
+//	added, err := x.Sync(ctx, store, lifePath)
 //	hits, err := x.Search(ctx, store, recall.Query{Text: "the retry backoff"})
 //
 // The index is a cache, kept by package index: deleting it loses nothing. A search
@@ -80,20 +80,13 @@ type Index struct {
 	self string
 	log  *slog.Logger
 
-	lookups chan struct{} // has one for each that runs
-
-	mu   sync.Mutex
-	told map[blobs.Hash]bool // originals that cannot be read and that the log names
+	told sync.Map // originals that cannot be read and that the log names
 }
-
-// mostLookups run at once. Each ends soon after its context; those that nobody
-// waits for any more must not pile up meanwhile.
-const mostLookups = 2
 
 // Open returns the index at path, of the life with this address. It is read when it
 // is first used, and made or made again by Sync.
 func Open(path, self string, log *slog.Logger) *Index {
-	return &Index{file: index.New(path, self, log), self: self, log: log, lookups: make(chan struct{}, mostLookups), told: map[blobs.Hash]bool{}}
+	return &Index{file: index.New(path, self, log), self: self, log: log}
 }
 
 // Close closes the index. A Sync or a search that is under way ends with an error.
@@ -101,8 +94,8 @@ func (x *Index) Close() error { return x.file.Close() }
 
 // Sync brings the index up to date with the log at lifePath and returns how many
 // originals it added; see package index. Searches go on meanwhile.
-func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string, progress func(done, total int)) (added int, err error) {
-	return x.file.Sync(ctx, store, lifePath, progress)
+func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (added int, err error) {
+	return x.file.Sync(ctx, store, lifePath)
 }
 
 const (
@@ -151,12 +144,6 @@ func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now 
 
 // find does a search on the index as it is now.
 func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query, not func(blobs.Hash) bool) ([]ranked, error) {
-	select {
-	case x.lookups <- struct{}{}:
-		defer func() { <-x.lookups }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	var found *shortlist
 	err := x.file.View(ctx, func(v *index.View) (err error) {
 		found, err = stageOne(ctx, v, a, q, not)
@@ -165,34 +152,21 @@ func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query, 
 	if err != nil {
 		return nil, err
 	}
-	cands, lost, err := found.bodies(ctx, store, x.self, q)
+	cands, err := x.candidates(ctx, store, affordable(found.docs), q)
 	if err != nil {
 		return nil, err
 	}
-	x.tell(lost, q)
 	return rank(ctx, a, cands, found)
 }
 
-// mostTold bounds the originals that the log names as lost: a store that has lost
-// more has been told of.
-const mostTold = 1000
-
-// tell logs what cannot be read, each once, and tells the query.
-func (x *Index) tell(lost []lost, q Query) {
-	for _, l := range lost {
-		x.mu.Lock()
-		first := !x.told[l.Hash] && len(x.told) < mostTold
-		if first {
-			x.told[l.Hash] = true
-		}
-		x.mu.Unlock()
-		if first {
-			x.log.Warn("a search came upon an original that cannot be read; put its file back from a copy",
-				"hash", l.Hash, "entries", fmt.Sprintf("e%d..e%d", l.From, l.To), "error", l.err)
-		}
-		if q.Lost != nil {
-			q.Lost(l.Hash, l.err)
-		}
+// lost tells of an original that cannot be read: the log once, and each query.
+func (x *Index) lost(d index.Doc, err error, q Query) {
+	if _, told := x.told.LoadOrStore(d.Hash, true); !told {
+		x.log.Warn("a search came upon an original that cannot be read; put its file back from a copy",
+			"hash", d.Hash, "entries", fmt.Sprintf("e%d..e%d", d.From, d.To), "error", err)
+	}
+	if q.Lost != nil {
+		q.Lost(d.Hash, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,23 +35,6 @@ func TestFindsWhatFaded(t *testing.T) {
 	}
 	if hits := w.search(x, Query{Text: "zeppelin"}); len(hits) != 0 {
 		t.Errorf("an unknown word finds %s", show(hits))
-	}
-}
-
-func TestScriptsWithoutSpaces(t *testing.T) {
-	w := newWorld(t)
-	tokyo := w.says("昨日は東京タワーに行きました。とても高かったです。")
-	cat := w.says("我们家的猫喜欢在窗台上睡觉。")
-	thai := w.says("พรุ่งนี้เราจะไปเชียงใหม่ด้วยรถไฟ")
-	seoul := w.says("내일 서울에서 회의가 있습니다")
-	x := w.synced()
-	for text, want := range map[string]blobs.Hash{
-		"東京": tokyo, "タワー": tokyo, "東京タワー": tokyo,
-		"猫": cat, "窗台": cat, "猫喜欢什么": cat,
-		"เชียงใหม่": thai, "รถไฟ": thai,
-		"서울": seoul, "회의": seoul,
-	} {
-		w.finds(x, text, want)
 	}
 }
 
@@ -151,80 +135,35 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-var hostileQueries = []string{
-	`"`, `""`, `'`, `"apple`, `apple"`, `app"le`, `apple*`, `*`, `^apple`, `apple AND`, `AND apple`, `NOT apple`, `apple NOT`, `OR`, `NEAR(apple tree)`, `NEAR(`,
-	`term:apple`, `{term}:apple`, `-apple`, `apple -tree`, `(apple`, `apple)`, `((((`, `apple + tree`, `apple~3`, `~3`, `=room:dev`, `^abc`, `;drop table docs;--`,
-	"apple\x00tree", "\x00", "\xff\xfe", "apple\xff", "◆ e1 inbound room=dev", "◱hash=0123456789abcdef gist=apple◲", "◱apple", "◰apple", "%s%d", `\`, `\"`, "\u202eapple",
-	"a_b", "__", "a.b.c.d/e/f@g", "....", "////", "’", "it's", "''s", "中", "中文", "ー", "é", "e\u0301", "\u0301", "😀", "\u2028", strings.Repeat("(", 3000), strings.Repeat("apple ", 3000),
-}
-
-// Syntax in a query is text, and no text makes an index look damaged.
+// Syntax in a query is text, no text makes an index look damaged, and a megabyte of it
+// is no reason to work long.
 func TestHostileQueries(t *testing.T) {
 	w := newWorld(t)
 	apple := w.says("an apple tree, a_b and it's there")
 	x := w.synced()
-	try := func(text string) {
-		hits, err := x.Search(context.Background(), w.store, Query{Text: text, Room: text, Tool: text, Kind: text})
-		if err != nil && !errors.Is(err, ErrEmpty) {
-			t.Errorf("%.40q as a filter: %v", text, err)
+	empty := []string{"", " \n\t", "?!", "...", "\x00\x00", "\xff", "◆◱◲", "\"*\"", "— …", "\u0301", "😀", strings.Repeat("(", 1<<20)}
+	others := []string{`NEAR(`, `^abc`, ";drop table docs;--", "%s%d", "a_b", "a.b.c.d/e/f@g", "it's", "''s", "中", "ー", "e\u0301",
+		strings.Repeat("a", 1<<20), strings.Repeat("中", 1<<20), strings.Repeat("_a", 1<<20), strings.Repeat("'a", 1<<20)}
+	apples := []string{`"apple`, `app"le apple`, `apple*`, `^apple`, `apple AND`, `AND apple`, `NOT apple`, `NEAR(apple tree)`, `term:apple`, `{term}:apple`,
+		`-apple`, `(apple`, `apple)`, `apple + tree`, `apple~3`, "apple\x00tree", "apple\xff", "◱apple", "\u202eapple", strings.Repeat("apple ", 1<<18)}
+	for _, text := range slices.Concat(empty, others, apples) {
+		if hits, err := x.Search(t.Context(), w.store, Query{Text: "apple", Room: text + "?", Tool: text + "?", Kind: text + "?"}); err != nil || len(hits) > 0 {
+			t.Errorf("%.40q as a filter: %v, %s", text, err, show(hits))
 		}
-		if len(hits) > 0 {
-			t.Errorf("%.40q as a filter finds %s", text, show(hits))
-		}
-		hits, err = x.Search(context.Background(), w.store, Query{Text: text})
-		switch {
-		case errors.Is(err, ErrEmpty):
-			if strings.Contains(text, "apple") && !strings.Contains(text, "gist=apple") {
-				t.Errorf("%.40q is empty", text)
-			}
-		case err != nil:
-			t.Errorf("%.40q: %v", text, err)
-		case strings.Contains(text, "apple") && (len(hits) == 0 || hits[0].Hash != apple):
-			t.Errorf("%.40q finds %s", text, show(hits))
-		}
-		if _, err := x.Hints(context.Background(), w.store, text, w.now, nil); err != nil {
+		if _, err := x.Hints(t.Context(), w.store, text, w.now, nil); err != nil {
 			t.Errorf("hints for %.40q: %v", text, err)
 		}
-	}
-	for _, text := range hostileQueries {
-		try(text)
+		hits, err := x.Search(t.Context(), w.store, Query{Text: text})
+		if isEmpty := slices.Contains(empty, text); isEmpty != errors.Is(err, ErrEmpty) || err != nil && !errors.Is(err, ErrEmpty) {
+			t.Errorf("%.40q: %v", text, err)
+		}
+		if slices.Contains(apples, text) && (len(hits) == 0 || hits[0].Hash != apple) {
+			t.Errorf("%.40q finds %s", text, show(hits))
+		}
 	}
 	w.sync(x)
 	if w.anew() {
 		t.Errorf("a query had the index made anew: %s", w.said.String())
-	}
-}
-
-func TestEmptyQueries(t *testing.T) {
-	w := newWorld(t)
-	w.says("an apple")
-	x := w.synced()
-	for _, text := range []string{"", " \n\t", "?!", "...", "\x00\x00", "\xff", "◆◱◲", "\"*\"", "— …"} {
-		if _, err := x.Search(context.Background(), w.store, Query{Text: text}); !errors.Is(err, ErrEmpty) {
-			t.Errorf("%q: %v", text, err)
-		}
-		if hits, err := x.Hints(context.Background(), w.store, text, w.now, nil); err != nil || len(hits) > 0 {
-			t.Errorf("hints for %q: %v, %v", text, hits, err)
-		}
-	}
-}
-
-// A megabyte of text is no reason to work long, or to use much memory.
-func TestLongQuery(t *testing.T) {
-	w := newWorld(t)
-	apple := w.says("an apple tree")
-	x := w.synced()
-	var b strings.Builder
-	b.WriteString("apple ")
-	for i := 0; b.Len() < 1<<20; i++ {
-		fmt.Fprintf(&b, "word%d ", i)
-	}
-	w.finds(x, b.String(), apple)
-	for _, one := range []string{"a", "中", "-", "_a", "'a", "(", "\"", "\xff"} {
-		_, err := x.Search(context.Background(), w.store, Query{Text: strings.Repeat(one, 1<<20)})
-		if err != nil && !errors.Is(err, ErrEmpty) {
-			t.Errorf("a million %q: %v", one, err)
-		}
 	}
 }
 

@@ -55,7 +55,7 @@ type found struct {
 
 // stageOne finds the originals that a query may mean, and that fit it.
 func stageOne(ctx context.Context, v *index.View, a query, q Query, not func(blobs.Hash) bool) (*shortlist, error) {
-	s := &shortlist{view: v, filter: filterOf(v, q), scores: make(map[int64]float64, mostPostings), segments: int(v.Next() - 1)}
+	s := &shortlist{view: v, filter: filterOf(q), scores: make(map[int64]float64, mostPostings), segments: int(v.Next() - 1)}
 	if err := s.probe(ctx, a); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func stageOne(ctx context.Context, v *index.View, a query, q Query, not func(blo
 
 // filterOf renders what a query is limited to. Days are those of UTC: what lies at
 // the edges is left out later.
-func filterOf(v *index.View, q Query) string {
+func filterOf(q Query) string {
 	all := ""
 	for _, f := range []struct{ key, value string }{{"room", q.Room}, {"tool", q.Tool}, {"kind", q.Kind}} {
 		if f.value != "" {
@@ -80,7 +80,7 @@ func filterOf(v *index.View, q Query) string {
 		}
 	}
 	if !q.Since.IsZero() || !q.Until.IsZero() {
-		all = index.And(all, v.During(q.Since, q.Until))
+		all = index.And(all, index.During(q.Since, q.Until))
 	}
 	return all
 }
@@ -154,7 +154,7 @@ func (s *shortlist) during(ctx context.Context, a query) error {
 	if until.IsZero() {
 		return nil
 	}
-	days := s.view.During(since, until)
+	days := index.During(since, until)
 	rows, err := s.postings(ctx, days, s.view.Next(), mostOfTime)
 	if err != nil {
 		return err

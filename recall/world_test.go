@@ -176,7 +176,7 @@ func (w *world) open() *Index {
 
 func (w *world) sync(x *Index) int {
 	w.t.Helper()
-	n, err := x.Sync(context.Background(), w.store, w.lifePath(), nil)
+	n, err := x.Sync(context.Background(), w.store, w.lifePath())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func fruit(t testing.TB, n int) (*world, []blobs.Hash) {
 func (w *world) whole(x *Index, all []blobs.Hash, what string) {
 	w.t.Helper()
 	for range 3 {
-		if _, err := x.Sync(context.Background(), w.store, w.lifePath(), nil); err != nil {
+		if _, err := x.Sync(context.Background(), w.store, w.lifePath()); err != nil {
 			w.t.Fatalf("%s: %v", what, err)
 		}
 		if w.holds(x, all, what) {

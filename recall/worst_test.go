@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/blobs"
 	"lethe/recall/index"
@@ -22,27 +21,13 @@ type hostile struct {
 // n bodies of 11 KB each.
 func hostiles(n int) map[string]hostile {
 	r := rand.New(rand.NewPCG(1, 2))
-	words := func(letters, n int) []string {
-		out := make([]string, n)
-		for i := range out {
-			for range letters {
-				out[i] += string(rune('a' + r.IntN(26)))
-			}
+	words := make([]string, 700)
+	for i := range words {
+		for range 3 {
+			words[i] += string(rune('a' + r.IntN(26)))
 		}
-		return out
 	}
-	// join cuts words into clauses of so many.
-	join := func(words []string, each int) string {
-		var b strings.Builder
-		for i, w := range words {
-			b.WriteString(w)
-			if i%each == each-1 {
-				b.WriteByte('.')
-			}
-			b.WriteByte(' ')
-		}
-		return b.String()
-	}
+	any := func() string { return words[r.IntN(len(words))] }
 	fill := func(head string, next func() string) []string {
 		out := make([]string, n)
 		for i := range out {
@@ -55,61 +40,14 @@ func hostiles(n int) map[string]hostile {
 		}
 		return out
 	}
-	any := func(list []string) string { return list[r.IntN(len(list))] }
-	const result = "◆ e5 reply\nI look.\n◆ e5.1 call BASH\n{}\n◆ e5.1 result ok\n"
-	const heard = "◆ e5 inbound room=dev\n"
-	const tag = "[USER:m 2026-03-01T09:00:00Z] "
-	three, two := words(3, 700), words(2, 20)
-	var again []string // in each clause
-	for range 64 {
-		again = append(again, two...)
-	}
-	out := map[string]hostile{
-		"lines":   {join(three, 4), fill(result, func() string { return any(three) + "\n" })},
-		"chat":    {join(three, 4), fill(heard, func() string { return tag + any(three) + "\n" })},
-		"message": {join(three, 4), fill(heard+tag, func() string { return any(three) + " " })},
-		"clauses": {join(again, 20), fill(result, func() string { return any(two) + "\n" })},
-		"one":     {join(again, 20), fill(heard+tag, func() string { return any(two) + " " })},
-		"dates":   {strings.Repeat("on 1 March 2026, on 2 March 2026, ", 120) + any(three), fill(heard, func() string { return tag + "1 March 2026\n" })},
-		"names": {join(three, 4), fill(heard, func() string {
-			return "[USER:" + any(three) + any(three) + " 2026-03-01T09:00:00Z] " + any(three) + "\n"
-		})},
-	}
-	return out
-}
-
-// The worst texts cost work that is fixed: no more lines are ranked than their bytes
-// allow, each line stands in as many windows as one has lines, and matches are
-// counted once in each.
-func TestWorkIsBounded(t *testing.T) {
-	for name, h := range hostiles(mostBodies / 4) {
-		s := of(h.bodies...)
-		r := s.ranker(t, h.query)
-		bytes, lines, matches := 0, 0, 0
-		for i, p := range r.pages {
-			bytes += len(s[i].body)
-			for _, l := range p.lines {
-				lines, matches = lines+1, matches+len(l.matches)
-				if len(l.matches) > len(l.Text) {
-					t.Fatalf("%s: %d matches in %q", name, len(l.matches), l.Text)
-				}
-			}
-		}
-		counted := 0
-		for i := range r.pages {
-			for from := range r.pages[i].lines {
-				w := r.window(&r.pages[i], from)
-				if w.to-w.from > windowLines {
-					t.Fatalf("%s: a window of %d lines", name, w.to-w.from)
-				}
-				for _, l := range r.pages[i].lines[w.from:w.to] {
-					counted += len(l.matches)
-				}
-			}
-		}
-		if lines > bytes || matches > bytes || counted > windowLines*matches || len(r.q.terms) > mostWords || len(r.q.periods) > mostPeriods {
-			t.Errorf("%s: of %d bytes %d lines, %d matches, %d counted; %d terms, %d periods", name, bytes, lines, matches, counted, len(r.q.terms), len(r.q.periods))
-		}
+	const heard, stamp = "◆ e5 inbound room=dev\n", " 2026-03-01T09:00:00Z] "
+	all := strings.Join(words, " ")
+	return map[string]hostile{
+		"lines":   {all, fill("◆ e5 reply\n", func() string { return any() + "\n" })},
+		"chat":    {all, fill(heard, func() string { return "[USER:m" + stamp + any() + "\n" })},
+		"message": {all, fill(heard+"[USER:m"+stamp, func() string { return any() + " " })},
+		"names":   {all, fill(heard, func() string { return "[USER:" + any() + any() + stamp + any() + "\n" })},
+		"dates":   {strings.Repeat("on 1 March 2026, on 2 March 2026, ", 120), fill(heard, func() string { return "[USER:m" + stamp + "1 March 2026\n" })},
 	}
 }
 
@@ -150,12 +88,11 @@ func TestRankEndsWithContext(t *testing.T) {
 // of a large one only a segment is ranked.
 func TestBodiesAreBounded(t *testing.T) {
 	sizes := func(list ...int64) (kept []int64) {
-		s := &shortlist{}
+		var docs []found
 		for _, size := range list {
-			s.docs = append(s.docs, found{Doc: index.Doc{Size: size}})
+			docs = append(docs, found{Doc: index.Doc{Size: size}})
 		}
-		s.afford()
-		for _, f := range s.docs {
+		for _, f := range affordable(docs) {
 			kept = append(kept, f.Size)
 		}
 		return kept
@@ -170,27 +107,6 @@ func TestBodiesAreBounded(t *testing.T) {
 	if c := (Query{}).candidate(found{segment: 3}, blobs.Blob{Body: []byte(body)}); len(c.lines) > 8<<10 || len(c.lines) < 1<<10 {
 		t.Errorf("%d lines are ranked", len(c.lines))
 	}
-}
-
-// Lookups that nobody waits for do not pile up.
-func TestLookupsAtOnce(t *testing.T) {
-	w := newWorld(t)
-	apple := w.says("an apple tree")
-	x := w.synced()
-	for range mostLookups {
-		x.lookups <- struct{}{} // one that is at it
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // time enough, if there were room
-	defer cancel()
-	if _, err := x.Search(ctx, w.store, Query{Text: "apple"}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("beside %d others: %v", mostLookups, err)
-	}
-	if _, err := x.Hints(ctx, w.store, "apple", w.now, nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("beside %d others: %v", mostLookups, err)
-	}
-	<-x.lookups
-	w.finds(x, "apple", apple)
-	w.finds(x, "apple", apple) // the first one has made room
 }
 
 // BenchmarkWorst is what the worst texts cost, from the index to the hits.

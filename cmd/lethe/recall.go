@@ -200,7 +200,7 @@ func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query)
 	}
 	index := recall.Open(id.RecallPath(), id.Self, p.logTo(p.err))
 	defer index.Close()
-	_, behind := index.Sync(ctx, store, id.LIFE(), nil)
+	_, behind := index.Sync(ctx, store, id.LIFE())
 	hits, err := index.Search(ctx, store, q)
 	switch {
 	case ctx.Err() != nil:

@@ -54,7 +54,7 @@ func (s *stage) examine(ctx context.Context, talk locomo.Conversation) (_ *exam,
 	}
 	e.plain = newBM25(bodies)
 	e.index = recall.Open(s.id.RecallPath(), s.id.Self, s.config.Log)
-	if _, err := e.index.Sync(ctx, s.store, s.id.LIFE(), nil); err != nil {
+	if _, err := e.index.Sync(ctx, s.store, s.id.LIFE()); err != nil {
 		return nil, errors.Join(err, e.index.Close())
 	}
 	return e, nil

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +67,6 @@ type reader struct {
 	counts   map[string]int
 	speakers map[string]bool
 	size     int // tokens of the segment
-	out      strings.Builder
 }
 
 func newReader() *reader {
@@ -105,15 +105,11 @@ func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Ti
 // written returns when the entries of an original were written, as far as their
 // blobs are there; else when it faded.
 func written(body string, at func(ref string) time.Time, faded time.Time) (first, last time.Time) {
-	var refs []string
+	var from, to string
 	for s := range text.Sections(body) {
-		if s.Ref != "" {
-			refs = append(refs, s.Ref)
-		}
+		from, to = cmp.Or(from, s.Ref), cmp.Or(s.Ref, to)
 	}
-	if len(refs) > 0 {
-		first, last = at(refs[0]), at(refs[len(refs)-1])
-	}
+	first, last = at(from), at(to)
 	if first.IsZero() || last.Before(first) || last.After(faded) {
 		return faded, faded
 	}
@@ -140,18 +136,18 @@ func (r *reader) count(said string) {
 
 // row renders the terms of a segment, and forgets them.
 func (r *reader) row(filters string) string {
-	r.out.Reset()
+	var out strings.Builder
 	for term, n := range r.counts {
-		r.out.WriteString(term)
-		r.out.WriteString(classMark)
-		r.out.WriteByte('0' + byte(classOf(n, r.size)))
-		r.out.WriteByte(' ')
+		out.WriteString(term)
+		out.WriteString(classMark)
+		out.WriteByte('0' + byte(classOf(n, r.size)))
+		out.WriteByte(' ')
 	}
 	clear(r.counts)
 	clear(r.speakers)
 	r.size = 0
-	r.out.WriteString(filters)
-	return r.out.String()
+	out.WriteString(filters)
+	return out.String()
 }
 
 // filters renders what a document can be filtered by.
@@ -170,10 +166,6 @@ func filters(f text.Facts, first, last time.Time) string {
 	if len(days) == 0 {
 		days = daysBetween(first, last)
 	}
-	if len(days) >= text.MaxFacts { // too many to name
-		days = nil
-		add("day", []string{anyDay})
-	}
 	var months, years []string
 	for _, day := range days {
 		months = text.With(months, day[:len("2006-01")])
@@ -187,9 +179,6 @@ func filters(f text.Facts, first, last time.Time) string {
 
 func filterTerm(key, value string) string { return filterMark + key + ":" + strings.ToLower(value) }
 
-// anyDay stands for the days of a document that has too many of them.
-const anyDay = "any"
-
 // daysBetween lists the days from first to last, at most MaxFacts of them.
 func daysBetween(first, last time.Time) []string {
 	var out []string
@@ -200,15 +189,25 @@ func daysBetween(first, last time.Time) []string {
 	return out
 }
 
-// maxDayTerms is enough for a century.
-const maxDayTerms = 256
+// Days that are looked for: no computer has heard anything before them or after.
+var (
+	firstDay = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastDay  = time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC)
+)
 
 // dayTerms returns filter terms of which a document with content between since
-// and until has at least one: whole years and months where they fit.
+// and until has at least one: whole years and months where they fit. Zero is no
+// bound.
 func dayTerms(since, until time.Time) []string {
-	out := []string{filterTerm("day", anyDay)}
+	out := []string{filterTerm("day", "none")} // which none has
+	if until.IsZero() || until.After(lastDay) {
+		until = lastDay
+	}
+	if since.Before(firstDay) {
+		since = firstDay
+	}
 	day := since.Truncate(24 * time.Hour)
-	for !day.After(until) && len(out) < maxDayTerms {
+	for !day.After(until) {
 		switch year, month := day.AddDate(1, 0, 0), day.AddDate(0, 1, 0); {
 		case day.YearDay() == 1 && !year.After(until):
 			out = append(out, filterTerm("day", strconv.Itoa(day.Year())))

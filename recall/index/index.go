@@ -2,7 +2,7 @@
 // file.
 //
 //	x := index.New(path, self, log)
-//	added, err := x.Sync(ctx, store, lifePath, nil)
+//	added, err := x.Sync(ctx, store, lifePath)
 //	err = x.View(ctx, func(v *index.View) error {
 //		rows, err := v.Postings(ctx, index.Term("backoff", 3), v.Next(), 100)
 //		…
@@ -74,14 +74,13 @@ func (x *Index) drop() error {
 	if old == nil {
 		return nil
 	}
-	return old.close()
+	return old.db.Close()
 }
 
 // Sync brings the index up to date with the log at lifePath and returns how many
-// originals it added. progress, if not nil, is told now and then how many bytes of
-// the log are done. An original that is missing or damaged in the store is logged
+// originals it added. An original that is missing or damaged in the store is logged
 // and passed over. After an error, or when ctx ends, what was committed stays.
-func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string, progress func(done, total int)) (added int, err error) {
+func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (added int, err error) {
 	x.syncing.Lock()
 	defer x.syncing.Unlock()
 	release, err := x.lock(ctx)
@@ -94,19 +93,17 @@ func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string, p
 		if err != nil {
 			return 0, fmt.Errorf("sync index: %w", err)
 		}
-		s := &syncing{file: f, store: store, log: x.log, path: lifePath, self: x.self, progress: progress}
-		err = s.run(ctx)
+		p := &pass{file: f, store: store, log: x.log, self: x.self, reader: newReader()}
+		err = p.run(ctx, lifePath)
 		switch {
 		case err == nil:
-			return s.added, nil
+			return p.added, nil
 		case ctx.Err() != nil:
-			return s.added, ctx.Err()
+			return p.added, ctx.Err()
 		case x.condemn(f, err) && again:
 			continue
-		case busy(err):
-			err = fmt.Errorf("%w: %w", ErrBusy, err)
 		}
-		return s.added, fmt.Errorf("sync index: %w", err)
+		return p.added, fmt.Errorf("sync index: %w", err)
 	}
 }
 
@@ -145,7 +142,7 @@ func (x *Index) current(renew bool) (*file, error) {
 			return x.file, nil
 		}
 		_ = x.drop()
-		if x.file, err = open(x.path); err == nil {
+		if x.file, err = open(x.path, false); err == nil {
 			return x.file, nil
 		}
 	}
@@ -192,7 +189,7 @@ func (x *Index) View(ctx context.Context, do func(*View) error) error {
 }
 
 func (f *file) view(ctx context.Context, do func(*View) error) error {
-	tx, err := f.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := f.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}

@@ -19,60 +19,49 @@ const (
 	txTime = 2 * time.Second
 )
 
-// syncing is one pass over the log, from where the index stands.
-type syncing struct {
-	file     *file
-	store    *blobs.Store
-	log      *slog.Logger
-	path     string // of the log
-	self     string // the life's address
-	progress func(done, total int)
+// pass reads the log once, from where the index stands, and takes in what it names.
+type pass struct {
+	file   *file
+	store  *blobs.Store
+	log    *slog.Logger
+	self   string // the life's address
+	reader *reader
 
-	added int // committed
+	events   *life.Reader
+	follower follower
+	state    state
+	added    int // committed
 }
 
-func (s *syncing) run(ctx context.Context) error {
-	tx, err := s.file.write.BeginTx(ctx, nil)
+func (p *pass) run(ctx context.Context, lifePath string) error {
+	tx, err := p.file.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	now, err := load(ctx, tx)
+	p.state, err = load(ctx, tx)
 	if err = errors.Join(err, tx.Rollback()); err != nil {
 		return err
 	}
-	log, err := life.ReadFrom(s.path, now.Mark)
-	if err != nil {
+	if p.events, err = life.ReadFrom(lifePath, p.state.Mark); err != nil {
 		return err
 	}
-	defer log.Close()
-	p := &pass{syncing: s, events: log, follower: follower{removed: s.removed}, reader: newReader(), state: now}
-	for done := now.Offset == log.Size; !done; {
+	defer p.events.Close()
+	p.follower.removed = p.removed
+	for done := p.state.Offset == p.events.Size; !done; {
 		if done, err = p.transaction(ctx); err != nil {
 			return err
 		}
-		if s.progress != nil {
-			s.progress(int(p.state.Offset), int(log.Size))
-		}
 	}
-	if s.added > 0 {
-		return s.file.merge(ctx, s.added)
+	if p.added > 0 {
+		return p.file.merge(ctx, p.added)
 	}
 	return nil
-}
-
-// pass reads the log and takes in what it names.
-type pass struct {
-	*syncing
-	follower
-	events *life.Reader
-	reader *reader
-	state  state
 }
 
 // transaction takes in originals until there are enough of them for one commit.
 // done says that there are no more. What was read before an error is committed.
 func (p *pass) transaction(ctx context.Context) (done bool, err error) {
-	tx, err := p.file.write.BeginTx(ctx, nil)
+	tx, err := p.file.db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
 	}
@@ -113,26 +102,13 @@ func (p *pass) step(ctx context.Context, w *writer) error {
 	if err != nil {
 		return err
 	}
-	tasks, settled := p.take(e, follows)
+	tasks, settled := p.follower.take(e, follows)
 	for _, t := range tasks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		known, err := w.known(ctx, t.ref)
-		if err != nil {
-			return err
-		}
-		if known {
-			continue
-		}
-		doc, err := p.original(t)
-		if err != nil {
+		if err := p.take(ctx, w, t); err != nil {
 			return err // this event will be read again
-		}
-		if doc != nil {
-			if err := w.take(ctx, doc); err != nil {
-				return err
-			}
 		}
 	}
 	if settled {
@@ -141,56 +117,54 @@ func (p *pass) step(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// original reads what a task names. It is nil when that is not to be had.
-func (p *pass) original(t task) (*document, error) {
-	b, err := p.fetch(t.ref)
+// take indexes what a task names, unless it is indexed already or not to be had.
+func (p *pass) take(ctx context.Context, w *writer, t task) error {
+	var b blobs.Blob
+	h, err := p.store.Resolve(t.ref)
+	if err == nil {
+		var known bool
+		if known, err = w.known(ctx, h); known || err != nil {
+			return err
+		}
+		b, err = p.store.Get(h)
+	}
+	if err == nil && b.Life != p.self {
+		err = fmt.Errorf("read blob %s: %w", h, errStranger)
+	}
 	var ambiguous *blobs.AmbiguousError
 	switch {
 	case errors.Is(err, blobs.ErrNotFound), errors.Is(err, blobs.ErrDigest), errors.Is(err, errStranger), errors.As(err, &ambiguous):
 		p.log.Warn("an original is passed over in the index", "entries", t.entries(), "error", err)
-		return nil, nil
+		return nil
 	case err != nil:
-		return nil, err
+		return err
 	}
-	d := p.reader.read(b, t.from, t.to, func(ref string) time.Time {
-		b, err := p.read(ref)
-		if err != nil {
-			return time.Time{}
-		}
+	return w.take(ctx, p.reader.read(b, t.from, t.to, func(ref string) time.Time {
+		b, _ := p.read(ref)
 		return b.At
-	})
-	return &d, nil
+	}))
 }
 
 // errStranger says that a blob names another life, or none.
 var errStranger = errors.New("of another life")
 
-// fetch reads an original of this life.
-func (s *syncing) fetch(ref string) (blobs.Blob, error) {
-	b, err := s.read(ref)
-	if err == nil && b.Life != s.self {
-		err = fmt.Errorf("read blob %s: %w", b.Hash, errStranger)
-	}
-	return b, err
-}
-
-func (s *syncing) read(ref string) (blobs.Blob, error) {
-	h, err := s.store.Resolve(ref)
+func (p *pass) read(ref string) (blobs.Blob, error) {
+	h, err := p.store.Resolve(ref)
 	if err != nil {
 		return blobs.Blob{}, err
 	}
-	return s.store.Get(h)
+	return p.store.Get(h)
 }
 
 // removed reads an epoch for what a person took out of the context.
-func (s *syncing) removed(ref string) []task {
-	b, err := s.read(ref)
+func (p *pass) removed(ref string) []task {
+	b, err := p.read(ref)
 	var tasks []task
 	if err == nil {
 		tasks, err = removedBy(b.Body)
 	}
 	if err != nil {
-		s.log.Warn("an edit is passed over in the index", "error", err)
+		p.log.Warn("an edit is passed over in the index", "error", err)
 	}
 	return tasks
 }

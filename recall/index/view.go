@@ -40,7 +40,7 @@ func (v *View) Doc(ctx context.Context, segment int64) (Doc, error) {
 	var first, last int64
 	err := v.docs.QueryRowContext(ctx, segment).Scan(&d.ID, &hash, &d.From, &d.To, &d.Segments, &d.Size, &first, &last)
 	if err == nil && len(hash) != len(d.Hash) || err == sql.ErrNoRows || err == nil && segment >= d.ID+d.Segments {
-		err = fmt.Errorf("%w: segment %d", ErrDamaged, segment)
+		err = fmt.Errorf("%w: segment %d", errDamaged, segment)
 	}
 	if err != nil {
 		return d, fmt.Errorf("look up an original: %w", err)
@@ -91,7 +91,7 @@ func numbers(text []byte, before int64) ([]int64, error) {
 			}
 		}
 		if id < 1 || id >= before {
-			return nil, fmt.Errorf("%w: segment %d", ErrDamaged, id)
+			return nil, fmt.Errorf("%w: segment %d", errDamaged, id)
 		}
 		out = append(out, id)
 		id = 0
@@ -130,15 +130,8 @@ func And(a, b string) string {
 }
 
 // During matches the segments of originals with something said between two times,
-// by days of UTC; zero is no bound. It is "" if there are none.
-func (v *View) During(since, until time.Time) string {
-	first, last := time.UnixMicro(v.state.First).UTC(), time.UnixMicro(v.state.Last).UTC()
-	if since.Before(first) {
-		since = first
-	}
-	if until.IsZero() || until.After(last) {
-		until = last
-	}
+// by days of UTC; zero is no bound.
+func During(since, until time.Time) string {
 	terms := dayTerms(since.UTC(), until.UTC())
 	for i, t := range terms {
 		terms[i] = quote(t)

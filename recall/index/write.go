@@ -4,8 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"encoding/hex"
-	"strings"
+	"errors"
 
 	"lethe/blobs"
 )
@@ -19,54 +18,24 @@ type writer struct {
 
 func newWriter(ctx context.Context, tx *sql.Tx, now state) (*writer, error) {
 	w := &writer{state: now}
-	for _, p := range []struct {
-		stmt **sql.Stmt
-		text string
-	}{
-		{&w.find, "SELECT hash FROM docs WHERE key = ?"},
-		{&w.add, "INSERT INTO docs(id, key, hash, entry_from, entry_to, segments, size, first, last) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"},
-		{&w.insert, "INSERT INTO terms(rowid, term) VALUES (?, ?)"},
-	} {
-		var err error
-		if *p.stmt, err = tx.PrepareContext(ctx, p.text); err != nil { // ends with tx
-			return nil, err
-		}
-	}
-	return w, nil
+	var errs [3]error
+	w.find, errs[0] = tx.PrepareContext(ctx, "SELECT EXISTS (SELECT 1 FROM docs WHERE key = ? AND hash = ?)") // they end with tx
+	w.add, errs[1] = tx.PrepareContext(ctx, "INSERT INTO docs(id, key, hash, entry_from, entry_to, segments, size, first, last) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+	w.insert, errs[2] = tx.PrepareContext(ctx, "INSERT INTO terms(rowid, term) VALUES (?, ?)")
+	return w, errors.Join(errs[:]...)
 }
 
 // keyOf is the beginning of an address, which is what documents are looked up by.
 func keyOf(h blobs.Hash) int64 { return int64(binary.BigEndian.Uint64(h[:8])) }
 
-// known reports whether the index has an original with this address, or with one
-// that begins so: a log names the first 16 digits.
-func (w *writer) known(ctx context.Context, ref string) (bool, error) {
-	var h blobs.Hash
-	if len(ref) < 16 {
-		return false, nil
-	}
-	if _, err := hex.Decode(h[:], []byte(ref[:16])); err != nil {
-		return false, nil
-	}
-	rows, err := w.find.QueryContext(ctx, keyOf(h))
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var have []byte
-		if err := rows.Scan(&have); err != nil {
-			return false, err
-		}
-		if strings.HasPrefix(hex.EncodeToString(have), ref) {
-			return true, nil
-		}
-	}
-	return false, rows.Err()
+// known reports whether the index has an original.
+func (w *writer) known(ctx context.Context, h blobs.Hash) (known bool, err error) {
+	err = w.find.QueryRowContext(ctx, keyOf(h), h[:]).Scan(&known)
+	return known, err
 }
 
 // take adds a document.
-func (w *writer) take(ctx context.Context, d *document) error {
+func (w *writer) take(ctx context.Context, d document) error {
 	_, err := w.add.ExecContext(ctx, w.state.Next, keyOf(d.hash), d.hash[:], d.from, d.to, len(d.rows), d.size, d.first.UnixMicro(), d.last.UnixMicro())
 	if err != nil {
 		return err
@@ -76,9 +45,7 @@ func (w *writer) take(ctx context.Context, d *document) error {
 			return err
 		}
 	}
-	w.state.cover(d.first, d.last)
 	w.state.Next += int64(len(d.rows))
-	w.state.Docs++
 	w.added++
 	return nil
 }
@@ -92,31 +59,12 @@ const (
 	mergeDocs  = 400
 )
 
-// merge merges FTS5's segments until there is nothing worth merging.
+// merge merges FTS5's segments, step by step, since each is a transaction.
 func (f *file) merge(ctx context.Context, added int) error {
 	for range mergeSteps + added/mergeDocs {
-		if more, err := f.mergeSome(ctx); !more || err != nil {
+		if _, err := f.db.ExecContext(ctx, "INSERT INTO terms(terms, rank) VALUES ('merge', ?)", mergePages); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (f *file) mergeSome(ctx context.Context) (more bool, err error) {
-	tx, err := f.write.BeginTx(ctx, nil)
-	if err != nil {
-		return false, err
-	}
-	defer tx.Rollback()
-	var before, after int
-	if err := tx.QueryRowContext(ctx, "SELECT total_changes()").Scan(&before); err != nil {
-		return false, err
-	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO terms(terms, rank) VALUES ('merge', ?)", mergePages); err != nil {
-		return false, err
-	}
-	if err := tx.QueryRowContext(ctx, "SELECT total_changes()").Scan(&after); err != nil {
-		return false, err
-	}
-	return after-before > 1, tx.Commit() // FTS5 counts one change for nothing done
 }
