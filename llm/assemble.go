@@ -50,12 +50,12 @@ func (d *draft) assemble(recv func() (*deepseek.StreamChatCompletionResponse, er
 }
 
 func (d *draft) add(chunk *deepseek.StreamChatCompletionResponse) {
-	d.reply.Model = or(d.reply.Model, chunk.Model)
+	d.reply.Model = cmp.Or(d.reply.Model, chunk.Model)
 	if u := chunk.Usage; u != nil && (u.PromptTokens > 0 || u.CompletionTokens > 0) {
 		d.reply.Usage = usageOf(u)
 	}
 	for _, choice := range chunk.Choices { // none in the chunk that brings the usage
-		d.reply.Finish = or(choice.FinishReason, d.reply.Finish)
+		d.reply.Finish = cmp.Or(choice.FinishReason, d.reply.Finish)
 		delta := choice.Delta
 		d.text.WriteString(delta.Content)
 		d.reasoning.WriteString(delta.ReasoningContent)
@@ -89,19 +89,12 @@ func (d *draft) addCall(f deepseek.ToolCall) {
 		d.current[f.Index] = c
 		d.size += 256 // what an empty call costs here
 	}
-	c.id = or(c.id, f.ID)
-	switch {
-	case f.Function.Name == "" || f.Function.Name == c.name:
-	case c.name == "":
-		c.name = f.Function.Name
-		d.on(Delta{Call: c.name})
-	case c.args.Len() == 0:
+	c.id = cmp.Or(c.id, f.ID)
+	if c.args.Len() == 0 && c.name != f.Function.Name {
 		c.name += f.Function.Name
 	}
 	c.args.WriteString(f.Function.Arguments)
-	if f.Function.Arguments != "" {
-		d.on(Delta{Arguments: f.Function.Arguments})
-	}
+	d.on(Delta{}) // a call is on its way
 	d.size += len(f.Function.Name) + len(f.Function.Arguments)
 	d.weight += Weight(f.Function.Name) + Weight(f.Function.Arguments)
 }
@@ -143,13 +136,12 @@ func (d *draft) finish() (Reply, error) {
 // uniqueID is the call's own id, or one made up from its index when it has none
 // or another call's.
 func (c *callDraft) uniqueID(used map[string]bool) string {
-	made := fmt.Sprintf("call_%d", c.index)
-	id := or(c.id, made)
-	if used[id] {
-		id = made
-	}
-	for n := 1; used[id]; n++ {
-		id = fmt.Sprintf("%s_%d", made, n)
+	id := c.id
+	for n := 0; id == "" || used[id]; n++ {
+		id = fmt.Sprintf("call_%d", c.index)
+		if n > 0 {
+			id += fmt.Sprintf("_%d", n)
+		}
 	}
 	return id
 }

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ func (p PresetInfo) Body(r Request) ([]byte, error) {
 		return nil, err
 	}
 	if r.MaxTokens > 0 {
-		body[or(p.MaxField, "max_tokens")] = r.MaxTokens
+		body[cmp.Or(p.MaxField, "max_tokens")] = r.MaxTokens
 	}
 	if r.Temperature != nil {
 		body["temperature"] = *r.Temperature
@@ -98,50 +99,43 @@ func (p PresetInfo) setTools(body map[string]any, r Request) error {
 }
 
 func (p PresetInfo) setThinking(body map[string]any, r Request) {
-	effort := r.Effort
+	effort, off := r.Effort, r.Thinking == "disabled"
 	if effort == "max" {
-		effort = or(p.MaxEffort, "high")
+		effort = cmp.Or(p.MaxEffort, "high")
 	}
-	set := func(m map[string]any, field, value string) {
-		if value != "" {
-			m[field] = value
-		}
-	}
-	off := r.Thinking == "disabled"
 	if off {
 		effort = ""
 	}
 	switch p.Thinking {
-	case ThinkingObject:
-		if r.Thinking != "" {
-			body["thinking"] = map[string]any{"type": r.Thinking}
-		}
-		set(body, "reasoning_effort", effort)
-	case ThinkingNested:
-		nested := map[string]any{}
-		if r.Thinking != "" {
-			nested["enabled"] = !off
-		}
-		set(nested, "effort", effort)
-		if len(nested) > 0 {
-			body["reasoning"] = nested
-		}
+	case ThinkingNone:
+		return
 	case ThinkingEffort:
 		if off {
 			effort = "none"
 		}
-		set(body, "reasoning_effort", effort)
-	case ThinkingLevel:
-		set(body, "reasoning_effort", effort)
-	case ThinkingTemplate:
-		kwargs := map[string]any{}
+	case ThinkingObject:
 		if r.Thinking != "" {
-			kwargs["enable_thinking"] = !off
+			body["thinking"] = map[string]any{"type": r.Thinking}
 		}
-		set(kwargs, "reasoning_effort", effort)
-		if len(kwargs) > 0 {
-			body["chat_template_kwargs"] = kwargs
+	case ThinkingNested, ThinkingTemplate:
+		field, enabled, level := "reasoning", "enabled", "effort"
+		if p.Thinking == ThinkingTemplate {
+			field, enabled, level = "chat_template_kwargs", "enable_thinking", "reasoning_effort"
 		}
+		nested := map[string]any{}
+		if r.Thinking != "" {
+			nested[enabled] = !off
+		}
+		if effort != "" {
+			nested[level] = effort
+		}
+		if len(nested) > 0 {
+			body[field] = nested
+		}
+		return
+	}
+	if effort != "" {
+		body["reasoning_effort"] = effort
 	}
 }
 
@@ -200,7 +194,7 @@ func (p PresetInfo) message(m Message) wireMessage {
 	}
 	for _, c := range m.Calls {
 		w.ToolCalls = append(w.ToolCalls, wireCall{ID: p.callID(c.ID), Type: "function",
-			Function: wireFunction{Name: c.Name, Arguments: or(c.Arguments, "{}")}})
+			Function: wireFunction{Name: c.Name, Arguments: cmp.Or(c.Arguments, "{}")}})
 	}
 	if m.Content == "" && len(m.Calls) == 0 {
 		w.Content = fillEmpty

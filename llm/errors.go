@@ -1,12 +1,14 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -37,23 +39,9 @@ const (
 	Canceled
 )
 
-func (k Kind) String() string {
-	switch k {
-	case Transient:
-		return "transient"
-	case Permanent:
-		return "permanent"
-	case Overflow:
-		return "overflow"
-	case Truncated:
-		return "truncated"
-	case Garbage:
-		return "garbage"
-	case Canceled:
-		return "canceled"
-	}
-	return "unknown"
-}
+var kinds = []string{"unknown", "transient", "permanent", "overflow", "truncated", "garbage", "canceled"}
+
+func (k Kind) String() string { return kinds[k] }
 
 // Error is a call that brought no reply.
 type Error struct {
@@ -73,21 +61,14 @@ type Error struct {
 
 // Error says who was asked, what the provider answered, and the cause.
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString("call ")
-	b.WriteString(or(e.Model, "model"))
+	s := "call " + cmp.Or(e.Model, "model")
 	if e.Host != "" {
-		b.WriteString(" at " + e.Host)
+		s += " at " + e.Host
 	}
 	if e.Status != 0 {
-		fmt.Fprintf(&b, ": status %d", e.Status)
+		s += fmt.Sprintf(": status %d", e.Status)
 	}
-	if e.Message != "" {
-		b.WriteString(": " + e.Message)
-	} else {
-		b.WriteString(": " + e.Kind.String())
-	}
-	return b.String()
+	return s + ": " + cmp.Or(e.Message, e.Kind.String())
 }
 
 // Unwrap returns the cause.
@@ -104,12 +85,18 @@ func KindOf(err error) Kind {
 // failure gives every error of an attempt its final form. The caller's own
 // cancellation wins over whatever it broke on the way.
 func (c *Client) failure(parent, ctx context.Context, r Request, err error) error {
-	e := classify(ctx, err)
-	if parent.Err() != nil {
-		e = canceled(parent)
+	found, ok := errors.AsType[*Error](err)
+	if !ok {
+		found = broken(err)
+	}
+	e := *found
+	switch {
+	case parent.Err() != nil:
+		e = *canceled(parent)
+	case errors.Is(context.Cause(ctx), errIdle) && e.Err != nil: // and so no answer
+		e = Error{Kind: Transient, Message: errIdle.Error(), Err: errIdle}
 	}
 	e.Model, e.Host = clean(r.Model, 100), c.doer.base.Host
-	e.Message = c.doer.redact(e.Message)
 	switch env := c.doer.keyEnv; {
 	case e.Status != http.StatusUnauthorized || env == "":
 	case c.doer.key == "":
@@ -117,8 +104,8 @@ func (c *Client) failure(parent, ctx context.Context, r Request, err error) erro
 	default:
 		e.Message += "; set " + env + " to a valid key of " + e.Host + " and restart"
 	}
-	e.Type, e.Code = c.doer.redact(e.Type), c.doer.redact(e.Code)
-	return e
+	e.Message, e.Type, e.Code = c.doer.redact(e.Message), c.doer.redact(e.Type), c.doer.redact(e.Code)
+	return &e
 }
 
 // canceled describes the end of ctx; errors.Is finds both ctx.Err() and its cause.
@@ -130,59 +117,38 @@ func canceled(ctx context.Context) *Error {
 	return &Error{Kind: Canceled, Message: clean(err.Error(), 200), Err: err}
 }
 
-// classify turns an error of the transport, the library or this package into
-// an *Error.
-func classify(ctx context.Context, err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok {
-		c := *e // a copy: who made it may share it
-		return &c
-	}
-	if t, ok := errors.AsType[*transportError](err); ok {
-		err = t.err
+// broken describes what failed below the protocol. It drops the address that net/http
+// puts around a cause: the host is in Error.Host, and the path is nobody's business.
+func broken(err error) *Error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
 	}
 	e := &Error{Kind: Transient, Message: clean(err.Error(), 300), Err: err}
-	cert, badCert := errors.AsType[*tls.CertificateVerificationError](err)
-	switch {
-	case errors.Is(context.Cause(ctx), errIdle):
-		e.Message, e.Err = errIdle.Error(), errIdle
-	case badCert:
+	if cert, bad := errors.AsType[*tls.CertificateVerificationError](err); bad {
 		e.Kind, e.Message = Permanent, clean(cert.Error(), 300)
-	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+	} else if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		e.Kind, e.Message = Truncated, "connection closed before the end of the reply"
 	}
 	return e
 }
 
-// kindOfStatus is the table of HTTP statuses; the text of an answer can only
-// turn its result into Overflow, or a 429 into Permanent.
-func kindOfStatus(status int) Kind {
-	switch {
-	case status == http.StatusRequestEntityTooLarge:
-		return Overflow
-	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusConflict,
-		status == http.StatusTooEarly, status == http.StatusTooManyRequests:
-		return Transient
-	}
-	return Permanent
+// failedFinishes are the reasons to stop with which there is no reply.
+var failedFinishes = map[string]Error{
+	"insufficient_system_resource":  {Kind: Transient, Message: "the server ran out of resources in mid-reply"},
+	"error":                         {Kind: Transient, Message: "the server failed in mid-reply"},
+	"content_filter":                {Kind: Permanent, Message: "the provider's content filter withheld the reply"},
+	"model_context_window_exceeded": {Kind: Overflow, Message: "the reply ran out of the model's context window"},
 }
 
 // check refuses a whole reply that says nothing usable. One that was cut off is
 // the caller's to judge.
 func check(r Request, reply Reply) error {
-	switch reply.Finish {
-	case "length":
-		return nil
-	case "insufficient_system_resource":
-		return &Error{Kind: Transient, Code: reply.Finish, Message: "the server ran out of resources in mid-reply"}
-	case "error":
-		return &Error{Kind: Transient, Code: reply.Finish, Message: "the server failed in mid-reply"}
-	case "content_filter":
-		return &Error{Kind: Permanent, Code: reply.Finish, Message: "the provider's content filter withheld the reply"}
-	case "model_context_window_exceeded":
-		return &Error{Kind: Overflow, Code: reply.Finish, Message: "the reply ran out of the model's context window"}
+	if e, failed := failedFinishes[reply.Finish]; failed {
+		e.Code = reply.Finish
+		return &e
 	}
 	blank := strings.TrimSpace(reply.Text) == "" && len(reply.Calls) == 0
-	if blank && (r.JSON || strings.TrimSpace(reply.Reasoning) == "") {
+	if blank && reply.Finish != "length" && (r.JSON || strings.TrimSpace(reply.Reasoning) == "") {
 		return &Error{Kind: Garbage, Code: "blank", Message: "the reply is blank"}
 	}
 	return nil
@@ -191,31 +157,10 @@ func check(r Request, reply Reply) error {
 // clean makes text from outside fit for one line: control characters and line
 // breaks become spaces, and what is longer than limit runes is cut.
 func clean(s string, limit int) string {
-	var b strings.Builder
-	space, n := false, 0
-	for _, r := range s {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			space = b.Len() > 0
-			continue
-		}
-		if n >= limit {
-			b.WriteString("…")
-			break
-		}
-		if space {
-			b.WriteByte(' ')
-			n++
-			space = false
-		}
-		b.WriteRune(r)
-		n++
+	words := strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf) })
+	runes := []rune(strings.Join(words, " "))
+	if len(runes) > limit {
+		return string(runes[:limit]) + "…"
 	}
-	return b.String()
-}
-
-func or(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
+	return string(runes)
 }

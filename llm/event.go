@@ -1,36 +1,18 @@
 package llm
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
-	"strings"
+	"fmt"
 
 	deepseek "github.com/cohesion-org/deepseek-go"
 )
 
-// decoder reads the events of one stream in every known dialect and writes them
-// in the library's.
-type decoder struct {
-	finished bool // a finish reason has been seen
-	calls    int  // calls begun, to number those that come without an index
-}
-
-// problemError is an error that the server told inside the stream.
-type problemError struct{ problem }
-
-func (p *problemError) Error() string { return p.message }
-
 type rawEvent struct {
 	Model   string          `json:"model"`
-	Object  json.RawMessage `json:"object"`
-	Type    json.RawMessage `json:"type"`
 	Error   json.RawMessage `json:"error"`
 	Choices []rawChoice     `json:"choices"`
 	Usage   *rawUsage       `json:"usage"`
-	// Groq repeats the usage here, and older versions send it only here.
-	XGroq *struct {
-		Usage *rawUsage `json:"usage"`
-	} `json:"x_groq"`
 }
 
 type rawChoice struct {
@@ -67,16 +49,16 @@ type rawUsage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// event translates one event. It returns nothing for one that says nothing,
-// and a *problemError for one that tells an error.
-func (d *decoder) event(data []byte) ([]byte, error) {
+// event translates one event of any known dialect into the library's. What tells an
+// error is an *Error.
+func (s *stream) event(data []byte) error {
 	var raw rawEvent
 	if err := json.Unmarshal(data, &raw); err != nil {
-		return nil, err
+		return garbage("unreadable event in the stream: %s", s.redact(string(data[:min(len(data), 4096)])))
 	}
-	if raw.tellsError() {
+	if raw.Choices == nil || raw.Error != nil {
 		if p, ok := parseProblem(data); ok {
-			return nil, &problemError{p}
+			return p.error(0, s.redact)
 		}
 	}
 	out := deepseek.StreamChatCompletionResponse{Model: raw.Model, Usage: raw.usage()}
@@ -84,31 +66,19 @@ func (d *decoder) event(data []byte) ([]byte, error) {
 		if c.Index != 0 {
 			continue // only one answer was asked for
 		}
-		d.finished = d.finished || c.FinishReason != ""
-		out.Choices = append(out.Choices, deepseek.StreamChoices{
-			Delta: d.delta(c.Delta), FinishReason: c.FinishReason,
-		})
+		s.finished = s.finished || c.FinishReason != ""
+		out.Choices = append(out.Choices, deepseek.StreamChoices{Delta: s.delta(c.Delta), FinishReason: c.FinishReason})
 	}
 	if len(out.Choices) == 0 && out.Usage == nil {
-		return nil, nil
+		return nil // it says nothing
 	}
-	return json.Marshal(out)
-}
-
-func (r rawEvent) tellsError() bool {
-	switch string(bytes.TrimSpace(r.Error)) {
-	case "", "null", "{}", `""`, "false":
-	default:
-		return true
-	}
-	return r.Choices == nil && (strings.EqualFold(plain(r.Object), "error") || plain(r.Type) == "error")
+	event, err := json.Marshal(out)
+	s.out = fmt.Appendf(s.out, "data: %s\n\n", event)
+	return err
 }
 
 func (r rawEvent) usage() *deepseek.StreamUsage {
 	u := r.Usage
-	if u == nil && r.XGroq != nil {
-		u = r.XGroq.Usage
-	}
 	if u == nil {
 		return nil
 	}
@@ -122,15 +92,11 @@ func (r rawEvent) usage() *deepseek.StreamUsage {
 	return out
 }
 
-func (d *decoder) delta(raw rawDelta) deepseek.StreamDelta {
+func (s *stream) delta(raw rawDelta) deepseek.StreamDelta {
 	text, thinking := content(raw.Content)
-	reasoning := plain(raw.ReasoningContent)
-	if reasoning == "" {
-		reasoning = plain(raw.Reasoning)
-	}
-	out := deepseek.StreamDelta{Content: text, ReasoningContent: reasoning + thinking}
+	out := deepseek.StreamDelta{Content: text, ReasoningContent: cmp.Or(plain(raw.ReasoningContent), plain(raw.Reasoning)) + thinking}
 	for _, c := range raw.ToolCalls {
-		call := deepseek.ToolCall{Index: d.index(c), ID: c.ID, Type: "function"}
+		call := deepseek.ToolCall{Index: s.index(c), ID: c.ID, Type: "function"}
 		call.Function.Name = c.Function.Name
 		call.Function.Arguments = arguments(c.Function.Arguments)
 		out.ToolCalls = append(out.ToolCalls, call)
@@ -140,15 +106,15 @@ func (d *decoder) delta(raw rawDelta) deepseek.StreamDelta {
 
 // index numbers a fragment: one that comes without a number and with a name
 // begins a call, and without a name continues the last one.
-func (d *decoder) index(c rawCall) int {
+func (s *stream) index(c rawCall) int {
 	if c.Index != nil {
-		d.calls = max(d.calls, *c.Index+1)
+		s.calls = max(s.calls, *c.Index+1)
 		return *c.Index
 	}
-	if c.Function.Name != "" || d.calls == 0 {
-		d.calls++
+	if c.Function.Name != "" || s.calls == 0 {
+		s.calls++
 	}
-	return d.calls - 1
+	return s.calls - 1
 }
 
 // plain returns a JSON string's text, and nothing for any other value.

@@ -30,6 +30,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -89,9 +90,7 @@ type Request struct {
 type Delta struct {
 	Reset     bool   // forget everything shown of this reply: the attempt failed
 	Reasoning string // more thinking
-	Text      string // more text
-	Call      string // the name of a tool call that began
-	Arguments string // more of the arguments of a call
+	Text      string // more text; neither when a tool call is on its way
 }
 
 // Usage counts the tokens of one call as the provider reports them; zero when
@@ -198,15 +197,9 @@ func New(conf Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
-	if conf.IdleTimeout <= 0 {
-		conf.IdleTimeout = defaultIdle
-	}
-	if conf.MaxRetries == 0 {
-		conf.MaxRetries = defaultRetries
-	}
-	if conf.Log == nil {
-		conf.Log = slog.New(slog.DiscardHandler)
-	}
+	conf.IdleTimeout = cmp.Or(conf.IdleTimeout, defaultIdle)
+	conf.MaxRetries = cmp.Or(conf.MaxRetries, defaultRetries)
+	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
 	conf.Key = "" // from here on only the doer knows it
 	d := newDoer(target, conf.Transport)
 	// The library must not see the key, and asks the environment for one when
@@ -261,8 +254,8 @@ func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply
 func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on func(Delta)) (reply Reply, err error) {
 	began := time.Now()
 	var d *draft // once the provider has begun to answer
-	ctx, call := c.doer.begin(parent, r, c.conf.IdleTimeout)
-	defer call.end()
+	ctx, end := begin(parent, r, c.conf.IdleTimeout)
+	defer end()
 	defer func() {
 		if err != nil {
 			err = c.failure(parent, ctx, r, err)
@@ -270,8 +263,7 @@ func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on fun
 				waste.add(d, err)
 			}
 		}
-		c.conf.Log.Debug("model call", "model", r.Model, "host", c.doer.base.Host,
-			"sent", call.sent, "received", call.received.Load(), "took", time.Since(began), "err", err)
+		c.conf.Log.Debug("model call", "model", r.Model, "host", c.doer.base.Host, "took", time.Since(began), "err", err)
 	}()
 
 	// The library only reads the stream; what is sent is the doer's.

@@ -43,8 +43,7 @@ func TestComplete(t *testing.T) {
 	if !reflect.DeepEqual(reply, want) {
 		t.Errorf("got  %+v\nwant %+v", reply, want)
 	}
-	wantDeltas := []Delta{{Reasoning: "let me "}, {Reasoning: "see"}, {Text: "I will "}, {Text: "look"}, {Call: "READ_FILE"},
-		{Arguments: `{"path":`}, {Arguments: `"x"}`}}
+	wantDeltas := []Delta{{Reasoning: "let me "}, {Reasoning: "see"}, {Text: "I will "}, {Text: "look"}, {}, {}, {}}
 	if !reflect.DeepEqual(got, wantDeltas) {
 		t.Errorf("deltas %+v\nwant   %+v", got, wantDeltas)
 	}

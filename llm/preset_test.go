@@ -2,8 +2,6 @@ package llm
 
 import (
 	"errors"
-	"net/url"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -12,33 +10,6 @@ import (
 func noKeys(t *testing.T) {
 	for _, p := range presets {
 		t.Setenv(p.KeyEnv, "")
-	}
-}
-
-func TestPresetTable(t *testing.T) {
-	if names := Presets(); names[0] != "deepseek" || !slices.Contains(names, "custom") {
-		t.Errorf("presets %v", names)
-	}
-	names, envs := map[string]bool{}, map[string]bool{}
-	for _, name := range Presets() {
-		p, ok := Preset(name)
-		if !ok || p.Name != name || names[name] || envs[p.KeyEnv] || p.KeyEnv == "" || p.MaxField == "" {
-			t.Errorf("%s: %+v", name, p)
-		}
-		names[name], envs[p.KeyEnv] = true, true
-		if p.BaseURL == "" {
-			continue
-		}
-		u, err := url.Parse(p.BaseURL)
-		if err != nil || !strings.HasSuffix(p.BaseURL, "/") || !p.owns(u) {
-			t.Errorf("%s: base url %q", name, p.BaseURL)
-		}
-		if p.KeyRequired && u.Scheme != "https" {
-			t.Errorf("%s: a key over %s", name, u.Scheme)
-		}
-	}
-	if _, ok := Preset("nobody"); ok {
-		t.Error("preset nobody exists")
 	}
 }
 

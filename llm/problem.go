@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -36,7 +37,7 @@ func refusal(resp *http.Response, body io.Reader, redact func(string) string) *E
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		p.message = "the server redirects" + elsewhere(resp) + ", which is not followed"
 	}
-	p.message = or(p.message, strings.ToLower(http.StatusText(resp.StatusCode)))
+	p.message = cmp.Or(p.message, strings.ToLower(http.StatusText(resp.StatusCode)))
 	e := p.error(resp.StatusCode, redact)
 	e.RetryAfter = retryAfter(resp.Header, time.Now())
 	return e
@@ -54,13 +55,8 @@ func elsewhere(resp *http.Response) string {
 // stream or under a 200.
 func (p problem) error(status int, redact func(string) string) *Error {
 	e := &Error{
-		Status:  status,
-		Message: clean(redact(p.message), maxMessage),
-		Type:    clean(redact(p.kind), 100),
-		Code:    clean(redact(p.code), 100),
-	}
-	if e.Status == 0 {
-		e.Status = p.status
+		Status: cmp.Or(status, p.status), Message: clean(redact(p.message), maxMessage),
+		Type: clean(redact(p.kind), 100), Code: clean(redact(p.code), 100),
 	}
 	e.Kind = p.kindFor(e.Status)
 	if e.Kind == Overflow {
@@ -70,25 +66,20 @@ func (p problem) error(status int, redact func(string) string) *Error {
 }
 
 func (p problem) kindFor(status int) Kind {
-	kind := Transient // an error in mid-stream is the server's
-	if status != 0 {
-		kind = kindOfStatus(status)
-	} else if p.says("invalid_request", "authentication", "permission", "not_found") {
-		kind = Permanent
-	}
-	switch status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound:
-		return Permanent
-	}
 	switch {
-	case p.says("insufficient_quota", "insufficient_balance", "billing"):
-		return Permanent // a 429 that no waiting cures
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden, status == http.StatusNotFound,
+		p.says("insufficient_quota", "insufficient_balance", "billing"): // no waiting cures a 429 of these
+		return Permanent
 	case status == http.StatusTooManyRequests:
 		return Transient
-	case p.overflows():
+	case status == http.StatusRequestEntityTooLarge, p.overflows():
 		return Overflow
+	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
+		return Transient
+	case status == 0 && !p.says("invalid_request", "authentication", "permission", "not_found"):
+		return Transient // an error in mid-stream is the server's
 	}
-	return kind
+	return Permanent
 }
 
 // says looks for any of words in the provider's own classification.
@@ -152,44 +143,29 @@ func (p problem) window() int {
 // anything else, a completion for example.
 func parseProblem(text []byte) (problem, bool) {
 	var v any
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	if dec.Decode(&v) != nil {
+	if json.Unmarshal(text, &v) != nil {
 		return problem{}, false
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		v = list[0]
 	}
-	top, ok := v.(map[string]any)
-	if !ok {
-		return problem{}, false
-	}
-	switch inner := top["error"].(type) {
-	case map[string]any:
-		if len(inner) > 0 {
-			return problemOf(inner), true
-		}
-	case string:
-		if inner != "" {
-			return problem{message: inner, kind: word(top["type"]), code: word(top["code"])}, true
-		}
-	}
-	if _, isReply := top["choices"]; isReply {
-		return problem{}, false
-	}
-	object, kind := strings.ToLower(word(top["object"])), word(top["type"])
-	if object == "error" || kind == "error" || top["detail"] != nil || top["message"] != nil {
+	top, _ := v.(map[string]any)
+	inner, _ := top["error"].(map[string]any)
+	_, isReply := top["choices"]
+	said, _ := top["error"].(string)
+	switch {
+	case len(inner) > 0:
+		return problemOf(inner), true
+	case said != "":
+		return problem{message: said, kind: word(top["type"]), code: word(top["code"])}, true
+	case !isReply && (top["object"] == "error" || top["type"] == "error" || top["detail"] != nil || top["message"] != nil):
 		return problemOf(top), true
 	}
 	return problem{}, false
 }
 
 func problemOf(m map[string]any) problem {
-	p := problem{kind: word(m["type"]), code: word(m["code"])}
-	p.message = word(m["message"])
-	if p.message == "" {
-		p.message = word(m["detail"])
-	}
+	p := problem{message: cmp.Or(word(m["message"]), word(m["detail"])), kind: word(m["type"]), code: word(m["code"])}
 	// A gateway's own message says little; what its provider said is inside.
 	if meta, ok := m["metadata"].(map[string]any); ok {
 		if raw := word(meta["raw"]); raw != "" {
@@ -208,18 +184,10 @@ func problemOf(m map[string]any) problem {
 // word is a JSON value as text: strings as they are, null as nothing, the rest
 // as JSON.
 func word(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case json.Number:
-		return v.String()
+	if s, ok := v.(string); ok || v == nil {
+		return s
 	}
-	b, err := encode(v)
-	if err != nil {
-		return ""
-	}
+	b, _ := encode(v) // it was decoded: cannot fail
 	return string(b)
 }
 

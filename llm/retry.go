@@ -59,7 +59,7 @@ func (c *Client) retry(ctx context.Context, model string, attempt func() (Reply,
 // Complete.
 type pace struct {
 	*backoff.ExponentialBackOff
-	last    *Error
+	asked   time.Duration // by the provider
 	garbage int
 }
 
@@ -75,57 +75,30 @@ func (p *pace) again(err error) bool {
 	if !ok {
 		return false
 	}
-	p.last = e
-	switch e.Kind {
-	case Transient, Truncated:
-		return true
-	case Garbage:
+	p.asked = min(e.RetryAfter, retryCap)
+	if e.Kind == Garbage {
 		p.garbage++
-		return p.garbage <= 1
 	}
-	return false
+	return e.Kind == Transient || e.Kind == Truncated || e.Kind == Garbage && p.garbage == 1
 }
 
-// NextBackOff is the back-off or what the provider asked for, whichever is
-// longer, and never sooner than asked unless the asked exceeds the cap.
+// NextBackOff is the back-off or what the provider asked for, whichever is longer.
 func (p *pace) NextBackOff() time.Duration {
-	wait := p.ExponentialBackOff.NextBackOff()
-	if p.last == nil || p.last.RetryAfter <= 0 {
-		return wait
-	}
-	asked := min(p.last.RetryAfter, retryCap)
-	asked += time.Duration(rand.Int64N(int64(asked)/10 + 1)) // spread, upwards only
-	return max(wait, asked)
+	spread := time.Duration(rand.Int64N(int64(p.asked)/10 + 1)) // upwards only
+	return max(p.ExponentialBackOff.NextBackOff(), p.asked+spread)
 }
 
-// retryAfter reads Retry-After in seconds, fractions of them or as an HTTP
-// date, and retry-after-ms. It returns 0 when there is none or it has passed.
+// retryAfter reads Retry-After in seconds, fractions of them or as an HTTP date. It
+// returns 0 when there is none or it has passed.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil {
-		return span(ms / 1000)
-	}
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = date // the server's date is relative to the server's clock
-	}
 	value := strings.TrimSpace(h.Get("Retry-After"))
-	if value == "" {
-		return 0
-	}
-	if s, err := strconv.ParseFloat(strings.TrimSuffix(value, "s"), 64); err == nil {
-		return span(s)
-	}
 	if at, err := http.ParseTime(value); err == nil {
 		return max(at.Sub(now), 0)
 	}
-	return 0
-}
-
-// span converts seconds, bounded to a year; what is negative or not a number
-// counts as none.
-func span(seconds float64) time.Duration {
-	const year = 365 * 24 * 3600
-	if !(seconds > 0) {
+	s, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(s > 0) {
 		return 0
 	}
-	return time.Duration(min(seconds, year) * float64(time.Second))
+	const year = 365 * 24 * 3600
+	return time.Duration(min(s, year) * float64(time.Second))
 }

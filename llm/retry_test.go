@@ -48,26 +48,6 @@ func TestRetriesWhatPasses(t *testing.T) {
 	}
 }
 
-func TestDoesNotRetryWhatStays(t *testing.T) {
-	for name, h := range map[string]http.HandlerFunc{
-		"400": status(400, ""), "401": status(401, ""), "402": status(402, ""), "403": status(403, ""), "404": status(404, ""),
-		"overflow": status(400, `{"error":{"message":"maximum context length is 4096 tokens"}}`),
-		"quota":    status(429, `{"error":{"code":"insufficient_quota"}}`),
-		"redirect": status(302, ""),
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			calls := 0
-			c, stop := inMemory(t, Config{OnRetry: func(error, time.Duration) { t.Errorf("%s: retried", name) }},
-				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { calls++; h(w, r) }))
-			defer stop()
-			failed(t, c, ask)
-			if calls != 1 {
-				t.Errorf("%s: %d calls", name, calls)
-			}
-		})
-	}
-}
-
 func TestRetriesAreBounded(t *testing.T) {
 	for _, test := range []struct {
 		retries, calls int
@@ -76,6 +56,9 @@ func TestRetriesAreBounded(t *testing.T) {
 	}{
 		{0, 1 + defaultRetries, Transient, status(503, "busy")}, {3, 4, Transient, status(503, "busy")}, {-1, 1, Transient, status(503, "busy")},
 		{0, 2, Garbage, text("<html>")},
+		{0, 1, Permanent, status(400, "")}, {0, 1, Permanent, status(401, "")}, {0, 1, Permanent, status(404, "")}, {0, 1, Permanent, status(302, "")},
+		{0, 1, Permanent, status(429, `{"error":{"code":"insufficient_quota"}}`)},
+		{0, 1, Overflow, status(400, `{"error":{"message":"maximum context length is 4096 tokens"}}`)},
 		{1, 2, Transient, status(429, "", "Retry-After: 0")}, // which does not switch off the back-off
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -93,20 +76,6 @@ func TestRetriesAreBounded(t *testing.T) {
 				within(t, "wait "+strconv.Itoa(i), w, base/2, base*3/2+time.Nanosecond)
 			}
 		})
-	}
-}
-
-func TestWaitsAreSpread(t *testing.T) {
-	for _, asked := range []time.Duration{0, time.Minute} {
-		waits := map[time.Duration]bool{}
-		for range 20 {
-			p := newPace()
-			p.again(&Error{Kind: Transient, RetryAfter: asked})
-			waits[p.NextBackOff()] = true
-		}
-		if len(waits) < 10 { // of some 10^9 possible values
-			t.Errorf("asked for %v: the waits are %v", asked, waits)
-		}
 	}
 }
 
@@ -241,27 +210,6 @@ func TestSilence(t *testing.T) {
 			})
 		})
 	}
-}
-
-// patient is a transport that reports the end of a context without its cause.
-type patient struct{}
-
-func (patient) RoundTrip(r *http.Request) (*http.Response, error) {
-	r.Body.Close()
-	<-r.Context().Done()
-	return nil, r.Context().Err()
-}
-
-func TestSilenceIsNotCancellation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, err := New(Config{BaseURL: "http://model.test", Transport: patient{}, MaxRetries: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := failed(t, c, ask); e.Kind != Transient || e.Message != errIdle.Error() || errors.Is(e, context.Canceled) {
-			t.Errorf("got %+v", e)
-		}
-	})
 }
 
 // A request that takes long to send is not silence.

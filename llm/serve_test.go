@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	deepseek "github.com/cohesion-org/deepseek-go"
 	"go.uber.org/goleak"
 )
 
@@ -172,26 +171,6 @@ func failed(t *testing.T, c *Client, r Request) *Error {
 		t.Fatalf("error shows the key: %v", err)
 	}
 	return e
-}
-
-// readWith lets the library read a stream that needs no server.
-func readWith(s io.ReadCloser) (Reply, error) {
-	lib, err := deepseek.NewClientWithOptions("none", deepseek.WithTimeout(time.Hour), deepseek.WithHTTPClient(oneAnswer{s}))
-	if err != nil {
-		return Reply{}, err
-	}
-	stream, err := lib.CreateChatCompletionStream(context.Background(), &deepseek.StreamChatCompletionRequest{Stream: true, Model: ask.Model})
-	if err != nil {
-		return Reply{}, err
-	}
-	defer stream.Close()
-	return newDraft(func(Delta) {}).assemble(stream.Recv)
-}
-
-type oneAnswer struct{ body io.ReadCloser }
-
-func (a oneAnswer) Do(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Body: a.body}, nil
 }
 
 // within fails unless d is in [low, high].

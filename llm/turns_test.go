@@ -215,18 +215,3 @@ func TestPrefixOfBytes(t *testing.T) {
 		}
 	})
 }
-
-func someMessage(t *rapid.T) Message {
-	m := Message{Role: rapid.SampledFrom([]string{"system", "user", "assistant", "tool"}).Draw(t, "role"),
-		Content: rapid.String().Draw(t, "content"), Join: rapid.SampledFrom([]Join{JoinUser, JoinAny, JoinNone}).Draw(t, "join")}
-	switch m.Role {
-	case "tool":
-		m.CallID = rapid.String().Draw(t, "call id")
-	case "assistant":
-		m.Reasoning = rapid.String().Draw(t, "reasoning")
-		m.Calls = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ToolCall {
-			return ToolCall{ID: rapid.String().Draw(t, "id"), Name: rapid.String().Draw(t, "name"), Arguments: rapid.String().Draw(t, "arguments")}
-		}), 0, 2).Draw(t, "calls")
-	}
-	return m
-}
