@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/recall"
@@ -30,9 +29,9 @@ func (w *world) finds(id Identity, text string) bool {
 	return false
 }
 
-// An edit of context.md that shows an older MEMORY overwrites nothing that came
-// into MEMORY.md meanwhile, and what edits take away is found again.
-func TestMemoryIsMerged(t *testing.T) {
+// An edit of MEMORY in context.md overwrites nothing in MEMORY.md: it is refused with a
+// word and kept. What other edits take away is found again.
+func TestMemoryIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the crane is painted ochre")})
 	id := w.boot("ada", "dev")
@@ -41,63 +40,23 @@ func TestMemoryIsMerged(t *testing.T) {
 	w.ask("dev", "which colour?")
 	r.settled()
 	lethetest.Must(t, os.WriteFile(memory, []byte("Ann likes teal.\n"), 0o600))
-	w.rewrite(view, replace("(empty)", "Bob likes crimson."))
+	w.rewrite(view, func(s string) string {
+		return replace("(empty)", "Bob likes crimson.")(replace("painted ochre", "not painted")(s))
+	})
 	r.edited(1)
-	equal(t, "MEMORY.md", w.read(memory), "Bob likes crimson.\nAnn likes teal.\n")
-
-	shows := func(s string) {
-		w.eventually("context.md shows "+s, func() bool { return strings.Contains(w.read(view), s) })
-		r.settled()
-	}
-	shows("Ann likes teal.")
-	lethetest.Must(t, os.WriteFile(memory, []byte("Bob likes crimson.\nAnn likes indigo.\n"), 0o600))
-	w.rewrite(view, replace("Ann likes teal.", "Ann likes olive."))
-	r.edited(2)
-	equal(t, "MEMORY.md", w.read(memory), "Bob likes crimson.\nAnn likes indigo.\n")
-	shows("stayed as they were: the lines of memory that were changed in MEMORY.md meanwhile.")
+	equal(t, "MEMORY.md", w.read(memory), "Ann likes teal.\n")
+	w.eventually("context.md says what was not done", func() bool {
+		s := w.read(view)
+		return strings.Contains(s, "stayed as they were: memory, which is changed in self/MEMORY.md.") && strings.Contains(s, "RECALL still finds what was taken away.")
+	})
 	kept, err := filepath.Glob(view + ".kept-*")
 	lethetest.Must(t, err)
-	if len(kept) != 1 || !strings.Contains(w.read(kept[0]), "olive") {
+	if len(kept) != 1 || !strings.Contains(w.read(kept[0]), "crimson") {
 		t.Errorf("the edit is not kept: %q", kept)
 	}
-
-	w.rewrite(view, func(s string) string {
-		return replace("Bob likes crimson.\n", "")(replace("painted ochre", "not painted")(s))
-	})
-	r.edited(3)
-	equal(t, "MEMORY.md", w.read(memory), "Ann likes indigo.\n")
-	shows("RECALL still finds what was taken away.")
 	r.stop()
-	for _, text := range []string{"Bob likes crimson", "the crane is painted ochre"} {
-		if !w.finds(id, text) {
-			t.Errorf("%q was taken away, and is not found", text)
-		}
-	}
-	if w.finds(id, "Ann likes indigo") {
-		t.Error("what stands in MEMORY.md is taken for what was taken away")
+	if !w.finds(id, "the crane is painted ochre") {
+		t.Error("what was taken away is not found")
 	}
 	w.run(id).stop()
-}
-
-// A change of MEMORY.md at the moment in which an edit is written to it is merged,
-// too.
-func TestMemoryIsSavedMeanwhile(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
-	memory := w.own(id, "MEMORY.md")
-	w.run(id).stop()
-	saved := false
-	lethetest.Break(w, w.home.Dir, func(_ durable.Stage, op, path string) error {
-		if path == memory && !saved {
-			saved = true
-			return os.WriteFile(memory, []byte("Ann likes teal.\n"), 0o600)
-		}
-		return nil
-	})
-	w.rewrite(w.own(id, contextFile), replace("(empty)", "Bob likes crimson."))
-	r := w.run(id)
-	r.edited(1)
-	r.finish()
-	equal(t, "MEMORY.md", w.read(memory), "Bob likes crimson.\nAnn likes teal.\n")
 }

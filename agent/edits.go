@@ -48,11 +48,8 @@ func (a *Agent) mergeContext() error {
 	if edit.Empty() {
 		return a.replaceContext(before)
 	}
-	if err := a.editMemory(&edit); err != nil {
-		return err
-	}
 	if seen.Epoch != a.state.Epoch || len(edit.Ignored) > 0 {
-		if err := a.setAside(file, "not all of an edit is in force"); err != nil {
+		if err := a.setAside(file, strings.Join(append([]string{"not all of an edit may be in force"}, edit.Ignored...), "; ")); err != nil {
 			return err
 		}
 	}
@@ -101,37 +98,6 @@ func (a *Agent) applyEdit(edit mind.Edit) error {
 	return nil
 }
 
-// editMemory puts an edit of MEMORY into what MEMORY.md holds by now. A file that
-// somebody saves at this moment is read again.
-func (a *Agent) editMemory(edit *mind.Edit) error {
-	for edit.Memory != nil {
-		before := a.files.stampOf("MEMORY.md")
-		now, err := a.files.read("MEMORY.md")
-		if err != nil {
-			return err
-		}
-		text, refused := mind.Merge(edit.Shown, *edit.Memory, string(now))
-		if text != string(now) {
-			done, err := durable.Swap(a.files.path("MEMORY.md"), []byte(text), 0o600,
-				func(there fs.FileInfo) bool { return stampFrom(there) == before })
-			if err == nil && done == nil {
-				continue
-			}
-			if err == nil {
-				err = durable.SyncDir(a.id.Dir)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if refused {
-			edit.Ignored = append(edit.Ignored, "the lines of memory that were changed in MEMORY.md meanwhile")
-		}
-		return nil
-	}
-	return nil
-}
-
 // describe tells the agent what a person did to its context.
 func describe(edit mind.Edit) string {
 	var b strings.Builder
@@ -155,9 +121,6 @@ func describe(edit mind.Edit) string {
 	}
 	if len(deleted) > 0 {
 		b.WriteString(" Removed, and still reachable by ref in the past: " + strings.Join(deleted, ", ") + ".")
-	}
-	if edit.Memory != nil {
-		b.WriteString(" MEMORY was changed.")
 	}
 	if edit.Pins != nil {
 		b.WriteString(" The pins were changed.")

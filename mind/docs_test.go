@@ -66,8 +66,8 @@ func TestPageEdit(t *testing.T) {
 	}
 	want := Edit{
 		Changed: []Change{{N: 5, Text: "<reasoning>\nTwo kinds.\n</reasoning>\nThirty notes, a README and a todo."}},
-		Added:   "to you\nPlease count the notes.", Memory: ptr("Ada likes long answers."), Shown: "Ada likes short answers.",
-		Taken: "◆ memory\nAda likes short answers.\n◆ e5 reply\nMany notes, a README and a todo.\n", Ignored: []string{"system"},
+		Added:   "to you\nPlease count the notes.",
+		Taken:   "◆ e5 reply\nMany notes, a README and a todo.\n", Ignored: []string{"system", "memory, which is changed in self/MEMORY.md"},
 	}
 	if ed := w.state.Compare([]byte(file), 5); !reflect.DeepEqual(ed, want) {
 		t.Errorf("%s", show(ed))

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"lethe/blobs"
 )
 
 // Edit is what a person changed in context.md.
@@ -13,8 +11,6 @@ type Edit struct {
 	Changed []Change
 	Deleted []int    // entries whose every section is gone
 	Added   string   // text under no entry that exists
-	Memory  *string  // MEMORY as it is to be, if it still is Shown
-	Shown   string   // MEMORY as it was when the person edited it; see Merge
 	Pins    *[]Pin   // the pins as they are to be
 	Ignored []string // what cannot be obeyed, by its head or in words
 	Taken   string   // the lines that it takes away, each under the head of its section
@@ -31,7 +27,7 @@ type Change struct {
 
 // Empty reports whether nothing was changed.
 func (ed Edit) Empty() bool {
-	return len(ed.Changed) == 0 && len(ed.Deleted) == 0 && ed.Added == "" && ed.Memory == nil && ed.Pins == nil && len(ed.Ignored) == 0
+	return len(ed.Changed) == 0 && len(ed.Deleted) == 0 && ed.Added == "" && ed.Pins == nil && len(ed.Ignored) == 0
 }
 
 // Compare reads an edited context.md against the entries it was based on; later
@@ -39,7 +35,7 @@ func (ed Edit) Empty() bool {
 // count, nor how lines end. Whatever else is different is in the Edit.
 //
 // A file of an earlier epoch is compared where it can be: its live entries. What
-// has faded since, and a MEMORY that is another now, are Ignored. A file without
+// has faded since, and pins and summaries that are others now, are Ignored. A file without
 // its last line is half a file: what is missing at its end was not removed.
 func (s *State) Compare(file []byte, through int) Edit {
 	f, ok := readView(file)
@@ -190,18 +186,14 @@ func (c *comparison) missing() {
 
 // Kinds of sections, by what an edit of them does.
 const (
-	fixed    = iota // system, past, life, calls: cannot be changed
-	memory          // written to MEMORY.md
+	fixed    = iota // system, past, memory, life, calls: cannot be changed
 	pins            // a line taken away is unpinned
 	faded           // a summary: the text changes, the ref stays
 	writable        // an entry or a result
 )
 
 func (sec section) sort() (kind, n, k int) {
-	switch sec.head {
-	case memoryHeader:
-		return memory, 0, 0
-	case pinsHeader:
+	if sec.head == pinsHeader {
 		return pins, 0, 0
 	}
 	from, _, isRange := strings.Cut(sec.id(), "..")
@@ -220,7 +212,7 @@ func (sec section) isReply() bool { return strings.HasSuffix(sec.head, " "+Reply
 // compare looks at a section that the file still has.
 func (c *comparison) compare(was, is section) {
 	kind, n, k := was.sort()
-	if c.stale && kind == fixed && n == 0 {
+	if c.stale && kind == fixed && n == 0 && was.head != memoryHeader {
 		return // made anew with each epoch, and never a person's to change
 	}
 	if was.head != is.head && !(c.stale && kind == faded) {
@@ -232,17 +224,24 @@ func (c *comparison) compare(was, is section) {
 	switch {
 	case c.stale && kind != fixed && kind != writable:
 		c.ignore(was.id() + ", which was another when the file was written")
-	case kind == memory:
-		c.memory(was, is.body)
 	case kind == pins:
 		left := c.state.readPins(is.body)
 		c.edit.Pins = &left
 		c.take(was, is.body)
 	case kind == fixed:
-		c.ignore(was.title())
+		c.refuse(was)
 	default:
 		c.change(was, Change{N: n, K: k, Faded: kind == faded, Text: is.body})
 	}
+}
+
+// refuse says that a section cannot be changed here.
+func (c *comparison) refuse(was section) {
+	if was.head == memoryHeader {
+		c.ignore("memory, which is changed in self/MEMORY.md")
+		return
+	}
+	c.ignore(was.title())
 }
 
 func (c *comparison) change(was section, to Change) {
@@ -262,8 +261,6 @@ func (c *comparison) gone(was section) {
 	kind, n, k := was.sort()
 	switch {
 	case c.stale && (n == 0 || kind == faded): // the file may never have had it
-	case kind == memory && was.body != noMemory:
-		c.memory(was, "")
 	case kind == pins:
 		c.edit.Pins = &[]Pin{}
 		c.take(was, "")
@@ -271,30 +268,9 @@ func (c *comparison) gone(was section) {
 		c.change(was, Change{N: n, Faded: true})
 	case c.deleted[n]:
 	case kind != writable:
-		c.ignore(was.title())
+		c.refuse(was)
 	case was.body != removed:
 		c.change(was, Change{N: n, K: k, Text: removed})
-	}
-}
-
-var moreMemory = regexp.MustCompile(`\n\(\d+ more characters are in self/MEMORY\.md\)$`)
-
-// memory takes an edit of MEMORY, unless that would take away what was not shown.
-func (c *comparison) memory(was section, is string) {
-	text := blobs.Unescape(is)
-	if strings.TrimSpace(text) == noMemory {
-		text = ""
-	}
-	switch {
-	case same(memoryText(text), was.body):
-	case moreMemory.MatchString(was.body):
-		c.ignore("memory, which is longer than the part shown; edit MEMORY.md itself")
-	default:
-		c.edit.Memory = &text
-		if was.body != noMemory {
-			c.edit.Shown = blobs.Unescape(was.body)
-			c.take(was, is)
-		}
 	}
 }
 
@@ -316,4 +292,14 @@ func (c *comparison) added(above string, through int) string {
 		}
 	}
 	return text
+}
+
+// lost returns the lines of old that are not in now any more.
+func lost(old, now string) string {
+	left := map[string]bool{"": true}
+	for line := range strings.SplitSeq(trimLines(now), "\n") {
+		left[line] = true
+	}
+	gone := slices.DeleteFunc(strings.Split(old, "\n"), func(line string) bool { return left[trimLines(line)] })
+	return strings.Join(gone, "\n")
 }

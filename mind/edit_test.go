@@ -36,7 +36,7 @@ func sectionOf(t *testing.T, view, head string) string {
 	return rest
 }
 
-func ptr[T any](v T) *T { return &v }
+const noMemoryEdit = "memory, which is changed in self/MEMORY.md"
 
 func TestCompare(t *testing.T) {
 	w := fadedExample(t)
@@ -89,9 +89,8 @@ func TestCompare(t *testing.T) {
 		{"summary deleted", cut("◆ e1..e2 "), Edit{Changed: []Change{{N: 1, Faded: true}}}},
 		{"pin taken away", put("- e1..e2: ada said hello; somebody had no tag!\n", ""), Edit{Pins: &[]Pin{}}},
 		{"pins deleted", cut("◆ pins"), Edit{Pins: &[]Pin{}}},
-		{"memory", put("likes ◰4 and", "hates ◰4, not"), Edit{Memory: ptr("ada hates ◆, not short answers")}},
-		{"memory emptied", put("ada likes ◰4 and short answers\n", ""), Edit{Memory: ptr("")}},
-		{"memory deleted", cut("◆ memory"), Edit{Memory: ptr("")}},
+		{"memory", put("likes ◰4 and", "hates ◰4, not"), Edit{Ignored: []string{noMemoryEdit}}},
+		{"memory deleted", cut("◆ memory"), Edit{Ignored: []string{noMemoryEdit}}},
 		{"system", put("You are Ada.", "You are Eve."), Edit{Ignored: []string{"system"}}},
 		{"system deleted", cut("◆ system"), Edit{Ignored: []string{"system"}}},
 		{"life", put("boot name=ada", "boot name=eve"), Edit{Ignored: []string{"life"}}},
@@ -113,7 +112,7 @@ func TestCompare(t *testing.T) {
 			Edit{Changed: []Change{{N: 4, K: 2, Text: "not said"}}, Ignored: []string{"the end of the file, which is missing"}}},
 		{"only the first line", head + "\n", Edit{Ignored: []string{"the end of the file, which is missing"}}},
 		{"everything", head + "\n◆ end\n", Edit{
-			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{}, Memory: ptr(""), Ignored: []string{"system", "past", "life"}}},
+			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{}, Ignored: []string{"system", "past", noMemoryEdit, "life"}}},
 		{"of somebody else", strings.Replace(view, w.state.Self[:16], "0123456789abcdef", 1) + "x", Edit{Ignored: []string{"the whole file, which is the context of 0123456789abcdef"}}},
 	}
 	for _, tt := range tests {
@@ -126,7 +125,7 @@ func TestCompare(t *testing.T) {
 				t.Fatal("the edit is not seen")
 			}
 			got := w.state.Compare([]byte(tt.file), seen.Through)
-			got.Shown, got.Taken = "", "" // see TestEditKeepsWhatItTakes
+			got.Taken = "" // see TestEditKeepsWhatItTakes
 			if !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("%s\nwant %s", show(got), show(tt.want))
 			}
@@ -138,12 +137,12 @@ func TestCompare(t *testing.T) {
 func TestEditKeepsWhatItTakes(t *testing.T) {
 	w := fadedExample(t)
 	view := string(w.state.View())
-	if ed := w.edit([]byte(strings.ReplaceAll(view, "◆ life", "one more\n◆ life"))); ed.Taken != "" || ed.Shown != "ada likes ◆ and short answers" {
-		t.Errorf("a line was added, and %q is taken away from %q", ed.Taken, ed.Shown)
+	if ed := w.edit([]byte(strings.ReplaceAll(view, "◆ e6 ", "one more\n◆ e6 "))); ed.Taken != "" {
+		t.Errorf("a line was added, and %q is taken away", ed.Taken)
 	}
 	w = fadedExample(t)
 	for _, r := range [][2]string{
-		{"ada said hello;\n", "ada came;\n"}, {"- e1..e2: ada said hello; somebody had no tag!\n", ""}, {"ada likes", "ada hates"},
+		{"ada said hello;\n", "ada came;\n"}, {"- e1..e2: ada said hello; somebody had no tag!\n", ""},
 		{"said in room dev", "not said"}, {sectionOf(t, view, "◆ e5 "), ""},
 	} {
 		view = strings.Replace(view, r[0], r[1], 1)
@@ -152,7 +151,7 @@ func TestEditKeepsWhatItTakes(t *testing.T) {
 	// e5 is removed as a whole, into a blob of its own.
 	head, _, _ := strings.Cut(sectionOf(t, string(fadedExample(t).state.View()), "◆ e1..e2 "), "\n")
 	want := head + "\nada said hello;\n◆ pins\n- e1..e2: ada said hello; somebody had no tag!\n" +
-		"◆ memory\nada likes ◰4 and short answers\n◆ e4.2 result ok\nsaid in room dev\n"
+		"◆ e4.2 result ok\nsaid in room dev\n"
 	if ed.Taken != want {
 		t.Errorf("taken away is\n%s\nwant\n%s", ed.Taken, want)
 	}
@@ -160,9 +159,6 @@ func TestEditKeepsWhatItTakes(t *testing.T) {
 
 func show(ed Edit) string {
 	s := fmt.Sprintf("changed %+v deleted %v added %q ignored %q", ed.Changed, ed.Deleted, ed.Added, ed.Ignored)
-	if ed.Memory != nil {
-		s += fmt.Sprintf(" memory %q", *ed.Memory)
-	}
 	if ed.Pins != nil {
 		s += fmt.Sprintf(" pins %+v", *ed.Pins)
 	}
@@ -213,17 +209,6 @@ func TestLaterEntriesStay(t *testing.T) {
 	checkConserved(t, w.state)
 }
 
-// Memory that is longer than what is shown is not cut to it.
-func TestLongMemoryIsNotCut(t *testing.T) {
-	w := example(t)
-	w.memory = strings.Repeat("m", MaxMemory+100)
-	w.renew("settings")
-	ed := w.edit([]byte(strings.Replace(string(w.state.View()), "◆ memory\nm", "◆ memory\nM", 1)))
-	if ed.Memory != nil || !slices.Equal(ed.Ignored, []string{"memory, which is longer than the part shown; edit MEMORY.md itself"}) {
-		t.Errorf("%s", show(ed))
-	}
-}
-
 // After an edit the file is replaced. A crash before that leaves the edited file
 // beside the state it led to: it says nothing new.
 func TestEditReadAgain(t *testing.T) {
@@ -233,10 +218,9 @@ func TestEditReadAgain(t *testing.T) {
 	view = strings.Replace(view, sectionOf(t, view, "◆ e4.2 result"), "", 1)
 	view = strings.Replace(view, "Now the answer.", "</reasoning>\nbroken", 1)
 	view = strings.Replace(view, "ada said hello;\n", "ada came;\n", 1)
-	view = strings.Replace(view, "ada likes", "ada hates", 1)
 	view = strings.Replace(view, "note\nnothing", "note\n<reasoning>", 1)
 	ed := w.edit([]byte(view))
-	if len(ed.Changed) != 4 || !slices.Equal(ed.Deleted, []int{6}) || ed.Added != "to you\nPlease ◆ stop." || ed.Memory == nil || len(ed.Ignored) > 0 {
+	if len(ed.Changed) != 4 || !slices.Equal(ed.Deleted, []int{6}) || ed.Added != "to you\nPlease ◆ stop." || len(ed.Ignored) > 0 {
 		t.Fatalf("%s", show(ed))
 	}
 	before := dump(t, w.state)
@@ -262,7 +246,7 @@ func TestStaleFile(t *testing.T) {
 	want := Edit{
 		Changed: []Change{{N: 6, Text: "Somebody changed it."}},
 		Taken:   "◆ e6 note\nSomebody changed self/MEMORY.md.\n",
-		Ignored: []string{"what has faded since the file was written, up to e5", "pins, which was another when the file was written", "memory, which was another when the file was written"},
+		Ignored: []string{"what has faded since the file was written, up to e5", "pins, which was another when the file was written", noMemoryEdit},
 	}
 	if !reflect.DeepEqual(ed, want) {
 		t.Errorf("%s\nwant %s", show(ed), show(want))
@@ -306,7 +290,7 @@ func TestNoEditIsLost(t *testing.T) {
 		checkStrict(t, w.state.Messages(""))
 		checkConserved(t, w.state)
 		lethetest.Must(t, w.state.Amend(w.state.Compare([]byte(b.String()), seen.Through), w.put))
-		if ed.Pins == nil && sec.head != memoryHeader && !strings.Contains(sec.head, "..") && len(ed.Deleted) == 0 {
+		if ed.Pins == nil && !strings.Contains(sec.head, "..") && len(ed.Deleted) == 0 {
 			if twice := dump(t, w.state); once != twice {
 				t.Fatalf("obeyed twice it is\n%s\nnot\n%s", twice, once)
 			}
@@ -317,12 +301,10 @@ func TestNoEditIsLost(t *testing.T) {
 func mentions(ed Edit, sec section) bool {
 	kind, n, k := sec.sort()
 	switch kind {
-	case memory:
-		return ed.Memory != nil || len(ed.Ignored) > 0
 	case pins:
 		return ed.Pins != nil
 	case fixed:
-		return slices.Contains(ed.Ignored, sec.title()) || slices.Contains(ed.Deleted, n)
+		return slices.Contains(ed.Ignored, sec.title()) || slices.Contains(ed.Deleted, n) || sec.head == memoryHeader && len(ed.Ignored) > 0
 	}
 	return slices.Contains(ed.Deleted, n) || slices.Contains(ed.Ignored, sec.title()) ||
 		slices.ContainsFunc(ed.Changed, func(c Change) bool { return c.N == n && c.K == k && c.Faded == (kind == faded) })

@@ -362,9 +362,6 @@ func (w *world) edit(file []byte) Edit {
 	if ed.Empty() {
 		return ed
 	}
-	if ed.Memory != nil {
-		w.memory = *ed.Memory
-	}
 	lethetest.Must(w.t, w.state.Amend(ed, w.put))
 	text := "A person edited your context."
 	if ed.Added != "" {
