@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +14,7 @@ import (
 	"time"
 )
 
-// apiError is a refusal by the Bot API.
+// apiError is a refusal, by the Bot API or of a download.
 type apiError struct {
 	Code        int
 	Description string
@@ -29,6 +30,14 @@ func (e *apiError) Error() string {
 		return "telegram asks to wait" // without the time: the error is told once
 	}
 	return fmt.Sprintf("telegram answers %d: %s", e.Code, e.Description)
+}
+
+// answered is the code of an answer that is a refusal, or 0.
+func answered(err error) int {
+	if refusal := new(apiError); errors.As(err, &refusal) {
+		return refusal.Code
+	}
+	return 0
 }
 
 // maxAnswer bounds an answer of the Bot API, in bytes: a hundred updates are
@@ -67,12 +76,6 @@ func newClient() *http.Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-}
-
-// close drops the connections.
-func (a *api) close() {
-	a.polls.CloseIdleConnections()
-	a.calls.CloseIdleConnections()
 }
 
 // call asks method by way of c and decodes the result into dest.
@@ -130,7 +133,7 @@ func (a *api) decode(status int, data []byte, dest any) error {
 			Code: answer.Code, Description: clip(a.scrub.text(answer.Description), 200), MigrateTo: answer.Parameters.MigrateTo,
 		}
 		if answer.Code == http.StatusTooManyRequests {
-			refusal.RetryAfter = wait(answer.Parameters.RetryAfter)
+			refusal.RetryAfter = time.Duration(min(max(answer.Parameters.RetryAfter, 1), 3600)) * time.Second
 		}
 		return refusal
 	}
@@ -140,20 +143,8 @@ func (a *api) decode(status int, data []byte, dest any) error {
 	return nil
 }
 
-// wait is how long the other side sends us away, within bounds.
-func wait(seconds int) time.Duration {
-	return min(max(time.Duration(seconds)*time.Second, time.Second), time.Hour)
-}
-
-// statusError is a download that was refused, by whatever answered.
-type statusError struct{ Code int }
-
-func (e *statusError) Error() string {
-	return fmt.Sprintf("HTTP %d %s", e.Code, http.StatusText(e.Code))
-}
-
-// download returns the content of a file that getFile has prepared, at most most
-// bytes; one that is larger is a *statusError of code 413.
+// download returns the content of a file that getFile has prepared. One of more than most bytes is
+// errTooLarge.
 func (a *api) download(ctx context.Context, path string, most int64) ([]byte, error) {
 	at := a.base + "/file/bot" + a.token + "/" + (&url.URL{Path: path}).EscapedPath()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
@@ -166,14 +157,14 @@ func (a *api) download(ctx context.Context, path string, most int64) ([]byte, er
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, &statusError{resp.StatusCode}
+		return nil, &apiError{Code: resp.StatusCode, Description: http.StatusText(resp.StatusCode)}
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err != nil {
 		return nil, a.scrub.error(err)
 	}
 	if int64(len(data)) > most {
-		return nil, &statusError{http.StatusRequestEntityTooLarge}
+		return nil, errTooLarge
 	}
 	return data, nil
 }

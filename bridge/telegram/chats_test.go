@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/bridge"
 	"lethe/internal/durable"
@@ -39,7 +38,7 @@ func TestChatsAreDurable(t *testing.T) {
 		for _, op := range []string{"write", "sync", "rename", "syncdir"} {
 			dir := t.TempDir()
 			c := open(t, dir)
-			lethetest.Must(t, errors.Join(c.move("-1", "-100"), c.setThread("-1", 7), c.ask("5", time.Now())))
+			lethetest.Must(t, c.move("-1", "-100"))
 			fault := errors.New("broken")
 			durable.Fault = func(s durable.Stage, o, path string) error {
 				if s == stage && o == op && (op == "syncdir" || strings.HasSuffix(path, "chats.json")) {
@@ -47,38 +46,15 @@ func TestChatsAreDurable(t *testing.T) {
 				}
 				return nil
 			}
-			err := c.setThread("-1", 8)
+			err := c.move("-2", "-200")
 			durable.Fault = nil
 			if !errors.Is(err, fault) {
 				t.Errorf("%s %s: %v", stage, op, err)
 			}
-			equal(t, "thread after a failure", c.thread("-1"), 7)
+			equal(t, "after a failure", c.canonical("-200"), "-200")
 			again := open(t, dir)
-			if got := again.thread("-1"); got != 7 && got != 8 {
-				t.Errorf("%s %s: thread %d after a restart", stage, op, got)
-			}
 			equal(t, "canonical", again.canonical("-100"), "-1")
 			equal(t, "current", again.current("-1"), "-100")
-			equal(t, "asked", again.hasAsked("5"), true)
-		}
-	}
-}
-
-// A file that cannot be understood is kept, once, and does not stop the bridge.
-func TestDamagedChats(t *testing.T) {
-	for _, content := range []string{"", "{", `{"version":2}`, `[]`, "\x00\x00"} {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "chats.json")
-		lethetest.Must(t, os.WriteFile(path, []byte(content), 0o600))
-		c := open(t, dir)
-		open(t, dir)
-		lethetest.Must(t, c.setThread("-1", 3))
-		kept, _ := filepath.Glob(path + ".damaged-*")
-		if len(kept) != 1 {
-			t.Fatalf("%q: kept %v", content, kept)
-		}
-		if data, err := os.ReadFile(kept[0]); err != nil || string(data) != content {
-			t.Errorf("kept %q, %v", data, err)
 		}
 	}
 }
@@ -91,4 +67,29 @@ func TestMoves(t *testing.T) {
 	equal(t, "the first name stays", c.canonical("-200"), "-1")
 	equal(t, "reached at the last", c.current("-1"), "-200")
 	equal(t, "others", c.canonical("-5")+c.current("-5"), "-5-5")
+}
+
+// A state file that cannot be understood, or is far too large, is kept once and stops nothing.
+func TestDamagedAtTheStart(t *testing.T) {
+	for _, content := range []string{"", "{", `{"version":2}`, "\x00\x00", `{"version":1,"moved":{"-100":"-1"}}` + strings.Repeat(" ", maxFacts)} {
+		st := newStage(t)
+		ada, dm := st.ada()
+		paths := []string{st.file("chats.json"), st.file("inbox.jsonl"), st.file("peers/" + id(dm.ID) + ".json")}
+		for _, path := range paths {
+			lethetest.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			lethetest.Must(t, os.WriteFile(path, []byte(content), 0o600))
+		}
+		lethetest.Must(t, st.stop(st.greeted(dm, ada)))
+		st.start()
+		st.answers("dev", "hello")
+		st.sent(dm, 1)
+		kept, _ := filepath.Glob(paths[0] + ".damaged-*")
+		if len(kept) != 1 {
+			t.Fatalf("%.20q: kept %v", content, kept)
+		}
+		if data, err := os.ReadFile(kept[0]); err != nil || string(data) != content[:min(len(content), maxFacts)] {
+			t.Errorf("kept %.20q, %v", data, err)
+		}
+		has(t, "log", st.log.String(), "chats cannot be read")
+	}
 }

@@ -68,17 +68,9 @@ func listeners(home, room string) (names []string) {
 	return names
 }
 
-// tell sends an answer of the bridge itself, beside the rooms. It is tried twice and not kept,
-// and dropped where a hundred wait.
+// tell sends an answer of the bridge itself, beside the rooms. It is tried twice and not kept.
 func (s *session) tell(key string, out parcel) {
-	select {
-	case s.answering <- struct{}{}:
-	default:
-		s.log.Debug("an answer of the bridge itself is dropped: too many wait", "chat", key)
-		return
-	}
 	s.spawn(func(ctx context.Context) {
-		defer func() { <-s.answering }()
 		_, err := s.send(ctx, bridge.Peer{Key: key}, out)
 		if err != nil {
 			pause := s.cfg.tune.backoff

@@ -80,13 +80,6 @@ func (m *message) file(most int64) (file, bool) {
 
 // other is the text of content that is neither words nor a file; empty when there is none.
 func (m *message) other() string {
-	texts := func(all []textPart) string {
-		var list []string
-		for _, w := range all {
-			list = append(list, inert(w.Text))
-		}
-		return strings.Join(list, " / ")
-	}
 	switch {
 	case m.Venue != nil:
 		return fmt.Sprintf("[venue %s, %s, at %s]", inert(m.Venue.Title), inert(m.Venue.Address), m.Venue.Location)
@@ -97,13 +90,13 @@ func (m *message) other() string {
 	case m.Contact != nil:
 		return fmt.Sprintf("[contact %s %s]", inert(strings.TrimSpace(m.Contact.FirstName+" "+m.Contact.LastName)), inert(m.Contact.PhoneNumber))
 	case m.Poll != nil:
-		return fmt.Sprintf("[poll %s: %s]", inert(m.Poll.Question), texts(m.Poll.Options))
-	case m.Dice != nil:
-		return fmt.Sprintf("[dice %s %d]", inert(m.Dice.Emoji), m.Dice.Value)
-	case m.Checklist != nil:
-		return fmt.Sprintf("[checklist %s: %s]", inert(m.Checklist.Title), texts(m.Checklist.Tasks))
-	case m.Game != nil, m.Story != nil, m.PaidMedia != nil, m.Invoice != nil, m.Giveaway != nil:
-		return "[something that a bot cannot open: a story, a game, paid media or the like]"
+		var options []string
+		for _, o := range m.Poll.Options {
+			options = append(options, inert(o.Text))
+		}
+		return fmt.Sprintf("[poll %s: %s]", inert(m.Poll.Question), strings.Join(options, " / "))
+	case m.Dice != nil, m.Checklist != nil, m.Game != nil, m.Story != nil, m.PaidMedia != nil, m.Invoice != nil, m.Giveaway != nil:
+		return "[something that is not passed on: a story, a game, a checklist, paid media or the like]"
 	}
 	return ""
 }

@@ -15,26 +15,19 @@ import (
 const fileTries = 3
 
 var (
-	errLocalFile = errors.New("the server runs in local mode") // it names a path on its own disk
-	errLate      = errors.New("the files before it took too long")
+	errTooLarge = errors.New("it is larger than a bot can fetch")
+	errLate     = errors.New("the files before it took too long")
 )
 
 // fetch stores a file that came with a message, and returns the tag of its line, which says so if
 // the file cannot be fetched. late ends when the files of the batch have taken too long. An error is
 // one of the disk, or the end of ctx.
 func (s *session) fetch(ctx, late context.Context, f file, m bridge.Message) (string, error) {
-	most := s.cfg.tune.maxFile
-	tooLarge := fmt.Sprintf("[%s %s, larger than the %s that a bot can fetch]", f.label(), size(f.Size), size(most))
-	if f.Size > most {
-		return tooLarge, nil
-	}
 	data, err := s.tryFetch(late, f)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return "", ctx.Err()
-	case tooBig(err):
-		return tooLarge, nil
-	case err != nil:
+	}
+	if err != nil {
 		s.log.Warn("a file could not be fetched; its line says so", "kind", f.Kind, "bytes", f.Size, "error", err)
 		return fmt.Sprintf("[%s %s: could not be fetched, %s]", f.label(), size(f.Size), whyNot(err)), nil
 	}
@@ -51,6 +44,9 @@ func (s *session) fetch(ctx, late context.Context, f file, m bridge.Message) (st
 
 // tryFetch downloads a file, with some attempts if need be.
 func (s *session) tryFetch(late context.Context, f file) (data []byte, err error) {
+	if f.Size > s.cfg.tune.maxFile {
+		return nil, errTooLarge
+	}
 	if late.Err() != nil {
 		return nil, errLate
 	}
@@ -78,15 +74,10 @@ func (s *session) fetchOnce(ctx context.Context, f file) ([]byte, error) {
 		Size int64  `json:"file_size"`
 	}
 	if err := s.api.call(ctx, s.api.calls, "getFile", map[string]string{"file_id": f.ID}, &at); err != nil {
+		if refusal := new(apiError); errors.As(err, &refusal) && strings.Contains(refusal.Description, "too big") {
+			err = errTooLarge
+		}
 		return nil, err
-	}
-	switch {
-	case strings.HasPrefix(at.Path, "/"):
-		return nil, errLocalFile
-	case at.Path == "":
-		return nil, errors.New("getFile: no path")
-	case at.Size > s.cfg.tune.maxFile:
-		return nil, &statusError{http.StatusRequestEntityTooLarge}
 	}
 	data, err := s.api.download(ctx, at.Path, s.cfg.tune.maxFile)
 	if err != nil {
@@ -98,38 +89,20 @@ func (s *session) fetchOnce(ctx context.Context, f file) ([]byte, error) {
 	return data, nil
 }
 
-// answered is the code of an answer that is a refusal, or 0.
-func answered(err error) int {
-	var refusal *apiError
-	var status *statusError
-	switch {
-	case errors.As(err, &refusal) && !strings.Contains(refusal.Description, "temporarily"):
-		return refusal.Code
-	case errors.As(err, &status):
-		return status.Code
-	}
-	return 0
-}
-
-// tooBig says that a file is larger than a bot can fetch.
-func tooBig(err error) bool {
-	var refusal *apiError
-	return answered(err) == http.StatusRequestEntityTooLarge || errors.As(err, &refusal) && strings.Contains(refusal.Description, "too big")
-}
-
 // final says that trying again does not help.
 func final(err error) bool {
 	code := answered(err)
-	return errors.Is(err, errLocalFile) || code >= 400 && code < 500 && code != http.StatusTooManyRequests
+	return errors.Is(err, errTooLarge) ||
+		code >= 400 && code < 500 && code != http.StatusTooManyRequests && !strings.Contains(err.Error(), "temporarily")
 }
 
 // whyNot says in a line why its file is not there, in words of our own.
 func whyNot(err error) string {
 	switch code := answered(err); {
+	case errors.Is(err, errTooLarge), errors.Is(err, errLate):
+		return err.Error()
 	case code != 0:
 		return fmt.Sprintf("the server answered %d", code)
-	case errors.Is(err, errLocalFile), errors.Is(err, errLate):
-		return err.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "it took too long"
 	}

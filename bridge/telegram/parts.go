@@ -3,14 +3,10 @@ package telegram
 import (
 	"encoding/json"
 	"regexp"
-	"strings"
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
 )
-
-// transport is a session as bridge.Deliver sees it.
-type transport session
 
 // parcel is one message on its way out, as it waits in the peer's file.
 type parcel struct {
@@ -25,29 +21,22 @@ type parcel struct {
 	Chat    int64 `json:"chat,omitempty"`
 }
 
-// Parts renders a line. The lines of agents go to every peer of their room, those of people, with
-// relay = "all", to every peer but the one that they came from.
-func (t *transport) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
-	s := (*session)(t)
-	var messages []markup.Message
-	text := l.Text
-	switch {
-	case l.Agent && l.Origin == nil:
-		if len(listeners(s.cfg.Home, l.Room)) > 1 {
-			text = signed(l.Name, text)
-		}
-		messages = markup.Render(text, markup.Limit)
-	case s.now().Relay != RelayAll, l.Origin != nil && l.Origin.Peer == p.Key:
+// Parts renders a line of an agent, which goes to every peer of its room. Other lines do not go out.
+func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
+	if !l.Agent || l.Origin != nil {
 		return nil, nil
-	default:
-		messages = relayed(l.Name, l.Text)
 	}
-	thread, err := s.threadOf(p, l)
-	if err != nil || len(messages) == 0 {
-		return nil, err
+	text := l.Text
+	if len(listeners(s.cfg.Home, l.Room)) > 1 {
+		text = signed(l.Name, text)
+	}
+	messages := markup.Render(text, markup.Limit)
+	thread := s.threadOf(p, l)
+	if len(messages) == 0 {
+		return nil, nil
 	}
 	all := []parcel{{Rich: text, Instead: messages}}
-	if !s.cfg.Rich || !l.Agent || !canBeRich(text) {
+	if !s.cfg.Rich || !canBeRich(text) {
 		all = nil
 		for _, m := range messages {
 			all = append(all, parcel{Text: m.Text, HTML: m.HTML})
@@ -71,14 +60,16 @@ func (t *transport) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 
 // threadOf is the topic that a line goes to: that of a peer which is a topic, or else the one in
 // which all was said that the line answers, or else that of the line before.
-func (s *session) threadOf(p bridge.Peer, l bridge.Line) (int, error) {
+func (s *session) threadOf(p bridge.Peer, l bridge.Line) int {
 	if _, own, _ := parseKey(p.Key); own != 0 {
-		return own, nil
+		return own
 	}
 	if topic, same := topicOf(l.Open); same {
-		return topic, s.chats.setThread(p.Key, topic)
+		s.threads.Store(p.Key, topic)
 	}
-	return s.chats.thread(p.Key), nil
+	topic, _ := s.threads.Load(p.Key)
+	thread, _ := topic.(int) // 0: none
+	return thread
 }
 
 // topicOf is the topic that all of the lines were said in, if they were said in one.
@@ -92,22 +83,6 @@ func topicOf(open []*bridge.Origin) (topic int, same bool) {
 	}
 	return topic, len(open) > 0
 }
-
-// relayed is what another person said, in plain text. The name stands in front of each message,
-// and a mark in front of each further line, so that nobody can write what looks like another's
-// line.
-func relayed(name, text string) []markup.Message {
-	name += ": "
-	room := markup.Limit - len(name) // in bytes, which are no fewer than UTF-16 units
-	messages := markup.Plain(lineBreaks.Replace(text), room)
-	for i := range messages {
-		messages[i].Text = name + messages[i].Text
-	}
-	return messages
-}
-
-var lineBreaks = strings.NewReplacer("\r\n", "\n| ", "\n", "\n| ", "\r", "\n| ", "\v", "\n| ", "\f", "\n| ",
-	"\u0085", "\n| ", "\u2028", "\n| ", "\u2029", "\n| ")
 
 var escaped = regexp.MustCompile("[!-/:-@[-`{-~]")
 

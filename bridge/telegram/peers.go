@@ -93,7 +93,7 @@ func (s *session) wanted(known []string) (map[string]string, error) {
 	}
 	for _, u := range rules.Users() {
 		written := func(key string) bool { return key == u.ID || strings.HasPrefix(key, u.ID+".") }
-		if s.chats.hasAsked(u.ID) || slices.ContainsFunc(known, written) {
+		if _, asked := s.asked.Load(u.ID); asked || slices.ContainsFunc(known, written) {
 			add(u.ID)
 		}
 	}
@@ -209,7 +209,7 @@ func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
 	go func() { // ends with stop, which deliver calls for each
 		defer close(d.ended)
 		for ctx.Err() == nil {
-			err := s.hub.Deliver(ctx, p, (*transport)(s))
+			err := s.hub.Deliver(ctx, p, s)
 			if ctx.Err() != nil {
 				return
 			}
@@ -222,14 +222,9 @@ func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
 
 // welcome tells a chat that asked and was let in.
 func (s *session) welcome(key, room string) {
-	if !s.chats.hasAsked(key) {
-		return
+	if _, asked := s.asked.LoadAndDelete(key); asked {
+		s.tell(key, parcel{Text: "You have been let in.\n\n" + s.introduction(room)})
 	}
-	if err := s.chats.admit(key); err != nil {
-		s.log.Warn("a chat was let in and is not told", "chat", key, "error", err)
-		return
-	}
-	s.tell(key, parcel{Text: "You have been let in.\n\n" + s.introduction(room)})
 }
 
 // migrated notes that a group has become a supergroup. The keys of its peers, its permission, the
@@ -241,7 +236,7 @@ func (s *session) migrated(old, now int64) error {
 		return err
 	}
 	first := s.chats.canonical(from)
-	if !rules.Chat(first) && (!s.chats.hasAsked(first) || rules.Chat(to)) {
+	if _, asked := s.asked.Load(first); !rules.Chat(first) && (!asked || rules.Chat(to)) {
 		return nil
 	}
 	if err := errors.Join(s.chats.move(from, to), s.setLists()); err != nil {

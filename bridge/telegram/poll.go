@@ -53,7 +53,8 @@ func (s *session) poll(ctx context.Context) error {
 	wait.Reset()
 	var offset int64
 	timeout := time.Duration(0) // the first answer comes at once: it says that all is well
-	smooth := 0                 // polls that have to go well before a conflict is over
+	ready := false
+	smooth := 0 // polls that have to go well before a conflict is over
 	for ctx.Err() == nil {
 		began := time.Now()
 		raws, err := s.fetchUpdates(ctx, offset, timeout)
@@ -75,17 +76,16 @@ func (s *session) poll(ctx context.Context) error {
 		// Not before: what is fetched and cannot be taken in is not heard.
 		if smooth = max(0, smooth-1); smooth == 0 {
 			s.hub.Exchanged()
-			s.once.Do(func() {
-				if s.cfg.Ready != nil {
-					s.cfg.Ready(s.me.Load().Username)
-				}
-			})
+			if !ready && s.cfg.Ready != nil {
+				s.cfg.Ready(s.me.Load().Username)
+			}
+			ready = true
 		}
 		// A server that does not wait, or gives the same again, must not be asked without end.
 		if !news && timeout > 0 && time.Since(began) < timeout/4 {
 			sleep(ctx, s.cfg.tune.backoff)
 		}
-		timeout = s.cfg.Poll
+		timeout = s.cfg.tune.poll
 	}
 	return nil
 }

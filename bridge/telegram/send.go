@@ -13,15 +13,15 @@ import (
 )
 
 // Send delivers one part, and returns the message's id.
-func (t *transport) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (receipt string, err error) {
+func (s *session) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (receipt string, err error) {
 	var out parcel
 	if err := json.Unmarshal(part.Data, &out); err != nil {
 		return "", &bridge.RefusedError{Err: fmt.Errorf("read the part: %w", err)}
 	}
 	if out.Rich != "" {
-		return (*session)(t).sendRich(ctx, p, out)
+		return s.sendRich(ctx, p, out)
 	}
-	return (*session)(t).send(ctx, p, out)
+	return s.send(ctx, p, out)
 }
 
 // send delivers one message. Where Telegram objects to the markup, to the topic or to the
@@ -124,9 +124,7 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 		return out, &bridge.UnreachableError{Err: refusal}
 	case v == badThread:
 		out.Thread = 0
-		if err := s.chats.setThread(p.Key, 0); err != nil {
-			s.log.Warn("that a topic is gone could not be noted", "chat", p.Key, "error", err)
-		}
+		s.threads.Delete(p.Key)
 	case out.Rich != "" && refusal.Code >= 400 && refusal.Code < 500:
 		return out, fmt.Errorf("%w: %w", errNotRich, refusal)
 	case refusal.Code == http.StatusBadRequest, refusal.Code == http.StatusRequestEntityTooLarge:
@@ -155,15 +153,13 @@ var refusals = []struct {
 	words   string
 	verdict verdict
 }{
-	{"can't parse entities", badMarkup}, {"can't find end", badMarkup}, {"entit", badMarkup}, {"unsupported url", badMarkup},
+	{"entit", badMarkup}, {"can't find end", badMarkup}, {"unsupported url", badMarkup},
 	{"thread not found", badThread}, {"topic_deleted", badThread}, {"topic_id_invalid", badThread}, {"topic_closed", badThread},
 	{"replied not found", badReply}, {"reply message not found", badReply}, {"message to reply not found", badReply},
 	{"chat not found", unreachable}, {"user not found", unreachable}, {"peer_id_invalid", unreachable},
-	{"not enough rights", unreachable}, {"have no rights", unreachable}, {"administrator rights", unreachable},
-	{"chat_write_forbidden", unreachable}, {"chat_restricted", unreachable}, {"chat_admin_required", unreachable},
-	{"user_is_blocked", unreachable}, {"deactivated", unreachable}, {"channel_private", unreachable},
-	{"user_banned_in_channel", unreachable}, {"chat_send_plain_forbidden", unreachable},
-	{"not a member", unreachable}, {"was kicked", unreachable}, {"was blocked", unreachable},
+	{" rights", unreachable}, {"chat_write_forbidden", unreachable}, {"chat_restricted", unreachable},
+	{"chat_admin_required", unreachable}, {"chat_send_plain_forbidden", unreachable}, {"channel_private", unreachable},
+	{"deactivated", unreachable}, {"not a member", unreachable}, {"blocked", unreachable}, {"banned", unreachable},
 }
 
 // verdictOf reads a refusal.

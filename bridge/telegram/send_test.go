@@ -150,7 +150,7 @@ func TestTopics(t *testing.T) {
 	crew := st.crew()
 	builds, talk := st.Topic(crew, "builds"), st.Topic(crew, "talk")
 	st.cfg.Routes = []Route{{Chat: id(crew.ID), Topic: builds.Thread, Room: "builds"}}
-	r := st.start()
+	st.start()
 	general := botapi.Chat{ID: crew.ID}
 	inTopic := func(n, thread int) {
 		t.Helper()
@@ -171,12 +171,6 @@ func TestTopics(t *testing.T) {
 	st.sent(general, 3)
 	inTopic(1, talk.Thread)
 	inTopic(2, talk.Thread)
-	st.stop(r)
-	st.start()
-	st.ready()
-	st.answers("dev", "after a restart")
-	st.sent(general, 4)
-	inTopic(3, talk.Thread)
 	st.DeleteTopic(talk) // with its messages
 	st.answers("dev", "where are we?")
 	st.within("it is in General", func() bool {
@@ -298,7 +292,7 @@ func TestVerdicts(t *testing.T) {
 // A part that cannot be read is refused, not tried for ever.
 func TestOddPart(t *testing.T) {
 	t.Parallel()
-	_, err := (&transport{}).Send(t.Context(), bridge.Peer{Key: "1"}, bridge.Part{Data: []byte("7")})
+	_, err := (&session{}).Send(t.Context(), bridge.Peer{Key: "1"}, bridge.Part{Data: []byte("7")})
 	var refused *bridge.RefusedError
 	if !errors.As(err, &refused) {
 		t.Errorf("got %v", err)

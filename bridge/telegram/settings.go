@@ -18,7 +18,7 @@ func (s *session) now() *Config { return s.conf.Load() }
 func (s *session) reload() {
 	read, err := s.cfg.Reload()
 	c := s.cfg
-	c.Room, c.Members, c.Relay, c.Users, c.Chats, c.Routes = read.Room, read.Members, read.Relay, read.Users, read.Chats, read.Routes
+	c.Room, c.Members, c.Users, c.Chats, c.Routes = read.Room, read.Members, read.Users, read.Chats, read.Routes
 	c = c.defaults()
 	if err == nil {
 		err = c.Check()
@@ -65,7 +65,7 @@ func (c Config) inForce() string { return filepath.Join(c.Home, "bridges", Name,
 
 func (c Config) digest() string {
 	c = c.defaults()
-	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Relay, c.Rich}) // cannot fail
+	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Rich}) // cannot fail
 	sum := blake3.Sum256(data)
 	return hex.EncodeToString(sum[:8])
 }

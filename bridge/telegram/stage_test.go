@@ -51,7 +51,7 @@ type stage struct {
 
 // quick is what makes a test not wait.
 var quick = tuning{
-	grace: 2 * time.Second, backoff: 10 * time.Millisecond, maxBackoff: 100 * time.Millisecond, call: 5 * time.Second,
+	poll: time.Second, grace: 2 * time.Second, backoff: 10 * time.Millisecond, maxBackoff: 100 * time.Millisecond, call: 5 * time.Second,
 	file: 5 * time.Second, typing: 400 * time.Millisecond, again: 10 * time.Millisecond,
 	rates: rates{limit{time.Microsecond, 100}, limit{time.Microsecond, 100}, limit{time.Microsecond, 100}},
 }
@@ -70,7 +70,7 @@ func stageOf(t *testing.T, token string) *stage {
 	ends.Go(func() { _ = watcher.Run(ctx) })
 	t.Cleanup(func() { cancel(); end(); ends.Wait() })
 	st.cfg = Config{
-		Home: st.home, Store: store, Watcher: watcher, Token: st.Token(), BaseURL: url, Poll: time.Second, tune: quick,
+		Home: st.home, Store: store, Watcher: watcher, Token: st.Token(), BaseURL: url, tune: quick,
 		Log: slog.New(slog.NewTextHandler(st.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	return st

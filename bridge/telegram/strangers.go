@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"lethe/bridge/access"
 )
@@ -46,12 +45,12 @@ func (s *session) offer(who access.Applicant, answer parcel) {
 		s.log.Debug("somebody got no code", "who", who.String(), "why", none.Why)
 		return
 	}
-	if err == nil && fresh && !who.Member {
-		err = s.chats.ask(subject, time.Now())
-	}
 	if err != nil {
 		s.log.Warn("somebody got no code", "who", who.String(), "error", err)
 		return
+	}
+	if fresh && !who.Member {
+		s.asked.Store(subject, nil)
 	}
 	if !s.policy.Denied("told "+subject+" "+who.ID) || !s.strangers.Allow() {
 		return
@@ -70,13 +69,7 @@ func (s *session) offer(who access.Applicant, answer parcel) {
 func (s *session) membership(c *membership, rules access.Rules) []func() {
 	out := func(m member) bool { return m.Status == "left" || m.Status == "kicked" }
 	id := s.chats.canonical(strconv.FormatInt(c.Chat.ID, 10))
-	switch was, is := out(c.Old), out(c.New); {
-	case is && !was:
-		if s.policy.Denied("left " + id) { // as often as they like, and told once an hour
-			s.log.Info("the bot was removed from a chat, or blocked there", "chat", id, "by", c.From.ID)
-		}
-		return nil
-	case is || !was:
+	if !out(c.Old) || out(c.New) {
 		return nil
 	}
 	then := []func(){func() { s.wake(id) }}

@@ -31,7 +31,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -57,12 +56,6 @@ const Name = "telegram"
 // DefaultBaseURL is Telegram's own server.
 const DefaultBaseURL = "https://api.telegram.org"
 
-// Values of Config.Relay.
-const (
-	RelayAgents = "agents" // what agents say goes out
-	RelayAll    = "all"    // what other people say too, as "name: text"
-)
-
 // Config says which bot to run, and for whom.
 type Config struct {
 	Home    string
@@ -85,18 +78,13 @@ type Config struct {
 	// batch of messages, since identities come and go. May be nil.
 	Names func() []string
 
-	Relay string // "": RelayAgents
-	Rich  bool   // send with sendRichMessage, which some clients do not show
+	Rich bool // send with sendRichMessage, which some clients do not show
 
 	// Ready is called once, with the bot's user name, when Telegram has answered. May be nil.
 	Ready func(bot string)
 
-	// Poll is how long the server may keep a getUpdates open, 1 to 50 s; 0: 30 s. The request
-	// gets 15 s more.
-	Poll time.Duration
-
-	// At each value of Hangup, Reload reads the settings again: Room, Routes, Users, Chats,
-	// Members and Relay of what it returns replace those here. An error, also one of Check,
+	// At each value of Hangup, Reload reads the settings again: Room, Routes, Users, Chats and
+	// Members of what it returns replace those here. An error, also one of Check,
 	// changes nothing and is shown by the bridge's health. Other settings need a new Run. Both
 	// may be nil.
 	Hangup <-chan os.Signal
@@ -114,7 +102,7 @@ type Route struct {
 
 // tuning holds what only tests change.
 type tuning struct {
-	grace               time.Duration // beyond Poll for a getUpdates
+	poll, grace         time.Duration // how long the server may keep a getUpdates open, and how much longer that may take
 	backoff, maxBackoff time.Duration // after failures of getUpdates
 	call                time.Duration // for any other request
 	file, files         time.Duration // for one file with all attempts; for all files of a batch
@@ -129,10 +117,9 @@ func (c Config) defaults() Config {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
-	c.Room, c.Relay = cmp.Or(c.Room, "dev"), cmp.Or(c.Relay, RelayAgents)
-	c.Poll = min(max(cmp.Or(c.Poll, 30*time.Second), time.Second), 50*time.Second) // Telegram's longest
+	c.Room = cmp.Or(c.Room, "dev")
 	t := &c.tune
-	t.grace = cmp.Or(t.grace, 15*time.Second)
+	t.poll, t.grace = cmp.Or(t.poll, 30*time.Second), cmp.Or(t.grace, 15*time.Second)
 	t.backoff, t.maxBackoff = cmp.Or(t.backoff, time.Second), cmp.Or(t.maxBackoff, time.Minute)
 	t.call = cmp.Or(t.call, 30*time.Second)
 	t.file, t.files, t.maxFile = cmp.Or(t.file, 20*time.Second), cmp.Or(t.files, time.Minute), cmp.Or(t.maxFile, 20<<20)
@@ -156,9 +143,6 @@ func (c Config) Check() error {
 	}
 	if !chat.ValidRoom(c.Room) {
 		return fmt.Errorf("room %q: a name is a-z, 0-9, _ and -, at most 64 of them", c.Room)
-	}
-	if c.Relay != RelayAgents && c.Relay != RelayAll {
-		return fmt.Errorf("relay = %q is none of %s, %s", c.Relay, RelayAgents, RelayAll)
 	}
 	for i, r := range c.Routes {
 		if err := r.check(); err != nil {
@@ -229,12 +213,12 @@ type session struct {
 	fail   context.CancelCauseFunc
 	spawn  func(func(context.Context)) // runs a part of the session beside the others
 
-	seen seen      // by the poll loop alone
-	once sync.Once // Ready
+	seen seen // by the poll loop alone
 	me   atomic.Pointer[user]
 
 	strangers *rate.Limiter // of answers to them
-	answering chan struct{} // capacity: how many answers of the bridge itself may wait
+	asked     sync.Map      // chats that were given a code: they are told when they are let in
+	threads   sync.Map      // by peer: the topic of its newest answer, for what is said there unasked
 	typing    sync.Map      // by peer: its topic; see showTyping
 	instead   sync.Map      // by peer: see sendRich
 
@@ -277,10 +261,8 @@ func run(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	defer s.api.close()
-	if u, _ := url.Parse(c.BaseURL); u.Scheme == "http" && !loopback(u.Hostname()) {
-		s.log.Warn("base_url is not https: the token crosses the network readably", "host", u.Host)
-	}
+	defer s.api.calls.CloseIdleConnections()
+	defer s.api.polls.CloseIdleConnections()
 	g, ctx := errgroup.WithContext(ctx)
 	s.spawn = func(f func(context.Context)) { g.Go(func() error { f(ctx); return nil }) }
 	g.Go(func() error { return hub.Run(ctx) })
@@ -295,12 +277,6 @@ func run(ctx context.Context, c Config) (err error) {
 	return nil
 }
 
-// loopback says whether a host is this machine.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*session, error) {
 	dir := filepath.Join(c.Home, "bridges", Name)
 	known, err := openChats(dir, c.Log)
@@ -312,7 +288,7 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 		pace: newPace(c.tune.rates), source: sourceOf(c), fail: fail, seen: seen{},
 		// 5 at once and one every 4 minutes are 20 in the first hour.
 		strangers: rate.NewLimiter(rate.Every(4*time.Minute), 5),
-		answering: make(chan struct{}, 100), changed: make(chan struct{}, 1), peers: peers{running: map[string]*delivery{}},
+		changed:   make(chan struct{}, 1), peers: peers{running: map[string]*delivery{}},
 	}
 	s.conf.Store(&c)
 	s.me.Store(&user{})

@@ -63,7 +63,6 @@ func TestConfigIsChecked(t *testing.T) {
 		{"base_url", func(c *Config) { c.BaseURL = "api.telegram.org" }},
 		{"base_url", func(c *Config) { c.BaseURL = "https://me:pass@host" }},
 		{"room", func(c *Config) { c.Room = "../x" }},
-		{"relay", func(c *Config) { c.Relay = "none" }},
 		{"route of chat", func(c *Config) { c.Routes = []Route{{Chat: "@crew", Room: "dev"}} }},
 		{"there are two", func(c *Config) { c.Routes = []Route{{"-1", 0, "dev"}, {"-1", 1, "ops"}} }},
 		{"persons are listed as users", func(c *Config) { c.Chats = []string{"12 Ada"} }},

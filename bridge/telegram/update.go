@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
+	"sync"
 )
 
 // allowedUpdates is what the bridge asks for, each time: Telegram keeps the list of the request
@@ -69,13 +70,12 @@ type (
 		Document  *attachment  `json:"document"`
 		Sticker   *attachment  `json:"sticker"`
 
-		Location  *location  `json:"location"`
-		Venue     *venue     `json:"venue"`
-		Contact   *contact   `json:"contact"`
-		Poll      *poll      `json:"poll"`
-		Dice      *dice      `json:"dice"`
-		Checklist *checklist `json:"checklist"`
-
+		Location  *location       `json:"location"`
+		Venue     *venue          `json:"venue"`
+		Contact   *contact        `json:"contact"`
+		Poll      *poll           `json:"poll"`
+		Dice      json.RawMessage `json:"dice"`
+		Checklist json.RawMessage `json:"checklist"`
 		Game      json.RawMessage `json:"game"`
 		Story     json.RawMessage `json:"story"`
 		PaidMedia json.RawMessage `json:"paid_media"`
@@ -134,16 +134,6 @@ type (
 	poll struct {
 		Question string     `json:"question"`
 		Options  []textPart `json:"options"`
-	}
-
-	dice struct {
-		Emoji string `json:"emoji"`
-		Value int    `json:"value"`
-	}
-
-	checklist struct {
-		Title string     `json:"title"`
-		Tasks []textPart `json:"tasks"`
 	}
 
 	// membership is what becomes of the bot itself in a chat.
@@ -208,24 +198,17 @@ func (u user) author() author {
 // command is a text that begins like /name@bot rest. The name is in lower case.
 type command struct{ Name, Bot, Rest string }
 
+var commandForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^/(\w{1,64})(?:@(\w{0,64}))?(?:[\s\pZ\x85](.*))?$`)
+})
+
 // commandOf reads a text as a command.
 func commandOf(text string) (c command, ok bool) {
-	word, rest := strings.TrimSpace(text), ""
-	if end := strings.IndexFunc(word, unicode.IsSpace); end >= 0 {
-		word, rest = word[:end], word[end:]
-	}
-	name, ok := strings.CutPrefix(word, "/")
-	name, bot, _ := strings.Cut(name, "@")
-	if !ok || !isWord(name) || bot != "" && !isWord(bot) {
+	m := commandForm().FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
 		return command{}, false
 	}
-	return command{strings.ToLower(name), bot, strings.TrimSpace(rest)}, true
-}
-
-func isWord(s string) bool {
-	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	})
+	return command{strings.ToLower(m[1]), m[2], strings.TrimSpace(m[3])}, true
 }
 
 // harness is how a command for the harness stands in a room; ok is false for another.

@@ -39,14 +39,13 @@ rest. It prints "ready telegram @bot" once it reaches Telegram.`,
 type telegramSettings struct {
 	bridgeSettings
 	BaseURL string `toml:"base_url"`
-	Relay   string `toml:"relay"`
 	Rich    bool   `toml:"rich"`
 }
 
 // config is what the settings say of the bridge.
 func (t telegramSettings) config() telegram.Config {
 	c := telegram.Config{
-		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, defaultRoom), Relay: t.Relay, Rich: t.Rich,
+		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, defaultRoom), Rich: t.Rich,
 		Users: t.Users, Chats: t.Chats, Members: t.Members,
 	}
 	for _, r := range t.Routes {

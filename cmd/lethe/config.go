@@ -68,7 +68,10 @@ type settings struct {
 }
 
 // removedKeys had a meaning in earlier versions.
-var removedKeys = []string{"recall.embeddings_url", "recall.embeddings_model", "telegram.flood", "telegram.flood.user", "telegram.flood.room"}
+var removedKeys = []string{
+	"recall.embeddings_url", "recall.embeddings_model",
+	"telegram.flood", "telegram.flood.user", "telegram.flood.room", "telegram.relay",
+}
 
 // duration is written like "90s" or "5m".
 type duration time.Duration
