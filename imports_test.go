@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools"},
 	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/locomo", "lethe/life", "lethe/life/event",
-		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/tools"},
+		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/locomo": {},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/locomo", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},

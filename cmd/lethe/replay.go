@@ -42,8 +42,6 @@ results of its calls. - reads it from standard input.`,
 	fl.StringVar(&o.Order, "order", o.Order, "`ORDER` of a request: epoch, or tail with MEMORY and LIFE last")
 	fl.StringVar(&o.Compactor, "compactor", o.Compactor, "`HOW` summaries are made: model, or mechanical")
 	fl.Float64Var(&o.Target, "target", o.Target, "`SHARE` of its size that the eligible part is brought to")
-	fl.BoolVar(&o.Alone, "alone", false, "self-contained requests of the compactor instead of forks")
-	fl.Float64Var(&o.SummaryRatio, "summary-ratio", o.SummaryRatio, "`SHARE` of its source that a summary is long")
 	fl.IntVar(&o.Delay, "delay", o.Delay, "`N` model requests until the answers of a compaction arrive")
 	fl.StringVar(&conversation, "locomo", "", "replay `FILE`, a conversation of the LoCoMo data set instead")
 	return cmd
@@ -70,7 +68,7 @@ func (p *program) replay(ctx context.Context, list []string, o replay.Options, c
 }
 
 // trace opens what is to be replayed. done closes it.
-func (p *program) trace(list []string, conversation string) (trace replay.Source, done func(), err error) {
+func (p *program) trace(list []string, conversation string) (trace replay.Trace, done func(), err error) {
 	switch {
 	case (conversation == "") == (len(list) == 0):
 		return nil, nil, hint(usagef("name one trace (- is standard input), or one conversation with --locomo"), "lethe replay --help has examples")
@@ -79,10 +77,9 @@ func (p *program) trace(list []string, conversation string) (trace replay.Source
 		if err != nil {
 			return nil, nil, fmt.Errorf("read conversation %s: %w", conversation, err)
 		}
-		items := replay.Talk(talk)
-		return &items, func() {}, nil
+		return replay.Of(replay.Talk(talk)), func() {}, nil
 	case list[0] == "-":
-		return replay.NewReader(p.in), func() {}, nil
+		return replay.Read(p.in), func() {}, nil
 	}
 	file, err := os.Open(list[0])
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,5 +88,5 @@ func (p *program) trace(list []string, conversation string) (trace replay.Source
 	if err != nil {
 		return nil, nil, usagef("read trace: %w", err)
 	}
-	return replay.NewReader(file), func() { file.Close() }, nil
+	return replay.Read(file), func() { file.Close() }, nil
 }

@@ -3,7 +3,6 @@ package replay
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -48,33 +47,30 @@ func (l *ledger) count(into *Tally, p *rehearsal.Prompt, reply rehearsal.Answer)
 	return u
 }
 
-// trunk is the conversation as the provider has seen it: the messages that
-// requests begin with, hashed and weighed once each.
+// trunk is the conversation of an epoch as the provider has seen it: the messages
+// that requests begin with, hashed and weighed once each.
 type trunk struct {
-	params   string
-	tools    string
 	messages []mind.Message
 	prompt   *rehearsal.Prompt
 	weight   int // weighted characters of messages and tools
+	stable   int // of weight, what stands before the live entries
 }
 
-func newTrunk(s mind.Stable) *trunk {
-	params, _ := json.Marshal(s.Params) // plain fields: cannot fail
-	t := &trunk{params: string(params), tools: s.Tools}
-	t.reset()
+// newTrunk begins with the stable part of a new epoch.
+func newTrunk(s *mind.State) *trunk {
+	t := &trunk{prompt: newPrompt(s.Stable), weight: llm.Weight(string(s.Stable.Tools))}
+	t.follow(s.Messages("")[:2])
+	t.stable = t.weight
 	return t
 }
 
-func (t *trunk) reset() {
-	t.messages, t.weight = nil, llm.Weight(t.tools)
-	t.prompt = rehearsal.NewPrompt(t.params, t.tools)
+func newPrompt(s mind.Stable) *rehearsal.Prompt {
+	params, _ := json.Marshal(s.Params) // plain fields: cannot fail
+	return rehearsal.NewPrompt(string(params), string(s.Tools))
 }
 
-// follow makes the trunk these messages. What it has already costs a comparison.
+// follow adds what is new of the messages of the epoch.
 func (t *trunk) follow(messages []mind.Message) {
-	if len(t.messages) > len(messages) || !slices.EqualFunc(t.messages, messages[:len(t.messages)], sameMessage) {
-		t.reset()
-	}
 	for _, m := range messages[len(t.messages):] {
 		t.prompt.Add(wire(m))
 		t.weight += weigh(m)
@@ -90,10 +86,6 @@ func (t *trunk) with(more ...mind.Message) (p *rehearsal.Prompt, weight int) {
 		weight += weigh(m)
 	}
 	return p, weight
-}
-
-func sameMessage(a, b mind.Message) bool {
-	return a.Role == b.Role && a.Content == b.Content && a.Reasoning == b.Reasoning && a.CallID == b.CallID && slices.Equal(a.Calls, b.Calls)
 }
 
 // wire is a message as the offline model takes it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -81,16 +82,13 @@ func (r *run) compactNow(m compactor.Measure) error {
 // next is the size of the next request with its answer, in estimated tokens.
 func (r *run) next() int {
 	r.trunk.follow(r.id.state.Messages(""))
-	weight := r.trunk.weight
-	for _, m := range r.last() {
-		weight += weigh(m)
-	}
+	_, weight := r.trunk.with(r.last()...)
 	return r.estimate.Tokens(weight) + r.opts.MaxTokens
 }
 
 func (r *run) settings() compactor.Settings {
 	s := r.window().Settings()
-	s.Target, s.Alone = r.opts.Target, r.opts.Alone
+	s.Target = r.opts.Target
 	return s
 }
 
@@ -110,7 +108,7 @@ func (r *run) meter() compactor.Meter {
 // ask puts the questions of a job at once, since nobody waits here, and accounts
 // for them in the order in which they would be put one by one.
 func (r *run) ask(ctx context.Context, p *pending) {
-	model := &offline{ratio: r.opts.SummaryRatio}
+	model := &offline{}
 	p.fades, _ = p.job.Run(ctx, model) // the offline model does not fail
 	slices.SortStableFunc(model.calls, func(a, b asked) int {
 		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.from, b.from)) // segment comes before summarise
@@ -124,15 +122,15 @@ func (r *run) ask(ctx context.Context, p *pending) {
 // request where it begins with it.
 func (r *run) charge(messages []mind.Message, answer rehearsal.Answer) {
 	n := len(r.trunk.messages)
-	if n > len(messages) || !slices.EqualFunc(r.trunk.messages, messages[:n], sameMessage) {
-		p := rehearsal.NewPrompt(r.trunk.params, r.trunk.tools)
-		for _, m := range messages {
-			p.Add(wire(m))
-		}
+	if n <= len(messages) && reflect.DeepEqual(r.trunk.messages, messages[:n]) {
+		p, _ := r.trunk.with(messages[n:]...)
 		r.ledger.count(&r.report.Compaction, p, answer)
 		return
 	}
-	p, _ := r.trunk.with(messages[n:]...)
+	p := newPrompt(r.id.state.Stable)
+	for _, m := range messages {
+		p.Add(wire(m))
+	}
 	r.ledger.count(&r.report.Compaction, p, answer)
 }
 
@@ -168,8 +166,6 @@ func (r *run) swap(fades []compactor.Fade, set compactor.Settings, why string) e
 
 // offline answers the compactor's tasks in process.
 type offline struct {
-	ratio float64
-
 	mu    sync.Mutex
 	calls []asked
 }
@@ -190,7 +186,7 @@ func (m *offline) Ask(ctx context.Context, a compactor.Ask) (string, error) {
 	for _, message := range a.Messages {
 		messages = append(messages, wire(message))
 	}
-	answer, ok := rehearsal.Task(messages, m.ratio)
+	answer, ok := rehearsal.Task(messages, summaryRatio)
 	if !ok {
 		return "", fmt.Errorf("%w: the request asks for no task", compactor.ErrGarbage)
 	}

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"encoding/json"
-	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -20,17 +19,8 @@ func FuzzReader(f *testing.F) {
 	f.Add("\xff\x00")
 	f.Add(strings.Repeat(`{"kind":`, 20000))
 	f.Fuzz(func(t *testing.T, text string) {
-		read := func(text string) (items Items, err error) {
-			for r := NewReader(strings.NewReader(text)); ; {
-				item, err := r.Next()
-				if err != nil {
-					return items, err
-				}
-				items = append(items, item)
-			}
-		}
-		items, err := read(text)
-		if err != io.EOF {
+		items, err := readAll(strings.NewReader(text))
+		if err != nil {
 			if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "line ") {
 				t.Fatalf("%q", err)
 			}
@@ -44,18 +34,14 @@ func FuzzReader(f *testing.F) {
 			}
 			b.Write(append(line, '\n'))
 		}
-		if again, err := read(b.String()); err != io.EOF || !reflect.DeepEqual(again, items) {
+		if again, err := readAll(strings.NewReader(b.String())); err != nil || !reflect.DeepEqual(again, items) {
 			t.Fatalf("%+v becomes %+v, %v", items, again, err)
 		}
 		count := map[string]int{}
 		for _, item := range items {
 			count[item.Kind]++
 		}
-		for s := (steps{src: &items}); ; {
-			st, err := s.next()
-			if err != nil {
-				break
-			}
+		for st := range steps(Of(items)) {
 			count[User] -= len(st.users)
 			count[Tool] -= len(st.results)
 			if st.answered && (st.answer != "" || len(st.results) == 0) {

@@ -11,9 +11,9 @@ import (
 // history makes a trace of at least so many tokens that resembles the log of a
 // coding agent: issues, reads, test runs, now and then a rule or a long output.
 // The same numbers give the same trace.
-func history(tokens int, seed uint64) Items {
+func history(tokens int, seed uint64) []Item {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	var out Items
+	var out []Item
 	size := 0
 	put := func(kind, format string, args ...any) {
 		item := Item{kind, fmt.Sprintf(format, args...)}

@@ -2,8 +2,6 @@ package replay
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"lethe/compactor"
 	"lethe/mind"
@@ -19,10 +17,7 @@ type Options struct {
 	Order     string  `json:"order"`     // OrderEpoch, or OrderTail: MEMORY and LIFE last, renewed with each request
 	Compactor string  `json:"compactor"` // ByModel or Mechanical
 	Target    float64 `json:"target"`    // share of its size that the eligible part is brought to, 0 to 1
-	Alone     bool    `json:"alone"`     // the compactor's requests are self-contained instead of forks
-
-	SummaryRatio float64 `json:"summary_ratio"` // length of a summary as a share of its source, over 0 to 1
-	Delay        int     `json:"delay"`         // model requests until the answers of a compaction arrive
+	Delay     int     `json:"delay"`     // model requests until the answers of a compaction arrive
 }
 
 // Orders of a request.
@@ -37,13 +32,15 @@ const (
 	Mechanical = "mechanical"
 )
 
-// Default returns the options that an agent runs with by default, and summaries
-// of 12 % of their source.
+// summaryRatio is how long a summary is, as a share of its source.
+const summaryRatio = 0.12
+
+// Default returns the options that an agent runs with by default.
 func Default() Options {
 	const limit = 100_000
 	return Options{
 		Limit: limit, Model: "deepseek-v4-pro", Order: OrderEpoch, Compactor: ByModel,
-		Target: compactor.Default(limit).Target, SummaryRatio: 0.12, Delay: 3,
+		Target: compactor.Default(limit).Target, Delay: 3,
 	}
 }
 
@@ -55,21 +52,22 @@ func (e *OptionError) Error() string { return fmt.Sprintf("replay with %s: %s", 
 // check refuses what makes no sense, by name. Whether the limit leaves room for a
 // conversation is checked beside the fixed parts of a request.
 func (o Options) check() error {
-	var err error
-	refuse := func(bad bool, option, format string, args ...any) {
-		if bad && err == nil {
-			err = &OptionError{option, fmt.Sprintf(format, args...)}
-		}
+	refuse := func(option, format string, args ...any) error {
+		return &OptionError{option, fmt.Sprintf(format, args...)}
 	}
-	oneOf := func(option, value string, allowed ...string) {
-		refuse(!slices.Contains(allowed, value), option, "%q is none of %s", value, strings.Join(allowed, ", "))
+	switch {
+	case o.Limit <= 0:
+		return refuse("limit", "%d tokens", o.Limit)
+	case o.MaxTokens < 0 || o.MaxTokens >= o.Limit:
+		return refuse("max-tokens", "%d of a limit of %d", o.MaxTokens, o.Limit)
+	case o.Order != OrderEpoch && o.Order != OrderTail:
+		return refuse("order", "%q is neither %s nor %s", o.Order, OrderEpoch, OrderTail)
+	case o.Compactor != ByModel && o.Compactor != Mechanical:
+		return refuse("compactor", "%q is neither %s nor %s", o.Compactor, ByModel, Mechanical)
+	case !(o.Target >= 0 && o.Target <= 1):
+		return refuse("target", "%g is not between 0 and 1", o.Target)
+	case o.Delay < 0:
+		return refuse("delay", "%d requests", o.Delay)
 	}
-	refuse(o.Limit <= 0, "limit", "%d tokens", o.Limit)
-	refuse(o.MaxTokens < 0 || o.MaxTokens >= max(o.Limit, 1), "max-tokens", "%d of a limit of %d", o.MaxTokens, o.Limit)
-	oneOf("order", o.Order, OrderEpoch, OrderTail)
-	oneOf("compactor", o.Compactor, ByModel, Mechanical)
-	refuse(!(o.Target >= 0 && o.Target <= 1), "target", "%g is not between 0 and 1", o.Target)
-	refuse(!(o.SummaryRatio > 0 && o.SummaryRatio <= 1), "summary-ratio", "%g is not over 0 and at most 1", o.SummaryRatio)
-	refuse(o.Delay < 0, "delay", "%d requests", o.Delay)
-	return err
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/mind"
+	"lethe/recall/text"
 )
 
 // Reach says how far away the bytes are that a life has seen, in shares of all
@@ -37,71 +38,59 @@ func (w *witness) see(s *mind.State, read func(blobs.Hash) ([]byte, error)) {
 			continue
 		}
 		w.until = e.N
-		for key, text := range partsOf(e.Original(read)) {
-			if text == "" {
+		original := e.Original(read)
+		for sec := range text.Sections(original) {
+			key, said := part(sec, original)
+			if key == "" || said == "" {
 				continue
 			}
-			w.parts[key] = text
+			w.parts[key] = said
 			w.order = append(w.order, key)
 			h := e.Ref.Hash
-			if _, k, _ := mind.ParseID(strings.Fields(key)[0]); k > 0 && strings.HasSuffix(key, " result") {
-				h = e.Calls[k-1].Result.Hash
+			if sec.Kind == "result" {
+				h = e.Calls[sec.Call-1].Result.Hash
 			}
 			w.own[h] = append(w.own[h], key)
 		}
 	}
 }
 
-// partsOf reads the entries of an original: what each says, and each call and
-// result, under keys like "e5", "e5.1 call" and "e5.1 result".
-func partsOf(text string) map[string]string {
-	out := map[string]string{}
-	key, from, at := "", 0, 0
-	add := func(to int) {
-		if key != "" {
-			out[key] = strings.Trim(text[from:to], "\n")
-		}
-	}
-	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, "◆ e"); ok {
-			add(at)
-			key, from = partKey(strings.Fields("e"+rest)), at+len(line)
-		}
-		at += len(line)
-	}
-	add(at)
-	return out
-}
-
-func partKey(head []string) string {
+// part returns what a section of an original says, under a key like "e5", "e5.1 call"
+// and "e5.1 result". A faded range has none.
+func part(s *text.Section, original string) (key, said string) {
 	switch {
-	case len(head) == 0 || strings.Contains(head[0], ".."):
-		return "" // a faded range
-	case len(head) > 1 && strings.Contains(head[0], "."):
-		return head[0] + " " + head[1]
+	case s.Entry == 0:
+	case s.Call > 0:
+		key = mind.CallID(s.Entry, s.Call) + " " + s.Kind
+	default:
+		key = mind.EntryID(s.Entry)
 	}
-	return head[0]
+	return key, strings.Trim(s.Text(original), "\n")
 }
 
 // reach opens every ref that can be come by, nearest first.
 func (w *witness) reach(s *mind.State, tail string, st *store) Reach {
 	nearest := map[string][4]int{} // per part, the bytes seen with up to so many refs
-	found := func(key, text string, depth int) {
+	found := func(key, said string, depth int) {
 		whole, ok := w.parts[key]
 		if !ok {
 			return
 		}
-		seen, n := nearest[key], visible(text, whole)
+		seen, n := nearest[key], visible(said, whole)
 		for d := min(depth, 3); d < len(seen); d++ {
 			seen[d] = max(seen[d], n)
 		}
 		nearest[key] = seen
 	}
+	foundIn := func(body string, depth int) {
+		for sec := range text.Sections(body) {
+			key, said := part(sec, body)
+			found(key, said, depth)
+		}
+	}
 	var mentions []string
 	for _, e := range s.Live {
-		for key, text := range partsOf(e.Full()) {
-			found(key, text, 0)
-		}
+		foundIn(e.Full(), 0)
 	}
 	for _, m := range s.Messages(tail) {
 		mentions = append(mentions, blobs.Mentions(m.Content)...)
@@ -119,9 +108,7 @@ func (w *witness) reach(s *mind.State, tail string, st *store) Reach {
 			for _, key := range w.own[h] {
 				found(key, w.parts[key], depth)
 			}
-			for key, text := range partsOf(body) {
-				found(key, text, depth)
-			}
+			foundIn(body, depth)
 			next = append(next, blobs.Mentions(body)...)
 		}
 		mentions = next
@@ -159,16 +146,16 @@ func share(n, of int) float64 {
 
 // visible is how many bytes of whole a text shows that is all of it, or its head
 // and its tail.
-func visible(text, whole string) int {
-	if strings.Contains(text, whole) {
+func visible(said, whole string) int {
+	if strings.Contains(said, whole) {
 		return len(whole)
 	}
 	head := 0
-	for head < min(len(text), len(whole)) && text[head] == whole[head] {
+	for head < min(len(said), len(whole)) && said[head] == whole[head] {
 		head++
 	}
 	tail := 0
-	for tail < min(len(text), len(whole))-head && text[len(text)-1-tail] == whole[len(whole)-1-tail] {
+	for tail < min(len(said), len(whole))-head && said[len(said)-1-tail] == whole[len(whole)-1-tail] {
 		tail++
 	}
 	return head + tail

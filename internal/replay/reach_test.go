@@ -1,12 +1,11 @@
 package replay
 
 import (
-	"context"
-	"maps"
 	"math"
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/mind"
 )
 
@@ -21,27 +20,14 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-func TestPartsOf(t *testing.T) {
-	text := "before\n◆ e1..e2 summary ◱hash=00ff gist=x◲\nfaded\n◆ e3 inbound room=dev ◱hash=00ff gist=x◲\nhello\nthere\n\n" +
-		"◆ e4 reply ◱hash=00ff gist=x◲\n\n◆ e4.1 call BASH\n{}\n◆ e4.1 result ok ◱hash=00ff gist=x◲\nout\n"
-	want := map[string]string{"e3": "hello\nthere", "e4": "", "e4.1 call": "{}", "e4.1 result": "out"}
-	if got := partsOf(text); !maps.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
-}
-
 // lived is a run after a trace, for looking at its end.
-func lived(t *testing.T, items Items, opts Options) *run {
+func lived(t *testing.T, items []Item, opts Options) *run {
 	t.Helper()
 	r, err := begin(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := steps{src: &items}
-	for st, err := s.next(); err == nil; st, err = s.next() {
-		if err := r.step(context.Background(), st); err != nil {
-			t.Fatal(err)
-		}
+	lethetest.Must(t, err)
+	for st, err := range steps(Of(items)) {
+		lethetest.Must(t, err)
+		lethetest.Must(t, r.step(t.Context(), st))
 	}
 	return r
 }
@@ -50,7 +36,7 @@ func lived(t *testing.T, items Items, opts Options) *run {
 // one ref away.
 func TestReachOfAShortLife(t *testing.T) {
 	long := strings.Repeat("all work and no play\n", 1000)
-	r := lived(t, Items{{User, "go"}, {Asst, "I run it."}, {Tool, long}, {Asst, "done"}}, small())
+	r := lived(t, []Item{{User, "go"}, {Asst, "I run it."}, {Tool, long}, {Asst, "done"}}, small())
 	reach := r.finish().Reach
 	if reach.Bytes < len(long) || reach.Unreachable != 0 || math.Abs(sum(reach.Refs)-1) > 1e-9 {
 		t.Errorf("%+v", reach)

@@ -4,10 +4,10 @@
 //
 //	opts := replay.Default()
 //	opts.Limit = 50_000
-//	report, err := replay.Run(ctx, replay.NewReader(file), opts)
+//	report, err := replay.Run(ctx, replay.Read(file), opts)
 //	fmt.Print(report)
 //
-// A trace is JSON lines, {"kind":"user|asst|tool","text":"…"}; see Reader.
+// A trace is JSON lines, {"kind":"user|asst|tool","text":"…"}; see Read.
 // Each asst line is one model request: what package mind makes of the life so
 // far, answered by the recorded text. The tool lines after it are results of its
 // calls. Everything else goes by the policy of package compactor, as package agent
@@ -23,9 +23,8 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"slices"
 
 	"lethe"
 	"lethe/compactor"
@@ -50,23 +49,16 @@ type run struct {
 	due        int      // the request before which they arrive
 	keptChunks []compactor.Fade
 	verbatim   int // sum over requests of tokens of live entries
-	stable     int // weight of the messages before the live entries
-	stableText string
 }
 
 // Run replays a trace from its beginning to its end. Errors of the trace name
 // the line; an option that makes no sense is an *OptionError.
-func Run(ctx context.Context, trace Source, opts Options) (Report, error) {
+func Run(ctx context.Context, trace Trace, opts Options) (Report, error) {
 	r, err := begin(opts)
 	if err != nil {
 		return Report{}, err
 	}
-	steps := steps{src: trace}
-	for {
-		st, err := steps.next()
-		if errors.Is(err, io.EOF) {
-			return r.finish(), nil
-		}
+	for st, err := range steps(trace) {
 		if err == nil {
 			err = r.step(ctx, st)
 		}
@@ -74,6 +66,7 @@ func Run(ctx context.Context, trace Source, opts Options) (Report, error) {
 			return Report{}, err
 		}
 	}
+	return r.finish(), nil
 }
 
 func begin(opts Options) (*run, error) {
@@ -96,16 +89,14 @@ func begin(opts Options) (*run, error) {
 	if r.ledger, err = newLedger(opts.Model); err != nil {
 		return nil, err
 	}
-	s := id.state
 	r.inputs = mind.Inputs{
-		System: mind.System(self, s.Self, lethe.Soul, id.put("SEGMENT.md", []byte(lethe.Segment)), id.put("SUMMARISE.md", []byte(lethe.Summarise))),
+		System: mind.System(self, id.state.Self, lethe.Soul, id.put("SEGMENT.md", []byte(lethe.Segment)), id.put("SUMMARISE.md", []byte(lethe.Summarise))),
 		Tools:  tools,
 		Params: mind.Params{Model: opts.Model, MaxTokens: opts.MaxTokens, Thinking: "enabled", Order: opts.order()},
 	}
 	if err := r.renew("boot"); err != nil {
 		return nil, fmt.Errorf("begin replay: %w", err)
 	}
-	r.trunk = newTrunk(s.Stable)
 	return r, r.checkLimit(asked)
 }
 
@@ -163,15 +154,14 @@ func (r *run) step(ctx context.Context, st step) error {
 
 func (r *run) history(st step) {
 	h := &r.report.History
-	for _, text := range append(st.users, st.results...) {
+	texts := slices.Concat(st.users, st.results)
+	if st.answered {
+		texts = append(texts, st.answer)
+	}
+	h.Lines += len(texts)
+	for _, text := range texts {
 		h.Bytes += len(text)
 		h.Tokens += rehearsal.Tokens(text)
-	}
-	h.Bytes += len(st.answer)
-	h.Tokens += rehearsal.Tokens(st.answer)
-	h.Lines += len(st.users) + len(st.results)
-	if st.answered {
-		h.Lines++
 	}
 }
 
@@ -183,11 +173,6 @@ func (r *run) tail() string {
 	return mind.Notes("", r.recent())
 }
 
-// recent is the end of LIFE as a prompt shows it.
-func (r *run) recent() []string {
-	return compactor.Recent(r.id.lines, r.estimate.Chars(r.window().Free())/compactor.LifeShare, llm.Weight)
-}
-
 // last is the tail as a message of its own, or nothing.
 func (r *run) last() []mind.Message {
 	if tail := r.tail(); tail != "" {
@@ -196,15 +181,15 @@ func (r *run) last() []mind.Message {
 	return nil
 }
 
-// prompt is the next request and its weight.
-func (r *run) prompt() (*rehearsal.Prompt, int) {
-	r.trunk.follow(r.id.state.Messages(""))
-	return r.trunk.with(r.last()...)
+// recent is the end of LIFE as a prompt shows it.
+func (r *run) recent() []string {
+	return compactor.Recent(r.id.lines, r.estimate.Chars(r.window().Free())/compactor.LifeShare, llm.Weight)
 }
 
 // request makes the model request that a step is, and accounts for it.
 func (r *run) request(st step) (u llm.Usage, weight int) {
-	p, weight := r.prompt()
+	r.trunk.follow(r.id.state.Messages(""))
+	p, weight := r.trunk.with(r.last()...)
 	reply := rehearsal.Answer{Text: st.answer}
 	for range st.results {
 		reply.Calls = append(reply.Calls, rehearsal.Call{Name: calledTool, Arguments: "{}"})
@@ -214,14 +199,7 @@ func (r *run) request(st step) (u llm.Usage, weight int) {
 	if u.Input+r.opts.MaxTokens > r.opts.Limit {
 		r.report.Over++
 	}
-	if s := r.id.state.Stable; s.Past != r.stableText {
-		r.stableText = s.Past
-		r.stable = llm.Weight(s.Tools)
-		for _, m := range r.trunk.messages[:2] {
-			r.stable += weigh(m)
-		}
-	}
-	r.verbatim += int(int64(u.Input) * int64(r.trunk.weight-r.stable) / int64(weight))
+	r.verbatim += int(int64(u.Input) * int64(r.trunk.weight-r.trunk.stable) / int64(weight))
 	return u, weight
 }
 
@@ -229,5 +207,6 @@ func (r *run) request(st step) (u llm.Usage, weight int) {
 func (r *run) renew(why string) error {
 	r.id.state.Renew(r.inputs)
 	r.id.state.Open("", r.recent())
+	r.trunk = newTrunk(r.id.state)
 	return r.id.epoch(why)
 }

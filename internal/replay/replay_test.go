@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"io"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"lethe/internal/lethetest"
 )
 
 func TestMain(m *testing.M) {
@@ -30,12 +30,10 @@ func small() Options {
 	return o
 }
 
-func replayed(t testing.TB, items Items, opts Options) Report {
+func replayed(t testing.TB, items []Item, opts Options) Report {
 	t.Helper()
-	r, err := Run(context.Background(), &items, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, err := Run(t.Context(), Of(items), opts)
+	lethetest.Must(t, err)
 	return r
 }
 
@@ -82,13 +80,13 @@ func TestBound(t *testing.T) {
 			times := rapid.SampledFrom([]int{1, 30, 300, 2000, 8000}).Draw(t, "times")
 			return Item{rapid.SampledFrom([]string{User, Asst, Asst, Tool, Tool}).Draw(t, "kind"), strings.Repeat(text.Draw(t, "text"), times)}
 		})
-		items := Items(rapid.SliceOfN(item, 1, 40).Draw(t, "items"))
+		items := rapid.SliceOfN(item, 1, 40).Draw(t, "items")
 		for i, it := range items { // an answer is bounded by max_tokens
 			if it.Kind == Asst {
 				items[i].Text = strings.ToValidUTF8(it.Text[:min(len(it.Text), 2000)], "")
 			}
 		}
-		r, err := Run(context.Background(), &items, o)
+		r, err := Run(context.Background(), Of(items), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +105,7 @@ func TestSettings(t *testing.T) {
 	with := func(f func(*Options)) Report {
 		o := small()
 		f(&o)
-		r := replayed(t, slices.Clone(items), o)
+		r := replayed(t, items, o)
 		if r.Compactions == 0 || r.Over > 0 || r.Delayed > 0 || r.PerMillion <= 0 || r.Reach.Unreachable != 0 || r.Reach.Within2() < 0.9999 {
 			t.Errorf("%+v", r)
 		}
@@ -119,9 +117,6 @@ func TestSettings(t *testing.T) {
 	}
 	if r := with(func(o *Options) { o.Order = OrderTail }); r.CacheShare >= usual.CacheShare || r.PerMillion <= usual.PerMillion {
 		t.Errorf("a volatile tail costs: %.3f from cache, %.2f USD; without %.3f and %.2f", r.CacheShare, r.PerMillion, usual.CacheShare, usual.PerMillion)
-	}
-	if r := with(func(o *Options) { o.Alone = true }); share(r.Compaction.Cached, r.Compaction.Input) > 0.8 {
-		t.Errorf("self-contained requests hit little: %+v", r.Compaction)
 	}
 	if r := with(func(o *Options) { o.Target = 0 }); r.PerMillion >= usual.PerMillion || r.Verbatim >= usual.Verbatim || r.Compactions >= usual.Compactions {
 		t.Errorf("everything fades: %+v", r)
@@ -137,7 +132,7 @@ func TestEmptyTrace(t *testing.T) {
 	if r.Main.Requests != 0 || r.PerMillion != 0 || r.CacheShare != 0 || r.Reach.Unreachable != 0 {
 		t.Errorf("%+v", r)
 	}
-	if r = replayed(t, Items{{User, "hello?"}}, Default()); r.Main.Requests != 0 || r.History.Lines != 1 {
+	if r = replayed(t, []Item{{User, "hello?"}}, Default()); r.Main.Requests != 0 || r.History.Lines != 1 {
 		t.Errorf("nobody answers: %+v", r)
 	}
 	_ = r.String() // no division by zero
@@ -147,21 +142,20 @@ func TestOptionErrors(t *testing.T) {
 	nan := 0.0
 	nan /= nan
 	for option, f := range map[string]func(*Options){
-		"limit":         func(o *Options) { o.Limit = 0 },
-		"limit ":        func(o *Options) { o.Limit = 11_000 },
-		"max-tokens":    func(o *Options) { o.MaxTokens = o.Limit },
-		"max-tokens ":   func(o *Options) { o.MaxTokens = -1 },
-		"order":         func(o *Options) { o.Order = "" },
-		"compactor":     func(o *Options) { o.Compactor = "best" },
-		"target":        func(o *Options) { o.Target = 1.5 },
-		"target ":       func(o *Options) { o.Target = nan },
-		"summary-ratio": func(o *Options) { o.SummaryRatio = 0 },
-		"delay":         func(o *Options) { o.Delay = -1 },
-		"model":         func(o *Options) { o.Model = "gpt-5" },
+		"limit":       func(o *Options) { o.Limit = 0 },
+		"limit ":      func(o *Options) { o.Limit = 11_000 },
+		"max-tokens":  func(o *Options) { o.MaxTokens = o.Limit },
+		"max-tokens ": func(o *Options) { o.MaxTokens = -1 },
+		"order":       func(o *Options) { o.Order = "" },
+		"compactor":   func(o *Options) { o.Compactor = "best" },
+		"target":      func(o *Options) { o.Target = 1.5 },
+		"target ":     func(o *Options) { o.Target = nan },
+		"delay":       func(o *Options) { o.Delay = -1 },
+		"model":       func(o *Options) { o.Model = "gpt-5" },
 	} {
 		o := Default()
 		f(&o)
-		_, err := Run(context.Background(), &Items{}, o)
+		_, err := Run(context.Background(), Of(nil), o)
 		var bad *OptionError
 		if !errors.As(err, &bad) || bad.Option != strings.TrimSpace(option) {
 			t.Errorf("%s: %v", option, err)
@@ -170,17 +164,13 @@ func TestOptionErrors(t *testing.T) {
 }
 
 func TestRunErrors(t *testing.T) {
-	bad := NewReader(strings.NewReader("{\"kind\":\"user\",\"text\":\"x\"}\n{\"kind\":\"asst\"}\n"))
+	bad := Read(strings.NewReader("{\"kind\":\"user\",\"text\":\"x\"}\n{\"kind\":\"asst\"}\n"))
 	if _, err := Run(context.Background(), bad, Default()); err == nil || err.Error() != `read trace: line 2: no "text"` {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Run(ctx, &Items{{Asst, "x"}}, Default()); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	items := Items{}
-	if _, err := items.Next(); err != io.EOF {
+	if _, err := Run(ctx, Of([]Item{{Asst, "x"}}), Default()); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,8 +13,8 @@ const acknowledge = 10
 // opens with its date, each line names its speaker, and the agent, which is no
 // part of the conversation, acknowledges every tenth line with a word, so that
 // there are requests.
-func Talk(c locomo.Conversation) Items {
-	var out Items
+func Talk(c locomo.Conversation) []Item {
+	var out []Item
 	for _, s := range c.Sessions {
 		out = append(out, Item{User, "(" + s.At.Format(locomo.TimeFormat) + ")"})
 		for i, l := range s.Lines {

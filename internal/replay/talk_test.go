@@ -14,8 +14,8 @@ func TestTalk(t *testing.T) {
 		{At: at, Lines: []locomo.Line{{Speaker: "Ada", Text: "hello"}}},
 		{At: at.Add(time.Hour), Lines: slices.Repeat([]locomo.Line{{Speaker: "Ben", Text: "back again"}}, 10)},
 	}})
-	want := Items{{User, "(1:56 pm on 8 May, 2023)"}, {User, "Ada: hello"}, {Asst, "Noted."}, {User, "(2:56 pm on 8 May, 2023)"}}
-	want = append(want, slices.Repeat(Items{{User, "Ben: back again"}}, 10)...)
+	want := []Item{{User, "(1:56 pm on 8 May, 2023)"}, {User, "Ada: hello"}, {Asst, "Noted."}, {User, "(2:56 pm on 8 May, 2023)"}}
+	want = append(want, slices.Repeat([]Item{{User, "Ben: back again"}}, 10)...)
 	if want = append(want, Item{Asst, "Noted."}); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -3,24 +3,22 @@ package replay
 import (
 	"errors"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
-func readAll(r io.Reader) (Items, error) {
-	tr := NewReader(r)
-	var out Items
-	for {
-		item, err := tr.Next()
-		if err == io.EOF {
-			return out, nil
-		}
+func readAll(r io.Reader) (out []Item, err error) {
+	for item, err := range Read(r) {
 		if err != nil {
 			return out, err
 		}
 		out = append(out, item)
 	}
+	return out, nil
 }
 
 func TestReader(t *testing.T) {
@@ -28,7 +26,7 @@ func TestReader(t *testing.T) {
 		`{"text":"◆ e1\nline","kind":"asst","usd":0.3,"nested":{"kind":"x"}}` + "\r\n" +
 		`{"kind":"tool","text":""}` // no newline at the end
 	got, err := readAll(strings.NewReader(in))
-	want := Items{{User, "hi"}, {Asst, "◆ e1\nline"}, {Tool, ""}}
+	want := []Item{{User, "hi"}, {Asst, "◆ e1\nline"}, {Tool, ""}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %q", err, got)
 	}
@@ -43,7 +41,7 @@ func TestReaderErrors(t *testing.T) {
 		"not JSON":     {ok + "hello\n", "read trace: line 2: not an object with kind and text: "},
 		"half":         {ok + ok + `{"kind":"user","te`, "read trace: line 3: not an object with kind and text: "},
 		"no object":    {"[1]\n", "read trace: line 1: not an object with kind and text: "},
-		"no kind":      {ok + "\n" + `{"text":"x"}`, `read trace: line 3: no "kind"`},
+		"no kind":      {ok + "\n" + `{"text":"x"}`, `read trace: line 3: kind "" is none of user, asst, tool`},
 		"unknown kind": {`{"kind":"User","text":"x"}`, `read trace: line 1: kind "User" is none of user, asst, tool`},
 		"no text":      {`{"kind":"tool"}`, `read trace: line 1: no "text"`},
 		"null text":    {`{"kind":"tool","text":null}`, `read trace: line 1: no "text"`},
@@ -67,18 +65,11 @@ func (r errReader) Read([]byte) (int, error) { return 0, r.error }
 
 func TestSteps(t *testing.T) {
 	grouped := func(items ...Item) (out []step) {
-		list := Items(items)
-		s := steps{src: &list}
-		for {
-			st, err := s.next()
-			if err == io.EOF {
-				return out
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+		for st, err := range steps(Of(items)) {
+			lethetest.Must(t, err)
 			out = append(out, st)
 		}
+		return out
 	}
 	u, a, r := func(s string) Item { return Item{User, s} }, func(s string) Item { return Item{Asst, s} }, func(s string) Item { return Item{Tool, s} }
 	for name, c := range map[string]struct {
@@ -92,10 +83,7 @@ func TestSteps(t *testing.T) {
 		"result of a user": {[]Item{u("1"), r("2"), u("3"), a("4")}, []step{{[]string{"1"}, true, "", []string{"2"}}, {[]string{"3"}, true, "4", nil}}},
 	} {
 		got := grouped(c.in...)
-		same := slices.EqualFunc(got, c.want, func(a, b step) bool {
-			return a.answered == b.answered && a.answer == b.answer && slices.Equal(a.users, b.users) && slices.Equal(a.results, b.results)
-		})
-		if !same {
+		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
