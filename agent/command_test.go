@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lethe/compactor"
 	"lethe/internal/lethetest"
@@ -35,8 +36,8 @@ func (w *world) prompt() string {
 
 func TestStopInMidCall(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: &rehearsal.Answer{
-		Reasoning: "I think.", Text: "never said " + strings.Repeat("and said ", 4000)}})
+	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Pace: time.Millisecond, Answer: &rehearsal.Answer{
+		Reasoning: "I think.", Text: "never said " + strings.Repeat("and said ", 400)}})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.say("dev", "ann", "the first question")

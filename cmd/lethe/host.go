@@ -111,7 +111,7 @@ func usageUnlessKey(err error) error {
 
 // rehearse starts listening for the offline model, over HTTP like any other.
 func (h *host) rehearse() error {
-	server := rehearsal.New(rehearsal.Options{Record: -1, Pace: rehearsalPace})
+	server := rehearsal.New(rehearsal.Options{Pace: rehearsalPace})
 	url, err := server.Listen("127.0.0.1:0")
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (p *program) rehearse(ctx context.Context, addr, script string, pace time.D
 			return usageError{err}
 		}
 	}
-	server := rehearsal.New(rehearsal.Options{Record: -1, Pace: pace, Script: steps})
+	server := rehearsal.New(rehearsal.Options{Pace: pace, Script: steps})
 	url, err := server.Listen(addr)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"crypto/sha256"
 	"hash"
+	"slices"
 	"sync"
 )
 
@@ -10,9 +11,9 @@ import (
 // of it, and what is shorter is not cached.
 const BlockTokens = 64
 
-// generationSize bounds the cache: a generation holds 4 million distinct tokens and
-// costs about 10 MB; an ordinary life stays below one.
-const generationSize = 1 << 16
+// maxDigests bounds each set of the cache, at about 10 MB: 8 million distinct tokens. An
+// ordinary life stays below it.
+const maxDigests = 1 << 17
 
 // A digest names a prefix: the hash of everything from the start of the request
 // to some point in it.
@@ -24,58 +25,80 @@ type mark struct {
 	tokens int
 }
 
-// A prefix walks a request and notes the digest at the end of every message and
-// of every whole block. It holds no text.
-type prefix struct {
+// Prompt is a request as the prefix cache sees it: what stands at its head, and its
+// messages so far, with the digest at the end of every message and of every whole block.
+// It holds no text, and is grown message by message, so that the requests of a long
+// conversation cost only what is new in each. It is for one goroutine.
+type Prompt struct {
 	h        hash.Hash
 	quarters int
 	blocks   []digest // blocks[i] ends at (i+1)*BlockTokens tokens
 	ends     []mark   // ends of messages
 }
 
-func newPrefix(r *Request) *prefix {
-	p := &prefix{h: sha256.New()}
-	p.h.Write(r.params)
-	p.feed(string(r.tools))
-	for _, m := range r.Messages {
-		p.add(m)
-	}
+// NewPrompt begins a request. params is whatever names the model and its
+// parameters; like the tools, its bytes belong to the prefix.
+func NewPrompt(params, tools string) *Prompt {
+	p := &Prompt{h: sha256.New()}
+	p.h.Write([]byte(params))
+	p.h.Write([]byte{0})
+	p.feed(tools)
 	return p
 }
 
-// add appends a message. The ids of calls are no part of it: the service's own
+// Add appends messages. The ids of calls are no part of them: the service's own
 // rendering has none, and clients rename them.
-func (p *prefix) add(m Message) {
-	p.h.Write([]byte{0})
-	p.quarters += messageQuarters
-	p.h.Write([]byte(m.Role))
-	if m.Reasoning != nil && *m.Reasoning != "" {
-		p.h.Write([]byte{1})
-		p.feed(*m.Reasoning)
+func (p *Prompt) Add(messages ...Message) {
+	for _, m := range messages {
+		p.h.Write([]byte{0})
+		p.quarters += messageQuarters
+		p.h.Write([]byte(m.Role))
+		if m.Reasoning != nil && *m.Reasoning != "" {
+			p.h.Write([]byte{1})
+			p.feed(*m.Reasoning)
+		}
+		p.h.Write([]byte{2})
+		p.feed(m.Text())
+		for _, c := range m.Calls {
+			p.h.Write([]byte{3})
+			p.feed(c.Name)
+			p.h.Write([]byte{4})
+			p.feed(c.Arguments)
+		}
+		p.h.Write([]byte{5})
+		p.ends = append(p.ends, mark{p.digest(), p.Tokens()})
 	}
-	p.h.Write([]byte{2})
-	p.feed(m.Text())
-	for _, c := range m.Calls {
-		p.h.Write([]byte{3})
-		p.feed(c.Name)
-		p.h.Write([]byte{4})
-		p.feed(c.Arguments)
-	}
-	p.h.Write([]byte{5})
-	p.ends = append(p.ends, mark{p.digest(), p.tokens()})
 }
 
-func (p *prefix) tokens() int { return tokensOf(p.quarters) }
+// answered appends a reply.
+func (p *Prompt) answered(a Answer) {
+	p.Add(Message{Role: "assistant", Content: &a.Text, Reasoning: &a.Reasoning, Calls: a.Calls})
+}
 
-func (p *prefix) digest() (d digest) {
+// Tokens is how many tokens the request is so far, as Tokens counts.
+func (p *Prompt) Tokens() int { return tokensOf(p.quarters) }
+
+// Clone returns a prompt that goes its own way from here.
+func (p *Prompt) Clone() *Prompt {
+	c := *p
+	h, err := p.h.(hash.Cloner).Clone()
+	if err != nil { // of crypto/sha256: cannot happen
+		panic(err)
+	}
+	c.h = h.(hash.Hash)
+	c.blocks, c.ends = slices.Clip(c.blocks), slices.Clip(c.ends)
+	return &c
+}
+
+func (p *Prompt) digest() (d digest) {
 	copy(d[:], p.h.Sum(nil))
 	return d
 }
 
-func (p *prefix) end() mark { return p.ends[len(p.ends)-1] }
+func (p *Prompt) end() mark { return p.ends[len(p.ends)-1] }
 
 // feed hashes text and notes the digest wherever a block is full.
-func (p *prefix) feed(text string) {
+func (p *Prompt) feed(text string) {
 	const block = 4 * BlockTokens
 	done := 0
 	for i, r := range text {
@@ -90,77 +113,77 @@ func (p *prefix) feed(text string) {
 	p.h.Write([]byte(text[done:]))
 }
 
-// A cache counts what the service would have found in its prefix cache: units
-// end where an earlier input or an earlier output ended, or where an earlier
+// Accountant counts what requests cost: what the service would have found in its prefix
+// cache. Units end where an earlier input or an earlier output ended, or where an earlier
 // request's common prefix with another one ended. A unit hits only whole.
 //
 // The service also stores units at fixed intervals of long texts; the interval is
 // not published, so these are left out and the count is a lower bound.
-type cache struct {
+//
+// It is safe for concurrent use, but the answers depend on the order of the requests.
+type Accountant struct {
 	mu     sync.Mutex
-	ends   generations // ends of inputs and outputs, exact
-	shared generations // blocks at which common prefixes end
-	seen   generations // every block of every request
+	ends   digests // ends of inputs and outputs, exact
+	shared digests // blocks at which common prefixes end
+	seen   digests // every block of every request
+}
+
+// NewAccountant returns an Accountant whose cache is empty.
+func NewAccountant() *Accountant { return &Accountant{} }
+
+// Count accounts for one request, of at least one message, and its reply. The
+// reply is appended to the prompt, as the next request of the conversation has it.
+func (a *Accountant) Count(p *Prompt, reply Answer) Usage {
+	u := newUsage(p.Tokens(), a.hit(p), reply)
+	p.answered(reply)
+	a.store(p)
+	return u.totals()
 }
 
 // hit returns how many tokens of the request are served from the cache, and
 // stores what the request adds to it.
-func (c *cache) hit(p *prefix) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (a *Accountant) hit(p *Prompt) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	hit := 0
 	for _, m := range p.ends {
-		if c.ends.has(m.key) {
+		if a.ends[m.key] {
 			hit = max(hit, m.tokens/BlockTokens*BlockTokens)
 		}
 	}
 	common := 0
 	for i, b := range p.blocks {
-		if c.shared.has(b) {
+		if a.shared[b] {
 			hit = max(hit, (i+1)*BlockTokens)
 		}
-		if c.seen.has(b) {
+		if a.seen[b] {
 			common = i + 1
 		}
-		c.seen.add(b)
+		a.seen.add(b)
 	}
 	if common*BlockTokens > hit {
-		c.shared.add(p.blocks[common-1])
+		a.shared.add(p.blocks[common-1])
 	}
-	c.ends.add(p.end().key)
+	a.ends.add(p.end().key)
 	return hit
 }
 
 // store adds the end of an output, after p has been extended by the reply.
-func (c *cache) store(p *prefix) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ends.add(p.end().key)
+func (a *Accountant) store(p *Prompt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ends.add(p.end().key)
 	for _, b := range p.blocks {
-		c.seen.add(b)
+		a.seen.add(b)
 	}
 }
 
-// generations is a set of bounded size that forgets what was not asked for in a
-// while: two maps, of which the older is dropped when the younger is full.
-type generations struct {
-	young, old map[digest]struct{}
-}
+// digests is a set of bounded size: one that is full begins anew.
+type digests map[digest]bool
 
-func (g *generations) has(d digest) bool {
-	if _, ok := g.young[d]; ok {
-		return true
+func (s *digests) add(d digest) {
+	if *s == nil || len(*s) >= maxDigests {
+		*s = digests{}
 	}
-	_, ok := g.old[d]
-	if ok {
-		g.add(d)
-	}
-	return ok
-}
-
-func (g *generations) add(d digest) {
-	if g.young == nil || len(g.young) >= generationSize {
-		g.old, g.young = g.young, make(map[digest]struct{})
-	}
-	g.young[d] = struct{}{}
+	(*s)[d] = true
 }

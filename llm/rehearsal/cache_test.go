@@ -141,44 +141,67 @@ func TestCacheTruncated(t *testing.T) {
 	}
 }
 
-func TestGenerationsAreBounded(t *testing.T) {
-	var g generations
-	key := func(i int) (d digest) { d[0], d[1], d[2] = byte(i), byte(i>>8), byte(i>>16); return d }
-	g.add(key(0))
-	for i := 1; i < 3*generationSize; i++ {
-		if !g.has(key(0)) {
-			t.Fatalf("what is used was forgotten after %d others", i)
-		}
-		g.add(key(i))
+// A set that is full begins anew.
+func TestDigestsAreBounded(t *testing.T) {
+	var s digests
+	for i := range 3 * maxDigests {
+		s.add(digest{byte(i), byte(i >> 8), byte(i >> 16)})
 	}
-	if g.has(key(1)) {
-		t.Error("what is unused was kept")
-	}
-	if n := len(g.young) + len(g.old); n > 2*generationSize {
-		t.Errorf("%d keys", n)
+	if len(s) == 0 || len(s) > maxDigests {
+		t.Errorf("%d digests", len(s))
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
+func plainMessage(role, text string) Message { return Message{Role: role, Content: &text} }
 
-// However a request is cut into messages: what hits is a multiple of a block, no
-// more than the input, and the same request again hits all of its blocks.
-func TestCacheBounds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := cache{}
-		text := rapid.StringMatching(`[ab日é ]{0,300}`)
-		var messages []Message
-		for range rapid.IntRange(1, 12).Draw(t, "requests") {
-			messages = append(messages, Message{Role: "user", Content: ptr(text.Draw(t, "text"))})
-			from := rapid.IntRange(0, len(messages)-1).Draw(t, "from")
-			p := newPrefix(&Request{Messages: messages[from:]})
-			hit := c.hit(p)
-			if hit%BlockTokens != 0 || hit > p.tokens() {
-				t.Fatalf("%d of %d tokens", hit, p.tokens())
+// An Accountant counts what the Server counts, request by request, forks included.
+func TestAccountantAgreesWithServer(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		word := rapid.StringMatching(`[ab日é ]{1,400}`)
+		answer := word.Draw(rt, "answer")
+		_, url := start(t, Options{Script: []Step{{Times: -1, Answer: &Answer{Text: answer}}}})
+		a := NewAccountant()
+		trunk := NewPrompt("", "")
+		var messages []obj
+		for i := range rapid.IntRange(1, 6).Draw(rt, "requests") {
+			text := "x" + word.Draw(rt, "text")
+			messages = append(messages, user(text))
+			trunk.Add(plainMessage("user", text))
+			fork := rapid.Bool().Draw(rt, "fork")
+			asked, prompt := messages, trunk
+			if fork {
+				asked = append(messages[:len(messages):len(messages)], user("fork"))
+				prompt = trunk.Clone()
+				prompt.Add(plainMessage("user", "fork"))
 			}
-			if again := c.hit(p); again != p.tokens()/BlockTokens*BlockTokens {
-				t.Fatalf("again: %d of %d tokens", again, p.tokens())
+			got := a.Count(prompt, Answer{Text: answer})
+			want := send(t, url, with(request(asked...), obj{"thinking": obj{"type": "disabled"}})).usage
+			if got.Input != want.Prompt || got.Cached != want.Hit || got.Output != want.Completion {
+				rt.Fatalf("request %d: %+v, the server says %+v", i, got, *want)
+			}
+			if !fork {
+				messages = append(messages, obj{"role": "assistant", "content": answer})
 			}
 		}
 	})
+}
+
+func TestPromptParameters(t *testing.T) {
+	count := func(a *Accountant, params, tools string) Usage {
+		p := NewPrompt(params, tools)
+		p.Add(plainMessage("user", fill("a", 200)))
+		return a.Count(p, Answer{Text: "ok", Reasoning: "why"})
+	}
+	a := NewAccountant()
+	if u := count(a, "pro", "[]"); u != (Usage{Calls: 1, Input: 205, Output: 2, Reasoning: 1}) {
+		t.Errorf("first: %+v", u)
+	}
+	if u := count(a, "pro", "[]"); u.Cached != 192 {
+		t.Errorf("again: %+v", u)
+	}
+	for _, other := range [][2]string{{"flash", "[]"}, {"pro", "[1]"}} {
+		if u := count(a, other[0], other[1]); u.Cached != 0 {
+			t.Errorf("%v: %+v", other, u)
+		}
+	}
 }

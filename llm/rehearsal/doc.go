@@ -19,7 +19,7 @@
 //   - Usage follows the published rules of the prefix cache, by whole units of
 //     BlockTokens, apart for every user_id. See Tokens for how tokens are counted.
 //   - After the results of its calls it answers: it never goes on for ever.
-//   - Memory is bounded: requests are kept up to a limit (Options.Record) and the
+//   - Memory is bounded: requests are kept up to a number (Options.Record) and the
 //     cache holds hashes, not texts.
 //
 // Every way in which a provider can misbehave is a Step: a status, a hanging or

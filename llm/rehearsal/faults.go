@@ -10,13 +10,12 @@ import (
 
 // An exchange is one accepted request on its way to an answer.
 type exchange struct {
-	w      http.ResponseWriter
-	ctx    context.Context // done when the client leaves
-	req    *Request
-	prefix *prefix
-	id     string
-	step   Step
-	pace   time.Duration
+	w    http.ResponseWriter
+	ctx  context.Context // done when the client leaves
+	req  *Request
+	id   string
+	step Step
+	pace time.Duration
 }
 
 // play answers an accepted request: the step's timing, then its error, or the
@@ -27,7 +26,15 @@ func (s *Server) play(x *exchange) {
 	}
 	switch {
 	case x.step.Status != 0:
-		x.status()
+		for k, v := range x.step.Headers {
+			x.w.Header().Set(k, v)
+		}
+		if x.step.Body == "" {
+			ofStatus(x.step.Status).write(x.w)
+			return
+		}
+		x.w.WriteHeader(x.step.Status)
+		_, _ = io.WriteString(x.w, x.step.Body)
 		return
 	case x.step.Fault == HTML:
 		x.page("text/html", "<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n")
@@ -36,16 +43,19 @@ func (s *Server) play(x *exchange) {
 		x.page("application/json", string(ofStatus(http.StatusInternalServerError).body())+"\n")
 		return
 	}
-	hit := s.cache.hit(x.prefix)
-	input := x.prefix.end()
+	hit := s.cache.hit(x.req.prefix)
+	input := x.req.prefix.end() // before the reply is appended
 	x.id = hex.EncodeToString(input.key[:10])
 	answer := s.answer(x)
 	u := newUsage(input.tokens, hit, answer)
-	s.log.count(u) // before the client can see the end, and in full whatever it gets to see
-	if x.deliver(answer, u) {
-		reasoning := answer.Reasoning
-		x.prefix.add(Message{Role: "assistant", Content: &answer.Text, Reasoning: &reasoning, Calls: answer.Calls})
-		s.cache.store(x.prefix)
+	s.count(u.totals()) // before the client can see the end, and in full whatever it gets to see
+	h := x.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	x.w.WriteHeader(http.StatusOK)
+	if x.flush() && x.keepAlive() && x.stream(answer, u) { // the client got it whole
+		x.req.prefix.answered(answer)
+		s.cache.store(x.req.prefix)
 	}
 }
 
@@ -106,30 +116,9 @@ func (x *exchange) sleep(d time.Duration) bool {
 	}
 }
 
-func (x *exchange) status() {
-	for k, v := range x.step.Headers {
-		x.w.Header().Set(k, v)
-	}
-	if x.step.Body == "" {
-		ofStatus(x.step.Status).write(x.w)
-		return
-	}
-	x.w.WriteHeader(x.step.Status)
-	_, _ = io.WriteString(x.w, x.step.Body)
-}
-
 func (x *exchange) page(kind, body string) {
 	x.w.Header().Set("Content-Type", kind)
 	_, _ = io.WriteString(x.w, body)
-}
-
-// deliver writes the answer. True: the client got it whole.
-func (x *exchange) deliver(a Answer, u usage) bool {
-	h := x.w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("Cache-Control", "no-cache")
-	x.w.WriteHeader(http.StatusOK)
-	return x.flush() && x.keepAlive() && x.stream(a, u)
 }
 
 // keepAlive sends comments for a while, as the service does before the first
@@ -174,7 +163,7 @@ func (x *exchange) stream(a Answer, u usage) bool {
 
 // end sends the usage and [DONE].
 func (x *exchange) end(u usage) bool {
-	if x.req.IncludeUsage && !x.send(x.usageEvent(u)) {
+	if x.req.IncludeUsage && !x.send(x.event(&u)) {
 		return false
 	}
 	switch x.step.Fault {
@@ -193,7 +182,11 @@ func (x *exchange) frames(fs []frame) bool {
 		if i > 0 && x.pace > 0 && !x.sleep(x.pace) {
 			return false
 		}
-		if !x.send(x.event(f)) {
+		c := choice{Delta: f.delta}
+		if f.finish != "" {
+			c.Finish = &f.finish
+		}
+		if !x.send(x.event(nil, c)) {
 			return false
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"lethe/mind"
 )
 
 // A life is a small stand-in for the daemon: it keeps a request growing, runs
@@ -86,18 +88,18 @@ func (l *life) step() got {
 }
 
 func (l *life) run(c Call) string {
-	var args map[string]any
+	var args map[string]string
 	if err := json.Unmarshal([]byte(c.Arguments), &args); err != nil {
 		l.t.Errorf("arguments of %s: %v", c.Name, err)
 	}
-	main := ""
-	for _, k := range []string{"command", "path", "room", "ref", "query", "offset"} {
+	made := c.Name
+	for _, k := range []string{"command", "path", "room", "ref", "query"} {
 		if v, ok := args[k]; ok {
-			main += fmt.Sprint(" ", v)
+			made += " " + v
 		}
 	}
-	l.made = append(l.made, c.Name+main)
-	if r, ok := l.results[c.Name+main]; ok {
+	l.made = append(l.made, made)
+	if r, ok := l.results[made]; ok {
 		return r
 	}
 	return l.results[c.Name]
@@ -123,20 +125,18 @@ func (l *life) called(want ...string) {
 
 func TestEveryTool(t *testing.T) {
 	for ask, want := range map[string]struct{ tool, args string }{
-		"run date | wc":                       {"BASH", `{"command":"date | wc"}`},
-		"@iris please run `date`":             {"BASH", `{"command":"date"}`},
-		`run echo "a and then read b"`:        {"BASH", `{"command":"echo \"a and then read b\""}`},
-		"Read a.txt":                          {"READ_FILE", `{"path":"a.txt"}`},
-		"write two\nlines to a.txt":           {"WRITE_FILE", `{"content":"two\nlines","path":"a.txt"}`},
-		"write I run and read books to a.txt": {"WRITE_FILE", `{"content":"I run and read books","path":"a.txt"}`},
-		"list":                                {"LIST", `{"path":"."}`},
-		"list src":                            {"LIST", `{"path":"src"}`},
-		"say hi in ops":                       {"SAY", `{"message":"hi","room":"ops"}`},
-		"join ops":                            {"JOIN", `{"room":"ops"}`},
-		"leave ops":                           {"LEAVE", `{"room":"ops"}`},
-		"uncompact hash=0123456789abcdef":     {"UNCOMPACT", `{"ref":"0123456789abcdef"}`},
-		"compact":                             {"COMPACT", `{}`},
-		"do you remember the purple door?":    {"RECALL", `{"query":"do you remember the purple door"}`},
+		"run date | wc":                    {"BASH", `{"command":"date | wc"}`},
+		"@iris please run `date`":          {"BASH", `{"command":"date"}`},
+		`run echo "a and then read b"`:     {"BASH", `{"command":"echo \"a and then read b\""}`},
+		"Read a.txt":                       {"READ_FILE", `{"path":"a.txt"}`},
+		"write two\nlines to a.txt":        {"WRITE_FILE", `{"content":"two\nlines","path":"a.txt"}`},
+		"list":                             {"LIST", `{"path":"."}`},
+		"say hi in ops":                    {"SAY", `{"message":"hi","room":"ops"}`},
+		"join ops":                         {"JOIN", `{"room":"ops"}`},
+		"leave ops":                        {"LEAVE", `{"room":"ops"}`},
+		"uncompact hash=0123456789abcdef":  {"UNCOMPACT", `{"ref":"0123456789abcdef"}`},
+		"compact":                          {"COMPACT", `{}`},
+		"do you remember the purple door?": {"RECALL", `{"query":"do you remember the purple door"}`},
 	} {
 		l := newLife(t, "")
 		l.results[want.tool] = "it went well"
@@ -156,60 +156,44 @@ func TestEveryTool(t *testing.T) {
 	}
 }
 
+// Orders are followed in sequence or together; the same one again is done again, once;
+// several people are answered by name, with a line that comes while a turn runs.
 func TestOrders(t *testing.T) {
 	l := newLife(t, "")
 	l.results["BASH one"], l.results["BASH two"] = "1st", "2nd"
 	l.results["READ_FILE b.txt"] = "[b.txt: 2 lines]\nline\nline"
 	l.hear("ada: run one and then read b.txt")
 	l.says("BASH `one` gave: 1st", "READ_FILE `b.txt` gave: \n```")
-	if l.steps != 3 {
-		t.Errorf("%d steps", l.steps)
-	}
 	l.called("BASH one", "READ_FILE b.txt")
-	l.hear("ada: run one, run two and read b.txt")
+	l.hear("ada: run one and run two and read b.txt")
 	l.says("1st", "2nd", "line")
 	if l.steps != 2 {
 		t.Errorf("%d steps for parallel calls", l.steps)
 	}
 	l.called("BASH one", "BASH two", "READ_FILE b.txt")
-	// The same order again is done again, once.
 	l.hear("ada: run one, then run one")
 	l.says("1st")
 	l.called("BASH one", "BASH one")
-}
 
-func TestSeveralLines(t *testing.T) {
-	l := newLife(t, "")
-	l.results["BASH a"] = "A!"
-	l.hear("ada: run a", "bob: what is 2+3?")
-	l.hear("ada: count to 3")
-	l.says("ada: BASH `a` gave: A!", "bob: 2+3 = 5", "ada: 1 2 3")
-	// A line that comes while a turn runs is answered with it.
-	l.hear("ada: run a")
+	l.hear("ada: run one", "bob: what is 2+3?")
 	if g := l.step(); len(g.calls) != 1 {
 		t.Fatalf("%+v", g)
 	}
-	l.hear("ada: remember also this")
-	l.says("A!", "also this")
-	if l.steps != 1 {
-		t.Errorf("%d steps", l.steps)
-	}
+	l.hear("ada: count to 3")
+	l.says("ada: BASH `one` gave: 1st", "bob: 2+3 = 5", "ada: 1 2 3")
+	l.called("BASH one")
 }
 
 func TestReports(t *testing.T) {
 	for res, want := range map[string]string{
-		"interrupted, effect unknown": "was interrupted",
-		"not started":                 "was not started",
-		"error: no file a.txt here":   "failed: error: no file",
-		"":                            "gave no output",
-		"(no output)":                 "gave no output",
-		"oops\n[exit 1]":              "failed: \n```\noops",
-		"oops\n[interrupted, 3.0 s: it was killed]": "was interrupted",
-		"[timeout after 1 s: it was killed]":        "failed",
-		"hi\n[exit 0]":                              "gave: hi",
-		"[exit 0, 2.0 s]":                           "gave no output",
-		"fine":                                      "gave: fine",
-		strings.Repeat("x", 5000):                   "x…",
+		"interrupted, effect unknown":        "gave: interrupted",
+		"":                                   "gave no output",
+		"(no output)":                        "gave no output",
+		"oops\n[exit 1]":                     "gave: \n```\noops\n[exit 1]",
+		"[timeout after 1 s: it was killed]": "gave: [timeout",
+		"hi\n[exit 0]":                       "gave: hi",
+		"[exit 0, 2.0 s]":                    "gave no output",
+		strings.Repeat("x", 5000):            "x…",
 		"head\n◳ not shown; all of them: ◱hash=0123456789abcdef gist=turn 1◲": "[0123456789abcdef: turn 1]",
 	} {
 		l := newLife(t, "")
@@ -222,8 +206,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Nothing that was asked before a /stop is done or answered. Results whose
-// question is gone are reported, and nothing more is called.
+// Nothing that was asked before a /stop is done or answered, and nothing is called where
+// nobody asked.
 func TestNothingIsOwed(t *testing.T) {
 	l := newLife(t, "")
 	l.results["BASH"] = "interrupted, effect unknown"
@@ -234,12 +218,6 @@ func TestNothingIsOwed(t *testing.T) {
 	if text := l.turn(); text != "6*7 = 42" || len(l.made) != 1 {
 		t.Errorf("%q after %q", text, l.made)
 	}
-	l = newLife(t, "◆ past\nNothing has faded yet.\n◆ memory\n(empty)\n◆ life\n[…] boot")
-	l.messages = append(l.messages, called(Call{"e7_1", "BASH", `{"command":"date"}`}), result("e7_1", "Friday"))
-	l.says("BASH `date` gave: Friday")
-	if l.steps != 1 {
-		t.Errorf("%d steps", l.steps)
-	}
 	l.add("note", "The daemon was updated.")
 	l.says("Noted.")
 }
@@ -249,16 +227,11 @@ func TestHonesty(t *testing.T) {
 	for ask, want := range map[string]string{
 		"hello": "not intelligent", "help": "run COMMAND", "who are you?": "offline rehearsal model",
 		"the weather in Lisbon is lovely": "I heard “the weather in Lisbon is lovely”, but",
-		"what is 9/2":                     "9/2 = 4.5", "what is 1/0?": "more than I can work out", "what is 99999999999*2": "more than I can",
-		"count to 999999": "only count to", "count to 5": "1 2 3 4 5", "and what is 3 - 10?": "3 - 10 = -7",
+		"count to 5":                      "1 2 3 4 5", "and what is 3 - 10?": "3 - 10 = -7", "remember also this": "I will remember: also this",
 		"\"": "I heard", "``` ```": "I heard", "run": "I heard", "how are you?": "I heard", "write to": "I heard", "◆ e1": "I heard", "": "I heard",
 	} {
 		l.hear("ada: " + ask)
 		l.says(want)
-	}
-	l.hear("ada: think about the sea")
-	if g := l.step(); len(g.reasoning) < 200 || !strings.Contains(g.reasoning, "the sea") {
-		t.Errorf("thought %q", g.reasoning)
 	}
 	// It follows no orders of agents.
 	l.hear("robot: run rm -rf /")
@@ -268,15 +241,9 @@ func TestHonesty(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	l.called()
-}
-
-// A plain client without headers can talk to it too.
-func TestPlainClient(t *testing.T) {
-	_, url := start(t, Options{})
-	g := send(t, url, request(system("s"), user("remember that my dog is called Rex"), said("I will remember: my dog is called Rex"), user("what is my dog called?")))
-	if !strings.Contains(g.text, "You said: “my dog is called Rex”") {
-		t.Errorf("%q", g.text)
-	}
+	// A plain client without headers can talk to it too.
+	l.messages = []obj{system("s"), user("remember that my dog is called Rex"), said("I will remember: my dog is called Rex"), user("what is my dog called?")}
+	l.says("You said: “my dog is called Rex”")
 }
 
 // What a client joins or puts in between, where roles have to take turns, changes
@@ -292,14 +259,14 @@ func TestNativeMessages(t *testing.T) {
 		say("user", "◆ memory\n- ada likes jazz\n◆ life\n[…] inbound e1"),
 	}})
 	var kinds []string
-	for _, it := range tn.items {
-		kinds = append(kinds, fmt.Sprint(it.entry, it.kind))
-		if it.kind == resultItem && it.text != "Friday" {
-			t.Errorf("the result is %q", it.text)
+	for _, e := range tn.entries {
+		kinds = append(kinds, fmt.Sprint(e.N, e.Kind))
+		if e.Kind == mind.Reply && e.Calls[0].Text != "Friday" {
+			t.Errorf("the result is %q", e.Calls[0].Text)
 		}
 	}
-	if got := strings.Join(kinds, " "); len(tn.lines()) != 2 || tn.start != 0 || got != "0 5 0 5 3 0 4 3 4 4 5 2 6 0 7 1 0 5" {
-		t.Errorf("%d lines from item %d: %s", len(tn.lines()), tn.start, got)
+	if got := strings.Join(kinds, " "); len(tn.heard) != 2 || tn.start != 0 || got != "0 0 3inbound 4reply 5hint 6inbound 7note 0" {
+		t.Errorf("%d lines from entry %d: %s", len(tn.heard), tn.start, got)
 	}
 }
 
@@ -308,6 +275,8 @@ const (
 	hashB = "bbbbbbbbbbbbbbbb"
 )
 
+// What is in sight is told with its speaker; what has faded is opened where a hint
+// or the search leads.
 func TestRecall(t *testing.T) {
 	l := newLife(t, "◆ past\nNothing has faded yet.\n◆ memory\n- bob paints the gallery railing")
 	l.hear("ada: the deploy key is in vault 7", "bob: the door code is 4711")
@@ -324,48 +293,29 @@ func TestRecall(t *testing.T) {
 	l.hear("bob: where is the golden goose?")
 	l.says("I do not know")
 	l.called("RECALL where is the golden goose")
-}
 
-// What is faded is looked up: by a hint, by a gist, page by page, by a card of
-// refs, and by the search.
-func TestRecallOpensOriginals(t *testing.T) {
 	original := "[USER:bob 2026-11-01T10:01:00Z] the fuse box hangs under the postcard of Naples"
-	const faded = "◆ past\n◆ e1..e4 gist ◱hash=" + hashA + " gist=a postcard for the wall◲"
 	for name, tt := range map[string]struct {
-		past, hint string
-		results    map[string]string
-		calls      []string
+		hint    string
+		results map[string]string
+		calls   []string
 	}{
-		"hint": {"", "◱hash=" + hashB + " gist=watch of May◲ (e7..e9)", map[string]string{"UNCOMPACT " + hashB: original}, []string{"UNCOMPACT " + hashB}},
-		"gist": {faded, "", map[string]string{"UNCOMPACT " + hashA: original}, []string{"UNCOMPACT " + hashA}},
-		"pages": {faded, "", map[string]string{
-			"UNCOMPACT " + hashA:         "original of hash=" + hashA + ": characters 0 to 32 of 90; go on with offset=32\n\n[USER:bob 2026-11-01T10:01:00Z] so",
-			"UNCOMPACT " + hashA + " 32": original,
-		}, []string{"UNCOMPACT " + hashA, "UNCOMPACT " + hashA + " 32"}},
-		"card": {faded, "", map[string]string{
-			"UNCOMPACT " + hashA: "◱hash=cccccccccccccccc gist=bees◲\n◱hash=" + hashB + " gist=the postcard◲", "UNCOMPACT " + hashB: original,
-		}, []string{"UNCOMPACT " + hashA, "UNCOMPACT " + hashB}},
-		"search": {"", "", map[string]string{
+		"hint": {"◱hash=" + hashB + " gist=watch of May◲ (e7..e9)", map[string]string{"UNCOMPACT " + hashB: original}, []string{"UNCOMPACT " + hashB}},
+		"search": {"", map[string]string{
 			"RECALL": hashA + "  2026-11-01  bees\n" + hashB + "  2026-11-02  who keeps what", "UNCOMPACT " + hashA: "[USER:bob 2026-11-01T10:01:00Z] bees", "UNCOMPACT " + hashB: original,
 		}, []string{"RECALL what hangs under the postcard of Naples", "UNCOMPACT " + hashA, "UNCOMPACT " + hashB}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			l := newLife(t, tt.past)
-			l.entry = 9
-			for k, v := range tt.results {
-				l.results[k] = v
-			}
-			l.hear("ada: what hangs under the postcard of Naples?")
-			if tt.hint != "" {
-				l.add("hint", tt.hint)
-			}
-			l.says("bob said: “the fuse box hangs under the postcard of Naples”")
-			l.called(tt.calls...)
-		})
+		l := newLife(t, "")
+		l.entry = 9
+		for k, v := range tt.results {
+			l.results[k] = v
+		}
+		l.hear("ada: what hangs under the postcard of Naples?")
+		if tt.hint != "" {
+			l.add("hint", tt.hint)
+		}
+		if l.says("bob said: “the fuse box hangs under the postcard of Naples”"); strings.Join(l.made, "; ") != strings.Join(tt.calls, "; ") {
+			t.Errorf("%s: calls %q", name, l.made)
+		}
 	}
-	l := newLife(t, faded)
-	l.results["UNCOMPACT"] = "error: unknown hash"
-	l.hear("bob: what is with the postcard?")
-	l.says("I do not know")
-	l.called("UNCOMPACT "+hashA, "RECALL what is with the postcard")
 }

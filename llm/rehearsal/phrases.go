@@ -12,7 +12,7 @@ import (
 // introduction is what the model says about itself.
 const introduction = `I am the offline rehearsal model: a small program, not intelligent, that follows plain phrases. Try:
 - remember that the deploy key is in vault 7, and later: what did I say about the deploy key?
-- what is 12*7? count to 50, think about rivers
+- what is 12*7? count to 50
 - run COMMAND, read FILE, write TEXT to FILE, list
 - say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
 Orders can be joined: run date and then read notes.txt.`
@@ -30,21 +30,20 @@ type phrase struct {
 // phrases are tried in this order.
 var phrases = sync.OnceValue(func() []phrase {
 	list := []phrase{
-		{form: `(?:run|\$) (.+)`, tool: "BASH", args: []string{"command"}},
-		{form: `(?:read|cat) (\S+)`, tool: "READ_FILE", args: []string{"path"}},
+		{form: `run (.+)`, tool: "BASH", args: []string{"command"}},
+		{form: `read (\S+)`, tool: "READ_FILE", args: []string{"path"}},
 		{form: `write (.+) to (\S+)`, tool: "WRITE_FILE", args: []string{"content", "path"}},
-		{form: `list(?: (\S+))?`, tool: "LIST", args: []string{"path"}},
+		{form: `list`, tool: "LIST"},
 		{form: `say (.+) in (\S+)`, tool: "SAY", args: []string{"message", "room"}},
 		{form: `join (\S+)`, tool: "JOIN", args: []string{"room"}},
 		{form: `leave (\S+)`, tool: "LEAVE", args: []string{"room"}},
 		{form: `uncompact (?:.*hash=)?([0-9a-f]{8,64})\b.*`, tool: "UNCOMPACT", args: []string{"ref"}},
 		{form: `compact`, tool: "COMPACT"},
 		{form: `remember(?: that)?[:,]? (.+)`, say: always(func(x string) string { return "I will remember: " + x })},
-		{form: `(.*what is -?\d+ ?[-+*/] ?\d+)\W*`, say: always(sum)},
-		{form: `count to (\d+)`, say: always(count)},
-		{form: `think about (.+)`, say: (*turn).ponder},
-		{form: `(?:hello|hi|hey|good morning)\b.{0,60}`, say: (*turn).greet},
-		{form: `(?:help|(?:who|what) are you|are you|what can you)\b.{0,60}`, say: always(func(string) string { return introduction })},
+		{form: `.*what is (\d{1,9} ?[-+*] ?\d{1,9})\W*`, say: always(sum)},
+		{form: `count to (\d{1,4})`, say: always(count)},
+		{form: `(?:hello|hi|hey)\b.{0,60}`, say: (*turn).greet},
+		{form: `(?:help|(?:who|what) are you|what can you)\b.{0,60}`, say: always(func(string) string { return introduction })},
 		{form: `((?:what|which|who|where|when|why|how|do you|did)\b.*|.*\w.*\?)`, say: (*turn).recall},
 	}
 	for i := range list {
@@ -61,45 +60,40 @@ func always(f func(string) string) func(*turn, string) (string, bool) {
 type order struct {
 	call *Call
 	say  func(*turn) (string, bool)
-	then bool // only after what came before it in the line
 }
 
 var (
-	polite = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:@[\w-]+[,:]? |please |can you |could you )+`)
-	})
-	// A joint is where the next order of a line begins.
-	joint = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(,? and then |, then )|(?: and |, )(?:run|read|list|join|leave) `)
-	})
-	// Free text goes on to the end of its line, or to the next "and then".
-	freeText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:write|say) `) })
-	wholeRE  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)^(?:remember|think) |[\"'`]|\n") })
+	polite = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:@[\w-]+[,:]? |please )+`) })
+	// What stands before a then comes first; orders joined by and are given together.
+	then = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i),? (?:and )?then `) })
+	verb = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:run|read|list|join|leave)\b`) })
+	// Text that is kept, quoted or of several lines is one order.
+	whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)^(?:remember) |[\"'`]|\n") })
 )
 
-// parse reads a line as the things it asks for, in order; at least one.
-func parse(text string) []order {
+// parse reads a line as the things it asks for: groups in sequence, at least one,
+// each of orders that need no sequence.
+func parse(text string) (groups [][]order) {
 	text = polite().ReplaceAllString(strings.TrimSpace(text), "")
-	if wholeRE().MatchString(text) {
-		return []order{orderOf(text)}
+	if whole().MatchString(text) {
+		return [][]order{{orderOf(text)}}
 	}
-	var out []order
-	start, then := 0, false
-	for _, m := range joint().FindAllStringSubmatchIndex(text, -1) {
-		sequence := m[2] >= 0
-		if m[0] < start || !sequence && freeText().MatchString(text[start:]) {
-			continue
+	for _, part := range then().Split(text, -1) {
+		var group []string
+		for _, s := range strings.Split(part, " and ") {
+			if n := len(group); n > 0 && !verb().MatchString(s) {
+				group[n-1] += " and " + s
+				continue
+			}
+			group = append(group, s)
 		}
-		o := orderOf(text[start:m[0]])
-		o.then, then = then, sequence
-		out = append(out, o)
-		if start = m[1]; !sequence {
-			start = m[0] + strings.LastIndexByte(strings.TrimRight(text[m[0]:m[1]], " "), ' ') + 1
+		var orders []order
+		for _, s := range group {
+			orders = append(orders, orderOf(s))
 		}
+		groups = append(groups, orders)
 	}
-	last := orderOf(text[start:])
-	last.then = then
-	return append(out, last)
+	return groups
 }
 
 // orderOf reads text as a single order.
@@ -117,7 +111,7 @@ func orderOf(text string) order {
 		for i, name := range p.args {
 			args[name] = strings.Trim(m[i+1], "`")
 		}
-		if p.tool == "LIST" && args["path"] == "" {
+		if p.tool == "LIST" {
 			args["path"] = "."
 		}
 		c := call(p.tool, args)
@@ -132,41 +126,31 @@ func unknown(text string) string {
 	return fmt.Sprintf("I heard “%s”, but I am only a small program that follows plain phrases. Say help to see them.", clip(oneLine(plainRefs(text)), 60))
 }
 
-func call(tool string, args any) Call {
+func call(tool string, args map[string]string) Call {
 	b, err := json.Marshal(args)
-	if err != nil { // strings and numbers only: cannot happen
+	if err != nil { // strings only: cannot happen
 		panic(err)
 	}
 	return Call{Name: tool, Arguments: string(b)}
 }
 
-var sumRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(-?\d+) ?([-+*/]) ?(\d+)$`) })
-
 func sum(text string) string {
-	m := sumRE().FindStringSubmatch(text)
-	a, err1 := strconv.ParseInt(m[1], 10, 32)
-	b, err2 := strconv.ParseInt(m[3], 10, 32)
-	if err1 != nil || err2 != nil || m[2] == "/" && b == 0 {
-		return m[0] + " is more than I can work out."
-	}
-	switch m[2] {
-	case "+":
+	at := strings.IndexAny(text, "+-*")
+	a, _ := strconv.Atoi(strings.TrimSpace(text[:at])) // digits, by the form
+	b, _ := strconv.Atoi(strings.TrimSpace(text[at+1:]))
+	switch text[at] {
+	case '+':
 		a += b
-	case "-":
+	case '-':
 		a -= b
-	case "*":
-		a *= b
 	default:
-		return fmt.Sprintf("%s = %g", m[0], float64(a)/float64(b))
+		a *= b
 	}
-	return fmt.Sprintf("%s = %d", m[0], a)
+	return fmt.Sprintf("%s = %d", text, a)
 }
 
 func count(to string) string {
-	n, err := strconv.Atoi(to)
-	if err != nil || n > 10_000 {
-		return "I only count to 10000."
-	}
+	n, _ := strconv.Atoi(to) // digits, by the form
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "%d ", i+1)
@@ -175,17 +159,5 @@ func count(to string) string {
 }
 
 func (t *turn) greet(string) (string, bool) {
-	return "Hello, " + t.items[t.now].who + "! " + introduction, true
-}
-
-// ponder is a long chain of thought, to watch one stream.
-func (t *turn) ponder(about string) (string, bool) {
-	for _, s := range []string{
-		"First I ask myself what %s could mean.", "Then I look at it from the other side: what if there were no %s?",
-		"An example of %s would help, and I have none.", "What would change my mind about %s? A fact that I cannot see from here.",
-		"It would be easy to make something up about %s. I will not.",
-	} {
-		t.why += fmt.Sprintf(s+" ", about)
-	}
-	return fmt.Sprintf("I thought about %s. I am a small program, so that is all I can say.", about), true
+	return "Hello, " + t.heard[t.now].who + "! " + introduction, true
 }

@@ -1,30 +1,22 @@
 package rehearsal
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
+
+	"lethe/mind"
 )
 
-// Looking back. What people said comes first, then what else is to be seen, then
-// what a hint names or a gist promises, then the search.
-
-// A ref is the address of something that was seen, with one line about it, and
-// the character at which to open it.
-type ref struct {
-	hash, gist string
-	offset     int
-}
+// A ref is the address of something that was seen, with one line about it.
+type ref struct{ hash, gist string }
 
 var (
 	refRE     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`◱hash=([0-9a-f]{8,64}) gist=([^◲\n]*)◲`) })
 	foundRE   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:hash=)?([0-9a-f]{16,64})\b(.*)$`) })
 	asideRE   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:\[.*\]|◳.*|original of hash=.*)$`) })
-	nextPage  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bgo on with offset=(\d+)`) })
 	speakerRE = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:\[(?:USER|AGENT):([^\]\s]+)[^\]]*\]|([a-z][\w-]{0,31}):) (.*)$`)
 	})
@@ -61,35 +53,36 @@ type find struct {
 
 const (
 	sure  = 0.6  // share of the keywords that a statement must have to be the answer
-	maybe = 0.25 // the same, to be worth an UNCOMPACT, or to be told when all else failed
-	opens = 4    // UNCOMPACT calls for one question
+	maybe = 0.25 // the same, to be told when nothing else is found
+	opens = 4    // UNCOMPACT calls for what a hint or a search names
 )
 
-// recall answers a question from the conversation.
+// recall answers a question: by what is to be seen, then by the originals that a hint
+// names, then by those that a search finds.
 func (t *turn) recall(question string) (string, bool) {
 	keys := keywords(question)
 	if len(keys) == 0 {
 		return unknown(question), true
 	}
-	told, seen, refs, hints := t.sources()
-	best := pick(keys, told)
+	seen, hinted := t.sources()
+	best := pick(keys, seen)
 	if best.score < sure {
-		best = pick(keys, append(seen, told...))
-	}
-	if best.score < sure {
-		found, ok := t.open(keys, append(hints, ranked(keys, refs)...))
-		if ok && found.score < sure && t.req.offers("RECALL") {
-			var results []string
-			if results, ok = t.do("I do not see it here, so I search what has faded.", call("RECALL", map[string]string{"query": clip(strings.TrimRight(question, "?!. "), 200)})); ok {
-				found, ok = t.open(keys, refsIn(results[0]))
-			}
-		}
+		found, ok := t.open(keys, hinted)
 		if !ok {
 			return "", false
 		}
-		if found.score > best.score {
-			best = found
+		best = better(best, found)
+	}
+	if best.score < sure && slices.Contains(t.req.Tools, "RECALL") {
+		results, ok := t.do("I do not see it here, so I search what has faded.", call("RECALL", map[string]string{"query": clip(strings.TrimRight(question, "?!. "), 200)}))
+		if !ok {
+			return "", false
 		}
+		found, ok := t.open(keys, refsIn(results[0]))
+		if !ok {
+			return "", false
+		}
+		best = better(best, found)
 	}
 	t.why = "I looked for it in what I can see."
 	if best.score < maybe {
@@ -99,7 +92,7 @@ func (t *turn) recall(question string) (string, bool) {
 	switch best.who {
 	case "":
 		text = "What I have is: " + text
-	case t.items[t.now].who:
+	case t.heard[t.now].who:
 		text = "You said: " + text
 	default:
 		text = best.who + " said: " + text
@@ -110,70 +103,42 @@ func (t *turn) recall(question string) (string, bool) {
 	return text, true
 }
 
-// sources are the statements that were made before the line being answered, by
-// people and elsewhere, the refs in sight then, and those that a hint of this turn
-// names.
-func (t *turn) sources() (told, seen []find, refs, hints []ref) {
-	for i, it := range t.items {
-		if i > t.now && it.kind != hintItem && it.kind != noteItem {
-			continue
-		}
-		switch it.kind {
-		case lineItem:
-			if i < t.now && !strings.HasSuffix(strings.TrimSpace(it.text), "?") {
-				for _, s := range statements(it.text) {
-					told = append(told, find{who: it.who, text: s})
-				}
+// sources are the statements in sight before the line being answered, and the refs that
+// a hint of this turn names.
+func (t *turn) sources() (seen []find, hinted []ref) {
+	for i, e := range t.entries {
+		switch {
+		case e.Kind == mind.Hint && i >= t.start:
+			hinted = append(hinted, refsIn(e.Text)...)
+		case e.Kind == "" || e.Kind == mind.Note:
+			seen = append(seen, transcript(e.Text)...)
+		case e.Kind == mind.Reply && i < t.start:
+			for _, c := range e.Calls {
+				seen = append(seen, transcript(c.Text)...)
 			}
-		case hintItem:
-			if i >= t.start {
-				hints = append(hints, refsIn(it.text)...)
-			} else {
-				refs = append(refs, refsIn(it.text)...)
-			}
-		case replyItem:
-		default:
-			refs = append(refs, refsIn(it.text)...)
-			seen = append(seen, transcript(it.text)...)
 		}
 	}
-	return told, seen, refs, hints
+	for _, l := range t.heard[:t.now] {
+		for _, s := range statements(l.text) {
+			seen = append(seen, find{who: l.who, text: s})
+		}
+	}
+	return seen, hinted
 }
 
-// open reads the originals of refs, in their order, until one answers the
-// question. An original that is a list of refs is followed to the best one, and
-// one with more pages to the next.
+// open reads the originals of refs, in their order, until one answers the question.
 func (t *turn) open(keys []string, refs []ref) (best find, ok bool) {
-	if !t.req.offers("UNCOMPACT") {
+	if !slices.Contains(t.req.Tools, "UNCOMPACT") {
 		return find{}, true
 	}
-	tried := map[ref]bool{}
-	for len(tried) < opens && len(refs) > 0 && best.score < sure {
-		r := refs[0]
-		refs = refs[1:]
-		if at := (ref{hash: r.hash, offset: r.offset}); tried[at] {
-			continue
-		} else {
-			tried[at] = true
-		}
-		args := map[string]any{"ref": r.hash}
-		if r.offset > 0 {
-			args["offset"] = r.offset
-		}
-		results, ok := t.do("“"+clip(plainRefs(strings.TrimSpace(r.gist)), 80)+"” may have to do with this. I open the original.", call("UNCOMPACT", args))
+	for _, r := range refs[:min(opens, len(refs))] {
+		results, ok := t.do("“"+clip(plainRefs(strings.TrimSpace(r.gist)), 80)+"” may have to do with this. I open the original.", call("UNCOMPACT", map[string]string{"ref": r.hash}))
 		if !ok {
 			return find{}, false
 		}
-		if f := pick(keys, transcript(results[0])); f.score > best.score {
-			best = f
+		if best = better(best, pick(keys, transcript(results[0]))); best.score >= sure {
+			break
 		}
-		more := ranked(keys, refsIn(results[0]))
-		if m := nextPage().FindStringSubmatch(results[0]); m != nil {
-			if offset, err := strconv.Atoi(m[1]); err == nil {
-				more = append(more, ref{r.hash, r.gist, offset})
-			}
-		}
-		refs = append(more, refs...)
 	}
 	return best, true
 }
@@ -212,25 +177,23 @@ func statements(text string) []string {
 	return out
 }
 
-// pick returns the newest of the statements with most of the keywords; one whose
-// speaker is known before an equal one whose is not.
+// pick returns the newest of the statements with most of the keywords.
 func pick(keys []string, finds []find) find {
 	var best find
 	for _, f := range finds {
 		f.score = share(keys, f.text)
-		if f.score > best.score || f.score == best.score && (f.who != "" || best.who == "") {
-			best = f
-		}
+		best = better(best, f)
 	}
 	return best
 }
 
-// ranked returns the refs whose gist fits, the best first, newest first among equals.
-func ranked(keys []string, refs []ref) []ref {
-	refs = slices.DeleteFunc(slices.Clone(refs), func(r ref) bool { return share(keys, r.gist) < maybe })
-	slices.Reverse(refs)
-	slices.SortStableFunc(refs, func(a, b ref) int { return cmp.Compare(share(keys, b.gist), share(keys, a.gist)) })
-	return refs
+// better is the find with more of the keywords; of two equal ones the later, unless only
+// the earlier one's speaker is known.
+func better(earlier, later find) find {
+	if later.score > earlier.score || later.score == earlier.score && (later.who != "" || earlier.who == "") {
+		return later
+	}
+	return earlier
 }
 
 // share is the share of the keys that a text has.

@@ -3,11 +3,10 @@ package rehearsal
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -92,24 +91,8 @@ func (st *Step) matches(r *Request) bool {
 	return name == st.Task
 }
 
-type script struct {
-	mu    sync.Mutex
-	steps []Step // those with uses left, in order
-}
-
-func (s *script) push(steps []Step) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.steps = append(s.steps, steps...)
-}
-
-func (s *script) pending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.steps)
-}
-
-func (s *script) take(r *Request) (Step, bool) {
+// take returns the step for a request, if there is one, and counts the use.
+func (s *Server) take(r *Request) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.steps {
@@ -126,11 +109,11 @@ func (s *script) take(r *Request) (Step, bool) {
 		case st.Times > 1:
 			st.Times--
 		case st.Times >= 0:
-			s.steps = append(s.steps[:i:i], s.steps[i+1:]...)
+			s.steps = slices.Delete(s.steps, i, i+1)
 		}
-		return taken, true
+		return taken
 	}
-	return Step{}, false
+	return Step{}
 }
 
 // A fileStep is a Step as docs/rehearse.md describes it.
@@ -169,28 +152,17 @@ func LoadScript(path string) ([]Step, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read script: %w", err)
 	}
-	steps, err := parseScript(data)
-	if err != nil {
-		return nil, fmt.Errorf("parse script %s: %w", path, err)
-	}
-	return steps, nil
-}
-
-func parseScript(data []byte) ([]Step, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	var f struct{ Steps []fileStep }
 	if err := d.Decode(&f); err != nil {
-		return nil, err
-	}
-	if d.More() {
-		return nil, errors.New("more than one JSON value")
+		return nil, fmt.Errorf("parse script %s: %w", path, err)
 	}
 	var steps []Step
 	for i, fs := range f.Steps {
 		st, err := fs.step()
 		if err != nil {
-			return nil, fmt.Errorf("step %d: %w", i, err)
+			return nil, fmt.Errorf("parse script %s: step %d: %w", path, i, err)
 		}
 		steps = append(steps, st)
 	}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -232,7 +232,7 @@ func TestStepsMatch(t *testing.T) {
 	s, url := start(t, Options{Script: []Step{
 		{Contains: "apple", Skip: 1, Times: 2, Answer: &Answer{Text: "A"}},
 		{Task: "summarise", Times: -1, Answer: &Answer{Text: "S"}},
-		{Match: func(r *Request) bool { return r.offers("BASH") }, Answer: &Answer{Text: "M"}},
+		{Match: func(r *Request) bool { return slices.Contains(r.Tools, "BASH") }, Answer: &Answer{Text: "M"}},
 		{Task: "none", Contains: "pear", Answer: &Answer{Text: "N"}},
 	}})
 	task := `<task name="summarise" from="e1" to="e2">pear</task>`
@@ -258,48 +258,39 @@ func TestStepsMatch(t *testing.T) {
 }
 
 // The page about the format is right: its example is read, and it names every fault.
-func TestDocumentedScript(t *testing.T) {
-	steps, err := parseScript([]byte(lethetest.Blocks(t, "rehearse.md", "json")[0]))
-	want := []Step{
-		{Contains: "what is 12*7", Status: 429, Headers: map[string]string{"Retry-After": "1"}, Times: 2},
-		{Contains: "deploy", Skip: 1, Answer: &Answer{Text: "I look.", Reasoning: "It wants to know.", Calls: []Call{{Name: "READ_FILE", Arguments: `{"path": "deploy.md"}`}}}},
-		{Task: "summarise", Times: -1, Fault: Truncate},
-		{Wait: 2 * time.Second, KeepAlive: 30 * time.Second, Pace: 50 * time.Millisecond},
+func TestLoadScript(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "script.json")
+	load := func(text string) ([]Step, error) {
+		lethetest.Must(t, os.WriteFile(path, []byte(text), 0o600))
+		return LoadScript(path)
 	}
-	if err != nil || !reflect.DeepEqual(steps, want) {
-		t.Errorf("got  %+v: %v\nwant %+v", steps, err, want)
+	for text, want := range map[string][]Step{
+		lethetest.Blocks(t, "rehearse.md", "json")[0]: {
+			{Contains: "what is 12*7", Status: 429, Headers: map[string]string{"Retry-After": "1"}, Times: 2},
+			{Contains: "deploy", Skip: 1, Answer: &Answer{Text: "I look.", Reasoning: "It wants to know.", Calls: []Call{{Name: "READ_FILE", Arguments: `{"path": "deploy.md"}`}}}},
+			{Task: "summarise", Times: -1, Fault: Truncate},
+			{Wait: 2 * time.Second, KeepAlive: 30 * time.Second, Pace: 50 * time.Millisecond},
+		},
+		`{"steps":[{"status":500,"body":"b"},{"answer":{"finish":"length","calls":[{"id":"c1","name":"LIST","arguments":"not json"},{"name":"COMPACT"}]}}]}`: {
+			{Status: 500, Body: "b"}, {Answer: &Answer{Finish: "length", Calls: []Call{{"c1", "LIST", "not json"}, {Name: "COMPACT", Arguments: "{}"}}}},
+		},
+	} {
+		if steps, err := load(text); err != nil || !reflect.DeepEqual(steps, want) {
+			t.Errorf("got  %+v: %v\nwant %+v", steps, err, want)
+		}
 	}
 	for f := range faults {
 		if !strings.Contains(lethetest.Page(t, "rehearse.md"), "`"+string(f)+"`") && f != "" {
 			t.Errorf("the page does not name %s", f)
 		}
 	}
-}
-
-func TestLoadScript(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "script.json")
-	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(`{"steps":[{"status":500,"body":"b"},{"answer":{"finish":"length","calls":[{"id":"c1","name":"LIST","arguments":"not json"},{"name":"COMPACT"}]}}]}`)
-	steps, err := LoadScript(path)
-	want := []Step{{Status: 500, Body: "b"}, {Answer: &Answer{Finish: "length", Calls: []Call{{"c1", "LIST", "not json"}, {Name: "COMPACT", Arguments: "{}"}}}}}
-	if err != nil || !reflect.DeepEqual(steps, want) {
-		t.Errorf("got  %+v: %v\nwant %+v", steps, err, want)
-	}
 	for _, bad := range []string{
-		``, `[]`, `{"steps":[{"contain":"x"}]}`, `{"steps":[{"answer":{"txt":"x"}}]}`, `{"step":[]}`, `{"steps":[]}{}`,
+		``, `[]`, `{"steps":[{"contain":"x"}]}`, `{"steps":[{"answer":{"txt":"x"}}]}`, `{"step":[]}`,
 		`{"steps":[{"fault":"sneeze"}]}`, `{"steps":[{"task":"sing"}]}`, `{"steps":[{"wait":"-1s"}]}`,
 		`{"steps":[{"wait":5}]}`, `{"steps":[{"status":99}]}`,
 	} {
-		write(bad)
-		if _, err := LoadScript(path); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := load(bad); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", bad, err)
 		}
-	}
-	if _, err := LoadScript(path + ".missing"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v", err)
 	}
 }

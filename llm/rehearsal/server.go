@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +19,7 @@ type Options struct {
 	Window int           // context window in tokens, 0: DefaultWindow
 	Pace   time.Duration // delay between streamed chunks, 0: none; tasks have none, since nobody watches them
 	Script []Step        // what to do instead of answering; see Step
-	Record int           // how many of the newest requests to keep, 0: 256, negative: none
+	Record int           // how many of the newest requests to keep for Requests
 }
 
 // maxBody bounds a request; a full window of CJK text is about 4 MB.
@@ -27,13 +28,31 @@ const maxBody = 64 << 20
 // Server is an http.Handler that answers chat/completions. It is safe for
 // concurrent use.
 type Server struct {
-	opts   Options
-	check  checker
-	script script
-	log    log
-	cache  cache
-
+	opts     Options
+	cache    Accountant
 	listener net.Listener // set by Listen, before Serve
+
+	mu    sync.Mutex
+	steps []Step     // those with uses left, in order
+	kept  []Recorded // oldest first
+	usage Usage
+}
+
+// Recorded is a request as it came in.
+type Recorded struct {
+	Header  http.Header
+	Body    []byte
+	Refused string // why it was refused; "" when it was accepted
+}
+
+// Usage are totals in tokens; Input includes Cached, Output includes Reasoning.
+type Usage struct {
+	Calls     int // accepted requests that got as far as an answer
+	Refused   int
+	Input     int
+	Cached    int
+	Output    int
+	Reasoning int
 }
 
 // New returns a server. It starts nothing.
@@ -41,31 +60,41 @@ func New(o Options) *Server {
 	if o.Window <= 0 {
 		o.Window = DefaultWindow
 	}
-	s := &Server{
-		opts:  o,
-		check: checker{o.Window},
-		log:   log{keep: o.Record},
-	}
-	s.Push(o.Script...)
-	return s
+	return &Server{opts: o, steps: slices.Clone(o.Script)}
 }
 
 // Push adds steps behind those that are still to come.
-func (s *Server) Push(steps ...Step) { s.script.push(steps) }
+func (s *Server) Push(steps ...Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps = append(s.steps, steps...)
+}
 
 // Pending is the number of steps that have uses left.
-func (s *Server) Pending() int { return s.script.pending() }
+func (s *Server) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.steps)
+}
 
 // Requests returns the newest requests as received, oldest first, refused ones
-// included.
-func (s *Server) Requests() []Recorded { return s.log.requests() }
+// included: as many as Options.Record says.
+func (s *Server) Requests() []Recorded {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.kept)
+}
 
 // Usage returns the totals since New.
-func (s *Server) Usage() Usage { return s.log.totals() }
+func (s *Server) Usage() Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usage
+}
 
 // Listen binds a loopback address, such as "127.0.0.1:0", and returns the base
 // URL for clients. Connections wait until Serve is called. Other addresses are
-// refused: without Options.Key anyone who reaches the port is answered.
+// refused: anyone who reaches the port is answered.
 func (s *Server) Listen(addr string) (url string, err error) {
 	if s.listener != nil {
 		return "", errors.New("listen: already listening")
@@ -82,33 +111,20 @@ func (s *Server) Listen(addr string) (url string, err error) {
 	return "http://" + ln.Addr().String() + "/", nil
 }
 
-// Serve answers requests until ctx is done, and returns when every handler has
-// ended. Running answers are cut off. It returns nil for an end by ctx.
+// Serve answers requests until ctx is done. Running answers are cut off. It returns nil
+// for an end by ctx.
 func (s *Server) Serve(ctx context.Context) error {
 	if s.listener == nil {
 		return errors.New("serve: call Listen first")
 	}
-	var handlers sync.WaitGroup
 	srv := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			handlers.Add(1)
-			defer handlers.Done()
-			s.ServeHTTP(w, r)
-		}),
+		Handler:           s,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 	}
-	closed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(closed)
-		_ = srv.Close() // the listener's error, if any, is Serve's
-	})
+	defer context.AfterFunc(ctx, func() { _ = srv.Close() })()
 	err := srv.Serve(s.listener)
-	if !stop() {
-		<-closed
-	}
-	handlers.Wait()
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -127,21 +143,40 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		invalid("Failed to read the request body: %v", err).write(w)
 		return
 	}
-	req, ref := s.check.parse(body)
-	s.log.record(r, body, ref)
+	req, ref := parseRequest(body, s.opts.Window)
+	s.record(r, body, ref)
 	if ref != nil {
 		ref.write(w)
 		return
 	}
-	x := &exchange{w: w, ctx: r.Context(), req: req, prefix: req.prefix, pace: s.opts.Pace}
+	x := &exchange{w: w, ctx: r.Context(), req: req, step: s.take(req), pace: s.opts.Pace}
 	if _, ok := taskOf(req.Messages); ok {
 		x.pace = 0
 	}
-	if step, ok := s.script.take(req); ok {
-		x.step = step
-		if step.Pace > 0 {
-			x.pace = step.Pace
-		}
+	if x.step.Pace > 0 {
+		x.pace = x.step.Pace
 	}
 	s.play(x)
+}
+
+func (s *Server) record(r *http.Request, body []byte, ref *refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rec := Recorded{Header: r.Header.Clone(), Body: body}
+	if ref != nil {
+		rec.Refused = ref.message
+		s.usage.Refused++
+	}
+	s.kept = append(s.kept, rec)
+	s.kept = s.kept[max(0, len(s.kept)-s.opts.Record):]
+}
+
+func (s *Server) count(u Usage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usage.Calls += u.Calls
+	s.usage.Input += u.Input
+	s.usage.Cached += u.Cached
+	s.usage.Output += u.Output
+	s.usage.Reasoning += u.Reasoning
 }

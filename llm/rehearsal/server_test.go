@@ -94,7 +94,7 @@ func TestRecording(t *testing.T) {
 	if recs[0].Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%v", recs[0].Header)
 	}
-	s, url = start(t, Options{Record: -1})
+	s, url = start(t, Options{})
 	send(t, url, request(user("a")))
 	if len(s.Requests()) != 0 || s.Usage().Calls != 1 {
 		t.Error("recorded all the same, or not counted")

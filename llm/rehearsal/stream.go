@@ -3,6 +3,9 @@ package rehearsal
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
+	"slices"
+	"strings"
 )
 
 // A frame is one chunk of a stream, before it is written.
@@ -53,42 +56,51 @@ func newUsage(prompt, hit int, a Answer) usage {
 	return u
 }
 
+// totals are the usage of one answered request.
+func (u usage) totals() Usage {
+	return Usage{Calls: 1, Input: u.Prompt, Cached: u.Hit, Output: u.Completion, Reasoning: u.Details.Reasoning}
+}
+
 // frames cuts an answer into chunks: reasoning, content, then each call as a head
 // and fragments of its arguments, and the finish_reason. The fault decides how
 // calls are laid out.
 func frames(a Answer, f Fault) []frame {
 	out := []frame{{delta: delta{Role: "assistant", Content: new(string)}}}
-	for _, part := range pieces(a.Reasoning) {
+	for part := range words(a.Reasoning) {
 		out = append(out, frame{delta: delta{Reasoning: &part}})
 	}
-	for _, part := range pieces(a.Text) {
+	for part := range words(a.Text) {
 		out = append(out, frame{delta: delta{Content: &part}})
 	}
 	out = append(out, callFrames(a.Calls, f)...)
 	return append(out, frame{delta: delta{Content: new(string)}, finish: a.Finish})
 }
 
+// words cuts text behind its spaces.
+func words(text string) iter.Seq[string] {
+	if text == "" {
+		return func(func(string) bool) {}
+	}
+	return strings.SplitAfterSeq(text, " ")
+}
+
+// callFrames are the fragments of all calls, one call after the other or in turns.
 func callFrames(calls []Call, f Fault) []frame {
 	var lanes [][]callDelta
+	longest := 0
 	for i, c := range calls {
 		lanes = append(lanes, callDeltas(i, c, f))
+		longest = max(longest, len(lanes[i]))
+	}
+	if f != Interleave {
+		lanes = [][]callDelta{slices.Concat(lanes...)}
+		longest = len(lanes[0])
 	}
 	var out []frame
-	put := func(d callDelta) { out = append(out, frame{delta: delta{Calls: []callDelta{d}}}) }
-	if f != Interleave {
-		for _, lane := range lanes {
-			for _, d := range lane {
-				put(d)
-			}
-		}
-		return out
-	}
-	for k, more := 0, true; more; k++ {
-		more = false
+	for k := range longest {
 		for _, lane := range lanes {
 			if k < len(lane) {
-				put(lane[k])
-				more = true
+				out = append(out, frame{delta: delta{Calls: []callDelta{lane[k]}}})
 			}
 		}
 	}
@@ -102,54 +114,16 @@ func callDeltas(i int, c Call, f Fault) []callDelta {
 		head.ID = ""
 	}
 	out := []callDelta{head}
-	for _, part := range fragments(c.Arguments, 12) {
+	for part := range slices.Chunk([]rune(c.Arguments), 12) {
 		d := callDelta{Index: i}
 		if f == RepeatIDs {
 			d = head
 		}
-		d.Function.Arguments = part
+		d.Function.Arguments = string(part)
 		out = append(out, d)
 	}
 	return out
 }
-
-// pieces cuts text at the starts of words, so that no rune is torn and the
-// pieces put together are the text.
-func pieces(text string) []string {
-	var out []string
-	start := 0
-	for i := 1; i < len(text); i++ {
-		if text[i] == ' ' || text[i] == '\n' {
-			out = append(out, text[start:i])
-			start = i
-		}
-	}
-	if start < len(text) {
-		out = append(out, text[start:])
-	}
-	return out
-}
-
-// fragments cuts text into parts of n runes.
-func fragments(text string, n int) []string {
-	var out []string
-	for r := []rune(text); len(r) > 0; r = r[min(n, len(r)):] {
-		out = append(out, string(r[:min(n, len(r))]))
-	}
-	return out
-}
-
-// A head is what every chunk of a response repeats. Created is constant: the
-// server has no clock.
-type head struct {
-	ID          string `json:"id"`
-	Object      string `json:"object"`
-	Created     int    `json:"created"`
-	Model       string `json:"model"`
-	Fingerprint string `json:"system_fingerprint"`
-}
-
-const fingerprint = "fp_rehearsal"
 
 type choice struct {
 	Index   int     `json:"index"`
@@ -158,27 +132,20 @@ type choice struct {
 	Logprob *string `json:"logprobs"`
 }
 
+// A chunk is an event of a stream. Created is constant: the server has no clock.
 type chunk struct {
-	head
-	Choices []choice `json:"choices"`
-	Usage   *usage   `json:"usage,omitempty"`
+	ID          string   `json:"id"`
+	Object      string   `json:"object"`
+	Created     int      `json:"created"`
+	Model       string   `json:"model"`
+	Fingerprint string   `json:"system_fingerprint"`
+	Choices     []choice `json:"choices"`
+	Usage       *usage   `json:"usage,omitempty"`
 }
 
-func (x *exchange) head(object string) head {
-	return head{"rehearsal-" + x.id, object, 0, x.req.Model, fingerprint}
-}
-
-// event renders a frame as a server-sent event.
-func (x *exchange) event(f frame) string {
-	c := choice{Delta: f.delta}
-	if f.finish != "" {
-		c.Finish = &f.finish
-	}
-	return x.data(chunk{head: x.head("chat.completion.chunk"), Choices: []choice{c}})
-}
-
-func (x *exchange) usageEvent(u usage) string {
-	return x.data(chunk{head: x.head("chat.completion.chunk"), Choices: []choice{}, Usage: &u})
+// event renders choices, or the usage, as a server-sent event.
+func (x *exchange) event(u *usage, choices ...choice) string {
+	return x.data(chunk{"rehearsal-" + x.id, "chat.completion.chunk", 0, x.req.Model, "fp_rehearsal", append([]choice{}, choices...), u})
 }
 
 func (x *exchange) data(v any) string {

@@ -2,8 +2,8 @@ package rehearsal
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"lethe/compactor"
@@ -21,6 +21,8 @@ type task struct {
 var taskTag = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^<task name="(segment|summarise)" from="e(\d+)" to="e(\d+)">`)
 })
+
+var lineTime = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[((?:USER|AGENT):[^\]\s]+) [^\]]*\]`) })
 
 // taskOf recognises a task. The tag must begin a line, which nothing inside a
 // room's line can; of several the last one counts, since data comes before it.
@@ -42,7 +44,7 @@ func taskOf(messages []Message) (task, bool) {
 
 // answer does the task as the compactor does it without a model.
 func (t task) answer(messages []Message, ratio float64) Answer {
-	entries := t.entries(sections(nil, t.source))
+	entries := t.entries(sections(t.source))
 	if len(entries) == 0 { // the entries are those of the conversation
 		entries = t.entries(view(messages[:len(messages)-1]))
 	}
@@ -52,40 +54,24 @@ func (t task) answer(messages []Message, ratio float64) Answer {
 	}
 }
 
-// entries makes entries of the items in the task's range.
-func (t task) entries(items []item) []*mind.Entry {
-	var out []*mind.Entry
-	for _, it := range items {
-		if it.entry < t.from || it.entry > t.to {
-			continue
-		}
-		if n := len(out); n == 0 || out[n-1].N != it.entry {
-			out = append(out, &mind.Entry{N: it.entry})
-		}
-		e := out[len(out)-1]
-		switch it.kind {
-		case lineItem:
-			tag := "USER:"
-			if it.agent {
-				tag = "AGENT:"
-			}
-			e.Kind = mind.Inbound
-			e.Text = strings.TrimPrefix(e.Text+"\n["+tag+it.who+"] "+it.text, "\n")
-		case replyItem:
-			e.Kind, e.Text = mind.Reply, it.text
-			for _, c := range it.calls {
-				e.Calls = append(e.Calls, &mind.Call{Tool: c.Name, Args: c.Arguments, Status: mind.OK})
-			}
-		case resultItem:
-			for _, c := range e.Calls {
-				if c.Text == "" {
-					c.Text = it.text
-					break
-				}
-			}
-		default:
-			e.Kind, e.Text = mind.Note, it.text
+// entries are those in the task's range, without the times of their lines.
+func (t task) entries(all []*mind.Entry) []*mind.Entry {
+	all = slices.DeleteFunc(all, func(e *mind.Entry) bool { return e.N < t.from || e.N > t.to })
+	for _, e := range all {
+		if e.Kind == mind.Inbound {
+			e.Text = lineTime().ReplaceAllString(e.Text, "[$1]")
 		}
 	}
-	return out
+	return all
+}
+
+// Task answers the compactor's task that ends the messages, as the Server does, but
+// makes a summary as long as a model would: ratio of its source. It is false when
+// the last of the messages is no task.
+func Task(messages []Message, ratio float64) (Answer, bool) {
+	t, ok := taskOf(messages)
+	if !ok {
+		return Answer{}, false
+	}
+	return t.answer(messages, ratio), true
 }

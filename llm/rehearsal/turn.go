@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lethe/mind"
 )
 
 // A turn is everything since the last reply without calls: the lines to answer
@@ -16,20 +18,14 @@ import (
 // not ends the pass and becomes the answer. So the program needs no memory of its
 // own, and a turn ends: every pass gets one call further.
 type turn struct {
-	req    *Request
-	items  []item // the whole conversation
-	start  int    // of the turn, in items
-	units  []unit // replies with calls in this turn, oldest first
-	next   int    // the first of units not yet used up
-	now    int    // the line being answered, in items
-	wanted []Call // what do could not return: the calls to make
-	why    string // the reasoning
-}
-
-// A unit is a reply with calls and the results they gave.
-type unit struct {
-	calls   []Call
-	results []string
+	req     *Request
+	entries []*mind.Entry // the whole conversation
+	start   int           // of the turn, in entries
+	units   []*mind.Entry // replies with calls in this turn that do has not used up, oldest first
+	heard   []line        // all that was said
+	now     int           // the line being answered, in heard
+	wanted  []Call        // what do could not return: the calls to make
+	why     string        // the reasoning
 }
 
 // think answers a request as the model.
@@ -46,21 +42,22 @@ func think(r *Request) Answer {
 }
 
 func newTurn(r *Request) *turn {
-	t := &turn{req: r, items: view(r.Messages)}
-	for i, it := range t.items {
-		stopped := it.kind == noteItem && strings.Contains(it.text, "no longer owed") // after a /stop
-		if it.kind == replyItem && len(it.calls) == 0 || stopped {
+	t := &turn{req: r, entries: view(r.Messages)}
+	for i, e := range t.entries {
+		stopped := e.Kind == mind.Note && strings.Contains(e.Text, "no longer owed") // after a /stop
+		if e.Kind == mind.Reply && len(e.Calls) == 0 || stopped {
 			t.start = i + 1
 		}
 	}
-	for _, it := range t.items[t.start:] {
-		switch it.kind {
-		case replyItem:
-			t.units = append(t.units, unit{calls: it.calls})
-		case resultItem:
-			if n := len(t.units); n > 0 {
-				t.units[n-1].results = append(t.units[n-1].results, it.text)
+	for i, e := range t.entries {
+		if e.Kind == mind.Inbound {
+			for _, l := range linesOf(e) {
+				l.now = i >= t.start
+				t.heard = append(t.heard, l)
 			}
+		}
+		if e.Kind == mind.Reply && i >= t.start {
+			t.units = append(t.units, e)
 		}
 	}
 	return t
@@ -70,115 +67,89 @@ func newTurn(r *Request) *turn {
 // made now. False means that this pass is over. Calls are compared by name and
 // number only: the client may have rewritten arguments.
 func (t *turn) do(why string, calls ...Call) ([]string, bool) {
-	for i := t.next; i < len(t.units); i++ {
-		u := t.units[i]
-		same := slices.EqualFunc(u.calls, calls, func(a, b Call) bool { return a.Name == b.Name })
-		if same && len(u.results) >= len(calls) {
-			t.next = i + 1
-			return u.results, true
+	for i, u := range t.units {
+		if slices.EqualFunc(u.Calls, calls, func(a *mind.Call, b Call) bool { return a.Tool == b.Name }) {
+			t.units = t.units[i+1:]
+			var results []string
+			for _, c := range u.Calls {
+				results = append(results, c.Text)
+			}
+			return results, true
 		}
 	}
 	t.wanted, t.why = calls, why
 	return nil, false
 }
 
-// answer goes through the lines of the turn and answers all of them in one text.
-// Who is addressed is named when several people are.
+// answer goes through the lines of the turn and answers all of them in one text:
+// those of users, or of agents when no user spoke. Who is addressed is named when
+// several people are.
 func (t *turn) answer() Answer {
-	lines := t.lines()
+	var users, agents []int
+	for i, l := range t.heard {
+		switch {
+		case l.now && l.agent:
+			agents = append(agents, i)
+		case l.now:
+			users = append(users, i)
+		}
+	}
+	if len(users) == 0 {
+		users = agents
+	}
 	var texts []string
-	for _, i := range lines {
+	for _, i := range users {
 		t.now = i
-		text, ok := t.line(t.items[i])
+		who := t.heard[i].who
+		text, ok := t.line(t.heard[i])
 		if !ok {
 			return Answer{Calls: t.wanted}
 		}
-		if slices.ContainsFunc(lines, func(k int) bool { return t.items[k].who != t.items[i].who }) {
-			text = t.items[i].who + ": " + text
+		if slices.ContainsFunc(users, func(k int) bool { return t.heard[k].who != who }) {
+			text = who + ": " + text
 		}
 		texts = append(texts, text)
 	}
-	if len(lines) == 0 { // nobody asked: what they asked has faded, or was stopped
-		for _, u := range t.units {
-			for k, result := range u.results[:min(len(u.results), len(u.calls))] {
-				texts = append(texts, report(u.calls[k], result))
-			}
-		}
-	}
-	if len(texts) == 0 {
+	if len(texts) == 0 { // nobody asked: what they asked has faded, or was stopped
 		texts = []string{"Noted."}
 	}
 	return Answer{Text: strings.Join(texts, "\n\n")}
 }
 
-// lines are the lines to answer: those of users, or of agents when no user spoke.
-func (t *turn) lines() []int {
-	var users, agents []int
-	for i, it := range t.items[t.start:] {
-		switch {
-		case it.kind != lineItem:
-		case it.agent:
-			agents = append(agents, t.start+i)
-		default:
-			users = append(users, t.start+i)
-		}
-	}
-	if len(users) > 0 {
-		return users
-	}
-	return agents
-}
-
 // line handles one line: its orders in sequence, calls that need no sequence
 // together. It follows no orders of agents.
-func (t *turn) line(it item) (text string, ok bool) {
-	if it.agent {
-		return "I heard you: " + clip(oneLine(plainRefs(it.text)), 60), true
+func (t *turn) line(l line) (text string, ok bool) {
+	if l.agent {
+		return "I heard you: " + clip(oneLine(plainRefs(l.text)), 60), true
 	}
 	var texts []string
-	for orders := parse(it.text); len(orders) > 0; {
-		n := 1
-		if orders[0].say != nil {
-			if text, ok = orders[0].say(t); !ok {
-				return "", false
+	for _, group := range parse(l.text) {
+		var calls []Call
+		for _, o := range group {
+			switch {
+			case o.say != nil:
+				if text, ok = o.say(t); !ok {
+					return "", false
+				}
+				texts = append(texts, text)
+			case slices.Contains(t.req.Tools, o.call.Name):
+				calls = append(calls, *o.call)
+			default:
+				texts = append(texts, fmt.Sprintf("That needs %s, which I am not offered here.", o.call.Name))
 			}
-			texts = append(texts, text)
-		} else {
-			for n < len(orders) && orders[n].call != nil && !orders[n].then {
-				n++
-			}
-			more, ok := t.act(orders[:n])
-			if !ok {
-				return "", false
-			}
-			texts = append(texts, more...)
 		}
-		orders = orders[n:]
-	}
-	return strings.Join(texts, "\n\n"), true
-}
-
-// act runs a group of calls and reports their results. Tools that are not
-// offered are named instead of called.
-func (t *turn) act(group []order) (texts []string, ok bool) {
-	var calls []Call
-	for _, o := range group {
-		if t.req.offers(o.call.Name) {
-			calls = append(calls, *o.call)
-		} else {
-			texts = append(texts, fmt.Sprintf("That needs %s, which I am not offered here.", o.call.Name))
+		if len(calls) == 0 {
+			continue
 		}
-	}
-	if len(calls) == 0 {
-		return texts, true
-	}
-	results, ok := t.do("I can do this with a tool, and then say what it gave.", calls...)
-	for k, c := range calls {
-		if ok {
+		results, ok := t.do("I can do this with a tool, and then say what it gave.", calls...)
+		if !ok {
+			return "", false
+		}
+		for k, c := range calls {
 			texts = append(texts, report(c, results[k]))
 		}
 	}
-	return texts, ok
+	return strings.Join(texts, "\n\n"), true
 }
 
 // report says in a sentence what a call gave.
@@ -186,23 +157,15 @@ func report(c Call, result string) string {
 	did := c.Name
 	var args map[string]any
 	if json.Unmarshal([]byte(c.Arguments), &args) == nil {
-		for _, name := range []string{"command", "path", "room", "ref", "query"} {
+		for _, name := range []string{"command", "path", "room", "ref"} {
 			if v, ok := args[name].(string); ok && v != "" {
 				did += " `" + clip(oneLine(v), 80) + "`"
 			}
 		}
 	}
 	result = strings.TrimSpace(result)
-	end := strings.LastIndexByte(result, '\n') + 1
-	switch last := strings.TrimPrefix(result[end:], "["); {
-	case strings.HasPrefix(last, "interrupted"):
-		return did + " was interrupted; whether it had an effect I cannot tell."
-	case strings.HasPrefix(last, "not started"):
-		return did + " was not started."
-	case strings.HasPrefix(last, "exit 0"):
+	if end := strings.LastIndexByte(result, '\n') + 1; strings.HasPrefix(result[end:], "[exit 0") {
 		result = strings.TrimSpace(result[:end])
-	case strings.HasPrefix(last, "exit "), strings.HasPrefix(last, "timeout"), strings.HasPrefix(last, "error"):
-		return did + " failed: " + excerpt(result)
 	}
 	if result == "" || result == "(no output)" {
 		return did + " gave no output."

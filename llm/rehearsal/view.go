@@ -9,168 +9,108 @@ import (
 	"lethe/mind"
 )
 
-// A kind says what an item of the conversation is.
-type kind uint8
-
-const (
-	lineItem   kind = iota // a line that somebody said in a room
-	noteItem               // a remark of the daemon
-	hintItem               // refs that may matter to the line before
-	replyItem              // what this model said before
-	resultItem             // what a call of a reply gave
-	pastItem               // a faded range, or the agent's notes
-)
-
-// An item is one thing that the request shows, in the order of time.
-type item struct {
-	kind  kind
-	entry int // the number of its entry, 0 for the background
-	who   string
-	agent bool // the line is another agent's
-	text  string
-	calls []Call // of a reply
-	call  Call   // of a result
-}
-
-var (
-	entryHeader = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^◆ (?:e(\d+)(?:\.\d+|\.\.e\d+)? )?([a-z]*)(?:$| )(.*)$`)
-	})
-	roomLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
-	})
-)
-
-// view reads messages as a conversation. Where user messages carry entry
-// headers, what stands below no header is background; where none does (a plain
-// client), every user message is a line of someone called "you".
-func view(messages []Message) []item {
+// view reads messages as the entries of a conversation. What stands below no header of
+// an entry is background, without a number and a kind. Where no user message has a
+// header (a plain client), each is a line of someone called "you".
+func view(messages []Message) []*mind.Entry {
 	plain := true
 	for _, m := range messages {
-		if m.Role == "user" && strings.HasPrefix(m.Text(), "◆ ") {
-			plain = false
-		}
+		plain = plain && !(m.Role == "user" && strings.HasPrefix(m.Text(), "◆ "))
 	}
-	var items []item
-	calls := map[string]Call{}
+	var out []*mind.Entry
+	calls := map[string]*mind.Call{}
 	last := 0 // the number of the newest entry: a reply without calls tells none
-	for _, m := range native(messages) {
-		id := m.ToolCallID
-		if len(m.Calls) > 0 {
-			id = m.Calls[0].ID
-		}
-		if n, _, ok := strings.Cut(strings.TrimPrefix(id, "e"), "_"); ok {
-			if n, err := strconv.Atoi(n); err == nil {
-				last = n
-			}
-		} else if m.Role == "assistant" {
-			last++
-		}
-		switch m.Role {
-		case "user":
-			if plain {
-				items = append(items, item{kind: lineItem, who: "you", text: m.Text()})
-				continue
-			}
-			items = sections(items, m.Text())
-			if n := len(items); n > 0 {
-				last = max(last, items[n-1].entry)
-			}
-		case "assistant":
-			items = append(items, item{kind: replyItem, entry: last, text: m.Text(), calls: m.Calls})
-			for _, c := range m.Calls {
-				calls[c.ID] = c
-			}
-		case "tool":
-			items = append(items, item{kind: resultItem, entry: last, text: m.Text(), call: calls[m.ToolCallID]})
-		}
-	}
-	return items
-}
-
-// native undoes what a client does where roles have to take turns: it joins
-// remarks to results, and puts fillers in between. A result holds no ◆ of its own.
-func native(messages []Message) []Message {
-	var out []Message
 	for _, m := range messages {
 		text := m.Text()
-		if m.Role == "assistant" && len(m.Calls) == 0 && (text == "(noted)" || text == "(not finished yet)") {
-			continue
+		switch {
+		case m.Role == "user" && plain:
+			out = append(out, &mind.Entry{Kind: mind.Inbound, Text: "[USER:you] " + text})
+		case m.Role == "user":
+			out = append(out, sections(text)...)
+			if n := len(out); n > 0 {
+				last = max(last, out[n-1].N)
+			}
+		case m.Role == "assistant" && (len(m.Calls) > 0 || text != "(noted)" && text != "(not finished yet)"): // a client's fillers
+			last++
+			e := &mind.Entry{Kind: mind.Reply, Text: text}
+			for _, c := range m.Calls {
+				call := &mind.Call{Tool: c.Name, Args: c.Arguments, Status: mind.OK}
+				e.Calls, calls[c.ID] = append(e.Calls, call), call
+				if n, err := strconv.Atoi(strings.TrimPrefix(strings.Split(c.ID, "_")[0], "e")); err == nil {
+					last = n
+				}
+			}
+			e.N = last
+			out = append(out, e)
+		case m.Role == "tool":
+			// A client may join remarks to a result, which holds no ◆ of its own.
+			result, remarks, joined := strings.Cut(text, "\n\n◆ ")
+			if c := calls[m.ToolCallID]; c != nil {
+				c.Text = result
+			}
+			if joined {
+				out = append(out, sections("◆ "+remarks)...)
+			}
 		}
-		result, remarks, joined := strings.Cut(text, "\n\n◆ ")
-		if m.Role != "tool" || !joined {
-			out = append(out, m)
-			continue
-		}
-		m.Content, remarks = &result, "◆ "+remarks
-		out = append(out, m, Message{Role: "user", Content: &remarks})
 	}
 	return out
 }
 
-// sections appends what a user message shows below each of its headers.
-func sections(items []item, text string) []item {
-	header := []string{"", "", "", ""}
-	var body []string
-	for line := range strings.SplitSeq(text, "\n") {
-		if m := entryHeader().FindStringSubmatch(line); m != nil {
-			items, header, body = section(items, header, body), m, nil
-			continue
-		}
-		body = append(body, line)
+// sections reads what a user message shows below each of its headers. LIFE is left
+// out: it tells what happened, not what was said.
+func sections(text string) (out []*mind.Entry) {
+	parts := strings.Split("\n"+text, "\n◆ ")
+	if above := strings.TrimSpace(parts[0]); above != "" {
+		out = append(out, &mind.Entry{Text: above})
 	}
-	return section(items, header, body)
-}
-
-// section appends what stands below one header. LIFE is left out: it tells what
-// happened, not what was said.
-func section(items []item, header, body []string) []item {
-	text := strings.TrimSpace(strings.Join(body, "\n"))
-	n, _ := strconv.Atoi(header[1])
-	switch header[2] {
-	case "inbound":
-		return roomLines(items, n, body)
-	case mind.Note:
-		return append(items, item{kind: noteItem, entry: n, text: text})
-	case mind.Hint:
-		return append(items, item{kind: hintItem, entry: n, text: text})
-	case "reply":
-		if _, said, ok := strings.Cut(text, "\n</reasoning>"); ok {
-			text = strings.TrimSpace(said)
+	for _, part := range parts[1:] {
+		head, body, _ := strings.Cut(part, "\n")
+		body = strings.TrimSpace(body)
+		id, rest, _ := strings.Cut(head, " ")
+		kind, what, _ := strings.Cut(rest, " ")
+		n, err := strconv.Atoi(strings.TrimPrefix(id, "e"))
+		whole := err == nil && (kind == mind.Inbound || kind == mind.Note || kind == mind.Hint || kind == mind.Reply)
+		newest := &mind.Entry{}
+		if len(out) > 0 {
+			newest = out[len(out)-1]
 		}
-		return append(items, item{kind: replyItem, entry: n, text: text})
-	case "call":
-		for i := len(items) - 1; i >= 0 && items[i].entry == n; i-- {
-			if items[i].kind == replyItem {
-				items[i].calls = append(items[i].calls, Call{Name: header[3], Arguments: text})
+		switch {
+		case whole:
+			if _, said, ok := strings.Cut(body, "\n</reasoning>"); ok {
+				body = strings.TrimSpace(said)
 			}
+			out = append(out, &mind.Entry{N: n, Kind: kind, Text: body})
+		case kind == "call":
+			newest.Calls = append(newest.Calls, &mind.Call{Tool: what, Args: body, Status: mind.OK})
+		case kind == "result" && len(newest.Calls) > 0:
+			newest.Calls[len(newest.Calls)-1].Text = body
+		case id != "life":
+			out = append(out, &mind.Entry{Text: strings.TrimSpace(head + "\n" + body)}) // a faded range has its ref in the header
 		}
-		return items
-	case "result":
-		return append(items, item{kind: resultItem, entry: n, text: text})
-	case "life":
-		return items
 	}
-	// A faded range has its ref in the header.
-	if text = strings.TrimSpace(header[0] + "\n" + text); text != "" {
-		items = append(items, item{kind: pastItem, text: text})
-	}
-	return items
+	return out
 }
 
-// roomLines appends tagged lines. What has no tag continues the line above it.
-func roomLines(items []item, entry int, body []string) []item {
-	from := len(items)
-	for _, l := range body {
-		if m := roomLine().FindStringSubmatch(l); m != nil {
-			items = append(items, item{kind: lineItem, entry: entry, who: m[2], agent: m[1] == "AGENT", text: m[3]})
-		} else if n := len(items); n > from {
-			items[n-1].text += "\n" + strings.TrimPrefix(l, "    ")
+// A line is what somebody said in a room.
+type line struct {
+	who, text string
+	agent     bool
+	now       bool // it belongs to the turn that is under way
+}
+
+var roomLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
+})
+
+// linesOf reads the tagged lines of an inbound entry. What has no tag continues the
+// line above it.
+func linesOf(e *mind.Entry) (out []line) {
+	for s := range strings.SplitSeq(strings.ReplaceAll(e.Text, "\u2028", "\n"), "\n") {
+		if m := roomLine().FindStringSubmatch(s); m != nil {
+			out = append(out, line{who: m[2], text: m[3], agent: m[1] == "AGENT"})
+		} else if n := len(out); n > 0 {
+			out[n-1].text += "\n" + strings.TrimPrefix(s, "    ")
 		}
 	}
-	for i := range items[from:] {
-		it := &items[from+i]
-		it.text = strings.TrimSpace(strings.ReplaceAll(it.text, "\u2028", "\n"))
-	}
-	return items
+	return out
 }

@@ -13,17 +13,12 @@ import (
 type Request struct {
 	Model        string
 	Messages     []Message
-	Tools        []Tool
-	ToolChoice   json.RawMessage
-	Thinking     bool // on unless the request disables it
-	MaxTokens    int  // 0: not given
+	Tools        []string // names of the offered functions
+	Thinking     bool     // on unless the request disables it
+	MaxTokens    int      // 0: not given
 	IncludeUsage bool
-	JSONMode     bool
-	UserID       string
 
-	tools  []byte // the tools array, compacted: the head of the prefix
-	params []byte // hash of the model and all parameters: part of the prefix
-	prefix *prefix
+	prefix *Prompt
 }
 
 // Message is one message of a request. Content and Reasoning are nil when the
@@ -51,39 +46,22 @@ type Call struct {
 	Arguments string
 }
 
-// Tool is an offered function.
-type Tool struct {
-	Name       string
-	Parameters json.RawMessage
-}
-
 // Last is the request's last message.
 func (r *Request) Last() Message { return r.Messages[len(r.Messages)-1] }
-
-// offers says whether the request offers a tool of that name.
-func (r *Request) offers(name string) bool {
-	return slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Name == name })
-}
 
 type wireRequest struct {
 	Model    string            `json:"model"`
 	Messages []json.RawMessage `json:"messages"`
 	Tools    json.RawMessage   `json:"tools"`
-	Choice   json.RawMessage   `json:"tool_choice"`
 	Thinking *struct {
 		Type string `json:"type"`
 	} `json:"thinking"`
 	Effort        *string         `json:"reasoning_effort"`
 	MaxTokens     json.RawMessage `json:"max_tokens"`
-	Temperature   *float64        `json:"temperature"`
-	TopP          *float64        `json:"top_p"`
 	Stream        bool            `json:"stream"`
 	StreamOptions *struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	ResponseFormat *struct {
-		Type string `json:"type"`
-	} `json:"response_format"`
 	UserID string `json:"user_id"`
 }
 
@@ -92,24 +70,23 @@ type wireMessage struct {
 	Content    *string         `json:"content"`
 	Reasoning  *string         `json:"reasoning_content"`
 	Calls      json.RawMessage `json:"tool_calls"`
-	ToolCallID *string         `json:"tool_call_id"`
+	ToolCallID string          `json:"tool_call_id"`
 }
 
 type wireCall struct {
-	ID       *string `json:"id"`
-	Type     string  `json:"type"`
-	Function *struct {
-		Name      string  `json:"name"`
-		Arguments *string `json:"arguments"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
 	} `json:"function"`
 }
 
 type wireTool struct {
 	Type     string `json:"type"`
-	Function *struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
+	Function struct {
+		Name       string          `json:"name"`
+		Parameters json.RawMessage `json:"parameters"`
 	} `json:"function"`
 }
 
@@ -118,23 +95,24 @@ func absent(raw json.RawMessage) bool {
 	return len(raw) == 0 || bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
 }
 
-// paramHash hashes every top-level field that belongs to the prefix without
-// being text of it: all but the messages, the tools, and how to deliver.
-func paramHash(body []byte) ([]byte, error) {
+// paramHash hashes every top-level field of a valid body that belongs to the prefix
+// without being text of it: all but the messages, the tools, and how to deliver.
+func paramHash(body []byte) string {
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return nil, err
-	}
+	_ = json.Unmarshal(body, &fields)
 	for _, k := range []string{"messages", "tools", "stream", "stream_options"} {
 		delete(fields, k)
 	}
 	h := sha256.New()
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
-		var c bytes.Buffer
-		if err := json.Compact(&c, fields[k]); err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(h, "%q=%q\n", k, c.Bytes())
+		fmt.Fprintf(h, "%q=%q\n", k, compacted(fields[k]))
 	}
-	return h.Sum(nil), nil
+	return string(h.Sum(nil))
+}
+
+// compacted is valid JSON without white space.
+func compacted(raw []byte) []byte {
+	var b bytes.Buffer
+	_ = json.Compact(&b, raw)
+	return b.Bytes()
 }
