@@ -300,8 +300,7 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 	}
 	var fadings []record
 	for _, l := range out.Lines {
-		fade := event.Fade{Entries: event.Entries{From: l.From, To: l.To}, To: l.Level, Relevance: l.Relevance}
-		fadings = append(fadings, record{event: fade, stored: []mind.Ref{l.Original, l.Replacement}})
+		fadings = append(fadings, record{event: l.Fade, stored: []mind.Ref{l.Original, l.Replacement}})
 	}
 	a.state = a.state.Forget(out.Context, parent)
 	if err := a.renew(why, fadings...); err != nil {

@@ -11,49 +11,53 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/mind"
 )
 
-// maxAnswer bounds what is read of an answer, in bytes: more is no summary.
-const maxAnswer = 1 << 20
+// jsonAnswer is what a model may say to a task. What is there in another form than asked for
+// is left empty.
+type jsonAnswer struct {
+	Chunks []struct {
+		From, To json.RawMessage
+	}
+	Summary, Gist string
+	Relevance     json.RawMessage
+	Keep          []any
+}
 
 // object finds the first JSON object in a text that has a key: models put
 // fences and prose around what they were asked for.
-func object(text, key string) (map[string]json.RawMessage, error) {
+func object(text, key string) (a jsonAnswer, err error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, fmt.Errorf("%w: it is blank", ErrGarbage)
-	}
-	if len(text) > maxAnswer {
-		return nil, fmt.Errorf("%w: it is %d bytes long", ErrGarbage, len(text))
+		return a, fmt.Errorf("%w: it is blank", ErrGarbage)
 	}
 	for tries := 0; tries < 100; tries++ {
 		i := strings.IndexByte(text, '{')
 		if i < 0 {
 			break
 		}
+		var object json.RawMessage
 		var fields map[string]json.RawMessage
-		if err := json.NewDecoder(strings.NewReader(text[i:])).Decode(&fields); err == nil && fields[key] != nil {
-			return fields, nil
+		if json.NewDecoder(strings.NewReader(text[i:])).Decode(&object) == nil && json.Unmarshal(object, &fields) == nil && fields[key] != nil {
+			_ = json.Unmarshal(object, &a) // an error is another form, and the rest is read all the same
+			return a, nil
 		}
 		text = text[i+1:]
 	}
-	return nil, fmt.Errorf("%w: it holds no whole JSON object with %q", ErrGarbage, key)
+	return a, fmt.Errorf("%w: it holds no whole JSON object with %q", ErrGarbage, key)
 }
 
 // readSegments reads the ranges of a SEGMENT answer. What cannot be read as a
 // range is passed over; none at all is garbage.
 func readSegments(text string) ([]entryRange, error) {
-	fields, err := object(text, "chunks")
+	a, err := object(text, "chunks")
 	if err != nil {
 		return nil, err
 	}
-	var chunks []map[string]json.RawMessage
-	if err := json.Unmarshal(fields["chunks"], &chunks); err != nil {
-		return nil, fmt.Errorf("%w: chunks is not a list of objects", ErrGarbage)
-	}
 	var out []entryRange
-	for _, c := range chunks {
-		from, ok1 := entry(c["from"])
-		to, ok2 := entry(c["to"])
+	for _, c := range a.Chunks {
+		from, ok1 := entry(c.From)
+		to, ok2 := entry(c.To)
 		if ok1 && ok2 {
 			out = append(out, entryRange{from, to})
 		}
@@ -68,21 +72,12 @@ var entryNumber = regexp.MustCompile(`^\W*e?(\d{1,15})(?:[._]\d+)?\W*$`)
 
 // entry reads the number of an entry: "e3", "e3.1" (a call of it), 3.
 func entry(raw json.RawMessage) (int, bool) {
-	m := entryNumber.FindStringSubmatch(plainText(raw))
+	m := entryNumber.FindSubmatch(raw)
 	if m == nil {
 		return 0, false
 	}
-	n, err := strconv.Atoi(m[1])
+	n, err := strconv.Atoi(string(m[1]))
 	return n, err == nil
-}
-
-// plainText is a JSON string, or whatever else stands there as it is written.
-func plainText(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
 }
 
 // reading is what a SUMMARISE answer says.
@@ -94,27 +89,17 @@ type reading struct {
 }
 
 func readSummary(text string) (reading, error) {
-	fields, err := object(text, "summary")
+	a, err := object(text, "summary")
 	if err != nil {
 		return reading{}, err
 	}
-	var d reading
-	var summary string
-	if json.Unmarshal(fields["summary"], &summary) != nil || strings.TrimSpace(summary) == "" {
+	if strings.TrimSpace(a.Summary) == "" {
 		return reading{}, fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
 	}
-	d.summary = fromModel(summary)
-	var gist string
-	if json.Unmarshal(fields["gist"], &gist) == nil {
-		d.gist = fromModel(gist)
-	}
-	d.relevance = relevance(fields["relevance"])
-	var keep []any
-	if json.Unmarshal(fields["keep"], &keep) == nil {
-		for _, k := range keep {
-			if s, ok := k.(string); ok && strings.TrimSpace(s) != "" {
-				d.keep = append(d.keep, fromModel(strings.TrimSpace(s)))
-			}
+	d := reading{summary: fromModel(a.Summary), gist: fromModel(a.Gist), relevance: relevance(a.Relevance)}
+	for _, k := range a.Keep {
+		if s, ok := k.(string); ok && strings.TrimSpace(s) != "" {
+			d.keep = append(d.keep, fromModel(s))
 		}
 	}
 	return d, nil
@@ -135,7 +120,7 @@ func fromModel(s string) string {
 // relevance reads a number from 1 to 10, written as one or as a text, and
 // brings it between those.
 func relevance(raw json.RawMessage) int {
-	n, err := strconv.ParseFloat(strings.TrimSpace(plainText(raw)), 64)
+	n, err := strconv.ParseFloat(strings.Trim(string(raw), `" `), 64)
 	if err != nil || math.IsNaN(n) {
 		return 0
 	}
@@ -187,7 +172,7 @@ func (j Job) promised(f *Fade, d reading, source string) {
 	add := func(s string) {
 		s = oneLine(s)
 		if len(f.pins) < pinsPerChunk && !holds(f.pins, s) {
-			f.pins = append(f.pins, pinAt(*f, s))
+			f.pins = append(f.pins, mind.Pin{From: f.From, To: f.To, Text: truncate(s, maxPin), Weight: 2})
 		}
 	}
 	for _, k := range d.keep {

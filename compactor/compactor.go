@@ -107,12 +107,6 @@ type Fade struct {
 	Mechanical bool
 
 	pins  []mind.Pin
-	parts []part
-	stays int // how many swaps have left it live
-}
-
-// part is how one entry of a chunk looked when it was read.
-type part struct {
-	n     int
-	print blobs.Hash
+	print blobs.Hash // of all that its entries said when they were read
+	stays int        // how many swaps have left it live
 }

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"fmt"
 	"slices"
 
 	"lethe/mind"
@@ -76,8 +77,9 @@ func neighbour(chunks [][]unit, i int) int {
 
 // cutAt makes chunks of a run from the ranges that a model named, whatever those
 // are: their beginnings and what follows their ends are where it is cut, so that
-// a later range wins over one it overlaps, and a gap becomes a chunk of its own.
-func cutAt(run []unit, ranges []entryRange) [][]unit {
+// a later range wins over one it overlaps, and a gap becomes a chunk of its own. Ranges
+// that name none of the entries are garbage.
+func cutAt(run []unit, ranges []entryRange) ([][]unit, error) {
 	from, to := run[0].N, run[len(run)-1].N
 	begins := map[int]bool{}
 	for _, r := range ranges {
@@ -90,6 +92,9 @@ func cutAt(run []unit, ranges []entryRange) [][]unit {
 		begins[max(r.from, from)] = true
 		begins[min(r.to, to)+1] = true
 	}
+	if len(begins) == 0 {
+		return nil, fmt.Errorf("%w: it names none of the entries", ErrGarbage)
+	}
 	var chunks [][]unit
 	for i, u := range run {
 		if i == 0 || begins[u.N] {
@@ -97,7 +102,7 @@ func cutAt(run []unit, ranges []entryRange) [][]unit {
 		}
 		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], u)
 	}
-	return tidy(chunks)
+	return tidy(chunks), nil
 }
 
 // entryRange is a range of entry numbers as a model gave it.

@@ -14,7 +14,8 @@ import (
 // gists, cards, and cards of cards.
 type swap struct {
 	mind.Context
-	epoch int // that is to come
+	fresh map[int]bool // by their first entries, the ranges that this swap makes
+	epoch int          // that is to come
 	turn  int
 	set   Settings
 	meter Meter
@@ -44,9 +45,9 @@ func (sw *swap) total(level string) int {
 
 // decay brings each level into its budget, the highest first: a range that leaves
 // one level enters the next.
-func (sw *swap) decay(chosen []Fade) error {
-	sw.decaySummaries(chosen)
-	if err := sw.written(chosen); err != nil {
+func (sw *swap) decay() error {
+	sw.decaySummaries()
+	if err := sw.written(); err != nil {
 		return err
 	}
 	if err := sw.gather(mind.Gist, sw.budget(sw.set.Gists)); err != nil {
@@ -56,7 +57,7 @@ func (sw *swap) decay(chosen []Fade) error {
 }
 
 // decaySummaries makes bare refs of the summaries that matter least.
-func (sw *swap) decaySummaries(chosen []Fade) {
+func (sw *swap) decaySummaries() {
 	most := sw.budget(sw.set.Summaries)
 	total := sw.total(mind.Summary)
 	if total <= most {
@@ -69,16 +70,12 @@ func (sw *swap) decaySummaries(chosen []Fade) {
 		}
 	}
 	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(sw.worth(sw.Faded[a]), sw.worth(sw.Faded[b])) })
-	fresh := map[int]bool{}
-	for _, f := range chosen {
-		fresh[f.From] = true
-	}
 	for _, i := range at {
 		if total <= most/2 {
 			return
 		}
 		total -= sw.cost(sw.Faded[i])
-		sw.bare(i, fresh[sw.Faded[i].From])
+		sw.bare(i, sw.fresh[sw.Faded[i].From])
 	}
 }
 
@@ -105,7 +102,7 @@ func (sw *swap) bare(i int, fresh bool) {
 	r := &sw.Faded[i]
 	r.Level, r.Text, r.Summary, r.Epoch = mind.Gist, "", nil, sw.epoch
 	if !fresh {
-		sw.lines = append(sw.lines, Line{From: r.From, To: r.To, Level: r.Level, Relevance: r.Relevance, Original: r.Original})
+		sw.lines = append(sw.lines, Line{Fade: fadeOf(*r), Original: r.Original})
 	}
 }
 
@@ -237,7 +234,7 @@ func (sw *swap) card(from, to, t int) error {
 	}
 	c.Original = ref
 	sw.Faded = slices.Replace(sw.Faded, first, to, c)
-	sw.lines = append(sw.lines, Line{From: c.From, To: c.To, Level: mind.Card, Relevance: c.Relevance, Replacement: ref})
+	sw.lines = append(sw.lines, Line{Fade: fadeOf(c), Replacement: ref})
 	return nil
 }
 

@@ -107,7 +107,7 @@ func TestDecayOrder(t *testing.T) {
 		t.Errorf("%d cards", len(cards))
 	}
 	for _, l := range w.lines {
-		if l.Level != mind.Card || l.Replacement.Hash.IsZero() || !l.Original.Hash.IsZero() {
+		if l.To != mind.Card || l.Replacement.Hash.IsZero() || !l.Original.Hash.IsZero() {
 			t.Errorf("a card is logged as %+v", l)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/mind"
+
+	"lethe/internal/lethetest"
 )
 
 // texts are what people and tools say: plain, rules, names, and what tries to
@@ -100,7 +102,7 @@ func TestConservation(t *testing.T) {
 				w.state.Faded[rapid.IntRange(0, len(w.state.Faded)-1).Draw(t, "which")].Opened = w.state.Turn + 1
 			}
 			before, err := w.state.Snapshot()
-			must(t, err)
+			lethetest.Must(t, err)
 			was := w.state
 			w.swap(fades)
 			if after, _ := was.Snapshot(); len(w.lines) > 0 && was != w.state && string(after) != string(before) {
@@ -140,11 +142,11 @@ func randomEdit(t *rapid.T, w *world) {
 	} else {
 		w.said[e.N] = "a person wrote this"
 	}
-	must(t, w.state.Amend(edit, w.put))
+	lethetest.Must(t, w.state.Amend(edit, w.put))
 }
 
 // budgets checks that every level is within its budget.
-func (w *world) budgets(t failer) {
+func (w *world) budgets(t lethetest.Failer) {
 	t.Helper()
 	for level, share := range map[string]float64{mind.Summary: w.set.Summaries, mind.Gist: w.set.Gists, mind.Card: w.set.Cards} {
 		ranges, n := w.level(level)

@@ -30,11 +30,11 @@ func ordered(fades []Fade) []Fade {
 
 // chunk begins the fade of some units.
 func chunk(units []unit) Fade {
-	f := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units)}
+	var entries []*mind.Entry
 	for _, u := range units {
-		f.parts = append(f.parts, part{u.N, fingerprint(u.Entry)})
+		entries = append(entries, u.Entry)
 	}
-	return f
+	return Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), print: fingerprint(entries)}
 }
 
 // mechanical summarises a chunk without a model.
@@ -246,11 +246,6 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 }
 
 func encode(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // strings and numbers only: cannot happen
-		panic(err)
-	}
-	return strings.TrimSpace(b.String())
+	text, _ := json.Marshal(v) // strings and numbers only: cannot fail
+	return string(text)
 }

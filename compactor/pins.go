@@ -24,7 +24,7 @@ func (j Job) pinsOf(f Fade, words []said, all bool) []mind.Pin {
 			if s.weight != weight || !all && !s.strict {
 				continue
 			}
-			if len(pins) < pinsPerChunk && !pinned(pins, s.String()) {
+			if len(pins) < pinsPerChunk && !holds(pins, s.String()) {
 				pins = append(pins, mind.Pin{From: f.From, To: f.To, Text: truncate(s.String(), maxPin), Weight: weight})
 			}
 		}
@@ -32,12 +32,7 @@ func (j Job) pinsOf(f Fade, words []said, all bool) []mind.Pin {
 	return pins
 }
 
-// pinned reports whether a list has a text already, whatever its case and
-// punctuation.
-func pinned(pins []mind.Pin, text string) bool {
-	return slices.ContainsFunc(pins, func(p mind.Pin) bool { return plain(p.Text) == plain(text) })
-}
-
+// plain is a text whatever its case and punctuation.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -90,8 +85,4 @@ func unpin(s *mind.Context, meter Meter, most int) (note string) {
 // holds reports whether a pin of the list says what s says, and perhaps more.
 func holds(pins []mind.Pin, s string) bool {
 	return slices.ContainsFunc(pins, func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(s)) })
-}
-
-func pinAt(f Fade, s string) mind.Pin {
-	return mind.Pin{From: f.From, To: f.To, Text: truncate(s, maxPin), Weight: 2}
 }

@@ -113,7 +113,7 @@ func eligible(s *mind.State, meter Meter, share float64) []unit {
 func older(units []unit, most int) []unit {
 	n := 0
 	for i, u := range units {
-		if pending(u.Entry) {
+		if u.Waits() {
 			return units[:i]
 		}
 		if n+u.tokens > most {
@@ -125,15 +125,6 @@ func older(units []unit, most int) []unit {
 		n += u.tokens
 	}
 	return units
-}
-
-func pending(e *mind.Entry) bool {
-	for _, c := range e.Calls {
-		if c.Status == "" {
-			return true
-		}
-	}
-	return false
 }
 
 func size(units []unit) int {
@@ -172,9 +163,6 @@ func freeze(e *mind.Entry) *mind.Entry {
 	return &frozen
 }
 
-// fingerprint identifies all that an entry says. An edit of it is another print.
-func fingerprint(e *mind.Entry) blobs.Hash { return blobs.Sum([]byte(e.Full())) }
-
 // stillValid splits units into the chunks that were kept, as far as they have not
 // changed, and the rest.
 func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
@@ -198,19 +186,29 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
 
 // unchanged reports whether every entry of a chunk is live as it was read.
 func (f Fade) unchanged(live map[int]*mind.Entry) bool {
-	for _, p := range f.parts {
-		e := live[p.n]
-		if e == nil || pending(e) || fingerprint(e) != p.print {
+	var entries []*mind.Entry
+	for n := f.From; n <= f.To; n++ {
+		if live[n] == nil || live[n].Waits() {
 			return false
 		}
+		entries = append(entries, live[n])
 	}
-	return len(f.parts) > 0
+	return fingerprint(entries) == f.print
+}
+
+// fingerprint identifies all that entries say. An edit of one is another print.
+func fingerprint(entries []*mind.Entry) blobs.Hash {
+	var b strings.Builder
+	for _, e := range entries {
+		b.WriteString(e.Full())
+	}
+	return blobs.Sum([]byte(b.String()))
 }
 
 // remove takes the entries of a chunk out of live: nothing fades twice.
 func (f Fade) remove(live map[int]*mind.Entry) {
-	for _, p := range f.parts {
-		delete(live, p.n)
+	for n := f.From; n <= f.To; n++ {
+		delete(live, n)
 	}
 }
 

@@ -67,14 +67,14 @@ var errTired = errors.New("the provider has failed too often")
 
 // call makes one request. A failure of the provider counts; garbage does not.
 func (w *worker) call(ctx context.Context, a Ask) (string, error) {
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
 	w.mu.Lock()
-	tired := w.failures >= maxFailures
+	err := ctx.Err()
+	if err == nil && w.failures >= maxFailures {
+		err = errTired
+	}
 	w.mu.Unlock()
-	if tired {
-		return "", errTired
+	if err != nil {
+		return "", err
 	}
 	answer, err := w.model.Ask(ctx, a)
 	w.mu.Lock()
@@ -94,13 +94,13 @@ func (w *worker) call(ctx context.Context, a Ask) (string, error) {
 func (w *worker) try(ctx context.Context, name string, units []unit, use func(answer string) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s e%d..e%d: panic: %v", name, units[0].N, units[len(units)-1].N, p)
+			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	for range 2 {
 		a, fits := w.ask(name, units, err)
 		if !fits {
-			return fmt.Errorf("%s e%d..e%d: no request for it fits into the limit", name, units[0].N, units[len(units)-1].N)
+			return errors.New("no request for it fits into the limit")
 		}
 		var answer string
 		if answer, err = w.call(ctx, a); err == nil {
@@ -122,16 +122,10 @@ func (w *worker) segment(ctx context.Context, run []unit) [][]unit {
 	var chunks [][]unit
 	err := w.try(ctx, Segment, run, func(answer string) error {
 		ranges, err := readSegments(answer)
-		if err != nil {
-			return err
+		if err == nil {
+			chunks, err = cutAt(run, ranges)
 		}
-		if !slices.ContainsFunc(ranges, func(r entryRange) bool {
-			return max(r.from, r.to) >= run[0].N && min(r.from, r.to) <= run[len(run)-1].N
-		}) {
-			return fmt.Errorf("%w: it names none of the entries", ErrGarbage)
-		}
-		chunks = cutAt(run, ranges)
-		return nil
+		return err
 	})
 	if err != nil {
 		return mechanicalChunks(run)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -23,15 +24,11 @@ type Outcome struct {
 
 	Faded      int // chunks that faded
 	Mechanical int // of those, the ones that no model summarised
-	Skipped    int // chunks that were no longer what they were
-	Tokens     int // that were live and no longer are
 }
 
-// Line is one fade for the log.
+// Line is one fade for the log, and what it refers to.
 type Line struct {
-	From, To  int
-	Level     string
-	Relevance int
+	event.Fade
 	// Original holds what the entries said; a card has none of its own.
 	Original mind.Ref
 	// Replacement is the text of a summary or the list of a card. A gist is
@@ -47,7 +44,7 @@ type Line struct {
 func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read Read) (Outcome, error) {
 	sw := swap{
 		Context: mind.Context{Faded: slices.Clone(s.Faded), Pins: slices.Clone(s.Pins), Live: s.Live},
-		epoch:   s.Epoch + 1, turn: s.Turn, set: set, meter: meter, put: put, read: read,
+		fresh:   map[int]bool{}, epoch: s.Epoch + 1, turn: s.Turn, set: set, meter: meter, put: put, read: read,
 	}
 	var out Outcome
 	chosen := sw.choose(fades, &out)
@@ -55,13 +52,12 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 		if err := sw.fade(f); err != nil {
 			return Outcome{}, fmt.Errorf("fade e%d..e%d: %w", f.From, f.To, err)
 		}
-		out.Tokens += f.Tokens
 		if f.Mechanical {
 			out.Mechanical++
 		}
 	}
 	out.Faded = len(chosen)
-	if err := sw.decay(chosen); err != nil {
+	if err := sw.decay(); err != nil {
 		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
 	}
 	if note := unpin(&sw.Context, meter, sw.budget(set.Pins)); note != "" {
@@ -84,8 +80,6 @@ func (sw *swap) choose(fades []Fade, out *Outcome) []Fade {
 		if f.unchanged(live) {
 			f.remove(live)
 			whole = append(whole, f)
-		} else {
-			out.Skipped++
 		}
 	}
 	slices.SortStableFunc(whole, func(a, b Fade) int {
@@ -108,15 +102,11 @@ func (sw *swap) choose(fades []Fade, out *Outcome) []Fade {
 
 // fade takes a chunk out of the live context and puts its summary into the past.
 func (sw *swap) fade(f Fade) error {
-	gone := map[int]bool{}
-	for _, p := range f.parts {
-		gone[p.n] = true
-	}
 	var live []*mind.Entry
 	var original strings.Builder
 	var newest time.Time
 	for _, e := range sw.Live {
-		if !gone[e.N] {
+		if e.N < f.From || e.N > f.To {
 			live = append(live, e)
 			continue
 		}
@@ -137,6 +127,7 @@ func (sw *swap) fade(f Fade) error {
 		r.Level, r.Text = mind.Gist, ""
 	}
 	sw.Live = live
+	sw.fresh[f.From] = true
 	sw.Faded = append(sw.Faded, r)
 	slices.SortFunc(sw.Faded, func(a, b mind.Range) int { return cmp.Compare(a.From, b.From) })
 	pin(&sw.Context, f)
@@ -144,17 +135,13 @@ func (sw *swap) fade(f Fade) error {
 }
 
 // written puts the summaries that stand and lists the chunks that have faded.
-func (sw *swap) written(chosen []Fade) error {
-	fresh := map[int]bool{}
-	for _, f := range chosen {
-		fresh[f.From] = true
-	}
+func (sw *swap) written() error {
 	for i := range sw.Faded {
 		r := &sw.Faded[i]
-		if !fresh[r.From] {
+		if !sw.fresh[r.From] {
 			continue
 		}
-		line := Line{From: r.From, To: r.To, Level: r.Level, Relevance: r.Relevance, Original: r.Original}
+		line := Line{Fade: fadeOf(*r), Original: r.Original}
 		if r.Level == mind.Summary {
 			ref, err := sw.put(r.Original.Gist, []byte(blobs.Unescape(r.Text)))
 			if err != nil {
@@ -166,4 +153,8 @@ func (sw *swap) written(chosen []Fade) error {
 		sw.lines = append(sw.lines, line)
 	}
 	return nil
+}
+
+func fadeOf(r mind.Range) event.Fade {
+	return event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level, Relevance: r.Relevance}
 }

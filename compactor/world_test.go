@@ -4,35 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"lethe/blobs"
-	"lethe/life"
+	"lethe/internal/lethetest"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
-// failer is what testing.TB and rapid.T have in common.
-type failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-	Errorf(format string, args ...any)
-}
-
-// must fails the test for an error.
-func must(t failer, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-}
-
 // world is a life in memory: the fold, the blobs, and what was ever said.
 type world struct {
-	t     failer
+	t     lethetest.Failer
 	state *mind.State
 	blobs map[blobs.Hash][]byte
 	short map[string]blobs.Hash
@@ -48,7 +33,7 @@ type world struct {
 
 func meter(s string) int { return (utf8.RuneCountInString(s) + 2) / 3 }
 
-func newWorld(t failer, limit int) *world {
+func newWorld(t lethetest.Failer, limit int) *world {
 	w := &world{
 		t: t, state: mind.New(), blobs: map[blobs.Hash][]byte{}, short: map[string]blobs.Hash{}, said: map[int]string{},
 		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), set: Default(limit),
@@ -76,16 +61,14 @@ func (w *world) read(h blobs.Hash) ([]byte, error) {
 	return body, nil
 }
 
-func (w *world) happen(kind, id string, body []byte, kv ...string) {
+func (w *world) happen(e event.Event, body string) {
 	w.t.Helper()
 	w.now = w.now.Add(time.Minute)
-	ref, _ := w.put(kind+" "+id, body)
-	e := life.New(w.now, kind, []string{id}, kv...)
-	e.Refs = []blobs.Ref{{Hash: ref.Short, Gist: ref.Gist}}
-	must(w.t, w.state.Apply(e, mind.Body{Hash: ref.Hash, Data: body}))
+	line := event.Line(w.now, e)
+	ref, _ := w.put(line.Kind+" "+line.Arg(0), []byte(body))
+	line.Refs = []blobs.Ref{{Hash: ref.Short, Gist: ref.Gist}}
+	lethetest.Must(w.t, w.state.Apply(line, mind.Body{Hash: ref.Hash, Data: []byte(body)}))
 }
-
-func (w *world) next() string { return mind.EntryID(w.state.Next) }
 
 // hear adds an inbound entry of one line; show clips it, 0 does not.
 func (w *world) hear(who, text string, show int) {
@@ -94,7 +77,7 @@ func (w *world) hear(who, text string, show int) {
 	w.said[w.state.Next] = strings.ReplaceAll(blobs.Escape(text), "\n", "\n    ")
 	from := w.room
 	w.room += int64(len(line))
-	w.happen(mind.Inbound, w.next(), []byte(line), "room", "dev", "at", fmt.Sprintf("%d..%d", from, w.room), "show", strconv.Itoa(show))
+	w.happen(event.Inbound{N: w.state.Next, Passage: event.Passage{Room: "dev", At: event.Span{From: from, To: w.room}}, Show: show}, line)
 }
 
 // reply adds a whole unit: a reply, and a result for each command that it runs.
@@ -103,9 +86,15 @@ func (w *world) reply(text string, show int, results ...string) {
 	n := w.state.Next
 	w.ask(text, len(results))
 	for k, r := range results {
-		w.happen("result", mind.CallID(n, k+1), []byte(r), "status", mind.OK, "show", strconv.Itoa(show))
+		w.finish(n, k+1, r, show)
 		w.said[n] += "\x00" + blobs.Escape(r)
 	}
+}
+
+// finish gives call k of entry n its result.
+func (w *world) finish(n, k int, result string, show int) {
+	w.t.Helper()
+	w.happen(event.Result{ID: mind.CallID(n, k), Tool: "BASH", Status: mind.OK, Show: show}, result)
 }
 
 // ask adds a reply whose calls have no results yet.
@@ -117,13 +106,13 @@ func (w *world) ask(text string, calls int) {
 		a.Calls = append(a.Calls, mind.AnswerCall{Tool: "BASH", Args: fmt.Sprintf(`{"command":"make step%d"}`, k)})
 	}
 	w.said[n] = blobs.Escape(blobs.Unescape(text))
-	w.happen(mind.Reply, w.next(), a.Encode(), "turn", "1", "model", "m")
+	w.happen(event.Reply{N: n, Turn: 1, Model: "m"}, string(a.Encode()))
 }
 
 func (w *world) note(text string) {
 	w.t.Helper()
 	w.said[w.state.Next] = blobs.Escape(text)
-	w.happen(mind.Note, w.next(), []byte(text))
+	w.happen(event.Note{N: w.state.Next}, text)
 }
 
 // turns adds n exchanges of about so many tokens each.
@@ -154,7 +143,7 @@ func (w *world) plan() Job {
 func (w *world) swap(fades []Fade) Outcome {
 	w.t.Helper()
 	out, err := Swap(w.state, fades, w.set, meter, w.put, w.read)
-	must(w.t, err)
+	lethetest.Must(w.t, err)
 	w.kept = out.Kept
 	w.notes = append(w.notes, out.Notes...)
 	w.lines = append(w.lines, out.Lines...)
@@ -270,13 +259,13 @@ func (w *world) reach(from, to int, short string, t int, claim func(int, string)
 func (w *world) restored() (*mind.State, int) {
 	w.t.Helper()
 	body, err := w.state.Snapshot()
-	must(w.t, err)
+	lethetest.Must(w.t, err)
 	reads := 0
 	s, err := mind.Restore(body, func(h blobs.Hash) ([]byte, error) {
 		reads++
 		return w.read(h)
 	})
-	must(w.t, err)
+	lethetest.Must(w.t, err)
 	return s, reads
 }
 
@@ -339,7 +328,7 @@ func able(each, relevance int) *scripted {
 var errProvider = errors.New("503 from the provider")
 
 // complete checks that fades hold each eligible entry once, in order.
-func complete(t failer, j Job, fades []Fade) {
+func complete(t lethetest.Failer, j Job, fades []Fade) {
 	t.Helper()
 	want := map[int]bool{}
 	for _, run := range j.runs {
@@ -348,21 +337,21 @@ func complete(t failer, j Job, fades []Fade) {
 		}
 	}
 	for _, f := range j.kept {
-		for _, p := range f.parts {
-			want[p.n] = true
+		for n := f.From; n <= f.To; n++ {
+			want[n] = true
 		}
 	}
 	last := 0
 	for _, f := range fades {
-		if f.From <= last || f.To-f.From+1 != len(f.parts) {
-			t.Fatalf("e%d..e%d of %d parts follows e%d", f.From, f.To, len(f.parts), last)
+		if f.From <= last {
+			t.Fatalf("e%d..e%d follows e%d", f.From, f.To, last)
 		}
 		last = f.To
-		for i, p := range f.parts {
-			if p.n != f.From+i || !want[p.n] {
-				t.Fatalf("e%d..e%d holds e%d, which nobody asked about, or twice", f.From, f.To, p.n)
+		for n := f.From; n <= f.To; n++ {
+			if !want[n] {
+				t.Fatalf("e%d..e%d holds e%d, which nobody asked about, or twice", f.From, f.To, n)
 			}
-			delete(want, p.n)
+			delete(want, n)
 		}
 		if f.Relevance < 1 || f.Relevance > 10 || f.Summary == "" || f.Gist == "" || utf8.RuneCountInString(f.Gist) > blobs.MaxGist || strings.Contains(f.Gist, "\n") {
 			t.Fatalf("a fade is not whole: %+v", f)

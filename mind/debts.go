@@ -21,8 +21,8 @@ type Pending struct {
 // ID is e12.3.
 func (p Pending) ID() string { return CallID(p.Entry, p.K) }
 
-// open reports whether a result of the entry's calls is still to come.
-func (e *Entry) open() bool {
+// Waits reports whether a result of the entry's calls is still to come.
+func (e *Entry) Waits() bool {
 	return slices.ContainsFunc(e.Calls, func(c *Call) bool { return c.Status == "" })
 }
 

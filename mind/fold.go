@@ -104,7 +104,7 @@ func (s *State) add(entry Entry, from source) (*Entry, error) {
 	if len(from.bodies) == 0 {
 		return nil, errors.New("no body")
 	}
-	if unit := s.Unit(); unit != nil && unit.open() {
+	if unit := s.Unit(); unit != nil && unit.Waits() {
 		return nil, fmt.Errorf("a result of e%d is still to come", unit.N) // nothing stands inside a unit
 	}
 	entry.Kind, entry.At, entry.Ref = from.Kind, from.At, from.ref()

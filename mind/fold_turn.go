@@ -107,7 +107,7 @@ func (s *State) result(e event.Result, from source) error {
 	} else {
 		s.LastCall, s.Repeats = same, 1
 	}
-	if !s.Unit().open() {
+	if !s.Unit().Waits() {
 		s.Owes = true
 	}
 	return nil

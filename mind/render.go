@@ -36,7 +36,7 @@ func (s *State) Messages(tail string) []Message {
 		out = append(out, Message{Role: "user", Content: s.Stable.Past})
 	}
 	for _, e := range s.Live {
-		if e.open() {
+		if e.Waits() {
 			break // and nothing follows it
 		}
 		out = append(out, e.Messages()...)

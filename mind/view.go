@@ -45,7 +45,7 @@ func render(sections []section) string {
 // settled is the last entry before the first unit that still lacks a result.
 func (s *State) settled() int {
 	for _, e := range s.Live {
-		if e.open() {
+		if e.Waits() {
 			return e.N - 1
 		}
 	}

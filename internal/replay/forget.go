@@ -10,7 +10,6 @@ import (
 
 	"lethe"
 	"lethe/compactor"
-	"lethe/life/event"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
@@ -150,7 +149,7 @@ func (r *run) swap(fades []compactor.Fade, set compactor.Settings, why string) e
 		d.state = d.state.Forget(out.Context, d.last)
 		for _, l := range out.Lines {
 			d.at = d.at.Add(tick)
-			d.log(event.Fade{Entries: event.Entries{From: l.From, To: l.To}, To: l.Level, Relevance: l.Relevance}, l.Original, l.Replacement)
+			d.log(l.Fade, l.Original, l.Replacement)
 		}
 		r.report.Compactions++
 		if why == mechanical {
