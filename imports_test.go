@@ -24,7 +24,7 @@ var allowed = map[string][]string{
 	"lethe/life/event":       {"lethe/blobs", "lethe/life"},
 	"lethe/chat":             {"lethe/internal/durable"},
 	"lethe/mind":             {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event"}, // the pure parts of them
-	"lethe/compactor":        {"lethe/blobs", "lethe/mind"},
+	"lethe/compactor":        {"lethe/blobs", "lethe/life/event", "lethe/mind"},
 	"lethe/llm":              {},
 	"lethe/llm/rehearsal":    {"lethe/compactor", "lethe/mind"},
 	"lethe/tools":            {"lethe/internal/durable", "lethe/internal/sandbox"},
