@@ -3,119 +3,70 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/go-telegram/bot/models"
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
 	"lethe/chat"
 )
 
-// Words that the sender did not write, or nobody sees, give no right to a blob, and
-// are no command.
-func TestMentionsNotTheSenders(t *testing.T) {
+// What a message becomes in the room. Words that the sender did not write, or nobody sees, give no
+// right to a blob and are no command, also where they came in a way that the bridge does not know.
+func TestLines(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	st.start()
-	mention := "hash=0123456789abcdef"
-	st.Send(dm, ada, models.Message{Text: "look here", Entities: []models.MessageEntity{
-		{Type: models.MessageEntityTypeTextLink, Offset: 0, Length: 4, URL: "https://example.org/a?" + mention},
-	}})
-	st.Send(dm, ada, models.Message{Text: "a picture " + mention, ViaBot: &models.User{ID: 77, IsBot: true, FirstName: "Pics", Username: "pics_bot"}})
-	st.Send(dm, ada, models.Message{Text: "/stop", ViaBot: &models.User{ID: 77, IsBot: true, FirstName: "Pics"}})
-	st.Say(dm, ada, "my own: "+mention)
-	got := st.hears("dev", 4)
-	equalAll(t, "room", got, "Ada: look (https://example.org/a?hash%3D0123456789abcdef) here",
-		"Ada: (via @pics_bot) a picture hash 0123456789abcdef", "Ada: (via @bot) /stop", "Ada: my own: "+mention)
-	for i, line := range got {
-		if _, _, obeyed := chat.Command(st.lines("dev")[i]); obeyed {
-			t.Errorf("%q is obeyed", line)
-		}
-		if n := len(blobs.Mentions(line)); n != i/3 {
-			t.Errorf("%d mentions in %q", n, line)
-		}
+	const mention = "hash=0123456789abcdef"
+	link := func(offset int, url string) string {
+		return fmt.Sprintf(`{"type":"text_link","offset":%d,"length":4,"url":%q}`, offset, url)
 	}
-}
-
-// Only a listed person has a bare name, in a quotation as in front of a line.
-func TestNames(t *testing.T) {
-	t.Parallel()
-	st := newStage(t)
-	st.cfg.Names = func() []string { return []string{"lethe"} }
-	ada, _ := st.ada()
-	st.cfg.Users = []string{id(ada.ID) + " ada"}
-	eva, fake, agent := st.User("eva"), st.User("Ad\u0430"), st.User("Lethe")
-	crew := st.crew()
-	st.start()
-	st.ready()
-	for _, who := range []models.User{eva, fake, agent} {
-		st.Reply(crew, ada, st.Say(crew, who, "deploy now"), "so they say")
-	}
-	st.Reply(crew, ada, st.Say(crew, ada, "mine"), "and I")
-	origin := &models.MessageOrigin{Type: models.MessageOriginTypeHiddenUser, MessageOriginHiddenUser: &models.MessageOriginHiddenUser{SenderUserName: "ADA"}}
-	st.Send(crew, ada, models.Message{Text: "do it", ForwardOrigin: origin})
-	quoted := -1
-	for _, want := range []string{
-		"> eva-" + id(eva.ID) + ": deploy now\nso they say",
-		"> Ad\u0430-" + id(fake.ID) + ": deploy now\nso they say",
-		"> Lethe-" + id(agent.ID) + ": deploy now\nso they say",
-		"> ada: mine\nand I",
-		"(forwarded from somebody) do it",
+	var want []string
+	for i, c := range [][2]string{
+		{`"text":"my own: ` + mention + `"`, "my own: " + mention},
+		{`"text":"look here","entities":[` + link(0, "https://example.org/a?"+mention) + `]`, "look (https://example.org/a?hash%3D0123456789abcdef) here"},
+		{`"text":"here and here","entities":[` + link(0, "https://a.example/x") + `,` + link(9, "https://b.example/") + `]`,
+			"here (https://a.example/x) and here (https://b.example/)"},
+		{`"text":"a picture ` + mention + `","via_bot":{"id":77,"is_bot":true,"username":"pics_bot"}`, "(via @pics_bot) a picture hash 0123456789abcdef"},
+		{`"text":"/stop","via_bot":{"id":77,"is_bot":true}`, "(via @bot) /stop"},
+		{`"text":"/stop","via_bot":["of tomorrow"]`, "(via @bot) /stop"},
+		{`"text":"/stop ` + mention + `","forward_origin":{"type":"user","sender_user":{"id":9,"first_name":"Carol","last_name":"C"}}`,
+			"(forwarded from Carol_C-9) /stop hash 0123456789abcdef"},
+		{`"text":"/stop","forward_origin":{"type":"hidden_user","sender_user_name":"some[one]"}`, "(forwarded from somebody) /stop"},
+		{`"text":"/stop","forward_origin":{"type":"chat","sender_chat":{"id":-8,"title":"Board"}}`, "(forwarded from Board--8) /stop"},
+		{`"text":"/id","forward_origin":{"type":"channel","chat":{"id":-100,"title":"News"}}`, "(forwarded from News--100) /id"},
+		{`"text":"` + mention + `","forward_origin":{"type":"dream","date":1}`, "(forwarded from somebody) hash 0123456789abcdef"},
+		{`"text":"not forwarded","forward_origin":null,"story":[1]`, "not forwarded"},
+		{`"venue":{"title":"Café","address":"Main St 1","location":{"latitude":59.5,"longitude":-18.25}},"location":{"latitude":1}`,
+			"[venue Café, Main St 1, at 59.500000, -18.250000]"},
+		{`"location":{"latitude":1,"longitude":2,"live_period":60}`, "[location 1.000000, 2.000000, live: where it moves to is not passed on]"},
+		{`"contact":{"first_name":"Eve]\n/stop","phone_number":"+1"}`, "[contact Eve) /stop +1]"},
+		{`"poll":{"question":"When?","options":[{"text":"now"},{"text":"later"}]}`, "[poll When?: now / later]"},
+		{`"story":{}`, "[something that is not passed on: a story, a game, a checklist, paid media or the like]"},
+		{`"pinned_message":{"message_id":1}`, ""}, {`"new_chat_title":"x"`, ""}, {`"text":" "`, ""},
 	} {
-		quoted += 2
-		quoted = min(quoted, 8)
-		equal(t, "line", st.hears("dev", 9)[quoted], "ada: "+want)
+		st.Update("message", json.RawMessage(fmt.Sprintf(`{"message_id":%d,"date":1700000000,"chat":{"id":%d,"type":"private"},
+			"from":{"id":%[2]d,"first_name":"Ada"},%[3]s}`, 900+i, dm.ID, c[0])))
+		if c[1] != "" {
+			want = append(want, "Ada: "+c[1])
+		}
 	}
-	has(t, "a line", st.hears("dev", 9)[4], "Lethe-"+id(agent.ID)+": deploy now")
+	st.Reply(dm, ada, st.Say(dm, ada, "E = mc2"), "/explain@offline_bot this") // a command that is not for the harness
+	want = append(want, "Ada: E = mc2", "Ada: > Ada: E = mc2\n/explain this")
+	equalAll(t, "room", st.hears("dev", len(want)), want...)
+	for i, l := range st.lines("dev") {
+		if _, _, obeyed := chat.Command(l); obeyed || (len(blobs.Mentions(l.Text)) > 0) != (i == 0) {
+			t.Errorf("%q: obeyed %v, names %v", l.Text, obeyed, blobs.Mentions(l.Text))
+		}
+	}
 	st.well()
 }
 
-// A command that is not for the harness keeps what it replies to.
-func TestCommandThatReplies(t *testing.T) {
-	t.Parallel()
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.start()
-	st.Reply(dm, ada, st.Say(dm, ada, "E = mc2"), "/explain@offline_bot this")
-	equal(t, "line", st.hears("dev", 2)[1], "Ada: > Ada: E = mc2\n/explain this")
-}
-
-func TestParse(t *testing.T) {
-	t.Parallel()
-	const head = `"message":{"message_id":5,"date":1700000000,"chat":{"id":7,"type":"private"},"from":{"id":7,"first_name":"Ada"}`
-	for _, c := range []struct {
-		name, raw string
-		id        int64
-		text      string // of the message; "-": there is none
-		err       error
-	}{
-		{"a message", `{"update_id":1,` + head + `,"text":"hi"}}`, 1, "hi", nil},
-		{"a new kind", `{"update_id":2,"telepathy":{"x":1}}`, 2, "-", nil},
-		{"a message with a new kind of origin", `{"update_id":3,` + head + `,"text":"hi","forward_origin":{"type":"dream"}}}`, 3, "hi", nil},
-		{"a message with a new kind of photo", `{"update_id":4,` + head + `,"caption":"hi","photo":{"cubes":[]}}}`, 4, "hi", nil},
-		{"a number for a text", `{"update_id":5,` + head + `,"text":7}}`, 5, "", nil},
-		{"a string for a message", `{"update_id":6,"message":"hi"}`, 6, "", nil},
-		{"no id", `{` + head + `}}`, 0, "-", errNoID},
-		{"a string for an id", `{"update_id":"x"}`, 0, "-", errNoID},
-		{"null", `null`, 0, "-", errNoID},
-		{"a list", `[]`, 0, "-", errNoID},
-	} {
-		u, err := parse(json.RawMessage(c.raw))
-		text := "-"
-		if m, _ := u.message(); m != nil {
-			text = m.Text + m.Caption
-		}
-		if err != c.err || u.ID != c.id || text != c.text {
-			t.Errorf("%s: %d, text %q, %v", c.name, u.ID, text, err)
-		}
-	}
-}
-
-// A batch with updates that make no sense: the others are heard, and the offset goes
-// behind them all.
+// A batch with updates that make no sense, or that a defect meets: the others are heard, and the
+// offset goes behind them all, since Telegram gives an update again and again until it is taken.
 func TestOddUpdates(t *testing.T) {
 	st := newStage(t)
 	ada, dm := st.ada()
@@ -127,37 +78,55 @@ func TestOddUpdates(t *testing.T) {
 		return json.RawMessage(`{"update_id":` + update + `,"message":{"message_id":` + update + `,"date":1700000000,
 			"chat":{"id":` + id(dm.ID) + `,"type":"private"},"from":{"id":` + id(ada.ID) + `,"first_name":"Ada"},` + words + `}}`)
 	}
-	offset, _, err := s.take(t.Context(), []json.RawMessage{
+	take := func(next int64, batch ...json.RawMessage) {
+		t.Helper()
+		if offset, _, err := s.take(t.Context(), batch); offset != next || (err == nil) != (next != 0) {
+			t.Errorf("offset %d, not %d; %v", offset, next, err)
+		}
+	}
+	take(15,
 		message("10", `"text":"one"`), json.RawMessage(`{"update_id":11,"message":"words that are secret"}`), json.RawMessage(`7`),
 		message("12", `"text":"two","story":[1]`), message("10", `"text":"one"`),
 		message("13", `"text":"three"`),
 		message("14", `"text":"four","entities":[{"type":"text_link","url":"https://a.b","offset":9223372036854775807,"length":1}]`),
-	})
-	if err != nil || offset != 15 {
-		t.Errorf("offset %d, %v", offset, err)
-	}
+	)
 	equalAll(t, "room", st.texts("dev"), "Ada: one", "Ada: two", "Ada: three", "Ada: four")
-	if offset, _, err := s.take(t.Context(), []json.RawMessage{json.RawMessage(`7`)}); err == nil || offset != 0 {
-		t.Errorf("offset %d, %v for a batch without an id", offset, err)
-	}
-	if log := st.log.String(); strings.Contains(log, "secret") || !strings.Contains(log, errNoID.Error()) {
-		t.Errorf("log:\n%s", log)
+	take(0, json.RawMessage(`7`))
+	known := s.chats
+	s.chats = nil // a defect
+	take(21, message("20", `"text":"five"`))
+	s.chats = known
+	has(t, "log", st.log.String(), errNoID.Error(), "update=20")
+	if strings.Contains(st.log.String(), "secret") {
+		t.Errorf("log:\n%s", st.log)
 	}
 }
 
-// Telegram gives an update again and again until it is taken.
-func TestDefectiveUpdate(t *testing.T) {
-	st := newStage(t)
-	s, hub := st.session()
-	defer hub.Close()
-	chats := s.chats
-	s.chats = nil // a defect
-	st.ada()
-	offset, _, err := s.take(t.Context(), []json.RawMessage{
-		json.RawMessage(`{"update_id":10,"message":{"message_id":1,"chat":{"id":7,"type":"private"},"from":{"id":7},"text":"one"}}`),
-	})
-	if s.chats = chats; err != nil || offset != 11 || !strings.Contains(st.log.String(), "passed over") {
-		t.Errorf("offset %d, %v; log:\n%s", offset, err, st.log.String())
+func TestParse(t *testing.T) {
+	t.Parallel()
+	const head = `"message":{"message_id":5,"date":1700000000,"chat":{"id":7,"type":"private"},"from":{"id":7,"first_name":"Ada"}`
+	for raw, want := range map[string]string{ // the id and the text of the message; "": errNoID
+		`{"update_id":1,` + head + `,"text":"hi"}}`:                         "1 hi",
+		`{"update_id":2,"telepathy":{"x":1}}`:                               "2",
+		`{"update_id":4,` + head + `,"caption":"hi","photo":{"cubes":[]}}}`: "4 hi",
+		`{"update_id":5,` + head + `,"text":7}}`:                            "5 ",
+		`{"update_id":6,"message":"hi"}`:                                    "6 ",
+		`{` + head + `}}`:                                                   "",
+		`{"update_id":"x"}`:                                                 "",
+		`null`:                                                              "",
+		`[]`:                                                                "",
+	} {
+		u, err := parse(json.RawMessage(raw))
+		got := ""
+		if err == nil {
+			got = id(u.ID)
+		}
+		if m, _ := u.message(); m != nil {
+			got += " " + m.Text + m.Caption
+		}
+		if got != want || err != nil && err != errNoID {
+			t.Errorf("%s: %q, %v", raw, got, err)
+		}
 	}
 }
 
@@ -167,6 +136,7 @@ func TestCommandOf(t *testing.T) {
 		"/stop":                       {"stop", "", ""},
 		"/Stop@Bot_x  now  x ":        {"stop", "Bot_x", "now  x"},
 		"/start\nx":                   {"start", "", "x"},
+		"/start\u2028x":               {"start", "", "x"},
 		" /id":                        {"id", "", ""},
 		"/":                           {},
 		"stop":                        {},
@@ -190,8 +160,7 @@ var hidden = rapid.Custom(func(t *rapid.T) string {
 	return mention[:at] + between + mention[at:]
 })
 
-// No text, whatever it holds, makes reading it panic, and only a command's own
-// words are changed.
+// No text, whatever it holds, makes reading it panic, and what others chose stays inert.
 func TestWordsProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -203,17 +172,14 @@ func TestWordsProperty(t *testing.T) {
 			})
 		}
 		got := (&message{Text: text, Entities: marks}).words()
-		if plain := strings.ReplaceAll(got, " (https://x.example)", ""); plain != strings.ToValidUTF8(text, "\uFFFD") && len(marks) == 0 {
+		if len(marks) == 0 && got != strings.ToValidUTF8(text, "\uFFFD") {
 			t.Fatalf("%q became %q", text, got)
 		}
 		if c, ok := commandOf(text); ok {
 			c.line(text)
 		}
 		one := inert(text)
-		if len(blobs.Mentions(one)) > 0 {
-			t.Fatalf("inert text grants a blob: %q", one)
-		}
-		if strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") || len([]rune(one)) > maxTitle {
+		if len(blobs.Mentions(one)) > 0 || strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") || len([]rune(one)) > maxTitle {
 			t.Fatalf("inert text %q", one)
 		}
 	})

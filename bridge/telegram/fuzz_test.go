@@ -57,7 +57,7 @@ func FuzzUpdate(f *testing.F) {
 			t.Fatalf("%s\nis heard as %q of %s", raw, line, d.Key)
 		}
 		m, edited := a.message()
-		if _, _, ok := chat.Command(l); ok && (edited || m.foreign() || isForward(raw)) {
+		if _, _, ok := chat.Command(l); ok && (edited || m.foreign()) {
 			t.Fatalf("%s\nis obeyed: %q", raw, line)
 		}
 		if m.foreign() && len(blobs.Mentions(said)) > 0 {
@@ -72,19 +72,4 @@ func tag(at time.Time) time.Time {
 		return time.Unix(0, 0)
 	}
 	return at
-}
-
-// isForward says whether the message of an update came from somewhere else, in whatever form
-// that is told.
-func isForward(raw string) bool {
-	var update struct {
-		Message map[string]json.RawMessage `json:"message"`
-	}
-	_ = json.Unmarshal([]byte(raw), &update) // what is no update has none
-	for _, key := range []string{"forward_origin", "via_bot"} {
-		if v, ok := update.Message[key]; ok && string(v) != "null" {
-			return true
-		}
-	}
-	return false
 }

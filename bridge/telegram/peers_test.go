@@ -9,7 +9,6 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/botapi"
-	"lethe/internal/lethetest"
 )
 
 // One bot, many chats, many rooms: each hears its own.
@@ -36,26 +35,6 @@ func TestManyRooms(t *testing.T) {
 	equalAll(t, "board", st.sent(board, 1), "to crew")
 	equalAll(t, "topic", st.sent(builds, 1), "to builds")
 	equalAll(t, "crew and its topic", slices.Sorted(slices.Values(st.sent(botapi.Chat{ID: crew.ID}, 2))), "to builds", "to crew")
-	st.well()
-}
-
-// A room that an approval names is a route; the configuration's wins; neither needs
-// a restart of the bridge.
-func TestRoomOfApproval(t *testing.T) {
-	t.Parallel()
-	st := newStage(t)
-	mal, eve := st.User("Mal"), st.User("Eve")
-	mals, eves := st.Private(mal), st.Private(eve)
-	st.cfg.Routes = []Route{{Chat: id(eve.ID), Room: "fixed"}}
-	st.start()
-	st.Say(mals, mal, "hi")
-	st.Say(eves, eve, "hi")
-	st.approve(st.sent(mals, 1)[0], "ops")
-	st.approve(st.sent(eves, 1)[0], "ops")
-	st.Say(mals, mal, "one")
-	st.Say(eves, eve, "one")
-	equalAll(t, "ops", st.hears("ops", 1), "Mal: one")
-	equalAll(t, "fixed", st.hears("fixed", 1), "Eve: one")
 	st.well()
 }
 
@@ -122,31 +101,6 @@ func TestBacklog(t *testing.T) {
 			t.Fatalf("line %d is %q", i, l.Text)
 		}
 	}
-	st.well()
-}
-
-// A supergroup may be listed by the id of the group it was, by its own, or by both.
-func TestListedByEitherID(t *testing.T) {
-	t.Parallel()
-	st := newStage(t)
-	ada := st.User("Ada")
-	crew := st.Group(models.ChatTypeGroup, "Crew")
-	st.cfg.Chats = []string{id(crew.ID)}
-	r := st.start()
-	st.ready()
-	super := st.Migrate(crew)
-	st.Say(super, ada, "one")
-	st.hears("dev", 1)
-	for i, chats := range [][]string{{id(super.ID) + " the crew"}, {id(super.ID), id(crew.ID)}} {
-		lethetest.Must(t, st.stop(r))
-		st.cfg.Chats = chats
-		r = st.start()
-		st.ready()
-		st.Say(super, ada, "more")
-		st.hears("dev", 2+i)
-	}
-	st.answers("dev", "to all")
-	equalAll(t, "supergroup", st.sent(super, 1), "to all")
 	st.well()
 }
 

@@ -16,10 +16,11 @@ import (
 // Every way in which fetching can fail: told at its beginning and its end, once,
 // nothing is lost, nothing comes twice, and the token is nowhere.
 func TestFetchingFails(t *testing.T) {
+	const webhook = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
 	for _, c := range []struct {
 		name  string
 		fault botapi.Fault
-		told  string // in the log
+		told  string // in the log, and by health
 	}{
 		{"502", botapi.Fault{Status: 502}, "502"},
 		{"500 for a while", botapi.Fault{Status: 500, Times: 9}, "500"},
@@ -29,17 +30,19 @@ func TestFetchingFails(t *testing.T) {
 		{"broken after it took effect", botapi.Fault{Kind: botapi.Lost}, "getUpdates"},
 		{"truncated", botapi.Fault{Kind: botapi.Truncate}, "not the bot api's"},
 		{"wrong shape", botapi.Fault{Kind: botapi.Shape}, "not the bot api's"},
+		{"hangs", botapi.Fault{Kind: botapi.Hang}, "deadline exceeded"},
 		{"429", botapi.Fault{Status: 429, RetryAfter: 1}, "asks to wait"},
 		{"another bot", botapi.Fault{Status: 409, Times: 3}, "another program"},
+		{"a webhook", botapi.Fault{Status: 409, Times: 3, Description: webhook}, "a webhook is set"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			st := newStage(t)
 			ada, dm := st.ada()
-			st.start()
-			st.ready()
-			st.Say(dm, ada, "before")
-			st.hears("dev", 1)
+			if c.fault.Kind == botapi.Hang {
+				st.cfg.tune.grace = 200 * time.Millisecond
+			}
+			st.greeted(dm, ada)
 			fault := c.fault
 			fault.Method = "getUpdates"
 			fault.Times = max(fault.Times, 2)
@@ -47,15 +50,14 @@ func TestFetchingFails(t *testing.T) {
 			for i := range 3 {
 				st.Say(dm, ada, fmt.Sprintf("during %d", i))
 			}
-			equalAll(t, "room", st.hears("dev", 4), "Ada: before", "Ada: during 0", "Ada: during 1", "Ada: during 2")
+			equalAll(t, "room", st.hears("dev", 4), "Ada: hello", "Ada: during 0", "Ada: during 1", "Ada: during 2")
 			st.within("it is over", func() bool { return st.FaultsLeft() == 0 })
 			st.quiet()
 			st.within("the end is told", func() bool { return strings.Contains(st.log.String(), "can reach telegram again") })
 			log := st.log.String()
 			has(t, "log", log, c.told)
-			if n := strings.Count(log, "cannot reach telegram"); n != 1 {
-				t.Errorf("the beginning was told %d times:\n%s", n, log)
-			}
+			equal(t, "how often the log tells the beginning", strings.Count(log, "cannot reach telegram"), 1)
+			has(t, "health", st.health().Error, c.told)
 			st.hears("dev", 4)
 			if c.name != "wrong shape" { // it confirms without our knowing what
 				st.well()
@@ -63,41 +65,6 @@ func TestFetchingFails(t *testing.T) {
 			st.secret()
 		})
 	}
-}
-
-// A server that takes the request and says nothing is given up, on a connection
-// that is not used again.
-func TestHangingServer(t *testing.T) {
-	t.Parallel()
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.cfg.tune.grace = 200 * time.Millisecond
-	st.start()
-	st.ready()
-	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Hang, Times: 2})
-	st.Say(dm, ada, "can you hear me?") // ends the poll under way; the next two hang
-	st.Say(dm, ada, "and now?")
-	st.hears("dev", 2)
-	st.within("it hung", func() bool { return st.FaultsLeft() == 0 })
-	has(t, "log", st.log.String(), "deadline exceeded")
-	st.secret()
-}
-
-// The two conflicts are told apart, and health shows which.
-func TestWebhook(t *testing.T) {
-	t.Parallel()
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.Fault(botapi.Fault{Method: "getUpdates", Status: 409, Times: -1,
-		Description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"})
-	st.start()
-	st.within("it was told", func() bool { return strings.Contains(st.log.String(), "a webhook is set") })
-	st.within("health tells", func() bool { return strings.Contains(st.health().Error, "a webhook is set") })
-	has(t, "health", st.health().Error, "deleteWebhook", "$TELEGRAM_BOT_TOKEN")
-	st.ClearFaults()
-	st.Say(dm, ada, "hello")
-	st.hears("dev", 1)
-	st.secret()
 }
 
 // A token that is not known ends the bridge, whoever finds out.
@@ -191,23 +158,6 @@ func TestAnotherBot(t *testing.T) {
 	other.start()
 	other.Say(dm2, ada2, "two")
 	equalAll(t, "room", other.hears("dev", 2), "Ada: one", "Ada: two")
-}
-
-// Ready is called once, when Telegram answered.
-func TestReady(t *testing.T) {
-	t.Parallel()
-	st := newStage(t)
-	ready := make(chan string, 10)
-	st.cfg.Ready = func(bot string) { ready <- bot }
-	st.Fault(botapi.Fault{Method: "getMe", Status: 502, Times: 3})
-	st.start()
-	equal(t, "bot", <-ready, "offline_bot")
-	st.ready()
-	if len(ready) > 0 {
-		t.Error("it was called twice")
-	}
-	equal(t, "commands", st.Count("setMyCommands"), 1)
-	st.well()
 }
 
 // A server that gives the same updates without end is not asked without end.

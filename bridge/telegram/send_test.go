@@ -3,6 +3,7 @@ package telegram
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,9 @@ func TestSendingFails(t *testing.T) {
 				want = []string{"one", "one", "two"}
 			}
 			equalAll(t, "chat", st.sent(dm, len(want)), want...)
+			if n := strings.Count(st.log.String(), "cannot send to telegram"); n > 1 {
+				t.Errorf("the log says %d times that nothing can be sent:\n%s", n, st.log)
+			}
 			st.secret()
 		})
 	}
@@ -187,9 +191,9 @@ func TestTopics(t *testing.T) {
 }
 
 // A group becomes a supergroup: permission, route, place in the room and what waits
-// go along, also over a restart.
+// go along, also over a restart, by whichever id, or both, it is listed then.
 func TestMigration(t *testing.T) {
-	for _, told := range []string{"by the service messages", "by the answer to sendMessage", "while nobody listens"} {
+	for i, told := range []string{"by the service messages", "by the answer to sendMessage", "while nobody listens"} {
 		t.Run(told, func(t *testing.T) {
 			t.Parallel()
 			st := newStage(t)
@@ -229,14 +233,13 @@ func TestMigration(t *testing.T) {
 				t.Error("it does not quote")
 			}
 			st.stop(r)
+			st.cfg.Chats = [][]string{st.cfg.Chats, {id(super.ID) + " the crew"}, {id(super.ID), id(crew.ID)}}[i]
 			st.start()
 			st.Say(super, ada, "still?")
 			st.hears("ops", 5)
 			st.answers("ops", "still.")
 			equal(t, "after a restart", st.sent(super, 3)[2], "still.")
-			if n := len(st.Sent(crew)); n > 0 {
-				t.Errorf("%d messages to the old group", n)
-			}
+			equal(t, "messages to the old group", len(st.Sent(crew)), 0)
 			st.well()
 		})
 	}
@@ -259,42 +262,31 @@ func TestTwoAgents(t *testing.T) {
 	st.well()
 }
 
-// What the words of a refusal mean.
+// What the words of a refusal mean. A part that cannot be read is refused, not tried for ever.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		code int
-		said string
-		want verdict
-	}{
-		{429, "Too Many Requests: retry after 3", later},
-		{401, "Unauthorized", noToken},
-		{403, "Forbidden: bot was blocked by the user", unreachable},
-		{403, "Forbidden: user is deactivated", unreachable},
-		{400, "Bad Request: chat not found", unreachable},
-		{400, "Bad Request: not enough rights to send text messages to the chat", unreachable},
-		{400, "Bad Request: CHAT_WRITE_FORBIDDEN", unreachable},
-		{400, "Bad Request: can't parse entities: Unexpected end", badMarkup},
-		{400, "Bad Request: ENTITY_BOUNDS_INVALID", badMarkup},
-		{400, "Bad Request: message thread not found", badThread},
-		{400, "Bad Request: TOPIC_CLOSED", badThread},
-		{400, "Bad Request: message to be replied not found", badReply},
-		{400, "Bad Request: message is too long", unknown},
-		{404, "Not Found", unknown},
-		{500, "Internal Server Error: chat not found", unknown},
+	for said, want := range map[string]verdict{
+		"429 Too Many Requests: retry after 3":                                 later,
+		"401 Unauthorized":                                                     noToken,
+		"403 Forbidden: user is deactivated":                                   unreachable,
+		"400 Bad Request: chat not found":                                      unreachable,
+		"400 Bad Request: not enough rights to send text messages to the chat": unreachable,
+		"400 Bad Request: CHAT_WRITE_FORBIDDEN":                                unreachable,
+		"400 Bad Request: can't parse entities: Unexpected end":                badMarkup,
+		"400 Bad Request: ENTITY_BOUNDS_INVALID":                               badMarkup,
+		"400 Bad Request: message thread not found":                            badThread,
+		"400 Bad Request: TOPIC_CLOSED":                                        badThread,
+		"400 Bad Request: message to be replied not found":                     badReply,
+		"400 Bad Request: message is too long":                                 unknown,
+		"404 Not Found":                                                        unknown,
+		"500 Internal Server Error: chat not found":                            unknown,
 	} {
-		if got := verdictOf(&apiError{Code: c.code, Description: c.said}); got != c.want {
-			t.Errorf("%d %s: %d, want %d", c.code, c.said, got, c.want)
-		}
+		code, words, _ := strings.Cut(said, " ")
+		n, _ := strconv.Atoi(code)
+		equal(t, said, verdictOf(&apiError{Code: n, Description: words}), want)
 	}
-}
-
-// A part that cannot be read is refused, not tried for ever.
-func TestOddPart(t *testing.T) {
-	t.Parallel()
 	_, err := (&session{}).Send(t.Context(), bridge.Peer{Key: "1"}, bridge.Part{Data: []byte("7")})
-	var refused *bridge.RefusedError
-	if !errors.As(err, &refused) {
+	if !errors.As(err, new(*bridge.RefusedError)) {
 		t.Errorf("got %v", err)
 	}
 }

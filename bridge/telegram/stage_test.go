@@ -68,7 +68,14 @@ func stageOf(t *testing.T, token string) *stage {
 	watcher := chat.NewWatcher(20*time.Millisecond, nil)
 	var ends sync.WaitGroup
 	ends.Go(func() { _ = watcher.Run(ctx) })
-	t.Cleanup(func() { cancel(); end(); ends.Wait() })
+	t.Cleanup(func() {
+		cancel()
+		end()
+		ends.Wait()
+		if t.Failed() {
+			t.Logf("the log:\n%s", st.log)
+		}
+	})
 	st.cfg = Config{
 		Home: st.home, Store: store, Watcher: watcher, Token: st.Token(), BaseURL: url, tune: quick,
 		Log: slog.New(slog.NewTextHandler(st.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -104,25 +111,21 @@ func (st *stage) stop(r *running) error {
 
 func (st *stage) ended(r *running) error {
 	st.t.Helper()
-	select {
-	case <-r.done:
-	case <-time.After(patience):
-		st.t.Fatalf("the bridge does not end; its log:\n%s", st.log)
-	}
+	st.within("the bridge ends", func() bool {
+		select {
+		case <-r.done:
+			return true
+		default:
+			return false
+		}
+	})
 	return r.err
 }
-
-// patience is for a machine that is busy with everything else.
-const patience = time.Minute
 
 // within polls until ok holds, and fails after a generous time.
 func (st *stage) within(what string, ok func() bool) {
 	st.t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(3 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			st.t.Fatalf("not in time: %s; the log:\n%s", what, st.log)
-		}
-	}
+	lethetest.Eventually(st.t, what, ok)
 }
 
 // greeted starts the bridge, and waits for somebody's hello to be in dev.
@@ -171,11 +174,6 @@ func (st *stage) texts(room string) []string {
 // hears waits for the room to have n lines, and returns their texts.
 func (st *stage) hears(room string, n int) []string {
 	st.t.Helper()
-	defer func() {
-		if st.t.Failed() {
-			st.t.Logf("room %s:\n%s", room, strings.Join(st.texts(room), "\n"))
-		}
-	}()
 	st.within(fmt.Sprintf("%d lines in %s", n, room), func() bool { return len(st.lines(room)) >= n })
 	got := st.texts(room)
 	if len(got) != n {

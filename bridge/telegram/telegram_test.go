@@ -4,14 +4,21 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/botapi"
 	"lethe/internal/lethetest"
 )
 
-// A person writes, the agent answers: the line, the answer, and what it quotes.
+// A person writes, the agent answers: the line, the answer, and what it quotes. Ready is called
+// once, when Telegram has answered.
 func TestToAndFro(t *testing.T) {
 	st := newStage(t)
 	ada, dm := st.ada()
+	ready := make(chan string, 10)
+	st.cfg.Ready = func(bot string) { ready <- bot }
+	st.Fault(botapi.Fault{Method: "getMe", Status: 502, Times: 3})
 	r := st.start()
+	equal(t, "bot", <-ready, "offline_bot")
+	equal(t, "commands", st.Count("setMyCommands"), 1)
 	asked := st.Say(dm, ada, "hello, **who** is there?")
 	equalAll(t, "room", st.hears("dev", 1), "Ada: hello, **who** is there?")
 	st.answers("dev", "I am, *always*.")
@@ -34,6 +41,7 @@ func TestToAndFro(t *testing.T) {
 		t.Errorf("a message is quoted twice")
 	}
 	lethetest.Must(t, st.stop(r))
+	equal(t, "calls of Ready", len(ready), 0)
 	equal(t, "state", st.health().State, "stopped")
 	st.well()
 }
