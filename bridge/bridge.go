@@ -26,7 +26,7 @@
 //     sent, and each part is marked when it was. Parts go out in order and none is skipped.
 //     The part whose mark a crash or a lost answer prevented is sent again; nothing else is.
 //   - One process per bridge: Open takes a lock that ends with the process.
-//   - A state file that cannot be read is kept beside the new one and reported; it neither
+//   - A state file that makes no sense is kept beside the new one and reported; it neither
 //     stops the bridge nor is it overwritten.
 //
 // The room itself is the queue of what goes out, so a bridge that was away for a week sends
@@ -62,9 +62,6 @@ type Config struct {
 	Log  *slog.Logger // may be nil
 	// Watcher tells Deliver of new lines. The caller runs it.
 	Watcher *chat.Watcher
-	// Stale is how long the bridge may be without a call of Exchanged before it counts as
-	// deaf; 0: health.DefaultStale.
-	Stale time.Duration
 }
 
 // RunningError is Open's when another process has the bridge.
@@ -110,9 +107,21 @@ func Open(c Config) (*Bridge, error) {
 		b.fail(err)
 		return nil, err
 	}
-	sweep(b.dir, time.Hour) // other processes write there too
-	sweep(peersDir(b.dir), 0)
+	b.sweep()
 	return b, nil
+}
+
+// sweep removes what writes cut by a crash left. Other processes write there too, so it takes
+// only what is older than an hour.
+func (b *Bridge) sweep() {
+	for _, dir := range []string{b.dir, peersDir(b.dir)} {
+		left, _ := filepath.Glob(filepath.Join(dir, ".tmp-*")) // the pattern is well-formed
+		for _, path := range left {
+			if fi, err := os.Lstat(path); err == nil && time.Since(fi.ModTime()) >= time.Hour {
+				os.Remove(path)
+			}
+		}
+	}
 }
 
 // open takes the lock and begins to record the bridge's health.
@@ -151,8 +160,8 @@ func open(c Config) (*Bridge, error) {
 		b.lock.Close()
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	b.health = health.NewRecorder(b.dir, c.Name, cmp.Or(c.Stale, health.DefaultStale), b.log)
-	b.health.Write(true)
+	b.health = health.NewRecorder(b.dir, c.Name, b.log)
+	b.health.Write()
 	return b, nil
 }
 
@@ -177,51 +186,25 @@ func Failed(home, name string, cause error) error {
 	return err
 }
 
-// checkLock is how often Run looks at least whether the lock is still there.
-const checkLock = 10 * time.Second
-
-// owns returns an error if the lock file is gone, or another one: the state may be another
-// process's from now on.
-func (b *Bridge) owns() error {
-	mine, err := b.lock.Stat()
-	if err != nil {
-		return nil // it cannot be told
-	}
-	now, err := os.Stat(b.lock.Path())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && os.SameFile(now, mine) {
-		return nil
-	}
-	return fmt.Errorf("the bridge's lock %s was removed while it ran", b.lock.Path())
-}
-
 // Run keeps health.json, and posts the lines that wait in the inbox because their room could
 // not be written. It returns nil when ctx ends; what waits stays in the inbox. One Run at a time.
-//
-// If somebody removes the lock, alone or with all of the state, Run ends with an error within
-// ten seconds, since another process could have the bridge now.
 func (b *Bridge) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		next, err := b.retry(time.Now())
-		if err != nil {
-			return fmt.Errorf("run bridge %s: %w", b.cfg.Name, err)
-		}
-		wait := min(b.health.Write(false), checkLock)
-		if !next.IsZero() {
-			wait = min(wait, max(time.Until(next), time.Millisecond))
-		}
-		timer := time.NewTimer(wait)
+	var beside sync.WaitGroup
+	beside.Go(func() { b.health.Run(ctx) })
+	defer beside.Wait()
+	for {
+		b.retry()
 		select {
 		case <-ctx.Done():
-		case <-timer.C:
+			return nil
 		case <-b.inbox.waits:
-		case <-b.health.Changed:
 		}
-		timer.Stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(retryEvery):
+		}
 	}
-	if b.owns() == nil {
-		b.health.Write(true)
-	}
-	return nil
 }
 
 // Close writes down that the bridge was stopped and releases its lock. Run and Deliver must
@@ -234,13 +217,7 @@ func (b *Bridge) Close() error {
 		return nil
 	}
 	in.closed = true
-	if b.owns() == nil {
-		// If it fails, the next Open looks for these lines in their rooms.
-		if err := in.record(nil); err != nil {
-			b.log.Warn("what was posted last could not be recorded", "err", err)
-		}
-		b.health.Close()
-	}
+	b.health.Close()
 	in.journal.close()
 	return b.lock.Close()
 }
@@ -261,7 +238,7 @@ func (b *Bridge) Trouble(err error) {
 // LocalTrouble records how it went with something on this side that a transport depends on:
 // its own files, its settings. It is logged as "cannot <what>" and shown like Trouble; nil
 // ends it.
-func (b *Bridge) LocalTrouble(what string, err error) { b.health.Trouble(what, false, err) }
+func (b *Bridge) LocalTrouble(what string, err error) { b.health.Trouble(what, health.NoLines, err) }
 
 // Fail says that the bridge ends with err, which it cannot get over by itself: a token that
 // was revoked. It then shows as dead, with err, until it is opened again. Only the first

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // fuse is a disk that fails at the n-th step from now, before or after it, once
@@ -108,8 +108,7 @@ func TestInwardProperty(t *testing.T) {
 				durable.Fault = f.burn
 				for range rapid.IntRange(1, 4).Draw(r, "steps") {
 					if rapid.Bool().Draw(r, "time passes") {
-						time.Sleep(time.Duration(rapid.IntRange(0, 8).Draw(r, "seconds")) * time.Second)
-						b.settleNow()
+						b.retry()
 						continue
 					}
 					place, batch := s.next(r)
@@ -124,9 +123,9 @@ func TestInwardProperty(t *testing.T) {
 					b = reopen()
 				}
 			}
-			for len(b.inbox.ledger.waiting) > 0 || len(b.inbox.unrecorded) > 0 {
-				time.Sleep(time.Minute)
-				b.settleNow()
+			b.retry()
+			if n := len(b.inbox.ledger.waiting); n > 0 {
+				r.Fatalf("%d messages wait for rooms that can be written", n)
 			}
 			b.abandon()
 			s.check(r, t, home)
@@ -161,142 +160,45 @@ func (s *server) check(r *rapid.T, t *testing.T, home string) {
 	}
 }
 
-// outside is the other side of a Deliver: what it got, and how often it may have
-// got a part twice.
-type outside struct {
-	t    *rapid.T
-	fuse *fuse
-	got  []string
-	may  map[string]int // repetitions allowed, by part
-	die  func()         // ends the Deliver that sends
-	dead bool
-	no   map[string]bool // refused
-}
-
-func (o *outside) Parts(p Peer, l Line) ([]Part, error) { return split(p, l) }
-
-func (o *outside) Send(ctx context.Context, _ Peer, part Part) (string, error) {
-	text := string(part.Data)
-	if o.dead {
-		<-ctx.Done() // a dead process sends nothing
-		return "", ctx.Err()
-	}
-	took := func() { o.got = append(o.got, text) }
-	switch rapid.IntRange(0, 11).Draw(o.t, "answer") {
-	case 0:
-		return "", errors.New("no route to host")
-	case 1:
-		took()
-		o.may[text]++
-		return "", &lostAnswer{}
-	case 2:
-		return "", &LaterError{3 * time.Second, errors.New("too many requests")}
-	case 3:
-		o.no[text] = true
-		return "", &RefusedError{errors.New("bad request")}
-	case 4:
-		return "", &UnreachableError{errors.New("blocked")}
-	case 5: // killed between Send and its mark
-		took()
-		o.may[text]++
-		o.kill()
-	case 6: // killed before anything was sent
-		o.kill()
-		<-ctx.Done()
-		return "", ctx.Err()
-	default:
-		took()
-	}
-	return "r", nil
-}
-
-func (o *outside) kill() {
-	o.dead = true
-	*o.fuse = fuse{blown: true, forever: true} // nothing reaches the disk any more
-	o.die()
-}
-
-// Whatever fails, or dies, and whenever: each part goes out, in order; and twice
-// only where its delivery was unknown or the process died after it.
-func TestOutwardProperty(t *testing.T) {
+// Each write of a Deliver fails in turn, and the process goes on or dies: parts
+// are sent in order, and twice only after a death between Send and its mark.
+func TestBrokenWritesOutward(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer func() { durable.Fault = nil }()
-		rapid.Check(bubbled{t}, func(r *rapid.T) {
-			home, err := os.MkdirTemp(t.TempDir(), "")
-			if err != nil {
-				r.Fatal(err)
-			}
-			durable.Fault = nil
-			b := start(t, home)
-			if err := b.Move(ada); err != nil {
-				r.Fatal(err)
-			}
-			o := &outside{t: r, may: map[string]int{}, no: map[string]bool{}}
-			var want []string
-			n := rapid.IntRange(1, 12).Draw(r, "lines")
-			for said := 0; said < n || state(t, home, ada.Key).Line != nil || healthOf(t, home).Out > 0; {
-				for range rapid.IntRange(0, 3).Draw(r, "new") {
-					if said++; said <= n {
-						text := fmt.Sprintf("%d a", said)
-						if rapid.Bool().Draw(r, "two parts") {
-							text += fmt.Sprintf("\n%d b", said)
-						}
-						agentSays(t, home, text)
-						for part := range strings.SplitSeq(text, "\n") {
-							want = append(want, fmt.Sprintf("%q", part))
-						}
+		for n := 1; ; n++ {
+			for _, when := range []durable.Stage{durable.Before, durable.After} {
+				for _, crash := range []bool{false, true} {
+					home := t.TempDir()
+					b := start(t, home)
+					b.accept(t, message("1", "ada", "question"))
+					agentSays(t, home, "a\nb")
+					agentSays(t, home, "c")
+					s, f := &script{}, &fuse{left: n, when: when, forever: crash}
+					durable.Fault = f.burn
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					lethetest.Must(t, b.Deliver(ctx, ada, s))
+					cancel()
+					durable.Fault = nil
+					got := s.got()
+					if crash {
+						b.abandon()
+						b = start(t, home)
+						b.catchUp(t, ada, s)
+						got = slices.Compact(s.got())
 					}
-				}
-				o.fuse, o.dead = &fuse{}, false
-				if rapid.Bool().Draw(r, "disk trouble") {
-					o.fuse = drawFuse(r, 12)
-				}
-				before := len(o.got)
-				o.session(t, b, rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 20 * time.Second, 11 * time.Minute}).Draw(r, "lasts"))
-				if o.fuse.forever { // the disk died: of what was sent last, the mark may be missing
-					if len(o.got) > before {
-						o.may[o.got[len(o.got)-1]]++
+					equal(t, fmt.Sprintf("write %d %s, crash %v", n, when, crash), got, []string{"a", "b", "c"})
+					if len(s.got()) > 4 {
+						t.Fatalf("write %d %s: sent %q", n, when, s.got())
 					}
 					b.abandon()
-					b = start(t, home)
+					if !f.blown {
+						if n < 12 {
+							t.Fatalf("a Deliver of three parts has only %d writes", n)
+						}
+						return
+					}
 				}
 			}
-			b.abandon()
-			o.check(want)
-		})
+		}
 	})
-}
-
-// session is one Deliver.
-func (o *outside) session(t *testing.T, b *Bridge, lasts time.Duration) {
-	ctx, cancel := context.WithTimeout(t.Context(), lasts)
-	defer cancel()
-	o.die = cancel
-	durable.Fault = o.fuse.burn
-	defer func() { durable.Fault = nil }()
-	if err := b.Deliver(ctx, ada, o); err != nil {
-		o.t.Fatal(err)
-	}
-}
-
-func (o *outside) check(want []string) {
-	var once []string
-	twice := map[string]int{}
-	for i, text := range o.got {
-		if i > 0 && o.got[i-1] == text {
-			twice[text]++
-			continue
-		}
-		once = append(once, text)
-	}
-	// A part whose answer was lost may be refused when it is sent again.
-	want = slices.DeleteFunc(want, func(text string) bool { return o.no[text] && !slices.Contains(o.got, text) })
-	if !slices.Equal(once, want) {
-		o.t.Fatalf("the other side got\n%q\nnot\n%q", o.got, want)
-	}
-	for text, n := range twice {
-		if n > o.may[text] {
-			o.t.Fatalf("%s was sent %d times more than once, %d of them for a reason", text, n, o.may[text])
-		}
-	}
 }

@@ -1,10 +1,18 @@
 package bridge
 
-import "time"
+import (
+	"time"
 
-// perMinute is how many lines a person may say in a minute, more than anybody types: so many
-// at once, and after that one a second.
-const perMinute = 60
+	"golang.org/x/time/rate"
+)
+
+const (
+	// perMinute is how many lines a person may say in a minute, more than anybody types: so many
+	// at once, and after that one a second.
+	perMinute = 60
+	// manySpeakers is how many persons are counted; then all begin anew.
+	manySpeakers = 1000
+)
 
 // Flood says that lines of a person were refused, because more came than a person can type.
 type Flood struct{ Key, Peer, Room string }
@@ -16,43 +24,32 @@ type speaker struct {
 	command bool
 }
 
-// allowance is how many lines a speaker may say now, by the times of the other side: what
+// allowance is how many lines a speaker may say, by the times of the other side: what
 // waited there while the bridge was away is no flood.
 type allowance struct {
-	lines float64
-	at    time.Time
-	told  time.Time // when a refusal was told last
+	*rate.Limiter
+	told time.Time // when a refusal was told last
 }
 
-// take says whether a line passes at a time, and, at most once a minute, whether its refusal
-// is to be told.
-func (a allowance) take(at time.Time) (left allowance, passes, tell bool) {
-	if a.at.IsZero() {
-		a = allowance{lines: perMinute, at: at}
+// admit counts a line of somebody. It says whether the line passes, and, at most once a
+// minute, whether its refusal is to be told.
+func (in *inbox) admit(who speaker, at time.Time) (passes, tell bool) {
+	if who.key == "" {
+		return true, false
 	}
-	if since := at.Sub(a.at); since > 0 {
-		a.lines, a.at = min(perMinute, a.lines+since.Minutes()*perMinute), at
+	a := in.speakers[who]
+	if a == nil {
+		if len(in.speakers) >= manySpeakers {
+			clear(in.speakers)
+		}
+		a = &allowance{Limiter: rate.NewLimiter(rate.Every(time.Minute/perMinute), perMinute)}
+		in.speakers[who] = a
 	}
-	if a.lines >= 1 {
-		a.lines--
-		return a, true, false
+	if a.AllowN(at, 1) {
+		return true, false
 	}
-	if tell = a.told.IsZero() || at.Sub(a.told) >= time.Minute; tell {
+	if tell = at.Sub(a.told) >= time.Minute; tell {
 		a.told = at
 	}
-	return a, false, tell
-}
-
-// manySpeakers is from when on those who have not spoken for a minute are forgotten.
-const manySpeakers = 1000
-
-func forgetIdle(speakers map[speaker]allowance, now time.Time) {
-	if len(speakers) < manySpeakers {
-		return
-	}
-	for who, a := range speakers {
-		if now.Sub(a.at) >= time.Minute {
-			delete(speakers, who)
-		}
-	}
+	return false, tell
 }

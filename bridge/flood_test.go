@@ -2,10 +2,13 @@ package bridge
 
 import (
 	"fmt"
+	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"lethe/chat"
+	"lethe/internal/lethetest"
 )
 
 // A person may say 60 lines at once and one a second after that. Others, and commands, are
@@ -84,33 +87,23 @@ func TestFloodCountsOnce(t *testing.T) {
 func TestSpeakersAreForgotten(t *testing.T) {
 	b := start(t, t.TempDir())
 	for i := range 3 * manySpeakers {
-		m := message(fmt.Sprint(i), fmt.Sprint("user", i), "hello")
-		m.At = noon.Add(time.Duration(i) * time.Second)
-		passes, _ := b.inbox.admit(b.inbox.speakers, speaker{key: m.Key}, m.At)
-		if !passes {
+		if passes, _ := b.inbox.admit(speaker{key: fmt.Sprint("user", i)}, noon); !passes {
 			t.Fatal("refused")
 		}
 	}
-	if n := len(b.inbox.speakers); n > manySpeakers+1 {
+	if n := len(b.inbox.speakers); n > manySpeakers {
 		t.Errorf("%d speakers are kept", n)
 	}
 }
 
-// An inbox takes no more than it can hold, and all at once when it is empty.
+// An inbox takes no more than it can hold.
 func TestFullInbox(t *testing.T) {
-	b := start(t, t.TempDir())
-	huge := message("1", "ada", strings.Repeat("x", maxWaitingBytes+1))
-	if err := b.inbox.full([]Message{huge, huge}); err != nil {
-		t.Errorf("an empty inbox: %v", err)
-	}
-	b.inbox.ledger.waiting = []*item{{}}
-	if err := b.inbox.full([]Message{huge}); err == nil {
-		t.Error("takes too many bytes")
-	}
-	if err := b.inbox.full(make([]Message, maxWaiting)); err == nil {
-		t.Error("takes too many lines")
-	}
-	if err := b.inbox.full(make([]Message, maxWaiting-1)); err != nil {
-		t.Error(err)
+	home := t.TempDir()
+	b := start(t, home)
+	lethetest.Must(t, os.MkdirAll(chat.Path(home, "dev"), 0o700))
+	b.accept(t, message("1", "ada", "one"))
+	b.inbox.ledger.waiting = slices.Repeat(b.inbox.ledger.waiting, maxWaiting)
+	if _, err := b.Accept("1", message("2", "ada", "two")); err == nil || b.Position() != "" {
+		t.Errorf("takes more than it can hold: %v", err)
 	}
 }

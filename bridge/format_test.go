@@ -3,7 +3,6 @@ package bridge
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,17 +12,7 @@ import (
 )
 
 // shownIn returns the fenced block of docs/bridges.md with this language.
-func shownIn(t *testing.T, lang string) string {
-	t.Helper()
-	doc, err := os.ReadFile("../docs/bridges.md")
-	lethetest.Must(t, err)
-	_, block, ok := strings.Cut(string(doc), "\n```"+lang+"\n")
-	block, _, closed := strings.Cut(block, "```\n")
-	if !ok || !closed {
-		t.Fatalf("docs/bridges.md has no block %q", lang)
-	}
-	return block
-}
+func shownIn(t *testing.T, lang string) string { return lethetest.Blocks(t, "bridges.md", lang)[0] }
 
 // The page's inbox.jsonl is one: to the byte what is written, and it says what the
 // page says of it.
@@ -69,7 +58,7 @@ func TestPagePeer(t *testing.T) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	lethetest.Must(t, dec.Decode(new(peerState)))
-	st, err := foldPeer([]byte(text))
+	st, err := parsePeer([]byte(text))
 	if err != nil || st.Line.next() != 1 || st.Line.Parts[0].Receipt != "77" || st.Asked.ID != "tg:1001" ||
 		len(st.Earlier) != 1 || st.Earlier[0].ID != "tg:1000" {
 		t.Errorf("the page's peer is %+v, %v", st, err)

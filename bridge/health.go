@@ -75,37 +75,25 @@ func countOut(home, dir string) (n int, err error) {
 		if st.Line != nil {
 			n++
 		}
-		more, rerr := countAfter(chat.Path(home, st.Room), st, maxCount-n)
+		more, rerr := countAfter(chat.Path(home, st.Room), st.Cursor, maxCount-n)
 		n, err = n+more, errors.Join(err, rerr)
-		if n >= maxCount {
-			return maxCount, err
-		}
 	}
 	return n, err
 }
 
-// countAfter counts the lines of agents that a peer has before it, up to most.
-func countAfter(path string, st peerState, most int) (n int, err error) {
-	restarted := false
-	for n < most {
-		b, err := chat.Read(path, st.Cursor, 0)
+// countAfter counts the lines of agents after a cursor, up to most.
+func countAfter(path string, c chat.Cursor, most int) (n int, err error) {
+	for more := true; more && n < most; {
+		b, err := chat.Read(path, c, 0)
 		if err != nil {
 			return n, err
 		}
-		restarted = restarted || replaced(b, st)
 		for _, l := range b.Lines {
-			// See restart: what was said before is not sent.
-			if restarted && !fresh(l, st.Newest) {
-				continue
-			}
-			restarted = false
 			if l.Agent {
 				n++
 			}
 		}
-		if st.Cursor = b.Next; !b.More {
-			break
-		}
+		c, more = b.Next, b.More
 	}
 	return min(n, most), nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,12 +33,11 @@ func TestHealthStates(t *testing.T) {
 		if all, err := ReadHealth(home); len(all) != 0 || err != nil {
 			t.Errorf("health of a home without bridges: %v, %v", all, err)
 		}
-		b := start(t, home, func(c *Config) { c.Stale = time.Minute })
+		b := start(t, home)
 		// A directory that the command line made for the policy is no bridge yet.
 		lethetest.Must(t, os.MkdirAll(filepath.Join(home, "bridges", "other"), 0o700))
 		is := func(want health.State, healthy bool) health.Health {
 			t.Helper()
-			synctest.Wait()
 			h := healthOf(t, home)
 			if h.State != want || h.Healthy() != healthy || h.PID != os.Getpid() {
 				t.Fatalf("health %+v, not %s", h, want)
@@ -46,50 +46,36 @@ func TestHealthStates(t *testing.T) {
 		}
 		end := b.run(t)
 		is(health.Running, true)
-		time.Sleep(59 * time.Second)
+		time.Sleep(health.Stale - time.Second)
 		is(health.Running, true)
 		time.Sleep(2 * time.Second)
-		if h := is(health.Deaf, false); !h.Exchanged.IsZero() || h.Stale != time.Minute {
-			t.Errorf("health %+v", h)
-		}
+		is(health.Deaf, false)
 		b.Exchanged()
 		heard := time.Now()
+		time.Sleep(2 * time.Second)
 		if h := is(health.Running, true); !h.Exchanged.Equal(heard) {
 			t.Errorf("exchanged at %s, not %s", h.Exchanged, heard)
 		}
-		time.Sleep(61 * time.Second)
+		time.Sleep(health.Stale)
 		is(health.Deaf, false)
-		b.Exchanged()
 		end()
-
-		lethetest.Must(t, b.Close())
+		lethetest.Must(t, errors.Join(b.Close(), b.Close()))
 		if h := is(health.Stopped, true); !h.Stopped.Equal(time.Now()) {
 			t.Errorf("health %+v", h)
 		}
-		if err := b.Close(); err != nil {
-			t.Errorf("closed twice: %v", err)
-		}
-		if _, err := b.Accept(""); err != nil && !errors.Is(err, errClosed) {
-			t.Errorf("Accept after Close: %v", err)
-		}
 		if _, err := b.Accept("1", message("1", "ada", "x")); !errors.Is(err, errClosed) {
 			t.Errorf("Accept after Close: %v", err)
-		}
-		if err := b.Run(t.Context()); !errors.Is(err, errClosed) {
-			t.Errorf("Run after Close: %v", err)
 		}
 
 		b = start(t, home)
 		is(health.Running, true)
 		b.accept(t, message("1", "ada", "question"))
 		lethetest.Must(t, b.Close())
-		is(health.Stopped, true)
 		agentSays(t, home, "answer")
 		if h := is(health.Stopped, false); h.Out != 1 || h.In != 0 {
 			t.Errorf("health %+v", h)
 		}
-		b = start(t, home)
-		b.abandon()
+		start(t, home).abandon()
 		is(health.Dead, false)
 		lethetest.Must(t, os.Remove(inState(home, "health.json")))
 		if h := healthOf(t, home); h.State != health.Dead || h.Error == "" {
@@ -111,61 +97,45 @@ func TestFail(t *testing.T) {
 	if h := healthOf(t, home); h.State != health.Dead || h.Healthy() || h.Error != "the token was revoked" || !h.Stopped.IsZero() || h.ErrorAt.IsZero() {
 		t.Errorf("health %+v", h)
 	}
-	lethetest.Must(t, start(t, home).Close())
-	if h := healthOf(t, home); h.State != health.Stopped || !h.Healthy() || h.Error != "" {
-		t.Errorf("health after a clean run: %+v", h)
-	}
 	b = start(t, home)
 	b.Fail(nil)
 	lethetest.Must(t, b.Close())
-	if h := healthOf(t, home); h.State != health.Stopped {
-		t.Errorf("health after a failure with nil: %+v", h)
+	if h := healthOf(t, home); h.State != health.Stopped || !h.Healthy() || h.Error != "" {
+		t.Errorf("health after a clean run: %+v", h)
 	}
 }
 
-func TestOneProcess(t *testing.T) {
+func TestOpen(t *testing.T) {
 	home := t.TempDir()
+	w := chat.NewWatcher(0, nil)
+	for _, c := range []Config{{Name: "../x", Watcher: w, Home: home}, {Name: "x", Home: home}} {
+		if _, err := Open(c); err == nil {
+			t.Errorf("opened %+v", c)
+		}
+	}
 	b := start(t, home)
-	_, err := Open(Config{Home: home, Name: "pager", Watcher: chat.NewWatcher(0, nil)})
+	_, err := Open(Config{Home: home, Name: "pager", Watcher: w})
 	var running *RunningError
 	if !errors.As(err, &running) || running.PID != os.Getpid() || running.Bridge != "pager" {
 		t.Fatalf("opened twice: %v", err)
 	}
-	// Who asks after the bridge does not keep it from being opened.
 	b.abandon()
-	stop, asked := make(chan struct{}), make(chan struct{})
-	go func() { // ends with stop
-		defer close(asked)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				_, _ = ReadHealth(home)
-			}
+	// To ask after the bridge does not keep it from being opened.
+	var asking sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	asking.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = ReadHealth(home)
 		}
-	}()
+	})
 	for range 20 {
 		start(t, home).abandon()
 	}
-	close(stop)
-	<-asked
+	stop()
+	asking.Wait()
 	for name, mode := range map[string]os.FileMode{"": 0o700, "peers": 0o700, "lock": 0o600, "health.json": 0o600} {
 		if fi, err := os.Stat(inState(home, name)); err != nil || fi.Mode().Perm() != mode {
 			t.Errorf("%q has mode %v, %v", name, fi.Mode(), err)
-		}
-	}
-}
-
-func TestOpenRefuses(t *testing.T) {
-	w := chat.NewWatcher(0, nil)
-	for name, c := range map[string]Config{
-		"name": {Name: "../x", Watcher: w}, "watcher": {Name: "x"},
-	} {
-		c.Home = t.TempDir()
-		if b, err := Open(c); err == nil {
-			b.Close()
-			t.Errorf("%s: opened", name)
 		}
 	}
 }
@@ -174,13 +144,14 @@ func TestOpenRefuses(t *testing.T) {
 func TestSweep(t *testing.T) {
 	home := t.TempDir()
 	start(t, home).abandon()
-	for _, name := range []string{".tmp-new", ".tmp-old", "peers/.tmp-new"} {
+	for _, name := range []string{".tmp-new", ".tmp-old", "peers/.tmp-old"} {
 		lethetest.Must(t, os.WriteFile(inState(home, name), nil, 0o600))
+		if old := time.Now().Add(-2 * time.Hour); strings.HasSuffix(name, "old") {
+			lethetest.Must(t, os.Chtimes(inState(home, name), old, old))
+		}
 	}
-	old := time.Now().Add(-2 * time.Hour)
-	lethetest.Must(t, os.Chtimes(inState(home, ".tmp-old"), old, old))
 	start(t, home)
-	for name, kept := range map[string]bool{".tmp-new": true, ".tmp-old": false, "peers/.tmp-new": false} {
+	for name, kept := range map[string]bool{".tmp-new": true, ".tmp-old": false, "peers/.tmp-old": false} {
 		if _, err := os.Stat(inState(home, name)); (err == nil) != kept {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -189,13 +160,9 @@ func TestSweep(t *testing.T) {
 
 func TestOutIsBounded(t *testing.T) {
 	home := t.TempDir()
-	b := start(t, home)
-	lethetest.Must(t, b.Move(ada))
-	b.abandon()
-	line := "[AGENT:lethe 2026-11-20T12:00:00Z] spam\n"
-	room := strings.Repeat(line, maxCount+5)
-	lethetest.Must(t, os.MkdirAll(chat.Dir(home), 0o700))
-	lethetest.Must(t, os.WriteFile(chat.Path(home, "dev"), []byte(room), 0o600))
+	lethetest.Must(t, start(t, home).Move(ada))
+	room := strings.Repeat("[AGENT:lethe 2026-11-20T12:00:00Z] spam\n", maxCount+5)
+	lethetest.Must(t, os.WriteFile(roomPath(t, home), []byte(room), 0o600))
 	if h := healthOf(t, home); h.Out != maxCount {
 		t.Errorf("%d lines wait", h.Out)
 	}
@@ -234,46 +201,42 @@ func TestWorking(t *testing.T) {
 // What the other side asks to wait for is not late, nor is a peer that takes nothing
 // until somebody acts there.
 func TestWhatIsLate(t *testing.T) {
+	gateway, blocked := errors.New("bad gateway"), &UnreachableError{errors.New("blocked")}
 	for name, c := range map[string]struct {
-		answer func(ctx context.Context, n int, text string) error
-		late   bool
+		first, then error
+		late        bool
 	}{
-		"told to wait": {func(context.Context, int, string) error {
-			return &LaterError{4 * time.Minute, errors.New("too many requests")}
-		}, false},
-		"told to wait, not how long": {func(context.Context, int, string) error {
-			return &LaterError{0, errors.New("too many requests")}
-		}, false},
-		"unreachable": {func(context.Context, int, string) error { return &UnreachableError{errors.New("blocked")} }, false},
-		"unreachable, with trouble between": {func(_ context.Context, n int, _ string) error {
-			if n == 2 {
-				return errors.New("bad gateway")
-			}
-			return &UnreachableError{errors.New("blocked")}
-		}, false},
-		"fails": {func(context.Context, int, string) error { return errors.New("bad gateway") }, true},
-		"told to wait, and fails": {func(_ context.Context, n int, _ string) error {
-			if n == 1 {
-				return &LaterError{2 * time.Minute, errors.New("too many requests")}
-			}
-			return errors.New("bad gateway")
-		}, true},
+		"told to wait":                      {nil, &LaterError{4 * time.Minute, errors.New("too many requests")}, false},
+		"told to wait, not how long":        {nil, &LaterError{0, errors.New("too many requests")}, false},
+		"unreachable":                       {nil, blocked, false},
+		"unreachable, with trouble between": {gateway, blocked, false},
+		"fails":                             {nil, gateway, true},
+		"told to wait, and fails":           {&LaterError{2 * time.Minute, errors.New("too many requests")}, gateway, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				home := t.TempDir()
 				log := &captured{}
-				b := start(t, home, func(c *Config) { c.Stale, c.Log = time.Hour, log.logger() })
+				b := start(t, home, func(c *Config) { c.Log = log.logger() })
 				b.run(t)
 				b.accept(t, message("1", "ada", "question"))
 				agentSays(t, home, "answer")
-				b.deliver(t, ada, &script{answer: c.answer})
-				time.Sleep(4 * time.Minute)
-				if h := healthOf(t, home); !h.Healthy() || h.Out != 1 || !strings.Contains(h.Error, "send to peer p-ada: ") {
+				b.deliver(t, ada, &script{answer: func(_ context.Context, n int, _ string) error {
+					if n == 1 && c.first != nil {
+						return c.first
+					}
+					return c.then
+				}})
+				look := func(after time.Duration) health.Health {
+					time.Sleep(after)
+					b.Exchanged()
+					time.Sleep(2 * time.Second)
+					return healthOf(t, home)
+				}
+				if h := look(4 * time.Minute); !h.Healthy() || h.Out != 1 || !strings.Contains(h.Error, "send to peer p-ada: ") {
 					t.Errorf("before the time: %+v", h)
 				}
-				time.Sleep(27 * time.Minute)
-				if h := healthOf(t, home); h.Late.IsZero() == c.late || h.Healthy() == c.late {
+				if h := look(27 * time.Minute); h.Late.IsZero() == c.late || h.Healthy() == c.late {
 					t.Errorf("health %+v", h)
 				}
 				if n := log.count("cannot send to peer p-ada"); c.late && n != 1 || strings.HasPrefix(name, "told to wait") && !c.late && n > 0 {
@@ -295,16 +258,12 @@ func TestUnknown(t *testing.T) {
 		"garbage":    {func(home string) error { return os.WriteFile(path(home), []byte("{\x00"), 0o600) }, "invalid character"},
 		"empty":      {func(home string) error { return os.WriteFile(path(home), []byte("{}"), 0o600) }, "nothing of a bridge"},
 		"a pipe":     {func(home string) error { return pipe(path(home)) }, "not a regular file"},
-		"another's":  {func(home string) error { return os.WriteFile(inState(home, "lock"), []byte("1\n"), 0o600) }, "earlier process"},
 		"lock, pipe": {func(home string) error { return pipe(inState(home, "lock")) }, "lock: not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			start(t, home)
 			lethetest.Must(t, c.spoil(home))
-			// A process that has just begun has had no time to write the file.
-			old := time.Now().Add(-3 * time.Minute)
-			lethetest.Must(t, os.Chtimes(inState(home, "lock"), old, old))
 			h := healthOf(t, home)
 			if h.State != health.Unknown || h.Healthy() || !h.Runs() || !strings.Contains(h.Error, c.want) {
 				t.Errorf("health %+v, %q", h, h.Error)
@@ -346,60 +305,4 @@ func TestCouldNotOpen(t *testing.T) {
 		t.Errorf("health %+v", h)
 	}
 	lethetest.Must(t, b.Close())
-}
-
-// Somebody removes the state of a running bridge, or its lock, and another process
-// starts: the first one ends and leaves the files to it.
-func TestLockRemoved(t *testing.T) {
-	for name, taken := range map[string]bool{"with nobody else": false, "with another process": true} {
-		for _, what := range []string{"lock", ""} {
-			t.Run(name+" "+what, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { lockRemoved(t, what, taken) })
-			})
-		}
-	}
-}
-
-func lockRemoved(t *testing.T, what string, taken bool) {
-	home := t.TempDir()
-	b := start(t, home)
-	b.accept(t, message("1", "ada", "one"))
-	ended := make(chan error, 1)
-	go func() { ended <- b.Run(t.Context()) }() // ends with the lock
-	synctest.Wait()
-	lethetest.Must(t, os.RemoveAll(inState(home, what)))
-	if taken {
-		other := start(t, home)
-		other.accept(t, message("2", "ada", "two"))
-		other.Trouble(errors.New("not for the first one to touch"))
-		other.health.Write(true)
-		b.Exchanged() // Run looks at once
-	}
-	if _, err := b.Accept("9", message("3", "ada", "three")); err == nil || !strings.Contains(err.Error(), "removed") {
-		t.Errorf("Accept without the lock: %v", err)
-	}
-	time.Sleep(checkLock + time.Second)
-	select {
-	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), "removed") {
-			t.Errorf("Run without the lock: %v", err)
-		}
-	default:
-		t.Fatal("Run goes on without the lock")
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-	if !taken {
-		start(t, home)
-	}
-	h := healthOf(t, home)
-	if h.State != health.Running || taken != (strings.Contains(h.Error, "not for the first one to touch")) || !h.Exchanged.IsZero() {
-		t.Errorf("health %+v", h)
-	}
-	for _, l := range lines(t, home, "dev") {
-		if l.Text == "three" {
-			t.Error("a message that was refused is in the room")
-		}
-	}
 }

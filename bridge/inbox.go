@@ -5,31 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/secret"
 )
 
-// Message is one message of the other side on its way into a room.
+// Message is one message of the other side on its way into a room. As JSON it is what
+// inbox.jsonl keeps of it.
 type Message struct {
 	// ID names the message on the other side, for ever: a repeated delivery has
 	// the same one.
-	ID string
+	ID string `json:"id"`
 	// Peer is the Key of the peer that it came from, which hears the answers.
 	// Empty for a transport that only takes in.
-	Peer string
-	Room string
-	User string    // for the tag; a name that is not valid goes through chat.CleanName
-	Key  string    // the person that it counts for in the flood limit; empty: no limit
-	At   time.Time // for the tag and the flood limit
-	Text string    // a blank one is passed over
+	Peer string    `json:"peer,omitempty"`
+	Room string    `json:"room"`
+	User string    `json:"user"`          // for the tag; a name that is not valid goes through chat.CleanName
+	Key  string    `json:"key,omitempty"` // the person that it counts for in the flood limit; empty: no limit
+	At   time.Time `json:"at"`            // for the tag and the flood limit
+	Text string    `json:"-"`             // a blank one is passed over
 	// Note is the transport's own, JSON, small: it comes back in an Origin.
-	Note json.RawMessage
+	Note json.RawMessage `json:"note,omitempty"`
 }
 
 // Origin is a line that this bridge posted.
@@ -39,12 +40,10 @@ type Origin struct {
 }
 
 const (
-	// maxWaiting and maxWaitingBytes bound the lines that wait in an inbox.
-	maxWaiting      = 10_000
-	maxWaitingBytes = 64 << 20
-
-	firstPause = time.Second
-	maxPause   = time.Minute
+	// maxWaiting bounds the lines that wait in an inbox.
+	maxWaiting = 10_000
+	// retryEvery is when the posting of lines that wait is tried again.
+	retryEvery = 5 * time.Second
 )
 
 // inbox is the way in. Its order of writing: the messages as lines, with inode
@@ -52,16 +51,13 @@ const (
 type inbox struct {
 	home  string
 	log   *slog.Logger
-	waits chan struct{} // capacity 1: Run has something new to wait for
+	waits chan struct{} // capacity 1: lines wait, for Run to try again
 
 	// io is held over every write of the journal and of rooms, and is taken before mu.
-	io         sync.Mutex
-	journal    *journal
-	speakers   map[speaker]allowance
-	unrecorded []done // posted, and not yet recorded as such
-	failures   int    // of settle in a row
-	until      time.Time
-	closed     bool
+	io       sync.Mutex
+	journal  *journal
+	speakers map[speaker]*allowance
+	closed   bool
 
 	mu     sync.Mutex // held for instants
 	ledger *ledger
@@ -73,7 +69,7 @@ func openInbox(home, path string, log *slog.Logger) (*inbox, error) {
 		return nil, err
 	}
 	return &inbox{
-		home: home, log: log, waits: make(chan struct{}, 1), journal: j, ledger: l, speakers: map[speaker]allowance{},
+		home: home, log: log, waits: make(chan struct{}, 1), journal: j, ledger: l, speakers: map[speaker]*allowance{},
 	}, nil
 }
 
@@ -95,8 +91,8 @@ func (b *Bridge) Position() string {
 // says which persons to tell that, at most once a minute each.
 //
 // After an error none of msgs may be acknowledged; taking them again is always right. It
-// comes when the disk takes nothing, when 10,000 lines, or 64 MiB of them, wait already, and
-// for malformed messages: without ID, or with a Room, Peer or Note that is not valid.
+// comes when the disk takes nothing, when 10,000 lines wait already, and for malformed
+// messages: without ID, or with a Room, Peer or Note that is not valid.
 //
 // A peer that is new is made known at its room's end before the message is posted, so that its
 // Deliver can start later and misses no answer.
@@ -136,10 +132,10 @@ func (b *Bridge) take(position string, msgs []Message) ([]Flood, error) {
 	if in.closed {
 		return nil, errClosed
 	}
-	if err := errors.Join(b.owns(), in.full(msgs)); err != nil {
-		return nil, err
+	if n := len(in.ledger.waiting); n > 0 && n+len(msgs) > maxWaiting {
+		return nil, fmt.Errorf("the inbox is full: %d lines wait for their rooms", n)
 	}
-	r, floods, speakers, err := in.intent(msgs)
+	r, floods, err := in.intent(msgs)
 	if err != nil {
 		return nil, err
 	}
@@ -148,38 +144,20 @@ func (b *Bridge) take(position string, msgs []Message) ([]Flood, error) {
 	}
 	if len(r.Take) > 0 || r.Place != nil {
 		if err := in.journal.write(in.ledger, r); err != nil {
+			clear(in.speakers) // the same messages come again, and would count twice
 			return nil, err
 		}
 	}
-	maps.Copy(in.speakers, speakers)
 	in.mu.Lock()
 	in.ledger.apply(r)
 	in.mu.Unlock()
-	b.settle(time.Now())
+	b.settle()
 	return floods, nil
 }
 
-// full returns an error if the inbox has no room for msgs. An empty one has room for all.
-func (in *inbox) full(msgs []Message) error {
-	waiting := in.ledger.waiting
-	size := 0
-	for _, it := range waiting {
-		size += len(it.Line)
-	}
-	for _, m := range msgs {
-		size += len(m.Text)
-	}
-	if len(waiting) > 0 && (len(waiting)+len(msgs) > maxWaiting || size > maxWaitingBytes) {
-		return fmt.Errorf("the inbox is full: %d lines wait for their rooms", len(waiting))
-	}
-	return nil
-}
-
-// intent makes the record of those of msgs that were not taken before and are not refused, and
-// what is left to their speakers.
-func (in *inbox) intent(msgs []Message) (r record, floods []Flood, speakers map[speaker]allowance, err error) {
+// intent makes the record of those of msgs that were not taken before and are not refused.
+func (in *inbox) intent(msgs []Message) (r record, floods []Flood, err error) {
 	batch, lines := map[string]bool{}, map[lineKey]bool{}
-	speakers = map[speaker]allowance{}
 	for _, m := range msgs {
 		if in.ledger.has(m.ID) || batch[m.ID] {
 			continue
@@ -189,14 +167,13 @@ func (in *inbox) intent(msgs []Message) (r record, floods []Flood, speakers map[
 			continue
 		}
 		batch[m.ID] = true
-		t := taken{about: about{
-			ID: m.ID, Peer: m.Peer, Room: m.Room, User: chat.CleanName(m.User), Key: strings.ToValidUTF8(m.Key, "\uFFFD"), At: tagTime(m.At), Note: m.Note,
-		}}
+		t := taken{Message: m}
+		t.User, t.Key, t.At = chat.CleanName(m.User), strings.ToValidUTF8(m.Key, "\uFFFD"), tagTime(m.At)
 		line, err := in.unique(&t, m.Text, lines)
 		if err != nil {
-			return record{}, nil, nil, err
+			return record{}, nil, err
 		}
-		passes, tell := in.admit(speakers, speaker{m.Key, line.Command != ""}, t.At)
+		passes, tell := in.admit(speaker{m.Key, line.Command != ""}, t.At)
 		if tell {
 			floods = append(floods, Flood{m.Key, m.Peer, m.Room})
 			in.log.Warn("lines are refused: more came from a person than anybody types", "user", t.User, "key", m.Key, "room", m.Room)
@@ -204,13 +181,11 @@ func (in *inbox) intent(msgs []Message) (r record, floods []Flood, speakers map[
 		if !passes {
 			continue
 		}
-		if t.At.After(in.ledger.recheck) {
-			// Of a room that cannot be looked at, all is searched before the line is posted.
-			t.Inode, t.From, _ = chat.End(chat.Path(in.home, m.Room))
-		}
+		// Of a room that cannot be looked at, all is searched before the line is posted.
+		t.Inode, t.From, _ = chat.End(chat.Path(in.home, m.Room))
 		r.Take = append(r.Take, t)
 	}
-	return r, floods, speakers, nil
+	return r, floods, nil
 }
 
 // unique formats the line of a message. chat.Post takes two equal lines for one, so none that
@@ -231,20 +206,6 @@ func (in *inbox) unique(t *taken, text string, lines map[lineKey]bool) (chat.Lin
 	}
 }
 
-// admit counts a line of somebody; speakers are those whose allowance has changed.
-func (in *inbox) admit(speakers map[speaker]allowance, who speaker, at time.Time) (passes, tell bool) {
-	if who.key == "" {
-		return true, false
-	}
-	left, changed := speakers[who]
-	if !changed {
-		forgetIdle(in.speakers, at)
-		left = in.speakers[who]
-	}
-	speakers[who], passes, tell = left.take(at)
-	return passes, tell
-}
-
 // tagTime is at, or now for a time that no tag can hold.
 func tagTime(at time.Time) time.Time {
 	if at.IsZero() || at.UTC().Year() < 1 || at.UTC().Year() > 9998 {
@@ -253,84 +214,53 @@ func tagTime(at time.Time) time.Time {
 	return at.UTC().Round(0)
 }
 
-// retry is Run's settle: it tries again what failed when its time has come, which is next;
-// zero: nothing waits.
-func (b *Bridge) retry(now time.Time) (next time.Time, err error) {
-	in := b.inbox
-	in.io.Lock()
-	defer in.io.Unlock()
-	if in.closed {
-		return next, errClosed
+// retry is settle for what could not be posted.
+func (b *Bridge) retry() {
+	b.inbox.io.Lock()
+	defer b.inbox.io.Unlock()
+	if !b.inbox.closed {
+		b.settle()
 	}
-	if err := b.owns(); err != nil {
-		return next, err
-	}
-	if !now.Before(in.until) {
-		b.settle(now)
-	}
-	return in.until, nil
 }
 
 // settle posts the lines that wait and records that they are posted. What fails is tried
-// again with back-off: the lines are safe in the inbox. The caller holds io.
-func (b *Bridge) settle(now time.Time) {
+// again by Run: the lines are safe in the inbox. The caller holds io.
+func (b *Bridge) settle() {
 	in := b.inbox
 	posted, err := b.post(in.ledger.waiting)
-	err = errors.Join(err, in.record(posted))
-	b.health.Trouble("post what came in", true, err)
-	if err == nil {
-		in.failures, in.until = 0, time.Time{}
-		return
+	if len(posted) > 0 {
+		// If it fails, the next write says it, too; after a crash before that, Post finds the lines.
+		err = errors.Join(err, in.journal.write(in.ledger, record{Done: posted}))
+		in.mu.Lock()
+		in.ledger.finish(posted)
+		in.mu.Unlock()
 	}
-	in.until = now.Add(min(maxPause, firstPause<<min(in.failures, 10)))
-	in.failures++
-	nudge(in.waits)
+	b.health.Trouble("post what came in", health.HoldsUp, err)
+	if err != nil {
+		nudge(in.waits)
+	}
 }
 
-// post posts lines in order. Where one fails, the later ones of its room wait; if it is
-// its peer's file that fails, only those of that peer, and what the same user says in the
-// room by another one.
+// post posts lines in order. Where one fails, the later ones of its room wait.
 func (b *Bridge) post(waiting []*item) (posted []done, err error) {
-	rooms, peers, users := map[string]bool{}, map[string]bool{}, map[[2]string]bool{}
+	stuck := map[string]bool{} // rooms
 	for _, it := range waiting {
-		user := [2]string{it.Key, it.Room}
-		if rooms[it.Room] || peers[it.Peer] || users[user] {
-			users[user] = true
+		if stuck[it.Room] {
 			continue
 		}
-		perr := b.ensurePeer(it.Peer, it.Room)
 		d := done{ID: it.ID}
+		perr := b.ensurePeer(it.Peer, it.Room)
 		if perr == nil {
 			d.From, d.To, perr = chat.Post(chat.Path(b.cfg.Home, it.Room), []byte(it.Line+"\n"), it.Inode, it.From)
 		}
-		if perr == nil {
-			posted = append(posted, d)
+		if perr != nil {
+			stuck[it.Room] = true
+			err = errors.Join(err, fmt.Errorf("post message %s: %w", it.ID, perr))
 			continue
 		}
-		users[user] = true
-		if errors.As(perr, new(peerError)) {
-			peers[it.Peer] = true
-		} else {
-			rooms[it.Room] = true
-		}
-		err = errors.Join(err, fmt.Errorf("post message %s: %w", it.ID, perr))
+		posted = append(posted, d)
 	}
 	return posted, err
-}
-
-// record records what was posted now, and what could not be recorded before. In memory it
-// counts at once; on disk, a crash before it only makes Post look for the lines again.
-func (in *inbox) record(posted []done) (err error) {
-	in.unrecorded = append(in.unrecorded, posted...)
-	if len(in.unrecorded) > 0 {
-		if err = in.journal.write(in.ledger, record{Done: in.unrecorded}); err == nil {
-			in.unrecorded = nil
-		}
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.ledger.finish(posted)
-	return err
 }
 
 // nudge sends to a channel of capacity 1 in which one value stands for all.

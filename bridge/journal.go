@@ -1,14 +1,11 @@
 package bridge
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"lethe/internal/durable"
@@ -41,12 +38,10 @@ func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
 	case err != nil:
 		kept, kerr := setAside(path, data)
 		if kerr != nil {
-			return nil, nil, fmt.Errorf("keep the damaged %s: %w", path, kerr)
+			return nil, nil, kerr
 		}
-		// The clocks of two machines differ.
-		l.recheck = time.Now().Add(10 * time.Minute).UTC()
 		log.Error("the inbox is damaged; going on with what can be read of it. Messages that waited may be lost, "+
-			"repeated ones are looked for in their rooms", "kept", kept, "waiting", len(l.waiting), "position", l.position, "err", err)
+			"and those that are repeated be there twice", "kept", kept, "waiting", len(l.waiting), "position", l.position, "err", err)
 		return j, l, j.rewrite(l.snapshot())
 	case torn:
 		// The next write makes the file anew, without the torn line.
@@ -58,28 +53,19 @@ func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
 	return j, l, nil
 }
 
-// maxInbox bounds what is read of inbox.jsonl, in bytes: what maxWaitingBytes of
-// lines are as JSON, where they are no text, and twice that before the file is made
-// anew.
+// maxInbox bounds what is read of inbox.jsonl, in bytes: what 10,000 long lines are as JSON,
+// where they are no text, and twice that before the file is made anew.
 const maxInbox = 1 << 30
 
 func readInbox(path string) ([]byte, error) { return durable.ReadWhole(path, maxInbox) }
 
-// setAside keeps the bytes of a state file that cannot be read, once: where a copy of
-// them is there already, that is kept.
+// setAside keeps the bytes of a state file that makes no sense beside it.
 func setAside(path string, data []byte) (kept string, err error) {
-	entries, _ := os.ReadDir(filepath.Dir(path)) // unread ones are no copies
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), filepath.Base(path)+".damaged-") {
-			continue
-		}
-		old := filepath.Join(filepath.Dir(path), e.Name())
-		if there, cut, err := durable.ReadRegular(old, int64(len(data))); err == nil && !cut && bytes.Equal(there, data) {
-			return old, durable.Sync(old)
-		}
-	}
 	kept = path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000Z")
-	return kept, durable.WriteFile(kept, data, 0o600)
+	if err := durable.WriteFile(kept, data, 0o600); err != nil {
+		return "", fmt.Errorf("keep the damaged %s: %w", path, err)
+	}
+	return kept, nil
 }
 
 // reopen takes the file as it is now. If that fails, the next write makes it anew.
@@ -108,7 +94,7 @@ func (j *journal) close() {
 // record may be in the file or not, and the next write makes the file anew.
 func (j *journal) write(l *ledger, r record) error {
 	line := r.encode()
-	if j.file == nil || !j.there() || j.size-j.base+int64(len(line)) > max(rotateAt, j.base) {
+	if j.file == nil || j.size-j.base+int64(len(line)) > max(rotateAt, j.base) {
 		return j.rewrite(append(l.snapshot(), line...))
 	}
 	if _, _, err := durable.AppendTo(j.file, line); err != nil {
@@ -127,26 +113,4 @@ func (j *journal) rewrite(data []byte) error {
 	j.reopen()
 	j.base = j.size
 	return nil
-}
-
-// there says whether the open file still has its name: somebody could have
-// removed it, and what is appended to it then is nowhere.
-func (j *journal) there() bool {
-	now, err := os.Stat(j.path)
-	if err != nil {
-		return false
-	}
-	mine, err := j.file.Stat()
-	return err == nil && os.SameFile(now, mine)
-}
-
-// sweep removes what writes cut by a crash left in dir. Other processes write
-// there too, so it takes only what is older than age.
-func sweep(dir string, age time.Duration) {
-	left, _ := filepath.Glob(filepath.Join(dir, ".tmp-*")) // the pattern is well-formed
-	for _, path := range left {
-		if fi, err := os.Lstat(path); err == nil && time.Since(fi.ModTime()) >= age {
-			os.Remove(path)
-		}
-	}
 }

@@ -8,10 +8,14 @@ import (
 	"slices"
 	"time"
 
+	"lethe/bridge/health"
 	"lethe/chat"
 )
 
 const (
+	// firstPause and maxPause are those after a failure, doubled each time.
+	firstPause = time.Second
+	maxPause   = time.Minute
 	// unreachablePause is how long a peer is left alone that takes nothing.
 	unreachablePause = 10 * time.Minute
 	// skippedLines is how many lines may be passed over before the cursor is written.
@@ -66,16 +70,15 @@ type delivery struct {
 	there *peer
 	path  string
 
-	now     peerState // what is the case; there.state is what is on disk
+	now     peerState // what is the case; there.state gets it at the end
 	loaded  bool
 	unsaved bool // now is ahead of the disk by more than skipped lines
 	skipped int  // lines passed over since the cursor was written
-	agents  bool // an agent's line is among them
 	failed  int  // failures in a row
 }
 
 func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
-	defer d.b.health.Left(d.p.Key, false)
+	defer d.b.health.Over(health.Sending(d.p.Key))
 	for {
 		err := d.catchUp(ctx)
 		if ctx.Err() != nil {
@@ -84,7 +87,7 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 		}
 		if err == nil {
 			d.failed = 0
-			d.b.health.Sent(d.p.Key)
+			d.trouble(health.NoLines, nil)
 			select {
 			case <-ctx.Done():
 			case <-changed:
@@ -105,13 +108,24 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// leave writes down what was passed over. If that fails, it is passed over again.
+// leave writes down what was passed over. If that fails, a later process passes it over again.
 func (d *delivery) leave() {
-	if d.loaded && (d.unsaved || d.skipped > 0) {
+	if !d.loaded {
+		return
+	}
+	if d.unsaved || d.skipped > 0 {
 		if err := d.save(d.now); err != nil {
 			d.b.log.Warn("the position of a peer could not be written at the end", "peer", d.p.Key, "err", err)
 		}
 	}
+	d.there.mu.Lock()
+	defer d.there.mu.Unlock()
+	d.there.state = &d.now
+}
+
+// trouble records how it goes with this peer.
+func (d *delivery) trouble(effect health.Effect, err error) {
+	d.b.health.Trouble(health.Sending(d.p.Key), effect, err)
 }
 
 // pause reports a failure and says how long to wait.
@@ -120,15 +134,15 @@ func (d *delivery) pause(err error) time.Duration {
 	var unreachable *UnreachableError
 	switch {
 	case errors.As(err, &later):
-		d.b.health.Waits(d.p.Key, later.Err)
+		d.b.health.Waits(health.Sending(d.p.Key), later.Err)
 		if later.After > 0 {
 			return later.After
 		}
 	case errors.As(err, &unreachable):
-		d.b.health.Unreachable(d.p.Key, err)
+		d.trouble(health.Unreachable, err)
 		return unreachablePause
 	default:
-		d.b.health.Unsent(d.p.Key, err)
+		d.trouble(health.HoldsUp, err)
 	}
 	d.failed++
 	pause := min(maxPause, firstPause<<min(d.failed-1, 10))
@@ -173,20 +187,15 @@ func (d *delivery) load() error {
 		return err
 	}
 	d.now, d.loaded = *d.there.state, true
-	if d.now.Line != nil && d.now.Line.next() < 0 { // an earlier Deliver could not write that it was done
-		d.now.Line, d.unsaved = nil, true
-	}
 	return nil
 }
 
-// save makes st what is the case, on disk and then in memory.
+// save makes st what is the case, once it is on disk.
 func (d *delivery) save(st peerState) error {
-	d.there.mu.Lock()
-	defer d.there.mu.Unlock()
-	if err := d.there.save(st); err != nil {
+	if err := d.there.write(st); err != nil {
 		return err
 	}
-	d.now, d.unsaved, d.skipped, d.agents = st, false, 0, false
+	d.now, d.unsaved, d.skipped = st, false, 0
 	return nil
 }
 
@@ -200,7 +209,7 @@ func (d *delivery) read(ctx context.Context) (done bool, err error) {
 	switch {
 	case batch.Missing:
 		return true, nil
-	case replaced(batch, d.now):
+	case batch.Restarted, d.now.Cursor.Offset == 0 && !d.now.Newest.IsZero() && len(batch.Lines) > 0:
 		return false, d.restart(batch)
 	case batch.Realigned:
 		d.b.log.Info("a room was edited; going on after the lines that are known", "room", d.p.Room, "peer", d.p.Key)
@@ -220,11 +229,6 @@ func (d *delivery) read(ctx context.Context) (done bool, err error) {
 		}
 	}
 	d.now.Cursor = batch.Next
-	if !batch.More && d.agents {
-		// ReadHealth counts the lines of agents after the cursor as waiting.
-		d.unsaved = true
-		return false, nil
-	}
 	return !batch.More, nil
 }
 
@@ -236,7 +240,7 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 	if line.Origin != nil {
 		line.Origin.From, line.Origin.To = l.From, l.To
 		if line.Origin.Peer == d.p.Key {
-			next.ask(asked(line.Origin, l))
+			next.ask(&said{Message: line.Origin.Message, Hash: l.Hash, From: l.From, To: l.To})
 		}
 	}
 	if l.Agent {
@@ -247,43 +251,31 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 	}
 	parts, err := d.t.Parts(d.p, line)
 	if refused := new(RefusedError); errors.As(err, &refused) {
-		d.b.health.Refused(d.p.Key, fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
+		d.b.health.Refused(health.Sending(d.p.Key), fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
 		parts, err = nil, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("render line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err)
 	}
-	if len(parts) == 0 {
+	// ReadHealth counts the lines of agents after the cursor as waiting.
+	if len(parts) == 0 && d.skipped+1 < skippedLines && !l.Agent {
 		d.now = next
 		d.skipped++
-		d.agents = d.agents || l.Agent
-		if d.skipped < skippedLines {
-			return false, nil
-		}
-		next.Cursor = behind()
-		if err := d.save(next); err != nil {
-			return false, err
-		}
 		return false, nil
+	}
+	next.Cursor = behind()
+	if len(parts) == 0 {
+		return false, d.save(next)
 	}
 	if l.Agent {
 		next.Asked, next.Earlier = nil, nil
 	}
-	next.Cursor = behind()
 	next.Line = &sending{Room: d.p.Room, From: l.From, To: l.To}
 	for _, part := range parts {
 		next.Line.Parts = append(next.Line.Parts, Part{Data: part.Data})
 	}
-	if err := d.save(next); err != nil {
-		return false, err
-	}
-	return true, nil
-}
-
-func asked(o *Origin, l chat.Line) *said {
-	return &said{about: about{
-		ID: o.ID, Peer: o.Peer, Room: o.Room, User: o.User, Key: o.Key, At: o.At, Note: o.Note,
-	}, Hash: l.Hash, From: l.From, To: l.To}
+	err = d.save(next)
+	return err == nil, err
 }
 
 // restart finds where to go on in a room that holds none of what was heard:
@@ -295,7 +287,7 @@ func (d *delivery) restart(batch chat.Batch) error {
 		if first >= 0 {
 			next.Cursor, passed = batch.After(first), passed+first
 			if next.Cursor.Offset == 0 {
-				next.Newest = time.Time{} // this start is the right one: see replaced
+				next.Newest = time.Time{} // this start is the right one: see read
 			}
 			break
 		}
@@ -314,12 +306,6 @@ func (d *delivery) restart(batch chat.Batch) error {
 	d.b.log.Warn("a room was emptied or replaced; of its lines, those are passed over that were there before",
 		"room", d.p.Room, "peer", d.p.Key, "passed", passed)
 	return nil
-}
-
-// replaced says whether a batch after st is from another file than the one that
-// was heard, or from one that was emptied meanwhile.
-func replaced(b chat.Batch, st peerState) bool {
-	return b.Restarted || st.Cursor.Offset == 0 && !st.Newest.IsZero() && len(b.Lines) > 0
 }
 
 // fresh says whether l was said after newest, as far as its tag tells.

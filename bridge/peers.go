@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
 )
@@ -23,24 +22,15 @@ type peer struct {
 
 	mu      sync.Mutex
 	running bool       // a Deliver has it: only that may change state
-	state   *peerState // as it is on disk; nil before the first look
-	damaged string     // the copy of a file that made no sense, which was reported
+	state   *peerState // as it is; nil before the first look
 }
+
+// keyLetters are those that the key of a peer may have.
+const keyLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 // validKey says whether key can name a peer and its file.
 func validKey(key string) bool {
-	if key == "" || len(key) > 100 || key[0] == '.' {
-		return false
-	}
-	for i := range len(key) {
-		switch c := key[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	return key != "" && len(key) <= 100 && key[0] != '.' && strings.Trim(key, keyLetters) == ""
 }
 
 func peersDir(dir string) string { return filepath.Join(dir, "peers") }
@@ -57,45 +47,23 @@ func (b *Bridge) peer(key string) *peer {
 	return p
 }
 
-// Peers lists the keys of the peers that have a position in a room, sorted, also those
-// whose file somebody has removed since it was read. After an error nobody can
-// tell which there are.
-func (b *Bridge) Peers() ([]string, error) {
-	keys := map[string]bool{}
+// Peers lists the keys of the peers that have a position in a room, sorted. After an error
+// nobody can tell which there are.
+func (b *Bridge) Peers() (keys []string, err error) {
 	entries, err := os.ReadDir(peersDir(b.dir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, fmt.Errorf("list peers: %w", err)
 	}
 	for _, e := range entries {
 		if key, ok := strings.CutSuffix(e.Name(), ".json"); ok && validKey(key) {
-			keys[key] = true
+			keys = append(keys, key)
 		}
 	}
-	b.mu.Lock()
-	known := slices.Collect(maps.Values(b.peers))
-	b.mu.Unlock()
-	for _, p := range known {
-		p.mu.Lock()
-		if p.state != nil {
-			keys[p.key] = true
-		}
-		p.mu.Unlock()
-	}
-	return slices.Sorted(maps.Keys(keys)), nil
+	return keys, nil
 }
 
-// peerError is trouble with a peer's file, and roomError with a room: neither
-// concerns anybody else.
-type (
-	peerError struct{ error }
-	roomError struct{ error }
-)
-
-func (e peerError) Unwrap() error { return e.error }
-func (e roomError) Unwrap() error { return e.error }
-
 // ensurePeer gives a message's peer a position at the end of the room that it hears, if it
-// has none. Its errors are a roomError if that room cannot be read, and otherwise a peerError.
+// has none.
 func (b *Bridge) ensurePeer(key, room string) error {
 	if key == "" {
 		return nil
@@ -103,11 +71,7 @@ func (b *Bridge) ensurePeer(key, room string) error {
 	p := b.peer(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := p.load(b, room)
-	if err != nil && !errors.As(err, new(roomError)) {
-		return peerError{err}
-	}
-	return err
+	return p.load(b, room)
 }
 
 // load reads the state, if that was not done, or makes one at the end of room. The caller
@@ -124,42 +88,43 @@ func (p *peer) load(b *Bridge, room string) error {
 	if data == nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if data != nil {
-		kept, kerr := setAside(p.path, data)
-		if kerr != nil {
-			return fmt.Errorf("keep the damaged %s: %w", p.path, kerr)
-		}
-		if kept != p.damaged { // not again while the room cannot be read
-			b.log.Error("the position of a peer is damaged; going on at the room's end, lines before it are not sent",
-				"peer", p.key, "room", room, "kept", kept, "err", err)
-		}
-		p.damaged = kept
-	}
+	damage := err
 	st = peerState{Room: room}
 	if st.Cursor, st.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
-		return roomError{err}
+		return err
+	}
+	if data != nil {
+		kept, err := setAside(p.path, data)
+		if err != nil {
+			return err
+		}
+		b.log.Error("the position of a peer is damaged; going on at the room's end, lines before it are not sent",
+			"peer", p.key, "room", room, "kept", kept, "err", damage)
 	}
 	return p.save(st)
+}
+
+// save makes st durable and then the state. The caller holds mu.
+func (p *peer) save(st peerState) error {
+	if err := p.write(st); err != nil {
+		return err
+	}
+	p.state = &st
+	return nil
 }
 
 // roomEnd is the cursor behind the last line of a room, and the latest time
 // among its last lines.
 func roomEnd(path string) (c chat.Cursor, newest time.Time, err error) {
 	_, _, c, err = chat.Tail(path, 20)
-	for err == nil {
-		var b chat.Batch
-		if b, err = chat.Read(path, c, 0); err != nil {
-			break
-		}
-		for _, l := range b.Lines {
-			newest = later(newest, l)
-		}
-		c = b.Next
-		if !b.More {
-			break
-		}
+	if err != nil {
+		return c, newest, err
 	}
-	return c, newest, err
+	b, err := chat.Read(path, c, 64<<20) // more than 20 lines can have
+	for _, l := range b.Lines {
+		newest = later(newest, l)
+	}
+	return b.Next, newest, err
 }
 
 // later is t, or the time in the tag of l if that is later. A tag from the
@@ -206,9 +171,6 @@ func (p *peer) hear(b *Bridge, room string) error {
 	}
 	b.log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
 	st := peerState{Room: room, Line: p.state.Line}
-	if st.Line != nil && st.Line.next() < 0 { // that it was sent could not be written
-		st.Line = nil
-	}
 	var err error
 	if st.Cursor, st.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
 		return err
@@ -232,7 +194,7 @@ func (b *Bridge) Forget(key string) error {
 		return fmt.Errorf("forget peer %s: %w", key, err)
 	}
 	p.state = nil
-	b.health.Left(key, true)
+	b.health.Over(health.Sending(key))
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"lethe/bridge/health"
 	"lethe/chat"
@@ -33,46 +32,6 @@ func roomPath(t *testing.T, home string) string {
 	return chat.Path(home, "dev")
 }
 
-// A peer whose file cannot be read keeps only its own messages waiting, and in order
-// what the same user says in the room; others are heard and answered.
-func TestPeerThatCannotBeRead(t *testing.T) {
-	for name, spoil := range map[string]func(path string) error{
-		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
-		"pipe":      pipe,
-		"loop":      func(path string) error { return os.Symlink(path, path) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				home := t.TempDir()
-				b := start(t, home, func(c *Config) { c.Stale = time.Hour })
-				b.run(t)
-				path := inState(home, "peers/p-bob.json")
-				lethetest.Must(t, spoil(path))
-				elsewhere := message("3", "bob", "three")
-				elsewhere.Peer = "crew"
-				b.accept(t, message("1", "bob", "one"), message("2", "ada", "two"), elsewhere, message("4", "eve", "four"))
-				b.accept(t, message("5", "ada", "five"))
-				equal(t, "dev", texts(t, home, "dev"), []string{"ada: two", "eve: four", "ada: five"})
-				agentSays(t, home, "answer")
-				s, broken := &script{}, &script{}
-				b.deliver(t, ada, s)
-				b.deliver(t, Peer{"p-bob", "dev"}, broken)
-				time.Sleep(7 * time.Minute)
-				equal(t, "ada hears", s.got(), []string{"answer"})
-				if h := healthOf(t, home); h.In != 2 || h.Healthy() || !strings.Contains(h.Error, "p-bob.json") {
-					t.Errorf("health %+v", h)
-				}
-				lethetest.Must(t, os.Remove(path))
-				time.Sleep(2 * time.Minute)
-				equal(t, "dev", texts(t, home, "dev"), []string{"ada: two", "eve: four", "ada: five", "lethe: answer", "bob: one", "bob: three"})
-				if h := healthOf(t, home); h.In != 0 || !h.Healthy() {
-					t.Errorf("health %+v", h)
-				}
-			})
-		})
-	}
-}
-
 // Nobody is taken for gone because the list of them cannot be read.
 func TestPeersCannotBeListed(t *testing.T) {
 	home := t.TempDir()
@@ -87,39 +46,6 @@ func TestPeersCannotBeListed(t *testing.T) {
 	keys, err := b.Peers()
 	lethetest.Must(t, err)
 	equal(t, "peers", keys, []string{"p-ada"})
-}
-
-// A damaged file is kept once, and told of once, however often its room cannot be read.
-func TestDamageIsKeptOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		log := &captured{}
-		b := start(t, home, func(c *Config) { c.Log = log.logger() })
-		end := b.run(t)
-		room := roomPath(t, home)
-		lethetest.Must(t, errors.Join(os.WriteFile(inState(home, "peers/p-ada.json"), []byte("{\"room\""), 0o600), os.Mkdir(room, 0o700)))
-		b.accept(t, message("1", "ada", "hello"))
-		time.Sleep(10 * time.Minute)
-		end()
-		b.abandon()
-		b = start(t, home, func(c *Config) { c.Log = log.logger() })
-		b.run(t)
-		time.Sleep(10 * time.Minute)
-		kept, err := filepath.Glob(inState(home, "peers/p-ada.json.damaged-*"))
-		if err != nil || len(kept) != 1 {
-			t.Fatalf("kept %q, %v", kept, err)
-		}
-		if data, err := os.ReadFile(kept[0]); string(data) != "{\"room\"" {
-			t.Errorf("kept %q, %v", data, err)
-		}
-		if n := log.count("the position of a peer is damaged"); n != 2 {
-			t.Errorf("told %d times by two processes:\n%s", n, log)
-		}
-		lethetest.Must(t, os.Remove(room))
-		time.Sleep(2 * time.Minute)
-		equal(t, "dev", texts(t, home, "dev"), []string{"ada: hello"})
-		state(t, home, "p-ada")
-	})
 }
 
 // Neither a pipe nor a giant in the state keeps a process that asks after a bridge, or opens

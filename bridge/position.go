@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -60,28 +59,9 @@ func (st *peerState) open() (all []*Origin) {
 	return all
 }
 
-func (st peerState) check() error {
-	if !chat.ValidRoom(st.Room) || st.Cursor.Offset < 0 {
-		return errors.New("it names no position in a room")
-	}
-	if st.Line != nil && st.Line.next() < 0 {
-		return errors.New("the line that is being sent has nothing left to send")
-	}
-	return nil
-}
-
 // next is the first part that is not settled; -1 for none.
 func (s *sending) next() int {
 	return slices.IndexFunc(s.Parts, func(p Part) bool { return p.State == "" })
-}
-
-// mark settles one part of the line that the file begins with. Earlier versions wrote it
-// behind the line.
-type mark struct {
-	Part    int    `json:"part"`
-	State   string `json:"state"`
-	Receipt string `json:"receipt,omitempty"`
-	Reason  string `json:"reason,omitempty"`
 }
 
 // maxPeerFile bounds what is read of peers/<key>.json, in bytes.
@@ -89,55 +69,34 @@ const maxPeerFile = 256 << 20
 
 // readPeer reads a state file. When it is there and makes no sense, data is what it holds.
 func readPeer(path string) (st peerState, data []byte, err error) {
-	data, cut, err := durable.ReadRegular(path, maxPeerFile)
-	if err == nil && cut {
-		err = fmt.Errorf("it has more than %d bytes", maxPeerFile)
-	}
+	data, err = durable.ReadWhole(path, maxPeerFile)
 	if err != nil {
 		return st, nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if st, err = foldPeer(data); err != nil {
+	if st, err = parsePeer(data); err != nil {
 		return peerState{}, append([]byte{}, data...), fmt.Errorf("read %s: %w", path, err)
 	}
 	return st, nil, nil
 }
 
-// foldPeer reads a whole peers/<key>.json. A last line without an end is a mark that was
-// being written, which counts if it is whole.
-func foldPeer(data []byte) (st peerState, err error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(&st); err != nil {
-		return st, err
+// parsePeer reads a whole peers/<key>.json. Behind the position, earlier versions noted parts
+// that were sent; these are sent again.
+func parsePeer(data []byte) (st peerState, err error) {
+	err = json.NewDecoder(bytes.NewReader(data)).Decode(&st)
+	if err == nil && (!chat.ValidRoom(st.Room) || st.Cursor.Offset < 0) {
+		err = errors.New("it names no position in a room")
 	}
-	for {
-		var m mark
-		before := dec.InputOffset()
-		if err := dec.Decode(&m); err == io.EOF {
-			return st, st.check()
-		} else if err != nil {
-			if rest := bytes.TrimSpace(data[before:]); !bytes.HasSuffix(data, []byte("\n")) && !bytes.Contains(rest, []byte("\n")) {
-				return st, st.check()
-			}
-			return st, fmt.Errorf("at byte %d: %w", before, err)
-		}
-		if st.Line == nil || m.Part < 0 || m.Part >= len(st.Line.Parts) || m.State == "" {
-			return st, fmt.Errorf("at byte %d: there is no part %d to settle", before, m.Part)
-		}
-		p := &st.Line.Parts[m.Part]
-		p.State, p.Receipt, p.Reason = m.State, m.Receipt, m.Reason
+	if st.Line != nil && st.Line.next() < 0 {
+		st.Line = nil
 	}
+	return st, err
 }
 
-// save makes st durable and then the state. The caller holds mu, or is the
-// Deliver that has the peer.
-func (p *peer) save(st peerState) error {
+// write makes st durable.
+func (p *peer) write(st peerState) error {
 	data, err := json.Marshal(st)
 	if err != nil {
 		return fmt.Errorf("write the position of peer %s: %w", p.key, err)
 	}
-	if err := durable.WriteFile(p.path, append(data, '\n'), 0o600); err != nil {
-		return err
-	}
-	p.state = &st
-	return nil
+	return durable.WriteFile(p.path, append(data, '\n'), 0o600)
 }

@@ -11,31 +11,14 @@ import (
 	"lethe/internal/lethetest"
 )
 
-// Of a file that makes no sense, nothing is believed.
-func TestFoldPeer(t *testing.T) {
+// A file of an earlier version has notes behind the position; a line without a part to send is over.
+func TestParsePeer(t *testing.T) {
 	const line = `{"room":"dev","cursor":{},"line":{"room":"dev","from":0,"to":9,"parts":[{"data":1},{"data":2}]}}`
-	for _, c := range []struct {
-		data string
-		next int // -2: an error
-	}{
-		{line + "\n", 0},
-		{line, 0},
-		{line + "\n" + `{"part":0,"state":"sent"}` + "\n", 1},
-		{line + "\n" + `{"part":0,"state":"sent"}`, 1},
-		{line + "\n" + `{"part":0,"stat`, 0},
-		{line + "\n" + `{"part":0,"stat` + "\n", -2},
-		{line + "\n" + `{"part":0,"stat` + "\n" + `{"part":0,"state":"sent"}` + "\n", -2},
-		{line + "\n" + `{"part":2,"state":"sent"}` + "\n", -2},
-		{line + "\n" + `{"part":-1,"state":"sent"}` + "\n", -2},
-		{line + "\n" + `{"part":0}` + "\n", -2},
-		{line + "\n" + `{"part":0,"state":"sent"}` + "\n" + `{"part":1,"state":"refused"}` + "\n", -2},
-		{`{"room":"dev","cursor":{}}` + "\n" + `{"part":0,"state":"sent"}` + "\n", -2},
-		{"", -2},
-	} {
-		st, err := foldPeer([]byte(c.data))
-		if (err != nil) != (c.next == -2) || err == nil && st.Line.next() != c.next {
-			t.Errorf("%s: %+v, %v", c.data, st, err)
-		}
+	if st, err := parsePeer([]byte(line + "\n" + `{"part":0,"state":"sent"}` + "\n" + `{"part":1,"sta`)); err != nil || st.Line.next() != 0 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if st, err := parsePeer([]byte(`{"room":"dev","line":{"parts":[{"data":1,"state":"sent"}]}}`)); err != nil || st.Line != nil {
+		t.Errorf("%+v, %v", st, err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/zeebo/blake3"
 
@@ -23,29 +22,16 @@ const (
 // record is one line of inbox.jsonl. Its members take effect in this order.
 type record struct {
 	// Place is the position: the transport's own word for how far it has acknowledged.
-	Place *string `json:"place,omitempty"`
-	// Recheck is written after damage: see ledger.recheck.
-	Recheck *time.Time `json:"recheck,omitempty"`
-	Seen    []string   `json:"seen,omitempty"`
-	Said    []said     `json:"said,omitempty"`
-	Take    []taken    `json:"take,omitempty"`
-	Done    []done     `json:"done,omitempty"`
-}
-
-// about is what is kept of a Message: all but its text.
-type about struct {
-	ID   string          `json:"id"`
-	Peer string          `json:"peer,omitempty"`
-	Room string          `json:"room"`
-	User string          `json:"user"`
-	Key  string          `json:"key,omitempty"`
-	At   time.Time       `json:"at"`
-	Note json.RawMessage `json:"note,omitempty"`
+	Place *string  `json:"place,omitempty"`
+	Seen  []string `json:"seen,omitempty"`
+	Said  []said   `json:"said,omitempty"`
+	Take  []taken  `json:"take,omitempty"`
+	Done  []done   `json:"done,omitempty"`
 }
 
 // taken is a message that may not be in its room yet: the intent to post it.
 type taken struct {
-	about
+	Message
 	Line  string `json:"line"` // as it is posted, without its newline
 	Inode uint64 `json:"inode"`
 	From  int64  `json:"from"` // the size of the room when the message was taken
@@ -53,27 +39,20 @@ type taken struct {
 
 // done says that a message is in its room, at these bytes.
 type done struct {
-	ID      string `json:"id"`
-	From    int64  `json:"from"`
-	To      int64  `json:"to"`
-	Dropped bool   `json:"dropped,omitempty"` // of earlier versions: it never will be
+	ID   string `json:"id"`
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
 }
 
 // said is a line that was posted.
 type said struct {
-	about
+	Message
 	Hash string `json:"hash"` // chat.Hash of the line
 	From int64  `json:"from"`
 	To   int64  `json:"to"`
 }
 
-func (s *said) origin() *Origin {
-	return &Origin{Message: s.message(), From: s.From, To: s.To}
-}
-
-func (a about) message() Message {
-	return Message{ID: a.ID, Peer: a.Peer, Room: a.Room, User: a.User, Key: a.Key, At: a.At, Note: a.Note}
-}
+func (s *said) origin() *Origin { return &Origin{Message: s.Message, From: s.From, To: s.To} }
 
 // item is a message that is not in its room yet.
 type item struct {
@@ -87,9 +66,6 @@ type lineKey struct{ room, hash string }
 // ledger is what the records say, folded.
 type ledger struct {
 	position string
-	// recheck: a damaged file may have held that a message was posted. Of those
-	// sent until then the whole room is searched before they are posted.
-	recheck time.Time
 
 	seen   []string // idHash of what was posted, oldest first
 	posted map[string]bool
@@ -123,9 +99,6 @@ func (l *ledger) apply(r record) {
 	if r.Place != nil {
 		l.position = *r.Place
 	}
-	if r.Recheck != nil {
-		l.recheck = *r.Recheck
-	}
 	for _, hash := range r.Seen {
 		l.see(hash)
 	}
@@ -140,7 +113,7 @@ func (l *ledger) apply(r record) {
 		it := &item{taken: t, hash: chat.Hash([]byte(t.Line))}
 		l.waiting = append(l.waiting, it)
 		l.byID[t.ID] = it
-		l.lines[lineKey{t.Room, it.hash}] = &said{about: t.about, Hash: it.hash}
+		l.lines[lineKey{t.Room, it.hash}] = &said{Message: t.Message, Hash: it.hash}
 	}
 	l.finish(r.Done)
 }
@@ -172,11 +145,7 @@ func (l *ledger) finish(all []done) {
 		}
 		delete(l.byID, d.ID)
 		l.see(idHash(d.ID))
-		if d.Dropped {
-			delete(l.lines, lineKey{it.Room, it.hash})
-			continue
-		}
-		l.keep(&said{about: it.about, Hash: it.hash, From: d.From, To: d.To})
+		l.keep(&said{Message: it.Message, Hash: it.hash, From: d.From, To: d.To})
 	}
 	kept := l.waiting[:0]
 	for _, it := range l.waiting {
@@ -223,9 +192,6 @@ func (l *ledger) find(at lineKey) *Origin {
 // snapshot is the file that folds to l.
 func (l *ledger) snapshot() []byte {
 	first := record{Place: &l.position, Seen: l.seen[max(0, len(l.seen)-keepSeen):]}
-	if !l.recheck.IsZero() {
-		first.Recheck = &l.recheck
-	}
 	var b bytes.Buffer
 	b.Write(first.encode())
 	if len(l.said) > 0 {

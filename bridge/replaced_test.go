@@ -46,28 +46,16 @@ func TestRoomChanges(t *testing.T) {
 				d := &delivery{b: b, p: ada, t: s, there: b.peer("p-ada"), path: path}
 				lethetest.Must(t, d.catchUp(t.Context()))
 				d.leave()
-				if n, err := countAfter(path, state(t, home, "p-ada"), maxCount); n != 0 || err != nil {
-					t.Errorf("%d lines wait after all were sent, %v", n, err)
-				}
 				return s.got()
-			}
-			counted := func(want int) {
-				if n, err := countAfter(path, state(t, home, "p-ada"), maxCount); n != want || err != nil {
-					t.Errorf("%d lines are counted, not %d, %v", n, want, err)
-				}
 			}
 			save(string(question) + heard)
 			equal(t, "sent at first", look(), []string{"one", "two"})
 			lethetest.Must(t, os.Remove(path))
 			equal(t, "sent without a room", look(), nil)
 			save(c.first)
-			if c.second == "" {
-				counted(len(c.want))
-			}
 			got := look()
 			if c.second != "" {
 				save(c.second)
-				counted(len(c.want))
 				got = append(got, look()...)
 			}
 			equal(t, "sent", got, c.want)
@@ -92,8 +80,7 @@ func TestForgedFuture(t *testing.T) {
 }
 
 func TestDamagedPeer(t *testing.T) {
-	for name, text := range map[string]string{"empty": "", "garbage": "{", "nowhere": "{}", "negative": `{"room":"dev","cursor":{"offset":-1}}`,
-		"done": `{"room":"dev","line":{"parts":[{"data":1,"state":"sent"}]}}`} {
+	for name, text := range map[string]string{"empty": "", "garbage": "{", "nowhere": "{}", "negative": `{"room":"dev","cursor":{"offset":-1}}`} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				home := t.TempDir()

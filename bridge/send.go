@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"lethe/bridge/health"
 )
 
 // grace is how long a Send that is under way may go on when Deliver is to end.
@@ -27,17 +29,15 @@ func (d *delivery) send(ctx context.Context) error {
 			part.State, part.Receipt = Sent, receipt
 		case errors.As(err, &refused):
 			part.State, part.Reason = Refused, fmt.Sprint(refused.Err)
-			d.b.health.Refused(d.p.Key, fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1, line.From, line.To, line.Room, err))
+			d.b.health.Refused(health.Sending(d.p.Key), fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1, line.From, line.To, line.Room, err))
 		default:
 			return err
 		}
 		d.failed = 0
-		d.b.health.Sent(d.p.Key)
+		d.trouble(health.NoLines, nil)
 		// It is the case from now on, also when it cannot be written yet: within this
 		// process the part is not sent again.
-		d.there.mu.Lock()
 		line.Parts[i] = part
-		d.there.mu.Unlock()
 		if d.unsaved = true; line.next() < 0 {
 			d.now.Line = nil
 		}

@@ -26,7 +26,7 @@ func FuzzPeople(f *testing.F) {
 			}
 			return
 		}
-		rules := Rules{people: people.directory}
+		rules := Rules{Users: merge(nil, people.Users), Chats: merge(nil, people.Chats)}
 		if find(people.Users, stranger) == nil {
 			if v := rules.Decide(stranger, stranger, true); v.Allowed && find(people.Chats, stranger) == nil {
 				t.Fatalf("%q lets %q in: %+v", data, stranger, v)

@@ -15,41 +15,37 @@ import (
 // else has "-" and the id behind the claimed name, and so has a listed user whose name is
 // another's, or could be such a name with an id. A claim is made valid with chat.CleanName.
 func (r Rules) NameFor(user, claimed string) string {
-	if own := find(r.fixed.Users, user); own != nil && own.Name != "" {
+	own := listed(r.Users, user)
+	switch {
+	case own != nil && own.Config && own.Name != "":
 		return own.Name
-	}
-	if own := find(r.people.Users, user); own != nil && own.Name != "" {
+	case own != nil && own.Name != "":
 		claimed = own.Name
-	} else if !r.User(user) && !r.Chat(user) {
-		return NameWithID(chat.CleanName(claimed), user)
+	case own == nil && !r.Chat(user):
+		return nameWithID(chat.CleanName(claimed), user)
 	}
 	return r.bareName(chat.CleanName(claimed), user)
 }
 
-// bareName is a name for a listed user, with the id if the name is another's or could be
-// another's with an id.
+// bareName is a name for a listed user, with the id if the name is reserved, another's, or
+// could be another's with an id.
 func (r Rules) bareName(name, user string) string {
+	same := func(other string) bool { return strings.EqualFold(name, other) }
+	others := func(l Listed) bool { return l.ID != user && same(l.Name) }
 	end := strings.LastIndexByte(name, '-')
-	if r.taken(name, user) || end >= 0 && strings.ContainsAny(name[end:], "0123456789") {
-		return NameWithID(name, user)
+	if same(chat.Unknown) || slices.ContainsFunc(r.reserved, same) || slices.ContainsFunc(r.Users, others) ||
+		end >= 0 && strings.ContainsAny(name[end:], "0123456789") {
+		return nameWithID(name, user)
 	}
 	return name
-}
-
-// taken says whether a name is reserved, or that of a listed user other than user.
-func (r Rules) taken(name, user string) bool {
-	same := func(other string) bool { return strings.EqualFold(name, other) }
-	others := func(p Person) bool { return p.ID != user && same(p.Name) }
-	return same(chat.Unknown) || slices.ContainsFunc(r.reserved, same) ||
-		slices.ContainsFunc(r.fixed.Users, others) || slices.ContainsFunc(r.people.Users, others)
 }
 
 // maxTagName is chat's bound on names, in bytes.
 const maxTagName = 64
 
-// NameWithID puts the id of a user behind a name, unless it is there. The hash of an id
+// nameWithID puts the id of a user behind a name, unless it is there. The hash of an id
 // stands for one that cannot stand in a name.
-func NameWithID(name, id string) string {
+func nameWithID(name, id string) string {
 	if len(id) > maxTagName/2 || !chat.ValidName(id) {
 		sum := blake3.Sum256([]byte(id))
 		id = hex.EncodeToString(sum[:8])

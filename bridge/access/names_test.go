@@ -46,8 +46,7 @@ func TestNameFor(t *testing.T) {
 
 // Whatever a stranger claims, the name is valid, has the id, and is no listed person's.
 func TestNamesCannotBeTaken(t *testing.T) {
-	rules := Rules{reserved: []string{"grace"}}
-	rules.fixed.Users = []Person{{ID: "1", Name: "ada"}, {ID: "2", Name: "Bob-the-builder"}}
+	rules := Rules{reserved: []string{"grace"}, Users: merge([]Person{{ID: "1", Name: "ada"}, {ID: "2", Name: "Bob-the-builder"}}, nil)}
 	ids := rapid.StringMatching(`[1-9][0-9]{1,12}`)
 	rapid.Check(t, func(t *rapid.T) {
 		id := ids.Draw(t, "id")

@@ -155,11 +155,19 @@ func find(list []Person, id string) *Person {
 	return &list[i]
 }
 
+// Listed is a Person with the source of the permission.
+type Listed struct {
+	Person
+	Config bool `json:"config"` // in the configuration, which alone can take it away
+}
+
 // Rules are the policy at one moment. Their methods read nothing.
 type Rules struct {
-	fixed, people directory
-	listedOnly    bool
-	reserved      []string // names
+	// Users who may speak, and Chats: groups and channels that are listed, and so may hear a
+	// room. Those of the configuration come first.
+	Users, Chats []Listed
+	listedOnly   bool
+	reserved     []string // names
 }
 
 // Rules reads the policy as it is now. It fails with a *PeopleError while people.json
@@ -175,18 +183,38 @@ func (p *Policy) Rules() (Rules, error) {
 func (p *Policy) rules(f peopleFile) Rules {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Rules{p.fixed, f.directory, p.lists.Members == MembersListed, p.lists.Names}
+	return Rules{merge(p.fixed.Users, f.Users), merge(p.fixed.Chats, f.Chats), p.lists.Members == MembersListed, p.lists.Names}
+}
+
+func merge(fixed, people []Person) []Listed {
+	all := []Listed{}
+	for _, f := range fixed {
+		if approved := find(people, f.ID); approved != nil {
+			f.Name, f.Room, f.At = cmp.Or(f.Name, approved.Name), approved.Room, approved.At
+		}
+		all = append(all, Listed{f, true})
+	}
+	for _, person := range people {
+		if find(fixed, person.ID) == nil {
+			all = append(all, Listed{person, false})
+		}
+	}
+	return all
+}
+
+func listed(list []Listed, id string) *Listed {
+	i := slices.IndexFunc(list, func(l Listed) bool { return l.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
 }
 
 // User says whether a user is listed.
-func (r Rules) User(id string) bool {
-	return find(r.fixed.Users, id) != nil || find(r.people.Users, id) != nil
-}
+func (r Rules) User(id string) bool { return listed(r.Users, id) != nil }
 
-// Chat says whether a group or channel is listed, and so may hear a room.
-func (r Rules) Chat(id string) bool {
-	return find(r.fixed.Chats, id) != nil || find(r.people.Chats, id) != nil
-}
+// Chat says whether a group or channel is listed.
+func (r Rules) Chat(id string) bool { return listed(r.Chats, id) != nil }
 
 // Decide says whether user may speak in chat. In a private chat the user has to be
 // listed. A group or channel has to be listed itself; then everyone in it may
@@ -211,42 +239,14 @@ func (r Rules) Decide(user, chat string, private bool) Verdict {
 // Room is the room that was given along with the approval of a private chat's user
 // or of a group; empty when there was none.
 func (r Rules) Room(id string, private bool) string {
-	list := r.people.Chats
+	list := r.Chats
 	if private {
-		list = r.people.Users
+		list = r.Users
 	}
-	if person := find(list, id); person != nil {
-		return person.Room
+	if who := listed(list, id); who != nil {
+		return who.Room
 	}
 	return ""
-}
-
-// Listed is a Person with the source of the permission.
-type Listed struct {
-	Person
-	Config bool `json:"config"` // in the configuration, which alone can take it away
-}
-
-// Users lists the users who may speak, the configuration's first.
-func (r Rules) Users() []Listed { return merge(r.fixed.Users, r.people.Users) }
-
-// Chats lists the groups and channels that are listed, the configuration's first.
-func (r Rules) Chats() []Listed { return merge(r.fixed.Chats, r.people.Chats) }
-
-func merge(fixed, people []Person) []Listed {
-	all := []Listed{}
-	for _, f := range fixed {
-		if approved := find(people, f.ID); approved != nil {
-			f.Name, f.Room, f.At = cmp.Or(f.Name, approved.Name), approved.Room, approved.At
-		}
-		all = append(all, Listed{f, true})
-	}
-	for _, person := range people {
-		if find(fixed, person.ID) == nil {
-			all = append(all, Listed{person, false})
-		}
-	}
-	return all
 }
 
 const (
@@ -292,7 +292,7 @@ func (p *Policy) List() (Listing, error) {
 		return Listing{}, err
 	}
 	rules := p.rules(f)
-	l := Listing{Members: MembersAll, Users: rules.Users(), Chats: rules.Chats(), Pending: []Pending{}}
+	l := Listing{Members: MembersAll, Users: rules.Users, Chats: rules.Chats, Pending: []Pending{}}
 	if rules.listedOnly {
 		l.Members = MembersListed
 	}

@@ -4,12 +4,9 @@
 package health
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -33,10 +30,10 @@ const (
 	Unknown State = "unknown" // a process has it, and what it wrote of itself is missing, damaged or old
 )
 
-// DefaultStale is how long a bridge may be without a successful exchange before it counts as deaf.
-const DefaultStale = 2 * time.Minute
-
 const (
+	// Stale is how long a bridge may be without a successful exchange, and how old its
+	// health.json may be.
+	Stale = 2 * time.Minute
 	// maxAhead is how far a clock may be ahead of ours. A later time was written before a
 	// clock was put back, and says nothing.
 	maxAhead = time.Minute
@@ -46,27 +43,29 @@ const (
 
 // Health is how a bridge fares.
 type Health struct {
-	Name      string
-	State     State
-	PID       int // of its process, or of the last one
-	Started   time.Time
-	Exchanged time.Time // the newest successful exchange with the other side; zero: none since Started
-	Stopped   time.Time // zero unless State is Stopped
-	Stale     time.Duration
-
+	Name  string
+	State State
+	Report
 	// Out counts what waits to go out over all peers: lines of agents, and lines
 	// half sent. 10,000 stands for that and more. In counts the messages in the inbox.
-	Out, In     int
-	Unreachable []string // keys of the peers that take nothing until somebody acts there
+	Out, In int
+}
 
-	// Late is since when errors hold up a line on its way out or into its room, if that is
-	// more than 5 minutes ago. A line that the other side wants to wait is not late, nor is
-	// one for an unreachable peer.
-	Late time.Time
-
+// Report is what a bridge writes of itself: the content of health.json.
+type Report struct {
+	PID       int       `json:"pid,omitempty"`
+	Started   time.Time `json:"started,omitzero"`
+	Written   time.Time `json:"written,omitzero"`
+	Exchanged time.Time `json:"exchanged,omitzero"` // the newest successful exchange with the other side since Started
+	// Late is since when errors hold up a line on its way out or into its room. A line that the
+	// other side wants to wait is not late, nor is one for an unreachable peer. Read leaves it
+	// out for the first five minutes.
+	Late        time.Time `json:"late,omitzero"`
+	Stopped     time.Time `json:"stopped,omitzero"`
+	Unreachable []string  `json:"unreachable,omitempty"` // keys of the peers that take nothing until somebody acts there
 	// Error is the newest error, and ErrorAt its time. One older than Exchanged may be over.
-	Error   string
-	ErrorAt time.Time
+	Error   string    `json:"error,omitempty"`
+	ErrorAt time.Time `json:"error_at,omitzero"`
 }
 
 // Runs says whether a process has the bridge, or may have it.
@@ -101,103 +100,58 @@ func (h *Health) Note(err error) {
 	}
 }
 
-// file is the content of health.json.
-type file struct {
-	PID         int       `json:"pid"`
-	Started     time.Time `json:"started"`
-	Written     time.Time `json:"written,omitzero"`
-	Exchanged   time.Time `json:"exchanged,omitzero"`
-	Late        time.Time `json:"late,omitzero"` // since when errors hold up a line
-	Stopped     time.Time `json:"stopped,omitzero"`
-	StaleSecs   float64   `json:"stale_seconds"`
-	Unreachable []string  `json:"unreachable,omitempty"`
-	Error       string    `json:"error,omitempty"`
-	ErrorAt     time.Time `json:"error_at,omitzero"`
-}
-
 // Read reports on the bridge called name, whose directory is dir, without In and Out.
 func Read(dir, name string) Health {
 	now := time.Now()
 	// The lock is asked before the file is read: a bridge writes the file before
 	// it lets the lock go.
-	lock := filepath.Join(dir, "lock")
-	locked, pid, lockErr := Holder(lock)
-	f, err := readFile(filepath.Join(dir, "health.json"))
-	if locked && pid > 0 && err == nil && (f.PID != pid || !f.Stopped.IsZero()) {
-		f, err = file{}, errEarlier
-	}
-	h := Health{
-		Name: name, PID: f.PID, Started: f.Started, Exchanged: f.Exchanged, Stale: f.stale(),
-		Error: f.Error, ErrorAt: f.ErrorAt, Unreachable: f.Unreachable,
-	}
+	locked, pid, lockErr := Holder(filepath.Join(dir, "lock"))
+	r, err := readReport(filepath.Join(dir, "health.json"))
+	h := Health{Name: name, Report: r}
 	switch {
 	case lockErr != nil:
-		h.State = Unknown
-		h.Note(lockErr)
+		h.State, err = Unknown, lockErr
+	case locked && err == nil:
+		h.State, err = r.state(now)
 	case locked:
-		h.PID = cmp.Or(pid, h.PID)
-		h.State, err = f.state(now, err, lock)
-		if h.State == Running && !f.Late.IsZero() && now.Sub(f.Late) > lateAfter {
-			h.Late = f.Late
-		}
-		h.Note(err)
-	case err == nil && !f.Stopped.IsZero():
-		h.State, h.Stopped = Stopped, f.Stopped
+		h.State, h.PID = Unknown, pid
+	case err == nil && !r.Stopped.IsZero():
+		h.State = Stopped
 	default:
 		h.State = Dead
-		h.Note(err)
 	}
-	if h.Exchanged.After(now.Add(maxAhead)) {
-		h.Exchanged = time.Time{}
+	h.Note(err)
+	if h.State != Running || now.Sub(h.Late) <= lateAfter {
+		h.Late = time.Time{}
 	}
 	return h
 }
 
-// readFile reads health.json. It is zero after an error.
-func readFile(path string) (f file, err error) {
+// readReport reads health.json. It is zero after an error.
+func readReport(path string) (r Report, err error) {
 	data, _, err := durable.ReadRegular(path, 1<<20)
 	if err == nil {
-		err = json.Unmarshal(data, &f)
+		err = json.Unmarshal(data, &r)
 	}
-	if err == nil && (f.stale() <= 0 || f.Started.IsZero()) {
+	if err == nil && r.Started.IsZero() {
 		err = errors.New("it says nothing of a bridge")
 	}
 	if err != nil {
-		return file{}, fmt.Errorf("read the health of a bridge from %s: %w", path, err)
+		return Report{}, fmt.Errorf("read the health of a bridge from %s: %w", path, err)
 	}
-	return f, nil
+	return r, nil
 }
 
-// stale is 0 for what makes no sense.
-func (f file) stale() time.Duration {
-	if f.StaleSecs <= 0 || f.StaleSecs > float64(math.MaxInt64/time.Second) {
-		return 0
-	}
-	return time.Duration(f.StaleSecs * float64(time.Second))
-}
-
-var errEarlier = errors.New("health.json is of an earlier process: the one that runs hangs, or cannot write")
-
-// state is that of a bridge whose process holds lock, and why it is Unknown;
-// unread is why the file could not be read.
-func (f file) state(now time.Time, unread error, lock string) (State, error) {
-	if errors.Is(unread, fs.ErrNotExist) || unread == errEarlier {
-		// A process writes the lock first, and the file next.
-		if fi, err := os.Stat(lock); err == nil && now.Sub(fi.ModTime()).Abs() < DefaultStale {
-			return Running, nil
-		}
-	}
-	if unread != nil {
-		return Unknown, unread
-	}
-	if age := now.Sub(f.Written); !f.Written.IsZero() && age > min(f.stale(), DefaultStale) {
+// state is that of a bridge whose process holds its lock, and why it is Unknown.
+func (r Report) state(now time.Time) (State, error) {
+	if age := now.Sub(r.Written); age > Stale {
 		return Unknown, fmt.Errorf("health.json was written %s ago: its process hangs, or cannot write", age.Round(time.Second))
 	}
-	heard := f.Exchanged
-	if heard.IsZero() || heard.After(now.Add(maxAhead)) {
-		heard = f.Started
+	heard := r.Exchanged
+	if heard.IsZero() {
+		heard = r.Started
 	}
-	if now.Sub(heard) > f.stale() || heard.After(now.Add(maxAhead)) {
+	if silence := now.Sub(heard); silence > Stale || silence < -maxAhead {
 		return Deaf, nil
 	}
 	return Running, nil

@@ -2,6 +2,7 @@ package health
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -15,20 +16,18 @@ import (
 	"lethe/internal/lethetest"
 )
 
-// record makes a recorder of a bridge whose process holds its lock, and its log.
-func record(t *testing.T, stale time.Duration) (*Recorder, *bytes.Buffer) {
+// record makes a recorder of a bridge called pager, and its log.
+func record(t *testing.T) (*Recorder, *bytes.Buffer) {
 	t.Helper()
-	dir := t.TempDir()
-	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600))
 	log := &bytes.Buffer{}
-	return NewRecorder(dir, "pager", stale, slog.New(slog.NewTextHandler(log, nil))), log
+	return NewRecorder(t.TempDir(), "pager", slog.New(slog.NewTextHandler(log, nil))), log
 }
 
 // shown is the file as the recorder has written it now.
-func shown(t *testing.T, r *Recorder) file {
+func shown(t *testing.T, r *Recorder) Report {
 	t.Helper()
-	r.Write(true)
-	f, err := readFile(r.path)
+	r.Write()
+	f, err := readReport(r.path)
 	lethetest.Must(t, err)
 	return f
 }
@@ -37,7 +36,7 @@ func count(log *bytes.Buffer, s string) int { return strings.Count(log.String(),
 
 func TestTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, log := record(t, DefaultStale)
+		r, log := record(t)
 		r.Exchanged()
 		for range 63 {
 			r.Unanswered(errors.New("502 bad gateway"))
@@ -75,66 +74,68 @@ func TestTrouble(t *testing.T) {
 	})
 }
 
-// Of several troubles, the oldest that blocks says since when lines are late.
+// Of several troubles, the oldest that holds up lines says since when they are late.
 func TestLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := record(t, DefaultStale)
+		r, _ := record(t)
 		oops := errors.New("oops")
-		r.Trouble("read the settings", false, oops)
+		r.Trouble("read the settings", NoLines, oops)
 		time.Sleep(time.Minute)
 		began := time.Now()
-		r.Unsent("a", oops)
+		r.Trouble(Sending("a"), HoldsUp, oops)
 		time.Sleep(time.Minute)
-		r.Unsent("b", oops)
-		r.Unsent("a", oops)
+		r.Trouble(Sending("b"), HoldsUp, oops)
+		r.Trouble(Sending("a"), HoldsUp, oops)
 		if f := shown(t, r); !f.Late.Equal(began) {
 			t.Errorf("late since %s", f.Late)
 		}
-		r.Sent("a")
+		r.Trouble(Sending("a"), NoLines, nil)
 		if f := shown(t, r); !f.Late.Equal(began.Add(time.Minute)) {
 			t.Errorf("late since %s", f.Late)
 		}
-		r.Unreachable("b", oops)
-		if f := shown(t, r); !f.Late.IsZero() || len(f.Unreachable) != 1 {
+		r.Trouble(Sending("b"), Unreachable, oops)
+		if f := shown(t, r); !f.Late.IsZero() || strings.Join(f.Unreachable, " ") != "b" {
 			t.Errorf("%+v", f)
 		}
-		r.Left("b", true)
+		r.Over(Sending("b"))
 		if f := shown(t, r); len(f.Unreachable) != 0 {
 			t.Errorf("%+v", f)
 		}
 	})
 }
 
-// health.json is written once a second at most, and once a minute at least.
+// health.json is written once a second at most, and once a minute at least. That it cannot be
+// written is told once, and nothing else fails.
 func TestWrittenSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, log := record(t, DefaultStale)
-		writes := func(do func()) (n int) {
-			for last := r.wrote; time.Since(last) < 10*time.Second || n == 0; {
+		r, log := record(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); r.Run(ctx) }() // ends with ctx
+		writes := func(during time.Duration, do func()) (n int) {
+			var last time.Time
+			for began := time.Now(); time.Since(began) < during; time.Sleep(20 * time.Millisecond) {
 				do()
-				time.Sleep(20 * time.Millisecond)
-				before := r.wrote
-				if r.Write(false); !r.wrote.Equal(before) {
-					n++
+				synctest.Wait()
+				r.mu.Lock()
+				if !r.report.Written.Equal(last) {
+					n, last = n+1, r.report.Written
 				}
-				if n > 100 || time.Since(last) > 2*time.Minute {
-					break
-				}
+				r.mu.Unlock()
 			}
 			return n
 		}
-		r.Write(true)
-		if n := writes(r.Exchanged); n < 9 || n > 12 {
+		if n := writes(10*time.Second, r.Exchanged); n < 9 || n > 12 {
 			t.Errorf("written %d times in 10 s", n)
 		}
-		time.Sleep(2 * time.Second)
-		r.Write(false)
-		if n := writes(func() {}); n != 1 {
-			t.Errorf("written %d times in a minute in which nothing happened", n)
+		if n := writes(3*time.Minute, func() {}); n < 3 || n > 5 {
+			t.Errorf("written %d times in three minutes in which nothing happened", n)
 		}
-		// A directory in its place: that is told once, and nothing else fails.
+		synctest.Wait()
 		lethetest.Must(t, errors.Join(os.Remove(r.path), os.Mkdir(r.path, 0o700)))
-		writes(r.Exchanged)
+		writes(10*time.Second, r.Exchanged)
+		cancel()
+		<-ended
 		if count(log, "health cannot be written") != 1 {
 			t.Errorf("the log says:\n%s", log)
 		}
@@ -144,7 +145,6 @@ func TestWrittenSeldom(t *testing.T) {
 // The state of a bridge whose process holds the lock, by what its file says.
 func TestStates(t *testing.T) {
 	now := time.Now()
-	lock := filepath.Join(t.TempDir(), "lock")
 	for _, c := range []struct {
 		started, exchanged, written time.Duration // ago
 		want                        State
@@ -157,48 +157,38 @@ func TestStates(t *testing.T) {
 		// A clock was put back since.
 		{time.Hour, -maxAhead + time.Second, 0, Running},
 		{time.Hour, -time.Hour, 0, Deaf},
-		{-time.Hour, -time.Hour, 0, Deaf},
-		{time.Second, -time.Hour, 0, Running},
+		{-time.Hour, 0, -time.Hour, Deaf},
 	} {
-		f := file{Started: now.Add(-c.started), Written: now.Add(-c.written), StaleSecs: 120}
+		r := Report{Started: now.Add(-c.started), Written: now.Add(-c.written)}
 		if c.exchanged != 0 {
-			f.Exchanged = now.Add(-c.exchanged)
+			r.Exchanged = now.Add(-c.exchanged)
 		}
-		if got, err := f.state(now, nil, lock); got != c.want || (err != nil) != (got == Unknown) {
+		if got, err := r.state(now); got != c.want || (err != nil) != (got == Unknown) {
 			t.Errorf("%+v: %s, %v", c, got, err)
 		}
 	}
 }
 
 func TestPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/bridges.md")
-	lethetest.Must(t, err)
-	_, example, _ := strings.Cut(string(page), "\n```health.json\n")
-	example, _, _ = strings.Cut(example, "```\n")
-	var f file
-	dec := json.NewDecoder(strings.NewReader(example))
+	var r Report
+	dec := json.NewDecoder(strings.NewReader(lethetest.Blocks(t, "bridges.md", "health.json")[0]))
 	dec.DisallowUnknownFields()
-	lethetest.Must(t, dec.Decode(&f))
-	if f.Written.IsZero() || f.Late.IsZero() || f.PID != 4711 || f.StaleSecs != 120 || f.Exchanged.IsZero() || len(f.Unreachable) != 1 || f.Error == "" {
-		t.Errorf("the page's health is %+v", f)
+	lethetest.Must(t, dec.Decode(&r))
+	if r.Written.IsZero() || r.Late.IsZero() || r.PID != 4711 || r.Exchanged.IsZero() || len(r.Unreachable) != 1 || r.Error == "" {
+		t.Errorf("the page's health is %+v", r)
 	}
 }
 
-// Any health.json gives a bridge a state, and one that makes no sense not a good one.
+// A health.json that makes no sense is an error, and says nothing of a bridge.
 func FuzzHealth(f *testing.F) {
-	for _, s := range []string{"", "null", "{}", `{"started":"2026-11-20T12:57:16Z","stale_seconds":1e300}`, `{"started":"2026-11-20T12:57:16Z","stale_seconds":-1}`,
-		`{"started":"2026-11-20T12:57:16Z","stale_seconds":60,"full":"2026-11-20T12:57:16Z"}`, "\x00", strings.Repeat("[", 20000)} {
+	for _, s := range []string{"", "null", "{}", `{"started":"2026-11-20T12:57:16Z","stale_seconds":120}`, `{"started":7}`, "\x00", strings.Repeat("[", 20000)} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "health.json")
 		lethetest.Must(t, os.WriteFile(path, data, 0o600))
-		h, err := readFile(path)
-		if state, why := h.state(time.Now(), err, path); err != nil && why == nil && state == Running {
-			t.Fatalf("%q: %v, and %v", data, err, state)
-		}
-		if err == nil && h.stale() <= 0 {
-			t.Fatalf("%q: stale after %v", data, h.stale())
+		if r, err := readReport(path); (err == nil) == r.Started.IsZero() {
+			t.Fatalf("%q: %+v, %v", data, r, err)
 		}
 	})
 }

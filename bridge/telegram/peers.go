@@ -88,10 +88,10 @@ func (s *session) wanted(known []string) (map[string]string, error) {
 			}
 		}
 	}
-	for _, c := range rules.Chats() {
+	for _, c := range rules.Chats {
 		add(c.ID)
 	}
-	for _, u := range rules.Users() {
+	for _, u := range rules.Users {
 		written := func(key string) bool { return key == u.ID || strings.HasPrefix(key, u.ID+".") }
 		if _, asked := s.asked.Load(u.ID); asked || slices.ContainsFunc(known, written) {
 			add(u.ID)

@@ -22,19 +22,12 @@ import (
 
 // bridgeInfo is a bridge of lethe bridges as JSON.
 type bridgeInfo struct {
-	Name        string       `json:"name"`
-	State       health.State `json:"state"`
-	Healthy     bool         `json:"healthy"`
-	PID         int          `json:"pid,omitempty"`
-	Started     time.Time    `json:"started,omitzero"`
-	Exchanged   time.Time    `json:"exchanged,omitzero"` // last successful exchange with the other side
-	Stopped     time.Time    `json:"stopped,omitzero"`
-	Out         int          `json:"out"` // lines that wait to go out
-	In          int          `json:"in"`  // messages whose room cannot be written
-	Unreachable []string     `json:"unreachable,omitempty"`
-	Late        time.Time    `json:"late,omitzero"` // since when errors hold up a line, if for long
-	Error       string       `json:"error,omitempty"`
-	ErrorAt     time.Time    `json:"error_at,omitzero"`
+	Name    string       `json:"name"`
+	State   health.State `json:"state"`
+	Healthy bool         `json:"healthy"`
+	Out     int          `json:"out"` // lines that wait to go out
+	In      int          `json:"in"`  // messages whose room cannot be written
+	health.Report
 }
 
 func (p *program) bridgesCommand() *cobra.Command {
@@ -64,7 +57,7 @@ func (p *program) printBridges(all []health.Health, now time.Time) error {
 	if p.json {
 		infos := []bridgeInfo{}
 		for _, h := range all {
-			infos = append(infos, bridgeInfo{h.Name, h.State, h.Healthy(), h.PID, h.Started, h.Exchanged, h.Stopped, h.Out, h.In, h.Unreachable, h.Late, h.Error, h.ErrorAt})
+			infos = append(infos, bridgeInfo{h.Name, h.State, h.Healthy(), h.Out, h.In, h.Report})
 		}
 		return p.printJSON(infos)
 	}
