@@ -90,17 +90,6 @@ type Blob struct {
 	Body []byte
 }
 
-// check refuses what would not read back as it was given.
-func (m Meta) check() error {
-	if y := m.At.UTC().Year(); y < 0 || y > 9999 {
-		return fmt.Errorf("year %d is not in 0 to 9999", y)
-	}
-	if strings.ContainsAny(m.Life, "\r\n") {
-		return fmt.Errorf("life %q is not one line", m.Life)
-	}
-	return nil
-}
-
 // TimeFormat is RFC 3339 in UTC to the microsecond, as blobs and LIFE write it.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
 

@@ -5,72 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
 	"lethe/internal/durable"
 )
-
-// Every step fails in turn, once lost and once done all the same, with the error
-// of a full disk and with that of a read-only one.
-func TestFaultAtEveryStep(t *testing.T) {
-	defer func() { durable.Fault = nil }()
-	for _, cause := range []error{syscall.ENOSPC, syscall.EROFS} {
-		for step := 1; ; step++ {
-			dir := filepath.Join(t.TempDir(), "blobs")
-			n, hit := 0, ""
-			durable.Fault = func(stage durable.Stage, op, path string) error {
-				if n++; n == step {
-					hit = string(stage) + " " + op
-					return cause
-				}
-				return nil
-			}
-			err := putOne(dir)
-			durable.Fault = nil
-			if hit == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if step < 8 {
-					t.Fatalf("only %d steps", step)
-				}
-				break
-			}
-			if !errors.Is(err, cause) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: error %q, want one line with %v", hit, err, cause)
-			}
-			left, gerr := filepath.Glob(filepath.Join(dir, "*", ".tmp-*"))
-			if gerr != nil || len(left) > 0 {
-				t.Errorf("%s: left %v %v", hit, left, gerr)
-			}
-			s, err := Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Each(func(h Hash) error { _, err := s.Get(h); return err }); err != nil {
-				t.Errorf("%s: %v", hit, err)
-			}
-			if err := putOne(dir); err != nil {
-				t.Errorf("%s: second try: %v", hit, err)
-			}
-		}
-	}
-}
-
-func putOne(dir string) error {
-	s, err := Open(dir)
-	if err != nil {
-		return err
-	}
-	h, err := s.Put(Meta{At: at, Gist: "g"}, []byte("body"))
-	if err != nil {
-		return err
-	}
-	_, err = s.Get(h)
-	return err
-}
 
 // What makes a blob durable is the order of the steps, which no test can try by
 // cutting the power: the shard's own name, the bytes, the name.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"sync/atomic"
 
@@ -64,7 +63,7 @@ func (s *Store) Path(h Hash) string {
 	return filepath.Join(s.dir, name[:MinPrefix], name[MinPrefix:])
 }
 
-// maxBlob bounds a blob, in bytes: far above what an identity hears or does.
+// maxBlob bounds what is read of a blob, in bytes: far above what an identity hears or does.
 const maxBlob = 1 << 30
 
 // Put stores a blob and returns its address. When it returns nil the blob
@@ -75,20 +74,9 @@ const maxBlob = 1 << 30
 // The Meta must have a year of four digits and a Life of one line. After an
 // error the blob may be there or not; putting it again is always safe.
 func (s *Store) Put(m Meta, body []byte) (Hash, error) {
-	if err := m.check(); err != nil {
-		return Hash{}, fmt.Errorf("put blob: %w", err)
-	}
 	data := Encode(m, body)
-	if len(data) > maxBlob {
-		return Hash{}, fmt.Errorf("put blob: %d bytes are more than %d", len(data), maxBlob)
-	}
 	h := Sum(data)
-	err := s.put(h, data)
-	if errors.Is(err, fs.ErrNotExist) { // the shard was removed since
-		s.shards[shardOf(h)].Store(false)
-		err = s.put(h, data)
-	}
-	if err != nil {
+	if err := s.put(h, data); err != nil {
 		return h, fmt.Errorf("put blob %s: %w", h, err)
 	}
 	return h, nil
@@ -167,25 +155,14 @@ func (s *Store) candidates(prefix string) ([]Hash, error) {
 		return nil, nil
 	}
 	shard := prefix[:MinPrefix]
-	dir, err := os.Open(filepath.Join(s.dir, shard))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	names, err := os.ReadDir(filepath.Join(s.dir, shard)) // in order
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	sort.Strings(names)
 	var found []Hash
 	for _, name := range names {
-		if !strings.HasPrefix(name, prefix[MinPrefix:]) {
-			continue
-		}
-		if h, err := ParseHash(shard + name); err == nil { // not a temporary file
+		h, err := ParseHash(shard + name.Name())
+		if err == nil && strings.HasPrefix(name.Name(), prefix[MinPrefix:]) { // and no temporary file
 			found = append(found, h)
 		}
 	}
@@ -195,15 +172,13 @@ func (s *Store) candidates(prefix string) ([]Hash, error) {
 // Short returns the beginning of h that a ref shows: 16 digits, or as many more
 // as it takes to be told from every other blob in the store.
 func (s *Store) Short(h Hash) string {
-	full := h.String()
-	found, err := s.candidates(full[:shortLen])
+	full, n := h.String(), shortLen
+	found, err := s.candidates(full[:n])
 	if err != nil {
 		return full
 	}
-	n := shortLen
 	for _, other := range found {
-		o := other.String()
-		for other != h && n < len(full) && o[:n] == full[:n] {
+		for other != h && strings.HasPrefix(other.String(), full[:n]) {
 			n++
 		}
 	}
@@ -212,29 +187,13 @@ func (s *Store) Short(h Hash) string {
 
 // Each calls f for every blob's address, in no order, and stops at its first
 // error. Files that are no blobs are passed over. It lists the whole store: for
-// fsck, never for a running identity.
+// checks, never for a running identity.
 func (s *Store) Each(f func(Hash) error) error {
-	shards, err := os.ReadDir(s.dir)
-	if err != nil {
-		return fmt.Errorf("list blobs: %w", err)
-	}
-	for _, shard := range shards {
-		if len(shard.Name()) != MinPrefix || !isHex(shard.Name()) || !shard.IsDir() {
-			continue
-		}
-		names, err := os.ReadDir(filepath.Join(s.dir, shard.Name()))
-		if err != nil {
-			return fmt.Errorf("list blobs: %w", err)
-		}
-		for _, name := range names {
-			h, err := ParseHash(shard.Name() + name.Name())
-			if err != nil { // a temporary file, or a stranger
-				continue
-			}
-			if err := f(h); err != nil {
-				return err
-			}
+	names, err := fs.Glob(os.DirFS(s.dir), "???/*")
+	for _, name := range names {
+		if h, perr := ParseHash(strings.Replace(name, "/", "", 1)); perr == nil && err == nil { // no stranger
+			err = f(h)
 		}
 	}
-	return nil
+	return err
 }

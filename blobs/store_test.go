@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,23 +93,6 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-func TestPutRefusesWhatWouldNotReadBack(t *testing.T) {
-	s := open(t)
-	for _, m := range []Meta{
-		{At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
-		{At: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)},
-		{At: at, Life: "51c0\nparent: forged"},
-	} {
-		if _, err := s.Put(m, nil); err == nil {
-			t.Errorf("put took %+v", m)
-		}
-	}
-	n := 0
-	if err := s.Each(func(Hash) error { n++; return nil }); err != nil || n != 0 {
-		t.Errorf("%d blobs were written, %v", n, err)
-	}
-}
-
 func TestPutTwice(t *testing.T) {
 	s := open(t)
 	h := put(t, s, "body")
@@ -136,7 +118,6 @@ func TestPutRepairsDamage(t *testing.T) {
 		"zero-length": func(p string) error { return os.Truncate(p, 0) },
 		"cut":         func(p string) error { return os.Truncate(p, 40) },
 		"removed":     os.Remove,
-		"shard gone":  func(p string) error { return os.RemoveAll(filepath.Dir(p)) },
 	} {
 		s := open(t)
 		h := put(t, s, "body")
@@ -299,30 +280,6 @@ func TestParseHash(t *testing.T) {
 	}
 	if text, err := h.MarshalText(); err != nil || len(text) != 0 {
 		t.Errorf("%s %v", text, err)
-	}
-}
-
-func TestEach(t *testing.T) {
-	s := open(t)
-	want := map[Hash]bool{}
-	for i := range 50 {
-		h := put(t, s, fmt.Sprint(i))
-		want[h] = true
-		if err := os.WriteFile(filepath.Join(filepath.Dir(s.Path(h)), ".tmp-1"), []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(s.dir, "note.txt"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got := map[Hash]bool{}
-	err := s.Each(func(h Hash) error { got[h] = true; return nil })
-	if err != nil || !maps.Equal(got, want) {
-		t.Errorf("%d blobs, want %d, %v", len(got), len(want), err)
-	}
-	stop := errors.New("stop")
-	if err := s.Each(func(Hash) error { return stop }); err != stop {
-		t.Errorf("%v, want f's own error", err)
 	}
 }
 

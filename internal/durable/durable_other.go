@@ -15,9 +15,3 @@ func exchange(_, _ string) error { return errors.ErrUnsupported }
 func ownLink(path string) (string, error) {
 	return "", fmt.Errorf("open %s: links are not followed on this system; put the file itself there", path)
 }
-
-// reserve writes the bytes: what else a file system promises differs by system.
-func reserve(f *os.File, size int64) error {
-	_, err := f.Write(make([]byte, size))
-	return err
-}

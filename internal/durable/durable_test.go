@@ -1,15 +1,12 @@
 package durable
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -163,44 +160,6 @@ func TestReplace(t *testing.T) {
 	noTemp(t, dir)
 }
 
-func TestErrorsAreOneLine(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "f")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	under := filepath.Join(file, "x", "y")
-	dangling := filepath.Join(dir, "dangling")
-	if err := os.Symlink(filepath.Join(dir, "nowhere"), dangling); err != nil {
-		t.Fatal(err)
-	}
-	_, _, aerr := Append(under, []byte("x\n"), 0o600)
-	_, _, nerr := Append(file, []byte("no newline"), 0o600)
-	_, _, eerr := Append(file, nil, 0o600)
-	for name, err := range map[string]error{
-		"write":             WriteFile(under, nil, 0o600),
-		"replace":           Replace(under, nil, 0o600),
-		"append":            aerr,
-		"append no newline": nerr,
-		"append nothing":    eerr,
-		"sync":              Sync(filepath.Join(dir, "missing")),
-		"syncdir":           SyncDir(filepath.Join(dir, "missing")),
-		"mkdir":             MkdirAll(under, 0o700),
-		"mkdir on file":     MkdirAll(file, 0o700),
-		"mkdir on dangling": MkdirAll(dangling, 0o700),
-		"symlink":           Symlink("a", under),
-	} {
-		if err == nil {
-			t.Errorf("%s: no error", name)
-		} else if s := err.Error(); strings.Contains(s, "\n") || !strings.Contains(s, dir) {
-			t.Errorf("%s: %q is not one line that names the place", name, s)
-		}
-	}
-	if got := mustRead(t, file); got != "" {
-		t.Errorf("refused records were written: %q", got)
-	}
-}
-
 func TestSecondTimeIsNoError(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
@@ -236,71 +195,6 @@ func TestMkdirAllAfterFault(t *testing.T) {
 			t.Errorf("%s: the second try takes %q, want %q", op, steps, want)
 		}
 	}
-}
-
-func TestTruncate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(path, []byte("good\ntorn"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	inject(t, func(stage Stage, op, p string) error {
-		if stage == Before && op == "truncate" {
-			return syscall.EROFS
-		}
-		return nil
-	})
-	if err := Truncate(f, 5); !errors.Is(err, syscall.EROFS) || mustRead(t, path) != "good\ntorn" {
-		t.Errorf("failed truncate: %v, file %q", err, mustRead(t, path))
-	}
-	Fault = nil
-	if err := Truncate(f, 5); err != nil || mustRead(t, path) != "good\n" {
-		t.Errorf("truncate: %v, file %q", err, mustRead(t, path))
-	}
-}
-
-// What a failed sync says is passed on; only a disk that cannot sync directories
-// at all is forgiven.
-func TestSyncDirReportsRealErrors(t *testing.T) {
-	dir := t.TempDir()
-	for _, want := range []error{syscall.EIO, syscall.ENOSPC} {
-		inject(t, func(stage Stage, op, p string) error { return want })
-		if got := SyncDir(dir); !errors.Is(got, want) {
-			t.Errorf("sync directory: %v, want %v", got, want)
-		}
-	}
-	Fault = nil
-	if err := SyncDir(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("sync of a missing directory: %v", err)
-	}
-}
-
-func FuzzAppendKeepsRecords(f *testing.F) {
-	f.Add([]byte("torn"), []byte("record"))
-	f.Add([]byte("line\n"), []byte(""))
-	f.Add([]byte(""), []byte("x"))
-	f.Fuzz(func(t *testing.T, before, text []byte) {
-		path := filepath.Join(t.TempDir(), "f")
-		if err := os.WriteFile(path, before, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		rec := append(bytes.ReplaceAll(text, []byte("\n"), nil), '\n')
-		from, to, err := Append(path, rec, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := []byte(mustRead(t, path))
-		if !bytes.HasPrefix(got, before) || !bytes.Equal(got[from:to], rec) || int(to) != len(got) {
-			t.Fatalf("%q + %q = %q, range %d..%d", before, rec, got, from, to)
-		}
-		if from > 0 && got[from-1] != '\n' {
-			t.Fatalf("the record does not start its own line: %q", got)
-		}
-	})
 }
 
 // Permissions are restored by the path in an error.

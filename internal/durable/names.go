@@ -31,11 +31,12 @@ func SyncOpen(f *os.File) error {
 // SyncDir makes the names in dir durable. On a filesystem that cannot sync a
 // directory it does nothing: there is no better promise to be had there.
 func SyncDir(dir string) error {
-	return syncDir(dir, func() (*os.File, error) { return os.Open(dir) })
+	d, err := os.Open(dir)
+	return syncNames(dir, d, err)
 }
 
-func syncDir(dir string, open func() (*os.File, error)) error {
-	d, err := open()
+// syncNames is SyncDir of a directory that was opened, or not, with err.
+func syncNames(dir string, d *os.File, err error) error {
 	if err == nil {
 		err = step("syncdir", dir, func() error {
 			err := d.Sync()
@@ -44,9 +45,7 @@ func syncDir(dir string, open func() (*os.File, error)) error {
 			}
 			return traced(err, Op{Kind: "syncdir", Path: dir})
 		})
-		if cerr := d.Close(); err == nil {
-			err = cerr
-		}
+		err = cmp.Or(err, d.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("sync directory %s: %w", dir, err)
@@ -121,22 +120,16 @@ func Remove(path string) error {
 }
 
 // Space returns nil when a file of size bytes could be written into dir now. It
-// makes one and removes it, since free blocks say nothing of quotas, of a file
-// system that has become read-only, and on some of free blocks. Fault is asked
-// for the op "reserve" of dir.
-func Space(dir string, size int64) error {
+// writes one and removes it, since free blocks say nothing of quotas and of a file
+// system that has become read-only. Fault is asked for the op "reserve" of dir.
+func Space(dir string, size int) error {
 	err := step("reserve", dir, func() error {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		f, err := temporary(root)
-		if err != nil {
-			return err
-		}
-		err = reserve(f, size)
-		return cmp.Or(err, f.Close(), os.Remove(f.Name()))
+		return inDir(filepath.Join(dir, "any"), func(dir *os.Root) error {
+			return fill(dir, 0, func(f *os.File) error {
+				_, err := f.Write(make([]byte, size))
+				return err
+			}, func(string, fs.FileInfo) error { return nil })
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("write to %s: %w", dir, err)

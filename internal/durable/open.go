@@ -87,14 +87,12 @@ func ReadWhole(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	var data bytes.Buffer
-	if fi.Size() <= most {
-		data.Grow(int(fi.Size()) + bytes.MinRead)
-		_, err = data.ReadFrom(io.LimitReader(f, most+1))
-	}
-	if fi.Size() > most || int64(data.Len()) > most {
+	if fi.Size() > most {
 		return nil, fmt.Errorf("read %s: %w: at most %d bytes", path, ErrTooLarge, most)
 	}
+	var data bytes.Buffer
+	data.Grow(int(fi.Size()) + bytes.MinRead)
+	_, err = data.ReadFrom(io.LimitReader(f, fi.Size()))
 	return data.Bytes(), err
 }
 

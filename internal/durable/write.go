@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,12 +17,7 @@ import (
 // A crash can leave a file .tmp-* beside path, which no process uses and which
 // may be removed; an error leaves none.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
-	dir, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer dir.Close()
-	return WriteFileIn(dir, filepath.Base(path), data, perm)
+	return inDir(path, func(dir *os.Root) error { return WriteFileIn(dir, filepath.Base(path), data, perm) })
 }
 
 // WriteFileIn is WriteFile of a name in an open directory: a link that takes the
@@ -29,53 +25,57 @@ func WriteFile(path string, data []byte, perm fs.FileMode) error {
 // any new file, 0644 less the umask.
 func WriteFileIn(dir *os.Root, name string, data []byte, perm fs.FileMode) error {
 	path := filepath.Join(dir.Name(), name)
-	err := replace(dir, name, perm, func(tmp *os.File) error {
+	err := fill(dir, perm, func(tmp *os.File) error {
 		if err := write("write", path, tmp, data); err != nil {
 			return err
 		}
 		return step("sync", path, func() error { return fsync(tmp) })
-	}, func(rename func() error) error { return step("rename", path, rename) })
+	}, func(tmp string, _ fs.FileInfo) error {
+		return step("rename", path, func() error { return rename(dir, tmp, name) })
+	})
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return syncDir(dir.Name(), func() (*os.File, error) { return dir.Open(".") })
+	names, err := dir.Open(".")
+	return syncNames(dir.Name(), names, err)
 }
 
 // Replace is WriteFile without the syncs: readers never see half a file, but
 // power loss may leave the old one or an empty one. It is for views that can be
 // made again, and Fault is not asked.
 func Replace(path string, data []byte, perm fs.FileMode) error {
-	dir, err := os.OpenRoot(filepath.Dir(path))
+	err := inDir(path, func(dir *os.Root) error {
+		return fill(dir, perm, func(tmp *os.File) error { return put(tmp, data) },
+			func(tmp string, _ fs.FileInfo) error { return rename(dir, tmp, filepath.Base(path)) })
+	})
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer dir.Close()
-	return replace(dir, filepath.Base(path), perm, func(tmp *os.File) error { return put(tmp, data) },
-		func(rename func() error) error { return rename() })
-}
-
-func replace(dir *os.Root, name string, perm fs.FileMode, write func(*os.File) error, last func(rename func() error) error) error {
-	path := filepath.Join(dir.Name(), name)
-	tmp, _, err := fill(dir, perm, write)
-	if err == nil {
-		err = last(func() error {
-			return traced(dir.Rename(filepath.Base(tmp), name), Op{Kind: "rename", Path: tmp, To: path})
-		})
-	}
-	if err != nil {
-		discard(dir, tmp)
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-// fill makes a temporary file in dir and has write fill it. The caller renames or
-// discards the path that it returns, also after an error.
-func fill(dir *os.Root, perm fs.FileMode, write func(*os.File) error) (tmp string, fi fs.FileInfo, err error) {
+// inDir runs do with the directory of path held open.
+func inDir(path string, do func(dir *os.Root) error) error {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return do(dir)
+}
+
+func rename(dir *os.Root, tmp, name string) error {
+	return traced(dir.Rename(filepath.Base(tmp), name), Op{Kind: "rename", Path: tmp, To: filepath.Join(dir.Name(), name)})
+}
+
+// fill makes a temporary file in dir, has write fill it and use do something with it, by
+// its path. What bears its name then is removed, unless use has renamed it.
+func fill(dir *os.Root, perm fs.FileMode, write func(*os.File) error, use func(tmp string, fi fs.FileInfo) error) error {
 	f, err := temporary(dir)
 	if err != nil {
-		return "", nil, err
+		return err
 	}
+	var fi fs.FileInfo
 	if perm != 0 {
 		err = f.Chmod(perm)
 	}
@@ -85,10 +85,13 @@ func fill(dir *os.Root, perm fs.FileMode, write func(*os.File) error) (tmp strin
 	if err == nil {
 		fi, err = f.Stat()
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	if err = cmp.Or(err, f.Close()); err == nil {
+		err = use(f.Name(), fi)
 	}
-	return f.Name(), fi, err
+	if rerr := dir.Remove(filepath.Base(f.Name())); rerr == nil {
+		_ = traced(nil, Op{Kind: "remove", Path: f.Name()})
+	}
+	return err
 }
 
 // temporary makes an empty file in dir. Its error has the whole path: a caller may
@@ -101,13 +104,6 @@ func temporary(dir *os.Root) (*os.File, error) {
 	return f, err
 }
 
-// discard removes a temporary file, if there is one.
-func discard(dir *os.Root, tmp string) {
-	if tmp != "" {
-		_ = traced(dir.Remove(filepath.Base(tmp)), Op{Kind: "remove", Path: tmp})
-	}
-}
-
 // Swap is for a file that others save too: nothing they save is lost. The new
 // file is exchanged with the one at path, and mine is asked about what was
 // displaced (nil when there was none); what is not ours to displace is put back.
@@ -118,28 +114,23 @@ func discard(dir *os.Root, tmp string) {
 //
 // Where the filesystem cannot exchange files, mine is asked just before a rename,
 // which leaves an instant in which a save can be lost.
-func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (fs.FileInfo, error) {
-	dir, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", path, err)
-	}
-	defer dir.Close()
-	tmp, now, err := fill(dir, perm, func(f *os.File) error {
-		if err := put(f, data); err != nil {
+func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
+	err = inDir(path, func(dir *os.Root) error {
+		return fill(dir, perm, func(f *os.File) error {
+			if err := put(f, data); err != nil {
+				return err
+			}
+			return step("sync", path, func() error { return fsync(f) })
+		}, func(tmp string, fi fs.FileInfo) error {
+			done, err := swap(tmp, path, mine)
+			if done {
+				now = fi
+			}
 			return err
-		}
-		return step("sync", path, func() error { return fsync(f) })
+		})
 	})
-	defer discard(dir, tmp) // the displaced file, or the new one that was not needed
-	done := false
-	if err == nil {
-		done, err = swap(tmp, path, mine)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
-	}
-	if !done {
-		return nil, nil
 	}
 	return now, nil
 }
