@@ -373,7 +373,7 @@ func requestOf(t testing.TB, id Identity, store *blobs.Store) string {
 	t.Helper()
 	s, err := Fold(id, store)
 	lethetest.Must(t, err)
-	bytes, err := json.Marshal(request(s, ""))
+	bytes, err := llm.PresetInfo{}.Body(request(s, ""))
 	lethetest.Must(t, err)
 	return string(bytes)
 }
