@@ -5,7 +5,6 @@ package durable
 import (
 	"errors"
 	"fmt"
-	"os"
 )
 
 // exchange is not to be had everywhere.

@@ -6,7 +6,6 @@ package status
 import (
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -75,16 +74,10 @@ func Write(dir string, s Status) error {
 	}
 	data = append(secret.Bytes(data), '\n')
 	path := filepath.Join(dir, "status.json")
-	err = durable.Replace(path, data, 0o600)
-	if !errors.Is(err, syscall.ENOSPC) {
-		return err
+	if err = durable.Replace(path, data, 0o600); errors.Is(err, syscall.ENOSPC) {
+		err = durable.Overwrite(path, data, 0o600)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Truncate(int64(len(data))), f.Close())
+	return err
 }
 
 // Read reads dir's status.json. Whether its process still lives is not said.
