@@ -25,7 +25,10 @@ says so and fails.`,
 			if o.Exe, err = os.Executable(); err != nil {
 				return fmt.Errorf("find this program: %w", err)
 			}
-			return demo.Run(cmd.Context(), o)
+			if err = demo.Run(cmd.Context(), o); o.Keep || cmd.Context().Err() != nil {
+				return err
+			}
+			return hint(err, "lethe demo --keep leaves its home, with daemon.log, to look at")
 		},
 	}
 	cmd.Flags().BoolVar(&o.Fast, "fast", false, "no pauses for reading")

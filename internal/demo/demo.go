@@ -55,7 +55,6 @@ bash = "off"
 type tour struct {
 	*teller
 	exe      string
-	keep     bool
 	patience time.Duration // how long each thing may take to happen
 
 	dir    string // holds the home and what the daemons say
@@ -84,23 +83,17 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// hinted is an error that says what to do about it.
-type hinted struct{ error }
-
-func (h hinted) Unwrap() error { return h.error }
-func (hinted) Hint() string    { return "lethe demo --keep leaves its home, with daemon.log, to look at" }
-
 // Run shows the tour. When it returns the daemon is gone, and so is the home unless
 // it is to be kept. An error names the scene that did not happen.
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer cancel()
 	// All of the tour takes seconds: so much patience is for busy machines.
-	t := &tour{exe: o.Exe, keep: o.Keep, patience: 45 * time.Second, teller: newTeller(ctx, o.Out, o.Fast)}
-	return t.run()
+	t := &tour{exe: o.Exe, patience: 45 * time.Second, teller: newTeller(ctx, o.Out, o.Fast)}
+	return t.run(o.Keep)
 }
 
-func (t *tour) run() (err error) {
+func (t *tour) run(keep bool) (err error) {
 	// A reader that went away (lethe demo | head) must not end this process before
 	// it has ended the daemon: with somebody to tell, SIGPIPE is an error of Write.
 	pipe := make(chan os.Signal, 1)
@@ -110,7 +103,7 @@ func (t *tour) run() (err error) {
 	if t.dir, err = os.MkdirTemp("", "lethe-demo-"); err != nil {
 		return fmt.Errorf("make a home for the demo: %w", err)
 	}
-	defer func() { err = errors.Join(err, t.clear()) }()
+	defer func() { err = errors.Join(err, t.clear(keep)) }()
 	t.opening()
 	for i, s := range []struct {
 		title string
@@ -124,24 +117,24 @@ func (t *tour) run() (err error) {
 		{"What you saw", t.sum},
 	} {
 		t.scene(i+1, s.title)
-		err := t.show(s.play)
+		var err error
+		if t.err == nil {
+			err = show(s.play)
+		}
 		switch {
 		case t.err != nil:
 			return fmt.Errorf("tell the demo: %w", t.err)
 		case err != nil && t.ctx.Err() != nil:
 			return fmt.Errorf("demo: interrupted at %q: %w", s.title, context.Canceled)
-		case err != nil && t.keep:
-			return fmt.Errorf("demo: %q did not happen: %w", s.title, err)
 		case err != nil:
-			return hinted{fmt.Errorf("demo: %q did not happen: %w", s.title, err)}
+			return fmt.Errorf("demo: %q did not happen: %w", s.title, err)
 		}
 	}
 	return nil
 }
 
-// show plays a scene. There is none when the last one could not be told.
-func (t *tour) show(play func()) (err error) {
-	defer t.wipe()
+// show plays a scene.
+func show(play func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -151,18 +144,16 @@ func (t *tour) show(play func()) (err error) {
 			panic(p)
 		}
 	}()
-	if t.err == nil {
-		play()
-	}
+	play()
 	return nil
 }
 
 // clear ends the daemon and removes the home.
-func (t *tour) clear() error {
+func (t *tour) clear(keep bool) error {
 	if t.daemon != nil {
 		t.daemon.kill()
 	}
-	if t.keep {
+	if keep {
 		t.text("The home stays. To look around in it:")
 		t.command("lethe life " + name + " --home " + filepath.Join(t.dir, "home"))
 		return nil

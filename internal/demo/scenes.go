@@ -3,8 +3,6 @@ package demo
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,11 +11,10 @@ import (
 	"lethe/blobs"
 	"lethe/life/event"
 	"lethe/mind"
-	"lethe/recall"
 )
 
 func (t *tour) opening() {
-	t.title("Lethe", "a tour of two minutes, offline: no key, no network, nothing to type")
+	t.print(t.head.Render("Lethe") + t.dim.Render(" · a tour of two minutes, offline: no key, no network, nothing to type") + "\n")
 	t.text("A real daemon runs in a process of its own, in a temporary home. What you see is read from its files as it happens.")
 	t.rest()
 }
@@ -32,7 +29,7 @@ func (t *tour) begin() {
 	if t.id = must(t.home.Find(name)); t.id.Self != self {
 		fail("the daemon is ready as %.16s, and %s is %.16s", self, name, t.id.Self)
 	}
-	t.text(fmt.Sprintf("That is %s: a log, a hash of its purpose and the moment of its birth, and a process that thinks. Its context holds %s tokens, so it will have to forget soon.", name, grouped(limit)))
+	t.text(fmt.Sprintf("That is %s: a log, a hash of its purpose and the moment of its birth, and a process that thinks. Its context holds %d tokens, so it will have to forget soon.", name, limit))
 	t.rest()
 	for m := range months {
 		path := filepath.Join(t.id.Dir, "workspace", monthFile(m))
@@ -61,18 +58,15 @@ func (t *tour) talk() {
 			t.line(name, answer, 2)
 		}
 		shown := t.status()
-		if s, err := t.fold(); err == nil && len(s.Faded) > 0 { // an error comes up where it is waited for
+		if shown.Compacting || len(t.happened(0, "fade")) > 0 {
 			return
 		}
-		t.gauge(label, shown.ContextTokens)
-		if shown.Compacting {
-			return
-		}
+		t.before = shown.ContextTokens
+		t.gauge(label, t.before)
 		if i == 0 {
 			t.text("Mind the postcard. For now, the story stands in the context word for word.")
-			t.rest()
 		}
-		t.beat()
+		t.rest()
 	}
 	fail("nothing has begun to fade, and there is nothing left to say")
 }
@@ -89,13 +83,13 @@ func (t *tour) forget() {
 			t.excerpt(2, e.bare())
 		}
 	}
-	t.measure()
+	t.after = t.status().ContextTokens
 	t.gauge("before", t.before)
 	t.gauge("after", t.after)
 	t.rest()
 
-	if i := strings.Index(strings.ToLower(text), word); i >= 0 {
-		fail("the context still has %q", cut(text[i:], 40))
+	if strings.Contains(strings.ToLower(text), word) {
+		fail("the context still has the %s", word)
 	}
 	ref := t.holder(s).Original.String()
 	at := strings.Index(text, ref)
@@ -128,68 +122,29 @@ func (t *tour) holder(s *mind.State) mind.Range {
 	return mind.Range{}
 }
 
-// remember has what has faded come up in somebody's words, sees the identity
-// reminded of it, and looks it up as a person would.
+// remember searches what has faded as a person would, has it come up in somebody's
+// words, and sees the identity reminded of it.
 func (t *tour) remember() {
-	t.await("what has faded to be in the index", t.indexed)
-	n := len(t.life())
-	t.text("Nothing is lost: every original is a blob, and a ref opens it. But nothing here speaks of a postcard any more, so what would make " + name + " look for one? Mention it, and no ref:")
+	t.text("Nothing is lost: every original is a blob, and a ref opens it. You can search what it has forgotten:")
+	t.command("lethe recall --name " + name + " " + search)
+	var found string
+	t.await("lethe recall to find the detail", func() bool {
+		out, err := t.program(append([]string{"recall", "--name", name}, strings.Fields(search)...)...).Output()
+		if err != nil {
+			fail("run lethe recall: %w", errors.Join(t.ctx.Err(), err))
+		}
+		found = string(out)
+		return strings.Contains(strings.Join(strings.Fields(found), " "), detail)
+	})
+	t.excerpt(2, clipLines(found, 3)...)
+	t.rest()
+
+	n := len(t.happened(0))
+	t.text("But nothing in its context speaks of a postcard any more, so what would make " + name + " look for one? Mention it, and no ref:")
 	t.line("you", mention, 2)
 	end := t.post(mention)
 	t.reminded(n)
-	answer := t.answer(mention, end)
-	t.print("\n")
-	t.told(answer)
-	t.opened(n)
-	t.rest()
-
-	t.text("And you can search what it has forgotten:")
-	t.command("lethe recall --name " + name + " " + search)
-	out, err := t.program(append([]string{"recall", "--home", t.home.Dir, "--name", name}, strings.Fields(search)...)...).Output()
-	if err != nil {
-		fail("run lethe recall: %w", errors.Join(t.ctx.Err(), err))
-	}
-	if !strings.Contains(strings.Join(strings.Fields(string(out)), " "), detail) {
-		fail("lethe recall does not find the detail")
-	}
-	t.excerpt(2, clipLines(string(out), 3)...)
-	t.rest()
-}
-
-// indexed reports whether the daemon has put the detail into its index. One that
-// is not there is left for the daemon to make.
-func (t *tour) indexed() bool {
-	if _, err := os.Stat(t.id.RecallPath()); errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	index := recall.Open(t.id.RecallPath(), t.id.Self, slog.New(slog.DiscardHandler))
-	defer index.Close()
-	hits, err := index.Search(t.ctx, t.store, recall.Query{Text: detail, Limit: 1})
-	return err == nil && len(hits) > 0
-}
-
-// reminded waits for what the daemon does before it asks the model, and shows the
-// hint. A turn waits a quarter of a second for one and no longer, so on a busy
-// machine there may be none; then that is told.
-func (t *tour) reminded(n int) {
-	var first []logged
-	t.await("a hint, or an answer without one", func() bool {
-		first = t.happened(n, mind.Hint, mind.Reply)
-		return len(first) > 0
-	})
-	if first[0].Kind != mind.Hint || len(first[0].Refs) == 0 {
-		t.text("Whatever people say is looked up in an index of all that has faded, and what fits is put before it as a hint. But this machine is busy: the index did not answer in the quarter of a second that a turn waits. So it searched by itself, with RECALL.")
-		return
-	}
-	t.text("Whatever people say is looked up in an index of all that has faded. What fits is put at the end of its context before it answers, unasked: a hint, one line for each ref.")
-	t.excerpt(1, first[0].bare())
-	t.excerpt(2, strings.Split(t.cat(first[0].Refs[0].Hash), "\n")...)
-	t.rest()
-}
-
-// opened shows what LIFE.md says from its n-th line on, and checks that the
-// original with the detail was opened.
-func (t *tour) opened(n int) {
+	t.told(t.answer(end))
 	t.text("It had only a gist, and opened the original with UNCOMPACT. LIFE.md, the log of everything that happens to it, tells how:")
 	opened := false
 	for _, e := range t.happened(n, "inbound", "hint", "call", "result", "reply", "posted") {
@@ -201,29 +156,48 @@ func (t *tour) opened(n int) {
 	if !opened {
 		fail("it answered without opening the ref: LIFE.md has no UNCOMPACT with the detail")
 	}
+	t.rest()
+}
+
+// reminded waits for what the daemon does before it asks the model, and shows the
+// hint. A turn waits a quarter of a second for one and no longer, so on a busy
+// machine there may be none; then that is told.
+func (t *tour) reminded(n int) {
+	var first []logged
+	t.await("a hint, or an answer without one", func() bool {
+		first = t.happened(n, mind.Hint, mind.Reply)
+		return len(first) > 0
+	})
+	if first[0].Kind != mind.Hint {
+		t.text("Whatever people say is looked up in the same index, and what fits is put before it as a hint. But this machine is busy: the index did not answer in the quarter of a second that a turn waits. So it searched by itself, with RECALL.")
+		return
+	}
+	t.text("Whatever people say is looked up in the same index. What fits is put at the end of its context before it answers, unasked: a hint, one line for each ref.")
+	t.excerpt(1, first[0].bare())
+	t.excerpt(2, strings.Split(t.cat(first[0].Refs[0].Hash), "\n")...)
+	t.rest()
 }
 
 // told shows an answer, which must have the detail.
 func (t *tour) told(answer string) {
 	t.line(name, answer, 3)
 	if !strings.Contains(answer, detail) {
-		fail("the answer %q does not have the detail", cut(answer, 80))
+		fail("the answer %q does not have the detail", answer)
 	}
-	t.beat()
+	t.rest()
 }
 
 // kill kills the daemon, resumes the identity by its hash, checks that it wakes
 // with the context it died with, and asks again.
 func (t *tour) kill() {
 	t.text("Now the rude way out: no goodbye, no saving, no cleaning up.")
-	before, n := t.view(), len(t.life())
+	before, n := t.view(), len(t.happened(0))
 	t.command(fmt.Sprintf("kill -9 %d", t.daemon.cmd.Process.Pid))
 	t.daemon.kill()
 	if _, running := agent.Running(t.id); running {
 		fail("the daemon is killed, and something still holds the identity")
 	}
 	t.excerpt(1, "the process is gone: "+t.daemon.cmd.ProcessState.String())
-	t.beat()
 	t.command(fmt.Sprintf("lethe run --offline %.16s", t.id.Self))
 	if self := t.start(t.id.Self[:16]); self != t.id.Self {
 		fail("resumed as %.16s", self)
@@ -236,7 +210,7 @@ func (t *tour) kill() {
 		fail("context.md is not what it was before the kill")
 	}
 	t.text("It woke with the context it died with, byte for byte. The log is the life; the process only thinks it.")
-	t.beat()
+	t.rest()
 	t.line("you", question, 2)
 	t.told(t.say(question))
 }
@@ -244,59 +218,39 @@ func (t *tour) kill() {
 // sum checks that everything was answered once and is still in reach, and says
 // what the tour has measured.
 func (t *tour) sum() {
-	heard, answered := 0, 0
+	answers := 0
 	for _, l := range t.lines() {
 		if l.Agent {
-			answered++
-		} else {
-			heard++
+			answers++
 		}
 	}
-	if heard != t.said || answered != t.said {
-		fail("of %d lines said, the room has %d, and %d answers", t.said, heard, answered)
+	if lines := len(t.lines()); answers != t.said || lines != 2*t.said {
+		fail("of %d lines said, the room has %d, and %d answers", t.said, lines-answers, answers)
 	}
 	s, _ := t.viewed("context.md to be up to date", func(*mind.State) bool { return true })
-	at := t.reach()
-	total := at[0] + at[1] + at[2] + at[3]
-	if at[3] > 0 {
-		fail("%d of %d bytes are not within two refs", at[3], total)
+	total, lost := t.reach()
+	if lost > 0 {
+		fail("%d of %d bytes are not within two refs", lost, total)
 	}
-	largest, summaries, faded := 0, 0, 0
-	for _, e := range t.happened(0, "reply") {
-		reply, _ := event.As[event.Reply](e.Event)
-		largest = max(largest, int(reply.In)+s.Stable.Params.MaxTokens)
-	}
-	if largest > limit {
-		fail("a request took %d tokens of %d", largest, limit)
-	}
-	for _, e := range t.happened(0, "spent") {
-		if spent, _ := event.As[event.Spent](e.Event); spent.On == "compaction" {
-			summaries += int(spent.Calls)
-		}
-	}
+	faded := 0
 	for _, f := range s.Faded {
 		faded += f.To - f.From + 1
 	}
-	percent := func(bytes int) float64 { return 100 * float64(bytes) / float64(max(1, total)) }
-	t.table([][2]string{
-		{"said and answered", fmt.Sprintf("%d lines, each exactly once, across one kill -9", t.said)},
-		{"entries", fmt.Sprintf("%d, of which %d have faded, into %s", s.Next-1, faded, count(len(s.Faded), "ref"))},
-		{"epochs", fmt.Sprintf("%d; compaction took %s beside the talk", s.Epoch+1, count(summaries, "model call"))},
-		{"context", fmt.Sprintf("%s tokens before, %s after", grouped(t.before), grouped(t.after))},
-		{"largest request", fmt.Sprintf("%s of %s tokens, its answer included", grouped(largest), grouped(limit))},
-		{"from the cache", fmt.Sprintf("%.0f %% of all input tokens", 100*float64(s.Usage.Cached)/float64(max(1, s.Usage.Input)))},
-		{"within reach", fmt.Sprintf("%.0f %% of %s bytes: %.0f %% word for word, %.0f %% behind a ref or two",
-			percent(total-at[3]), grouped(total), percent(at[0]), percent(at[1]+at[2]))},
-	})
+	t.table(
+		[2]string{"said and answered", fmt.Sprintf("%d lines, each exactly once, across one kill -9", t.said)},
+		[2]string{"entries", fmt.Sprintf("%d, of which %d have faded, behind refs", s.Next-1, faded)},
+		[2]string{"context", fmt.Sprintf("%d tokens before, %d after", t.before, t.after)},
+		[2]string{"from the cache", fmt.Sprintf("%.0f %% of all input tokens", 100*float64(s.Usage.Cached)/float64(max(1, s.Usage.Input)))},
+		[2]string{"within reach", fmt.Sprintf("100 %% of %d bytes: word for word, or behind a ref or two", total)},
+	)
 	t.rest()
-	t.stop()
 	t.text("Now for real:")
-	t.table([][2]string{
-		{"lethe", "chat with an identity of your own; set DEEPSEEK_API_KEY for a real model"},
-		{"lethe run --name ada", "a daemon that stays"},
-		{"lethe context ada", "what it has before it"},
-		{"lethe life ada", "everything that ever happened to it"},
-		{"lethe recall fog", "what it has forgotten about fog"},
-		{"docs/forgetting.md", "what fades when, what it costs, and every setting"},
-	})
+	t.table(
+		[2]string{"lethe", "chat with an identity of your own; set DEEPSEEK_API_KEY for a real model"},
+		[2]string{"lethe run --name ada", "a daemon that stays"},
+		[2]string{"lethe context ada", "what it has before it"},
+		[2]string{"lethe life ada", "everything that ever happened to it"},
+		[2]string{"lethe recall fog", "what it has forgotten about fog"},
+		[2]string{"docs/forgetting.md", "what fades when, what it costs, and every setting"},
+	)
 }

@@ -2,11 +2,10 @@ package demo
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ import (
 // status.json, context.md, and the fold of the log.
 
 // say appends a line to the room and waits for the answer.
-func (t *tour) say(text string) (answer string) { return t.answer(text, t.post(text)) }
+func (t *tour) say(text string) (answer string) { return t.answer(t.post(text)) }
 
 // post appends a line to the room, as any bridge does, and returns where it ends.
 func (t *tour) post(text string) (end int64) {
@@ -36,12 +35,11 @@ func (t *tour) post(text string) (end int64) {
 
 // answer waits for what is said to a line that ends at a byte of the room, and
 // until nothing is owed any more.
-func (t *tour) answer(line string, end int64) (answer string) {
-	t.await("an answer to "+strconv.Quote(cut(line, 40)), func() bool {
+func (t *tour) answer(end int64) (answer string) {
+	t.await(fmt.Sprintf("an answer to line %d", t.said), func() bool {
 		for _, l := range t.lines() {
-			if l.From >= end && l.Agent && l.Name == name {
+			if l.From >= end && l.Agent && answer == "" {
 				answer = l.Text
-				break
 			}
 		}
 		return answer != "" && t.idle(end)
@@ -72,24 +70,10 @@ func (t *tour) idle(through int64) bool {
 		s.Heard[room] >= through && !slices.Contains(s.Answering, room)
 }
 
-// fold reads the state of the identity from its log, as lethe context does.
-func (t *tour) fold() (*mind.State, error) { return agent.Fold(t.id, t.store) }
-
 // logged is an event of LIFE.md with its line.
 type logged struct {
 	life.Event
 	line string
-}
-
-// life reads LIFE.md. A last line that is being written is left out.
-func (t *tour) life() []logged {
-	var out []logged
-	for line := range strings.Lines(string(must(os.ReadFile(t.id.LIFE())))) {
-		if line, whole := strings.CutSuffix(line, "\n"); whole {
-			out = append(out, logged{must(life.ParseLine(line)), line})
-		}
-	}
-	return out
 }
 
 // bare is a line of LIFE without its time and checksum.
@@ -101,10 +85,20 @@ func (l logged) bare() string {
 	return strings.TrimSuffix(line, " +")
 }
 
-// happened returns the events of some kinds from the n-th on.
-func (t *tour) happened(n int, kinds ...string) []logged {
-	all := t.life()
-	return slices.DeleteFunc(all[min(n, len(all)):], func(e logged) bool { return !slices.Contains(kinds, e.Kind) })
+// happened returns the events of some kinds from the n-th line of LIFE.md on, of all
+// kinds where none is given. A last line that is being written is left out.
+func (t *tour) happened(n int, kinds ...string) (out []logged) {
+	lines := strings.SplitAfter(string(must(os.ReadFile(t.id.LIFE()))), "\n")
+	for _, line := range lines[min(n, len(lines)):] {
+		line, whole := strings.CutSuffix(line, "\n")
+		if !whole {
+			continue
+		}
+		if e := must(life.ParseLine(line)); len(kinds) == 0 || slices.Contains(kinds, e.Kind) {
+			out = append(out, logged{e, line})
+		}
+	}
+	return out
 }
 
 // view reads context.md.
@@ -116,60 +110,44 @@ func (t *tour) view() string {
 func (t *tour) viewed(what string, will func(*mind.State) bool) (s *mind.State, text string) {
 	t.await(what, func() bool {
 		var err error
-		if s, err = t.fold(); err != nil || !will(s) {
+		if s, err = agent.Fold(t.id, t.store); err != nil || !will(s) {
 			return false
 		}
-		raw, err := os.ReadFile(filepath.Join(t.id.Dir, "context.md"))
-		seen, ok := mind.ReadView(raw)
-		text = string(raw)
-		return err == nil && ok && seen.Intact && seen.Epoch == s.Epoch && seen.Through == s.Next-1
+		text = t.view()
+		seen, ok := mind.ReadView([]byte(text))
+		return ok && seen.Intact && seen.Epoch == s.Epoch && seen.Through == s.Next-1
 	})
 	return s, text
 }
 
-// measure reads the tokens of the context before and after the compaction in the
-// daemon's log.
-func (t *tour) measure() {
-	log := must(os.ReadFile(filepath.Join(t.dir, "daemon.log")))
-	m := regexp.MustCompile(`msg=compacted .*tokens_before=(\d+) tokens_after=(\d+)`).FindSubmatch(log)
-	if m == nil {
-		fail("the daemon's log says nothing of a compaction")
-	}
-	t.before, _ = strconv.Atoi(string(m[1])) // digits, by the pattern
-	t.after, _ = strconv.Atoi(string(m[2]))
-}
-
-// reach looks every line that was ever said in the room or given by a tool up in
-// the context, then behind its refs, then behind the refs found there. It returns
-// how many bytes are how many refs away; the last are out of reach.
-func (t *tour) reach() (at [4]int) {
-	seen := t.seen()
+// reach counts the bytes of all lines that were ever said in the room or given by a
+// tool, and those of them that are neither in the context nor behind its refs, nor behind
+// the refs found there.
+func (t *tour) reach() (total, lost int) {
 	pages, opened := []string{blobs.Unescape(t.view())}, map[blobs.Hash]bool{}
-	for depth := range at {
-		seen = slices.DeleteFunc(seen, func(line string) bool {
-			found := depth == 3 || slices.ContainsFunc(pages, func(p string) bool { return strings.Contains(p, line) })
-			if found {
-				at[depth] += len(line)
-			}
-			return found
-		})
-		pages = t.open(pages, opened)
+	for behind, depth := pages, 0; depth < 2; depth++ {
+		behind = t.open(strings.Join(behind, "\n"), opened)
+		pages = append(pages, behind...)
 	}
-	return at
+	for _, line := range t.seen() {
+		total += len(line)
+		if !slices.ContainsFunc(pages, func(page string) bool { return strings.Contains(page, line) }) {
+			lost += len(line)
+		}
+	}
+	return total, lost
 }
 
 // seen lists the lines of everything that was said in the room or that a tool
 // gave. What UNCOMPACT gave was there before.
-func (t *tour) seen() []string {
-	var texts, out []string
+func (t *tour) seen() (out []string) {
+	var texts []string
 	for _, l := range t.lines() {
 		texts = append(texts, l.Text)
 	}
 	for _, e := range t.happened(0, "result") {
-		for _, ref := range e.Refs {
-			if result, _ := event.As[event.Result](e.Event); result.Tool != "UNCOMPACT" {
-				texts = append(texts, t.cat(ref.Hash))
-			}
+		if result, _ := event.As[event.Result](e.Event); result.Tool != "UNCOMPACT" {
+			texts = append(texts, t.cat(e.Refs[0].Hash))
 		}
 	}
 	for line := range strings.Lines(strings.Join(texts, "\n")) {
@@ -180,19 +158,17 @@ func (t *tour) seen() []string {
 	return out
 }
 
-// open follows the refs of some texts, each once. An address that is no blob of
-// the store was only written by somebody.
-func (t *tour) open(texts []string, opened map[blobs.Hash]bool) (out []string) {
-	for _, text := range texts {
-		for _, short := range blobs.Mentions(text) {
-			h, err := t.store.Resolve(short)
-			if errors.Is(err, blobs.ErrNotFound) || opened[h] {
-				continue
-			}
-			check(err)
-			opened[h] = true
-			out = append(out, blobs.Unescape(t.cat(short)))
+// open follows the refs of a text, each once. An address that is no blob of the store
+// was only written by somebody.
+func (t *tour) open(text string, opened map[blobs.Hash]bool) (out []string) {
+	for _, short := range blobs.Mentions(text) {
+		h, err := t.store.Resolve(short)
+		if errors.Is(err, blobs.ErrNotFound) || opened[h] {
+			continue
 		}
+		check(err)
+		opened[h] = true
+		out = append(out, blobs.Unescape(t.cat(short)))
 	}
 	return out
 }
