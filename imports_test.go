@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/locomo": {},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/locomo", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
-		"lethe/recall", "lethe/recall/text", "lethe/tools"},
+		"lethe/recall", "lethe/tools"},
 	"lethe/bridge":                 {"lethe/bridge/health", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
 	"lethe/bridge/health":          {"lethe/internal/durable"},

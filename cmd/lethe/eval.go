@@ -27,7 +27,7 @@ its own with a small context limit, in a temporary home, and fades for real,
 without a model or a network. Then the text of each question is the query. It is
 a hit when one of the originals found holds a line that the data set names as
 evidence; "hint" is the share of questions for which the automatic hint alone
-brings such an original. Plain BM25 over whole originals is there to compare.
+brings such an original.
 
 What goes on is told on standard error. The home is not touched.`,
 		Example: `  lethe eval locomo ~/locomo

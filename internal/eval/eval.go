@@ -11,9 +11,8 @@
 // evidence. Nothing of this needs a model or a network: the offline model's
 // summariser does what the compactor asks for.
 //
-// Equal conversations give equal reports, but for a question or so of the
-// yardstick, which reads the headers of a life too. A home is a temporary
-// directory and goes when its conversation has been measured.
+// Equal conversations give equal reports. A home is a temporary directory and goes
+// when its conversation has been measured.
 package eval
 
 import (
@@ -21,11 +20,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"lethe/internal/locomo"
 	"lethe/llm"
-	"lethe/recall"
 )
 
 // Report is what an evaluation found.
@@ -43,7 +40,6 @@ type Result struct {
 	Questions  int              `json:"questions"`
 	Skipped    int              `json:"skipped_questions"` // no evidence that is in the conversation
 	Recall     Found            `json:"recall"`
-	Plain      Found            `json:"plain_bm25"` // BM25 over whole originals, stemmed words and nothing else
 	Categories map[string]Found `json:"categories"` // recall's, by the data set's categories
 	False      FalseHints       `json:"false_hints"`
 
@@ -76,21 +72,24 @@ func (f *Found) plus(o Found) {
 	f.Hint += o.Hint
 }
 
-// rank counts a question whose first hit with evidence has this place, from 0;
+// foundAt counts a question whose first hit with evidence has this place, from 0;
 // less than 0 is none.
-func (f *Found) rank(at int) {
-	f.Questions++
-	if at < 0 {
-		return
-	}
-	for _, n := range []struct {
-		most  int
-		count *int
-	}{{1, &f.At1}, {5, &f.At5}, {10, &f.At10}} {
-		if at < n.most {
-			*n.count++
+func foundAt(place int) Found {
+	within := func(most int) int {
+		if place >= 0 && place < most {
+			return 1
 		}
+		return 0
 	}
+	return Found{Questions: 1, At1: within(1), At5: within(5), At10: within(10)}
+}
+
+// count adds questions of a category.
+func (r *Result) count(category string, f Found) {
+	r.Recall.plus(f)
+	sum := r.Categories[category]
+	sum.plus(f)
+	r.Categories[category] = sum
 }
 
 // Run plays and measures conversations one by one. progress, if not nil, is told
@@ -127,12 +126,8 @@ func (r *Result) plus(o Result) {
 	r.tokens += o.tokens
 	r.Questions += o.Questions
 	r.Skipped += o.Skipped
-	r.Recall.plus(o.Recall)
-	r.Plain.plus(o.Plain)
 	for name, f := range o.Categories {
-		sum := r.Categories[name]
-		sum.plus(f)
-		r.Categories[name] = sum
+		r.count(name, f)
 	}
 	r.False.Talk += o.False.Talk
 	r.False.TalkHints += o.False.TalkHints
@@ -149,10 +144,7 @@ func measure(ctx context.Context, talk locomo.Conversation, others []locomo.Ques
 		return Result{}, err
 	}
 	defer os.RemoveAll(dir)
-	out := Result{Name: talk.Name, Questions: len(talk.Questions), Skipped: talk.Skipped, Categories: map[string]Found{}}
-	for _, s := range talk.Sessions {
-		out.Lines += len(s.Lines)
-	}
+	out := Result{Name: talk.Name, Lines: len(talk.Lines()), Questions: len(talk.Questions), Skipped: talk.Skipped, Categories: map[string]Found{}}
 	progress(fmt.Sprintf("%s: playing %d lines", talk.Name, out.Lines))
 	s, err := play(ctx, dir, talk)
 	if err != nil {
@@ -179,75 +171,3 @@ func measure(ctx context.Context, talk locomo.Conversation, others []locomo.Ques
 	}
 	return out, e.mislead(ctx, others, &out.False)
 }
-
-// ask puts one question to recall and to plain BM25.
-func (e *exam) ask(ctx context.Context, q locomo.Question, out *Result) error {
-	hits, err := e.index.Search(ctx, e.store, recall.Query{Text: q.Text, Limit: 10, Now: e.now})
-	if err != nil {
-		return fmt.Errorf("question %q: %w", q.Text, err)
-	}
-	var found Found
-	found.rank(e.place(q, hits))
-	hints, err := e.hints(ctx, q.Text)
-	if err != nil {
-		return err
-	}
-	if e.place(q, hints) >= 0 {
-		found.Hint++
-	}
-	out.Recall.plus(found)
-	name := categoryName(q.Category)
-	sum := out.Categories[name]
-	sum.plus(found)
-	out.Categories[name] = sum
-	plain := -1
-	for at, i := range e.plain.rank(q.Text) {
-		if at < 10 && plain < 0 && e.originals[i].holds(q) {
-			plain = at
-		}
-	}
-	out.Plain.rank(plain)
-	return nil
-}
-
-// mislead looks for hints where there is nothing to find.
-func (e *exam) mislead(ctx context.Context, others []locomo.Question, f *FalseHints) error {
-	for _, text := range smallTalk() {
-		hints, err := e.hints(ctx, text)
-		if err != nil {
-			return err
-		}
-		f.Talk++
-		f.TalkHints += min(1, len(hints))
-	}
-	for _, q := range others {
-		hints, err := e.hints(ctx, q.Text)
-		if err != nil {
-			return err
-		}
-		f.Other++
-		f.OtherHint += min(1, len(hints))
-	}
-	return nil
-}
-
-func (e *exam) hints(ctx context.Context, text string) ([]recall.Hit, error) {
-	hints, err := e.index.Hints(ctx, e.store, text, e.now, nil)
-	if err != nil {
-		return nil, fmt.Errorf("hints for %q: %w", text, err)
-	}
-	return hints, nil
-}
-
-// place is the rank of the first hit that holds evidence, from 0, or -1.
-func (e *exam) place(q locomo.Question, hits []recall.Hit) int {
-	for at, h := range hits {
-		if i, ok := e.byHash[h.Hash]; ok && e.originals[i].holds(q) {
-			return at
-		}
-	}
-	return -1
-}
-
-// patience is how long an agent may take for one step; then something is wrong.
-const patience = 2 * time.Minute

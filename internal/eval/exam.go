@@ -18,7 +18,6 @@ import (
 
 // original is what stood in the context before it faded.
 type original struct {
-	hash  blobs.Hash
 	body  string
 	lines map[string]bool // ids of the conversation's lines that it holds
 }
@@ -33,26 +32,19 @@ func (o original) holds(q locomo.Question) bool {
 type exam struct {
 	store     *blobs.Store
 	index     *recall.Index
-	originals []original
-	byHash    map[blobs.Hash]int
-	plain     bm25
+	originals map[blobs.Hash]original
 	now       time.Time // when the conversation ended
 }
 
 // examine indexes what has faded and finds the lines of the conversation in it.
 func (s *stage) examine(ctx context.Context, talk locomo.Conversation) (_ *exam, err error) {
-	e := &exam{store: s.store, byHash: map[blobs.Hash]int{}, now: end(talk)}
+	e := &exam{store: s.store, originals: map[blobs.Hash]original{}, now: end(talk)}
 	if err := e.collect(s.id.LIFE()); err != nil {
 		return nil, err
 	}
 	if err := e.locate(talk); err != nil {
 		return nil, err
 	}
-	var bodies []string
-	for _, o := range e.originals {
-		bodies = append(bodies, o.body)
-	}
-	e.plain = newBM25(bodies)
 	e.index = recall.Open(s.id.RecallPath(), s.id.Self, s.config.Log)
 	if _, err := e.index.Sync(ctx, s.store, s.id.LIFE()); err != nil {
 		return nil, errors.Join(err, e.index.Close())
@@ -70,15 +62,11 @@ func (e *exam) collect(path string) error {
 		if err != nil {
 			return err
 		}
-		if _, seen := e.byHash[hash]; seen {
-			return nil // it decays: the line is about the same original
-		}
 		b, err := e.store.Get(hash)
 		if err != nil {
 			return err
 		}
-		e.byHash[hash] = len(e.originals)
-		e.originals = append(e.originals, original{hash: hash, body: string(b.Body), lines: map[string]bool{}})
+		e.originals[hash] = original{string(b.Body), map[string]bool{}}
 		return nil
 	})
 }
@@ -86,23 +74,25 @@ func (e *exam) collect(path string) error {
 // locate finds each line of a conversation in the originals. One that is in none
 // has been lost, and then nothing else is worth measuring.
 func (e *exam) locate(talk locomo.Conversation) error {
-	var flat []string
-	for _, o := range e.originals {
-		flat = append(flat, flatten(o.body))
+	flat := map[blobs.Hash]string{}
+	for hash, o := range e.originals {
+		flat[hash] = flatten(o.body)
 	}
-	for _, session := range talk.Sessions {
-		for _, l := range session.Lines {
-			want := flatten(tag(l) + " " + blobs.Escape(l.Text))
-			lost := true
-			for i, body := range flat {
-				if strings.Contains(body, want) {
-					e.originals[i].lines[l.ID] = true
-					lost = false
-				}
+	for _, l := range talk.Lines() {
+		line, err := format(l)
+		if err != nil {
+			return err
+		}
+		want := flatten(mind.Heard(line, nil))
+		lost := true
+		for hash, body := range flat {
+			if strings.Contains(body, want) {
+				e.originals[hash].lines[l.ID] = true
+				lost = false
 			}
-			if lost {
-				return fmt.Errorf("line %s is in none of %d originals", l.ID, len(e.originals))
-			}
+		}
+		if lost {
+			return fmt.Errorf("line %s is in none of %d originals", l.ID, len(e.originals))
 		}
 	}
 	return nil
@@ -111,3 +101,55 @@ func (e *exam) locate(talk locomo.Conversation) error {
 // flatten makes all white space alike: a message of several lines is indented
 // where it is shown.
 func flatten(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// ask puts one question to recall.
+func (e *exam) ask(ctx context.Context, q locomo.Question, out *Result) error {
+	hits, err := e.index.Search(ctx, e.store, recall.Query{Text: q.Text, Limit: 10, Now: e.now})
+	if err != nil {
+		return fmt.Errorf("question %q: %w", q.Text, err)
+	}
+	hints, err := e.hints(ctx, q.Text)
+	if err != nil {
+		return err
+	}
+	found := foundAt(e.place(q, hits))
+	if e.place(q, hints) >= 0 {
+		found.Hint++
+	}
+	out.count(categoryName(q.Category), found)
+	return nil
+}
+
+// mislead looks for hints where there is nothing to find.
+func (e *exam) mislead(ctx context.Context, others []locomo.Question, f *FalseHints) error {
+	for _, text := range smallTalk() {
+		hints, err := e.hints(ctx, text)
+		if err != nil {
+			return err
+		}
+		f.Talk++
+		f.TalkHints += min(1, len(hints))
+	}
+	for _, q := range others {
+		hints, err := e.hints(ctx, q.Text)
+		if err != nil {
+			return err
+		}
+		f.Other++
+		f.OtherHint += min(1, len(hints))
+	}
+	return nil
+}
+
+func (e *exam) hints(ctx context.Context, text string) ([]recall.Hit, error) {
+	hints, err := e.index.Hints(ctx, e.store, text, e.now, nil)
+	if err != nil {
+		return nil, fmt.Errorf("hints for %q: %w", text, err)
+	}
+	return hints, nil
+}
+
+// place is the rank of the first hit that holds evidence, from 0, or -1.
+func (e *exam) place(q locomo.Question, hits []recall.Hit) int {
+	return slices.IndexFunc(hits, func(h recall.Hit) bool { return e.originals[h.Hash].holds(q) })
+}

@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"lethe/agent"
 	"lethe/blobs"
@@ -109,23 +112,26 @@ func newStage(dir string) (*stage, error) {
 	return s, nil
 }
 
-// live runs the identity while f goes on.
-func (s *stage) live(ctx context.Context, f func(ctx context.Context) error) error {
+// live runs the identity while it hears lines, some at once.
+func (s *stage) live(ctx context.Context, portions ...[]locomo.Line) error {
 	a, err := agent.Open(s.id, s.config)
 	if err != nil {
 		return err
 	}
 	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	watched, ended := make(chan error, 1), make(chan error, 1)
-	go func() { watched <- s.watcher.Run(inner) }() // ends with inner
-	go func() { ended <- a.Run(inner); cancel() }() // ends with inner
-	err = f(inner)
-	cancel()
-	if errors.Is(err, context.Canceled) {
-		err = ctx.Err() // nil when it is the identity that ended: it says why itself
-	}
-	return errors.Join(err, <-ended, canceled(<-watched))
+	group, inner := errgroup.WithContext(inner)
+	group.Go(func() error { return canceled(s.watcher.Run(inner)) })
+	group.Go(func() error { defer cancel(); return a.Run(inner) })
+	group.Go(func() error {
+		defer cancel()
+		for _, lines := range portions {
+			if err := s.hear(inner, lines); err != nil {
+				return canceled(err)
+			}
+		}
+		return nil
+	})
+	return group.Wait()
 }
 
 // canceled passes over an error that only says that the end was asked for.
@@ -136,14 +142,17 @@ func canceled(err error) error {
 	return err
 }
 
+// patience is how long an agent may take for one step; then something is wrong.
+const patience = 2 * time.Minute
+
 // hear appends lines to the room and waits until the identity has taken them in
 // and forgotten what they made it forget.
 func (s *stage) hear(ctx context.Context, lines []locomo.Line) error {
 	var text []byte
 	for _, l := range lines {
-		raw, err := chat.Format(false, chat.CleanName(l.Speaker), l.At, l.Text)
+		raw, err := format(l)
 		if err != nil {
-			return fmt.Errorf("line %s: %w", l.ID, err)
+			return err
 		}
 		text = append(text, raw...)
 	}
@@ -190,21 +199,13 @@ func (s *stage) rest(ctx context.Context) error {
 // play lets a conversation be heard and fade.
 func play(ctx context.Context, dir string, talk locomo.Conversation) (*stage, error) {
 	s, err := newStage(dir)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.live(ctx, portions(talk)...)
 	}
-	err = s.live(ctx, func(ctx context.Context) error {
-		for _, lines := range portions(talk) {
-			if err := s.hear(ctx, lines); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.outlive(ctx, end(talk))
 	}
-	return s, s.outlive(ctx, end(talk))
+	return s, err
 }
 
 // outlive has the identity hear lines about nothing, and forget, until all of the
@@ -221,7 +222,7 @@ func (s *stage) outlive(ctx context.Context, end time.Time) error {
 		for i := range lines {
 			lines[i] = locomo.Line{Speaker: filler, At: end.Add(time.Hour), Text: fmt.Sprintf("Row %d of the table: nothing to report.", i)}
 		}
-		if err := s.live(ctx, func(ctx context.Context) error { return s.hear(ctx, lines) }); err != nil {
+		if err := s.live(ctx, lines); err != nil {
 			return err
 		}
 		a, err := agent.Open(s.id, s.config)
@@ -254,40 +255,32 @@ func (s *stage) remembered() (int, error) {
 	return n, nil
 }
 
-// tag is how a line of a room begins.
-func tag(l locomo.Line) string {
-	return fmt.Sprintf("[USER:%s %s]", chat.CleanName(l.Speaker), l.At.UTC().Format("2006-01-02T15:04:05Z"))
+// format makes the line of a room.
+func format(l locomo.Line) ([]byte, error) {
+	raw, err := chat.Format(false, chat.CleanName(l.Speaker), l.At, l.Text)
+	if err != nil {
+		err = fmt.Errorf("line %s: %w", l.ID, err)
+	}
+	return raw, err
 }
 
 // portions cuts a conversation into what is heard at once.
 func portions(c locomo.Conversation) [][]locomo.Line {
+	const tagBytes = len("[USER: 2026-11-20T12:57:16Z] \n")
 	var out [][]locomo.Line
-	var lines []locomo.Line
-	size := 0
-	for _, s := range c.Sessions {
-		for _, l := range s.Lines {
-			lines = append(lines, l)
-			if size += len(tag(l)) + len(l.Text) + 2; size >= portion {
-				out = append(out, lines)
-				lines, size = nil, 0
-			}
+	size := portion
+	for _, l := range c.Lines() {
+		if size >= portion {
+			out, size = append(out, nil), 0
 		}
-	}
-	if len(lines) > 0 {
-		out = append(out, lines)
+		last := &out[len(out)-1]
+		*last = append(*last, l)
+		size += tagBytes + len(chat.CleanName(l.Speaker)) + len(l.Text)
 	}
 	return out
 }
 
 // end is when the last line was said.
 func end(c locomo.Conversation) time.Time {
-	var at time.Time
-	for _, s := range c.Sessions {
-		for _, l := range s.Lines {
-			if l.At.After(at) {
-				at = l.At
-			}
-		}
-	}
-	return at
+	return slices.MaxFunc(c.Lines(), func(a, b locomo.Line) int { return a.At.Compare(b.At) }).At
 }

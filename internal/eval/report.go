@@ -17,10 +17,10 @@ func (r Report) String() string {
 		all = r.Conversations
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "conversation\tlines\toriginals\ttokens each\tquestions\thit@1\thit@5\thit@10\thint\tBM25 @1\t@5\t@10\t")
+	fmt.Fprintln(w, "conversation\tlines\toriginals\ttokens each\tquestions\thit@1\thit@5\thit@10\thint\t")
 	for _, c := range all {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%d\t%s%s\t%s\n", c.Name, c.Lines, c.Originals, c.MeanTokens, c.Questions,
-			c.Recall.hits(), c.Recall.share(c.Recall.Hint), c.Plain.hits())
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%d\t%s%s\t\n", c.Name, c.Lines, c.Originals, c.MeanTokens, c.Questions,
+			c.Recall.hits(), c.Recall.share(c.Recall.Hint))
 	}
 	w.Flush()
 	b.WriteByte('\n')

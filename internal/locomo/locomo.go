@@ -45,30 +45,35 @@ type Question struct {
 	Evidence []string // ids of lines, each in the conversation
 }
 
+// Lines are those of all sessions, in order; there is at least one.
+func (c Conversation) Lines() []Line {
+	var out []Line
+	for _, s := range c.Sessions {
+		out = append(out, s.Lines...)
+	}
+	return out
+}
+
 // Load reads every *.json of a directory, in the order of their names.
 func Load(dir string) ([]Conversation, error) {
-	info, err := os.Stat(dir)
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read conversations: %w", err)
 	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("read conversations: %s is not a directory", dir)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil {
-		return nil, fmt.Errorf("read conversations: %w", err)
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("read conversations: no *.json in %s", dir)
-	}
-	slices.Sort(files)
 	var out []Conversation
-	for _, path := range files {
+	for _, f := range files {
+		if filepath.Ext(f.Name()) != ".json" {
+			continue
+		}
+		path := filepath.Join(dir, f.Name())
 		c, err := Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("read conversation %s: %w", path, err)
 		}
 		out = append(out, c)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("read conversations: no *.json in %s", dir)
 	}
 	return out, nil
 }

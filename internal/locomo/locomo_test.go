@@ -84,7 +84,7 @@ func TestLoadRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := Load(file); err == nil || !strings.Contains(err.Error(), "is not a directory") {
+	if _, err := Load(file); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("a file: %v", err)
 	}
 }

@@ -9,10 +9,6 @@ import (
 	"github.com/blevesearch/snowballstem/russian"
 )
 
-// Stem returns how a word stands in the index: folded, and reduced to what its
-// forms have in common.
-func Stem(word string) string { return stem(foldWord(word)) }
-
 // stem reduces a folded word: an irregular form of English by a table, any other
 // word by snowball.
 func stem(word string) string {
