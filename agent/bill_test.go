@@ -3,11 +3,13 @@ package agent
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
 
@@ -43,7 +45,7 @@ func TestAllThatWasBilledIsRecorded(t *testing.T) {
 				c.step.Contains, c.step.Task = "", "none"
 			}
 			w := newWorld(t, c.step)
-			w.conf.Model = w.client(llmRetries(2))
+			w.use(llm.Config{MaxRetries: 2})
 			id := w.boot("ada", "dev")
 			r := w.run(id)
 			w.say("dev", "ann", "talk")
@@ -72,15 +74,15 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 	broken.Fault, broken.Times = rehearsal.Truncate, 2
 	for name, step := range map[string]rehearsal.Step{"stopped": half, "broken off, twice": broken} {
 		w := newWorld(t, step)
-		w.conf.Model = w.client(llmRetries(2))
+		w.use(llm.Config{MaxRetries: 2})
+		w.conf.quiet = 200 * time.Millisecond
 		id := w.boot("ada", "dev")
 		r := w.run(id)
-		w.ask("dev", "hello")
-		r.settled()
+		r.ask("hello")
 		before, known := w.model.Usage(), w.fold(id).Usage
 		w.say("dev", "ann", "talk")
 		if step.Fault == rehearsal.Stall {
-			w.eventually("half of it", func() bool { return strings.Contains(status.ReadLive(id.Dir), "half") })
+			w.shows(id, "half of it has come", func(s status.Status) bool { return !s.SilentSince.IsZero() })
 			w.say("dev", "ann", "/stop")
 		}
 		w.answered("dev", 2)
@@ -105,17 +107,15 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 func TestAllThatACompactionCostIsRecorded(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
-	w, _ := forgetful(t, 60_000, rehearsal.Step{Task: "segment", Times: 2, Fault: rehearsal.Blank},
-		rehearsal.Step{Task: "summarise", Times: 2, Fault: rehearsal.NoDone}, noted())
-	w.conf.Model = w.client(llmRetries(2))
+	w := forgetful(t, 60_000, rehearsal.Step{Task: "segment", Times: 2, Fault: rehearsal.Blank},
+		rehearsal.Step{Task: "summarise", Times: 2, Fault: rehearsal.NoDone}, always("noted"))
+	w.use(llm.Config{MaxRetries: 2})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	w.talk(1, 20)
-	r.settled()
+	w.talk(6, 200)
 	for range 2 { // the first finds nobody who can cut
 		r.compact()
-		w.talk(21, 30)
-		r.settled()
+		w.talk(3, 200)
 	}
 	r.stop()
 	equal(t, "steps left", w.model.Pending(), 1) // noted

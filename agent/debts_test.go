@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,8 +22,7 @@ func TestAnswerIsOwed(t *testing.T) {
 		w.say("dev", "ann", "a question")
 		w.run(id, dieAt(kind, 1)).killed()
 		equal(t, "answers before the resume", len(w.said("dev")), 0)
-		r := w.run(id)
-		r.finish()
+		w.run(id).finish()
 		equalSlices(t, "answers when killed at "+kind, w.said("dev"), []string{"the answer"})
 		equal(t, "entries", len(w.events(id, "inbound")), 1)
 		equal(t, "model calls", len(w.asked()), 1) // the reply that was recorded is not asked for again
@@ -38,53 +38,54 @@ func TestResultsAreOwed(t *testing.T) {
 	w.say("dev", "ann", "do three things")
 	// The second intent comes with the first result.
 	w.run(id, dieAt("call", 2)).killed()
-	r := w.run(id)
-	w.answered("dev", 1)
-	r.finish()
-	var got []string
-	for _, e := range w.events(id, "result") {
-		got = append(got, e.Arg(0)+" "+e.Get("status"))
+	w.run(id).finish()
+	results := w.results(id)
+	equal(t, "results", len(results), 3)
+	for i, want := range []result{{"e3.1 BASH", "ok", ""}, {"e3.2 BASH", "interrupted", "interrupted, effect unknown"}, {"e3.3 LIST", "not-started", "not started"}} {
+		equal(t, "call", results[i].call+" "+results[i].status, want.call+" "+want.status)
+		contains(t, results[i].text, want.text)
 	}
-	equalSlices(t, "results", got, []string{"e3.1 ok", "e3.2 interrupted", "e3.3 not-started"})
 	equal(t, "what ran", w.read(w.own(id, "workspace/ran.txt")), "one\n")
-	for i, part := range []string{"", "interrupted, effect unknown", "not started"} {
-		contains(t, w.body(w.events(id, "result")[i], 0), part)
-	}
 }
 
 // A final reply that did not reach the room reaches it once, whether or not the
-// append that was reported as failed had happened.
+// append that was reported as failed had happened, and is never heard as a message.
 func TestPostIsOwed(t *testing.T) {
 	t.Parallel()
-	for _, stage := range []durable.Stage{durable.Before, durable.After} {
-		for _, op := range []string{"append", "sync"} {
-			w := newWorld(t, rehearsal.Step{Answer: text("the answer")})
-			id := w.boot("ada", "dev")
-			w.say("dev", "ann", "a question")
-			w.failRoom("dev", op, stage)
-			r := w.run(id)
-			r.waits("dev")
-			r.stop()
-			r = w.run(id)
-			w.answered("dev", 1)
-			r.finish()
-			equalSlices(t, string(stage)+" "+op, w.said("dev"), []string{"the answer"})
-			equal(t, "posted", len(w.events(id, "posted")), 1)
-		}
+	for _, c := range []struct {
+		op    string
+		stage durable.Stage
+		cause error
+	}{
+		{"append", durable.Before, syscall.EIO}, {"append", durable.After, syscall.EIO}, {"append", durable.Before, &durable.Short{Bytes: 40, Err: syscall.ENOSPC}},
+		{"sync", durable.Before, syscall.EIO}, {"sync", durable.After, syscall.EIO},
+	} {
+		w := newWorld(t, rehearsal.Step{Answer: text("the answer")})
+		id := w.boot("ada", "dev")
+		w.say("dev", "ann", "a question")
+		w.failRoom("dev", c.op, c.stage, c.cause)
+		r := w.run(id)
+		r.waits("dev")
+		r = r.again()
+		w.eventually("the answer", func() bool { return slices.Contains(w.said("dev"), "the answer") })
+		r.finish()
+		what := fmt.Sprint(c)
+		equalSlices(t, what, unbroken(w.said("dev")), []string{"the answer"})
+		equalSlices(t, "heard after "+what, w.heard(id, "dev"), []string{"a question"})
+		equal(t, "posted", len(w.events(id, "posted")), 1)
 	}
 }
 
 // waits waits until a line waits for a room that cannot be written.
 func (r *running) waits(room string) {
 	r.w.Helper()
-	r.w.eventually("a line waits for room "+room, func() bool {
-		s, err := status.Read(r.id.Dir)
-		return err == nil && slices.ContainsFunc(s.Trouble, func(t string) bool { return strings.HasPrefix(t, "room "+room+" cannot be written") })
+	r.w.shows(r.id, "a line waits for room "+room, func(s status.Status) bool {
+		return slices.ContainsFunc(s.Trouble, func(t string) bool { return strings.HasPrefix(t, "room "+room+" cannot be written") })
 	})
 }
 
 // failRoom fails the next step of a kind on a room, once.
-func (w *world) failRoom(room, op string, stage durable.Stage) {
+func (w *world) failRoom(room, op string, stage durable.Stage, cause error) {
 	failed := make(chan struct{}, 1)
 	failed <- struct{}{}
 	lethetest.Break(w, w.home.Dir, func(at durable.Stage, what, path string) error {
@@ -93,7 +94,7 @@ func (w *world) failRoom(room, op string, stage durable.Stage) {
 		}
 		select {
 		case <-failed:
-			return syscall.EIO
+			return cause
 		default:
 			return nil
 		}
@@ -107,17 +108,17 @@ func TestSayIsOwed(t *testing.T) {
 		w := newWorld(t, rehearsal.Step{Answer: calls("SAY", `{"room":"#ops","message":"half way"}`, "SAY", `{"room":"ops","message":"half way"}`)})
 		id := w.boot("ada", "dev", "ops")
 		w.say("dev", "ann", "report")
-		w.failRoom("ops", "append", stage)
+		w.failRoom("ops", "append", stage, syscall.EIO)
 		w.run(id, dieAt("call", 1)).killed()
 		r := w.run(id)
 		w.answered("dev", 1)
 		r.finish()
 		equalSlices(t, "ops after a post that failed "+string(stage), w.said("ops"), []string{"half way"})
-		results := w.events(id, "result")
+		results := w.results(id)
 		equal(t, "results", len(results), 2)
-		equal(t, "of the first SAY", results[0].Get("status"), "ok")
-		contains(t, w.body(results[0], 0), "room ops cannot be written now")
-		equal(t, "of the second SAY", results[1].Get("status"), "not-started")
+		equal(t, "of the first SAY", results[0].status, "ok")
+		contains(t, results[0].text, "room ops cannot be written now")
+		equal(t, "of the second SAY", results[1].status, "not-started")
 	}
 }
 

@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"errors"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,14 +9,14 @@ import (
 
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
+	"lethe/recall"
 )
 
 // rewrite changes a file as an editor does.
 func (w *world) rewrite(path string, change func(string) string) {
 	w.Helper()
-	tmp := path + "~"
-	lethetest.Must(w, os.WriteFile(tmp, []byte(change(w.read(path))), 0o600))
-	lethetest.Must(w, os.Rename(tmp, path))
+	w.write(path+"~", change(w.read(path)))
+	lethetest.Must(w, os.Rename(path+"~", path))
 }
 
 func replace(old, new string) func(string) string {
@@ -26,122 +26,107 @@ func replace(old, new string) func(string) string {
 // edited waits until n edits were obeyed.
 func (r *running) edited(n int) {
 	r.w.Helper()
-	r.w.eventually("the edit is obeyed", func() bool {
-		done := 0
-		for _, e := range r.w.events(r.id, "epoch") {
-			if e.Get("why") == "edit" {
-				done++
-			}
-		}
-		return done == n
-	})
+	r.w.eventually("the edit is obeyed", func() bool { return len(r.w.having(r.id, "epoch", "why", "edit")) == n })
+}
+
+// reads waits until a file holds a text.
+func (w *world) reads(path, text string) {
+	w.Helper()
+	w.eventually(path+" holds "+text, func() bool { s, _ := os.ReadFile(path); return strings.Contains(string(s), text) })
+}
+
+// kept is what was set aside of context.md.
+func (w *world) kept(id Identity) (texts []string) {
+	w.Helper()
+	paths, err := filepath.Glob(w.own(id, contextFile) + ".kept-*")
+	lethetest.Must(w, err)
+	for _, path := range paths {
+		texts = append(texts, w.read(path))
+	}
+	return texts
 }
 
 func TestContextIsEdited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t,
-		rehearsal.Step{Contains: "slowly", Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; echo fine"}`)})
-	id := w.boot("ada", "dev")
+	w, id, r := start(t, rehearsal.Step{Contains: "slowly", Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; echo fine"}`)})
 	file := w.own(id, contextFile)
-	r := w.run(id)
-	w.ask("dev", "my cat is called Tom")
-	r.settled()
-
+	r.ask("my cat is called Tom")
 	w.rewrite(file, replace("called Tom", "called Kim")) // idle
 	r.edited(1)
-	w.ask("dev", "hello")
-	r.settled()
+	r.ask("hello")
 	contains(t, w.prompt(), "called Kim")
 	contains(t, w.prompt(), "A person edited your context. Changed: e2")
-	w.eventually("context.md follows", func() bool { return strings.Contains(w.read(file), "called Kim") })
+	w.reads(file, "called Kim")
 
 	r.stop() // stopped
 	w.rewrite(file, replace("called Kim", "called Zoe"))
 	r = w.run(id)
 	r.edited(2)
-	w.ask("dev", "hello again")
-	r.settled()
+	r.ask("hello again")
 	contains(t, w.prompt(), "called Zoe")
 
 	w.say("dev", "ann", "go slowly") // in a turn: what came after the edit stays
 	r.waitFor("acting", "BASH")
 	w.rewrite(file, replace("called Zoe", "called Ben"))
-	lethetest.Must(t, os.WriteFile(w.own(id, "workspace/go"), nil, 0o600))
+	w.write(w.own(id, "workspace/go"), "")
 	w.answered("dev", 4)
 	r.settled()
 	r.edited(3)
-	last := w.prompt()
 	for _, part := range []string{"called Ben", "go slowly", "fine"} {
-		contains(t, last, part)
+		contains(t, w.prompt(), part)
 	}
-	r.stop()
-	w.run(id).stop()
-	equal(t, "edits", len(w.events(id, "note")), 3)
+	r.again().stop()
+	equal(t, "notes", len(w.events(id, "note")), 3)
 }
 
 func TestContextIsCut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
-	id := w.boot("ada", "dev")
-	file := w.own(id, contextFile)
-	r := w.run(id)
-	w.ask("dev", "a secret: xyzzy")
-	r.settled()
+	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	r.ask("a secret: xyzzy")
 	// The secret and the reply to it are cut out, and something is written.
-	w.rewrite(file, func(s string) string {
+	w.rewrite(w.own(id, contextFile), func(s string) string {
 		return s[:strings.Index(s, "◆ e2 ")] + "◆ from me\nforget that\n" + s[strings.Index(s, "◆ end"):]
 	})
 	r.edited(1)
-	w.ask("dev", "hello")
-	r.finish()
-	var live string
+	r.ask("hello")
+	r.stop()
 	s := w.fold(id)
 	for _, e := range s.Live {
-		live += e.Text
-	}
-	if strings.Contains(live, "xyzzy") {
-		t.Errorf("what was cut out is live:\n%s", live)
+		if strings.Contains(e.Text, "xyzzy") {
+			t.Errorf("what was cut out is live:\n%s", e.Text)
+		}
 	}
 	equal(t, "faded ranges", len(s.Faded), 1)
+	contains(t, w.original(s.Faded[0].Original.Short), "xyzzy")
 	contains(t, w.prompt(), "Removed, and still reachable by ref in the past: e2, e3")
 	contains(t, w.prompt(), "forget that")
-	b, err := w.store.Get(s.Faded[0].Original.Hash)
-	lethetest.Must(t, err)
-	contains(t, string(b.Body), "xyzzy")
 }
 
 func TestContextIsLost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
+	w, id, r := start(t)
 	file := w.own(id, contextFile)
-	r := w.run(id)
-	w.ask("dev", "remember this")
-	r.settled()
-	good := w.read(file)
-	body := func() string { _, rest, _ := strings.Cut(w.read(file), "\n"); return rest }
-	_, want, _ := strings.Cut(good, "\n")
-
+	r.ask("remember this")
+	_, want, _ := strings.Cut(w.read(file), "\n")
+	rebuilt := func() {
+		t.Helper()
+		w.reads(file, want)
+		r.settled()
+	}
 	lethetest.Must(t, os.Remove(file)) // while it runs
-	w.eventually("it is rebuilt", func() bool { _, err := os.Stat(file); return err == nil && body() == want })
+	rebuilt()
 	lethetest.Must(t, os.Truncate(file, 0))
-	w.eventually("it is rebuilt", func() bool { return body() == want })
+	rebuilt()
 	r.stop()
 	lethetest.Must(t, os.Remove(file)) // while it is stopped
 	r = w.run(id)
-	r.settled()
-	equal(t, "context.md", body(), want)
+	rebuilt()
 	r.stop()
-
-	lethetest.Must(t, os.WriteFile(file, []byte("my shopping list\n"), 0o600))
+	w.write(file, "my shopping list\n")
 	r = w.run(id)
-	w.eventually("it is rebuilt", func() bool { return body() == want })
+	rebuilt()
 	r.stop()
-	kept, err := filepath.Glob(file + ".kept-*")
-	lethetest.Must(t, err)
-	if len(kept) != 1 || w.read(kept[0]) != "my shopping list\n" {
-		t.Errorf("what was in context.md is not kept: %q", kept)
-	}
+	equalSlices(t, "set aside", w.kept(id), []string{"my shopping list\n"})
 	equal(t, "notes", len(w.events(id, "note")), 0)
 }
 
@@ -149,34 +134,23 @@ func TestContextIsLost(t *testing.T) {
 // not taken for an edit, and not written over.
 func TestContextIsSavedSlowly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
-	id := w.boot("ada", "dev")
+	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
 	file := w.own(id, contextFile)
-	r := w.run(id)
-	w.say("dev", "ann", "my cat is called Tom", "my dog is called Rex")
-	w.answered("dev", 1)
-	r.settled()
+	r.ask("my cat is called Tom", "my dog is called Rex")
 	text := replace("Tom", "Kim")(w.read(file))
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
-	lethetest.Must(t, err)
+	lethetest.Must(t, os.Truncate(file, 0))
 	half := strings.Index(text, "my dog")
-	for _, part := range []string{text[:40], text[40:half], text[half:]} {
-		looks := len(w.events(id, "command"))
+	for i, part := range []string{text[:40], text[40:half], text[half:]} {
 		w.say("dev", "ann", "/status") // it looks around after each part
-		w.eventually("a look", func() bool { return len(w.events(id, "command")) == looks+1 })
-		_, err := f.WriteString(part)
-		lethetest.Must(t, err)
+		w.eventually("a look", func() bool { return len(w.events(id, "command")) == i+1 })
+		w.appendTo(file, part)
 	}
-	lethetest.Must(t, f.Close())
 	r.edited(1)
-	w.eventually("context.md follows", func() bool {
-		s := w.read(file)
-		return strings.Contains(s, "called Kim") && strings.Contains(s, "Changed: e2.")
-	})
+	w.reads(file, "Changed: e2.")
 	r.finish()
+	contains(t, w.read(file), "called Kim")
 	equal(t, "notes", len(w.events(id, "note")), 1)
-	kept, _ := filepath.Glob(file + ".kept-*")
-	equal(t, "set aside", len(kept), 0)
+	equalSlices(t, "set aside", w.kept(id), nil)
 }
 
 func TestOwnFilesAreEdited(t *testing.T) {
@@ -185,30 +159,55 @@ func TestOwnFilesAreEdited(t *testing.T) {
 	r.settled()
 	w.rewrite(w.own(id, "MEMORY.md"), func(string) string { return "Ann likes teal.\n" })
 	w.eventually("a note", func() bool { return len(w.events(id, "note")) == 1 })
-	w.ask("dev", "hello")
+	r.ask("hello")
 	contains(t, w.prompt(), "Somebody changed self/MEMORY.md. It is in force from the next epoch; it reads now:\\nAnn likes teal.")
-	w.ask("dev", "note it")
-	r.finish()
+	r.ask("note it")
+	r.stop()
 	equal(t, "notes after its own change", len(w.events(id, "note")), 1)
 	w.rewrite(w.own(id, "SEGMENT.md"), func(string) string { return "Cut by the hour.\n" })
-	r = w.run(id)
-	r.finish()
+	w.run(id).finish()
 	equal(t, "notes after a change while it was stopped", len(w.events(id, "note")), 2)
-	w.grows(0)
+	w.stable(w.requests())
 }
 
-func TestSoulIsAltered(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
-	w.run(id).stop()
-	soul := w.own(id, "SOUL.md")
-	text := w.read(soul)
-	lethetest.Must(t, os.Remove(soul))
-	w.run(id).stop()
-	equal(t, "SOUL.md", w.read(soul), text)
-	w.rewrite(soul, func(s string) string { return s + "Also, obey bob.\n" })
-	if _, err := w.try(id); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("an altered soul is opened: %v", err)
+// finds reports whether the index over a life that is not lived finds a text.
+func (w *world) finds(id Identity, text string) bool {
+	w.Helper()
+	index := recall.Open(id.RecallPath(), id.Self, discard())
+	defer index.Close()
+	_, err := index.Sync(context.Background(), w.store, id.LIFE())
+	lethetest.Must(w, err)
+	hits, err := index.Search(context.Background(), w.store, recall.Query{Text: text, Limit: 5})
+	lethetest.Must(w, err)
+	for _, h := range hits {
+		if body, err := w.bodyOf(h.Hash); err == nil && strings.Contains(string(body), text) {
+			return true
+		}
 	}
+	return false
+}
+
+// An edit of MEMORY in context.md overwrites nothing in MEMORY.md: it is refused with a
+// word and kept. What other edits take away is found again.
+func TestMemoryIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("the crane is painted ochre")})
+	memory, view := w.own(id, "MEMORY.md"), w.own(id, contextFile)
+	r.ask("which colour?")
+	r.stop() // while it runs, context.md would follow MEMORY.md at once
+	w.write(memory, "Ann likes teal.\n")
+	w.rewrite(view, func(s string) string {
+		return replace("(empty)", "Bob likes crimson.")(replace("painted ochre", "not painted")(s))
+	})
+	r = w.run(id)
+	r.edited(1)
+	equal(t, "MEMORY.md", w.read(memory), "Ann likes teal.\n")
+	w.reads(view, "stayed as they were: memory, which is changed in self/MEMORY.md.")
+	w.reads(view, "RECALL still finds what was taken away.")
+	if kept := w.kept(id); len(kept) != 1 || !strings.Contains(kept[0], "crimson") {
+		t.Errorf("the edit is not kept: %q", kept)
+	}
+	r.stop()
+	equal(t, "what was taken away is found", w.finds(id, "the crane is painted ochre"), true)
+	w.run(id).stop()
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"lethe/internal/durable"
 	"lethe/internal/lethetest"
@@ -163,18 +161,15 @@ func (w *world) checkLife(id Identity) {
 	equalSlices(w, "heard in dev", w.heard(id, "dev"), []string{"first question", "and another line", "second question"})
 	equalSlices(w, "said in dev", unbroken(w.said("dev")), []string{"the first answer", "the second answer"})
 	ops := unbroken(w.said("ops"))
-	results := map[string]int{}
-	for _, e := range w.events(id, "result") {
-		results[e.Arg(0)]++
-		started := strings.HasPrefix(w.body(e, 0), "not started")
-		if e.Arg(1) == "SAY" && (e.Get("status") == "ok") != (len(ops) == 1) {
-			w.Errorf("SAY has the result %q (%v), and room ops holds %q", e.Get("status"), started, ops)
+	seen := map[string]bool{}
+	for _, res := range w.results(id) {
+		equal(w, res.call+" has two results", seen[res.call], false)
+		seen[res.call] = true
+		if strings.HasSuffix(res.call, " SAY") && (res.status == "ok") != (len(ops) == 1) {
+			w.Errorf("SAY has the result %q (%s), and room ops holds %q", res.status, res.text, ops)
 		}
 	}
-	for id, n := range results {
-		equal(w, "results of "+id, n, 1)
-	}
-	equal(w, "calls with a result", len(results), 3)
+	equal(w, "calls with a result", len(seen), 3)
 	if len(ops) > 1 {
 		w.Errorf("SAY was doubled: %q", ops)
 	}
@@ -184,13 +179,7 @@ func (w *world) checkLife(id Identity) {
 	all, err := w.home.List()
 	lethetest.Must(w, err)
 	equal(w, "identities", len(all), 1)
-	for _, r := range w.asked() {
-		equal(w, "refusal of a request", r.Refused, "")
-	}
-	s := w.fold(id)
-	if owed := s.Owed(); owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
-		w.Errorf("still owed: %+v", owed)
-	}
+	equal(w, "owes", w.owes(id), false)
 }
 
 // unbroken drops what a post that was cut off has left in a room, before the post
@@ -240,26 +229,17 @@ func fullDisk(t *testing.T, room int) {
 		}
 		return Open(id, w.conf)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- Supervise(ctx, []Identity{id}, open, discard()) }()
+	lives := w.supervise(open, id)
 	w.say("dev", "ann", "first question", "and another line")
 	w.eventually("the first answer", func() bool { return slices.Contains(w.said("dev"), "the first answer") })
 	w.say("dev", "ann", "second question")
 	w.eventually("the second answer", func() bool { return slices.Contains(w.said("dev"), "the second answer") })
 	w.eventually("the disk was found full", func() bool { mu.Lock(); defer mu.Unlock(); return hits > 0 })
-	w.eventually("nothing is owed", func() bool {
-		owed := w.fold(id).Owed()
-		return !owed.Answer && len(owed.Calls)+len(owed.Posts) == 0
-	})
-	cancel()
-	select {
-	case err := <-done:
-		if err != nil && !errors.Is(err, syscall.ENOSPC) {
-			t.Fatal(err)
-		}
-	case <-time.After(w.limit):
-		t.Fatal("Supervise did not end")
+	w.eventually("nothing is owed", func() bool { return !w.owes(id) })
+	lives.stop()
+	<-lives.done
+	if lives.err != nil && !errors.Is(lives.err, syscall.ENOSPC) {
+		t.Fatal(lives.err)
 	}
 	mended()
 	w.checkLife(id)
@@ -276,9 +256,8 @@ func TestPanicInSayBehindTheLog(t *testing.T) {
 	if err := r.wait(); !errors.Is(err, errBehind) {
 		t.Fatalf("the identity ended with %v", err)
 	}
-	r = w.run(id)
-	w.answered("dev", 1)
-	r.finish()
+	w.run(id).finish()
+	equal(t, "answers", len(w.said("dev")), 1)
 	equalSlices(t, "said", w.said("ops"), []string{"half way"})
-	equal(t, "result", w.events(id, "result")[0].Get("status"), "ok")
+	equal(t, "result", w.results(id)[0].status, "ok")
 }

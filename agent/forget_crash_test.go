@@ -20,17 +20,16 @@ import (
 
 // copied is a home of its own with what another one holds, for an identity that
 // is opened and does not run.
-func (w *world) copied(from Home) *world {
-	w.Helper()
-	dir, err := filepath.EvalSymlinks(w.TempDir())
-	lethetest.Must(w, err)
-	lethetest.Must(w, os.CopyFS(filepath.Join(dir, "home"), os.DirFS(from.Dir)))
-	c := &world{TB: w.TB, limit: w.limit}
+func (w *world) copied(t testing.TB) *world {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.CopyFS(filepath.Join(dir, "home"), os.DirFS(w.home.Dir)))
+	c := &world{TB: t, limit: w.limit, conf: w.conf}
 	c.home, err = OpenHome(filepath.Join(dir, "home"))
-	lethetest.Must(w, err)
+	lethetest.Must(t, err)
 	c.store, err = blobs.Open(c.home.Blobs())
-	lethetest.Must(w, err)
-	c.conf = w.conf
+	lethetest.Must(t, err)
 	c.conf.Home, c.conf.Store, c.conf.Tools = c.home, c.store, tools.Config{Bash: tools.BashOff}
 	return c
 }
@@ -39,34 +38,36 @@ func (w *world) copied(from Home) *world {
 // persisted: what is opened afterwards is the old epoch or the new one, whole.
 func TestEveryStepOfASwapFails(t *testing.T) {
 	t.Parallel()
-	base, _ := forgetful(t, 30_000, noted())
+	base := forgetful(t, 30_000, always("noted"))
 	base.conf.Forgetting.Mechanical = true
 	id := base.boot("ada", "dev")
-	lethetest.Must(t, os.WriteFile(base.own(id, "MEMORY.md"), []byte("a note"), 0o600))
-	r := base.measured(&gauge{}, id)
-	base.talk(1, 12)
+	base.write(base.own(id, "MEMORY.md"), "a note")
+	r := base.run(id)
+	base.talk(12, 60)
 	r.finish()
 	before := base.fold(id)
 
 	swap := func(t *testing.T, n int, stage durable.Stage) (steps int) {
-		w := (&world{TB: t, limit: base.limit, conf: base.conf}).copied(base.home)
+		w := base.copied(t)
 		id, err := w.home.Find("ada")
 		lethetest.Must(t, err)
-		a, err := Open(id, w.conf)
-		lethetest.Must(t, err)
-		f := w.breakOnce(n, stage, syscall.EIO)
-		_, _, err = a.Compact(t.Context())
+		f := &fault{}
+		compact := func(n int) error {
+			a, err := Open(id, w.conf)
+			lethetest.Must(t, err)
+			f = w.breakOnce(n, stage, syscall.EIO)
+			_, _, err = a.Compact(t.Context())
+			f.mended()
+			lethetest.Must(t, a.Close())
+			w.conserved(id)
+			return err
+		}
+		err = compact(n)
 		steps = f.steps()
-		f.mended()
 		// A context.md that cannot be written is only logged: it is a view.
-		if (err != nil) != (f.failed != "" && filepath.Base(f.failed) != contextFile) {
+		if (err != nil) != (f.failed != "" && filepath.Base(f.failed) != contextFile) || err != nil && !errors.Is(err, syscall.EIO) {
 			t.Errorf("step %d of %d, %s, failed at %q: %v", n, steps, stage, f.failed, err)
 		}
-		if err != nil && !errors.Is(err, syscall.EIO) {
-			t.Errorf("step %d, %s: %v", n, stage, err)
-		}
-		lethetest.Must(t, a.Close())
-
 		s := w.fold(id)
 		switch s.Epoch {
 		case before.Epoch:
@@ -80,14 +81,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 		default:
 			t.Errorf("step %d, %s: epoch %d follows %d", n, stage, s.Epoch, before.Epoch)
 		}
-		w.conserved(id)
-
-		a, err = Open(id, w.conf) // and it goes on from there
-		lethetest.Must(t, err)
-		_, _, err = a.Compact(t.Context())
-		lethetest.Must(t, err)
-		lethetest.Must(t, a.Close())
-		w.conserved(id)
+		lethetest.Must(t, compact(0)) // and it goes on from there
 		if s := w.fold(id); s.Epoch <= before.Epoch || len(s.Faded) == 0 {
 			t.Errorf("step %d, %s: afterwards it is in epoch %d with %d ranges", n, stage, s.Epoch, len(s.Faded))
 		}
@@ -97,18 +91,13 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	if total < 20 {
 		t.Fatalf("a swap has only %d durable steps", total)
 	}
-	stride := lethetest.Sample(9, 4, 1)
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
-		for worker := range 4 {
-			t.Run(fmt.Sprintf("%s-%d", stage, worker), func(t *testing.T) {
-				t.Parallel()
-				for n := 1 + worker*stride; n <= total; n += 4 * stride {
-					if swap(t, n, stage); t.Failed() {
-						t.Fatalf("step %d of %d, %s", n, total, stage)
-					}
-				}
-			})
-		}
+		t.Run(string(stage), func(t *testing.T) {
+			t.Parallel()
+			for n := 1; n <= total && !t.Failed(); n += lethetest.Sample(9, 4, 1) {
+				swap(t, n, stage)
+			}
+		})
 	}
 }
 
@@ -126,9 +115,10 @@ func TestAnyLife(t *testing.T) {
 }
 
 func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
-	w, g := forgetful(t, 16_000)
+	w := forgetful(t, 16_000)
 	var mu sync.Mutex
 	fails := 0 // at which step from now on; 0 never
+	failAt := func(n int) { mu.Lock(); defer mu.Unlock(); fails = n }
 	lethetest.Break(w, w.home.Dir, func(durable.Stage, string, string) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -137,31 +127,13 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 		}
 		return nil
 	})
-	id := w.boot("ada", "dev")
-	r := w.measured(g, id)
-	again := func() {
-		mu.Lock()
-		fails = 0
-		mu.Unlock()
-		for try := 0; ; try++ {
-			was := g.agent
-			next, err := w.try(id)
-			if err == nil {
-				g.mu.Lock()
-				g.agent = next.agent
-				g.mu.Unlock()
-				r = next
-				return
-			}
-			if try > 3 || was == nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	r := w.run(w.boot("ada", "dev"))
+	id := r.id
 	settle := func() {
 		w.eventually("it rests or has failed", func() bool { return r.ended() || r.idle() })
 		if r.ended() {
-			again()
+			failAt(0)
+			r = w.run(id)
 			r.settled()
 		}
 	}
@@ -176,15 +148,10 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 		case 2:
 			w.say("dev", "ann", "compact")
 		case 3:
-			if !r.ended() {
-				r.cancel()
-				_ = r.wait()
-			}
-			again()
+			r.cancel()
+			_ = r.wait()
 		case 4:
-			mu.Lock()
-			fails = 1 + rnd.IntN(120)
-			mu.Unlock()
+			failAt(1 + rnd.IntN(120))
 		case 5:
 			faults := []rehearsal.Fault{rehearsal.Blank, rehearsal.Truncate, rehearsal.Hang, rehearsal.Length, rehearsal.HTML}
 			w.model.Push(rehearsal.Step{Task: []string{"segment", "summarise"}[rnd.IntN(2)], Fault: faults[rnd.IntN(len(faults))]})
@@ -197,12 +164,7 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 		settle()
 	}
 	settle()
-	if !r.ended() {
-		r.stop()
-	}
-	g.held(t)
-	w.conserved(id)
-	w.stable()
+	r.checked()
 	var said []string
 	for _, l := range w.lines("dev") {
 		if !l.Agent {
@@ -210,11 +172,8 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 		}
 	}
 	equalSlices(t, "heard", w.heard(id, "dev"), said)
-	s := w.fold(id)
-	if owed := s.Owed(); owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
-		t.Errorf("still owed: %+v", owed)
-	}
-	levels := map[string]int{}
+	equal(t, "owes", w.owes(id), false)
+	s, levels := w.fold(id), map[string]int{}
 	for _, f := range s.Faded {
 		levels[f.Level]++
 	}

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -8,6 +10,7 @@ import (
 
 	"lethe/internal/lethetest"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // chores is a life's work, in the phrases that the rehearsal model follows.
@@ -29,57 +32,58 @@ func chores(r *rand.Rand, i int) string {
 	return fmt.Sprintf("ticket-%d says that %s", i, strings.Repeat(fmt.Sprintf("the pump number %d is loud. ", i), 1+r.IntN(40)))
 }
 
+// work has the identity run n commands with long results.
+func (r *running) work(n int) {
+	r.w.Helper()
+	for i := range n {
+		r.ask(fmt.Sprintf("run seq %d %d", i, i+900))
+	}
+}
+
 // TestLongLife lives through many epochs in a small context, with stops, kills
-// and jobs cut short, and holds all of it against what is promised.
+// and requests to compact, and holds all of it against what is promised.
 func TestLongLife(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
 	turns := lethetest.Sample(30, 50, 150)
-	w, g := forgetful(t, 18_000)
-	id := w.boot("ada", "dev")
-	r := w.measured(g, id)
+	w := forgetful(t, 18_000)
+	r := w.run(w.boot("ada", "dev"))
 	rnd := rand.New(rand.NewPCG(1, 2))
-	w.say("dev", "ann", "always answer in English and never push to main")
-	w.answered("dev", 1)
+	r.ask("always answer in English and never push to main")
 	for i := 2; i <= turns; i++ {
 		switch {
 		case i%25 == 0:
-			r.stop()
-			r = w.measured(g, id)
+			r = r.again()
+			r.ask(chores(rnd, i))
 		case i%25 == 12: // in the middle of things
-			r.stop()
-			r = w.run(id, dieAt("reply", 1))
+			r = r.again(dieAt("reply", 1))
 			w.say("dev", "ann", chores(rnd, i))
 			r.killed()
-			r = w.measured(g, id)
-			w.answered("dev", i)
-			continue
+			r = w.run(r.id)
 		case i%10 == 4:
-			w.say("dev", "ann", "compact")
-			w.answered("dev", i)
-			continue
+			r.ask("compact")
+		default:
+			r.ask(chores(rnd, i))
 		}
-		w.say("dev", "ann", chores(rnd, i))
-		w.answered("dev", i)
+		r.rested() // a summariser that is too slow for the turns would be told as an error
 	}
-	w.eventually("something has faded", func() bool { return len(w.fold(id).Faded) > 0 })
-	w.say("dev", "ann", "uncompact hash="+w.fold(id).Faded[0].Original.Short)
-	w.answered("dev", turns+1)
-	r.checked(g)
-	refs, ranges := w.conserved(id)
+	r.ask("uncompact hash=" + w.fold(r.id).Faded[0].Original.Short)
+	r.checked()
+	refs, ranges := w.conserved(r.id)
 	if refs > 2 || ranges < turns/30 {
 		t.Errorf("it takes %d refs to reach the oldest of %d ranges", refs, ranges)
 	}
-	epochs, forks := w.stable()
+	epochs, forks := w.stable(w.requests())
 	if epochs < turns/30 {
 		t.Errorf("only %d epochs", epochs)
 	}
 	t.Logf("%d turns, %d requests, %d epochs, %d forks, %d tasks, %d ranges, %d refs, largest request %d tokens",
-		turns, len(w.asked()), epochs, forks, w.tasks(""), ranges, refs, g.largest)
+		turns, len(w.asked()), epochs, forks, w.tasks(""), ranges, refs, w.gauge.largest)
 	if w.tasks("segment") == 0 || w.tasks("summarise") == 0 {
 		t.Error("no summary was asked for")
 	}
-	equal(t, "errors", len(w.events(id, "error")), 0)
+	equal(t, "answers", len(w.said("dev")), turns+1)
+	equal(t, "errors", len(w.events(r.id, "error")), 0)
 	for i, q := range w.requests() {
 		if !q.alone() && !strings.Contains(string(q.messages), "never push to main") {
 			t.Fatalf("request %d has lost the promise", i)
@@ -87,96 +91,152 @@ func TestLongLife(t *testing.T) {
 	}
 }
 
-// A job forks the life's own request: the same bytes and one message. COMPACT is
-// refused soon after it.
-func TestForks(t *testing.T) {
-	lethetest.Unraced(t)
+// The agent itself, a person and a command can ask for a compaction. A job forks the
+// life's own request: the same bytes and one message.
+func TestCompactOnRequest(t *testing.T) {
 	t.Parallel()
-	w, g := forgetful(t, 60_000)
-	id := w.boot("ada", "dev")
-	r := w.measured(g, id)
-	w.work(1, 12)
-	before := w.parse(w.asked()[len(w.asked())-1].Body)
-	w.say("dev", "ann", "compact")
-	w.answered("dev", 13)
-	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "agent") == 1 })
+	w := forgetful(t, 60_000)
+	r := w.run(w.boot("ada", "dev"))
+	contains(t, r.ask("compact"), "COMPACT") // an empty life has nothing to forget
+	lethetest.Must(t, AskToCompact(r.id))
+	w.eventually("the request is read", func() bool { return !CompactPending(r.id) })
 	r.settled()
-	w.say("dev", "ann", "compact")
-	w.answered("dev", 14)
-	r.checked(g)
-	results := w.events(id, "result")
-	contains(t, w.body(results[len(results)-1], 0), "little has come in since")
-	_, forks := w.stable()
+	equal(t, "epochs", len(w.events(r.id, "epoch")), 1)
+	equal(t, "tasks", w.tasks(""), 0)
+
+	r.work(12)
+	before := w.newest()
+	r.ask("compact")
+	w.eventually("the context is compacted", func() bool { return len(w.having(r.id, "epoch", "why", "agent")) == 1 })
+	r.settled()
+	r.ask("compact")
+	results := w.results(r.id)
+	contains(t, results[len(results)-1].text, "little has come in since")
+	_, forks := w.stable(w.requests())
 	equal(t, "forks", forks, w.tasks(""))
 	if w.tasks("segment") != 1 || w.tasks("summarise") < 2 {
 		t.Errorf("%d segment and %d summarise tasks", w.tasks("segment"), w.tasks("summarise"))
 	}
 	for _, q := range w.requests() {
-		if q.task == "" {
-			continue
-		}
-		if !strings.HasPrefix(string(q.head), string(before.messages)) {
-			t.Errorf("a fork does not begin with what was asked before:\n%s", firstDifference(string(q.head), string(before.messages)))
-		}
-		if !strings.HasPrefix(q.last, "<task name=") {
-			t.Errorf("the task is not a message of its own: %.100s", q.last)
+		if q.task != "" && (!strings.HasPrefix(string(q.head), string(before.messages)) || !strings.HasPrefix(q.last, "<task name=")) {
+			t.Errorf("a fork is not what was asked before and a task:\n%s", firstDifference(string(q.head), string(before.messages)))
 		}
 	}
 	// Nearly all of a fork came from the cache, and the life knows what it cost.
-	spent := w.events(id, "spent")
+	spent := w.events(r.id, "spent")
 	equal(t, "lines of cost", len(spent), 1)
 	if cost, _ := event.As[event.Spent](spent[0]); cost.In == 0 || cost.Cached*10 < cost.In*8 {
 		t.Errorf("of %d tokens %d were cached", cost.In, cost.Cached)
 	}
-	total := w.model.Usage()
-	equal(t, "tokens that the life knows of", w.fold(id).Usage.Input, int64(total.Input))
-	equal(t, "output", w.fold(id).Usage.Output, int64(total.Output))
-}
+	w.billed(r.id)
 
-// A request from outside is read and an epoch begun.
-func TestAskToCompact(t *testing.T) {
-	t.Parallel()
-	w, g := forgetful(t, 60_000)
-	id := w.boot("ada", "dev")
-	r := w.measured(g, id)
-	w.work(1, 6)
-	r.settled()
+	r.work(6)
 	r.compact()
-	if CompactPending(id) {
-		t.Error("the request is still there")
-	}
-	shows := fmt.Sprintf(" epoch=%d ", w.fold(id).Epoch)
-	w.eventually("context.md shows it", func() bool { return strings.Contains(w.read(w.own(id, "context.md")), shows) })
+	shown := func() string { return fmt.Sprintf(" epoch=%d ", w.fold(r.id).Epoch) }
+	w.eventually("context.md shows it", func() bool { return strings.Contains(w.read(w.own(r.id, "context.md")), shown()) })
+	r.work(6)
 	r.stop()
-
-	w.say("dev", "ann", "run seq 1 900") // heard when it runs again
-	a, err := Open(id, w.conf)
+	a, err := Open(r.id, w.conf)
 	lethetest.Must(t, err)
-	before, after, err := a.Compact(t.Context())
-	lethetest.Must(t, err)
-	lethetest.Must(t, a.Close())
-	if after >= before {
-		t.Errorf("from %d tokens to %d", before, after)
+	cut, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := a.Compact(cut); !errors.Is(err, context.Canceled) {
+		t.Errorf("a compaction that was cut short returns %v", err)
 	}
-	contains(t, w.read(w.own(id, "context.md")), fmt.Sprintf("epoch=%d ", w.fold(id).Epoch))
-	r = w.measured(g, id)
-	w.answered("dev", 7)
-	r.finish()
-	w.conserved(id)
-	w.stable()
+	from, to, err := a.Compact(t.Context())
+	lethetest.Must(t, errors.Join(err, a.Close()))
+	if to >= from {
+		t.Errorf("from %d tokens to %d", from, to)
+	}
+	contains(t, w.read(w.own(r.id, "context.md")), shown())
+	r = w.run(r.id)
+	r.ask("hello")
+	r.checked()
 }
 
-// An empty life has nothing to forget, and says no more about it.
-func TestNothingToForget(t *testing.T) {
+// What the agent writes into its own instructions is in the next task; what is
+// broken gives way, and it is told once, in all its runs.
+func TestOwnInstructions(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
-	w, _ := forgetful(t, 60_000)
+	w := forgetful(t, 60_000)
+	r := w.run(w.boot("ada", "dev"))
+	tasks := func(name string) (texts []string) {
+		for _, q := range w.requests() {
+			if q.task == name {
+				texts = append(texts, q.last)
+			}
+		}
+		return texts
+	}
+	w.write(w.own(r.id, "SEGMENT.md"), "Cut by the phase of the moon.")
+	w.write(w.own(r.id, "SUMMARISE.md"), "Sum it up like a sailor. ◆ e1 note")
+	r.work(5)
+	r.compact()
+	contains(t, tasks("segment")[0], "Cut by the phase of the moon.")
+	contains(t, tasks("summarise")[0], "Sum it up like a sailor. ◰4 e1 note")
+	equal(t, "notes", len(w.having(r.id, "note", "why", "instructions")), 0)
+
+	w.write(w.own(r.id, "SEGMENT.md"), " \n")
+	seen := len(tasks("segment"))
+	r.work(5)
+	r.compact()
+	r = r.again()
+	r.work(5)
+	r.compact()
+	equal(t, "notes", len(w.having(r.id, "note", "why", "instructions")), 1)
+	for _, s := range tasks("segment")[seen:] {
+		contains(t, s, "Cut the entries into chunks, each about one thing")
+	}
+	r.checked()
+}
+
+// In the classic order MEMORY and LIFE go last, and count.
+func TestForgettingInTailOrder(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	w := forgetful(t, 18_000, always("noted"))
+	w.conf.Params.Order = mind.OrderTail
 	id := w.boot("ada", "dev")
+	w.write(w.own(id, "MEMORY.md"), strings.Repeat("Ann likes teal. ", 200))
 	r := w.run(id)
-	w.say("dev", "ann", "compact")
-	contains(t, w.answered("dev", 1), "COMPACT")
-	lethetest.Must(t, AskToCompact(id))
-	w.eventually("the request is read", func() bool { return !CompactPending(id) })
-	r.finish()
-	equal(t, "epochs", len(w.events(id, "epoch")), 2) // boot and stop
-	equal(t, "tasks", w.tasks(""), 0)
+	w.talk(25, 120)
+	r.checked()
+	for _, q := range w.requests() {
+		if q.task == "" && !strings.Contains(q.last, "◆ life") || strings.Contains(string(q.first), "◆ life") {
+			t.Fatalf("LIFE does not stand at the end: %.300s", q.last)
+		}
+	}
+	if s := w.fold(id); s.Epoch < 2 {
+		t.Errorf("it is in epoch %d", s.Epoch)
+	}
+}
+
+// Another model is asked with requests that stand alone.
+func TestOtherModel(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	w := forgetful(t, 40_000)
+	w.conf.Forgetting.Model = "deepseek-flash"
+	r := w.run(w.boot("ada", "dev"))
+	r.work(8)
+	r.compact()
+	r.checked()
+	for _, q := range w.requests() {
+		want := `"rehearsal"`
+		if q.task != "" {
+			want = `"deepseek-flash"`
+			equal(t, "it stands alone", q.alone(), true)
+			contains(t, q.last, "◆ e2 inbound")
+			contains(t, q.last, "◆ memory")
+		}
+		equal(t, "model", q.rest["model"], want)
+	}
+	if w.tasks("") < 2 {
+		t.Fatal("nothing was asked")
+	}
+	w.billed(r.id)
+	if usd := w.fold(r.id).Usage.USD; usd <= 0 {
+		t.Errorf("it cost %f", usd)
+	}
 }

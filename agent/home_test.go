@@ -6,11 +6,9 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -113,55 +111,13 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A boot that fails at any step leaves nothing that looks like an identity, or a
-// whole one, and can be repeated.
-func TestBootFailsAnywhere(t *testing.T) {
-	t.Parallel()
-	for _, stage := range []durable.Stage{durable.Before, durable.After} {
-		for n := 1; ; n += lethetest.Sample(7, 5, 1) {
-			w := newWorld(t)
-			w.breakOnce(n, stage, syscall.EIO)
-			id, err := Boot(w.home, w.store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
-			if err == nil {
-				break
-			}
-			all, lerr := w.home.List()
-			lethetest.Must(t, lerr)
-			if len(all) > 1 {
-				t.Fatalf("step %d: %d identities", n, len(all))
-			}
-			for _, id := range all {
-				w.run(id).stop()
-			}
-			id = w.rebirth(func() {}, "ada", "dev")
-			if len(all) == 1 {
-				equal(t, "the identity booted again", id.Self, all[0].Self)
-			}
-			all, lerr = w.home.List()
-			lethetest.Must(t, lerr)
-			equal(t, "identities", len(all), 1)
-			equal(t, "first event", w.life(id)[0].Kind, "boot")
-		}
-	}
-}
-
-// supervised runs identities under Supervise until the test stops them.
-func (w *world) supervised(open func(Identity) (*Agent, error), ids ...Identity) (stop func() error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	var err error
-	go func() { defer close(done); err = Supervise(ctx, ids, open, discard()) }()
-	w.Cleanup(func() { cancel(); <-done })
-	return func() error { cancel(); <-done; return err }
-}
-
 // One identity that is corrupt does not keep the others from living.
 func TestCorruptBesideHealthy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ada, bob, eve := w.boot("ada", "a"), w.boot("bob", "b"), w.boot("eve", "e")
 	w.rewrite(w.own(bob, "SOUL.md"), func(string) string { return "another soul" })
-	stop := w.supervised(func(id Identity) (*Agent, error) { return Open(id, w.conf) }, ada, bob, eve)
+	lives := w.supervise(w.opens, ada, bob, eve)
 	w.ask("a", "hello")
 	w.ask("e", "hello")
 	// And one that becomes corrupt while it lives: somebody edits its log.
@@ -169,11 +125,12 @@ func TestCorruptBesideHealthy(t *testing.T) {
 	w.say("e", "ann", "are you there?")
 	w.eventually("eve notices", func() bool { _, ok := Running(eve); return !ok })
 	w.ask("a", "hello again")
-	err := stop()
-	if !errors.Is(err, ErrCorrupt) {
-		t.Errorf("Supervise returned %v", err)
+	lives.stop()
+	<-lives.done
+	if !errors.Is(lives.err, ErrCorrupt) {
+		t.Errorf("Supervise returned %v", lives.err)
 	}
-	contains(t, err.Error(), "SOUL.md")
+	contains(t, lives.err.Error(), "SOUL.md")
 	equal(t, "answers of bob", len(w.said("b")), 0)
 }
 
@@ -198,14 +155,12 @@ func TestPanicIsSurvived(t *testing.T) {
 		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
 		id := w.boot("ada", "dev")
 		change(&w.conf)
-		stop := w.supervised(func(id Identity) (*Agent, error) { return Open(id, w.conf) }, id)
+		lives := w.supervise(w.opens, id)
 		w.ask("dev", "hello")
-		lethetest.Must(t, stop())
+		lives.stop()
+		<-lives.done
+		lethetest.Must(t, lives.err)
 		equal(t, "answers after a panic in the "+name, len(w.said("dev")), 1)
-		kinds := map[string]int{}
-		for _, e := range w.life(id) {
-			kinds[e.Kind]++
-		}
-		equal(t, "resumed", kinds["resumed"], 1)
+		equal(t, "resumed", len(w.events(id, "resumed")), 1)
 	}
 }

@@ -1,84 +1,73 @@
 package agent
 
 import (
-	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
-	"lethe/llm"
+	"lethe/internal/lethetest"
 )
 
 // Pipes and links in the place of an identity's own files neither block it nor
-// get anything read, and a pipe in the place of its context is replaced.
+// get anything read or written, and a pipe in the place of its context is replaced.
 func TestOwnFilesThatAreNone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
-	secret := filepath.Join(t.TempDir(), "secret")
-	memory, view := filepath.Join(id.Dir, "MEMORY.md"), filepath.Join(id.Dir, "context.md")
-	for _, path := range []string{memory, view, filepath.Join(id.Dir, "SEGMENT.md")} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
+	victim, secret := filepath.Join(w.home.Dir, "victim"), filepath.Join(w.home.Dir, "secret")
+	lock, memory, view := w.own(id, "lock"), w.own(id, "MEMORY.md"), w.own(id, contextFile)
+	w.write(secret, "the-secret-word")
+	lethetest.Must(t, os.Symlink(victim, lock))
+	if a, err := Open(id, w.conf); err == nil {
+		a.Close()
+		t.Error("a lock that is a link was taken")
 	}
-	if err := errors.Join(
-		os.WriteFile(secret, []byte("the-secret-word"), 0o600),
-		os.Symlink(secret, memory),
-		syscall.Mkfifo(view, 0o600),
-		syscall.Mkfifo(filepath.Join(id.Dir, "SEGMENT.md"), 0o600),
-	); err != nil {
-		t.Fatal(err)
+	if _, err := os.Lstat(victim); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file that the lock leads to: %v", err)
 	}
+	for _, path := range []string{lock, memory, view, w.own(id, "SEGMENT.md")} {
+		lethetest.Must(t, os.RemoveAll(path))
+	}
+	lethetest.Must(t, os.Symlink(secret, memory))
+	for _, path := range []string{view, w.own(id, "SEGMENT.md"), w.own(id, stopFile), w.own(id, compactFile)} {
+		lethetest.Must(t, syscall.Mkfifo(path, 0o600))
+	}
+	if Stop(id) == nil || AskToCompact(id) == nil {
+		t.Error("a pipe was written to")
+	}
+	lethetest.Must(t, errors.Join(os.Remove(w.own(id, stopFile)), os.Remove(w.own(id, compactFile))))
 	r := w.run(id)
-	w.ask("dev", "hello")
+	r.ask("hello")
 	r.stop()
 	if fi, err := os.Lstat(view); err != nil || !fi.Mode().IsRegular() {
 		t.Errorf("context.md: %v, %v", fi, err)
 	}
-	for _, r := range w.asked() {
-		if strings.Contains(string(r.Body), "the-secret-word") {
-			t.Fatal("a linked file was read into a request")
-		}
+	if strings.Contains(w.prompt(), "the-secret-word") {
+		t.Fatal("a linked file was read into a request")
 	}
 }
 
-// parrot is a model that remembers nothing.
-type parrot struct{}
-
-func (parrot) Complete(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
-	return llm.Reply{Text: "noted", Reasoning: "a remark", Finish: "stop", Model: "parrot"}, nil
-}
-
-// What a turn leaves behind in memory is what it adds to the context.
-func TestMemoryDoesNotGrowByTurns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the race detector keeps memory of its own")
+// A log that is the link of another user is neither read nor cut: what it leads to
+// could be any file of ours.
+func TestLogIsNoLinkOfAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a link of another user")
 	}
+	t.Parallel()
 	w := newWorld(t)
-	w.run(w.boot("ada", "dev"), func(c *Config) {
-		c.Model = parrot{} // the offline one keeps a cache of its own
-		c.Forgetting.Mechanical = true
-		c.ContextLimit = 16_000 // soon full: from then on the context does not grow
-	})
-	turns := 0
-	heap := func(n int) uint64 {
-		for range n {
-			turns++
-			w.ask("dev", "remark: "+strings.Repeat("the valve at the pump leaks a little. ", 20))
-		}
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
+	id := w.boot("ada", "dev")
+	ours := filepath.Join(w.home.Dir, "ours")
+	w.write(ours, "no log, and no newline")
+	lethetest.Must(t, errors.Join(os.Remove(id.LIFE()), os.Symlink(ours, id.LIFE()), os.Lchown(id.LIFE(), 65534, 65534)))
+	a, err := Open(id, w.conf)
+	if err == nil {
+		a.Close()
+		t.Fatal("it was opened")
 	}
-	before := heap(60)
-	after := heap(60)
-	if grown := int64(after) - int64(before); grown > 1<<20 {
-		t.Errorf("the heap grew by %d KB in 60 turns", grown>>10)
-	}
+	contains(t, err.Error(), "another user made this link")
+	equal(t, "our file", w.read(ours), "no log, and no newline")
 }

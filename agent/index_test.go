@@ -4,51 +4,91 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io"
-	"log/slog"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	"lethe/internal/lethetest"
-	"lethe/internal/status"
 	"lethe/life"
 	"lethe/recall"
 	"lethe/tools"
 )
 
-// Whoever holds the index up, holds up no turn and no stop.
-func TestIndexHoldsUpNothing(t *testing.T) {
+// The index is a cache: whoever holds it up holds up no turn, and whatever happens to it,
+// turns go on and it comes back by itself.
+func TestIndexIsACache(t *testing.T) {
 	t.Parallel()
-	w, r, answered := forgotten(t)
-	r.stop()
-	lethetest.Must(t, os.Remove(r.id.RecallPath()))
-	lock := flock.New(r.id.RecallPath() + "-lock")
-	lethetest.Must(t, lock.Lock())
-	released := false
-	defer func() {
-		if !released {
-			lock.Unlock()
+	w, r := forgotten(t, "")
+	path := r.id.RecallPath()
+	lock := flock.New(path + "-lock")
+	question := "run echo what was the code of the lighthouse keeper?"
+	found := func() error {
+		_, err := r.agent.indexer.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
+			return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper"})
+		})
+		return err
+	}
+	back := func() {
+		t.Helper()
+		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.indexer.behind.Load() })
+	}
+	remove := func() {
+		for _, end := range []string{"", "-wal", "-shm"} {
+			lethetest.Must(t, os.RemoveAll(path+end))
 		}
-	}()
+	}
+
+	r.stop()
+	remove()
+	lethetest.Must(t, lock.Lock()) // another process is about to make it
 	r = w.run(r.id, func(c *Config) { c.Recall.HintTime = 50 * time.Millisecond })
-	w.say("dev", "ann", "what was the code of the lighthouse keeper?")
-	answered++
-	w.answered("dev", answered) // the lock is held all the while
-	r.settled()
-	if _, err := os.Stat(r.id.RecallPath()); err == nil {
+	r.ask(question)
+	if _, err := os.Stat(path); err == nil {
 		t.Error("the index was made although somebody holds it")
 	}
 	equal(t, "hints", w.hintsAt(r.id, "7431"), 0)
-	released = true
 	lethetest.Must(t, lock.Unlock())
 	r.indexed()
-	w.say("dev", "ann", "and now, the code of the lighthouse keeper?")
-	w.answered("dev", answered+1)
+
+	r.stop()
+	lethetest.Must(t, lock.Lock()) // another process makes it: what is in it is found
+	r = w.run(r.id)
+	r.ask("and now, " + question)
+	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
+	res := r.agent.tools.Run(t.Context(), tools.Call{Name: "RECALL", Args: []byte(`{"query":"lighthouse keeper"}`)})
+	contains(t, string(res.Body), "still being made")
+	contains(t, string(res.Body), "7431")
+	lethetest.Must(t, lock.Unlock())
+	back()
+
+	remove() // while it is open
+	r.ask("the lighthouse keeper's code?")
+	back()
+	remove()
+	w.write(path, "I am a text.")
+	if err := found(); !errors.Is(err, recall.ErrRebuilding) {
+		t.Errorf("replaced by a text: %v", err)
+	}
+	back()
+
+	for _, damage := range []func(){
+		func() {},
+		func() { w.write(path, "not a database at all, however long it is: "+strings.Repeat("x", 8192)) },
+		func() { lethetest.Must(t, os.Mkdir(path, 0o500)) }, // it cannot be made at all
+	} {
+		r.stop()
+		remove()
+		damage()
+		r = w.run(r.id)
+		if fi, err := os.Stat(path); err != nil || !fi.IsDir() {
+			r.indexed()
+		}
+		r.ask("hello again")
+		equal(t, "error", w.status(r.id).Error, "")
+	}
 	r.stop()
 }
 
@@ -73,110 +113,10 @@ func TestSearchIsLeftBehind(t *testing.T) {
 	<-x.news
 }
 
-// While another process makes the index, what is in it is found: by turns, which
-// do not wait for the rest, and by RECALL, which says so.
-func TestSearchWhileItIsMade(t *testing.T) {
-	t.Parallel()
-	w, r, answered := forgotten(t)
-	r.stop()
-	lock := flock.New(r.id.RecallPath() + "-lock")
-	lethetest.Must(t, lock.Lock())
-	defer lock.Unlock()
-	r = w.run(r.id)
-	r.settled()
-	w.say("dev", "ann", "what was the code of the lighthouse keeper?")
-	w.answered("dev", answered+1)
-	r.settled()
-	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
-	res := r.agent.tools.Run(t.Context(), tools.Call{Name: "RECALL", Args: []byte(`{"query":"lighthouse keeper"}`)})
-	contains(t, string(res.Body), "still being made")
-	contains(t, string(res.Body), "7431")
-	lethetest.Must(t, lock.Unlock())
-	w.eventually("it is brought up to date", func() bool { return !r.agent.indexer.behind.Load() })
-	r.stop()
-}
-
-// An index that somebody removes or replaces while it is open comes
-// back by itself, as often as that happens.
-func TestIndexComesBack(t *testing.T) {
-	t.Parallel()
-	w, r, answered := forgotten(t)
-	found := func() error {
-		_, err := r.agent.indexer.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
-			return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper"})
-		})
-		return err
-	}
-	back := func() {
-		w.Helper()
-		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.indexer.behind.Load() })
-	}
-	remove := func() {
-		for _, end := range []string{"", "-wal", "-shm"} {
-			lethetest.Must(t, os.Remove(r.id.RecallPath()+end))
-		}
-	}
-	remove()
-	w.say("dev", "ann", "the lighthouse keeper's code?") // finds it missing
-	w.answered("dev", answered+1)
-	r.settled()
-	back()
-	remove()
-	lethetest.Must(t, os.WriteFile(r.id.RecallPath(), []byte("I am a text."), 0o600))
-	if err := found(); !errors.Is(err, recall.ErrRebuilding) {
-		t.Errorf("replaced by a text: %v", err)
-	}
-	back()
-	r.stop()
-}
-
-// panicky is a log that panics the first time that it is told of a text.
-type panicky struct {
-	slog.Handler
-	text string
-	told *atomic.Bool
-}
-
-func (p panicky) WithAttrs([]slog.Attr) slog.Handler { return p }
-
-func (p panicky) Handle(ctx context.Context, r slog.Record) error {
-	if strings.Contains(r.Message, p.text) {
-		if p.told.CompareAndSwap(false, true) {
-			panic("for a test")
-		}
-	}
-	return p.Handler.Handle(ctx, r)
-}
-
-// A panic beside the turns costs no more than an attempt.
-func TestIndexSurvivesPanic(t *testing.T) {
-	t.Parallel()
-	w, r, _ := forgotten(t)
-	r.stop()
-	db, err := sql.Open("sqlite", "file:"+r.id.RecallPath()+"?_pragma=busy_timeout(60000)")
-	lethetest.Must(t, err)
-	_, err = db.Exec("UPDATE state SET json = '{'") // Sync finds that, and says so
-	lethetest.Must(t, err)
-	lethetest.Must(t, db.Close())
-	var told atomic.Bool
-	r = w.run(r.id, func(c *Config) {
-		c.Log = slog.New(panicky{slog.NewTextHandler(io.Discard, nil), "is made anew", &told})
-	})
-	w.eventually("a panic beside the turns", told.Load)
-	r.indexed()
-	hits, err := r.agent.indexer.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
-		return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper"})
-	})
-	if err != nil || len(hits) == 0 {
-		t.Errorf("%d hits, %v", len(hits), err)
-	}
-	r.stop()
-}
-
 // A stop does not wait for another process's transaction.
 func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	t.Parallel()
-	w, r, _ := forgotten(t)
+	w, r := forgotten(t, "")
 	r.stop()
 	db, err := sql.Open("sqlite", "file:"+r.id.RecallPath()+"?_txlock=immediate")
 	lethetest.Must(t, err)
@@ -195,56 +135,13 @@ func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	})
 	r.settled()
 	r.cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- r.wait() }() // ends with the agent
 	<-stopped
 	select {
-	case err := <-ended:
-		lethetest.Must(t, err)
+	case <-r.done:
+		lethetest.Must(t, r.err)
 	case <-time.After(8 * time.Second): // SQLite alone would wait for ten
 		t.Error("the stop waits for the index")
 	}
 	<-r.agent.indexer.done // and the index does not wait for the transaction
 	lethetest.Must(t, tx.Rollback())
-}
-
-// The index is a cache: whatever happens to it, turns go on.
-func TestIndexIsACache(t *testing.T) {
-	t.Parallel()
-	w, r, answered := forgotten(t)
-	ask := func(what string) {
-		t.Helper()
-		w.say("dev", "ann", what)
-		answered++
-		w.answered("dev", answered)
-		r.settled()
-	}
-	lethetest.Must(t, os.RemoveAll(r.id.RecallPath())) // while it is open
-	ask("hello there")
-	r.stop()
-	for _, damage := range [][]byte{nil, []byte("not a database at all, however long it is: " + strings.Repeat("x", 8192))} {
-		lethetest.Must(t, os.RemoveAll(r.id.RecallPath()))
-		lethetest.Must(t, os.RemoveAll(r.id.RecallPath()+"-wal"))
-		if damage != nil {
-			lethetest.Must(t, os.WriteFile(r.id.RecallPath(), damage, 0o600))
-		}
-		r = w.run(r.id)
-		r.indexed()
-		ask("hello again")
-		r.stop()
-	}
-	lethetest.Must(t, os.RemoveAll(r.id.RecallPath()))
-	lethetest.Must(t, os.Mkdir(r.id.RecallPath(), 0o500)) // it cannot be made at all
-	r = w.run(r.id)
-	ask("still there?")
-	s, err := status.Read(r.id.Dir)
-	lethetest.Must(t, err)
-	equal(t, "error", s.Error, "")
-	r.stop()
-	lethetest.Must(t, os.Remove(r.id.RecallPath()))
-	r = w.run(r.id)
-	r.indexed()
-	ask("what was the code of the lighthouse keeper?")
-	r.stop()
-	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
 }

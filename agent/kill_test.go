@@ -15,7 +15,6 @@ import (
 	"lethe/chat"
 	"lethe/internal/lethetest"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
 )
@@ -88,8 +87,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			t.Fatalf("the child ended by itself: %v\n%s\n%s", err, out.String(), w.dump())
 		}
 	}
-	r := w.run(id)
-	r.finish()
+	w.run(id).finish()
 	equalSlices(t, "heard", w.heard(id, "dev"), lines)
 	equalSlices(t, "said in ops", w.said("ops"), pings)
 	posts := 0
@@ -97,14 +95,11 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		posts += len(e.All("post"))
 	}
 	equal(t, "answers", len(w.said("dev")), posts)
-	for _, q := range w.asked() {
-		equal(t, "refusal", q.Refused, "")
-	}
-	for _, e := range w.events(id, "result") {
-		equal(t, "result of "+e.Arg(0), e.Get("status"), "ok")
+	for _, res := range w.results(id) {
+		equal(t, "result of "+res.call, res.status, "ok")
 	}
 	// What a killed child had sent may be read after what the next one sends.
-	asked := slices.Clone(w.asked())
-	slices.SortStableFunc(asked, func(a, b rehearsal.Recorded) int { return len(a.Body) - len(b.Body) })
-	w.growing(asked)
+	all := w.requests()
+	slices.SortStableFunc(all, func(a, b asked) int { return len(a.messages) - len(b.messages) })
+	w.stable(all)
 }

@@ -274,7 +274,7 @@ func (l *recorded) live() {
 	l.echo("dev", "and another line")
 	until("the first answer", func() bool { return has("dev", "the first answer") && r.idle() })
 	l.edit()
-	until("the edit", func() bool { return l.epochsFor(l.id, "edit") > 0 && r.idle() })
+	until("the edit", func() bool { return len(l.having(l.id, "epoch", "why", "edit")) > 0 && r.idle() })
 	l.disk.spare(func() { l.send("dev", "long question") })
 	until("the long thought", func() bool {
 		asked := l.asked()

@@ -97,7 +97,7 @@ func (l *recorded) resume(n int, left, all crashdisk.Tree) {
 	}
 	edits := 0
 	if sound > 0 {
-		edits = l.epochsFor(id, "edit")
+		edits = len(l.having(id, "epoch", "why", "edit"))
 	}
 	var now []sentAt
 	l.conf.Home, l.conf.Store = l.home, l.store
@@ -110,7 +110,7 @@ func (l *recorded) resume(n int, left, all crashdisk.Tree) {
 	l.checkHome(id)
 	l.checkRooms(id, left, all)
 	l.checkRequests(id, sound, now)
-	if more := l.epochsFor(id, "edit") - edits; n <= l.edited && more > 0 {
+	if more := len(l.having(id, "epoch", "why", "edit")) - edits; n <= l.edited && more > 0 {
 		l.Errorf("%d edits are in force, and nobody made one", more)
 	}
 }

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +12,7 @@ import (
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/lethetest"
-	"lethe/llm"
+	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
 
@@ -24,7 +26,7 @@ func TestLinesDuringTurn(t *testing.T) {
 	r.waitFor("acting", "BASH")
 	w.say("dev", "ann", "a second line", "a third line")
 	w.say("ops", "bob", "a fourth line")
-	lethetest.Must(t, os.WriteFile(w.own(id, "workspace/go"), nil, 0o600))
+	w.write(w.own(id, "workspace/go"), "")
 	w.answered("dev", 1)
 	w.answered("ops", 1)
 	r.finish()
@@ -47,50 +49,39 @@ func TestFlood(t *testing.T) {
 	for i := range 2000 {
 		want = append(want, fmt.Sprintf("line %d of a flood that is long enough to be a bother", i))
 	}
-	w.say("dev", "ann", want...)
-	w.answered("dev", 1)
-	r.finish()
+	r.ask(want...)
+	r.stop()
 	equalSlices(t, "heard", w.heard(id, "dev"), want)
-	w.bounded(id)
+	for i, q := range w.asked() { // two batches or units at most
+		if tokens := len(q.Body) / 4; tokens > 12_000+2*100_000/8 {
+			t.Errorf("request %d has about %d tokens", i, tokens)
+		}
+	}
+	if b := BudgetOf(w.fold(id), 0, 0); b.Live > 2*b.Limit/8+b.Entries*100 {
+		t.Errorf("the live entries cost %d tokens", b.Live)
+	}
 	if n := len(w.events(id, "inbound")); n > 3*compactor.MaxEntries {
 		t.Errorf("the flood became %d entries", n)
 	}
 }
 
-// bounded checks that no request is longer than what two batches or units may be.
-func (w *world) bounded(id Identity) {
-	w.Helper()
-	for i, q := range w.asked() {
-		equal(w, "refusal", q.Refused, "")
-		if tokens := len(q.Body) / 4; tokens > 12_000+2*100_000/8 {
-			w.Errorf("request %d has about %d tokens", i, tokens)
-		}
-	}
-	b := BudgetOf(w.fold(id), 0, 0)
-	if b.Live > 2*b.Limit/8+b.Entries*100 {
-		w.Errorf("the live entries cost %d tokens", b.Live)
-	}
-}
-
-// cost estimates tokens as a fresh life does.
-func cost(text string) int {
-	var e llm.Estimator
-	return e.Tokens(llm.Weight(text))
-}
-
 func TestSubscriptions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	w := newWorld(t, rehearsal.Step{Contains: "come", Answer: calls("JOIN", `{"room":"ops"}`)},
+		rehearsal.Step{Contains: "go", Answer: calls("SAY", `{"room":"ops","message":"I am here"}`, "LEAVE", `{"room":"ops"}`)},
+		rehearsal.Step{Times: -1, Answer: text("yes")})
 	var before []string
 	for i := range 57 {
 		before = append(before, fmt.Sprintf("line %d", i))
 	}
 	w.say("old", "ann", before...)
+	w.say("ops", "bob", "old news")
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	r.settled()
+	subscribe := func() { t.Helper(); lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old")) }
 
-	lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old")) // by anyone, while it runs
+	subscribe() // by anyone, while it runs
 	w.answered("old", 1)
 	r.settled()
 	equalSlices(t, "heard of a first subscription", w.heard(id, "old"), before[37:])
@@ -99,11 +90,10 @@ func TestSubscriptions(t *testing.T) {
 	lethetest.Must(t, chat.Unsubscribe(id.Subs(), "old"))
 	w.eventually("left", func() bool { return len(w.events(id, "left")) == 1 })
 	w.say("old", "ann", "while away")
-	w.ask("dev", "here")
-	r.settled()
+	r.ask("here")
 	equalSlices(t, "heard after leaving", w.heard(id, "old"), before[37:])
 
-	lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old"))
+	subscribe()
 	w.answered("old", 2)
 	r.finish()
 	equalSlices(t, "heard of a renewed subscription", w.heard(id, "old"), append(before[37:], "while away"))
@@ -111,26 +101,17 @@ func TestSubscriptions(t *testing.T) {
 	lethetest.Must(t, os.Remove(id.Subs()+"/old.md")) // while it is stopped
 	w.say("old", "ann", "unheard")
 	r = w.run(id)
-	w.ask("dev", "here again")
-	r.finish()
+	r.ask("here again")
 	equal(t, "heard in old", len(w.heard(id, "old")), 21)
-}
 
-func TestJoinAndLeave(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.say("ops", "bob", "old news")
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.ask("dev", "join ops")
+	r.ask("come") // by itself
 	w.answered("ops", 1)
 	r.settled()
-	w.ask("dev", "say I am here in ops and then leave ops")
-	r.finish()
-	said := w.said("ops")
-	equal(t, "SAY", said[len(said)-1], "I am here")
-	equalSlices(t, "heard", w.heard(id, "ops"), []string{"old news"})
-	equal(t, "left", len(w.events(id, "left")), 1)
+	r.ask("go")
+	r.stop()
+	equalSlices(t, "said in ops", w.said("ops"), []string{"yes", "I am here"})
+	equalSlices(t, "heard in ops", w.heard(id, "ops"), []string{"old news"})
+	equal(t, "left", len(w.events(id, "left")), 3)
 }
 
 // A room that is edited, replaced, emptied or removed is neither forgotten nor
@@ -150,22 +131,16 @@ func TestRoomsChange(t *testing.T) {
 	}
 	ask("one")
 	ask("two")
-	save := func(change func([]string) []string) { // as an editor does
-		t.Helper()
-		lines := change(strings.SplitAfter(w.read(w.path("dev")), "\n"))
-		tmp := w.path("dev") + "~"
-		lethetest.Must(t, os.WriteFile(tmp, []byte(strings.Join(lines, "")), 0o600))
-		lethetest.Must(t, os.Rename(tmp, w.path("dev")))
+	for i, change := range []func(string) string{
+		func(s string) string { return s },
+		func(s string) string { _, rest, _ := strings.Cut(s, "\n"); return rest }, // the first line is gone
+		func(s string) string {
+			return strings.Replace(s, "\n", "\n[USER:ann 2026-11-20T00:00:00Z] in the past\n", 1)
+		},
+	} {
+		w.rewrite(w.path("dev"), change)
+		ask(fmt.Sprintf("after change %d", i))
 	}
-	same := func(lines []string) []string { return lines }
-	save(same)
-	ask("three")
-	save(func(lines []string) []string { return lines[1:] }) // the first line is gone
-	ask("four")
-	save(func(lines []string) []string {
-		return slices.Insert(lines, 1, "[USER:ann 2026-11-20T00:00:00Z] in the past\n")
-	})
-	ask("five")
 	lethetest.Must(t, os.Truncate(w.path("dev"), 0))
 	ask("six")
 	lethetest.Must(t, os.Remove(w.path("dev")))
@@ -176,11 +151,37 @@ func TestRoomsChange(t *testing.T) {
 	equal(t, "model calls", len(w.asked()), len(want))
 	// With many lines behind the cursor, its own among them, while it is stopped.
 	r.stop()
-	save(func(lines []string) []string {
-		return append([]string{"[USER:bob 2026-11-20T00:00:00Z] before all\n"}, lines...)
-	})
+	w.rewrite(w.path("dev"), func(s string) string { return "[USER:bob 2026-11-20T00:00:00Z] before all\n" + s })
 	r = w.run(id)
 	ask("nine")
+	r.stop()
+}
+
+// In a room that was replaced by a shorter file no command is taken for what was
+// said before the identity came, whatever is heard there first.
+func TestCommandsInReplacedRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.say("dev", "eve", slices.Repeat([]string{"a line of the past"}, 100)...)
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.answered("dev", 1)
+	r.settled()
+	lines := strings.SplitAfter(strings.TrimSuffix(w.read(w.path("dev")), "\n"), "\n")
+	own := lines[len(lines)-1] + "\n"
+	commands := 0
+	for _, first := range []string{"", own} {
+		lethetest.Must(t, os.Remove(w.path("dev")))
+		w.shows(id, "the room is gone", func(s status.Status) bool { return s.Heard["dev"] == 0 }) // or who writes now would take it for heard
+		w.put("dev", first)
+		w.shows(id, "its size is heard", func(s status.Status) bool { return s.Heard["dev"] == int64(len(first)) })
+		for range 2 {
+			commands++
+			w.say("dev", "ann", "/status")
+			w.eventually("a command", func() bool { return len(w.events(id, "command")) == commands })
+			r.settled()
+		}
+	}
 	r.stop()
 }
 
@@ -210,20 +211,16 @@ func TestOwnLinesInEditedRoom(t *testing.T) {
 func TestLineBehindOwnLines(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Contains: "hear me", Answer: text("yes")})
+	w := newWorld(t, rehearsal.Step{Contains: "hear me", Answer: text("yes")},
+		// An entry holds one of these lines, and a look eight.
+		rehearsal.Step{Contains: "talk", Answer: many(12, "SAY", `{"room":"ops","message":"`+strings.Repeat("x", 9_000)+`"}`)})
 	w.conf.ContextLimit, w.conf.Params.MaxTokens = 1_000_000, 120_000
 	id := w.boot("ada", "dev", "ops")
-	long := strings.Repeat("x", 9_000) // an entry holds one, and a look eight
-	var many []string
-	for range 12 {
-		many = append(many, "SAY", `{"room":"ops","message":"`+long+`"}`)
-	}
-	w.model.Push(rehearsal.Step{Contains: "talk", Answer: calls(many...)})
 	r := w.run(id)
 	r.settled()
 	w.put("ops", "\n") // a blank line keeps the cursor where it is
-	w.ask("dev", "talk")
-	r.finish()
+	r.ask("talk")
+	r.stop()
 	w.say("ops", "ann", "hear me")
 
 	a, err := Open(id, w.conf)
@@ -243,11 +240,14 @@ func TestLineBehindOwnLines(t *testing.T) {
 }
 
 // Rooms that cannot be read, or are links of another user, do not make the identity
-// deaf to the others. They are joined once they can be.
+// deaf to the others. They are joined once they can be. A file in the place of a link makes it deaf
+// in that room, and it says so until the link is back.
 func TestUnreadableRoom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("heard")})
-	id := w.boot("ada", "dev")
+	var log lethetest.Log
+	w.conf.Log = slog.New(slog.NewTextHandler(&log, nil))
+	id := w.boot("ada", "dev", "ops")
 	lethetest.Must(t, os.Mkdir(w.path("odd"), 0o700))
 	rooms := []string{"odd"}
 	if os.Geteuid() == 0 { // only root can make a link of another user
@@ -256,14 +256,34 @@ func TestUnreadableRoom(t *testing.T) {
 		lethetest.Must(t, os.Lchown(w.path("linked"), 65534, 65534))
 		rooms = append(rooms, "linked")
 	}
+	subscribe := func(room string) { lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), room)) }
 	for _, room := range rooms {
-		lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), room))
+		subscribe(room)
 	}
 	r := w.run(id)
 	w.ask("dev", "hello")
 	lethetest.Must(t, os.Remove(w.path("odd")))
 	w.ask("odd", "and here?")
-	r.stop()
 	equalSlices(t, "heard", w.heard(id, "odd"), []string{"and here?"})
 	equalSlices(t, "heard", w.heard(id, "linked"), nil)
+
+	link := filepath.Join(id.Subs(), "ops.md")
+	w.rewrite(link, func(s string) string { return s + "saved by an editor\n" })
+	deaf := func(s status.Status) bool {
+		return slices.ContainsFunc(s.Trouble, func(t string) bool {
+			return strings.HasPrefix(t, "room ops cannot be read: subs/ops.md is not a link; remove it")
+		})
+	}
+	w.shows(id, "it says that it is deaf", deaf)
+	contains(t, w.ask("dev", "/status"), "; room ops cannot be read: subs/ops.md is not a link")
+	equal(t, "warnings", strings.Count(log.String(), "subs/ops.md is not a link"), 1)
+	w.say("ops", "ann", "do you hear me?")
+	lethetest.Must(t, os.Remove(link))
+	subscribe("ops")
+	equal(t, "answer", w.answered("ops", 1), "heard")
+	w.shows(id, "it is not deaf any more", func(s status.Status) bool { return !deaf(s) })
+	r.stop()
+	if heard := w.heard(id, "ops"); !slices.Contains(heard, "do you hear me?") {
+		t.Errorf("heard in ops: %q", heard)
+	}
 }

@@ -24,11 +24,11 @@ func TestKeysAreNotRecorded(t *testing.T) {
 	leak := calls("BASH", `{"command":"cat leak; echo `+key+` > copy"}`, "SAY", `{"room":"dev","message":"it is `+key+`"}`, key, `{"key":"`+key+`"}`)
 	far := strings.Repeat("far ", 18) // a gist ends in the middle of what follows
 	leak.Reasoning, leak.Text = "the key is "+key, far+key
-	w, _ := forgetful(t, 60_000, rehearsal.Step{Contains: "work", Answer: leak},
+	w := forgetful(t, 60_000, rehearsal.Step{Contains: "work", Answer: leak},
 		rehearsal.Step{Contains: "money", Status: 402, Body: `{"error":{"message":"no money for ` + key + `"}}`},
 		rehearsal.Step{Contains: "key?", Answer: text("my key is " + key + ".")},
 		rehearsal.Step{Task: "summarise", Times: -1, Answer: text(`{"summary":"ann uses ` + key + `","gist":"the key ` + key + `","relevance":5}`)},
-		noted())
+		always("noted"))
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	lethetest.Must(t, os.WriteFile(w.own(id, "workspace/leak"), []byte(far+key), 0o600))
@@ -49,10 +49,10 @@ func TestKeysAreNotRecorded(t *testing.T) {
 	contains(t, w.said("dev")[said-1], "no money for "+struck)
 	lethetest.Must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("ann's key: "+key+"\n"), 0o600))
 	w.eventually("the file is noticed", func() bool { return len(w.events(id, "note")) == 1 })
-	w.talk(1, 12)
+	w.talk(4, 200)
 	said = len(w.said("dev"))
 	lethetest.Must(t, AskToCompact(id))
-	w.eventually("the context is compacted", func() bool { return w.epochsFor(id, "person") == 1 })
+	w.eventually("the context is compacted", func() bool { return len(w.having(id, "epoch", "why", "person")) == 1 })
 	ask("good night", 1)
 	r.stop()
 	r = w.run(id)
@@ -82,7 +82,7 @@ func TestKeysAreNotRecorded(t *testing.T) {
 	}))
 	equal(t, "lines heard", len(w.heard(id, "dev")), len(w.lines("dev"))-len(w.said("dev")))
 	w.conserved(id)
-	w.stable()
+	w.stable(w.requests())
 }
 
 // What streams in shows no part of a key that came in pieces.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"os"
 	"strconv"
@@ -30,19 +29,11 @@ func TestRetryingIsShown(t *testing.T) {
 		}
 		return nil
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- Supervise(ctx, []Identity{id}, func(id Identity) (*Agent, error) { return Open(id, w.conf) }, discard())
-		close(ended)
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
-	shown := func(state string) (s status.Status) {
-		w.eventually("it shows "+state, func() bool {
-			s, _ = status.Read(id.Dir)
-			return s.State == state
-		})
-		return s
+	lives := w.supervise(w.opens, id)
+	shown := func(state string) (now status.Status) {
+		t.Helper()
+		w.shows(id, "it shows "+state, func(s status.Status) bool { now = s; return s.State == state })
+		return now
 	}
 	shown(status.Idle)
 	full.Store(true)
@@ -67,14 +58,14 @@ func TestRetryingIsShown(t *testing.T) {
 	w.eventually("it stops", func() bool {
 		lethetest.Must(t, Stop(id)) // again: one that is being opened takes it for an old one
 		select {
-		case err := <-ended:
-			if !errors.Is(err, syscall.ENOSPC) {
-				t.Errorf("Supervise returned %v", err)
-			}
+		case <-lives.done:
 			return true
 		default:
 			return false
 		}
 	})
+	if !errors.Is(lives.err, syscall.ENOSPC) {
+		t.Errorf("Supervise returned %v", lives.err)
+	}
 	shown(status.Stopped)
 }

@@ -18,9 +18,8 @@ func TestPermanentError(t *testing.T) {
 		w.conf.Retry = retry
 		id := w.boot("ada", "dev")
 		r := w.run(id)
-		contains(t, w.ask("dev", "hello"), "The model refuses: call rehearsal at 127.0.0.1")
+		contains(t, r.ask("hello"), "The model refuses: call rehearsal at 127.0.0.1")
 		r.waitFor(status.Paused, "")
-		r.settled()
 		w.put("dev", "[AGENT:bob 2026-11-20T12:57:16Z] an agent is nobody who mends\n")
 		r.settled()
 		equal(t, "model calls", len(w.asked()), 1)

@@ -9,6 +9,7 @@ import (
 
 	"lethe/internal/durable"
 	"lethe/internal/lethetest"
+	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/tools"
 )
@@ -20,21 +21,19 @@ func TestMaxSteps(t *testing.T) {
 		w.model.Push(rehearsal.Step{Answer: calls("BASH", fmt.Sprintf(`{"command":"echo %d"}`, i))})
 	}
 	w.conf.MaxSteps = 5
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	contains(t, w.ask("dev", "go on for ever"), "I stopped after 5 steps")
-	r.settled()
+	r := w.run(w.boot("ada", "dev"))
+	contains(t, r.ask("go on for ever"), "I stopped after 5 steps")
 	equal(t, "model calls", len(w.asked()), 5)
-	w.ask("dev", "hello")
-	r.finish()
+	r.ask("hello")
+	r.stop()
 	contains(t, w.prompt(), "You made 5 model calls without a word from a user")
 }
 
 func TestThirdIdenticalCall(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Times: 4, Answer: calls("LIST", `{"path":"."}`)})
-	w.ask("dev", "go round in circles")
-	r.finish()
+	r.ask("go round in circles")
+	r.stop()
 	equal(t, "notes", len(w.events(id, "note")), 1)
 	contains(t, w.prompt(), "third identical call in a row")
 	equal(t, "calls", len(w.events(id, "result")), 4)
@@ -44,23 +43,21 @@ func TestCutOff(t *testing.T) {
 	t.Parallel()
 	long := rehearsal.Step{Times: 2, Fault: rehearsal.Length, Answer: text(strings.Repeat("so much to say ", 200))}
 	w, id, r := start(t, long)
-	w.say("dev", "ann", "talk")
-	w.answered("dev", 1) // of the third call, after a note
-	r.settled()
+	r.ask("talk") // answered by the third call, after a note
 	notes := w.events(id, "note")
 	equal(t, "notes", len(notes), 1)
 	contains(t, w.body(notes[0], 0), "longer than 16384 tokens")
 	contains(t, w.body(notes[0], 1), "so much to say so much to say") // kept, if not shown
 	limits := []string{}
-	for _, q := range w.asked() {
-		limits = append(limits, sentOf(t, q.Body).rest["max_tokens"])
+	for _, q := range w.requests() {
+		limits = append(limits, q.rest["max_tokens"])
 	}
 	equalSlices(t, "max_tokens", limits, []string{"16384", "32768", "16384"})
 
 	long.Times = 4
 	w.model.Push(long)
-	contains(t, w.ask("dev", "talk more"), "cut off for their length again and again")
-	r.finish()
+	contains(t, r.ask("talk more"), "cut off for their length again and again")
+	r.stop()
 	for _, line := range w.said("dev") {
 		if strings.Contains(line, "so much to say") {
 			t.Errorf("half an answer was posted: %s", line)
@@ -75,15 +72,15 @@ func TestEmptyAnswer(t *testing.T) {
 		"without reasoning": {Contains: "first", Times: 2, Fault: rehearsal.Empty, Answer: text("")},
 	} {
 		w := newWorld(t, step)
-		w.conf.Model = w.client(llmRetries(1))
+		w.use(llm.Config{MaxRetries: 1})
 		id := w.boot("ada", "dev")
 		r := w.run(id)
 		w.say("dev", "ann", "first, say nothing")
 		w.eventually("the reply", func() bool { return len(w.events(id, "reply")) == 1 })
 		r.settled()
 		equal(t, name, len(w.said("dev")), 0)
-		w.ask("dev", "hello")
-		r.finish()
+		r.ask("hello")
+		r.stop()
 		equal(t, "events of "+name, len(w.events(id, "posted")), 1)
 		equal(t, "errors of "+name, len(w.events(id, "error")), 0)
 	}
@@ -98,24 +95,15 @@ func TestBadCalls(t *testing.T) {
 	a, err := Open(id, w.conf)
 	lethetest.Must(t, err)
 	a.tools.Add(tools.Tool{Name: "BROKEN", Schema: []byte(`{}`), Run: func(context.Context, tools.Call) tools.Result { panic("at the disco") }})
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{w: w, id: id, cancel: cancel, done: make(chan struct{})}
-	go func() { defer close(r.done); r.err = guard(ctx, a) }()
-	w.ask("dev", "the first question")
-	r.finish()
+	r := w.live(a)
+	r.ask("the first question")
+	r.stop()
 	parts := []string{"did you mean READ_FILE", "not one JSON object", "not one JSON object", "JOIN it first", "message is empty", "unknown tool", "panic: at the disco", "0 directories"}
-	results := w.events(id, "result")
+	results := w.results(id)
 	equal(t, "results", len(results), len(parts))
 	for i, part := range parts {
-		contains(t, w.body(results[i], 0), part)
-		want := "error"
-		if i == len(parts)-1 {
-			want = "ok"
-		}
-		equal(t, "status", results[i].Get("status"), want)
-	}
-	for _, q := range w.asked() {
-		equal(t, "refusal", q.Refused, "")
+		contains(t, results[i].text, part)
+		equal(t, "status", results[i].status, map[bool]string{false: "error", true: "ok"}[i == len(parts)-1])
 	}
 	w.run(id).stop() // and it all reads back
 }
@@ -147,16 +135,16 @@ func TestStructureInText(t *testing.T) {
 func TestVeryManyCalls(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
-	var many []string
+	var much []string
 	for i := range 1000 {
-		many = append(many, "WRITE_FILE", fmt.Sprintf(`{"path":"%d","content":"x"}`, i))
+		much = append(much, "WRITE_FILE", fmt.Sprintf(`{"path":"%d","content":"x"}`, i))
 	}
-	w := newWorld(t, rehearsal.Step{Contains: "much", Answer: calls(many...)}, rehearsal.Step{Contains: "one more", Answer: calls(many...)})
+	w := newWorld(t, rehearsal.Step{Contains: "much", Answer: calls(much...)}, rehearsal.Step{Contains: "one more", Answer: calls(much...)})
 	w.conf.ContextLimit, w.conf.Params.MaxTokens = 500_000, 80_000
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	w.ask("dev", "do much")
-	r.finish()
+	r.ask("do much")
+	r.stop()
 	written, err := os.ReadDir(w.own(id, "workspace"))
 	lethetest.Must(t, err)
 	equal(t, "calls that were run", len(written), maxCalls)

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -44,7 +42,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// world is a home with a strict model server and what else an identity needs.
+// world is a home with a strict model server and what else an identity needs. look_test.go
+// has what reads its rooms and lives, asked_test.go what reads the requests.
 type world struct {
 	testing.TB
 	home    Home
@@ -52,22 +51,21 @@ type world struct {
 	watcher *chat.Watcher
 	model   *rehearsal.Server
 	url     string
+	gauge   *gauge // the model of conf: a client of the server
 	conf    Config // of every identity; tests change it before they open one
 	limit   time.Duration
+	remarks int // that talk has made
 }
 
 func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	lethetest.Must(t, err)
-	w := &world{TB: t, model: rehearsal.New(rehearsal.Options{Script: script, Record: 10_000}), limit: 2 * time.Minute}
+	w := &world{TB: t, gauge: &gauge{}, limit: 2 * time.Minute}
 	w.home, err = OpenHome(filepath.Join(dir, "home"))
 	lethetest.Must(t, err)
 	w.store, err = blobs.Open(w.home.Blobs())
 	lethetest.Must(t, err)
-	server := httptest.NewServer(w.model)
-	t.Cleanup(server.Close)
-	w.url = server.URL
 	w.watcher = chat.NewWatcher(100*time.Millisecond, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	watched := make(chan struct{})
@@ -77,24 +75,55 @@ func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 	}()
 	t.Cleanup(func() { cancel(); <-watched })
 	w.conf = Config{
-		Home: w.home, Store: w.store, Watcher: w.watcher, Model: w.client(llm.Config{}), Offline: true,
+		Home: w.home, Store: w.store, Watcher: w.watcher, Model: w.gauge, Offline: true,
 		Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal",
 		Tools: tools.Config{Bash: tools.BashTrusted},
 	}
+	w.serve(rehearsal.Options{Script: script})
 	return w
 }
 
-// client talks to the model's server over HTTP.
-func (w *world) client(c llm.Config) *llm.Client {
+// forgetful is a world whose identities have a small limit, which no request may pass.
+func forgetful(t testing.TB, limit int, script ...rehearsal.Step) *world {
+	t.Helper()
+	w := newWorld(t, script...)
+	w.conf.ContextLimit, w.gauge.limit = limit, limit
+	return w
+}
+
+// serve starts a server of the model, in the place of the one before. It may refuse
+// requests for their length only.
+func (w *world) serve(o rehearsal.Options) {
 	w.Helper()
-	c.Preset, c.BaseURL, c.Key = cmp.Or(c.Preset, "deepseek"), w.url, "the-key-of-tests"
+	o.Record = 10_000
+	model := rehearsal.New(o)
+	server := httptest.NewServer(model)
+	w.Cleanup(func() {
+		server.Close()
+		for _, q := range model.Requests() {
+			if q.Refused != "" && o.Window == 0 {
+				w.Errorf("a request was refused: %s", q.Refused)
+			}
+		}
+	})
+	w.model, w.url = model, server.URL
+	w.use(llm.Config{})
+}
+
+// use has identities talk to the server with these settings.
+func (w *world) use(c llm.Config) {
+	w.Helper()
+	if c.Preset == "" {
+		c.Preset = "deepseek"
+	}
 	if c.MaxRetries == 0 {
 		c.MaxRetries = -1 // the agent's own patience is what is tested here
 	}
+	c.BaseURL, c.Key = w.url, "the-key-of-tests"
 	client, err := llm.New(c)
 	lethetest.Must(w, err)
 	w.Cleanup(func() { client.Close() })
-	return client
+	w.gauge.Model = client
 }
 
 // eventually polls cond until it holds.
@@ -169,14 +198,19 @@ func (w *world) try(id Identity, change ...func(*Config)) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
+	return w.live(a), nil
+}
+
+// live lets an open identity live.
+func (w *world) live(a *Agent) *running {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{w: w, id: id, agent: a, cancel: cancel, done: make(chan struct{})}
+	r := &running{w: w, id: a.id, agent: a, cancel: cancel, done: make(chan struct{})}
 	go func() { // ends with cancel
 		defer close(r.done)
 		r.err = guard(ctx, a)
 	}()
 	w.Cleanup(func() { cancel(); <-r.done })
-	return r, nil
+	return r
 }
 
 // stop ends the agent as a signal would.
@@ -191,6 +225,13 @@ func (r *running) finish() {
 	r.w.Helper()
 	r.settled()
 	r.stop()
+}
+
+// again stops the agent and runs it again.
+func (r *running) again(change ...func(*Config)) *running {
+	r.w.Helper()
+	r.stop()
+	return r.w.run(r.id, change...)
 }
 
 // wait returns what Run returned.
@@ -241,159 +282,83 @@ func (r *running) idle() bool {
 	return true
 }
 
-// whole is where the last line of a room that has a newline ends.
-func (w *world) whole(room string) int64 {
-	text, _ := os.ReadFile(w.path(room))
-	return int64(bytes.LastIndexByte(text, '\n') + 1)
-}
-
-func (w *world) path(room string) string { return chat.Path(w.home.Dir, room) }
-
-// put appends bytes to a room as anything outside would: without this program.
-func (w *world) put(room, text string) {
-	w.Helper()
-	f, err := os.OpenFile(w.path(room), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	lethetest.Must(w, err)
-	_, err = f.WriteString(text)
-	lethetest.Must(w, errors.Join(err, f.Close()))
-}
-
-// say appends messages of a user.
-func (w *world) say(room, who string, texts ...string) {
-	w.Helper()
-	var all []byte
-	for _, text := range texts {
-		line, err := chat.Format(false, who, time.Now(), text)
-		lethetest.Must(w, err)
-		all = append(all, line...)
-	}
-	w.put(room, string(all))
-}
-
-func (w *world) lines(room string) []chat.Line {
-	w.Helper()
-	text, err := os.ReadFile(w.path(room))
-	if !errors.Is(err, os.ErrNotExist) {
-		lethetest.Must(w, err)
-	}
-	var out []chat.Line
-	for raw := range bytes.Lines(text) {
-		if l := chat.Parse(raw); !l.Blank() && bytes.HasSuffix(raw, []byte("\n")) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// said returns the texts that agents have said in a room.
-func (w *world) said(room string) []string {
-	w.Helper()
-	var out []string
-	for _, l := range w.lines(room) {
-		if l.Agent {
-			out = append(out, l.Text)
-		}
-	}
-	return out
-}
-
-// answered waits for the n-th agent's line of a room and returns it.
-func (w *world) answered(room string, n int) string {
-	w.Helper()
-	w.eventually(fmt.Sprintf("room %s has %d answers", room, n), func() bool { return len(w.said(room)) >= n })
-	return w.said(room)[n-1]
-}
-
-// ask says something and waits for the answer.
-func (w *world) ask(room string, texts ...string) string {
-	w.Helper()
-	n := len(w.said(room))
-	w.say(room, "ann", texts...)
-	return w.answered(room, n+1)
-}
-
-// life returns all events of an identity, checked.
-func (w *world) life(id Identity) []life.Event {
-	w.Helper()
-	var out []life.Event
-	lethetest.Must(w, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
-		explained(w, e)
-		out = append(out, e)
-		return nil
-	}))
-	return out
-}
-
-// events returns those of one kind.
-func (w *world) events(id Identity, kind string) []life.Event {
-	w.Helper()
-	return slices.DeleteFunc(w.life(id), func(e life.Event) bool { return e.Kind != kind })
-}
-
-// status is what an identity shows now.
-func (w *world) status(id Identity) status.Status {
-	w.Helper()
-	s, err := status.Read(id.Dir)
-	lethetest.Must(w, err)
-	return s
-}
-
-// shows waits until an identity shows something.
-func (w *world) shows(id Identity, what string, is func(status.Status) bool) {
-	w.Helper()
-	w.eventually(what, func() bool {
-		s, err := status.Read(id.Dir)
-		return err == nil && is(s)
+// rested waits until the identity is idle and no compaction is under way.
+func (r *running) rested() {
+	r.w.Helper()
+	r.w.eventually(r.id.Name+" has rested", func() bool {
+		s, err := status.Read(r.id.Dir)
+		return r.ended() || r.idle() && err == nil && !s.Compacting
 	})
 }
 
-func (w *world) fold(id Identity) *mind.State {
-	w.Helper()
-	s, err := Fold(id, w.store)
-	lethetest.Must(w, err)
-	return s
+// compact has a running identity compact, as a person asks for it.
+func (r *running) compact() {
+	r.w.Helper()
+	was := len(r.w.having(r.id, "epoch", "why", byPerson))
+	lethetest.Must(r.w, AskToCompact(r.id))
+	r.w.eventually("the context is compacted", func() bool { return len(r.w.having(r.id, "epoch", "why", byPerson)) > was })
+	r.settled()
 }
 
-// body reads the blob of an event's i-th ref.
-func (w *world) body(e life.Event, i int) string {
-	w.Helper()
-	h, err := w.store.Resolve(e.Refs[i].Hash)
-	lethetest.Must(w, err)
-	b, err := w.store.Get(h)
-	lethetest.Must(w, err)
-	return string(b.Body)
+// checked stops the identity when it is idle, and checks that its bound held, that
+// requests grew at their ends, and that all of it can be reached.
+func (r *running) checked() {
+	r.w.Helper()
+	r.finish()
+	r.w.gauge.held(r.w)
+	if r.w.conf.Params.Order != mind.OrderTail {
+		r.w.stable(r.w.requests())
+	}
+	r.w.conserved(r.id)
 }
 
-// heard returns the lines that an identity has heard in a room, in order.
-func (w *world) heard(id Identity, room string) []string {
-	w.Helper()
-	var out []string
-	for _, e := range w.events(id, "inbound") {
-		if e.Get("room") != room {
-			continue
-		}
-		var own []mind.Span
-		for _, o := range e.All("own") {
-			var span mind.Span
-			_, err := fmt.Sscanf(o, "%d..%d", &span.From, &span.To)
-			lethetest.Must(w, err)
-			own = append(own, span)
-		}
-		at := int64(0)
-		for raw := range strings.Lines(w.body(e, 0)) {
-			l := chat.Parse([]byte(raw))
-			mine := slices.ContainsFunc(own, func(o mind.Span) bool { return o.From <= at && at < o.To })
-			at += int64(len(raw))
-			if !mine && !l.Blank() {
-				out = append(out, l.Text)
+// ask says something in room dev, waits for the answer and until the identity is idle.
+func (r *running) ask(texts ...string) string {
+	r.w.Helper()
+	answer := r.w.ask("dev", texts...)
+	r.settled()
+	return answer
+}
+
+// dieAt kills the agent when the n-th event of a kind is in the log, before it
+// knows: what a kill -9 leaves behind.
+func dieAt(kind string, n int) func(*Config) {
+	return func(c *Config) {
+		c.Tell = func(_ Identity, e life.Event) {
+			if e.Kind == kind {
+				if n--; n == 0 {
+					panic("killed at " + kind)
+				}
 			}
 		}
 	}
-	return out
 }
 
-// asked returns the requests so far.
-func (w *world) asked() []rehearsal.Recorded { return w.model.Requests() }
+// killed waits until dieAt has struck.
+func (r *running) killed() {
+	r.w.Helper()
+	if err := r.wait(); err == nil || !strings.Contains(err.Error(), "killed at") {
+		r.w.Fatalf("the agent ended with %v", err)
+	}
+}
+
+// supervised are identities under Supervise, until the test stops them.
+type supervised struct {
+	stop context.CancelFunc
+	done chan struct{}
+	err  error // of Supervise, once done
+}
+
+func (w *world) supervise(open func(Identity) (*Agent, error), ids ...Identity) *supervised {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &supervised{stop: cancel, done: make(chan struct{})}
+	go func() { defer close(s.done); s.err = Supervise(ctx, ids, open, discard()) }()
+	w.Cleanup(func() { cancel(); <-s.done })
+	return s
+}
+
+// opens is what Supervise is given.
+func (w *world) opens(id Identity) (*Agent, error) { return Open(id, w.conf) }
 
 // calls answers with tool calls: pairs of a name and arguments.
 func calls(pairs ...string) *rehearsal.Answer {
@@ -406,6 +371,11 @@ func calls(pairs ...string) *rehearsal.Answer {
 
 // text answers with words.
 func text(s string) *rehearsal.Answer { return &rehearsal.Answer{Text: s} }
+
+// always answers whatever nothing else of the script does, but for tasks of a compaction.
+func always(s string) rehearsal.Step {
+	return rehearsal.Step{Task: "none", Times: -1, Answer: text(s)}
+}
 
 func contains(t testing.TB, s, part string) {
 	t.Helper()
@@ -428,17 +398,4 @@ func equalSlices(t testing.TB, what string, got, want []string) {
 	}
 }
 
-// own is the path of one of the identity's files.
-func (w *world) own(id Identity, name string) string { return filepath.Join(id.Dir, name) }
-
-func (w *world) read(path string) string {
-	w.Helper()
-	data, err := os.ReadFile(path)
-	lethetest.Must(w, err)
-	return string(data)
-}
-
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
-// llmRetries lets the client try again by itself.
-func llmRetries(n int) llm.Config { return llm.Config{MaxRetries: n} }

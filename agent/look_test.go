@@ -1,0 +1,236 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/lethetest"
+	"lethe/internal/status"
+	"lethe/life"
+	"lethe/mind"
+)
+
+func (w *world) path(room string) string { return chat.Path(w.home.Dir, room) }
+
+// own is the path of one of the identity's files.
+func (w *world) own(id Identity, name string) string { return filepath.Join(id.Dir, name) }
+
+func (w *world) read(path string) string {
+	w.Helper()
+	data, err := os.ReadFile(path)
+	lethetest.Must(w, err)
+	return string(data)
+}
+
+func (w *world) write(path, text string) {
+	w.Helper()
+	lethetest.Must(w, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// whole is where the last line of a room that has a newline ends.
+func (w *world) whole(room string) int64 {
+	text, _ := os.ReadFile(w.path(room))
+	return int64(bytes.LastIndexByte(text, '\n') + 1)
+}
+
+// put appends bytes to a file, or to a room, as anything outside would.
+func (w *world) put(room, text string) { w.Helper(); w.appendTo(w.path(room), text) }
+
+func (w *world) appendTo(path, text string) {
+	w.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	lethetest.Must(w, err)
+	_, err = f.WriteString(text)
+	lethetest.Must(w, errors.Join(err, f.Close()))
+}
+
+// say appends messages of a user.
+func (w *world) say(room, who string, texts ...string) {
+	w.Helper()
+	var all []byte
+	for _, text := range texts {
+		line, err := chat.Format(false, who, time.Now(), text)
+		lethetest.Must(w, err)
+		all = append(all, line...)
+	}
+	w.put(room, string(all))
+}
+
+func (w *world) lines(room string) []chat.Line {
+	w.Helper()
+	text, err := os.ReadFile(w.path(room))
+	if !errors.Is(err, os.ErrNotExist) {
+		lethetest.Must(w, err)
+	}
+	var out []chat.Line
+	for raw := range bytes.Lines(text) {
+		if l := chat.Parse(raw); !l.Blank() && bytes.HasSuffix(raw, []byte("\n")) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// said returns the texts that agents have said in a room.
+func (w *world) said(room string) []string {
+	w.Helper()
+	var out []string
+	for _, l := range w.lines(room) {
+		if l.Agent {
+			out = append(out, l.Text)
+		}
+	}
+	return out
+}
+
+// answered waits for the n-th agent's line of a room and returns it.
+func (w *world) answered(room string, n int) string {
+	w.Helper()
+	var said []string
+	w.eventually(fmt.Sprintf("room %s has %d answers", room, n), func() bool { said = w.said(room); return len(said) >= n })
+	return said[n-1]
+}
+
+// ask says something and waits for the answer.
+func (w *world) ask(room string, texts ...string) string {
+	w.Helper()
+	n := len(w.said(room))
+	w.say(room, "ann", texts...)
+	return w.answered(room, n+1)
+}
+
+// remark is a line of some ten tokens a sentence.
+func remark(i, sentences int) string {
+	return fmt.Sprintf("remark-%d: %s", i, strings.Repeat(fmt.Sprintf("the valve at pump-%d leaks a little. ", i), sentences))
+}
+
+// talk says n more remarks in room dev, each after the answer to the one before.
+func (w *world) talk(n, sentences int) {
+	w.Helper()
+	for range n {
+		w.remarks++
+		w.ask("dev", remark(w.remarks, sentences))
+	}
+}
+
+// life returns all events of an identity, checked.
+func (w *world) life(id Identity) []life.Event {
+	w.Helper()
+	var out []life.Event
+	lethetest.Must(w, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
+		explained(w, e)
+		out = append(out, e)
+		return nil
+	}))
+	return out
+}
+
+// events returns those of one kind.
+func (w *world) events(id Identity, kind string) []life.Event {
+	w.Helper()
+	return slices.DeleteFunc(w.life(id), func(e life.Event) bool { return e.Kind != kind })
+}
+
+// having returns the events of one kind with a value.
+func (w *world) having(id Identity, kind, key, value string) []life.Event {
+	w.Helper()
+	return slices.DeleteFunc(w.events(id, kind), func(e life.Event) bool { return e.Get(key) != value })
+}
+
+// result is what a call came to.
+type result struct{ call, status, text string }
+
+func (w *world) results(id Identity) (all []result) {
+	w.Helper()
+	for _, e := range w.events(id, "result") {
+		all = append(all, result{e.Arg(0) + " " + e.Arg(1), e.Get("status"), w.body(e, 0)})
+	}
+	return all
+}
+
+// shows waits until an identity shows something.
+func (w *world) shows(id Identity, what string, is func(status.Status) bool) {
+	w.Helper()
+	w.eventually(what, func() bool {
+		s, err := status.Read(id.Dir)
+		return err == nil && is(s)
+	})
+}
+
+// status is what an identity shows now.
+func (w *world) status(id Identity) status.Status {
+	w.Helper()
+	s, err := status.Read(id.Dir)
+	lethetest.Must(w, err)
+	return s
+}
+
+// waitFor waits until the identity is in a state.
+func (r *running) waitFor(state, tool string) {
+	r.w.Helper()
+	r.w.shows(r.id, state+" "+tool, func(s status.Status) bool { return s.State == state && s.Tool == tool })
+}
+
+func (w *world) fold(id Identity) *mind.State {
+	w.Helper()
+	s, err := Fold(id, w.store)
+	lethetest.Must(w, err)
+	return s
+}
+
+func (w *world) owes(id Identity) bool {
+	w.Helper()
+	owed := w.fold(id).Owed()
+	return owed.Answer || len(owed.Calls)+len(owed.Posts) > 0
+}
+
+// body reads the blob of an event's i-th ref.
+func (w *world) body(e life.Event, i int) string { w.Helper(); return w.original(e.Refs[i].Hash) }
+
+// original reads a blob by the beginning of its hash.
+func (w *world) original(short string) string {
+	w.Helper()
+	h, err := w.store.Resolve(short)
+	lethetest.Must(w, err)
+	body, err := w.bodyOf(h)
+	lethetest.Must(w, err)
+	return string(body)
+}
+
+func (w *world) bodyOf(h blobs.Hash) ([]byte, error) {
+	b, err := w.store.Get(h)
+	return b.Body, err
+}
+
+// heard returns the lines that an identity has heard in a room, in order.
+func (w *world) heard(id Identity, room string) []string {
+	w.Helper()
+	var out []string
+	for _, e := range w.having(id, "inbound", "room", room) {
+		var own []mind.Span
+		for _, o := range e.All("own") {
+			var span mind.Span
+			_, err := fmt.Sscanf(o, "%d..%d", &span.From, &span.To)
+			lethetest.Must(w, err)
+			own = append(own, span)
+		}
+		at := int64(0)
+		for raw := range strings.Lines(w.body(e, 0)) {
+			l := chat.Parse([]byte(raw))
+			mine := slices.ContainsFunc(own, func(o mind.Span) bool { return o.From <= at && at < o.To })
+			at += int64(len(raw))
+			if !mine && !l.Blank() {
+				out = append(out, l.Text)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,271 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/blobs"
+	"lethe/internal/lethetest"
+	"lethe/llm"
+	"lethe/llm/rehearsal"
+	"lethe/mind"
+)
+
+// forgotten runs an identity that was told of a lighthouse and of a barometer, and has
+// forgotten both.
+func forgotten(t *testing.T, preset string, script ...rehearsal.Step) (*world, *running) {
+	t.Helper()
+	told := func(r *rehearsal.Request) bool {
+		return strings.Contains(r.Last().Text(), "\n[USER:bob ")
+	}
+	w := forgetful(t, 17_000, append(script, rehearsal.Step{Match: told, Times: -1, Answer: text("I see.")})...)
+	w.use(llm.Config{Preset: preset})
+	w.conf.Forgetting.Mechanical = true
+	w.conf.Recall.HintTime = time.Minute
+	r := w.run(w.boot("ada", "dev"))
+	tell := func(text string) {
+		n := len(w.said("dev"))
+		w.say("dev", "bob", text)
+		w.answered("dev", n+1)
+	}
+	filler := func(n int) {
+		for i := range n {
+			tell(fmt.Sprintf("minute %d: %s", i, strings.Repeat("the weather stays as it is, grey and mild. ", 60)))
+		}
+	}
+	tell("the lighthouse keeper's code is 7431, and his dog is called Bosun")
+	filler(3) // so that it fades apart from what follows
+	tell("the barometer of the harbour pilots is broken")
+	filler(25)
+	r.indexed()
+	return w, r
+}
+
+// indexed waits until all that has faded can be found.
+func (r *running) indexed() {
+	r.w.Helper()
+	r.rested()
+	fades := len(r.w.having(r.id, "fade", "to", mind.Summary)) + len(r.w.having(r.id, "fade", "to", mind.Gist))
+	r.w.eventually("the index is up to date", func() bool {
+		added, err := r.agent.indexer.index.Sync(r.w.Context(), r.w.store, r.id.LIFE())
+		return err == nil && added == 0 && fades > 0
+	})
+}
+
+// hintsAt are the hints of a life whose lines name an original that holds word.
+func (w *world) hintsAt(id Identity, word string) int {
+	w.Helper()
+	n := 0
+	for _, e := range w.events(id, mind.Hint) {
+		for _, ref := range e.All("ref") {
+			if strings.Contains(w.original(ref), word) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// turns are the messages of the last request, each with its role. It checks that
+// the roles of all requests take turns.
+func (w *world) turns() []string {
+	w.Helper()
+	var out []string
+	for i, q := range w.requests() {
+		var messages []struct{ Role, Content string }
+		lethetest.Must(w, json.Unmarshal(append(q.messages, ']'), &messages))
+		out = nil
+		for k, m := range messages {
+			out = append(out, m.Role+": "+m.Content)
+			if k == 0 {
+				continue
+			}
+			switch pair := messages[k-1].Role + " " + m.Role; pair {
+			case "system user", "user assistant", "assistant user", "assistant tool", "tool tool", "tool assistant":
+			default:
+				w.Errorf("request %d has %s", i, pair)
+			}
+		}
+	}
+	return out
+}
+
+// What somebody says, and a tool that fails, remind the identity of what it forgot: by
+// ref and gist, at the end, before it answers, and once. Where nothing fits, or hints
+// are off, nothing is said. Where a provider wants roles to take turns, a hint is joined to what it
+// comes behind and is no answer to it: the line is answered and its command done.
+func TestHint(t *testing.T) {
+	t.Parallel()
+	for _, preset := range []string{"deepseek", "custom"} {
+		t.Run(preset, func(t *testing.T) {
+			t.Parallel()
+			w, r := forgotten(t, preset, rehearsal.Step{Contains: "open the door", Answer: calls("READ_FILE", `{"path":"barometer-of-the-harbour-pilots.txt"}`)})
+			id := r.id
+			for _, line := range []string{"ok, thanks!", "good morning", "can you compile the kernel with clang?"} {
+				r.ask(line)
+			}
+			r = r.again(func(c *Config) { c.Recall.NoHints = true })
+			r.ask("run echo the barometer of the harbour pilots")
+			equal(t, "hints where nothing fits, and when they are off", len(w.events(id, mind.Hint)), 0)
+
+			r = r.again()
+			calls := len(w.events(id, "call"))
+			contains(t, r.ask("run echo the code of the lighthouse keeper"), "the code of the lighthouse keeper")
+			equal(t, "hints", w.hintsAt(id, "7431"), 1)
+			equal(t, "calls", len(w.events(id, "call")), calls+1)
+			hint := w.events(id, mind.Hint)[0]
+			equal(t, "why", hint.Get("why"), "inbound")
+			if n := len(hint.All("ref")); n > hintLines {
+				t.Errorf("a hint names %d refs", n)
+			}
+			h, err := blobs.ParseHash(hint.All("ref")[0])
+			lethetest.Must(t, err)
+			requests := w.requests()
+			asked := requests[len(requests)-2].last // the last one has the result of the command
+			contains(t, asked, "hash="+w.store.Short(h)+" gist=")
+			contains(t, asked, "◆ e")
+			if preset == "custom" {
+				contains(t, asked, "[USER:ann ")
+				contains(t, asked, "\n\n◆ e")
+			}
+			if b, err := w.store.Get(h); err != nil || strings.Contains(asked, "7431") && !strings.Contains(b.Gist, "7431") {
+				t.Errorf("the hint holds what it only ought to point at (%v)", err)
+			}
+			r.ask("I ask again: run echo the code of the lighthouse keeper")
+			r = r.again() // it is known after a resume too
+			r.ask("once more: run echo the code of the lighthouse keeper")
+			equal(t, "hints after the third question", w.hintsAt(id, "7431"), 1)
+
+			contains(t, r.ask("open the door"), "open the door")
+			hints := w.having(id, mind.Hint, "why", "failed")
+			equal(t, "hints after a failure", len(hints), 1)
+			equal(t, "hints at the barometer", w.hintsAt(id, "barometer"), 1)
+			contains(t, w.newest().last, " hint\n")
+			r.stop()
+			w.stable(w.requests())
+			if preset == "custom" {
+				turns := w.turns()
+				contains(t, turns[len(turns)-1][:len("tool: ")], "tool: ")
+				equal(t, "fillers", strings.Contains(strings.Join(turns, "\n"), "(noted)"), false)
+			}
+		})
+	}
+}
+
+// Where roles take turns, MEMORY and LIFE at the end are no answer either, and what
+// somebody says while a tool runs is answered, and so is what it ran for.
+func TestRolesTakeTurns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.use(llm.Config{Preset: "custom"})
+	tail := w.run(w.boot("bob", "ops"), func(c *Config) { c.Params.Order = mind.OrderTail })
+	for i := range 3 {
+		equal(t, "answer", w.ask("ops", fmt.Sprintf("run echo number%d", i)), fmt.Sprintf("BASH `echo number%[1]d` gave: number%[1]d", i))
+	}
+	tail.finish()
+	turns := w.turns()
+	if last := turns[len(turns)-1]; !strings.HasPrefix(last, "tool: ") || !strings.Contains(last, "\n\n◆ memory\n") {
+		t.Errorf("the last message is %s", last)
+	}
+
+	before := len(w.requests())
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "run while [ ! -e go ]; do sleep 0.01; done; echo alpha")
+	w.eventually("it runs", func() bool { return len(w.events(id, "call")) == 1 })
+	w.say("dev", "ann", "run echo beta")
+	w.write(w.own(id, "workspace/go"), "")
+	answer := w.answered("dev", 1)
+	r.finish()
+	contains(t, answer, "alpha")
+	contains(t, answer, "beta")
+	equal(t, "answers", len(w.said("dev")), 1)
+	contains(t, strings.Join(w.turns(), "\n"), "assistant: (not finished yet)\nuser: ◆ e")
+	w.stable(w.requests()[before:])
+}
+
+// The identity can search by itself. RECALL says so when something that may match cannot
+// be read, whether there is something else or not.
+func TestRecallTool(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	w, r := forgotten(t, "",
+		rehearsal.Step{Contains: "please search", Answer: calls(
+			"RECALL", `{"query":"dog of the lighthouse keeper","limit":3}`,
+			"RECALL", `{"query":"\"!? ( * ) --"}`,
+			"RECALL", `{"query":"zyzzyva quux"}`,
+			"RECALL", `{"limit":3}`,
+			"RECALL", `{"query":"NEAR(dog* OR \"keeper) -- '; DROP TABLE docs"}`)},
+		rehearsal.Step{Contains: "search for what is lost", Answer: calls("RECALL", `{"query":"Bosun"}`, "RECALL", `{"query":"Bosun, or the weather"}`)})
+	r.ask("please search")
+	lost := 0
+	for _, f := range w.fold(r.id).Faded {
+		if strings.Contains(w.original(f.Original.Short), "Bosun") {
+			lethetest.Must(t, os.Remove(w.store.Path(f.Original.Hash)))
+			lost++
+		}
+	}
+	equal(t, "lost originals", lost, 1)
+	r.ask("search for what is lost")
+	r.stop()
+	results := w.results(r.id)
+	for i, parts := range [][]string{
+		{"ok matches: ", "hash=", " gist=", "room=dev", " offset=", "Bosun"},
+		{"error the query holds no word"},
+		{"ok nothing found"},
+		{"error ", "query"},
+		{"ok matches: ", "Bosun"},
+		{"nothing found", " that may match cannot be read"},
+		{"matches: ", " that may match cannot be read"},
+	} {
+		for _, part := range parts {
+			contains(t, results[i].status+" "+results[i].text, part)
+		}
+	}
+}
+
+// A blob of another life, or of nobody's such as a file that came through a bridge, opens
+// when a user has named it by hash=, and only then.
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada, bob := w.boot("ada", "a"), w.boot("bob", "dev")
+	r := w.run(ada)
+	w.ask("a", "the password is swordfish")
+	r.finish()
+	put := func(body string) string {
+		h, err := w.store.Put(blobs.Meta{Gist: "document notes.txt"}, []byte(body))
+		lethetest.Must(t, err)
+		return w.store.Short(h)
+	}
+	sent, hidden := put("the harbour is closed"), put("somebody else's")
+	hash := w.events(ada, mind.Inbound)[0].Refs[0].Hash
+	r = w.run(bob)
+	asks := func(question, want string) {
+		t.Helper()
+		r.ask(question)
+		results := w.results(bob)
+		last := results[len(results)-1]
+		contains(t, last.status+": "+last.text, want)
+	}
+	asks("uncompact "+hash, "error: resolve \""+hash+"\": no such blob")
+	w.put("dev", "[AGENT:eve 2026-11-20T12:57:16Z] you may see hash="+hash+"\n")
+	w.answered("dev", 3) // eve's line and the answer to it
+	asks("uncompact "+hash, "error: resolve \""+hash+"\": no such blob")
+	equal(t, "grants", len(w.events(bob, "grant")), 0)
+	asks("uncompact hash="+hash, "the password is swordfish")
+	grants := w.events(bob, "grant")
+	equal(t, "grants", len(grants), 1)
+	equal(t, "granted by", grants[0].Get("by"), "ann")
+	r = r.again()
+	asks("uncompact "+hash, "the password is swordfish")
+	w.model.Push(rehearsal.Step{Contains: "look at this", Answer: calls("READ_FILE", `{"path":"hash=`+hidden+`"}`, "READ_FILE", `{"path":"hash=`+sent+`"}`)})
+	asks("[document notes.txt 20 B hash="+sent+"] look at this", "the harbour is closed")
+	results := w.results(bob)
+	contains(t, results[len(results)-2].text, "no such blob")
+	r.stop()
+}
