@@ -125,11 +125,3 @@ func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
 		t.Errorf("kept %v, %v", fi, err)
 	}
 }
-
-func TestBashThatCannotStartSaysWhy(t *testing.T) {
-	id := newIdentity(t, nil)
-	if err := os.RemoveAll(id.work); err != nil {
-		t.Fatal(err)
-	}
-	id.fails([]string{"not started", "enter workspace", "no such file"}, "BASH", "command", "true")
-}

@@ -93,33 +93,3 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
-
-// An edit changes the one place that was meant and nothing else, or says why not.
-func FuzzSubstitute(f *testing.F) {
-	f.Add("a\nb\nc\n", "b", "x")
-	f.Add("a\r\nb\r\n", "a\nb", "x\ny")
-	f.Add("aaaa", "aa", "b")
-	f.Add("", "x", "")
-	f.Add("\xff\x00\n \t\n", "\n", "\xfe")
-	f.Add("one\n\n\ntwo", "\n\n\n\n", "")
-	f.Add("漢字\u2028x", "字 x", "y")
-	f.Fuzz(func(t *testing.T, text, old, new string) {
-		if old == "" || old == new {
-			return
-		}
-		edited, line, err := substitute(text, old, new)
-		if err != nil {
-			if edited != "" || len(err.Error()) > 10_000 {
-				t.Fatalf("%q: %v", edited, err)
-			}
-			return
-		}
-		if strings.Contains(text, "\r\n") && !strings.Contains(text, old) {
-			old, new = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(new, "\n", "\r\n")
-		}
-		at := strings.Index(text, old)
-		if at < 0 || edited != text[:at]+new+text[at+len(old):] || line != 1+strings.Count(text[:at], "\n") || strings.Contains(text[at+1:], old) {
-			t.Fatalf("%q for %q in %q gives %q at line %d", new, old, text, edited, line)
-		}
-	})
-}

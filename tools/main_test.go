@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -163,15 +162,12 @@ func realTempDir(t *testing.T) string {
 
 // fakeRooms is Rooms in memory.
 type fakeRooms struct {
-	mu   sync.Mutex
 	in   []string
 	said []string
 	err  error
 }
 
 func (r *fakeRooms) Say(_ context.Context, call, room, message string) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if !slices.Contains(r.in, room) {
 		return "", fmt.Errorf("not in room %s", room)
 	}
@@ -180,15 +176,11 @@ func (r *fakeRooms) Say(_ context.Context, call, room, message string) (string, 
 }
 
 func (r *fakeRooms) Join(room string) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.in = append(r.in, room)
 	return "joined " + room + ": the last 20 of 300 lines follow", r.err
 }
 
 func (r *fakeRooms) Leave(room string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	i := slices.Index(r.in, room)
 	if i < 0 {
 		return fmt.Errorf("not in room %s", room)
@@ -198,7 +190,5 @@ func (r *fakeRooms) Leave(room string) error {
 }
 
 func (r *fakeRooms) Joined() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	return slices.Clone(r.in)
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,11 +25,10 @@ import (
 //
 // confine gives up privileges, applies the sandbox and executes the shell.
 //
-// Their file descriptors:
-//
-//	0 /dev/null   1, 2 the output   3 the order   4 reports, as JSON
-//
-// For supervise, 3 stays open as long as the command may run.
+// The order goes to the standard input of supervise, which stays open as long as the
+// command may run, and comes to confine as file descriptor 3. What they have to report,
+// as JSON, is the standard error of supervise, and 4 of confine. The command itself has
+// /dev/null as its input, and one pipe for all output.
 const (
 	helperName   = "lethe-sandbox" // argv[0] that makes this binary a helper
 	superviseArg = "supervise"
@@ -78,31 +78,28 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 	if err != nil {
 		return Outcome{Failed: err.Error()}, nil
 	}
-	h, err := startHelper()
-	if err != nil {
-		return Outcome{}, err
+	var report bytes.Buffer
+	helper := &exec.Cmd{
+		// Not a path: the file may have been replaced by another version since.
+		Path: "/proc/self/exe", Args: []string{helperName, superviseArg}, Env: []string{}, Dir: "/",
+		Stdout: out, Stderr: &report, WaitDelay: drainGrace,
+		// Its own session: a terminal's ctrl-C is for the daemon.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	defer h.close()
-	go func() { // ends when the helper has read the order, or at close
-		_ = json.NewEncoder(h.order).Encode(o)
-	}()
-	copied := make(chan struct{})
-	go func() { // ends with the last writer, or at the deadline below
-		defer close(copied)
-		if _, err := io.Copy(out, h.output); err != nil {
-			_, _ = io.Copy(io.Discard, h.output)
-		}
-	}()
-	var end Outcome
-	told := make(chan error, 1)
-	go func() { told <- h.readReport(&end) }() // ends with the helper, or at close
+	lifeline, err := helper.StdinPipe()
+	if err == nil {
+		err = helper.Start()
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("start the helper of the command: %w", err)
+	}
+	go func() { _ = json.NewEncoder(lifeline).Encode(o) }() // ends when the helper has read it or is dead
 	died := make(chan struct{})
-	go func() { _ = h.cmd.Wait(); close(died) }() // ends with the helper
-
+	go func() { _ = helper.Wait(); close(died) }() // ends with the helper and its output
 	select {
 	case <-died:
 	case <-ctx.Done():
-		h.order.Close()
+		lifeline.Close()
 		grace := killGraceAlone
 		if errors.Is(context.Cause(ctx), context.Canceled) {
 			grace = killGrace
@@ -114,71 +111,20 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 			return Outcome{}, ErrStuck
 		}
 	}
-	_ = h.output.SetReadDeadline(time.Now().Add(drainGrace))
-	<-copied
-	if err := <-told; err != nil {
-		return Outcome{}, fmt.Errorf("hear from the helper of the command: it was killed (%w)", err)
-	}
-	return end, nil
+	return readReport(&report)
 }
-
-// helper is a running supervise and the caller's ends of its pipes.
-type helper struct {
-	cmd    *exec.Cmd
-	order  *os.File
-	output *os.File
-	report *os.File
-}
-
-func startHelper() (*helper, error) {
-	var ends [6]*os.File
-	var err error
-	for i := 0; i < len(ends) && err == nil; i += 2 {
-		ends[i], ends[i+1], err = os.Pipe()
-	}
-	if err == nil {
-		h := &helper{order: ends[1], output: ends[2], report: ends[4]}
-		h.cmd = &exec.Cmd{
-			// Not a path: the file may have been replaced by another version since.
-			Path: "/proc/self/exe", Args: []string{helperName, superviseArg}, Env: []string{}, Dir: "/",
-			Stdout: ends[3], Stderr: ends[3], ExtraFiles: []*os.File{ends[0], ends[5]},
-			// Its own session: a terminal's ctrl-C is for the daemon.
-			SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-		}
-		if err = h.cmd.Start(); err == nil {
-			closeAll(ends[0], ends[3], ends[5])
-			return h, nil
-		}
-	}
-	closeAll(ends[:]...)
-	return nil, fmt.Errorf("start the helper of the command: %w", err)
-}
-
-func (h *helper) close() { closeAll(h.order, h.output, h.report) }
 
 // readReport reads what confine and supervise report. The first is only heard
 // of when it failed.
-func (h *helper) readReport(end *Outcome) error {
-	dec := json.NewDecoder(h.report)
-	heard := false
-	for {
+func readReport(report io.Reader) (end Outcome, err error) {
+	err = errors.New("hear from the helper of the command: it was killed")
+	for dec := json.NewDecoder(report); ; {
 		var o Outcome
-		err := dec.Decode(&o)
-		switch {
-		case err == io.EOF && heard:
-			return nil
-		case err != nil:
-			return err
-		case o.Failed != "" || end.Failed == "":
-			*end, heard = o, true
+		if dec.Decode(&o) != nil {
+			return end, err
 		}
-	}
-}
-
-func closeAll(files ...*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
+		if end.Failed == "" {
+			end, err = o, nil
 		}
 	}
 }

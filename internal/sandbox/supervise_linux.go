@@ -18,22 +18,20 @@ import (
 // sweepEvery is the pause between two attempts to kill what is left.
 const sweepEvery = 5 * time.Millisecond
 
-// supervise runs the order on fd 3 and outlives everything that it starts. It
+// supervise runs the order that it is given and outlives everything that it starts. It
 // does everything on one goroutine: a process id is only safe to use while
 // nothing else reaps.
 func supervise() int {
 	// PDEATHSIG of the child watches this thread, not the process.
 	runtime.LockOSThread()
 	closeOnExec()
-	lifeline := os.NewFile(orderFD, "order")
-	report := json.NewEncoder(os.NewFile(reportFD, "report"))
+	report := json.NewEncoder(os.Stderr)
 	fail := func(err error) int {
 		_ = report.Encode(Outcome{Failed: err.Error()})
 		return 1
 	}
-	dec := json.NewDecoder(lifeline)
 	var o order
-	if err := dec.Decode(&o); err != nil {
+	if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
 		return fail(fmt.Errorf("read order: %w", err))
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -48,7 +46,7 @@ func supervise() int {
 		return fail(err)
 	}
 	cut := make(chan struct{})
-	go func() { _, _ = io.Copy(io.Discard, lifeline); close(cut) }() // ends with the daemon's end
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); close(cut) }() // ends with the daemon's end
 	end := reapAll(shell, children, cut)
 	if err := report.Encode(end); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return 1
@@ -59,20 +57,24 @@ func supervise() int {
 // closeOnExec keeps all but standard descriptors from the command: ours, and
 // those that the program which started the daemon left open.
 func closeOnExec() {
-	syscall.CloseOnExec(orderFD)
 	syscall.CloseOnExec(reportFD)
-	_ = unix.CloseRange(reportFD+1, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // EINVAL before Linux 5.11
+	_ = unix.CloseRange(orderFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // EINVAL before Linux 5.11
 }
 
 // startConfined starts the second stage and hands the order to it.
 func startConfined(o order) (pid int, err error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
 	r, w, err := os.Pipe()
 	if err != nil {
 		return 0, err
 	}
 	pid, err = syscall.ForkExec("/proc/self/exe", []string{helperName, confineArg}, &syscall.ProcAttr{
 		Dir: "/", Env: []string{},
-		Files: []uintptr{0, 1, 2, r.Fd(), reportFD},
+		Files: []uintptr{null.Fd(), 1, 1, r.Fd(), 2}, // see Run
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	r.Close()
