@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 // What makes a blob durable is the order of the steps, which no test can try by
@@ -35,9 +36,7 @@ func TestOrderOfSteps(t *testing.T) {
 	}
 	reopen := func() *Store {
 		s, err := Open(s.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		return s
 	}
 	write := []string{"write " + name, "sync " + name, "rename " + name, "syncdir " + shard}
@@ -57,9 +56,7 @@ func TestOrderOfSteps(t *testing.T) {
 		}
 	}
 	// The same for a blob that is new in a shard which somebody else made.
-	if err := os.Remove(s.Path(h)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Remove(s.Path(h)))
 	if got, want := steps(reopen()), append([]string{"syncdir blobs"}, write...); !slices.Equal(got, want) {
 		t.Errorf("new in another's shard: %q, want %q", got, want)
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"lethe/internal/lethetest"
 )
 
 var at = time.Date(2026, 11, 20, 12, 57, 16, 123456789, time.UTC)
@@ -20,18 +22,14 @@ var at = time.Date(2026, 11, 20, 12, 57, 16, 123456789, time.UTC)
 func open(t testing.TB) *Store {
 	t.Helper()
 	s, err := Open(filepath.Join(t.TempDir(), "blobs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return s
 }
 
 func put(t testing.TB, s *Store, body string) Hash {
 	t.Helper()
 	h, err := s.Put(Meta{At: at, Gist: "a gist", Life: "51c0"}, []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return h
 }
 
@@ -39,15 +37,9 @@ func put(t testing.TB, s *Store, body string) Hash {
 func plant(t testing.TB, s *Store, digits, data string) Hash {
 	t.Helper()
 	h, err := ParseHash(digits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(s.Path(h)), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.Path(h), []byte(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.MkdirAll(filepath.Dir(s.Path(h)), 0o700))
+	lethetest.Must(t, os.WriteFile(s.Path(h), []byte(data), 0o600))
 	return h
 }
 
@@ -64,20 +56,14 @@ func TestRoundTrip(t *testing.T) {
 			m.Parent = Sum(body)
 		}
 		h, err := s.Put(m, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		file, err := os.ReadFile(s.Path(h))
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		if Sum(file) != h || !bytes.Equal(file, Encode(m, body)) {
 			t.Fatalf("the file %q is not what its address %s says", file, h)
 		}
 		b, err := s.Get(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		m.Gist = Gist(m.Gist)
 		if b.Hash != h || b.Meta != m || !bytes.Equal(b.Body, body) {
 			t.Fatalf("got %+v, want %+v and body %q", b, m, body)
@@ -97,9 +83,7 @@ func TestPutTwice(t *testing.T) {
 	s := open(t)
 	h := put(t, s, "body")
 	before, err := os.Stat(s.Path(h))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if fi, _ := os.Stat(filepath.Dir(s.Path(h))); fi.Mode().Perm() != 0o700 || before.Mode().Perm() != 0o400 {
 		t.Errorf("modes %v and %v, want 0700 and 0400", fi.Mode(), before.Mode())
 	}
@@ -121,12 +105,8 @@ func TestPutRepairsDamage(t *testing.T) {
 	} {
 		s := open(t)
 		h := put(t, s, "body")
-		if err := os.Chmod(s.Path(h), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := damage(s.Path(h)); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.Chmod(s.Path(h), 0o600))
+		lethetest.Must(t, damage(s.Path(h)))
 		if _, err := s.Get(h); err == nil {
 			t.Errorf("%s: get answers", name)
 		}
@@ -141,31 +121,21 @@ func TestGetVerifies(t *testing.T) {
 	s := open(t)
 	h := put(t, s, "body")
 	good, err := os.ReadFile(s.Path(h))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(s.Path(h), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Chmod(s.Path(h), 0o600))
 	for i := range good {
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
-		if err := os.WriteFile(s.Path(h), bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(s.Path(h), bad, 0o600))
 		if b, err := s.Get(h); !errors.Is(err, ErrDigest) || b.Body != nil {
 			t.Fatalf("byte %d altered: %q %v", i, b.Body, err)
 		}
-		if err := os.WriteFile(s.Path(h), good[:i], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(s.Path(h), good[:i], 0o600))
 		if _, err := s.Get(h); !errors.Is(err, ErrDigest) {
 			t.Fatalf("cut at %d: %v", i, err)
 		}
 	}
-	if err := os.Remove(s.Path(h)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Remove(s.Path(h)))
 	if _, err := s.Get(h); !errors.Is(err, ErrNotFound) {
 		t.Errorf("missing: %v", err)
 	}
@@ -200,9 +170,7 @@ func TestResolve(t *testing.T) {
 	two := plant(t, s, digits[:20]+"f"+digits[21:], "")
 	far := plant(t, s, "3f9d"+digits[4:], "")
 	for name, data := range map[string]string{".tmp-123": "x", "c": "x", strings.ToUpper(digits[3:]): "x"} {
-		if err := os.WriteFile(filepath.Join(s.dir, "3f9", name), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.WriteFile(filepath.Join(s.dir, "3f9", name), []byte(data), 0o600))
 	}
 	for prefix, want := range map[string]Hash{digits: one, digits[:21]: one, two.String()[:21]: two, "3f9d": far} {
 		if h, err := s.Resolve(prefix); err != nil || h != want {
@@ -254,9 +222,7 @@ func TestShort(t *testing.T) {
 		}
 	}
 	absent, err := ParseHash("000" + digits[3:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if got := s.Short(absent); got != absent.String()[:16] {
 		t.Errorf("not in the store: %s", got)
 	}
@@ -286,9 +252,7 @@ func TestParseHash(t *testing.T) {
 func TestConcurrentPuts(t *testing.T) {
 	s := open(t)
 	other, err := Open(s.dir) // as another process would
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -45,19 +47,13 @@ func TestGoldenBodies(t *testing.T) {
 	for _, name := range Presets() {
 		p, _ := Preset(name)
 		got, err := p.Body(everything())
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		file := filepath.Join("testdata", "body-"+name+".json")
 		if *update {
-			if err := os.WriteFile(file, append(got, '\n'), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, os.WriteFile(file, append(got, '\n'), 0o644))
 		}
 		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		if !bytes.Equal(append(got, '\n'), want) {
 			t.Errorf("%s\ngot  %s\nwant %s", name, got, want)
 		}
@@ -69,19 +65,13 @@ type wireBody struct {
 	Rest     map[string]json.RawMessage `json:"-"`
 }
 
-func bodyOf(t interface{ Fatal(...any) }, preset string, r Request) wireBody {
+func bodyOf(t lethetest.Failer, preset string, r Request) wireBody {
 	p, _ := Preset(preset)
 	raw, err := p.Body(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	var b wireBody
-	if err := json.Unmarshal(raw, &b); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &b.Rest); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, json.Unmarshal(raw, &b))
+	lethetest.Must(t, json.Unmarshal(raw, &b.Rest))
 	return b
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"lethe/internal/lethetest"
 )
 
 func TestWeight(t *testing.T) {
@@ -99,9 +101,7 @@ func TestEstimatorIsDeterministic(t *testing.T) {
 func TestCost(t *testing.T) {
 	friday := func(clock string) time.Time {
 		at, err := time.Parse("2006-01-02 15:04", "2026-11-20 "+clock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		return at
 	}
 	million := Usage{Input: 2_000_000, Cached: 1_000_000, Output: 1_000_000, Reasoning: 500_000}

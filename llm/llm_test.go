@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"lethe/internal/lethetest"
 )
 
 func TestComplete(t *testing.T) {
@@ -32,9 +34,7 @@ func TestComplete(t *testing.T) {
 		`{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36,"completion_tokens_details":{"reasoning_tokens":7}}}`,
 		done)))
 	reply, err := c.Complete(t.Context(), ask, func(d Delta) { got = append(got, d) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	want := Reply{
 		Text: "I will look", Reasoning: "let me see", Finish: "tool_calls", Model: "deepseek-v4-pro",
 		Calls: []ToolCall{{ID: "a", Name: "READ_FILE", Arguments: `{"path":"x"}`}},
@@ -64,9 +64,7 @@ func TestRequestOnTheWire(t *testing.T) {
 		t.Errorf("path %q, authorization %q, content type %q", path, auth, contentType)
 	}
 	want, err := c.Preset().Body(ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if !bytes.Equal(body, want) {
 		t.Errorf("sent %s\nBody %s", body, want)
 	}
@@ -203,9 +201,7 @@ func TestDotEnvIsNotLoaded(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("DEEPSEEK_API_KEY", "") // restores it afterwards
 	os.Unsetenv("DEEPSEEK_API_KEY")
-	if err := os.WriteFile(".env", []byte("LETHE_DOTENV_PROBE=1\nDEEPSEEK_API_KEY=x\nDEEPSEEK_TIMEOUT=1ns\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(".env", []byte("LETHE_DOTENV_PROBE=1\nDEEPSEEK_API_KEY=x\nDEEPSEEK_TIMEOUT=1ns\n"), 0o600))
 	srv := httptest.NewServer(text(whole))
 	defer srv.Close()
 	c := client(t, Config{BaseURL: srv.URL, MaxRetries: -1})

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // noKeys empties every key variable.
@@ -32,9 +34,7 @@ func TestPresetByHost(t *testing.T) {
 		"http://127.0.0.1:54321/":            "custom",
 	} {
 		u, err := parseBase(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		if p, err := choose("", u); err != nil || p.Name != want {
 			t.Errorf("%s: %s, %v, want %s", base, p.Name, err, want)
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"lethe/internal/lethetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -94,9 +96,7 @@ func server(t *testing.T, h http.Handler) *Client {
 func client(t *testing.T, conf Config) *Client {
 	t.Helper()
 	c, err := New(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -113,9 +113,7 @@ func inMemory(t *testing.T, conf Config, h http.Handler) (c *Client, stop func()
 	conf.Transport, conf.BaseURL, conf.Key = transport, "http://model.test", secret
 	conf.Preset = "deepseek"
 	c, err := New(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return c, func() {
 		transport.CloseIdleConnections()
 		srv.Close()

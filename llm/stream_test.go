@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"lethe/internal/lethetest"
 )
 
 // Streams that are whole, in every dialect.
@@ -93,9 +95,7 @@ func TestStreamsThatAreAccepted(t *testing.T) {
 				test.want.Finish = "stop"
 			}
 			got, err := server(t, text(test.body)).Complete(t.Context(), ask, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, err)
 			if !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got  %+v\nwant %+v", got, test.want)
 			}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"lethe/internal/lethetest"
 )
 
 // A harness puts remarks behind what was said and behind results, more lines come
@@ -95,13 +97,9 @@ func roles(list []wireMessage) string {
 // messagesOf cuts the messages array out of a body, without its last bracket.
 func messagesOf(t *rapid.T, p PresetInfo, messages []Message) []byte {
 	body, err := p.Body(Request{Model: "m", Messages: messages})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	var m map[string]json.RawMessage
-	if err := json.Unmarshal(body, &m); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, json.Unmarshal(body, &m))
 	if !bytes.Contains(body, m["messages"]) {
 		t.Fatal("messages are not in the body as one piece")
 	}
@@ -111,9 +109,7 @@ func messagesOf(t *rapid.T, p PresetInfo, messages []Message) []byte {
 // strict checks what the strictest provider wants of a request.
 func strict(t *rapid.T, raw []byte) []wireMessage {
 	var list []wireMessage
-	if err := json.Unmarshal(append(bytes.Clone(raw), ']'), &list); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, json.Unmarshal(append(bytes.Clone(raw), ']'), &list))
 	var open []string // calls without a result
 	for i, m := range list {
 		last := "system"

@@ -76,9 +76,7 @@ func TestBashOutputIsBoundedAndReachable(t *testing.T) {
 func TestBashOutputThatCannotBeKept(t *testing.T) {
 	id := newIdentity(t, func(c *Config) { c.MaxOutput = 1 << 10 })
 	outside := filepath.Join(id.home, "agents", "other")
-	if err := os.Symlink(outside, filepath.Join(id.work, ".output")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(outside, filepath.Join(id.work, ".output")))
 	r := id.do("BASH", "command", "seq 10000")
 	wantWords(t, string(r.Body), "could not be kept", "[exit 0")
 	if entries, _ := os.ReadDir(outside); len(entries) != 1 {
@@ -111,13 +109,9 @@ func TestExitLineTellsDurationsThatMatter(t *testing.T) {
 func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
 	id := newIdentity(t, nil)
 	c, err := Config{AgentDir: id.dir, Home: id.home, MaxOutput: 1 << 10}.complete()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	b, err := newBash(c, newFiles(c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	b.most = 1 << 20
 	r := b.tool().Run(t.Context(), Call{ID: "e1.1", Args: []byte(`{"command":"yes"}`)})
 	wantWords(t, string(r.Body), "y\ny\n", "[too much output: it wrote more than 1 GB", "everything it started was killed")

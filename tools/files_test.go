@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 // Every way out of the workspace that a path or a link can take, for every tool.
@@ -29,9 +31,7 @@ func TestNothingEscapes(t *testing.T) {
 		"dangling": filepath.Join(outside, "new"),
 		"upnew":    "../new",
 	} {
-		if err := os.Symlink(target, filepath.Join(id.work, link)); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.Symlink(target, filepath.Join(id.work, link)))
 	}
 	for _, path := range []string{
 		"../MEMORY.md", "../../other/MEMORY.md", "a/../../MEMORY.md", "..", "../workspace/../MEMORY.md",
@@ -75,9 +75,7 @@ func TestNothingEscapes(t *testing.T) {
 func TestAbsolutePathsInside(t *testing.T) {
 	extra := realTempDir(t)
 	link := filepath.Join(realTempDir(t), "link")
-	if err := os.Symlink(extra, link); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(extra, link))
 	id := newIdentity(t, func(c *Config) { c.ExtraRoots = []string{extra} })
 	id.ok("WRITE_FILE", "path", filepath.Join(id.work, "f"), "content", "one\n")
 	wantWords(t, id.ok("READ_FILE", "path", "f"), "one\n")
@@ -91,9 +89,7 @@ func TestLinksInsideAreFollowed(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.file("sub/real", "text\n")
 	for link, target := range map[string]string{"a": "b", "b": "sub/real", "dir": "sub", "sub/back": "../sub/real"} {
-		if err := os.Symlink(target, filepath.Join(id.work, link)); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.Symlink(target, filepath.Join(id.work, link)))
 	}
 	for _, path := range []string{"a", "dir/real", "dir/back"} {
 		wantWords(t, id.ok("READ_FILE", "path", path), "text\n")
@@ -116,12 +112,8 @@ func TestWorkspaceReplacedByLink(t *testing.T) {
 		c.ExtraRoots, c.Workspace = []string{extra}, filepath.Join(extra, "ws")
 	})
 	id.ok("WRITE_FILE", "path", "f", "content", "x")
-	if err := os.Rename(id.work, id.work+"-gone"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(id.home, id.work); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Rename(id.work, id.work+"-gone"))
+	lethetest.Must(t, os.Symlink(id.home, id.work))
 	id.fails([]string{"refused"}, "READ_FILE", "path", "config.toml")
 	id.fails([]string{"refused"}, "WRITE_FILE", "path", "config.toml", "content", "x")
 	r := id.do("BASH", "command", "cat config.toml; cat "+id.home+"/config.toml; echo x > "+id.home+"/x")
@@ -133,21 +125,15 @@ func TestWorkspaceReplacedByLink(t *testing.T) {
 func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
 	id := newIdentity(t, nil)
 	t.Chdir(id.work) // the name of a socket is short
-	if err := syscall.Mkfifo("fifo", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, syscall.Mkfifo("fifo", 0o600))
 	l, err := net.Listen("unix", "socket")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	defer l.Close()
 	special := map[string]string{"fifo": "fifo", "socket": "socket"}
 	if err := syscall.Mknod("device", syscall.S_IFCHR|0o600, 1<<8|5); err == nil { // only for root
 		special["device"] = "device"
 	}
-	if err := os.Mkdir("dir", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Mkdir("dir", 0o700))
 	special["dir"] = "directory"
 	for name, kind := range special {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -176,12 +162,8 @@ func TestLinksSwappedAfterTheCheck(t *testing.T) {
 	id.file("d/f", "inside\n")
 	id.file("d2/f", "inside\n")
 	at := func(name string) string { return filepath.Join(id.work, name) }
-	if err := os.Symlink(outside, at("evildir")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(outside, "f"), at("evil")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(outside, at("evildir")))
+	lethetest.Must(t, os.Symlink(filepath.Join(outside, "f"), at("evil")))
 	stop := make(chan struct{})
 	var flipping sync.WaitGroup
 	flip := func(a, b, spare string) {

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lethe/internal/lethetest"
 	"lethe/internal/sandbox"
 )
 
@@ -38,16 +39,12 @@ func newIdentity(t *testing.T, change func(*Config)) *identity {
 	// Not t.TempDir alone: the name of a test is part of it, and paths are short
 	// in the messages that tests look at.
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	home = filepath.Join(home, "home")
 	id := &identity{t: t, home: home, dir: filepath.Join(home, "agents", "51c0"), rooms: &fakeRooms{}}
 	id.work = filepath.Join(id.dir, "workspace")
 	for _, d := range []string{id.dir, filepath.Join(home, "chats"), filepath.Join(home, "agents", "other")} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.MkdirAll(d, 0o700))
 	}
 	for name, text := range map[string]string{
 		"agents/51c0/SOUL.md": "soul\n", "agents/51c0/LIFE.md": "life\n", "agents/51c0/context.md": "context\n",
@@ -72,12 +69,8 @@ func newIdentity(t *testing.T, change func(*Config)) *identity {
 
 func (id *identity) put(path, text string) {
 	id.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		id.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		id.t.Fatal(err)
-	}
+	lethetest.Must(id.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	lethetest.Must(id.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // file puts a file into the workspace.
@@ -91,9 +84,7 @@ func (id *identity) file(name, text string) string {
 func (id *identity) content(path string) string {
 	id.t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		id.t.Fatal(err)
-	}
+	lethetest.Must(id.t, err)
 	return string(b)
 }
 
@@ -110,9 +101,7 @@ func (id *identity) doCtx(ctx context.Context, tool string, pairs ...any) Result
 		args[pairs[i].(string)] = pairs[i+1]
 	}
 	raw, err := json.Marshal(args)
-	if err != nil {
-		id.t.Fatal(err)
-	}
+	lethetest.Must(id.t, err)
 	r := id.Run(ctx, Call{ID: "e12.1", Name: tool, Args: raw})
 	r.Body = durationText.ReplaceAll(r.Body, []byte("$1"))
 	return r
@@ -154,9 +143,7 @@ func wantWords(t *testing.T, text string, words ...string) {
 func realTempDir(t *testing.T) string {
 	t.Helper()
 	d, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return d
 }
 

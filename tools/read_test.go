@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 func TestReadPages(t *testing.T) {
@@ -108,9 +110,7 @@ func TestReadLargeFiles(t *testing.T) {
 			_, err = f.WriteString("\nthe last\n")
 			f.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		wantWords(t, id.ok("READ_FILE", "path", c.path, "offset", -1), "lines 1002-1002 of 1002, 3 GB]\nthe last\n")
 		id.fails([]string{"offset 2000 is beyond the end: the file has 1002 lines"}, "READ_FILE", "path", c.path, "offset", 2000)
 	}

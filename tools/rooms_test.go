@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 func TestRooms(t *testing.T) {
@@ -55,9 +57,7 @@ func TestRoomsCanBeReadOnlyWhileJoined(t *testing.T) {
 	}
 	id.rooms.in = append(id.rooms.in, "odd")
 	odd := filepath.Join(id.home, "chats/odd.md")
-	if err := os.Symlink("private.md", odd); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink("private.md", odd))
 	if err := os.Lchown(odd, 65534, 65534); err != nil {
 		t.Log("only root can make a link of another user")
 	} else if text := id.fails([]string{"another user made this link"}, "READ_FILE", "path", "rooms/odd.md"); strings.Contains(text, "SECRET") {

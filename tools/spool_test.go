@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"lethe/internal/lethetest"
 )
 
 // However output arrives, the result is its beginning and its end, and the file
@@ -76,15 +78,11 @@ func TestOldOutputsMakeRoom(t *testing.T) {
 		if err := os.Truncate(path, maxSpools/3); err != nil { // sparse
 			t.Fatal(err)
 		}
-		if err := os.Chtimes(path, now, now.Add(time.Duration(i-10)*time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.Chtimes(path, now, now.Add(time.Duration(i-10)*time.Hour)))
 	}
 	id.ok("BASH", "command", "seq 10000000")
 	left, err := filepath.Glob(filepath.Join(id.work, ".output/*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	var names []string
 	for _, l := range left {
 		names = append(names, filepath.Base(l))

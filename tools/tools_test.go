@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 var allNames = []string{"SAY", "JOIN", "LEAVE", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH", "UNCOMPACT", "RECALL", "COMPACT"}
@@ -26,9 +28,7 @@ func TestSchemasAreWhole(t *testing.T) {
 			Parameters        struct{ Type string }
 		}
 	}
-	if err := json.Unmarshal(id.Schemas(), &list); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, json.Unmarshal(id.Schemas(), &list))
 	var names []string
 	for _, e := range list {
 		names = append(names, e.Function.Name)
@@ -49,9 +49,7 @@ func TestSchemasMatchDecoders(t *testing.T) {
 			Properties map[string]any
 			Required   []string
 		}
-		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, json.Unmarshal(tool.Schema, &schema))
 		said := string(id.do(tool.Name, "nonsense", 1).Body)
 		for name := range schema.Properties {
 			word := name
@@ -135,20 +133,12 @@ func TestStuckToolDoesNotHoldTheTurn(t *testing.T) {
 func TestConfigurationThatOpensTheHomeIsRefused(t *testing.T) {
 	home := realTempDir(t)
 	dir := filepath.Join(home, "h", "agents", "51c0")
-	if err := os.MkdirAll(filepath.Join(home, "h", "agents", "other"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.MkdirAll(filepath.Join(home, "h", "agents", "other"), 0o700))
+	lethetest.Must(t, os.MkdirAll(dir, 0o700))
 	link := filepath.Join(realTempDir(t), "link")
-	if err := os.Symlink(home, link); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(home, link))
 	beside, aside := realTempDir(t), filepath.Join(realTempDir(t), "beside")
-	if err := os.Symlink(beside, aside); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(beside, aside))
 	base := Config{Home: filepath.Join(home, "h"), AgentDir: dir}
 	for name, c := range map[string]struct {
 		change func(*Config)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 func TestWrite(t *testing.T) {
@@ -19,9 +20,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	path := filepath.Join(id.work, "a/b/c.txt")
-	if err := os.Chmod(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Chmod(path, 0o755))
 	if got := id.ok("WRITE_FILE", "path", "a/b/c.txt", "content", ""); got != "replaced a/b/c.txt: 0 bytes, 0 lines" {
 		t.Errorf("%q", got)
 	}
@@ -161,12 +160,8 @@ func TestList(t *testing.T) {
 	id.file(".hidden", strings.Repeat("x", 1536))
 	id.file("evil\nname", "")
 	id.file("run.sh", "#!")
-	if err := os.Chmod(filepath.Join(id.work, "run.sh"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("b.txt", filepath.Join(id.work, "link")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Chmod(filepath.Join(id.work, "run.sh"), 0o755))
+	lethetest.Must(t, os.Symlink("b.txt", filepath.Join(id.work, "link")))
 	want := "[.: 2 directories, 5 others]\na/\nz dir/\n.hidden  1.5 KB\nb.txt  5 bytes\n\"evil\\nname\"  0 bytes\nlink -> \"b.txt\"\nrun.sh  2 bytes, executable\n"
 	for _, path := range []string{".", "./", id.work} {
 		if got := id.ok("LIST", "path", path); strings.Replace(got, "["+path+":", "[.:", 1) != want {

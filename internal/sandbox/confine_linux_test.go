@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 func TestConfinedWrites(t *testing.T) {
@@ -56,9 +58,7 @@ func TestConfinedReads(t *testing.T) {
 	outside := realTempDir(t)
 	b.put(filepath.Join(outside, "f"), "SECRET elsewhere\n")
 	b.put(filepath.Join(b.Dir, "own"), "mine\n")
-	if err := os.Symlink(filepath.Join(b.home, "config.toml"), filepath.Join(b.Dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(filepath.Join(b.home, "config.toml"), filepath.Join(b.Dir, "link")))
 	for _, command := range []string{
 		"cat " + b.home + "/config.toml", "cat link", "cat " + b.home + "/chats/private.md", "ls " + b.home,
 		"cat ../LIFE.md", "cat ../../other/MEMORY.md", "ls ..", "cat " + outside + "/f", "ls /root /home", "ls /tmp",
@@ -81,9 +81,7 @@ func TestHidesSecretFiles(t *testing.T) {
 func TestSignals(t *testing.T) {
 	b := newBox(t, true)
 	victim := exec.Command("sleep", "1000")
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, victim.Start())
 	defer func() { _ = victim.Process.Kill(); _ = victim.Wait() }()
 	b.fails(fmt.Sprintf("kill -9 %d", victim.Process.Pid), "Operation not permitted")
 	// Its own supervisor would let what it starts go free.
@@ -98,9 +96,7 @@ func TestSignals(t *testing.T) {
 func TestSockets(t *testing.T) {
 	b := newBox(t, true)
 	dir, err := os.MkdirTemp("", "s") // socket names are short
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	defer os.RemoveAll(dir)
 	path := serve(t, "unix", filepath.Join(dir, "s"))
 	if got := b.probe("dial unix " + path); !strings.Contains(got, "dial failed") {
@@ -124,9 +120,7 @@ func TestSockets(t *testing.T) {
 // serve accepts connections until the test ends and greets each.
 func serve(t *testing.T, network, address string) string {
 	l, err := net.Listen(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -161,9 +155,7 @@ func TestTrustedReadsAndWritesEverywhere(t *testing.T) {
 func TestAround(t *testing.T) {
 	root := realTempDir(t)
 	for _, d := range []string{"bin", "app/lethe/agents", "app/lib", "share"} {
-		if err := os.MkdirAll(filepath.Join(root, d), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.MkdirAll(filepath.Join(root, d), 0o700))
 	}
 	rel := func(hide ...string) string {
 		for i := range hide {

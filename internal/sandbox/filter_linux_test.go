@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"lethe/internal/lethetest"
 )
 
 // cString is a name for a raw system call, which stays.
@@ -117,9 +119,7 @@ func TestMakesNoFileThatRunsAsItsOwner(t *testing.T) {
 func TestLeavesOrdinaryModesAlone(t *testing.T) {
 	b := newBox(t, true)
 	shared := filepath.Join(b.Dir, "shared")
-	if err := errors.Join(os.Mkdir(shared, 0o700), os.Chmod(shared, 0o770|fs.ModeSetgid)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, errors.Join(os.Mkdir(shared, 0o700), os.Chmod(shared, 0o770|fs.ModeSetgid)))
 	b.succeeds(`set -e
 		cd shared; mkdir dir; mkdir -m 750 narrow; install -d -m 711 made; mkdir -p a/b; test -g a/b
 		printf x > f; chmod 755 f; chmod 1777 f; cp -p f g; install -m 640 f h; ln g i; mktemp; mktemp -d

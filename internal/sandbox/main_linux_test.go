@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"lethe/internal/lethetest"
 )
 
 func TestMain(m *testing.M) {
@@ -85,20 +87,14 @@ func newBox(t *testing.T, confine bool) *box {
 
 func (b *box) put(path, text string) {
 	b.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		b.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	lethetest.Must(b.T, os.MkdirAll(filepath.Dir(path), 0o700))
+	lethetest.Must(b.T, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func (b *box) content(path string) string {
 	b.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	lethetest.Must(b.T, err)
 	return string(text)
 }
 
@@ -182,17 +178,13 @@ func exists(path string) bool {
 func realTempDir(t *testing.T) string {
 	t.Helper()
 	d, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return d
 }
 
 func executable(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return self
 }

@@ -103,9 +103,7 @@ func TestKilledCallerLeavesNothing(t *testing.T) {
 			t.Parallel()
 			b := newBox(t, modes[mode])
 			caller := exec.Command(executable(t), "act-as", "caller", b.home, mode, detached+"touch ready; sleep 1000")
-			if err := caller.Start(); err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, caller.Start())
 			lethetest.Eventually(t, "the command runs", func() bool { return exists(filepath.Join(b.Dir, "ready")) })
 			below := descendants(caller.Process.Pid)
 			if len(below) < 7 {
@@ -185,9 +183,7 @@ func TestSecretsOfTheCallerAreOutOfReach(t *testing.T) {
 func publicProgram(t *testing.T, user *syscall.Credential) (home, program string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "lethe-test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	home, program = filepath.Join(dir, "home"), filepath.Join(dir, "program")
 	// Not written by this process: a child that another test forks meanwhile would
@@ -200,9 +196,7 @@ func publicProgram(t *testing.T, user *syscall.Credential) (home, program string
 	if err == nil && user != nil {
 		err = os.Chown(home, int(user.Uid), int(user.Gid))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return home, program
 }
 

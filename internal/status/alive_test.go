@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 func TestAlive(t *testing.T) {
@@ -12,9 +14,7 @@ func TestAlive(t *testing.T) {
 		t.Error("this process does not live, or none does")
 	}
 	cmd := exec.Command("sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, cmd.Start())
 	if !Alive(cmd.Process.Pid) {
 		t.Error("a child does not live")
 	}

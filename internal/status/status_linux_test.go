@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 // On a disk that is full, what is shown is still what is so.
@@ -19,15 +21,11 @@ func TestWriteOnFullDisk(t *testing.T) {
 		t.Skip("no disk to fill:", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
-	if err := Write(dir, Status{Name: "ada", State: Thinking, Error: "a longer text than the next"}); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, Write(dir, Status{Name: "ada", State: Thinking, Error: "a longer text than the next"}))
 	if err := os.WriteFile(filepath.Join(dir, "big"), make([]byte, 1<<20), 0o600); err == nil {
 		t.Fatal("the disk is not full")
 	}
-	if err := Write(dir, Status{Name: "ada", State: Retrying}); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, Write(dir, Status{Name: "ada", State: Retrying}))
 	if s, err := Read(dir); err != nil || s.State != Retrying || s.Error != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
