@@ -67,7 +67,7 @@ func TestInboundOwesAnAnswer(t *testing.T) {
 	w := heard(t)
 	w.answer(Answer{Text: "hi"})
 	wantOwes(t, w, "post e3 dev")
-	if p := w.state.Outbox[0]; p.Line != "[AGENT:ada 2026-11-20T12:57:20Z] hi\n" || p.Inode != w.rooms["dev"].inode || p.From != int64(len(w.rooms["dev"].data)) {
+	if p := w.state.Outbox[0]; p.Line != "[AGENT:ada 2026-11-20T12:57:20Z] hi\n" || p.Inode != w.rooms["dev"].inode || p.From != w.end("dev") {
 		t.Errorf("post is %+v", p)
 	}
 	w.pay()
@@ -102,8 +102,7 @@ func TestOwes(t *testing.T) {
 		}, "post e3 dev, post k1 dev"},
 		"a /stop clears the turn, after its call": {func(w *world) {
 			w.answer(Answer{Calls: []AnswerCall{call}})
-			w.start()
-			w.finish(Interrupted, "stopped", 0)
+			w.run(Interrupted, "stopped", 0)
 			w.hear("dev", "ada", "/stop")
 			if w.state.Waiting != nil {
 				t.Errorf("waiting %v", w.state.Waiting)
@@ -123,20 +122,6 @@ func TestOwes(t *testing.T) {
 			wantOwes(t, w, c.want)
 		})
 	}
-}
-
-func TestCallsArePaidInOrder(t *testing.T) {
-	w := heard(t)
-	w.answer(Answer{Calls: []AnswerCall{call, call}})
-	wantOwes(t, w, "call e3.1, call e3.2")
-	w.start()
-	wantOwes(t, w, "started e3.1, call e3.2")
-	w.finish(Interrupted, "interrupted", 0)
-	wantOwes(t, w, "call e3.2")
-	w.finish(NotStarted, "not started", 0)
-	wantOwes(t, w, "answer")
-	w.answer(Answer{Text: "done"})
-	wantOwes(t, w, "post e4 dev")
 }
 
 func TestSayOwesItsPost(t *testing.T) {
@@ -210,8 +195,7 @@ func TestSayWaitsForItsRoom(t *testing.T) {
 	w := heard(t)
 	w.answer(Answer{Calls: []AnswerCall{say("dev", "again"), say("dev", "again")}})
 	for range 2 {
-		w.start()
-		w.finish(OK, "recorded", 0)
+		w.run(OK, "recorded", 0)
 	}
 	if got := w.state.Audience(); got != nil { // it hears the SAY
 		t.Errorf("audience %q", got)
@@ -258,8 +242,7 @@ func TestSteps(t *testing.T) {
 	w := heard(t)
 	for range 3 {
 		w.answer(Answer{Calls: []AnswerCall{call}})
-		w.start()
-		w.finish(OK, "same", 0)
+		w.run(OK, "same", 0)
 	}
 	w.note("cut off", "cut")
 	if w.state.Steps != 4 || w.state.Cut != 1 || w.state.Repeats != 3 {
@@ -286,11 +269,11 @@ func TestEarlyCommand(t *testing.T) {
 	}
 	wantOwes(t, w, "answer")
 	w.listen("dev", event.Inbound{})
-	last := w.state.Live[len(w.state.Live)-1]
+	last := w.last()
 	if strings.Contains(last.Text, "/model") || strings.Contains(last.Text, "AGENT") || !strings.Contains(last.Text, "not heard yet") || !strings.Contains(last.Text, "nor this") {
 		t.Errorf("heard %q", last.Text)
 	}
-	if r := w.state.Rooms["dev"]; len(r.Own) != 0 || r.Cursor.Offset != int64(len(w.rooms["dev"].data)) {
+	if r := w.state.Rooms["dev"]; len(r.Own) != 0 || r.Cursor.Offset != w.end("dev") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -302,7 +285,7 @@ func TestPosted(t *testing.T) {
 	w.answer(Answer{Text: "first"})
 	w.pay()
 	r := func() *Room { return w.state.Rooms["dev"] }
-	end := func() int64 { return int64(len(w.rooms["dev"].data)) }
+	end := func() int64 { return w.end("dev") }
 	if r().Cursor.Offset != end() || len(r().Own) != 0 || r().Cursor.Before != w.before("dev", end()) {
 		t.Errorf("contiguous: %+v", r())
 	}
@@ -320,7 +303,7 @@ func TestPosted(t *testing.T) {
 		t.Errorf("not contiguous: %+v, want own %v", r(), want)
 	}
 	w.listen("dev", event.Inbound{})
-	if last := w.state.Live[len(w.state.Live)-1]; last.Text != "[USER:ada 2026-11-20T12:57:23Z] two" || len(r().Own) != 0 || r().Cursor.Offset != end() {
+	if last := w.last(); last.Text != "[USER:ada 2026-11-20T12:57:23Z] two" || len(r().Own) != 0 || r().Cursor.Offset != end() {
 		t.Errorf("heard %q, room %+v", last.Text, r())
 	}
 }
@@ -347,7 +330,7 @@ func TestMovedRoom(t *testing.T) {
 	}
 	f := w.rooms["dev"]
 	f.inode, f.data = f.inode+1, []byte("[USER:ada 2026-11-20T13:00:00Z] all new\n")
-	from := Span{From: 0, To: int64(len(f.data))}
+	from := Span{From: 0, To: w.end("dev")}
 	w.listen("dev", event.Inbound{Moved: true})
 	r := w.state.Rooms["dev"]
 	if len(r.Own) != 0 || r.Cursor.Offset != from.To || r.Cursor.Inode != f.inode {

@@ -23,8 +23,7 @@ func paged(t *testing.T) *world {
 	w.renew("settings")
 	w.hear("dev", "ada", "which ◆ files are here?\nlook yourself")
 	w.answer(Answer{Reasoning: "I have to look.", Text: "One moment.", Calls: []AnswerCall{RepairCall("BASH", `{"command":"ls"}`)}})
-	w.start()
-	w.finish(OK, "README.md\n"+strings.Repeat("notes.txt\n", 30)+"todo.txt\n", 36)
+	w.run(OK, "README.md\n"+strings.Repeat("notes.txt\n", 30)+"todo.txt\n", 36)
 	w.answer(Answer{Reasoning: "Two kinds.", Text: "Many notes, a README and a todo."})
 	w.state.Stable.System = "You are Ada. (The soul, and how an identity lives.)"
 	return w

@@ -169,24 +169,20 @@ func TestReadView(t *testing.T) {
 	w := fadedExample(t)
 	view := string(w.state.View())
 	_, body, _ := strings.Cut(view, "\n")
-	tests := []struct {
+	for _, tt := range []struct {
 		name, file string
-		ok         bool
 		want       Seen
 	}{
-		{"as written", view, true, Seen{10, true, 2, true}},
-		{"byte order mark", "\uFEFF" + view, true, Seen{10, true, 2, true}},
-		{"edited", view + "x", true, Seen{10, false, 2, true}},
-		{"written above", "x\n" + view, true, Seen{10, false, 2, true}},
-		{"half", view[:len(view)/2], true, Seen{10, false, 2, false}},
-		{"only the first line", view[:strings.Index(view, "\n")], true, Seen{10, false, 2, false}},
-		{"first line lost", body, false, Seen{}},
-		{"first line broken", "◆ context of ada " + body, false, Seen{}},
-		{"empty", "", false, Seen{}},
-		{"something else", "# Notes\n\nhello\n", false, Seen{}},
-	}
-	for _, tt := range tests {
-		if got, ok := ReadView([]byte(tt.file)); ok != tt.ok || got != tt.want {
+		{"as written", view, Seen{10, true, 2, true}},
+		{"byte order mark", "\uFEFF" + view, Seen{10, true, 2, true}},
+		{"edited", view + "x", Seen{10, false, 2, true}},
+		{"written above", "x\n" + view, Seen{10, false, 2, true}},
+		{"half", view[:len(view)/2], Seen{10, false, 2, false}},
+		{"first line lost", body, Seen{}},
+		{"first line broken", "◆ context of ada " + body, Seen{}},
+		{"empty", "", Seen{}},
+	} {
+		if got, ok := ReadView([]byte(tt.file)); ok != (tt.want.Through > 0) || got != tt.want {
 			t.Errorf("%s: %+v %v, want %+v", tt.name, got, ok, tt.want)
 		}
 	}
@@ -253,74 +249,7 @@ func TestStaleFile(t *testing.T) {
 	}
 }
 
-// Whatever section a person changes or takes away, the edit says so, and obeying
-// it twice is obeying it once.
-func TestNoEditIsLost(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
-		for range rapid.IntRange(1, 25).Draw(t, "steps") {
-			w.step(t)
-		}
-		view := w.state.View()
-		seen, _ := ReadView(view)
-		first, rest, _ := strings.Cut(string(view), "\n")
-		secs := parse(rest)
-		i := rapid.IntRange(0, len(secs)-2).Draw(t, "section")
-		sec := secs[i]
-		how := rapid.IntRange(0, 2).Draw(t, "how")
-		switch how {
-		case 0:
-			secs[i].body += "\nMARK"
-		case 1:
-			secs[i].body = "MARK " + sec.body
-		case 2:
-			secs = slices.Delete(slices.Clone(secs), i, i+1)
-		}
-		var b strings.Builder
-		b.WriteString(first + "\n")
-		for _, s := range secs {
-			b.WriteString(s.head + "\n" + s.body + "\n")
-		}
-		ed := w.state.Compare([]byte(b.String()), seen.Through)
-		if !mentions(ed, sec) && (how != 2 || sec.body != removed) { // that was taken away before
-			t.Fatalf("section %q was changed, the edit says %s", sec.head, show(ed))
-		}
-		lethetest.Must(t, w.state.Amend(ed, w.put))
-		once := dump(t, w.state)
-		checkStrict(t, w.state.Messages(""))
-		checkConserved(t, w.state)
-		lethetest.Must(t, w.state.Amend(w.state.Compare([]byte(b.String()), seen.Through), w.put))
-		if ed.Pins == nil && !strings.Contains(sec.head, "..") && len(ed.Deleted) == 0 {
-			if twice := dump(t, w.state); once != twice {
-				t.Fatalf("obeyed twice it is\n%s\nnot\n%s", twice, once)
-			}
-		}
-	})
-}
-
-func mentions(ed Edit, sec section) bool {
-	kind, n, k := sec.sort()
-	switch kind {
-	case pins:
-		return ed.Pins != nil
-	case fixed:
-		return slices.Contains(ed.Ignored, sec.title()) || slices.Contains(ed.Deleted, n) || sec.head == memoryHeader && len(ed.Ignored) > 0
-	}
-	return slices.Contains(ed.Deleted, n) || slices.Contains(ed.Ignored, sec.title()) ||
-		slices.ContainsFunc(ed.Changed, func(c Change) bool { return c.N == n && c.K == k && c.Faded == (kind == faded) })
-}
-
 func TestReplyTags(t *testing.T) {
-	for _, reply := range [][2]string{
-		{"", "<reasoning>\nnot mine\n</reasoning>\ntext"},
-		{"</reasoning>\n\\</reasoning>", "</reasoning>"},
-		{"a\n</reasoning> \nb", "\\<reasoning>"},
-		{"\n", "x"},
-	} {
-		if a, b := splitReply(joinReply(reply[0], reply[1])); a != reply[0] || b != reply[1] {
-			t.Errorf("%q becomes %q and %q", reply, a, b)
-		}
-	}
 	rapid.Check(t, func(t *rapid.T) {
 		reasoning, text := clean(hostile().Draw(t, "reasoning")), clean(hostile().Draw(t, "text"))
 		a, b := splitReply(joinReply(reasoning, text))

@@ -2,12 +2,12 @@ package mind
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
 )
 
 // A card, a gist, a summary and pins, as they stand in the past.
@@ -47,26 +47,6 @@ Also: v1.2
 	}
 }
 
-// A resume reads no blob for what has faded, and has all of it again.
-func TestFadedSurvivesASnapshot(t *testing.T) {
-	w := fadedExample(t)
-	at := w.now
-	w.state.Faded[0].Opened, w.state.Faded[0].At = 7, at
-	w.renew("test")
-	reads := map[blobs.Hash]bool{}
-	s, err := Restore(w.epoch, func(h blobs.Hash) ([]byte, error) {
-		reads[h] = true
-		return w.read(h)
-	})
-	lethetest.Must(t, err)
-	if reads[w.state.Faded[0].Summary.Hash] || reads[w.state.Faded[0].Original.Hash] {
-		t.Error("a resume reads the blobs of what has faded")
-	}
-	if s.Faded[0].String() != w.state.Faded[0].String() || s.Faded[0].Opened != 7 || !s.Faded[0].At.Equal(at) || fmt.Sprint(s.Pins) != fmt.Sprint(w.state.Pins) {
-		t.Errorf("%+v and pins %v are not what they were", s.Faded, s.Pins)
-	}
-}
-
 // Pins are a list that a person may edit: lines can be taken away, changed and
 // added.
 func TestPinsAreEdited(t *testing.T) {
@@ -80,48 +60,11 @@ func TestPinsAreEdited(t *testing.T) {
 	}
 	w.edit([]byte(edited))
 	want := []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {From: 1, To: 2, Text: "drei", Weight: PinnedByPerson}, {Text: "be kind ◰4 to all", Weight: PinnedByPerson}}
-	if len(w.state.Pins) != len(want) {
-		t.Fatalf("pins are %+v", w.state.Pins)
-	}
-	for i, p := range w.state.Pins {
-		if p != want[i] {
-			t.Errorf("pin %d is %+v, want %+v", i, p, want[i])
-		}
+	if !slices.Equal(w.state.Pins, want) {
+		t.Errorf("pins are %+v, want %+v", w.state.Pins, want)
 	}
 	if !strings.Contains(w.state.Stable.Past, "\n- e1..e2: drei\n- be kind ◰4 to all\n") {
 		t.Errorf("the next epoch has\n%s", w.state.Stable.Past)
-	}
-}
-
-func TestOriginalReadsWhatWasClipped(t *testing.T) {
-	w := newWorld(t)
-	long := strings.Repeat("a line of output ◆\n", 500)
-	w.note("first", "x")
-	w.answer(Answer{Text: "look", Calls: []AnswerCall{{Tool: "BASH", Args: "{}"}, {Tool: "BASH", Args: "{}"}}})
-	w.start()
-	w.finish(OK, long, 200)
-	w.start()
-	w.finish(OK, "short", 200)
-	e := w.state.Live[len(w.state.Live)-1]
-	if strings.Contains(e.Full(), blobs.Escape(long)) {
-		t.Fatal("nothing was clipped")
-	}
-	got := e.Original(w.read)
-	if !strings.Contains(got, blobs.Escape(long)) || !strings.Contains(got, "\nshort\n") {
-		t.Errorf("the original is\n%s", got)
-	}
-	if e.Calls[0].Text == blobs.Escape(long) {
-		t.Error("the live entry was changed")
-	}
-	lost := func(blobs.Hash) ([]byte, error) { return nil, fmt.Errorf("lost") }
-	if e.Original(lost) != e.Full() {
-		t.Error("what cannot be read is not what was shown")
-	}
-	// What a person made of it is the text now.
-	view := w.store("edit", []byte("edited"))
-	e.Calls[0].View, e.Calls[0].Text = &view, "edited\n◳ not a clip"
-	if got := e.Original(w.read); strings.Contains(got, blobs.Escape(long)) {
-		t.Error("an edit was undone")
 	}
 }
 

@@ -111,7 +111,7 @@ func TestHintsAreRemembered(t *testing.T) {
 	if len(w.state.Hinted) != 1 || w.state.Owes {
 		t.Errorf("hinted at %v, owes %v", w.state.Hinted, w.state.Owes)
 	}
-	last := w.state.Live[len(w.state.Live)-1]
+	last := w.last()
 	if strings.Contains(last.Text, "◆") || !strings.HasPrefix(last.Header(), "◆ e3 hint") {
 		t.Errorf("a hint reads %q", last.Messages()[0].Content)
 	}

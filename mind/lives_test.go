@@ -304,6 +304,18 @@ func (w *world) finish(status, body string, show int) {
 	w.happen(event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: status, Show: show}, body)
 }
 
+// run starts the next call and finishes it.
+func (w *world) run(status, body string, show int) {
+	w.t.Helper()
+	w.start()
+	w.finish(status, body, show)
+}
+
+func (w *world) last() *Entry { return w.state.Live[len(w.state.Live)-1] }
+
+// end is the length of a room.
+func (w *world) end(room string) int64 { return int64(len(w.file(room).data)) }
+
 // pay posts what is owed.
 func (w *world) pay() {
 	w.t.Helper()

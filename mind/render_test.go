@@ -1,11 +1,7 @@
 package mind
 
 import (
-	"strings"
 	"testing"
-	"unicode/utf8"
-
-	"pgregory.net/rapid"
 )
 
 var aRef = Ref{Short: "0123456789abcdef", Gist: "a gist ◲ of it"}
@@ -68,41 +64,6 @@ func TestClip(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-}
-
-func TestClipBounds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := outside(strings.Repeat(hostile().Draw(t, "text"), rapid.IntRange(1, 5).Draw(t, "times")))
-		show := rapid.IntRange(0, 400).Draw(t, "show")
-		got := clip(text, show, aRef)
-		n := utf8.RuneCountInString(text)
-		if show == 0 || n <= show {
-			if got != text {
-				t.Fatalf("%q became %q", text, got)
-			}
-			return
-		}
-		if !utf8.ValidString(got) || strings.Contains(escapes.ReplaceAllString(gap.ReplaceAllString(got, "\n"), ""), "◰") {
-			t.Fatalf("an escape is cut in %q", got)
-		}
-		head, tail, cut := strings.Cut(got, "\n◳ ")
-		if !cut {
-			if got != text || n > show+1 {
-				t.Fatalf("%q is whole", got)
-			}
-			return
-		}
-		_, tail, _ = strings.Cut(tail, "\n")
-		if !strings.HasPrefix(text, strings.TrimSuffix(head, "…")) || !strings.HasSuffix(text, strings.TrimPrefix(tail, "…")) {
-			t.Fatalf("%q is not from the ends of %q", got, text)
-		}
-		if shown := utf8.RuneCountInString(head) + utf8.RuneCountInString(tail); shown > show+3 || shown < show/3 {
-			t.Fatalf("shows %d of %d, allowed are %d", shown, n, show)
-		}
-		if !strings.Contains(got, aRef.String()) {
-			t.Fatalf("no ref in %q", got)
-		}
-	})
 }
 
 func TestEntryMessages(t *testing.T) {

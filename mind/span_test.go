@@ -4,32 +4,23 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"lethe/life/event"
 )
 
 // Own lines side by side take one span, however many they are.
 func TestOwnLinesShareASpan(t *testing.T) {
 	w := heard(t)
 	w.says("dev", "ada", "not heard yet")
-	from := int64(len(w.rooms["dev"].data))
+	from := w.end("dev")
 	w.answer(Answer{Calls: []AnswerCall{say("dev", "one"), say("dev", "two"), say("dev", "three")}})
 	for range 3 {
 		w.start()
 		w.pay()
 		w.finish(OK, "said", 0)
 	}
-	to := int64(len(w.rooms["dev"].data))
+	to := w.end("dev")
 	r := w.state.Rooms["dev"]
 	if want := []Span{{From: from, To: to}}; !slices.Equal(r.Own, want) {
 		t.Fatalf("own %v, want %v", r.Own, want)
-	}
-	// The fields of an inbound event that stand side by side, as older programs wrote them.
-	body := []byte("[AGENT:ada 2026-11-20T12:57:20Z] a\n[AGENT:ada 2026-11-20T12:57:20Z] b\n[USER:ada 2026-11-20T12:57:21Z] c\n")
-	w.happen(event.Inbound{N: w.state.Next, Passage: w.passage("dev", r.Cursor.Offset, to), Own: []Span{{To: 35}, {From: 35, To: 70}}}, string(body))
-	e := w.state.Live[len(w.state.Live)-1]
-	if want := []Span{{From: 0, To: 70}}; !slices.Equal(e.Own, want) || e.Text != "[USER:ada 2026-11-20T12:57:21Z] c" {
-		t.Errorf("own %v, text %q", e.Own, e.Text)
 	}
 }
 
