@@ -50,10 +50,10 @@ func (sw *swap) decay() error {
 	if err := sw.written(); err != nil {
 		return err
 	}
-	if err := sw.gather(mind.Gist, sw.budget(sw.set.Gists)); err != nil {
+	if err := sw.gather(mind.Gist, 0, sw.budget(sw.set.Gists)); err != nil {
 		return err
 	}
-	return sw.gather(mind.Card, sw.budget(sw.set.Cards))
+	return sw.gather(mind.Card, 1, sw.budget(sw.set.Cards))
 }
 
 // decaySummaries makes bare refs of the summaries that matter least.
@@ -108,27 +108,22 @@ func (sw *swap) bare(i int, fresh bool) {
 
 // gather puts the oldest ranges of a level on cards when the level exceeds most
 // tokens, until it has half of that, or until nothing is left to gather. A card
-// costs as much as a gist, so of cards the lowest tier is gathered first.
-func (sw *swap) gather(level string, most int) error {
+// costs as much as a gist, so of cards the lowest tier, from t on, is gathered first.
+func (sw *swap) gather(level string, t, most int) error {
 	if sw.total(level) <= most {
 		return nil
 	}
-	for tier := 0; tier <= sw.highest(); tier++ {
-		if (tier == 0) != (level == mind.Gist) {
+	for over := sw.total(level) - most/2; over > 0 && t < len(sw.Faded); over = sw.total(level) - most/2 {
+		from, to, ok := sw.group(t, over)
+		if !ok && level == mind.Gist {
+			return nil
+		}
+		if !ok {
+			t++
 			continue
 		}
-		for {
-			over := sw.total(level) - most/2
-			if over <= 0 {
-				return nil
-			}
-			from, to, ok := sw.group(tier, over)
-			if !ok {
-				break
-			}
-			if err := sw.card(from, to, tier+1); err != nil {
-				return err
-			}
+		if err := sw.card(from, to, t+1); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -143,14 +138,6 @@ func tier(r mind.Range) int {
 		return max(1, r.Tier)
 	}
 	return -1
-}
-
-func (sw *swap) highest() int {
-	n := 0
-	for _, r := range sw.Faded {
-		n = max(n, tier(r))
-	}
-	return n
 }
 
 // group finds the oldest adjacent ranges of a tier that are to go on one card:

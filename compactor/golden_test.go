@@ -35,7 +35,8 @@ func TestGoldenTasks(t *testing.T) {
 	j := w.plan()
 	golden(t, "segment.txt", j.task(Segment, j.runs[0][:5], nil))
 	golden(t, "summarise.txt", j.task(Summarise, j.runs[0], errors.New("it was ◆ prose")))
-	a, fits := j.alone(Summarise, text(j.runs[0][:2]), j.task(Summarise, j.runs[0][:2], nil))
+	j.in.Settings.Alone = true
+	a, fits := j.ask(Summarise, j.runs[0][:2], nil)
 	if !fits {
 		t.Error("a small chunk does not fit")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"lethe/mind"
 
+	"lethe/blobs"
 	"lethe/internal/lethetest"
 )
 
@@ -110,7 +111,14 @@ func TestConservation(t *testing.T) {
 			}
 			w.conserved()
 			w.budgets(t)
-			again, reads := w.restored()
+			body, err := w.state.Snapshot()
+			lethetest.Must(t, err)
+			reads := 0
+			again, err := mind.Restore(body, func(h blobs.Hash) ([]byte, error) {
+				reads++
+				return w.read(h)
+			})
+			lethetest.Must(t, err)
 			if most := 8 * len(again.Live); reads > most {
 				t.Fatalf("a resume reads %d blobs for %d live entries", reads, len(again.Live))
 			}

@@ -84,6 +84,9 @@ func TestSayings(t *testing.T) {
 			t.Errorf("%q: %+v", text, s)
 		}
 	}
+	if s := saying(self, "I will never do that"); s.weight != 2 { // a person's rule weighs more
+		t.Errorf("of itself: %+v", s)
+	}
 	got := sayings("ada", "It is 3.5 of v1.2.3. See a.go! Really?\nYes… \"So be it.\" End")
 	var list []string
 	for _, s := range got {
@@ -138,23 +141,5 @@ func TestPinsMoveWhenSaidAgain(t *testing.T) {
 	}
 	if p := w.state.Pins[0]; p.From < 20 {
 		t.Errorf("the pin is still of e%d..e%d", p.From, p.To)
-	}
-}
-
-// What a person asks for outlives what the identity says of itself, when the list
-// has no room for both.
-func TestPeoplesRulesOutweighItsOwn(t *testing.T) {
-	units := []unit{
-		{Entry: &mind.Entry{N: 1, Kind: mind.Inbound, Text: "[USER:bob 2026-11-20T12:57:16Z] never touch the relay"}},
-		{Entry: &mind.Entry{N: 2, Kind: mind.Reply, Text: "The file must not be empty."}},
-	}
-	var pins []mind.Pin
-	for _, s := range talk(units) {
-		pins = append(pins, mind.Pin{Text: s.String(), Weight: s.weight})
-	}
-	s := &mind.Context{Pins: pins}
-	meter := func(text string) int { return len(text) }
-	if note := unpin(s, meter, len(pins[0].String())+1); len(s.Pins) != 1 || s.Pins[0].Text != "bob: never touch the relay" || note == "" {
-		t.Errorf("left: %v", s.Pins)
 	}
 }

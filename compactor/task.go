@@ -100,15 +100,8 @@ func (j Job) ask(name string, units []unit, why error) (Ask, bool) {
 		messages := append(j.messages[:len(j.messages):len(j.messages)], mind.Message{Role: "user", Content: task})
 		return Ask{Fork: true, Task: name, Messages: messages}, true
 	}
-	a, fits := j.alone(name, text(units), task)
-	if !fits && name == Segment { // the list alone says a good deal
-		a, fits = j.alone(name, "", task)
-	}
-	return a, fits
-}
-
-func (j Job) alone(name, source, task string) (a Ask, fits bool) {
-	user := mind.Message{Role: "user", Content: strings.TrimSpace(j.notes + "\n" + source + "\n\n" + task)}
-	a = Ask{Task: name, Messages: []mind.Message{j.messages[0], user}}
-	return a, j.fixed+tokens(j.messages[0], j.in.Meter)+tokens(user, j.in.Meter) <= j.in.Settings.Limit
+	system := j.messages[0]
+	user := mind.Message{Role: "user", Content: strings.TrimSpace(j.notes + "\n" + text(units) + "\n\n" + task)}
+	fits := j.fixed+tokens(system, j.in.Meter)+tokens(user, j.in.Meter) <= limit
+	return Ask{Task: name, Messages: []mind.Message{system, user}}, fits
 }

@@ -102,9 +102,6 @@ var (
 	rules = []string{"always", "never", "remember", "from now on", "don't forget", "do not forget", "don't ever forget",
 		"do not ever forget", "must not", "standing rule", "keep in mind", "i promise", "we promise"}
 	intents = []string{"i will", "i'll", "we will", "we'll", "i shall"}
-	// strictly is how a sentence begins that counts even where a model saw no rule.
-	strictly = []string{"always", "never", "remember", "from now on", "don't forget", "do not forget", "keep in mind",
-		"i promise", "i will always", "i will never", "i will remember", "i'll always", "i'll never", "i'll remember"}
 )
 
 // saying weighs a sentence. A question promises nothing.
@@ -130,10 +127,12 @@ func saying(who, text string) said {
 		_, words, _ = strings.Cut(words[1:], " ")
 		words = " " + words
 	}
-	if rest, ok := strings.CutPrefix(words, " please "); ok {
-		words = " " + rest
+	for _, opening := range append([]string{"please"}, intents...) {
+		if rest, ok := strings.CutPrefix(words, " "+opening+" "); ok {
+			words = " " + rest
+		}
 	}
-	s.strict = slices.ContainsFunc(strictly, func(phrase string) bool { return strings.HasPrefix(words, " "+phrase+" ") })
+	s.strict = slices.ContainsFunc(rules, func(phrase string) bool { return strings.HasPrefix(words, " "+phrase+" ") })
 	return s
 }
 
@@ -253,12 +252,5 @@ func truncate(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
-	i := 0
-	for at := range s {
-		if i == max(0, n-1) {
-			return strings.TrimRight(s[:at], "◰ ") + "…"
-		}
-		i++
-	}
-	return s
+	return strings.TrimRight(mind.CutRunes(s, max(0, n-1)), "◰ ") + "…"
 }

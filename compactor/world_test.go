@@ -255,20 +255,6 @@ func (w *world) reach(from, to int, short string, t int, claim func(int, string)
 	return 1
 }
 
-// restored is the state as a resume would read it, and how many blobs that took.
-func (w *world) restored() (*mind.State, int) {
-	w.t.Helper()
-	body, err := w.state.Snapshot()
-	lethetest.Must(w.t, err)
-	reads := 0
-	s, err := mind.Restore(body, func(h blobs.Hash) ([]byte, error) {
-		reads++
-		return w.read(h)
-	})
-	lethetest.Must(w.t, err)
-	return s, reads
-}
-
 // fades runs a job, whatever its failure.
 func (j Job) fades(ctx context.Context, model Model) []Fade {
 	fades, _ := j.Run(ctx, model)
@@ -355,6 +341,11 @@ func complete(t lethetest.Failer, j Job, fades []Fade) {
 		}
 		if f.Relevance < 1 || f.Relevance > 10 || f.Summary == "" || f.Gist == "" || utf8.RuneCountInString(f.Gist) > blobs.MaxGist || strings.Contains(f.Gist, "\n") {
 			t.Fatalf("a fade is not whole: %+v", f)
+		}
+		for _, p := range append(f.pins, mind.Pin{Text: f.Gist}) {
+			if strings.Contains(p.Text, "\n") || p.From > 0 && strings.ContainsAny(p.Text, "◱◲◳◆") {
+				t.Fatalf("a pin or gist can forge structure: %q", p.Text)
+			}
 		}
 		if strings.ContainsAny(f.Summary, "◱◲◳◆") {
 			t.Fatalf("a summary can forge structure: %q", f.Summary)

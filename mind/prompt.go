@@ -77,7 +77,7 @@ func memoryText(memory string) string {
 	}
 	more := ""
 	if n := utf8.RuneCountInString(memory); n > MaxMemory {
-		memory = cutRunes(memory, MaxMemory)
+		memory = CutRunes(memory, MaxMemory)
 		more = fmt.Sprintf("\n(%d more characters are in self/MEMORY.md)", n-utf8.RuneCountInString(memory))
 	}
 	return outside(memory) + more

@@ -182,11 +182,11 @@ func clip(text string, show int, ref Ref) string {
 	if show <= 0 || n <= show {
 		return text
 	}
-	head := cutRunes(text, show*2/3)
+	head := CutRunes(text, show*2/3)
 	if i := strings.LastIndexByte(head, '\n'); i > len(head)*3/4 {
 		head = head[:i]
 	}
-	tail := text[len(cutRunes(text, n-(show-show*2/3))):]
+	tail := text[len(CutRunes(text, n-(show-show*2/3))):]
 	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/4 {
 		tail = tail[i+1:]
 	}
@@ -224,8 +224,8 @@ func Fit(text, gist string, runes, most int, weigh func(string) int) int {
 	}
 }
 
-// cutRunes returns the first n runes of s, never ending in half an escape.
-func cutRunes(s string, n int) string {
+// CutRunes returns the first n runes of s, never ending in half an escape.
+func CutRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {
 			return strings.TrimSuffix(s[:i], "◰")
