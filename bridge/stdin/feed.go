@@ -22,12 +22,8 @@ type news struct {
 	Agents []agent  // that run, wherever they listen
 	Rooms  []string // of the home
 	Lines  []message
-	Fresh  bool // Lines are the end of the room, not what followed earlier news
-	// Earlier says that the room goes further back than the first line: set
-	// with Fresh and Older.
-	Earlier bool
-	Older   bool  // Lines come before all others seen
-	Err     error // the room could not be read
+	Fresh  bool  // Lines are the end of the room, not what followed earlier news
+	Err    error // the room could not be read
 }
 
 // sent tells how a say ended: where the line lies in the room, or Err.
@@ -39,9 +35,8 @@ type sent struct {
 
 // request is an order to a feed; exactly one of its fields is used.
 type request struct {
-	room  string // view this room
-	say   string // append this text to the viewed room
-	older int    // load this many lines more, before those seen
+	room string // view this room
+	say  string // append this text to the viewed room
 }
 
 // feed turns the files of a home into messages for a reader, and what the
@@ -144,8 +139,7 @@ func (f *feed) open(name string) {
 
 // report completes n with what is known and sends it off.
 func (f *feed) report(n news) {
-	n.Room, n.Earlier = f.room.name, f.room.earlier()
-	n.Agents, n.Rooms, n.Err = f.seen.Agents, f.seen.Rooms, f.seen.Err
+	n.Room, n.Agents, n.Rooms, n.Err = f.room.name, f.seen.Agents, f.seen.Rooms, f.seen.Err
 	f.emit(n)
 }
 
@@ -169,9 +163,5 @@ func (f *feed) serve(r request) {
 		to, err := f.room.say(f.cfg.User, r.say)
 		f.emit(sent{Room: f.room.name, Text: r.say, To: to, Err: err}) // before its line is news
 		f.look()
-	case r.older > 0:
-		lines, err := f.room.older(r.older)
-		f.seen.Err = err
-		f.report(news{Lines: lines, Older: true})
 	}
 }

@@ -1,7 +1,6 @@
 package stdin
 
 import (
-	"slices"
 	"strings"
 
 	"lethe/chat"
@@ -26,12 +25,8 @@ type command struct {
 	Text   string
 }
 
-// local commands are the screen's own; harness commands are for the agent's
-// harness and travel through the room like any line.
-var (
-	local   = []string{"/help", "/quit", "/room", "/rooms"}
-	harness = []string{"/model", "/status", "/stop"}
-)
+// harness commands are for the agent's harness and travel through the room like any line.
+var harness = []string{"/model", "/status", "/stop"}
 
 // understand reads one input. A line that starts with a slash is a command; a
 // second slash or a space in front makes it text.
@@ -80,44 +75,6 @@ func split(text string) (word, arg string) {
 	return word, strings.TrimSpace(arg)
 }
 
-// complete extends a command as far as it is unambiguous; names are the rooms.
-func complete(input string, names []string) string {
-	if !strings.HasPrefix(input, "/") || strings.Contains(input, "\n") {
-		return input
-	}
-	if rest, ok := strings.CutPrefix(input, "/room "); ok {
-		return "/room " + extend(rest, names)
-	}
-	words := append(slices.Clone(local), harness...)
-	got := extend(input, words)
-	if got == "/model" && got != input {
-		got += " "
-	}
-	return got
-}
-
-// extend returns the longest common beginning of the words that begin with
-// prefix, or prefix.
-func extend(prefix string, words []string) string {
-	common, found := "", false
-	for _, w := range words {
-		if !strings.HasPrefix(w, prefix) {
-			continue
-		}
-		if !found {
-			common, found = w, true
-			continue
-		}
-		for !strings.HasPrefix(w, common) {
-			common = common[:len(common)-1]
-		}
-	}
-	if !found {
-		return prefix
-	}
-	return common
-}
-
 // typed is what was sent, oldest first, and where in it the cursor keys are.
 type typed struct {
 	lines []string
@@ -128,9 +85,6 @@ type typed struct {
 func (t *typed) add(text string) {
 	if n := len(t.lines); n == 0 || t.lines[n-1] != text {
 		t.lines = append(t.lines, text)
-	}
-	if len(t.lines) > 500 {
-		t.lines = t.lines[len(t.lines)-500:]
 	}
 	t.at, t.draft = len(t.lines), ""
 }

@@ -34,15 +34,3 @@ func TestUnderstand(t *testing.T) {
 		}
 	}
 }
-
-func TestComplete(t *testing.T) {
-	names := []string{"dev", "docs", "ops"}
-	for in, want := range map[string]string{
-		"/h": "/help", "/m": "/model ", "/st": "/st", "/sto": "/stop", "/r": "/room", "/x": "/x", "hello": "hello",
-		"/room o": "/room ops", "/room d": "/room d", "/room x": "/room x", "": "",
-	} {
-		if got := complete(in, names); got != want {
-			t.Errorf("complete(%q) = %q, want %q", in, got, want)
-		}
-	}
-}

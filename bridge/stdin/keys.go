@@ -16,10 +16,9 @@ var keyHelp = [][2]string{
 	{"Enter", "send"},
 	{"Alt+Enter, Ctrl+J", "new line (Shift+Enter where the terminal tells it)"},
 	{"Up, Down", "what you sent before, at the edges of the input"},
-	{"PgUp, PgDn, wheel", "scroll; at the top, load earlier lines"},
+	{"PgUp, PgDn, wheel", "scroll, as far back as 2000 lines"},
 	{"Ctrl+End", "back to the newest line"},
 	{"Esc", "stop the agent's turn"},
-	{"Tab", "complete a command"},
 	{"Ctrl+C twice, Ctrl+D", "leave; a daemon goes on"},
 	{"Shift+drag", "select text"},
 	{"", ""},
@@ -61,8 +60,6 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 		m.scroll(max(m.log.height-1, 1))
 	case "ctrl+end":
 		m.log.end()
-	case "tab":
-		m.setInput(complete(m.in.Value(), m.rooms))
 	case "up":
 		if m.in.Line() == 0 && m.in.LineInfo().RowOffset == 0 {
 			if text, ok := m.typed.previous(m.in.Value()); ok {
@@ -183,8 +180,8 @@ func (m *model) enterRoom(name string) bool {
 		return false
 	}
 	m.room, m.roomErr = name, nil
-	m.stream, m.stopped, m.loading = map[string]reply{}, false, false
-	m.log.reset(nil, false)
+	m.stream, m.stopped = map[string]reply{}, false
+	m.log.reset(nil)
 	m.do(request{room: name})
 	return true
 }
@@ -203,36 +200,25 @@ func (m *model) open(p page) { m.page, m.pageTop = p, 0 }
 
 // pageRows lays the open page out.
 func (m *model) pageRows() []string {
-	rows := []string{""}
-	put := func(row string) { rows = append(rows, "  "+row) }
-	if m.page == helpPage {
-		put(m.style.bold.Render("Keys and commands"))
-		for _, h := range keyHelp {
-			if m.width >= 76 || h[1] == "" {
-				put(fmt.Sprintf("%-21s ", h[0]) + m.style.dim.Render(h[1]))
-				continue
-			}
-			put(h[0])
-			for _, row := range wrap(h[1], m.width-6) {
-				put("  " + m.style.dim.Render(row))
-			}
+	title, entries := "Keys and commands", keyHelp
+	if m.page == roomsPage {
+		title, entries = "Rooms (/room NAME looks at another one)", nil
+		names := m.rooms
+		if !slices.Contains(names, m.room) {
+			names = append(slices.Clone(names), m.room)
 		}
-		return rows
-	}
-	put(m.style.bold.Render("Rooms"))
-	names := slices.Clone(m.rooms)
-	if !slices.Contains(names, m.room) {
-		names = append(names, m.room)
-	}
-	for _, name := range names {
-		mark := "  "
-		if name == m.room {
-			mark = m.style.accent.Render("❯ ")
+		for _, name := range names {
+			mark := "  "
+			if name == m.room {
+				mark = "❯ "
+			}
+			entries = append(entries, [2]string{mark + name, m.listenerNames(name)})
 		}
-		put(mark + fmt.Sprintf("%-16s ", name) + m.style.dim.Render(m.listenerNames(name)))
 	}
-	put("")
-	put(m.style.dim.Render("/room NAME looks at another one"))
+	rows := []string{"", "  " + m.style.bold.Render(title)}
+	for _, e := range entries {
+		rows = append(rows, "  "+fmt.Sprintf("%-21s ", e[0])+m.style.dim.Render(e[1]))
+	}
 	return rows
 }
 

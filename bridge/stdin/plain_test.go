@@ -34,54 +34,53 @@ func plainly(t *testing.T, home, input string, change func(*Config)) (out, errs 
 
 func once(c *Config) { c.Once = true }
 
-func TestPlainSendsLinesAndWaitsForAllAnswers(t *testing.T) {
-	home := t.TempDir()
-	appendLine(t, home, "dev", true, "lethe", "from before, not shown")
-	a := newActor(t, home, "lethe", "dev")
-	a.hear(func(l message) {
-		if l.Name == "ada" {
-			a.turn(l, func() { a.say("you said " + l.Text + "\nand more") })
-		}
-	})
-	out, errs, err := plainly(t, home, "one\n\n  \ntwo\r\nthree", nil)
-	if err != nil || errs != "" {
-		t.Fatalf("err %v, stderr %q", err, errs)
-	}
-	want := "lethe: you said one\n  and more\nlethe: you said two\n  and more\nlethe: you said three\n  and more\n"
-	if out != want {
-		t.Errorf("printed %q, want %q", out, want)
-	}
-	var mine []string
-	for _, l := range texts(t, home, "dev") {
-		if strings.HasPrefix(l, "ada: ") {
-			mine = append(mine, l)
+func TestPlain(t *testing.T) {
+	answer := func(text string) func(*actor, message) {
+		return func(a *actor, l message) {
+			if l.Name == "ada" {
+				a.turn(l, func() { a.say(strings.ReplaceAll(text, "%", l.Text)) })
+			}
 		}
 	}
-	if !slices.Equal(mine, []string{"ada: one", "ada: two", "ada: three"}) {
-		t.Errorf("the room has %q", mine)
-	}
-}
-
-func TestPlainShowsOthersButNotItself(t *testing.T) {
-	home := t.TempDir()
-	a := newActor(t, home, "lethe", "dev")
-	a.hear(func(l message) {
-		if l.Name != "ada" || l.Text != "hi" {
-			return
-		}
-		a.turn(l, func() {
-			// Somebody else of the same name is still somebody else.
-			appendLine(t, home, "dev", false, "ada", "from my phone")
-			appendLine(t, home, "dev", false, "bob", "hello \x1b[31mred\x1b]0;title\x07")
-			a.say("done")
+	for _, c := range []struct {
+		name, input string
+		hears       func(*actor, message)
+		out         string
+		sent        []string
+	}{
+		{"each line is a message, and all answers are waited for", "one\n\n  \ntwo\r\nthree", answer("you said %\nand more"),
+			"lethe: you said one\n  and more\nlethe: you said two\n  and more\nlethe: you said three\n  and more\n", []string{"one", "two", "three"}},
+		{"others are shown, also of the same name", "hi\n", func(a *actor, l message) {
+			if l.Name != "ada" || l.Text != "hi" {
+				return
+			}
+			a.turn(l, func() {
+				appendLine(t, a.home, "dev", false, "ada", "from my phone")
+				appendLine(t, a.home, "dev", false, "bob", "hello \x1b[31mred\x1b]0;title\x07")
+				a.say("done")
+			})
+			a.set(func(s *status.Status) { s.Heard["dev"] = 1 << 20 })
+		}, "ada: from my phone\nbob: hello ␛[31mred␛]0;title␇\nlethe: done\n", []string{"hi", "from my phone"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home := t.TempDir()
+			appendLine(t, home, "dev", true, "lethe", "from before, not shown")
+			a := newActor(t, home, "lethe", "dev")
+			a.hear(func(l message) { c.hears(a, l) })
+			out, errs, err := plainly(t, home, c.input, nil)
+			if err != nil || errs != "" || out != c.out {
+				t.Errorf("printed %q, %q, %v; want %q", out, errs, err, c.out)
+			}
+			var mine []string
+			for _, l := range texts(t, home, "dev") {
+				if text, ok := strings.CutPrefix(l, "ada: "); ok {
+					mine = append(mine, text)
+				}
+			}
+			if !slices.Equal(mine, c.sent) {
+				t.Errorf("the room has %q", mine)
+			}
 		})
-		a.set(func(s *status.Status) { s.Heard["dev"] = 1 << 20 })
-	})
-	out, _, err := plainly(t, home, "hi\n", nil)
-	lethetest.Must(t, err)
-	want := "ada: from my phone\nbob: hello ␛[31mred␛]0;title␇\nlethe: done\n"
-	if out != want {
-		t.Errorf("printed %q, want %q", out, want)
 	}
 }
 
@@ -91,19 +90,15 @@ func TestPlainJSON(t *testing.T) {
 	a.hear(func(l message) { a.turn(l, func() { a.say("a <b>\nc \u009b31m \u007f") }) })
 	out, _, err := plainly(t, home, "hi\n", func(c *Config) { c.JSON = true })
 	lethetest.Must(t, err)
-	if strings.ContainsAny(out, "\u009b\u007f") {
-		t.Errorf("control characters got through: %q", out)
-	}
 	var got struct {
 		Room, Name, Text string
 		Agent            bool
 		At               time.Time
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatalf("%v in %q", err, out)
-	}
-	if got.Room != "dev" || got.Name != "lethe" || !got.Agent || got.Text != "a <b>\nc \u009b31m \u007f" || time.Since(got.At) > time.Hour {
-		t.Errorf("got %+v", got)
+	lethetest.Must(t, json.Unmarshal([]byte(out), &got))
+	if strings.ContainsAny(out, "\u009b\u007f") || got.Room != "dev" || got.Name != "lethe" || !got.Agent ||
+		got.Text != "a <b>\nc \u009b31m \u007f" || time.Since(got.At) > time.Hour {
+		t.Errorf("printed %q", out)
 	}
 }
 
@@ -180,29 +175,6 @@ func TestOnceIgnoresWhatWasSaidBefore(t *testing.T) {
 	lethetest.Must(t, p.handle(news{Agents: lethe(), Lines: []message{said("now", 200)}}))
 	if out.String() != "now\n" || !p.answered {
 		t.Errorf("printed %q, answered %v", out.String(), p.answered)
-	}
-}
-
-func TestDone(t *testing.T) {
-	heard := map[string]int64{"dev": 100}
-	for _, tt := range []struct {
-		s    status.Status
-		to   int64
-		want bool
-	}{
-		{status.Status{State: status.Idle, Heard: heard}, 100, true},
-		{status.Status{State: status.Paused, Heard: heard}, 100, true},
-		{status.Status{State: status.Idle, Heard: heard}, 101, false},
-		{status.Status{State: status.Idle}, 100, false},
-		{status.Status{State: status.Starting, Heard: heard}, 100, false},
-		{status.Status{State: status.Thinking, Heard: heard}, 100, false},
-		{status.Status{State: status.Acting, Heard: heard}, 100, false},
-		{status.Status{State: status.Idle, Heard: heard, Answering: []string{"dev"}}, 100, false},
-		{status.Status{State: status.Idle, Heard: heard, Answering: []string{"ops"}}, 100, true},
-	} {
-		if got := (agent{Status: tt.s}).done("dev", tt.to); got != tt.want {
-			t.Errorf("done(%+v, %d) = %v", tt.s, tt.to, got)
-		}
 	}
 }
 

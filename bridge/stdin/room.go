@@ -17,8 +17,6 @@ const readBytes = 1 << 20
 type room struct {
 	name, path string
 	cursor     chat.Cursor
-	seen       int   // lines seen, from the end of the room at the last look back
-	first      int64 // where the earliest of them starts
 }
 
 func newRoom(cfg Config, name string) *room {
@@ -31,7 +29,7 @@ func (r *room) last(n int) ([]message, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.cursor, r.first, r.seen = cursor, cursor.Offset, 0
+	r.cursor = cursor
 	lines, _, err := r.next()
 	return lines, err
 }
@@ -49,32 +47,10 @@ func (r *room) next() (lines []message, fresh bool, err error) {
 			return lines, true, err
 		}
 		lines = append(lines, b.Lines...)
-		r.seen += len(b.Lines)
 		r.cursor, more = b.Next, b.More
 	}
 	return lines, false, nil
 }
-
-// older returns up to n lines before all that were seen.
-func (r *room) older(n int) ([]message, error) {
-	lines, _, _, err := chat.Tail(r.path, r.seen+n)
-	if err != nil {
-		return nil, err
-	}
-	r.seen = len(lines)
-	before := 0
-	for before < len(lines) && lines[before].To <= r.first {
-		before++
-	}
-	r.first = 0
-	if before > 0 {
-		r.first = lines[0].From
-	}
-	return lines[:before], nil
-}
-
-// earlier says whether the file begins before the lines seen.
-func (r *room) earlier() bool { return r.first > 0 }
 
 // say appends text and returns where its line ends.
 func (r *room) say(user, text string) (to int64, err error) {

@@ -50,9 +50,8 @@ func Screen(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// history is how many lines a room opens with, and how many more each
-// scrolling past the top loads.
-const history = 200
+// history is how many lines a room opens with.
+const history = 2000
 
 // model is the state of the screen. It does no I/O: what it wants done goes
 // through do, what happened comes back as messages.
@@ -79,7 +78,6 @@ type model struct {
 	pageTop  int  // its first row shown
 	leaving  bool // Ctrl+C was pressed once
 	stopped  bool // /stop was sent for the turn under way
-	loading  bool // older lines are on their way
 	roomErr  error
 	bannered bool // the banner was shown
 }
@@ -186,16 +184,12 @@ func (m *model) apply(n news) {
 	m.roomErr, m.agents, m.rooms = n.Err, n.Agents, n.Rooms
 	switch {
 	case n.Fresh:
-		m.log.reset(n.Lines, n.Earlier)
+		m.log.reset(n.Lines)
 		if !m.bannered && m.cfg.Banner != "" {
 			m.log.note(m.cfg.Banner)
 		}
 		m.bannered = true
 		m.loadTyped(n.Lines)
-	case n.Older:
-		m.loading = false
-		m.log.prepend(n.Lines, n.Earlier)
-		m.log.scroll(-max(m.log.height-1, 1))
 	default:
 		for _, l := range n.Lines {
 			m.keepUnposted(l)
@@ -292,15 +286,11 @@ func (m *model) busy() bool {
 	return slices.ContainsFunc(m.agents, func(a agent) bool { return a.BusyIn(m.room) })
 }
 
-// scroll moves the page that is open, or the history, and asks for more of it
-// at its top.
+// scroll moves the page that is open, or the history.
 func (m *model) scroll(n int) {
 	if m.page != noPage {
 		m.pageTop = max(min(m.pageTop+n, len(m.pageRows())-m.log.height), 0)
 		return
 	}
-	if hitTop := m.log.scroll(n); hitTop && m.log.earlier && !m.loading {
-		m.loading = true
-		m.do(request{older: history})
-	}
+	m.log.scroll(n)
 }

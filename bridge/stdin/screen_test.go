@@ -46,7 +46,7 @@ func TestScreenAsAWhole(t *testing.T) {
 
 ────────────────────────────────────────────────────────────
 ❯ tell me more
- ● lethe idle │ deepseek-v4-pro │ ▰▱▱▱▱▱▱▱ 12k/100k │ $1.50`
+ ● lethe idle │ deepseek-v4-pro │ 12k/100k tokens │ $1.50`
 	if got := s.text(); got != want {
 		t.Errorf("the screen is\n%s\nwant\n%s", got, want)
 	}
@@ -279,7 +279,7 @@ func TestRoomsAndHelp(t *testing.T) {
 	s.hides("Keys and commands")
 	s.press("/rooms", "enter")
 	s.shows("❯ dev", "lethe", "ops", "nobody")
-	s.press("/room o", "tab", "enter")
+	s.press("/room ops", "enter")
 	s.wants(request{room: "ops"})
 	s.hides("in dev", "Rooms")
 	s.hears(lethe()) // of ops
@@ -297,7 +297,7 @@ func TestScrollingBack(t *testing.T) {
 	for i := range 60 {
 		lines = append(lines, s.line(i%2 == 0, []string{"lethe", "bob"}[i%2], fmt.Sprintf("message %d.", i)))
 	}
-	s.send(news{Room: "dev", Agents: lethe(), Lines: lines[30:50], Fresh: true, Earlier: true})
+	s.send(news{Room: "dev", Agents: lethe(), Lines: lines[:50], Fresh: true})
 	s.shows("message 49.")
 	s.press("pgup")
 	s.hides("message 49.")
@@ -307,17 +307,10 @@ func TestScrollingBack(t *testing.T) {
 	if got := s.text(); strings.Split(got, "\n")[3] != strings.Split(before, "\n")[3] {
 		t.Errorf("new messages moved what was being read:\n%s", got)
 	}
-	for range 10 {
-		s.press("pgup")
-	}
-	s.wants(request{older: history}) // once, though the key went on
-	s.send(news{Room: "dev", Agents: lethe(), Lines: lines[:30], Older: true})
-	s.shows("message 29.")
 	for range 20 {
 		s.press("pgup")
 	}
 	s.shows("message 0.")
-	s.wants() // there is no more
 	for range 40 {
 		s.press("pgdown")
 	}
@@ -357,7 +350,7 @@ func TestAnythingFitsAnySize(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newStage(t, 20, 6)
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
-			switch rapid.IntRange(0, 9).Draw(rt, "step") {
+			switch rapid.IntRange(0, 8).Draw(rt, "step") {
 			case 0:
 				s.send(tea.WindowSizeMsg{Width: rapid.IntRange(1, 100).Draw(rt, "w"), Height: rapid.IntRange(1, 40).Draw(rt, "h")})
 			case 1:
@@ -376,8 +369,6 @@ func TestAnythingFitsAnySize(t *testing.T) {
 				s.press("ctrl+c", "/help", "enter")
 			case 8:
 				s.press("esc", "pgdown")
-			case 9:
-				s.send(news{Room: "dev", Lines: []message{s.line(false, "old", long)}, Older: true, Agents: lethe()})
 			}
 			s.text()
 		}

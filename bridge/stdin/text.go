@@ -222,15 +222,3 @@ func count(n int) string {
 		return fmt.Sprintf("%.1fM", float64(n)/1e6)
 	}
 }
-
-// bar draws used of limit in cells characters.
-func bar(used, limit, cells int) string {
-	full := 0
-	if limit > 0 {
-		full = min(max(used*cells/limit, 0), cells)
-		if used > 0 && full == 0 {
-			full = 1
-		}
-	}
-	return strings.Repeat("▰", full) + strings.Repeat("▱", cells-full)
-}

@@ -111,19 +111,4 @@ func TestCount(t *testing.T) {
 			t.Errorf("count(%d) = %s, want %s", n, got, want)
 		}
 	}
-	for _, tt := range []struct {
-		used, limit int
-		want        string
-	}{{0, 100, "▱▱▱▱"}, {1, 100, "▰▱▱▱"}, {50, 100, "▰▰▱▱"}, {300, 100, "▰▰▰▰"}, {5, 0, "▱▱▱▱"}} {
-		if got := bar(tt.used, tt.limit, 4); got != tt.want {
-			t.Errorf("bar(%d, %d) = %s, want %s", tt.used, tt.limit, got, tt.want)
-		}
-	}
-}
-
-func TestCutIsOnARune(t *testing.T) {
-	text, left := cut(strings.Repeat("世", maxShown/3+10))
-	if !strings.HasSuffix(text, "世") || len(text) > maxShown || len(text)+left != (maxShown/3+10)*3 {
-		t.Errorf("%d bytes kept, %d left", len(text), left)
-	}
 }

@@ -8,9 +8,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// keep bounds the messages held in memory while the end of the room is
-// followed; older ones are loaded again when somebody scrolls to them.
-const keep = 2000
+// keep bounds the messages held in memory while the end of the room is followed.
+const keep = 2 * history
 
 // maxLiveMarkdown bounds the bytes of a reply that is laid out as markdown again for
 // each piece of it that comes; a longer one is shown as it is written.
@@ -35,10 +34,9 @@ type transcript struct {
 	me            string
 	md            markdown
 
-	blocks  []block
-	live    []block // replies as they stream; index len(blocks) and on
-	unseen  int     // messages that arrived below while scrolled up
-	earlier bool    // the room begins before blocks[0]
+	blocks []block
+	live   []block // replies as they stream; index len(blocks) and on
+	unseen int     // messages that arrived below while scrolled up
 
 	// top is the first row shown. While follow holds it is not used: the last
 	// row sits at the bottom.
@@ -76,9 +74,8 @@ func (t *transcript) resize(width, height int) {
 }
 
 // reset shows another room, or the same one from its end.
-func (t *transcript) reset(lines []message, earlier bool) {
-	t.blocks, t.live, t.unseen = nil, nil, 0
-	t.follow, t.earlier = true, earlier
+func (t *transcript) reset(lines []message) {
+	t.blocks, t.live, t.unseen, t.follow = nil, nil, 0, true
 	t.add(lines)
 }
 
@@ -92,9 +89,8 @@ func (t *transcript) add(lines []message) {
 		t.unseen += len(lines)
 		return
 	}
-	if extra := len(t.blocks) - keep; extra > keep/2 {
+	if extra := len(t.blocks) - history; len(t.blocks) > keep {
 		t.blocks = slices.Delete(t.blocks, 0, extra)
-		t.earlier = true
 		t.join(0)
 	}
 }
@@ -102,21 +98,6 @@ func (t *transcript) add(lines []message) {
 // note adds a line of the screen's own.
 func (t *transcript) note(text string) {
 	t.blocks = append(t.blocks, block{message: message{Text: text}, note: true})
-}
-
-// prepend puts older messages in front; what is on screen stays where it is.
-func (t *transcript) prepend(lines []message, earlier bool) {
-	t.pin()
-	older := make([]block, len(lines), len(lines)+len(t.blocks))
-	for i, m := range lines {
-		older[i] = block{message: m}
-	}
-	t.blocks = append(older, t.blocks...)
-	for i := range min(len(lines)+1, len(t.blocks)) {
-		t.join(i)
-	}
-	t.top.block += len(lines)
-	t.earlier = earlier
 }
 
 // join decides how block i stands to the one before it: a header is repeated
@@ -218,9 +199,6 @@ func (t *transcript) header(b block) string {
 
 func (t *transcript) dayRow(at time.Time) string {
 	day := at.Local().Format("Monday 2 January 2006")
-	if t.width < 34 {
-		day = at.Local().Format("2006-01-02")
-	}
 	side := strings.Repeat("─", min(max((t.width-lipgloss.Width(day))/2-2, 0), 24))
 	return lipgloss.PlaceHorizontal(t.width, lipgloss.Center, t.style.faint.Render(fit(side+" "+day+" "+side, t.width)))
 }
@@ -228,16 +206,6 @@ func (t *transcript) dayRow(at time.Time) string {
 // setLive replaces the replies that are being written.
 func (t *transcript) setLive(replies []block) {
 	t.live = replies
-	for i := range t.live {
-		// The past of a long reply is read when it is posted.
-		if text := t.live[i].Text; len(text) > 16<<10 {
-			at := len(text) - 16<<10
-			if nl := strings.IndexByte(text[at:], '\n'); nl >= 0 {
-				at += nl + 1
-			}
-			t.live[i].Text = "…\n\n" + strings.ToValidUTF8(text[at:], "")
-		}
-	}
 	if n := t.count(); !t.follow && t.top.block >= n {
 		t.follow = true
 	}
@@ -268,9 +236,8 @@ func (t *transcript) atEnd() bool {
 	return t.top.block > b.block || t.top.block == b.block && t.top.row >= b.row
 }
 
-// scroll moves by n rows, up when negative, and says whether it ran into the
-// first loaded row.
-func (t *transcript) scroll(n int) (hitTop bool) {
+// scroll moves by n rows, up when negative.
+func (t *transcript) scroll(n int) {
 	t.pin()
 	for ; n < 0; n++ {
 		switch {
@@ -280,7 +247,6 @@ func (t *transcript) scroll(n int) (hitTop bool) {
 			t.top.block--
 			t.top.row = max(len(t.at(t.top.block))-1, 0)
 		default:
-			hitTop = true
 			n = -1
 		}
 	}
@@ -292,7 +258,6 @@ func (t *transcript) scroll(n int) (hitTop bool) {
 	if t.atEnd() {
 		t.end()
 	}
-	return hitTop
 }
 
 // end goes back to following.

@@ -72,7 +72,7 @@ func (m *model) View() tea.View {
 	if l.activity > 0 {
 		rows = append(rows, m.activityRow())
 	}
-	rows = append(rows, shorten(m.noticeRows(), l.notice)...)
+	rows = append(rows, m.noticeRows()[:l.notice]...)
 	if l.rule > 0 {
 		rows = append(rows, m.style.faint.Render(strings.Repeat("─", m.width)))
 	}
@@ -144,9 +144,6 @@ func (m *model) activityRow() string {
 	if m.log.unseen > 0 {
 		below = fmt.Sprintf("↓ %d new · Ctrl+End", m.log.unseen)
 	}
-	if m.loading {
-		below = "loading · " + below
-	}
 	return spread(row, m.style.warn.Render(below)+" ", m.width)
 }
 
@@ -202,18 +199,6 @@ func (m *model) noticeRows() []string {
 		put(style, m.notice.text)
 	}
 	return rows[:min(len(rows), 4)]
-}
-
-// shorten keeps n rows, and marks that there were more.
-func shorten(rows []string, n int) []string {
-	if n >= len(rows) {
-		return rows
-	}
-	rows = slices.Clone(rows[:n])
-	if n > 0 {
-		rows[n-1] += "…"
-	}
-	return rows
 }
 
 // statusRow tells about the first agent that listens here, as much as fits:
@@ -283,11 +268,7 @@ func (m *model) contextSegment(a agent) string {
 	if a.ContextTokens*10 >= a.ContextLimit*9 {
 		style = m.style.warn
 	}
-	used := count(a.ContextTokens) + "/" + count(a.ContextLimit)
-	if m.width < 60 {
-		return used
-	}
-	return style.Render(bar(a.ContextTokens, a.ContextLimit, 8)) + " " + used
+	return style.Render(count(a.ContextTokens) + "/" + count(a.ContextLimit) + " tokens")
 }
 
 // decimals shows cents, and fractions of them while there is nothing else.
