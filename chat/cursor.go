@@ -75,14 +75,25 @@ func (b Batch) After(n int) Cursor {
 // advance is the cursor behind lines, at offset to; before are bytes of the
 // file that end there.
 func (c Cursor) advance(lines []Line, to int64, before []byte) Cursor {
-	last := c.Last[max(0, min(len(c.Last), len(c.Last)+len(lines)-remembered)):]
-	last = slices.Clone(last)
+	var hashes []string
 	for _, l := range lines[max(0, len(lines)-remembered):] {
-		last = append(last, l.Hash)
+		hashes = append(hashes, l.Hash)
 	}
-	c.Offset, c.Last = to, last
+	c = c.remember(hashes)
+	c.Offset = to
+	return c.behind(before)
+}
+
+func (c Cursor) remember(hashes []string) Cursor {
+	last := append(slices.Clone(c.Last), hashes...)
+	c.Last = last[max(0, len(last)-remembered):]
+	return c
+}
+
+// behind is c with Before, which before, the bytes that end at its offset, give.
+func (c Cursor) behind(before []byte) Cursor {
 	c.Before = ""
-	if to > 0 {
+	if c.Offset > 0 {
 		c.Before = digest(before[max(0, len(before)-lookBack):])
 	}
 	return c
@@ -225,10 +236,7 @@ func bytesBefore(f io.ReaderAt, offset int64) ([]byte, error) {
 // lines fills b with at most maxBytes, or one line, of what follows c, which is
 // aligned; before are the bytes before it.
 func (r reader) lines(f io.ReaderAt, c Cursor, before []byte, maxBytes int, b *Batch) error {
-	c.Before = ""
-	if c.Offset > 0 {
-		c.Before = digest(before)
-	}
+	c = c.behind(before)
 	b.start, b.base = c, c.Offset-int64(len(before))
 	if maxBytes == 0 {
 		b.Next = c
@@ -290,61 +298,72 @@ func Tail(path string, n int) (lines []Line, total int, c Cursor, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, Cursor{}, nil
 	}
+	if err == nil {
+		defer f.Close()
+		c.Inode = inodeOf(fi)
+		lines, total, err = tail(f, max(n, 0), &c)
+	}
 	if err != nil {
 		return nil, 0, Cursor{}, fmt.Errorf("read room %s: %w", path, err)
 	}
-	defer f.Close()
-	lines, total, c, err = tail(f, n)
-	if err != nil {
-		return nil, 0, Cursor{}, fmt.Errorf("read room %s: %w", path, err)
-	}
-	c.Inode = inodeOf(fi)
 	return lines, total, c, nil
 }
 
-// span is where a line stands in its file.
-type span struct{ from, to int64 }
-
-func tail(f *os.File, n int) (lines []Line, total int, c Cursor, err error) {
-	n = max(n, 0)
-	// The last n lines, and before them those that the cursor remembers.
-	ring := make([]span, n+remembered)
+func tail(f *os.File, n int, c *Cursor) (lines []Line, total int, err error) {
+	// Where the last n lines begin, and before them those that the cursor remembers.
+	ring := make([]int64, n+remembered)
 	s := newScanner(f, 0, maxLine)
 	for s.next() {
-		if blank(s.raw) {
-			continue
+		if !blank(s.raw) {
+			ring[total%len(ring)] = s.from
+			total++
 		}
-		ring[total%len(ring)] = span{s.from, s.to}
-		total++
 	}
-	if s.err != nil {
-		return nil, 0, Cursor{}, s.err
-	}
-	end := s.to
-	for i := max(0, total-len(ring)); i < total; i++ {
-		at := ring[i%len(ring)]
-		s := newScanner(f, at.from, maxLine)
+	c.Offset = s.to
+	for i := max(0, total-len(ring)); i < total && s.err == nil; i++ {
+		s = newScanner(f, ring[i%len(ring)], maxLine)
 		if !s.next() {
-			return nil, 0, Cursor{}, errors.Join(io.ErrUnexpectedEOF, s.err)
+			return nil, 0, errors.Join(io.ErrUnexpectedEOF, s.err)
 		}
 		if i < total-n {
 			c.Last = append(c.Last, Hash(s.raw))
 			continue
 		}
 		l := Parse(slices.Clone(s.raw))
-		l.From, l.To = at.from, at.to
+		l.From, l.To = s.from, s.to
 		lines = append(lines, l)
-	}
-	c.Offset = end
-	if len(lines) > 0 {
 		c.Offset = lines[0].From
 	}
 	before, err := bytesBefore(f, c.Offset)
+	*c = c.behind(before)
+	return lines, total, errors.Join(err, s.err)
+}
+
+// At returns the cursor that stands at offset in the room at path, without the
+// lines before it: what a writer knows of the place behind its own line.
+func At(path string, offset int64) (Cursor, error) {
+	f, fi, err := open(path)
 	if err != nil {
-		return nil, 0, Cursor{}, err
+		return Cursor{}, fmt.Errorf("read room %s: %w", path, err)
 	}
-	if c.Offset > 0 {
-		c.Before = digest(before)
+	defer f.Close()
+	before, err := bytesBefore(f, offset)
+	if err == nil && int64(len(before)) < min(offset, lookBack) {
+		err = io.ErrUnexpectedEOF
 	}
-	return lines, total, c, nil
+	if err != nil {
+		return Cursor{}, fmt.Errorf("read room %s: %w", path, err)
+	}
+	return Cursor{Inode: inodeOf(fi), Offset: offset}.behind(before), nil
+}
+
+// Remember returns c with the lines of text added to Last.
+func (c Cursor) Remember(text []byte) Cursor {
+	var hashes []string
+	for line := range bytes.Lines(text) {
+		if !blank(trimEOL(line)) {
+			hashes = append(hashes, Hash(line))
+		}
+	}
+	return c.remember(hashes)
 }

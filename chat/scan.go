@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
-
-	"golang.org/x/sys/unix"
 )
 
 // maxLine is how much of one line is ever held: 2 MiB. What exceeds it stays
@@ -98,34 +96,18 @@ func (s *scanner) fill() bool {
 	}
 	n, err := s.src.ReadAt(s.buf[kept:size], s.pos+int64(kept))
 	s.buf = s.buf[:kept+n]
-	if err != nil {
-		s.eof = true
-		if !errors.Is(err, io.EOF) {
-			s.err = err
-		}
-	}
+	s.end(err)
 	return n > 0
 }
 
 // skip hands out the beginning of a line that is too long to be held, and
-// looks for its end without keeping it. Holes of the file hold none and are
-// passed over unread.
+// looks for its end without keeping it.
 func (s *scanner) skip() bool {
 	start := s.pos + int64(s.used)
 	raw := bytes.Clone(s.buf[s.used : s.used+s.limit])
 	at := s.pos + int64(len(s.buf))
 	chunk := make([]byte, 64<<10)
 	for {
-		if f, ok := s.src.(io.Seeker); ok {
-			data, err := f.Seek(at, unix.SEEK_DATA)
-			switch {
-			case err == nil:
-				at = data
-			case errors.Is(err, unix.ENXIO): // only a hole follows, or nothing
-				s.eof = true
-				return false
-			}
-		}
 		n, err := s.src.ReadAt(chunk, at)
 		if nl := bytes.IndexByte(chunk[:n], '\n'); nl >= 0 {
 			s.from, s.to = start, at+int64(nl)+1
@@ -133,15 +115,20 @@ func (s *scanner) skip() bool {
 			s.buf, s.used, s.pos = s.buf[:0], 0, s.to
 			return true
 		}
-		if err != nil {
-			s.eof = true
-			if !errors.Is(err, io.EOF) {
-				s.err = err
-			}
+		if s.end(err) {
 			return false
 		}
 		at += int64(n)
 	}
+}
+
+// end notes that reading has ended, at the end of the file or with an error.
+func (s *scanner) end(err error) bool {
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	s.eof = s.eof || err != nil
+	return s.eof
 }
 
 // rest is what follows the last whole line, once next has said false.

@@ -2,64 +2,10 @@ package chat
 
 import (
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
-
-// counted is a file that counts the bytes that are read from it.
-type counted struct {
-	*os.File
-	read int
-}
-
-func (c *counted) ReadAt(b []byte, at int64) (int, error) {
-	n, err := c.File.ReadAt(b, at)
-	c.read += n
-	return n, err
-}
-
-// A hole in a room costs next to nothing, and what stands behind it is heard.
-func TestScanHole(t *testing.T) {
-	const hole = 4 << 30
-	path := room(t, "one\n")
-	if err := os.Truncate(path, hole); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if at, err := f.Seek(1<<30, unix.SEEK_DATA); err == nil && at == 1<<30 {
-		t.Skip("this file system does not tell holes")
-	}
-	for _, end := range []string{"", "x", "\ntwo\n"} {
-		echo(t, path, end)
-		c := &counted{File: f}
-		s := newScanner(c, 0, maxLine)
-		var got []string
-		for s.next() {
-			got = append(got, string(s.raw[:min(3, len(s.raw))]))
-			if s.cut != strings.HasPrefix(got[len(got)-1], "\x00") {
-				t.Errorf("line %q: cut is %v", got[len(got)-1], s.cut)
-			}
-		}
-		want := "one"
-		if strings.HasSuffix(end, "\n") {
-			want = "one|\x00\x00\x00|two"
-		}
-		if strings.Join(got, "|") != want || s.err != nil {
-			t.Errorf("after %q: lines %q, %v; want %q", end, got, s.err, want)
-		}
-		if c.read > 4*maxLine {
-			t.Errorf("after %q: %d bytes were read", end, c.read)
-		}
-	}
-}
 
 // A line of 50 MB costs the memory of the part that is heard, which says that it is a part.
 func TestReadLongLineInLittleMemory(t *testing.T) {

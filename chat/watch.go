@@ -31,8 +31,8 @@ type Watcher struct {
 	open func() (*fsnotify.Watcher, error)
 	lost chan struct{} // a watch was lost: do not wait for the poll
 
-	// addMu serialises changes of watches, and guards notify and warned. It is
-	// taken before mu. Whoever receives events must not wait for it: fsnotify
+	// addMu serialises changes of watches and looks, and guards notify and warned. It
+	// is taken before mu. Whoever receives events must not wait for it: fsnotify
 	// can hold its own lock while it waits for the receiver of an error.
 	addMu  sync.Mutex
 	notify *fsnotify.Watcher // nil: Run is not running, or polls alone
@@ -51,23 +51,22 @@ type Scope struct {
 
 // watched is one directory. The Watcher's mu guards it.
 type watched struct {
-	subs map[*subscription]names
-	dir  fs.FileInfo            // of the directory that the watch is on; nil without a watch
+	subs []subscription
 	seen map[string]fs.FileInfo // its entries that subscribers want, as last seen
 }
 
-// names is a set of entries; nil stands for all.
-type names map[string]bool
-
-func (n names) has(name string) bool { return n == nil || n[name] }
-
 type subscription struct {
 	changed chan struct{} // capacity 1: a signal that is not taken yet stands for all later ones
+	names   []string      // none: all
 }
 
-func (s *subscription) signal() {
+func (s subscription) wants(name string) bool {
+	return name == "" || len(s.names) == 0 || slices.Contains(s.names, name)
+}
+
+func raise(signal chan struct{}) {
 	select {
-	case s.changed <- struct{}{}:
+	case signal <- struct{}{}:
 	default:
 	}
 }
@@ -95,42 +94,29 @@ func NewWatcher(poll time.Duration, log *slog.Logger) *Watcher {
 // scopes may have changed. It has one already: who subscribes reads once.
 // Values coalesce, so each means "look at everything"; a look that starts after
 // receiving one sees the change it stands for. The subscriber may be as slow as
-// it likes.
+// it likes. A change may be told twice, by its event and by the poll.
 //
 // The scopes of a subscription do not change: to hear other rooms, subscribe
 // again and cancel the old one. After cancel no value is sent; the channel is
 // not closed. Subscribe and cancel may be called at any time, Run or not.
 func (w *Watcher) Subscribe(scopes ...Scope) (changed <-chan struct{}, cancel func()) {
-	s := &subscription{changed: make(chan struct{}, 1)}
+	signal := make(chan struct{}, 1)
 	var dirs []string
-	w.mu.Lock()
 	for _, sc := range scopes {
 		dir := realDir(sc.Dir)
+		dirs = append(dirs, dir)
+		w.mu.Lock()
 		d := w.dirs[dir]
 		if d == nil {
-			d = &watched{subs: map[*subscription]names{}, seen: map[string]fs.FileInfo{}}
+			d = &watched{}
 			w.dirs[dir] = d
 		}
-		dirs = append(dirs, dir)
-		wanted, twice := d.subs[s]
-		if len(sc.Names) == 0 || twice && wanted == nil {
-			d.subs[s] = nil
-			continue
-		}
-		if !twice {
-			wanted = names{}
-			d.subs[s] = wanted
-		}
-		for _, name := range sc.Names {
-			wanted[name] = true
-		}
-	}
-	w.mu.Unlock()
-	for _, dir := range dirs {
+		d.subs = append(d.subs, subscription{signal, sc.Names})
+		w.mu.Unlock()
 		w.check(dir)
 	}
-	s.signal()
-	return s.changed, sync.OnceFunc(func() { w.drop(s, dirs) })
+	raise(signal)
+	return signal, func() { w.drop(signal, dirs) }
 }
 
 // realDir resolves links, since the kernel's events name the directory that
@@ -145,21 +131,25 @@ func realDir(dir string) string {
 	return dir
 }
 
-func (w *Watcher) drop(s *subscription, dirs []string) {
+func (w *Watcher) drop(signal chan struct{}, dirs []string) {
 	w.addMu.Lock()
 	defer w.addMu.Unlock()
+	w.mu.Lock()
+	var last []string
 	for _, dir := range dirs {
-		w.mu.Lock()
 		d := w.dirs[dir]
-		last := false
-		if d != nil {
-			delete(d.subs, s)
-			if last = len(d.subs) == 0; last {
-				delete(w.dirs, dir)
-			}
+		if d == nil { // an earlier scope, or call of cancel, has dropped it
+			continue
 		}
-		w.mu.Unlock()
-		if last && w.notify != nil {
+		d.subs = slices.DeleteFunc(d.subs, func(s subscription) bool { return s.changed == signal })
+		if len(d.subs) == 0 {
+			delete(w.dirs, dir)
+			last = append(last, dir)
+		}
+	}
+	w.mu.Unlock()
+	for _, dir := range last {
+		if w.notify != nil {
 			_ = w.notify.Remove(dir) // it may have gone by itself
 		}
 	}
@@ -178,15 +168,11 @@ func (w *Watcher) Run(ctx context.Context) error {
 			w.receive(notify)
 		}()
 		defer func() {
-			w.addMu.Lock()
-			w.notify = nil
-			w.addMu.Unlock()
+			w.use(nil)
 			_ = notify.Close()
 			<-received
 		}()
-		w.addMu.Lock()
-		w.notify = notify
-		w.addMu.Unlock()
+		w.use(notify)
 	}
 	w.checkAll()
 	w.signalAll() // for what happened before the watches
@@ -202,6 +188,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		w.checkAll()
 	}
+}
+
+func (w *Watcher) use(notify *fsnotify.Watcher) {
+	w.addMu.Lock()
+	defer w.addMu.Unlock()
+	w.notify = notify
 }
 
 // receive turns events into signals until the channels close. It takes no lock
@@ -233,22 +225,14 @@ func (w *Watcher) receive(notify *fsnotify.Watcher) {
 
 func (w *Watcher) event(ev fsnotify.Event) {
 	dir, name := filepath.Split(ev.Name)
-	dir = filepath.Clean(dir)
 	w.mu.Lock()
-	self, parent := w.dirs[ev.Name], w.dirs[dir]
-	if self != nil { // of the watched directory itself
-		if ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename) {
-			self.dir = nil // its watch has gone with it
-		}
-		self.signal("")
-		select {
-		case w.lost <- struct{}{}:
-		default:
-		}
+	defer w.mu.Unlock()
+	if d := w.dirs[ev.Name]; d != nil { // of the watched directory itself
+		d.signal("")
+		raise(w.lost)
 	}
-	w.mu.Unlock()
-	if parent != nil {
-		w.look(parent, dir, name, true)
+	if d := w.dirs[filepath.Clean(dir)]; d != nil {
+		d.signal(name)
 	}
 }
 
@@ -262,9 +246,9 @@ func (w *Watcher) signalAll() {
 
 // signal tells those who want the entry, or all where it is "".
 func (d *watched) signal(name string) {
-	for s, names := range d.subs {
-		if name == "" || names.has(name) {
-			s.signal()
+	for _, s := range d.subs {
+		if s.wants(name) {
+			raise(s.changed)
 		}
 	}
 }
@@ -278,109 +262,58 @@ func (w *Watcher) checkAll() {
 	}
 }
 
-// check sees to it that dir is watched, if it exists, and looks at its entries and
-// at those that were there.
+// check sees to it that dir is watched, if it exists, and signals those who want an entry
+// that is not what it was at the last check.
 func (w *Watcher) check(dir string) {
-	d := w.rewatch(dir)
-	if d == nil {
-		return
-	}
-	names := map[string]bool{}
-	entries, _ := os.ReadDir(dir) // a missing directory has no entries
-	for _, e := range entries {
-		names[e.Name()] = true
-	}
-	w.mu.Lock()
-	for name := range d.seen {
-		names[name] = true
-	}
-	w.mu.Unlock()
-	for name := range names {
-		w.look(d, dir, name, false)
-	}
-}
-
-// look compares an entry with the last look and signals its subscribers if it
-// differs, or in any case when sure. It looks before it signals, so whatever was
-// seen has been signalled since.
-func (w *Watcher) look(d *watched, dir, name string, sure bool) {
-	w.mu.Lock()
-	wanted := d.wants(name)
-	w.mu.Unlock()
-	if !wanted {
-		return
-	}
-	now, err := os.Stat(filepath.Join(dir, name)) // a room kept elsewhere changes without an event here
-	if err != nil {
-		if now, err = os.Lstat(filepath.Join(dir, name)); err != nil {
-			now = nil
-		}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !sure && sameLook(d.seen[name], now) {
-		return
-	}
-	if now == nil {
-		delete(d.seen, name)
-	} else {
-		d.seen[name] = now
-	}
-	d.signal(name)
-}
-
-func (d *watched) wants(name string) bool {
-	for _, names := range d.subs {
-		if names.has(name) {
-			return true
-		}
-	}
-	return false
-}
-
-func sameLook(a, b fs.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
-}
-
-// rewatch puts a watch on dir if it has none, or has one on a directory that is no
-// longer there under this name. It returns nil when nobody subscribes to dir.
-func (w *Watcher) rewatch(dir string) *watched {
 	w.addMu.Lock()
 	defer w.addMu.Unlock()
 	w.mu.Lock()
 	d := w.dirs[dir]
-	var was fs.FileInfo
-	if d != nil {
-		was = d.dir
-	}
 	w.mu.Unlock()
-	if d == nil || w.notify == nil {
-		return d
+	if d == nil { // nobody subscribes to it any more
+		return
 	}
-	now, err := os.Stat(dir)
-	if err != nil || !now.IsDir() {
-		now = nil
-	}
-	if now == nil && was == nil || now != nil && was != nil && os.SameFile(was, now) && slices.Contains(w.notify.WatchList(), dir) {
-		return d
-	}
-	_ = w.notify.Remove(dir) // of the old directory, if any
-	if now != nil {
-		if err := w.notify.Add(dir); err != nil {
-			now = nil // the poll tries again
-			if !w.warned[dir] {
-				w.warned[dir] = true
-				w.log.Warn("no file events for a directory, polling it", "dir", dir, "every", w.poll, "err", err)
-			}
+	w.watch(dir)
+	entries, _ := os.ReadDir(dir) // a missing directory has no entries
+	w.mu.Lock()
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return !slices.ContainsFunc(d.subs, func(s subscription) bool { return s.wants(e.Name()) })
+	})
+	w.mu.Unlock()
+	now := map[string]fs.FileInfo{}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		fi, err := os.Stat(path) // a room kept elsewhere changes without an event here
+		if err != nil {
+			fi, err = os.Lstat(path)
+		}
+		if err == nil {
+			now[e.Name()] = fi
 		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if d.dir = now; now != nil || was != nil {
-		d.signal("")
+	for name, fi := range now {
+		if was := d.seen[name]; was == nil || !os.SameFile(was, fi) || was.Size() != fi.Size() || !was.ModTime().Equal(fi.ModTime()) {
+			d.signal(name)
+		}
 	}
-	return d
+	for name := range d.seen {
+		if now[name] == nil {
+			d.signal(name)
+		}
+	}
+	d.seen = now
+}
+
+// watch puts a watch on the directory that is under this name now. One that has it keeps it.
+func (w *Watcher) watch(dir string) {
+	if w.notify == nil {
+		return
+	}
+	err := w.notify.Add(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !w.warned[dir] { // the poll tries again
+		w.warned[dir] = true
+		w.log.Warn("no file events for a directory, polling it", "dir", dir, "every", w.poll, "err", err)
+	}
 }
