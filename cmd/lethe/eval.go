@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"lethe/internal/eval"
-	"lethe/internal/locomo"
 )
 
 func (p *program) evalCommand() *cobra.Command {
@@ -39,7 +38,7 @@ What goes on is told on standard error. The home is not touched.`,
 }
 
 func (p *program) evalLoCoMo(ctx context.Context, dir string) error {
-	talks, err := locomo.Load(dir)
+	talks, err := eval.Load(dir)
 	if err != nil {
 		return hint(usageError{err}, "DIR holds the conversations of LoCoMo, one *.json each")
 	}

@@ -10,15 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"lethe/agent"
-	"lethe/internal/locomo"
 	"lethe/internal/replay"
 )
 
 func (p *program) replayCommand() *cobra.Command {
 	o := replay.Default()
-	conversation := ""
 	cmd := &cobra.Command{
-		Use:   "replay [TRACE.jsonl]",
+		Use:   "replay TRACE.jsonl",
 		Short: "Replay a recorded history offline and estimate its cost",
 		Long: `Replay runs a recorded history through the real compactor against the offline
 model, without waiting, and reports what it would have cost at DeepSeek's
@@ -30,9 +28,9 @@ asst line is a model request, answered by its text; the tool lines after it are
 results of its calls. - reads it from standard input.`,
 		Example: `  lethe replay trace.jsonl --limit 50000 --target 0
   lethe replay trace.jsonl --compactor mechanical --json`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
-			return p.replay(cmd.Context(), list, o, conversation)
+			return p.replay(cmd.Context(), list, o)
 		},
 	}
 	fl := cmd.Flags()
@@ -43,12 +41,11 @@ results of its calls. - reads it from standard input.`,
 	fl.StringVar(&o.Compactor, "compactor", o.Compactor, "`HOW` summaries are made: model, or mechanical")
 	fl.Float64Var(&o.Target, "target", o.Target, "`SHARE` of its size that the eligible part is brought to")
 	fl.IntVar(&o.Delay, "delay", o.Delay, "`N` model requests until the answers of a compaction arrive")
-	fl.StringVar(&conversation, "locomo", "", "replay `FILE`, a conversation of the LoCoMo data set instead")
 	return cmd
 }
 
-func (p *program) replay(ctx context.Context, list []string, o replay.Options, conversation string) error {
-	trace, done, err := p.trace(list, conversation)
+func (p *program) replay(ctx context.Context, list []string, o replay.Options) error {
+	trace, done, err := p.trace(list[0])
 	if err != nil {
 		return err
 	}
@@ -68,22 +65,13 @@ func (p *program) replay(ctx context.Context, list []string, o replay.Options, c
 }
 
 // trace opens what is to be replayed. done closes it.
-func (p *program) trace(list []string, conversation string) (trace replay.Trace, done func(), err error) {
-	switch {
-	case (conversation == "") == (len(list) == 0):
-		return nil, nil, hint(usagef("name one trace (- is standard input), or one conversation with --locomo"), "lethe replay --help has examples")
-	case conversation != "":
-		talk, err := locomo.Open(conversation)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read conversation %s: %w", conversation, err)
-		}
-		return replay.Of(replay.Talk(talk)), func() {}, nil
-	case list[0] == "-":
+func (p *program) trace(path string) (trace replay.Trace, done func(), err error) {
+	if path == "-" {
 		return replay.Read(p.in), func() {}, nil
 	}
-	file, err := os.Open(list[0])
+	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("read trace %s: %w", list[0], agent.ErrNotFound)
+		return nil, nil, fmt.Errorf("read trace %s: %w", path, agent.ErrNotFound)
 	}
 	if err != nil {
 		return nil, nil, usagef("read trace: %w", err)

@@ -1,6 +1,6 @@
 // Package eval measures whether what a life has forgotten is found again.
 //
-//	talks, err := locomo.Load(dir)
+//	talks, err := eval.Load(dir)
 //	report, err := eval.Run(ctx, talks, progress)
 //
 // Each conversation is played into a room of a home of its own, before a real
@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"os"
 
-	"lethe/internal/locomo"
 	"lethe/llm"
 )
 
@@ -94,13 +93,13 @@ func (r *Result) count(category string, f Found) {
 
 // Run plays and measures conversations one by one. progress, if not nil, is told
 // what goes on, in a line each time. An error says which conversation it is about.
-func Run(ctx context.Context, talks []locomo.Conversation, progress func(string)) (Report, error) {
+func Run(ctx context.Context, talks []Conversation, progress func(string)) (Report, error) {
 	if progress == nil {
 		progress = func(string) {}
 	}
 	r := Report{All: Result{Name: "all", Categories: map[string]Found{}}}
 	for i, talk := range talks {
-		var others []locomo.Question
+		var others []Question
 		for j, o := range talks {
 			if j != i {
 				others = append(others, o.Questions...)
@@ -138,13 +137,13 @@ func (r *Result) plus(o Result) {
 func mean(sum, n int) float64 { return float64(sum) / float64(max(1, n)) }
 
 // measure plays one conversation and puts its questions.
-func measure(ctx context.Context, talk locomo.Conversation, others []locomo.Question, progress func(string)) (_ Result, err error) {
+func measure(ctx context.Context, talk Conversation, others []Question, progress func(string)) (_ Result, err error) {
 	dir, err := os.MkdirTemp("", "lethe-eval-")
 	if err != nil {
 		return Result{}, err
 	}
 	defer os.RemoveAll(dir)
-	out := Result{Name: talk.Name, Lines: len(talk.Lines()), Questions: len(talk.Questions), Skipped: talk.Skipped, Categories: map[string]Found{}}
+	out := Result{Name: talk.Name, Lines: len(talk.Lines), Questions: len(talk.Questions), Skipped: talk.Skipped, Categories: map[string]Found{}}
 	progress(fmt.Sprintf("%s: playing %d lines", talk.Name, out.Lines))
 	s, err := play(ctx, dir, talk)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 
 	"lethe/internal/lethetest"
-	"lethe/internal/locomo"
 	"lethe/internal/sandbox"
 )
 
@@ -21,7 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestRun(t *testing.T) {
-	talks, err := locomo.Load("../locomo/testdata/talks")
+	talks, err := Load("testdata/talks")
 	lethetest.Must(t, err)
 	var said []string
 	r, err := Run(t.Context(), talks, func(line string) { said = append(said, line) })
@@ -63,7 +62,7 @@ func TestRun(t *testing.T) {
 
 // A run that is stopped says where, and leaves nothing behind.
 func TestRunStops(t *testing.T) {
-	talks, err := locomo.Load("../locomo/testdata/talks")
+	talks, err := Load("testdata/talks")
 	lethetest.Must(t, err)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/locomo"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -23,7 +22,7 @@ type original struct {
 }
 
 // holds reports whether evidence of a question is in it.
-func (o original) holds(q locomo.Question) bool {
+func (o original) holds(q Question) bool {
 	return slices.ContainsFunc(q.Evidence, func(id string) bool { return o.lines[id] })
 }
 
@@ -37,7 +36,7 @@ type exam struct {
 }
 
 // examine indexes what has faded and finds the lines of the conversation in it.
-func (s *stage) examine(ctx context.Context, talk locomo.Conversation) (_ *exam, err error) {
+func (s *stage) examine(ctx context.Context, talk Conversation) (_ *exam, err error) {
 	e := &exam{store: s.store, originals: map[blobs.Hash]original{}, now: end(talk)}
 	if err := e.collect(s.id.LIFE()); err != nil {
 		return nil, err
@@ -73,12 +72,12 @@ func (e *exam) collect(path string) error {
 
 // locate finds each line of a conversation in the originals. One that is in none
 // has been lost, and then nothing else is worth measuring.
-func (e *exam) locate(talk locomo.Conversation) error {
+func (e *exam) locate(talk Conversation) error {
 	flat := map[blobs.Hash]string{}
 	for hash, o := range e.originals {
 		flat[hash] = flatten(o.body)
 	}
-	for _, l := range talk.Lines() {
+	for _, l := range talk.Lines {
 		line, err := format(l)
 		if err != nil {
 			return err
@@ -103,7 +102,7 @@ func (e *exam) locate(talk locomo.Conversation) error {
 func flatten(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // ask puts one question to recall.
-func (e *exam) ask(ctx context.Context, q locomo.Question, out *Result) error {
+func (e *exam) ask(ctx context.Context, q Question, out *Result) error {
 	hits, err := e.index.Search(ctx, e.store, recall.Query{Text: q.Text, Limit: 10, Now: e.now})
 	if err != nil {
 		return fmt.Errorf("question %q: %w", q.Text, err)
@@ -121,7 +120,7 @@ func (e *exam) ask(ctx context.Context, q locomo.Question, out *Result) error {
 }
 
 // mislead looks for hints where there is nothing to find.
-func (e *exam) mislead(ctx context.Context, others []locomo.Question, f *FalseHints) error {
+func (e *exam) mislead(ctx context.Context, others []Question, f *FalseHints) error {
 	for _, text := range smallTalk() {
 		hints, err := e.hints(ctx, text)
 		if err != nil {
@@ -150,6 +149,6 @@ func (e *exam) hints(ctx context.Context, text string) ([]recall.Hit, error) {
 }
 
 // place is the rank of the first hit that holds evidence, from 0, or -1.
-func (e *exam) place(q locomo.Question, hits []recall.Hit) int {
+func (e *exam) place(q Question, hits []recall.Hit) int {
 	return slices.IndexFunc(hits, func(h recall.Hit) bool { return e.originals[h.Hash].holds(q) })
 }

@@ -18,7 +18,6 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/locomo"
 	"lethe/internal/status"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -113,7 +112,7 @@ func newStage(dir string) (*stage, error) {
 }
 
 // live runs the identity while it hears lines, some at once.
-func (s *stage) live(ctx context.Context, portions ...[]locomo.Line) error {
+func (s *stage) live(ctx context.Context, portions ...[]Line) error {
 	a, err := agent.Open(s.id, s.config)
 	if err != nil {
 		return err
@@ -147,7 +146,7 @@ const patience = 2 * time.Minute
 
 // hear appends lines to the room and waits until the identity has taken them in
 // and forgotten what they made it forget.
-func (s *stage) hear(ctx context.Context, lines []locomo.Line) error {
+func (s *stage) hear(ctx context.Context, lines []Line) error {
 	var text []byte
 	for _, l := range lines {
 		raw, err := format(l)
@@ -197,7 +196,7 @@ func (s *stage) rest(ctx context.Context) error {
 }
 
 // play lets a conversation be heard and fade.
-func play(ctx context.Context, dir string, talk locomo.Conversation) (*stage, error) {
+func play(ctx context.Context, dir string, talk Conversation) (*stage, error) {
 	s, err := newStage(dir)
 	if err == nil {
 		err = s.live(ctx, portions(talk)...)
@@ -218,9 +217,9 @@ func (s *stage) outlive(ctx context.Context, end time.Time) error {
 		if err != nil || left == 0 {
 			return err
 		}
-		lines := make([]locomo.Line, 30)
+		lines := make([]Line, 30)
 		for i := range lines {
-			lines[i] = locomo.Line{Speaker: filler, At: end.Add(time.Hour), Text: fmt.Sprintf("Row %d of the table: nothing to report.", i)}
+			lines[i] = Line{Speaker: filler, At: end.Add(time.Hour), Text: fmt.Sprintf("Row %d of the table: nothing to report.", i)}
 		}
 		if err := s.live(ctx, lines); err != nil {
 			return err
@@ -256,7 +255,7 @@ func (s *stage) remembered() (int, error) {
 }
 
 // format makes the line of a room.
-func format(l locomo.Line) ([]byte, error) {
+func format(l Line) ([]byte, error) {
 	raw, err := chat.Format(false, chat.CleanName(l.Speaker), l.At, l.Text)
 	if err != nil {
 		err = fmt.Errorf("line %s: %w", l.ID, err)
@@ -265,11 +264,11 @@ func format(l locomo.Line) ([]byte, error) {
 }
 
 // portions cuts a conversation into what is heard at once.
-func portions(c locomo.Conversation) [][]locomo.Line {
+func portions(c Conversation) [][]Line {
 	const tagBytes = len("[USER: 2026-11-20T12:57:16Z] \n")
-	var out [][]locomo.Line
+	var out [][]Line
 	size := portion
-	for _, l := range c.Lines() {
+	for _, l := range c.Lines {
 		if size >= portion {
 			out, size = append(out, nil), 0
 		}
@@ -281,6 +280,6 @@ func portions(c locomo.Conversation) [][]locomo.Line {
 }
 
 // end is when the last line was said.
-func end(c locomo.Conversation) time.Time {
-	return slices.MaxFunc(c.Lines(), func(a, b locomo.Line) int { return a.At.Compare(b.At) }).At
+func end(c Conversation) time.Time {
+	return slices.MaxFunc(c.Lines, func(a, b Line) int { return a.At.Compare(b.At) }).At
 }

@@ -1,12 +1,9 @@
-// Package locomo reads conversations of the LoCoMo data set (Maharana et al., ACL
-// 2024), which package eval measures recall with and package replay the cost.
-package locomo
+package eval
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,18 +13,12 @@ import (
 	"time"
 )
 
-// Conversation is one file of the LoCoMo data set.
+// Conversation is one file of the LoCoMo data set (Maharana et al., ACL 2024).
 type Conversation struct {
 	Name      string // of its file, without .json
-	Sessions  []Session
+	Lines     []Line // at least one
 	Questions []Question
 	Skipped   int // questions without evidence that is in the conversation
-}
-
-// Session is what was said in one sitting.
-type Session struct {
-	At    time.Time
-	Lines []Line
 }
 
 // Line is what one person said.
@@ -43,15 +34,6 @@ type Question struct {
 	Text     string
 	Category int      // 1 to 5
 	Evidence []string // ids of lines, each in the conversation
-}
-
-// Lines are those of all sessions, in order; there is at least one.
-func (c Conversation) Lines() []Line {
-	var out []Line
-	for _, s := range c.Sessions {
-		out = append(out, s.Lines...)
-	}
-	return out
 }
 
 // Load reads every *.json of a directory, in the order of their names.
@@ -80,12 +62,11 @@ func Load(dir string) ([]Conversation, error) {
 
 // Open reads one file.
 func Open(path string) (Conversation, error) {
-	file, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return Conversation{}, err
 	}
-	defer file.Close()
-	c, err := Parse(file)
+	c, err := Parse(text)
 	c.Name = strings.TrimSuffix(filepath.Base(path), ".json")
 	return c, err
 }
@@ -93,48 +74,29 @@ func Open(path string) (Conversation, error) {
 // Parse reads one conversation: session_1, session_2, … as lists of {speaker,
 // dia_id, text}, each with its session_1_date_time, at the top of the file or
 // under "conversation", and the questions, "qa".
-func Parse(r io.Reader) (Conversation, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return Conversation{}, err
-	}
+func Parse(text []byte) (c Conversation, err error) {
 	var file map[string]json.RawMessage
 	if err := json.Unmarshal(text, &file); err != nil {
-		return Conversation{}, where(err)
+		return c, err
 	}
 	qa := file["qa"]
 	if inner, ok := file["conversation"]; ok {
-		var nested map[string]json.RawMessage
-		if err := json.Unmarshal(inner, &nested); err != nil {
-			return Conversation{}, fmt.Errorf("conversation: %w", err)
+		file = nil
+		if err := json.Unmarshal(inner, &file); err != nil {
+			return c, fmt.Errorf("conversation: %w", err)
 		}
-		file = nested
 	}
-	var c Conversation
-	ids := map[string]bool{}
 	for _, n := range sessionNumbers(file) {
-		s, err := parseSession(file, fmt.Sprintf("session_%d", n), n)
+		lines, err := parseSession(file, fmt.Sprintf("session_%d", n), n)
 		if err != nil {
-			return Conversation{}, err
+			return c, err
 		}
-		for _, l := range s.Lines {
-			ids[l.ID] = true
-		}
-		c.Sessions = append(c.Sessions, s)
+		c.Lines = append(c.Lines, lines...)
 	}
-	if len(ids) == 0 {
-		return Conversation{}, errors.New("no lines in it: it is not a conversation of LoCoMo")
+	if len(c.Lines) == 0 {
+		return c, errors.New("no lines in it: it is not a conversation of LoCoMo")
 	}
-	return c, c.parseQuestions(qa, ids)
-}
-
-// where says at which byte JSON ends to be JSON.
-func where(err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return fmt.Errorf("byte %d: %w", syntax.Offset, err)
-	}
-	return err
+	return c, c.parseQuestions(qa)
 }
 
 func sessionNumbers(file map[string]json.RawMessage) []int {
@@ -149,26 +111,25 @@ func sessionNumbers(file map[string]json.RawMessage) []int {
 	return out
 }
 
-// TimeFormat is how the data set writes dates: 1:56 pm on 8 May, 2023.
-const TimeFormat = "3:04 pm on 2 January, 2006"
+// timeFormat is how the data set writes dates: 1:56 pm on 8 May, 2023.
+const timeFormat = "3:04 pm on 2 January, 2006"
 
-func parseSession(file map[string]json.RawMessage, key string, n int) (Session, error) {
+func parseSession(file map[string]json.RawMessage, key string, n int) (out []Line, err error) {
 	var lines []struct {
 		Speaker, Text string
 		ID            string `json:"dia_id"`
 	}
 	if err := json.Unmarshal(file[key], &lines); err != nil {
-		return Session{}, fmt.Errorf("%s: %w", key, err)
+		return nil, fmt.Errorf("%s: %w", key, err)
 	}
 	var when string
 	if err := json.Unmarshal(file[key+"_date_time"], &when); err != nil {
-		return Session{}, fmt.Errorf("%s_date_time: %w", key, err)
+		return nil, fmt.Errorf("%s_date_time: %w", key, err)
 	}
-	at, err := time.Parse(TimeFormat, when)
+	at, err := time.Parse(timeFormat, when)
 	if err != nil {
-		return Session{}, fmt.Errorf("%s_date_time: %w", key, err)
+		return nil, fmt.Errorf("%s_date_time: %w", key, err)
 	}
-	s := Session{At: at}
 	for i, l := range lines {
 		if strings.TrimSpace(l.Text) == "" { // a picture without words
 			continue
@@ -177,15 +138,15 @@ func parseSession(file map[string]json.RawMessage, key string, n int) (Session, 
 			l.ID = fmt.Sprintf("D%d:%d", n, i+1)
 		}
 		// Nothing says when within a session a line was said: half a minute each.
-		s.Lines = append(s.Lines, Line{l.ID, l.Speaker, l.Text, at.Add(time.Duration(i) * 30 * time.Second)})
+		out = append(out, Line{l.ID, l.Speaker, l.Text, at.Add(time.Duration(i) * 30 * time.Second)})
 	}
-	return s, nil
+	return out, nil
 }
 
 // lineID finds ids in what may also be "D8:6; D9:17", "D:11:26" or junk.
 var lineID = regexp.MustCompile(`D:?0*(\d+):0*(\d+)`)
 
-func (c *Conversation) parseQuestions(raw json.RawMessage, ids map[string]bool) error {
+func (c *Conversation) parseQuestions(raw json.RawMessage) error {
 	var list []struct {
 		Question string
 		Evidence any
@@ -196,6 +157,10 @@ func (c *Conversation) parseQuestions(raw json.RawMessage, ids map[string]bool) 
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return fmt.Errorf("qa: %w", err)
+	}
+	ids := map[string]bool{}
+	for _, l := range c.Lines {
+		ids[l.ID] = true
 	}
 	for _, q := range list {
 		found := Question{Text: q.Question, Category: q.Category}
