@@ -30,6 +30,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -76,7 +77,7 @@ type Config struct {
 	Tell  func(Identity, life.Event) // called for each event that has happened
 	Retry <-chan struct{}            // a person says that what paused us is mended
 
-	quiet time.Duration // see quietAfter, which it is for all but tests
+	quiet time.Duration // quietAfter, for all but tests
 }
 
 const (
@@ -107,7 +108,6 @@ type Agent struct {
 
 	// What it does.
 	outage        outage
-	noSpace       noSpace
 	call          call
 	forgetting    forgetting
 	indexer       *indexer // nil while the identity does not run
@@ -121,23 +121,6 @@ type journal struct {
 	last       time.Time // of the newest event
 	sinceEpoch int       // events after the newest epoch
 	broken     error     // why the identity cannot go on, found in a tool; see commit
-}
-
-// call is what one call of the model or of a tool needs and leaves. The call's own
-// goroutine writes to it, and that of Run reads it when the call has ended; quiet
-// has a lock.
-type call struct {
-	quiet    *quiet
-	streamed streamed        // of the model's answer; kept when a /stop ends the call
-	granted  map[string]bool // State.Grants for a tool that runs beside the loop
-	share    int             // weighted characters that a tool's result may show
-	opened   string          // the blob that UNCOMPACT has shown
-}
-
-// outage is how long the model could not be reached.
-type outage struct {
-	since   time.Time
-	retryAt time.Time // when it is asked again
 }
 
 // ErrCorrupt is wrapped when what is on disk cannot be what Lethe wrote.
@@ -165,11 +148,11 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	cfg.ContextLimit = orDefault(cfg.ContextLimit, defaultLimit)
 	cfg.MaxSteps = orDefault(cfg.MaxSteps, defaultMaxSteps)
 	cfg.MaxAgentTurns = orDefault(cfg.MaxAgentTurns, defaultMaxAgentTurns)
+	cfg.quiet = cmp.Or(cfg.quiet, quietAfter)
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store,
 		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]stamp{}},
 	}
-	a.call.quiet = newQuiet(cfg.quiet)
 	if a.lock, err = takeLock(id); err != nil {
 		return nil, err
 	}

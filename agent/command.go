@@ -169,11 +169,11 @@ func (a *Agent) statusLine() string {
 	switch {
 	case s.Paused != "":
 		fmt.Fprintf(&b, "; paused: %s", s.Paused)
-	case a.noSpace.err != nil:
-		fmt.Fprintf(&b, "; %s", a.noSpace)
+	case a.outage.noSpace != nil:
+		fmt.Fprintf(&b, "; %s", a.outage.noSpace)
 	case a.busy():
 		b.WriteString("; working")
-		if since := a.call.quiet.silentSince(); !since.IsZero() {
+		if since := a.call.silentSince; !since.IsZero() {
 			fmt.Fprintf(&b, "; nothing has come from the model for %s", time.Since(since).Truncate(time.Second))
 		}
 	default:

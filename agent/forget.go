@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
+	"sync"
 	"time"
 
 	"lethe"
 	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/internal/durable"
+	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -32,7 +32,6 @@ const jobTime = 10 * time.Minute
 // forgetting is what an identity knows of its compactions.
 type forgetting struct {
 	job         *compaction      // under way, or nil
-	givenUp     []*compaction    // cancelled, and perhaps still ending
 	requestedBy string           // "agent", "person" or ""
 	keptChunks  []compactor.Fade // that earlier swaps left live
 	after       int              // tokens of the request after the last swap
@@ -72,9 +71,6 @@ func (c *compaction) ended() bool {
 func (a *Agent) compactIfDue(ctx context.Context) error {
 	if a.stopReason(ctx) != "" { // a job that a stop cut short is not used
 		return nil
-	}
-	if err := a.billGivenUp(); err != nil {
-		return err
 	}
 	if job := a.forgetting.job; job != nil && job.ended() {
 		if err := a.finish(job); err != nil {
@@ -163,7 +159,7 @@ func (a *Agent) beginJob(ctx context.Context, why string) error {
 	if a.cfg.Forgetting.Mechanical || a.forgetting.backoff.Waits(time.Now()) && why != byPerson {
 		return a.swap(job.Mechanical(), a.settings(), why)
 	}
-	if !a.hasSpace() {
+	if !a.canRecord() {
 		if why != full {
 			a.forgetting.requestedBy = why
 		}
@@ -172,7 +168,7 @@ func (a *Agent) beginJob(ctx context.Context, why string) error {
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	c := &compaction{cancel: cancel, model: a.summariser(cancel), why: why, ready: make(chan struct{})}
-	go c.run(ctx, job) // ends soon after ctx; abandon waits for it
+	go c.run(ctx, job) // ends soon after ctx; endJob waits for it
 	a.forgetting.job = c
 	return nil
 }
@@ -180,11 +176,7 @@ func (a *Agent) beginJob(ctx context.Context, why string) error {
 func (c *compaction) run(ctx context.Context, job compactor.Job) {
 	defer close(c.ready)
 	defer c.cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			c.fades, c.failure = nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer recovered(&c.failure)
 	c.fades, c.failure = job.Run(ctx, c.model)
 	c.cancelled = errors.Is(ctx.Err(), context.Canceled)
 }
@@ -200,7 +192,7 @@ func (a *Agent) finish(job *compaction) error {
 		if err := a.backOff(job.failure); err != nil {
 			return err
 		}
-	case job.model.asked():
+	case job.model.bill.calls > 0:
 		a.forgetting.backoff.Succeeded()
 	}
 	return a.swap(job.fades, a.settings(), job.why)
@@ -221,7 +213,9 @@ func (a *Agent) outpaced() error {
 	if a.forgetting.job == nil {
 		return nil
 	}
-	a.giveUpJob()
+	if err := a.dropJob(); err != nil {
+		return err
+	}
 	a.cfg.Log.Warn("the limit was reached before the summaries were in; compacting mechanically")
 	if !a.forgetting.backoff.Outpaced() {
 		return nil
@@ -229,47 +223,33 @@ func (a *Agent) outpaced() error {
 	return a.backOff(errors.New("the limit was reached before the summaries were in, more than once"))
 }
 
-// giveUpJob cancels the job under way, without waiting for it. Its late answers
-// are discarded.
-func (a *Agent) giveUpJob() {
+// endJob cancels the job under way and waits for its goroutine, which ends at once:
+// a cancelled call of the model does.
+func (a *Agent) endJob() {
 	if job := a.forgetting.job; job != nil {
 		job.cancel()
-		a.forgetting.givenUp = append(a.forgetting.givenUp, job)
-		a.forgetting.job = nil
-	}
-}
-
-// abandon gives all jobs up and waits for their goroutines, which end soon after
-// their contexts.
-func (a *Agent) abandon() {
-	a.giveUpJob()
-	for _, job := range a.forgetting.givenUp {
 		<-job.ready
 	}
 }
 
-// bill records what a job has cost.
-func (a *Agent) bill(job *compaction) error {
-	if !job.model.asked() {
+// dropJob ends the job under way and records what it has cost. Its answers are
+// discarded.
+func (a *Agent) dropJob() error {
+	job := a.forgetting.job
+	if job == nil {
 		return nil
 	}
-	return a.commit(job.model.spent())
+	a.endJob()
+	a.forgetting.job = nil
+	return a.bill(job)
 }
 
-// billGivenUp does so for jobs that were given up and have ended.
-func (a *Agent) billGivenUp() error {
-	for i := 0; i < len(a.forgetting.givenUp); {
-		job := a.forgetting.givenUp[i]
-		if !job.ended() {
-			i++
-			continue
-		}
-		a.forgetting.givenUp = slices.Delete(a.forgetting.givenUp, i, i+1)
-		if err := a.bill(job); err != nil {
-			return err
-		}
+// bill records what a job has cost.
+func (a *Agent) bill(job *compaction) error {
+	if job.model.bill.calls == 0 {
+		return nil
 	}
-	return nil
+	return a.commit(job.model.bill.spent("compaction"))
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,
@@ -326,8 +306,8 @@ func (a *Agent) Compact(ctx context.Context) (before, after int, err error) {
 	if err := a.beginJob(ctx, byPerson); err != nil {
 		return before, before, err
 	}
-	if a.noSpace.err != nil {
-		return before, before, a.noSpace.err
+	if a.outage.noSpace != nil {
+		return before, before, a.outage.noSpace
 	}
 	if job := a.forgetting.job; job != nil {
 		<-job.ready
@@ -336,4 +316,58 @@ func (a *Agent) Compact(ctx context.Context) (before, after int, err error) {
 		}
 	}
 	return before, a.contextTokens(), a.writeContext()
+}
+
+// summariser asks the identity's model for what compaction needs.
+type summariser struct {
+	model    Model
+	frozen   llm.Request   // the life's own, of the moment when the job began
+	estimate llm.Estimator // of the same moment
+	other    string        // another model, for requests that stand alone
+	writable func() error  // an error when an answer could not be written down
+	cancel   func()        // ends the job
+
+	mu   sync.Mutex // while the job runs
+	bill bill
+}
+
+func (a *Agent) summariser(cancel func()) *summariser {
+	return &summariser{
+		model: a.cfg.Model, frozen: a.request(), estimate: a.estimate, other: a.cfg.Forgetting.Model,
+		writable: a.writable, cancel: cancel,
+	}
+}
+
+// Ask is compactor.Model. A fork goes out with the tools and parameters of the
+// life, byte for byte, so that nearly all of it comes from the provider's cache.
+func (s *summariser) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
+	if err := s.writable(); err != nil {
+		s.cancel()
+		return "", err
+	}
+	r := s.frozen
+	if !ask.Fork {
+		r.Tools = nil
+		if s.other != "" {
+			r.Model = s.other
+		}
+	}
+	r.Messages = wire(ask.Messages)
+	r.Messages[len(r.Messages)-1].Join = llm.JoinNone // the task is no part of what somebody said
+	reply, err := s.model.Complete(ctx, r, nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bill.calls++
+	s.bill.waste(r, reply.Waste, s.estimate)
+	s.bill.add(r.Model, reply.Usage)
+	if err != nil {
+		if llm.KindOf(err) == llm.Garbage {
+			return "", fmt.Errorf("%w: %w", compactor.ErrGarbage, err)
+		}
+		return "", err
+	}
+	if len(reply.Calls) > 0 || reply.Finish == "length" {
+		return "", fmt.Errorf("%w: it ended with %s", compactor.ErrGarbage, reply.Finish)
+	}
+	return secret.Text(reply.Text), nil
 }

@@ -1,14 +1,12 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"lethe/internal/lethetest"
-	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
 
@@ -114,45 +112,6 @@ func TestStopWhileCompacting(t *testing.T) {
 	}
 	r.compact()
 	r.checked()
-}
-
-// late is a model whose summaries come when they are let go, whoever has given
-// up on them.
-type late struct {
-	Model
-	release chan struct{}
-}
-
-func (m *late) Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error) {
-	if isTask(r) {
-		<-m.release
-		ctx = context.WithoutCancel(ctx)
-	}
-	return m.Model.Complete(ctx, r, on)
-}
-
-// Answers that come after the mechanical path has taken over are discarded, but
-// for what they cost.
-func TestLateAnswers(t *testing.T) {
-	t.Parallel()
-	w := forgetful(t, 20_000, always("noted"))
-	m := &late{w.conf.Model, make(chan struct{})}
-	w.conf.Model = m
-	r := w.run(w.boot("ada", "dev"))
-	for len(w.having(r.id, "epoch", "why", "limit")) < 1 {
-		w.talk(1, 60)
-	}
-	r.settled()
-	before := w.fold(r.id)
-	close(m.release)
-	w.eventually("the late answers are in", func() bool { return w.tasks("segment") == 1 })
-	w.talk(2, 60) // in the second the cost is noticed
-	r.checked()
-	after := w.fold(r.id)
-	if after.Epoch != before.Epoch || len(after.Faded) != len(before.Faded) {
-		t.Errorf("from epoch %d with %d ranges to %d with %d", before.Epoch, len(before.Faded), after.Epoch, len(after.Faded))
-	}
-	equal(t, "lines of cost", len(w.events(r.id, "spent")), 1)
 }
 
 // What is said while summaries are made is live when they are in.

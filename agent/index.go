@@ -3,9 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -97,13 +95,6 @@ func (x *indexer) sync(ctx context.Context, a *Agent) (err error) {
 		a.cfg.Log.Debug("indexed what has faded", "originals", added)
 	}
 	return err
-}
-
-// recovered, when deferred, makes a panic an error.
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-	}
 }
 
 // stale says that the log has something new for the index.

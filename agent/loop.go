@@ -17,7 +17,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		a.restoredFor(err) // so that it can be opened again
 		a.screen.end(a, err)
 	}()
-	defer a.abandon()
+	defer a.endJob()
 	a.startIndexer()
 	defer a.stopIndexer()
 	changed, cancel := a.cfg.Watcher.Subscribe(a.scopes()...)
@@ -99,7 +99,9 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.epochIfDue(); err != nil {
 		return false, err
 	}
-	a.lookForSpace()
+	if a.outage.noSpace != nil && !time.Now().Before(a.outage.retryAt) {
+		a.canRecord()
+	}
 	if err := a.compactIfDue(ctx); err != nil {
 		return false, err
 	}
@@ -117,15 +119,11 @@ func (a *Agent) wait(ctx context.Context) error {
 			due = at
 		}
 	}
-	if (a.state.Owed().Answer || a.noSpace.err != nil) && !a.outage.retryAt.IsZero() {
+	if (a.state.Owed().Answer || a.outage.noSpace != nil) && !a.outage.retryAt.IsZero() {
 		sooner(a.outage.retryAt)
 	}
 	if a.files.writing {
 		sooner(time.Now().Add(halfWritten / 4))
-	}
-	var timer <-chan time.Time
-	if !due.IsZero() {
-		timer = time.After(time.Until(due))
 	}
 	var summarised <-chan struct{}
 	if job := a.forgetting.job; job != nil {
@@ -135,7 +133,7 @@ func (a *Agent) wait(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-a.changed:
 	case <-summarised:
-	case <-timer:
+	case <-alarm(due):
 	case <-a.cfg.Retry:
 		a.outage.retryAt = time.Time{}
 		return a.commit(record{event: event.Resumed{Version: lethe.Version, Why: "asked"}})
@@ -162,8 +160,7 @@ func (a *Agent) end(why string) error {
 	if err := a.writeContext(); err != nil {
 		return err
 	}
-	a.abandon()
-	if err := a.billGivenUp(); err != nil {
+	if err := a.dropJob(); err != nil {
 		return err
 	}
 	if err := a.epoch("stop"); err != nil {

@@ -3,52 +3,11 @@ package agent
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
-
-func TestQuiet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := newQuiet(0)
-		is := func(what string, want time.Time, changed bool) {
-			t.Helper()
-			synctest.Wait()
-			if got := q.silentSince(); !got.Equal(want) {
-				t.Errorf("%s: silent since %v, want %v", what, got, want)
-			}
-			equal(t, what+": changed", len(q.changed), map[bool]int{true: 1}[changed])
-			for len(q.changed) > 0 {
-				<-q.changed
-			}
-		}
-		is("before a call", time.Time{}, false)
-		q.begin()
-		began := time.Now()
-		time.Sleep(quietAfter - time.Second)
-		is("after 19 s", time.Time{}, false)
-		time.Sleep(time.Second)
-		is("after 20 s", began, true)
-		time.Sleep(time.Minute)
-		is("much later", began, false)
-		q.piece()
-		last := time.Now()
-		is("a piece", time.Time{}, true)
-		time.Sleep(quietAfter)
-		is("20 s after it", last, true)
-		q.end()
-		is("the end", time.Time{}, true)
-		time.Sleep(time.Minute)
-		is("after the end", time.Time{}, false)
-		q.begin()
-		q.piece()
-		q.end()
-		time.Sleep(time.Minute)
-		is("a quick call", time.Time{}, false)
-	})
-}
 
 // A model that sends nothing, or nothing any more, does not look alive.
 func TestSilentModelIsTold(t *testing.T) {

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -30,15 +29,18 @@ func (s *screen) set(a *Agent, state, tool string) {
 		s.state, s.tool, s.since = state, tool, time.Now().UTC()
 	}
 	now := status.Status{
-		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: s.state, Since: s.since, Tool: s.tool, SilentSince: a.call.quiet.silentSince(),
+		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: s.state, Since: s.since, Tool: s.tool, SilentSince: a.call.silentSince,
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: a.state.Stable.Params.Model, Endpoint: a.state.Stable.Params.Endpoint, Offline: a.cfg.Offline,
-		Error:         cmp.Or(a.state.Paused, a.noSpace.String()),
+		Error:         a.state.Paused,
 		Trouble:       a.trouble(),
 		Warnings:      a.cfg.Warnings,
 		Compacting:    a.forgetting.job != nil || a.forgetting.requestedBy != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
 		InputTokens: a.state.Usage.Input, CachedTokens: a.state.Usage.Cached, OutputTokens: a.state.Usage.Output, CostUSD: a.state.Usage.USD,
+	}
+	if err := a.outage.noSpace; err != nil && now.Error == "" {
+		now.Error = err.Error()
 	}
 	if a.busy() && a.state.Paused == "" { // paused, no turn is under way
 		now.Answering = a.audience()
