@@ -135,7 +135,7 @@ func Open(id Identity, cfg Config) (*Agent, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Log = cfg.Log.With("identity", id.Name)
-	cfg.restored(append(cfg.Home.restore(), allPrivate(id.Dir, 0o600)...))
+	cfg.restored(allPrivate(id.Dir, 0o600))
 	for {
 		a, err := open(id, cfg)
 		if err == nil || !cfg.restored(cfg.Home.restoreFor(err)) {
@@ -161,7 +161,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 			a.Close()
 		}
 	}()
-	if err := a.clearStopRequest(); err != nil { // it was meant for the one before
+	if err := clearRequest(id, stopFile); err != nil { // it was meant for the one before
 		return nil, err
 	}
 	if a.log.Log, err = life.Open(id.LIFE()); err != nil {

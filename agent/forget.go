@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"lethe"
 	"lethe/blobs"
 	"lethe/compactor"
-	"lethe/internal/durable"
 	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/llm"
@@ -101,7 +99,7 @@ func (a *Agent) readCompactRequest() error {
 	}
 	a.forgetting.requestedBy = byPerson
 	a.show() // before the file goes: whoever asked looks for one or the other
-	return durable.Remove(filepath.Join(a.id.Dir, compactFile))
+	return clearRequest(a.id, compactFile)
 }
 
 // meter estimates the tokens of a text; it keeps the estimate of now.

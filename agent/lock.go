@@ -28,21 +28,24 @@ func (e *RunningError) Error() string {
 }
 
 // takeLock takes the lock of an identity. The error is a *RunningError when another
-// process has it.
+// process has it. A process that only asks whether the identity runs holds the lock
+// for an instant, or until its processor has time for it again, so that is waited for.
 func takeLock(id Identity) (*flock.Flock, error) {
 	lock := lockOf(id)
-	ok, err := tryLock(lock, 250*time.Millisecond)
-	if pid, _ := strconv.Atoi(holder(lock.Path())); !ok && err == nil && !status.Alive(pid) {
-		ok, err = tryLock(lock, 5*time.Second) // no living process has written itself down
+	patience := 250 * time.Millisecond
+	if pid, _ := strconv.Atoi(holder(lock.Path())); !status.Alive(pid) { // no living process has written itself down
+		patience = 5 * time.Second
 	}
-	if err != nil {
-		if _, serr := os.Stat(id.Dir); errors.Is(serr, os.ErrNotExist) {
-			return nil, fmt.Errorf("open %s: %w: %s is missing", id.Name, ErrNotFound, id.Dir)
-		}
-		return nil, fmt.Errorf("lock %s: %w", id.Name, err)
-	}
-	if !ok {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, err := lock.TryLockContext(ctx, 10*time.Millisecond)
+	switch _, serr := os.Stat(id.Dir); {
+	case errors.Is(serr, os.ErrNotExist):
+		return nil, fmt.Errorf("open %s: %w: %s is missing", id.Name, ErrNotFound, id.Dir)
+	case errors.Is(err, context.DeadlineExceeded):
 		return nil, &RunningError{id, holder(lock.Path())}
+	case err != nil:
+		return nil, fmt.Errorf("lock %s: %w", id.Name, err)
 	}
 	// For people and for lethe stop; the lock itself is what counts.
 	if err := durable.Overwrite(lock.Path(), fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
@@ -50,18 +53,6 @@ func takeLock(id Identity) (*flock.Flock, error) {
 		return nil, fmt.Errorf("lock %s: %w", id.Name, err)
 	}
 	return lock, nil
-}
-
-// tryLock waits a while for the lock: a process that only asks whether the identity
-// runs holds it for an instant, or until its processor has time for it again.
-func tryLock(lock *flock.Flock, patience time.Duration) (ok bool, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	ok, err = lock.TryLockContext(ctx, 10*time.Millisecond)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = nil
-	}
-	return ok, err
 }
 
 // Running returns the process that holds an identity, or false. No identity runs as
@@ -72,11 +63,10 @@ func Running(id Identity) (pid string, ok bool) {
 	}
 	lock := lockOf(id)
 	free, err := lock.TryRLock()
-	if err != nil {
-		return "", false
-	}
 	if free {
 		lock.Unlock()
+	}
+	if free || err != nil {
 		return "", false
 	}
 	return holder(lock.Path()), true
@@ -98,4 +88,39 @@ func holder(path string) string {
 		return "unknown"
 	}
 	return pid
+}
+
+// Files in an identity's directory that ask a running one to stop, or to compact.
+// What is no file, such as a directory of that name, asks for nothing.
+const (
+	stopFile    = "stop"
+	compactFile = "compact"
+)
+
+// Stop asks a running identity to stop. It returns at once; the identity's lock
+// is free when it has stopped.
+func Stop(id Identity) error {
+	return durable.Overwrite(filepath.Join(id.Dir, stopFile), nil, 0o600)
+}
+
+// AskToCompact asks a running identity to compact its context. It returns at once;
+// a new epoch in its log says that it is done.
+func AskToCompact(id Identity) error {
+	return durable.Overwrite(filepath.Join(id.Dir, compactFile), nil, 0o600)
+}
+
+// CompactPending reports whether a running identity has yet to notice that it was
+// asked to compact.
+func CompactPending(id Identity) bool { return requested(id, compactFile) }
+
+func requested(id Identity, file string) bool {
+	fi, err := os.Lstat(filepath.Join(id.Dir, file))
+	return err == nil && fi.Mode().IsRegular()
+}
+
+func clearRequest(id Identity, file string) error {
+	if !requested(id, file) {
+		return nil
+	}
+	return durable.Remove(filepath.Join(id.Dir, file))
 }

@@ -146,7 +146,7 @@ func (a *Agent) stopReason(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "signal"
 	}
-	if a.stopAsked() {
+	if requested(a.id, stopFile) {
 		return "request"
 	}
 	return ""
@@ -169,5 +169,5 @@ func (a *Agent) end(why string) error {
 	if err := a.commit(record{event: event.Stopped{Why: why}}); err != nil {
 		return err
 	}
-	return a.clearStopRequest()
+	return clearRequest(a.id, stopFile)
 }

@@ -106,7 +106,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	}()
 	for {
 		stop, err := a.pollCommands(true)
-		if stop || err != nil || a.stopAsked() {
+		if stop || err != nil || requested(a.id, stopFile) {
 			cancel()
 		}
 		if err != nil {

@@ -15,10 +15,11 @@ import (
 // screen is what others see of a running identity: status.json and live.md.
 // Nothing depends on it, so its failures are passed over.
 type screen struct {
-	state string
-	tool  string
-	since time.Time
-	shown status.Status
+	state  string
+	tool   string
+	since  time.Time
+	shown  status.Status
+	failed bool // the last one could not be written
 }
 
 // livePace bounds how often the streaming text is written: more is not seen.
@@ -57,9 +58,11 @@ func (s *screen) set(a *Agent, state, tool string) {
 		}
 	}
 	s.shown = now
-	if err := status.Write(a.id.Dir, now); err != nil {
-		a.cfg.Log.Debug("status not written", "error", err)
+	err := status.Write(a.id.Dir, now)
+	if err != nil && !s.failed {
+		a.cfg.Log.Warn("the status cannot be written; everything else goes on", "error", err)
 	}
+	s.failed = err != nil
 }
 
 // show tells where the identity stands between turns.

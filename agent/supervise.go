@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 
 	"lethe/internal/status"
 )
@@ -37,9 +34,8 @@ func supervise(ctx context.Context, id Identity, open func(Identity) (*Agent, er
 	if err != nil {
 		return err
 	}
-	pace := backoff.NewExponentialBackOff()
-	pace.InitialInterval, pace.MaxInterval = time.Second, time.Minute
-	for failing := (time.Time{}); ; {
+	var failing time.Time // since when
+	for wait := time.Duration(0); ; {
 		began := time.Now()
 		if err == nil {
 			err = guard(ctx, a)
@@ -47,15 +43,14 @@ func supervise(ctx context.Context, id Identity, open func(Identity) (*Agent, er
 		if err == nil || errors.Is(err, ErrCorrupt) || errors.As(err, new(*RunningError)) || ctx.Err() != nil {
 			return err
 		}
-		if time.Since(began) > 2*pace.MaxInterval {
-			pace.Reset()
-			failing = time.Time{}
+		if time.Since(began) > 2*longestWait {
+			wait = 0
 		}
-		if failing.IsZero() {
+		if wait == 0 {
 			failing = time.Now().UTC()
 		}
-		wait := pace.NextBackOff()
-		log.Error("the identity failed; it is opened again from its log", "error", err, "in", wait.Round(time.Millisecond))
+		wait = min(max(2*wait, time.Second), longestWait)
+		log.Error("the identity failed; it is opened again from its log", "error", err, "in", wait)
 		if !holdOut(ctx, id, err, failing, wait) {
 			return err
 		}
@@ -63,38 +58,39 @@ func supervise(ctx context.Context, id Identity, open func(Identity) (*Agent, er
 	}
 }
 
+// longestWait is the longest time between two attempts at opening an identity.
+const longestWait = time.Minute
+
 // holdOut waits until an identity that fails is to be opened again, and shows what
 // is tried since when. It holds the lock meanwhile, so the identity is not taken
 // for stopped. It reports false when the identity is to stop instead.
 func holdOut(ctx context.Context, id Identity, err error, failing time.Time, wait time.Duration) bool {
+	show := func(string) {}
 	lock := lockOf(id)
-	locked, lerr := lock.TryLock()
-	if locked {
+	if locked, _ := lock.TryLock(); locked { // otherwise another process has it, and shows what it does
 		defer lock.Unlock()
-	}
-	show := func(state string) {
-		if !locked && lerr == nil { // another process has it, and shows what it does
-			return
+		show = func(state string) {
+			s, _ := status.Read(id.Dir) // what else it shows stays
+			s.Name, s.Self, s.PID, s.State, s.Since, s.Error = id.Name, id.Self, os.Getpid(), state, failing, err.Error()
+			_ = status.Write(id.Dir, s) // a view
 		}
-		s, _ := status.Read(id.Dir) // what else it shows stays
-		s.Name, s.Self, s.PID, s.State, s.Since, s.Error = id.Name, id.Self, os.Getpid(), state, failing, err.Error()
-		_ = status.Write(id.Dir, s) // a view
 	}
 	show(status.Retrying)
-	over := time.After(wait)
-	for {
+	over, look := time.After(wait), time.NewTicker(100*time.Millisecond)
+	defer look.Stop()
+	for !requested(id, stopFile) {
 		select {
 		case <-over:
 			return true
-		case <-time.After(100 * time.Millisecond):
-			if os.Remove(filepath.Join(id.Dir, stopFile)) != nil { // no stop was asked for
-				continue
-			}
+		case <-look.C:
+			continue
 		case <-ctx.Done():
 		}
-		show(status.Stopped)
-		return false
+		break
 	}
+	_ = clearRequest(id, stopFile)
+	show(status.Stopped)
+	return false
 }
 
 // guard runs an agent and makes a panic an error.
