@@ -80,7 +80,7 @@ func (a *Agent) settings() compactor.Settings {
 // notes reads MEMORY and the end of LIFE for a prompt, each within its share of
 // what is free. Their own bounds are less unless the limit is small.
 func (a *Agent) notes() (memory string, lines []string, err error) {
-	text, err := a.files.read("MEMORY.md")
+	text, err := a.files.read(memoryFile)
 	if err != nil {
 		return "", nil, err
 	}
@@ -162,4 +162,85 @@ func (a *Agent) overflowed(e *llm.Error) (again bool, err error) {
 		return false, err
 	}
 	return first && a.contextTokens() < before, nil
+}
+
+// SettingsError says that an identity cannot run with its settings: a workspace
+// that holds the home, or a context limit that is too small.
+type SettingsError struct{ Err error }
+
+func (e *SettingsError) Error() string { return e.Err.Error() }
+func (e *SettingsError) Unwrap() error { return e.Err }
+
+// Check reports whether an identity that is about to be booted can run with cfg.
+// It records nothing. The error is a *SettingsError.
+func Check(id Identity, cfg Config) error {
+	cfg.ContextLimit = orDefault(cfg.ContextLimit, defaultLimit)
+	a := &Agent{id: id, cfg: cfg, store: cfg.Store, state: mind.New(), fresh: true, files: ownFiles{dir: id.Dir}}
+	if err := a.makeTools(); err != nil {
+		return &SettingsError{err}
+	}
+	return a.checkLimit()
+}
+
+// checkLimit refuses a limit that is too small for the epoch that goes on, or for
+// the one that opening the identity begins.
+func (a *Agent) checkLimit() error {
+	state := *a.state
+	if a.fresh || a.wanted() != state.Stable.Params {
+		soul, err := a.files.read("SOUL.md")
+		if err != nil {
+			return err
+		}
+		ref := mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
+		state.Renew(mind.Inputs{System: mind.System(a.id.Name, a.id.Self, string(soul), ref, ref), Tools: a.tools.Schemas(), Params: a.wanted()})
+	}
+	next := &Agent{id: a.id, cfg: a.cfg, estimate: a.estimate, state: &state}
+	if err := next.fits(); err != nil {
+		return &SettingsError{err}
+	}
+	return nil
+}
+
+// Budget is what the parts of the next request cost, in estimated tokens.
+type Budget struct {
+	Epoch   int `json:"epoch"`
+	Limit   int `json:"limit"` // tokens of the whole request with its answer, or what the provider was seen to take
+	Total   int `json:"total"`
+	System  int `json:"system"`
+	Past    int `json:"past"`    // faded entries, MEMORY and the end of LIFE
+	Live    int `json:"live"`    // live entries
+	Entries int `json:"entries"` // how many those are
+	Tools   int `json:"tools"`
+	Answer  int `json:"answer"` // what is kept free for the answer
+}
+
+// BudgetOf estimates the budget of a state; a limit of 0 is the default. total is
+// what a running identity has counted, or 0.
+func BudgetOf(s *mind.State, limit, total int) Budget {
+	var e llm.Estimator
+	if w := s.Usage.LastWeight; w > 0 {
+		e = e.Observe(int(w), int(s.Usage.LastInput))
+	}
+	limit = orDefault(limit, defaultLimit)
+	if s.Window > 0 {
+		limit = min(limit, s.Window)
+	}
+	r := request(s, "")
+	if total > r.MaxTokens {
+		e.CharsPerToken = float64(r.Weight()) / float64(total-r.MaxTokens)
+	} else {
+		total = e.Tokens(r.Weight()) + r.MaxTokens
+	}
+	b := Budget{Epoch: s.Epoch, Limit: limit, Total: total, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
+	for i, m := range r.Messages {
+		switch n := e.Tokens(m.Weight()); i {
+		case 0:
+			b.System = n
+		case 1: // below
+		default:
+			b.Live += n
+		}
+	}
+	b.Past = max(0, total-b.System-b.Live-b.Tools-b.Answer) // the rest, so that the parts make the total
+	return b
 }

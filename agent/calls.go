@@ -90,7 +90,7 @@ func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, 
 		return tools.Result{Err: true, Body: []byte("the arguments are not one JSON object. Call " + p.Call.Tool + " again with an object like {\"key\":\"value\"}, with newlines and quotes inside strings escaped.")}, false, nil
 	}
 	c := tools.Call{ID: p.ID(), Name: p.Call.Tool, Args: json.RawMessage(blobs.Unescape(p.Call.Args))}
-	a.screen.set(a, status.Acting, p.Call.Tool)
+	a.show(status.Acting, p.Call.Tool)
 	if a.immediate(c.Name) {
 		// What its intent has fixed happens, even if a stop is asked for meanwhile.
 		res = a.tools.Run(context.WithoutCancel(ctx), c)

@@ -170,7 +170,7 @@ func (a *Agent) statusLine() string {
 	case s.Paused != "":
 		fmt.Fprintf(&b, "; paused: %s", s.Paused)
 	case a.outage.noSpace != nil:
-		fmt.Fprintf(&b, "; %s", a.outage.noSpace)
+		fmt.Fprintf(&b, "; %s", a.outage.waitsFor())
 	case a.busy():
 		b.WriteString("; working")
 		if since := a.call.silentSince; !since.IsZero() {

@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -20,9 +22,12 @@ import (
 
 // editable are the files of an identity that people and the agent may edit, beside
 // its context.
-var editable = []string{"MEMORY.md", "SEGMENT.md", "SUMMARISE.md"}
+var editable = []string{memoryFile, "SEGMENT.md", "SUMMARISE.md"}
 
-const contextFile = "context.md"
+const (
+	memoryFile  = "MEMORY.md"
+	contextFile = "context.md"
+)
 
 // ownFiles is what is known of an identity's own files.
 type ownFiles struct {
@@ -129,3 +134,154 @@ func cutText(text []byte, n int) string {
 	}
 	return string([]rune(string(text))[:n]) + "\n(cut; the rest is in the file)"
 }
+
+// mergeContext reads context.md and applies what a person changed in it. An edit is
+// never overwritten: what cannot be applied is said in the note.
+func (a *Agent) mergeContext() error {
+	before := a.files.stampOf(contextFile)
+	file, cut, err := durable.ReadRegular(a.files.path(contextFile), maxView)
+	if errors.Is(err, durable.ErrNotRegular) {
+		return a.replaceContext(before)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if cut {
+		a.cfg.Log.Warn("context.md is too large to be an edit; it is left as it is", "bytes_at_most", maxView)
+		a.files.seen[contextFile] = before
+		return nil
+	}
+	file = secret.Bytes(file)
+	seen, ok := mind.ReadView(file)
+	if age := time.Since(before.mod); !(ok && seen.Whole) && age >= 0 && age < halfWritten {
+		a.files.writing = true
+		return nil
+	}
+	if !ok && len(bytes.TrimSpace(file)) > 0 {
+		if err := a.setAside(file, "it has lost its first line and is rebuilt"); err != nil {
+			return err
+		}
+	}
+	if !ok || seen.Intact {
+		return a.replaceContext(before)
+	}
+	edit := a.state.Compare(file, seen.Through)
+	if edit.Empty() {
+		return a.replaceContext(before)
+	}
+	if seen.Epoch != a.state.Epoch || len(edit.Ignored) > 0 {
+		if err := a.setAside(file, strings.Join(append([]string{"not all of an edit may be in force"}, edit.Ignored...), "; ")); err != nil {
+			return err
+		}
+	}
+	if err := a.applyEdit(edit); err != nil {
+		return err
+	}
+	return a.replaceContext(before)
+}
+
+// maxView bounds what is read of context.md, in bytes: some times the largest view.
+const maxView = 64 << 20
+
+// halfWritten is how long a context.md without its last line is left alone: an
+// editor that saves in place empties it first.
+const halfWritten = time.Second
+
+// setAside keeps a context.md of which something would be lost otherwise.
+func (a *Agent) setAside(file []byte, why string) error {
+	kept := a.files.path("context.md.kept-" + time.Now().UTC().Format("20060102T150405.000"))
+	a.cfg.Log.Warn("context.md is kept as a person left it: "+why, "file", kept)
+	return durable.WriteFile(kept, file, 0o600)
+}
+
+// applyEdit carries a person's edit of the context out: blobs, a note, and an
+// epoch in which the entries are as the person left them.
+func (a *Agent) applyEdit(edit mind.Edit) error {
+	parent := a.state.LastBlob
+	put := func(gist string, text []byte) (mind.Ref, error) { return a.put(a.now(), parent, gist, text) }
+	if err := a.state.Amend(edit, put); err != nil {
+		return err
+	}
+	note := a.note(event.Note{Why: "edit"}, "context edited by a person", describe(edit))
+	if edit.Taken != "" {
+		note.bodies = append(note.bodies, body{"what a person took out of the context", []byte(edit.Taken)})
+	}
+	if err := a.renew("edit", note); err != nil {
+		return err
+	}
+	a.cfg.Log.Info("context.md was edited by a person; the edit is in force")
+	return nil
+}
+
+// describe tells the agent what a person did to its context.
+func describe(edit mind.Edit) string {
+	var b strings.Builder
+	b.WriteString("A person edited your context.")
+	var changed, deleted []string
+	for _, c := range edit.Changed {
+		switch {
+		case c.Faded:
+			changed = append(changed, "what has faded from "+mind.EntryID(c.N)+" on")
+		case c.K > 0:
+			changed = append(changed, "the result of "+mind.CallID(c.N, c.K))
+		default:
+			changed = append(changed, mind.EntryID(c.N))
+		}
+	}
+	for _, n := range edit.Deleted {
+		deleted = append(deleted, mind.EntryID(n))
+	}
+	if len(changed) > 0 {
+		b.WriteString(" Changed: " + strings.Join(changed, ", ") + ".")
+	}
+	if len(deleted) > 0 {
+		b.WriteString(" Removed, and still reachable by ref in the past: " + strings.Join(deleted, ", ") + ".")
+	}
+	if edit.Pins != nil {
+		b.WriteString(" The pins were changed.")
+	}
+	if len(edit.Ignored) > 0 {
+		b.WriteString(" These parts cannot be changed there and stayed as they were: " + strings.Join(edit.Ignored, ", ") + ".")
+	}
+	if edit.Taken != "" {
+		b.WriteString(" RECALL still finds what was taken away.")
+	}
+	if edit.Added != "" {
+		b.WriteString(" They wrote to you:\n" + blobs.Unescape(edit.Added))
+	}
+	return b.String()
+}
+
+// writeContext brings context.md up to date, unless a person was there first.
+func (a *Agent) writeContext() error {
+	if a.files.changed(contextFile) {
+		return a.mergeContext()
+	}
+	return a.replaceContext(a.files.seen[contextFile])
+}
+
+// replaceContext puts the view in the place of the context.md that has the given
+// stamp. If a person has saved another one meanwhile, it is read first.
+func (a *Agent) replaceContext(read stamp) error {
+	now, err := durable.Swap(a.files.path(contextFile), a.state.View(), 0o600,
+		func(there fs.FileInfo) bool { return stampFrom(there) == read })
+	if err != nil { // a full disk, say: nothing depends on the view
+		if !a.files.failed {
+			a.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
+		}
+		a.files.failed = true
+		a.files.shown = a.viewMark()
+		return nil
+	}
+	a.files.failed = false
+	if now == nil {
+		a.files.writing = true
+		return nil
+	}
+	a.files.seen[contextFile] = stampFrom(now)
+	a.files.shown = a.viewMark()
+	return nil
+}
+
+// viewMark changes whenever context.md should.
+func (a *Agent) viewMark() [2]int { return [2]int{a.state.Epoch, a.state.Next} }

@@ -98,7 +98,7 @@ func (a *Agent) readCompactRequest() error {
 		return nil
 	}
 	a.forgetting.requestedBy = byPerson
-	a.show() // before the file goes: whoever asked looks for one or the other
+	a.showResting() // before the file goes: whoever asked looks for one or the other
 	return clearRequest(a.id, compactFile)
 }
 
@@ -254,13 +254,12 @@ func (a *Agent) bill(job *compaction) error {
 // then all fades and the new epoch in one append.
 func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string) error {
 	parent := a.state.LastBlob
-	put := func(gist string, body []byte) (mind.Ref, error) {
-		h, err := a.store.Put(blobs.Meta{At: a.now(), Gist: gist, Life: a.id.Self, Parent: parent}, body)
-		if err != nil {
-			return mind.Ref{}, err
+	put := func(gist string, text []byte) (mind.Ref, error) {
+		ref, err := a.put(a.now(), parent, gist, text)
+		if err == nil {
+			parent = ref.Hash
 		}
-		parent = h
-		return mind.Ref{Hash: h, Short: a.store.Short(h), Gist: blobs.Gist(gist)}, nil
+		return ref, err
 	}
 	read := func(h blobs.Hash) ([]byte, error) {
 		b, err := a.store.Get(h)

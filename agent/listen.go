@@ -18,6 +18,16 @@ import (
 // firstHeard is how many lines a first subscription hears.
 const firstHeard = 20
 
+// listen takes in what was said, and runs the commands that stand further behind. It
+// reports whether a room holds more.
+func (a *Agent) listen() (more bool, err error) {
+	more, err = a.readRooms()
+	if more && err == nil {
+		_, err = a.pollCommands(false)
+	}
+	return more, err
+}
+
 // readRooms takes in what was said since the last look, room by room, each in the
 // order of its file. It reports whether a room holds more: a flood becomes at most
 // compactor.MaxEntries entries before the next model call.

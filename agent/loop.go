@@ -15,7 +15,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
 	defer func() {
 		a.restoredFor(err) // so that it can be opened again
-		a.screen.end(a, err)
+		a.showEnd(err)
 	}()
 	defer a.endJob()
 	a.startIndexer()
@@ -28,18 +28,26 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}
 	for {
 		again, err := a.advance(ctx)
+		if why := a.stopReason(ctx); err == nil && why != "" {
+			return a.end(why)
+		}
+		if err == nil && !again {
+			err = a.wait(ctx)
+		}
 		if err != nil {
 			return err
 		}
-		if why := a.stopReason(ctx); why != "" {
-			return a.end(why)
-		}
-		if !again {
-			if err := a.wait(ctx); err != nil {
-				return err
-			}
+	}
+}
+
+// inOrder takes steps until one fails.
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // begin brings the life up to date: the crash that may have happened, the files
@@ -50,16 +58,10 @@ func (a *Agent) begin() error {
 			return err
 		}
 	}
-	if err := a.settle(); err != nil {
+	if err := inOrder(a.settle, a.checkFiles, a.subscriptions); err != nil {
 		return err
 	}
-	if err := a.checkFiles(); err != nil {
-		return err
-	}
-	if err := a.subscriptions(); err != nil {
-		return err
-	}
-	a.show()
+	a.showResting()
 	if a.cfg.Ready != nil {
 		a.cfg.Ready(a.id)
 	}
@@ -78,25 +80,14 @@ func (a *Agent) scopes() []chat.Scope {
 
 // advance does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
-	if err := a.settle(); err != nil {
+	if err := inOrder(a.settle, a.checkFiles); err != nil {
 		return false, err
 	}
-	if err := a.checkFiles(); err != nil {
-		return false, err
-	}
-	more, err := a.readRooms()
+	more, err := a.listen()
 	if err != nil {
 		return false, err
 	}
-	if more {
-		if _, err := a.pollCommands(false); err != nil {
-			return false, err
-		}
-	}
-	if err := a.settle(); err != nil { // answers to commands
-		return false, err
-	}
-	if err := a.epochIfDue(); err != nil {
+	if err := inOrder(a.settle, a.epochIfDue); err != nil { // first the answers to commands
 		return false, err
 	}
 	if a.outage.noSpace != nil && !time.Now().Before(a.outage.retryAt) {
@@ -154,20 +145,19 @@ func (a *Agent) stopReason(ctx context.Context) string {
 
 // end records the stop, with an epoch so that the next resume is short.
 func (a *Agent) end(why string) error {
-	if err := a.settle(); err != nil {
-		return err
+	return inOrder(a.settle, a.writeContext, a.dropJob,
+		func() error { return a.epoch("stop") },
+		func() error { return a.commit(record{event: event.Stopped{Why: why}}) },
+		func() error { return clearRequest(a.id, stopFile) })
+}
+
+// idle brings the views up to date when nothing is due.
+func (a *Agent) idle() error {
+	if a.files.shown != a.viewMark() {
+		if err := a.writeContext(); err != nil {
+			return err
+		}
 	}
-	if err := a.writeContext(); err != nil {
-		return err
-	}
-	if err := a.dropJob(); err != nil {
-		return err
-	}
-	if err := a.epoch("stop"); err != nil {
-		return err
-	}
-	if err := a.commit(record{event: event.Stopped{Why: why}}); err != nil {
-		return err
-	}
-	return clearRequest(a.id, stopFile)
+	a.showResting()
+	return nil
 }

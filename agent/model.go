@@ -36,6 +36,14 @@ type outage struct {
 	noSpace error     // why an answer could not be written down; nil when it could
 }
 
+// waitsFor says, to people, why the model is not asked; it is empty when there is room.
+func (o outage) waitsFor() string {
+	if o.noSpace == nil {
+		return ""
+	}
+	return "the model is not asked until its answer can be written down: " + o.noSpace.Error()
+}
+
 // think calls the model, and listens for commands meanwhile. lost is what has been
 // paid for nothing: attempts that failed, answers that were cut off.
 func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bill, err error) {
@@ -43,13 +51,7 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 	weight = r.Weight()
 	spare := a.limit() - a.contextTokens() + r.MaxTokens // tokens that the answer may have within the limit
 	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
-		show := a.screen.delta(ctx, a.id.Dir, &a.call.streamed)
-		reply, err := a.cfg.Model.Complete(ctx, r, func(d llm.Delta) {
-			if !d.Reset {
-				a.call.piece()
-			}
-			show(d)
-		})
+		reply, err := a.cfg.Model.Complete(ctx, r, a.stream(ctx))
 		lost.calls += reply.Waste.Calls
 		lost.waste(r, reply.Waste, estimate)
 		if err == nil && reply.Finish == "length" {
@@ -59,11 +61,11 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 		return redacted(reply), err
 	}
 	a.call.piece()
-	a.screen.set(a, status.Thinking, "")
+	a.show(status.Thinking, "")
 	defer func() {
 		a.call.lastPiece.Store(nil)
 		a.call.silentSince = time.Time{}
-		a.screen.clearLive(a)
+		_ = status.WriteLive(a.id.Dir, "")
 	}()
 	failed := a.during(ctx, func(ctx context.Context) {
 		reply, err = complete(ctx, r)
@@ -173,7 +175,7 @@ func (a *Agent) showSilence() {
 	}
 	if !since.Equal(a.call.silentSince) {
 		a.call.silentSince = since
-		a.screen.set(a, a.screen.state, a.screen.tool)
+		a.show(a.screen.shown.State, a.screen.shown.Tool)
 	}
 }
 
@@ -225,20 +227,18 @@ func (a *Agent) writable() error { return durable.Space(a.id.Dir, answerBytes) }
 // canRecord reports whether the model may be asked: an answer that could not be
 // written down would be paid for, thrown away and asked for again.
 func (a *Agent) canRecord() bool {
-	was := a.outage.noSpace
-	if err := a.writable(); err != nil {
-		a.outage.noSpace = fmt.Errorf("the model is not asked until its answer can be written down: %w", err)
+	was, err := a.outage.noSpace, a.writable()
+	a.outage.noSpace = err
+	switch {
+	case err == nil && was != nil:
+		a.cfg.Log.Info("answers of the model can be written down again")
+	case err != nil:
 		a.outage.retryAt = time.Now().Add(diskInterval)
 		if was == nil {
-			a.cfg.Log.Error(a.outage.noSpace.Error())
+			a.cfg.Log.Error(a.outage.waitsFor())
 		}
-		return false
 	}
-	a.outage.noSpace = nil
-	if was != nil {
-		a.cfg.Log.Info("answers of the model can be written down again")
-	}
-	return true
+	return err == nil
 }
 
 // failed decides what a model call without a reply means.

@@ -88,10 +88,9 @@ var errBehind = errors.New("the state in memory is behind the log; the identity 
 // prepare stores the blobs of records. No secret of this process gets into them or
 // their lines; an epoch holds what was recorded before, and is left as it is.
 func (a *Agent) prepare(records []record) ([]prepared, error) {
-	parent := a.state.LastBlob
-	at := a.now()
+	at, parent := a.now(), a.state.LastBlob
 	var last body // what many calls share is stored once
-	var ref blobs.Ref
+	var ref mind.Ref
 	var out []prepared
 	for _, r := range records {
 		if note, ok := r.event.(event.Note); ok {
@@ -103,29 +102,41 @@ func (a *Agent) prepare(records []record) ([]prepared, error) {
 		if !epoch {
 			redactLine(l.Event)
 		}
-		for _, s := range r.stored {
-			if !s.Hash.IsZero() {
-				l.Refs = append(l.Refs, blobs.Ref{Hash: s.Short, Gist: s.Gist})
-				l.bodies = append(l.bodies, mind.Body{Hash: s.Hash})
+		for _, stored := range r.stored {
+			if !stored.Hash.IsZero() {
+				l.add(stored, nil)
 			}
 		}
 		for _, b := range r.bodies {
 			if !epoch {
 				b = body{secret.Text(b.gist), secret.Bytes(b.data)}
 			}
-			if ref.Hash == "" || b.gist != last.gist || !bytes.Equal(b.data, last.data) {
-				h, err := a.store.Put(blobs.Meta{At: at, Gist: b.gist, Life: a.id.Self, Parent: parent}, b.data)
-				if err != nil {
+			if ref.Hash.IsZero() || b.gist != last.gist || !bytes.Equal(b.data, last.data) {
+				var err error
+				if ref, err = a.put(at, parent, b.gist, b.data); err != nil {
 					return nil, fmt.Errorf("record %s: %w", l.Kind, err)
 				}
-				parent, last, ref = h, b, blobs.Ref{Hash: a.store.Short(h), Gist: blobs.Gist(b.gist)}
+				parent, last = ref.Hash, b
 			}
-			l.Refs = append(l.Refs, ref)
-			l.bodies = append(l.bodies, mind.Body{Hash: parent, Data: b.data})
+			l.add(ref, b.data)
 		}
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+func (p *prepared) add(r mind.Ref, data []byte) {
+	p.Refs = append(p.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
+	p.bodies = append(p.bodies, mind.Body{Hash: r.Hash, Data: data})
+}
+
+// put stores a text of this life; parent is the blob before it, if any.
+func (a *Agent) put(at time.Time, parent blobs.Hash, gist string, text []byte) (mind.Ref, error) {
+	h, err := a.store.Put(blobs.Meta{At: at, Gist: gist, Life: a.id.Self, Parent: parent}, text)
+	if err != nil {
+		return mind.Ref{}, err
+	}
+	return mind.Ref{Hash: h, Short: a.store.Short(h), Gist: blobs.Gist(gist)}, nil
 }
 
 // redactLine takes secrets out of a line, in place.
@@ -187,4 +198,104 @@ func (a *Agent) now() time.Time {
 	}
 	a.log.last = now
 	return now
+}
+
+// epoch appends an epoch event, a snapshot to resume from. The epoch of the prompt
+// goes on: no byte of the request changes; renew begins the next one. The snapshot has
+// the records of before already, which go out in the same append.
+func (a *Agent) epoch(why string, before ...record) error {
+	events, err := a.prepare(before)
+	if err != nil {
+		return err
+	}
+	if err := a.apply(events); err != nil {
+		return err
+	}
+	snapshot, err := a.state.Snapshot()
+	if err != nil {
+		return err
+	}
+	epoch, err := a.prepare([]record{{
+		event:  event.Epoch{K: a.state.Epoch, Why: why},
+		bodies: []body{{fmt.Sprintf("epoch %d of %s (%s)", a.state.Epoch, a.id.Name, why), snapshot}},
+	}})
+	if err != nil {
+		return err
+	}
+	if err := a.append(append(events, epoch...)); err != nil {
+		return err
+	}
+	if err := a.apply(epoch); err != nil {
+		return err
+	}
+	a.log.sinceEpoch = 0
+	a.indexer.stale() // what has faded, was cut out by a person, or was opened meanwhile
+	return nil
+}
+
+// epochEvery bounds what a resume has to fold.
+const epochEvery = 200
+
+// epochIfDue writes an epoch when a user wants another model, or when a resume
+// would have too much to fold.
+func (a *Agent) epochIfDue() error {
+	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
+		return a.renew("model")
+	}
+	if a.log.sinceEpoch >= epochEvery {
+		return a.epoch("count")
+	}
+	return nil
+}
+
+// renew begins a new epoch: the stable parts are made anew from what is on disk,
+// and the request's beginning changes.
+func (a *Agent) renew(why string, before ...record) error {
+	in := mind.Inputs{Tools: a.tools.Schemas(), Params: a.wanted(), Files: map[string]string{}}
+	refs := map[string]mind.Ref{}
+	for _, name := range editable {
+		text, err := a.files.read(name)
+		if err != nil {
+			return err
+		}
+		in.Files[name] = digest(text)
+		if name == memoryFile {
+			continue
+		}
+		if refs[name], err = a.put(time.Unix(0, 0), blobs.Hash{}, name, text); err != nil {
+			return err
+		}
+	}
+	soul, err := a.files.read("SOUL.md")
+	if err != nil {
+		return err
+	}
+	in.System = mind.System(a.id.Name, a.id.Self, string(soul), refs["SEGMENT.md"], refs["SUMMARISE.md"])
+	a.state.Renew(in)
+	shown, lines, err := a.notes() // in what space the stable parts leave
+	if err != nil {
+		return err
+	}
+	a.state.Open(shown, lines)
+	return a.epoch(why, before...)
+}
+
+// wanted are the parameters that a new epoch takes.
+func (a *Agent) wanted() mind.Params {
+	p := a.state.NextParams(a.cfg.Params, a.cfg.DefaultModel)
+	limit := a.limit()
+	if !p.SameModel(a.state.Stable.Params) {
+		limit = a.cfg.ContextLimit // what was learned of the other model does not hold
+	}
+	p.MaxTokens = a.answerTokens(limit)
+	return p
+}
+
+// answerTokens bounds one answer.
+func (a *Agent) answerTokens(limit int) int {
+	asked := a.cfg.Params.MaxTokens
+	if asked > 0 && limit == a.cfg.ContextLimit {
+		return asked
+	}
+	return compactor.AnswerTokens(asked, limit)
 }
