@@ -3,15 +3,23 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/compactor"
+	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/recall"
 	"lethe/tools"
 )
 
@@ -43,7 +51,7 @@ func (a *Agent) act(ctx context.Context) error {
 		case res.Err:
 			state = mind.Failed
 		}
-		show, weight := a.showing(p.Call.Tool, res.Body)
+		show, weight := a.showing(res)
 		left -= weight
 		result := event.Result{Status: state, Opened: a.call.opened}
 		a.call.opened = ""
@@ -91,7 +99,7 @@ func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, 
 	}
 	c := tools.Call{ID: p.ID(), Name: p.Call.Tool, Args: json.RawMessage(blobs.Unescape(p.Call.Args))}
 	a.show(status.Acting, p.Call.Tool)
-	if a.immediate(c.Name) {
+	if a.tools.Immediate(c.Name) {
 		// What its intent has fixed happens, even if a stop is asked for meanwhile.
 		res = a.tools.Run(context.WithoutCancel(ctx), c)
 		return res, false, a.log.broken
@@ -104,28 +112,176 @@ func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, 
 	return res, stopped, err
 }
 
-// immediate tools change the identity's own state, so they run on its goroutine. All
-// others run beside it and must not touch the state: add a tool that does here.
-func (a *Agent) immediate(tool string) bool {
-	switch tool {
-	case "SAY", "JOIN", "LEAVE", "UNCOMPACT", "COMPACT":
-		return true
-	}
-	return false
-}
-
 // showing decides how many runes of a result enter the context, 0 for all, and
 // what those weigh.
-func (a *Agent) showing(tool string, out []byte) (show, weight int) {
-	text := mind.Result(out, 0, mind.Ref{})
-	if !a.paged(tool) {
-		show = fit(text, string(out[:min(len(out), 1000)]), compactor.MaxResult, a.call.share)
+func (a *Agent) showing(r tools.Result) (show, weight int) {
+	text := mind.Result(r.Body, 0, mind.Ref{})
+	if r.Bounded {
+		return 0, llm.Weight(text)
 	}
-	if show > 0 {
-		return show, min(compactor.MaxResult, a.call.share)
+	most := min(compactor.MaxResult, a.call.share)
+	if show = fit(text, string(r.Body[:min(len(r.Body), 1000)]), compactor.MaxResult, a.call.share); show > 0 {
+		return show, most
 	}
 	return 0, llm.Weight(text)
 }
 
-// paged tools bound their own results, by a.call.share.
-func (a *Agent) paged(tool string) bool { return tool == "UNCOMPACT" }
+// intent records that a call begins. For a SAY that can be said it fixes the exact
+// line, so that a crash never doubles it.
+func (a *Agent) intent(p mind.Pending) record {
+	e := event.Call{ID: p.ID(), Tool: p.Call.Tool}
+	if room, ok := a.sayable(p); ok { // otherwise the tool says what is wrong
+		e.Posting = a.posting(room)
+	}
+	return record{event: e}
+}
+
+// sayable returns the room of a SAY that the tool will not refuse.
+func (a *Agent) sayable(p mind.Pending) (room string, ok bool) {
+	if p.Call.Tool != "SAY" || p.Call.Original != "" {
+		return "", false
+	}
+	room, message, err := tools.ParseSay([]byte(blobs.Unescape(p.Call.Args)))
+	if err != nil || !slices.Contains(a.joined(), room) || (chat.Line{Text: message}).Blank() {
+		return "", false
+	}
+	return room, true
+}
+
+// result records the result of a call.
+func (a *Agent) result(p mind.Pending, e event.Result, out []byte) record {
+	e.ID, e.Tool = p.ID(), p.Call.Tool
+	out = secret.Bytes(out) // before the gist is cut out of it
+	gist := fmt.Sprintf("turn %d %s: %s", a.state.Turn+1, p.Call.Tool, blobs.Gist(string(out[:min(len(out), 1000)])))
+	return record{event: e, bodies: []body{{gist, out}}}
+}
+
+// roomTools is the agent as SAY, JOIN and LEAVE see it.
+type roomTools Agent
+
+// Say posts the line that the call's intent has fixed.
+func (r *roomTools) Say(_ context.Context, call, room, _ string) (string, error) {
+	a := (*Agent)(r)
+	for _, p := range a.state.Owed().Posts {
+		if p.ID == call && p.Room == room {
+			a.log.broken = a.payPosts()
+			return a.saidIn(call, room), a.log.broken
+		}
+	}
+	if slices.Contains(a.joined(), room) {
+		return "", errors.New("the message is blank")
+	}
+	return "", errors.New("you are not in it; JOIN it first")
+}
+
+// Join links the room; that is what makes it heard.
+func (r *roomTools) Join(room string) (string, error) {
+	a := (*Agent)(r)
+	if slices.Contains(a.joined(), room) {
+		return fmt.Sprintf("You hear room %s already.", room), nil
+	}
+	if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), room); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Joined room %s. What was said there comes as the next entries.", room), nil
+}
+
+// Leave removes the link.
+func (r *roomTools) Leave(room string) error {
+	a := (*Agent)(r)
+	if !slices.Contains(a.joined(), room) {
+		return fmt.Errorf("you are not in room %s (you are in %v)", room, a.joined())
+	}
+	return chat.Unsubscribe(a.id.Subs(), room)
+}
+
+// Joined lists the rooms that can be read and spoken in.
+func (r *roomTools) Joined() []string { return (*Agent)(r).joined() }
+
+// past lets the tools open what the identity may see, search what it has
+// forgotten, and begin a compaction.
+type past Agent
+
+// minPage is how many weighted characters a page shows at least, of however many
+// that are asked for at once.
+const minPage = 200
+
+// searchTime bounds a search by the agent itself.
+const searchTime = 5 * time.Second
+
+// Received opens a ref by the grants as they were when the call began.
+func (p *past) Received(hash string) (gist string, body []byte, err error) {
+	b, _, err := (*Agent)(p).blobOf(hash, p.call.granted)
+	return b.Gist, b.Body, err
+}
+
+func (p *past) Open(ref string) (tools.Original, error) {
+	a := (*Agent)(p)
+	b, short, err := a.blobOf(ref, a.state.Grants)
+	if err != nil {
+		return tools.Original{}, err
+	}
+	a.call.opened = b.Hash.String()
+	return tools.Original{Hash: short, Gist: b.Gist, At: b.At, Body: b.Body, Most: max(minPage, min(a.pageSize(), a.call.share)),
+		Weight: func(text string) int { return llm.Weight(mind.Result([]byte(text), 0, mind.Ref{})) }}, nil
+}
+
+// blobOf returns the blob behind a ref, or behind its hash alone, if it is one of the
+// life's own or in grants.
+func (a *Agent) blobOf(ref string, grants map[string]bool) (b blobs.Blob, short string, err error) {
+	short = strings.TrimSpace(ref)
+	if refs := blobs.ParseRefs(short); len(refs) == 1 {
+		short = refs[0].Hash
+	}
+	short = strings.TrimPrefix(short, "hash=")
+	h, err := a.store.Resolve(short)
+	if err == nil {
+		b, err = a.store.Get(h)
+	}
+	if err == nil && b.Life != a.id.Self && h.String() != a.id.Self && !grants[h.String()] {
+		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
+	}
+	return b, short, err
+}
+
+func (p *past) Search(ctx context.Context, query string, limit int) (matches []tools.Match, remark string, err error) {
+	a := (*Agent)(p)
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	var lost atomic.Int32 // a search that has timed out may go on counting
+	hits, err := a.indexer.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
+		return x.Search(ctx, a.store, recall.Query{Text: query, Limit: limit, Now: time.Now(), Lost: func(blobs.Hash, error) { lost.Add(1) }})
+	})
+	if errors.Is(err, recall.ErrEmpty) {
+		err = tools.ErrNoWords
+	}
+	if a.indexer.behind.Load() {
+		remark = " The index is still being made: not all that has faded is in it yet."
+	}
+	if n := lost.Load(); n > 0 {
+		remark += fmt.Sprintf(" %d that may match cannot be read: their blobs are missing or damaged. The log says which; tell a person.", n)
+	}
+	for _, h := range hits {
+		where := ""
+		if len(h.Rooms) > 0 {
+			where = "room=" + strings.Join(h.Rooms, ",")
+		}
+		if len(h.Tools) > 0 {
+			where += " tool=" + strings.Join(h.Tools, ",")
+		}
+		matches = append(matches, tools.Match{Listing: a.listing(h), Where: blobs.Gist(where), Offset: h.Offset, Passage: h.Passage})
+	}
+	return matches, remark, err
+}
+
+func (p *past) Compact() error {
+	a := (*Agent)(p)
+	if a.forgetting.job != nil {
+		return errors.New("a compaction is under way already; its summaries come in by themselves")
+	}
+	if !a.window().Grown(a.contextTokens(), a.forgetting.after) {
+		return errors.New("you have just forgotten what could be forgotten; little has come in since")
+	}
+	a.forgetting.requestedBy = "agent"
+	return nil
+}

@@ -65,7 +65,7 @@ func fold(id Identity, log *life.Log, store *blobs.Store) (*mind.State, []life.E
 		return nil, nil, fmt.Errorf("open %s: %w: LIFE does not begin with a boot", id.Name, ErrCorrupt)
 	}
 	for i, e := range events {
-		bodies, err := load(e, store, id.Self)
+		bodies, err := load(e, store)
 		if err != nil {
 			return nil, nil, notFoundOrCorrupt(fmt.Errorf("fold %s %s: %w", e.Kind, strings.Join(e.Args, " "), err))
 		}
@@ -89,10 +89,10 @@ func fold(id Identity, log *life.Log, store *blobs.Store) (*mind.State, []life.E
 }
 
 // load reads the blobs that an event names.
-func load(e life.Event, store *blobs.Store, self string) ([]mind.Body, error) {
+func load(e life.Event, store *blobs.Store) ([]mind.Body, error) {
 	var out []mind.Body
 	for _, r := range e.Refs {
-		h, err := resolve(r.Hash, store, self)
+		h, err := store.Resolve(r.Hash)
 		if err != nil {
 			return nil, err
 		}
@@ -103,26 +103,6 @@ func load(e life.Event, store *blobs.Store, self string) ([]mind.Body, error) {
 		out = append(out, mind.Body{Hash: h, Data: b.Body})
 	}
 	return out, nil
-}
-
-// resolve finds the blob of a short hash that was unique when it was written and
-// need not be any more: then it is the one that belongs to this life.
-func resolve(short string, store *blobs.Store, self string) (blobs.Hash, error) {
-	h, err := store.Resolve(short)
-	var many *blobs.AmbiguousError
-	if !errors.As(err, &many) {
-		return h, err
-	}
-	var own []blobs.Hash
-	for _, c := range many.Candidates {
-		if b, err := store.Get(c); err == nil && (b.Life == self || c.String() == self) {
-			own = append(own, c)
-		}
-	}
-	if len(own) != 1 {
-		return h, err
-	}
-	return own[0], nil
 }
 
 // resume folds the log into the state and checks what stands beside it.

@@ -59,20 +59,20 @@ const (
 // pastTools are UNCOMPACT, RECALL and COMPACT.
 func pastTools(p Past) []Tool {
 	return []Tool{
-		newTool("UNCOMPACT", `{"type":"object","properties":{"ref":{"type":"string","description":"the hash of the ref, 16 or more hex digits"},"offset":{"type":"integer","description":"first character to show, from 0"},"limit":{"type":"integer","description":"how many characters to show"}},"required":["ref"],"additionalProperties":false}`,
+		immediate(newTool("UNCOMPACT", `{"type":"object","properties":{"ref":{"type":"string","description":"the hash of the ref, 16 or more hex digits"},"offset":{"type":"integer","description":"first character to show, from 0"},"limit":{"type":"integer","description":"how many characters to show"}},"required":["ref"],"additionalProperties":false}`,
 			func(_ context.Context, _ string, a uncompactArgs) (Result, error) {
 				o, err := p.Open(a.Ref)
 				if err != nil {
 					return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
 				}
-				return Result{Body: o.page(int64(a.Offset), int64(a.Limit))}, nil
-			}),
+				return Result{Body: o.page(int64(a.Offset), int64(a.Limit)), Bounded: true}, nil
+			})),
 		newTool("RECALL", `{"type":"object","properties":{"query":{"type":"string","description":"words to look for, or a question"},"limit":{"type":"integer","description":"how many matches, at most 20"}},"required":["query"],"additionalProperties":false}`,
 			func(ctx context.Context, _ string, a recallArgs) (Result, error) { return search(ctx, p, a) }),
-		newTool("COMPACT", `{"type":"object","properties":{},"additionalProperties":false}`,
+		immediate(newTool("COMPACT", `{"type":"object","properties":{},"additionalProperties":false}`,
 			func(context.Context, string, struct{}) (Result, error) {
 				return textf("a compaction begins in the background. Go on; the summaries come in by themselves."), p.Compact()
-			}),
+			})),
 	}
 }
 

@@ -29,15 +29,15 @@ const maxMessage = 64 << 10
 func (f *files) roomTools() []Tool {
 	const oneRoom = `{"type":"object","properties":{"room":{"type":"string","description":"name of the room, like dev"}},"required":["room"],"additionalProperties":false}`
 	return []Tool{
-		newTool("SAY", `{"type":"object","properties":{"room":{"type":"string","description":"name of the room, like dev"},"message":{"type":"string","description":"what to say"}},"required":["room","message"],"additionalProperties":false}`, f.say),
-		newTool("JOIN", oneRoom, func(_ context.Context, _ string, a roomArgs) (Result, error) {
+		immediate(newTool("SAY", `{"type":"object","properties":{"room":{"type":"string","description":"name of the room, like dev"},"message":{"type":"string","description":"what to say"}},"required":["room","message"],"additionalProperties":false}`, f.say)),
+		immediate(newTool("JOIN", oneRoom, func(_ context.Context, _ string, a roomArgs) (Result, error) {
 			return f.inRoom("join", a.Room, f.rooms.Join)
-		}),
-		newTool("LEAVE", oneRoom, func(_ context.Context, _ string, a roomArgs) (Result, error) {
+		})),
+		immediate(newTool("LEAVE", oneRoom, func(_ context.Context, _ string, a roomArgs) (Result, error) {
 			return f.inRoom("leave", a.Room, func(room string) (string, error) {
 				return "left room " + room + ". Its lines are no longer heard; JOIN goes on where you left", f.rooms.Leave(room)
 			})
-		}),
+		})),
 	}
 }
 

@@ -63,6 +63,8 @@ type Result struct {
 	// Touched is "MEMORY.md", "SEGMENT.md" or "SUMMARISE.md" when the call
 	// changed that file of the identity.
 	Touched string
+	// Bounded says that Body has no more than may be shown: it is shown whole.
+	Bounded bool
 }
 
 // Tool is one tool: what the model is told about it, and what it does.
@@ -73,6 +75,15 @@ type Tool struct {
 	Schema json.RawMessage
 	// Run must return soon after ctx ends. It may panic.
 	Run func(ctx context.Context, c Call) Result
+	// Immediate: it changes the state of the identity, so the agent runs it on its
+	// own goroutine. All other tools run beside that and must not touch the state.
+	Immediate bool
+}
+
+// immediate marks a tool as such.
+func immediate(t Tool) Tool {
+	t.Immediate = true
+	return t
 }
 
 // MaxArgs bounds the arguments of one call, in bytes of JSON. It is more than
@@ -148,6 +159,11 @@ func (s *Set) Names() []string {
 		names[i] = t.Name
 	}
 	return names
+}
+
+// Immediate reports whether the tool of that name changes the state of the identity.
+func (s *Set) Immediate(name string) bool {
+	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Name == name && t.Immediate })
 }
 
 // Schemas returns the "tools" array of a request. Its bytes depend only on the
