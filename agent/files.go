@@ -50,20 +50,17 @@ type stamp struct {
 func (f *ownFiles) path(name string) string { return filepath.Join(f.dir, name) }
 
 func (f *ownFiles) stampOf(name string) stamp {
-	fi, err := os.Lstat(f.path(name))
-	if err != nil {
-		return stamp{}
-	}
+	fi, _ := os.Lstat(f.path(name))
 	return stampFrom(fi)
 }
 
-func stampFrom(fi fs.FileInfo) stamp {
-	if fi == nil {
-		return stamp{}
-	}
-	s := stamp{size: fi.Size(), mod: fi.ModTime()}
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		s.inode = st.Ino
+// stampFrom is the zero stamp for a file that is missing.
+func stampFrom(fi fs.FileInfo) (s stamp) {
+	if fi != nil {
+		s.size, s.mod = fi.Size(), fi.ModTime()
+		if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+			s.inode = st.Ino
+		}
 	}
 	return s
 }
@@ -99,17 +96,16 @@ func (f *ownFiles) read(name string) ([]byte, error) {
 func (a *Agent) checkFiles() error {
 	a.files.writing = false
 	for _, name := range editable {
-		if !a.files.changed(name) {
-			continue
-		}
-		if err := a.noteChange(name); err != nil {
-			return err
+		if a.files.changed(name) {
+			if err := a.noteChange(name); err != nil {
+				return err
+			}
 		}
 	}
-	if !a.files.changed(contextFile) {
-		return nil
+	if a.files.changed(contextFile) {
+		return a.mergeContext()
 	}
-	return a.mergeContext()
+	return nil
 }
 
 // noteChange tells the agent of a file that is not what the log says.
@@ -135,21 +131,20 @@ func cutText(text []byte, n int) string {
 	return string([]rune(string(text))[:n]) + "\n(cut; the rest is in the file)"
 }
 
+// maxView bounds what is read of context.md, in bytes: some times the largest view.
+const maxView = 64 << 20
+
+// halfWritten is how long a context.md without its last line is left alone: an
+// editor that saves in place empties it first.
+const halfWritten = time.Second
+
 // mergeContext reads context.md and applies what a person changed in it. An edit is
 // never overwritten: what cannot be applied is said in the note.
 func (a *Agent) mergeContext() error {
 	before := a.files.stampOf(contextFile)
-	file, cut, err := durable.ReadRegular(a.files.path(contextFile), maxView)
-	if errors.Is(err, durable.ErrNotRegular) {
-		return a.replaceContext(before)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	file, _, err := durable.ReadRegular(a.files.path(contextFile), maxView)
+	if err != nil && !errors.Is(err, durable.ErrNotRegular) && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	if cut {
-		a.cfg.Log.Warn("context.md is too large to be an edit; it is left as it is", "bytes_at_most", maxView)
-		a.files.seen[contextFile] = before
-		return nil
 	}
 	file = secret.Bytes(file)
 	seen, ok := mind.ReadView(file)
@@ -157,35 +152,17 @@ func (a *Agent) mergeContext() error {
 		a.files.writing = true
 		return nil
 	}
-	if !ok && len(bytes.TrimSpace(file)) > 0 {
-		if err := a.setAside(file, "it has lost its first line and is rebuilt"); err != nil {
-			return err
-		}
+	switch {
+	case ok && !seen.Intact:
+		err = a.applyEdit(a.state.Compare(file, seen.Through), file, seen.Epoch)
+	case !ok && len(bytes.TrimSpace(file)) > 0:
+		err = a.setAside(file, "it has lost its first line and is rebuilt")
 	}
-	if !ok || seen.Intact {
-		return a.replaceContext(before)
+	if err == nil {
+		a.replaceContext(before)
 	}
-	edit := a.state.Compare(file, seen.Through)
-	if edit.Empty() {
-		return a.replaceContext(before)
-	}
-	if seen.Epoch != a.state.Epoch || len(edit.Ignored) > 0 {
-		if err := a.setAside(file, strings.Join(append([]string{"not all of an edit may be in force"}, edit.Ignored...), "; ")); err != nil {
-			return err
-		}
-	}
-	if err := a.applyEdit(edit); err != nil {
-		return err
-	}
-	return a.replaceContext(before)
+	return err
 }
-
-// maxView bounds what is read of context.md, in bytes: some times the largest view.
-const maxView = 64 << 20
-
-// halfWritten is how long a context.md without its last line is left alone: an
-// editor that saves in place empties it first.
-const halfWritten = time.Second
 
 // setAside keeps a context.md of which something would be lost otherwise.
 func (a *Agent) setAside(file []byte, why string) error {
@@ -194,9 +171,17 @@ func (a *Agent) setAside(file []byte, why string) error {
 	return durable.WriteFile(kept, file, 0o600)
 }
 
-// applyEdit carries a person's edit of the context out: blobs, a note, and an
-// epoch in which the entries are as the person left them.
-func (a *Agent) applyEdit(edit mind.Edit) error {
+// applyEdit carries a person's edit of the context out, which file holds as of an
+// epoch: blobs, a note, and an epoch in which the entries are as the person left them.
+func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
+	if edit.Empty() {
+		return nil
+	}
+	if epoch != a.state.Epoch || len(edit.Ignored) > 0 {
+		if err := a.setAside(file, strings.Join(append([]string{"not all of an edit may be in force"}, edit.Ignored...), "; ")); err != nil {
+			return err
+		}
+	}
 	parent := a.state.LastBlob
 	put := func(gist string, text []byte) (mind.Ref, error) { return a.put(a.now(), parent, gist, text) }
 	if err := a.state.Amend(edit, put); err != nil {
@@ -206,17 +191,12 @@ func (a *Agent) applyEdit(edit mind.Edit) error {
 	if edit.Taken != "" {
 		note.bodies = append(note.bodies, body{"what a person took out of the context", []byte(edit.Taken)})
 	}
-	if err := a.renew("edit", note); err != nil {
-		return err
-	}
-	a.cfg.Log.Info("context.md was edited by a person; the edit is in force")
-	return nil
+	a.cfg.Log.Info("context.md was edited by a person; the edit comes into force")
+	return a.renew("edit", note)
 }
 
 // describe tells the agent what a person did to its context.
 func describe(edit mind.Edit) string {
-	var b strings.Builder
-	b.WriteString("A person edited your context.")
 	var changed, deleted []string
 	for _, c := range edit.Changed {
 		switch {
@@ -231,25 +211,23 @@ func describe(edit mind.Edit) string {
 	for _, n := range edit.Deleted {
 		deleted = append(deleted, mind.EntryID(n))
 	}
-	if len(changed) > 0 {
-		b.WriteString(" Changed: " + strings.Join(changed, ", ") + ".")
+	text := "A person edited your context."
+	for _, part := range []struct {
+		is   bool
+		text string
+	}{
+		{len(changed) > 0, "Changed: " + strings.Join(changed, ", ") + "."},
+		{len(deleted) > 0, "Removed, and still reachable by ref in the past: " + strings.Join(deleted, ", ") + "."},
+		{edit.Pins != nil, "The pins were changed."},
+		{len(edit.Ignored) > 0, "These parts cannot be changed there and stayed as they were: " + strings.Join(edit.Ignored, ", ") + "."},
+		{edit.Taken != "", "RECALL still finds what was taken away."},
+		{edit.Added != "", "They wrote to you:\n" + blobs.Unescape(edit.Added)},
+	} {
+		if part.is {
+			text += " " + part.text
+		}
 	}
-	if len(deleted) > 0 {
-		b.WriteString(" Removed, and still reachable by ref in the past: " + strings.Join(deleted, ", ") + ".")
-	}
-	if edit.Pins != nil {
-		b.WriteString(" The pins were changed.")
-	}
-	if len(edit.Ignored) > 0 {
-		b.WriteString(" These parts cannot be changed there and stayed as they were: " + strings.Join(edit.Ignored, ", ") + ".")
-	}
-	if edit.Taken != "" {
-		b.WriteString(" RECALL still finds what was taken away.")
-	}
-	if edit.Added != "" {
-		b.WriteString(" They wrote to you:\n" + blobs.Unescape(edit.Added))
-	}
-	return b.String()
+	return text
 }
 
 // writeContext brings context.md up to date, unless a person was there first.
@@ -257,30 +235,26 @@ func (a *Agent) writeContext() error {
 	if a.files.changed(contextFile) {
 		return a.mergeContext()
 	}
-	return a.replaceContext(a.files.seen[contextFile])
+	a.replaceContext(a.files.seen[contextFile])
+	return nil
 }
 
 // replaceContext puts the view in the place of the context.md that has the given
 // stamp. If a person has saved another one meanwhile, it is read first.
-func (a *Agent) replaceContext(read stamp) error {
+func (a *Agent) replaceContext(read stamp) {
 	now, err := durable.Swap(a.files.path(contextFile), a.state.View(), 0o600,
 		func(there fs.FileInfo) bool { return stampFrom(there) == read })
-	if err != nil { // a full disk, say: nothing depends on the view
-		if !a.files.failed {
-			a.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
-		}
-		a.files.failed = true
-		a.files.shown = a.viewMark()
-		return nil
+	if err != nil && !a.files.failed { // a full disk, say: nothing depends on the view
+		a.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
 	}
-	a.files.failed = false
-	if now == nil {
-		a.files.writing = true
-		return nil
+	a.files.failed, a.files.writing = err != nil, err == nil && now == nil
+	if a.files.writing {
+		return
 	}
-	a.files.seen[contextFile] = stampFrom(now)
 	a.files.shown = a.viewMark()
-	return nil
+	if err == nil {
+		a.files.seen[contextFile] = stampFrom(now)
+	}
 }
 
 // viewMark changes whenever context.md should.
