@@ -152,16 +152,18 @@ func (a *Agent) mergeContext() error {
 		a.files.writing = true
 		return nil
 	}
-	switch {
-	case ok && !seen.Intact:
-		err = a.applyEdit(a.state.Compare(file, seen.Through), file, seen.Epoch)
-	case !ok && len(bytes.TrimSpace(file)) > 0:
-		err = a.setAside(file, "it has lost its first line and is rebuilt")
+	if !ok && len(bytes.TrimSpace(file)) > 0 {
+		if err := a.setAside(file, "it has lost its first line and is rebuilt"); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		a.replaceContext(before)
+	if ok && !seen.Intact {
+		if err := a.applyEdit(a.state.Compare(file, seen.Through), file, seen.Epoch); err != nil {
+			return err
+		}
 	}
-	return err
+	a.replaceContext(before)
+	return nil
 }
 
 // setAside keeps a context.md of which something would be lost otherwise.
