@@ -25,16 +25,19 @@ func (a *Agent) limit() int {
 }
 
 // contextTokens estimates the next request.
-func (a *Agent) contextTokens() int {
-	return a.estimate.Tokens(a.request().Weight()) + a.state.Stable.Params.MaxTokens
+func (a *Agent) contextTokens() int { return a.tokensOf(a.state) }
+
+func (a *Agent) tokensOf(s *mind.State) int {
+	return a.estimate.Tokens(request(s, a.tail()).Weight()) + s.Stable.Params.MaxTokens
 }
 
 // window divides the limit.
-func (a *Agent) window() compactor.Window {
-	stable := a.state.Stable
+func (a *Agent) window() compactor.Window { return a.windowOf(a.state.Stable, a.limit()) }
+
+func (a *Agent) windowOf(stable mind.Stable, limit int) compactor.Window {
 	system := llm.Message{Role: "system", Content: stable.System}
 	return compactor.Window{
-		Limit:  a.limit(),
+		Limit:  limit,
 		Fixed:  a.estimate.Tokens(system.Weight() + llm.Weight(stable.Tools)),
 		Answer: stable.Params.MaxTokens,
 	}
@@ -52,19 +55,6 @@ func fit(text, gist string, runes, most int) int {
 	return mind.Fit(text, gist, runes, most, llm.Weight)
 }
 
-// fits refuses a limit that leaves no room for a conversation. The limit
-// that it asks for is enough.
-func (a *Agent) fits() error {
-	w := a.window()
-	w.Limit = a.cfg.ContextLimit // a provider that takes less is dealt with when it says so
-	if w.Free() >= compactor.MinFree {
-		return nil
-	}
-	least, answer := compactor.LeastLimit(w.Fixed, a.cfg.Params.MaxTokens)
-	return fmt.Errorf("open %s: context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; set context.limit = %d",
-		a.id.Name, w.Limit, least, w.Fixed, answer, compactor.MinFree, (least+499)/500*500)
-}
-
 // settings returns the settings of a compaction.
 func (a *Agent) settings() compactor.Settings {
 	s := a.window().Settings()
@@ -79,7 +69,7 @@ func (a *Agent) settings() compactor.Settings {
 
 // notes reads MEMORY and the end of LIFE for a prompt, each within its share of
 // what is free. Their own bounds are less unless the limit is small.
-func (a *Agent) notes() (memory string, lines []string, err error) {
+func (a *Agent) notes(stable mind.Stable) (memory string, lines []string, err error) {
 	text, err := a.files.read(memoryFile)
 	if err != nil {
 		return "", nil, err
@@ -87,7 +77,7 @@ func (a *Agent) notes() (memory string, lines []string, err error) {
 	if lines, err = a.log.Lines(mind.MaxLifeLines); err != nil {
 		return "", nil, err
 	}
-	free := a.estimate.Chars(a.window().Free())
+	free := a.estimate.Chars(a.windowOf(stable, a.limit()).Free())
 	return cutMemory(string(text), free/compactor.MemoryShare), compactor.Recent(lines, free/compactor.LifeShare, llm.Weight), nil
 }
 
@@ -182,23 +172,26 @@ func Check(id Identity, cfg Config) error {
 	return a.checkLimit()
 }
 
-// checkLimit refuses a limit that is too small for the epoch that goes on, or for
-// the one that opening the identity begins.
+// checkLimit refuses a limit that leaves no room for a conversation, in the epoch that
+// goes on or in the one that opening the identity begins. The limit that it asks for
+// is enough.
 func (a *Agent) checkLimit() error {
-	state := *a.state
-	if a.fresh || a.wanted() != state.Stable.Params {
+	next := *a.state
+	if a.fresh || a.wanted() != next.Stable.Params {
 		soul, err := a.files.read("SOUL.md")
 		if err != nil {
 			return err
 		}
 		ref := mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
-		state.Renew(mind.Inputs{System: mind.System(a.id.Name, a.id.Self, string(soul), ref, ref), Tools: a.tools.Schemas(), Params: a.wanted()})
+		next.Renew(mind.Inputs{System: mind.System(a.id.Name, a.id.Self, string(soul), ref, ref), Tools: a.tools.Schemas(), Params: a.wanted()})
 	}
-	next := &Agent{id: a.id, cfg: a.cfg, estimate: a.estimate, state: &state}
-	if err := next.fits(); err != nil {
-		return &SettingsError{err}
+	w := a.windowOf(next.Stable, a.cfg.ContextLimit) // a provider that takes less is dealt with when it says so
+	if w.Free() >= compactor.MinFree {
+		return nil
 	}
-	return nil
+	least, answer := compactor.LeastLimit(w.Fixed, a.cfg.Params.MaxTokens)
+	return &SettingsError{fmt.Errorf("open %s: context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; set context.limit = %d",
+		a.id.Name, w.Limit, least, w.Fixed, answer, compactor.MinFree, (least+499)/500*500)}
 }
 
 // Budget is what the parts of the next request cost, in estimated tokens.

@@ -143,12 +143,13 @@ const halfWritten = time.Second
 func (a *Agent) mergeContext() error {
 	before := a.files.stampOf(contextFile)
 	file, _, err := durable.ReadRegular(a.files.path(contextFile), maxView)
-	if err != nil && !errors.Is(err, durable.ErrNotRegular) && !errors.Is(err, fs.ErrNotExist) {
+	noFile := errors.Is(err, durable.ErrNotRegular) || errors.Is(err, fs.ErrNotExist)
+	if err != nil && !noFile {
 		return err
 	}
 	file = secret.Bytes(file)
 	seen, ok := mind.ReadView(file)
-	if age := time.Since(before.mod); !(ok && seen.Whole) && age >= 0 && age < halfWritten {
+	if age := time.Since(before.mod); !noFile && !(ok && seen.Whole) && age >= 0 && age < halfWritten {
 		a.files.writing = true
 		return nil
 	}

@@ -201,8 +201,8 @@ type indexer struct {
 }
 
 const (
-	indexStopTime = time.Second // that a stop waits for the indexer
-	indexRetry    = time.Second // after a failure; doubled each time, up to a minute
+	indexStopTime = time.Second     // that a stop waits for the indexer
+	indexRetry    = 5 * time.Second // after a failure
 )
 
 // startIndexer begins to keep the index.
@@ -229,25 +229,21 @@ func (a *Agent) stopIndexer() {
 func (x *indexer) run(ctx context.Context, a *Agent) {
 	defer close(x.done)
 	defer x.index.Close()
-	pause := time.Duration(0)
+	failed := false
 	for {
 		err := x.sync(ctx, a)
 		if ctx.Err() != nil {
 			return
 		}
 		var again <-chan time.Time
-		if err == nil {
-			pause = 0
-		} else {
-			if pause == 0 && !errors.Is(err, recall.ErrBusy) {
-				a.cfg.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
-			}
-			pause = min(max(2*pause, indexRetry), time.Minute)
-			if errors.Is(err, recall.ErrBusy) { // another process does it, which Sync has waited for
-				pause = indexRetry
-			}
-			again = time.After(pause)
+		if err != nil {
+			again = time.After(indexRetry)
 		}
+		if err != nil && !failed && !errors.Is(err, recall.ErrBusy) { // busy: another process does it
+			failed = true
+			a.cfg.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
+		}
+		failed = failed && err != nil
 		select {
 		case <-ctx.Done():
 			return

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,15 +86,14 @@ func ValidName(name string) bool { return namePattern.MatchString(name) }
 // a hash that fits only one.
 func (h Home) Find(who string) (Identity, error) {
 	if ValidName(who) {
-		target, err := os.Readlink(filepath.Join(h.Names(), who))
-		if err == nil {
-			self := filepath.Base(target)
-			return h.identity(self, who), nil
-		}
-		if errors.Is(err, syscall.EINVAL) {
-			err = fmt.Errorf("%s is not a link to an identity; move it away", filepath.Join(h.Names(), who))
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		link := filepath.Join(h.Names(), who)
+		target, err := os.Readlink(link)
+		switch {
+		case err == nil:
+			return h.identity(filepath.Base(target), who), nil
+		case errors.Is(err, syscall.EINVAL):
+			return Identity{}, fmt.Errorf("find identity %s: %s is not a link to an identity; move it away", who, link)
+		case !errors.Is(err, fs.ErrNotExist):
 			return Identity{}, fmt.Errorf("find identity %s: %w", who, err)
 		}
 	}
@@ -130,19 +130,16 @@ func (h Home) identity(self, name string) Identity {
 // List returns the identities of the home, by name. One whose name link was
 // lost in a crash is listed by the name in its log.
 func (h Home) List() ([]Identity, error) {
-	names := map[string]string{} // self to name
 	links, err := os.ReadDir(h.Names())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	dirs, derr := os.ReadDir(h.Agents())
+	if err := cmp.Or(err, derr); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list identities: %w", err)
 	}
+	names := map[string]string{} // self to name
 	for _, l := range links {
 		if target, err := os.Readlink(filepath.Join(h.Names(), l.Name())); err == nil && ValidName(l.Name()) {
 			names[filepath.Base(target)] = l.Name()
 		}
-	}
-	dirs, err := os.ReadDir(h.Agents())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list identities: %w", err)
 	}
 	var out []Identity
 	for _, d := range dirs {
@@ -179,63 +176,66 @@ type BootOptions struct {
 // a crash before the line leaves an unreferenced directory, one after it leaves
 // an identity that Boot with the same name finds again. Boots in one home take
 // turns, so that processes that boot the same name at once make one identity.
-func Boot(home Home, store *blobs.Store, o BootOptions) (Identity, error) {
+func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error) {
+	refused := false // by Check, whose error says it all
+	defer func() {
+		if err != nil && !refused {
+			err = fmt.Errorf("boot %s: %w", o.Name, err)
+		}
+	}()
 	if !ValidName(o.Name) {
-		return Identity{}, fmt.Errorf("boot %q: a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -", o.Name)
+		return id, errors.New("a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -")
 	}
 	for _, room := range o.Rooms {
 		if !chat.ValidRoom(room) {
-			return Identity{}, fmt.Errorf("boot %s: %q is not the name of a room", o.Name, room)
+			return id, fmt.Errorf("%q is not the name of a room", room)
 		}
 	}
 	names, err := os.Open(home.Names())
 	if err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
+		return id, err
 	}
 	defer names.Close()
 	if err := syscall.Flock(int(names.Fd()), syscall.LOCK_EX); err != nil { // until names is closed
-		return Identity{}, fmt.Errorf("boot %s: lock %s: %w", o.Name, home.Names(), err)
+		return id, fmt.Errorf("lock %s: %w", home.Names(), err)
 	}
 	if id, err := home.Find(o.Name); err == nil && id.Name == o.Name {
-		if _, err := os.Lstat(filepath.Join(home.Names(), o.Name)); err != nil {
-			if err := durable.Sync(id.LIFE()); err != nil { // who wrote it may have died before the sync
-				return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
-			}
-			return id, home.link(id)
+		if _, err := os.Lstat(filepath.Join(home.Names(), o.Name)); err == nil {
+			return id, ErrExists
 		}
-		return id, fmt.Errorf("boot %s: %w", o.Name, ErrExists)
+		if err := durable.Sync(id.LIFE()); err != nil { // the process that wrote it may have died before the sync
+			return Identity{}, err
+		}
+		return id, home.link(id)
 	}
-	soul := o.Soul
-	if soul == "" {
-		soul = lethe.Soul
-	}
-	now := time.Now()
+	soul, now := cmp.Or(o.Soul, lethe.Soul), time.Now()
 	self, err := store.Put(blobs.Meta{At: now, Gist: "boot of " + o.Name}, []byte(soul))
 	if err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
+		return id, err
 	}
-	id := home.identity(self.String(), o.Name)
+	id = home.identity(self.String(), o.Name)
 	if err := id.createFiles(soul); err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
+		return Identity{}, err
 	}
 	if o.Check != nil {
 		if err := o.Check(id); err != nil {
+			refused = true
 			return Identity{}, errors.Join(err, os.RemoveAll(id.Dir))
 		}
 	}
 	for _, room := range o.Rooms {
 		if err := chat.Subscribe(id.Subs(), home.Chats(), room); err != nil {
-			return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
+			return Identity{}, err
 		}
 	}
 	log, err := life.Create(id.LIFE())
 	if err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
+		return Identity{}, err
 	}
 	defer log.Close()
 	boot := event.Line(now, event.Boot{Name: o.Name, Version: lethe.Version}, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})
 	if err := log.Append(boot); err != nil {
-		return Identity{}, fmt.Errorf("boot %s: %w", o.Name, err)
+		return Identity{}, err
 	}
 	return id, home.link(id)
 }

@@ -248,9 +248,17 @@ func (a *Agent) epochIfDue() error {
 	return nil
 }
 
-// renew begins a new epoch: the stable parts are made anew from what is on disk,
-// and the request's beginning changes.
+// renew begins a new epoch.
 func (a *Agent) renew(why string, before ...record) error {
+	if err := a.refresh(a.state); err != nil {
+		return err
+	}
+	return a.epoch(why, before...)
+}
+
+// refresh makes the stable parts of a state anew from what is on disk: the request's
+// beginning changes.
+func (a *Agent) refresh(s *mind.State) error {
 	in := mind.Inputs{Tools: a.tools.Schemas(), Params: a.wanted(), Files: map[string]string{}}
 	refs := map[string]mind.Ref{}
 	for _, name := range editable {
@@ -271,13 +279,12 @@ func (a *Agent) renew(why string, before ...record) error {
 		return err
 	}
 	in.System = mind.System(a.id.Name, a.id.Self, string(soul), refs["SEGMENT.md"], refs["SUMMARISE.md"])
-	a.state.Renew(in)
-	shown, lines, err := a.notes() // in what space the stable parts leave
-	if err != nil {
-		return err
+	s.Renew(in)
+	shown, lines, err := a.notes(s.Stable) // in what space the stable parts leave
+	if err == nil {
+		s.Open(shown, lines)
 	}
-	a.state.Open(shown, lines)
-	return a.epoch(why, before...)
+	return err
 }
 
 // wanted are the parameters that a new epoch takes.

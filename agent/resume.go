@@ -165,10 +165,7 @@ func (a *Agent) makeTools() error {
 }
 
 // request renders the next call to the model.
-func (a *Agent) request() llm.Request {
-	s := a.state
-	return request(s, a.tail())
-}
+func (a *Agent) request() llm.Request { return request(a.state, a.tail()) }
 
 func request(s *mind.State, tail string) llm.Request {
 	p := s.Stable.Params
@@ -200,7 +197,7 @@ func (a *Agent) tail() string {
 	if a.state.Stable.Params.Order != mind.OrderTail {
 		return ""
 	}
-	memory, lines, err := a.notes()
+	memory, lines, err := a.notes(a.state.Stable)
 	if err != nil { // a request without them is better than none
 		return ""
 	}
