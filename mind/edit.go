@@ -64,7 +64,7 @@ func (s *State) Compare(file []byte, through int) Edit {
 	if !c.whole {
 		c.ignore("the end of the file, which is missing")
 	}
-	c.edit.Added = c.added(clean(f.above), through)
+	c.edit.Added = c.added(through)
 	return c.edit
 }
 
@@ -277,8 +277,8 @@ func (c *comparison) gone(was section) {
 // added is what a person wrote under no section. After a crash between the epoch
 // of an edit and the new file, the same edit is read again: what a later note
 // says already is not said twice.
-func (c *comparison) added(above string, through int) string {
-	parts := []string{above}
+func (c *comparison) added(through int) string {
+	var parts []string
 	for _, sec := range c.extra {
 		parts = append(parts, sec.text())
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"lethe/internal/lethetest"
 )
 
@@ -98,7 +96,6 @@ func TestCompare(t *testing.T) {
 		{"heading", put("◆ e7 inbound room=dev", "◆ e7 inbound room=ops"), Edit{Ignored: []string{"the heading e7 inbound room=dev"}}},
 		{"hint deleted", cut("◆ e3 "), Edit{Deleted: []int{3}}},
 		{"written at the end", view + "Please stop.\n", Edit{Added: "Please stop."}},
-		{"written above", "Please stop.\n" + view, Edit{Added: "Please stop."}},
 		{"written before the first section", head + "\nPlease stop.\n" + body, Edit{Added: "Please stop."}},
 		{"written between, under a head", put("◆ e7 inbound", "◆ please stop\nat once\n◆ e7 inbound"), Edit{Added: "please stop\nat once"}},
 		{"written between, under none", put("◆ e7 inbound", "Please stop.\n◆ e7 inbound"),
@@ -176,7 +173,7 @@ func TestReadView(t *testing.T) {
 		{"as written", view, Seen{10, true, 2, true}},
 		{"byte order mark", "\uFEFF" + view, Seen{10, true, 2, true}},
 		{"edited", view + "x", Seen{10, false, 2, true}},
-		{"written above", "x\n" + view, Seen{10, false, 2, true}},
+		{"written above", "x\n" + view, Seen{}},
 		{"half", view[:len(view)/2], Seen{10, false, 2, false}},
 		{"first line lost", body, Seen{}},
 		{"first line broken", "◆ context of ada " + body, Seen{}},
@@ -247,14 +244,4 @@ func TestStaleFile(t *testing.T) {
 	if !reflect.DeepEqual(ed, want) {
 		t.Errorf("%s\nwant %s", show(ed), show(want))
 	}
-}
-
-func TestReplyTags(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		reasoning, text := clean(hostile().Draw(t, "reasoning")), clean(hostile().Draw(t, "text"))
-		a, b := splitReply(joinReply(reasoning, text))
-		if a != reasoning || strings.TrimRight(b, "\n") != strings.TrimRight(text, "\n") {
-			t.Fatalf("%q and %q become %q and %q", reasoning, text, a, b)
-		}
-	})
 }

@@ -110,38 +110,30 @@ func (e *Entry) Full() string {
 // Plain renders an entry as context.md shows it.
 func (e *Entry) Plain() string { return strings.TrimSuffix(render(e.sections(false)), "\n") }
 
-// The reasoning of a reply stands before its text, between two lines. A line of
-// the model's own that looks like one of them has a backslash before it.
+// The reasoning of a reply stands before its text, between two lines.
 const (
 	reasonOpen  = "<reasoning>"
 	reasonClose = "</reasoning>"
 )
 
-var (
-	tagLine   = regexp.MustCompile(`(?m)^(\\*</?reasoning>[ \t]*)$`)
-	guarded   = regexp.MustCompile(`(?m)^\\(\\*</?reasoning>[ \t]*)$`)
-	closeLine = regexp.MustCompile(`(?m)^</reasoning>[ \t]*$\n?`)
-)
-
 func joinReply(reasoning, text string) string {
-	text = tagLine.ReplaceAllString(text, `\$1`)
 	if reasoning == "" {
 		return text
 	}
-	reasoning = tagLine.ReplaceAllString(reasoning, `\$1`)
 	return strings.TrimRight(reasonOpen+"\n"+reasoning+"\n"+reasonClose+"\n"+text, "\n")
 }
+
+var closeLine = regexp.MustCompile(`(?m)^</reasoning>[ \t]*$\n?`)
 
 // splitReply reads what joinReply wrote. Where a person broke the tags, all of
 // it is text.
 func splitReply(body string) (reasoning, text string) {
-	text = body
 	if rest, ok := strings.CutPrefix(body, reasonOpen+"\n"); ok {
 		if at := closeLine.FindStringIndex(rest); at != nil {
-			reasoning, text = strings.TrimSuffix(rest[:at[0]], "\n"), rest[at[1]:]
+			return strings.TrimSuffix(rest[:at[0]], "\n"), rest[at[1]:]
 		}
 	}
-	return guarded.ReplaceAllString(reasoning, "$1"), guarded.ReplaceAllString(text, "$1")
+	return "", body
 }
 
 // parse cuts a text into sections. What stands before the first one becomes a
@@ -183,35 +175,24 @@ func ReadView(file []byte) (Seen, bool) {
 
 // viewFile is a context.md as it was found.
 type viewFile struct {
-	seen  Seen
-	self  string // first digits of whose context it is
-	above string // what a person wrote over the first line
-	text  string // what follows it
+	seen Seen
+	self string // first digits of whose context it is
+	text string // what follows the first line
 }
 
 var viewPattern = regexp.MustCompile(`^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})$`)
 
 func readView(file []byte) (viewFile, bool) {
-	text := strings.TrimPrefix(string(file), "\uFEFF") // some editors put it there
-	for at := 0; at < len(text); {
-		line, _, _ := strings.Cut(text[at:], "\n")
-		next := min(len(text), at+len(line)+1)
-		if strings.HasPrefix(line, "◆ context ") {
-			m := viewPattern.FindStringSubmatch(strings.TrimSpace(line))
-			if m == nil {
-				return viewFile{}, false
-			}
-			epoch, err1 := strconv.Atoi(m[2])
-			through, err2 := strconv.Atoi(m[3])
-			f := viewFile{self: m[1], above: strings.TrimSpace(text[:at]), text: text[next:]}
-			f.seen = Seen{Through: through, Epoch: epoch}
-			f.seen.Intact = f.above == "" && blobs.Sum([]byte(f.text)).String()[:16] == m[4]
-			f.seen.Whole = f.seen.Intact || endLine.MatchString(f.text)
-			return f, err1 == nil && err2 == nil
-		}
-		at = next
+	first, text, _ := strings.Cut(strings.TrimPrefix(string(file), "\uFEFF"), "\n") // some editors put that there
+	m := viewPattern.FindStringSubmatch(strings.TrimSpace(first))
+	if m == nil {
+		return viewFile{}, false
 	}
-	return viewFile{}, false
+	epoch, err1 := strconv.Atoi(m[2])
+	through, err2 := strconv.Atoi(m[3])
+	intact := blobs.Sum([]byte(text)).String()[:16] == m[4]
+	seen := Seen{Through: through, Epoch: epoch, Intact: intact, Whole: intact || endLine.MatchString(text)}
+	return viewFile{seen, m[1], text}, err1 == nil && err2 == nil
 }
 
 var endLine = regexp.MustCompile(`(?m)^` + endHeader + `[ \t\r]*$`)
