@@ -217,11 +217,7 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 	j := Job{in: Input{Settings: Default(1 << 20), Meter: meter}}
 	var units []unit
 	for _, e := range entries {
-		u := unit{Entry: e}
-		for _, m := range e.Messages() {
-			u.tokens += tokens(m, meter)
-		}
-		units = append(units, u)
+		units = append(units, unitOf(e, meter))
 	}
 	if len(units) == 0 {
 		return "There is nothing to see."

@@ -50,6 +50,14 @@ type unit struct {
 	tokens int
 }
 
+func unitOf(e *mind.Entry, meter Meter) unit {
+	u := unit{Entry: e}
+	for _, m := range e.Messages() {
+		u.tokens += tokens(m, meter)
+	}
+	return u
+}
+
 // Eligible is how many tokens of entries the job is about.
 func (j Job) Eligible() int { return j.tokens }
 
@@ -87,10 +95,7 @@ func eligible(s *mind.State, meter Meter, share float64) []unit {
 	var units []unit
 	total, heard := 0, 0 // heard: entries that a reply follows, or are one
 	for i, e := range s.Live {
-		u := unit{Entry: e}
-		for _, m := range e.Messages() {
-			u.tokens += tokens(m, meter)
-		}
+		u := unitOf(e, meter)
 		units = append(units, u)
 		total += u.tokens
 		if e.Kind == mind.Reply {
@@ -171,8 +176,7 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
 		live[u.N] = u.Entry
 	}
 	for _, f := range kept {
-		if f.unchanged(live) {
-			f.remove(live)
+		if f.take(live) {
 			valid = append(valid, f)
 		}
 	}
@@ -184,8 +188,9 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
 	return valid, rest
 }
 
-// unchanged reports whether every entry of a chunk is live as it was read.
-func (f Fade) unchanged(live map[int]*mind.Entry) bool {
+// take takes the entries of a chunk out of live, so that nothing fades twice, if each
+// of them is there as it was read.
+func (f Fade) take(live map[int]*mind.Entry) bool {
 	var entries []*mind.Entry
 	for n := f.From; n <= f.To; n++ {
 		if live[n] == nil || live[n].Waits() {
@@ -193,7 +198,13 @@ func (f Fade) unchanged(live map[int]*mind.Entry) bool {
 		}
 		entries = append(entries, live[n])
 	}
-	return fingerprint(entries) == f.print
+	if fingerprint(entries) != f.print {
+		return false
+	}
+	for _, e := range entries {
+		delete(live, e.N)
+	}
+	return true
 }
 
 // fingerprint identifies all that entries say. An edit of one is another print.
@@ -203,13 +214,6 @@ func fingerprint(entries []*mind.Entry) blobs.Hash {
 		b.WriteString(e.Full())
 	}
 	return blobs.Sum([]byte(b.String()))
-}
-
-// remove takes the entries of a chunk out of live: nothing fades twice.
-func (f Fade) remove(live map[int]*mind.Entry) {
-	for n := f.From; n <= f.To; n++ {
-		delete(live, n)
-	}
 }
 
 // text renders units for a request that stands alone, and as the source that

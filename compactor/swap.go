@@ -77,8 +77,7 @@ func (sw *swap) choose(fades []Fade, out *Outcome) []Fade {
 	var whole []Fade
 	for _, f := range fades {
 		total += f.Tokens
-		if f.unchanged(live) {
-			f.remove(live)
+		if f.take(live) {
 			whole = append(whole, f)
 		}
 	}

@@ -43,13 +43,8 @@ func Create(path string) (*Log, error) {
 // Only the holder of the identity's lock may call it: to anybody else a line
 // that is being written looks torn.
 func Open(path string) (*Log, error) {
-	f, _, err := durable.OpenRegular(path, os.O_RDWR|os.O_APPEND, 0)
+	l, err := open(path, os.O_RDWR|os.O_APPEND, (*Log).mend)
 	if err != nil {
-		return nil, fmt.Errorf("open life: %w", err)
-	}
-	l := &Log{path: path, file: f}
-	if err := l.mend(); err != nil {
-		f.Close()
 		return nil, fmt.Errorf("open life: %w", err)
 	}
 	return l, nil
@@ -58,14 +53,26 @@ func Open(path string) (*Log, error) {
 // View opens a log for reading, as it is now up to its last good line. It
 // changes nothing, and may be called while another process writes.
 func View(path string) (*Log, error) {
-	f, _, err := durable.OpenRegular(path, os.O_RDONLY, 0)
+	l, err := open(path, os.O_RDONLY, nil)
 	if err != nil {
 		return nil, fmt.Errorf("view life: %w", err)
 	}
+	return l, nil
+}
+
+// open opens a log and finds the end of what is sound; mend, if any, deals with the rest.
+func open(path string, flag int, mend func(l *Log, size int64) error) (*Log, error) {
+	f, fi, err := durable.OpenRegular(path, flag, 0)
+	if err != nil {
+		return nil, err
+	}
 	l := &Log{path: path, file: f}
-	if _, err := l.findEnd(); err != nil {
+	if l.end, err = soundEnd(f, fi.Size(), path); err == nil && mend != nil {
+		err = mend(l, fi.Size())
+	}
+	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("view life: %w", err)
+		return nil, err
 	}
 	return l, nil
 }
@@ -127,23 +134,9 @@ func (l *Log) write(lines []byte) error {
 // Size returns the length of the sound part of the log in bytes.
 func (l *Log) Size() int64 { return l.end.Offset }
 
-// findEnd sets end, and returns the size of the file.
-func (l *Log) findEnd() (size int64, err error) {
-	fi, err := l.file.Stat()
-	if err != nil {
-		return 0, err
-	}
-	l.end, err = soundEnd(l.file, fi.Size(), l.path)
-	return fi.Size(), err
-}
-
 // mend sets a torn end aside and makes the rest durable. A crash in between
 // leaves the end both here and there; the next Open sets it aside once more.
-func (l *Log) mend() error {
-	size, err := l.findEnd()
-	if err != nil {
-		return err
-	}
+func (l *Log) mend(size int64) error {
 	if end := l.end.Offset; end < size {
 		if err := l.setAside(end, size); err != nil {
 			return fmt.Errorf("set torn end aside: %w", err)
