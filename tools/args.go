@@ -16,7 +16,7 @@ import (
 
 // Decode fills the struct that dst points to from the arguments of a call. Its
 // fields are strings and integers with a json tag; ",omitempty" marks what may be
-// left out.
+// left out, and the tag "about" describes the argument to the model.
 //
 // It is strict about what an argument means and kind about how it is written: an
 // unknown or missing argument and a wrong type are errors that name what is
@@ -29,18 +29,14 @@ func Decode(args json.RawMessage, dst any) error {
 	v := reflect.ValueOf(dst).Elem()
 	var all, wrong []string
 	for i := range v.NumField() {
-		name, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		name, option, kind := argument(v.Type().Field(i))
 		raw, ok := given[name]
 		delete(given, name)
 		switch {
 		case !ok && option == "":
 			wrong = append(wrong, fmt.Sprintf("missing argument %q", name))
 		case ok && json.Unmarshal(raw, v.Field(i).Addr().Interface()) != nil:
-			kind := "a string"
-			if v.Field(i).Kind() != reflect.String {
-				kind = "an integer"
-			}
-			wrong = append(wrong, fmt.Sprintf("argument %q must be %s, not %s", name, kind, quote(string(raw))))
+			wrong = append(wrong, fmt.Sprintf("argument %q must be of type %s, not %s", name, kind, quote(string(raw))))
 		}
 		if option != "" {
 			name += " (optional)"
@@ -54,6 +50,31 @@ func Decode(args json.RawMessage, dst any) error {
 		return fmt.Errorf("%s: the arguments are %s", wrong[0], cmp.Or(strings.Join(all, ", "), "none"))
 	}
 	return nil
+}
+
+func argument(f reflect.StructField) (name, option, kind string) {
+	name, option, _ = strings.Cut(f.Tag.Get("json"), ",")
+	if f.Type.Kind() == reflect.String {
+		return name, option, "string"
+	}
+	return name, option, "integer"
+}
+
+// schemaOf is the JSON Schema of the struct that Decode fills.
+func schemaOf(args reflect.Type) json.RawMessage {
+	var properties, required []string
+	for i := range args.NumField() {
+		name, option, kind := argument(args.Field(i))
+		properties = append(properties, fmt.Sprintf(`"%s":{"type":"%s","description":"%s"}`, name, kind, args.Field(i).Tag.Get("about")))
+		if option == "" {
+			required = append(required, `"`+name+`"`)
+		}
+	}
+	schema := `{"type":"object","properties":{` + strings.Join(properties, ",") + `}`
+	if len(required) > 0 {
+		schema += `,"required":[` + strings.Join(required, ",") + `]`
+	}
+	return json.RawMessage(schema + `,"additionalProperties":false}`)
 }
 
 // object reads a JSON object without its nulls. Its names are in lower case; of those

@@ -39,7 +39,7 @@ func newBash(c Config, f *files) (*bash, error) {
 const privateDir = "sandbox"
 
 func (b *bash) tool() Tool {
-	t := newTool("BASH", `{"type":"object","properties":{"command":{"type":"string","description":"what bash -c runs"},"timeout":{"type":"integer","description":"seconds until it is killed; at most 600"}},"required":["command"],"additionalProperties":false}`, b.run)
+	t := newTool("BASH", b.run)
 	roots := ""
 	for _, r := range b.files.roots {
 		if !within(b.files.work, r) {
@@ -59,8 +59,8 @@ func (b *bash) tool() Tool {
 }
 
 type bashArgs struct {
-	Command string  `json:"command"`
-	Timeout integer `json:"timeout,omitempty"` // seconds
+	Command string  `json:"command" about:"what bash -c runs"`
+	Timeout integer `json:"timeout,omitempty" about:"seconds until it is killed; at most 600"`
 }
 
 func (b *bash) run(ctx context.Context, call string, a bashArgs) (Result, error) {

@@ -41,7 +41,7 @@ func TestBashArguments(t *testing.T) {
 	id.fails([]string{"command is empty"}, "BASH", "command", " ")
 	id.fails([]string{"zero byte"}, "BASH", "command", "echo \x00")
 	id.fails([]string{"too long", "WRITE_FILE"}, "BASH", "command", strings.Repeat("x", maxCommand+1))
-	id.fails([]string{"an integer", "soon"}, "BASH", "command", "true", "timeout", "soon")
+	id.fails([]string{"integer", "soon"}, "BASH", "command", "true", "timeout", "soon")
 	id.ok("BASH", "command", ": "+strings.Repeat("x", maxCommand-2), "timeout", "5")
 }
 

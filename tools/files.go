@@ -46,10 +46,10 @@ func newFiles(c Config) *files {
 // tools are READ_FILE, WRITE_FILE, EDIT_FILE and LIST.
 func (f *files) tools() []Tool {
 	return []Tool{
-		newTool("READ_FILE", `{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/… or rooms/…"},"offset":{"type":"integer","description":"first line, counted from 1; negative counts from the end; default 1"},"limit":{"type":"integer","description":"number of lines; default 2000"},"column":{"type":"integer","description":"first byte of the line at offset, counted from 1; only to go on in a very long line"}},"required":["path"],"additionalProperties":false}`, f.read),
-		newTool("WRITE_FILE", `{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/…"},"content":{"type":"string","description":"the whole new content"}},"required":["path","content"],"additionalProperties":false}`, f.write),
-		newTool("EDIT_FILE", `{"type":"object","properties":{"path":{"type":"string","description":"file, relative to the workspace, or self/…"},"old":{"type":"string","description":"exact text to replace; must occur once"},"new":{"type":"string","description":"text to put in its place; may be empty"}},"required":["path","old","new"],"additionalProperties":false}`, f.edit),
-		newTool("LIST", `{"type":"object","properties":{"path":{"type":"string","description":"directory, relative to the workspace; . is the workspace itself; or self or rooms"}},"required":["path"],"additionalProperties":false}`, f.list),
+		newTool("READ_FILE", f.read),
+		newTool("WRITE_FILE", f.write),
+		newTool("EDIT_FILE", f.edit),
+		newTool("LIST", f.list),
 	}
 }
 

@@ -59,32 +59,29 @@ const (
 // pastTools are UNCOMPACT, RECALL and COMPACT.
 func pastTools(p Past) []Tool {
 	return []Tool{
-		immediate(newTool("UNCOMPACT", `{"type":"object","properties":{"ref":{"type":"string","description":"the hash of the ref, 16 or more hex digits"},"offset":{"type":"integer","description":"first character to show, from 0"},"limit":{"type":"integer","description":"how many characters to show"}},"required":["ref"],"additionalProperties":false}`,
-			func(_ context.Context, _ string, a uncompactArgs) (Result, error) {
-				o, err := p.Open(a.Ref)
-				if err != nil {
-					return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
-				}
-				return Result{Body: o.page(int64(a.Offset), int64(a.Limit)), Bounded: true}, nil
-			})),
-		newTool("RECALL", `{"type":"object","properties":{"query":{"type":"string","description":"words to look for, or a question"},"limit":{"type":"integer","description":"how many matches, at most 20"}},"required":["query"],"additionalProperties":false}`,
-			func(ctx context.Context, _ string, a recallArgs) (Result, error) { return search(ctx, p, a) }),
-		immediate(newTool("COMPACT", `{"type":"object","properties":{},"additionalProperties":false}`,
-			func(context.Context, string, struct{}) (Result, error) {
-				return textf("a compaction begins in the background. Go on; the summaries come in by themselves."), p.Compact()
-			})),
+		immediate(newTool("UNCOMPACT", func(_ context.Context, _ string, a uncompactArgs) (Result, error) {
+			o, err := p.Open(a.Ref)
+			if err != nil {
+				return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
+			}
+			return Result{Body: o.page(int64(a.Offset), int64(a.Limit)), Bounded: true}, nil
+		})),
+		newTool("RECALL", func(ctx context.Context, _ string, a recallArgs) (Result, error) { return search(ctx, p, a) }),
+		immediate(newTool("COMPACT", func(context.Context, string, struct{}) (Result, error) {
+			return textf("a compaction begins in the background. Go on; the summaries come in by themselves."), p.Compact()
+		})),
 	}
 }
 
 type uncompactArgs struct {
-	Ref    string  `json:"ref"`
-	Offset integer `json:"offset,omitempty"`
-	Limit  integer `json:"limit,omitempty"`
+	Ref    string  `json:"ref" about:"the hash of the ref, 16 or more hex digits"`
+	Offset integer `json:"offset,omitempty" about:"first character to show, from 0"`
+	Limit  integer `json:"limit,omitempty" about:"how many characters to show"`
 }
 
 type recallArgs struct {
-	Query string  `json:"query"`
-	Limit integer `json:"limit,omitempty"`
+	Query string  `json:"query" about:"words to look for, or a question"`
+	Limit integer `json:"limit,omitempty" about:"how many matches, at most 20"`
 }
 
 // page shows characters of an original below a line that says which.

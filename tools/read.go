@@ -28,10 +28,10 @@ const (
 )
 
 type readArgs struct {
-	Path   string  `json:"path"`
-	Offset integer `json:"offset,omitempty"`
-	Limit  integer `json:"limit,omitempty"`
-	Column integer `json:"column,omitempty"`
+	Path   string  `json:"path" about:"file, relative to the workspace, or self/… or rooms/…"`
+	Offset integer `json:"offset,omitempty" about:"first line, counted from 1; negative counts from the end; default 1"`
+	Limit  integer `json:"limit,omitempty" about:"number of lines; default 2000"`
+	Column integer `json:"column,omitempty" about:"first byte of the line at offset, counted from 1; only to go on in a very long line"`
 }
 
 func (f *files) read(ctx context.Context, _ string, a readArgs) (Result, error) {
@@ -80,12 +80,8 @@ func render(ctx context.Context, r io.ReadSeeker, size int64, name string, a rea
 func isBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
 func describeBinary(head []byte, size int64, name string) []byte {
-	kind := http.DetectContentType(head)
-	if bytes.HasPrefix(head, []byte("\x7fELF")) {
-		kind = "ELF executable or library"
-	}
 	return fmt.Appendf(nil, "[%s: binary file, %d bytes, looks like %s. Not shown as text; its first bytes:]\n%s",
-		name, size, kind, hex.Dump(head[:min(256, len(head))]))
+		name, size, http.DetectContentType(head), hex.Dump(head[:min(256, len(head))]))
 }
 
 // page shows lines [Offset, Offset+Limit) within the bounds, below a line that says

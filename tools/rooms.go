@@ -27,13 +27,12 @@ const maxMessage = 64 << 10
 
 // roomTools are SAY, JOIN and LEAVE.
 func (f *files) roomTools() []Tool {
-	const oneRoom = `{"type":"object","properties":{"room":{"type":"string","description":"name of the room, like dev"}},"required":["room"],"additionalProperties":false}`
 	return []Tool{
-		immediate(newTool("SAY", `{"type":"object","properties":{"room":{"type":"string","description":"name of the room, like dev"},"message":{"type":"string","description":"what to say"}},"required":["room","message"],"additionalProperties":false}`, f.say)),
-		immediate(newTool("JOIN", oneRoom, func(_ context.Context, _ string, a roomArgs) (Result, error) {
+		immediate(newTool("SAY", f.say)),
+		immediate(newTool("JOIN", func(_ context.Context, _ string, a roomArgs) (Result, error) {
 			return f.inRoom("join", a.Room, f.rooms.Join)
 		})),
-		immediate(newTool("LEAVE", oneRoom, func(_ context.Context, _ string, a roomArgs) (Result, error) {
+		immediate(newTool("LEAVE", func(_ context.Context, _ string, a roomArgs) (Result, error) {
 			return f.inRoom("leave", a.Room, func(room string) (string, error) {
 				return "left room " + room + ". Its lines are no longer heard; JOIN goes on where you left", f.rooms.Leave(room)
 			})
@@ -42,12 +41,12 @@ func (f *files) roomTools() []Tool {
 }
 
 type roomArgs struct {
-	Room string `json:"room"`
+	Room string `json:"room" about:"name of the room, like dev"`
 }
 
 type sayArgs struct {
-	Room    string `json:"room"`
-	Message string `json:"message"`
+	Room    string `json:"room" about:"name of the room, like dev"`
+	Message string `json:"message" about:"what to say"`
 }
 
 // ParseSay decodes the arguments of SAY exactly as the tool does. The log must

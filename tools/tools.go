@@ -36,6 +36,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -69,15 +70,15 @@ type Result struct {
 
 // Tool is one tool: what the model is told about it, and what it does.
 type Tool struct {
-	Name        string
-	Description string
+	Name        string `json:"name"`
+	Description string `json:"description"`
 	// Schema is a JSON Schema of the arguments, an object.
-	Schema json.RawMessage
+	Schema json.RawMessage `json:"parameters"`
 	// Run must return soon after ctx ends. It may panic.
-	Run func(ctx context.Context, c Call) Result
+	Run func(ctx context.Context, c Call) Result `json:"-"`
 	// Immediate: it changes the state of the identity, so the agent runs it on its
 	// own goroutine. All other tools run beside that and must not touch the state.
-	Immediate bool
+	Immediate bool `json:"-"`
 }
 
 // immediate marks a tool as such.
@@ -134,7 +135,7 @@ func describe(name string) string {
 
 // newTool makes a tool of a function that takes decoded arguments. An error of it is
 // a failed result.
-func newTool[A any](name, schema string, do func(ctx context.Context, call string, a A) (Result, error)) Tool {
+func newTool[A any](name string, do func(ctx context.Context, call string, a A) (Result, error)) Tool {
 	run := func(ctx context.Context, c Call) Result {
 		var a A
 		if err := Decode(c.Args, &a); err != nil {
@@ -146,7 +147,7 @@ func newTool[A any](name, schema string, do func(ctx context.Context, call strin
 		}
 		return r
 	}
-	return Tool{Name: name, Description: describe(name), Schema: json.RawMessage(schema), Run: run}
+	return Tool{Name: name, Description: describe(name), Schema: schemaOf(reflect.TypeFor[A]()), Run: run}
 }
 
 // Add appends t to the set. It must not run at the same time as the other methods.
@@ -169,18 +170,13 @@ func (s *Set) Immediate(name string) bool {
 // Schemas returns the "tools" array of a request. Its bytes depend only on the
 // configuration and on what was added: providers cache by exact prefix.
 func (s *Set) Schemas() json.RawMessage {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}
 	type entry struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
+		Type     string `json:"type"`
+		Function Tool   `json:"function"`
 	}
 	list := make([]entry, len(s.tools))
 	for i, t := range s.tools {
-		list[i] = entry{"function", function{t.Name, t.Description, t.Schema}}
+		list[i] = entry{"function", t}
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -41,32 +41,6 @@ func TestSchemasAreWhole(t *testing.T) {
 	}
 }
 
-// What a schema says and what the code takes must be the same.
-func TestSchemasMatchDecoders(t *testing.T) {
-	id := newIdentity(t, nil)
-	for _, tool := range id.tools {
-		var schema struct {
-			Properties map[string]any
-			Required   []string
-		}
-		lethetest.Must(t, json.Unmarshal(tool.Schema, &schema))
-		said := string(id.do(tool.Name, "nonsense", 1).Body)
-		for name := range schema.Properties {
-			word := name
-			if !slices.Contains(schema.Required, name) {
-				word += " (optional)"
-			}
-			wantWords(t, said, `unknown argument "nonsense"`, word)
-		}
-		if n := strings.Count(said, ",") + 1; n != max(1, len(schema.Properties)) {
-			t.Errorf("%s takes %d arguments, its schema has %d", tool.Name, n, len(schema.Properties))
-		}
-		if len(schema.Required) > 0 {
-			id.fails([]string{"missing argument"}, tool.Name)
-		}
-	}
-}
-
 func TestBashOffIsNotOffered(t *testing.T) {
 	id := newIdentity(t, func(c *Config) { c.Bash = BashOff })
 	if slices.Contains(id.Names(), "BASH") || bytes.Contains(id.Schemas(), []byte(`"name":"BASH"`)) {
