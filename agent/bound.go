@@ -2,9 +2,12 @@ package agent
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"unicode/utf8"
 
 	"lethe/compactor"
+	"lethe/life"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -207,9 +210,9 @@ type Budget struct {
 	Answer  int `json:"answer"` // what is kept free for the answer
 }
 
-// BudgetOf estimates the budget of a state; a limit of 0 is the default. total is
-// what a running identity has counted, or 0.
-func BudgetOf(s *mind.State, limit, total int) Budget {
+// BudgetOf estimates the budget of an identity's state; a limit of 0 is the default.
+// total is what a running identity has counted, or 0.
+func BudgetOf(id Identity, s *mind.State, limit, total int) Budget {
 	var e llm.Estimator
 	if w := s.Usage.LastWeight; w > 0 {
 		e = e.Observe(int(w), int(s.Usage.LastInput))
@@ -218,14 +221,18 @@ func BudgetOf(s *mind.State, limit, total int) Budget {
 	if s.Window > 0 {
 		limit = min(limit, s.Window)
 	}
-	r := request(s, "")
+	tail := ""
+	if s.Stable.Params.Order == mind.OrderTail {
+		tail = id.notes()
+	}
+	r := request(s, tail)
 	if total > r.MaxTokens {
 		e.CharsPerToken = float64(r.Weight()) / float64(total-r.MaxTokens)
 	} else {
 		total = e.Tokens(r.Weight()) + r.MaxTokens
 	}
 	b := Budget{Epoch: s.Epoch, Limit: limit, Total: total, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
-	for i, m := range r.Messages {
+	for i, m := range wire(s.Messages("")) {
 		switch n := e.Tokens(m.Weight()); i {
 		case 0:
 			b.System = n
@@ -236,4 +243,17 @@ func BudgetOf(s *mind.State, limit, total int) Budget {
 	}
 	b.Past = max(0, total-b.System-b.Live-b.Tools-b.Answer) // the rest, so that the parts make the total
 	return b
+}
+
+// notes renders MEMORY and the end of LIFE as they are; what cannot be read is not
+// counted.
+func (id Identity) notes() string {
+	memory, _ := os.ReadFile(filepath.Join(id.Dir, "MEMORY.md"))
+	log, err := life.View(id.LIFE())
+	if err != nil {
+		return ""
+	}
+	defer log.Close()
+	lines, _ := log.Lines(mind.MaxLifeLines)
+	return mind.Notes(string(memory), lines)
 }

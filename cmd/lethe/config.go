@@ -210,45 +210,33 @@ const (
 
 // check refuses values outside of their range.
 func (s settings) check() error {
-	oneOf := func(key, value string, allowed ...string) error {
-		if value == "" || slices.Contains(allowed, value) {
-			return nil
+	var faults []error
+	unless := func(ok bool, format string, args ...any) {
+		if !ok {
+			faults = append(faults, fmt.Errorf(format, args...))
 		}
-		return fmt.Errorf("%s = %q is none of %s", key, value, strings.Join(allowed, ", "))
 	}
-	atLeast := func(key string, value, least int) error {
-		if value == 0 || value >= least {
-			return nil
-		}
-		return fmt.Errorf("%s = %d is less than %d", key, value, least)
+	oneOf := func(key, value string, allowed ...string) {
+		unless(value == "" || slices.Contains(allowed, value), "%s = %q is none of %s", key, value, strings.Join(allowed, ", "))
 	}
-	share := func(key string, value *float64) error {
-		if value == nil || (*value >= 0 && *value <= 1) {
-			return nil
-		}
-		return fmt.Errorf("%s = %g is not between 0 and 1", key, *value)
+	atLeast := func(key string, value, least int) {
+		unless(value == 0 || value >= least, "%s = %d is less than %d", key, value, least)
 	}
-	name := func() error {
-		if s.DefaultIdentity == "" || agent.ValidName(s.DefaultIdentity) {
-			return nil
-		}
-		return fmt.Errorf("default_identity = %q is not a name", s.DefaultIdentity)
+	unless(s.DefaultIdentity == "" || agent.ValidName(s.DefaultIdentity), "default_identity = %q is not a name", s.DefaultIdentity)
+	oneOf("model.preset", s.Model.Preset, llm.Presets()...)
+	oneOf("model.thinking", s.Model.Thinking, "enabled", "disabled")
+	oneOf("model.effort", s.Model.Effort, "low", "high", "max")
+	atLeast("model.max_tokens", s.Model.MaxTokens, 256)
+	atLeast("context.limit", s.Context.Limit, 1)
+	if t := s.Fade.Target; t != nil {
+		unless(*t >= 0 && *t <= 1, "fade.target = %g is not between 0 and 1", *t)
 	}
-	return errors.Join(
-		name(),
-		oneOf("model.preset", s.Model.Preset, llm.Presets()...),
-		oneOf("model.thinking", s.Model.Thinking, "enabled", "disabled"),
-		oneOf("model.effort", s.Model.Effort, "low", "high", "max"),
-		atLeast("model.max_tokens", s.Model.MaxTokens, 256),
-		atLeast("context.limit", s.Context.Limit, 1),
-		share("fade.target", s.Fade.Target),
-		oneOf("compactor.mode", s.Compactor.Mode, modeModel, modeMechanical),
-		atLeast("compactor.parallel", s.Compactor.Parallel, 1),
-		oneOf("prompt.order", s.Prompt.Order, "head", mind.OrderTail),
-		atLeast("turn.max_steps", s.Turn.MaxSteps, 1),
-		atLeast("chat.max_agent_turns", s.Chat.MaxAgentTurns, 1),
-		oneOf("recall.hints", s.Recall.Hints, hintsOn, hintsOff),
-		s.Telegram.check(),
-		oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted),
-	)
+	oneOf("compactor.mode", s.Compactor.Mode, modeModel, modeMechanical)
+	atLeast("compactor.parallel", s.Compactor.Parallel, 1)
+	oneOf("prompt.order", s.Prompt.Order, "head", mind.OrderTail)
+	atLeast("turn.max_steps", s.Turn.MaxSteps, 1)
+	atLeast("chat.max_agent_turns", s.Chat.MaxAgentTurns, 1)
+	oneOf("recall.hints", s.Recall.Hints, hintsOn, hintsOff)
+	oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted)
+	return errors.Join(append(faults, s.Telegram.check())...)
 }

@@ -101,7 +101,7 @@ func (p *program) budget(id agent.Identity) (*mind.State, agent.Budget, error) {
 	if live, running := alive(id); running && live.ContextLimit > 0 {
 		limit, total = live.ContextLimit, live.ContextTokens
 	}
-	return s, agent.BudgetOf(s, limit, total), nil
+	return s, agent.BudgetOf(id, s, limit, total), nil
 }
 
 // compactRunning asks, and waits for the epoch that says that it is done.

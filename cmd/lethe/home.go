@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
@@ -28,24 +26,16 @@ func (p *program) roomOf(id agent.Identity) string {
 		return p.runs.rooms[0]
 	}
 	rooms, err := chat.Rooms(id.Subs())
-	if err != nil || len(rooms) == 0 {
+	if err != nil || len(rooms) == 0 || slices.Contains(rooms, defaultRoom) {
 		return defaultRoom
-	}
-	for _, r := range rooms {
-		if r == defaultRoom {
-			return r
-		}
 	}
 	return rooms[0]
 }
 
 // alive reads the status of a running identity.
 func alive(id agent.Identity) (status.Status, bool) {
-	s, err := status.Read(id.Dir)
+	s, _ := status.Read(id.Dir) // zero, where it has not shown one yet
 	_, running := agent.Running(id)
-	if err != nil {
-		return status.Status{}, running
-	}
 	return s, running
 }
 
@@ -130,7 +120,7 @@ func (p *program) defaultIdentity() (agent.Identity, error) {
 	case 1:
 		return all[0], nil
 	}
-	return agent.Identity{}, hint(usageError{&severalError{all, p.settings.DefaultIdentity}}, "name one, or set default_identity in %s", configFile(p.home.Dir))
+	return agent.Identity{}, hint(usageError{&severalError{all, p.settings.DefaultIdentity}}, "name one, as the command's argument or with --name, or set default_identity in %s", configFile(p.home.Dir))
 }
 
 // severalError says that there are several identities and none is the default.
@@ -228,44 +218,4 @@ func (p *program) userName() string {
 		return chat.CleanName(filepath.Base(u.Username))
 	}
 	return "user"
-}
-
-func (p *program) completeRooms(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	if p.open(false) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var rooms []string
-	files, _ := filepath.Glob(chat.Path(p.home.Dir, "*"))
-	for _, f := range files {
-		room := strings.TrimSuffix(filepath.Base(f), chat.FileName(""))
-		if chat.ValidRoom(room) {
-			rooms = append(rooms, room)
-		}
-	}
-	return rooms, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeIdentities completes names of identities that are not in list yet.
-func (p *program) completeIdentities(_ *cobra.Command, list []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if p.open(false) != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	all, _ := p.home.List()
-	var names []string
-	for _, id := range all {
-		if !slices.Contains(list, id.Name) {
-			names = append(names, id.Name+"\t"+id.Self[:16])
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// firstOnly completes the first argument and no other.
-func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, list []string, s string) ([]string, cobra.ShellCompDirective) {
-		if len(list) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, list, s)
-	}
 }

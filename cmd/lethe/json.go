@@ -8,6 +8,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -37,14 +38,6 @@ type eventJSON struct {
 	Refs   []refJSON        `json:"refs,omitempty"`
 }
 
-// numberKeys are the fields of LIFE that hold a number; at is a range in most events.
-var numberKeys = []string{"turn", "in", "cached", "out", "usd", "weight", "lines", "show", "rel", "calls", "inode", "at", "total", "end", "window"}
-
-func isNumber(n json.Number) bool {
-	_, err := n.Float64()
-	return err == nil && json.Valid([]byte(n)) // NaN is a number for Go alone
-}
-
 type refJSON struct {
 	Hash string `json:"hash"`
 	Gist string `json:"gist"`
@@ -52,9 +45,12 @@ type refJSON struct {
 
 func eventOf(e life.Event) eventJSON {
 	out := eventJSON{At: e.At, Event: e.Kind, Args: e.Args, Fields: map[string][]any{}}
+	numbers := event.Numbers(e.Kind)
 	for _, f := range e.Fields {
 		var value any = f.Value
-		if n := json.Number(f.Value); slices.Contains(numberKeys, f.Key) && isNumber(n) {
+		n := json.Number(f.Value)
+		// A damaged number stays a text; NaN is a number for Go alone.
+		if _, err := n.Float64(); err == nil && slices.Contains(numbers, f.Key) && json.Valid([]byte(n)) {
 			value = n
 		}
 		out.Fields[f.Key] = append(out.Fields[f.Key], value)

@@ -18,6 +18,7 @@ import (
 
 	"lethe/agent"
 	"lethe/chat"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
@@ -63,7 +64,13 @@ func TestKillBetweenAnyTwoWrites(t *testing.T) {
 			moments = append(moments, fmt.Sprintf("after:%d", n+1))
 		}
 	}
-	moments = sample(moments)
+	// From another beginning each day; 13 is no divisor of the writes of a commit.
+	every := lethetest.Sample(53, 13, 1)
+	var some []string
+	for i := time.Now().YearDay() % every; i < len(moments); i += every {
+		some = append(some, moments[i])
+	}
+	moments = some
 	t.Logf("%d writes, %d moments", len(writes), len(moments))
 
 	var all sync.WaitGroup
@@ -83,22 +90,6 @@ func TestKillBetweenAnyTwoWrites(t *testing.T) {
 		}
 	}
 	all.Wait()
-}
-
-// sample is every 13th moment, from another beginning each day, or all with
-// LETHE_LONG=1; every 53rd where that is too many.
-func sample(moments []string) (some []string) {
-	every := 13 // no divisor of the writes of a commit
-	switch {
-	case os.Getenv("LETHE_LONG") != "":
-		every = 1
-	case testing.Short() || raceEnabled:
-		every = 53
-	}
-	for i := time.Now().YearDay() % every; i < len(moments); i += every {
-		some = append(some, moments[i])
-	}
-	return some
 }
 
 // mortal is one life that is killed.
@@ -183,13 +174,11 @@ func (m *mortal) serve(death string, last bool) error {
 	if err := m.await("idle", m.idle); err != nil {
 		return err
 	}
-	if death != "" && !last { // it has outlived its moment, which lies in the end
-		_ = m.daemon.Process.Signal(syscall.SIGTERM)
-		<-m.gone
-		return errDead
-	}
 	_ = m.daemon.Process.Signal(syscall.SIGTERM)
 	<-m.gone
+	if death != "" && !last { // it has outlived its moment, which lies in the end
+		return errDead
+	}
 	if code := m.daemon.ProcessState.ExitCode(); code != 0 {
 		return fmt.Errorf("exit code %d", code)
 	}

@@ -83,8 +83,11 @@ func (p *program) printLife(ctx context.Context, id agent.Identity, last int, fo
 			partial = ""
 			continue
 		}
-		if !errors.Is(err, io.EOF) || !follow {
-			return ignoreEOF(err)
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+		if !follow {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -92,13 +95,6 @@ func (p *program) printLife(ctx context.Context, id agent.Identity, last int, fo
 		case <-changed:
 		}
 	}
-}
-
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // seekLast moves to the last n lines of a log.

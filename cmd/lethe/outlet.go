@@ -1,87 +1,69 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // outlet passes on what a daemon prints to a terminal or a pipe. A write to it never
-// waits for the reader: a turn and a stop must not depend on one. Up to a bound,
-// lines queue; then the oldest are left out, and a line in their place says so.
+// waits for the reader: a turn and a stop must not depend on one. Where too many writes
+// wait, the newest are left out, and a line in their place says so.
 type outlet struct {
-	w    io.Writer
-	more *sync.Cond
-
-	mu     sync.Mutex
-	queue  [][]byte // one write each
-	size   int      // of queue, in bytes
-	lost   int      // writes left out before the first of queue
-	taking bool     // one is being written
+	w     io.Writer
+	queue chan []byte // one write each; nil: flush waits for those before it
+	done  chan struct{}
+	lost  atomic.Int64 // writes left out
 }
 
 // Bounds of an outlet.
 const (
-	outletBytes = 1 << 20
-	outletGrace = 300 * time.Millisecond // that the end of the process waits for readers
+	outletWrites = 1 << 12
+	outletGrace  = 300 * time.Millisecond // that the end of the process waits for readers
 )
 
 func newOutlet(w io.Writer) *outlet {
-	o := &outlet{w: w}
-	o.more = sync.NewCond(&o.mu)
+	o := &outlet{w: w, queue: make(chan []byte, outletWrites), done: make(chan struct{})}
 	go o.pass() // ends with the process
 	return o
 }
 
 // Write queues p. It never fails.
 func (o *outlet) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.queue = append(o.queue, append([]byte(nil), p...))
-	o.size += len(p)
-	for o.size > outletBytes && len(o.queue) > 1 {
-		o.size -= len(o.queue[0])
-		o.queue = o.queue[1:]
-		o.lost++
+	select {
+	case o.queue <- bytes.Clone(p):
+	default:
+		o.lost.Add(1)
 	}
-	o.more.Broadcast()
 	return len(p), nil
 }
 
 func (o *outlet) pass() {
-	for {
-		o.mu.Lock()
-		o.taking = false
-		o.more.Broadcast()
-		for len(o.queue) == 0 {
-			o.more.Wait()
+	for next := range o.queue {
+		if next == nil {
+			close(o.done)
+			return
 		}
-		next := o.queue[0]
-		o.queue, o.size, o.taking = o.queue[1:], o.size-len(next), true
-		if o.lost > 0 {
-			next = append(fmt.Appendf(nil, "(%d lines left out here: nobody read them in time)\n", o.lost), next...)
-			o.lost = 0
-		}
-		o.mu.Unlock()
 		_, _ = o.w.Write(next)
+		if n := o.lost.Swap(0); n > 0 {
+			_, _ = fmt.Fprintf(o.w, "(%d lines left out: nobody read them in time)\n", n)
+		}
 	}
 }
 
-// flush waits until all is passed on, and no longer than the grace.
+// flush ends the outlet when all is passed on, and waits no longer than the grace.
 func (o *outlet) flush() {
-	late := false
-	timer := time.AfterFunc(outletGrace, func() {
-		o.mu.Lock()
-		late = true
-		o.more.Broadcast()
-		o.mu.Unlock()
-	})
-	defer timer.Stop()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for !late && (o.taking || len(o.queue) > 0) {
-		o.more.Wait()
+	late := time.After(outletGrace)
+	select {
+	case o.queue <- nil:
+	case <-late:
+		return
+	}
+	select {
+	case <-o.done:
+	case <-late:
 	}
 }
 

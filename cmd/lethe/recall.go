@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,10 +68,8 @@ func (f recallFlags) query(text string, now time.Time) (recall.Query, error) {
 	if f.limit < 1 || f.limit > 50 {
 		return q, usagef("--limit is %d; it is 1 to 50", f.limit)
 	}
-	if f.room != "" {
-		if err := checkRooms(f.room); err != nil {
-			return q, err
-		}
+	if err := checkRooms(f.room); f.room != "" && err != nil {
+		return q, err
 	}
 	if f.kind != "" && !slices.Contains(kinds, f.kind) {
 		return q, usagef("--kind is %q; it is one of %s", f.kind, strings.Join(kinds, ", "))
@@ -85,24 +82,23 @@ func (f recallFlags) query(text string, now time.Time) (recall.Query, error) {
 	return q, err
 }
 
-var ago = regexp.MustCompile(`^(\d{1,6})([mhdw])$`)
-
 // moment reads a time: how long ago it was, a day, or a time of RFC 3339.
 func moment(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if m := ago.FindStringSubmatch(text); m != nil {
-		n, _ := strconv.Atoi(m[1]) // digits, by the pattern
-		switch m[2] {
-		case "m":
+	last := len(text) - 1
+	if n, err := strconv.ParseUint(text[:last], 10, 20); err == nil {
+		switch n := int(n); text[last] {
+		case 'm':
 			return now.Add(-time.Duration(n) * time.Minute), nil
-		case "h":
+		case 'h':
 			return now.Add(-time.Duration(n) * time.Hour), nil
-		case "w":
-			n *= 7
+		case 'd':
+			return now.AddDate(0, 0, -n), nil
+		case 'w':
+			return now.AddDate(0, 0, -7*n), nil
 		}
-		return now.AddDate(0, 0, -n), nil
 	}
 	if t, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
 		return t, nil
@@ -137,17 +133,17 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 	if err != nil {
 		return err
 	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
 	unread := map[blobs.Hash]bool{}
 	q.Lost = func(h blobs.Hash, _ error) { unread[h] = true }
-	hits, err := p.search(ctx, id, q)
+	hits, err := p.search(ctx, id, store, q)
 	lost := len(unread)
 	if errors.Is(err, recall.ErrEmpty) {
 		return hint(usagef("search %s: %w", id.Name, err), "give a name, a number or a word that must occur")
 	}
-	if err != nil {
-		return err
-	}
-	store, err := p.store()
 	if err != nil {
 		return err
 	}
@@ -170,7 +166,13 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 		return hint(fmt.Errorf("search %s: %w", id.Name, errNoMatch), "recall searches only what has faded; what has not: %s", p.lethe("context %s", id.Name))
 	}
 	for _, h := range hits {
-		where := append(prefixed("room ", h.Rooms), prefixed("tool ", h.Tools)...)
+		var where []string
+		for _, room := range h.Rooms {
+			where = append(where, "room "+room)
+		}
+		for _, tool := range h.Tools {
+			where = append(where, "tool "+tool)
+		}
 		fmt.Fprintf(p.out, "%s  %s  e%d..e%d  %s\n    %s\n", store.Short(h.Hash), h.At.Local().Format("2006-01-02 15:04"), h.From, h.To,
 			chat.Sanitize(strings.Join(where, ", ")), chat.Sanitize(h.Gist))
 		for line := range strings.Lines(h.Passage) {
@@ -183,21 +185,9 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 // errNoMatch says that a search has found nothing.
 var errNoMatch = errors.New("nothing that has faded matches")
 
-func prefixed(prefix string, list []string) []string {
-	var out []string
-	for _, s := range list {
-		out = append(out, prefix+s)
-	}
-	return out
-}
-
 // search brings the index of an identity up to date, as far as it can be, and
 // searches it.
-func (p *program) search(ctx context.Context, id agent.Identity, q recall.Query) ([]recall.Hit, error) {
-	store, err := p.store()
-	if err != nil {
-		return nil, err
-	}
+func (p *program) search(ctx context.Context, id agent.Identity, store *blobs.Store, q recall.Query) ([]recall.Hit, error) {
 	index := recall.Open(id.RecallPath(), id.Self, p.logTo(p.err))
 	defer index.Close()
 	_, behind := index.Sync(ctx, store, id.LIFE())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -41,12 +42,10 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	cmd := p.command()
 	cmd.SetArgs(args)
 	cmd.SetIn(p.in)
-	cmd.SetOut(p.out)
+	help := &printer{Writer: p.out}
+	cmd.SetOut(help)
 	cmd.SetErr(p.err)
-	err := cmd.ExecuteContext(ctx)
-	if err == nil {
-		err = p.refused
-	}
+	err := cmp.Or(cmd.ExecuteContext(ctx), p.refused, help.err)
 	if err != nil {
 		p.report(err)
 	}
@@ -54,6 +53,18 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		o.flush()
 	}
 	return codeOf(err)
+}
+
+// printer keeps the first error of its writes, which cobra ignores.
+type printer struct {
+	io.Writer
+	err error
+}
+
+func (w *printer) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.err = cmp.Or(w.err, err)
+	return n, err
 }
 
 // wantsJSON looks for --json before the flags are parsed, which may fail.
@@ -107,6 +118,7 @@ rehearsal model, which says so.`,
 		root.SetVersionTemplate(`{"version":"{{.Version}}"}` + "\n")
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpFunc(p.help(root.HelpFunc()))
@@ -131,6 +143,7 @@ rehearsal model, which says so.`,
 			root.AddCommand(cmd)
 		}
 	}
+	root.AddCommand(p.completionCommand())
 	setOnce(root)
 	return root
 }

@@ -81,7 +81,10 @@ func (p *program) named(who []string) ([]agent.Identity, error) {
 	for _, name := range who {
 		id, err := p.find(name)
 		if errors.Is(err, agent.ErrNotFound) {
-			return nil, hint(err, "%s lists them; boot a new one with: %s", p.lethe("agents"), p.howToRun(agent.Identity{}, " --name "+quoted(name)))
+			if !agent.ValidName(name) {
+				name = "NAME"
+			}
+			return nil, hint(err, "%s lists them; boot a new one with: %s", p.lethe("agents"), p.howToRun(agent.Identity{}, " --name "+name))
 		}
 		if err != nil {
 			return nil, err

@@ -41,6 +41,29 @@ func As[E Event](line life.Event) (e E, ok bool) {
 	return parsed.(E), true
 }
 
+// Numbers returns the keys of a kind of event whose values are numbers.
+func Numbers(kind string) []string {
+	e, ok := kinds[kind]
+	if !ok {
+		return nil
+	}
+	return numbers(reflect.TypeOf(e))
+}
+
+func numbers(t reflect.Type) (keys []string) {
+	for f := range t.Fields() {
+		switch inner := f.Type; {
+		case inner.Kind() == reflect.Pointer:
+			keys = append(keys, numbers(inner.Elem())...)
+		case inner.Kind() == reflect.Struct && tagOf(f).key == "":
+			keys = append(keys, numbers(inner)...)
+		case inner.Kind() == reflect.Float64, inner.Kind() == reflect.Int, inner.Kind() == reflect.Int64, inner.Kind() == reflect.Uint64:
+			keys = append(keys, tagOf(f).key)
+		}
+	}
+	return keys
+}
+
 // tag is what the tag of a field says.
 type tag struct {
 	arg   string // the form of an argument

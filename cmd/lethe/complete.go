@@ -1,0 +1,75 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lethe/chat"
+)
+
+var shells = []string{"bash", "zsh", "fish", "powershell"}
+
+func (p *program) completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print a script that completes commands, identities and rooms in a shell",
+		Long:  "Completion prints a script for one of the shells " + strings.Join(shells, ", ") + ", to be loaded when the shell starts.",
+		Example: `  source <(lethe completion bash)
+  lethe completion zsh > "${fpath[1]}/_lethe"
+  lethe completion fish > ~/.config/fish/completions/lethe.fish`,
+		Args:      args(cobra.ExactArgs(1)),
+		ValidArgs: shells,
+		RunE: func(cmd *cobra.Command, list []string) error {
+			root, out := cmd.Root(), cmd.OutOrStdout()
+			switch list[0] {
+			case "bash":
+				return root.GenBashCompletionV2(out, true)
+			case "zsh":
+				return root.GenZshCompletion(out)
+			case "fish":
+				return root.GenFishCompletion(out, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(out)
+			}
+			return usagef("shell %q is none of %s", list[0], strings.Join(shells, ", "))
+		},
+	}
+}
+
+func (p *program) completeRooms(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var rooms []string
+	if p.open(false) == nil {
+		files, _ := filepath.Glob(chat.Path(p.home.Dir, "*"))
+		for _, f := range files {
+			rooms = append(rooms, strings.TrimSuffix(filepath.Base(f), chat.FileName("")))
+		}
+	}
+	return rooms, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeIdentities completes names of identities that are not in list yet.
+func (p *program) completeIdentities(_ *cobra.Command, list []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if p.open(false) == nil {
+		all, _ := p.home.List()
+		for _, id := range all {
+			if !slices.Contains(list, id.Name) {
+				names = append(names, id.Name+"\t"+id.Self[:16])
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// firstOnly completes the first argument and no other.
+func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, list []string, s string) ([]string, cobra.ShellCompDirective) {
+		if len(list) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, list, s)
+	}
+}
