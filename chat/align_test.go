@@ -85,38 +85,6 @@ func TestAlign(t *testing.T) {
 	}
 }
 
-// The bytes before the cursor are what they were, so the file is the same for
-// a reader, whatever its inode.
-func TestNewInodeSameBytes(t *testing.T) {
-	path := room(t, "one\ntwo\n")
-	c := readAll(t, path, Cursor{}).Next
-	save(t, path, "one\ntwo\nthree\n")
-	b := readAll(t, path, c)
-	want(t, b, "three")
-	if inode, _, _ := End(path); b.Realigned || b.Restarted || b.Next.Inode != inode || b.Next.Inode == c.Inode {
-		t.Fatalf("a saved copy gives %+v", b)
-	}
-}
-
-// An edit far above, beyond what Before covers, that keeps the size is nobody's
-// business; one that moves the cursor is found.
-func TestEditFarAbove(t *testing.T) {
-	var content strings.Builder
-	for i := range 1000 {
-		fmt.Fprintf(&content, "[USER:ada 2026-11-20T12:57:16Z] message %d\n", i)
-	}
-	path := room(t, content.String())
-	c := readAll(t, path, Cursor{}).Next
-	for _, to := range []string{"message X\n", "message nine or so\n", "", strings.Repeat("more\n", 3000)} {
-		save(t, path, strings.Replace(content.String(), "message 9\n", to, 1)+"new\n")
-		b := readAll(t, path, c)
-		want(t, b, "new")
-		if b.Realigned != (len(to) != len("message 9\n")) || b.Restarted {
-			t.Fatalf("edit to %.20q: realigned %v, restarted %v", to, b.Realigned, b.Restarted)
-		}
-	}
-}
-
 // entry is a line of the model: a message, and whether the reader has it.
 type entry struct {
 	text  string

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/lethetest"
 )
 
 func TestAppend(t *testing.T) {
@@ -50,9 +51,7 @@ func TestAppendRefuses(t *testing.T) {
 		t.Error("a refused line made the file")
 	}
 	fifo := filepath.Join(dir, "fifo.md")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, syscall.Mkfifo(fifo, 0o600))
 	// None of these may block.
 	if _, _, err := Append(fifo, []byte("x\n")); err == nil {
 		t.Error("Append writes to a FIFO")
@@ -65,38 +64,10 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dev.md")
-	write(t, path, "one\ntwo\r\none\nlong one\nthree")
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	tests := []struct {
-		line string
-		from int64
-		at   int64 // -1: not found
-	}{
-		{"one\n", 0, 0}, {"one", 0, 0}, {"one\n", 1, 9}, {"one\n", 4, 9}, {"one\n", 9, 9}, {"one\n", 10, -1},
-		{"two\n", 0, 4}, {"two\n", 4, 4}, {"two\n", 5, -1}, {"on\n", 0, -1}, {"ne\n", 1, -1},
-		{"three\n", 0, -1}, {"three\n", 22, -1}, {"one\n", 27, -1}, {"one\n", 1000, 0}, {"one\n", -5, 0},
-	}
-	for _, tt := range tests {
-		at, _, found, whole, err := find(f, []byte(tt.line), tt.from)
-		found = found && whole
-		if err != nil || found != (tt.at >= 0) || found && at != tt.at {
-			t.Errorf("find(%q, %d) = %d, %v, %v; want %d", tt.line, tt.from, at, found, err, tt.at)
-		}
-	}
-}
-
 func TestPost(t *testing.T) {
 	const text = "done \x1b[2J\u0085\u202e\x7f"
 	formatted, err := Format(true, "lethe", time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC), text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	line := string(formatted)
 	const raw = "[AGENT:lethe 2026-11-20T12:57:16Z] " + text + "\n" // as programs before wrote it
 	tests := map[string]struct{ before, after, want string }{       // after: what the room is when posting is tried again
@@ -111,6 +82,9 @@ func TestPost(t *testing.T) {
 		"said before, not it": {"a\n" + line, "a\n" + line, "a\n" + line + line},
 		"done as it is":       {"a\n", "a\n" + raw + "b\n", "a\n" + raw + "b\n"},
 		"torn as it is":       {"a\n", "a\n" + raw[:len(raw)-1], "a\n" + raw + "\n"},
+		"part of another":     {"a\n", "a\nx" + line, "a\nx" + line + line},
+		"crlf":                {"a\n", "a\n" + line[:len(line)-1] + "\r\n", "a\n" + line[:len(line)-1] + "\r\n"},
+		"cut and said":        {"a long line that an editor cuts " + line, "cut\n" + line, "cut\n" + line},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,22 +93,18 @@ func TestPost(t *testing.T) {
 				write(t, path, tt.before)
 			}
 			inode, size, err := End(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, err)
 			if tt.after != tt.before {
 				write(t, path, tt.after) // the same inode
 			}
 			for range 2 { // paying a debt twice is paying it once
 				from, to, err := Post(path, []byte(line), inode, size)
-				if err != nil {
-					t.Fatal(err)
-				}
+				lethetest.Must(t, err)
 				got, _ := os.ReadFile(path)
 				if string(got) != tt.want {
 					t.Fatalf("the room is %q, want %q", got, tt.want)
 				}
-				if said := string(got[from:to]); said != line && said != raw {
+				if said := strings.ReplaceAll(string(got[from:to]), "\r\n", "\n"); said != line && said != raw {
 					t.Fatalf("bytes %d..%d are %q", from, to, got[from:to])
 				}
 			}
@@ -148,9 +118,7 @@ func TestPostSyncsWhatItFinds(t *testing.T) {
 	home, away := t.TempDir(), t.TempDir()
 	write(t, Path(home, "dev"), "mine\n")
 	write(t, filepath.Join(away, "there.md"), "mine\n")
-	if err := os.Symlink(filepath.Join(away, "there.md"), Path(home, "linked")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(filepath.Join(away, "there.md"), Path(home, "linked")))
 	for room, want := range map[string]string{
 		"dev":    "sync " + Path(home, "dev") + ", syncdir " + Dir(home),
 		"linked": "sync " + filepath.Join(away, "there.md") + ", syncdir " + away,
@@ -178,9 +146,7 @@ func TestLinkOfAnotherUser(t *testing.T) {
 	home, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	write(t, secret, "key\n")
 	path := Path(home, "dev")
-	if err := errors.Join(os.Mkdir(Dir(home), 0o700), os.Symlink(secret, path), os.Lchown(path, 65534, 65534)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, errors.Join(os.Mkdir(Dir(home), 0o700), os.Symlink(secret, path), os.Lchown(path, 65534, 65534)))
 	for name, do := range map[string]func() error{
 		"Read":   func() error { _, err := Read(path, Cursor{}, 0); return err },
 		"Tail":   func() error { _, _, _, err := Tail(path, 20); return err },
@@ -199,20 +165,6 @@ func TestLinkOfAnotherUser(t *testing.T) {
 	subs := filepath.Join(home, "subs")
 	if err := errors.Join(os.Remove(secret), Subscribe(subs, Dir(home), "dev")); err == nil {
 		t.Error("Subscribe makes a file through the link")
-	}
-}
-
-// The room was saved by an editor between intent and post: it is searched whole.
-func TestPostReplaced(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dev.md")
-	write(t, path, "a long line that is going to be cut\n")
-	inode, size, _ := End(path)
-	save(t, path, "cut\nmine\n")
-	if _, _, err := Post(path, []byte("mine\n"), inode, size); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := os.ReadFile(path); string(got) != "cut\nmine\n" {
-		t.Fatalf("the room is %q", got)
 	}
 }
 
@@ -252,80 +204,55 @@ func TestPostFaults(t *testing.T) {
 func TestEightWriters(t *testing.T) {
 	t.Parallel()
 	const writers = 8
-	each := 1000
-	if os.Getenv("LETHE_LONG") != "" {
-		each = 10_000
-	}
+	each := lethetest.Sample(1000, 1000, 10_000)
 	path := filepath.Join(t.TempDir(), "dev.md")
 	text := func(w, i int) string { return fmt.Sprintf("w%d %d %s", w, i, strings.Repeat("x", i*7%301)) }
 
 	var wg sync.WaitGroup
-	fail := make(chan error, writers)
 	for w := range writers {
 		wg.Go(func() {
 			var err error
-			switch {
-			case w == 0: // some of them durable
-				err = appendLines(path, w, each, text)
-			case w == 1: // a foreign program
+			if w == 1 { // a foreign program
 				err = exec.Command("sh", "-c", fmt.Sprintf(
-					`i=0; while [ $i -lt %d ]; do echo "w1 $i sh" >> "$0"; i=$((i+1)); done`, each), path).Run()
-			default: // any process that follows the page
-				err = rawLines(path, w, each, text)
+					`i=0; while [ $i -lt %d ]; do echo "w1 $i " >> "$0"; i=$((i+1)); done`, each), path).Run()
+			} else {
+				err = appendLines(path, w, each, text)
 			}
 			if err != nil {
-				fail <- fmt.Errorf("writer %d: %w", w, err)
+				t.Errorf("writer %d: %v", w, err)
 			}
 		})
 	}
 	done := make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
 
-	var heard []Line
-	c, batches, finished := Cursor{}, 0, false
-	for {
+	next, at := make([]int, writers), int64(0)
+	c := Cursor{}
+	for finished := false; ; {
 		b, err := Read(path, c, 64<<10)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || b.Realigned || b.Restarted {
+			t.Fatalf("a file that only grew: %+v, %v", b.Next, err)
 		}
-		if b.Realigned || b.Restarted {
-			t.Fatalf("batch %d realigned a file that only grew", batches)
-		}
-		heard, c = append(heard, b.Lines...), b.Next
-		batches++
-		if len(b.Lines) == 0 {
-			if finished {
-				break
+		for _, l := range b.Lines {
+			var w, i int
+			_, err := fmt.Sscanf(l.Text, "w%d %d", &w, &i)
+			if err != nil || l.Text != text(w, i) && w != 1 || i != next[w] || l.From < at {
+				t.Fatalf("%q at %d, heard after %d and line %d of writer %d, %v", l.Text, l.From, at, next[w], w, err)
 			}
-			select {
-			case <-done:
-				finished = true
-			default:
-			}
+			next[w], at = i+1, l.To
 		}
-	}
-	select {
-	case err := <-fail:
-		t.Fatal(err)
-	default:
-	}
-	next := make([]int, writers)
-	var at int64
-	for _, l := range heard {
-		var w, i int
-		if _, err := fmt.Sscanf(l.Text, "w%d %d", &w, &i); err != nil {
-			t.Fatalf("a line that nobody wrote: %q", l.Text)
+		c = b.Next
+		if len(b.Lines) > 0 {
+			continue
 		}
-		if want := text(w, i); l.Text != want && w != 1 {
-			t.Fatalf("writer %d: %q, want %q", w, l.Text, want)
+		if finished {
+			break
 		}
-		if i != next[w] {
-			t.Fatalf("writer %d: line %d, want %d", w, i, next[w])
+		select {
+		case <-done:
+			finished = true
+		default:
 		}
-		if l.From < at {
-			t.Fatalf("line at %d heard after %d", l.From, at)
-		}
-		next[w], at = i+1, l.To
 	}
 	for w, n := range next {
 		if n != each {
@@ -334,8 +261,8 @@ func TestEightWriters(t *testing.T) {
 	}
 }
 
-// appendLines uses Append for every fifth line (an fsync takes its time), and
-// checks that the range is that of the line.
+// appendLines writes like any process that follows the page. Writer 0 uses Append for every fifth
+// line (an fsync takes its time), and checks that the range is that of the line.
 func appendLines(path string, w, n int, text func(w, i int) string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -344,7 +271,7 @@ func appendLines(path string, w, n int, text func(w, i int) string) error {
 	defer f.Close()
 	for i := range n {
 		line := []byte(text(w, i) + "\n")
-		if i%5 != 0 {
+		if w != 0 || i%5 != 0 {
 			if _, err := f.Write(line); err != nil {
 				return err
 			}
@@ -357,20 +284,6 @@ func appendLines(path string, w, n int, text func(w, i int) string) error {
 		got := make([]byte, to-from)
 		if _, err := f.ReadAt(got, from); err != nil || !bytes.Equal(got, line) {
 			return fmt.Errorf("bytes %d..%d are %q, not %q (%v)", from, to, got, line, err)
-		}
-	}
-	return nil
-}
-
-func rawLines(path string, w, n int, text func(w, i int) string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for i := range n {
-		if _, err := f.WriteString(text(w, i) + "\n"); err != nil {
-			return err
 		}
 	}
 	return nil

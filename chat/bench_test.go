@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 func bigRoom(b *testing.B) (path string, size int64) {
@@ -21,29 +23,11 @@ func bigRoom(b *testing.B) (path string, size int64) {
 	return path, int64(s.Len())
 }
 
-func BenchmarkRead10MB(b *testing.B) {
-	path, size := bigRoom(b)
-	b.SetBytes(size)
-	b.ReportAllocs()
-	for b.Loop() {
-		c := Cursor{}
-		for more := true; more; {
-			batch, err := Read(path, c, 1<<20)
-			if err != nil {
-				b.Fatal(err)
-			}
-			c, more = batch.Next, batch.More
-		}
-	}
-}
-
 // Read when there is nothing new: what a signal for nothing costs.
 func BenchmarkReadNothing(b *testing.B) {
 	path, _ := bigRoom(b)
 	_, _, c, err := Tail(path, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
+	lethetest.Must(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
 		if batch, err := Read(path, c, 1<<20); err != nil || batch.Realigned {
@@ -55,9 +39,7 @@ func BenchmarkReadNothing(b *testing.B) {
 func BenchmarkAlign10MB(b *testing.B) {
 	path, size := bigRoom(b)
 	_, _, c, err := Tail(path, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
+	lethetest.Must(b, err)
 	c.Before = "changed"
 	b.SetBytes(size)
 	for b.Loop() {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 func room(t testing.TB, content string) string {
@@ -104,9 +106,7 @@ func TestReadCutLine(t *testing.T) {
 		// An edit before it: the same beginning of the line aligns.
 		save(t, path, "one edited\n"+long[:exact]+"\ntwo\nthree\n")
 		b, err := r.read(path, c, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		want(t, b, "three")
 		// Unfinished, it waits.
 		write(t, path, long[:exact])
@@ -120,23 +120,17 @@ func TestReadMissing(t *testing.T) {
 	path := room(t, "one\ntwo\n")
 	c := readAll(t, path, Cursor{}).Next
 	aside := path + ".aside"
-	if err := os.Rename(path, aside); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Rename(path, aside))
 	b := readAll(t, path, c)
 	if !b.Missing || b.Restarted || toJSON(t, b.Next) != toJSON(t, c) || toJSON(t, b.After(0)) != toJSON(t, c) {
 		t.Fatalf("a missing room gives %+v", b)
 	}
-	if err := os.Rename(aside, path); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Rename(aside, path))
 	echo(t, path, "three\n")
 	want(t, readAll(t, path, b.Next), "three")
 	// A link to nothing is a missing room as well.
 	link := filepath.Join(t.TempDir(), "dev.md")
-	if err := os.Symlink("nowhere", link); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink("nowhere", link))
 	if b := readAll(t, link, c); !b.Missing {
 		t.Fatalf("a dangling link gives %+v", b)
 	}
@@ -171,9 +165,7 @@ func TestReadDuringSaveInPlace(t *testing.T) {
 	edited := strings.Replace(old.String(), "message 7\n", "message seven\n", 1) + "new\n"
 
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	defer f.Close()
 	patient := reader{maxLine: maxLine, quiet: 2 * time.Second, settle: time.Minute} // as a busy machine needs it
 	got := make(chan Batch, 1)
@@ -223,9 +215,7 @@ func TestReadDoesNotWaitForEver(t *testing.T) {
 	}()
 	start := time.Now()
 	b, err := r.read(path, c, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	want(t, b, "other")
 	if d := time.Since(start); d > 10*time.Second {
 		t.Fatalf("read took %v", d)
@@ -285,13 +275,9 @@ func TestAt(t *testing.T) {
 	path := room(t, "one\n\ntwo\n")
 	b := readAll(t, path, Cursor{})
 	_, to, err := Append(path, []byte("mine\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	at, err := At(path, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	at.Last = b.Next.Last
 	at = at.Remember([]byte("\nmine\n"))
 	if got, want := toJSON(t, at), toJSON(t, readAll(t, path, b.Next).Next); got != want {

@@ -41,9 +41,7 @@ func TestPageExample(t *testing.T) {
 	var raw []byte
 	for row := range strings.Lines(page(t, "hex")) {
 		b, err := hex.DecodeString(strings.ReplaceAll(row[:48], " ", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		raw = append(raw, b...)
 	}
 	if !bytes.Equal(trimEOL(raw), lines[0].Raw) || raw[len(raw)-1] != '\n' {
@@ -51,9 +49,7 @@ func TestPageExample(t *testing.T) {
 	}
 
 	var doc Cursor
-	if err := json.Unmarshal([]byte(page(t, "json")), &doc); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, json.Unmarshal([]byte(page(t, "json")), &doc))
 	c := readAll(t, path, Cursor{}).After(1)
 	c.Inode = doc.Inode
 	if got, want := toJSON(t, c), toJSON(t, doc); got != want {

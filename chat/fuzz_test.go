@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"lethe/internal/lethetest"
 )
 
 // hostileTexts seed every target that takes text from outside.
@@ -119,9 +121,7 @@ func readOn(t *testing.T, r reader, path string, c Cursor, max int) (Cursor, []s
 	var heard []string
 	for at := int64(-1); ; {
 		b, err := r.read(path, c, max)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		if after := b.start; b.Next.Offset < after.Offset || b.More && b.Next.Offset <= after.Offset || len(b.Next.Last) > remembered+len(c.Last) {
 			t.Fatalf("from %+v to %+v, more %v", after, b.Next, b.More)
 		}

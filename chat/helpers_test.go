@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"lethe/internal/lethetest"
 )
 
 // TestMain sees that nothing goes on behind the tests.
@@ -18,30 +20,22 @@ var fast = reader{maxLine: maxLine, quiet: 2 * time.Millisecond, settle: 20 * ti
 
 func write(t testing.TB, path, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	lethetest.Must(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 // save replaces path as an editor does: by another file.
 func save(t testing.TB, path, content string) {
 	t.Helper()
 	write(t, path+"~", content)
-	if err := os.Rename(path+"~", path); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Rename(path+"~", path))
 }
 
 // echo appends s as it is, with one write.
 func echo(t testing.TB, path, s string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	defer f.Close()
 	if _, err := f.WriteString(s); err != nil {
 		t.Fatal(err)
@@ -51,9 +45,7 @@ func echo(t testing.TB, path, s string) {
 func readAll(t testing.TB, path string, c Cursor) Batch {
 	t.Helper()
 	b, err := fast.read(path, c, maxLine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return b
 }
 
@@ -68,18 +60,6 @@ func texts(lines []Line) []string {
 func toJSON(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return string(b)
-}
-
-// within polls until ok holds, and fails after a generous time.
-func within(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 57, 16, 987654321, time.UTC)
@@ -164,13 +166,9 @@ func TestReadCommands(t *testing.T) {
 	longest := "[USER:" + strings.Repeat("é", 32) + " 2026-11-20T12:57:16.123456789+01:00] /stop"
 	text := "/stop\nhello\n\ufeff/status\r\n" + longest + "\n[USER:ada 2026-11-20T12:57:16Z] no /stop\n" +
 		strings.Repeat("x", 200) + "/stop\n/model m\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	b, err := ReadCommands(path, Cursor{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	var got []string
 	for _, l := range b.Lines {
 		if name, _, ok := Command(l); ok {

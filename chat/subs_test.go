@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 func TestSubscribe(t *testing.T) {
@@ -15,11 +17,15 @@ func TestSubscribe(t *testing.T) {
 	}
 	for range 2 { // doing it again changes nothing
 		for _, room := range []string{"ops", "dev"} {
-			if err := Subscribe(subs, chats, room); err != nil {
-				t.Fatal(err)
-			}
+			lethetest.Must(t, Subscribe(subs, chats, room))
 		}
 	}
+	// Through the link of a name: the target is right for the directory that it stands in.
+	names := filepath.Join(home, "names")
+	lethetest.Must(t, os.Mkdir(names, 0o700))
+	lethetest.Must(t, os.Symlink("../agents/51c0", filepath.Join(names, "ada")))
+	lethetest.Must(t, os.Remove(filepath.Join(subs, "dev.md")))
+	lethetest.Must(t, Subscribe(filepath.Join(names, "ada", "subs"), chats, "dev"))
 	link := filepath.Join(subs, "dev.md")
 	if target, err := os.Readlink(link); err != nil || target != "../../../chats/dev.md" {
 		t.Fatalf("the link says %q, %v", target, err)
@@ -32,13 +38,9 @@ func TestSubscribe(t *testing.T) {
 
 	// A room's lines survive another subscription to it, and its link the room.
 	other := filepath.Join(home, "agents", "77aa", "subs")
-	if err := Subscribe(other, chats, "dev"); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, Subscribe(other, chats, "dev"))
 	want(t, readAll(t, filepath.Join(other, "dev.md"), Cursor{}), "through the link")
-	if err := os.Remove(filepath.Join(chats, "ops.md")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Remove(filepath.Join(chats, "ops.md")))
 	for name, do := range map[string]func(string) error{
 		"notes.txt": func(p string) error { return os.WriteFile(p, nil, 0o600) },
 		"plain.md":  func(p string) error { return os.WriteFile(p, nil, 0o600) },
@@ -46,16 +48,12 @@ func TestSubscribe(t *testing.T) {
 		"Upper.md":  func(p string) error { return os.Symlink("../../../chats/dev.md", p) },
 		"noext":     func(p string) error { return os.Symlink("../../../chats/dev.md", p) },
 	} {
-		if err := do(filepath.Join(subs, name)); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, do(filepath.Join(subs, name)))
 	}
 	if rooms, err := Rooms(subs); err != nil || !slices.Equal(rooms, []string{"dev", "ops"}) {
 		t.Fatalf("Rooms = %q, %v", rooms, err)
 	}
-	if err := Unsubscribe(subs, "dev"); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, Unsubscribe(subs, "dev"))
 	if err := Unsubscribe(subs, "dev"); err != nil {
 		t.Fatalf("leaving twice: %v", err)
 	}
@@ -92,31 +90,19 @@ func TestSubscribeMendsLink(t *testing.T) {
 	home := t.TempDir()
 	chats, subs := Dir(home), filepath.Join(home, "agents", "51c0", "subs")
 	link := filepath.Join(subs, "dev.md")
-	if err := os.MkdirAll(subs, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.MkdirAll(subs, 0o700))
 	for _, old := range []string{"/nowhere/dev.md", "../subs/dev.md", filepath.Join(chats, "ops.md")} {
-		if err := os.Symlink(old, link); err != nil {
-			t.Fatal(err)
-		}
-		if err := Subscribe(subs, chats, "dev"); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.Symlink(old, link))
+		lethetest.Must(t, Subscribe(subs, chats, "dev"))
 		if target, _ := os.Readlink(link); target != "../../../chats/dev.md" {
 			t.Fatalf("in place of %q the link says %q", old, target)
 		}
-		if err := os.Remove(link); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, os.Remove(link))
 	}
 	// A link that leads there in other words is a person's, and stays.
 	abs := filepath.Join(chats, "dev.md")
-	if err := os.Symlink(abs, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := Subscribe(subs, chats, "dev"); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(abs, link))
+	lethetest.Must(t, Subscribe(subs, chats, "dev"))
 	if target, _ := os.Readlink(link); target != abs {
 		t.Fatalf("the link says %q", target)
 	}

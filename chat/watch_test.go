@@ -29,14 +29,7 @@ func running(t *testing.T, w *Watcher) {
 	go func() { done <- w.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Errorf("Run = %v", err)
-			}
-		case <-time.After(time.Minute):
-			t.Error("Run does not end")
-		}
+		lethetest.Must(t, <-done)
 	})
 }
 
@@ -55,11 +48,14 @@ func newWatcher(t *testing.T, poll time.Duration) (*Watcher, *lethetest.Log) {
 // signalled waits for a signal that comes after what the test just did.
 func signalled(t *testing.T, changed <-chan struct{}) {
 	t.Helper()
-	select {
-	case <-changed:
-	case <-time.After(20 * time.Second):
-		t.Fatal("no signal")
-	}
+	lethetest.Eventually(t, "a signal", func() bool {
+		select {
+		case <-changed:
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 // settled takes signals until none has come for a while, which is how tests
@@ -88,9 +84,7 @@ func TestWatch(t *testing.T) {
 	home := t.TempDir()
 	dev := Path(home, "dev")
 	write(t, dev, "")
-	if err := os.Symlink("chats", filepath.Join(home, "alias")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink("chats", filepath.Join(home, "alias")))
 	w, _ := newWatcher(t, never)
 	changed, cancel := w.Subscribe(Scope{Dir: filepath.Join(home, "alias"), Names: []string{"dev.md"}})
 	defer cancel()
@@ -105,11 +99,8 @@ func TestWatch(t *testing.T) {
 		"restore": func() { echo(t, dev, "back\n") },
 	} {
 		do()
-		select {
-		case <-changed:
-		case <-time.After(20 * time.Second):
-			t.Fatalf("%s: no signal", name)
-		}
+		t.Log(name)
+		signalled(t, changed)
 		settled(changed)
 	}
 	cancel()
@@ -141,9 +132,7 @@ func TestWatchScopes(t *testing.T) {
 
 	settled(dev)
 	settled(all)
-	if err := os.Symlink("../chats/dev.md", filepath.Join(subs, "dev.md")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink("../chats/dev.md", filepath.Join(subs, "dev.md")))
 	signalled(t, ops)
 	silent(t, dev, 50*time.Millisecond)
 	silent(t, all, 0)
@@ -207,10 +196,10 @@ func TestNothingMissed(t *testing.T) {
 			echo(t, Path(home, "dev"), "line\n")
 		}
 		total += 50
-		within(t, "both hear all", func() bool { return fast() == total && slow() == total })
+		lethetest.Eventually(t, "both hear all", func() bool { return fast() == total && slow() == total })
 	}
 	echo(t, Path(home, "dev"), strings.Repeat("line\n", 1000))
-	within(t, "both hear a thousand at once", func() bool { return fast() == total+1000 && slow() == total+1000 })
+	lethetest.Eventually(t, "both hear a thousand at once", func() bool { return fast() == total+1000 && slow() == total+1000 })
 }
 
 // The event queue overflows while the receiver is held up.
@@ -223,7 +212,7 @@ func TestOverflow(t *testing.T) {
 	w, log := newWatcher(t, never)
 	dev, ops := hearer(t, w, home, "dev", func() {}), hearer(t, w, home, "ops", func() {})
 	late := hearer(t, w, home, "late", func() {})
-	within(t, "the watch is on", func() bool {
+	lethetest.Eventually(t, "the watch is on", func() bool {
 		w.addMu.Lock()
 		defer w.addMu.Unlock()
 		return w.notify != nil && len(w.notify.WatchList()) == 1
@@ -232,9 +221,7 @@ func TestOverflow(t *testing.T) {
 	files := [2]*os.File{}
 	for i, room := range []string{"dev", "ops"} {
 		f, err := os.OpenFile(Path(home, room), os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		defer f.Close()
 		files[i] = f
 	}
@@ -249,8 +236,8 @@ func TestOverflow(t *testing.T) {
 	}
 	echo(t, Path(home, "late"), "its only event is lost\n")
 	w.mu.Unlock()
-	within(t, "all is heard", func() bool { return dev() == n && ops() == n && late() == 1 })
-	within(t, "the overflow is in the log", func() bool { return strings.Contains(log.String(), "overflowed") })
+	lethetest.Eventually(t, "all is heard", func() bool { return dev() == n && ops() == n && late() == 1 })
+	lethetest.Eventually(t, "the overflow is in the log", func() bool { return strings.Contains(log.String(), "overflowed") })
 }
 
 // Subscribing before Run loses nothing, and a directory may come later.
@@ -299,7 +286,7 @@ func TestWatchChurn(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	within(t, "every line", func() bool { return heard() == 400 })
+	lethetest.Eventually(t, "every line", func() bool { return heard() == 400 })
 }
 
 // Nothing happens: no signal, however often it polls.
@@ -325,23 +312,21 @@ func TestDirectoryRemade(t *testing.T) {
 	write(t, Path(home, "dev"), "one\n")
 	w, _ := newWatcher(t, 20*time.Millisecond)
 	heard := hearer(t, w, home, "dev", func() {})
-	within(t, "the first line", func() bool { return heard() == 1 })
+	lethetest.Eventually(t, "the first line", func() bool { return heard() == 1 })
 	for i := range 5 {
 		aside := fmt.Sprintf("%s.%d", Dir(home), i)
 		gone := func() error { return os.RemoveAll(Dir(home)) }
 		if i%2 == 1 { // a watch that follows the old directory hears the wrong one
 			gone = func() error { return os.Rename(Dir(home), aside) }
 		}
-		if err := gone(); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, gone())
 		write(t, Path(home, "dev"), fmt.Sprintf("line %d of the new room\n", i))
-		within(t, "the line in the new directory", func() bool { return heard() == 2+2*i })
+		lethetest.Eventually(t, "the line in the new directory", func() bool { return heard() == 2+2*i })
 		if i%2 == 1 {
 			write(t, filepath.Join(aside, "dev.md"), "elsewhere\n")
 		}
 		echo(t, Path(home, "dev"), fmt.Sprintf("second line %d\n", i))
-		within(t, "a line after it", func() bool { return heard() == 3+2*i })
+		lethetest.Eventually(t, "a line after it", func() bool { return heard() == 3+2*i })
 	}
 }
 
@@ -354,9 +339,7 @@ func TestDirectoryWatchedAgain(t *testing.T) {
 	changed, cancel := w.Subscribe(Scope{Dir: Dir(home), Names: []string{"dev.md"}})
 	defer cancel()
 	settled(changed)
-	if err := os.RemoveAll(Dir(home)); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.RemoveAll(Dir(home)))
 	signalled(t, changed)
 	settled(changed)
 	write(t, Path(home, "dev"), "")
@@ -416,11 +399,9 @@ func TestPollLinkedRoom(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "shared.md")
 	write(t, elsewhere, "")
 	write(t, Path(home, "ops"), "")
-	if err := os.Symlink(elsewhere, Path(home, "dev")); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Symlink(elsewhere, Path(home, "dev")))
 	w, _ := newWatcher(t, 10*time.Millisecond)
 	heard := hearer(t, w, home, "dev", func() {})
 	echo(t, elsewhere, "one\n")
-	within(t, "a line", func() bool { return heard() == 1 })
+	lethetest.Eventually(t, "a line", func() bool { return heard() == 1 })
 }
