@@ -14,8 +14,7 @@ const (
 
 // confidence says how likely a candidate is what a text is about, 0 to 1, so that
 // it can be compared between texts: what share of what is asked for stands in a few
-// lines, by the weight of the words. A name is no evidence by itself, nor is a
-// single letter or a small number.
+// lines, by the weight of the words. A name is no evidence by itself.
 func (r *ranker) confidence(p *page) float64 {
 	name := 0.0
 	if r.named {
@@ -32,7 +31,7 @@ func (r *ranker) confidence(p *page) float64 {
 		}
 		got := 0.0
 		for t := range r.tally.each {
-			if !r.q.terms[t].slight && !r.names[t] {
+			if !r.names[t] {
 				got += r.weight[t]
 			}
 		}

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +18,9 @@ type query struct {
 
 // term is one word or identifier of a query, each once.
 type term struct {
-	text   string // folded
-	stem   string // as the index has it
-	slight bool   // a letter, or a number below 100: no evidence by itself
-	parts  bool   // an identifier whose parts are terms too
+	text  string // folded
+	stem  string // as the index has it
+	parts bool   // an identifier whose parts are terms too
 	// dated terms are looked up as a time too: words for a month or a year, and day
 	// terms, which are days as the index has them.
 	dated, day bool
@@ -55,12 +53,6 @@ func analyse(said string, now time.Time) query {
 // empty reports whether there is nothing to look for.
 func (q query) empty() bool { return len(q.terms) == 0 && len(q.periods) == 0 }
 
-// tells reports whether there is a word that could be evidence. A text without one
-// reminds nobody of anything.
-func (q query) tells() bool {
-	return !q.stops && slices.ContainsFunc(q.terms, func(t term) bool { return !t.slight })
-}
-
 // matcher finds the terms in a text.
 func (q query) matcher() *text.Matcher {
 	stems := make([]string, len(q.terms))
@@ -83,7 +75,7 @@ func (q *query) collect(said string) {
 		if t.Kind == text.Part {
 			q.terms[ident].parts = true
 		}
-		add := term{text: t.Text, stem: stems.Term(t), dated: dated, day: t.Kind == text.Day, slight: slight(t)}
+		add := term{text: t.Text, stem: stems.Term(t), dated: dated, day: t.Kind == text.Day}
 		i, ok := at[add.stem]
 		if !ok && len(q.terms) < mostWords {
 			i, ok = len(q.terms), true
@@ -94,14 +86,6 @@ func (q *query) collect(said string) {
 			ident = i
 		}
 	}
-}
-
-// slight reports whether a token is one letter, or a number below 100.
-func slight(t text.Token) bool {
-	if t.Kind != text.Word && t.Kind != text.Part {
-		return false
-	}
-	return len(t.Text) == 1 || len(t.Text) == 2 && strings.Trim(t.Text, "0123456789") == ""
 }
 
 // dated reports whether a token is part of a date that is looked up as a time, and

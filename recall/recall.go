@@ -132,7 +132,7 @@ func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) ([]Hit,
 // to look for has no hints.
 func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now time.Time, not func(blobs.Hash) bool) ([]Hit, error) {
 	a := analyse(said, now)
-	if !a.tells() {
+	if a.stops || len(a.terms) == 0 { // it reminds nobody of anything
 		return nil, nil
 	}
 	ranked, err := x.find(ctx, store, a, Query{}, not)

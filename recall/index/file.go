@@ -58,7 +58,8 @@ type file struct {
 const (
 	connections = 3 // one that writes, and two that read beside it
 	pragmas     = "?mode=rw&_txlock=immediate&_pragma=busy_timeout(2000)&_pragma=cache_size(-3072)&_pragma=temp_store(memory)&_pragma=mmap_size(0)" +
-		"&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(33554432)"
+		"&_pragma=synchronous(normal)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(33554432)"
+	inWAL = "&_pragma=journal_mode(wal)" // a file stays in that mode
 )
 
 // open opens an index that is there, or fills one that create has made. An error is
@@ -69,8 +70,14 @@ func open(path string, empty bool) (*file, error) {
 		return nil, err
 	}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
+	source := u.String() + pragmas
+	if empty {
+		source += inWAL
+	} else if info.Size() == 0 {
+		return nil, fmt.Errorf("%w: it is empty", errDamaged)
+	}
 	f := &file{path: path, info: info}
-	if f.db, err = sql.Open("sqlite", u.String()+pragmas); err != nil {
+	if f.db, err = sql.Open("sqlite", source); err != nil {
 		return nil, err
 	}
 	f.db.SetMaxOpenConns(connections)

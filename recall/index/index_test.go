@@ -49,11 +49,11 @@ func TestReadsEpochsOfTheMind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := removedBy(body)
+	tasks, err := fadedIn(body)
 	if err != nil || len(tasks) != 1 || tasks[0].from != 65 || tasks[0].to != 67 || tasks[0].ref != h.String() {
 		t.Errorf("%+v, %v", tasks, err)
 	}
-	if _, err := removedBy(body[:len(body)/2]); err == nil {
+	if _, err := fadedIn(body[:len(body)/2]); err == nil {
 		t.Error("half an epoch is read")
 	}
 }

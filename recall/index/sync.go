@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // A transaction is large enough to be cheap and small enough that a kill -9 takes
@@ -27,10 +29,16 @@ type pass struct {
 	self   string // the life's address
 	reader *reader
 
-	events   *life.Reader
-	follower follower
-	state    state
-	added    int // committed
+	events *life.Reader
+	fades  []task // they count only with the epoch that follows them in the same append
+	state  state
+	added  int // committed
+}
+
+// task is an original that the log names.
+type task struct {
+	from, to int    // its entries
+	ref      string // its address or the beginning of it
 }
 
 func (p *pass) run(ctx context.Context, lifePath string) error {
@@ -46,7 +54,6 @@ func (p *pass) run(ctx context.Context, lifePath string) error {
 		return err
 	}
 	defer p.events.Close()
-	p.follower.removed = p.removed
 	for done := p.state.Offset == p.events.Size; !done; {
 		if done, err = p.transaction(ctx); err != nil {
 			return err
@@ -71,50 +78,104 @@ func (p *pass) transaction(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	var broken error
-	for began := time.Now(); !done && w.added < txDocs && time.Since(began) < txTime; {
-		if broken = p.step(ctx, w); broken != nil {
-			done = true
-		}
+	for began := time.Now(); broken == nil && w.added < txDocs && time.Since(began) < txTime; {
+		broken = p.step(ctx, w)
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return false, ctx.Err()
+	case broken != io.EOF && damaged(broken):
+		return false, broken
 	}
-	if broken != io.EOF && damaged(broken) {
-		return true, broken
+	if err = w.state.save(ctx, tx); err == nil {
+		err = tx.Commit()
 	}
-	if err := w.state.save(ctx, tx); err != nil {
-		return false, err
-	}
-	if err := tx.Commit(); err != nil {
+	if err != nil {
 		return false, err
 	}
 	p.state = w.state
 	p.added += w.added
 	if broken == io.EOF {
-		broken = nil
+		return true, nil
 	}
-	return done, broken
+	return false, broken
 }
 
-// step takes in what one event names. At the end of the log it returns io.EOF.
+// step takes in what one event names. At the end of the log it returns io.EOF. After
+// another error the event will be read again.
 func (p *pass) step(ctx context.Context, w *writer) error {
 	e, follows, err := p.events.Next()
 	if err != nil {
 		return err
 	}
-	tasks, settled := p.follower.take(e, follows)
+	if !follows {
+		p.fades = nil
+	}
+	var tasks []task
+	switch e.Kind {
+	case "fade": // a card has no original of its own
+		if fade, ok := event.As[event.Fade](e); ok && len(e.Refs) > 0 && fade.To != "card" {
+			p.fades = append(p.fades, task{fade.Entries.From, fade.Entries.To, e.Refs[0].Hash})
+		}
+	case "note": // an edit's note names the lines that it took out of entries that stay
+		if note, ok := event.As[event.Note](e); ok && note.Why == "edit" && len(e.Refs) > 1 {
+			p.fades = append(p.fades, task{note.N, note.N, e.Refs[1].Hash})
+		}
+	case life.Epoch:
+		tasks, p.fades = p.fades, nil
+		if epoch, ok := event.As[event.Epoch](e); ok && epoch.Why == "edit" && len(e.Refs) > 0 {
+			tasks = append(tasks, p.removed(e.Refs[0].Hash)...)
+		}
+	}
 	for _, t := range tasks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := p.take(ctx, w, t); err != nil {
-			return err // this event will be read again
+			return err
 		}
 	}
-	if settled {
+	if len(p.fades) == 0 {
 		w.state.Mark = p.events.At
 	}
 	return nil
+}
+
+// removed reads the epoch of an edit for what a person took out of the context, which
+// nothing else names.
+func (p *pass) removed(ref string) []task {
+	b, err := p.read(ref)
+	var tasks []task
+	if err == nil {
+		tasks, err = fadedIn(b.Body)
+	}
+	if err != nil {
+		p.log.Warn("an edit is passed over in the index", "error", err)
+	}
+	return tasks
+}
+
+// fadedIn lists the originals of an epoch's faded ranges.
+func fadedIn(epoch []byte) (out []task, err error) {
+	var state struct {
+		Faded []struct {
+			From     int    `json:"from"`
+			To       int    `json:"to"`
+			Level    string `json:"level"`
+			Original struct {
+				Hash blobs.Hash `json:"hash"`
+			} `json:"original"`
+		} `json:"faded"`
+	}
+	if err := json.Unmarshal(epoch, &state); err != nil {
+		return nil, fmt.Errorf("read epoch: %w", err)
+	}
+	for _, r := range state.Faded {
+		if r.Level != "card" && !r.Original.Hash.IsZero() {
+			out = append(out, task{r.From, r.To, r.Original.Hash.String()})
+		}
+	}
+	return out, nil
 }
 
 // take indexes what a task names, unless it is indexed already or not to be had.
@@ -134,7 +195,7 @@ func (p *pass) take(ctx context.Context, w *writer, t task) error {
 	var ambiguous *blobs.AmbiguousError
 	switch {
 	case errors.Is(err, blobs.ErrNotFound), errors.Is(err, blobs.ErrDigest), errors.Is(err, errStranger), errors.As(err, &ambiguous):
-		p.log.Warn("an original is passed over in the index", "entries", t.entries(), "error", err)
+		p.log.Warn("an original is passed over in the index", "entries", fmt.Sprintf("e%d..e%d", t.from, t.to), "error", err)
 		return nil
 	case err != nil:
 		return err
@@ -154,17 +215,4 @@ func (p *pass) read(ref string) (blobs.Blob, error) {
 		return blobs.Blob{}, err
 	}
 	return p.store.Get(h)
-}
-
-// removed reads an epoch for what a person took out of the context.
-func (p *pass) removed(ref string) []task {
-	b, err := p.read(ref)
-	var tasks []task
-	if err == nil {
-		tasks, err = removedBy(b.Body)
-	}
-	if err != nil {
-		p.log.Warn("an edit is passed over in the index", "error", err)
-	}
-	return tasks
 }

@@ -1,12 +1,12 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -54,22 +54,13 @@ func (v *View) Doc(ctx context.Context, segment int64) (Doc, error) {
 // limit.
 func (v *View) Postings(ctx context.Context, match string, before int64, limit int) ([]int64, error) {
 	// FTS5 brings them in one text: handing over each would take twice as long.
-	var text sql.RawBytes
-	rows, err := v.postings.QueryContext(ctx, match, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("look up %s: %w", match, err)
-	}
-	defer rows.Close()
+	var list sql.NullString
+	err := v.postings.QueryRowContext(ctx, match, before, limit).Scan(&list)
 	var out []int64
-	for rows.Next() {
-		if err := rows.Scan(&text); err != nil {
-			return nil, fmt.Errorf("look up %s: %w", match, err)
-		}
-		if out, err = numbers(text, before); err != nil {
-			return nil, fmt.Errorf("look up %s: %w", match, err)
-		}
+	if err == nil {
+		out, err = numbers(list.String, before)
 	}
-	if err := rows.Err(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("look up %s: %w", match, err)
 	}
 	return out, nil
@@ -77,24 +68,17 @@ func (v *View) Postings(ctx context.Context, match string, before int64, limit i
 
 // numbers reads segments from a text with commas between them. Each is before a
 // given one.
-func numbers(text []byte, before int64) ([]int64, error) {
-	if len(text) == 0 {
+func numbers(list string, before int64) ([]int64, error) {
+	if list == "" {
 		return nil, nil
 	}
-	out := make([]int64, 0, bytes.Count(text, []byte(","))+1)
-	id := int64(0)
-	for i, c := range text {
-		if c != ',' {
-			id = id*10 + int64(c-'0')
-			if i < len(text)-1 {
-				continue
-			}
-		}
-		if id < 1 || id >= before {
-			return nil, fmt.Errorf("%w: segment %d", errDamaged, id)
+	out := make([]int64, 0, strings.Count(list, ",")+1)
+	for text := range strings.SplitSeq(list, ",") {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id < 1 || id >= before {
+			return nil, fmt.Errorf("%w: segment %s", errDamaged, text)
 		}
 		out = append(out, id)
-		id = 0
 	}
 	slices.SortFunc(out, func(a, b int64) int { return cmp.Compare(b, a) }) // FTS5 brings them so, but promises nothing
 	return out, nil

@@ -22,21 +22,15 @@ const indentation = "    "
 // shown; any other line that looks like a message is indented, so nobody can forge
 // one.
 func Passage(lines []Line) string {
-	var out strings.Builder
-	size := 0
-	for i, l := range lines[:min(len(lines), PassageLines)] {
-		line := blobs.Unescape(l.shown(i > 0 && l.Message != nil && l.Message == lines[i-1].Message))
-		size += utf8.RuneCountInString(line) + 1
-		switch {
-		case size <= PassageRunes+1 && i > 0:
-			out.WriteString("\n" + line)
-		case i == 0 && size > PassageRunes+1:
-			return string([]rune(line)[:PassageRunes-1]) + "…"
-		case i == 0:
-			out.WriteString(line)
-		}
+	var out []string
+	for i, l := range lines {
+		out = append(out, blobs.Unescape(l.shown(i > 0 && l.Message != nil && l.Message == lines[i-1].Message)))
 	}
-	return out.String()
+	passage := strings.Join(out, "\n")
+	if runes := []rune(passage); len(runes) > PassageRunes {
+		return string(runes[:PassageRunes-1]) + "…"
+	}
+	return passage
 }
 
 // shown renders a line, which continues the one before it or stands by itself.
