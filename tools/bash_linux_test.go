@@ -53,7 +53,7 @@ func TestBashEndsInTime(t *testing.T) {
 	go func() { ended <- id.doCtx(ctx, "BASH", "command", "echo ready; touch ready; sleep 1000") }()
 	lethetest.Eventually(t, "the command runs", func() bool { _, err := os.Stat(filepath.Join(id.work, "ready")); return err == nil })
 	cancel()
-	wantWords(t, string((<-ended).Body), "ready\n", "[interrupted: it and everything")
+	lethetest.Words(t, string((<-ended).Body), "ready\n", "[interrupted: it and everything")
 }
 
 func TestBashOutputIsBoundedAndReachable(t *testing.T) {
@@ -63,7 +63,7 @@ func TestBashOutputIsBoundedAndReachable(t *testing.T) {
 	if r.Err || len(r.Body) > 66<<10 {
 		t.Fatalf("err %v, %d bytes", r.Err, len(r.Body))
 	}
-	wantWords(t, string(r.Body), "first\nxxx", "xxx\nlast\n[exit 0", fmt.Sprintf("[… %d bytes", size+12-64<<10), ".output/e12.1.txt")
+	lethetest.Words(t, string(r.Body), "first\nxxx", "xxx\nlast\n[exit 0", fmt.Sprintf("[… %d bytes", size+12-64<<10), ".output/e12.1.txt")
 	fi, err := os.Stat(filepath.Join(id.work, ".output/e12.1.txt"))
 	if err != nil || fi.Size() != size+12 {
 		t.Fatalf("kept %v, %v", fi, err)
@@ -78,7 +78,7 @@ func TestBashOutputThatCannotBeKept(t *testing.T) {
 	outside := filepath.Join(id.home, "agents", "other")
 	lethetest.Must(t, os.Symlink(outside, filepath.Join(id.work, ".output")))
 	r := id.do("BASH", "command", "seq 10000")
-	wantWords(t, string(r.Body), "could not be kept", "[exit 0")
+	lethetest.Words(t, string(r.Body), "could not be kept", "[exit 0")
 	if entries, _ := os.ReadDir(outside); len(entries) != 1 {
 		t.Errorf("written through the link: %v", entries)
 	}
@@ -103,7 +103,7 @@ func TestExitLineTellsDurationsThatMatter(t *testing.T) {
 		}
 	}
 	got, _ := exitLine(sandbox.Outcome{}, sandbox.ErrStuck, errTimeout, time.Minute, time.Minute)
-	wantWords(t, got, "timeout after 60 s", "takes long to die")
+	lethetest.Words(t, got, "timeout after 60 s", "takes long to die")
 }
 
 func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
@@ -114,7 +114,7 @@ func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
 	lethetest.Must(t, err)
 	b.most = 1 << 20
 	r := b.tool().Run(t.Context(), Call{ID: "e1.1", Args: []byte(`{"command":"yes"}`)})
-	wantWords(t, string(r.Body), "y\ny\n", "[too much output: it wrote more than 1 GB", "everything it started was killed")
+	lethetest.Words(t, string(r.Body), "y\ny\n", "[too much output: it wrote more than 1 GB", "everything it started was killed")
 	if fi, err := os.Stat(filepath.Join(id.work, ".output/e1.1.txt")); err != nil || fi.Size() > b.most {
 		t.Errorf("kept %v, %v", fi, err)
 	}

@@ -19,8 +19,8 @@ import (
 // Every way out of the workspace that a path or a link can take, for every tool.
 func TestNothingEscapes(t *testing.T) {
 	id := newIdentity(t, func(c *Config) { c.Bash = BashOff })
-	outside := realTempDir(t)
-	id.put(filepath.Join(outside, "secret"), "SECRET outside\n")
+	outside := lethetest.Dir(t)
+	lethetest.Write(t, filepath.Join(outside, "secret"), "SECRET outside\n")
 	for link, target := range map[string]string{
 		"abs":      filepath.Join(outside, "secret"),
 		"absdir":   outside,
@@ -66,22 +66,22 @@ func TestNothingEscapes(t *testing.T) {
 		filepath.Join(outside, "secret"): "SECRET outside\n", filepath.Join(id.dir, "MEMORY.md"): "memory\n",
 		filepath.Join(id.dir, "LIFE.md"): "life\n",
 	} {
-		if got := id.content(p); got != want {
+		if got := lethetest.Read(t, p); got != want {
 			t.Errorf("%s is %q", p, got)
 		}
 	}
 }
 
 func TestAbsolutePathsInside(t *testing.T) {
-	extra := realTempDir(t)
-	link := filepath.Join(realTempDir(t), "link")
+	extra := lethetest.Dir(t)
+	link := filepath.Join(lethetest.Dir(t), "link")
 	lethetest.Must(t, os.Symlink(extra, link))
 	id := newIdentity(t, func(c *Config) { c.ExtraRoots = []string{extra} })
 	id.ok("WRITE_FILE", "path", filepath.Join(id.work, "f"), "content", "one\n")
-	wantWords(t, id.ok("READ_FILE", "path", "f"), "one\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "f"), "one\n")
 	id.ok("WRITE_FILE", "path", filepath.Join(extra, "d/f"), "content", "two\n")
-	wantWords(t, id.ok("READ_FILE", "path", filepath.Join(link, "d/f")), "two\n")
-	wantWords(t, id.ok("LIST", "path", extra), "d/\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", filepath.Join(link, "d/f")), "two\n")
+	lethetest.Words(t, id.ok("LIST", "path", extra), "d/\n")
 	id.fails([]string{"or under " + extra}, "READ_FILE", "path", "/etc/passwd")
 }
 
@@ -92,9 +92,9 @@ func TestLinksInsideAreFollowed(t *testing.T) {
 		lethetest.Must(t, os.Symlink(target, filepath.Join(id.work, link)))
 	}
 	for _, path := range []string{"a", "dir/real", "dir/back"} {
-		wantWords(t, id.ok("READ_FILE", "path", path), "text\n")
+		lethetest.Words(t, id.ok("READ_FILE", "path", path), "text\n")
 		id.ok("EDIT_FILE", "path", path, "old", "text", "new", "changed")
-		if got := id.content(filepath.Join(id.work, "sub/real")); got != "changed\n" {
+		if got := lethetest.Read(t, filepath.Join(id.work, "sub/real")); got != "changed\n" {
 			t.Errorf("through %s: %q", path, got)
 		}
 		id.ok("WRITE_FILE", "path", path, "content", "text\n")
@@ -107,7 +107,7 @@ func TestLinksInsideAreFollowed(t *testing.T) {
 // A workspace inside an extra root can be replaced by a link by whoever may
 // write to that root, which commands may.
 func TestWorkspaceReplacedByLink(t *testing.T) {
-	extra := realTempDir(t)
+	extra := lethetest.Dir(t)
 	id := newIdentity(t, func(c *Config) {
 		c.ExtraRoots, c.Workspace = []string{extra}, filepath.Join(extra, "ws")
 	})
@@ -149,7 +149,7 @@ func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
 		}
 		cancel()
 	}
-	wantWords(t, id.ok("LIST", "path", "."), "dir/\n", "fifo  (fifo)\n", "socket  (socket)\n")
+	lethetest.Words(t, id.ok("LIST", "path", "."), "dir/\n", "fifo  (fifo)\n", "socket  (socket)\n")
 	id.fails([]string{"not a directory"}, "LIST", "path", "fifo/x")
 }
 
@@ -157,8 +157,8 @@ func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
 // while tools use them.
 func TestLinksSwappedAfterTheCheck(t *testing.T) {
 	id := newIdentity(t, func(c *Config) { c.Bash = BashOff })
-	outside := realTempDir(t)
-	id.put(filepath.Join(outside, "f"), "SECRET\n")
+	outside := lethetest.Dir(t)
+	lethetest.Write(t, filepath.Join(outside, "f"), "SECRET\n")
 	id.file("d/f", "inside\n")
 	id.file("d2/f", "inside\n")
 	at := func(name string) string { return filepath.Join(id.work, name) }
@@ -199,7 +199,7 @@ func TestLinksSwappedAfterTheCheck(t *testing.T) {
 	}
 	close(stop)
 	flipping.Wait()
-	if got := id.content(filepath.Join(outside, "f")); got != "SECRET\n" {
+	if got := lethetest.Read(t, filepath.Join(outside, "f")); got != "SECRET\n" {
 		t.Errorf("written outside: %q", got)
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) != 1 {

@@ -3,14 +3,13 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -36,56 +35,34 @@ type identity struct {
 
 func newIdentity(t *testing.T, change func(*Config)) *identity {
 	t.Helper()
-	// Not t.TempDir alone: the name of a test is part of it, and paths are short
-	// in the messages that tests look at.
-	home, err := filepath.EvalSymlinks(t.TempDir())
-	lethetest.Must(t, err)
-	home = filepath.Join(home, "home")
+	home := filepath.Join(lethetest.Dir(t), "home")
 	id := &identity{t: t, home: home, dir: filepath.Join(home, "agents", "51c0"), rooms: &fakeRooms{}}
 	id.work = filepath.Join(id.dir, "workspace")
-	for _, d := range []string{id.dir, filepath.Join(home, "chats"), filepath.Join(home, "agents", "other")} {
-		lethetest.Must(t, os.MkdirAll(d, 0o700))
-	}
 	for name, text := range map[string]string{
 		"agents/51c0/SOUL.md": "soul\n", "agents/51c0/LIFE.md": "life\n", "agents/51c0/context.md": "context\n",
 		"agents/51c0/MEMORY.md": "memory\n", "agents/other/MEMORY.md": "SECRET of another\n",
 		"chats/dev.md": "[USER:ann 2026-11-20T12:57:16Z] hello\n", "chats/private.md": "SECRET of a room\n",
 		"config.toml": "SECRET of the configuration\n",
 	} {
-		id.put(filepath.Join(home, name), text)
+		lethetest.Write(id.t, filepath.Join(home, name), text)
 	}
 	c := Config{AgentDir: id.dir, Home: home, ChatsDir: filepath.Join(home, "chats"), Rooms: id.rooms, Past: &fakePast{}}
 	if change != nil {
 		change(&c)
 	}
-	if id.Set, err = New(c); err != nil {
-		t.Fatal(err)
-	}
-	if c.Workspace != "" {
-		id.work = c.Workspace
-	}
+	id.work = cmp.Or(c.Workspace, id.work)
+	var err error
+	id.Set, err = New(c)
+	lethetest.Must(t, err)
 	return id
-}
-
-func (id *identity) put(path, text string) {
-	id.t.Helper()
-	lethetest.Must(id.t, os.MkdirAll(filepath.Dir(path), 0o700))
-	lethetest.Must(id.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // file puts a file into the workspace.
 func (id *identity) file(name, text string) string {
 	id.t.Helper()
 	path := filepath.Join(id.work, name)
-	id.put(path, text)
+	lethetest.Write(id.t, path, text)
 	return path
-}
-
-func (id *identity) content(path string) string {
-	id.t.Helper()
-	b, err := os.ReadFile(path)
-	lethetest.Must(id.t, err)
-	return string(b)
 }
 
 // do runs a tool with arguments given as pairs.
@@ -127,24 +104,8 @@ func (id *identity) fails(words []string, tool string, pairs ...any) string {
 	if !r.Err {
 		id.t.Fatalf("%s %v did not fail: %s", tool, pairs, r.Body)
 	}
-	wantWords(id.t, string(r.Body), words...)
+	lethetest.Words(id.t, string(r.Body), words...)
 	return string(r.Body)
-}
-
-func wantWords(t *testing.T, text string, words ...string) {
-	t.Helper()
-	for _, w := range words {
-		if !strings.Contains(text, w) {
-			t.Fatalf("%q is not in:\n%s", w, clip(text, 4000))
-		}
-	}
-}
-
-func realTempDir(t *testing.T) string {
-	t.Helper()
-	d, err := filepath.EvalSymlinks(t.TempDir())
-	lethetest.Must(t, err)
-	return d
 }
 
 // fakeRooms is Rooms in memory.

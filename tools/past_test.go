@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 // fakePast is a Past of a few texts.
@@ -46,7 +48,7 @@ func TestUncompactShowsAllPageByPage(t *testing.T) {
 	if got := id.ok("UNCOMPACT", "ref", "3f9c"); got != "original of hash=3f9c (a gist), from 2026-11-20 12:57: characters 0 to 6 of 17; go on with offset=6\n\none ÄÖ" {
 		t.Errorf("%q", got)
 	}
-	wantWords(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 4, "limit", 1), "characters 4 to 5 of 17", "\n\nÄ")
+	lethetest.Words(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 4, "limit", 1), "characters 4 to 5 of 17", "\n\nÄ")
 	var all strings.Builder
 	for offset, next := 0, 0; ; offset = next {
 		head, body, _ := strings.Cut(id.ok("UNCOMPACT", "ref", "3f9c", "offset", offset), "\n\n")
@@ -60,14 +62,14 @@ func TestUncompactShowsAllPageByPage(t *testing.T) {
 	if all.String() != text {
 		t.Errorf("the pages are %q", all.String())
 	}
-	wantWords(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 99, "limit", -1), "characters 17 to 17 of 17")
+	lethetest.Words(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 99, "limit", -1), "characters 17 to 17 of 17")
 	id.fails([]string{"no such blob. Copy the hash from a ref"}, "UNCOMPACT", "ref", "beef")
 }
 
 func TestRecall(t *testing.T) {
 	past := &fakePast{remark: " The index is still being made."}
 	id := newIdentity(t, func(c *Config) { c.Past = past })
-	wantWords(t, id.ok("RECALL", "query", "a dog"), "nothing found", "still being made")
+	lethetest.Words(t, id.ok("RECALL", "query", "a dog"), "nothing found", "still being made")
 	past.matches = []Match{{"◱hash=3f9c gist=g◲", "room=dev", 7, "Bosun\nthe dog"}, {"◱hash=beef gist=h◲", "tool=BASH", 0, ""}}
 	want := "matches: 2, the best first. UNCOMPACT opens one. The index is still being made.\n" +
 		"◱hash=3f9c gist=g◲ room=dev offset=7\n    Bosun\n    the dog\n◱hash=beef gist=h◲ tool=BASH offset=0"
@@ -86,7 +88,7 @@ func TestRecall(t *testing.T) {
 func TestCompact(t *testing.T) {
 	past := &fakePast{}
 	id := newIdentity(t, func(c *Config) { c.Past = past })
-	wantWords(t, id.ok("COMPACT"), "begins in the background")
+	lethetest.Words(t, id.ok("COMPACT"), "begins in the background")
 	past.err = errors.New("a compaction is under way already")
 	id.fails([]string{"under way already"}, "COMPACT")
 }

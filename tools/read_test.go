@@ -20,16 +20,16 @@ func TestReadPages(t *testing.T) {
 	}
 	id.file("f", all.String())
 	got := id.ok("READ_FILE", "path", "f")
-	wantWords(t, got, "[f: lines 1-2000 of 5000, ", "; next page: offset 2001]\nline 1\n", "\nline 2000\n")
+	lethetest.Words(t, got, "[f: lines 1-2000 of 5000, ", "; next page: offset 2001]\nline 1\n", "\nline 2000\n")
 	got = id.ok("READ_FILE", "path", "f", "offset", "4999", "limit", 10)
-	wantWords(t, got, "lines 4999-5000 of 5000", "]\nline 4999\nline 5000\n")
+	lethetest.Words(t, got, "lines 4999-5000 of 5000", "]\nline 4999\nline 5000\n")
 	if strings.Contains(got, "next page") {
 		t.Errorf("a page after the last: %s", got)
 	}
 	got = id.ok("READ_FILE", "path", "f", "offset", -2)
-	wantWords(t, got, "lines 4999-5000 of 5000")
-	wantWords(t, id.ok("READ_FILE", "path", "f", "offset", -99999, "limit", 1), "lines 1-1 of 5000", "]\nline 1\n")
-	wantWords(t, id.ok("READ_FILE", "path", "f", "offset", 0, "limit", 1<<40), "lines 1-2000 of 5000")
+	lethetest.Words(t, got, "lines 4999-5000 of 5000")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "f", "offset", -99999, "limit", 1), "lines 1-1 of 5000", "]\nline 1\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "f", "offset", 0, "limit", 1<<40), "lines 1-2000 of 5000")
 	id.fails([]string{"beyond the end", "5000 lines"}, "READ_FILE", "path", "f", "offset", 5001)
 }
 
@@ -39,12 +39,12 @@ func TestReadSmallThings(t *testing.T) {
 	id.file("one", "no newline")
 	id.file("crlf", "a\r\nb\r\n")
 	id.file("latin", "caf\xe9\n")
-	wantWords(t, id.ok("READ_FILE", "path", "empty"), "[empty: empty file]")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "empty"), "[empty: empty file]")
 	if got := id.ok("READ_FILE", "path", "one"); got != "[one: lines 1-1 of 1, 10 bytes]\nno newline\n" {
 		t.Errorf("%q", got)
 	}
-	wantWords(t, id.ok("READ_FILE", "path", "crlf"), "]\na\r\nb\r\n")
-	wantWords(t, id.ok("READ_FILE", "path", "latin"), "]\ncaf\xe9\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "crlf"), "]\na\r\nb\r\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "latin"), "]\ncaf\xe9\n")
 	for _, name := range []string{"LIFE.md", "context.md", "SOUL.md", "MEMORY.md", "memory.md"} {
 		id.ok("READ_FILE", "path", "self/"+name)
 	}
@@ -55,10 +55,10 @@ func TestReadLongLines(t *testing.T) {
 	long := strings.Repeat("ä", 100_000)
 	id.file("f", "short\n"+long+"\nend\n")
 	got := id.ok("READ_FILE", "path", "f")
-	wantWords(t, got, "short\nää", "…[line 2 goes on for 198000 bytes: offset 2, column 2001]\nend\n")
+	lethetest.Words(t, got, "short\nää", "…[line 2 goes on for 198000 bytes: offset 2, column 2001]\nend\n")
 	got = id.ok("READ_FILE", "path", "f", "offset", 2, "column", 2001)
-	wantWords(t, got, "line 2 from column 2001; next page: offset 3]\nää")
-	wantWords(t, got, fmt.Sprintf("column %d]", 2001+pageBytes))
+	lethetest.Words(t, got, "line 2 from column 2001; next page: offset 3]\nää")
+	lethetest.Words(t, got, fmt.Sprintf("column %d]", 2001+pageBytes))
 	if len(got) > pageBytes+300 {
 		t.Errorf("a page of %d bytes", len(got))
 	}
@@ -68,7 +68,7 @@ func TestReadBinary(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.file("png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"+strings.Repeat("\x00", 5000))
 	got := id.ok("READ_FILE", "path", "png")
-	wantWords(t, got, "binary file, 5016 bytes, looks like image/png", "89 50 4e 47", "|.PNG....")
+	lethetest.Words(t, got, "binary file, 5016 bytes, looks like image/png", "89 50 4e 47", "|.PNG....")
 	if len(got) > 2000 {
 		t.Errorf("%d bytes for a binary file", len(got))
 	}
@@ -92,12 +92,12 @@ func TestReadLargeFiles(t *testing.T) {
 		if c.tail {
 			path = filepath.Join(id.home, "chats/dev.md")
 		}
-		id.put(path, lines)
+		lethetest.Write(t, path, lines)
 		if err := os.Truncate(path, c.size); err != nil {
 			t.Skip("no such file here: ", err)
 		}
 		got := id.ok("READ_FILE", "path", c.path, "offset", 10, "limit", 5)
-		wantWords(t, got, "lines 10-14 of more than 14, ", "; next page: offset 15]\na line of text\n")
+		lethetest.Words(t, got, "lines 10-14 of more than 14, ", "; next page: offset 15]\na line of text\n")
 		if !c.tail {
 			id.fails([]string{c.want}, "READ_FILE", "path", c.path, "offset", -20)
 			id.fails([]string{"16 MB"}, "EDIT_FILE", "path", c.path, "old", "a", "new", "b")
@@ -109,7 +109,7 @@ func TestReadLargeFiles(t *testing.T) {
 			f.Close()
 		}
 		lethetest.Must(t, err)
-		wantWords(t, id.ok("READ_FILE", "path", c.path, "offset", -1), "lines 1002-1002 of 1002, 3 GB]\nthe last\n")
+		lethetest.Words(t, id.ok("READ_FILE", "path", c.path, "offset", -1), "lines 1002-1002 of 1002, 3 GB]\nthe last\n")
 		id.fails([]string{"offset 2000 is beyond the end: the file has 1002 lines"}, "READ_FILE", "path", c.path, "offset", 2000)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lethe/internal/lethetest"
 )
 
 func TestReadFileOpensWhatWasSent(t *testing.T) {
@@ -47,7 +49,7 @@ func TestReadFileOpensWhatWasSent(t *testing.T) {
 	}
 	id.file("received/cccccccccccccccc.png", "cropped")
 	id.ok("READ_FILE", "path", "hash=cccccccccccccccc")
-	if got := id.content(filepath.Join(id.work, "received/cccccccccccccccc.png")); got != "cropped" {
+	if got := lethetest.Read(t, filepath.Join(id.work, "received/cccccccccccccccc.png")); got != "cropped" {
 		t.Errorf("what the agent did with its copy is gone: %q", got)
 	}
 	for _, path := range []string{"hash=0123456789abcdef", "hash=aaaaaaaaaaaaaaaab"} {

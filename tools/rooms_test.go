@@ -16,8 +16,8 @@ import (
 func TestRooms(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.fails([]string{"You are in no room"}, "SAY", "room", "dev", "message", "hello")
-	wantWords(t, id.ok("JOIN", "room", "dev"), "last 20 of 300")
-	wantWords(t, id.ok("SAY", "room", "#dev", "message", "two\nlines"), "said in room dev")
+	lethetest.Words(t, id.ok("JOIN", "room", "dev"), "last 20 of 300")
+	lethetest.Words(t, id.ok("SAY", "room", "#dev", "message", "two\nlines"), "said in room dev")
 	if want := []string{"e12.1 dev two\nlines"}; !slices.Equal(id.rooms.said, want) {
 		t.Errorf("said %q", id.rooms.said)
 	}
@@ -26,7 +26,7 @@ func TestRooms(t *testing.T) {
 	id.fails([]string{"not a valid name"}, "JOIN", "room", "Dev Room")
 	id.fails([]string{"message is empty"}, "SAY", "room", "dev", "message", " \n")
 	id.fails([]string{"too long", "nothing was said"}, "SAY", "room", "dev", "message", strings.Repeat("x", maxMessage+1))
-	wantWords(t, id.ok("LEAVE", "room", "rooms/dev.md"), "left room dev")
+	lethetest.Words(t, id.ok("LEAVE", "room", "rooms/dev.md"), "left room dev")
 	id.fails([]string{"not in room dev"}, "LEAVE", "room", "dev")
 	id.rooms.in, id.rooms.err = []string{"dev"}, errors.New("disk full")
 	id.fails([]string{"disk full"}, "SAY", "room", "dev", "message", "hello")
@@ -43,8 +43,8 @@ func TestRoomsCanBeReadOnlyWhileJoined(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.fails([]string{"not one of yours", "JOIN"}, "READ_FILE", "path", "rooms/dev.md")
 	id.ok("JOIN", "room", "dev")
-	wantWords(t, id.ok("READ_FILE", "path", "rooms/dev.md"), "] hello\n")
-	wantWords(t, id.ok("LIST", "path", "rooms"), "rooms/dev.md  38 bytes")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "rooms/dev.md"), "] hello\n")
+	lethetest.Words(t, id.ok("LIST", "path", "rooms"), "rooms/dev.md  38 bytes")
 	id.fails([]string{"use SAY"}, "WRITE_FILE", "path", "rooms/dev.md", "content", "x")
 	id.fails([]string{"use SAY"}, "EDIT_FILE", "path", "rooms/dev.md", "old", "hello", "new", "x")
 	// Even if the agent were told that it is in a room with such a name.
@@ -64,6 +64,6 @@ func TestRoomsCanBeReadOnlyWhileJoined(t *testing.T) {
 		t.Errorf("the link of another user is followed: %s", text)
 	}
 	id.file("rooms/mine.md", "a file of the workspace\n")
-	wantWords(t, id.ok("READ_FILE", "path", "./rooms/mine.md"), "a file of the workspace")
-	wantWords(t, id.ok("READ_FILE", "path", filepath.Join(id.work, "rooms/mine.md")), "a file of the workspace")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "./rooms/mine.md"), "a file of the workspace")
+	lethetest.Words(t, id.ok("READ_FILE", "path", filepath.Join(id.work, "rooms/mine.md")), "a file of the workspace")
 }

@@ -67,7 +67,7 @@ func TestSpoolSurvivesAFullDisk(t *testing.T) {
 		}
 	}
 	body := s.result("all")
-	wantWords(t, string(body), "01234\n[… 90 bytes", "could not be kept", "no space left", "\n56789")
+	lethetest.Words(t, string(body), "01234\n[… 90 bytes", "could not be kept", "no space left", "\n56789")
 }
 
 func TestOldOutputsMakeRoom(t *testing.T) {

@@ -139,11 +139,11 @@ func newTool[A any](name string, do func(ctx context.Context, call string, a A) 
 	run := func(ctx context.Context, c Call) Result {
 		var a A
 		if err := Decode(c.Args, &a); err != nil {
-			return failure(err)
+			return failf("%v", err)
 		}
 		r, err := do(ctx, c.ID, a)
 		if err != nil {
-			return failure(err)
+			return failf("%v", err)
 		}
 		return r
 	}
@@ -235,5 +235,3 @@ func textf(format string, args ...any) Result {
 func failf(format string, args ...any) Result {
 	return Result{Body: fmt.Appendf(nil, format, args...), Err: true}
 }
-
-func failure(err error) Result { return failf("%v", err) }

@@ -83,7 +83,7 @@ func TestEndedContextStartsNothing(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(id.work, "f")); !r.Err || err == nil {
 		t.Errorf("%s", r.Body)
 	}
-	wantWords(t, string(r.Body), "not started")
+	lethetest.Words(t, string(r.Body), "not started")
 }
 
 func TestStuckToolDoesNotHoldTheTurn(t *testing.T) {
@@ -98,20 +98,20 @@ func TestStuckToolDoesNotHoldTheTurn(t *testing.T) {
 		if took := time.Since(started); took > time.Minute+2*time.Second || !r.Err {
 			t.Errorf("took %v: %s", took, r.Body)
 		}
-		wantWords(t, string(r.Body), "interrupted", "effect unknown")
+		lethetest.Words(t, string(r.Body), "interrupted", "effect unknown")
 		close(release)
 		synctest.Wait()
 	})
 }
 
 func TestConfigurationThatOpensTheHomeIsRefused(t *testing.T) {
-	home := realTempDir(t)
+	home := lethetest.Dir(t)
 	dir := filepath.Join(home, "h", "agents", "51c0")
 	lethetest.Must(t, os.MkdirAll(filepath.Join(home, "h", "agents", "other"), 0o700))
 	lethetest.Must(t, os.MkdirAll(dir, 0o700))
-	link := filepath.Join(realTempDir(t), "link")
+	link := filepath.Join(lethetest.Dir(t), "link")
 	lethetest.Must(t, os.Symlink(home, link))
-	beside, aside := realTempDir(t), filepath.Join(realTempDir(t), "beside")
+	beside, aside := lethetest.Dir(t), filepath.Join(lethetest.Dir(t), "beside")
 	lethetest.Must(t, os.Symlink(beside, aside))
 	base := Config{Home: filepath.Join(home, "h"), AgentDir: dir}
 	for name, c := range map[string]struct {

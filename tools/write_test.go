@@ -40,7 +40,7 @@ func TestWriteOwnFiles(t *testing.T) {
 	id := newIdentity(t, nil)
 	for _, name := range []string{"MEMORY.md", "SEGMENT.md", "SUMMARISE.md"} {
 		r := id.do("WRITE_FILE", "path", "self/"+name, "content", "text\n")
-		if r.Err || r.Touched != name || id.content(filepath.Join(id.dir, name)) != "text\n" {
+		if r.Err || r.Touched != name || lethetest.Read(t, filepath.Join(id.dir, name)) != "text\n" {
 			t.Errorf("%s: touched %q, %s", name, r.Touched, r.Body)
 		}
 		r = id.do("EDIT_FILE", "path", "self/"+name, "old", "text", "new", "other")
@@ -59,7 +59,7 @@ func TestWriteOwnFiles(t *testing.T) {
 			if !r.Err || r.Touched != "" {
 				t.Errorf("%s: %s", name, r.Body)
 			}
-			wantWords(t, string(r.Body), "only be read", "self/MEMORY.md")
+			lethetest.Words(t, string(r.Body), "only be read", "self/MEMORY.md")
 		}
 	}
 	if r := id.do("WRITE_FILE", "path", "f", "content", "x"); r.Touched != "" {
@@ -72,7 +72,7 @@ func TestWriteWarnsOfLongMemory(t *testing.T) {
 	if got := id.ok("WRITE_FILE", "path", "self/MEMORY.md", "content", strings.Repeat("ä", 4000)); strings.Contains(got, "warning") {
 		t.Errorf("4000 characters: %s", got)
 	}
-	wantWords(t, id.ok("EDIT_FILE", "path", "self/MEMORY.md", "old", strings.Repeat("ä", 4000), "new", strings.Repeat("ö", 4001)),
+	lethetest.Words(t, id.ok("EDIT_FILE", "path", "self/MEMORY.md", "old", strings.Repeat("ä", 4000), "new", strings.Repeat("ö", 4001)),
 		"warning", "4001 characters", "first 4000")
 	if got := id.ok("WRITE_FILE", "path", "f", "content", strings.Repeat("x", 5000)); strings.Contains(got, "warning") {
 		t.Errorf("another file: %s", got)
@@ -92,7 +92,7 @@ func TestWriteThatFailsChangesNothing(t *testing.T) {
 	defer func() { durable.Fault = nil }()
 	id.fails([]string{"write f: no space left on device"}, "WRITE_FILE", "path", "f", "content", "new")
 	entries, _ := os.ReadDir(id.work)
-	if got := id.content(path); got != "old" || len(entries) != 1 {
+	if got := lethetest.Read(t, path); got != "old" || len(entries) != 1 {
 		t.Errorf("the file holds %q, beside %v", got, entries)
 	}
 }
@@ -103,13 +103,13 @@ func TestEdit(t *testing.T) {
 	if got := id.ok("EDIT_FILE", "path", "f", "old", "println(1)", "new", "println(2)\n\tprintln(3)"); got != "edited f at line 2: 1 lines became 2" {
 		t.Errorf("%q", got)
 	}
-	if got := id.content(path); got != "func main() {\n\tprintln(2)\n\tprintln(3)\n}\n" {
+	if got := lethetest.Read(t, path); got != "func main() {\n\tprintln(2)\n\tprintln(3)\n}\n" {
 		t.Errorf("%q", got)
 	}
 	id.ok("EDIT_FILE", "path", "f", "old", "\tprintln(3)\n", "new", "")
 	id.fails([]string{"old is empty", "WRITE_FILE"}, "EDIT_FILE", "path", "f", "old", "", "new", "x")
 	id.fails([]string{"nothing to change"}, "EDIT_FILE", "path", "f", "old", "main", "new", "main")
-	if got := id.content(path); got != "func main() {\n\tprintln(2)\n}\n" {
+	if got := lethetest.Read(t, path); got != "func main() {\n\tprintln(2)\n}\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -129,7 +129,7 @@ func TestEditFailuresHelp(t *testing.T) {
 	id.fails([]string{"binary"}, "EDIT_FILE", "path", "bin", "old", "a", "new", "y")
 	id.file("big", strings.Repeat("x", maxEdit+1))
 	id.fails([]string{"16 MB", "BASH"}, "EDIT_FILE", "path", "big", "old", "x", "new", "y")
-	if id.content(path) != text {
+	if lethetest.Read(t, path) != text {
 		t.Error("a failed edit changed the file")
 	}
 }
@@ -147,7 +147,7 @@ func TestEditKeepsLineEndings(t *testing.T) {
 	id := newIdentity(t, nil)
 	path := id.file("f", "one\r\ntwo\r\nthree\r\n")
 	id.ok("EDIT_FILE", "path", "f", "old", "one\ntwo", "new", "1\n2")
-	if got := id.content(path); got != "1\r\n2\r\nthree\r\n" {
+	if got := lethetest.Read(t, path); got != "1\r\n2\r\nthree\r\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -171,7 +171,7 @@ func TestList(t *testing.T) {
 	if got := id.ok("LIST", "path", "b.txt"); got != "b.txt  5 bytes\n" {
 		t.Errorf("%q", got)
 	}
-	wantWords(t, id.ok("LIST", "path", "self"), "self/MEMORY.md  7 bytes, writable\n", "self/LIFE.md  5 bytes, read only\n", "self/SEGMENT.md  not written yet, writable\n")
+	lethetest.Words(t, id.ok("LIST", "path", "self"), "self/MEMORY.md  7 bytes, writable\n", "self/LIFE.md  5 bytes, read only\n", "self/SEGMENT.md  not written yet, writable\n")
 }
 
 func TestListIsBounded(t *testing.T) {
@@ -180,7 +180,7 @@ func TestListIsBounded(t *testing.T) {
 		id.file(fmt.Sprintf("d/%04d", i), "")
 	}
 	got := id.ok("LIST", "path", "d")
-	wantWords(t, got, "[d: 0 directories, 1234 others]", "0000  0 bytes", "0499  0 bytes", "[734 more are not shown")
+	lethetest.Words(t, got, "[d: 0 directories, 1234 others]", "0000  0 bytes", "0499  0 bytes", "[734 more are not shown")
 	if n := strings.Count(got, "\n"); n != 502 {
 		t.Errorf("%d lines", n)
 	}

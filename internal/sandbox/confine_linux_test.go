@@ -14,10 +14,10 @@ import (
 )
 
 func TestConfinedWrites(t *testing.T) {
-	extra := realTempDir(t)
+	extra := lethetest.Dir(t)
 	b := newBox(t, true)
 	b.Write = append(b.Write, extra)
-	outside := realTempDir(t)
+	outside := lethetest.Dir(t)
 	for _, c := range []struct {
 		command string
 		allowed bool
@@ -48,16 +48,16 @@ func TestConfinedWrites(t *testing.T) {
 			t.Errorf("%s: allowed %v, want %v: %s", c.command, ok, c.allowed, out)
 		}
 	}
-	if got := b.content(filepath.Join(b.home, "agents/51c0/LIFE.md")); got != "life\n" {
+	if got := lethetest.Read(b, filepath.Join(b.home, "agents/51c0/LIFE.md")); got != "life\n" {
 		t.Errorf("LIFE.md is %q", got)
 	}
 }
 
 func TestConfinedReads(t *testing.T) {
 	b := newBox(t, true)
-	outside := realTempDir(t)
-	b.put(filepath.Join(outside, "f"), "SECRET elsewhere\n")
-	b.put(filepath.Join(b.Dir, "own"), "mine\n")
+	outside := lethetest.Dir(t)
+	lethetest.Write(b, filepath.Join(outside, "f"), "SECRET elsewhere\n")
+	lethetest.Write(b, filepath.Join(b.Dir, "own"), "mine\n")
 	lethetest.Must(t, os.Symlink(filepath.Join(b.home, "config.toml"), filepath.Join(b.Dir, "link")))
 	for _, command := range []string{
 		"cat " + b.home + "/config.toml", "cat link", "cat " + b.home + "/chats/private.md", "ls " + b.home,
@@ -110,7 +110,7 @@ func TestSockets(t *testing.T) {
 	if got := b.probe("dial tcp " + address); !strings.Contains(got, "dial ok: served") {
 		t.Errorf("the network cannot be used: %s", got)
 	}
-	wantWords(t, b.probe("datagrams"), "datagrams: permission denied", "streams: <nil>")
+	lethetest.Words(t, b.probe("datagrams"), "datagrams: permission denied", "streams: <nil>")
 	trusted := newBox(t, false)
 	if got := trusted.probe("dial unix " + path); !strings.Contains(got, "dial ok: served") {
 		t.Errorf("the probe itself does not work: %s", got)
@@ -140,44 +140,14 @@ func serve(t *testing.T, network, address string) string {
 func TestPrivileges(t *testing.T) {
 	b := newBox(t, true)
 	got := b.succeeds("grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status; ulimit -c")
-	wantWords(t, got, "NoNewPrivs:\t1", "Seccomp:\t2", "\n0\n")
+	lethetest.Words(t, got, "NoNewPrivs:\t1", "Seccomp:\t2", "\n0\n")
 	if os.Geteuid() == 0 {
-		wantWords(t, got, "CapEff:\t0000000000000002", "CapBnd:\t0000000000000002")
+		lethetest.Words(t, got, "CapEff:\t0000000000000002", "CapBnd:\t0000000000000002")
 	}
 }
 
 func TestTrustedReadsAndWritesEverywhere(t *testing.T) {
 	b := newBox(t, false)
-	outside := realTempDir(t)
+	outside := lethetest.Dir(t)
 	b.succeeds("echo x > " + outside + "/f && cat ../LIFE.md")
-}
-
-func TestAround(t *testing.T) {
-	root := realTempDir(t)
-	for _, d := range []string{"bin", "app/lethe/agents", "app/lib", "share"} {
-		lethetest.Must(t, os.MkdirAll(filepath.Join(root, d), 0o700))
-	}
-	rel := func(hide ...string) string {
-		for i := range hide {
-			hide[i] = filepath.Join(root, hide[i])
-		}
-		parts := around(root, hide)
-		for i := range parts {
-			parts[i], _ = filepath.Rel(root, parts[i])
-		}
-		return strings.Join(parts, " ")
-	}
-	for _, c := range []struct{ hide, want string }{
-		{"elsewhere/../../x", "."},
-		{"app/lethe", "app/lib bin share"},
-		{"app", "bin share"},
-		{".", ""},
-	} {
-		if got := rel(c.hide); got != c.want {
-			t.Errorf("around without %s: %q, want %q", c.hide, got, c.want)
-		}
-	}
-	if got := rel("app/lib", "bin"); got != "app/lethe share" {
-		t.Errorf("around without two: %q", got)
-	}
 }

@@ -17,15 +17,17 @@ import (
 //
 // Root can still read the memory of any process. Commands of BASH cannot, even
 // as root: they have no CAP_SYS_PTRACE.
-func HideEnvironment() { hideOnce() }
+func HideEnvironment() {
+	hide.Do(func() {
+		// In this order: an undumpable process may not open its own memory. What
+		// fails here is made up for by the other, and both fail only on kernels
+		// that forbid them to everybody.
+		blankEnvironment()
+		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	})
+}
 
-var hideOnce = sync.OnceFunc(func() {
-	// In this order: an undumpable process may not open its own memory. What
-	// fails here is made up for by the other, and both fail only on kernels
-	// that forbid them to everybody.
-	blankEnvironment()
-	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-})
+var hide sync.Once
 
 func blankEnvironment() {
 	stat, err := os.ReadFile("/proc/self/stat")

@@ -179,7 +179,7 @@ func TestCommandsAreRefusedWhereTheyCannotBeConfined(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		wantWords(t, string(out), words, `tools.bash = "trusted"`)
+		lethetest.Words(t, string(out), words, `tools.bash = "trusted"`)
 		if strings.Contains(string(out), "ran\n") {
 			t.Errorf("without %s it ran: %s", what, out)
 		}
@@ -188,6 +188,6 @@ func TestCommandsAreRefusedWhereTheyCannotBeConfined(t *testing.T) {
 
 func TestOldLandlockIsNotEnough(t *testing.T) {
 	for abi, words := range map[int]string{0: "has no Landlock", 2: "has Landlock ABI 2 and 3 is needed"} {
-		wantWords(t, confinable(abi, true).Error(), words, `tools.bash = "trusted"`)
+		lethetest.Words(t, confinable(abi, true).Error(), words, `tools.bash = "trusted"`)
 	}
 }

@@ -74,28 +74,15 @@ type box struct {
 
 func newBox(t *testing.T, confine bool) *box {
 	t.Helper()
-	home := filepath.Join(realTempDir(t), "home")
+	home := filepath.Join(lethetest.Dir(t), "home")
 	b := &box{T: t, Command: makeDirs(home, confine, ""), home: home}
 	for name, text := range map[string]string{
 		"agents/51c0/SOUL.md": "soul\n", "agents/51c0/LIFE.md": "life\n", "agents/51c0/MEMORY.md": "memory\n",
 		"agents/other/MEMORY.md": "SECRET of another\n", "chats/private.md": "SECRET of a room\n", "config.toml": "SECRET of the configuration\n",
 	} {
-		b.put(filepath.Join(home, name), text)
+		lethetest.Write(b, filepath.Join(home, name), text)
 	}
 	return b
-}
-
-func (b *box) put(path, text string) {
-	b.Helper()
-	lethetest.Must(b.T, os.MkdirAll(filepath.Dir(path), 0o700))
-	lethetest.Must(b.T, os.WriteFile(path, []byte(text), 0o600))
-}
-
-func (b *box) content(path string) string {
-	b.Helper()
-	text, err := os.ReadFile(path)
-	lethetest.Must(b.T, err)
-	return string(text)
 }
 
 // run runs a command with a time limit and returns its output, and whether it did well.
@@ -161,25 +148,9 @@ func makePairs() {
 	fmt.Println("streams:", err)
 }
 
-func wantWords(t *testing.T, text string, words ...string) {
-	t.Helper()
-	for _, w := range words {
-		if !strings.Contains(text, w) {
-			t.Fatalf("%q is not in:\n%s", w, text)
-		}
-	}
-}
-
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-func realTempDir(t *testing.T) string {
-	t.Helper()
-	d, err := filepath.EvalSymlinks(t.TempDir())
-	lethetest.Must(t, err)
-	return d
 }
 
 func executable(t *testing.T) string {

@@ -42,7 +42,7 @@ const detached = `
 
 func (b *box) wantDead() {
 	b.Helper()
-	pids := strings.Fields(b.content(filepath.Join(b.Dir, "pids")))
+	pids := strings.Fields(lethetest.Read(b, filepath.Join(b.Dir, "pids")))
 	if len(pids) != 5 {
 		b.Fatalf("%d processes were started, want 5", len(pids))
 	}
@@ -72,7 +72,7 @@ func TestNothingIsLeftWhenTheContextEnds(t *testing.T) {
 		go func() { out, _ := b.runCtx(ctx, detached+"echo ready; touch ready; sleep 1000"); ended <- out }()
 		lethetest.Eventually(b.T, "the command runs", func() bool { return exists(filepath.Join(b.Dir, "ready")) })
 		cancel()
-		wantWords(b.T, <-ended, "ready\n")
+		lethetest.Words(b.T, <-ended, "ready\n")
 		b.wantDead()
 	})
 }
@@ -83,7 +83,7 @@ func TestForkBombEnds(t *testing.T) {
 		defer cancel()
 		// Bounded by its depth, not by us: each process makes two until the limit.
 		_, _ = b.runCtx(ctx, `echo $$ > session; f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 1000; }; f 7`)
-		session := strings.TrimSpace(b.content(filepath.Join(b.Dir, "session")))
+		session := strings.TrimSpace(lethetest.Read(b, filepath.Join(b.Dir, "session")))
 		stats, err := filepath.Glob("/proc/[0-9]*/stat")
 		if err != nil || len(stats) == 0 {
 			b.Fatal("no processes at all", err)
@@ -128,8 +128,8 @@ func TestEnvironmentIsClean(t *testing.T) {
 		if strings.Contains(got, "leaked") || strings.Contains(got, "SECRET") {
 			t.Errorf("the environment leaks: %s", got)
 		}
-		wantWords(t, got, "HOME="+b.Private+"/home\n", "TMPDIR="+b.Private+"/tmp\n", "TERM=dumb\n", "\nx\ny\n")
-		wantWords(t, got, "\n5\n") // total, 0, 1, 2 and the directory itself
+		lethetest.Words(t, got, "HOME="+b.Private+"/home\n", "TMPDIR="+b.Private+"/tmp\n", "TERM=dumb\n", "\nx\ny\n")
+		lethetest.Words(t, got, "\n5\n") // total, 0, 1, 2 and the directory itself
 	}
 }
 
@@ -170,7 +170,7 @@ func TestSecretsOfTheCallerAreOutOfReach(t *testing.T) {
 					t.Fatalf("%v: %s", err, out)
 				}
 				text := string(out)
-				wantWords(t, text, "secret in getenv: true, in environ: false", fmt.Sprintf("caller %d\n", caller.Process.Pid), "NoNewPrivs:\t1")
+				lethetest.Words(t, text, "secret in getenv: true, in environ: false", fmt.Sprintf("caller %d\n", caller.Process.Pid), "NoNewPrivs:\t1")
 				if strings.Contains(text, "s3cr3t") || strings.Contains(text, "memory of the caller is open") {
 					t.Errorf("the command got at its caller:\n%s", text)
 				}

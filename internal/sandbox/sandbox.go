@@ -20,6 +20,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -78,31 +79,14 @@ func (c Command) order() (order, error) {
 // on but where programs are, the language and the time zone.
 func environment(home, tmp string) []string {
 	env := []string{
-		"HOME=" + home, "TMPDIR=" + tmp, "PATH=" + searchPath(),
-		"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1",
+		"HOME=" + home, "TMPDIR=" + tmp, "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1",
+		"PATH=" + cmp.Or(os.Getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+		"LANG=" + cmp.Or(os.Getenv("LANG"), "C.UTF-8"),
 	}
-	lang := os.Getenv("LANG")
-	if lang == "" {
-		lang = "C.UTF-8"
-	}
-	env = append(env, "LANG="+lang)
 	if tz := os.Getenv("TZ"); tz != "" {
 		env = append(env, "TZ="+tz)
 	}
 	return env
-}
-
-func searchPath() string {
-	var dirs []string
-	for _, d := range filepath.SplitList(os.Getenv("PATH")) {
-		if filepath.IsAbs(d) {
-			dirs = append(dirs, d)
-		}
-	}
-	if len(dirs) == 0 {
-		return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	}
-	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
 func findShell() (string, error) {
