@@ -44,20 +44,26 @@ type Settings struct {
 	// Alone makes every request self-contained, for another model than the life's
 	// own: a fork would find nothing in that model's cache.
 	Alone bool
-	// Budgets of the past, as shares of Limit. A level that exceeds its own is
-	// cut to half of it, so that the next compactions need not touch it.
-	Summaries, Gists, Cards float64
-	// Pins is the budget of rules and promises. What does not fit gives way.
-	Pins float64
+	// Past scales the budgets of what has faded, 0 to 1.
+	Past float64
 }
 
 // Default returns the settings of the design for a limit in tokens.
 func Default(limit int) Settings {
-	return Settings{
-		Limit: limit, Target: 0.5, Parallel: 4,
-		Summaries: 0.06, Gists: 0.08, Cards: 0.08, Pins: 0.04,
-	}
+	return Settings{Limit: limit, Target: 0.5, Parallel: 4, Past: 1}
 }
+
+// Budgets of the past, as shares of the limit. A level that exceeds its own is cut to half
+// of it, so that the next compactions need not touch it. Pins that do not fit give way.
+const (
+	summariesShare = 0.06
+	gistsShare     = 0.08
+	cardsShare     = 0.08
+	pinsShare      = 0.04
+)
+
+// budget is what a share of the limit comes to, in tokens.
+func (s Settings) budget(share float64) int { return int(float64(s.Limit) * share * s.Past) }
 
 // Bounds of a chunk in tokens. A smaller one joins a neighbour, since few large
 // chunks cost less than many small ones; a larger unit is a chunk by itself.

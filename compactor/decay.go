@@ -28,8 +28,6 @@ type swap struct {
 // times as far.
 const perCard = 32
 
-func (sw *swap) budget(share float64) int { return int(float64(sw.set.Limit) * share) }
-
 func (sw *swap) cost(r mind.Range) int { return sw.meter(r.String() + "\n") }
 
 // total is what the ranges of one level cost.
@@ -50,15 +48,15 @@ func (sw *swap) decay() error {
 	if err := sw.written(); err != nil {
 		return err
 	}
-	if err := sw.gather(mind.Gist, 0, sw.budget(sw.set.Gists)); err != nil {
+	if err := sw.gather(mind.Gist, 0, sw.set.budget(gistsShare)); err != nil {
 		return err
 	}
-	return sw.gather(mind.Card, 1, sw.budget(sw.set.Cards))
+	return sw.gather(mind.Card, 1, sw.set.budget(cardsShare))
 }
 
 // decaySummaries makes bare refs of the summaries that matter least.
 func (sw *swap) decaySummaries() {
-	most := sw.budget(sw.set.Summaries)
+	most := sw.set.budget(summariesShare)
 	total := sw.total(mind.Summary)
 	if total <= most {
 		return
@@ -206,8 +204,8 @@ func (sw *swap) card(from, to, t int) error {
 	var list []mind.Listing
 	first := from
 	if from > 0 && sw.tops(sw.Faded[from-1], sw.Faded[from], t) {
-		if has, ok := sw.listed(sw.Faded[from-1]); ok {
-			first, c, list = from-1, sw.Faded[from-1], has
+		if body, err := sw.read(sw.Faded[from-1].Original.Hash); err == nil { // one that is lost stays as it is
+			first, c, list = from-1, sw.Faded[from-1], mind.ReadCard(body)
 		}
 	}
 	for _, r := range sw.Faded[from:to] {
@@ -223,16 +221,6 @@ func (sw *swap) card(from, to, t int) error {
 	sw.Faded = slices.Replace(sw.Faded, first, to, c)
 	sw.lines = append(sw.lines, Line{Fade: fadeOf(c), Replacement: ref})
 	return nil
-}
-
-// listed reads what a card lists. One that cannot be read stays as it is.
-func (sw *swap) listed(c mind.Range) ([]mind.Listing, bool) {
-	body, err := sw.read(c.Original.Hash)
-	if err != nil {
-		return nil, false
-	}
-	list := mind.ReadCard(body)
-	return list, len(list) == c.Count
 }
 
 func cardBody(list []mind.Listing) []byte {

@@ -32,7 +32,7 @@ func (w *world) ranges(level string, n int, change func(*mind.Range)) {
 func TestDecayHysteresis(t *testing.T) {
 	for _, level := range []string{mind.Summary, mind.Gist} {
 		w := newWorld(t, 100_000)
-		budget := int(map[string]float64{mind.Summary: w.set.Summaries, mind.Gist: w.set.Gists}[level] * 100_000)
+		budget := w.set.budget(map[string]float64{mind.Summary: summariesShare, mind.Gist: gistsShare}[level])
 		n := 0
 		for { // fill it up, to the last one that fits
 			w.ranges(level, 1, nil)

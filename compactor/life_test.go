@@ -156,9 +156,9 @@ func randomEdit(t *rapid.T, w *world) {
 // budgets checks that every level is within its budget.
 func (w *world) budgets(t lethetest.Failer) {
 	t.Helper()
-	for level, share := range map[string]float64{mind.Summary: w.set.Summaries, mind.Gist: w.set.Gists, mind.Card: w.set.Cards} {
+	for level, share := range map[string]float64{mind.Summary: summariesShare, mind.Gist: gistsShare, mind.Card: cardsShare} {
 		ranges, n := w.level(level)
-		if most := int(share * float64(w.set.Limit)); n > most {
+		if most := w.set.budget(share); n > most {
 			t.Fatalf("%d ranges of level %s have %d tokens, of at most %d", len(ranges), level, n, most)
 		}
 	}
@@ -166,7 +166,7 @@ func (w *world) budgets(t lethetest.Failer) {
 	for _, p := range w.state.Pins {
 		n += meter(p.String() + "\n")
 	}
-	if most := int(w.set.Pins * float64(w.set.Limit)); n > most {
+	if most := w.set.budget(pinsShare); n > most {
 		t.Fatalf("%d pins have %d tokens, of at most %d", len(w.state.Pins), n, most)
 	}
 }

@@ -168,7 +168,7 @@ func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string
 // the longer a share of its source.
 func (j Job) longest(f Fade) int {
 	share := f.Tokens * (4 + 2*f.Relevance) / 100
-	most := int(float64(j.in.Settings.Limit) * j.in.Settings.Summaries / 4)
+	most := j.in.Settings.budget(summariesShare / 4)
 	return max(1, min(max(share, 80), f.Tokens/2, max(most, 80)))
 }
 

@@ -113,16 +113,8 @@ func (w Window) Grown(tokens, after int) bool { return tokens > after+w.Limit/50
 // part is large, the past has less than its budgets: a third of what is free.
 func (w Window) Settings() Settings {
 	s := Default(w.Limit)
-	all := s.Summaries + s.Gists + s.Cards + s.Pins
-	return s.scaled(min(1, float64(w.Free())/3/(all*float64(w.Limit))))
-}
-
-// scaled gives the past a share of its budgets.
-func (s Settings) scaled(share float64) Settings {
-	s.Summaries *= share
-	s.Gists *= share
-	s.Cards *= share
-	s.Pins *= share
+	all := (summariesShare + gistsShare + cardsShare + pinsShare) * float64(w.Limit)
+	s.Past = min(1, float64(w.Free())/3/all)
 	return s
 }
 
@@ -136,7 +128,7 @@ type Measure struct {
 
 // Settings returns the settings of a compaction that follows the measure.
 func (m Measure) Settings(s Settings) Settings {
-	s = s.scaled(m.past)
+	s.Past *= m.past
 	s.Target = m.target
 	return s
 }

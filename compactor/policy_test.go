@@ -17,8 +17,7 @@ func TestWindow(t *testing.T) {
 		t.Errorf("with room for all budgets: %+v", s)
 	}
 	small := Window{Limit: 16_000, Fixed: 8000, Answer: 2000}
-	s := small.Settings()
-	if past := (s.Summaries + s.Gists + s.Cards + s.Pins) * 16_000; past < 1999 || past > 2001 {
+	if past := small.Settings().Past * 0.26 * 16_000; past < 1999 || past > 2001 {
 		t.Errorf("the past may have %f of 6000 tokens", past)
 	}
 	for _, c := range []struct {

@@ -60,7 +60,7 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 	if err := sw.decay(); err != nil {
 		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
 	}
-	if note := unpin(&sw.Context, meter, sw.budget(set.Pins)); note != "" {
+	if note := unpin(&sw.Context, meter, set.budget(pinsShare)); note != "" {
 		out.Notes = append(out.Notes, note)
 	}
 	out.Context, out.Lines = sw.Context, sw.lines
