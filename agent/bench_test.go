@@ -12,6 +12,7 @@ import (
 
 	"lethe/internal/lethetest"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
@@ -44,7 +45,7 @@ func (w *world) lengthen(id Identity, size int64) {
 	defer log.Close()
 	chunk := make([]life.Event, 5000)
 	for i := range chunk {
-		chunk[i] = life.New(time.Now(), "stopped", nil, "why", strings.Repeat("x", 900))
+		chunk[i] = event.Line(time.Now(), event.Stopped{Why: strings.Repeat("x", 900)})
 	}
 	for log.Size() < size {
 		lethetest.Must(w, log.Append(chunk...))

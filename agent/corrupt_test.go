@@ -9,6 +9,7 @@ import (
 
 	"lethe/internal/lethetest"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/llm/rehearsal"
 )
 
@@ -88,7 +89,7 @@ func TestClockJumpsBack(t *testing.T) {
 	log, err := life.Open(id.LIFE())
 	lethetest.Must(t, err)
 	later := time.Now().Add(time.Hour)
-	lethetest.Must(t, errors.Join(log.Append(life.New(later, "stopped", nil, "why", "signal")), log.Close()))
+	lethetest.Must(t, errors.Join(log.Append(event.Line(later, event.Stopped{Why: "signal"})), log.Close()))
 	r := w.run(id)
 	r.ask("the second line")
 	r.again().stop()

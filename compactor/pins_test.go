@@ -125,21 +125,3 @@ func TestPinsKeepToTheirBudget(t *testing.T) {
 		t.Error("the oldest intent is still pinned")
 	}
 }
-
-// What is said again is pinned once, at its new place.
-func TestPinsMoveWhenSaidAgain(t *testing.T) {
-	w := newWorld(t, 20_000)
-	w.set.Target = 0
-	for range 3 {
-		w.hear("ada", "Never deploy on a Friday!", 0)
-		w.hear("ada", "never deploy on a Friday", 0)
-		w.turns(6, 700)
-		w.mechanically()
-		if len(w.state.Pins) != 1 {
-			t.Fatalf("pins are %v", w.state.Pins)
-		}
-	}
-	if p := w.state.Pins[0]; p.From < 20 {
-		t.Errorf("the pin is still of e%d..e%d", p.From, p.To)
-	}
-}

@@ -41,16 +41,6 @@ type Event struct {
 // Field is one key=value of an event.
 type Field struct{ Key, Value string }
 
-// New returns an event with fields from alternating keys and values; a last key
-// without a value is left out.
-func New(at time.Time, kind string, args []string, kv ...string) Event {
-	e := Event{At: at, Kind: kind, Args: args}
-	for i := 0; i+1 < len(kv); i += 2 {
-		e.Fields = append(e.Fields, Field{kv[i], kv[i+1]})
-	}
-	return e
-}
-
 // Get returns the first value of key, or "".
 func (e Event) Get(key string) string {
 	for _, f := range e.Fields {

@@ -55,21 +55,21 @@ func TestAppendRefusesWhatWouldNotReadBack(t *testing.T) {
 	for name, e := range map[string]Event{
 		"no kind":           {At: at},
 		"kind with space":   {At: at, Kind: "a b"},
-		"argument: space":   New(at, "call", []string{"e1.1", "BASH tool"}),
-		"argument: equals":  New(at, "call", []string{"a=b"}),
-		"argument: newline": New(at, "call", []string{"a\nb"}),
-		"argument: header":  New(at, "call", []string{"◆e1"}),
-		"argument: bytes":   New(at, "call", []string{"\xff"}),
-		"argument: joined":  New(at, "call", []string{"+"}),
-		"argument: empty":   New(at, "call", []string{""}),
-		"key: quote":        New(at, "call", nil, `a"b`, "v"),
-		"key: empty":        New(at, "call", nil, "", "v"),
+		"argument: space":   made("call", []string{"e1.1", "BASH tool"}),
+		"argument: equals":  made("call", []string{"a=b"}),
+		"argument: newline": made("call", []string{"a\nb"}),
+		"argument: header":  made("call", []string{"◆e1"}),
+		"argument: bytes":   made("call", []string{"\xff"}),
+		"argument: joined":  made("call", []string{"+"}),
+		"argument: empty":   made("call", []string{""}),
+		"key: quote":        made("call", nil, `a"b`, "v"),
+		"key: empty":        made("call", nil, "", "v"),
 		"hash: not hex":     ref("3f9z"),
 		"hash: upper case":  ref("3F9C0FFEE00DDEAD"),
 		"hash: short":       ref("3f"),
 		"hash: long":        ref(strings.Repeat("a", 65)),
 	} {
-		err := l.Append(New(at, "good", nil), e)
+		err := l.Append(made("good", nil), e)
 		if err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want it refused", name, err)
 		}
@@ -77,7 +77,7 @@ func TestAppendRefusesWhatWouldNotReadBack(t *testing.T) {
 	if n := l.Size(); n != 0 {
 		t.Errorf("refused events left %d bytes", n)
 	}
-	if err := l.Append(New(at, "good", nil)); err != nil {
+	if err := l.Append(made("good", nil)); err != nil {
 		t.Errorf("the log does not go on after a refusal: %v", err)
 	}
 	if got := scan(t, path); len(got) != 1 {
@@ -108,6 +108,15 @@ func TestParseDoesNotAskUnicode(t *testing.T) {
 	if err != nil || e.Get("k") != "\U0003fffd" || e.Arg(0) != "\U0003fffd" {
 		t.Errorf("%#v %v", e, err)
 	}
+}
+
+// made returns an event with fields from alternating keys and values.
+func made(kind string, args []string, kv ...string) Event {
+	e := Event{At: at, Kind: kind, Args: args}
+	for i := 0; i < len(kv); i += 2 {
+		e.Fields = append(e.Fields, Field{kv[i], kv[i+1]})
+	}
+	return e
 }
 
 // newLog returns an empty log.

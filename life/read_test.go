@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -132,7 +131,7 @@ func TestHoleInLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "LIFE.md")
 	log, err := Create(path)
 	lethetest.Must(t, err)
-	lethetest.Must(t, log.Append(New(time.Now(), "boot", nil, "name", "ada")))
+	lethetest.Must(t, log.Append(made("boot", nil, "name", "ada")))
 	log.Close()
 	lethetest.Must(t, os.Truncate(path, 20<<30))
 	_, viewed := View(path)

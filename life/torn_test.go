@@ -23,7 +23,7 @@ func build(t testing.TB, n int) (before, group string) {
 	before = mustRead(t, path)
 	var events []Event
 	for i := range n {
-		events = append(events, New(at, "call", []string{fmt.Sprintf("e%d", i)}))
+		events = append(events, made("call", []string{fmt.Sprintf("e%d", i)}))
 	}
 	appendAll(t, l, events...)
 	return before, strings.TrimPrefix(mustRead(t, path), before)

@@ -20,6 +20,7 @@ import (
 	"lethe/blobs"
 	"lethe/internal/lethetest"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // The scale test makes a life of many originals, indexes it and searches it. Its
@@ -173,22 +174,19 @@ func generate(t *testing.T, dir string, n int) {
 		return h
 	}
 	at := scaleBoot
-	boot := life.New(at, "boot", nil, "name", "scale")
 	self := put(blobs.Meta{At: scaleBoot}, "soul")
-	boot.Refs = refs(self)
-	lethetest.Must(t, log.append(boot))
+	lethetest.Must(t, log.append(event.Line(at, event.Boot{Name: "scale"}, refs(self)...)))
 	v := newVocabulary(scaleWords)
 	var fades []life.Event
 	for i := range n {
 		at = at.Add(time.Minute)
 		text, subject := original(scaleRand(i), v, i, at)
 		h := put(blobs.Meta{At: at, Gist: strings.Join(subject[:3], " "), Life: self.String()}, text)
-		fade := life.New(at, "fade", []string{fmt.Sprintf("e%d..e%d", 3*i+1, 3*i+3)}, "to", "gist", "rel", "4")
-		fade.Refs = refs(h)
-		if fades = append(fades, fade); len(fades) < 8 && i < n-1 {
+		fade := event.Fade{Entries: event.Entries{From: 3*i + 1, To: 3*i + 3}, To: "gist", Relevance: 4}
+		if fades = append(fades, event.Line(at, fade, refs(h)...)); len(fades) < 8 && i < n-1 {
 			continue
 		}
-		epoch := life.New(at, "epoch", []string{strconv.Itoa(i/8 + 1)}, "why", "full")
+		epoch := event.Line(at, event.Epoch{K: i/8 + 1, Why: "full"})
 		lethetest.Must(t, log.append(append(fades, epoch)...))
 		fades = nil
 	}

@@ -18,6 +18,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // What each event means for the index.
@@ -25,11 +26,9 @@ func TestWhatIsIndexed(t *testing.T) {
 	w := newWorld(t)
 	meta := blobs.Meta{At: w.now, Gist: "g", Life: w.self.String()}
 	fade := func(h blobs.Hash, to string) life.Event {
-		e := life.New(w.now, "fade", []string{"e1..e2"}, "to", to, "rel", "4")
-		e.Refs = refs(h)
-		return e
+		return event.Line(w.now, event.Fade{Entries: event.Entries{From: 1, To: 2}, To: to, Relevance: 4}, refs(h)...)
 	}
-	epoch := func() life.Event { return life.New(w.now, "epoch", []string{"1"}, "why", "full") }
+	epoch := func() life.Event { return event.Line(w.now, event.Epoch{K: 1, Why: "full"}) }
 	summary, gist, card := w.put(meta, "summaryword"), w.put(meta, "gistword"), w.put(meta, "cardword")
 	w.append(fade(summary, "summary"), fade(gist, "gist"), fade(card, "card"), epoch())
 	w.append(fade(summary, "gist"), epoch()) // it decays: the same original
@@ -37,7 +36,7 @@ func TestWhatIsIndexed(t *testing.T) {
 	w.append(fade(alone, "gist")) // its epoch never came
 	w.append(epoch())
 	halved := w.put(meta, "halvedword")
-	w.append(fade(halved, "gist"), life.New(w.now, "note", []string{"e9"}, "why", "file"))
+	w.append(fade(halved, "gist"), event.Line(w.now, event.Note{N: 9, Why: "file"}))
 	w.append(epoch())
 	stranger := w.put(blobs.Meta{At: w.now, Life: strings.Repeat("0", 64)}, "strangerword")
 	nobody := w.put(blobs.Meta{At: w.now}, "nobodyword")

@@ -17,6 +17,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/recall/text"
 )
 
@@ -78,9 +79,7 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(func() { w.file.Close() })
 	w.log.out = w.file
 	w.self = w.put(blobs.Meta{At: w.now, Gist: "boot"}, "I am the soul.")
-	boot := life.New(w.now, "boot", nil, "name", "test")
-	boot.Refs = refs(w.self)
-	w.append(boot)
+	w.append(event.Line(w.now, event.Boot{Name: "test"}, refs(w.self)...))
 	return w
 }
 
@@ -121,7 +120,7 @@ func (w *world) heard(room, user, said string) string {
 	w.now = w.now.Add(time.Minute)
 	s := fmt.Sprintf("◆ e%d inbound room=%s ◱hash=0123456789abcdef gist=…◲\n[USER:%s %s] %s\n",
 		w.next, room, user, w.now.Format(time.RFC3339), blobs.Escape(said))
-	w.append(life.New(w.now, "inbound", []string{fmt.Sprintf("e%d", w.next)}))
+	w.append(event.Line(w.now, event.Inbound{N: w.next}))
 	w.next++
 	return s
 }
@@ -131,7 +130,7 @@ func (w *world) worked(text, tool, args, result string) string {
 	w.now = w.now.Add(time.Minute)
 	s := fmt.Sprintf("◆ e%d reply ◱hash=0123456789abcdef gist=…◲\n%s\n◆ e%d.1 call %s\n%s\n◆ e%d.1 result ok ◱hash=0123456789abcdef gist=…◲\n%s\n",
 		w.next, blobs.Escape(text), w.next, tool, blobs.Escape(args), w.next, blobs.Escape(result))
-	w.append(life.New(w.now, "reply", []string{fmt.Sprintf("e%d", w.next)}))
+	w.append(event.Line(w.now, event.Reply{N: w.next}))
 	w.next++
 	return s
 }
@@ -145,12 +144,11 @@ func (w *world) fades(bodies ...string) []blobs.Hash {
 	for _, body := range bodies {
 		h := w.put(blobs.Meta{At: w.now, Gist: "gist of it", Life: w.self.String()}, body)
 		from, to := entriesOf(body)
-		e := life.New(w.now, "fade", []string{fmt.Sprintf("e%d..e%d", from, to)}, "to", "summary", "rel", "4")
-		e.Refs = refs(h, w.self)
-		events, out = append(events, e), append(out, h)
+		fade := event.Fade{Entries: event.Entries{From: from, To: to}, To: "summary", Relevance: 4}
+		events, out = append(events, event.Line(w.now, fade, refs(h, w.self)...)), append(out, h)
 	}
 	w.epoch++
-	w.append(append(events, life.New(w.now, "epoch", []string{fmt.Sprint(w.epoch)}, "why", "full"))...)
+	w.append(append(events, event.Line(w.now, event.Epoch{K: w.epoch, Why: "full"}))...)
 	return out
 }
 
@@ -321,9 +319,8 @@ func (w *world) edited(faded ...map[string]any) {
 		w.t.Fatal(err)
 	}
 	w.epoch++
-	e := life.New(w.now, "epoch", []string{fmt.Sprint(w.epoch)}, "why", "edit")
-	e.Refs = refs(w.put(blobs.Meta{At: w.now, Gist: "epoch", Life: w.self.String()}, string(body)))
-	w.append(e)
+	snapshot := w.put(blobs.Meta{At: w.now, Gist: "epoch", Life: w.self.String()}, string(body))
+	w.append(event.Line(w.now, event.Epoch{K: w.epoch, Why: "edit"}, refs(snapshot)...))
 }
 
 func remove(t testing.TB, path string) {
