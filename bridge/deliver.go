@@ -17,19 +17,14 @@ type Peer struct {
 	Room string
 }
 
-// Line is a line of a room on its way out.
+// Line is a line of an agent on its way out.
 type Line struct {
 	chat.Line
 	Room string
-	// Origin is set when this bridge itself posted the line, for any peer.
-	Origin *Origin
-	// Open is set on a line of an agent: the lines from this peer since the newest
-	// line of an agent that was sent to it, oldest first, of more than 16 the newest.
-	// The line may answer any of them.
+	// Open are the lines from this peer since the newest line that was sent to it, oldest
+	// first, of more than 16 the newest. The line may answer any of them; where there is one,
+	// it can be shown to reply to that.
 	Open []*Origin
-	// Answers is the one line in Open, and nil when there are several: it is what the
-	// line can be shown to reply to.
-	Answers *Origin
 }
 
 // Part is what is sent at once.
@@ -49,7 +44,7 @@ const (
 // Transport delivers lines of rooms to peers. Deliver calls it for one peer from
 // one goroutine.
 type Transport interface {
-	// Parts cuts a line into what is sent one by one; none skips the line. What it
+	// Parts cuts a line of an agent into what is sent one by one; none skips the line. What it
 	// returns is durable before the first part is sent, and is not asked for
 	// again once that was written. A RefusedError skips the line with a warning;
 	// after any other error Parts is called again, with back-off.

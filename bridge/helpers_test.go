@@ -151,9 +151,6 @@ func (s *script) Parts(p Peer, l Line) ([]Part, error) {
 
 // split makes a part of each line of what an agent says.
 func split(_ Peer, l Line) (parts []Part, err error) {
-	if !l.Agent {
-		return nil, nil
-	}
 	for text := range strings.SplitSeq(l.Text, "\n") {
 		data, err := json.Marshal(text)
 		if err != nil {

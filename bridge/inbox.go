@@ -242,7 +242,7 @@ func (b *Bridge) settle() {
 }
 
 // post posts lines in order. Where one fails, the later ones of its room wait.
-func (b *Bridge) post(waiting []*item) (posted []done, err error) {
+func (b *Bridge) post(waiting []*taken) (posted []done, err error) {
 	stuck := map[string]bool{} // rooms
 	for _, it := range waiting {
 		if stuck[it.Room] {

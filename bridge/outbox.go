@@ -18,11 +18,11 @@ const (
 	maxPause   = time.Minute
 	// unreachablePause is how long a peer is left alone that takes nothing.
 	unreachablePause = 10 * time.Minute
-	// skippedLines is how many lines may be passed over before the cursor is written.
-	skippedLines = 256
+	// grace is how long a Send that is under way may go on when Deliver is to end.
+	grace = time.Second
 )
 
-// Deliver copies the lines of p.Room to p, in order, from where p stands until
+// Deliver copies what agents say in p.Room to p, in order, from where p stands until
 // ctx ends; then it returns nil. A new peer starts at the room's end, and so does
 // one that is given another room than before.
 //
@@ -72,8 +72,8 @@ type delivery struct {
 
 	now     peerState // what is the case; there.state gets it at the end
 	loaded  bool
-	unsaved bool // now is ahead of the disk by more than skipped lines
-	skipped int  // lines passed over since the cursor was written
+	unsaved bool // now is ahead of the disk by more than lines of people
+	passed  bool // lines of people were passed over since the cursor was written
 	failed  int  // failures in a row
 }
 
@@ -113,7 +113,7 @@ func (d *delivery) leave() {
 	if !d.loaded {
 		return
 	}
-	if d.unsaved || d.skipped > 0 {
+	if d.unsaved || d.passed {
 		if err := d.save(d.now); err != nil {
 			d.b.log.Warn("the position of a peer could not be written at the end", "peer", d.p.Key, "err", err)
 		}
@@ -195,7 +195,7 @@ func (d *delivery) save(st peerState) error {
 	if err := d.there.write(st); err != nil {
 		return err
 	}
-	d.now, d.unsaved, d.skipped = st, false, 0
+	d.now, d.unsaved, d.passed = st, false, false
 	return nil
 }
 
@@ -236,20 +236,14 @@ func (d *delivery) read(ctx context.Context) (done bool, err error) {
 func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err error) {
 	next := d.now
 	next.Newest = later(next.Newest, l)
-	line := Line{Line: l, Room: d.p.Room, Origin: d.b.inbox.origin(d.p.Room, l)}
-	if line.Origin != nil {
-		line.Origin.From, line.Origin.To = l.From, l.To
-		if line.Origin.Peer == d.p.Key {
-			next.ask(&said{Message: line.Origin.Message, Hash: l.Hash, From: l.From, To: l.To})
+	if !l.Agent {
+		if o := d.b.inbox.origin(d.p.Room, l); o != nil && o.Peer == d.p.Key {
+			next.ask(&said{Message: o.Message, Hash: l.Hash, From: l.From, To: l.To})
 		}
+		d.now, d.passed = next, true
+		return false, nil
 	}
-	if l.Agent {
-		line.Open = next.open()
-	}
-	if len(line.Open) == 1 {
-		line.Answers = line.Open[0]
-	}
-	parts, err := d.t.Parts(d.p, line)
+	parts, err := d.t.Parts(d.p, Line{Line: l, Room: d.p.Room, Open: next.open()})
 	if refused := new(RefusedError); errors.As(err, &refused) {
 		d.b.health.Refused(health.Sending(d.p.Key), fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
 		parts, err = nil, nil
@@ -257,25 +251,59 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 	if err != nil {
 		return false, fmt.Errorf("render line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err)
 	}
-	// ReadHealth counts the lines of agents after the cursor as waiting.
-	if len(parts) == 0 && d.skipped+1 < skippedLines && !l.Agent {
-		d.now = next
-		d.skipped++
-		return false, nil
-	}
 	next.Cursor = behind()
-	if len(parts) == 0 {
-		return false, d.save(next)
-	}
-	if l.Agent {
+	if len(parts) > 0 {
 		next.Asked, next.Earlier = nil, nil
+		next.Line = &sending{Room: d.p.Room, From: l.From, To: l.To}
 	}
-	next.Line = &sending{Room: d.p.Room, From: l.From, To: l.To}
 	for _, part := range parts {
 		next.Line.Parts = append(next.Line.Parts, Part{Data: part.Data})
 	}
 	err = d.save(next)
-	return err == nil, err
+	return err == nil && next.Line != nil, err
+}
+
+// send sends the parts of the line under way that are not settled yet.
+func (d *delivery) send(ctx context.Context) error {
+	line := d.now.Line
+	for i := line.next(); i >= 0 && ctx.Err() == nil; i = line.next() {
+		part := line.Parts[i]
+		out := part
+		out.Data = slices.Clone(part.Data) // the transport's to change
+		longer, end := graceful(ctx)
+		receipt, err := d.t.Send(longer, d.p, out)
+		end()
+		refused := new(RefusedError)
+		switch {
+		case err == nil:
+			part.State, part.Receipt = Sent, receipt
+		case errors.As(err, &refused):
+			part.State, part.Reason = Refused, fmt.Sprint(refused.Err)
+			d.b.health.Refused(health.Sending(d.p.Key), fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1, line.From, line.To, line.Room, err))
+		default:
+			return err
+		}
+		d.failed = 0
+		d.trouble(health.NoLines, nil)
+		// It is the case from now on, also when it cannot be written yet: within this
+		// process the part is not sent again.
+		line.Parts[i] = part
+		if d.unsaved = true; line.next() < 0 {
+			d.now.Line = nil
+		}
+		if err := d.save(d.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// graceful is ctx, lasting a little longer, for a request that is under way. end
+// has to be called.
+func graceful(ctx context.Context) (longer context.Context, end func()) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	return longer, func() { stop(); cancel() }
 }
 
 // restart finds where to go on in a room that holds none of what was heard:
@@ -284,21 +312,21 @@ func (d *delivery) restart(batch chat.Batch) error {
 	next, passed := d.now, 0
 	for {
 		first := slices.IndexFunc(batch.Lines, func(l chat.Line) bool { return fresh(l, d.now.Newest) })
-		if first >= 0 {
-			next.Cursor, passed = batch.After(first), passed+first
-			if next.Cursor.Offset == 0 {
-				next.Newest = time.Time{} // this start is the right one: see read
+		if first >= 0 || !batch.More {
+			if first < 0 {
+				first = len(batch.Lines)
 			}
+			next.Cursor, passed = batch.After(first), passed+first
 			break
 		}
-		next.Cursor, passed = batch.Next, passed+len(batch.Lines)
-		if !batch.More {
-			break
-		}
+		passed += len(batch.Lines)
 		var err error
 		if batch, err = chat.Read(d.path, batch.Next, 0); err != nil {
 			return err
 		}
+	}
+	if next.Cursor.Offset == 0 && len(batch.Lines) > 0 {
+		next.Newest = time.Time{} // this start is the right one: see read
 	}
 	if err := d.save(next); err != nil {
 		return err

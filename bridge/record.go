@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/zeebo/blake3"
 
@@ -15,8 +16,9 @@ import (
 const (
 	// keepSeen is how many ids of messages are remembered at least.
 	keepSeen = 10_000
-	// keepSaid is how many of the lines it posted are remembered for each peer.
-	keepSaid = 200
+	// keepSaid is how many of the lines it posted are remembered at least, to tell what an
+	// answer may be to.
+	keepSaid = 1000
 )
 
 // record is one line of inbox.jsonl. Its members take effect in this order.
@@ -37,6 +39,8 @@ type taken struct {
 	From  int64  `json:"from"` // the size of the room when the message was taken
 }
 
+func (t *taken) hash() string { return chat.Hash([]byte(t.Line)) }
+
 // done says that a message is in its room, at these bytes.
 type done struct {
 	ID   string `json:"id"`
@@ -54,12 +58,6 @@ type said struct {
 
 func (s *said) origin() *Origin { return &Origin{Message: s.Message, From: s.From, To: s.To} }
 
-// item is a message that is not in its room yet.
-type item struct {
-	taken
-	hash string // of the line
-}
-
 // lineKey identifies a line of a room whatever its position.
 type lineKey struct{ room, hash string }
 
@@ -70,19 +68,15 @@ type ledger struct {
 	seen   []string // idHash of what was posted, oldest first
 	posted map[string]bool
 
-	waiting []*item // in order of arrival
-	byID    map[string]*item
+	waiting []*taken // in order of arrival
+	byID    map[string]*taken
 
 	said  []*said           // what was posted, oldest first
-	count map[string]int    // how many of them are from each peer
 	lines map[lineKey]*said // them, and the waiting ones without their bytes
 }
 
 func newLedger() *ledger {
-	return &ledger{
-		posted: map[string]bool{}, byID: map[string]*item{},
-		count: map[string]int{}, lines: map[lineKey]*said{},
-	}
+	return &ledger{posted: map[string]bool{}, byID: map[string]*taken{}, lines: map[lineKey]*said{}}
 }
 
 // idHash stands for a message's id: the first 16 hex digits of its BLAKE3.
@@ -110,10 +104,9 @@ func (l *ledger) apply(r record) {
 		if l.has(t.ID) {
 			continue
 		}
-		it := &item{taken: t, hash: chat.Hash([]byte(t.Line))}
-		l.waiting = append(l.waiting, it)
-		l.byID[t.ID] = it
-		l.lines[lineKey{t.Room, it.hash}] = &said{Message: t.Message, Hash: it.hash}
+		l.waiting = append(l.waiting, &t)
+		l.byID[t.ID] = &t
+		l.lines[lineKey{t.Room, t.hash()}] = &said{Message: t.Message, Hash: t.hash()}
 	}
 	l.finish(r.Done)
 }
@@ -127,10 +120,10 @@ func (l *ledger) see(hash string) {
 	if len(l.seen) < 2*keepSeen {
 		return
 	}
-	for _, old := range l.seen[:len(l.seen)-keepSeen] {
+	for _, old := range l.seen[:keepSeen] {
 		delete(l.posted, old)
 	}
-	l.seen = append([]string(nil), l.seen[len(l.seen)-keepSeen:]...)
+	l.seen = slices.Clone(l.seen[keepSeen:])
 }
 
 // finish moves messages from the waiting to the said.
@@ -145,40 +138,24 @@ func (l *ledger) finish(all []done) {
 		}
 		delete(l.byID, d.ID)
 		l.see(idHash(d.ID))
-		l.keep(&said{Message: it.Message, Hash: it.hash, From: d.From, To: d.To})
+		l.keep(&said{Message: it.Message, Hash: it.hash(), From: d.From, To: d.To})
 	}
-	kept := l.waiting[:0]
-	for _, it := range l.waiting {
-		if l.byID[it.ID] == it {
-			kept = append(kept, it)
-		}
-	}
-	clear(l.waiting[len(kept):])
-	l.waiting = kept
+	l.waiting = slices.DeleteFunc(l.waiting, func(t *taken) bool { return l.byID[t.ID] != t })
 }
 
-// keep remembers a line that was posted, and forgets the oldest of its peer now
-// and then.
+// keep remembers a line that was posted, and forgets the older half now and then.
 func (l *ledger) keep(s *said) {
 	l.said = append(l.said, s)
 	l.lines[lineKey{s.Room, s.Hash}] = s
-	l.count[s.Peer]++
-	if l.count[s.Peer] < 2*keepSaid {
+	if len(l.said) < 2*keepSaid {
 		return
 	}
-	kept := l.said[:0]
-	for _, old := range l.said {
-		if old.Peer != s.Peer || l.count[s.Peer] <= keepSaid {
-			kept = append(kept, old)
-			continue
-		}
-		l.count[s.Peer]--
+	for _, old := range l.said[:keepSaid] {
 		if at := (lineKey{old.Room, old.Hash}); l.lines[at] == old {
 			delete(l.lines, at)
 		}
 	}
-	clear(l.said[len(kept):])
-	l.said = kept
+	l.said = slices.Clone(l.said[keepSaid:])
 }
 
 // find returns the message of a line, if this bridge posted it or is about to.
@@ -202,7 +179,7 @@ func (l *ledger) snapshot() []byte {
 		b.Write(record{Said: all}.encode())
 	}
 	for _, it := range l.waiting {
-		b.Write(record{Take: []taken{it.taken}}.encode())
+		b.Write(record{Take: []taken{*it}}.encode())
 	}
 	return b.Bytes()
 }

@@ -75,9 +75,6 @@ func (dir spool) fetch(ctx context.Context, b *bridge.Bridge) error {
 }
 
 func (dir spool) Parts(_ bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
-	if !l.Agent {
-		return nil, nil
-	}
 	text, err := json.Marshal(l.Text)
 	return []bridge.Part{{Data: text}}, err
 }

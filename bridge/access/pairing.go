@@ -31,13 +31,11 @@ type Applicant struct {
 	Chat      string `json:"chat,omitempty"`
 	ChatTitle string `json:"title,omitempty"`
 	Private   bool   `json:"private,omitempty"`
-	// Member says that the chat is listed and only the user is not. Ask sees for itself.
-	Member bool `json:"member,omitempty"`
 }
 
 // subject is who would be listed.
 func (a Applicant) subject() (id string, isChat bool) {
-	if a.Private || a.Member {
+	if a.Private {
 		return a.ID, false
 	}
 	return a.Chat, true
@@ -82,9 +80,9 @@ type request struct {
 	Applicant
 	At   time.Time `json:"at"`
 	Code string    `json:"code"`
-	// Earlier versions made the code of a salt, and kept used ones.
-	Salt json.RawMessage `json:"salt,omitempty"`
-	Used json.RawMessage `json:"used,omitempty"`
+	// Earlier versions made the code of a salt, kept used ones, and gave codes to members of
+	// listed groups.
+	Salt, Used, Member json.RawMessage `json:",omitempty"`
 }
 
 // live says whether a code is good at a time.
@@ -147,12 +145,11 @@ func (p *Policy) admit(who Applicant, rules Rules) (Applicant, error) {
 		who.Name = chat.CleanName(who.Name)
 	}
 	who.ChatTitle = cleanTitle(who.ChatTitle)
-	who.Member = !who.Private && rules.Chat(who.Chat)
 	if rules.Decide(who.ID, who.Chat, who.Private).Allowed {
 		return who, &NoCodeError{who, "listed already"}
 	}
-	if who.Member && who.ID == "" {
-		return who, &NoCodeError{who, "the chat is listed, and it is not told who in it asks"}
+	if !who.Private && rules.Chat(who.Chat) {
+		return who, &NoCodeError{who, "the chat is listed, and this user is not, who can ask in private"}
 	}
 	return who, nil
 }
@@ -192,19 +189,16 @@ func (p *Policy) Approve(code, room string) (who Applicant, err error) {
 	if room != "" && !chat.ValidRoom(room) {
 		return who, fmt.Errorf("approve a code: %q is not the name of a room", room)
 	}
-	err = p.checkOwner()
-	if err == nil {
-		err = p.change(func(f *peopleFile) error {
-			i := slices.IndexFunc(f.Pending, func(r request) bool { return r.live(time.Now()) && r.Code == cleanCode(code) })
-			if i < 0 {
-				return ErrNoSuchCode
-			}
-			who = f.Pending[i].Applicant
-			f.Pending = slices.Delete(f.Pending, i, i+1)
-			p.enlist(f, who, room)
-			return nil
-		})
-	}
+	err = p.change(func(f *peopleFile) error {
+		i := slices.IndexFunc(f.Pending, func(r request) bool { return r.live(time.Now()) && r.Code == cleanCode(code) })
+		if i < 0 {
+			return ErrNoSuchCode
+		}
+		who = f.Pending[i].Applicant
+		f.Pending = slices.Delete(f.Pending, i, i+1)
+		p.enlist(f, who, room)
+		return nil
+	})
 	if err != nil {
 		return Applicant{}, fmt.Errorf("approve a code: %w", err)
 	}
@@ -232,19 +226,16 @@ func (p *Policy) enlist(f *peopleFile, who Applicant, room string) {
 // Revoke takes back what was approved for a user or chat, and voids a code that was given
 // out for it. It fails for one that the configuration lists too, and stays listed there.
 func (p *Policy) Revoke(id string) error {
-	err := p.checkOwner()
 	known := false
-	if err == nil {
-		err = p.change(func(f *peopleFile) error {
-			is := func(person Person) bool { return person.ID == id }
-			asks := func(r request) bool { subject, _ := r.subject(); return subject == id }
-			before := len(f.Users) + len(f.Chats) + len(f.Pending)
-			f.Users, f.Chats = slices.DeleteFunc(f.Users, is), slices.DeleteFunc(f.Chats, is)
-			f.Pending = slices.DeleteFunc(f.Pending, asks)
-			known = len(f.Users)+len(f.Chats)+len(f.Pending) < before
-			return nil
-		})
-	}
+	err := p.change(func(f *peopleFile) error {
+		is := func(person Person) bool { return person.ID == id }
+		asks := func(r request) bool { subject, _ := r.subject(); return subject == id }
+		before := len(f.Users) + len(f.Chats) + len(f.Pending)
+		f.Users, f.Chats = slices.DeleteFunc(f.Users, is), slices.DeleteFunc(f.Chats, is)
+		f.Pending = slices.DeleteFunc(f.Pending, asks)
+		known = len(f.Users)+len(f.Chats)+len(f.Pending) < before
+		return nil
+	})
 	rules := p.rules(peopleFile{})
 	switch {
 	case err != nil:

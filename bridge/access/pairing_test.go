@@ -69,8 +69,8 @@ func TestPairChat(t *testing.T) {
 	if rules(p).Decide("9", "-10", false).Allowed {
 		t.Error("an unlisted member may speak")
 	}
-	refuses("nobody in particular asks in a listed group", Applicant{Chat: "-10"})
-	who = must(p.Approve(must(p.askCode(Applicant{ID: "9", Name: "zoe", Chat: "-10"})), ""))
+	refuses("an unlisted member asks in the group", Applicant{ID: "9", Name: "zoe", Chat: "-10"})
+	who = must(p.Approve(must(p.askCode(Applicant{ID: "9", Name: "zoe", Private: true})), ""))
 	if who.String() != `user 9 ("zoe")` || !rules(p).Decide("9", "-10", false).Allowed || rules(p).Decide("8", "-10", false).Allowed {
 		t.Errorf("approved %s", who)
 	}

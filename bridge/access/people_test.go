@@ -124,24 +124,6 @@ func TestListIsAway(t *testing.T) {
 	})
 }
 
-// What root wrote, the bridge of another user could not read.
-func TestChangesByRoot(t *testing.T) {
-	p := newPolicy(t)
-	code := must(p.askCode(private("7")))
-	if err := os.Chown(p.dir, 65534, 65534); err != nil {
-		t.Skip(err) // not root
-	}
-	_, err := p.Approve(code, "")
-	for _, err := range []error{err, p.Revoke("7")} {
-		if err == nil || !strings.Contains(err.Error(), "sudo -u") {
-			t.Errorf("root changes another user's list: %v", err)
-		}
-	}
-	if l := must(p.List()); len(l.Pending) != 1 || len(l.Users) != 0 {
-		t.Errorf("the list has changed: %+v", l)
-	}
-}
-
 func TestDocumentedPeopleFile(t *testing.T) { synctest.Test(t, documentedPeopleFile) }
 
 func documentedPeopleFile(t *testing.T) {

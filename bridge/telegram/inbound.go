@@ -106,7 +106,7 @@ func (s *session) handleMessage(update int64, m *message, edited bool, rules acc
 	}
 	if v := rules.Decide(who.ID, at.id, at.private()); !v.Allowed {
 		asks := isCommand && (cmd.Name == "start" || cmd.Name == "id")
-		h.then = s.stranger(m, who, at, v.Why, asks, rules.Chat(at.id))
+		h.then = s.stranger(m, who, at, v.Why, asks)
 		return h, nil
 	}
 	if isCommand {

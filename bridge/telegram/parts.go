@@ -21,11 +21,8 @@ type parcel struct {
 	Chat    int64 `json:"chat,omitempty"`
 }
 
-// Parts renders a line of an agent, which goes to every peer of its room. Other lines do not go out.
+// Parts renders a line of an agent.
 func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
-	if !l.Agent || l.Origin != nil {
-		return nil, nil
-	}
 	text := l.Text
 	if len(listeners(s.cfg.Home, l.Room)) > 1 {
 		text = signed(l.Name, text)
@@ -43,7 +40,7 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 		}
 	}
 	var n note
-	if l.Answers != nil && json.Unmarshal(l.Answers.Note, &n) == nil {
+	if len(l.Open) == 1 && json.Unmarshal(l.Open[0].Note, &n) == nil {
 		all[0].ReplyTo, all[0].Chat = n.Message, n.Chat
 	}
 	var parts []bridge.Part

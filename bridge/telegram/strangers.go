@@ -10,16 +10,15 @@ import (
 )
 
 // stranger deals with a message of somebody who may not speak: no word of it goes anywhere. In
-// private, and to somebody who asks for it in a group, it offers a code; member says that the
-// group is listed, and only the person is not.
-func (s *session) stranger(m *message, who author, at spot, why string, asks, member bool) []func() {
+// private, and to somebody who asks for it in a group, it offers a code.
+func (s *session) stranger(m *message, who author, at spot, why string, asks bool) []func() {
 	then := []func(){func() { s.denied(who, at, why) }}
 	if !at.private() && !asks || at.chat.Type == "channel" {
 		return then
 	}
 	return append(then, func() {
 		s.offer(access.Applicant{
-			ID: who.ID, Name: who.Claimed, Chat: at.id, ChatTitle: m.Chat.Title, Private: at.private(), Member: member,
+			ID: who.ID, Name: who.Claimed, Chat: at.id, ChatTitle: m.Chat.Title, Private: at.private(),
 		}, parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID})
 	})
 }
@@ -49,7 +48,7 @@ func (s *session) offer(who access.Applicant, answer parcel) {
 		s.log.Warn("somebody got no code", "who", who.String(), "error", err)
 		return
 	}
-	if fresh && !who.Member {
+	if fresh {
 		s.asked.Store(subject, nil)
 	}
 	if !s.policy.Denied("told "+subject+" "+who.ID) || !s.strangers.Allow() {
@@ -58,7 +57,7 @@ func (s *session) offer(who access.Applicant, answer parcel) {
 	s.log.Info("somebody asks to be let in and was given a code", "who", who.String())
 	whom := "you"
 	if !who.Private {
-		whom = "this chat, or you in it,"
+		whom = "this chat"
 	}
 	answer.Text = fmt.Sprintf("This bot does not know %s yet, and passes nothing on. Its owner can change that within the hour with\n\n"+
 		"lethe bridge telegram allow %s\n\nids: %s", whom, code, strings.TrimSpace(who.ID+" "+who.Chat))

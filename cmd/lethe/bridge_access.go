@@ -78,7 +78,7 @@ way that tells you who they are. The bridge need not be restarted.`,
 // printAllowed says who was let in, and where the lines go.
 func (p *program) printAllowed(t transport, who access.Applicant, room string) error {
 	id := who.Chat
-	if who.Private || who.Member {
+	if who.Private {
 		id = who.ID
 	}
 	to := t.settings(&p.settings).roomOf(id, room)
