@@ -19,7 +19,8 @@ import (
 // gauge measures requests on their way.
 type gauge struct {
 	Model
-	limit int // tokens of a request and its answer; 0: any number
+	limit int               // tokens of a request and its answer; 0: any number
+	tell  func(llm.Request) // called before each; may be nil
 
 	mu      sync.Mutex
 	largest int // as the server counted it
@@ -27,6 +28,9 @@ type gauge struct {
 }
 
 func (g *gauge) Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+	if g.tell != nil {
+		g.tell(r)
+	}
 	reply, err := g.Model.Complete(ctx, r, on)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -51,37 +55,14 @@ func isTask(r llm.Request) bool {
 	return strings.Contains(r.Messages[len(r.Messages)-1].Content, "<task name=")
 }
 
-// sent is a request's body in parts, as bytes.
-type sent struct {
-	messages []byte            // without the closing bracket
-	rest     map[string]string // every other field
-}
-
-func sentOf(t testing.TB, body []byte) sent {
-	t.Helper()
-	var fields map[string]json.RawMessage
-	lethetest.Must(t, json.Unmarshal(body, &fields))
-	w := sent{rest: map[string]string{}}
-	for k, v := range fields {
-		if k == "messages" {
-			w.messages = bytes.TrimSuffix(v, []byte("]"))
-			continue
-		}
-		w.rest[k] = string(v)
-	}
-	if !bytes.Contains(body, w.messages) {
-		t.Fatal("the messages are not in the body as they are")
-	}
-	return w
-}
-
-// asked is a request as it came in.
+// asked is a request as it came in, in parts.
 type asked struct {
-	sent
-	task  string // segment, summarise, or "" for one of a turn
-	first []byte // the system message and the past
-	head  []byte // the messages without the task
-	last  string // the content of the last message
+	messages []byte            // as bytes, without the closing bracket
+	rest     map[string]string // every other field
+	task     string            // segment, summarise, or "" for one of a turn
+	first    []byte            // the system message and the past
+	head     []byte            // the messages without the task
+	last     string            // the content of the last message
 }
 
 // asked returns the requests so far.
@@ -91,7 +72,7 @@ func (w *world) asked() []rehearsal.Recorded { return w.model.Requests() }
 func (w *world) prompt() string {
 	w.Helper()
 	asked := w.asked()
-	return string(sentOf(w, asked[len(asked)-1].Body).messages)
+	return string(w.parse(asked[len(asked)-1].Body).messages)
 }
 
 // requests reads all that the server was asked and did not refuse.
@@ -108,9 +89,15 @@ func (w *world) requests() []asked {
 
 func (w *world) parse(body []byte) asked {
 	w.Helper()
-	a := asked{sent: sentOf(w, body)}
+	var fields map[string]json.RawMessage
+	lethetest.Must(w, json.Unmarshal(body, &fields))
 	var messages []json.RawMessage
-	lethetest.Must(w, json.Unmarshal(append(bytes.Clone(a.messages), ']'), &messages))
+	lethetest.Must(w, json.Unmarshal(fields["messages"], &messages))
+	a := asked{messages: bytes.TrimSuffix(fields["messages"], []byte("]")), rest: map[string]string{}}
+	delete(fields, "messages")
+	for k, v := range fields {
+		a.rest[k] = string(v)
+	}
 	var last struct{ Content string }
 	lethetest.Must(w, json.Unmarshal(messages[len(messages)-1], &last))
 	a.last = last.Content

@@ -50,24 +50,3 @@ func TestOwnFilesThatAreNone(t *testing.T) {
 		t.Fatal("a linked file was read into a request")
 	}
 }
-
-// A log that is the link of another user is neither read nor cut: what it leads to
-// could be any file of ours.
-func TestLogIsNoLinkOfAnother(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make a link of another user")
-	}
-	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
-	ours := filepath.Join(w.home.Dir, "ours")
-	w.write(ours, "no log, and no newline")
-	lethetest.Must(t, errors.Join(os.Remove(id.LIFE()), os.Symlink(ours, id.LIFE()), os.Lchown(id.LIFE(), 65534, 65534)))
-	a, err := Open(id, w.conf)
-	if err == nil {
-		a.Close()
-		t.Fatal("it was opened")
-	}
-	contains(t, err.Error(), "another user made this link")
-	equal(t, "our file", w.read(ours), "no log, and no newline")
-}

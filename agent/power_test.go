@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,12 +105,10 @@ func tellTraces(op durable.Op) {
 // in an empty home on.
 type recorded struct {
 	*world
-	disk   *badDisk
-	id     Identity
-	golden string // a copy of the home at the end
-	log    []byte // its LIFE
-	rooms  string // links to the rooms' files, which states keep: LIFE knows their inodes
-	folds  map[int]string
+	disk  *badDisk
+	id    Identity
+	log   []byte // its LIFE
+	rooms string // links to the rooms' files, which states keep: LIFE knows their inodes
 
 	mu     sync.Mutex
 	ops    []durable.Op
@@ -123,17 +120,6 @@ type recorded struct {
 type sentAt struct {
 	log      int64
 	messages []byte
-}
-
-// noting tells of each request on its way to the model.
-type noting struct {
-	Model
-	note func(llm.Request)
-}
-
-func (n noting) Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error) {
-	n.note(r)
-	return n.Model.Complete(ctx, r, on)
 }
 
 // powerScript is what the model says, in the life that is recorded and in those
@@ -163,10 +149,10 @@ func powerScript(resumed bool) []rehearsal.Step {
 // opened again.
 func recordLife(t testing.TB, disk *badDisk) *recorded {
 	t.Helper()
-	l := &recorded{world: newWorld(t, powerScript(false)...), disk: disk, folds: map[int]string{}}
+	l := &recorded{world: newWorld(t, powerScript(false)...), disk: disk}
 	l.limit = time.Minute
 	l.conf.Forgetting.Mechanical = true
-	l.conf.Model = noting{l.conf.Model, func(r llm.Request) { l.note(&l.sent, l.id, r) }}
+	l.gauge.tell = func(r llm.Request) { l.note(&l.sent, l.id, r) }
 	lethetest.Must(t, removeAllIn(l.home.Dir)) // the home is made under the record's eyes
 	traces.Store(l.home.Dir, func(op durable.Op) {
 		l.mu.Lock()
@@ -318,9 +304,7 @@ func (l *recorded) copyHome() {
 	var err error
 	l.log, err = os.ReadFile(l.id.LIFE())
 	lethetest.Must(l, err)
-	l.golden, l.rooms = filepath.Join(filepath.Dir(l.home.Dir), "golden"), filepath.Join(filepath.Dir(l.home.Dir), "rooms")
-	lethetest.Must(l, os.CopyFS(l.golden, os.DirFS(l.home.Blobs())))
-	lethetest.Must(l, os.Mkdir(l.rooms, 0o700))
+	l.rooms = l.TempDir()
 	names, err := os.ReadDir(l.home.Chats())
 	lethetest.Must(l, err)
 	for _, n := range names {
@@ -352,28 +336,4 @@ func (l *recorded) lose(n int, keep float64, r *rand.Rand) (left, all crashdisk.
 		}
 	}
 	return left, all
-}
-
-// folded is the request that follows from the first n bytes of the life's log.
-func (l *recorded) folded(n int) string {
-	l.Helper()
-	if was, ok := l.folds[n]; ok {
-		return was
-	}
-	dir := filepath.Join(filepath.Dir(l.home.Dir), fmt.Sprintf("fold-%d", n))
-	lethetest.Must(l, os.Mkdir(dir, 0o700))
-	lethetest.Must(l, os.WriteFile(filepath.Join(dir, "LIFE.md"), l.log[:n], 0o600))
-	store, err := blobs.Open(l.golden)
-	lethetest.Must(l, err)
-	l.folds[n] = requestOf(l, Identity{Self: l.id.Self, Name: l.id.Name, Dir: dir}, store)
-	return l.folds[n]
-}
-
-func requestOf(t testing.TB, id Identity, store *blobs.Store) string {
-	t.Helper()
-	s, err := Fold(id, store)
-	lethetest.Must(t, err)
-	bytes, err := llm.PresetInfo{}.Body(request(s, ""))
-	lethetest.Must(t, err)
-	return string(bytes)
 }
