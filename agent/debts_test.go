@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
@@ -86,19 +85,9 @@ func (r *running) waits(room string) {
 
 // failRoom fails the next step of a kind on a room, once.
 func (w *world) failRoom(room, op string, stage durable.Stage, cause error) {
-	failed := make(chan struct{}, 1)
-	failed <- struct{}{}
-	lethetest.Break(w, w.home.Dir, func(at durable.Stage, what, path string) error {
-		if at != stage || what != op || path != w.path(room) {
-			return nil
-		}
-		select {
-		case <-failed:
-			return cause
-		default:
-			return nil
-		}
-	})
+	once(cause, func(at durable.Stage, what, path string) bool {
+		return at == stage && what == op && path == w.path(room)
+	}).put(w)
 }
 
 // A SAY is known to have happened, because resume makes it happen.

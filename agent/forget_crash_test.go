@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -47,26 +46,25 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	r.finish()
 	before := base.fold(id)
 
-	swap := func(t *testing.T, n int, stage durable.Stage) (steps int) {
+	swap := func(t *testing.T, n int, stage durable.Stage) int {
 		w := base.copied(t)
 		id, err := w.home.Find("ada")
 		lethetest.Must(t, err)
-		f := &fault{}
-		compact := func(n int) error {
+		disk := nth(n, stage, syscall.EIO)
+		compact := func(disk *badDisk) error {
 			a, err := Open(id, w.conf)
 			lethetest.Must(t, err)
-			f = w.breakOnce(n, stage, syscall.EIO)
+			mended := disk.put(w)
 			_, _, err = a.Compact(t.Context())
-			f.mended()
+			mended()
 			lethetest.Must(t, a.Close())
 			w.conserved(id)
 			return err
 		}
-		err = compact(n)
-		steps = f.steps()
+		err = compact(disk)
 		// A context.md that cannot be written is only logged: it is a view.
-		if (err != nil) != (f.failed != "" && filepath.Base(f.failed) != contextFile) || err != nil && !errors.Is(err, syscall.EIO) {
-			t.Errorf("step %d of %d, %s, failed at %q: %v", n, steps, stage, f.failed, err)
+		if (err != nil) != (disk.failed != "" && filepath.Base(disk.failed) != contextFile) || err != nil && !errors.Is(err, syscall.EIO) {
+			t.Errorf("step %d of %d, %s, failed at %q: %v", n, disk.steps, stage, disk.failed, err)
 		}
 		s := w.fold(id)
 		switch s.Epoch {
@@ -81,11 +79,11 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 		default:
 			t.Errorf("step %d, %s: epoch %d follows %d", n, stage, s.Epoch, before.Epoch)
 		}
-		lethetest.Must(t, compact(0)) // and it goes on from there
+		lethetest.Must(t, compact(nil)) // and it goes on from there
 		if s := w.fold(id); s.Epoch <= before.Epoch || len(s.Faded) == 0 {
 			t.Errorf("step %d, %s: afterwards it is in epoch %d with %d ranges", n, stage, s.Epoch, len(s.Faded))
 		}
-		return steps
+		return disk.steps
 	}
 	total := swap(t, 0, durable.Before)
 	if total < 20 {
@@ -116,23 +114,13 @@ func TestAnyLife(t *testing.T) {
 
 func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 	w := forgetful(t, 16_000)
-	var mu sync.Mutex
-	fails := 0 // at which step from now on; 0 never
-	failAt := func(n int) { mu.Lock(); defer mu.Unlock(); fails = n }
-	lethetest.Break(w, w.home.Dir, func(durable.Stage, string, string) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if fails--; fails == 0 {
-			return syscall.EIO
-		}
-		return nil
-	})
+	mended := func() {}
 	r := w.run(w.boot("ada", "dev"))
 	id := r.id
 	settle := func() {
 		w.eventually("it rests or has failed", func() bool { return r.ended() || r.idle() })
 		if r.ended() {
-			failAt(0)
+			mended()
 			r = w.run(id)
 			r.settled()
 		}
@@ -151,7 +139,7 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 			r.cancel()
 			_ = r.wait()
 		case 4:
-			failAt(1 + rnd.IntN(120))
+			mended = nth(1+rnd.IntN(120), durable.Before, syscall.EIO).put(w)
 		case 5:
 			faults := []rehearsal.Fault{rehearsal.Blank, rehearsal.Truncate, rehearsal.Hang, rehearsal.Length, rehearsal.HTML}
 			w.model.Push(rehearsal.Step{Task: []string{"segment", "summarise"}[rnd.IntN(2)], Fault: faults[rnd.IntN(len(faults))]})

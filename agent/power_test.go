@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,70 +23,6 @@ import (
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
-
-// badDisk lets steps of a home fail. A nil one is a good disk.
-type badDisk struct {
-	mu     sync.Mutex
-	random *rand.Rand
-	p      float64 // how likely a step fails on either side
-	once   func(stage durable.Stage, op, path string) bool
-	spared bool // somebody else writes
-	dead   bool // a kill: nothing more is written before the next restart
-	kill   func()
-}
-
-func (s *badDisk) ask(stage durable.Stage, op, path string) error {
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.spared:
-		return nil
-	case s.dead:
-		return syscall.EIO
-	case s.once != nil && s.once(stage, op, path):
-		s.once = nil
-		return syscall.EIO
-	case s.random == nil || s.random.Float64() >= s.p:
-		return nil
-	}
-	if s.dead = s.random.IntN(2) == 0; s.dead && s.kill != nil {
-		s.kill()
-	}
-	if stage == durable.Before && s.random.IntN(3) == 0 {
-		return &durable.Short{Bytes: s.random.IntN(200), Err: syscall.ENOSPC}
-	}
-	return causes[s.random.IntN(len(causes)-1)]
-}
-
-// restart ends a kill: what was killed is about to be started again.
-func (s *badDisk) restart() { s.set(func() { s.dead, s.kill = false, nil }) }
-
-// kills ends r with the disk: an identity that only waits for it would live on.
-func (s *badDisk) kills(r *running) {
-	s.set(func() {
-		if s.kill = r.cancel; s.dead {
-			r.cancel()
-		}
-	})
-}
-
-// spare does what does not fail.
-func (s *badDisk) spare(do func()) {
-	s.set(func() { s.spared = true })
-	do()
-	s.set(func() { s.spared = false })
-}
-
-func (s *badDisk) set(change func()) {
-	if s != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		change()
-	}
-}
 
 // Traces are kept by home, as faults are.
 var traces sync.Map // home directory to func(durable.Op)
@@ -139,7 +74,7 @@ func powerScript(resumed bool) []rehearsal.Step {
 		{Contains: "second question", Times: -1, Answer: text("the second answer")},
 		{Contains: "long question", Times: -1, Answer: text("the long answer"), Hold: forever},
 		{Contains: "first question", Times: -1, Answer: calls(
-			"SAY", `{"room":"ops","message":"half way"}`, "JOIN", `{"room":"lab"}`, "READ_FILE", `{"path":"self/SOUL.md"}`,
+			"BASH", `{"command":"echo ran >> ran.txt"}`, "SAY", `{"room":"ops","message":"half way"}`, "JOIN", `{"room":"lab"}`, "READ_FILE", `{"path":"self/SOUL.md"}`,
 			"SAY", `{"room":"ops","message":"`+strings.Repeat("a long word ", 100)+`"}`)},
 		{Times: -1, Answer: text("noted")},
 	}
@@ -160,7 +95,7 @@ func recordLife(t testing.TB, disk *badDisk) *recorded {
 		l.ops = append(l.ops, op)
 	})
 	defer traces.Delete(l.home.Dir)
-	defer lethetest.Break(l, l.home.Dir, disk.ask)()
+	defer disk.put(l.world)()
 	l.again("open the home", l.disk.restart, func() error {
 		_, err := OpenHome(l.home.Dir)
 		if err == nil {
@@ -229,6 +164,34 @@ func (w *world) send(room, text string) {
 	lethetest.Must(w, err)
 }
 
+// again tries until it works. retry is called before each attempt.
+func (w *world) again(what string, retry func(), do func() error) {
+	w.Helper()
+	for try := 0; ; try++ {
+		retry()
+		err := do()
+		if err == nil {
+			return
+		}
+		if try == 100 {
+			w.Fatalf("%s: fails again and again: %v\n%s", what, err, w.dump())
+		}
+	}
+}
+
+// rebirth boots until it works, as a person would.
+func (w *world) rebirth(retry func(), name string, rooms ...string) (id Identity) {
+	w.Helper()
+	w.again("boot", retry, func() (err error) {
+		id, err = Boot(w.home, w.store, BootOptions{Name: name, Rooms: rooms})
+		if errors.Is(err, ErrExists) { // made, and yet reported as failed
+			return nil
+		}
+		return err
+	})
+	return id
+}
+
 // live is the script: questions, an edit, a turn that is stopped, a compaction,
 // a stop and another epoch.
 func (l *recorded) live() {
@@ -259,6 +222,14 @@ func (l *recorded) live() {
 	l.disk.spare(func() { l.send("dev", "first question") })
 	l.echo("dev", "and another line")
 	until("the first answer", func() bool { return has("dev", "the first answer") && r.idle() })
+	shown := func() bool {
+		view, _ := os.ReadFile(l.own(l.id, contextFile))
+		return bytes.Contains(view, []byte("◆ memory\n"))
+	}
+	if !shown() { // the disk failed a view, which is not tried again before something happens
+		stop()
+		until("context.md", func() bool { return shown() && r.idle() })
+	}
 	l.edit()
 	until("the edit", func() bool { return len(l.having(l.id, "epoch", "why", "edit")) > 0 && r.idle() })
 	l.disk.spare(func() { l.send("dev", "long question") })
@@ -285,11 +256,7 @@ func (l *recorded) live() {
 func (l *recorded) edit() {
 	l.Helper()
 	path := l.own(l.id, contextFile)
-	was := l.read(path)
-	now := []byte(strings.Replace(was, "◆ memory\n", "◆ memory\nmind the step\n", 1))
-	if !bytes.Contains(now, []byte("mind the step")) {
-		l.Fatalf("no MEMORY in\n%s", was)
-	}
+	now := []byte(strings.Replace(l.read(path), "◆ memory\n", "◆ memory\nmind the step\n", 1))
 	l.mu.Lock()
 	l.edited = len(l.ops)
 	l.mu.Unlock()

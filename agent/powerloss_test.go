@@ -32,11 +32,11 @@ func diskOf(i int) *badDisk {
 	case 0:
 		return nil
 	case 1: // a kill between the append of a post and its sync
-		return &badDisk{once: func(stage durable.Stage, op, path string) bool {
+		return once(syscall.EIO, func(stage durable.Stage, op, path string) bool {
 			return stage == durable.After && op == "append" && strings.HasSuffix(path, "chats/ops.md")
-		}}
+		})
 	}
-	return &badDisk{random: rand.New(rand.NewPCG(2, uint64(i))), p: 0.02}
+	return failing(rand.New(rand.NewPCG(2, uint64(i))), 0.02)
 }
 
 // survivesAll tries the whole life, and states of it at random moments.
@@ -117,7 +117,7 @@ func TestBootSurvives(t *testing.T) {
 			traces.Store(l.home.Dir, func(op durable.Op) { l.ops = append(l.ops, op) })
 			_, err := OpenHome(l.home.Dir)
 			lethetest.Must(t, err)
-			mended := l.breakOnce(n, stage, syscall.EIO).mended
+			mended := nth(n, stage, syscall.EIO).put(l.world)
 			_, err = Boot(l.home, l.store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
 			mended()
 			was, lerr := l.home.List()
