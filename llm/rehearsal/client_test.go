@@ -28,7 +28,6 @@ type got struct {
 	finish    string
 	done      bool
 	usage     *usage
-	comments  int
 	chunks    int
 	ids       [][]string // the ids seen on each call's fragments
 	readErr   error
@@ -83,10 +82,6 @@ func read(t *testing.T, res *http.Response) got {
 
 func (g *got) line(t *testing.T, line string) {
 	t.Helper()
-	if strings.HasPrefix(line, ":") {
-		g.comments++
-		return
-	}
 	data, ok := strings.CutPrefix(line, "data:")
 	if !ok {
 		return

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"lethe/mind"
 )
 
 // A life is a small stand-in for the daemon: it keeps a request growing, runs
@@ -244,30 +242,6 @@ func TestHonesty(t *testing.T) {
 	// A plain client without headers can talk to it too.
 	l.messages = []obj{system("s"), user("remember that my dog is called Rex"), said("I will remember: my dog is called Rex"), user("what is my dog called?")}
 	l.says("You said: “my dog is called Rex”")
-}
-
-// What a client joins or puts in between, where roles have to take turns, changes
-// nothing of what is understood; nor does MEMORY at the end of the request.
-func TestNativeMessages(t *testing.T) {
-	say := func(role, text string) Message { return Message{Role: role, Content: &text} }
-	call, gave := say("assistant", ""), say("tool", "Friday\n\n◆ e5 hint\nYou have forgotten details of these")
-	call.Calls, gave.ToolCallID = []Call{{"e4_1", "BASH", `{"command":"date"}`}}, "e4_1"
-	tn := newTurn(&Request{Messages: []Message{
-		say("user", "◆ past\n◆ e1..e2 gist ◱hash=0123456789abcdef gist=a walk◲\n\n◆ e3 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] run date"),
-		call, gave, say("assistant", "(not finished yet)"),
-		say("user", "◆ e6 inbound room=dev\n[USER:bob 2026-11-20T12:57:18Z] run pwd\n\n◆ e7 note\nSomebody changed self/MEMORY.md."),
-		say("user", "◆ memory\n- ada likes jazz\n◆ life\n[…] inbound e1"),
-	}})
-	var kinds []string
-	for _, e := range tn.entries {
-		kinds = append(kinds, fmt.Sprint(e.N, e.Kind))
-		if e.Kind == mind.Reply && e.Calls[0].Text != "Friday" {
-			t.Errorf("the result is %q", e.Calls[0].Text)
-		}
-	}
-	if got := strings.Join(kinds, " "); len(tn.heard) != 2 || tn.start != 0 || got != "0 0 3inbound 4reply 5hint 6inbound 7note 0" {
-		t.Errorf("%d lines from entry %d: %s", len(tn.heard), tn.start, got)
-	}
 }
 
 const (

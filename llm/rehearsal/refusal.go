@@ -13,8 +13,6 @@ type refusal struct {
 	kind    string
 }
 
-func (r *refusal) Error() string { return fmt.Sprintf("%d: %s", r.status, r.message) }
-
 func invalid(format string, args ...any) *refusal {
 	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...), "invalid_request_error"}
 }

@@ -3,20 +3,18 @@ package rehearsal
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 func TestListenAndServe(t *testing.T) {
 	s := New(Options{Script: []Step{{Contains: "stall", Fault: Stall}}})
 	url, err := s.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	if _, err := s.Listen("127.0.0.1:0"); err == nil {
 		t.Error("listened twice")
 	}
@@ -27,16 +25,12 @@ func TestListenAndServe(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	stalled, err := http.Post(url+"chat/completions", "application/json", bytes.NewReader(body(t, request(user("stall")))))
-	if err != nil { // with its header it has begun
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err) // with its header it has begun
 	defer stalled.Body.Close()
 	cancel()
 	select {
 	case err := <-served:
-		if err != nil {
-			t.Error(err)
-		}
+		lethetest.Must(t, err)
 	case <-time.After(time.Minute):
 		t.Fatal("Serve does not end while a stream hangs")
 	}
@@ -46,34 +40,16 @@ func TestListenAndServe(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func waitFor(t *testing.T, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatal("waited in vain")
-		}
-		<-time.After(time.Millisecond)
-	}
-}
-
-func TestListenRefuses(t *testing.T) {
+func TestRefusesOtherAddressesAndRoutes(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:0", ":0", "nowhere"} {
 		if url, err := New(Options{}).Listen(addr); err == nil {
 			t.Errorf("listens on %s: %s", addr, url)
 		}
 	}
-	if err := New(Options{}).Serve(t.Context()); err == nil {
-		t.Error("serves without Listen")
-	}
-}
-
-func TestRoutes(t *testing.T) {
 	_, url := start(t, Options{})
-	for _, path := range []string{"/", "/v1/embeddings", "/chat/completions"} {
+	for _, path := range []string{"", "/v1/embeddings", "/chat/completions"} {
 		res, err := http.Get(strings.TrimSuffix(url, "/chat/completions") + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		g := read(t, res)
 		res.Body.Close()
 		if message, _ := g.error(t); g.status != 404 || !strings.Contains(message, "Not Found: GET /") {
@@ -98,27 +74,5 @@ func TestRecording(t *testing.T) {
 	send(t, url, request(user("a")))
 	if len(s.Requests()) != 0 || s.Usage().Calls != 1 {
 		t.Error("recorded all the same, or not counted")
-	}
-}
-
-func TestConcurrency(t *testing.T) {
-	s, url := start(t, Options{Script: []Step{{Contains: "never", Times: 3}}})
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			for k := range 8 {
-				text := fmt.Sprintf("%d*%d = %d", i, k, i*k)
-				r := with(request(user(fmt.Sprintf("what is %d*%d?", i, k))), obj{"user_id": fmt.Sprint(i % 4)})
-				if g := send(t, url, r); g.text != text {
-					t.Errorf("%q, want %q", g.text, text)
-				}
-				s.Push(Step{Contains: "not there"})
-				_, _, _ = s.Pending(), s.Requests(), s.Usage()
-			}
-		})
-	}
-	wg.Wait()
-	if u := s.Usage(); u.Calls != 128 {
-		t.Errorf("%+v", u)
 	}
 }

@@ -34,20 +34,6 @@ func TestStreamShape(t *testing.T) {
 	}
 }
 
-func TestStreamedCalls(t *testing.T) {
-	_, url := start(t, Options{})
-	g := send(t, url, with(request(user("run ls -la and read notes.txt")), obj{"tools": tools(allTools...)}))
-	if g.finish != "tool_calls" || len(g.calls) != 2 || g.text != "" {
-		t.Fatalf("%+v", g)
-	}
-	if g.calls[0].Arguments != `{"command":"ls -la"}` || g.calls[1].Arguments != `{"path":"notes.txt"}` {
-		t.Errorf("%+v", g.calls)
-	}
-	if g.calls[0].ID == g.calls[1].ID || !strings.HasPrefix(g.calls[0].ID, "call_00_") || len(g.ids[0]) != 1 {
-		t.Errorf("ids %v", g.ids)
-	}
-}
-
 func TestWithoutUsageOrThinking(t *testing.T) {
 	_, url := start(t, Options{})
 	if g := send(t, url, with(request(user("hi")), obj{"stream_options": nil})); g.usage != nil || !g.done {

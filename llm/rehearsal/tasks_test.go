@@ -109,21 +109,3 @@ func TestNoTask(t *testing.T) {
 		t.Error("an inbound message is no task")
 	}
 }
-
-// A summary by Task is as long as its ratio says.
-func TestTaskRatio(t *testing.T) {
-	text := "◆ e1 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] It begins."
-	for i := range 200 {
-		text += fmt.Sprintf(" Then number %d was said at some length.", i)
-	}
-	for _, ratio := range []float64{0.12, 0.5} {
-		a, ok := Task([]Message{plainMessage("user", text), plainMessage("user", taskText("summarise", 1, 1))}, ratio)
-		var s taskAnswer
-		if err := json.Unmarshal([]byte(a.Text), &s); !ok || err != nil {
-			t.Fatal(ok, err)
-		}
-		if got := float64(Tokens(s.Summary)) / float64(Tokens(text)); got < ratio*0.9 || got > ratio*1.1 {
-			t.Errorf("%g of the source, not %g", got, ratio)
-		}
-	}
-}
