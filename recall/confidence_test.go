@@ -1,9 +1,6 @@
 package recall
 
-import (
-	"slices"
-	"testing"
-)
+import "testing"
 
 // Small talk has no hints; neither has a question about something else.
 func TestConfidence(t *testing.T) {
@@ -44,31 +41,5 @@ func TestConfidenceOfUnknownIdentifier(t *testing.T) {
 	sure := func(text string) float64 { return s.found(text)[0].confidence }
 	if whole, unknown := sure("lighthouse-keeper-code.txt"), sure("lighthouse keeper code txt zyzzyva"); whole <= unknown {
 		t.Errorf("the name is as unlikely as an unknown word: %v, %v", whole, unknown)
-	}
-}
-
-func TestHinted(t *testing.T) {
-	conf := func(list ...float64) []ranked {
-		var out []ranked
-		for i, c := range list {
-			out = append(out, ranked{from: i, confidence: c})
-		}
-		return out
-	}
-	const sure, half, low = hintConfidence, hintConfidence / 2, hintConfidence / 3
-	for _, c := range []struct {
-		conf []float64
-		want []int
-	}{
-		{nil, nil}, {[]float64{half, half}, nil}, {[]float64{sure}, []int{0}}, {[]float64{half, sure, low}, []int{0, 1}},
-		{[]float64{low, low, low, sure}, nil}, {[]float64{sure, sure, sure, sure}, []int{0, 1, 2}},
-	} {
-		var got []int
-		for _, r := range hinted(conf(c.conf...)) {
-			got = append(got, r.from)
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%v: %v, want %v", c.conf, got, c.want)
-		}
 	}
 }

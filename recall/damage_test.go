@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 )
 
 // What may have happened to the file between two processes.
 func TestDamagedFile(t *testing.T) {
 	w, all := fruit(t, 150)
-	if err := w.synced().Close(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, w.synced().Close())
 	good, err := os.ReadFile(w.indexPath())
 	if err != nil || len(good) < 16<<10 {
 		t.Fatal(len(good), err)
@@ -61,13 +60,9 @@ func TestDamagedFile(t *testing.T) {
 func (w *world) replaced(data []byte) {
 	w.t.Helper()
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.RemoveAll(w.indexPath() + suffix); err != nil {
-			w.t.Fatal(err)
-		}
+		lethetest.Must(w.t, os.RemoveAll(w.indexPath()+suffix))
 	}
-	if err := os.WriteFile(w.indexPath(), data, 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	lethetest.Must(w.t, os.WriteFile(w.indexPath(), data, 0o600))
 }
 
 // A search notices that an open index was removed or replaced, and so does a Sync.
@@ -81,9 +76,7 @@ func TestReplacedWhileOpen(t *testing.T) {
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			remove(t, w.indexPath()+suffix)
 		}
-		if err := change(w.indexPath()); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, change(w.indexPath()))
 		if _, err := x.Search(context.Background(), w.store, Query{Text: "apple", Now: w.now}); !errors.Is(err, ErrRebuilding) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -105,13 +98,9 @@ func TestLostOriginals(t *testing.T) {
 	damaged := w.says("an apple tree by the sea")
 	here := w.says("an apple tree by the lake")
 	x := w.synced()
-	if err := os.WriteFile(w.store.Path(damaged), []byte("---\nat: x\n---\nan apple tree, forged\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(w.store.Path(damaged), []byte("---\nat: x\n---\nan apple tree, forged\n"), 0o600))
 	saved, err := os.ReadFile(w.store.Path(gone))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	remove(t, w.store.Path(gone))
 	w.said.Reset()
 	search := func() (found []Hit, lost map[blobs.Hash]error) {
@@ -136,9 +125,7 @@ func TestLostOriginals(t *testing.T) {
 			t.Errorf("%s is logged %d times:\n%s", h, n, w.said.String())
 		}
 	}
-	if err := os.WriteFile(w.store.Path(gone), saved, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(w.store.Path(gone), saved, 0o600))
 	if hits, lost := search(); len(hits) != 2 || len(lost) != 1 {
 		t.Errorf("put back: %s, %d lost", show(hits), len(lost))
 	}
@@ -167,9 +154,7 @@ func TestHitIsOfItsBlob(t *testing.T) {
 	untimed := w.fades(w.worked("I look for quokkas.", "BASH", "{}", "none"))[0]
 	w.sync(x)
 	b, err := w.store.Get(untimed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	w.tampered("UPDATE docs SET last = last + 86400000000 WHERE hash = ?", untimed[:])
 	if h := w.finds(x, "quokkas", untimed); !h.At.Equal(b.At) {
 		t.Errorf("at %v, and it faded at %v", h.At, b.At)

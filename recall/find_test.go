@@ -2,7 +2,6 @@ package recall
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/recall/index"
 )
 
@@ -33,9 +33,7 @@ func TestLargeOriginal(t *testing.T) {
 		}
 		found++
 		blob, err := w.store.Get(large)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
 		if at := []rune(string(blob.Body))[h.Offset:]; !strings.Contains(string(at[:400]), "quokka") || !strings.Contains(h.Passage, "quokka") {
 			t.Errorf("passage %q, at its offset stands %.80q", h.Passage, string(at))
 		}
@@ -48,30 +46,6 @@ func TestLargeOriginal(t *testing.T) {
 	}
 }
 
-// The telling word of a long message is found wherever it stands.
-func TestLongMessage(t *testing.T) {
-	w := newWorld(t)
-	want := w.says("the xylophone is in the attic")
-	var bodies []string
-	for i := range 60 {
-		text := ""
-		for k := range 40 {
-			text += fmt.Sprintf("filler%d ", (i+k)%60)
-		}
-		bodies = append(bodies, w.heard("dev", "ada", text))
-	}
-	w.fades(bodies...)
-	x := w.synced()
-	var long strings.Builder
-	for i := range 60 {
-		fmt.Fprintf(&long, "filler%d ", i)
-	}
-	s := x.stageOne(t, long.String()+"xylophone", w.now)
-	if !slices.ContainsFunc(s.docs, func(f found) bool { return f.Hash == want }) || s.lists[0].match != index.Term("xylophon", s.lists[0].class) {
-		t.Error("it is no candidate, or weighs less than others")
-	}
-}
-
 // stageOne looks a text up without reading blobs.
 func (x *Index) stageOne(t *testing.T, said string, now time.Time) (s *shortlist) {
 	t.Helper()
@@ -79,9 +53,7 @@ func (x *Index) stageOne(t *testing.T, said string, now time.Time) (s *shortlist
 		s, err = stageOne(t.Context(), v, analyse(said, now), Query{}, nil)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/life"
 )
 
@@ -22,12 +23,8 @@ func TestAnotherLog(t *testing.T) {
 		w.says("a banana")
 		x := w.synced()
 		log, err := os.ReadFile(w.lifePath())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(w.lifePath(), change(log), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, err)
+		lethetest.Must(t, os.WriteFile(w.lifePath(), change(log), 0o600))
 		w.sync(x)
 		if !w.anew() {
 			t.Errorf("%s: nothing is said", what)
@@ -48,9 +45,7 @@ func another(t *testing.T) []byte {
 	w.heard("dev", "ben", "hello")
 	w.says("a cherry")
 	log, err := os.ReadFile(w.lifePath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return log
 }
 
@@ -58,15 +53,13 @@ func another(t *testing.T) []byte {
 func TestDamagedLog(t *testing.T) {
 	w := newWorld(t)
 	apple := w.says("an apple")
-	if _, err := w.file.WriteString("[2026-03-01T09:02:00.000000Z] fade e7..e8 to=gi"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.file.WriteString("[2026-03-01T09:02:00.000000Z] fade e7..e8 to=gi")
+	lethetest.Must(t, err)
 	x := w.open()
 	w.sync(x)
 	w.finds(x, "apple", apple)
-	if _, err := w.file.WriteString("\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.file.WriteString("\n")
+	lethetest.Must(t, err)
 	w.sync(x)
 	w.says("a banana")
 	var corrupt *life.CorruptError

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/recall/text"
 )
 
@@ -86,9 +87,7 @@ func (s shelf) ranker(t *testing.T, question string) *ranker {
 	t.Helper()
 	q := analyse(question, monday)
 	r, err := newRanker(t.Context(), q, s, s.shortlist(q))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	return r
 }
 
@@ -167,17 +166,6 @@ func TestRankTimes(t *testing.T) {
 	work[0].First, work[0].Last = monday.AddDate(0, 0, -1), monday.AddDate(0, 0, -1) // nothing in it has a time
 	work[1].First, work[1].Last = monday, monday
 	work.first(t, "how was the build yesterday", 0)
-}
-
-// Lines with half of what is asked for count for less than half as much.
-func TestWindowCoverage(t *testing.T) {
-	s := of(chat("ann 2023-05-08 anchor"), chat("ann 2023-05-08 storm"), chat("ann 2023-05-08 else"))
-	one := s.ranker(t, "anchor")
-	two := s.ranker(t, "anchor storm")
-	whole, half := one.best(&one.pages[0]).score, two.best(&two.pages[0]).score
-	if got := half / whole; got < 0.70 || got > 0.72 {
-		t.Errorf("half of the query counts %.2f, want the root of one half", got)
-	}
 }
 
 func TestRankWork(t *testing.T) {

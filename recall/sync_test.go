@@ -14,9 +14,9 @@ import (
 
 	"github.com/gofrs/flock"
 	"go.uber.org/goleak"
-	"pgregory.net/rapid"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -42,9 +42,7 @@ func TestWhatIsIndexed(t *testing.T) {
 	nobody := w.put(blobs.Meta{At: w.now}, "nobodyword")
 	w.append(fade(stranger, "gist"), fade(nobody, "gist"), fade(blobs.Sum([]byte("missing")), "gist"), epoch())
 	damaged := w.put(meta, "damagedword")
-	if err := os.WriteFile(w.store.Path(damaged), []byte("---\n---\ndamagedword"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.WriteFile(w.store.Path(damaged), []byte("---\n---\ndamagedword"), 0o600))
 	w.append(fade(damaged, "gist"), epoch())
 	removed, carded := w.put(meta, "removedword"), w.put(meta, "cardedword")
 	ref := func(h blobs.Hash) map[string]any { return map[string]any{"hash": h.String(), "short": h.String()[:16]} }
@@ -87,69 +85,6 @@ func TestTimesOfTheEntries(t *testing.T) {
 	if hit := w.finds(x, "plums", unknown); !hit.At.Equal(w.now) {
 		t.Errorf("said at %v, and faded at %v", hit.At, w.now)
 	}
-}
-
-// An index that is synced now and then, by one process or another, is the same
-// as one that was made at once.
-func TestSyncAnyhow(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(t)
-		x := w.open()
-		words := strings.Fields("apple banana cherry date elder fig grape")
-		var pending []string
-		want := map[string]int{}
-		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
-			switch rapid.IntRange(0, 6).Draw(rt, "step") {
-			case 0, 1:
-				word := rapid.SampledFrom(words).Draw(rt, "word")
-				pending = append(pending, w.heard("dev", "ada", fmt.Sprintf("%s number%d", word, w.next)))
-			case 2, 3:
-				if len(pending) > 0 {
-					n := rapid.IntRange(1, len(pending)).Draw(rt, "fade")
-					w.fades(pending[:n]...)
-					for _, p := range pending[:n] {
-						for _, word := range words {
-							if strings.Contains(p, word) {
-								want[word]++
-							}
-						}
-					}
-					pending = pending[n:]
-				}
-			case 4:
-				w.sync(x)
-			case 5:
-				if err := x.Close(); err != nil {
-					rt.Fatal(err)
-				}
-				x = w.open()
-			case 6:
-				ctx, cancel := context.WithCancel(context.Background())
-				cancel()
-				if _, err := x.Sync(ctx, w.store, w.lifePath()); err != nil && !errors.Is(err, context.Canceled) {
-					rt.Fatal(err)
-				}
-			}
-		}
-		w.sync(x)
-		for word, n := range want {
-			found := 0 // beside neighbours
-			for _, h := range w.search(x, Query{Text: word, Limit: 50}) {
-				if b, err := w.store.Get(h.Hash); err == nil && strings.Contains(string(b.Body), word) {
-					found++
-				}
-			}
-			if found != n {
-				rt.Fatalf("%s has %d hits, not %d", word, found, n)
-			}
-		}
-		if w.anew() {
-			rt.Fatal(w.said.String())
-		}
-		if err := x.Close(); err != nil {
-			rt.Fatal(err)
-		}
-	})
 }
 
 // Several syncs and searches at once, through two handles as two processes have
@@ -215,9 +150,7 @@ func TestSyncElsewhere(t *testing.T) {
 	w, all := fruit(t, 20)
 	x := w.synced()
 	lock := flock.New(w.indexPath() + "-lock")
-	if err := lock.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, lock.Lock())
 	more := w.says("apple number20")
 	if _, err := x.Sync(context.Background(), w.store, w.lifePath()); !errors.Is(err, ErrBusy) {
 		t.Errorf("sync: %v", err)
@@ -230,9 +163,7 @@ func TestSyncElsewhere(t *testing.T) {
 	if _, err := x.Sync(ctx, w.store, w.lifePath()); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if err := lock.Close(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, lock.Close())
 	w.whole(x, append(all, more), "after that")
 }
 
@@ -255,9 +186,7 @@ func (c *canceller) Handle(context.Context, slog.Record) error {
 func TestSyncCutShort(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	w, all := fruit(t, 100)
-	if err := w.synced().Close(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, w.synced().Close())
 	for range 3 {
 		gone := w.says("gone")
 		remove(t, w.store.Path(gone))
@@ -310,9 +239,7 @@ func TestSmallSyncsAreMerged(t *testing.T) {
 func TestOddPath(t *testing.T) {
 	w, all := fruit(t, 5)
 	dir := filepath.Join(w.dir, "a b?c=d&e#f%20g'h\"é")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Mkdir(dir, 0o700))
 	x := Open(filepath.Join(dir, "recall.db"), w.self.String(), w.logger())
 	defer x.Close()
 	w.whole(x, all, "an odd path")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/recall/text"
@@ -69,13 +70,10 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), next: 1, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	var err error
-	if w.store, err = blobs.Open(filepath.Join(w.dir, "blobs")); err != nil {
-		t.Fatal(err)
-	}
+	w.store, err = blobs.Open(filepath.Join(w.dir, "blobs"))
+	lethetest.Must(t, err)
 	w.file, err = os.OpenFile(w.lifePath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	t.Cleanup(func() { w.file.Close() })
 	w.log.out = w.file
 	w.self = w.put(blobs.Meta{At: w.now, Gist: "boot"}, "I am the soul.")
@@ -88,18 +86,14 @@ func (w *world) indexPath() string { return filepath.Join(w.dir, "recall.db") }
 
 func (w *world) append(events ...life.Event) {
 	w.t.Helper()
-	if err := w.log.append(events...); err != nil {
-		w.t.Fatal(err)
-	}
+	lethetest.Must(w.t, w.log.append(events...))
 }
 
 // put writes a blob's file without syncing it.
 func (w *world) put(m blobs.Meta, body string) blobs.Hash {
 	w.t.Helper()
 	h, err := putUnsynced(w.store, m, body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	lethetest.Must(w.t, err)
 	return h
 }
 
@@ -175,9 +169,7 @@ func (w *world) open() *Index {
 func (w *world) sync(x *Index) int {
 	w.t.Helper()
 	n, err := x.Sync(context.Background(), w.store, w.lifePath())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	lethetest.Must(w.t, err)
 	return n
 }
 
@@ -274,31 +266,28 @@ func (w *world) holds(x *Index, all []blobs.Hash, what string) bool {
 	return ok
 }
 
+// database opens the index behind its back.
+func (w *world) database() *sql.DB {
+	db, err := sql.Open("sqlite", w.indexPath())
+	lethetest.Must(w.t, err)
+	return db
+}
+
 // tampered changes the index behind its back.
 func (w *world) tampered(query string, args ...any) {
 	w.t.Helper()
-	db, err := sql.Open("sqlite", w.indexPath())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	db := w.database()
 	defer db.Close()
-	if _, err := db.Exec(query, args...); err != nil {
-		w.t.Fatal(err)
-	}
+	_, err := db.Exec(query, args...)
+	lethetest.Must(w.t, err)
 }
 
 // asked reads a number from the index.
-func (w *world) asked(query string, args ...any) int {
+func (w *world) asked(query string) (n int) {
 	w.t.Helper()
-	db, err := sql.Open("sqlite", w.indexPath())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	db := w.database()
 	defer db.Close()
-	var n int
-	if err := db.QueryRow(query, args...).Scan(&n); err != nil {
-		w.t.Fatal(err)
-	}
+	lethetest.Must(w.t, db.QueryRow(query).Scan(&n))
 	return n
 }
 
@@ -315,9 +304,7 @@ func (w *world) anew() bool { return strings.Contains(w.said.String(), "made ane
 func (w *world) edited(faded ...map[string]any) {
 	w.t.Helper()
 	body, err := json.Marshal(map[string]any{"self": w.self.String(), "faded": faded})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	lethetest.Must(w.t, err)
 	w.epoch++
 	snapshot := w.put(blobs.Meta{At: w.now, Gist: "epoch", Life: w.self.String()}, string(body))
 	w.append(event.Line(w.now, event.Epoch{K: w.epoch, Why: "edit"}, refs(snapshot)...))
@@ -325,7 +312,5 @@ func (w *world) edited(faded ...map[string]any) {
 
 func remove(t testing.TB, path string) {
 	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Remove(path))
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
+	"lethe/internal/lethetest"
 	"lethe/mind"
 	"lethe/recall/text"
 )
@@ -46,9 +47,7 @@ func TestReadsEpochsOfTheMind(t *testing.T) {
 		{From: 65, To: 67, Level: mind.Gist, Original: mind.Ref{Hash: h, Short: h.String()[:16]}},
 	}
 	body, err := state.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	tasks, err := fadedIn(body)
 	if err != nil || len(tasks) != 1 || tasks[0].from != 65 || tasks[0].to != 67 || tasks[0].ref != h.String() {
 		t.Errorf("%+v, %v", tasks, err)

@@ -212,14 +212,3 @@ func TestLinesOfAnything(t *testing.T) {
 		FactsOf(body)
 	})
 }
-
-func TestSegments(t *testing.T) {
-	for size, want := range map[int]int{0: 1, wholeBytes: 1, wholeBytes + 1: 2, 3 * segmentBytes: 3, 1 << 30: maxSegments} {
-		if got := Segments(size); got != want {
-			t.Errorf("%d bytes have %d segments, not %d", size, got, want)
-		}
-		if last := SegmentOf(max(0, size-1), size); size < 1<<30 && last != want-1 {
-			t.Errorf("the last byte of %d is in segment %d", size, last)
-		}
-	}
-}
