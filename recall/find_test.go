@@ -49,7 +49,7 @@ func TestLargeOriginal(t *testing.T) {
 // stageOne looks a text up without reading blobs.
 func (x *Index) stageOne(t *testing.T, said string, now time.Time) (s *shortlist) {
 	t.Helper()
-	err := x.file.View(t.Context(), func(v *index.View) (err error) {
+	err := x.View(t.Context(), func(v *index.View) (err error) {
 		s, err = stageOne(t.Context(), v, analyse(said, now), Query{}, nil)
 		return err
 	})

@@ -74,28 +74,18 @@ type Hit struct {
 	Confidence float64 // 0 to 1: how likely it is what was asked for
 }
 
-// Index is an open index. It is safe for concurrent use.
+// Index is an open index, which is kept by Sync. It is safe for concurrent use.
 type Index struct {
-	file *index.Index
+	*index.Index
 	self string
 	log  *slog.Logger
-
 	told sync.Map // originals that cannot be read and that the log names
 }
 
 // Open returns the index at path, of the life with this address. It is read when it
 // is first used, and made or made again by Sync.
 func Open(path, self string, log *slog.Logger) *Index {
-	return &Index{file: index.New(path, self, log), self: self, log: log}
-}
-
-// Close closes the index. A Sync or a search that is under way ends with an error.
-func (x *Index) Close() error { return x.file.Close() }
-
-// Sync brings the index up to date with the log at lifePath and returns how many
-// originals it added; see package index. Searches go on meanwhile.
-func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (added int, err error) {
-	return x.file.Sync(ctx, store, lifePath)
+	return &Index{Index: index.New(path, self, log), self: self, log: log}
 }
 
 const (
@@ -145,7 +135,7 @@ func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now 
 // find does a search on the index as it is now.
 func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query, not func(blobs.Hash) bool) ([]ranked, error) {
 	var found *shortlist
-	err := x.file.View(ctx, func(v *index.View) (err error) {
+	err := x.View(ctx, func(v *index.View) (err error) {
 		found, err = stageOne(ctx, v, a, q, not)
 		return err
 	})

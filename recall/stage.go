@@ -21,7 +21,6 @@ const (
 	mostOfTime   = 1000   // postings of one list for a time that the query names,
 	mostInTime   = 32     // of so many lists
 	mostFilter   = 256    // bytes of a name in a filter
-	moreSegments = 0.1    // what another segment adds that matches too
 )
 
 // posting is the newest postings of one term in one class, newest first.
@@ -50,7 +49,6 @@ type shortlist struct {
 type found struct {
 	index.Doc
 	segment int // the one that fits best, counted from 0
-	words   float64
 }
 
 // stageOne finds the originals that a query may mean, and that fit it.
@@ -65,9 +63,7 @@ func stageOne(ctx context.Context, v *index.View, a query, q Query, not func(blo
 	if err := s.during(ctx, a); err != nil {
 		return nil, err
 	}
-	return s, s.choose(ctx, func(d index.Doc) bool {
-		return (q.Since.IsZero() || !d.Last.Before(q.Since)) && (q.Until.IsZero() || !d.First.After(q.Until)) && (not == nil || !not(d.Hash))
-	})
+	return s, s.choose(ctx, not)
 }
 
 // filterOf renders what a query is limited to. Days are those of UTC: what lies at
@@ -181,29 +177,25 @@ func (s *shortlist) during(ctx context.Context, a query) error {
 }
 
 // choose looks up whose the best segments are. An original has the score of its
-// best segment and something for each other.
-func (s *shortlist) choose(ctx context.Context, fits func(index.Doc) bool) error {
-	fit := 0
-	for _, b := range s.best(2 * mostBodies) { // some will not fit
-		i := slices.IndexFunc(s.docs, func(f found) bool { return f.ID <= b.id && b.id < f.ID+f.Segments })
-		if i >= 0 {
-			s.docs[i].words += moreSegments * b.score
-			continue
-		}
-		if fit == mostBodies {
+// best segment.
+func (s *shortlist) choose(ctx context.Context, not func(blobs.Hash) bool) error {
+	var seen []index.Doc
+	for _, b := range s.best(2 * mostBodies) { // some are of one original, or not wanted
+		if len(s.docs) == mostBodies {
 			break
+		}
+		if slices.ContainsFunc(seen, func(d index.Doc) bool { return d.ID <= b.id && b.id < d.ID+d.Segments }) {
+			continue
 		}
 		d, err := s.view.Doc(ctx, b.id)
 		if err != nil {
 			return err
 		}
-		s.docs = append(s.docs, found{Doc: d, segment: int(b.id - d.ID), words: b.score})
-		if fits(d) {
-			fit++
+		seen = append(seen, d)
+		if not == nil || !not(d.Hash) {
+			s.docs = append(s.docs, found{d, int(b.id - d.ID)})
 		}
 	}
-	s.docs = slices.DeleteFunc(s.docs, func(f found) bool { return !fits(f.Doc) })
-	slices.SortStableFunc(s.docs, func(a, b found) int { return cmp.Compare(b.words, a.words) })
 	return nil
 }
 

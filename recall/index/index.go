@@ -47,8 +47,6 @@ type Index struct {
 	self string // the life's address
 	log  *slog.Logger
 
-	syncing sync.Mutex // held by the one Sync that runs
-
 	mu     sync.Mutex // guards what follows
 	file   *file      // nil until one is needed
 	bad    error      // why the open file has to be made anew
@@ -81,8 +79,6 @@ func (x *Index) drop() error {
 // originals it added. An original that is missing or damaged in the store is logged
 // and passed over. After an error, or when ctx ends, what was committed stays.
 func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (added int, err error) {
-	x.syncing.Lock()
-	defer x.syncing.Unlock()
 	release, err := x.lock(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("sync index: %w", err)

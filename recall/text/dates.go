@@ -1,41 +1,34 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// date is a day that a text names; year is 0 where it names none.
-type date struct{ year, month, day int }
-
-func (d date) valid() bool {
-	return 1 <= d.month && d.month <= 12 && 1 <= d.day && d.day <= 31
-}
+// anyYear is the year of a day that is named without one. It has a 29 February.
+const anyYear = "0004"
 
 // emitDate emits a day and, if it has a year, the same day of any year: both ways
 // of writing it find each other.
-func (s *scanner) emitDate(d date, from, to int) {
-	if d.year > 0 {
-		s.emit(fmt.Sprintf("%04d-%02d-%02d", d.year, d.month, d.day), from, to, Day)
+func (s *scanner) emitDate(day time.Time, from, to int) {
+	if day.Format("2006") != anyYear {
+		s.emit(day.Format(time.DateOnly), from, to, Day)
 	}
-	s.emit(fmt.Sprintf("--%02d-%02d", d.month, d.day), from, to, Day)
+	s.emit(day.Format("--01-02"), from, to, Day)
 }
 
 // isoDay reads the day that a chunk begins with, as in 2026-11-20T12 and
 // 2026/11/20, and reports whether one does.
-func isoDay(s string) (d date, ok bool) {
+func isoDay(s string) (day time.Time, ok bool) {
 	if len(s) < isoBytes || s[4] != '-' && s[4] != '/' || s[7] != s[4] || len(s) > isoBytes && s[isoBytes] != 'T' {
-		return d, false
+		return day, false
 	}
-	year, err1 := strconv.ParseUint(s[:4], 10, 0)
-	month, err2 := strconv.ParseUint(s[5:7], 10, 0)
-	day, err3 := strconv.ParseUint(s[8:isoBytes], 10, 0)
-	d = date{int(year), int(month), int(day)}
-	return d, err1 == nil && err2 == nil && err3 == nil && d.year > 0 && d.valid()
+	day, err := time.Parse(time.DateOnly, strings.ReplaceAll(s[:isoBytes], "/", "-"))
+	return day, err == nil
 }
 
 const isoBytes = len("2026-11-20")
@@ -80,12 +73,11 @@ func (s *scanner) date() {
 	rest := Cut(s.text[s.at:], dateBytes)
 	var m []string
 	var month, day string
-	switch {
-	case '0' <= rest[0] && rest[0] <= '9':
+	if c := rest[0]; '0' <= c && c <= '9' {
 		if m = dayFirst().FindStringSubmatch(rest); m != nil {
 			day, month = m[1], m[2]
 		}
-	case monthOf(rest) > 0:
+	} else if monthOf(rest) > 0 {
 		if m = monthFirst().FindStringSubmatch(rest); m != nil {
 			month, day = m[1], m[2]
 		}
@@ -93,12 +85,9 @@ func (s *scanner) date() {
 	if m == nil {
 		return
 	}
-	d := date{month: monthOf(month)}
-	d.day, _ = strconv.Atoi(day) // digits, by the pattern
-	d.year, _ = strconv.Atoi(m[3])
-	if d.valid() {
+	if at, err := time.Parse("2006 1 2", fmt.Sprintf("%s %d %s", cmp.Or(m[3], anyYear), monthOf(month), day)); err == nil {
 		s.dated = s.at + len(m[0])
-		s.emitDate(d, s.at, s.dated)
+		s.emitDate(at, s.at, s.dated)
 	}
 }
 
@@ -111,14 +100,14 @@ func (s *scanner) clock(at int) {
 // dayOf reads the day that a token names. Without a year it is the last such day
 // before now.
 func dayOf(t Token, now time.Time) time.Time {
-	var d date
-	if _, err := fmt.Sscanf(t.Text, "--%02d-%02d", &d.month, &d.day); err != nil {
-		d, _ = isoDay(t.Text)
-		return time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, now.Location())
+	day, err := time.ParseInLocation(time.DateOnly, t.Text, now.Location())
+	if err == nil {
+		return day
 	}
-	at := time.Date(now.Year(), time.Month(d.month), d.day, 0, 0, 0, 0, now.Location())
-	if at.After(now) {
-		at = at.AddDate(-1, 0, 0)
+	day, _ = time.Parse("--01-02", t.Text)
+	day = time.Date(now.Year(), day.Month(), day.Day(), 0, 0, 0, 0, now.Location())
+	if day.After(now) {
+		day = day.AddDate(-1, 0, 0)
 	}
-	return at
+	return day
 }

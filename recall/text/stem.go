@@ -40,10 +40,7 @@ func snowball(word string) string {
 	}
 	env := snowballstem.NewEnv(word)
 	stemmer(env)
-	if out := env.Current(); out != "" {
-		return out
-	}
-	return word
+	return env.Current()
 }
 
 // maxStems bounds the memory of a Stems: about 1 MB.
