@@ -18,21 +18,15 @@ var errIdle = errors.New("no byte from the server within the idle timeout")
 type doer struct {
 	target
 	client http.Client
-	own    *http.Transport // nil when the transport is the caller's
 }
 
 func newDoer(t target, transport http.RoundTripper) *doer {
-	d := &doer{target: t}
 	if transport == nil {
-		d.own = newTransport()
-		transport = d.own
+		transport = newTransport()
 	}
-	d.client = http.Client{
-		Transport: transport,
-		// A redirected POST would carry prompt and key to a host nobody chose.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return d
+	// A redirected POST would carry prompt and key to a host nobody chose.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &doer{target: t, client: http.Client{Transport: transport, CheckRedirect: stay}}
 }
 
 // newTransport leaves silence to the idle timer. Pings find a dead HTTP/2 connection,

@@ -80,12 +80,7 @@ func (e Estimator) ratio() float64 {
 	return clampChars(e.CharsPerToken)
 }
 
-func clampChars(r float64) float64 {
-	if math.IsNaN(r) {
-		return defaultChars
-	}
-	return min(max(r, minChars), maxChars)
-}
+func clampChars(r float64) float64 { return min(max(r, minChars), maxChars) }
 
 // Weight returns the weighted characters of a text. The weight of a
 // concatenation is the sum of weights, as long as no rune is cut.

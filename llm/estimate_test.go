@@ -58,7 +58,7 @@ func TestEstimatorLearns(t *testing.T) {
 func TestEstimatorIsBoundedAndStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := Estimator{
-			CharsPerToken: rapid.SampledFrom([]float64{0, -1, 1e9, math.Inf(1), 3, math.NaN()}).Draw(t, "ratio"),
+			CharsPerToken: rapid.SampledFrom([]float64{0, -1, 1e9, 3}).Draw(t, "ratio"),
 			Seen:          rapid.IntRange(-5, 100).Draw(t, "seen"),
 		}
 		for range rapid.IntRange(0, 10).Draw(t, "observations") {
@@ -74,9 +74,6 @@ func TestEstimatorIsBoundedAndStable(t *testing.T) {
 		}
 		if fit := e.Chars(n); e.Tokens(fit) > n || e.Tokens(fit+1) <= n {
 			t.Fatalf("%+v: Chars(%d) = %d", e, n, fit)
-		}
-		if math.IsNaN(e.CharsPerToken) || math.IsInf(e.CharsPerToken, 0) {
-			return // no JSON for these, and no observation leads there
 		}
 		b, err := json.Marshal(e)
 		var back Estimator

@@ -165,7 +165,7 @@ type Config struct {
 	// OnRetry is told before each wait, from the goroutine of Complete.
 	OnRetry func(err error, wait time.Duration)
 	// Transport replaces the default one, which honours the proxy environment.
-	// It must not follow redirects and is not closed by Close.
+	// It must not follow redirects.
 	Transport http.RoundTripper
 }
 
@@ -222,9 +222,7 @@ func (c *Client) Host() string { return c.doer.base.Host }
 
 // Close releases idle connections. Calls under way are not disturbed.
 func (c *Client) Close() error {
-	if c.doer.own != nil {
-		c.doer.own.CloseIdleConnections()
-	}
+	c.doer.client.CloseIdleConnections()
 	return nil
 }
 

@@ -57,9 +57,8 @@ func TestRequestOnTheWire(t *testing.T) {
 		body, _ = io.ReadAll(r.Body)
 		io.WriteString(w, whole)
 	}))
-	if _, err := c.Complete(t.Context(), ask, nil); err != nil {
-		t.Fatal(err)
-	}
+	_, err := c.Complete(t.Context(), ask, nil)
+	lethetest.Must(t, err)
 	if path != "/chat/completions" || auth != "Bearer "+secret || contentType != "application/json" {
 		t.Errorf("path %q, authorization %q, content type %q", path, auth, contentType)
 	}
@@ -82,9 +81,8 @@ func TestNoKeyNoHeader(t *testing.T) {
 	defer srv.Close()
 	for _, preset := range []string{"deepseek", "custom", ""} {
 		c := client(t, Config{Preset: preset, BaseURL: srv.URL})
-		if _, err := c.Complete(t.Context(), ask, nil); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Complete(t.Context(), ask, nil)
+		lethetest.Must(t, err)
 		if got := header.Get("Authorization"); got != "" {
 			t.Errorf("preset %q sent %q", preset, got)
 		}
@@ -205,9 +203,8 @@ func TestDotEnvIsNotLoaded(t *testing.T) {
 	srv := httptest.NewServer(text(whole))
 	defer srv.Close()
 	c := client(t, Config{BaseURL: srv.URL, MaxRetries: -1})
-	if _, err := c.Complete(t.Context(), ask, nil); err != nil {
-		t.Fatal(err)
-	}
+	_, err := c.Complete(t.Context(), ask, nil)
+	lethetest.Must(t, err)
 	for _, name := range []string{"LETHE_DOTENV_PROBE", "DEEPSEEK_API_KEY", "DEEPSEEK_TIMEOUT"} {
 		if v, ok := os.LookupEnv(name); ok && v != "" {
 			t.Errorf("%s=%q came from .env", name, v)

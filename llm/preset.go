@@ -203,7 +203,6 @@ func parseBase(s string) (*url.URL, error) {
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("parse base url: holds a query or fragment")
 	}
-	u.ForceQuery = false
 	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
 	u.Path, u.RawPath = strings.TrimRight(path, "/")+"/", ""
 	return u, nil

