@@ -159,7 +159,7 @@ func (a *Agent) mergeContext() error {
 		}
 	}
 	if ok && !seen.Intact {
-		if err := a.applyEdit(a.state.Compare(file, seen.Through), file, seen.Epoch); err != nil {
+		if err := a.applyEdit(a.state.Compare(seen), file, seen.Epoch); err != nil {
 			return err
 		}
 	}

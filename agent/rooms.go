@@ -198,7 +198,7 @@ func (a *Agent) settle() error {
 		return nil
 	}
 	var results []record
-	if p := pending[0]; p.Started {
+	if p := pending[0]; p.Call.Started {
 		status, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
 		if room, ok := a.sayable(p); ok && slices.Contains(a.state.Said, room) {
 			status, text = mind.OK, a.saidIn(p.ID(), room)

@@ -127,12 +127,9 @@ func relevance(raw json.RawMessage) int {
 	return int(min(max(math.Round(n), 1), 10))
 }
 
-// alsoNames is how many identifiers are put after a summary that lacks them,
-// and how many runes they may take.
-const (
-	alsoNames = 12
-	alsoRunes = 400
-)
+// alsoRunes is how many runes the identifiers may take that are put after a summary which
+// lacks them.
+const alsoRunes = 400
 
 // accept makes a chunk's fade of an answer, or says why it is of no use.
 func (j Job) accept(units []unit, answer string) (Fade, error) {
@@ -193,7 +190,7 @@ func missingNames(d reading, source string) string {
 	for _, k := range d.keep {
 		k = oneLine(k)
 		n := utf8.RuneCountInString(k)
-		if n > left || len(out) == alsoNames || slices.Contains(out, k) || strings.Contains(d.summary, k) || !strings.Contains(source, k) {
+		if n > left || slices.Contains(out, k) || strings.Contains(d.summary, k) || !strings.Contains(source, k) {
 			continue
 		}
 		left -= n

@@ -80,13 +80,10 @@ func kind(u unit) string {
 
 // first is what an entry says first, without the tag of a room's line.
 func first(u unit) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(u.Text), "\n")
+	line := u.FirstLine()
 	if tag, text, ok := roomLine(line); ok {
 		_, who, _ := strings.Cut(tag, ":")
 		line = who + ": " + text
-	}
-	if line == "" && len(u.Calls) > 0 {
-		line = u.Calls[0].Tool + " " + u.Calls[0].Args
 	}
 	return oneLine(truncate(line, 8*firstWords))
 }

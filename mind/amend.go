@@ -113,7 +113,7 @@ func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error 
 			live = append(live, e)
 			continue
 		}
-		first = cmp.Or(first, e.firstLine())
+		first = cmp.Or(first, e.FirstLine())
 		text.WriteString(e.Full())
 	}
 	if len(live) == len(s.Live) {
@@ -130,8 +130,8 @@ func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error 
 	return nil
 }
 
-// firstLine is what an entry says first.
-func (e *Entry) firstLine() string {
+// FirstLine is what an entry says first: its text, or its first call.
+func (e *Entry) FirstLine() string {
 	text := strings.TrimSpace(e.Text)
 	if text == "" && len(e.Calls) > 0 {
 		text = e.Calls[0].Tool + " " + e.Calls[0].Args

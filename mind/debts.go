@@ -12,10 +12,9 @@ type Debts struct {
 
 // Pending is a call that has no result yet.
 type Pending struct {
-	Entry   int
-	K       int // counts from 1
-	Call    *Call
-	Started bool
+	Entry int
+	K     int // counts from 1
+	Call  *Call
 }
 
 // ID is e12.3.
@@ -32,7 +31,7 @@ func (s *State) Owed() Debts {
 	if unit := s.Unit(); unit != nil {
 		for k, c := range unit.Calls {
 			if c.Status == "" {
-				d.Calls = append(d.Calls, Pending{unit.N, k + 1, c, c.Started})
+				d.Calls = append(d.Calls, Pending{unit.N, k + 1, c})
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func owes(s *State) string {
 	}
 	for _, c := range d.Calls {
 		word := "call "
-		if c.Started {
+		if c.Call.Started {
 			word = "started "
 		}
 		out = append(out, word+c.ID())

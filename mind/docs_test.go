@@ -37,12 +37,11 @@ func TestPageContext(t *testing.T) {
 		t.Fatalf("the program writes\n%s\nthe page has\n%s", got, block)
 	}
 	seen, ok := ReadView([]byte(block))
-	if want := (Seen{Through: 5, Intact: true, Epoch: 2, Whole: true}); !ok || seen != want {
-		t.Errorf("%+v, want %+v", seen, want)
+	if !ok || seen.Through != 5 || !seen.Intact || seen.Epoch != 2 || !seen.Whole {
+		t.Errorf("%+v", seen)
 	}
-	f, _ := readView([]byte(block))
 	var heads []string
-	for _, sec := range parse(f.text) {
+	for _, sec := range parse(seen.text) {
 		heads = append(heads, key(sec.head))
 	}
 	want := []string{"◆ system", "◆ past", "◆ e1..e2", "◆ memory", "◆ life", "◆ e3", "◆ e4", "◆ e4.1 call", "◆ e4.1 result", "◆ e5", "◆ end"}
@@ -68,7 +67,7 @@ func TestPageEdit(t *testing.T) {
 		Added:   "to you\nPlease count the notes.",
 		Taken:   "◆ e5 reply\nMany notes, a README and a todo.\n", Ignored: []string{"system", "memory, which is changed in self/MEMORY.md"},
 	}
-	if ed := w.state.Compare([]byte(file), 5); !reflect.DeepEqual(ed, want) {
+	if ed := w.state.Compare(seen(file)); !reflect.DeepEqual(ed, want) {
 		t.Errorf("%s", show(ed))
 	}
 }

@@ -37,17 +37,13 @@ func (ed Edit) Empty() bool {
 // A file of an earlier epoch is compared where it can be: its live entries. What
 // has faded since, and pins and summaries that are others now, are Ignored. A file without
 // its last line is half a file: what is missing at its end was not removed.
-func (s *State) Compare(file []byte, through int) Edit {
-	f, ok := readView(file)
-	if !ok {
-		return Edit{Added: strings.TrimSpace(string(file))}
-	}
+func (s *State) Compare(f Seen) Edit {
 	if f.self != s.shortSelf() {
 		return Edit{Ignored: []string{"the whole file, which is the context of " + f.self}}
 	}
 	c := comparison{
-		state: s, base: s.sections(through), place: map[string]int{}, now: map[string]section{},
-		stale: f.seen.Epoch != s.Epoch, whole: f.seen.Whole, last: -1,
+		state: s, base: s.sections(f.Through), place: map[string]int{}, now: map[string]section{},
+		stale: f.Epoch != s.Epoch, whole: f.Whole, last: -1,
 	}
 	for i, sec := range c.base {
 		c.place[key(sec.head)] = i
@@ -64,7 +60,7 @@ func (s *State) Compare(file []byte, through int) Edit {
 	if !c.whole {
 		c.ignore("the end of the file, which is missing")
 	}
-	c.edit.Added = c.added(through)
+	c.edit.Added = c.added(clean(f.above), f.Through)
 	return c.edit
 }
 
@@ -277,8 +273,8 @@ func (c *comparison) gone(was section) {
 // added is what a person wrote under no section. After a crash between the epoch
 // of an edit and the new file, the same edit is read again: what a later note
 // says already is not said twice.
-func (c *comparison) added(through int) string {
-	var parts []string
+func (c *comparison) added(above string, through int) string {
+	parts := []string{above}
 	for _, sec := range c.extra {
 		parts = append(parts, sec.text())
 	}

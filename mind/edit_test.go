@@ -36,6 +36,12 @@ func sectionOf(t *testing.T, view, head string) string {
 
 const noMemoryEdit = "memory, which is changed in self/MEMORY.md"
 
+// seen is a file that has our first line.
+func seen(file string) Seen {
+	s, _ := ReadView([]byte(file))
+	return s
+}
+
 func TestCompare(t *testing.T) {
 	w := fadedExample(t)
 	view := string(w.state.View())
@@ -96,6 +102,7 @@ func TestCompare(t *testing.T) {
 		{"heading", put("◆ e7 inbound room=dev", "◆ e7 inbound room=ops"), Edit{Ignored: []string{"the heading e7 inbound room=dev"}}},
 		{"hint deleted", cut("◆ e3 "), Edit{Deleted: []int{3}}},
 		{"written at the end", view + "Please stop.\n", Edit{Added: "Please stop."}},
+		{"written above", "Please stop.\n" + view, Edit{Added: "Please stop."}},
 		{"written before the first section", head + "\nPlease stop.\n" + body, Edit{Added: "Please stop."}},
 		{"written between, under a head", put("◆ e7 inbound", "◆ please stop\nat once\n◆ e7 inbound"), Edit{Added: "please stop\nat once"}},
 		{"written between, under none", put("◆ e7 inbound", "Please stop.\n◆ e7 inbound"),
@@ -121,7 +128,7 @@ func TestCompare(t *testing.T) {
 			if seen.Intact && !tt.want.Empty() {
 				t.Fatal("the edit is not seen")
 			}
-			got := w.state.Compare([]byte(tt.file), seen.Through)
+			got := w.state.Compare(seen)
 			got.Taken = "" // see TestEditKeepsWhatItTakes
 			if !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("%s\nwant %s", show(got), show(tt.want))
@@ -170,16 +177,18 @@ func TestReadView(t *testing.T) {
 		name, file string
 		want       Seen
 	}{
-		{"as written", view, Seen{10, true, 2, true}},
-		{"byte order mark", "\uFEFF" + view, Seen{10, true, 2, true}},
-		{"edited", view + "x", Seen{10, false, 2, true}},
-		{"written above", "x\n" + view, Seen{}},
-		{"half", view[:len(view)/2], Seen{10, false, 2, false}},
+		{"as written", view, Seen{Through: 10, Intact: true, Epoch: 2, Whole: true}},
+		{"byte order mark", "\uFEFF" + view, Seen{Through: 10, Intact: true, Epoch: 2, Whole: true}},
+		{"edited", view + "x", Seen{Through: 10, Intact: false, Epoch: 2, Whole: true}},
+		{"written above", "x\n" + view, Seen{Through: 10, Intact: false, Epoch: 2, Whole: true}},
+		{"half", view[:len(view)/2], Seen{Through: 10, Intact: false, Epoch: 2, Whole: false}},
 		{"first line lost", body, Seen{}},
 		{"first line broken", "◆ context of ada " + body, Seen{}},
 		{"empty", "", Seen{}},
 	} {
-		if got, ok := ReadView([]byte(tt.file)); ok != (tt.want.Through > 0) || got != tt.want {
+		got, ok := ReadView([]byte(tt.file))
+		got.self, got.above, got.text = "", "", ""
+		if ok != (tt.want.Through > 0) || got != tt.want {
 			t.Errorf("%s: %+v %v, want %+v", tt.name, got, ok, tt.want)
 		}
 	}
@@ -191,7 +200,7 @@ func TestLaterEntriesStay(t *testing.T) {
 	head, _, _ := strings.Cut(string(w.state.View()), "\n")
 	w.note("later", "x")
 	w.answer(Answer{Text: "later, too"})
-	ed := w.state.Compare([]byte(head+"\n◆ end\n"), 10)
+	ed := w.state.Compare(seen(head + "\n◆ end\n"))
 	if !slices.Equal(ed.Deleted, []int{3, 4, 5, 6, 7, 8, 9, 10}) {
 		t.Errorf("deleted %v", ed.Deleted)
 	}
@@ -221,8 +230,7 @@ func TestEditReadAgain(t *testing.T) {
 	if got := dump(t, again); got != before {
 		t.Errorf("resumed as\n%s\nwant\n%s", got, before)
 	}
-	seen, _ := ReadView([]byte(view))
-	if ed := again.Compare([]byte(view), seen.Through); !ed.Empty() {
+	if ed := again.Compare(seen(view)); !ed.Empty() {
 		t.Errorf("read again: %s", show(ed))
 	}
 }
@@ -235,7 +243,7 @@ func TestStaleFile(t *testing.T) {
 	w.fade(3, "what came then") // e3, e4 and e5
 	view = strings.Replace(view, "self/MEMORY.md.\n", "it.\n", 1)
 	view = strings.Replace(view, "It is only me", "It is us", 1)
-	ed := w.state.Compare([]byte(view), 10)
+	ed := w.state.Compare(seen(view))
 	want := Edit{
 		Changed: []Change{{N: 6, Text: "Somebody changed it."}},
 		Taken:   "◆ e6 note\nSomebody changed self/MEMORY.md.\n",

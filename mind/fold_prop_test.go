@@ -183,11 +183,10 @@ func checkView(t lethetest.Failer, w *world) {
 	if !ok || !seen.Intact || !seen.Whole || seen.Through != w.state.settled() || seen.Epoch != w.state.Epoch {
 		t.Fatalf("view says %+v %v", seen, ok)
 	}
-	if ed := w.state.Compare(file, seen.Through); !ed.Empty() {
+	if ed := w.state.Compare(seen); !ed.Empty() {
 		t.Fatalf("an unedited view has an edit: %+v", ed)
 	}
-	f, _ := readView(file)
-	got, want := parse(f.text), w.state.sections(seen.Through)
+	got, want := parse(seen.text), w.state.sections(seen.Through)
 	if len(got) != len(want)+1 {
 		t.Fatalf("%d sections, want %d", len(got)-1, len(want))
 	}

@@ -370,7 +370,7 @@ func (w *world) edit(file []byte) Edit {
 	if !ok || seen.Intact {
 		return Edit{}
 	}
-	ed := w.state.Compare(file, seen.Through)
+	ed := w.state.Compare(seen)
 	if ed.Empty() {
 		return ed
 	}

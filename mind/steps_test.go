@@ -82,7 +82,7 @@ func (w *world) step(t *rapid.T) {
 // work goes on with the unit that is open.
 func (w *world) work(t *rapid.T, owed Debts) {
 	status := rapid.SampledFrom([]string{OK, OK, Failed, Interrupted}).Draw(t, "status")
-	if !owed.Calls[0].Started {
+	if !owed.Calls[0].Call.Started {
 		if rapid.IntRange(0, 3).Draw(t, "begin") > 0 {
 			w.start()
 			return

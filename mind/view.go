@@ -158,41 +158,35 @@ func parse(text string) []section {
 	return out
 }
 
-// Seen is what the first line of a context.md says, checked against the rest.
+// Seen is a context.md as it was found.
 type Seen struct {
 	Through int  // the newest entry in it
 	Intact  bool // nobody has edited it
 	Epoch   int  // that it was written in; in a later one not all of it can be compared
 	Whole   bool // its last line is there; without it, it may be half written
-}
 
-// ReadView checks a context.md. It is false when the file has no first line of
-// ours: it is then nobody's edit, and rebuilt.
-func ReadView(file []byte) (Seen, bool) {
-	f, ok := readView(file)
-	return f.seen, ok
-}
-
-// viewFile is a context.md as it was found.
-type viewFile struct {
-	seen Seen
-	self string // first digits of whose context it is
-	text string // what follows the first line
+	self  string // first digits of whose context it is
+	above string // what a person wrote over the first line
+	text  string // what follows it
 }
 
 var viewPattern = regexp.MustCompile(`^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})$`)
 
-func readView(file []byte) (viewFile, bool) {
-	first, text, _ := strings.Cut(strings.TrimPrefix(string(file), "\uFEFF"), "\n") // some editors put that there
+// ReadView reads a context.md. It is false when the file has no first line of
+// ours: it is then nobody's edit, and rebuilt.
+func ReadView(file []byte) (Seen, bool) {
+	whole := strings.TrimPrefix(string(file), "\uFEFF") // some editors put that there
+	above, _, _ := strings.Cut("\n"+whole, "\n◆ context of ")
+	first, text, _ := strings.Cut(whole[min(len(above), len(whole)):], "\n")
 	m := viewPattern.FindStringSubmatch(strings.TrimSpace(first))
 	if m == nil {
-		return viewFile{}, false
+		return Seen{}, false
 	}
 	epoch, err1 := strconv.Atoi(m[2])
 	through, err2 := strconv.Atoi(m[3])
-	intact := blobs.Sum([]byte(text)).String()[:16] == m[4]
-	seen := Seen{Through: through, Epoch: epoch, Intact: intact, Whole: intact || endLine.MatchString(text)}
-	return viewFile{seen, m[1], text}, err1 == nil && err2 == nil
+	above = strings.TrimSpace(above)
+	intact := above == "" && blobs.Sum([]byte(text)).String()[:16] == m[4]
+	return Seen{through, intact, epoch, intact || endLine.MatchString(text), m[1], above, text}, err1 == nil && err2 == nil
 }
 
 var endLine = regexp.MustCompile(`(?m)^` + endHeader + `[ \t\r]*$`)
