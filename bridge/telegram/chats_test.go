@@ -72,7 +72,7 @@ func TestMoves(t *testing.T) {
 // A state file that cannot be understood, or is far too large, is kept once and stops nothing.
 func TestDamagedAtTheStart(t *testing.T) {
 	for _, content := range []string{"", "{", `{"version":2}`, "\x00\x00", `{"version":1,"moved":{"-100":"-1"}}` + strings.Repeat(" ", maxFacts)} {
-		st := newStage(t)
+		st := stageOf(t, "")
 		ada, dm := st.ada()
 		paths := []string{st.file("chats.json"), st.file("inbox.jsonl"), st.file("peers/" + id(dm.ID) + ".json")}
 		for _, path := range paths {

@@ -16,7 +16,6 @@ import (
 // What a message becomes in the room. Words that the sender did not write, or nobody sees, give no
 // right to a blob and are no command, also where they came in a way that the bridge does not know.
 func TestLines(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	st.start()
@@ -62,7 +61,6 @@ func TestLines(t *testing.T) {
 			t.Errorf("%q: obeyed %v, names %v", l.Text, obeyed, blobs.Mentions(l.Text))
 		}
 	}
-	st.well()
 }
 
 // A batch with updates that make no sense, or that a defect meets: the others are heard, and the

@@ -14,7 +14,6 @@ import (
 )
 
 func TestEdits(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	r := st.start()
@@ -33,11 +32,9 @@ func TestEdits(t *testing.T) {
 	st.start()
 	st.Edit(dm, last, "after a restart")
 	equal(t, "line", st.hears("dev", 5)[4], "Ada: (edited) after a restart")
-	st.well()
 }
 
 func TestReplies(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	bob := st.User("Bob]x")
@@ -68,12 +65,10 @@ func TestReplies(t *testing.T) {
 		}
 	}
 	equal(t, "the /stop that replies to something", st.lines("dev")[5].Command, "stop")
-	st.well()
 }
 
 // Commands, of which only people who are listed give /model in a group.
 func TestCommands(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	mal, crew := st.User("Mal"), st.crew()
@@ -107,11 +102,9 @@ func TestCommands(t *testing.T) {
 	equal(t, "topic of the answer", st.Sent(crew)[1].MessageThreadID, topic.Thread)
 	st.quiet()
 	st.hears("dev", 14)
-	st.well()
 }
 
 func TestMedia(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	st.start()
@@ -158,7 +151,6 @@ func TestMedia(t *testing.T) {
 	}
 	st.hears("dev", 9)
 	st.within("an exchange is noted", func() bool { return st.health().Exchanged.After(before) })
-	st.well()
 }
 
 // A file that cannot be fetched is said so, and holds up nobody for long.
@@ -179,7 +171,6 @@ func TestMediaFails(t *testing.T) {
 		{"refused", botapi.Fault{Method: "getFile", Status: 400, Description: "Bad Request: wrong file_id"}, "the server answered 400"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			st := newStage(t)
 			ada, dm := st.ada()
 			if c.fault.Kind == botapi.Hang {
@@ -195,14 +186,13 @@ func TestMediaFails(t *testing.T) {
 				t.Errorf("the line is %q, without %s", got[0], c.want)
 			}
 			equal(t, "next", got[1], "Ada: next")
-			st.secret()
 		})
 	}
 }
 
 // A disk that takes no file keeps the message with Telegram until it does.
 func TestMediaWithoutDisk(t *testing.T) {
-	st := newStage(t)
+	st := stageOf(t, "")
 	ada, dm := st.ada()
 	disk := newBrokenDisk(t, "blobs")
 	st.start()
@@ -216,5 +206,4 @@ func TestMediaWithoutDisk(t *testing.T) {
 	}
 	disk.mended.Store(true)
 	has(t, "line", st.hears("dev", 2)[0], "hash=")
-	st.well()
 }

@@ -148,7 +148,7 @@ func plainWords(text string) string { return fileTag.ReplaceAllString(text, "") 
 // LETHE_LONG=1, and at any moment: what came in is in the room once and in order, what went out
 // is there in order and whole, and at most one message is there twice for each time it died.
 func TestKilled(t *testing.T) {
-	st := newStage(t)
+	st := stageOf(t, "")
 	ada, dm := st.ada()
 	g := &grave{stage: st, dm: dm}
 	g.m = mortal{Home: st.home, URL: st.cfg.BaseURL, Token: st.Token(), Users: st.cfg.Users}
@@ -208,7 +208,6 @@ func TestKilled(t *testing.T) {
 	}
 	equalAll(t, "the room", heard, want...)
 	g.checkSent(said)
-	st.well()
 }
 
 // checkSent checks what the chat has got: every part of every answer, in order.

@@ -17,7 +17,6 @@ import (
 // An answer that may be to any of several questions quotes none of them, and goes to
 // a topic only if all of them were asked there.
 func TestSeveralQuestions(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, _ := st.ada()
 	bob := st.User("Bob")
@@ -58,32 +57,26 @@ func TestSeveralQuestions(t *testing.T) {
 	answer("4+4 = 8", talk.Thread, false)
 	says(general, bob, "what is 5+5?")
 	answer("5+5 = 10", 0, true)
-	st.well()
 }
 
 // A bridge that its settings keep from starting is dead, not stopped as it was before.
 func TestCouldNotStart(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	st.ada()
 	r := st.start()
 	st.ready()
 	lethetest.Must(t, st.stop(r))
-	c := st.cfg
-	c.Home, c.Room = st.home, "No Room"
-	if err := Run(t.Context(), c); err == nil {
-		t.Fatal("it ran in a room that cannot be")
-	}
-	if h := st.health(); h.State != health.Dead || !strings.Contains(h.Error, "No Room") {
-		t.Errorf("health %+v", h)
-	}
-	c = st.cfg
-	c.Home, c.Token = st.home, "not:one"
-	if err := Run(t.Context(), c); err == nil {
-		t.Fatal("it ran without a token")
-	}
-	if h := st.health(); h.State != health.Dead || !strings.Contains(h.Error, "token") || strings.Contains(h.Error, c.Token) {
-		t.Errorf("health %+v", h)
+	for what, spoil := range map[string]func(*Config){
+		"No Room": func(c *Config) { c.Room = "No Room" }, "the token": func(c *Config) { c.Token = "not:one" },
+	} {
+		c := st.cfg
+		spoil(&c)
+		if err := Run(t.Context(), c); err == nil {
+			t.Errorf("it ran without %s", what)
+		}
+		if h := st.health(); h.State != health.Dead || !strings.Contains(h.Error, what) || strings.Contains(h.Error, "not:one") {
+			t.Errorf("health %+v", h)
+		}
 	}
 }
 
@@ -100,7 +93,6 @@ func (st *stage) methods() (list []string) {
 // A rich message is the Markdown as it is, in one piece, and quotes like another. What Telegram
 // could fetch, or what is too long, goes out as HTML.
 func TestRich(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	st.cfg.Rich = true
@@ -117,13 +109,11 @@ func TestRich(t *testing.T) {
 	st.answers("dev", strings.Repeat("x", maxRich+1))
 	st.sent(dm, 3+9)
 	equal(t, "rich messages", st.Count("sendRichMessage"), 1)
-	st.well()
 }
 
 // Refused, the same goes out as HTML, in order and once, also where that is held up in between.
 // After anything else the rich message is tried again.
 func TestRichRefused(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	st.cfg.Rich, st.cfg.tune.call = true, 3*time.Second
@@ -148,7 +138,6 @@ func TestRichRefused(t *testing.T) {
 	st.answers("dev", "two")
 	st.answers("dev", "*three*")
 	equalAll(t, "chat", st.sent(dm, 5)[3:], "two", "*three*")
-	st.well()
 }
 
 // modes are the parse modes of the messages that the bridge has tried to send.
@@ -163,7 +152,6 @@ func (st *stage) modes() (list []string) {
 
 // Markup that Telegram refuses: the same text, plain, with the targets of its links.
 func TestMarkupRefused(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	st.greeted(dm, ada)
@@ -180,26 +168,10 @@ func TestMarkupRefused(t *testing.T) {
 	st.answers("dev", "after it")
 	equal(t, "text", st.sent(dm, 2)[1], "after it")
 	has(t, "log", st.log.String(), "too ugly")
-	st.secret()
-}
-
-// Only a refusal takes the markup away: what may have arrived is not sent in another form.
-func TestMarkupStays(t *testing.T) {
-	t.Parallel()
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.cfg.tune.call = 3 * time.Second
-	st.greeted(dm, ada)
-	st.Fault(botapi.Fault{Method: "sendMessage", Kind: botapi.Hang}, botapi.Fault{Method: "sendMessage", Status: 502})
-	st.answers("dev", "**bold**")
-	equalAll(t, "chat", st.sent(dm, 1), "bold")
-	equalAll(t, "modes", st.modes(), "HTML", "HTML", "HTML")
-	st.well()
 }
 
 // Parts that an earlier program has cut and recorded are sent as they were cut.
 func TestRecordedParts(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	st.stop(st.greeted(dm, ada))
@@ -215,5 +187,4 @@ func TestRecordedParts(t *testing.T) {
 	if m := st.Sent(dm)[0]; len(m.Entities) != 1 || m.Entities[0].Type != models.MessageEntityTypeBold {
 		t.Errorf("entities %+v", m.Entities)
 	}
-	st.well()
 }

@@ -17,7 +17,6 @@ import (
 // more, and a chat gets another room. What makes no sense changes nothing. A file that is fetched
 // meanwhile counts by how things are when it has come.
 func TestSettingsChange(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, dm := st.ada()
 	eve := st.User("Eve")
@@ -68,5 +67,4 @@ func TestSettingsChange(t *testing.T) {
 	equalAll(t, "the answer", st.sent(dm, 1), "a fine diagram")
 	next.Rich = true // which needs a new start
 	equal(t, "in force", next.InForce(), false)
-	st.well()
 }

@@ -47,6 +47,7 @@ type stage struct {
 	home string
 	cfg  Config
 	log  *lethetest.Log
+	ill  bool // the bot is made to do what it must not
 }
 
 // quick is what makes a test not wait.
@@ -56,7 +57,12 @@ var quick = tuning{
 	rates: rates{limit{time.Microsecond, 100}, limit{time.Microsecond, 100}, limit{time.Microsecond, 100}},
 }
 
-func newStage(t *testing.T) *stage { return stageOf(t, "") }
+// newStage is the stage of a test that runs beside others. At its end the bot must have done
+// nothing that it must not do, and told its token to nobody.
+func newStage(t *testing.T) *stage {
+	t.Parallel()
+	return stageOf(t, "")
+}
 
 func stageOf(t *testing.T, token string) *stage {
 	t.Helper()
@@ -72,6 +78,12 @@ func stageOf(t *testing.T, token string) *stage {
 		cancel()
 		end()
 		ends.Wait()
+		for _, v := range st.Violations() {
+			if !st.ill {
+				t.Errorf("violation: %s", v)
+			}
+		}
+		st.secret()
 		if t.Failed() {
 			t.Logf("the log:\n%s", st.log)
 		}
@@ -216,16 +228,6 @@ func (st *stage) quiet() {
 func (st *stage) ready() {
 	st.t.Helper()
 	st.within("the bridge polls", st.Polling)
-}
-
-// well checks that the bot did nothing that it must not do, and told its token to
-// nobody.
-func (st *stage) well() {
-	st.t.Helper()
-	for _, v := range st.Violations() {
-		st.t.Errorf("violation: %s", v)
-	}
-	st.secret()
 }
 
 // secret checks that the token is in no log and in no file.

@@ -33,7 +33,6 @@ func (st *stage) approve(text, room string) {
 // A stranger: no line, one code, one line in the log; and after the approval he is
 // told, is heard, and hears.
 func TestStranger(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	mal := st.User("Mallory")
 	dm := st.Private(mal)
@@ -98,12 +97,10 @@ func TestStranger(t *testing.T) {
 	if all := strings.Join(st.texts("ops"), "\n"); strings.Contains(all, "still there") {
 		t.Errorf("he was heard without permission:\n%s", all)
 	}
-	st.well()
 }
 
 // A group that is not listed hears nothing until somebody asks.
 func TestStrangeGroup(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, _ := st.ada()
 	bob := st.User("Bob")
@@ -122,12 +119,10 @@ func TestStrangeGroup(t *testing.T) {
 	has(t, "welcome", st.sent(crew, 2)[1], "let in", "room fixed")
 	st.Say(crew, bob, "now?")
 	equalAll(t, "room", st.hears("fixed", 1), "Bob-"+id(bob.ID)+": now?")
-	st.well()
 }
 
 // A bot that is added to a group says how to have it listed, once.
 func TestAddedToGroup(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	st.ada()
 	crew := st.Group(models.ChatTypeSupergroup, "Crew")
@@ -140,12 +135,10 @@ func TestAddedToGroup(t *testing.T) {
 	st.Bar(crew, false)
 	st.quiet()
 	st.sent(crew, 1)
-	st.well()
 }
 
 // With members = "listed" a listed group is heard as far as its members are listed.
 func TestListedMembers(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	ada, _ := st.ada()
 	bob := st.User("Bob")
@@ -162,12 +155,10 @@ func TestListedMembers(t *testing.T) {
 	st.Say(crew, bob, "hello too")
 	equal(t, "room", st.hears("dev", 2)[1], "Bob: hello too")
 	st.sent(crew, 0)
-	st.well()
 }
 
 // Strangers cannot make the bot write as much as they like.
 func TestManyStrangers(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	st.start()
 	var all []botapi.Chat
@@ -187,7 +178,6 @@ func TestManyStrangers(t *testing.T) {
 // Other bots are not heard, anonymous administrators and channels are, by the name
 // of the chat.
 func TestWhoIsNoUser(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	st.ada()
 	crew := st.crew()
@@ -214,12 +204,10 @@ func TestWhoIsNoUser(t *testing.T) {
 	}
 	st.answers("dev", "morning!")
 	equal(t, "channel", st.sent(news, 1)[0], "morning!")
-	st.well()
 }
 
 // While the list is away nothing is decided.
 func TestListIsAway(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	s, hub := st.session()
 	defer hub.Close()

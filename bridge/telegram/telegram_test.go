@@ -43,7 +43,6 @@ func TestToAndFro(t *testing.T) {
 	lethetest.Must(t, st.stop(r))
 	equal(t, "calls of Ready", len(ready), 0)
 	equal(t, "state", st.health().State, "stopped")
-	st.well()
 }
 
 // What was asked may be gone when the answer comes; and a chain of replies in a
@@ -67,5 +66,4 @@ func TestQuotations(t *testing.T) {
 			t.Errorf("sent to a topic: %v", c.Params)
 		}
 	}
-	st.well()
 }

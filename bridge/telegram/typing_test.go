@@ -29,7 +29,6 @@ func (st *stage) state(state string, answering ...string) {
 // Typing is shown while an agent works on an answer for the room, in the chat that asked, and not
 // otherwise.
 func TestTyping(t *testing.T) {
-	t.Parallel()
 	st := newStage(t)
 	st.cfg.tune.typing = 20 * time.Millisecond
 	ada, dm := st.ada()
@@ -51,7 +50,6 @@ func TestTyping(t *testing.T) {
 		return n == before && n == st.typed(dm)
 	})
 	equal(t, "typing in the chat of another room", st.typed(other), 0)
-	st.well()
 }
 
 // typed is how often the bot was shown typing in a chat.

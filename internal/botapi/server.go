@@ -222,7 +222,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	var a *answer
 	switch {
 	case !strings.HasPrefix(rest, "/bot") || !whole:
-		a = refusal(http.StatusNotFound, nil, "Not Found")
+		req.name, a = "", refusal(http.StatusNotFound, nil, "Not Found") // not the API's
 	case token != s.token:
 		a = refusal(http.StatusUnauthorized, nil, "Unauthorized")
 	case file:
@@ -244,7 +244,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // record notes a call as it comes in, and that it makes no sense.
 func (s *Server) record(req *request, a *answer) {
 	defer s.lock()()
-	if a != nil && a.status != http.StatusUnauthorized {
+	if a != nil && a.status != http.StatusUnauthorized && req.name != "" {
 		s.violate("%s: %s", req.name, a.body)
 	}
 	s.calls = append(s.calls, Call{Method: req.name, Params: req.texts})
