@@ -34,6 +34,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -75,7 +76,7 @@ type Config struct {
 
 	Ready func(Identity)             // called once the identity hears its rooms
 	Tell  func(Identity, life.Event) // called for each event that has happened
-	Retry <-chan struct{}            // a person says that what paused us is mended
+	Retry <-chan os.Signal           // a person says that what paused us is mended
 
 	quiet time.Duration // quietAfter, for all but tests
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 func TestPermanentError(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{401, 402} {
-		retry := make(chan struct{}, 1)
+		retry := make(chan os.Signal, 1)
 		w := newWorld(t, rehearsal.Step{Times: 4, Status: code}, rehearsal.Step{Times: -1, Answer: text("well again")})
 		w.conf.Retry = retry
 		id := w.boot("ada", "dev")
@@ -35,10 +36,10 @@ func TestPermanentError(t *testing.T) {
 		r = w.run(id) // it asks again when it is started again
 		contains(t, w.answered("dev", 4), "The model refuses")
 		r.settled()
-		retry <- struct{}{} // a person says that it is mended, and it is not
+		retry <- os.Interrupt // a person says that it is mended, and it is not
 		contains(t, w.answered("dev", 5), "The model refuses")
 		r.settled()
-		retry <- struct{}{}
+		retry <- os.Interrupt
 		equal(t, "answer", w.answered("dev", 6), "well again")
 		r.finish()
 		equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello", "an agent is nobody who mends", "try again"})

@@ -69,26 +69,20 @@ func (p *program) clean(yes bool) error {
 	return nil
 }
 
+// noneRuns fails when an identity or a bridge runs.
 func (p *program) noneRuns(ids []agent.Identity) error {
 	for _, id := range ids {
 		if _, running := agent.Running(id); running {
 			return hint(fmt.Errorf("clean %s: %s is running", p.home.Dir, id.Name), "stop it first: %s", p.lethe("stop %s", id.Name))
 		}
 	}
-	return p.noBridgeRuns()
-}
-
-func (p *program) noBridgeRuns() error {
 	all, err := bridge.ReadHealth(p.home.Dir)
-	if err != nil {
-		return err
-	}
 	for _, h := range all {
 		if h.Runs() {
 			return hint(fmt.Errorf("clean %s: bridge %s is running", p.home.Dir, h.Name), "stop it first: it is process %d", h.PID)
 		}
 	}
-	return nil
+	return err
 }
 
 func count(n int, one, many string) string {

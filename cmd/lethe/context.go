@@ -144,7 +144,7 @@ func (p *program) compactStopped(ctx context.Context, id agent.Identity) error {
 	if err != nil {
 		return err
 	}
-	return h.with(ctx, func(ctx context.Context) error {
+	return h.serving(ctx, func(ctx context.Context) error {
 		a, err := h.open(id)
 		if err != nil {
 			return err

@@ -25,13 +25,9 @@ says so and fails.`,
 			if o.Exe, err = os.Executable(); err != nil {
 				return fmt.Errorf("find this program: %w", err)
 			}
-			if err = demo.Run(cmd.Context(), o); o.Keep || cmd.Context().Err() != nil {
-				return err
-			}
-			return hint(err, "lethe demo --keep leaves its home, with daemon.log, to look at")
+			return demo.Run(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Fast, "fast", false, "no pauses for reading")
-	cmd.Flags().BoolVar(&o.Keep, "keep", false, "leave the home at the end, and say where it is")
 	return cmd
 }

@@ -38,10 +38,9 @@ type host struct {
 
 	warnings []string // see program.warnings
 
-	events   io.Writer // for LIFE events, with --verbose
-	ready    func(agent.Identity)
-	retryNow <-chan os.Signal         // a person asks paused identities to try again
-	retry    map[string]chan struct{} // by identity; made before they are opened
+	events io.Writer // for LIFE events, with --verbose
+	ready  func(agent.Identity)
+	retry  map[string]chan os.Signal // SIGHUP, by which a person asks a paused identity to try again
 }
 
 // quietRetries bounds how often a call is repeated before the room is told that
@@ -76,7 +75,7 @@ func (p *program) newHost(log *slog.Logger, mayRehearse bool) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{p: p, store: store, log: log, events: p.out, watcher: chat.NewWatcher(0, log), retry: map[string]chan struct{}{}}
+	h := &host{p: p, store: store, log: log, events: p.out, watcher: chat.NewWatcher(0, log), retry: map[string]chan os.Signal{}}
 	if p.runs.offline {
 		return h, h.rehearse()
 	}
@@ -91,8 +90,11 @@ func (p *program) newHost(log *slog.Logger, mayRehearse bool) (*host, error) {
 	if errors.Is(err, llm.ErrNoKey) && mayRehearse && h.conf.Preset == "" && h.conf.BaseURL == "" {
 		return h, h.rehearse()
 	}
+	if err != nil && !errors.Is(err, llm.ErrNoKey) {
+		err = usageError{err}
+	}
 	if err != nil {
-		return nil, usageUnlessKey(err)
+		return nil, err
 	}
 	defer client.Close()
 	h.endpoint, h.model = client.Host(), client.Preset().Model
@@ -100,13 +102,6 @@ func (p *program) newHost(log *slog.Logger, mayRehearse bool) (*host, error) {
 		return nil, hint(usagef("no model is named for %s", h.endpoint), "name one with --model, or model.name in config.toml")
 	}
 	return h, nil
-}
-
-func usageUnlessKey(err error) error {
-	if errors.Is(err, llm.ErrNoKey) {
-		return err
-	}
-	return usageError{err}
 }
 
 // rehearse starts listening for the offline model, over HTTP like any other.
@@ -185,36 +180,24 @@ func (h *host) teller() func(agent.Identity, life.Event) {
 
 // run lives until ctx ends or every identity has stopped.
 func (h *host) run(ctx context.Context, ids []agent.Identity) error {
-	for _, id := range ids {
-		h.retry[id.Self] = make(chan struct{}, 1)
-	}
 	h.warnings = h.p.warnings()
 	for _, what := range h.warnings {
 		h.log.Warn(what)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	// The model outlives the identities, which may be in the middle of a call.
+	return h.serving(ctx, func(ctx context.Context) error {
+		return agent.Supervise(ctx, ids, h.opener(len(ids) > 1), h.log)
+	})
+}
+
+// serving runs f, and as long as it lasts the watcher and the offline model, if that is
+// the one: they outlive identities, which may be in the middle of a call.
+func (h *host) serving(ctx context.Context, f func(context.Context) error) error {
 	around, end := context.WithCancel(context.WithoutCancel(ctx))
 	var group errgroup.Group
 	group.Go(func() error { return h.watcher.Run(around) })
 	if h.serve != nil {
 		group.Go(func() error { return h.serve(around) })
 	}
-	group.Go(func() error { h.tryAgain(around); return nil })
-	err := agent.Supervise(ctx, ids, h.opener(len(ids) > 1), h.log)
-	end()
-	return errors.Join(err, group.Wait())
-}
-
-// with serves the offline model, if that is the one, while f runs.
-func (h *host) with(ctx context.Context, f func(context.Context) error) error {
-	if h.serve == nil {
-		return f(ctx)
-	}
-	around, end := context.WithCancel(context.WithoutCancel(ctx))
-	var group errgroup.Group
-	group.Go(func() error { return h.serve(around) })
 	err := f(ctx)
 	end()
 	return errors.Join(err, group.Wait())
@@ -251,23 +234,6 @@ func (h *host) subscribe(id agent.Identity) error {
 		}
 	}
 	return nil
-}
-
-// tryAgain passes retryNow on to every identity, until ctx ends.
-func (h *host) tryAgain(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-h.retryNow:
-		}
-		for _, ch := range h.retry {
-			select {
-			case ch <- struct{}{}:
-			default: // it has been told already
-			}
-		}
-	}
 }
 
 const defaultRoom = "dev"

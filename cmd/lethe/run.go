@@ -64,10 +64,12 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 		ids = []agent.Identity{id}
 	}
 	h.ready = perIdentity(func(id agent.Identity) { p.event("ready", id) })
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
-	h.retryNow = hup
+	for _, id := range ids {
+		hup := make(chan os.Signal, 1)
+		signal.Notify(hup, syscall.SIGHUP)
+		defer signal.Stop(hup)
+		h.retry[id.Self] = hup
+	}
 	return p.beside(ctx, bridges, func(ctx context.Context) error { return h.run(ctx, ids) })
 }
 

@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -27,7 +26,6 @@ type Options struct {
 	Exe  string // the program whose daemon is shown
 	Out  io.Writer
 	Fast bool // no pauses for reading
-	Keep bool // leave the home at the end, and say where it is
 }
 
 const (
@@ -83,17 +81,17 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Run shows the tour. When it returns the daemon is gone, and so is the home unless
-// it is to be kept. An error names the scene that did not happen.
+// Run shows the tour. When it returns the daemon and its home are gone. An error names the
+// scene that did not happen.
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer cancel()
 	// All of the tour takes seconds: so much patience is for busy machines.
 	t := &tour{exe: o.Exe, patience: 45 * time.Second, teller: newTeller(ctx, o.Out, o.Fast)}
-	return t.run(o.Keep)
+	return t.run()
 }
 
-func (t *tour) run(keep bool) (err error) {
+func (t *tour) run() (err error) {
 	// A reader that went away (lethe demo | head) must not end this process before
 	// it has ended the daemon: with somebody to tell, SIGPIPE is an error of Write.
 	pipe := make(chan os.Signal, 1)
@@ -103,7 +101,12 @@ func (t *tour) run(keep bool) (err error) {
 	if t.dir, err = os.MkdirTemp("", "lethe-demo-"); err != nil {
 		return fmt.Errorf("make a home for the demo: %w", err)
 	}
-	defer func() { err = errors.Join(err, t.clear(keep)) }()
+	defer func() {
+		if t.daemon != nil {
+			t.daemon.kill()
+		}
+		err = errors.Join(err, os.RemoveAll(t.dir))
+	}()
 	t.opening()
 	for i, s := range []struct {
 		title string
@@ -146,17 +149,4 @@ func show(play func()) (err error) {
 	}()
 	play()
 	return nil
-}
-
-// clear ends the daemon and removes the home.
-func (t *tour) clear(keep bool) error {
-	if t.daemon != nil {
-		t.daemon.kill()
-	}
-	if keep {
-		t.text("The home stays. To look around in it:")
-		t.command("lethe life " + name + " --home " + filepath.Join(t.dir, "home"))
-		return nil
-	}
-	return os.RemoveAll(t.dir)
 }

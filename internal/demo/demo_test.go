@@ -24,21 +24,18 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// A tour that fails says where, leaves no daemon, and its home only when that is to
-// be kept.
+// A tour that fails says where, and leaves no daemon and no home.
 func TestFailures(t *testing.T) {
 	const dies, hangs = "echo no such thing >&2; exit 3", "exec sleep 1000"
 	for name, tt := range map[string]struct {
 		daemon string
-		keep   bool
 		write  func(cancel func(), p []byte) error
 		want   string
 	}{
-		"dies":        {dies, false, nil, `^demo: "A life begins" did not happen: wait for .*: the daemon ended \(exit status 3\): no such thing$`},
-		"kept":        {dies, true, nil, `^demo: "A life begins" did not happen`},
-		"hangs":       {hangs, false, nil, `^demo: "A life begins" did not happen: wait for the daemon to say ready: not within 300ms$`},
-		"nobody":      {hangs, false, func(func(), []byte) error { return syscall.EPIPE }, `^tell the demo: broken pipe$`},
-		"interrupted": {hangs, false, func(cancel func(), p []byte) error { cancel(); return nil }, `^demo: interrupted at "A life begins": context canceled$`},
+		"dies":        {dies, nil, `^demo: "A life begins" did not happen: wait for .*: the daemon ended \(exit status 3\): no such thing$`},
+		"hangs":       {hangs, nil, `^demo: "A life begins" did not happen: wait for the daemon to say ready: not within 300ms$`},
+		"nobody":      {hangs, func(func(), []byte) error { return syscall.EPIPE }, `^tell the demo: broken pipe$`},
+		"interrupted": {hangs, func(cancel func(), p []byte) error { cancel(); return nil }, `^demo: interrupted at "A life begins": context canceled$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
@@ -58,14 +55,14 @@ func TestFailures(t *testing.T) {
 			if name == "hangs" {
 				tour.patience = 300 * time.Millisecond
 			}
-			err := tour.run(tt.keep)
+			err := tour.run()
 			if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
 			if name == "interrupted" && !errors.Is(err, context.Canceled) {
 				t.Errorf("%T", err)
 			}
-			if _, err := os.Stat(tour.dir); errors.Is(err, os.ErrNotExist) == tt.keep {
+			if _, err := os.Stat(tour.dir); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the home: %v", err)
 			}
 			if tour.daemon != nil {
