@@ -38,7 +38,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -96,35 +95,12 @@ type Bridge struct {
 // process has the bridge, the error is a *RunningError.
 func Open(c Config) (*Bridge, error) {
 	b, err := open(c)
-	if errors.As(err, new(*RunningError)) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open bridge %s: %w", c.Name, err)
-	}
-	if b.inbox, err = openInbox(c.Home, filepath.Join(b.dir, "inbox.jsonl"), b.log); err != nil {
+	if err != nil && !errors.As(err, new(*RunningError)) {
 		err = fmt.Errorf("open bridge %s: %w", c.Name, err)
-		b.fail(err)
-		return nil, err
 	}
-	b.sweep()
-	return b, nil
+	return b, err
 }
 
-// sweep removes what writes cut by a crash left. Other processes write there too, so it takes
-// only what is older than an hour.
-func (b *Bridge) sweep() {
-	for _, dir := range []string{b.dir, peersDir(b.dir)} {
-		left, _ := filepath.Glob(filepath.Join(dir, ".tmp-*")) // the pattern is well-formed
-		for _, path := range left {
-			if fi, err := os.Lstat(path); err == nil && time.Since(fi.ModTime()) >= time.Hour {
-				os.Remove(path)
-			}
-		}
-	}
-}
-
-// open takes the lock and begins to record the bridge's health.
 func open(c Config) (*Bridge, error) {
 	if !chat.ValidRoom(c.Name) {
 		return nil, fmt.Errorf("%q is not a bridge's name", c.Name)
@@ -139,51 +115,53 @@ func open(c Config) (*Bridge, error) {
 	if err := durable.MkdirAll(peersDir(b.dir), 0o700); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(b.dir, "lock")
-	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() { // opening a pipe would not end
-		return nil, fmt.Errorf("lock: %s is not a regular file", path)
+	if err := b.takeLock(filepath.Join(b.dir, "lock")); err != nil {
+		return nil, err
 	}
+	b.health = health.NewRecorder(b.dir, c.Name, b.log)
+	b.health.Write()
+	var err error
+	if b.inbox, err = openInbox(c.Home, filepath.Join(b.dir, "inbox.jsonl"), b.log); err != nil {
+		b.health.Fail(err)
+		b.health.Close()
+		b.lock.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// takeLock takes the bridge's lock, and writes the number of this process into it, for people.
+func (b *Bridge) takeLock(path string) error {
 	b.lock = flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
 	// health.Read holds the lock for an instant.
 	patience, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
 	defer cancel()
 	ok, err := b.lock.TryLockContext(patience, 10*time.Millisecond)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return fmt.Errorf("lock %s: %w", path, err)
 	}
 	if !ok {
 		_, pid, _ := health.Holder(path) // 0 if it cannot be told
-		return nil, &RunningError{c.Name, pid}
+		return &RunningError{b.cfg.Name, pid}
 	}
-	// For people; the lock itself is what counts.
 	if err := durable.Overwrite(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
 		b.lock.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return fmt.Errorf("lock %s: %w", path, err)
 	}
-	b.health = health.NewRecorder(b.dir, c.Name, b.log)
-	b.health.Write()
-	return b, nil
+	return nil
 }
 
-func (b *Bridge) fail(err error) {
-	b.health.Fail(err)
-	b.health.Close()
-	b.lock.Close()
-}
-
-// Failed records that bridge name could not be opened because of cause, so that it
-// shows as dead, with cause, and not as it was left: for what goes wrong before Open,
-// which records its own errors. Where the bridge was never opened, nothing is
-// recorded, nor where another process runs it; that is a *RunningError.
-func Failed(home, name string, cause error) error {
-	if _, err := os.Lstat(filepath.Join(home, "bridges", name, "lock")); cause == nil || errors.Is(err, fs.ErrNotExist) {
-		return nil
+// Failed records that bridge name could not be opened because of cause, so that it shows as
+// dead, and not as it was left: for what goes wrong before Open, which records its own errors.
+// Where the bridge was never opened, or another process runs it, nothing is recorded.
+func Failed(home, name string, cause error) {
+	dir := filepath.Join(home, "bridges", name)
+	if locked, _, err := health.Holder(filepath.Join(dir, "lock")); err != nil || locked {
+		return
 	}
-	b, err := open(Config{Home: home, Name: name, Watcher: chat.NewWatcher(0, nil)})
-	if err == nil {
-		b.fail(cause)
-	}
-	return err
+	r := health.NewRecorder(dir, name, slog.New(slog.DiscardHandler))
+	r.Fail(cause)
+	r.Close()
 }
 
 // Run keeps health.json, and posts the lines that wait in the inbox because their room could

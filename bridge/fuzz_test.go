@@ -70,7 +70,7 @@ func FuzzPeer(f *testing.F) {
 			_ = o.Room
 		}
 		p := &peer{path: path}
-		lethetest.Must(t, p.save(st))
+		lethetest.Must(t, p.write(st))
 		again, _, err := readPeer(path)
 		a, _ := json.Marshal(again)
 		if b, _ := json.Marshal(st); err != nil || !bytes.Equal(a, b) {

@@ -129,7 +129,7 @@ func TestKilled(t *testing.T) {
 	home := t.TempDir()
 	most := lethetest.Sample(4, 12, 200) // kills
 	prepare := start(t, home)
-	lethetest.Must(t, prepare.Move(ada))
+	lethetest.Must(t, prepare.ensurePeer(ada.Key, ada.Room))
 	prepare.abandon()
 	agentSays(t, home, "before it was born")
 	kills := 0

@@ -62,8 +62,8 @@ func (b *Bridge) Peers() (keys []string, err error) {
 	return keys, nil
 }
 
-// ensurePeer gives a message's peer a position at the end of the room that it hears, if it
-// has none.
+// ensurePeer has a message's peer hear the room from its end, unless it hears it already or
+// lines are being delivered to it.
 func (b *Bridge) ensurePeer(key, room string) error {
 	if key == "" {
 		return nil
@@ -71,45 +71,51 @@ func (b *Bridge) ensurePeer(key, room string) error {
 	p := b.peer(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.load(b, room)
+	if p.running && p.state != nil {
+		return nil
+	}
+	return p.hear(b, room)
 }
 
-// load reads the state, if that was not done, or makes one at the end of room. The caller
-// holds mu.
-func (p *peer) load(b *Bridge, room string) error {
+// hear loads the state, if that was not done, and starts at the end of room unless the peer
+// hears it already. What was said in its old room and not yet begun to be sent is left; a line
+// that is half sent is finished. The caller holds mu.
+func (p *peer) hear(b *Bridge, room string) (err error) {
+	var damaged []byte
+	if p.state == nil {
+		var st peerState
+		st, damaged, err = readPeer(p.path)
+		switch {
+		case err == nil:
+			p.state = &st
+		case damaged == nil && !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	next := peerState{Room: room}
 	if p.state != nil {
-		return nil
+		if p.state.Room == room {
+			return nil
+		}
+		b.log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
+		next.Line = p.state.Line
 	}
-	st, data, err := readPeer(p.path)
-	if err == nil {
-		p.state = &st
-		return nil
-	}
-	if data == nil && !errors.Is(err, fs.ErrNotExist) {
+	why := err
+	if next.Cursor, next.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
 		return err
 	}
-	damage := err
-	st = peerState{Room: room}
-	if st.Cursor, st.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
-		return err
-	}
-	if data != nil {
-		kept, err := setAside(p.path, data)
+	if damaged != nil {
+		kept, err := setAside(p.path, damaged)
 		if err != nil {
 			return err
 		}
 		b.log.Error("the position of a peer is damaged; going on at the room's end, lines before it are not sent",
-			"peer", p.key, "room", room, "kept", kept, "err", damage)
+			"peer", p.key, "room", room, "kept", kept, "err", why)
 	}
-	return p.save(st)
-}
-
-// save makes st durable and then the state. The caller holds mu.
-func (p *peer) save(st peerState) error {
-	if err := p.write(st); err != nil {
+	if err := p.write(next); err != nil {
 		return err
 	}
-	p.state = &st
+	p.state = &next
 	return nil
 }
 
@@ -139,43 +145,18 @@ func later(t time.Time, l chat.Line) time.Time {
 	return l.At
 }
 
-// Move makes a peer, new or known, hear p.Room from its end as it is now, unless it
-// hears it already. When it returns nil that is durable. What was said in its old room
-// and not yet begun to be sent is left; a line that is half sent is finished. No
-// Deliver of the peer may be running.
-//
-// It is for a change that an answer may follow at once: a message accepted after
-// Move is answered in the new room, however late Deliver starts. Deliver by itself
-// moves a peer when it is given another room.
+// Move makes a peer hear p.Room from its end as it is now, unless it hears it already, as
+// Deliver does when it begins. An answer that follows Move at once is sent, however late
+// Deliver begins. No Deliver of the peer may be running.
 func (b *Bridge) Move(p Peer) error {
-	if err := p.check(); err != nil {
-		return fmt.Errorf("move peer: %w", err)
+	err := p.check()
+	if err == nil {
+		err = b.ensurePeer(p.Key, p.Room)
 	}
-	there := b.peer(p.Key)
-	there.mu.Lock()
-	defer there.mu.Unlock()
-	if there.running {
-		return fmt.Errorf("move peer %s: it is being delivered to", p.Key)
-	}
-	if err := there.hear(b, p.Room); err != nil {
+	if err != nil {
 		return fmt.Errorf("move peer %s: %w", p.Key, err)
 	}
 	return nil
-}
-
-// hear loads the state, and starts at the end of room unless the peer hears it already. The
-// caller holds mu.
-func (p *peer) hear(b *Bridge, room string) error {
-	if err := p.load(b, room); err != nil || p.state.Room == room {
-		return err
-	}
-	b.log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
-	st := peerState{Room: room, Line: p.state.Line}
-	var err error
-	if st.Cursor, st.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
-		return err
-	}
-	return p.save(st)
 }
 
 // Forget drops what is known of a peer: lines that wait for it are not sent. If

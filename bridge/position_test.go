@@ -45,7 +45,7 @@ func TestSentLineDoesNotMove(t *testing.T) {
 	}}
 	b.Deliver(ctx, ada, s)
 	full.Store(false)
-	lethetest.Must(t, b.Move(Peer{ada.Key, "ops"}))
+	lethetest.Must(t, b.ensurePeer(ada.Key, "ops"))
 	b.abandon()
 	if _, _, err := readPeer(inState(home, "peers/p-ada.json")); err != nil {
 		t.Errorf("after a kill: %v", err)

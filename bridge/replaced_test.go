@@ -73,7 +73,7 @@ func TestForgedFuture(t *testing.T) {
 	home := t.TempDir()
 	b := start(t, home)
 	say(t, home, "dev", false, "eve", noon.AddDate(70, 0, 0), "hello from 2096")
-	lethetest.Must(t, b.Move(ada))
+	lethetest.Must(t, b.ensurePeer(ada.Key, ada.Room))
 	if st := state(t, home, "p-ada"); st.Newest.After(time.Now()) || st.Newest.IsZero() {
 		t.Errorf("the newest line is of %s", st.Newest)
 	}

@@ -235,9 +235,7 @@ func Run(ctx context.Context, c Config) error {
 	c = c.defaults()
 	if err := errors.Join(CheckToken(c.Token), c.Check()); err != nil {
 		err = fmt.Errorf("start the telegram bridge: %w", err)
-		if unnoted := bridge.Failed(c.Home, Name, err); unnoted != nil {
-			c.Log.Debug("that the bridge could not start is not noted", "error", unnoted)
-		}
+		bridge.Failed(c.Home, Name, err)
 		return err
 	}
 	if err := run(ctx, c); err != nil {

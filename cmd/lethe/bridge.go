@@ -162,7 +162,7 @@ func (p *program) tokenFiles() (files []string) {
 func (p *program) runBridge(ctx context.Context, t transport) error {
 	token, err := p.token(t)
 	if err != nil {
-		_ = bridge.Failed(p.home.Dir, t.name, err) // so that lethe bridges tells, too
+		bridge.Failed(p.home.Dir, t.name, err) // so that lethe bridges tells, too
 		return err
 	}
 	if err := p.open(true); err != nil {
