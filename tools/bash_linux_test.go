@@ -16,9 +16,7 @@ import (
 func TestBashOutputAndExit(t *testing.T) {
 	for _, mode := range []string{BashSandbox, BashTrusted} {
 		id := newIdentity(t, func(c *Config) { c.Bash = mode })
-		if got := id.ok("BASH", "command", "echo out; echo err >&2; echo more"); got != "out\nerr\nmore\n[exit 0]" {
-			t.Errorf("got %q", got)
-		}
+		id.gives("out\nerr\nmore\n[exit 0]", "BASH", "command", "echo out; echo err >&2; echo more")
 		r := id.do("BASH", "command", "printf 'no newline'; exit 3")
 		if string(r.Body) != "no newline\n[exit 3]" || !r.Err {
 			t.Errorf("got %q, err %v", r.Body, r.Err)

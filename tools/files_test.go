@@ -66,9 +66,7 @@ func TestNothingEscapes(t *testing.T) {
 		filepath.Join(outside, "secret"): "SECRET outside\n", filepath.Join(id.dir, "MEMORY.md"): "memory\n",
 		filepath.Join(id.dir, "LIFE.md"): "life\n",
 	} {
-		if got := lethetest.Read(t, p); got != want {
-			t.Errorf("%s is %q", p, got)
-		}
+		lethetest.Holds(t, p, want)
 	}
 }
 
@@ -94,9 +92,7 @@ func TestLinksInsideAreFollowed(t *testing.T) {
 	for _, path := range []string{"a", "dir/real", "dir/back"} {
 		lethetest.Words(t, id.ok("READ_FILE", "path", path), "text\n")
 		id.ok("EDIT_FILE", "path", path, "old", "text", "new", "changed")
-		if got := lethetest.Read(t, filepath.Join(id.work, "sub/real")); got != "changed\n" {
-			t.Errorf("through %s: %q", path, got)
-		}
+		lethetest.Holds(t, filepath.Join(id.work, "sub/real"), "changed\n")
 		id.ok("WRITE_FILE", "path", path, "content", "text\n")
 	}
 	if fi, err := os.Lstat(filepath.Join(id.work, "a")); err != nil || fi.Mode()&os.ModeSymlink == 0 {
@@ -199,9 +195,7 @@ func TestLinksSwappedAfterTheCheck(t *testing.T) {
 	}
 	close(stop)
 	flipping.Wait()
-	if got := lethetest.Read(t, filepath.Join(outside, "f")); got != "SECRET\n" {
-		t.Errorf("written outside: %q", got)
-	}
+	lethetest.Holds(t, filepath.Join(outside, "f"), "SECRET\n")
 	if entries, _ := os.ReadDir(outside); len(entries) != 1 {
 		t.Errorf("files made outside: %v", entries)
 	}

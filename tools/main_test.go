@@ -97,6 +97,14 @@ func (id *identity) ok(tool string, pairs ...any) string {
 	return string(r.Body)
 }
 
+// gives runs a tool whose result must be want.
+func (id *identity) gives(want, tool string, pairs ...any) {
+	id.t.Helper()
+	if got := id.ok(tool, pairs...); got != want {
+		id.t.Errorf("%s %v gives %q, want %q", tool, pairs, got, want)
+	}
+}
+
 // fails runs a tool that must fail and say each of the words.
 func (id *identity) fails(words []string, tool string, pairs ...any) string {
 	id.t.Helper()

@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,9 +41,7 @@ func TestReadSmallThings(t *testing.T) {
 	id.file("crlf", "a\r\nb\r\n")
 	id.file("latin", "caf\xe9\n")
 	lethetest.Words(t, id.ok("READ_FILE", "path", "empty"), "[empty: empty file]")
-	if got := id.ok("READ_FILE", "path", "one"); got != "[one: lines 1-1 of 1, 10 bytes]\nno newline\n" {
-		t.Errorf("%q", got)
-	}
+	id.gives("[one: lines 1-1 of 1, 10 bytes]\nno newline\n", "READ_FILE", "path", "one")
 	lethetest.Words(t, id.ok("READ_FILE", "path", "crlf"), "]\na\r\nb\r\n")
 	lethetest.Words(t, id.ok("READ_FILE", "path", "latin"), "]\ncaf\xe9\n")
 	for _, name := range []string{"LIFE.md", "context.md", "SOUL.md", "MEMORY.md", "memory.md"} {
@@ -78,38 +77,22 @@ func TestReadBinary(t *testing.T) {
 func TestReadLargeFiles(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.ok("JOIN", "room", "dev")
-	lines := strings.Repeat("a line of text\n", 1000)
-	for _, c := range []struct {
-		path string
-		size int64
-		tail bool // of the hole nothing is seen: it ends in a line
-		want string
-	}{
-		{"rooms/dev.md", 3 << 30, true, ""},
-		{"f", 15 << 40, false, "too much to count from its end. Use BASH"},
-	} {
-		path := filepath.Join(id.work, c.path)
-		if c.tail {
-			path = filepath.Join(id.home, "chats/dev.md")
-		}
-		lethetest.Write(t, path, lines)
-		if err := os.Truncate(path, c.size); err != nil {
+	room, holed := filepath.Join(id.home, "chats/dev.md"), filepath.Join(id.work, "holed")
+	for path, size := range map[string]int64{room: 3 << 30, holed: 15 << 40} {
+		lethetest.Write(t, path, strings.Repeat("a line of text\n", 1000))
+		if err := os.Truncate(path, size); err != nil {
 			t.Skip("no such file here: ", err)
 		}
-		got := id.ok("READ_FILE", "path", c.path, "offset", 10, "limit", 5)
-		lethetest.Words(t, got, "lines 10-14 of more than 14, ", "; next page: offset 15]\na line of text\n")
-		if !c.tail {
-			id.fails([]string{c.want}, "READ_FILE", "path", c.path, "offset", -20)
-			id.fails([]string{"16 MB"}, "EDIT_FILE", "path", c.path, "old", "a", "new", "b")
-			continue
-		}
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-		if err == nil {
-			_, err = f.WriteString("\nthe last\n")
-			f.Close()
-		}
-		lethetest.Must(t, err)
-		lethetest.Words(t, id.ok("READ_FILE", "path", c.path, "offset", -1), "lines 1002-1002 of 1002, 3 GB]\nthe last\n")
-		id.fails([]string{"offset 2000 is beyond the end: the file has 1002 lines"}, "READ_FILE", "path", c.path, "offset", 2000)
 	}
+	f, err := os.OpenFile(room, os.O_APPEND|os.O_WRONLY, 0)
+	lethetest.Must(t, err)
+	_, err = f.WriteString("\nthe last\n")
+	lethetest.Must(t, errors.Join(err, f.Close()))
+	for _, path := range []string{"rooms/dev.md", "holed"} {
+		lethetest.Words(t, id.ok("READ_FILE", "path", path, "offset", 10, "limit", 5), "lines 10-14 of more than 14, ", "; next page: offset 15]\na line of text\n")
+	}
+	id.gives("[rooms/dev.md: lines 1002-1002 of 1002, 3 GB]\nthe last\n", "READ_FILE", "path", "rooms/dev.md", "offset", -1)
+	id.fails([]string{"offset 2000 is beyond the end: the file has 1002 lines"}, "READ_FILE", "path", "rooms/dev.md", "offset", 2000)
+	id.fails([]string{"too much to count from its end. Use BASH"}, "READ_FILE", "path", "holed", "offset", -20)
+	id.fails([]string{"16 MB"}, "EDIT_FILE", "path", "holed", "old", "a", "new", "b")
 }

@@ -16,14 +16,10 @@ import (
 
 func TestWrite(t *testing.T) {
 	id := newIdentity(t, nil)
-	if got := id.ok("WRITE_FILE", "path", "a/b/c.txt", "content", "one\ntwo"); got != "made a/b/c.txt: 7 bytes, 2 lines" {
-		t.Errorf("%q", got)
-	}
+	id.gives("made a/b/c.txt: 7 bytes, 2 lines", "WRITE_FILE", "path", "a/b/c.txt", "content", "one\ntwo")
 	path := filepath.Join(id.work, "a/b/c.txt")
 	lethetest.Must(t, os.Chmod(path, 0o755))
-	if got := id.ok("WRITE_FILE", "path", "a/b/c.txt", "content", ""); got != "replaced a/b/c.txt: 0 bytes, 0 lines" {
-		t.Errorf("%q", got)
-	}
+	id.gives("replaced a/b/c.txt: 0 bytes, 0 lines", "WRITE_FILE", "path", "a/b/c.txt", "content", "")
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o755 || fi.Size() != 0 {
 		t.Errorf("mode not kept: %v, %v", fi, err)
 	}
@@ -100,18 +96,12 @@ func TestWriteThatFailsChangesNothing(t *testing.T) {
 func TestEdit(t *testing.T) {
 	id := newIdentity(t, nil)
 	path := id.file("f", "func main() {\n\tprintln(1)\n}\n")
-	if got := id.ok("EDIT_FILE", "path", "f", "old", "println(1)", "new", "println(2)\n\tprintln(3)"); got != "edited f at line 2: 1 lines became 2" {
-		t.Errorf("%q", got)
-	}
-	if got := lethetest.Read(t, path); got != "func main() {\n\tprintln(2)\n\tprintln(3)\n}\n" {
-		t.Errorf("%q", got)
-	}
+	id.gives("edited f at line 2: 1 lines became 2", "EDIT_FILE", "path", "f", "old", "println(1)", "new", "println(2)\n\tprintln(3)")
+	lethetest.Holds(t, path, "func main() {\n\tprintln(2)\n\tprintln(3)\n}\n")
 	id.ok("EDIT_FILE", "path", "f", "old", "\tprintln(3)\n", "new", "")
 	id.fails([]string{"old is empty", "WRITE_FILE"}, "EDIT_FILE", "path", "f", "old", "", "new", "x")
 	id.fails([]string{"nothing to change"}, "EDIT_FILE", "path", "f", "old", "main", "new", "main")
-	if got := lethetest.Read(t, path); got != "func main() {\n\tprintln(2)\n}\n" {
-		t.Errorf("%q", got)
-	}
+	lethetest.Holds(t, path, "func main() {\n\tprintln(2)\n}\n")
 }
 
 func TestEditFailuresHelp(t *testing.T) {
@@ -147,9 +137,7 @@ func TestEditKeepsLineEndings(t *testing.T) {
 	id := newIdentity(t, nil)
 	path := id.file("f", "one\r\ntwo\r\nthree\r\n")
 	id.ok("EDIT_FILE", "path", "f", "old", "one\ntwo", "new", "1\n2")
-	if got := lethetest.Read(t, path); got != "1\r\n2\r\nthree\r\n" {
-		t.Errorf("%q", got)
-	}
+	lethetest.Holds(t, path, "1\r\n2\r\nthree\r\n")
 }
 
 func TestList(t *testing.T) {
@@ -168,9 +156,7 @@ func TestList(t *testing.T) {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
-	if got := id.ok("LIST", "path", "b.txt"); got != "b.txt  5 bytes\n" {
-		t.Errorf("%q", got)
-	}
+	id.gives("b.txt  5 bytes\n", "LIST", "path", "b.txt")
 	lethetest.Words(t, id.ok("LIST", "path", "self"), "self/MEMORY.md  7 bytes, writable\n", "self/LIFE.md  5 bytes, read only\n", "self/SEGMENT.md  not written yet, writable\n")
 }
 

@@ -30,6 +30,14 @@ func Read(t testing.TB, path string) string {
 	return string(text)
 }
 
+// Holds fails the test unless a file holds want.
+func Holds(t testing.TB, path, want string) {
+	t.Helper()
+	if got := Read(t, path); got != want {
+		t.Errorf("%s holds %q, want %q", path, got, want)
+	}
+}
+
 // Words fails the test unless text holds each of words.
 func Words(t testing.TB, text string, words ...string) {
 	t.Helper()
