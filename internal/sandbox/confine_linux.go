@@ -25,6 +25,9 @@ var systemDirs = []string{
 	"/nix", "/gnu", "/snap", "/proc", "/sys",
 }
 
+// Files for looking up names and times, which may be links out of /etc.
+var resolverFiles = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/localtime"}
+
 // Devices that are neither storage nor anybody's terminal.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
@@ -115,13 +118,13 @@ func landlocked(o order) error {
 		hide = append(hide, o.UserHome)
 	}
 	var readable []string
-	for _, d := range systemDirs {
+	for _, d := range slices.Concat(systemDirs, resolverFiles) {
 		readable = append(readable, around(d, hide)...)
 	}
 	dirs, files := splitKinds(readable)
 	rules := []landlock.Rule{
 		landlock.RODirs(dirs...).IgnoreIfMissing(),
-		landlock.ROFiles(append(files, resolverFiles(hide)...)...).IgnoreIfMissing(),
+		landlock.ROFiles(files...).IgnoreIfMissing(),
 		landlock.RWFiles(devices...).WithIoctlDev().IgnoreIfMissing(),
 		landlock.RWDirs(o.Write...).WithRefer(),
 	}
@@ -162,17 +165,6 @@ func around(dir string, hide []string) []string {
 // have: hiding it would leave no shell to run.
 func holdsSystem(home string) bool {
 	return slices.ContainsFunc(systemDirs, func(d string) bool { return within(d, home) })
-}
-
-// resolverFiles are the files that links in /etc lead to, for looking up names.
-func resolverFiles(hide []string) []string {
-	var found []string
-	for _, link := range []string{"/etc/resolv.conf", "/etc/hosts", "/etc/localtime"} {
-		if real, err := filepath.EvalSymlinks(link); err == nil && real != link {
-			found = append(found, around(real, hide)...)
-		}
-	}
-	return found
 }
 
 func splitKinds(paths []string) (dirs, files []string) {

@@ -78,10 +78,11 @@ func filterCalls(abi int) error {
 		f.denySetIDFile(open, offArg1, offArg2)
 	}
 	if abi < socketABI {
-		f.denyArg(unix.SYS_SOCKET, offArg0, ^uint32(0), unix.EACCES, unix.AF_UNIX)
-		// The kernel takes a raw local socket for a datagram one.
+		f.examine(unix.SYS_SOCKET, load(offArg0), onlyIf(unix.AF_UNIX, 1), refuse(unix.EACCES))
 		const typeMask = 0xf // the rest are flags
-		f.denyArg(unix.SYS_SOCKETPAIR, offArg1, typeMask, unix.EACCES, unix.SOCK_DGRAM, unix.SOCK_RAW)
+		f.examine(unix.SYS_SOCKETPAIR, load(offArg1), statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, typeMask),
+			onlyIf(unix.SOCK_DGRAM, 1), refuse(unix.EACCES),
+			onlyIf(unix.SOCK_RAW, 1), refuse(unix.EACCES)) // which the kernel takes for a datagram one
 	}
 	return f.install()
 }
@@ -134,13 +135,6 @@ func (f *filter) deny(err syscall.Errno, calls ...uint32) {
 func (f *filter) examine(call uint32, body ...unix.SockFilter) {
 	body = append(body, load(offCall))
 	*f = append(append(*f, onlyIf(call, len(body))), body...)
-}
-
-// denyArg denies a call one of whose arguments, masked, is one of values.
-func (f *filter) denyArg(call, offset, mask uint32, err syscall.Errno, values ...uint32) {
-	body := filter{load(offset), statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, mask)}
-	body.deny(err, values...)
-	f.examine(call, body...)
 }
 
 // denySetID denies calls whose argument at offset is a mode with setID.
