@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
 
@@ -105,33 +102,4 @@ func TestIdleCostsNothing(t *testing.T) {
 	}
 	equal(t, "model calls", len(w.asked()), 1)
 	r.stop()
-}
-
-// parrot is a model that remembers nothing.
-type parrot struct{}
-
-func (parrot) Complete(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
-	return llm.Reply{Text: "noted", Reasoning: "a remark", Finish: "stop", Model: "parrot"}, nil
-}
-
-// What a turn leaves behind in memory is what it adds to the context.
-func TestMemoryDoesNotGrowByTurns(t *testing.T) {
-	lethetest.Unraced(t) // the race detector keeps memory of its own
-	w := forgetful(t, 16_000)
-	w.conf.Model = parrot{} // the offline one keeps a cache of its own
-	w.conf.Forgetting.Mechanical = true
-	w.run(w.boot("ada", "dev"))
-	heap := func(n int) uint64 {
-		w.talk(n, 20) // soon full: from then on the context does not grow
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap(60)
-	after := heap(60)
-	if grown := int64(after) - int64(before); grown > 1<<20 {
-		t.Errorf("the heap grew by %d KB in 60 turns", grown>>10)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/life"
 	"lethe/life/event"
@@ -101,23 +100,4 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 			t.Errorf("%s: %d tokens out were counted, the whole answers had %d", name, cost.Out, after.Output-before.Output)
 		}
 	}
-}
-
-// The same goes for the calls of a compaction.
-func TestAllThatACompactionCostIsRecorded(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
-	w := forgetful(t, 60_000, rehearsal.Step{Task: "segment", Times: 2, Fault: rehearsal.Blank},
-		rehearsal.Step{Task: "summarise", Times: 2, Fault: rehearsal.NoDone}, always("noted"))
-	w.use(llm.Config{MaxRetries: 2})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.talk(6, 200)
-	for range 2 { // the first finds nobody who can cut
-		r.compact()
-		w.talk(3, 200)
-	}
-	r.stop()
-	equal(t, "steps left", w.model.Pending(), 1) // noted
-	w.billed(id)
 }

@@ -23,9 +23,13 @@ func short(t *testing.T) (*world, Identity) {
 	return w, id
 }
 
-func TestTornLife(t *testing.T) {
+// What can be repaired is: a torn end of the log is set aside, and a soul that is gone is
+// written again from the boot blob.
+func TestRepairs(t *testing.T) {
 	t.Parallel()
 	w, id := short(t)
+	soul := w.read(w.own(id, "SOUL.md"))
+	lethetest.Must(t, os.Remove(w.own(id, "SOUL.md")))
 	w.appendTo(id.LIFE(), "[2026-11-20T12:57:16.000000Z] inbound e9 room=d")
 	r := w.run(id)
 	r.ask("the second line")
@@ -33,6 +37,7 @@ func TestTornLife(t *testing.T) {
 	torn, err := filepath.Glob(id.LIFE() + ".torn-*")
 	lethetest.Must(t, err)
 	equal(t, "torn ends", len(torn), 1)
+	equal(t, "SOUL.md", w.read(w.own(id, "SOUL.md")), soul)
 	equalSlices(t, "heard", w.heard(id, "dev"), []string{"the first line", "the second line"})
 }
 
@@ -69,17 +74,6 @@ func TestCorrupt(t *testing.T) {
 		contains(t, err.Error(), named)
 		equal(t, "LIFE", w.read(id.LIFE()), before)
 	}
-}
-
-// A soul that is gone is written again: the boot blob holds it.
-func TestSoulIsGone(t *testing.T) {
-	t.Parallel()
-	w, id := short(t)
-	soul := w.own(id, "SOUL.md")
-	was := w.read(soul)
-	lethetest.Must(t, os.Remove(soul))
-	w.run(id).stop()
-	equal(t, "SOUL.md", w.read(soul), was)
 }
 
 // A clock that has jumped back does not turn a life around.

@@ -112,25 +112,17 @@ func TestSayIsOwed(t *testing.T) {
 }
 
 // What a torn post left behind stays as its own line and is nobody's message, and
-// the post comes whole.
+// the post comes whole, behind what somebody has said meanwhile.
 func TestTornPost(t *testing.T) {
 	t.Parallel()
-	for _, between := range []string{"", "\n[USER:ann 2026-11-20T12:57:16Z] meanwhile\n"} {
-		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the whole answer")})
-		id := w.boot("ada", "dev")
-		w.say("dev", "ann", "a question")
-		w.run(id, dieAt("reply", 1)).killed()
-		line := w.fold(id).Outbox[0].Line
-		w.put("dev", line[:len(line)-8]+between)
-		r := w.run(id)
-		w.eventually("the whole line", func() bool { return slices.Contains(w.said("dev"), "the whole answer") })
-		r.finish()
-		heard := []string{"a question"}
-		if between != "" {
-			heard = append(heard, "meanwhile")
-		}
-		equalSlices(t, "heard", w.heard(id, "dev"), heard)
-		equal(t, "model calls", len(w.asked()), len(heard))
-		equal(t, "whole lines", strings.Count(w.read(w.path("dev")), "the whole answer\n"), len(heard))
-	}
+	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the whole answer")})
+	id := w.boot("ada", "dev")
+	w.say("dev", "ann", "a question")
+	w.run(id, dieAt("reply", 1)).killed()
+	line := w.fold(id).Outbox[0].Line
+	w.put("dev", line[:len(line)-8]+"\n[USER:ann 2026-11-20T12:57:16Z] meanwhile\n")
+	w.run(id).finish()
+	equalSlices(t, "heard", w.heard(id, "dev"), []string{"a question", "meanwhile"})
+	equal(t, "model calls", len(w.asked()), 2)
+	equal(t, "whole lines", strings.Count(w.read(w.path("dev")), "the whole answer\n"), 2)
 }

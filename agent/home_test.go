@@ -21,7 +21,14 @@ func TestSecondDaemon(t *testing.T) {
 	if _, ok := Running(id); ok {
 		t.Error("it runs before it was run")
 	}
-	r := w.run(id)
+	looker := lockOf(id) // does not keep it from starting
+	if ok, err := looker.TryRLock(); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	gone := make(chan error, 1)
+	time.AfterFunc(100*time.Millisecond, func() { gone <- looker.Unlock() })
+	r, err := w.try(id)
+	lethetest.Must(t, errors.Join(err, <-gone))
 	r.settled()
 	var running *RunningError
 	if _, err := w.try(id); !errors.As(err, &running) {
@@ -39,23 +46,6 @@ func TestSecondDaemon(t *testing.T) {
 	stopped := w.events(id, "stopped")
 	equal(t, "stopped", stopped[len(stopped)-1].Get("why"), "request")
 	w.run(id).stop() // the request is not for the next run
-}
-
-// Who only looks does not keep a daemon from starting, however long it is kept
-// from letting go of the lock.
-func TestLookersDoNotLock(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
-	looker := lockOf(id)
-	if ok, err := looker.TryRLock(); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	gone := make(chan error, 1)
-	time.AfterFunc(time.Second, func() { gone <- looker.Unlock() })
-	a, err := Open(id, w.conf)
-	lethetest.Must(t, errors.Join(err, <-gone))
-	lethetest.Must(t, a.Close())
 }
 
 func TestNames(t *testing.T) {

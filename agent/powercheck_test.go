@@ -3,12 +3,9 @@ package agent
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
-	"testing"
 
 	"lethe/blobs"
 	"lethe/chat"
@@ -17,62 +14,6 @@ import (
 	"lethe/life"
 	"lethe/llm"
 )
-
-// trial is a test whose failures are counted and not final.
-type trial struct {
-	testing.TB
-	problems []string
-	cleanups []func()
-}
-
-type gaveUp struct{}
-
-func (*trial) Helper()             {}
-func (t *trial) Cleanup(f func())  { t.cleanups = append(t.cleanups, f) }
-func (t *trial) Failed() bool      { return len(t.problems) > 0 }
-func (t *trial) Error(args ...any) { t.problems = append(t.problems, fmt.Sprintln(args...)) }
-func (t *trial) Fatal(args ...any) { t.Error(args...); panic(gaveUp{}) }
-func (t *trial) Errorf(f string, args ...any) {
-	t.problems = append(t.problems, fmt.Sprintf(f, args...))
-}
-func (t *trial) Fatalf(f string, args ...any) { t.Errorf(f, args...); panic(gaveUp{}) }
-
-// attempt runs do and returns what it complained about.
-func attempt(t testing.TB, do func(*trial)) []string {
-	try := &trial{TB: t}
-	func() {
-		defer func() {
-			for _, f := range slices.Backward(try.cleanups) {
-				f()
-			}
-			if p := recover(); p != nil && p != any(gaveUp{}) {
-				panic(p)
-			}
-		}()
-		do(try)
-	}()
-	return try.problems
-}
-
-// survives makes the home a state that a power loss after the first n operations
-// leaves, lets the identity go on from it, and returns what is wrong then.
-func (l *recorded) survives(n int, keep float64, r *rand.Rand, second *world) []string {
-	return attempt(l.TB, func(try *trial) {
-		w := *second
-		w.TB, w.home, w.limit = try, l.home, l.limit
-		judge := l.in(&w)
-		left, all := judge.lose(n, keep, r)
-		if r.IntN(4) == 0 && left["agents/"+l.id.Self].Dir { // an old request to stop, that the disk did not forget
-			lethetest.Must(try, Stop(l.id))
-		}
-		judge.resume(n, left, all)
-	})
-}
-
-// in is what was recorded, for a test in another world.
-func (l *recorded) in(w *world) *recorded {
-	return &recorded{world: w, id: l.id, log: l.log, rooms: l.rooms, ops: l.ops, sent: l.sent, edited: l.edited}
-}
 
 // resume lets the identity go on in a home as a power loss has left it, and
 // checks what must be true.

@@ -173,39 +173,6 @@ func TestRoomsChange(t *testing.T) {
 	r.stop()
 }
 
-// More than one look's worth of lines that wake nobody does not hide the line
-// behind them.
-func TestLineBehindOwnLines(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "hear me", Answer: text("yes")},
-		// An entry holds one of these lines, and a look eight.
-		rehearsal.Step{Contains: "talk", Answer: many(12, "SAY", `{"room":"ops","message":"`+strings.Repeat("x", 9_000)+`"}`)})
-	w.conf.ContextLimit, w.conf.Params.MaxTokens = 1_000_000, 120_000
-	id := w.boot("ada", "dev", "ops")
-	r := w.run(id)
-	r.settled()
-	w.put("ops", "\n") // a blank line keeps the cursor where it is
-	r.ask("talk")
-	r.stop()
-	w.say("ops", "ann", "hear me")
-
-	a, err := Open(id, w.conf)
-	lethetest.Must(t, err)
-	defer a.Close()
-	again, err := a.advance(t.Context())
-	lethetest.Must(t, err)
-	if len(w.heard(id, "ops")) > 0 || !again {
-		t.Errorf("one look is enough, or no other follows: %v", again)
-	}
-	for again {
-		again, err = a.advance(t.Context())
-		lethetest.Must(t, err)
-	}
-	equalSlices(t, "heard", w.heard(id, "ops"), []string{"hear me"})
-	equal(t, "answer", w.said("ops")[12], "yes")
-}
-
 // Rooms that cannot be read, or are links of another user, do not make the identity
 // deaf to the others. They are joined once they can be. A file in the place of a link makes it deaf
 // in that room, and it says so until the link is back.
