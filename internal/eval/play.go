@@ -213,8 +213,8 @@ func (s *stage) outlive(ctx context.Context, end time.Time) error {
 	everything := 0.0
 	s.config.Forgetting.Target = &everything
 	for range 20 {
-		left, err := s.remembered()
-		if err != nil || left == 0 {
+		state, err := agent.Fold(s.id, s.store)
+		if err != nil || !slices.ContainsFunc(state.Live, holdsTalk) {
 			return err
 		}
 		lines := make([]Line, 30)
@@ -236,22 +236,9 @@ func (s *stage) outlive(ctx context.Context, end time.Time) error {
 	return errors.New("some of it did not fade")
 }
 
-// remembered counts the live entries that hold lines of the conversation.
-func (s *stage) remembered() (int, error) {
-	state, err := agent.Fold(s.id, s.store)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, e := range state.Live {
-		for line := range strings.Lines(e.Text) {
-			if e.Kind == mind.Inbound && strings.HasPrefix(line, "[USER:") && !strings.HasPrefix(line, "[USER:"+filler+" ") {
-				n++
-				break
-			}
-		}
-	}
-	return n, nil
+// holdsTalk reports whether an entry holds lines of the conversation.
+func holdsTalk(e *mind.Entry) bool {
+	return e.Kind == mind.Inbound && !strings.HasPrefix(e.Text, "[USER:"+filler+" ")
 }
 
 // format makes the line of a room.

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A trace of strangers is refused by its line, or is written and read again as it was;
-// grouping it loses no answer and no result.
+// A trace of strangers is refused by its line, or is written and read again as it was.
 func FuzzReader(f *testing.F) {
 	f.Add("")
 	f.Add(`{"kind":"user","text":"hi","at":1e999}` + "\r\n\n" + `{"kind":"asst","text":"◆ \u2028\u0000\ud800"}`)
@@ -36,20 +35,6 @@ func FuzzReader(f *testing.F) {
 		}
 		if again, err := readAll(strings.NewReader(b.String())); err != nil || !reflect.DeepEqual(again, items) {
 			t.Fatalf("%+v becomes %+v, %v", items, again, err)
-		}
-		count := map[string]int{}
-		for _, item := range items {
-			count[item.Kind]++
-		}
-		for st := range steps(Of(items)) {
-			count[User] -= len(st.users)
-			count[Tool] -= len(st.results)
-			if st.answered && (st.answer != "" || len(st.results) == 0) {
-				count[Asst]--
-			}
-		}
-		if count[User] != 0 || count[Tool] != 0 || count[Asst] < 0 {
-			t.Fatalf("%q: what is left is %v", text, count)
 		}
 	})
 }

@@ -1,7 +1,10 @@
 package replay
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"lethe"
@@ -12,6 +15,7 @@ import (
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/tools"
 )
 
 // store keeps blobs in memory, by the addresses that they would have on disk.
@@ -227,4 +231,23 @@ func (d *identity) epoch(why string) error {
 		return err
 	}
 	return d.record(event.Epoch{K: d.state.Epoch, Why: why}, blob{fmt.Sprintf("epoch %d of %s (%s)", d.state.Epoch, self, why), snapshot})
+}
+
+// toolset is the tools array of an agent, whose tokens are part of every request.
+// Nothing is ever run with it.
+func toolset() (json.RawMessage, error) {
+	home, err := os.MkdirTemp("", "lethe-replay-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(home)
+	dir := filepath.Join(home, "agent")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	set, err := tools.New(tools.Config{Home: home, AgentDir: dir, Workspace: filepath.Join(dir, "workspace")})
+	if err != nil {
+		return nil, fmt.Errorf("describe tools: %w", err)
+	}
+	return set.Schemas(), nil
 }

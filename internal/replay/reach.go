@@ -16,9 +16,6 @@ type Reach struct {
 	Unreachable float64    `json:"unreachable"`
 }
 
-// Within2 is the share of bytes within two refs.
-func (r Reach) Within2() float64 { return r.Refs[0] + r.Refs[1] + r.Refs[2] }
-
 // witness remembers everything that a life has seen, to look for it at the end.
 type witness struct {
 	parts map[string]string       // of entries, by their heads: the whole text

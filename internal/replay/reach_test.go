@@ -25,7 +25,7 @@ func lived(t *testing.T, items []Item, opts Options) *run {
 	t.Helper()
 	r, err := begin(opts)
 	lethetest.Must(t, err)
-	for st, err := range steps(Of(items)) {
+	for st, err := range steps(of(items)) {
 		lethetest.Must(t, err)
 		lethetest.Must(t, r.step(t.Context(), st))
 	}
@@ -46,6 +46,8 @@ func TestReachOfAShortLife(t *testing.T) {
 	}
 }
 
+func within2(r Reach) float64 { return r.Refs[0] + r.Refs[1] + r.Refs[2] }
+
 func sum(refs [4]float64) float64 { return refs[0] + refs[1] + refs[2] + refs[3] }
 
 // When blobs are lost, the walk notices: it opens refs, it does not believe them.
@@ -54,7 +56,7 @@ func TestReachNoticesLoss(t *testing.T) {
 	if r.report.Compactions == 0 {
 		t.Fatal("nothing has faded")
 	}
-	if reach := r.finish().Reach; reach.Unreachable != 0 || reach.Within2() < 0.9999 {
+	if reach := r.finish().Reach; reach.Unreachable != 0 || within2(reach) < 0.9999 {
 		t.Errorf("%+v", reach)
 	}
 	gone := r.id.state.Faded[0] // so old that the end of LIFE has no refs to its parts

@@ -59,11 +59,11 @@ func Run(ctx context.Context, trace Trace, opts Options) (Report, error) {
 		return Report{}, err
 	}
 	for st, err := range steps(trace) {
-		if err == nil {
-			err = r.step(ctx, st)
-		}
 		if err != nil {
 			return Report{}, err
+		}
+		if err := r.step(ctx, st); err != nil {
+			return Report{}, fmt.Errorf("replay request %d: %w", r.report.Main.Requests+1, err)
 		}
 	}
 	return r.finish(), nil
@@ -79,11 +79,11 @@ func begin(opts Options) (*run, error) {
 	}
 	id, err := newIdentity()
 	if err != nil {
-		return nil, fmt.Errorf("begin replay: %w", err)
+		return nil, err
 	}
 	tools, err := toolset()
 	if err != nil {
-		return nil, fmt.Errorf("begin replay: %w", err)
+		return nil, err
 	}
 	r := &run{opts: opts, id: id, witness: newWitness(), report: Report{Options: opts}}
 	if r.ledger, err = newLedger(opts.Model); err != nil {
@@ -95,7 +95,7 @@ func begin(opts Options) (*run, error) {
 		Params: mind.Params{Model: opts.Model, MaxTokens: opts.MaxTokens, Thinking: "enabled", Order: opts.order()},
 	}
 	if err := r.renew("boot"); err != nil {
-		return nil, fmt.Errorf("begin replay: %w", err)
+		return nil, err
 	}
 	return r, r.checkLimit(asked)
 }
@@ -122,12 +122,12 @@ func (r *run) checkLimit(asked int) error {
 // step replays one model request, and what comes before and after it.
 func (r *run) step(ctx context.Context, st step) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("replay: %w", err)
+		return err
 	}
 	r.history(st)
 	budget := r.estimate.Chars(r.window().Batch())
 	if err := r.id.hear(st.users, budget); err != nil {
-		return fmt.Errorf("replay request %d: %w", r.report.Main.Requests+1, err)
+		return err
 	}
 	r.witness.see(r.id.state, r.id.store.read)
 	if !st.answered {
@@ -135,7 +135,7 @@ func (r *run) step(ctx context.Context, st step) error {
 	}
 	started, err := r.compactIfDue()
 	if err != nil {
-		return fmt.Errorf("replay request %d: %w", r.report.Main.Requests+1, err)
+		return err
 	}
 	u, weight := r.request(st)
 	if started {
@@ -143,13 +143,11 @@ func (r *run) step(ctx context.Context, st step) error {
 	}
 	r.estimate = r.estimate.Observe(weight, u.Input)
 	if err := r.id.answer(st.answer, len(st.results), u, weight); err != nil {
-		return fmt.Errorf("replay request %d: %w", r.report.Main.Requests, err)
+		return err
 	}
-	if err := r.id.results(st.results, budget); err != nil {
-		return fmt.Errorf("replay request %d: %w", r.report.Main.Requests, err)
-	}
+	err = r.id.results(st.results, budget)
 	r.witness.see(r.id.state, r.id.store.read)
-	return nil
+	return err
 }
 
 func (r *run) history(st step) {

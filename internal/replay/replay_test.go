@@ -32,7 +32,7 @@ func small() Options {
 
 func replayed(t testing.TB, items []Item, opts Options) Report {
 	t.Helper()
-	r, err := Run(t.Context(), Of(items), opts)
+	r, err := Run(t.Context(), of(items), opts)
 	lethetest.Must(t, err)
 	return r
 }
@@ -86,14 +86,14 @@ func TestBound(t *testing.T) {
 				items[i].Text = strings.ToValidUTF8(it.Text[:min(len(it.Text), 2000)], "")
 			}
 		}
-		r, err := Run(context.Background(), Of(items), o)
+		r, err := Run(context.Background(), of(items), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Delayed > 0 || r.Largest > most || (r.Over > 0) != (r.Largest > o.Limit) {
 			t.Fatalf("%d requests over the limit, %d delayed, the largest %d of %d", r.Over, r.Delayed, r.Largest, o.Limit)
 		}
-		if r.Reach.Unreachable != 0 || r.Reach.Within2() < 0.999999 {
+		if r.Reach.Unreachable != 0 || within2(r.Reach) < 0.999999 {
 			t.Fatalf("%+v", r.Reach)
 		}
 	})
@@ -106,7 +106,7 @@ func TestSettings(t *testing.T) {
 		o := small()
 		f(&o)
 		r := replayed(t, items, o)
-		if r.Compactions == 0 || r.Over > 0 || r.Delayed > 0 || r.PerMillion <= 0 || r.Reach.Unreachable != 0 || r.Reach.Within2() < 0.9999 {
+		if r.Compactions == 0 || r.Over > 0 || r.Delayed > 0 || r.PerMillion <= 0 || r.Reach.Unreachable != 0 || within2(r.Reach) < 0.9999 {
 			t.Errorf("%+v", r)
 		}
 		return r
@@ -155,7 +155,7 @@ func TestOptionErrors(t *testing.T) {
 	} {
 		o := Default()
 		f(&o)
-		_, err := Run(context.Background(), Of(nil), o)
+		_, err := Run(context.Background(), of(nil), o)
 		var bad *OptionError
 		if !errors.As(err, &bad) || bad.Option != strings.TrimSpace(option) {
 			t.Errorf("%s: %v", option, err)
@@ -170,7 +170,7 @@ func TestRunErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Run(ctx, Of([]Item{{Asst, "x"}}), Default()); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, of([]Item{{Asst, "x"}}), Default()); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -29,17 +29,6 @@ const MaxLine = 64 << 20
 // Trace yields the items of a recorded history. After an error it ends.
 type Trace = iter.Seq2[Item, error]
 
-// Of is a trace in memory.
-func Of(items []Item) Trace {
-	return func(yield func(Item, error) bool) {
-		for _, item := range items {
-			if !yield(item, nil) {
-				return
-			}
-		}
-	}
-}
-
 // Read reads a trace: one JSON object a line, {"kind":"user|asst|tool","text":"…"}.
 // Blank lines and fields of other names are passed over, so that a log with times or
 // costs in it can be replayed as it is. It holds one line at a time. Errors name the

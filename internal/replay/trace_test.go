@@ -11,6 +11,17 @@ import (
 	"lethe/internal/lethetest"
 )
 
+// of is a trace in memory.
+func of(items []Item) Trace {
+	return func(yield func(Item, error) bool) {
+		for _, item := range items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
 func readAll(r io.Reader) (out []Item, err error) {
 	for item, err := range Read(r) {
 		if err != nil {
@@ -65,7 +76,7 @@ func (r errReader) Read([]byte) (int, error) { return 0, r.error }
 
 func TestSteps(t *testing.T) {
 	grouped := func(items ...Item) (out []step) {
-		for st, err := range steps(Of(items)) {
+		for st, err := range steps(of(items)) {
 			lethetest.Must(t, err)
 			out = append(out, st)
 		}
