@@ -65,15 +65,11 @@ const newShare = 0.04
 // logarithm of their age in days: today and last week are as far apart as some
 // months are.
 func favourNew(hits []ranked) {
-	var oldest, newest time.Time
-	for _, h := range hits {
-		if oldest.IsZero() || h.Last.Before(oldest) {
-			oldest = h.Last
-		}
-		if h.Last.After(newest) {
-			newest = h.Last
-		}
+	if len(hits) == 0 {
+		return
 	}
+	byTime := func(a, b ranked) int { return a.Last.Compare(b.Last) }
+	oldest, newest := slices.MinFunc(hits, byTime).Last, slices.MaxFunc(hits, byTime).Last
 	steps := func(t time.Time) float64 { return math.Log1p(newest.Sub(t).Hours() / 24) }
 	if most := steps(oldest); most > 0 {
 		for i := range hits {

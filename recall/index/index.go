@@ -178,21 +178,16 @@ func (x *Index) View(ctx context.Context, do func(*View) error) error {
 	if err != nil {
 		return err
 	}
-	if err = f.view(ctx, do); x.condemn(f, err) {
+	tx, err := f.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err == nil {
+		defer tx.Rollback()
+		v := &View{postings: tx.StmtContext(ctx, f.postings), docs: tx.StmtContext(ctx, f.docs)}
+		if v.state, err = load(ctx, tx); err == nil {
+			err = do(v)
+		}
+	}
+	if x.condemn(f, err) {
 		return ErrRebuilding
 	}
 	return err
-}
-
-func (f *file) view(ctx context.Context, do func(*View) error) error {
-	tx, err := f.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	v := &View{postings: tx.StmtContext(ctx, f.postings), docs: tx.StmtContext(ctx, f.docs)}
-	if v.state, err = load(ctx, tx); err != nil {
-		return err
-	}
-	return do(v)
 }

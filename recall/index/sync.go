@@ -12,6 +12,7 @@ import (
 	"lethe/blobs"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // A transaction is large enough to be cheap and small enough that a kill -9 takes
@@ -114,7 +115,7 @@ func (p *pass) step(ctx context.Context, w *writer) error {
 	var tasks []task
 	switch e.Kind {
 	case "fade": // a card has no original of its own
-		if fade, ok := event.As[event.Fade](e); ok && len(e.Refs) > 0 && fade.To != "card" {
+		if fade, ok := event.As[event.Fade](e); ok && len(e.Refs) > 0 && fade.To != mind.Card {
 			p.fades = append(p.fades, task{fade.Entries.From, fade.Entries.To, e.Refs[0].Hash})
 		}
 	case "note": // an edit's note names the lines that it took out of entries that stay
@@ -158,20 +159,13 @@ func (p *pass) removed(ref string) []task {
 // fadedIn lists the originals of an epoch's faded ranges.
 func fadedIn(epoch []byte) (out []task, err error) {
 	var state struct {
-		Faded []struct {
-			From     int    `json:"from"`
-			To       int    `json:"to"`
-			Level    string `json:"level"`
-			Original struct {
-				Hash blobs.Hash `json:"hash"`
-			} `json:"original"`
-		} `json:"faded"`
+		Faded []mind.Range `json:"faded"`
 	}
 	if err := json.Unmarshal(epoch, &state); err != nil {
 		return nil, fmt.Errorf("read epoch: %w", err)
 	}
 	for _, r := range state.Faded {
-		if r.Level != "card" && !r.Original.Hash.IsZero() {
+		if r.Level != mind.Card && !r.Original.Hash.IsZero() {
 			out = append(out, task{r.From, r.To, r.Original.Hash.String()})
 		}
 	}

@@ -3,9 +3,10 @@ package text
 import (
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"lethe/mind"
 )
 
 // Section is one part of an original, as package mind renders entries when they
@@ -66,30 +67,19 @@ func readHeader(line string) (s Section, ok bool) {
 		return s, false
 	}
 	rest, ref, _ := strings.Cut(rest, "◱hash=")
-	words := strings.Fields(rest)
-	if len(words) < 2 || !strings.HasPrefix(words[0], "e") {
-		return s, true
-	}
-	n, k, dotted := strings.Cut(words[0][1:], ".")
-	entry, err := strconv.Atoi(n)
-	call, err2 := strconv.Atoi(k)
-	if err != nil || dotted && err2 != nil {
+	words := append(strings.Fields(rest), "", "", "")
+	entry, call, err := mind.ParseID(words[0])
+	if err != nil {
 		return s, true
 	}
 	s = Section{Kind: words[1], Entry: entry, Call: call}
 	s.Ref, _, _ = strings.Cut(ref, " ")
 	switch s.Kind {
-	case "inbound":
-		for _, w := range words[2:] {
-			if room, ok := strings.CutPrefix(w, "room="); ok {
-				s.Room = room
-			}
-		}
+	case mind.Inbound:
+		s.Room = strings.TrimPrefix(words[2], "room=")
 	case "call":
-		if len(words) > 2 {
-			s.Tool = words[2]
-		}
-	case "reply", "result", "note", "hint":
+		s.Tool = words[2]
+	case mind.Reply, mind.Note, mind.Hint, "result":
 	default:
 		s.Kind = ""
 	}
