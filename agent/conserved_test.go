@@ -80,7 +80,7 @@ func (w *world) conserved(id Identity) (refs, ranges int) {
 					wants = append(wants, blobs.Escape(first))
 				}
 			}
-		case "result", mind.Note, mind.Hint, mind.Position:
+		case "result", mind.Note, mind.Hint, "joined":
 			wants = []string{blobs.Escape(body)}
 		case mind.Reply:
 			a, err := mind.DecodeAnswer([]byte(body))

@@ -67,15 +67,8 @@ func (j Job) list(b *strings.Builder, units []unit, all bool) {
 			}
 			continue
 		}
-		fmt.Fprintf(b, "%s %s %d %s\n", mind.EntryID(u.N), kind(u), u.tokens, truncate(first(u), words))
+		fmt.Fprintf(b, "%s %s %d %s\n", mind.EntryID(u.N), u.Kind, u.tokens, truncate(first(u), words))
 	}
-}
-
-func kind(u unit) string {
-	if u.Kind == mind.Position {
-		return mind.Note
-	}
-	return u.Kind
 }
 
 // first is what an entry says first, without the tag of a room's line.

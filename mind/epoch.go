@@ -83,6 +83,7 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 		return nil, fmt.Errorf("read epoch: %w", err)
 	}
 	for _, e := range s.Live {
+		e.Kind = kindOf(e.Kind) // older programs kept the event's
 		if err := e.reload(read); err != nil {
 			return nil, fmt.Errorf("read epoch: entry e%d: %w", e.N, err)
 		}

@@ -107,13 +107,21 @@ func (s *State) add(entry Entry, from source) (*Entry, error) {
 	if unit := s.Unit(); unit != nil && unit.Waits() {
 		return nil, fmt.Errorf("a result of e%d is still to come", unit.N) // nothing stands inside a unit
 	}
-	entry.Kind, entry.At, entry.Ref = from.Kind, from.At, from.ref()
+	entry.Kind, entry.At, entry.Ref = kindOf(from.Kind), from.At, from.ref()
 	if err := entry.load(from.bodies[0].Data); err != nil {
 		return nil, err
 	}
 	s.Live = append(s.Live, &entry)
 	s.Next++
 	return &entry, nil
+}
+
+// kindOf is the kind of the entry that an event makes.
+func kindOf(event string) string {
+	if event == "joined" {
+		return Note
+	}
+	return event
 }
 
 // ref is the first ref of a line.

@@ -75,11 +75,7 @@ func (e *Entry) Messages() []Message {
 // Header is the line that opens an entry in a prompt and in context.md. Nobody
 // can forge one: ◆ is escaped in everything from outside.
 func (e *Entry) Header() string {
-	kind := e.Kind
-	if kind == Position {
-		kind = Note
-	}
-	h := fmt.Sprintf("◆ e%d %s", e.N, kind)
+	h := fmt.Sprintf("◆ e%d %s", e.N, e.Kind)
 	if e.Kind == Inbound {
 		h += " room=" + e.Room
 	}

@@ -75,7 +75,6 @@ func TestEntryMessages(t *testing.T) {
 		{"nothing said", Entry{N: 3, Kind: Reply, Text: " \n"}, Message{Role: "assistant", Content: NoAnswer}},
 		{"only thought", Entry{N: 3, Kind: Reply, Reasoning: "hm"}, Message{Role: "assistant", Content: NoAnswer, Reasoning: "hm"}},
 		{"an empty note", Entry{N: 3, Kind: Note}, Message{Role: "user", Content: "◆ e3 note\n"}},
-		{"a place in a room", Entry{N: 3, Kind: Position, Text: "hi"}, Message{Role: "user", Content: "◆ e3 note\nhi"}},
 	}
 	for _, tt := range tests {
 		ms := tt.e.Messages()

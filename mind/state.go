@@ -23,11 +23,10 @@ import (
 
 // Kinds of entries.
 const (
-	Inbound  = "inbound"
-	Reply    = "reply"
-	Note     = "note"
-	Hint     = "hint"
-	Position = "joined" // a note that also sets a room's cursor
+	Inbound = "inbound"
+	Reply   = "reply"
+	Note    = "note"
+	Hint    = "hint"
 )
 
 // How a call ended.
