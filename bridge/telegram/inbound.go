@@ -213,8 +213,9 @@ func (s *session) recheck(drafts []*draft) (left []*draft, msgs []bridge.Message
 		return nil, nil, err
 	}
 	for _, d := range drafts {
-		d.Peer, d.Room = s.peerOf(s.chats.canonical(strconv.FormatInt(d.note.Chat, 10)), d.note.Thread, rules)
-		if !s.may(d.Message, rules) {
+		id := s.chats.canonical(strconv.FormatInt(d.note.Chat, 10))
+		d.Peer, d.Room = s.peerOf(id, d.note.Thread, rules)
+		if d.note.Bot && !rules.User(d.Key) || !rules.Decide(d.Key, id, !isGroup(id)).Allowed {
 			s.log.Info("somebody may not speak any more; what they wrote just before is not passed on", "user", d.Key, "name", d.User)
 			continue
 		}

@@ -3,6 +3,7 @@ package telegram
 import (
 	"encoding/json"
 	"regexp"
+	"sync"
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
@@ -58,7 +59,7 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 // threadOf is the topic that a line goes to: that of a peer which is a topic, or else the one in
 // which all was said that the line answers, or else that of the line before.
 func (s *session) threadOf(p bridge.Peer, l bridge.Line) int {
-	if _, own, _ := parseKey(p.Key); own != 0 {
+	if _, own := parseKey(p.Key); own != 0 {
 		return own
 	}
 	if topic, same := topicOf(l.Open); same {
@@ -81,9 +82,9 @@ func topicOf(open []*bridge.Origin) (topic int, same bool) {
 	return topic, len(open) > 0
 }
 
-var escaped = regexp.MustCompile("[!-/:-@[-`{-~]")
+var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[!-/:-@[-`{-~]") })
 
 // signed puts an agent's name above its text, in Markdown.
 func signed(name, text string) string {
-	return "**" + escaped.ReplaceAllString(name, `\$0`) + ":**\n\n" + text
+	return "**" + escaped().ReplaceAllString(name, `\$0`) + ":**\n\n" + text
 }

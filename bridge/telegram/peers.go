@@ -25,16 +25,10 @@ func keyOf(chat string, topic int) string {
 }
 
 // parseKey is the way back.
-func parseKey(key string) (chat string, topic int, ok bool) {
-	chat, number, has := strings.Cut(key, ".")
-	if _, err := strconv.ParseInt(chat, 10, 64); err != nil {
-		return "", 0, false
-	}
-	if !has {
-		return chat, 0, true
-	}
-	topic, err := strconv.Atoi(number)
-	return chat, topic, err == nil && topic > 0
+func parseKey(key string) (chat string, topic int) {
+	chat, number, _ := strings.Cut(key, ".")
+	topic, _ = strconv.Atoi(number) // nothing is 0
+	return chat, topic
 }
 
 // route is the room that the configuration gives a chat or a topic, under the chat's first id or
@@ -161,7 +155,6 @@ func (s *session) reconcile(ctx context.Context) (ok bool) {
 		return true
 	}
 	known, err := s.hub.Peers()
-	known = slices.DeleteFunc(known, func(key string) bool { _, _, ok := parseKey(key); return !ok })
 	var want map[string]string
 	if err == nil {
 		want, err = s.wanted(known)
@@ -253,7 +246,7 @@ func (s *session) migrated(old, now int64) error {
 
 // chatOf is where a peer is now, and its topic if it is one.
 func (s *session) chatOf(p bridge.Peer) (id int64, topic int) {
-	chat, topic, _ := parseKey(p.Key)
+	chat, topic := parseKey(p.Key)
 	id, _ = strconv.ParseInt(s.chats.current(chat), 10, 64)
 	return id, topic
 }

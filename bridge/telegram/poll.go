@@ -131,12 +131,7 @@ func (s *session) identify(ctx context.Context) error {
 func (s *session) fetchUpdates(ctx context.Context, offset int64, timeout time.Duration) (raws []json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.cfg.tune.grace)
 	defer cancel()
-	params := struct {
-		Offset  int64    `json:"offset,omitempty"`
-		Limit   int      `json:"limit"`
-		Timeout int      `json:"timeout"`
-		Allowed []string `json:"allowed_updates"`
-	}{offset, 100, int(timeout / time.Second), allowedUpdates}
+	params := map[string]any{"offset": offset, "limit": 100, "timeout": int(timeout / time.Second), "allowed_updates": allowedUpdates}
 	return raws, s.api.call(ctx, s.api.polls, "getUpdates", params, &raws)
 }
 
@@ -333,7 +328,7 @@ func (s *session) tellRefused(f bridge.Flood) {
 	if f.Peer == "" {
 		return
 	}
-	_, thread, _ := parseKey(f.Peer)
+	_, thread := parseKey(f.Peer)
 	s.tell(f.Peer, parcel{Thread: thread, Text: "Too fast: no more than 60 messages a minute are passed on. The others are lost; " +
 		"please wait a minute and say them again."})
 }

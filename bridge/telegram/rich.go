@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"sync"
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
@@ -14,10 +15,12 @@ const maxRich = 32_768
 
 // fetched is what Telegram may read in Markdown as a picture or the like, which it would fetch
 // before anybody has looked at the address; see message.
-var fetched = regexp.MustCompile(`!\[|<[A-Za-z/!]`)
+var fetched = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`!\[|<[A-Za-z/!]`) })
 
 // canBeRich says whether text may go out as a rich message: Markdown that Telegram itself reads.
-func canBeRich(text string) bool { return markup.Units(text) <= maxRich && !fetched.MatchString(text) }
+func canBeRich(text string) bool {
+	return markup.Units(text) <= maxRich && !fetched().MatchString(text)
+}
 
 // errNotRich is the error of a rich message that Telegram refuses as such.
 var errNotRich = errors.New("telegram refuses the rich message")

@@ -85,7 +85,7 @@ func (s *session) membership(c *membership, rules access.Rules) []func() {
 func (s *session) wake(chat string) {
 	keys, _ := s.hub.Peers() // if that fails, they are tried within ten minutes
 	for _, key := range keys {
-		if of, _, _ := parseKey(key); of == chat {
+		if of, _ := parseKey(key); of == chat {
 			s.hub.Wake(key)
 		}
 	}

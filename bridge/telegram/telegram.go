@@ -27,7 +27,6 @@ package telegram
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -141,8 +140,8 @@ func (c Config) Check() error {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("base_url is not of the form https://host/path")
 	}
-	if !chat.ValidRoom(c.Room) {
-		return fmt.Errorf("room %q: a name is a-z, 0-9, _ and -, at most 64 of them", c.Room)
+	if err := checkRoom(c.Room); err != nil {
+		return err
 	}
 	for i, r := range c.Routes {
 		if err := r.check(); err != nil {
@@ -173,8 +172,12 @@ func (r Route) check() error {
 	if r.Topic < 0 {
 		return fmt.Errorf("topic = %d: topics have numbers from 1 on: write /id there", r.Topic)
 	}
-	if !chat.ValidRoom(r.Room) {
-		return fmt.Errorf("room %q: a name is a-z, 0-9, _ and -, at most 64 of them", r.Room)
+	return checkRoom(r.Room)
+}
+
+func checkRoom(name string) error {
+	if !chat.ValidRoom(name) {
+		return fmt.Errorf("room %q: a name is a-z, 0-9, _ and -, at most 64 of them", name)
 	}
 	return nil
 }
@@ -291,17 +294,6 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 	s.conf.Store(&c)
 	s.me.Store(&user{})
 	return s, s.apply()
-}
-
-// may says whether the sender of a message may speak by these rules, as handle does.
-func (s *session) may(m bridge.Message, rules access.Rules) bool {
-	var n note
-	_ = json.Unmarshal(m.Note, &n) // ours
-	if n.Bot && !rules.User(m.Key) {
-		return false
-	}
-	id, _, _ := parseKey(m.Peer)
-	return rules.Decide(m.Key, s.chats.canonical(id), !isGroup(id)).Allowed
 }
 
 // isGroup says whether an id is that of a group or channel.

@@ -25,19 +25,12 @@ var tokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // open: a regular file, no link, of mode 0600 or 0400 or less, that holds one
 // line. No error says anything of the content.
 func ReadToken(path string) (string, error) {
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
-	if !fi.Mode().IsRegular() {
-		return "", fmt.Errorf("read the token: %s is not a regular file", path)
-	}
 	data, cut, err := durable.ReadRegular(path, maxToken)
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
-	// Asked after the reading: what is read here was closed to others.
-	if fi, err = os.Lstat(path); err != nil {
+	fi, err := os.Lstat(path)
+	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
 	if mode := fi.Mode().Perm(); mode&0o177 != 0 {

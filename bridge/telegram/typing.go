@@ -36,13 +36,9 @@ func (s *session) typeOnce(ctx context.Context, key string) bool {
 	defer cancel()
 	id, _ := s.chatOf(bridge.Peer{Key: key})
 	topic, _ := s.typing.Load(key)
-	params := struct {
-		ChatID int64  `json:"chat_id"`
-		Thread any    `json:"message_thread_id,omitempty"`
-		Action string `json:"action"`
-	}{ChatID: id, Action: "typing"}
+	params := map[string]any{"chat_id": id, "action": "typing"}
 	if topic != 0 {
-		params.Thread = topic
+		params["message_thread_id"] = topic
 	}
 	var ok bool
 	err := s.api.call(ctx, s.api.calls, "sendChatAction", params, &ok)
