@@ -1,11 +1,9 @@
 package blobs
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 
 	"lethe/internal/durable"
@@ -59,26 +57,5 @@ func TestOrderOfSteps(t *testing.T) {
 	lethetest.Must(t, os.Remove(s.Path(h)))
 	if got, want := steps(reopen()), append([]string{"syncdir blobs"}, write...); !slices.Equal(got, want) {
 		t.Errorf("new in another's shard: %q, want %q", got, want)
-	}
-}
-
-// A shard whose sync failed is synced by the next put into it.
-func TestShardIsSyncedAfterFault(t *testing.T) {
-	defer func() { durable.Fault = nil }()
-	s := open(t)
-	synced := 0
-	durable.Fault = func(stage durable.Stage, op, path string) error {
-		if stage == durable.Before && op == "syncdir" && path == s.dir {
-			if synced++; synced == 1 {
-				return syscall.EIO
-			}
-		}
-		return nil
-	}
-	if _, err := s.Put(Meta{At: at}, nil); !errors.Is(err, syscall.EIO) {
-		t.Fatalf("error %v", err)
-	}
-	if _, err := s.Put(Meta{At: at}, nil); err != nil || synced != 2 {
-		t.Errorf("second put: %v, the store's directory was synced %d times, want 2", err, synced)
 	}
 }

@@ -38,8 +38,7 @@ func plant(t testing.TB, s *Store, digits, data string) Hash {
 	t.Helper()
 	h, err := ParseHash(digits)
 	lethetest.Must(t, err)
-	lethetest.Must(t, os.MkdirAll(filepath.Dir(s.Path(h)), 0o700))
-	lethetest.Must(t, os.WriteFile(s.Path(h), []byte(data), 0o600))
+	lethetest.Write(t, s.Path(h), data)
 	return h
 }
 

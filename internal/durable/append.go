@@ -23,17 +23,16 @@ import (
 // After an error the record may be in the file, in whole or in part.
 func Append(path string, record []byte, perm fs.FileMode) (from, to int64, err error) {
 	f, _, err := OpenRegular(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, perm)
-	if err != nil {
-		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
+	if err == nil {
+		defer f.Close()
+		from, to, err = AppendTo(f, record)
 	}
-	defer f.Close()
-	from, to, err = AppendTo(f, record)
-	if err != nil {
-		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
+	if err == nil {
+		// The name is synced even when the file was there: the process that made it
+		// may have died before its own sync, and nothing about the file tells.
+		err = SyncDir(filepath.Dir(f.Name()))
 	}
-	// The name is synced even when the file was there: the process that made it
-	// may have died before its own sync, and nothing about the file tells.
-	if err := SyncDir(filepath.Dir(f.Name())); err != nil {
+	if err != nil {
 		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
 	}
 	return from, to, nil

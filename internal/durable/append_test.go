@@ -57,9 +57,7 @@ func TestAppendFaults(t *testing.T) {
 	for _, stage := range []Stage{Before, After} {
 		for _, op := range []string{"append", "sync", "syncdir"} {
 			path := filepath.Join(t.TempDir(), "room")
-			if err := os.WriteFile(path, []byte("old\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte("old\n"), 0o600))
 			inject(t, func(s Stage, o, p string) error {
 				if s == stage && o == op {
 					return errInjected
@@ -87,9 +85,7 @@ func TestShortWrite(t *testing.T) {
 	dir := t.TempDir()
 	file, room := filepath.Join(dir, "file"), filepath.Join(dir, "room")
 	for _, p := range []string{file, room} {
-		if err := os.WriteFile(p, []byte("old\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(p, []byte("old\n"), 0o600))
 	}
 	inject(t, func(stage Stage, op, _ string) error {
 		if stage == Before && (op == "write" || op == "append") {

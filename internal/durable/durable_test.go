@@ -29,19 +29,22 @@ func record(t *testing.T, do func() error) []string {
 		}
 		return nil
 	})
-	if err := do(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, do())
 	Fault = nil
 	return steps
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func mustRead(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -56,9 +59,7 @@ func noTemp(t *testing.T, dir string) {
 // The order of the steps is the promise: no test can cut the power.
 func TestOrderOfSteps(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
-	if err := os.Mkdir(root, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(root, 0o700))
 	file := filepath.Join(root, "f")
 	cases := []struct {
 		name string
@@ -100,9 +101,7 @@ func TestWriteFileFaults(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %s", stage, op), func(t *testing.T) {
 				dir := t.TempDir()
 				path := filepath.Join(dir, "f")
-				if err := WriteFile(path, []byte("old"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, WriteFile(path, []byte("old"), 0o600))
 				inject(t, func(s Stage, o, p string) error {
 					if s == stage && o == op {
 						return errInjected
@@ -121,9 +120,7 @@ func TestWriteFileFaults(t *testing.T) {
 				}
 				noTemp(t, dir)
 				Fault = nil
-				if err := WriteFile(path, []byte("new, longer"), 0o640); err != nil {
-					t.Fatal(err)
-				}
+				must(t, WriteFile(path, []byte("new, longer"), 0o640))
 				if got := mustRead(t, path); got != "new, longer" {
 					t.Errorf("after a second try the file holds %q", got)
 				}
@@ -139,18 +136,14 @@ func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "view")
 	for _, data := range []string{"first", "2nd", ""} {
-		if err := Replace(path, []byte(data), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Replace(path, []byte(data), 0o640))
 		fi, err := os.Stat(path)
 		if got := mustRead(t, path); got != data || err != nil || fi.Mode().Perm() != 0o640 {
 			t.Errorf("file holds %q, mode %v, %v", got, fi.Mode(), err)
 		}
 	}
 	// A directory cannot be replaced by a file: nothing is left of the attempt.
-	if err := os.Mkdir(filepath.Join(dir, "d"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "d"), 0o700))
 	if err := Replace(filepath.Join(dir, "d"), nil, 0o600); err == nil {
 		t.Error("a directory was replaced")
 	}
@@ -200,17 +193,11 @@ func TestMkdirAllAfterFault(t *testing.T) {
 // Permissions are restored by the path in an error.
 func TestErrorsHaveWholePaths(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	if err := os.Mkdir(gone, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(gone, 0o700))
 	dir, err := os.OpenRoot(gone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer dir.Close()
-	if err := os.Remove(gone); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(gone))
 	err = WriteFileIn(dir, "f", nil, 0o600)
 	if at, ok := errors.AsType[*fs.PathError](err); !ok || filepath.Dir(at.Path) != gone {
 		t.Errorf("the error of a file in %s is %v", gone, err)

@@ -11,12 +11,8 @@ import (
 func TestReadRegular(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.WriteFile(at("file"), []byte("0123456789"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Symlink(at("file"), at("link")), syscall.Mkfifo(at("pipe"), 0o600), os.Mkdir(at("dir"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(at("file"), []byte("0123456789"), 0o600))
+	must(t, errors.Join(os.Symlink(at("file"), at("link")), syscall.Mkfifo(at("pipe"), 0o600), os.Mkdir(at("dir"), 0o700)))
 	for _, c := range []struct {
 		most int64
 		want string
@@ -40,14 +36,10 @@ func TestReadRegular(t *testing.T) {
 func TestReadWhole(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.WriteFile(at("file"), []byte("0123456789"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(at("file"), []byte("0123456789"), 0o600))
 	err := errors.Join(os.Symlink(at("file"), at("link")), os.Symlink("/dev/zero", at("endless")), syscall.Mkfifo(at("pipe"), 0o600),
 		os.Mkdir(at("dir"), 0o700), os.WriteFile(at("sparse"), nil, 0o600), os.Truncate(at("sparse"), 1<<40))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range []string{"file", "link"} {
 		if data, err := ReadWhole(at(name), 10); err != nil || string(data) != "0123456789" {
 			t.Errorf("%s: %q, %v", name, data, err)

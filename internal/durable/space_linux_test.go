@@ -18,9 +18,7 @@ func TestSpace(t *testing.T) {
 	if err := Space(dir, 1<<20); err != nil {
 		t.Errorf("2 MiB are free: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "much"), make([]byte, 3<<19), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "much"), make([]byte, 3<<19), 0o600))
 	if err := Space(dir, 1<<20); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("half of it is free: %v", err)
 	}

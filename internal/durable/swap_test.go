@@ -32,9 +32,7 @@ func TestSwap(t *testing.T) {
 		{"another's", "their edit", "ccc", func(fi fs.FileInfo) bool { return size(fi) == 2 }, "their edit", false},
 	} {
 		if step.before != "" {
-			if err := os.WriteFile(path, []byte(step.before), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(step.before), 0o600))
 		}
 		fi, err := Swap(path, []byte(step.data), 0o600, step.mine)
 		if err != nil || (fi != nil) != step.done {
@@ -59,17 +57,13 @@ func TestSwap(t *testing.T) {
 // A save between the look and the exchange is put back.
 func TestSwapGivesBackWhatCameBetween(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "view.md")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("old"), 0o600))
 	saved := false
 	mine := func(fi fs.FileInfo) bool {
 		ours := size(fi) == 3
 		if !saved { // after the first look, somebody saves as editors do
 			saved = true
-			if err := WriteFile(path, []byte("a person's edit"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, WriteFile(path, []byte("a person's edit"), 0o600))
 		}
 		return ours
 	}
@@ -84,9 +78,7 @@ func TestSwapGivesBackWhatCameBetween(t *testing.T) {
 // somebody else's, and none disappears before that.
 func TestSwapLosesNoSave(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "view.md")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, nil, 0o600))
 	const saves = 300
 	var wg sync.WaitGroup
 	taken := make(chan struct{}, 1)
@@ -101,9 +93,7 @@ func TestSwapLosesNoSave(t *testing.T) {
 	last, _ := os.Stat(path)
 	for seen := 0; seen < saves; {
 		fi, err := Swap(path, []byte("view"), 0o600, func(fi fs.FileInfo) bool { return fi != nil && os.SameFile(fi, last) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if fi != nil {
 			last = fi
 			continue
