@@ -84,18 +84,6 @@ func TestFloodCountsOnce(t *testing.T) {
 	}
 }
 
-func TestSpeakersAreForgotten(t *testing.T) {
-	b := start(t, t.TempDir())
-	for i := range 3 * manySpeakers {
-		if passes, _ := b.inbox.admit(speaker{key: fmt.Sprint("user", i)}, noon); !passes {
-			t.Fatal("refused")
-		}
-	}
-	if n := len(b.inbox.speakers); n > manySpeakers {
-		t.Errorf("%d speakers are kept", n)
-	}
-}
-
 // An inbox takes no more than it can hold.
 func TestFullInbox(t *testing.T) {
 	home := t.TempDir()

@@ -140,16 +140,6 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestOutIsBounded(t *testing.T) {
-	home := t.TempDir()
-	lethetest.Must(t, start(t, home).ensurePeer(ada.Key, ada.Room))
-	room := strings.Repeat("[AGENT:lethe 2026-11-20T12:00:00Z] spam\n", maxCount+5)
-	lethetest.Must(t, os.WriteFile(roomPath(t, home), []byte(room), 0o600))
-	if h := healthOf(t, home); h.Out != maxCount {
-		t.Errorf("%d lines wait", h.Out)
-	}
-}
-
 func TestWorking(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "agents", "abc")

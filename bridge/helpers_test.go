@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"lethe/chat"
-	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 )
 
@@ -108,13 +107,6 @@ func equal(t testing.TB, what string, got, want []string) {
 }
 
 func inState(home, name string) string { return filepath.Join(home, "bridges", "pager", name) }
-
-// during sets durable.Fault for the rest of the test.
-func during(t testing.TB, fault func(stage durable.Stage, op, path string) error) {
-	t.Helper()
-	durable.Fault = fault
-	t.Cleanup(func() { durable.Fault = nil })
-}
 
 var errDisk = errors.New("no space left on device")
 

@@ -7,13 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 )
 
@@ -88,39 +85,6 @@ func TestEqualLines(t *testing.T) {
 	if len(raw) != 4 {
 		t.Error("equal lines in the room cannot be told apart")
 	}
-}
-
-// A room that cannot be written holds up nobody else, and is caught up with in order.
-func TestRoomThatCannotBeWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		log := &captured{}
-		b := start(t, home, func(c *Config) { c.Log = log.logger() })
-		var mended atomic.Bool
-		during(t, func(stage durable.Stage, op, path string) error {
-			if !mended.Load() && stage == durable.Before && op == "append" && filepath.Base(path) == "dev.md" {
-				return errDisk
-			}
-			return nil
-		})
-		b.run(t)
-		other := message("2", "bob", "elsewhere")
-		other.Room = "ops"
-		b.accept(t, message("1", "ada", "one"), other)
-		b.accept(t, message("3", "ada", "two"))
-		equal(t, "ops", texts(t, home, "ops"), []string{"bob: elsewhere"})
-		time.Sleep(10 * time.Minute)
-		if h := healthOf(t, home); h.In != 2 || h.Healthy() || !strings.Contains(h.Error, "no space left") {
-			t.Errorf("health %+v", h)
-		}
-		mended.Store(true)
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		equal(t, "dev", texts(t, home, "dev"), []string{"ada: one", "ada: two"})
-		if log.count("cannot post what came in") != 1 || log.count("can post what came in again") != 1 {
-			t.Errorf("the log says:\n%s", log)
-		}
-	})
 }
 
 func TestDamagedInbox(t *testing.T) {

@@ -25,13 +25,6 @@ func pipe(path string) error {
 
 func idle() *chat.Watcher { return chat.NewWatcher(0, nil) }
 
-// roomPath is the file of room dev, whose directory is there.
-func roomPath(t *testing.T, home string) string {
-	t.Helper()
-	lethetest.Must(t, os.MkdirAll(chat.Dir(home), 0o700))
-	return chat.Path(home, "dev")
-}
-
 // Nobody is taken for gone because the list of them cannot be read.
 func TestPeersCannotBeListed(t *testing.T) {
 	home := t.TempDir()

@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 func private(id string) Applicant { return Applicant{ID: id, Chat: id, Private: true} }
@@ -181,55 +178,5 @@ func TestApproveWhoIsListedMeanwhile(t *testing.T) {
 	must(p.Approve(code, "dev"))
 	if l := must(p.List()); len(l.Users) != 1 || l.Users[0].Room != "dev" {
 		t.Errorf("%+v", l.Users)
-	}
-}
-
-// In any order of questions, approvals, refusals and hours, exactly those may speak
-// whom the owner approved and did not revoke since.
-func TestOnlyTheApprovedSpeak(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(bubbled{t}, func(rt *rapid.T) { onlyTheApprovedSpeak(rt, must(os.MkdirTemp(t.TempDir(), ""))) })
-	})
-}
-
-// bubbled hides the Deadline of a T, which may not be asked for in a bubble.
-type bubbled struct{ testing.TB }
-
-func onlyTheApprovedSpeak(t *rapid.T, dir string) {
-	ids := []string{"1", "2", "3"}
-	both := []*Policy{New(dir), New(dir)}
-	codes, given, allowed := map[string]string{}, map[string]time.Time{}, map[string]bool{}
-	for range rapid.IntRange(1, 8).Draw(t, "steps") {
-		p := rapid.SampledFrom(both).Draw(t, "process")
-		id := rapid.SampledFrom(ids).Draw(t, "id")
-		switch rapid.SampledFrom([]string{"ask", "ask", "approve", "approve", "revoke", "wait"}).Draw(t, "step") {
-		case "ask":
-			code, fresh, err := p.Ask(private(id))
-			within := codes[id] != "" && time.Since(given[id]) < codeLife
-			if fresh && (within || allowed[id]) || err == nil && !fresh && code != codes[id] {
-				t.Fatalf("Ask(%s): %q, %v, %v", id, code, fresh, err)
-			}
-			if fresh {
-				codes[id], given[id] = code, time.Now()
-			}
-		case "approve":
-			_, err := p.Approve(codes[id], "")
-			if err == nil && (codes[id] == "" || time.Since(given[id]) >= codeLife || allowed[id]) {
-				t.Fatalf("Approve(%s) worked", id)
-			}
-			if err == nil {
-				allowed[id], codes[id] = true, ""
-			}
-		case "revoke":
-			_ = p.Revoke(id)
-			allowed[id], codes[id] = false, ""
-		case "wait":
-			time.Sleep(rapid.SampledFrom([]time.Duration{time.Minute, 30 * time.Minute, time.Hour}).Draw(t, "for"))
-		}
-		for _, p := range both {
-			if i := slices.IndexFunc(ids, func(id string) bool { return rules(p).User(id) != allowed[id] }); i >= 0 {
-				t.Fatalf("%s may speak: %v, want %v", ids[i], rules(p).User(ids[i]), allowed[ids[i]])
-			}
-		}
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"lethe/bridge"
 	"lethe/bridge/health"
@@ -113,10 +113,9 @@ func since(at, now time.Time) string {
 func sick(all []health.Health) error {
 	var bad []string
 	for _, h := range all {
-		if h.Healthy() {
-			continue
+		if !h.Healthy() {
+			bad = append(bad, h.Name+" is "+h.Ailment())
 		}
-		bad = append(bad, h.Name+" is "+h.Ailment())
 	}
 	if len(bad) == 0 {
 		return nil
@@ -175,17 +174,16 @@ func bridgeEnv(env []string, token string) []string {
 func (p *program) beside(ctx context.Context, children []child.Process, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var g errgroup.Group
+	var kept sync.WaitGroup
 	for _, c := range children {
-		g.Go(func() error {
+		kept.Go(func() {
 			if err := c.Run(ctx); err != nil {
 				p.report(hint(err, "mend it and start the daemon again, or run the bridge by itself: %s", p.lethe("bridge %s", c.Name)))
 			}
-			return nil
 		})
 	}
 	err := f(ctx)
 	cancel()
-	_ = g.Wait() // they have told their errors
+	kept.Wait()
 	return err
 }
