@@ -33,6 +33,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"time"
@@ -136,10 +137,10 @@ func Open(id Identity, cfg Config) (*Agent, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Log = cfg.Log.With("identity", id.Name)
-	cfg.restored(allPrivate(id.Dir, 0o600))
+	cfg.restored(cfg.Home.restore(id.Dir))
 	for {
 		a, err := open(id, cfg)
-		if err == nil || !cfg.restored(cfg.Home.restoreFor(err)) {
+		if err == nil || !cfg.restoredFor(err) {
 			return a, err
 		}
 	}
@@ -152,7 +153,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	cfg.quiet = cmp.Or(cfg.quiet, quietAfter)
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store,
-		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]stamp{}},
+		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]fs.FileInfo{}},
 	}
 	if a.lock, err = takeLock(id); err != nil {
 		return nil, err

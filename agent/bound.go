@@ -128,7 +128,7 @@ func (a *Agent) compactNow(m compactor.Measure) error {
 	if ok {
 		fades = job.Mechanical()
 	}
-	return a.swap(fades, m.Settings(a.settings()), "limit")
+	return a.swap(fades, m.Settings(a.settings()), limit)
 }
 
 // stuck pauses an identity whose next request would not fit, with everything

@@ -9,9 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"lethe/blobs"
 	"lethe/internal/durable"
@@ -33,43 +31,31 @@ const (
 type ownFiles struct {
 	dir  string
 	log  *slog.Logger
-	seen map[string]stamp // how they looked when they were read
+	seen map[string]fs.FileInfo // how they looked when they were read
 
 	writing bool   // somebody is writing context.md
 	failed  bool   // context.md could not be written the last time
 	shown   [2]int // the state that context.md shows; see viewMark
 }
 
-// stamp is how a file looked without reading it.
-type stamp struct {
-	inode uint64
-	size  int64
-	mod   time.Time
-}
-
 func (f *ownFiles) path(name string) string { return filepath.Join(f.dir, name) }
 
-func (f *ownFiles) stampOf(name string) stamp {
-	fi, _ := os.Lstat(f.path(name))
-	return stampFrom(fi)
+// look returns how a file looks without reading it; nil if it is missing.
+func (f *ownFiles) look(name string) fs.FileInfo {
+	fi, err := os.Lstat(f.path(name))
+	if err != nil {
+		return nil
+	}
+	return fi
 }
 
-// stampFrom is the zero stamp for a file that is missing.
-func stampFrom(fi fs.FileInfo) (s stamp) {
-	if fi != nil {
-		s.size, s.mod = fi.Size(), fi.ModTime()
-		if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-			s.inode = st.Ino
-		}
-	}
-	return s
+// unchanged reports whether a file that is there looks the same twice.
+func unchanged(was, now fs.FileInfo) bool {
+	return was != nil && now != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
 // changed reports whether a file looks different from when it was last read.
-func (f *ownFiles) changed(name string) bool {
-	now := f.stampOf(name)
-	return now != f.seen[name] || now == stamp{}
-}
+func (f *ownFiles) changed(name string) bool { return !unchanged(f.seen[name], f.look(name)) }
 
 func digest(text []byte) string { return blobs.Sum(text).String()[:16] }
 
@@ -110,7 +96,7 @@ func (a *Agent) checkFiles() error {
 
 // noteChange tells the agent of a file that is not what the log says.
 func (a *Agent) noteChange(name string) error {
-	before := a.files.stampOf(name)
+	before := a.files.look(name)
 	text, err := a.files.read(name)
 	if err != nil {
 		return err
@@ -120,15 +106,8 @@ func (a *Agent) noteChange(name string) error {
 	if a.state.Files[name] == hash {
 		return nil
 	}
-	note := fmt.Sprintf("Somebody changed self/%s. It is in force from the next epoch; it reads now:\n%s", name, cutText(text, mind.MaxMemory))
+	note := fmt.Sprintf("Somebody changed self/%s. It is in force from the next epoch; it reads now:\n%s", name, text)
 	return a.commit(a.note(event.Note{Why: "file", File: event.File{Name: name, Hash: hash}}, name+" changed from outside", note))
-}
-
-func cutText(text []byte, n int) string {
-	if utf8.RuneCount(text) <= n {
-		return string(text)
-	}
-	return string([]rune(string(text))[:n]) + "\n(cut; the rest is in the file)"
 }
 
 // maxView bounds what is read of context.md, in bytes: some times the largest view.
@@ -141,7 +120,7 @@ const halfWritten = time.Second
 // mergeContext reads context.md and applies what a person changed in it. An edit is
 // never overwritten: what cannot be applied is said in the note.
 func (a *Agent) mergeContext() error {
-	before := a.files.stampOf(contextFile)
+	before := a.files.look(contextFile)
 	file, _, err := durable.ReadRegular(a.files.path(contextFile), maxView)
 	noFile := errors.Is(err, durable.ErrNotRegular) || errors.Is(err, fs.ErrNotExist)
 	if err != nil && !noFile {
@@ -149,9 +128,11 @@ func (a *Agent) mergeContext() error {
 	}
 	file = secret.Bytes(file)
 	seen, ok := mind.ReadView(file)
-	if age := time.Since(before.mod); !noFile && !(ok && seen.Whole) && age >= 0 && age < halfWritten {
-		a.files.writing = true
-		return nil
+	if before != nil && !noFile && !(ok && seen.Whole) {
+		if age := time.Since(before.ModTime()); age >= 0 && age < halfWritten {
+			a.files.writing = true
+			return nil
+		}
 	}
 	if !ok && len(bytes.TrimSpace(file)) > 0 {
 		if err := a.setAside(file, "it has lost its first line and is rebuilt"); err != nil {
@@ -242,11 +223,11 @@ func (a *Agent) writeContext() error {
 	return nil
 }
 
-// replaceContext puts the view in the place of the context.md that has the given
-// stamp. If a person has saved another one meanwhile, it is read first.
-func (a *Agent) replaceContext(read stamp) {
+// replaceContext puts the view in the place of the context.md that looks as given; nil
+// is none. If a person has saved another one meanwhile, it is read first.
+func (a *Agent) replaceContext(read fs.FileInfo) {
 	now, err := durable.Swap(a.files.path(contextFile), a.state.View(), 0o600,
-		func(there fs.FileInfo) bool { return stampFrom(there) == read })
+		func(there fs.FileInfo) bool { return there == nil && read == nil || unchanged(read, there) })
 	if err != nil && !a.files.failed { // a full disk, say: nothing depends on the view
 		a.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
 	}
@@ -256,7 +237,7 @@ func (a *Agent) replaceContext(read stamp) {
 	}
 	a.files.shown = a.viewMark()
 	if err == nil {
-		a.files.seen[contextFile] = stampFrom(now)
+		a.files.seen[contextFile] = now
 	}
 }
 

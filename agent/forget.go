@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -40,15 +41,23 @@ type forgetting struct {
 const (
 	full     = "full"   // the request is near its limit
 	byPerson = "person" // somebody asked for it
+	limit    = "limit"  // the request would be too large
 )
 
-// compaction is a job that runs beside the turns.
+// compaction is a job that runs beside the turns, and asks the identity's model.
 type compaction struct {
-	cancel context.CancelFunc
-	model  *summariser
-	why    string
-	ready  chan struct{} // closed when the fields below are set
+	why      string
+	cancel   context.CancelFunc
+	model    Model
+	frozen   llm.Request   // the life's own, of the moment when the job began
+	estimate llm.Estimator // of the same moment
+	other    string        // another model, for requests that stand alone
+	writable func() error  // an error when an answer could not be written down
 
+	mu   sync.Mutex // while the job runs
+	bill bill
+
+	ready     chan struct{} // closed when the fields below are set
 	fades     []compactor.Fade
 	failure   error // why the model is not worth asking soon again
 	cancelled bool  // what it made is not what it would have been
@@ -165,7 +174,10 @@ func (a *Agent) beginJob(ctx context.Context, why string) error {
 	}
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	c := &compaction{cancel: cancel, model: a.summariser(cancel), why: why, ready: make(chan struct{})}
+	c := &compaction{
+		why: why, cancel: cancel, model: a.cfg.Model, frozen: a.request(), estimate: a.estimate, other: a.cfg.Forgetting.Model,
+		writable: a.writable, ready: make(chan struct{}),
+	}
 	go c.run(ctx, job) // ends soon after ctx; endJob waits for it
 	a.forgetting.job = c
 	return nil
@@ -175,7 +187,7 @@ func (c *compaction) run(ctx context.Context, job compactor.Job) {
 	defer close(c.ready)
 	defer c.cancel()
 	defer recovered(&c.failure)
-	c.fades, c.failure = job.Run(ctx, c.model)
+	c.fades, c.failure = job.Run(ctx, c)
 	c.cancelled = errors.Is(ctx.Err(), context.Canceled)
 }
 
@@ -190,7 +202,7 @@ func (a *Agent) finish(job *compaction) error {
 		if err := a.backOff(job.failure); err != nil {
 			return err
 		}
-	case job.model.bill.calls > 0:
+	case job.bill.calls > 0:
 		a.forgetting.backoff.Succeeded()
 	}
 	return a.swap(job.fades, a.settings(), job.why)
@@ -244,10 +256,10 @@ func (a *Agent) dropJob() error {
 
 // bill records what a job has cost.
 func (a *Agent) bill(job *compaction) error {
-	if job.model.bill.calls == 0 {
+	if job.bill.calls == 0 {
 		return nil
 	}
-	return a.commit(job.model.bill.spent("compaction"))
+	return a.commit(job.bill.spent("compaction"))
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,
@@ -279,8 +291,18 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 	for _, l := range out.Lines {
 		fadings = append(fadings, record{event: l.Fade, stored: []mind.Ref{l.Original, l.Replacement}})
 	}
-	a.state = a.state.Forget(out.Context, parent)
-	if err := a.renew(why, fadings...); err != nil {
+	next := a.state.Forget(out.Context, parent)
+	next.Files = maps.Clone(next.Files)
+	if err := a.refresh(next); err != nil {
+		return err
+	}
+	if why != limit && a.tokensOf(next) >= before { // the summaries are no smaller than what they stand for
+		a.forgetting.after = before
+		a.cfg.Log.Info("nothing to compact", "why", why, "tokens", before)
+		return nil
+	}
+	a.state = next
+	if err := a.epoch(why, fadings...); err != nil {
 		return err
 	}
 	for _, text := range out.Notes {
@@ -315,48 +337,28 @@ func (a *Agent) Compact(ctx context.Context) (before, after int, err error) {
 	return before, a.contextTokens(), a.writeContext()
 }
 
-// summariser asks the identity's model for what compaction needs.
-type summariser struct {
-	model    Model
-	frozen   llm.Request   // the life's own, of the moment when the job began
-	estimate llm.Estimator // of the same moment
-	other    string        // another model, for requests that stand alone
-	writable func() error  // an error when an answer could not be written down
-	cancel   func()        // ends the job
-
-	mu   sync.Mutex // while the job runs
-	bill bill
-}
-
-func (a *Agent) summariser(cancel func()) *summariser {
-	return &summariser{
-		model: a.cfg.Model, frozen: a.request(), estimate: a.estimate, other: a.cfg.Forgetting.Model,
-		writable: a.writable, cancel: cancel,
-	}
-}
-
 // Ask is compactor.Model. A fork goes out with the tools and parameters of the
 // life, byte for byte, so that nearly all of it comes from the provider's cache.
-func (s *summariser) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
-	if err := s.writable(); err != nil {
-		s.cancel()
+func (c *compaction) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
+	if err := c.writable(); err != nil {
+		c.cancel()
 		return "", err
 	}
-	r := s.frozen
+	r := c.frozen
 	if !ask.Fork {
 		r.Tools = nil
-		if s.other != "" {
-			r.Model = s.other
+		if c.other != "" {
+			r.Model = c.other
 		}
 	}
 	r.Messages = wire(ask.Messages)
 	r.Messages[len(r.Messages)-1].Join = llm.JoinNone // the task is no part of what somebody said
-	reply, err := s.model.Complete(ctx, r, nil)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bill.calls++
-	s.bill.waste(r, reply.Waste, s.estimate)
-	s.bill.add(r.Model, reply.Usage)
+	reply, err := c.model.Complete(ctx, r, nil)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bill.calls++
+	c.bill.waste(r, reply.Waste, c.estimate)
+	c.bill.add(r.Model, reply.Usage)
 	if err != nil {
 		if llm.KindOf(err) == llm.Garbage {
 			return "", fmt.Errorf("%w: %w", compactor.ErrGarbage, err)

@@ -37,7 +37,7 @@ func OpenHome(dir string) (Home, error) {
 		return Home{}, fmt.Errorf("open home %s: %w", dir, err)
 	}
 	h := Home{Dir: abs}
-	h.Restored = shorten(h.restore())
+	h.Restored = shorten(h.restore(h.Dir, h.Blobs(), h.Agents()))
 	for _, d := range []string{h.Blobs(), h.Chats(), h.Agents(), h.Names()} {
 		if err := durable.MkdirAll(d, 0o700); err != nil {
 			return Home{}, fmt.Errorf("open home: %w", err)
@@ -302,56 +302,39 @@ func private(path string, want fs.FileMode) (found []string) {
 	return []string{fmt.Sprintf("%s had %#o", path, was)}
 }
 
-// allPrivate is private for a directory and what is directly in it.
-func allPrivate(dir string, want fs.FileMode) (found []string) {
-	found = private(dir, want)
-	entries, _ := os.ReadDir(dir) // where there are none, there is nothing to restore
-	for _, e := range entries {
-		mode := want
-		if e.Name() == "SOUL.md" {
-			mode = 0o400
+// restore restores the permissions of a directory of the home and of what is below
+// it, but for what is in the directories of skip, in bridges, and where tools work.
+func (h Home) restore(dir string, skip ...string) (found []string) {
+	skip = append(skip, filepath.Join(h.Dir, "bridges"))
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // what cannot be walked is passed over
+		if e == nil || err != nil {
+			return nil
 		}
-		found = append(found, private(filepath.Join(dir, e.Name()), mode)...)
-	}
-	return found
-}
-
-// restore restores the permissions of the home's fixed parts and of its rooms.
-func (h Home) restore() (found []string) {
-	for _, path := range []string{h.Dir, filepath.Join(h.Dir, "config.toml"), h.Blobs(), h.Agents(), h.Names()} {
-		found = append(found, private(path, 0o600)...)
-	}
-	return append(found, allPrivate(h.Chats(), 0o600)...)
-}
-
-// restoreFor restores the permissions that an operation was refused for: of the path in
-// err, of what is above it in the home, and of all shards if it is a blob.
-func (h Home) restoreFor(err error) (found []string) {
-	at, ok := errors.AsType[*fs.PathError](err)
-	if !ok || !errors.Is(err, fs.ErrPermission) {
-		return nil
-	}
-	rel, err := filepath.Rel(h.Dir, at.Path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return nil
-	}
-	blob := strings.HasPrefix(at.Path, h.Blobs()+string(filepath.Separator))
-	want, path := fs.FileMode(0o600), h.Dir
-	if blob {
-		want = 0o400
-	}
-	for part := range strings.SplitSeq("./"+rel, string(filepath.Separator)) {
-		path = filepath.Join(path, part)
+		want := fs.FileMode(0o600)
+		if e.Name() == "SOUL.md" || strings.HasPrefix(path, h.Blobs()+string(filepath.Separator)) {
+			want = 0o400
+		}
 		found = append(found, private(path, want)...)
-	}
-	if blob {
-		found = append(found, allPrivate(h.Blobs(), want)...)
-	}
+		if e.IsDir() && (slices.Contains(skip, path) || e.Name() == "workspace" || e.Name() == "sandbox") {
+			return fs.SkipDir
+		}
+		return nil
+	})
 	return found
 }
 
-// restoredFor reports whether what err was refused for is mended, and says so.
-func (a *Agent) restoredFor(err error) bool { return a.cfg.restored(a.cfg.Home.restoreFor(err)) }
+// restoredFor restores the permissions of the home when an operation was refused for
+// them, and reports whether any were.
+func (c *Config) restoredFor(err error) bool {
+	at, ok := errors.AsType[*fs.PathError](err)
+	switch {
+	case !ok || !errors.Is(err, fs.ErrPermission):
+		return false
+	case strings.HasPrefix(at.Path, c.Home.Blobs()):
+		return c.restored(c.Home.restore(c.Home.Dir))
+	}
+	return c.restored(c.Home.restore(c.Home.Dir, c.Home.Blobs())) // there may be a million of them
+}
 
 // restored warns of permissions that were restored, and reports whether any were.
 func (c *Config) restored(found []string) bool {

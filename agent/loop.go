@@ -21,7 +21,7 @@ import (
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
 	defer func() {
-		a.restoredFor(err) // so that it can be opened again
+		a.cfg.restoredFor(err) // so that it can be opened again
 		a.showEnd(err)
 	}()
 	defer a.endJob()

@@ -126,7 +126,7 @@ func (a *Agent) join(room string, first bool) error {
 // cannotRead notes why a room cannot be read; the others are. It reports whether
 // the permissions that it was refused for are restored.
 func (a *Agent) cannotRead(room string, err error) (again bool) {
-	if a.restoredFor(err) {
+	if a.cfg.restoredFor(err) {
 		return true
 	}
 	if io := a.io(room); io.unreadable != err.Error() {
@@ -232,7 +232,7 @@ func (a *Agent) payPosts() error {
 			continue
 		}
 		from, at, err := a.post(p)
-		if a.restoredFor(err) {
+		if a.cfg.restoredFor(err) {
 			from, at, err = a.post(p)
 		}
 		if err != nil {

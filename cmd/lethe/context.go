@@ -80,7 +80,7 @@ func (p *program) compact(ctx context.Context, id agent.Identity) error {
 		return p.printJSON(map[string]agent.Budget{"before": before, "after": after})
 	}
 	if after.Epoch == before.Epoch {
-		fmt.Fprintf(p.out, "%s: nothing is old enough to fade; about %d of %d tokens\n", id.Name, after.Total, after.Limit)
+		fmt.Fprintf(p.out, "%s: nothing to compact; about %d of %d tokens\n", id.Name, after.Total, after.Limit)
 		return nil
 	}
 	fmt.Fprintf(p.out, "%s: from about %d tokens to %d of %d; live entries: %d, before %d\n", id.Name, before.Total, after.Total, after.Limit, after.Entries, before.Entries)
