@@ -124,6 +124,7 @@ func (a *Agent) scanRoom(room string, open bool) (stop bool, err error) {
 				continue
 			}
 			at.moved = true
+			_, io.oldTo, _ = chat.End(a.path(room))
 		}
 		moved := at.moved || io.replaced
 		for i, l := range batch.Lines {

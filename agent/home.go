@@ -302,12 +302,18 @@ func private(path string, want fs.FileMode) (found []string) {
 	return []string{fmt.Sprintf("%s had %#o", path, was)}
 }
 
+// homeParts are what Lethe keeps closed of the home; bridges do so by themselves.
+var homeParts = []string{"config.toml", "blobs", "chats", "agents", "names"}
+
 // restore restores the permissions of a directory of the home and of what is below
-// it, but for what is in the directories of skip, in bridges, and where tools work.
+// it, but for what is in the directories of skip and where tools work.
 func (h Home) restore(dir string, skip ...string) (found []string) {
-	skip = append(skip, filepath.Join(h.Dir, "bridges"))
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // what cannot be walked is passed over
-		if e == nil || err != nil {
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		foreign := filepath.Dir(path) == h.Dir && !slices.Contains(homeParts, filepath.Base(path))
+		if err == nil && foreign && e.IsDir() {
+			return fs.SkipDir
+		}
+		if err != nil || foreign { // what cannot be walked is passed over
 			return nil
 		}
 		want := fs.FileMode(0o600)

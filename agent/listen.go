@@ -92,6 +92,7 @@ func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
 		}
 		if batch.Realigned || batch.Restarted {
 			in.io.scanned, in.io.replaced = scanned{}, true // its offsets are another file's
+			_, in.io.oldTo, _ = chat.End(a.path(room))
 		}
 		if len(batch.Lines) == 0 && !batch.More {
 			in.io.readAhead = &batch.Next // what was aligned once need not be again
@@ -171,7 +172,7 @@ func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 	if !moved && (l.Command != "" || signed) && mind.Covered(r.Own, l.From, l.To) {
 		return true
 	}
-	return signed && slices.Contains(r.Posted, l.Hash)
+	return (signed || l.Command != "" && l.From < a.io(room).oldTo) && slices.Contains(r.Posted, l.Hash)
 }
 
 func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {

@@ -17,6 +17,7 @@ type roomIO struct {
 	readAhead *chat.Cursor // how far it was read, if that is beyond the state's cursor
 	scanned   scanned      // how far it was searched for commands
 	replaced  bool         // its file is another one, or was edited, and no event says so yet
+	oldTo     int64        // what stood in the file before this offset when that was noticed may be old
 
 	unreadable string // why it cannot be read
 	unwritable string // why it cannot be written; what it is owed waits

@@ -161,6 +161,12 @@ func TestRoomsChange(t *testing.T) {
 	command()
 	ask("seven")
 	command()
+	obeyed := w.events(id, "command")
+	lethetest.Must(t, os.Remove(w.path("dev")))
+	w.shows(id, "the room is gone", func(s status.Status) bool { return s.Heard["dev"] == 0 })
+	w.put("dev", obeyed[0].Get("line")+"\n") // what was obeyed before the room was replaced
+	ask("seven again")
+	equal(t, "commands", len(w.events(id, "command")), len(obeyed))
 	lethetest.Must(t, os.Rename(w.home.Chats(), w.home.Chats()+"-gone"))
 	lethetest.Must(t, os.Mkdir(w.home.Chats(), 0o700))
 	ask("eight")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -68,4 +69,25 @@ func TestRetryingIsShown(t *testing.T) {
 		t.Errorf("Supervise returned %v", lives.err)
 	}
 	shown(status.Stopped)
+}
+
+// Blobs that are moved away while it runs, which is said, and back, cost nothing; what
+// is no file in the place of a mark or of the status disturbs nobody.
+func TestBlobsAreMovedAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
+	id := w.boot("ada", "dev")
+	lethetest.Must(t, errors.Join(os.MkdirAll(w.own(id, stopFile+"/x"), 0o700), os.MkdirAll(w.own(id, compactFile+"/x"), 0o700)))
+	w.supervise(w.opens, id)
+	w.say("dev", "ann", "a question")
+	w.answered("dev", 1)
+	away := w.home.Blobs() + ".away"
+	lethetest.Must(t, os.Rename(w.home.Blobs(), away))
+	w.say("dev", "ann", "another question")
+	w.shows(id, "blobs are missing", func(s status.Status) bool {
+		return s.State == status.Retrying && strings.Contains(s.Error, w.home.Blobs()+" is missing; move it back")
+	})
+	lethetest.Must(t, errors.Join(os.Rename(away, w.home.Blobs()), os.Remove(w.own(id, "status.json")), os.MkdirAll(w.own(id, "status.json/x"), 0o700)))
+	equal(t, "the answer", w.answered("dev", 2), "the answer")
+	equalSlices(t, "heard", w.heard(id, "dev"), []string{"a question", "another question"})
 }

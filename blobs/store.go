@@ -2,6 +2,7 @@ package blobs
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,6 +86,9 @@ func (s *Store) Put(m Meta, body []byte) (Hash, error) {
 func (s *Store) put(h Hash, data []byte) error {
 	path := s.Path(h)
 	if known := &s.shards[shardOf(h)]; !known.Load() {
+		if err := s.there(); err != nil { // and is not made anew beside what was moved away
+			return err
+		}
 		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
@@ -96,6 +100,15 @@ func (s *Store) put(h Hash, data []byte) error {
 	return durable.WriteFile(path, data, 0o400)
 }
 
+// there returns an error if the directory of the store was moved away. Its blobs are
+// not lost, so that error does not wrap ErrNotFound.
+func (s *Store) there() error {
+	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing; move it back", s.dir)
+	}
+	return nil
+}
+
 // shardOf is the number that the first MinPrefix digits of h are.
 func shardOf(h Hash) int { return int(h[0])<<4 | int(h[1]>>4) }
 
@@ -104,7 +117,7 @@ func shardOf(h Hash) int { return int(h[0])<<4 | int(h[1]>>4) }
 func (s *Store) Get(h Hash) (Blob, error) {
 	data, err := durable.ReadWhole(s.Path(h), maxBlob)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Blob{}, fmt.Errorf("read blob %s: %w", h, ErrNotFound)
+		return Blob{}, fmt.Errorf("read blob %s: %w", h, cmp.Or(s.there(), ErrNotFound))
 	}
 	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w", ErrDigest, err)
@@ -137,7 +150,7 @@ func (s *Store) Resolve(prefix string) (Hash, error) {
 	case err != nil:
 		return Hash{}, fmt.Errorf("resolve %q: %w", prefix, err)
 	case len(found) == 0:
-		return Hash{}, fmt.Errorf("resolve %q: %w", prefix, ErrNotFound)
+		return Hash{}, fmt.Errorf("resolve %q: %w", prefix, cmp.Or(s.there(), ErrNotFound))
 	case len(found) > 1:
 		return Hash{}, &AmbiguousError{Prefix: prefix, Candidates: found[:min(len(found), 16)]}
 	}

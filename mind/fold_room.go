@@ -109,9 +109,14 @@ func endsAfter(spans []Span, offset int64) int {
 	return i
 }
 
-// lastPosted is how many hashes of own lines a room keeps, to know them again in
-// a file that was changed.
+// lastPosted is how many hashes of own lines and commands a room keeps, to know them
+// again in a file that was changed.
 const lastPosted = 100
+
+func (r *Room) posted(hash string) {
+	r.Posted = append(r.Posted, hash)
+	r.Posted = r.Posted[max(0, len(r.Posted)-lastPosted):]
+}
 
 func (s *State) command(e event.Command) error {
 	r := s.room(e.Room)
@@ -124,6 +129,7 @@ func (s *State) command(e event.Command) error {
 			r.Cursor.Last = append(r.Cursor.Last, e.Last)
 		}
 	}
+	r.posted(cmp.Or(e.Last, chat.Hash([]byte(e.Line))))
 	if e.Model != "" {
 		s.WantModel = e.Model
 	}
@@ -187,8 +193,7 @@ func (s *State) posted(e event.Posted) error {
 	} else if e.At.To > r.Cursor.Offset {
 		r.Own = AddSpan(r.Own, e.At)
 	}
-	r.Posted = append(r.Posted, chat.Hash([]byte(post.Line)))
-	r.Posted = r.Posted[max(0, len(r.Posted)-lastPosted):]
+	r.posted(chat.Hash([]byte(post.Line)))
 	if c, err := s.find(e.ID); err == nil && c.Status == "" { // otherwise it was said in a turn that may be over
 		s.Said = with(s.Said, e.Room)
 	}

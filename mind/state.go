@@ -124,7 +124,7 @@ type Room struct {
 	// already. What stands before it owes nothing when it is heard.
 	Stopped int64 `json:"stopped,omitempty"`
 	// Own are lines beyond the cursor that are not to be heard, in order: its own,
-	// and commands that were obeyed already. Posted are the hashes of its latest own.
+	// and commands that were obeyed already. Posted are the hashes of its latest own, and of commands.
 	Own    []Span   `json:"own,omitempty"`
 	Posted []string `json:"posted,omitempty"`
 	// AgentTurns counts turns in a row that answered agents only.
