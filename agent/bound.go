@@ -50,9 +50,6 @@ func (a *Agent) windowOf(stable mind.Stable, limit int) compactor.Window {
 // room lines, may bring into the context.
 func (a *Agent) batchChars() int { return a.estimate.Chars(a.window().Batch()) }
 
-// pageSize is how many weighted characters one page of UNCOMPACT shows at most.
-func (a *Agent) pageSize() int { return a.estimate.Chars(a.window().Page()) }
-
 // fit decides how much of a rendered text is shown.
 func fit(text, gist string, runes, most int) int {
 	return mind.Fit(text, gist, runes, most, llm.Weight)

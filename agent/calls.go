@@ -222,7 +222,7 @@ func (p *past) Open(ref string) (tools.Original, error) {
 		return tools.Original{}, err
 	}
 	a.call.opened = b.Hash.String()
-	return tools.Original{Hash: short, Gist: b.Gist, At: b.At, Body: b.Body, Most: max(minPage, min(a.pageSize(), a.call.share)),
+	return tools.Original{Hash: short, Gist: b.Gist, At: b.At, Body: b.Body, Most: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share)),
 		Weight: func(text string) int { return llm.Weight(mind.Result([]byte(text), 0, mind.Ref{})) }}, nil
 }
 

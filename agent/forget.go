@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -317,24 +318,20 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 
 // Compact has the identity forget now, as far as its settings say, and waits for
 // it. It is for an identity that is open and not running.
-func (a *Agent) Compact(ctx context.Context) (before, after int, err error) {
-	before = a.contextTokens()
+func (a *Agent) Compact(ctx context.Context) error {
 	if err := a.settle(); err != nil {
-		return before, before, err
+		return err
 	}
 	if err := a.beginJob(ctx, byPerson); err != nil {
-		return before, before, err
-	}
-	if a.outage.noSpace != nil {
-		return before, before, a.outage.noSpace
+		return err
 	}
 	if job := a.forgetting.job; job != nil {
 		<-job.ready
 		if err := errors.Join(a.finish(job), ctx.Err()); err != nil {
-			return before, before, err
+			return err
 		}
 	}
-	return before, a.contextTokens(), a.writeContext()
+	return cmp.Or(a.outage.noSpace, a.writeContext())
 }
 
 // Ask is compactor.Model. A fork goes out with the tools and parameters of the

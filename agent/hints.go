@@ -182,14 +182,11 @@ func (a *Agent) inSight() func(blobs.Hash) bool {
 	}
 }
 
-// recallFile is the index over what an identity has forgotten. It can be deleted
-// at any time.
-const recallFile = "recall.db"
+// RecallPath is where the index over what an identity has forgotten is. It can be
+// deleted at any time.
+func (id Identity) RecallPath() string { return filepath.Join(id.Dir, "recall.db") }
 
-// RecallPath is where the index of an identity is.
-func (id Identity) RecallPath() string { return filepath.Join(id.Dir, recallFile) }
-
-// indexer keeps that index while the identity runs. A goroutine of its own brings
+// indexer keeps the index while the identity runs. A goroutine of its own brings
 // it up to date, so that no turn waits for it. Whatever happens to the index, the
 // identity goes on.
 type indexer struct {

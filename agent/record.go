@@ -94,7 +94,9 @@ func (a *Agent) prepare(records []record) ([]prepared, error) {
 	var out []prepared
 	for _, r := range records {
 		if note, ok := r.event.(event.Note); ok {
-			note.Show = a.noteShow(r.bodies[0])
+			if text := r.bodies[0]; len(text.data) >= 1000 { // a person's file has any length
+				note.Show = fit(mind.Result(text.data, 0, mind.Ref{}), text.gist, compactor.MaxResult, a.batchChars())
+			}
 			r.event = note
 		}
 		l := prepared{Event: event.Line(at, r.event)}
@@ -178,15 +180,6 @@ func (a *Agent) apply(events []prepared) error {
 		}
 	}
 	return nil
-}
-
-// noteShow bounds what a note brings into the context, as a result is bounded:
-// what a person writes into a file of the identity has any length. 0 is all.
-func (a *Agent) noteShow(text body) int {
-	if len(text.data) < 1000 {
-		return 0
-	}
-	return fit(mind.Result(text.data, 0, mind.Ref{}), text.gist, compactor.MaxResult, a.batchChars())
 }
 
 // now is the time of the next event: the clock's, but never before the last

@@ -57,13 +57,10 @@ func fold(id Identity, log *life.Log, store *blobs.Store) (*mind.State, []life.E
 	if err != nil {
 		return nil, nil, notFoundOrCorrupt(err)
 	}
-	if len(events) == 0 {
-		return nil, nil, fmt.Errorf("open %s: %w: LIFE is empty", id.Name, ErrCorrupt)
-	}
-	state := mind.New()
-	if events[0].Kind != life.Epoch && events[0].Kind != "boot" {
+	if len(events) == 0 || events[0].Kind != life.Epoch && events[0].Kind != "boot" {
 		return nil, nil, fmt.Errorf("open %s: %w: LIFE does not begin with a boot", id.Name, ErrCorrupt)
 	}
+	state := mind.New()
 	for i, e := range events {
 		bodies, err := load(e, store)
 		if err != nil {
@@ -135,14 +132,12 @@ func (a *Agent) checkSoul() error {
 	path := filepath.Join(a.id.Dir, "SOUL.md")
 	soul, _, err := durable.ReadRegular(path, int64(len(boot.Body))+1)
 	switch {
-	case errors.Is(err, durable.ErrNotRegular):
-		return fmt.Errorf("open %s: %w: %w", a.id.Name, ErrCorrupt, err)
 	case errors.Is(err, fs.ErrNotExist):
 		a.cfg.Log.Warn("SOUL.md was missing; put back from the boot blob")
 		return durable.WriteFile(path, boot.Body, 0o400)
-	case err != nil:
+	case err != nil && !errors.Is(err, durable.ErrNotRegular):
 		return err
-	case !bytes.Equal(soul, boot.Body):
+	case err != nil || !bytes.Equal(soul, boot.Body):
 		return fmt.Errorf("open %s: %w: %s is not the soul it was booted with", a.id.Name, ErrCorrupt, path)
 	}
 	return nil

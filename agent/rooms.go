@@ -240,7 +240,9 @@ func (a *Agent) payPosts() error {
 			a.cannotWrite(p.Room, err)
 			continue // it waits now
 		}
-		if err := a.posted(p, from, at); err != nil { // it is no longer owed
+		a.canWrite(p.Room)
+		posted := event.Posted{ID: p.ID, Passage: passage(p.Room, from, at), Torn: a.torn(p, from)}
+		if err := a.commit(record{event: posted}); err != nil { // it is no longer owed
 			return err
 		}
 	}
@@ -254,11 +256,6 @@ func (a *Agent) post(p mind.Post) (from int64, at chat.Cursor, err error) {
 		at, err = chat.At(path, to)
 	}
 	return from, at, err
-}
-
-func (a *Agent) posted(p mind.Post, from int64, at chat.Cursor) error {
-	a.canWrite(p.Room)
-	return a.commit(record{event: event.Posted{ID: p.ID, Passage: passage(p.Room, from, at), Torn: a.torn(p, from)}})
 }
 
 // saidIn tells what became of a SAY whose line is fixed.

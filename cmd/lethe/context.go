@@ -150,7 +150,7 @@ func (p *program) compactStopped(ctx context.Context, id agent.Identity) error {
 			return err
 		}
 		defer a.Close()
-		_, _, err = a.Compact(ctx)
+		err = a.Compact(ctx)
 		return err
 	})
 }
