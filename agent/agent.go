@@ -14,19 +14,19 @@
 //
 // To read it, begin here and with loop.go, whose advance is one round of the loop:
 //
-//   - settle (post.go) pays what is owed: posts to rooms, results of calls
-//   - checkFiles (files.go, edits.go) notices what people edited
-//   - readRooms (rooms.go, listen.go) takes in what was said; pollCommands
-//     (command.go) finds commands that stand further behind
-//   - epochIfDue (epoch.go) and compactIfDue (forget.go, bound.go) keep the log
+//   - settle (rooms.go) pays what is owed: posts to rooms, results of calls
+//   - checkFiles (files.go) notices what people edited
+//   - listen (listen.go, command.go) takes in what was said, and runs commands
+//   - epochIfDue (record.go) and compactIfDue (forget.go, bound.go) keep the log
 //     short to resume and the request within its limit
-//   - step (step.go) asks the model, records its reply, and runs its calls (calls.go)
+//   - step (step.go) asks the model (model.go), after a hint at what has faded
+//     (hints.go), records its reply, and runs its calls (calls.go)
 //
 // All of them write through commit (record.go), which hands each event to the fold of
 // package mind. Only what begins a new epoch changes the state by other means:
-// compactions (swap in forget.go), edits (edits.go), other parameters (renew in
-// epoch.go). A life begins in boot.go and goes on in resume.go; supervise.go opens it
-// again when it fails.
+// compactions (swap in forget.go), edits (applyEdit in files.go), other parameters
+// (renew in record.go). A life begins in home.go and goes on in resume.go; Supervise
+// (loop.go) opens it again when it fails.
 package agent
 
 import (
@@ -184,7 +184,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	switch {
 	case a.fresh:
 		err = a.renew("boot")
-	case a.wanted() != a.state.Stable.Params:
+	case a.wanted() != a.state.Stable.Params: // other tools or texts alone wait for the next epoch, or each update would cost the cache
 		err = a.renew("settings")
 	}
 	return a, err

@@ -194,8 +194,8 @@ func (a *Agent) checkLimit() error {
 		a.id.Name, w.Limit, least, w.Fixed, answer, compactor.MinFree, (least+499)/500*500)}
 }
 
-// Budget is what the parts of the next request cost, in estimated tokens.
-type Budget struct {
+// Parts is what the parts of the next request cost, in estimated tokens.
+type Parts struct {
 	Epoch   int `json:"epoch"`
 	Limit   int `json:"limit"` // tokens of the whole request with its answer, or what the provider was seen to take
 	Total   int `json:"total"`
@@ -207,9 +207,9 @@ type Budget struct {
 	Answer  int `json:"answer"` // what is kept free for the answer
 }
 
-// BudgetOf estimates the budget of an identity's state; a limit of 0 is the default.
+// PartsOf estimates the parts for the state of an identity; a limit of 0 is the default.
 // total is what a running identity has counted, or 0.
-func BudgetOf(id Identity, s *mind.State, limit, total int) Budget {
+func PartsOf(id Identity, s *mind.State, limit, total int) Parts {
 	var e llm.Estimator
 	if w := s.Usage.LastWeight; w > 0 {
 		e = e.Observe(int(w), int(s.Usage.LastInput))
@@ -228,7 +228,7 @@ func BudgetOf(id Identity, s *mind.State, limit, total int) Budget {
 	} else {
 		total = e.Tokens(r.Weight()) + r.MaxTokens
 	}
-	b := Budget{Epoch: s.Epoch, Limit: limit, Total: total, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
+	b := Parts{Epoch: s.Epoch, Limit: limit, Total: total, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
 	for i, m := range wire(s.Messages("")) {
 		switch n := e.Tokens(m.Weight()); i {
 		case 0:

@@ -88,11 +88,11 @@ func (a *Agent) busy() bool {
 func (a *Agent) noticeID() string { return "k" + strconv.Itoa(a.state.Notices+1) }
 
 // pollCommands looks for commands among all unread lines, and runs them ahead of
-// their turn. While a turn is open a /stop is left in place:
-// pollCommands reports it, and it is run when the turn has ended.
-func (a *Agent) pollCommands(open bool) (stop bool, err error) {
+// their turn. In a turn a /stop is left in place: pollCommands reports it, and it is
+// run when the turn has ended.
+func (a *Agent) pollCommands(inTurn bool) (stop bool, err error) {
 	for _, room := range a.joined() {
-		if stop, err = a.scanRoom(room, open); stop || err != nil {
+		if stop, err = a.scanRoom(room, inTurn); stop || err != nil {
 			return stop, err
 		}
 	}
@@ -106,14 +106,14 @@ type scanned struct {
 }
 
 // scanRoom is pollCommands for one room.
-func (a *Agent) scanRoom(room string, open bool) (stop bool, err error) {
+func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 	io, heard := a.io(room), a.cursor(room)
 	at := io.scanned
 	if at.Offset < heard.Offset && !at.moved {
 		at.Cursor = heard
 	}
 	ran, left := 0, false // for the next look
-	for more := true; more && (open || !left); {
+	for more := true; more && (inTurn || !left); {
 		batch, err := chat.ReadCommands(a.path(room), at.Cursor, 1<<20)
 		if err != nil {
 			return false, nil // readRooms says so
@@ -130,7 +130,7 @@ func (a *Agent) scanRoom(room string, open bool) (stop bool, err error) {
 		for i, l := range batch.Lines {
 			switch {
 			case !a.isCommand(room, l, moved) || a.unheard(room, l, moved):
-			case l.Command == "stop" && open:
+			case l.Command == "stop" && inTurn:
 				return true, nil
 			case moved: // readRooms sorts the offsets out, between turns
 			case ran < maxCommands:

@@ -172,13 +172,13 @@ func clipped(text string) string {
 // is no reason: it rarely has the detail that is asked for.
 func (a *Agent) inSight() func(blobs.Hash) bool {
 	// The answer may be asked for when the state has gone on.
-	open, hinted, now := a.state.OpenRefs(), a.state.Hinted, a.state.Turn
+	shown, hinted, now := a.state.OpenRefs(), a.state.Hinted, a.state.Turn
 	return func(h blobs.Hash) bool {
 		full := h.String()
 		if turn, ok := hinted[full]; ok && now-turn < hintTurns {
 			return true
 		}
-		return slices.ContainsFunc(open, func(short string) bool { return strings.HasPrefix(full, short) })
+		return slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(full, short) })
 	}
 }
 

@@ -111,17 +111,12 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	due := a.nextPost()
-	sooner := func(at time.Time) {
-		if due.IsZero() || at.Before(due) {
-			due = at
-		}
-	}
-	if (a.state.Owed().Answer || a.outage.noSpace != nil) && !a.outage.retryAt.IsZero() {
-		sooner(a.outage.retryAt)
+	var retry, look time.Time
+	if a.state.Owed().Answer || a.outage.noSpace != nil {
+		retry = a.outage.retryAt
 	}
 	if a.files.writing {
-		sooner(time.Now().Add(halfWritten / 4))
+		look = time.Now().Add(halfWritten / 4)
 	}
 	var summarised <-chan struct{}
 	if job := a.forgetting.job; job != nil {
@@ -131,7 +126,9 @@ func (a *Agent) wait(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-a.changed:
 	case <-summarised:
-	case <-alarm(due):
+	case <-alarm(a.nextPost()):
+	case <-alarm(retry):
+	case <-alarm(look):
 	case <-a.cfg.Retry:
 		a.outage.retryAt = time.Time{}
 		return a.commit(record{event: event.Resumed{Version: lethe.Version, Why: "asked"}})

@@ -182,18 +182,17 @@ func (a *Agent) showSilence() {
 // bill is what calls of a model have cost that no reply of the log tells of.
 type bill struct {
 	calls     int
-	usage     llm.Usage
-	usd       float64
+	tokens    event.Tokens
 	estimated bool // in part, since the provider did not tell
 }
 
 // add counts what a provider told.
 func (b *bill) add(model string, u llm.Usage) {
-	usd, _ := llm.Cost(model, u, time.Now())
-	b.usage.Input += u.Input
-	b.usage.Cached += u.Cached
-	b.usage.Output += u.Output
-	b.usd += usd
+	t := tokens(model, u)
+	b.tokens.In += t.In
+	b.tokens.Cached += t.Cached
+	b.tokens.Out += t.Out
+	b.tokens.USD += t.USD
 }
 
 // waste counts what the attempts at r have cost that brought no reply.
@@ -207,10 +206,11 @@ func (b *bill) waste(r llm.Request, w llm.Waste, e llm.Estimator) {
 
 // spent is the bill for the log.
 func (b bill) spent(on string) record {
-	return record{event: event.Spent{On: on, Calls: b.calls, Tokens: tokens(b.usage, b.usd), Estimated: b.estimated}}
+	return record{event: event.Spent{On: on, Calls: b.calls, Tokens: b.tokens, Estimated: b.estimated}}
 }
 
-func tokens(u llm.Usage, usd float64) event.Tokens {
+func tokens(model string, u llm.Usage) event.Tokens {
+	usd, _ := llm.Cost(model, u, time.Now())
 	return event.Tokens{In: int64(u.Input), Cached: int64(u.Cached), Out: int64(u.Output), USD: usd}
 }
 

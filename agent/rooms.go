@@ -67,16 +67,16 @@ func (a *Agent) subscriptions() error {
 	if err != nil {
 		return err
 	}
+	files, err := chat.NoLinks(a.id.Subs())
+	if err != nil {
+		return err
+	}
 	for _, room := range linked {
 		if r := a.state.Rooms[room]; r == nil || !r.Joined {
 			if err := a.join(room, r == nil); err != nil {
 				return err
 			}
 		}
-	}
-	files, err := chat.NoLinks(a.id.Subs())
-	if err != nil {
-		return err
 	}
 	for _, room := range files {
 		a.cannotRead(room, fmt.Errorf("subs/%[1]s is not a link; remove it, and link the room again with: ln -s ../../../chats/%[1]s %[2]s", chat.FileName(room), a.id.Subs()))
@@ -86,9 +86,9 @@ func (a *Agent) subscriptions() error {
 			io.unreadable = ""
 		}
 	}
-	for name, r := range a.state.Rooms {
-		if r.Joined && !slices.Contains(linked, name) {
-			if err := a.commit(record{event: event.Left{Room: name}}); err != nil {
+	for _, room := range a.joined() {
+		if !slices.Contains(linked, room) {
+			if err := a.commit(record{event: event.Left{Room: room}}); err != nil {
 				return err
 			}
 		}
@@ -137,23 +137,26 @@ func (a *Agent) cannotRead(room string, err error) (again bool) {
 	return false
 }
 
-// cannotWrite notes why a room cannot be written, and when it is tried again.
-func (a *Agent) cannotWrite(room string, err error) {
+// noteWrite notes whether a room can be written; where it cannot, when it is tried again.
+func (a *Agent) noteWrite(room string, err error) {
 	io := a.io(room)
-	if io.unwritable != err.Error() {
-		a.cfg.Log.Warn("a room cannot be written; what is to be said there waits, and everything else goes on", "room", room, "error", err)
+	why := ""
+	if err != nil {
+		why = err.Error()
 	}
-	io.unwritable, io.wait = err.Error(), min(max(2*io.wait, postFirst), postMost)
-	io.retryAt = time.Now().Add(io.wait)
-}
-
-// canWrite notes that a room was written.
-func (a *Agent) canWrite(room string) {
-	io := a.io(room)
-	if io.unwritable != "" {
+	switch {
+	case why != "" && io.unwritable != why:
+		a.cfg.Log.Warn("a room cannot be written; what is to be said there waits, and everything else goes on", "room", room, "error", err)
+	case why == "" && io.unwritable != "":
 		a.cfg.Log.Info("the room can be written again", "room", room)
 	}
-	io.unwritable, io.wait, io.retryAt = "", 0, time.Time{}
+	io.unwritable = why
+	if why == "" {
+		io.wait, io.retryAt = 0, time.Time{}
+		return
+	}
+	io.wait = min(max(2*io.wait, postFirst), postMost)
+	io.retryAt = time.Now().Add(io.wait)
 }
 
 // nextPost is when a line that waits is tried again; zero when none does.
@@ -168,16 +171,14 @@ func (a *Agent) nextPost() (at time.Time) {
 
 // trouble says in a line each what is wrong with rooms, for people.
 func (a *Agent) trouble() []string {
+	waiting := map[string]int{}
+	for _, p := range a.state.Outbox {
+		waiting[p.Room]++
+	}
 	var out []string
 	for room, io := range a.rooms {
 		if io.unwritable != "" {
-			waiting := 0
-			for _, p := range a.state.Owed().Posts {
-				if p.Room == room {
-					waiting++
-				}
-			}
-			out = append(out, fmt.Sprintf("room %s cannot be written, lines that wait: %d: %s", room, waiting, io.unwritable))
+			out = append(out, fmt.Sprintf("room %s cannot be written, lines that wait: %d: %s", room, waiting[room], io.unwritable))
 		}
 		if io.unreadable != "" {
 			out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, io.unreadable))
@@ -236,11 +237,10 @@ func (a *Agent) payPosts() error {
 		if a.cfg.restoredFor(err) {
 			from, at, err = a.post(p)
 		}
+		a.noteWrite(p.Room, err)
 		if err != nil {
-			a.cannotWrite(p.Room, err)
 			continue // it waits now
 		}
-		a.canWrite(p.Room)
 		posted := event.Posted{ID: p.ID, Passage: passage(p.Room, from, at), Torn: a.torn(p, from)}
 		if err := a.commit(record{event: posted}); err != nil { // it is no longer owed
 			return err

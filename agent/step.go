@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lethe/blobs"
 	"lethe/life/event"
@@ -64,10 +63,9 @@ func (a *Agent) recordReply(reply llm.Reply, weight int) error {
 	for _, c := range reply.Calls {
 		answer.Calls = append(answer.Calls, mind.RepairCall(c.Name, c.Arguments))
 	}
-	usd, _ := llm.Cost(a.state.Stable.Params.Model, reply.Usage, time.Now())
 	turn := a.state.Turn + 1
 	e := event.Reply{
-		N: a.state.Next, Turn: turn, Model: reply.Model, Tokens: tokens(reply.Usage, usd), Weight: int64(weight), Finish: reply.Finish,
+		N: a.state.Next, Turn: turn, Model: reply.Model, Tokens: tokens(a.state.Stable.Params.Model, reply.Usage), Weight: int64(weight), Finish: reply.Finish,
 	}
 	bodies := []body{{answer.Gist(turn), answer.Encode()}}
 	if len(answer.Calls) == 0 {

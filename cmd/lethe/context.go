@@ -42,7 +42,7 @@ func (p *program) printContext(id agent.Identity) error {
 	}
 	if p.json {
 		return p.printJSON(struct {
-			agent.Budget
+			agent.Parts
 			Messages []messageJSON `json:"messages"`
 		}{b, messagesOf(s.Messages(""))})
 	}
@@ -77,7 +77,7 @@ func (p *program) compact(ctx context.Context, id agent.Identity) error {
 		return err
 	}
 	if p.json {
-		return p.printJSON(map[string]agent.Budget{"before": before, "after": after})
+		return p.printJSON(map[string]agent.Parts{"before": before, "after": after})
 	}
 	if after.Epoch == before.Epoch {
 		fmt.Fprintf(p.out, "%s: nothing to compact; about %d of %d tokens\n", id.Name, after.Total, after.Limit)
@@ -88,20 +88,20 @@ func (p *program) compact(ctx context.Context, id agent.Identity) error {
 }
 
 // budget is the state of an identity, and its budget as the daemon counts it.
-func (p *program) budget(id agent.Identity) (*mind.State, agent.Budget, error) {
+func (p *program) budget(id agent.Identity) (*mind.State, agent.Parts, error) {
 	store, err := p.store()
 	if err != nil {
-		return nil, agent.Budget{}, err
+		return nil, agent.Parts{}, err
 	}
 	s, err := agent.Fold(id, store)
 	if err != nil {
-		return nil, agent.Budget{}, err
+		return nil, agent.Parts{}, err
 	}
 	limit, total := p.settings.Context.Limit, 0
 	if live, running := alive(id); running && live.ContextLimit > 0 {
 		limit, total = live.ContextLimit, live.ContextTokens
 	}
-	return s, agent.BudgetOf(id, s, limit, total), nil
+	return s, agent.PartsOf(id, s, limit, total), nil
 }
 
 // compactRunning asks, and waits for the epoch that says that it is done.
