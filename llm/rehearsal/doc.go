@@ -13,8 +13,7 @@
 // What it guarantees:
 //
 //   - A request that the real service would refuse is refused here, with the same
-//     shape of error and the index of the message at fault. It is stricter where
-//     compatible services are.
+//     shape of error and the index of the message at fault.
 //   - The same request gets the same answer. There is no clock and no randomness.
 //   - Usage follows the published rules of the prefix cache, by whole units of
 //     BlockTokens, apart for every user_id. See Tokens for how tokens are counted.

@@ -10,12 +10,9 @@ import (
 	"lethe/mind"
 )
 
-// A ref is the address of something that was seen, with one line about it.
-type ref struct{ hash, gist string }
-
 var (
 	refRE     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`◱hash=([0-9a-f]{8,64}) gist=([^◲\n]*)◲`) })
-	foundRE   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:hash=)?([0-9a-f]{16,64})\b(.*)$`) })
+	foundRE   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:◱?hash=)?([0-9a-f]{16,64})\b`) })
 	asideRE   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:\[.*\]|◳.*|original of hash=.*)$`) })
 	speakerRE = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:\[(?:USER|AGENT):([^\]\s]+)[^\]]*\]|([a-z][\w-]{0,31}):) (.*)$`)
@@ -23,19 +20,12 @@ var (
 	keepRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:i will )?remember(?: that|:| )+`) })
 )
 
-// refsIn finds the refs of a text, in their order; where there is none, lines
-// that begin with a hash.
-func refsIn(text string) []ref {
-	var out []ref
-	for _, re := range []*regexp.Regexp{refRE(), foundRE()} {
-		for _, m := range re.FindAllStringSubmatch(text, -1) {
-			out = append(out, ref{hash: m[1], gist: m[2]})
-		}
-		if len(out) > 0 {
-			break
-		}
+// refsIn finds the addresses that a hint or a search names: they begin their lines.
+func refsIn(text string) (hashes []string) {
+	for _, m := range foundRE().FindAllStringSubmatch(text, -1) {
+		hashes = append(hashes, m[1])
 	}
-	return out
+	return hashes
 }
 
 // plainRefs puts refs into words, for text that goes out.
@@ -105,7 +95,7 @@ func (t *turn) recall(question string) (string, bool) {
 
 // sources are the statements in sight before the line being answered, and the refs that
 // a hint of this turn names.
-func (t *turn) sources() (seen []find, hinted []ref) {
+func (t *turn) sources() (seen []find, hinted []string) {
 	for i, e := range t.entries {
 		switch {
 		case e.Kind == mind.Hint && i >= t.start:
@@ -127,12 +117,12 @@ func (t *turn) sources() (seen []find, hinted []ref) {
 }
 
 // open reads the originals of refs, in their order, until one answers the question.
-func (t *turn) open(keys []string, refs []ref) (best find, ok bool) {
+func (t *turn) open(keys []string, refs []string) (best find, ok bool) {
 	if !slices.Contains(t.req.Tools, "UNCOMPACT") {
 		return find{}, true
 	}
 	for _, r := range refs[:min(opens, len(refs))] {
-		results, ok := t.do("“"+clip(plainRefs(strings.TrimSpace(r.gist)), 80)+"” may have to do with this. I open the original.", call("UNCOMPACT", map[string]string{"ref": r.hash}))
+		results, ok := t.do("This may have to do with it. I open the original.", call("UNCOMPACT", map[string]string{"ref": r}))
 		if !ok {
 			return find{}, false
 		}

@@ -42,18 +42,18 @@ func (r *refusal) write(w http.ResponseWriter) {
 
 // ofStatus is what the service says with a status when nothing else is scripted.
 func ofStatus(status int) *refusal {
-	switch status {
-	case http.StatusUnauthorized:
-		return &refusal{status, "Authentication Fails, Your api key is invalid", "authentication_error"}
-	case http.StatusPaymentRequired:
-		return &refusal{status, "Insufficient Balance", "unknown_error"}
-	case http.StatusTooManyRequests:
-		return &refusal{status, "Rate limit reached", "rate_limit_error"}
-	case http.StatusServiceUnavailable:
-		return &refusal{status, "Service is too busy. We advise users to temporarily switch to alternative LLM API service providers.", "service_unavailable_error"}
+	said := map[int][2]string{
+		http.StatusUnauthorized:       {"Authentication Fails, Your api key is invalid", "authentication_error"},
+		http.StatusPaymentRequired:    {"Insufficient Balance", "unknown_error"},
+		http.StatusTooManyRequests:    {"Rate limit reached", "rate_limit_error"},
+		http.StatusServiceUnavailable: {"Service is too busy. We advise users to temporarily switch to alternative LLM API service providers.", "service_unavailable_error"},
 	}
-	if status >= 500 {
-		return &refusal{status, "Internal server error", "server_error"}
+	words, ok := said[status]
+	switch {
+	case !ok && status >= 500:
+		words = [2]string{"Internal server error", "server_error"}
+	case !ok:
+		words = [2]string{http.StatusText(status), "invalid_request_error"}
 	}
-	return &refusal{status, http.StatusText(status), "invalid_request_error"}
+	return &refusal{status, words[0], words[1]}
 }

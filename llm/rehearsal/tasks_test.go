@@ -11,7 +11,6 @@ import (
 type taskAnswer struct {
 	Summary, Gist string
 	Relevance     int
-	Chunks        []struct{ From, To string }
 }
 
 func taskText(name string, from, to int) string {
@@ -27,39 +26,9 @@ func askTask(t *testing.T, url string, messages ...obj) (a taskAnswer) {
 	return a
 }
 
-// talk is a conversation of n turns of three entries, of about 300 tokens each turn.
-func talk(n int) (messages []obj, last int) {
-	messages = []obj{system("s"), user("◆ past\nNothing has faded yet.\n◆ memory\n(empty)\n◆ life\n")}
-	long := strings.Repeat("garden tulips ", 28)
-	for last < 3*n {
-		id := fmt.Sprintf("e%d_1", last+2)
-		messages = append(messages, user(fmt.Sprintf("◆ e%d inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] %s", last+1, long)),
-			called(Call{id, "BASH", `{"command":"date"}`}), result(id, long), said(long))
-		last += 3
-	}
-	return messages, last
-}
-
 // Nobody watches a task being answered, so the pace of an answer is not for it.
-func TestSegment(t *testing.T) {
-	_, url := start(t, Options{Pace: time.Hour})
-	messages, last := talk(40)
-	s := askTask(t, url, append(messages, user(taskText("segment", 1, last)))...)
-	next := 1
-	for _, c := range s.Chunks {
-		var from, to int
-		if n, err := fmt.Sscanf(c.From+" "+c.To, "e%d e%d", &from, &to); n != 2 || from != next || to < from || to%3 != 0 {
-			t.Errorf("%+v: %v", c, err)
-		}
-		next = to + 1
-	}
-	if next != last+1 || len(s.Chunks) < 2 {
-		t.Errorf("%+v", s)
-	}
-}
-
 func TestSummarise(t *testing.T) {
-	_, url := start(t, Options{})
+	_, url := start(t, Options{Pace: time.Hour})
 	filler := strings.Repeat("It was a long day and little happened. ", 40)
 	messages := []obj{
 		system("s"), user("◆ past\nNothing has faded yet."),

@@ -27,7 +27,7 @@ func parseRequest(body []byte, window int) (*Request, *refusal) {
 	if err := json.Unmarshal(body, &w); err != nil {
 		return nil, deserialise("%v", err)
 	}
-	r := &Request{Model: w.Model, Thinking: true}
+	r := &Request{Model: w.Model}
 	for _, check := range []func(*Request, *wireRequest) *refusal{checkParameters, checkThinking, checkTools, checkMessages} {
 		if ref := check(r, &w); ref != nil {
 			return nil, ref
@@ -36,7 +36,7 @@ func parseRequest(body []byte, window int) (*Request, *refusal) {
 	if ref := checkConversation(r); ref != nil {
 		return nil, ref
 	}
-	r.prefix = NewPrompt(paramHash(body), string(compacted(w.Tools)))
+	r.prefix = NewPrompt(w.params(), string(compacted(w.Tools)))
 	r.prefix.Add(r.Messages...)
 	if input := r.prefix.Tokens(); input+r.MaxTokens > window {
 		return nil, invalid("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
@@ -61,9 +61,7 @@ func checkParameters(r *Request, w *wireRequest) *refusal {
 	if !w.Stream {
 		return invalid("This server only streams: stream should be true")
 	}
-	if w.StreamOptions != nil {
-		r.IncludeUsage = w.StreamOptions.IncludeUsage
-	}
+	r.IncludeUsage = w.StreamOptions.IncludeUsage
 	if len(w.UserID) > maxUserID {
 		return invalid("Invalid user_id: at most %d bytes", maxUserID)
 	}
@@ -71,22 +69,19 @@ func checkParameters(r *Request, w *wireRequest) *refusal {
 }
 
 func checkThinking(r *Request, w *wireRequest) *refusal {
-	if w.Thinking != nil {
-		if w.Thinking.Type != "enabled" && w.Thinking.Type != "disabled" {
-			return deserialise("thinking.type: unknown variant `%s`, expected `enabled` or `disabled`", w.Thinking.Type)
-		}
-		r.Thinking = w.Thinking.Type == "enabled"
+	if t := w.Thinking.Type; !slices.Contains([]string{"", "enabled", "disabled"}, t) {
+		return deserialise("thinking.type: unknown variant `%s`, expected `enabled` or `disabled`", t)
 	}
-	if e := w.Effort; e != nil && *e != "low" && *e != "high" && *e != "max" {
-		return deserialise("reasoning_effort: unknown variant `%s`, expected one of `low`, `high`, `max`", *e)
+	r.Thinking = w.Thinking.Type != "disabled"
+	if !slices.Contains([]string{"", "low", "high", "max"}, w.Effort) {
+		return deserialise("reasoning_effort: unknown variant `%s`, expected one of `low`, `high`, `max`", w.Effort)
 	}
 	return nil
 }
 
 var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
-// checkTools checks the offered functions: names, and schemas as far as a service
-// must understand them to call the function.
+// checkTools checks the offered functions: their names, and that they take an object.
 func checkTools(r *Request, w *wireRequest) *refusal {
 	if absent(w.Tools) {
 		return nil
@@ -107,41 +102,12 @@ func checkTools(r *Request, w *wireRequest) *refusal {
 		case slices.Contains(r.Tools, name):
 			return invalid("Tool names must be unique: tools[%d].function.name %s", i, name)
 		}
-		if fault := checkSchema(t.Function.Parameters); fault != "" {
-			return invalid("Invalid schema for function '%s' (tools[%d]): %s", t.Function.Name, i, fault)
+		if kind := t.Function.Parameters.Type; kind != "object" {
+			return invalid("Invalid schema for function '%s' (tools[%d]): schema must be a JSON Schema of 'type: \"object\"', got 'type: %q'", t.Function.Name, i, kind)
 		}
 		r.Tools = append(r.Tools, t.Function.Name)
 	}
 	return nil
-}
-
-// checkSchema says what is wrong with the schema of a function's parameters.
-func checkSchema(raw json.RawMessage) string {
-	if absent(raw) {
-		return ""
-	}
-	var s struct {
-		Type       string                     `json:"type"`
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
-	}
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return err.Error()
-	}
-	if s.Type != "object" {
-		return `schema must be a JSON Schema of 'type: "object"', got 'type: "` + s.Type + `"'`
-	}
-	for name, p := range s.Properties {
-		if !isObject(p) {
-			return "property " + name + " is not an object"
-		}
-	}
-	for _, name := range s.Required {
-		if _, ok := s.Properties[name]; !ok {
-			return "required property " + name + " is not among the properties"
-		}
-	}
-	return ""
 }
 
 // isObject says whether raw is one valid JSON object.

@@ -71,9 +71,7 @@ func TestRefusals(t *testing.T) {
 		{"tool name", with(request(user("x")), obj{"tools": tools("a b")}), "tools[0].function.name"},
 		{"tool type", with(request(user("x")), obj{"tools": []obj{{"type": "web"}}}), "tools[0].type"},
 		{"schema no object", with(request(user("x")), obj{"tools": schema(obj{"type": "string"})}), "function 'A' (tools[0])"},
-		{"schema no schema", with(request(user("x")), obj{"tools": schema([]int{1})}), "function 'A' (tools[0])"},
-		{"bad property", with(request(user("x")), obj{"tools": schema(obj{"type": "object", "properties": obj{"p": 1}})}), "property p"},
-		{"bad required", with(request(user("x")), obj{"tools": schema(obj{"type": "object", "required": []string{"q"}})}), "required property q"},
+		{"schema no schema", with(request(user("x")), obj{"tools": schema([]int{1})}), "Failed to deserialize"},
 	}
 	s, url := start(t, Options{Record: 1})
 	for _, tt := range tests {

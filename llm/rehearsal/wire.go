@@ -2,11 +2,8 @@ package rehearsal
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 )
 
 // Request is a chat/completions request as it was received and accepted.
@@ -53,13 +50,13 @@ type wireRequest struct {
 	Model    string            `json:"model"`
 	Messages []json.RawMessage `json:"messages"`
 	Tools    json.RawMessage   `json:"tools"`
-	Thinking *struct {
+	Thinking struct {
 		Type string `json:"type"`
 	} `json:"thinking"`
-	Effort        *string         `json:"reasoning_effort"`
+	Effort        string          `json:"reasoning_effort"`
 	MaxTokens     json.RawMessage `json:"max_tokens"`
 	Stream        bool            `json:"stream"`
-	StreamOptions *struct {
+	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
 	UserID string `json:"user_id"`
@@ -85,8 +82,10 @@ type wireCall struct {
 type wireTool struct {
 	Type     string `json:"type"`
 	Function struct {
-		Name       string          `json:"name"`
-		Parameters json.RawMessage `json:"parameters"`
+		Name       string `json:"name"`
+		Parameters struct {
+			Type string `json:"type"`
+		} `json:"parameters"`
 	} `json:"function"`
 }
 
@@ -95,19 +94,10 @@ func absent(raw json.RawMessage) bool {
 	return len(raw) == 0 || bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
 }
 
-// paramHash hashes every top-level field of a valid body that belongs to the prefix
-// without being text of it: all but the messages, the tools, and how to deliver.
-func paramHash(body []byte) string {
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(body, &fields)
-	for _, k := range []string{"messages", "tools", "stream", "stream_options"} {
-		delete(fields, k)
-	}
-	h := sha256.New()
-	for _, k := range slices.Sorted(maps.Keys(fields)) {
-		fmt.Fprintf(h, "%q=%q\n", k, compacted(fields[k]))
-	}
-	return string(h.Sum(nil))
+// params are the fields that belong to the prefix without being text of it: all but the
+// messages, the tools, and how to deliver.
+func (w *wireRequest) params() string {
+	return fmt.Sprintf("%q %q %q %q %q", w.Model, w.Thinking.Type, w.Effort, w.MaxTokens, w.UserID)
 }
 
 // compacted is valid JSON without white space.
