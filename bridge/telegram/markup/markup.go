@@ -36,24 +36,21 @@ type Message struct {
 
 // Render turns a reply in Markdown into messages of at most limit units each (2 to [Limit]). A
 // reply without a visible character gives none.
-func Render(markdown string, limit int) (messages []Message) {
+func Render(markdown string, limit int) []Message { return read(clean(markdown)).split(limit) }
+
+// read returns source as a doc: as plain text where reading its marks takes too long or fails.
+func read(source string) (d *doc) {
+	plain := &doc{}
+	plain.put(source, look{})
 	defer func() {
 		if recover() != nil { // a defect of the parser must not hold up a reply
-			messages = Plain(markdown, limit)
+			d = plain
 		}
 	}()
-	markdown = clean(markdown)
-	if tooManyMarks(markdown) {
-		return Plain(markdown, limit)
+	if tooManyMarks(source) {
+		return plain
 	}
-	return render(markdown).split(limit)
-}
-
-// Plain splits text by the same rules and reads no markup.
-func Plain(text string, limit int) []Message {
-	var d doc
-	d.put(clean(text), look{})
-	return d.split(limit)
+	return render(source)
 }
 
 // Units returns the length of s in UTF-16 code units, Telegram's measure of all lengths.

@@ -141,13 +141,6 @@ func TestCharacters(t *testing.T) {
 	}
 }
 
-func TestPlain(t *testing.T) {
-	const in = "# a **b**\n\n\n`c` &amp; \\* [d](e) <b>\n```\nf\n```"
-	if got := Plain(" "+in+"\n", Limit); len(got) != 1 || got[0] != (Message{Text: in}) {
-		t.Errorf("Plain = %+v", got)
-	}
-}
-
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
 		in    string

@@ -172,7 +172,7 @@ func TestAbsurd(t *testing.T) {
 	}
 }
 
-// FuzzRender renders anything, not by way of Render, which survives a panic.
+// FuzzRender renders anything.
 func FuzzRender(f *testing.F) {
 	for i, p := range pieces {
 		f.Add(p+pieces[(i*7)%len(pieces)]+p, 10)
@@ -181,9 +181,6 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string, limit int) {
 		limit = 2 + max(limit, -limit, 0)%(Limit-1)
 		if err := keeps(in, limit); err != nil {
-			t.Fatal(err)
-		}
-		if err := verify(Plain(in, limit), limit); err != nil {
 			t.Fatal(err)
 		}
 	})
