@@ -8,8 +8,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"pgregory.net/rapid"
-
 	"lethe/blobs"
 	"lethe/internal/lethetest"
 	"lethe/recall/text"
@@ -219,26 +217,4 @@ func TestPassage(t *testing.T) {
 	if got := s.first(t, "walrus", 2); !strings.Contains(got, "walrus") || strings.Contains(got, "◆") {
 		t.Errorf("%q", got)
 	}
-}
-
-// Whatever a body holds, a passage is short and holds a match, wherever that stands
-// in its line.
-func TestPassageOfAnything(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		lines := rapid.SliceOfN(rapid.OneOf(
-			rapid.StringMatching(`([a-z]{1,9}|anchor|中文字|💪|é|◰4){0,90}`),
-			rapid.StringMatching(`([a-z]{1,9} |anchor |storm |中文字|💪 |é ){0,100}`),
-			rapid.Just("◆ e4 inbound room=a\n[USER:ann 2023-05-08T10:00:00Z] "+strings.Repeat("na ", 120)+"an anchor"),
-			rapid.Just("◳ 12 of 99 characters are not shown here"),
-			rapid.Just("[USER:ann 2023-05-08T10:00:00Z] an anchor"),
-		), 1, 30).Draw(t, "lines")
-		body := "◆ e2 reply\n" + strings.Join(lines, "\n")
-		for _, r := range of(body, chat("ann 2023-05-08 Else.")).found("the anchor in the storm") {
-			got := text.Passage(r.passage())
-			folded := text.Fold(got)
-			if !utf8.ValidString(got) || utf8.RuneCountInString(got) > text.PassageRunes || !strings.Contains(folded, "anchor") && !strings.Contains(folded, "storm") {
-				t.Fatalf("the passage %q of %q", got, body)
-			}
-		}
-	})
 }

@@ -83,19 +83,6 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// What happened is told when it happens and in the weeks after it, less and less.
-func TestPeriodFits(t *testing.T) {
-	p := Periods("on 8 May 2023", monday)[0]
-	at := func(day int) float64 { return p.Fit(time.Date(2023, 5, day, 12, 0, 0, 0, time.UTC)) }
-	if at(8) != 1 || at(10) <= at(15) || at(15) <= 0 || at(30) != 0 || at(5) <= 0 || at(5) >= at(10) || p.Fit(time.Time{}) != 0 {
-		t.Errorf("fits: %v %v %v %v %v", at(8), at(10), at(15), at(30), at(5))
-	}
-	since, until := Bounds([]Period{p})
-	if !since.Before(p.Since) || !until.After(p.Until) {
-		t.Errorf("the span is %v to %v", since, until)
-	}
-}
-
 // A matcher finds what stems alone would, also what begins otherwise than its stem.
 func TestMatcher(t *testing.T) {
 	words := strings.Fields("dying lying tying went skies running Brûlées x 東 internal/durable 7431 children cats")
