@@ -152,7 +152,7 @@ func TestFindsOtherSpellings(t *testing.T) {
 	pairs := [][2]string{
 		{"كِتَابٌ جديد", "كتاب"}, {"\u1107\u116e\u1109\u1161\u11ab \u1112\u1161\u11bc\u1100\u116e", "부산"}, {"대전 역", "\u1103\u1162\u110c\u1165\u11ab"},
 		{"сини\u0306 трамвай", "синий"}, {"медового пирога кусок", "медовый пирог"}, {"Straße gesperrt", "strasse"}, {"İstanbul vapuru", "istanbul"},
-		{"ﬁle missing", "file"}, {"ＡＢＣ社", "abc"}, {"カメラ", "ｶﾒﾗ"}, {"שָׁלוֹם", "שלום"}, {"une œuvre", "oeuvre"}, {"seen on YouTube", "youtube"}, {"LGBTQ centre", "lgbtq"}, {"coo\u0308perate", "cooperate"},
+		{"ﬁle missing", "file"}, {"ＡＢＣ社", "abc"}, {"カメラ", "ｶﾒﾗ"}, {"שָׁלוֹם", "שלום"}, {"une œuvre", "oeuvre"}, {"seen on YouTube", "youtube"}, {"we went fishing", "go fishing"}, {"two dying whales", "whale dies"}, {"LGBTQ centre", "lgbtq"}, {"coo\u0308perate", "cooperate"},
 		{"昨日は東京タワーに行きました。とても高かったです。", "東京"}, {"たかい塔はタワーです", "タワー"}, {"我们家的猫喜欢在窗台上睡觉。", "猫"}, {"她坐在窗台上", "坐在窗台"},
 		{"พรุ่งนี้เราจะไปเชียงใหม่ด้วยรถไฟ", "เชียงใหม่"}, {"내일 서울에서 회의가 있습니다", "서울"},
 	}

@@ -33,17 +33,14 @@ const (
 // of all that a candidate says, BM25 of the lines in a row that fit best times the
 // root of the share of the query that they hold, and how well a line fits the times
 // that the query names. The cost is that of reading each line once. It ends with
-// ctx, after the candidate that it is at.
+// ctx, after the candidate that it is reading.
 func rank(ctx context.Context, q query, cands []candidate, s *shortlist) ([]ranked, error) {
 	r, err := newRanker(ctx, q, cands, s)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]ranked, 0, len(cands))
+	var out []ranked
 	for i := range cands {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		if x, ok := r.rank(i); ok {
 			out = append(out, x)
 		}

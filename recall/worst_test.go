@@ -72,13 +72,13 @@ func TestRankEndsWithContext(t *testing.T) {
 	s := talks()
 	q := analyse("who found the dog", monday)
 	list := s.shortlist(q)
-	for left := range 2 * len(s) {
+	for left := range len(s) {
 		ctx := &countdown{Context: t.Context(), left: left}
 		if out, err := rank(ctx, q, s, list); !errors.Is(err, context.Canceled) || out != nil || ctx.late != 1 {
 			t.Errorf("after %d bodies: %v, %v; asked %d times more", left, out, err, ctx.late)
 		}
 	}
-	ctx := &countdown{Context: t.Context(), left: 2 * len(s)}
+	ctx := &countdown{Context: t.Context(), left: len(s)}
 	if out, err := rank(ctx, q, s, list); err != nil || len(out) == 0 || ctx.left != 0 {
 		t.Errorf("%v, %v, %d of it left", out, err, ctx.left)
 	}

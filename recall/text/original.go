@@ -167,22 +167,20 @@ func FactsOf(body string) Facts {
 			continue
 		}
 		for line := range strings.Lines(s.Text(body)) {
-			if m, _, ok := readTag(line); ok && !m.At.IsZero() {
-				f.add(m.At)
+			m, _, ok := readTag(line)
+			if !ok || m.At.IsZero() {
+				continue
+			}
+			f.Days = With(f.Days, m.At.Format(time.DateOnly))
+			if f.First.IsZero() || m.At.Before(f.First) {
+				f.First = m.At
+			}
+			if m.At.After(f.Last) {
+				f.Last = m.At
 			}
 		}
 	}
 	return f
-}
-
-func (f *Facts) add(at time.Time) {
-	f.Days = With(f.Days, at.Format(time.DateOnly))
-	if f.First.IsZero() || at.Before(f.First) {
-		f.First = at
-	}
-	if at.After(f.Last) {
-		f.Last = at
-	}
 }
 
 // With adds s to a list, unless it is empty, there already, or one too many.

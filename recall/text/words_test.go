@@ -82,23 +82,3 @@ func TestPeriods(t *testing.T) {
 		}
 	}
 }
-
-// A matcher finds what stems alone would, also what begins otherwise than its stem.
-func TestMatcher(t *testing.T) {
-	words := strings.Fields("dying lying tying went skies running Brûlées x 東 internal/durable 7431 children cats")
-	var terms []string
-	for _, w := range words {
-		for tok := range Tokens(w) {
-			terms = append(terms, Stems{}.Term(tok))
-		}
-	}
-	m := NewMatcher(terms)
-	for _, w := range append(words, "die", "lie", "go", "sky", "run", "child", "brulee", "durable", "zebra", "gone", "dog") {
-		for tok := range Tokens(w) {
-			i, ok := m.Find(tok)
-			if want := slices.Contains(terms, Stems{}.Term(tok)); ok != want || ok && terms[i] != (Stems{}).Term(tok) {
-				t.Errorf("%q is found: %v, want %v", tok.Text, ok, want)
-			}
-		}
-	}
-}
