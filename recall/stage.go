@@ -18,9 +18,7 @@ const (
 	probeRows    = 128    // of each list, to estimate how long it is
 	mostPostings = 12_000 // of all lists together
 	mostBodies   = 64     // originals that are ranked
-	mostOfTime   = 1000   // postings of one list for a time that the query names,
-	mostInTime   = 32     // of so many lists
-	mostFilter   = 256    // bytes of a name in a filter
+	mostOfTime   = 1000   // postings for a time that the query names
 )
 
 // posting is the newest postings of one term in one class, newest first.
@@ -72,7 +70,7 @@ func filterOf(q Query) string {
 	all := ""
 	for _, f := range []struct{ key, value string }{{"room", q.Room}, {"tool", q.Tool}, {"kind", q.Kind}} {
 		if f.value != "" {
-			all = index.And(all, index.Filter(f.key, strings.ToValidUTF8(f.value[:min(len(f.value), mostFilter)], "_")))
+			all = index.And(all, index.Filter(f.key, strings.ToValidUTF8(f.value, "_")))
 		}
 	}
 	if !q.Since.IsZero() || !q.Until.IsZero() {
@@ -143,35 +141,19 @@ func (s *shortlist) gather(ctx context.Context) error {
 	return nil
 }
 
-// during fetches what was said in a time that the query names, and the words of
-// long lists as far as they are of that time.
+// during fetches what was said in a time that the query names.
 func (s *shortlist) during(ctx context.Context, a query) error {
 	since, until := text.Bounds(a.periods)
 	if until.IsZero() {
 		return nil
 	}
-	days := index.During(since, until)
-	rows, err := s.postings(ctx, days, s.view.Next(), mostOfTime)
+	rows, err := s.postings(ctx, index.During(since, until), s.view.Next(), mostOfTime)
 	if err != nil {
 		return err
 	}
 	worth := s.idf(float64(s.segments) / 10)
 	for _, id := range rows {
 		s.scores[id] += worth
-	}
-	left := mostInTime
-	for _, p := range s.lists {
-		if p.whole || left == 0 {
-			continue
-		}
-		left--
-		rows, err := s.postings(ctx, index.And(p.match, days), p.rows[len(p.rows)-1], mostOfTime)
-		if err != nil {
-			return err
-		}
-		for _, id := range rows {
-			s.scores[id] += p.worth
-		}
 	}
 	return nil
 }

@@ -11,11 +11,7 @@ import (
 // foldWord folds a word, without its apostrophes: Jon's is jon, don't is dont.
 func foldWord(s string) string {
 	s = Fold(Cut(s, 4*maxToken)) // no more of it is kept, and wide letters become many
-	if strings.IndexByte(s, '\'') < 0 {
-		return s
-	}
-	s = strings.TrimSuffix(s, "'s")
-	return strings.ReplaceAll(s, "'", "")
+	return strings.ReplaceAll(strings.TrimSuffix(s, "'s"), "'", "")
 }
 
 // Fold composes a text of words, makes it lower case and takes off what people leave

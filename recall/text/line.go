@@ -110,14 +110,12 @@ func (l Line) read(raw string) string {
 	if l.Kind == "call" {
 		raw = unquote(raw)
 	}
-	if strings.ContainsFunc(raw, endsLine) {
-		raw = strings.Map(func(r rune) rune {
-			if endsLine(r) {
-				return ' '
-			}
-			return r
-		}, raw)
-	}
+	raw = strings.Map(func(r rune) rune {
+		if endsLine(r) {
+			return ' '
+		}
+		return r
+	}, raw)
 	return strings.TrimSpace(norm.NFC.String(strings.ToValidUTF8(raw, "\uFFFD")))
 }
 

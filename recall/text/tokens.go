@@ -76,9 +76,7 @@ type scanner struct {
 }
 
 func (s *scanner) emit(text string, from, to int, kind Kind) {
-	if len(text) > maxToken {
-		text = Cut(text, maxToken)
-	}
+	text = Cut(text, maxToken)
 	if text != "" && !s.stopped {
 		s.stopped = !s.yield(Token{text, from, to, kind})
 	}
