@@ -37,7 +37,7 @@ func (r *ranker) confidence(p *page) float64 {
 		}
 		best = max(best, (got+min(got, name))/(r.asked+name+doubt*r.scale))
 	}
-	return min(1, best)
+	return best
 }
 
 // hinted returns the hits that are worth a hint: none, unless one of the first three

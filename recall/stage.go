@@ -130,7 +130,6 @@ func (s *shortlist) gather(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			p.whole = len(more) < left
 			left -= len(more)
 			p.rows = append(p.rows, more...)
 		}

@@ -42,9 +42,8 @@ const (
 )
 
 var (
-	dayFirst   = lazily(`(?i)^` + dayRE + ` +(?:of +)?` + monthRE + yearRE)
-	monthFirst = lazily(`(?i)^` + monthRE + ` +(?:the +)?` + dayRE + yearRE)
-	clock      = lazily(`^[T ][\d.,]*:[\d:.,Z+-]*`)
+	inWords = lazily(`(?i)^(?:` + dayRE + ` +(?:of +)?` + monthRE + `|` + monthRE + ` +(?:the +)?` + dayRE + `)` + yearRE)
+	clock   = lazily(`^[T ][\d.,]*:[\d:.,Z+-]*`)
 )
 
 func lazily(re string) func() *regexp.Regexp {
@@ -71,21 +70,15 @@ func (s *scanner) date() {
 		return
 	}
 	rest := Cut(s.text[s.at:], dateBytes)
-	var m []string
-	var month, day string
-	if c := rest[0]; '0' <= c && c <= '9' {
-		if m = dayFirst().FindStringSubmatch(rest); m != nil {
-			day, month = m[1], m[2]
-		}
-	} else if monthOf(rest) > 0 {
-		if m = monthFirst().FindStringSubmatch(rest); m != nil {
-			month, day = m[1], m[2]
-		}
+	if c := rest[0]; (c < '0' || c > '9') && monthOf(rest) == 0 {
+		return
 	}
+	m := inWords().FindStringSubmatch(rest)
 	if m == nil {
 		return
 	}
-	if at, err := time.Parse("2006 1 2", fmt.Sprintf("%s %d %s", cmp.Or(m[3], anyYear), monthOf(month), day)); err == nil {
+	day, month, year := cmp.Or(m[1], m[4]), monthOf(cmp.Or(m[2], m[3])), cmp.Or(m[5], anyYear)
+	if at, err := time.Parse("2006 1 2", fmt.Sprintf("%s %d %s", year, month, day)); err == nil {
 		s.dated = s.at + len(m[0])
 		s.emitDate(at, s.at, s.dated)
 	}
