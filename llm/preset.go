@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -90,11 +89,12 @@ var presets = []PresetInfo{
 
 // Preset returns the preset of that name.
 func Preset(name string) (PresetInfo, bool) {
-	i := slices.IndexFunc(presets, func(p PresetInfo) bool { return p.Name == name })
-	if i < 0 {
-		return PresetInfo{}, false
+	for _, p := range presets {
+		if p.Name == name {
+			return p, true
+		}
 	}
-	return presets[i], true
+	return PresetInfo{}, false
 }
 
 // Presets returns the names of all presets, the default first.
@@ -170,19 +170,13 @@ func aim(conf Config) (target, error) {
 }
 
 func choose(name string, base *url.URL) (PresetInfo, error) {
-	switch {
-	case name != "":
-		if p, ok := Preset(name); ok {
-			return p, nil
-		}
-		return PresetInfo{}, fmt.Errorf("use preset %q: unknown, want one of %s", name, strings.Join(Presets(), ", "))
-	case base == nil:
-		return presets[0], nil
-	}
 	for _, p := range presets {
-		if p.owns(base) {
+		if name == p.Name || name == "" && (base == nil || p.owns(base)) {
 			return p, nil
 		}
+	}
+	if name != "" {
+		return PresetInfo{}, fmt.Errorf("use preset %q: unknown, want one of %s", name, strings.Join(Presets(), ", "))
 	}
 	p, _ := Preset("custom")
 	return p, nil
