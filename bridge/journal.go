@@ -1,15 +1,229 @@
 package bridge
 
 import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/zeebo/blake3"
+
+	"lethe/chat"
 	"lethe/internal/durable"
 )
+
+const (
+	// keepSeen is how many ids of messages are remembered at least.
+	keepSeen = 10_000
+	// keepSaid is how many of the lines it posted are remembered at least, to tell what an
+	// answer may be to.
+	keepSaid = 1000
+)
+
+// record is one line of inbox.jsonl. Its members take effect in this order.
+type record struct {
+	// Place is the position: the transport's own word for how far it has acknowledged.
+	Place *string  `json:"place,omitempty"`
+	Seen  []string `json:"seen,omitempty"`
+	Said  []said   `json:"said,omitempty"`
+	Take  []taken  `json:"take,omitempty"`
+	Done  []done   `json:"done,omitempty"`
+}
+
+// taken is a message that may not be in its room yet: the intent to post it.
+type taken struct {
+	Message
+	Line  string `json:"line"` // as it is posted, without its newline
+	Inode uint64 `json:"inode"`
+	From  int64  `json:"from"` // the size of the room when the message was taken
+}
+
+func (t *taken) hash() string { return chat.Hash([]byte(t.Line)) }
+
+// done says that a message is in its room, at these bytes.
+type done struct {
+	ID   string `json:"id"`
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+}
+
+// said is a line that was posted.
+type said struct {
+	Message
+	Hash string `json:"hash"` // chat.Hash of the line
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+}
+
+func (s *said) origin() *Origin { return &Origin{Message: s.Message, From: s.From, To: s.To} }
+
+// lineKey identifies a line of a room whatever its position.
+type lineKey struct{ room, hash string }
+
+// ledger is what the records say, folded.
+type ledger struct {
+	position string
+
+	seen   []string // idHash of what was posted, oldest first
+	posted map[string]bool
+
+	waiting []*taken // in order of arrival
+	byID    map[string]*taken
+
+	said  []*said           // what was posted, oldest first
+	lines map[lineKey]*said // them, and the waiting ones without their bytes
+}
+
+func newLedger() *ledger {
+	return &ledger{posted: map[string]bool{}, byID: map[string]*taken{}, lines: map[lineKey]*said{}}
+}
+
+// idHash stands for a message's id: the first 16 hex digits of its BLAKE3.
+func idHash(id string) string {
+	sum := blake3.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:8])
+}
+
+// has says whether a message was taken already.
+func (l *ledger) has(id string) bool { return l.byID[id] != nil || l.posted[idHash(id)] }
+
+// apply folds one record in.
+func (l *ledger) apply(r record) {
+	if r.Place != nil {
+		l.position = *r.Place
+	}
+	for _, hash := range r.Seen {
+		l.see(hash)
+	}
+	for i := range r.Said {
+		l.keep(&r.Said[i])
+	}
+	for _, t := range r.Take {
+		// A record that was reported as failed and yet persisted comes twice.
+		if l.has(t.ID) {
+			continue
+		}
+		l.waiting = append(l.waiting, &t)
+		l.byID[t.ID] = &t
+		l.lines[lineKey{t.Room, t.hash()}] = &said{Message: t.Message, Hash: t.hash()}
+	}
+	l.finish(r.Done)
+}
+
+func (l *ledger) see(hash string) {
+	if l.posted[hash] {
+		return
+	}
+	l.posted[hash] = true
+	l.seen = append(l.seen, hash)
+	if len(l.seen) < 2*keepSeen {
+		return
+	}
+	for _, old := range l.seen[:keepSeen] {
+		delete(l.posted, old)
+	}
+	l.seen = slices.Clone(l.seen[keepSeen:])
+}
+
+// finish moves messages from the waiting to the said.
+func (l *ledger) finish(all []done) {
+	if len(all) == 0 {
+		return
+	}
+	for _, d := range all {
+		it := l.byID[d.ID]
+		if it == nil {
+			continue
+		}
+		delete(l.byID, d.ID)
+		l.see(idHash(d.ID))
+		l.keep(&said{Message: it.Message, Hash: it.hash(), From: d.From, To: d.To})
+	}
+	l.waiting = slices.DeleteFunc(l.waiting, func(t *taken) bool { return l.byID[t.ID] != t })
+}
+
+// keep remembers a line that was posted, and forgets the older half now and then.
+func (l *ledger) keep(s *said) {
+	l.said = append(l.said, s)
+	l.lines[lineKey{s.Room, s.Hash}] = s
+	if len(l.said) < 2*keepSaid {
+		return
+	}
+	for _, old := range l.said[:keepSaid] {
+		if at := (lineKey{old.Room, old.Hash}); l.lines[at] == old {
+			delete(l.lines, at)
+		}
+	}
+	l.said = slices.Clone(l.said[keepSaid:])
+}
+
+// find returns the message of a line, if this bridge posted it or is about to.
+func (l *ledger) find(at lineKey) *Origin {
+	if s := l.lines[at]; s != nil {
+		return s.origin()
+	}
+	return nil
+}
+
+// snapshot is the file that folds to l.
+func (l *ledger) snapshot() []byte {
+	first := record{Place: &l.position, Seen: l.seen[max(0, len(l.seen)-keepSeen):]}
+	var b bytes.Buffer
+	b.Write(first.encode())
+	if len(l.said) > 0 {
+		all := make([]said, len(l.said))
+		for i, s := range l.said {
+			all[i] = *s
+		}
+		b.Write(record{Said: all}.encode())
+	}
+	for _, it := range l.waiting {
+		b.Write(record{Take: []taken{*it}}.encode())
+	}
+	return b.Bytes()
+}
+
+// encode returns the record as a line with its newline.
+func (r record) encode() []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		// Strings, numbers, and times and notes that were checked can be encoded.
+		panic(fmt.Sprintf("encode a record of the inbox: %v", err))
+	}
+	return b.Bytes()
+}
+
+// foldInbox reads a whole inbox.jsonl. torn says that its last line has no end:
+// a write that was under way, which nobody was told had succeeded. Lines that
+// cannot be read are passed over and make err.
+func foldInbox(data []byte) (l *ledger, torn bool, err error) {
+	l = newLedger()
+	if len(data) == 0 {
+		return l, false, errors.New("it is empty")
+	}
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		if line[len(line)-1] != '\n' {
+			return l, true, err
+		}
+		var r record
+		if jerr := json.Unmarshal(line, &r); jerr != nil {
+			err = errors.Join(err, fmt.Errorf("line %d: %w", n, jerr))
+			continue
+		}
+		l.apply(r)
+	}
+	return l, false, err
+}
 
 // rotateAt is how much may be appended to inbox.jsonl before it is written anew,
 // in bytes; no less than it had when it was.
