@@ -1,41 +1,25 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/BurntSushi/toml"
 
+	"lethe/internal/lethetest"
 	"lethe/llm"
 )
 
 // TestDocumentedConfiguration reads the example of docs/configuration.md, and
 // holds that it shows each key there is, and each preset's variable.
 func TestDocumentedConfiguration(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(string(doc), "```toml\n")
-	example, _, found := strings.Cut(after, "```")
-	if !found {
-		t.Fatal("docs/configuration.md has no example")
-	}
-	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(example), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readSettings(home); err != nil {
-		t.Error(err)
-	}
+	doc, example := lethetest.Page(t, "configuration.md"), lethetest.Blocks(t, "configuration.md", "toml")[0]
+	_, err := parseSettings("config.toml", []byte(example))
+	lethetest.Must(t, err)
 	var shown map[string]any
 	meta, err := toml.Decode(example, &shown)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	for _, key := range settingKeys(reflect.TypeFor[settings](), "") {
 		if !strings.HasPrefix(key, "telegram.route.") && !meta.IsDefined(strings.Split(key, ".")...) {
 			t.Errorf("the example does not show %s", key)
@@ -43,7 +27,7 @@ func TestDocumentedConfiguration(t *testing.T) {
 	}
 	for _, name := range llm.Presets() {
 		p, _ := llm.Preset(name)
-		if !strings.Contains(string(doc), name) || p.KeyRequired && !strings.Contains(string(doc), p.KeyEnv) {
+		if !strings.Contains(doc, name) || p.KeyRequired && !strings.Contains(doc, p.KeyEnv) {
 			t.Errorf("docs/configuration.md does not tell of preset %s and %s", name, p.KeyEnv)
 		}
 	}

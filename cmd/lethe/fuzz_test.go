@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/bridge/telegram"
 )
@@ -34,23 +33,6 @@ func FuzzSettings(f *testing.F) {
 		var c telegram.Config = s.Telegram.config()
 		if err := c.Check(); err != nil {
 			t.Fatalf("%q: %+v, %v", text, c, err)
-		}
-	})
-}
-
-// A moment on the command line is a time that can be compared, or is refused.
-func FuzzMoment(f *testing.F) {
-	now := time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC)
-	for _, s := range []string{"", "yesterday", "3d", "-3d", "99999999999999999999d", "2026-11-20", "2026-02-30", "2026-11-20T12:57:16Z", "0000-00-00", "1h30m", "-1h", "9999999h", "\x00", "٣d"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		at, err := moment("since", text, now)
-		if err != nil && (strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "since")) {
-			t.Fatalf("%q: %q", text, err)
-		}
-		if err == nil && (at.Year() < -20_000 || at.Year() > 9999+1) {
-			t.Fatalf("%q is %v", text, at)
 		}
 	})
 }

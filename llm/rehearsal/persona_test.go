@@ -184,20 +184,12 @@ func TestOrders(t *testing.T) {
 
 func TestReports(t *testing.T) {
 	for res, want := range map[string]string{
-		"interrupted, effect unknown":        "gave: interrupted",
-		"":                                   "gave no output",
-		"(no output)":                        "gave no output",
-		"oops\n[exit 1]":                     "gave: \n```\noops\n[exit 1]",
-		"[timeout after 1 s: it was killed]": "gave: [timeout",
-		"hi\n[exit 0]":                       "gave: hi",
-		"[exit 0, 2.0 s]":                    "gave no output",
-		strings.Repeat("x", 5000):            "x…",
+		"": "gave no output", "(no output)": "gave no output", "[exit 0, 2.0 s]": "gave no output", "hi\n[exit 0]": "gave: hi",
+		"oops\n[exit 1]":          "gave: \n```\noops\n[exit 1]",
+		strings.Repeat("x", 5000): "x…",
 		"head\n◳ not shown; all of them: ◱hash=0123456789abcdef gist=turn 1◲": "[0123456789abcdef: turn 1]",
 	} {
-		l := newLife(t, "")
-		l.results["BASH"] = res
-		l.hear("ada: run it")
-		text := l.turn()
+		text := report(Call{"e1_1", "BASH", `{"command":"it"}`}, res)
 		if !strings.Contains(text, want) || len(text) > 1000 || strings.ContainsAny(text, "◱◲◳◆") {
 			t.Errorf("%.40q: %.200q, want %q", res, text, want)
 		}

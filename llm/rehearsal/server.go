@@ -40,7 +40,6 @@ type Server struct {
 
 // Recorded is a request as it came in.
 type Recorded struct {
-	Header  http.Header
 	Body    []byte
 	Refused string // why it was refused; "" when it was accepted
 }
@@ -144,7 +143,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req, ref := parseRequest(body, s.opts.Window)
-	s.record(r, body, ref)
+	s.record(body, ref)
 	if ref != nil {
 		ref.write(w)
 		return
@@ -159,10 +158,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.play(x)
 }
 
-func (s *Server) record(r *http.Request, body []byte, ref *refusal) {
+func (s *Server) record(body []byte, ref *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rec := Recorded{Header: r.Header.Clone(), Body: body}
+	rec := Recorded{Body: body}
 	if ref != nil {
 		rec.Refused = ref.message
 		s.usage.Refused++
