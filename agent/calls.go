@@ -116,12 +116,11 @@ func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, 
 // what those weigh.
 func (a *Agent) showing(r tools.Result) (show, weight int) {
 	text := mind.Result(r.Body, 0, mind.Ref{})
-	if r.Bounded {
-		return 0, llm.Weight(text)
+	if !r.Bounded {
+		show = fit(text, string(r.Body[:min(len(r.Body), 1000)]), compactor.MaxResult, a.call.share)
 	}
-	most := min(compactor.MaxResult, a.call.share)
-	if show = fit(text, string(r.Body[:min(len(r.Body), 1000)]), compactor.MaxResult, a.call.share); show > 0 {
-		return show, most
+	if show > 0 {
+		return show, min(compactor.MaxResult, a.call.share)
 	}
 	return 0, llm.Weight(text)
 }

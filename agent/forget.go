@@ -64,15 +64,6 @@ type compaction struct {
 	cancelled bool  // what it made is not what it would have been
 }
 
-func (c *compaction) ended() bool {
-	select {
-	case <-c.ready:
-		return true
-	default:
-		return false
-	}
-}
-
 // compactIfDue swaps in summaries that are ready, makes room at once when the
 // limit is reached, and begins a job when it is near. It is called between units
 // and never waits for a model.
@@ -80,9 +71,13 @@ func (a *Agent) compactIfDue(ctx context.Context) error {
 	if a.stopReason(ctx) != "" { // a job that a stop cut short is not used
 		return nil
 	}
-	if job := a.forgetting.job; job != nil && job.ended() {
-		if err := a.finish(job); err != nil {
-			return err
+	if job := a.forgetting.job; job != nil {
+		select {
+		case <-job.ready:
+			if err := a.finish(job); err != nil {
+				return err
+			}
+		default:
 		}
 	}
 	if err := a.readCompactRequest(); err != nil {

@@ -79,10 +79,7 @@ func lockOf(id Identity) *flock.Flock {
 
 // holder reads which process wrote itself into a lock file.
 func holder(path string) string {
-	data, _, err := durable.ReadRegular(path, 32)
-	if err != nil {
-		return "unknown"
-	}
+	data, _, _ := durable.ReadRegular(path, 32) // nothing, if it cannot be read
 	pid := strings.TrimSpace(string(data))
 	if _, err := strconv.Atoi(pid); err != nil {
 		return "unknown"
