@@ -210,10 +210,7 @@ type Parts struct {
 // PartsOf estimates the parts for the state of an identity; a limit of 0 is the default.
 // total is what a running identity has counted, or 0.
 func PartsOf(id Identity, s *mind.State, limit, total int) Parts {
-	var e llm.Estimator
-	if w := s.Usage.LastWeight; w > 0 {
-		e = e.Observe(int(w), int(s.Usage.LastInput))
-	}
+	e := estimator(s)
 	limit = orDefault(limit, defaultLimit)
 	if s.Window > 0 {
 		limit = min(limit, s.Window)
@@ -229,14 +226,10 @@ func PartsOf(id Identity, s *mind.State, limit, total int) Parts {
 		total = e.Tokens(r.Weight()) + r.MaxTokens
 	}
 	b := Parts{Epoch: s.Epoch, Limit: limit, Total: total, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
-	for i, m := range wire(s.Messages("")) {
-		switch n := e.Tokens(m.Weight()); i {
-		case 0:
-			b.System = n
-		case 1: // below
-		default:
-			b.Live += n
-		}
+	messages := wire(s.Messages(""))
+	b.System = e.Tokens(messages[0].Weight())
+	for _, m := range messages[min(2, len(messages)):] { // the one between them is the past
+		b.Live += e.Tokens(m.Weight())
 	}
 	b.Past = max(0, total-b.System-b.Live-b.Tools-b.Answer) // the rest, so that the parts make the total
 	return b

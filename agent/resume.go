@@ -112,10 +112,16 @@ func (a *Agent) resume() error {
 	a.log.last = events[len(events)-1].At
 	a.fresh = events[0].Kind == "boot"
 	a.log.sinceEpoch = len(events)
-	if w := state.Usage.LastWeight; w > 0 {
-		a.estimate = a.estimate.Observe(int(w), int(state.Usage.LastInput))
-	}
+	a.estimate = estimator(state)
 	return a.checkSoul()
+}
+
+// estimator knows what the last reply of a life has told of the length of tokens.
+func estimator(s *mind.State) (e llm.Estimator) {
+	if w := s.Usage.LastWeight; w > 0 {
+		e = e.Observe(int(w), int(s.Usage.LastInput))
+	}
+	return e
 }
 
 // checkSoul holds SOUL.md against the boot blob. A missing one is put back; an
