@@ -11,7 +11,8 @@ import (
 	"github.com/zeebo/blake3"
 )
 
-// CorruptError says where a log is damaged.
+// CorruptError says where a log is damaged. Read backwards, a damaged checksum is found in
+// the line that follows it.
 type CorruptError struct {
 	Path   string
 	Offset int64 // of the bad line, in bytes
