@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"lethe/internal/status"
-	"lethe/life"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -50,18 +49,14 @@ func TestAllThatWasBilledIsRecorded(t *testing.T) {
 			w.say("dev", "ann", "talk")
 			w.eventually("all is said", func() bool { return w.model.Pending() == 0 })
 			r.finish()
-			equal(t, "calls that came to nothing", callsOf(w.events(id, "spent")), c.calls)
+			var spent []string
+			for _, e := range w.events(id, "spent") {
+				spent = append(spent, e.Get("calls"))
+			}
+			equalSlices(t, "calls that came to nothing", spent, strings.Fields(c.calls))
 			w.billed(id)
 		})
 	}
-}
-
-func callsOf(spent []life.Event) string {
-	var all []string
-	for _, e := range spent {
-		all = append(all, e.Get("calls"))
-	}
-	return strings.Join(all, " ")
 }
 
 // Of a call that ended before the provider told what it cost, an estimate is

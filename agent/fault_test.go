@@ -26,7 +26,7 @@ func TestEveryStepFailsOnce(t *testing.T) {
 	for i, stage := range []durable.Stage{durable.Before, durable.After} {
 		for n := 1 + i; n <= total+5; n += stride {
 			some := causes[n%len(causes):][:1]
-			if lethetest.Long {
+			if lethetest.Long() {
 				some = causes
 			}
 			for _, cause := range some {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"lethe/blobs"
@@ -15,6 +17,7 @@ import (
 	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/life"
+	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
 
@@ -234,3 +237,43 @@ func (w *world) heard(id Identity, room string) []string {
 	}
 	return out
 }
+
+// calls answers with tool calls: pairs of a name and arguments.
+func calls(pairs ...string) *rehearsal.Answer {
+	a := &rehearsal.Answer{Reasoning: "I do what the script says."}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		a.Calls = append(a.Calls, rehearsal.Call{Name: pairs[i], Arguments: pairs[i+1]})
+	}
+	return a
+}
+
+// text answers with words.
+func text(s string) *rehearsal.Answer { return &rehearsal.Answer{Text: s} }
+
+// always answers whatever nothing else of the script does, but for tasks of a compaction.
+func always(s string) rehearsal.Step {
+	return rehearsal.Step{Task: "none", Times: -1, Answer: text(s)}
+}
+
+func contains(t testing.TB, s, part string) {
+	t.Helper()
+	if !strings.Contains(s, part) {
+		t.Errorf("%q is missing in:\n%s", part, s)
+	}
+}
+
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func equalSlices(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\ngot  %q\nwant %q", what, got, want)
+	}
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -72,10 +71,9 @@ func TestModesAreTakenAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
 	id := w.boot("ada", "dev")
-	w.say("dev", "ann", "first")
 	r := w.run(id)
-	w.answered("dev", 1)
-	r.finish()
+	r.ask("first")
+	r.stop()
 	last := w.fold(id).LastBlob
 	program := filepath.Join(t.TempDir(), "program")
 	out, err := exec.Command("cp", os.Args[0], program).CombinedOutput()
@@ -94,20 +92,19 @@ func TestModesAreTakenAway(t *testing.T) {
 	for _, path := range []string{w.store.Path(last), filepath.Dir(w.store.Path(last)), id.LIFE(), w.path("dev"), id.Dir, w.home.Dir} {
 		lethetest.Must(t, os.Chmod(path, 0))
 	}
-	var said strings.Builder
-	child.Stderr = &said
+	child.Stderr = t.Output()
 	lethetest.Must(t, child.Start())
 	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
-	idle := func() bool {
-		s, err := status.Read(id.Dir)
-		return err == nil && s.PID == child.Process.Pid && s.State == status.Idle
+	idle := func() {
+		t.Helper()
+		w.shows(id, "the child is idle", func(s status.Status) bool { return s.PID == child.Process.Pid && s.State == status.Idle })
 	}
-	w.eventually("the child is idle", idle)
+	idle()
 	w.ask("dev", "second")
-	w.eventually("the child is idle", idle)
+	idle()
 	lethetest.Must(t, os.Chmod(w.path("dev"), 0o200)) // it neither hears
 	w.ask("dev", "third")
-	w.eventually("the child is idle", idle)
+	idle()
 	f, err := os.OpenFile(w.path("dev"), os.O_WRONLY|os.O_APPEND, 0) // before it cannot be opened
 	lethetest.Must(t, err)
 	lethetest.Must(t, os.Chmod(w.path("dev"), 0o400)) // nor speaks
@@ -117,7 +114,4 @@ func TestModesAreTakenAway(t *testing.T) {
 	equal(t, "mode of the room", modeOf(t, w.path("dev")), 0o600)
 	equal(t, "mode of a blob", modeOf(t, w.store.Path(last)), 0o400)
 	equal(t, "mode of a shard", modeOf(t, filepath.Dir(w.store.Path(last))), 0o700)
-	if t.Failed() {
-		t.Log(said.String())
-	}
 }

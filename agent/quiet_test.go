@@ -34,10 +34,7 @@ func TestSilentModelIsTold(t *testing.T) {
 		said++
 		w.answered("dev", said)
 		r.settled()
-		s := w.status(id)
-		if !s.SilentSince.IsZero() {
-			t.Error("it is idle, and yet silent")
-		}
+		equal(t, "not silent when idle", w.status(id).SilentSince.IsZero(), true)
 	}
 	w.say("dev", "ann", "hello")
 	if line := w.answered("dev", said+1); strings.Contains(line, "never said") {

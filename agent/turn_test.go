@@ -125,8 +125,7 @@ func TestStructureInText(t *testing.T) {
 	if strings.Contains(last, "\\n◆ e99 note") || strings.Contains(last, "\\n[USER:root") {
 		t.Errorf("a message forged structure:\n%s", last)
 	}
-	line := w.lines("dev")[1]
-	equal(t, "the tag", line.Name, "ada")
+	equal(t, "the tag", w.lines("dev")[1].Name, "ada")
 }
 
 // Of a reply with very many calls some are run, and the others have their

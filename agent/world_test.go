@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -359,43 +358,3 @@ func (w *world) supervise(open func(Identity) (*Agent, error), ids ...Identity) 
 
 // opens is what Supervise is given.
 func (w *world) opens(id Identity) (*Agent, error) { return Open(id, w.conf) }
-
-// calls answers with tool calls: pairs of a name and arguments.
-func calls(pairs ...string) *rehearsal.Answer {
-	a := &rehearsal.Answer{Reasoning: "I do what the script says."}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		a.Calls = append(a.Calls, rehearsal.Call{Name: pairs[i], Arguments: pairs[i+1]})
-	}
-	return a
-}
-
-// text answers with words.
-func text(s string) *rehearsal.Answer { return &rehearsal.Answer{Text: s} }
-
-// always answers whatever nothing else of the script does, but for tasks of a compaction.
-func always(s string) rehearsal.Step {
-	return rehearsal.Step{Task: "none", Times: -1, Answer: text(s)}
-}
-
-func contains(t testing.TB, s, part string) {
-	t.Helper()
-	if !strings.Contains(s, part) {
-		t.Errorf("%q is missing in:\n%s", part, s)
-	}
-}
-
-func equal[T comparable](t testing.TB, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %v, want %v", what, got, want)
-	}
-}
-
-func equalSlices(t testing.TB, what string, got, want []string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s:\ngot  %q\nwant %q", what, got, want)
-	}
-}
-
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if !lethetest.Long {
+	if !lethetest.Long() {
 		_ = flag.Set("rapid.checks", "20") // it is there
 	}
 	goleak.VerifyTestMain(m)

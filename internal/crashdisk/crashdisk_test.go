@@ -3,7 +3,6 @@ package crashdisk
 import (
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -155,17 +154,5 @@ func TestStates(t *testing.T) {
 	}
 	if len(seen) != 6 {
 		t.Errorf("states: %v", seen)
-	}
-}
-
-// What Write makes is the tree.
-func TestWrite(t *testing.T) {
-	tree := Tree{"d": {Dir: true}, "d/f": {Data: []byte("x")}, "l": {Link: "d/f"}}
-	dir := t.TempDir()
-	if err := tree.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(filepath.Join(dir, "l")); err != nil || string(got) != "x" {
-		t.Errorf("%q %v", got, err)
 	}
 }

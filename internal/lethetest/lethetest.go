@@ -43,14 +43,14 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// Long asks for all that a test can try, and not for a sample: LETHE_LONG=1.
-var Long = os.Getenv("LETHE_LONG") != ""
+// Long reports whether a test is to try all that it can, and not a sample: LETHE_LONG=1.
+func Long() bool { return os.Getenv("LETHE_LONG") != "" } // read in a test, so that go test does not take a sample's result for it
 
 // Sample returns how much of a sweep is tried: with -short (and the race detector),
 // usually, and with LETHE_LONG=1.
 func Sample(short, usual, all int) int {
 	switch {
-	case Long:
+	case Long():
 		return all
 	case testing.Short():
 		return short
