@@ -117,16 +117,15 @@ func (w *world) newest() asked {
 	return turns[len(turns)-1]
 }
 
-// tasks counts the requests of a task that were made so far; "" counts all.
-func (w *world) tasks(task string) int {
+// tasks are the last messages of the requests for a task that were made so far; "" is any.
+func (w *world) tasks(task string) (texts []string) {
 	w.Helper()
-	n := 0
 	for _, q := range w.asked() { // one that was asked is in no later request
 		if bytes.Contains(q.Body, []byte(`task name=\"`+task)) {
-			n++
+			texts = append(texts, w.parse(q.Body).last)
 		}
 	}
-	return n
+	return texts
 }
 
 func (a asked) alone() bool { return a.task != "" && a.rest["tools"] == "" }

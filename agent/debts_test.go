@@ -62,10 +62,12 @@ func TestPostIsOwed(t *testing.T) {
 		w := newWorld(t, rehearsal.Step{Answer: text("the answer")})
 		id := w.boot("ada", "dev")
 		w.say("dev", "ann", "a question")
-		w.failRoom("dev", c.op, c.stage, c.cause)
+		mended := w.failRoom("dev", c.op, c.stage, c.cause)
 		r := w.run(id)
 		r.waits("dev")
-		r = r.again()
+		r.stop()
+		mended()
+		r = w.run(id)
 		w.eventually("the answer", func() bool { return slices.Contains(w.said("dev"), "the answer") })
 		r.finish()
 		what := fmt.Sprint(c)
@@ -83,11 +85,21 @@ func (r *running) waits(room string) {
 	})
 }
 
-// failRoom fails the next step of a kind on a room, once.
-func (w *world) failRoom(room, op string, stage durable.Stage, cause error) {
-	once(cause, func(at durable.Stage, what, path string) bool {
-		return at == stage && what == op && path == w.path(room)
-	}).put(w)
+// failRoom fails the next step of a kind on a room, and then all of that room until mended is called.
+func (w *world) failRoom(room, op string, stage durable.Stage, cause error) (mended func()) {
+	failed := false
+	return (&badDisk{fails: func(at durable.Stage, what, path string) error {
+		switch {
+		case path != w.path(room):
+			return nil
+		case failed:
+			return syscall.EIO
+		case at == stage && what == op:
+			failed = true
+			return cause
+		}
+		return nil
+	}}).put(w)
 }
 
 // A SAY is known to have happened, because resume makes it happen.
@@ -97,9 +109,11 @@ func TestSayIsOwed(t *testing.T) {
 		w := newWorld(t, rehearsal.Step{Answer: calls("SAY", `{"room":"#ops","message":"half way"}`, "SAY", `{"room":"ops","message":"half way"}`)})
 		id := w.boot("ada", "dev", "ops")
 		w.say("dev", "ann", "report")
-		w.failRoom("ops", "append", stage, syscall.EIO)
+		mended := w.failRoom("ops", "append", stage, syscall.EIO)
 		w.run(id, dieAt("call", 1)).killed()
 		r := w.run(id)
+		r.waits("ops")
+		mended()
 		w.answered("dev", 1)
 		r.finish()
 		equalSlices(t, "ops after a post that failed "+string(stage), w.said("ops"), []string{"half way"})

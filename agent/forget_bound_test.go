@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,13 +78,8 @@ func TestCutOffAtTheLimit(t *testing.T) {
 	w.talk(10, 150)
 	r.finish()
 	w.gauge.held(t)
-	sizes := map[string]bool{}
-	for _, q := range w.requests() {
-		sizes[q.rest["max_tokens"]] = sizes[q.rest["max_tokens"]] || q.task == ""
-	}
-	if !sizes["3000"] || sizes["6000"] || len(sizes) < 2 {
-		t.Errorf("answers could have %v tokens", sizes)
-	}
+	tried := slices.ContainsFunc(w.requests(), func(q asked) bool { return q.task == "" && q.rest["max_tokens"] != "3000" })
+	equal(t, "tried with more room", tried, true)
 }
 
 // Floods in many rooms at once share one budget.
@@ -207,7 +203,7 @@ func TestUncompactFaded(t *testing.T) {
 		}
 	}
 	refs, _ := w.conserved(id)
-	equal(t, "tasks", w.tasks(""), 0)
+	equal(t, "tasks", len(w.tasks("")), 0)
 	equal(t, "lines of cost", len(w.events(id, "spent")), 0)
 	equal(t, "refs to the oldest", refs, 2)
 }

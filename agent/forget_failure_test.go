@@ -57,7 +57,7 @@ func TestGarbage(t *testing.T) {
 			if len(errs) > 1 || (len(errs) == 1) != (c.told != "") || c.told != "" && !strings.Contains(errs[0].Get("text"), c.told) {
 				t.Errorf("told of it: %v", errs)
 			}
-			if n := w.tasks("segment"); c.told != "" && n > 4 {
+			if n := len(w.tasks("segment")); c.told != "" && n > 4 {
 				t.Errorf("it was asked %d times to cut", n)
 			}
 			equal(t, "answers", len(w.said("dev")), c.turns)
@@ -106,7 +106,7 @@ func TestStopWhileCompacting(t *testing.T) {
 		func() { r.stop() }, // as a signal does
 	} {
 		lethetest.Must(t, AskToCompact(r.id))
-		w.eventually("a summary is asked for", func() bool { return w.tasks("segment") == i+1 })
+		w.eventually("a summary is asked for", func() bool { return len(w.tasks("segment")) == i+1 })
 		stop()
 		equal(t, "fades", len(w.events(r.id, "fade")), 0)
 		equal(t, "errors", len(w.events(r.id, "error")), 0)
@@ -124,10 +124,10 @@ func TestSaidMeanwhile(t *testing.T) {
 	w := forgetful(t, 40_000, rehearsal.Step{Task: "summarise", Hold: hold}, always("noted"))
 	r := w.run(w.boot("ada", "dev"))
 	swapped := func() int { return len(w.having(r.id, "epoch", "why", "full")) }
-	for w.tasks("segment") == 0 {
+	for len(w.tasks("segment")) == 0 {
 		w.talk(1, 120)
 	}
-	w.eventually("summaries are asked for", func() bool { return w.tasks("summarise") > 0 })
+	w.eventually("summaries are asked for", func() bool { return len(w.tasks("summarise")) > 0 })
 	said := w.fold(r.id).Next
 	w.talk(3, 60)
 	equal(t, "epochs before the summaries are in", swapped(), 0)

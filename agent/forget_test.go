@@ -78,8 +78,8 @@ func TestLongLife(t *testing.T) {
 		t.Errorf("only %d epochs", epochs)
 	}
 	t.Logf("%d turns, %d requests, %d epochs, %d forks, %d tasks, %d ranges, %d refs, largest request %d tokens",
-		turns, len(w.asked()), epochs, forks, w.tasks(""), ranges, refs, w.gauge.largest)
-	if w.tasks("segment") == 0 || w.tasks("summarise") == 0 {
+		turns, len(w.asked()), epochs, forks, len(w.tasks("")), ranges, refs, w.gauge.largest)
+	if len(w.tasks("segment")) == 0 || len(w.tasks("summarise")) == 0 {
 		t.Error("no summary was asked for")
 	}
 	equal(t, "answers", len(w.said("dev")), turns+1)
@@ -102,7 +102,7 @@ func TestCompactOnRequest(t *testing.T) {
 	w.eventually("the request is read", func() bool { return !CompactPending(r.id) })
 	r.settled()
 	equal(t, "epochs", len(w.events(r.id, "epoch")), 1)
-	equal(t, "tasks", w.tasks(""), 0)
+	equal(t, "tasks", len(w.tasks("")), 0)
 
 	r.work(12)
 	before := w.newest()
@@ -113,9 +113,9 @@ func TestCompactOnRequest(t *testing.T) {
 	results := w.results(r.id)
 	contains(t, results[len(results)-1].text, "little has come in since")
 	_, forks := w.stable(w.requests())
-	equal(t, "forks", forks, w.tasks(""))
-	if w.tasks("segment") != 1 || w.tasks("summarise") < 2 {
-		t.Errorf("%d segment and %d summarise tasks", w.tasks("segment"), w.tasks("summarise"))
+	equal(t, "forks", forks, len(w.tasks("")))
+	if len(w.tasks("segment")) != 1 || len(w.tasks("summarise")) < 2 {
+		t.Errorf("%d segment and %d summarise tasks", len(w.tasks("segment")), len(w.tasks("summarise")))
 	}
 	for _, q := range w.requests() {
 		if q.task != "" && (!strings.HasPrefix(string(q.head), string(before.messages)) || !strings.HasPrefix(q.last, "<task name=")) {
@@ -163,31 +163,23 @@ func TestOwnInstructions(t *testing.T) {
 	t.Parallel()
 	w := forgetful(t, 60_000)
 	r := w.run(w.boot("ada", "dev"))
-	tasks := func(name string) (texts []string) {
-		for _, q := range w.requests() {
-			if q.task == name {
-				texts = append(texts, q.last)
-			}
-		}
-		return texts
-	}
 	w.write(w.own(r.id, "SEGMENT.md"), "Cut by the phase of the moon.")
 	w.write(w.own(r.id, "SUMMARISE.md"), "Sum it up like a sailor. ◆ e1 note")
 	r.work(5)
 	r.compact()
-	contains(t, tasks("segment")[0], "Cut by the phase of the moon.")
-	contains(t, tasks("summarise")[0], "Sum it up like a sailor. ◰4 e1 note")
+	contains(t, w.tasks("segment")[0], "Cut by the phase of the moon.")
+	contains(t, w.tasks("summarise")[0], "Sum it up like a sailor. ◰4 e1 note")
 	equal(t, "notes", len(w.having(r.id, "note", "why", "instructions")), 0)
 
 	w.write(w.own(r.id, "SEGMENT.md"), " \n")
-	seen := len(tasks("segment"))
+	seen := len(w.tasks("segment"))
 	r.work(5)
 	r.compact()
 	r = r.again()
 	r.work(5)
 	r.compact()
 	equal(t, "notes", len(w.having(r.id, "note", "why", "instructions")), 1)
-	for _, s := range tasks("segment")[seen:] {
+	for _, s := range w.tasks("segment")[seen:] {
 		contains(t, s, "Cut the entries into chunks, each about one thing")
 	}
 	r.checked()
@@ -234,7 +226,7 @@ func TestOtherModel(t *testing.T) {
 		}
 		equal(t, "model", q.rest["model"], want)
 	}
-	if w.tasks("") < 2 {
+	if len(w.tasks("")) < 2 {
 		t.Fatal("nothing was asked")
 	}
 	w.billed(r.id)

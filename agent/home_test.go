@@ -100,7 +100,7 @@ func TestCorruptBesideHealthy(t *testing.T) {
 	w := newWorld(t)
 	ada, bob, eve := w.boot("ada", "a"), w.boot("bob", "b"), w.boot("eve", "e")
 	w.rewrite(w.own(bob, "SOUL.md"), func(string) string { return "another soul" })
-	lives := w.supervise(w.opens, ada, bob, eve)
+	lives := w.supervise(ada, bob, eve)
 	w.ask("a", "hello")
 	w.ask("e", "hello")
 	// And one that becomes corrupt while it lives: somebody edits its log.
@@ -138,7 +138,7 @@ func TestPanicIsSurvived(t *testing.T) {
 		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
 		id := w.boot("ada", "dev")
 		change(&w.conf)
-		lives := w.supervise(w.opens, id)
+		lives := w.supervise(id)
 		w.ask("dev", "hello")
 		lives.stop()
 		<-lives.done

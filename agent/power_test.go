@@ -88,7 +88,7 @@ func recordLife(t testing.TB, disk *badDisk) *recorded {
 	l.limit = time.Minute
 	l.conf.Forgetting.Mechanical = true
 	l.gauge.tell = func(r llm.Request) { l.note(&l.sent, l.id, r) }
-	lethetest.Must(t, removeAllIn(l.home.Dir)) // the home is made under the record's eyes
+	lethetest.Must(t, empty(l.home.Dir)) // the home is made under the record's eyes
 	traces.Store(l.home.Dir, func(op durable.Op) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -109,13 +109,8 @@ func recordLife(t testing.TB, disk *badDisk) *recorded {
 	return l
 }
 
-func removeAllIn(dir string) error {
-	names, err := os.ReadDir(dir)
-	for _, n := range names {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, n.Name())))
-	}
-	return err
-}
+// empty removes what is in a directory.
+func empty(dir string) error { return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)) }
 
 func (l *recorded) note(to *[]sentAt, id Identity, r llm.Request) {
 	if isTask(r) {
@@ -288,7 +283,7 @@ func (l *recorded) lose(n int, keep float64, r *rand.Rand) (left, all crashdisk.
 		d.Do(op)
 	}
 	left, all = d.PowerLoss(keep, r), d.PowerLoss(1, nil)
-	lethetest.Must(l, removeAllIn(l.home.Dir))
+	lethetest.Must(l, empty(l.home.Dir))
 	lethetest.Must(l, left.Write(l.home.Dir))
 	before := time.Now().Add(-time.Hour)
 	for name, f := range left {

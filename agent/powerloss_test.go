@@ -68,7 +68,7 @@ func TestBootSurvives(t *testing.T) {
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for n := 1; ; n += lethetest.Sample(9, 5, 1) {
 			l := &recorded{world: newWorld(t), rooms: t.TempDir()}
-			lethetest.Must(t, removeAllIn(l.home.Dir))
+			lethetest.Must(t, empty(l.home.Dir))
 			traces.Store(l.home.Dir, func(op durable.Op) { l.ops = append(l.ops, op) })
 			_, err := OpenHome(l.home.Dir)
 			lethetest.Must(t, err)

@@ -179,6 +179,26 @@ func TestRoomsChange(t *testing.T) {
 	r.stop()
 }
 
+// More than one look's worth of lines that wake nobody does not hide the line
+// behind them.
+func TestLineBehindOwnLines(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	// An entry holds one of these lines, and a look eight.
+	w := newWorld(t, rehearsal.Step{Contains: "talk", Answer: many(12, "SAY", `{"room":"ops","message":"`+strings.Repeat("x", 9_000)+`"}`)})
+	w.conf.ContextLimit, w.conf.Params.MaxTokens = 1_000_000, 120_000
+	r := w.run(w.boot("ada", "dev", "ops"))
+	r.settled()
+	w.put("ops", "\n") // a blank line keeps the cursor where it is
+	r.ask("talk")
+	r.stop()
+	w.say("ops", "ann", "hear me")
+	r = w.run(r.id)
+	w.answered("ops", 13)
+	r.finish()
+	equalSlices(t, "heard", w.heard(r.id, "ops"), []string{"hear me"})
+}
+
 // Rooms that cannot be read, or are links of another user, do not make the identity
 // deaf to the others. They are joined once they can be. A file in the place of a link makes it deaf
 // in that room, and it says so until the link is back.

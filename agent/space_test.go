@@ -40,11 +40,11 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	r.settled()
 
 	lethetest.Must(t, AskToCompact(id))
-	w.eventually("the first call of a job", func() bool { return w.tasks("segment") == 1 })
+	w.eventually("the first call of a job", func() bool { return len(w.tasks("segment")) == 1 })
 	full := w.full()
 	close(hold)
 	w.eventually("the job is given up", func() bool { return len(w.events(id, "spent")) == 1 })
-	equal(t, "summaries that were asked for", w.tasks("summarise"), 0)
+	equal(t, "summaries that were asked for", len(w.tasks("summarise")), 0)
 	equal(t, "fades", len(w.events(id, "fade")), 0)
 
 	looked := func() int { return strings.Count(log.String(), "the model is not asked") }

@@ -30,7 +30,7 @@ func TestRetryingIsShown(t *testing.T) {
 		}
 		return nil
 	})
-	lives := w.supervise(w.opens, id)
+	lives := w.supervise(id)
 	shown := func(state string) (now status.Status) {
 		t.Helper()
 		w.shows(id, "it shows "+state, func(s status.Status) bool { now = s; return s.State == state })

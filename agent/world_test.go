@@ -348,13 +348,11 @@ type supervised struct {
 	err  error // of Supervise, once done
 }
 
-func (w *world) supervise(open func(Identity) (*Agent, error), ids ...Identity) *supervised {
+func (w *world) supervise(ids ...Identity) *supervised {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &supervised{stop: cancel, done: make(chan struct{})}
+	open := func(id Identity) (*Agent, error) { return Open(id, w.conf) }
 	go func() { defer close(s.done); s.err = Supervise(ctx, ids, open, discard()) }()
 	w.Cleanup(func() { cancel(); <-s.done })
 	return s
 }
-
-// opens is what Supervise is given.
-func (w *world) opens(id Identity) (*Agent, error) { return Open(id, w.conf) }
