@@ -151,6 +151,8 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 		}
 		settle()
 	}
+	mended()
+	w.say("dev", "ann", "good night") // which one that has just failed does not hear
 	settle()
 	r.checked()
 	var said []string

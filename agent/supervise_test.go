@@ -78,7 +78,7 @@ func TestBlobsAreMovedAway(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
 	id := w.boot("ada", "dev")
 	lethetest.Must(t, errors.Join(os.MkdirAll(w.own(id, stopFile+"/x"), 0o700), os.MkdirAll(w.own(id, compactFile+"/x"), 0o700)))
-	w.supervise(w.opens, id)
+	w.supervise(id)
 	w.say("dev", "ann", "a question")
 	w.answered("dev", 1)
 	away := w.home.Blobs() + ".away"
