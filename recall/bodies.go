@@ -59,10 +59,10 @@ func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []found
 		}
 		if errs[i] != nil {
 			x.lost(f.Doc, errs[i], q)
-		} else if read[i].Life == x.self { // whatever the index says
-			if c := q.candidate(f, read[i]); len(c.lines) > 0 {
-				out = append(out, c)
-			}
+			continue
+		}
+		if c := q.candidate(f, read[i]); len(c.lines) > 0 && read[i].Life == x.self { // whatever the index says
+			out = append(out, c)
 		}
 	}
 	return out, nil

@@ -1,5 +1,7 @@
 package recall
 
+import "slices"
+
 const (
 	// doubt is added to all that is asked for, as a share of the weight of the
 	// rarest word: a text of one common word is never sure.
@@ -17,7 +19,7 @@ const (
 // lines, by the weight of the words. A name is no evidence by itself.
 func (r *ranker) confidence(p *page) float64 {
 	name := 0.0
-	if r.named {
+	if slices.Contains(r.names, true) {
 		name = nameShare * r.scale
 	}
 	best := 0.0

@@ -99,17 +99,11 @@ func TestLostOriginals(t *testing.T) {
 	here := w.says("an apple tree by the lake")
 	x := w.synced()
 	lethetest.Must(t, os.WriteFile(w.store.Path(damaged), []byte("---\nat: x\n---\nan apple tree, forged\n"), 0o600))
-	saved, err := os.ReadFile(w.store.Path(gone))
-	lethetest.Must(t, err)
 	remove(t, w.store.Path(gone))
 	w.said.Reset()
-	search := func() (found []Hit, lost map[blobs.Hash]error) {
-		lost = map[blobs.Hash]error{}
-		found = w.search(x, Query{Text: "apple tree", Lost: func(h blobs.Hash, err error) { lost[h] = err }})
-		return found, lost
-	}
 	for range 3 {
-		hits, lost := search()
+		lost := map[blobs.Hash]error{}
+		hits := w.search(x, Query{Text: "apple tree", Lost: func(h blobs.Hash, err error) { lost[h] = err }})
 		if len(hits) != 1 || hits[0].Hash != here {
 			t.Errorf("hits %s", show(hits))
 		}
@@ -117,17 +111,10 @@ func TestLostOriginals(t *testing.T) {
 			t.Errorf("lost %v", lost)
 		}
 	}
-	if _, err := x.Hints(t.Context(), w.store, "apple tree by the river", w.now, nil); err != nil {
-		t.Error(err)
-	}
 	for _, h := range []blobs.Hash{gone, damaged} {
 		if n := strings.Count(w.said.String(), "hash="+h.String()); n != 1 {
 			t.Errorf("%s is logged %d times:\n%s", h, n, w.said.String())
 		}
-	}
-	lethetest.Must(t, os.WriteFile(w.store.Path(gone), saved, 0o600))
-	if hits, lost := search(); len(hits) != 2 || len(lost) != 1 {
-		t.Errorf("put back: %s, %d lost", show(hits), len(lost))
 	}
 }
 

@@ -57,7 +57,8 @@ func (x *Index) stageOne(t *testing.T, said string, now time.Time) (s *shortlist
 	return s
 }
 
-// A list that is read in part is estimated, not taken for short.
+// A list that is read in part is estimated, not taken for short, and of what it finds
+// there are no more hits than are asked for.
 func TestEstimates(t *testing.T) {
 	w := newWorld(t)
 	var bodies []string
@@ -78,6 +79,11 @@ func TestEstimates(t *testing.T) {
 	}
 	if s.segments != 2000 || len(s.docs) != mostBodies {
 		t.Errorf("%d segments, %d candidates", s.segments, len(s.docs))
+	}
+	for limit, want := range map[int]int{0: 10, -3: 10, 1: 1, 50: 50, 1000: 50} {
+		if hits := w.search(x, Query{Text: "common quarter", Limit: limit}); len(hits) != want {
+			t.Errorf("limit %d: %d hits, want %d", limit, len(hits), want)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ type ranked struct {
 	*candidate
 	score      float64
 	confidence float64
-	from, to   int
+	passage    []text.Line
 }
 
 const (
@@ -83,7 +83,6 @@ type ranker struct {
 	times  []float64 // how well each candidate fits the times that the query names
 	weight []float64 // of each term
 	names  []bool    // terms that are the name of somebody who speaks
-	named  bool
 	asked  float64 // the weight of all terms but names
 
 	scale             float64 // the log of the number of segments: what the rarest term weighs
@@ -125,7 +124,7 @@ func (r *ranker) findNames() {
 			seen[l.Speaker] = true
 			for t := range text.Tokens(l.Speaker) {
 				if i := slices.IndexFunc(r.q.terms, func(term term) bool { return term.text == t.Text }); i >= 0 {
-					r.names[i], r.named = true, true
+					r.names[i] = true
 				}
 			}
 		}
@@ -177,7 +176,8 @@ func (r *ranker) rank(i int) (ranked, bool) {
 	}
 	best := r.best(p)
 	out := ranked{candidate: &r.c[i], score: r.whole(i) + best.score + r.scale*r.times[i], confidence: r.confidence(p)}
-	out.from, out.to = r.passage(i, best)
+	from, to := r.passage(i, best)
+	out.passage = out.lines[from:to]
 	return out, true
 }
 

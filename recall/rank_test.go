@@ -97,7 +97,7 @@ func (s shelf) first(t *testing.T, question string, want int) string {
 		t.Errorf("%q: %+v, want %d first", question, r, want)
 		return ""
 	}
-	return text.Passage(r[0].passage())
+	return text.Passage(r[0].passage)
 }
 
 func talks() shelf {

@@ -160,17 +160,14 @@ func (x *Index) lost(d index.Doc, err error, q Query) {
 	}
 }
 
-func (r ranked) passage() []text.Line { return r.lines[r.from:r.to] }
-
 func hits(ranked []ranked) []Hit {
 	out := make([]Hit, len(ranked))
 	for i, r := range ranked {
 		c := r.candidate
-		lines := r.passage()
-		offset := utf8.RuneCountInString(c.body[:min(lines[0].From, len(c.body))])
+		offset := utf8.RuneCountInString(c.body[:r.passage[0].From])
 		out[i] = Hit{
 			Hash: c.Hash, From: c.From, To: c.To, At: c.Last, Gist: c.gist, Rooms: c.facts.Rooms, Tools: c.facts.Tools, Kinds: c.facts.Kinds,
-			Passage: text.Passage(lines), Offset: offset, Score: r.score, Confidence: r.confidence,
+			Passage: text.Passage(r.passage), Offset: offset, Score: r.score, Confidence: r.confidence,
 		}
 	}
 	return out

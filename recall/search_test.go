@@ -35,9 +35,6 @@ func TestFindsWhatFaded(t *testing.T) {
 	if h := w.finds(x, "append to file", tool); h.Tools[0] != "BASH" || fmt.Sprint(h.Kinds) != "[reply tool]" {
 		t.Errorf("hit %+v", h)
 	}
-	if hits := w.search(x, Query{Text: "zeppelin"}); len(hits) != 0 {
-		t.Errorf("an unknown word finds %s", show(hits))
-	}
 }
 
 // An offset is what UNCOMPACT takes: it counts characters of the body.
@@ -107,21 +104,6 @@ func TestFilters(t *testing.T) {
 		}
 		if !maps.Equal(got, want) {
 			t.Errorf("%s: %d hits, want %d", c.what, len(got), len(c.want))
-		}
-	}
-}
-
-func TestLimit(t *testing.T) {
-	w := newWorld(t)
-	var bodies []string
-	for i := range 70 {
-		bodies = append(bodies, w.heard("dev", "ada", fmt.Sprintf("the common apple number %d", i)))
-	}
-	w.fades(bodies...)
-	x := w.synced()
-	for limit, want := range map[int]int{0: 10, -3: 10, 1: 1, 50: 50, 1000: 50} {
-		if hits := w.search(x, Query{Text: "common apple", Limit: limit}); len(hits) != want {
-			t.Errorf("limit %d: %d hits, want %d", limit, len(hits), want)
 		}
 	}
 }
