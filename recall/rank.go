@@ -83,7 +83,7 @@ type ranker struct {
 	times  []float64 // how well each candidate fits the times that the query names
 	weight []float64 // of each term
 	names  []bool    // terms that are the name of somebody who speaks
-	asked  float64 // the weight of all terms but names
+	asked  float64   // the weight of all terms but names
 
 	scale             float64 // the log of the number of segments: what the rarest term weighs
 	docSize, lineSize float64 // in tokens, on average
