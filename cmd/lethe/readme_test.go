@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lethe/internal/lethetest"
 )
 
 // step is a command of a transcript and what it prints.
@@ -25,9 +27,7 @@ type step struct {
 func transcript(t *testing.T, heading string) (steps []step) {
 	t.Helper()
 	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	_, after, found := strings.Cut(string(readme), "\n"+heading+"\n")
 	parts := strings.SplitN(after, "```", 3)
 	if !found || len(parts) < 3 {
@@ -108,15 +108,11 @@ func newShell(t *testing.T) *shell {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + sh.home, "GORACE=" + raceOptions}
 	cmd.Dir = sh.home
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w
 	sh.in = in
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, cmd.Start())
 	go func() { // ends with the pipe
 		for s := bufio.NewScanner(r); s.Scan(); {
 			sh.out <- s.Text()
@@ -167,9 +163,7 @@ func (sh *shell) blob() string {
 		sh.Fatalf("%d logs, %v", len(logs), err)
 	}
 	log, err := os.ReadFile(logs[0])
-	if err != nil {
-		sh.Fatal(err)
-	}
+	lethetest.Must(sh, err)
 	m := regexp.MustCompile(` reply .*hash=([0-9a-f]+)`).FindSubmatch(log)
 	if m == nil {
 		sh.Fatalf("no reply in:\n%s", log)

@@ -12,23 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lethe/agent"
+	"lethe/internal/lethetest"
 )
 
 func TestWarnings(t *testing.T) {
 	above := t.TempDir()
 	p := &program{home: agent.Home{Dir: filepath.Join(above, "home")}}
-	if err := os.Mkdir(p.home.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Mkdir(p.home.Dir, 0o700))
 	has := func(words string) bool {
 		return slices.ContainsFunc(p.warnings(), func(w string) bool { return strings.Contains(w, words) })
 	}
-	change := func(mode os.FileMode) {
-		t.Helper()
-		if err := os.Chmod(above, mode); err != nil {
-			t.Fatal(err)
-		}
-	}
+	change := func(mode os.FileMode) { lethetest.Must(t, os.Chmod(above, mode)) }
 	change(0o700)
 	if has("every user") || has("belongs to") || has("runs as root") != (os.Geteuid() == 0) {
 		t.Errorf("told of a home of one's own: %q", p.warnings())
@@ -41,9 +35,7 @@ func TestWarnings(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root: a home of another user is not tried")
 	}
-	if err := os.Chown(p.home.Dir, 65534, -1); err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, os.Chown(p.home.Dir, 65534, -1))
 	if !has("belongs to user 65534") {
 		t.Errorf("%q", p.warnings())
 	}
