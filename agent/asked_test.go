@@ -22,9 +22,8 @@ type gauge struct {
 	limit int               // tokens of a request and its answer; 0: any number
 	tell  func(llm.Request) // called before each; may be nil
 
-	mu      sync.Mutex
-	largest int // as the server counted it
-	over    []string
+	mu   sync.Mutex
+	over []string
 }
 
 func (g *gauge) Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error) {
@@ -34,8 +33,7 @@ func (g *gauge) Complete(ctx context.Context, r llm.Request, on func(llm.Delta))
 	reply, err := g.Model.Complete(ctx, r, on)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := reply.Usage.Input + r.MaxTokens
-	if g.largest = max(g.largest, n); n > g.limit && g.limit > 0 {
+	if n := reply.Usage.Input + r.MaxTokens; n > g.limit && g.limit > 0 {
 		g.over = append(g.over, fmt.Sprintf("a request counted %d tokens", n))
 	}
 	return reply, err

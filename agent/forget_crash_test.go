@@ -13,7 +13,6 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
-	"lethe/mind"
 	"lethe/tools"
 )
 
@@ -163,9 +162,4 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 	}
 	equalSlices(t, "heard", w.heard(id, "dev"), said)
 	equal(t, "owes", w.owes(id), false)
-	s, levels := w.fold(id), map[string]int{}
-	for _, f := range s.Faded {
-		levels[f.Level]++
-	}
-	t.Logf("%d entries, %d live, %d epochs, %d summaries, %d gists, %d cards", s.Next-1, len(s.Live), s.Epoch, levels[mind.Summary], levels[mind.Gist], levels[mind.Card])
 }

@@ -73,12 +73,10 @@ func TestLongLife(t *testing.T) {
 	if refs > 2 || ranges < turns/30 {
 		t.Errorf("it takes %d refs to reach the oldest of %d ranges", refs, ranges)
 	}
-	epochs, forks := w.stable(w.requests())
+	epochs, _ := w.stable(w.requests())
 	if epochs < turns/30 {
 		t.Errorf("only %d epochs", epochs)
 	}
-	t.Logf("%d turns, %d requests, %d epochs, %d forks, %d tasks, %d ranges, %d refs, largest request %d tokens",
-		turns, len(w.asked()), epochs, forks, len(w.tasks("")), ranges, refs, w.gauge.largest)
 	if len(w.tasks("segment")) == 0 || len(w.tasks("summarise")) == 0 {
 		t.Error("no summary was asked for")
 	}

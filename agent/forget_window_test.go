@@ -101,7 +101,6 @@ func TestLeastLimit(t *testing.T) {
 	w.talk(2, 150)
 	r.checked()
 	equal(t, "pauses", len(w.events(id, "paused")), 0)
-	t.Logf("a soul of %d bytes needs %d tokens; the largest request had %d", len(soul), need, w.gauge.largest)
 }
 
 // shrink has a life that does not run learn of a smaller window.

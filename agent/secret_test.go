@@ -10,7 +10,6 @@ import (
 
 	"lethe/internal/lethetest"
 	"lethe/internal/secret"
-	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 )
 
@@ -54,8 +53,7 @@ func TestKeysAreNotRecorded(t *testing.T) {
 	lethetest.Must(t, AskToCompact(id))
 	w.eventually("the context is compacted", func() bool { return len(w.having(id, "epoch", "why", "person")) == 1 })
 	ask("good night", 1)
-	r.stop()
-	r = w.run(id)
+	r = r.again()
 	ask("good morning", 1)
 	r.stop()
 
@@ -83,19 +81,4 @@ func TestKeysAreNotRecorded(t *testing.T) {
 	equal(t, "lines heard", len(w.heard(id, "dev")), len(w.lines("dev"))-len(w.said("dev")))
 	w.conserved(id)
 	w.stable(w.requests())
-}
-
-// What streams in shows no part of a key that came in pieces.
-func TestNoPartOfAKeyIsShown(t *testing.T) {
-	const key = "~k-of-another-test-0123456789"
-	secret.Add(key)
-	dir := t.TempDir()
-	for n := range len(key) {
-		lethetest.Must(t, status.WriteLive(dir, "it is "+key[:n]))
-		equal(t, "shown", status.ReadLive(dir), "it is ")
-	}
-	lethetest.Must(t, status.Write(dir, status.Status{Error: "refused " + key}))
-	s, err := status.Read(dir)
-	lethetest.Must(t, err)
-	equal(t, "status", s.Error, "refused "+secret.Text(key))
 }

@@ -25,15 +25,13 @@ func TestPermanentError(t *testing.T) {
 		r.settled()
 		equal(t, "model calls", len(w.asked()), 1)
 		equal(t, "paused", len(w.events(id, "paused")), 1)
-		s := w.status(id)
-		contains(t, s.Error, "status 40")
+		contains(t, w.status(id).Error, "status 40")
 
 		w.say("dev", "ann", "try again") // input
 		contains(t, w.answered("dev", 3), "The model refuses")
 		r.settled()
 		equal(t, "model calls", len(w.asked()), 2)
-		r.stop()
-		r = w.run(id) // it asks again when it is started again
+		r = r.again() // it asks again when it is started again
 		contains(t, w.answered("dev", 4), "The model refuses")
 		r.settled()
 		retry <- os.Interrupt // a person says that it is mended, and it is not
@@ -56,8 +54,7 @@ func TestOutage(t *testing.T) {
 	w.say("dev", "ann", "and now?")
 	w.eventually("a third try", func() bool { return len(w.asked()) >= 3 })
 	w.eventually("its error", func() bool { return len(w.events(id, "error")) == 3 })
-	r.stop() // also in the middle of waiting
-	r = w.run(id)
+	r = r.again() // also in the middle of waiting
 	equal(t, "answer", w.answered("dev", 2), "back again")
 	r.finish()
 	equal(t, "lines of the agent", len(w.said("dev")), 2)
