@@ -187,24 +187,28 @@ func (w *world) finds(id Identity, text string) bool {
 	return false
 }
 
-// An edit of MEMORY in context.md overwrites nothing in MEMORY.md: it is refused with a
-// word and kept. What other edits take away is found again.
-func TestMemoryIsNotOverwritten(t *testing.T) {
+// An edit of MEMORY in context.md is carried out; where somebody has changed MEMORY.md
+// meanwhile, that stays, and the edit is kept. What edits take away is found again.
+func TestMemoryIsEdited(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("the crane is painted ochre")})
 	memory, view := w.own(id, "MEMORY.md"), w.own(id, contextFile)
 	r.ask("which colour?")
+	w.rewrite(view, replace("(empty)", "Bob likes crimson."))
+	r.edited(1)
+	equal(t, "MEMORY.md", w.read(memory), "Bob likes crimson.\n")
+	w.reads(view, "MEMORY was changed.")
 	r.stop() // while it runs, context.md would follow MEMORY.md at once
 	w.write(memory, "Ann likes teal.\n")
 	w.rewrite(view, func(s string) string {
-		return replace("(empty)", "Bob likes crimson.")(replace("painted ochre", "not painted")(s))
+		return replace("Bob likes crimson.", "Bob likes olive.")(replace("painted ochre", "not painted")(s))
 	})
 	r = w.run(id)
-	r.edited(1)
+	r.edited(2)
 	equal(t, "MEMORY.md", w.read(memory), "Ann likes teal.\n")
-	w.reads(view, "stayed as they were: memory, which is changed in self/MEMORY.md.")
+	w.reads(view, "memory, of which the file did not show")
 	w.reads(view, "RECALL still finds what was taken away.")
-	if kept := w.kept(id); len(kept) != 1 || !strings.Contains(kept[0], "crimson") {
+	if kept := w.kept(id); len(kept) != 1 || !strings.Contains(kept[0], "olive") {
 		t.Errorf("the edit is not kept: %q", kept)
 	}
 	r.stop()

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -158,6 +159,9 @@ func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if edit.Empty() {
 		return nil
 	}
+	if err := a.editMemory(&edit); err != nil {
+		return err
+	}
 	if epoch != a.state.Epoch || len(edit.Ignored) > 0 {
 		if err := a.setAside(file, strings.Join(append([]string{"not all of an edit may be in force"}, edit.Ignored...), "; ")); err != nil {
 			return err
@@ -174,6 +178,31 @@ func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	}
 	a.cfg.Log.Info("context.md was edited by a person; the edit comes into force")
 	return a.renew("edit", note)
+}
+
+// editMemory carries an edit of MEMORY out, unless somebody changed MEMORY.md meanwhile.
+func (a *Agent) editMemory(edit *mind.Edit) error {
+	if edit.Memory == nil {
+		return nil
+	}
+	before := a.files.look(memoryFile)
+	now, err := a.files.read(memoryFile)
+	if err != nil {
+		return err
+	}
+	text, ok := edit.Memory.Of(string(now))
+	if ok && text != string(now) {
+		done, err := durable.Swap(a.files.path(memoryFile), []byte(text), 0o600,
+			func(there fs.FileInfo) bool { return there == nil && before == nil || unchanged(before, there) })
+		if err := cmp.Or(err, durable.SyncDir(a.id.Dir)); err != nil {
+			return err
+		}
+		ok = done != nil
+	}
+	if !ok {
+		edit.Memory, edit.Ignored = nil, append(edit.Ignored, mind.MemoryStays)
+	}
+	return nil
 }
 
 // describe tells the agent what a person did to its context.
@@ -199,6 +228,7 @@ func describe(edit mind.Edit) string {
 	}{
 		{len(changed) > 0, "Changed: " + strings.Join(changed, ", ") + "."},
 		{len(deleted) > 0, "Removed, and still reachable by ref in the past: " + strings.Join(deleted, ", ") + "."},
+		{edit.Memory != nil, "MEMORY was changed."},
 		{edit.Pins != nil, "The pins were changed."},
 		{len(edit.Ignored) > 0, "These parts cannot be changed there and stayed as they were: " + strings.Join(edit.Ignored, ", ") + "."},
 		{edit.Taken != "", "RECALL still finds what was taken away."},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,30 @@ import (
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
+
+// Of boots of one name at once one makes the identity, and the others find it.
+func TestBootsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var made atomic.Int32
+	var boots sync.WaitGroup
+	for range 8 {
+		boots.Go(func() {
+			_, err := Boot(w.home, w.store, BootOptions{Name: "ada"})
+			if err == nil {
+				made.Add(1)
+			} else if !errors.Is(err, ErrExists) {
+				t.Error(err)
+			}
+		})
+	}
+	boots.Wait()
+	all, err := w.home.List()
+	lethetest.Must(t, err)
+	if len(all) != 1 || made.Load() != 1 {
+		t.Errorf("%d boots made %d identities", made.Load(), len(all))
+	}
+}
 
 func TestSecondDaemon(t *testing.T) {
 	t.Parallel()

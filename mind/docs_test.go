@@ -65,7 +65,8 @@ func TestPageEdit(t *testing.T) {
 	want := Edit{
 		Changed: []Change{{N: 5, Text: "<reasoning>\nTwo kinds.\n</reasoning>\nThirty notes, a README and a todo."}},
 		Added:   "to you\nPlease count the notes.",
-		Taken:   "◆ e5 reply\nMany notes, a README and a todo.\n", Ignored: []string{"system", "memory, which is changed in self/MEMORY.md"},
+		Memory:  &MemoryEdit{"Ada likes short answers.", "Ada likes long answers.\n"},
+		Taken:   "◆ memory\nAda likes short answers.\n◆ e5 reply\nMany notes, a README and a todo.\n", Ignored: []string{"system"},
 	}
 	if ed := w.state.Compare(seen(file)); !reflect.DeepEqual(ed, want) {
 		t.Errorf("%s", show(ed))

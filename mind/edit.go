@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"lethe/blobs"
 )
 
 // Edit is what a person changed in context.md.
@@ -14,6 +16,22 @@ type Edit struct {
 	Pins    *[]Pin   // the pins as they are to be
 	Ignored []string // what cannot be obeyed, by its head or in words
 	Taken   string   // the lines that it takes away, each under the head of its section
+	Memory  *MemoryEdit
+}
+
+// MemoryEdit is what a person saw of MEMORY, and what it is to be.
+type MemoryEdit struct{ Was, Is string }
+
+// Of returns what MEMORY.md, which holds now, is to hold. It is false where that is not what
+// the person saw.
+func (m MemoryEdit) Of(now string) (text string, ok bool) {
+	switch {
+	case same(memoryText(now), memoryText(m.Is)): // as after a crash
+		return now, true
+	case same(memoryText(now), m.Was):
+		return m.Is, true
+	}
+	return now, false
 }
 
 // Change is one entry, call result or faded range with a new text.
@@ -27,7 +45,7 @@ type Change struct {
 
 // Empty reports whether nothing was changed.
 func (ed Edit) Empty() bool {
-	return len(ed.Changed) == 0 && len(ed.Deleted) == 0 && ed.Added == "" && ed.Pins == nil && len(ed.Ignored) == 0
+	return len(ed.Changed) == 0 && len(ed.Deleted) == 0 && ed.Added == "" && ed.Memory == nil && ed.Pins == nil && len(ed.Ignored) == 0
 }
 
 // Compare reads an edited context.md against the entries it was based on; later
@@ -182,14 +200,18 @@ func (c *comparison) missing() {
 
 // Kinds of sections, by what an edit of them does.
 const (
-	fixed    = iota // system, past, memory, life, calls: cannot be changed
+	fixed    = iota // system, past, life, calls: cannot be changed
+	memory          // MEMORY.md is changed
 	pins            // a line taken away is unpinned
 	faded           // a summary: the text changes, the ref stays
 	writable        // an entry or a result
 )
 
 func (sec section) sort() (kind, n, k int) {
-	if sec.head == pinsHeader {
+	switch sec.head {
+	case memoryHeader:
+		return memory, 0, 0
+	case pinsHeader:
 		return pins, 0, 0
 	}
 	from, _, isRange := strings.Cut(sec.id(), "..")
@@ -208,7 +230,7 @@ func (sec section) isReply() bool { return strings.HasSuffix(sec.head, " "+Reply
 // compare looks at a section that the file still has.
 func (c *comparison) compare(was, is section) {
 	kind, n, k := was.sort()
-	if c.stale && kind == fixed && n == 0 && was.head != memoryHeader {
+	if c.stale && kind == fixed && n == 0 {
 		return // made anew with each epoch, and never a person's to change
 	}
 	if was.head != is.head && !(c.stale && kind == faded) {
@@ -218,6 +240,8 @@ func (c *comparison) compare(was, is section) {
 		return
 	}
 	switch {
+	case kind == memory:
+		c.memory(was, is.body)
 	case c.stale && kind != fixed && kind != writable:
 		c.ignore(was.id() + ", which was another when the file was written")
 	case kind == pins:
@@ -225,20 +249,32 @@ func (c *comparison) compare(was, is section) {
 		c.edit.Pins = &left
 		c.take(was, is.body)
 	case kind == fixed:
-		c.refuse(was)
+		c.ignore(was.title())
 	default:
 		c.change(was, Change{N: n, K: k, Faded: kind == faded, Text: is.body})
 	}
 }
 
-// refuse says that a section cannot be changed here.
-func (c *comparison) refuse(was section) {
-	if was.head == memoryHeader {
-		c.ignore("memory, which is changed in self/MEMORY.md")
+// memory takes an edit of MEMORY where the file shows all of it as it is in this epoch.
+func (c *comparison) memory(was section, is string) {
+	if c.stale || moreMemory.MatchString(was.body) {
+		c.ignore(MemoryStays)
 		return
 	}
-	c.ignore(was.title())
+	text := strings.TrimPrefix(strings.TrimSpace(blobs.Unescape(is)), noMemory)
+	if text != "" {
+		text += "\n"
+	}
+	c.edit.Memory = &MemoryEdit{was.body, text}
+	if was.body != noMemory {
+		c.take(was, is)
+	}
 }
+
+// MemoryStays says that an edit of MEMORY was not carried out.
+const MemoryStays = "memory, of which the file did not show all that stands in self/MEMORY.md by now"
+
+var moreMemory = regexp.MustCompile(`\n\(\d+ more characters are in self/MEMORY\.md\)$`)
 
 func (c *comparison) change(was section, to Change) {
 	c.edit.Changed = append(c.edit.Changed, to)
@@ -257,6 +293,8 @@ func (c *comparison) gone(was section) {
 	kind, n, k := was.sort()
 	switch {
 	case c.stale && (n == 0 || kind == faded): // the file may never have had it
+	case kind == memory:
+		c.memory(was, "")
 	case kind == pins:
 		c.edit.Pins = &[]Pin{}
 		c.take(was, "")
@@ -264,7 +302,7 @@ func (c *comparison) gone(was section) {
 		c.change(was, Change{N: n, Faded: true})
 	case c.deleted[n]:
 	case kind != writable:
-		c.refuse(was)
+		c.ignore(was.title())
 	case was.body != removed:
 		c.change(was, Change{N: n, K: k, Text: removed})
 	}

@@ -34,7 +34,8 @@ func sectionOf(t *testing.T, view, head string) string {
 	return rest
 }
 
-const noMemoryEdit = "memory, which is changed in self/MEMORY.md"
+// shownMemory is MEMORY as the example shows it.
+const shownMemory = "ada likes ◰4 and short answers"
 
 // seen is a file that has our first line.
 func seen(file string) Seen {
@@ -93,8 +94,8 @@ func TestCompare(t *testing.T) {
 		{"summary deleted", cut("◆ e1..e2 "), Edit{Changed: []Change{{N: 1, Faded: true}}}},
 		{"pin taken away", put("- e1..e2: ada said hello; somebody had no tag!\n", ""), Edit{Pins: &[]Pin{}}},
 		{"pins deleted", cut("◆ pins"), Edit{Pins: &[]Pin{}}},
-		{"memory", put("likes ◰4 and", "hates ◰4, not"), Edit{Ignored: []string{noMemoryEdit}}},
-		{"memory deleted", cut("◆ memory"), Edit{Ignored: []string{noMemoryEdit}}},
+		{"memory", put("likes ◰4 and", "hates ◰4, not"), Edit{Memory: &MemoryEdit{shownMemory, "ada hates ◆, not short answers\n"}}},
+		{"memory deleted", cut("◆ memory"), Edit{Memory: &MemoryEdit{Was: shownMemory}}},
 		{"system", put("You are Ada.", "You are Eve."), Edit{Ignored: []string{"system"}}},
 		{"system deleted", cut("◆ system"), Edit{Ignored: []string{"system"}}},
 		{"life", put("boot name=ada", "boot name=eve"), Edit{Ignored: []string{"life"}}},
@@ -116,7 +117,7 @@ func TestCompare(t *testing.T) {
 			Edit{Changed: []Change{{N: 4, K: 2, Text: "not said"}}, Ignored: []string{"the end of the file, which is missing"}}},
 		{"only the first line", head + "\n", Edit{Ignored: []string{"the end of the file, which is missing"}}},
 		{"everything", head + "\n◆ end\n", Edit{
-			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{}, Ignored: []string{"system", "past", noMemoryEdit, "life"}}},
+			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{}, Memory: &MemoryEdit{Was: shownMemory}, Ignored: []string{"system", "past", "life"}}},
 		{"of somebody else", strings.Replace(view, w.state.Self[:16], "0123456789abcdef", 1) + "x", Edit{Ignored: []string{"the whole file, which is the context of 0123456789abcdef"}}},
 	}
 	for _, tt := range tests {
@@ -146,7 +147,7 @@ func TestEditKeepsWhatItTakes(t *testing.T) {
 	}
 	w = fadedExample(t)
 	for _, r := range [][2]string{
-		{"ada said hello;\n", "ada came;\n"}, {"- e1..e2: ada said hello; somebody had no tag!\n", ""},
+		{"ada said hello;\n", "ada came;\n"}, {"- e1..e2: ada said hello; somebody had no tag!\n", ""}, {"ada likes", "ada hates"},
 		{"said in room dev", "not said"}, {sectionOf(t, view, "◆ e5 "), ""},
 	} {
 		view = strings.Replace(view, r[0], r[1], 1)
@@ -155,7 +156,7 @@ func TestEditKeepsWhatItTakes(t *testing.T) {
 	// e5 is removed as a whole, into a blob of its own.
 	head, _, _ := strings.Cut(sectionOf(t, string(fadedExample(t).state.View()), "◆ e1..e2 "), "\n")
 	want := head + "\nada said hello;\n◆ pins\n- e1..e2: ada said hello; somebody had no tag!\n" +
-		"◆ e4.2 result ok\nsaid in room dev\n"
+		"◆ memory\nada likes ◰4 and short answers\n◆ e4.2 result ok\nsaid in room dev\n"
 	if ed.Taken != want {
 		t.Errorf("taken away is\n%s\nwant\n%s", ed.Taken, want)
 	}
@@ -163,6 +164,9 @@ func TestEditKeepsWhatItTakes(t *testing.T) {
 
 func show(ed Edit) string {
 	s := fmt.Sprintf("changed %+v deleted %v added %q ignored %q", ed.Changed, ed.Deleted, ed.Added, ed.Ignored)
+	if ed.Memory != nil {
+		s += fmt.Sprintf(" memory %+v", *ed.Memory)
+	}
 	if ed.Pins != nil {
 		s += fmt.Sprintf(" pins %+v", *ed.Pins)
 	}
@@ -247,7 +251,7 @@ func TestStaleFile(t *testing.T) {
 	want := Edit{
 		Changed: []Change{{N: 6, Text: "Somebody changed it."}},
 		Taken:   "◆ e6 note\nSomebody changed self/MEMORY.md.\n",
-		Ignored: []string{"what has faded since the file was written, up to e5", "pins, which was another when the file was written", noMemoryEdit},
+		Ignored: []string{"what has faded since the file was written, up to e5", "pins, which was another when the file was written", MemoryStays},
 	}
 	if !reflect.DeepEqual(ed, want) {
 		t.Errorf("%s\nwant %s", show(ed), show(want))
