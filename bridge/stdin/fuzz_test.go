@@ -21,14 +21,12 @@ func FuzzInput(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, input string) {
-		c := understand(input)
-		line, err := chat.Format(false, "you", time.Unix(0, 0), c.Text)
+		command, text := understand(input)
+		line, err := chat.Format(false, "you", time.Unix(0, 0), text)
 		switch {
-		case c.intent == nothing && strings.TrimSpace(input) != "":
-			t.Fatalf("%q is nothing", input)
-		case c.intent == say && err != nil && strings.TrimSpace(strings.ReplaceAll(c.Text, "/", "")) != "":
+		case command == "" && err != nil && strings.TrimSpace(strings.ReplaceAll(input, "/", "")) != "":
 			t.Fatalf("%q cannot be said: %v", input, err)
-		case c.intent == say && err == nil:
+		case command == "" && err == nil:
 			if ok := chat.Parse(line).Command != ""; ok != (forHarness(input) && !strings.HasPrefix(input, "//")) {
 				t.Fatalf("%q is said as %q, which is obeyed: %v", input, line, ok)
 			}

@@ -6,73 +6,29 @@ import (
 	"lethe/chat"
 )
 
-// intent is what a line typed on the screen asks for.
-type intent int
-
-const (
-	nothing intent = iota
-	say            // append Text to the room
-	help
-	quit
-	rooms
-	goRoom  // view the room Text
-	unknown // a slash, and no command
-)
-
-// command is a typed line, understood.
-type command struct {
-	intent intent
-	Text   string
-}
-
-// harness commands are for the agent's harness and travel through the room like any line.
-var harness = []string{"/model", "/status", "/stop"}
-
-// understand reads one input. A line that starts with a slash is a command; a
-// second slash or a space in front makes it text.
-func understand(input string) command {
-	text := strings.TrimRight(input, " \t\r\n")
-	if strings.TrimSpace(text) == "" {
-		return command{}
-	}
+// understand takes one input apart. A line that starts with a slash is a command
+// of the screen and its argument; a second slash or a space in front makes it
+// text. Without a command, all is text for the room: also what the agent's harness
+// obeys, which travels through the room like any line.
+func understand(input string) (command, text string) {
+	text = strings.TrimRight(input, " \t\r\n")
 	if rest, ok := strings.CutPrefix(text, "//"); ok {
-		literal := "/" + rest
-		if forHarness(literal) {
-			literal = " " + literal // else it would act
+		text = "/" + rest
+		if forHarness(text) {
+			text = " " + text // else it would act
 		}
-		return command{say, literal}
+		return "", text
 	}
-	if !strings.HasPrefix(text, "/") || strings.Contains(text, "\n") {
-		return command{say, text}
+	if !strings.HasPrefix(text, "/") || strings.Contains(text, "\n") || forHarness(text) {
+		return "", text
 	}
-	word, arg := split(text)
-	switch word {
-	case "/help":
-		return command{intent: help}
-	case "/quit":
-		return command{intent: quit}
-	case "/rooms":
-		return command{intent: rooms}
-	case "/room":
-		if arg == "" {
-			return command{intent: rooms}
-		}
-		return command{goRoom, strings.TrimPrefix(arg, "#")}
-	}
-	if forHarness(text) {
-		return command{say, text}
-	}
-	return command{unknown, text}
+	command, text, _ = strings.Cut(text, " ")
+	return command, strings.TrimSpace(text)
 }
 
 func forHarness(text string) bool {
 	_, _, ok := chat.Command(chat.Line{Text: text})
 	return ok
-}
-
-func split(text string) (word, arg string) {
-	word, arg, _ = strings.Cut(text, " ")
-	return word, strings.TrimSpace(arg)
 }
 
 // typed is what was sent, oldest first, and where in it the cursor keys are.
@@ -83,30 +39,30 @@ type typed struct {
 }
 
 func (t *typed) add(text string) {
-	if n := len(t.lines); n == 0 || t.lines[n-1] != text {
+	if n := len(t.lines); strings.TrimSpace(text) != "" && (n == 0 || t.lines[n-1] != text) {
 		t.lines = append(t.lines, text)
 	}
 	t.at, t.draft = len(t.lines), ""
 }
 
-// previous and next return the text to show, and whether there was one.
-func (t *typed) previous(current string) (string, bool) {
+// previous and next return the text to show in place of the current one.
+func (t *typed) previous(current string) string {
 	if t.at == 0 {
-		return "", false
+		return current
 	}
 	if t.at == len(t.lines) {
 		t.draft = current
 	}
 	t.at--
-	return t.lines[t.at], true
+	return t.lines[t.at]
 }
 
-func (t *typed) next() (string, bool) {
-	if t.at >= len(t.lines) {
-		return "", false
+func (t *typed) next(current string) string {
+	if t.at == len(t.lines) {
+		return current
 	}
 	if t.at++; t.at == len(t.lines) {
-		return t.draft, true
+		return t.draft
 	}
-	return t.lines[t.at], true
+	return t.lines[t.at]
 }

@@ -64,22 +64,19 @@ type model struct {
 	style         palette
 	log           transcript
 	in            textarea.Model
-	inWidth       int // what in was last set to
 	spin          spinner.Model
 	spinning      bool
 
-	room     string
-	rooms    []string         // of the home
-	agents   []agent          // that run, anywhere in the home
-	stream   map[string]reply // by identity: the reply on screen
-	typed    typed
-	notice   notice
-	page     page // over the history, when there is one
-	pageTop  int  // its first row shown
-	leaving  bool // Ctrl+C was pressed once
-	stopped  bool // /stop was sent for the turn under way
-	roomErr  error
-	bannered bool // the banner was shown
+	room    string
+	rooms   []string         // of the home
+	agents  []agent          // that run, anywhere in the home
+	stream  map[string]reply // by identity: the reply on screen
+	typed   typed
+	notice  notice
+	leaving bool // Ctrl+C was pressed once
+	stopped bool // /stop was sent for the turn under way
+	roomErr error
+	banner  string // to be shown
 }
 
 // reply is what an identity streams, and what it has already posted of it.
@@ -102,7 +99,7 @@ func (m *model) Init() tea.Cmd {
 }
 
 func newModel(cfg Config, do func(request)) *model {
-	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, stream: map[string]reply{}}
+	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner, stream: map[string]reply{}}
 	m.in = textarea.New()
 	m.in.ShowLineNumbers = false
 	m.in.CharLimit = 0
@@ -120,7 +117,7 @@ func newModel(cfg Config, do func(request)) *model {
 	m.in.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
 	m.spin = spinner.New(spinner.WithSpinner(spinner.Spinner{
 		Frames: spinner.MiniDot.Frames, FPS: 120 * time.Millisecond}))
-	m.log.me, m.log.follow = cfg.User, true
+	m.log.me = cfg.User
 	m.restyle(true)
 	return m
 }
@@ -141,6 +138,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
+		m.in.MaxHeight = max(min(6, m.height/3), 1)
+		m.in.SetWidth(max(m.width, 4))
+		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
 	case tea.BackgroundColorMsg:
 		m.restyle(msg.IsDark())
 	case news:
@@ -154,21 +154,20 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseWheelMsg:
 		switch msg.Button {
 		case tea.MouseWheelUp:
-			m.scroll(-3)
+			m.log.scroll(-3)
 		case tea.MouseWheelDown:
-			m.scroll(3)
+			m.log.scroll(3)
 		}
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
 	case tea.PasteMsg:
 		m.leaving = false
-		text := strings.ReplaceAll(msg.Content, "\r\n", "\n") // terminals send either for a newline
-		text = strings.ReplaceAll(text, "\r", "\n")
+		text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(msg.Content) // terminals send either for a newline
 		m.in, cmd = m.in.Update(tea.PasteMsg{Content: clean(text)})
 	default:
 		m.in, cmd = m.in.Update(msg)
 	}
-	m.arrange()
+	m.log.resize(max(m.width, 1), m.plan().history)
 	if m.busy() && !m.spinning {
 		m.spinning = true
 		cmd = tea.Batch(cmd, m.spin.Tick)
@@ -182,18 +181,17 @@ func (m *model) apply(n news) {
 		return // from before the room was changed
 	}
 	m.roomErr, m.agents, m.rooms = n.Err, n.Agents, n.Rooms
-	switch {
-	case n.Fresh:
+	if n.Fresh {
 		m.log.reset(n.Lines)
-		if !m.bannered && m.cfg.Banner != "" {
-			m.log.note(m.cfg.Banner)
+		if m.banner != "" {
+			m.log.note(m.banner)
+			m.banner = ""
 		}
-		m.bannered = true
 		m.loadTyped(n.Lines)
-	default:
+	} else {
 		for _, l := range n.Lines {
 			m.keepUnposted(l)
-			m.log.add([]message{l})
+			m.log.add(l)
 		}
 		m.markPosted(n.Lines)
 	}
@@ -261,7 +259,8 @@ func (m *model) replies() []block {
 		}
 		next[a.Self] = r
 		if r.text != "" {
-			live = append(live, block{message: message{Agent: true, Name: a.Name, Text: r.text, At: a.Since}})
+			live = append(live, block{message: message{Agent: true, Name: a.Name, Text: r.text, At: a.Since},
+				raw: len(r.text) > maxLiveMarkdown})
 		}
 	}
 	m.stream = next
@@ -284,13 +283,4 @@ func (m *model) here() []agent { return listeners(m.agents, m.room, m.cfg.Self) 
 
 func (m *model) busy() bool {
 	return slices.ContainsFunc(m.agents, func(a agent) bool { return a.BusyIn(m.room) })
-}
-
-// scroll moves the page that is open, or the history.
-func (m *model) scroll(n int) {
-	if m.page != noPage {
-		m.pageTop = max(min(m.pageTop+n, len(m.pageRows())-m.log.height), 0)
-		return
-	}
-	m.log.scroll(n)
 }

@@ -32,7 +32,7 @@ func TestScreenAsAWhole(t *testing.T) {
  ada 12:57
    yesterday
 
- ──────────────── Friday 20 November 2026 ────────────────
+───────────────── Friday 20 November 2026 ──────────────────
 
  ada 12:57
    what is
@@ -275,13 +275,11 @@ func TestRoomsAndHelp(t *testing.T) {
 	s.hears(lethe(), s.line(false, "bob", "in dev"))
 	s.press("/help", "enter")
 	s.shows("Keys and commands", "Alt+Enter", "/model NAME")
-	s.press("esc")
-	s.hides("Keys and commands")
 	s.press("/rooms", "enter")
-	s.shows("❯ dev", "lethe", "ops", "nobody")
+	s.shows("dev: lethe", "ops: nobody")
 	s.press("/room ops", "enter")
 	s.wants(request{room: "ops"})
-	s.hides("in dev", "Rooms")
+	s.hides("in dev", "Rooms", "Keys and commands")
 	s.hears(lethe()) // of ops
 	s.send(news{Room: "dev", Agents: lethe(), Lines: []message{s.line(false, "bob", "late news of dev")}})
 	s.hides("late news")

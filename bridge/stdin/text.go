@@ -5,7 +5,6 @@ import (
 	"html"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"charm.land/glamour/v2"
 	"charm.land/glamour/v2/ansi"
@@ -14,10 +13,6 @@ import (
 
 	"lethe/chat"
 )
-
-// maxShown bounds the bytes of one message that are laid out; the whole of it
-// stays in the room's file.
-const maxShown = 64 << 10
 
 // maxMarkdown bounds the bytes that are laid out as markdown, which takes up to
 // a few milliseconds per KB; a longer message is shown as it was written.
@@ -33,18 +28,6 @@ func clean(s string) string {
 // oneLine is clean for text that has one row: names, tools, errors.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(clean(s)), " ")
-}
-
-// cut bounds text to maxShown bytes, on a rune.
-func cut(s string) (text string, left int) {
-	if len(s) <= maxShown {
-		return s, 0
-	}
-	at := maxShown
-	for at > 0 && s[at]&0xC0 == 0x80 {
-		at--
-	}
-	return s[:at], len(s) - at
 }
 
 // fit cuts a styled row to width cells, marking the cut with an ellipsis.
@@ -131,9 +114,7 @@ func hidesControls(text string) bool {
 			return false
 		}
 		text = next
-		if strings.ContainsFunc(text, func(r rune) bool {
-			return r != '\n' && r != '\t' && unicode.IsControl(r)
-		}) {
+		if clean(text) != text {
 			return true
 		}
 	}
@@ -192,18 +173,12 @@ var sequence = regexp.MustCompile("\x1b\\[[0-9;:?<=>]*[ -/]*[@-~]|\x1b[\\]PX^_][
 // colourOnly keeps the escape sequences that style text and drops all others,
 // hyperlinks too: where a link goes is written beside it.
 func colourOnly(s string) string {
-	s = sequence.ReplaceAllStringFunc(s, func(seq string) string {
+	return sequence.ReplaceAllStringFunc(s, func(seq string) string {
 		if strings.HasPrefix(seq, "\x1b[") && strings.HasSuffix(seq, "m") {
 			return seq
 		}
 		return ""
 	})
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\x1b' {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // padding is what glamour fills a row up with: blanks, and the styles among them.

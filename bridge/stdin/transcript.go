@@ -2,7 +2,6 @@ package stdin
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
@@ -21,13 +20,14 @@ type block struct {
 	day   bool // a new day begins with it
 	run   bool // it goes on where the one before left off: no header
 	note  bool // from the screen itself, not in the room
+	raw   bool // not as markdown
 	width int
 	rows  []string
 }
 
 // transcript is the scrolled part of the screen: the messages of a room and,
-// under them, the replies being written. It lays out only what is looked at,
-// so a long room costs nothing until it is scrolled through.
+// under them, the replies being written. It lays out only what is looked at and
+// what lies below, so a long room costs nothing until it is scrolled through.
 type transcript struct {
 	width, height int
 	style         palette
@@ -35,69 +35,66 @@ type transcript struct {
 	md            markdown
 
 	blocks []block
-	live   []block // replies as they stream; index len(blocks) and on
-	unseen int     // messages that arrived below while scrolled up
-
-	// top is the first row shown. While follow holds it is not used: the last
-	// row sits at the bottom.
-	follow bool
-	top    position
+	live   []block // replies as they stream, below the others
+	up     int     // rows that lie below the ones shown; at 0 the newest is followed
+	unseen int     // blocks that came while scrolled up
 }
-
-// position is a row of a block.
-type position struct{ block, row int }
 
 func (t *transcript) restyle(p palette) {
 	t.style = p
 	t.md = markdown{style: p.markdown}
-	t.forget()
-}
-
-// forget drops every layout.
-func (t *transcript) forget() {
-	for i := range t.blocks {
-		t.blocks[i].rows = nil
-	}
-	for i := range t.live {
-		t.live[i].rows = nil
+	for i := range t.count() {
+		t.at(i).rows = nil
 	}
 }
 
+// resize has to follow each change, before view.
 func (t *transcript) resize(width, height int) {
-	if t.width != width {
-		t.top.row = 0 // rows of another width mean nothing
-	}
 	t.width, t.height = width, height
-	if !t.follow && t.atEnd() {
-		t.follow = true
-	}
+	t.scroll(0)
 }
 
 // reset shows another room, or the same one from its end.
 func (t *transcript) reset(lines []message) {
-	t.blocks, t.live, t.unseen, t.follow = nil, nil, 0, true
-	t.add(lines)
+	t.blocks, t.live = nil, nil
+	t.end()
+	for _, l := range lines {
+		t.add(l)
+	}
 }
 
-// add appends messages.
-func (t *transcript) add(lines []message) {
-	for _, m := range lines {
-		t.blocks = append(t.blocks, block{message: m})
-		t.join(len(t.blocks) - 1)
-	}
-	if !t.follow {
-		t.unseen += len(lines)
-		return
-	}
-	if extra := len(t.blocks) - history; len(t.blocks) > keep {
-		t.blocks = slices.Delete(t.blocks, 0, extra)
+func (t *transcript) add(l message) { t.push(block{message: l}) }
+
+// note adds text of the screen's own.
+func (t *transcript) note(text string) { t.push(block{message: message{Text: text}, note: true}) }
+
+func (t *transcript) push(b block) {
+	t.blocks = append(t.blocks, b)
+	last := len(t.blocks) - 1
+	t.join(last)
+	if t.up > 0 { // what is being read stays where it is
+		t.up += len(t.rows(last))
+		t.unseen++
+	} else if len(t.blocks) > keep {
+		t.blocks = slices.Delete(t.blocks, 0, len(t.blocks)-history)
 		t.join(0)
 	}
 }
 
-// note adds a line of the screen's own.
-func (t *transcript) note(text string) {
-	t.blocks = append(t.blocks, block{message: message{Text: text}, note: true})
+// setLive replaces the replies that are being written.
+func (t *transcript) setLive(replies []block) {
+	before := t.liveRows()
+	t.live = replies
+	if t.up > 0 {
+		t.up += t.liveRows() - before
+	}
+}
+
+func (t *transcript) liveRows() (n int) {
+	for i := len(t.blocks); i < t.count(); i++ {
+		n += len(t.rows(i))
+	}
+	return n
 }
 
 // join decides how block i stands to the one before it: a header is repeated
@@ -113,41 +110,34 @@ func (t *transcript) join(i int) {
 		return
 	}
 	prev := t.blocks[i-1]
-	b.day = !b.At.IsZero() && !prev.note && !sameDay(prev.At, b.At)
+	b.day = !b.At.IsZero() && !prev.note && prev.At.Local().Format(time.DateOnly) != b.At.Local().Format(time.DateOnly)
 	b.run = !b.day && !prev.note && prev.Name == b.Name && prev.Agent == b.Agent &&
 		b.At.Sub(prev.At) < 2*time.Minute
-}
-
-func sameDay(a, b time.Time) bool {
-	ay, am, ad := a.Local().Date()
-	by, bm, bd := b.Local().Date()
-	return ay == by && am == bm && ad == bd
 }
 
 // count and at treat the live replies as the last blocks.
 func (t *transcript) count() int { return len(t.blocks) + len(t.live) }
 
-func (t *transcript) at(i int) []string {
-	b := &t.live
-	live := i >= len(t.blocks)
-	if live {
-		i -= len(t.blocks)
-	} else {
-		b = &t.blocks
+func (t *transcript) at(i int) *block {
+	if i < len(t.blocks) {
+		return &t.blocks[i]
 	}
-	blk := &(*b)[i]
-	if blk.rows == nil || blk.width != t.width {
-		blk.rows, blk.width = t.layout(*blk, live && len(blk.Text) > maxLiveMarkdown), t.width
+	return &t.live[i-len(t.blocks)]
+}
+
+func (t *transcript) rows(i int) []string {
+	b := t.at(i)
+	if b.rows == nil || b.width != t.width {
+		b.rows, b.width = t.layout(*b), t.width
 	}
-	return blk.rows
+	return b.rows
 }
 
 // layout turns a block into rows: a blank row, the day, the header, the text.
-func (t *transcript) layout(b block, raw bool) []string {
-	text, left := cut(b.Text)
+func (t *transcript) layout(b block) []string {
 	if b.note {
 		var rows []string
-		for _, row := range wrap(clean(text), t.width-2) {
+		for _, row := range wrap(clean(b.Text), t.width-2) {
 			rows = append(rows, " "+t.style.dim.Render(row))
 		}
 		return append([]string{""}, rows...)
@@ -159,25 +149,19 @@ func (t *transcript) layout(b block, raw bool) []string {
 	if !b.run {
 		rows = append(rows, "", t.header(b))
 	}
-	pad := "   "
-	if t.width < 40 {
-		pad = " "
-	}
+	const pad = "   "
 	width := max(t.width-2*len(pad), 1)
 	var body []string
 	if b.Agent && b.run {
 		rows = append(rows, "") // between paragraphs of markdown
 	}
-	if b.Agent && !raw {
-		body = t.md.rows(text, width)
+	if b.Agent && !b.raw {
+		body = t.md.rows(b.Text, width)
 	} else {
-		body = wrap(clean(text), width)
+		body = wrap(clean(b.Text), width)
 	}
 	for _, row := range body {
 		rows = append(rows, pad+row)
-	}
-	if left > 0 {
-		rows = append(rows, pad+t.style.warn.Render(fit("… "+count(left)+" more bytes in the room's file", width)))
 	}
 	return rows
 }
@@ -198,91 +182,40 @@ func (t *transcript) header(b block) string {
 }
 
 func (t *transcript) dayRow(at time.Time) string {
-	day := at.Local().Format("Monday 2 January 2006")
-	side := strings.Repeat("─", min(max((t.width-lipgloss.Width(day))/2-2, 0), 24))
-	return lipgloss.PlaceHorizontal(t.width, lipgloss.Center, t.style.faint.Render(fit(side+" "+day+" "+side, t.width)))
+	day := t.style.faint.Render(fit(at.Local().Format(" Monday 2 January 2006 "), t.width))
+	return lipgloss.PlaceHorizontal(t.width, lipgloss.Center, day,
+		lipgloss.WithWhitespaceChars("─"), lipgloss.WithWhitespaceStyle(t.style.faint))
 }
 
-// setLive replaces the replies that are being written.
-func (t *transcript) setLive(replies []block) {
-	t.live = replies
-	if n := t.count(); !t.follow && t.top.block >= n {
-		t.follow = true
+// tail is the last rows, at least n of them where there are as many.
+func (t *transcript) tail(n int) (rows []string) {
+	i := t.count()
+	for have := 0; i > 0 && have < n; have += len(t.rows(i)) {
+		i--
 	}
-}
-
-// bottom is the position of the first row when the last one is at the bottom.
-func (t *transcript) bottom() position {
-	left := t.height
-	for i := t.count() - 1; i >= 0; i-- {
-		n := len(t.at(i))
-		if n >= left {
-			return position{i, n - left}
-		}
-		left -= n
+	for ; i < t.count(); i++ {
+		rows = append(rows, t.rows(i)...)
 	}
-	return position{}
+	return rows
 }
 
-// pin stops following, at what is shown now.
-func (t *transcript) pin() {
-	if t.follow {
-		t.top, t.follow = t.bottom(), false
-	}
-}
-
-func (t *transcript) atEnd() bool {
-	b := t.bottom()
-	return t.top.block > b.block || t.top.block == b.block && t.top.row >= b.row
-}
-
-// scroll moves by n rows, up when negative.
+// scroll moves by n rows, up when negative, as far as there are any.
 func (t *transcript) scroll(n int) {
-	t.pin()
-	for ; n < 0; n++ {
-		switch {
-		case t.top.row > 0:
-			t.top.row = min(t.top.row, len(t.at(t.top.block))) - 1
-		case t.top.block > 0:
-			t.top.block--
-			t.top.row = max(len(t.at(t.top.block))-1, 0)
-		default:
-			n = -1
-		}
-	}
-	for ; n > 0 && !t.atEnd(); n-- {
-		if t.top.row++; t.top.row >= len(t.at(t.top.block)) {
-			t.top = position{t.top.block + 1, 0}
-		}
-	}
-	if t.atEnd() {
+	t.up -= n
+	t.up = max(min(t.up, len(t.tail(t.height+t.up))-t.height), 0)
+	if t.up == 0 {
 		t.end()
 	}
 }
 
-// end goes back to following.
-func (t *transcript) end() { t.follow, t.unseen = true, 0 }
+// end goes back to the newest row.
+func (t *transcript) end() { t.up, t.unseen = 0, 0 }
 
-// view is exactly height rows.
+// view is exactly height rows. A room that does not fill the screen sits at its
+// bottom, next to the input.
 func (t *transcript) view() []string {
-	from := t.top
-	if t.follow {
-		from = t.bottom()
-	}
-	rows := make([]string, 0, t.height)
-	for i := from.block; i < t.count() && len(rows) < t.height; i++ {
-		b := t.at(i)
-		if i == from.block {
-			b = b[min(from.row, len(b)):]
-		}
-		rows = append(rows, b[:min(len(b), t.height-len(rows))]...)
-	}
-	// A room that does not fill the screen sits at its bottom, next to the input.
-	if missing := t.height - len(rows); missing > 0 && t.follow {
-		rows = append(make([]string, missing, t.height), rows...)
-	}
-	for len(rows) < t.height {
-		rows = append(rows, "")
-	}
-	return rows
+	rows := t.tail(t.height + t.up)
+	rows = rows[:len(rows)-t.up]
+	rows = rows[max(len(rows)-t.height, 0):]
+	return append(make([]string, t.height-len(rows), t.height), rows...)
 }

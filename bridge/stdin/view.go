@@ -15,43 +15,23 @@ import (
 // layout says how many rows each part of the screen gets. The parts add up to
 // the height; what a small terminal has no room for goes first.
 type layout struct {
-	header, history, activity, notice, rule, input, status int
+	history, notice, input int
+	status, frame          bool // the status row; header, activity and rule
 }
 
-// plan shares height rows. The input and one row of history come before all.
-func plan(height, input, notice int) layout {
-	l := layout{input: max(min(input, height/3), 1), notice: min(notice, max(height/5, 1))}
-	if height >= 3 {
-		l.status = 1
-	}
-	if height >= 6 {
-		l.activity = 1
-	}
-	if height >= 9 {
-		l.rule = 1
-	}
-	if height >= 12 {
-		l.header = 1
-	}
-	l.notice = min(l.notice, max(height-l.input-l.status-l.activity-l.rule-l.header-1, 0))
-	l.history = max(height-l.input-l.status-l.activity-l.rule-l.header-l.notice, 0)
-	return l
-}
-
-// arrange gives every part its size; after each message, before View.
-func (m *model) arrange() {
-	rows, width := max(min(6, m.height/3), 1), max(m.width, 4)
-	if rows != m.in.MaxHeight || width != m.inWidth {
-		m.in.MaxHeight, m.inWidth = rows, width
-		m.in.SetWidth(width)
-		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
-	}
-	l := m.plan()
-	m.log.resize(max(m.width, 1), l.history)
-}
-
+// plan shares the height. The input and one row of history come before all.
 func (m *model) plan() layout {
-	return plan(m.height, m.in.Height(), len(m.noticeRows()))
+	l := layout{input: max(min(m.in.Height(), m.height/3), 1), status: m.height >= 3, frame: m.height >= 9}
+	rest := m.height - l.input
+	if l.status {
+		rest--
+	}
+	if l.frame {
+		rest -= 3
+	}
+	l.notice = max(min(len(m.noticeRows()), max(m.height/5, 1), rest-1), 0)
+	l.history = max(rest-l.notice, 0)
+	return l
 }
 
 // View draws the screen from the state alone.
@@ -65,24 +45,24 @@ func (m *model) View() tea.View {
 	}
 	l := m.plan()
 	var rows []string
-	if l.header > 0 {
+	if l.frame {
 		rows = append(rows, m.headerRow())
 	}
-	rows = append(rows, m.historyRows(l.history)...)
-	if l.activity > 0 {
+	rows = append(rows, m.log.view()...)
+	if l.frame {
 		rows = append(rows, m.activityRow())
 	}
 	rows = append(rows, m.noticeRows()[:l.notice]...)
-	if l.rule > 0 {
+	if l.frame {
 		rows = append(rows, m.style.faint.Render(strings.Repeat("─", m.width)))
 	}
-	if c := m.in.Cursor(); c != nil && c.Y >= 0 && c.Y < l.input && m.page == noPage {
+	if c := m.in.Cursor(); c != nil && c.Y >= 0 && c.Y < l.input {
 		c.Y += len(rows)
 		v.Cursor = c
 	}
 	input := strings.Split(m.in.View(), "\n")
 	rows = append(rows, input[:min(len(input), l.input)]...)
-	if l.status > 0 {
+	if l.status {
 		rows = append(rows, m.statusRow())
 	}
 	for i := range rows {
@@ -105,22 +85,8 @@ func (m *model) headerRow() string {
 	return spread(left, m.style.dim.Render("/help "), m.width)
 }
 
-// historyRows are the messages, or the page that lies over them.
-func (m *model) historyRows(height int) []string {
-	if m.page == noPage {
-		return m.log.view()
-	}
-	rows := m.pageRows()
-	rows = rows[max(min(m.pageTop, len(rows)-height), 0):]
-	rows = rows[:min(len(rows), height)]
-	return append(rows, make([]string, height-len(rows))...)
-}
-
 // activityRow says what goes on: who works, or what lies below.
 func (m *model) activityRow() string {
-	if m.page != noPage {
-		return " " + m.style.dim.Render("Esc closes this page, PgDn goes on")
-	}
 	var parts []string
 	for _, a := range m.agents {
 		if a.BusyIn(m.room) {
@@ -137,7 +103,7 @@ func (m *model) activityRow() string {
 			row += m.style.dim.Render(" · Esc stops")
 		}
 	}
-	if m.log.follow {
+	if m.log.up == 0 {
 		return row
 	}
 	below := "↓ Ctrl+End"
