@@ -51,14 +51,14 @@ const maxAnswer = 16 << 20
 // any other, and the message would be sent again and again.
 type api struct {
 	base, token string
-	scrub       scrubber
-	// Two clients, so that the connections of polls, which are dropped after
-	// every failure, are not those that messages are just being sent on.
-	polls, calls *http.Client
+	scrub       func(string) string // takes the token out of texts from outside: servers and proxies repeat the address
+	client      *http.Client
 }
 
 func newAPI(base, token string) *api {
-	return &api{base: base, token: token, scrub: newScrubber(token), polls: newClient(), calls: newClient()}
+	_, secret, _ := strings.Cut(token, ":")
+	scrub := strings.NewReplacer(token, "<token>", url.QueryEscape(token), "<token>", secret, "<token>").Replace
+	return &api{base, token, scrub, newClient()}
 }
 
 // newClient returns an HTTP client whose requests are bounded by their contexts
@@ -78,38 +78,66 @@ func newClient() *http.Client {
 	}
 }
 
-// call asks method by way of c and decodes the result into dest.
-func (a *api) call(ctx context.Context, c *http.Client, method string, params, dest any) error {
-	err := a.ask(ctx, c, method, params, dest)
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", method, a.scrub.error(err))
-}
-
-func (a *api) ask(ctx context.Context, c *http.Client, method string, params, dest any) error {
+// call asks method and decodes the result into dest.
+func (a *api) call(ctx context.Context, method string, params, dest any) error {
 	body, err := json.Marshal(params)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"/bot"+a.token+"/"+method, bytes.NewReader(body))
+	status, data, err := a.do(ctx, http.MethodPost, "/bot"+a.token+"/"+method, body, maxAnswer)
+	if err == nil {
+		err = a.decode(status, data, dest)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+// download returns the content of a file that getFile has prepared. One of more than most bytes is
+// errTooLarge.
+func (a *api) download(ctx context.Context, path string, most int64) ([]byte, error) {
+	at := "/file/bot" + a.token + "/" + (&url.URL{Path: path}).EscapedPath()
+	status, data, err := a.do(ctx, http.MethodGet, at, nil, most)
+	if err == nil && status != http.StatusOK {
+		err = &apiError{Code: status, Description: http.StatusText(status)}
+	}
+	return data, err
+}
+
+// errTooLarge is the error of an answer that is longer than asked for.
+var errTooLarge = errors.New("it is larger than a bot can fetch")
+
+// do makes a request, and returns the status and the body of the answer, of at most most bytes.
+func (a *api) do(ctx context.Context, method, path string, body []byte, most int64) (status int, data []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, a.clean(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.Do(req)
+	resp, err := a.client.Do(req)
 	if err != nil {
-		return err
+		return 0, nil, a.clean(err)
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err != nil {
+	data, err = io.ReadAll(io.LimitReader(resp.Body, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = errTooLarge
+	}
+	return resp.StatusCode, data, a.clean(err)
+}
+
+// clean returns err without the token. An error that never had it stays what it is; of a
+// *url.Error, whose text is the whole address, only the cause is kept.
+func (a *api) clean(err error) error {
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	if err == nil || a.scrub(err.Error()) == err.Error() {
 		return err
 	}
-	if len(data) > maxAnswer {
-		return fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
-	}
-	return a.decode(resp.StatusCode, data, dest)
+	return errors.New(a.scrub(err.Error()))
 }
 
 // decode reads an answer. What is not of the Bot API's form came from something
@@ -130,7 +158,7 @@ func (a *api) decode(status int, data []byte, dest any) error {
 	}
 	if !*answer.OK {
 		refusal := &apiError{
-			Code: answer.Code, Description: clip(a.scrub.text(answer.Description), 200), MigrateTo: answer.Parameters.MigrateTo,
+			Code: answer.Code, Description: clip(a.scrub(answer.Description), 200), MigrateTo: answer.Parameters.MigrateTo,
 		}
 		if answer.Code == http.StatusTooManyRequests {
 			refusal.RetryAfter = time.Duration(min(max(answer.Parameters.RetryAfter, 1), 3600)) * time.Second
@@ -141,37 +169,6 @@ func (a *api) decode(status int, data []byte, dest any) error {
 		return fmt.Errorf("the answer (HTTP %d) is not the bot api's", status)
 	}
 	return nil
-}
-
-// download returns the content of a file that getFile has prepared. One of more than most bytes is
-// errTooLarge.
-func (a *api) download(ctx context.Context, path string, most int64) ([]byte, error) {
-	at := a.base + "/file/bot" + a.token + "/" + (&url.URL{Path: path}).EscapedPath()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
-	if err != nil {
-		return nil, a.scrub.error(err)
-	}
-	resp, err := a.calls.Do(req)
-	if err != nil {
-		return nil, a.scrub.error(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, &apiError{Code: resp.StatusCode, Description: http.StatusText(resp.StatusCode)}
-	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
-	if err != nil {
-		return nil, a.scrub.error(err)
-	}
-	if int64(len(data)) > most {
-		return nil, errTooLarge
-	}
-	return data, nil
-}
-
-// me asks who the bot is.
-func (a *api) me(ctx context.Context) (u user, err error) {
-	return u, a.call(ctx, a.calls, "getMe", struct{}{}, &u)
 }
 
 // clip shortens s to at most n runes and makes it one line.

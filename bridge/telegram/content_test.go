@@ -78,7 +78,11 @@ func TestOddUpdates(t *testing.T) {
 	}
 	take := func(next int64, batch ...json.RawMessage) {
 		t.Helper()
-		if offset, _, err := s.take(t.Context(), batch); offset != next || (err == nil) != (next != 0) {
+		updates, err := s.readUpdates(batch)
+		if (err == nil) != (next != 0) {
+			t.Errorf("%s: %v", batch, err)
+		}
+		if offset, _, err := s.take(t.Context(), updates); offset != next || err != nil {
 			t.Errorf("offset %d, not %d; %v", offset, next, err)
 		}
 	}
@@ -174,7 +178,7 @@ func TestWordsProperty(t *testing.T) {
 			t.Fatalf("%q became %q", text, got)
 		}
 		if c, ok := commandOf(text); ok {
-			c.line(text)
+			(&draft{words: text}).asCommand(c, true)
 		}
 		one := inert(text)
 		if len(blobs.Mentions(one)) > 0 || strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") || len([]rune(one)) > maxTitle {

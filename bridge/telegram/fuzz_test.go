@@ -39,15 +39,14 @@ func FuzzUpdate(f *testing.F) {
 		}
 		s, err := newSession(Config{Home: t.TempDir(), Token: "1:x", Users: []string{"7"}}.defaults(), nil, func(error) {})
 		lethetest.Must(t, err)
-		h, err := s.handle(a)
-		if err != nil || h.draft == nil {
+		h, err := s.handle(a, "")
+		if err == nil && h.file != nil {
+			h, err = s.handle(a, "["+h.file.label()+"]")
+		}
+		if err != nil || h.line == nil {
 			return
 		}
-		d := h.draft
-		said := d.text("")
-		if d.file != nil {
-			said = d.text("[" + d.file.label() + "]")
-		}
+		d, said := h.line, h.line.Text
 		line, err := chat.Format(false, d.User, tag(d.At), said)
 		if err != nil {
 			return // nothing but white space

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"lethe/bridge"
 	"lethe/bridge/access"
+	"lethe/chat"
 )
 
 // note is what a line of ours keeps of its message, for the answer that quotes it.
@@ -19,29 +19,27 @@ type note struct {
 	Chat    int64 `json:"c"`
 	Message int   `json:"m"`
 	Thread  int   `json:"t,omitempty"`
-	Bot     bool  `json:"b,omitempty"` // another bot wrote it
 }
 
-// draft is a line on its way, whose file may still have to come.
+// draft is what a message says.
 type draft struct {
-	bridge.Message
-	note  note
 	quote string   // a line of its own, or empty
 	marks []string // "(edited)" and the like
 	words string
 	file  *file
 }
 
-// text is the whole text, with what is said of the file.
-func (d *draft) text(file string) string {
-	parts := append(d.marks[:len(d.marks):len(d.marks)], file, strings.TrimSpace(d.words))
+// text is the whole text. tag is what is said of the file.
+func (d *draft) text(tag string) string {
+	parts := append(d.marks[:len(d.marks):len(d.marks)], tag, strings.TrimSpace(d.words))
 	return d.quote + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
 // outcome is what an update leads to: a line or none, and what to do once the batch is accepted.
 type outcome struct {
-	draft *draft
-	then  []func()
+	line *bridge.Message
+	file *file // it has to be fetched, and the update handled again with its tag
+	then []func()
 }
 
 // spot is where a message was written.
@@ -64,9 +62,9 @@ func (s *session) spot(m *message, rules access.Rules) spot {
 	return p
 }
 
-// handle decides what becomes of an update. It changes nothing but s.seen; outcome.then does the
-// rest.
-func (s *session) handle(u update) (h outcome, err error) {
+// handle decides what becomes of an update; tag is what is said of its file, once that was fetched.
+// It changes nothing but s.seen; outcome.then does the rest.
+func (s *session) handle(u update, tag string) (h outcome, err error) {
 	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
 	rules, err := s.policy.Rules()
 	if err != nil {
@@ -87,49 +85,56 @@ func (s *session) handle(u update) (h outcome, err error) {
 	case edited && m.Location != nil: // a live location is edited every few seconds
 		return h, nil
 	}
-	return s.handleMessage(u.ID, m, edited, rules)
+	return s.handleMessage(u.ID, m, edited, tag, rules), nil
 }
 
-func (s *session) handleMessage(update int64, m *message, edited bool, rules access.Rules) (h outcome, err error) {
+func (s *session) handleMessage(update int64, m *message, edited bool, tag string, rules access.Rules) (h outcome) {
 	d, at, who := s.draft(m, rules), s.spot(m, rules), m.author()
 	if d == nil {
-		return h, nil
+		return h
 	}
 	if who.Bot && !rules.User(who.ID) {
 		h.then = append(h.then, func() { s.denied(who, at, "other bots are heard only if they are listed") })
-		return h, nil
+		return h
 	}
 	cmd, isCommand := commandOf(m.Text)
 	isCommand = isCommand && !edited && !m.foreign()
 	if isCommand && cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.me.Load().Username) {
-		return h, nil
+		return h
 	}
 	if v := rules.Decide(who.ID, at.id, at.private()); !v.Allowed {
 		asks := isCommand && (cmd.Name == "start" || cmd.Name == "id")
 		h.then = s.stranger(m, who, at, v.Why, asks)
-		return h, nil
+		return h
 	}
 	if isCommand {
 		if reply := s.reply(cmd, who, at); reply != "" {
 			h.then = append(h.then, func() { s.tell(at.peer, parcel{Text: reply, Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}) })
-			return h, nil
+			return h
 		}
 		d.asCommand(cmd, rules.User(who.ID))
 	}
-	if news := s.seen.add(messageID{m.Chat.ID, m.ID}, m.sum()); edited {
-		if !news {
-			return h, nil // the preview of a link has come, or the like
+	data, _ := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread}) // cannot fail
+	h.line = &bridge.Message{
+		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, Key: who.ID, User: rules.NameFor(who.ID, who.Claimed),
+		At: m.at(), Note: data, Text: d.text(tag),
+	}
+	if tag == "" && d.file != nil {
+		h.file = d.file
+		return h
+	}
+	if news := s.seen.add(messageID{m.Chat.ID, m.ID}, h.line.Text); edited {
+		if !news { // the preview of a link has come, or the like
+			return outcome{}
 		}
 		d.marks = append([]string{"(edited)"}, d.marks...)
+		h.line.Text = d.text(tag)
 	}
-	d.note = note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread, Bot: who.Bot}
-	data, err := json.Marshal(d.note)
-	d.Message = bridge.Message{
-		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, Key: who.ID, User: rules.NameFor(who.ID, who.Claimed),
-		At: m.at(), Note: data,
-	}
-	h.draft = d
-	return h, err
+	h.then = append(h.then, func() {
+		s.hub.Wake(at.peer) // somebody is there
+		s.showTyping(at.peer, at.room, at.thread)
+	})
+	return h
 }
 
 // draft makes what a message says; nil when it says nothing, as those do that only tell what
@@ -158,14 +163,16 @@ func (s *session) draft(m *message, rules access.Rules) *draft {
 	return d
 }
 
-// asCommand writes a command as the harness wants it.
+// asCommand writes a command as the harness wants it, and another one without the bot's name.
 func (d *draft) asCommand(cmd command, listed bool) {
-	d.words = cmd.line(d.words)
-	switch _, harness := cmd.harness(); {
-	case harness && cmd.Name == "model" && !listed:
-		d.words = "(not obeyed: only people who are listed may use /model) " + d.words
+	line := strings.TrimSpace("/" + cmd.Name + " " + strings.Join(strings.Fields(cmd.Rest), " "))
+	switch _, _, harness := chat.Command(chat.Line{Text: line}); {
+	case cmd.Name == "model" && cmd.Rest != "" && !listed:
+		d.words = "(not obeyed: only people who are listed may use /model) " + line
 	case harness:
-		d.quote = "" // behind a quotation nobody would obey it
+		d.quote, d.words = "", line // behind a quotation nobody would obey it
+	case cmd.Bot != "":
+		d.words = strings.Replace(d.words, "@"+cmd.Bot, "", 1)
 	}
 }
 
@@ -177,9 +184,8 @@ func (m *message) at() time.Time {
 	return time.Now()
 }
 
-// seen remembers what the newest messages said: Telegram tells of edits that change nothing
-// which is shown.
-type seen map[messageID]uint64
+// seen is what the newest messages said: Telegram tells of edits that change nothing which is shown.
+type seen map[messageID]string
 
 type messageID struct {
 	chat int64
@@ -188,38 +194,11 @@ type messageID struct {
 
 const maxSeen = 2000
 
-func (s seen) add(id messageID, sum uint64) (news bool) {
+func (s seen) add(id messageID, text string) (news bool) {
 	if len(s) >= maxSeen {
 		clear(s)
 	}
-	news = s[id] != sum
-	s[id] = sum
+	news = s[id] != text
+	s[id] = text
 	return news
-}
-
-var seed = maphash.MakeSeed()
-
-// sum tells two versions of a message apart.
-func (m *message) sum() uint64 {
-	f, _ := m.file(0)
-	return maphash.String(seed, m.words()+"\x00"+f.ID+"\x00"+m.other())
-}
-
-// recheck applies the rules and routes of this moment to drafts: they may have changed while files
-// were fetched. It leaves out drafts whose writers may not speak any more.
-func (s *session) recheck(drafts []*draft) (left []*draft, msgs []bridge.Message, err error) {
-	rules, err := s.policy.Rules()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, d := range drafts {
-		id := s.chats.canonical(strconv.FormatInt(d.note.Chat, 10))
-		d.Peer, d.Room = s.peerOf(id, d.note.Thread, rules)
-		if d.note.Bot && !rules.User(d.Key) || !rules.Decide(d.Key, id, !isGroup(id)).Allowed {
-			s.log.Info("somebody may not speak any more; what they wrote just before is not passed on", "user", d.Key, "name", d.User)
-			continue
-		}
-		left, msgs = append(left, d), append(msgs, d.Message)
-	}
-	return left, msgs, nil
 }

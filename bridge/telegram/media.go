@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"lethe/blobs"
 	"lethe/bridge"
 )
@@ -14,10 +16,8 @@ import (
 // fileTries is how often a file is asked for.
 const fileTries = 3
 
-var (
-	errTooLarge = errors.New("it is larger than a bot can fetch")
-	errLate     = errors.New("the files before it took too long")
-)
+// errLate is the error of a file for which no time is left.
+var errLate = errors.New("the files before it took too long")
 
 // fetch stores a file that came with a message, and returns the tag of its line, which says so if
 // the file cannot be fetched. late ends when the files of the batch have taken too long. An error is
@@ -43,7 +43,7 @@ func (s *session) fetch(ctx, late context.Context, f file, m bridge.Message) (st
 }
 
 // tryFetch downloads a file, with some attempts if need be.
-func (s *session) tryFetch(late context.Context, f file) (data []byte, err error) {
+func (s *session) tryFetch(late context.Context, f file) ([]byte, error) {
 	if f.Size > s.cfg.tune.maxFile {
 		return nil, errTooLarge
 	}
@@ -52,20 +52,17 @@ func (s *session) tryFetch(late context.Context, f file) (data []byte, err error
 	}
 	ctx, cancel := context.WithTimeout(late, s.cfg.tune.file)
 	defer cancel()
-	wait := s.newBackoff()
-	for try := 1; ; try++ {
-		data, err = s.fetchOnce(ctx, f)
-		if err == nil || ctx.Err() != nil || try == fileTries || final(err) {
-			return data, err
+	return backoff.Retry(ctx, func() ([]byte, error) {
+		data, err := s.fetchOnce(ctx, f)
+		refusal := new(apiError)
+		switch {
+		case final(err):
+			return nil, backoff.Permanent(err)
+		case errors.As(err, &refusal) && refusal.RetryAfter > 0:
+			return nil, errors.Join(err, &backoff.RetryAfterError{Duration: refusal.RetryAfter})
 		}
-		pause := wait.NextBackOff()
-		if refusal := new(apiError); errors.As(err, &refusal) {
-			pause = max(pause, refusal.RetryAfter)
-		}
-		if !sleep(ctx, pause) {
-			return nil, err
-		}
-	}
+		return data, err
+	}, backoff.WithBackOff(s.newBackoff()), backoff.WithMaxTries(fileTries))
 }
 
 func (s *session) fetchOnce(ctx context.Context, f file) ([]byte, error) {
@@ -73,7 +70,7 @@ func (s *session) fetchOnce(ctx context.Context, f file) ([]byte, error) {
 		Path string `json:"file_path"`
 		Size int64  `json:"file_size"`
 	}
-	if err := s.api.call(ctx, s.api.calls, "getFile", map[string]string{"file_id": f.ID}, &at); err != nil {
+	if err := s.api.call(ctx, "getFile", map[string]string{"file_id": f.ID}, &at); err != nil {
 		if refusal := new(apiError); errors.As(err, &refusal) && strings.Contains(refusal.Description, "too big") {
 			err = errTooLarge
 		}

@@ -57,21 +57,22 @@ func (s *session) poll(ctx context.Context) error {
 	smooth := 0 // polls that have to go well before a conflict is over
 	for ctx.Err() == nil {
 		began := time.Now()
-		raws, err := s.fetchUpdates(ctx, offset, timeout)
-		news := false
-		if err == nil {
-			offset, news, err = s.takeIn(ctx, raws)
-		}
+		batch, err := s.fetchUpdates(ctx, offset, timeout)
 		if err != nil {
-			if conflict(err) {
+			if answered(err) == http.StatusConflict {
 				smooth = 3
 			}
 			offset = 0
-			if !sleep(ctx, s.pause(ctx, err, wait.NextBackOff())) {
-				return nil
-			}
+			sleep(ctx, max(wait.NextBackOff(), s.report(ctx, err)))
 			continue
 		}
+		next, news, err := s.takeIn(ctx, batch)
+		if err != nil { // on our own side: a person who mends it waits for it to end
+			offset = 0
+			sleep(ctx, min(wait.NextBackOff(), 10*time.Second))
+			continue
+		}
+		offset = next
 		wait.Reset()
 		// Not before: what is fetched and cannot be taken in is not heard.
 		if smooth = max(0, smooth-1); smooth == 0 {
@@ -108,107 +109,115 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// call asks a method of the Bot API that answers soon.
+func (s *session) call(ctx context.Context, method string, params, dest any) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.tune.call)
+	defer cancel()
+	return s.api.call(ctx, method, params, dest)
+}
+
 // identify asks who the bot is, and says which commands it knows.
 func (s *session) identify(ctx context.Context) error {
-	ask, cancel := context.WithTimeout(ctx, s.cfg.tune.call)
-	defer cancel()
-	me, err := s.api.me(ask)
-	if err != nil {
+	var me user
+	if err := s.call(ctx, "getMe", struct{}{}, &me); err != nil {
 		s.report(ctx, err)
 		return err
 	}
 	s.hub.Exchanged()
 	s.me.Store(&me)
 	s.log.Info("telegram answers", "bot", "@"+me.Username, "id", me.ID)
-	var ok bool
-	if err := s.api.call(ask, s.api.calls, "setMyCommands", map[string]any{"commands": commands}, &ok); err != nil {
+	if err := s.call(ctx, "setMyCommands", map[string]any{"commands": commands}, new(bool)); err != nil {
 		s.log.Debug("telegram was not told the commands", "error", err)
 	}
 	return nil
 }
 
 // fetchUpdates asks for updates; with an offset Telegram forgets all below it.
-func (s *session) fetchUpdates(ctx context.Context, offset int64, timeout time.Duration) (raws []json.RawMessage, err error) {
+func (s *session) fetchUpdates(ctx context.Context, offset int64, timeout time.Duration) ([]update, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.cfg.tune.grace)
 	defer cancel()
 	params := map[string]any{"offset": offset, "limit": 100, "timeout": int(timeout / time.Second), "allowed_updates": allowedUpdates}
-	return raws, s.api.call(ctx, s.api.polls, "getUpdates", params, &raws)
+	var raws []json.RawMessage
+	if err := s.api.call(ctx, "getUpdates", params, &raws); err != nil {
+		return nil, err
+	}
+	return s.readUpdates(raws)
 }
 
-// errNoBotAPI is an answer to getUpdates that cannot be used.
-var errNoBotAPI = errors.New("getUpdates: no update in the answer has an id")
-
-// localError is one of our own files or disk, and not of the other side.
-type localError struct{ error }
-
-func (e localError) Unwrap() error { return e.error }
+// readUpdates reads the updates of a batch, each once.
+func (s *session) readUpdates(raws []json.RawMessage) (batch []update, err error) {
+	for _, raw := range raws {
+		u, err := parse(raw)
+		if err != nil {
+			s.log.Warn("an update makes no sense and is passed over", "error", err)
+		} else if !slices.ContainsFunc(batch, func(b update) bool { return b.ID == u.ID }) {
+			batch = append(batch, u)
+		}
+	}
+	if len(raws) > 0 && len(batch) == 0 {
+		return nil, errors.New("getUpdates: no update in the answer has an id")
+	}
+	return batch, nil
+}
 
 // takeIn deals with a batch of updates and returns the offset behind it; news says that some
 // were not known. After an error the batch is to be fetched again: what it had brought in by
 // then is recognised.
-func (s *session) takeIn(ctx context.Context, raws []json.RawMessage) (offset int64, news bool, err error) {
-	if len(raws) == 0 { // who may speak has to be known before there is somebody
-		_, err = s.policy.Rules()
-	} else {
-		before := maps.Clone(s.seen)
-		if offset, news, err = s.take(ctx, raws); err != nil {
-			s.seen = before // the batch comes again
-		}
+func (s *session) takeIn(ctx context.Context, batch []update) (next int64, news bool, err error) {
+	before := maps.Clone(s.seen)
+	if next, news, err = s.take(ctx, batch); err != nil {
+		s.seen = before
 	}
-	if ctx.Err() != nil || errors.Is(err, errNoBotAPI) {
-		return offset, news, err
+	if ctx.Err() == nil {
+		s.hub.LocalTrouble("take in messages", err)
 	}
-	s.hub.LocalTrouble("take in messages", err)
-	if err != nil {
-		err = localError{err}
-	}
-	return offset, news, err
+	return next, news, err
 }
 
-func (s *session) take(ctx context.Context, raws []json.RawMessage) (next int64, news bool, err error) {
+func (s *session) take(ctx context.Context, batch []update) (next int64, news bool, err error) {
 	if err := s.setLists(); err != nil { // there may be new identities, whose names are reserved
+		return 0, false, err
+	}
+	if len(batch) == 0 { // who may speak has to be known before there is somebody
+		_, err := s.policy.Rules()
 		return 0, false, err
 	}
 	late, cancel := context.WithTimeout(ctx, s.cfg.tune.files)
 	defer cancel()
-	var drafts []*draft
+	var msgs []bridge.Message
 	var then []func()
 	flush := func(next int64) error {
-		err := s.accept(ctx, s.position(next), drafts)
+		err := s.accept(ctx, s.position(next), msgs)
 		if err == nil {
 			for _, f := range then {
 				f()
 			}
 		}
-		drafts, then = nil, nil
+		msgs, then = nil, nil
 		return err
-	}
-	batch := s.readUpdates(raws)
-	if len(batch) == 0 {
-		return 0, false, errNoBotAPI
 	}
 	for _, u := range batch {
 		if s.known(u.ID) {
 			continue
 		}
 		news = true
-		h, err := s.handleSafely(u)
+		h, err := s.handleSafely(u, "")
+		if err == nil && h.file != nil {
+			// What came before a file does not wait for it. When it has come, its sender may have been
+			// taken off the list.
+			var tag string
+			if err = flush(u.ID); err == nil {
+				tag, err = s.fetch(ctx, late, *h.file, *h.line)
+			}
+			if err == nil {
+				h, err = s.handleSafely(u, tag)
+			}
+		}
 		if err != nil {
 			return 0, news, err
 		}
-		if d := h.draft; d != nil {
-			said := ""
-			if d.file != nil {
-				// What came before a file does not wait for it.
-				if err := flush(u.ID); err != nil {
-					return 0, news, err
-				}
-				if said, err = s.fetch(ctx, late, *d.file, d.Message); err != nil {
-					return 0, news, err
-				}
-			}
-			d.Text = d.text(said)
-			drafts = append(drafts, d)
+		if h.line != nil {
+			msgs = append(msgs, *h.line)
 		}
 		then = append(then, h.then...)
 	}
@@ -218,45 +227,24 @@ func (s *session) take(ctx context.Context, raws []json.RawMessage) (next int64,
 
 // handleSafely is handle. An update that makes it panic is passed over: it would come again
 // after every restart, and nothing behind it would be heard.
-func (s *session) handleSafely(u update) (h outcome, err error) {
+func (s *session) handleSafely(u update, tag string) (h outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("an update could not be dealt with and is passed over", "update", u.ID, "panic", p)
 			h, err = outcome{}, nil
 		}
 	}()
-	return s.handle(u)
+	return s.handle(u, tag)
 }
 
-// readUpdates reads the updates of a batch, each once.
-func (s *session) readUpdates(raws []json.RawMessage) (batch []update) {
-	for _, raw := range raws {
-		u, err := parse(raw)
-		if err != nil {
-			s.log.Warn("an update makes no sense and is passed over", "error", err)
-		} else if !slices.ContainsFunc(batch, func(b update) bool { return b.ID == u.ID }) {
-			batch = append(batch, u)
-		}
-	}
-	return batch
-}
-
-// accept hands lines over to the rooms that they belong to by now.
-func (s *session) accept(ctx context.Context, position string, drafts []*draft) error {
-	if len(drafts) > 0 {
+// accept hands lines over to their rooms.
+func (s *session) accept(ctx context.Context, position string, msgs []bridge.Message) error {
+	if len(msgs) > 0 {
 		s.reconcile(ctx) // an answer must not be in a room before its peer's position is
-	}
-	drafts, msgs, err := s.recheck(drafts)
-	if err != nil {
-		return err
 	}
 	floods, err := s.hub.Accept(position, msgs...)
 	if err != nil {
 		return err
-	}
-	for _, d := range drafts {
-		s.hub.Wake(d.Peer) // somebody is there
-		s.showTyping(d.Peer, d.Room, d.note.Thread)
 	}
 	if len(msgs) > 0 {
 		s.reconcile(ctx)
@@ -267,18 +255,9 @@ func (s *session) accept(ctx context.Context, position string, drafts []*draft) 
 	return nil
 }
 
-// pause tells of a failure of the poll, and is how long to wait after it. A person who mends
-// trouble on our own side waits for it to end.
-func (s *session) pause(ctx context.Context, err error, backoff time.Duration) time.Duration {
-	if errors.As(err, new(localError)) {
-		return min(backoff, 10*time.Second)
-	}
-	return max(backoff, s.report(ctx, err))
-}
-
 // report tells of a failure of the poll, and returns how long to wait at least.
 func (s *session) report(ctx context.Context, err error) time.Duration {
-	s.api.polls.CloseIdleConnections()
+	s.api.client.CloseIdleConnections()
 	if ctx.Err() != nil {
 		return 0
 	}
@@ -294,7 +273,7 @@ func (s *session) report(ctx context.Context, err error) time.Duration {
 			err = fmt.Errorf("%w; or base_url = %q is not that of a bot api", err, s.cfg.BaseURL)
 		}
 		s.fail(err)
-	case conflict(err):
+	case refusal.Code == http.StatusConflict:
 		s.hub.Trouble(conflictError(refusal, s.cfg.BaseURL))
 	default:
 		s.hub.Trouble(err)
@@ -305,14 +284,9 @@ func (s *session) report(ctx context.Context, err error) time.Duration {
 // unknownBot says that the server does not know the bot, of which one answer alone is no proof:
 // something in between may have given it.
 func (s *session) unknownBot(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.tune.call)
-	defer cancel()
-	_, err := s.api.me(ctx)
-	code := answered(err)
+	code := answered(s.call(ctx, "getMe", struct{}{}, new(user)))
 	return code == http.StatusUnauthorized || code == http.StatusNotFound
 }
-
-func conflict(err error) bool { return answered(err) == http.StatusConflict }
 
 // conflictError says which of the two conflicts it is, and what helps.
 func conflictError(e *apiError, base string) error {

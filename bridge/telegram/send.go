@@ -60,8 +60,6 @@ type replyParams struct {
 
 // message asks Telegram once to show a message.
 func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.tune.call)
-	defer cancel()
 	method, params := "sendMessage", messageParams{ChatID: chat, Thread: out.Thread, Text: out.Text}
 	switch {
 	case out.Rich != "":
@@ -78,7 +76,7 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt 
 		params.Reply = &replyParams{out.ReplyTo, true}
 	}
 	var sent json.RawMessage
-	if err := s.api.call(ctx, s.api.calls, method, params, &sent); err != nil {
+	if err := s.call(ctx, method, params, &sent); err != nil {
 		return "", err
 	}
 	// It was sent, whatever else the answer holds.

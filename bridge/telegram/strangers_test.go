@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
-	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/internal/botapi"
 	"lethe/internal/durable"
@@ -213,12 +211,12 @@ func TestListIsAway(t *testing.T) {
 	defer hub.Close()
 	people := st.file("people.json")
 	lethetest.Must(t, os.WriteFile(people, []byte(`{"version":1,"users":[{"id":"7"}],"chats":[]}`), 0o600))
-	drafts := []*draft{{Message: bridge.Message{Key: "7", Note: json.RawMessage(`{"c":7}`)}, note: note{Chat: 7}}}
-	if left, _, err := s.recheck(drafts); err != nil || len(left) != 1 {
-		t.Errorf("%d of a listed person are left, %v", len(left), err)
+	hello := update{ID: 1, Message: &message{ID: 1, Chat: place{ID: 7, Type: "private"}, From: &user{ID: 7}, Text: "hello"}}
+	if h, err := s.handle(hello, ""); err != nil || h.line == nil {
+		t.Errorf("of a listed person: %+v, %v", h, err)
 	}
 	lethetest.Must(t, os.Remove(people))
-	if _, _, err := s.recheck(drafts); !errors.Is(err, access.ErrAway) {
+	if _, err := s.handle(hello, ""); !errors.Is(err, access.ErrAway) {
 		t.Errorf("while the list is away: %v", err)
 	}
 	if err := s.migrated(-6, -1006); !errors.Is(err, access.ErrAway) {

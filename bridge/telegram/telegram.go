@@ -262,8 +262,7 @@ func run(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	defer s.api.calls.CloseIdleConnections()
-	defer s.api.polls.CloseIdleConnections()
+	defer s.api.client.CloseIdleConnections()
 	g, ctx := errgroup.WithContext(ctx)
 	s.spawn = func(f func(context.Context)) { g.Go(func() error { f(ctx); return nil }) }
 	g.Go(func() error { return hub.Run(ctx) })

@@ -3,7 +3,6 @@ package telegram
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -53,32 +52,4 @@ func CheckToken(token string) error {
 		return fmt.Errorf("%w: it is not of the form 123456:ABC-def", ErrToken)
 	}
 	return nil
-}
-
-// scrubber takes the token out of texts from outside: servers and proxies
-// repeat the address they were asked.
-type scrubber struct{ replace *strings.Replacer }
-
-func newScrubber(token string) scrubber {
-	_, secret, _ := strings.Cut(token, ":")
-	return scrubber{strings.NewReplacer(token, "<token>", url.QueryEscape(token), "<token>", secret, "<token>")}
-}
-
-func (s scrubber) text(t string) string { return s.replace.Replace(t) }
-
-// error returns err without the token. An error that never had it stays what it
-// is; of a *url.Error, whose text is the whole address, only the cause is kept.
-func (s scrubber) error(err error) error {
-	if err == nil {
-		return nil
-	}
-	var at *url.Error
-	if errors.As(err, &at) {
-		err = at.Err
-	}
-	clean := s.text(err.Error())
-	if clean == err.Error() {
-		return err
-	}
-	return errors.New(clean)
 }

@@ -92,17 +92,17 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-func TestScrubber(t *testing.T) {
-	s := newScrubber(aToken)
+func TestClean(t *testing.T) {
+	a := newAPI("https://x", aToken)
 	in := errors.New("dial tcp: no route")
 	at := &url.Error{Op: "Post", URL: "https://api.telegram.org/bot" + aToken + "/getMe", Err: in}
-	if got := s.error(fmt.Errorf("get: %w", at)); got != error(in) {
+	if got := a.clean(fmt.Errorf("get: %w", at)); got != error(in) {
 		t.Errorf("got %#v", got)
 	}
 	for _, text := range []string{
 		"GET /bot" + aToken + "/getMe", url.QueryEscape(aToken), "secret " + strings.TrimPrefix(aToken, "123456789:"),
 	} {
-		if got := s.error(errors.New(text)); strings.Contains(got.Error(), "secret-Part") || !strings.Contains(got.Error(), "<token>") {
+		if got := a.clean(errors.New(text)); strings.Contains(got.Error(), "secret-Part") || !strings.Contains(got.Error(), "<token>") {
 			t.Errorf("%q became %v", text, got)
 		}
 	}

@@ -32,19 +32,12 @@ func (s *session) showTyping(key, room string, topic int) {
 
 // typeOnce shows "typing" once, and says whether to go on.
 func (s *session) typeOnce(ctx context.Context, key string) bool {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.tune.call)
-	defer cancel()
 	id, _ := s.chatOf(bridge.Peer{Key: key})
 	topic, _ := s.typing.Load(key)
 	params := map[string]any{"chat_id": id, "action": "typing"}
 	if topic != 0 {
 		params["message_thread_id"] = topic
 	}
-	var ok bool
-	err := s.api.call(ctx, s.api.calls, "sendChatAction", params, &ok)
-	switch code := answered(err); code {
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests:
-		return false
-	}
-	return true
+	code := answered(s.call(ctx, "sendChatAction", params, new(bool)))
+	return code != http.StatusBadRequest && code != http.StatusForbidden && code != http.StatusTooManyRequests
 }

@@ -210,25 +210,3 @@ func commandOf(text string) (c command, ok bool) {
 	}
 	return command{strings.ToLower(m[1]), m[2], strings.TrimSpace(m[3])}, true
 }
-
-// harness is how a command for the harness stands in a room; ok is false for another.
-func (c command) harness() (line string, ok bool) {
-	switch {
-	case (c.Name == "stop" || c.Name == "status") && c.Rest == "":
-		return "/" + c.Name, true
-	case c.Name == "model" && c.Rest != "":
-		return "/model " + strings.Join(strings.Fields(c.Rest), " "), true
-	}
-	return "", false
-}
-
-// line is how a command stands in a room: without the bot's name.
-func (c command) line(text string) string {
-	if line, ok := c.harness(); ok {
-		return line
-	}
-	if c.Bot == "" {
-		return text
-	}
-	return strings.Replace(text, "@"+c.Bot, "", 1)
-}
