@@ -27,9 +27,9 @@ type Process struct {
 	Args []string
 	Env  []string     // all of its environment; nil is the parent's
 	Log  *slog.Logger // may be nil
-	// Output gets what the program prints on both of its streams, by whole lines of at
-	// most 64 KiB, each with one Write; nil discards it. It must be safe for concurrent
-	// use if others write to it as well. A Write that blocks holds up the program.
+	// Output gets what the program prints on both of its streams, whole lines with each
+	// Write; nil discards it. It must be safe for concurrent use if others write to it as
+	// well. A Write that blocks holds up the program.
 	Output io.Writer
 	// Permanent says which exit codes a new attempt cannot mend; nil is none. A program
 	// that a signal ended has 128 and the signal's number.
@@ -40,16 +40,6 @@ type Process struct {
 	first, grace time.Duration // for tests; 0: firstPause and stopGrace
 }
 
-// Error is the end of a program that will not be run again.
-type Error struct {
-	Name string
-	Exit int
-}
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("run %s: it ended with exit code %d, which trying again does not mend", e.Name, e.Exit)
-}
-
 const (
 	firstPause = time.Second
 	mostPause  = time.Minute
@@ -58,14 +48,12 @@ const (
 	// stopGrace is how long a program may take to stop, of the two seconds that the parent has,
 	// and how long its output may take to arrive after its end.
 	stopGrace = 1500 * time.Millisecond
-	// maxLine bounds what is passed on as one line, in bytes.
-	maxLine = 64 << 10
 )
 
 // Run runs the program, again whenever it ends, until ctx does; then it sends SIGTERM, kills
 // it after 1.5 s, and returns nil. Between two runs it pauses for a second, doubled each time
-// up to a minute, and for a second again once the program has lived for a minute. It returns
-// an *Error when the program ends with a permanent code.
+// up to a minute, and for a second again once the program has lived for a minute. It fails
+// when the program ends with a permanent code.
 //
 // When Run returns, the program is dead, and everything in its process group is killed. On
 // Linux the program also dies when the parent is killed.
@@ -82,7 +70,7 @@ func (p Process) Run(ctx context.Context) error {
 			break
 		}
 		if err == nil && p.Permanent != nil && p.Permanent(exit) {
-			return &Error{p.Name, exit}
+			return fmt.Errorf("run %s: it ended with exit code %d, which trying again does not mend", p.Name, exit)
 		}
 		pause = p.nextPause(pause, time.Since(began))
 		if err != nil {
@@ -150,26 +138,17 @@ type lines struct {
 }
 
 func (l *lines) Write(data []byte) (int, error) {
-	for line := range bytes.Lines(data) {
-		if len(l.rest)+len(line) > maxLine {
-			l.flush()
-		}
-		l.rest = append(l.rest, line...)
-		if line[len(line)-1] == '\n' {
-			l.flush()
-		}
+	l.rest = append(l.rest, data...)
+	if end := bytes.LastIndexByte(l.rest, '\n') + 1; end > 0 {
+		_, _ = l.to.Write(l.rest[:end])
+		l.rest = append(l.rest[:0], l.rest[end:]...)
 	}
 	return len(data), nil
 }
 
 // flush ends the line that has no end yet.
 func (l *lines) flush() {
-	if len(l.rest) == 0 {
-		return
+	if len(l.rest) > 0 {
+		_, _ = l.Write([]byte{'\n'})
 	}
-	if l.rest[len(l.rest)-1] != '\n' {
-		l.rest = append(l.rest, '\n')
-	}
-	_, _ = l.to.Write(l.rest)
-	l.rest = l.rest[:0]
 }
