@@ -24,7 +24,7 @@ type Line struct {
 	// Open are the lines from this peer since the newest line that was sent to it, oldest
 	// first, of more than 16 the newest. The line may answer any of them; where there is one,
 	// it can be shown to reply to that.
-	Open []*Origin
+	Open []Origin
 }
 
 // Part is what is sent at once.

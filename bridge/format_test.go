@@ -44,7 +44,7 @@ func TestPageInbox(t *testing.T) {
 	if len(l.said) != 2 || l.said[0].Hash != "" && len(l.said[0].Hash) != 16 {
 		t.Errorf("said %+v", l.said)
 	}
-	o := l.find(lineKey{"dev", chat.Hash([]byte("[USER:ada 2026-11-20T12:57:17Z] and now?"))})
+	o := l.lines[lineKey{"dev", chat.Hash([]byte("[USER:ada 2026-11-20T12:57:17Z] and now?"))}]
 	if o == nil || o.ID != "tg:1001" || o.From != 127 || string(o.Note) != `{"message":18}` {
 		t.Errorf("the origin of the second line is %+v", o)
 	}

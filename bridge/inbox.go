@@ -33,10 +33,13 @@ type Message struct {
 	Note json.RawMessage `json:"note,omitempty"`
 }
 
-// Origin is a line that this bridge posted.
+// Origin is a line that this bridge posted. Of a line that is about to be posted, From and To are 0.
 type Origin struct {
 	Message        // without its Text
-	From, To int64 // the bytes of the room that the line had when it was posted
+	Hash    string `json:"hash"` // chat.Hash of the line
+	// From and To are the bytes of the room that the line had when it was posted.
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
 }
 
 const (
@@ -53,14 +56,11 @@ type inbox struct {
 	log   *slog.Logger
 	waits chan struct{} // capacity 1: lines wait, for Run to try again
 
-	// io is held over every write of the journal and of rooms, and is taken before mu.
-	io       sync.Mutex
+	io       sync.Mutex // held over every write of the journal and of rooms
 	journal  *journal
+	ledger   *ledger
 	speakers map[speaker]*allowance
 	closed   bool
-
-	mu     sync.Mutex // held for instants
-	ledger *ledger
 }
 
 func openInbox(home, path string, log *slog.Logger) (*inbox, error) {
@@ -76,8 +76,8 @@ func openInbox(home, path string, log *slog.Logger) (*inbox, error) {
 // Position is what the newest successful Accept was given, also after a restart;
 // empty at first.
 func (b *Bridge) Position() string {
-	b.inbox.mu.Lock()
-	defer b.inbox.mu.Unlock()
+	b.inbox.io.Lock()
+	defer b.inbox.io.Unlock()
 	return b.inbox.ledger.position
 }
 
@@ -148,9 +148,7 @@ func (b *Bridge) take(position string, msgs []Message) ([]Flood, error) {
 			return nil, err
 		}
 	}
-	in.mu.Lock()
 	in.ledger.apply(r)
-	in.mu.Unlock()
 	b.settle()
 	return floods, nil
 }
@@ -198,7 +196,7 @@ func (in *inbox) unique(t *taken, text string, lines map[lineKey]bool) (chat.Lin
 		}
 		line := chat.Parse(raw)
 		here := lineKey{t.Room, line.Hash}
-		if !lines[here] && in.ledger.find(here) == nil {
+		if !lines[here] && in.ledger.lines[here] == nil {
 			lines[here] = true
 			t.Line = string(line.Raw)
 			return line, nil
@@ -231,9 +229,7 @@ func (b *Bridge) settle() {
 	if len(posted) > 0 {
 		// If it fails, the next write says it, too; after a crash before that, Post finds the lines.
 		err = errors.Join(err, in.journal.write(in.ledger, record{Done: posted}))
-		in.mu.Lock()
 		in.ledger.finish(posted)
-		in.mu.Unlock()
 	}
 	b.health.Trouble("post what came in", health.HoldsUp, err)
 	if err != nil {
@@ -241,20 +237,23 @@ func (b *Bridge) settle() {
 	}
 }
 
-// post posts lines in order. Where one fails, the later ones of its room wait.
+// post posts lines in order. Where a room fails, the later lines of the room wait, and where
+// the file of a peer does, those of the peer.
 func (b *Bridge) post(waiting []*taken) (posted []done, err error) {
-	stuck := map[string]bool{} // rooms
+	stuckRooms, stuckPeers := map[string]bool{}, map[string]bool{}
 	for _, it := range waiting {
-		if stuck[it.Room] {
+		if stuckRooms[it.Room] || stuckPeers[it.Peer] {
 			continue
 		}
 		d := done{ID: it.ID}
 		perr := b.ensurePeer(it.Peer, it.Room)
-		if perr == nil {
+		if perr != nil {
+			stuckPeers[it.Peer] = true
+		} else {
 			d.From, d.To, perr = chat.Post(chat.Path(b.cfg.Home, it.Room), []byte(it.Line+"\n"), it.Inode, it.From)
+			stuckRooms[it.Room] = perr != nil
 		}
 		if perr != nil {
-			stuck[it.Room] = true
 			err = errors.Join(err, fmt.Errorf("post message %s: %w", it.ID, perr))
 			continue
 		}
@@ -273,7 +272,7 @@ func nudge(c chan struct{}) {
 
 // origin returns the message of which this bridge made a line of a room; nil if it made none.
 func (in *inbox) origin(room string, l chat.Line) *Origin {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.ledger.find(lineKey{room, l.Hash})
+	in.io.Lock()
+	defer in.io.Unlock()
+	return in.ledger.lines[lineKey{room, l.Hash}]
 }

@@ -195,7 +195,7 @@ func TestManyIDs(t *testing.T) {
 	if got := len(b.inbox.ledger.said); got < keepSaid || got > 2*keepSaid {
 		t.Errorf("%d lines said are remembered", got)
 	}
-	if o := b.inbox.ledger.find(lineKey{"dev", chat.Hash(fmt.Appendf(nil, "line %d", n-keepSaid))}); o == nil {
+	if o := b.inbox.ledger.lines[lineKey{"dev", chat.Hash(fmt.Appendf(nil, "line %d", n-keepSaid))}]; o == nil {
 		t.Error("a line of the last 200 is forgotten")
 	}
 }

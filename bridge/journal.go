@@ -31,7 +31,7 @@ type record struct {
 	// Place is the position: the transport's own word for how far it has acknowledged.
 	Place *string  `json:"place,omitempty"`
 	Seen  []string `json:"seen,omitempty"`
-	Said  []said   `json:"said,omitempty"`
+	Said  []Origin `json:"said,omitempty"`
 	Take  []taken  `json:"take,omitempty"`
 	Done  []done   `json:"done,omitempty"`
 }
@@ -53,16 +53,6 @@ type done struct {
 	To   int64  `json:"to"`
 }
 
-// said is a line that was posted.
-type said struct {
-	Message
-	Hash string `json:"hash"` // chat.Hash of the line
-	From int64  `json:"from"`
-	To   int64  `json:"to"`
-}
-
-func (s *said) origin() *Origin { return &Origin{Message: s.Message, From: s.From, To: s.To} }
-
 // lineKey identifies a line of a room whatever its position.
 type lineKey struct{ room, hash string }
 
@@ -76,12 +66,12 @@ type ledger struct {
 	waiting []*taken // in order of arrival
 	byID    map[string]*taken
 
-	said  []*said           // what was posted, oldest first
-	lines map[lineKey]*said // them, and the waiting ones without their bytes
+	said  []*Origin           // what was posted, oldest first
+	lines map[lineKey]*Origin // them, and the waiting ones without their bytes
 }
 
 func newLedger() *ledger {
-	return &ledger{posted: map[string]bool{}, byID: map[string]*taken{}, lines: map[lineKey]*said{}}
+	return &ledger{posted: map[string]bool{}, byID: map[string]*taken{}, lines: map[lineKey]*Origin{}}
 }
 
 // idHash stands for a message's id: the first 16 hex digits of its BLAKE3.
@@ -111,7 +101,7 @@ func (l *ledger) apply(r record) {
 		}
 		l.waiting = append(l.waiting, &t)
 		l.byID[t.ID] = &t
-		l.lines[lineKey{t.Room, t.hash()}] = &said{Message: t.Message, Hash: t.hash()}
+		l.lines[lineKey{t.Room, t.hash()}] = &Origin{Message: t.Message, Hash: t.hash()}
 	}
 	l.finish(r.Done)
 }
@@ -143,15 +133,15 @@ func (l *ledger) finish(all []done) {
 		}
 		delete(l.byID, d.ID)
 		l.see(idHash(d.ID))
-		l.keep(&said{Message: it.Message, Hash: it.hash(), From: d.From, To: d.To})
+		l.keep(&Origin{Message: it.Message, Hash: it.hash(), From: d.From, To: d.To})
 	}
 	l.waiting = slices.DeleteFunc(l.waiting, func(t *taken) bool { return l.byID[t.ID] != t })
 }
 
 // keep remembers a line that was posted, and forgets the older half now and then.
-func (l *ledger) keep(s *said) {
-	l.said = append(l.said, s)
-	l.lines[lineKey{s.Room, s.Hash}] = s
+func (l *ledger) keep(o *Origin) {
+	l.said = append(l.said, o)
+	l.lines[lineKey{o.Room, o.Hash}] = o
 	if len(l.said) < 2*keepSaid {
 		return
 	}
@@ -163,23 +153,15 @@ func (l *ledger) keep(s *said) {
 	l.said = slices.Clone(l.said[keepSaid:])
 }
 
-// find returns the message of a line, if this bridge posted it or is about to.
-func (l *ledger) find(at lineKey) *Origin {
-	if s := l.lines[at]; s != nil {
-		return s.origin()
-	}
-	return nil
-}
-
 // snapshot is the file that folds to l.
 func (l *ledger) snapshot() []byte {
 	first := record{Place: &l.position, Seen: l.seen[max(0, len(l.seen)-keepSeen):]}
 	var b bytes.Buffer
 	b.Write(first.encode())
 	if len(l.said) > 0 {
-		all := make([]said, len(l.said))
-		for i, s := range l.said {
-			all[i] = *s
+		all := make([]Origin, len(l.said))
+		for i, o := range l.said {
+			all[i] = *o
 		}
 		b.Write(record{Said: all}.encode())
 	}

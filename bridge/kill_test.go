@@ -93,8 +93,8 @@ func mortalBridge(dir string) error {
 }
 
 func (in *inbox) size() int {
-	in.mu.Lock()
-	defer in.mu.Unlock()
+	in.io.Lock()
+	defer in.io.Unlock()
 	return len(in.ledger.waiting)
 }
 

@@ -70,11 +70,10 @@ type delivery struct {
 	there *peer
 	path  string
 
-	now     peerState // what is the case; there.state gets it at the end
-	loaded  bool
-	unsaved bool // now is ahead of the disk by more than lines of people
-	passed  bool // lines of people were passed over since the cursor was written
-	failed  int  // failures in a row
+	now     *peerState // what is the case; nil until it was loaded
+	unsaved bool       // now is ahead of the disk by more than lines of people
+	passed  bool       // lines of people were passed over since the cursor was written
+	failed  int        // failures in a row
 }
 
 func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
@@ -110,17 +109,11 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 
 // leave writes down what was passed over. If that fails, a later process passes it over again.
 func (d *delivery) leave() {
-	if !d.loaded {
-		return
-	}
 	if d.unsaved || d.passed {
-		if err := d.save(d.now); err != nil {
+		if err := d.save(*d.now); err != nil {
 			d.b.log.Warn("the position of a peer could not be written at the end", "peer", d.p.Key, "err", err)
 		}
 	}
-	d.there.mu.Lock()
-	defer d.there.mu.Unlock()
-	d.there.state = &d.now
 }
 
 // trouble records how it goes with this peer.
@@ -159,7 +152,7 @@ func (d *delivery) catchUp(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		if d.unsaved {
-			if err := d.save(d.now); err != nil {
+			if err := d.save(*d.now); err != nil {
 				return err
 			}
 		}
@@ -178,7 +171,7 @@ func (d *delivery) catchUp(ctx context.Context) error {
 }
 
 func (d *delivery) load() error {
-	if d.loaded {
+	if d.now != nil {
 		return nil
 	}
 	d.there.mu.Lock()
@@ -186,7 +179,7 @@ func (d *delivery) load() error {
 	if err := d.there.hear(d.b, d.p.Room); err != nil {
 		return err
 	}
-	d.now, d.loaded = *d.there.state, true
+	d.now = d.there.state // its content is that of the Deliver from now on
 	return nil
 }
 
@@ -195,7 +188,7 @@ func (d *delivery) save(st peerState) error {
 	if err := d.there.write(st); err != nil {
 		return err
 	}
-	d.now, d.unsaved, d.passed = st, false, false
+	*d.now, d.unsaved, d.passed = st, false, false
 	return nil
 }
 
@@ -234,13 +227,13 @@ func (d *delivery) read(ctx context.Context) (done bool, err error) {
 
 // pass takes one line: it begins to send it, or passes it over.
 func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err error) {
-	next := d.now
+	next := *d.now
 	next.Newest = later(next.Newest, l)
 	if !l.Agent {
 		if o := d.b.inbox.origin(d.p.Room, l); o != nil && o.Peer == d.p.Key {
-			next.ask(&said{Message: o.Message, Hash: l.Hash, From: l.From, To: l.To})
+			next.ask(&Origin{Message: o.Message, Hash: l.Hash, From: l.From, To: l.To})
 		}
-		d.now, d.passed = next, true
+		*d.now, d.passed = next, true
 		return false, nil
 	}
 	parts, err := d.t.Parts(d.p, Line{Line: l, Room: d.p.Room, Open: next.open()})
@@ -291,7 +284,7 @@ func (d *delivery) send(ctx context.Context) error {
 		if d.unsaved = true; line.next() < 0 {
 			d.now.Line = nil
 		}
-		if err := d.save(d.now); err != nil {
+		if err := d.save(*d.now); err != nil {
 			return err
 		}
 	}
@@ -309,7 +302,7 @@ func graceful(ctx context.Context) (longer context.Context, end func()) {
 // restart finds where to go on in a room that holds none of what was heard:
 // with the first line that was said after all of that.
 func (d *delivery) restart(batch chat.Batch) error {
-	next, passed := d.now, 0
+	next, passed := *d.now, 0
 	for {
 		first := slices.IndexFunc(batch.Lines, func(l chat.Line) bool { return fresh(l, d.now.Newest) })
 		if first >= 0 || !batch.More {

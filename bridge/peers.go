@@ -28,8 +28,8 @@ type peerState struct {
 	Newest time.Time `json:"newest,omitzero"`
 	// Asked is the newest line from this peer that no answer was sent after, and
 	// Earlier those before it, oldest first.
-	Asked   *said  `json:"asked,omitempty"`
-	Earlier []said `json:"earlier,omitempty"`
+	Asked   *Origin  `json:"asked,omitempty"`
+	Earlier []Origin `json:"earlier,omitempty"`
 	// Line is what is being sent.
 	Line *sending `json:"line,omitempty"`
 }
@@ -46,23 +46,20 @@ type sending struct {
 const maxOpen = 16
 
 // ask notes a line from this peer.
-func (st *peerState) ask(s *said) {
+func (st *peerState) ask(o *Origin) {
 	if st.Asked != nil {
 		st.Earlier = append(slices.Clone(st.Earlier), *st.Asked) // the old one is still on disk
 		st.Earlier = st.Earlier[max(0, len(st.Earlier)-maxOpen+1):]
 	}
-	st.Asked = s
+	st.Asked = o
 }
 
 // open lists the lines that an answer may be to.
-func (st *peerState) open() (all []*Origin) {
-	for _, s := range st.Earlier {
-		all = append(all, s.origin())
+func (st *peerState) open() []Origin {
+	if st.Asked == nil {
+		return nil
 	}
-	if st.Asked != nil {
-		all = append(all, st.Asked.origin())
-	}
-	return all
+	return append(slices.Clone(st.Earlier), *st.Asked)
 }
 
 // next is the first part that is not settled; -1 for none.
@@ -113,7 +110,7 @@ type peer struct {
 	wake      chan struct{} // capacity 1
 
 	mu      sync.Mutex
-	running bool       // a Deliver has it: only that may change state
+	running bool       // a Deliver has it: once that has loaded state, only it may look at what state holds
 	state   *peerState // as it is; nil before the first look
 }
 

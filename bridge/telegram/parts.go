@@ -71,7 +71,7 @@ func (s *session) threadOf(p bridge.Peer, l bridge.Line) int {
 }
 
 // topicOf is the topic that all of the lines were said in, if they were said in one.
-func topicOf(open []*bridge.Origin) (topic int, same bool) {
+func topicOf(open []bridge.Origin) (topic int, same bool) {
 	for i, o := range open {
 		var n note
 		if json.Unmarshal(o.Note, &n) != nil || i > 0 && n.Thread != topic {
