@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,33 +44,24 @@ func Plain(ctx context.Context, cfg Config) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events := make(chan any)
-	f := newFeed(cfg, func(m any) {
-		select {
-		case events <- m:
-		case <-ctx.Done():
-		}
-	})
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return f.Run(gctx) })
+	p := &plain{cfg: cfg, files: newFiles(cfg), own: map[int64]bool{}, listened: true}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return p.files.watcher.Run(ctx) })
 	g.Go(func() error {
 		defer cancel()
-		p := &plain{cfg: cfg, do: f.do, own: map[int64]bool{}}
-		return p.run(gctx, events)
+		return p.run(ctx)
 	})
 	return g.Wait()
 }
 
 // plain is the state of one run.
 type plain struct {
-	cfg Config
-	do  func(request)
+	cfg   Config
+	files *files
 
 	agents   []agent
-	sending  bool           // a say is not confirmed yet
 	own      map[int64]bool // the ends of the lines that were sent
 	last     int64          // the newest of them
-	ended    bool           // the input has ended
 	answered bool           // an agent said something after last
 	listened bool           // somebody heard the room at the last news
 	failed   string         // the last read error told
@@ -81,53 +73,50 @@ type input struct {
 	err  error // io.EOF at a clean end
 }
 
-func (p *plain) run(ctx context.Context, events <-chan any) error {
-	select {
-	case e := <-events: // the room's end as it is now: what is older is not shown
-		if n, ok := e.(news); ok {
-			p.agents = n.Agents
-			p.reportUnreadable(n.Err)
-		}
-	case <-ctx.Done():
-		return p.interrupted(ctx)
-	}
-	p.listened = true
-	if err := p.checkListeners(); err != nil {
+func (p *plain) run(ctx context.Context) error {
+	n := p.files.open(p.cfg.Room)
+	defer func() { p.files.unwatch() }()
+	n.Lines = nil // what is older is not shown
+	if err := p.apply(n); err != nil {
 		return err
 	}
 	lines := make(chan input)
 	go p.read(ctx, lines)
-
+	poll := time.NewTicker(p.cfg.Poll) // for what dies without writing
+	defer poll.Stop()
 	var deadline <-chan time.Time
+	ended := false
 	for {
-		from := lines
-		if p.sending || p.ended {
-			from = nil // one at a time: the input waits for the disk
-		}
 		select {
 		case <-ctx.Done():
-			return p.interrupted(ctx)
-		case in := <-from:
+			if p.cfg.Once {
+				return context.Cause(ctx)
+			}
+			return nil
+		case in := <-lines:
 			switch {
 			case in.err == nil:
-				p.sending = true
-				p.do(request{say: in.text})
+				if err := p.send(in.text); err != nil {
+					return err
+				}
 			case in.err != io.EOF:
 				return in.err
 			default:
-				p.ended = true
+				ended = true
 				if p.cfg.Timeout > 0 {
 					deadline = time.After(p.cfg.Timeout)
 				}
 			}
-		case e := <-events:
-			if err := p.handle(e); err != nil {
-				return err
-			}
 		case <-deadline:
-			return ErrTimeout
+			return errTimeout
+		case <-poll.C:
+		case <-p.files.changed:
 		}
-		if p.ended && !p.sending {
+		n, _ := p.files.look()
+		if err := p.apply(n); err != nil {
+			return err
+		}
+		if ended {
 			if done, err := p.done(); done {
 				return err
 			}
@@ -135,22 +124,12 @@ func (p *plain) run(ctx context.Context, events <-chan any) error {
 	}
 }
 
-// interrupted is a clean end, except with Once, which waits for an answer.
-func (p *plain) interrupted(ctx context.Context) error {
-	if p.cfg.Once {
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
 // read turns the input into messages. It ends with the input or with ctx.
 func (p *plain) read(ctx context.Context, out chan<- input) {
-	put := func(in input) bool {
+	put := func(in input) {
 		select {
 		case out <- in:
-			return true
 		case <-ctx.Done():
-			return false
 		}
 	}
 	s := bufio.NewScanner(p.cfg.In)
@@ -159,14 +138,11 @@ func (p *plain) read(ctx context.Context, out chan<- input) {
 		s.Split(whole)
 	}
 	empty := true
-	for s.Scan() {
-		if strings.TrimSpace(s.Text()) == "" {
-			continue
+	for ctx.Err() == nil && s.Scan() {
+		if strings.TrimSpace(s.Text()) != "" {
+			put(input{text: s.Text()})
+			empty = false
 		}
-		if !put(input{text: s.Text()}) {
-			return
-		}
-		empty = false
 	}
 	err := s.Err()
 	switch {
@@ -190,26 +166,25 @@ func whole(data []byte, atEOF bool) (int, []byte, error) {
 	return len(data), data, nil
 }
 
-// handle takes in what the feed reports.
-func (p *plain) handle(e any) error {
-	switch e := e.(type) {
-	case sent:
-		p.sending = false
-		if e.Err != nil {
-			return fmt.Errorf("send message: %w", e.Err)
-		}
-		p.own[e.To], p.last, p.answered = true, e.To, false
-	case news:
-		p.agents = e.Agents
-		p.reportUnreadable(e.Err)
-		for _, l := range e.Lines {
-			if err := p.show(l); err != nil {
-				return err
-			}
-		}
-		return p.checkListeners()
+func (p *plain) send(text string) error {
+	to, err := p.files.say(text)
+	if err != nil {
+		return fmt.Errorf("send message: %w", err)
 	}
+	p.own[to], p.last, p.answered = true, to, false
 	return nil
+}
+
+// apply takes in what the files say.
+func (p *plain) apply(n news) error {
+	p.agents = n.Agents
+	p.reportUnreadable(n.Err)
+	for _, l := range n.Lines {
+		if err := p.show(l); err != nil {
+			return err
+		}
+	}
+	return p.checkListeners()
 }
 
 // show prints one line of the room, unless it was sent from here.
@@ -241,8 +216,10 @@ func (p *plain) show(l message) error {
 	return nil
 }
 
-// object is one line of JSON. The control characters that encoding/json leaves
-// as they are, DEL and C1, are escaped: some terminals obey them.
+// controls are those that encoding/json leaves as they are and some terminals obey.
+var controls = regexp.MustCompile("[\x7f\u0080-\u009f]")
+
+// object is one line of JSON.
 func (p *plain) object(l message) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -255,15 +232,9 @@ func (p *plain) object(l message) []byte {
 		At    time.Time `json:"at"`
 		Text  string    `json:"text"`
 	}{p.cfg.Room, l.Agent, l.Name, l.At, l.Text})
-	var out strings.Builder
-	for _, r := range b.String() {
-		if 0x7f <= r && r <= 0x9f {
-			fmt.Fprintf(&out, `\u%04x`, r)
-			continue
-		}
-		out.WriteRune(r)
-	}
-	return []byte(out.String())
+	return controls.ReplaceAllFunc(b.Bytes(), func(r []byte) []byte {
+		return fmt.Appendf(nil, `\u%04x`, []rune(string(r))[0])
+	})
 }
 
 // reportUnreadable says on Err that the room cannot be read, once per reason.
@@ -284,7 +255,7 @@ func (p *plain) checkListeners() error {
 	if p.listened || !listened {
 		return nil
 	}
-	err := &NobodyError{Room: p.cfg.Room, Sent: p.last != 0, Start: p.cfg.Start}
+	err := &nobodyError{room: p.cfg.Room, sent: p.last != 0, start: p.cfg.Start}
 	if p.cfg.Once {
 		if p.answered {
 			return nil // what it said stands
@@ -314,11 +285,11 @@ func (p *plain) done() (bool, error) {
 			return false, nil
 		}
 		if a.State == status.Paused {
-			paused = &PausedError{a.Name, a.reason()}
+			paused = fmt.Errorf("wait for an answer: %s is paused: %s", a.Name, a.reason())
 		}
 	}
 	if paused == nil && p.cfg.Once && !p.answered {
-		return true, ErrNoAnswer
+		return true, errNoAnswer
 	}
 	return true, paused
 }

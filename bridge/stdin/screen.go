@@ -145,8 +145,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.restyle(msg.IsDark())
 	case news:
 		m.apply(msg)
-	case sent:
-		m.confirm(msg)
+	case unsent:
+		m.giveBack(msg)
 	case spinner.TickMsg:
 		if m.spinning = m.busy(); m.spinning {
 			m.spin, cmd = m.spin.Update(msg)
@@ -267,14 +267,11 @@ func (m *model) replies() []block {
 	return live
 }
 
-// confirm ends a say: a failure gives the text back.
-func (m *model) confirm(s sent) {
-	if s.Err == nil {
-		return
-	}
-	m.notice = notice{text: "not sent: " + oneLine(s.Err.Error()), bad: true}
+// giveBack returns what could not be said to the input.
+func (m *model) giveBack(u unsent) {
+	m.notice = notice{text: "not sent: " + oneLine(u.Err.Error()), bad: true}
 	if m.in.Value() == "" {
-		m.in.SetValue(s.Text)
+		m.in.SetValue(u.Text)
 	}
 }
 

@@ -238,7 +238,7 @@ func TestFailedSendGivesTheTextBack(t *testing.T) {
 	s := newStage(t, 80, 24)
 	s.hears(lethe())
 	s.press("precious", "enter")
-	s.send(sent{Room: "dev", Text: "precious", Err: errors.New("append to dev.md: no space left on device")})
+	s.send(unsent{Text: "precious", Err: errors.New("append to dev.md: no space left on device")})
 	s.shows("not sent: append to dev.md: no space left", "❯ precious")
 }
 

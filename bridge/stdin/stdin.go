@@ -67,39 +67,30 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// Errors of Plain that a command line tells apart.
 var (
-	// ErrTimeout: the answer was not in when Timeout had passed.
-	ErrTimeout = errors.New("wait for an answer: timed out")
-	// ErrNoAnswer: with Once, the agent took its turn and had nothing to say.
-	ErrNoAnswer = errors.New("wait for an answer: the turn ended without one")
+	// errTimeout: the answer was not in when Timeout had passed.
+	errTimeout = errors.New("wait for an answer: timed out")
+	// errNoAnswer: with Once, the agent took its turn and had nothing to say.
+	errNoAnswer = errors.New("wait for an answer: the turn ended without one")
 )
 
-// NobodyError: with Once, no running identity hears the room, and nothing was
+// nobodyError: with Once, no running identity hears the room, and nothing was
 // sent; or the one that heard it has stopped before it answered.
-type NobodyError struct {
-	Room  string
-	Sent  bool   // the message is in the room
-	Start string // Config.Start
+type nobodyError struct {
+	room, start string
+	sent        bool // the message is in the room
 }
 
-func (e *NobodyError) Error() string {
-	if e.Sent {
-		return fmt.Sprintf("wait for an answer: nobody is listening in room %s any more; the message is there, and is heard at the next start", e.Room)
+func (e *nobodyError) Error() string {
+	text := "wait for an answer: nobody is listening in room " + e.room
+	if e.sent {
+		text += " any more; the message is there, and is heard at the next start"
 	}
-	return fmt.Sprintf("wait for an answer: nobody is listening in room %s", e.Room)
+	return text
 }
 
 // Hint says what to do about it.
-func (e *NobodyError) Hint() string { return "start one with: " + e.Start }
-
-// PausedError: the identity cannot answer before a person mends what Reason
-// says.
-type PausedError struct{ Name, Reason string }
-
-func (e *PausedError) Error() string {
-	return fmt.Sprintf("wait for an answer: %s is paused: %s", e.Name, e.Reason)
-}
+func (e *nobodyError) Hint() string { return "start one with: " + e.start }
 
 // check refuses a room that cannot be one; as a path it could be any file.
 func (c Config) check() error {
