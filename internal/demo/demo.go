@@ -3,8 +3,8 @@
 // process and a home of its own; what is shown is read from its files, and a step
 // that does not happen is an error.
 //
-// Read scenes.go first, then watch.go (what is read from the files), daemon.go (the
-// process), tell.go (how it is told) and story.go (what is said).
+// Read scenes.go first, then watch.go (the process, and what is read from its files),
+// tell.go (how it is told) and story.go (what is said).
 package demo
 
 import (
@@ -61,8 +61,8 @@ type tour struct {
 	id     agent.Identity
 	daemon *daemon
 
-	said          int // lines by the user
-	before, after int // tokens of the context around the compaction
+	said   int // lines by the user
+	before int // tokens of the context before the compaction
 }
 
 // failed is why a scene did not happen.
@@ -87,7 +87,7 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer cancel()
 	// All of the tour takes seconds: so much patience is for busy machines.
-	t := &tour{exe: o.Exe, patience: 45 * time.Second, teller: newTeller(ctx, o.Out, o.Fast)}
+	t := &tour{exe: o.Exe, patience: 45 * time.Second, teller: &teller{ctx: ctx, out: o.Out, fast: o.Fast, rested: time.Now()}}
 	return t.run()
 }
 
@@ -107,7 +107,8 @@ func (t *tour) run() (err error) {
 		}
 		err = errors.Join(err, os.RemoveAll(t.dir))
 	}()
-	t.opening()
+	t.print(head.Render("Lethe") + dim.Render(" · a tour of two minutes, offline: no key, no network, nothing to type") + "\n")
+	t.text("A real daemon runs in a process of its own, in a temporary home. What you see is read from its files as it happens.")
 	for i, s := range []struct {
 		title string
 		play  func()
@@ -122,7 +123,7 @@ func (t *tour) run() (err error) {
 		t.scene(i+1, s.title)
 		var err error
 		if t.err == nil {
-			err = show(s.play)
+			err = play(s.play)
 		}
 		switch {
 		case t.err != nil:
@@ -136,8 +137,8 @@ func (t *tour) run() (err error) {
 	return nil
 }
 
-// show plays a scene.
-func show(play func()) (err error) {
+// play plays a scene.
+func play(scene func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -147,6 +148,6 @@ func show(play func()) (err error) {
 			panic(p)
 		}
 	}()
-	play()
+	scene()
 	return nil
 }

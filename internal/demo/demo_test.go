@@ -51,7 +51,7 @@ func TestFailures(t *testing.T) {
 				}
 				return len(p), nil
 			})
-			tour := &tour{exe: exe, patience: time.Minute, teller: newTeller(ctx, out, true)}
+			tour := &tour{exe: exe, patience: time.Minute, teller: &teller{ctx: ctx, out: out, fast: true}}
 			if name == "hangs" {
 				tour.patience = 300 * time.Millisecond
 			}
@@ -78,14 +78,13 @@ func TestFailures(t *testing.T) {
 
 func TestTellerStaysInItsWidth(t *testing.T) {
 	var out bytes.Buffer
-	tell := newTeller(t.Context(), &out, true)
-	tell.wide = 40
+	tell := &teller{ctx: t.Context(), out: &out, fast: true}
 	long := strings.Repeat("sea and \x1b[31m sky ", 30) + strings.Repeat("x", 100)
-	tell.text("A sentence of several words that is longer than the forty columns.")
-	tell.line("you", long, 3)
-	tell.excerpt(2, long, "◆ e1..e6 summary")
+	tell.text("A sentence of several words that is longer than the eighty columns which the lines of a page are given here.")
+	tell.line("you", long)
+	tell.excerpt(long, "◆ e1..e6 summary")
 	for line := range strings.Lines(out.String()) {
-		if n := ansi.StringWidth(strings.TrimRight(line, "\n")); n > 40 {
+		if n := ansi.StringWidth(strings.TrimRight(line, "\n")); n > 80 {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}

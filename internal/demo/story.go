@@ -35,16 +35,13 @@ func monthFile(m int) string { return fmt.Sprintf("watch/%d-%02d.md", 1907+m/12,
 // summaries are made.
 func month(m int) string {
 	winds := []string{"NW-7", "W-5", "SW-4", "S-3", "SE-6", "E-2", "NE-8", "N-9"}
-	ships := []string{"SS-Ardmore", "SV-Halcyon", "SS-Brunhild", "FV-Kittiwake", "SV-Anna-Maria", "SS-Corinthia", "HMS-Petrel"}
-	ports := []string{"Leith", "Bergen", "Hull", "Antwerp", "Reykjavik"}
-	name := strings.TrimSuffix(strings.TrimPrefix(monthFile(m), "watch/"), ".md")
+	ships := []string{"SS-Ardmore of Leith", "SV-Halcyon of Bergen", "SS-Brunhild of Hull", "FV-Kittiwake of Antwerp", "HMS-Petrel of Reykjavik"}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Skerry-Light, watch of %s\n", name)
 	for day := 1; day <= 28; day++ {
 		k := 31*m + 7*day
-		fmt.Fprintf(&b, "%s-%02d wind %s, glass %d.%02d, oil %d.%d pints; %s passed %02d.%02d for %s, lamp trimmed %02d.%02d, fog-signal for %d.%d hours\n",
-			name, day, winds[(k+day/3)%len(winds)], 28+k%3, (k*17)%100, 2+k%3, (k*3)%10,
-			ships[(k+day/5)%len(ships)], (k*5)%24, (k*13)%60, ports[(k/3)%len(ports)], k%6, (k*7)%60, k%9, (k*3)%10)
+		fmt.Fprintf(&b, "%d-%02d-%02d wind %s, glass %d.%02d, oil %d.%d pints; %s passed %02d.%02d, lamp trimmed %02d.%02d, fog-signal for %d.%d hours\n",
+			1907+m/12, 1+m%12, day, winds[k%len(winds)], 28+k%3, (k*17)%100, 2+k%3, (k*3)%10,
+			ships[(k+day/5)%len(ships)], (k*5)%24, (k*13)%60, k%6, (k*7)%60, k%9, (k*3)%10)
 	}
 	return b.String()
 }

@@ -4,123 +4,44 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-	"golang.org/x/term"
 
 	"lethe/chat"
 )
 
-// teller narrates. On a terminal it paints and leaves time to read; elsewhere it
-// writes plain lines.
+// teller narrates. It leaves time to read what was told before it goes on.
 type teller struct {
 	ctx  context.Context // ends the pauses
-	out  io.Writer
-	err  error // the first write that failed
-	wide int   // columns
+	out  io.Writer       // styles are left out where it is no terminal
+	err  error           // the first write that failed
 	fast bool
-
-	head, dim, strong lipgloss.Style // colours are of the terminal's own sixteen
 
 	words  int       // told since the last rest
 	rested time.Time // when that was
 }
 
 const (
-	tellWidth = 88 // columns at most: longer lines are hard to read
-
-	// A word of the narration is read in reading; of excerpts one reads less.
-	reading     = 160 * time.Millisecond
+	wide        = 80                     // columns
+	reading     = 160 * time.Millisecond // for a word
 	longestRest = 10 * time.Second
 )
 
-func newTeller(ctx context.Context, out io.Writer, fast bool) *teller {
-	t := &teller{ctx: ctx, out: out, fast: fast, wide: 80, rested: time.Now()}
-	f, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
-		return t
-	}
-	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-		t.wide = min(max(w-1, 30), tellWidth)
-	}
-	if os.Getenv("NO_COLOR") == "" {
-		t.strong, t.dim = lipgloss.NewStyle().Bold(true), lipgloss.NewStyle().Faint(true)
-		t.head = t.strong.Foreground(lipgloss.Color("6"))
-	}
-	return t
-}
+// Styles; the colour is one of the terminal's own sixteen.
+var (
+	strong = lipgloss.NewStyle().Bold(true)
+	head   = strong.Foreground(lipgloss.Color("6"))
+	dim    = lipgloss.NewStyle().Faint(true)
+)
 
 func (t *teller) print(s string) {
 	if t.err == nil {
-		_, t.err = io.WriteString(t.out, s)
+		_, t.err = lipgloss.Fprint(t.out, s)
 	}
 	t.words += len(strings.Fields(s))
-}
-
-// scene opens a step.
-func (t *teller) scene(n int, title string) {
-	rule := strings.Repeat("─", max(2, t.wide-ansi.StringWidth(title)-4))
-	t.print("\n" + t.head.Render(fmt.Sprintf("%d  %s ", n, title)) + t.dim.Render(rule) + "\n")
-}
-
-// text tells something, in a paragraph of its own.
-func (t *teller) text(s string) { t.print("\n" + ansi.Wordwrap(s, t.wide, "") + "\n") }
-
-// command shows what a person would type for what happens next.
-func (t *teller) command(s string) {
-	t.print("\n" + t.dim.Render("  $ ") + t.strong.Render(s) + "\n")
-}
-
-// excerpt shows lines of a file, each on at most so many lines of the screen.
-func (t *teller) excerpt(most int, lines ...string) {
-	for _, l := range lines {
-		for _, part := range wrap(l, t.wide-4, most) {
-			t.print(t.dim.Render("  │ ") + part + "\n")
-		}
-	}
-}
-
-// line shows a line of the room on at most so many lines of the screen.
-func (t *teller) line(who, text string, most int) {
-	parts := wrap(strings.Join(strings.Fields(text), " "), t.wide-8, most)
-	if who == "you" {
-		t.print("\n")
-	}
-	t.print("  " + t.strong.Render(fmt.Sprintf("%-5s", who)) + " " + strings.Join(parts, "\n        ") + "\n")
-}
-
-// wrap breaks a line into at most so many of a width; a cut is marked.
-func wrap(text string, wide, most int) []string {
-	text, wide = chat.Sanitize(text), max(10, wide)
-	if most == 1 {
-		return []string{ansi.Truncate(text, wide, "…")}
-	}
-	lines := strings.Split(ansi.Wrap(text, wide, ""), "\n")
-	if len(lines) > most {
-		lines = lines[:most]
-		lines[most-1] = ansi.Truncate(lines[most-1], wide-1, "") + "…"
-	}
-	return lines
-}
-
-// gauge shows how full the context is.
-func (t *teller) gauge(label string, tokens int) {
-	const cells = 28
-	n := min(cells, max(0, tokens*cells/limit))
-	t.print(fmt.Sprintf("  %-24s", label) + t.head.Render(strings.Repeat("█", n)) + t.dim.Render(strings.Repeat("░", cells-n)) +
-		fmt.Sprintf(" %d of %d\n", tokens, limit))
-}
-
-// table shows pairs of a name and what is to be said of it.
-func (t *teller) table(rows ...[2]string) {
-	t.print("\n")
-	for _, r := range rows {
-		t.print("  " + t.strong.Render(fmt.Sprintf("%-20s", r[0])) + "  " + r[1] + "\n")
-	}
 }
 
 // rest leaves the time to read what was told since the last one.
@@ -135,8 +56,42 @@ func (t *teller) rest() {
 	t.words, t.rested = 0, time.Now()
 }
 
-// clipLines are the first n lines of a text.
-func clipLines(s string, n int) []string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[:min(n, len(lines))]
+// scene opens a step.
+func (t *teller) scene(n int, title string) {
+	t.rest()
+	rule := strings.Repeat("─", wide-ansi.StringWidth(title)-4)
+	t.print("\n" + head.Render(fmt.Sprintf("%d  %s ", n, title)) + dim.Render(rule) + "\n")
+}
+
+// text tells something, in a paragraph of its own.
+func (t *teller) text(format string, args ...any) {
+	t.rest()
+	t.print("\n" + ansi.Wordwrap(fmt.Sprintf(format, args...), wide, "") + "\n")
+}
+
+// command shows what a person would type for what happens next.
+func (t *teller) command(format string, args ...any) {
+	t.rest()
+	t.print("\n" + dim.Render("  $ ") + strong.Render(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// excerpt shows lines of a file, each on one line of the screen.
+func (t *teller) excerpt(lines ...string) {
+	for _, l := range lines {
+		t.print(dim.Render("  │ ") + ansi.Truncate(chat.Sanitize(l), wide-4, "…") + "\n")
+	}
+}
+
+// line shows a line of the room.
+func (t *teller) line(who, text string) {
+	text = ansi.Wrap(ansi.Truncate(chat.Sanitize(text), 8*(wide-8), "…"), wide-8, "")
+	t.print("  " + strong.Render(fmt.Sprintf("%-5s", who)) + " " + strings.ReplaceAll(text, "\n", "\n        ") + "\n")
+}
+
+// gauge shows how full the context is.
+func (t *teller) gauge(label string, tokens int) {
+	const cells = 28
+	n := min(cells, max(0, tokens*cells/limit))
+	t.print(fmt.Sprintf("  %-24s", label) + head.Render(strings.Repeat("█", n)) + dim.Render(strings.Repeat("░", cells-n)) +
+		fmt.Sprintf(" %d of %d\n", tokens, limit))
 }
