@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxLine is how much of one line is ever held: 2 MiB. What exceeds it stays
@@ -101,13 +103,21 @@ func (s *scanner) fill() bool {
 }
 
 // skip hands out the beginning of a line that is too long to be held, and
-// looks for its end without keeping it.
+// looks for its end without keeping it. Holes of the file hold none and are
+// passed over unread.
 func (s *scanner) skip() bool {
 	start := s.pos + int64(s.used)
 	raw := bytes.Clone(s.buf[s.used : s.used+s.limit])
 	at := s.pos + int64(len(s.buf))
 	chunk := make([]byte, 64<<10)
 	for {
+		if f, ok := s.src.(io.Seeker); ok {
+			data, err := f.Seek(at, unix.SEEK_DATA)
+			if errors.Is(err, unix.ENXIO) { // only a hole follows, or nothing
+				return !s.end(io.EOF)
+			}
+			at = max(at, data)
+		}
 		n, err := s.src.ReadAt(chunk, at)
 		if nl := bytes.IndexByte(chunk[:n], '\n'); nl >= 0 {
 			s.from, s.to = start, at+int64(nl)+1
