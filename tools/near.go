@@ -12,7 +12,7 @@ func nearest(name string, candidates []string) int {
 	name = strings.ToUpper(clip(strings.TrimSpace(name), most))
 	for i, c := range candidates {
 		c = strings.ToUpper(clip(strings.TrimSpace(c), most))
-		d := distance([]rune(name), []rune(c))
+		d := Distance(name, c)
 		if len(name) >= 3 && strings.Contains(c, name) {
 			d = min(d, 1)
 		}
@@ -23,8 +23,10 @@ func nearest(name string, candidates []string) int {
 	return best
 }
 
-// distance is the Levenshtein distance of a and b.
-func distance(a, b []rune) int {
+// Distance is the Levenshtein distance of two words: how many letters have to be
+// inserted, deleted or replaced.
+func Distance(from, to string) int {
+	a, b := []rune(from), []rune(to)
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

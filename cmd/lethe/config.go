@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -154,43 +153,35 @@ func unknownKeys(path string, keys []string) error {
 	return hint(usagef("read %s: unknown key %s", path, strings.Join(keys, ", ")), "%s", what)
 }
 
-// tomlTypes are the decoder's names of types, for people.
-var tomlTypes = map[string]string{
-	"string": "a string in quotes", "primitive (string-like)": "a string in quotes", "int64": "a whole number", "integer": "a whole number",
-	"float64": "a number", "float": "a number", "bool": "true or false", "boolean": "true or false",
-	"[]any": "a list", "slice": "a list", "map[string]any": "a table", "map": "a table",
-}
-
 // tomlError says in plain words what the decoder found.
 func tomlError(err error) error {
-	text := strings.TrimPrefix(err.Error(), "toml: ")
-	if at, types, ok := strings.Cut(text, "incompatible types: TOML value has type "); ok {
-		is, want, _ := strings.Cut(types, "; destination has type ")
-		return fmt.Errorf("%sit is %s, and has to be %s", at, cmp.Or(tomlTypes[is], is), cmp.Or(tomlTypes[want], want))
+	text := err.Error()
+	if at, rest, ok := strings.Cut(text, "type mismatch for "); ok { // a Go type, which says nothing to people
+		_, rest, _ = strings.Cut(rest, ": expected")
+		text = at + "expected" + rest
 	}
-	if at, types, ok := strings.Cut(text, "type mismatch for "); ok {
-		_, is, _ := strings.Cut(types, "but found ")
-		return fmt.Errorf("%sit is %s, and has to be a table", at, cmp.Or(tomlTypes[is], is))
-	}
-	return errors.New(text)
+	return errors.New(strings.NewReplacer(
+		"toml: ", "", "incompatible types: TOML value has type ", "it is of type ", "; destination has type ", ", and has to be of type ",
+		"primitive (string-like)", "string", "map[string]any", "table", "[]any", "list",
+		"int64", "integer", "float64", "float",
+	).Replace(text))
 }
 
 // settingKeys lists the keys that a struct takes, as "table.key".
 func settingKeys(t reflect.Type, table string) (keys []string) {
 	for f := range t.Fields() {
+		inner := f.Type
+		if inner.Kind() == reflect.Slice {
+			inner = inner.Elem()
+		}
 		key := table + f.Tag.Get("toml")
 		if f.Anonymous {
-			keys = append(keys, settingKeys(f.Type, table)...)
-		}
-		if !f.IsExported() {
-			continue
-		}
-		keys = append(keys, key)
-		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct {
-			keys = append(keys, settingKeys(f.Type.Elem(), key+".")...)
-		}
-		if f.Type.Kind() == reflect.Struct {
-			keys = append(keys, settingKeys(f.Type, key+".")...)
+			keys = append(keys, settingKeys(inner, table)...)
+		} else if f.IsExported() {
+			keys = append(keys, key)
+			if inner.Kind() == reflect.Struct {
+				keys = append(keys, settingKeys(inner, key+".")...)
+			}
 		}
 	}
 	return keys

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"lethe/tools"
 )
 
 // once is a flag that may be given once: of two values, one would be ignored.
@@ -72,9 +74,9 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // nearest is the name that a mistyped word was most probably meant to be, or "".
 func nearest(word string, names []string) string {
-	best, least := "", max(2, 1+len(word)/3)
+	best, least := "", min(4, 1+len(word)/2)
 	for _, name := range names {
-		d := distance(strings.ToLower(word), name)
+		d := tools.Distance(strings.ToLower(word), name)
 		if len(word) > 2 && strings.HasPrefix(name, word) {
 			d = 0
 		}
@@ -83,30 +85,4 @@ func nearest(word string, names []string) string {
 		}
 	}
 	return best
-}
-
-// distance is the number of bytes to insert, delete, replace or swap with their
-// neighbour to make b of a.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1) // rows[i][j]: from a[:i] to b[:j]
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			rows[i][j] = min(change, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

@@ -207,13 +207,9 @@ func (h *host) serving(ctx context.Context, f func(context.Context) error) error
 // rooms of the flags. Where others go on running, it reports at once that one
 // cannot be opened.
 func (h *host) opener(others bool) func(agent.Identity) (*agent.Agent, error) {
-	var mu sync.Mutex
-	seen := map[string]bool{}
+	var seen sync.Map
 	return func(id agent.Identity) (*agent.Agent, error) {
-		mu.Lock()
-		again := seen[id.Self]
-		seen[id.Self] = true
-		mu.Unlock()
+		_, again := seen.LoadOrStore(id.Self, true)
 		a, err := h.open(id)
 		if err == nil && !again {
 			if err = h.subscribe(id); err != nil {
@@ -237,17 +233,3 @@ func (h *host) subscribe(id agent.Identity) error {
 }
 
 const defaultRoom = "dev"
-
-// perIdentity makes a callback run for the first call of each identity.
-func perIdentity(f func(agent.Identity)) func(agent.Identity) {
-	var mu sync.Mutex
-	seen := map[string]bool{}
-	return func(id agent.Identity) {
-		mu.Lock()
-		defer mu.Unlock()
-		if !seen[id.Self] {
-			seen[id.Self] = true
-			f(id)
-		}
-	}
-}

@@ -98,13 +98,17 @@ rehearsal model, which says so.`,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			p.noteFlags(cmd)
-			if first, _, _ := strings.Cut(path(cmd), " "); p.json && (first == "demo" || first == "completion") {
-				return usagef("lethe %s prints text; leave out --json", first)
-			}
-			if needsNoHome(cmd) {
+			_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+			switch first, _, _ := strings.Cut(name, " "); first {
+			case "demo", "completion":
+				if p.json {
+					return usagef("lethe %s prints text; leave out --json", first)
+				}
+				return nil
+			case "rehearse", "replay", "eval", "help": // need no home, and no configuration
 				return nil
 			}
-			return p.open(makesHome(cmd))
+			return p.open(slices.Contains([]string{"", "run", "chat", "say"}, name)) // the others only look
 		},
 	}
 	root.RunE = func(cmd *cobra.Command, list []string) error {
@@ -159,37 +163,16 @@ func (p *program) help(show func(*cobra.Command, []string)) func(*cobra.Command,
 	}
 }
 
-// helpCommand is cobra's, but refuses a word that is no command.
+// helpCommand makes "help COMMAND" mean "COMMAND --help".
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Help about a command",
-		RunE: func(_ *cobra.Command, list []string) error {
-			target, rest, err := root.Find(list)
-			if err != nil || len(rest) > 0 {
-				return noCommand(target, rest)
-			}
-			target.InitDefaultHelpFlag()
-			return target.Help()
+		RunE: func(cmd *cobra.Command, list []string) error {
+			root.SetArgs(append(slices.Clone(list), "--help"))
+			return root.ExecuteContext(cmd.Context())
 		},
 	}
-}
-
-// path is the path of a command without the program's own name.
-func path(cmd *cobra.Command) string {
-	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
-}
-
-// needsNoHome reports whether a command has nothing to do with a home: it must
-// not make one, nor fail on a bad configuration.
-func needsNoHome(cmd *cobra.Command) bool {
-	first, _, _ := strings.Cut(path(cmd), " ")
-	return slices.Contains([]string{"rehearse", "replay", "demo", "eval", "completion", "help"}, first)
-}
-
-// makesHome reports whether a command makes a missing home; the others only look.
-func makesHome(cmd *cobra.Command) bool {
-	return slices.Contains([]string{"", "run", "chat", "say"}, path(cmd))
 }
 
 // noteFlags remembers the flags that hints have to repeat.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,12 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 		}
 		ids = []agent.Identity{id}
 	}
-	h.ready = perIdentity(func(id agent.Identity) { p.event("ready", id) })
+	var ready sync.Map // an identity can be opened again
+	h.ready = func(id agent.Identity) {
+		if _, again := ready.LoadOrStore(id.Self, true); !again {
+			p.event("ready", id)
+		}
+	}
 	for _, id := range ids {
 		hup := make(chan os.Signal, 1)
 		signal.Notify(hup, syscall.SIGHUP)

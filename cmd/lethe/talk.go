@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"lethe/agent"
 	"lethe/bridge/stdin"
@@ -12,11 +13,14 @@ import (
 // converse is lethe without a command: attach to the default identity, or run it
 // as long as the chat lasts.
 func (p *program) converse(ctx context.Context, c stdin.Config) error {
-	id, err := p.talkPartner()
+	id, err := p.find(p.runs.name)
+	if p.runs.name != "" && id.Name != p.runs.name { // not there, or found by the beginning of its hash
+		id = agent.Identity{}
+	}
 	if err != nil && !errors.Is(err, agent.ErrNotFound) {
 		return err
 	}
-	if _, running := agent.Running(id); err != nil || !running {
+	if _, running := agent.Running(id); id.Self == "" || !running {
 		return p.inside(ctx, id, c)
 	}
 	if p.runs.given() {
@@ -24,18 +28,6 @@ func (p *program) converse(ctx context.Context, c stdin.Config) error {
 	}
 	c.Room, c.Self = p.roomOf(id), id.Self
 	return p.bridge(ctx, c)
-}
-
-func (p *program) talkPartner() (agent.Identity, error) {
-	name := p.runs.name
-	if name == "" {
-		return p.find("")
-	}
-	id, err := p.home.Find(name)
-	if err == nil && id.Name != name { // it fits the beginning of a hash
-		return agent.Identity{}, fmt.Errorf("find identity %q: %w", name, agent.ErrNotFound)
-	}
-	return id, err
 }
 
 // inside runs the identity in this process, and the chat beside it.
@@ -57,7 +49,8 @@ func (p *program) inside(ctx context.Context, id agent.Identity, c stdin.Config)
 		return err
 	}
 	ready := make(chan struct{})
-	h.ready = perIdentity(func(agent.Identity) { close(ready) })
+	hears := sync.OnceFunc(func() { close(ready) })
+	h.ready = func(agent.Identity) { hears() }
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lived := make(chan error, 1)
