@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 
@@ -80,9 +79,7 @@ func (r *run) compactNow(m compactor.Measure) error {
 
 // next is the size of the next request with its answer, in estimated tokens.
 func (r *run) next() int {
-	r.trunk.follow(r.id.state.Messages(""))
-	_, weight := r.trunk.with(r.last()...)
-	return r.estimate.Tokens(weight) + r.opts.MaxTokens
+	return r.estimate.Tokens(weightOf(r.id.state.Stable, r.id.state.Messages(r.tail()))) + r.opts.MaxTokens
 }
 
 func (r *run) settings() compactor.Settings {
@@ -113,24 +110,8 @@ func (r *run) ask(ctx context.Context, p *pending) {
 		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.from, b.from)) // segment comes before summarise
 	})
 	for _, c := range model.calls {
-		r.charge(c.Messages, c.answer)
+		r.ledger.count(&r.report.Compaction, newPrompt(r.id.state.Stable, c.Messages), c.answer)
 	}
-}
-
-// charge accounts for a request of the compactor, which goes on from the frozen
-// request where it begins with it.
-func (r *run) charge(messages []mind.Message, answer rehearsal.Answer) {
-	n := len(r.trunk.messages)
-	if n <= len(messages) && reflect.DeepEqual(r.trunk.messages, messages[:n]) {
-		p, _ := r.trunk.with(messages[n:]...)
-		r.ledger.count(&r.report.Compaction, p, answer)
-		return
-	}
-	p := newPrompt(r.id.state.Stable)
-	for _, m := range messages {
-		p.Add(wire(m))
-	}
-	r.ledger.count(&r.report.Compaction, p, answer)
 }
 
 // mechanical is why a compaction without a model happens.

@@ -27,9 +27,6 @@ type store struct {
 func (s *store) put(m blobs.Meta, body []byte) mind.Ref {
 	h := blobs.Sum(blobs.Encode(m, body))
 	short := h.String()[:16]
-	if other, taken := s.shorts[short]; taken && other != h {
-		short = h.String()
-	}
 	s.bodies[h], s.shorts[short] = body, h
 	return mind.Ref{Hash: h, Short: short, Gist: blobs.Gist(m.Gist)}
 }

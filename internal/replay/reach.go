@@ -8,8 +8,9 @@ import (
 	"lethe/recall/text"
 )
 
-// Reach says how far away the bytes are that a life has seen, in shares of all
-// of them: how many refs have to be opened, starting from the final context.
+// Reach says how far away the texts are that a life has seen, in shares of all
+// their bytes: how many refs have to be opened, starting from the final context,
+// until a text stands there whole.
 type Reach struct {
 	Bytes       int        `json:"bytes"`
 	Refs        [4]float64 `json:"refs"` // 0 (verbatim in the context), 1, 2, 3 or more
@@ -19,7 +20,6 @@ type Reach struct {
 // witness remembers everything that a life has seen, to look for it at the end.
 type witness struct {
 	parts map[string]string       // of entries, by their heads: the whole text
-	order []string                // keys of parts
 	own   map[blobs.Hash][]string // the parts that a blob is the original of
 	until int                     // the last entry taken in
 }
@@ -42,7 +42,6 @@ func (w *witness) see(s *mind.State, read func(blobs.Hash) ([]byte, error)) {
 				continue
 			}
 			w.parts[key] = said
-			w.order = append(w.order, key)
 			h := e.Ref.Hash
 			if sec.Kind == "result" {
 				h = e.Calls[sec.Call-1].Result.Hash
@@ -67,22 +66,13 @@ func part(s *text.Section, original string) (key, said string) {
 
 // reach opens every ref that can be come by, nearest first.
 func (w *witness) reach(s *mind.State, tail string, st *store) Reach {
-	nearest := map[string][4]int{} // per part, the bytes seen with up to so many refs
-	found := func(key, said string, depth int) {
-		whole, ok := w.parts[key]
-		if !ok {
-			return
-		}
-		seen, n := nearest[key], visible(said, whole)
-		for d := min(depth, 3); d < len(seen); d++ {
-			seen[d] = max(seen[d], n)
-		}
-		nearest[key] = seen
-	}
+	depths := map[string]int{} // refs to open for a part
 	foundIn := func(body string, depth int) {
 		for sec := range text.Sections(body) {
 			key, said := part(sec, body)
-			found(key, said, depth)
+			if _, before := depths[key]; !before && strings.Contains(said, w.parts[key]) {
+				depths[key] = depth
+			}
 		}
 	}
 	var mentions []string
@@ -101,36 +91,35 @@ func (w *witness) reach(s *mind.State, tail string, st *store) Reach {
 				continue
 			}
 			opened[h] = true
-			body := string(st.bodies[h])
 			for _, key := range w.own[h] {
-				found(key, w.parts[key], depth)
+				if _, before := depths[key]; !before {
+					depths[key] = depth
+				}
 			}
+			body := string(st.bodies[h])
 			foundIn(body, depth)
 			next = append(next, blobs.Mentions(body)...)
 		}
 		mentions = next
 	}
-	return w.total(nearest)
+	return w.total(depths)
 }
 
-func (w *witness) total(nearest map[string][4]int) Reach {
-	var r Reach
+func (w *witness) total(depths map[string]int) (r Reach) {
 	var at [4]int
-	for _, key := range w.order {
-		r.Bytes += len(w.parts[key])
-		seen := nearest[key]
-		for d, before := 0, 0; d < len(seen); d++ {
-			at[d] += seen[d] - before
-			before = seen[d]
+	lost := 0
+	for key, said := range w.parts {
+		r.Bytes += len(said)
+		if depth, ok := depths[key]; ok {
+			at[min(depth, 3)] += len(said)
+		} else {
+			lost += len(said)
 		}
 	}
 	for d, n := range at {
-		if n > 0 {
-			r.Refs[d] = float64(n) / float64(r.Bytes)
-		}
+		r.Refs[d] = share(n, r.Bytes)
 	}
-	missing := r.Bytes - at[0] - at[1] - at[2] - at[3]
-	r.Unreachable = share(missing, r.Bytes)
+	r.Unreachable = share(lost, r.Bytes)
 	return r
 }
 
@@ -139,21 +128,4 @@ func share(n, of int) float64 {
 		return 0
 	}
 	return float64(n) / float64(of)
-}
-
-// visible is how many bytes of whole a text shows that is all of it, or its head
-// and its tail.
-func visible(said, whole string) int {
-	if strings.Contains(said, whole) {
-		return len(whole)
-	}
-	head := 0
-	for head < min(len(said), len(whole)) && said[head] == whole[head] {
-		head++
-	}
-	tail := 0
-	for tail < min(len(said), len(whole))-head && said[len(said)-1-tail] == whole[len(whole)-1-tail] {
-		tail++
-	}
-	return head + tail
 }

@@ -39,7 +39,6 @@ type run struct {
 	inputs   mind.Inputs // of its epochs
 	id       *identity
 	ledger   *ledger
-	trunk    *trunk
 	estimate llm.Estimator
 	witness  *witness
 	report   Report
@@ -48,7 +47,6 @@ type run struct {
 	pending    *pending // whose answers are still to come
 	due        int      // the request before which they arrive
 	keptChunks []compactor.Fade
-	verbatim   int // sum over requests of tokens of live entries
 }
 
 // Run replays a trace from its beginning to its end. Errors of the trace name
@@ -158,7 +156,6 @@ func (r *run) history(st step) {
 	}
 	h.Lines += len(texts)
 	for _, text := range texts {
-		h.Bytes += len(text)
 		h.Tokens += rehearsal.Tokens(text)
 	}
 }
@@ -171,14 +168,6 @@ func (r *run) tail() string {
 	return mind.Notes("", r.recent())
 }
 
-// last is the tail as a message of its own, or nothing.
-func (r *run) last() []mind.Message {
-	if tail := r.tail(); tail != "" {
-		return []mind.Message{{Role: "user", Content: tail}}
-	}
-	return nil
-}
-
 // recent is the end of LIFE as a prompt shows it.
 func (r *run) recent() []string {
 	return compactor.Recent(r.id.lines, r.estimate.Chars(r.window().Free())/compactor.LifeShare, llm.Weight)
@@ -186,25 +175,22 @@ func (r *run) recent() []string {
 
 // request makes the model request that a step is, and accounts for it.
 func (r *run) request(st step) (u llm.Usage, weight int) {
-	r.trunk.follow(r.id.state.Messages(""))
-	p, weight := r.trunk.with(r.last()...)
+	messages := r.id.state.Messages(r.tail())
 	reply := rehearsal.Answer{Text: st.answer}
 	for range st.results {
 		reply.Calls = append(reply.Calls, rehearsal.Call{Name: calledTool, Arguments: "{}"})
 	}
-	u = r.ledger.count(&r.report.Main, p, reply)
+	u = r.ledger.count(&r.report.Main, newPrompt(r.id.state.Stable, messages), reply)
 	r.report.Largest = max(r.report.Largest, u.Input+r.opts.MaxTokens)
 	if u.Input+r.opts.MaxTokens > r.opts.Limit {
 		r.report.Over++
 	}
-	r.verbatim += int(int64(u.Input) * int64(r.trunk.weight-r.trunk.stable) / int64(weight))
-	return u, weight
+	return u, weightOf(r.id.state.Stable, messages)
 }
 
 // renew begins an epoch: the past is rendered anew.
 func (r *run) renew(why string) error {
 	r.id.state.Renew(r.inputs)
 	r.id.state.Open("", r.recent())
-	r.trunk = newTrunk(r.id.state)
 	return r.id.epoch(why)
 }

@@ -24,16 +24,14 @@ type Report struct {
 	Mechanical  int `json:"mechanical"` // of Compactions, made at once and without a model
 	Discarded   int `json:"discarded"`  // jobs whose answers came too late
 
-	Context  int   `json:"context_tokens"`  // input of a request, on average
-	Verbatim int   `json:"verbatim_tokens"` // live entries in it
-	Reach    Reach `json:"reach"`           // from the context as it is at the end
+	Context int   `json:"context_tokens"` // input of a request, on average
+	Reach   Reach `json:"reach"`          // from the context as it is at the end
 }
 
 // History is what a trace holds.
 type History struct {
 	Lines  int `json:"lines"`
 	Tokens int `json:"tokens"` // of all texts
-	Bytes  int `json:"bytes"`
 }
 
 func (r Report) perMillion(usd float64) float64 {
@@ -48,7 +46,7 @@ func (r *run) finish() Report {
 	rep := &r.report
 	rep.Reach = r.witness.reach(r.id.state, r.tail(), &r.id.store)
 	if n := rep.Main.Requests; n > 0 {
-		rep.Context, rep.Verbatim = rep.Main.Input/n, r.verbatim/n
+		rep.Context = rep.Main.Input / n
 	}
 	all := rep.Main.plus(rep.Compaction)
 	rep.CacheShare, rep.PerMillion = share(all.Cached, all.Input), rep.perMillion(all.USD)
@@ -69,18 +67,8 @@ func (r Report) String() string {
 	row("compactions", "%d with %d model calls, %d of them mechanical, %d answered too late", r.Compactions, r.Compaction.Requests, r.Mechanical, r.Discarded)
 	row("input from cache", "%.2f %% (requests %.2f %%, compaction %.2f %%)", 100*r.CacheShare, 100*share(r.Main.Cached, r.Main.Input), 100*share(r.Compaction.Cached, r.Compaction.Input))
 	row("USD per million tokens", "%.2f (requests %.2f, compaction %.2f)", r.PerMillion, r.perMillion(r.Main.USD), r.perMillion(r.Compaction.USD))
-	row("  of history", "%s", r.breakdown())
-	row("context on average", "%d tokens, %d of them verbatim", r.Context, r.Verbatim)
+	row("context on average", "%d tokens", r.Context)
 	row("bytes within reach", "%.2f %% verbatim, %.2f %% by one ref, %.2f %% by two, %.2f %% by more, %.2f %% lost",
 		100*r.Reach.Refs[0], 100*r.Reach.Refs[1], 100*r.Reach.Refs[2], 100*r.Reach.Refs[3], 100*r.Reach.Unreachable)
 	return b.String()
-}
-
-// breakdown says what the money went into.
-func (r Report) breakdown() string {
-	part := func(t Tally) string {
-		hit, miss, out := r.parts(t)
-		return fmt.Sprintf("cached %.2f, missed %.2f, output %.2f", hit, miss, out)
-	}
-	return "requests: " + part(r.Main) + "; compaction: " + part(r.Compaction)
 }
