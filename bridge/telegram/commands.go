@@ -22,17 +22,6 @@ var commands = []map[string]string{
 	{"command": "start", "description": "what this is"},
 }
 
-// reply is the answer to a command that is for the bridge itself; empty for another.
-func (s *session) reply(c command, who author, at spot) string {
-	switch c.Name {
-	case "start":
-		return s.introduction(at.room)
-	case "id":
-		return ids(who, at)
-	}
-	return ""
-}
-
 // introduction says what the bot is, in a chat that hears room.
 func (s *session) introduction(room string) string {
 	who := "Nobody is listening there at the moment: what you write waits."

@@ -70,7 +70,7 @@ func TestOddUpdates(t *testing.T) {
 	ada, dm := st.ada()
 	s, hub := st.session()
 	defer hub.Close()
-	s.peers.running = nil // nothing is delivered
+	s.running = nil // nothing is delivered
 	s.spawn = func(func(context.Context)) {}
 	message := func(update, words string) json.RawMessage {
 		return json.RawMessage(`{"update_id":` + update + `,"message":{"message_id":` + update + `,"date":1700000000,

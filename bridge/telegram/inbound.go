@@ -108,7 +108,14 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 		return h
 	}
 	if isCommand {
-		if reply := s.reply(cmd, who, at); reply != "" {
+		reply := "" // of the bridge itself
+		switch cmd.Name {
+		case "start":
+			reply = s.introduction(at.room)
+		case "id":
+			reply = ids(who, at)
+		}
+		if reply != "" {
 			h.then = append(h.then, func() { s.tell(at.peer, parcel{Text: reply, Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}) })
 			return h
 		}

@@ -11,27 +11,9 @@ import (
 	"lethe/bridge"
 )
 
-// rates is how fast the bridge writes: a burst, and then one message every so often.
-type rates struct{ all, chat, group limit }
-
-type limit struct {
-	every time.Duration
-	burst int
-}
-
-// telegramRates keep below what Telegram is known to take: 30 messages a second over all, about
-// one a second in a chat, 20 a minute in a group.
-var telegramRates = rates{
-	all:   limit{40 * time.Millisecond, 5},
-	chat:  limit{time.Second, 3},
-	group: limit{4 * time.Second, 5},
-}
-
-func (l limit) limiter() *rate.Limiter { return rate.NewLimiter(rate.Every(l.every), l.burst) }
-
 // pace keeps messages apart. A chat that has to wait makes no other wait.
 type pace struct {
-	rates rates
+	speed float64
 	all   *rate.Limiter
 
 	mu    sync.Mutex
@@ -39,8 +21,12 @@ type pace struct {
 	until map[int64]time.Time // Telegram has asked for silence until then
 }
 
-func newPace(r rates) *pace {
-	return &pace{rates: r, all: r.all.limiter(), chats: map[int64]*rate.Limiter{}, until: map[int64]time.Time{}}
+// newPace keeps, with a speed of 1, below what Telegram is known to take: 30 messages a second over
+// all, about one a second in a chat, 20 a minute in a group.
+func newPace(speed float64) *pace {
+	return &pace{
+		speed: speed, all: rate.NewLimiter(rate.Limit(25*speed), 5), chats: map[int64]*rate.Limiter{}, until: map[int64]time.Time{},
+	}
 }
 
 // wait waits for a chat's turn. It fails where Telegram has asked to wait longer.
@@ -48,9 +34,9 @@ func (p *pace) wait(ctx context.Context, chat int64) error {
 	p.mu.Lock()
 	l := p.chats[chat]
 	if l == nil {
-		l = p.rates.chat.limiter()
+		l = rate.NewLimiter(rate.Limit(p.speed), 3)
 		if chat < 0 {
-			l = p.rates.group.limiter()
+			l = rate.NewLimiter(rate.Limit(p.speed/4), 5)
 		}
 		p.chats[chat] = l
 	}

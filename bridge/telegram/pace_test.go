@@ -28,7 +28,7 @@ func TestPace(t *testing.T) {
 		group                 bool
 	}{{1, 4, 63, false}, {1, 6, 20, true}, {200, 30, 2000, false}} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPace(telegramRates)
+			p := newPace(1)
 			var times []time.Time
 			for i := range int64(200) {
 				chat := i%c.chats + 1

@@ -42,26 +42,22 @@ func (s *session) route(chat string, topic int) (room string, ok bool) {
 	return "", false
 }
 
-// peerOf is the peer that hears the answers to a message, and its room: its topic, if that has a
-// room of its own, or else its chat.
-func (s *session) peerOf(chat string, topic int, rules access.Rules) (key, room string) {
+// peerOf is the peer that hears the answers to a message, and its room. It is the message's topic, if
+// that has a room of its own, or else its chat, whose room is the route's, or the approval's, or
+// the default.
+func (s *session) peerOf(chatID string, topic int, rules access.Rules) (key, room string) {
 	if topic != 0 {
-		if room, ok := s.route(chat, topic); ok {
-			return keyOf(chat, topic), room
+		if room, ok := s.route(chatID, topic); ok {
+			return keyOf(chatID, topic), room
 		}
 	}
-	return chat, s.roomOf(chat, rules)
-}
-
-// roomOf is a chat's room: the route's, or the approval's, or the default.
-func (s *session) roomOf(id string, rules access.Rules) string {
-	if room, ok := s.route(id, 0); ok {
-		return room
+	if room, ok := s.route(chatID, 0); ok {
+		return chatID, room
 	}
-	if room := rules.Room(id, !isGroup(id)); chat.ValidRoom(room) { // a person may have edited the file
-		return room
+	if room := rules.Room(chatID, !isGroup(chatID)); chat.ValidRoom(room) { // a person may have edited the file
+		return chatID, room
 	}
-	return s.now().Room
+	return chatID, s.now().Room
 }
 
 // wanted is which peers there are to be, by key, and their rooms: every listed group and
@@ -75,7 +71,7 @@ func (s *session) wanted(known []string) (map[string]string, error) {
 	rooms := map[string]string{}
 	add := func(id string) {
 		id = s.chats.canonical(id)
-		rooms[id] = s.roomOf(id, rules)
+		_, rooms[id] = s.peerOf(id, 0, rules)
 		for _, r := range s.now().Routes {
 			if r.Topic != 0 && s.chats.canonical(r.Chat) == id {
 				rooms[keyOf(id, r.Topic)] = r.Room
@@ -92,12 +88,6 @@ func (s *session) wanted(known []string) (map[string]string, error) {
 		}
 	}
 	return rooms, nil
-}
-
-// peers are the Delivers under way, by key.
-type peers struct {
-	mu      sync.Mutex
-	running map[string]*delivery // nil when the session ends
 }
 
 // delivery is a Deliver under way.
@@ -118,14 +108,14 @@ func (s *session) deliver(ctx context.Context) error {
 	list, unwatch := s.cfg.Watcher.Subscribe(chat.Scope{Dir: filepath.Join(s.cfg.Home, "bridges", Name), Names: []string{"people.json"}})
 	defer unwatch()
 	defer func() {
-		s.peers.mu.Lock()
-		defer s.peers.mu.Unlock()
+		s.delivering.Lock()
+		defer s.delivering.Unlock()
 		var all sync.WaitGroup
-		for _, d := range s.peers.running {
+		for _, d := range s.running {
 			all.Go(d.stop)
 		}
 		all.Wait()
-		s.peers.running = nil
+		s.running = nil
 	}()
 	for {
 		var again <-chan time.Time
@@ -148,9 +138,9 @@ func (s *session) deliver(ctx context.Context) error {
 // failure it returns false, and is to be called again; while people.json cannot be read nothing
 // changes.
 func (s *session) reconcile(ctx context.Context) (ok bool) {
-	s.peers.mu.Lock()
-	defer s.peers.mu.Unlock()
-	running := s.peers.running
+	s.delivering.Lock()
+	defer s.delivering.Unlock()
+	running := s.running
 	if running == nil || ctx.Err() != nil {
 		return true
 	}

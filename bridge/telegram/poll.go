@@ -250,7 +250,9 @@ func (s *session) accept(ctx context.Context, position string, msgs []bridge.Mes
 		s.reconcile(ctx)
 	}
 	for _, f := range floods {
-		s.tellRefused(f)
+		_, thread := parseKey(f.Peer)
+		s.tell(f.Peer, parcel{Thread: thread, Text: "Too fast: no more than 60 messages a minute are passed on. The others are lost; " +
+			"please wait a minute and say them again."})
 	}
 	return nil
 }
@@ -295,14 +297,4 @@ func conflictError(e *apiError, base string) error {
 			`curl "` + base + `/bot$TELEGRAM_BOT_TOKEN/deleteWebhook"`)
 	}
 	return errors.New("another program fetches the messages of this bot with the same token; stop it, or give one of the two another bot")
-}
-
-// tellRefused tells a person that lines are refused, because more came than anybody types.
-func (s *session) tellRefused(f bridge.Flood) {
-	if f.Peer == "" {
-		return
-	}
-	_, thread := parseKey(f.Peer)
-	s.tell(f.Peer, parcel{Thread: thread, Text: "Too fast: no more than 60 messages a minute are passed on. The others are lost; " +
-		"please wait a minute and say them again."})
 }

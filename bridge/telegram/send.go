@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -106,23 +107,23 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 		}
 		return out, &bridge.UnreachableError{Err: refusal}
 	}
-	switch v := verdictOf(refusal); {
-	case v == later:
+	switch {
+	case refusal.Code == http.StatusTooManyRequests:
 		return out, s.pace.hold(chat, refusal.RetryAfter)
-	case v == noToken:
+	case refusal.Code == http.StatusUnauthorized:
 		s.fail(fmt.Errorf("%w: %w", ErrToken, err))
 		return out, err
-	case v == badMarkup && out.HTML != "":
+	case refusal.says(badMarkup) && out.HTML != "":
 		s.log.Warn("telegram refuses the markup of a message, which goes out plain", "chat", p.Key, "error", err)
 		out.HTML = ""
-	case v == badReply && out.ReplyTo != 0:
+	case refusal.says(badReply) && out.ReplyTo != 0:
 		out.ReplyTo = 0
-	// The topic of a peer that is a topic is gone: its room is not for the others.
-	case v == badThread && (topic != 0 || out.Thread == 0), v == unreachable:
-		return out, &bridge.UnreachableError{Err: refusal}
-	case v == badThread:
+	case refusal.says(badThread) && topic == 0 && out.Thread != 0:
 		out.Thread = 0
 		s.threads.Delete(p.Key)
+	// Where the topic of a peer that is a topic is gone, its room is not for the others.
+	case refusal.Code == http.StatusForbidden, refusal.says(badThread), refusal.says(unreachable):
+		return out, &bridge.UnreachableError{Err: refusal}
 	case out.Rich != "" && refusal.Code >= 400 && refusal.Code < 500:
 		return out, fmt.Errorf("%w: %w", errNotRich, refusal)
 	case refusal.Code == http.StatusBadRequest, refusal.Code == http.StatusRequestEntityTooLarge:
@@ -133,49 +134,20 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 	return out, nil
 }
 
-// verdict is what Telegram's refusal of a message is about.
-type verdict int
-
-const (
-	unknown     verdict = iota
-	later               // too many messages
-	noToken             // the token is not known
-	unreachable         // nothing goes to this chat until somebody acts there
-	badMarkup
-	badThread // there is no such topic, or it is closed
-	badReply
+// Words by which Telegram tells most refusals of a message apart.
+var (
+	badMarkup = []string{"entit", "can't find end", "unsupported url"}
+	badThread = []string{"thread not found", "topic_deleted", "topic_id_invalid", "topic_closed"}
+	badReply  = []string{"replied not found", "reply message not found", "message to reply not found"}
+	// Nothing goes to this chat until somebody acts there.
+	unreachable = []string{
+		"chat not found", "user not found", "peer_id_invalid", " rights", "chat_write_forbidden", "chat_restricted", "chat_admin_required",
+		"chat_send_plain_forbidden", "channel_private", "deactivated", "not a member", "blocked", "banned",
+	}
 )
 
-// refusals are the words by which Telegram tells most refusals apart.
-var refusals = []struct {
-	words   string
-	verdict verdict
-}{
-	{"entit", badMarkup}, {"can't find end", badMarkup}, {"unsupported url", badMarkup},
-	{"thread not found", badThread}, {"topic_deleted", badThread}, {"topic_id_invalid", badThread}, {"topic_closed", badThread},
-	{"replied not found", badReply}, {"reply message not found", badReply}, {"message to reply not found", badReply},
-	{"chat not found", unreachable}, {"user not found", unreachable}, {"peer_id_invalid", unreachable},
-	{" rights", unreachable}, {"chat_write_forbidden", unreachable}, {"chat_restricted", unreachable},
-	{"chat_admin_required", unreachable}, {"chat_send_plain_forbidden", unreachable}, {"channel_private", unreachable},
-	{"deactivated", unreachable}, {"not a member", unreachable}, {"blocked", unreachable}, {"banned", unreachable},
-}
-
-// verdictOf reads a refusal.
-func verdictOf(e *apiError) verdict {
-	switch e.Code {
-	case http.StatusTooManyRequests:
-		return later
-	case http.StatusUnauthorized:
-		return noToken
-	case http.StatusForbidden:
-		return unreachable
-	case http.StatusBadRequest:
-		said := strings.ToLower(e.Description)
-		for _, known := range refusals {
-			if strings.Contains(said, known.words) {
-				return known.verdict
-			}
-		}
-	}
-	return unknown
+// says says whether a refusal has one of these words.
+func (e *apiError) says(words []string) bool {
+	said := strings.ToLower(e.Description)
+	return e.Code == http.StatusBadRequest && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 }

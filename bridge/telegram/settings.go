@@ -1,12 +1,10 @@
 package telegram
 
 import (
-	"encoding/hex"
+	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"strings"
-
-	"github.com/zeebo/blake3"
 
 	"lethe/internal/durable"
 )
@@ -36,7 +34,7 @@ func (s *session) apply() error {
 	if err := s.setLists(); err != nil {
 		return err
 	}
-	if err := durable.Replace(s.now().inForce(), []byte(s.now().digest()+"\n"), 0o600); err != nil {
+	if err := durable.Replace(s.now().inForce(), s.now().summary(), 0o600); err != nil {
 		s.log.Warn("cannot write down which settings are in force", "error", err) // only the command line reads it
 	}
 	return nil
@@ -63,15 +61,15 @@ func (s *session) setLists() error {
 // inForce is the file that says which settings a running bridge has.
 func (c Config) inForce() string { return filepath.Join(c.Home, "bridges", Name, "settings") }
 
-func (c Config) digest() string {
+// summary is what that file holds: the settings that a running bridge uses.
+func (c Config) summary() []byte {
 	c = c.defaults()
 	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Rich}) // cannot fail
-	sum := blake3.Sum256(data)
-	return hex.EncodeToString(sum[:8])
+	return data
 }
 
 // InForce says whether the bridge of c.Home had these settings when it last took any up.
 func (c Config) InForce() bool {
-	data, _, err := durable.ReadRegular(c.inForce(), 1<<10)
-	return err == nil && strings.TrimSpace(string(data)) == c.digest()
+	data, _, err := durable.ReadRegular(c.inForce(), 1<<20)
+	return err == nil && bytes.Equal(data, c.summary())
 }

@@ -108,7 +108,7 @@ type tuning struct {
 	maxFile             int64         // bytes; what a bot may download
 	typing              time.Duration // Telegram shows "typing" for 5 s
 	again               time.Duration // before a Deliver that failed is begun again
-	rates               rates
+	speed               float64       // of messages; see newPace
 }
 
 func (c Config) defaults() Config {
@@ -123,7 +123,7 @@ func (c Config) defaults() Config {
 	t.call = cmp.Or(t.call, 30*time.Second)
 	t.file, t.files, t.maxFile = cmp.Or(t.file, 20*time.Second), cmp.Or(t.files, time.Minute), cmp.Or(t.maxFile, 20<<20)
 	t.typing, t.again = cmp.Or(t.typing, 4500*time.Millisecond), cmp.Or(t.again, 10*time.Second)
-	t.rates = cmp.Or(t.rates, telegramRates)
+	t.speed = cmp.Or(t.speed, 1)
 	c.Routes = slices.Clone(c.Routes)
 	for i, r := range c.Routes {
 		if r.Topic == 1 { // messages of the General topic come, and go, without a topic
@@ -227,7 +227,9 @@ type session struct {
 
 	setting sync.Mutex    // the policy gets the newest settings
 	changed chan struct{} // capacity 1: the peers may have changed
-	peers   peers
+
+	delivering sync.Mutex
+	running    map[string]*delivery // the Delivers under way, by peer; nil when the session ends
 }
 
 // Run runs the bridge until ctx ends, and then returns nil. It ends by itself with an error that
@@ -285,10 +287,10 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 	}
 	s := &session{
 		cfg: c, log: c.Log, api: newAPI(c.BaseURL, c.Token), hub: hub, policy: access.New(dir), chats: known,
-		pace: newPace(c.tune.rates), source: sourceOf(c), fail: fail, seen: seen{},
+		pace: newPace(c.tune.speed), source: sourceOf(c), fail: fail, seen: seen{},
 		// 5 at once and one every 4 minutes are 20 in the first hour.
 		strangers: rate.NewLimiter(rate.Every(4*time.Minute), 5),
-		changed:   make(chan struct{}, 1), peers: peers{running: map[string]*delivery{}},
+		changed:   make(chan struct{}, 1), running: map[string]*delivery{},
 	}
 	s.conf.Store(&c)
 	s.me.Store(&user{})

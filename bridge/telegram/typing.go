@@ -18,7 +18,17 @@ func (s *session) showTyping(key, room string, topic int) {
 		defer s.typing.Delete(key)
 		for tries := 0; tries < 3; tries++ {
 			for bridge.Working(s.cfg.Home, room) {
-				if !s.typeOnce(ctx, key) || !sleep(ctx, s.cfg.tune.typing) {
+				topic, _ := s.typing.Load(key)
+				chat, _ := s.chatOf(bridge.Peer{Key: key})
+				params := map[string]any{"chat_id": chat, "action": "typing"}
+				if topic != 0 {
+					params["message_thread_id"] = topic
+				}
+				switch answered(s.call(ctx, "sendChatAction", params, new(bool))) {
+				case http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests:
+					return
+				}
+				if !sleep(ctx, s.cfg.tune.typing) {
 					return
 				}
 				tries = 0
@@ -28,16 +38,4 @@ func (s *session) showTyping(key, room string, topic int) {
 			}
 		}
 	})
-}
-
-// typeOnce shows "typing" once, and says whether to go on.
-func (s *session) typeOnce(ctx context.Context, key string) bool {
-	id, _ := s.chatOf(bridge.Peer{Key: key})
-	topic, _ := s.typing.Load(key)
-	params := map[string]any{"chat_id": id, "action": "typing"}
-	if topic != 0 {
-		params["message_thread_id"] = topic
-	}
-	code := answered(s.call(ctx, "sendChatAction", params, new(bool)))
-	return code != http.StatusBadRequest && code != http.StatusForbidden && code != http.StatusTooManyRequests
 }
