@@ -35,7 +35,7 @@ type chats struct {
 }
 
 // openChats reads chats.json in dir. One that cannot be understood, or is larger than 4 MiB, is
-// kept beside, of a large one its beginning, and logged.
+// kept under another name, of a large one its beginning, and logged.
 func openChats(dir string, log *slog.Logger) (*chats, error) {
 	c := &chats{path: filepath.Join(dir, "chats.json")}
 	data, large, err := durable.ReadRegular(c.path, maxFacts)
@@ -52,20 +52,7 @@ func openChats(dir string, log *slog.Logger) (*chats, error) {
 	}
 	kept := c.path + ".damaged-" + time.Now().UTC().Format("20060102T150405Z")
 	log.Warn("what was known of chats cannot be read and is begun anew", "kept", kept, "version", f.Version, "larger than 4 MiB", large)
-	return c, errors.Join(durable.WriteFile(kept, data, 0o600), c.save(nil))
-}
-
-// save makes moved durable, and what is known. After an error nothing has changed.
-func (c *chats) save(moved map[string]string) error {
-	data, err := json.MarshalIndent(facts{factsVersion, moved}, "", "  ")
-	if err == nil {
-		err = durable.WriteFile(c.path, append(data, '\n'), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("write what is known of chats: %w", err)
-	}
-	c.moved = moved
-	return nil
+	return c, errors.Join(durable.WriteFile(kept, data, 0o600), durable.Remove(c.path))
 }
 
 // canonical is the id by which a chat is known: its own, or that of the group it once was.
@@ -91,7 +78,7 @@ func (c *chats) current(id string) string {
 }
 
 // move notes that the group called old, now or once, is now a supergroup. When it returns nil,
-// that survives power loss.
+// that survives power loss; after an error nothing has changed.
 func (c *chats) move(old, now string) error {
 	name := c.canonical(old)
 	if name == now || c.canonical(now) == name {
@@ -102,5 +89,13 @@ func (c *chats) move(old, now string) error {
 	moved := map[string]string{now: name}
 	maps.Copy(moved, c.moved)
 	maps.DeleteFunc(moved, func(id, of string) bool { return of == name && id != now }) // a group has one id at a time
-	return c.save(moved)
+	data, err := json.MarshalIndent(facts{factsVersion, moved}, "", "  ")
+	if err == nil {
+		err = durable.WriteFile(c.path, append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write what is known of chats: %w", err)
+	}
+	c.moved = moved
+	return nil
 }

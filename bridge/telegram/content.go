@@ -10,11 +10,8 @@ import (
 	"lethe/bridge/access"
 )
 
-// Bounds of what a line says beside the person's own words, in runes.
-const (
-	maxQuote = 80
-	maxTitle = 80
-)
+// maxQuote bounds what a line quotes or names beside the person's own words, in runes.
+const maxQuote = 80
 
 // file is something in a message that has to be fetched.
 type file struct {
@@ -83,8 +80,6 @@ func (m *message) other() string {
 	switch {
 	case m.Venue != nil:
 		return fmt.Sprintf("[venue %s, %s, at %s]", inert(m.Venue.Title), inert(m.Venue.Address), m.Venue.Location)
-	case m.Location != nil && m.Location.LivePeriod > 0:
-		return fmt.Sprintf("[location %s, live: where it moves to is not passed on]", m.Location)
 	case m.Location != nil:
 		return fmt.Sprintf("[location %s]", m.Location)
 	case m.Contact != nil:
@@ -181,7 +176,7 @@ func (o origin) name(rules access.Rules) string {
 // the mention of a blob, which in a person's own line gives agents the right to open it. The
 // mention is looked for last: what Gist drops may be what hid it.
 func inert(s string) string {
-	return clip(harmless.Replace(blobs.Gist(s)), maxTitle)
+	return clip(harmless.Replace(blobs.Gist(s)), maxQuote)
 }
 
 var harmless = strings.NewReplacer("[", "(", "]", ")", "hash=", "hash ")

@@ -41,7 +41,7 @@ func TestLines(t *testing.T) {
 		{`"text":"not forwarded","forward_origin":null,"story":[1]`, "not forwarded"},
 		{`"venue":{"title":"Café","address":"Main St 1","location":{"latitude":59.5,"longitude":-18.25}},"location":{"latitude":1}`,
 			"[venue Café, Main St 1, at 59.500000, -18.250000]"},
-		{`"location":{"latitude":1,"longitude":2,"live_period":60}`, "[location 1.000000, 2.000000, live: where it moves to is not passed on]"},
+		{`"location":{"latitude":1,"longitude":2,"live_period":60}`, "[location 1.000000, 2.000000]"},
 		{`"contact":{"first_name":"Eve]\n/stop","phone_number":"+1"}`, "[contact Eve) /stop +1]"},
 		{`"poll":{"question":"When?","options":[{"text":"now"},{"text":"later"}]}`, "[poll When?: now / later]"},
 		{`"story":{}`, "[something that is not passed on: a story, a game, a checklist, paid media or the like]"},
@@ -181,7 +181,7 @@ func TestWordsProperty(t *testing.T) {
 			(&draft{words: text}).asCommand(c, true)
 		}
 		one := inert(text)
-		if len(blobs.Mentions(one)) > 0 || strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") || len([]rune(one)) > maxTitle {
+		if len(blobs.Mentions(one)) > 0 || strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") || len([]rune(one)) > maxQuote {
 			t.Fatalf("inert text %q", one)
 		}
 	})

@@ -62,24 +62,20 @@ func (s *session) threadOf(p bridge.Peer, l bridge.Line) int {
 	if _, own := parseKey(p.Key); own != 0 {
 		return own
 	}
-	if topic, same := topicOf(l.Open); same {
-		s.threads.Store(p.Key, topic)
+	topics := map[int]bool{}
+	for _, o := range l.Open {
+		var n note
+		_ = json.Unmarshal(o.Note, &n) // it is our own
+		topics[n.Thread] = true
+	}
+	if len(topics) == 1 {
+		for topic := range topics {
+			s.threads.Store(p.Key, topic)
+		}
 	}
 	topic, _ := s.threads.Load(p.Key)
 	thread, _ := topic.(int) // 0: none
 	return thread
-}
-
-// topicOf is the topic that all of the lines were said in, if they were said in one.
-func topicOf(open []bridge.Origin) (topic int, same bool) {
-	for i, o := range open {
-		var n note
-		if json.Unmarshal(o.Note, &n) != nil || i > 0 && n.Thread != topic {
-			return 0, false
-		}
-		topic = n.Thread
-	}
-	return topic, len(open) > 0
 }
 
 var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[!-/:-@[-`{-~]") })

@@ -92,14 +92,8 @@ func (s *session) wanted(known []string) (map[string]string, error) {
 
 // delivery is a Deliver under way.
 type delivery struct {
-	room   string
-	cancel context.CancelFunc
-	ended  chan struct{} // closed when Deliver has returned
-}
-
-func (d *delivery) stop() {
-	d.cancel()
-	<-d.ended
+	room string
+	stop func() // returns when Deliver has returned
 }
 
 // deliver keeps one Deliver going for every peer, as people and settings come and go, until ctx
@@ -180,7 +174,9 @@ func (s *session) reconcile(ctx context.Context) (ok bool) {
 			s.log.Warn("a chat could not be moved to its room", "chat", key, "room", room, "error", err)
 		}
 		running[key] = s.begin(ctx, p)
-		s.welcome(key, room)
+		if _, asked := s.asked.LoadAndDelete(key); asked {
+			s.tell(key, parcel{Text: "You have been let in.\n\n" + s.introduction(room)})
+		}
 	}
 	return kept == nil
 }
@@ -188,9 +184,9 @@ func (s *session) reconcile(ctx context.Context) (ok bool) {
 // begin starts to deliver to a peer. It starts a Deliver that fails again.
 func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &delivery{room: p.Room, cancel: cancel, ended: make(chan struct{})}
+	ended := make(chan struct{})
 	go func() { // ends with stop, which deliver calls for each
-		defer close(d.ended)
+		defer close(ended)
 		for ctx.Err() == nil {
 			err := s.hub.Deliver(ctx, p, s)
 			if ctx.Err() != nil {
@@ -200,14 +196,10 @@ func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
 			sleep(ctx, s.cfg.tune.again)
 		}
 	}()
-	return d
-}
-
-// welcome tells a chat that asked and was let in.
-func (s *session) welcome(key, room string) {
-	if _, asked := s.asked.LoadAndDelete(key); asked {
-		s.tell(key, parcel{Text: "You have been let in.\n\n" + s.introduction(room)})
-	}
+	return &delivery{p.Room, func() {
+		cancel()
+		<-ended
+	}}
 }
 
 // migrated notes that a group has become a supergroup. The keys of its peers, its permission, the

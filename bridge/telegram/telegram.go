@@ -18,10 +18,10 @@
 //   - The token is in no log, no error and no file.
 //   - A chat that takes nothing, or is told to wait, holds up no other chat.
 //
-// Read on in this order: token.go and api.go (requests), update.go, content.go, inbound.go,
+// Read on in this order: api.go (the token and requests), update.go, content.go, inbound.go,
 // media.go and poll.go (what comes in), strangers.go and commands.go (answers of the bridge
-// itself), chats.go, settings.go and peers.go (which chats hear which rooms), parts.go, pace.go,
-// send.go and rich.go (what goes out), typing.go. docs/telegram.md is for the owner of a bot.
+// itself), chats.go, settings.go and peers.go (which chats hear which rooms), parts.go, pace.go
+// and send.go (what goes out), typing.go. docs/telegram.md is for the owner of a bot.
 package telegram
 
 import (

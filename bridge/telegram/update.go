@@ -114,9 +114,8 @@ type (
 	}
 
 	location struct {
-		Latitude   float64 `json:"latitude"`
-		Longitude  float64 `json:"longitude"`
-		LivePeriod int     `json:"live_period"`
+		Latitude  float64 `json:"latitude"`
+		Longitude float64 `json:"longitude"`
 	}
 
 	venue struct {
