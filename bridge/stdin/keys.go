@@ -29,7 +29,7 @@ const keyHelp = `Keys and commands
 // key acts on one key. Any key but a second Ctrl+C takes the first one back.
 func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	leaving := m.leaving
-	m.leaving, m.notice = false, notice{}
+	m.leaving, m.notice = false, ""
 	switch k.String() {
 	case "enter", "ctrl+m":
 		return m.enter()
@@ -100,11 +100,11 @@ func (m *model) enter() tea.Cmd {
 		case chat.ValidRoom(text):
 			m.enterRoom(text)
 		default:
-			m.notice = notice{text: "no room can be called " + oneLine(text) + ": use a-z, 0-9, _ and -", bad: true}
+			m.notice = "no room can be called " + oneLine(text) + ": use a-z, 0-9, _ and -"
 			return nil
 		}
 	default:
-		m.notice = notice{text: oneLine(m.in.Value()) + " is no command here: /help lists them, // sends a / as text"}
+		m.notice = oneLine(m.in.Value()) + " is no command here: /help lists them, // sends a / as text"
 		return nil
 	}
 	m.typed.add(m.in.Value())
@@ -125,7 +125,7 @@ func (m *model) send(text string) {
 	m.do(request{say: text})
 	m.log.end()
 	if m.roomErr == nil && len(m.here()) == 0 {
-		m.notice = notice{text: "nobody is listening yet; what you write waits in the room"}
+		m.notice = "nobody is listening yet; what you write waits in the room"
 	}
 }
 
@@ -145,13 +145,13 @@ func (m *model) interrupt() {
 	if text := m.in.Value(); strings.TrimSpace(text) != "" {
 		m.typed.add(text)
 		m.in.Reset()
-		m.notice.text = "cleared (Up brings it back)"
+		m.notice = "cleared (Up brings it back)"
 		return
 	}
 	m.leaving = true
-	m.notice.text = "Ctrl+C again leaves"
+	m.notice = "Ctrl+C again leaves"
 	if m.busy() {
-		m.notice.text += "; Esc stops the agent's turn"
+		m.notice += "; Esc stops the agent's turn"
 	}
 }
 

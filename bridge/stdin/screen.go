@@ -61,7 +61,6 @@ type model struct {
 	now func() time.Time
 
 	width, height int
-	style         palette
 	log           transcript
 	in            textarea.Model
 	spin          spinner.Model
@@ -72,9 +71,9 @@ type model struct {
 	agents  []agent          // that run, anywhere in the home
 	stream  map[string]reply // by identity: the reply on screen
 	typed   typed
-	notice  notice
-	leaving bool // Ctrl+C was pressed once
-	stopped bool // /stop was sent for the turn under way
+	notice  string // answers the last act, until the next key
+	leaving bool   // Ctrl+C was pressed once
+	stopped bool   // /stop was sent for the turn under way
 	roomErr error
 	banner  string // to be shown
 }
@@ -84,12 +83,6 @@ type reply struct {
 	text   string
 	turn   int
 	posted string
-}
-
-// notice is the one line above the status that answers the person's last act.
-type notice struct {
-	text string
-	bad  bool
 }
 
 // Init asks for the colour of the background; a terminal that does not answer
@@ -123,12 +116,10 @@ func newModel(cfg Config, do func(request)) *model {
 }
 
 func (m *model) restyle(dark bool) {
-	m.style = newPalette(dark)
-	m.log.restyle(m.style)
+	m.log.restyle(dark)
 	s := textarea.DefaultStyles(dark)
 	s.Focused.CursorLine = s.Focused.Text
-	s.Focused.Prompt = m.style.accent
-	s.Focused.Placeholder = m.style.faint
+	s.Focused.Prompt = accent
 	m.in.SetStyles(s)
 }
 
@@ -269,7 +260,7 @@ func (m *model) replies() []block {
 
 // giveBack returns what could not be said to the input.
 func (m *model) giveBack(u unsent) {
-	m.notice = notice{text: "not sent: " + oneLine(u.Err.Error()), bad: true}
+	m.notice = "not sent: " + oneLine(u.Err.Error())
 	if m.in.Value() == "" {
 		m.in.SetValue(u.Text)
 	}

@@ -46,7 +46,7 @@ func TestScreenAsAWhole(t *testing.T) {
 
 ────────────────────────────────────────────────────────────
 ❯ tell me more
- ● lethe idle │ deepseek-v4-pro │ 12k/100k tokens │ $1.50`
+ ● lethe idle │ deepseek-v4-pro │ 12/100k tokens │ $1.50`
 	if got := s.text(); got != want {
 		t.Errorf("the screen is\n%s\nwant\n%s", got, want)
 	}

@@ -8,36 +8,20 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// palette is every style of the screen. Colours are from the terminal's own 16
-// and the 256 cube, so that they follow the user's theme; the renderer reduces
-// or drops them for poorer terminals and for NO_COLOR, and nothing on the
-// screen is told by colour alone.
-type palette struct {
-	agent, user, own, dim, faint, bold lipgloss.Style
-	good, warn, bad, accent            lipgloss.Style
-	markdown                           ansi.StyleConfig
-}
-
-func newPalette(dark bool) palette {
-	pick := lipgloss.LightDark(dark)
-	colour := func(light, darkc string) lipgloss.Style {
-		return lipgloss.NewStyle().Foreground(pick(lipgloss.Color(light), lipgloss.Color(darkc)))
-	}
-	p := palette{
-		agent:  colour("62", "111").Bold(true),
-		user:   colour("130", "180").Bold(true),
-		own:    colour("29", "114").Bold(true),
-		dim:    colour("243", "246"),
-		faint:  colour("250", "240"),
-		bold:   lipgloss.NewStyle().Bold(true),
-		good:   colour("29", "114"),
-		warn:   colour("130", "221"),
-		bad:    colour("160", "210"),
-		accent: colour("62", "111"),
-	}
-	p.markdown = markdownStyle(dark)
-	return p
-}
+// The styles of the screen. Colours are the terminal's own 16, so that they follow
+// the person's theme; NO_COLOR drops them, and nothing on the screen is told by
+// colour alone.
+var (
+	bold      = lipgloss.NewStyle().Bold(true)
+	dim       = lipgloss.NewStyle().Faint(true)
+	good      = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	warn      = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	bad       = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	accent    = lipgloss.NewStyle().Foreground(lipgloss.Blue)
+	agentName = accent.Bold(true)
+	ownName   = good.Bold(true)
+	userName  = warn.Bold(true)
+)
 
 // markdownStyle is glamour's own style without its page: a message is set in
 // the column it is given, in the terminal's text colour.

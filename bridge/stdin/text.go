@@ -1,7 +1,6 @@
 package stdin
 
 import (
-	"fmt"
 	"html"
 	"regexp"
 	"strings"
@@ -31,12 +30,7 @@ func oneLine(s string) string {
 }
 
 // fit cuts a styled row to width cells, marking the cut with an ellipsis.
-func fit(s string, width int) string {
-	if width < 2 {
-		return xansi.Truncate(s, width, "")
-	}
-	return xansi.Truncate(s, width, "…")
-}
+func fit(s string, width int) string { return xansi.Truncate(s, width, "…") }
 
 // wrap breaks text, which may be styled, into rows of at most width cells: at
 // blanks, and inside a word that is longer than a row.
@@ -183,17 +177,3 @@ func colourOnly(s string) string {
 
 // padding is what glamour fills a row up with: blanks, and the styles among them.
 var padding = regexp.MustCompile("( |\x1b\\[[0-9;]*m)* (\x1b\\[[0-9;]*m| )*$")
-
-// count writes a number of tokens in at most five cells.
-func count(n int) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 10_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1000)
-	case n < 1_000_000:
-		return fmt.Sprintf("%dk", n/1000)
-	default:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	}
-}

@@ -104,11 +104,3 @@ func TestDeepNestingIsNotLaidOut(t *testing.T) {
 		}
 	}
 }
-
-func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1.0k", 12_400: "12k", 999_999: "999k", 1_500_000: "1.5M"} {
-		if got := count(n); got != want {
-			t.Errorf("count(%d) = %s, want %s", n, got, want)
-		}
-	}
-}

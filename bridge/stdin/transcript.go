@@ -30,7 +30,6 @@ type block struct {
 // what lies below, so a long room costs nothing until it is scrolled through.
 type transcript struct {
 	width, height int
-	style         palette
 	me            string
 	md            markdown
 
@@ -40,9 +39,8 @@ type transcript struct {
 	unseen int     // blocks that came while scrolled up
 }
 
-func (t *transcript) restyle(p palette) {
-	t.style = p
-	t.md = markdown{style: p.markdown}
+func (t *transcript) restyle(dark bool) {
+	t.md = markdown{style: markdownStyle(dark)}
 	for i := range t.count() {
 		t.at(i).rows = nil
 	}
@@ -138,7 +136,7 @@ func (t *transcript) layout(b block) []string {
 	if b.note {
 		var rows []string
 		for _, row := range wrap(clean(b.Text), t.width-2) {
-			rows = append(rows, " "+t.style.dim.Render(row))
+			rows = append(rows, " "+dim.Render(row))
 		}
 		return append([]string{""}, rows...)
 	}
@@ -167,24 +165,24 @@ func (t *transcript) layout(b block) []string {
 }
 
 func (t *transcript) header(b block) string {
-	style := t.style.user
+	style := userName
 	switch {
 	case b.Agent:
-		style = t.style.agent
+		style = agentName
 	case b.Name == t.me:
-		style = t.style.own
+		style = ownName
 	}
 	name := " " + style.Render(fit(oneLine(b.Name), max(t.width-9, 4)))
 	if b.At.IsZero() {
 		return fit(name, t.width)
 	}
-	return fit(name+" "+t.style.dim.Render(b.At.Local().Format("15:04")), t.width)
+	return fit(name+" "+dim.Render(b.At.Local().Format("15:04")), t.width)
 }
 
 func (t *transcript) dayRow(at time.Time) string {
-	day := t.style.faint.Render(fit(at.Local().Format(" Monday 2 January 2006 "), t.width))
+	day := dim.Render(fit(at.Local().Format(" Monday 2 January 2006 "), t.width))
 	return lipgloss.PlaceHorizontal(t.width, lipgloss.Center, day,
-		lipgloss.WithWhitespaceChars("─"), lipgloss.WithWhitespaceStyle(t.style.faint))
+		lipgloss.WithWhitespaceChars("─"), lipgloss.WithWhitespaceStyle(dim))
 }
 
 // tail is the last rows, at least n of them where there are as many.

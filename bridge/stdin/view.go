@@ -54,7 +54,7 @@ func (m *model) View() tea.View {
 	}
 	rows = append(rows, m.noticeRows()[:l.notice]...)
 	if l.frame {
-		rows = append(rows, m.style.faint.Render(strings.Repeat("─", m.width)))
+		rows = append(rows, dim.Render(strings.Repeat("─", m.width)))
 	}
 	if c := m.in.Cursor(); c != nil && c.Y >= 0 && c.Y < l.input {
 		c.Y += len(rows)
@@ -74,15 +74,15 @@ func (m *model) View() tea.View {
 
 // headerRow names the room, who is in it, and how to get help.
 func (m *model) headerRow() string {
-	left := " " + m.style.bold.Render(m.room)
+	left := " " + bold.Render(m.room)
 	var names []string
 	for _, a := range m.here() {
 		names = append(names, oneLine(a.Name))
 	}
 	if len(names) > 0 {
-		left += m.style.dim.Render(" with " + strings.Join(names, ", "))
+		left += dim.Render(" with " + strings.Join(names, ", "))
 	}
-	return spread(left, m.style.dim.Render("/help "), m.width)
+	return spread(left, dim.Render("/help "), m.width)
 }
 
 // activityRow says what goes on: who works, or what lies below.
@@ -95,12 +95,12 @@ func (m *model) activityRow() string {
 	}
 	row := ""
 	if len(parts) > 0 {
-		row = " " + m.style.accent.Render(m.spin.View()) + " " + strings.Join(parts, ", ")
+		row = " " + accent.Render(m.spin.View()) + " " + strings.Join(parts, ", ")
 		switch {
 		case m.stopped:
-			row += m.style.dim.Render(" · stopping")
+			row += dim.Render(" · stopping")
 		case m.width >= 50:
-			row += m.style.dim.Render(" · Esc stops")
+			row += dim.Render(" · Esc stops")
 		}
 	}
 	if m.log.up == 0 {
@@ -110,14 +110,14 @@ func (m *model) activityRow() string {
 	if m.log.unseen > 0 {
 		below = fmt.Sprintf("↓ %d new · Ctrl+End", m.log.unseen)
 	}
-	return spread(row, m.style.warn.Render(below)+" ", m.width)
+	return spread(row, warn.Render(below)+" ", m.width)
 }
 
 // doing describes an agent at work. Seconds appear once they say something.
 func (m *model) doing(a agent) string {
 	if !a.SilentSince.IsZero() {
-		return m.style.bold.Render(oneLine(a.Name)) + " waits: " +
-			m.style.warn.Render("nothing has come from the model for "+m.now().Sub(a.SilentSince).Truncate(time.Second).String())
+		return bold.Render(oneLine(a.Name)) + " waits: " +
+			warn.Render("nothing has come from the model for "+m.now().Sub(a.SilentSince).Truncate(time.Second).String())
 	}
 	what := "is thinking"
 	switch {
@@ -128,9 +128,9 @@ func (m *model) doing(a agent) string {
 	case m.stream[a.Self].text != "":
 		what = "is writing"
 	}
-	text := m.style.bold.Render(oneLine(a.Name)) + " " + what
+	text := bold.Render(oneLine(a.Name)) + " " + what
 	if for_ := m.now().Sub(a.Since); !a.Since.IsZero() && for_ >= 3*time.Second {
-		text += m.style.dim.Render(" " + for_.Truncate(time.Second).String())
+		text += dim.Render(" " + for_.Truncate(time.Second).String())
 	}
 	return text
 }
@@ -140,116 +140,77 @@ func (m *model) doing(a agent) string {
 func (m *model) noticeRows() []string {
 	var rows []string
 	put := func(style lipgloss.Style, text string) {
-		for i, row := range wrap(text, max(m.width-4, 8)) {
-			mark := " ! "
-			if i > 0 {
-				mark = "   "
-			}
-			rows = append(rows, style.Render(mark+row))
+		for _, row := range wrap("! "+text, m.width-2) {
+			rows = append(rows, " "+style.Render(row))
 		}
 	}
 	if m.roomErr != nil {
-		put(m.style.bad, "the room cannot be read: "+oneLine(m.roomErr.Error()))
+		put(bad, "the room cannot be read: "+oneLine(m.roomErr.Error()))
 	}
 	for _, a := range m.here() {
 		if a.State == status.Paused {
-			put(m.style.bad, fmt.Sprintf("%s paused: %s. Mend that, then write anything to go on.",
+			put(bad, fmt.Sprintf("%s paused: %s. Mend that, then write anything to go on.",
 				oneLine(a.Name), strings.TrimSuffix(a.reason(), ".")))
 		}
 	}
-	if m.notice.text != "" {
-		style := m.style.warn
-		if m.notice.bad {
-			style = m.style.bad
-		}
-		put(style, m.notice.text)
+	if m.notice != "" {
+		put(warn, m.notice)
 	}
 	return rows[:min(len(rows), 4)]
 }
 
-// statusRow tells about the first agent that listens here, as much as fits:
-// later segments go first.
+// statusRow tells about the first agent that listens here, as much as fits.
 func (m *model) statusRow() string {
 	here := m.here()
 	if len(here) == 0 {
-		row := " " + m.style.warn.Render("○ nobody is listening in "+m.room)
+		row := " " + warn.Render("○ nobody is listening in "+m.room)
 		if start := " · start one with: " + m.cfg.Start; m.room == m.cfg.Room && m.width >= 28+len(m.room)+len(start) {
-			row += m.style.dim.Render(start)
+			row += dim.Render(start)
 		}
 		return row
 	}
 	a := here[0]
 	segments := []string{m.stateSegment(a)}
 	if a.Offline {
-		segments = append(segments, m.style.warn.Render("offline model"))
+		segments = append(segments, warn.Render("offline model"))
 	} else if a.Model != "" {
 		segments = append(segments, oneLine(a.Model))
 	}
 	if a.ContextLimit > 0 {
-		segments = append(segments, m.contextSegment(a))
+		segments = append(segments, fmt.Sprintf("%d/%dk tokens", a.ContextTokens/1000, a.ContextLimit/1000))
 	}
-	if a.Error != "" && a.State != status.Paused {
-		segments = append(segments, m.style.bad.Render(oneLine(a.Error)))
-	}
-	if a.CostUSD > 0 {
-		segments = append(segments, m.style.dim.Render(fmt.Sprintf("$%.*f", decimals(a.CostUSD), a.CostUSD)))
+	if a.CostUSD >= 0.005 {
+		segments = append(segments, fmt.Sprintf("$%.2f", a.CostUSD))
 	}
 	if len(here) > 1 {
-		segments = append(segments, m.style.dim.Render(fmt.Sprintf("+%d more", len(here)-1)))
+		segments = append(segments, fmt.Sprintf("+%d more", len(here)-1))
 	}
-	row := " " + segments[0]
-	for _, s := range segments[1:] {
-		next := row + m.style.faint.Render(" │ ") + s
-		if lipgloss.Width(next) > m.width {
-			continue
-		}
-		row = next
+	if a.Error != "" && a.State != status.Paused {
+		segments = append(segments, bad.Render(oneLine(a.Error)))
 	}
-	return row
+	return " " + strings.Join(segments, dim.Render(" │ "))
 }
 
 // stateSegment is name and state; a mark of its own for each, so that it can be
 // told without colour.
 func (m *model) stateSegment(a agent) string {
-	mark, style := "●", m.style.good
+	mark, style := "●", good
 	switch a.State {
 	case status.Paused:
-		mark, style = "■", m.style.bad
+		mark, style = "■", bad
 	case status.Thinking, status.Acting:
-		mark, style = "◐", m.style.accent
+		mark, style = "◐", accent
 	case status.Starting:
-		mark, style = "○", m.style.warn
+		mark, style = "○", warn
 	}
 	state := oneLine(a.State)
 	if a.working() && !a.BusyIn(m.room) {
 		state = "busy in " + oneLine(strings.Join(slices.Sorted(slices.Values(a.Answering)), ", "))
 	}
-	return style.Render(mark) + " " + m.style.bold.Render(oneLine(a.Name)) + " " + style.Render(state)
+	return style.Render(mark) + " " + bold.Render(oneLine(a.Name)) + " " + style.Render(state)
 }
 
-// contextSegment shows how full the live context is; it turns to a warning
-// where forgetting begins.
-func (m *model) contextSegment(a agent) string {
-	style := m.style.accent
-	if a.ContextTokens*10 >= a.ContextLimit*9 {
-		style = m.style.warn
-	}
-	return style.Render(count(a.ContextTokens) + "/" + count(a.ContextLimit) + " tokens")
-}
-
-// decimals shows cents, and fractions of them while there is nothing else.
-func decimals(usd float64) int {
-	if usd < 0.1 {
-		return 4
-	}
-	return 2
-}
-
-// spread sets left and right at the two ends of a row; right gives way.
+// spread sets left and right at the two ends of a row.
 func spread(left, right string, width int) string {
-	gap := width - lipgloss.Width(left) - lipgloss.Width(right)
-	if gap < 1 {
-		return left
-	}
-	return left + strings.Repeat(" ", gap) + right
+	return left + lipgloss.PlaceHorizontal(width-lipgloss.Width(left), lipgloss.Right, " "+right)
 }
