@@ -63,20 +63,8 @@ type Config struct {
 	Watcher *chat.Watcher
 }
 
-// RunningError is Open's when another process has the bridge.
-type RunningError struct {
-	Bridge string
-	PID    int // 0: not known
-}
-
-func (e *RunningError) Error() string {
-	if e.PID == 0 {
-		return fmt.Sprintf("open bridge %s: another process runs it", e.Bridge)
-	}
-	return fmt.Sprintf("open bridge %s: process %d runs it", e.Bridge, e.PID)
-}
-
-var errClosed = errors.New("the bridge is closed")
+// ErrRunning is in Open's error when another process has the bridge.
+var ErrRunning = errors.New("another process runs it")
 
 // Bridge is one bridge's state. Its methods may be called from any goroutine.
 type Bridge struct {
@@ -91,24 +79,18 @@ type Bridge struct {
 	peers map[string]*peer // by key, as they are asked for; each has a lock of its own
 }
 
-// Open takes the bridge's lock and loads its state; it starts nothing. If another
-// process has the bridge, the error is a *RunningError.
-func Open(c Config) (*Bridge, error) {
-	b, err := open(c)
-	if err != nil && !errors.As(err, new(*RunningError)) {
-		err = fmt.Errorf("open bridge %s: %w", c.Name, err)
-	}
-	return b, err
-}
-
-func open(c Config) (*Bridge, error) {
+// Open takes the bridge's lock and loads its state; it starts nothing. It fails with
+// ErrRunning if another process has the bridge.
+func Open(c Config) (b *Bridge, err error) {
+	defer func() {
+		if err != nil {
+			b, err = nil, fmt.Errorf("open bridge %s: %w", c.Name, err)
+		}
+	}()
 	if !chat.ValidRoom(c.Name) {
-		return nil, fmt.Errorf("%q is not a bridge's name", c.Name)
+		return nil, errors.New("that is not a bridge's name")
 	}
-	if c.Watcher == nil {
-		return nil, errors.New("it needs a watcher")
-	}
-	b := &Bridge{
+	b = &Bridge{
 		cfg: c, dir: filepath.Join(c.Home, "bridges", c.Name), peers: map[string]*peer{},
 		log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)).With("bridge", c.Name),
 	}
@@ -120,7 +102,6 @@ func open(c Config) (*Bridge, error) {
 	}
 	b.health = health.NewRecorder(b.dir, c.Name, b.log)
 	b.health.Write()
-	var err error
 	if b.inbox, err = openInbox(c.Home, filepath.Join(b.dir, "inbox.jsonl"), b.log); err != nil {
 		b.health.Fail(err)
 		b.health.Close()
@@ -141,8 +122,10 @@ func (b *Bridge) takeLock(path string) error {
 		return fmt.Errorf("lock %s: %w", path, err)
 	}
 	if !ok {
-		_, pid, _ := health.Holder(path) // 0 if it cannot be told
-		return &RunningError{b.cfg.Name, pid}
+		if _, pid, _ := health.Holder(path); pid > 0 {
+			return fmt.Errorf("%w: process %d", ErrRunning, pid)
+		}
+		return ErrRunning
 	}
 	if err := durable.Overwrite(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
 		b.lock.Close()
@@ -170,19 +153,14 @@ func (b *Bridge) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { b.health.Run(ctx) })
 	defer beside.Wait()
-	for {
+	for ctx.Err() == nil {
 		b.retry()
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-b.inbox.waits:
-		}
-		select {
-		case <-ctx.Done():
-			return nil
 		case <-time.After(retryEvery):
 		}
 	}
+	return nil
 }
 
 // Close writes down that the bridge was stopped and releases its lock. Run and Deliver must

@@ -52,9 +52,8 @@ const (
 // inbox is the way in. Its order of writing: the messages as lines, with inode
 // and size of their rooms → the lines in their rooms → that they are there.
 type inbox struct {
-	home  string
-	log   *slog.Logger
-	waits chan struct{} // capacity 1: lines wait, for Run to try again
+	home string
+	log  *slog.Logger
 
 	io       sync.Mutex // held over every write of the journal and of rooms
 	journal  *journal
@@ -69,7 +68,7 @@ func openInbox(home, path string, log *slog.Logger) (*inbox, error) {
 		return nil, err
 	}
 	return &inbox{
-		home: home, log: log, waits: make(chan struct{}, 1), journal: j, ledger: l, speakers: map[speaker]*allowance{},
+		home: home, log: log, journal: j, ledger: l, speakers: map[speaker]*allowance{},
 	}, nil
 }
 
@@ -130,7 +129,7 @@ func (m Message) check() error {
 func (b *Bridge) take(position string, msgs []Message) ([]Flood, error) {
 	in := b.inbox
 	if in.closed {
-		return nil, errClosed
+		return nil, errors.New("the bridge is closed")
 	}
 	if n := len(in.ledger.waiting); n > 0 && n+len(msgs) > maxWaiting {
 		return nil, fmt.Errorf("the inbox is full: %d lines wait for their rooms", n)
@@ -212,7 +211,7 @@ func tagTime(at time.Time) time.Time {
 	return at.UTC().Round(0)
 }
 
-// retry is settle for what could not be posted.
+// retry posts what could not be posted before.
 func (b *Bridge) retry() {
 	b.inbox.io.Lock()
 	defer b.inbox.io.Unlock()
@@ -232,9 +231,6 @@ func (b *Bridge) settle() {
 		in.ledger.finish(posted)
 	}
 	b.health.Trouble("post what came in", health.HoldsUp, err)
-	if err != nil {
-		nudge(in.waits)
-	}
 }
 
 // post posts lines in order. Where a room fails, the later lines of the room wait, and where
@@ -260,14 +256,6 @@ func (b *Bridge) post(waiting []*taken) (posted []done, err error) {
 		posted = append(posted, d)
 	}
 	return posted, err
-}
-
-// nudge sends to a channel of capacity 1 in which one value stands for all.
-func nudge(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // origin returns the message of which this bridge made a line of a room; nil if it made none.

@@ -42,18 +42,10 @@ func (b *Bridge) Deliver(ctx context.Context, p Peer, t Transport) error {
 		return fmt.Errorf("deliver: %w", err)
 	}
 	there := b.peer(p.Key)
-	there.mu.Lock()
-	if there.running {
-		there.mu.Unlock()
+	if !there.running.CompareAndSwap(false, true) {
 		return fmt.Errorf("deliver to %s: it is being delivered to already", p.Key)
 	}
-	there.running = true
-	there.mu.Unlock()
-	defer func() {
-		there.mu.Lock()
-		there.running = false
-		there.mu.Unlock()
-	}()
+	defer there.running.Store(false)
 	room := chat.Scope{Dir: chat.Dir(b.cfg.Home), Names: []string{chat.FileName(p.Room)}}
 	changed, cancel := b.cfg.Watcher.Subscribe(room)
 	defer cancel()

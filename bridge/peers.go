@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lethe/bridge/health"
@@ -109,9 +110,9 @@ type peer struct {
 	key, path string
 	wake      chan struct{} // capacity 1
 
-	mu      sync.Mutex
-	running bool       // a Deliver has it: once that has loaded state, only it may look at what state holds
-	state   *peerState // as it is; nil before the first look
+	mu      sync.Mutex  // over the look at the file, and its change by others than Deliver
+	running atomic.Bool // a Deliver has it: once that has loaded state, only it may look at what state holds
+	state   *peerState  // as it is; nil before the first look
 }
 
 // keyLetters are those that the key of a peer may have.
@@ -160,7 +161,7 @@ func (b *Bridge) ensurePeer(key, room string) error {
 	p := b.peer(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.running && p.state != nil {
+	if p.running.Load() && p.state != nil {
 		return nil
 	}
 	return p.hear(b, room)
@@ -257,7 +258,7 @@ func (b *Bridge) Forget(key string) error {
 	p := b.peer(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.running {
+	if p.running.Load() {
 		return fmt.Errorf("forget peer %s: it is being delivered to", key)
 	}
 	if err := durable.Remove(p.path); err != nil {
@@ -271,8 +272,12 @@ func (b *Bridge) Forget(key string) error {
 // Wake tries a peer again now that was unreachable, or whose last part failed.
 // The time that a LaterError gave is kept.
 func (b *Bridge) Wake(key string) {
-	if validKey(key) {
-		nudge(b.peer(key).wake)
+	if !validKey(key) {
+		return
+	}
+	select {
+	case b.peer(key).wake <- struct{}{}:
+	default: // one value stands for all
 	}
 }
 

@@ -233,7 +233,7 @@ type session struct {
 }
 
 // Run runs the bridge until ctx ends, and then returns nil. It ends by itself with an error that
-// wraps ErrToken when Telegram does not accept the token, with a *bridge.RunningError when
+// wraps ErrToken when Telegram does not accept the token, with bridge.ErrRunning when
 // another process runs this bridge, and when the configuration or the bridge's own files make no
 // sense.
 func Run(ctx context.Context, c Config) error {

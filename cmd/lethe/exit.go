@@ -73,7 +73,7 @@ func codeOf(err error) int {
 		return exitDone
 	case errors.As(err, &usage), errors.As(err, new(*agent.SettingsError)):
 		return exitUsage
-	case errors.As(err, &running), errors.As(err, new(*bridge.RunningError)):
+	case errors.As(err, &running), errors.Is(err, bridge.ErrRunning):
 		return exitRunning
 	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
 		return exitNoKey
