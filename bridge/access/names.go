@@ -15,7 +15,7 @@ import (
 // else has "-" and the id behind the claimed name, and so has a listed user whose name is
 // another's, or could be such a name with an id. A claim is made valid with chat.CleanName.
 func (r Rules) NameFor(user, claimed string) string {
-	own := listed(r.Users, user)
+	own := find(r.Users, user)
 	switch {
 	case own != nil && own.Config && own.Name != "":
 		return own.Name
@@ -31,7 +31,7 @@ func (r Rules) NameFor(user, claimed string) string {
 // could be another's with an id.
 func (r Rules) bareName(name, user string) string {
 	same := func(other string) bool { return strings.EqualFold(name, other) }
-	others := func(l Listed) bool { return l.ID != user && same(l.Name) }
+	others := func(p Person) bool { return p.ID != user && same(p.Name) }
 	end := strings.LastIndexByte(name, '-')
 	if same(chat.Unknown) || slices.ContainsFunc(r.reserved, same) || slices.ContainsFunc(r.Users, others) ||
 		end >= 0 && strings.ContainsAny(name[end:], "0123456789") {

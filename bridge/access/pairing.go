@@ -60,17 +60,9 @@ func (a Applicant) String() string {
 	return group + ", asked for by " + user
 }
 
-// NoCodeError is the refusal of a code to an applicant who, by the rules, gets none
-// now.
-type NoCodeError struct {
-	Who Applicant
-	Why string // a clause
-}
-
-func (e *NoCodeError) Error() string { return fmt.Sprintf("give %s a code: %s", e.Who, e.Why) }
-
-// Errors of Approve and Revoke.
+// Errors of Ask, Approve and Revoke.
 var (
+	ErrNoCode     = errors.New("no code is given") // by the rules, the applicant gets none now
 	ErrNoSuchCode = errors.New("no such code")
 	ErrNotListed  = errors.New("not listed")
 )
@@ -97,7 +89,7 @@ func recent(at, now time.Time, span time.Duration) bool {
 
 // Ask gives an applicant a code for the owner to approve: 8 letters and digits, good for an
 // hour and once. Another question meanwhile gets the same code, and fresh is false. It fails
-// with a *NoCodeError for an applicant who may speak already, and for every new one while 50
+// with ErrNoCode for an applicant who may speak already, and for every new one while 50
 // codes are live.
 func (p *Policy) Ask(who Applicant) (code string, fresh bool, err error) {
 	f, err := p.read()
@@ -146,10 +138,10 @@ func (p *Policy) admit(who Applicant, rules Rules) (Applicant, error) {
 	}
 	who.ChatTitle = cleanTitle(who.ChatTitle)
 	if rules.Decide(who.ID, who.Chat, who.Private).Allowed {
-		return who, &NoCodeError{who, "listed already"}
+		return who, fmt.Errorf("%w to %s: listed already", ErrNoCode, who)
 	}
 	if !who.Private && rules.Chat(who.Chat) {
-		return who, &NoCodeError{who, "the chat is listed, and this user is not, who can ask in private"}
+		return who, fmt.Errorf("%w to %s: the chat is listed, and this user is not, who can ask in private", ErrNoCode, who)
 	}
 	return who, nil
 }
@@ -178,7 +170,7 @@ func (f peopleFile) waiting(who Applicant, now time.Time) (code string, err erro
 		live++
 	}
 	if live >= maxPending {
-		return "", &NoCodeError{who, fmt.Sprintf("%d others wait for approval", live)}
+		return "", fmt.Errorf("%w to %s: %d others wait for approval", ErrNoCode, who, live)
 	}
 	return "", nil
 }

@@ -36,7 +36,7 @@ func TestPairUser(t *testing.T) {
 	if _, err := cli.Approve(code, ""); !errors.Is(err, ErrNoSuchCode) {
 		t.Errorf("used twice: %v", err)
 	}
-	if _, _, err := p.Ask(private("7")); !errors.As(err, new(*NoCodeError)) {
+	if _, _, err := p.Ask(private("7")); !errors.Is(err, ErrNoCode) {
 		t.Errorf("a listed user asks: %v", err)
 	}
 }
@@ -57,7 +57,7 @@ func TestPairChat(t *testing.T) {
 	}
 	refuses := func(what string, a Applicant) {
 		t.Helper()
-		if _, _, err := p.Ask(a); !errors.As(err, new(*NoCodeError)) {
+		if _, _, err := p.Ask(a); !errors.Is(err, ErrNoCode) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestStrangersCannotFillTheDisk(t *testing.T) {
 				must(p.askCode(a))
 			}
 			before := must(os.ReadFile(p.path("people.json")))
-			if _, _, err := p.Ask(private("9999")); !errors.As(err, new(*NoCodeError)) {
+			if _, _, err := p.Ask(private("9999")); !errors.Is(err, ErrNoCode) {
 				t.Fatalf("stranger %d: %v", maxPending+1, err)
 			}
 			if code, fresh, err := p.Ask(private(fmt.Sprintf("%d000", round+1))); code == "" || fresh || err != nil {

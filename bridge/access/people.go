@@ -8,17 +8,22 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"lethe/internal/durable"
 )
 
 // peopleFile is people.json, which docs/bridges.md specifies.
 type peopleFile struct {
-	Version int `json:"version"`
-	directory
+	Version int       `json:"version"`
+	Users   []Person  `json:"users"`
+	Chats   []Person  `json:"chats"`
 	Pending []request `json:"pending,omitempty"`
 	// Earlier versions noted wrong codes.
 	Wrong   json.RawMessage `json:"wrong,omitempty"`
@@ -36,26 +41,12 @@ const (
 	awayFor = 2 * time.Second
 )
 
-// PeopleError is a people.json that cannot be read or understood. Until a person
+// ErrPeople is in the error where people.json cannot be read or understood. Until a person
 // mends it nobody may speak, and it is not changed.
-type PeopleError struct {
-	Path string
-	Err  error
-}
+var ErrPeople = errors.New("read who may speak")
 
-func (e *PeopleError) Error() string {
-	return fmt.Sprintf("read who may speak from %s: %v", e.Path, e.Err)
-}
-
-func (e *PeopleError) Unwrap() error { return e.Err }
-
-// Hint says what to do about it.
-func (e *PeopleError) Hint() string {
-	return "until it is mended nobody may speak; put it back from a copy, or move it away and pair anew"
-}
-
-// ErrAway says that people.json is missing and was there just now. It is in a
-// *PeopleError, and is over within two seconds.
+// ErrAway says that people.json is missing and was there just now. It comes with
+// ErrPeople, and is over within two seconds.
 var ErrAway = errors.New("it is missing; unless it is back in a moment, it lists nobody")
 
 func (p *Policy) path(name string) string { return filepath.Join(p.dir, name) }
@@ -85,7 +76,7 @@ func (p *Policy) read() (peopleFile, error) {
 		f, err = parsePeople(data)
 	}
 	if err != nil {
-		return peopleFile{}, &PeopleError{path, err}
+		return peopleFile{}, fmt.Errorf("%w from %s: %w", ErrPeople, path, err)
 	}
 	return f, nil
 }
@@ -137,21 +128,21 @@ func (f peopleFile) check() error {
 // change lets do change the newest people.json, alone among all processes. When change
 // returns nil, what do changed is durable; after an error of do nothing is saved.
 func (p *Policy) change(do func(f *peopleFile) error) error {
-	p.changing.Lock()
-	defer p.changing.Unlock()
 	if err := durable.MkdirAll(p.dir, 0o700); err != nil {
 		return err
 	}
 	patience, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
-	_, err := p.lock.TryLockContext(patience, 5*time.Millisecond)
+	// A lock of its own for each change: it keeps out the others of this process, too.
+	lock := flock.New(p.path("people.lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
+	defer lock.Close()
+	_, err := lock.TryLockContext(patience, 5*time.Millisecond)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("lock %s: another process has held it for %v", p.lock.Path(), lockPatience)
+		return fmt.Errorf("lock %s: another process has held it for %v", lock.Path(), lockPatience)
 	}
 	if err != nil {
-		return fmt.Errorf("lock %s: %w", p.lock.Path(), err)
+		return fmt.Errorf("lock %s: %w", lock.Path(), err)
 	}
-	defer p.lock.Unlock()
 	f, err := p.read()
 	if err == nil {
 		err = do(&f)

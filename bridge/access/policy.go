@@ -19,17 +19,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/gofrs/flock"
 
 	"lethe/chat"
 )
@@ -38,12 +33,10 @@ import (
 type Policy struct {
 	dir string
 
-	changing sync.Mutex // serialises changes of this process; people.lock those of all
-	lock     *flock.Flock
-
 	mu     sync.Mutex
 	lists  Lists
-	fixed  directory            // lists, parsed
+	users  []Person // those of lists
+	chats  []Person
 	listed bool                 // people.json was there
 	missed time.Time            // since when it is missing; zero: it is there
 	denied map[string]time.Time // when the denial of a person was logged
@@ -59,6 +52,8 @@ type Person struct {
 	Room string `json:"room,omitempty"`
 	// At is when the approval was given; zero for the configuration's.
 	At time.Time `json:"at,omitzero"`
+	// Config says that the configuration lists the person, and alone can take that back.
+	Config bool `json:"config,omitzero"`
 }
 
 // Lists are what the configuration says.
@@ -89,11 +84,7 @@ const maxID = 256
 
 // New is the policy in dir, the directory of a bridge, which need not be there yet.
 func New(dir string) *Policy {
-	flags := flock.SetFlag(os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW)
-	return &Policy{
-		dir: dir, denied: map[string]time.Time{},
-		lock: flock.New(filepath.Join(dir, "people.lock"), flock.SetPermissions(0o600), flags),
-	}
+	return &Policy{dir: dir, denied: map[string]time.Time{}}
 }
 
 // Static sets what the configuration allows, in the place of what was set before.
@@ -110,7 +101,7 @@ func (p *Policy) Static(l Lists) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lists, p.fixed = l, directory{users, chats}
+	p.lists, p.users, p.chats = l, users, chats
 	return nil
 }
 
@@ -131,7 +122,7 @@ func parseList(kind string, entries []string) ([]Person, error) {
 		case slices.ContainsFunc(all, same):
 			return nil, fmt.Errorf("read %s %q: the name is listed twice", kind, entry)
 		}
-		all = append(all, Person{ID: id, Name: name})
+		all = append(all, Person{ID: id, Name: name, Config: true})
 	}
 	return all, nil
 }
@@ -139,12 +130,6 @@ func parseList(kind string, entries []string) ([]Person, error) {
 func validID(id string) bool {
 	return id != "" && len(id) <= maxID && utf8.ValidString(id) &&
 		!strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
-}
-
-// directory is a list of users and one of chats.
-type directory struct {
-	Users []Person `json:"users"`
-	Chats []Person `json:"chats"`
 }
 
 func find(list []Person, id string) *Person {
@@ -155,23 +140,18 @@ func find(list []Person, id string) *Person {
 	return &list[i]
 }
 
-// Listed is a Person with the source of the permission.
-type Listed struct {
-	Person
-	Config bool `json:"config"` // in the configuration, which alone can take it away
-}
-
 // Rules are the policy at one moment. Their methods read nothing.
 type Rules struct {
 	// Users who may speak, and Chats: groups and channels that are listed, and so may hear a
 	// room. Those of the configuration come first.
-	Users, Chats []Listed
-	listedOnly   bool
-	reserved     []string // names
+	Users    []Person `json:"users"`
+	Chats    []Person `json:"chats"`
+	Members  string   `json:"members"` // MembersAll or MembersListed
+	reserved []string // names
 }
 
-// Rules reads the policy as it is now. It fails with a *PeopleError while people.json
-// cannot be read: then nobody may speak, and nobody is a stranger.
+// Rules reads the policy as it is now. It fails with ErrPeople while people.json cannot
+// be read: then nobody may speak, and nobody is a stranger.
 func (p *Policy) Rules() (Rules, error) {
 	f, err := p.read()
 	if err != nil {
@@ -183,38 +163,28 @@ func (p *Policy) Rules() (Rules, error) {
 func (p *Policy) rules(f peopleFile) Rules {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Rules{merge(p.fixed.Users, f.Users), merge(p.fixed.Chats, f.Chats), p.lists.Members == MembersListed, p.lists.Names}
+	return Rules{merge(p.users, f.Users), merge(p.chats, f.Chats), cmp.Or(p.lists.Members, MembersAll), p.lists.Names}
 }
 
-func merge(fixed, people []Person) []Listed {
-	all := []Listed{}
-	for _, f := range fixed {
-		if approved := find(people, f.ID); approved != nil {
-			f.Name, f.Room, f.At = cmp.Or(f.Name, approved.Name), approved.Room, approved.At
-		}
-		all = append(all, Listed{f, true})
-	}
+// merge lists the persons of the configuration, and then those that were approved.
+func merge(fixed, people []Person) []Person {
+	all := append([]Person{}, fixed...)
 	for _, person := range people {
-		if find(fixed, person.ID) == nil {
-			all = append(all, Listed{person, false})
+		if f := find(all, person.ID); f != nil {
+			f.Name, f.Room, f.At = cmp.Or(f.Name, person.Name), person.Room, person.At
+			continue
 		}
+		person.Config = false
+		all = append(all, person)
 	}
 	return all
 }
 
-func listed(list []Listed, id string) *Listed {
-	i := slices.IndexFunc(list, func(l Listed) bool { return l.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return &list[i]
-}
-
 // User says whether a user is listed.
-func (r Rules) User(id string) bool { return listed(r.Users, id) != nil }
+func (r Rules) User(id string) bool { return find(r.Users, id) != nil }
 
 // Chat says whether a group or channel is listed.
-func (r Rules) Chat(id string) bool { return listed(r.Chats, id) != nil }
+func (r Rules) Chat(id string) bool { return find(r.Chats, id) != nil }
 
 // Decide says whether user may speak in chat. In a private chat the user has to be
 // listed. A group or channel has to be listed itself; then everyone in it may
@@ -228,7 +198,7 @@ func (r Rules) Decide(user, chat string, private bool) Verdict {
 		return Verdict{false, fmt.Sprintf("user %s is not listed", user)}
 	case !r.Chat(chat):
 		return Verdict{false, fmt.Sprintf("chat %s is not listed", chat)}
-	case !r.listedOnly:
+	case r.Members != MembersListed:
 		return Verdict{true, fmt.Sprintf("chat %s is listed", chat)}
 	case r.User(user):
 		return Verdict{true, fmt.Sprintf("chat %s and user %s are listed", chat, user)}
@@ -243,7 +213,7 @@ func (r Rules) Room(id string, private bool) string {
 	if private {
 		list = r.Users
 	}
-	if who := listed(list, id); who != nil {
+	if who := find(list, id); who != nil {
 		return who.Room
 	}
 	return ""
@@ -272,9 +242,7 @@ func (p *Policy) Denied(id string) bool {
 
 // Listing is the policy in force, for people.
 type Listing struct {
-	Members string    `json:"members"` // MembersAll or MembersListed
-	Users   []Listed  `json:"users"`
-	Chats   []Listed  `json:"chats"`
+	Rules
 	Pending []Pending `json:"pending"` // with a live code, oldest first
 }
 
@@ -291,11 +259,7 @@ func (p *Policy) List() (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
-	rules := p.rules(f)
-	l := Listing{Members: MembersAll, Users: rules.Users, Chats: rules.Chats, Pending: []Pending{}}
-	if rules.listedOnly {
-		l.Members = MembersListed
-	}
+	l := Listing{p.rules(f), []Pending{}}
 	for _, r := range f.Pending {
 		if r.live(time.Now()) {
 			l.Pending = append(l.Pending, Pending{r.Applicant, r.At, r.At.Add(codeLife)})

@@ -40,8 +40,8 @@ func (s *session) offer(who access.Applicant, answer parcel) {
 		return
 	}
 	code, fresh, err := s.policy.Ask(who)
-	if none := (*access.NoCodeError)(nil); errors.As(err, &none) {
-		s.log.Debug("somebody got no code", "who", who.String(), "why", none.Why)
+	if errors.Is(err, access.ErrNoCode) {
+		s.log.Debug("somebody got no code", "error", err)
 		return
 	}
 	if err != nil {

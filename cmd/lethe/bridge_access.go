@@ -176,7 +176,7 @@ func (p *program) printPolicy(t transport, l access.Listing) error {
 	return nil
 }
 
-func (s bridgeSettings) printListed(table *tabwriter.Writer, kind string, list []access.Listed) {
+func (s bridgeSettings) printListed(table *tabwriter.Writer, kind string, list []access.Person) {
 	for _, who := range list {
 		by := "allow, " + who.At.Local().Format("2006-01-02")
 		if who.Config {
@@ -187,9 +187,9 @@ func (s bridgeSettings) printListed(table *tabwriter.Writer, kind string, list [
 }
 
 // printTopics prints the topics of chats that have a room of their own.
-func (s bridgeSettings) printTopics(table *tabwriter.Writer, list []access.Listed) {
+func (s bridgeSettings) printTopics(table *tabwriter.Writer, list []access.Person) {
 	for _, r := range s.Routes {
-		if r.Topic > 1 && slices.ContainsFunc(list, func(l access.Listed) bool { return l.ID == r.Chat }) {
+		if r.Topic > 1 && slices.ContainsFunc(list, func(l access.Person) bool { return l.ID == r.Chat }) {
 			fmt.Fprintf(table, "topic %d\t%s\t-\t%s\tconfig.toml\n", r.Topic, r.Chat, r.Room)
 		}
 	}

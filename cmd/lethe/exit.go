@@ -78,7 +78,7 @@ func codeOf(err error) int {
 	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
 		return exitNoKey
 	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, &corrupt),
-		errors.As(err, new(*access.PeopleError)):
+		errors.Is(err, access.ErrPeople):
 		return exitCorrupt
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),
 		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, errNoMatch),
@@ -101,6 +101,8 @@ func (p *program) hintOf(err error) string {
 		return "give more digits"
 	case errors.As(err, &running):
 		return fmt.Sprintf("talk to it with: %s; stop it with: %s", p.lethe("chat %s", p.roomOf(running.Identity)), p.lethe("stop %s", running.Identity.Name))
+	case errors.Is(err, access.ErrPeople):
+		return "until it is mended nobody may speak; put it back from a copy, or move it away and pair anew"
 	case errors.Is(err, llm.ErrNoKey):
 		return "set the key in the environment, or add --offline to try without one"
 	case errors.Is(err, agent.ErrCorrupt) && errors.Is(err, fs.ErrNotExist):
