@@ -3,7 +3,6 @@ package rehearsal
 import (
 	"crypto/sha256"
 	"hash"
-	"slices"
 	"sync"
 )
 
@@ -78,18 +77,6 @@ func (p *Prompt) answered(a Answer) {
 // Tokens is how many tokens the request is so far, as Tokens counts.
 func (p *Prompt) Tokens() int { return tokensOf(p.quarters) }
 
-// Clone returns a prompt that goes its own way from here.
-func (p *Prompt) Clone() *Prompt {
-	c := *p
-	h, err := p.h.(hash.Cloner).Clone()
-	if err != nil { // of crypto/sha256: cannot happen
-		panic(err)
-	}
-	c.h = h.(hash.Hash)
-	c.blocks, c.ends = slices.Clip(c.blocks), slices.Clip(c.ends)
-	return &c
-}
-
 func (p *Prompt) digest() (d digest) {
 	copy(d[:], p.h.Sum(nil))
 	return d
@@ -121,15 +108,13 @@ func (p *Prompt) feed(text string) {
 // not published, so these are left out and the count is a lower bound.
 //
 // It is safe for concurrent use, but the answers depend on the order of the requests.
+// Its zero value has an empty cache.
 type Accountant struct {
 	mu     sync.Mutex
 	ends   digests // ends of inputs and outputs, exact
 	shared digests // blocks at which common prefixes end
 	seen   digests // every block of every request
 }
-
-// NewAccountant returns an Accountant whose cache is empty.
-func NewAccountant() *Accountant { return &Accountant{} }
 
 // Count accounts for one request, of at least one message, and its reply. The
 // reply is appended to the prompt, as the next request of the conversation has it.

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,27 +147,25 @@ func TestAccountantAgreesWithServer(t *testing.T) {
 		word := rapid.StringMatching(`[ab日é ]{1,400}`)
 		answer := word.Draw(rt, "answer")
 		_, url := start(t, Options{Script: []Step{{Times: -1, Answer: &Answer{Text: answer}}}})
-		a := NewAccountant()
-		trunk := NewPrompt("", "")
+		var a Accountant
 		var messages []obj
 		for i := range rapid.IntRange(1, 6).Draw(rt, "requests") {
-			text := "x" + word.Draw(rt, "text")
-			messages = append(messages, user(text))
-			trunk.Add(plainMessage("user", text))
+			messages = append(messages, user("x"+word.Draw(rt, "text")))
 			fork := rapid.Bool().Draw(rt, "fork")
-			asked, prompt := messages, trunk
+			asked := slices.Clone(messages)
 			if fork {
-				asked = append(messages[:len(messages):len(messages)], user("fork"))
-				prompt = trunk.Clone()
-				prompt.Add(plainMessage("user", "fork"))
+				asked = append(asked, user("fork"))
+			} else {
+				messages = append(messages, obj{"role": "assistant", "content": answer})
+			}
+			prompt := NewPrompt("", "")
+			for _, m := range asked {
+				prompt.Add(plainMessage(m["role"].(string), m["content"].(string)))
 			}
 			got := a.Count(prompt, Answer{Text: answer})
 			want := send(t, url, with(request(asked...), obj{"thinking": obj{"type": "disabled"}})).usage
 			if got.Input != want.Prompt || got.Cached != want.Hit || got.Output != want.Completion {
 				rt.Fatalf("request %d: %+v, the server says %+v", i, got, *want)
-			}
-			if !fork {
-				messages = append(messages, obj{"role": "assistant", "content": answer})
 			}
 		}
 	})

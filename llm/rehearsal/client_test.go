@@ -29,7 +29,6 @@ type got struct {
 	done      bool
 	usage     *usage
 	chunks    int
-	ids       [][]string // the ids seen on each call's fragments
 	readErr   error
 }
 
@@ -118,7 +117,6 @@ func (g *got) add(ch choice) {
 	for _, d := range ch.Delta.Calls {
 		for len(g.calls) <= d.Index {
 			g.calls = append(g.calls, Call{})
-			g.ids = append(g.ids, nil)
 		}
 		c := &g.calls[d.Index]
 		if c.Name == "" {
@@ -126,7 +124,6 @@ func (g *got) add(ch choice) {
 		}
 		if d.ID != "" {
 			c.ID = d.ID
-			g.ids[d.Index] = append(g.ids[d.Index], d.ID)
 		}
 		c.Arguments += d.Function.Arguments
 	}

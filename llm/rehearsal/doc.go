@@ -21,12 +21,9 @@
 //   - Memory is bounded: requests are kept up to a number (Options.Record) and the
 //     cache holds hashes, not texts.
 //
-// Every way in which a provider can misbehave is a Step: a status, a hanging or
-// truncated stream, an error event, call fragments in odd orders. Steps come from
-// Options.Script, from a file (LoadScript) or from Push while the server runs.
+// What a provider does wrong is a Step: a status, a hanging or truncated stream,
+// a blank answer. Steps come from Options.Script, from a file (LoadScript) or from
+// Push while the server runs.
 //
-// The model itself is not intelligent and says so. Read top to bottom: wire.go
-// and validate.go (what comes in), tokens.go and cache.go (what it costs),
-// script.go, stream.go and faults.go (what goes out), then view.go, turn.go,
-// phrases.go and recall.go (the conversation), and tasks.go (the compaction).
+// The model itself is not intelligent and says so.
 package rehearsal

@@ -30,17 +30,15 @@ func (s *Server) play(x *exchange) {
 			x.w.Header().Set(k, v)
 		}
 		if x.step.Body == "" {
-			ofStatus(x.step.Status).write(x.w)
+			(&refusal{x.step.Status, http.StatusText(x.step.Status)}).write(x.w)
 			return
 		}
 		x.w.WriteHeader(x.step.Status)
 		_, _ = io.WriteString(x.w, x.step.Body)
 		return
 	case x.step.Fault == HTML:
-		x.page("text/html", "<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n")
-		return
-	case x.step.Fault == JSONError:
-		x.page("application/json", string(ofStatus(http.StatusInternalServerError).body())+"\n")
+		x.w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(x.w, "<!DOCTYPE html>\n<html><body><h1>502 Bad Gateway</h1></body></html>\n")
 		return
 	}
 	hit := s.cache.hit(x.req.prefix)
@@ -78,47 +76,34 @@ func (s *Server) answer(x *exchange) Answer {
 		a.Text, a.Calls, a.Finish = "", nil, "stop"
 	case Length:
 		a = shortened(a, max(1, newUsage(0, 0, a).Completion/2))
-	case BadArguments:
-		for i := range a.Calls {
-			a.Calls[i].Arguments = `{"unfinished": `
-		}
 	}
 	return a
 }
 
 // await keeps the client waiting as long as the step says. False: it has left.
 func (x *exchange) await() bool {
-	if x.step.Fault == Hang {
+	switch {
+	case x.step.Fault == Hang:
 		<-x.ctx.Done()
 		return false
-	}
-	if x.step.Hold != nil {
-		select {
-		case <-x.step.Hold:
-		case <-x.ctx.Done():
-			return false
-		}
-	}
-	return x.sleep(x.step.Wait)
-}
-
-func (x *exchange) sleep(d time.Duration) bool {
-	if d <= 0 {
+	case x.step.Hold == nil:
 		return x.ctx.Err() == nil
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-x.step.Hold:
 		return true
 	case <-x.ctx.Done():
 		return false
 	}
 }
 
-func (x *exchange) page(kind, body string) {
-	x.w.Header().Set("Content-Type", kind)
-	_, _ = io.WriteString(x.w, body)
+func (x *exchange) sleep(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-x.ctx.Done():
+		return false
+	}
 }
 
 // keepAlive sends comments for a while, as the service does before the first
@@ -137,7 +122,7 @@ func (x *exchange) keepAlive() bool {
 
 // stream plays the frames, broken off where the fault says so.
 func (x *exchange) stream(a Answer, u usage) bool {
-	fs := frames(a, x.step.Fault)
+	fs := frames(a)
 	half := fs[:max(1, len(fs)/2)]
 	switch x.step.Fault {
 	case Stall:
@@ -147,16 +132,6 @@ func (x *exchange) stream(a Answer, u usage) bool {
 	case Truncate:
 		x.frames(half)
 		return false
-	case Reset:
-		x.frames(half)
-		panic(http.ErrAbortHandler) // net/http's way to break the connection
-	case ErrorEvent:
-		if x.frames(half) {
-			x.send("data: " + string(ofStatus(http.StatusInternalServerError).body()) + "\n\n")
-		}
-		return false
-	case NoFinish:
-		fs = fs[:len(fs)-1]
 	}
 	return x.frames(fs) && x.end(u)
 }
@@ -166,15 +141,7 @@ func (x *exchange) end(u usage) bool {
 	if x.req.IncludeUsage && !x.send(x.event(&u)) {
 		return false
 	}
-	switch x.step.Fault {
-	case NoDone:
-		return true
-	case NoNewline:
-		return x.send("data: [DONE]")
-	case NoSpace:
-		return x.send("data:[DONE]\n\n")
-	}
-	return x.send("data: [DONE]\n\n")
+	return x.step.Fault == NoDone || x.send("data: [DONE]\n\n")
 }
 
 func (x *exchange) frames(fs []frame) bool {

@@ -25,14 +25,12 @@ type Step struct {
 	Answer  *Answer
 	Status  int
 	Headers map[string]string // with Status
-	Body    string            // with Status; "": DeepSeek's words for that status
+	Body    string            // with Status; "": an error object like DeepSeek's
 	Fault   Fault
 
 	// When it does it.
 	Hold      <-chan struct{} `json:"-"` // nothing is sent before it is closed (or the client leaves)
-	Wait      time.Duration   // before the headers
-	KeepAlive time.Duration   // comments for so long, between headers and first chunk
-	Pace      time.Duration   // between chunks, instead of Options.Pace
+	KeepAlive time.Duration   `json:"-"` // comments for so long, between headers and first chunk
 }
 
 // Answer is what a step says. Calls without ids get some.
@@ -48,31 +46,17 @@ type Fault string
 
 // Faults. Half means half of the chunks, at least one.
 const (
-	Hang         Fault = "hang"          // not even headers until the client leaves
-	Stall        Fault = "stall"         // half, then silence until the client leaves
-	Truncate     Fault = "truncate"      // half, then a clean end: no finish_reason, no [DONE]
-	Reset        Fault = "reset"         // half, then the connection breaks
-	NoDone       Fault = "no-done"       // all but [DONE]
-	NoFinish     Fault = "no-finish"     // all but the finish_reason
-	NoNewline    Fault = "no-newline"    // the last line does not end
-	NoSpace      Fault = "no-space"      // data:{…
-	HTML         Fault = "html"          // 200 and a web page
-	JSONError    Fault = "json-error"    // 200 and an error object
-	ErrorEvent   Fault = "error-event"   // half, then an error object as event, then the end
-	Blank        Fault = "blank"         // content of white space only
-	Empty        Fault = "empty"         // no content, no calls, finish_reason stop
-	Length       Fault = "length"        // half of the tokens, then finish_reason length
-	RepeatIDs    Fault = "repeat-ids"    // id, type and name again on each fragment of a call
-	Interleave   Fault = "interleave"    // fragments of parallel calls alternate
-	NoIDs        Fault = "no-ids"        // calls without ids
-	BadArguments Fault = "bad-arguments" // arguments that are not JSON
+	Hang     Fault = "hang"     // not even headers until the client leaves
+	Stall    Fault = "stall"    // half, then silence until the client leaves
+	Truncate Fault = "truncate" // half, then a clean end: no finish_reason, no [DONE]
+	NoDone   Fault = "no-done"  // all but [DONE]
+	HTML     Fault = "html"     // 200 and a web page
+	Blank    Fault = "blank"    // content of white space only
+	Empty    Fault = "empty"    // no content, no calls, finish_reason stop
+	Length   Fault = "length"   // half of the tokens, then finish_reason length
 )
 
-var faults = map[Fault]bool{
-	"": true, Hang: true, Stall: true, Truncate: true, Reset: true, NoDone: true, NoFinish: true,
-	NoNewline: true, NoSpace: true, HTML: true, JSONError: true, ErrorEvent: true, Blank: true,
-	Empty: true, Length: true, RepeatIDs: true, Interleave: true, NoIDs: true, BadArguments: true,
-}
+var faults = []Fault{"", Hang, Stall, Truncate, NoDone, HTML, Blank, Empty, Length}
 
 func (st *Step) matches(r *Request) bool {
 	if st.Match != nil && !st.Match(r) {
@@ -116,36 +100,6 @@ func (s *Server) take(r *Request) Step {
 	return Step{}
 }
 
-// A fileStep is a Step as docs/rehearse.md describes it.
-type fileStep struct {
-	Step
-	Answer    *fileAnswer
-	Wait      duration
-	KeepAlive duration `json:"keep_alive"`
-	Pace      duration
-}
-
-type fileAnswer struct {
-	Answer
-	Calls []fileCall
-}
-
-type fileCall struct {
-	ID, Name  string
-	Arguments json.RawMessage // a text is sent as it is, an object as its JSON
-}
-
-type duration time.Duration
-
-func (d *duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err == nil && v < 0 {
-		err = fmt.Errorf("duration %s is negative", text)
-	}
-	*d = duration(v)
-	return err
-}
-
 // LoadScript reads steps from a JSON file, whose format is in docs/rehearse.md.
 func LoadScript(path string) ([]Step, error) {
 	data, err := os.ReadFile(path)
@@ -154,42 +108,26 @@ func LoadScript(path string) ([]Step, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	var f struct{ Steps []fileStep }
+	var f struct{ Steps []Step }
 	if err := d.Decode(&f); err != nil {
 		return nil, fmt.Errorf("parse script %s: %w", path, err)
 	}
-	var steps []Step
-	for i, fs := range f.Steps {
-		st, err := fs.step()
-		if err != nil {
+	for i := range f.Steps {
+		if err := f.Steps[i].check(); err != nil {
 			return nil, fmt.Errorf("parse script %s: step %d: %w", path, i, err)
 		}
-		steps = append(steps, st)
 	}
-	return steps, nil
+	return f.Steps, nil
 }
 
-func (f fileStep) step() (Step, error) {
-	st := f.Step
+func (st *Step) check() error {
 	switch {
-	case !faults[st.Fault]:
-		return Step{}, fmt.Errorf("unknown fault %q", st.Fault)
-	case st.Task != "" && st.Task != "none" && st.Task != "segment" && st.Task != "summarise":
-		return Step{}, fmt.Errorf("unknown task %q", st.Task)
+	case !slices.Contains(faults, st.Fault):
+		return fmt.Errorf("unknown fault %q", st.Fault)
+	case !slices.Contains([]string{"", "none", "segment", "summarise"}, st.Task):
+		return fmt.Errorf("unknown task %q", st.Task)
 	case st.Status != 0 && (st.Status < 100 || st.Status > 599):
-		return Step{}, fmt.Errorf("status %d is out of range", st.Status)
+		return fmt.Errorf("status %d is out of range", st.Status)
 	}
-	st.Wait, st.KeepAlive, st.Pace = time.Duration(f.Wait), time.Duration(f.KeepAlive), time.Duration(f.Pace)
-	if f.Answer == nil {
-		return st, nil
-	}
-	st.Answer = &f.Answer.Answer
-	for _, c := range f.Answer.Calls {
-		call := Call{c.ID, c.Name, "{}"}
-		if !absent(c.Arguments) && json.Unmarshal(c.Arguments, &call.Arguments) != nil {
-			call.Arguments = string(c.Arguments)
-		}
-		st.Answer.Calls = append(st.Answer.Calls, call)
-	}
-	return st, nil
+	return nil
 }

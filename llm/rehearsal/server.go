@@ -2,7 +2,6 @@ package rehearsal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -95,9 +94,6 @@ func (s *Server) Usage() Usage {
 // URL for clients. Connections wait until Serve is called. Other addresses are
 // refused: anyone who reaches the port is answered.
 func (s *Server) Listen(addr string) (url string, err error) {
-	if s.listener != nil {
-		return "", errors.New("listen: already listening")
-	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return "", fmt.Errorf("listen on %s: %w", addr, err)
@@ -113,9 +109,6 @@ func (s *Server) Listen(addr string) (url string, err error) {
 // Serve answers requests until ctx is done. Running answers are cut off. It returns nil
 // for an end by ctx.
 func (s *Server) Serve(ctx context.Context) error {
-	if s.listener == nil {
-		return errors.New("serve: call Listen first")
-	}
 	srv := &http.Server{
 		Handler:           s,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
@@ -134,7 +127,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/v1")
 	if route != "POST /chat/completions" {
-		(&refusal{http.StatusNotFound, "Not Found: " + route, "invalid_request_error"}).write(w)
+		(&refusal{http.StatusNotFound, "Not Found: " + route}).write(w)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -151,9 +144,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: w, ctx: r.Context(), req: req, step: s.take(req), pace: s.opts.Pace}
 	if _, ok := taskOf(req.Messages); ok {
 		x.pace = 0
-	}
-	if x.step.Pace > 0 {
-		x.pace = x.step.Pace
 	}
 	s.play(x)
 }

@@ -62,9 +62,8 @@ func (u usage) totals() Usage {
 }
 
 // frames cuts an answer into chunks: reasoning, content, then each call as a head
-// and fragments of its arguments, and the finish_reason. The fault decides how
-// calls are laid out.
-func frames(a Answer, f Fault) []frame {
+// and fragments of its arguments, and the finish_reason.
+func frames(a Answer) []frame {
 	out := []frame{{delta: delta{Role: "assistant", Content: new(string)}}}
 	for part := range words(a.Reasoning) {
 		out = append(out, frame{delta: delta{Reasoning: &part}})
@@ -72,7 +71,14 @@ func frames(a Answer, f Fault) []frame {
 	for part := range words(a.Text) {
 		out = append(out, frame{delta: delta{Content: &part}})
 	}
-	out = append(out, callFrames(a.Calls, f)...)
+	for i, c := range a.Calls {
+		head := callDelta{Index: i, ID: c.ID, Type: "function", Function: functionDelta{Name: c.Name}}
+		out = append(out, frame{delta: delta{Calls: []callDelta{head}}})
+		for part := range slices.Chunk([]rune(c.Arguments), 12) {
+			piece := callDelta{Index: i, Function: functionDelta{Arguments: string(part)}}
+			out = append(out, frame{delta: delta{Calls: []callDelta{piece}}})
+		}
+	}
 	return append(out, frame{delta: delta{Content: new(string)}, finish: a.Finish})
 }
 
@@ -82,47 +88,6 @@ func words(text string) iter.Seq[string] {
 		return func(func(string) bool) {}
 	}
 	return strings.SplitAfterSeq(text, " ")
-}
-
-// callFrames are the fragments of all calls, one call after the other or in turns.
-func callFrames(calls []Call, f Fault) []frame {
-	var lanes [][]callDelta
-	longest := 0
-	for i, c := range calls {
-		lanes = append(lanes, callDeltas(i, c, f))
-		longest = max(longest, len(lanes[i]))
-	}
-	if f != Interleave {
-		lanes = [][]callDelta{slices.Concat(lanes...)}
-		longest = len(lanes[0])
-	}
-	var out []frame
-	for k := range longest {
-		for _, lane := range lanes {
-			if k < len(lane) {
-				out = append(out, frame{delta: delta{Calls: []callDelta{lane[k]}}})
-			}
-		}
-	}
-	return out
-}
-
-// callDeltas are the fragments of one call: at least two, however short it is.
-func callDeltas(i int, c Call, f Fault) []callDelta {
-	head := callDelta{Index: i, ID: c.ID, Type: "function", Function: functionDelta{Name: c.Name}}
-	if f == NoIDs {
-		head.ID = ""
-	}
-	out := []callDelta{head}
-	for part := range slices.Chunk([]rune(c.Arguments), 12) {
-		d := callDelta{Index: i}
-		if f == RepeatIDs {
-			d = head
-		}
-		d.Function.Arguments = string(part)
-		out = append(out, d)
-	}
-	return out
 }
 
 type choice struct {
@@ -145,19 +110,11 @@ type chunk struct {
 
 // event renders choices, or the usage, as a server-sent event.
 func (x *exchange) event(u *usage, choices ...choice) string {
-	return x.data(chunk{"rehearsal-" + x.id, "chat.completion.chunk", 0, x.req.Model, "fp_rehearsal", append([]choice{}, choices...), u})
-}
-
-func (x *exchange) data(v any) string {
-	b, err := json.Marshal(v)
+	b, err := json.Marshal(chunk{"rehearsal-" + x.id, "chat.completion.chunk", 0, x.req.Model, "fp_rehearsal", append([]choice{}, choices...), u})
 	if err != nil { // strings and numbers only: cannot happen
 		panic(err)
 	}
-	colon := "data: "
-	if x.step.Fault == NoSpace {
-		colon = "data:"
-	}
-	return colon + string(b) + "\n\n"
+	return "data: " + string(b) + "\n\n"
 }
 
 // finished fills in what an answer leaves open and holds it to max_tokens.
