@@ -226,7 +226,7 @@ func PartsOf(id Identity, s *mind.State, limit, total int) Parts {
 		total = e.Tokens(r.Weight()) + r.MaxTokens
 	}
 	b := Parts{Epoch: s.Epoch, Limit: limit, Total: total, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
-	messages := wire(s.Messages(""))
+	messages := Wire(s.Messages(""))
 	b.System = e.Tokens(messages[0].Weight())
 	for _, m := range messages[min(2, len(messages)):] { // the one between them is the past
 		b.Live += e.Tokens(m.Weight())

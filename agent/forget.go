@@ -343,7 +343,7 @@ func (c *compaction) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 			r.Model = c.other
 		}
 	}
-	r.Messages = wire(ask.Messages)
+	r.Messages = Wire(ask.Messages)
 	r.Messages[len(r.Messages)-1].Join = llm.JoinNone // the task is no part of what somebody said
 	reply, err := c.model.Complete(ctx, r, nil)
 	c.mu.Lock()

@@ -173,12 +173,12 @@ func request(s *mind.State, tail string) llm.Request {
 	return llm.Request{
 		Model: p.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens,
 		Thinking: p.Thinking, Effort: p.Effort, UserID: s.Self[:32],
-		Messages: wire(s.Messages(tail)),
+		Messages: Wire(s.Messages(tail)),
 	}
 }
 
 // wire gives messages the form of package llm.
-func wire(messages []mind.Message) []llm.Message {
+func Wire(messages []mind.Message) []llm.Message {
 	out := make([]llm.Message, 0, len(messages))
 	for _, m := range messages {
 		w := llm.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID}

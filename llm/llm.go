@@ -43,12 +43,12 @@ import (
 
 // Message is one message on the wire.
 type Message struct {
-	Role      string     // "system", "user", "assistant" or "tool"
-	Content   string     // text; invalid UTF-8 is sent as U+FFFD
-	Reasoning string     // assistant: its thinking, sent back where the preset wants it
-	Calls     []ToolCall // assistant: the tools it called
-	CallID    string     // tool: the call that this message answers
-	Join      Join       // user: matters only where roles have to take turns
+	Role      string     `json:"role"`                        // "system", "user", "assistant" or "tool"
+	Content   string     `json:"content"`                     // text; invalid UTF-8 is sent as U+FFFD
+	Reasoning string     `json:"reasoning_content,omitempty"` // assistant: its thinking, sent back where the preset wants it
+	Calls     []ToolCall `json:"tool_calls,omitempty"`        // assistant: the tools it called
+	CallID    string     `json:"tool_call_id,omitempty"`      // tool: the call that this message answers
+	Join      Join       `json:"-"`                           // user: matters only where roles have to take turns
 }
 
 // Join says what a user message becomes a part of when it follows another one,
@@ -63,9 +63,9 @@ const (
 
 // ToolCall is a call of one tool by the model.
 type ToolCall struct {
-	ID        string // unique within its reply
-	Name      string
-	Arguments string // as the model wrote them: usually, not always, a JSON object
+	ID        string `json:"id"` // unique within its reply
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // as the model wrote them: usually, not always, a JSON object
 }
 
 // Request is everything that shapes one answer.

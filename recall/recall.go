@@ -61,17 +61,17 @@ type Query struct {
 
 // Hit is one faded original that fits a query.
 type Hit struct {
-	Hash       blobs.Hash
-	From, To   int       // its entries, both included
-	At         time.Time // when the last of it was said
-	Gist       string
-	Rooms      []string
-	Tools      []string
-	Kinds      []string
-	Passage    string  // raw text, at most 400 characters on one to three lines
-	Offset     int     // of the passage in the body, in characters, for UNCOMPACT
-	Score      float64 // higher is better; comparable within one answer only
-	Confidence float64 // 0 to 1: how likely it is what was asked for
+	Hash       blobs.Hash `json:"hash"`
+	From, To   int        `json:"-"`  // its entries, both included
+	At         time.Time  `json:"at"` // when the last of it was said
+	Gist       string     `json:"gist"`
+	Rooms      []string   `json:"rooms,omitempty"`
+	Tools      []string   `json:"tools,omitempty"`
+	Kinds      []string   `json:"kinds,omitempty"`
+	Passage    string     `json:"passage"`    // raw text, at most 400 characters on one to three lines
+	Offset     int        `json:"offset"`     // of the passage in the body, in characters, for UNCOMPACT
+	Score      float64    `json:"-"`          // higher is better; comparable within one answer only
+	Confidence float64    `json:"confidence"` // 0 to 1: how likely it is what was asked for
 }
 
 // Index is an open index, which is kept by Sync. It is safe for concurrent use.

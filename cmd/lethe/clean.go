@@ -3,9 +3,9 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,12 +43,23 @@ func (p *program) clean(yes bool) error {
 	if err := p.noneRuns(all); err != nil {
 		return err
 	}
-	files, bytes := p.weigh()
-	if files > 0 && !p.json {
-		fmt.Fprintf(p.out, "%s holds %s in %s, together %s.\n", p.home.Dir, count(len(all), "identity", "identities"), count(files, "file", "files"), size(bytes))
+	holds := slices.ContainsFunc(stateDirs, func(name string) bool {
+		list, _ := os.ReadDir(filepath.Join(p.home.Dir, name))
+		return len(list) > 0
+	})
+	if !holds && !p.json {
+		fmt.Fprintf(p.out, "nothing to remove in %s\n", p.home.Dir)
+		return nil
 	}
-	if files > 0 && !yes && !p.confirm("Remove all of it for good? Type yes: ") {
-		return fmt.Errorf("clean %s: not confirmed, nothing was removed", p.home.Dir)
+	names := []string{}
+	for _, id := range all {
+		names = append(names, id.Name)
+	}
+	if !yes {
+		fmt.Fprintf(p.out, "%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir, dash(strings.Join(names, ", ")))
+		if !p.confirm("Remove all of it for good? Type yes: ") {
+			return fmt.Errorf("clean %s: not confirmed, nothing was removed", p.home.Dir)
+		}
 	}
 	if err := p.noneRuns(all); err != nil { // one may have been started during the question
 		return err
@@ -58,14 +69,10 @@ func (p *program) clean(yes bool) error {
 			return fmt.Errorf("clean %s: %w", p.home.Dir, err)
 		}
 	}
-	switch {
-	case p.json:
-		return p.printJSON(map[string]any{"home": p.home.Dir, "identities": len(all), "files": files, "bytes": bytes})
-	case files == 0:
-		fmt.Fprintf(p.out, "nothing to remove in %s\n", p.home.Dir)
-	default:
-		fmt.Fprintln(p.out, "removed.")
+	if p.json {
+		return p.printJSON(map[string]any{"home": p.home.Dir, "removed": names})
 	}
+	fmt.Fprintln(p.out, "removed.")
 	return nil
 }
 
@@ -83,29 +90,6 @@ func (p *program) noneRuns(ids []agent.Identity) error {
 		}
 	}
 	return err
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		many = one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-func (p *program) weigh() (files int, bytes int64) {
-	for _, name := range stateDirs {
-		_ = filepath.WalkDir(filepath.Join(p.home.Dir, name), func(_ string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return nil // counted as far as it can be seen
-			}
-			files++
-			if fi, err := d.Info(); err == nil {
-				bytes += fi.Size()
-			}
-			return nil
-		})
-	}
-	return files, bytes
 }
 
 func (p *program) confirm(question string) bool {

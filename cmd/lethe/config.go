@@ -161,7 +161,7 @@ func tomlError(err error) error {
 		text = at + "expected" + rest
 	}
 	return errors.New(strings.NewReplacer(
-		"toml: ", "", "incompatible types: TOML value has type ", "it is of type ", "; destination has type ", ", and has to be of type ",
+		"toml: ", "", "type slice", "type list", "incompatible types: TOML value has type ", "it is of type ", "; destination has type ", ", and has to be of type ",
 		"primitive (string-like)", "string", "map[string]any", "table", "[]any", "list",
 		"int64", "integer", "float64", "float",
 	).Replace(text))

@@ -10,6 +10,7 @@ import (
 
 	"lethe/agent"
 	"lethe/chat"
+	"lethe/llm"
 	"lethe/mind"
 )
 
@@ -43,8 +44,8 @@ func (p *program) printContext(id agent.Identity) error {
 	if p.json {
 		return p.printJSON(struct {
 			agent.Parts
-			Messages []messageJSON `json:"messages"`
-		}{b, messagesOf(s.Messages(""))})
+			Messages []llm.Message `json:"messages"`
+		}{b, agent.Wire(s.Messages(""))})
 	}
 	if _, err := io.WriteString(p.out, chat.Sanitize(string(s.View()))); err != nil {
 		return err

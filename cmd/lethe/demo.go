@@ -10,7 +10,7 @@ import (
 )
 
 func (p *program) demoCommand() *cobra.Command {
-	o := demo.Options{Out: p.out}
+	var fast bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "A tour of two minutes, offline: an identity forgets, is reminded, is killed, goes on",
@@ -21,13 +21,14 @@ needs no key, no network and no typing. The daemon is the real one in a process 
 its own; what is shown is read from its files, and if a step does not happen, demo
 says so and fails.`,
 		Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Exe, err = os.Executable(); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			exe, err := os.Executable()
+			if err != nil {
 				return fmt.Errorf("find this program: %w", err)
 			}
-			return demo.Run(cmd.Context(), o)
+			return demo.Run(cmd.Context(), exe, p.out, fast)
 		},
 	}
-	cmd.Flags().BoolVar(&o.Fast, "fast", false, "no pauses for reading")
+	cmd.Flags().BoolVar(&fast, "fast", false, "no pauses for reading")
 	return cmd
 }

@@ -43,12 +43,8 @@ func (p *program) evalLoCoMo(ctx context.Context, dir string) error {
 		return hint(usageError{err}, "DIR holds the conversations of LoCoMo, one *.json each")
 	}
 	report, err := eval.Run(ctx, talks, func(line string) { fmt.Fprintln(p.err, line) })
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case p.json:
-		return p.printJSON(report)
 	}
-	_, err = fmt.Fprint(p.out, report)
-	return err
+	return p.printReport(report)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"lethe/blobs"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/mind"
 )
 
 // printJSON writes a value for programs.
@@ -18,6 +18,15 @@ func (p *program) printJSON(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// printReport writes what was measured, as text or for programs.
+func (p *program) printReport(report fmt.Stringer) error {
+	if p.json {
+		return p.printJSON(report)
+	}
+	_, err := fmt.Fprint(p.out, report)
+	return err
 }
 
 // printLine writes a value for programs as one line.
@@ -57,33 +66,6 @@ func eventOf(e life.Event) eventJSON {
 	}
 	for _, r := range e.Refs {
 		out.Refs = append(out.Refs, refJSON(blobs.Ref(r)))
-	}
-	return out
-}
-
-// messageJSON is one message of lethe context --json, in the words of the API.
-type messageJSON struct {
-	Role      string     `json:"role"`
-	Content   string     `json:"content"`
-	Reasoning string     `json:"reasoning_content,omitempty"`
-	Calls     []callJSON `json:"tool_calls,omitempty"`
-	CallID    string     `json:"tool_call_id,omitempty"`
-}
-
-type callJSON struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-}
-
-func messagesOf(list []mind.Message) []messageJSON {
-	out := []messageJSON{}
-	for _, m := range list {
-		j := messageJSON{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID}
-		for _, c := range m.Calls {
-			j.Calls = append(j.Calls, callJSON{ID: c.ID, Name: c.Tool, Arguments: c.Args})
-		}
-		out = append(out, j)
 	}
 	return out
 }

@@ -58,7 +58,7 @@ func (p *program) printLife(ctx context.Context, id agent.Identity, last int, fo
 	}
 	defer f.Close()
 	if last > 0 {
-		if err := p.seekLast(f, id, last); err != nil {
+		if err := p.printLast(f, id, last); err != nil {
 			return err
 		}
 	}
@@ -97,8 +97,8 @@ func (p *program) printLife(ctx context.Context, id agent.Identity, last int, fo
 	}
 }
 
-// seekLast moves to the last n lines of a log.
-func (p *program) seekLast(f *os.File, id agent.Identity, n int) error {
+// printLast prints the last n lines of a log, and moves behind them.
+func (p *program) printLast(f *os.File, id agent.Identity, n int) error {
 	log, err := life.View(id.LIFE())
 	if err != nil {
 		return err
@@ -108,11 +108,12 @@ func (p *program) seekLast(f *os.File, id agent.Identity, n int) error {
 	if err != nil {
 		return err
 	}
-	length := int64(0)
-	for _, l := range lines {
-		length += int64(len(l)) + 1
+	for _, line := range lines {
+		if err := p.printEvent(line); err != nil {
+			return err
+		}
 	}
-	_, err = f.Seek(log.Size()-length, io.SeekStart)
+	_, err = f.Seek(log.Size(), io.SeekStart)
 	return err
 }
 

@@ -111,17 +111,9 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 
 // match is a line of the answer as JSON.
 type match struct {
-	Hash       string    `json:"hash"`
-	At         time.Time `json:"at"`
-	From       string    `json:"from"` // first and last entry
-	To         string    `json:"to"`
-	Gist       string    `json:"gist"`
-	Rooms      []string  `json:"rooms,omitempty"`
-	Tools      []string  `json:"tools,omitempty"`
-	Kinds      []string  `json:"kinds,omitempty"`
-	Passage    string    `json:"passage"`
-	Offset     int       `json:"offset"` // of the passage in the body, in characters
-	Confidence float64   `json:"confidence"`
+	recall.Hit
+	From string `json:"from"` // first and last entry
+	To   string `json:"to"`
 }
 
 func (p *program) recall(ctx context.Context, who, text string, f recallFlags) error {
@@ -153,7 +145,7 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 	if p.json {
 		out := []match{}
 		for _, h := range hits {
-			out = append(out, match{h.Hash.String(), h.At, fmt.Sprintf("e%d", h.From), fmt.Sprintf("e%d", h.To), h.Gist, h.Rooms, h.Tools, h.Kinds, h.Passage, h.Offset, h.Confidence})
+			out = append(out, match{h, fmt.Sprintf("e%d", h.From), fmt.Sprintf("e%d", h.To)})
 		}
 		if err := p.printJSON(out); err != nil || len(hits) > 0 || lost == 0 {
 			return err

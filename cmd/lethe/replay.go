@@ -52,16 +52,13 @@ func (p *program) replay(ctx context.Context, list []string, o replay.Options) e
 	defer done()
 	report, err := replay.Run(ctx, trace, o)
 	var option *replay.OptionError
-	switch {
-	case errors.As(err, &option):
+	if errors.As(err, &option) {
 		return usageError{err}
-	case err != nil:
-		return err
-	case p.json:
-		return p.printJSON(report)
 	}
-	_, err = fmt.Fprint(p.out, report)
-	return err
+	if err != nil {
+		return err
+	}
+	return p.printReport(report)
 }
 
 // trace opens what is to be replayed. done closes it.

@@ -21,13 +21,6 @@ import (
 	"lethe/blobs"
 )
 
-// Options say how a tour is told.
-type Options struct {
-	Exe  string // the program whose daemon is shown
-	Out  io.Writer
-	Fast bool // no pauses for reading
-}
-
 const (
 	name  = "iris"
 	room  = "dev"
@@ -81,13 +74,14 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Run shows the tour. When it returns the daemon and its home are gone. An error names the
+// Run shows the tour on out, with the daemon of the program exe; fast leaves out the
+// pauses for reading. When it returns the daemon and its home are gone. An error names the
 // scene that did not happen.
-func Run(ctx context.Context, o Options) error {
+func Run(ctx context.Context, exe string, out io.Writer, fast bool) error {
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer cancel()
 	// All of the tour takes seconds: so much patience is for busy machines.
-	t := &tour{exe: o.Exe, patience: 45 * time.Second, teller: &teller{ctx: ctx, out: o.Out, fast: o.Fast, rested: time.Now()}}
+	t := &tour{exe: exe, patience: 45 * time.Second, teller: &teller{ctx: ctx, out: out, fast: fast, rested: time.Now()}}
 	return t.run()
 }
 
