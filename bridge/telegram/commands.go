@@ -60,18 +60,19 @@ func listeners(home, room string) (names []string) {
 // tell sends an answer of the bridge itself, beside the rooms. It is tried twice and not kept.
 func (s *session) tell(key string, out parcel) {
 	s.spawn(func(ctx context.Context) {
-		_, err := s.send(ctx, bridge.Peer{Key: key}, out)
-		if err != nil {
+		for range 2 {
+			_, err := s.send(ctx, bridge.Peer{Key: key}, out)
+			if err == nil {
+				return
+			}
+			s.log.Debug("an answer of the bridge itself was not sent", "chat", key, "error", err)
 			pause := s.cfg.tune.backoff
 			if later := new(bridge.LaterError); errors.As(err, &later) {
 				pause = min(max(pause, later.After), time.Minute)
 			}
-			if sleep(ctx, pause) {
-				_, err = s.send(ctx, bridge.Peer{Key: key}, out)
+			if !sleep(ctx, pause) {
+				return
 			}
-		}
-		if err != nil && ctx.Err() == nil {
-			s.log.Debug("an answer of the bridge itself was not sent", "chat", key, "error", err)
 		}
 	})
 }

@@ -44,16 +44,10 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// file finds the file of a message; of the sizes of a photo the largest that is no larger than
-// most.
-func (m *message) file(most int64) (file, bool) {
-	if len(m.Photo) > 0 {
-		best := m.Photo[0]
-		for _, p := range m.Photo[1:] {
-			if p.Size <= most && (p.Width*p.Height > best.Width*best.Height || best.Size > most) {
-				best = p
-			}
-		}
+// file finds the file of a message; of the sizes of a photo the largest, which stands last.
+func (m *message) file() (file, bool) {
+	if n := len(m.Photo); n > 0 {
+		best := m.Photo[n-1]
 		best.Mime = "image/jpeg"
 		return file{"photo", best}, true
 	}
@@ -142,7 +136,7 @@ func (s *session) quote(m *message, rules access.Rules) string {
 		return ""
 	}
 	said := inert(r.words())
-	if f, ok := r.file(0); ok {
+	if f, ok := r.file(); ok {
 		said = strings.TrimSpace("[" + f.label() + "] " + said)
 	}
 	if said = clip(cmp.Or(said, r.other()), maxQuote); said == "" {

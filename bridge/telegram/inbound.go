@@ -124,7 +124,7 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 	data, _ := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread}) // cannot fail
 	h.line = &bridge.Message{
 		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, Key: who.ID, User: rules.NameFor(who.ID, who.Claimed),
-		At: m.at(), Note: data, Text: d.text(tag),
+		At: time.Unix(cmp.Or(m.EditDate, m.Date), 0), Note: data, Text: d.text(tag),
 	}
 	if tag == "" && d.file != nil {
 		h.file = d.file
@@ -148,7 +148,7 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 // happened in the chat.
 func (s *session) draft(m *message, rules access.Rules) *draft {
 	d := &draft{words: m.words()}
-	if f, ok := m.file(s.cfg.tune.maxFile); ok {
+	if f, ok := m.file(); ok {
 		d.file = &f
 	} else if strings.TrimSpace(d.words) == "" {
 		if d.words = m.other(); d.words == "" {
@@ -181,14 +181,6 @@ func (d *draft) asCommand(cmd command, listed bool) {
 	case cmd.Bot != "":
 		d.words = strings.Replace(d.words, "@"+cmd.Bot, "", 1)
 	}
-}
-
-// at is when a message, or its edit, was written.
-func (m *message) at() time.Time {
-	if at := cmp.Or(m.EditDate, m.Date); at > 0 {
-		return time.Unix(at, 0)
-	}
-	return time.Now()
 }
 
 // seen is what the newest messages said: Telegram tells of edits that change nothing which is shown.

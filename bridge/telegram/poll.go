@@ -263,11 +263,8 @@ func (s *session) report(ctx context.Context, err error) time.Duration {
 	if ctx.Err() != nil {
 		return 0
 	}
-	var refusal *apiError
-	if !errors.As(err, &refusal) {
-		s.hub.Trouble(err)
-		return 0
-	}
+	refusal := new(apiError)
+	errors.As(err, &refusal) // or it stays empty
 	switch {
 	case refusal.Code == http.StatusUnauthorized, refusal.Code == http.StatusNotFound && s.unknownBot(ctx):
 		err = fmt.Errorf("%w: %w", ErrToken, err)

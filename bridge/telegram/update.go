@@ -106,8 +106,6 @@ type (
 		Mime      string `json:"mime_type"`
 		Size      int64  `json:"file_size"`
 		Duration  int    `json:"duration"` // seconds
-		Width     int    `json:"width"`
-		Height    int    `json:"height"`
 		Performer string `json:"performer"`
 		Title     string `json:"title"`
 		Emoji     string `json:"emoji"`

@@ -21,8 +21,7 @@ func (s *Server) Upload(data []byte, size int64) models.File {
 	defer s.lock()()
 	n := len(s.files)
 	f := &file{data: data, File: models.File{
-		FileID: fmt.Sprintf("BQACAgIAAxkBAAM%06d", n), FileUniqueID: fmt.Sprintf("AgADuw%06d", n), FileSize: max(size, int64(len(data))),
-		FilePath: fmt.Sprintf("files/file_%d.bin", n),
+		FileID: fmt.Sprintf("BQACAgIAAxkBAAM%06d", n), FileSize: max(size, int64(len(data))), FilePath: fmt.Sprintf("files/file_%d.bin", n),
 	}}
 	s.files[f.FileID] = f
 	return f.File
@@ -60,7 +59,7 @@ func (s *Server) download(req *request) (any, *answer) {
 func (s *Server) SendPhoto(where Chat, u models.User, data []byte, caption string) int {
 	size := func(data []byte, side int) models.PhotoSize {
 		f := s.Upload(data, 0)
-		return models.PhotoSize{FileID: f.FileID, FileUniqueID: f.FileUniqueID, Width: side, Height: side, FileSize: len(data)}
+		return models.PhotoSize{FileID: f.FileID, Width: side, Height: side, FileSize: len(data)}
 	}
 	photo := []models.PhotoSize{size(data[:min(len(data), 1024)], 90), size(data, 1280)}
 	return s.Send(where, u, models.Message{Photo: photo, Caption: caption})

@@ -29,7 +29,10 @@ var tagTypes = map[string]models.MessageEntityType{
 }
 
 // verbatim is where pre and code may stand: in nothing but a quotation, with nothing inside.
-var verbatim = regexp.MustCompile(`^html( blockquote)?( code| pre( code)?)$`)
+var verbatim = regexp.MustCompile(`^html( blockquote)?( code| pre)$`)
+
+// language is how a block of code names its language; it makes one entity with pre.
+var language = regexp.MustCompile(`<pre><code class="language-([^"]+)">([^<]*)</code></pre>`)
 
 // ParseHTML reads a text in Telegram's HTML as the server does, and says where it objects. It
 // also objects to what the server only mends in silence: an unescaped &, an empty tag, a tag
@@ -38,7 +41,8 @@ func ParseHTML(s string) (text string, entities []models.MessageEntity, err erro
 	if !utf8.ValidString(s) || len(s) > maxMarkup {
 		return "", nil, fmt.Errorf("%d bytes of markup, of which at most %d are read, and only utf-8", len(s), maxMarkup)
 	}
-	d := xml.NewDecoder(strings.NewReader("<html>" + strings.Map(inXML, s) + "</html>"))
+	s = language.ReplaceAllString(strings.Map(inXML, s), `<pre language="$1">$2</pre>`)
+	d := xml.NewDecoder(strings.NewReader("<html>" + s + "</html>"))
 	var names []string // of the open tags
 	var open []int     // their entities
 	at := 0            // units of text
@@ -54,18 +58,12 @@ func ParseHTML(s string) (text string, entities []models.MessageEntity, err erro
 			}
 		case xml.EndElement:
 			last := len(names) - 1
-			i, language := open[last], last > 0 && t.Name.Local == "code" && names[last-1] == "pre"
+			i := open[last]
 			names, open = names[:last], open[:last]
 			switch {
 			case last == 0: // the whole
 			case entities[i].Offset == at:
 				err = fmt.Errorf("empty %s", t.Name.Local)
-			case language: // it makes one entity with pre
-				pre := &entities[open[last-1]]
-				pre.Language, pre.Length = entities[i].Language, at-entities[i].Offset
-				entities = entities[:i]
-			case entities[i].Length != 0 && entities[i].Length != at-entities[i].Offset:
-				err = errors.New("a language of only a part of pre")
 			default:
 				entities[i].Length = at - entities[i].Offset
 			}
@@ -104,7 +102,6 @@ func entity(t xml.StartElement, names []string) (e models.MessageEntity, err err
 		attr, value = a.Name.Local, a.Value
 	}
 	e.Type = tagTypes[t.Name.Local]
-	lang, isLang := strings.CutPrefix(value, "language-")
 	code := slices.Contains(names, "code") || slices.Contains(names, "pre")
 	u, badURL := url.Parse(value)
 	switch {
@@ -118,10 +115,8 @@ func entity(t xml.StartElement, names []string) (e models.MessageEntity, err err
 		return e, fmt.Errorf("a link to %q, which is dropped", value)
 	case t.Name.Local == "a":
 		e.URL = value
-	case names[last-1] == "pre" && (attr != "class" || !isLang || lang == ""):
-		return e, errors.New("code inside pre that is no language")
-	case names[last-1] == "pre":
-		e.Language = lang
+	case t.Name.Local == "pre" && attr == "language":
+		e.Language = value
 	case attr != "":
 		return e, fmt.Errorf("attribute %s of %s", attr, e.Type)
 	}

@@ -36,10 +36,10 @@ func TestParseHTML(t *testing.T) {
 		"<b><code>a</code></b>":              "code inside b",
 		"<code><b>a</b></code>":              "bold inside code",
 		"<pre><i>a</i></pre>":                "italic inside pre",
-		"<pre>a<code>b</code></pre>":         "no language",
+		"<pre>a<code>b</code></pre>":         "code inside pre",
 		`<a href="javascript:b">c</a>`:       "a link to",
 		`<code class="language-go">a</code>`: "attribute class",
-		`<pre><code class="language-go">a</code>b</pre>`: "a language of only a part",
+		`<pre><code class="language-go">a</code>b</pre>`: "code inside pre",
 		"\xff":                      "utf-8",
 		strings.Repeat("x", 35_001): "35001 bytes",
 	} {

@@ -10,7 +10,7 @@ import (
 // maxRich is the length of a rich message in characters.
 const maxRich = 32_768
 
-// messageParams are those of sendMessage and sendRichMessage that the bridge knows.
+// messageParams are those of sendMessage, sendRichMessage and sendChatAction that the bridge knows.
 type messageParams struct {
 	ChatID             int64                   `json:"chat_id"`
 	MessageThreadID    int                     `json:"message_thread_id"`
@@ -21,6 +21,7 @@ type messageParams struct {
 	RichMessage        struct {
 		Markdown string `json:"markdown"`
 	} `json:"rich_message"`
+	Action models.ChatAction `json:"action"`
 }
 
 func (s *Server) sendMessage(p messageParams) (any, *answer) {
@@ -109,13 +110,7 @@ func (s *Server) writable(id int64, thread int) (*chat, *answer) {
 	return c, nil
 }
 
-type actionParams struct {
-	ChatID          int64             `json:"chat_id"`
-	MessageThreadID int               `json:"message_thread_id"`
-	Action          models.ChatAction `json:"action"`
-}
-
-func (s *Server) sendChatAction(p actionParams) (any, *answer) {
+func (s *Server) sendChatAction(p messageParams) (any, *answer) {
 	if _, ref := s.writable(p.ChatID, p.MessageThreadID); ref != nil {
 		return nil, ref
 	}

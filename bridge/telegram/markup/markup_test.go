@@ -115,7 +115,7 @@ func TestBlocks(t *testing.T) {
 		{"> # A\n> - b\n> ```\n> c\n> ```", "<blockquote><b>A</b>\n• b\n<pre>c</pre></blockquote>"},
 		{"a\n```go\nif b < c {\n\td\n}\n```\ne", "a\n<pre><code class=\"language-go\">if b &lt; c {\n    d\n}</code></pre>\ne"},
 		{"```\na **b**", "<pre>a **b**</pre>"},
-		{"```py\"><b> title\n1\n```", "<pre><code class=\"language-py&quot;&gt;&lt;b&gt;\">1</code></pre>"},
+		{"```py\"><b> title\n1\n```", "<pre>1</pre>"},
 		{"a\n```go\n```", "a"},
 		{"```\n  a\n b\n```", "<pre>\u00A0\u00A0a\n b</pre>"},
 		{"1. a\n   ```sh\n   b\n   ```\n2. c", "1. a\n<pre><code class=\"language-sh\">b</code></pre>\n2. c"},

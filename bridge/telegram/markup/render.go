@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	indent = "    "       // of what is nested in a list
-	rule   = "──────────" // a thematic break
-	maxURL = 2048         // bytes of a link's target; a longer one is shown as text
+	indent  = "    "       // of what is nested in a list
+	rule    = "──────────" // a thematic break
+	maxLang = 32           // bytes of the name of a language
+	maxURL  = 2048         // bytes of a link's target; a longer one is shown as text
 )
 
 // dialect is CommonMark with strikethrough and task boxes, without what would swallow text that
@@ -128,7 +129,11 @@ func (r *renderer) block(node ast.Node) {
 		r.blocks(n)
 		r.base = outer
 	case *ast.FencedCodeBlock:
-		r.pre(string(n.Lines().Value(r.source)), unescape(n.Language(r.source)))
+		lang := unescape(n.Language(r.source))
+		if len(lang) > maxLang || lang != escape(lang) {
+			lang = ""
+		}
+		r.pre(string(n.Lines().Value(r.source)), lang)
 	case *ast.CodeBlock:
 		r.pre(string(n.Lines().Value(r.source)), "")
 	case *ast.ThematicBreak:

@@ -7,14 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxBytes bounds the HTML of a message: Telegram cuts what is sent to it after 35,000 bytes,
-// before it reads the tags.
-const maxBytes = 30_000
-
 // look is how a piece of text is shown.
 type look struct {
 	quote, pre, code     bool
-	lang                 string // of pre
+	lang                 string // of pre; a name
 	link                 string
 	bold, italic, struck bool
 }
@@ -30,7 +26,7 @@ func (l look) tags() (tags []string) {
 	add(l.quote, "<blockquote>")
 	switch {
 	case l.pre && l.lang != "":
-		add(true, `<pre><code class="language-`+escape(l.lang)+`">`)
+		add(true, `<pre><code class="language-`+l.lang+`">`)
 	case l.pre:
 		add(true, "<pre>")
 	case l.code && l.link == "":
@@ -122,29 +118,26 @@ func (s *splitter) skip(pos int) int {
 	return start
 }
 
-// reach returns how far a message that begins at pos can go: as many units, entities and bytes
-// as one may have, with the targets of links written out too.
+// reach returns how far a message that begins at pos can go: as many units and entities as one may
+// have, with the targets of links written out too. Telegram cuts what is sent to it after 35,000
+// bytes, tags included, which is more than such a message can have.
 func (s *splitter) reach(pos int) int {
-	units, plain, size, entities, at := 0, 0, 0, 0, pos
+	units, plain, entities, at := 0, 0, 0, pos
 	for i, run := range s.runs {
-		tags := run.tags()
-		entities += len(tags) // more than Telegram's own count, which cuts a style where another begins
+		entities += len(run.tags()) // more than Telegram's own count, which cuts a style where another begins
 		if i > 0 && run.quote && s.runs[i-1].quote {
 			entities--
-		}
-		for _, tag := range tags {
-			size += len(tag) + len(closing(tag))
 		}
 		if run.link != "" {
 			plain += Units(run.link) + 3
 		}
-		if at > pos && (entities > MaxEntities || size > maxBytes || plain > Limit) {
+		if at > pos && (entities > MaxEntities || plain > Limit) {
 			return at
 		}
 		for _, r := range s.text[at:min(run.end, len(s.text))] {
 			n := utf16.RuneLen(r)
-			units, plain, size = units+n, plain+n, size+len("&quot;")
-			if units > s.limit || plain > Limit || size > maxBytes {
+			units, plain = units+n, plain+n
+			if units > s.limit || plain > Limit {
 				return at
 			}
 			at += utf8.RuneLen(r)
