@@ -25,29 +25,21 @@ func Screen(ctx context.Context, cfg Config) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-
+	g, gctx := errgroup.WithContext(ctx)
 	var program *tea.Program
 	f := newFeed(cfg, func(m any) { program.Send(m) })
-	program = tea.NewProgram(newModel(cfg, f.do), tea.WithContext(ctx),
+	program = tea.NewProgram(newModel(cfg, f.do), tea.WithContext(gctx),
 		tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(30))
-
-	var g errgroup.Group
-	g.Go(func() error { // ends with ctx, which ends when the program has
-		err := f.Run(ctx)
-		if err != nil {
-			program.Quit()
+	g.Go(func() error { return f.Run(gctx) })
+	g.Go(func() error {
+		defer cancel()
+		_, err := program.Run()
+		if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && gctx.Err() != nil {
+			return nil // a signal is a way to leave
 		}
 		return err
 	})
-	_, err := program.Run()
-	cancel()
-	if ferr := g.Wait(); ferr != nil {
-		return ferr
-	}
-	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
-		return nil // a signal is a way to leave
-	}
-	return err
+	return g.Wait()
 }
 
 // history is how many lines a room opens with.
@@ -98,7 +90,6 @@ func newModel(cfg Config, do func(request)) *model {
 	m.in.CharLimit = 0
 	m.in.DynamicHeight = true
 	m.in.MinHeight = 1
-	m.in.MaxHeight = 6
 	m.in.MaxContentHeight = 10_000
 	m.in.SetVirtualCursor(false) // the terminal's own: it blinks without us
 	m.in.SetPromptFunc(2, func(p textarea.PromptInfo) string {
@@ -108,8 +99,7 @@ func newModel(cfg Config, do func(request)) *model {
 		return "  "
 	})
 	m.in.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
-	m.spin = spinner.New(spinner.WithSpinner(spinner.Spinner{
-		Frames: spinner.MiniDot.Frames, FPS: 120 * time.Millisecond}))
+	m.spin = spinner.New(spinner.WithSpinner(spinner.MiniDot))
 	m.log.me = cfg.User
 	m.restyle(true)
 	return m
@@ -181,10 +171,9 @@ func (m *model) apply(n news) {
 		m.loadTyped(n.Lines)
 	} else {
 		for _, l := range n.Lines {
-			m.keepUnposted(l)
+			m.posted(l)
 			m.log.add(l)
 		}
-		m.markPosted(n.Lines)
 	}
 	if !m.busy() {
 		m.stopped = false
@@ -202,29 +191,18 @@ func (m *model) loadTyped(lines []message) {
 	}
 }
 
-// keepUnposted keeps on screen what an agent had written when it was stopped: no
-// line of the room will say it.
-func (m *model) keepUnposted(l message) {
+// posted notes that a reply is now in the room, so that it is not shown a second
+// time while the stream is still there. What an agent had written when it was
+// stopped stays on screen: no line of the room will say it.
+func (m *model) posted(l message) {
 	for _, a := range m.agents {
-		if r := m.stream[a.Self]; l.Agent && l.Name == a.Name && l.Text == chat.Stopped && r.text != "" {
-			m.log.note(oneLine(a.Name) + " had written, and did not post:\n" + r.text)
-			delete(m.stream, a.Self)
-		}
-	}
-}
-
-// markPosted notes the replies that are now in the room, so that they are not
-// shown a second time while the stream is still there.
-func (m *model) markPosted(lines []message) {
-	for _, l := range lines {
-		if !l.Agent {
+		if !l.Agent || l.Name != a.Name {
 			continue
 		}
-		for _, a := range m.agents {
-			if a.Name == l.Name {
-				m.stream[a.Self] = reply{turn: a.Turn, posted: strings.TrimSpace(l.Text)}
-			}
+		if text := m.stream[a.Self].text; l.Text == chat.Stopped && text != "" {
+			m.log.note(oneLine(a.Name) + " had written, and did not post:\n" + text)
 		}
+		m.stream[a.Self] = reply{turn: a.Turn, posted: strings.TrimSpace(l.Text)}
 	}
 }
 
@@ -242,10 +220,7 @@ func (m *model) replies() []block {
 		if r.turn != a.Turn {
 			r = reply{turn: a.Turn}
 		}
-		switch text := strings.TrimSpace(a.Live); {
-		case text == "":
-		case r.posted != "" && strings.HasPrefix(r.posted, text):
-		default:
+		if text := strings.TrimSpace(a.Live); !strings.HasPrefix(r.posted, text) {
 			r.text, r.posted = text, ""
 		}
 		next[a.Self] = r

@@ -21,7 +21,7 @@ type layout struct {
 
 // plan shares the height. The input and one row of history come before all.
 func (m *model) plan() layout {
-	l := layout{input: max(min(m.in.Height(), m.height/3), 1), status: m.height >= 3, frame: m.height >= 9}
+	l := layout{input: m.in.Height(), status: m.height >= 3, frame: m.height >= 9}
 	rest := m.height - l.input
 	if l.status {
 		rest--
@@ -60,8 +60,7 @@ func (m *model) View() tea.View {
 		c.Y += len(rows)
 		v.Cursor = c
 	}
-	input := strings.Split(m.in.View(), "\n")
-	rows = append(rows, input[:min(len(input), l.input)]...)
+	rows = append(rows, strings.Split(m.in.View(), "\n")...)
 	if l.status {
 		rows = append(rows, m.statusRow())
 	}
