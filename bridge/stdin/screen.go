@@ -148,7 +148,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	default:
 		m.in, cmd = m.in.Update(msg)
 	}
-	m.log.resize(max(m.width, 1), m.plan().history)
+	m.arrange()
 	if m.busy() && !m.spinning {
 		m.spinning = true
 		cmd = tea.Batch(cmd, m.spin.Tick)

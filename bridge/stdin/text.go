@@ -34,16 +34,10 @@ func fit(s string, width int) string { return xansi.Truncate(s, width, "…") }
 
 // wrap breaks text, which may be styled, into rows of at most width cells: at
 // blanks, and inside a word that is longer than a row.
-func wrap(s string, width int) (rows []string) {
+func wrap(s string, width int) []string {
 	width = max(width, 1)
-	for row := range strings.SplitSeq(lipgloss.Wrap(s, width, ""), "\n") {
-		if lipgloss.Width(row) > width { // it takes "|--|--|" for one piece
-			rows = append(rows, strings.Split(xansi.Hardwrap(row, width, true), "\n")...)
-			continue
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	s = lipgloss.Wrap(s, width, "")
+	return strings.Split(xansi.Hardwrap(s, width, true), "\n") // Wrap takes "|--|--|" for one piece
 }
 
 // markdown lays text out as rows of at most width cells. Text that glamour
@@ -83,11 +77,7 @@ func (m *markdown) rows(text string, width int) (rows []string) {
 	}
 	for row := range strings.SplitSeq(colourOnly(out), "\n") {
 		row = padding.ReplaceAllString(row, "\x1b[m")
-		if lipgloss.Width(row) > width {
-			rows = append(rows, wrap(row, width)...) // a long word or a code line
-			continue
-		}
-		rows = append(rows, row)
+		rows = append(rows, wrap(row, width)...) // glamour leaves long words and lines of code
 	}
 	blank := func(row string) bool { return lipgloss.Width(row) == 0 }
 	for len(rows) > 1 && blank(rows[0]) {

@@ -12,26 +12,31 @@ import (
 	"lethe/internal/status"
 )
 
-// layout says how many rows each part of the screen gets. The parts add up to
-// the height; what a small terminal has no room for goes first.
-type layout struct {
-	history, notice, input int
-	status, frame          bool // the status row; header, activity and rule
+// frame lays out what stands above and below the history, and says which row of
+// below the input begins at. A small terminal has room for less.
+func (m *model) frame() (above, below []string, input int) {
+	small := m.height < 9
+	if !small {
+		above = append(above, m.headerRow())
+		below = append(below, m.activityRow())
+	}
+	notices := m.noticeRows()
+	below = append(below, notices[:min(len(notices), m.height/5)]...)
+	if !small {
+		below = append(below, dim.Render(strings.Repeat("─", m.width)))
+	}
+	input = len(below)
+	below = append(below, strings.Split(m.in.View(), "\n")...)
+	if m.height >= 3 {
+		below = append(below, m.statusRow())
+	}
+	return above, below, input
 }
 
-// plan shares the height. The input and one row of history come before all.
-func (m *model) plan() layout {
-	l := layout{input: m.in.Height(), status: m.height >= 3, frame: m.height >= 9}
-	rest := m.height - l.input
-	if l.status {
-		rest--
-	}
-	if l.frame {
-		rest -= 3
-	}
-	l.notice = max(min(len(m.noticeRows()), max(m.height/5, 1), rest-1), 0)
-	l.history = max(rest-l.notice, 0)
-	return l
+// arrange gives the history the rows that are left; after each message, before View.
+func (m *model) arrange() {
+	above, below, _ := m.frame()
+	m.log.resize(max(m.width, 1), max(m.height-len(above)-len(below), 0))
 }
 
 // View draws the screen from the state alone.
@@ -43,31 +48,15 @@ func (m *model) View() tea.View {
 	if m.width == 0 || m.height == 0 {
 		return v // the size is not known yet
 	}
-	l := m.plan()
-	var rows []string
-	if l.frame {
-		rows = append(rows, m.headerRow())
-	}
-	rows = append(rows, m.log.view()...)
-	if l.frame {
-		rows = append(rows, m.activityRow())
-	}
-	rows = append(rows, m.noticeRows()[:l.notice]...)
-	if l.frame {
-		rows = append(rows, dim.Render(strings.Repeat("─", m.width)))
-	}
-	if c := m.in.Cursor(); c != nil && c.Y >= 0 && c.Y < l.input {
-		c.Y += len(rows)
-		v.Cursor = c
-	}
-	rows = append(rows, strings.Split(m.in.View(), "\n")...)
-	if l.status {
-		rows = append(rows, m.statusRow())
-	}
+	above, below, input := m.frame()
+	rows := slices.Concat(above, m.log.view(), below)
 	for i := range rows {
 		rows[i] = fit(rows[i], m.width)
 	}
-	v.SetContent(strings.Join(rows[:min(len(rows), m.height)], "\n"))
+	v.SetContent(strings.Join(rows, "\n"))
+	if v.Cursor = m.in.Cursor(); v.Cursor != nil {
+		v.Cursor.Y += len(above) + m.log.height + input
+	}
 	return v
 }
 
