@@ -91,12 +91,9 @@ func (r *Result) count(category string, f Found) {
 	r.Categories[category] = sum
 }
 
-// Run plays and measures conversations one by one. progress, if not nil, is told
-// what goes on, in a line each time. An error says which conversation it is about.
+// Run plays and measures conversations one by one. progress is told what goes on,
+// in a line each time. An error says which conversation it is about.
 func Run(ctx context.Context, talks []Conversation, progress func(string)) (Report, error) {
-	if progress == nil {
-		progress = func(string) {}
-	}
 	r := Report{All: Result{Name: "all", Categories: map[string]Found{}}}
 	for i, talk := range talks {
 		var others []Question

@@ -48,27 +48,21 @@ func Load(dir string) ([]Conversation, error) {
 			continue
 		}
 		path := filepath.Join(dir, f.Name())
-		c, err := Open(path)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		c, err := Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("read conversation %s: %w", path, err)
 		}
+		c.Name = strings.TrimSuffix(f.Name(), ".json")
 		out = append(out, c)
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("read conversations: no *.json in %s", dir)
 	}
 	return out, nil
-}
-
-// Open reads one file.
-func Open(path string) (Conversation, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return Conversation{}, err
-	}
-	c, err := Parse(text)
-	c.Name = strings.TrimSuffix(filepath.Base(path), ".json")
-	return c, err
 }
 
 // Parse reads one conversation: session_1, session_2, … as lists of {speaker,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -155,12 +155,7 @@ func (s *stage) hear(ctx context.Context, lines []Line) error {
 		}
 		text = append(text, raw...)
 	}
-	f, err := os.OpenFile(s.room, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text) // at once, so that one look takes in all of it
-	if err := errors.Join(err, f.Close()); err != nil {
+	if _, _, err := durable.Append(s.room, text, 0o600); err != nil { // at once, so that one look takes in all of it
 		return err
 	}
 	return s.rest(ctx)

@@ -1,11 +1,8 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 
 	"lethe"
 	"lethe/compactor"
@@ -85,6 +82,7 @@ func (r *run) next() int {
 func (r *run) settings() compactor.Settings {
 	s := r.window().Settings()
 	s.Target = r.opts.Target
+	s.Parallel = 1 // nobody waits here, and the ledger goes by the order of the calls
 	return s
 }
 
@@ -95,23 +93,10 @@ func (r *run) plan(share float64) (compactor.Job, bool) {
 	})
 }
 
-// meter estimates as it stands now; a job may use it from several goroutines.
+// meter estimates as it stands now.
 func (r *run) meter() compactor.Meter {
 	e := r.estimate
 	return func(text string) int { return e.Tokens(llm.Weight(text)) }
-}
-
-// ask puts the questions of a job at once, since nobody waits here, and accounts
-// for them in the order in which they would be put one by one.
-func (r *run) ask(ctx context.Context, p *pending) {
-	model := &offline{}
-	p.fades, _ = p.job.Run(ctx, model) // the offline model does not fail
-	slices.SortStableFunc(model.calls, func(a, b asked) int {
-		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.from, b.from)) // segment comes before summarise
-	})
-	for _, c := range model.calls {
-		r.ledger.count(&r.report.Compaction, newPrompt(r.id.state.Stable, c.Messages), c.answer)
-	}
 }
 
 // mechanical is why a compaction without a model happens.
@@ -144,36 +129,16 @@ func (r *run) swap(fades []compactor.Fade, set compactor.Settings, why string) e
 	return nil
 }
 
-// offline answers the compactor's tasks in process.
-type offline struct {
-	mu    sync.Mutex
-	calls []asked
-}
-
-// asked is a request of the compactor with its answer.
-type asked struct {
-	compactor.Ask
-	from   int // the first entry it is about
-	answer rehearsal.Answer
-}
-
-// Ask answers a task as the offline model does.
-func (m *offline) Ask(ctx context.Context, a compactor.Ask) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
+// Ask answers a task of the compactor as the offline model does, and accounts for it.
+func (r *run) Ask(_ context.Context, a compactor.Ask) (string, error) {
 	var messages []rehearsal.Message
-	for _, message := range a.Messages {
-		messages = append(messages, wire(message))
+	for _, m := range a.Messages {
+		messages = append(messages, wire(m))
 	}
 	answer, ok := rehearsal.Task(messages, summaryRatio)
 	if !ok {
 		return "", fmt.Errorf("%w: the request asks for no task", compactor.ErrGarbage)
 	}
-	from := 0
-	_, _ = fmt.Sscanf(a.Messages[len(a.Messages)-1].Content, "<task name=%q from=\"e%d", new(string), &from)
-	m.mu.Lock()
-	m.calls = append(m.calls, asked{a, from, answer})
-	m.mu.Unlock()
+	r.ledger.count(&r.report.Compaction, newPrompt(r.id.state.Stable, a.Messages), answer)
 	return answer.Text, nil
 }

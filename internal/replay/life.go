@@ -238,11 +238,7 @@ func toolset() (json.RawMessage, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(home)
-	dir := filepath.Join(home, "agent")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, err
-	}
-	set, err := tools.New(tools.Config{Home: home, AgentDir: dir, Workspace: filepath.Join(dir, "workspace")})
+	set, err := tools.New(tools.Config{Home: home, AgentDir: filepath.Join(home, "agent")})
 	if err != nil {
 		return nil, fmt.Errorf("describe tools: %w", err)
 	}

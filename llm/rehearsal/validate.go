@@ -36,7 +36,7 @@ func parseRequest(body []byte, window int) (*Request, *refusal) {
 	if ref := checkConversation(r); ref != nil {
 		return nil, ref
 	}
-	r.prefix = NewPrompt(w.params(), string(compacted(w.Tools)))
+	r.prefix = NewPrompt(w.params(), string(w.Tools))
 	r.prefix.Add(r.Messages...)
 	if input := r.prefix.Tokens(); input+r.MaxTokens > window {
 		return nil, invalid("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",

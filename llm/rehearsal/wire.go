@@ -99,10 +99,3 @@ func absent(raw json.RawMessage) bool {
 func (w *wireRequest) params() string {
 	return fmt.Sprintf("%q %q %q %q %q", w.Model, w.Thinking.Type, w.Effort, w.MaxTokens, w.UserID)
 }
-
-// compacted is valid JSON without white space.
-func compacted(raw []byte) []byte {
-	var b bytes.Buffer
-	_ = json.Compact(&b, raw)
-	return b.Bytes()
-}
