@@ -1,42 +1,35 @@
 package life
 
-import (
-	"errors"
-	"io"
-)
+import "io"
 
-var errStart = errors.New("start of file")
+// backwards calls f for each line of the first size bytes of a file, the newest first,
+// until f returns false. A line has its newline, if there is one, and at is the place
+// where it begins: it has no checksum at the start of the file, or behind a damaged line.
+func backwards(r io.ReaderAt, size int64, path string, f func(line string, at Mark) (more bool)) error {
+	b := backward{r: r, from: size}
+	line, offset, err := b.cut()
+	for line != "" {
+		before, start, failure := b.cut()
+		_, sum, _ := split(before)
+		if !f(line, Mark{offset, sum}) {
+			return nil
+		}
+		line, offset, err = before, start, failure
+	}
+	if err != nil {
+		return failed(path, offset, err)
+	}
+	return nil
+}
 
-// backward reads a file line by line from its end.
+// backward takes a file apart from its end.
 type backward struct {
 	r    io.ReaderAt
 	from int64  // the file before this offset is not in buf yet
 	buf  []byte // what follows it and is not handed out yet
-
-	line string // what prev returns next
-	at   int64  // its offset
-	err  error
 }
 
-func newBackward(r io.ReaderAt, size int64) *backward {
-	b := &backward{r: r, from: size}
-	b.line, b.at, b.err = b.cut()
-	return b
-}
-
-// prev returns the line before the last one returned, with its newline if it has one,
-// and the place where it begins; errStart at the beginning of the file.
-func (b *backward) prev() (line string, at Mark, err error) {
-	if b.err != nil {
-		return "", Mark{Offset: b.at}, b.err
-	}
-	line, at.Offset = b.line, b.at
-	b.line, b.at, b.err = b.cut()
-	_, at.Sum, _ = split(b.line) // none at the start of the file, or where it is damaged
-	return line, at, nil
-}
-
-// cut takes the last line off the part of the file that is left.
+// cut takes the last line off the part of the file that is left; it is "" at its start.
 func (b *backward) cut() (line string, start int64, err error) {
 	const chunk = 64 << 10
 	searched := 0 // bytes at the end of buf that hold no newline
@@ -50,9 +43,6 @@ func (b *backward) cut() (line string, start int64, err error) {
 			}
 		}
 		if b.from == 0 {
-			if len(b.buf) == 0 {
-				return "", 0, errStart
-			}
 			line := string(b.buf)
 			b.buf = nil
 			return line, 0, nil

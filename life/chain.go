@@ -114,19 +114,16 @@ func soundEnd(r io.ReaderAt, size int64, path string) (Mark, error) {
 // lastAppend returns the place before the newest append with a sound first line; the
 // start of the file when there is none.
 func lastAppend(r io.ReaderAt, size int64, path string) (Mark, error) {
-	b := newBackward(r, size)
-	for {
-		line, at, err := b.prev()
-		if err == errStart {
-			return Mark{}, nil
+	var begin Mark
+	err := backwards(r, size, path, func(line string, at Mark) bool {
+		rec, bad := verify(at.Sum, line)
+		if bad == nil && !rec.follows {
+			begin = at
+			return false
 		}
-		if err != nil {
-			return Mark{}, failed(path, at.Offset, err)
-		}
-		if rec, bad := verify(at.Sum, line); bad == nil && !rec.follows {
-			return at, nil
-		}
-	}
+		return true
+	})
+	return begin, err
 }
 
 // tornEnd reports whether a bad line and the lines after it are what a crash left of one

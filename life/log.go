@@ -43,9 +43,19 @@ func Create(path string) (*Log, error) {
 // Only the holder of the identity's lock may call it: to anybody else a line
 // that is being written looks torn.
 func Open(path string) (*Log, error) {
-	l, err := open(path, os.O_RDWR|os.O_APPEND, (*Log).mend)
+	l, size, err := open(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, fmt.Errorf("open life: %w", err)
+	}
+	if l.end.Offset < size {
+		err = l.setAside(size)
+	}
+	if err == nil {
+		err = durable.Sync(path) // the writer may have died between its write and its sync
+	}
+	if err != nil {
+		l.Close()
+		return nil, fmt.Errorf("open life: mend its end: %w", err)
 	}
 	return l, nil
 }
@@ -53,28 +63,25 @@ func Open(path string) (*Log, error) {
 // View opens a log for reading, as it is now up to its last good line. It
 // changes nothing, and may be called while another process writes.
 func View(path string) (*Log, error) {
-	l, err := open(path, os.O_RDONLY, nil)
+	l, _, err := open(path, os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("view life: %w", err)
 	}
 	return l, nil
 }
 
-// open opens a log and finds the end of what is sound; mend, if any, deals with the rest.
-func open(path string, flag int, mend func(l *Log, size int64) error) (*Log, error) {
+// open opens a log of size bytes and finds the end of what is sound.
+func open(path string, flag int) (l *Log, size int64, err error) {
 	f, fi, err := durable.OpenRegular(path, flag, 0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	l := &Log{path: path, file: f}
-	if l.end, err = soundEnd(f, fi.Size(), path); err == nil && mend != nil {
-		err = mend(l, fi.Size())
-	}
+	end, err := soundEnd(f, fi.Size(), path)
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, 0, err
 	}
-	return l, nil
+	return &Log{path: path, file: f, end: end}, fi.Size(), nil
 }
 
 // Close closes the file.
@@ -134,27 +141,16 @@ func (l *Log) write(lines []byte) error {
 // Size returns the length of the sound part of the log in bytes.
 func (l *Log) Size() int64 { return l.end.Offset }
 
-// mend sets a torn end aside and makes the rest durable. A crash in between
-// leaves the end both here and there; the next Open sets it aside once more.
-func (l *Log) mend(size int64) error {
-	if end := l.end.Offset; end < size {
-		if err := l.setAside(end, size); err != nil {
-			return fmt.Errorf("set torn end aside: %w", err)
-		}
-	}
-	// The writer may have died between its write and its sync.
-	return durable.Sync(l.path)
-}
-
-// setAside moves the bytes of the log from end on to a file of their own.
-func (l *Log) setAside(end, size int64) error {
-	torn := make([]byte, size-end)
-	if _, err := l.file.ReadAt(torn, end); err != nil {
+// setAside moves what follows the sound part of the file to a file of its own. A
+// crash on the way leaves it both here and there; the next Open moves it once more.
+func (l *Log) setAside(size int64) error {
+	torn := make([]byte, size-l.end.Offset)
+	if _, err := l.file.ReadAt(torn, l.end.Offset); err != nil {
 		return err
 	}
 	l.Torn = l.path + ".torn-" + time.Now().UTC().Format("20060102T150405.000000Z")
 	if err := durable.WriteFile(l.Torn, torn, 0o600); err != nil {
 		return err
 	}
-	return durable.Truncate(l.file, end)
+	return durable.Truncate(l.file, l.end.Offset)
 }

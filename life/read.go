@@ -2,6 +2,7 @@ package life
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,23 +31,18 @@ func (l *Log) SinceEpoch() ([]Event, error) {
 // to and including the first for which enough is true.
 func back(r io.ReaderAt, size int64, path string, enough func(Event) bool) ([]Event, error) {
 	var events []Event
-	b := newBackward(r, size)
-	for {
-		line, at, err := b.prev()
-		if err == errStart {
-			break
-		}
-		if err != nil {
-			return nil, failed(path, at.Offset, err)
-		}
+	var damage error
+	err := backwards(r, size, path, func(line string, at Mark) bool {
 		rec, bad := verify(at.Sum, line)
 		if bad != nil {
-			return nil, &CorruptError{path, at.Offset, bad.Error()}
+			damage = &CorruptError{path, at.Offset, bad.Error()}
+			return false
 		}
 		events = append(events, rec.event)
-		if enough(rec.event) {
-			break
-		}
+		return !enough(rec.event)
+	})
+	if err = cmp.Or(err, damage); err != nil {
+		return nil, err
 	}
 	slices.Reverse(events)
 	return events, nil
@@ -181,18 +177,14 @@ func (l *Log) Lines(n int) ([]string, error) {
 	if l.err != nil {
 		return nil, fmt.Errorf("read life: %w", l.err)
 	}
-	b := newBackward(l.file, l.end.Offset)
 	var out []string
-	for len(out) < n {
-		line, at, err := b.prev()
-		if err == errStart {
-			break
-		}
-		if err != nil {
-			return nil, failed(l.path, at.Offset, err)
+	err := backwards(l.file, l.end.Offset, l.path, func(line string, _ Mark) bool {
+		if len(out) == n {
+			return false
 		}
 		out = append(out, strings.TrimSuffix(line, "\n"))
-	}
+		return true
+	})
 	slices.Reverse(out)
-	return out, nil
+	return out, err
 }

@@ -106,19 +106,14 @@ func TestBackward(t *testing.T) {
 			want = append(want, line)
 		}
 		var got []string
-		b := newBackward(bytes.NewReader(data.Bytes()), int64(data.Len()))
 		offset := int64(data.Len())
-		for {
-			line, at, err := b.prev()
-			if err == errStart {
-				break
-			}
-			lethetest.Must(t, err)
+		lethetest.Must(t, backwards(bytes.NewReader(data.Bytes()), offset, "LIFE.md", func(line string, at Mark) bool {
 			if offset -= int64(len(line)); offset != at.Offset {
 				t.Fatalf("line starts at %d, want %d", at.Offset, offset)
 			}
 			got = append(got, line)
-		}
+			return true
+		}))
 		slices.Reverse(got)
 		if !slices.Equal(got, want) {
 			t.Fatalf("%d lines, want %d", len(got), len(want))
