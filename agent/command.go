@@ -114,7 +114,7 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 	}
 	ran, left := 0, false // for the next look
 	for more := true; more && (inTurn || !left); {
-		batch, err := chat.ReadCommands(a.path(room), at.Cursor, 1<<20)
+		batch, err := chat.Read(a.path(room), at.Cursor, 1<<20)
 		if err != nil {
 			return false, nil // readRooms says so
 		}

@@ -60,24 +60,22 @@ func (r reader) align(f io.ReaderAt, c Cursor) (best place, sure bool, err error
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }
 
-// matcher aligns the lines remembered with a file, line by line. Index i of
-// its rows is "the first i of the lines remembered are accounted for".
+// matcher aligns the lines remembered with a file, line by line.
 type matcher struct {
 	want []string
-	// Best score of an alignment that ends at the current line of the file,
-	// and of one that is inside a run of inserted lines.
-	here, gap []int
-	run       []int // how many equal lines in a row end here
-	// The rows that the next step fills.
-	here2, run2 []int
+	rows []row // of index i: the first i of the lines remembered are accounted for
+}
+
+type row struct {
+	here int // best score of an alignment that ends at the current line of the file
+	gap  int // and of one that is inside a run of inserted lines
+	run  int // how many equal lines in a row end here
 }
 
 func newMatcher(want []string) *matcher {
-	n := len(want) + 1
-	m := &matcher{want: want, here: make([]int, n), gap: make([]int, n), run: make([]int, n),
-		here2: make([]int, n), run2: make([]int, n)}
-	for i := range m.gap {
-		m.gap[i] = impossible
+	m := &matcher{want: want, rows: make([]row, len(want)+1)}
+	for i := range m.rows {
+		m.rows[i].gap = impossible
 	}
 	return m
 }
@@ -86,26 +84,21 @@ func newMatcher(want []string) *matcher {
 // alignment whose last pair is this line and a line remembered, 0 if it equals
 // none, and the longest run of equal lines that so ends.
 func (m *matcher) step(hash string, points int) (score, run int) {
-	for i := range m.here {
-		m.here2[i], m.run2[i] = 0, 0
-		if i == 0 {
-			continue
-		}
-		before := max(m.here[i-1], m.gap[i-1])
+	for i := len(m.want); i > 0; i-- { // downwards: a row follows from the one before as it was
+		r, before := &m.rows[i], m.rows[i-1]
+		r.gap = max(r.gap, r.here+inserted)
+		r.here = max(before.here, before.gap)
 		if m.want[i-1] == hash {
-			m.here2[i] = before + points
-			m.run2[i] = m.run[i-1] + 1
-			score, run = max(score, m.here2[i]), max(run, m.run2[i])
+			r.here += points
+			r.run = before.run + 1
+			score, run = max(score, r.here), max(run, r.run)
 		} else {
-			m.here2[i] = max(0, before+edited)
+			r.here = max(0, r.here+edited)
+			r.run = 0
 		}
-		// A line heard that was removed costs nothing.
-		m.here2[i] = max(m.here2[i], m.here2[i-1])
 	}
-	for i := range m.gap {
-		m.gap[i] = max(m.gap[i], m.here[i]+inserted)
+	for i, before := range m.rows[:len(m.want)] { // a line heard that was removed costs nothing
+		m.rows[i+1].here = max(m.rows[i+1].here, before.here)
 	}
-	m.here, m.here2 = m.here2, m.here
-	m.run, m.run2 = m.run2, m.run
 	return score, run
 }

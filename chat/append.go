@@ -88,14 +88,13 @@ func find(f *os.File, line []byte, from int64) (at, to int64, found, whole bool,
 	equal := func(raw []byte) bool {
 		return bytes.Equal(raw, want) || len(raw) < len(want) && visible(string(raw), unsafeInRoom) == string(want)
 	}
-	for s.next() {
+	for atLine && s.next() {
 		if equal(trimEOL(s.raw)) {
 			return s.from, s.to, true, true, nil
 		}
 	}
-	rest := s.rest()
-	found = atLine && len(want) > 0 && equal(rest)
-	return s.to, s.to + int64(len(rest)) + 1, found, false, s.err
+	found = atLine && len(want) > 0 && equal(s.raw)
+	return s.to, s.to + int64(len(s.raw)) + 1, found, false, s.err
 }
 
 // End returns the inode and the size in bytes of the room at path: what to

@@ -135,19 +135,10 @@ func Read(path string, c Cursor, maxBytes int) (Batch, error) {
 	return r.read(path, c, maxBytes)
 }
 
-// ReadCommands is Read for a caller that looks ahead for commands: hardly any other
-// line is parsed or returned. Next does not remember those lines, so it cannot be
-// aligned in a file that was changed.
-func ReadCommands(path string, c Cursor, maxBytes int) (Batch, error) {
-	r := reader{maxLine: maxLine, quiet: quiet, settle: settle, only: mayCommand}
-	return r.read(path, c, maxBytes)
-}
-
 // reader holds the bounds of Read, which tests lower.
 type reader struct {
 	maxLine       int
 	quiet, settle time.Duration
-	only          func(raw []byte) bool // the lines that are wanted; nil: all
 }
 
 func (r reader) read(path string, c Cursor, maxBytes int) (Batch, error) {
@@ -243,7 +234,6 @@ func (r reader) lines(f io.ReaderAt, c Cursor, before []byte, maxBytes int, b *B
 		return nil
 	}
 	b.window = slices.Grow(before, maxBytes)
-	var lines []Line
 	s := newScanner(f, c.Offset, r.maxLine)
 	end := c.Offset
 	for s.next() {
@@ -251,7 +241,10 @@ func (r reader) lines(f io.ReaderAt, c Cursor, before []byte, maxBytes int, b *B
 			b.More = true
 			break
 		}
-		lines = append(lines, Line{From: s.from, To: s.to})
+		if l := Parse(bytes.Clone(s.raw)); !l.Blank() {
+			l.From, l.To = s.from, s.to
+			b.Lines = append(b.Lines, l)
+		}
 		b.window = append(append(b.window, s.raw...), '\n')
 		end = s.to
 		if s.cut { // the window ends here: it does not hold what was cut off
@@ -261,21 +254,6 @@ func (r reader) lines(f io.ReaderAt, c Cursor, before []byte, maxBytes int, b *B
 	}
 	if s.err != nil {
 		return s.err
-	}
-	at := int64(len(before))
-	for _, l := range lines {
-		// A cut line is the last one, and ends where the window does.
-		stop := min(at+l.To-l.From, int64(len(b.window)))
-		raw := b.window[at : stop-1 : stop-1]
-		at = stop
-		if r.only != nil && !r.only(raw) {
-			continue
-		}
-		p := Parse(raw)
-		p.From, p.To = l.From, l.To
-		if !p.Blank() {
-			b.Lines = append(b.Lines, p)
-		}
 	}
 	tail := b.window
 	if end-b.base != int64(len(b.window)) {
@@ -292,7 +270,7 @@ func (r reader) lines(f io.ReaderAt, c Cursor, before []byte, maxBytes int, b *B
 // many such lines it holds in all, and the cursor before the first of those
 // returned. A missing room has none.
 //
-// It passes over the file once, and holds no more than the lines it returns.
+// It passes over the file once, and holds no more than the lines it returns and remembers.
 func Tail(path string, n int) (lines []Line, total int, c Cursor, err error) {
 	f, fi, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -310,27 +288,28 @@ func Tail(path string, n int) (lines []Line, total int, c Cursor, err error) {
 }
 
 func tail(f *os.File, n int, c *Cursor) (lines []Line, total int, err error) {
-	// Where the last n lines begin, and before them those that the cursor remembers.
-	ring := make([]int64, n+remembered)
+	// The last n lines, and before them those that the cursor remembers.
+	ring := make([]struct {
+		raw      []byte
+		from, to int64
+	}, n+remembered)
 	s := newScanner(f, 0, maxLine)
 	for s.next() {
 		if !blank(s.raw) {
-			ring[total%len(ring)] = s.from
+			kept := &ring[total%len(ring)]
+			kept.raw, kept.from, kept.to = append(kept.raw[:0], s.raw...), s.from, s.to
 			total++
 		}
 	}
 	c.Offset = s.to
-	for i := max(0, total-len(ring)); i < total && s.err == nil; i++ {
-		s = newScanner(f, ring[i%len(ring)], maxLine)
-		if !s.next() {
-			return nil, 0, errors.Join(io.ErrUnexpectedEOF, s.err)
-		}
+	for i := max(0, total-len(ring)); i < total; i++ {
+		kept := ring[i%len(ring)]
 		if i < total-n {
-			c.Last = append(c.Last, Hash(s.raw))
+			c.Last = append(c.Last, Hash(kept.raw))
 			continue
 		}
-		l := Parse(slices.Clone(s.raw))
-		l.From, l.To = s.from, s.to
+		l := Parse(kept.raw)
+		l.From, l.To = kept.from, kept.to
 		lines = append(lines, l)
 		c.Offset = lines[0].From
 	}

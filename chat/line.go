@@ -27,14 +27,13 @@ type Line struct {
 	At     time.Time // the tag's time, UTC
 	Text   string    // the message: valid UTF-8 without NUL, may hold newlines
 
-	Command, Arg string // what Command reads, or ""
+	Command, Arg string // what Command reads
 	Hash         string // of Raw; see Hash
 
 	// From and To are the bytes of the file that the line occupies, its newline
 	// included. Parse leaves them zero.
 	From, To int64
-	// Raw is the line as it stands in the file, without its newline. After Read
-	// it shares memory with the other lines of the batch.
+	// Raw is the line as it stands in the file, without its newline.
 	Raw []byte
 }
 
@@ -49,7 +48,7 @@ func Parse(raw []byte) Line {
 	l.Raw = bytes.TrimSuffix(raw, []byte("\n"))
 	l.Hash = Hash(raw)
 	l.Text = strings.ReplaceAll(cleanUTF8(text), lineSep, "\n")
-	l.Command, l.Arg, _ = Command(l)
+	l.Command, l.Arg = Command(l)
 	return l
 }
 
@@ -161,23 +160,13 @@ func CleanName(s string) string {
 	if ValidName(s) {
 		return s
 	}
-	var b strings.Builder
-	for _, word := range strings.Fields(s) {
-		word = strings.Map(func(r rune) rune {
-			if cutsTag(r) || shownAsNothing(r) {
-				return -1
-			}
-			return r
-		}, word)
-		if word == "" {
-			continue
+	shown := strings.Map(func(r rune) rune {
+		if !unicode.IsSpace(r) && (cutsTag(r) || shownAsNothing(r)) {
+			return -1
 		}
-		if b.Len() > 0 {
-			b.WriteByte('_')
-		}
-		b.WriteString(word)
-	}
-	name := b.String()
+		return r
+	}, s)
+	name := strings.Join(strings.Fields(shown), "_")
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") // a rune that was cut
 	}
@@ -190,25 +179,21 @@ func CleanName(s string) string {
 // Stopped is what an identity answers to a /stop that ended something.
 const Stopped = "Stopped."
 
-// mayCommand is a cheap test that every command passes: its slash stands
-// at the start, or behind a tag, which ends earlier than this.
-func mayCommand(raw []byte) bool { return bytes.IndexByte(raw[:min(len(raw), 128)], '/') >= 0 }
-
 // Command reads a command to the daemon: a user's line that is exactly "/stop",
 // "/status" or "/model NAME". The name comes without its slash; white space at
-// the end, which phones add, does not count.
-func Command(l Line) (name, arg string, ok bool) {
+// the end, which phones add, does not count. It is "" when the line is none.
+func Command(l Line) (name, arg string) {
 	text := strings.TrimRight(l.Text, " \t\r\n")
-	switch {
-	case l.Agent:
-		return "", "", false
-	case text == "/stop", text == "/status":
-		return text[1:], "", true
+	if l.Agent {
+		return "", ""
 	}
-	arg, ok = strings.CutPrefix(text, "/model ")
+	if text == "/stop" || text == "/status" {
+		return text[1:], ""
+	}
+	arg, ok := strings.CutPrefix(text, "/model ")
 	arg = strings.Trim(arg, " \t")
 	if !ok || arg == "" || strings.ContainsFunc(arg, unicode.IsSpace) {
-		return "", "", false
+		return "", ""
 	}
-	return "model", arg, true
+	return "model", arg
 }

@@ -1,14 +1,9 @@
 package chat
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"lethe/internal/lethetest"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 57, 16, 987654321, time.UTC)
@@ -137,9 +132,9 @@ func TestCommand(t *testing.T) {
 		tag + "/stop\u2028please": {}, tag + "say /stop": {}, tag + "/model a\u2028b": {}, tag: {},
 		"[AGENT:x 2026-11-20T12:57:16Z] /stop": {},
 	} {
-		name, arg, ok := Command(Parse([]byte(raw)))
-		if name != want[0] || arg != want[1] || ok != (want[0] != "") {
-			t.Errorf("Command(%q) = %q, %q, %v; want %q", raw, name, arg, ok, want)
+		l := Parse([]byte(raw))
+		if l.Command != want[0] || l.Arg != want[1] {
+			t.Errorf("%q is the command %q of %q; want %q", raw, l.Command, l.Arg, want)
 		}
 	}
 }
@@ -157,28 +152,5 @@ func TestSanitize(t *testing.T) {
 		if got := Sanitize(in); got != want {
 			t.Errorf("Sanitize(%q) = %q, want %q", in, got, want)
 		}
-	}
-}
-
-// Who looks for commands gets each of them, and hardly anything else.
-func TestReadCommands(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dev.md")
-	longest := "[USER:" + strings.Repeat("é", 32) + " 2026-11-20T12:57:16.123456789+01:00] /stop"
-	text := "/stop\nhello\n\ufeff/status\r\n" + longest + "\n[USER:ada 2026-11-20T12:57:16Z] no /stop\n" +
-		strings.Repeat("x", 200) + "/stop\n/model m\n"
-	lethetest.Must(t, os.WriteFile(path, []byte(text), 0o600))
-	b, err := ReadCommands(path, Cursor{}, 0)
-	lethetest.Must(t, err)
-	var got []string
-	for _, l := range b.Lines {
-		if name, _, ok := Command(l); ok {
-			got = append(got, name)
-		}
-	}
-	if want := []string{"stop", "status", "stop", "model"}; !slices.Equal(got, want) || len(b.Lines) > len(want)+1 {
-		t.Errorf("commands %v among %d lines, want %v", got, len(b.Lines), want)
-	}
-	if b.Next.Offset != int64(len(text)) {
-		t.Errorf("the next read begins at %d of %d", b.Next.Offset, len(text))
 	}
 }

@@ -1,10 +1,11 @@
 package chat
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -28,118 +29,71 @@ func mark(line []byte, limit int, length int64) []byte {
 	return fmt.Appendf(line[:keep], " … [the other %d bytes of this line are only in the room's file]", length-int64(keep))
 }
 
-// scanner walks the whole lines of a file. A last line without newline is not
-// one: see rest.
+// scanner walks the whole lines of a file.
 type scanner struct {
-	src   io.ReaderAt
+	file  io.ReaderAt
+	ahead *bufio.Reader
 	limit int // longest line kept, in bytes
 
 	// The current line: raw without its newline, valid until the next call,
-	// and its bytes [from, to) in the file, newline included.
+	// and its bytes [from, to) in the file, newline included. Once next has
+	// said false, raw begins what follows the last whole line.
 	raw      []byte
 	from, to int64
 	cut      bool // the line was longer than limit; raw is its beginning, with a mark
 	err      error
-
-	buf  []byte // bytes of the file from pos; buf[:used] have been handed out
-	used int
-	pos  int64
-	eof  bool
 }
 
-func newScanner(src io.ReaderAt, from int64, limit int) *scanner {
-	return &scanner{src: src, limit: limit, from: from, to: from, pos: from}
+func newScanner(file io.ReaderAt, from int64, limit int) *scanner {
+	s := &scanner{file: file, ahead: bufio.NewReaderSize(nil, 64<<10), limit: limit, from: from, to: from}
+	s.seek(from)
+	return s
 }
+
+func (s *scanner) seek(at int64) { s.ahead.Reset(io.NewSectionReader(s.file, at, math.MaxInt64-at)) }
 
 // next goes to the next whole line; false at the end or on err.
 func (s *scanner) next() bool {
-	for seen := s.used; ; {
-		if n := bytes.IndexByte(s.buf[seen:], '\n'); n >= 0 {
-			s.take(seen + n)
-			return true
-		}
-		if len(s.buf)-s.used > s.limit {
-			return s.skip()
-		}
-		seen = len(s.buf) - s.used // fill moves the line to the front
-		if !s.fill() {
-			return false
-		}
-	}
-}
-
-// take hands out the line that ends before the newline at buf[nl].
-func (s *scanner) take(nl int) {
-	s.raw, s.cut = s.buf[s.used:nl], nl-s.used > s.limit
-	if s.cut {
-		s.raw = mark(s.raw, s.limit, int64(len(s.raw)))
-	}
-	s.from, s.to = s.pos+int64(s.used), s.pos+int64(nl)+1
-	s.used = nl + 1
-}
-
-// fill reads more behind the bytes that are not yet handed out. False at the
-// end of the file.
-func (s *scanner) fill() bool {
-	if s.eof || s.err != nil {
-		return false
-	}
-	kept := copy(s.buf, s.buf[s.used:])
-	s.pos += int64(s.used)
-	s.used = 0
-	size := max(cap(s.buf), 64<<10)
-	if kept > size/2 {
-		size *= 2
-	}
-	if size > cap(s.buf) {
-		grown := make([]byte, size)
-		copy(grown, s.buf[:kept])
-		s.buf = grown
-	}
-	n, err := s.src.ReadAt(s.buf[kept:size], s.pos+int64(kept))
-	s.buf = s.buf[:kept+n]
-	s.end(err)
-	return n > 0
-}
-
-// skip hands out the beginning of a line that is too long to be held, and
-// looks for its end without keeping it. Holes of the file hold none and are
-// passed over unread.
-func (s *scanner) skip() bool {
-	start := s.pos + int64(s.used)
-	raw := bytes.Clone(s.buf[s.used : s.used+s.limit])
-	at := s.pos + int64(len(s.buf))
-	chunk := make([]byte, 64<<10)
+	s.raw = s.raw[:0]
+	length := int64(0) // of the line, newline included
 	for {
-		if f, ok := s.src.(io.Seeker); ok {
-			data, err := f.Seek(at, unix.SEEK_DATA)
-			if errors.Is(err, unix.ENXIO) { // only a hole follows, or nothing
-				return !s.end(io.EOF)
+		part, err := s.ahead.ReadSlice('\n')
+		length += int64(len(part))
+		s.raw = append(s.raw, part[:min(len(part), s.limit+1-len(s.raw))]...)
+		switch {
+		case err == nil:
+			s.from, s.to = s.to, s.to+length
+			if s.cut = length-1 > int64(s.limit); s.cut {
+				s.raw = mark(s.raw, s.limit, length-1)
+			} else {
+				s.raw = s.raw[:length-1]
 			}
-			at = max(at, data)
-		}
-		n, err := s.src.ReadAt(chunk, at)
-		if nl := bytes.IndexByte(chunk[:n], '\n'); nl >= 0 {
-			s.from, s.to = start, at+int64(nl)+1
-			s.raw, s.cut = mark(raw, s.limit, s.to-1-start), true
-			s.buf, s.used, s.pos = s.buf[:0], 0, s.to
 			return true
-		}
-		if s.end(err) {
+		case err != bufio.ErrBufferFull:
+			if err != io.EOF {
+				s.err = err
+			}
 			return false
+		case length > int64(s.limit):
+			length = s.pass(s.to+length) - s.to
 		}
-		at += int64(n)
 	}
 }
 
-// end notes that reading has ended, at the end of the file or with an error.
-func (s *scanner) end(err error) bool {
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = err
+// pass goes on where the data of the file does, at or behind an offset: a hole holds
+// no newline, and is not read.
+func (s *scanner) pass(at int64) int64 {
+	f, ok := s.file.(io.Seeker)
+	if !ok {
+		return at
 	}
-	s.eof = s.eof || err != nil
-	return s.eof
+	data, err := f.Seek(at, unix.SEEK_DATA)
+	if errors.Is(err, unix.ENXIO) { // only a hole follows, or nothing
+		data, err = f.Seek(0, io.SeekEnd)
+	}
+	if err != nil || data <= at {
+		return at
+	}
+	s.seek(data)
+	return data
 }
-
-// rest is what follows the last whole line, once next has said false.
-func (s *scanner) rest() []byte { return s.buf[s.used:] }

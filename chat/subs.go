@@ -15,25 +15,21 @@ import (
 // Subscribe links room into subsDir, durably, and makes the room if it is
 // missing. Directories are made as needed. A link that leads elsewhere is
 // replaced; anything else under its name is an error.
-func Subscribe(subsDir, chatsDir, room string) error {
+func Subscribe(subsDir, chatsDir, room string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("subscribe to room %q: %w", room, err)
+		}
+	}()
 	if !ValidRoom(room) {
-		return fmt.Errorf("subscribe to room %q: not a room name", room)
+		return errors.New("not a room name")
 	}
-	if err := subscribe(subsDir, chatsDir, room); err != nil {
-		return fmt.Errorf("subscribe to room %s: %w", room, err)
-	}
-	return nil
-}
-
-func subscribe(subsDir, chatsDir, room string) error {
 	// The kernel resolves a link from the real directory it is in, so the
 	// relative path must be between real directories.
-	subsDir, err := makeReal(subsDir)
-	if err != nil {
+	if subsDir, err = makeReal(subsDir); err != nil {
 		return err
 	}
-	chatsDir, err = makeReal(chatsDir)
-	if err != nil {
+	if chatsDir, err = makeReal(chatsDir); err != nil {
 		return err
 	}
 	file, link := filepath.Join(chatsDir, FileName(room)), filepath.Join(subsDir, FileName(room))

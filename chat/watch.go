@@ -29,7 +29,6 @@ type Watcher struct {
 	poll time.Duration
 	log  *slog.Logger
 	open func() (*fsnotify.Watcher, error)
-	lost chan struct{} // a watch was lost: do not wait for the poll
 
 	// addMu serialises changes of watches and looks, and guards notify and warned. It
 	// is taken before mu. Whoever receives events must not wait for it: fsnotify
@@ -84,7 +83,6 @@ func NewWatcher(poll time.Duration, log *slog.Logger) *Watcher {
 		poll:   poll,
 		log:    log,
 		open:   fsnotify.NewWatcher,
-		lost:   make(chan struct{}, 1),
 		warned: map[string]bool{},
 		dirs:   map[string]*watched{},
 	}
@@ -184,7 +182,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		case <-w.lost:
 		}
 		w.checkAll()
 	}
@@ -229,7 +226,6 @@ func (w *Watcher) event(ev fsnotify.Event) {
 	defer w.mu.Unlock()
 	if d := w.dirs[ev.Name]; d != nil { // of the watched directory itself
 		d.signal("")
-		raise(w.lost)
 	}
 	if d := w.dirs[filepath.Clean(dir)]; d != nil {
 		d.signal(name)
@@ -269,19 +265,19 @@ func (w *Watcher) check(dir string) {
 	defer w.addMu.Unlock()
 	w.mu.Lock()
 	d := w.dirs[dir]
-	w.mu.Unlock()
 	if d == nil { // nobody subscribes to it any more
+		w.mu.Unlock()
 		return
 	}
+	subs := slices.Clone(d.subs)
+	w.mu.Unlock()
 	w.watch(dir)
 	entries, _ := os.ReadDir(dir) // a missing directory has no entries
-	w.mu.Lock()
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return !slices.ContainsFunc(d.subs, func(s subscription) bool { return s.wants(e.Name()) })
-	})
-	w.mu.Unlock()
 	now := map[string]fs.FileInfo{}
 	for _, e := range entries {
+		if !slices.ContainsFunc(subs, func(s subscription) bool { return s.wants(e.Name()) }) {
+			continue
+		}
 		path := filepath.Join(dir, e.Name())
 		fi, err := os.Stat(path) // a room kept elsewhere changes without an event here
 		if err != nil {

@@ -206,7 +206,7 @@ func (w *world) listen(room string, like event.Inbound) {
 	}
 	last := from
 	for _, l := range w.unheard(room) {
-		if name, arg, ok := chat.Command(l.Line); ok && !w.mine(room, l) {
+		if name, arg := chat.Command(l.Line); name != "" && !w.mine(room, l) {
 			end(l.from)
 			w.obey(room, l, name, arg, false)
 			from, last = l.to, l.to
@@ -265,7 +265,7 @@ func (w *world) obey(room string, l roomLine, name, arg string, early bool) {
 func (w *world) heed(room string) {
 	w.t.Helper()
 	for _, l := range w.unheard(room) {
-		if name, arg, ok := chat.Command(l.Line); ok && name != "stop" && !w.mine(room, l) {
+		if name, arg := chat.Command(l.Line); name != "" && name != "stop" && !w.mine(room, l) {
 			w.obey(room, l, name, arg, true)
 			return
 		}

@@ -27,8 +27,8 @@ func understand(input string) (command, text string) {
 }
 
 func forHarness(text string) bool {
-	_, _, ok := chat.Command(chat.Line{Text: text})
-	return ok
+	name, _ := chat.Command(chat.Line{Text: text})
+	return name != ""
 }
 
 // typed is what was sent, oldest first, and where in it the cursor keys are.
