@@ -173,10 +173,10 @@ func (s *session) draft(m *message, rules access.Rules) *draft {
 // asCommand writes a command as the harness wants it, and another one without the bot's name.
 func (d *draft) asCommand(cmd command, listed bool) {
 	line := strings.TrimSpace("/" + cmd.Name + " " + strings.Join(strings.Fields(cmd.Rest), " "))
-	switch _, _, harness := chat.Command(chat.Line{Text: line}); {
+	switch name, _ := chat.Command(chat.Line{Text: line}); {
 	case cmd.Name == "model" && cmd.Rest != "" && !listed:
 		d.words = "(not obeyed: only people who are listed may use /model) " + line
-	case harness:
+	case name != "":
 		d.quote, d.words = "", line // behind a quotation nobody would obey it
 	case cmd.Bot != "":
 		d.words = strings.Replace(d.words, "@"+cmd.Bot, "", 1)
