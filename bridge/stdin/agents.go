@@ -25,14 +25,6 @@ func (a agent) done(room string, to int64) bool {
 		!slices.Contains(a.Answering, room)
 }
 
-// reason is why an agent is paused.
-func (a agent) reason() string {
-	if r := oneLine(a.Error); r != "" {
-		return r
-	}
-	return "the status gives no reason"
-}
-
 // readAgents reads the identities in dirs that run, by name.
 func readAgents(dirs []string) []agent {
 	var all []agent

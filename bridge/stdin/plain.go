@@ -285,7 +285,7 @@ func (p *plain) done() (bool, error) {
 			return false, nil
 		}
 		if a.State == status.Paused {
-			paused = fmt.Errorf("wait for an answer: %s is paused: %s", a.Name, a.reason())
+			paused = fmt.Errorf("wait for an answer: %s is paused: %s", a.Name, oneLine(a.Error))
 		}
 	}
 	if paused == nil && p.cfg.Once && !p.answered {

@@ -140,19 +140,17 @@ func (t *transcript) layout(b block) []string {
 		}
 		return append([]string{""}, rows...)
 	}
-	var rows []string
+	var rows, body []string
 	if b.day {
 		rows = append(rows, "", t.dayRow(b.At))
 	}
 	if !b.run {
 		rows = append(rows, "", t.header(b))
-	}
-	const pad = "   "
-	width := max(t.width-2*len(pad), 1)
-	var body []string
-	if b.Agent && b.run {
+	} else if b.Agent {
 		rows = append(rows, "") // between paragraphs of markdown
 	}
+	const pad = "   "
+	width := t.width - 2*len(pad)
 	if b.Agent && !b.raw {
 		body = t.md.rows(b.Text, width)
 	} else {
@@ -172,15 +170,15 @@ func (t *transcript) header(b block) string {
 	case b.Name == t.me:
 		style = ownName
 	}
-	name := " " + style.Render(fit(oneLine(b.Name), max(t.width-9, 4)))
-	if b.At.IsZero() {
-		return fit(name, t.width)
+	head := " " + style.Render(oneLine(b.Name))
+	if !b.At.IsZero() {
+		head += " " + dim.Render(b.At.Local().Format("15:04"))
 	}
-	return fit(name+" "+dim.Render(b.At.Local().Format("15:04")), t.width)
+	return head
 }
 
 func (t *transcript) dayRow(at time.Time) string {
-	day := dim.Render(fit(at.Local().Format(" Monday 2 January 2006 "), t.width))
+	day := dim.Render(at.Local().Format(" Monday 2 January 2006 "))
 	return lipgloss.PlaceHorizontal(t.width, lipgloss.Center, day,
 		lipgloss.WithWhitespaceChars("─"), lipgloss.WithWhitespaceStyle(dim))
 }

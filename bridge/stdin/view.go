@@ -138,7 +138,7 @@ func (m *model) noticeRows() []string {
 	for _, a := range m.here() {
 		if a.State == status.Paused {
 			put(bad, fmt.Sprintf("%s paused: %s. Mend that, then write anything to go on.",
-				oneLine(a.Name), strings.TrimSuffix(a.reason(), ".")))
+				oneLine(a.Name), strings.TrimSuffix(oneLine(a.Error), ".")))
 		}
 	}
 	if m.notice != "" {
