@@ -9,8 +9,8 @@ import (
 
 // Ref is how an address stands in a prompt or a log.
 type Ref struct {
-	Hash string // 16 hex digits, more where those are ambiguous
-	Gist string // one line of at most MaxGist runes
+	Hash string `json:"hash"` // 16 hex digits, more where those are ambiguous
+	Gist string `json:"gist"` // one line of at most MaxGist runes
 }
 
 // MaxGist is the longest gist, in runes.

@@ -59,7 +59,7 @@ func (p *program) agentsCommand() *cobra.Command {
 			t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "NAME\tSELF\tSTATE\tMODEL\tROOMS\tTURNS\tLIFE\tTOKENS IN/CACHED/OUT\tUSD")
 			for _, i := range infos {
-				fmt.Fprintf(t, "%s\t%.16s\t%s\t%s\t%s\t%d\t%s\t%d/%d/%d\t%.4f\n", i.Name, i.Self, i.State, dash(i.Model), dash(strings.Join(i.Rooms, ",")), i.Turns, size(i.LifeBytes), i.Input, i.Cached, i.Output, i.USD)
+				fmt.Fprintf(t, "%s\t%.16s\t%s\t%s\t%s\t%d\t%s\t%d/%d/%d\t%.4f\n", i.Name, i.Self, i.State, dash(i.Model), dash(strings.Join(i.Rooms, ",")), i.Turns, fmt.Sprintf("%d KiB", (i.LifeBytes+1023)>>10), i.Input, i.Cached, i.Output, i.USD)
 			}
 			if err := t.Flush(); err != nil {
 				return err
@@ -124,13 +124,3 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 }
 
 func dash(s string) string { return cmp.Or(s, "-") }
-
-func size(n int64) string {
-	switch {
-	case n < 10<<10:
-		return fmt.Sprintf("%d B", n)
-	case n < 10<<20:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d MiB", n>>20)
-}

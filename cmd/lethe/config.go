@@ -53,10 +53,10 @@ type settings struct {
 		MaxAgentTurns int `toml:"max_agent_turns"`
 	} `toml:"chat"`
 	Tools struct {
-		Bash        string   `toml:"bash"`
-		BashTimeout duration `toml:"bash_timeout"`
-		Workspace   string   `toml:"workspace"`
-		Roots       []string `toml:"roots"`
+		Bash        string        `toml:"bash"`
+		BashTimeout time.Duration `toml:"bash_timeout"`
+		Workspace   string        `toml:"workspace"`
+		Roots       []string      `toml:"roots"`
 	} `toml:"tools"`
 	Recall struct {
 		Hints string `toml:"hints"`
@@ -70,18 +70,6 @@ type settings struct {
 var removedKeys = []string{
 	"recall.embeddings_url", "recall.embeddings_model",
 	"telegram.flood", "telegram.flood.user", "telegram.flood.room", "telegram.relay",
-}
-
-// duration is written like "90s" or "5m".
-type duration time.Duration
-
-func (d *duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil || v <= 0 {
-		return fmt.Errorf("%q is not a positive duration such as 90s or 5m", text)
-	}
-	*d = duration(v)
-	return nil
 }
 
 // readSettings reads config.toml in the home. A missing one is empty; an unknown
@@ -187,16 +175,9 @@ func settingKeys(t reflect.Type, table string) (keys []string) {
 	return keys
 }
 
-// Who summarises what fades.
 const (
-	modeModel      = "model"      // the model that lives, or compactor.model
-	modeMechanical = "mechanical" // nobody: heads, tails and keywords
-)
-
-// Whether identities are reminded of what they have forgotten.
-const (
-	hintsOn  = "on"
-	hintsOff = "off"
+	modeMechanical = "mechanical" // summaries of heads, tails and keywords, without a model
+	hintsOff       = "off"        // nobody is reminded of what it has forgotten
 )
 
 // check refuses values outside of their range.
@@ -222,12 +203,14 @@ func (s settings) check() error {
 	if t := s.Fade.Target; t != nil {
 		unless(*t >= 0 && *t <= 1, "fade.target = %g is not between 0 and 1", *t)
 	}
-	oneOf("compactor.mode", s.Compactor.Mode, modeModel, modeMechanical)
+	oneOf("compactor.mode", s.Compactor.Mode, "model", modeMechanical)
 	atLeast("compactor.parallel", s.Compactor.Parallel, 1)
 	oneOf("prompt.order", s.Prompt.Order, "head", mind.OrderTail)
 	atLeast("turn.max_steps", s.Turn.MaxSteps, 1)
 	atLeast("chat.max_agent_turns", s.Chat.MaxAgentTurns, 1)
-	oneOf("recall.hints", s.Recall.Hints, hintsOn, hintsOff)
+	oneOf("recall.hints", s.Recall.Hints, "on", hintsOff)
+	timeout := s.Tools.BashTimeout // a number without a unit is taken for nanoseconds
+	unless(timeout == 0 || timeout >= time.Second, "tools.bash_timeout = %s is not a positive duration of a second or more, such as \"90s\" or \"5m\"", timeout)
 	oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted)
 	return errors.Join(append(faults, s.Telegram.check())...)
 }

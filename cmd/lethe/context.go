@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -111,32 +112,20 @@ func (p *program) compactRunning(ctx context.Context, id agent.Identity, epoch i
 		return err
 	}
 	p.note("note", "asked %s to compact; waiting", id.Name)
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(compactTime); time.Now().Before(deadline); {
-		if done, err := p.compacted(id, epoch); done || err != nil {
+	for deadline := time.Now().Add(compactTime); ctx.Err() == nil && time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		_, b, err := p.budget(id)
+		if err != nil || b.Epoch > epoch {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+		s, running := alive(id)
+		if !running {
+			return fmt.Errorf("compact %s: it stopped meanwhile", id.Name)
+		}
+		if !s.Compacting && !agent.CompactPending(id) { // there was nothing to do
+			return nil
 		}
 	}
-	return fmt.Errorf("compact %s: no answer within %s; it goes on in the background", id.Name, compactTime)
-}
-
-// compacted reports whether a new epoch has begun, or nothing was to be done.
-func (p *program) compacted(id agent.Identity, epoch int) (bool, error) {
-	_, b, err := p.budget(id)
-	if err != nil || b.Epoch > epoch {
-		return true, err
-	}
-	s, running := alive(id)
-	if !running {
-		return true, fmt.Errorf("compact %s: it stopped meanwhile", id.Name)
-	}
-	return !s.Compacting && !agent.CompactPending(id), nil
+	return cmp.Or(ctx.Err(), fmt.Errorf("compact %s: no answer within %s; it goes on in the background", id.Name, compactTime))
 }
 
 // compactStopped opens the identity as run would, without letting it hear.
@@ -151,7 +140,6 @@ func (p *program) compactStopped(ctx context.Context, id agent.Identity) error {
 			return err
 		}
 		defer a.Close()
-		err = a.Compact(ctx)
-		return err
+		return a.Compact(ctx)
 	})
 }

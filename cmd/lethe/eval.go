@@ -10,16 +10,8 @@ import (
 )
 
 func (p *program) evalCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "eval",
-		Short: "Measure whether what has faded is found again",
-		Args:  noCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return hint(usagef("nothing to evaluate"), "lethe eval locomo DIR")
-		},
-	}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "locomo DIR",
+	return &cobra.Command{
+		Use:   "eval locomo DIR",
 		Short: "Play conversations of LoCoMo, let them fade, and put their questions to recall",
 		Long: `Each conversation in DIR (*.json of the LoCoMo data set) is played into a life of
 its own with a small context limit, in a temporary home, and fades for real,
@@ -31,10 +23,15 @@ brings such an original.
 What goes on is told on standard error. The home is not touched.`,
 		Example: `  lethe eval locomo ~/locomo
   lethe eval locomo ~/locomo --json`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, list []string) error { return p.evalLoCoMo(cmd.Context(), list[0]) },
-	})
-	return cmd
+		Args: args(cobra.ExactArgs(2)),
+		RunE: func(cmd *cobra.Command, list []string) error {
+			if list[0] != "locomo" {
+				return usagef("there is no data set %q, only locomo", list[0])
+			}
+			return p.evalLoCoMo(cmd.Context(), list[1])
+		},
+		ValidArgs: []string{"locomo"},
+	}
 }
 
 func (p *program) evalLoCoMo(ctx context.Context, dir string) error {

@@ -87,9 +87,8 @@ func (p *program) store() (*blobs.Store, error) {
 func (p *program) find(who string) (agent.Identity, error) {
 	if who == "" {
 		id, err := p.defaultIdentity()
-		var several *severalError
-		if errors.As(err, &several) && isTerminal(p.in) && isTerminal(p.err) && !p.json {
-			return p.pick(several.all)
+		if errors.As(err, new(severalError)) && isTerminal(p.in) && isTerminal(p.err) && !p.json {
+			return p.pick(err)
 		}
 		return id, err
 	}
@@ -120,28 +119,29 @@ func (p *program) defaultIdentity() (agent.Identity, error) {
 	case 1:
 		return all[0], nil
 	}
-	return agent.Identity{}, hint(usageError{&severalError{all, p.settings.DefaultIdentity}}, "name one, as the command's argument or with --name, or set default_identity in %s", configFile(p.home.Dir))
+	var names []string
+	for _, id := range all {
+		names = append(names, id.Name)
+	}
+	what := fmt.Sprintf("there are %d identities, and none is the default", len(all))
+	if p.settings.DefaultIdentity != "" {
+		what = fmt.Sprintf("default_identity is %s, which is none of the %d identities", p.settings.DefaultIdentity, len(all))
+	}
+	err = severalError{usagef("%s: %s", what, strings.Join(names, ", "))}
+	return agent.Identity{}, hint(err, "name one, as the command's argument or with --name, or set default_identity in %s", configFile(p.home.Dir))
 }
 
 // severalError says that there are several identities and none is the default.
-type severalError struct {
-	all     []agent.Identity
-	missing string // the default_identity of config.toml, which is none of them, or ""
-}
+type severalError struct{ error }
 
-func (e *severalError) Error() string {
-	var names []string
-	for _, id := range e.all {
-		names = append(names, id.Name)
-	}
-	if e.missing != "" {
-		return fmt.Sprintf("default_identity is %s, which is none of the %d identities: %s", e.missing, len(names), strings.Join(names, ", "))
-	}
-	return fmt.Sprintf("there are %d identities, and none is the default: %s", len(names), strings.Join(names, ", "))
-}
+func (e severalError) Unwrap() error { return e.error }
 
-// pick asks a person for one of several identities.
-func (p *program) pick(all []agent.Identity) (agent.Identity, error) {
+// pick asks a person for one of the identities, and returns several when there is no answer.
+func (p *program) pick(several error) (agent.Identity, error) {
+	all, err := p.home.List()
+	if err != nil {
+		return agent.Identity{}, err
+	}
 	for i, id := range all {
 		state := "stopped"
 		if _, running := agent.Running(id); running {
@@ -152,7 +152,7 @@ func (p *program) pick(all []agent.Identity) (agent.Identity, error) {
 	fmt.Fprintf(p.err, "Which identity? (number or name) ")
 	answer, err := bufio.NewReader(p.in).ReadString('\n')
 	if answer = strings.TrimSpace(answer); err != nil || answer == "" {
-		return agent.Identity{}, usageError{&severalError{all, p.settings.DefaultIdentity}}
+		return agent.Identity{}, several
 	}
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(all) {
 		answer = all[n-1].Name

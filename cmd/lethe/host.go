@@ -156,7 +156,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 		ContextLimit: limit, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
-			BashTimeout: time.Duration(s.Tools.BashTimeout), Secrets: h.p.tokenFiles(),
+			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(),
 		},
 		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],
 	}, nil

@@ -44,16 +44,11 @@ type eventJSON struct {
 	Event  string           `json:"event"`
 	Args   []string         `json:"args,omitempty"`
 	Fields map[string][]any `json:"fields,omitempty"`
-	Refs   []refJSON        `json:"refs,omitempty"`
-}
-
-type refJSON struct {
-	Hash string `json:"hash"`
-	Gist string `json:"gist"`
+	Refs   []blobs.Ref      `json:"refs,omitempty"`
 }
 
 func eventOf(e life.Event) eventJSON {
-	out := eventJSON{At: e.At, Event: e.Kind, Args: e.Args, Fields: map[string][]any{}}
+	out := eventJSON{At: e.At, Event: e.Kind, Args: e.Args, Fields: map[string][]any{}, Refs: e.Refs}
 	numbers := event.Numbers(e.Kind)
 	for _, f := range e.Fields {
 		var value any = f.Value
@@ -63,9 +58,6 @@ func eventOf(e life.Event) eventJSON {
 			value = n
 		}
 		out.Fields[f.Key] = append(out.Fields[f.Key], value)
-	}
-	for _, r := range e.Refs {
-		out.Refs = append(out.Refs, refJSON(blobs.Ref(r)))
 	}
 	return out
 }

@@ -88,17 +88,9 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	last := len(text) - 1
-	if n, err := strconv.ParseUint(text[:last], 10, 20); err == nil {
-		switch n := int(n); text[last] {
-		case 'm':
-			return now.Add(-time.Duration(n) * time.Minute), nil
-		case 'h':
-			return now.Add(-time.Duration(n) * time.Hour), nil
-		case 'd':
-			return now.AddDate(0, 0, -n), nil
-		case 'w':
-			return now.AddDate(0, 0, -7*n), nil
-		}
+	unit := map[byte]int64{'m': 60, 'h': 3600, 'd': 24 * 3600, 'w': 7 * 24 * 3600}[text[last]] // in seconds
+	if n, err := strconv.ParseUint(text[:last], 10, 20); err == nil && unit > 0 {
+		return time.Unix(now.Unix()-int64(n)*unit, 0), nil
 	}
 	if t, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
 		return t, nil

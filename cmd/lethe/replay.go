@@ -30,7 +30,7 @@ results of its calls. - reads it from standard input.`,
   lethe replay trace.jsonl --compactor mechanical --json`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
-			return p.replay(cmd.Context(), list, o)
+			return p.replay(cmd.Context(), list[0], o)
 		},
 	}
 	fl := cmd.Flags()
@@ -44,34 +44,25 @@ results of its calls. - reads it from standard input.`,
 	return cmd
 }
 
-func (p *program) replay(ctx context.Context, list []string, o replay.Options) error {
-	trace, done, err := p.trace(list[0])
-	if err != nil {
-		return err
+func (p *program) replay(ctx context.Context, path string, o replay.Options) error {
+	in := p.in
+	if path != "-" {
+		file, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read trace %s: %w", path, agent.ErrNotFound)
+		}
+		if err != nil {
+			return usagef("read trace: %w", err)
+		}
+		defer file.Close()
+		in = file
 	}
-	defer done()
-	report, err := replay.Run(ctx, trace, o)
-	var option *replay.OptionError
-	if errors.As(err, &option) {
+	report, err := replay.Run(ctx, replay.Read(in), o)
+	if errors.As(err, new(*replay.OptionError)) {
 		return usageError{err}
 	}
 	if err != nil {
 		return err
 	}
 	return p.printReport(report)
-}
-
-// trace opens what is to be replayed. done closes it.
-func (p *program) trace(path string) (trace replay.Trace, done func(), err error) {
-	if path == "-" {
-		return replay.Read(p.in), func() {}, nil
-	}
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("read trace %s: %w", path, agent.ErrNotFound)
-	}
-	if err != nil {
-		return nil, nil, usagef("read trace: %w", err)
-	}
-	return replay.Read(file), func() { file.Close() }, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -10,21 +11,11 @@ import (
 
 func ownerOf(fi os.FileInfo) int { return int(fi.Sys().(*syscall.Stat_t).Uid) }
 
-const (
-	remote   = "a network file system or FUSE (%s): power loss may take what was synced, and what other machines write may be noticed late"
-	inMemory = "%s, in memory: a restart of the machine loses it"
-)
-
-// fileSystems are those that are known, with what is weak about them. Lethe relies on
-// fsync and inotify: what is synced survives power loss, and a change is noticed
-// whoever makes it.
-var fileSystems = map[int64]string{
-	unix.EXT4_SUPER_MAGIC: "", unix.XFS_SUPER_MAGIC: "", unix.BTRFS_SUPER_MAGIC: "", unix.F2FS_SUPER_MAGIC: "",
-	unix.OVERLAYFS_SUPER_MAGIC: "", 0x2fc12fc1: "" /* ZFS */, 0xca451a4e: "", /* bcachefs */
-	unix.TMPFS_MAGIC: fmt.Sprintf(inMemory, "tmpfs"), unix.RAMFS_MAGIC: fmt.Sprintf(inMemory, "ramfs"),
-	unix.NFS_SUPER_MAGIC: fmt.Sprintf(remote, "NFS"), unix.SMB_SUPER_MAGIC: fmt.Sprintf(remote, "SMB"), unix.SMB2_SUPER_MAGIC: fmt.Sprintf(remote, "SMB"),
-	unix.CIFS_SUPER_MAGIC: fmt.Sprintf(remote, "SMB"), unix.V9FS_MAGIC: fmt.Sprintf(remote, "9p"), unix.FUSE_SUPER_MAGIC: fmt.Sprintf(remote, "FUSE"),
-	unix.CEPH_SUPER_MAGIC: fmt.Sprintf(remote, "Ceph"), unix.AFS_SUPER_MAGIC: fmt.Sprintf(remote, "AFS"),
+// local are file systems on which Lethe can rely: what is synced survives power loss, and a
+// change is noticed whoever makes it.
+var local = []int64{
+	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
+	0x2fc12fc1 /* ZFS */, 0xca451a4e, /* bcachefs */
 }
 
 // weakFileSystem says what a directory is on, where that promises less than a
@@ -34,12 +25,9 @@ func weakFileSystem(dir string) string {
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return "a file system that cannot be asked what it is: " + err.Error()
 	}
-	return weakness(int64(uint32(fs.Type))) // signed on some architectures
-}
-
-func weakness(magic int64) string {
-	if what, known := fileSystems[magic]; known {
-		return what
+	magic := int64(uint32(fs.Type)) // signed on some architectures
+	if slices.Contains(local, magic) {
+		return ""
 	}
-	return fmt.Sprintf("a file system that Lethe does not know (type 0x%x): nobody tried whether what is synced survives power loss", magic)
+	return fmt.Sprintf("a file system that Lethe does not know as a local disk (type 0x%x, see df -T): over a network, through FUSE or in memory, power loss may take what was synced, and what other machines write may be noticed late", magic)
 }
