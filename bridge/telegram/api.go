@@ -201,7 +201,11 @@ func (a *api) decode(status int, data []byte, dest any) error {
 			MigrateTo  int64 `json:"migrate_to_chat_id"`
 		} `json:"parameters"`
 	}
-	if err := json.Unmarshal(data, &answer); err != nil || answer.OK == nil {
+	err := json.Unmarshal(data, &answer)
+	if err == nil && answer.OK != nil && *answer.OK {
+		err = json.Unmarshal(answer.Result, dest)
+	}
+	if err != nil || answer.OK == nil {
 		return fmt.Errorf("the answer (HTTP %d) is not the bot api's", status)
 	}
 	if !*answer.OK {
@@ -212,9 +216,6 @@ func (a *api) decode(status int, data []byte, dest any) error {
 			refusal.RetryAfter = time.Duration(min(max(answer.Parameters.RetryAfter, 1), 3600)) * time.Second
 		}
 		return refusal
-	}
-	if err := json.Unmarshal(answer.Result, dest); err != nil {
-		return fmt.Errorf("the answer (HTTP %d) is not the bot api's", status)
 	}
 	return nil
 }

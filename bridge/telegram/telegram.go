@@ -20,8 +20,8 @@
 //
 // Read on in this order: api.go (the token and requests), update.go, content.go, inbound.go,
 // media.go and poll.go (what comes in), strangers.go and commands.go (answers of the bridge
-// itself), chats.go, settings.go and peers.go (which chats hear which rooms), parts.go, pace.go
-// and send.go (what goes out), typing.go. docs/telegram.md is for the owner of a bot.
+// itself, and that it types), settings.go and peers.go (which chats hear which rooms), parts.go,
+// pace.go and send.go (what goes out). docs/telegram.md is for the owner of a bot.
 package telegram
 
 import (

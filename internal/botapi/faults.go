@@ -125,7 +125,7 @@ func (s *Server) spoil(req *request, f Fault, w http.ResponseWriter) *answer {
 		return refusal(status, nil, "%s", cmp.Or(f.Description, http.StatusText(status)))
 	case HTML:
 		status := max(f.Status, http.StatusOK)
-		return &answer{status, "text/html", fmt.Appendf(nil, "<html>\r\n<title>%d %s</title>\r\n</html>\r\n", status, http.StatusText(status))}
+		return &answer{status, fmt.Appendf(nil, "<html>\r\n<title>%d %s</title>\r\n</html>\r\n", status, http.StatusText(status))}
 	case Hang:
 		<-req.ctx.Done()
 		panic(http.ErrAbortHandler)

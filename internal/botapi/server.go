@@ -23,8 +23,8 @@
 // All methods of Server are safe for concurrent use. Misuse by a test, such as a message in a chat
 // that does not exist, panics.
 //
-// Read server.go (requests and answers), updates.go, send.go, html.go and files.go (the bot's side),
-// world.go and talk.go (the people's side), faults.go.
+// Read server.go (requests and answers), updates.go, send.go and html.go (the bot's side), world.go
+// (the people's side), faults.go.
 package botapi
 
 import (
@@ -155,13 +155,12 @@ type request struct {
 // answer is what goes back: JSON, the bytes of a file, or a page.
 type answer struct {
 	status int
-	kind   string // the content type
 	body   []byte
 }
 
 // refusal is an answer that is an error. parameters are those of the real server's.
 func refusal(status int, parameters map[string]int64, format string, args ...any) *answer {
-	return &answer{status, "application/json", encode(map[string]any{
+	return &answer{status, encode(map[string]any{
 		"ok": false, "error_code": status, "description": fmt.Sprintf(format, args...), "parameters": parameters,
 	})}
 }
@@ -236,7 +235,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if a == nil {
 		a = s.play(req, w)
 	}
-	w.Header().Set("Content-Type", a.kind)
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body) // a client that has left hears nothing; what took effect has taken effect
 }
@@ -278,7 +276,7 @@ func (s *Server) run(req *request) *answer {
 		return ref
 	}
 	if data, ok := result.([]byte); ok {
-		return &answer{http.StatusOK, "application/octet-stream", data}
+		return &answer{http.StatusOK, data}
 	}
-	return &answer{http.StatusOK, "application/json", encode(map[string]any{"ok": true, "result": result})}
+	return &answer{http.StatusOK, encode(map[string]any{"ok": true, "result": result})}
 }

@@ -182,7 +182,6 @@ func (s *splitter) message(pos, cut int) Message {
 		marked.WriteString(strings.Join(tags[same:], ""))
 		open, last = tags, l
 	}
-	some := false
 	for _, run := range s.runs {
 		if pos >= stop {
 			break
@@ -197,10 +196,9 @@ func (s *splitter) message(pos, cut int) Message {
 		turn(run.look)
 		text.WriteString(piece)
 		marked.WriteString(escape(piece))
-		some = some || len(open) > 0
 	}
 	turn(look{})
-	if !some {
+	if !strings.Contains(marked.String(), "<") { // text has it escaped
 		return Message{Text: text.String()}
 	}
 	return Message{Text: text.String(), HTML: marked.String()}
