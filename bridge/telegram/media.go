@@ -13,9 +13,6 @@ import (
 	"lethe/bridge"
 )
 
-// fileTries is how often a file is asked for.
-const fileTries = 3
-
 // errLate is the error of a file for which no time is left.
 var errLate = errors.New("the files before it took too long")
 
@@ -42,7 +39,7 @@ func (s *session) fetch(ctx, late context.Context, f file, m bridge.Message) (st
 	return fmt.Sprintf("[%s %s hash=%s]", f.label(), size(int64(len(data))), s.cfg.Store.Short(h)), nil
 }
 
-// tryFetch downloads a file, with some attempts if need be.
+// tryFetch downloads a file, with up to three attempts.
 func (s *session) tryFetch(late context.Context, f file) ([]byte, error) {
 	if f.Size > s.cfg.tune.maxFile {
 		return nil, errTooLarge
@@ -62,7 +59,7 @@ func (s *session) tryFetch(late context.Context, f file) ([]byte, error) {
 			return nil, errors.Join(err, &backoff.RetryAfterError{Duration: refusal.RetryAfter})
 		}
 		return data, err
-	}, backoff.WithBackOff(s.newBackoff()), backoff.WithMaxTries(fileTries))
+	}, backoff.WithBackOff(s.newBackoff()), backoff.WithMaxTries(3))
 }
 
 func (s *session) fetchOnce(ctx context.Context, f file) ([]byte, error) {

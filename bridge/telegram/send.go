@@ -170,30 +170,24 @@ func canBeRich(text string) bool {
 // errNotRich is the error of a rich message that Telegram refuses as such.
 var errNotRich = errors.New("telegram refuses the rich message")
 
-// instead is how far the messages have come that go out in place of a refused rich one.
-type instead struct {
-	text string
-	next int
-}
-
 // sendRich delivers a rich message, and if Telegram refuses it the messages in its place. How far
 // they have come is remembered as long as the process lives: after a crash among them, those that
 // were sent come again.
 func (s *session) sendRich(ctx context.Context, p bridge.Peer, out parcel) (receipt string, err error) {
-	v, _ := s.instead.Load(p.Key)
-	at, _ := v.(instead)
-	if at.text != out.Rich {
+	key := p.Key + " " + out.Rich
+	v, refused := s.instead.Load(key)
+	next, _ := v.(int)
+	if !refused {
 		receipt, err := s.send(ctx, p, out)
 		if !errors.Is(err, errNotRich) {
 			return receipt, err
 		}
 		s.log.Warn("telegram refuses a rich message, which goes out with less markup", "chat", p.Key, "error", err)
-		at = instead{text: out.Rich}
 	}
-	for ; at.next < len(out.Instead); at.next++ {
-		s.instead.Store(p.Key, at)
-		piece := parcel{Text: out.Instead[at.next].Text, HTML: out.Instead[at.next].HTML, Thread: out.Thread}
-		if at.next == 0 {
+	for ; next < len(out.Instead); next++ {
+		s.instead.Store(key, next)
+		piece := parcel{Text: out.Instead[next].Text, HTML: out.Instead[next].HTML, Thread: out.Thread}
+		if next == 0 {
 			piece.ReplyTo, piece.Chat = out.ReplyTo, out.Chat
 		}
 		receipt, err = s.send(ctx, p, piece)
@@ -203,6 +197,6 @@ func (s *session) sendRich(ctx context.Context, p bridge.Peer, out parcel) (rece
 			return "", err
 		}
 	}
-	s.instead.Delete(p.Key)
+	s.instead.Delete(key)
 	return receipt, err
 }

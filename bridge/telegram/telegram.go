@@ -223,7 +223,7 @@ type session struct {
 	asked     sync.Map      // chats that were given a code: they are told when they are let in
 	threads   sync.Map      // by peer: the topic of its newest answer, for what is said there unasked
 	typing    sync.Map      // by peer: its topic; see showTyping
-	instead   sync.Map      // by peer: see sendRich
+	instead   sync.Map      // by peer and rich message: the next of those in its place; see sendRich
 
 	setting sync.Mutex    // the policy gets the newest settings
 	changed chan struct{} // capacity 1: the peers may have changed
