@@ -53,7 +53,7 @@ func (a *Agent) step(ctx context.Context) error {
 // as it is told to when nothing needs to be said.
 func silent(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
-	return ok && e.Kind == llm.Garbage && e.Code == "blank"
+	return ok && e.Blank
 }
 
 // recordReply writes down what the model said, with the intent of its first

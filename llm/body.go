@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/big"
 )
@@ -222,6 +221,3 @@ func (p PresetInfo) callID(id string) string {
 	text := new(big.Int).SetBytes(sum[:]).Text(36)
 	return text[:9]
 }
-
-// errNoModel is told before anything is sent.
-var errNoModel = errors.New("request names no model")

@@ -62,10 +62,7 @@ func (c *call) touch() { c.timer.Reset(c.idle) }
 // Do implements deepseek.HTTPDoer. What it returns without error is an event
 // stream in the form the library reads; anything else becomes an *Error.
 func (d *doer) Do(req *http.Request) (*http.Response, error) {
-	c, ok := req.Context().Value(callKey{}).(*call)
-	if !ok {
-		return nil, errors.New("send request: no call in the context")
-	}
+	c := req.Context().Value(callKey{}).(*call)
 	out, err := d.outgoing(req, c)
 	if err != nil {
 		return nil, &Error{Kind: Permanent, Message: clean(err.Error(), 300), Err: err}
@@ -87,9 +84,6 @@ func (d *doer) Do(req *http.Request) (*http.Response, error) {
 // outgoing replaces the library's request, which knows neither raw tool schemas nor
 // thinking nor other providers, by our own, with the key.
 func (d *doer) outgoing(req *http.Request, c *call) (*http.Request, error) {
-	if c.request.Model == "" {
-		return nil, errNoModel
-	}
 	body, err := d.preset.Body(c.request)
 	if err != nil {
 		return nil, err

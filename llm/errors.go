@@ -47,8 +47,7 @@ func (k Kind) String() string { return kinds[k] }
 type Error struct {
 	Kind    Kind
 	Status  int    // HTTP status, 0 when there was none or it was 200
-	Type    string // the provider's own classification, often ""
-	Code    string // the provider's own code, often ""
+	Blank   bool   // the reply came whole and said nothing
 	Message string // one line, at most 600 runes, without the key
 	// RetryAfter is the wait that the provider asked for, 0 for none.
 	RetryAfter time.Duration
@@ -104,7 +103,7 @@ func (c *Client) failure(parent, ctx context.Context, r Request, err error) erro
 	default:
 		e.Message += "; set " + env + " to a valid key of " + e.Host + " and restart"
 	}
-	e.Message, e.Type, e.Code = c.doer.redact(e.Message), c.doer.redact(e.Type), c.doer.redact(e.Code)
+	e.Message = c.doer.redact(e.Message)
 	return &e
 }
 
@@ -144,12 +143,11 @@ var failedFinishes = map[string]Error{
 // the caller's to judge.
 func check(r Request, reply Reply) error {
 	if e, failed := failedFinishes[reply.Finish]; failed {
-		e.Code = reply.Finish
 		return &e
 	}
 	blank := strings.TrimSpace(reply.Text) == "" && len(reply.Calls) == 0
 	if blank && reply.Finish != "length" && (r.JSON || strings.TrimSpace(reply.Reasoning) == "") {
-		return &Error{Kind: Garbage, Code: "blank", Message: "the reply is blank"}
+		return &Error{Kind: Garbage, Blank: true, Message: "the reply is blank"}
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"unicode"
 )
 
 // PresetInfo is what one provider wants differently. Zero values are the plain
@@ -202,31 +201,18 @@ func parseBase(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// keyFor finds the key for base and the variable that it is in, and refuses to let
-// one provider's key go to another's host.
+// keyFor finds the key for base and the variable that it is in. A preset's variable
+// holds a key for the provider's own host only.
 func keyFor(p PresetInfo, base *url.URL, given string) (key, env string, err error) {
-	given = strings.TrimSpace(given)
-	if strings.IndexFunc(given, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) >= 0 {
-		return "", "", errors.New("use api key: holds a character that no header can carry")
-	}
-	fromEnv := strings.TrimSpace(os.Getenv(p.KeyEnv))
 	if given != "" {
-		if given == fromEnv && p.BaseURL == "" {
-			return given, p.KeyEnv, nil // LETHE_API_KEY is meant for whatever host is named
-		}
-		for _, other := range presets {
-			if other.KeyRequired && !other.owns(base) && given == strings.TrimSpace(os.Getenv(other.KeyEnv)) {
-				return "", "", fmt.Errorf("use api key: %s belongs to %s, not to %s", other.KeyEnv, other.Name, base.Host)
-			}
-		}
 		return given, "", nil
 	}
 	if p.BaseURL != "" && !p.owns(base) { // a named preset at another host, such as a gateway or a test server
-		custom, _ := Preset("custom")
-		return strings.TrimSpace(os.Getenv(custom.KeyEnv)), custom.KeyEnv, nil
+		p, _ = Preset("custom")
 	}
-	if fromEnv == "" && p.KeyRequired {
+	key = strings.TrimSpace(os.Getenv(p.KeyEnv))
+	if key == "" && p.KeyRequired {
 		return "", "", fmt.Errorf("%w for %s: %s is not set", ErrNoKey, p.Name, p.KeyEnv)
 	}
-	return fromEnv, p.KeyEnv, nil
+	return key, p.KeyEnv, nil
 }

@@ -75,28 +75,22 @@ func TestBaseURL(t *testing.T) {
 func TestKeysStayWithTheirHosts(t *testing.T) {
 	const deep, open, own = "sk-of-deepseek", "sk-of-openai", "sk-of-lethe"
 	for name, test := range map[string]struct {
-		conf    Config
-		env     map[string]string
-		want    string
-		refused bool
+		conf Config
+		env  map[string]string
+		want string
 	}{
-		"own host":                     {Config{}, map[string]string{"DEEPSEEK_API_KEY": deep, "OPENAI_API_KEY": open}, deep, false},
-		"preset":                       {Config{Preset: "openai"}, map[string]string{"DEEPSEEK_API_KEY": deep, "OPENAI_API_KEY": open}, open, false},
-		"by host":                      {Config{BaseURL: "https://api.openai.com/v1"}, map[string]string{"DEEPSEEK_API_KEY": deep, "OPENAI_API_KEY": open}, open, false},
-		"gateway":                      {Config{Preset: "deepseek", BaseURL: "https://gw.test"}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", false},
-		"gateway's key":                {Config{Preset: "deepseek", BaseURL: "https://gw.test"}, map[string]string{"DEEPSEEK_API_KEY": deep, "LETHE_API_KEY": own}, own, false},
-		"custom":                       {Config{BaseURL: "https://gw.test"}, map[string]string{"DEEPSEEK_API_KEY": deep, "LETHE_API_KEY": own}, own, false},
-		"in the clear":                 {Config{Preset: "deepseek", BaseURL: "http://api.deepseek.com:443"}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", false},
-		"another provider":             {Config{Preset: "deepseek", BaseURL: "https://api.openai.com/v1"}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", false},
-		"local server":                 {Config{Preset: "ollama"}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", false},
-		"local server with a key":      {Config{Preset: "vllm", BaseURL: "http://localhost:8000/v1"}, map[string]string{"VLLM_API_KEY": own}, own, false},
-		"explicit":                     {Config{BaseURL: "https://gw.test", Key: " own "}, nil, "own", false},
-		"explicit, another's":          {Config{BaseURL: "https://gw.test", Key: deep}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", true},
-		"explicit, another's, preset":  {Config{Preset: "deepseek", BaseURL: "https://gw.test", Key: deep}, map[string]string{"DEEPSEEK_API_KEY": deep}, "", true},
-		"explicit, own host":           {Config{Key: deep}, map[string]string{"DEEPSEEK_API_KEY": deep}, deep, false},
-		"explicit, named for any host": {Config{BaseURL: "https://gw.test", Key: deep}, map[string]string{"DEEPSEEK_API_KEY": deep, "LETHE_API_KEY": deep}, deep, false},
-		"line break":                   {Config{Key: "a\nb"}, nil, "", true},
-		"no ASCII":                     {Config{Key: "schlüssel"}, nil, "", true},
+		"own host":                {Config{}, map[string]string{"DEEPSEEK_API_KEY": deep, "OPENAI_API_KEY": open}, deep},
+		"preset":                  {Config{Preset: "openai"}, map[string]string{"DEEPSEEK_API_KEY": deep, "OPENAI_API_KEY": open}, open},
+		"by host":                 {Config{BaseURL: "https://api.openai.com/v1"}, map[string]string{"DEEPSEEK_API_KEY": deep, "OPENAI_API_KEY": open}, open},
+		"gateway":                 {Config{Preset: "deepseek", BaseURL: "https://gw.test"}, map[string]string{"DEEPSEEK_API_KEY": deep}, ""},
+		"gateway's key":           {Config{Preset: "deepseek", BaseURL: "https://gw.test"}, map[string]string{"DEEPSEEK_API_KEY": deep, "LETHE_API_KEY": own}, own},
+		"custom":                  {Config{BaseURL: "https://gw.test"}, map[string]string{"DEEPSEEK_API_KEY": deep, "LETHE_API_KEY": own}, own},
+		"in the clear":            {Config{Preset: "deepseek", BaseURL: "http://api.deepseek.com:443"}, map[string]string{"DEEPSEEK_API_KEY": deep}, ""},
+		"another provider":        {Config{Preset: "deepseek", BaseURL: "https://api.openai.com/v1"}, map[string]string{"DEEPSEEK_API_KEY": deep}, ""},
+		"local server":            {Config{Preset: "ollama"}, map[string]string{"DEEPSEEK_API_KEY": deep}, ""},
+		"local server with a key": {Config{Preset: "vllm", BaseURL: "http://localhost:8000/v1"}, map[string]string{"VLLM_API_KEY": own}, own},
+		"explicit":                {Config{BaseURL: "https://gw.test", Key: "own"}, nil, "own"},
+		"explicit, own host":      {Config{Key: deep}, map[string]string{"DEEPSEEK_API_KEY": deep}, deep},
 	} {
 		t.Run(name, func(t *testing.T) {
 			noKeys(t)
@@ -104,13 +98,8 @@ func TestKeysStayWithTheirHosts(t *testing.T) {
 				t.Setenv(k, v)
 			}
 			got, err := aim(test.conf)
-			if (err != nil) != test.refused || got.key != test.want {
+			if err != nil || got.key != test.want {
 				t.Errorf("key %q, %v", got.key, err)
-			}
-			for _, key := range []string{deep, open, own, "a\nb", "schlüssel"} {
-				if err != nil && strings.Contains(err.Error(), key) {
-					t.Errorf("error shows the key: %v", err)
-				}
 			}
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,8 +33,8 @@ func refusal(resp *http.Response, body io.Reader, redact func(string) string) *E
 	if !ok {
 		p = problem{message: plainText(text)}
 	}
-	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
-		p.message = "the server redirects" + elsewhere(resp) + ", which is not followed"
+	if to, err := resp.Location(); err == nil && resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		p.message = "the server redirects to " + to.Host + ", which is not followed"
 	}
 	p.message = cmp.Or(p.message, strings.ToLower(http.StatusText(resp.StatusCode)))
 	e := p.error(resp.StatusCode, redact)
@@ -43,21 +42,10 @@ func refusal(resp *http.Response, body io.Reader, redact func(string) string) *E
 	return e
 }
 
-func elsewhere(resp *http.Response) string {
-	to, err := url.Parse(resp.Header.Get("Location"))
-	if err != nil || to.Host == "" {
-		return ""
-	}
-	return " to " + to.Host
-}
-
 // error decides the kind, once for all. status is 0 for a problem told in a
 // stream or under a 200.
 func (p problem) error(status int, redact func(string) string) *Error {
-	e := &Error{
-		Status: cmp.Or(status, p.status), Message: clean(redact(p.message), maxMessage),
-		Type: clean(redact(p.kind), 100), Code: clean(redact(p.code), 100),
-	}
+	e := &Error{Status: cmp.Or(status, p.status), Message: clean(redact(p.message), maxMessage)}
 	e.Kind = p.kindFor(e.Status)
 	if e.Kind == Overflow {
 		e.Limit = p.window()

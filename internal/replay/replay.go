@@ -90,20 +90,12 @@ func begin(opts Options) (*run, error) {
 	r.inputs = mind.Inputs{
 		System: mind.System(self, id.state.Self, lethe.Soul, id.put("SEGMENT.md", []byte(lethe.Segment)), id.put("SUMMARISE.md", []byte(lethe.Summarise))),
 		Tools:  tools,
-		Params: mind.Params{Model: opts.Model, MaxTokens: opts.MaxTokens, Thinking: "enabled", Order: opts.order()},
+		Params: mind.Params{Model: opts.Model, MaxTokens: opts.MaxTokens, Thinking: "enabled", Order: opts.Order},
 	}
 	if err := r.renew("boot"); err != nil {
 		return nil, err
 	}
 	return r, r.checkLimit(asked)
-}
-
-// order is the order as mind has it.
-func (o Options) order() string {
-	if o.Order == OrderTail {
-		return mind.OrderTail
-	}
-	return ""
 }
 
 // checkLimit refuses a limit that leaves no room for a conversation, as the agent

@@ -68,7 +68,7 @@ func TestBound(t *testing.T) {
 		o := small()
 		o.Limit, o.MaxTokens = rapid.SampledFrom([]int{18_000, 24_000, 40_000}).Draw(t, "limit"), 0
 		o.Compactor = rapid.SampledFrom([]string{ByModel, Mechanical}).Draw(t, "compactor")
-		o.Order = rapid.SampledFrom([]string{OrderEpoch, OrderTail}).Draw(t, "order")
+		o.Order = rapid.SampledFrom([]string{OrderHead, OrderTail}).Draw(t, "order")
 		o.Target = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "target")
 		o.Delay = rapid.IntRange(0, 30).Draw(t, "delay")
 		texts, most := []string{"ok ", "Never push to main. ", "{\"k\":1}\n", "crème brûlée "}, o.Limit
