@@ -84,10 +84,9 @@ func (m *model) activityRow() string {
 	row := ""
 	if len(parts) > 0 {
 		row = " " + accent.Render(m.spin.View()) + " " + strings.Join(parts, ", ")
-		switch {
-		case m.stopped:
+		if m.stopped {
 			row += dim.Render(" · stopping")
-		case m.width >= 50:
+		} else {
 			row += dim.Render(" · Esc stops")
 		}
 	}
@@ -109,10 +108,8 @@ func (m *model) doing(a agent) string {
 	}
 	what := "is thinking"
 	switch {
-	case a.State == status.Acting && a.Tool != "":
-		what = "runs " + oneLine(a.Tool)
 	case a.State == status.Acting:
-		what = "runs a tool"
+		what = "runs " + oneLine(a.Tool)
 	case m.stream[a.Self].text != "":
 		what = "is writing"
 	}
