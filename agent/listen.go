@@ -161,7 +161,8 @@ func (a *Agent) endRun(in *intake, next chat.Cursor) {
 }
 
 // unheard reports whether a line is one that the identity posted itself, or a
-// command that it has run already.
+// command that it has run already. A command without a tag, as editors leave it, looks
+// like any later one.
 func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 	r, signed := a.state.Rooms[room], a.signed(l)
 	if signed && slices.ContainsFunc(a.state.Outbox, func(p mind.Post) bool { return p.Room == room && strings.HasPrefix(p.Line, string(l.Raw)) }) {
@@ -172,7 +173,7 @@ func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 	if !moved && (l.Command != "" || signed) && mind.Covered(r.Own, l.From, l.To) {
 		return true
 	}
-	return (signed || l.Command != "" && l.From < a.io(room).oldTo) && slices.Contains(r.Posted, l.Hash)
+	return (signed || l.Command != "" && l.Tagged && l.From < a.io(room).oldTo) && slices.Contains(r.Posted, l.Hash)
 }
 
 func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {

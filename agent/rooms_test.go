@@ -154,6 +154,11 @@ func TestRoomsChange(t *testing.T) {
 		w.rewrite(w.path("dev"), change)
 		ask(fmt.Sprintf("after change %d", i))
 	}
+	for n := range 2 { // a person's editor leaves no tag
+		w.rewrite(w.path("dev"), func(s string) string { return "in the past\n" + s + "/status\n" })
+		w.eventually("the command is obeyed", func() bool { return len(w.events(id, "command")) == n+1 })
+		r.settled()
+	}
 	lethetest.Must(t, os.Truncate(w.path("dev"), 0))
 	ask("six")
 	lethetest.Must(t, os.Remove(w.path("dev")))
@@ -164,7 +169,7 @@ func TestRoomsChange(t *testing.T) {
 	obeyed := w.events(id, "command")
 	lethetest.Must(t, os.Remove(w.path("dev")))
 	w.shows(id, "the room is gone", func(s status.Status) bool { return s.Heard["dev"] == 0 })
-	w.put("dev", obeyed[0].Get("line")+"\n") // what was obeyed before the room was replaced
+	w.put("dev", obeyed[2].Get("line")+"\n") // what was obeyed before the room was replaced
 	ask("seven again")
 	equal(t, "commands", len(w.events(id, "command")), len(obeyed))
 	lethetest.Must(t, os.Rename(w.home.Chats(), w.home.Chats()+"-gone"))
