@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
-	"lethe/mind"
 )
 
 // jsonAnswer is what a model may say to a task. What is there in another form than asked for
@@ -80,29 +79,23 @@ func entry(raw json.RawMessage) (int, bool) {
 	return n, err == nil
 }
 
-// reading is what a SUMMARISE answer says.
-type reading struct {
-	summary   string // escaped, as all of these
-	gist      string
-	relevance int // 0 when it gives none
-	keep      []string
-}
-
-func readSummary(text string) (reading, error) {
+// readSummary adds to f what a SUMMARISE answer says, escaped, and returns what it names
+// to be kept. The relevance is 0 when it gives none.
+func (f *Fade) readSummary(text string) (keep []string, err error) {
 	a, err := object(text, "summary")
 	if err != nil {
-		return reading{}, err
+		return nil, err
 	}
 	if strings.TrimSpace(a.Summary) == "" {
-		return reading{}, fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
+		return nil, fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
 	}
-	d := reading{summary: fromModel(a.Summary), gist: fromModel(a.Gist), relevance: relevance(a.Relevance)}
+	f.Summary, f.Gist, f.Relevance = fromModel(a.Summary), fromModel(a.Gist), relevance(a.Relevance)
 	for _, k := range a.Keep {
 		if s, ok := k.(string); ok && strings.TrimSpace(s) != "" {
-			d.keep = append(d.keep, fromModel(s))
+			keep = append(keep, fromModel(s))
 		}
 	}
-	return d, nil
+	return keep, nil
 }
 
 // fromModel makes a text of a model safe to stand in a prompt. A model copies the
@@ -133,64 +126,57 @@ const alsoRunes = 400
 
 // accept makes a chunk's fade of an answer, or says why it is of no use.
 func (j Job) accept(units []unit, answer string) (Fade, error) {
-	d, err := readSummary(answer)
+	f := chunk(units)
+	keep, err := f.readSummary(answer)
 	if err != nil {
 		return Fade{}, err
 	}
-	f := chunk(units)
 	source := text(units)
-	if has, may := j.in.Meter(d.summary), j.in.Meter(source); has > may {
+	if has, may := j.in.Meter(f.Summary), j.in.Meter(source); has > may {
 		return Fade{}, fmt.Errorf("%w: the summary has %d tokens and its source %d", ErrGarbage, has, may)
 	}
 	words := talk(units)
-	f.Relevance = d.relevance
 	if f.Relevance == 0 {
-		f.Relevance = mechanicalRelevance(words, material(units), j.pinsOf(f, words, true))
+		f.Relevance = mechanicalRelevance(words, material(units))
 	}
-	f.Gist = blobs.Gist(blobs.Unescape(d.gist))
+	f.Gist = blobs.Gist(blobs.Unescape(f.Gist))
 	if f.Gist == "" {
 		f.Gist = mechanicalGist(units, words, material(units))
 	}
-	f.pins = j.pinsOf(f, words, f.Relevance == 10)
+	f.promises(words, f.Relevance == 10)
 	if f.Relevance == 10 {
-		j.promised(&f, d, source)
+		f.promised(keep, source)
 	}
-	names := missingNames(d, source)
-	f.Summary = j.shorten(d.summary, max(1, j.longest(f)-j.in.Meter(names)))
+	names := missingNames(keep, f.Summary, source)
+	f.Summary = j.shorten(f.Summary, max(1, j.longest(f)-j.in.Meter(names)))
 	if names != "" && j.in.Meter(f.Summary+names) < f.Tokens {
 		f.Summary += names
 	}
 	return f, nil
 }
 
-// promised adds the promises that a model named, when they stand in the source.
+// promised pins the promises that a model named, when they stand in the source.
 // What it rates 10 without saying why is pinned by its first sentence.
-func (j Job) promised(f *Fade, d reading, source string) {
-	add := func(s string) {
-		s = oneLine(s)
-		if len(f.pins) < pinsPerChunk && !holds(f.pins, s) {
-			f.pins = append(f.pins, mind.Pin{From: f.From, To: f.To, Text: truncate(s, maxPin), Weight: 2})
-		}
-	}
-	for _, k := range d.keep {
+func (f *Fade) promised(keep []string, source string) {
+	for _, k := range keep {
 		if strings.Contains(k, " ") && saying("", k).weight > 0 && strings.Contains(source, k) {
-			add(k)
+			f.pin(oneLine(k), 2)
 		}
 	}
 	if len(f.pins) == 0 {
-		add(sentences(d.summary)[0])
+		f.pin(oneLine(sentences(f.Summary)[0]), 2)
 	}
 }
 
 // missingNames lists the identifiers of keep that the source has and the summary
 // lacks. Those that the source lacks were made up.
-func missingNames(d reading, source string) string {
+func missingNames(keep []string, summary, source string) string {
 	var out []string
 	left := alsoRunes
-	for _, k := range d.keep {
+	for _, k := range keep {
 		k = oneLine(k)
 		n := utf8.RuneCountInString(k)
-		if n > left || slices.Contains(out, k) || strings.Contains(d.summary, k) || !strings.Contains(source, k) {
+		if n > left || slices.Contains(out, k) || strings.Contains(summary, k) || !strings.Contains(source, k) {
 			continue
 		}
 		left -= n

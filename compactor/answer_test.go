@@ -33,17 +33,18 @@ func TestReadSegments(t *testing.T) {
 
 func TestReadSummary(t *testing.T) {
 	for raw, want := range map[string]int{"4": 4, `"7"`: 7, "0": 1, "-3": 1, "99": 10, "6.6": 7, `" 5 "`: 5, `"high"`: 0, "null": 0, "[3]": 0, "1e400": 0} {
-		d, err := readSummary(`{"summary":"s","relevance":` + raw + `}`)
-		if err != nil || d.relevance != want {
-			t.Errorf("relevance %s is read as %d (%v), want %d", raw, d.relevance, err, want)
+		var f Fade
+		if _, err := f.readSummary(`{"summary":"s","relevance":` + raw + `}`); err != nil || f.Relevance != want {
+			t.Errorf("relevance %s is read as %d (%v), want %d", raw, f.Relevance, err, want)
 		}
 	}
-	d, err := readSummary(`{"summary":" a ◆ b ◰4 c \u0000d ","gist":7,"keep":["x",3,null," ","y "]}`)
-	if err != nil || d.summary != "a ◰4 b ◰4 c d" || d.gist != "" || strings.Join(d.keep, "|") != "x|y" {
-		t.Errorf("%+v %v", d, err)
+	var f Fade
+	keep, err := f.readSummary(`{"summary":" a ◆ b ◰4 c \u0000d ","gist":7,"keep":["x",3,null," ","y "]}`)
+	if err != nil || f.Summary != "a ◰4 b ◰4 c d" || f.Gist != "" || strings.Join(keep, "|") != "x|y" {
+		t.Errorf("%+v %q %v", f, keep, err)
 	}
-	if d, err := readSummary(`{"summary":"s","keep":"none"}`); err != nil || len(d.keep) > 0 {
-		t.Errorf("%+v %v", d, err)
+	if keep, err := f.readSummary(`{"summary":"s","keep":"none"}`); err != nil || len(keep) > 0 {
+		t.Errorf("%q %v", keep, err)
 	}
 }
 
@@ -159,12 +160,12 @@ func FuzzAnswers(f *testing.F) {
 		if _, err := readSegments(text); err != nil && !errors.Is(err, ErrGarbage) {
 			t.Error(err)
 		}
-		d, err := readSummary(text)
-		if err != nil && !errors.Is(err, ErrGarbage) {
+		var f Fade
+		if _, err := f.readSummary(text); err != nil && !errors.Is(err, ErrGarbage) {
 			t.Error(err)
 		}
-		if strings.ContainsAny(d.summary+d.gist, "◱◲◳◆") || !utf8.ValidString(d.summary) {
-			t.Errorf("%q", d.summary)
+		if strings.ContainsAny(f.Summary+f.Gist, "◱◲◳◆") || !utf8.ValidString(f.Summary) {
+			t.Errorf("%q", f.Summary)
 		}
 	})
 }

@@ -18,10 +18,7 @@ func split(units []unit, most int) [][]unit {
 	best, at, left := 0, 0, 0
 	for i := 1; i < len(units); i++ {
 		left += units[i-1].tokens
-		uneven := left - (total - left)
-		if uneven < 0 {
-			uneven = -uneven
-		}
+		uneven := max(2*left-total, total-2*left)
 		if units[i].Kind != mind.Inbound {
 			uneven += total / 5
 		}

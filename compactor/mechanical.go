@@ -30,11 +30,7 @@ func ordered(fades []Fade) []Fade {
 
 // chunk begins the fade of some units.
 func chunk(units []unit) Fade {
-	var entries []*mind.Entry
-	for _, u := range units {
-		entries = append(entries, u.Entry)
-	}
-	return Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), print: fingerprint(entries)}
+	return Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), print: fingerprint(units)}
 }
 
 // mechanical summarises a chunk without a model.
@@ -43,15 +39,15 @@ func (j Job) mechanical(units []unit) Fade {
 	f.Mechanical = true
 	words := talk(units)
 	source := material(units)
-	f.pins = j.pinsOf(f, words, true)
-	f.Relevance = mechanicalRelevance(words, source, f.pins)
+	f.promises(words, true)
+	f.Relevance = mechanicalRelevance(words, source)
 	f.Gist = mechanicalGist(units, words, source)
 	f.Summary = j.mechanicalSummary(f, units, words, source)
 	return f
 }
 
-func mechanicalRelevance(words []said, source string, pins []mind.Pin) int {
-	if len(pins) > 0 {
+func mechanicalRelevance(words []said, source string) int {
+	if slices.ContainsFunc(words, func(s said) bool { return s.weight > 0 }) {
 		return 10
 	}
 	n := 2

@@ -15,21 +15,24 @@ const (
 	pinsPerChunk = 6
 )
 
-// pinsOf finds the rules and promises of a chunk. Without all, only sentences that
+// promises pins the rules and promises of a chunk. Without all, only sentences that
 // begin as a rule does are taken.
-func (j Job) pinsOf(f Fade, words []said, all bool) []mind.Pin {
-	var pins []mind.Pin
+func (f *Fade) promises(words []said, all bool) {
 	for weight := 3; weight > 0; weight-- {
 		for _, s := range words {
-			if s.weight != weight || !all && !s.strict {
-				continue
-			}
-			if len(pins) < pinsPerChunk && !holds(pins, s.String()) {
-				pins = append(pins, mind.Pin{From: f.From, To: f.To, Text: truncate(s.String(), maxPin), Weight: weight})
+			if s.weight == weight && (all || s.strict) {
+				f.pin(s.String(), weight)
 			}
 		}
 	}
-	return pins
+}
+
+// pin adds a pin, unless there are enough or one says the same, and perhaps more.
+func (f *Fade) pin(text string, weight int) {
+	said := func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(text)) }
+	if len(f.pins) < pinsPerChunk && !slices.ContainsFunc(f.pins, said) {
+		f.pins = append(f.pins, mind.Pin{From: f.From, To: f.To, Text: truncate(text, maxPin), Weight: weight})
+	}
 }
 
 // plain is a text whatever its case and punctuation.
@@ -80,9 +83,4 @@ func unpin(s *mind.Context, meter Meter, most int) (note string) {
 	shown := gone[max(0, len(gone)-5):]
 	return fmt.Sprintf("Your list of pins is full; %d of them stand there no more and are only reachable by their entries now, these the last:\n%s\nWhat must stay before you belongs into self/MEMORY.md.",
 		len(gone), strings.Join(shown, "\n"))
-}
-
-// holds reports whether a pin of the list says what s says, and perhaps more.
-func holds(pins []mind.Pin, s string) bool {
-	return slices.ContainsFunc(pins, func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(s)) })
 }

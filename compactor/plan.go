@@ -51,11 +51,7 @@ type unit struct {
 }
 
 func unitOf(e *mind.Entry, meter Meter) unit {
-	u := unit{Entry: e}
-	for _, m := range e.Messages() {
-		u.tokens += tokens(m, meter)
-	}
-	return u
+	return unit{e, tokens(e.Messages(), meter)}
 }
 
 // Eligible is how many tokens of entries the job is about.
@@ -67,18 +63,12 @@ func (j Job) Eligible() int { return j.tokens }
 // not worth a compaction.
 func Plan(s *mind.State, in Input) (Job, bool) {
 	units := eligible(s, in.Meter, cmp.Or(in.Share, Older))
-	j := Job{in: in, messages: s.Messages(in.Tail), notes: cmp.Or(in.Tail, s.Stable.Notes())}
-	for _, u := range units {
-		j.tokens += u.tokens
-	}
+	j := Job{in: in, messages: s.Messages(in.Tail), notes: cmp.Or(in.Tail, s.Stable.Notes()), tokens: size(units)}
 	if j.tokens < minChunk {
 		return Job{}, false
 	}
 	j.fixed = in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
-	j.base = j.fixed
-	for _, m := range j.messages {
-		j.base += tokens(m, in.Meter)
-	}
+	j.base = j.fixed + tokens(j.messages, in.Meter)
 	j.kept, units = stillValid(in.Kept, units)
 	for i, u := range units {
 		if i == 0 || u.N != units[i-1].N+1 {
@@ -146,13 +136,16 @@ const (
 	callFrame    = 10
 )
 
-func tokens(m mind.Message, meter Meter) int {
-	n := messageFrame + meter(m.Content)
-	if m.Reasoning != "" {
-		n += meter(m.Reasoning)
-	}
-	for _, c := range m.Calls {
-		n += callFrame + meter(c.Args)
+func tokens(messages []mind.Message, meter Meter) int {
+	n := 0
+	for _, m := range messages {
+		n += messageFrame + meter(m.Content)
+		if m.Reasoning != "" {
+			n += meter(m.Reasoning)
+		}
+		for _, c := range m.Calls {
+			n += callFrame + meter(c.Args)
+		}
 	}
 	return n
 }
@@ -191,27 +184,27 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
 // take takes the entries of a chunk out of live, so that nothing fades twice, if each
 // of them is there as it was read.
 func (f Fade) take(live map[int]*mind.Entry) bool {
-	var entries []*mind.Entry
+	var units []unit
 	for n := f.From; n <= f.To; n++ {
 		if live[n] == nil || live[n].Waits() {
 			return false
 		}
-		entries = append(entries, live[n])
+		units = append(units, unit{Entry: live[n]})
 	}
-	if fingerprint(entries) != f.print {
+	if fingerprint(units) != f.print {
 		return false
 	}
-	for _, e := range entries {
-		delete(live, e.N)
+	for _, u := range units {
+		delete(live, u.N)
 	}
 	return true
 }
 
 // fingerprint identifies all that entries say. An edit of one is another print.
-func fingerprint(entries []*mind.Entry) blobs.Hash {
+func fingerprint(units []unit) blobs.Hash {
 	var b strings.Builder
-	for _, e := range entries {
-		b.WriteString(e.Full())
+	for _, u := range units {
+		b.WriteString(u.Full())
 	}
 	return blobs.Sum([]byte(b.String()))
 }
@@ -219,14 +212,11 @@ func fingerprint(entries []*mind.Entry) blobs.Hash {
 // text renders units for a request that stands alone, and as the source that
 // answers are checked against.
 func text(units []unit) string {
-	var b strings.Builder
-	for i, u := range units {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(u.Plain())
+	var texts []string
+	for _, u := range units {
+		texts = append(texts, u.Plain())
 	}
-	return b.String()
+	return strings.Join(texts, "\n")
 }
 
 // Instructions returns the text that an identity gives for a task, or the

@@ -133,24 +133,18 @@ func (m Measure) Settings(s Settings) Settings {
 	return s
 }
 
-// measures lists them from the gentlest to the hardest. The unit that the agent
-// is at, and what it has not read, come last.
-func (w Window) measures(target float64) []Measure {
-	return []Measure{
+// MakeRoom brings a request under the limit, and reports whether it could. tokens
+// measures the next request; compact compacts at once, without a model, as far as
+// a measure goes. It is called as often as that brings something.
+func (w Window) MakeRoom(target float64, tokens func() int, compact func(Measure) error) (bool, error) {
+	for _, m := range []Measure{ // from the gentlest; the unit that the agent is at, and what it has not read, come last
 		{target, 1, w.near(), Older},
 		{0, 1, w.near(), Older},
 		{0, 0.5, w.Limit, Older},
 		{0, 0.25, w.Limit, Older},
 		{0, 0.25, w.Limit, 1},
 		{0, 0, w.Limit, 1},
-	}
-}
-
-// MakeRoom brings a request under the limit, and reports whether it could. tokens
-// measures the next request; compact compacts at once, without a model, as far as
-// a measure goes. It is called as often as that brings something.
-func (w Window) MakeRoom(target float64, tokens func() int, compact func(Measure) error) (bool, error) {
-	for _, m := range w.measures(target) {
+	} {
 		for now := tokens(); now > m.goal; {
 			before := now
 			if err := compact(m); err != nil {

@@ -63,17 +63,15 @@ func (w *worker) failure(made []Fade) error {
 	return nil
 }
 
-var errTired = errors.New("the provider has failed too often")
-
 // call makes one request. A failure of the provider counts; garbage does not.
 func (w *worker) call(ctx context.Context, a Ask) (string, error) {
 	w.mu.Lock()
-	err := ctx.Err()
-	if err == nil && w.failures >= maxFailures {
-		err = errTired
-	}
+	failed := w.failures
 	w.mu.Unlock()
-	if err != nil {
+	if failed >= maxFailures {
+		return "", errors.New("the provider has failed too often")
+	}
+	if err := ctx.Err(); err != nil {
 		return "", err
 	}
 	answer, err := w.model.Ask(ctx, a)

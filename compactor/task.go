@@ -90,8 +90,7 @@ func (j Job) ask(name string, units []unit, why error) (Ask, bool) {
 		messages := append(j.messages[:len(j.messages):len(j.messages)], mind.Message{Role: "user", Content: task})
 		return Ask{Fork: true, Task: name, Messages: messages}, true
 	}
-	system := j.messages[0]
 	user := mind.Message{Role: "user", Content: strings.TrimSpace(j.notes + "\n" + text(units) + "\n\n" + task)}
-	fits := j.fixed+tokens(system, j.in.Meter)+tokens(user, j.in.Meter) <= limit
-	return Ask{Task: name, Messages: []mind.Message{system, user}}, fits
+	messages := []mind.Message{j.messages[0], user}
+	return Ask{Task: name, Messages: messages}, j.fixed+tokens(messages, j.in.Meter) <= limit
 }

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -96,12 +97,18 @@ func sentences(text string) []string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// rules are words of what a person asks to be kept, or the identity promises for
-// good; intents those of a promise that may soon be kept.
+// What a person asks to be kept, or the identity promises for good, and what may soon be
+// kept, in the words of a text as spaced lists them.
+const (
+	rules = `(always|never|remember|from now on|don't forget|do not forget|don't ever forget|` +
+		`do not ever forget|must not|standing rule|keep in mind|i promise|we promise) `
+	intents = `(i will|i'll|we will|we'll|i shall) `
+)
+
 var (
-	rules = []string{"always", "never", "remember", "from now on", "don't forget", "do not forget", "don't ever forget",
-		"do not ever forget", "must not", "standing rule", "keep in mind", "i promise", "we promise"}
-	intents = []string{"i will", "i'll", "we will", "we'll", "i shall"}
+	hasRule    = regexp.MustCompile(" " + rules)
+	hasIntent  = regexp.MustCompile(" " + intents)
+	beginsRule = regexp.MustCompile("^ (please )?(" + intents + ")?" + rules)
 )
 
 // saying weighs a sentence. A question promises nothing.
@@ -111,50 +118,28 @@ func saying(who, text string) said {
 		return s
 	}
 	words := spaced(text)
-	has := func(phrase string) bool { return strings.Contains(words, " "+phrase+" ") }
 	switch {
-	case slices.ContainsFunc(rules, has):
+	case hasRule.MatchString(words) && who == self:
+		s.weight = 2
+	case hasRule.MatchString(words):
 		s.weight = 3
-		if who == self {
-			s.weight = 2
-		}
-	case slices.ContainsFunc(intents, has):
+	case hasIntent.MatchString(words):
 		s.weight = 1
-	default:
-		return s
 	}
 	if strings.HasPrefix(text, "@") {
 		_, words, _ = strings.Cut(words[1:], " ")
 		words = " " + words
 	}
-	for _, opening := range append([]string{"please"}, intents...) {
-		if rest, ok := strings.CutPrefix(words, " "+opening+" "); ok {
-			words = " " + rest
-		}
-	}
-	s.strict = slices.ContainsFunc(rules, func(phrase string) bool { return strings.HasPrefix(words, " "+phrase+" ") })
+	s.strict = beginsRule.MatchString(words)
 	return s
 }
 
 // spaced lists the words of a text in lower case, each between spaces.
 func spaced(text string) string {
-	var b strings.Builder
-	b.WriteByte(' ')
-	gap := true
-	for _, r := range text {
-		switch {
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			b.WriteRune(unicode.ToLower(r))
-			gap = false
-		case r == '\'' || r == '’':
-			b.WriteByte('\'')
-		case !gap:
-			b.WriteByte(' ')
-			gap = true
-		}
-	}
-	b.WriteByte(' ')
-	return b.String()
+	words := strings.FieldsFunc(strings.ReplaceAll(text, "’", "'"), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\''
+	})
+	return " " + strings.ToLower(strings.Join(words, " ")) + " "
 }
 
 // identifiers lists the distinctive names of a text, those that come up most
@@ -206,7 +191,7 @@ func keywords(text string, n int) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '-' })
 	return frequent(words, n, func(s string) string {
 		s = strings.ToLower(strings.Trim(s, "'-"))
-		if l := utf8.RuneCountInString(s); l < 4 && s[:min(1, len(s))] < "\x80" || l > 24 || common[s] {
+		if l := utf8.RuneCountInString(s); l < 4 && s[:min(1, len(s))] < "\x80" || l > 24 || slices.Contains(common, s) {
 			return ""
 		}
 		return s
@@ -232,20 +217,12 @@ func frequent(items []string, n int, clean func(string) string) []string {
 
 // common are words that tell nothing about a text, and those that the structure
 // around it uses.
-var common = set(`about after again also another because been before being both cannot could does done down each
+var common = strings.Fields(`about after again also another because been before being both cannot could does done down each
 even every find first from give given good have here into just know like line lines look make many more most much need
 only other over said same says should since some such sure take than that their them then there these they thing think
 this those through told under until very want were what when where which while will with would your yours you're it's
 don't let's okay yes please thanks thank user agent room entry inbound reply result call note hash gist turn error true
 false null none text name file files`)
-
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
-}
 
 // truncate returns the first n runes of s, a cut marked and never through an escape.
 func truncate(s string, n int) string {

@@ -165,9 +165,7 @@ func (w *world) mechanically() Outcome {
 func (w *world) live() int {
 	n := 0
 	for _, e := range w.state.Live {
-		for _, m := range e.Messages() {
-			n += tokens(m, meter)
-		}
+		n += tokens(e.Messages(), meter)
 	}
 	return n
 }
