@@ -93,39 +93,27 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 
 func (e *Entry) reload(read func(blobs.Hash) ([]byte, error)) error {
 	body, err := read(e.Ref.Hash)
-	if err != nil {
-		return err
+	if err == nil {
+		err = e.load(body)
 	}
-	if err := e.load(body); err != nil {
-		return err
-	}
-	if e.View != nil {
-		view, err := read(e.View.Hash)
-		if err != nil {
-			return err
-		}
-		if err := e.look(view); err != nil {
-			return err
+	if err == nil && e.View != nil {
+		if body, err = read(e.View.Hash); err == nil {
+			err = e.look(body)
 		}
 	}
 	for _, c := range e.Calls {
-		if c.Status == "" {
-			continue
-		}
-		from := c.Result
-		if c.View != nil {
-			from = *c.View
-		}
-		body, err := read(from.Hash)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		c.Text = string(body)
-		if c.View == nil {
+		case c.View != nil:
+			body, err = read(c.View.Hash)
+			c.Text = string(body)
+		case c.Status != "":
+			body, err = read(c.Result.Hash)
 			c.Text = Result(body, c.Show, c.Result)
 		}
 	}
-	return nil
+	return err
 }
 
 // look sets the text of an entry to what a person made of it.

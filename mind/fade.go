@@ -62,15 +62,14 @@ func (s *State) readPins(body string) []Pin {
 const PinnedByPerson = 100
 
 func pinsText(pins []Pin) string {
-	if len(pins) == 0 {
-		return ""
+	text := ""
+	if len(pins) > 0 {
+		text = "\n" + pinsHeader
 	}
-	var b strings.Builder
-	b.WriteString("\n" + pinsHeader)
 	for _, p := range pins {
-		b.WriteString("\n" + p.String())
+		text += "\n" + p.String()
 	}
-	return b.String()
+	return text
 }
 
 // String renders a faded range as it stands in the past: its header, its ref

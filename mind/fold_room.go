@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"lethe/chat"
 	"lethe/life/event"
@@ -43,14 +42,7 @@ func (s *State) inbound(e event.Inbound, from source) error {
 // listen decides what an inbound body owes, and to whom.
 func (s *State) listen(room string, body []byte, own []Span) {
 	users, agents := false, false
-	var at int64
-	for raw := range strings.Lines(string(body)) {
-		from := at
-		at += int64(len(raw))
-		line := chat.Parse([]byte(raw))
-		if line.Blank() || Covered(own, from, at) {
-			continue
-		}
+	for line := range others(body, own) {
 		users, agents = users || !line.Agent, agents || line.Agent
 	}
 	switch {

@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -36,17 +37,11 @@ const (
 )
 
 func fadedText(faded []Range) string {
-	if len(faded) == 0 {
-		return "Nothing has faded yet."
+	var texts []string
+	for _, r := range faded {
+		texts = append(texts, r.String())
 	}
-	var b strings.Builder
-	for i, r := range faded {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(r.String())
-	}
-	return b.String()
+	return cmp.Or(strings.Join(texts, "\n"), "Nothing has faded yet.")
 }
 
 // Header opens a faded range in a prompt and in context.md.

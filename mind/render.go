@@ -3,6 +3,7 @@ package mind
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -129,28 +130,25 @@ var indented = strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n  
 // identity's own lines. A newline inside a message is shown as an indented continuation,
 // so that no text can look like another line.
 func Heard(body []byte, own []Span) string {
-	var b strings.Builder
-	var at int64
-	for len(body) > 0 {
-		raw := body
-		if i := bytes.IndexByte(body, '\n'); i >= 0 {
-			raw = body[:i+1]
-		}
-		body = body[len(raw):]
-		from := at
-		at += int64(len(raw))
-		line := chat.Parse(raw)
-		if line.Blank() || Covered(own, from, at) {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(tag(line))
-		b.WriteByte(' ')
-		b.WriteString(indented.Replace(outside(line.Text)))
+	var lines []string
+	for line := range others(body, own) {
+		lines = append(lines, tag(line)+" "+indented.Replace(outside(line.Text)))
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
+}
+
+// others yields the lines of a room that say something and are not the identity's own.
+func others(body []byte, own []Span) iter.Seq[chat.Line] {
+	return func(yield func(chat.Line) bool) {
+		var at int64
+		for raw := range bytes.Lines(body) {
+			from := at
+			at += int64(len(raw))
+			if line := chat.Parse(raw); !line.Blank() && !Covered(own, from, at) && !yield(line) {
+				return
+			}
+		}
+	}
 }
 
 func tag(l chat.Line) string {

@@ -2,10 +2,12 @@ package mind
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -153,17 +155,10 @@ func RepairCall(name, args string) AnswerCall {
 // InvalidArgs is the one argument of a call whose own arguments were not JSON.
 const InvalidArgs = "invalid_arguments"
 
+var unsafeInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
 func safeName(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, s)
-	if s == "" {
-		return "unnamed"
-	}
+	s = cmp.Or(unsafeInName.ReplaceAllString(s, "_"), "unnamed")
 	return s[:min(len(s), 64)]
 }
 
