@@ -147,9 +147,9 @@ func Open(id Identity, cfg Config) (*Agent, error) {
 }
 
 func open(id Identity, cfg Config) (_ *Agent, err error) {
-	cfg.ContextLimit = orDefault(cfg.ContextLimit, defaultLimit)
-	cfg.MaxSteps = orDefault(cfg.MaxSteps, defaultMaxSteps)
-	cfg.MaxAgentTurns = orDefault(cfg.MaxAgentTurns, defaultMaxAgentTurns)
+	cfg.ContextLimit = cmp.Or(cfg.ContextLimit, defaultLimit)
+	cfg.MaxSteps = cmp.Or(cfg.MaxSteps, defaultMaxSteps)
+	cfg.MaxAgentTurns = cmp.Or(cfg.MaxAgentTurns, defaultMaxAgentTurns)
 	cfg.quiet = cmp.Or(cfg.quiet, quietAfter)
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store,
@@ -188,13 +188,6 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 		err = a.renew("settings")
 	}
 	return a, err
-}
-
-func orDefault(n, d int) int {
-	if n > 0 {
-		return n
-	}
-	return d
 }
 
 // Close releases the lock and the log. Run calls it too.

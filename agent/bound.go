@@ -1,9 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
+	"log/slog"
 	"unicode/utf8"
 
 	"lethe/compactor"
@@ -62,7 +62,7 @@ func (a *Agent) settings() compactor.Settings {
 	if f.Target != nil {
 		s.Target = *f.Target
 	}
-	s.Parallel = orDefault(f.Parallel, s.Parallel)
+	s.Parallel = cmp.Or(f.Parallel, s.Parallel)
 	s.Alone = f.Model != ""
 	return s
 }
@@ -134,9 +134,7 @@ func (a *Agent) stuck() error {
 	w := a.window()
 	why := fmt.Sprintf("the context cannot be brought under its limit of %d tokens: system prompt and tools have %d, the answer %d, the rest %d",
 		w.Limit, w.Fixed, w.Answer, a.contextTokens()-w.Fixed-w.Answer)
-	a.cfg.Log.Error("stuck", "error", why)
-	say := a.notice("I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", a.audience()...)
-	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Notice: say}})
+	return a.pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.")
 }
 
 // overflowed lowers the limit to what a provider takes that refused a request as
@@ -156,15 +154,14 @@ func (a *Agent) overflowed(e *llm.Error) (again bool, err error) {
 
 // SettingsError says that an identity cannot run with its settings: a workspace
 // that holds the home, or a context limit that is too small.
-type SettingsError struct{ Err error }
+type SettingsError struct{ error }
 
-func (e *SettingsError) Error() string { return e.Err.Error() }
-func (e *SettingsError) Unwrap() error { return e.Err }
+func (e *SettingsError) Unwrap() error { return e.error }
 
 // Check reports whether an identity that is about to be booted can run with cfg.
 // It records nothing. The error is a *SettingsError.
 func Check(id Identity, cfg Config) error {
-	cfg.ContextLimit = orDefault(cfg.ContextLimit, defaultLimit)
+	cfg.ContextLimit = cmp.Or(cfg.ContextLimit, defaultLimit)
 	a := &Agent{id: id, cfg: cfg, store: cfg.Store, state: mind.New(), fresh: true, files: ownFiles{dir: id.Dir}}
 	if err := a.makeTools(); err != nil {
 		return &SettingsError{err}
@@ -210,22 +207,23 @@ type Parts struct {
 // PartsOf estimates the parts for the state of an identity; a limit of 0 is the default.
 // total is what a running identity has counted, or 0.
 func PartsOf(id Identity, s *mind.State, limit, total int) Parts {
-	e := estimator(s)
-	limit = orDefault(limit, defaultLimit)
-	if s.Window > 0 {
-		limit = min(limit, s.Window)
+	log, err := life.View(id.LIFE())
+	if err != nil { // and s has just been read from it
+		return Parts{}
 	}
-	tail := ""
-	if s.Stable.Params.Order == mind.OrderTail {
-		tail = id.notes()
+	defer log.Close()
+	a := &Agent{
+		id: id, state: s, estimate: estimator(s), log: journal{Log: log}, cfg: Config{ContextLimit: cmp.Or(limit, defaultLimit)},
+		files: ownFiles{dir: id.Dir, log: slog.New(slog.DiscardHandler)},
 	}
-	r := request(s, tail)
+	r := a.request()
 	if total > r.MaxTokens {
-		e.CharsPerToken = float64(r.Weight()) / float64(total-r.MaxTokens)
+		a.estimate.CharsPerToken = float64(r.Weight()) / float64(total-r.MaxTokens)
 	} else {
-		total = e.Tokens(r.Weight()) + r.MaxTokens
+		total = a.estimate.Tokens(r.Weight()) + r.MaxTokens
 	}
-	b := Parts{Epoch: s.Epoch, Limit: limit, Total: total, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
+	e := a.estimate
+	b := Parts{Epoch: s.Epoch, Limit: a.limit(), Total: total, Entries: len(s.Live), Answer: r.MaxTokens, Tools: e.Tokens(llm.Weight(string(r.Tools)))}
 	messages := Wire(s.Messages(""))
 	b.System = e.Tokens(messages[0].Weight())
 	for _, m := range messages[min(2, len(messages)):] { // the one between them is the past
@@ -233,17 +231,4 @@ func PartsOf(id Identity, s *mind.State, limit, total int) Parts {
 	}
 	b.Past = max(0, total-b.System-b.Live-b.Tools-b.Answer) // the rest, so that the parts make the total
 	return b
-}
-
-// notes renders MEMORY and the end of LIFE as they are; what cannot be read is not
-// counted.
-func (id Identity) notes() string {
-	memory, _ := os.ReadFile(filepath.Join(id.Dir, "MEMORY.md"))
-	log, err := life.View(id.LIFE())
-	if err != nil {
-		return ""
-	}
-	defer log.Close()
-	lines, _ := log.Lines(mind.MaxLifeLines)
-	return mind.Notes(string(memory), lines)
 }

@@ -174,7 +174,7 @@ func (a *Agent) statusLine() string {
 		fmt.Fprintf(&b, "; %s", a.outage.waitsFor())
 	case a.busy():
 		b.WriteString("; working")
-		if since := a.call.silentSince; !since.IsZero() {
+		if since := a.silence(); !since.IsZero() {
 			fmt.Fprintf(&b, "; nothing has come from the model for %s", time.Since(since).Truncate(time.Second))
 		}
 	default:

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"lethe"
-	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/internal/secret"
 	"lethe/life/event"
@@ -49,11 +48,9 @@ const (
 type compaction struct {
 	why      string
 	cancel   context.CancelFunc
-	model    Model
+	a        *Agent        // of which the job uses only what never changes
 	frozen   llm.Request   // the life's own, of the moment when the job began
 	estimate llm.Estimator // of the same moment
-	other    string        // another model, for requests that stand alone
-	writable func() error  // an error when an answer could not be written down
 
 	mu   sync.Mutex // while the job runs
 	bill bill
@@ -170,10 +167,7 @@ func (a *Agent) beginJob(ctx context.Context, why string) error {
 	}
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	c := &compaction{
-		why: why, cancel: cancel, model: a.cfg.Model, frozen: a.request(), estimate: a.estimate, other: a.cfg.Forgetting.Model,
-		writable: a.writable, ready: make(chan struct{}),
-	}
+	c := &compaction{why: why, cancel: cancel, a: a, frozen: a.request(), estimate: a.estimate, ready: make(chan struct{})}
 	go c.run(ctx, job) // ends soon after ctx; endJob waits for it
 	a.forgetting.job = c
 	return nil
@@ -182,7 +176,7 @@ func (a *Agent) beginJob(ctx context.Context, why string) error {
 func (c *compaction) run(ctx context.Context, job compactor.Job) {
 	defer close(c.ready)
 	defer c.cancel()
-	defer recovered(&c.failure)
+	defer c.a.recovered(&c.failure)
 	c.fades, c.failure = job.Run(ctx, c)
 	c.cancelled = errors.Is(ctx.Err(), context.Canceled)
 }
@@ -269,12 +263,8 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 		}
 		return ref, err
 	}
-	read := func(h blobs.Hash) ([]byte, error) {
-		b, err := a.store.Get(h)
-		return b.Body, err
-	}
 	before := a.contextTokens()
-	out, err := compactor.Swap(a.state, fades, set, a.meter(), put, read)
+	out, err := compactor.Swap(a.state, fades, set, a.meter(), put, bodiesOf(a.store))
 	if err != nil {
 		return fmt.Errorf("forget: %w", err)
 	}
@@ -332,20 +322,17 @@ func (a *Agent) Compact(ctx context.Context) error {
 // Ask is compactor.Model. A fork goes out with the tools and parameters of the
 // life, byte for byte, so that nearly all of it comes from the provider's cache.
 func (c *compaction) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
-	if err := c.writable(); err != nil {
+	if err := c.a.writable(); err != nil {
 		c.cancel()
 		return "", err
 	}
 	r := c.frozen
 	if !ask.Fork {
-		r.Tools = nil
-		if c.other != "" {
-			r.Model = c.other
-		}
+		r.Tools, r.Model = nil, cmp.Or(c.a.cfg.Forgetting.Model, r.Model)
 	}
 	r.Messages = Wire(ask.Messages)
 	r.Messages[len(r.Messages)-1].Join = llm.JoinNone // the task is no part of what somebody said
-	reply, err := c.model.Complete(ctx, r, nil)
+	reply, err := c.a.cfg.Model.Complete(ctx, r, nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.bill.calls++

@@ -190,6 +190,7 @@ func (id Identity) RecallPath() string { return filepath.Join(id.Dir, "recall.db
 // it up to date, so that no turn waits for it. Whatever happens to the index, the
 // identity goes on.
 type indexer struct {
+	a      *Agent // of which its goroutines use only what never changes
 	index  *recall.Index
 	behind atomic.Bool   // something that has faded is not in the index yet
 	news   chan struct{} // has one when the log has something new
@@ -205,9 +206,9 @@ const (
 // startIndexer begins to keep the index.
 func (a *Agent) startIndexer() {
 	ctx, cancel := context.WithCancel(context.Background())
-	a.indexer = &indexer{index: recall.Open(a.id.RecallPath(), a.id.Self, a.cfg.Log), news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	a.indexer = &indexer{a: a, index: recall.Open(a.id.RecallPath(), a.id.Self, a.cfg.Log), news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	a.indexer.behind.Store(true)
-	go a.indexer.run(ctx, a) // ends with stopIndexer, or soon after it
+	go a.indexer.run(ctx) // ends with stopIndexer, or soon after it
 }
 
 // stopIndexer ends the goroutine. It waits no longer than a stop can: SQLite may
@@ -222,13 +223,13 @@ func (a *Agent) stopIndexer() {
 }
 
 // run brings the index up to date, now and whenever there is news; after a failure
-// also from time to time. It uses of a only what never changes.
-func (x *indexer) run(ctx context.Context, a *Agent) {
+// also from time to time.
+func (x *indexer) run(ctx context.Context) {
 	defer close(x.done)
 	defer x.index.Close()
 	failed := false
 	for {
-		err := x.sync(ctx, a)
+		err := x.sync(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -238,7 +239,7 @@ func (x *indexer) run(ctx context.Context, a *Agent) {
 		}
 		if err != nil && !failed && !errors.Is(err, recall.ErrBusy) { // busy: another process does it
 			failed = true
-			a.cfg.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
+			x.a.cfg.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
 		}
 		failed = failed && err != nil
 		select {
@@ -252,12 +253,12 @@ func (x *indexer) run(ctx context.Context, a *Agent) {
 
 // sync lets the index read the log. A panic is an error: a cache must not take the
 // life with it.
-func (x *indexer) sync(ctx context.Context, a *Agent) (err error) {
-	defer recovered(&err)
-	added, err := x.index.Sync(ctx, a.store, a.id.LIFE())
+func (x *indexer) sync(ctx context.Context) (err error) {
+	defer x.a.recovered(&err)
+	added, err := x.index.Sync(ctx, x.a.store, x.a.id.LIFE())
 	if err == nil {
 		x.behind.Store(false)
-		a.cfg.Log.Debug("indexed what has faded", "originals", added)
+		x.a.cfg.Log.Debug("indexed what has faded", "originals", added)
 	}
 	return err
 }
@@ -282,7 +283,7 @@ func (x *indexer) search(ctx context.Context, ask func(*recall.Index) ([]recall.
 	answered := make(chan struct{})
 	go func() { // ends with ask, which ends with ctx or soon after
 		defer close(answered)
-		defer recovered(&err)
+		defer x.a.recovered(&err)
 		hits, err = ask(x.index)
 	}()
 	select {

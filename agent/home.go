@@ -37,7 +37,7 @@ func OpenHome(dir string) (Home, error) {
 		return Home{}, fmt.Errorf("open home %s: %w", dir, err)
 	}
 	h := Home{Dir: abs}
-	h.Restored = shorten(h.restore(h.Dir, h.Blobs(), h.Agents()))
+	h.Restored = shorten(append(h.restore(h.Dir, homeParts...), h.restore(h.Chats())...))
 	for _, d := range []string{h.Blobs(), h.Chats(), h.Agents(), h.Names()} {
 		if err := durable.MkdirAll(d, 0o700); err != nil {
 			return Home{}, fmt.Errorf("open home: %w", err)
@@ -85,25 +85,13 @@ func ValidName(name string) bool { return namePattern.MatchString(name) }
 // Find returns the identity that who names: a name, a hash, or the beginning of
 // a hash that fits only one.
 func (h Home) Find(who string) (Identity, error) {
-	if ValidName(who) {
-		link := filepath.Join(h.Names(), who)
-		target, err := os.Readlink(link)
-		switch {
-		case err == nil:
-			return h.identity(filepath.Base(target), who), nil
-		case errors.Is(err, syscall.EINVAL):
-			return Identity{}, fmt.Errorf("find identity %s: %s is not a link to an identity; move it away", who, link)
-		case !errors.Is(err, fs.ErrNotExist):
-			return Identity{}, fmt.Errorf("find identity %s: %w", who, err)
-		}
-	}
 	all, err := h.List()
 	if err != nil {
 		return Identity{}, err
 	}
 	var fits []Identity
 	for _, id := range all {
-		if id.Name == who { // its link was lost
+		if id.Name == who {
 			return id, nil
 		}
 		if len(who) >= 4 && strings.HasPrefix(id.Self, who) {
@@ -280,7 +268,7 @@ func (h Home) link(id Identity) error {
 // that others could only read is what an editor or echo makes, and nobody reaches it
 // in a directory of mode 0700. Links, pipes and what belongs to another user are left
 // alone.
-func private(path string, want fs.FileMode) (found []string) {
+func (h Home) private(path string) (found []string) {
 	fi, err := os.Lstat(path)
 	if err != nil || !fi.IsDir() && !fi.Mode().IsRegular() {
 		return nil
@@ -288,8 +276,12 @@ func private(path string, want fs.FileMode) (found []string) {
 	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
 		return nil
 	}
-	if fi.IsDir() {
+	want := fs.FileMode(0o600)
+	switch {
+	case fi.IsDir():
 		want = 0o700
+	case filepath.Base(path) == "SOUL.md" || strings.HasPrefix(path, h.Blobs()+"/"):
+		want = 0o400
 	}
 	was := fi.Mode().Perm()
 	now := (was | want) & 0o700
@@ -305,41 +297,35 @@ func private(path string, want fs.FileMode) (found []string) {
 // homeParts are what Lethe keeps closed of the home; bridges do so by themselves.
 var homeParts = []string{"config.toml", "blobs", "chats", "agents", "names"}
 
-// restore restores the permissions of a directory of the home and of what is below
-// it, but for what is in the directories of skip and where tools work.
-func (h Home) restore(dir string, skip ...string) (found []string) {
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		foreign := filepath.Dir(path) == h.Dir && !slices.Contains(homeParts, filepath.Base(path))
-		if err == nil && foreign && e.IsDir() {
-			return fs.SkipDir
+// restore restores the permissions of a directory and of what is in it, as far as it
+// is named; without names, all.
+func (h Home) restore(dir string, names ...string) (found []string) {
+	found = h.private(dir)
+	if len(names) == 0 {
+		entries, _ := os.ReadDir(dir) // what cannot be read is passed over
+		for _, e := range entries {
+			names = append(names, e.Name())
 		}
-		if err != nil || foreign { // what cannot be walked is passed over
-			return nil
-		}
-		want := fs.FileMode(0o600)
-		if e.Name() == "SOUL.md" || strings.HasPrefix(path, h.Blobs()+string(filepath.Separator)) {
-			want = 0o400
-		}
-		found = append(found, private(path, want)...)
-		if e.IsDir() && (slices.Contains(skip, path) || e.Name() == "workspace" || e.Name() == "sandbox") {
-			return fs.SkipDir
-		}
-		return nil
-	})
+	}
+	for _, name := range names {
+		found = append(found, h.private(filepath.Join(dir, name))...)
+	}
 	return found
 }
 
-// restoredFor restores the permissions of the home when an operation was refused for
-// them, and reports whether any were.
+// restoredFor restores the permissions on the way to what an operation was refused,
+// and reports whether any were.
 func (c *Config) restoredFor(err error) bool {
 	at, ok := errors.AsType[*fs.PathError](err)
-	switch {
-	case !ok || !errors.Is(err, fs.ErrPermission):
+	if !ok || !errors.Is(err, fs.ErrPermission) || !strings.HasPrefix(at.Path, c.Home.Dir+"/") {
 		return false
-	case strings.HasPrefix(at.Path, c.Home.Blobs()):
-		return c.restored(c.Home.restore(c.Home.Dir))
 	}
-	return c.restored(c.Home.restore(c.Home.Dir, c.Home.Blobs())) // there may be a million of them
+	var way []string
+	for path := at.Path; len(path) > len(c.Home.Dir); path = filepath.Dir(path) {
+		way = append(way, path[len(c.Home.Dir):])
+	}
+	slices.Reverse(way)
+	return c.restored(c.Home.restore(c.Home.Dir, way...))
 }
 
 // restored warns of permissions that were restored, and reports whether any were.

@@ -95,7 +95,7 @@ func TestIndexIsACache(t *testing.T) {
 // A search that does not come back is left behind.
 func TestSearchIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	x := &indexer{news: make(chan struct{}, 1)}
+	x := &indexer{a: &Agent{cfg: Config{Log: discard()}}, news: make(chan struct{}, 1)}
 	hang := make(chan struct{})
 	defer close(hang)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -14,7 +14,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"lethe/internal/durable"
-	"lethe/internal/status"
 )
 
 // RunningError says that another process holds the identity.
@@ -32,11 +31,7 @@ func (e *RunningError) Error() string {
 // for an instant, or until its processor has time for it again, so that is waited for.
 func takeLock(id Identity) (*flock.Flock, error) {
 	lock := lockOf(id)
-	patience := 250 * time.Millisecond
-	if pid, _ := strconv.Atoi(holder(lock.Path())); !status.Alive(pid) { // no living process has written itself down
-		patience = 5 * time.Second
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	_, err := lock.TryLockContext(ctx, 10*time.Millisecond)
 	switch _, serr := os.Stat(id.Dir); {

@@ -3,10 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -229,17 +227,14 @@ func holdOut(ctx context.Context, id Identity, err error, failing time.Time, wai
 		}
 	}
 	show(status.Retrying)
-	over, look := time.After(wait), time.NewTicker(100*time.Millisecond)
-	defer look.Stop()
-	for !requested(id, stopFile) {
-		select {
-		case <-over:
+	for end := time.Now().Add(wait); ctx.Err() == nil && !requested(id, stopFile); {
+		if time.Now().After(end) {
 			return true
-		case <-look.C:
-			continue
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():
 		}
-		break
 	}
 	_ = clearRequest(id, stopFile)
 	show(status.Stopped)
@@ -248,11 +243,6 @@ func holdOut(ctx context.Context, id Identity, err error, failing time.Time, wai
 
 // guard runs an agent and makes a panic an error.
 func guard(ctx context.Context, a *Agent) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			a.cfg.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("run %s: panic: %v", a.id.Name, p)
-		}
-	}()
+	defer a.recovered(&err)
 	return a.Run(ctx)
 }

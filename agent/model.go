@@ -25,8 +25,7 @@ type call struct {
 	share    int             // weighted characters that a tool's result may show
 	opened   string          // the blob that UNCOMPACT has shown
 
-	lastPiece   atomic.Pointer[time.Time] // when the answer's newest piece came, or the call began; nil while no model is asked
-	silentSince time.Time                 // what people are told of it; zero while pieces come
+	lastPiece atomic.Pointer[time.Time] // when the answer's newest piece came, or the call began; nil while no model is asked
 }
 
 // outage is how long the model could not be asked.
@@ -64,7 +63,6 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 	a.show(status.Thinking, "")
 	defer func() {
 		a.call.lastPiece.Store(nil)
-		a.call.silentSince = time.Time{}
 		_ = status.WriteLive(a.id.Dir, "")
 	}()
 	failed := a.during(ctx, func(ctx context.Context) {
@@ -103,7 +101,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	var crash error
 	go func() { // ends with f, which ends soon after its context
 		defer close(done)
-		defer recovered(&crash)
+		defer a.recovered(&crash)
 		f(ctx)
 	}()
 	for {
@@ -115,7 +113,9 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 			<-done
 			return err
 		}
-		a.showSilence()
+		if !a.silence().Equal(a.screen.shown.SilentSince) {
+			a.show(a.screen.shown.State, a.screen.shown.Tool)
+		}
 		var post <-chan time.Time
 		if ctx.Err() == nil {
 			post = alarm(a.nextPost())
@@ -125,15 +125,16 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 			return crash
 		case <-a.changed:
 		case <-post:
-		case <-alarm(a.call.silentAt(a.cfg.quiet)):
+		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
 		}
 	}
 }
 
-// recovered, when deferred, makes a panic an error.
-func recovered(err *error) {
+// recovered, when deferred, makes a panic an error; the stack goes to the log.
+func (a *Agent) recovered(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		a.cfg.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("panic: %v", p)
 	}
 }
 
@@ -155,28 +156,12 @@ func (c *call) piece() {
 	c.lastPiece.Store(&now)
 }
 
-// silentAt is when to look again whether pieces come; zero while no model is asked.
-func (c *call) silentAt(after time.Duration) time.Time {
-	last := c.lastPiece.Load()
-	switch {
-	case last == nil:
-		return time.Time{}
-	case !c.silentSince.IsZero(): // to tell that they come again
-		return time.Now().Add(time.Second)
-	}
-	return last.Add(after)
-}
-
-// showSilence tells people since when nothing has come, once it is long.
-func (a *Agent) showSilence() {
-	var since time.Time
+// silence is since when nothing has come of an answer that is awaited, once it is long.
+func (a *Agent) silence() (since time.Time) {
 	if last := a.call.lastPiece.Load(); last != nil && time.Since(*last) >= a.cfg.quiet {
 		since = last.UTC()
 	}
-	if !since.Equal(a.call.silentSince) {
-		a.call.silentSince = since
-		a.show(a.screen.shown.State, a.screen.shown.Tool)
-	}
+	return since
 }
 
 // bill is what calls of a model have cost that no reply of the log tells of.
@@ -227,18 +212,16 @@ func (a *Agent) writable() error { return durable.Space(a.id.Dir, answerBytes) }
 // canRecord reports whether the model may be asked: an answer that could not be
 // written down would be paid for, thrown away and asked for again.
 func (a *Agent) canRecord() bool {
-	was, err := a.outage.noSpace, a.writable()
-	a.outage.noSpace = err
-	switch {
-	case err == nil && was != nil:
-		a.cfg.Log.Info("answers of the model can be written down again")
-	case err != nil:
-		a.outage.retryAt = time.Now().Add(diskInterval)
-		if was == nil {
-			a.cfg.Log.Error(a.outage.waitsFor())
-		}
+	was := a.outage.noSpace
+	a.outage.noSpace = a.writable()
+	if a.outage.noSpace == nil {
+		return true
 	}
-	return err == nil
+	a.outage.retryAt = time.Now().Add(diskInterval)
+	if was == nil {
+		a.cfg.Log.Error(a.outage.waitsFor())
+	}
+	return false
 }
 
 // failed decides what a model call without a reply means.
@@ -254,9 +237,9 @@ func (a *Agent) failed(err error) error {
 		if again, err := a.overflowed(e); again || err != nil {
 			return err
 		}
-		return a.pause(e)
+		fallthrough
 	case llm.Permanent:
-		return a.pause(e)
+		return a.pause(e.Error(), "The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.")
 	}
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
@@ -274,14 +257,13 @@ func (a *Agent) failed(err error) error {
 }
 
 // pause stops asking until a person acts, and says so where the person is.
-func (a *Agent) pause(e *llm.Error) error {
-	a.cfg.Log.Error("the model refuses", "error", e)
+func (a *Agent) pause(why, say string) error {
+	a.cfg.Log.Error("paused until a person acts", "why", why)
 	rooms := a.audience()
 	if len(rooms) == 0 {
 		rooms = a.joined()
 	}
-	say := a.notice("The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.", rooms...)
-	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: e.Error(), Notice: say}})
+	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Notice: a.notice(say, rooms...)}})
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

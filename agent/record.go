@@ -287,15 +287,8 @@ func (a *Agent) wanted() mind.Params {
 	if !p.SameModel(a.state.Stable.Params) {
 		limit = a.cfg.ContextLimit // what was learned of the other model does not hold
 	}
-	p.MaxTokens = a.answerTokens(limit)
-	return p
-}
-
-// answerTokens bounds one answer.
-func (a *Agent) answerTokens(limit int) int {
-	asked := a.cfg.Params.MaxTokens
-	if asked > 0 && limit == a.cfg.ContextLimit {
-		return asked
+	if p.MaxTokens == 0 || limit != a.cfg.ContextLimit {
+		p.MaxTokens = compactor.AnswerTokens(p.MaxTokens, limit)
 	}
-	return compactor.AnswerTokens(asked, limit)
+	return p
 }

@@ -67,11 +67,7 @@ func fold(id Identity, log *life.Log, store *blobs.Store) (*mind.State, []life.E
 			return nil, nil, notFoundOrCorrupt(fmt.Errorf("fold %s %s: %w", e.Kind, strings.Join(e.Args, " "), err))
 		}
 		if i == 0 && e.Kind == life.Epoch && len(bodies) == 1 {
-			read := func(h blobs.Hash) ([]byte, error) {
-				b, err := store.Get(h)
-				return b.Body, err
-			}
-			if state, err = mind.Restore(bodies[0].Data, read); err != nil {
+			if state, err = mind.Restore(bodies[0].Data, bodiesOf(store)); err != nil {
 				return nil, nil, notFoundOrCorrupt(err)
 			}
 		}
@@ -83,6 +79,14 @@ func fold(id Identity, log *life.Log, store *blobs.Store) (*mind.State, []life.E
 		return nil, nil, fmt.Errorf("open %s: %w: LIFE is that of %.16s", id.Name, ErrCorrupt, state.Self)
 	}
 	return state, events, nil
+}
+
+// bodiesOf reads the bodies of blobs.
+func bodiesOf(store *blobs.Store) func(blobs.Hash) ([]byte, error) {
+	return func(h blobs.Hash) ([]byte, error) {
+		b, err := store.Get(h)
+		return b.Body, err
+	}
 }
 
 // load reads the blobs that an event names.

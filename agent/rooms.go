@@ -140,20 +140,13 @@ func (a *Agent) cannotRead(room string, err error) (again bool) {
 // noteWrite notes whether a room can be written; where it cannot, when it is tried again.
 func (a *Agent) noteWrite(room string, err error) {
 	io := a.io(room)
-	why := ""
-	if err != nil {
-		why = err.Error()
-	}
-	switch {
-	case why != "" && io.unwritable != why:
-		a.cfg.Log.Warn("a room cannot be written; what is to be said there waits, and everything else goes on", "room", room, "error", err)
-	case why == "" && io.unwritable != "":
-		a.cfg.Log.Info("the room can be written again", "room", room)
-	}
-	io.unwritable = why
-	if why == "" {
-		io.wait, io.retryAt = 0, time.Time{}
+	if err == nil {
+		io.unwritable, io.wait, io.retryAt = "", 0, time.Time{}
 		return
+	}
+	if why := err.Error(); io.unwritable != why {
+		io.unwritable = why
+		a.cfg.Log.Warn("a room cannot be written; what is to be said there waits, and everything else goes on", "room", room, "error", err)
 	}
 	io.wait = min(max(2*io.wait, postFirst), postMost)
 	io.retryAt = time.Now().Add(io.wait)
@@ -235,7 +228,7 @@ func (a *Agent) payPosts() error {
 		}
 		from, at, err := a.post(p)
 		if a.cfg.restoredFor(err) {
-			from, at, err = a.post(p)
+			continue // with the same post
 		}
 		a.noteWrite(p.Room, err)
 		if err != nil {

@@ -15,10 +15,7 @@ import (
 
 // screen is what others see of a running identity: status.json and live.md.
 // Nothing depends on it, so its failures are passed over.
-type screen struct {
-	shown  status.Status
-	failed bool // it could not be written the last time
-}
+type screen struct{ shown status.Status }
 
 // show writes status.json.
 func (a *Agent) show(state, tool string) {
@@ -28,7 +25,7 @@ func (a *Agent) show(state, tool string) {
 		since = time.Now().UTC()
 	}
 	s.shown = status.Status{
-		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: state, Since: since, Tool: tool, SilentSince: a.call.silentSince,
+		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: state, Since: since, Tool: tool, SilentSince: a.silence(),
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
 		Error:         cmp.Or(a.state.Paused, a.outage.waitsFor()),
@@ -53,11 +50,7 @@ func (a *Agent) show(state, tool string) {
 		}
 		s.shown.Heard[room] = heard
 	}
-	err := status.Write(a.id.Dir, s.shown)
-	if err != nil && !s.failed {
-		a.cfg.Log.Warn("the status cannot be written; everything else goes on", "error", err)
-	}
-	s.failed = err != nil
+	_ = status.Write(a.id.Dir, s.shown)
 }
 
 // showResting tells where the identity stands between turns.
