@@ -11,8 +11,8 @@ import (
 // maxRich is the length of a rich message in characters.
 const maxRich = 32_768
 
-// messageParams are those of sendMessage, sendRichMessage and sendChatAction that the bridge knows.
-type messageParams struct {
+// params are those of all methods but getUpdates that the bridge knows.
+type params struct {
 	ChatID             int64                   `json:"chat_id"`
 	MessageThreadID    int                     `json:"message_thread_id"`
 	Text               string                  `json:"text"`
@@ -23,56 +23,40 @@ type messageParams struct {
 		Markdown string `json:"markdown"`
 	} `json:"rich_message"`
 	Action models.ChatAction `json:"action"`
+	FileID string            `json:"file_id"`
 }
 
-func (s *Server) sendMessage(p messageParams) (any, *answer) {
-	text, entities, ref := s.text(p.Text, p.ParseMode)
-	if ref != nil {
-		return nil, ref
+// sendMessage is sendRichMessage too, which takes Markdown, does not read it, and shows it as the text.
+func (s *Server) sendMessage(p params) (any, *answer) {
+	text, most := p.Text, maxText
+	if p.RichMessage.Markdown != "" {
+		text, most = p.RichMessage.Markdown, maxRich
 	}
-	return s.post(p, models.Message{Text: text, Entities: entities})
-}
-
-// sendRichMessage takes Markdown, does not read it, and shows it as the text.
-func (s *Server) sendRichMessage(p messageParams) (any, *answer) {
-	text := strings.TrimSpace(p.RichMessage.Markdown)
-	switch {
-	case text == "":
-		return nil, bad("message text is empty")
-	case units(text) > maxRich:
-		return nil, bad("message is too long")
-	}
-	return s.post(p, models.Message{Text: text})
-}
-
-// text checks a text as the server does, and reads its markup.
-func (s *Server) text(text string, mode models.ParseMode) (string, []models.MessageEntity, *answer) {
 	var entities []models.MessageEntity
-	if mode != "" {
+	if p.ParseMode != "" {
 		var err error
-		if text, entities, err = ParseHTML(text); err != nil || mode != models.ParseModeHTML {
-			s.violate("can't parse entities by %q: %v", mode, err)
-			return "", nil, bad("can't parse entities: %v", err)
+		if text, entities, err = ParseHTML(text); err != nil || p.ParseMode != models.ParseModeHTML {
+			s.violate("can't parse entities by %q: %v", p.ParseMode, err)
+			return nil, bad("can't parse entities: %v", err)
 		}
 		if n := len(entities); n > maxEntities {
 			s.violate("%d entities, of which the server drops all but %d", n, maxEntities)
 		}
 	}
 	trimmed := strings.TrimSpace(text)
-	if trimmed != text && len(entities) > 0 {
-		s.violate("text with entities is not trimmed: %q", text)
-	}
 	switch {
+	case trimmed != text && len(entities) > 0:
+		s.violate("text with entities is not trimmed: %q", text)
 	case trimmed == "":
-		return "", nil, bad("message text is empty")
-	case units(trimmed) > maxText:
-		return "", nil, bad("message is too long")
+		return nil, bad("message text is empty")
+	case units(trimmed) > most:
+		return nil, bad("message is too long")
 	}
-	return trimmed, entities, nil
+	return s.post(p, models.Message{Text: trimmed, Entities: entities})
 }
 
 // post puts a message of the bot into a chat.
-func (s *Server) post(p messageParams, m models.Message) (any, *answer) {
+func (s *Server) post(p params, m models.Message) (any, *answer) {
 	c, ref := s.writable(p.ChatID, p.MessageThreadID)
 	if ref != nil {
 		return nil, ref
@@ -111,7 +95,7 @@ func (s *Server) writable(id int64, thread int) (*chat, *answer) {
 	return c, nil
 }
 
-func (s *Server) sendChatAction(p messageParams) (any, *answer) {
+func (s *Server) sendChatAction(p params) (any, *answer) {
 	if _, ref := s.writable(p.ChatID, p.MessageThreadID); ref != nil {
 		return nil, ref
 	}
@@ -141,11 +125,7 @@ func (s *Server) Upload(data []byte, size int64) models.File {
 	return f.File
 }
 
-type fileParams struct {
-	FileID string `json:"file_id"`
-}
-
-func (s *Server) getFile(p fileParams) (any, *answer) {
+func (s *Server) getFile(p params) (any, *answer) {
 	f := s.files[p.FileID]
 	switch {
 	case f == nil:

@@ -182,7 +182,7 @@ var methods = map[string]func(*Server, *request) (result any, ref *answer){
 	"getUpdates":      (*Server).getUpdates,
 	"getMe":           on(func(s *Server, _ struct{}) (any, *answer) { return s.bot, nil }),
 	"sendMessage":     on((*Server).sendMessage),
-	"sendRichMessage": on((*Server).sendRichMessage),
+	"sendRichMessage": on((*Server).sendMessage),
 	"sendChatAction":  on((*Server).sendChatAction),
 	"getFile":         on((*Server).getFile),
 	"setMyCommands":   on(func(*Server, struct{ Commands []models.BotCommand }) (any, *answer) { return true, nil }),

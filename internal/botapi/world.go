@@ -1,6 +1,7 @@
 package botapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -207,31 +208,21 @@ func (s *Server) append(c *chat, thread int, u models.User, m models.Message) *m
 	if u != nobody {
 		m.From = &u
 	}
-	c.thread(&m, thread)
+	// A message in a topic that replies to nothing comes as a reply to the topic's creation; and in a
+	// supergroup without topics a chain of replies has a thread too, named after its first message.
+	// Both are traps for a bot that takes them for a person's reply or for a topic.
+	switch to := m.ReplyToMessage; {
+	case thread != 0:
+		m.IsTopicMessage = true
+		m.ReplyToMessage = cmp.Or(to, c.topics[thread])
+	case to != nil && c.info.Type == models.ChatTypeSupergroup && !c.info.IsForum:
+		m.MessageThreadID = cmp.Or(to.MessageThreadID, to.ID)
+	}
 	c.messages = append(c.messages, &m)
 	if u != s.bot {
 		s.deliver(c, &m, "")
 	}
 	return &m
-}
-
-// thread sets what Telegram sets in threads. A message in a topic that replies to
-// nothing comes as a reply to the topic's creation; and in a supergroup without
-// topics a chain of replies has a thread too, named after its first message.
-// Both are traps for a bot that takes them for a person's reply or for a topic.
-func (c *chat) thread(m *models.Message, thread int) {
-	switch {
-	case thread != 0:
-		m.IsTopicMessage = true
-		if m.ReplyToMessage == nil {
-			m.ReplyToMessage = c.topics[thread]
-		}
-	case m.ReplyToMessage != nil && c.info.Type == models.ChatTypeSupergroup && !c.info.IsForum:
-		m.MessageThreadID = m.ReplyToMessage.MessageThreadID
-		if m.MessageThreadID == 0 {
-			m.MessageThreadID = m.ReplyToMessage.ID
-		}
-	}
 }
 
 // deliver makes an update of a message, if the bot may see it. s.mu is held.
