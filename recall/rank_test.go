@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
 	"lethe/recall/text"
 )
 
@@ -78,15 +77,6 @@ func (s shelf) place(r ranked) int {
 		}
 	}
 	return -1
-}
-
-// ranker is what the shelf is measured with for a question.
-func (s shelf) ranker(t *testing.T, question string) *ranker {
-	t.Helper()
-	q := analyse(question, monday)
-	r, err := newRanker(t.Context(), q, s, s.shortlist(q))
-	lethetest.Must(t, err)
-	return r
 }
 
 // first checks which candidate comes first, and returns its passage.
