@@ -291,13 +291,13 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 	if err := a.epoch(why, fadings...); err != nil {
 		return err
 	}
-	for _, text := range out.Notes {
-		if err := a.commit(a.note(event.Note{Why: "forgotten"}, text, text)); err != nil {
+	if out.Note != "" {
+		if err := a.commit(a.note(event.Note{Why: "forgotten"}, out.Note, out.Note)); err != nil {
 			return err
 		}
 	}
 	a.forgetting.after = a.contextTokens()
-	a.cfg.Log.Info("compacted", "why", why, "chunks", out.Faded, "mechanical", out.Mechanical, "tokens_before", before, "tokens_after", a.forgetting.after)
+	a.cfg.Log.Info("compacted", "why", why, "chunks", out.Faded, "tokens_before", before, "tokens_after", a.forgetting.after)
 	return nil
 }
 

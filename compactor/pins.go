@@ -45,37 +45,36 @@ func plain(s string) string {
 	}, s)
 }
 
-// pin adds the pins of a chunk to those of a state, each text once. One that is
-// said again moves to its new place.
-func pin(s *mind.Context, f Fade) {
-	for _, p := range f.pins {
-		i := slices.IndexFunc(s.Pins, func(q mind.Pin) bool { return plain(q.Text) == plain(p.Text) })
+// pin adds pins, each text once. One that is said again moves to its new place.
+func (sw *swap) pin(pins []mind.Pin) {
+	for _, p := range pins {
+		i := slices.IndexFunc(sw.Pins, func(q mind.Pin) bool { return plain(q.Text) == plain(p.Text) })
 		if i >= 0 {
-			p.Weight = max(p.Weight, s.Pins[i].Weight)
-			s.Pins = slices.Delete(s.Pins, i, i+1)
+			p.Weight = max(p.Weight, sw.Pins[i].Weight)
+			sw.Pins = slices.Delete(sw.Pins, i, i+1)
 		}
-		s.Pins = append(s.Pins, p)
+		sw.Pins = append(sw.Pins, p)
 	}
 }
 
 // unpin takes pins away until the rest fits into most tokens: the lightest
 // first, of equals the oldest. What they came from stays, as gists and cards.
-func unpin(s *mind.Context, meter Meter, most int) (note string) {
+func (sw *swap) unpin(most int) (note string) {
 	total := 0
-	for _, p := range s.Pins {
-		total += meter(p.String() + "\n")
+	for _, p := range sw.Pins {
+		total += sw.meter(p.String() + "\n")
 	}
 	var gone []string
-	for total > most && len(s.Pins) > 0 {
+	for total > most && len(sw.Pins) > 0 {
 		at := 0
-		for i, p := range s.Pins {
-			if p.Weight < s.Pins[at].Weight {
+		for i, p := range sw.Pins {
+			if p.Weight < sw.Pins[at].Weight {
 				at = i
 			}
 		}
-		total -= meter(s.Pins[at].String() + "\n")
-		gone = append(gone, blobs.Unescape(s.Pins[at].String()))
-		s.Pins = slices.Delete(s.Pins, at, at+1)
+		total -= sw.meter(sw.Pins[at].String() + "\n")
+		gone = append(gone, blobs.Unescape(sw.Pins[at].String()))
+		sw.Pins = slices.Delete(sw.Pins, at, at+1)
 	}
 	if len(gone) == 0 {
 		return ""

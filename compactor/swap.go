@@ -18,12 +18,9 @@ type Outcome struct {
 	Context mind.Context // for mind.State.Forget
 	Lines   []Line
 	// Kept are the chunks that stay live for now, for Input.Kept.
-	Kept []Fade
-	// Notes are to be told to the agent.
-	Notes []string
-
-	Faded      int // chunks that faded
-	Mechanical int // of those, the ones that no model summarised
+	Kept  []Fade
+	Faded int    // chunks that faded
+	Note  string // to be told to the agent, or ""
 }
 
 // Line is one fade for the log, and what it refers to.
@@ -52,17 +49,12 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 		if err := sw.fade(f); err != nil {
 			return Outcome{}, fmt.Errorf("fade e%d..e%d: %w", f.From, f.To, err)
 		}
-		if f.Mechanical {
-			out.Mechanical++
-		}
 	}
 	out.Faded = len(chosen)
 	if err := sw.decay(); err != nil {
 		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
 	}
-	if note := unpin(&sw.Context, meter, set.budget(pinsShare)); note != "" {
-		out.Notes = append(out.Notes, note)
-	}
+	out.Note = sw.unpin(set.budget(pinsShare))
 	out.Context, out.Lines = sw.Context, sw.lines
 	return out, nil
 }
@@ -129,7 +121,7 @@ func (sw *swap) fade(f Fade) error {
 	sw.fresh[f.From] = true
 	sw.Faded = append(sw.Faded, r)
 	slices.SortFunc(sw.Faded, func(a, b mind.Range) int { return cmp.Compare(a.From, b.From) })
-	pin(&sw.Context, f)
+	sw.pin(f.pins)
 	return nil
 }
 

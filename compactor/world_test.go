@@ -145,7 +145,9 @@ func (w *world) swap(fades []Fade) Outcome {
 	out, err := Swap(w.state, fades, w.set, meter, w.put, w.read)
 	lethetest.Must(w.t, err)
 	w.kept = out.Kept
-	w.notes = append(w.notes, out.Notes...)
+	if out.Note != "" {
+		w.notes = append(w.notes, out.Note)
+	}
 	w.lines = append(w.lines, out.Lines...)
 	if len(out.Lines) == 0 {
 		return out

@@ -43,11 +43,10 @@ func As[E Event](line life.Event) (e E, ok bool) {
 
 // Numbers returns the keys of a kind of event whose values are numbers.
 func Numbers(kind string) []string {
-	e, ok := kinds[kind]
-	if !ok {
-		return nil
+	if e, ok := kinds[kind]; ok {
+		return numbers(reflect.TypeOf(e))
 	}
-	return numbers(reflect.TypeOf(e))
+	return nil
 }
 
 func numbers(t reflect.Type) (keys []string) {
@@ -89,7 +88,7 @@ func write(line *life.Event, e any) {
 			line.Args = append(line.Args, fmt.Sprintf("e%d", f.Int()))
 		case t.arg != "":
 			line.Args = append(line.Args, text(f))
-		case f.Kind() == reflect.Pointer && f.IsNil(), t.value != "" && !f.Bool(), t.opt && f.IsZero():
+		case f.IsZero() && (f.Kind() == reflect.Pointer || t.value != "" || t.opt):
 		case f.Kind() == reflect.Pointer:
 			write(line, f.Elem().Interface())
 		case t.key == "":
