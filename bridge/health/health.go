@@ -24,6 +24,7 @@ type State string
 // States of a bridge.
 const (
 	Running State = "running"
+	Late    State = "late"    // it runs, and errors have held up a line for five minutes
 	Deaf    State = "deaf"    // it runs, and has had no successful exchange for Stale
 	Stopped State = "stopped" // it was closed
 	Dead    State = "dead"    // its process is gone without having closed it, or it failed: see Recorder.Fail
@@ -43,12 +44,13 @@ const (
 
 // Health is how a bridge fares.
 type Health struct {
-	Name  string
-	State State
+	Name  string `json:"name"`
+	State State  `json:"state"`
 	Report
 	// Out counts what waits to go out over all peers: lines of agents, and lines
 	// half sent. 10,000 stands for that and more. In counts the messages in the inbox.
-	Out, In int
+	Out int `json:"out"`
+	In  int `json:"in"`
 }
 
 // Report is what a bridge writes of itself: the content of health.json.
@@ -85,12 +87,12 @@ func (h Health) Ailment() string {
 		return "stopped with lines waiting"
 	case h.State == Unknown:
 		return "in an unknown state"
-	case h.State != Running:
-		return string(h.State)
-	case !h.Late.IsZero():
+	case h.State == Late:
 		return "late: errors hold up its lines"
+	case h.State == Running:
+		return ""
 	}
-	return ""
+	return string(h.State)
 }
 
 // Note shows err as the newest error, unless it is nil.
@@ -121,7 +123,9 @@ func Read(dir, name string) Health {
 		h.State = Dead
 	}
 	h.Note(err)
-	if h.State != Running || now.Sub(h.Late) <= lateAfter {
+	if h.State == Running && !h.Late.IsZero() && now.Sub(h.Late) > lateAfter {
+		h.State = Late
+	} else {
 		h.Late = time.Time{}
 	}
 	return h

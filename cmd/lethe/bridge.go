@@ -24,9 +24,8 @@ import (
 
 // transport is a bridge to an outside service, as the command line runs it.
 type transport struct {
-	name          string // of its command, of its table in config.toml, and of its directory under bridges/
-	service       string // what people call the service
-	long, example string // for help
+	name    string // of its command, of its table in config.toml, and of its directory under bridges/
+	service string // what people call the service
 
 	variable   string // of the environment, which holds the token
 	checkToken func(token string) error
@@ -34,12 +33,8 @@ type transport struct {
 	tokenHint  string // where a token comes from
 
 	settings func(*settings) bridgeSettings
-	// inForce says whether the running bridge has the settings of config.toml, and restart
-	// which of them it takes up only when it starts.
-	inForce func(*program) bool
-	restart string
-
-	run func(context.Context, *program, bridgeParts) error
+	inForce  func(*program) bool // whether the running bridge has the settings of config.toml
+	run      func(context.Context, *program, bridgeParts) error
 }
 
 // transports are the bridges that there are: a new one is a package under bridge/ and a line
@@ -100,7 +95,16 @@ lethe bridges tells how the bridges are; docs/bridges.md how to write another on
 	}
 	for _, t := range transports() {
 		one := &cobra.Command{
-			Use: t.name, Short: "The " + t.service + " bridge", Long: t.long, Example: t.example, Args: noCommand,
+			Use: t.name, Short: "The " + t.service + " bridge", Args: noCommand,
+			Long: fmt.Sprintf(`This bridge copies lines between rooms and chats of %s. Its token comes from
+%s, or from the file that %[3]s.token_file names in config.toml.
+
+Nobody may write until you allow it: a stranger who writes to it gets a code, which
+you approve with lethe bridge %[3]s allow CODE. docs/%[3]s.md has the rest. It
+prints "ready %[3]s @NAME" once it reaches %[1]s.`, t.service, t.variable, t.name),
+			Example: fmt.Sprintf(`  export %s=…
+  lethe bridge %[2]s
+  lethe bridge %[2]s allow K7QM3XPA --room dev`, t.variable, t.name),
 			// A home is made only for a bridge that has a token.
 			PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { p.noteFlags(cmd); return p.open(false) },
 			RunE:              func(cmd *cobra.Command, _ []string) error { return p.runBridge(cmd.Context(), t) },

@@ -98,7 +98,7 @@ func (p *program) tellStale(t transport) {
 	all, err := bridge.ReadHealth(p.home.Dir)
 	i := slices.IndexFunc(all, func(h health.Health) bool { return h.Name == t.name })
 	if err == nil && i >= 0 && all[i].Runs() && !t.inForce(p) {
-		p.note("warning", "the running bridge has not read config.toml since it was changed: kill -HUP %d (%s need a restart)", all[i].PID, t.restart)
+		p.note("warning", "the running bridge has not read config.toml since it was changed: kill -HUP %d (some settings need a restart)", all[i].PID)
 	}
 }
 

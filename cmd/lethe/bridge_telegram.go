@@ -13,15 +13,6 @@ import (
 func telegramTransport() transport {
 	return transport{
 		name: telegram.Name, service: "Telegram",
-		long: `Telegram copies lines between rooms and chats of a Telegram bot. The token comes from
-TELEGRAM_BOT_TOKEN, or from the file that telegram.token_file names in config.toml.
-
-Nobody may write until you allow it: a stranger who writes to the bot gets a code,
-which you approve with lethe bridge telegram allow CODE. docs/telegram.md has the
-rest. It prints "ready telegram @bot" once it reaches Telegram.`,
-		example: `  export TELEGRAM_BOT_TOKEN=…
-  lethe bridge telegram
-  lethe bridge telegram allow K7QM3XPA --room dev`,
 		variable: "TELEGRAM_BOT_TOKEN", checkToken: telegram.CheckToken, readToken: telegram.ReadToken,
 		tokenHint: "@BotFather gives you one; see docs/telegram.md",
 		settings:  func(s *settings) bridgeSettings { return s.Telegram.bridgeSettings },
@@ -30,8 +21,7 @@ rest. It prints "ready telegram @bot" once it reaches Telegram.`,
 			c.Home = p.home.Dir
 			return c.InForce()
 		},
-		restart: "base_url and rich",
-		run:     runTelegram,
+		run: runTelegram,
 	}
 }
 

@@ -22,12 +22,8 @@ import (
 
 // bridgeInfo is a bridge of lethe bridges as JSON.
 type bridgeInfo struct {
-	Name    string       `json:"name"`
-	State   health.State `json:"state"`
-	Healthy bool         `json:"healthy"`
-	Out     int          `json:"out"` // lines that wait to go out
-	In      int          `json:"in"`  // messages whose room cannot be written
-	health.Report
+	health.Health
+	Healthy bool `json:"healthy"`
 }
 
 func (p *program) bridgesCommand() *cobra.Command {
@@ -57,7 +53,7 @@ func (p *program) printBridges(all []health.Health, now time.Time) error {
 	if p.json {
 		infos := []bridgeInfo{}
 		for _, h := range all {
-			infos = append(infos, bridgeInfo{h.Name, h.State, h.Healthy(), h.Out, h.In, h.Report})
+			infos = append(infos, bridgeInfo{h, h.Healthy()})
 		}
 		return p.printJSON(infos)
 	}
@@ -75,18 +71,10 @@ func (p *program) printBridges(all []health.Health, now time.Time) error {
 		if h.Error != "" {
 			fault = since(h.ErrorAt, now) + ": " + oneLine(h.Error)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\n", h.Name, shownState(h), pid, since(h.Exchanged, now), h.Out, h.In,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\n", h.Name, h.State, pid, since(h.Exchanged, now), h.Out, h.In,
 			dash(chat.Sanitize(strings.Join(h.Unreachable, ","))), fault)
 	}
 	return t.Flush()
-}
-
-// shownState is a bridge's state in one word: running is for one that fares well.
-func shownState(h health.Health) string {
-	if h.State == health.Running && !h.Late.IsZero() {
-		return "late"
-	}
-	return string(h.State)
 }
 
 // since says how long ago a time was.

@@ -12,15 +12,14 @@ import (
 // table, and an error unless it is well.
 func TestBridgesShow(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	late := health.Report{Late: now}
 	for _, c := range []struct {
 		h     health.Health
 		shown string
 		sick  string
 	}{
 		{health.Health{State: health.Running}, "running", ""},
-		{health.Health{State: health.Running, Report: late}, "late", "bridges: pager is late: errors hold up its lines"},
-		{health.Health{State: health.Deaf, Report: late}, "deaf", "bridges: pager is deaf"},
+		{health.Health{State: health.Late}, "late", "bridges: pager is late: errors hold up its lines"},
+		{health.Health{State: health.Deaf}, "deaf", "bridges: pager is deaf"},
 		{health.Health{State: health.Unknown}, "unknown", "bridges: pager is in an unknown state"},
 		{health.Health{State: health.Dead}, "dead", "bridges: pager is dead"},
 		{health.Health{State: health.Stopped}, "stopped", ""},
