@@ -169,11 +169,11 @@ func (r reader) try(path string, c Cursor, maxBytes int, force bool) (b Batch, s
 	defer f.Close()
 
 	c.Offset = max(c.Offset, 0) // a record that is damaged
-	before, same, err := c.holds(f)
+	before, err := bytesBefore(f, c.Offset)
 	if err != nil {
 		return Batch{}, false, err
 	}
-	if !same {
+	if c.Offset > 0 && (len(before) == 0 || digest(before) != c.Before) { // the file was changed
 		end, sure, err := r.align(f, c)
 		if err != nil {
 			return Batch{}, false, err
@@ -196,21 +196,9 @@ func (r reader) try(path string, c Cursor, maxBytes int, force bool) (b Batch, s
 	if err := r.lines(f, c, before, int(min(int64(maxBytes), rest)), &b); err != nil {
 		return Batch{}, false, err
 	}
-	// A save in place since holds could have moved a line under the offset.
+	// A save in place since before was read could have moved a line under the offset.
 	again, err := bytesBefore(f, c.Offset)
 	return b, force || bytes.Equal(again, before), err
-}
-
-// holds says whether the bytes before the cursor are still there, and returns them.
-func (c Cursor) holds(f io.ReaderAt) (before []byte, same bool, err error) {
-	if c.Offset <= 0 {
-		return nil, true, nil
-	}
-	before, err = bytesBefore(f, c.Offset)
-	if err != nil {
-		return nil, false, err
-	}
-	return before, len(before) > 0 && digest(before) == c.Before, nil
 }
 
 // bytesBefore returns the up to lookBack bytes before offset; fewer if the file
