@@ -10,7 +10,7 @@ import (
 	"lethe/chat"
 )
 
-var shells = []string{"bash", "zsh", "fish", "powershell"}
+var shells = []string{"bash", "zsh", "fish"}
 
 func (p *program) completionCommand() *cobra.Command {
 	return &cobra.Command{
@@ -31,8 +31,6 @@ func (p *program) completionCommand() *cobra.Command {
 				return root.GenZshCompletion(out)
 			case "fish":
 				return root.GenFishCompletion(out, true)
-			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(out)
 			}
 			return usagef("shell %q is none of %s", list[0], strings.Join(shells, ", "))
 		},

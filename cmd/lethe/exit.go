@@ -65,19 +65,16 @@ func checkRooms(rooms ...string) error {
 
 // codeOf is the exit code of an error.
 func codeOf(err error) int {
-	var usage usageError
-	var running *agent.RunningError
-	var corrupt *life.CorruptError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &usage), errors.As(err, new(*agent.SettingsError)):
+	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)):
 		return exitUsage
-	case errors.As(err, &running), errors.Is(err, bridge.ErrRunning):
+	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning):
 		return exitRunning
 	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
 		return exitNoKey
-	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, &corrupt),
+	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, new(*life.CorruptError)),
 		errors.Is(err, access.ErrPeople):
 		return exitCorrupt
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),

@@ -61,9 +61,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usagef("--%s is %q; it is %s", value.GetFlag().Name, value.GetValue(), wants[value.GetFlag().Value.Type()])
 	case errors.As(err, &missing):
 		var names []string
-		all := func(f *pflag.Flag) { names = append(names, f.Name) }
-		cmd.Flags().VisitAll(all)
-		cmd.InheritedFlags().VisitAll(all)
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := nearest(missing.GetSpecifiedName(), names); near != "" {
 			return hint(usageError{err}, "did you mean: --%s", near)
 		}

@@ -173,16 +173,14 @@ func (p *program) subscribers(room string) []agent.Identity {
 
 // howToHear is the command that has a room heard.
 func (p *program) howToHear(room string) string {
-	id, err := p.defaultIdentity()
-	if err != nil {
-		all, _ := p.home.List()
-		if len(all) > 0 {
-			id = all[0]
-		}
+	id, _ := p.defaultIdentity()
+	candidates, flags := p.subscribers(room), ""
+	if len(candidates) == 0 {
+		candidates, _ = p.home.List()
+		flags = " --room " + room
 	}
-	flags := " --room " + room
-	if there := p.subscribers(room); len(there) > 0 {
-		id, flags = there[0], ""
+	if len(candidates) > 0 && !slices.Contains(candidates, id) {
+		id = candidates[0]
 	}
 	start := p.howToRun(id, flags)
 	if _, running := agent.Running(id); running {

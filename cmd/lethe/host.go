@@ -212,7 +212,10 @@ func (h *host) opener(others bool) func(agent.Identity) (*agent.Agent, error) {
 		_, again := seen.LoadOrStore(id.Self, true)
 		a, err := h.open(id)
 		if err == nil && !again {
-			if err = h.subscribe(id); err != nil {
+			for _, room := range h.p.runs.rooms {
+				err = errors.Join(err, chat.Subscribe(id.Subs(), h.p.home.Chats(), room))
+			}
+			if err != nil {
 				a.Close()
 			}
 		}
@@ -221,15 +224,6 @@ func (h *host) opener(others bool) func(agent.Identity) (*agent.Agent, error) {
 		}
 		return a, err
 	}
-}
-
-func (h *host) subscribe(id agent.Identity) error {
-	for _, room := range h.p.runs.rooms {
-		if err := chat.Subscribe(id.Subs(), h.p.home.Chats(), room); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 const defaultRoom = "dev"

@@ -21,25 +21,20 @@ import (
 
 func (p *program) lifeCommand() *cobra.Command {
 	var follow bool
-	var last int
 	cmd := &cobra.Command{
 		Use:   "life [NAME]",
 		Short: "Print the log of an identity",
 		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
-			if last < 0 {
-				return usagef("--lines is %d; 0 prints all", last)
-			}
 			id, err := p.find(first(list))
 			if err != nil {
 				return err
 			}
-			return p.printLife(cmd.Context(), id, last, follow)
+			return p.printLife(cmd.Context(), id, follow)
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing as it happens")
-	cmd.Flags().IntVarP(&last, "lines", "n", 0, "only the last `N` lines (0: all)")
 	return cmd
 }
 
@@ -51,17 +46,12 @@ func first(list []string) string {
 }
 
 // printLife prints the lines of a log, checked, and follows it when asked.
-func (p *program) printLife(ctx context.Context, id agent.Identity, last int, follow bool) error {
+func (p *program) printLife(ctx context.Context, id agent.Identity, follow bool) error {
 	f, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
 	if err != nil {
 		return id.Unread(err)
 	}
 	defer f.Close()
-	if last > 0 {
-		if err := p.printLast(f, id, last); err != nil {
-			return err
-		}
-	}
 	r := bufio.NewReader(f)
 	watcher := chat.NewWatcher(500*time.Millisecond, nil)
 	changed, cancel := watcher.Subscribe(chat.Scope{Dir: id.Dir, Names: []string{"LIFE.md"}})
@@ -95,26 +85,6 @@ func (p *program) printLife(ctx context.Context, id agent.Identity, last int, fo
 		case <-changed:
 		}
 	}
-}
-
-// printLast prints the last n lines of a log, and moves behind them.
-func (p *program) printLast(f *os.File, id agent.Identity, n int) error {
-	log, err := life.View(id.LIFE())
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	lines, err := log.Lines(n)
-	if err != nil {
-		return err
-	}
-	for _, line := range lines {
-		if err := p.printEvent(line); err != nil {
-			return err
-		}
-	}
-	_, err = f.Seek(log.Size(), io.SeekStart)
-	return err
 }
 
 func (p *program) printEvent(line string) error {

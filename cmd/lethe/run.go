@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -85,7 +86,6 @@ func (p *program) named(who []string) ([]agent.Identity, error) {
 		return nil, usagef("--name and --soul are for one identity; leave them out to run %s", who[0])
 	}
 	var ids []agent.Identity
-	seen := map[string]bool{}
 	for _, name := range who {
 		id, err := p.find(name)
 		if errors.Is(err, agent.ErrNotFound) {
@@ -97,8 +97,7 @@ func (p *program) named(who []string) ([]agent.Identity, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !seen[id.Self] {
-			seen[id.Self] = true
+		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}

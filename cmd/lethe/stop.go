@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -26,16 +27,13 @@ func (p *program) stopCommand() *cobra.Command {
 			if err := agent.Stop(id); err != nil {
 				return err
 			}
-			for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(10 * time.Second); cmd.Context().Err() == nil && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 				if _, running := agent.Running(id); !running {
 					p.event("stopped", id)
 					return nil
 				}
-				if cmd.Context().Err() != nil {
-					return cmd.Context().Err()
-				}
 			}
-			return hint(fmt.Errorf("stop %s: it still runs in process %s", id.Name, pid), "it has been asked; kill %s ends it at once and loses nothing", pid)
+			return cmp.Or(cmd.Context().Err(), hint(fmt.Errorf("stop %s: it still runs in process %s", id.Name, pid), "it has been asked; kill %s ends it at once and loses nothing", pid))
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"lethe/internal/sandbox"
 	"lethe/tools"
@@ -34,7 +35,7 @@ func (p *program) warnings() []string {
 // ofOthers tells who else may change the home. What its own permissions let others
 // do has been taken from them when it was opened.
 func ofOthers(dir string, fi os.FileInfo) (list []string) {
-	if uid := ownerOf(fi); uid != os.Geteuid() {
+	if uid := int(fi.Sys().(*syscall.Stat_t).Uid); uid != os.Geteuid() {
 		list = append(list, fmt.Sprintf("the home %s belongs to user %d, who can change all that is in it; chown it", dir, uid))
 	}
 	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {

@@ -2,14 +2,10 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-func ownerOf(fi os.FileInfo) int { return int(fi.Sys().(*syscall.Stat_t).Uid) }
 
 // local are file systems on which Lethe can rely: what is synced survives power loss, and a
 // change is noticed whoever makes it.
