@@ -42,6 +42,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/status"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
@@ -112,9 +113,9 @@ type Agent struct {
 	outage        outage
 	call          call
 	forgetting    forgetting
-	indexer       *indexer // nil while the identity does not run
-	hintedThrough int      // the newest entry that a hint was looked up for
-	screen        screen
+	indexer       *indexer      // nil while the identity does not run
+	hintedThrough int           // the newest entry that a hint was looked up for
+	shown         status.Status // as status.json has it
 }
 
 // journal is the log, and what it takes to write on in it.

@@ -113,8 +113,8 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 			<-done
 			return err
 		}
-		if !a.silence().Equal(a.screen.shown.SilentSince) {
-			a.show(a.screen.shown.State, a.screen.shown.Tool)
+		if !a.silence().Equal(a.shown.SilentSince) {
+			a.show(a.shown.State, a.shown.Tool)
 		}
 		var post <-chan time.Time
 		if ctx.Err() == nil {

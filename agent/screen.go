@@ -13,18 +13,17 @@ import (
 	"lethe/llm"
 )
 
-// screen is what others see of a running identity: status.json and live.md.
-// Nothing depends on it, so its failures are passed over.
-type screen struct{ shown status.Status }
+// Others see of a running identity its status.json and live.md. Nothing depends on
+// them, so failures to write them are passed over.
 
 // show writes status.json.
 func (a *Agent) show(state, tool string) {
-	s, usage, params := &a.screen, a.state.Usage, a.state.Stable.Params
-	since := s.shown.Since
-	if s.shown.State != state || s.shown.Tool != tool {
+	usage, params := a.state.Usage, a.state.Stable.Params
+	since := a.shown.Since
+	if a.shown.State != state || a.shown.Tool != tool {
 		since = time.Now().UTC()
 	}
-	s.shown = status.Status{
+	a.shown = status.Status{
 		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: state, Since: since, Tool: tool, SilentSince: a.silence(),
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
@@ -36,21 +35,21 @@ func (a *Agent) show(state, tool string) {
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 	}
 	if a.busy() && a.state.Paused == "" { // paused, no turn is under way
-		s.shown.Answering = a.audience()
+		a.shown.Answering = a.audience()
 	}
 	for _, p := range a.state.Outbox { // what waits for it is not posted yet
-		if !slices.Contains(s.shown.Answering, p.Room) {
-			s.shown.Answering = append(s.shown.Answering, p.Room)
+		if !slices.Contains(a.shown.Answering, p.Room) {
+			a.shown.Answering = append(a.shown.Answering, p.Room)
 		}
 	}
-	for _, room := range s.shown.Rooms {
+	for _, room := range a.shown.Rooms {
 		heard := a.cursor(room).Offset
 		if _, size, err := chat.End(a.path(room)); err == nil { // the room may have been deleted since
 			heard = min(heard, size)
 		}
-		s.shown.Heard[room] = heard
+		a.shown.Heard[room] = heard
 	}
-	_ = status.Write(a.id.Dir, s.shown)
+	_ = status.Write(a.id.Dir, a.shown)
 }
 
 // showResting tells where the identity stands between turns.
@@ -69,8 +68,8 @@ func (a *Agent) showResting() {
 func (a *Agent) showEnd(err error) {
 	a.show(status.Stopped, "")
 	if err != nil {
-		a.screen.shown.Error = err.Error()
-		_ = status.Write(a.id.Dir, a.screen.shown)
+		a.shown.Error = err.Error()
+		_ = status.Write(a.id.Dir, a.shown)
 	}
 }
 
