@@ -54,12 +54,12 @@ func (p *Policy) path(name string) string { return filepath.Join(p.dir, name) }
 // read reads people.json; one that is missing lists nobody.
 func (p *Policy) read() (peopleFile, error) {
 	path := p.path("people.json")
+	p.mu.Lock() // before the look: a missing file is away only if an earlier look found it
+	defer p.mu.Unlock()
 	data, cut, err := durable.ReadRegular(path, maxPeople)
 	if err == nil && cut {
 		err = fmt.Errorf("it is larger than %d bytes", maxPeople)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if !errors.Is(err, fs.ErrNotExist) {
 		p.listed, p.missed = true, time.Time{}
 	} else {
