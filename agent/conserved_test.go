@@ -75,7 +75,8 @@ func (w *world) conserved(id Identity) (refs, ranges int) {
 		switch e.Kind {
 		case mind.Inbound:
 			for raw := range strings.Lines(body) {
-				if l := chat.Parse([]byte(raw)); !l.Agent && !l.Blank() {
+				torn := strings.HasPrefix(raw, "[AGENT:"+id.Name+" ") // its own post, cut off: nobody's message
+				if l := chat.Parse([]byte(raw)); !l.Agent && !l.Blank() && !torn {
 					first, _, _ := strings.Cut(l.Text, "\n") // the next line would be shown on a line of its own
 					wants = append(wants, blobs.Escape(first))
 				}
