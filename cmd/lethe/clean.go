@@ -94,6 +94,9 @@ func (p *program) noneRuns(ids []agent.Identity) error {
 
 func (p *program) confirm(question string) bool {
 	fmt.Fprint(p.out, question)
-	answer, _ := bufio.NewReader(p.in).ReadString('\n')
+	answer, err := bufio.NewReader(p.in).ReadString('\n')
+	if err != nil { // the input has ended, and with it the line of the question
+		fmt.Fprintln(p.out)
+	}
 	return strings.TrimSpace(answer) == "yes"
 }

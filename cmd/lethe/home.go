@@ -151,6 +151,9 @@ func (p *program) pick(several error) (agent.Identity, error) {
 	}
 	fmt.Fprintf(p.err, "Which identity? (number or name) ")
 	answer, err := bufio.NewReader(p.in).ReadString('\n')
+	if err != nil { // the input has ended, and with it the line of the question
+		fmt.Fprintln(p.err)
+	}
 	if answer = strings.TrimSpace(answer); err != nil || answer == "" {
 		return agent.Identity{}, several
 	}
