@@ -231,11 +231,16 @@ func noCommand(cmd *cobra.Command, words []string) error {
 		}
 	}
 	what := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
-	if near := nearest(words[0], names); near != "" {
+	near := nearest(words[0], names)
+	if near != "" {
 		what = fmt.Sprintf("did you mean: %s %s", cmd.CommandPath(), near)
 	}
-	if len(words) > 1 && !cmd.HasParent() {
+	switch {
+	case cmd.HasParent():
+	case len(words) > 1:
 		what += "; a question needs quotes"
+	case near == "":
+		what += "; a question has two words at least"
 	}
 	return hint(usagef("unknown command %q", words[0]), "%s", what)
 }
