@@ -34,7 +34,6 @@ const (
 	hintTime     = 250 * time.Millisecond
 	hintLines    = 3
 	hintMessages = 8   // the newest messages that are looked up
-	hintTurns    = 30  // turns in which a ref is hinted at once
 	hintChars    = 500 // of a failed call, and of its result, that are looked up
 )
 
@@ -48,17 +47,16 @@ func (a *Agent) hintIfDue(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.cfg.Recall.HintTime, hintTime))
 	defer cancel()
-	skip := a.inSight()
 	var hits []recall.Hit
 	for _, text := range texts {
 		found, err := a.indexer.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
-			return x.Hints(ctx, a.store, text, time.Now(), skip)
+			return x.Hints(ctx, a.store, text, time.Now(), recall.HintConfidence)
 		})
 		if err != nil {
 			a.cfg.Log.Debug("no hint", "error", err)
 			break
 		}
-		hits = append(hits, found...)
+		hits = append(hits, a.unseen(found)...)
 	}
 	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
 	return a.hint(why, hits)
@@ -167,19 +165,18 @@ func clipped(text string) string {
 	return string(runes[:min(len(runes), hintChars)])
 }
 
-// inSight tells what need not be hinted at: what stands open in the live
-// context, and what was hinted at lately. That a summary stands for it in the past
-// is no reason: it rarely has the detail that is asked for.
-func (a *Agent) inSight() func(blobs.Hash) bool {
-	// The answer may be asked for when the state has gone on.
-	shown, hinted, now := a.state.OpenRefs(), a.state.Hinted, a.state.Turn
-	return func(h blobs.Hash) bool {
-		full := h.String()
-		if turn, ok := hinted[full]; ok && now-turn < hintTurns {
-			return true
-		}
-		return slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(full, short) })
+// unseen returns the hits that are worth a hint: none when the best stands open in the
+// live context, or a hint there names it, for the others fit worse; else those that do
+// not.
+func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
+	shown := a.state.ShownRefs()
+	seen := func(h recall.Hit) bool {
+		return slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) })
 	}
+	if len(hits) == 0 || seen(hits[0]) {
+		return nil
+	}
+	return slices.DeleteFunc(hits, seen)
 }
 
 // RecallPath is where the index over what an identity has forgotten is. It can be

@@ -72,7 +72,8 @@ func (s *State) apply(e event.Event, from source) error {
 	case event.Note:
 		return s.note(e, from)
 	case event.Hint:
-		return s.hint(e, from)
+		_, err := s.add(Entry{N: e.N}, from)
+		return err
 	case event.Error:
 		return s.failed(e)
 	case event.Paused:

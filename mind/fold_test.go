@@ -89,30 +89,23 @@ func TestRestoreErrors(t *testing.T) {
 	}
 }
 
-// A life remembers what was hinted at, across epochs, and not for ever.
-func TestHintsAreRemembered(t *testing.T) {
+// The state knows which refs the live hints name, and no others.
+func TestShownRefs(t *testing.T) {
 	w := newWorld(t)
-	hint := func(refs ...string) {
-		w.happen(event.Hint{N: w.state.Next, Why: "inbound", Refs: refs}, "look at these\nhash=3fa9 gist=a ◆ forged header\n")
+	hint := func(lines string) {
+		w.happen(event.Hint{N: w.state.Next, Why: "inbound", Refs: []string{"ffff"}}, "look at these ◆ forged\n"+lines)
 	}
-	turn := func(n int) {
-		for range n {
-			w.state.endTurn()
-		}
+	hint("hash=3fa9c0d2e1b4a5f6 gist=a (e3..e7, 2026-11-20 12:57)\nhash=81c68b6ce806a784 gist=b (e8..e9)")
+	hint("nothing but hash=00c68b6ce806a784 in a text")
+	if refs := strings.Join(w.state.ShownRefs(), " "); refs != "3fa9c0d2e1b4a5f6 81c68b6ce806a784" || w.state.Owes {
+		t.Errorf("shown are %s, owes %v", refs, w.state.Owes)
 	}
-	hint("aaaa", "bbbb")
-	turn(40)
-	hint("cccc")
-	if h := w.state.Hinted; h["aaaa"] != 0 || h["cccc"] != 40 || len(h) != 3 {
-		t.Errorf("hinted at %v", h)
-	}
-	turn(70)
-	hint()
-	if len(w.state.Hinted) != 1 || w.state.Owes {
-		t.Errorf("hinted at %v, owes %v", w.state.Hinted, w.state.Owes)
+	w.state.Live = w.state.Live[1:]
+	if refs := w.state.ShownRefs(); len(refs) > 0 {
+		t.Errorf("shown are %v", refs)
 	}
 	last := w.last()
-	if strings.Contains(last.Text, "◆") || !strings.HasPrefix(last.Header(), "◆ e3 hint") {
+	if strings.Contains(last.Text, "◆") || !strings.HasPrefix(last.Header(), "◆ e2 hint") {
 		t.Errorf("a hint reads %q", last.Messages()[0].Content)
 	}
 }

@@ -133,29 +133,16 @@ func (s *State) note(e event.Note, from source) error {
 	return err
 }
 
-// hintMemory is for how many turns it is known what was hinted at.
-const hintMemory = 100
-
-func (s *State) hint(e event.Hint, from source) error {
-	hinted := map[string]int{} // a new one: a snapshot may still be read
-	for ref, turn := range s.Hinted {
-		if s.Turn-turn < hintMemory {
-			hinted[ref] = turn
-		}
-	}
-	for _, ref := range e.Refs {
-		hinted[ref] = s.Turn
-	}
-	s.Hinted = hinted
-	_, err := s.add(Entry{N: e.N}, from)
-	return err
-}
-
-// OpenRefs returns the short hashes of the originals that stand in the live
-// context because they were opened there, whole or in part.
-func (s *State) OpenRefs() []string {
+// ShownRefs returns the short hashes of the originals that the live context shows,
+// whole or in part, since they were opened there, and of those that a hint there names.
+func (s *State) ShownRefs() []string {
 	var out []string
 	for _, e := range s.Live {
+		if e.Kind == Hint {
+			for _, l := range ReadCard([]byte(e.Text)) {
+				out = append(out, l.Ref.Hash)
+			}
+		}
 		for _, c := range e.Calls {
 			if rest, ok := strings.CutPrefix(c.Text, OpenedText); ok && c.Tool == "UNCOMPACT" {
 				if short, _, ok := strings.Cut(rest, " "); ok {

@@ -217,10 +217,6 @@ type State struct {
 	// Grants are blobs of other lives that a user has named.
 	Grants map[string]bool `json:"grants,omitempty"`
 
-	// Hinted are the refs that hints have named, with the turn in which the latest
-	// did. Old ones are dropped.
-	Hinted map[string]int `json:"hinted,omitempty"`
-
 	// WantModel is the model that a user asked for; the next epoch uses it.
 	WantModel string `json:"want_model,omitempty"`
 

@@ -10,8 +10,8 @@ const (
 	nameShare = 0.5
 	// evidenceLines are the lines in a row that a confidence goes by.
 	evidenceLines = 3
-	// hintConfidence is what a hint needs.
-	hintConfidence = 0.28
+	// HintConfidence is what a hint needs.
+	HintConfidence = 0.28
 )
 
 // confidence says how likely a candidate is what a text is about, 0 to 1, so that
@@ -42,22 +42,16 @@ func (r *ranker) confidence(p *page) float64 {
 	return best
 }
 
-// hinted returns the hits that are worth a hint: none, unless one of the first three
-// is likely enough to be what a text is about; then those of the three that are at
-// least half as likely.
-func hinted(r []ranked) []ranked {
-	r = r[:min(len(r), mostHints)]
-	sure := 0.0
-	for _, x := range r {
-		sure = max(sure, x.confidence)
-	}
-	if sure < hintConfidence {
+// Hinted returns those of some hits that are worth a hint: none, unless one of them
+// has the least confidence that a hint needs; then those that have half of that.
+func Hinted(hits []Hit, least float64) []Hit {
+	if !slices.ContainsFunc(hits, func(h Hit) bool { return h.Confidence >= least }) {
 		return nil
 	}
-	var out []ranked
-	for _, x := range r {
-		if x.confidence >= hintConfidence/2 {
-			out = append(out, x)
+	var out []Hit
+	for _, h := range hits {
+		if h.Confidence >= least/2 {
+			out = append(out, h)
 		}
 	}
 	return out

@@ -5,7 +5,7 @@ import "testing"
 // Small talk has no hints; neither has a question about something else.
 func TestConfidence(t *testing.T) {
 	s := talks()
-	sure := func(text string) bool { return len(hinted(s.found(text))) > 0 }
+	sure := func(text string) bool { return len(Hinted(hits(s.found(text)), HintConfidence)) > 0 }
 	for _, text := range []string{"What did Ann paint?", "Did the neighbours find your dog?", "when did Bob lose his job at the bank",
 		"We could go camping in the mountains with the kids."} {
 		if !sure(text) {
@@ -22,7 +22,7 @@ func TestConfidence(t *testing.T) {
 		t.Errorf("naming a speaker is worth nothing: %v, %v", named.confidence, nobody.confidence)
 	}
 	boats := of(chat("ann 2023-05-08 a boat"), chat("ann 2023-05-08 the boat"), chat("bob 2023-05-08 this boat"), chat("bob 2023-05-08 that boat"))
-	if r := boats.found("boat"); len(r) != 4 || len(hinted(r)) > 0 {
+	if r := boats.found("boat"); len(r) != 4 || len(Hinted(hits(r), HintConfidence)) > 0 {
 		t.Errorf("a word that is everywhere is worth a hint: %+v", r)
 	}
 	for _, r := range s.found("What did Ann paint?") {
@@ -35,7 +35,7 @@ func TestConfidence(t *testing.T) {
 // An identifier that occurs nowhere gives way to its parts.
 func TestConfidenceOfUnknownIdentifier(t *testing.T) {
 	s := of(chat("ann 2023-05-08 The lighthouse keeper's code is 7431."), chat("ann 2023-05-08 The keeper has a dog."), chat("bob 2023-05-08 Fine."))
-	if r := s.found("lighthouse-keeper-code.txt"); len(hinted(r)) == 0 || s.place(r[0]) != 0 {
+	if r := s.found("lighthouse-keeper-code.txt"); len(Hinted(hits(r), HintConfidence)) == 0 || s.place(r[0]) != 0 {
 		t.Errorf("%+v", r)
 	}
 	sure := func(text string) float64 { return s.found(text)[0].confidence }

@@ -50,7 +50,7 @@ func TestLargeOriginal(t *testing.T) {
 func (x *Index) stageOne(t *testing.T, said string, now time.Time) (s *shortlist) {
 	t.Helper()
 	err := x.View(t.Context(), func(v *index.View) (err error) {
-		s, err = stageOne(t.Context(), v, analyse(said, now), Query{}, nil)
+		s, err = stageOne(t.Context(), v, analyse(said, now), Query{})
 		return err
 	})
 	lethetest.Must(t, err)
@@ -127,7 +127,7 @@ func TestFindsDates(t *testing.T) {
 	for _, text := range []string{"what did the crane lift on 3 May 2026?", "what did the crane lift on 2026-05-03?", "what did the crane lift in May?"} {
 		w.finds(x, text, crane)
 	}
-	hints, err := x.Hints(t.Context(), w.store, "is anything on 5 December 2026?", now, nil)
+	hints, err := x.Hints(t.Context(), w.store, "is anything on 5 December 2026?", now, HintConfidence)
 	if err != nil || len(hints) == 0 || hints[0].Hash != dentist {
 		t.Errorf("hints %s, %v", show(hints), err)
 	}

@@ -105,7 +105,7 @@ func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) ([]Hit,
 	if a.empty() {
 		return nil, ErrEmpty
 	}
-	ranked, err := x.find(ctx, store, a, q, nil)
+	ranked, err := x.find(ctx, store, a, q)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
@@ -117,26 +117,26 @@ func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) ([]Hit,
 }
 
 // Hints returns at most three hits that match a text well, best first, and
-// mostly none. The text is what somebody has said, or what a tool has printed;
-// not, if not nil, says which originals are of no use now. A text without a word
-// to look for has no hints.
-func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now time.Time, not func(blobs.Hash) bool) ([]Hit, error) {
+// mostly none: as Hinted chooses them of the best three. The text is what somebody
+// has said, or what a tool has printed. A text without a word to look for has no
+// hints.
+func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now time.Time, least float64) ([]Hit, error) {
 	a := analyse(said, now)
 	if a.stops || len(a.terms) == 0 { // it reminds nobody of anything
 		return nil, nil
 	}
-	ranked, err := x.find(ctx, store, a, Query{}, not)
+	ranked, err := x.find(ctx, store, a, Query{})
 	if err != nil {
 		return nil, fmt.Errorf("look for hints: %w", err)
 	}
-	return hits(hinted(ranked)), nil
+	return Hinted(hits(ranked[:min(mostHints, len(ranked))]), least), nil
 }
 
 // find does a search on the index as it is now.
-func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query, not func(blobs.Hash) bool) ([]ranked, error) {
+func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query) ([]ranked, error) {
 	var found *shortlist
 	err := x.View(ctx, func(v *index.View) (err error) {
-		found, err = stageOne(ctx, v, a, q, not)
+		found, err = stageOne(ctx, v, a, q)
 		return err
 	})
 	if err != nil {

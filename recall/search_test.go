@@ -123,7 +123,7 @@ func TestHostileQueries(t *testing.T) {
 		if hits, err := x.Search(t.Context(), w.store, Query{Text: "apple", Room: text + "?", Tool: text + "?", Kind: text + "?"}); err != nil || len(hits) > 0 {
 			t.Errorf("%.40q as a filter: %v, %s", text, err, show(hits))
 		}
-		if _, err := x.Hints(t.Context(), w.store, text, w.now, nil); err != nil {
+		if _, err := x.Hints(t.Context(), w.store, text, w.now, HintConfidence); err != nil {
 			t.Errorf("hints for %.40q: %v", text, err)
 		}
 		hits, err := x.Search(t.Context(), w.store, Query{Text: text})
@@ -150,18 +150,12 @@ func TestHints(t *testing.T) {
 	w.fades(more...)
 	x := w.synced()
 	ctx := context.Background()
-	hits, err := x.Hints(ctx, w.store, "When do the zirconium samples go to Reykjavik?", w.now, nil)
+	hits, err := x.Hints(ctx, w.store, "When do the zirconium samples go to Reykjavik?", w.now, HintConfidence)
 	if err != nil || len(hits) == 0 || hits[0].Hash != apple || len(hits) > 3 {
 		t.Errorf("hints %s, %v", show(hits), err)
 	}
-	hits, err = x.Hints(ctx, w.store, "When do the zirconium samples go to Reykjavik?", w.now, func(h blobs.Hash) bool { return h == apple })
-	for _, h := range hits {
-		if h.Hash == apple {
-			t.Errorf("a hint that is of no use: %s, %v", show(hits), err)
-		}
-	}
 	for _, text := range []string{"thanks!", "ok", "Could you please tell me?", "How does photosynthesis work in mosses?"} {
-		if hits, err := x.Hints(ctx, w.store, text, w.now, nil); err != nil || len(hits) > 0 {
+		if hits, err := x.Hints(ctx, w.store, text, w.now, HintConfidence); err != nil || len(hits) > 0 {
 			t.Errorf("%q brings hints %s, %v", text, show(hits), err)
 		}
 	}

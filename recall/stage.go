@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"lethe/blobs"
 	"lethe/recall/index"
 	"lethe/recall/text"
 )
@@ -50,7 +49,7 @@ type found struct {
 }
 
 // stageOne finds the originals that a query may mean, and that fit it.
-func stageOne(ctx context.Context, v *index.View, a query, q Query, not func(blobs.Hash) bool) (*shortlist, error) {
+func stageOne(ctx context.Context, v *index.View, a query, q Query) (*shortlist, error) {
 	s := &shortlist{view: v, filter: filterOf(q), scores: make(map[int64]float64, mostPostings), segments: int(v.Next() - 1)}
 	if err := s.probe(ctx, a); err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func stageOne(ctx context.Context, v *index.View, a query, q Query, not func(blo
 	if err := s.during(ctx, a); err != nil {
 		return nil, err
 	}
-	return s, s.choose(ctx, not)
+	return s, s.choose(ctx)
 }
 
 // filterOf renders what a query is limited to. Days are those of UTC: what lies at
@@ -159,23 +158,19 @@ func (s *shortlist) during(ctx context.Context, a query) error {
 
 // choose looks up whose the best segments are. An original has the score of its
 // best segment.
-func (s *shortlist) choose(ctx context.Context, not func(blobs.Hash) bool) error {
-	var seen []index.Doc
-	for _, b := range s.best(2 * mostBodies) { // some are of one original, or not wanted
+func (s *shortlist) choose(ctx context.Context) error {
+	for _, b := range s.best(2 * mostBodies) { // some are of one original
 		if len(s.docs) == mostBodies {
 			break
 		}
-		if slices.ContainsFunc(seen, func(d index.Doc) bool { return d.ID <= b.id && b.id < d.ID+d.Segments }) {
+		if slices.ContainsFunc(s.docs, func(d found) bool { return d.ID <= b.id && b.id < d.ID+d.Segments }) {
 			continue
 		}
 		d, err := s.view.Doc(ctx, b.id)
 		if err != nil {
 			return err
 		}
-		seen = append(seen, d)
-		if not == nil || !not(d.Hash) {
-			s.docs = append(s.docs, found{d, int(b.id - d.ID)})
-		}
+		s.docs = append(s.docs, found{d, int(b.id - d.ID)})
 	}
 	return nil
 }

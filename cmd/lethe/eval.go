@@ -18,7 +18,9 @@ its own with a small context limit, in a temporary home, and fades for real,
 without a model or a network. Then the text of each question is the query. It is
 a hit when one of the originals found holds a line that the data set names as
 evidence; "hint" is the share of questions for which the automatic hint alone
-brings such an original.
+brings such an original. Of several conversations, all are also played into one
+life, and measured there. A speaker called assistant, agent, bot or ai is heard as
+an agent, any other one as a person.
 
 What goes on is told on standard error. The home is not touched.`,
 		Example: `  lethe eval locomo ~/locomo

@@ -11,6 +11,9 @@
 // evidence. Nothing of this needs a model or a network: the offline model's
 // summariser does what the compactor asks for.
 //
+// Then all conversations are played into one life, by their times, and measured
+// again: of a few originals, chance alone finds many.
+//
 // Equal conversations give equal reports. A home is a temporary directory and goes
 // when its conversation has been measured.
 package eval
@@ -19,7 +22,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
+	"slices"
 
 	"lethe/llm"
 )
@@ -28,6 +33,7 @@ import (
 type Report struct {
 	Conversations []Result `json:"conversations"`
 	All           Result   `json:"all"`
+	OneLife       *Result  `json:"one_life,omitempty"` // all conversations in one life; nil if there is but one
 }
 
 // Result is about one conversation, or all of them.
@@ -39,8 +45,11 @@ type Result struct {
 	Questions  int              `json:"questions"`
 	Skipped    int              `json:"skipped_questions"` // no evidence that is in the conversation
 	Recall     Found            `json:"recall"`
+	Plain      Found            `json:"bm25"` // to compare: BM25 over what originals say, with the same stems and stop words
+	Chance     Chance           `json:"chance"`
 	Categories map[string]Found `json:"categories"` // recall's, by the data set's categories
 	False      FalseHints       `json:"false_hints"`
+	Curve      []Trade          `json:"curve"`
 
 	tokens int
 }
@@ -51,7 +60,35 @@ type Found struct {
 	At1       int `json:"hit_at_1"` // an original with evidence came first
 	At5       int `json:"hit_at_5"`
 	At10      int `json:"hit_at_10"`
-	Hint      int `json:"hint"` // the automatic hint alone had one
+	All1      int `json:"all_at_1"` // the first one had all evidence
+	All5      int `json:"all_at_5"`
+	All10     int `json:"all_at_10"`
+	Hint      int `json:"hint"` // the automatic hint alone had an original with evidence
+}
+
+// Chance is how many questions a ranking by lot is expected to find.
+type Chance struct {
+	At1  float64 `json:"hit_at_1"`
+	At5  float64 `json:"hit_at_5"`
+	At10 float64 `json:"hit_at_10"`
+}
+
+// Trade is what hints would be with another threshold: the more of those that are
+// wanted, the more that are not.
+type Trade struct {
+	Least float64 `json:"least_confidence"`
+	Hint  int     `json:"hint"`
+	Talk  int     `json:"small_talk_hinted"`
+	Other int     `json:"other_questions_hinted"`
+}
+
+// thresholds are those of the curve.
+func thresholds() []Trade {
+	var out []Trade
+	for least := 0.20; least < 0.505; least += 0.02 {
+		out = append(out, Trade{Least: math.Round(100*least) / 100})
+	}
+	return out
 }
 
 // FalseHints counts texts that have nothing to do with a conversation, and those
@@ -68,19 +105,16 @@ func (f *Found) plus(o Found) {
 	f.At1 += o.At1
 	f.At5 += o.At5
 	f.At10 += o.At10
+	f.All1 += o.All1
+	f.All5 += o.All5
+	f.All10 += o.All10
 	f.Hint += o.Hint
 }
 
-// foundAt counts a question whose first hit with evidence has this place, from 0;
-// less than 0 is none.
-func foundAt(place int) Found {
-	within := func(most int) int {
-		if place >= 0 && place < most {
-			return 1
-		}
-		return 0
-	}
-	return Found{Questions: 1, At1: within(1), At5: within(5), At10: within(10)}
+func (c *Chance) plus(o Chance) {
+	c.At1 += o.At1
+	c.At5 += o.At5
+	c.At10 += o.At10
 }
 
 // count adds questions of a category.
@@ -94,7 +128,7 @@ func (r *Result) count(category string, f Found) {
 // Run plays and measures conversations one by one. progress is told what goes on,
 // in a line each time. An error says which conversation it is about.
 func Run(ctx context.Context, talks []Conversation, progress func(string)) (Report, error) {
-	r := Report{All: Result{Name: "all", Categories: map[string]Found{}}}
+	r := Report{All: Result{Name: "all", Categories: map[string]Found{}, Curve: thresholds()}}
 	for i, talk := range talks {
 		var others []Question
 		for j, o := range talks {
@@ -103,17 +137,42 @@ func Run(ctx context.Context, talks []Conversation, progress func(string)) (Repo
 			}
 		}
 		one, err := measure(ctx, talk, others, progress)
-		if ctx.Err() != nil { // where in it is of no use to anybody
-			return r, fmt.Errorf("evaluate %s: interrupted: %w", talk.Name, ctx.Err())
-		}
 		if err != nil {
-			return r, fmt.Errorf("evaluate %s: %w", talk.Name, err)
+			return r, err
 		}
 		r.Conversations = append(r.Conversations, one)
 		r.All.plus(one)
 	}
 	r.All.MeanTokens = mean(r.All.tokens, r.All.Originals)
+	if len(talks) > 1 {
+		one, err := measure(ctx, together(talks), nil, progress)
+		if err != nil {
+			return r, err
+		}
+		r.OneLife = &one
+	}
 	return r, nil
+}
+
+// together makes one conversation of several, in order of time.
+func together(talks []Conversation) Conversation {
+	all := Conversation{Name: "one life"}
+	for _, talk := range talks {
+		all.Skipped += talk.Skipped
+		for _, l := range talk.Lines {
+			l.ID = talk.Name + " " + l.ID
+			all.Lines = append(all.Lines, l)
+		}
+		for _, q := range talk.Questions {
+			q.Evidence = slices.Clone(q.Evidence)
+			for i, id := range q.Evidence {
+				q.Evidence[i] = talk.Name + " " + id
+			}
+			all.Questions = append(all.Questions, q)
+		}
+	}
+	slices.SortStableFunc(all.Lines, func(a, b Line) int { return a.At.Compare(b.At) })
+	return all
 }
 
 func (r *Result) plus(o Result) {
@@ -129,6 +188,13 @@ func (r *Result) plus(o Result) {
 	r.False.TalkHints += o.False.TalkHints
 	r.False.Other += o.False.Other
 	r.False.OtherHint += o.False.OtherHint
+	r.Plain.plus(o.Plain)
+	r.Chance.plus(o.Chance)
+	for i, t := range o.Curve {
+		r.Curve[i].Hint += t.Hint
+		r.Curve[i].Talk += t.Talk
+		r.Curve[i].Other += t.Other
+	}
 }
 
 func mean(sum, n int) float64 { return float64(sum) / float64(max(1, n)) }
@@ -140,7 +206,16 @@ func measure(ctx context.Context, talk Conversation, others []Question, progress
 		return Result{}, err
 	}
 	defer os.RemoveAll(dir)
-	out := Result{Name: talk.Name, Lines: len(talk.Lines), Questions: len(talk.Questions), Skipped: talk.Skipped, Categories: map[string]Found{}}
+	defer func() {
+		switch {
+		case ctx.Err() != nil: // where in it is of no use to anybody
+			err = fmt.Errorf("evaluate %s: interrupted: %w", talk.Name, ctx.Err())
+		case err != nil:
+			err = fmt.Errorf("evaluate %s: %w", talk.Name, err)
+		}
+	}()
+	out := Result{Name: talk.Name, Lines: len(talk.Lines), Questions: len(talk.Questions), Skipped: talk.Skipped,
+		Categories: map[string]Found{}, Curve: thresholds()}
 	progress(fmt.Sprintf("%s: playing %d lines", talk.Name, out.Lines))
 	s, err := play(ctx, dir, talk)
 	if err != nil {
@@ -165,5 +240,5 @@ func measure(ctx context.Context, talk Conversation, others []Question, progress
 			return out, err
 		}
 	}
-	return out, e.mislead(ctx, others, &out.False)
+	return out, e.mislead(ctx, others, &out)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"lethe/internal/lethetest"
 	"lethe/internal/sandbox"
+	"lethe/recall"
 )
 
 func TestMain(m *testing.M) {
@@ -42,11 +44,23 @@ func TestRun(t *testing.T) {
 	if all.False.Talk != 2*len(smallTalk()) || all.False.Other != 7 || all.False.TalkHints > all.False.Talk/4 || all.False.OtherHint > 3 {
 		t.Errorf("%+v", all.False)
 	}
-	if len(said) != 4 || !strings.HasPrefix(said[0], "harbour: playing 30 lines") {
+	if len(said) != 6 || !strings.HasPrefix(said[0], "harbour: playing 30 lines") {
 		t.Errorf("progress: %q", said)
 	}
+	if one := r.OneLife; one.Recall.Questions != 7 || one.Recall.At10 < 6 || one.Recall.All10 > one.Recall.At10 || one.Lines != all.Lines || one.Chance.At1 > all.Chance.At1 {
+		t.Errorf("one life: %+v", one)
+	}
+	if all.Plain.At10 < 5 || all.Chance.At10 > 7 {
+		t.Errorf("compared with: %+v, %+v", all.Plain, all.Chance)
+	}
+	for i, c := range all.Curve {
+		if c.Least == recall.HintConfidence && (c.Hint != all.Recall.Hint || c.Talk != all.False.TalkHints || c.Other != all.False.OtherHint) ||
+			i > 0 && (c.Hint > all.Curve[i-1].Hint || c.Talk > all.Curve[i-1].Talk || c.Other > all.Curve[i-1].Other) {
+			t.Errorf("the curve: %+v, %+v", all.Curve, all.False)
+		}
+	}
 	text := r.String()
-	for _, want := range []string{"harbour", "vineyard", "all", "hit@10", "100.0 %", "multi-hop", "small talk", "not counted: 3"} {
+	for _, want := range []string{"harbour", "vineyard", "all", "one life", "BM25, all", "chance, one life", "least confidence", "hit@10", "100.0 %", "multi-hop", "small talk", "not counted: 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -57,6 +71,26 @@ func TestRun(t *testing.T) {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%s is missing in %s", want, data)
 		}
+	}
+}
+
+// Everything is heard of a chat that begins with more lines than a newcomer to a room
+// hears of those before; and an assistant's lines are an agent's.
+func TestRunChat(t *testing.T) {
+	session := `{"speaker": "user", "text": "my badge is 4711"}`
+	for i := range 25 {
+		session += fmt.Sprintf(`, {"speaker": "user", "text": "hm %d"}`, i)
+	}
+	session += `, {"speaker": "Assistant", "text": "` + strings.Repeat(`Write it down.\n\n- In the *usual* place.\n`, 80) + `"}`
+	c, err := Parse([]byte(`{"session_1": [` + session + `], "session_1_date_time": "1:56 pm on 8 May, 2023", "qa": [{"question": "Which badge?", "evidence": ["D1:1"]}]}`))
+	lethetest.Must(t, err)
+	if c.Lines[0].Agent || !c.Lines[26].Agent {
+		t.Errorf("whose are %+v and %+v", c.Lines[0], c.Lines[26])
+	}
+	r, err := Run(t.Context(), []Conversation{c}, func(string) {})
+	lethetest.Must(t, err)
+	if r.All.Lines != 27 || r.All.Recall.At1 != 1 || r.OneLife != nil {
+		t.Errorf("%+v", r.All)
 	}
 }
 

@@ -22,7 +22,7 @@ type original struct {
 }
 
 // holds reports whether evidence of a question is in it.
-func (o original) holds(q Question) bool {
+func (o *original) holds(q Question) bool {
 	return slices.ContainsFunc(q.Evidence, func(id string) bool { return o.lines[id] })
 }
 
@@ -31,19 +31,22 @@ func (o original) holds(q Question) bool {
 type exam struct {
 	store     *blobs.Store
 	index     *recall.Index
-	originals map[blobs.Hash]original
+	originals []*original // in the order in which they faded
+	byHash    map[blobs.Hash]*original
+	plain     *plain
 	now       time.Time // when the conversation ended
 }
 
 // examine indexes what has faded and finds the lines of the conversation in it.
 func (s *stage) examine(ctx context.Context, talk Conversation) (_ *exam, err error) {
-	e := &exam{store: s.store, originals: map[blobs.Hash]original{}, now: end(talk)}
+	e := &exam{store: s.store, byHash: map[blobs.Hash]*original{}, now: end(talk)}
 	if err := e.collect(s.id.LIFE()); err != nil {
 		return nil, err
 	}
 	if err := e.locate(talk); err != nil {
 		return nil, err
 	}
+	e.plain = newPlain(e.originals)
 	e.index = recall.Open(s.id.RecallPath(), s.id.Self, s.config.Log)
 	if _, err := e.index.Sync(ctx, s.store, s.id.LIFE()); err != nil {
 		return nil, errors.Join(err, e.index.Close())
@@ -65,7 +68,10 @@ func (e *exam) collect(path string) error {
 		if err != nil {
 			return err
 		}
-		e.originals[hash] = original{string(b.Body), map[string]bool{}}
+		if e.byHash[hash] == nil {
+			e.byHash[hash] = &original{string(b.Body), map[string]bool{}}
+			e.originals = append(e.originals, e.byHash[hash])
+		}
 		return nil
 	})
 }
@@ -73,9 +79,9 @@ func (e *exam) collect(path string) error {
 // locate finds each line of a conversation in the originals. One that is in none
 // has been lost, and then nothing else is worth measuring.
 func (e *exam) locate(talk Conversation) error {
-	flat := map[blobs.Hash]string{}
-	for hash, o := range e.originals {
-		flat[hash] = flatten(o.body)
+	flat := make([]string, len(e.originals))
+	for i, o := range e.originals {
+		flat[i] = flatten(o.body)
 	}
 	for _, l := range talk.Lines {
 		line, err := format(l)
@@ -84,9 +90,9 @@ func (e *exam) locate(talk Conversation) error {
 		}
 		want := flatten(mind.Heard(line, nil))
 		lost := true
-		for hash, body := range flat {
+		for i, body := range flat {
 			if strings.Contains(body, want) {
-				e.originals[hash].lines[l.ID] = true
+				e.originals[i].lines[l.ID] = true
 				lost = false
 			}
 		}
@@ -101,54 +107,109 @@ func (e *exam) locate(talk Conversation) error {
 // where it is shown.
 func flatten(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// ask puts one question to recall.
+// ask puts one question to recall, and to what it is compared with.
 func (e *exam) ask(ctx context.Context, q Question, out *Result) error {
 	hits, err := e.index.Search(ctx, e.store, recall.Query{Text: q.Text, Limit: 10, Now: e.now})
 	if err != nil {
 		return fmt.Errorf("question %q: %w", q.Text, err)
 	}
-	hints, err := e.hints(ctx, q.Text)
+	likely, err := e.likely(ctx, q.Text)
 	if err != nil {
 		return err
 	}
-	found := foundAt(e.place(q, hits))
-	if e.place(q, hints) >= 0 {
-		found.Hint++
+	found := judge(q, e.of(hits))
+	fits := func(least float64) int { return judge(q, e.of(recall.Hinted(likely, least))).At5 }
+	found.Hint = fits(recall.HintConfidence)
+	for i, t := range out.Curve {
+		out.Curve[i].Hint += fits(t.Least)
 	}
 	out.count(categoryName(q.Category), found)
+	out.Plain.plus(judge(q, e.plain.rank(q.Text)))
+	out.Chance.plus(e.chance(q, out.Originals))
 	return nil
 }
 
 // mislead looks for hints where there is nothing to find.
-func (e *exam) mislead(ctx context.Context, others []Question, f *FalseHints) error {
+func (e *exam) mislead(ctx context.Context, others []Question, out *Result) error {
 	for _, text := range smallTalk() {
-		hints, err := e.hints(ctx, text)
+		sure, err := e.sure(ctx, text)
 		if err != nil {
 			return err
 		}
-		f.Talk++
-		f.TalkHints += min(1, len(hints))
+		out.False.Talk++
+		out.False.TalkHints += sure(recall.HintConfidence)
+		for i, t := range out.Curve {
+			out.Curve[i].Talk += sure(t.Least)
+		}
 	}
 	for _, q := range others {
-		hints, err := e.hints(ctx, q.Text)
+		sure, err := e.sure(ctx, q.Text)
 		if err != nil {
 			return err
 		}
-		f.Other++
-		f.OtherHint += min(1, len(hints))
+		out.False.Other++
+		out.False.OtherHint += sure(recall.HintConfidence)
+		for i, t := range out.Curve {
+			out.Curve[i].Other += sure(t.Least)
+		}
 	}
 	return nil
 }
 
-func (e *exam) hints(ctx context.Context, text string) ([]recall.Hit, error) {
-	hints, err := e.index.Hints(ctx, e.store, text, e.now, nil)
+// sure returns a function that says by a threshold whether a text has hints, 1 or 0.
+func (e *exam) sure(ctx context.Context, text string) (func(least float64) int, error) {
+	likely, err := e.likely(ctx, text)
+	return func(least float64) int { return min(1, len(recall.Hinted(likely, least))) }, err
+}
+
+// likely returns what hints are chosen from.
+func (e *exam) likely(ctx context.Context, text string) ([]recall.Hit, error) {
+	hits, err := e.index.Hints(ctx, e.store, text, e.now, 0)
 	if err != nil {
 		return nil, fmt.Errorf("hints for %q: %w", text, err)
 	}
-	return hints, nil
+	return hits, nil
 }
 
-// place is the rank of the first hit that holds evidence, from 0, or -1.
-func (e *exam) place(q Question, hits []recall.Hit) int {
-	return slices.IndexFunc(hits, func(h recall.Hit) bool { return e.originals[h.Hash].holds(q) })
+// of returns the originals of some hits.
+func (e *exam) of(hits []recall.Hit) []*original {
+	var out []*original
+	for _, h := range hits {
+		out = append(out, e.byHash[h.Hash])
+	}
+	return out
+}
+
+// judge counts a question by the originals that were found, best first.
+func judge(q Question, found []*original) Found {
+	any := func(most int) int {
+		if slices.ContainsFunc(found[:min(most, len(found))], func(o *original) bool { return o.holds(q) }) {
+			return 1
+		}
+		return 0
+	}
+	all := func(most int) int {
+		for _, id := range q.Evidence {
+			if !slices.ContainsFunc(found[:min(most, len(found))], func(o *original) bool { return o.lines[id] }) {
+				return 0
+			}
+		}
+		return 1
+	}
+	return Found{Questions: 1, At1: any(1), At5: any(5), At10: any(10), All1: all(1), All5: all(5), All10: all(10)}
+}
+
+// chance is what a ranking of n originals by lot finds.
+func (e *exam) chance(q Question, n int) Chance {
+	among := func(most int) float64 {
+		miss, left := 1.0, n
+		for _, o := range e.originals {
+			if o.holds(q) && left > 0 {
+				miss *= max(0, float64(left-most)) / float64(left)
+				left--
+			}
+		}
+		return 1 - miss
+	}
+	return Chance{among(1), among(5), among(10)}
 }

@@ -25,6 +25,7 @@ type Conversation struct {
 type Line struct {
 	ID      string // D3:7, the seventh line of the third session
 	Speaker string
+	Agent   bool // the speaker is an assistant
 	Text    string
 	At      time.Time
 }
@@ -132,9 +133,14 @@ func parseSession(file map[string]json.RawMessage, key string, n int) (out []Lin
 			l.ID = fmt.Sprintf("D%d:%d", n, i+1)
 		}
 		// Nothing says when within a session a line was said: half a minute each.
-		out = append(out, Line{l.ID, l.Speaker, l.Text, at.Add(time.Duration(i) * 30 * time.Second)})
+		out = append(out, Line{l.ID, l.Speaker, isAgent(l.Speaker), l.Text, at.Add(time.Duration(i) * 30 * time.Second)})
 	}
 	return out, nil
+}
+
+// isAgent reports whether a data set calls an assistant by a name.
+func isAgent(speaker string) bool {
+	return slices.Contains([]string{"assistant", "agent", "bot", "ai"}, strings.ToLower(speaker))
 }
 
 // lineID finds ids in what may also be "D8:6; D9:17", "D:11:26" or junk.

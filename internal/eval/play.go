@@ -123,6 +123,9 @@ func (s *stage) live(ctx context.Context, portions ...[]Line) error {
 	group.Go(func() error { defer cancel(); return a.Run(inner) })
 	group.Go(func() error {
 		defer cancel()
+		if err := s.rest(inner); err != nil { // it joins the room before the first line
+			return canceled(err)
+		}
 		for _, lines := range portions {
 			if err := s.hear(inner, lines); err != nil {
 				return canceled(err)
@@ -238,7 +241,7 @@ func holdsTalk(e *mind.Entry) bool {
 
 // format makes the line of a room.
 func format(l Line) ([]byte, error) {
-	raw, err := chat.Format(false, chat.CleanName(l.Speaker), l.At, l.Text)
+	raw, err := chat.Format(l.Agent, chat.CleanName(l.Speaker), l.At, l.Text)
 	if err != nil {
 		err = fmt.Errorf("line %s: %w", l.ID, err)
 	}

@@ -12,15 +12,24 @@ import (
 // String renders a report as tables for people.
 func (r Report) String() string {
 	var b strings.Builder
-	all := append(slices.Clone(r.Conversations), r.All)
-	if len(r.Conversations) == 1 {
-		all = r.Conversations
+	all := r.Conversations
+	if r.OneLife != nil {
+		all = append(slices.Clone(all), r.All, *r.OneLife)
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "conversation\tlines\toriginals\ttokens each\tquestions\thit@1\thit@5\thit@10\thint\t")
 	for _, c := range all {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%d\t%s%s\t\n", c.Name, c.Lines, c.Originals, c.MeanTokens, c.Questions,
 			c.Recall.hits(), c.Recall.share(c.Recall.Hint))
+	}
+	w.Flush()
+	b.WriteByte('\n')
+	w = tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "ranking\thit@1\thit@5\thit@10\tall@1\tall@5\tall@10\t")
+	for _, c := range all[len(all)-min(2, len(all)):] {
+		fmt.Fprintf(w, "recall, %s\t%s\nBM25, %[1]s\t%[3]s\n", c.Name, c.Recall.everything(), c.Plain.everything())
+		n := float64(max(1, c.Questions)) / 100
+		fmt.Fprintf(w, "chance, %s\t%.1f %%\t%.1f %%\t%.1f %%\t\t\t\t\n", c.Name, c.Chance.At1/n, c.Chance.At5/n, c.Chance.At10/n)
 	}
 	w.Flush()
 	b.WriteByte('\n')
@@ -36,7 +45,13 @@ func (r Report) String() string {
 	if f.Other > 0 {
 		fmt.Fprintf(&b, ", %d of %d questions about other conversations", f.OtherHint, f.Other)
 	}
-	b.WriteByte('\n')
+	b.WriteString("\n\n")
+	w = tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "least confidence\thint\tsmall talk\tother questions\t")
+	for _, t := range r.All.Curve {
+		fmt.Fprintf(w, "%.2f\t%s\t%.1f %%\t%.1f %%\t\n", t.Least, r.All.Recall.share(t.Hint), 100*mean(t.Talk, f.Talk), 100*mean(t.Other, f.Other))
+	}
+	w.Flush()
 	if r.All.Skipped > 0 {
 		fmt.Fprintf(&b, "questions without evidence, not counted: %d\n", r.All.Skipped)
 	}
@@ -46,6 +61,11 @@ func (r Report) String() string {
 // hits renders the three shares, each with a tab behind it.
 func (f Found) hits() string {
 	return f.share(f.At1) + "\t" + f.share(f.At5) + "\t" + f.share(f.At10) + "\t"
+}
+
+// everything renders all shares but that of hints.
+func (f Found) everything() string {
+	return f.hits() + f.share(f.All1) + "\t" + f.share(f.All5) + "\t" + f.share(f.All10) + "\t"
 }
 
 func (f Found) share(n int) string { return fmt.Sprintf("%.1f %%", 100*mean(n, f.Questions)) }
