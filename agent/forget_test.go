@@ -178,7 +178,7 @@ func TestOwnInstructions(t *testing.T) {
 	r.compact()
 	equal(t, "notes", len(w.having(r.id, "note", "why", "instructions")), 1)
 	for _, s := range w.tasks("segment")[seen:] {
-		contains(t, s, "Cut the entries into chunks, each about one thing")
+		contains(t, s, "Cut the entries into chunks. Each chunk will be forgotten as one")
 	}
 	r.checked()
 }

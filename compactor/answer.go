@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"lethe/blobs"
 )
@@ -21,7 +19,7 @@ type jsonAnswer struct {
 	}
 	Summary, Gist string
 	Relevance     json.RawMessage
-	Keep          []any
+	Pins, Over    []any
 }
 
 // object finds the first JSON object in a text that has a key: models put
@@ -79,9 +77,9 @@ func entry(raw json.RawMessage) (int, bool) {
 	return n, err == nil
 }
 
-// readSummary adds to f what a SUMMARISE answer says, escaped, and returns what it names
-// to be kept. The relevance is 0 when it gives none.
-func (f *Fade) readSummary(text string) (keep []string, err error) {
+// readSummary adds to f what a SUMMARISE answer says, escaped, and returns the sentences to
+// be pinned, nil when it does not say. The relevance is 0 when it gives none.
+func (f *Fade) readSummary(text string) (pins []string, err error) {
 	a, err := object(text, "summary")
 	if err != nil {
 		return nil, err
@@ -90,12 +88,23 @@ func (f *Fade) readSummary(text string) (keep []string, err error) {
 		return nil, fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
 	}
 	f.Summary, f.Gist, f.Relevance = fromModel(a.Summary), fromModel(a.Gist), relevance(a.Relevance)
-	for _, k := range a.Keep {
-		if s, ok := k.(string); ok && strings.TrimSpace(s) != "" {
-			keep = append(keep, fromModel(s))
+	f.over = phrases(a.Over)
+	return phrases(a.Pins), nil
+}
+
+// phrases are those of some items that are texts of two words or more, each as one line.
+func phrases(items []any) []string {
+	if items == nil {
+		return nil
+	}
+	out := []string{}
+	for _, item := range items {
+		text, _ := item.(string)
+		if text = oneLine(fromModel(text)); strings.Contains(text, " ") && plain(text) != "" {
+			out = append(out, text)
 		}
 	}
-	return keep, nil
+	return out
 }
 
 // fromModel makes a text of a model safe to stand in a prompt. A model copies the
@@ -120,70 +129,31 @@ func relevance(raw json.RawMessage) int {
 	return int(min(max(math.Round(n), 1), 10))
 }
 
-// alsoRunes is how many runes the identifiers may take that are put after a summary which
-// lacks them.
-const alsoRunes = 400
-
-// accept makes a chunk's fade of an answer, or says why it is of no use.
+// accept makes a chunk's fade of an answer, or says why it is of no use. 10 stands for
+// rules and promises, which are pinned: the rest fades as 9 does.
 func (j Job) accept(units []unit, answer string) (Fade, error) {
 	f := chunk(units)
-	keep, err := f.readSummary(answer)
+	pins, err := f.readSummary(answer)
 	if err != nil {
 		return Fade{}, err
 	}
-	source := text(units)
-	if has, may := j.in.Meter(f.Summary), j.in.Meter(source); has > may {
+	if has, may := j.in.Meter(f.Summary), j.in.Meter(text(units)); has > may {
 		return Fade{}, fmt.Errorf("%w: the summary has %d tokens and its source %d", ErrGarbage, has, may)
 	}
 	words := talk(units)
+	f.named(pins, words)
+	ten := f.Relevance == 10
+	if pins == nil || ten && len(f.pins) == 0 {
+		f.promises(words, ten)
+	}
 	if f.Relevance == 0 {
 		f.Relevance = mechanicalRelevance(words, material(units))
 	}
+	f.Relevance = min(f.Relevance, 9)
 	f.Gist = blobs.Gist(blobs.Unescape(f.Gist))
 	if f.Gist == "" {
 		f.Gist = mechanicalGist(units, words, material(units))
 	}
-	f.promises(words, f.Relevance == 10)
-	if f.Relevance == 10 {
-		f.promised(keep, source)
-	}
-	names := missingNames(keep, f.Summary, source)
-	f.Summary = j.shorten(f.Summary, max(1, j.longest(f)-j.in.Meter(names)))
-	if names != "" && j.in.Meter(f.Summary+names) < f.Tokens {
-		f.Summary += names
-	}
+	f.Summary = j.shorten(f.Summary, j.longest(f))
 	return f, nil
-}
-
-// promised pins the promises that a model named, when they stand in the source.
-// What it rates 10 without saying why is pinned by its first sentence.
-func (f *Fade) promised(keep []string, source string) {
-	for _, k := range keep {
-		if strings.Contains(k, " ") && saying("", k).weight > 0 && strings.Contains(source, k) {
-			f.pin(oneLine(k), 2)
-		}
-	}
-	if len(f.pins) == 0 {
-		f.pin(oneLine(sentences(f.Summary)[0]), 2)
-	}
-}
-
-// missingNames lists the identifiers of keep that the source has and the summary
-// lacks. Those that the source lacks were made up.
-func missingNames(keep []string, summary, source string) string {
-	var out []string
-	left := alsoRunes
-	for _, k := range keep {
-		k = oneLine(k)
-		n := utf8.RuneCountInString(k)
-		if n > left || slices.Contains(out, k) || strings.Contains(summary, k) || !strings.Contains(source, k) {
-			continue
-		}
-		left -= n
-		out = append(out, k)
-	}
-	if len(out) == 0 {
-		return ""
-	}
-	return "\nAlso: " + strings.Join(out, ", ")
 }

@@ -65,11 +65,14 @@ const (
 // budget is what a share of the limit comes to, in tokens.
 func (s Settings) budget(share float64) int { return int(float64(s.Limit) * share * s.Past) }
 
-// Bounds of a chunk in tokens. A smaller one joins a neighbour, since few large
-// chunks cost less than many small ones; a larger unit is a chunk by itself.
+// Sizes of a chunk in tokens: SEGMENT asks for the usual one. A smaller one than
+// minChunk joins a neighbour, since few large chunks cost less than many small ones; a
+// larger unit than maxChunk is a chunk by itself.
 const (
-	minChunk = 600
-	maxChunk = 6000
+	aloneChunk = 200 // a rule, a promise or a decision
+	minChunk   = 600
+	usualChunk = 3000
+	maxChunk   = 6000
 )
 
 // Meter estimates the tokens of a text. It must be safe for concurrent use.
@@ -106,13 +109,15 @@ type Read func(blobs.Hash) ([]byte, error)
 type Fade struct {
 	From, To  int // entry numbers, inclusive
 	Tokens    int // what the entries cost while they are live
-	Relevance int // 1 to 10
+	Relevance int // 1 to 9
 	Gist      string
 	Summary   string // escaped
 	// Mechanical says that no model made it.
 	Mechanical bool
 
 	pins  []mind.Pin
+	over  []string   // pinned sentences that are kept or withdrawn by now, as the model wrote them
+	lines int        // what people said
 	print blobs.Hash // of all that its entries said when they were read
 	stays int        // how many swaps have left it live
 }

@@ -64,7 +64,7 @@ func randomAnswers(t *rapid.T) func(context.Context, Ask) (string, error) {
 		from, to := taskRange(a)
 		var v any
 		if a.Task == Summarise {
-			v = map[string]any{"summary": randomText(t), "gist": randomText(t), "relevance": rapid.IntRange(-3, 14).Draw(t, "relevance"), "keep": []any{randomText(t), 3, "src/main.go", "not-there"}}
+			v = map[string]any{"summary": randomText(t), "gist": randomText(t), "relevance": rapid.IntRange(-3, 14).Draw(t, "relevance"), "pins": []any{randomText(t), 3, "not there"}, "over": []any{randomText(t), nil}}
 		} else {
 			var chunks []map[string]any
 			for range rapid.IntRange(0, 6).Draw(t, "chunks") {

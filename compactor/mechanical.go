@@ -30,7 +30,13 @@ func ordered(fades []Fade) []Fade {
 
 // chunk begins the fade of some units.
 func chunk(units []unit) Fade {
-	return Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), print: fingerprint(units)}
+	f := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), print: fingerprint(units)}
+	for _, u := range units {
+		if u.Kind == mind.Inbound {
+			f.lines += strings.Count("\n"+u.Text, "\n[USER:")
+		}
+	}
+	return f
 }
 
 // mechanical summarises a chunk without a model.
@@ -48,7 +54,7 @@ func (j Job) mechanical(units []unit) Fade {
 
 func mechanicalRelevance(words []said, source string) int {
 	if slices.ContainsFunc(words, func(s said) bool { return s.weight > 0 }) {
-		return 10
+		return 9
 	}
 	n := 2
 	if len(words) > 0 {
@@ -160,12 +166,15 @@ func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string
 	return j.shorten(strings.Join(parts, "\n"), j.longest(f))
 }
 
+// lineTokens is what a summary has at least for each line that people said.
+const lineTokens = 20
+
 // longest is how many tokens the summary of a chunk may have: the more relevant,
 // the longer a share of its source.
 func (j Job) longest(f Fade) int {
 	share := f.Tokens * (4 + 2*f.Relevance) / 100
 	most := j.in.Settings.budget(summariesShare / 4)
-	return max(1, min(max(share, 80), f.Tokens/2, max(most, 80)))
+	return max(1, min(max(share, 80, lineTokens*f.lines), f.Tokens/2, max(most, 80)))
 }
 
 // shorten brings a text to most tokens: it leaves out sentences from its end,
@@ -234,7 +243,11 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 		left -= meter(last[from])
 	}
 	f.Summary = strings.TrimSpace(f.Summary + "\n" + strings.Join(last[from:], ""))
-	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance})
+	pins := []string{}
+	for _, p := range f.pins {
+		pins = append(pins, p.Text)
+	}
+	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance, "pins": pins})
 }
 
 func encode(v any) string {

@@ -27,6 +27,37 @@ func (f *Fade) promises(words []said, all bool) {
 	}
 }
 
+// named pins the sentences that a model names, if people or the identity itself have said
+// them: what tools and other agents say binds nobody.
+func (f *Fade) named(pins []string, words []said) {
+	for _, text := range pins {
+		for _, s := range speeches(words) {
+			if _, rest, ok := strings.Cut(text, ": "); ok && plain(text[:len(text)-len(rest)]) == plain(s.who) {
+				text = rest // as pins are shown
+			}
+			if strings.Contains(plain(s.text), plain(text)) {
+				s.text = text
+				f.pin(s.String(), s.weight)
+				break
+			}
+		}
+	}
+}
+
+// speeches joins all that each speaker said. The weight is that of their rules.
+func speeches(words []said) []said {
+	var out []said
+	for _, s := range words {
+		i := slices.IndexFunc(out, func(o said) bool { return o.who == s.who })
+		if i < 0 {
+			i = len(out)
+			out = append(out, said{who: s.who, weight: weightOf(s.who)})
+		}
+		out[i].text += " " + s.text
+	}
+	return out
+}
+
 // pin adds a pin, unless there are enough or one says the same, and perhaps more.
 func (f *Fade) pin(text string, weight int) {
 	said := func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(text)) }
@@ -55,6 +86,37 @@ func (sw *swap) pin(pins []mind.Pin) {
 		}
 		sw.Pins = append(sw.Pins, p)
 	}
+}
+
+// end takes away the pins that were kept or withdrawn: those that a chunk after them says
+// are over. What a person has pinned is theirs.
+func (sw *swap) end(fades []Fade) (note string) {
+	var gone []string
+	over := func(p mind.Pin) bool {
+		return slices.ContainsFunc(fades, func(f Fade) bool {
+			return p.From > 0 && p.From < f.From && slices.ContainsFunc(f.over, func(text string) bool { return same(p.Text, text) })
+		})
+	}
+	sw.Pins = slices.DeleteFunc(sw.Pins, func(p mind.Pin) bool {
+		if !over(p) {
+			return false
+		}
+		gone = append(gone, blobs.Unescape(p.String()))
+		return true
+	})
+	for i := range fades {
+		fades[i].pins = slices.DeleteFunc(slices.Clone(fades[i].pins), over)
+	}
+	if len(gone) == 0 {
+		return ""
+	}
+	return "No longer pinned, since kept or withdrawn:\n" + strings.Join(gone, "\n") + "\nIf one of them still holds, write it into self/MEMORY.md."
+}
+
+// same reports whether a text names a pin: one holds the other, or most of it.
+func same(pin, text string) bool {
+	pin, text = plain(pin), plain(text)
+	return pin != "" && strings.Contains(text, pin) || 2*len(text) > len(pin) && strings.Contains(pin, text)
 }
 
 // unpin takes pins away until the rest fits into most tokens: the lightest

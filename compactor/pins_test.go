@@ -72,7 +72,14 @@ func TestSayings(t *testing.T) {
 		"Don't forget the milk!":              {3, true},
 		"don’t forget the milk":               {3, true},
 		"I will never do that":                {3, true},
-		"it never worked":                     {3, false},
+		"New rule: write British English":     {3, true},
+		"Tell nobody before I announce it":    {3, true},
+		"And please don’t tell anybody":       {3, false},
+		"You must always ask, whatever it is": {3, false},
+		"In the evening, never forget":        {3, false},
+		"it never worked":                     {0, false},
+		"the API is always GET":               {0, false},
+		"we always meet on Mondays":           {0, false},
 		"I'll look at it":                     {1, false},
 		"I will look at it":                   {1, false},
 		"will you always be there?":           {0, false},
@@ -94,6 +101,42 @@ func TestSayings(t *testing.T) {
 	}
 	if want := `It is 3.5 of v1.2.3.|See a.go!|Really?|Yes… "So be it."|End`; strings.Join(list, "|") != want {
 		t.Errorf("sentences %s, want %s", strings.Join(list, "|"), want)
+	}
+}
+
+// What was kept or withdrawn leaves the list, also when it was promised in a chunk that has
+// not faded yet, and the agent is told. What a person has pinned stays, and what was said again later.
+func TestPinsEnd(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.turns(9, 700)
+	w.state.Pins = []mind.Pin{{Text: "never be late", Weight: mind.PinnedByPerson}}
+	fades := chunks(w, 9, 2, 2)
+	say := func(at int, text string) mind.Pin {
+		return mind.Pin{From: fades[at].From, To: fades[at].To, Text: text, Weight: 3}
+	}
+	fades[0].pins = []mind.Pin{say(0, "ada: never be late"), say(0, "ada: never go out alone"), say(0, "ada: be there at nine")}
+	fades[2].pins = []mind.Pin{say(2, "ada: be there at nine")}
+	fades[1].over = []string{"- e1..e3: ada: Never be late!", "be there at nine", "never", "ada"}
+	if out := w.swap(fades); len(out.Kept) == 0 || out.Kept[0].From != 1 {
+		t.Fatalf("e1 does not stay: %+v", out.Kept)
+	}
+	w.set.Target = 0
+	w.swap(w.kept)
+	var got []string
+	for _, p := range w.state.Pins {
+		got = append(got, p.String())
+	}
+	if want := "- never be late|- e7..e9: ada: be there at nine|- e1..e3: ada: never go out alone"; strings.Join(got, "|") != want {
+		t.Errorf("pinned is %q", got)
+	}
+	w.state.Pins = append(w.state.Pins, say(0, "ada: wait"), say(2, "ada: leave at ten"))
+	w.turns(9, 700)
+	fades = chunks(w, 5)
+	fades[0].over = []string{"leave at ten"}
+	w.notes = nil
+	w.swap(fades)
+	if len(w.notes) != 1 || !strings.Contains(w.notes[0], "- e7..e9: ada: leave at ten\n") || len(w.state.Pins) != 4 {
+		t.Errorf("the agent was told %q, and pinned is %v", w.notes, w.state.Pins)
 	}
 }
 

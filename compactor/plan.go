@@ -36,7 +36,7 @@ const Older = 2.0 / 3
 type Job struct {
 	in       Input
 	messages []mind.Message // the frozen request
-	notes    string         // MEMORY and LIFE, for requests that stand alone
+	notes    string         // pins, MEMORY and LIFE, for requests that stand alone
 	fixed    int            // tokens of tools and answer
 	base     int            // tokens of the frozen request, with fixed
 	runs     [][]unit       // eligible entries to ask about; consecutive numbers in each
@@ -63,7 +63,7 @@ func (j Job) Eligible() int { return j.tokens }
 // not worth a compaction.
 func Plan(s *mind.State, in Input) (Job, bool) {
 	units := eligible(s, in.Meter, cmp.Or(in.Share, Older))
-	j := Job{in: in, messages: s.Messages(in.Tail), notes: cmp.Or(in.Tail, s.Stable.Notes()), tokens: size(units)}
+	j := Job{in: in, messages: s.Messages(in.Tail), notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), tokens: size(units)}
 	if j.tokens < minChunk {
 		return Job{}, false
 	}

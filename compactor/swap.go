@@ -44,7 +44,7 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 		fresh:   map[int]bool{}, epoch: s.Epoch + 1, turn: s.Turn, set: set, meter: meter, put: put, read: read,
 	}
 	var out Outcome
-	chosen := sw.choose(fades, &out)
+	chosen, note := sw.choose(fades, &out)
 	for _, f := range chosen {
 		if err := sw.fade(f); err != nil {
 			return Outcome{}, fmt.Errorf("fade e%d..e%d: %w", f.From, f.To, err)
@@ -54,13 +54,14 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 	if err := sw.decay(); err != nil {
 		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
 	}
-	out.Note = sw.unpin(set.budget(pinsShare))
+	out.Note = strings.TrimSpace(note + "\n" + sw.unpin(set.budget(pinsShare)))
 	out.Context, out.Lines = sw.Context, sw.lines
 	return out, nil
 }
 
-// choose picks the chunks that fade, in the order of entries, and keeps the rest.
-func (sw *swap) choose(fades []Fade, out *Outcome) []Fade {
+// choose picks the chunks that fade, in the order of entries, and keeps the rest. The
+// note says what is pinned no longer.
+func (sw *swap) choose(fades []Fade, out *Outcome) (chosen []Fade, note string) {
 	live := map[int]*mind.Entry{}
 	for _, e := range sw.Live {
 		live[e.N] = e
@@ -73,6 +74,7 @@ func (sw *swap) choose(fades []Fade, out *Outcome) []Fade {
 			whole = append(whole, f)
 		}
 	}
+	note = sw.end(whole)
 	slices.SortStableFunc(whole, func(a, b Fade) int {
 		return cmp.Or(cmp.Compare(a.Relevance-a.stays, b.Relevance-b.stays), cmp.Compare(a.From, b.From))
 	})
@@ -88,7 +90,7 @@ func (sw *swap) choose(fades []Fade, out *Outcome) []Fade {
 			out.Kept = append(out.Kept, f)
 		}
 	}
-	return ordered(slices.Clone(whole[:n]))
+	return ordered(slices.Clone(whole[:n])), note
 }
 
 // fade takes a chunk out of the live context and puts its summary into the past.

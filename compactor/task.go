@@ -14,30 +14,40 @@ const (
 	Summarise = "summarise"
 )
 
-const segmentForm = `Chunks of 3000 to 6000 tokens are best; make smaller ones only where the subject clearly changes.
+// What the program itself says about the answers. It stands for itself, since the
+// instructions before it may be an identity's own.
+var segmentForm = fmt.Sprintf(`A chunk has about %d tokens, %d at most; a rule, a promise or a decision may stand alone from %d.
+Every entry is in one chunk. A question and its answer are not parted: a chunk ends with the reply that ends a turn.
 Answer with one JSON object and nothing else, and call no tool:
-{"chunks":[{"from":"e1","to":"e2","topic":"a few words"}, …]}`
+{"chunks":[{"from":"e1","to":"e2"}, …]}`, usualChunk, maxChunk, aloneChunk)
 
-const summariseForm = `This is about the entries listed here and no others. Answer with one JSON object and nothing else, and call no tool:
-{"summary":"…","gist":"…","relevance":4,"keep":["…"]}`
+const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
+{"summary":"…","gist":"…","relevance":4,"pins":[],"over":[]}
+summary: of these entries only; of later ones, what they have overtaken here. At most %d tokens at relevance 1, %d at 5, %d at 9; only the summary counts.
+gist: one line of at most %d characters: what, outcome, one name to find it by.
+relevance: 1 (small talk, dead ends) to 9 (what is being worked on).
+pins: sentences that people or you said in these entries, word for word, that must stay before you when the rest has faded: a standing rule, a confidence, a promise not yet kept. Usually none; none that stands in MEMORY or the pins already.
+over: pins, or such sentences of earlier entries, word for word, that are kept or withdrawn by now. Usually none.
+`
 
 // task renders the last message of a request. why says what was wrong with the
 // answer before, when there was one.
 func (j Job) task(name string, units []unit, why error) string {
-	instructions, form := j.in.Segment, segmentForm
+	instructions := j.in.Segment
 	if name == Summarise {
-		instructions, form = j.in.Summarise, summariseForm
+		instructions = j.in.Summarise
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "<task name=%q from=%q to=%q>\n", name, mind.EntryID(units[0].N), mind.EntryID(units[len(units)-1].N))
 	b.WriteString(strings.TrimSpace(blobs.Escape(instructions)))
 	b.WriteString("\n\nThe entries, each with its tokens and first words:\n")
 	j.list(&b, units, name == Segment)
-	b.WriteString("\n" + form + "\n")
-	if name == Summarise {
+	if name == Segment {
+		b.WriteString("\n" + segmentForm + "\n")
+	} else {
 		f := chunk(units)
-		f.Relevance = 5
-		fmt.Fprintf(&b, "The source has %d tokens; a summary of medium relevance may have %d.\n", f.Tokens, j.longest(f))
+		may := func(relevance int) int { f.Relevance = relevance; return j.longest(f) }
+		fmt.Fprintf(&b, "\n"+summariseForm, may(1), may(5), may(9), blobs.MaxGist)
 	}
 	if why != nil {
 		fmt.Fprintf(&b, "Your last answer could not be used: %s.\n", blobs.Escape(oneLine(why.Error())))

@@ -98,18 +98,28 @@ func sentences(text string) []string {
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // What a person asks to be kept, or the identity promises for good, and what may soon be
-// kept, in the words of a text as spaced lists them.
+// kept, in the words of a text as spaced lists them. "always", "never" and "remember" make a
+// rule where a clause begins and behind what obliges; elsewhere they describe.
 const (
-	rules = `(always|never|remember|from now on|don't forget|do not forget|don't ever forget|` +
-		`do not ever forget|must not|standing rule|keep in mind|i promise|we promise) `
-	intents = `(i will|i'll|we will|we'll|i shall) `
+	rules = `from now on|new rule|standing rule|don't forget|do not forget|don't ever|do not ever|must not|keep in mind|` +
+		`i promise|we promise|promise me|tell (nobody|no one)|(don't|do not) tell (any|her|him|them)\w*`
+	intents = `i will|i'll|we will|we'll|i shall`
+	begins  = `(^|,|please|must|should|you will|you are to|` + intents + `) (always|never|remember) `
 )
 
 var (
-	hasRule    = regexp.MustCompile(" " + rules)
-	hasIntent  = regexp.MustCompile(" " + intents)
-	beginsRule = regexp.MustCompile("^ (please )?(" + intents + ")?" + rules)
+	hasRule    = regexp.MustCompile(" (" + rules + ") |" + begins)
+	hasIntent  = regexp.MustCompile(" (" + intents + ") ")
+	beginsRule = regexp.MustCompile("^ (please )?((" + intents + ") )?(always|never|remember|" + rules + ") ")
 )
+
+// weightOf is the weight of a rule by who states it.
+func weightOf(who string) int {
+	if who == self {
+		return 2
+	}
+	return 3
+}
 
 // saying weighs a sentence. A question promises nothing.
 func saying(who, text string) said {
@@ -117,30 +127,31 @@ func saying(who, text string) said {
 	if strings.HasSuffix(strings.TrimRight(text, "\"”’) "), "?") {
 		return s
 	}
+	if strings.HasPrefix(text, "@") {
+		_, text, _ = strings.Cut(text, " ")
+	}
 	words := spaced(text)
 	switch {
-	case hasRule.MatchString(words) && who == self:
-		s.weight = 2
 	case hasRule.MatchString(words):
-		s.weight = 3
+		s.weight = weightOf(who)
 	case hasIntent.MatchString(words):
 		s.weight = 1
-	}
-	if strings.HasPrefix(text, "@") {
-		_, words, _ = strings.Cut(words[1:], " ")
-		words = " " + words
 	}
 	s.strict = beginsRule.MatchString(words)
 	return s
 }
 
-// spaced lists the words of a text in lower case, each between spaces.
+// spaced lists the words of a text in lower case, and a comma where a clause ends, each
+// between spaces.
 func spaced(text string) string {
-	words := strings.FieldsFunc(strings.ReplaceAll(text, "’", "'"), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\''
+	text = clauses.Replace(strings.ReplaceAll(text, "’", "'"))
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != ','
 	})
 	return " " + strings.ToLower(strings.Join(words, " ")) + " "
 }
+
+var clauses = strings.NewReplacer(",", " , ", ";", " , ", ": ", " , ", "–", " , ", "—", " , ", " - ", " , ")
 
 // identifiers lists the distinctive names of a text, those that come up most
 // first, at most n: addresses, paths, dotted, dashed and snake names, codes and

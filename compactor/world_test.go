@@ -301,7 +301,7 @@ func able(each, relevance int) *scripted {
 	return &scripted{answer: func(_ context.Context, a Ask) (string, error) {
 		from, to := taskRange(a)
 		if a.Task == Summarise {
-			return fmt.Sprintf(`{"summary":"what e%d to e%d were about","gist":"about e%d","relevance":%d,"keep":[]}`, from, to, from, relevance), nil
+			return fmt.Sprintf(`{"summary":"what e%d to e%d were about","gist":"about e%d","relevance":%d}`, from, to, from, relevance), nil
 		}
 		var chunks []string
 		for n := from; n <= to; n += each {

@@ -82,14 +82,15 @@ func (r Range) String() string {
 	return head + "\n" + r.Text
 }
 
-// Notes returns MEMORY and the end of LIFE as they stand in the past, or "" when
-// they go last.
+// Notes returns the pins, MEMORY and the end of LIFE as they stand in the past, without
+// those that go last.
 func (s Stable) Notes() string {
-	i := strings.Index(s.Past, "\n"+memoryHeader+"\n") // escaped everywhere else
-	if i < 0 {
-		return ""
+	for _, header := range []string{pinsHeader, memoryHeader} {
+		if i := strings.Index(s.Past, "\n"+header+"\n"); i >= 0 { // escaped everywhere else
+			return s.Past[i+1:]
+		}
 	}
-	return s.Past[i+1:]
+	return ""
 }
 
 // Original renders an entry as Full does, with all of what was clipped. A text

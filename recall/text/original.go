@@ -100,7 +100,7 @@ func (s *Section) silent(body string) bool {
 	case s.Tool == "UNCOMPACT":
 		return s.Kind == "call" || strings.Contains(content, copied)
 	}
-	return s.Kind == "note" && strings.HasPrefix(content, "Your list of pins is full")
+	return s.Kind == "note" && (strings.HasPrefix(content, "Your list of pins is full") || strings.HasPrefix(content, "No longer pinned"))
 }
 
 // The kinds of content that a search can ask for.
