@@ -71,6 +71,7 @@ type Config struct {
 	Forgetting    Forgetting
 	Recall        Recall
 	ContextLimit  int          // tokens of a whole request with its answer; default 100,000
+	LifeLines     int          // newest lines of LIFE that a prompt shows; default none
 	MaxSteps      int          // model calls without a user's word; default 50
 	MaxAgentTurns int          // turns in a room where only agents speak; default 8
 	Tools         tools.Config // the parts that are not the identity's own

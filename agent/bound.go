@@ -67,18 +67,18 @@ func (a *Agent) settings() compactor.Settings {
 	return s
 }
 
-// notes reads MEMORY and the end of LIFE for a prompt, each within its share of
+// notes reads MEMORY and the lines of LIFE that were asked for, each within its share of
 // what is free. Their own bounds are less unless the limit is small.
 func (a *Agent) notes(stable mind.Stable) (memory string, lines []string, err error) {
 	text, err := a.files.read(memoryFile)
 	if err != nil {
 		return "", nil, err
 	}
-	if lines, err = a.log.Lines(mind.MaxLifeLines); err != nil {
+	if lines, err = a.log.Lines(a.cfg.LifeLines); err != nil {
 		return "", nil, err
 	}
 	free := a.estimate.Chars(a.windowOf(stable, a.limit()).Free())
-	return cutMemory(string(text), free/compactor.MemoryShare), compactor.Recent(lines, free/compactor.LifeShare, llm.Weight), nil
+	return cutMemory(string(text), free/compactor.MemoryShare), compactor.Recent(lines, min(mind.MaxLife, free/compactor.LifeShare), llm.Weight), nil
 }
 
 // cutMemory shortens a MEMORY that weighs more than so many characters, as
@@ -197,7 +197,7 @@ type Parts struct {
 	Limit   int `json:"limit"` // tokens of the whole request with its answer, or what the provider was seen to take
 	Total   int `json:"total"`
 	System  int `json:"system"`
-	Past    int `json:"past"`    // faded entries, MEMORY and the end of LIFE
+	Past    int `json:"past"`    // faded entries, pins and MEMORY
 	Live    int `json:"live"`    // live entries
 	Entries int `json:"entries"` // how many those are
 	Tools   int `json:"tools"`

@@ -188,7 +188,7 @@ func TestForgettingInTailOrder(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
 	w := forgetful(t, 18_000, always("noted"))
-	w.conf.Params.Order = mind.OrderTail
+	w.conf.Params.Order, w.conf.LifeLines = mind.OrderTail, 50
 	id := w.boot("ada", "dev")
 	w.write(w.own(id, "MEMORY.md"), strings.Repeat("Ann likes teal. ", 200))
 	r := w.run(id)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
@@ -57,6 +58,7 @@ var volatile = []struct{ is, stands string }{
 	{`hash=[0-9a-f]{16,64}`, "hash=HASH"},
 	{`before=[0-9a-f]{16}`, "before=HASH"},
 	{`last=[0-9a-f,]{16,}`, "last=HASHES"},
+	{`\([0-9a-f]{16}\)`, "(SELF)"},
 	{`"user_id": "[0-9a-f]{32}"`, `"user_id": "SELF"`},
 }
 
@@ -92,6 +94,9 @@ func TestGoldenRequest(t *testing.T) {
 		lethetest.Must(t, os.WriteFile(path, []byte(got+"\n"), 0o644))
 	}
 	want := w.read(path)
+	if n := utf8.RuneCountInString(w.fold(id).Stable.System + w.fold(id).Stable.Tools); n > 4*2400 {
+		t.Errorf("system prompt and tools have %d characters", n)
+	}
 	if got+"\n" != want {
 		t.Errorf("the request is not that of %s (if that is meant: go test -run GoldenRequest -update):\n%s", path, firstDifference(got+"\n", want))
 	}

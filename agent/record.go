@@ -252,7 +252,7 @@ func (a *Agent) renew(why string, before ...record) error {
 // refresh makes the stable parts of a state anew from what is on disk: the request's
 // beginning changes.
 func (a *Agent) refresh(s *mind.State) error {
-	in := mind.Inputs{Tools: a.tools.Schemas(), Params: a.wanted(), Files: map[string]string{}}
+	in := mind.Inputs{Tools: a.tools.Schemas(), At: a.now(), Params: a.wanted(), Files: map[string]string{}}
 	refs := map[string]mind.Ref{}
 	for _, name := range editable {
 		text, err := a.files.read(name)

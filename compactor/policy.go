@@ -25,7 +25,7 @@ func (w Window) Batch() int { return min(w.Limit/8, w.Free()/4) }
 // Page is the most that one page of an opened original shows.
 func (w Window) Page() int { return min(8000, w.Batch()) }
 
-// MEMORY and the end of LIFE have these parts of the free tokens in a prompt.
+// MEMORY and the lines of LIFE have these parts of the free tokens in a prompt.
 const (
 	MemoryShare = 5  // one in so many
 	LifeShare   = 10 // one in so many

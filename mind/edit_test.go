@@ -37,6 +37,8 @@ func sectionOf(t *testing.T, view, head string) string {
 // shownMemory is MEMORY as the example shows it.
 const shownMemory = "ada likes ◰4 and short answers"
 
+const lifeTitle = "life: self/LIFE.md logs all that happened; this context began 2026-11-20"
+
 // seen is a file that has our first line.
 func seen(file string) Seen {
 	s, _ := ReadView([]byte(file))
@@ -98,7 +100,7 @@ func TestCompare(t *testing.T) {
 		{"memory deleted", cut("◆ memory"), Edit{Memory: &MemoryEdit{Was: shownMemory}}},
 		{"system", put("You are Ada.", "You are Eve."), Edit{Ignored: []string{"system"}}},
 		{"system deleted", cut("◆ system"), Edit{Ignored: []string{"system"}}},
-		{"life", put("boot name=ada", "boot name=eve"), Edit{Ignored: []string{"life"}}},
+		{"life", put("began 2026", "began 2025"), Edit{Ignored: []string{"the heading " + lifeTitle}}},
 		{"under the past", put("◆ past\n", "◆ past\nthe good old days\n"), Edit{Ignored: []string{"past"}}},
 		{"heading", put("◆ e7 inbound room=dev", "◆ e7 inbound room=ops"), Edit{Ignored: []string{"the heading e7 inbound room=dev"}}},
 		{"hint deleted", cut("◆ e3 "), Edit{Deleted: []int{3}}},
@@ -117,7 +119,7 @@ func TestCompare(t *testing.T) {
 			Edit{Changed: []Change{{N: 4, K: 2, Text: "not said"}}, Ignored: []string{"the end of the file, which is missing"}}},
 		{"only the first line", head + "\n", Edit{Ignored: []string{"the end of the file, which is missing"}}},
 		{"everything", head + "\n◆ end\n", Edit{
-			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{}, Memory: &MemoryEdit{Was: shownMemory}, Ignored: []string{"system", "past", "life"}}},
+			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{}, Memory: &MemoryEdit{Was: shownMemory}, Ignored: []string{"system", "past", lifeTitle}}},
 		{"of somebody else", strings.Replace(view, w.state.Self[:16], "0123456789abcdef", 1) + "x", Edit{Ignored: []string{"the whole file, which is the context of 0123456789abcdef"}}},
 	}
 	for _, tt := range tests {

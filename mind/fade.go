@@ -82,8 +82,8 @@ func (r Range) String() string {
 	return head + "\n" + r.Text
 }
 
-// Notes returns the pins, MEMORY and the end of LIFE as they stand in the past, without
-// those that go last.
+// Notes returns the pins, MEMORY and what is shown of LIFE as they stand in the past,
+// without those that go last.
 func (s Stable) Notes() string {
 	for _, header := range []string{pinsHeader, memoryHeader} {
 		if i := strings.Index(s.Past, "\n"+header+"\n"); i >= 0 { // escaped everywhere else

@@ -98,7 +98,7 @@ var (
 	entryHead  = regexp.MustCompile(`^◆ e\d+ (inbound room=(dev|ops)|note|hint)\n`)
 	gap        = regexp.MustCompile(`…?\n◳ \d+ of \d+ characters are not shown here; all of them: ◱hash=([0-9a-f]{16}) gist=[^◱◲◳◆\n]*◲\n`)
 	roomLineOf = regexp.MustCompile(`^(\[(USER|AGENT):[^\] ]+ [^\] ]+\] |\[USER:unknown\] |    |…|◳|\[(USER|AGENT)?:?[^\]]*\]?…\n)`)
-	pastHead   = regexp.MustCompile(`(?m)^◆ (past|pins|memory|life|e\d+\.\.e\d+ (gist|summary) ◱hash=[0-9a-f]{16} gist=[^◱◲◳◆\n]*◲)$`)
+	pastHead   = regexp.MustCompile(`(?m)^◆ (past|pins|memory|life: [^\n]*|e\d+\.\.e\d+ (gist|summary) ◱hash=[0-9a-f]{16} gist=[^◱◲◳◆\n]*◲)$`)
 	escapes    = regexp.MustCompile(`◰[0-4]`)
 )
 

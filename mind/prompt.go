@@ -11,19 +11,18 @@ import (
 //go:embed harness.md
 var harness string
 
-// Bounds of the notes and the log in a prompt, in characters and lines.
+// Bounds of the notes and the log in a prompt, in characters.
 const (
-	MaxMemory    = 4000
-	MaxLife      = 6000
-	MaxLifeLines = 50
+	MaxMemory = 4000
+	MaxLife   = 6000
 )
 
 // System renders the first message of a request. There is no clock and no
 // counter in it. The refs are those of SEGMENT.md and SUMMARISE.md.
 func System(name, self, soul string, segment, summarise Ref) string {
-	text := strings.NewReplacer("{{name}}", name, "{{self}}", self).Replace(harness)
-	return fmt.Sprintf("%s\n\nHow your past is cut up: %s\nHow it is summarised: %s\n\n%s",
-		strings.TrimSpace(outside(soul)), segment, summarise, strings.TrimSpace(text))
+	text := strings.NewReplacer("{{name}}", name, "{{self}}", self[:min(16, len(self))],
+		"{{segment}}", segment.String(), "{{summarise}}", summarise.String()).Replace(harness)
+	return strings.TrimSpace(outside(soul)) + "\n\n" + strings.TrimSpace(text)
 }
 
 // OrderTail, as Params.Order, puts MEMORY and LIFE at the end of each request,
@@ -47,18 +46,13 @@ func fadedText(faded []Range) string {
 // Header opens a faded range in a prompt and in context.md.
 func (r Range) Header() string { return fmt.Sprintf("◆ e%d..e%d %s", r.From, r.To, r.Level) }
 
-// Notes renders MEMORY and the end of LIFE, each within its bound.
+// Notes renders MEMORY, within its bound, and the newest lines of LIFE, if there are any.
 func Notes(memory string, life []string) string {
-	if len(life) > MaxLifeLines {
-		life = life[len(life)-MaxLifeLines:]
+	notes := memoryHeader + "\n" + memoryText(memory)
+	if len(life) > 0 {
+		notes += "\n" + lifeHeader + "\n" + strings.Join(life, "\n")
 	}
-	size := 0
-	first := len(life)
-	for first > 0 && size+utf8.RuneCountInString(life[first-1])+1 <= MaxLife {
-		first--
-		size += utf8.RuneCountInString(life[first]) + 1
-	}
-	return memoryHeader + "\n" + memoryText(memory) + "\n" + lifeHeader + "\n" + strings.Join(life[first:], "\n")
+	return notes
 }
 
 // noMemory stands for a MEMORY without text.

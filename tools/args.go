@@ -16,7 +16,7 @@ import (
 
 // Decode fills the struct that dst points to from the arguments of a call. Its
 // fields are strings and integers with a json tag; ",omitempty" marks what may be
-// left out, and the tag "about" describes the argument to the model.
+// left out, and the tag "about" describes the argument to the model, if its name does not.
 //
 // It is strict about what an argument means and kind about how it is written: an
 // unknown or missing argument and a wrong type are errors that name what is
@@ -60,12 +60,17 @@ func argument(f reflect.StructField) (name, option, kind string) {
 	return name, option, "integer"
 }
 
-// schemaOf is the JSON Schema of the struct that Decode fills.
+// schemaOf is the JSON Schema of the struct that Decode fills. That other arguments
+// are refused is left to Decode, which says it when it matters.
 func schemaOf(args reflect.Type) json.RawMessage {
 	var properties, required []string
 	for i := range args.NumField() {
 		name, option, kind := argument(args.Field(i))
-		properties = append(properties, fmt.Sprintf(`"%s":{"type":"%s","description":"%s"}`, name, kind, args.Field(i).Tag.Get("about")))
+		about := args.Field(i).Tag.Get("about")
+		if about != "" {
+			about = `,"description":"` + about + `"`
+		}
+		properties = append(properties, fmt.Sprintf(`"%s":{"type":"%s"%s}`, name, kind, about))
 		if option == "" {
 			required = append(required, `"`+name+`"`)
 		}
@@ -74,7 +79,7 @@ func schemaOf(args reflect.Type) json.RawMessage {
 	if len(required) > 0 {
 		schema += `,"required":[` + strings.Join(required, ",") + `]`
 	}
-	return json.RawMessage(schema + `,"additionalProperties":false}`)
+	return json.RawMessage(schema + "}")
 }
 
 // object reads a JSON object without its nulls. Its names are in lower case; of those

@@ -59,8 +59,8 @@ func (b *bash) tool() Tool {
 }
 
 type bashArgs struct {
-	Command string  `json:"command" about:"what bash -c runs"`
-	Timeout integer `json:"timeout,omitempty" about:"seconds until it is killed; at most 600"`
+	Command string  `json:"command"`
+	Timeout integer `json:"timeout,omitempty" about:"seconds, at most 600"`
 }
 
 func (b *bash) run(ctx context.Context, call string, a bashArgs) (Result, error) {

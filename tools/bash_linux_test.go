@@ -28,7 +28,7 @@ func TestBashOutputAndExit(t *testing.T) {
 			t.Errorf("standard input or directory: %q", got)
 		}
 		out := id.do("BASH", "command", "cat ../LIFE.md "+id.home+"/config.toml")
-		if confined := strings.Contains(id.description("BASH"), "are confined"); confined != (mode == BashSandbox) || confined != out.Err {
+		if confined := strings.Contains(id.description("BASH"), "It is confined"); confined != (mode == BashSandbox) || confined != out.Err {
 			t.Errorf("%s is described as confined: %v, and the home is hidden: %v", mode, confined, out.Err)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 const maxEdit = 16 << 20
 
 type editArgs struct {
-	Path string `json:"path" about:"file, relative to the workspace, or self/…"`
-	Old  string `json:"old" about:"exact text to replace; must occur once"`
-	New  string `json:"new" about:"text to put in its place; may be empty"`
+	Path string `json:"path" about:"relative to the workspace, or self/…"`
+	Old  string `json:"old"`
+	New  string `json:"new"`
 }
 
 func (f *files) edit(_ context.Context, _ string, a editArgs) (Result, error) {

@@ -19,7 +19,7 @@ const (
 )
 
 type listArgs struct {
-	Path string `json:"path" about:"directory, relative to the workspace; . is the workspace itself; or self or rooms"`
+	Path string `json:"path"`
 }
 
 func (f *files) list(_ context.Context, _ string, a listArgs) (Result, error) {

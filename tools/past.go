@@ -74,14 +74,14 @@ func pastTools(p Past) []Tool {
 }
 
 type uncompactArgs struct {
-	Ref    string  `json:"ref" about:"the hash of the ref, 16 or more hex digits"`
-	Offset integer `json:"offset,omitempty" about:"first character to show, from 0"`
-	Limit  integer `json:"limit,omitempty" about:"how many characters to show"`
+	Ref    string  `json:"ref" about:"the hash of the ref"`
+	Offset integer `json:"offset,omitempty" about:"first character, from 0"`
+	Limit  integer `json:"limit,omitempty" about:"number of characters"`
 }
 
 type recallArgs struct {
-	Query string  `json:"query" about:"words to look for, or a question"`
-	Limit integer `json:"limit,omitempty" about:"how many matches, at most 20"`
+	Query string  `json:"query"`
+	Limit integer `json:"limit,omitempty" about:"matches; default 5, at most 20"`
 }
 
 // page shows characters of an original below a line that says which.

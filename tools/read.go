@@ -28,10 +28,10 @@ const (
 )
 
 type readArgs struct {
-	Path   string  `json:"path" about:"file, relative to the workspace, or self/… or rooms/…"`
-	Offset integer `json:"offset,omitempty" about:"first line, counted from 1; negative counts from the end; default 1"`
-	Limit  integer `json:"limit,omitempty" about:"number of lines; default 2000"`
-	Column integer `json:"column,omitempty" about:"first byte of the line at offset, counted from 1; only to go on in a very long line"`
+	Path   string  `json:"path"`
+	Offset integer `json:"offset,omitempty" about:"first line, from 1; -50 shows the last 50"`
+	Limit  integer `json:"limit,omitempty" about:"number of lines"`
+	Column integer `json:"column,omitempty" about:"byte of that line to begin at; shows up to 64 KB of it"`
 }
 
 func (f *files) read(ctx context.Context, _ string, a readArgs) (Result, error) {

@@ -41,12 +41,12 @@ func (f *files) roomTools() []Tool {
 }
 
 type roomArgs struct {
-	Room string `json:"room" about:"name of the room, like dev"`
+	Room string `json:"room"`
 }
 
 type sayArgs struct {
-	Room    string `json:"room" about:"name of the room, like dev"`
-	Message string `json:"message" about:"what to say"`
+	Room    string `json:"room" about:"its name, like dev"`
+	Message string `json:"message"`
 }
 
 // ParseSay decodes the arguments of SAY exactly as the tool does. The log must

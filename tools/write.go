@@ -18,8 +18,8 @@ import (
 const memoryRunes = 4000
 
 type writeArgs struct {
-	Path    string `json:"path" about:"file, relative to the workspace, or self/…"`
-	Content string `json:"content" about:"the whole new content"`
+	Path    string `json:"path" about:"relative to the workspace, or self/…"`
+	Content string `json:"content"`
 }
 
 func (f *files) write(_ context.Context, _ string, a writeArgs) (Result, error) {

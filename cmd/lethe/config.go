@@ -46,6 +46,9 @@ type settings struct {
 	Prompt struct {
 		Order string `toml:"order"`
 	} `toml:"prompt"`
+	Life struct {
+		Lines int `toml:"lines"`
+	} `toml:"life"`
 	Turn struct {
 		MaxSteps int `toml:"max_steps"`
 	} `toml:"turn"`
@@ -206,6 +209,7 @@ func (s settings) check() error {
 	oneOf("compactor.mode", s.Compactor.Mode, "model", modeMechanical)
 	atLeast("compactor.parallel", s.Compactor.Parallel, 1)
 	oneOf("prompt.order", s.Prompt.Order, "head", mind.OrderTail)
+	unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	atLeast("turn.max_steps", s.Turn.MaxSteps, 1)
 	atLeast("chat.max_agent_turns", s.Chat.MaxAgentTurns, 1)
 	oneOf("recall.hints", s.Recall.Hints, "on", hintsOff)

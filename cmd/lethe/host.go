@@ -153,7 +153,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 			Mechanical: s.Compactor.Mode == modeMechanical,
 		},
 		Recall:       agent.Recall{NoHints: s.Recall.Hints == hintsOff, HintTime: hintTime},
-		ContextLimit: limit, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
+		ContextLimit: limit, LifeLines: s.Life.Lines, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(),

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"lethe"
 	"lethe/compactor"
@@ -113,10 +114,7 @@ func (r *run) swap(fades []compactor.Fade, set compactor.Settings, why string) e
 	r.keptChunks = out.Kept
 	if len(out.Lines) > 0 {
 		d.state = d.state.Forget(out.Context, d.last)
-		for _, l := range out.Lines {
-			d.at = d.at.Add(tick)
-			d.log(l.Fade, l.Original, l.Replacement)
-		}
+		d.at = d.at.Add(time.Duration(len(out.Lines)) * tick)
 		r.report.Compactions++
 		if why == mechanical {
 			r.report.Mechanical++

@@ -11,7 +11,6 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
-	"lethe/life"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -53,8 +52,6 @@ type identity struct {
 	state *mind.State
 	at    time.Time
 	roomN int64      // bytes of the room
-	lines []string   // the last lines of LIFE
-	sum   string     // of the newest of them
 	last  blobs.Hash // the newest blob
 }
 
@@ -106,24 +103,11 @@ func (d *identity) apply(e event.Event, refs ...mind.Ref) error {
 	for _, r := range refs {
 		bodies = append(bodies, mind.Body{Hash: r.Hash, Data: d.store.bodies[r.Hash]})
 	}
-	return d.state.Apply(d.log(e, refs...), bodies...)
-}
-
-// log keeps the lines that a prompt shows, as LIFE has them.
-func (d *identity) log(e event.Event, refs ...mind.Ref) life.Event {
 	line := event.Line(d.at, e)
 	for _, r := range refs {
-		if !r.Hash.IsZero() {
-			line.Refs = append(line.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
-		}
+		line.Refs = append(line.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
 	}
-	text := line.String()
-	d.sum = blobs.Sum([]byte(d.sum + text)).String()[:12]
-	d.lines = append(d.lines, text+" #"+d.sum)
-	if over := len(d.lines) - mind.MaxLifeLines; over > 0 {
-		d.lines = append(d.lines[:0], d.lines[over:]...)
-	}
-	return line
+	return d.state.Apply(line, bodies...)
 }
 
 // hear takes in what was said since the last request: entries of bounded size,

@@ -157,12 +157,7 @@ func (r *run) tail() string {
 	if r.opts.Order != OrderTail {
 		return ""
 	}
-	return mind.Notes("", r.recent())
-}
-
-// recent is the end of LIFE as a prompt shows it.
-func (r *run) recent() []string {
-	return compactor.Recent(r.id.lines, r.estimate.Chars(r.window().Free())/compactor.LifeShare, llm.Weight)
+	return mind.Notes("", nil)
 }
 
 // request makes the model request that a step is, and accounts for it.
@@ -182,7 +177,8 @@ func (r *run) request(st step) (u llm.Usage, weight int) {
 
 // renew begins an epoch: the past is rendered anew.
 func (r *run) renew(why string) error {
+	r.inputs.At = r.id.at
 	r.id.state.Renew(r.inputs)
-	r.id.state.Open("", r.recent())
+	r.id.state.Open("", nil)
 	return r.id.epoch(why)
 }

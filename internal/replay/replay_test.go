@@ -101,7 +101,7 @@ func TestBound(t *testing.T) {
 
 // What a setting costs or saves, beside the same history.
 func TestSettings(t *testing.T) {
-	items := history(36_000, 8)
+	items := history(60_000, 8)
 	with := func(f func(*Options)) Report {
 		o := small()
 		f(&o)

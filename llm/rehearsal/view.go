@@ -84,7 +84,7 @@ func sections(text string) (out []*mind.Entry) {
 			newest.Calls = append(newest.Calls, &mind.Call{Tool: what, Args: body, Status: mind.OK})
 		case kind == "result" && len(newest.Calls) > 0:
 			newest.Calls[len(newest.Calls)-1].Text = body
-		case id != "life":
+		case id != "life" && id != "life:":
 			out = append(out, &mind.Entry{Text: strings.TrimSpace(head + "\n" + body)}) // a faded range has its ref in the header
 		}
 	}
