@@ -19,7 +19,7 @@ import (
 
 // Forgetting says how an identity forgets. Zero values take the defaults.
 type Forgetting struct {
-	Target     *float64 // share of the eligible part that stays verbatim; default one half
+	Target     *float64 // share of the eligible part that is left; default a quarter
 	Parallel   int      // summaries made at once; default 4
 	Mechanical bool     // never ask a model
 	Model      string   // another, cheaper model for summaries

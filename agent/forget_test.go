@@ -219,7 +219,7 @@ func TestOtherModel(t *testing.T) {
 		if q.task != "" {
 			want = `"deepseek-flash"`
 			equal(t, "it stands alone", q.alone(), true)
-			contains(t, q.last, "◆ e2 inbound")
+			contains(t, q.last, " inbound room=dev")
 			contains(t, q.last, "◆ memory")
 		}
 		equal(t, "model", q.rest["model"], want)

@@ -50,7 +50,7 @@ type Settings struct {
 
 // Default returns the settings of the design for a limit in tokens.
 func Default(limit int) Settings {
-	return Settings{Limit: limit, Target: 0.5, Parallel: 4, Past: 1}
+	return Settings{Limit: limit, Target: 0.25, Parallel: 4, Past: 1}
 }
 
 // Budgets of the past, as shares of the limit. A level that exceeds its own is cut to half
@@ -65,15 +65,20 @@ const (
 // budget is what a share of the limit comes to, in tokens.
 func (s Settings) budget(share float64) int { return int(float64(s.Limit) * share * s.Past) }
 
-// Sizes of a chunk in tokens: SEGMENT asks for the usual one. A smaller one than
-// minChunk joins a neighbour, since few large chunks cost less than many small ones; a
-// larger unit than maxChunk is a chunk by itself.
+// Sizes of a chunk in tokens. A smaller one than aloneChunk joins a neighbour. Few large
+// chunks cost less than many small ones, and small ones have more precise gists.
 const (
-	aloneChunk = 200 // a rule, a promise or a decision
-	minChunk   = 600
-	usualChunk = 3000
-	maxChunk   = 6000
+	aloneChunk = 200  // a rule, a promise or a decision
+	minChunk   = 600  // less is not worth a compaction
+	fullChunk  = 5000 // the usual size where the limit is large
+	chunkShare = 16   // one part of the limit in so many, where it is small
 )
+
+// usualChunk is the size that SEGMENT asks for.
+func (s Settings) usualChunk() int { return min(fullChunk, max(minChunk, s.Limit/chunkShare)) }
+
+// maxChunk is the size of the largest chunk; a larger unit is a chunk by itself.
+func (s Settings) maxChunk() int { return 2 * s.usualChunk() }
 
 // Meter estimates the tokens of a text. It must be safe for concurrent use.
 type Meter func(text string) int

@@ -29,21 +29,21 @@ func split(units []unit, most int) [][]unit {
 	return append(split(units[:at:at], most), split(units[at:], most)...)
 }
 
-// mechanicalChunks cuts a run without asking anybody: by size, at turns. A short
+// mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of most tokens. A short
 // run still gives a few chunks, so that there is a choice of what fades.
-func mechanicalChunks(run []unit) [][]unit {
-	return tidy(split(run, min(maxChunk, max(2*minChunk, size(run)/3))))
+func mechanicalChunks(run []unit, most int) [][]unit {
+	return tidy(split(run, min(most, max(2*minChunk, size(run)/3))), most)
 }
 
-// tidy brings the chunks of one run to between minChunk and maxChunk tokens, as far
+// tidy brings the chunks of one run to between aloneChunk and most tokens, as far
 // as whole units allow: large ones are split, small ones join a neighbour.
-func tidy(chunks [][]unit) [][]unit {
+func tidy(chunks [][]unit, most int) [][]unit {
 	var out [][]unit
 	for _, c := range chunks {
-		out = append(out, split(c, maxChunk)...)
+		out = append(out, split(c, most)...)
 	}
 	for i := 0; i < len(out); {
-		j := neighbour(out, i)
+		j := neighbour(out, i, most)
 		if j < 0 {
 			i++
 			continue
@@ -58,12 +58,12 @@ func tidy(chunks [][]unit) [][]unit {
 
 // neighbour returns the chunk that chunk i joins, the smaller of the two beside
 // it, or -1 when it is large enough or does not fit into either.
-func neighbour(chunks [][]unit, i int) int {
+func neighbour(chunks [][]unit, i, most int) int {
 	n := size(chunks[i])
-	if n >= minChunk {
+	if n >= aloneChunk {
 		return -1
 	}
-	best, at := maxChunk-n+1, -1
+	best, at := most-n+1, -1
 	for _, j := range []int{i - 1, i + 1} {
 		if j >= 0 && j < len(chunks) && size(chunks[j]) < best {
 			best, at = size(chunks[j]), j
@@ -76,7 +76,7 @@ func neighbour(chunks [][]unit, i int) int {
 // are: their beginnings and what follows their ends are where it is cut, so that
 // a later range wins over one it overlaps, and a gap becomes a chunk of its own. Ranges
 // that name none of the entries are garbage.
-func cutAt(run []unit, ranges []entryRange) ([][]unit, error) {
+func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 	from, to := run[0].N, run[len(run)-1].N
 	begins := map[int]bool{}
 	for _, r := range ranges {
@@ -99,7 +99,7 @@ func cutAt(run []unit, ranges []entryRange) ([][]unit, error) {
 		}
 		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], u)
 	}
-	return tidy(chunks), nil
+	return tidy(chunks, most), nil
 }
 
 // entryRange is a range of entry numbers as a model gave it.

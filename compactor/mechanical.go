@@ -16,7 +16,7 @@ import (
 func (j Job) Mechanical() []Fade {
 	fades := slices.Clone(j.kept)
 	for _, run := range j.runs {
-		for _, chunk := range mechanicalChunks(run) {
+		for _, chunk := range mechanicalChunks(run, j.in.Settings.maxChunk()) {
 			fades = append(fades, j.mechanical(chunk))
 		}
 	}
@@ -229,7 +229,7 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 	}
 	if task == Segment {
 		var chunks []map[string]string
-		for _, c := range tidy(split(units, maxChunk)) {
+		for _, c := range tidy(split(units, j.in.Settings.maxChunk()), j.in.Settings.maxChunk()) {
 			chunks = append(chunks, map[string]string{"from": mind.EntryID(c[0].N), "to": mind.EntryID(c[len(c)-1].N)})
 		}
 		return encode(map[string]any{"chunks": chunks})

@@ -98,7 +98,7 @@ func TestInstructions(t *testing.T) {
 // size.
 func TestCutProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		first := rapid.IntRange(1, 50).Draw(t, "first")
+		first, most := rapid.IntRange(1, 50).Draw(t, "first"), rapid.IntRange(1200, 10_000).Draw(t, "most")
 		var run []unit
 		for i := range rapid.IntRange(1, 60).Draw(t, "units") {
 			kind := rapid.SampledFrom([]string{mind.Inbound, mind.Reply, mind.Note}).Draw(t, "kind")
@@ -108,11 +108,11 @@ func TestCutProperty(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
 			ranges = append(ranges, entryRange{rapid.IntRange(-5, 130).Draw(t, "from"), rapid.IntRange(-5, 130).Draw(t, "to")})
 		}
-		cut, err := cutAt(run, ranges)
+		cut, err := cutAt(run, ranges, most)
 		if err != nil {
-			cut = mechanicalChunks(run)
+			cut = mechanicalChunks(run, most)
 		}
-		for _, chunks := range [][][]unit{cut, mechanicalChunks(run)} {
+		for _, chunks := range [][][]unit{cut, mechanicalChunks(run, most)} {
 			n := first
 			for i, c := range chunks {
 				for _, u := range c {
@@ -121,10 +121,10 @@ func TestCutProperty(t *testing.T) {
 					}
 					n++
 				}
-				if size(c) > maxChunk && len(c) > 1 {
+				if size(c) > most && len(c) > 1 {
 					t.Fatalf("chunk %d of %d units has %d tokens", i, len(c), size(c))
 				}
-				if size(c) < minChunk && neighbour(chunks, i) >= 0 {
+				if size(c) < aloneChunk && neighbour(chunks, i, most) >= 0 {
 					t.Fatalf("chunk %d has %d tokens and would fit into a neighbour", i, size(c))
 				}
 			}
@@ -151,11 +151,11 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 		"gap":            {[]entryRange{{1, 3}, {10, 12}}, "[3 6 3]"},
 		"overlap":        {[]entryRange{{1, 5}, {4, 9}, {10, 12}}, "[3 2 4 3]"},
 		"beyond":         {[]entryRange{{-4, 3}, {4, 9}, {10, 99}, {200, 300}}, "[3 6 3]"},
-		"small one":      {[]entryRange{{1, 1}, {2, 9}, {10, 12}}, "[9 3]"},
+		"small one":      {[]entryRange{{1, 1}, {2, 9}, {10, 12}}, "[1 8 3]"},
 		"one":            {[]entryRange{{1, 12}}, "[12]"},
 		"nothing useful": {[]entryRange{{50, 60}}, "[]"},
 	} {
-		chunks, err := cutAt(run, c.ranges)
+		chunks, err := cutAt(run, c.ranges, 6000)
 		var got []int
 		for _, chunk := range chunks {
 			got = append(got, len(chunk))

@@ -95,9 +95,9 @@ func (w Window) Lower(tokens, told int) int {
 	return max(limit, w.Fixed+MinFree)
 }
 
-// near is where a compaction begins, and what MakeRoom aims at: a little below
-// the limit, so that not each turn has to begin with a compaction.
-func (w Window) near() int { return w.Limit - w.Limit/10 }
+// near is where a compaction begins, and what MakeRoom aims at: as far below the limit as
+// some ten requests bring, so that the summaries are in before it is reached.
+func (w Window) near() int { return w.Limit - w.Limit*3/20 }
 
 // Due reports whether a compaction should begin: the request is near the limit
 // and has grown since the last one, which has left after tokens.

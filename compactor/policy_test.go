@@ -23,7 +23,7 @@ func TestWindow(t *testing.T) {
 	for _, c := range []struct {
 		tokens, after int
 		due           bool
-	}{{90_000, 0, false}, {90_001, 0, true}, {91_000, 89_500, false}, {92_000, 89_500, true}} {
+	}{{85_000, 0, false}, {85_001, 0, true}, {86_000, 84_500, false}, {87_000, 84_500, true}} {
 		if w.Due(c.tokens, c.after) != c.due {
 			t.Errorf("%d tokens, %d after the last compaction: due is %v", c.tokens, c.after, !c.due)
 		}

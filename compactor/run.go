@@ -121,12 +121,12 @@ func (w *worker) segment(ctx context.Context, run []unit) [][]unit {
 	err := w.try(ctx, Segment, run, func(answer string) error {
 		ranges, err := readSegments(answer)
 		if err == nil {
-			chunks, err = cutAt(run, ranges)
+			chunks, err = cutAt(run, ranges, w.in.Settings.maxChunk())
 		}
 		return err
 	})
 	if err != nil {
-		return mechanicalChunks(run)
+		return mechanicalChunks(run, w.in.Settings.maxChunk())
 	}
 	return chunks
 }

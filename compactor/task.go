@@ -16,10 +16,11 @@ const (
 
 // What the program itself says about the answers. It stands for itself, since the
 // instructions before it may be an identity's own.
-var segmentForm = fmt.Sprintf(`A chunk has about %d tokens, %d at most; a rule, a promise or a decision may stand alone from %d.
+const segmentForm = `A chunk has about %d tokens, %d at most; a rule, a promise or a decision may stand alone from %d.
 Every entry is in one chunk. A question and its answer are not parted: a chunk ends with the reply that ends a turn.
 Answer with one JSON object and nothing else, and call no tool:
-{"chunks":[{"from":"e1","to":"e2"}, …]}`, usualChunk, maxChunk, aloneChunk)
+{"chunks":[{"from":"e1","to":"e2"}, …]}
+`
 
 const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
 {"summary":"…","gist":"…","relevance":4,"pins":[],"over":[]}
@@ -43,7 +44,8 @@ func (j Job) task(name string, units []unit, why error) string {
 	b.WriteString("\n\nThe entries, each with its tokens and first words:\n")
 	j.list(&b, units, name == Segment)
 	if name == Segment {
-		b.WriteString("\n" + segmentForm + "\n")
+		set := j.in.Settings
+		fmt.Fprintf(&b, "\n"+segmentForm, set.usualChunk(), set.maxChunk(), aloneChunk)
 	} else {
 		f := chunk(units)
 		may := func(relevance int) int { f.Relevance = relevance; return j.longest(f) }

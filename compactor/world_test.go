@@ -38,6 +38,7 @@ func newWorld(t lethetest.Failer, limit int) *world {
 		t: t, state: mind.New(), blobs: map[blobs.Hash][]byte{}, short: map[string]blobs.Hash{}, said: map[int]string{},
 		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), set: Default(limit),
 	}
+	w.set.Target = 0.5
 	w.state.Name, w.state.Self = "ada", strings.Repeat("ab", 32)
 	w.state.Stable = mind.Stable{System: "the soul and the harness", Tools: "[]", Params: mind.Params{Model: "m", MaxTokens: limit / 10}}
 	w.state.Open("notes", []string{"[…] boot"})

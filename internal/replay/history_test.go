@@ -2,47 +2,79 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
+	"testing"
 
 	"lethe/llm/rehearsal"
 )
 
-// history makes a trace of at least so many tokens that resembles the log of a
-// coding agent: issues, reads, test runs, now and then a rule or a long output.
-// The same numbers give the same trace.
-func history(tokens int, seed uint64) []Item {
+// history makes a trace of at least so many requests that resembles a day of a coding agent, in which some step tokens
+// come in from one request to the next: turns of 5 to 45 requests, each with some words, a command or an edit, and its
+// result; now and then a person's line in the middle of a turn, or a rule. Nothing is longer than what is shown of a
+// result, so all of it costs. The same numbers give the same trace.
+func history(requests, step int, seed uint64) []Item {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var out []Item
-	size := 0
+	asked, size := 0, 0
 	put := func(kind, format string, args ...any) {
 		item := Item{kind, fmt.Sprintf(format, args...)}
-		out, size = append(out, item), size+rehearsal.Tokens(item.Text)
-	}
-	source := func(issue, lines int) string {
-		var b strings.Builder
-		for i := range lines {
-			fmt.Fprintf(&b, "%4d\tif err := store%d.load(key%d); err != nil { return pool.retry(%x) }\n", i, issue%9, rng.IntN(99), rng.Uint32())
+		if out, size = append(out, item), size+rehearsal.Tokens(item.Text); kind == Asst {
+			asked++
 		}
-		return b.String()
 	}
-	for issue := 100; size < tokens; issue++ {
+	// code is a listing of a share of a step on average, at most so many tokens: most are short, some ten times as long.
+	// What the steps so far lack, or have too much, goes into the next ones.
+	code := func(issue int, share float64, most int) string {
+		var b strings.Builder
+		lack := 1 + max(-0.5, min(0.5, float64(asked*step-size)/float64(10*step)))
+		size := min(most, int(lack*share*float64(step)*math.Exp(0.9*rng.NormFloat64()-0.9*0.9/2)))
+		for size *= 4; b.Len() < size; {
+			fmt.Fprintf(&b, "%4d\tif err := store%d.load(key%d); err != nil { return pool.retry(%x) }\n", b.Len()/70, issue%9, rng.IntN(99), rng.Uint32())
+		}
+		return b.String()[:min(b.Len(), max(size, 40))]
+	}
+	for issue := 100; asked < requests; issue++ {
 		rule := ""
 		if rng.IntN(4) == 0 {
 			rule = fmt.Sprintf(" Never push issue-%d to main without a test.", issue)
 		}
-		put(User, "#%d the build is red: deadlock in pool%d/reload_%d.go after the second reload.%s", issue, issue%5, issue, rule)
-		for range 2 + rng.IntN(5) {
-			put(Asst, "I read pool%d/reload_%d.go first.\n$ sed -n '1,$p' reload_%d.go", issue%5, issue, issue)
-			put(Tool, "%s", source(issue, 20+rng.IntN(60)))
+		put(User, "#%d the build is red: deadlock in pool%d/reload_%d.go after the second reload.%s\n%s", issue, issue%5, issue, rule, code(issue, 0.2, step))
+		for range 4 + int(min(40, 12*rng.ExpFloat64())) {
+			switch n := rng.IntN(100); {
+			case n < 20:
+				put(Asst, "The lock is taken twice in reload_%d.go; I change that.\n$ edit reload_%d.go\n%s", issue, issue, code(issue, 0.6, step))
+				put(Tool, "edited reload_%d.go. It reads now:\n%s", issue, code(issue, 0.5, 1900))
+			case n < 40:
+				put(Asst, "And the tests of pool%d, with the race detector.\n$ go test -race ./pool%d/... -run TestReload%d", issue%5, issue%5, issue)
+				put(Tool, "--- PASS: TestReload%d (0.%02ds)\n%sok  \tpool%d", issue, rng.IntN(100), code(issue, 0.5, 1900), issue%5)
+			case n < 43:
+				put(User, "And what of store%d? It was slow on Friday as well.", rng.IntN(9))
+				fallthrough
+			default:
+				put(Asst, "I read how pool%d/reload_%d.go takes its locks, before I change anything there.\n$ sed -n '1,$p' reload_%d.go", issue%5, issue, issue)
+				put(Tool, "%s", code(issue, 1.24, 1900))
+			}
 		}
-		if rng.IntN(5) == 0 {
-			put(Asst, "The whole log should tell.\n$ cat run.log")
-			put(Tool, "%s", source(issue, 400+rng.IntN(400)))
-		}
-		put(Asst, "And the tests.\n$ go test ./pool%d/...", issue%5)
-		put(Tool, "--- PASS: TestReload%d (0.%02ds)\nok  \tpool%d", issue, rng.IntN(100), issue%5)
-		put(Asst, "#%d is fixed: reload_%d.go took its lock twice. I will watch the next run.", issue, issue)
+		put(Asst, "#%d is fixed: reload_%d.go took its lock twice. I will watch the next run.\n%s", issue, issue, code(issue, 0.2, step))
 	}
 	return out
+}
+
+// A history has the steps that were asked for.
+func TestHistory(t *testing.T) {
+	for _, step := range []int{640, 830} {
+		tokens, asked := 0, 0
+		for _, item := range history(2000, step, 1) {
+			tokens += rehearsal.Tokens(item.Text)
+			if item.Kind == Asst {
+				asked++
+			}
+		}
+		t.Logf("%d: %d tokens, %d requests: %d", step, tokens, asked, tokens/asked)
+		if got := float64(tokens) / float64(asked) / float64(step); math.Abs(got-1) > 0.03 {
+			t.Errorf("%d: steps of %d tokens", step, tokens/asked)
+		}
+	}
 }

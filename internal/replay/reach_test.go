@@ -41,7 +41,7 @@ func sum(refs [4]float64) float64 { return refs[0] + refs[1] + refs[2] + refs[3]
 
 // When blobs are lost, the walk notices: it opens refs, it does not believe them.
 func TestReachNoticesLoss(t *testing.T) {
-	r := lived(t, history(45_000, 5), small())
+	r := lived(t, history(90, 640, 5), small())
 	if r.report.Compactions == 0 {
 		t.Fatal("nothing has faded")
 	}
