@@ -11,6 +11,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/secret"
 	"lethe/life/event"
+	"lethe/llm"
 	"lethe/mind"
 )
 
@@ -166,7 +167,7 @@ func (a *Agent) statusLine() string {
 		b.WriteString(" (offline rehearsal)")
 	}
 	fmt.Fprintf(&b, "; turns %d; context %d of %d tokens; hears %s", s.Turn, a.contextTokens(), a.limit(), strings.Join(a.joined(), ", "))
-	fmt.Fprintf(&b, "; tokens in %d (%d cached), out %d; %.4f USD", s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD)
+	fmt.Fprintf(&b, "; tokens in %d (%d cached), out %d; %s USD", s.Usage.Input, s.Usage.Cached, s.Usage.Output, llm.Dollars(s.Stable.Params.Model, s.Usage.USD))
 	switch {
 	case s.Paused != "":
 		fmt.Fprintf(&b, "; paused: %s", s.Paused)

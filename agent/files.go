@@ -104,7 +104,7 @@ func (a *Agent) noteChange(name string) error {
 	if a.state.Files[name] == hash {
 		return nil
 	}
-	note := fmt.Sprintf("Somebody changed self/%s. It is in force from the next epoch; it reads now:\n%s", name, text)
+	note := fmt.Sprintf("Somebody changed self/%s. It reads now:\n%s", name, text)
 	return a.commit(a.note(event.Note{Why: "file", File: event.File{Name: name, Hash: hash}}, name+" changed from outside", note))
 }
 

@@ -331,7 +331,6 @@ func (c *compaction) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 		r.Tools, r.Model = nil, cmp.Or(c.a.cfg.Forgetting.Model, r.Model)
 	}
 	r.Messages = Wire(ask.Messages)
-	r.Messages[len(r.Messages)-1].Join = llm.JoinNone // the task is no part of what somebody said
 	reply, err := c.a.cfg.Model.Complete(ctx, r, nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()

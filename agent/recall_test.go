@@ -150,7 +150,7 @@ func TestHint(t *testing.T) {
 			if preset == "custom" {
 				turns := w.turns()
 				contains(t, turns[len(turns)-1][:len("tool: ")], "tool: ")
-				equal(t, "fillers", strings.Contains(strings.Join(turns, "\n"), "(noted)"), false)
+				equal(t, "fillers", strings.Contains(strings.Join(turns, "\n"), "assistant: ("), false)
 			}
 		})
 	}

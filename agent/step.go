@@ -60,6 +60,9 @@ func silent(err error) bool {
 // call, or with where its final text goes.
 func (a *Agent) recordReply(reply llm.Reply, weight int) error {
 	answer := mind.Answer{Reasoning: reply.Reasoning, Text: reply.Text}
+	if llm.Filler(reply.Text) || strings.TrimSpace(reply.Text) == mind.NoAnswer {
+		answer.Text = "" // it is what stands for silence, and said as little
+	}
 	for _, c := range reply.Calls {
 		answer.Calls = append(answer.Calls, mind.RepairCall(c.Name, c.Arguments))
 	}
@@ -69,7 +72,7 @@ func (a *Agent) recordReply(reply llm.Reply, weight int) error {
 	}
 	bodies := []body{{answer.Gist(turn), answer.Encode()}}
 	if len(answer.Calls) == 0 {
-		if rooms := a.audience(); len(rooms) > 0 && strings.TrimSpace(blobs.Unescape(reply.Text)) != "" {
+		if rooms := a.audience(); len(rooms) > 0 && strings.TrimSpace(blobs.Unescape(answer.Text)) != "" {
 			e.Posting = a.posting(rooms...)
 		}
 		return a.commit(record{event: e, bodies: bodies})

@@ -181,3 +181,15 @@ func (w *world) sharedResults(id Identity, n int) {
 		w.Errorf("%d results are in %d blobs", found, len(blobs))
 	}
 }
+
+// A model that imitates what stands for silence has said nothing.
+func TestFillerIsSilence(t *testing.T) {
+	t.Parallel()
+	w, _, r := start(t, rehearsal.Step{Contains: "be quiet", Answer: text("(continue)\n")})
+	w.say("dev", "ann", "be quiet")
+	r.settled()
+	r.ask("hello")
+	r.stop()
+	equal(t, "answers", len(w.said("dev")), 1)
+	contains(t, w.prompt(), `"assistant","content":"(no answer)"`)
+}

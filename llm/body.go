@@ -7,17 +7,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"slices"
+	"strings"
 )
 
 // Fillers are fixed: they are part of the bytes of a life. They stand where a
 // provider wants another role to speak and nothing can be joined, and where a
 // reply had neither text nor calls.
 const (
-	fillUser      = "(continue)"
-	fillAssistant = "(noted)"
-	fillUnit      = "(not finished yet)" // after results: the turn goes on
-	fillEmpty     = "(no text)"
+	fillUser  = "(continue)"
+	fillUnit  = "(not finished yet)" // after results: the turn goes on
+	fillEmpty = "(no text)"
 )
+
+// Filler reports whether a text of a model is nothing but a filler, which models imitate:
+// one of these, or "(noted)" of earlier versions.
+func Filler(text string) bool {
+	return slices.Contains([]string{fillUser, fillUnit, fillEmpty, "(noted)"}, strings.TrimSpace(text))
+}
 
 type wireMessage struct {
 	Role             string     `json:"role"`
@@ -163,21 +170,13 @@ func (p PresetInfo) messages(in []Message) []wireMessage {
 // between them would look like the answer to that one: the model would go on to
 // what m says and leave it at that.
 func joins(last string, m Message) bool {
-	switch {
-	case m.Role != "user" || m.Join == JoinNone:
-		return false
-	case last == "tool":
-		return m.Join == JoinAny
-	}
-	return last == "user"
+	return m.Role == "user" && (last == "user" || last == "tool" && m.Join == JoinAny)
 }
 
 // fillerBetween is what has to be said between two messages. The results of one
 // reply follow each other; after them it is the model's turn.
 func fillerBetween(last, next string) (Message, bool) {
 	switch last + " " + next {
-	case "user user":
-		return Message{Role: "assistant", Content: fillAssistant}, true
 	case "tool user":
 		return Message{Role: "assistant", Content: fillUnit}, true
 	case "assistant assistant", "system assistant":

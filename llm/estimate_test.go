@@ -129,6 +129,11 @@ func TestCost(t *testing.T) {
 	if usd, known := Cost("gpt-5.1", million, friday("12:00")); known || usd != 0 {
 		t.Errorf("unknown model: %v, %v", usd, known)
 	}
+	for model, want := range map[string]string{"gpt-5.1": "?", "rehearsal": "0.0000", "deepseek-flash": "0.0000"} {
+		if got := Dollars(model, 0); got != want {
+			t.Errorf("nothing of %s is %s", model, got)
+		}
+	}
 	if usd, _ := Cost("deepseek-flash", Usage{Input: 10, Cached: 20, Output: -5}, friday("12:00")); usd < 0 || math.Abs(usd-10*0.003/1e6) > 1e-12 {
 		t.Errorf("absurd usage: %v", usd)
 	}

@@ -58,7 +58,6 @@ type Join int
 const (
 	JoinUser Join = iota // another user message: what people say. After a result it stands apart, so that their words are not taken for one
 	JoinAny              // a result too: a remark on what stands before it
-	JoinNone             // nothing: a question of its own
 )
 
 // ToolCall is a call of one tool by the model.
@@ -124,22 +123,19 @@ type Waste struct {
 	Streamed int   // weighted characters that those had brought; see Weight
 }
 
-// add counts an attempt that failed, by what its answer d holds. Of an attempt
-// without usage it is not known what it cost: the prompt was read if an answer had
-// begun, or if the caller left an open stream.
-func (w *Waste) add(d *draft, err error) {
-	switch told := d.reply.Usage; {
-	case told != Usage{}:
-		w.Calls++
-		w.Usage.Input += told.Input
-		w.Usage.Cached += told.Cached
-		w.Usage.Output += told.Output
-		w.Usage.Reasoning += told.Reasoning
-	case d.weight > 0 || KindOf(err) == Canceled:
-		w.Calls++
+// add counts an attempt that failed when its stream was open, by what its answer d
+// holds. Without usage it is not known what it cost, but the prompt was read.
+func (w *Waste) add(d *draft) {
+	w.Calls++
+	told := d.reply.Usage
+	if (told == Usage{}) {
 		w.Untold++
 		w.Streamed += d.weight
 	}
+	w.Usage.Input += told.Input
+	w.Usage.Cached += told.Cached
+	w.Usage.Output += told.Output
+	w.Usage.Reasoning += told.Reasoning
 }
 
 // Config says which model server to use and how patiently. Its zero value is
@@ -258,7 +254,7 @@ func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on fun
 		if err != nil {
 			err = c.failure(parent, ctx, r, err)
 			if d != nil {
-				waste.add(d, err)
+				waste.add(d)
 			}
 		}
 		c.conf.Log.Debug("model call", "model", r.Model, "host", c.doer.base.Host, "took", time.Since(began), "err", err)

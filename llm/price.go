@@ -1,6 +1,9 @@
 package llm
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // price is in USD per million tokens.
 type price struct{ hit, miss, output float64 }
@@ -26,6 +29,15 @@ func Cost(model string, u Usage, at time.Time) (usd float64, known bool) {
 		usd *= 2
 	}
 	return usd, true
+}
+
+// Dollars renders what calls of a model have cost, or a question mark for a model without a
+// price. The offline one is for nothing.
+func Dollars(model string, usd float64) string {
+	if _, known := prices[model]; !known && usd == 0 && model != "rehearsal" {
+		return "?"
+	}
+	return fmt.Sprintf("%.4f", usd)
 }
 
 // peak says whether it is Monday to Friday, 01–04 or 06–10 UTC, the end of each

@@ -40,7 +40,7 @@ func turns() []Message {
 		{Role: "user", Content: "hint", Join: JoinAny},
 		{Role: "assistant", Content: "three"},
 		{Role: "user", Content: "thanks"},
-		{Role: "user", Content: "task", Join: JoinNone},
+		{Role: "user", Content: "task"},
 	}
 }
 
@@ -48,7 +48,7 @@ func turns() []Message {
 // had been answered.
 func TestJoin(t *testing.T) {
 	strict := []string{"system soul", "user past|list them|hint", "assistant +2", "tool one", "tool failed|hint|note", "assistant +1", "tool two|note",
-		"assistant " + fillUnit, "user and count them|hint", "assistant three", "user thanks", "assistant " + fillAssistant, "user task"}
+		"assistant " + fillUnit, "user and count them|hint", "assistant three", "user thanks|task"}
 	for _, name := range Presets() {
 		var got, want []string
 		for _, m := range bodyOf(t, name, Request{Model: "m", Messages: turns()}).Messages {
@@ -184,9 +184,9 @@ func TestPrefixOfBytes(t *testing.T) {
 			if again := messagesOf(t, p, messages); !bytes.Equal(raw, again) {
 				t.Fatal("the same request gave other bytes")
 			}
-			fork := append(slices.Clone(messages), Message{Role: "user", Content: text("task"), Join: JoinNone})
+			fork := append(slices.Clone(messages), Message{Role: "user", Content: text("task")})
 			forked := messagesOf(t, p, fork)
-			if !bytes.HasPrefix(forked, append(bytes.Clone(raw), ',')) {
+			if !bytes.HasPrefix(forked, bytes.TrimSuffix(raw, []byte(`"}`))) { // it may go on in the last message
 				t.Fatalf("a fork leaves the trunk\n%s\n%s", raw, forked)
 			}
 			if p.Alternate {

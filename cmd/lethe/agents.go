@@ -14,6 +14,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/status"
+	"lethe/llm"
 )
 
 // agentInfo is one line of lethe agents.
@@ -59,7 +60,7 @@ func (p *program) agentsCommand() *cobra.Command {
 			t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "NAME\tSELF\tSTATE\tMODEL\tROOMS\tTURNS\tLIFE\tTOKENS IN/CACHED/OUT\tUSD")
 			for _, i := range infos {
-				fmt.Fprintf(t, "%s\t%.16s\t%s\t%s\t%s\t%d\t%s\t%d/%d/%d\t%.4f\n", i.Name, i.Self, i.State, dash(i.Model), dash(strings.Join(i.Rooms, ",")), i.Turns, fmt.Sprintf("%d KiB", (i.LifeBytes+1023)>>10), i.Input, i.Cached, i.Output, i.USD)
+				fmt.Fprintf(t, "%s\t%.16s\t%s\t%s\t%s\t%d\t%s\t%d/%d/%d\t%s\n", i.Name, i.Self, i.State, dash(i.Model), dash(strings.Join(i.Rooms, ",")), i.Turns, fmt.Sprintf("%d KiB", (i.LifeBytes+1023)>>10), i.Input, i.Cached, i.Output, llm.Dollars(i.Model, i.USD))
 			}
 			if err := t.Flush(); err != nil {
 				return err

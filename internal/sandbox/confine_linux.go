@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -47,11 +48,27 @@ func confine() int {
 		if err := giveUp(o); err != nil {
 			return err
 		}
+		if o.Confine {
+			visiblePath(o.Env)
+		}
 		err := syscall.Exec(o.Shell, []string{filepath.Base(o.Shell), "-c", o.Line}, o.Env)
 		return fmt.Errorf("execute %s: %w", o.Shell, err)
 	}()
 	_ = json.NewEncoder(os.NewFile(reportFD, "report")).Encode(Outcome{Failed: err.Error()})
 	return 126
+}
+
+// visiblePath takes the directories out of PATH that this process cannot read any more.
+func visiblePath(env []string) {
+	for i, v := range env {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+			env[i] = "PATH=" + strings.Join(slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
+				fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+				_ = unix.Close(fd) // -1 after an error
+				return err != nil
+			}), ":")
+		}
+	}
 }
 
 func giveUp(o order) error {

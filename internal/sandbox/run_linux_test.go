@@ -122,8 +122,13 @@ func TestKilledCallerLeavesNothing(t *testing.T) {
 func TestEnvironmentIsClean(t *testing.T) {
 	t.Setenv("DEEPSEEK_API_KEY", "sk-leaked")
 	t.Setenv("LETHE_HOME", "/leaked")
+	hidden := lethetest.Dir(t)
+	t.Setenv("PATH", hidden+":/usr/bin:/no/such")
 	for _, confine := range modes {
 		b := newBox(t, confine)
+		if path := b.succeeds("echo $PATH"); strings.Contains(path, hidden) == confine || !strings.Contains(path, "/usr/bin") {
+			t.Errorf("confined %v: PATH is %s", confine, path)
+		}
 		got := b.succeeds("env; ls -l /proc/self/fd | wc -l; cd $HOME && echo x > f && cat f; echo y > $TMPDIR/g && cat $TMPDIR/g")
 		if strings.Contains(got, "leaked") || strings.Contains(got, "SECRET") {
 			t.Errorf("the environment leaks: %s", got)

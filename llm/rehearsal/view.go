@@ -30,7 +30,7 @@ func view(messages []Message) []*mind.Entry {
 			if n := len(out); n > 0 {
 				last = max(last, out[n-1].N)
 			}
-		case m.Role == "assistant" && (len(m.Calls) > 0 || text != "(noted)" && text != "(not finished yet)"): // a client's fillers
+		case m.Role == "assistant" && (len(m.Calls) > 0 || text != "(not finished yet)"): // a client's filler
 			last++
 			e := &mind.Entry{Kind: mind.Reply, Text: text}
 			for _, c := range m.Calls {
