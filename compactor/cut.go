@@ -7,74 +7,114 @@ import (
 	"lethe/mind"
 )
 
-// split cuts consecutive units near their middle, and the halves again, until
-// none is larger than most tokens or it is one unit. It prefers to cut before
-// something that was heard, since that is where turns begin.
-func split(units []unit, most int) [][]unit {
-	total := size(units)
-	if total <= most || len(units) < 2 {
-		return [][]unit{units}
-	}
-	best, at, left := 0, 0, 0
-	for i := 1; i < len(units); i++ {
-		left += units[i-1].tokens
-		uneven := max(2*left-total, total-2*left)
-		if units[i].Kind != mind.Inbound {
-			uneven += total / 5
-		}
-		if at == 0 || uneven < best {
-			best, at = uneven, i
-		}
-	}
-	return append(split(units[:at:at], most), split(units[at:], most)...)
+// ends reports whether an entry ends a turn: a final reply, which calls nothing.
+func ends(e *mind.Entry) bool { return e.Kind == mind.Reply && len(e.Calls) == 0 }
+
+// done reports whether an entry is a finished step of a turn: a reply with all results.
+func done(e *mind.Entry) bool { return e.Kind == mind.Reply && len(e.Calls) > 0 && !e.Waits() }
+
+// turns cuts units behind what ends a turn: each is what was heard with the replies to it.
+// The last may be open.
+func turns(units []unit) [][]unit {
+	return cutBehind(units, func(u unit) bool { return ends(u.Entry) })
 }
 
-// mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of most tokens. A short
-// run still gives a few chunks, so that there is a choice of what fades.
-func mechanicalChunks(run []unit, most int) [][]unit {
-	return tidy(split(run, min(most, max(2*minChunk, size(run)/3))), most)
-}
-
-// tidy brings the chunks of one run to between aloneChunk and most tokens, as far
-// as whole units allow: large ones are split, small ones join a neighbour.
-func tidy(chunks [][]unit, most int) [][]unit {
-	var out [][]unit
-	for _, c := range chunks {
-		out = append(out, split(c, most)...)
-	}
-	for i := 0; i < len(out); {
-		j := neighbour(out, i, most)
-		if j < 0 {
-			i++
-			continue
+func cutBehind(units []unit, last func(unit) bool) (out [][]unit) {
+	from := 0
+	for i, u := range units {
+		if last(u) || i == len(units)-1 {
+			out = append(out, units[from:i+1:i+1])
+			from = i + 1
 		}
-		a, b := min(i, j), max(i, j)
-		out[a] = slices.Concat(out[a], out[b])
-		out = slices.Delete(out, b, b+1)
-		i = a
 	}
 	return out
 }
 
-// neighbour returns the chunk that chunk i joins, the smaller of the two beside
-// it, or -1 when it is large enough or does not fit into either.
-func neighbour(chunks [][]unit, i, most int) int {
-	n := size(chunks[i])
-	if n >= aloneChunk {
-		return -1
-	}
-	best, at := most-n+1, -1
-	for _, j := range []int{i - 1, i + 1} {
-		if j >= 0 && j < len(chunks) && size(chunks[j]) < best {
-			best, at = size(chunks[j]), j
+// pieces cuts a run of units into what no cut may part: whole turns, so that a question and
+// its answer stay together. A turn that is larger than a chunk, or of which only steps are
+// there, may be cut behind each reply. A chunk has at most so many tokens.
+func pieces(run []unit, most int) (out [][]unit) {
+	for _, t := range turns(run) {
+		if size(t) <= most && slices.ContainsFunc(t, func(u unit) bool { return u.Kind != mind.Reply }) {
+			out = append(out, t)
+		} else {
+			out = append(out, cutBehind(t, func(u unit) bool { return u.Kind == mind.Reply })...)
 		}
 	}
-	return at
+	return out
+}
+
+// split cuts consecutive pieces near their middle, and the halves again, until
+// none is larger than most tokens or it is one piece. It prefers the ends of turns.
+func split(pieces [][]unit, most int) [][]unit {
+	whole := slices.Concat(pieces...)
+	total := size(whole)
+	if total <= most || len(pieces) < 2 {
+		return [][]unit{whole}
+	}
+	best, at, left := 0, 0, 0
+	for i, before := range pieces[:len(pieces)-1] {
+		left += size(before)
+		uneven := max(2*left-total, total-2*left)
+		if !ends(before[len(before)-1].Entry) {
+			uneven += total / 5
+		}
+		if at == 0 || uneven < best {
+			best, at = uneven, i+1
+		}
+	}
+	return append(split(pieces[:at], most), split(pieces[at:], most)...)
+}
+
+// mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of at
+// most so many tokens. A short run still gives a few, so that there is a choice of what fades.
+func mechanicalChunks(run []unit, most int) [][]unit {
+	return tidy(split(pieces(run, most), min(most, max(2*minChunk, size(run)/3))), most)
+}
+
+// tidy brings the chunks of one run to at most so many tokens, as far as whole pieces
+// allow: large ones are split. The smallest join a neighbour as long as they are smaller
+// than what may stand alone, or than minChunk while there are too many.
+func tidy(chunks [][]unit, most int) [][]unit {
+	var out [][]unit
+	total := 0
+	for _, c := range chunks {
+		out = append(out, split(pieces(c, most), most)...)
+		total += size(c)
+	}
+	for {
+		i, j := smallest(out, most)
+		if j < 0 || size(out[i]) >= minChunk || size(out[i]) >= aloneChunk && len(out) <= total/minChunk {
+			return out
+		}
+		a, b := min(i, j), max(i, j)
+		out[a] = slices.Concat(out[a], out[b])
+		out = slices.Delete(out, b, b+1)
+	}
+}
+
+// smallest returns the smallest chunk that fits into a chunk together with one beside it,
+// and the smaller one of those; -1 stands for neither.
+func smallest(chunks [][]unit, most int) (at, beside int) {
+	at, beside = -1, -1
+	for i, c := range chunks {
+		n := size(c)
+		if at >= 0 && n >= size(chunks[at]) {
+			continue
+		}
+		best := most - n + 1
+		for _, j := range []int{i - 1, i + 1} {
+			if j >= 0 && j < len(chunks) && size(chunks[j]) < best {
+				best, at, beside = size(chunks[j]), i, j
+			}
+		}
+	}
+	return at, beside
 }
 
 // cutAt makes chunks of a run from the ranges that a model named, whatever those
-// are: their beginnings and what follows their ends are where it is cut, so that
-// a later range wins over one it overlaps, and a gap becomes a chunk of its own. Ranges
+// are: their beginnings and what follows their ends are where it is cut, or the nearer end of a
+// piece. So a later range wins over one it overlaps, and a gap becomes a chunk of its own. Ranges
 // that name none of the entries are garbage.
 func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 	from, to := run[0].N, run[len(run)-1].N
@@ -93,11 +133,20 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 		return nil, fmt.Errorf("%w: it names none of the entries", ErrGarbage)
 	}
 	var chunks [][]unit
-	for i, u := range run {
-		if i == 0 || begins[u.N] {
+	cut := true
+	for _, p := range pieces(run, most) {
+		after := false
+		for i, u := range p {
+			if begins[u.N] {
+				before := 2*size(p[:i]) < size(p)
+				cut, after = cut || before, after || !before
+			}
+		}
+		if cut {
 			chunks = append(chunks, nil)
 		}
-		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], u)
+		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], p...)
+		cut = after
 	}
 	return tidy(chunks, most), nil
 }

@@ -110,6 +110,7 @@ func TestConservation(t *testing.T) {
 				t.Fatalf("a swap changed the state that it was given")
 			}
 			w.conserved()
+			w.together(t)
 			w.budgets(t)
 			body, err := w.state.Snapshot()
 			lethetest.Must(t, err)
@@ -143,6 +144,7 @@ func randomEdit(t *rapid.T, w *world) {
 		return
 	}
 	e := w.state.Live[rapid.IntRange(0, len(w.state.Live)-1).Draw(t, "entry")]
+	w.calls[e.N] = -1
 	edit := mind.Edit{Changed: []mind.Change{{N: e.N, Text: "a person wrote this"}}}
 	if rapid.Bool().Draw(t, "delete") {
 		edit = mind.Edit{Deleted: []int{e.N}}

@@ -229,7 +229,7 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 	}
 	if task == Segment {
 		var chunks []map[string]string
-		for _, c := range tidy(split(units, j.in.Settings.maxChunk()), j.in.Settings.maxChunk()) {
+		for _, c := range tidy([][]unit{units}, j.in.Settings.maxChunk()) {
 			chunks = append(chunks, map[string]string{"from": mind.EntryID(c[0].N), "to": mind.EntryID(c[len(c)-1].N)})
 		}
 		return encode(map[string]any{"chunks": chunks})

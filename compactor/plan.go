@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -58,9 +59,10 @@ func unitOf(e *mind.Entry, meter Meter) unit {
 func (j Job) Eligible() int { return j.tokens }
 
 // Plan decides what is eligible: the older two thirds of the live entries by
-// tokens, or in.Share of them, in whole units, never a unit that waits for a result, and what no
-// reply has followed only when there is nothing else. It is false when that is
-// not worth a compaction.
+// tokens, or in.Share of them, in whole turns. Of a turn that is not over, or larger than
+// what may fade, its finished steps are; what was heard in it stays until it is over. Only when
+// all may fade and there is nothing else, what no reply has followed is eligible, and never a
+// unit that waits for a result. It is false when that is not worth a compaction.
 func Plan(s *mind.State, in Input) (Job, bool) {
 	units := eligible(s, in.Meter, cmp.Or(in.Share, Older))
 	j := Job{in: in, messages: s.Messages(in.Tail), notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), tokens: size(units)}
@@ -83,43 +85,49 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 // eligible returns the entries that may fade, oldest first.
 func eligible(s *mind.State, meter Meter, share float64) []unit {
 	var units []unit
-	total, heard := 0, 0 // heard: entries that a reply follows, or are one
-	for i, e := range s.Live {
-		u := unitOf(e, meter)
-		units = append(units, u)
-		total += u.tokens
-		if e.Kind == mind.Reply {
-			heard = i + 1
+	for _, e := range s.Live {
+		if e.Waits() {
+			break
 		}
+		units = append(units, unitOf(e, meter))
 	}
-	most := int(share * float64(total))
-	if picked := older(units[:heard], most); size(picked) >= minChunk {
-		return picked
+	picked := older(turns(units), int(share*float64(size(units))))
+	if size(picked) < minChunk && share >= 1 {
+		picked = units
 	}
-	if picked := older(units, most); size(picked) >= minChunk {
-		return picked
+	if size(picked) < minChunk {
+		return nil
 	}
-	return nil
+	return picked
 }
 
-// older takes units from the front while they fit into most tokens. One that
-// begins in the older part and is so large that little would be left without it
-// is taken too, unless it is the newest.
-func older(units []unit, most int) []unit {
-	n := 0
-	for i, u := range units {
-		if u.Waits() {
-			return units[:i]
+// older picks turns from the front while they fit into most tokens, and of the next one its
+// finished steps if little would fade without them. If those are little too, the turn
+// is taken whole, unless it is open or the newest.
+func older(turns [][]unit, most int) (picked []unit) {
+	at := 0
+	for i, t := range turns {
+		whole := ends(t[len(t)-1].Entry)
+		if whole && at+size(t) <= most {
+			picked = append(picked, t...)
+			at += size(t)
+			continue
 		}
-		if n+u.tokens > most {
-			if n < most/2 && i < len(units)-1 {
-				return units[:i+1]
+		if at >= most*3/4 {
+			return picked
+		}
+		for _, u := range t[:len(t)-1] { // the newest unit is what the identity is at
+			if done(u.Entry) && (at+u.tokens <= most || at < most/2) {
+				picked = append(picked, u)
 			}
-			return units[:i]
+			at += u.tokens
 		}
-		n += u.tokens
+		if whole && i < len(turns)-1 && size(picked) < most/2 {
+			return slices.Concat(turns[:i+1]...)
+		}
+		return picked
 	}
-	return units
+	return picked
 }
 
 func size(units []unit) int {

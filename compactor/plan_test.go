@@ -3,6 +3,7 @@ package compactor
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,7 +103,11 @@ func TestCutProperty(t *testing.T) {
 		var run []unit
 		for i := range rapid.IntRange(1, 60).Draw(t, "units") {
 			kind := rapid.SampledFrom([]string{mind.Inbound, mind.Reply, mind.Note}).Draw(t, "kind")
-			run = append(run, unit{&mind.Entry{N: first + i, Kind: kind}, rapid.OneOf(rapid.IntRange(1, 900), rapid.IntRange(1, 9000)).Draw(t, "tokens")})
+			e := &mind.Entry{N: first + i, Kind: kind}
+			if kind == mind.Reply && rapid.Bool().Draw(t, "step") {
+				e.Calls = []*mind.Call{{Status: mind.OK}}
+			}
+			run = append(run, unit{e, rapid.OneOf(rapid.IntRange(1, 900), rapid.IntRange(1, 9000)).Draw(t, "tokens")})
 		}
 		var ranges []entryRange
 		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
@@ -111,6 +116,10 @@ func TestCutProperty(t *testing.T) {
 		cut, err := cutAt(run, ranges, most)
 		if err != nil {
 			cut = mechanicalChunks(run, most)
+		}
+		piece := map[int]int{} // by its first entry, the last one
+		for _, p := range pieces(run, most) {
+			piece[p[0].N] = p[len(p)-1].N
 		}
 		for _, chunks := range [][][]unit{cut, mechanicalChunks(run, most)} {
 			n := first
@@ -121,12 +130,15 @@ func TestCutProperty(t *testing.T) {
 					}
 					n++
 				}
-				if size(c) > most && len(c) > 1 {
+				if size(c) > most && piece[c[0].N] != n-1 {
 					t.Fatalf("chunk %d of %d units has %d tokens", i, len(c), size(c))
 				}
-				if size(c) < aloneChunk && neighbour(chunks, i, most) >= 0 {
-					t.Fatalf("chunk %d has %d tokens and would fit into a neighbour", i, size(c))
+				if piece[c[0].N] == 0 || n < first+len(run) && piece[n] == 0 {
+					t.Fatalf("e%d..e%d parts a piece", c[0].N, n-1)
 				}
+			}
+			if i, j := smallest(chunks, most); j >= 0 && (size(chunks[i]) < aloneChunk || size(chunks[i]) < minChunk && len(chunks) > size(run)/minChunk) {
+				t.Fatalf("chunk %d has %d tokens and would fit into a neighbour", i, size(chunks[i]))
 			}
 			if n != first+len(run) {
 				t.Fatalf("the chunks end before e%d", n)
@@ -141,6 +153,13 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 	for n := 1; n <= 12; n++ {
 		run = append(run, unit{&mind.Entry{N: n, Kind: mind.Reply}, 500})
 	}
+	tiny := slices.Clone(run)
+	for tokens, first := range map[int]int{aloneChunk: 1, aloneChunk - 1: 9} {
+		tiny[0].tokens = tokens
+		if cut, _ := cutAt(tiny, []entryRange{{1, 1}, {2, 9}, {10, 12}}, 6000); len(cut[0]) != first {
+			t.Errorf("the first chunk has %d entries where the first has %d tokens", len(cut[0]), tokens)
+		}
+	}
 	for name, c := range map[string]struct {
 		ranges []entryRange
 		want   string // entries of each chunk
@@ -152,6 +171,7 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 		"overlap":        {[]entryRange{{1, 5}, {4, 9}, {10, 12}}, "[3 2 4 3]"},
 		"beyond":         {[]entryRange{{-4, 3}, {4, 9}, {10, 99}, {200, 300}}, "[3 6 3]"},
 		"small one":      {[]entryRange{{1, 1}, {2, 9}, {10, 12}}, "[1 8 3]"},
+		"many small":     {[]entryRange{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11}, {12, 12}}, "[2 2 1 1 1 1 1 1 1 1]"},
 		"one":            {[]entryRange{{1, 12}}, "[12]"},
 		"nothing useful": {[]entryRange{{50, 60}}, "[]"},
 	} {
@@ -164,6 +184,70 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 			t.Errorf("%s: chunks of %v entries, %v; want %s", name, got, err, c.want)
 		}
 	}
+}
+
+// What is cut inside a turn is cut at its nearer end, a large turn behind replies only.
+func TestCutKeepsTurnsWhole(t *testing.T) {
+	step := &mind.Entry{Kind: mind.Reply, Calls: []*mind.Call{{Status: mind.OK}}}
+	entry := func(n int, like mind.Entry, tokens int) unit { like.N = n; return unit{&like, tokens} }
+	question, hint, answer := mind.Entry{Kind: mind.Inbound}, mind.Entry{Kind: mind.Hint}, mind.Entry{Kind: mind.Reply}
+	run := []unit{
+		entry(1, question, 300), entry(2, hint, 50), entry(3, answer, 900),
+		entry(4, question, 500), entry(5, *step, 500), entry(6, answer, 500),
+		entry(7, question, 100), entry(8, *step, 4000), entry(9, question, 900), entry(10, *step, 4000), entry(11, answer, 900),
+	}
+	for _, c := range []struct {
+		to   []int // where a model ends its chunks
+		want string
+	}{
+		{[]int{1, 4, 11}, "[3 5 3]"}, {[]int{3, 5, 11}, "[3 3 2 3]"}, {[]int{2, 11}, "[6 2 3]"},
+		{[]int{6, 9, 11}, "[6 2 3]"}, {[]int{6, 7, 10, 11}, "[6 2 2 1]"},
+	} {
+		var ranges []entryRange
+		from := 1
+		for _, to := range c.to {
+			ranges = append(ranges, entryRange{from, to})
+			from = to + 1
+		}
+		chunks, _ := cutAt(run, ranges, 6000)
+		var got []int
+		for _, chunk := range chunks {
+			got = append(got, len(chunk))
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("ends at %v: chunks of %v entries, want %s", c.to, got, c.want)
+		}
+	}
+}
+
+// Of a turn that goes on for long the finished steps fade, and what was heard in it stays until
+// it is over. Then the rest of it fades at once.
+func TestPlanTakesTheStepsOfALongTurn(t *testing.T) {
+	w := newWorld(t, 30_000)
+	w.hear("ada", "please migrate it all", 0)
+	for i := range 20 {
+		if i == 5 {
+			w.hear("bob", "and keep the tests", 0)
+		}
+		w.reply("a step", 0, strings.Repeat("some output\n", 150))
+	}
+	j := w.plan()
+	if got := planned(j); got[0] != 2 || slices.Contains(got, 7) || !slices.Contains(got, 8) || got[len(got)-1] > 15 {
+		t.Errorf("eligible are %v", got)
+	}
+	w.set.Target = 0.6
+	fades := j.fades(t.Context(), able(4, 5))
+	w.swap(fades)
+	w.conserved()
+	w.together(t)
+	w.reply("done", 0)
+	over := w.state.Next - 1
+	w.turns(25, 700)
+	for len(w.state.Live) > 0 && w.state.Live[0].N <= over {
+		w.swap(w.plan().fades(t.Context(), able(4, 5)))
+		w.together(t)
+	}
+	w.conserved()
 }
 
 // A larger share reaches what is otherwise spared: the newest third at first,

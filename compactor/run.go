@@ -111,10 +111,10 @@ func (w *worker) try(ctx context.Context, name string, units []unit, use func(an
 	return err
 }
 
-// segment cuts one run into chunks. What is no larger than two of the smallest
-// chunks is not worth a call.
+// segment cuts one run into chunks. One piece, or what is no larger than two of the smallest
+// chunks, is not worth a call.
 func (w *worker) segment(ctx context.Context, run []unit) [][]unit {
-	if len(run) == 1 || size(run) <= 2*minChunk {
+	if len(pieces(run, w.in.Settings.maxChunk())) == 1 || size(run) <= 2*minChunk {
 		return [][]unit{run}
 	}
 	var chunks [][]unit

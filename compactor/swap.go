@@ -75,22 +75,83 @@ func (sw *swap) choose(fades []Fade, out *Outcome) (chosen []Fade, note string) 
 		}
 	}
 	note = sw.end(whole)
-	slices.SortStableFunc(whole, func(a, b Fade) int {
-		return cmp.Or(cmp.Compare(a.Relevance-a.stays, b.Relevance-b.stays), cmp.Compare(a.From, b.From))
+	groups, kept := sw.together(whole)
+	slices.SortStableFunc(groups, func(a, b []Fade) int {
+		return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a[0].From, b[0].From))
 	})
 	left := total
-	n := 0
-	for n < len(whole) && float64(left) > sw.set.Target*float64(total) {
-		left -= whole[n].Tokens - min(whole[n].Tokens, sw.meter(whole[n].Summary)) // its summary stays
-		n++
+	for _, g := range groups {
+		if float64(left) <= sw.set.Target*float64(total) {
+			kept = append(kept, g...)
+			continue
+		}
+		chosen = append(chosen, g...)
+		for _, f := range g {
+			left -= f.Tokens - min(f.Tokens, sw.meter(f.Summary)) // its summary stays
+		}
 	}
-	for _, f := range whole[n:] {
+	for _, f := range kept {
 		if !f.Mechanical { // those cost nothing to make again
 			f.stays++
 			out.Kept = append(out.Kept, f)
 		}
 	}
-	return ordered(slices.Clone(whole[:n])), note
+	return ordered(chosen), note
+}
+
+// worth is the relevance of chunks that fade together, less for each time they stayed.
+func worth(group []Fade) int {
+	most := 0
+	for _, f := range group {
+		most = max(most, f.Relevance-f.stays)
+	}
+	return most
+}
+
+// together groups chunks, in the order of entries, so that a question and its answer fade
+// at once: two that have parts of one turn are in one group. Where a part of a turn that is
+// over stays live, only steps of it may fade; other chunks of it are kept.
+func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
+	turn, step := map[int]int{}, map[int]bool{}
+	live := []int{0} // by turn, entries that are in none of the chunks
+	for _, e := range sw.Live {
+		now := len(live) - 1
+		turn[e.N], step[e.N] = now, done(e)
+		live[now]++
+		if ends(e) {
+			live = append(live, 0)
+		}
+	}
+	count := func(f Fade, by int) {
+		for n := f.From; n <= f.To; n++ {
+			live[turn[n]] += by
+		}
+	}
+	for _, f := range chunks {
+		count(f, -1)
+	}
+	closed := func(n int) bool { return turn[n] < len(live)-1 }
+	parts := func(f Fade) bool {
+		for n := f.From; n <= f.To; n++ {
+			if closed(n) && live[turn[n]] > 0 && !step[n] {
+				return true
+			}
+		}
+		return false
+	}
+	for i := slices.IndexFunc(chunks, parts); i >= 0; i = slices.IndexFunc(chunks, parts) {
+		count(chunks[i], 1)
+		kept = append(kept, chunks[i])
+		chunks = slices.Delete(chunks, i, i+1)
+	}
+	for i, f := range chunks {
+		if i > 0 && turn[f.From] == turn[chunks[i-1].To] && closed(f.From) && live[turn[f.From]] == 0 {
+			groups[len(groups)-1] = append(groups[len(groups)-1], f)
+		} else {
+			groups = append(groups, []Fade{f})
+		}
+	}
+	return groups, kept
 }
 
 // fade takes a chunk out of the live context and puts its summary into the past.

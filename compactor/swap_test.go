@@ -93,7 +93,7 @@ func TestSwapLeavesWhatHasChanged(t *testing.T) {
 	w.turns(30, 700)
 	w.set.Target = 0
 	fades := chunks(w, 5)
-	edited, deleted := fades[1].From, fades[3].To
+	edited, deleted := fades[1].From, fades[3].To-1
 	lethetest.Must(t, w.state.Amend(mind.Edit{Changed: []mind.Change{{N: edited, Text: "a person was here"}}, Deleted: []int{deleted}}, w.put))
 	w.said[edited] = "a person was here"
 	out := w.swap(fades)

@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lethe/blobs"
@@ -17,7 +18,7 @@ const (
 // What the program itself says about the answers. It stands for itself, since the
 // instructions before it may be an identity's own.
 const segmentForm = `A chunk has about %d tokens, %d at most; a rule, a promise or a decision may stand alone from %d.
-Every entry is in one chunk. A question and its answer are not parted: a chunk ends with the reply that ends a turn.
+Every entry is in one chunk. Cut only between the lines of the list: each is a question with all up to its answer, or a step of a long turn.
 Answer with one JSON object and nothing else, and call no tool:
 {"chunks":[{"from":"e1","to":"e2"}, …]}
 `
@@ -41,7 +42,7 @@ func (j Job) task(name string, units []unit, why error) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<task name=%q from=%q to=%q>\n", name, mind.EntryID(units[0].N), mind.EntryID(units[len(units)-1].N))
 	b.WriteString(strings.TrimSpace(blobs.Escape(instructions)))
-	b.WriteString("\n\nThe entries, each with its tokens and first words:\n")
+	b.WriteString("\n\nThe entries, with their tokens and first words:\n")
 	j.list(&b, units, name == Segment)
 	if name == Segment {
 		set := j.in.Settings
@@ -58,28 +59,34 @@ func (j Job) task(name string, units []unit, why error) string {
 	return b.String()
 }
 
-// Runes of the first words of an entry, and how many entries a list shows of a
+// Runes of the first words of a piece, and how many pieces a list shows of a
 // chunk: enough to find its beginning and its end.
 const (
 	firstWords = 60
 	listedEnds = 12
 )
 
-// list names the entries, since a reply without calls has no number on the wire.
-// Of a range to be cut every one is listed, with fewer words when there are many.
+// list names the pieces with their entries, since a reply without calls has no number on the
+// wire. Of a range to be cut every one is listed, with fewer words when there are many.
 func (j Job) list(b *strings.Builder, units []unit, all bool) {
+	list := pieces(units, j.in.Settings.maxChunk())
 	words := firstWords
-	if all && len(units) > 100 {
-		words = max(12, 100*firstWords/len(units))
+	if all && len(list) > 100 {
+		words = max(12, 100*firstWords/len(list))
 	}
-	for i, u := range units {
-		if !all && i >= listedEnds && i < len(units)-listedEnds {
+	for i, p := range list {
+		if !all && i >= listedEnds && i < len(list)-listedEnds {
 			if i == listedEnds {
-				fmt.Fprintf(b, "… %d entries …\n", len(units)-2*listedEnds)
+				fmt.Fprintf(b, "… %d more …\n", len(list)-2*listedEnds)
 			}
 			continue
 		}
-		fmt.Fprintf(b, "%s %s %d %s\n", mind.EntryID(u.N), u.Kind, u.tokens, truncate(first(u), words))
+		id := mind.EntryID(p[0].N)
+		if len(p) > 1 {
+			id += ".." + mind.EntryID(p[len(p)-1].N)
+		}
+		at := max(0, slices.IndexFunc(p, func(u unit) bool { return u.Kind == mind.Inbound }))
+		fmt.Fprintf(b, "%s %d %s\n", id, size(p), truncate(first(p[at]), words))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,7 @@ type world struct {
 	now   time.Time
 	room  int64          // length of the room
 	said  map[int]string // by entry: a text that its original must hold, escaped
+	calls map[int]int    // by reply, how many calls it has; -1 when a person was at its turn
 	set   Settings
 	kept  []Fade
 	notes []string
@@ -35,7 +37,7 @@ func meter(s string) int { return (utf8.RuneCountInString(s) + 2) / 3 }
 
 func newWorld(t lethetest.Failer, limit int) *world {
 	w := &world{
-		t: t, state: mind.New(), blobs: map[blobs.Hash][]byte{}, short: map[string]blobs.Hash{}, said: map[int]string{},
+		t: t, state: mind.New(), blobs: map[blobs.Hash][]byte{}, short: map[string]blobs.Hash{}, said: map[int]string{}, calls: map[int]int{},
 		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), set: Default(limit),
 	}
 	w.set.Target = 0.5
@@ -107,6 +109,7 @@ func (w *world) ask(text string, calls int) {
 		a.Calls = append(a.Calls, mind.AnswerCall{Tool: "BASH", Args: fmt.Sprintf(`{"command":"make step%d"}`, k)})
 	}
 	w.said[n] = blobs.Escape(blobs.Unescape(text))
+	w.calls[n] = calls
 	w.happen(event.Reply{N: n, Turn: 1, Model: "m"}, string(a.Encode()))
 }
 
@@ -213,6 +216,39 @@ func (w *world) conserved() int {
 		}
 	}
 	return deepest
+}
+
+// together checks that no turn is parted: all of it but its steps is live, or nothing
+// is, and no range ends with what was heard, unless a step behind it has faded alone.
+func (w *world) together(t lethetest.Failer) {
+	t.Helper()
+	first := 1
+	for n := 1; n < w.state.Next; n++ {
+		if calls, reply := w.calls[n]; !reply || calls != 0 {
+			continue
+		}
+		live, heard, edited, ending := 0, 0, false, 0
+		for k := first; k <= n; k++ {
+			calls, reply := w.calls[k]
+			edited = edited || calls < 0
+			if reply && calls > 0 {
+				continue
+			}
+			heard++
+			if w.state.Entry(k) != nil {
+				live++
+			} else if !reply && w.calls[k+1] == 0 && slices.ContainsFunc(w.state.Faded, func(r mind.Range) bool { return r.To == k }) {
+				ending = k
+			}
+		}
+		if ending > 0 && !edited {
+			t.Fatalf("a range ends with e%d, which was heard", ending)
+		}
+		if live > 0 && live < heard && !edited {
+			t.Fatalf("of e%d..e%d %d entries beside its steps are live, of %d", first, n, live, heard)
+		}
+		first = n + 1
+	}
 }
 
 // reach follows one ref down to the originals.
