@@ -221,8 +221,30 @@ func (p *past) Open(ref string) (tools.Original, error) {
 		return tools.Original{}, err
 	}
 	a.call.opened = b.Hash.String()
-	return tools.Original{Hash: short, Gist: b.Gist, At: b.At, Body: b.Body, Most: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share)),
+	about, when := a.about(b)
+	return tools.Original{Hash: short, Gist: b.Gist, Time: when, About: about, Body: b.Body, Most: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share)),
 		Weight: func(text string) int { return llm.Weight(mind.Result([]byte(text), 0, mind.Ref{})) }}, nil
+}
+
+// about tells of the original of a faded range what its summary said and what it holds; and of
+// any blob from when it is.
+func (a *Agent) about(b blobs.Blob) (about, when string) {
+	list, said := recall.Contents(string(b.Body))
+	for _, r := range a.state.Faded {
+		if r.Original.Hash != b.Hash || r.Summary == nil || r.Level == mind.Summary { // which stands in the prompt
+			continue
+		}
+		if summary, err := a.store.Get(r.Summary.Hash); err == nil {
+			about = "\nsummary: " + string(summary.Body)
+		}
+	}
+	if len(list) > 1 {
+		about += "\ncontents, by offset:\n" + strings.Join(list, "\n")
+	}
+	if said == "" {
+		return about, "of " + b.At.Format("2006-01-02 15:04")
+	}
+	return about, "said " + said
 }
 
 // blobOf returns the blob behind a ref, or behind its hash alone, if it is one of the
@@ -248,8 +270,10 @@ func (p *past) Search(ctx context.Context, query string, limit int) (matches []t
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	var lost atomic.Int32 // a search that has timed out may go on counting
+	var absent []string   // read when the search has ended
 	hits, err := a.indexer.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
-		return x.Search(ctx, a.store, recall.Query{Text: query, Limit: limit, Now: time.Now(), Lost: func(blobs.Hash, error) { lost.Add(1) }})
+		return x.Search(ctx, a.store, recall.Query{Text: query, Limit: limit, Now: time.Now(),
+			Lost: func(blobs.Hash, error) { lost.Add(1) }, Absent: func(words []string) { absent = words }})
 	})
 	if errors.Is(err, recall.ErrEmpty) {
 		err = tools.ErrNoWords
@@ -259,6 +283,9 @@ func (p *past) Search(ctx context.Context, query string, limit int) (matches []t
 	}
 	if n := lost.Load(); n > 0 {
 		remark += fmt.Sprintf(" %d that may match cannot be read: their blobs are missing or damaged. The log says which; tell a person.", n)
+	}
+	if err == nil && len(absent) > 0 && len(hits) > 0 {
+		remark += " In no original: " + strings.Join(absent, ", ") + "."
 	}
 	for _, h := range hits {
 		where := ""

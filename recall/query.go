@@ -21,6 +21,7 @@ type term struct {
 	text  string // folded
 	stem  string // as the index has it
 	parts bool   // an identifier whose parts are terms too
+	part  bool   // such a part
 	// dated terms are looked up as a time too: words for a month or a year, and day
 	// terms, which are days as the index has them.
 	dated, day bool
@@ -75,7 +76,7 @@ func (q *query) collect(said string) {
 		if t.Kind == text.Part {
 			q.terms[ident].parts = true
 		}
-		add := term{text: t.Text, stem: stems.Term(t), dated: dated, day: t.Kind == text.Day}
+		add := term{text: t.Text, stem: stems.Term(t), part: t.Kind == text.Part, dated: dated, day: t.Kind == text.Day}
 		i, ok := at[add.stem]
 		if !ok && len(q.terms) < mostWords {
 			i, ok = len(q.terms), true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"lethe/recall/index"
@@ -177,8 +178,20 @@ func (r *ranker) rank(i int) (ranked, bool) {
 	best := r.best(p)
 	out := ranked{candidate: &r.c[i], score: r.whole(i) + best.score + r.scale*r.times[i], confidence: r.confidence(p)}
 	from, to := r.passage(i, best)
-	out.passage = out.lines[from:to]
+	out.passage = answered(out.lines[from:to:to], out.lines[to:])
 	return out, true
+}
+
+// answered adds to a passage that ends with a question what was said next.
+func answered(passage, after []text.Line) []text.Line {
+	if !strings.HasSuffix(passage[len(passage)-1].Text, "?") {
+		return passage
+	}
+	i := slices.IndexFunc(after, func(l text.Line) bool { return !l.Thought })
+	if i < 0 || len(passage) == text.PassageLines {
+		return passage
+	}
+	return append(passage, after[i])
 }
 
 // whole is BM25 of all that a candidate says, with a little of what stands just
@@ -256,8 +269,8 @@ func (r *ranker) window(p *page, from int) window {
 	return w
 }
 
-// passage returns the lines to show: the one of a window that matches most, and
-// those beside it that match too, as long as there is room.
+// passage returns the lines to show: the one of a window that matches most, rather said
+// than thought, and those beside it that match too, as long as there is room.
 func (r *ranker) passage(i int, w window) (from, to int) {
 	p, lines := &r.pages[i], r.c[i].lines
 	if w.from == w.to { // nothing matches: it is here for its time
@@ -265,15 +278,20 @@ func (r *ranker) passage(i int, w window) (from, to int) {
 	}
 	most := 0.0
 	for i := w.from; i < w.to; i++ {
-		if v := r.value(p.lines[i].matches); v > most || i == w.from {
+		v := r.value(p.lines[i].matches)
+		if lines[i].Thought {
+			v /= 10
+		}
+		if v > most || i == w.from {
 			from, most = i, v
 		}
 	}
+	said := func(i int) bool { return len(p.lines[i].matches) > 0 && lines[i].Thought == lines[from].Thought }
 	to = from + 1
-	for to < w.to && len(p.lines[to].matches) > 0 && text.Fits(lines[from:to+1]) {
+	for to < w.to && said(to) && text.Fits(lines[from:to+1]) {
 		to++
 	}
-	for from > w.from && len(p.lines[from-1].matches) > 0 && text.Fits(lines[from-1:to]) {
+	for from > w.from && said(from-1) && text.Fits(lines[from-1:to]) {
 		from--
 	}
 	return from, to

@@ -195,13 +195,16 @@ func TestPassage(t *testing.T) {
 	long := strings.Repeat("Nothing of note happened here, day after day. ", 40) + "Then the anchor broke in the storm. " + strings.Repeat("And so on it went. ", 40)
 	s := of(
 		chat("ann 2023-05-08 Good day.", "bob 2023-05-08 The ferry to the island leaves at nine.", "ann 2023-05-08 So early! The ferry?", "bob 2023-05-08 Yes."),
-		"◆ e7 reply ◱hash=5a250cef43dfdb2f gist=turn 1: the storm◲\n"+long+"\n",
+		"◆ e7 reply ◱hash=5a250cef43dfdb2f gist=turn 1: the storm◲\n<reasoning>\nWas it a gale?\n</reasoning>\n"+long+"\n",
 		"◆ e8 note ◱hash=5a250cef43dfdb2f gist=x◲\nYou now hear room lighthouse.\n◆ e9 inbound room=a ◱hash=5a250cef43dfdb2f gist=x◲\n[USER:bob 2023-05-08T10:00:00Z] one\n    two with the walrus\n    three\n",
 	)
-	if got := s.first(t, "when does the ferry leave for the island", 0); got != "[USER:bob 2023-05-08T10:00:00Z] The ferry to the island leaves at nine.\n[USER:ann 2023-05-08T10:00:00Z] So early! The ferry?" {
-		t.Errorf("%q", got)
+	if got := s.first(t, "when does the ferry leave for the island", 0); got != "[USER:bob 2023-05-08T10:00:00Z] The ferry to the island leaves at nine.\n[USER:ann 2023-05-08T10:00:00Z] So early! The ferry?\n[USER:bob 2023-05-08T10:00:00Z] Yes." {
+		t.Errorf("after a question there is no answer: %q", got)
 	}
 	if got := s.first(t, "what broke in the storm", 1); !strings.Contains(got, "the anchor broke in the storm.") || utf8.RuneCountInString(got) > text.PassageRunes {
+		t.Errorf("%q", got)
+	}
+	if got := s.first(t, "a gale", 1); !strings.HasPrefix(got, "(thought) Was it a gale?\nNothing of note") {
 		t.Errorf("%q", got)
 	}
 	if got := s.first(t, "walrus", 2); !strings.Contains(got, "walrus") || strings.Contains(got, "◆") {

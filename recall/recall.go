@@ -57,6 +57,8 @@ type Query struct {
 	// Lost, if not nil, is told of each original that may fit and cannot be read,
 	// since its blob is missing or damaged. Search calls it, one at a time.
 	Lost func(h blobs.Hash, err error)
+	// Absent, if not nil, is told the words of Text that are in no original.
+	Absent func(words []string)
 }
 
 // Hit is one faded original that fits a query.
@@ -141,6 +143,9 @@ func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query) 
 	})
 	if err != nil {
 		return nil, err
+	}
+	if q.Absent != nil {
+		q.Absent(found.absent(a))
 	}
 	cands, err := x.candidates(ctx, store, affordable(found.docs), q)
 	if err != nil {

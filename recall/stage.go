@@ -116,6 +116,16 @@ func (s *shortlist) probe(ctx context.Context, a query) error {
 	return nil
 }
 
+// absent lists the words and identifiers of a query that occur nowhere.
+func (s *shortlist) absent(a query) (words []string) {
+	for i, t := range a.terms {
+		if s.dfs[i] == 0 && !t.part && !t.dated {
+			words = append(words, t.text)
+		}
+	}
+	return words
+}
+
 // gather adds up what the lists say, those that weigh most first, until enough
 // postings are read. Of a list too long for that, the newest part counts.
 func (s *shortlist) gather(ctx context.Context) error {

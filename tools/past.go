@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // Past is what an identity was told and what it has forgotten. The agent
@@ -27,8 +26,10 @@ type Past interface {
 type Original struct {
 	Hash string // as refs show it
 	Gist string
-	At   time.Time
-	Body []byte
+	Time string // "said 2026-11-20 12:57", or another way to say when
+	// About is shown before the beginning: a summary, a list of contents.
+	About string
+	Body  []byte
 	// A page shows characters that weigh Most together. They weigh what they are
 	// as they stand in a prompt.
 	Most   int
@@ -49,6 +50,9 @@ var ErrNoWords = errors.New("the query holds no word to look for")
 // openedText is how a result of UNCOMPACT begins; the hash follows. Package mind
 // recognises it.
 const openedText = "original of hash="
+
+// usualPage is how many characters UNCOMPACT shows unless it is told.
+const usualPage = 4000
 
 // Matches of RECALL.
 const (
@@ -76,7 +80,7 @@ func pastTools(p Past) []Tool {
 type uncompactArgs struct {
 	Ref    string  `json:"ref" about:"the hash of the ref"`
 	Offset integer `json:"offset,omitempty" about:"first character, from 0"`
-	Limit  integer `json:"limit,omitempty" about:"number of characters"`
+	Limit  integer `json:"limit,omitempty" about:"number of characters; default 4000"`
 }
 
 type recallArgs struct {
@@ -89,17 +93,21 @@ func (o Original) page(offset, limit int64) []byte {
 	text, most := []rune(string(o.Body)), o.Most
 	total := int64(len(text))
 	offset = min(max(offset, 0), total)
-	if limit <= 0 || limit > int64(most) {
-		limit = int64(most)
+	if limit <= 0 {
+		limit = usualPage
 	}
+	limit = min(limit, int64(most))
 	end := offset
 	for end < min(offset+limit, total) && most > 0 {
 		most -= o.Weight(string(text[end]))
 		end++
 	}
-	head := fmt.Sprintf(openedText+"%s (%s), from %s: characters %d to %d of %d", o.Hash, o.Gist, o.At.Format("2006-01-02 15:04"), offset, end, total)
+	head := fmt.Sprintf(openedText+"%s (%s), %s: characters %d to %d of %d", o.Hash, o.Gist, o.Time, offset, end, total)
 	if end < total {
 		head += fmt.Sprintf("; go on with offset=%d", end)
+	}
+	if offset == 0 {
+		head += o.About
 	}
 	return []byte(head + "\n\n" + string(text[offset:end]))
 }
@@ -115,9 +123,9 @@ func search(ctx context.Context, p Past, a recallArgs) (Result, error) {
 	case err != nil:
 		return Result{}, fmt.Errorf("search what has faded: %w. Open a ref that you see with UNCOMPACT, or try again later", err)
 	case len(matches) == 0:
-		return textf("nothing found: nothing that has faded holds these words. Try other words, fewer of them, or names.%s", remark), nil
+		return textf("nothing found: no original holds any of these words. Try others that the text itself may have used, or names.%s", remark), nil
 	}
-	b := fmt.Appendf(nil, "matches: %d, the best first. UNCOMPACT opens one.%s", len(matches), remark)
+	b := fmt.Appendf(nil, "matches: %d, the best first.%s", len(matches), remark)
 	for _, m := range matches {
 		b = fmt.Appendf(b, "\n%s %s offset=%d", m.Listing, m.Where, m.Offset)
 		for line := range strings.Lines(m.Passage) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/internal/lethetest"
 )
@@ -32,7 +31,7 @@ func (p *fakePast) Received(hash string) (string, []byte, error) {
 func (p *fakePast) Open(ref string) (Original, error) {
 	gist, body, err := p.Received(ref)
 	weight := func(text string) int { return len(text) }
-	return Original{Hash: ref, Gist: gist, At: time.Date(2026, 11, 20, 12, 57, 0, 0, time.UTC), Body: body, Most: p.most, Weight: weight}, err
+	return Original{Hash: ref, Gist: gist, Time: "of 2026-11-20 12:57", About: "\nsummary: s", Body: body, Most: p.most, Weight: weight}, err
 }
 
 func (p *fakePast) Search(_ context.Context, query string, limit int) ([]Match, string, error) {
@@ -45,7 +44,7 @@ func (p *fakePast) Compact() error { return p.err }
 func TestUncompactShowsAllPageByPage(t *testing.T) {
 	const text = "one ÄÖÜ two\nthree"
 	id := newIdentity(t, func(c *Config) { c.Past = &fakePast{most: 8, sent: map[string][2]string{"3f9c": {"a gist", text}}} })
-	id.gives("original of hash=3f9c (a gist), from 2026-11-20 12:57: characters 0 to 6 of 17; go on with offset=6\n\none ÄÖ", "UNCOMPACT", "ref", "3f9c")
+	id.gives("original of hash=3f9c (a gist), of 2026-11-20 12:57: characters 0 to 6 of 17; go on with offset=6\nsummary: s\n\none ÄÖ", "UNCOMPACT", "ref", "3f9c")
 	lethetest.Words(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 4, "limit", 1), "characters 4 to 5 of 17", "\n\nÄ")
 	var all strings.Builder
 	for offset, next := 0, 0; ; offset = next {
@@ -69,7 +68,7 @@ func TestRecall(t *testing.T) {
 	id := newIdentity(t, func(c *Config) { c.Past = past })
 	lethetest.Words(t, id.ok("RECALL", "query", "a dog"), "nothing found", "still being made")
 	past.matches = []Match{{"◱hash=3f9c gist=g◲", "room=dev", 7, "Bosun\nthe dog"}, {"◱hash=beef gist=h◲", "tool=BASH", 0, ""}}
-	want := "matches: 2, the best first. UNCOMPACT opens one. The index is still being made.\n" +
+	want := "matches: 2, the best first. The index is still being made.\n" +
 		"◱hash=3f9c gist=g◲ room=dev offset=7\n    Bosun\n    the dog\n◱hash=beef gist=h◲ tool=BASH offset=0"
 	if got := id.ok("RECALL", "query", "a dog", "limit", 1000); got != want || past.asked != "a dog 20" {
 		t.Errorf("asked for %q: %q", past.asked, got)

@@ -27,6 +27,7 @@ type Line struct {
 	*Section
 	*Message        // nil for a line that is not part of a message
 	First    bool   // the message begins with it
+	Thought  bool   // the identity only thought it
 	From     int    // byte of the body at which it begins, with its tag
 	Text     string // what it says, composed, on one line; the arguments of a call without their escapes
 }
@@ -35,17 +36,22 @@ type Line struct {
 // line. A passage has room for one and its tag.
 const longLine = 350
 
-// Lines yields what a section says, in order, without marks of cuts. A section that
-// only repeats other originals says nothing.
+// Lines yields what a section says, in order, without marks of cuts and of thoughts. A
+// section that only repeats other originals says nothing.
 func (s *Section) Lines(body string) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		if s.silent(body) {
 			return
 		}
 		var said *Message
+		thought := false
 		for at := s.from; at < s.to; {
 			raw, next := s.line(body, at)
-			line, tag := Line{Section: s, Message: said}, 0
+			if s.Kind == "reply" && (raw == "<reasoning>" && at == s.from || raw == "</reasoning>" && thought) {
+				thought, at = !thought, next
+				continue
+			}
+			line, tag := Line{Section: s, Message: said, Thought: thought}, 0
 			if s.Kind == "inbound" {
 				if m, text, ok := readTag(raw); ok {
 					said, tag = &m, len(raw)-len(text)

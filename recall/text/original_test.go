@@ -85,7 +85,7 @@ func TestLines(t *testing.T) {
 		"iris 2026-11-21T08:00:00Z first: I look.",
 		"unknown 0001-01-01T00:00:00Z first: an untagged line",
 		"ada 2026-11-20T13:00:00Z first: and there?",
-		"reply: <reasoning>", "reply: I have to look.", "reply: </reasoning>", "reply: One moment.",
+		"reply: I have to look.", "reply: One moment.",
 		`tool: {"command":"ls"}`, "tool: README.md", "tool: todo.txt", "note: MEMORY.md changed",
 	}
 	if got := render(sample); !slices.Equal(got, want) {

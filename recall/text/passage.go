@@ -36,6 +36,8 @@ func Passage(lines []Line) string {
 // shown renders a line, which continues the one before it or stands by itself.
 func (l Line) shown(continues bool) string {
 	switch {
+	case l.Thought:
+		return "(thought) " + l.Text
 	case l.Kind == "inbound" && (l.Message == nil || continues):
 		return indentation + l.Text
 	case l.Message != nil && l.First:
