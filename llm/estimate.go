@@ -19,20 +19,20 @@ const (
 )
 
 // Bounds and start of Estimator.CharsPerToken. No known tokenizer leaves them
-// on text that an agent lives on.
+// on text that an agent lives on: a Chinese character counts from a fifth to two tokens.
 const (
-	minChars     = 1.5
-	maxChars     = 6.0
-	defaultChars = 3.3 // 1 / 0.3
+	minChars     = 1.0
+	maxChars     = 12.0
+	defaultChars = 3.3  // 1 / 0.3
+	maxChange    = 1.25 // from one request to the next
 )
 
-// Estimator converts weighted characters to tokens for one model, and learns
-// from what the provider counted. It is a plain value: the zero value is ready,
-// it can be stored as JSON, and equal observations in equal order give equal
-// estimates on every machine.
+// Estimator converts weighted characters to tokens for one model, as the provider counted
+// the last request: the next one is most often the same and a little more, so that only
+// what is new is guessed. It is a plain value: the zero value is ready, and equal
+// observations in equal order give equal estimates on every machine.
 type Estimator struct {
-	CharsPerToken float64 `json:"chars_per_token,omitempty"` // weighted characters; 0 means 3.3
-	Seen          int     `json:"seen,omitempty"`            // observations taken in, at most 5
+	CharsPerToken float64 // weighted characters; 0 means 3.3
 }
 
 // Tokens estimates the tokens of that many weighted characters, rounded up.
@@ -57,20 +57,17 @@ func (e Estimator) Chars(tokens int) int {
 }
 
 // Observe returns an estimator that knows that a request of chars weighted
-// characters counted tokens. The first observations weigh more than later ones,
-// none less than a fifth. Requests of less than 200 tokens are mostly frame and
-// teach nothing.
+// characters counted tokens. One wild count after others moves it by a quarter at most.
+// Requests of less than 200 tokens are mostly frame and teach nothing.
 func (e Estimator) Observe(chars, tokens int) Estimator {
 	if chars <= 0 || tokens < 200 {
 		return e
 	}
 	seen := clampChars(float64(chars) / float64(tokens))
-	e.Seen = min(max(e.Seen, 0), 5)
-	share := max(0.2, 1/float64(e.Seen+2))
-	// The conversions forbid fused multiply-add, which differs by machine.
-	e.CharsPerToken = clampChars(float64(e.ratio()*(1-share)) + float64(seen*share))
-	e.Seen = min(e.Seen+1, 5)
-	return e
+	if e.CharsPerToken != 0 {
+		seen = min(max(seen, e.ratio()/maxChange), e.ratio()*maxChange)
+	}
+	return Estimator{clampChars(seen)}
 }
 
 func (e Estimator) ratio() float64 {
