@@ -54,7 +54,8 @@ func (sw *swap) decay() error {
 	return sw.gather(mind.Card, 1, sw.set.budget(cardsShare))
 }
 
-// decaySummaries makes bare refs of the summaries that matter least.
+// decaySummaries makes bare refs of the summaries that matter least. A new one is shown as
+// long as it fits.
 func (sw *swap) decaySummaries() {
 	most := sw.set.budget(summariesShare)
 	total := sw.total(mind.Summary)
@@ -69,11 +70,12 @@ func (sw *swap) decaySummaries() {
 	}
 	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(sw.worth(sw.Faded[a]), sw.worth(sw.Faded[b])) })
 	for _, i := range at {
-		if total <= most/2 {
+		fresh := sw.fresh[sw.Faded[i].From]
+		if total <= most/2 || total <= most && fresh {
 			return
 		}
 		total -= sw.cost(sw.Faded[i])
-		sw.bare(i, sw.fresh[sw.Faded[i].From])
+		sw.bare(i, fresh)
 	}
 }
 

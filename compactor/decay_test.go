@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"lethe/mind"
@@ -186,5 +187,29 @@ func TestCardGist(t *testing.T) {
 		mind.ReadCard([]byte(body))[0].Ref.Hash)
 	if body[:len(first)] != first {
 		t.Errorf("a card holds\n%s, want\n%s", body[:len(first)], first)
+	}
+}
+
+// A new summary is shown as long as the budget has room for it: what is older goes first, and of the new
+// ones the least relevant.
+func TestDecayShowsWhatIsNew(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.set.Target = 0
+	w.turns(60, 1000)
+	w.ranges(mind.Summary, 30, func(r *mind.Range) { r.Relevance, r.Epoch = 3, 0 })
+	fades := chunks(w, 8, 2, 5)
+	for i := range fades {
+		fades[i].Summary += strings.Repeat(" and more", 20)
+	}
+	w.swap(fades[:len(fades)-1])
+	w.conserved()
+	w.budgets(t)
+	if _, tokens := w.level(mind.Summary); tokens <= w.set.budget(summariesShare)/2 {
+		t.Errorf("%d tokens are left", tokens)
+	}
+	for _, r := range w.state.Faded {
+		if r.Relevance >= 5 && r.Level != mind.Summary || r.Relevance == 3 && r.Level == mind.Summary {
+			t.Errorf("e%d..e%d of relevance %d is a %s", r.From, r.To, r.Relevance, r.Level)
+		}
 	}
 }

@@ -74,6 +74,7 @@ func TestSayings(t *testing.T) {
 		"I will never do that":                {3, true},
 		"New rule: write British English":     {3, true},
 		"Tell nobody before I announce it":    {3, true},
+		"I want you to promise that you wait": {3, false},
 		"And please don’t tell anybody":       {3, false},
 		"You must always ask, whatever it is": {3, false},
 		"In the evening, never forget":        {3, false},

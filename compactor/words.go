@@ -102,7 +102,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // rule where a clause begins and behind what obliges; elsewhere they describe.
 const (
 	rules = `from now on|new rule|standing rule|don't forget|do not forget|don't ever|do not ever|must not|keep in mind|` +
-		`i promise|we promise|promise me|tell (nobody|no one)|(don't|do not) tell (any|her|him|them)\w*`
+		`i promise|we promise|promise (me|that you)|tell (nobody|no one)|(don't|do not) tell (any|her|him|them)\w*`
 	intents = `i will|i'll|we will|we'll|i shall`
 	begins  = `(^|,|please|must|should|you will|you are to|` + intents + `) (always|never|remember) `
 )
