@@ -56,7 +56,7 @@ func (a *Agent) act(ctx context.Context) error {
 		result := event.Result{Status: state, Opened: a.call.opened}
 		a.call.opened = ""
 		if show < len(res.Body) {
-			result.Show = show
+			result.Show, result.Places = show, true
 		}
 		if res.Touched != "" {
 			if text, err := a.files.read(res.Touched); err == nil {
@@ -115,7 +115,7 @@ func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, 
 // showing decides how many runes of a result enter the context, 0 for all, and
 // what those weigh.
 func (a *Agent) showing(r tools.Result) (show, weight int) {
-	text := mind.Result(r.Body, 0, mind.Ref{})
+	text := mind.Result(r.Body)
 	if !r.Bounded {
 		show = fit(text, string(r.Body[:min(len(r.Body), 1000)]), compactor.MaxResult, a.call.share)
 	}
@@ -223,7 +223,7 @@ func (p *past) Open(ref string) (tools.Original, error) {
 	a.call.opened = b.Hash.String()
 	about, when := a.about(b)
 	return tools.Original{Hash: short, Gist: b.Gist, Time: when, About: about, Body: b.Body, Most: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share)),
-		Weight: func(text string) int { return llm.Weight(mind.Result([]byte(text), 0, mind.Ref{})) }}, nil
+		Weight: func(text string) int { return llm.Weight(mind.Result([]byte(text))) }}, nil
 }
 
 // about tells of the original of a faded range what its summary said and what it holds; and of

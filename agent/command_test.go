@@ -65,7 +65,7 @@ func TestStopInMidCall(t *testing.T) {
 	contains(t, w.prompt(), "ann stopped you here")
 	contains(t, w.prompt(), "which was not posted:\\nmuch to say much to say")
 	shown := w.fold(r.id).Live[2].Text
-	contains(t, shown, "all of them: ◱hash=")
+	contains(t, shown, " shows them: ◱hash=")
 	if n := (&llm.Estimator{}).Tokens(llm.Weight(shown)); n > compactor.MaxResult {
 		t.Errorf("the note costs %d tokens", n)
 	}

@@ -77,7 +77,7 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 			text += "\n" + a.listing(h)
 		}
 	}
-	weight := llm.Weight(mind.Result([]byte(text), 0, mind.Ref{})) + 100 // with its heading
+	weight := llm.Weight(mind.Result([]byte(text))) + 100 // with its heading
 	if len(named) == 0 || a.contextTokens()+a.estimate.Tokens(weight) > a.limit() {
 		return nil
 	}

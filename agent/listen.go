@@ -229,6 +229,7 @@ func (a *Agent) commitEntries(in *intake) error {
 		e.event.N = a.state.Next + k
 		share := in.quota / (len(in.entries) - k)
 		if e.event.Show = fit(e.shown, e.body.gist, len(e.shown), share); e.event.Show > 0 {
+			e.event.Places = true
 			in.quota -= share
 		} else {
 			in.quota -= llm.Weight(e.shown)

@@ -95,7 +95,8 @@ func (a *Agent) prepare(records []record) ([]prepared, error) {
 	for _, r := range records {
 		if note, ok := r.event.(event.Note); ok {
 			if text := r.bodies[0]; len(text.data) >= 1000 { // a person's file has any length
-				note.Show = fit(mind.Result(text.data, 0, mind.Ref{}), text.gist, compactor.MaxResult, a.batchChars())
+				note.Show = fit(mind.Result(text.data), text.gist, compactor.MaxResult, a.batchChars())
+				note.Places = note.Show > 0
 			}
 			r.event = note
 		}

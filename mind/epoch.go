@@ -116,7 +116,7 @@ func (e *Entry) reload(read func(blobs.Hash) ([]byte, error)) error {
 			c.Text = string(body)
 		case c.Status != "":
 			body, err = read(c.Result.Hash)
-			c.Text = Result(body, c.Show, c.Result)
+			c.Text = clip(Result(body), c.Show, c.Places, c.Result)
 		}
 	}
 	return err

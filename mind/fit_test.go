@@ -15,7 +15,7 @@ import (
 func TestFit(t *testing.T) {
 	ref := Ref{Short: "0123456789abcdef", Gist: strings.Repeat("g", 100)}
 	weigh := func(s string) int { return len(s) } // an emoji is heavier than a letter
-	mark := weigh(clip(strings.Repeat("x", 1000), 1, ref)) + 8
+	mark := weigh(clip(strings.Repeat("x", 1000), 1, true, ref)) + 16
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.SampledFrom([]string{"a", "\n", "\x00", "\u25c6", "\U0001F600", "word and word ", "\r"})
 		var raw string
@@ -23,12 +23,12 @@ func TestFit(t *testing.T) {
 			raw += strings.Repeat(piece.Draw(t, "piece"), rapid.IntRange(0, 400).Draw(t, "times"))
 		}
 		text := blobs.Escape(strings.ReplaceAll(raw, "\x00", "\uFFFD"))
-		if got := Result([]byte(raw), 0, ref); got != text {
+		if got := Result([]byte(raw)); got != text {
 			t.Fatalf("unclipped, %q is shown as %q", raw, got)
 		}
 		runes, most := rapid.IntRange(1, 3000).Draw(t, "runes"), rapid.IntRange(-10, 4000).Draw(t, "most")
 		show := Fit(text, ref.Gist, runes, most, weigh)
-		shown := clip(text, show, ref)
+		shown := clip(text, show, true, ref)
 		switch {
 		case show == 0 && weigh(text) > max(most, mark):
 			t.Fatalf("all of a text of %d is shown, and %d may be", weigh(text), most)

@@ -96,7 +96,7 @@ func checkStrict(t lethetest.Failer, ms []Message) {
 var (
 	toolName   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	entryHead  = regexp.MustCompile(`^◆ e\d+ (inbound room=(dev|ops)|note|hint)\n`)
-	gap        = regexp.MustCompile(`…?\n◳ \d+ of \d+ characters are not shown here; all of them: ◱hash=([0-9a-f]{16}) gist=[^◱◲◳◆\n]*◲\n`)
+	gap        = regexp.MustCompile(`…?\n◳ (?:\d+ of \d+ characters are not shown here; all of them|characters [^\n]* shows them): ◱hash=([0-9a-f]{16}) gist=[^◱◲◳◆\n]*◲\n`)
 	roomLineOf = regexp.MustCompile(`^(\[(USER|AGENT):[^\] ]+ [^\] ]+\] |\[USER:unknown\] |    |…|◳|\[(USER|AGENT)?:?[^\]]*\]?…\n)`)
 	pastHead   = regexp.MustCompile(`(?m)^◆ (past|pins|memory|life: [^\n]*|e\d+\.\.e\d+ (gist|summary) ◱hash=[0-9a-f]{16} gist=[^◱◲◳◆\n]*◲)$`)
 	escapes    = regexp.MustCompile(`◰[0-4]`)

@@ -23,7 +23,7 @@ func (s *State) joined(e event.Joined, from source) error {
 }
 
 func (s *State) inbound(e event.Inbound, from source) error {
-	entry := Entry{N: e.N, Room: e.Room, Show: e.Show}
+	entry := Entry{N: e.N, Room: e.Room, Show: e.Show, Places: e.Places}
 	for _, own := range e.Own {
 		entry.Own = AddSpan(entry.Own, own)
 	}

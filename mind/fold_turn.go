@@ -95,8 +95,8 @@ func (s *State) result(e event.Result, from source) error {
 		return errors.New("no body, no status, or a second result")
 	}
 	body := from.bodies[0].Data
-	c.Status, c.Result, c.Show = e.Status, from.ref(), e.Show
-	c.Text = Result(body, c.Show, c.Result)
+	c.Status, c.Result, c.Show, c.Places = e.Status, from.ref(), e.Show, e.Places
+	c.Text = clip(Result(body), c.Show, c.Places, c.Result)
 	s.wrote(e.File)
 	if e.Opened != "" {
 		s.open(e.Opened)
@@ -129,7 +129,7 @@ func (s *State) note(e event.Note, from source) error {
 	case "repeat":
 		s.LastCall, s.Repeats = "", 0
 	}
-	_, err := s.add(Entry{N: e.N, Show: e.Show}, from)
+	_, err := s.add(Entry{N: e.N, Show: e.Show, Places: e.Places}, from)
 	return err
 }
 

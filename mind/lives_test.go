@@ -302,7 +302,7 @@ func (w *world) start() {
 func (w *world) finish(status, body string, show int) {
 	w.t.Helper()
 	p := w.state.Owed().Calls[0]
-	w.happen(event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: status, Show: show}, body)
+	w.happen(event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: status, Show: show, Places: show > 0}, body)
 }
 
 // run starts the next call and finishes it.

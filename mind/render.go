@@ -104,9 +104,9 @@ func (e *Entry) load(body []byte) error {
 			e.Calls[i].Tool, e.Calls[i].Args, e.Calls[i].Original = c.Tool, model(c.Args), c.Original
 		}
 	case Inbound:
-		e.Text = clip(Heard(body, e.Own), e.Show, e.Ref)
+		e.Text = clip(Heard(body, e.Own), e.Show, e.Places, e.Ref)
 	default:
-		e.Text = Result(body, e.Show, e.Ref)
+		e.Text = clip(Result(body), e.Show, e.Places, e.Ref)
 	}
 	return nil
 }
@@ -162,16 +162,14 @@ func tag(l chat.Line) string {
 	return fmt.Sprintf("[%s:%s %s]", kind, blobs.Escape(l.Name), l.At.UTC().Format("2006-01-02T15:04:05Z"))
 }
 
-// Result renders the body of a tool result: escaped and clipped to show runes.
-func Result(body []byte, show int, ref Ref) string {
-	return clip(outside(string(body)), show, ref)
-}
+// Result renders the body of a tool result, whole.
+func Result(body []byte) string { return outside(string(body)) }
 
 // clip cuts a rendered text to about show runes, two thirds of them from its
-// head, and says in the gap how much is missing and where all of it is. A cut
-// inside a line is marked, so that the rest of it does not look like a line. The
-// result shares no memory with the text unless it is all of it.
-func clip(text string, show int, ref Ref) string {
+// head, and says in the gap what is missing and where all of it is: with places, so that
+// one call opens it there. A cut inside a line is marked, so that the rest of it does not
+// look like a line. The result shares no memory with the text unless it is all of it.
+func clip(text string, show int, places bool, ref Ref) string {
 	n := utf8.RuneCountInString(text)
 	if show <= 0 || n <= show {
 		return text
@@ -195,22 +193,37 @@ func clip(text string, show int, ref Ref) string {
 	if text[len(text)-len(tail)-1] != '\n' {
 		after = "…"
 	}
-	return fmt.Sprintf("%s%s\n◳ %d of %d characters are not shown here; all of them: %s\n%s%s", head, before, missing, n, ref, after, tail)
+	mark := fmt.Sprintf("%d of %d characters are not shown here; all of them: %s", missing, n, ref)
+	if places {
+		mark = place(text, len(head), len(text)-len(tail)) + ref.String()
+	}
+	return fmt.Sprintf("%s%s\n◳ %s\n%s%s", head, before, mark, after, tail)
+}
+
+// place names the bytes from..to of a rendered text as UNCOMPACT counts the original.
+func place(text string, from, to int) string {
+	count := func(s string) int { return utf8.RuneCountInString(blobs.Unescape(s)) }
+	first := count(text[:from])
+	gap := text[from:to]
+	line := 1 + strings.Count(text[:to], "\n") - strings.Count(strings.TrimLeft(gap, "\n"), "\n")
+	last := line + strings.Count(strings.Trim(gap, "\n"), "\n")
+	return fmt.Sprintf("characters %d to %d of %d (lines %d to %d) are left out; UNCOMPACT with offset=%d shows them: ",
+		first, first+count(gap), count(text), line, last, first)
 }
 
 // Fit returns how much of a rendered text may be shown, as Entry.Show and Call.Show take
-// it: so many runes that the clipped text, with the mark that names what is missing by its
+// it beside Places: so many runes that the clipped text, with the mark that names what is missing by its
 // gist, weighs no more than most, and at most runes of them. It is 0 when all of the text
 // may be shown, or when the mark would weigh as much as what it stands for. So a small
 // most cannot always be met.
 func Fit(text, gist string, runes, most int, weigh func(string) int) int {
 	ref := Ref{Short: "0123456789abcdef", Gist: blobs.Gist(gist)}
 	n, whole := utf8.RuneCountInString(text), weigh(text)
-	if n <= runes && whole <= most || whole <= weigh(clip(text, 1, ref)) {
+	if n <= runes && whole <= most || whole <= weigh(clip(text, 1, true, ref)) {
 		return 0
 	}
 	for show := min(n-1, runes, max(1, most)); ; {
-		has := weigh(clip(text, show, ref))
+		has := weigh(clip(text, show, true, ref))
 		if has <= most || show <= 1 {
 			return max(1, show)
 		}

@@ -57,6 +57,8 @@ type Entry struct {
 	Ref  Ref       `json:"ref"`
 	Room string    `json:"room,omitempty"` // of an inbound entry
 	Show int       `json:"show,omitempty"` // runes shown of the text; 0 shows all
+	// Places: the mark of a cut says which place is left out. Earlier versions did not.
+	Places bool `json:"places,omitempty"`
 	// Own are the byte ranges of an inbound body that are the identity's own
 	// lines, which it does not hear.
 	Own []Span `json:"own,omitempty"`
@@ -80,6 +82,7 @@ type Call struct {
 	Status   string `json:"status,omitempty"` // "" while there is no result
 	Result   Ref    `json:"result"`
 	Show     int    `json:"show,omitempty"`
+	Places   bool   `json:"places,omitempty"`
 	View     *Ref   `json:"view,omitempty"`
 	Text     string `json:"-"` // of the result, rendered
 }

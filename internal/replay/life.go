@@ -138,6 +138,7 @@ func (d *identity) hear(texts []string, budget int) error {
 		e := event.Inbound{N: d.state.Next, Passage: d.passage(body)}
 		share := budget / (len(entries) - i)
 		if e.Show = mind.Fit(text, gist, len(text), share, llm.Weight); e.Show > 0 {
+			e.Places = true
 			budget -= share
 		} else {
 			budget -= llm.Weight(text)
@@ -190,10 +191,11 @@ func (d *identity) results(texts []string, budget int) error {
 		}
 		body := []byte(texts[i])
 		gist := fmt.Sprintf("turn %d %s: %s", d.state.Turn+1, p.Call.Tool, blobs.Gist(texts[i][:min(len(texts[i]), 1000)]))
-		text := mind.Result(body, 0, mind.Ref{})
+		text := mind.Result(body)
 		share := budget / (len(texts) - i)
 		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.OK}
 		if e.Show = mind.Fit(text, gist, compactor.MaxResult, share, llm.Weight); e.Show > 0 {
+			e.Places = true
 			budget -= min(compactor.MaxResult, share)
 		} else {
 			budget -= llm.Weight(text)

@@ -76,6 +76,7 @@ type Inbound struct {
 	Moved  bool   `life:"moved=yes"` // earlier offsets mean nothing any more
 	Asleep bool   `life:"wake=no"`   // it owes no answer
 	Show   int    `life:"show,opt"`
+	Places bool   `life:"mark=places"` // what is left out of the ref's text is named by its place
 }
 
 // Grant says that a user mentioned a blob of another life.
@@ -130,6 +131,7 @@ type Result struct {
 	Tool   string `arg:"TOOL"`
 	Status string `life:"status,must"`
 	Show   int    `life:"show,opt"`
+	Places bool   `life:"mark=places"`
 	File   File   `life:"file,opt"`   // that the tool has written
 	Opened string `life:"opened,opt"` // the address of a blob that was shown
 }
@@ -143,10 +145,11 @@ type Posted struct {
 
 // Note is the harness's own word to the agent, entry N.
 type Note struct {
-	N    int    `arg:"eN"`
-	Why  string `life:"why"`
-	File File   `life:"file,opt"`
-	Show int    `life:"show,opt"`
+	N      int    `arg:"eN"`
+	Why    string `life:"why"`
+	File   File   `life:"file,opt"`
+	Show   int    `life:"show,opt"`
+	Places bool   `life:"mark=places"`
 }
 
 // Hint names blobs that the agent has forgotten, in entry N.

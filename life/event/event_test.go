@@ -35,7 +35,7 @@ var full = []struct {
 	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd"},
 		`result e3.1 SAY status=ok show=9 file=MEMORY.md:ab opened=cd`},
 	{Posted{ID: "e3.1", Passage: passage, Torn: []Span{{0, 1}}}, `posted e3.1 room=dev inode=7 at=1..2 before=ab torn=0..1`},
-	{Note{N: 4, Why: "file", File: File{"MEMORY.md", "ab"}, Show: 9}, `note e4 why=file file=MEMORY.md:ab show=9`},
+	{Note{N: 4, Why: "file", File: File{"MEMORY.md", "ab"}, Show: 9, Places: true}, `note e4 why=file file=MEMORY.md:ab show=9 mark=places`},
 	{Hint{N: 5, Why: "inbound", Refs: []string{"ab", "cd"}}, `hint e5 why=inbound ref=ab ref=cd`},
 	{Error{ID: "k2", What: "model", Failure: "garbage", Window: 9, Text: "x", Notice: notice},
 		`error k2 what=model kind=garbage window=9 text=x say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
