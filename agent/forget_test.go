@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -85,6 +86,11 @@ func TestLongLife(t *testing.T) {
 	for i, q := range w.requests() {
 		if !q.alone() && !strings.Contains(string(q.messages), "never push to main") {
 			t.Fatalf("request %d has lost the promise", i)
+		}
+		var messages []struct{ Role string }
+		lethetest.Must(t, json.Unmarshal(append(q.messages[:len(q.messages):len(q.messages)], ']'), &messages))
+		if q.task == "" && len(messages) > 2 && messages[2].Role == "assistant" {
+			t.Errorf("request %d begins with an answer whose question has faded", i)
 		}
 	}
 }
