@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lethe"
+	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/internal/secret"
 	"lethe/life/event"
@@ -256,8 +257,9 @@ func (a *Agent) bill(job *compaction) error {
 // then all fades and the new epoch in one append.
 func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string) error {
 	parent := a.state.LastBlob
-	put := func(gist string, text []byte) (mind.Ref, error) {
-		ref, err := a.put(a.now(), parent, gist, text)
+	put := func(m blobs.Meta, text []byte) (mind.Ref, error) {
+		m.At, m.Parent = a.now(), parent
+		ref, err := a.putBlob(m, text)
 		if err == nil {
 			parent = ref.Hash
 		}

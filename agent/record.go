@@ -135,11 +135,17 @@ func (p *prepared) add(r mind.Ref, data []byte) {
 
 // put stores a text of this life; parent is the blob before it, if any.
 func (a *Agent) put(at time.Time, parent blobs.Hash, gist string, text []byte) (mind.Ref, error) {
-	h, err := a.store.Put(blobs.Meta{At: at, Gist: gist, Life: a.id.Self, Parent: parent}, text)
+	return a.putBlob(blobs.Meta{At: at, Gist: gist, Parent: parent}, text)
+}
+
+// putBlob stores a text of this life with all that m says of it.
+func (a *Agent) putBlob(m blobs.Meta, text []byte) (mind.Ref, error) {
+	m.Life = a.id.Self
+	h, err := a.store.Put(m, text)
 	if err != nil {
 		return mind.Ref{}, err
 	}
-	return mind.Ref{Hash: h, Short: a.store.Short(h), Gist: blobs.Gist(gist)}, nil
+	return mind.Ref{Hash: h, Short: a.store.Short(h), Gist: blobs.Gist(m.Gist)}, nil
 }
 
 // redactLine takes secrets out of a line, in place.

@@ -77,10 +77,11 @@ func (h *Hash) UnmarshalText(b []byte) error {
 
 // Meta is a blob's frontmatter.
 type Meta struct {
-	At     time.Time // when it was made; stored in UTC to the microsecond
-	Gist   string    // one line that says what it holds; see Gist for its form
-	Life   string    // the identity it belongs to; empty in a boot blob, which is the identity
-	Parent Hash      // the previous blob of that life; zero in a boot blob
+	At      time.Time // when it was made; stored in UTC to the microsecond
+	Gist    string    // one line that says what it holds; see Gist for its form
+	Life    string    // the identity it belongs to; empty in a boot blob, which is the identity
+	Parent  Hash      // the previous blob of that life; zero in a boot blob
+	Summary string    // of what has faded: what a model wrote of it, on one line
 }
 
 // Blob is a verified blob.
@@ -109,10 +110,15 @@ func Encode(m Meta, body []byte) []byte {
 	if !m.Parent.IsZero() {
 		fmt.Fprintf(&b, "parent: %s\n", m.Parent)
 	}
+	if s := oneLine(m.Summary); s != "" {
+		fmt.Fprintf(&b, "summary: %s\n", s)
+	}
 	b.WriteString(fence)
 	b.Write(body)
 	return b.Bytes()
 }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Decode splits the bytes of a blob's file into frontmatter and body. Keys it
 // does not know are passed over, so that later versions can add some.
@@ -145,6 +151,8 @@ func Decode(data []byte) (Meta, []byte, error) {
 			m.Life = value
 		case "parent":
 			m.Parent, err = ParseHash(value)
+		case "summary":
+			m.Summary = value
 		}
 		if err != nil {
 			return m, nil, fmt.Errorf("decode blob: %s: %w", key, err)

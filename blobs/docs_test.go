@@ -12,8 +12,8 @@ func TestPageExamples(t *testing.T) {
 	doc := lethetest.Page(t, "blobs.md")
 	files := lethetest.Blocks(t, "blobs.md", "blob")
 	addresses := strings.Fields(lethetest.Blocks(t, "blobs.md", "address")[0])
-	if len(files) != 2 || len(addresses) != 2 {
-		t.Fatalf("%d blobs and %d addresses, want 2", len(files), len(addresses))
+	if len(files) != 3 || len(addresses) != 3 {
+		t.Fatalf("%d blobs and %d addresses, want 3", len(files), len(addresses))
 	}
 	var metas []Meta
 	for i, file := range files {
@@ -33,6 +33,9 @@ func TestPageExamples(t *testing.T) {
 	boot, next := metas[0], metas[1]
 	if boot.Life != "" || !boot.Parent.IsZero() || next.Life != addresses[0] || next.Parent.IsZero() || next.Parent.String() == addresses[0] {
 		t.Errorf("the example is no chain: %+v, %+v", boot, next)
+	}
+	if metas[2].Summary == "" || metas[2].Parent.String() != addresses[1] {
+		t.Errorf("the original of the page is %+v", metas[2])
 	}
 	ref := strings.TrimSpace(lethetest.Blocks(t, "blobs.md", "ref")[0])
 	refs := ParseRefs(ref)

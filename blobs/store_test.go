@@ -50,6 +50,8 @@ func TestRoundTrip(t *testing.T) {
 			At:   time.UnixMicro(rapid.Int64Range(-62135596800_000000, 253402300799_999999).Draw(t, "at")).UTC(),
 			Gist: rapid.String().Draw(t, "gist"),
 			Life: rapid.StringMatching(`|[0-9a-f]{64}`).Draw(t, "life"),
+
+			Summary: rapid.String().Draw(t, "summary"),
 		}
 		if rapid.Bool().Draw(t, "child") {
 			m.Parent = Sum(body)
@@ -63,7 +65,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		b, err := s.Get(h)
 		lethetest.Must(t, err)
-		m.Gist = Gist(m.Gist)
+		m.Gist, m.Summary = Gist(m.Gist), oneLine(m.Summary)
 		if b.Hash != h || b.Meta != m || !bytes.Equal(b.Body, body) {
 			t.Fatalf("got %+v, want %+v and body %q", b, m, body)
 		}

@@ -104,8 +104,9 @@ type Model interface {
 // ErrGarbage says that an answer is of no use. It is asked for once more.
 var ErrGarbage = errors.New("unusable answer")
 
-// Put stores a blob durably and returns its ref.
-type Put func(gist string, body []byte) (mind.Ref, error)
+// Put stores a blob durably and returns its ref. Of m it gets the gist, and with an
+// original what the summariser wrote of it; the rest is the caller's.
+type Put func(m blobs.Meta, body []byte) (mind.Ref, error)
 
 // Read returns the body of a blob.
 type Read func(blobs.Hash) ([]byte, error)

@@ -215,7 +215,7 @@ func (sw *swap) card(from, to, t int) error {
 		c.Relevance, c.Opened = max(c.Relevance, r.Relevance), max(c.Opened, r.Opened)
 	}
 	c.To, c.At, c.Count, c.Epoch = sw.Faded[to-1].To, sw.Faded[to-1].At, len(list), sw.epoch
-	ref, err := sw.put(cardGist(list, t), cardBody(list))
+	ref, err := sw.put(blobs.Meta{Gist: cardGist(list, t)}, cardBody(list))
 	if err != nil {
 		return err
 	}

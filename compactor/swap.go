@@ -169,7 +169,11 @@ func (sw *swap) fade(f Fade) error {
 		}
 		original.WriteString(e.Original(sw.read))
 	}
-	ref, err := sw.put(f.Gist, []byte(original.String()))
+	about := blobs.Meta{Gist: f.Gist}
+	if !f.Mechanical { // that has only words of the original
+		about.Summary = blobs.Unescape(f.Summary)
+	}
+	ref, err := sw.put(about, []byte(original.String()))
 	if err != nil {
 		return err
 	}
@@ -197,7 +201,7 @@ func (sw *swap) written() error {
 		}
 		line := Line{Fade: fadeOf(*r), Original: r.Original}
 		if r.Level == mind.Summary {
-			ref, err := sw.put(r.Original.Gist, []byte(blobs.Unescape(r.Text)))
+			ref, err := sw.put(blobs.Meta{Gist: r.Original.Gist}, []byte(blobs.Unescape(r.Text)))
 			if err != nil {
 				return err
 			}

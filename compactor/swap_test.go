@@ -161,18 +161,18 @@ func TestSwapFailsWhole(t *testing.T) {
 	fades := w.plan().Mechanical()
 	before, _ := w.state.Snapshot()
 	w.puts = 0
-	out, err := Swap(w.state, fades, w.set, meter, w.put, w.read)
+	out, err := Swap(w.state, fades, w.set, meter, w.store, w.read)
 	if err != nil || w.puts < 3 {
 		t.Fatalf("%d puts, %v", w.puts, err)
 	}
 	full := errors.New("disk full")
 	for fail := range w.puts {
 		n := 0
-		_, err := Swap(w.state, fades, w.set, meter, func(gist string, body []byte) (mind.Ref, error) {
+		_, err := Swap(w.state, fades, w.set, meter, func(m blobs.Meta, body []byte) (mind.Ref, error) {
 			if n++; n > fail {
 				return mind.Ref{}, full
 			}
-			return w.put(gist, body)
+			return w.store(m, body)
 		}, w.read)
 		if !errors.Is(err, full) {
 			t.Fatalf("put %d failed and the swap says %v", fail, err)
@@ -198,4 +198,26 @@ func TestSwapMakesNoSummaryOfAFewWords(t *testing.T) {
 		t.Errorf("%+v is logged as %+v", r, out.Lines[1])
 	}
 	w.conserved()
+}
+
+// What a model wrote of a chunk is stored beside the original, for the search; a
+// mechanical summary is not, since it has the original's own words.
+func TestSwapStoresTheSummaryForTheSearch(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.turns(30, 700)
+	fades := chunks(w, 1, 1)
+	fades[0].Summary = "a summary with ◰4"
+	fades[1].Mechanical = true
+	w.set.Target = 0
+	var stored []blobs.Meta
+	_, err := Swap(w.state, fades, w.set, meter, func(m blobs.Meta, body []byte) (mind.Ref, error) {
+		if strings.HasPrefix(string(body), "◆ e") {
+			stored = append(stored, m)
+		}
+		return w.store(m, body)
+	}, w.read)
+	lethetest.Must(t, err)
+	if len(stored) < 2 || stored[0].Summary != "a summary with ◆" || stored[1].Summary != "" {
+		t.Errorf("stored %+v", stored)
+	}
 }

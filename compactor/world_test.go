@@ -48,12 +48,17 @@ func newWorld(t lethetest.Failer, limit int) *world {
 }
 
 func (w *world) put(gist string, body []byte) (mind.Ref, error) {
+	return w.store(blobs.Meta{Gist: gist}, body)
+}
+
+func (w *world) store(m blobs.Meta, body []byte) (mind.Ref, error) {
 	w.puts++
-	file := blobs.Encode(blobs.Meta{At: w.now, Gist: gist, Life: w.state.Self}, body)
+	m.At, m.Life = w.now, w.state.Self
+	file := blobs.Encode(m, body)
 	h := blobs.Sum(file)
 	w.blobs[h] = body
 	w.short[h.String()[:16]] = h
-	return mind.Ref{Hash: h, Short: h.String()[:16], Gist: blobs.Gist(gist)}, nil
+	return mind.Ref{Hash: h, Short: h.String()[:16], Gist: blobs.Gist(m.Gist)}, nil
 }
 
 func (w *world) read(h blobs.Hash) ([]byte, error) {
@@ -146,7 +151,7 @@ func (w *world) plan() Job {
 // swap swaps fades in and begins the epoch, as package agent does.
 func (w *world) swap(fades []Fade) Outcome {
 	w.t.Helper()
-	out, err := Swap(w.state, fades, w.set, meter, w.put, w.read)
+	out, err := Swap(w.state, fades, w.set, meter, w.store, w.read)
 	lethetest.Must(w.t, err)
 	w.kept = out.Kept
 	if out.Note != "" {

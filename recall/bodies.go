@@ -22,6 +22,7 @@ type candidate struct {
 	gist      string
 	facts     text.Facts
 	body      string
+	about     string      // what its summary says, unless lines are limited
 	lines     []text.Line // of the segment that fits best, as far as the query is limited to them
 }
 
@@ -73,6 +74,7 @@ func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []found
 func (q Query) candidate(f found, b blobs.Blob) candidate {
 	c := candidate{Doc: f.Doc, gist: b.Gist, body: string(b.Body)}
 	c.facts = text.FactsOf(c.body)
+	c.about = text.About(b.Meta)
 	if c.facts.To > 0 {
 		c.From, c.To = c.facts.From, c.facts.To
 	}
@@ -87,6 +89,7 @@ func (q Query) candidate(f found, b blobs.Blob) candidate {
 				at = line.At
 			}
 			if !q.fits(line, at) {
+				c.about = "" // it is about that line too
 				continue
 			}
 			if first.IsZero() || at.Before(first) {

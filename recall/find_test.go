@@ -10,6 +10,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/lethetest"
+	"lethe/life/event"
 	"lethe/recall/index"
 )
 
@@ -230,5 +231,33 @@ func TestFiltersOfLines(t *testing.T) {
 		if hits := w.search(x, q); len(hits) > 0 {
 			t.Errorf("%+v: %s", q, show(hits))
 		}
+	}
+}
+
+// What a model wrote of an original leads to it, but is not shown, raises no hint, and
+// does not count where a query is limited to some of its lines.
+func TestFindsByTheSummary(t *testing.T) {
+	w := newWorld(t)
+	for range 5 {
+		w.says("nothing of note happened at the harbour")
+	}
+	body := w.heard("dev", "ada", "our spaniel ate the tickets") + w.heard("ops", "bob", "then stay at home")
+	h := w.put(blobs.Meta{At: w.now, Gist: "veterinary", Summary: "Ada cancelled the excursion of 2026-03-27 for her pet.", Life: w.self.String()}, body)
+	from, to := entriesOf(body)
+	w.append(event.Line(w.now, event.Fade{Entries: event.Entries{From: from, To: to}, To: "gist", Relevance: 4}, refs(h)...),
+		event.Line(w.now, event.Epoch{K: 9, Why: "full"}))
+	x := w.synced()
+	for _, word := range []string{"veterinary", "excursions", "pet", "27 March"} {
+		hit := w.finds(x, word, h)
+		if !strings.Contains(hit.Passage, "our spaniel") || strings.Contains(hit.Passage, "excursion") || hit.Confidence > 0 {
+			t.Errorf("%s: %+v", word, hit)
+		}
+	}
+	if hits := w.search(x, Query{Text: "excursion", Room: "ops"}); len(hits) != 0 {
+		t.Errorf("a summary of two rooms is found in one: %s", show(hits))
+	}
+	hints, err := x.Hints(t.Context(), w.store, "Was the excursion cancelled for the pet?", w.now, HintConfidence)
+	if err != nil || len(hints) != 0 {
+		t.Errorf("a hint that no line bears out: %s, %v", show(hints), err)
 	}
 }

@@ -9,7 +9,8 @@ import (
 // page is a candidate's lines, with what of the query is in them.
 type page struct {
 	lines []line
-	size  int // tokens
+	size  int   // tokens, with those of the summary
+	about []int // terms of the query in the summary
 }
 
 type line struct {
@@ -21,19 +22,24 @@ type line struct {
 // read finds the terms of a query in what a candidate says.
 func (c *candidate) read(terms *text.Matcher) page {
 	p := page{lines: make([]line, len(c.lines))}
-	for i := range c.lines {
-		l := line{Line: &c.lines[i]}
-		for t := range text.Tokens(l.Text) {
+	scan := func(said string) (size int, matches []int) {
+		for t := range text.Tokens(said) {
 			if t.Counts() {
-				l.size++
+				size++
 			}
 			if term, ok := terms.Find(t); ok {
-				l.matches = append(l.matches, term)
+				matches = append(matches, term)
 			}
 		}
-		p.lines[i] = l
-		p.size += l.size
+		p.size += size
+		return size, matches
 	}
+	for i := range c.lines {
+		l := line{Line: &c.lines[i]}
+		l.size, l.matches = scan(l.Text)
+		p.lines[i] = l
+	}
+	_, p.about = scan(c.about)
 	return p
 }
 

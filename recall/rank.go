@@ -171,7 +171,7 @@ func (r *ranker) time(i int) float64 {
 // is asked for.
 func (r *ranker) rank(i int) (ranked, bool) {
 	p := &r.pages[i]
-	matched := slices.ContainsFunc(p.lines, func(l line) bool { return len(l.matches) > 0 })
+	matched := len(p.about) > 0 || slices.ContainsFunc(p.lines, func(l line) bool { return len(l.matches) > 0 })
 	if !matched && r.times[i] == 0 {
 		return ranked{}, false
 	}
@@ -194,7 +194,7 @@ func answered(passage, after []text.Line) []text.Line {
 	return append(passage, after[i])
 }
 
-// whole is BM25 of all that a candidate says, with a little of what stands just
+// whole is BM25 of all that a candidate says and of its summary, with a little of what stands just
 // outside it: a question is often in one original and its answer in the next.
 func (r *ranker) whole(i int) float64 {
 	p := &r.pages[i]
@@ -202,6 +202,7 @@ func (r *ranker) whole(i int) float64 {
 	for _, l := range p.lines {
 		r.tally.add(l.matches, 1)
 	}
+	r.tally.add(p.about, 1)
 	for k, c := range r.c {
 		lines := r.pages[k].lines
 		switch {

@@ -93,7 +93,7 @@ func (s *shortlist) probe(ctx context.Context, a query) error {
 	s.dfs = make([]float64, len(a.terms))
 	next := s.view.Next()
 	for i, t := range a.terms {
-		for class := index.Classes; class > 0; class-- {
+		for class := index.Classes; class >= index.About; class-- {
 			p := &posting{term: i, class: class, match: index.Term(t.stem, class)}
 			var err error
 			if p.rows, err = s.postings(ctx, p.match, next, probeRows); err != nil {
@@ -103,7 +103,9 @@ func (s *shortlist) probe(ctx context.Context, a query) error {
 			if p.whole = len(p.rows) < probeRows; !p.whole {
 				df *= float64(next) / float64(next-p.rows[len(p.rows)-1])
 			}
-			s.dfs[i] += df
+			if class != index.About || s.dfs[i] == 0 { // how rare a word is goes by what was said, if it was
+				s.dfs[i] += df
+			}
 			if len(p.rows) > 0 {
 				s.lists = append(s.lists, p)
 			}

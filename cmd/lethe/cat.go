@@ -68,7 +68,7 @@ func (p *program) printBlob(b blobs.Blob, meta, raw bool) error {
 	isAnswer := err == nil
 	if p.json {
 		out := map[string]any{
-			"hash": b.Hash, "at": b.At, "gist": b.Gist, "life": b.Life, "parent": b.Parent, "bytes": len(b.Body),
+			"hash": b.Hash, "at": b.At, "gist": b.Gist, "life": b.Life, "parent": b.Parent, "summary": b.Summary, "bytes": len(b.Body),
 		}
 		if !meta {
 			out["body"] = string(b.Body)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lethe"
+	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -107,7 +108,7 @@ const mechanical = "mechanical"
 func (r *run) swap(fades []compactor.Fade, set compactor.Settings, why string) error {
 	d := r.id
 	out, err := compactor.Swap(d.state, fades, set, r.meter(),
-		func(gist string, body []byte) (mind.Ref, error) { return d.put(gist, body), nil }, d.store.read)
+		func(m blobs.Meta, body []byte) (mind.Ref, error) { return d.put(m.Gist, body), nil }, d.store.read)
 	if err != nil {
 		return fmt.Errorf("compact: %w", err)
 	}

@@ -35,10 +35,14 @@ func Saturate(count, size, usual float64) float64 {
 
 // Classes is how many classes of terms there are, from 1. A term stands in the
 // index with the class of its weight in the segment. So the posting lists that
-// weigh most can be read first, and a list is enough to score with.
-const Classes = 3
+// weigh most can be read first, and a list is enough to score with. The class About has the
+// terms of what a model wrote about the original, apart: they do not make a word less rare.
+const (
+	Classes = 3
+	About   = 0
+)
 
-var classes = [Classes + 1]struct{ least, weight float64 }{1: {0, 0.7}, 2: {0.95, 1.15}, 3: {1.45, 1.7}}
+var classes = [Classes + 1]struct{ least, weight float64 }{About: {0, 0.7}, 1: {0, 0.7}, 2: {0.95, 1.15}, 3: {1.45, 1.7}}
 
 // Weight is what a term of a class counts for.
 func Weight(class int) float64 { return classes[class].weight }
@@ -82,7 +86,7 @@ func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Ti
 	if d.last.IsZero() {
 		d.first, d.last = written(body, at, blob.At)
 	}
-	filters := filters(facts, d.first, d.last)
+	more := r.about(text.About(blob.Meta)) + filters(facts, d.first, d.last)
 	segments := text.Segments(len(body))
 	for s := range text.Sections(body) {
 		for line := range s.Lines(body) {
@@ -91,13 +95,13 @@ func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Ti
 				break
 			}
 			for len(d.rows) < segment {
-				d.rows = append(d.rows, r.row(filters))
+				d.rows = append(d.rows, r.row(more))
 			}
 			r.add(line)
 		}
 	}
 	for len(d.rows) < segments {
-		d.rows = append(d.rows, r.row(filters))
+		d.rows = append(d.rows, r.row(more))
 	}
 	return d
 }
@@ -134,8 +138,21 @@ func (r *reader) count(said string) {
 	}
 }
 
-// row renders the terms of a segment, and forgets them.
-func (r *reader) row(filters string) string {
+// about renders the terms of what is written about an original.
+func (r *reader) about(said string) string {
+	var out strings.Builder
+	for t := range text.Tokens(said) {
+		out.WriteString(r.stems.Term(t))
+		out.WriteString(classMark)
+		out.WriteByte('0' + About)
+		out.WriteByte(' ')
+	}
+	return out.String()
+}
+
+// row renders the terms of a segment, and forgets them. more are those of the whole
+// original.
+func (r *reader) row(more string) string {
 	var out strings.Builder
 	for term, n := range r.counts {
 		out.WriteString(term)
@@ -146,7 +163,7 @@ func (r *reader) row(filters string) string {
 	clear(r.counts)
 	clear(r.speakers)
 	r.size = 0
-	out.WriteString(filters)
+	out.WriteString(more)
 	return out.String()
 }
 

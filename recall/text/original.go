@@ -6,8 +6,18 @@ import (
 	"strings"
 	"time"
 
+	"lethe/blobs"
 	"lethe/mind"
 )
+
+// About is what a model wrote of an original, which is searched with it; "" when none
+// did. It is no part of what was said: neither a passage nor a hint rests on it.
+func About(m blobs.Meta) string {
+	if m.Summary == "" {
+		return ""
+	}
+	return m.Gist + "\n" + m.Summary
+}
 
 // Section is one part of an original, as package mind renders entries when they
 // leave the context: a header line that begins with ◆, and the text until the next
