@@ -20,7 +20,7 @@ import (
 
 // Forgetting says how an identity forgets. Zero values take the defaults.
 type Forgetting struct {
-	Target     *float64 // share of the eligible part that is left; default a quarter
+	Target     *float64 // share of the eligible part that is left; default 0.3
 	Parallel   int      // summaries made at once; default 4
 	Mechanical bool     // never ask a model
 	Model      string   // another, cheaper model for summaries

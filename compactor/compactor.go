@@ -50,7 +50,7 @@ type Settings struct {
 
 // Default returns the settings of the design for a limit in tokens.
 func Default(limit int) Settings {
-	return Settings{Limit: limit, Target: 0.25, Parallel: 4, Past: 1}
+	return Settings{Limit: limit, Target: 0.3, Parallel: 4, Past: 1}
 }
 
 // Budgets of the past, as shares of the limit. A level that exceeds its own is cut to half

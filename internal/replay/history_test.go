@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -75,6 +76,20 @@ func TestHistory(t *testing.T) {
 		t.Logf("%d: %d tokens, %d requests: %d", step, tokens, asked, tokens/asked)
 		if got := float64(tokens) / float64(asked) / float64(step); math.Abs(got-1) > 0.03 {
 			t.Errorf("%d: steps of %d tokens", step, tokens/asked)
+		}
+	}
+}
+
+// What a day of a coding agent costs with the default settings; docs/internals/forgetting.md has the figures.
+func TestCostOfADay(t *testing.T) {
+	if !lethetest.Long() {
+		t.Skip("takes a minute; LETHE_LONG=1 runs it")
+	}
+	for step, most := range map[int]float64{640: 4.1, 830: 3.6} {
+		r := replayed(t, history(1870, step, 1), Default())
+		t.Logf("steps of %d tokens\n%s", step, r)
+		if r.PerMillion > most || r.Delayed+r.Over+r.Mechanical > 0 || within2(r.Reach) < 0.999999 {
+			t.Errorf("more than %.2f USD, or a turn that waited, or text out of reach", most)
 		}
 	}
 }
