@@ -65,7 +65,7 @@ func (a *Agent) hintIfDue(ctx context.Context) error {
 // hint records the best of hits, as far as the limit has room for it.
 func (a *Agent) hint(why string, hits []recall.Hit) error {
 	hint := event.Hint{N: a.state.Next, Why: why}
-	text := "You have forgotten details of these, which may matter now. UNCOMPACT shows them:"
+	text := "These may matter now, and you have forgotten their details (RECALL finds one, UNCOMPACT shows all):"
 	named := map[blobs.Hash]bool{}
 	for _, h := range hits {
 		if len(named) == hintLines {

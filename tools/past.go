@@ -80,7 +80,7 @@ func pastTools(p Past) []Tool {
 type uncompactArgs struct {
 	Ref    string  `json:"ref" about:"the hash of the ref"`
 	Offset integer `json:"offset,omitempty" about:"first character, from 0"`
-	Limit  integer `json:"limit,omitempty" about:"number of characters; default 4000"`
+	Limit  integer `json:"limit,omitempty" about:"default 4000"`
 }
 
 type recallArgs struct {

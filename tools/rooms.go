@@ -45,7 +45,7 @@ type roomArgs struct {
 }
 
 type sayArgs struct {
-	Room    string `json:"room" about:"its name, like dev"`
+	Room    string `json:"room"`
 	Message string `json:"message"`
 }
 

@@ -32,7 +32,7 @@ func TestSchemasAreWhole(t *testing.T) {
 	var names []string
 	for _, e := range list {
 		names = append(names, e.Function.Name)
-		if e.Type != "function" || e.Function.Parameters.Type != "object" || len(e.Function.Description) < 90 || strings.Contains(e.Function.Description, "{{") {
+		if e.Type != "function" || e.Function.Parameters.Type != "object" || len(e.Function.Description) < 80 || strings.Contains(e.Function.Description, "{{") {
 			t.Errorf("%s is not described: %+v", e.Function.Name, e)
 		}
 	}
