@@ -230,13 +230,9 @@ func (p *past) Open(ref string) (tools.Original, error) {
 // any blob from when it is.
 func (a *Agent) about(b blobs.Blob) (about, when string) {
 	list, said := recall.Contents(string(b.Body))
-	for _, r := range a.state.Faded {
-		if r.Original.Hash != b.Hash || r.Summary == nil || r.Level == mind.Summary { // which stands in the prompt
-			continue
-		}
-		if summary, err := a.store.Get(r.Summary.Hash); err == nil {
-			about = "\nsummary: " + string(summary.Body)
-		}
+	inPrompt := func(r mind.Range) bool { return r.Original.Hash == b.Hash && r.Level == mind.Summary }
+	if b.Summary != "" && !slices.ContainsFunc(a.state.Faded, inPrompt) {
+		about = "\nsummary: " + b.Summary
 	}
 	if len(list) > 1 {
 		about += "\ncontents, by offset:\n" + strings.Join(list, "\n")

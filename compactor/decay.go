@@ -96,11 +96,11 @@ func (sw *swap) worth(r mind.Range) int {
 
 func (sw *swap) opened(r mind.Range) bool { return r.Opened > 0 && sw.turn-r.Opened < openedTurns }
 
-// bare takes the summary of a range out of the prompt. A new range has no line yet, so none is
+// bare takes the summary of a range away. A new range has no line yet, so none is
 // written about the change.
 func (sw *swap) bare(i int, fresh bool) {
 	r := &sw.Faded[i]
-	r.Level, r.Text, r.Epoch = mind.Gist, "", sw.epoch
+	r.Level, r.Text, r.Summary, r.Epoch = mind.Gist, "", nil, sw.epoch
 	if !fresh {
 		sw.lines = append(sw.lines, Line{Fade: fadeOf(*r), Original: r.Original})
 	}

@@ -97,7 +97,7 @@ type Range struct {
 	Level     string `json:"level"`
 	Original  Ref    `json:"original"` // a blob with what the entries said
 	Relevance int    `json:"relevance,omitempty"`
-	Summary   *Ref   `json:"summary,omitempty"` // a blob with the text that replaces them, or that did
+	Summary   *Ref   `json:"summary,omitempty"` // a blob with the text that replaces them
 	Text      string `json:"text,omitempty"`    // that text, escaped; an epoch holds it, so that a resume reads no blob for it
 
 	At     time.Time `json:"at,omitzero"`      // of its newest entry
