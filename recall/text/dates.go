@@ -21,6 +21,15 @@ func (s *scanner) emitDate(day time.Time, from, to int) {
 	s.emit(day.Format("--01-02"), from, to, Day)
 }
 
+// dottedDay reads a chunk as a day, as in 20.11.2026.
+func dottedDay(s string) (day time.Time, ok bool) {
+	if len(s) < len("1.1.2026") || s[0] < '0' || s[0] > '9' || strings.IndexByte("12", s[len(s)-4]) < 0 {
+		return day, false
+	}
+	day, err := time.Parse("2.1.2006", s)
+	return day, err == nil
+}
+
 // isoDay reads the day that a chunk begins with, as in 2026-11-20T12 and
 // 2026/11/20, and reports whether one does.
 func isoDay(s string) (day time.Time, ok bool) {
@@ -97,10 +106,11 @@ func dayOf(t Token, now time.Time) time.Time {
 	if err == nil {
 		return day
 	}
-	day, _ = time.Parse("--01-02", t.Text)
-	day = time.Date(now.Year(), day.Month(), day.Day(), 0, 0, 0, 0, now.Location())
-	if day.After(now) {
-		day = day.AddDate(-1, 0, 0)
+	for back := range 9 { // 29 February is not in each year
+		day, err = time.ParseInLocation(time.DateOnly, fmt.Sprintf("%04d%s", now.Year()-back, t.Text[1:]), now.Location())
+		if err == nil && !day.After(now) {
+			break
+		}
 	}
 	return day
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -59,13 +60,17 @@ func Bounds(periods []Period) (since, until time.Time) {
 // those that say less. A period that overlaps one found before is not taken.
 var timeForms = sync.OnceValue(func() []timeForm {
 	return []timeForm{
-		{true, form(`(?:in|of|during|since|until|by|early|mid|late|last|this|next) +` + monthRE + yearRE), month},
+		{true, form(`(?:(first|second|third|fourth|last) +(?:week|weekend|days?) +(?:of|in)|(beginning|start|middle|end) +of|(early|mid|late)) *[- ]` + monthRE + yearRE), partOfMonth},
+		{true, form(`(?:in|of|during|since|until|last|around) +` + monthRE + yearRE), month},
+		{true, form(`(?:by|this|next) +` + strings.Replace(monthRE, "|may|", "|", 1) + yearRE), month}, // this may be
 		{true, form(monthRE + `,? +((?:19|20)\d\d)`), month},
 		{true, form(`(?:in|of|during|since|until|by|year) +((?:19|20)\d\d)`), func(m []string, now time.Time) (time.Time, time.Time) {
 			y, _ := strconv.Atoi(m[1])
 			from := time.Date(y, 1, 1, 0, 0, 0, 0, now.Location())
 			return from, from.AddDate(1, 0, 0)
 		}},
+		{true, form(seasonRE + ` +(?:of +)?((?:19|20)\d\d)`), season},
+		{false, form(`(?:in|during|over|since|last|this) +(?:the +)?` + seasonRE), season},
 		{false, form(`(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|a couple of|a few|several) +(day|week|month|year)s? +ago`), ago},
 		{false, form(`(the day before yesterday|yesterday|last night|today|tonight|this morning)`), near},
 		{false, form(`(last|past|this) +(week|weekend|month|year)`), around},
@@ -127,6 +132,42 @@ func month(m []string, now time.Time) (since, until time.Time) {
 	}
 	since = time.Date(year, mon, 1, 0, 0, 0, 0, now.Location())
 	return since, since.AddDate(0, 1, 0)
+}
+
+// partOfMonth reads a third of a month, or one of its weeks.
+func partOfMonth(m []string, now time.Time) (since, until time.Time) {
+	since, until = month(m[3:], now)
+	switch week := slices.Index([]string{"first", "second", "third", "fourth"}, m[1]); {
+	case week >= 0:
+		return since.AddDate(0, 0, 7*week), since.AddDate(0, 0, 7*week+7)
+	case m[1] == "last":
+		return until.AddDate(0, 0, -7), until
+	}
+	switch cmp.Or(m[2], m[3]) {
+	case "beginning", "start", "early":
+		until = since.AddDate(0, 0, 10)
+	case "middle", "mid":
+		since, until = since.AddDate(0, 0, 10), since.AddDate(0, 0, 20)
+	default:
+		since = since.AddDate(0, 0, 20)
+	}
+	return since, until
+}
+
+const seasonRE = `(spring|summer|autumn|fall|winter)`
+
+// season reads a season, of the northern half of the world. Winter is that which
+// begins in a year; without a year a season is the last one of that name.
+func season(m []string, now time.Time) (since, until time.Time) {
+	first := map[string]time.Month{"spring": time.March, "summer": time.June, "autumn": time.September, "fall": time.September, "winter": time.December}[m[1]]
+	year := now.Year()
+	if len(m) > 2 {
+		year, _ = strconv.Atoi(m[2])
+	} else if first > now.Month() {
+		year--
+	}
+	since = time.Date(year, first, 1, 0, 0, 0, 0, now.Location())
+	return since, since.AddDate(0, 3, 0)
 }
 
 // midnight is when the day of t began.

@@ -178,6 +178,10 @@ func (s *scanner) chunk() {
 		s.clock(from + isoBytes)
 		return
 	}
+	if d, ok := dottedDay(s.text[from:to]); ok {
+		s.emitDate(d, from, to)
+		return
+	}
 	ident := code || len(parts) > words || has.digits && (has.others || words > 1)
 	if !ident { // words, hyphenated or not
 		for _, w := range parts {
