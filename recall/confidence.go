@@ -11,7 +11,7 @@ const (
 	// evidenceLines are the lines in a row that a confidence goes by.
 	evidenceLines = 3
 	// HintConfidence is what a hint needs.
-	HintConfidence = 0.28
+	HintConfidence = 0.3
 )
 
 // confidence says how likely a candidate is what a text is about, 0 to 1, so that
@@ -29,15 +29,15 @@ func (r *ranker) confidence(p *page) float64 {
 		}
 		r.tally.reset()
 		for _, l := range p.lines[from:min(from+evidenceLines, len(p.lines))] {
-			r.tally.add(l.matches, 1)
+			r.tally.add(l.matches, (1+l.share)/2) // somebody may well ask for what an agent said
 		}
 		got := 0.0
-		for t := range r.tally.each {
+		for t, n := range r.tally.each {
 			if !r.names[t] {
-				got += r.weight[t]
+				got += r.evidence[t] * min(1, n)
 			}
 		}
-		best = max(best, (got+min(got, name))/(r.asked+name+doubt*r.scale))
+		best = max(best, (got+min(got, name))/(r.expected+name+doubt*r.scale))
 	}
 	return best
 }

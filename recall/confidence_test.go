@@ -1,6 +1,9 @@
 package recall
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // Small talk has no hints; neither has a question about something else.
 func TestConfidence(t *testing.T) {
@@ -20,6 +23,16 @@ func TestConfidence(t *testing.T) {
 	}
 	if named, nobody := s.found("What did Ann paint?")[0], s.found("What was painted?")[0]; named.confidence <= nobody.confidence {
 		t.Errorf("naming a speaker is worth nothing: %v, %v", named.confidence, nobody.confidence)
+	}
+	bodies := []string{chat("ann 2023-05-08 Have a nice day, good friends."), chat("bob 2023-05-08 The blue hydrangea is in bloom.")}
+	for i := range 40 {
+		bodies = append(bodies, chat(fmt.Sprintf("ann 2023-05-08 Row %d of the table.", i)))
+	}
+	party := of(bodies...)
+	for text, want := range map[string]bool{"have a nice day!": false, "a good friend": false, "the hydrangea in bloom": true} {
+		if len(Hinted(hits(party.found(text)), HintConfidence)) > 0 != want {
+			t.Errorf("%q: %+v", text, party.found(text))
+		}
 	}
 	boats := of(chat("ann 2023-05-08 a boat"), chat("ann 2023-05-08 the boat"), chat("bob 2023-05-08 this boat"), chat("bob 2023-05-08 that boat"))
 	if r := boats.found("boat"); len(r) != 4 || len(Hinted(hits(r), HintConfidence)) > 0 {

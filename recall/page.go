@@ -9,15 +9,24 @@ import (
 // page is a candidate's lines, with what of the query is in them.
 type page struct {
 	lines []line
-	size  int   // tokens, with those of the summary
-	about []int // terms of the query in the summary
+	size  float64 // tokens, as far as they count, with those of the summary
+	about []int   // terms of the query in the summary
 }
 
 type line struct {
 	*text.Line
-	size    int   // tokens
-	matches []int // terms of the query, in order of appearance
+	size    int     // tokens
+	matches []int   // terms of the query, in order of appearance
+	share   float64 // what they count for
 }
+
+// What people said counts more than what agents answered, and a short message more than
+// a long one: what is asked for is mostly told in few words, and many words hold much of
+// any query.
+const (
+	leastShare = 0.3 // of an agent's words, and those of a very long message
+	longTokens = 100 // of a message whose words count less, the longer the less
+)
 
 // read finds the terms of a query in what a candidate says.
 func (c *candidate) read(terms *text.Matcher) page {
@@ -31,7 +40,6 @@ func (c *candidate) read(terms *text.Matcher) page {
 				matches = append(matches, term)
 			}
 		}
-		p.size += size
 		return size, matches
 	}
 	for i := range c.lines {
@@ -39,8 +47,34 @@ func (c *candidate) read(terms *text.Matcher) page {
 		l.size, l.matches = scan(l.Text)
 		p.lines[i] = l
 	}
-	_, p.about = scan(c.about)
+	size := 0
+	size, p.about = scan(c.about)
+	p.size = float64(size)
+	for from := 0; from < len(p.lines); {
+		from = p.share(from)
+	}
 	return p
+}
+
+// share says what the words of the message or the section that begins with a line count
+// for, and returns the line behind it.
+func (p *page) share(from int) (to int) {
+	first, size := p.lines[from], 0
+	for to = from; to < len(p.lines) && p.lines[to].Section == first.Section && p.lines[to].Message == first.Message; to++ {
+		size += p.lines[to].size
+	}
+	share := 1.0
+	switch {
+	case first.Kind == "reply" || first.Message != nil && first.Agent:
+		share = leastShare
+	case first.Message != nil:
+		share = max(leastShare, min(1, longTokens/float64(max(1, size))))
+	}
+	for i := from; i < to; i++ {
+		p.lines[i].share = share
+		p.size += share * float64(p.lines[i].size)
+	}
+	return to
 }
 
 // tally counts the terms of a query in some lines. Only those that occur cost

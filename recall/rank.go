@@ -24,6 +24,8 @@ const (
 	windowTokens = 30 // of the lines in a row that fit best,
 	windowLines  = 5  // at most so many
 
+	timeWeight = 2 // that a line fits a time which the query names, in weights of the rarest word
+
 	outsideShare = 0.2 // what words in the lines just outside a candidate count for:
 	linesBefore  = 3   // of the candidate that ends where it begins,
 	linesAfter   = 2   // and of the one that begins where it ends
@@ -85,6 +87,10 @@ type ranker struct {
 	weight []float64 // of each term
 	names  []bool    // terms that are the name of somebody who speaks
 	asked  float64   // the weight of all terms but names
+	// evidence is what each term weighs in a confidence: a common word is none, however
+	// few of the originals have it; expected is that of all terms but names.
+	evidence []float64
+	expected float64
 
 	scale             float64 // the log of the number of segments: what the rarest term weighs
 	docSize, lineSize float64 // in tokens, on average
@@ -102,7 +108,7 @@ func newRanker(ctx context.Context, q query, cands []candidate, s *shortlist) (*
 		}
 		p := cands[i].read(terms)
 		r.pages = append(r.pages, p)
-		r.docSize += float64(p.size)
+		r.docSize += p.size
 		lines += len(p.lines)
 		r.times = append(r.times, r.time(i))
 	}
@@ -143,9 +149,11 @@ func (r *ranker) weigh(s *shortlist) {
 		if unknown := df == 0; unknown && (t.parts || t.dated) || t.dated && !t.day && timed {
 			weight = 0 // what is dated is a time here, and not what was said
 		}
-		r.weight = append(r.weight, weight)
+		evidence := min(weight, text.Commonness(t.stem))
+		r.weight, r.evidence = append(r.weight, weight), append(r.evidence, evidence)
 		if !r.names[i] {
 			r.asked += weight
+			r.expected += evidence
 		}
 	}
 }
@@ -176,7 +184,7 @@ func (r *ranker) rank(i int) (ranked, bool) {
 		return ranked{}, false
 	}
 	best := r.best(p)
-	out := ranked{candidate: &r.c[i], score: r.whole(i) + best.score + r.scale*r.times[i], confidence: r.confidence(p)}
+	out := ranked{candidate: &r.c[i], score: r.whole(i) + best.score + timeWeight*r.scale*r.times[i], confidence: r.confidence(p)}
 	from, to := r.passage(i, best)
 	out.passage = answered(out.lines[from:to:to], out.lines[to:])
 	return out, true
@@ -200,7 +208,7 @@ func (r *ranker) whole(i int) float64 {
 	p := &r.pages[i]
 	r.tally.reset()
 	for _, l := range p.lines {
-		r.tally.add(l.matches, 1)
+		r.tally.add(l.matches, l.share)
 	}
 	r.tally.add(p.about, 1)
 	for k, c := range r.c {
@@ -214,12 +222,12 @@ func (r *ranker) whole(i int) float64 {
 			continue
 		}
 		for _, l := range lines {
-			r.tally.add(l.matches, outsideShare)
+			r.tally.add(l.matches, outsideShare*l.share)
 		}
 	}
 	score := 0.0
 	for t, n := range r.tally.each {
-		score += r.weight[t] * index.Saturate(n, float64(p.size), r.docSize)
+		score += r.weight[t] * index.Saturate(n, p.size, r.docSize)
 	}
 	return score
 }
@@ -251,7 +259,7 @@ func (r *ranker) window(p *page, from int) window {
 	r.tally.reset()
 	size, to := 0, from
 	for to < len(p.lines) && (to == from || to-from < windowLines && size < windowTokens) {
-		r.tally.add(p.lines[to].matches, 1)
+		r.tally.add(p.lines[to].matches, p.lines[to].share)
 		size += p.lines[to].size
 		to++
 	}
@@ -261,7 +269,7 @@ func (r *ranker) window(p *page, from int) window {
 	for t, n := range r.tally.each {
 		w.score += r.weight[t] * index.Saturate(n, float64(size), usual)
 		if !r.names[t] {
-			got += r.weight[t]
+			got += r.weight[t] * min(1, n)
 		}
 	}
 	if r.asked > 0 {
@@ -279,7 +287,7 @@ func (r *ranker) passage(i int, w window) (from, to int) {
 	}
 	most := 0.0
 	for i := w.from; i < w.to; i++ {
-		v := r.value(p.lines[i].matches)
+		v := r.value(p.lines[i].matches) * p.lines[i].share
 		if lines[i].Thought {
 			v /= 10
 		}

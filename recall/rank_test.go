@@ -142,6 +142,19 @@ func TestRankNeighbours(t *testing.T) {
 	}
 }
 
+// What a person said comes before the same words of an agent, also when the agent
+// said more of it, and a short message before a long one.
+func TestRankVoices(t *testing.T) {
+	said := "The zinc roof over the workshop leaks."
+	long := strings.Repeat(" Measure each sheet twice and write the sizes down.", 40)
+	agent := strings.Replace(chat("bot 2023-05-08 "+said+" A zinc roof leaks."), "[USER:bot", "[AGENT:bot", 1)
+	of(agent, chat("ann 2023-05-08 "+said)).first(t, "zinc roof workshop", 1)
+	of(chat("ann 2023-05-08 "+said+long), chat("ann 2023-05-08 "+said)).first(t, "zinc roof workshop", 1)
+	reply := "◆ e7 reply ◱hash=5a250cef43dfdb2f gist=x◲\n" + said + "\n"
+	of(reply, chat("ann 2023-05-08 "+said)).first(t, "zinc roof workshop", 1)
+	of(reply, chat("ann 2023-05-08 Something else.")).first(t, "zinc roof workshop", 0)
+}
+
 func TestRankTimes(t *testing.T) {
 	line := "We went to the lake."
 	s := of(chat("ann 2023-05-08 "+line), chat("ann 2023-06-20 "+line), chat("ann 2023-10-22 "+line))

@@ -18,7 +18,7 @@ import (
 
 // version is that of the tables below and of what fills them: tokens, stems and
 // classes. An index of another version is made anew.
-const version = 5
+const version = 6
 
 // A row of terms is a segment, in the order of the log; a document has the number
 // of its first segment. FTS5 keeps posting lists and nothing else: no text, no

@@ -16,8 +16,9 @@ import (
 
 // Message is what somebody said in a room.
 type Message struct {
-	Tag     string    // as it is rendered: [USER:ada 2026-11-20T12:57:16Z]
-	Speaker string    // escaped
+	Tag     string // as it is rendered: [USER:ada 2026-11-20T12:57:16Z]
+	Speaker string // escaped
+	Agent   bool
 	At      time.Time // zero without a time in the tag
 }
 
@@ -152,7 +153,7 @@ func readTag(line string) (m Message, said string, ok bool) {
 		}
 	}
 	tag, _, _ := strings.Cut(line, "]")
-	return Message{tag + "]", l.Name, l.At}, said, true
+	return Message{tag + "]", l.Name, l.Agent, l.At}, said, true
 }
 
 // escapes are those of JSON that say something, but for the newline.
