@@ -160,3 +160,16 @@ func TestStuck(t *testing.T) {
 	r.finish()
 	w.conserved(r.id)
 }
+
+// What is shown of an identity that has stopped is what it went by, whatever its server counts.
+func TestShownAsGoneBy(t *testing.T) {
+	t.Parallel()
+	w := forgetful(t, 30_000)
+	r := w.run(w.boot("ada", "dev"))
+	r.work(4)
+	ran := w.status(r.id).ContextTokens
+	r.stop()
+	if shown := PartsOf(r.id, w.fold(r.id), 30_000, 0).Total; ran == 0 || shown != ran {
+		t.Errorf("%d tokens are shown of it, and %d when it ran", shown, ran)
+	}
+}
