@@ -185,10 +185,7 @@ func request(s *mind.State, tail string) llm.Request {
 func Wire(messages []mind.Message) []llm.Message {
 	out := make([]llm.Message, 0, len(messages))
 	for _, m := range messages {
-		w := llm.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID}
-		if m.Aside {
-			w.Join = llm.JoinAny
-		}
+		w := llm.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID, Aside: m.Aside}
 		for _, c := range m.Calls {
 			w.Calls = append(w.Calls, llm.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Args})
 		}

@@ -170,7 +170,7 @@ func (p PresetInfo) messages(in []Message) []wireMessage {
 // between them would look like the answer to that one: the model would go on to
 // what m says and leave it at that.
 func joins(last string, m Message) bool {
-	return m.Role == "user" && (last == "user" || last == "tool" && m.Join == JoinAny)
+	return m.Role == "user" && (last == "user" || last == "tool" && m.Aside)
 }
 
 // fillerBetween is what has to be said between two messages. The results of one

@@ -48,17 +48,11 @@ type Message struct {
 	Reasoning string     `json:"reasoning_content,omitempty"` // assistant: its thinking, sent back where the preset wants it
 	Calls     []ToolCall `json:"tool_calls,omitempty"`        // assistant: the tools it called
 	CallID    string     `json:"tool_call_id,omitempty"`      // tool: the call that this message answers
-	Join      Join       `json:"-"`                           // user: matters only where roles have to take turns
+	// Aside: a user message that remarks on what stands before it. Where roles have to take
+	// turns it becomes a part of a result too; what people say does not, since their words are
+	// not to be taken for one.
+	Aside bool `json:"-"`
 }
-
-// Join says what a user message becomes a part of when it follows another one,
-// or a result, and the provider wants the model to speak in between.
-type Join int
-
-const (
-	JoinUser Join = iota // another user message: what people say. After a result it stands apart, so that their words are not taken for one
-	JoinAny              // a result too: a remark on what stands before it
-)
 
 // ToolCall is a call of one tool by the model.
 type ToolCall struct {

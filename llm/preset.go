@@ -33,7 +33,7 @@ type PresetInfo struct {
 	ReasoningPlaceholder string
 	ReasoningAlways      bool
 
-	Alternate bool // user and assistant must take turns, and a result is no user's turn; see Join
+	Alternate bool // user and assistant must take turns, and a result is no user's turn; see Message.Aside
 	ShortIDs  bool // call ids must be nine letters or digits
 }
 

@@ -27,17 +27,17 @@ func turns() []Message {
 		{Role: "system", Content: "soul"},
 		{Role: "user", Content: "past"},
 		{Role: "user", Content: "list them"},
-		{Role: "user", Content: "hint", Join: JoinAny},
+		{Role: "user", Content: "hint", Aside: true},
 		call("a", "b"),
 		{Role: "tool", CallID: "a", Content: "one"},
 		{Role: "tool", CallID: "b", Content: "failed"},
-		{Role: "user", Content: "hint", Join: JoinAny},
-		{Role: "user", Content: "note", Join: JoinAny},
+		{Role: "user", Content: "hint", Aside: true},
+		{Role: "user", Content: "note", Aside: true},
 		call("c"),
 		{Role: "tool", CallID: "c", Content: "two"},
-		{Role: "user", Content: "note", Join: JoinAny},
+		{Role: "user", Content: "note", Aside: true},
 		{Role: "user", Content: "and count them"},
-		{Role: "user", Content: "hint", Join: JoinAny},
+		{Role: "user", Content: "hint", Aside: true},
 		{Role: "assistant", Content: "three"},
 		{Role: "user", Content: "thanks"},
 		{Role: "user", Content: "task"},
@@ -178,7 +178,7 @@ func TestPrefixOfBytes(t *testing.T) {
 				least = 1
 			}
 			for range rapid.IntRange(least, 3).Draw(t, "new") {
-				messages = append(messages, Message{Role: "user", Content: text("said"), Join: rapid.SampledFrom([]Join{JoinUser, JoinAny}).Draw(t, "join")})
+				messages = append(messages, Message{Role: "user", Content: text("said"), Aside: rapid.Bool().Draw(t, "aside")})
 			}
 			raw := messagesOf(t, p, messages)
 			if again := messagesOf(t, p, messages); !bytes.Equal(raw, again) {

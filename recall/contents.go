@@ -37,13 +37,10 @@ func Contents(body string) (list []string, said string) {
 			break
 		}
 	}
-	if n := len(list); n > mostContents {
-		some := list[:0:0]
-		for i := range mostContents {
-			some = append(some, list[i*n/mostContents])
-		}
-		list = some
+	for i, n := 0, len(list); n > mostContents && i < mostContents; i++ {
+		list[i] = list[i*n/mostContents]
 	}
+	list = list[:min(len(list), mostContents)]
 	if f := text.FactsOf(body); !f.Last.IsZero() {
 		said = f.First.Format("2006-01-02 15:04")
 		if last := f.Last.Format("2006-01-02 15:04"); last != said {

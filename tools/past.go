@@ -27,7 +27,7 @@ type Original struct {
 	Hash string // as refs show it
 	Gist string
 	Time string // "said 2026-11-20 12:57", or another way to say when
-	// About is shown before the beginning: a summary, a list of contents.
+	// About is shown before the first page of several: a summary, a list of contents.
 	About string
 	Body  []byte
 	// A page shows characters that weigh Most together. They weigh what they are
@@ -106,7 +106,7 @@ func (o Original) page(offset, limit int64) []byte {
 	if end < total {
 		head += fmt.Sprintf("; go on with offset=%d", end)
 	}
-	if offset == 0 {
+	if offset == 0 && end < total { // else all of it follows
 		head += o.About
 	}
 	return []byte(head + "\n\n" + string(text[offset:end]))
