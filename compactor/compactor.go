@@ -70,7 +70,7 @@ func (s Settings) budget(share float64) int { return int(float64(s.Limit) * shar
 const (
 	aloneChunk = 200  // a rule, a promise or a decision
 	minChunk   = 600  // less is not worth a compaction
-	fullChunk  = 5000 // the usual size where the limit is large
+	fullChunk  = 6000 // the usual size where the limit is large
 	chunkShare = 16   // one part of the limit in so many, where it is small
 )
 
