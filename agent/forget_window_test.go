@@ -146,11 +146,11 @@ func TestStuck(t *testing.T) {
 	r := w.run(w.boot("ada", "dev"))
 	w.talk(2, 60)
 	r.finish()
-	lethetest.Must(t, w.shrink(r.id, 3000).Close())
+	lethetest.Must(t, w.shrink(r.id, 2000).Close())
 	asked, before := len(w.asked()), w.fold(r.id)
 	w.say("dev", "ann", "hello?") // before it runs: idle, it would let something fade
 	r = w.run(r.id)
-	contains(t, w.answered("dev", 3), "the context cannot be brought under its limit of 3000 tokens")
+	contains(t, w.answered("dev", 3), "the context cannot be brought under its limit of 2000 tokens")
 	r.waitFor(status.Paused, "")
 	equal(t, "pauses", len(w.events(r.id, "paused")), 1)
 	equal(t, "requests", len(w.asked()), asked)
