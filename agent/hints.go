@@ -166,12 +166,15 @@ func clipped(text string) string {
 }
 
 // unseen returns the hits that are worth a hint: none when the best stands open in the
-// live context, or a hint there names it, for the others fit worse; else those that do
-// not.
+// live context, a hint there names it, or its summary tells as much, for the others fit
+// worse; else those of which none of that is true.
 func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
 	shown := a.state.ShownRefs()
 	seen := func(h recall.Hit) bool {
-		return slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) })
+		return slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) }) ||
+			slices.ContainsFunc(a.state.Faded, func(r mind.Range) bool {
+				return r.Original.Hash == h.Hash && recall.Told(strings.Join(messages(h.Passage), "\n"), r.Text)
+			})
 	}
 	if len(hits) == 0 || seen(hits[0]) {
 		return nil

@@ -38,9 +38,12 @@ func forgotten(t *testing.T, preset string, script ...rehearsal.Step) (*world, *
 			tell(fmt.Sprintf("minute %d: %s", i, strings.Repeat("the weather stays as it is, grey and mild. ", 60)))
 		}
 	}
+	tell("the fog has lifted") // what is said first is in the summary
 	tell("the lighthouse keeper's code is 7431, and his dog is called Bosun")
+	tell("the fog bell rings")
 	filler(3) // so that it fades apart from what follows
 	tell("the barometer of the harbour pilots is broken")
+	tell("the fog is back")
 	filler(25)
 	r.indexed()
 	return w, r

@@ -56,3 +56,19 @@ func TestConfidenceOfUnknownIdentifier(t *testing.T) {
 		t.Errorf("the name is as unlikely as an unknown word: %v, %v", whole, unknown)
 	}
 }
+
+// A summary tells as much as a passage when it has most of its words, in whatever form.
+func TestTold(t *testing.T) {
+	const passage = "The keeper's code is 7431, and his dog is called Bosun."
+	for summary, want := range map[string]bool{
+		"The keeper: code 7431, dog Bosun": true, "Ada asked about the keeper and his dog.": false, "": false,
+		"Ada asked.\nNames: 7431, Bosun\nWords: keeper, code, dog, called": false,
+	} {
+		if Told(passage, summary) != want {
+			t.Errorf("%q: %v", summary, !want)
+		}
+	}
+	if Told("what is it?", "it is what it is") {
+		t.Error("stop words are told")
+	}
+}
