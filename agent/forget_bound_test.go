@@ -145,7 +145,7 @@ func TestPagesShareTheBound(t *testing.T) {
 	r := w.run(id)
 	r.ask("show it")
 	short := w.events(id, "result")[0].Refs[0].Hash
-	w.model.Push(rehearsal.Step{Contains: "all at once", Answer: many(20, "UNCOMPACT", `{"ref":"`+short+`","limit":100000}`)})
+	w.model.Push(rehearsal.Step{Contains: "all at once", Answer: many(20, "UNCOMPACT", `{"hash":"`+short+`","limit":100000}`)})
 	r.ask("all at once")
 	r.checked()
 	results := w.results(id)[1:]

@@ -16,7 +16,8 @@ import (
 
 // Decode fills the struct that dst points to from the arguments of a call. Its
 // fields are strings and integers with a json tag; ",omitempty" marks what may be
-// left out, and the tag "about" describes the argument to the model, if its name does not.
+// left out, and the tag "about" describes the argument to the model, if its name does not. "was" is an
+// older name, which the schema of an old epoch has.
 //
 // It is strict about what an argument means and kind about how it is written: an
 // unknown or missing argument and a wrong type are errors that name what is
@@ -32,6 +33,10 @@ func Decode(args json.RawMessage, dst any) error {
 		name, option, kind := argument(v.Type().Field(i))
 		raw, ok := given[name]
 		delete(given, name)
+		if was := v.Type().Field(i).Tag.Get("was"); !ok && was != "" {
+			raw, ok = given[was]
+			delete(given, was)
+		}
 		switch {
 		case !ok && option == "":
 			wrong = append(wrong, fmt.Sprintf("missing argument %q", name))

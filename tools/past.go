@@ -64,7 +64,7 @@ const (
 func pastTools(p Past) []Tool {
 	return []Tool{
 		immediate(newTool("UNCOMPACT", func(_ context.Context, _ string, a uncompactArgs) (Result, error) {
-			o, err := p.Open(a.Ref)
+			o, err := p.Open(a.Hash)
 			if err != nil {
 				return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
 			}
@@ -78,7 +78,7 @@ func pastTools(p Past) []Tool {
 }
 
 type uncompactArgs struct {
-	Ref    string  `json:"ref" about:"the hash of the ref"`
+	Hash   string  `json:"hash" was:"ref" about:"of the ref"`
 	Offset integer `json:"offset,omitempty" about:"first character, from 0"`
 	Limit  integer `json:"limit,omitempty" about:"default 4000"`
 }

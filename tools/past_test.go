@@ -44,8 +44,8 @@ func (p *fakePast) Compact() error { return p.err }
 func TestUncompactShowsAllPageByPage(t *testing.T) {
 	const text = "one ÄÖÜ two\nthree"
 	id := newIdentity(t, func(c *Config) { c.Past = &fakePast{most: 8, sent: map[string][2]string{"3f9c": {"a gist", text}}} })
-	id.gives("original of hash=3f9c (a gist), of 2026-11-20 12:57: characters 0 to 6 of 17; go on with offset=6\nsummary: s\n\none ÄÖ", "UNCOMPACT", "ref", "3f9c")
-	lethetest.Words(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 4, "limit", 1), "characters 4 to 5 of 17", "\n\nÄ")
+	id.gives("original of hash=3f9c (a gist), of 2026-11-20 12:57: characters 0 to 6 of 17; go on with offset=6\nsummary: s\n\none ÄÖ", "UNCOMPACT", "hash", "3f9c")
+	lethetest.Words(t, id.ok("UNCOMPACT", "hash", "3f9c", "offset", 4, "limit", 1), "characters 4 to 5 of 17", "\n\nÄ")
 	var all strings.Builder
 	for offset, next := 0, 0; ; offset = next {
 		head, body, _ := strings.Cut(id.ok("UNCOMPACT", "ref", "3f9c", "offset", offset), "\n\n")

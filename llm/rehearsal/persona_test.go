@@ -91,7 +91,7 @@ func (l *life) run(c Call) string {
 		l.t.Errorf("arguments of %s: %v", c.Name, err)
 	}
 	made := c.Name
-	for _, k := range []string{"command", "path", "room", "ref", "query"} {
+	for _, k := range []string{"command", "path", "room", "hash", "query"} {
 		if v, ok := args[k]; ok {
 			made += " " + v
 		}
@@ -132,7 +132,7 @@ func TestEveryTool(t *testing.T) {
 		"say hi in ops":                    {"SAY", `{"message":"hi","room":"ops"}`},
 		"join ops":                         {"JOIN", `{"room":"ops"}`},
 		"leave ops":                        {"LEAVE", `{"room":"ops"}`},
-		"uncompact hash=0123456789abcdef":  {"UNCOMPACT", `{"ref":"0123456789abcdef"}`},
+		"uncompact hash=0123456789abcdef":  {"UNCOMPACT", `{"hash":"0123456789abcdef"}`},
 		"compact":                          {"COMPACT", `{}`},
 		"do you remember the purple door?": {"RECALL", `{"query":"do you remember the purple door"}`},
 	} {

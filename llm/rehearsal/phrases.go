@@ -37,7 +37,7 @@ var phrases = sync.OnceValue(func() []phrase {
 		{form: `say (.+) in (\S+)`, tool: "SAY", args: []string{"message", "room"}},
 		{form: `join (\S+)`, tool: "JOIN", args: []string{"room"}},
 		{form: `leave (\S+)`, tool: "LEAVE", args: []string{"room"}},
-		{form: `uncompact (?:.*hash=)?([0-9a-f]{8,64})\b.*`, tool: "UNCOMPACT", args: []string{"ref"}},
+		{form: `uncompact (?:.*hash=)?([0-9a-f]{8,64})\b.*`, tool: "UNCOMPACT", args: []string{"hash"}},
 		{form: `compact`, tool: "COMPACT"},
 		{form: `remember(?: that)?[:,]? (.+)`, say: always(func(x string) string { return "I will remember: " + x })},
 		{form: `.*what is (\d{1,9} ?[-+*] ?\d{1,9})\W*`, say: always(sum)},

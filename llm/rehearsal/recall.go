@@ -122,7 +122,7 @@ func (t *turn) open(keys []string, refs []string) (best find, ok bool) {
 		return find{}, true
 	}
 	for _, r := range refs[:min(opens, len(refs))] {
-		results, ok := t.do("This may have to do with it. I open the original.", call("UNCOMPACT", map[string]string{"ref": r, "limit": "100000"}))
+		results, ok := t.do("This may have to do with it. I open the original.", call("UNCOMPACT", map[string]string{"hash": r, "limit": "100000"}))
 		if !ok {
 			return find{}, false
 		}

@@ -157,7 +157,7 @@ func report(c Call, result string) string {
 	did := c.Name
 	var args map[string]any
 	if json.Unmarshal([]byte(c.Arguments), &args) == nil {
-		for _, name := range []string{"command", "path", "room", "ref"} {
+		for _, name := range []string{"command", "path", "room", "hash"} {
 			if v, ok := args[name].(string); ok && v != "" {
 				did += " `" + clip(oneLine(v), 80) + "`"
 			}
