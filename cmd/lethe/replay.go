@@ -37,7 +37,6 @@ results of its calls. - reads it from standard input.`,
 	fl.IntVar(&o.Limit, "limit", o.Limit, "`TOKENS` of a whole request with its answer")
 	fl.IntVar(&o.MaxTokens, "max-tokens", 0, "`TOKENS` kept free for an answer (default as lethe run)")
 	fl.StringVar(&o.Model, "model", o.Model, "`MODEL` whose prices count: deepseek-v4-pro or deepseek-flash")
-	fl.StringVar(&o.Order, "order", o.Order, "`ORDER` of a request: head, or tail with MEMORY last")
 	fl.StringVar(&o.Compactor, "compactor", o.Compactor, "`HOW` summaries are made: model, or mechanical")
 	fl.Float64Var(&o.Target, "target", o.Target, "`SHARE` of its size that the eligible part is brought to")
 	fl.IntVar(&o.Delay, "delay", o.Delay, "`N` model requests until the answers of a compaction arrive")

@@ -78,7 +78,7 @@ func (r *run) compactNow(m compactor.Measure) error {
 
 // next is the size of the next request with its answer, in estimated tokens.
 func (r *run) next() int {
-	return r.estimate.Tokens(weightOf(r.id.state.Stable, r.id.state.Messages(r.tail()))) + r.opts.MaxTokens
+	return r.estimate.Tokens(weightOf(r.id.state.Stable, r.id.state.Messages(""))) + r.opts.MaxTokens
 }
 
 func (r *run) settings() compactor.Settings {
@@ -90,7 +90,7 @@ func (r *run) settings() compactor.Settings {
 
 func (r *run) plan(share float64) (compactor.Job, bool) {
 	return compactor.Plan(r.id.state, compactor.Input{
-		Settings: r.settings(), Meter: r.meter(), Tail: r.tail(), Share: share,
+		Settings: r.settings(), Meter: r.meter(), Share: share,
 		Segment: lethe.Segment, Summarise: lethe.Summarise, Kept: r.keptChunks,
 	})
 }

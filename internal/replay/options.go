@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"lethe/compactor"
-	"lethe/mind"
 )
 
 // Options say what to replay with. Begin with Default: the zero value is
@@ -14,17 +13,10 @@ type Options struct {
 	MaxTokens int    `json:"max_tokens"` // of an answer; 0: the agent's default for the limit
 	Model     string `json:"model"`      // whose prices count, one of DeepSeek's
 
-	Order     string  `json:"order"`     // OrderHead, or OrderTail: MEMORY and LIFE last, renewed with each request
 	Compactor string  `json:"compactor"` // ByModel or Mechanical
 	Target    float64 `json:"target"`    // share of its size that the eligible part is brought to, 0 to 1
 	Delay     int     `json:"delay"`     // model requests until the answers of a compaction arrive
 }
-
-// Orders of a request.
-const (
-	OrderHead = "head"
-	OrderTail = mind.OrderTail
-)
 
 // What makes the summaries.
 const (
@@ -39,7 +31,7 @@ const summaryRatio = 0.12
 func Default() Options {
 	const limit = 100_000
 	return Options{
-		Limit: limit, Model: "deepseek-v4-pro", Order: OrderHead, Compactor: ByModel,
+		Limit: limit, Model: "deepseek-v4-pro", Compactor: ByModel,
 		Target: compactor.Default(limit).Target, Delay: 3,
 	}
 }
@@ -60,8 +52,6 @@ func (o Options) check() error {
 		return refuse("limit", "%d tokens", o.Limit)
 	case o.MaxTokens < 0 || o.MaxTokens >= o.Limit:
 		return refuse("max-tokens", "%d of a limit of %d", o.MaxTokens, o.Limit)
-	case o.Order != OrderHead && o.Order != OrderTail:
-		return refuse("order", "%q is neither %s nor %s", o.Order, OrderHead, OrderTail)
 	case o.Compactor != ByModel && o.Compactor != Mechanical:
 		return refuse("compactor", "%q is neither %s nor %s", o.Compactor, ByModel, Mechanical)
 	case !(o.Target >= 0 && o.Target <= 1):

@@ -65,7 +65,7 @@ func part(s *text.Section, original string) (key, said string) {
 }
 
 // reach opens every ref that can be come by, nearest first.
-func (w *witness) reach(s *mind.State, tail string, st *store) Reach {
+func (w *witness) reach(s *mind.State, st *store) Reach {
 	depths := map[string]int{} // refs to open for a part
 	foundIn := func(body string, depth int) {
 		for sec := range text.Sections(body) {
@@ -79,7 +79,7 @@ func (w *witness) reach(s *mind.State, tail string, st *store) Reach {
 	for _, e := range s.Live {
 		foundIn(e.Full(), 0)
 	}
-	for _, m := range s.Messages(tail) {
+	for _, m := range s.Messages("") {
 		mentions = append(mentions, blobs.Mentions(m.Content)...)
 	}
 	opened := map[blobs.Hash]bool{}

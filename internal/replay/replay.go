@@ -90,7 +90,7 @@ func begin(opts Options) (*run, error) {
 	r.inputs = mind.Inputs{
 		System: mind.System(self, id.state.Self, lethe.Soul, id.put("SEGMENT.md", []byte(lethe.Segment)), id.put("SUMMARISE.md", []byte(lethe.Summarise))),
 		Tools:  tools,
-		Params: mind.Params{Model: opts.Model, MaxTokens: opts.MaxTokens, Thinking: "enabled", Order: opts.Order},
+		Params: mind.Params{Model: opts.Model, MaxTokens: opts.MaxTokens, Thinking: "enabled"},
 	}
 	if err := r.renew("boot"); err != nil {
 		return nil, err
@@ -152,17 +152,9 @@ func (r *run) history(st step) {
 	}
 }
 
-// tail is what goes last in the classic order.
-func (r *run) tail() string {
-	if r.opts.Order != OrderTail {
-		return ""
-	}
-	return mind.Notes("", nil)
-}
-
 // request makes the model request that a step is, and accounts for it.
 func (r *run) request(st step) (u llm.Usage, weight int) {
-	messages := r.id.state.Messages(r.tail())
+	messages := r.id.state.Messages("")
 	reply := rehearsal.Answer{Text: st.answer}
 	for range st.results {
 		reply.Calls = append(reply.Calls, rehearsal.Call{Name: calledTool, Arguments: "{}"})

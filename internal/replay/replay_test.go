@@ -68,7 +68,6 @@ func TestBound(t *testing.T) {
 		o := small()
 		o.Limit, o.MaxTokens = rapid.SampledFrom([]int{18_000, 24_000, 40_000}).Draw(t, "limit"), 0
 		o.Compactor = rapid.SampledFrom([]string{ByModel, Mechanical}).Draw(t, "compactor")
-		o.Order = rapid.SampledFrom([]string{OrderHead, OrderTail}).Draw(t, "order")
 		o.Target = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "target")
 		o.Delay = rapid.IntRange(0, 30).Draw(t, "delay")
 		texts, most := []string{"ok ", "Never push to main. ", "{\"k\":1}\n", "crème brûlée "}, o.Limit
@@ -115,9 +114,6 @@ func TestSettings(t *testing.T) {
 	if r := with(func(o *Options) { o.Compactor = Mechanical }); r.Compaction.Requests > 0 || r.Mechanical != r.Compactions {
 		t.Errorf("mechanical: %+v", r)
 	}
-	if r := with(func(o *Options) { o.Order = OrderTail }); r.CacheShare >= usual.CacheShare || r.PerMillion <= usual.PerMillion {
-		t.Errorf("a volatile tail costs: %.3f from cache, %.2f USD; without %.3f and %.2f", r.CacheShare, r.PerMillion, usual.CacheShare, usual.PerMillion)
-	}
 	if r := with(func(o *Options) { o.Target = 0.75 }); r.PerMillion <= usual.PerMillion || r.Compactions <= usual.Compactions {
 		t.Errorf("little fades: %+v", r)
 	}
@@ -146,7 +142,6 @@ func TestOptionErrors(t *testing.T) {
 		"limit ":      func(o *Options) { o.Limit = 11_000 },
 		"max-tokens":  func(o *Options) { o.MaxTokens = o.Limit },
 		"max-tokens ": func(o *Options) { o.MaxTokens = -1 },
-		"order":       func(o *Options) { o.Order = "" },
 		"compactor":   func(o *Options) { o.Compactor = "best" },
 		"target":      func(o *Options) { o.Target = 1.5 },
 		"target ":     func(o *Options) { o.Target = nan },

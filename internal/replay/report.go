@@ -44,7 +44,7 @@ func (r Report) perMillion(usd float64) float64 {
 // finish closes the books.
 func (r *run) finish() Report {
 	rep := &r.report
-	rep.Reach = r.witness.reach(r.id.state, r.tail(), &r.id.store)
+	rep.Reach = r.witness.reach(r.id.state, &r.id.store)
 	if n := rep.Main.Requests; n > 0 {
 		rep.Context = rep.Main.Input / n
 	}
@@ -60,7 +60,7 @@ func (r Report) String() string {
 		fmt.Fprintf(&b, "%-22s  %s\n", name, fmt.Sprintf(format, args...))
 	}
 	o := r.Options
-	row("settings", "limit %d, %s, order %s, target %g, summaries %g of their source, %s", o.Limit, o.Compactor, o.Order, o.Target, summaryRatio, o.Model)
+	row("settings", "limit %d, %s, target %g, summaries %g of their source, %s", o.Limit, o.Compactor, o.Target, summaryRatio, o.Model)
 	row("history", "%d tokens, %d lines", r.History.Tokens, r.History.Lines)
 	row("requests", "%d, the largest %d tokens of %d, over the limit %d", r.Main.Requests, r.Largest, o.Limit, r.Over)
 	row("turns delayed", "%d", r.Delayed)
