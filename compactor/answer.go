@@ -142,9 +142,8 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 	}
 	words := talk(units)
 	f.named(pins, words)
-	ten := f.Relevance == 10
-	if pins == nil || ten && len(f.pins) == 0 {
-		f.promises(words, ten)
+	if pins == nil || f.Relevance == 10 && len(f.pins) == 0 {
+		f.promises(words, 2)
 	}
 	if f.Relevance == 0 {
 		f.Relevance = mechanicalRelevance(words, material(units))

@@ -45,7 +45,7 @@ func (j Job) mechanical(units []unit) Fade {
 	f.Mechanical = true
 	words := talk(units)
 	source := material(units)
-	f.promises(words, true)
+	f.promises(words, 1)
 	f.Relevance = mechanicalRelevance(words, source)
 	f.Gist = mechanicalGist(units, words, source)
 	f.Summary = j.mechanicalSummary(f, units, words, source)

@@ -15,12 +15,11 @@ const (
 	pinsPerChunk = 6
 )
 
-// promises pins the rules and promises of a chunk. Without all, only sentences that
-// begin as a rule does are taken.
-func (f *Fade) promises(words []said, all bool) {
-	for weight := 3; weight > 0; weight-- {
+// promises pins the sentences of a chunk that have at least such a weight as promises.
+func (f *Fade) promises(words []said, least int) {
+	for weight := 3; weight >= least; weight-- {
 		for _, s := range words {
-			if s.weight == weight && (all || s.strict) {
+			if s.weight == weight {
 				f.pin(s.String(), weight)
 			}
 		}

@@ -15,8 +15,7 @@ import (
 type said struct {
 	who    string // self for the identity
 	text   string
-	weight int  // as a promise: 3 for a person's rule, 2 for the identity's own, 1 for an intent, 0 for neither
-	strict bool // it begins as a rule does
+	weight int // as a promise: 3 for a person's rule, 2 for the identity's own, 1 for an intent, 0 for neither
 }
 
 // self stands for the identity itself as a speaker.
@@ -108,9 +107,8 @@ const (
 )
 
 var (
-	hasRule    = regexp.MustCompile(" (" + rules + ") |" + begins)
-	hasIntent  = regexp.MustCompile(" (" + intents + ") ")
-	beginsRule = regexp.MustCompile("^ (please )?((" + intents + ") )?(always|never|remember|" + rules + ") ")
+	hasRule   = regexp.MustCompile(" (" + rules + ") |" + begins)
+	hasIntent = regexp.MustCompile(" (" + intents + ") ")
 )
 
 // weightOf is the weight of a rule by who states it.
@@ -137,7 +135,6 @@ func saying(who, text string) said {
 	case hasIntent.MatchString(words):
 		s.weight = 1
 	}
-	s.strict = beginsRule.MatchString(words)
 	return s
 }
 
