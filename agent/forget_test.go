@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,7 +69,13 @@ func TestLongLife(t *testing.T) {
 		}
 		r.rested() // a summariser that is too slow for the turns would be told as an error
 	}
-	r.ask("uncompact hash=" + w.fold(r.id).Faded[0].Original.Short)
+	faded := w.fold(r.id).Faded
+	bare := faded[slices.IndexFunc(faded, func(f mind.Range) bool { return f.Level == mind.Gist })]
+	r.ask("uncompact hash=" + bare.Original.Short)
+	results := w.results(r.id)
+	for _, part := range []string{"), said 20", "\nsummary: ", "\ncontents, by offset:\n", fmt.Sprintf(" e%d ", bare.To), "\n\n◆ e"} {
+		contains(t, results[len(results)-1].text, part)
+	}
 	r.checked()
 	refs, ranges := w.conserved(r.id)
 	if refs > 2 || ranges < turns/30 {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -272,26 +271,4 @@ func TestGrants(t *testing.T) {
 	results := w.results(bob)
 	contains(t, results[len(results)-2].text, "no such blob")
 	r.stop()
-}
-
-// An original opens with what its summary said, and a list of what it holds.
-func TestOriginalOpensWithItsSummary(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
-	w := forgetful(t, 18_000)
-	r := w.run(w.boot("ada", "dev"))
-	w.talk(60, 120)
-	r.settled()
-	faded := w.fold(r.id).Faded
-	i := slices.IndexFunc(faded, func(f mind.Range) bool { return f.Level == mind.Gist })
-	if i < 0 {
-		t.Fatalf("no summary has decayed: %+v", faded)
-	}
-	w.model.Push(rehearsal.Step{Contains: "open it", Answer: calls("UNCOMPACT", `{"ref":"`+faded[i].Original.Short+`"}`)})
-	r.ask("open it")
-	results := w.results(r.id)
-	text := results[len(results)-1].text
-	for _, part := range []string{"), said 20", "\nsummary: ", "\ncontents, by offset:\n", fmt.Sprintf(" e%d ", faded[i].To), "\n\n◆ e"} {
-		contains(t, text, part)
-	}
 }

@@ -31,10 +31,13 @@ func chunks(w *world, relevances ...int) []Fade {
 	return fades
 }
 
+// What fades has the summary of a model beside its original, for the search; a mechanical one
+// has nothing but words of the original.
 func TestSwapFadesTheLeastRelevant(t *testing.T) {
 	w := newWorld(t, 60_000)
 	w.turns(30, 700)
 	fades := chunks(w, 7, 3, 3, 9, 3)
+	fades[1].Mechanical, fades[2].Summary = true, "a summary with ◰4"
 	total := 0
 	for _, f := range fades {
 		total += f.Tokens
@@ -55,12 +58,15 @@ func TestSwapFadesTheLeastRelevant(t *testing.T) {
 	}
 	for i, l := range out.Lines {
 		r := w.state.Faded[i]
-		if body, _ := w.read(r.Summary.Hash); string(body) != r.Text {
-			t.Errorf("the blob of a summary holds %q, the past %q", body, r.Text)
+		if body, _ := w.read(r.Summary.Hash); string(body) != blobs.Unescape(r.Text) || i > 0 && w.about[r.Original.Hash] != string(body) {
+			t.Errorf("the blob of a summary holds %q, the past %q, the original's %q", body, r.Text, w.about[r.Original.Hash])
 		}
 		if l.Entries != (event.Entries{From: r.From, To: r.To}) || l.To != mind.Summary || l.Original != r.Original || l.Replacement != *r.Summary {
 			t.Errorf("line %+v is not about %+v", l, r)
 		}
+	}
+	if about := w.about[w.state.Faded[0].Original.Hash]; about != "" {
+		t.Errorf("with a mechanical summary %q is stored", about)
 	}
 	if len(out.Kept) != len(fades)-out.Faded {
 		t.Errorf("%d of %d chunks were kept after %d faded", len(out.Kept), len(fades), out.Faded)
@@ -198,26 +204,4 @@ func TestSwapMakesNoSummaryOfAFewWords(t *testing.T) {
 		t.Errorf("%+v is logged as %+v", r, out.Lines[1])
 	}
 	w.conserved()
-}
-
-// What a model wrote of a chunk is stored beside the original, for the search; a
-// mechanical summary is not, since it has the original's own words.
-func TestSwapStoresTheSummaryForTheSearch(t *testing.T) {
-	w := newWorld(t, 60_000)
-	w.turns(30, 700)
-	fades := chunks(w, 1, 1)
-	fades[0].Summary = "a summary with ◰4"
-	fades[1].Mechanical = true
-	w.set.Target = 0
-	var stored []blobs.Meta
-	_, err := Swap(w.state, fades, w.set, meter, func(m blobs.Meta, body []byte) (mind.Ref, error) {
-		if strings.HasPrefix(string(body), "◆ e") {
-			stored = append(stored, m)
-		}
-		return w.store(m, body)
-	}, w.read)
-	lethetest.Must(t, err)
-	if len(stored) < 2 || stored[0].Summary != "a summary with ◆" || stored[1].Summary != "" {
-		t.Errorf("stored %+v", stored)
-	}
 }

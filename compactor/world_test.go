@@ -21,6 +21,7 @@ type world struct {
 	t     lethetest.Failer
 	state *mind.State
 	blobs map[blobs.Hash][]byte
+	about map[blobs.Hash]string // summaries that are stored with a blob
 	short map[string]blobs.Hash
 	now   time.Time
 	room  int64          // length of the room
@@ -37,7 +38,7 @@ func meter(s string) int { return (utf8.RuneCountInString(s) + 2) / 3 }
 
 func newWorld(t lethetest.Failer, limit int) *world {
 	w := &world{
-		t: t, state: mind.New(), blobs: map[blobs.Hash][]byte{}, short: map[string]blobs.Hash{}, said: map[int]string{}, calls: map[int]int{},
+		t: t, state: mind.New(), blobs: map[blobs.Hash][]byte{}, about: map[blobs.Hash]string{}, short: map[string]blobs.Hash{}, said: map[int]string{}, calls: map[int]int{},
 		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), set: Default(limit),
 	}
 	w.set.Target = 0.5
@@ -56,7 +57,7 @@ func (w *world) store(m blobs.Meta, body []byte) (mind.Ref, error) {
 	m.At, m.Life = w.now, w.state.Self
 	file := blobs.Encode(m, body)
 	h := blobs.Sum(file)
-	w.blobs[h] = body
+	w.blobs[h], w.about[h] = body, m.Summary
 	w.short[h.String()[:16]] = h
 	return mind.Ref{Hash: h, Short: h.String()[:16], Gist: blobs.Gist(m.Gist)}, nil
 }
