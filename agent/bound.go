@@ -182,7 +182,8 @@ func (a *Agent) checkLimit() error {
 		ref := mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
 		next.Renew(mind.Inputs{System: mind.System(a.id.Name, a.id.Self, string(soul), ref, ref), Tools: a.tools.Schemas(), Params: a.wanted()})
 	}
-	w := a.windowOf(next.Stable, a.cfg.ContextLimit) // a provider that takes less is dealt with when it says so
+	// What a provider counts or takes refuses no life: a limit that was enough to boot it stays enough.
+	w := new(Agent).windowOf(next.Stable, a.cfg.ContextLimit)
 	if w.Free() >= compactor.MinFree {
 		return nil
 	}

@@ -161,6 +161,17 @@ func TestStuck(t *testing.T) {
 	w.conserved(r.id)
 }
 
+// A life that was booted with a limit can be opened with it, whatever its server has counted.
+func TestOpenedWhateverIsCounted(t *testing.T) {
+	t.Parallel()
+	w := forgetful(t, 16_000)
+	a, err := Open(w.boot("ada", "dev"), w.conf)
+	lethetest.Must(t, err)
+	a.estimate = a.estimate.Observe(a.request().Weight(), 1_000_000_000)
+	lethetest.Must(t, a.checkLimit())
+	lethetest.Must(t, a.Close())
+}
+
 // What is shown of an identity that has stopped is what it went by, whatever its server counts.
 func TestShownAsGoneBy(t *testing.T) {
 	t.Parallel()
