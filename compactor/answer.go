@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"lethe/blobs"
 )
@@ -92,15 +93,23 @@ func (f *Fade) readSummary(text string) (pins []string, err error) {
 	return phrases(a.Pins), nil
 }
 
+// What is read of an answer: more is no list of a few sentences.
+const (
+	maxPhrases  = 32
+	phraseBytes = 2000
+)
+
 // phrases are those of some items that are texts of two words or more, each as one line.
+// Not every script has spaces.
 func phrases(items []any) []string {
 	if items == nil {
 		return nil
 	}
 	out := []string{}
-	for _, item := range items {
+	joint := func(r rune) bool { return r == ' ' || r >= '\u0e00' && unicode.IsLetter(r) }
+	for _, item := range items[:min(len(items), maxPhrases)] {
 		text, _ := item.(string)
-		if text = oneLine(fromModel(text)); strings.Contains(text, " ") && plain(text) != "" {
+		if text = oneLine(fromModel(text)); len(text) <= phraseBytes && strings.ContainsFunc(text, joint) && plain(text) != "" {
 			out = append(out, text)
 		}
 	}
@@ -141,6 +150,9 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 		return Fade{}, fmt.Errorf("%w: the summary has %d tokens and its source %d", ErrGarbage, has, may)
 	}
 	words := talk(units)
+	if len(words) == 0 { // what tools say ends no rule either
+		f.over = nil
+	}
 	f.named(pins, words)
 	if pins == nil || f.Relevance == 10 && len(f.pins) == 0 {
 		f.promises(words, 2)

@@ -29,12 +29,13 @@ func (f *Fade) promises(words []said, least int) {
 // named pins the sentences that a model names, if people or the identity itself have said
 // them: what tools and other agents say binds nobody.
 func (f *Fade) named(pins []string, words []said) {
+	all := speeches(words)
 	for _, text := range pins {
-		for _, s := range speeches(words) {
+		for _, s := range all {
 			if _, rest, ok := strings.Cut(text, ": "); ok && plain(text[:len(text)-len(rest)]) == plain(s.who) {
 				text = rest // as pins are shown
 			}
-			if strings.Contains(plain(s.text), plain(text)) {
+			if strings.Contains(s.text, plain(text)) {
 				s.text = text
 				f.pin(s.String(), s.weight)
 				break
@@ -43,16 +44,20 @@ func (f *Fade) named(pins []string, words []said) {
 	}
 }
 
-// speeches joins all that each speaker said. The weight is that of their rules.
+// speeches joins all that each speaker said, as plain shows it. The weight is that of
+// their rules.
 func speeches(words []said) []said {
 	var out []said
+	texts := map[string]*strings.Builder{}
 	for _, s := range words {
-		i := slices.IndexFunc(out, func(o said) bool { return o.who == s.who })
-		if i < 0 {
-			i = len(out)
+		if texts[s.who] == nil {
+			texts[s.who] = new(strings.Builder)
 			out = append(out, said{who: s.who, weight: weightOf(s.who)})
 		}
-		out[i].text += " " + s.text
+		texts[s.who].WriteString(plain(s.text))
+	}
+	for i, s := range out {
+		out[i].text = texts[s.who].String()
 	}
 	return out
 }
@@ -114,6 +119,9 @@ func (sw *swap) end(fades []Fade) (note string) {
 
 // same reports whether a text names a pin: one holds the other, or most of it.
 func same(pin, text string) bool {
+	if head, cut := strings.CutSuffix(pin, "…"); cut && len(head) > maxPin/2 {
+		_, pin, _ = strings.Cut(head, ": ") // the text may have more, and no speaker
+	}
 	pin, text = plain(pin), plain(text)
 	return pin != "" && strings.Contains(text, pin) || 2*len(text) > len(pin) && strings.Contains(pin, text)
 }

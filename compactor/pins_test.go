@@ -109,10 +109,11 @@ func TestPinsEnd(t *testing.T) {
 	if want := "- never be late|- e7..e9: ada: be there at nine|- e1..e3: ada: never go out alone"; strings.Join(got, "|") != want {
 		t.Errorf("pinned is %q", got)
 	}
-	w.state.Pins = append(w.state.Pins, say(0, "ada: wait"), say(2, "ada: leave at ten"))
+	long := strings.Repeat("and never go ", 30)
+	w.state.Pins = append(w.state.Pins, say(0, "ada: wait"), say(2, "ada: leave at ten"), say(2, truncate("ada: "+long, maxPin)))
 	w.turns(9, 700)
 	fades = chunks(w, 5)
-	fades[0].over = []string{"leave at ten"}
+	fades[0].over = []string{"leave at ten", long}
 	w.notes = nil
 	w.swap(fades)
 	if len(w.notes) != 1 || !strings.Contains(w.notes[0], "- e7..e9: ada: leave at ten\n") || len(w.state.Pins) != 4 {
