@@ -56,7 +56,7 @@ func (a *Agent) act(ctx context.Context) error {
 		result := event.Result{Status: state, Opened: a.call.opened}
 		a.call.opened = ""
 		if show < len(res.Body) {
-			result.Show, result.Places = show, true
+			result.Show, result.Places = show, show > 0
 		}
 		if res.Touched != "" {
 			if text, err := a.files.read(res.Touched); err == nil {

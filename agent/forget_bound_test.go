@@ -151,6 +151,7 @@ func TestPagesShareTheBound(t *testing.T) {
 	results := w.results(id)[1:]
 	equal(t, "pages", len(results), 20)
 	equal(t, "pages that are not clipped", len(w.having(id, "result", "show", "")), 20)
+	equal(t, "marks of a cut", len(w.having(id, "result", "mark", "")), 20)
 	total := 0
 	for _, page := range results {
 		total += len(page.text)
