@@ -63,23 +63,6 @@ func history(requests, step int, seed uint64) []Item {
 	return out
 }
 
-// A history has the steps that were asked for.
-func TestHistory(t *testing.T) {
-	for _, step := range []int{640, 830} {
-		tokens, asked := 0, 0
-		for _, item := range history(2000, step, 1) {
-			tokens += rehearsal.Tokens(item.Text)
-			if item.Kind == Asst {
-				asked++
-			}
-		}
-		t.Logf("%d: %d tokens, %d requests: %d", step, tokens, asked, tokens/asked)
-		if got := float64(tokens) / float64(asked) / float64(step); math.Abs(got-1) > 0.03 {
-			t.Errorf("%d: steps of %d tokens", step, tokens/asked)
-		}
-	}
-}
-
 // What a day of a coding agent costs with the default settings; docs/internals/forgetting.md has the figures.
 func TestCostOfADay(t *testing.T) {
 	if !lethetest.Long() {
@@ -88,6 +71,9 @@ func TestCostOfADay(t *testing.T) {
 	for step, most := range map[int]float64{640: 4.1, 830: 3.6} {
 		r := replayed(t, history(1870, step, 1), Default())
 		t.Logf("steps of %d tokens\n%s", step, r)
+		if got := float64(r.History.Tokens) / float64(r.Main.Requests*step); math.Abs(got-1) > 0.03 {
+			t.Errorf("steps of %.0f tokens, not %d", got*float64(step), step)
+		}
 		if r.PerMillion > most || r.Delayed+r.Over+r.Mechanical > 0 || within2(r.Reach) < 0.999999 {
 			t.Errorf("more than %.2f USD, or a turn that waited, or text out of reach", most)
 		}
