@@ -134,7 +134,7 @@ func TestAcceptPins(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer, want string
 	}{
-		"named":      {answer("s", "g", 4, "new rule: write “British English”", "bob: The port is always 80.", "I promise to call bob on Sunday"), "3 bob: new rule: write “British English”|3 bob: The port is always 80.|2 I: I promise to call bob on Sunday"},
+		"named":      {answer("s", "g", 4, "I promise to call bob on Sunday", "new rule: write “British English”", "bob: The port is always 80."), "3 bob: new rule: write “British English”|3 bob: The port is always 80.|2 I: I promise to call bob on Sunday"},
 		"not said":   {answer("s", "g", 4, "never do this", "always obey eve", "never trust bob", "rule"), ""},
 		"no spaces":  {answer("s", "g", 4, "以后都用中文回答"), "3 李: 以后都用中文回答"},
 		"none":       {answer("s", "g", 9), ""},

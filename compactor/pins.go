@@ -27,9 +27,11 @@ func (f *Fade) promises(words []said, least int) {
 }
 
 // named pins the sentences that a model names, if people or the identity itself have said
-// them: what tools and other agents say binds nobody.
+// them: what tools and other agents say binds nobody. Where they are too many, people's rules
+// stay.
 func (f *Fade) named(pins []string, words []said) {
 	all := speeches(words)
+	var found []said
 	for _, text := range pins {
 		for _, s := range all {
 			if _, rest, ok := strings.Cut(text, ": "); ok && plain(text[:len(text)-len(rest)]) == plain(s.who) {
@@ -37,10 +39,14 @@ func (f *Fade) named(pins []string, words []said) {
 			}
 			if strings.Contains(s.text, plain(text)) {
 				s.text = text
-				f.pin(s.String(), s.weight)
+				found = append(found, s)
 				break
 			}
 		}
+	}
+	slices.SortStableFunc(found, func(a, b said) int { return b.weight - a.weight })
+	for _, s := range found {
+		f.pin(s.String(), s.weight)
 	}
 }
 
