@@ -200,15 +200,24 @@ func clip(text string, show int, places bool, ref Ref) string {
 	return fmt.Sprintf("%s%s\n◳ %s\n%s%s", head, before, mark, after, tail)
 }
 
-// place names the bytes from..to of a rendered text as UNCOMPACT counts the original.
+// asWritten undoes what Heard adds to the lines of a room.
+var asWritten = strings.NewReplacer("\n    ", "\n", "\n[USER:unknown] ", "\n")
+
+// place names the bytes from..to of a rendered text as UNCOMPACT counts the original. It may
+// name what is shown too, as where Heard left lines out, but leaves nothing out between them.
 func place(text string, from, to int) string {
-	count := func(s string) int { return utf8.RuneCountInString(blobs.Unescape(s)) }
+	count := func(s string) int {
+		if strings.HasPrefix(text, "[USER:") || strings.HasPrefix(text, "[AGENT:") {
+			s = asWritten.Replace("\n" + strings.TrimRight(s, " "))[1:]
+		}
+		return utf8.RuneCountInString(blobs.Unescape(s))
+	}
 	first := count(text[:from])
 	gap := text[from:to]
 	line := 1 + strings.Count(text[:to], "\n") - strings.Count(strings.TrimLeft(gap, "\n"), "\n")
 	last := line + strings.Count(strings.Trim(gap, "\n"), "\n")
 	return fmt.Sprintf("characters %d to %d of %d (lines %d to %d) are left out; UNCOMPACT with offset=%d shows them: ",
-		first, first+count(gap), count(text), line, last, first)
+		first, count(text[:to]), count(text), line, last, first)
 }
 
 // Fit returns how much of a rendered text may be shown, as Entry.Show and Call.Show take

@@ -1,7 +1,12 @@
 package mind
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"lethe/internal/lethetest"
 )
 
 var aRef = Ref{Short: "0123456789abcdef", Gist: "a gist ◲ of it"}
@@ -70,6 +75,27 @@ func TestClip(t *testing.T) {
 	} {
 		if got := clip(text, 12, true, aRef); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// The place that the mark of a cut names is where the original goes on, whatever a room's
+// lines are shown with.
+func TestPlaceInRoom(t *testing.T) {
+	line := "row of the log\u2028    indented\u2028its end\nno tag\n[USER:ada 2026-11-20T12:57:16Z] "
+	body := "it begins\n" + strings.Repeat(line, 100) + "it ends"
+	for show := 900; show < 1000; show++ {
+		e := Entry{Kind: Inbound, Show: show, Places: true}
+		lethetest.Must(t, e.load([]byte(body)))
+		head, mark, _ := strings.Cut(e.Text, "\n◳ characters ")
+		var from, to, all int
+		_, err := fmt.Sscanf(mark, "%d to %d of %d", &from, &to, &all)
+		plain := strings.ReplaceAll(body, "\u2028", "\n")
+		lethetest.Must(t, err)
+		head = strings.TrimRight(strings.TrimSuffix(head, "…"), " ")
+		head = strings.ReplaceAll(strings.ReplaceAll("\n"+head, "\n    ", "\n"), "[USER:unknown] ", "")[1:]
+		if got := string([]rune(plain)[:from]); from < 300 || strings.TrimRight(got, " ") != head || all != utf8.RuneCountInString(body) {
+			t.Fatalf("show=%d: %d of %d: before it stands\n%q, and shown is\n%q", show, from, all, got, head)
 		}
 	}
 }
