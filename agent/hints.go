@@ -35,6 +35,7 @@ const (
 	hintLines    = 3
 	hintMessages = 8   // the newest messages that are looked up
 	hintChars    = 500 // of a failed call, and of its result, that are looked up
+	hintedFor    = 2   // inbound entries after a hint: so long what it names is not named again
 )
 
 // hintIfDue looks up what was heard and what failed since the last reply, and
@@ -166,14 +167,17 @@ func clipped(text string) string {
 }
 
 // unseen returns the hits that are worth a hint: none when the best stands open in the
-// live context, a hint there names it, or its summary tells as much, for the others fit
-// worse; else those of which none of that is true.
+// live context, a hint has just named it, or its summary, a pin or MEMORY tells as much,
+// for the others fit worse; else those of which none of that is true.
 func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
-	shown := a.state.ShownRefs()
+	shown := a.state.ShownRefs(hintedFor)
+	notes, _, _ := strings.Cut(a.state.Stable.Notes(), "\n◆ life") // LIFE says that something was said, and not what
 	seen := func(h recall.Hit) bool {
+		passage := strings.Join(messages(h.Passage), "\n")
 		return slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) }) ||
+			recall.Told(passage, notes) ||
 			slices.ContainsFunc(a.state.Faded, func(r mind.Range) bool {
-				return r.Original.Hash == h.Hash && recall.Told(strings.Join(messages(h.Passage), "\n"), r.Text)
+				return r.Original.Hash == h.Hash && recall.Told(passage, r.Text)
 			})
 	}
 	if len(hits) == 0 || seen(hits[0]) {

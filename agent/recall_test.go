@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
+	"lethe/recall"
 )
 
 // forgotten runs an identity that was told of a lighthouse and of a barometer, and has
@@ -142,6 +144,8 @@ func TestHint(t *testing.T) {
 			r = r.again() // it is known after a resume too
 			r.ask("once more: run echo the code of the lighthouse keeper")
 			equal(t, "hints after the third question", w.hintsAt(id, "7431"), 1)
+			r.ask("and now: run echo the code of the lighthouse keeper")
+			equal(t, "hints after the fourth question", w.hintsAt(id, "7431"), 2)
 
 			contains(t, r.ask("open the door"), "open the door")
 			hints := w.having(id, mind.Hint, "why", "failed")
@@ -156,6 +160,19 @@ func TestHint(t *testing.T) {
 				equal(t, "fillers", strings.Contains(strings.Join(turns, "\n"), "assistant: ("), false)
 			}
 		})
+	}
+}
+
+// Nothing is hinted at of which MEMORY or a pin tells as much, nor what fits worse.
+func TestHintNotWhereMemoryTells(t *testing.T) {
+	a := &Agent{state: mind.New()}
+	hits := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "The keeper's code is 7431."}, {Hash: blobs.Hash{2}, Passage: "The harbour has a barometer."}}
+	for notes, want := range map[string]int{
+		"◆ memory\nThe code of the keeper: 7431.": 0, "◆ pins\n- keeper's code 7431\n◆ memory\n(empty)": 0,
+		"◆ memory\nThe barometer of the harbour.": 1, "◆ memory\n(empty)\n◆ life\nheard: the keeper's code is 7431": 2,
+	} {
+		a.state.Stable.Past = "◆ past\n" + notes
+		equal(t, notes, len(a.unseen(slices.Clone(hits))), want)
 	}
 }
 

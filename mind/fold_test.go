@@ -2,6 +2,7 @@ package mind
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,7 +90,7 @@ func TestRestoreErrors(t *testing.T) {
 	}
 }
 
-// The state knows which refs the live hints name, and no others.
+// The state knows which refs the newest live hints name, and no others.
 func TestShownRefs(t *testing.T) {
 	w := newWorld(t)
 	hint := func(lines string) {
@@ -97,11 +98,16 @@ func TestShownRefs(t *testing.T) {
 	}
 	hint("hash=3fa9c0d2e1b4a5f6 gist=a (e3..e7, 2026-11-20 12:57)\nhash=81c68b6ce806a784 gist=b (e8..e9)")
 	hint("nothing but hash=00c68b6ce806a784 in a text")
-	if refs := strings.Join(w.state.ShownRefs(), " "); refs != "3fa9c0d2e1b4a5f6 81c68b6ce806a784" || w.state.Owes {
+	if refs := strings.Join(w.state.ShownRefs(0), " "); refs != "3fa9c0d2e1b4a5f6 81c68b6ce806a784" || w.state.Owes {
 		t.Errorf("shown are %s, owes %v", refs, w.state.Owes)
 	}
+	later := *w.state
+	later.Live = append(slices.Clone(later.Live), &Entry{Kind: Inbound}, &Entry{Kind: Inbound})
+	if one, two := later.ShownRefs(1), later.ShownRefs(2); len(one) != 0 || len(two) != 2 {
+		t.Errorf("after two inbound entries, shown are %v and %v", one, two)
+	}
 	w.state.Live = w.state.Live[1:]
-	if refs := w.state.ShownRefs(); len(refs) > 0 {
+	if refs := w.state.ShownRefs(9); len(refs) > 0 {
 		t.Errorf("shown are %v", refs)
 	}
 	last := w.last()

@@ -134,11 +134,15 @@ func (s *State) note(e event.Note, from source) error {
 }
 
 // ShownRefs returns the short hashes of the originals that the live context shows,
-// whole or in part, since they were opened there, and of those that a hint there names.
-func (s *State) ShownRefs() []string {
+// whole or in part, since they were opened there, and of those that a hint there names
+// which has no more than so many inbound entries behind it.
+func (s *State) ShownRefs(inbound int) []string {
 	var out []string
-	for _, e := range s.Live {
-		if e.Kind == Hint {
+	for _, e := range slices.Backward(s.Live) {
+		switch {
+		case e.Kind == Inbound:
+			inbound--
+		case e.Kind == Hint && inbound >= 0:
 			for _, l := range ReadCard([]byte(e.Text)) {
 				out = append(out, l.Ref.Hash)
 			}
