@@ -290,13 +290,11 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 		return nil
 	}
 	a.state = next
+	if out.Note != "" { // no crash parts it from the epoch
+		fadings = append(fadings, a.note(event.Note{Why: "forgotten"}, out.Note, out.Note))
+	}
 	if err := a.epoch(why, fadings...); err != nil {
 		return err
-	}
-	if out.Note != "" {
-		if err := a.commit(a.note(event.Note{Why: "forgotten"}, out.Note, out.Note)); err != nil {
-			return err
-		}
 	}
 	a.forgetting.after = a.contextTokens()
 	a.cfg.Log.Info("compacted", "why", why, "chunks", out.Faded, "tokens_before", before, "tokens_after", a.forgetting.after)

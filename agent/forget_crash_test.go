@@ -13,6 +13,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
+	"lethe/mind"
 	"lethe/tools"
 )
 
@@ -96,6 +97,32 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// That lines are no longer pinned is told in the append that unpins them.
+func TestUnpinnedIsTold(t *testing.T) {
+	t.Parallel()
+	w := forgetful(t, 30_000, always("noted"))
+	w.conf.Forgetting.Mechanical = true
+	r := w.run(w.boot("ada", "dev"))
+	w.talk(12, 60)
+	r.finish()
+	a, err := Open(r.id, w.conf)
+	lethetest.Must(t, err)
+	for i := range 200 {
+		a.state.Pins = append(a.state.Pins, mind.Pin{From: 1, To: 1, Text: fmt.Sprintf("ann: never touch button %d", i), Weight: 3})
+	}
+	lethetest.Must(t, a.Compact(t.Context()))
+	lethetest.Must(t, a.Close())
+	last := ""
+	for _, e := range w.life(r.id) {
+		if e.Kind == "epoch" && e.Get("why") == byPerson {
+			equal(t, "before the epoch", last, "note")
+		}
+		last = e.Kind
+	}
+	equal(t, "notes", len(w.having(r.id, "note", "why", "forgotten")), 1)
+	w.conserved(r.id)
 }
 
 // TestAnyLife does what comes to mind, in any order, with a disk and a summariser
