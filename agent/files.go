@@ -168,7 +168,9 @@ func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 		}
 	}
 	parent := a.state.LastBlob
-	put := func(gist string, text []byte) (mind.Ref, error) { return a.put(a.now(), parent, gist, text) }
+	put := func(gist string, text []byte) (mind.Ref, error) {
+		return a.put(blobs.Meta{At: a.now(), Gist: gist, Parent: parent}, text)
+	}
 	if err := a.state.Amend(edit, put); err != nil {
 		return err
 	}

@@ -259,7 +259,7 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 	parent := a.state.LastBlob
 	put := func(m blobs.Meta, text []byte) (mind.Ref, error) {
 		m.At, m.Parent = a.now(), parent
-		ref, err := a.putBlob(m, text)
+		ref, err := a.put(m, text)
 		if err == nil {
 			parent = ref.Hash
 		}

@@ -116,7 +116,7 @@ func (a *Agent) prepare(records []record) ([]prepared, error) {
 			}
 			if ref.Hash.IsZero() || b.gist != last.gist || !bytes.Equal(b.data, last.data) {
 				var err error
-				if ref, err = a.put(at, parent, b.gist, b.data); err != nil {
+				if ref, err = a.put(blobs.Meta{At: at, Gist: b.gist, Parent: parent}, b.data); err != nil {
 					return nil, fmt.Errorf("record %s: %w", l.Kind, err)
 				}
 				parent, last = ref.Hash, b
@@ -133,13 +133,8 @@ func (p *prepared) add(r mind.Ref, data []byte) {
 	p.bodies = append(p.bodies, mind.Body{Hash: r.Hash, Data: data})
 }
 
-// put stores a text of this life; parent is the blob before it, if any.
-func (a *Agent) put(at time.Time, parent blobs.Hash, gist string, text []byte) (mind.Ref, error) {
-	return a.putBlob(blobs.Meta{At: at, Gist: gist, Parent: parent}, text)
-}
-
-// putBlob stores a text of this life with all that m says of it.
-func (a *Agent) putBlob(m blobs.Meta, text []byte) (mind.Ref, error) {
+// put stores a text of this life with all that m says of it.
+func (a *Agent) put(m blobs.Meta, text []byte) (mind.Ref, error) {
 	m.Life = a.id.Self
 	h, err := a.store.Put(m, text)
 	if err != nil {
@@ -259,7 +254,7 @@ func (a *Agent) renew(why string, before ...record) error {
 // refresh makes the stable parts of a state anew from what is on disk: the request's
 // beginning changes.
 func (a *Agent) refresh(s *mind.State) error {
-	in := mind.Inputs{Tools: a.tools.Schemas(), At: a.now(), Params: a.wanted(), Files: map[string]string{}}
+	in := mind.Inputs{Tools: a.tools.Schemas(), Params: a.wanted(), Files: map[string]string{}}
 	refs := map[string]mind.Ref{}
 	for _, name := range editable {
 		text, err := a.files.read(name)
@@ -270,7 +265,7 @@ func (a *Agent) refresh(s *mind.State) error {
 		if name == memoryFile {
 			continue
 		}
-		if refs[name], err = a.put(time.Unix(0, 0), blobs.Hash{}, name, text); err != nil {
+		if refs[name], err = a.put(blobs.Meta{At: time.Unix(0, 0), Gist: name}, text); err != nil {
 			return err
 		}
 	}
@@ -282,7 +277,7 @@ func (a *Agent) refresh(s *mind.State) error {
 	s.Renew(in)
 	shown, lines, err := a.notes(s.Stable) // in what space the stable parts leave
 	if err == nil {
-		s.Open(shown, lines)
+		s.Open(shown, lines, a.now())
 	}
 	return err
 }

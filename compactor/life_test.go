@@ -123,8 +123,8 @@ func TestConservation(t *testing.T) {
 			if most := 8 * len(again.Live); reads > most {
 				t.Fatalf("a resume reads %d blobs for %d live entries", reads, len(again.Live))
 			}
-			again.Open("notes", []string{"[…] boot"})
-			w.state.Open("notes", []string{"[…] boot"})
+			again.Open("notes", []string{"[…] boot"}, w.now)
+			w.state.Open("notes", []string{"[…] boot"}, w.now)
 			if again.Stable.Past != w.state.Stable.Past || len(again.Live) != len(w.state.Live) {
 				t.Fatalf("a resume has another past")
 			}

@@ -44,7 +44,7 @@ func newWorld(t lethetest.Failer, limit int) *world {
 	w.set.Target = 0.5
 	w.state.Name, w.state.Self = "ada", strings.Repeat("ab", 32)
 	w.state.Stable = mind.Stable{System: "the soul and the harness", Tools: "[]", Params: mind.Params{Model: "m", MaxTokens: limit / 10}}
-	w.state.Open("notes", []string{"[…] boot"})
+	w.state.Open("notes", []string{"[…] boot"}, w.now)
 	return w
 }
 
@@ -164,7 +164,7 @@ func (w *world) swap(fades []Fade) Outcome {
 	}
 	w.state = w.state.Forget(out.Context, w.state.LastBlob)
 	w.state.Epoch++
-	w.state.Open("notes", []string{"[…] boot"})
+	w.state.Open("notes", []string{"[…] boot"}, w.now)
 	return out
 }
 

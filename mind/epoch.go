@@ -23,7 +23,6 @@ func (s *State) Snapshot() ([]byte, error) {
 type Inputs struct {
 	System string
 	Tools  json.RawMessage
-	At     time.Time
 	Params Params
 	Files  map[string]string // versions of the own files that are in them
 }
@@ -41,19 +40,19 @@ func (s *State) Renew(in Inputs) {
 	for name, version := range in.Files {
 		s.Files[name] = version
 	}
-	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Began: in.At.UTC().Format(time.DateOnly)}
+	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params}
 }
 
 // Open renders the user message that opens the epoch: what has faded, oldest first, the
 // pins and, in the default order, MEMORY and what is shown of LIFE: mostly no line, but
 // where it is and when the epoch began.
-func (s *State) Open(memory string, life []string) {
+func (s *State) Open(memory string, life []string, began time.Time) {
 	s.Stable.Past = pastHeader + "\n" + fadedText(s.Faded) + pinsText(s.Pins)
 	if s.Stable.Params.Order != OrderTail {
 		s.Stable.Past += "\n" + Notes(memory, life)
 	}
 	if len(life) == 0 {
-		s.Stable.Past += "\n" + lifeHeader + ": self/LIFE.md logs all that happened; this context began " + s.Stable.Began
+		s.Stable.Past += "\n" + lifeHeader + ": self/LIFE.md logs all that happened; this context began " + began.UTC().Format(time.DateOnly)
 	}
 }
 

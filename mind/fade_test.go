@@ -33,7 +33,7 @@ Also: v1.2
 (empty)
 ◆ life
 […] boot`
-	s.Open("", []string{"[…] boot"})
+	s.Open("", []string{"[…] boot"}, time.Time{})
 	if got := s.Stable.Past; got != want {
 		t.Errorf("past\n%s\nwant\n%s", got, want)
 	}
@@ -41,7 +41,7 @@ Also: v1.2
 		t.Errorf("notes\n%s", got)
 	}
 	s.Stable.Params.Order = OrderTail
-	s.Open("", nil)
+	s.Open("", nil, time.Time{})
 	if got := s.Stable.Notes(); strings.Contains(got, "◆ memory") || !strings.HasPrefix(got, "◆ pins\n- e3") {
 		t.Errorf("notes of the classic order: %q", got)
 	}

@@ -116,10 +116,9 @@ func (w *world) renew(why string) {
 	w.state.Renew(Inputs{
 		System: System(w.state.Name, w.state.Self, w.soul, ref, ref),
 		Tools:  json.RawMessage(someTools),
-		At:     time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC),
 		Params: Params{Model: "deepseek-v4-pro", MaxTokens: 1000},
 	})
-	w.state.Open(w.memory, nil)
+	w.state.Open(w.memory, nil, time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC))
 	w.count(why)
 }
 

@@ -163,7 +163,6 @@ type Stable struct {
 	Past   string `json:"past"`
 	Tools  string `json:"tools,omitempty"` // JSON, as text: inside JSON it would come back as other bytes
 	Params Params `json:"params"`
-	Began  string `json:"began,omitempty"` // the day of it
 }
 
 // Context is what a request shows of the past, oldest first.

@@ -169,8 +169,7 @@ func (r *run) request(st step) (u llm.Usage, weight int) {
 
 // renew begins an epoch: the past is rendered anew.
 func (r *run) renew(why string) error {
-	r.inputs.At = r.id.at
 	r.id.state.Renew(r.inputs)
-	r.id.state.Open("", nil)
+	r.id.state.Open("", nil, r.id.at)
 	return r.id.epoch(why)
 }
