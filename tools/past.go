@@ -88,28 +88,30 @@ type recallArgs struct {
 	Limit integer `json:"limit,omitempty" about:"matches; default 5, at most 20"`
 }
 
-// page shows characters of an original below a line that says which.
+// page shows characters of an original below a line that says which. What is shown before them
+// is a part of the page, at most half of it.
 func (o Original) page(offset, limit int64) []byte {
-	text, most := []rune(string(o.Body)), o.Most
+	text := []rune(string(o.Body))
 	total := int64(len(text))
 	offset = min(max(offset, 0), total)
 	if limit <= 0 {
 		limit = usualPage
 	}
-	limit = min(limit, int64(most))
-	end := offset
-	for end < min(offset+limit, total) && most > 0 {
-		most -= o.Weight(string(text[end]))
-		end++
+	fill := func(most int) (end int64) {
+		for end = offset; end < min(offset+min(limit, int64(o.Most)), total) && most > 0; end++ {
+			most -= o.Weight(string(text[end]))
+		}
+		return end
+	}
+	end, about := fill(o.Most), ""
+	if weight := o.Weight(o.About); offset == 0 && end < total && weight <= o.Most/2 { // else all of it follows
+		end, about = fill(o.Most-weight), o.About
 	}
 	head := fmt.Sprintf(openedText+"%s (%s), %s: characters %d to %d of %d", o.Hash, o.Gist, o.Time, offset, end, total)
 	if end < total {
 		head += fmt.Sprintf("; go on with offset=%d", end)
 	}
-	if offset == 0 && end < total { // else all of it follows
-		head += o.About
-	}
-	return []byte(head + "\n\n" + string(text[offset:end]))
+	return []byte(head + about + "\n\n" + string(text[offset:end]))
 }
 
 func search(ctx context.Context, p Past, a recallArgs) (Result, error) {
