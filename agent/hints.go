@@ -167,7 +167,7 @@ func clipped(text string) string {
 }
 
 // unseen returns the hits that are worth a hint: none when the best stands open in the
-// live context, a hint has just named it, or its summary, a pin or MEMORY tells as much,
+// live context, a hint has just named it, or its summary, a pin or a line of MEMORY tells as much,
 // for the others fit worse; else those of which none of that is true.
 func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
 	shown := a.state.ShownRefs(hintedFor)
@@ -175,7 +175,7 @@ func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
 	seen := func(h recall.Hit) bool {
 		passage := strings.Join(messages(h.Passage), "\n")
 		return slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) }) ||
-			recall.Told(passage, notes) ||
+			slices.ContainsFunc(strings.Split(notes, "\n"), func(line string) bool { return recall.Told(passage, line) }) ||
 			slices.ContainsFunc(a.state.Faded, func(r mind.Range) bool {
 				return r.Original.Hash == h.Hash && recall.Told(passage, r.Text)
 			})

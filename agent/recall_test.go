@@ -163,13 +163,14 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// Nothing is hinted at of which MEMORY or a pin tells as much, nor what fits worse.
+// Nothing is hinted at of which a line of MEMORY or a pin tells as much, nor what fits worse.
 func TestHintNotWhereMemoryTells(t *testing.T) {
 	a := &Agent{state: mind.New()}
 	hits := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "The keeper's code is 7431."}, {Hash: blobs.Hash{2}, Passage: "The harbour has a barometer."}}
 	for notes, want := range map[string]int{
 		"◆ memory\nThe code of the keeper: 7431.": 0, "◆ pins\n- keeper's code 7431\n◆ memory\n(empty)": 0,
-		"◆ memory\nThe barometer of the harbour.": 1, "◆ memory\n(empty)\n◆ life\nheard: the keeper's code is 7431": 2,
+		"◆ memory\nThe barometer of the harbour.": 1, "◆ memory\nthe keeper\nthe code\nroom 7431": 2,
+		"◆ memory\n(empty)\n◆ life\nheard: the keeper's code is 7431": 2,
 	} {
 		a.state.Stable.Past = "◆ past\n" + notes
 		equal(t, notes, len(a.unseen(slices.Clone(hits))), want)
