@@ -165,6 +165,6 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 	if f.Gist == "" {
 		f.Gist = mechanicalGist(units, words, material(units))
 	}
-	f.Summary = j.shorten(f.Summary, j.longest(f))
+	f.Summary = j.shorten(f.Summary, j.longest(f)*3/2) // a model counts no tokens
 	return f, nil
 }

@@ -97,7 +97,7 @@ func TestAcceptBoundsSummaries(t *testing.T) {
 		f, err := j.accept(units, answer(long, "g", relevance))
 		lethetest.Must(t, err)
 		n := meter(f.Summary)
-		if n <= last || n > size(units)*(4+2*relevance)/100 && n > 80 {
+		if n <= last || n > size(units)*(4+2*relevance)*3/200 && n > 120 {
 			t.Errorf("relevance %d: a summary of %d tokens for %d", relevance, n, size(units))
 		}
 		if !strings.Contains(f.Summary, "…") || !strings.Contains(f.Summary, "always use tabs") {
@@ -180,6 +180,9 @@ func TestShorten(t *testing.T) {
 		t.Errorf("a text that fits became %q", got)
 	}
 	if got := j.shorten(text, 24); got != "One thing. Another thing was done. Always lock the door. …" {
+		t.Errorf("%q", got)
+	}
+	if got := j.shorten(text, 28); got != "One thing. Another thing was done. Always lock the door. Then it rai…" {
 		t.Errorf("%q", got)
 	}
 	if got := j.shorten(text, 12); got != "… Always lock the door. …" {

@@ -74,7 +74,8 @@ func mechanicalChunks(run []unit, most int) [][]unit {
 
 // tidy brings the chunks of one run to at most so many tokens, as far as whole pieces
 // allow: large ones are split. The smallest join a neighbour as long as they are smaller
-// than what may stand alone, or than minChunk while there are too many.
+// than what may stand alone, or than minChunk while there are too many: with less than
+// that, or than half the usual size, on average.
 func tidy(chunks [][]unit, most int) [][]unit {
 	var out [][]unit
 	total := 0
@@ -84,7 +85,7 @@ func tidy(chunks [][]unit, most int) [][]unit {
 	}
 	for {
 		i, j := smallest(out, most)
-		if j < 0 || size(out[i]) >= minChunk || size(out[i]) >= aloneChunk && len(out) <= total/minChunk {
+		if j < 0 || size(out[i]) >= minChunk || size(out[i]) >= aloneChunk && len(out) <= total/min(minChunk, most/4) {
 			return out
 		}
 		a, b := min(i, j), max(i, j)

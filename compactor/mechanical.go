@@ -177,42 +177,52 @@ func (j Job) longest(f Fade) int {
 	return max(1, min(max(share, 80, lineTokens*f.lines), f.Tokens/2, max(most, 80)))
 }
 
-// shorten brings a text to most tokens: it leaves out sentences from its end,
-// those that promise nothing first, and marks where.
+// shorten brings a text to most tokens: from the first sentence on that has no room it
+// leaves out what promises nothing, and marks where. The beginning of that sentence stays.
 func (j Job) shorten(s string, most int) string {
 	if j.in.Meter(s) <= most {
 		return s
 	}
 	pieces := sentences(s)
-	keep := make([]bool, len(pieces))
 	left := most - j.in.Meter("…\n")
-	for _, promising := range []bool{true, false} {
-		for i, p := range pieces {
-			if n := j.in.Meter(p + " …"); !keep[i] && (saying("", p).weight > 0) == promising && n <= left {
-				keep[i] = true
-				left -= n
-			}
+	fits := func(p string) bool {
+		n := j.in.Meter(p + " …")
+		if n > left {
+			return false
 		}
+		left -= n
+		return true
+	}
+	promises := map[int]bool{}
+	for i, p := range pieces {
+		promises[i] = saying("", p).weight > 0 && fits(p)
 	}
 	var b strings.Builder
-	gap := false
+	full, gap := false, false
 	for i, p := range pieces {
-		if keep[i] {
+		switch {
+		case promises[i] || !full && fits(p):
 			b.WriteString(p)
-		} else if !gap {
+			gap = false
+			continue
+		case !full:
+			b.WriteString(j.beginning(p, left))
+		case !gap:
 			b.WriteString("… ")
 		}
-		gap = !keep[i]
+		full, gap = true, true
 	}
-	if out := strings.TrimSpace(b.String()); out != "…" {
-		return out
-	}
-	for n := utf8.RuneCountInString(s) / 2; n > 8; n /= 2 { // one long sentence
-		if out := truncate(s, n); j.in.Meter(out) <= most {
-			return out
+	return strings.TrimSpace(b.String())
+}
+
+// beginning is as much of a text as some tokens hold, its end marked.
+func (j Job) beginning(s string, most int) string {
+	for n := utf8.RuneCountInString(s); n > 8; n = n * 3 / 4 {
+		if cut := truncate(s, n-1) + " "; j.in.Meter(cut) <= most {
+			return cut
 		}
 	}
-	return "…"
+	return "… "
 }
 
 // Answer answers a task about some entries without a model, in the form of a model's

@@ -25,7 +25,7 @@ Answer with one JSON object and nothing else, and call no tool:
 
 const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
 {"summary":"…","gist":"…","relevance":4,"pins":[],"over":[]}
-summary: of these entries; of later ones only what they have overtaken. At most %d tokens at relevance 1, %d at 5, %d at 9; only the summary counts.
+summary: of these entries; of later ones only what they have overtaken. At most %d tokens at relevance 1, %d at 5, %d at 9; much more is cut from its end.
 gist: one line of at most %d characters: what, outcome, one name to find it by.
 relevance: 1 (small talk, dead ends) to 9 (what is being worked on).
 pins: sentences that people or you said in these entries, word for word, that must stay before you when the rest has faded: a standing rule, a confidence, a promise not yet kept. Usually none; none that stands in MEMORY or the pins already.
