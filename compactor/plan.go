@@ -24,7 +24,7 @@ type Input struct {
 	// fits into its limit in no other way.
 	Share float64
 	// Kept are the chunks that an earlier swap left live. Those whose entries
-	// have not changed are not asked about again; each time one is left it
+	// have not changed are summarised again and not cut; each time one is left it
 	// counts as a little less relevant.
 	Kept []Fade
 }
@@ -41,7 +41,8 @@ type Job struct {
 	fixed    int            // tokens of tools and answer
 	base     int            // tokens of the frozen request, with fixed
 	runs     [][]unit       // eligible entries to ask about; consecutive numbers in each
-	kept     []Fade
+	kept     []Fade         // chunks that stayed live
+	again    [][]unit       // their entries
 	tokens   int
 }
 
@@ -65,19 +66,22 @@ func (j Job) Eligible() int { return j.tokens }
 // unit that waits for a result. It is false when that is not worth a compaction.
 func Plan(s *mind.State, in Input) (Job, bool) {
 	units := eligible(s, in.Meter, cmp.Or(in.Share, Older))
+	for i := range units {
+		units[i].Entry = freeze(units[i].Entry)
+	}
 	j := Job{in: in, messages: s.Messages(in.Tail), notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), tokens: size(units)}
 	if j.tokens < minChunk {
 		return Job{}, false
 	}
 	j.fixed = in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
 	j.base = j.fixed + tokens(j.messages, in.Meter)
-	j.kept, units = stillValid(in.Kept, units)
+	j.kept, j.again, units = stillValid(in.Kept, units)
 	for i, u := range units {
 		if i == 0 || u.N != units[i-1].N+1 {
 			j.runs = append(j.runs, nil)
 		}
 		last := len(j.runs) - 1
-		j.runs[last] = append(j.runs[last], unit{freeze(u.Entry), u.tokens})
+		j.runs[last] = append(j.runs[last], u)
 	}
 	return j, true
 }
@@ -171,7 +175,7 @@ func freeze(e *mind.Entry) *mind.Entry {
 
 // stillValid splits units into the chunks that were kept, as far as they have not
 // changed, and the rest.
-func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
+func stillValid(kept []Fade, units []unit) (valid []Fade, of [][]unit, rest []unit) {
 	live := map[int]*mind.Entry{}
 	for _, u := range units {
 		live[u.N] = u.Entry
@@ -179,6 +183,7 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
 	for _, f := range kept {
 		if f.take(live) {
 			valid = append(valid, f)
+			of = append(of, slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return u.N < f.From || u.N > f.To }))
 		}
 	}
 	for _, u := range units {
@@ -186,7 +191,7 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
 			rest = append(rest, u)
 		}
 	}
-	return valid, rest
+	return valid, of, rest
 }
 
 // take takes the entries of a chunk out of live, so that nothing fades twice, if each

@@ -17,14 +17,15 @@ const maxFailures = 3
 // Run has the job done by a model: one SEGMENT call for each run of entries, then
 // SUMMARISE calls for its chunks, some at a time. An answer that is garbage is
 // asked for once more; what stays bad, and everything after the context has ended
-// or the provider has failed three times, is done mechanically. Every eligible
+// or the provider has failed three times, is done mechanically. A chunk that an earlier swap left
+// live is summarised again, since what came after it may have overtaken it. Every eligible
 // entry is in exactly one of the fades, which are in the order of entries.
 //
 // failure says why the model is not worth asking soon again; it is nil when
 // nothing was asked.
 func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error) {
 	w := &worker{Job: j, model: model}
-	var chunks [][]unit
+	chunks := slices.Clone(j.again)
 	for _, run := range j.runs {
 		chunks = append(chunks, w.segment(ctx, run)...)
 	}
@@ -38,7 +39,14 @@ func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error)
 		})
 	}
 	_ = g.Wait() // nothing returns an error
-	return ordered(slices.Concat(j.kept, made)), w.failure(made)
+	failure = w.failure(made)
+	for i, before := range j.kept {
+		if made[i].Mechanical {
+			made[i] = before
+		}
+		made[i].stays = before.stays
+	}
+	return ordered(made), failure
 }
 
 // worker asks the model and counts what comes of it.

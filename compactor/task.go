@@ -17,7 +17,7 @@ const (
 
 // What the program itself says about the answers. It stands for itself, since the
 // instructions before it may be an identity's own.
-const segmentForm = `A chunk has about %d tokens, %d at most; a rule, a promise or a decision may stand alone from %d.
+const segmentForm = `A chunk has about %d tokens, %d at most; what is a thing by itself may have as few as %d.
 Every entry is in one chunk. Cut only between the lines of the list: each is a question with all up to its answer, or a step of a long turn.
 Answer with one JSON object and nothing else, and call no tool:
 {"chunks":[{"from":"e1","to":"e2"}, …]}
@@ -25,9 +25,9 @@ Answer with one JSON object and nothing else, and call no tool:
 
 const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
 {"summary":"…","gist":"…","relevance":4,"pins":[],"over":[]}
-summary: of these entries; of later ones only what they have overtaken. At most %d tokens at relevance 1, %d at 5, %d at 9; much more is cut from its end.
+summary: of these entries; of later ones only what they have overtaken. At most %s; much more is cut from its end.
 gist: one line of at most %d characters: what, outcome, one name to find it by.
-relevance: 1 (small talk, dead ends) to 9 (what is being worked on).
+relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is being worked on). The least relevant are soon no more than their gist.
 pins: sentences that people or you said in these entries, word for word, that must stay before you when the rest has faded: a standing rule, a confidence, a promise not yet kept. Usually none; none that stands in MEMORY or the pins already.
 over: pins, or such sentences of earlier entries, word for word, that are kept or withdrawn by now. Usually none.
 `
@@ -46,11 +46,15 @@ func (j Job) task(name string, units []unit, why error) string {
 	j.list(&b, units, name == Segment)
 	if name == Segment {
 		set := j.in.Settings
-		fmt.Fprintf(&b, "\n"+segmentForm, set.usualChunk(), set.maxChunk(), aloneChunk)
+		fmt.Fprintf(&b, "\n"+segmentForm, set.usualChunk()/100*100, set.maxChunk()/100*100, aloneChunk)
 	} else {
 		f := chunk(units)
-		may := func(relevance int) int { f.Relevance = relevance; return j.longest(f) }
-		fmt.Fprintf(&b, "\n"+summariseForm, may(1), may(5), may(9), blobs.MaxGist)
+		words := func(relevance int) int { f.Relevance = relevance; return j.longest(f) * 3 / 5 }
+		most := fmt.Sprintf("%d words", words(1))
+		if words(9) > words(1) {
+			most += fmt.Sprintf(" at relevance 1, %d at 5, %d at 9", words(5), words(9))
+		}
+		fmt.Fprintf(&b, "\n"+summariseForm, most, blobs.MaxGist)
 	}
 	if why != nil {
 		what := strings.TrimPrefix(why.Error(), ErrGarbage.Error()+": ")
