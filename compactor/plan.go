@@ -62,8 +62,8 @@ func (j Job) Eligible() int { return j.tokens }
 // Plan decides what is eligible: the older two thirds of the live entries by
 // tokens, or in.Share of them, in whole turns. Of a turn that is not over, or larger than
 // what may fade, its finished steps are; what was heard in it stays until it is over. Only when
-// all may fade and there is nothing else, what no reply has followed is eligible, and never a
-// unit that waits for a result. It is false when that is not worth a compaction.
+// all may fade and there is nothing else, what no reply has followed is eligible, the older
+// part first, and never a unit that waits for a result. It is false when that is not worth a compaction.
 func Plan(s *mind.State, in Input) (Job, bool) {
 	units := eligible(s, in.Meter, cmp.Or(in.Share, Older))
 	for i := range units {
@@ -97,7 +97,13 @@ func eligible(s *mind.State, meter Meter, share float64) []unit {
 	}
 	picked := older(turns(units), int(share*float64(size(units))))
 	if size(picked) < minChunk && share >= 1 {
-		picked = units
+		picked = nil // the newest stays, and what is asked in it, as long as something else may fade
+		for most := int(Older * float64(size(units))); len(picked) < len(units) && size(picked)+units[len(picked)].tokens <= most; {
+			picked = units[:len(picked)+1]
+		}
+		if size(picked) < minChunk {
+			picked = units
+		}
 	}
 	if size(picked) < minChunk {
 		return nil

@@ -278,3 +278,30 @@ func TestPlanShare(t *testing.T) {
 		}
 	}
 }
+
+// Where many lines were heard that nobody has answered, and all may fade, the older of them do,
+// and not what was asked last.
+func TestPlanOfUnansweredLines(t *testing.T) {
+	w := newWorld(t, 20_000)
+	w.turns(1, 300)
+	for i := range 60 {
+		w.hear("bob", fmt.Sprintf("chatter %d ", i)+strings.Repeat("of the garden ", 40), 0)
+	}
+	w.hear("ada", "what did bob say?", 0)
+	before := w.live()
+	w.set.Target = 0
+	in := w.input()
+	in.Share = 1
+	for range 3 {
+		j, ok := Plan(w.state, in)
+		if !ok {
+			t.Fatal("there is nothing to forget")
+		}
+		w.swap(j.Mechanical())
+	}
+	last := w.state.Live[len(w.state.Live)-1]
+	if w.live() > before/3 || !strings.Contains(last.Text, "what did bob say?") {
+		t.Errorf("%d of %d tokens are live, and last %s", w.live(), before, last.Header())
+	}
+	w.conserved()
+}
