@@ -56,7 +56,7 @@ func (t *tour) talk() {
 // forget waits for the fades, shows what stands in the place of the story, and
 // checks that the detail is nowhere else than behind its ref.
 func (t *tour) forget() {
-	t.text("Nine tenths full. In the background, with no answer waiting for it, the older part is cut into chunks and summarised; then the summaries take its place, in one append to LIFE.md:")
+	t.text("The next month fills it to more than 85 %%. In the background, with no answer waiting for it, the older part is cut into chunks and summarised; then the summaries take its place, in one append to LIFE.md:")
 	text := t.viewed("the fades in LIFE.md, and context.md to show them", func(s *mind.State) bool {
 		return len(s.Faded) > 0 && !t.status().Compacting
 	})
