@@ -4,7 +4,7 @@
 Boots the identity "ada" in DIR/home and plays SCRIPT into the room "room": a line, and the next
 one when the identity has answered. DIR/now tells how far it is. Before the questions it waits for
 the file DIR/second, so that another reader can take over. plays.md says what for."""
-import json, os, pathlib, subprocess, sys, time
+import atexit, json, os, pathlib, signal, subprocess, sys, time
 
 lethe, script, where, url, limit, model = (sys.argv[1:] + ["reader"])[:6]
 where = pathlib.Path(where)
@@ -34,6 +34,8 @@ for line in open(script, encoding="utf-8").read().splitlines():
 daemon = subprocess.Popen(
     [lethe, "run", "--home", home, "--name", "ada", "--room", "room", "--base-url", url, "--model", model],
     env=dict(os.environ, LETHE_API_KEY="none"), stdout=open(where / "out", "w"), stderr=subprocess.STDOUT)
+atexit.register(daemon.terminate)  # also when a command fails, or when it is killed itself
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 while not (found := list(home.glob("agents/*/status.json"))):
     time.sleep(0.2)
 workspace = found[0].parent / "workspace"
