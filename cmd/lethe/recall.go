@@ -123,6 +123,8 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 	}
 	unread := map[blobs.Hash]bool{}
 	q.Lost = func(h blobs.Hash, _ error) { unread[h] = true }
+	var absent []string
+	q.Absent = func(words []string) { absent = words }
 	hits, err := p.search(ctx, id, store, q)
 	lost := len(unread)
 	if errors.Is(err, recall.ErrEmpty) {
@@ -133,6 +135,9 @@ func (p *program) recall(ctx context.Context, who, text string, f recallFlags) e
 	}
 	if lost > 0 && len(hits) > 0 {
 		p.note("warning", "%d more that may match cannot be read", lost)
+	}
+	if len(absent) > 0 && len(hits) > 0 {
+		p.note("note", "in no original: %s", strings.Join(absent, ", "))
 	}
 	if p.json {
 		out := []match{}

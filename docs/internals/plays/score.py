@@ -25,6 +25,9 @@ for path in sorted(kept.glob("req-*.json")):
     if answer.exists():
         turns.append((int(number), json.loads(path.read_text()), json.loads(answer.read_text())))
 
+if not turns:
+    sys.exit(f"score.py: no answered request in {kept}; name the directory where the server keeps them")
+
 
 def tokens(text):
     return len(text) / 4
