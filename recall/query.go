@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type query struct {
 // term is one word or identifier of a query, each once.
 type term struct {
 	text  string // folded
+	asked string // all words of the query that have its stem, with commas
 	stem  string // as the index has it
 	parts bool   // an identifier whose parts are terms too
 	part  bool   // such a part
@@ -76,12 +78,14 @@ func (q *query) collect(said string) {
 		if t.Kind == text.Part {
 			q.terms[ident].parts = true
 		}
-		add := term{text: t.Text, stem: stems.Term(t), part: t.Kind == text.Part, dated: dated, day: t.Kind == text.Day}
+		add := term{text: t.Text, asked: t.Text, stem: stems.Term(t), part: t.Kind == text.Part, dated: dated, day: t.Kind == text.Day}
 		i, ok := at[add.stem]
 		if !ok && len(q.terms) < mostWords {
 			i, ok = len(q.terms), true
 			at[add.stem] = i
 			q.terms = append(q.terms, add)
+		} else if ok && !slices.Contains(strings.Split(q.terms[i].asked, ", "), t.Text) {
+			q.terms[i].asked += ", " + t.Text
 		}
 		if t.Kind == text.Ident && ok {
 			ident = i

@@ -29,6 +29,8 @@ const (
 	outsideShare = 0.2 // what words in the lines just outside a candidate count for:
 	linesBefore  = 3   // of the candidate that ends where it begins,
 	linesAfter   = 2   // and of the one that begins where it ends
+
+	toolShare = 0.6 // what words of calls and results count for in the choice of a passage
 )
 
 // rank orders candidates by how well they fit a query, best first and of equals the
@@ -183,9 +185,8 @@ func (r *ranker) rank(i int) (ranked, bool) {
 	if !matched && r.times[i] == 0 {
 		return ranked{}, false
 	}
-	best := r.best(p)
-	out := ranked{candidate: &r.c[i], score: r.whole(i) + best.score + timeWeight*r.scale*r.times[i], confidence: r.confidence(p)}
-	from, to := r.passage(i, best)
+	out := ranked{candidate: &r.c[i], score: r.whole(i) + r.best(p) + timeWeight*r.scale*r.times[i], confidence: r.confidence(p)}
+	from, to := r.passage(i)
 	out.passage = answered(out.lines[from:to:to], out.lines[to:])
 	return out, true
 }
@@ -232,30 +233,21 @@ func (r *ranker) whole(i int) float64 {
 	return score
 }
 
-// window is some lines in a row.
-type window struct {
-	from, to int
-	score    float64
-}
-
-// best finds the lines in a row that fit best.
-func (r *ranker) best(p *page) window {
-	var best window
+// best is the score of the lines in a row that fit best.
+func (r *ranker) best(p *page) (best float64) {
 	for from := range p.lines {
 		// It begins with a match, or one line before it.
 		if len(p.lines[from].matches) == 0 && (from+1 == len(p.lines) || len(p.lines[from+1].matches) == 0) {
 			continue
 		}
-		if w := r.window(p, from); w.score > best.score {
-			best = w
-		}
+		best = max(best, r.window(p, from))
 	}
 	return best
 }
 
 // window measures the lines from one on: BM25, and less where they have only a
 // small part of what is asked for.
-func (r *ranker) window(p *page, from int) window {
+func (r *ranker) window(p *page, from int) (score float64) {
 	r.tally.reset()
 	size, to := 0, from
 	for to < len(p.lines) && (to == from || to-from < windowLines && size < windowTokens) {
@@ -263,56 +255,64 @@ func (r *ranker) window(p *page, from int) window {
 		size += p.lines[to].size
 		to++
 	}
-	w := window{from: from, to: to}
 	got := 0.0
 	usual := max(r.lineSize, windowTokens)
 	for t, n := range r.tally.each {
-		w.score += r.weight[t] * index.Saturate(n, float64(size), usual)
+		score += r.weight[t] * index.Saturate(n, float64(size), usual)
 		if !r.names[t] {
 			got += r.weight[t] * min(1, n)
 		}
 	}
 	if r.asked > 0 {
-		w.score *= math.Sqrt(got / r.asked)
+		score *= math.Sqrt(got / r.asked)
 	}
-	return w
+	return score
 }
 
-// passage returns the lines to show: the one of a window that matches most, rather said
-// than thought, and those beside it that match too, as long as there is room.
-func (r *ranker) passage(i int, w window) (from, to int) {
+// passage returns the lines to show: the one that matches most, rather said by a person than given to a
+// tool or printed by it, and rather this than thought, and those beside it that match too, as long as there is room.
+func (r *ranker) passage(i int) (from, to int) {
 	p, lines := &r.pages[i], r.c[i].lines
-	if w.from == w.to { // nothing matches: it is here for its time
-		return 0, min(1, len(lines))
-	}
-	most := 0.0
-	for i := w.from; i < w.to; i++ {
-		v := r.value(p.lines[i].matches) * p.lines[i].share
-		if lines[i].Thought {
+	most := 0.0 // else nothing matches: it is here for its time
+	for i, l := range p.lines {
+		v := r.value(l.matches) * l.share
+		if l.Content() == "tool" {
+			v *= toolShare
+		}
+		if l.Thought {
 			v /= 10
 		}
-		if v > most || i == w.from {
+		if v > most {
 			from, most = i, v
 		}
 	}
-	said := func(i int) bool { return len(p.lines[i].matches) > 0 && lines[i].Thought == lines[from].Thought }
+	said := func(i int) bool {
+		alike := lines[i].Thought == lines[from].Thought && (lines[i].Kind == "call") == (lines[from].Kind == "call")
+		return alike && len(p.lines[i].matches) > 0
+	}
 	to = from + 1
-	for to < w.to && said(to) && text.Fits(lines[from:to+1]) {
+	for to < len(lines) && said(to) && text.Fits(lines[from:to+1]) {
 		to++
 	}
-	for from > w.from && said(from-1) && text.Fits(lines[from-1:to]) {
+	for from > 0 && said(from-1) && text.Fits(lines[from-1:to]) {
 		from--
 	}
 	return from, to
 }
 
-// value is the weight of the different terms among some matches.
+// value is what the different terms among some matches weigh as evidence: a name, say, more than a
+// common word. An identifier counts once, without its parts.
 func (r *ranker) value(matches []int) float64 {
 	r.tally.reset()
 	r.tally.add(matches, 1)
-	sum := 0.0
-	for t := range r.tally.each {
-		sum += r.weight[t]
+	sum, whole := 0.0, false
+	for t := range r.tally.each { // parts come behind their identifier
+		if !r.q.terms[t].part {
+			whole = r.q.terms[t].parts && r.evidence[t] > 0
+		} else if whole {
+			continue
+		}
+		sum += r.evidence[t]
 	}
 	return sum
 }

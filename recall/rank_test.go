@@ -224,3 +224,29 @@ func TestPassage(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A passage is the line with the rare words of a query, not the one with more common ones, and
+// rather what a person said than what a tool was given or has printed.
+func TestPassageIsOfTheRareWords(t *testing.T) {
+	csv := "item,paid to,money,date\nshed roof,Holm,2180.00,2023-01-09\nnew slings,Takelwerk Nord,310.40,2023-01-12\npaint,Brandt,402.15,2023-02-11"
+	hotline := "The hotline of Lindqvist is 700 41 08, contract LQ-5530."
+	s := of(
+		tool("cat winter.csv", csv),
+		chat("felix 2023-05-08 "+hotline, "dana 2023-05-08 Thanks.")+tool("printf 'hotline Lindqvist contract LQ-5530: 700 41 08' > /dev/null", ""),
+		tool("python3 tests.py", "self.slept = [90, 90]  # vet the night")+chat("dana 2023-05-09 My cat kept us at the vet all night."),
+		chat("ann 2023-05-08 The money for the paint was paid at a later date."),
+		chat("bob 2023-06-20 Who paid the money?", "ann 2023-06-21 No date was named."),
+	)
+	for question, c := range map[string]struct {
+		want int
+		part string
+	}{
+		"Takelwerk Nord winter.csv money paid date": {0, "new slings,Takelwerk Nord,310.40"},
+		"hotline Lindqvist contract LQ-5530 printf": {1, "[USER:felix 2023-05-08T10:00:00Z] " + hotline},
+		"slept night vet": {2, "[USER:dana 2023-05-09T10:00:00Z] My cat"},
+	} {
+		if got := s.first(t, question, c.want); !strings.Contains(got, c.part) || strings.Contains(got, "{") {
+			t.Errorf("%q: the passage is %q", question, got)
+		}
+	}
+}

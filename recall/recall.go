@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -71,7 +72,7 @@ type Hit struct {
 	Tools      []string   `json:"tools,omitempty"`
 	Kinds      []string   `json:"kinds,omitempty"`
 	Passage    string     `json:"passage"`    // raw text, at most 400 characters on one to three lines
-	Offset     int        `json:"offset"`     // of the passage in the body, in characters, for UNCOMPACT
+	Offset     int        `json:"offset"`     // of its message in the body, or of itself where that begins far before, in characters, for UNCOMPACT
 	Score      float64    `json:"-"`          // higher is better; comparable within one answer only
 	Confidence float64    `json:"confidence"` // 0 to 1: how likely it is what was asked for
 }
@@ -94,6 +95,7 @@ const (
 	usualHits = 10
 	mostHits  = 50
 	mostHints = 3
+	nearRunes = 600 // from where a message begins to its passage
 )
 
 // Search returns the best hits for a query, best first. Each was read from the
@@ -165,11 +167,24 @@ func (x *Index) lost(d index.Doc, err error, q Query) {
 	}
 }
 
+// start is the byte at which to open an original for a line of it: where its message begins,
+// or the whole of a line that came in pieces, if that is near.
+func start(body string, l text.Line) int {
+	at := strings.LastIndex(body[:l.From], "\n") + 1
+	if l.Message != nil {
+		at = strings.LastIndex(body[:min(l.From+len(l.Tag), len(body))], l.Tag)
+	}
+	if at < 0 || utf8.RuneCountInString(body[at:l.From]) > nearRunes {
+		return l.From
+	}
+	return at
+}
+
 func hits(ranked []ranked) []Hit {
 	out := make([]Hit, len(ranked))
 	for i, r := range ranked {
 		c := r.candidate
-		offset := utf8.RuneCountInString(c.body[:r.passage[0].From])
+		offset := utf8.RuneCountInString(c.body[:start(c.body, r.passage[0])])
 		out[i] = Hit{
 			Hash: c.Hash, From: c.From, To: c.To, At: c.Last, Gist: c.gist, Rooms: c.facts.Rooms, Tools: c.facts.Tools, Kinds: c.facts.Kinds,
 			Passage: text.Passage(r.passage), Offset: offset, Score: r.score, Confidence: r.confidence,

@@ -60,6 +60,39 @@ func TestOffsetOfPassage(t *testing.T) {
 	}
 }
 
+// The offset leads to the beginning of a message of which the passage shows a later part, unless
+// that is far off.
+func TestOffsetOfMessage(t *testing.T) {
+	w := newWorld(t)
+	head := "The parcels have the numbers 7719-2201 to 7719-2214. " + strings.Repeat("Eleven were charged twice. ", 14)
+	near := w.says(head + "Best, Annika Hallberg")
+	far := w.says(strings.Repeat(head, 4) + "Best, Sigrun Moen")
+	x := w.synced()
+	for name, c := range map[string]struct {
+		h    blobs.Hash
+		near bool
+	}{"Annika Hallberg": {near, true}, "Sigrun Moen": {far, false}} {
+		hit := w.finds(x, name, c.h)
+		b, err := w.store.Get(c.h)
+		lethetest.Must(t, err)
+		at := string([]rune(string(b.Body))[hit.Offset:])
+		if !strings.Contains(hit.Passage, "] … ") || !strings.Contains(hit.Passage, name) || strings.HasPrefix(at, "[USER:ada ") != (c.near) {
+			t.Errorf("%s: at %d stands %.60q, the passage is %q", name, hit.Offset, at, hit.Passage)
+		}
+	}
+}
+
+// A word that is nowhere is named in all forms in which it was asked for.
+func TestAbsentWords(t *testing.T) {
+	w := newWorld(t)
+	w.says("My daughter got her seahorse badge today.")
+	var absent []string
+	w.search(w.synced(), Query{Text: "daughter badges dentist tooth teeth Teeth braces", Absent: func(words []string) { absent = words }})
+	if got := strings.Join(absent, ", "); got != "dentist, tooth, teeth, braces" {
+		t.Errorf("in no original: %s", got)
+	}
+}
+
 func TestFilters(t *testing.T) {
 	w := newWorld(t)
 	dev := w.fades(w.heard("dev", "ada", "the apple is red"))[0]

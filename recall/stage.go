@@ -122,7 +122,7 @@ func (s *shortlist) probe(ctx context.Context, a query) error {
 func (s *shortlist) absent(a query) (words []string) {
 	for i, t := range a.terms {
 		if s.dfs[i] == 0 && !t.part && !t.dated {
-			words = append(words, t.text)
+			words = append(words, t.asked)
 		}
 	}
 	return words

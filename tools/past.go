@@ -40,7 +40,7 @@ type Original struct {
 type Match struct {
 	Listing string // ref, gist and time
 	Where   string // rooms and tools
-	Offset  int    // of Passage, in characters
+	Offset  int    // in characters: of the message that Passage is of, or of Passage where that begins far before it
 	Passage string
 }
 
