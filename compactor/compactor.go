@@ -68,7 +68,7 @@ func (s Settings) budget(share float64) int { return int(float64(s.Limit) * shar
 // Sizes of a chunk in tokens. A smaller one than aloneChunk joins a neighbour. Few large
 // chunks cost less than many small ones, and small ones have more precise gists.
 const (
-	aloneChunk = 200  // a rule, a promise or a decision
+	aloneChunk = 200  // a thing by itself, a rule say
 	minChunk   = 600  // less is not worth a compaction
 	fullChunk  = 6000 // the usual size where the limit is large
 	chunkShare = 16   // one part of the limit in so many, where it is small
