@@ -14,6 +14,7 @@
 //
 // To read it, begin here and with loop.go, whose advance is one round of the loop:
 //
+//   - fireDue (source.go) records what wakes the identity by itself
 //   - settle (rooms.go) pays what is owed: posts to rooms, results of calls
 //   - checkFiles (files.go) notices what people edited
 //   - listen (listen.go, command.go) takes in what was said, and runs commands
@@ -77,11 +78,15 @@ type Config struct {
 	Tools         tools.Config // the parts that are not the identity's own
 	Warnings      []string     // what weakens the promises here, for the status
 
+	People []string       // users who may answer questions, approve calls and raise budgets
+	Zone   *time.Location // of schedules and of a budget's days; default the machine's
+
 	Ready func(Identity)             // called once the identity hears its rooms
 	Tell  func(Identity, life.Event) // called for each event that has happened
 	Retry <-chan os.Signal           // a person says that what paused us is mended
 
-	quiet time.Duration // quietAfter, for all but tests
+	quiet   time.Duration         // quietAfter, for all but tests
+	sources func(*Agent) []source // further ones, of tests
 }
 
 const (
@@ -107,6 +112,8 @@ type Agent struct {
 
 	// What it listens to.
 	changed <-chan struct{} // something that concerns it changed on disk
+	stirred chan struct{}   // a source has something to say
+	sources []source        // what wakes it by itself; while it runs
 	rooms   map[string]*roomIO
 	files   ownFiles
 
@@ -152,9 +159,10 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	cfg.ContextLimit = cmp.Or(cfg.ContextLimit, defaultLimit)
 	cfg.MaxSteps = cmp.Or(cfg.MaxSteps, defaultMaxSteps)
 	cfg.MaxAgentTurns = cmp.Or(cfg.MaxAgentTurns, defaultMaxAgentTurns)
+	cfg.Zone = cmp.Or(cfg.Zone, time.Local)
 	cfg.quiet = cmp.Or(cfg.quiet, quietAfter)
 	a := &Agent{
-		id: id, cfg: cfg, store: cfg.Store,
+		id: id, cfg: cfg, store: cfg.Store, stirred: make(chan struct{}, 1),
 		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]fs.FileInfo{}},
 	}
 	if a.lock, err = takeLock(id); err != nil {

@@ -82,6 +82,19 @@ var namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 // ValidName reports whether name may name an identity.
 func ValidName(name string) bool { return namePattern.MatchString(name) }
 
+// signers sign the lines that wake an identity, with a dash and a name behind it. No
+// identity is booted that signs so.
+var signers = []string{"cron", "watch", "mail", "job", "wait", "review"}
+
+// reserved returns the signer that a name looks like, or "".
+func reserved(name string) string {
+	first, _, _ := strings.Cut(name, "-")
+	if slices.Contains(signers, first) {
+		return first
+	}
+	return ""
+}
+
 // Find returns the identity that who names: a name, a hash, or the beginning of
 // a hash that fits only one.
 func (h Home) Find(who string) (Identity, error) {
@@ -173,6 +186,9 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 	}()
 	if !ValidName(o.Name) {
 		return id, errors.New("a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -")
+	}
+	if signer := reserved(o.Name); signer != "" {
+		return id, fmt.Errorf("names that begin with %s- are those of what wakes an identity; choose another", signer)
 	}
 	for _, room := range o.Rooms {
 		if !chat.ValidRoom(room) {

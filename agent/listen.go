@@ -179,7 +179,7 @@ func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 	var text []byte
 	var own []event.Span
-	agents := 0
+	agents, woken := 0, false
 	for _, l := range in.run {
 		at := int64(len(text))
 		text = append(append(text, l.Raw...), '\n')
@@ -188,6 +188,7 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 			continue
 		}
 		e.heard = append(e.heard, l)
+		woken = woken || a.state.Waking(in.room, l.Hash)
 		if l.Agent {
 			agents++
 		}
@@ -199,7 +200,7 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 	r := a.state.Rooms[in.room]
 	e.event = event.Inbound{
 		Passage: passage(in.room, in.from, next), Lines: heard, Own: own, Moved: in.moved,
-		Asleep: agents == heard && r.AgentTurns >= a.cfg.MaxAgentTurns || !in.moved && next.Offset <= r.Stopped,
+		Asleep: agents == heard && !woken && r.AgentTurns >= a.cfg.MaxAgentTurns || !in.moved && next.Offset <= r.Stopped,
 	}
 	first := e.heard[0]
 	gist := fmt.Sprintf("%s: %s", in.room, first.Text)

@@ -28,6 +28,8 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	changed, cancel := a.cfg.Watcher.Subscribe(a.scopes()...)
 	defer cancel()
 	a.changed = changed
+	a.sources = a.startSources()
+	defer a.stopSources()
 	if err := a.begin(); err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (a *Agent) scopes() []chat.Scope {
 
 // advance does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
-	if err := inOrder(a.settle, a.checkFiles); err != nil {
+	if err := inOrder(a.settle, a.checkFiles, a.fireDue, a.payPosts); err != nil {
 		return false, err
 	}
 	more, err := a.listen()
@@ -123,7 +125,9 @@ func (a *Agent) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case <-a.changed:
+	case <-a.stirred:
 	case <-summarised:
+	case <-alarm(a.nextDue()):
 	case <-alarm(a.nextPost()):
 	case <-alarm(retry):
 	case <-alarm(look):

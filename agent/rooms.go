@@ -275,7 +275,7 @@ func (a *Agent) torn(p mind.Post, upto int64) []event.Span {
 	}
 	var out []event.Span
 	for _, l := range batch.Lines {
-		if l.From < upto && a.signed(l) && len(l.Raw) < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
+		if l.From < upto && (a.signed(l) || p.Wakes && l.Agent && strings.HasPrefix(p.Line, "[AGENT:"+l.Name+" ")) && len(l.Raw) < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
 			out = append(out, event.Span{From: l.From, To: l.To})
 		}
 	}

@@ -179,21 +179,28 @@ func CleanName(s string) string {
 // Stopped is what an identity answers to a /stop that ended something.
 const Stopped = "Stopped."
 
-// Command reads a command to the daemon: a user's line that is exactly "/stop",
+// commands are what a user's line can tell the daemon, by name: argument is what the line
+// has behind the name, or "".
+var commands = map[string]func(argument string) bool{
+	"stop":   none,
+	"status": none,
+	"model":  func(arg string) bool { return arg != "" && !strings.ContainsFunc(arg, unicode.IsSpace) },
+}
+
+func none(arg string) bool { return arg == "" }
+
+// Command reads a command to the daemon: a user's line that is nothing but "/stop",
 // "/status" or "/model NAME". The name comes without its slash; white space at
 // the end, which phones add, does not count. It is "" when the line is none.
 func Command(l Line) (name, arg string) {
-	text := strings.TrimRight(l.Text, " \t\r\n")
-	if l.Agent {
+	text, ok := strings.CutPrefix(strings.TrimRight(l.Text, " \t\r\n"), "/")
+	if l.Agent || !ok {
 		return "", ""
 	}
-	if text == "/stop" || text == "/status" {
-		return text[1:], ""
-	}
-	arg, ok := strings.CutPrefix(text, "/model ")
+	name, arg, _ = strings.Cut(text, " ")
 	arg = strings.Trim(arg, " \t")
-	if !ok || arg == "" || strings.ContainsFunc(arg, unicode.IsSpace) {
+	if takes := commands[name]; takes == nil || !takes(arg) {
 		return "", ""
 	}
-	return "model", arg
+	return name, arg
 }

@@ -55,6 +55,7 @@ func (s *State) apply(e event.Event, from source) error {
 		return s.joined(e, from)
 	case event.Left:
 		s.room(e.Room).Joined = false
+		s.Wakes = slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Room == e.Room })
 	case event.Inbound:
 		return s.inbound(e, from)
 	case event.Grant:
@@ -78,6 +79,8 @@ func (s *State) apply(e event.Event, from source) error {
 		return s.failed(e)
 	case event.Paused:
 		return s.paused(e)
+	case event.Fired:
+		return s.fired(e)
 	case event.Spent:
 		s.Usage.add(e.Tokens)
 	case event.Resumed:

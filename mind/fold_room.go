@@ -33,28 +33,39 @@ func (s *State) inbound(e event.Inbound, from source) error {
 	r, body := s.room(e.Room), from.bodies[0].Data
 	r.move(e.Moved)
 	r.pass(r.behind(e.Passage), body)
-	if !e.Asleep {
-		s.listen(e.Room, body, entry.Own)
+	s.listen(e.Room, body, entry.Own, e.Asleep)
+	if e.Moved { // of a line that stood in the other file nothing more is known
+		s.Wakes = slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Room == e.Room && !w.Heard && !s.posts(w) })
 	}
 	return nil
 }
 
 // listen decides what an inbound body owes, and to whom.
-func (s *State) listen(room string, body []byte, own []Span) {
-	users, agents := false, false
+func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
+	users, agents, woken := false, false, false
 	for line := range others(body, own) {
+		if s.hear(room, line.Hash, asleep) {
+			woken = true
+			continue
+		}
 		users, agents = users || !line.Agent, agents || line.Agent
 	}
+	if asleep {
+		return
+	}
+	if users {
+		s.room(room).AgentTurns = 0
+		s.Paused, s.Spoken = "", true
+	}
 	switch {
-	case users:
-		s.Steps, s.Cut, s.room(room).AgentTurns = 0, 0, 0
-		s.Paused = ""
+	case users || woken: // each opens a turn with a bound of its own
+		s.Steps, s.Cut = 0, 0
 		s.Waiting = with(s.Waiting, room)
 		s.Peers = without(s.Peers, room)
 	case agents && !slices.Contains(s.Waiting, room):
 		s.Peers = with(s.Peers, room)
 	}
-	s.Owes = s.Owes || users || agents
+	s.Owes = s.Owes || users || agents || woken
 }
 
 // behind is the cursor behind a passage.
@@ -153,14 +164,21 @@ func (s *State) owe(id, text string, where event.Posting) error {
 	if where.TS.IsZero() {
 		return errors.New("a post without its time")
 	}
-	line, err := chat.Format(true, s.Name, where.TS, text)
+	_, err := s.post(Post{ID: id}, s.Name, text, where)
+	return err
+}
+
+// post puts the line of a text into the outbox for each room, and returns it.
+func (s *State) post(like Post, by, text string, where event.Posting) (line []byte, err error) {
+	line, err = chat.Format(true, by, where.TS, text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, p := range where.Posts {
-		s.Outbox = append(s.Outbox, Post{ID: id, Room: p.Room, Line: string(line), Inode: p.Inode, From: p.Size})
+		like.Room, like.Line, like.Inode, like.From = p.Room, string(line), p.Inode, p.Size
+		s.Outbox = append(s.Outbox, like)
 	}
-	return nil
+	return line, nil
 }
 
 func (s *State) posted(e event.Posted) error {
@@ -178,6 +196,9 @@ func (s *State) posted(e event.Posted) error {
 	r := s.room(e.Room)
 	for _, torn := range e.Torn {
 		r.Own = AddSpan(r.Own, torn)
+	}
+	if post.Wakes {
+		return nil // it is heard when it is read
 	}
 	sameFile := r.Cursor.Inode == e.Inode || r.Cursor.Offset == 0
 	if r.Joined && sameFile && r.Cursor.Offset == e.At.From { // nobody else's line is between

@@ -50,7 +50,8 @@ func (u *Usage) add(t event.Tokens) {
 func (s *State) endTurn() {
 	s.Owes = false
 	s.Turn++
-	s.Waiting, s.Said, s.Peers = nil, nil, nil
+	s.Waiting, s.Said, s.Peers, s.Spoken = nil, nil, nil, false
+	s.Wakes = slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Heard })
 }
 
 func (s *State) call(e event.Call) error {

@@ -139,9 +139,26 @@ type Room struct {
 type Post struct {
 	ID    string `json:"id"` // e12 (a final reply), e12.1 (SAY), k3 (the harness)
 	Room  string `json:"room"`
-	Line  string `json:"line"`  // the exact line, with its newline
-	Inode uint64 `json:"inode"` // of the room at the intent; 0 when it was missing
-	From  int64  `json:"from"`  // the room's length at the intent
+	Line  string `json:"line"`            // the exact line, with its newline
+	Inode uint64 `json:"inode"`           // of the room at the intent; 0 when it was missing
+	From  int64  `json:"from"`            // the room's length at the intent
+	Wakes bool   `json:"wakes,omitempty"` // somebody else signs it, and it is heard like any line
+}
+
+// Wake is a line that wakes the identity, from its Fired to the end of the turn
+// that it opens.
+type Wake struct {
+	By    string `json:"by"`
+	Room  string `json:"room"`
+	Hash  string `json:"hash"` // of the line
+	Heard bool   `json:"heard,omitempty"`
+}
+
+// Firing is the newest Fired of one signer.
+type Firing struct {
+	Last  time.Time `json:"last"` // when it was due; one that a person asked for does not count
+	Seen  string    `json:"seen,omitempty"`
+	Count int       `json:"count"`
 }
 
 // Params are the parts of a request beside its messages. They change only with
@@ -200,6 +217,7 @@ type State struct {
 	Waiting []string `json:"waiting,omitempty"` // rooms whose users wait for this turn
 	Said    []string `json:"said,omitempty"`    // rooms that hear a SAY of this turn
 	Peers   []string `json:"peers,omitempty"`   // rooms where only agents wait
+	Spoken  bool     `json:"spoken,omitempty"`  // a user spoke in the turn under way
 	Told    string   `json:"told,omitempty"`    // the trouble that the rooms know of
 	Paused  string   `json:"paused,omitempty"`  // why no model call is made, until someone acts
 
@@ -213,6 +231,9 @@ type State struct {
 	Overflows int    `json:"overflows,omitempty"`
 	LastCall  string `json:"last_call,omitempty"`
 	Repeats   int    `json:"repeats,omitempty"` // how often LastCall came in a row
+
+	Wakes []Wake            `json:"wakes,omitempty"` // lines that are not answered yet
+	Fires map[string]Firing `json:"fires,omitempty"` // by signer, the newest
 
 	// Files are the identity's own files as it last knew them: name to the
 	// hash of the content.

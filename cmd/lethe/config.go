@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"lethe/agent"
+	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/llm"
 	"lethe/mind"
@@ -21,8 +22,10 @@ import (
 
 // settings are config.toml. Every key is optional; flags win over them.
 type settings struct {
-	DefaultIdentity string `toml:"default_identity"`
-	User            string `toml:"user"` // your name in rooms
+	DefaultIdentity string   `toml:"default_identity"`
+	User            string   `toml:"user"`   // your name in rooms
+	People          []string `toml:"people"` // who may answer questions, approve calls and raise budgets
+	TZ              string   `toml:"tz"`
 
 	Model struct {
 		Preset    string `toml:"preset"`
@@ -198,6 +201,11 @@ func (s settings) check() error {
 		unless(value == 0 || value >= least, "%s = %d is less than %d", key, value, least)
 	}
 	unless(s.DefaultIdentity == "" || agent.ValidName(s.DefaultIdentity), "default_identity = %q is not a name", s.DefaultIdentity)
+	for _, name := range s.People {
+		unless(chat.ValidName(name), "people: %q is not a name that a line can be signed with", name)
+	}
+	_, err := time.LoadLocation(s.TZ)
+	unless(err == nil, "tz = %q is not a time zone such as \"Europe/Berlin\"", s.TZ)
 	oneOf("model.preset", s.Model.Preset, llm.Presets()...)
 	oneOf("model.thinking", s.Model.Thinking, "enabled", "disabled")
 	oneOf("model.effort", s.Model.Effort, "low", "high", "max")

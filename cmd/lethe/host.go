@@ -140,6 +140,16 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 	if h.offline {
 		params.Model = offlineModel
 	}
+	zone := time.Local
+	if s.TZ != "" {
+		if zone, err = time.LoadLocation(s.TZ); err != nil { // checked
+			return agent.Config{}, err
+		}
+	}
+	people := s.People
+	if people == nil {
+		people = []string{h.p.userName()}
+	}
 	limit := r.limit
 	if limit == 0 {
 		limit = s.Context.Limit
@@ -158,6 +168,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(),
 		},
+		People: people, Zone: zone,
 		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],
 	}, nil
 }

@@ -177,6 +177,19 @@ type Paused struct {
 	Notice
 }
 
+// Fired says that something woke the identity: a trigger, a job that has ended. Its
+// line is signed by what wrote it, stands in one room, and opens a turn of its own
+// when it is heard there. TS is the time that it was due.
+type Fired struct {
+	ID     string `arg:"kN"`
+	By     string `life:"by,must"`    // who signs the line: cron-brief, job-3
+	Missed int    `life:"missed,opt"` // times before this one that were missed while nothing ran
+	Silent int    `life:"silent,opt"` // checks before this one that found nothing
+	Manual bool   `life:"manual=yes"` // a person asked for it; no schedule moves
+	Seen   string `life:"seen,opt"`   // what its source had looked at, in the source's own words
+	Notice
+}
+
 // Fade says that entries were replaced by something shorter. It takes effect
 // through the Epoch that follows in the same append.
 type Fade struct {
@@ -237,6 +250,7 @@ func (Note) Kind() string    { return "note" }
 func (Hint) Kind() string    { return "hint" }
 func (Error) Kind() string   { return "error" }
 func (Paused) Kind() string  { return "paused" }
+func (Fired) Kind() string   { return "fired" }
 func (Fade) Kind() string    { return "fade" }
 func (Spent) Kind() string   { return "spent" }
 func (Epoch) Kind() string   { return "epoch" }
@@ -249,7 +263,7 @@ var kinds = map[string]Event{}
 
 func init() {
 	for _, e := range []Event{Boot{}, Joined{}, Left{}, Inbound{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{},
-		Note{}, Hint{}, Error{}, Paused{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}} {
+		Note{}, Hint{}, Error{}, Paused{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}} {
 		kinds[e.Kind()] = e
 	}
 }

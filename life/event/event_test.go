@@ -40,6 +40,8 @@ var full = []struct {
 	{Error{ID: "k2", What: "model", Failure: "garbage", Window: 9, Text: "x", Notice: notice},
 		`error k2 what=model kind=garbage window=9 text=x say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Paused{ID: "k3", Why: "cut", Ended: true, Notice: notice}, `paused k3 why=cut turn=ended say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Fired{ID: "k4", By: "cron-brief", Missed: 2, Silent: 3, Manual: true, Seen: "ab", Notice: notice},
+		`fired k4 by=cron-brief missed=2 silent=3 manual=yes seen=ab say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fade{Entries: Entries{1, 9}, To: "gist", Relevance: 3}, `fade e1..e9 to=gist rel=3`},
 	{Spent{On: "turn", Calls: 2, Tokens: tokens, Estimated: true}, `spent on=turn calls=2 in=1 cached=2 out=3 usd=0.000004 estimated=yes`},
 	{Epoch{K: 0, Why: "boot"}, `epoch 0 why=boot`},

@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"time"
+
+	"lethe/life/event"
+)
+
+// source is something that wakes the identity by itself: its triggers, its jobs. What
+// it has to say becomes a line in a room. The goroutine of Run alone calls it.
+type source interface {
+	// due returns what is to be recorded now, between units; each record goes out by
+	// itself. It never waits.
+	due(now time.Time) ([]record, error)
+	// next is when the clock makes something due; zero when only stir does.
+	next() time.Time
+}
+
+// startSources returns what wakes the identity, as far as it is configured.
+func (a *Agent) startSources() (all []source) {
+	if a.cfg.sources != nil {
+		all = append(all, a.cfg.sources(a)...)
+	}
+	return all
+}
+
+// stopSources ends what sources run beside the agent; it returns when all has ended.
+func (a *Agent) stopSources() {
+	for _, s := range a.sources {
+		if s, ok := s.(interface{ stop() }); ok {
+			s.stop()
+		}
+	}
+}
+
+// stir makes the agent ask its sources soon. Any goroutine may call it.
+func (a *Agent) stir() {
+	select {
+	case a.stirred <- struct{}{}:
+	default:
+	}
+}
+
+// fireDue records what is due. The lines are heard like any others.
+func (a *Agent) fireDue() error {
+	for _, s := range a.sources {
+		records, err := s.due(time.Now())
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			if fired, ok := r.event.(event.Fired); ok {
+				fired.ID = a.noticeID()
+				r.event = fired
+			}
+			if err := a.commit(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// nextDue is when the clock makes something due; zero when it does not.
+func (a *Agent) nextDue() (at time.Time) {
+	for _, s := range a.sources {
+		if t := s.next(); !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	return at
+}
+
+// firing fixes the line that wakes the identity: what e.By signs in a room it hears, with
+// the time that it was due.
+func (a *Agent) firing(e event.Fired, room, text string, due time.Time) record {
+	e.Notice = a.notice(text, room)
+	e.TS = due.UTC().Truncate(time.Second)
+	return record{event: e}
+}

@@ -1,0 +1,75 @@
+package mind
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"lethe/chat"
+	"lethe/life/event"
+)
+
+// Events of what wakes the identity by itself: lines in rooms that others sign for it.
+
+// maxFires is how many signers' newest firings are kept.
+const maxFires = 256
+
+// fired owes the line that wakes the identity, and waits for it to be heard.
+func (s *State) fired(e event.Fired) error {
+	if len(e.Posts) != 1 || e.TS.IsZero() {
+		return errors.New("not one line in one room")
+	}
+	line, err := s.post(Post{ID: e.ID, Wakes: true}, e.By, e.Say, e.Posting)
+	if err != nil {
+		return err
+	}
+	s.Notices++
+	s.Wakes = append(slices.Clone(s.Wakes), Wake{By: e.By, Room: e.Posts[0].Room, Hash: chat.Hash(line)})
+	f := s.Fires[e.By]
+	f.Count++
+	f.Seen = e.Seen
+	if !e.Manual {
+		f.Last = e.TS
+	}
+	s.Fires = maps.Clone(s.Fires)
+	if s.Fires == nil {
+		s.Fires = map[string]Firing{}
+	}
+	s.Fires[e.By] = f
+	for len(s.Fires) > maxFires {
+		oldest := slices.MinFunc(slices.Sorted(maps.Keys(s.Fires)), func(x, y string) int { return s.Fires[x].Last.Compare(s.Fires[y].Last) })
+		delete(s.Fires, oldest)
+	}
+	return nil
+}
+
+// hear reports whether a line of a room is one that wakes the identity, and notes that
+// it was heard. A tag proves nothing: only a line that a Fired of this life has fixed
+// does. One that is heard asleep is over.
+func (s *State) hear(room, hash string, asleep bool) bool {
+	i := slices.IndexFunc(s.Wakes, func(w Wake) bool { return w.Room == room && w.Hash == hash && !w.Heard })
+	if i < 0 {
+		return false
+	}
+	s.Wakes = slices.Clone(s.Wakes)
+	s.Wakes[i].Heard = true
+	if asleep {
+		s.Wakes = slices.Delete(s.Wakes, i, i+1)
+	}
+	return true
+}
+
+// posts reports whether the line of a wake is still to be posted.
+func (s *State) posts(w Wake) bool {
+	return slices.ContainsFunc(s.Outbox, func(p Post) bool { return p.Wakes && p.Room == w.Room && chat.Hash([]byte(p.Line)) == w.Hash })
+}
+
+// Waking reports whether a line of a room will wake the identity when it is heard.
+func (s *State) Waking(room, hash string) bool {
+	return slices.ContainsFunc(s.Wakes, func(w Wake) bool { return w.Room == room && w.Hash == hash && !w.Heard })
+}
+
+// Awaits reports whether a line that somebody signed is still unanswered.
+func (s *State) Awaits(by string) bool {
+	return slices.ContainsFunc(s.Wakes, func(w Wake) bool { return w.By == by })
+}
