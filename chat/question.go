@@ -1,0 +1,150 @@
+package chat
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Question is what the line of an identity asks of people. docs/rooms.md has the form of the
+// line. A tag is a claim, so anybody can write such a line: the identity that asked takes an
+// answer only to what it has recorded as open.
+type Question struct {
+	ID      string    // "q" and 6 hex digits: the beginning of the hash of the question's blob
+	Text    string    // may hold newlines
+	Options []string  // of one line each, at most MaxOptions; none: any text answers
+	For     []string  // who may answer; none: everybody in people of config.toml
+	Until   time.Time // zero: no deadline
+}
+
+// MaxOptions is how many options a question has at most.
+const MaxOptions = 8
+
+var (
+	questionID    = regexp.MustCompile(`^q[0-9a-f]{6}$`)
+	questionBegin = regexp.MustCompile(`^\? q[0-9a-f]{6}:`)
+	questionTail  = regexp.MustCompile(`^(?:[1-8]\) |for: |until: )`) // a line that is no text
+)
+
+// ValidQuestionID says whether id has the form of a question's id.
+func ValidQuestionID(id string) bool { return questionID.MatchString(id) }
+
+// String returns the text of the question's line. Parsing it gives the question back, but for
+// white space at the ends and before a line of the text that looks like an option.
+func (q Question) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "? %s:", q.ID)
+	for i, line := range strings.Split(newlineOnly.Replace(strings.TrimSpace(q.Text)), "\n") {
+		switch {
+		case i > 0 && questionTail.MatchString(line):
+			b.WriteString("\n ")
+		case i > 0:
+			b.WriteString("\n")
+		default:
+			b.WriteString(" ")
+		}
+		b.WriteString(line)
+	}
+	for i, option := range q.Options {
+		fmt.Fprintf(&b, "\n%d) %s", i+1, fields(option))
+	}
+	if len(q.For) > 0 {
+		b.WriteString("\nfor: " + strings.Join(q.For, " "))
+	}
+	if !q.Until.IsZero() {
+		b.WriteString("\nuntil: " + q.Until.UTC().Format(time.RFC3339))
+	}
+	return b.String()
+}
+
+// newlineOnly reads each end of a line as one newline.
+var newlineOnly = strings.NewReplacer("\r\n", "\n", "\r", "\n", lineSep, "\n")
+
+// ParseQuestion reads the text of a line as a question. It is false where the text has another form.
+func ParseQuestion(text string) (Question, bool) {
+	if !questionBegin.MatchString(text) {
+		return Question{}, false
+	}
+	q := Question{ID: text[2:9]}
+	lines := strings.Split(text[len("? q3fa9c1:"):], "\n")
+	last := func() string { return lines[len(lines)-1] }
+	if until, ok := strings.CutPrefix(last(), "until: "); ok && len(lines) > 1 {
+		at, err := time.Parse(time.RFC3339, until)
+		if err != nil {
+			return Question{}, false
+		}
+		q.Until, lines = at.UTC(), lines[:len(lines)-1]
+	}
+	if names, ok := strings.CutPrefix(last(), "for: "); ok && len(lines) > 1 {
+		q.For, lines = strings.Fields(names), lines[:len(lines)-1]
+	}
+	first := 1 // the first line that is no text
+	for first < len(lines) && !questionTail.MatchString(lines[first]) {
+		first++
+	}
+	for i, line := range lines[first:] {
+		option, ok := strings.CutPrefix(line, fmt.Sprintf("%d) ", i+1))
+		if !ok || i >= MaxOptions || option != fields(option) || option == "" {
+			return Question{}, false
+		}
+		q.Options = append(q.Options, option)
+	}
+	q.Text = strings.TrimSpace(strings.Join(lines[:first], "\n"))
+	return q, q.Text != ""
+}
+
+// NoQuestion returns the text so that its line is no question: where it has a question's beginning,
+// a space stands before it.
+func NoQuestion(text string) string {
+	if questionBegin.MatchString(text) {
+		return " " + text
+	}
+	return text
+}
+
+// Answer reads a message as the answer to the question: its id and then an option, the option's
+// number or, where there are no options, any text. choice is the option as the question has it.
+// cited says that the message begins with the id; without it, only somebody who knows that no other
+// question is open can say that this one is meant. A message that cites another id is no answer.
+func (q Question) Answer(text string) (choice string, cited, ok bool) {
+	text = strings.TrimSpace(text)
+	first, rest := text, ""
+	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
+		first, rest = text[:i], strings.TrimSpace(text[i:])
+	}
+	if id := strings.ToLower(strings.TrimRight(first, ":,.")); ValidQuestionID(id) {
+		if id != q.ID {
+			return "", false, false
+		}
+		text, cited = rest, true
+	}
+	if len(q.Options) == 0 {
+		return text, cited, text != ""
+	}
+	said := fields(text)
+	for _, said := range []string{said, strings.TrimRight(said, ".!)")} { // a person's "Yes." and "1)"
+		for _, option := range q.Options {
+			if strings.EqualFold(said, fields(option)) {
+				return option, cited, true
+			}
+		}
+		if len(said) == 1 && '1' <= said[0] && int(said[0]-'0') <= len(q.Options) {
+			return q.Options[said[0]-'1'], cited, true
+		}
+	}
+	return "", cited, false
+}
+
+// MayAnswer says whether a user of this name may answer; people are those of config.toml.
+func (q Question) MayAnswer(name string, people []string) bool {
+	if len(q.For) > 0 {
+		people = q.For
+	}
+	return name != Unknown && slices.Contains(people, name)
+}
+
+// fields writes runs of white space as one space.
+func fields(s string) string { return strings.Join(strings.Fields(s), " ") }
