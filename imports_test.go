@@ -28,6 +28,7 @@ var allowed = map[string][]string{
 	"lethe/llm":              {},
 	"lethe/llm/rehearsal":    {"lethe/compactor", "lethe/mind"},
 	"lethe/tools":            {"lethe/internal/durable", "lethe/internal/sandbox"},
+	"lethe/trigger":          {"lethe/chat"}, // the pure parts of it
 	"lethe/recall":           {"lethe/blobs", "lethe/recall/index", "lethe/recall/text"},
 	"lethe/recall/index":     {"lethe/blobs", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/recall/text"},
 	"lethe/recall/text":      {"lethe/blobs", "lethe/chat", "lethe/mind"},
