@@ -76,6 +76,7 @@ type Config struct {
 	MaxSteps      int          // model calls without a user's word; default 50
 	MaxAgentTurns int          // turns in a room where only agents speak; default 8
 	Tools         tools.Config // the parts that are not the identity's own
+	Gate          Gate         // what a final answer has to pass; default nothing
 	Warnings      []string     // what weakens the promises here, for the status
 
 	People []string       // users who may answer questions, approve calls and raise budgets

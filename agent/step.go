@@ -23,17 +23,26 @@ func (a *Agent) step(ctx context.Context) error {
 	if !a.canRecord() {
 		return nil
 	}
+	if live := a.state.Live; live[len(live)-1].Refused { // a power loss took the note that follows it
+		if err := a.commit(a.note(event.Note{Why: "refused"}, "answer refused", mind.RefusedText+". Answer again.")); err != nil {
+			return err
+		}
+	}
 	if err := a.hintIfDue(ctx); err != nil {
 		return err
 	}
 	reply, weight, lost, err := a.think(ctx)
+	if silent(err) { // asked twice, it said nothing twice: it has nothing to say
+		reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
+	}
+	var v verdict
+	if err == nil {
+		v, err = a.examine(ctx, reply, &lost)
+	}
 	if lost.calls > 0 {
 		if err := a.commit(lost.spent("turn")); err != nil {
 			return err
 		}
-	}
-	if silent(err) { // asked twice, it said nothing twice: it has nothing to say
-		reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
 	}
 	if err != nil {
 		return a.failed(err)
@@ -42,7 +51,7 @@ func (a *Agent) step(ctx context.Context) error {
 	if reply.Finish == "length" {
 		return a.cutOff(reply)
 	}
-	if err := a.recordReply(reply, weight); err != nil {
+	if err := a.recordReply(reply, weight, v); err != nil {
 		return err
 	}
 	a.estimate = a.estimate.Observe(weight, reply.Usage.Input)
@@ -58,11 +67,8 @@ func silent(err error) bool {
 
 // recordReply writes down what the model said, with the intent of its first
 // call, or with where its final text goes.
-func (a *Agent) recordReply(reply llm.Reply, weight int) error {
-	answer := mind.Answer{Reasoning: reply.Reasoning, Text: reply.Text}
-	if llm.Filler(reply.Text) || strings.TrimSpace(reply.Text) == mind.NoAnswer {
-		answer.Text = "" // it is what stands for silence, and said as little
-	}
+func (a *Agent) recordReply(reply llm.Reply, weight int, v verdict) error {
+	answer := mind.Answer{Reasoning: reply.Reasoning, Text: spoken(reply)}
 	for _, c := range reply.Calls {
 		answer.Calls = append(answer.Calls, mind.RepairCall(c.Name, c.Arguments))
 	}
@@ -72,7 +78,12 @@ func (a *Agent) recordReply(reply llm.Reply, weight int) error {
 	}
 	bodies := []body{{answer.Gist(turn), answer.Encode()}}
 	if len(answer.Calls) == 0 {
-		if rooms := a.audience(); len(rooms) > 0 && strings.TrimSpace(blobs.Unescape(answer.Text)) != "" {
+		if e.Refused = v.refuses(a.state, answer.Text); e.Refused {
+			note := event.Note{N: e.N + 1, Why: "refused"}
+			return a.commit(record{event: e, bodies: bodies}, record{event: note, bodies: []body{{"answer refused", []byte(v.note())}}})
+		}
+		e.Caveat = v.caveat()
+		if rooms := a.audience(); len(rooms) > 0 && strings.TrimSpace(blobs.Unescape(answer.Text)+e.Caveat) != "" {
 			e.Posting = a.posting(rooms...)
 		}
 		return a.commit(record{event: e, bodies: bodies})
@@ -80,6 +91,14 @@ func (a *Agent) recordReply(reply llm.Reply, weight int) error {
 	first := answer.Calls[0]
 	intent := a.intent(mind.Pending{Entry: a.state.Next, K: 1, Call: &mind.Call{Tool: first.Tool, Args: first.Args, Original: first.Original}})
 	return a.commit(record{event: e, bodies: bodies}, intent)
+}
+
+// spoken is the text of a reply, "" for what stands for silence, and said as little.
+func spoken(reply llm.Reply) string {
+	if llm.Filler(reply.Text) || strings.TrimSpace(reply.Text) == mind.NoAnswer {
+		return ""
+	}
+	return reply.Text
 }
 
 // audience is where a final text goes: the rooms that wait for it and are still

@@ -7,8 +7,8 @@ import (
 	"lethe/mind"
 )
 
-// ends reports whether an entry ends a turn: a final reply, which calls nothing.
-func ends(e *mind.Entry) bool { return e.Kind == mind.Reply && len(e.Calls) == 0 }
+// ends reports whether an entry ends a turn.
+func ends(e *mind.Entry) bool { return e.Final() }
 
 // done reports whether an entry is a finished step of a turn: a reply with all results.
 func done(e *mind.Entry) bool { return e.Kind == mind.Reply && len(e.Calls) > 0 && !e.Waits() }

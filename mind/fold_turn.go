@@ -12,7 +12,7 @@ import (
 // Events of a turn: replies, calls and their results, notes and errors.
 
 func (s *State) reply(e event.Reply, from source) error {
-	entry, err := s.add(Entry{N: e.N, Model: e.Model}, from)
+	entry, err := s.add(Entry{N: e.N, Model: e.Model, Refused: e.Refused}, from)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,15 @@ func (s *State) reply(e event.Reply, from source) error {
 	if err != nil {
 		return err
 	}
-	if err := s.owe(EntryID(e.N), blobs.Unescape(a.Text), e.Posting); err != nil {
+	text := blobs.Unescape(a.Text)
+	if e.Refused {
+		s.Owes, s.Refusals = true, with(s.Refusals, RefusalOf(text))
+		return nil
+	}
+	if e.Caveat != "" {
+		text = strings.TrimSpace(text + "\n\n" + e.Caveat)
+	}
+	if err := s.owe(EntryID(e.N), text, e.Posting); err != nil {
 		return err
 	}
 	for _, room := range s.Peers {
@@ -39,6 +47,12 @@ func (s *State) reply(e event.Reply, from source) error {
 	s.endTurn()
 	return nil
 }
+
+// RefusedText is how the note to the model begins that follows a refused answer.
+const RefusedText = "Your last answer did not count and nobody has seen it"
+
+// RefusalOf is how State.Refusals has the text of an answer.
+func RefusalOf(text string) string { return blobs.Sum([]byte(text)).String()[:16] }
 
 func (u *Usage) add(t event.Tokens) {
 	u.Input += t.In
@@ -50,7 +64,7 @@ func (u *Usage) add(t event.Tokens) {
 func (s *State) endTurn() {
 	s.Owes = false
 	s.Turn++
-	s.Waiting, s.Said, s.Peers, s.Spoken = nil, nil, nil, false
+	s.Waiting, s.Said, s.Peers, s.Refusals, s.Spoken = nil, nil, nil, nil, false
 	s.Wakes = slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Heard })
 }
 

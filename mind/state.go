@@ -66,7 +66,9 @@ type Entry struct {
 	View *Ref   `json:"view,omitempty"`
 	Text string `json:"-"`
 
-	// Of a reply. Text is then its final or accompanying text.
+	// Of a reply. Text is then its final or accompanying text. Refused: it was final,
+	// but did not count.
+	Refused   bool    `json:"refused,omitempty"`
 	Reasoning string  `json:"-"`
 	Calls     []*Call `json:"calls,omitempty"`
 	Model     string  `json:"model,omitempty"`
@@ -231,6 +233,8 @@ type State struct {
 	Overflows int    `json:"overflows,omitempty"`
 	LastCall  string `json:"last_call,omitempty"`
 	Repeats   int    `json:"repeats,omitempty"` // how often LastCall came in a row
+	// Refusals are the digests of the final answers of this turn that were refused.
+	Refusals []string `json:"refusals,omitempty"`
 
 	Wakes []Wake            `json:"wakes,omitempty"` // lines that are not answered yet
 	Fires map[string]Firing `json:"fires,omitempty"` // by signer, the newest
@@ -275,6 +279,9 @@ func (s *State) room(name string) *Room {
 	}
 	return r
 }
+
+// Final reports whether an entry ends a turn: a reply that calls nothing and counts.
+func (e *Entry) Final() bool { return e.Kind == Reply && len(e.Calls) == 0 && !e.Refused }
 
 // Entry returns the live entry n, or nil.
 func (s *State) Entry(n int) *Entry {

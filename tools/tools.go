@@ -96,7 +96,10 @@ const MaxArgs = 4 << 20
 const stopGrace = 1500 * time.Millisecond
 
 // Set is the tools of one identity, in a fixed order.
-type Set struct{ tools []Tool }
+type Set struct {
+	tools []Tool
+	conf  Config // complete
+}
 
 // New checks c and returns its tools. It makes the workspace (0700) if it is
 // missing. It fails when the workspace or an extra root would give the tools
@@ -118,7 +121,7 @@ func New(c Config) (*Set, error) {
 		}
 		all = append(all, b.tool())
 	}
-	return &Set{tools: append(all, pastTools(c.Past)...)}, nil
+	return &Set{tools: append(all, pastTools(c.Past)...), conf: c}, nil
 }
 
 //go:embed *.md

@@ -64,6 +64,9 @@ type settings struct {
 		Workspace   string        `toml:"workspace"`
 		Roots       []string      `toml:"roots"`
 	} `toml:"tools"`
+	Gate struct {
+		Check string `toml:"check"`
+	} `toml:"gate"`
 	Recall struct {
 		Hints string `toml:"hints"`
 	} `toml:"recall"`

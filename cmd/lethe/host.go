@@ -169,6 +169,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(),
 		},
 		People: people, Zone: zone,
+		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],
 	}, nil
 }

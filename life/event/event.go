@@ -116,6 +116,8 @@ type Reply struct {
 	Weight int64  `life:"weight"` // of the request, in characters
 	Finish string `life:"finish"`
 	Posting
+	Refused bool   `life:"refused=yes"` // it is said nowhere, and the turn goes on
+	Caveat  string `life:"caveat,opt"`  // what the posted line says behind the text
 }
 
 // Call says that a tool is about to run.

@@ -43,10 +43,14 @@ func think(r *Request) Answer {
 
 func newTurn(r *Request) *turn {
 	t := &turn{req: r, entries: view(r.Messages)}
+	before := 0
 	for i, e := range t.entries {
 		stopped := e.Kind == mind.Note && strings.Contains(e.Text, "no longer owed") // after a /stop
-		if e.Kind == mind.Reply && len(e.Calls) == 0 || stopped {
-			t.start = i + 1
+		switch {
+		case e.Kind == mind.Reply && len(e.Calls) == 0 || stopped:
+			before, t.start = t.start, i+1
+		case e.Kind == mind.Note && strings.HasPrefix(e.Text, mind.RefusedText): // the turn goes on
+			t.start = before
 		}
 	}
 	for i, e := range t.entries {

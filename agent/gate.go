@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"lethe/blobs"
+	"lethe/internal/status"
+	"lethe/llm"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// Gate is what a final answer has to pass before it counts: what is posted, and ends
+// the turn. The daemon holds it, so no model can turn it off.
+type Gate struct {
+	Check  string          // a command that has to exit 0; it has the answer as its standard input
+	Schema json.RawMessage // a JSON Schema that the answer has to fit
+}
+
+const (
+	maxRefusals = 3 // in one turn
+	checkTime   = 10 * time.Minute
+)
+
+// resolve reads the schema.
+func (g Gate) resolve() (*jsonschema.Resolved, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(g.Schema, &s); err != nil {
+		return nil, errors.New("the schema is not a JSON Schema: it has to be one JSON object")
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		err = fmt.Errorf("the schema is not a JSON Schema: %w", err)
+	}
+	return r, err
+}
+
+// Validate refuses a gate whose schema makes no sense.
+func (g Gate) Validate() error {
+	if len(g.Schema) == 0 {
+		return nil
+	}
+	_, err := g.resolve()
+	return err
+}
+
+// fits returns why a text does not fit the schema, or "".
+func (g Gate) fits(text string) string {
+	schema, err := g.resolve()
+	if err != nil {
+		return err.Error()
+	}
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return "it has to be one JSON value with nothing around it: " + err.Error()
+	}
+	if err := schema.Validate(v); err != nil {
+		return "it does not fit the schema: " + err.Error()
+	}
+	return ""
+}
+
+// verdict is what the gate says of a final answer.
+type verdict struct {
+	why    string // it does not pass; "" when it does
+	broken bool   // the check could not be run, which no answer mends
+}
+
+// examine holds a final answer against the gate, and listens for commands meanwhile. An
+// answer that a /stop or the end of the daemon leaves undecided is added to what is lost.
+func (a *Agent) examine(ctx context.Context, reply llm.Reply, lost *bill) (v verdict, err error) {
+	g := a.cfg.Gate
+	if g.Check == "" && len(g.Schema) == 0 || len(reply.Calls) > 0 || reply.Finish == "length" {
+		return verdict{}, nil
+	}
+	text := blobs.Unescape(spoken(reply))
+	if len(g.Schema) > 0 {
+		v.why = g.fits(text)
+	}
+	if v.why != "" || g.Check == "" {
+		return v, nil
+	}
+	a.show(status.Acting, "check")
+	ran, stopped := false, false
+	err = a.during(ctx, func(ctx context.Context) {
+		v.why, ran = a.tools.Check(ctx, g.Check, text, checkTime)
+		stopped = ctx.Err() != nil
+	})
+	if err == nil && stopped {
+		lost.calls++
+		lost.add(reply.Model, reply.Usage)
+		err = &llm.Error{Kind: llm.Canceled}
+	}
+	if v.why != "" {
+		v = verdict{fmt.Sprintf("the check `%s` %s", g.Check, v.why), !ran}
+	}
+	return v, err
+}
+
+// refuses reports whether an answer is refused: the same one is not refused twice in a
+// turn, and none when maxRefusals were.
+func (v verdict) refuses(s *mind.State, text string) bool {
+	return v.why != "" && !v.broken && len(s.Refusals) < maxRefusals && !slices.Contains(s.Refusals, mind.RefusalOf(blobs.Unescape(text)))
+}
+
+// note tells the model.
+func (v verdict) note() string {
+	return fmt.Sprintf("%s: %s\nSet this right and answer again.", mind.RefusedText, v.why)
+}
+
+// caveat tells whoever reads an answer that counts although it does not pass.
+func (v verdict) caveat() string {
+	if v.why == "" {
+		return ""
+	}
+	why, _, _ := strings.Cut(v.why, tools.CheckOutput)
+	return fmt.Sprintf("(This answer did not pass: %s.)", why)
+}

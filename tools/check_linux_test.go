@@ -1,0 +1,40 @@
+package tools
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/internal/lethetest"
+)
+
+// A check runs where commands do, has the text as its input, and a HOME that they do not reach.
+func TestCheck(t *testing.T) {
+	id := newIdentity(t, nil)
+	check := func(line, text string, timeout time.Duration) (string, bool) {
+		return id.Check(t.Context(), line, text, timeout)
+	}
+	if why, ran := check("grep -q good && test -f made && echo x >> $HOME/kept", "all good\n", time.Minute); !ran || !strings.Contains(why, "exit code 1") {
+		t.Errorf("before the file is there: %q %v", why, ran)
+	}
+	id.file("made", "")
+	if why, ran := check("grep -q good && test -f made && echo kept >> $HOME/kept", "all good\n", time.Minute); !ran || why != "" {
+		t.Errorf("a good one: %q %v", why, ran)
+	}
+	id.fails([]string{"cat"}, "BASH", "command", "cat ../gate/home/kept || echo cat fails; false")
+	for line, want := range map[string]string{
+		"head -c 9000 /dev/zero | tr '\\0' x; echo the end; exit 7": "exit code 7. The end of its output:\nxxxx",
+		"cat " + id.home + "/config.toml":                           "exit code 1",
+		"kill -9 $$":                                                "signal 9", "sleep 60": "longer than 1s",
+	} {
+		why, ran := check(line, "", time.Second)
+		if !ran || len(why) > checkOutput+100 {
+			t.Errorf("%s: %d bytes, ran %v", line, len(why), ran)
+		}
+		lethetest.Words(t, why, want)
+	}
+	off := newIdentity(t, func(c *Config) { c.Bash = BashOff })
+	if why, ran := off.Check(t.Context(), "cat "+off.home+"/config.toml; grep -q x", "x", time.Minute); !ran || why != "" {
+		t.Errorf("without BASH: %q %v", why, ran)
+	}
+}
