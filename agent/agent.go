@@ -77,6 +77,7 @@ type Config struct {
 	MaxAgentTurns int          // turns in a room where only agents speak; default 8
 	Tools         tools.Config // the parts that are not the identity's own
 	Gate          Gate         // what a final answer has to pass; default nothing
+	Notify        []string     // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
 	Warnings      []string     // what weakens the promises here, for the status
 
 	People []string       // users who may answer questions, approve calls and raise budgets

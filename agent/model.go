@@ -263,7 +263,7 @@ func (a *Agent) pause(why, say string) error {
 	if len(rooms) == 0 {
 		rooms = a.joined()
 	}
-	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Notice: a.notice(say, rooms...)}})
+	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Notice: a.notice(say, a.notify(rooms...)...)}})
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lethe/blobs"
@@ -54,6 +55,34 @@ func (a *Agent) notice(text string, rooms ...string) event.Notice {
 		return event.Notice{}
 	}
 	return event.Notice{Say: text, Posting: a.posting(rooms...)}
+}
+
+// notify returns rooms, and behind them those of Config.Notify: where something is posted
+// that people are to notice wherever they are.
+func (a *Agent) notify(rooms ...string) []string {
+	for _, room := range a.cfg.Notify {
+		if !slices.Contains(rooms, room) {
+			rooms = append(rooms[:len(rooms):len(rooms)], room)
+		}
+	}
+	return rooms
+}
+
+// noticed has the line of a firing stand in the rooms for notices, too.
+func (a *Agent) noticed(firing record) record {
+	e := firing.event.(event.Fired)
+	e.Posts = a.posting(a.notify(e.Posts[0].Room)...).Posts
+	firing.event = e
+	return firing
+}
+
+// alert tells the people of Config.Notify, and nobody else, of something that needs one of
+// them. Where nobody is to be told, it is no record.
+func (a *Agent) alert(what, text string) []record {
+	if len(a.cfg.Notify) == 0 {
+		return nil
+	}
+	return []record{{event: event.Error{ID: a.noticeID(), What: what, Text: text, Notice: a.notice(text, a.notify()...)}}}
 }
 
 // prepared is a line whose blobs are durable.

@@ -49,9 +49,13 @@ func (a *Agent) fireDue() error {
 			return err
 		}
 		for _, r := range records {
-			if fired, ok := r.event.(event.Fired); ok {
-				fired.ID = a.noticeID()
-				r.event = fired
+			switch e := r.event.(type) { // what was recorded before has changed the number
+			case event.Fired:
+				e.ID = a.noticeID()
+				r.event = e
+			case event.Error:
+				e.ID = a.noticeID()
+				r.event = e
 			}
 			if err := a.commit(r); err != nil {
 				return err

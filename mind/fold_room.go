@@ -168,17 +168,28 @@ func (s *State) owe(id, text string, where event.Posting) error {
 	return err
 }
 
-// post puts the line of a text into the outbox for each room, and returns it.
-func (s *State) post(like Post, by, text string, where event.Posting) (line []byte, err error) {
-	line, err = chat.Format(true, by, where.TS, text)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range where.Posts {
+// post puts the line of a text into the outbox for each room, and returns the first of
+// them, which alone wakes. In a room for notices the line says which other room it stands in.
+func (s *State) post(like Post, by, text string, where event.Posting) (first []byte, err error) {
+	from := ""
+	for i, p := range where.Posts {
+		said := text
+		if chat.ForNotices(p.Room) {
+			said = chat.Notice(from, text)
+		} else if i == 0 {
+			from = p.Room
+		}
+		line, err := chat.Format(true, by, where.TS, said)
+		if err != nil {
+			return nil, err
+		}
 		like.Room, like.Line, like.Inode, like.From = p.Room, string(line), p.Inode, p.Size
 		s.Outbox = append(s.Outbox, like)
+		if i == 0 {
+			first, by, like.Wakes = line, s.Name, false
+		}
 	}
-	return line, nil
+	return first, nil
 }
 
 func (s *State) posted(e event.Posted) error {

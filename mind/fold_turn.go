@@ -189,7 +189,7 @@ func (s *State) paused(e event.Paused) error {
 
 // failed is an error that the identity goes on after.
 func (s *State) failed(e event.Error) error {
-	if e.Say != "" {
+	if e.Say != "" && e.What == "model" {
 		s.Told = e.What
 	}
 	if e.Window > 0 {

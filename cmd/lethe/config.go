@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"lethe/agent"
+	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/llm"
@@ -26,6 +27,8 @@ type settings struct {
 	User            string   `toml:"user"`   // your name in rooms
 	People          []string `toml:"people"` // who may answer questions, approve calls and raise budgets
 	TZ              string   `toml:"tz"`
+
+	Notify []string `toml:"notify"` // "telegram:ada": who is told of what needs a person
 
 	Model struct {
 		Preset    string `toml:"preset"`
@@ -189,6 +192,14 @@ const (
 	hintsOff       = "off"        // nobody is reminded of what it has forgotten
 )
 
+// notified are the names of the people that notify lists.
+func (s settings) notified() (names []string) {
+	for _, entry := range s.Notify {
+		names = append(names, strings.TrimPrefix(entry, telegram.Name+":"))
+	}
+	return names
+}
+
 // check refuses values outside of their range.
 func (s settings) check() error {
 	var faults []error
@@ -209,6 +220,10 @@ func (s settings) check() error {
 	}
 	_, err := time.LoadLocation(s.TZ)
 	unless(err == nil, "tz = %q is not a time zone such as \"Europe/Berlin\"", s.TZ)
+	for _, entry := range s.Notify {
+		name, ok := strings.CutPrefix(entry, telegram.Name+":")
+		unless(ok && name != "" && chat.ValidRoom(chat.NotifyRoom(name)), "notify has %q, which is not of the form \"telegram:NAME\", with a name of letters a-z, digits, _ and -", entry)
+	}
 	oneOf("model.preset", s.Model.Preset, llm.Presets()...)
 	oneOf("model.thinking", s.Model.Thinking, "enabled", "disabled")
 	oneOf("model.effort", s.Model.Effort, "low", "high", "max")

@@ -43,3 +43,16 @@ func TestRemovedKeys(t *testing.T) {
 		t.Error("an unknown key is taken")
 	}
 }
+
+// Who is to be told is a name that a room can have.
+func TestNotify(t *testing.T) {
+	s, err := parseSettings("config.toml", []byte(`notify = ["telegram:Ada", "telegram:bob"]`))
+	if err != nil || strings.Join(s.notified(), " ") != "Ada bob" {
+		t.Errorf("%q, %v", s.notified(), err)
+	}
+	for _, entry := range []string{"ada", "telegram:", "telegram:Zoë", "mail:ada", "telegram:../x"} {
+		if _, err := parseSettings("config.toml", []byte(`notify = ["`+entry+`"]`)); err == nil || !strings.Contains(err.Error(), entry) {
+			t.Errorf("%q is taken: %v", entry, err)
+		}
+	}
+}

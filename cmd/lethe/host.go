@@ -154,6 +154,10 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 	if limit == 0 {
 		limit = s.Context.Limit
 	}
+	var notify []string
+	for _, name := range s.notified() {
+		notify = append(notify, chat.NotifyRoom(name))
+	}
 	workspace := cmp.Or(r.workspace, s.Tools.Workspace)
 	return agent.Config{
 		Home: h.p.home, Store: h.store, Watcher: h.watcher, Log: h.log,
@@ -168,7 +172,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(),
 		},
-		People: people, Zone: zone,
+		People: people, Notify: notify, Zone: zone,
 		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],
 	}, nil

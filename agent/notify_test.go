@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/status"
+	"lethe/llm/rehearsal"
+)
+
+// What needs a person is said where it happens and in the rooms for notices, once each, and
+// no model is asked for these. Nobody pays where there are none.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	for _, notify := range [][]string{nil, {"notify-ada", "notify-bob"}} {
+		w := newWorld(t, rehearsal.Step{Times: 1, Status: 401}, rehearsal.Step{Times: -1, Answer: text("well again")})
+		w.conf.Notify = notify
+		id := w.boot("ada", "dev")
+		r := w.run(id)
+		say := r.ask("hello")
+		contains(t, say, "The model refuses")
+		r.waitFor(status.Paused, "")
+		r = r.again()
+		equal(t, "the answer", w.answered("dev", 2), "well again")
+		r.finish()
+		for _, room := range []string{"notify-ada", "notify-bob"} {
+			said := w.said(room)
+			if notify == nil {
+				if _, err := os.Stat(chat.Path(w.home.Dir, room)); err == nil {
+					t.Errorf("nobody is notified, and there is a room %s", room)
+				}
+				continue
+			}
+			equalSlices(t, "notices in "+room, said, []string{"(dev) " + say})
+		}
+	}
+}
+
+// An alert is for the rooms for notices alone, and does not pass for an outage that the
+// rooms know of.
+func TestAlert(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: 1, Status: 503}, rehearsal.Step{Times: -1, Answer: text("well again")})
+	w.conf.Notify = []string{"notify-ada"}
+	a, err := Open(w.boot("ada", "dev"), w.conf)
+	if err == nil {
+		err = a.commit(a.alert("job", "(dev) job 3 failed")...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := w.live(a)
+	contains(t, w.ask("dev", "hello"), "I cannot reach the model")
+	equal(t, "the answer", w.answered("dev", 2), "well again")
+	r.finish()
+	equalSlices(t, "notices", w.said("notify-ada"), []string{" (dev) job 3 failed"})
+	if strings.Contains(w.read(w.path("dev")), "job 3") {
+		t.Error("an alert is in a room")
+	}
+}
+
+// A firing that a person has to know of wakes in its room alone, and is noticed once over a kill.
+func TestNoticedFiring(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.conf.Notify = []string{"notify-ada"}
+	w.conf.sources = func(a *Agent) []source { return []source{failedBell{bell{a, 1, "dev"}}} }
+	id := w.boot("eve", "dev")
+	for range 2 {
+		w.run(id, dieAt("posted", 1)).killed()
+	}
+	r := w.run(id)
+	w.eventually("the ring is answered", func() bool { return len(w.said("dev")) == 2 })
+	r.finish()
+	notices := w.read(w.path("notify-ada"))
+	if strings.Count(notices, "\n") != 1 || !strings.Contains(notices, "[AGENT:eve 2026-11-22T07:00:00Z] (dev) ring number 0") {
+		t.Errorf("the notices are\n%s", notices)
+	}
+	equal(t, "firings", len(w.events(id, "fired")), 1)
+}
+
+type failedBell struct{ bell }
+
+func (b failedBell) due(now time.Time) ([]record, error) {
+	all, err := b.bell.due(now)
+	for i := range all {
+		all[i] = b.a.noticed(all[i])
+	}
+	return all, err
+}

@@ -1,0 +1,24 @@
+package chat
+
+import "testing"
+
+func TestNotice(t *testing.T) {
+	for _, c := range []struct{ room, text, line string }{
+		{"dev", "? q3fa9c1: Deploy?\n1) yes", "(dev) ? q3fa9c1: Deploy?\n1) yes"},
+		{"dev", "(ops) hello", "(dev) (ops) hello"},
+		{"", "the disk is full", "the disk is full"},
+		{"", "(ops) ? q3fa9c1: Deploy?", " (ops) ? q3fa9c1: Deploy?"}, // said there, not posted by the daemon
+	} {
+		line := Notice(c.room, c.text)
+		if line != c.line {
+			t.Errorf("%q of %q is %q, want %q", c.text, c.room, line, c.line)
+		}
+		room, text := ParseNotice(line)
+		if c.room != room || c.room != "" && text != c.text {
+			t.Errorf("%q is read as %q, %q", line, room, text)
+		}
+	}
+	if ForNotices("dev") || !ForNotices(NotifyRoom("Ada")) || NotifyRoom("Ada") != "notify-ada" {
+		t.Error("rooms for notices are not told apart")
+	}
+}
