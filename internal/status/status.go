@@ -63,6 +63,19 @@ type Status struct {
 	CachedTokens int64   `json:"cached_tokens"`
 	OutputTokens int64   `json:"output_tokens"`
 	CostUSD      float64 `json:"cost_usd"`
+
+	Questions []Question `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
+}
+
+// Question is one that an identity has open.
+type Question struct {
+	ID      string    `json:"id"` // as chat.Question has it
+	Room    string    `json:"room"`
+	Text    string    `json:"text"`
+	Options []string  `json:"options,omitempty"`
+	For     []string  `json:"for,omitempty"` // who may answer; none: everybody in people of config.toml
+	Asked   time.Time `json:"asked"`
+	Until   time.Time `json:"until,omitzero"`
 }
 
 // Write puts s into dir as status.json, atomically but without syncing. On a full disk it
