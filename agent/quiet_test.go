@@ -42,3 +42,18 @@ func TestSilentModelIsTold(t *testing.T) {
 	}
 	r.finish()
 }
+
+// An answer that nothing needs to be said is kept and not posted, whoever asked.
+func TestNothingIsNotPosted(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t, rehearsal.Step{Contains: "quiet", Answer: text(" (nothing)\n")})
+	w.say("dev", "ann", "be quiet")
+	w.eventually("it has answered", func() bool { return len(w.events(id, "reply")) == 1 })
+	if line := r.ask("hello"); strings.Contains(line, "nothing") {
+		t.Errorf("it said %q", line)
+	}
+	if reply := w.events(id, "reply")[0]; !strings.Contains(w.body(reply, 0), "(nothing)") || reply.Get("post") != "" {
+		t.Errorf("the reply is %v", reply)
+	}
+	r.checked()
+}

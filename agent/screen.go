@@ -11,6 +11,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/llm"
+	"lethe/mind"
 )
 
 // Others see of a running identity its status.json and live.md. Nothing depends on
@@ -97,6 +98,9 @@ func (a *Agent) stream(ctx context.Context) func(llm.Delta) {
 		got.reasoning.WriteString(d.Reasoning)
 		got.text.WriteString(d.Text)
 		if d.Text == "" && !d.Reset || time.Since(last) < livePace {
+			return
+		}
+		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(got.text.String())) { // it may be no more than that
 			return
 		}
 		last = time.Now()

@@ -83,7 +83,8 @@ func (a *Agent) recordReply(reply llm.Reply, weight int, v verdict) error {
 			return a.commit(record{event: e, bodies: bodies}, record{event: note, bodies: []body{{"answer refused", []byte(v.note())}}})
 		}
 		e.Caveat = v.caveat()
-		if rooms := a.audience(); len(rooms) > 0 && strings.TrimSpace(blobs.Unescape(answer.Text)+e.Caveat) != "" {
+		said := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)
+		if rooms := a.audience(); len(rooms) > 0 && said != "" && said != mind.Nothing {
 			e.Posting = a.posting(rooms...)
 		}
 		return a.commit(record{event: e, bodies: bodies})

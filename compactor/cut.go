@@ -2,7 +2,9 @@ package compactor
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	"lethe/mind"
 )
@@ -65,6 +67,51 @@ func split(pieces [][]unit, most int) [][]unit {
 	}
 	return append(split(pieces[:at], most), split(pieces[at:], most)...)
 }
+
+// quietTurns takes the stretches of turns out of units that need no summary: a trigger's
+// line, and that nothing needed to be said about it. A stretch smaller than what may stand
+// alone stays, since taking it out would part what stands around it.
+func quietTurns(units []unit) (stretches [][]unit, rest []unit) {
+	var stretch []unit
+	end := func() {
+		if size(stretch) >= aloneChunk {
+			stretches = append(stretches, stretch)
+		} else {
+			rest = append(rest, stretch...)
+		}
+		stretch = nil
+	}
+	for _, t := range turns(units) {
+		if len(stretch) > 0 && (!quiet(t) || t[0].N != stretch[len(stretch)-1].N+1) {
+			end()
+		}
+		if quiet(t) {
+			stretch = append(stretch, t...)
+		} else {
+			rest = append(rest, t...)
+		}
+	}
+	end()
+	return stretches, rest
+}
+
+// quiet reports whether a turn heard only triggers and said nothing, without a tool.
+func quiet(turn []unit) bool {
+	for _, u := range turn[:len(turn)-1] {
+		if u.Kind == mind.Reply {
+			return false
+		}
+		for line := range strings.Lines(u.Text) {
+			if tag, _, ok := roomLine(line); ok && !signedByTrigger.MatchString(tag) {
+				return false
+			}
+		}
+	}
+	last := turn[len(turn)-1].Entry
+	return ends(last) && strings.TrimSpace(last.Text) == mind.Nothing
+}
+
+var signedByTrigger = regexp.MustCompile(`^AGENT:(cron|watch|mail)-`)
 
 // mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of at
 // most so many tokens. A short run still gives a few, so that there is a choice of what fades.

@@ -14,7 +14,7 @@ import (
 // and by turns, and a summary is the head and the tail of what was said, rules
 // and promises word for word, names and keywords.
 func (j Job) Mechanical() []Fade {
-	fades := slices.Clone(j.kept)
+	fades := append(slices.Clone(j.kept), j.quiet...)
 	for _, run := range j.runs {
 		for _, chunk := range mechanicalChunks(run, j.in.Settings.maxChunk()) {
 			fades = append(fades, j.mechanical(chunk))

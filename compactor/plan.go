@@ -43,6 +43,7 @@ type Job struct {
 	runs     [][]unit       // eligible entries to ask about; consecutive numbers in each
 	kept     []Fade         // chunks that stayed live
 	again    [][]unit       // their entries
+	quiet    []Fade         // what fades without a summary, and first
 	tokens   int
 }
 
@@ -76,6 +77,12 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	j.fixed = in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
 	j.base = j.fixed + tokens(j.messages, in.Meter)
 	j.kept, j.again, units = stillValid(in.Kept, units)
+	stretches, units := quietTurns(units)
+	for _, s := range stretches {
+		f := chunk(s)
+		f.Mechanical, f.Gist = true, blobs.Gist("nothing to say: "+first(s[0]))
+		j.quiet = append(j.quiet, f)
+	}
 	for i, u := range units {
 		if i == 0 || u.N != units[i-1].N+1 {
 			j.runs = append(j.runs, nil)

@@ -46,7 +46,7 @@ func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error)
 		}
 		made[i].stays = before.stays
 	}
-	return ordered(made), failure
+	return ordered(append(made, j.quiet...)), failure
 }
 
 // worker asks the model and counts what comes of it.

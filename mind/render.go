@@ -28,6 +28,10 @@ type WireCall struct{ ID, Tool, Args string }
 // an empty assistant message.
 const NoAnswer = "(no answer)"
 
+// Nothing is a final text that says that nothing needs to be said. It is recorded and
+// not posted.
+const Nothing = "(nothing)"
+
 // Messages renders the next request. Tail, which is empty in the default order,
 // goes last. A unit that still lacks a result is left out: what it will say is
 // not known yet, and a request never takes back what an earlier one said.
