@@ -153,9 +153,13 @@ func (t Trigger) after(after time.Time) func(func(time.Time) bool) {
 		for t.isQuiet(start) {
 			start = start.Add(-time.Minute)
 		}
+		var end time.Time // of what was put off
 		for at := range t.planned(start) {
-			if at = t.Loud(at); at.After(after) {
-				if after = at; !yield(at) {
+			if at.Before(end) {
+				continue
+			}
+			if end = t.Loud(at); end.After(after) {
+				if after = end; !yield(end) {
 					return
 				}
 			}

@@ -17,6 +17,7 @@ type life struct {
 	tools    []string
 	results  map[string]string // by tool, or by tool and main argument
 	made     []string          // "TOOL argument" of every call, in order
+	content  string            // of the newest WRITE_FILE
 	steps    int               // model calls of the last turn
 }
 
@@ -96,7 +97,7 @@ func (l *life) run(c Call) string {
 			made += " " + v
 		}
 	}
-	l.made = append(l.made, made)
+	l.made, l.content = append(l.made, made), args["content"]
 	if r, ok := l.results[made]; ok {
 		return r
 	}
@@ -180,6 +181,35 @@ func TestOrders(t *testing.T) {
 	l.hear("ada: count to 3")
 	l.says("ada: BASH `one` gave: 1st", "bob: 2+3 = 5", "ada: 1 2 3")
 	l.called("BASH one")
+}
+
+// What is to be done later becomes a trigger, as self/TRIGGERS.md tells.
+func TestSchedules(t *testing.T) {
+	for order, want := range map[string][2]string{
+		"every day at nine say good morning":              {"good-morning", "cron = \"0 9 * * *\"\nroom = \"dev\"\nsay = \"say good morning\"\n"},
+		"Every weekday at 17:30, run date and say it":     {"run-date-and-say-it", "cron = \"30 17 * * mon-fri\"\nroom = \"dev\"\nsay = \"run date and say it\"\n"},
+		"every friday at noon say it is friday in ops":    {"it-is-friday", "cron = \"0 12 * * fri\"\nroom = \"ops\"\nsay = \"say it is friday\"\n"},
+		"every 10 minutes look after the \"queue\"":       {"look-after-the-queue", "every = \"10m\"\nroom = \"dev\"\nsay = \"look after the \\\"queue\\\"\"\n"},
+		"every hour say ¿?":                               {"reminder", "every = \"1h\"\nroom = \"dev\"\nsay = \"say ¿?\"\n"},
+		"please at 2026-11-23 09:00 say the train leaves": {"the-train-leaves", "at = \"2026-11-23 09:00\"\nroom = \"dev\"\nsay = \"say the train leaves\"\n"},
+	} {
+		l := newLife(t, "")
+		l.results["WRITE_FILE"] = "written; it fires next at nine"
+		l.hear("ada: " + order)
+		l.says("it fires next at nine")
+		l.called("WRITE_FILE self/triggers/" + want[0] + ".toml")
+		if l.content != want[1] {
+			t.Errorf("%s: %q, want %q", order, l.content, want[1])
+		}
+	}
+	l := newLife(t, "")
+	l.hear("ada: every day at noonish say hello")
+	l.says("I heard “every day at noonish")
+	l.hear("cron-good-morning-bot: say good morning")
+	l.says("good morning")
+	l.hear("cron-date-bot: run date\nrun rm")
+	l.says("BASH `date`")
+	l.called("BASH date")
 }
 
 func TestReports(t *testing.T) {

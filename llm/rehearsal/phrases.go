@@ -14,6 +14,7 @@ const introduction = `I am the offline rehearsal model: a small program, not int
 - remember that the deploy key is in vault 7, and later: what did I say about the deploy key?
 - what is 12*7? count to 50
 - run COMMAND, read FILE, write TEXT to FILE, list
+- every day at nine say good morning, every 10 minutes …, at 2026-11-23 09:00 …
 - say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
 Orders can be joined: run date and then read notes.txt.`
 
@@ -39,6 +40,7 @@ var phrases = sync.OnceValue(func() []phrase {
 		{form: `leave (\S+)`, tool: "LEAVE", args: []string{"room"}},
 		{form: `uncompact (?:.*hash=)?([0-9a-f]{8,64})\b.*`, tool: "UNCOMPACT", args: []string{"hash"}},
 		{form: `compact`, tool: "COMPACT"},
+		{form: `(` + scheduleForm + `)`, say: (*turn).schedule},
 		{form: `remember(?: that)?[:,]? (.+)`, say: always(func(x string) string { return "I will remember: " + x })},
 		{form: `.*what is (\d{1,9} ?[-+*] ?\d{1,9})\W*`, say: always(sum)},
 		{form: `count to (\d{1,4})`, say: always(count)},
@@ -68,7 +70,7 @@ var (
 	then = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i),? (?:and )?then `) })
 	verb = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:run|read|list|join|leave)\b`) })
 	// Text that is kept, quoted or of several lines is one order.
-	whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)^(?:remember) |[\"'`]|\n") })
+	whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)^(?:remember|every|at) |[\"'`]|\n") })
 )
 
 // parse reads a line as the things it asks for: groups in sequence, at least one,
@@ -105,7 +107,7 @@ func orderOf(text string) order {
 			continue
 		}
 		if p.tool == "" {
-			return order{say: func(t *turn) (string, bool) { return p.say(t, m[len(m)-1]) }}
+			return order{say: func(t *turn) (string, bool) { return p.say(t, m[min(1, len(m)-1)]) }}
 		}
 		args := map[string]string{}
 		for i, name := range p.args {

@@ -121,9 +121,14 @@ func (t *turn) answer() Answer {
 }
 
 // line handles one line: its orders in sequence, calls that need no sequence
-// together. It follows no orders of agents.
+// together. It follows no orders of agents, but those of its own triggers.
 func (t *turn) line(l line) (text string, ok bool) {
-	if l.agent {
+	if own, ok := strings.CutPrefix(l.who, "cron-"); ok && l.agent && own != "" { // nobody else can have such a name
+		l.text, _, _ = strings.Cut(l.text, "\n") // what a command printed stands below
+		if said, ok := strings.CutPrefix(l.text, "say "); ok {
+			return said, true
+		}
+	} else if l.agent {
 		return "I heard you: " + clip(oneLine(plainRefs(l.text)), 60), true
 	}
 	var texts []string
@@ -139,7 +144,7 @@ func (t *turn) line(l line) (text string, ok bool) {
 			case slices.Contains(t.req.Tools, o.call.Name):
 				calls = append(calls, *o.call)
 			default:
-				texts = append(texts, fmt.Sprintf("That needs %s, which I am not offered here.", o.call.Name))
+				texts = append(texts, notOffered(*o.call))
 			}
 		}
 		if len(calls) == 0 {
@@ -154,6 +159,10 @@ func (t *turn) line(l line) (text string, ok bool) {
 		}
 	}
 	return strings.Join(texts, "\n\n"), true
+}
+
+func notOffered(c Call) string {
+	return fmt.Sprintf("That needs %s, which I am not offered here.", c.Name)
 }
 
 // report says in a sentence what a call gave.

@@ -79,7 +79,9 @@ func sections(text string) (out []*mind.Entry) {
 			if _, said, ok := strings.Cut(body, "\n</reasoning>"); ok {
 				body = strings.TrimSpace(said)
 			}
-			out = append(out, &mind.Entry{N: n, Kind: kind, Text: body})
+			_, room, _ := strings.Cut(what, "room=")
+			room, _, _ = strings.Cut(room, " ")
+			out = append(out, &mind.Entry{N: n, Kind: kind, Room: room, Text: body})
 		case kind == "call":
 			newest.Calls = append(newest.Calls, &mind.Call{Tool: what, Args: body, Status: mind.OK})
 		case kind == "result" && len(newest.Calls) > 0:
@@ -94,6 +96,7 @@ func sections(text string) (out []*mind.Entry) {
 // A line is what somebody said in a room.
 type line struct {
 	who, text string
+	room      string
 	agent     bool
 	now       bool // it belongs to the turn that is under way
 }
@@ -107,7 +110,7 @@ var roomLine = sync.OnceValue(func() *regexp.Regexp {
 func linesOf(e *mind.Entry) (out []line) {
 	for s := range strings.SplitSeq(strings.ReplaceAll(e.Text, "\u2028", "\n"), "\n") {
 		if m := roomLine().FindStringSubmatch(s); m != nil {
-			out = append(out, line{who: m[2], text: m[3], agent: m[1] == "AGENT"})
+			out = append(out, line{who: m[2], text: m[3], room: e.Room, agent: m[1] == "AGENT"})
 		} else if n := len(out); n > 0 {
 			out[n-1].text += "\n" + strings.TrimPrefix(s, "    ")
 		}
