@@ -190,6 +190,35 @@ func (t *Trigger) check(k keys) error {
 	return nil
 }
 
+// When says in a few words when it fires.
+func (t Trigger) When() string {
+	switch {
+	case t.Watch != "":
+		return "watch " + t.Watch
+	case t.Mail != "":
+		return "mail " + t.Mail
+	case t.Slow > 0:
+		return fmt.Sprintf("every %s to %s", short(t.Every), short(t.Slow))
+	case t.Every > 0:
+		return "every " + short(t.Every)
+	case t.Cron != "":
+		return t.Cron
+	}
+	return t.At.Format("at 2006-01-02 15:04 -0700")
+}
+
+// short is 10m of 10m0s.
+func short(d time.Duration) string {
+	text := strings.TrimSuffix(d.String(), "m0s")
+	if len(text) < len(d.String()) {
+		text += "m"
+	}
+	if cut, ok := strings.CutSuffix(text, "h0m"); ok {
+		return cut + "h"
+	}
+	return text
+}
+
 // Signer is who signs the lines of a trigger.
 func (t Trigger) Signer() string {
 	switch {

@@ -187,6 +187,14 @@ func settingKeys(t reflect.Type, table string) (keys []string) {
 	return keys
 }
 
+// zone is whose clocks count.
+func (s settings) zone() *time.Location {
+	if zone, err := time.LoadLocation(s.TZ); s.TZ != "" && err == nil { // it was checked
+		return zone
+	}
+	return time.Local
+}
+
 const (
 	modeMechanical = "mechanical" // summaries of heads, tails and keywords, without a model
 	hintsOff       = "off"        // nobody is reminded of what it has forgotten

@@ -140,12 +140,6 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 	if h.offline {
 		params.Model = offlineModel
 	}
-	zone := time.Local
-	if s.TZ != "" {
-		if zone, err = time.LoadLocation(s.TZ); err != nil { // checked
-			return agent.Config{}, err
-		}
-	}
 	people := s.People
 	if people == nil {
 		people = []string{h.p.userName()}
@@ -172,7 +166,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(),
 		},
-		People: people, Notify: notify, Zone: zone,
+		People: people, Notify: notify, Zone: s.zone(),
 		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],
 	}, nil

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"lethe/chat"
+	"lethe/life"
+	"lethe/life/event"
+)
+
+// firings is what LIFE tells of the lines that one signer has woken the identity with.
+type firings struct {
+	Last    time.Time `json:"last,omitzero"` // when the newest was due
+	Fired   int       `json:"fired"`
+	Missed  int       `json:"missed"`
+	Silent  int       `json:"silent"`
+	Nothing int       `json:"nothing"`  // turns answered with (nothing)
+	USD     float64   `json:"cost_usd"` // of the turns; those of several lines are shared
+	model   string
+}
+
+// history follows LIFE from firings to the ends of their turns.
+type history struct {
+	by      map[string]*firings
+	posts   map[string]string // the signer of a line that is not posted yet
+	posted  []passage         // and not heard yet
+	heard   []*firings        // since the last reply
+	turn    int
+	in      []*firings // whose lines are answered in the turn
+	nothing bool       // the newest reply is posted nowhere, and calls nothing
+}
+
+type passage struct {
+	event.Passage
+	of *firings
+}
+
+// firingsOf reads the history of all signers.
+func firingsOf(path string) (map[string]*firings, error) {
+	h := history{by: map[string]*firings{}, posts: map[string]string{}}
+	err := life.Scan(path, func(line life.Event, _ int64) error {
+		if !slices.Contains([]string{"fired", "posted", "inbound", "reply", "call"}, line.Kind) || len(h.by) == 0 && line.Kind != "fired" {
+			return nil
+		}
+		e, err := event.Parse(line)
+		if err == nil {
+			h.apply(e)
+		}
+		return err
+	})
+	h.endTurn()
+	return h.by, err
+}
+
+func (h *history) apply(e event.Event) {
+	switch e := e.(type) {
+	case event.Fired:
+		f := h.by[e.By]
+		if f == nil {
+			f = new(firings)
+			h.by[e.By] = f
+		}
+		f.Last, f.Fired, f.Missed, f.Silent = e.TS, f.Fired+1, f.Missed+e.Missed, f.Silent+e.Silent
+		h.posts[e.ID] = e.By
+	case event.Posted:
+		if by := h.posts[e.ID]; by != "" && !chat.ForNotices(e.Room) {
+			h.posted = append(h.posted, passage{e.Passage, h.by[by]})
+			delete(h.posts, e.ID)
+		}
+	case event.Inbound:
+		h.posted = slices.DeleteFunc(h.posted, func(p passage) bool {
+			hears := p.Room == e.Room && p.At.From < e.At.To
+			if hears && !e.Asleep {
+				h.heard = append(h.heard, p.of)
+			}
+			return hears
+		})
+	case event.Reply:
+		if e.Turn != h.turn {
+			h.endTurn()
+			h.turn = e.Turn
+		}
+		h.in, h.heard = append(h.in, h.heard...), nil
+		for _, f := range h.in {
+			f.USD, f.model = f.USD+e.USD/float64(len(h.in)), e.Model
+		}
+		h.nothing = len(e.Posts) == 0 && !e.Refused
+	case event.Call:
+		h.nothing = false
+	}
+}
+
+func (h *history) endTurn() {
+	for _, f := range h.in {
+		if h.nothing {
+			f.Nothing++
+		}
+	}
+	h.in, h.nothing = nil, false
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"lethe/life"
+	"lethe/life/event"
+)
+
+// What LIFE tells of a trigger: a turn with calls, one that is shared and ends in silence, a line that is not heard yet.
+func TestFirings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "LIFE.md")
+	log, err := life.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	due := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
+	notice := func(room string) event.Notice {
+		return event.Notice{Say: "x", Posting: event.Posting{TS: due, Posts: []event.Place{{Room: room, Inode: 1}}}}
+	}
+	at := func(room string, from, to int64) event.Passage {
+		return event.Passage{Room: room, Inode: 1, At: event.Span{From: from, To: to}}
+	}
+	said := event.Posting{TS: due, Posts: []event.Place{{Room: "dev", Inode: 1, Size: 50}}}
+	for _, e := range []event.Event{
+		event.Boot{Name: "ada", Version: "1"},
+		event.Inbound{N: 1, Passage: at("dev", 0, 50), Lines: 1},
+		event.Reply{N: 2, Turn: 1, Model: "m", Tokens: event.Tokens{USD: 9}, Posting: said},
+		event.Fired{ID: "k1", By: "cron-brief", Missed: 2, Notice: notice("dev")},
+		event.Posted{ID: "k1", Passage: at("notify-ada", 0, 70)},
+		event.Posted{ID: "k1", Passage: at("dev", 100, 170)},
+		event.Inbound{N: 3, Passage: at("dev", 50, 170), Lines: 1},
+		event.Reply{N: 4, Turn: 2, Model: "m", Tokens: event.Tokens{USD: 1}},
+		event.Call{ID: "e4.1", Tool: "LIST"},
+		event.Fired{ID: "k2", By: "watch-file", Silent: 3, Notice: notice("ops")},
+		event.Posted{ID: "k2", Passage: at("ops", 0, 70)},
+		event.Inbound{N: 5, Passage: at("ops", 0, 70), Lines: 1},
+		event.Reply{N: 6, Turn: 2, Model: "m", Tokens: event.Tokens{USD: 0.5}},
+		event.Inbound{N: 7, Passage: at("dev", 170, 200), Lines: 1},
+		event.Reply{N: 8, Turn: 3, Model: "m", Tokens: event.Tokens{USD: 9}, Posting: said},
+		event.Fired{ID: "k3", By: "cron-brief", Notice: notice("dev")},
+	} {
+		if err := log.Append(event.Line(due, e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := firingsOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for by, want := range map[string]firings{
+		"cron-brief": {Last: due, Fired: 2, Missed: 2, Nothing: 1, USD: 1.25, model: "m"},
+		"watch-file": {Last: due, Fired: 1, Silent: 3, Nothing: 1, USD: 0.25, model: "m"},
+	} {
+		if f := got[by]; f == nil || *f != want {
+			t.Errorf("%s: %+v, want %+v", by, f, want)
+		}
+	}
+}
