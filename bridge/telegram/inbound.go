@@ -70,9 +70,12 @@ func (s *session) handle(u update, tag string) (h outcome, err error) {
 	if err != nil {
 		return h, err
 	}
-	if u.MyChatMember != nil {
+	switch {
+	case u.MyChatMember != nil:
 		h.then = s.membership(u.MyChatMember, rules)
 		return h, nil
+	case u.Callback != nil && u.Callback.Message != nil:
+		return s.press(u.Callback, rules), nil
 	}
 	m, edited := u.message()
 	switch {
@@ -107,6 +110,7 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 		h.then = s.stranger(m, who, at, v.Why, asks)
 		return h
 	}
+	h.then = append(h.then, func() { s.wake(at.id) }) // somebody is there
 	if isCommand {
 		reply := "" // of the bridge itself
 		switch cmd.Name {
@@ -121,9 +125,10 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 		}
 		d.asCommand(cmd, rules.User(who.ID))
 	}
+	peer, room := s.answer(m, d, at)
 	data, _ := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread}) // cannot fail
 	h.line = &bridge.Message{
-		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: at.peer, Room: at.room, Key: who.ID, User: rules.NameFor(who.ID, who.Claimed),
+		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: peer, Room: room, Key: who.ID, User: rules.NameFor(who.ID, who.Claimed),
 		At: time.Unix(cmp.Or(m.EditDate, m.Date), 0), Note: data, Text: d.text(tag),
 	}
 	if tag == "" && d.file != nil {
@@ -138,8 +143,7 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 		h.line.Text = d.text(tag)
 	}
 	h.then = append(h.then, func() {
-		s.hub.Wake(at.peer) // somebody is there
-		s.showTyping(at.peer, at.room, at.thread)
+		s.showTyping(at.peer, room, at.thread)
 	})
 	return h
 }

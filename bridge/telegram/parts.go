@@ -7,6 +7,7 @@ import (
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
+	"lethe/chat"
 )
 
 // parcel is one message on its way out, as it waits in the peer's file.
@@ -16,6 +17,9 @@ type parcel struct {
 	Rich    string           `json:"rich,omitempty"`    // Markdown of a rich message
 	Instead []markup.Message `json:"instead,omitempty"` // of Rich, if that is refused
 	Thread  int              `json:"thread,omitempty"`  // the topic
+	// Question and Options are those of the buttons under the message.
+	Question string   `json:"question,omitempty"`
+	Options  []string `json:"options,omitempty"`
 	// ReplyTo is the message that is quoted, and Chat where it was written: a group that became a
 	// supergroup counts its messages anew.
 	ReplyTo int   `json:"reply_to,omitempty"`
@@ -24,9 +28,9 @@ type parcel struct {
 
 // Parts renders a line of an agent.
 func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
-	text := l.Text
-	if len(listeners(s.cfg.Home, l.Room)) > 1 {
-		text = signed(l.Name, text)
+	text, q, twice := s.shown(p, l)
+	if twice {
+		return nil, nil
 	}
 	messages := markup.Render(text, markup.Limit)
 	thread := s.threadOf(p, l)
@@ -34,7 +38,7 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 		return nil, nil
 	}
 	all := []parcel{{Rich: text, Instead: messages}}
-	if !s.cfg.Rich || !canBeRich(text) {
+	if !s.cfg.Rich || q.ID != "" || !canBeRich(text) {
 		all = nil
 		for _, m := range messages {
 			all = append(all, parcel{Text: m.Text, HTML: m.HTML})
@@ -44,6 +48,7 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	if len(l.Open) == 1 && json.Unmarshal(l.Open[0].Note, &n) == nil {
 		all[0].ReplyTo, all[0].Chat = n.Message, n.Chat
 	}
+	all[len(all)-1].Question, all[len(all)-1].Options = q.ID, q.Options
 	var parts []bridge.Part
 	for _, out := range all {
 		out.Thread = thread
@@ -54,6 +59,28 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 		parts = append(parts, bridge.Part{Data: data})
 	}
 	return parts, nil
+}
+
+// shown is what a peer sees of a line: a question, if it is one, and twice if its chat hears it
+// in the room where it stands, too.
+func (s *session) shown(p bridge.Peer, l bridge.Line) (text string, q chat.Question, twice bool) {
+	id, _ := parseKey(p.Key)
+	notices, in, text := p.Key == noticeKey(id), "", l.Text
+	if notices {
+		in, text = chat.ParseNotice(l.Text)
+		there, _ := s.reaches(spot{id: id}, in)
+		twice = in != "" && there != ""
+	}
+	q, isQuestion := chat.ParseQuestion(text)
+	switch {
+	case isQuestion:
+		text = asks(l.Name, in, q)
+	case in != "":
+		text = signed(l.Name+" in "+in, text)
+	case notices || len(listeners(s.cfg.Home, l.Room)) > 1:
+		text = signed(l.Name, text)
+	}
+	return text, q, twice
 }
 
 // threadOf is the topic that a line goes to: that of a peer which is a topic, or else the one in
@@ -80,7 +107,8 @@ func (s *session) threadOf(p bridge.Peer, l bridge.Line) int {
 
 var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[!-/:-@[-`{-~]") })
 
+// escape has no character of a text mean anything in Markdown.
+func escape(text string) string { return escaped().ReplaceAllString(text, `\$0`) }
+
 // signed puts an agent's name above its text, in Markdown.
-func signed(name, text string) string {
-	return "**" + escaped().ReplaceAllString(name, `\$0`) + ":**\n\n" + text
-}
+func signed(name, text string) string { return "**" + escape(name) + ":**\n\n" + text }

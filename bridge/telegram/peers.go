@@ -153,8 +153,8 @@ func (s *session) peerOf(chatID string, topic int, rules access.Rules) (key, roo
 }
 
 // wanted is which peers there are to be, by key, and their rooms: every listed group and
-// channel, every listed person who has written to the bot, and the topics of these that have a
-// route. known are the peers with a position in a room.
+// channel, every listed person who has written to the bot, the topics of these that have a
+// route, and a second peer of each person who gets notices. known are the peers with a position in a room.
 func (s *session) wanted(known []string) (map[string]string, error) {
 	rules, err := s.policy.Rules()
 	if err != nil {
@@ -174,9 +174,16 @@ func (s *session) wanted(known []string) (map[string]string, error) {
 		add(c.ID)
 	}
 	for _, u := range rules.Users {
-		written := func(key string) bool { return key == u.ID || strings.HasPrefix(key, u.ID+".") }
+		written := func(key string) bool {
+			return key == u.ID || strings.HasPrefix(key, u.ID+".") && key != noticeKey(u.ID)
+		}
 		if _, asked := s.asked.Load(u.ID); asked || slices.ContainsFunc(known, written) {
 			add(u.ID)
+		}
+		for _, name := range s.now().Notify {
+			if strings.EqualFold(u.Name, name) {
+				rooms[noticeKey(u.ID)] = chat.NotifyRoom(name)
+			}
 		}
 	}
 	return rooms, nil

@@ -55,6 +55,7 @@ type messageParams struct {
 	Rich      map[string]string `json:"rich_message,omitempty"`
 	Preview   map[string]bool   `json:"link_preview_options,omitempty"`
 	Reply     *replyParams      `json:"reply_parameters,omitempty"`
+	Buttons   *keyboard         `json:"reply_markup,omitempty"`
 }
 
 type replyParams struct {
@@ -64,7 +65,7 @@ type replyParams struct {
 
 // message asks Telegram once to show a message.
 func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt string, err error) {
-	method, params := "sendMessage", messageParams{ChatID: chat, Thread: out.Thread, Text: out.Text}
+	method, params := "sendMessage", messageParams{ChatID: chat, Thread: out.Thread, Text: out.Text, Buttons: buttons(out.Question, out.Options)}
 	switch {
 	case out.Rich != "":
 		method, params.Rich = "sendRichMessage", map[string]string{"markdown": out.Rich}
@@ -119,6 +120,8 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 	case refusal.says(badMarkup) && out.HTML != "":
 		s.log.Warn("telegram refuses the markup of a message, which goes out plain", "chat", p.Key, "error", err)
 		out.HTML = ""
+	case refusal.says(badButtons) && out.Options != nil: // the text says what to write
+		out.Options = nil
 	case refusal.says(badReply) && out.ReplyTo != 0:
 		out.ReplyTo = 0
 	case refusal.says(badThread) && topic == 0 && out.Thread != 0:
@@ -139,9 +142,10 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 
 // Words by which Telegram tells most refusals of a message apart.
 var (
-	badMarkup = []string{"entit", "can't find end", "unsupported url"}
-	badThread = []string{"thread not found", "topic_deleted", "topic_id_invalid", "topic_closed"}
-	badReply  = []string{"replied not found", "reply message not found", "message to reply not found"}
+	badMarkup  = []string{"entit", "can't find end", "unsupported url"}
+	badThread  = []string{"thread not found", "topic_deleted", "topic_id_invalid", "topic_closed"}
+	badButtons = []string{"button", "keyboard", "reply markup", "reply_markup"}
+	badReply   = []string{"replied not found", "reply message not found", "message to reply not found"}
 	// Nothing goes to this chat until somebody acts there.
 	unreachable = []string{
 		"chat not found", "user not found", "peer_id_invalid", " rights", "chat_write_forbidden", "chat_restricted", "chat_admin_required",

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"lethe/bridge/access"
 	"lethe/internal/durable"
 )
 
@@ -16,7 +18,7 @@ func (s *session) now() *Config { return s.conf.Load() }
 func (s *session) reload() {
 	read, err := s.cfg.Reload()
 	c := s.cfg
-	c.Room, c.Members, c.Users, c.Chats, c.Routes = read.Room, read.Members, read.Users, read.Chats, read.Routes
+	c.Room, c.Members, c.Users, c.Chats, c.Routes, c.Notify = read.Room, read.Members, read.Users, read.Chats, read.Routes, read.Notify
 	c = c.defaults()
 	if err == nil {
 		err = c.Check()
@@ -33,6 +35,13 @@ func (s *session) reload() {
 func (s *session) apply() error {
 	if err := s.setLists(); err != nil {
 		return err
+	}
+	if rules, err := s.policy.Rules(); err == nil {
+		for _, name := range s.now().Notify {
+			if !slices.ContainsFunc(rules.Users, func(p access.Person) bool { return strings.EqualFold(p.Name, name) }) {
+				s.log.Warn("notify names somebody who is not listed, and whom no notice reaches; list them in config.toml, or let them in with that name", "name", name)
+			}
+		}
 	}
 	if err := durable.Replace(s.now().inForce(), s.now().summary(), 0o600); err != nil {
 		s.log.Warn("cannot write down which settings are in force", "error", err) // only the command line reads it
@@ -64,7 +73,7 @@ func (c Config) inForce() string { return filepath.Join(c.Home, "bridges", Name,
 // summary is what that file holds: the settings that a running bridge uses.
 func (c Config) summary() []byte {
 	c = c.defaults()
-	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Rich}) // cannot fail
+	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Rich, c.Notify}) // cannot fail
 	return data
 }
 

@@ -20,7 +20,7 @@
 //
 // Read on in this order: api.go (the token and requests), update.go, content.go, inbound.go,
 // media.go and poll.go (what comes in), strangers.go and commands.go (answers of the bridge
-// itself, and that it types), settings.go and peers.go (which chats hear which rooms), parts.go,
+// itself, and that it types), question.go (buttons), settings.go and peers.go (which chats hear which rooms), parts.go,
 // pace.go and send.go (what goes out). docs/telegram.md is for the owner of a bot.
 package telegram
 
@@ -77,13 +77,16 @@ type Config struct {
 	// batch of messages, since identities come and go. May be nil.
 	Names func() []string
 
+	Notify []string // names of listed persons whose private chats get the notices for them
+	People []string // who may answer a question that names nobody
+
 	Rich bool // send with sendRichMessage, which some clients do not show
 
 	// Ready is called once, with the bot's user name, when Telegram has answered. May be nil.
 	Ready func(bot string)
 
-	// At each value of Hangup, Reload reads the settings again: Room, Routes, Users, Chats and
-	// Members of what it returns replace those here. An error, also one of Check,
+	// At each value of Hangup, Reload reads the settings again: Room, Routes, Users, Chats, Members
+	// and Notify of what it returns replace those here. An error, also one of Check,
 	// changes nothing and is shown by the bridge's health. Other settings need a new Run. Both
 	// may be nil.
 	Hangup <-chan os.Signal

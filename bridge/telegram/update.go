@@ -12,7 +12,7 @@ import (
 
 // allowedUpdates is what the bridge asks for, each time: Telegram keeps the list of the request
 // before.
-var allowedUpdates = []string{"message", "edited_message", "channel_post", "edited_channel_post", "my_chat_member"}
+var allowedUpdates = []string{"message", "edited_message", "channel_post", "edited_channel_post", "my_chat_member", "callback_query"}
 
 // These types hold what the bridge reads of the Bot API's. They are not those of a library,
 // which refuse a whole message that has a form of tomorrow in it.
@@ -24,6 +24,15 @@ type (
 		ChannelPost       *message    `json:"channel_post"`
 		EditedChannelPost *message    `json:"edited_channel_post"`
 		MyChatMember      *membership `json:"my_chat_member"`
+		Callback          *callback   `json:"callback_query"`
+	}
+
+	// callback is a button that somebody has pressed.
+	callback struct {
+		ID      string   `json:"id"`
+		From    user     `json:"from"`
+		Message *message `json:"message"` // of an old one only the chat and the id
+		Data    string   `json:"data"`
 	}
 
 	user struct {

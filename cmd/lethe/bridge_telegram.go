@@ -17,7 +17,7 @@ func telegramTransport() transport {
 		tokenHint: "@BotFather gives you one; see docs/telegram.md",
 		settings:  func(s *settings) bridgeSettings { return s.Telegram.bridgeSettings },
 		inForce: func(p *program) bool {
-			c := p.settings.Telegram.config()
+			c := p.settings.telegram()
 			c.Home = p.home.Dir
 			return c.InForce()
 		},
@@ -44,6 +44,13 @@ func (t telegramSettings) config() telegram.Config {
 	return c
 }
 
+// telegram is config with what stands outside of the table.
+func (s settings) telegram() telegram.Config {
+	c := s.Telegram.config()
+	c.Notify = s.notified()
+	return c
+}
+
 func (t telegramSettings) check() error {
 	if err := t.config().Check(); err != nil {
 		return fmt.Errorf("telegram: %w", err)
@@ -52,7 +59,8 @@ func (t telegramSettings) check() error {
 }
 
 func runTelegram(ctx context.Context, p *program, with bridgeParts) error {
-	c := p.settings.Telegram.config()
+	c := p.settings.telegram()
+	c.People = p.people()
 	c.Home, c.Store, c.Watcher, c.Log, c.Token = p.home.Dir, with.store, with.watcher, with.log, with.token
 	c.Names, c.Ready, c.Hangup = p.reservedNames, with.ready, with.hangup
 	c.Reload = func() (telegram.Config, error) {
@@ -62,7 +70,7 @@ func runTelegram(ctx context.Context, p *program, with bridgeParts) error {
 			return telegram.Config{}, err
 		}
 		s, err := parseSettings(path, data)
-		return s.Telegram.config(), err
+		return s.telegram(), err
 	}
 	err := telegram.Run(ctx, c)
 	if errors.Is(err, telegram.ErrToken) {

@@ -220,3 +220,11 @@ func (p *program) userName() string {
 	}
 	return "user"
 }
+
+// people are those who may answer questions, approve calls and raise budgets.
+func (p *program) people() []string {
+	if p.settings.People != nil {
+		return p.settings.People
+	}
+	return []string{p.userName()}
+}

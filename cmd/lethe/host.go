@@ -140,10 +140,6 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 	if h.offline {
 		params.Model = offlineModel
 	}
-	people := s.People
-	if people == nil {
-		people = []string{h.p.userName()}
-	}
 	limit := r.limit
 	if limit == 0 {
 		limit = s.Context.Limit
@@ -166,7 +162,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(),
 		},
-		People: people, Notify: notify, Zone: s.zone(),
+		People: h.p.people(), Notify: notify, Zone: s.zone(),
 		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],
 	}, nil

@@ -24,6 +24,11 @@ type params struct {
 	} `json:"rich_message"`
 	Action models.ChatAction `json:"action"`
 	FileID string            `json:"file_id"`
+
+	ReplyMarkup     *models.InlineKeyboardMarkup `json:"reply_markup"`
+	MessageID       int                          `json:"message_id"`
+	CallbackQueryID string                       `json:"callback_query_id"`
+	ShowAlert       bool                         `json:"show_alert"`
 }
 
 // sendMessage is sendRichMessage too, which takes Markdown, does not read it, and shows it as the text.
@@ -52,7 +57,10 @@ func (s *Server) sendMessage(p params) (any, *answer) {
 	case units(trimmed) > most:
 		return nil, bad("message is too long")
 	}
-	return s.post(p, models.Message{Text: trimmed, Entities: entities})
+	if ref := s.keyboard(p.ReplyMarkup); ref != nil {
+		return nil, ref
+	}
+	return s.post(p, models.Message{Text: trimmed, Entities: entities, ReplyMarkup: p.ReplyMarkup})
 }
 
 // post puts a message of the bot into a chat.

@@ -23,7 +23,7 @@
 // All methods of Server are safe for concurrent use. Misuse by a test, such as a message in a chat
 // that does not exist, panics.
 //
-// Read server.go (requests and answers), updates.go, send.go and html.go (the bot's side), world.go
+// Read server.go (requests and answers), updates.go, send.go, buttons.go and html.go (the bot's side), world.go
 // (the people's side), faults.go.
 package botapi
 
@@ -61,6 +61,7 @@ type Server struct {
 	quiet      map[string]time.Time // by lane: nothing is taken before
 	calls      []Call               // oldest first
 	violations []string
+	queries    map[string]bool // of pressed buttons, by id: whether they are answered
 }
 
 // New returns a server with an empty world, of the bot with this token, "<id>:<secret>"; "": one of
@@ -75,7 +76,7 @@ func New(token string) *Server {
 	return &Server{
 		token: token, bot: models.User{ID: id, IsBot: true, FirstName: "Offline", Username: "offline_bot"},
 		changed: make(chan struct{}), chats: map[int64]*chat{}, files: map[string]*file{},
-		updates: queue{next: 100_001}, quiet: map[string]time.Time{},
+		updates: queue{next: 100_001}, quiet: map[string]time.Time{}, queries: map[string]bool{},
 	}
 }
 
@@ -187,6 +188,9 @@ var methods = map[string]func(*Server, *request) (result any, ref *answer){
 	"getFile":         on((*Server).getFile),
 	"setMyCommands":   on(func(*Server, struct{ Commands []models.BotCommand }) (any, *answer) { return true, nil }),
 	"file":            (*Server).download,
+
+	"answerCallbackQuery":    on((*Server).answerCallbackQuery),
+	"editMessageReplyMarkup": on((*Server).editMessageReplyMarkup),
 }
 
 // on makes a method of a function that gets its parameters decoded, and is called with s.mu held.

@@ -1,0 +1,205 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/bridge"
+	"lethe/bridge/access"
+	"lethe/bridge/telegram/markup"
+	"lethe/chat"
+	"lethe/internal/status"
+)
+
+// A question that an identity asks goes out with a button for each option. A button says no more
+// than the question's id and the option's number; what it stands for, and in which room, is
+// what the identity shows of its open questions. A press becomes a line of the person.
+
+// asks is a question as a message shows it, in Markdown; in is the room that it stands in, if the
+// chat hears another one.
+func asks(name, in string, q chat.Question) string {
+	if in != "" {
+		name += " asks in " + in
+	} else {
+		name += " asks"
+	}
+	text := signed(name, q.Text)
+	if long(q.Options) { // a button shows the beginning alone
+		text += "\n"
+		for i, option := range q.Options {
+			text += fmt.Sprintf("\n%d. %s", i+1, option)
+		}
+	}
+	how := "Reply to this message to answer."
+	if len(q.Options) > 0 {
+		how = fmt.Sprintf("Press a button, or write `%s %s`.", q.ID, strings.ReplaceAll(q.Options[0], "`", "'"))
+	}
+	if len(q.For) > 0 {
+		how += " For " + escape(strings.Join(q.For, ", ")) + "."
+	}
+	if !q.Until.IsZero() {
+		how += q.Until.UTC().Format(" Until 2 January 15:04 UTC.")
+	}
+	return text + "\n\n" + how + " (" + q.ID + ")"
+}
+
+func long(options []string) bool {
+	return slices.ContainsFunc(options, func(o string) bool { return markup.Units(o) > 28 })
+}
+
+type (
+	keyboard struct {
+		Rows [][]button `json:"inline_keyboard"`
+	}
+	button struct {
+		Text string `json:"text"`
+		Data string `json:"callback_data"`
+	}
+)
+
+// buttons are those under a question: in one row where they are few and short.
+func buttons(id string, options []string) *keyboard {
+	if len(options) == 0 {
+		return nil
+	}
+	var all []button
+	for i, option := range options {
+		b := button{clip(option, 40), fmt.Sprintf("%s %d", id, i+1)}
+		if long(options) {
+			b.Text = fmt.Sprintf("%d. %s", i+1, b.Text)
+		}
+		all = append(all, b)
+	}
+	if len(all) <= 3 && markup.Units(strings.Join(options, "")) <= 28 {
+		return &keyboard{[][]button{all}}
+	}
+	k := &keyboard{}
+	for _, b := range all {
+		k.Rows = append(k.Rows, []button{b})
+	}
+	return k
+}
+
+// open finds a question that an identity of the home has open.
+func (s *session) open(id string) (q status.Question, ok bool) {
+	dirs, _ := filepath.Glob(filepath.Join(s.cfg.Home, "agents", "*")) // none asks nothing
+	for _, dir := range dirs {
+		st, _ := status.Read(dir) // nor does one that cannot be read
+		for _, q := range st.Questions {
+			if q.ID == id && (q.Until.IsZero() || time.Now().Before(q.Until)) {
+				return q, true
+			}
+		}
+	}
+	return q, false
+}
+
+// asked is an open question as its line has it.
+func asked(q status.Question) chat.Question {
+	return chat.Question{ID: q.ID, Text: q.Text, Options: q.Options, For: q.For, Until: q.Until}
+}
+
+// noticeKey is the key of the peer that hears a person's notices, beside the peer of the private chat.
+func noticeKey(user string) string { return user + ".notify" }
+
+// reaches says whether an answer that was written at a place may go to a room: which peer of the chat
+// hears the room, if one does, or whether its person gets notices of all rooms.
+func (s *session) reaches(at spot, room string) (peer string, ok bool) {
+	if at.room == room {
+		return at.peer, true
+	}
+	known, err := s.hub.Peers()
+	if err != nil {
+		return "", false
+	}
+	rooms, err := s.wanted(known)
+	if err != nil {
+		return "", false
+	}
+	for key, heard := range rooms {
+		if of, _ := parseKey(key); of == at.id && heard == room && key != noticeKey(at.id) {
+			return key, true
+		}
+	}
+	_, ok = rooms[noticeKey(at.id)]
+	return "", ok
+}
+
+// press decides what becomes of a pressed button, as handleMessage does of a message.
+func (s *session) press(c *callback, rules access.Rules) (h outcome) {
+	who, at := c.From.author(), s.spot(c.Message, rules)
+	if v := rules.Decide(who.ID, at.id, at.private()); !v.Allowed || who.Bot {
+		h.then = append(h.then, func() { s.denied(who, at, "a button: "+v.Why) })
+		return h
+	}
+	id, number, _ := strings.Cut(c.Data, " ")
+	n, _ := strconv.Atoi(number) // nothing is 0
+	q, open := s.open(id)
+	peer, reached := s.reaches(at, q.Room)
+	name := rules.NameFor(who.ID, who.Claimed)
+	reply := map[string]any{"callback_query_id": c.ID, "show_alert": true}
+	over := true
+	switch {
+	case !open || !reached:
+		reply["text"] = "This question is no longer open."
+	case n < 1 || n > len(q.Options):
+		reply["text"] = "The question has no such option."
+	case !asked(q).MayAnswer(name, s.cfg.People):
+		over = false
+		may := q.For
+		if len(may) == 0 {
+			may = s.cfg.People
+		}
+		reply["text"] = clip("Only these may answer: "+strings.Join(may, ", "), 200)
+	default:
+		data, _ := json.Marshal(note{Chat: c.Message.Chat.ID, Message: c.Message.ID, Thread: at.thread}) // cannot fail
+		h.line = &bridge.Message{
+			ID: s.source + "/c" + c.ID, Peer: peer, Room: q.Room, Key: who.ID, User: name,
+			At: time.Now(), Note: data, Text: q.ID + " " + q.Options[n-1],
+		}
+		reply["text"], reply["show_alert"] = clip(q.Options[n-1], 200), false
+		h.then = append(h.then, func() {
+			s.wake(at.id)
+			s.showTyping(at.peer, q.Room, at.thread)
+		})
+	}
+	h.then = append(h.then, func() {
+		s.spawn(func(ctx context.Context) { // a failure leaves a button that spins, or one that does nothing any more
+			_ = s.call(ctx, "answerCallbackQuery", reply, new(bool))
+			if over {
+				_ = s.call(ctx, "editMessageReplyMarkup", map[string]any{"chat_id": c.Message.Chat.ID, "message_id": c.Message.ID}, new(json.RawMessage))
+			}
+		})
+	})
+	return h
+}
+
+// answer has a message that answers an open question be an answer in the question's room, which it
+// returns with the peer that hears it there. Such a message begins with the id, or replies to the
+// question's message.
+func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
+	words := strings.TrimSpace(d.words)
+	id := strings.ToLower(words[:min(len(words), len("q3fa9c1"))])
+	if to := m.ReplyTo; to != nil && to.From != nil && to.From.ID == s.me.Load().ID && !chat.ValidQuestionID(id) {
+		if begin := strings.LastIndex(to.Text, "(q"); begin >= 0 { // as asks ends
+			id = strings.TrimSuffix(to.Text[begin+1:], ")")
+			words = id + " " + words
+		}
+	}
+	if m.foreign() || !chat.ValidQuestionID(id) {
+		return at.peer, at.room
+	}
+	q, open := s.open(id)
+	peer, reached := s.reaches(at, q.Room)
+	if _, _, ok := asked(q).Answer(words); !open || !reached || !ok {
+		return at.peer, at.room
+	}
+	d.quote, d.words = "", words
+	return peer, q.Room
+}
