@@ -3,6 +3,7 @@ package trigger
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,18 +17,17 @@ type cron struct {
 }
 
 type field struct {
-	name      string
-	min, max  int
-	size      int // of the cycle: weekday 7 is weekday 0
-	words     string
-	wordStart int
+	name     string
+	min, max int
+	size     int // of the cycle: weekday 7 is weekday 0
+	words    string
 }
 
 var fields = []field{
 	{name: "minute", max: 59, size: 60},
 	{name: "hour", max: 23, size: 24},
 	{name: "day", min: 1, max: 31, size: 31},
-	{name: "month", min: 1, max: 12, size: 12, words: "janfebmaraprmayjunjulaugsepoctnovdec", wordStart: 1},
+	{name: "month", min: 1, max: 12, size: 12, words: "janfebmaraprmayjunjulaugsepoctnovdec"},
 	{name: "weekday", max: 7, size: 7, words: "sunmontuewedthufrisat"},
 }
 
@@ -89,7 +89,7 @@ func (f field) parse(text string) (set uint64, err error) {
 
 func (f field) value(text string) (int, error) {
 	if at := strings.Index(f.words, text); len(text) == 3 && at >= 0 && at%3 == 0 {
-		return f.wordStart + at/3, nil
+		return f.min + at/3, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < f.min || n > f.max {
@@ -115,19 +115,20 @@ func (c cron) after(after time.Time, zone *time.Location) func(func(time.Time) b
 	return func(yield func(time.Time) bool) {
 		y, m, d := after.In(zone).Date()
 		last := after.Unix()
-		var waiting times
+		var waiting []int64
 		for pause, date := 0, time.Date(y, m, d-2, 0, 0, 0, 0, time.UTC); pause < searchDays; pause, date = pause+1, date.AddDate(0, 0, 1) {
 			before, later := offset(date.Add(-day), zone), offset(date.Add(2*day), zone)
-			// Nothing of this day or of those after it comes before that.
-			for unix := range waiting.until(date.Unix() - max(before, later)) {
-				if unix > last {
-					if last, pause = unix, 0; !yield(time.Unix(unix, 0).In(zone)) {
+			slices.Sort(waiting)
+			for len(waiting) > 0 && waiting[0] < date.Unix()-max(before, later) { // nothing of this day or of those after it comes before
+				if waiting[0] > last {
+					if last, pause = waiting[0], 0; !yield(time.Unix(last, 0).In(zone)) {
 						return
 					}
 				}
+				waiting = waiting[1:]
 			}
 			if c.on(date) {
-				c.times(date.Unix(), before, later, zone, &waiting)
+				waiting = c.times(waiting, date.Unix(), before, later, zone)
 			}
 		}
 	}
@@ -135,7 +136,7 @@ func (c cron) after(after time.Time, zone *time.Location) func(func(time.Time) b
 
 // times adds when the clocks of a zone show the hours and minutes of the cron on a day, given
 // as if in UTC, with the offsets that are in force a day before and a day after it.
-func (c cron) times(date, before, later int64, zone *time.Location, to *times) {
+func (c cron) times(to []int64, date, before, later int64, zone *time.Location) []int64 {
 	for h := range 24 {
 		for m := range 60 {
 			if !has(c.hour, h) || !has(c.minute, m) {
@@ -144,11 +145,12 @@ func (c cron) times(date, before, later int64, zone *time.Location, to *times) {
 			wall := date + int64(h)*3600 + int64(m)*60
 			first, second, exists := moments(wall, before, later, zone)
 			if exists || !c.everyHour {
-				*to = append(*to, first)
+				to = append(to, first)
 			}
 			if second != first && c.everyHour {
-				*to = append(*to, second)
+				to = append(to, second)
 			}
 		}
 	}
+	return to
 }

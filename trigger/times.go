@@ -3,27 +3,9 @@ package trigger
 import (
 	"fmt"
 	"hash/fnv"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
-
-// times are moments in Unix seconds.
-type times []int64
-
-// until takes out, in order, those before an end.
-func (t *times) until(end int64) func(func(int64) bool) {
-	slices.Sort(*t)
-	return func(yield func(int64) bool) {
-		for len(*t) > 0 && (*t)[0] < end {
-			unix := (*t)[0]
-			if *t = (*t)[1:]; !yield(unix) {
-				return
-			}
-		}
-	}
-}
 
 func offset(at time.Time, zone *time.Location) int64 {
 	_, off := at.In(zone).Zone()
@@ -54,27 +36,13 @@ func parseAt(text string, zone *time.Location) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, nil
 	}
-	for _, form := range []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
+	for _, form := range []string{"2006-01-02 15:04", "2006-01-02T15:04"} {
 		if wall, err := time.Parse(form, text); err == nil {
 			first, _, _ := moments(wall.Unix(), offset(wall.Add(-day), zone), offset(wall.Add(day), zone), zone)
 			return time.Unix(first, 0).In(zone), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("at = %q: write a date and a time, such as \"2026-11-23 09:00\" or \"2026-11-23T09:00:00+01:00\"", text)
-}
-
-// parseDuration reads what time.ParseDuration does, and days: 1d12h.
-func parseDuration(text string) (time.Duration, error) {
-	days, rest, found := strings.Cut(text, "d")
-	if !found {
-		return time.ParseDuration(text)
-	}
-	n, err := strconv.ParseUint(days, 10, 16)
-	if err != nil || rest == "" {
-		return time.Duration(n) * day, err
-	}
-	d, err := time.ParseDuration(rest)
-	return time.Duration(n)*day + d, err
 }
 
 func parseQuiet(text string) (from, to int, err error) {

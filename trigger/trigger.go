@@ -13,6 +13,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,12 +36,14 @@ const (
 	MaxSay      = 4000     // characters
 
 	defaultGrace = 12 * time.Hour
+	longest      = 366 * 24 * time.Hour
 	day          = 24 * time.Hour
 )
 
 // A Trigger is one file. Exactly one of At, Every, Cron, Watch and Mail is set.
 type Trigger struct {
 	Name  string
+	When  string // which, as it is written
 	At    time.Time
 	Every time.Duration // whole seconds
 	Slow  time.Duration // with Every and Run; zero: it stays at Every
@@ -59,23 +62,10 @@ type Trigger struct {
 	seed     uint64 // see For
 }
 
-// keys is the form of a file.
-type keys struct {
-	At    string `toml:"at"`
-	Every string `toml:"every"`
-	Slow  string `toml:"slow"`
-	Cron  string `toml:"cron"`
-	TZ    string `toml:"tz"`
-	Watch string `toml:"watch"`
-	Mail  string `toml:"mail"`
-	Run   string `toml:"run"`
-	Room  string `toml:"room"`
-	Say   string `toml:"say"`
-	Grace string `toml:"grace"`
-	Quiet string `toml:"quiet"`
-}
-
-const allKeys = "at, every, slow, cron, tz, watch, mail, run, room, say, grace, quiet"
+var (
+	kinds   = []string{"at", "every", "cron", "watch", "mail"}
+	allKeys = append([]string{"slow", "tz", "run", "room", "say", "grace", "quiet"}, kinds...)
+)
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
@@ -89,134 +79,94 @@ func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 	if len(data) > MaxBytes {
 		return t, fmt.Errorf("the file has %d bytes: at most %d are read", len(data), MaxBytes)
 	}
-	var k keys
-	meta, err := toml.Decode(string(data), &k)
-	if err != nil {
-		return t, plain(err)
+	var values map[string]any
+	if _, err := toml.Decode(string(data), &values); err != nil {
+		var p toml.ParseError
+		errors.As(err, &p)
+		return t, fmt.Errorf("line %d: %s", p.Position.Line, p.Message)
 	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return t, fmt.Errorf("%s is no key of a trigger: the keys are %s", unknown[0], allKeys)
-	}
-	for _, key := range meta.Keys() {
-		if v := k.value(key.String()); strings.TrimSpace(v) == "" || strings.ContainsRune(v, 0) || !utf8.ValidString(v) {
-			return t, fmt.Errorf("%s = %q: write a text, or leave the key out", key, v)
+	k := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		v, ok := values[key].(string)
+		switch {
+		case !slices.Contains(allKeys, key):
+			return t, fmt.Errorf("%s is no key of a trigger: the keys are %s", key, strings.Join(allKeys, ", "))
+		case !ok || strings.TrimSpace(v) == "" || strings.ContainsRune(v, 0):
+			return t, fmt.Errorf("%s = %q: write a text in quotes, such as every = \"10m\"", key, fmt.Sprint(values[key]))
 		}
+		k[key] = v
 	}
-	t.Watch, t.Mail, t.Run, t.Room, t.Say = k.Watch, k.Mail, k.Run, k.Room, k.Say
+	t.Watch, t.Mail, t.Run, t.Room, t.Say = k["watch"], k["mail"], k["run"], k["room"], k["say"]
 	if err := t.times(k); err != nil {
 		return t, err
 	}
-	return t, t.check(k)
-}
-
-// plain says in one line what the decoder found.
-func plain(err error) error {
-	var p toml.ParseError
-	if errors.As(err, &p) {
-		return fmt.Errorf("line %d: %s", p.Position.Line, p.Message)
-	}
-	_, text, _ := strings.Cut(err.Error(), "toml: ")
-	text, _, _ = strings.Cut(text, ": incompatible types")
-	return fmt.Errorf("%s: each value is a text in quotes, such as every = \"10m\"", text)
-}
-
-func (k keys) value(key string) string {
-	return map[string]string{"at": k.At, "every": k.Every, "slow": k.Slow, "cron": k.Cron, "tz": k.TZ, "watch": k.Watch,
-		"mail": k.Mail, "run": k.Run, "room": k.Room, "say": k.Say, "grace": k.Grace, "quiet": k.Quiet}[key]
+	return t, t.check()
 }
 
 // times reads the keys that say when.
-func (t *Trigger) times(k keys) (err error) {
-	kinds := slices.DeleteFunc([]string{k.At, k.Every, k.Cron, k.Watch, k.Mail}, func(v string) bool { return v == "" })
-	if len(kinds) != 1 {
-		return fmt.Errorf("it has %d of the keys at, every, cron, watch and mail: write exactly one of them", len(kinds))
+func (t *Trigger) times(k map[string]string) (err error) {
+	found := slices.DeleteFunc(slices.Clone(kinds), func(key string) bool { return k[key] == "" })
+	if len(found) != 1 {
+		return fmt.Errorf("it has %d of the keys %s: write exactly one of them", len(found), strings.Join(kinds, ", "))
 	}
-	if k.TZ != "" {
-		if t.Zone, err = time.LoadLocation(k.TZ); err != nil {
-			return fmt.Errorf("tz = %q is no time zone: write one such as \"Europe/Berlin\" or \"UTC\"", k.TZ)
+	t.When = found[0] + " " + k[found[0]]
+	if tz := k["tz"]; tz != "" {
+		if t.Zone, err = time.LoadLocation(tz); err != nil {
+			return fmt.Errorf("tz = %q is no time zone: write one such as \"Europe/Berlin\" or \"UTC\"", tz)
 		}
 	}
-	if k.At != "" {
-		if t.At, err = parseAt(k.At, t.Zone); err != nil {
+	if at := k["at"]; at != "" {
+		if t.At, err = parseAt(at, t.Zone); err != nil {
 			return err
 		}
 	}
-	if k.Cron != "" {
-		if t.cron, err = parseCron(k.Cron); err != nil {
-			return fmt.Errorf("cron = %q: %w", k.Cron, err)
+	if t.Cron = k["cron"]; t.Cron != "" {
+		if t.cron, err = parseCron(t.Cron); err == nil && t.Next(time.Unix(0, 0)).IsZero() {
+			err = errors.New("no such day ever comes")
 		}
-		if t.Cron = k.Cron; t.Next(time.Unix(0, 0)).IsZero() {
-			return fmt.Errorf("cron = %q: no such day ever comes", k.Cron)
+		if err != nil {
+			return fmt.Errorf("cron = %q: %w", t.Cron, err)
 		}
 	}
-	if k.Quiet != "" {
-		if t.from, t.to, err = parseQuiet(k.Quiet); err != nil {
+	if t.Quiet = k["quiet"]; t.Quiet != "" {
+		if t.from, t.to, err = parseQuiet(t.Quiet); err != nil {
 			return err
 		}
-		t.Quiet = k.Quiet
 	}
 	t.Grace = defaultGrace
 	for _, d := range []struct {
-		key, value string
-		to         *time.Duration
-		least      time.Duration
-	}{{"every", k.Every, &t.Every, time.Second}, {"slow", k.Slow, &t.Slow, time.Second}, {"grace", k.Grace, &t.Grace, time.Minute}} {
-		if d.value == "" {
+		key   string
+		to    *time.Duration
+		least time.Duration
+	}{{"every", &t.Every, time.Second}, {"slow", &t.Slow, time.Second}, {"grace", &t.Grace, time.Minute}} {
+		if k[d.key] == "" {
 			continue
 		}
-		if *d.to, err = parseDuration(d.value); err != nil || *d.to < d.least || *d.to > 366*day || *d.to%time.Second != 0 {
-			return fmt.Errorf("%s = %q: write whole seconds, minutes, hours or days, at least %s and at most 366d, such as \"10m\" or \"1h30m\"", d.key, d.value, d.least)
+		if *d.to, err = time.ParseDuration(k[d.key]); err != nil || *d.to < d.least || *d.to > longest || *d.to%time.Second != 0 {
+			return fmt.Errorf("%s = %q: write whole seconds, minutes and hours, from %s to %s, such as \"10m\" or \"24h\"", d.key, k[d.key], d.least, longest)
 		}
 	}
 	return nil
 }
 
 // check refuses what does not fit together.
-func (t *Trigger) check(k keys) error {
+func (t *Trigger) check() error {
+	said := utf8.RuneCountInString(t.Say)
 	switch {
-	case k.Room != "" && !chat.ValidRoom(k.Room):
-		return fmt.Errorf("room = %q is no name of a room", k.Room)
-	case utf8.RuneCountInString(k.Say) > MaxSay:
-		return fmt.Errorf("say has %d characters: at most %d", utf8.RuneCountInString(k.Say), MaxSay)
-	case k.Slow != "" && (k.Every == "" || k.Run == ""):
+	case t.Room != "" && !chat.ValidRoom(t.Room):
+		return fmt.Errorf("room = %q is no name of a room", t.Room)
+	case said > MaxSay:
+		return fmt.Errorf("say has %d characters: at most %d", said, MaxSay)
+	case t.Slow > 0 && (t.Every == 0 || t.Run == ""):
 		return errors.New("slow goes with every and run: it is how far the pauses grow while the command prints nothing")
 	case t.Slow > 0 && t.Slow < t.Every:
-		return fmt.Errorf("slow = %q is less than every = %q: write the longer pause", k.Slow, k.Every)
-	case k.Mail != "" && k.Run != "":
+		return fmt.Errorf("slow = %q is less than every = %q: write the longer pause", t.Slow, t.Every)
+	case t.Mail != "" && t.Run != "":
 		return errors.New("mail takes no run: each file is a message as it is")
-	case k.Say == "" && k.Run == "" && k.Watch == "" && k.Mail == "":
+	case t.Say == "" && t.Run == "" && t.Watch == "" && t.Mail == "":
 		return errors.New("neither say nor run: write in say what the line tells you")
 	}
 	return nil
-}
-
-// When says in a few words when it fires.
-func (t Trigger) When() string {
-	switch {
-	case t.Watch != "":
-		return "watch " + t.Watch
-	case t.Mail != "":
-		return "mail " + t.Mail
-	case t.Slow > 0:
-		return fmt.Sprintf("every %s to %s", short(t.Every), short(t.Slow))
-	case t.Every > 0:
-		return "every " + short(t.Every)
-	case t.Cron != "":
-		return t.Cron
-	}
-	return t.At.Format("at 2006-01-02 15:04 -0700")
-}
-
-// short is 10m of 10m0s.
-func short(d time.Duration) string {
-	text := strings.TrimSuffix(d.String(), "m0s")
-	if len(text) < len(d.String()) {
-		text += "m"
-	}
-	if cut, ok := strings.CutSuffix(text, "h0m"); ok {
-		return cut + "h"
-	}
-	return text
 }
 
 // Signer is who signs the lines of a trigger.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"lethe/chat"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -23,24 +22,24 @@ type firings struct {
 // history follows LIFE from firings to the ends of their turns.
 type history struct {
 	by      map[string]*firings
-	posts   map[string]string // the signer of a line that is not posted yet
-	posted  []passage         // and not heard yet
-	heard   []*firings        // since the last reply
+	fired   []*firing // and not heard yet
+	heard   []*firings
 	turn    int
 	in      []*firings // whose lines are answered in the turn
 	nothing bool       // the newest reply is posted nowhere, and calls nothing
 }
 
-type passage struct {
-	event.Passage
+// firing is a line that stands behind an offset of a room.
+type firing struct {
 	of *firings
+	event.Place
 }
 
 // firingsOf reads the history of all signers.
 func firingsOf(path string) (map[string]*firings, error) {
-	h := history{by: map[string]*firings{}, posts: map[string]string{}}
+	h := history{by: map[string]*firings{}}
 	err := life.Scan(path, func(line life.Event, _ int64) error {
-		if !slices.Contains([]string{"fired", "posted", "inbound", "reply", "call"}, line.Kind) || len(h.by) == 0 && line.Kind != "fired" {
+		if !slices.Contains([]string{"fired", "inbound", "reply", "call"}, line.Kind) || len(h.by) == 0 && line.Kind != "fired" {
 			return nil
 		}
 		e, err := event.Parse(line)
@@ -62,17 +61,14 @@ func (h *history) apply(e event.Event) {
 			h.by[e.By] = f
 		}
 		f.Last, f.Fired, f.Missed, f.Silent = e.TS, f.Fired+1, f.Missed+e.Missed, f.Silent+e.Silent
-		h.posts[e.ID] = e.By
-	case event.Posted:
-		if by := h.posts[e.ID]; by != "" && !chat.ForNotices(e.Room) {
-			h.posted = append(h.posted, passage{e.Passage, h.by[by]})
-			delete(h.posts, e.ID)
+		for _, p := range e.Posts[:min(1, len(e.Posts))] {
+			h.fired = append(h.fired, &firing{f, p})
 		}
 	case event.Inbound:
-		h.posted = slices.DeleteFunc(h.posted, func(p passage) bool {
-			hears := p.Room == e.Room && p.At.From < e.At.To
+		h.fired = slices.DeleteFunc(h.fired, func(f *firing) bool {
+			hears := f.Room == e.Room && f.Size < e.At.To
 			if hears && !e.Asleep {
-				h.heard = append(h.heard, p.of)
+				h.heard = append(h.heard, f.of)
 			}
 			return hears
 		})

@@ -18,8 +18,8 @@ func TestFirings(t *testing.T) {
 	}
 	defer log.Close()
 	due := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
-	notice := func(room string) event.Notice {
-		return event.Notice{Say: "x", Posting: event.Posting{TS: due, Posts: []event.Place{{Room: room, Inode: 1}}}}
+	notice := func(room string, from int64) event.Notice {
+		return event.Notice{Say: "x", Posting: event.Posting{TS: due, Posts: []event.Place{{Room: room, Inode: 1, Size: from}}}}
 	}
 	at := func(room string, from, to int64) event.Passage {
 		return event.Passage{Room: room, Inode: 1, At: event.Span{From: from, To: to}}
@@ -29,19 +29,16 @@ func TestFirings(t *testing.T) {
 		event.Boot{Name: "ada", Version: "1"},
 		event.Inbound{N: 1, Passage: at("dev", 0, 50), Lines: 1},
 		event.Reply{N: 2, Turn: 1, Model: "m", Tokens: event.Tokens{USD: 9}, Posting: said},
-		event.Fired{ID: "k1", By: "cron-brief", Missed: 2, Notice: notice("dev")},
-		event.Posted{ID: "k1", Passage: at("notify-ada", 0, 70)},
-		event.Posted{ID: "k1", Passage: at("dev", 100, 170)},
+		event.Fired{ID: "k1", By: "cron-brief", Missed: 2, Notice: notice("dev", 100)},
 		event.Inbound{N: 3, Passage: at("dev", 50, 170), Lines: 1},
 		event.Reply{N: 4, Turn: 2, Model: "m", Tokens: event.Tokens{USD: 1}},
 		event.Call{ID: "e4.1", Tool: "LIST"},
-		event.Fired{ID: "k2", By: "watch-file", Silent: 3, Notice: notice("ops")},
-		event.Posted{ID: "k2", Passage: at("ops", 0, 70)},
+		event.Fired{ID: "k2", By: "watch-file", Silent: 3, Notice: notice("ops", 0)},
 		event.Inbound{N: 5, Passage: at("ops", 0, 70), Lines: 1},
 		event.Reply{N: 6, Turn: 2, Model: "m", Tokens: event.Tokens{USD: 0.5}},
 		event.Inbound{N: 7, Passage: at("dev", 170, 200), Lines: 1},
 		event.Reply{N: 8, Turn: 3, Model: "m", Tokens: event.Tokens{USD: 9}, Posting: said},
-		event.Fired{ID: "k3", By: "cron-brief", Notice: notice("dev")},
+		event.Fired{ID: "k3", By: "cron-brief", Notice: notice("dev", 200)},
 	} {
 		if err := log.Append(event.Line(due, e)); err != nil {
 			t.Fatal(err)

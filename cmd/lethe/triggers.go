@@ -88,7 +88,7 @@ func (p *program) triggers(id agent.Identity, now time.Time) ([]triggerInfo, err
 		} else if t, err := trigger.Parse(info.Name, data, p.settings.zone()); err != nil {
 			info.Error = err.Error()
 		} else {
-			info.When, info.Room, info.Next = t.When(), t.Room, t.For(id.Self).Next(now)
+			info.When, info.Room, info.Next = t.When, t.Room, t.For(id.Self).Next(now)
 			if f := fired[t.Signer()]; f != nil {
 				info.firings = *f
 				delete(fired, t.Signer())
