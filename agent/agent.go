@@ -105,6 +105,7 @@ type Agent struct {
 	store *blobs.Store
 	lock  *flock.Flock
 	tools *tools.Set
+	team  *team // that runs its children; nil where nobody does
 
 	// The life. The goroutine of Run owns this and all that follows.
 	log      journal
@@ -158,6 +159,9 @@ func Open(id Identity, cfg Config) (*Agent, error) {
 }
 
 func open(id Identity, cfg Config) (_ *Agent, err error) {
+	if cfg, err = cfg.forChild(id); err != nil {
+		return nil, &SettingsError{err}
+	}
 	cfg.ContextLimit = cmp.Or(cfg.ContextLimit, defaultLimit)
 	cfg.MaxSteps = cmp.Or(cfg.MaxSteps, defaultMaxSteps)
 	cfg.MaxAgentTurns = cmp.Or(cfg.MaxAgentTurns, defaultMaxAgentTurns)

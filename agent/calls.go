@@ -105,6 +105,9 @@ func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, 
 		return res, false, a.log.broken
 	}
 	a.call.granted = maps.Clone(a.state.Grants)
+	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
+		c.ID = a.id.Name + "." + c.ID
+	}
 	err = a.during(ctx, func(ctx context.Context) {
 		res = a.tools.Run(ctx, c)
 		stopped = ctx.Err() != nil
@@ -126,18 +129,20 @@ func (a *Agent) showing(r tools.Result) (show, weight int) {
 }
 
 // intent records that a call begins. For a SAY that can be said it fixes the exact
-// line, so that a crash never doubles it.
+// line, so that a crash never doubles it; for a SPAWN the child and its brief.
 func (a *Agent) intent(p mind.Pending) record {
 	e := event.Call{ID: p.ID(), Tool: p.Call.Tool}
 	if room, ok := a.sayable(p); ok { // otherwise the tool says what is wrong
 		e.Posting = a.posting(room)
+	} else if child, room, ok := a.spawnable(p); ok {
+		e.Child, e.Posting = child, a.posting(room)
 	}
 	return record{event: e}
 }
 
 // sayable returns the room of a SAY that the tool will not refuse.
 func (a *Agent) sayable(p mind.Pending) (room string, ok bool) {
-	if p.Call.Tool != "SAY" || p.Call.Original != "" {
+	if p.Call.Tool != "SAY" || p.Call.Original != "" || !a.tools.Has("SAY") {
 		return "", false
 	}
 	room, message, err := tools.ParseSay([]byte(blobs.Unescape(p.Call.Args)))
@@ -190,6 +195,9 @@ func (r *roomTools) Leave(room string) error {
 	a := (*Agent)(r)
 	if !slices.Contains(a.joined(), room) {
 		return fmt.Errorf("you are not in room %s (you are in %v)", room, a.joined())
+	}
+	if t := a.state.Task; t != nil && t.Room == room {
+		return errors.New("it is where your work comes from")
 	}
 	return chat.Unsubscribe(a.id.Subs(), room)
 }
@@ -255,7 +263,7 @@ func (a *Agent) blobOf(ref string, grants map[string]bool) (b blobs.Blob, short 
 	if err == nil {
 		b, err = a.store.Get(h)
 	}
-	if err == nil && b.Life != a.id.Self && h.String() != a.id.Self && !grants[h.String()] {
+	if err == nil && b.Life != a.id.Self && h.String() != a.id.Self && !grants[h.String()] && !slices.Contains(above(a.store, b.Life), a.id.Self) {
 		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
 	}
 	return b, short, err

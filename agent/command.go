@@ -43,9 +43,11 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	switch l.Command {
 	case "stop":
 		say = "Nothing to stop."
-		if early || a.busy() {
+		working := a.stoppable()
+		if early || a.busy() || len(working) > 0 {
 			say = chat.Stopped
 		}
+		e.Relay = a.posting(working...).Posts
 	case "status":
 		say = a.statusLine()
 	case "model":
@@ -153,9 +155,9 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 }
 
 // isCommand reports whether a line is a command to this identity. What a room held
-// before the identity came was not meant for it.
+// before the identity came was not meant for it; nor is what is said to its children.
 func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
-	return l.Command != "" && (moved || l.From >= a.state.Rooms[room].Began)
+	return l.Command != "" && a.state.Child(room) == nil && (moved || l.From >= a.state.Rooms[room].Began)
 }
 
 // statusLine answers /status.

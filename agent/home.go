@@ -167,6 +167,7 @@ type BootOptions struct {
 	Name  string
 	Soul  string   // its purpose; "" takes the default
 	Rooms []string // that it hears from the start
+	Child *Child   // nil unless another identity has spawned it
 	// Check, if not nil, can refuse the identity when its files are there. Then
 	// they are removed.
 	Check func(Identity) error
@@ -213,13 +214,22 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		return id, home.link(id)
 	}
 	soul, now := cmp.Or(o.Soul, lethe.Soul), time.Now()
-	self, err := store.Put(blobs.Meta{At: now, Gist: "boot of " + o.Name}, []byte(soul))
+	meta, first := blobs.Meta{At: now, Gist: "boot of " + o.Name}, event.Boot{Name: o.Name, Version: lethe.Version}
+	if c := o.Child; c != nil {
+		meta.At, meta.Parent, first.Parent, first.Task = c.At, c.Parent, c.Of, c.Room
+	}
+	self, err := store.Put(meta, []byte(soul))
 	if err != nil {
 		return id, err
 	}
 	id = home.identity(self.String(), o.Name)
 	if err := id.createFiles(soul); err != nil {
 		return Identity{}, err
+	}
+	if o.Child != nil {
+		if err := o.Child.write(id); err != nil {
+			return Identity{}, err
+		}
 	}
 	if o.Check != nil {
 		if err := o.Check(id); err != nil {
@@ -237,7 +247,7 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		return Identity{}, err
 	}
 	defer log.Close()
-	boot := event.Line(now, event.Boot{Name: o.Name, Version: lethe.Version}, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})
+	boot := event.Line(now, first, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})
 	if err := log.Append(boot); err != nil {
 		return Identity{}, err
 	}

@@ -188,7 +188,7 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 			continue
 		}
 		e.heard = append(e.heard, l)
-		woken = woken || a.state.Waking(in.room, l.Hash)
+		woken = woken || a.state.Waking(in.room, l.Hash) || a.state.FromParent(in.room, l)
 		if l.Agent {
 			agents++
 		}
@@ -198,9 +198,16 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 		return entry{}, false
 	}
 	r := a.state.Rooms[in.room]
+	asleep := agents == heard && r.AgentTurns >= a.cfg.MaxAgentTurns
+	if c := a.state.Child(in.room); c != nil { // nothing but a result wakes
+		asleep = !c.Results(e.heard) || r.AgentTurns >= a.cfg.MaxAgentTurns
+		if slices.ContainsFunc(e.heard, func(l chat.Line) bool { return l.Name != c.Name }) {
+			defer a.callChild(in.room)
+		}
+	}
 	e.event = event.Inbound{
 		Passage: passage(in.room, in.from, next), Lines: heard, Own: own, Moved: in.moved,
-		Asleep: agents == heard && !woken && r.AgentTurns >= a.cfg.MaxAgentTurns || !in.moved && next.Offset <= r.Stopped,
+		Asleep: asleep && !woken || !in.moved && next.Offset <= r.Stopped,
 	}
 	first := e.heard[0]
 	gist := fmt.Sprintf("%s: %s", in.room, first.Text)

@@ -35,7 +35,11 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}
 	for {
 		again, err := a.advance(ctx)
-		if why := a.stopReason(ctx); err == nil && why != "" {
+		why := a.stopReason(ctx)
+		if err == nil && why == "" && !again && a.finished() {
+			why = "done"
+		}
+		if err == nil && why != "" {
 			return a.end(why)
 		}
 		if err == nil && !again {
@@ -67,6 +71,9 @@ func (a *Agent) begin() error {
 	}
 	if err := inOrder(a.settle, a.checkFiles, a.subscriptions); err != nil {
 		return err
+	}
+	for _, c := range a.state.Working() {
+		a.callChild(c.Room)
 	}
 	a.showResting()
 	if a.cfg.Ready != nil {
@@ -104,6 +111,9 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if a.stopReason(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.outage.retryAt) {
+		if due, err := a.concludeIfDue(); due || err != nil {
+			return true, err
+		}
 		return more, a.idle()
 	}
 	return true, a.step(ctx)
@@ -173,12 +183,22 @@ func (a *Agent) idle() error {
 // an identity: its first error is that identity's end; after that, one that fails
 // (a full disk, a panic) is opened again, more and more slowly, since its log
 // holds everything. Corruption is final, and so is another process that took the
-// identity up meanwhile. The error joins those of all identities.
+// identity up meanwhile. The error joins those of all identities. The children that an
+// identity spawns run with it, and end before it.
 func Supervise(ctx context.Context, ids []Identity, open func(Identity) (*Agent, error), log *slog.Logger) error {
 	errs := make([]error, len(ids))
+	c := &crew{open: open, log: log, members: map[string]*member{}}
+	for _, id := range ids {
+		c.members[id.Name] = &member{runs: true}
+	}
 	var all sync.WaitGroup
 	for i, id := range ids {
-		all.Go(func() { errs[i] = supervise(ctx, id, open, log.With("identity", id.Name)) })
+		all.Go(func() {
+			errs[i] = c.run(ctx, id)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.members, id.Name)
+		})
 	}
 	all.Wait()
 	return errors.Join(errs...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -261,7 +262,10 @@ func (a *Agent) pause(why, say string) error {
 	a.cfg.Log.Error("paused until a person acts", "why", why)
 	rooms := a.audience()
 	if len(rooms) == 0 {
-		rooms = a.joined()
+		rooms = a.company()
+	}
+	if a.state.Works() { // concludeIfDue says it there
+		rooms = slices.DeleteFunc(rooms, func(room string) bool { return room == a.state.Task.Room })
 	}
 	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Notice: a.notice(say, a.notify(rooms...)...)}})
 }

@@ -157,7 +157,7 @@ func (a *Agent) checkSoul() error {
 func (a *Agent) makeTools() error {
 	conf := a.cfg.Tools
 	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
-	conf.Rooms, conf.Past = (*roomTools)(a), (*past)(a)
+	conf.Rooms, conf.Past, conf.Spawn = (*roomTools)(a), (*past)(a), a.spawn
 	if conf.Workspace == "" {
 		conf.Workspace = filepath.Join(a.id.Dir, "workspace")
 	}

@@ -103,13 +103,17 @@ func (a *Agent) join(room string, first bool) error {
 	text := fmt.Sprintf("You hear room %s again, from where you left it.", room)
 	e := event.Joined{N: a.state.Next, Room: room}
 	if first {
-		lines, total, at, err := chat.Tail(a.path(room), firstHeard)
+		most, work := firstHeard, a.state.Task != nil && a.state.Task.Room == room
+		if work { // each line is
+			most = 1000
+		}
+		lines, total, at, err := chat.Tail(a.path(room), most)
 		if err != nil {
 			a.cannotRead(room, err)
 			return nil
 		}
 		e.First = &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total}
-		if len(lines) > 0 {
+		if len(lines) > 0 && !work { // nothing there is history
 			e.First.End = lines[len(lines)-1].To
 		}
 		switch {
@@ -197,6 +201,8 @@ func (a *Agent) settle() error {
 		status, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
 		if room, ok := a.sayable(p); ok && slices.Contains(a.state.Said, room) {
 			status, text = mind.OK, a.saidIn(p.ID(), room)
+		} else if s, t, ok := a.settledSpawn(p); ok {
+			status, text = s, t
 		}
 		results, pending = append(results, a.result(p, event.Result{Status: status}, []byte(text))), pending[1:]
 	}
@@ -238,6 +244,7 @@ func (a *Agent) payPosts() error {
 		if err := a.commit(record{event: posted}); err != nil { // it is no longer owed
 			return err
 		}
+		a.callChild(p.Room)
 	}
 	return nil
 }

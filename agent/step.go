@@ -84,7 +84,7 @@ func (a *Agent) recordReply(reply llm.Reply, weight int, v verdict) error {
 		}
 		e.Caveat = v.caveat()
 		said := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)
-		if rooms := a.audience(); len(rooms) > 0 && said != "" && said != mind.Nothing {
+		if rooms := a.audience(); len(rooms) > 0 && (said != "" && said != mind.Nothing || a.state.Concludes()) {
 			e.Posting = a.posting(rooms...)
 		}
 		return a.commit(record{event: e, bodies: bodies})
@@ -103,9 +103,12 @@ func spoken(reply llm.Reply) string {
 }
 
 // audience is where a final text goes: the rooms that wait for it and are still
-// heard.
+// heard, and that where a child's work comes from.
 func (a *Agent) audience() []string {
 	joined := a.joined()
+	if a.state.Works() {
+		joined = append(joined, a.state.Task.Room)
+	}
 	return slices.DeleteFunc(a.state.Audience(), func(room string) bool { return !slices.Contains(joined, room) })
 }
 

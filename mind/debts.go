@@ -53,5 +53,8 @@ func (s *State) Audience() []string {
 			out = append(out, r)
 		}
 	}
+	if s.Works() { // its result, whoever else waits
+		out = with(out, s.Task.Room)
+	}
 	return out
 }

@@ -56,6 +56,7 @@ func (s *State) apply(e event.Event, from source) error {
 	case event.Left:
 		s.room(e.Room).Joined = false
 		s.Wakes = slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Room == e.Room })
+		s.Children = slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return c.Room == e.Room })
 	case event.Inbound:
 		return s.inbound(e, from)
 	case event.Grant:
@@ -97,6 +98,9 @@ func (s *State) boot(e event.Boot, from source) error {
 		return errors.New("no soul")
 	}
 	s.Self, s.Name, s.Version = from.bodies[0].Hash.String(), e.Name, e.Version
+	if e.Task != "" {
+		s.Task = &Task{Parent: e.Parent, Room: e.Task}
+	}
 	return nil
 }
 

@@ -42,13 +42,19 @@ func (s *State) inbound(e event.Inbound, from source) error {
 
 // listen decides what an inbound body owes, and to whom.
 func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
-	users, agents, woken := false, false, false
+	users, agents, woken, work := false, false, false, false
 	for line := range others(body, own) {
-		if s.hear(room, line.Hash, asleep) {
+		switch child := s.Child(room); {
+		case s.hear(room, line.Hash, asleep):
 			woken = true
-			continue
+		case child != nil:
+			s.hearChild(room, line, asleep)
+		case s.FromParent(room, line):
+			s.giveWork(asleep)
+			work = true
+		default:
+			users, agents = users || !line.Agent, agents || line.Agent
 		}
-		users, agents = users || !line.Agent, agents || line.Agent
 	}
 	if asleep {
 		return
@@ -56,16 +62,20 @@ func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 	if users {
 		s.room(room).AgentTurns = 0
 		s.Paused, s.Spoken = "", true
+		s.hearChildren()
+	}
+	if work {
+		s.Paused = ""
 	}
 	switch {
-	case users || woken: // each opens a turn with a bound of its own
+	case users || woken || work: // each opens a turn with a bound of its own
 		s.Steps, s.Cut = 0, 0
 		s.Waiting = with(s.Waiting, room)
 		s.Peers = without(s.Peers, room)
 	case agents && !slices.Contains(s.Waiting, room):
 		s.Peers = with(s.Peers, room)
 	}
-	s.Owes = s.Owes || users || agents || woken
+	s.Owes = s.Owes || users || agents || woken || work
 }
 
 // behind is the cursor behind a passage.
@@ -140,6 +150,10 @@ func (s *State) command(e event.Command) error {
 	s.Steps, s.Cut = 0, 0
 	if e.Name == "/stop" { // what was decided to be said is said all the same
 		s.endTurn()
+		s.stopWork()
+		if err := s.stopChildren(e); err != nil {
+			return err
+		}
 		if e.Early {
 			r.Stopped = e.At.To
 		}
@@ -164,7 +178,7 @@ func (s *State) owe(id, text string, where event.Posting) error {
 	if where.TS.IsZero() {
 		return errors.New("a post without its time")
 	}
-	_, err := s.post(Post{ID: id}, s.Name, text, where)
+	_, err := s.post(Post{ID: id}, s.Name, s.plain(text), where)
 	return err
 }
 
@@ -185,6 +199,9 @@ func (s *State) post(like Post, by, text string, where event.Posting) (first []b
 		}
 		like.Room, like.Line, like.Inode, like.From = p.Room, string(line), p.Inode, p.Size
 		s.Outbox = append(s.Outbox, like)
+		if by == s.Name {
+			s.gives(p.Room)
+		}
 		if i == 0 {
 			first, by, like.Wakes = line, s.Name, false
 		}

@@ -38,7 +38,12 @@ func (s *State) reply(e event.Reply, from source) error {
 	if e.Caveat != "" {
 		text = strings.TrimSpace(text + "\n\n" + e.Caveat)
 	}
-	if err := s.owe(EntryID(e.N), text, e.Posting); err != nil {
+	if s.Concludes() {
+		err = s.conclude(EntryID(e.N), text, from.ref(), e.Caveat != "", e.Posting)
+	} else {
+		err = s.owe(EntryID(e.N), text, e.Posting)
+	}
+	if err != nil {
 		return err
 	}
 	for _, room := range s.Peers {
@@ -81,6 +86,10 @@ func (s *State) call(e event.Call) error {
 		return nil
 	}
 	_, message := c.Say()
+	if e.Child != "" {
+		s.spawned(e)
+		message = c.arg("brief")
+	}
 	if strings.TrimSpace(message) == "" {
 		return nil // no line says it, and the tool will find nothing to post
 	}
@@ -112,6 +121,9 @@ func (s *State) result(e event.Result, from source) error {
 	body := from.bodies[0].Data
 	c.Status, c.Result, c.Show, c.Places = e.Status, from.ref(), e.Show, e.Places
 	c.Text = clip(Result(body), c.Show, c.Places, c.Result)
+	if c.Status != OK { // a child that was not made
+		s.Children = slices.DeleteFunc(slices.Clone(s.Children), func(child Child) bool { return child.Call == e.ID })
+	}
 	s.wrote(e.File)
 	if e.Opened != "" {
 		s.open(e.Opened)
@@ -183,6 +195,10 @@ func (s *State) paused(e event.Paused) error {
 		s.endTurn()
 	} else {
 		s.Paused = e.Why
+	}
+	if e.Ended && e.Say != "" && s.Works() {
+		s.Notices++
+		return s.conclude(e.ID, e.Say, Ref{}, true, e.Posting)
 	}
 	return s.notice(e.ID, e.Notice)
 }

@@ -162,18 +162,18 @@ func safeName(s string) string {
 	return s[:min(len(s), 64)]
 }
 
-// Say returns the arguments of a SAY as the room gets them; "" for what is not
-// a string. A key counts in any case, but as it should be before all.
-func (c *Call) Say() (room, message string) {
+// Say returns the arguments of a SAY as the room gets them.
+func (c *Call) Say() (room, message string) { return c.arg("room"), c.arg("message") }
+
+// arg returns an argument of a call; "" for what is not a string. A key counts in any
+// case, but as it should be before all.
+func (c *Call) arg(name string) string {
 	var args map[string]any
 	_ = json.Unmarshal([]byte(blobs.Unescape(c.Args)), &args) // checked by the tool
-	pick := func(name string) string {
-		for _, key := range append([]string{name}, slices.Sorted(maps.Keys(args))...) {
-			if s, ok := args[key].(string); ok && strings.EqualFold(key, name) {
-				return s
-			}
+	for _, key := range append([]string{name}, slices.Sorted(maps.Keys(args))...) {
+		if s, ok := args[key].(string); ok && strings.EqualFold(key, name) {
+			return s
 		}
-		return ""
 	}
-	return pick("room"), pick("message")
+	return ""
 }

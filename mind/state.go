@@ -245,6 +245,9 @@ type State struct {
 	// Grants are blobs of other lives that a user has named.
 	Grants map[string]bool `json:"grants,omitempty"`
 
+	Children []Child `json:"children,omitempty"` // that it has spawned, oldest first
+	Task     *Task   `json:"task,omitempty"`     // of a child
+
 	// WantModel is the model that a user asked for; the next epoch uses it.
 	WantModel string `json:"want_model,omitempty"`
 

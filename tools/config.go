@@ -39,6 +39,12 @@ type Config struct {
 	// Rooms does what SAY, JOIN and LEAVE ask for. A Set that is only described
 	// needs none.
 	Rooms Rooms
+	// Spawn does what SPAWN asks for.
+	Spawn func(call string, s Spawn) (string, error)
+	// Only are the names of the tools that are offered; none offers all.
+	Only []string
+	// Lent is the own workspace of another identity, which Workspace may be.
+	Lent string
 	// Past does what UNCOMPACT, RECALL and COMPACT ask for, and opens paths like
 	// hash=3fa9… for READ_FILE. A Set that is only described needs none.
 	Past Past
@@ -109,7 +115,7 @@ func (c Config) allow(what, dir string) error {
 		if within(hidden, dir) {
 			return fmt.Errorf("refuse %s %s: it contains the home %s, whose files must stay out of the tools' reach; choose a directory beside it", what, dir, hidden)
 		}
-		if own := c.ownWorkspace(); within(dir, hidden) && !within(dir, own) {
+		if own := c.ownWorkspace(); within(dir, hidden) && !within(dir, own) && (c.Lent == "" || !within(dir, resolved(c.Lent))) {
 			return fmt.Errorf("refuse %s %s: it is inside the home %s; only %s may be used there", what, dir, hidden, own)
 		}
 	}

@@ -121,7 +121,9 @@ func New(c Config) (*Set, error) {
 		}
 		all = append(all, b.tool())
 	}
-	return &Set{tools: append(all, pastTools(c.Past)...), conf: c}, nil
+	set := &Set{tools: append(append(all, pastTools(c.Past)...), spawnTool(c.Spawn)), conf: c}
+	set.only(c.Only)
+	return set, nil
 }
 
 //go:embed *.md

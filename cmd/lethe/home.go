@@ -26,6 +26,9 @@ func (p *program) roomOf(id agent.Identity) string {
 		return p.runs.rooms[0]
 	}
 	rooms, err := chat.Rooms(id.Subs())
+	if !id.IsChild() { // it hears its own children, too
+		rooms = slices.DeleteFunc(rooms, func(room string) bool { return strings.HasPrefix(room, chat.TaskPrefix) })
+	}
 	if err != nil || len(rooms) == 0 || slices.Contains(rooms, defaultRoom) {
 		return defaultRoom
 	}
@@ -100,9 +103,9 @@ func (p *program) find(who string) (agent.Identity, error) {
 }
 
 // defaultIdentity is the one named in the configuration, or the one named lethe,
-// or the only one.
+// or the only one, whatever children they have.
 func (p *program) defaultIdentity() (agent.Identity, error) {
-	all, err := p.home.List()
+	all, err := p.grown()
 	if err != nil {
 		return agent.Identity{}, err
 	}
@@ -131,6 +134,12 @@ func (p *program) defaultIdentity() (agent.Identity, error) {
 	return agent.Identity{}, hint(err, "name one, as the command's argument or with --name, or set default_identity in %s", configFile(p.home.Dir))
 }
 
+// grown are the identities of the home that are no children.
+func (p *program) grown() ([]agent.Identity, error) {
+	all, err := p.home.List()
+	return slices.DeleteFunc(all, agent.Identity.IsChild), err
+}
+
 // severalError says that there are several identities and none is the default.
 type severalError struct{ error }
 
@@ -138,7 +147,7 @@ func (e severalError) Unwrap() error { return e.error }
 
 // pick asks a person for one of the identities, and returns several when there is no answer.
 func (p *program) pick(several error) (agent.Identity, error) {
-	all, err := p.home.List()
+	all, err := p.grown()
 	if err != nil {
 		return agent.Identity{}, err
 	}
@@ -179,7 +188,7 @@ func (p *program) howToHear(room string) string {
 	id, _ := p.defaultIdentity()
 	candidates, flags := p.subscribers(room), ""
 	if len(candidates) == 0 {
-		candidates, _ = p.home.List()
+		candidates, _ = p.grown()
 		flags = " --room " + room
 	}
 	if len(candidates) > 0 && !slices.Contains(candidates, id) {

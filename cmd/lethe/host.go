@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -191,7 +192,7 @@ func (h *host) run(ctx context.Context, ids []agent.Identity) error {
 		h.log.Warn(what)
 	}
 	return h.serving(ctx, func(ctx context.Context) error {
-		return agent.Supervise(ctx, ids, h.opener(len(ids) > 1), h.log)
+		return agent.Supervise(ctx, ids, h.opener(ids), h.log)
 	})
 }
 
@@ -211,12 +212,13 @@ func (h *host) serving(ctx context.Context, f func(context.Context) error) error
 
 // opener is open, for the supervisor. At first it subscribes the identity to the
 // rooms of the flags. Where others go on running, it reports at once that one
-// cannot be opened.
-func (h *host) opener(others bool) func(agent.Identity) (*agent.Agent, error) {
+// cannot be opened. Children of ids, which come later, hear their own rooms.
+func (h *host) opener(ids []agent.Identity) func(agent.Identity) (*agent.Agent, error) {
 	var seen sync.Map
 	return func(id agent.Identity) (*agent.Agent, error) {
 		_, again := seen.LoadOrStore(id.Self, true)
 		a, err := h.open(id)
+		again = again || !slices.Contains(ids, id)
 		if err == nil && !again {
 			for _, room := range h.p.runs.rooms {
 				err = errors.Join(err, chat.Subscribe(id.Subs(), h.p.home.Chats(), room))
@@ -225,7 +227,7 @@ func (h *host) opener(others bool) func(agent.Identity) (*agent.Agent, error) {
 				a.Close()
 			}
 		}
-		if err != nil && others && !again {
+		if err != nil && len(ids) > 1 && !again {
 			h.p.report(err)
 		}
 		return a, err

@@ -35,6 +35,8 @@ func Line(at time.Time, e Event, refs ...blobs.Ref) life.Event {
 type Boot struct {
 	Name    string `life:"name"`
 	Version string `life:"version"`
+	Parent  string `life:"parent,opt"` // the name of the identity that it is a child of
+	Task    string `life:"task,opt"`   // the room of its work
 }
 
 // Joined says that a link to a room has appeared: entry N, a note.
@@ -89,13 +91,14 @@ type Grant struct {
 type Command struct {
 	ID string `arg:"kN"`
 	Passage
-	Name  string `life:"name"`
-	By    string `life:"by"`
-	Line  string `life:"line,opt"`
-	Last  string `life:"last,opt"`  // the hash of a line too long to be recorded
-	Early bool   `life:"early=yes"` // lines before it are not heard yet
-	Moved bool   `life:"moved=yes"`
-	Model string `life:"model,opt"`
+	Name  string  `life:"name"`
+	By    string  `life:"by"`
+	Line  string  `life:"line,opt"`
+	Last  string  `life:"last,opt"`  // the hash of a line too long to be recorded
+	Early bool    `life:"early=yes"` // lines before it are not heard yet
+	Moved bool    `life:"moved=yes"`
+	Model string  `life:"model,opt"`
+	Relay []Place `life:"relay"` // rooms of children that it is said in, too
 	Notice
 }
 
@@ -122,8 +125,9 @@ type Reply struct {
 
 // Call says that a tool is about to run.
 type Call struct {
-	ID   string `arg:"eN.k"`
-	Tool string `arg:"TOOL"`
+	ID    string `arg:"eN.k"`
+	Tool  string `arg:"TOOL"`
+	Child string `life:"child,opt"` // the name of the identity that a SPAWN makes
 	Posting
 }
 

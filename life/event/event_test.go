@@ -19,6 +19,7 @@ var full = []struct {
 	line  string
 }{
 	{Boot{Name: "ada", Version: "1"}, `boot name=ada version=1`},
+	{Boot{Name: "ada-3fa9", Version: "1", Parent: "ada", Task: "task-3fa9c1d2"}, `boot name=ada-3fa9 version=1 parent=ada task=task-3fa9c1d2`},
 	{Joined{N: 1, Room: "dev", First: &First{Inode: 1 << 63, At: 5, Before: "ab", Last: Hashes{"a", "b"}, Total: 2, End: 9}},
 		`joined e1 room=dev inode=9223372036854775808 at=5 before=ab last=a,b total=2 end=9`},
 	{Joined{N: 1, Room: "dev", First: &First{}}, `joined e1 room=dev inode=0 at=0 before="" last="" total=0`},
@@ -27,11 +28,12 @@ var full = []struct {
 	{Inbound{N: 2, Passage: passage, Lines: 3, Own: []Span{{0, 1}, {2, 3}}, Moved: true, Asleep: true, Show: 9},
 		`inbound e2 room=dev inode=7 at=1..2 before=ab lines=3 own=0..1 own=2..3 moved=yes wake=no show=9`},
 	{Grant{Hash: "ab", By: "ada"}, `grant hash=ab by=ada`},
-	{Command{ID: "k1", Passage: passage, Name: "/model", By: "ada", Line: "a line", Last: "cd", Early: true, Moved: true, Model: "m", Notice: notice},
-		`command k1 room=dev inode=7 at=1..2 before=ab name=/model by=ada line="a line" last=cd early=yes moved=yes model=m say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Command{ID: "k1", Passage: passage, Name: "/model", By: "ada", Line: "a line", Last: "cd", Early: true, Moved: true, Model: "m", Relay: []Place{{"task-3fa9c1d2", 5, 6}}, Notice: notice},
+		`command k1 room=dev inode=7 at=1..2 before=ab name=/model by=ada line="a line" last=cd early=yes moved=yes model=m relay=task-3fa9c1d2@5:6 say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Reply{N: 3, Turn: 1, Model: "m", Tokens: tokens, Weight: 5, Finish: "stop", Posting: notice.Posting, Refused: true, Caveat: "x"},
 		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 weight=5 finish=stop ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4 refused=yes caveat=x`},
 	{Call{ID: "e3.1", Tool: "SAY", Posting: notice.Posting}, `call e3.1 SAY ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Call{ID: "e3.2", Tool: "SPAWN", Child: "ada-3fa9", Posting: notice.Posting}, `call e3.2 SPAWN child=ada-3fa9 ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd"},
 		`result e3.1 SAY status=ok show=9 file=MEMORY.md:ab opened=cd`},
 	{Posted{ID: "e3.1", Passage: passage, Torn: []Span{{0, 1}}}, `posted e3.1 room=dev inode=7 at=1..2 before=ab torn=0..1`},

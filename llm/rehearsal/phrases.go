@@ -15,6 +15,7 @@ const introduction = `I am the offline rehearsal model: a small program, not int
 - what is 12*7? count to 50
 - run COMMAND, read FILE, write TEXT to FILE, list
 - every day at nine say good morning, every 10 minutes …, at 2026-11-23 09:00 …
+- let somebody else run COMMAND
 - say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
 Orders can be joined: run date and then read notes.txt.`
 
@@ -41,6 +42,7 @@ var phrases = sync.OnceValue(func() []phrase {
 		{form: `uncompact (?:.*hash=)?([0-9a-f]{8,64})\b.*`, tool: "UNCOMPACT", args: []string{"hash"}},
 		{form: `compact`, tool: "COMPACT"},
 		{form: `(` + scheduleForm + `)`, say: (*turn).schedule},
+		{form: `let (?:somebody|someone|another agent)(?: else)? (.+)`, tool: "SPAWN", args: []string{"brief"}},
 		{form: `remember(?: that)?[:,]? (.+)`, say: always(func(x string) string { return "I will remember: " + x })},
 		{form: `.*what is (\d{1,9} ?[-+*] ?\d{1,9})\W*`, say: always(sum)},
 		{form: `count to (\d{1,4})`, say: always(count)},
@@ -70,7 +72,7 @@ var (
 	then = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i),? (?:and )?then `) })
 	verb = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:run|read|list|join|leave)\b`) })
 	// Text that is kept, quoted or of several lines is one order.
-	whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)^(?:remember|every|at) |[\"'`]|\n") })
+	whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)^(?:remember|every|at|let) |[\"'`]|\n") })
 )
 
 // parse reads a line as the things it asks for: groups in sequence, at least one,

@@ -3,8 +3,10 @@ package rehearsal
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/mind"
 )
@@ -121,14 +123,17 @@ func (t *turn) answer() Answer {
 }
 
 // line handles one line: its orders in sequence, calls that need no sequence
-// together. It follows no orders of agents, but those of its own triggers.
+// together. It follows no orders of agents, but those of its own triggers and of whom it works for.
 func (t *turn) line(l line) (text string, ok bool) {
+	if m := outcome().FindStringSubmatch(l.text); m != nil && l.agent {
+		return l.who + " says: " + plainRefs(m[1]), true
+	}
 	if own, ok := strings.CutPrefix(l.who, "cron-"); ok && l.agent && own != "" { // nobody else can have such a name
 		l.text, _, _ = strings.Cut(l.text, "\n") // what a command printed stands below
 		if said, ok := strings.CutPrefix(l.text, "say "); ok {
 			return said, true
 		}
-	} else if l.agent {
+	} else if l.agent && l.who != t.boss() {
 		return "I heard you: " + clip(oneLine(plainRefs(l.text)), 60), true
 	}
 	var texts []string
@@ -165,8 +170,24 @@ func notOffered(c Call) string {
 	return fmt.Sprintf("That needs %s, which I am not offered here.", c.Name)
 }
 
+// outcome is the line by which a child ends its work.
+var outcome = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^(?:result|failed) \d+: (.*)$`) })
+
+var worksFor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`You work for another agent, (\S+), which`) })
+
+// boss is the name of the agent whose child the model plays, if it does.
+func (t *turn) boss() string {
+	if m := worksFor().FindStringSubmatch(t.req.Messages[0].Text()); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // report says in a sentence what a call gave.
 func report(c Call, result string) string {
+	if c.Name == "SPAWN" {
+		return "Somebody else does it: " + plainRefs(oneLine(result))
+	}
 	did := c.Name
 	var args map[string]any
 	if json.Unmarshal([]byte(c.Arguments), &args) == nil {

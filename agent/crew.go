@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+)
+
+// crew is the identities that one Supervise runs, with the children that they spawn.
+type crew struct {
+	open func(Identity) (*Agent, error)
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	members map[string]*member // by name
+}
+
+// member is an identity that runs, or a child that is about to.
+type member struct {
+	tree   string // the self of the identity at the top, of a child
+	by     string // the name of a child's parent
+	runs   bool
+	idle   bool // it is about to stop, unless it is called again
+	called bool // something was said to it since it looked
+}
+
+// team is what an agent knows of its crew: the place of its children, whose lives end
+// before its own does. A nil team runs no children.
+type team struct {
+	*crew
+	name  string
+	ctx   context.Context
+	lives sync.WaitGroup // of children
+}
+
+// run lets an identity live under supervision, and its children with it.
+func (c *crew) run(ctx context.Context, id Identity) error {
+	ctx, cancel := context.WithCancel(ctx)
+	t := &team{crew: c, name: id.Name, ctx: ctx}
+	defer t.lives.Wait()
+	defer cancel()
+	return supervise(ctx, id, func(id Identity) (*Agent, error) {
+		a, err := c.open(id)
+		if err == nil {
+			a.team = t
+			c.dropAdmitted(id.Name)
+		}
+		return a, err
+	}, c.log.With("identity", id.Name))
+}
+
+// admit takes a place for a child in its tree, and reports whether there is one.
+func (t *team) admit(name, tree string) bool {
+	if t == nil {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	alive := 0
+	for _, m := range t.members {
+		if m.tree == tree && !m.idle {
+			alive++
+		}
+	}
+	if alive >= maxAlive {
+		return false
+	}
+	t.members[name] = &member{tree: tree, by: t.name}
+	return true
+}
+
+// dropAdmitted frees the places of children that were never started, since their
+// parent has failed.
+func (c *crew) dropAdmitted(by string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, m := range c.members {
+		if m.by == by && !m.runs {
+			delete(c.members, name)
+		}
+	}
+}
+
+// start runs a child, until it has nothing left to do. One that runs looks again before
+// it stops. tree is the self of the identity at its top.
+func (t *team) start(child Identity, tree string) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.members[child.Name]
+	if m != nil && m.runs {
+		m.called, m.idle = true, false
+		return
+	}
+	m = &member{tree: tree, by: t.name, runs: true}
+	t.members[child.Name] = m
+	t.lives.Go(func() { t.employ(child, m) })
+}
+
+// employ runs a child as often as it is called.
+func (t *team) employ(child Identity, m *member) {
+	for again := true; again; {
+		err := t.run(t.ctx, child)
+		if err != nil {
+			t.log.Error("a child cannot be run", "identity", child.Name, "error", err)
+		}
+		t.mu.Lock()
+		if again = m.called && err == nil && t.ctx.Err() == nil; !again {
+			delete(t.members, child.Name)
+		}
+		m.called, m.idle = false, false
+		t.mu.Unlock()
+	}
+}
+
+// hired reports whether the team's identity runs because its parent called it.
+func (t *team) hired() bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.members[t.name]
+	return m != nil && m.by != ""
+}
+
+// leave reports whether nothing was said to a child since it last looked: it may stop.
+func (t *team) leave() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.members[t.name]
+	m.idle, m.called = !m.called, false
+	return m.idle
+}

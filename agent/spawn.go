@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// Bounds of the children of an identity.
+const (
+	maxAlive  = 8  // in a tree
+	maxDepth  = 2  // a child of a child is the last
+	keptRooms = 32 // of children that the identity goes on hearing
+)
+
+// Tools that a child has only where its parent lists them, and those that it always has.
+var (
+	unlisted = []string{"JOIN", "LEAVE"}
+	kept     = []string{"UNCOMPACT", "RECALL", "COMPACT"}
+)
+
+// spawnable returns the child that a SPAWN makes, if the tool will not refuse it.
+func (a *Agent) spawnable(p mind.Pending) (name, room string, ok bool) {
+	if p.Call.Tool != "SPAWN" || p.Call.Original != "" || !a.tools.Has("SPAWN") {
+		return "", "", false
+	}
+	s, err := tools.ParseSpawn([]byte(blobs.Unescape(p.Call.Args)))
+	if err != nil {
+		return "", "", false
+	}
+	name, room, err = a.admit(p.ID(), s)
+	return name, room, err == nil
+}
+
+// admit names the child of a call and takes its place among those of its tree, or says
+// why there is none.
+func (a *Agent) admit(call string, s tools.Spawn) (name, room string, err error) {
+	up := above(a.store, a.id.Self)
+	if len(up) >= maxDepth {
+		return "", "", errors.New("you are the child of a child and can have none of your own: do it yourself")
+	}
+	if _, err := a.toolsFor(s); err != nil {
+		return "", "", err
+	}
+	if err := (Gate{Schema: json.RawMessage(s.Schema)}).Validate(); err != nil {
+		return "", "", err
+	}
+	hash := blobs.Sum([]byte(a.id.Self + " " + call)).String()
+	room = chat.TaskPrefix + hash[:8]
+	for digits := 4; ; digits++ { // until the name is nobody's
+		name = strings.TrimRight(a.id.Name[:min(len(a.id.Name), 31-digits)], "-") + "-" + hash[:digits]
+		if _, err := os.Lstat(filepath.Join(a.cfg.Home.Names(), name)); err != nil {
+			break
+		}
+	}
+	if !a.team.admit(name, a.top()) {
+		return "", "", fmt.Errorf("%d are at work already, which is the most: wait for a result, or do it yourself", maxAlive)
+	}
+	return name, room, nil
+}
+
+// top is the identity at the top of the tree.
+func (a *Agent) top() string {
+	tree := append([]string{a.id.Self}, above(a.store, a.id.Self)...)
+	return tree[len(tree)-1]
+}
+
+// toolsFor are the tools of a child: what it was given, or what its parent has.
+func (a *Agent) toolsFor(s tools.Spawn) ([]string, error) {
+	has, asked := a.tools.Names(), s.Names()
+	for _, name := range asked {
+		if !slices.Contains(has, name) {
+			return nil, fmt.Errorf("tools names %s, which you do not have yourself: yours are %s", name, strings.Join(has, ", "))
+		}
+	}
+	return slices.DeleteFunc(has, func(name string) bool {
+		switch {
+		case slices.Contains(kept, name):
+			return false
+		case len(asked) > 0:
+			return !slices.Contains(asked, name)
+		}
+		return slices.Contains(unlisted, name) || name == "SPAWN" && len(above(a.store, a.id.Self))+1 >= maxDepth
+	}), nil
+}
+
+// Spawn makes the child that the call's intent has fixed, or finds it made, and lets it work.
+func (a *Agent) spawn(call string, s tools.Spawn) (string, error) {
+	i := slices.IndexFunc(a.state.Children, func(c mind.Child) bool { return c.Call == call })
+	if i < 0 {
+		if _, _, err := a.admit(call, s); err != nil {
+			return "", err
+		}
+		return "", errors.New("there was no place for it a moment ago; call again")
+	}
+	c := a.state.Children[i]
+	id, err := a.bootChild(c, s)
+	if err != nil {
+		return "", err
+	}
+	if a.log.broken = a.payPosts(); a.log.broken != nil {
+		return "", a.log.broken
+	}
+	if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), c.Room); err != nil {
+		return "", err
+	}
+	a.leaveOld()
+	a.team.start(id, a.top())
+	return fmt.Sprintf("%s works in room %s. Its result comes as a line there; SAY there tells it more.", c.Name, c.Room), nil
+}
+
+// bootChild boots a child, or finds it.
+func (a *Agent) bootChild(c mind.Child, s tools.Spawn) (Identity, error) {
+	self, err := blobs.ParseHash(a.id.Self)
+	if err != nil {
+		return Identity{}, err
+	}
+	names, err := a.toolsFor(s)
+	if err != nil {
+		return Identity{}, err
+	}
+	model := s.Model
+	if model == "" {
+		model = a.state.Stable.Params.Model
+	}
+	usd, err := s.Limit()
+	if err != nil {
+		return Identity{}, err
+	}
+	id, err := Boot(a.cfg.Home, a.store, BootOptions{Name: c.Name, Soul: soulOf(s.Soul, a.id.Name, c.Room), Rooms: []string{c.Room}, Child: &Child{
+		At: c.At, Parent: self, Of: a.id.Name, Room: c.Room, Brief: blobs.Gist(s.Brief), Tools: names, Model: model, USD: usd,
+		Schema: string(s.Schema), Check: s.Check,
+	}})
+	if errors.Is(err, ErrExists) {
+		if up := above(a.store, id.Self); len(up) == 0 || up[0] != a.id.Self {
+			return id, fmt.Errorf("the name %s is taken; call again", c.Name)
+		}
+		err = nil
+	}
+	return id, err
+}
+
+// leaveOld leaves the rooms of the oldest children that have nothing to do, so that a
+// life does not hear more and more of them.
+func (a *Agent) leaveOld() {
+	for _, c := range a.state.Children[:max(0, len(a.state.Children)-keptRooms)] {
+		if !c.Open() {
+			_ = chat.Unsubscribe(a.id.Subs(), c.Room) // it is tried again at the next
+		}
+	}
+}
+
+// callChild lets the child of a room work, if there is one: something was said to it.
+func (a *Agent) callChild(room string) {
+	if c := a.state.Child(room); c != nil {
+		if id, err := a.cfg.Home.Find(c.Name); err == nil && id.IsChild() { // otherwise it is booted first
+			a.team.start(id, a.top())
+		}
+	}
+}
+
+// settledSpawn is the result of a SPAWN that a crash has cut short: what its intent has
+// fixed is done now, once.
+func (a *Agent) settledSpawn(p mind.Pending) (status, text string, ok bool) {
+	s, err := tools.ParseSpawn([]byte(blobs.Unescape(p.Call.Args)))
+	if p.Call.Tool != "SPAWN" || err != nil || !slices.ContainsFunc(a.state.Children, func(c mind.Child) bool { return c.Call == p.ID() }) {
+		return "", "", false
+	}
+	if text, err = a.spawn(p.ID(), s); err != nil {
+		return mind.Failed, err.Error(), true
+	}
+	return mind.OK, text, true
+}
+
+// stoppable are the rooms of children that a /stop is relayed to.
+func (a *Agent) stoppable() (rooms []string) {
+	for _, c := range a.state.Working() {
+		rooms = append(rooms, c.Room)
+	}
+	return rooms
+}

@@ -1,0 +1,228 @@
+package mind
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/life/event"
+)
+
+// Work counts what a parent has given a child to do: each line that it says in the
+// room of the child is a piece of work. The two count alike, since each line is posted
+// once and heard once.
+type Work struct {
+	Given int    `json:"given"`          // pieces so far
+	Ended int    `json:"ended"`          // of those, the ones that need no result any more
+	How   string `json:"how,omitempty"`  // the newest ended
+	Gist  string `json:"gist,omitempty"` // of the newest result
+}
+
+// How a piece of work ended.
+const (
+	WorkDone    = "done"
+	WorkFailed  = "failed"
+	WorkStopped = "stopped"
+)
+
+// Open reports whether a result is still to come.
+func (w Work) Open() bool { return w.Given > w.Ended }
+
+func (w *Work) stop() { w.Ended, w.How = w.Given, WorkStopped }
+
+// end takes in an outcome, and reports whether it was still to come. It may
+// count no pieces that were not given.
+func (w *Work) end(o chat.Outcome) bool {
+	if !w.Open() || o.N <= w.Ended {
+		return false
+	}
+	w.Ended, w.How, w.Gist = min(o.N, w.Given), WorkDone, blobs.Gist(o.Text)
+	if o.Failed {
+		w.How = WorkFailed
+	}
+	return true
+}
+
+// Child is an identity that works for this one.
+type Child struct {
+	Name string    `json:"name"`
+	Room string    `json:"room"`
+	Call string    `json:"call"` // the SPAWN that made it
+	At   time.Time `json:"at"`   // of its brief's line
+	// For are the rooms whose answer the newest piece of work was given for;
+	// Peers says that only agents wait there.
+	For   []string `json:"for,omitempty"`
+	Peers bool     `json:"peers,omitempty"`
+	Work
+}
+
+// Task is what makes an identity a child: whom it works for, and where.
+type Task struct {
+	Parent string `json:"parent"` // its name
+	Room   string `json:"room"`
+	Work
+}
+
+// Child returns the child that works in a room, or nil.
+func (s *State) Child(room string) *Child {
+	for i := range s.Children {
+		if s.Children[i].Room == room {
+			return &s.Children[i]
+		}
+	}
+	return nil
+}
+
+// Working are the children whose result is still to come.
+func (s *State) Working() []Child {
+	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return !c.Open() })
+}
+
+// spawned notes the child of a call. Its brief is the first line that is owed to its room.
+func (s *State) spawned(e event.Call) {
+	s.Children = append(slices.Clone(s.Children), Child{Name: e.Child, Room: e.Posts[0].Room, Call: e.ID, At: e.TS})
+}
+
+// gives notes that a line is owed to a room. In that of a child it is a piece of work,
+// for those who wait now.
+func (s *State) gives(room string) {
+	s.Children = slices.Clone(s.Children)
+	c := s.Child(room)
+	if c == nil {
+		return
+	}
+	c.Given++
+	if c.For, c.Peers = s.Waiting, false; len(s.Waiting) == 0 {
+		c.For, c.Peers = s.Peers, true
+	}
+}
+
+// Results reports whether a child's lines end work whose result is still to come.
+func (c Child) Results(lines []chat.Line) (any bool) {
+	for _, l := range lines {
+		if o, ok := chat.ParseOutcome(l.Text); ok && l.Agent && l.Name == c.Name {
+			any = c.end(o) || any
+		}
+	}
+	return any
+}
+
+// hearChild takes in a line of the room of a child. Nothing but its results wakes, and each
+// such opens a turn for those whom the work was for.
+func (s *State) hearChild(room string, l chat.Line, asleep bool) {
+	s.Children = slices.Clone(s.Children)
+	c := s.Child(room)
+	if l.Command == "stop" {
+		c.stop()
+	}
+	o, ok := chat.ParseOutcome(l.Text)
+	if !ok || !l.Agent || l.Name != c.Name || !c.end(o) || asleep {
+		return
+	}
+	s.room(room).AgentTurns++ // so that a parent and its child do not go on for ever
+	s.Steps, s.Cut, s.Owes = 0, 0, true
+	for _, room := range c.For {
+		if c.Peers {
+			s.Peers = with(s.Peers, room)
+		} else {
+			s.Waiting = with(s.Waiting, room)
+		}
+	}
+}
+
+// hearChildren lets results wake again: a user has spoken.
+func (s *State) hearChildren() {
+	for _, c := range s.Children {
+		s.room(c.Room).AgentTurns = 0
+	}
+}
+
+// stopChildren ends the work of the children that a /stop is relayed to, and owes its
+// line to their rooms.
+func (s *State) stopChildren(e event.Command) error {
+	if len(e.Relay) == 0 {
+		return nil
+	}
+	line, err := chat.Format(false, e.By, e.TS, e.Name)
+	if err != nil {
+		return err
+	}
+	s.Children = slices.Clone(s.Children)
+	for _, p := range e.Relay {
+		if c := s.Child(p.Room); c != nil {
+			c.stop()
+		}
+		s.Outbox = append(s.Outbox, Post{ID: e.ID, Room: p.Room, Line: string(line), Inode: p.Inode, From: p.Size})
+	}
+	return nil
+}
+
+// Works reports whether the identity is a child with work that it owes a result of.
+func (s *State) Works() bool { return s.Task != nil && s.Task.Open() }
+
+// Concludes reports whether the final text of the turn is the result that a child
+// owes. While children of its own work, it is not.
+func (s *State) Concludes() bool { return s.Works() && len(s.Working()) == 0 }
+
+// FromParent reports whether a line in a room is work for this child.
+func (s *State) FromParent(room string, l chat.Line) bool {
+	return s.Task != nil && room == s.Task.Room && l.Agent && l.Name == s.Task.Parent
+}
+
+// giveWork counts a line of a child's parent. What a /stop lies behind is stopped.
+func (s *State) giveWork(stopped bool) {
+	t := *s.Task
+	t.Given++
+	if stopped {
+		t.stop()
+	}
+	s.Task = &t
+}
+
+// stopWork ends a child's own work.
+func (s *State) stopWork() {
+	if s.Works() {
+		t := *s.Task
+		t.stop()
+		s.Task = &t
+	}
+}
+
+// maxOutcome is how many characters of a result stand in its line; the rest is behind its ref.
+const maxOutcome = 2000
+
+// conclude owes the line that ends a child's work to its room, and the text as it is to
+// the others.
+func (s *State) conclude(id, text string, ref Ref, failed bool, where event.Posting) error {
+	t := *s.Task
+	o := chat.Outcome{N: t.Given, Failed: failed, Text: cmp.Or(strings.TrimSpace(text), "it said nothing")}
+	if err := s.owe(id, o.Text, where); err != nil {
+		return err
+	}
+	if n := utf8.RuneCountInString(o.Text); n > maxOutcome {
+		o.Text = fmt.Sprintf("%s… [%d characters in all; UNCOMPACT hash=%s]", CutRunes(o.Text, maxOutcome-100), n, ref.Short)
+	}
+	line, err := chat.Format(true, s.Name, where.TS, o.String())
+	for i, p := range s.Outbox {
+		if p.ID == id && p.Room == t.Room {
+			s.Outbox[i].Line = string(line)
+		}
+	}
+	t.end(o)
+	s.Task = &t
+	return err
+}
+
+// plain makes a text that is no outcome out of one that looks like one: only the daemon
+// writes the outcomes of a child.
+func (s *State) plain(text string) string {
+	if _, ok := chat.ParseOutcome(text); ok && s.Task != nil {
+		return " " + text
+	}
+	return text
+}
