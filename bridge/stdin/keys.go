@@ -15,6 +15,7 @@ const keyHelp = `Keys and commands
   Up, Down              what you sent before, at the edges of the input
   PgUp, PgDn, wheel     scroll, as far back as 2000 lines
   Ctrl+End              back to the newest line
+  Tab                   answer a question that an agent asks here
   Esc                   stop the agent's turn
   Ctrl+C twice, Ctrl+D  leave; a daemon goes on
   Shift+drag            select text
@@ -30,7 +31,13 @@ const keyHelp = `Keys and commands
 func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	leaving := m.leaving
 	m.leaving, m.notice = false, ""
+	if m.choose(k) {
+		return nil
+	}
 	switch k.String() {
+	case "tab":
+		m.answerNext()
+		return nil
 	case "enter", "ctrl+m":
 		return m.enter()
 	case "esc":
@@ -158,7 +165,7 @@ func (m *model) interrupt() {
 // enterRoom changes the viewed room.
 func (m *model) enterRoom(name string) {
 	m.room, m.roomErr = name, nil
-	m.stream, m.stopped = map[string]reply{}, false
+	m.stream, m.stopped, m.choice = map[string]reply{}, false, choice{}
 	m.log.reset(nil)
 	m.do(request{room: name})
 }

@@ -207,7 +207,11 @@ func (p *plain) show(l message) error {
 	case p.cfg.Once:
 		out = []byte(chat.Sanitize(l.Text) + "\n")
 	default:
-		text := strings.ReplaceAll(chat.Sanitize(l.Text), "\n", "\n  ")
+		text := l.Text
+		if how := howToAnswer(l); how != "" {
+			text += "\n" + how
+		}
+		text = strings.ReplaceAll(chat.Sanitize(text), "\n", "\n  ")
 		out = []byte(chat.Sanitize(l.Name) + ": " + text + "\n")
 	}
 	if _, err := p.cfg.Out.Write(out); err != nil {

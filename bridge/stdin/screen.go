@@ -66,6 +66,7 @@ type model struct {
 	notice  string // answers the last act, until the next key
 	leaving bool   // Ctrl+C was pressed once
 	stopped bool   // /stop was sent for the turn under way
+	choice  choice // the question that Tab has opened
 	roomErr error
 	banner  string // to be shown
 }

@@ -22,6 +22,7 @@ func (m *model) frame() (above, below []string, input int) {
 	}
 	notices := m.noticeRows()
 	below = append(below, notices[:min(len(notices), m.height/5)]...)
+	below = append(below, m.choiceRows(m.choiceHeight())...)
 	if !small {
 		below = append(below, dim.Render(strings.Repeat("─", m.width)))
 	}
@@ -82,7 +83,14 @@ func (m *model) activityRow() string {
 		}
 	}
 	row := ""
+	asked := m.asked()
+	if asked != "" {
+		row = " " + warn.Render("? "+asked)
+	}
 	if len(parts) > 0 {
+		if asked != "" {
+			parts = append(parts, warn.Render("Tab answers a question"))
+		}
 		row = " " + accent.Render(m.spin.View()) + " " + strings.Join(parts, ", ")
 		if m.stopped {
 			row += dim.Render(" · stopping")
