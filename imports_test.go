@@ -23,7 +23,8 @@ var allowed = map[string][]string{
 	"lethe/life":             {"lethe/blobs", "lethe/internal/durable"},
 	"lethe/life/event":       {"lethe/blobs", "lethe/life"},
 	"lethe/chat":             {"lethe/internal/durable"},
-	"lethe/mind":             {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event"}, // the pure parts of them
+	"lethe/budget":           {"lethe/internal/durable", "lethe/life/event"},
+	"lethe/mind":             {"lethe/blobs", "lethe/budget", "lethe/chat", "lethe/life", "lethe/life/event"}, // the pure parts of them
 	"lethe/compactor":        {"lethe/blobs", "lethe/life/event", "lethe/mind"},
 	"lethe/llm":              {},
 	"lethe/llm/rehearsal":    {"lethe/compactor", "lethe/mind"},
@@ -32,7 +33,7 @@ var allowed = map[string][]string{
 	"lethe/recall":           {"lethe/blobs", "lethe/recall/index", "lethe/recall/text"},
 	"lethe/recall/index":     {"lethe/blobs", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/recall/text"},
 	"lethe/recall/text":      {"lethe/blobs", "lethe/chat", "lethe/mind"},
-	"lethe/agent": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
+	"lethe/agent": {"lethe", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools"},
 	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/life/event",
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
@@ -46,7 +47,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/telegram/markup": {},
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
 		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"}, // for tests

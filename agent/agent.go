@@ -42,6 +42,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"lethe/blobs"
+	"lethe/budget"
 	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/life"
@@ -80,6 +81,8 @@ type Config struct {
 	Notify        []string     // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
 	Warnings      []string     // what weakens the promises here, for the status
 
+	Budget budget.Limits  // what it may spend; default no limit
+	Prices llm.Prices     // of models, before those of the list
 	People []string       // users who may answer questions, approve calls and raise budgets
 	Zone   *time.Location // of schedules and of a budget's days; default the machine's
 
@@ -123,6 +126,7 @@ type Agent struct {
 	// What it does.
 	outage        outage
 	call          call
+	purse         *purse // nil where no limit is set, or the model is for nothing
 	forgetting    forgetting
 	indexer       *indexer      // nil while the identity does not run
 	hintedThrough int           // the newest entry that a hint was looked up for
@@ -189,6 +193,9 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 		a.cfg.Log.Warn("the last line of LIFE was torn, as after a crash; it was set aside", "file", a.log.Torn)
 	}
 	if err := a.resume(); err != nil {
+		return nil, err
+	}
+	if a.purse, err = a.openPurse(); err != nil {
 		return nil, err
 	}
 	if err := a.makeTools(); err != nil {

@@ -50,6 +50,8 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		e.Relay = a.posting(working...).Posts
 	case "status":
 		say = a.statusLine()
+	case "budget":
+		say = a.runBudget(&e, l.Arg)
 	case "model":
 		if len(l.Arg) > maxModel || strings.ContainsFunc(l.Arg, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			say = fmt.Sprintf("A model's name has at most %d bytes, all of them printable; I keep the model %s.", maxModel, a.state.Stable.Params.Model)

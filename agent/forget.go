@@ -47,11 +47,12 @@ const (
 
 // compaction is a job that runs beside the turns, and asks the identity's model.
 type compaction struct {
-	why      string
-	cancel   context.CancelFunc
-	a        *Agent        // of which the job uses only what never changes
-	frozen   llm.Request   // the life's own, of the moment when the job began
-	estimate llm.Estimator // of the same moment
+	why    string
+	cancel context.CancelFunc
+	a      *Agent      // of which the job uses only what never changes
+	frozen llm.Request // the life's own, of the moment when the job began
+	rates  rates       // of the same moment
+	pay    *payment
 
 	mu   sync.Mutex // while the job runs
 	bill bill
@@ -168,7 +169,8 @@ func (a *Agent) beginJob(ctx context.Context, why string) error {
 	}
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	c := &compaction{why: why, cancel: cancel, a: a, frozen: a.request(), estimate: a.estimate, ready: make(chan struct{})}
+	rates := a.rates()
+	c := &compaction{why: why, cancel: cancel, a: a, frozen: a.request(), rates: rates, pay: a.payment(rates, false), ready: make(chan struct{})}
 	go c.run(ctx, job) // ends soon after ctx; endJob waits for it
 	a.forgetting.job = c
 	return nil
@@ -250,7 +252,8 @@ func (a *Agent) bill(job *compaction) error {
 	if job.bill.calls == 0 {
 		return nil
 	}
-	return a.commit(job.bill.spent("compaction"))
+	job.bill.tokens = job.pay.settles(job.bill.tokens, job.pay.hold())
+	return inOrder(func() error { return a.commit(job.bill.spent("compaction")) }, a.release)
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,
@@ -331,12 +334,23 @@ func (c *compaction) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 		r.Tools, r.Model = nil, cmp.Or(c.a.cfg.Forgetting.Model, r.Model)
 	}
 	r.Messages = Wire(ask.Messages)
+	call := c.pay.attempts(&r)
 	reply, err := c.a.cfg.Model.Complete(ctx, r, nil)
+	cost := c.rates.wasted(r, reply.Waste)
+	if err == nil {
+		cost = sum(cost, c.rates.answered(r, reply))
+	}
+	unpaid := call.end(cost, false)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.bill.calls++
-	c.bill.waste(r, reply.Waste, c.estimate)
-	c.bill.add(r.Model, reply.Usage)
+	if unpaid == nil || cost.USD > 0 {
+		c.bill.calls++
+	}
+	c.bill.estimated = c.bill.estimated || reply.Waste.Untold > 0
+	c.bill.add(cost)
+	if unpaid != nil {
+		return "", unpaid
+	}
 	if err != nil {
 		if llm.KindOf(err) == llm.Garbage {
 			return "", fmt.Errorf("%w: %w", compactor.ErrGarbage, err)

@@ -76,8 +76,8 @@ type verdict struct {
 
 // examine holds a final answer against the gate, and listens for commands meanwhile. An
 // answer that a /stop or the end of the daemon leaves undecided is added to what is lost.
-func (a *Agent) examine(ctx context.Context, reply llm.Reply, lost *bill) (v verdict, err error) {
-	g := a.cfg.Gate
+func (a *Agent) examine(ctx context.Context, t *thought) (v verdict, err error) {
+	g, reply := a.cfg.Gate, t.reply
 	if g.Check == "" && len(g.Schema) == 0 || len(reply.Calls) > 0 || reply.Finish == "length" {
 		return verdict{}, nil
 	}
@@ -95,9 +95,9 @@ func (a *Agent) examine(ctx context.Context, reply llm.Reply, lost *bill) (v ver
 		stopped = ctx.Err() != nil
 	})
 	if err == nil && stopped {
-		lost.calls++
-		lost.add(reply.Model, reply.Usage)
-		err = &llm.Error{Kind: llm.Canceled}
+		if err = t.drop(); err == nil {
+			err = &llm.Error{Kind: llm.Canceled}
+		}
 	}
 	if v.why != "" {
 		v = verdict{fmt.Sprintf("the check `%s` %s", g.Check, v.why), !ran}

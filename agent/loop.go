@@ -69,7 +69,7 @@ func (a *Agent) begin() error {
 			return err
 		}
 	}
-	if err := inOrder(a.settle, a.checkFiles, a.subscriptions); err != nil {
+	if err := inOrder(a.payLost, a.settle, a.checkFiles, a.subscriptions); err != nil {
 		return err
 	}
 	for _, c := range a.state.Working() {
@@ -94,7 +94,7 @@ func (a *Agent) scopes() []chat.Scope {
 
 // advance does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
-	if err := inOrder(a.settle, a.checkFiles, a.fireDue, a.payPosts); err != nil {
+	if err := inOrder(a.goOn, a.settle, a.checkFiles, a.fireDue, a.payPosts); err != nil {
 		return false, err
 	}
 	more, err := a.listen()
@@ -141,6 +141,7 @@ func (a *Agent) wait(ctx context.Context) error {
 	case <-alarm(a.nextPost()):
 	case <-alarm(retry):
 	case <-alarm(look):
+	case <-alarm(a.state.Until):
 	case <-a.cfg.Retry:
 		a.outage.retryAt = time.Time{}
 		return a.commit(record{event: event.Resumed{Version: lethe.Version, Why: "asked"}})
@@ -169,6 +170,9 @@ func (a *Agent) end(why string) error {
 
 // idle brings the views up to date when nothing is due.
 func (a *Agent) idle() error {
+	if !a.state.Owes {
+		a.outage.money = ""
+	}
 	if a.files.shown != a.viewMark() {
 		if err := a.writeContext(); err != nil {
 			return err

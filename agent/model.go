@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,29 +35,63 @@ type outage struct {
 	since   time.Time
 	retryAt time.Time // when it is asked again
 	noSpace error     // why an answer could not be written down; nil when it could
+	money   string    // what the budget is put aside for; "" when there is enough
 }
 
 // waitsFor says, to people, why the model is not asked; it is empty when there is room.
 func (o outage) waitsFor() string {
+	if o.noSpace == nil && o.money != "" {
+		return "the model is asked when calls under way have ended: " + o.money
+	}
 	if o.noSpace == nil {
 		return ""
 	}
 	return "the model is not asked until its answer can be written down: " + o.noSpace.Error()
 }
 
-// think calls the model, and listens for commands meanwhile. lost is what has been
-// paid for nothing: attempts that failed, answers that were cut off.
-func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bill, err error) {
-	r, estimate := a.request(), a.estimate
-	weight = r.Weight()
+// thought is what came of asking the model.
+type thought struct {
+	reply  llm.Reply
+	weight int          // of the request
+	cost   event.Tokens // of the reply
+	lost   bill         // what has been paid for nothing: attempts that failed, answers that were cut off
+	call   *attempts    // whose hold the reply pays
+}
+
+// drop says that no line will tell of the reply: what it has cost is lost.
+func (t *thought) drop() error {
+	t.lost.calls++
+	t.lost.add(t.cost)
+	err := t.call.fail(t.cost)
+	t.lost.tokens = t.call.settles(t.lost.tokens, t.call.hold())
+	return err
+}
+
+// think calls the model, and listens for commands meanwhile.
+func (a *Agent) think(ctx context.Context) (t thought, err error) {
+	r, rates := a.request(), a.rates()
+	t.weight = r.Weight()
 	spare := a.limit() - a.contextTokens() + r.MaxTokens // tokens that the answer may have within the limit
+	pay := a.payment(rates, true)
 	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
+		call := pay.attempts(&r)
 		reply, err := a.cfg.Model.Complete(ctx, r, a.stream(ctx))
-		lost.calls += reply.Waste.Calls
-		lost.waste(r, reply.Waste, estimate)
-		if err == nil && reply.Finish == "length" {
-			lost.calls++
-			lost.add(r.Model, reply.Usage)
+		lost := rates.wasted(r, reply.Waste)
+		t.lost.calls += reply.Waste.Calls
+		t.lost.estimated = t.lost.estimated || reply.Waste.Untold > 0
+		t.lost.add(lost)
+		cost := rates.answered(r, reply)
+		kept := err == nil && reply.Finish != "length"
+		if err == nil && !kept {
+			t.lost.calls++
+			t.lost.add(cost)
+			lost = sum(lost, cost)
+		}
+		if kept {
+			t.call, t.cost = call, cost
+		}
+		if why := call.end(lost, kept); why != nil {
+			err = why
 		}
 		return redacted(reply), err
 	}
@@ -67,20 +102,24 @@ func (a *Agent) think(ctx context.Context) (reply llm.Reply, weight int, lost bi
 		_ = status.WriteLive(a.id.Dir, "")
 	}()
 	failed := a.during(ctx, func(ctx context.Context) {
-		reply, err = complete(ctx, r)
-		if err == nil && reply.Finish == "length" && spare > r.MaxTokens {
+		t.reply, err = complete(ctx, r)
+		if err == nil && t.reply.Finish == "length" && spare > r.MaxTokens {
 			again := r
 			again.MaxTokens = min(2*r.MaxTokens, spare)
 			a.cfg.Log.Warn("the answer was cut off; trying once more with room", "max_tokens", again.MaxTokens)
 			if more, merr := complete(ctx, again); merr == nil {
-				reply = more
+				t.reply = more
 			}
 		}
 	})
 	if failed != nil {
 		err = failed
 	}
-	return reply, weight, lost, err
+	t.lost.tokens = pay.settles(t.lost.tokens, pay.hold())
+	if t.call != nil {
+		t.cost = pay.settles(t.cost, t.call.open)
+	}
+	return t, err
 }
 
 // redacted is a reply without secrets, before anything is cut out of it.
@@ -172,32 +211,18 @@ type bill struct {
 	estimated bool // in part, since the provider did not tell
 }
 
-// add counts what a provider told.
-func (b *bill) add(model string, u llm.Usage) {
-	t := tokens(model, u)
-	b.tokens.In += t.In
-	b.tokens.Cached += t.Cached
-	b.tokens.Out += t.Out
-	b.tokens.USD += t.USD
-}
+// add counts a cost.
+func (b *bill) add(t event.Tokens) { b.tokens = sum(b.tokens, t) }
 
-// waste counts what the attempts at r have cost that brought no reply.
-func (b *bill) waste(r llm.Request, w llm.Waste, e llm.Estimator) {
-	b.add(r.Model, w.Usage)
-	if w.Untold > 0 {
-		b.add(r.Model, llm.Usage{Input: w.Untold * e.Tokens(r.Weight()), Output: e.Tokens(w.Streamed)})
-		b.estimated = true
-	}
+func sum(a, b event.Tokens) event.Tokens {
+	a.In, a.Cached, a.Out, a.USD = a.In+b.In, a.Cached+b.Cached, a.Out+b.Out, a.USD+b.USD
+	a.Day = cmp.Or(a.Day, b.Day)
+	return a
 }
 
 // spent is the bill for the log.
 func (b bill) spent(on string) record {
 	return record{event: event.Spent{On: on, Calls: b.calls, Tokens: b.tokens, Estimated: b.estimated}}
-}
-
-func tokens(model string, u llm.Usage) event.Tokens {
-	usd, _ := llm.Cost(model, u, time.Now())
-	return event.Tokens{In: int64(u.Input), Cached: int64(u.Cached), Out: int64(u.Output), USD: usd}
 }
 
 // An answer with its blobs and lines needs this much of the disk, in bytes. While
@@ -227,6 +252,9 @@ func (a *Agent) canRecord() bool {
 
 // failed decides what a model call without a reply means.
 func (a *Agent) failed(err error) error {
+	if unpaid, err := a.unpaid(err); unpaid || err != nil {
+		return err
+	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err // not the model's: the log, the disk

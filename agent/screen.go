@@ -33,6 +33,7 @@ func (a *Agent) show(state, tool string) {
 		Warnings:      a.cfg.Warnings,
 		Compacting:    a.forgetting.job != nil || a.forgetting.requestedBy != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
+		Budget:      a.shownBudget(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 	}
 	if a.busy() && a.state.Paused == "" { // paused, no turn is under way

@@ -31,16 +31,16 @@ func (a *Agent) step(ctx context.Context) error {
 	if err := a.hintIfDue(ctx); err != nil {
 		return err
 	}
-	reply, weight, lost, err := a.think(ctx)
+	t, err := a.think(ctx)
 	if silent(err) { // asked twice, it said nothing twice: it has nothing to say
-		reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
+		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
 	}
 	var v verdict
 	if err == nil {
-		v, err = a.examine(ctx, reply, &lost)
+		v, err = a.examine(ctx, &t)
 	}
-	if lost.calls > 0 {
-		if err := a.commit(lost.spent("turn")); err != nil {
+	if t.lost.calls > 0 {
+		if err := inOrder(func() error { return a.commit(t.lost.spent("turn")) }, a.release); err != nil {
 			return err
 		}
 	}
@@ -48,13 +48,13 @@ func (a *Agent) step(ctx context.Context) error {
 		return a.failed(err)
 	}
 	a.outage, a.call.streamed = outage{}, streamed{}
-	if reply.Finish == "length" {
-		return a.cutOff(reply)
+	if t.reply.Finish == "length" {
+		return a.cutOff(t.reply)
 	}
-	if err := a.recordReply(reply, weight, v); err != nil {
+	if err := inOrder(func() error { return a.recordReply(t, v) }, a.release, a.warn); err != nil {
 		return err
 	}
-	a.estimate = a.estimate.Observe(weight, reply.Usage.Input)
+	a.estimate = a.estimate.Observe(t.weight, t.reply.Usage.Input)
 	return a.act(ctx)
 }
 
@@ -67,14 +67,15 @@ func silent(err error) bool {
 
 // recordReply writes down what the model said, with the intent of its first
 // call, or with where its final text goes.
-func (a *Agent) recordReply(reply llm.Reply, weight int, v verdict) error {
+func (a *Agent) recordReply(t thought, v verdict) error {
+	reply := t.reply
 	answer := mind.Answer{Reasoning: reply.Reasoning, Text: spoken(reply)}
 	for _, c := range reply.Calls {
 		answer.Calls = append(answer.Calls, mind.RepairCall(c.Name, c.Arguments))
 	}
 	turn := a.state.Turn + 1
 	e := event.Reply{
-		N: a.state.Next, Turn: turn, Model: reply.Model, Tokens: tokens(a.state.Stable.Params.Model, reply.Usage), Weight: int64(weight), Finish: reply.Finish,
+		N: a.state.Next, Turn: turn, Model: reply.Model, Tokens: t.cost, Weight: int64(t.weight), Finish: reply.Finish,
 	}
 	bodies := []body{{answer.Gist(turn), answer.Encode()}}
 	if len(answer.Calls) == 0 {

@@ -183,6 +183,7 @@ const Stopped = "Stopped."
 // has behind the name, or "".
 var commands = map[string]func(argument string) bool{
 	"stop":   none,
+	"budget": func(string) bool { return true }, // what it cannot read gets an answer
 	"status": none,
 	"model":  func(arg string) bool { return arg != "" && !strings.ContainsFunc(arg, unicode.IsSpace) },
 }

@@ -55,6 +55,9 @@ type Mark struct {
 	Sum    string `json:"sum"`
 }
 
+// End is behind the last line of the log.
+func (l *Log) End() Mark { return l.end }
+
 // ErrOtherLog says that a log does not have the line of a Mark: it was cut, or it
 // is another one.
 var ErrOtherLog = errors.New("the log does not have the line that was read last")

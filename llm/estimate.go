@@ -70,6 +70,14 @@ func (e Estimator) Observe(chars, tokens int) Estimator {
 	return Estimator{clampChars(seen)}
 }
 
+// Most is the most tokens that so many weighted characters may count as, of which known were
+// in a request that was counted. No count makes it less than what a fresh Estimator says.
+func (e Estimator) Most(chars, known int) int {
+	known = min(known, chars)
+	counted := max(e.Tokens(known), Estimator{}.Tokens(known))
+	return min(chars, int(math.Ceil(maxChange*float64(counted)))+chars-known)
+}
+
 func (e Estimator) ratio() float64 {
 	if e.CharsPerToken == 0 {
 		return defaultChars

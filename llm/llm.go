@@ -77,6 +77,9 @@ type Request struct {
 	// UserID keeps the provider's cache and limits of one identity apart from
 	// others: the same in every request of a life.
 	UserID string
+	// Pay, when not nil, is asked before each attempt, with what those before it have cost.
+	// Its error ends the call.
+	Pay func(Waste) error
 }
 
 // Delta is a piece of a reply on its way, for screens. Only the Reply counts.
@@ -93,6 +96,22 @@ type Usage struct {
 	Cached    int `json:"cached"`    // of Input, what came from the prefix cache
 	Output    int `json:"output"`    // everything generated, Reasoning included
 	Reasoning int `json:"reasoning"` // of Output, what was thinking
+}
+
+// AtLeast is the usage with at least so many tokens: where a provider tells fewer, the share of its
+// cache stays.
+func (u Usage) AtLeast(input, output int) Usage {
+	if input > u.Input {
+		u.Cached = int(int64(u.Cached) * int64(input) / int64(max(u.Input, 1)))
+		u.Input = input
+	}
+	u.Output = max(u.Output, output)
+	return u
+}
+
+// Weight returns the weighted characters of the answer.
+func (r Reply) Weight() int {
+	return Message{Content: r.Text, Reasoning: r.Reasoning, Calls: r.Calls}.Weight() - weightMessage
 }
 
 // Reply is a whole answer.
@@ -227,6 +246,11 @@ func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply
 	}
 	var waste Waste
 	reply, err := c.retry(ctx, r.Model, func() (Reply, error) {
+		if r.Pay != nil {
+			if err := r.Pay(waste); err != nil {
+				return Reply{}, &Error{Kind: Permanent, Model: clean(r.Model, 100), Host: c.Host(), Message: "not asked: " + err.Error(), Err: err}
+			}
+		}
 		shown := false
 		reply, err := c.attempt(ctx, r, &waste, func(d Delta) { shown = true; on(d) })
 		if err != nil && shown {

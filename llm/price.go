@@ -2,39 +2,73 @@ package llm
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
-// price is in USD per million tokens.
-type price struct{ hit, miss, output float64 }
-
-// prices is DeepSeek's list, off-peak.
-var prices = map[string]price{
-	"deepseek-v4-pro":   {hit: 0.022, miss: 0.66, output: 1.98},
-	"deepseek-flash":    {hit: 0.003, miss: 0.15, output: 0.60},
-	"deepseek-v4-flash": {hit: 0.003, miss: 0.15, output: 0.60}, // an old alias
+// Price is what a model costs in USD per million tokens.
+type Price struct {
+	Hit    float64 `toml:"hit"`  // input from the provider's cache
+	Miss   float64 `toml:"miss"` // other input
+	Output float64 `toml:"output"`
+	peak   bool    // double in DeepSeek's peak hours
 }
 
-// Cost returns what a call at that time cost in USD, by DeepSeek's list, in
-// which peak hours are double. known is false for other models, whose price
-// depends on who serves them.
-func Cost(model string, u Usage, at time.Time) (usd float64, known bool) {
-	p, known := prices[model]
-	if !known {
-		return 0, false
+// list is DeepSeek's as of November 2026, off-peak.
+var list = map[string]Price{
+	"deepseek-v4-pro":   {0.022, 0.66, 1.98, true},
+	"deepseek-flash":    {0.003, 0.15, 0.60, true},
+	"deepseek-v4-flash": {0.003, 0.15, 0.60, true}, // an old alias
+}
+
+// Prices are those that somebody has configured, by model. They go before the list.
+type Prices map[string]Price
+
+// Of returns the price of a model; the others depend on who serves them.
+func (p Prices) Of(model string) (price Price, known bool) {
+	if price, known = p[model]; !known {
+		price, known = list[model]
 	}
-	cached := min(max(u.Cached, 0), max(u.Input, 0))
-	usd = (float64(cached)*p.hit + float64(max(u.Input, 0)-cached)*p.miss + float64(max(u.Output, 0))*p.output) / 1e6
-	if peak(at) {
+	return price, known
+}
+
+// Cost returns what a call at that time cost in USD.
+func (p Prices) Cost(model string, u Usage, at time.Time) (usd float64, known bool) {
+	price, known := p.Of(model)
+	usd = price.of(u)
+	if price.peak && peak(at) {
 		usd *= 2
 	}
-	return usd, true
+	return usd, known
+}
+
+// Worst returns the most that a call may cost in USD that begins then, is counted as so
+// many tokens at most, and ends within callCap.
+func (p Prices) Worst(model string, input, output int, at time.Time) (usd float64, known bool) {
+	price, known := p.Of(model)
+	usd = math.Max(price.of(Usage{Input: input, Output: output}), price.of(Usage{Input: input, Cached: input, Output: output}))
+	for h := time.Duration(0); h <= callCap; h += time.Hour {
+		if price.peak && peak(at.Add(h)) {
+			return 2 * usd, known
+		}
+	}
+	return usd, known
+}
+
+func (p Price) of(u Usage) (usd float64) {
+	cached := min(max(u.Cached, 0), max(u.Input, 0))
+	return (float64(cached)*p.Hit + float64(max(u.Input, 0)-cached)*p.Miss + float64(max(u.Output, 0))*p.Output) / 1e6
+}
+
+// Cost is that of the list.
+func Cost(model string, u Usage, at time.Time) (usd float64, known bool) {
+	return Prices(nil).Cost(model, u, at)
 }
 
 // Dollars renders what calls of a model have cost, or a question mark for a model without a
 // price. The offline one is for nothing.
 func Dollars(model string, usd float64) string {
-	if _, known := prices[model]; !known && usd == 0 && model != "rehearsal" {
+	if _, known := list[model]; !known && usd == 0 && model != "rehearsal" {
 		return "?"
 	}
 	return fmt.Sprintf("%.4f", usd)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/budget"
 )
 
 // Snapshot renders the state as the body of an epoch's blob: everything to
@@ -87,6 +88,7 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 	if err := json.Unmarshal(body, s); err != nil {
 		return nil, fmt.Errorf("read epoch: %w", err)
 	}
+	s.Spending.Spent.Life = max(s.Spending.Spent.Life, budget.Of(s.Usage.USD)) // older programs kept no Spending
 	for _, e := range s.Live {
 		e.Kind = kindOf(e.Kind) // older programs kept the event's
 		if err := e.reload(read); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lethe/blobs"
 	"lethe/chat"
@@ -48,6 +49,7 @@ func (s *State) Apply(line life.Event, bodies ...Body) error {
 }
 
 func (s *State) apply(e event.Event, from source) error {
+	s.Spending.Apply(e)
 	switch e := e.(type) {
 	case event.Boot:
 		return s.boot(e, from)
@@ -85,7 +87,7 @@ func (s *State) apply(e event.Event, from source) error {
 	case event.Spent:
 		s.Usage.add(e.Tokens)
 	case event.Resumed:
-		s.Paused, s.Version = "", e.Version
+		s.Paused, s.Until, s.Version = "", time.Time{}, e.Version
 	case event.Fade, event.Epoch, event.Stopped: // an epoch is Restored, with what has faded
 	default:
 		return fmt.Errorf("no rule for a %T", e)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
 	"lethe/chat"
 	"lethe/life/event"
@@ -61,11 +62,11 @@ func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 	}
 	if users {
 		s.room(room).AgentTurns = 0
-		s.Paused, s.Spoken = "", true
+		s.Paused, s.Until, s.Spoken = "", time.Time{}, true
 		s.hearChildren()
 	}
 	if work {
-		s.Paused = ""
+		s.Paused, s.Until = "", time.Time{}
 	}
 	switch {
 	case users || woken || work: // each opens a turn with a bound of its own
@@ -146,7 +147,9 @@ func (s *State) command(e event.Command) error {
 	if e.Model != "" {
 		s.WantModel = e.Model
 	}
-	s.Paused = "" // somebody is there
+	if s.Until.IsZero() || e.Raise > 0 || e.Name == "/stop" || e.Name == "/model" { // somebody is there; to look brings no money
+		s.Paused, s.Until = "", time.Time{}
+	}
 	s.Steps, s.Cut = 0, 0
 	if e.Name == "/stop" { // what was decided to be said is said all the same
 		s.endTurn()

@@ -69,6 +69,7 @@ func (u *Usage) add(t event.Tokens) {
 func (s *State) endTurn() {
 	s.Owes = false
 	s.Turn++
+	s.Spending.EndTurn()
 	s.Waiting, s.Said, s.Peers, s.Refusals, s.Spoken = nil, nil, nil, nil, false
 	s.Wakes = slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Heard })
 }
@@ -194,7 +195,7 @@ func (s *State) paused(e event.Paused) error {
 	if e.Ended {
 		s.endTurn()
 	} else {
-		s.Paused = e.Why
+		s.Paused, s.Until = e.Why, e.Until
 	}
 	if e.Ended && e.Say != "" && s.Works() {
 		s.Notices++

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/budget"
 	"lethe/chat"
 	"lethe/life/event"
 )
@@ -215,13 +216,14 @@ type State struct {
 
 	// Owes says that a model call is due: something was heard or a tool
 	// returned, and no reply has followed.
-	Owes    bool     `json:"owes,omitempty"`
-	Waiting []string `json:"waiting,omitempty"` // rooms whose users wait for this turn
-	Said    []string `json:"said,omitempty"`    // rooms that hear a SAY of this turn
-	Peers   []string `json:"peers,omitempty"`   // rooms where only agents wait
-	Spoken  bool     `json:"spoken,omitempty"`  // a user spoke in the turn under way
-	Told    string   `json:"told,omitempty"`    // the trouble that the rooms know of
-	Paused  string   `json:"paused,omitempty"`  // why no model call is made, until someone acts
+	Owes    bool      `json:"owes,omitempty"`
+	Waiting []string  `json:"waiting,omitempty"` // rooms whose users wait for this turn
+	Said    []string  `json:"said,omitempty"`    // rooms that hear a SAY of this turn
+	Peers   []string  `json:"peers,omitempty"`   // rooms where only agents wait
+	Spoken  bool      `json:"spoken,omitempty"`  // a user spoke in the turn under way
+	Told    string    `json:"told,omitempty"`    // the trouble that the rooms know of
+	Paused  string    `json:"paused,omitempty"`  // why no model call is made, until someone acts
+	Until   time.Time `json:"until,omitzero"`    // when it goes on by itself, where a budget is in the way
 
 	Turn    int `json:"turn"`  // turns finished
 	Steps   int `json:"steps"` // model calls since a user last spoke
@@ -253,7 +255,8 @@ type State struct {
 
 	LastBlob blobs.Hash `json:"last_blob"` // parent of the next blob
 
-	Usage Usage `json:"usage"`
+	Usage    Usage           `json:"usage"`
+	Spending budget.Spending `json:"spending,omitzero"`
 }
 
 // Usage counts what the whole life has cost, and what the last reply tells

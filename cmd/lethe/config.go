@@ -67,7 +67,9 @@ type settings struct {
 		Workspace   string        `toml:"workspace"`
 		Roots       []string      `toml:"roots"`
 	} `toml:"tools"`
-	Gate struct {
+	Budget budgetSettings       `toml:"budget"`
+	Prices map[string]llm.Price `toml:"prices"` // by model, in USD per million tokens
+	Gate   struct {
 		Check string `toml:"check"`
 	} `toml:"gate"`
 	Recall struct {
@@ -250,5 +252,9 @@ func (s settings) check() error {
 	timeout := s.Tools.BashTimeout // a number without a unit is taken for nanoseconds
 	unless(timeout == 0 || timeout >= time.Second, "tools.bash_timeout = %s is not a positive duration of a second or more, such as \"90s\" or \"5m\"", timeout)
 	oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted)
+	faults = append(faults, s.Budget.check())
+	for model, p := range s.Prices {
+		unless(p.Hit >= 0 && p.Miss >= 0 && p.Output >= 0 && p.Miss+p.Output > 0, "prices.%q: hit, miss and output are USD per million tokens, none below 0, and not all 0", model)
+	}
 	return errors.Join(append(faults, s.Telegram.check())...)
 }

@@ -163,6 +163,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(),
 		},
+		Budget: s.Budget.limits(), Prices: s.Prices,
 		People: h.p.people(), Notify: notify, Zone: s.zone(),
 		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],

@@ -64,7 +64,17 @@ type Status struct {
 	OutputTokens int64   `json:"output_tokens"`
 	CostUSD      float64 `json:"cost_usd"`
 
+	Budget []Money `json:"budget,omitempty"` // its limits, as they were when it asked the model last
+
 	Questions []Question `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
+}
+
+// Money is a limit, and how much of it is gone.
+type Money struct {
+	Of    string  `json:"of"` // "turn", "day", "month", "life", or "home": the day of all identities
+	Limit float64 `json:"limit_usd"`
+	Spent float64 `json:"spent_usd"`
+	Held  float64 `json:"held_usd,omitzero"` // put aside for calls under way
 }
 
 // Question is one that an identity has open.

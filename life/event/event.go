@@ -91,13 +91,17 @@ type Grant struct {
 type Command struct {
 	ID string `arg:"kN"`
 	Passage
-	Name  string  `life:"name"`
-	By    string  `life:"by"`
-	Line  string  `life:"line,opt"`
-	Last  string  `life:"last,opt"`  // the hash of a line too long to be recorded
-	Early bool    `life:"early=yes"` // lines before it are not heard yet
-	Moved bool    `life:"moved=yes"`
-	Model string  `life:"model,opt"`
+	Name  string `life:"name"`
+	By    string `life:"by"`
+	Line  string `life:"line,opt"`
+	Last  string `life:"last,opt"`  // the hash of a line too long to be recorded
+	Early bool   `life:"early=yes"` // lines before it are not heard yet
+	Moved bool   `life:"moved=yes"`
+	Model string `life:"model,opt"`
+	// Raise is how many dollars a person adds to a limit of the budget: Of which, on Day.
+	Raise float64 `life:"raise,opt"`
+	Of    string  `life:"of,opt"`
+	Day   string  `life:"day,opt"`
 	Relay []Place `life:"relay"` // rooms of children that it is said in, too
 	Notice
 }
@@ -108,6 +112,8 @@ type Tokens struct {
 	Cached int64   `life:"cached"`
 	Out    int64   `life:"out"`
 	USD    float64 `life:"usd"`
+	Day    string  `life:"day,opt"`  // the local day that USD counts for; none where USD is 0
+	Hold   int     `life:"hold,opt"` // the money put aside that this settles; see package budget
 }
 
 // Reply is an answer of the model, entry N.
@@ -180,6 +186,9 @@ type Paused struct {
 	ID    string `arg:"kN"`
 	Why   string `life:"why"`
 	Ended bool   `life:"turn=ended"` // only the turn is given up
+	// Until is when the identity goes on by itself, where a budget is in the way; what does not
+	// raise it ends the pause no earlier.
+	Until time.Time `life:"until,opt"`
 	Notice
 }
 

@@ -28,10 +28,10 @@ var full = []struct {
 	{Inbound{N: 2, Passage: passage, Lines: 3, Own: []Span{{0, 1}, {2, 3}}, Moved: true, Asleep: true, Show: 9},
 		`inbound e2 room=dev inode=7 at=1..2 before=ab lines=3 own=0..1 own=2..3 moved=yes wake=no show=9`},
 	{Grant{Hash: "ab", By: "ada"}, `grant hash=ab by=ada`},
-	{Command{ID: "k1", Passage: passage, Name: "/model", By: "ada", Line: "a line", Last: "cd", Early: true, Moved: true, Model: "m", Relay: []Place{{"task-3fa9c1d2", 5, 6}}, Notice: notice},
-		`command k1 room=dev inode=7 at=1..2 before=ab name=/model by=ada line="a line" last=cd early=yes moved=yes model=m relay=task-3fa9c1d2@5:6 say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Command{ID: "k1", Passage: passage, Name: "/model", By: "ada", Line: "a line", Last: "cd", Early: true, Moved: true, Model: "m", Raise: 2, Of: "day", Day: "2026-11-20", Relay: []Place{{"task-3fa9c1d2", 5, 6}}, Notice: notice},
+		`command k1 room=dev inode=7 at=1..2 before=ab name=/model by=ada line="a line" last=cd early=yes moved=yes model=m raise=2.000000 of=day day=2026-11-20 relay=task-3fa9c1d2@5:6 say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Reply{N: 3, Turn: 1, Model: "m", Tokens: tokens, Weight: 5, Finish: "stop", Posting: notice.Posting, Refused: true, Caveat: "x"},
-		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 weight=5 finish=stop ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4 refused=yes caveat=x`},
+		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 weight=5 finish=stop ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4 refused=yes caveat=x`},
 	{Call{ID: "e3.1", Tool: "SAY", Posting: notice.Posting}, `call e3.1 SAY ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Call{ID: "e3.2", Tool: "SPAWN", Child: "ada-3fa9", Posting: notice.Posting}, `call e3.2 SPAWN child=ada-3fa9 ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd"},
@@ -41,11 +41,11 @@ var full = []struct {
 	{Hint{N: 5, Why: "inbound", Refs: []string{"ab", "cd"}}, `hint e5 why=inbound ref=ab ref=cd`},
 	{Error{ID: "k2", What: "model", Failure: "garbage", Window: 9, Text: "x", Notice: notice},
 		`error k2 what=model kind=garbage window=9 text=x say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
-	{Paused{ID: "k3", Why: "cut", Ended: true, Notice: notice}, `paused k3 why=cut turn=ended say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Paused{ID: "k3", Why: "cut", Ended: true, Until: at, Notice: notice}, `paused k3 why=cut turn=ended until=2026-11-20T12:57:16Z say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fired{ID: "k4", By: "cron-brief", Missed: 2, Silent: 3, Manual: true, Seen: "ab", Notice: notice},
 		`fired k4 by=cron-brief missed=2 silent=3 manual=yes seen=ab say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fade{Entries: Entries{1, 9}, To: "gist", Relevance: 3}, `fade e1..e9 to=gist rel=3`},
-	{Spent{On: "turn", Calls: 2, Tokens: tokens, Estimated: true}, `spent on=turn calls=2 in=1 cached=2 out=3 usd=0.000004 estimated=yes`},
+	{Spent{On: "turn", Calls: 2, Tokens: tokens, Estimated: true}, `spent on=turn calls=2 in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 estimated=yes`},
 	{Epoch{K: 0, Why: "boot"}, `epoch 0 why=boot`},
 	{Resumed{Version: "1", Why: "asked"}, `resumed version=1 why=asked`},
 	{Stopped{Why: "signal"}, `stopped why=signal`},
@@ -55,7 +55,7 @@ var (
 	at      = time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC)
 	passage = Passage{Room: "dev", Inode: 7, At: Span{1, 2}, Before: "ab"}
 	notice  = Notice{Say: "well", Posting: Posting{TS: at, Posts: []Place{{"dev", 1, 2}, {"ops", 3, 4}}}}
-	tokens  = Tokens{In: 1, Cached: 2, Out: 3, USD: 0.000004}
+	tokens  = Tokens{In: 1, Cached: 2, Out: 3, USD: 0.000004, Day: "2026-11-20", Hold: 7}
 )
 
 func TestLines(t *testing.T) {

@@ -1,0 +1,178 @@
+package agent
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"lethe/blobs"
+	"lethe/budget"
+	"lethe/life"
+	"lethe/life/event"
+)
+
+// Member is an identity with its place in the family of a home. Nothing of it ever changes.
+type Member struct {
+	Identity
+	Parent string     // Self of its parent, or ""
+	Life   budget.USD // limit of what its whole life may cost, with that of its descendants; 0 is none of its own
+}
+
+// member reads the parent of an identity from its boot blob, and its limit from its task.
+func (id Identity) member(store *blobs.Store) (Member, error) {
+	self, err := blobs.ParseHash(id.Self)
+	if err != nil {
+		return Member{}, err
+	}
+	boot, err := store.Get(self)
+	if err != nil {
+		return Member{}, err
+	}
+	m := Member{Identity: id}
+	if boot.Parent.IsZero() {
+		return m, nil
+	}
+	m.Parent = boot.Parent.String()
+	child, err := id.Child()
+	if child != nil {
+		m.Life = budget.Of(child.USD)
+	}
+	return m, err
+}
+
+// Family returns the identities of a home with their parents. One that is damaged is
+// passed over: it spends nothing.
+func (h Home) Family(store *blobs.Store) ([]Member, error) {
+	all, err := h.List()
+	if err != nil {
+		return nil, err
+	}
+	var out []Member
+	for _, id := range all {
+		if m, err := id.member(store); err == nil {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// Ledger reads what the identities of a home have spent, from their lives and holds. It
+// remembers how far it has read.
+type Ledger struct {
+	home  Home
+	store *blobs.Store
+	known map[string]*account // by Self
+}
+
+// account is what a Ledger knows of one identity.
+type account struct {
+	Member
+	budget.Spending
+	at life.Mark // how far its LIFE is read
+}
+
+// NewLedger returns a ledger that has read nothing yet.
+func NewLedger(home Home, store *blobs.Store) *Ledger {
+	return &Ledger{home, store, map[string]*account{}}
+}
+
+// Read returns the book of the day on which now is, or of a later one that somebody has
+// counted for already, and the name of that day. While nobody adds holds, what it says was
+// spent or held is never less than what is.
+func (l *Ledger) Read(limits budget.Limits, now time.Time, zone *time.Location) (book budget.Book, day string, err error) {
+	all, err := l.home.List()
+	if err != nil {
+		return book, "", err
+	}
+	day = budget.DateOf(now, zone)
+	book.Limits = limits
+	var open [][]budget.Hold
+	for _, id := range all {
+		a := l.known[id.Self]
+		if a == nil {
+			m, err := id.member(l.store)
+			if err != nil {
+				continue // damaged: it spends nothing
+			}
+			a = &account{Member: m}
+		}
+		holds, err := budget.ReadHolds(id.Dir) // before its LIFE, which may pay one meanwhile
+		if err == nil {
+			err = l.readLife(a)
+		}
+		if err != nil && l.known[id.Self] == nil {
+			continue
+		}
+		l.known[id.Self] = a
+		unpaid := holds.Unpaid(a.Settled)
+		day = max(day, a.Date)
+		for _, h := range unpaid {
+			day = max(day, h.Day)
+		}
+		open = append(open, unpaid)
+		book.Accounts = append(book.Accounts, budget.Account{Self: a.Self, Name: a.Name, Parent: a.Parent, Limit: a.Life, Spending: a.Spending})
+	}
+	for i := range book.Accounts {
+		a := &book.Accounts[i]
+		a.Spending, a.Held = a.On(day), budget.SumHolds(open[i], day)
+	}
+	return book, day, nil
+}
+
+// readLife reads on in the life of an identity: at first from its newest epoch, whose
+// snapshot says what came before.
+func (l *Ledger) readLife(a *account) error {
+	if a.at.Offset > 0 {
+		r, err := life.ReadFrom(a.LIFE(), a.at)
+		if err == nil {
+			defer r.Close()
+			for {
+				e, _, err := r.Next()
+				if err != nil {
+					a.at = r.At
+					if err == io.EOF {
+						err = nil
+					}
+					return err
+				}
+				a.apply(e)
+			}
+		}
+		if !errors.Is(err, life.ErrOtherLog) {
+			return err
+		}
+	}
+	log, err := life.View(a.LIFE())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	events, err := log.SinceEpoch()
+	if err != nil {
+		return err
+	}
+	a.Spending, a.at = budget.Spending{}, log.End()
+	for i, e := range events {
+		if i == 0 && e.Kind == life.Epoch {
+			snapshot, err := load(e, l.store)
+			if err == nil && len(snapshot) == 1 {
+				a.Spending, err = budget.Snapshot(snapshot[0].Data)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		a.apply(e)
+	}
+	return nil
+}
+
+// apply folds what an event says of money. No other says any.
+func (a *account) apply(line life.Event) {
+	switch line.Kind {
+	case "reply", "spent", "command", "error":
+		if e, err := event.Parse(line); err == nil {
+			a.Spending.Apply(e)
+		}
+	}
+}
