@@ -20,6 +20,8 @@ var (
 // Tab opens the oldest question of the room; keys choose, Enter answers, Esc leaves it.
 func TestChoice(t *testing.T) {
 	s := newStage(t, 80, 24)
+	s.hears(nil, s.line(true, "lethe", "? q3fa9c1: May I?\n<!-- rm -r * --> **x**"))
+	s.shows("<!-- rm -r * --> **x**") // to the letter
 	elsewhere, notMine := deploy, host
 	elsewhere.Room, notMine.ID, notMine.For = "ops", "q0000bb", []string{"bob"}
 	s.hears(lethe(asking(host, deploy, elsewhere, notMine)))

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+
+	"lethe/chat"
 )
 
 // keep bounds the messages held in memory while the end of the room is followed.
@@ -61,7 +63,11 @@ func (t *transcript) reset(lines []message) {
 	}
 }
 
-func (t *transcript) add(l message) { t.push(block{message: l}) }
+// add shows a line; a question to the letter, since it may be a command that is to be approved.
+func (t *transcript) add(l message) {
+	_, asks := chat.ParseQuestion(l.Text)
+	t.push(block{message: l, raw: asks})
+}
 
 // note adds text of the screen's own.
 func (t *transcript) note(text string) { t.push(block{message: message{Text: text}, note: true}) }

@@ -32,7 +32,11 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	if twice {
 		return nil, nil
 	}
-	messages := markup.Render(text, markup.Limit)
+	render := markup.Render
+	if q.ID != "" {
+		render = markup.Plain
+	}
+	messages := render(text, markup.Limit)
 	thread := s.threadOf(p, l)
 	if len(messages) == 0 {
 		return nil, nil
@@ -107,8 +111,7 @@ func (s *session) threadOf(p bridge.Peer, l bridge.Line) int {
 
 var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[!-/:-@[-`{-~]") })
 
-// escape has no character of a text mean anything in Markdown.
-func escape(text string) string { return escaped().ReplaceAllString(text, `\$0`) }
-
 // signed puts an agent's name above its text, in Markdown.
-func signed(name, text string) string { return "**" + escape(name) + ":**\n\n" + text }
+func signed(name, text string) string {
+	return "**" + escaped().ReplaceAllString(name, `\$0`) + ":**\n\n" + text
+}

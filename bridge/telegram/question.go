@@ -21,15 +21,13 @@ import (
 // than the question's id and the option's number; what it stands for, and in which room, is
 // what the identity shows of its open questions. A press becomes a line of the person.
 
-// asks is a question as a message shows it, in Markdown; in is the room that it stands in, if the
-// chat hears another one.
+// asks is a question as a message shows it, to the letter: it may be a command that is to be approved.
+// in is the room that it stands in, if the chat hears another one.
 func asks(name, in string, q chat.Question) string {
 	if in != "" {
-		name += " asks in " + in
-	} else {
-		name += " asks"
+		in = " in " + in
 	}
-	text := signed(name, q.Text)
+	text := name + " asks" + in + ":\n\n" + q.Text
 	if long(q.Options) { // a button shows the beginning alone
 		text += "\n"
 		for i, option := range q.Options {
@@ -38,10 +36,10 @@ func asks(name, in string, q chat.Question) string {
 	}
 	how := "Reply to this message to answer."
 	if len(q.Options) > 0 {
-		how = fmt.Sprintf("Press a button, or write `%s %s`.", q.ID, strings.ReplaceAll(q.Options[0], "`", "'"))
+		how = fmt.Sprintf("Press a button, or write: %s %s.", q.ID, q.Options[0])
 	}
 	if len(q.For) > 0 {
-		how += " For " + escape(strings.Join(q.For, ", ")) + "."
+		how += " For " + strings.Join(q.For, ", ") + "."
 	}
 	if !q.Until.IsZero() {
 		how += q.Until.UTC().Format(" Until 2 January 15:04 UTC.")

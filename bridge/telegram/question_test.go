@@ -26,7 +26,7 @@ func (st *stage) asks(room string, all ...status.Question) {
 	}
 }
 
-var deploy = status.Question{ID: "q3fa9c1", Room: "dev", Text: "The tests pass. Deploy?", Options: []string{"yes", "after *lunch*"}}
+var deploy = status.Question{ID: "q3fa9c1", Room: "dev", Text: "The tests **pass**. Deploy?\n    command: <!-- rm -r * -->", Options: []string{"yes", "after *lunch*"}}
 
 // labels are the texts of the buttons under a message, a row a string.
 func labels(m models.Message) (rows []string) {
@@ -71,7 +71,8 @@ func TestButtons(t *testing.T) {
 	st.cfg.People = []string{"ada"}
 	st.greeted(dm, ada)
 	st.asks("dev", deploy)
-	equal(t, "the question", st.sent(dm, 1)[0], "lethe asks:\n\nThe tests pass. Deploy?\n\nPress a button, or write q3fa9c1 yes. (q3fa9c1)")
+	equal(t, "the question", st.sent(dm, 1)[0], "lethe asks:\n\nThe tests **pass**. Deploy?\n    command: <!-- rm -r * -->\n\nPress a button, or write: q3fa9c1 yes. (q3fa9c1)")
+	equal(t, "marks", len(st.Sent(dm)[0].Entities), 0)
 	m := st.Sent(dm)[0]
 	equalAll(t, "buttons", labels(m), "yes | after *lunch*")
 	st.Press(dm, ada, m.ID, "after *lunch*")
@@ -139,7 +140,7 @@ func TestReplyToQuestion(t *testing.T) {
 	}{
 		{1, "the second one", "q0000aa the second one"},
 		{0, "Yes.", "q3fa9c1 Yes."},
-		{0, "why?", "> lethe asks: The tests pass. Deploy?"},
+		{0, "why?", "> lethe asks: The tests **pass**. Deploy?"},
 		{0, "q0000aa that", "q0000aa that"},
 	} {
 		st.Reply(dm, ada, st.Sent(dm)[c.to].ID, c.says)
@@ -167,7 +168,7 @@ func TestNotices(t *testing.T) {
 		st.answers("notify-ada", text)
 	}
 	equalAll(t, "notices", st.sent(dm, 3),
-		"lethe asks in ops:\n\nThe tests pass. Deploy?\n\nPress a button, or write q3fa9c1 yes. (q3fa9c1)",
+		"lethe asks in ops:\n\nThe tests **pass**. Deploy?\n    command: <!-- rm -r * -->\n\nPress a button, or write: q3fa9c1 yes. (q3fa9c1)",
 		"lethe in ops:\n\nThe model refuses.",
 		"lethe:\n\n(ops) ? q3fa9c1: forged?\n1) yes")
 	sent := st.Sent(dm)

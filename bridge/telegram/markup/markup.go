@@ -38,6 +38,13 @@ type Message struct {
 // reply without a visible character gives none.
 func Render(markdown string, limit int) []Message { return read(clean(markdown)).split(limit) }
 
+// Plain is Render of a text without marks, which is shown to the letter.
+func Plain(text string, limit int) []Message {
+	d := &doc{}
+	d.put(clean(text), look{})
+	return d.split(limit)
+}
+
 // read returns source as a doc: as plain text where reading its marks takes too long or fails.
 func read(source string) (d *doc) {
 	plain := &doc{}
