@@ -78,6 +78,8 @@ type Config struct {
 	MaxAgentTurns int          // turns in a room where only agents speak; default 8
 	Tools         tools.Config // the parts that are not the identity's own
 	Gate          Gate         // what a final answer has to pass; default nothing
+	Reviews       Identity     // that this one is the reviewer of; default none
+	Reviewer      string       // the name of the identity that reviews this one; default none
 	Notify        []string     // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
 	Warnings      []string     // what weakens the promises here, for the status
 
@@ -90,8 +92,9 @@ type Config struct {
 	Tell  func(Identity, life.Event) // called for each event that has happened
 	Retry <-chan os.Signal           // a person says that what paused us is mended
 
-	quiet   time.Duration         // quietAfter, for all but tests
-	sources func(*Agent) []source // further ones, of tests
+	quiet       time.Duration         // quietAfter, for all but tests
+	reviewEvery time.Duration         // likewise
+	sources     func(*Agent) []source // further ones, of tests
 }
 
 const (
@@ -171,6 +174,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	cfg.MaxAgentTurns = cmp.Or(cfg.MaxAgentTurns, defaultMaxAgentTurns)
 	cfg.Zone = cmp.Or(cfg.Zone, time.Local)
 	cfg.quiet = cmp.Or(cfg.quiet, quietAfter)
+	cfg.reviewEvery = cmp.Or(cfg.reviewEvery, reviewEvery)
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store, stirred: make(chan struct{}, 1),
 		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]fs.FileInfo{}},

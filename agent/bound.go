@@ -125,7 +125,7 @@ func (a *Agent) compactNow(m compactor.Measure) error {
 	if ok {
 		fades = job.Mechanical()
 	}
-	return a.swap(fades, m.Settings(a.settings()), limit)
+	return a.swap(fades, m.Settings(a.settings()), limit, 0)
 }
 
 // stuck pauses an identity whose next request would not fit, with everything

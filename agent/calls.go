@@ -146,7 +146,7 @@ func (a *Agent) sayable(p mind.Pending) (room string, ok bool) {
 		return "", false
 	}
 	room, message, err := tools.ParseSay([]byte(blobs.Unescape(p.Call.Args)))
-	if err != nil || !slices.Contains(a.joined(), room) || (chat.Line{Text: message}).Blank() {
+	if err != nil || !slices.Contains(a.speaksIn(), room) || (chat.Line{Text: message}).Blank() {
 		return "", false
 	}
 	return room, true
@@ -172,7 +172,7 @@ func (r *roomTools) Say(_ context.Context, call, room, _ string) (string, error)
 			return a.saidIn(call, room), a.log.broken
 		}
 	}
-	if slices.Contains(a.joined(), room) {
+	if slices.Contains(a.speaksIn(), room) {
 		return "", errors.New("the message is blank")
 	}
 	return "", errors.New("you are not in it; JOIN it first")
@@ -181,6 +181,9 @@ func (r *roomTools) Say(_ context.Context, call, room, _ string) (string, error)
 // Join links the room; that is what makes it heard.
 func (r *roomTools) Join(room string) (string, error) {
 	a := (*Agent)(r)
+	if room == ReviewRoom(a.id.Name) {
+		return "", errors.New("that is the room of your reviewer, which you do not hear")
+	}
 	if slices.Contains(a.joined(), room) {
 		return fmt.Sprintf("You hear room %s already.", room), nil
 	}
@@ -263,7 +266,7 @@ func (a *Agent) blobOf(ref string, grants map[string]bool) (b blobs.Blob, short 
 	if err == nil {
 		b, err = a.store.Get(h)
 	}
-	if err == nil && b.Life != a.id.Self && h.String() != a.id.Self && !grants[h.String()] && !slices.Contains(above(a.store, b.Life), a.id.Self) {
+	if err == nil && b.Life != a.id.Self && h.String() != a.id.Self && !grants[h.String()] && !a.mayOpen(b.Life) {
 		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
 	}
 	return b, short, err

@@ -59,6 +59,8 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		}
 		e.Model = l.Arg
 		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", l.Arg, a.state.Stable.Params.Model)
+	case "forget":
+		e.Forget, say = a.forget(l)
 	}
 	e.Notice = a.notice(say, room)
 	records := []record{{event: e}}
@@ -119,7 +121,7 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 	}
 	ran, left := 0, false // for the next look
 	for more := true; more && (inTurn || !left); {
-		batch, err := chat.Read(a.path(room), at.Cursor, 1<<20)
+		batch, err := a.readLines(a.path(room), at.Cursor, 1<<20)
 		if err != nil {
 			return false, nil // readRooms says so
 		}

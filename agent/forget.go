@@ -48,6 +48,7 @@ const (
 // compaction is a job that runs beside the turns, and asks the identity's model.
 type compaction struct {
 	why    string
+	asked  int // how many of State.Forgets it is about; 0 for the older part of the context
 	cancel context.CancelFunc
 	a      *Agent      // of which the job uses only what never changes
 	frozen llm.Request // the life's own, of the moment when the job began
@@ -90,6 +91,8 @@ func (a *Agent) compactIfDue(ctx context.Context) error {
 		return nil
 	case a.forgetting.requestedBy != "":
 		return a.beginJob(ctx, a.forgetting.requestedBy)
+	case len(a.state.Forgets) > 0:
+		return a.beginJob(ctx, byPerson, a.state.Forgets...)
 	case w.Due(tokens, a.forgetting.after) && a.state.Paused == "":
 		return a.beginJob(ctx, full)
 	}
@@ -112,9 +115,9 @@ func (a *Agent) meter() compactor.Meter {
 	return func(text string) int { return e.Tokens(llm.Weight(text)) }
 }
 
-// plan decides what is eligible of a share of the live entries, with the
+// plan decides what is eligible of a share of the live entries, or only of ranges, with the
 // instructions as they stand.
-func (a *Agent) plan(share float64) (compactor.Job, bool, error) {
+func (a *Agent) plan(share float64, only ...event.Entries) (compactor.Job, bool, error) {
 	segment, err := a.instructions("SEGMENT.md", lethe.Segment)
 	if err != nil {
 		return compactor.Job{}, false, err
@@ -124,7 +127,7 @@ func (a *Agent) plan(share float64) (compactor.Job, bool, error) {
 		return compactor.Job{}, false, err
 	}
 	job, ok := compactor.Plan(a.state, compactor.Input{
-		Settings: a.settings(), Meter: a.meter(), Tail: a.tail(), Share: share,
+		Settings: a.settings(), Meter: a.meter(), Tail: a.tail(), Share: share, Only: only,
 		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks,
 	})
 	return job, ok, nil
@@ -146,23 +149,25 @@ func (a *Agent) instructions(name, builtin string) (string, error) {
 		"self/"+name+" is not usable", "self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it."))
 }
 
-// beginJob starts a job beside the turns. With no model to ask, it is done at
-// once.
-func (a *Agent) beginJob(ctx context.Context, why string) error {
-	a.forgetting.requestedBy = ""
-	job, ok, err := a.plan(compactor.Older)
+// beginJob starts a job beside the turns, about the older part of the context or only
+// about ranges, all of which are to fade. With no model to ask, it is done at once.
+func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries) error {
+	if len(only) == 0 {
+		a.forgetting.requestedBy = ""
+	}
+	job, ok, err := a.plan(compactor.Older, only...)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		a.forgetting.after = a.contextTokens()
-		return nil
+		return a.forgot(len(only))
 	}
 	if a.cfg.Forgetting.Mechanical || a.forgetting.backoff.Waits(time.Now()) && why != byPerson {
-		return a.swap(job.Mechanical(), a.settings(), why)
+		return a.swap(job.Mechanical(), a.settings(), why, len(only))
 	}
 	if !a.canRecord() {
-		if why != full {
+		if why != full && len(only) == 0 {
 			a.forgetting.requestedBy = why
 		}
 		return nil
@@ -170,7 +175,7 @@ func (a *Agent) beginJob(ctx context.Context, why string) error {
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	rates := a.rates()
-	c := &compaction{why: why, cancel: cancel, a: a, frozen: a.request(), rates: rates, pay: a.payment(rates, false), ready: make(chan struct{})}
+	c := &compaction{why: why, asked: len(only), cancel: cancel, a: a, frozen: a.request(), rates: rates, pay: a.payment(rates, false), ready: make(chan struct{})}
 	go c.run(ctx, job) // ends soon after ctx; endJob waits for it
 	a.forgetting.job = c
 	return nil
@@ -198,7 +203,7 @@ func (a *Agent) finish(job *compaction) error {
 	case job.bill.calls > 0:
 		a.forgetting.backoff.Succeeded()
 	}
-	return a.swap(job.fades, a.settings(), job.why)
+	return a.swap(job.fades, a.settings(), job.why, job.asked)
 }
 
 // backOff leaves the summariser alone for a while, and says so once.
@@ -257,8 +262,12 @@ func (a *Agent) bill(job *compaction) error {
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,
-// then all fades and the new epoch in one append.
-func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string) error {
+// then all fades and the new epoch in one append. asked is how many of State.Forgets that
+// deals with; then nothing stays that can fade.
+func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string, asked int) error {
+	if asked > 0 {
+		set.Target = 0
+	}
 	parent := a.state.LastBlob
 	put := func(m blobs.Meta, text []byte) (mind.Ref, error) {
 		m.At, m.Parent = a.now(), parent
@@ -276,13 +285,13 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 	a.forgetting.keptChunks = out.Kept
 	if len(out.Lines) == 0 {
 		a.forgetting.after = before
-		return nil
+		return a.forgot(asked)
 	}
 	var fadings []record
 	for _, l := range out.Lines {
 		fadings = append(fadings, record{event: l.Fade, stored: []mind.Ref{l.Original, l.Replacement}})
 	}
-	next := a.state.Forget(out.Context, parent)
+	next := a.state.Forget(out.Context, parent).Forgot(asked)
 	next.Files = maps.Clone(next.Files)
 	if err := a.refresh(next); err != nil {
 		return err
@@ -290,7 +299,7 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 	if why != limit && a.tokensOf(next) >= before { // the summaries are no smaller than what they stand for
 		a.forgetting.after = before
 		a.cfg.Log.Info("nothing to compact", "why", why, "tokens", before)
-		return nil
+		return a.forgot(asked)
 	}
 	a.state = next
 	if out.Note != "" { // no crash parts it from the epoch
@@ -302,6 +311,15 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string)
 	a.forgetting.after = a.contextTokens()
 	a.cfg.Log.Info("compacted", "why", why, "chunks", out.Faded, "tokens_before", before, "tokens_after", a.forgetting.after)
 	return nil
+}
+
+// forgot records that nothing came of the oldest n of State.Forgets.
+func (a *Agent) forgot(n int) error {
+	if n == 0 {
+		return nil
+	}
+	a.state = a.state.Forgot(n)
+	return a.epoch(byPerson)
 }
 
 // Compact has the identity forget now, as far as its settings say, and waits for

@@ -82,7 +82,7 @@ func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
 		size = min(compactor.MaxEntry, max(size, (end-a.cursor(room).Offset)/int64(most)))
 	}
 	for range most {
-		batch, err := chat.Read(a.path(room), a.cursor(room), int(size))
+		batch, err := a.readLines(a.path(room), a.cursor(room), int(size))
 		if err != nil {
 			return a.cannotRead(room, err), a.commitEntries(in)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -85,11 +86,15 @@ func (a *Agent) begin() error {
 // scopes is what on disk concerns the identity. The rooms are watched as a whole,
 // since what it hears may change.
 func (a *Agent) scopes() []chat.Scope {
-	return []chat.Scope{
+	all := []chat.Scope{
 		{Dir: a.cfg.Home.Chats()},
 		{Dir: a.id.Subs()},
 		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, contextFile}, editable...)},
 	}
+	if of := a.cfg.Reviews; of.Self != "" {
+		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
+	}
+	return all
 }
 
 // advance does the next thing that is due, and reports whether more may be.

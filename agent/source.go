@@ -18,6 +18,9 @@ type source interface {
 
 // startSources returns what wakes the identity, as far as it is configured.
 func (a *Agent) startSources() (all []source) {
+	if a.cfg.Reviews.Self != "" {
+		all = append(all, &review{a: a, of: a.cfg.Reviews})
+	}
 	if a.cfg.sources != nil {
 		all = append(all, a.cfg.sources(a)...)
 	}

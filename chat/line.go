@@ -3,6 +3,7 @@ package chat
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -185,13 +186,18 @@ var commands = map[string]func(argument string) bool{
 	"stop":   none,
 	"budget": func(string) bool { return true }, // what it cannot read gets an answer
 	"status": none,
-	"model":  func(arg string) bool { return arg != "" && !strings.ContainsFunc(arg, unicode.IsSpace) },
+	"forget": func(arg string) bool {
+		var from, to int
+		n, _ := fmt.Sscanf(arg, "e%d..e%d", &from, &to)
+		return n == 2 && from > 0 && from <= to && arg == fmt.Sprintf("e%d..e%d", from, to)
+	},
+	"model": func(arg string) bool { return arg != "" && !strings.ContainsFunc(arg, unicode.IsSpace) },
 }
 
 func none(arg string) bool { return arg == "" }
 
 // Command reads a command to the daemon: a user's line that is nothing but "/stop",
-// "/status" or "/model NAME". The name comes without its slash; white space at
+// "/status", "/forget eA..eB" or "/model NAME". The name comes without its slash; white space at
 // the end, which phones add, does not count. It is "" when the line is none.
 func Command(l Line) (name, arg string) {
 	text, ok := strings.CutPrefix(strings.TrimRight(l.Text, " \t\r\n"), "/")

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -23,6 +24,9 @@ type Input struct {
 	// is eligible, 0 to 1; 0 means Older. More than that is for a context that
 	// fits into its limit in no other way.
 	Share float64
+	// Only, when not empty, are ranges of entries of which all that is in whole turns or
+	// finished steps is eligible, and nothing else, however little it is.
+	Only []event.Entries
 	// Kept are the chunks that an earlier swap left live. Those whose entries
 	// have not changed are summarised again and not cut; each time one is left it
 	// counts as a little less relevant.
@@ -67,11 +71,14 @@ func (j Job) Eligible() int { return j.tokens }
 // part first, and never a unit that waits for a result. It is false when that is not worth a compaction.
 func Plan(s *mind.State, in Input) (Job, bool) {
 	units := eligible(s, in.Meter, cmp.Or(in.Share, Older))
+	if len(in.Only) > 0 {
+		units = within(s, in.Meter, in.Only)
+	}
 	for i := range units {
 		units[i].Entry = freeze(units[i].Entry)
 	}
 	j := Job{in: in, messages: s.Messages(in.Tail), notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), tokens: size(units)}
-	if j.tokens < minChunk {
+	if j.tokens == 0 || j.tokens < minChunk && len(in.Only) == 0 {
 		return Job{}, false
 	}
 	j.fixed = in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
@@ -93,15 +100,43 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	return j, true
 }
 
-// eligible returns the entries that may fade, oldest first.
-func eligible(s *mind.State, meter Meter, share float64) []unit {
-	var units []unit
+// Within is how many tokens of ranges of entries Input.Only makes eligible.
+func Within(s *mind.State, meter Meter, only ...event.Entries) int {
+	return size(within(s, meter, only))
+}
+
+func within(s *mind.State, meter Meter, only []event.Entries) (picked []unit) {
+	in := func(u unit) bool {
+		return slices.ContainsFunc(only, func(r event.Entries) bool { return r.From <= u.N && u.N <= r.To })
+	}
+	for _, t := range turns(unitsOf(s, meter)) {
+		// The daemon's notes and hints in a turn go with it.
+		whole := ends(t[len(t)-1].Entry) && !slices.ContainsFunc(t, func(u unit) bool {
+			return !in(u) && (u.Kind == mind.Inbound || u.Kind == mind.Reply)
+		})
+		for i, u := range t {
+			if whole || in(u) && done(u.Entry) && i < len(t)-1 {
+				picked = append(picked, u)
+			}
+		}
+	}
+	return picked
+}
+
+// unitsOf returns the live entries before the first that waits for a result.
+func unitsOf(s *mind.State, meter Meter) (units []unit) {
 	for _, e := range s.Live {
 		if e.Waits() {
 			break
 		}
 		units = append(units, unitOf(e, meter))
 	}
+	return units
+}
+
+// eligible returns the entries that may fade, oldest first.
+func eligible(s *mind.State, meter Meter, share float64) []unit {
+	units := unitsOf(s, meter)
 	picked := older(turns(units), int(share*float64(size(units))))
 	if size(picked) < minChunk && share >= 1 {
 		picked = nil // the newest stays, and what is asked in it, as long as something else may fade

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/internal/lethetest"
+	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -304,4 +305,31 @@ func TestPlanOfUnansweredLines(t *testing.T) {
 		t.Errorf("%d of %d tokens are live, and last %s", w.live(), before, last.Header())
 	}
 	w.conserved()
+}
+
+// Of ranges that somebody names, whole turns are eligible, and of other turns finished steps.
+func TestOnlyRanges(t *testing.T) {
+	for only, want := range map[event.Entries]string{
+		{From: 2, To: 3}: "[1 2 3]", // the note before a question goes with it
+		{From: 2, To: 2}: "[]",
+		{From: 5, To: 5}: "[5]", // a step of the turn e4..e6
+		{From: 4, To: 6}: "[4 5 6]",
+		{From: 1, To: 9}: "[1 2 3 4 5 6]", // e8 is where the open turn is
+	} {
+		s := mind.New()
+		for i, kind := range []string{mind.Note, mind.Inbound, mind.Reply, mind.Inbound, "step", mind.Reply, mind.Inbound, "step"} {
+			e := &mind.Entry{N: i + 1, Kind: kind, Text: "words"}
+			if kind == "step" {
+				e.Kind, e.Calls = mind.Reply, []*mind.Call{{Tool: "LIST", Status: mind.OK}}
+			}
+			s.Live = append(s.Live, e)
+		}
+		var got []int
+		for _, u := range within(s, func(text string) int { return len(text) }, []event.Entries{only}) {
+			got = append(got, u.N)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%v: %v, want %s", only, got, want)
+		}
+	}
 }

@@ -147,10 +147,15 @@ func (s *State) command(e event.Command) error {
 	if e.Model != "" {
 		s.WantModel = e.Model
 	}
-	if s.Until.IsZero() || e.Raise > 0 || e.Name == "/stop" || e.Name == "/model" { // somebody is there; to look brings no money
-		s.Paused, s.Until = "", time.Time{}
+	if e.Forget.To > 0 {
+		s.Forgets = append(slices.Clone(s.Forgets), e.Forget)
 	}
-	s.Steps, s.Cut = 0, 0
+	if !chat.Parse([]byte(e.Line)).Agent { // somebody is there
+		if s.Until.IsZero() || e.Raise > 0 || e.Name == "/stop" || e.Name == "/model" { // to look brings no money
+			s.Paused, s.Until = "", time.Time{}
+		}
+		s.Steps, s.Cut = 0, 0
+	}
 	if e.Name == "/stop" { // what was decided to be said is said all the same
 		s.endTurn()
 		s.stopWork()

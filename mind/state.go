@@ -14,6 +14,7 @@
 package mind
 
 import (
+	"slices"
 	"time"
 
 	"lethe/blobs"
@@ -200,6 +201,13 @@ func (s *State) Forget(c Context, last blobs.Hash) *State {
 	return &next
 }
 
+// Forgot returns the state without the oldest n of Forgets, which were dealt with.
+func (s *State) Forgot(n int) *State {
+	next := *s
+	next.Forgets = slices.Clone(s.Forgets[n:])
+	return &next
+}
+
 // State is a life folded: everything the next step depends on.
 type State struct {
 	Self    string `json:"self"`
@@ -249,6 +257,9 @@ type State struct {
 
 	Children []Child `json:"children,omitempty"` // that it has spawned, oldest first
 	Task     *Task   `json:"task,omitempty"`     // of a child
+
+	// Forgets are ranges that are to fade as soon as that can be done.
+	Forgets []event.Entries `json:"forgets,omitempty"`
 
 	// WantModel is the model that a user asked for; the next epoch uses it.
 	WantModel string `json:"want_model,omitempty"`

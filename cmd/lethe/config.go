@@ -75,6 +75,7 @@ type settings struct {
 	Recall struct {
 		Hints string `toml:"hints"`
 	} `toml:"recall"`
+	Reviewer reviewerSettings `toml:"reviewer"`
 	Telegram telegramSettings `toml:"telegram"`
 
 	ignored []string // keys that are set and have no effect any more
@@ -256,5 +257,5 @@ func (s settings) check() error {
 	for model, p := range s.Prices {
 		unless(p.Hit >= 0 && p.Miss >= 0 && p.Output >= 0 && p.Miss+p.Output > 0, "prices.%q: hit, miss and output are USD per million tokens, none below 0, and not all 0", model)
 	}
-	return errors.Join(append(faults, s.Telegram.check())...)
+	return errors.Join(append(faults, s.Reviewer.check(), s.Telegram.check())...)
 }

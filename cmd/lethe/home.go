@@ -116,6 +116,7 @@ func (p *program) defaultIdentity() (agent.Identity, error) {
 			}
 		}
 	}
+	all = slices.DeleteFunc(all, p.isReviewer)
 	switch len(all) {
 	case 0:
 		return agent.Identity{}, hint(fmt.Errorf("find the default identity: %w", agent.ErrNotFound), "boot one with: %s", p.lethe(""))

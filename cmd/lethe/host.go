@@ -150,7 +150,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 		notify = append(notify, chat.NotifyRoom(name))
 	}
 	workspace := cmp.Or(r.workspace, s.Tools.Workspace)
-	return agent.Config{
+	c := agent.Config{
 		Home: h.p.home, Store: h.store, Watcher: h.watcher, Log: h.log,
 		Model: client, Offline: h.offline, Params: params, DefaultModel: h.model,
 		Forgetting: agent.Forgetting{
@@ -167,7 +167,8 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 		People: h.p.people(), Notify: notify, Zone: s.zone(),
 		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.ready, Tell: h.teller(), Retry: h.retry[id.Self],
-	}, nil
+	}
+	return c, h.review(id, &c)
 }
 
 // teller prints LIFE events when they were asked for.
@@ -193,7 +194,9 @@ func (h *host) run(ctx context.Context, ids []agent.Identity) error {
 		h.log.Warn(what)
 	}
 	return h.serving(ctx, func(ctx context.Context) error {
-		return agent.Supervise(ctx, ids, h.opener(ids), h.log)
+		return h.besideReviewer(ctx, ids, func(ctx context.Context) error {
+			return agent.Supervise(ctx, ids, h.opener(ids), h.log)
+		})
 	})
 }
 

@@ -50,7 +50,11 @@ func (p *program) inside(ctx context.Context, id agent.Identity, c stdin.Config)
 	}
 	ready := make(chan struct{})
 	hears := sync.OnceFunc(func() { close(ready) })
-	h.ready = func(agent.Identity) { hears() }
+	h.ready = func(ready agent.Identity) {
+		if ready.Self == id.Self {
+			hears()
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lived := make(chan error, 1)

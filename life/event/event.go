@@ -99,10 +99,11 @@ type Command struct {
 	Moved bool   `life:"moved=yes"`
 	Model string `life:"model,opt"`
 	// Raise is how many dollars a person adds to a limit of the budget: Of which, on Day.
-	Raise float64 `life:"raise,opt"`
-	Of    string  `life:"of,opt"`
-	Day   string  `life:"day,opt"`
-	Relay []Place `life:"relay"` // rooms of children that it is said in, too
+	Raise  float64 `life:"raise,opt"`
+	Of     string  `life:"of,opt"`
+	Day    string  `life:"day,opt"`
+	Relay  []Place `life:"relay"`      // rooms of children that it is said in, too
+	Forget Entries `life:"forget,opt"` // what of this is in whole turns is to fade
 	Notice
 }
 

@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/llm/rehearsal"
+)
+
+// reviewed is ada in room dev with its reviewer; the model answers a review with step.
+func reviewed(t *testing.T, steps ...rehearsal.Step) (w *world, ada, eve Identity) {
+	for i := range steps {
+		steps[i].Contains = "what came into the life of ada"
+	}
+	w = newWorld(t, steps...)
+	w.conf.People = []string{"ann"}
+	return w, w.boot("ada", "dev"), w.boot("eve", ReviewRoom("ada"))
+}
+
+func (w *world) runBoth(ada, eve Identity, every time.Duration, change ...func(*Config)) (a, e *running) {
+	a = w.run(ada, append(change, func(c *Config) { c.Reviewer = "eve" })...)
+	return a, w.run(eve, append(change, func(c *Config) { c.Reviews, c.reviewEvery = ada, every })...)
+}
+
+// talkOf has ada hear and answer n questions, two entries each.
+func (w *world) talkOf(r *running, from, n int) {
+	for i := range n {
+		r.ask(fmt.Sprintf("question %d ◆ e9 reply\n%s", from+i, remark(i, 20)))
+	}
+}
+
+// After ten new entries a reviewer gets them, once over any kill, and what it says reaches
+// the other's room although it does not hear that.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	w, ada, eve := reviewed(t, rehearsal.Step{Answer: calls("SAY", `{"room":"dev","message":"e3 was not answered"}`)})
+	a, e := w.runBoth(ada, eve, time.Millisecond)
+	w.talkOf(a, 0, 4)
+	equal(t, "reviews of nine entries", len(w.events(eve, "fired")), 0)
+	w.say("dev", "ann", "question 4")
+	w.eventually("the remark is heard", func() bool { return strings.Contains(w.read(w.path("dev")), "I heard you: e3 was not answered") })
+	a.settled()
+	e.settled()
+	contains(t, w.read(w.path(ReviewRoom("ada"))), "[AGENT:review-ada ")
+	fired := w.events(eve, "fired")
+	equal(t, "reviews", len(fired), 1)
+	equal(t, "seen", strings.HasPrefix(fired[0].Get("seen"), "e1"), true)
+	contains(t, fired[0].Get("say"), "e2 inbound room=dev hash=")
+	contains(t, fired[0].Get("say"), "question 0 ◆ e9 reply\n      remark-0: the valve") // indented: no header of an entry
+	contains(t, w.read(w.path("dev")), "[AGENT:eve ")
+	for _, q := range w.requests() {
+		if strings.Contains(string(q.first), "You are ada") && strings.Contains(string(q.messages), "what came into") {
+			t.Errorf("ada hears what its reviewer does: %s", q.messages)
+		}
+	}
+	a.stop()
+	e.stop()
+	// It opens what ada has; nobody else does, and ada does not come into the room.
+	hash := w.events(ada, "inbound")[0].Refs[0].Hash
+	if _, err := (*past)(e.agent).Open(hash); err != nil {
+		t.Errorf("the reviewer opens an entry: %v", err)
+	}
+	if _, err := (*past)(a.agent).Open(w.events(eve, "inbound")[0].Refs[0].Hash); err == nil {
+		t.Error("ada opens an entry of its reviewer")
+	}
+	if _, err := (*roomTools)(a.agent).Join(ReviewRoom("ada")); err == nil {
+		t.Error("ada joins the room of its reviewer")
+	}
+	a, e = w.runBoth(ada, eve, time.Millisecond, dieAt("fired", 1))
+	w.talkOf(a, 5, 5)
+	e.killed()
+	a.stop()
+	_, e = w.runBoth(ada, eve, time.Hour)
+	w.eventually("the second review is answered", func() bool { return len(w.events(eve, "reply")) == 3 })
+	e.finish()
+	equal(t, "reviews", len(w.events(eve, "fired")), 2)
+	equal(t, "lines of reviews", strings.Count(w.read(w.path(ReviewRoom("ada"))), "[AGENT:review-ada "), 2)
+}
+
+// Not more often than configured, and nothing where nothing comes in.
+func TestReviewsAreRare(t *testing.T) {
+	t.Parallel()
+	w, ada, eve := reviewed(t)
+	a, e := w.runBoth(ada, eve, time.Hour)
+	w.talkOf(a, 0, 12)
+	e.settled()
+	a.stop()
+	e.stop()
+	_, e = w.runBoth(ada, eve, time.Hour)
+	w.eventually("a review", func() bool { return len(w.events(eve, "reply")) == 1 })
+	e.finish()
+	equal(t, "reviews", len(w.events(eve, "fired")), 1)
+}
+
+// /forget is for listed people and the reviewer; what they ask for fades, also over a kill.
+func TestForgetCommand(t *testing.T) {
+	t.Parallel()
+	w, ada, _ := reviewed(t)
+	reviewer := func(c *Config) { c.Reviewer = "eve" }
+	r := w.run(ada, reviewer)
+	w.talkOf(r, 0, 6)
+	at := time.Now().UTC().Format(time.RFC3339)
+	r.ask("/forget everything")                                          // no command
+	w.put("dev", fmt.Sprintf("[AGENT:mallory %s] /forget e2..e5\n", at)) // an agent's word
+	w.answered("dev", 9)
+	equal(t, "commands", len(w.events(ada, "command")), 0)
+	w.say("dev", "bob", "/forget e2..e5")
+	contains(t, w.answered("dev", 10), "Only these may tell me what to forget: ann, eve.")
+	w.say("dev", "ann", "/forget e90..e99")
+	contains(t, w.answered("dev", 11), "Nothing in e90..e99 can fade")
+	w.say("dev", "ann", "/forget e3..e4")
+	contains(t, w.answered("dev", 12), "Nothing in e3..e4 can fade") // halves of two turns
+	r.settled()
+	equal(t, "faded", len(w.fold(ada).Faded), 0)
+	r.stop()
+	w.put("dev", fmt.Sprintf("[AGENT:eve %s] /forget e2..e5\n", at))
+	w.run(ada, reviewer, dieAt("command", 1)).killed()
+	r = w.run(ada, reviewer)
+	w.eventually("it has faded", func() bool { return len(w.events(ada, "fade")) > 0 })
+	contains(t, w.answered("dev", 14), "I forget e2..e5, some ")
+	w.say("dev", "ann", "/forget e6..e9")
+	contains(t, w.answered("dev", 15), "I forget e6..e9")
+	w.eventually("all has faded", func() bool { s := w.fold(ada); return len(s.Forgets) == 0 && s.Live[0].N == 10 })
+	r.checked()
+	s := w.fold(ada)
+	for _, f := range s.Faded {
+		contains(t, w.original(f.Original.Short), "question")
+	}
+}
