@@ -117,6 +117,9 @@ func (c cron) after(after time.Time, zone *time.Location) func(func(time.Time) b
 		last := after.Unix()
 		var waiting []int64
 		for pause, date := 0, time.Date(y, m, d-2, 0, 0, 0, 0, time.UTC); pause < searchDays; pause, date = pause+1, date.AddDate(0, 0, 1) {
+			if len(waiting) == 0 && !c.on(date) {
+				continue
+			}
 			before, later := offset(date.Add(-day), zone), offset(date.Add(2*day), zone)
 			slices.Sort(waiting)
 			for len(waiting) > 0 && waiting[0] < date.Unix()-max(before, later) { // nothing of this day or of those after it comes before

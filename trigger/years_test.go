@@ -14,11 +14,15 @@ import (
 // Two years in seven zones, minute by minute: what a person with a clock on the wall and a list would do.
 // Among them are a change by half an hour, a day that does not exist, a month with other clocks, a change at a minute past midnight.
 func TestTwoYearsAgainstEachMinute(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) // the same each time
+	random := rand.New(rand.NewPCG(1, 2))
+	zones := 0
 	for zone, year := range map[string]int{
 		"America/New_York": 2026, "Europe/Berlin": 2026, "Asia/Kathmandu": 2026, "Australia/Lord_Howe": 2026,
 		"Africa/Casablanca": 2026, "Pacific/Apia": 2011, "America/St_Johns": 2006,
 	} {
+		if zones++; zones > amount(2, 7) { // another two each time
+			break
+		}
 		list := []string{
 			"cron = '30 2 * * *'", "cron = '*/30 * * * *'", "cron = '0,45 0-3,23 * * *'", "cron = '@hourly'", "cron = '0 */2 * * *'",
 			"cron = '17 9 * * 1-5'", "cron = '0 9 30 * 5'", "cron = '59 23 28-31 * *'", "cron = '1 0 * * sun'",
