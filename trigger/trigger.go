@@ -64,7 +64,7 @@ type Trigger struct {
 
 var (
 	kinds   = []string{"at", "every", "cron", "watch", "mail"}
-	allKeys = append([]string{"slow", "tz", "run", "room", "say", "grace", "quiet"}, kinds...)
+	allKeys = append(slices.Clone(kinds), "say", "run", "room", "slow", "tz", "quiet", "grace")
 )
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
@@ -109,7 +109,9 @@ func (t *Trigger) times(k map[string]string) (err error) {
 	if len(found) != 1 {
 		return fmt.Errorf("it has %d of the keys %s: write exactly one of them", len(found), strings.Join(kinds, ", "))
 	}
-	t.When = found[0] + " " + k[found[0]]
+	if t.When = found[0] + " " + k[found[0]]; k["slow"] != "" {
+		t.When += " to " + k["slow"]
+	}
 	if tz := k["tz"]; tz != "" {
 		if t.Zone, err = time.LoadLocation(tz); err != nil {
 			return fmt.Errorf("tz = %q is no time zone: write one such as \"Europe/Berlin\" or \"UTC\"", tz)

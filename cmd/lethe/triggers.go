@@ -125,6 +125,9 @@ func (p *program) printTriggers(id agent.Identity, all []triggerInfo) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", chat.Sanitize(i.Name), dash(chat.Sanitize(i.When)), dash(i.Room), p.clock(i.Next), p.clock(i.Last),
 			i.Fired, i.Missed, i.Silent, i.Nothing, usd)
 	}
+	if _, running := agent.Running(id); !running {
+		p.note("note", "%s does not run, and nothing fires until it does; start it with: %s", id.Name, p.howToRun(id, ""))
+	}
 	return t.Flush()
 }
 

@@ -194,9 +194,9 @@ func TestSchedules(t *testing.T) {
 		"please at 2026-11-23 09:00 say the train leaves": {"the-train-leaves", "at = \"2026-11-23 09:00\"\nroom = \"dev\"\nsay = \"say the train leaves\"\n"},
 	} {
 		l := newLife(t, "")
-		l.results["WRITE_FILE"] = "written; it fires next at nine"
+		l.results["WRITE_FILE"] = "made it\nIt fires next at nine."
 		l.hear("ada: " + order)
-		l.says("it fires next at nine")
+		l.says("I wrote a trigger. It fires next at nine.")
 		l.called("WRITE_FILE self/triggers/" + want[0] + ".toml")
 		if l.content != want[1] {
 			t.Errorf("%s: %q, want %q", order, l.content, want[1])

@@ -49,6 +49,9 @@ func (t *turn) schedule(text string) (answer string, ok bool) {
 	if !ok {
 		return "", false
 	}
+	if _, next, ok := strings.Cut(results[0], "\n"); ok {
+		return "I wrote a trigger. " + next, true
+	}
 	return report(c, results[0]), true
 }
 
