@@ -33,13 +33,20 @@ func (a *Agent) act(ctx context.Context) error {
 	if len(pending) == 0 {
 		return nil
 	}
+	tooMany := fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls)
+	if !pending[0].Call.Started { // people are asked about all the others
+		return a.commit(a.notStarted(pending, tooMany)...)
+	}
 	left, most := a.batchChars(), min(len(pending), maxCalls)
 	for i, p := range pending[:most] {
+		if p.Call.Status != "" {
+			continue // people are asked first
+		}
 		if i > 0 && a.stopReason(ctx) != "" {
 			return nil // the others are settled as not started
 		}
 		a.call.share = left / (most - i)
-		res, stopped, err := a.runTool(ctx, p)
+		res, stopped, err := a.runCall(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -58,19 +65,15 @@ func (a *Agent) act(ctx context.Context) error {
 		if show < len(res.Body) {
 			result.Show, result.Places = show, show > 0
 		}
-		if res.Touched != "" {
-			if text, err := a.files.read(res.Touched); err == nil {
-				result.File = event.File{Name: res.Touched, Hash: digest(text)}
-			}
-		}
+		result.File = a.touched(res)
 		records := []record{a.result(p, result, res.Body)}
-		switch {
-		case stopped:
+		if stopped {
 			records = append(records, a.notStarted(pending[i+1:], "stopped before this call's turn came.")...)
-		case i+1 < most:
-			records = append(records, a.intent(pending[i+1]))
-		default:
-			records = append(records, a.notStarted(pending[most:], fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls))...)
+		} else {
+			intents, begun := a.intents(pending[i+1:most], false)
+			if records = append(records, intents...); !begun {
+				records = append(records, a.notStarted(pending[most:], tooMany)...)
+			}
 		}
 		if err := a.commit(records...); err != nil {
 			return err
@@ -91,14 +94,27 @@ func (a *Agent) warnRepeats() error {
 	return a.commit(a.note(event.Note{Why: "repeat"}, "identical calls", text))
 }
 
-// runTool runs one tool. What a model wrote is put back from its escaped form
-// first. stopped says that it was cut short by /stop or the end of the daemon.
-func (a *Agent) runTool(ctx context.Context, p mind.Pending) (res tools.Result, stopped bool, err error) {
+// touched is the version of an own file that a tool has written.
+func (a *Agent) touched(res tools.Result) (f event.File) {
+	if res.Touched != "" {
+		if text, err := a.files.read(res.Touched); err == nil {
+			f = event.File{Name: res.Touched, Hash: digest(text)}
+		}
+	}
+	return f
+}
+
+// runCall runs the tool of a call. What a model wrote is put back from its escaped form first.
+func (a *Agent) runCall(ctx context.Context, p mind.Pending) (res tools.Result, stopped bool, err error) {
 	if p.Call.Original != "" {
 		return tools.Result{Err: true, Body: []byte("the arguments are not one JSON object. Call " + p.Call.Tool + " again with an object like {\"key\":\"value\"}, with newlines and quotes inside strings escaped.")}, false, nil
 	}
-	c := tools.Call{ID: p.ID(), Name: p.Call.Tool, Args: json.RawMessage(blobs.Unescape(p.Call.Args))}
-	a.show(status.Acting, p.Call.Tool)
+	return a.runTool(ctx, tools.Call{ID: p.ID(), Name: p.Call.Tool, Args: json.RawMessage(blobs.Unescape(p.Call.Args))})
+}
+
+// runTool runs one tool. stopped says that it was cut short by /stop or the end of the daemon.
+func (a *Agent) runTool(ctx context.Context, c tools.Call) (res tools.Result, stopped bool, err error) {
+	a.show(status.Acting, c.Name)
 	if a.tools.Immediate(c.Name) {
 		// What its intent has fixed happens, even if a stop is asked for meanwhile.
 		res = a.tools.Run(context.WithoutCancel(ctx), c)

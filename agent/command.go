@@ -88,7 +88,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 
 // busy reports whether anything is owed that /stop would clear.
 func (a *Agent) busy() bool {
-	return a.state.Owes || len(a.state.Owed().Calls) > 0 || len(a.state.Waiting) > 0
+	return a.state.Owes || len(a.state.Owed().Calls) > 0 || len(a.state.Approved) > 0 || len(a.state.Waiting) > 0
 }
 
 // noticeID names the next thing that the harness says.
@@ -186,6 +186,9 @@ func (a *Agent) statusLine() string {
 		}
 	default:
 		b.WriteString("; idle")
+	}
+	for _, q := range s.Questions {
+		fmt.Fprintf(&b, "; asked in %s: %s %s", q.Room, q.ID, blobs.Gist(q.Text))
 	}
 	for _, t := range a.trouble() {
 		b.WriteString("; " + t)

@@ -127,6 +127,11 @@ func (a *Agent) splitBatch(batch chat.Batch, in *intake) (all bool, err error) {
 		if stopped := a.state.Rooms[in.room].Stopped; len(in.run) > 0 && in.run[0].From < stopped && l.From >= stopped {
 			a.endRun(in, batch.After(i)) // what was said before a /stop wakes nobody
 		}
+		if taken, err := a.takeAnswer(in, batch, i); err != nil {
+			return false, err
+		} else if taken {
+			continue
+		}
 		if !a.isCommand(in.room, l, in.moved) || a.unheard(in.room, l, in.moved) {
 			in.run = append(in.run, l)
 			continue

@@ -112,6 +112,9 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if a.outage.noSpace != nil && !time.Now().Before(a.outage.retryAt) {
 		a.canRecord()
 	}
+	if ran, err := a.runApproved(ctx); ran || err != nil {
+		return true, err
+	}
 	if err := a.compactIfDue(ctx); err != nil {
 		return false, err
 	}

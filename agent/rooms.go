@@ -194,7 +194,7 @@ func (a *Agent) settle() error {
 	}
 	pending := a.state.Owed().Calls
 	if len(pending) == 0 {
-		return nil
+		return a.settleRun()
 	}
 	var results []record
 	if p := pending[0]; p.Call.Started {
@@ -204,9 +204,14 @@ func (a *Agent) settle() error {
 		} else if s, t, ok := a.settledSpawn(p); ok {
 			status, text = s, t
 		}
+		if q, ok := a.state.Asked(p.ID(), ""); ok {
+			status, text = mind.OK, askedText(q)
+		} else if p.Call.Tool == "WAIT" {
+			status, text = mind.Failed, "not asked: the daemon stopped first. Ask again if it is still needed."
+		}
 		results, pending = append(results, a.result(p, event.Result{Status: status}, []byte(text))), pending[1:]
 	}
-	return a.commit(append(results, a.notStarted(pending, "the daemon stopped before this call's turn came. Call again if it is still needed.")...)...)
+	return a.commit(append(results, a.leftOver(pending)...)...)
 }
 
 // notStarted records the results of calls that are not run, all for one reason.

@@ -31,6 +31,7 @@ func (a *Agent) show(state, tool string) {
 		Error:         cmp.Or(a.state.Paused, a.outage.waitsFor()),
 		Trouble:       a.trouble(),
 		Warnings:      a.cfg.Warnings,
+		Questions:     a.questions(),
 		Compacting:    a.forgetting.job != nil || a.forgetting.requestedBy != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
 		Budget:      a.shownBudget(),

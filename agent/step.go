@@ -90,9 +90,12 @@ func (a *Agent) recordReply(t thought, v verdict) error {
 		}
 		return a.commit(record{event: e, bodies: bodies})
 	}
-	first := answer.Calls[0]
-	intent := a.intent(mind.Pending{Entry: a.state.Next, K: 1, Call: &mind.Call{Tool: first.Tool, Args: first.Args, Original: first.Original}})
-	return a.commit(record{event: e, bodies: bodies}, intent)
+	var pending []mind.Pending
+	for i, c := range answer.Calls[:min(len(answer.Calls), maxCalls)] {
+		pending = append(pending, mind.Pending{Entry: a.state.Next, K: i + 1, Call: &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}})
+	}
+	intents, _ := a.intents(pending, len(answer.Calls) == 1)
+	return a.commit(append([]record{{event: e, bodies: bodies}}, intents...)...)
 }
 
 // spoken is the text of a reply, "" for what stands for silence, and said as little.

@@ -13,11 +13,11 @@ import (
 // line. A tag is a claim, so anybody can write such a line: the identity that asked takes an
 // answer only to what it has recorded as open.
 type Question struct {
-	ID      string    // "q" and 6 hex digits: the beginning of the hash of the question's blob
-	Text    string    // may hold newlines
-	Options []string  // of one line each, at most MaxOptions; none: any text answers
-	For     []string  // who may answer; none: everybody in people of config.toml
-	Until   time.Time // zero: no deadline
+	ID      string    `json:"id"`                // "q" and 6 hex digits: the beginning of the hash of the question's blob
+	Text    string    `json:"text"`              // may hold newlines
+	Options []string  `json:"options,omitempty"` // of one line each, at most MaxOptions; none: any text answers
+	For     []string  `json:"for,omitempty"`     // who may answer; none: everybody in people of config.toml
+	Until   time.Time `json:"until,omitzero"`    // zero: no deadline
 }
 
 // MaxOptions is how many options a question has at most.

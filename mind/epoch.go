@@ -117,7 +117,7 @@ func (e *Entry) reload(read func(blobs.Hash) ([]byte, error)) error {
 			c.Text = string(body)
 		case c.Status != "":
 			body, err = read(c.Result.Hash)
-			c.Text = clip(Result(body), c.Show, c.Places, c.Result)
+			c.Text = c.shown(body)
 		}
 	}
 	return err

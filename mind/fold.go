@@ -61,6 +61,10 @@ func (s *State) apply(e event.Event, from source) error {
 		s.Children = slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return c.Room == e.Room })
 	case event.Inbound:
 		return s.inbound(e, from)
+	case event.Asked:
+		return s.asked(e, from)
+	case event.Run:
+		return s.begins(e)
 	case event.Grant:
 		s.Grants[e.Hash] = true
 	case event.Command:

@@ -25,6 +25,13 @@ func (s *State) joined(e event.Joined, from source) error {
 
 func (s *State) inbound(e event.Inbound, from source) error {
 	entry := Entry{N: e.N, Room: e.Room, Show: e.Show, Places: e.Places}
+	if e.Answers != "" {
+		q, err := s.answered(e)
+		if err != nil {
+			return err
+		}
+		entry.About, entry.Said = &q.Ref, e.Choice
+	}
 	for _, own := range e.Own {
 		entry.Own = AddSpan(entry.Own, own)
 	}
@@ -32,7 +39,7 @@ func (s *State) inbound(e event.Inbound, from source) error {
 		return err
 	}
 	r, body := s.room(e.Room), from.bodies[0].Data
-	r.move(e.Moved)
+	s.move(e.Room, e.Moved)
 	r.pass(r.behind(e.Passage), body)
 	s.listen(e.Room, body, entry.Own, e.Asleep)
 	if e.Moved { // of a line that stood in the other file nothing more is known
@@ -55,6 +62,9 @@ func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 			work = true
 		default:
 			users, agents = users || !line.Agent, agents || line.Agent
+		}
+		if _, asks := chat.ParseQuestion(line.Text); asks && line.Agent {
+			s.placeQuestions(room, func(q *Question) { q.Cite = q.Cite || q.After != 0 })
 		}
 	}
 	if asleep {
@@ -85,9 +95,11 @@ func (r *Room) behind(p event.Passage) chat.Cursor {
 }
 
 // move forgets old offsets where the file is another one.
-func (r *Room) move(moved bool) {
+func (s *State) move(room string, moved bool) {
 	if moved {
+		r := s.room(room)
 		r.Own, r.Began, r.Stopped = nil, 0, 0
+		s.placeQuestions(room, func(q *Question) { q.After = -1 })
 	}
 }
 
@@ -134,7 +146,7 @@ func (r *Room) posted(hash string) {
 
 func (s *State) command(e event.Command) error {
 	r := s.room(e.Room)
-	r.move(e.Moved)
+	s.move(e.Room, e.Moved)
 	if e.Early { // lines before it are still unheard
 		r.Own = AddSpan(r.Own, e.At)
 	} else {
@@ -162,6 +174,7 @@ func (s *State) command(e event.Command) error {
 		if err := s.stopChildren(e); err != nil {
 			return err
 		}
+		s.Approved = slices.DeleteFunc(slices.Clone(s.Approved), func(q Question) bool { return !q.Began })
 		if e.Early {
 			r.Stopped = e.At.To
 		}
@@ -186,7 +199,7 @@ func (s *State) owe(id, text string, where event.Posting) error {
 	if where.TS.IsZero() {
 		return errors.New("a post without its time")
 	}
-	_, err := s.post(Post{ID: id}, s.Name, s.plain(text), where)
+	_, err := s.post(Post{ID: id}, s.Name, chat.NoQuestion(s.plain(text)), where)
 	return err
 }
 
@@ -243,6 +256,11 @@ func (s *State) posted(e event.Posted) error {
 		r.Own = AddSpan(r.Own, e.At)
 	}
 	r.posted(chat.Hash([]byte(post.Line)))
+	s.placeQuestions(e.Room, func(q *Question) {
+		if q.Notice == e.ID {
+			q.After = e.At.To
+		}
+	})
 	if c, err := s.find(e.ID); err == nil && c.Status == "" { // otherwise it was said in a turn that may be over
 		s.Said = with(s.Said, e.Room)
 	}

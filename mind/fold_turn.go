@@ -46,11 +46,16 @@ func (s *State) reply(e event.Reply, from source) error {
 	if err != nil {
 		return err
 	}
+	s.answeredPeers()
+	s.endTurn()
+	return nil
+}
+
+// answeredPeers counts a turn in the rooms where only agents speak.
+func (s *State) answeredPeers() {
 	for _, room := range s.Peers {
 		s.room(room).AgentTurns++
 	}
-	s.endTurn()
-	return nil
 }
 
 // RefusedText is how the note to the model begins that follows a refused answer.
@@ -120,8 +125,15 @@ func (s *State) result(e event.Result, from source) error {
 		return errors.New("no body, no status, or a second result")
 	}
 	body := from.bodies[0].Data
+	exact := ""
+	if e.Status == NotStarted {
+		exact = ExactCall(c.Tool, blobs.Unescape(c.Args))
+	}
+	if q, ok := s.Asked(e.ID, exact); ok {
+		c.About = &q.Ref
+	}
 	c.Status, c.Result, c.Show, c.Places = e.Status, from.ref(), e.Show, e.Places
-	c.Text = clip(Result(body), c.Show, c.Places, c.Result)
+	c.Text = c.shown(body)
 	if c.Status != OK { // a child that was not made
 		s.Children = slices.DeleteFunc(slices.Clone(s.Children), func(child Child) bool { return child.Call == e.ID })
 	}
@@ -135,7 +147,12 @@ func (s *State) result(e event.Result, from source) error {
 	} else {
 		s.LastCall, s.Repeats = same, 1
 	}
-	if !s.Unit().Waits() {
+	switch {
+	case s.Unit().Waits():
+	case c.Tool == "WAIT" && e.Status == OK: // the answer goes on
+		s.answeredPeers()
+		s.endTurn()
+	default:
 		s.Owes = true
 	}
 	return nil
@@ -157,7 +174,15 @@ func (s *State) note(e event.Note, from source) error {
 	case "repeat":
 		s.LastCall, s.Repeats = "", 0
 	}
-	_, err := s.add(Entry{N: e.N, Show: e.Show, Places: e.Places}, from)
+	entry := Entry{N: e.N, Show: e.Show, Places: e.Places}
+	if e.Run != "" {
+		q, err := s.ran(e.Run)
+		if err != nil {
+			return err
+		}
+		entry.About, entry.Said = &q.Ref, e.Status
+	}
+	_, err := s.add(entry, from)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"lethe/chat"
 	"lethe/life/event"
@@ -20,9 +21,12 @@ func (s *State) fired(e event.Fired) error {
 	if len(e.Posts) == 0 || slices.ContainsFunc(e.Posts[1:], elsewhere) || e.TS.IsZero() {
 		return errors.New("not one line in one room")
 	}
-	line, err := s.post(Post{ID: e.ID, Wakes: true}, e.By, e.Say, e.Posting)
+	line, err := s.post(Post{ID: e.ID, Wakes: true}, e.By, chat.NoQuestion(e.Say), e.Posting)
 	if err != nil {
 		return err
+	}
+	if id, ok := strings.CutPrefix(e.By, Deadline); ok {
+		s.closeQuestion(id)
 	}
 	s.Notices++
 	s.Wakes = append(slices.Clone(s.Wakes), Wake{By: e.By, Room: e.Posts[0].Room, Hash: chat.Hash(line)})

@@ -108,11 +108,31 @@ func (e *Entry) load(body []byte) error {
 			e.Calls[i].Tool, e.Calls[i].Args, e.Calls[i].Original = c.Tool, model(c.Args), c.Original
 		}
 	case Inbound:
-		e.Text = clip(Heard(body, e.Own), e.Show, e.Places, e.Ref)
+		e.Text = cite("answer to", e.About, e.Said) + clip(Heard(body, e.Own), e.Show, e.Places, e.Ref)
 	default:
-		e.Text = clip(Result(body), e.Show, e.Places, e.Ref)
+		e.Text = cite("people approved", e.About, e.Said) + clip(Result(body), e.Show, e.Places, e.Ref)
 	}
 	return nil
+}
+
+// shown renders the body of a call's result.
+func (c *Call) shown(body []byte) string {
+	label := "asked"
+	if c.Status != OK {
+		label = "not run, asked"
+	}
+	return cite(label, c.About, "") + clip(Result(body), c.Show, c.Places, c.Result)
+}
+
+// cite is the line over a text that names the question which it has to do with.
+func cite(label string, about *Ref, said string) string {
+	if about == nil {
+		return ""
+	}
+	if said != "" {
+		said = ": " + indented.Replace(outside(said))
+	}
+	return label + " " + about.String() + said + "\n"
 }
 
 // outside makes text that comes from outside fit to stand in a prompt: it can

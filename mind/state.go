@@ -68,6 +68,10 @@ type Entry struct {
 	View *Ref   `json:"view,omitempty"`
 	Text string `json:"-"`
 
+	// About is the question that the entry answers, or whose call it ends, with the choice or how it ended.
+	About *Ref   `json:"about,omitempty"`
+	Said  string `json:"said,omitempty"`
+
 	// Of a reply. Text is then its final or accompanying text. Refused: it was final,
 	// but did not count.
 	Refused   bool    `json:"refused,omitempty"`
@@ -85,6 +89,7 @@ type Call struct {
 	Started  bool   `json:"started,omitempty"`
 	Status   string `json:"status,omitempty"` // "" while there is no result
 	Result   Ref    `json:"result"`
+	About    *Ref   `json:"about,omitempty"` // the question that was asked for it
 	Show     int    `json:"show,omitempty"`
 	Places   bool   `json:"places,omitempty"`
 	View     *Ref   `json:"view,omitempty"`
@@ -248,6 +253,10 @@ type State struct {
 
 	Wakes []Wake            `json:"wakes,omitempty"` // lines that are not answered yet
 	Fires map[string]Firing `json:"fires,omitempty"` // by signer, the newest
+
+	Questions []Question `json:"questions,omitempty"` // to people, that are open
+	Approved  []Question `json:"approved,omitempty"`  // calls that people have approved; the first runs first
+	Always    []string   `json:"always,omitempty"`    // of calls that need no approval any more, the hashes
 
 	// Files are the identity's own files as it last knew them: name to the
 	// hash of the content.

@@ -36,6 +36,8 @@ type Config struct {
 	// result: half from its beginning, half from its end. Default 4 MiB, at
 	// least 1 KiB.
 	MaxOutput int64
+	// Ask are the calls before which people are asked; see Set.Asks.
+	Ask []Rule
 	// Rooms does what SAY, JOIN and LEAVE ask for. A Set that is only described
 	// needs none.
 	Rooms Rooms

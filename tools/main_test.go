@@ -145,6 +145,11 @@ func (r *fakeRooms) Leave(room string) error {
 	return r.err
 }
 
+func (r *fakeRooms) Wait(call string) (string, error) {
+	r.said = append(r.said, call+" asks")
+	return "asked", r.err
+}
+
 func (r *fakeRooms) Joined() []string {
 	return slices.Clone(r.in)
 }

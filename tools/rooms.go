@@ -18,6 +18,8 @@ type Rooms interface {
 	Join(room string) (string, error)
 	// Leave ends a subscription.
 	Leave(room string) error
+	// Wait asks people, exactly once for a call id, and tells what became of it.
+	Wait(call string) (string, error)
 	// Joined names the rooms that are subscribed to.
 	Joined() []string
 }
@@ -25,7 +27,7 @@ type Rooms interface {
 // maxMessage bounds what one SAY may post, in bytes. Bridges split further.
 const maxMessage = 64 << 10
 
-// roomTools are SAY, JOIN and LEAVE.
+// roomTools are SAY, JOIN, LEAVE and WAIT.
 func (f *files) roomTools() []Tool {
 	return []Tool{
 		immediate(newTool("SAY", f.say)),
@@ -37,6 +39,7 @@ func (f *files) roomTools() []Tool {
 				return "left room " + room + ". Its lines are no longer heard; JOIN goes on where you left", f.rooms.Leave(room)
 			})
 		})),
+		immediate(newTool("WAIT", f.wait)),
 	}
 }
 

@@ -126,6 +126,11 @@ func New(c Config) (*Set, error) {
 	return set, nil
 }
 
+// Asks reports whether people are to be asked before a call.
+func (s *Set) Asks(tool string, args json.RawMessage) bool {
+	return slices.ContainsFunc(s.conf.Ask, func(r Rule) bool { return r.Matches(tool, args) })
+}
+
 //go:embed *.md
 var descriptions embed.FS
 

@@ -17,7 +17,7 @@ import (
 	"lethe/internal/lethetest"
 )
 
-var allNames = []string{"SAY", "JOIN", "LEAVE", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH", "UNCOMPACT", "RECALL", "COMPACT", "SPAWN"}
+var allNames = []string{"SAY", "JOIN", "LEAVE", "WAIT", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH", "UNCOMPACT", "RECALL", "COMPACT", "SPAWN"}
 
 func TestSchemasAreWhole(t *testing.T) {
 	id := newIdentity(t, nil)

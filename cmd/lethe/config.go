@@ -66,6 +66,7 @@ type settings struct {
 		BashTimeout time.Duration `toml:"bash_timeout"`
 		Workspace   string        `toml:"workspace"`
 		Roots       []string      `toml:"roots"`
+		Ask         []string      `toml:"ask"` // calls before which people are asked
 	} `toml:"tools"`
 	Budget budgetSettings       `toml:"budget"`
 	Prices map[string]llm.Price `toml:"prices"` // by model, in USD per million tokens
@@ -252,6 +253,10 @@ func (s settings) check() error {
 	oneOf("recall.hints", s.Recall.Hints, "on", hintsOff)
 	timeout := s.Tools.BashTimeout // a number without a unit is taken for nanoseconds
 	unless(timeout == 0 || timeout >= time.Second, "tools.bash_timeout = %s is not a positive duration of a second or more, such as \"90s\" or \"5m\"", timeout)
+	for _, rule := range s.Tools.Ask {
+		_, err := tools.ParseRule(rule)
+		unless(err == nil, "tools.ask: %w", err)
+	}
 	oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted)
 	faults = append(faults, s.Budget.check())
 	for model, p := range s.Prices {

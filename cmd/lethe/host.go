@@ -141,6 +141,14 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 	if h.offline {
 		params.Model = offlineModel
 	}
+	var ask []tools.Rule
+	for _, text := range s.Tools.Ask {
+		rule, err := tools.ParseRule(text)
+		if err != nil { // checked
+			return agent.Config{}, err
+		}
+		ask = append(ask, rule)
+	}
 	limit := r.limit
 	if limit == 0 {
 		limit = s.Context.Limit
@@ -161,7 +169,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 		ContextLimit: limit, LifeLines: s.Life.Lines, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
-			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(),
+			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(), Ask: ask,
 		},
 		Budget: s.Budget.limits(), Prices: s.Prices,
 		People: h.p.people(), Notify: notify, Zone: s.zone(),

@@ -79,6 +79,24 @@ type Inbound struct {
 	Asleep bool   `life:"wake=no"`   // it owes no answer
 	Show   int    `life:"show,opt"`
 	Places bool   `life:"mark=places"` // what is left out of the ref's text is named by its place
+	// The one line answers a question of this id. Choice is one of its options.
+	Answers string `life:"answers,opt"`
+	Choice  string `life:"choice,opt"`
+}
+
+// Asked says that people are asked something in the first room of Posts. Its ref is the question.
+type Asked struct {
+	ID   string `arg:"kN"`
+	Call string `life:"call,must"` // a WAIT, or the call that is to be approved
+	Posting
+}
+
+// Run says that a call that people have approved is about to run; ID is that of the question.
+// A Note with the ID ends it.
+type Run struct {
+	ID     string `arg:"ID"`
+	Tool   string `arg:"TOOL"`
+	Notice        // of a SAY
 }
 
 // Grant says that a user mentioned a blob of another life.
@@ -163,6 +181,8 @@ type Note struct {
 	File   File   `life:"file,opt"`
 	Show   int    `life:"show,opt"`
 	Places bool   `life:"mark=places"`
+	Run    string `life:"run,opt"`    // the ID of the Run that has ended
+	Status string `life:"status,opt"` // of that Run, as of a Result
 }
 
 // Hint names blobs that the agent has forgotten, in entry N.
@@ -256,6 +276,8 @@ func (Boot) Kind() string    { return "boot" }
 func (Joined) Kind() string  { return "joined" }
 func (Left) Kind() string    { return "left" }
 func (Inbound) Kind() string { return "inbound" }
+func (Asked) Kind() string   { return "asked" }
+func (Run) Kind() string     { return "run" }
 func (Grant) Kind() string   { return "grant" }
 func (Command) Kind() string { return "command" }
 func (Reply) Kind() string   { return "reply" }
@@ -278,7 +300,7 @@ func (Stopped) Kind() string { return "stopped" }
 var kinds = map[string]Event{}
 
 func init() {
-	for _, e := range []Event{Boot{}, Joined{}, Left{}, Inbound{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{},
+	for _, e := range []Event{Boot{}, Joined{}, Left{}, Inbound{}, Asked{}, Run{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{},
 		Note{}, Hint{}, Error{}, Paused{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}} {
 		kinds[e.Kind()] = e
 	}

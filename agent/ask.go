@@ -1,0 +1,288 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/status"
+	"lethe/life/event"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// Questions to people: those of WAIT, and those before calls that people are to approve.
+
+// intents records what comes before calls that are still to be made, in order: a call that people
+// are to approve is not run, and has its question and its result; then comes the intent of the
+// first that runs now. begun says that there is one.
+func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, begun bool) {
+	asked := map[string]bool{} // calls, in these records
+	for _, p := range pending {
+		args := blobs.Unescape(p.Call.Args)
+		exact := mind.ExactCall(p.Call.Tool, args)
+		if p.Call.Original != "" || !a.tools.Asks(p.Call.Tool, json.RawMessage(args)) || slices.Contains(a.state.Always, exact) {
+			records = append(records, a.intent(p))
+			if k, err := a.waitOf(p, sole); err == nil {
+				records = append(records, a.ask(k, 0))
+			}
+			return records, true
+		}
+		room, text := a.whereToAsk(), "The answer comes in as an entry, and then the output. Do not call it again before."
+		switch _, twice := a.state.Asked("", exact); {
+		case twice || asked[exact]:
+		case room == "" || len(a.cfg.People) == 0:
+			text = "Not run: people have to approve this call, and there is no room or nobody to ask."
+		case len(a.state.Questions)+len(asked) >= mind.MaxQuestions:
+			text = fmt.Sprintf("Not run: people have to approve this call, and %d questions are open already. Wait for answers.", mind.MaxQuestions)
+		default:
+			k := mind.Ask{Call: p.ID(), Room: room, Tool: p.Call.Tool, Args: args}
+			records = append(records, a.ask(k, len(asked)))
+			asked[exact] = true
+		}
+		records = append(records, a.result(p, event.Result{Status: mind.NotStarted}, []byte(text)))
+	}
+	return records, false
+}
+
+// ask records a question, the n-th of a commit.
+func (a *Agent) ask(k mind.Ask, n int) record {
+	k.Self, k.At = a.id.Self, time.Now().UTC()
+	e := event.Asked{ID: "k" + strconv.Itoa(a.state.Notices+1+n), Call: k.Call, Posting: a.posting(a.notify(k.Room)...)}
+	return record{event: e, bodies: []body{{k.Gist(), k.Encode()}}}
+}
+
+// whereToAsk is the room where the identity is answering, or one that it hears.
+func (a *Agent) whereToAsk() string {
+	for _, room := range append(a.audience(), a.joined()...) {
+		return room
+	}
+	return ""
+}
+
+// waitOf returns what a WAIT asks, or why it cannot. sole says that it is the only call of its reply.
+func (a *Agent) waitOf(p mind.Pending, sole bool) (k mind.Ask, err error) {
+	if p.Call.Tool != "WAIT" || p.Call.Original != "" {
+		return k, errors.New("no WAIT")
+	}
+	w, err := tools.ParseWait([]byte(blobs.Unescape(p.Call.Args)), time.Now(), a.cfg.Zone)
+	if err != nil {
+		return k, err
+	}
+	if w.Room == "" {
+		w.Room = a.whereToAsk()
+	}
+	invalid := slices.IndexFunc(w.For, func(name string) bool { return !chat.ValidName(name) || name == chat.Unknown })
+	switch {
+	case !sole:
+		err = errors.New("WAIT has to be the only call of its reply. Make the other calls first, then call it alone")
+	case !slices.Contains(a.joined(), w.Room):
+		err = fmt.Errorf("you are not in room %q; you are in %v", w.Room, a.joined())
+	case len(a.state.Questions) >= mind.MaxQuestions:
+		err = fmt.Errorf("%d questions are open already; wait for answers", mind.MaxQuestions)
+	case invalid >= 0:
+		err = fmt.Errorf("for: nobody can sign with %q; give names as they stand in the tags of lines", w.For[invalid])
+	case len(w.For)+len(a.cfg.People) == 0:
+		err = errors.New("nobody may answer: people in config.toml is empty; say for whom it is")
+	}
+	return mind.Ask{Call: p.ID(), Room: w.Room, Text: w.Question, Options: w.Options, For: w.For, Until: w.Until}, err
+}
+
+// Wait posts the question that the call's intent has fixed.
+func (r *roomTools) Wait(call string) (string, error) {
+	a := (*Agent)(r)
+	if q, ok := a.state.Asked(call, ""); ok {
+		a.log.broken = a.payPosts()
+		return askedText(q), a.log.broken
+	}
+	for _, p := range a.state.Owed().Calls {
+		if _, err := a.waitOf(p, len(a.state.Unit().Calls) == 1); err != nil && p.ID() == call {
+			return "", err
+		}
+	}
+	return "", errors.New("call WAIT again")
+}
+
+func askedText(q mind.Question) string {
+	return fmt.Sprintf("It is %s in room %s. Your turn ends here; the answer comes in as an entry that cites the question.", q.ID, q.Room)
+}
+
+// leftOver records the results of calls that were not run when the daemon died.
+func (a *Agent) leftOver(pending []mind.Pending) (out []record) {
+	for i, p := range pending {
+		if _, ok := a.state.Asked(p.ID(), ""); !ok {
+			return append(out, a.notStarted(pending[i:], "the daemon stopped before this call's turn came. Call again if it is still needed.")...)
+		}
+		out = append(out, a.result(p, event.Result{Status: mind.NotStarted}, []byte("The answer comes in as an entry, and then the output.")))
+	}
+	return out
+}
+
+// answers returns the open question that a line of a room answers, and the choice.
+func (a *Agent) answers(room string, l chat.Line, moved bool) (id, choice string, ok bool) {
+	if len(a.state.Questions) == 0 || l.From < a.state.Rooms[room].Stopped && !moved {
+		return "", "", false
+	}
+	for _, q := range a.state.Questions {
+		if choice, ok := a.state.Fits(q, l, moved, a.cfg.People); ok && q.Room == room {
+			if len(q.Options) == 0 {
+				choice = "" // the entry has it
+			}
+			return q.ID, choice, true
+		}
+	}
+	return "", "", false
+}
+
+// takeAnswer makes an entry of a line that answers a question, and commits it. It is false for any
+// other line.
+func (a *Agent) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err error) {
+	l := batch.Lines[i]
+	if _, _, ok := a.answers(in.room, l, in.moved); !ok {
+		return false, nil
+	}
+	a.endRun(in, batch.After(i)) // somebody else may have asked something in what stands before it
+	if err := a.commitEntries(in); err != nil {
+		return false, err
+	}
+	id, choice, ok := a.answers(in.room, l, in.moved)
+	if !ok {
+		return false, nil
+	}
+	in.run = append(in.run, l)
+	a.endRun(in, batch.After(i+1))
+	e := &in.entries[len(in.entries)-1].event
+	e.Answers, e.Choice = id, choice
+	return true, a.commitEntries(in)
+}
+
+// deadlines fires when a question was not answered in time.
+type deadlines struct{ *Agent }
+
+func (d deadlines) due(now time.Time) (out []record, err error) {
+	for _, q := range d.state.Questions {
+		room := q.Room
+		if joined := d.joined(); !slices.Contains(joined, room) && len(joined) > 0 {
+			room = joined[0]
+		}
+		if q.Until.IsZero() || now.Before(q.Until) || len(d.joined()) == 0 || d.answerIn(q.Room) {
+			continue
+		}
+		text := fmt.Sprintf("nobody answered %s by %s: %s", q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
+		out = append(out, d.firing(event.Fired{By: mind.Deadline + q.ID}, room, text, q.Until))
+	}
+	return out, nil
+}
+
+func (d deadlines) next() (at time.Time) {
+	for _, q := range d.state.Questions {
+		if !q.Until.IsZero() && (at.IsZero() || q.Until.Before(at)) && len(d.joined()) > 0 {
+			at = q.Until
+		}
+	}
+	return at
+}
+
+// answerIn reports whether an answer stands in a room that has not been heard yet.
+func (a *Agent) answerIn(room string) bool {
+	if r := a.state.Rooms[room]; r == nil || !r.Joined {
+		return false
+	}
+	at, moved := a.cursor(room), a.io(room).replaced
+	for more := true; more; {
+		batch, err := chat.Read(a.path(room), at, 1<<20)
+		if err != nil {
+			return false
+		}
+		moved = moved || batch.Realigned || batch.Restarted
+		for _, l := range batch.Lines {
+			if _, _, ok := a.answers(room, l, moved); ok {
+				return true
+			}
+		}
+		at, more = batch.Next, batch.More
+	}
+	return false
+}
+
+// runApproved runs the next call that people have approved, and reports whether there was one.
+func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
+	if len(a.state.Approved) == 0 || a.stopReason(ctx) != "" || !a.canRecord() {
+		return false, nil
+	}
+	q := a.state.Approved[0]
+	k, err := a.approved(q)
+	if err != nil {
+		return false, err
+	}
+	p := mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: k.Args}}
+	e := event.Run{ID: q.ID, Tool: k.Tool}
+	if room, ok := a.sayable(p); ok {
+		_, message, _ := tools.ParseSay([]byte(k.Args)) // sayable has parsed it
+		e.Notice = a.notice(message, room)
+	}
+	if err := a.commit(record{event: e}); err != nil {
+		return false, err
+	}
+	a.call.share = a.batchChars()
+	res, stopped, err := a.runTool(ctx, tools.Call{ID: q.ID, Name: k.Tool, Args: json.RawMessage(k.Args)})
+	a.call.opened = ""
+	if err != nil {
+		return false, err
+	}
+	state := mind.OK
+	switch {
+	case stopped:
+		state = mind.Interrupted
+	case res.Err:
+		state = mind.Failed
+	}
+	return true, a.commit(a.runEnd(q, state, res))
+}
+
+// approved reads the call that people have approved, to the byte.
+func (a *Agent) approved(q mind.Question) (mind.Ask, error) {
+	b, err := a.store.Get(q.Ref.Hash)
+	if err != nil {
+		return mind.Ask{}, notFoundOrCorrupt(err)
+	}
+	return mind.DecodeAsk(b.Body)
+}
+
+// runEnd records what became of an approved call.
+func (a *Agent) runEnd(q mind.Question, state string, res tools.Result) record {
+	e := event.Note{Why: "run", Run: q.ID, Status: state, File: a.touched(res)}
+	return a.note(e, fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(res.Body[:min(len(res.Body), 1000)]))), string(res.Body))
+}
+
+// settleRun ends an approved call that was running when the daemon died. It is never run twice; a
+// SAY is known, because its post is exactly-once.
+func (a *Agent) settleRun() error {
+	if len(a.state.Approved) == 0 || !a.state.Approved[0].Began {
+		return nil
+	}
+	q := a.state.Approved[0]
+	k, err := a.approved(q)
+	if err != nil {
+		return err
+	}
+	state, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
+	if room, ok := a.sayable(mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: k.Args}}); ok {
+		state, text = mind.OK, a.saidIn(q.ID, room)
+	}
+	return a.commit(a.runEnd(q, state, tools.Result{Body: []byte(text)}))
+}
+
+// questions are what people are asked, for the status.
+func (a *Agent) questions() (out []status.Question) {
+	for _, q := range a.state.Questions {
+		out = append(out, status.Question{ID: q.ID, Room: q.Room, Text: q.Text, Options: q.Options, For: q.For, Asked: q.Asked, Until: q.Until})
+	}
+	return out
+}

@@ -1,0 +1,262 @@
+package mind
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/life/event"
+)
+
+// Questions to people: asked with WAIT, or by the harness before a call that people are to approve.
+
+// MaxQuestions is how many questions of one identity are open at most.
+const MaxQuestions = 8
+
+// Deadline and the id sign the line that a question was not answered in time.
+const Deadline = "wait-"
+
+// What people may say to a call.
+const (
+	Once   = "once"
+	Always = "always" // and to the same call, byte for byte, from now on
+	No     = "no"
+)
+
+// Ask is a question as its blob has it. The time and the identity make its hash one that nobody guesses.
+type Ask struct {
+	Self    string    `json:"self"`
+	At      time.Time `json:"at"`
+	Call    string    `json:"call"` // e12.1: the WAIT, or what is to be approved
+	Room    string    `json:"room"`
+	Text    string    `json:"question,omitempty"`
+	Options []string  `json:"options,omitempty"`
+	For     []string  `json:"for,omitempty"`
+	Until   time.Time `json:"until,omitzero"`
+	Tool    string    `json:"tool,omitempty"` // the call that is to be approved, and its exact arguments
+	Args    string    `json:"args,omitempty"`
+}
+
+// Encode renders the body of the question's blob.
+func (k Ask) Encode() []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	_ = enc.Encode(k) // plain fields: cannot fail
+	return b.Bytes()
+}
+
+// DecodeAsk reads what Encode wrote.
+func DecodeAsk(body []byte) (k Ask, err error) {
+	if err = json.Unmarshal(body, &k); err == nil && (k.Room == "" || k.Text == "" && k.Tool == "") {
+		err = errors.New("it asks nothing")
+	}
+	if err != nil {
+		err = fmt.Errorf("decode question: %w", err)
+	}
+	return k, err
+}
+
+// Gist is the one line that stands for the question.
+func (k Ask) Gist() string {
+	if k.Tool != "" {
+		return blobs.Gist("question: may I call " + k.Tool + " " + k.Args)
+	}
+	return blobs.Gist("question: " + k.Text)
+}
+
+// exact is the hash of a call that is to be approved.
+func (k Ask) exact() string { return ExactCall(k.Tool, k.Args) }
+
+// ExactCall is the hash of a call to the byte.
+func ExactCall(tool, args string) string {
+	return blobs.Sum([]byte(tool + "\x00" + args)).String()[:32]
+}
+
+// maxShown bounds an argument in the question about a call, in runes.
+const maxShown = 1000
+
+// question is how people are asked.
+func (k Ask) question(id string, ref Ref) chat.Question {
+	q := chat.Question{ID: id, Text: k.Text, Options: k.Options, For: k.For, Until: k.Until}
+	if k.Tool == "" {
+		return q
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "May I call %s?", k.Tool)
+	var args map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(k.Args), &args) // an object, as RepairCall has made it
+	keys := make([]string, 0, len(args))
+	for key := range args {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		var s string
+		if json.Unmarshal(args[key], &s) != nil {
+			s = string(args[key])
+		}
+		if short := CutRunes(s, maxShown); short != s {
+			s = fmt.Sprintf("%s… (all of it: lethe cat %s)", short, ref.Short)
+		}
+		fmt.Fprintf(&b, "\n%s: %s", key, s)
+	}
+	q.Text, q.Options = b.String(), []string{Once, Always, No}
+	return q
+}
+
+// Question is one that is open, or a call that people have approved and that is not over.
+type Question struct {
+	chat.Question
+	Room   string    `json:"room"`
+	Asked  time.Time `json:"asked"` // in the tag of its line
+	Ref    Ref       `json:"ref"`
+	Call   string    `json:"call"`
+	Notice string    `json:"notice"` // of the post
+	Tool   string    `json:"tool,omitempty"`
+	Exact  string    `json:"exact,omitempty"` // hash of the call that is to be approved
+	Began  bool      `json:"began,omitempty"` // the approved call has
+
+	// After is the end of its line in the room; 0 while it is not posted, and -1 when the file is
+	// another one. Cite: an answer has to name the id, since somebody else has asked something behind it.
+	After int64 `json:"after,omitempty"`
+	Cite  bool  `json:"cite,omitempty"`
+}
+
+// Fits reports whether a user's line answers the question. moved says that offsets of earlier lines
+// mean nothing in its file; then the time in the tag says what stands before the question.
+func (s *State) Fits(q Question, l chat.Line, moved bool, people []string) (choice string, ok bool) {
+	if l.Agent || !l.Tagged || l.Command != "" || !q.MayAnswer(l.Name, people) || !q.Until.IsZero() && l.At.After(q.Until) {
+		return "", false
+	}
+	choice, cited, ok := q.Answer(l.Text)
+	switch {
+	case !ok || cited:
+		return choice, ok
+	case q.Cite || q.After == 0 || slices.ContainsFunc(s.Questions, func(o Question) bool { return o.Room == q.Room && o.ID != q.ID }):
+		return "", false
+	case moved || q.After < 0:
+		return choice, !l.At.Before(q.Asked)
+	}
+	return choice, l.From >= q.After
+}
+
+// OpenIn returns the questions that are open in a room.
+func (s *State) OpenIn(room string) (open []Question) {
+	for _, q := range s.Questions {
+		if q.Room == room {
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
+// Asked returns the open question of a call, or about an equal call.
+func (s *State) Asked(call, exact string) (Question, bool) {
+	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.Call == call || exact != "" && q.Exact == exact })
+	if i < 0 {
+		return Question{}, false
+	}
+	return s.Questions[i], true
+}
+
+func (s *State) asked(e event.Asked, from source) error {
+	if len(e.Posts) == 0 || len(from.bodies) == 0 {
+		return errors.New("no room or no question")
+	}
+	k, err := DecodeAsk(from.bodies[0].Data)
+	if err != nil {
+		return err
+	}
+	ref := from.ref()
+	q := Question{Question: k.question(s.questionID(ref.Hash), ref), Room: k.Room, Asked: e.TS, Ref: ref, Call: e.Call, Notice: e.ID, Tool: k.Tool}
+	if k.Tool != "" {
+		q.Exact = k.exact()
+	}
+	s.Notices++
+	s.Questions = append(slices.Clone(s.Questions), q)
+	_, err = s.post(Post{ID: e.ID}, s.Name, q.String(), e.Posting)
+	return err
+}
+
+// questionID is the beginning of a hash that no open question has.
+func (s *State) questionID(h blobs.Hash) (id string) {
+	for digits := h.String(); id == "" && len(digits) >= 6; digits = digits[6:] {
+		id = "q" + digits[:6]
+		if slices.ContainsFunc(slices.Concat(s.Questions, s.Approved), func(q Question) bool { return q.ID == id }) {
+			id = ""
+		}
+	}
+	return id
+}
+
+// closeQuestion takes an open question out of the state.
+func (s *State) closeQuestion(id string) (Question, bool) {
+	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.ID == id })
+	if i < 0 {
+		return Question{}, false
+	}
+	q := s.Questions[i]
+	s.Questions = slices.Delete(slices.Clone(s.Questions), i, i+1)
+	return q, true
+}
+
+// maxAlways is how many calls are remembered that people have approved for good.
+const maxAlways = 256
+
+// answered closes a question. What was approved is owed.
+func (s *State) answered(e event.Inbound) (Question, error) {
+	q, ok := s.closeQuestion(e.Answers)
+	if !ok {
+		return q, errors.New("an answer to what is not asked")
+	}
+	if q.Tool != "" && (e.Choice == Once || e.Choice == Always) {
+		s.Approved = append(slices.Clone(s.Approved), q)
+		if e.Choice == Always {
+			s.Always = append(slices.Clone(s.Always), q.Exact)
+			s.Always = s.Always[max(0, len(s.Always)-maxAlways):]
+		}
+	}
+	return q, nil
+}
+
+// begins marks the approved call that is about to run. A SAY owes its line.
+func (s *State) begins(e event.Run) error {
+	if len(s.Approved) == 0 || s.Approved[0].ID != e.ID || s.Approved[0].Began {
+		return errors.New("a call that nobody has approved, or a second time")
+	}
+	s.Approved = slices.Clone(s.Approved)
+	s.Approved[0].Began = true
+	return s.owe(e.ID, e.Say, e.Posting)
+}
+
+// ran ends an approved call; its output opens a turn.
+func (s *State) ran(id string) (Question, error) {
+	if len(s.Approved) == 0 || s.Approved[0].ID != id {
+		return Question{}, errors.New("the end of a call that did not run")
+	}
+	q := s.Approved[0]
+	s.Approved = slices.Clone(s.Approved[1:])
+	s.Owes = true
+	if r := s.Rooms[q.Room]; r != nil && r.Joined {
+		s.Waiting = with(s.Waiting, q.Room)
+	}
+	return q, nil
+}
+
+// placeQuestions notes where the lines of questions in a room stand.
+func (s *State) placeQuestions(room string, place func(*Question)) {
+	for i, q := range s.Questions {
+		if q.Room == room {
+			s.Questions = slices.Clone(s.Questions)
+			place(&s.Questions[i])
+		}
+	}
+}

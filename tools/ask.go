@@ -1,0 +1,96 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Rule names calls before which people are asked: "SAY ops", "BASH rm *", "WRITE_FILE".
+type Rule struct {
+	tool string
+	glob *regexp.Regexp // over the main argument; nil: any
+}
+
+// mainArgs are the arguments that rules are about; a call's is the first of them that it has.
+var mainArgs = []string{"command", "room", "path", "hash", "query", "brief"}
+
+// ParseRule reads a rule: a tool and, if it is not about all calls, a pattern of its command, room or
+// path, in which * stands for anything and ? for one character.
+func ParseRule(text string) (Rule, error) {
+	tool, glob, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if _, err := descriptions.Open(strings.ToLower(tool) + ".md"); err != nil || tool != strings.ToUpper(tool) || tool == "WAIT" {
+		return Rule{}, fmt.Errorf("%q does not begin with the name of a tool that can wait for approval, such as BASH, SAY or WRITE_FILE", text)
+	}
+	r := Rule{tool: tool}
+	if glob = joined(glob); glob != "" {
+		pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(glob))
+		if bare, ok := strings.CutSuffix(pattern, " .*"); ok { // "rm *" is rm alone, too
+			pattern = bare + "( .*)?"
+		}
+		r.glob = regexp.MustCompile("(?s)^" + pattern + "$")
+	}
+	return r, nil
+}
+
+// Matches reports whether the rule is about a call.
+func (r Rule) Matches(tool string, args json.RawMessage) bool {
+	if r.tool != tool || r.glob == nil {
+		return r.tool == tool
+	}
+	given, err := object(args)
+	if err != nil {
+		return false // the tool refuses it
+	}
+	for _, name := range mainArgs {
+		var value string
+		if raw, ok := given[name]; ok && json.Unmarshal(raw, &value) == nil {
+			return slices.ContainsFunc(forms(name, value), r.glob.MatchString)
+		}
+	}
+	return false
+}
+
+// forms are the ways to read a main argument that a rule may be about.
+func forms(name, value string) []string {
+	switch name {
+	case "command":
+		return append(simpleCommands(value), joined(value))
+	case "room":
+		if room, err := roomNamed(value); err == nil {
+			value = room
+		}
+	case "path":
+		return []string{joined(value), path.Clean(strings.TrimSpace(value))}
+	}
+	return []string{joined(value)}
+}
+
+// What separates the simple commands of a shell line, and what may stand before one.
+var (
+	between = regexp.MustCompile("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
+	before  = regexp.MustCompile(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
+	quotes  = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
+)
+
+// simpleCommands finds the simple commands of a shell line, without quotes, in all the ways in which
+// they may be meant: with and without what stands before the program, and its directory. It is no
+// shell: whoever wants to gets around it.
+func simpleCommands(line string) (out []string) {
+	for _, part := range between.Split(quotes.Replace(line), -1) {
+		words := strings.Fields(part)
+		for i := range words {
+			out = append(out, strings.Join(words[i:], " "), strings.Join(append([]string{path.Base(words[i])}, words[i+1:]...), " "))
+			if !before.MatchString(path.Base(words[i])) && (i == 0 || !strings.HasPrefix(words[i-1], "-")) {
+				break // sudo -u bob rm: what follows an option may be its value
+			}
+		}
+	}
+	return out
+}
+
+// joined writes white space as one space.
+func joined(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,124 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Wait is what a WAIT asks.
+type Wait struct {
+	Question string
+	Room     string // "": where the identity is answering
+	Options  []string
+	For      []string
+	Until    time.Time // zero: no deadline
+}
+
+// Bounds of a question. A person has to see the options beside each other.
+const (
+	maxQuestion = 8 << 10 // bytes
+	maxOptions  = 8
+	maxOption   = 100 // bytes
+	maxFor      = 20
+	maxWait     = 366 * 24 * time.Hour
+)
+
+type waitArgs struct {
+	Question string `json:"question"`
+	Room     string `json:"room,omitempty"`
+	Options  string `json:"options,omitempty" about:"yes|no"`
+	For      string `json:"for,omitempty" about:"names"`
+	Until    string `json:"until,omitempty" about:"2h, 3d or a time"`
+}
+
+// ParseWait decodes the arguments of WAIT exactly as the tool does. A deadline may be a time in
+// zone, or so long after now.
+func ParseWait(args []byte, now time.Time, zone *time.Location) (Wait, error) {
+	var a waitArgs
+	if err := Decode(args, &a); err != nil {
+		return Wait{}, err
+	}
+	return a.check(now, zone)
+}
+
+func (a waitArgs) check(now time.Time, zone *time.Location) (w Wait, err error) {
+	w.Question = strings.TrimSpace(a.Question)
+	w.Options = list(a.Options, "|\n")
+	w.For = list(a.For, ", \n\t;")
+	for i, name := range w.For {
+		w.For[i] = strings.TrimPrefix(strings.TrimPrefix(name, "@"), "USER:")
+	}
+	if a.Room != "" {
+		if w.Room, err = roomNamed(a.Room); err != nil {
+			return w, err
+		}
+	}
+	folded := make([]string, len(w.Options))
+	for i, option := range w.Options {
+		w.Options[i] = strings.Join(strings.Fields(option), " ")
+		folded[i] = strings.ToLower(w.Options[i])
+	}
+	slices.Sort(folded)
+	switch {
+	case w.Question == "" || len(w.Question) > maxQuestion:
+		return w, fmt.Errorf("question has %d bytes: give 1 to %d", len(w.Question), maxQuestion)
+	case len(w.Options) > maxOptions || slices.ContainsFunc(w.Options, func(o string) bool { return len(o) > maxOption }):
+		return w, fmt.Errorf("give at most %d options of %d bytes each, with | between them", maxOptions, maxOption)
+	case len(slices.Compact(folded)) < len(w.Options):
+		return w, errors.New("two options are the same")
+	case len(w.For) > maxFor:
+		return w, fmt.Errorf("for names %d people, at most %d may be asked by name", len(w.For), maxFor)
+	}
+	w.Until, err = deadline(strings.TrimSpace(a.Until), now, zone)
+	return w, err
+}
+
+// list splits a text at any of the characters in at, without what is blank.
+func list(text, at string) (out []string) {
+	for _, s := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(at, r) }) {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// deadline reads "2h", "3d", a time of RFC 3339 or one like "2026-11-20 18:00" in zone.
+func deadline(text string, now time.Time, zone *time.Location) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	var at time.Time
+	var days int
+	d, err := time.ParseDuration(text)
+	if n, _ := fmt.Sscanf(text+"\n", "%dd\n", &days); n == 1 {
+		d, err = time.Duration(days)*24*time.Hour, nil
+	}
+	if err == nil && d <= maxWait {
+		at = now.Add(d)
+	}
+	for _, form := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04:05", time.DateTime} {
+		if t, ferr := time.ParseInLocation(form, text, zone); ferr == nil {
+			at = t
+		}
+	}
+	if !at.After(now) || at.Sub(now) > maxWait {
+		return at, fmt.Errorf("until %s: give how long to wait, like 90m, 2h or 3d, or a time to come within a year, like %s", quote(text), now.Add(48*time.Hour).In(zone).Format("2006-01-02 15:04"))
+	}
+	return at.UTC().Truncate(time.Second), nil
+}
+
+func (f *files) wait(_ context.Context, call string, a waitArgs) (Result, error) {
+	if _, err := a.check(time.Now(), time.Local); err != nil {
+		return Result{}, err
+	}
+	said, err := f.rooms.Wait(call)
+	if err != nil {
+		return Result{}, fmt.Errorf("not asked: %w", err)
+	}
+	return textf("%s", said), nil
+}
