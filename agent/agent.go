@@ -88,6 +88,8 @@ type Config struct {
 	People []string       // users who may answer questions, approve calls and raise budgets
 	Zone   *time.Location // of schedules and of a budget's days; default the machine's
 
+	AddTriggers string // when the identity may make and change triggers: AddSpoken (the default), AddAlways, AddNever
+
 	Ready func(Identity)             // called once the identity hears its rooms
 	Tell  func(Identity, life.Event) // called for each event that has happened
 	Retry <-chan os.Signal           // a person says that what paused us is mended
@@ -95,6 +97,8 @@ type Config struct {
 	quiet       time.Duration         // quietAfter, for all but tests
 	reviewEvery time.Duration         // likewise
 	sources     func(*Agent) []source // further ones, of tests
+	// runTrigger runs the command of a trigger; the tools do, for all but tests
+	runTrigger func(ctx context.Context, name, command string) (printed, failure string)
 }
 
 const (
@@ -120,11 +124,13 @@ type Agent struct {
 	estimate llm.Estimator
 
 	// What it listens to.
-	changed <-chan struct{} // something that concerns it changed on disk
-	stirred chan struct{}   // a source has something to say
-	sources []source        // what wakes it by itself; while it runs
-	rooms   map[string]*roomIO
-	files   ownFiles
+	changed  <-chan struct{} // something that concerns it changed on disk
+	unwatch  func()
+	stirred  chan struct{} // a source has something to say
+	sources  []source      // what wakes it by itself; while it runs
+	triggers *triggers     // one of them
+	rooms    map[string]*roomIO
+	files    ownFiles
 
 	// What it does.
 	outage        outage

@@ -66,6 +66,9 @@ func (a *Agent) act(ctx context.Context) error {
 			result.Show, result.Places = show, show > 0
 		}
 		result.File = a.touched(res)
+		if stopped {
+			result.File = a.wrote(p)
+		}
 		records := []record{a.result(p, result, res.Body)}
 		if stopped {
 			records = append(records, a.notStarted(pending[i+1:], "stopped before this call's turn came.")...)
@@ -120,7 +123,7 @@ func (a *Agent) runTool(ctx context.Context, c tools.Call) (res tools.Result, st
 		res = a.tools.Run(context.WithoutCancel(ctx), c)
 		return res, false, a.log.broken
 	}
-	a.call.granted = maps.Clone(a.state.Grants)
+	a.call.granted, a.call.spoken = maps.Clone(a.state.Grants), a.state.Spoken
 	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
 		c.ID = a.id.Name + "." + c.ID
 	}

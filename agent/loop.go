@@ -26,9 +26,8 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.endJob()
 	a.startIndexer()
 	defer a.stopIndexer()
-	changed, cancel := a.cfg.Watcher.Subscribe(a.scopes()...)
-	defer cancel()
-	a.changed = changed
+	a.watch()
+	defer func() { a.unwatch() }()
 	a.sources = a.startSources()
 	defer a.stopSources()
 	if err := a.begin(); err != nil {
@@ -89,12 +88,21 @@ func (a *Agent) scopes() []chat.Scope {
 	all := []chat.Scope{
 		{Dir: a.cfg.Home.Chats()},
 		{Dir: a.id.Subs()},
-		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, contextFile}, editable...)},
+		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, contextFile, triggerDir}, editable...)},
 	}
 	if of := a.cfg.Reviews; of.Self != "" {
 		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
 	}
 	return all
+}
+
+// watch waits for changes of what concerns the identity, which may have changed.
+func (a *Agent) watch() {
+	changed, cancel := a.cfg.Watcher.Subscribe(append(a.scopes(), a.triggers.scopes()...)...)
+	if a.unwatch != nil {
+		a.unwatch()
+	}
+	a.changed, a.unwatch = changed, cancel
 }
 
 // advance does the next thing that is due, and reports whether more may be.

@@ -26,6 +26,7 @@ type call struct {
 	granted  map[string]bool // State.Grants for a tool that runs beside the loop
 	share    int             // weighted characters that a tool's result may show
 	opened   string          // the blob that UNCOMPACT has shown
+	spoken   bool            // State.Spoken
 
 	lastPiece atomic.Pointer[time.Time] // when the answer's newest piece came, or the call began; nil while no model is asked
 }

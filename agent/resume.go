@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -157,16 +158,22 @@ func (a *Agent) checkSoul() error {
 func (a *Agent) makeTools() error {
 	conf := a.cfg.Tools
 	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
-	conf.Rooms, conf.Past, conf.Spawn = (*roomTools)(a), (*past)(a), a.spawn
-	if conf.Workspace == "" {
-		conf.Workspace = filepath.Join(a.id.Dir, "workspace")
-	}
+	conf.Rooms, conf.Past, conf.Spawn, conf.Triggers = (*roomTools)(a), (*past)(a), a.spawn, (*ownTriggers)(a)
+	conf.Workspace = a.workspace()
 	set, err := tools.New(conf)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
 	}
 	a.tools = set
+	if a.cfg.runTrigger == nil {
+		a.cfg.runTrigger = set.RunTrigger
+	}
 	return nil
+}
+
+// workspace is where the tools work.
+func (a *Agent) workspace() string {
+	return cmp.Or(a.cfg.Tools.Workspace, filepath.Join(a.id.Dir, "workspace"))
 }
 
 // request renders the next call to the model.

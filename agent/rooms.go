@@ -181,6 +181,11 @@ func (a *Agent) trouble() []string {
 			out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, io.unreadable))
 		}
 	}
+	for _, t := range a.triggers.status() {
+		if t.Error != "" {
+			out = append(out, fmt.Sprintf("trigger %s: %s", t.Name, t.Error))
+		}
+	}
 	slices.Sort(out)
 	return out
 }
@@ -209,7 +214,7 @@ func (a *Agent) settle() error {
 		} else if p.Call.Tool == "WAIT" {
 			status, text = mind.Failed, "not asked: the daemon stopped first. Ask again if it is still needed."
 		}
-		results, pending = append(results, a.result(p, event.Result{Status: status}, []byte(text))), pending[1:]
+		results, pending = append(results, a.result(p, event.Result{Status: status, File: a.wrote(p)}, []byte(text))), pending[1:]
 	}
 	return a.commit(append(results, a.leftOver(pending)...)...)
 }

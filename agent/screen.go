@@ -30,6 +30,7 @@ func (a *Agent) show(state, tool string) {
 		Turn: a.state.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
 		Error:         cmp.Or(a.state.Paused, a.outage.waitsFor()),
 		Trouble:       a.trouble(),
+		Triggers:      a.triggers.status(),
 		Warnings:      a.cfg.Warnings,
 		Questions:     a.questions(),
 		Compacting:    a.forgetting.job != nil || a.forgetting.requestedBy != "",

@@ -22,6 +22,8 @@ func (a *Agent) startSources() (all []source) {
 	if a.cfg.Reviews.Self != "" {
 		all = append(all, &review{a: a, of: a.cfg.Reviews})
 	}
+	a.triggers = newTriggers(a)
+	all = append(all, a.triggers)
 	if a.cfg.sources != nil {
 		all = append(all, a.cfg.sources(a)...)
 	}

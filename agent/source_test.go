@@ -48,14 +48,14 @@ func TestWokenOnce(t *testing.T) {
 		w.run(id, rings(n, "dev"), dieAt(kind, 1+i%2)).killed()
 	}
 	r := w.run(id, rings(n, "dev"))
-	w.eventually("all rings are answered", func() bool { return strings.Count(strings.Join(w.said("dev"), "\n"), "I heard you: ring") == n })
+	w.eventually("all rings are answered", func() bool { return strings.Count(strings.Join(w.said("dev"), "\n"), "I heard “ring") == n })
 	r.finish()
 	s := w.fold(id)
 	for i := range n {
 		line := fmt.Sprintf("[AGENT:cron-bell %s] ring number %d", bellTime.Add(time.Duration(i)*time.Hour).Format(time.RFC3339), i)
 		text := w.read(w.path("dev"))
 		equal(t, "lines of ring", strings.Count(text, line), 1)
-		equal(t, "answers to it", strings.Count(text, fmt.Sprintf("I heard you: ring number %d", i)), 1)
+		equal(t, "answers to it", strings.Count(text, fmt.Sprintf("I heard “ring number %d", i)), 1)
 	}
 	if len(s.Wakes)+len(s.Outbox) > 0 || s.Fires["cron-bell"].Count != n || !s.Fires["cron-bell"].Last.Equal(bellTime.Add((n-1)*time.Hour)) {
 		t.Errorf("wakes %v, outbox %v, fires %v", s.Wakes, s.Outbox, s.Fires)

@@ -47,6 +47,9 @@ type Config struct {
 	Only []string
 	// Lent is the own workspace of another identity, which Workspace may be.
 	Lent string
+	// Triggers checks what is written to self/triggers/. A Set that is only described
+	// needs none.
+	Triggers Triggers
 	// Past does what UNCOMPACT, RECALL and COMPACT ask for, and opens paths like
 	// hash=3fa9… for READ_FILE. A Set that is only described needs none.
 	Past Past

@@ -40,10 +40,11 @@ func (f *files) edit(_ context.Context, _ string, a editArgs) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("edit %s: %w", p.shown, err)
 	}
-	if _, err := p.replace([]byte(edited)); err != nil {
+	_, remark, err := f.put(p, edited)
+	if err != nil {
 		return Result{}, err
 	}
-	r := textf("edited %s at line %d: %d lines became %d%s", p.shown, line, lineCount(a.Old), lineCount(a.New), p.warning(edited))
+	r := textf("edited %s at line %d: %d lines became %d%s", p.shown, line, lineCount(a.Old), lineCount(a.New), remark)
 	r.Touched = p.own
 	return r, nil
 }

@@ -23,6 +23,7 @@ type files struct {
 	chatsDir string
 	rooms    Rooms
 	past     Past
+	triggers Triggers
 }
 
 // The identity's own files, and whether the agent may write them.
@@ -39,7 +40,7 @@ var ownFiles = []struct {
 }
 
 func newFiles(c Config) *files {
-	return &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, past: c.Past,
+	return &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, past: c.Past, triggers: c.Triggers,
 		roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...))}
 }
 
@@ -73,7 +74,8 @@ type place struct {
 	dir      string // to be opened as an os.Root
 	name     string // slash-separated, relative to dir
 	shown    string // what the model calls it
-	own      string // base name of an own file of the identity, else ""
+	own      string // name of an own file of the identity in its directory, else ""
+	trigger  string // name of a trigger, else ""
 	readOnly string // why it cannot be written, else ""
 }
 
@@ -132,19 +134,22 @@ func (f *files) whereAllowed() string {
 }
 
 func (f *files) self(name string) (place, error) {
+	if pl, ok := f.triggerPlace(name); ok {
+		return pl, nil
+	}
 	for _, o := range ownFiles {
 		if !strings.EqualFold(name, o.name) {
 			continue
 		}
 		pl := place{dir: f.agentDir, name: o.name, shown: "self/" + o.name, own: o.name}
 		if !o.writable {
-			pl.readOnly = "it can only be read; of your own files you may write self/MEMORY.md, self/SEGMENT.md and self/SUMMARISE.md"
+			pl.readOnly = "it can only be read; of your own files you may write self/MEMORY.md, self/SEGMENT.md, self/SUMMARISE.md and self/triggers/NAME.toml"
 		}
 		return pl, nil
 	}
-	names := make([]string, len(ownFiles))
-	for i, o := range ownFiles {
-		names[i] = "self/" + o.name
+	names := []string{"self/TRIGGERS.md", "self/triggers/NAME.toml"}
+	for _, o := range ownFiles {
+		names = append(names, "self/"+o.name)
 	}
 	return place{}, fmt.Errorf("no file self/%s: there are %s. A directory of the workspace that is called self is ./self", clip(name, 80), strings.Join(names, ", "))
 }

@@ -33,6 +33,7 @@ func (f *files) list(_ context.Context, _ string, a listArgs) (Result, error) {
 			}
 			out = fmt.Appendf(out, "self/%s  %s, %s\n", o.name, sizeOf(f.agentDir, o.name, "not written yet"), may)
 		}
+		out = append(out, guidePath+"  how to make a trigger, read only\nself/triggers/  your triggers, writable\n"...)
 		return Result{Body: out}, nil
 	case "rooms":
 		joined := f.joined()

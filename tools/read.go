@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"lethe/trigger"
 )
 
 const (
@@ -41,6 +43,9 @@ func (f *files) read(ctx context.Context, _ string, a readArgs) (Result, error) 
 	p, err := f.resolve(a.Path)
 	if err != nil {
 		return Result{}, err
+	}
+	if p.shown == guidePath {
+		return render(ctx, strings.NewReader(trigger.Guide), int64(len(trigger.Guide)), p.shown, a)
 	}
 	file, fi, err := p.open()
 	if err != nil {

@@ -27,17 +27,30 @@ func (f *files) write(_ context.Context, _ string, a writeArgs) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	fresh, err := p.replace([]byte(a.Content))
+	done, remark, err := f.put(p, a.Content)
 	if err != nil {
 		return Result{}, err
 	}
-	verb := "replaced"
-	if fresh {
-		verb = "made"
-	}
-	r := textf("%s %s: %d bytes, %d lines%s", verb, p.shown, len(a.Content), lineCount(a.Content), p.warning(a.Content))
+	r := textf("%s %s: %d bytes, %d lines%s", done, p.shown, len(a.Content), lineCount(a.Content), remark)
 	r.Touched = p.own
 	return r, nil
+}
+
+// put makes content the whole of the file at p, and says what it did and what there is to
+// be said about it. A trigger is checked before.
+func (f *files) put(p place, content string) (done, remark string, err error) {
+	remark = p.warning(content)
+	if p.trigger != "" {
+		if done, remark, err = f.checkTrigger(p, content); done != "" || err != nil {
+			return done, remark, err
+		}
+	}
+	done = "replaced"
+	fresh, err := p.replace([]byte(content))
+	if fresh {
+		done = "made"
+	}
+	return done, remark, err
 }
 
 // warning says what a reader of an own file would not notice.
@@ -79,7 +92,7 @@ func (p place) replace(content []byte) (fresh bool, err error) {
 		dir = "."
 	}
 	if fresh {
-		if err := makeDirs(root, dir); err != nil {
+		if err := makeDirs(root, dir, p.own != ""); err != nil {
 			return false, p.explain("make the directory of", err, root)
 		}
 	}
@@ -132,11 +145,15 @@ func (p place) target(root *os.Root) (name string, mode fs.FileMode, fresh bool,
 }
 
 // makeDirs makes dir and its missing parents and makes their names durable.
-func makeDirs(root *os.Root, dir string) error {
+func makeDirs(root *os.Root, dir string, private bool) error {
 	if fi, err := root.Stat(dir); err == nil && fi.IsDir() {
 		return nil
 	}
-	if err := root.MkdirAll(dir, 0o755); err != nil {
+	perm := fs.FileMode(0o755)
+	if private {
+		perm = 0o700
+	}
+	if err := root.MkdirAll(dir, perm); err != nil {
 		return err
 	}
 	for dir != "." {

@@ -167,6 +167,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 		},
 		Recall:       agent.Recall{NoHints: s.Recall.Hints == hintsOff, HintTime: hintTime},
 		ContextLimit: limit, LifeLines: s.Life.Lines, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
+		AddTriggers: s.Triggers.Add,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: h.p.tokenFiles(), Ask: ask,

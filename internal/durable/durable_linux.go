@@ -3,11 +3,22 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// Changed is when a file came to be as it is, which nobody can set: a copy with the times
+// of its original, or a rename, is as new as that.
+func Changed(fi fs.FileInfo) time.Time {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return time.Unix(st.Ctim.Unix())
+	}
+	return fi.ModTime()
+}
 
 // exchange makes a and b change places, atomically.
 func exchange(a, b string) error {

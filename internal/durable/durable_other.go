@@ -5,7 +5,12 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"time"
 )
+
+// Changed is when a file came to be as it is, as far as its times tell.
+func Changed(fi fs.FileInfo) time.Time { return fi.ModTime() }
 
 // exchange is not to be had everywhere.
 func exchange(_, _ string) error { return errors.ErrUnsupported }

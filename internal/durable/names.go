@@ -119,6 +119,26 @@ func Remove(path string) error {
 	return SyncDir(filepath.Dir(path))
 }
 
+// Move gives a name in dir another one in a directory below it, which is made, durably.
+func Move(dir *os.Root, name, to string) error {
+	below, path := filepath.Dir(to), filepath.Join(dir.Name(), to)
+	if err := dir.Mkdir(below, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := step("rename", path, func() error {
+		return traced(dir.Rename(name, to), Op{Kind: "rename", Path: filepath.Join(dir.Name(), name), To: path})
+	}); err != nil {
+		return err
+	}
+	for _, d := range []string{below, "."} {
+		names, err := dir.Open(d)
+		if err := syncNames(filepath.Join(dir.Name(), d), names, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Space returns nil when a file of size bytes could be written into dir now. It
 // writes one and removes it, since free blocks say nothing of quotas and of a file
 // system that has become read-only. Fault is asked for the op "reserve" of dir.

@@ -47,8 +47,9 @@ type Status struct {
 	Model    string           `json:"model"`
 	Endpoint string           `json:"endpoint"`
 	Offline  bool             `json:"offline,omitempty"`
-	Error    string           `json:"error,omitempty"`    // why it is Paused or failed
-	Trouble  []string         `json:"trouble,omitempty"`  // rooms that cannot be written or read, a line each
+	Error    string           `json:"error,omitempty"`   // why it is Paused or failed
+	Trouble  []string         `json:"trouble,omitempty"` // rooms that cannot be written or read, a line each
+	Triggers []Trigger        `json:"triggers,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"` // what weakens the promises where it runs
 	Since    time.Time        `json:"since"`              // when State began
 	// SilentSince is since when no piece of the model's answer has come, once that
@@ -86,6 +87,13 @@ type Question struct {
 	For     []string  `json:"for,omitempty"` // who may answer; none: everybody in people of config.toml
 	Asked   time.Time `json:"asked"`
 	Until   time.Time `json:"until,omitzero"`
+}
+
+// Trigger is what wakes the identity by itself.
+type Trigger struct {
+	Name  string    `json:"name"`
+	Next  time.Time `json:"next,omitzero"` // zero: not by the clock, or not before it has answered
+	Error string    `json:"error,omitempty"`
 }
 
 // Write puts s into dir as status.json, atomically but without syncing. On a full disk it

@@ -1,0 +1,307 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/internal/status"
+	"lethe/life/event"
+	"lethe/trigger"
+)
+
+// triggers is the source of what the files of self/triggers/ say: see trigger_file.go.
+// What they have done is in LIFE, and so in State.Fires, by their signers. A moment that has
+// passed there never comes again; nothing else is remembered over a restart.
+type triggers struct {
+	a      *Agent
+	there  bool // the directory
+	all    map[string]*armed
+	ctx    context.Context // of the commands
+	cancel context.CancelFunc
+	slots  chan struct{} // how many of them run at once
+	runs   sync.WaitGroup
+}
+
+// armed is a trigger, and what is known of it beside LIFE.
+type armed struct {
+	trigger.Trigger
+	file    fs.FileInfo // as it was read
+	since   time.Time   // it counts from when its file came to be as it is
+	own     bool        // the identity wrote it
+	version string      // of the file
+	err     error       // why it cannot run
+	failure string      // what keeps it from running now, or how its command failed
+	wake    time.Time   // when it is to be looked at again; zero: at a signal
+	request string      // names the file with which a person asks that it fires now, or ""
+
+	run     *run      // of its command, or nil
+	checked time.Time // the newest moment for which the command printed nothing
+	silent  int       // how often in a row
+
+	look    string    // what is watched, as it looked last
+	base    string    // its content then, when no firing tells of one
+	changed time.Time // when it began to look so, if nothing has come of that yet
+}
+
+// moment is when and why a trigger fires.
+type moment struct {
+	at     time.Time
+	missed int
+	manual bool
+	seen   string
+}
+
+// run is a command that runs beside the loop; printed and failure are set when done is closed.
+type run struct {
+	moment
+	done             chan struct{}
+	printed, failure string
+}
+
+const (
+	settleTime  = 2 * time.Second // an editor's or a copy's many writes are one change
+	mostRuns    = 4               // commands at once
+	retryLater  = time.Minute
+	clockJumped = 24 * time.Hour // a last firing so far ahead tells nothing: the clock was wrong
+)
+
+func newTriggers(a *Agent) *triggers {
+	t := &triggers{a: a, all: map[string]*armed{}, slots: make(chan struct{}, mostRuns)}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	return t
+}
+
+// stop ends the commands.
+func (t *triggers) stop() {
+	t.cancel()
+	t.runs.Wait()
+}
+
+func (t *triggers) next() (at time.Time) {
+	for _, r := range t.all {
+		if !r.wake.IsZero() && (at.IsZero() || r.wake.Before(at)) {
+			at = r.wake
+		}
+	}
+	return at
+}
+
+func (t *triggers) due(now time.Time) (out []record, err error) {
+	if err := t.reload(); err != nil || len(t.all) == 0 {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.all)) {
+		r := t.all[name]
+		if r.err == nil {
+			r.wake = time.Time{}
+			if r.Mail != "" {
+				err = t.mail(r, now)
+			} else if m, printed, ok := t.moment(r, now); ok {
+				out, err = t.fire(r, m, printed, out)
+			}
+		}
+		if r.err != nil {
+			err = t.tell(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// moment returns why a trigger fires now, with what its command has printed, if it does.
+func (t *triggers) moment(r *armed, now time.Time) (m moment, printed string, ok bool) {
+	if c := r.run; c != nil {
+		select {
+		case <-c.done:
+		default:
+			return m, "", false
+		}
+		r.run, r.failure = nil, c.failure
+		if c.printed != "" {
+			return c.moment, c.printed, true
+		}
+		t.nothing(r, c.moment)
+	}
+	if t.a.state.Awaits(r.Signer()) {
+		return m, "", false
+	}
+	fired := t.a.state.Fires[r.Signer()]
+	switch {
+	case r.request != "":
+		m, ok = moment{at: now, manual: true, seen: seen{r.base, r.request}.String()}, true
+	case r.Watch != "":
+		m, ok = t.watched(r, readSeen(fired.Seen).digest, now)
+	default:
+		m, ok = r.scheduled(fired.Last, now)
+	}
+	if ok && r.Run != "" {
+		t.start(r, m)
+		return m, "", false
+	}
+	return m, "", ok
+}
+
+// scheduled finds the moment that has come, after the last one that fired.
+func (r *armed) scheduled(last, now time.Time) (m moment, ok bool) {
+	if last.After(now.Add(clockJumped)) {
+		last = now
+	}
+	if since := r.since; since.After(last) && r.At.IsZero() {
+		last = since
+	}
+	if r.checked.After(last) {
+		last = r.checked
+	}
+	next := r.NextCheck(last, r.silent)
+	if next.IsZero() {
+		return m, false
+	}
+	if r.wake = next.Add(r.Delay(next)); now.Before(r.wake) {
+		return m, false
+	}
+	m.missed, m.at = r.Missed(last, now)
+	if !m.at.IsZero() && now.Before(m.at.Add(r.Delay(m.at))) { // the one before it comes first
+		m.missed, m.at = r.Missed(last, m.at.Add(-time.Second))
+	}
+	if m.at.IsZero() {
+		if next = r.Next(now); !next.IsZero() {
+			next = next.Add(r.Delay(next))
+		} else if !r.At.IsZero() {
+			r.err = fmt.Errorf("its time passed while you did not run, longer ago than its grace of %v", r.Grace)
+		}
+		r.wake = next
+		return m, false
+	}
+	if r.Run != "" { // which of them found nothing is not recorded
+		m.missed = 0
+	}
+	return m, true
+}
+
+// start runs the command of a trigger beside the loop.
+func (t *triggers) start(r *armed, m moment) {
+	c := &run{moment: m, done: make(chan struct{})}
+	r.run = c
+	t.runs.Go(func() { // ends a minute after it has a slot, or with t
+		defer t.a.stir()
+		defer close(c.done)
+		select {
+		case t.slots <- struct{}{}:
+			defer func() { <-t.slots }()
+			c.printed, c.failure = t.a.cfg.runTrigger(t.ctx, r.Signer(), r.Run)
+		case <-t.ctx.Done():
+		}
+	})
+}
+
+// nothing notes that a command has printed nothing: no line is posted, and none is written.
+func (t *triggers) nothing(r *armed, m moment) {
+	if m.manual {
+		t.remove(r, nowSuffix)
+		r.request = ""
+		return
+	}
+	r.silent++
+	r.checked, r.base = m.at, readSeen(m.seen).digest
+}
+
+// fire adds the line of a trigger to what is to be recorded.
+func (t *triggers) fire(r *armed, m moment, printed string, out []record) ([]record, error) {
+	if ok, err := t.enter(r); !ok || err != nil {
+		return out, err
+	}
+	text := r.Say
+	if text == "" && r.Watch != "" {
+		text = r.Watch + " has changed."
+	}
+	if m.missed > 0 {
+		text += fmt.Sprintf("\n(times before this one that were missed: %d)", m.missed)
+	}
+	text = strings.TrimSpace(text + "\n" + printed)
+	e := event.Fired{By: r.Signer(), Missed: m.missed, Silent: r.silent, Manual: m.manual, Seen: m.seen}
+	r.silent, r.checked, r.changed, r.base = 0, time.Time{}, time.Time{}, readSeen(m.seen).digest
+	return append(out, t.a.firing(e, r.Room, text, m.at)), nil
+}
+
+// enter sees to it that the identity hears the room of a trigger. Its own triggers bring it
+// into none.
+func (t *triggers) enter(r *armed) (ok bool, err error) {
+	a := t.a
+	heard := func() bool { return slices.Contains(a.joined(), r.Room) }
+	if heard() {
+		r.failure = ""
+		return true, nil
+	}
+	r.failure, r.wake = fmt.Sprintf("you are not in room %s: JOIN it, or name another", r.Room), time.Now().Add(retryLater)
+	if r.own {
+		return false, nil
+	}
+	if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), r.Room); err != nil {
+		r.failure = err.Error()
+		return false, nil
+	}
+	if err := a.subscriptions(); err != nil {
+		return false, err
+	}
+	if heard() {
+		r.failure, r.wake = "", time.Time{}
+	}
+	return heard(), nil
+}
+
+// remove removes a file that belongs to a trigger: itself, or a request.
+func (t *triggers) remove(r *armed, suffix string) {
+	if err := durable.Remove(t.a.files.path(triggerDir + "/" + r.Name + suffix)); err != nil {
+		r.failure = err.Error()
+	}
+}
+
+// status tells when triggers fire next, and what is wrong with them.
+func (t *triggers) status() (all []status.Trigger) {
+	if t == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.all)) {
+		r := t.all[name]
+		s := status.Trigger{Name: name, Next: r.wake.UTC(), Error: r.failure}
+		if r.err != nil {
+			s = status.Trigger{Name: name, Error: r.err.Error()}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// seen is what LIFE keeps with a firing: of what is watched, and which request it obeyed.
+type seen struct{ digest, request string }
+
+func (s seen) String() string {
+	if s.request == "" {
+		return s.digest
+	}
+	return strings.TrimSpace(s.digest + " " + nowMark + s.request)
+}
+
+const nowMark = "now:"
+
+func readSeen(text string) (s seen) {
+	for _, word := range strings.Fields(text) {
+		if request, ok := strings.CutPrefix(word, nowMark); ok {
+			s.request = request
+		} else {
+			s.digest = cmp.Or(s.digest, word)
+		}
+	}
+	return s
+}

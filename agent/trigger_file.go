@@ -1,0 +1,242 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/life/event"
+	"lethe/mind"
+	"lethe/tools"
+	"lethe/trigger"
+)
+
+const (
+	triggerDir = "triggers" // in the identity's directory
+	suffix     = ".toml"
+	nowSuffix  = ".now" // a file with which a person asks that a trigger fires now
+)
+
+// What Config.AddTriggers can be.
+const (
+	AddSpoken = "spoken" // the default: in turns in which a user has spoken
+	AddAlways = "always"
+	AddNever  = "never"
+)
+
+// Check says what follows from a trigger that the identity writes, or why it may not. It runs
+// beside the loop.
+func (t *ownTriggers) Check(name, content string) (remark string, err error) {
+	a := (*Agent)(t)
+	switch add := a.cfg.AddTriggers; {
+	case add == AddNever:
+		return "", errors.New("a person has configured that you make and change no triggers")
+	case add != AddAlways && !a.call.spoken:
+		return "", errors.New("no user has spoken in this turn, and only then you may make or change triggers. Say what you would set up, and ask")
+	case strings.TrimSpace(content) == "":
+		return "", nil
+	}
+	there, _ := os.ReadDir(a.files.path(triggerDir))
+	if len(there) >= trigger.MaxTriggers && a.files.look(triggerDir+"/"+name+suffix) == nil {
+		return "", fmt.Errorf("there are %d triggers, and no more are run: remove one by writing an empty file", len(there))
+	}
+	trig, err := a.parseTrigger(name, []byte(content), true)
+	if err != nil {
+		return "", err
+	}
+	now := time.Now()
+	switch next := trig.Next(now); {
+	case trig.Watch != "" || trig.Mail != "":
+		return "Its lines come in room " + trig.Room + ".", nil
+	case next.IsZero() && now.Sub(trig.At) <= trig.Grace:
+		return fmt.Sprintf("warning: that time has passed: it fires at once, in room %s. It is now %s.", trig.Room, now.In(trig.Zone).Format(time.RFC3339)), nil
+	case next.IsZero():
+		return "", fmt.Errorf("at = %s has passed; it is now %s", trig.At.Format(time.RFC3339), now.In(trig.Zone).Format(time.RFC3339))
+	default:
+		return fmt.Sprintf("It fires next at %s, in room %s.", next.In(trig.Zone).Format(time.RFC3339), trig.Room), nil
+	}
+}
+
+// ownTriggers is the agent as the tools see it when they write a trigger.
+type ownTriggers Agent
+
+// parseTrigger reads a trigger, and what it does not say. The error says what is wrong with it, or
+// what an identity may not do that a person may.
+func (a *Agent) parseTrigger(name string, data []byte, own bool) (trigger.Trigger, error) {
+	t, err := trigger.Parse(name, data, a.cfg.Zone)
+	if err != nil {
+		return t, err
+	}
+	t = t.For(a.id.Self)
+	joined := a.joined()
+	switch {
+	case t.Run != "" && a.cfg.Tools.Bash == tools.BashOff:
+		return t, errors.New("run: commands are off here (tools.bash in config.toml)")
+	case t.Room == "" && len(joined) == 0:
+		return t, errors.New("room is missing, and there is none that you hear: name one")
+	case t.Room == "":
+		t.Room = joined[0]
+	}
+	if !own {
+		return t, nil
+	}
+	path := t.Watch + t.Mail
+	switch {
+	case !slices.Contains(joined, t.Room):
+		return t, fmt.Errorf("room = %q: you are not in it. JOIN it first, or name one of %s", t.Room, strings.Join(joined, ", "))
+	case path != "" && !filepath.IsLocal(path):
+		return t, fmt.Errorf("%q is no relative path in your workspace: name one", path)
+	case t.Every > 0 && t.Every < time.Minute:
+		return t, fmt.Errorf("every = %q is too often: at least 1m", t.Every)
+	}
+	return t, nil
+}
+
+// reload brings the triggers in line with their files, which anyone may have changed. It
+// costs a look at each.
+func (t *triggers) reload() error {
+	entries, err := os.ReadDir(t.a.files.path(triggerDir))
+	if there := err == nil; there != t.there {
+		t.there = there
+		defer t.a.watch()
+	}
+	found, changed := map[string]bool{}, false
+	var requests []string
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), suffix)
+		if request, asked := strings.CutSuffix(e.Name(), nowSuffix); asked {
+			requests = append(requests, request)
+		}
+		if !ok || strings.HasPrefix(name, ".") || len(found) == trigger.MaxTriggers {
+			continue
+		}
+		found[name] = true
+		fi := t.a.files.look(triggerDir + "/" + e.Name())
+		if r := t.all[name]; fi == nil || r != nil && unchanged(r.file, fi) {
+			continue
+		}
+		if t.all[name], err = t.read(name, fi); err != nil {
+			return err
+		}
+		changed = true
+	}
+	for name, r := range t.all {
+		if !found[name] {
+			delete(t.all, name)
+			changed = true
+			continue
+		}
+		fired := t.a.state.Fires[r.Signer()]
+		if r.own && !r.At.IsZero() && !fired.Last.Before(r.At) && !t.a.state.Awaits(r.Signer()) {
+			t.remove(r, suffix) // it has done what it was for
+		}
+	}
+	if changed {
+		t.a.watch()
+	}
+	t.readRequests(requests)
+	return nil
+}
+
+// readRequests notices that a person asked for triggers to fire now. A request that was obeyed
+// before a crash goes.
+func (t *triggers) readRequests(names []string) {
+	for _, r := range t.all {
+		r.request = ""
+	}
+	for _, name := range names {
+		r, path := t.all[name], t.a.files.path(triggerDir+"/"+name+nowSuffix)
+		fi, err := os.Lstat(path)
+		switch {
+		case err != nil:
+		case r == nil || r.err != nil:
+			t.a.cfg.Log.Warn("there is no such trigger, or it cannot run; the request is dropped", "trigger", name)
+			_ = durable.Remove(path)
+		case readSeen(t.a.state.Fires[r.Signer()].Seen).request == identify(fi):
+			t.remove(r, nowSuffix)
+		default:
+			r.request = identify(fi)
+		}
+	}
+}
+
+// identify names the file that is there now: another one of its name is named otherwise.
+func identify(fi fs.FileInfo) string {
+	inode := uint64(0)
+	if stat, ok := fi.Sys().(*syscall.Stat_t); ok {
+		inode = stat.Ino
+	}
+	return fmt.Sprintf("%d.%d.%d", inode, fi.Size(), fi.ModTime().UnixNano())
+}
+
+// read reads a trigger from its file.
+func (t *triggers) read(name string, fi fs.FileInfo) (*armed, error) {
+	file := triggerDir + "/" + name + suffix
+	text, err := t.a.files.read(file)
+	if err != nil {
+		return nil, err
+	}
+	r := &armed{file: fi, since: durable.Changed(fi), own: t.a.state.Files[file] == digest(text), version: digest(text)}
+	r.Trigger, r.err = t.a.parseTrigger(name, text, r.own)
+	if age := time.Since(r.since); r.err != nil && age >= 0 && age < settleTime { // an editor may have written half of it
+		r.file, r.wake = nil, r.since.Add(settleTime)
+	}
+	return r, nil
+}
+
+// tell says, once for each version of a file, why a trigger does not run.
+func (t *triggers) tell(r *armed) error {
+	file := triggerDir + "/" + r.Name + suffix
+	known := event.File{Name: "unusable " + file, Hash: digest([]byte(r.version + r.err.Error()))}
+	if r.file == nil || t.a.state.Files[known.Name] == known.Hash {
+		return nil
+	}
+	t.a.cfg.Log.Warn("a trigger does not run", "trigger", r.Name, "error", r.err)
+	return t.a.commit(t.a.note(event.Note{Why: "trigger", File: known}, "self/"+file+" does not run", fmt.Sprintf("self/%s does not run: %v.", file, r.err)))
+}
+
+// wrote is the version of the trigger that a call has written although it was cut short:
+// what the identity wrote never has the power of what a person did.
+func (a *Agent) wrote(p mind.Pending) event.File {
+	name, text := tools.TriggerOf(tools.Call{Name: p.Call.Tool, Args: []byte(blobs.Unescape(p.Call.Args))})
+	if there, err := a.files.read(name); name != "" && err == nil && strings.Contains(string(there), text) {
+		return event.File{Name: name, Hash: digest(there)}
+	}
+	return event.File{}
+}
+
+// scopes is what on disk concerns triggers.
+func (t *triggers) scopes() (all []chat.Scope) {
+	if t == nil || !t.there {
+		return nil
+	}
+	all = append(all, chat.Scope{Dir: t.a.files.path(triggerDir)})
+	for _, r := range t.all {
+		switch {
+		case r.err != nil:
+		case r.Mail != "":
+			all = append(all, chat.Scope{Dir: t.path(r.Mail)})
+		case r.Watch != "": // a file, or a directory
+			path := t.path(r.Watch)
+			all = append(all, chat.Scope{Dir: filepath.Dir(path), Names: []string{filepath.Base(path)}}, chat.Scope{Dir: path})
+		}
+	}
+	return all
+}
+
+// path is where a path of a trigger leads: relative ones are in the workspace.
+func (t *triggers) path(p string) string {
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(t.a.workspace(), p)
+}

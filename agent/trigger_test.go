@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/lethetest"
+	"lethe/internal/status"
+)
+
+// trigger puts a trigger into the directory of an identity, as a person does.
+func (w *world) trigger(id Identity, name, text string) {
+	w.Helper()
+	lethetest.Must(w, os.MkdirAll(w.own(id, triggerDir), 0o700))
+	w.write(w.own(id, triggerDir+"/"+name), text)
+}
+
+// by returns the lines of a room that somebody signed.
+func (w *world) by(room, who string) (out []chat.Line) {
+	w.Helper()
+	for _, l := range w.lines(room) {
+		if l.Name == who {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// A trigger's line comes once for each of its times, and is answered once, whatever is killed when.
+func TestTriggerFiresOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	w.trigger(id, "tick.toml", "every = \"1s\"\nroom = \"dev\"\nsay = \"tick\"\n")
+	for i, kind := range []string{"fired", "posted", "inbound", "reply", "fired", "posted", "inbound", "reply"} {
+		w.run(id, dieAt(kind, 1+i%2)).killed()
+	}
+	r := w.run(id)
+	n := len(w.events(id, "fired"))
+	w.eventually("it fires on", func() bool { return len(w.events(id, "fired")) > n })
+	lethetest.Must(t, os.Remove(w.own(id, "triggers/tick.toml")))
+	r.finish()
+	seen := map[time.Time]bool{}
+	lines := w.by("dev", "cron-tick")
+	for i, l := range lines {
+		if seen[l.At] || i > 0 && l.At.Before(lines[i-1].At) {
+			t.Errorf("%s comes twice, or late", l.Raw)
+		}
+		seen[l.At] = true
+	}
+	fired := w.events(id, "fired")
+	if len(lines) != len(fired) || len(w.by("dev", "ada")) != len(lines) {
+		t.Errorf("fired %d, lines %d, answers %d\n%s", len(fired), len(lines), len(w.by("dev", "ada")), w.dump())
+	}
+	equal(t, "unanswered", len(w.fold(id).Wakes), 0)
+}
+
+// What was missed while nothing ran is one line, which says how much it was; a time that
+// was missed for too long is told, not said.
+func TestTriggerMissed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	w.trigger(id, "tick.toml", "every = \"1s\"\nsay = \"tick\"\n")
+	w.trigger(id, "old.toml", "at = \"2026-01-02 03:04\"\nsay = \"too late\"\n")
+	r := w.run(id)
+	w.eventually("it fires", func() bool { return len(w.by("dev", "cron-tick")) > 0 })
+	r.stop()
+	n := len(w.by("dev", "cron-tick"))
+	last := w.by("dev", "cron-tick")[n-1].At
+	w.eventually("time passes", func() bool { return time.Since(last) > 5*time.Second })
+	r = w.run(id)
+	w.eventually("it fires again", func() bool { return len(w.by("dev", "cron-tick")) > n })
+	next := w.by("dev", "cron-tick")[n]
+	if gap := int(next.At.Sub(last) / time.Second); gap < 5 || !strings.Contains(next.Text, fmt.Sprintf("that were missed: %d)", gap-1)) {
+		t.Errorf("after %v came %s", last, next.Raw)
+	}
+	w.eventually("the old one is told", func() bool { return len(w.having(id, "note", "why", "trigger")) == 1 })
+	w.shows(id, "the old one is trouble", func(s status.Status) bool {
+		return strings.Contains(strings.Join(s.Trouble, ";"), "trigger old: its time passed")
+	})
+	r = r.again()
+	lethetest.Must(t, os.RemoveAll(w.own(id, triggerDir)))
+	r.finish()
+	equal(t, "told once", len(w.having(id, "note", "why", "trigger")), 1)
+	equal(t, "too late", len(w.by("dev", "cron-old")), 0)
+}
+
+// A watched path fires when it has changed, also while nothing runs; a person's takes the
+// identity into its room, and a request fires once over a crash.
+func TestTriggerWatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	dir := t.TempDir()
+	w.trigger(id, "notes.toml", fmt.Sprintf("watch = %q\nroom = \"ops\"\nsay = \"look\"\n", filepath.Join(dir, "notes")))
+	r := w.run(id)
+	w.shows(id, "it is armed", func(s status.Status) bool { return len(s.Triggers) == 1 })
+	times := func(n int) func() bool { return func() bool { return len(w.by("ops", "watch-notes")) == n } }
+	w.write(filepath.Join(dir, "notes"), "one")
+	w.eventually("it is new", times(1))
+	r.finish()
+	w.write(filepath.Join(dir, "notes"), "two")
+	r = w.run(id)
+	w.eventually("it has changed meanwhile", times(2))
+	r.finish()
+	w.trigger(id, "notes.now", "")
+	w.run(id, dieAt("fired", 1)).killed()
+	r = w.run(id)
+	w.eventually("the request is obeyed", func() bool { return times(3)() && !r.agent.there(triggerDir+"/notes.now") })
+	r.settled()
+	equal(t, "lines", len(w.by("ops", "watch-notes")), 3)
+	equal(t, "answers", len(w.by("ops", "ada")), 3)
+	r.stop()
+}
+
+func (a *Agent) there(name string) bool { _, err := os.Lstat(a.files.path(name)); return err == nil }

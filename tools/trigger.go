@@ -1,0 +1,105 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"lethe/internal/durable"
+	"lethe/internal/sandbox"
+)
+
+// Triggers checks what the identity wants to be woken by.
+type Triggers interface {
+	// Check says what follows from a trigger with that content, blank to remove it, or
+	// why it cannot be written.
+	Check(name, content string) (remark string, err error)
+}
+
+const (
+	guidePath  = "self/TRIGGERS.md"
+	triggerDir = "triggers"
+)
+
+// triggerPlace finds the place of a name below self/ that has to do with triggers.
+func (f *files) triggerPlace(name string) (pl place, ok bool) {
+	pl = place{dir: f.agentDir, name: name, shown: "self/" + name, own: name}
+	dir, file, below := strings.Cut(name, "/")
+	base, toml := strings.CutSuffix(file, ".toml")
+	switch {
+	case strings.EqualFold("self/"+name, guidePath):
+		pl.shown, pl.readOnly = guidePath, "it can only be read; write self/triggers/NAME.toml"
+	case dir != triggerDir:
+		return place{}, false
+	case !below || file == "":
+		pl.name, pl.shown, pl.own, pl.readOnly = triggerDir, "self/triggers", "", "name a file in it, like self/triggers/NAME.toml"
+	case !toml || strings.Contains(file, "/"):
+		pl.name, pl.readOnly = "triggers", "a trigger is a file self/triggers/NAME.toml"
+	default:
+		pl.trigger = base
+	}
+	return pl, true
+}
+
+// checkTrigger says why a trigger cannot be written, or what follows from it. One whose
+// content is blank is removed; then there is nothing left to do.
+func (f *files) checkTrigger(p place, content string) (done, remark string, err error) {
+	remark, err = f.triggers.Check(p.trigger, content)
+	if err != nil {
+		return "", "", fmt.Errorf("write %s: refused: %w", p.shown, err)
+	}
+	if strings.TrimSpace(content) != "" {
+		return "", "\n" + remark, nil
+	}
+	return "removed", "", durable.Remove(filepath.Join(p.dir, p.name))
+}
+
+// TriggerOf returns the name in the identity's directory of the trigger that a call is to
+// write, and the text that it writes there; "" when it writes none.
+func TriggerOf(c Call) (name, text string) {
+	var a struct{ Path, Content, New string }
+	if c.Name != "WRITE_FILE" && c.Name != "EDIT_FILE" || json.Unmarshal(c.Args, &a) != nil {
+		return "", ""
+	}
+	name, _ = strings.CutPrefix(strings.TrimSpace(a.Path), "self/")
+	if p, ok := (&files{}).triggerPlace(name); !ok || p.trigger == "" {
+		return "", ""
+	}
+	return name, a.Content + a.New
+}
+
+// What the command of a trigger may take and print.
+const (
+	runTime  = time.Minute
+	runBytes = 4000
+)
+
+// RunTrigger runs the command of a trigger as BASH would, for at most a minute, beside
+// the calls. It returns what the command printed, with how it ended unless that was exit 0; or,
+// when it printed nothing, how it failed. name is that of the file that keeps a long output.
+func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, failure string) {
+	if s.conf.Bash == BashOff {
+		return "", "BASH is off"
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, runTime, errTimeout)
+	defer cancel()
+	f, kept := newFiles(s.conf), spoolName(name)
+	out := &spool{bound: runBytes, most: maxSpool, tooMuch: cancel, keep: func() (*os.File, error) { return f.openSpool(kept) }}
+	end, err := sandbox.Run(ctx, sandbox.Command{
+		Line: command, Dir: f.work, Private: filepath.Join(s.conf.AgentDir, privateDir), Confine: s.conf.Bash != BashTrusted,
+		Write: f.roots, Hide: append([]string{s.conf.Home, s.conf.AgentDir}, s.conf.Secrets...),
+	}, out)
+	printed = strings.TrimSpace(string(out.result(kept)))
+	last, good := exitLine(end, err, context.Cause(ctx), runTime, 0)
+	switch {
+	case good:
+		return printed, ""
+	case printed == "":
+		return "", strings.Trim(last, "[]")
+	}
+	return printed + "\n" + last, ""
+}
