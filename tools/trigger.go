@@ -65,8 +65,8 @@ func TriggerOf(c Call) (name, text string) {
 	if c.Name != "WRITE_FILE" && c.Name != "EDIT_FILE" || json.Unmarshal(c.Args, &a) != nil {
 		return "", ""
 	}
-	name, _ = strings.CutPrefix(strings.TrimSpace(a.Path), "self/")
-	if p, ok := (&files{}).triggerPlace(name); !ok || p.trigger == "" {
+	name, self := strings.CutPrefix(strings.TrimSpace(a.Path), "self/")
+	if p, ok := (&files{}).triggerPlace(name); !self || !ok || p.trigger == "" {
 		return "", ""
 	}
 	return name, a.Content + a.New
