@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"lethe/blobs"
+	"lethe/budget"
 	"lethe/chat"
 	"lethe/internal/lethetest"
 	"lethe/llm"
@@ -24,6 +26,7 @@ import (
 const (
 	childEnv = "LETHE_TEST_HOME"
 	childURL = "LETHE_TEST_URL"
+	childUSD = "LETHE_TEST_USD" // what it may spend a day
 )
 
 // childMain runs the only identity of a home until it is killed.
@@ -47,10 +50,14 @@ func childMain(dir string) {
 		}
 		watcher := chat.NewWatcher(0, nil)
 		go watcher.Run(context.Background()) // ends with the process
-		a, err := Open(all[0], Config{
+		conf := Config{
 			Home: home, Store: store, Watcher: watcher, Model: client, Offline: true,
 			Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal", Tools: tools.Config{Bash: tools.BashOff},
-		})
+		}
+		if usd, err := strconv.ParseFloat(os.Getenv(childUSD), 64); err == nil {
+			frugal(&conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(usd)}})
+		}
+		a, err := Open(all[0], conf)
 		if err != nil {
 			return err
 		}

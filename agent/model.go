@@ -137,8 +137,8 @@ func redacted(r llm.Reply) llm.Reply {
 // It returns when f has returned.
 func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	done := make(chan struct{})
+	defer func() { cancel(); <-done }() // also when this panics: f writes to the purse
 	var crash error
 	go func() { // ends with f, which ends soon after its context
 		defer close(done)

@@ -373,9 +373,6 @@ func (a *Agent) goOn() error {
 	return a.commit(record{event: event.Resumed{Version: lethe.Version, Why: "budget"}})
 }
 
-// warnAt is the share of a limit, in percent, at which people are told.
-const warnAt = 80
-
 // warn tells people once of each limit of the identity, and of the home, that is nearly spent.
 func (a *Agent) warn() error {
 	if a.purse == nil {
@@ -383,14 +380,14 @@ func (a *Agent) warn() error {
 	}
 	for _, l := range a.money(a.purse.ledger) {
 		name := l.Warning(budget.DateOf(time.Now(), a.cfg.Zone))
-		if l.Limit == 0 || l.Of == budget.Turn || l.Spent*100 < l.Limit*warnAt || slices.Contains(a.state.Spending.Warned, name) {
+		if l.Limit == 0 || l.Of == budget.Turn || l.Spent*100 < l.Limit*budget.WarnAt || slices.Contains(a.state.Spending.Warned, name) {
 			continue
 		}
 		rooms := a.audience()
 		if len(rooms) == 0 {
 			rooms = a.joined()
 		}
-		e := event.Error{ID: a.noticeID(), What: "budget", Failure: name, Text: l.String(), Notice: a.notice(fmt.Sprintf("%d %% of a limit: %s.", l.Spent*100/l.Limit, l), rooms...)}
+		e := event.Error{ID: a.noticeID(), What: "budget", Text: name, Notice: a.notice(fmt.Sprintf("%d %% of a limit: %s.", l.Spent*100/l.Limit, l), rooms...)}
 		if err := a.commit(record{event: e}); err != nil {
 			return err
 		}

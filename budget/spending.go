@@ -2,8 +2,8 @@ package budget
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
-	"strings"
 
 	"lethe/life/event"
 )
@@ -38,7 +38,7 @@ func (s *Spending) Apply(e event.Event) {
 		}
 	case event.Error:
 		if e.What == "budget" {
-			s.Warned = newest(append(slices.Clone(s.Warned), e.Failure), maxWarned)
+			s.Warned = newest(append(slices.Clone(s.Warned), e.Text), maxWarned)
 		}
 	}
 }
@@ -91,10 +91,13 @@ func Snapshot(epoch []byte) (Spending, error) {
 	return s.Spending, err
 }
 
-// Warning names a limit in a span of time, so that people are warned of it once.
+// WarnAt is the share of a limit, in percent, at which people are told.
+const WarnAt = 80
+
+// Warning is what LIFE says when people are told of a limit: the same once in its span of time.
 func (l Line) Warning(day string) string {
 	if l.Of == Month {
 		day = month(day)
 	}
-	return strings.Join([]string{l.Of, day, l.Limit.String()}, " ")
+	return fmt.Sprintf("%d %% of %s USD are spent: %s of %s", WarnAt, l.Limit, l.Key(), day)
 }

@@ -138,6 +138,9 @@ func (x *exchange) stream(a Answer, u usage) bool {
 
 // end sends the usage and [DONE].
 func (x *exchange) end(u usage) bool {
+	if x.step.Fault == Understate {
+		u = u.tenth()
+	}
 	if x.req.IncludeUsage && !x.send(x.event(&u)) {
 		return false
 	}

@@ -54,9 +54,11 @@ const (
 	Blank    Fault = "blank"    // content of white space only
 	Empty    Fault = "empty"    // no content, no calls, finish_reason stop
 	Length   Fault = "length"   // half of the tokens, then finish_reason length
+
+	Understate Fault = "understate" // a whole answer, with a tenth of its usage
 )
 
-var faults = []Fault{"", Hang, Stall, Truncate, NoDone, HTML, Blank, Empty, Length}
+var faults = []Fault{"", Hang, Stall, Truncate, NoDone, HTML, Blank, Empty, Length, Understate}
 
 func (st *Step) matches(r *Request) bool {
 	if st.Match != nil && !st.Match(r) {

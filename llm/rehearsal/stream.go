@@ -56,6 +56,14 @@ func newUsage(prompt, hit int, a Answer) usage {
 	return u
 }
 
+// tenth is a tenth of the usage.
+func (u usage) tenth() usage {
+	u.Prompt, u.Hit, u.Completion, u.Total = u.Prompt/10, u.Hit/10, u.Completion/10, u.Total/10
+	u.Details.Reasoning /= 10
+	u.Miss = u.Prompt - u.Hit
+	return u
+}
+
 // totals are the usage of one answered request.
 func (u usage) totals() Usage {
 	return Usage{Calls: 1, Input: u.Prompt, Cached: u.Hit, Output: u.Completion, Reasoning: u.Details.Reasoning}

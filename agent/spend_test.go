@@ -1,0 +1,284 @@
+package agent
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"lethe/blobs"
+	"lethe/budget"
+	"lethe/internal/lethetest"
+	"lethe/life/event"
+	"lethe/llm"
+	"lethe/llm/rehearsal"
+)
+
+// paid is what the model of these tests costs, at any hour.
+var paid = llm.Price{Hit: 1, Miss: 10, Output: 30}
+
+// frugal gives an identity a model that costs something, and limits.
+func frugal(c *Config, limits budget.Limits) {
+	c.Offline, c.DefaultModel, c.Params.Endpoint, c.Params.MaxTokens = false, "rehearsal-paid", "paid", 2000
+	c.Prices, c.Budget, c.People, c.Zone = llm.Prices{"rehearsal-paid": paid}, limits, []string{"ann"}, time.UTC
+}
+
+// dollars is what the server has really billed.
+func (w *world) dollars() budget.USD {
+	u := w.model.Usage()
+	usd, _ := llm.Prices{"rehearsal-paid": paid}.Cost("rehearsal-paid", llm.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}, time.Now())
+	return budget.Ceil(usd)
+}
+
+// within checks that what was spent and what is put aside keep to a limit of the home's day, by
+// LIFE and holds, and by what the server has billed.
+func (w *world) within(limit budget.USD) {
+	w.Helper()
+	book, _, err := NewLedger(w.home, w.store).Read(budget.Limits{HomeDay: limit}, time.Now(), time.UTC)
+	lethetest.Must(w, err)
+	home := book.Home()
+	if home.Spent+home.Held > limit {
+		w.Fatalf("LIFE has %s, and holds %s, of %s\n%s", home.Spent, home.Held, limit, w.dump())
+	}
+	if billed := w.dollars(); billed > home.Spent+home.Held {
+		w.Fatalf("the server has billed %s, LIFE has %s and holds %s", billed, home.Spent, home.Held)
+	}
+}
+
+// Two identities with compactions, under a model that understates its usage to a tenth, breaks
+// off and answers too long, killed and stopped now and then, spend what they may and not a
+// millionth more.
+func TestBudgetIsNeverPassed(t *testing.T) {
+	t.Parallel()
+	const limit = 8 * budget.USD(1e6)
+	w := forgetful(t, 13_500,
+		rehearsal.Step{Skip: 9, Times: 2, Fault: rehearsal.Truncate}, rehearsal.Step{Skip: 14, Fault: rehearsal.Length},
+		rehearsal.Step{Skip: 20, Times: 2, Status: 503}, rehearsal.Step{Task: "summarise", Skip: 3, Times: 3, Fault: rehearsal.NoDone},
+		rehearsal.Step{Times: -1, Fault: rehearsal.Understate})
+	w.gauge.limit = 0
+	w.use(llm.Config{MaxRetries: 2})
+	frugal(&w.conf, budget.Limits{HomeDay: limit})
+	random := rand.New(rand.NewPCG(3, 4))
+	kinds := []string{"reply", "spent", "call", "inbound", "posted", "epoch"}
+	ids := []Identity{w.boot("ada", "dev"), w.boot("bob", "ops")}
+	rooms := []string{"dev", "ops"}
+	spent := func(id Identity) bool { return !w.fold(id).Until.IsZero() }
+	for i := 0; !spent(ids[0]) || !spent(ids[1]); i++ {
+		if i > 200 {
+			t.Fatalf("nothing is at its end; %s are spent\n%s", w.dollars(), w.dump())
+		}
+		var both []*running
+		for k, id := range ids {
+			change := func(*Config) {}
+			if i%3 == 1 {
+				change = dieAt(kinds[random.IntN(len(kinds))], 1+random.IntN(6))
+			}
+			both = append(both, w.run(id, change))
+			w.say(rooms[k], "ann", chores(random, i), chores(random, 1000+i))
+		}
+		w.within(limit)
+		for _, r := range both {
+			w.eventually("the work is done", func() bool { return r.ended() || r.idle() })
+			w.within(limit)
+			r.cancel()
+			_ = r.wait()
+		}
+	}
+	w.within(limit)
+	if got := w.dollars(); got < limit/3 {
+		t.Errorf("%s were spent of %s", got, limit)
+	}
+	for _, id := range ids {
+		equal(t, "open holds", len(w.holds(id)), 0)
+	}
+	if len(w.having(ids[0], "spent", "on", "compaction")) == 0 {
+		t.Error("nothing was compacted")
+	}
+}
+
+func (w *world) holds(id Identity) []budget.Hold {
+	w.Helper()
+	h, err := budget.ReadHolds(id.Dir)
+	lethetest.Must(w, err)
+	return h.Unpaid(w.fold(id).Spending.Settled)
+}
+
+// What a kill -9 leaves under way counts as spent, so that no number of kills passes the limit.
+func TestBudgetOverKills(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.serve(rehearsal.Options{Script: []rehearsal.Step{{Times: -1, Fault: rehearsal.Understate}}, Pace: time.Millisecond})
+	id := w.boot("ada", "dev")
+	random := rand.New(rand.NewPCG(5, 6))
+	const limit = 3 * budget.USD(1e6)
+	for i := range lethetest.Sample(6, 12, 60) {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), childEnv+"="+w.home.Dir, childURL+"="+w.url, childUSD+"=3")
+		lethetest.Must(t, child.Start())
+		w.eventually("the child runs", func() bool { _, ok := Running(id); return ok })
+		w.say("dev", "ann", fmt.Sprintf("count to %d", 100+i))
+		w.eventually("a call is under way", func() bool { return len(w.holds(id)) > 0 || !w.fold(id).Until.IsZero() })
+		time.Sleep(time.Duration(random.Int64N(int64(60 * time.Millisecond)))) // anywhere in it
+		lethetest.Must(t, child.Process.Kill())
+		_ = child.Wait()
+		w.within(limit)
+	}
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: limit}})
+	w.run(id).finish()
+	w.within(limit)
+	if lost := w.having(id, "spent", "on", "lost"); len(lost) == 0 || lost[0].Get("estimated") != "yes" || lost[0].Get("calls") != "1" {
+		t.Errorf("lost: %v", lost)
+	}
+	equal(t, "open holds", len(w.holds(id)), 0)
+}
+
+// At its end the budget says so once, goes on when a person raises it, and takes a raise from
+// nobody else.
+func TestBudgetCommand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
+	w.conf.Notify = []string{"notify-ann"}
+	id := w.boot("ada", "dev")
+	w.spend(id, 1.65)
+	r := w.run(id)
+	for i := 1; w.fold(id).Paused == ""; i++ {
+		w.ask("dev", fmt.Sprintf("count to %d", 300+i))
+		r.settled()
+	}
+	s := w.fold(id)
+	if until := s.Until; until.IsZero() || !until.Equal(until.Truncate(24*time.Hour)) {
+		t.Errorf("it goes on at %s", until)
+	}
+	said := w.said("dev")
+	contains(t, said[len(said)-1], "I pause: today ada has spent")
+	lethetest.Words(t, said[len(said)-1], "of 2.00 USD (budget.day_usd)", "I go on by myself on", "/budget +1 today")
+	equal(t, "notices", len(w.said("notify-ann")), 1)
+	equal(t, "warnings", len(w.having(id, "error", "what", "budget")), 1)
+	for line, answer := range map[string]string{
+		"[USER:eve 2026-11-22T10:00:00Z] /budget +1 today": "Only ann may raise a budget.",
+		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 week":  "I cannot read that: say for example: /budget +2 today",
+		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 month": "No limit is set for the month",
+		"[USER:eve 2026-11-22T10:00:00Z] /budget":          "; today 1.", // and so on
+	} {
+		contains(t, w.answeredLine(line), answer)
+	}
+	w.put("dev", "[AGENT:eve 2026-11-22T10:00:00Z] /budget +1 today\n")
+	r.settled()
+	if w.fold(id).Paused == "" {
+		t.Fatal("it goes on")
+	}
+	n := len(w.said("dev"))
+	w.put("dev", "[USER:ann 2026-11-22T10:00:01Z] /budget +1 today\n")
+	contains(t, w.answered("dev", n+1), "I may spend 1.00 USD more today.")
+	w.answered("dev", n+2)
+	r.finish()
+	equal(t, "raised", w.fold(id).Spending.Raised.Day, budget.Of(1))
+}
+
+// spend says that an identity that does not run has spent so many dollars today.
+func (w *world) spend(id Identity, usd float64) {
+	w.Helper()
+	a, err := Open(id, w.conf)
+	lethetest.Must(w, err)
+	defer a.Close()
+	lethetest.Must(w, a.commit(record{event: event.Spent{On: "compaction", Calls: 1, Tokens: event.Tokens{USD: usd, Day: budget.DateOf(time.Now(), time.UTC)}}}))
+}
+
+// answeredLine puts a line into room dev and returns what is said next.
+func (w *world) answeredLine(line string) string {
+	w.Helper()
+	n := len(w.said("dev"))
+	w.put("dev", line+"\n")
+	return w.answered("dev", n+1)
+}
+
+// A model without a price is not asked where a limit is set, unless that is allowed; where none
+// is set, nothing is put aside.
+func TestBudgetUnpriced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	frugal(&w.conf, budget.Limits{})
+	w.conf.Prices = nil
+	r := w.run(id)
+	r.ask("hello")
+	r = r.again(func(c *Config) { c.Budget.Day = 1 })
+	lethetest.Words(t, r.ask("hello"), "nobody has told me what the model rehearsal-paid costs", `[prices."rehearsal-paid"]`)
+	r = r.again(func(c *Config) { c.Budget.Day, c.Budget.AllowUnpriced = 1, true })
+	contains(t, r.ask("hello"), "Hello")
+	r.stop()
+	if _, err := os.Stat(filepath.Join(id.Dir, "holds.json")); err == nil {
+		t.Error("something was put aside")
+	}
+	for _, e := range w.events(id, "reply") {
+		equal(t, "day", e.Get("day"), "")
+	}
+}
+
+// A turn that has spent what it may ends, and the next one begins anew.
+func TestBudgetOfATurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: 12, Answer: &rehearsal.Answer{Calls: []rehearsal.Call{{Name: "BASH", Arguments: `{"command":"seq 1 900"}`}}}})
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Turn: budget.Of(0.4)}})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	lethetest.Words(t, r.ask("work"), "I stopped: this turn has spent 0.", "of 0.40 USD (budget.turn_usd)")
+	equal(t, "of the turn", w.fold(id).Spending.Spent.Turn, 0)
+	contains(t, r.ask("hello"), "Hello")
+	r.stop()
+}
+
+// What a child spends counts for its parent, and its own life has a limit.
+func TestBudgetOfChildren(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}, Spawn: budget.Of(0.8)})
+	ada := w.boot("ada", "dev")
+	self, err := blobs.ParseHash(ada.Self)
+	lethetest.Must(t, err)
+	child, err := Boot(w.home, w.store, BootOptions{Name: "ada-1f2e", Rooms: []string{"ops"}, Child: &Child{At: time.Now(), Parent: self, Of: "ada", Room: "ops", USD: 0.6}})
+	lethetest.Must(t, err)
+	grandchild, err := blobs.ParseHash(child.Self)
+	lethetest.Must(t, err)
+	_, err = Boot(w.home, w.store, BootOptions{Name: "ada-1f2e-3d4c", Rooms: []string{"inner"}, Child: &Child{At: time.Now(), Parent: grandchild, Of: "ada-1f2e", Room: "inner"}})
+	lethetest.Must(t, err)
+	all, err := w.home.Family(w.store)
+	lethetest.Must(t, err)
+	for _, m := range all[1:] {
+		w.spend(m.Identity, 0.25)
+	}
+	w.spend(ada, 1)
+	book, _, err := NewLedger(w.home, w.store).Read(w.conf.Budget, time.Now(), time.UTC)
+	lethetest.Must(t, err)
+	var got []string
+	for _, l := range book.Lines(all[2].Self) {
+		got = append(got, fmt.Sprint(l.Of, " ", l.Who, " ", l.Spent, " of ", l.Limit))
+	}
+	equalSlices(t, "limits", got, []string{
+		"day ada-1f2e-3d4c 0.25 of 2.00", "life ada-1f2e-3d4c 0.25 of 0.80",
+		"day ada-1f2e 0.50 of 2.00", "life ada-1f2e 0.50 of 0.60", "day ada 1.50 of 2.00",
+	})
+}
+
+// When the time has come for which the budget was spent, it goes on by itself, and what it owed is done.
+func TestBudgetGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	w.say("dev", "ann", "hello")
+	a, err := Open(id, w.conf)
+	lethetest.Must(t, err)
+	lethetest.Must(t, inOrder(a.subscriptions, func() error { _, err := a.listen(); return err }, func() error {
+		return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: "the budget is spent", Until: time.Now().Add(2 * time.Second).UTC()}})
+	}))
+	lethetest.Must(t, a.begin())
+	lethetest.Must(t, a.commit(record{event: event.Paused{ID: a.noticeID(), Why: "the budget is spent", Until: time.Now().Add(2 * time.Second).UTC()}}))
+	r := w.live(a)
+	contains(t, w.answered("dev", 1), "Hello")
+	r.finish()
+	equal(t, "resumed", len(w.having(id, "resumed", "why", "budget")), 1)
+}
