@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"lethe/compactor":        {"lethe/blobs", "lethe/life/event", "lethe/mind"},
 	"lethe/llm":              {},
 	"lethe/llm/rehearsal":    {"lethe/compactor", "lethe/mind"},
-	"lethe/tools":            {"lethe/internal/durable", "lethe/internal/sandbox", "lethe/trigger"},
+	"lethe/tools":            {"lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/trigger"},
 	"lethe/trigger":          {"lethe/chat"}, // the pure parts of it
 	"lethe/recall":           {"lethe/blobs", "lethe/recall/index", "lethe/recall/text"},
 	"lethe/recall/index":     {"lethe/blobs", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/recall/text"},

@@ -231,13 +231,14 @@ func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 		return false, err
 	}
 	a.call.share = a.batchChars()
-	res, stopped, err := a.runTool(ctx, tools.Call{ID: q.ID, Name: k.Tool, Args: json.RawMessage(k.Args)})
+	res, stopped, err := a.runTool(ctx, tools.Call{ID: q.ID, Name: k.Tool, Args: json.RawMessage(k.Args), JobRoom: q.Room})
 	a.call.opened = ""
 	if err != nil {
 		return false, err
 	}
 	state := mind.OK
 	switch {
+	case res.Job > 0:
 	case stopped:
 		state = mind.Interrupted
 	case res.Err:
@@ -257,7 +258,7 @@ func (a *Agent) approved(q mind.Question) (mind.Ask, error) {
 
 // runEnd records what became of an approved call.
 func (a *Agent) runEnd(q mind.Question, state string, res tools.Result) record {
-	e := event.Note{Why: "run", Run: q.ID, Status: state, File: a.touched(res)}
+	e := event.Note{Why: "run", Run: q.ID, Status: state, File: a.touched(res), Job: res.Job}
 	return a.note(e, fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(res.Body[:min(len(res.Body), 1000)]))), string(res.Body))
 }
 

@@ -52,6 +52,7 @@ func (a *Agent) act(ctx context.Context) error {
 		}
 		state := mind.OK
 		switch {
+		case res.Job > 0: // it goes on, whatever has stopped the turn
 		case stopped:
 			state = mind.Interrupted
 			res.Body = fmt.Appendf(nil, "interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s", res.Body)
@@ -60,7 +61,7 @@ func (a *Agent) act(ctx context.Context) error {
 		}
 		show, weight := a.showing(res)
 		left -= weight
-		result := event.Result{Status: state, Opened: a.call.opened}
+		result := event.Result{Status: state, Opened: a.call.opened, Job: res.Job}
 		a.call.opened = ""
 		if show < len(res.Body) {
 			result.Show, result.Places = show, show > 0
@@ -112,12 +113,13 @@ func (a *Agent) runCall(ctx context.Context, p mind.Pending) (res tools.Result, 
 	if p.Call.Original != "" {
 		return tools.Result{Err: true, Body: []byte("the arguments are not one JSON object. Call " + p.Call.Tool + " again with an object like {\"key\":\"value\"}, with newlines and quotes inside strings escaped.")}, false, nil
 	}
-	return a.runTool(ctx, tools.Call{ID: p.ID(), Name: p.Call.Tool, Args: json.RawMessage(blobs.Unescape(p.Call.Args))})
+	return a.runTool(ctx, tools.Call{ID: p.ID(), Name: p.Call.Tool, Args: json.RawMessage(blobs.Unescape(p.Call.Args)), JobRoom: a.state.TurnRoom()})
 }
 
 // runTool runs one tool. stopped says that it was cut short by /stop or the end of the daemon.
 func (a *Agent) runTool(ctx context.Context, c tools.Call) (res tools.Result, stopped bool, err error) {
 	a.show(status.Acting, c.Name)
+	c.Job = a.state.LastJob + 1
 	if a.tools.Immediate(c.Name) {
 		// What its intent has fixed happens, even if a stop is asked for meanwhile.
 		res = a.tools.Run(context.WithoutCancel(ctx), c)

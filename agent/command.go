@@ -39,15 +39,18 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	if io := a.io(room); !early && io.replaced {
 		e.Moved, io.replaced = true, false
 	}
-	var say string
+	var say, goOn string
 	switch l.Command {
 	case "stop":
 		say = "Nothing to stop."
 		working := a.stoppable()
 		if early || a.busy() || len(working) > 0 {
 			say = chat.Stopped
+			goOn = a.jobsGoOn()
 		}
 		e.Relay = a.posting(working...).Posts
+	case "jobs":
+		say = a.jobsLine(l)
 	case "status":
 		say = a.statusLine()
 	case "budget":
@@ -62,7 +65,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	case "forget":
 		e.Forget, say = a.forget(l)
 	}
-	e.Notice = a.notice(say, room)
+	e.Notice = a.notice(say+goOn, room)
 	records := []record{{event: e}}
 	if say == chat.Stopped {
 		text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", l.Name)
@@ -83,7 +86,11 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		a.call.streamed = streamed{}
 	}
 	a.cfg.Log.Info("command", "room", room, "name", l.Command, "by", l.Name)
-	return a.commit(records...)
+	if err := a.commit(records...); err != nil || l.Command != "jobs" {
+		return err
+	}
+	a.stopJob(l)
+	return nil
 }
 
 // busy reports whether anything is owed that /stop would clear.
@@ -190,6 +197,7 @@ func (a *Agent) statusLine() string {
 	for _, q := range s.Questions {
 		fmt.Fprintf(&b, "; asked in %s: %s %s", q.Room, q.ID, blobs.Gist(q.Text))
 	}
+	b.WriteString(a.jobsGoOn())
 	for _, t := range a.trouble() {
 		b.WriteString("; " + t)
 	}

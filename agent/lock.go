@@ -82,10 +82,11 @@ func holder(path string) string {
 	return pid
 }
 
-// Files in an identity's directory that ask a running one to stop, or to compact.
+// Files in an identity's directory that ask a running one to stop, to stop a job, or to compact.
 // What is no file, such as a directory of that name, asks for nothing.
 const (
 	stopFile    = "stop"
+	stopJobFile = "stop-job" // holds its number
 	compactFile = "compact"
 )
 
@@ -93,6 +94,12 @@ const (
 // is free when it has stopped.
 func Stop(id Identity) error {
 	return durable.Overwrite(filepath.Join(id.Dir, stopFile), nil, 0o600)
+}
+
+// AskToStopJob asks a running identity to stop a job. It returns at once; tools.ReadJob
+// tells its end.
+func AskToStopJob(id Identity, job int) error {
+	return durable.Replace(filepath.Join(id.Dir, stopJobFile), []byte(strconv.Itoa(job)), 0o600) // it is never seen without its number
 }
 
 // AskToCompact asks a running identity to compact its context. It returns at once;

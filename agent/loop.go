@@ -88,7 +88,7 @@ func (a *Agent) scopes() []chat.Scope {
 	all := []chat.Scope{
 		{Dir: a.cfg.Home.Chats()},
 		{Dir: a.id.Subs()},
-		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, contextFile, triggerDir}, editable...)},
+		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, stopJobFile, contextFile, triggerDir}, editable...)},
 	}
 	if of := a.cfg.Reviews; of.Self != "" {
 		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
@@ -178,7 +178,7 @@ func (a *Agent) stopReason(ctx context.Context) string {
 
 // end records the stop, with an epoch so that the next resume is short.
 func (a *Agent) end(why string) error {
-	return inOrder(a.settle, a.writeContext, a.dropJob,
+	return inOrder(a.endJobs, a.settle, a.writeContext, a.dropJob,
 		func() error { return a.epoch("stop") },
 		func() error { return a.commit(record{event: event.Stopped{Why: why}}) },
 		func() error { return clearRequest(a.id, stopFile) })

@@ -147,6 +147,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	}()
 	for {
 		stop, err := a.pollCommands(true)
+		a.stopRequestedJob()
 		if stop || err != nil || requested(a.id, stopFile) {
 			cancel()
 		}

@@ -160,6 +160,7 @@ func (a *Agent) makeTools() error {
 	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
 	conf.Rooms, conf.Past, conf.Spawn, conf.Triggers = (*roomTools)(a), (*past)(a), a.spawn, (*ownTriggers)(a)
 	conf.Workspace = a.workspace()
+	conf.JobEnded = a.stir
 	set, err := tools.New(conf)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)

@@ -37,6 +37,7 @@ func (a *Agent) show(state, tool string) {
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
 		Budget:      a.shownBudget(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
+		Jobs: a.runningJobs(),
 	}
 	if a.busy() && a.state.Paused == "" { // paused, no turn is under way
 		a.shown.Answering = a.audience()

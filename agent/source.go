@@ -24,6 +24,7 @@ func (a *Agent) startSources() (all []source) {
 	}
 	a.triggers = newTriggers(a)
 	all = append(all, a.triggers)
+	all = append(all, jobs{a})
 	if a.cfg.sources != nil {
 		all = append(all, a.cfg.sources(a)...)
 	}
@@ -51,21 +52,29 @@ func (a *Agent) stir() {
 func (a *Agent) fireDue() error {
 	for _, s := range a.sources {
 		records, err := s.due(time.Now())
+		if err == nil {
+			err = a.fire(records)
+		}
 		if err != nil {
 			return err
 		}
-		for _, r := range records {
-			switch e := r.event.(type) { // what was recorded before has changed the number
-			case event.Fired:
-				e.ID = a.noticeID()
-				r.event = e
-			case event.Error:
-				e.ID = a.noticeID()
-				r.event = e
-			}
-			if err := a.commit(r); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// fire commits what sources have to say, each for itself.
+func (a *Agent) fire(records []record) error {
+	for _, r := range records {
+		switch e := r.event.(type) { // what was recorded before has changed the number
+		case event.Fired:
+			e.ID = a.noticeID()
+			r.event = e
+		case event.Error:
+			e.ID = a.noticeID()
+			r.event = e
+		}
+		if err := a.commit(r); err != nil {
+			return err
 		}
 	}
 	return nil

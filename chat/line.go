@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -186,6 +187,7 @@ var commands = map[string]func(argument string) bool{
 	"stop":   none,
 	"budget": func(string) bool { return true }, // what it cannot read gets an answer
 	"status": none,
+	"jobs":   regexp.MustCompile(`^(stop [1-9][0-9]{0,8})?$`).MatchString,
 	"forget": func(arg string) bool {
 		var from, to int
 		n, _ := fmt.Sscanf(arg, "e%d..e%d", &from, &to)
@@ -197,7 +199,7 @@ var commands = map[string]func(argument string) bool{
 func none(arg string) bool { return arg == "" }
 
 // Command reads a command to the daemon: a user's line that is nothing but "/stop",
-// "/status", "/forget eA..eB" or "/model NAME". The name comes without its slash; white space at
+// "/status", "/jobs", "/jobs stop N", "/forget eA..eB" or "/model NAME". The name comes without its slash; white space at
 // the end, which phones add, does not count. It is "" when the line is none.
 func Command(l Line) (name, arg string) {
 	text, ok := strings.CutPrefix(strings.TrimRight(l.Text, " \t\r\n"), "/")

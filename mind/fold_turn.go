@@ -155,7 +155,7 @@ func (s *State) result(e event.Result, from source) error {
 	default:
 		s.Owes = true
 	}
-	return nil
+	return s.goesOn(e.Job, s.TurnRoom())
 }
 
 // wrote notes the version of an own file.
@@ -181,6 +181,9 @@ func (s *State) note(e event.Note, from source) error {
 			return err
 		}
 		entry.About, entry.Said = &q.Ref, e.Status
+		if err := s.goesOn(e.Job, q.Room); err != nil {
+			return err
+		}
 	}
 	_, err := s.add(entry, from)
 	return err

@@ -30,6 +30,9 @@ func (s *State) fired(e event.Fired) error {
 	}
 	s.Notices++
 	s.Wakes = append(slices.Clone(s.Wakes), Wake{By: e.By, Room: e.Posts[0].Room, Hash: chat.Hash(line)})
+	if s.jobEnded(e.By) { // of which there is nothing more to know
+		return nil
+	}
 	f := s.Fires[e.By]
 	f.Count++
 	f.Seen = e.Seen

@@ -163,6 +163,12 @@ type Wake struct {
 	Heard bool   `json:"heard,omitempty"`
 }
 
+// Job is a command that goes on although its call has a result. Its end is a Fired.
+type Job struct {
+	ID   int    `json:"id"`
+	Room string `json:"room"` // where its end is told
+}
+
 // Firing is the newest Fired of one signer.
 type Firing struct {
 	Last  time.Time `json:"last"` // when it was due; one that a person asked for does not count
@@ -257,6 +263,9 @@ type State struct {
 	Questions []Question `json:"questions,omitempty"` // to people, that are open
 	Approved  []Question `json:"approved,omitempty"`  // calls that people have approved; the first runs first
 	Always    []string   `json:"always,omitempty"`    // of calls that need no approval any more, the hashes
+
+	Jobs    []Job `json:"jobs,omitempty"` // whose end is not recorded
+	LastJob int   `json:"last_job,omitempty"`
 
 	// Files are the identity's own files as it last knew them: name to the
 	// hash of the content.

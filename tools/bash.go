@@ -1,8 +1,8 @@
 package tools
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -39,7 +39,7 @@ func newBash(c Config, f *files) (*bash, error) {
 const privateDir = "sandbox"
 
 func (b *bash) tool() Tool {
-	t := newTool("BASH", b.run)
+	t := newCallTool("BASH", b.run)
 	roots := ""
 	for _, r := range b.files.roots {
 		if !within(b.files.work, r) {
@@ -50,20 +50,23 @@ func (b *bash) tool() Tool {
 	if b.c.Bash == BashTrusted {
 		mode = "bash_trusted"
 	}
-	t.Description = strings.NewReplacer(
+	fill := strings.NewReplacer(
 		"{{timeout}}", fmt.Sprint(int64(b.c.BashTimeout.Seconds())),
 		"{{output}}", sizeText(b.c.MaxOutput),
 		"{{roots}}", roots,
-	).Replace(t.Description + "\n\n" + describe(mode))
+	)
+	t.Description = fill.Replace(t.Description + "\n\n" + describe(mode))
+	t.Schema = json.RawMessage(fill.Replace(string(t.Schema)))
 	return t
 }
 
 type bashArgs struct {
-	Command string  `json:"command"`
-	Timeout integer `json:"timeout,omitempty" about:"seconds, at most 600"`
+	Command    string  `json:"command"`
+	Timeout    integer `json:"timeout,omitempty" about:"seconds, default {{timeout}}"`
+	Background integer `json:"background,omitempty" about:"1: a job at once"`
 }
 
-func (b *bash) run(ctx context.Context, call string, a bashArgs) (Result, error) {
+func (b *bash) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
 	switch {
 	case strings.TrimSpace(a.Command) == "":
 		return Result{}, errors.New("command is empty: give what bash -c should run")
@@ -72,43 +75,82 @@ func (b *bash) run(ctx context.Context, call string, a bashArgs) (Result, error)
 	case len(a.Command) > maxCommand:
 		return Result{}, fmt.Errorf("command of %d bytes is too long, at most %d: WRITE_FILE it as a script and run that", len(a.Command), maxCommand)
 	}
-	timeout := b.c.BashTimeout
+	timeout, wait := b.c.BashTimeout, b.c.BashWait
 	if a.Timeout > 0 {
 		timeout = time.Duration(min(a.Timeout, integer(maxBashTimeout.Seconds()))) * time.Second
 	}
-	stop, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop, cancelTimer := context.WithTimeoutCause(stop, timeout, errTimeout)
-	defer cancelTimer()
-	name := spoolName(call)
-	out := &spool{bound: b.c.MaxOutput, most: b.most, tooMuch: func() { cancel(errTooMuch) },
-		keep: func() (*os.File, error) { return b.files.openSpool(name) }}
-	started := time.Now()
-	end, err := sandbox.Run(stop, sandbox.Command{
-		Line: a.Command, Dir: b.files.work, Private: filepath.Join(b.c.AgentDir, privateDir), Confine: b.c.Bash != BashTrusted,
-		Write: b.files.roots, Hide: append([]string{b.c.Home, b.c.AgentDir}, b.c.Secrets...),
-	}, out)
-	last, good := exitLine(end, err, context.Cause(stop), timeout, time.Since(started))
-	body := out.result(name)
-	if len(body) > 0 && !bytes.HasSuffix(body, []byte{'\n'}) {
-		body = append(body, '\n')
+	if a.Background != 0 {
+		if err := b.files.jobs.room(c.Job); err != nil {
+			return Result{}, err
+		}
+		wait = 0
 	}
-	return Result{Body: append(body, last...), Err: !good}, nil
+	r := b.start(ctx, c.ID, a.Command, timeout)
+	if c.Job > 0 && wait < timeout {
+		select {
+		case <-r.ended:
+		case <-time.After(wait):
+			if b.files.jobs.handOver(r, c.Job) {
+				return b.goesOn(r, c), nil
+			}
+		}
+	}
+	<-r.ended
+	return Result{Body: r.body(r.last), Err: !r.good}, nil
 }
 
-var errTimeout = errors.New("timeout")
+// start runs a command until its timeout, or until ctx ends.
+func (b *bash) start(ctx context.Context, call, line string, timeout time.Duration) *command {
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop, cancelTimer := context.WithTimeoutCause(run, timeout, errTimeout)
+	name := spoolName(call)
+	r := &command{line: line, timeout: timeout, began: time.Now(), cancel: cancel, started: make(chan struct{}), ended: make(chan struct{}),
+		untie: context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })}
+	r.out = &spool{bound: b.c.MaxOutput, most: b.most, tooMuch: func() { cancel(errTooMuch) }, name: name,
+		keep: func() (*os.File, error) { return b.files.openSpool(name) }}
+	go func() { // ends with the command, which ends at its timeout, at stop, or when ctx does that it is tied to
+		defer cancel(nil)
+		defer cancelTimer()
+		end, err := sandbox.Run(stop, sandbox.Command{
+			Line: line, Dir: b.files.work, Private: filepath.Join(b.c.AgentDir, privateDir), Confine: b.c.Bash != BashTrusted,
+			Write: b.files.roots, Hide: append([]string{b.c.Home, b.c.AgentDir}, b.c.Secrets...),
+			Started: func(p sandbox.Process) { r.process = p; close(r.started) },
+		}, r.out)
+		r.untie()
+		b.files.jobs.end(r, end, err, context.Cause(stop))
+	}()
+	return r
+}
 
-// exitLine is the last line of a result, and whether the command did well.
-func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration) (string, bool) {
+var (
+	errTimeout = errors.New("timeout")
+	errNoJob   = errors.New("it could not go on as a job")
+)
+
+// stopped says by whom a job was stopped.
+type stopped string
+
+func (by stopped) Error() string { return "stopped " + string(by) }
+
+func (stopped) Is(target error) bool { return target == context.Canceled } // somebody waits: see sandbox.Run
+
+// exitLine is the last line of a result, and whether the command did well. most is what
+// it might write.
+func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration, most int64) (string, bool) {
 	killed := "it and everything it started was killed"
 	if errors.Is(err, sandbox.ErrStuck) {
 		killed = "it was killed, but " + err.Error()
 	}
+	by, asked := errors.AsType[stopped](why)
 	switch {
+	case errors.Is(why, errNoJob):
+		return fmt.Sprintf("[%s%s: %v]", killed, duration(took), why), false
+	case asked:
+		return fmt.Sprintf("[%v%s: %s]", by, duration(took), killed), false
 	case end.Failed != "":
 		return fmt.Sprintf("[not started: %s]", end.Failed), false
 	case errors.Is(why, errTooMuch):
-		return fmt.Sprintf("[too much output: it wrote more than %s, and %s. Filter its output, or send it to a file you do not need to see whole]", sizeText(maxSpool), killed), false
+		return fmt.Sprintf("[too much output: it wrote more than %s, and %s. Filter its output, or send it to a file you do not need to see whole]", sizeText(most), killed), false
 	case errors.Is(why, errTimeout):
 		return fmt.Sprintf("[timeout after %d s: %s. Give a longer timeout (at most %d), or do less at once]",
 			int64(timeout.Seconds()), killed, int64(maxBashTimeout.Seconds())), false

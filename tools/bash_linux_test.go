@@ -96,11 +96,11 @@ func TestExitLineTellsDurationsThatMatter(t *testing.T) {
 		took time.Duration
 		want string
 	}{{999 * time.Millisecond, "[exit 2]"}, {1300 * time.Millisecond, "[exit 2, 1.3 s]"}} {
-		if got, good := exitLine(sandbox.Outcome{Exit: 2}, nil, nil, time.Minute, c.took); got != c.want || good {
+		if got, good := exitLine(sandbox.Outcome{Exit: 2}, nil, nil, time.Minute, c.took, maxSpool); got != c.want || good {
 			t.Errorf("%v: %s", c.took, got)
 		}
 	}
-	got, _ := exitLine(sandbox.Outcome{}, sandbox.ErrStuck, errTimeout, time.Minute, time.Minute)
+	got, _ := exitLine(sandbox.Outcome{}, sandbox.ErrStuck, errTimeout, time.Minute, time.Minute, maxSpool)
 	lethetest.Words(t, got, "timeout after 60 s", "takes long to die")
 }
 
@@ -108,11 +108,13 @@ func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
 	id := newIdentity(t, nil)
 	c, err := Config{AgentDir: id.dir, Home: id.home, MaxOutput: 1 << 10}.complete()
 	lethetest.Must(t, err)
-	b, err := newBash(c, newFiles(c))
+	f := newFiles(c)
+	f.jobs = &jobs{}
+	b, err := newBash(c, f)
 	lethetest.Must(t, err)
 	b.most = 1 << 20
 	r := b.tool().Run(t.Context(), Call{ID: "e1.1", Args: []byte(`{"command":"yes"}`)})
-	lethetest.Words(t, string(r.Body), "y\ny\n", "[too much output: it wrote more than 1 GB", "everything it started was killed")
+	lethetest.Words(t, string(r.Body), "y\ny\n", "[too much output: it wrote more than 1 MB", "everything it started was killed")
 	if fi, err := os.Stat(filepath.Join(id.work, ".output/e1.1.txt")); err != nil || fi.Size() > b.most {
 		t.Errorf("kept %v, %v", fi, err)
 	}

@@ -30,8 +30,13 @@ type Config struct {
 	Secrets []string
 	// Bash is BashOff, BashSandbox (the default) or BashTrusted.
 	Bash string
-	// BashTimeout is for commands that name none. Default 60 s, at most 10 min.
+	// BashTimeout is for commands that name none. Default 1 h, at most 24 h.
 	BashTimeout time.Duration
+	// BashWait is how long a BASH call waits for its command, which then goes on as a
+	// job. Default 30 s.
+	BashWait time.Duration
+	// JobEnded, when set, is called when a job has ended, from its goroutine.
+	JobEnded func()
 	// MaxOutput bounds the bytes of a command's output that are kept in its
 	// result: half from its beginning, half from its end. Default 4 MiB, at
 	// least 1 KiB.
@@ -63,8 +68,9 @@ const (
 )
 
 const (
-	defaultBashTimeout = time.Minute
-	maxBashTimeout     = 10 * time.Minute
+	defaultBashTimeout = time.Hour
+	maxBashTimeout     = 24 * time.Hour
+	defaultBashWait    = 30 * time.Second
 	defaultMaxOutput   = 4 << 20
 )
 
@@ -73,6 +79,7 @@ const (
 func (c Config) complete() (Config, error) {
 	c.Bash = cmp.Or(c.Bash, BashSandbox)
 	c.BashTimeout = min(cmp.Or(c.BashTimeout, defaultBashTimeout), maxBashTimeout)
+	c.BashWait = cmp.Or(c.BashWait, defaultBashWait)
 	c.MaxOutput = max(cmp.Or(c.MaxOutput, defaultMaxOutput), 1<<10)
 	c.AgentDir, c.Home = resolved(c.AgentDir), resolved(c.Home)
 	c.ChatsDir = cmp.Or(c.ChatsDir, filepath.Join(c.Home, "chats"))

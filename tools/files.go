@@ -24,6 +24,7 @@ type files struct {
 	rooms    Rooms
 	past     Past
 	triggers Triggers
+	jobs     *jobs // nil where BASH is off
 }
 
 // The identity's own files, and whether the agent may write them.
@@ -77,6 +78,7 @@ type place struct {
 	own      string // name of an own file of the identity in its directory, else ""
 	trigger  string // name of a trigger, else ""
 	readOnly string // why it cannot be written, else ""
+	stops    int    // the job that a write to it stops
 }
 
 // resolve finds the place of a path.
@@ -145,6 +147,9 @@ func (f *files) self(name string) (place, error) {
 		if !o.writable {
 			pl.readOnly = "it can only be read; of your own files you may write self/MEMORY.md, self/SEGMENT.md, self/SUMMARISE.md and self/triggers/NAME.toml"
 		}
+		return pl, nil
+	}
+	if pl, ok := f.jobFile(name); ok {
 		return pl, nil
 	}
 	names := []string{"self/TRIGGERS.md", "self/triggers/NAME.toml"}

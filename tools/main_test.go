@@ -31,6 +31,7 @@ type identity struct {
 	dir   string
 	work  string
 	rooms *fakeRooms
+	next  int // the number of the next job, if there can be one
 }
 
 func newIdentity(t *testing.T, change func(*Config)) *identity {
@@ -79,7 +80,7 @@ func (id *identity) doCtx(ctx context.Context, tool string, pairs ...any) Result
 	}
 	raw, err := json.Marshal(args)
 	lethetest.Must(id.t, err)
-	r := id.Run(ctx, Call{ID: "e12.1", Name: tool, Args: raw})
+	r := id.Run(ctx, Call{ID: "e12.1", Name: tool, Args: raw, Job: id.next, JobRoom: "dev"})
 	r.Body = durationText.ReplaceAll(r.Body, []byte("$1"))
 	return r
 }

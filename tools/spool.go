@@ -4,10 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
+	"strings"
+	"sync"
+
+	"lethe/internal/secret"
 )
 
 const (
@@ -22,36 +27,47 @@ const (
 
 var errTooMuch = errors.New("too much output")
 
-// spool takes the output of one command. It holds about bound bytes: when there
-// are more, the first and last halves of bound, and all of it in a file.
+// spool takes the output of one command, without the secrets of this process. It holds
+// about bound bytes: when there are more, the first and last halves of bound, and all of it
+// in a file.
 type spool struct {
 	bound   int64
-	most    int64  // maxSpool, less in tests
 	tooMuch func() // told when the command writes more than most
-	keep    func() (*os.File, error)
 
+	mu    sync.Mutex // guards all that follows
+	most  int64      // what a command may write: maxSpool; less of a job
+	keep  func() (*os.File, error)
+	name  string // of the file, as the model opens it
+	held  string // the newest output, when it may be the beginning of a secret
 	head  []byte // the first bound bytes
 	tail  []byte // the last of those after head, at least half of bound
 	total int64
 
 	file    *os.File
 	fileErr error // why the file is missing or incomplete
+	over    bool  // nothing more comes
 }
 
 // Write never fails but with errTooMuch, which is meant to end the command.
 func (s *spool) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.held + string(b)
+	text := secret.Begun(all)
+	s.held = all[len(text):]
+	return len(b), s.add([]byte(text))
+}
+
+func (s *spool) add(b []byte) error {
 	if s.total+int64(len(b)) > s.most {
 		s.tooMuch()
-		return 0, errTooMuch
+		return errTooMuch
 	}
 	if s.file == nil && s.fileErr == nil && s.total+int64(len(b)) > s.bound {
-		if s.file, s.fileErr = s.keep(); s.fileErr == nil {
-			_, s.fileErr = s.file.Write(s.head)
-		}
+		s.file, s.fileErr = s.keep()
+		s.write(s.head)
 	}
-	if s.file != nil && s.fileErr == nil {
-		_, s.fileErr = s.file.Write(b)
-	}
+	s.write(b)
 	s.total += int64(len(b))
 	n := min(len(b), int(s.bound)-len(s.head))
 	s.head = append(s.head, b[:n]...)
@@ -59,27 +75,80 @@ func (s *spool) Write(b []byte) (int, error) {
 	if half := int(s.bound / 2); len(s.tail) > 4*half {
 		s.tail = append(s.tail[:0], s.tail[len(s.tail)-half:]...)
 	}
-	return len(b), nil
+	return nil
 }
 
-// result returns what is shown: all, or beginning and end around a line that says
-// where all of it is.
-func (s *spool) result(name string) []byte {
+func (s *spool) write(b []byte) {
+	if s.file != nil && s.fileErr == nil {
+		_, s.fileErr = s.file.Write(b)
+	}
+}
+
+// move has file hold all of the output, also what has come so far. From now on the
+// command may write most bytes in all. An error means that it does not have it.
+func (s *spool) move(file *os.File, name string, most int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.over:
+		return errors.New("it has ended")
+	case s.total > most:
+		return errTooMuch
+	}
+	was := s.file
+	s.file, s.name, s.most = file, name, most
+	if was == nil {
+		s.write(s.head)
+		return nil
+	}
+	_, err := was.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = io.Copy(file, was)
+	}
+	s.fileErr = cmp.Or(s.fileErr, err, was.Close())
+	return nil
+}
+
+// close ends the output: what may have been the beginning of a secret was none. The
+// file, not the result, also gets a last line.
+func (s *spool) close(last string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.add([]byte(secret.Text(s.held)))
+	s.held, s.over = "", true
 	if s.file != nil {
+		s.write([]byte(last))
 		if err := s.file.Close(); s.fileErr == nil {
 			s.fileErr = err
 		}
 	}
+}
+
+// bounds is what the command may write.
+func (s *spool) bounds() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.most
+}
+
+// result returns what is shown: all, or beginning and end around a line that says
+// where all of it is.
+func (s *spool) result() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.total <= s.bound {
-		return s.head
+		return slices.Clone(s.head)
 	}
 	half := int(s.bound / 2)
 	tail := append(slices.Clone(s.head[half:]), s.tail...)
 	tail = tail[len(tail)-half:]
 	missing := s.total - 2*int64(half)
-	where := fmt.Sprintf("the whole output is in %s: READ_FILE it or search it with BASH", name)
+	where := fmt.Sprintf("the whole output is in %s: READ_FILE it", s.name)
+	if !strings.HasPrefix(s.name, "self/") {
+		where += " or search it with BASH"
+	}
 	if s.fileErr != nil {
-		where = fmt.Sprintf("it could not be kept in %s: %v. Run it again with its output filtered", name, s.fileErr)
+		where = fmt.Sprintf("it could not be kept in %s: %v. Run it again with its output filtered", s.name, s.fileErr)
 	}
 	body := fmt.Appendf(s.head[:half:half], "\n[… %d bytes (%s) of %s left out here; %s …]\n", missing, sizeText(missing), sizeText(s.total), where)
 	return append(body, tail...)
@@ -108,7 +177,7 @@ func (f *files) openSpool(name string) (*os.File, error) {
 	if err := root.Remove(p.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return root.OpenFile(p.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // prune removes the oldest outputs until a new one fits in maxSpools. What it

@@ -22,8 +22,9 @@
 //   - A file tool touches regular files under the workspace, the extra roots, the
 //     identity's own few files and the rooms it is in. Nothing else, whatever
 //     symbolic links are put in its way, and also when they change under it.
-//   - When a BASH call has returned, nothing that it started is alive; nor when
-//     the daemon has been killed. It never sees the daemon's environment.
+//   - When a BASH call has returned, nothing that it started is alive, unless it goes on
+//     as a job: see Set.Jobs. Nothing is alive after Set.Close, nor when the daemon has
+//     been killed. A command never sees the daemon's environment.
 //   - In sandbox mode a command writes only to the workspace, the extra roots and
 //     a private HOME and TMPDIR, and cannot read the home. See package sandbox.
 //
@@ -36,6 +37,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -52,6 +54,10 @@ type Call struct {
 	Name string
 	// Args is a JSON object with the escapes of rendered text already undone.
 	Args json.RawMessage
+	// Job is the number that a BASH call gets if it goes on as a job, whose end is told in
+	// room JobRoom. Without a number it cannot.
+	Job     int
+	JobRoom string
 }
 
 // Result is what the agent gets back for a call.
@@ -64,6 +70,8 @@ type Result struct {
 	// Touched is "MEMORY.md", "SEGMENT.md" or "SUMMARISE.md" when the call
 	// changed that file of the identity.
 	Touched string
+	// Job is the number of the job that the call goes on as: see Set.Jobs.
+	Job int
 	// Bounded says that Body has no more than may be shown: it is shown whole.
 	Bounded bool
 }
@@ -99,6 +107,7 @@ const stopGrace = 1500 * time.Millisecond
 type Set struct {
 	tools []Tool
 	conf  Config // complete
+	jobs  *jobs  // nil where BASH is off
 }
 
 // New checks c and returns its tools. It makes the workspace (0700) if it is
@@ -115,13 +124,14 @@ func New(c Config) (*Set, error) {
 	f := newFiles(c)
 	all := append(f.roomTools(), f.tools()...)
 	if c.Bash != BashOff {
+		f.jobs = &jobs{dir: filepath.Join(c.AgentDir, jobsDir), told: c.JobEnded, all: map[int]*command{}}
 		b, err := newBash(c, f)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, b.tool())
 	}
-	set := &Set{tools: append(append(all, pastTools(c.Past)...), spawnTool(c.Spawn)), conf: c}
+	set := &Set{tools: append(append(all, pastTools(c.Past)...), spawnTool(c.Spawn)), conf: c, jobs: f.jobs}
 	set.only(c.Only)
 	return set, nil
 }
@@ -146,12 +156,17 @@ func describe(name string) string {
 // newTool makes a tool of a function that takes decoded arguments. An error of it is
 // a failed result.
 func newTool[A any](name string, do func(ctx context.Context, call string, a A) (Result, error)) Tool {
+	return newCallTool(name, func(ctx context.Context, c Call, a A) (Result, error) { return do(ctx, c.ID, a) })
+}
+
+// newCallTool is newTool of a function that needs more of its call than its name.
+func newCallTool[A any](name string, do func(ctx context.Context, c Call, a A) (Result, error)) Tool {
 	run := func(ctx context.Context, c Call) Result {
 		var a A
 		if err := Decode(c.Args, &a); err != nil {
 			return failf("%v", err)
 		}
-		r, err := do(ctx, c.ID, a)
+		r, err := do(ctx, c, a)
 		if err != nil {
 			return failf("%v", err)
 		}

@@ -88,13 +88,14 @@ func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, fa
 	ctx, cancel := context.WithTimeoutCause(ctx, runTime, errTimeout)
 	defer cancel()
 	f, kept := newFiles(s.conf), spoolName(name)
-	out := &spool{bound: runBytes, most: maxSpool, tooMuch: cancel, keep: func() (*os.File, error) { return f.openSpool(kept) }}
+	out := &spool{bound: runBytes, most: maxSpool, tooMuch: cancel, name: kept, keep: func() (*os.File, error) { return f.openSpool(kept) }}
 	end, err := sandbox.Run(ctx, sandbox.Command{
 		Line: command, Dir: f.work, Private: filepath.Join(s.conf.AgentDir, privateDir), Confine: s.conf.Bash != BashTrusted,
 		Write: f.roots, Hide: append([]string{s.conf.Home, s.conf.AgentDir}, s.conf.Secrets...),
 	}, out)
-	printed = strings.TrimSpace(string(out.result(kept)))
-	last, good := exitLine(end, err, context.Cause(ctx), runTime, 0)
+	out.close("")
+	printed = strings.TrimSpace(string(out.result()))
+	last, good := exitLine(end, err, context.Cause(ctx), runTime, 0, maxSpool)
 	switch {
 	case good:
 		return printed, ""

@@ -200,7 +200,7 @@ func (m *model) posted(l message) {
 		if !l.Agent || l.Name != a.Name {
 			continue
 		}
-		if text := m.stream[a.Self].text; l.Text == chat.Stopped && text != "" {
+		if text := m.stream[a.Self].text; strings.HasPrefix(l.Text, chat.Stopped) && text != "" {
 			m.log.note(oneLine(a.Name) + " had written, and did not post:\n" + text)
 		}
 		m.stream[a.Self] = reply{turn: a.Turn, posted: strings.TrimSpace(l.Text)}

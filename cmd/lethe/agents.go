@@ -17,6 +17,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/llm"
+	"lethe/tools"
 )
 
 // agentInfo is one line of lethe agents.
@@ -41,7 +42,8 @@ type agentInfo struct {
 	Trouble   []string  `json:"trouble,omitempty"` // with rooms
 	Warnings  []string  `json:"warnings,omitempty"`
 
-	SilentSince time.Time `json:"silent_since,omitzero"` // see status.Status
+	SilentSince time.Time    `json:"silent_since,omitzero"` // see status.Status
+	Jobs        []status.Job `json:"jobs,omitempty"`
 }
 
 // workInfo is how far a child is.
@@ -87,6 +89,9 @@ func (p *program) agentsCommand() *cobra.Command {
 				}
 				if !i.SilentSince.IsZero() {
 					fmt.Fprintf(p.out, "%s: nothing has come from the model for %s\n", i.Name, time.Since(i.SilentSince).Truncate(time.Second))
+				}
+				for _, j := range i.Jobs {
+					fmt.Fprintf(p.out, "%s: job %d runs for %s: %s\n", i.Name, j.ID, tools.Span(time.Since(j.Began)), oneLine(j.Command))
 				}
 				for _, t := range i.Trouble {
 					fmt.Fprintf(p.out, "%s: %s\n", i.Name, oneLine(t))
@@ -181,7 +186,7 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	}
 	if running {
 		info.State, info.PID, info.Error = cmp.Or(live.State, status.Starting), live.PID, live.Error
-		info.SilentSince, info.Trouble, info.Warnings = live.SilentSince, live.Trouble, live.Warnings
+		info.SilentSince, info.Trouble, info.Warnings, info.Jobs = live.SilentSince, live.Trouble, live.Warnings, live.Jobs
 		if live.State == status.Retrying {
 			info.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
 		}

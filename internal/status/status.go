@@ -68,6 +68,14 @@ type Status struct {
 	Budget []Money `json:"budget,omitempty"` // its limits, as they were when it asked the model last
 
 	Questions []Question `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
+	Jobs      []Job      `json:"jobs,omitempty"`      // commands that go on beside the talk
+}
+
+// Job is one that runs.
+type Job struct {
+	ID      int       `json:"id"`
+	Command string    `json:"command"`
+	Began   time.Time `json:"began"`
 }
 
 // Money is a limit, and how much of it is gone.

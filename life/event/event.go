@@ -165,6 +165,7 @@ type Result struct {
 	Places bool   `life:"mark=places"`
 	File   File   `life:"file,opt"`   // that the tool has written
 	Opened string `life:"opened,opt"` // the address of a blob that was shown
+	Job    int    `life:"job,opt"`    // that the call goes on as
 }
 
 // Posted says that an owed line stands in its room.
@@ -183,6 +184,7 @@ type Note struct {
 	Places bool   `life:"mark=places"`
 	Run    string `life:"run,opt"`    // the ID of the Run that has ended
 	Status string `life:"status,opt"` // of that Run, as of a Result
+	Job    int    `life:"job,opt"`    // that the Run goes on as
 }
 
 // Hint names blobs that the agent has forgotten, in entry N.

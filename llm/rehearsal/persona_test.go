@@ -124,6 +124,7 @@ func (l *life) called(want ...string) {
 
 func TestEveryTool(t *testing.T) {
 	for ask, want := range map[string]struct{ tool, args string }{
+		"run make in the background":       {"BASH", `{"background":"1","command":"make"}`},
 		"run date | wc":                    {"BASH", `{"command":"date | wc"}`},
 		"@iris please run `date`":          {"BASH", `{"command":"date"}`},
 		`run echo "a and then read b"`:     {"BASH", `{"command":"echo \"a and then read b\""}`},

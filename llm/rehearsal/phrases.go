@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 const introduction = `I am the offline rehearsal model: a small program, not intelligent, that follows plain phrases. Try:
 - remember that the deploy key is in vault 7, and later: what did I say about the deploy key?
 - what is 12*7? count to 50
-- run COMMAND, read FILE, write TEXT to FILE, list
+- run COMMAND (in the background), read FILE, write TEXT to FILE, list
 - every day at nine say good morning, every 10 minutes …, at 2026-11-23 09:00 …
 - let somebody else run COMMAND
 - say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
@@ -25,6 +26,7 @@ type phrase struct {
 	form string
 	tool string
 	args []string
+	with map[string]string // further arguments
 	say  func(t *turn, text string) (answer string, ok bool)
 	re   *regexp.Regexp
 }
@@ -32,6 +34,7 @@ type phrase struct {
 // phrases are tried in this order.
 var phrases = sync.OnceValue(func() []phrase {
 	list := []phrase{
+		{form: `run (.+) in the background`, tool: "BASH", args: []string{"command"}, with: map[string]string{"background": "1"}},
 		{form: `run (.+)`, tool: "BASH", args: []string{"command"}},
 		{form: `read (\S+)`, tool: "READ_FILE", args: []string{"path"}},
 		{form: `write (.+) to (\S+)`, tool: "WRITE_FILE", args: []string{"content", "path"}},
@@ -111,7 +114,10 @@ func orderOf(text string) order {
 		if p.tool == "" {
 			return order{say: func(t *turn) (string, bool) { return p.say(t, m[min(1, len(m)-1)]) }}
 		}
-		args := map[string]string{}
+		args := maps.Clone(p.with)
+		if args == nil {
+			args = map[string]string{}
+		}
 		for i, name := range p.args {
 			args[name] = strings.Trim(m[i+1], "`")
 		}

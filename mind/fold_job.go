@@ -1,0 +1,50 @@
+package mind
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// goesOn notes that a call goes on as a job, whose end a room is told; 0 is none.
+func (s *State) goesOn(job int, room string) error {
+	if job == 0 {
+		return nil
+	}
+	if job <= s.LastJob {
+		return errors.New("a second job of that number")
+	}
+	s.LastJob = job
+	s.Jobs = append(slices.Clone(s.Jobs), Job{ID: job, Room: room})
+	return nil
+}
+
+// Signer signs the line that tells the end of a job.
+func (j Job) Signer() string { return fmt.Sprintf("job-%d", j.ID) }
+
+// jobEnded notes the end of the job of that signer, if it is one of a job.
+func (s *State) jobEnded(by string) bool {
+	i := slices.IndexFunc(s.Jobs, func(j Job) bool { return j.Signer() == by })
+	if i >= 0 {
+		s.Jobs = slices.Delete(slices.Clone(s.Jobs), i, i+1)
+	}
+	return i >= 0
+}
+
+// TurnRoom is the first room that the turn under way answers to, or else the first that
+// is heard; "" when none is.
+func (s *State) TurnRoom() string {
+	var joined []string
+	for name, r := range s.Rooms {
+		if r.Joined {
+			joined = append(joined, name)
+		}
+	}
+	slices.Sort(joined)
+	for _, room := range slices.Concat(s.Waiting, s.Peers, joined) {
+		if slices.Contains(joined, room) {
+			return room
+		}
+	}
+	return ""
+}
