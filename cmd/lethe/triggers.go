@@ -75,6 +75,10 @@ func (p *program) triggers(id agent.Identity, now time.Time) ([]triggerInfo, err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	live, running := alive(id)
+	if !running {
+		live.Triggers = nil
+	}
 	all := []triggerInfo{}
 	for _, file := range files {
 		name, ok := strings.CutSuffix(file.Name(), ".toml")
@@ -92,6 +96,11 @@ func (p *program) triggers(id agent.Identity, now time.Time) ([]triggerInfo, err
 			if f := fired[t.Signer()]; f != nil {
 				info.firings = *f
 				delete(fired, t.Signer())
+			}
+			for _, l := range live.Triggers { // what only the identity knows, such as that it may not
+				if l.Name == name {
+					info.Error = l.Error
+				}
 			}
 		}
 		all = append(all, info)
