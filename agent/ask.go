@@ -34,7 +34,7 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 			}
 			return records, true
 		}
-		room, text := a.whereToAsk(), "The answer comes in as an entry, and then the output. Do not call it again before."
+		room, text := a.whereToAsk(), "Not run: people are asked first. The answer comes in as an entry, and then the output; do not call it again before."
 		switch _, twice := a.state.Asked("", exact); {
 		case twice || asked[exact]:
 		case room == "" || len(a.cfg.People) == 0:
@@ -119,7 +119,7 @@ func (a *Agent) leftOver(pending []mind.Pending) (out []record) {
 		if _, ok := a.state.Asked(p.ID(), ""); !ok {
 			return append(out, a.notStarted(pending[i:], "the daemon stopped before this call's turn came. Call again if it is still needed.")...)
 		}
-		out = append(out, a.result(p, event.Result{Status: mind.NotStarted}, []byte("The answer comes in as an entry, and then the output.")))
+		out = append(out, a.result(p, event.Result{Status: mind.NotStarted}, []byte("Not run: people are asked first. The answer comes in as an entry, and then the output.")))
 	}
 	return out
 }

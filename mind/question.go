@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,7 +68,7 @@ func DecodeAsk(body []byte) (k Ask, err error) {
 // Gist is the one line that stands for the question.
 func (k Ask) Gist() string {
 	if k.Tool != "" {
-		return blobs.Gist("question: may I call " + k.Tool + " " + k.Args)
+		return blobs.Gist("question: " + k.aboutCall(Ref{}))
 	}
 	return blobs.Gist("question: " + k.Text)
 }
@@ -86,19 +87,19 @@ const maxShown = 1000
 // question is how people are asked.
 func (k Ask) question(id string, ref Ref) chat.Question {
 	q := chat.Question{ID: id, Text: k.Text, Options: k.Options, For: k.For, Until: k.Until}
-	if k.Tool == "" {
-		return q
+	if k.Tool != "" {
+		q.Text, q.Options = k.aboutCall(ref), []string{Once, Always, No}
 	}
+	return q
+}
+
+// aboutCall shows a call to people: its arguments, each from its beginning.
+func (k Ask) aboutCall(ref Ref) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "May I call %s?", k.Tool)
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal([]byte(k.Args), &args) // an object, as RepairCall has made it
-	keys := make([]string, 0, len(args))
-	for key := range args {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(args)) {
 		var s string
 		if json.Unmarshal(args[key], &s) != nil {
 			s = string(args[key])
@@ -108,8 +109,7 @@ func (k Ask) question(id string, ref Ref) chat.Question {
 		}
 		fmt.Fprintf(&b, "\n%s: %s", key, s)
 	}
-	q.Text, q.Options = b.String(), []string{Once, Always, No}
-	return q
+	return b.String()
 }
 
 // Question is one that is open, or a call that people have approved and that is not over.

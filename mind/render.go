@@ -110,7 +110,7 @@ func (e *Entry) load(body []byte) error {
 	case Inbound:
 		e.Text = cite("answer to", e.About, e.Said) + clip(Heard(body, e.Own), e.Show, e.Places, e.Ref)
 	default:
-		e.Text = cite("people approved", e.About, e.Said) + clip(Result(body), e.Show, e.Places, e.Ref)
+		e.Text = cite("outcome of", e.About, e.Said) + clip(Result(body), e.Show, e.Places, e.Ref)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func codeOf(err error) int {
 		errors.Is(err, access.ErrPeople):
 		return exitCorrupt
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),
-		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, errNoMatch),
+		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, errNoMatch), errors.Is(err, errNoQuestion),
 		errors.Is(err, access.ErrNoSuchCode), errors.Is(err, access.ErrNotListed):
 		return exitNotFound
 	case errors.Is(err, context.Canceled):

@@ -136,8 +136,8 @@ rehearsal model, which says so.`,
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"talk", "Talk:", []*cobra.Command{p.chatCommand(), p.sayCommand(), p.demoCommand()}},
-		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand()}},
+		{"talk", "Talk:", []*cobra.Command{p.chatCommand(), p.sayCommand(), p.answerCommand(), p.demoCommand()}},
+		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand()}},
 		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.bridgeCommand(), p.cleanCommand()}},
 		{"measure", "Measure:", []*cobra.Command{p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},
 	} {

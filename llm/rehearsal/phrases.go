@@ -17,6 +17,7 @@ const introduction = `I am the offline rehearsal model: a small program, not int
 - run COMMAND (in the background), read FILE, write TEXT to FILE, list
 - every day at nine say good morning, every 10 minutes …, at 2026-11-23 09:00 …
 - let somebody else run COMMAND
+- ask me before you run COMMAND
 - say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
 Orders can be joined: run date and then read notes.txt.`
 
@@ -45,6 +46,9 @@ var phrases = sync.OnceValue(func() []phrase {
 		{form: `uncompact (?:.*hash=)?([0-9a-f]{8,64})\b.*`, tool: "UNCOMPACT", args: []string{"hash"}},
 		{form: `compact`, tool: "COMPACT"},
 		{form: `(` + scheduleForm + `)`, say: (*turn).schedule},
+		{form: `ask me before you (.+)`, tool: "WAIT", args: []string{"question"}},
+		{form: `declined (.+)`, say: always(func(x string) string { return "Then I leave it: " + x })},
+		{form: `approval (.+)`, say: (*turn).approved},
 		{form: `let (?:somebody|someone|another agent)(?: else)? (.+)`, tool: "SPAWN", args: []string{"brief"}},
 		{form: `remember(?: that)?[:,]? (.+)`, say: always(func(x string) string { return "I will remember: " + x })},
 		{form: `.*what is (\d{1,9} ?[-+*] ?\d{1,9})\W*`, say: always(sum)},
@@ -75,7 +79,9 @@ var (
 	then = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i),? (?:and )?then `) })
 	verb = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:run|read|list|join|leave)\b`) })
 	// Text that is kept, quoted or of several lines is one order.
-	whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)^(?:remember|every|at|let) |[\"'`]|\n") })
+	whole = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("(?i)^(?:remember|every|at|let|ask|declined) |[\"'`]|\n")
+	})
 )
 
 // parse reads a line as the things it asks for: groups in sequence, at least one,
@@ -123,6 +129,9 @@ func orderOf(text string) order {
 		}
 		if p.tool == "LIST" {
 			args["path"] = "."
+		}
+		if p.tool == "WAIT" {
+			args["question"], args["options"] = shallI+args["question"]+"?", "yes|no"
 		}
 		c := call(p.tool, args)
 		return order{call: &c}

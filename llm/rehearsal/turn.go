@@ -49,7 +49,7 @@ func newTurn(r *Request) *turn {
 	for i, e := range t.entries {
 		stopped := e.Kind == mind.Note && strings.Contains(e.Text, "no longer owed") // after a /stop
 		switch {
-		case e.Kind == mind.Reply && len(e.Calls) == 0 || stopped:
+		case e.Kind == mind.Reply && (len(e.Calls) == 0 || waits(e)) || stopped:
 			before, t.start = t.start, i+1
 		case e.Kind == mind.Note && strings.HasPrefix(e.Text, mind.RefusedText): // the turn goes on
 			t.start = before
@@ -57,7 +57,7 @@ func newTurn(r *Request) *turn {
 	}
 	for i, e := range t.entries {
 		if e.Kind == mind.Inbound {
-			for _, l := range linesOf(e) {
+			for _, l := range t.answered(e, linesOf(e)) {
 				l.now = i >= t.start
 				t.heard = append(t.heard, l)
 			}
