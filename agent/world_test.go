@@ -30,6 +30,9 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if die, ok := os.LookupEnv(dieEnv); ok {
+		itselfMain(os.Getenv(childEnv), die)
+	}
 	if childHome := os.Getenv(childEnv); childHome != "" {
 		childMain(childHome)
 		return
