@@ -18,11 +18,11 @@ import (
 )
 
 // paid is what the model of these tests costs, at any hour.
-var paid = llm.Price{Hit: 1, Miss: 10, Output: 30}
+var paid = llm.Price{Hit: 8, Miss: 10, Output: 20}
 
 // frugal gives an identity a model that costs something, and limits.
 func frugal(c *Config, limits budget.Limits) {
-	c.Offline, c.DefaultModel, c.Params.Endpoint, c.Params.MaxTokens = false, "rehearsal-paid", "paid", 2000
+	c.Offline, c.DefaultModel, c.Params.Endpoint, c.Params.MaxTokens = false, "rehearsal-paid", "paid", 1000
 	c.Prices, c.Budget, c.People, c.Zone = llm.Prices{"rehearsal-paid": paid}, limits, []string{"ann"}, time.UTC
 }
 
@@ -53,9 +53,9 @@ func (w *world) within(limit budget.USD) {
 // millionth more.
 func TestBudgetIsNeverPassed(t *testing.T) {
 	t.Parallel()
-	const limit = 8 * budget.USD(1e6)
+	limit := budget.USD(lethetest.Sample(2, 4, 12)) * 1e6
 	w := forgetful(t, 13_500,
-		rehearsal.Step{Skip: 9, Times: 2, Fault: rehearsal.Truncate}, rehearsal.Step{Skip: 14, Fault: rehearsal.Length},
+		rehearsal.Step{Skip: 2, Times: 3, Fault: rehearsal.Truncate}, rehearsal.Step{Skip: 14, Fault: rehearsal.Length},
 		rehearsal.Step{Skip: 20, Times: 2, Status: 503}, rehearsal.Step{Task: "summarise", Skip: 3, Times: 3, Fault: rehearsal.NoDone},
 		rehearsal.Step{Times: -1, Fault: rehearsal.Understate})
 	w.gauge.limit = 0
@@ -78,6 +78,9 @@ func TestBudgetIsNeverPassed(t *testing.T) {
 			}
 			both = append(both, w.run(id, change))
 			w.say(rooms[k], "ann", chores(random, i), chores(random, 1000+i))
+			if i%3 == 2 {
+				lethetest.Must(t, AskToCompact(id))
+			}
 		}
 		w.within(limit)
 		for _, r := range both {
@@ -94,7 +97,7 @@ func TestBudgetIsNeverPassed(t *testing.T) {
 	for _, id := range ids {
 		equal(t, "open holds", len(w.holds(id)), 0)
 	}
-	if len(w.having(ids[0], "spent", "on", "compaction")) == 0 {
+	if len(w.having(ids[0], "spent", "on", "compaction"))+len(w.having(ids[1], "spent", "on", "compaction")) == 0 {
 		t.Error("nothing was compacted")
 	}
 }
@@ -222,7 +225,7 @@ func TestBudgetUnpriced(t *testing.T) {
 // A turn that has spent what it may ends, and the next one begins anew.
 func TestBudgetOfATurn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: 12, Answer: &rehearsal.Answer{Calls: []rehearsal.Call{{Name: "BASH", Arguments: `{"command":"seq 1 900"}`}}}})
+	w := newWorld(t, rehearsal.Step{Times: 12, Answer: &rehearsal.Answer{Calls: []rehearsal.Call{{Name: "BASH", Arguments: `{"command":"seq 1 200"}`}}}})
 	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Turn: budget.Of(0.4)}})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
