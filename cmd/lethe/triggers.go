@@ -171,6 +171,9 @@ func (p *program) runTrigger(id agent.Identity, name string, all []triggerInfo) 
 		}
 		return hint(fmt.Errorf("find trigger %s of %s: %w", name, id.Name, agent.ErrNotFound), "%s lists them", p.lethe("triggers %s", id.Name))
 	}
+	if strings.HasPrefix(all[i].When, "mail ") {
+		return hint(usagef("%s fires for a file, not when it is asked to", name), "put one into its directory")
+	}
 	if err := durable.Overwrite(filepath.Join(triggersDir(id), name+".now"), nil, 0o600); err != nil {
 		return err
 	}
