@@ -33,6 +33,7 @@ func (a *Agent) show(state, tool string) {
 		Triggers:      a.triggers.status(),
 		Warnings:      a.cfg.Warnings,
 		Questions:     a.questions(),
+		Children:      len(a.state.Working()),
 		Compacting:    a.forgetting.job != nil || a.forgetting.requestedBy != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
 		Budget:      a.shownBudget(),

@@ -201,7 +201,8 @@ func (t *triggers) tell(r *armed) error {
 		return nil
 	}
 	t.a.cfg.Log.Warn("a trigger does not run", "trigger", r.Name, "error", r.err)
-	return t.a.commit(t.a.note(event.Note{Why: "trigger", File: known}, "self/"+file+" does not run", fmt.Sprintf("self/%s does not run: %v.", file, r.err)))
+	note := t.a.note(event.Note{Why: "trigger", File: known}, "self/"+file+" does not run", fmt.Sprintf("self/%s does not run: %v.", file, r.err))
+	return t.a.commit(append(t.a.alert("trigger", fmt.Sprintf("trigger %s does not run: %v", r.Name, r.err)), note)...)
 }
 
 // wrote is the version of the trigger that a call has written although it was cut short:

@@ -69,6 +69,7 @@ func TestTriggerFiresOnce(t *testing.T) {
 func TestTriggerMissed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.conf.Notify = []string{"notify-ada"}
 	id := w.boot("ada", "dev")
 	w.trigger(id, "tick.toml", "every = \"1s\"\nsay = \"tick\"\n")
 	w.trigger(id, "old.toml", "at = \"2026-01-02 03:04\"\nsay = \"too late\"\n")
@@ -85,6 +86,7 @@ func TestTriggerMissed(t *testing.T) {
 		t.Errorf("after %v came %s", last, next.Raw)
 	}
 	w.eventually("the old one is told", func() bool { return len(w.having(id, "note", "why", "trigger")) == 1 })
+	contains(t, w.answered("notify-ada", 1), "trigger old does not run: its time passed")
 	w.shows(id, "the old one is trouble", func(s status.Status) bool {
 		return strings.Contains(strings.Join(s.Trouble, ";"), "trigger old: its time passed")
 	})

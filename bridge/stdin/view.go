@@ -164,6 +164,9 @@ func (m *model) statusRow() string {
 	}
 	a := here[0]
 	segments := []string{m.stateSegment(a)}
+	if brief := a.Brief(m.now()); len(brief) > 0 {
+		segments = append(segments, oneLine(strings.Join(brief, ", ")))
+	}
 	if a.Offline {
 		segments = append(segments, warn.Render("offline model"))
 	} else if a.Model != "" {

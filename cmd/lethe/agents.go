@@ -42,8 +42,13 @@ type agentInfo struct {
 	Trouble   []string  `json:"trouble,omitempty"` // with rooms
 	Warnings  []string  `json:"warnings,omitempty"`
 
-	SilentSince time.Time    `json:"silent_since,omitzero"` // see status.Status
-	Jobs        []status.Job `json:"jobs,omitempty"`
+	SilentSince time.Time         `json:"silent_since,omitzero"` // see status.Status
+	Questions   []status.Question `json:"questions,omitempty"`
+	Budget      []status.Money    `json:"budget,omitempty"`
+	Children    int               `json:"children,omitempty"`
+	Triggers    []status.Trigger  `json:"triggers,omitempty"`
+	Jobs        []status.Job      `json:"jobs,omitempty"`
+	brief       string
 }
 
 // workInfo is how far a child is.
@@ -90,8 +95,14 @@ func (p *program) agentsCommand() *cobra.Command {
 				if !i.SilentSince.IsZero() {
 					fmt.Fprintf(p.out, "%s: nothing has come from the model for %s\n", i.Name, time.Since(i.SilentSince).Truncate(time.Second))
 				}
+				if i.brief != "" {
+					fmt.Fprintf(p.out, "%s: %s\n", i.Name, i.brief)
+				}
 				for _, j := range i.Jobs {
 					fmt.Fprintf(p.out, "%s: job %d runs for %s: %s\n", i.Name, j.ID, tools.Span(time.Since(j.Began)), oneLine(j.Command))
+				}
+				for _, q := range i.Questions {
+					fmt.Fprintf(p.out, "%s asks %s in %s: %s\n", i.Name, q.ID, q.Room, oneLine(q.Text))
 				}
 				for _, t := range i.Trouble {
 					fmt.Fprintf(p.out, "%s: %s\n", i.Name, oneLine(t))
@@ -173,6 +184,7 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	info.Turns, info.Entries = s.Turn, s.Next-1
 	info.Input, info.Cached, info.Output, info.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
 	live, running := alive(id)
+	info.Questions, live.Questions = live.Questions, nil // each has a line of its own, as jobs have
 	if t := s.Task; t != nil {
 		info.Parent, info.Work = t.Parent, &workInfo{t.Room, cmp.Or(t.How, "new"), t.Gist}
 		switch {
@@ -186,7 +198,10 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	}
 	if running {
 		info.State, info.PID, info.Error = cmp.Or(live.State, status.Starting), live.PID, live.Error
-		info.SilentSince, info.Trouble, info.Warnings, info.Jobs = live.SilentSince, live.Trouble, live.Warnings, live.Jobs
+		info.SilentSince, info.Trouble, info.Warnings = live.SilentSince, live.Trouble, live.Warnings
+		info.Budget, info.Children, info.Triggers = live.Budget, live.Children, live.Triggers
+		info.Jobs, live.Jobs = live.Jobs, nil
+		info.brief = oneLine(strings.Join(live.Brief(time.Now()), ", "))
 		if live.State == status.Retrying {
 			info.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
 		}

@@ -23,6 +23,7 @@ import (
 //	tg say USER TEXT            somebody writes to the bot
 //	tg gets USER REGEXP [N]     wait until the bot has sent them N (1) messages that match
 //	tg capture VAR USER REGEXP  the same, and keep the first group
+//	tg press USER BUTTON        somebody presses a button under the newest message that has it
 //	tg well                     the bot did nothing that a bot must not do
 func init() {
 	scriptCommands["botapi"] = scriptBotAPI
@@ -85,6 +86,18 @@ func scriptTelegram(ts *testscript.TestScript, neg bool, args []string) {
 	case "capture":
 		need(ts, neg, rest, 3)
 		ts.Setenv(rest[0], awaitSent(ts, s, rest[1], rest[2], 1)[1])
+	case "press":
+		need(ts, neg, rest, 2)
+		chat, u := s.dm(rest[0])
+		sent := s.Sent(chat)
+		i := len(sent) - 1
+		for i >= 0 && !strings.Contains(fmt.Sprint(labels(sent[i])), rest[1]) {
+			i--
+		}
+		if i < 0 {
+			ts.Fatalf("%s has no button %s", rest[0], rest[1])
+		}
+		s.Press(chat, u, sent[i].ID, rest[1])
 	case "well":
 		if v := s.Violations(); len(v) > 0 {
 			ts.Fatalf("the bot must not: %s", strings.Join(v, "; "))
@@ -92,6 +105,18 @@ func scriptTelegram(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("no command tg %s", args[0])
 	}
+}
+
+// labels are the texts of the buttons under a message.
+func labels(m models.Message) (all []string) {
+	if m.ReplyMarkup != nil {
+		for _, row := range m.ReplyMarkup.InlineKeyboard {
+			for _, b := range row {
+				all = append(all, b.Text)
+			}
+		}
+	}
+	return all
 }
 
 func atoi(ts *testscript.TestScript, text string) int {

@@ -67,6 +67,7 @@ type Status struct {
 
 	Budget []Money `json:"budget,omitempty"` // its limits, as they were when it asked the model last
 
+	Children  int        `json:"children,omitempty"`  // that still work
 	Questions []Question `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
 	Jobs      []Job      `json:"jobs,omitempty"`      // commands that go on beside the talk
 }

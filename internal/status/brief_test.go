@@ -1,0 +1,30 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestBrief(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	next := func(in ...time.Duration) (s Status) {
+		for i, d := range in {
+			s.Triggers = append(s.Triggers, Trigger{Name: "t" + string(rune('0'+i)), Next: now.Add(d)})
+		}
+		s.Triggers = append(s.Triggers, Trigger{Name: "on a path"})
+		return s
+	}
+	for want, s := range map[string]Status{
+		"":                           {},
+		"1 question, 1 job, 1 child": {Questions: make([]Question, 1), Jobs: make([]Job, 1), Children: 1},
+		"2 questions":                {Questions: make([]Question, 2)},
+		"$1.20 left today":           {Budget: []Money{{Of: "turn", Limit: 1}, {Of: "day", Limit: 2, Spent: 0.5, Held: 0.3}}},
+		"$0.00 left today":           {Budget: []Money{{Of: "day", Limit: 2, Spent: 2.5}}},
+		"next t1 12:30":              next(time.Hour, 30*time.Minute), "next t0 Sat 09:00": next(21 * time.Hour), "next t0 27 Nov": next(7 * 24 * time.Hour),
+	} {
+		if got := strings.Join(s.Brief(now), ", "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
