@@ -58,6 +58,9 @@ func (a jobs) due(now time.Time) ([]record, error) {
 			}
 		}
 		r.event = a.firing(event.Fired{By: j.Signer()}, room, text, now).event
+		if i < 0 || !strings.HasPrefix(known[i].End, "exit 0") && !strings.HasPrefix(known[i].End, "stopped") {
+			r = a.noticed(r)
+		}
 		return []record{r}, nil
 	}
 	return nil, nil
