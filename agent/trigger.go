@@ -36,6 +36,7 @@ type armed struct {
 	trigger.Trigger
 	file    fs.FileInfo // as it was read
 	since   time.Time   // it counts from when its file came to be as it is
+	noticed time.Time   // when the clock was found to have been wrong, or zero
 	own     bool        // the identity wrote it
 	version string      // of the file
 	err     error       // why it cannot run
@@ -71,7 +72,7 @@ const (
 	settleTime  = 2 * time.Second // an editor's or a copy's many writes are one change
 	mostRuns    = 4               // commands at once
 	retryLater  = time.Minute
-	clockJumped = 24 * time.Hour // a last firing so far ahead tells nothing: the clock was wrong
+	clockJumped = 24 * time.Hour // what is so far ahead was told by a clock that was wrong
 )
 
 func newTriggers(a *Agent) *triggers {
@@ -154,15 +155,7 @@ func (t *triggers) moment(r *armed, now time.Time) (m moment, printed string, ok
 
 // scheduled finds the moment that has come, after the last one that fired.
 func (r *armed) scheduled(last, now time.Time) (m moment, ok bool) {
-	if last.After(now.Add(clockJumped)) {
-		last = now
-	}
-	if since := r.since; since.After(last) && r.At.IsZero() {
-		last = since
-	}
-	if r.checked.After(last) {
-		last = r.checked
-	}
+	last = r.after(last, now)
 	next := r.NextCheck(last, r.silent)
 	if next.IsZero() {
 		return m, false
@@ -187,6 +180,27 @@ func (r *armed) scheduled(last, now time.Time) (m moment, ok bool) {
 		m.missed = 0
 	}
 	return m, true
+}
+
+// after is the moment after which the next one is looked for: the newest that was obeyed, or when
+// the trigger was written. What a wrong clock has told counts as now, from when that is noticed.
+func (r *armed) after(fired, now time.Time) (newest time.Time) {
+	known := []time.Time{fired, r.checked, r.since}
+	if !r.At.IsZero() {
+		known = known[:2]
+	}
+	for _, at := range known {
+		if at.After(now.Add(clockJumped)) {
+			if r.noticed.IsZero() || r.noticed.After(now) {
+				r.noticed = now
+			}
+			at = r.noticed
+		}
+		if at.After(newest) {
+			newest = at
+		}
+	}
+	return newest
 }
 
 // start runs the command of a trigger beside the loop.

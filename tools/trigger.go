@@ -80,7 +80,8 @@ const (
 
 // RunTrigger runs the command of a trigger as BASH would, for at most a minute, beside
 // the calls. It returns what the command printed, with how it ended unless that was exit 0; or,
-// when it printed nothing, how it failed. name is that of the file that keeps a long output.
+// when it printed nothing, why it did not come to an end. name is that of the file that keeps a
+// long output.
 func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, failure string) {
 	if s.conf.Bash == BashOff {
 		return "", "BASH is off"
@@ -95,12 +96,12 @@ func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, fa
 	}, out)
 	out.close("")
 	printed = strings.TrimSpace(string(out.result()))
-	last, good := exitLine(end, err, context.Cause(ctx), runTime, 0, maxSpool)
-	switch {
-	case good:
+	switch last, good := exitLine(end, err, context.Cause(ctx), runTime, 0, maxSpool); {
+	case good, printed == "" && strings.HasPrefix(last, "[exit "): // as test and grep say no
 		return printed, ""
 	case printed == "":
 		return "", strings.Trim(last, "[]")
+	default:
+		return printed + "\n" + last, ""
 	}
-	return printed + "\n" + last, ""
 }

@@ -59,7 +59,7 @@ func TestWriteTrigger(t *testing.T) {
 func TestRunTrigger(t *testing.T) {
 	id := newIdentity(t, func(c *Config) { c.Bash = BashTrusted })
 	for command, want := range map[string][2]string{
-		"true": {}, "echo one; echo": {"one"}, "grep x /dev/null": {"", "exit 1"}, "echo bad; exit 3": {"bad\n[exit 3]"},
+		"true": {}, "echo one; echo": {"one"}, "grep x /dev/null": {}, "echo bad; exit 3": {"bad\n[exit 3]"},
 		"kill -9 $$": {"", "killed by signal 9 (killed)"},
 	} {
 		if out, failure := id.RunTrigger(t.Context(), "cron-x", command); [2]string{out, failure} != want {

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/lethetest"
+	"lethe/llm"
+	"lethe/mind"
+	"lethe/tools"
+	"lethe/trigger"
+)
+
+// noModel counts what it is asked.
+type noModel struct{ asked int }
+
+func (m *noModel) Complete(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+	m.asked++
+	return llm.Reply{Text: mind.Nothing, Finish: "stop", Model: "none"}, nil
+}
+
+// A month of a heartbeat that finds nothing costs no dollar and no entry, and checks ever more
+// rarely; when it finds something, one line says so and how often there was nothing.
+func TestIdleMonth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		home, err := OpenHome(t.TempDir())
+		lethetest.Must(t, err)
+		store, err := blobs.Open(home.Blobs())
+		lethetest.Must(t, err)
+		id, err := Boot(home, store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
+		lethetest.Must(t, err)
+		lethetest.Must(t, os.Mkdir(id.Dir+"/triggers", 0o700))
+		lethetest.Must(t, os.WriteFile(id.Dir+"/triggers/beat.toml", []byte("every = \"225s\"\nslow = \"1h\"\nrun = \"look\"\nsay = \"New:\"\n"), 0o600))
+		model, checks, found := &noModel{}, 0, ""
+		a, err := Open(id, Config{
+			Home: home, Store: store, Watcher: chat.NewWatcher(0, nil), Model: model, DefaultModel: "none", Tools: tools.Config{Bash: tools.BashTrusted},
+			runTrigger: func(context.Context, string, string) (string, string) {
+				checks++
+				time.Sleep(time.Second)
+				return found, ""
+			},
+		})
+		lethetest.Must(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- a.Run(ctx) }()
+		synctest.Wait()
+		began, entries := a.log.sinceEpoch, a.state.Next
+		time.Sleep(30 * 24 * time.Hour)
+		synctest.Wait()
+		if checks < 700 || checks > 740 || model.asked > 0 || a.state.Next != entries || a.log.sinceEpoch > began {
+			t.Errorf("%d checks, %d calls of the model, %d entries, %d lines of LIFE", checks, model.asked, a.state.Next-entries, a.log.sinceEpoch-began)
+		}
+		before := checks
+		found = "a letter"
+		time.Sleep(time.Hour + time.Minute)
+		found = ""
+		synctest.Wait()
+		fired := a.state.Fires["cron-beat"]
+		line, err := os.ReadFile(chat.Path(home.Dir, "dev"))
+		if err != nil || fired.Count == 0 || model.asked != fired.Count || strings.Count(string(line), "[AGENT:cron-beat ") != fired.Count || !strings.Contains(string(line), "New:\u2028a letter\n") {
+			t.Errorf("after %d checks it has fired %d times: %v %s", checks-before, fired.Count, err, line)
+		}
+		cancel()
+		lethetest.Must(t, <-ended)
+	})
+}
+
+// A clock that was a year ahead for a while stops no schedule, and lets none of its times come twice.
+func TestClockWasAhead(t *testing.T) {
+	trig, err := trigger.Parse("x", []byte("cron = \"30 9 * * *\"\nsay = \"x\"\n"), time.UTC)
+	lethetest.Must(t, err)
+	now := time.Date(2026, 11, 22, 9, 45, 0, 0, time.UTC)
+	last := time.Date(2027, 12, 1, 9, 30, 0, 0, time.UTC)
+	r := &armed{Trigger: trig, since: now.Add(-100 * 24 * time.Hour)}
+	var fired []string
+	for i := range 300 {
+		if m, ok := r.scheduled(last, now); ok {
+			last = m.at
+			fired = append(fired, fmt.Sprint(m.at.Day(), m.missed))
+		}
+		if now = now.Add(17 * time.Minute); i%100 == 99 { // put back by an hour
+			now = now.Add(-time.Hour)
+		}
+	}
+	equalSlices(t, "fired", fired, []string{"23 0", "24 0", "25 0"})
+}
