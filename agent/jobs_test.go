@@ -158,3 +158,44 @@ func TestApprovedCallGoesOn(t *testing.T) {
 	equal(t, "runs that went on", len(w.having(id, "note", "job", "1")), 1)
 	w.conserved(id)
 }
+
+// A child is not done while a job of it runs: what it says when the job has ended is its result.
+func TestChildWaitsForItsJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	w.ask("dev", "let somebody else run until [ -e go ]; do sleep 0.01; done; echo over in the background")
+	w.eventually("the child has a job", func() bool {
+		_, err := os.Stat(w.own(w.childOf(id), "jobs/1/log"))
+		return err == nil
+	})
+	room := w.fold(id).Children[0].Room
+	w.answered(room, 2)
+	w.write(w.own(id, "workspace/go"), "")
+	w.eventually("the result", func() bool { return strings.Contains(strings.Join(w.said(room), "\n"), "\nresult 1: ") })
+	text := w.read(w.path(room))
+	if end, result := strings.Index(text, "[AGENT:job-1 "), strings.Index(text, "result 1: "); end < 0 || end > result {
+		t.Errorf("the result comes before the job's end:\n%s", text)
+	}
+	child := w.childOf(id)
+	w.eventually("the child has stopped", func() bool { _, runs := Running(child); return !runs })
+	s.stop()
+	<-s.done
+}
+
+// childOf is the child of an identity, once there is one.
+func (w *world) childOf(id Identity) (child Identity) {
+	w.Helper()
+	w.eventually("there is a child", func() bool {
+		all, err := w.home.List()
+		lethetest.Must(w, err)
+		for _, one := range all {
+			if one.Self != id.Self {
+				child = one
+			}
+		}
+		return child.Self != ""
+	})
+	return child
+}

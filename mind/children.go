@@ -166,8 +166,14 @@ func (s *State) stopChildren(e event.Command) error {
 func (s *State) Works() bool { return s.Task != nil && s.Task.Open() }
 
 // Concludes reports whether the final text of the turn is the result that a child
-// owes. While children of its own work, it is not.
-func (s *State) Concludes() bool { return s.Works() && len(s.Working()) == 0 }
+// owes. While more is to come by itself, it is not.
+func (s *State) Concludes() bool { return s.Works() && !s.Expects() }
+
+// Expects reports whether a line is to come by itself: of a child that works, or the end of a job.
+func (s *State) Expects() bool {
+	unheard := func(w Wake) bool { return !w.Heard }
+	return len(s.Working()) > 0 || len(s.Jobs) > 0 || slices.ContainsFunc(s.Wakes, unheard)
+}
 
 // FromParent reports whether a line in a room is work for this child.
 func (s *State) FromParent(room string, l chat.Line) bool {
