@@ -19,6 +19,8 @@ var commands = []map[string]string{
 	{"command": "stop", "description": "interrupt what the agent is doing"},
 	{"command": "status", "description": "what the agent is doing"},
 	{"command": "model", "description": "change the model: /model NAME"},
+	{"command": "budget", "description": "what was spent, and what is left"},
+	{"command": "jobs", "description": "the commands that run beside the talk"},
 	{"command": "id", "description": "the ids of this chat and of you, and the room"},
 	{"command": "start", "description": "what this is"},
 }

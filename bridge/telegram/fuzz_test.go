@@ -30,6 +30,8 @@ func FuzzUpdate(f *testing.F) {
 		f.Add(strings.Replace(message(more), `"message":`, `"edited_message":`, 1))
 	}
 	f.Add(`{"update_id":1,"my_chat_member":{"chat":{"id":7},"new_chat_member":{"status":"left"}}}`)
+	f.Add(`{"update_id":1,"callback_query":{"id":"4","from":{"id":7},"data":"q3fa9c1 1","message":{"message_id":5,"chat":{"id":7,"type":"private"}}}}`)
+	f.Add(`{"update_id":1,"callback_query":{"data":"\n/stop"}}`)
 	f.Add(`{"update_id":99999999999999999999}`)
 	f.Add(strings.Repeat(`{"message":`, 20000))
 	f.Fuzz(func(t *testing.T, raw string) {

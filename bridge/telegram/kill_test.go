@@ -21,6 +21,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/botapi"
 	"lethe/internal/durable"
+	"lethe/internal/status"
 )
 
 // asBridge makes the test binary a bridge that dies: see mortal.
@@ -140,7 +141,7 @@ func answer(to string) string {
 	return "re: **" + to + "**\n\n" + strings.Repeat(word, markup.Limit/len(word))
 }
 
-var fileTag = regexp.MustCompile(`^\[photo [^\]]*hash=[0-9a-f]+\] `)
+var fileTag = regexp.MustCompile(`^(\[photo [^\]]*hash=[0-9a-f]+\]|q[0-9a-f]{6}) `) // or the id of a question
 
 func plainWords(text string) string { return fileTag.ReplaceAllString(text, "") }
 
@@ -158,11 +159,18 @@ func TestKilled(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-agent })
 
 	said := 0
+	var asked []status.Question
 	say := func() {
 		text := fmt.Sprintf("message %d", said)
-		if said%3 == 2 {
+		switch said % 4 {
+		case 2:
 			st.SendPhoto(dm, ada, []byte(text), text)
-		} else {
+		case 3:
+			q := status.Question{ID: fmt.Sprintf("q%06x", said), Room: "dev", Text: "?", Options: []string{text}, For: []string{"Ada"}}
+			asked = append(asked, q)
+			st.asks("", asked...)
+			st.PressOld(dm, ada, 0, q.ID+" 1")
+		default:
 			st.Say(dm, ada, text)
 		}
 		said++

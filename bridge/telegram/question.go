@@ -139,12 +139,15 @@ func (s *session) press(c *callback, rules access.Rules) (h outcome) {
 	id, number, _ := strings.Cut(c.Data, " ")
 	n, _ := strconv.Atoi(number) // nothing is 0
 	q, open := s.open(id)
-	peer, reached := s.reaches(at, q.Room)
+	peer := ""
+	if open {
+		peer, open = s.reaches(at, q.Room)
+	}
 	name := rules.NameFor(who.ID, who.Claimed)
 	reply := map[string]any{"callback_query_id": c.ID, "show_alert": true}
 	over := true
 	switch {
-	case !open || !reached:
+	case !open:
 		reply["text"] = "This question is no longer open."
 	case n < 1 || n > len(q.Options):
 		reply["text"] = "The question has no such option."
@@ -193,9 +196,11 @@ func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
 	if m.foreign() || !chat.ValidQuestionID(id) {
 		return at.peer, at.room
 	}
-	q, open := s.open(id)
-	peer, reached := s.reaches(at, q.Room)
-	if _, _, ok := asked(q).Answer(words); !open || !reached || !ok {
+	q, ok := s.open(id)
+	if ok {
+		peer, ok = s.reaches(at, q.Room)
+	}
+	if _, _, fits := asked(q).Answer(words); !ok || !fits {
 		return at.peer, at.room
 	}
 	d.quote, d.words = "", words
