@@ -69,12 +69,12 @@ func (f field) parse(text string) (set uint64, err error) {
 					return 0, err
 				}
 			} else if stepped {
-				return 0, fmt.Errorf("%s %q: write */%s or %s-%d/%[3]s", f.name, part, by, span, f.max)
+				return 0, fmt.Errorf("%s %.60q: write */%.9s or %.9s-%d/%.9[3]s", f.name, part, by, span, f.max)
 			}
 		}
 		if stepped {
 			if step, err = strconv.Atoi(by); err != nil || step < 1 || step > f.size {
-				return 0, fmt.Errorf("%s %q: the step is a number from 1 to %d", f.name, part, f.size)
+				return 0, fmt.Errorf("%s %.60q: the step is a number from 1 to %d", f.name, part, f.size)
 			}
 		}
 		if hi < lo { // 22-2, fri-mon
@@ -93,7 +93,7 @@ func (f field) value(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < f.min || n > f.max {
-		return 0, fmt.Errorf("%s %q is not from %d to %d", f.name, text, f.min, f.max)
+		return 0, fmt.Errorf("%s %.60q is not from %d to %d", f.name, text, f.min, f.max)
 	}
 	return n, nil
 }

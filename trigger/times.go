@@ -42,7 +42,7 @@ func parseAt(text string, zone *time.Location) (time.Time, error) {
 			return time.Unix(first, 0).In(zone), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("at = %q: write a date and a time, such as \"2026-11-23 09:00\" or \"2026-11-23T09:00:00+01:00\"", text)
+	return time.Time{}, fmt.Errorf("at = %.60q: write a date and a time, such as \"2026-11-23 09:00\" or \"2026-11-23T09:00:00+01:00\"", text)
 }
 
 func parseQuiet(text string) (from, to int, err error) {
@@ -50,7 +50,7 @@ func parseQuiet(text string) (from, to int, err error) {
 	start, err1 := time.Parse("15:04", strings.TrimSpace(a))
 	end, err2 := time.Parse("15:04", strings.TrimSpace(b))
 	if err1 != nil || err2 != nil || start.Equal(end) {
-		return 0, 0, fmt.Errorf("quiet = %q: write two times of the day, such as \"22:00-07:00\"", text)
+		return 0, 0, fmt.Errorf("quiet = %.60q: write two times of the day, such as \"22:00-07:00\"", text)
 	}
 	return start.Hour()*60 + start.Minute(), end.Hour()*60 + end.Minute(), nil
 }

@@ -74,7 +74,7 @@ var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 	t := Trigger{Name: name, Zone: zone}
 	if !nameForm.MatchString(name) {
-		return t, fmt.Errorf("the name %q: write at most 32 of a-z, 0-9 and -, such as morning-brief.toml", name)
+		return t, fmt.Errorf("the name %.60q: write at most 32 of a-z, 0-9 and -, such as morning-brief.toml", name)
 	}
 	if len(data) > MaxBytes {
 		return t, fmt.Errorf("the file has %d bytes: at most %d are read", len(data), MaxBytes)
@@ -90,9 +90,9 @@ func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 		v, ok := values[key].(string)
 		switch {
 		case !slices.Contains(allKeys, key):
-			return t, fmt.Errorf("%s is no key of a trigger: the keys are %s", key, strings.Join(allKeys, ", "))
+			return t, fmt.Errorf("%.60q is no key of a trigger: the keys are %s", key, strings.Join(allKeys, ", "))
 		case !ok || strings.TrimSpace(v) == "" || strings.ContainsRune(v, 0):
-			return t, fmt.Errorf("%s = %q: write a text in quotes, such as every = \"10m\"", key, fmt.Sprint(values[key]))
+			return t, fmt.Errorf("%s = %.60q: write a text in quotes, such as every = \"10m\"", key, fmt.Sprint(values[key]))
 		}
 		k[key] = v
 	}
@@ -114,7 +114,7 @@ func (t *Trigger) times(k map[string]string) (err error) {
 	}
 	if tz := k["tz"]; tz != "" {
 		if t.Zone, err = time.LoadLocation(tz); err != nil {
-			return fmt.Errorf("tz = %q is no time zone: write one such as \"Europe/Berlin\" or \"UTC\"", tz)
+			return fmt.Errorf("tz = %.60q is no time zone: write one such as \"Europe/Berlin\" or \"UTC\"", tz)
 		}
 	}
 	if at := k["at"]; at != "" {
@@ -127,7 +127,7 @@ func (t *Trigger) times(k map[string]string) (err error) {
 			err = errors.New("no such day ever comes")
 		}
 		if err != nil {
-			return fmt.Errorf("cron = %q: %w", t.Cron, err)
+			return fmt.Errorf("cron = %.60q: %w", t.Cron, err)
 		}
 	}
 	if t.Quiet = k["quiet"]; t.Quiet != "" {
@@ -145,7 +145,7 @@ func (t *Trigger) times(k map[string]string) (err error) {
 			continue
 		}
 		if *d.to, err = time.ParseDuration(k[d.key]); err != nil || *d.to < d.least || *d.to > longest || *d.to%time.Second != 0 {
-			return fmt.Errorf("%s = %q: write whole seconds, minutes and hours, from %s to %s, such as \"10m\" or \"24h\"", d.key, k[d.key], d.least, longest)
+			return fmt.Errorf("%s = %.60q: write whole seconds, minutes and hours, from %s to %s, such as \"10m\" or \"24h\"", d.key, k[d.key], d.least, longest)
 		}
 	}
 	return nil
@@ -156,13 +156,13 @@ func (t *Trigger) check() error {
 	said := utf8.RuneCountInString(t.Say)
 	switch {
 	case t.Room != "" && !chat.ValidRoom(t.Room):
-		return fmt.Errorf("room = %q is no name of a room", t.Room)
+		return fmt.Errorf("room = %.60q is no name of a room", t.Room)
 	case said > MaxSay:
 		return fmt.Errorf("say has %d characters: at most %d", said, MaxSay)
 	case t.Slow > 0 && (t.Every == 0 || t.Run == ""):
 		return errors.New("slow goes with every and run: it is how far the pauses grow while the command prints nothing")
 	case t.Slow > 0 && t.Slow < t.Every:
-		return fmt.Errorf("slow = %q is less than every = %q: write the longer pause", t.Slow, t.Every)
+		return fmt.Errorf("slow = %.60q is less than every = %.60q: write the longer pause", t.Slow, t.Every)
 	case t.Mail != "" && t.Run != "":
 		return errors.New("mail takes no run: each file is a message as it is")
 	case t.Say == "" && t.Run == "" && t.Watch == "" && t.Mail == "":

@@ -36,7 +36,7 @@ func TestParseRefuses(t *testing.T) {
 		`every = 10`:                                 `write a text in quotes`,
 		`at = 2026-11-23T09:00:00`:                   `write a text in quotes`,
 		`every = "10m`:                               "line 1",
-		"every = \"10m\"\nwhen = \"x\"":              "when is no key",
+		"every = \"10m\"\nwhen = \"x\"":              `"when" is no key`,
 		"every = \"10m\"\nsay = \" \"":               `say = " "`,
 		`every = "soon"`:                             `every = "soon": write`,
 		`every = "1500ms"`:                           `every = "1500ms"`,
