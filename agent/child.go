@@ -31,7 +31,7 @@ type Child struct {
 	Brief  string     `toml:"brief"` // its gist
 	Tools  []string   `toml:"tools"`
 	Model  string     `toml:"model"`
-	USD    float64    `toml:"usd,omitempty"`
+	USD    float64    `toml:"usd,omitzero"`
 	Schema string     `toml:"schema,omitempty"`
 	Check  string     `toml:"check,omitempty"`
 }

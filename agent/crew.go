@@ -31,6 +31,7 @@ type team struct {
 	name  string
 	ctx   context.Context
 	lives sync.WaitGroup // of children
+	agent *Agent         // as it was opened last; under mu
 }
 
 // run lets an identity live under supervision, and its children with it.
@@ -43,7 +44,7 @@ func (c *crew) run(ctx context.Context, id Identity) error {
 		a, err := c.open(id)
 		if err == nil {
 			a.team = t
-			c.dropAdmitted(id.Name)
+			t.opened(a)
 		}
 		return a, err
 	}, c.log.With("identity", id.Name))
@@ -69,14 +70,15 @@ func (t *team) admit(name, tree string) bool {
 	return true
 }
 
-// dropAdmitted frees the places of children that were never started, since their
-// parent has failed.
-func (c *crew) dropAdmitted(by string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, m := range c.members {
-		if m.by == by && !m.runs {
-			delete(c.members, name)
+// opened frees the places of children that were never started, since their parent has
+// failed.
+func (t *team) opened(a *Agent) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.agent = a
+	for name, m := range t.members {
+		if m.by == t.name && !m.runs {
+			delete(t.members, name)
 		}
 	}
 }
@@ -111,6 +113,7 @@ func (t *team) employ(child Identity, m *member) {
 			delete(t.members, child.Name)
 		}
 		m.called, m.idle = false, false
+		t.agent.stir() // it may have waited for that
 		t.mu.Unlock()
 	}
 }
@@ -126,10 +129,16 @@ func (t *team) hired() bool {
 	return m != nil && m.by != ""
 }
 
-// leave reports whether nothing was said to a child since it last looked: it may stop.
+// leave reports whether nothing was said to a child since it last looked, and none of
+// its own runs: it may stop.
 func (t *team) leave() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for _, m := range t.members {
+		if m.by == t.name {
+			return false
+		}
+	}
 	m := t.members[t.name]
 	m.idle, m.called = !m.called, false
 	return m.idle

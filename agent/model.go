@@ -27,6 +27,7 @@ type call struct {
 	share    int             // weighted characters that a tool's result may show
 	opened   string          // the blob that UNCOMPACT has shown
 	spoken   bool            // State.Spoken
+	refusal  error           // why a SPAWN that begins makes nothing
 
 	lastPiece atomic.Pointer[time.Time] // when the answer's newest piece came, or the call began; nil while no model is asked
 }

@@ -125,6 +125,9 @@ func (a *Agent) join(room string, first bool) error {
 			text = fmt.Sprintf("You now hear room %s. It held %d lines before; you hear the last %d. Read rooms/%s.md for the others.", room, total, len(lines), room)
 		}
 	}
+	if c := a.state.Child(room); c != nil {
+		text = fmt.Sprintf("%s works for you in room %s. Its results call you; what else is said there you only read.", c.Name, room)
+	}
 	return a.commit(record{event: e, bodies: []body{{"joined room " + room, []byte(text)}}})
 }
 

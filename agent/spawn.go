@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,8 +38,8 @@ func (a *Agent) spawnable(p mind.Pending) (name, room string, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	name, room, err = a.admit(p.ID(), s)
-	return name, room, err == nil
+	name, room, a.call.refusal = a.admit(p.ID(), s)
+	return name, room, a.call.refusal == nil
 }
 
 // admit names the child of a call and takes its place among those of its tree, or says
@@ -97,10 +98,7 @@ func (a *Agent) toolsFor(s tools.Spawn) ([]string, error) {
 func (a *Agent) spawn(call string, s tools.Spawn) (string, error) {
 	i := slices.IndexFunc(a.state.Children, func(c mind.Child) bool { return c.Call == call })
 	if i < 0 {
-		if _, _, err := a.admit(call, s); err != nil {
-			return "", err
-		}
-		return "", errors.New("there was no place for it a moment ago; call again")
+		return "", cmp.Or(a.call.refusal, errors.New("it was not begun; call again"))
 	}
 	c := a.state.Children[i]
 	id, err := a.bootChild(c, s)
@@ -172,7 +170,7 @@ func (a *Agent) callChild(room string) {
 // fixed is done now, once.
 func (a *Agent) settledSpawn(p mind.Pending) (status, text string, ok bool) {
 	s, err := tools.ParseSpawn([]byte(blobs.Unescape(p.Call.Args)))
-	if p.Call.Tool != "SPAWN" || err != nil || !slices.ContainsFunc(a.state.Children, func(c mind.Child) bool { return c.Call == p.ID() }) {
+	if p.Call.Tool != "SPAWN" || err != nil {
 		return "", "", false
 	}
 	if text, err = a.spawn(p.ID(), s); err != nil {

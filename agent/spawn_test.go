@@ -1,8 +1,17 @@
 package agent
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"lethe/chat"
+	"lethe/internal/lethetest"
+	"lethe/llm/rehearsal"
+	"lethe/mind"
 )
 
 // child returns the only child of the home.
@@ -57,4 +66,133 @@ func TestSpawn(t *testing.T) {
 	equal(t, "stops", len(w.having(child, "stopped", "why", "done")), 2)
 	equal(t, "pieces", w.fold(child).Task.Given, 2)
 	equal(t, "pieces", w.fold(id).Children[0].Ended, 2)
+}
+
+// who matches the requests of a child of the named agent, and of its own for "".
+func who(parent, contains string, a *rehearsal.Answer) rehearsal.Step {
+	return rehearsal.Step{Contains: contains, Answer: a, Times: -1, Match: func(r *rehearsal.Request) bool {
+		_, rest, child := strings.Cut(r.Messages[0].Text(), "You work for another agent, ")
+		return child == (parent != "") && strings.HasPrefix(rest, parent)
+	}}
+}
+
+// workrooms returns the rooms in which children work, in order of their names.
+func (w *world) workrooms() (rooms []string) {
+	paths, _ := filepath.Glob(filepath.Join(w.home.Chats(), "task-*.md"))
+	for _, path := range paths {
+		rooms = append(rooms, strings.TrimSuffix(filepath.Base(path), ".md"))
+	}
+	return rooms
+}
+
+// A /stop reaches children and theirs, each once, and what they say then calls nobody.
+func TestStopReachesChildren(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, who("ada,", "deep", calls("SPAWN", `{"brief":"dig","tools":["BASH"]}`)), who("ada-", "dig", calls("BASH", `{"command":"touch began; sleep 600"}`)),
+		who("ada", "works in room", text("I wait for it.")), who("", "start", calls("SPAWN", `{"brief":"go deep"}`)), always("well"))
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	w.ask("dev", "start")
+	w.eventually("the grandchild works", func() bool { _, err := os.Stat(w.own(id, "workspace/began")); return err == nil })
+	w.say("dev", "ann", "/stop")
+	w.eventually("it has stopped", func() bool { return slices.Contains(w.said("dev"), chat.Stopped) })
+	rooms := w.workrooms()
+	equal(t, "rooms", len(rooms), 2)
+	for _, room := range rooms {
+		w.eventually("a child has stopped", func() bool { return slices.Contains(w.said(room), chat.Stopped) })
+		stops := 0
+		for _, l := range w.lines(room) {
+			if l.Command == "stop" && l.Name == "ann" {
+				stops++
+			}
+		}
+		equal(t, "stops in "+room, stops, 1)
+	}
+	all, err := w.home.List()
+	lethetest.Must(t, err)
+	for _, child := range all[1:] {
+		w.eventually("the child has ended", func() bool { _, runs := Running(child); return !runs })
+		equal(t, child.Name, w.fold(child).Task.How, mind.WorkStopped)
+	}
+	w.settle(id)
+	s.stop()
+	<-s.done
+	equal(t, "child", w.fold(id).Children[0].How, mind.WorkStopped)
+	equalSlices(t, "said", w.said("dev"), []string{"well", chat.Stopped})
+}
+
+// A child that cannot go on says so; its next work is another matter.
+func TestChildFails(t *testing.T) {
+	t.Parallel()
+	refused := who("ada,", "try", nil)
+	refused.Status, refused.Times = 402, 1
+	w := newWorld(t, refused, who("ada,", "once more", text("it went well")), who("", "failed 1: ", text("it has failed")),
+		who("", "result 2: ", text("it is done")), who("", "works in", text("it is at work")), who("", "start", calls("SPAWN", `{"brief":"try"}`)))
+	id := w.boot("ada", "dev")
+	w.supervise(id)
+	w.say("dev", "ann", "start")
+	equal(t, "answer", w.answered("dev", 2), "it has failed")
+	room := w.workrooms()[0]
+	if said := w.said(room); !strings.HasPrefix(said[len(said)-1], "failed 1: ") || !strings.Contains(said[len(said)-1], "402") {
+		t.Errorf("it says %q", said)
+	}
+	w.model.Push(who("", "again", calls("SAY", `{"room":"`+room+`","message":"once more"}`)), who("", "said in room", text("I have told it")))
+	w.say("dev", "ann", "again")
+	equal(t, "answer", w.answered("dev", 4), "it is done")
+}
+
+// What a child may have is what its parent lists, of what it has itself; no more work at
+// a time than may be alive; and a long result is behind its ref.
+func TestChildIsBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789", 300)
+	hold := make(chan struct{})
+	var many []string
+	for i := range 10 {
+		args := fmt.Sprintf(`{"brief":"brief %d","tools":["SAY","LIST"],"usd":0.5}`, i)
+		if i == 9 {
+			args = `{"brief":"x","tools":"FLY"}`
+		}
+		many = append(many, "SPAWN", args)
+	}
+	first, waits, held := who("ada,", "brief 0", text(long)), who("ada,", "brief ", text("done")), make(chan struct{})
+	first.Hold, waits.Hold = held, hold
+	w := newWorld(t, first, waits,
+		who("", "works in", text("they are at work")), who("", "FLY", text("they are at work")), who("", "result 1: 0123", text("I have it")), who("", "start", calls(many...)), always("well"))
+	t.Cleanup(func() { close(hold) })
+	id := w.boot("ada", "dev")
+	w.supervise(id)
+	w.say("dev", "ann", "start")
+	w.answered("dev", 1)
+	results := w.results(id)
+	for i, r := range results {
+		switch {
+		case i < 8:
+			equal(t, "status", r.status, mind.OK)
+		case i == 8:
+			contains(t, r.text, "8 are at work already")
+		default:
+			contains(t, r.text, "FLY, which you do not have yourself")
+		}
+	}
+	close(held)
+	equal(t, "answer", w.answered("dev", 2), "I have it")
+	children := w.fold(id).Children
+	equal(t, "children", len(children), 8)
+	child, err := w.home.Find(children[0].Name)
+	lethetest.Must(t, err)
+	var names []string
+	for _, f := range []string{"SAY", "LIST", "UNCOMPACT", "BASH", "JOIN", "SPAWN", "WRITE_FILE"} {
+		if strings.Contains(w.fold(child).Stable.Tools, `"name":"`+f+`"`) {
+			names = append(names, f)
+		}
+	}
+	equalSlices(t, "tools", names, []string{"SAY", "LIST", "UNCOMPACT"})
+	said := w.said(children[0].Room)
+	outcome, ok := chat.ParseOutcome(said[len(said)-1])
+	if _, hash, cut := strings.Cut(outcome.Text, "hash="); !ok || !cut || len(outcome.Text) > 2000 || !strings.HasPrefix(outcome.Text, "0123") {
+		t.Errorf("the result is %q", said)
+	} else if b, _, err := (&Agent{id: id, store: w.store}).blobOf(strings.TrimSuffix(hash, "]"), nil); err != nil || !strings.Contains(string(b.Body), long) {
+		t.Errorf("the parent cannot open %s: %v", hash, err)
+	}
 }
