@@ -198,6 +198,9 @@ func (a *Agent) statusLine() string {
 		fmt.Fprintf(&b, "; asked in %s: %s %s", q.Room, q.ID, blobs.Gist(q.Text))
 	}
 	b.WriteString(a.jobsGoOn())
+	for _, c := range s.Working() {
+		fmt.Fprintf(&b, "; %s works for me in %s", c.Name, c.Room)
+	}
 	for _, t := range a.trouble() {
 		b.WriteString("; " + t)
 	}

@@ -2,8 +2,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
+	"time"
+
+	"lethe/chat"
+	"lethe/life/event"
 )
 
 // crew is the identities that one Supervise runs, with the children that they spawn.
@@ -30,14 +35,15 @@ type team struct {
 	*crew
 	name  string
 	ctx   context.Context
-	lives sync.WaitGroup // of children
-	agent *Agent         // as it was opened last; under mu
+	lives sync.WaitGroup   // of children
+	agent *Agent           // as it was opened last; under mu
+	lost  map[string]error // children that cannot be run, by name; under mu
 }
 
 // run lets an identity live under supervision, and its children with it.
 func (c *crew) run(ctx context.Context, id Identity) error {
 	ctx, cancel := context.WithCancel(ctx)
-	t := &team{crew: c, name: id.Name, ctx: ctx}
+	t := &team{crew: c, name: id.Name, ctx: ctx, lost: map[string]error{}}
 	defer t.lives.Wait()
 	defer cancel()
 	return supervise(ctx, id, func(id Identity) (*Agent, error) {
@@ -105,8 +111,8 @@ func (t *team) start(child Identity, tree string) {
 func (t *team) employ(child Identity, m *member) {
 	for again := true; again; {
 		err := t.run(t.ctx, child)
-		if err != nil {
-			t.log.Error("a child cannot be run", "identity", child.Name, "error", err)
+		if err != nil && t.ctx.Err() == nil {
+			t.lose(child.Name, err)
 		}
 		t.mu.Lock()
 		if again = m.called && err == nil && t.ctx.Err() == nil; !again {
@@ -116,6 +122,37 @@ func (t *team) employ(child Identity, m *member) {
 		t.agent.stir() // it may have waited for that
 		t.mu.Unlock()
 	}
+}
+
+// lose notes that a child cannot be run. One that another process runs is not lost.
+func (t *team) lose(child string, err error) {
+	if t == nil || errors.As(err, new(*RunningError)) {
+		return
+	}
+	t.log.Error("a child cannot be run", "identity", child, "error", err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost[child] = err
+	t.agent.stir()
+}
+
+// lostChildren is the source of their results, which the daemon writes for them.
+type lostChildren Agent
+
+func (l *lostChildren) next() time.Time { return time.Time{} }
+
+func (l *lostChildren) due(now time.Time) (out []record, err error) {
+	a := (*Agent)(l)
+	a.team.mu.Lock()
+	defer a.team.mu.Unlock()
+	for _, c := range a.state.Working() {
+		if why := a.team.lost[c.Name]; why != nil && !a.state.Awaits(c.Name) {
+			failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}
+			out = append(out, a.firing(event.Fired{By: c.Name}, c.Room, failed.String(), now))
+		}
+	}
+	clear(a.team.lost)
+	return out, nil
 }
 
 // hired reports whether the team's identity runs because its parent called it.

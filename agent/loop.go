@@ -73,6 +73,9 @@ func (a *Agent) begin() error {
 		return err
 	}
 	for _, c := range a.state.Working() {
+		if _, err := a.cfg.Home.Find(c.Name); err != nil {
+			a.team.lose(c.Name, err)
+		}
 		a.callChild(c.Room)
 	}
 	a.showResting()

@@ -28,6 +28,9 @@ func (a *Agent) startSources() (all []source) {
 	if a.cfg.sources != nil {
 		all = append(all, a.cfg.sources(a)...)
 	}
+	if a.team != nil {
+		all = append(all, (*lostChildren)(a))
+	}
 	return all
 }
 

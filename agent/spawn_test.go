@@ -89,7 +89,7 @@ func (w *world) workrooms() (rooms []string) {
 func TestStopReachesChildren(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, who("ada,", "deep", calls("SPAWN", `{"brief":"dig","tools":["BASH"]}`)), who("ada-", "dig", calls("BASH", `{"command":"touch began; sleep 600"}`)),
-		who("ada", "works in room", text("I wait for it.")), who("", "start", calls("SPAWN", `{"brief":"go deep"}`)), always("well"))
+		who("ada", "works for you", text("I wait for it.")), who("", "start", calls("SPAWN", `{"brief":"go deep"}`)), always("well"))
 	id := w.boot("ada", "dev")
 	s := w.supervise(id)
 	w.ask("dev", "start")
@@ -127,7 +127,7 @@ func TestChildFails(t *testing.T) {
 	refused := who("ada,", "try", nil)
 	refused.Status, refused.Times = 402, 1
 	w := newWorld(t, refused, who("ada,", "once more", text("it went well")), who("", "failed 1: ", text("it has failed")),
-		who("", "result 2: ", text("it is done")), who("", "works in", text("it is at work")), who("", "start", calls("SPAWN", `{"brief":"try"}`)))
+		who("", "result 2: ", text("it is done")), who("", "works for you", text("it is at work")), who("", "start", calls("SPAWN", `{"brief":"try"}`)))
 	id := w.boot("ada", "dev")
 	w.supervise(id)
 	w.say("dev", "ann", "start")
@@ -158,7 +158,7 @@ func TestChildIsBounded(t *testing.T) {
 	first, waits, held := who("ada,", "brief 0", text(long)), who("ada,", "brief ", text("done")), make(chan struct{})
 	first.Hold, waits.Hold = held, hold
 	w := newWorld(t, first, waits,
-		who("", "works in", text("they are at work")), who("", "FLY", text("they are at work")), who("", "result 1: 0123", text("I have it")), who("", "start", calls(many...)), always("well"))
+		who("", "works for you", text("they are at work")), who("", "FLY", text("they are at work")), who("", "result 1: 0123", text("I have it")), who("", "start", calls(many...)), always("well"))
 	t.Cleanup(func() { close(hold) })
 	id := w.boot("ada", "dev")
 	w.supervise(id)
@@ -195,4 +195,30 @@ func TestChildIsBounded(t *testing.T) {
 	} else if b, _, err := (&Agent{id: id, store: w.store}).blobOf(strings.TrimSuffix(hash, "]"), nil); err != nil || !strings.Contains(string(b.Body), long) {
 		t.Errorf("the parent cannot open %s: %v", hash, err)
 	}
+}
+
+// A child that cannot be run any more has failed, and its parent is told once.
+func TestLostChild(t *testing.T) {
+	t.Parallel()
+	waits := who("ada,", "brief", text("done"))
+	waits.Hold = make(chan struct{})
+	w := newWorld(t, waits, who("", "it cannot be run", text("it is lost")), who("", "works for you", text("it is at work")), who("", "start", calls("SPAWN", `{"brief":"brief"}`)))
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	equal(t, "answer", w.ask("dev", "start"), "it is at work")
+	child := w.child()
+	w.eventually("it works", func() bool { return len(w.events(child, "inbound")) == 1 })
+	s.stop()
+	<-s.done
+	w.write(child.LIFE(), "nothing that Lethe wrote\n")
+	s = w.supervise(id)
+	equal(t, "answer", w.answered("dev", 2), "it is lost")
+	w.settle(id)
+	s.stop()
+	<-s.done
+	w.supervise(id)
+	w.eventually("it runs", func() bool { _, runs := Running(id); return runs })
+	equal(t, "how", w.fold(id).Children[0].How, mind.WorkFailed)
+	equal(t, "firings", len(w.events(id, "fired")), 1)
+	equal(t, "lines", len(w.said("dev")), 2)
 }

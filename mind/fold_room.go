@@ -52,11 +52,11 @@ func (s *State) inbound(e event.Inbound, from source) error {
 func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 	users, agents, woken, work := false, false, false, false
 	for line := range others(body, own) {
-		switch child := s.Child(room); {
-		case s.hear(room, line.Hash, asleep):
-			woken = true
-		case child != nil:
+		switch child, fired := s.Child(room), s.hear(room, line.Hash, asleep); {
+		case child != nil && (!fired || line.Name == child.Name):
 			s.hearChild(room, line, asleep)
+		case fired:
+			woken = true
 		case s.FromParent(room, line):
 			s.giveWork(asleep)
 			work = true
