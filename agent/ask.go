@@ -60,7 +60,7 @@ func (a *Agent) ask(k mind.Ask, n int) record {
 
 // whereToAsk is the room where the identity is answering, or one that it hears.
 func (a *Agent) whereToAsk() string {
-	for _, room := range append(a.audience(), a.joined()...) {
+	for _, room := range append(a.audience(), a.company()...) {
 		return room
 	}
 	return ""
@@ -226,6 +226,8 @@ func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 	if room, ok := a.sayable(p); ok {
 		_, message, _ := tools.ParseSay([]byte(k.Args)) // sayable has parsed it
 		e.Notice = a.notice(message, room)
+	} else if child, room, brief, ok := a.spawnable(q.ID, p.Call); ok {
+		e.Child, e.Notice = child, a.notice(brief, room)
 	}
 	if err := a.commit(record{event: e}); err != nil {
 		return false, err
@@ -274,8 +276,11 @@ func (a *Agent) settleRun() error {
 		return err
 	}
 	state, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
-	if room, ok := a.sayable(mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: k.Args}}); ok {
+	call := &mind.Call{Tool: k.Tool, Args: k.Args}
+	if room, ok := a.sayable(mind.Pending{Call: call}); ok {
 		state, text = mind.OK, a.saidIn(q.ID, room)
+	} else if s, t, ok := a.settledSpawn(q.ID, call); ok {
+		state, text = s, t
 	}
 	return a.commit(a.runEnd(q, state, tools.Result{Body: []byte(text)}))
 }

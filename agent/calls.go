@@ -155,7 +155,7 @@ func (a *Agent) intent(p mind.Pending) record {
 	e := event.Call{ID: p.ID(), Tool: p.Call.Tool}
 	if room, ok := a.sayable(p); ok { // otherwise the tool says what is wrong
 		e.Posting = a.posting(room)
-	} else if child, room, ok := a.spawnable(p); ok {
+	} else if child, room, _, ok := a.spawnable(e.ID, p.Call); ok {
 		e.Child, e.Posting = child, a.posting(room)
 	}
 	return record{event: e}

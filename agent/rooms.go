@@ -209,7 +209,7 @@ func (a *Agent) settle() error {
 		status, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
 		if room, ok := a.sayable(p); ok && slices.Contains(a.state.Said, room) {
 			status, text = mind.OK, a.saidIn(p.ID(), room)
-		} else if s, t, ok := a.settledSpawn(p); ok {
+		} else if s, t, ok := a.settledSpawn(p.ID(), p.Call); ok {
 			status, text = s, t
 		}
 		if q, ok := a.state.Asked(p.ID(), ""); ok {

@@ -30,16 +30,16 @@ var (
 )
 
 // spawnable returns the child that a SPAWN makes, if the tool will not refuse it.
-func (a *Agent) spawnable(p mind.Pending) (name, room string, ok bool) {
-	if p.Call.Tool != "SPAWN" || p.Call.Original != "" || !a.tools.Has("SPAWN") {
-		return "", "", false
+func (a *Agent) spawnable(id string, c *mind.Call) (name, room, brief string, ok bool) {
+	if c.Tool != "SPAWN" || c.Original != "" || !a.tools.Has("SPAWN") {
+		return "", "", "", false
 	}
-	s, err := tools.ParseSpawn([]byte(blobs.Unescape(p.Call.Args)))
+	s, err := tools.ParseSpawn([]byte(blobs.Unescape(c.Args)))
 	if err != nil {
-		return "", "", false
+		return "", "", "", false
 	}
-	name, room, a.call.refusal = a.admit(p.ID(), s)
-	return name, room, a.call.refusal == nil
+	name, room, a.call.refusal = a.admit(id, s)
+	return name, room, s.Brief, a.call.refusal == nil
 }
 
 // admit names the child of a call and takes its place among those of its tree, or says
@@ -168,12 +168,12 @@ func (a *Agent) callChild(room string) {
 
 // settledSpawn is the result of a SPAWN that a crash has cut short: what its intent has
 // fixed is done now, once.
-func (a *Agent) settledSpawn(p mind.Pending) (status, text string, ok bool) {
-	s, err := tools.ParseSpawn([]byte(blobs.Unescape(p.Call.Args)))
-	if p.Call.Tool != "SPAWN" || err != nil {
+func (a *Agent) settledSpawn(id string, c *mind.Call) (status, text string, ok bool) {
+	s, err := tools.ParseSpawn([]byte(blobs.Unescape(c.Args)))
+	if c.Tool != "SPAWN" || err != nil {
 		return "", "", false
 	}
-	if text, err = a.spawn(p.ID(), s); err != nil {
+	if text, err = a.spawn(id, s); err != nil {
 		return mind.Failed, err.Error(), true
 	}
 	return mind.OK, text, true

@@ -12,6 +12,7 @@ import (
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
+	"lethe/tools"
 )
 
 // child returns the only child of the home.
@@ -221,4 +222,32 @@ func TestLostChild(t *testing.T) {
 	equal(t, "how", w.fold(id).Children[0].How, mind.WorkFailed)
 	equal(t, "firings", len(w.events(id, "fired")), 1)
 	equal(t, "lines", len(w.said("dev")), 2)
+}
+
+// A SPAWN that people have to approve makes one child, once they have.
+func TestSpawnIsApproved(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"", "run", "posted"} { // where it is killed
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, who("ada,", "brief", text("done")), who("", "result 1: done", text("it is done")), who("", "start", calls("SPAWN", `{"brief":"brief"}`)), always("well"))
+			rule, err := tools.ParseRule("SPAWN")
+			lethetest.Must(t, err)
+			w.conf.People, w.conf.Tools.Ask = []string{"ann"}, []tools.Rule{rule}
+			id := w.boot("ada", "dev")
+			r := w.run(id)
+			w.say("dev", "ann", "start")
+			w.eventually("it asks", func() bool { return len(w.fold(id).Questions) == 1 })
+			r.settled()
+			r.stop()
+			w.say("dev", "ann", "once")
+			if kind != "" {
+				_ = w.run(id, dieAt(kind, 1)).wait()
+			}
+			w.supervise(id)
+			w.eventually("it is done", func() bool { return slices.Contains(w.said("dev"), "it is done") })
+			equal(t, "lines of its room", len(w.said(w.workrooms()[0])), 2)
+			w.child()
+		})
+	}
 }

@@ -83,9 +83,15 @@ func (s *State) Working() []Child {
 	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return !c.Open() })
 }
 
-// spawned notes the child of a call. Its brief is the first line that is owed to its room.
-func (s *State) spawned(e event.Call) {
-	s.Children = append(slices.Clone(s.Children), Child{Name: e.Child, Room: e.Posts[0].Room, Call: e.ID, At: e.TS})
+// spawned notes the child of a call, whose brief is the first line that is owed to its room.
+// Those whom it is for are those who wait, or others, where nobody does.
+func (s *State) spawned(call, name string, brief event.Posting, others ...string) {
+	s.Children = append(slices.Clone(s.Children), Child{Name: name, Room: brief.Posts[0].Room, Call: call, At: brief.TS, For: others})
+}
+
+// notSpawned forgets the child of a call that came to nothing.
+func (s *State) notSpawned(call string) {
+	s.Children = slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return c.Call == call })
 }
 
 // gives notes that a line is owed to a room. In that of a child it is a piece of work,
@@ -97,7 +103,10 @@ func (s *State) gives(room string) {
 		return
 	}
 	c.Given++
-	if c.For, c.Peers = s.Waiting, false; len(s.Waiting) == 0 {
+	switch {
+	case len(s.Waiting) > 0:
+		c.For, c.Peers = s.Waiting, false
+	case len(s.Peers) > 0:
 		c.For, c.Peers = s.Peers, true
 	}
 }

@@ -15,7 +15,7 @@ func TestResultsAreTakenOnce(t *testing.T) {
 	where := event.Posting{TS: now, Posts: []event.Place{{Room: "task-1"}}}
 	s := New()
 	s.Name, s.Waiting = "ada", []string{"dev"}
-	s.spawned(event.Call{ID: "e3.1", Child: "ada-1", Posting: where})
+	s.spawned("e3.1", "ada-1", where)
 	owe := func(text string) {
 		t.Helper()
 		if err := s.owe("e3.1", text, where); err != nil {

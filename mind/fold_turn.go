@@ -93,7 +93,7 @@ func (s *State) call(e event.Call) error {
 	}
 	_, message := c.Say()
 	if e.Child != "" {
-		s.spawned(e)
+		s.spawned(e.ID, e.Child, e.Posting)
 		message = c.arg("brief")
 	}
 	if strings.TrimSpace(message) == "" {
@@ -134,8 +134,8 @@ func (s *State) result(e event.Result, from source) error {
 	}
 	c.Status, c.Result, c.Show, c.Places = e.Status, from.ref(), e.Show, e.Places
 	c.Text = c.shown(body)
-	if c.Status != OK { // a child that was not made
-		s.Children = slices.DeleteFunc(slices.Clone(s.Children), func(child Child) bool { return child.Call == e.ID })
+	if c.Status != OK {
+		s.notSpawned(e.ID)
 	}
 	s.wrote(e.File)
 	if e.Opened != "" {
@@ -176,7 +176,7 @@ func (s *State) note(e event.Note, from source) error {
 	}
 	entry := Entry{N: e.N, Show: e.Show, Places: e.Places}
 	if e.Run != "" {
-		q, err := s.ran(e.Run)
+		q, err := s.ran(e.Run, e.Status)
 		if err != nil {
 			return err
 		}

@@ -234,16 +234,22 @@ func (s *State) begins(e event.Run) error {
 	}
 	s.Approved = slices.Clone(s.Approved)
 	s.Approved[0].Began = true
+	if e.Child != "" {
+		s.spawned(e.ID, e.Child, e.Posting, s.Approved[0].Room)
+	}
 	return s.owe(e.ID, e.Say, e.Posting)
 }
 
 // ran ends an approved call; its output opens a turn.
-func (s *State) ran(id string) (Question, error) {
+func (s *State) ran(id, status string) (Question, error) {
 	if len(s.Approved) == 0 || s.Approved[0].ID != id {
 		return Question{}, errors.New("the end of a call that did not run")
 	}
 	q := s.Approved[0]
 	s.Approved = slices.Clone(s.Approved[1:])
+	if status != OK {
+		s.notSpawned(id)
+	}
 	s.Owes = true
 	if r := s.Rooms[q.Room]; r != nil && r.Joined {
 		s.Waiting = with(s.Waiting, q.Room)

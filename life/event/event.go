@@ -96,7 +96,8 @@ type Asked struct {
 type Run struct {
 	ID     string `arg:"ID"`
 	Tool   string `arg:"TOOL"`
-	Notice        // of a SAY
+	Child  string `life:"child,opt"` // the name of the identity that a SPAWN makes
+	Notice        // of a SAY, or a SPAWN's brief
 }
 
 // Grant says that a user mentioned a blob of another life.

@@ -29,6 +29,7 @@ var full = []struct {
 		`inbound e2 room=dev inode=7 at=1..2 before=ab lines=3 own=0..1 own=2..3 moved=yes wake=no show=9`},
 	{Inbound{N: 2, Passage: passage, Lines: 1, Answers: "q3fa9c1", Choice: "go on"}, `inbound e2 room=dev inode=7 at=1..2 before=ab lines=1 answers=q3fa9c1 choice="go on"`},
 	{Asked{ID: "k4", Call: "e3.1", Posting: notice.Posting}, `asked k4 call=e3.1 ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Run{ID: "q3fa9c2", Tool: "SPAWN", Child: "ada-3fa9", Notice: notice}, `run q3fa9c2 SPAWN child=ada-3fa9 say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Run{ID: "q3fa9c1", Tool: "SAY", Notice: notice}, `run q3fa9c1 SAY say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Note{N: 4, Why: "run", Run: "q3fa9c1", Status: "ok", Job: 5}, `note e4 why=run run=q3fa9c1 status=ok job=5`},
 	{Grant{Hash: "ab", By: "ada"}, `grant hash=ab by=ada`},
