@@ -126,7 +126,7 @@ func (a *Agent) concludeIfDue() (due bool, err error) {
 
 // awaits reports whether something else than a line goes on or is waited for.
 func (a *Agent) awaits() bool {
-	return a.state.Expects()
+	return a.state.Expects() || len(a.state.Questions)+len(a.state.Approved) > 0
 }
 
 // finished reports whether a child that its parent runs has nothing left to do. It then stops

@@ -77,7 +77,7 @@ func (a *Agent) parseTrigger(name string, data []byte, own bool) (trigger.Trigge
 		return t, err
 	}
 	t = t.For(a.id.Self)
-	joined := a.joined()
+	joined := a.company()
 	switch {
 	case t.Run != "" && a.cfg.Tools.Bash == tools.BashOff:
 		return t, errors.New("run: commands are off here (tools.bash in config.toml)")
