@@ -105,7 +105,11 @@ func reviewOf(s *mind.State, seen int) (text string, last int) {
 		if e.N <= seen {
 			continue
 		}
-		parts = append(parts, part{strings.TrimPrefix(e.Header(), "◆ ") + " hash=" + e.Ref.Short, e.Text})
+		head := strings.TrimPrefix(e.Header(), "◆ ")
+		if e.Refused {
+			head += " refused"
+		}
+		parts = append(parts, part{head + " hash=" + e.Ref.Short, e.Text})
 		for k, c := range e.Calls {
 			parts = append(parts, part{fmt.Sprintf("%s %s", mind.CallID(e.N, k+1), c.Tool), c.Args},
 				part{fmt.Sprintf("%s %s hash=%s", mind.CallID(e.N, k+1), c.Status, c.Result.Short), c.Text})
@@ -113,11 +117,17 @@ func reviewOf(s *mind.State, seen int) (text string, last int) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "what came into the life of %s, up to e%d. UNCOMPACT opens a hash.", s.Name, last)
-	if skip := len(parts) - reviewChars/(2*reviewShare); skip > 0 {
-		fmt.Fprintf(&b, " The first %d parts are left out.", skip)
-		parts = parts[skip:]
+	left, from := reviewChars, len(parts)
+	for ; from > 0; from-- { // of too many, the newest
+		p := parts[from-1]
+		need := utf8.RuneCountInString(p.head) + min(reviewShare, utf8.RuneCountInString(p.text))
+		if left -= need; left < 0 {
+			fmt.Fprintf(&b, " The first %d texts are left out.", from)
+			break
+		}
 	}
-	left := reviewChars
+	parts = parts[from:]
+	left = reviewChars
 	for _, p := range parts {
 		left -= utf8.RuneCountInString(p.head)
 	}
@@ -133,7 +143,10 @@ func reviewOf(s *mind.State, seen int) (text string, last int) {
 		if len(shown) < len(whole) {
 			shown += fmt.Sprintf("… (%d more characters)", utf8.RuneCountInString(whole[len(shown):]))
 		}
-		fmt.Fprintf(&b, "\n%s\n  %s", p.head, strings.ReplaceAll(shown, "\n", "\n  "))
+		b.WriteString("\n" + p.head)
+		if shown != "" {
+			b.WriteString("\n  " + strings.ReplaceAll(shown, "\n", "\n  "))
+		}
 	}
 	return b.String(), last
 }
