@@ -13,12 +13,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/life"
@@ -102,7 +104,9 @@ func (byToken) Complete(_ context.Context, r llm.Request, _ func(llm.Delta)) (ll
 	return reply, nil
 }
 
-const dieEnv = "LETHE_TEST_DIE" // of a test binary that lives by itself: "kind n", where it kills itself
+// dieEnv tells a test binary that lives by itself where it kills itself: right behind the n-th line
+// of a kind in LIFE ("fired 2"), or before or after a step that changes the disk ("step 70"), or a room ("room 3").
+const dieEnv = "LETHE_TEST_DIE"
 
 // byItself is what such a life runs with.
 func byItself(home Home, store *blobs.Store, watcher *chat.Watcher) Config {
@@ -131,14 +135,19 @@ func itselfMain(dir, die string) {
 		watcher := chat.NewWatcher(0, nil)
 		go watcher.Run(context.Background()) // ends with the process
 		conf := byItself(home, store, watcher)
-		kind, count, _ := strings.Cut(die, " ")
+		where, count, _ := strings.Cut(die, " ")
 		n, _ := strconv.Atoi(count)
-		conf.Tell = func(_ Identity, e life.Event) {
-			if e.Kind == kind {
-				if n--; n == 0 {
-					_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-				}
+		var left atomic.Int64
+		left.Store(int64(n))
+		dieAt := func(here bool) {
+			if here && left.Add(-1) == 0 {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
+		}
+		conf.Tell = func(_ Identity, e life.Event) { dieAt(e.Kind == where) }
+		durable.Fault = func(_ durable.Stage, _, path string) error {
+			dieAt(where == "step" || where == "room" && strings.HasPrefix(path, home.Chats()))
+			return nil
 		}
 		ids := slices.DeleteFunc(all, Identity.IsChild)
 		return Supervise(context.Background(), ids, func(id Identity) (*Agent, error) { return Open(id, conf) }, discard())
@@ -163,7 +172,7 @@ func (p person) answer() {
 }
 
 // TestByItselfKilled kills a life of triggers, questions, jobs and children again and again: at
-// any moment, or when a line is in its LIFE and nothing came of it yet. Each firing, answer, end and
+// any moment, behind a line of its LIFE, or beside a step that changes the disk. Each firing, answer, end and
 // result is there once.
 func TestByItselfKilled(t *testing.T) {
 	t.Parallel()
@@ -181,8 +190,16 @@ func TestByItselfKilled(t *testing.T) {
 	died := map[string]int{}
 	for i := range rounds {
 		die, patience := "", 30*time.Millisecond+time.Duration(random.Int64N(int64(400*time.Millisecond)))
-		if i%2 == 1 {
-			die, patience = fmt.Sprint(kinds[random.IntN(len(kinds))], " ", 1+random.IntN(3)), time.Second
+		switch i % 4 {
+		case 1:
+			die = fmt.Sprint(kinds[random.IntN(len(kinds))], " ", 1+random.IntN(3))
+		case 2:
+			die = fmt.Sprint("step ", 1+random.IntN(200))
+		case 3:
+			die = fmt.Sprint("room ", 1+random.IntN(16))
+		}
+		if die != "" {
+			patience = time.Second
 		}
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), childEnv+"="+w.home.Dir, dieEnv+"="+die)
@@ -202,7 +219,7 @@ func TestByItselfKilled(t *testing.T) {
 		case <-ended:
 			died[strings.Fields(die + " ?")[0]]++
 		case <-time.After(patience):
-			lethetest.Must(t, child.Process.Kill())
+			_ = child.Process.Kill() // it may have ended just now
 			<-ended
 		}
 		if out.Len() > 0 {
@@ -219,7 +236,7 @@ func TestByItselfKilled(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d kills; at lines of LIFE: %v", rounds, died)
+	t.Logf("%d kills; by themselves at: %v", rounds, died)
 	lethetest.Must(t, os.Remove(filepath.Join(dir, "tick.toml")))
 	w.conf = byItself(w.home, w.store, w.watcher)
 	s := w.supervise(id)
