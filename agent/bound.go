@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"time"
 	"unicode/utf8"
 
 	"lethe/compactor"
@@ -134,7 +135,7 @@ func (a *Agent) stuck() error {
 	w := a.window()
 	why := fmt.Sprintf("the context cannot be brought under its limit of %d tokens: system prompt and tools have %d, the answer %d, the rest %d",
 		w.Limit, w.Fixed, w.Answer, a.contextTokens()-w.Fixed-w.Answer)
-	return a.pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.")
+	return a.pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", time.Time{})
 }
 
 // overflowed lowers the limit to what a provider takes that refused a request as

@@ -271,7 +271,7 @@ func (a *Agent) failed(err error) error {
 		}
 		fallthrough
 	case llm.Permanent:
-		return a.pause(e.Error(), "The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.")
+		return a.pause(e.Error(), "The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.", time.Time{})
 	}
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
@@ -288,17 +288,23 @@ func (a *Agent) failed(err error) error {
 	return a.commit(record{event: trouble})
 }
 
-// pause stops asking until a person acts, and says so where the person is.
-func (a *Agent) pause(why, say string) error {
-	a.cfg.Log.Error("paused until a person acts", "why", why)
-	rooms := a.audience()
-	if len(rooms) == 0 {
-		rooms = a.company()
+// people are the rooms in which somebody waits for an answer, or else all in which people may be.
+func (a *Agent) people() []string {
+	if rooms := a.audience(); len(rooms) > 0 {
+		return rooms
 	}
+	return a.company()
+}
+
+// pause stops asking until a person acts, or until a time if there is one, and says so where
+// people are.
+func (a *Agent) pause(why, say string, until time.Time) error {
+	a.cfg.Log.Error("paused", "why", why, "until", until)
+	rooms := a.people()
 	if a.state.Works() { // concludeIfDue says it there
 		rooms = slices.DeleteFunc(rooms, func(room string) bool { return room == a.state.Task.Room })
 	}
-	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Notice: a.notice(say, a.notify(rooms...)...)}})
+	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Until: until, Notice: a.notice(say, a.notify(rooms...)...)}})
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

@@ -37,15 +37,12 @@ func (a *Agent) openPurse() (*purse, error) {
 		return nil, nil
 	}
 	limited := a.cfg.Budget.Any()
-	for id := a.id; !limited; {
-		m, err := id.member(a.store)
+	for _, self := range append(above(a.store, a.id.Self), a.id.Self) {
+		child, err := a.cfg.Home.identity(self, "").Child()
 		if err != nil {
 			return nil, err
 		}
-		if limited = m.Life > 0; m.Parent == "" {
-			break
-		}
-		id = a.cfg.Home.identity(m.Parent, "")
+		limited = limited || child != nil && child.USD > 0
 	}
 	if !limited {
 		return nil, nil
@@ -328,7 +325,7 @@ func (a *Agent) unpaid(err error) (bool, error) {
 	if errors.Is(err, errUnpriced) {
 		model := a.state.Stable.Params.Model
 		return true, a.pause(err.Error()+", and a budget is set", fmt.Sprintf(
-			"A budget is set, and nobody has told me what the model %s costs. Give its price in config.toml, [prices.%q] with hit, miss and output in USD per million tokens, or set budget.unpriced = \"allow\".", model, model))
+			"A budget is set, and nobody has told me what the model %s costs. Give its price in config.toml, [prices.%q] with hit, miss and output in USD per million tokens, or set budget.unpriced = \"allow\".", model, model), time.Time{})
 	}
 	short, ok := errors.AsType[*budget.Short](err)
 	switch {
@@ -356,13 +353,7 @@ func (a *Agent) unpaid(err error) (bool, error) {
 	} else if short.Who == a.id.Name {
 		how = "/budget +1 life lets me go on."
 	}
-	rooms := a.audience()
-	if len(rooms) == 0 {
-		rooms = a.joined()
-	}
-	a.cfg.Log.Warn("paused: the budget is spent", "why", short)
-	return true, a.commit(record{event: event.Paused{ID: a.noticeID(), Why: "the budget is spent: " + short.Error(), Until: until,
-		Notice: a.notice(fmt.Sprintf("I pause: %s. %s", short, how), a.notify(rooms...)...)}})
+	return true, a.pause("the budget is spent: "+short.Error(), fmt.Sprintf("I pause: %s. %s", short, how), until)
 }
 
 // goOn ends a pause when the time has come for which a budget was spent.
@@ -373,19 +364,15 @@ func (a *Agent) goOn() error {
 	return a.commit(record{event: event.Resumed{Version: lethe.Version, Why: "budget"}})
 }
 
-// warn tells people once of each limit of the identity, and of the home, that is nearly spent.
-func (a *Agent) warn() error {
+// warn tells people once, in rooms, of each limit of the identity and of the home that is nearly spent.
+func (a *Agent) warn(rooms []string) error {
 	if a.purse == nil {
 		return nil
 	}
-	for _, l := range a.money(a.purse.ledger) {
+	for _, l := range a.money() {
 		name := l.Warning(budget.DateOf(time.Now(), a.cfg.Zone))
 		if l.Limit == 0 || l.Of == budget.Turn || l.Spent*100 < l.Limit*budget.WarnAt || slices.Contains(a.state.Spending.Warned, name) {
 			continue
-		}
-		rooms := a.audience()
-		if len(rooms) == 0 {
-			rooms = a.joined()
 		}
 		e := event.Error{ID: a.noticeID(), What: "budget", Text: name, Notice: a.notice(fmt.Sprintf("%d %% of a limit: %s.", l.Spent*100/l.Limit, l), rooms...)}
 		if err := a.commit(record{event: e}); err != nil {
@@ -397,10 +384,12 @@ func (a *Agent) warn() error {
 
 // money returns what the identity with its descendants has spent, and its limits; and last,
 // if it has a limit, the home.
-func (a *Agent) money(ledger *Ledger) []budget.Line {
+func (a *Agent) money() []budget.Line {
+	ledger := NewLedger(a.cfg.Home, a.store)
 	if a.purse != nil {
 		a.purse.mu.Lock()
 		defer a.purse.mu.Unlock()
+		ledger = a.purse.ledger
 	}
 	book, _, err := ledger.Read(a.cfg.Budget, time.Now(), a.cfg.Zone)
 	if err != nil {
@@ -428,25 +417,17 @@ func (a *Agent) runBudget(e *event.Command, arg string) (say string) {
 		case !slices.Contains(a.cfg.People, e.By):
 			return fmt.Sprintf("Only %s may raise a budget.", strings.Join(a.cfg.People, ", "))
 		}
-		limited := slices.ContainsFunc(a.money(a.ledger()), func(l budget.Line) bool { return l.Of == span && l.Limit > 0 })
-		if !limited {
-			return fmt.Sprintf("No limit is set for %s, so there is nothing to raise.", map[string]string{budget.Day: "the day", budget.Month: "the month", budget.Turn: "a turn", budget.Life: "my life"}[span])
+		if !slices.ContainsFunc(a.money(), func(l budget.Line) bool { return l.Of == span && l.Limit > 0 }) {
+			return "No such limit is set, so there is nothing to raise. " + a.runBudget(e, "")
 		}
 		e.Raise, e.Of, e.Day = by.Dollars(), span, max(budget.DateOf(time.Now(), a.cfg.Zone), a.state.Spending.Date)
 		return fmt.Sprintf("I may spend %s USD more %s.", by, map[string]string{budget.Day: "today", budget.Month: "this month", budget.Turn: "in this turn", budget.Life: "in all"}[span])
 	}
 	var parts []string
-	for _, l := range a.money(a.ledger()) {
+	for _, l := range a.money() {
 		parts = append(parts, l.Left())
 	}
 	return strings.Join(parts, "; ") + "."
-}
-
-func (a *Agent) ledger() *Ledger {
-	if a.purse != nil {
-		return a.purse.ledger
-	}
-	return NewLedger(a.cfg.Home, a.store)
 }
 
 // shownBudget is the limits as screens show them, those of its ancestors left out.

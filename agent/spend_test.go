@@ -164,7 +164,7 @@ func TestBudgetCommand(t *testing.T) {
 	for line, answer := range map[string]string{
 		"[USER:eve 2026-11-22T10:00:00Z] /budget +1 today": "Only ann may raise a budget.",
 		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 week":  "I cannot read that: say for example: /budget +2 today",
-		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 month": "No limit is set for the month",
+		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 month": "No such limit is set, so there is nothing to raise. this turn 0.00 USD; today 1.",
 		"[USER:eve 2026-11-22T10:00:00Z] /budget":          "; today 1.", // and so on
 	} {
 		contains(t, w.answeredLine(line), answer)
@@ -249,10 +249,10 @@ func TestBudgetOfChildren(t *testing.T) {
 	lethetest.Must(t, err)
 	_, err = Boot(w.home, w.store, BootOptions{Name: "ada-1f2e-3d4c", Rooms: []string{"inner"}, Child: &Child{At: time.Now(), Parent: grandchild, Of: "ada-1f2e", Room: "inner"}})
 	lethetest.Must(t, err)
-	all, err := w.home.Family(w.store)
+	all, err := w.home.List()
 	lethetest.Must(t, err)
-	for _, m := range all[1:] {
-		w.spend(m.Identity, 0.25)
+	for _, id := range all[1:] {
+		w.spend(id, 0.25)
 	}
 	w.spend(ada, 1)
 	book, _, err := NewLedger(w.home, w.store).Read(w.conf.Budget, time.Now(), time.UTC)

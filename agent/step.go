@@ -51,7 +51,8 @@ func (a *Agent) step(ctx context.Context) error {
 	if t.reply.Finish == "length" {
 		return a.cutOff(t.reply)
 	}
-	if err := inOrder(func() error { return a.recordReply(t, v) }, a.release, a.warn); err != nil {
+	rooms := a.people()
+	if err := inOrder(func() error { return a.recordReply(t, v) }, a.release, func() error { return a.warn(rooms) }); err != nil {
 		return err
 	}
 	a.estimate = a.estimate.Observe(t.weight, t.reply.Usage.Input)

@@ -23,6 +23,7 @@ const keyHelp = `Keys and commands
   /stop                 stop the agent's turn
   /status               ask the agent's harness how it is
   /model NAME           change the model
+  /budget, +2 today     what was spent; two dollars more for today
   /rooms, /room NAME    list rooms, look at another one
   /quit                 leave
   //text                send a line that starts with a slash`

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,9 +50,9 @@ func (s budgetSettings) limits() budget.Limits {
 type budgetInfo struct {
 	Name     string        `json:"name"`
 	Self     string        `json:"self"`
-	Lines    []budget.Line `json:"spans"`                      // with its descendants
-	Children budget.Sums   `json:"descendants_usd"`            // their part of it
-	Applies  []budget.Line `json:"limits_that_apply,omitzero"` // its own, those of its ancestors, and that of the home
+	Lines    []budget.Line `json:"spans"`           // with its descendants
+	Children budget.Sums   `json:"descendants_usd"` // their part of it
+	Applies  []budget.Line `json:"limits,omitzero"` // its own, those of its ancestors, and that of the home
 }
 
 func (p *program) budgetCommand() *cobra.Command {
@@ -127,26 +126,14 @@ func (p *program) printBook(book budget.Book, day string) error {
 	for _, a := range book.Accounts {
 		infos = append(infos, infoOf(book, a.Self))
 	}
-	home := book.Home()
 	if p.json {
-		return p.printJSON(map[string]any{"day": day, "identities": infos, "home": home})
+		return p.printJSON(map[string]any{"day": day, "identities": infos, "home": book.Home()})
 	}
-	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NAME\tTODAY\tLIMIT\tMONTH\tLIMIT\tLIFE\tLIMIT\tPUT ASIDE")
 	for _, info := range infos {
-		day, month, life := info.Lines[0], info.Lines[1], info.Lines[2]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", info.Name, day.Spent, orDash(day.Limit), month.Spent, orDash(month.Limit), life.Spent, orDash(life.Limit), life.Held)
+		if err := p.printBudget(info, day); err != nil {
+			return err
+		}
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(p.out, "%s: %s\n", day, home.Left())
+	_, err := fmt.Fprintf(p.out, "%s\n", book.Home().Left())
 	return err
-}
-
-func orDash(usd budget.USD) string {
-	if usd == 0 {
-		return "-"
-	}
-	return usd.String()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"lethe/budget"
 	"lethe/internal/lethetest"
 	"lethe/llm"
 )
@@ -30,6 +31,16 @@ func TestDocumentedConfiguration(t *testing.T) {
 		if !strings.Contains(doc, name) || p.KeyRequired && !strings.Contains(doc, p.KeyEnv) {
 			t.Errorf("docs/configuration.md does not tell of preset %s and %s", name, p.KeyEnv)
 		}
+	}
+}
+
+// The example of docs/budget.md means what it says.
+func TestDocumentedBudget(t *testing.T) {
+	s, err := parseSettings("config.toml", []byte(lethetest.Blocks(t, "budget.md", "toml")[0]))
+	lethetest.Must(t, err)
+	want := budget.Limits{Sums: budget.Sums{Turn: 500_000, Day: 2_000_000, Month: 30_000_000}, Spawn: 1_000_000, HomeDay: 5_000_000}
+	if got := s.Budget.limits(); got != want || s.Prices["my-model"].Miss != 0.6 {
+		t.Errorf("%+v, %+v", got, s.Prices)
 	}
 }
 

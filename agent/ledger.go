@@ -11,51 +11,6 @@ import (
 	"lethe/life/event"
 )
 
-// Member is an identity with its place in the family of a home. Nothing of it ever changes.
-type Member struct {
-	Identity
-	Parent string     // Self of its parent, or ""
-	Life   budget.USD // limit of what its whole life may cost, with that of its descendants; 0 is none of its own
-}
-
-// member reads the parent of an identity from its boot blob, and its limit from its task.
-func (id Identity) member(store *blobs.Store) (Member, error) {
-	self, err := blobs.ParseHash(id.Self)
-	if err != nil {
-		return Member{}, err
-	}
-	boot, err := store.Get(self)
-	if err != nil {
-		return Member{}, err
-	}
-	m := Member{Identity: id}
-	if boot.Parent.IsZero() {
-		return m, nil
-	}
-	m.Parent = boot.Parent.String()
-	child, err := id.Child()
-	if child != nil {
-		m.Life = budget.Of(child.USD)
-	}
-	return m, err
-}
-
-// Family returns the identities of a home with their parents. One that is damaged is
-// passed over: it spends nothing.
-func (h Home) Family(store *blobs.Store) ([]Member, error) {
-	all, err := h.List()
-	if err != nil {
-		return nil, err
-	}
-	var out []Member
-	for _, id := range all {
-		if m, err := id.member(store); err == nil {
-			out = append(out, m)
-		}
-	}
-	return out, nil
-}
-
 // Ledger reads what the identities of a home have spent, from their lives and holds. It
 // remembers how far it has read.
 type Ledger struct {
@@ -66,7 +21,9 @@ type Ledger struct {
 
 // account is what a Ledger knows of one identity.
 type account struct {
-	Member
+	Identity
+	parent string     // Self of its parent, or ""
+	limit  budget.USD // of its life, as its parent has set it
 	budget.Spending
 	at life.Mark // how far its LIFE is read
 }
@@ -90,18 +47,20 @@ func (l *Ledger) Read(limits budget.Limits, now time.Time, zone *time.Location) 
 	for _, id := range all {
 		a := l.known[id.Self]
 		if a == nil {
-			m, err := id.member(l.store)
-			if err != nil {
-				continue // damaged: it spends nothing
+			a = &account{Identity: id}
+			if up := above(l.store, id.Self); len(up) > 0 {
+				a.parent = up[0]
 			}
-			a = &account{Member: m}
+			if child, err := id.Child(); child != nil && err == nil {
+				a.limit = budget.Of(child.USD)
+			}
 		}
 		holds, err := budget.ReadHolds(id.Dir) // before its LIFE, which may pay one meanwhile
 		if err == nil {
 			err = l.readLife(a)
 		}
 		if err != nil && l.known[id.Self] == nil {
-			continue
+			continue // damaged: it spends nothing
 		}
 		l.known[id.Self] = a
 		unpaid := holds.Unpaid(a.Settled)
@@ -110,7 +69,7 @@ func (l *Ledger) Read(limits budget.Limits, now time.Time, zone *time.Location) 
 			day = max(day, h.Day)
 		}
 		open = append(open, unpaid)
-		book.Accounts = append(book.Accounts, budget.Account{Self: a.Self, Name: a.Name, Parent: a.Parent, Limit: a.Life, Spending: a.Spending})
+		book.Accounts = append(book.Accounts, budget.Account{Self: a.Self, Name: a.Name, Parent: a.parent, Limit: a.limit, Spending: a.Spending})
 	}
 	for i := range book.Accounts {
 		a := &book.Accounts[i]
