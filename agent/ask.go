@@ -34,7 +34,7 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 			}
 			return records, true
 		}
-		room, text := a.whereToAsk(), "Not run: people are asked first. The answer comes in as an entry, and then the output; do not call it again before."
+		room, text := a.whereToAsk(), askedFirst
 		switch _, twice := a.state.Asked("", exact); {
 		case twice || asked[exact]:
 		case room == "" || len(a.cfg.People) == 0:
@@ -50,6 +50,8 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 	}
 	return records, false
 }
+
+const askedFirst = "Not run: people are asked first. The answer comes in as an entry, and then the output; do not call it again before."
 
 // ask records a question, the n-th of a commit.
 func (a *Agent) ask(k mind.Ask, n int) record {
@@ -115,11 +117,12 @@ func askedText(q mind.Question) string {
 
 // leftOver records the results of calls that were not run when the daemon died.
 func (a *Agent) leftOver(pending []mind.Pending) (out []record) {
-	for i, p := range pending {
-		if _, ok := a.state.Asked(p.ID(), ""); !ok {
-			return append(out, a.notStarted(pending[i:], "the daemon stopped before this call's turn came. Call again if it is still needed.")...)
+	for _, p := range pending {
+		if _, ok := a.state.Asked(p.ID(), mind.ExactCall(p.Call.Tool, blobs.Unescape(p.Call.Args))); ok {
+			out = append(out, a.result(p, event.Result{Status: mind.NotStarted}, []byte(askedFirst)))
+		} else {
+			out = append(out, a.notStarted([]mind.Pending{p}, "the daemon stopped before this call's turn came. Call again if it is still needed.")...)
 		}
-		out = append(out, a.result(p, event.Result{Status: mind.NotStarted}, []byte("Not run: people are asked first. The answer comes in as an entry, and then the output.")))
 	}
 	return out
 }

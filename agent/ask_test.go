@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,9 @@ func TestAskedOnce(t *testing.T) {
 	w.say("dev", "ann", "perhaps")
 	r.settled()
 	equal(t, "open", len(w.fold(id).Questions), 1)
+	w.talk(8, 20)
+	r.settled()
+	r.compact()
 	requests := len(w.requests())
 	r = r.again()
 	r.settled()
@@ -107,36 +111,207 @@ func TestAskedOnce(t *testing.T) {
 // What is approved runs once, to the byte, and a kill in the middle does not repeat it.
 func TestApproved(t *testing.T) {
 	t.Parallel()
-	const touch = `{"command":"echo  ran >> log; sleep 0.3; echo over"}`
+	const touch = `{"command":"echo  ran >> log; cat log"}`
 	w := asking(t, "BASH echo ran*;SAY ops",
-		rehearsal.Step{Contains: "go", Times: 1, Answer: calls("BASH", `{"command":"echo free"}`, "BASH", touch, "BASH", touch, "SAY", `{"room":"ops","message":"hello ops"}`)},
-		rehearsal.Step{Contains: "again", Times: 1, Answer: calls("BASH", touch)},
-		rehearsal.Step{Contains: "and again", Times: 1, Answer: calls("BASH", touch)})
+		rehearsal.Step{Contains: "go on", Answer: calls("BASH", `{"command":"echo free"}`, "BASH", touch, "BASH", touch, "SAY", `{"room":"ops","message":"hello ops"}`)},
+		rehearsal.Step{Contains: "once more", Answer: calls("BASH", touch)},
+		rehearsal.Step{Contains: "and again", Answer: calls("BASH", touch)})
 	id := w.boot("ada", "dev", "ops")
+	log := w.own(id, "workspace/log")
+	for _, kind := range []string{"asked", "posted"} {
+		r := w.run(id, dieAt(kind, 2))
+		if kind == "asked" {
+			w.say("dev", "ann", "go on")
+		}
+		r.killed()
+	}
 	r := w.run(id)
-	w.say("dev", "ann", "go")
 	bash, say := w.question("dev", 1), w.question("dev", 2)
 	contains(t, bash.Text, "May I call BASH?\ncommand: echo  ran >> log")
+	equal(t, "options", strings.Join(bash.Options, " "), "once always no")
 	r.settled()
-	results := w.results(id)
+	equal(t, "questions", strings.Count(w.read(w.path("dev")), "] ? q"), 2) // the equal call is asked about once
 	for i, status := range []string{"ok", "not-started", "not-started", "not-started"} {
-		equal(t, fmt.Sprint("result ", i), results[i].status, status)
+		equal(t, fmt.Sprint("result ", i), w.results(id)[i].status, status)
 	}
+	r.stop()
+
 	w.say("dev", "ann", bash.ID+" once")
-	w.eventually("it runs", func() bool { return len(w.events(id, "run")) == 1 })
-	r.stop() // it is cut short
+	w.run(id, dieAt("run", 1)).killed() // its effect is unknown
 	r = w.run(id)
+	r.settled()
+	end := w.having(id, "note", "run", bash.ID)
+	equal(t, "ends", len(end), 1)
+	equal(t, "status", end[0].Get("status"), mind.Interrupted)
+	if _, err := os.Stat(log); err == nil {
+		t.Error("a call that was killed when it began runs after all")
+	}
+	r.stop()
 	w.say("dev", "bob", say.ID+" 1")
+	for _, kind := range []string{"run", "posted"} {
+		w.run(id, dieAt(kind, 1)).killed()
+	}
+	r = w.run(id)
 	r.settled()
 	equalSlices(t, "said in ops", w.said("ops"), []string{"hello ops"})
-	runs := w.events(id, "run")
-	equal(t, "runs", len(runs), 2)
-	_ = runs
+	equal(t, "its status", w.having(id, "note", "run", say.ID)[0].Get("status"), mind.OK)
+
+	r.ask("once more")
+	more := w.question("dev", 3)
+	r.settled()
+	w.say("dev", "ann", "always") // the only open one
+	w.eventually("it has run", func() bool { return len(w.having(id, "note", "run", more.ID)) == 1 })
+	r.settled()
+	r = r.again()
+	r.ask("and again")
+	r.settled()
+	equal(t, "runs", w.read(log), "ran\nran\n")
+	equal(t, "questions in the end", strings.Count(w.read(w.path("dev")), "] ? q"), 3)
 	r.checked()
 }
 
-// A deadline passes once, and what was answered in time counts although the daemon was down.
+// What is declined does not run, and /stop withdraws what was approved and has not begun.
+func TestDeclined(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "WRITE_FILE", rehearsal.Step{Contains: "go", Times: 2, Answer: calls("WRITE_FILE", `{"path":"a","content":"x"}`)})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "go")
+	w.question("dev", 1)
+	r.settled()
+	w.say("dev", "ann", "no")
+	r.settled()
+	w.say("dev", "ann", "go")
+	q := w.question("dev", 2)
+	r.finish()
+	w.say("dev", "ann", "once")
+	w.say("dev", "ann", "/stop")
+	w.run(id).finish()
+	if _, err := os.Stat(w.own(id, "workspace/a")); err == nil || len(w.events(id, "run")) > 0 {
+		t.Error("it runs")
+	}
+	s := w.fold(id)
+	equal(t, "approved", len(s.Approved), 0)
+	equal(t, "answers", len(w.having(id, "inbound", "choice", "no")), 1)
+	if open := len(s.Questions) == 1; open != (len(w.having(id, "inbound", "answers", q.ID)) == 0) {
+		t.Errorf("open %v", s.Questions)
+	}
+}
+
+// A deadline passes once; what was said in time counts, although the daemon was down.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	_ = time.Second
+	w := asking(t, "", waits("first", `{"question":"Well?","until":"1s"}`), waits("second", `{"question":"And now?","until":"2s","for":"carol"}`))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "first")
+	q := w.question("dev", 1)
+	r.settled()
+	r.stop()
+	w.eventually("it is late", func() bool { return time.Now().After(q.Until.Add(time.Second)) })
+	w.say("dev", "ann", q.ID+" too late")
+	for _, kind := range []string{"fired", "posted"} {
+		w.run(id, dieAt(kind, 1)).killed()
+	}
+	r = w.run(id)
+	r.settled()
+	equal(t, "lines of the deadline", strings.Count(w.read(w.path("dev")), "[AGENT:wait-"+q.ID+" "), 1)
+	contains(t, w.read(w.path("dev")), "nobody answered "+q.ID+" by "+q.Until.Format(time.RFC3339)+": Well?")
+	equal(t, "answers", len(w.having(id, "inbound", "answers", q.ID)), 0)
+
+	w.say("dev", "ann", "second")
+	q = w.question("dev", 2)
+	r.settled()
+	r.stop()
+	w.say("dev", "carol", "in time")
+	w.eventually("it is over", func() bool { return time.Now().After(q.Until.Add(time.Second)) })
+	r = w.run(id)
+	r.settled()
+	equal(t, "answers in time", len(w.having(id, "inbound", "answers", q.ID)), 1)
+	equal(t, "fired", len(w.events(id, "fired")), 1)
+	r.checked()
+}
+
+// Where two identities ask in one room, a plain answer is for whoever asked last. Edits of the
+// room neither answer nor answer again.
+func TestTwoAsk(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "", waitsOf("ada"), waitsOf("eve"))
+	ada, eve := w.boot("ada", "dev"), w.boot("eve", "dev")
+	w.say("dev", "ann", "yes")
+	r := w.run(ada)
+	w.say("dev", "ann", "ada, ask")
+	first := w.question("dev", 1)
+	r.settled()
+	e := w.run(eve)
+	w.say("dev", "ann", "eve, ask")
+	second := w.question("dev", 2)
+	e.settled()
+	r.settled()
+	equal(t, "open", len(w.fold(ada).Questions)+len(w.fold(eve).Questions), 2)
+	w.say("dev", "bob", "yes")
+	e.settled()
+	r.settled()
+	equal(t, "answers to eve", len(w.having(eve, "inbound", "answers", second.ID)), 1)
+	equal(t, "open of ada", len(w.fold(ada).Questions), 1)
+	e.stop()
+	r.stop()
+
+	text := w.read(w.path("dev"))
+	w.write(w.path("dev"), "[USER:ann 2026-11-20T12:57:16Z] 1\n"+text)
+	w.say("dev", "bob", first.ID+" no")
+	r = w.run(ada)
+	r.settled()
+	answers := w.having(ada, "inbound", "answers", first.ID)
+	equal(t, "answers to ada", len(answers), 1)
+	equal(t, "choice of ada", answers[0].Get("choice"), "no")
+	r.finish()
+	w.conserved(ada)
+	w.conserved(eve)
+}
+
+// waitsOf has one identity ask when it is told to.
+func waitsOf(name string) rehearsal.Step {
+	step := waits(name+", ask", deploy)
+	step.Match = func(r *rehearsal.Request) bool { return strings.Contains(r.Messages[0].Text(), "You are "+name+" ") }
+	return step
+}
+
+// What cannot be asked is told at once, and at most eight questions are open.
+func TestCannotAsk(t *testing.T) {
+	t.Parallel()
+	script := []rehearsal.Step{
+		{Contains: "two", Answer: calls("WAIT", deploy, "LIST", `{"path":"."}`)},
+		waits("elsewhere", `{"question":"Here?","room":"ops"}`),
+		waits("strange", `{"question":"You?","for":"a]b"}`),
+	}
+	for i := range mind.MaxQuestions + 1 {
+		script = append(script, waits(fmt.Sprintf("number %d", i), deploy))
+	}
+	w := asking(t, "", script...)
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	for _, text := range []string{"two", "elsewhere", "strange"} {
+		r.ask(text)
+	}
+	for i := range mind.MaxQuestions {
+		w.say("dev", "ann", fmt.Sprintf("number %d", i))
+		w.question("dev", i+1)
+		r.settled()
+	}
+	r.ask(fmt.Sprintf("number %d", mind.MaxQuestions))
+	r.settled()
+	var failed []string
+	for _, res := range w.results(id) {
+		if res.status != "ok" {
+			failed = append(failed, res.text)
+		}
+	}
+	for i, want := range []string{"the only call of its reply", `not in room "ops"`, `nobody can sign with "a]b"`, "8 questions are open already"} {
+		contains(t, failed[i], want)
+	}
+	w.say("dev", "ann", "yes") // for which of them?
+	r.settled()
+	equal(t, "open", len(w.fold(id).Questions), mind.MaxQuestions)
+	r.checked()
 }

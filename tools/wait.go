@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -93,10 +94,11 @@ func deadline(text string, now time.Time, zone *time.Location) (time.Time, error
 		return time.Time{}, nil
 	}
 	var at time.Time
-	var days int
 	d, err := time.ParseDuration(text)
-	if n, _ := fmt.Sscanf(text+"\n", "%dd\n", &days); n == 1 {
-		d, err = time.Duration(days)*24*time.Hour, nil
+	if digits, ok := strings.CutSuffix(text, "d"); ok {
+		var days int
+		days, err = strconv.Atoi(digits)
+		d = time.Duration(min(days, 1000)) * 24 * time.Hour
 	}
 	if err == nil && d <= maxWait {
 		at = now.Add(d)
