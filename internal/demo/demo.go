@@ -55,6 +55,7 @@ type tour struct {
 	daemon *daemon
 
 	said   int // lines by the user
+	seen   int // lines of the room before the newest exchange
 	before int // tokens of the context before the compaction
 }
 
@@ -101,7 +102,7 @@ func (t *tour) run() (err error) {
 		}
 		err = errors.Join(err, os.RemoveAll(t.dir))
 	}()
-	t.print(head.Render("Lethe") + dim.Render(" · a tour of two minutes, offline: no key, no network, nothing to type") + "\n")
+	t.print(head.Render("Lethe") + dim.Render(" · a tour of three minutes, offline: no key, no network, nothing to type") + "\n")
 	t.text("A real daemon runs in a process of its own, in a temporary home. What you see is read from its files as it happens.")
 	for i, s := range []struct {
 		title string
@@ -112,6 +113,7 @@ func (t *tour) run() (err error) {
 		{"Forgetting", t.forget},
 		{"Remembering that it forgot", t.remember},
 		{"kill -9", t.kill},
+		{"By itself, and asking first", t.act},
 		{"What you saw", t.sum},
 	} {
 		t.scene(i+1, s.title)

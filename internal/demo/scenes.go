@@ -150,16 +150,74 @@ func (t *tour) kill() {
 	}
 	t.text("It woke with the context it died with, byte for byte. The log is the life; the process only thinks it.")
 	t.ask(question)
+	t.counted()
 }
 
-// sum checks that everything was answered once, and says where to go on.
-func (t *tour) sum() {
+// counted checks that everything was answered once.
+func (t *tour) counted() {
 	lines := must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines
 	answers := slices.DeleteFunc(slices.Clone(lines), func(l chat.Line) bool { return !l.Agent })
 	if len(answers) != t.said || len(lines) != 2*t.said {
 		fail("of %d lines said, the room has %d, and %d answers", t.said, len(lines)-len(answers), len(answers))
 	}
-	t.text("%d lines were said, and each was answered exactly once, across one kill -9. Now for real: lethe is a chat with an identity of your own; set DEEPSEEK_API_KEY for a real model. lethe run --name ada is a daemon that stays, lethe context ada what it has before it, lethe life ada everything that ever happened to it. docs/forgetting.md tells what fades when, what it costs, and every setting.", t.said)
+	t.text("%d lines were said so far, and each was answered exactly once, across one kill -9.", t.said)
+}
+
+// act has the identity be woken by a trigger, hand work to another one, and ask before
+// it acts; the question outlives a kill.
+func (t *tour) act() {
+	t.text("So far it only answered. Whatever else wakes it is a line in the room, too, signed by what wrote it:")
+	t.exchange(schedule)
+	t.command("lethe triggers %s --run-now good-morning", name)
+	t.output(t.lethe("triggers", name, "--run-now", "good-morning"))
+	t.hears("AGENT:cron-good-morning", "say good morning")
+	t.hears("AGENT:"+name, "good morning")
+	t.text("It can hand work to an identity of its own making, and tells the result when that comes:")
+	t.exchange(delegate)
+	t.hears("AGENT:"+name, "says: READ_FILE")
+	t.text("And it can ask you first, and wait as long as you take, at no cost. The question outlives the process:")
+	t.exchange(ask)
+	lines := must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines
+	q, ok := chat.ParseQuestion(lines[len(lines)-1].Text)
+	if !ok {
+		fail("the last line of the room is no question")
+	}
+	t.command("kill -9 %d", t.daemon.cmd.Process.Pid)
+	t.daemon.kill()
+	t.start(t.id.Self[:16])
+	t.command("lethe answer %s yes", q.ID)
+	t.output(t.lethe("answer", q.ID, "yes"))
+	t.hears("AGENT:"+name, "READ_FILE `"+monthFile(1))
+}
+
+// exchange shows a line and what is said to it.
+func (t *tour) exchange(text string) {
+	t.seen = len(must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines)
+	t.print("\n")
+	t.line("you", text)
+	t.line(name, t.say(text))
+}
+
+// hears waits for a line of the room by what its tag and its text begin with or hold, and shows it.
+func (t *tour) hears(by, text string) {
+	t.await("a line of "+by+" with "+text, func() bool {
+		for _, l := range must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines[t.seen:] {
+			if strings.HasPrefix(string(l.Raw), "["+by+" ") && strings.Contains(l.Text, text) {
+				raw, _, more := strings.Cut(string(l.Raw), "\u2028")
+				if more {
+					raw += " …"
+				}
+				t.excerpt(raw)
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// sum says where to go on.
+func (t *tour) sum() {
+	t.text("Forgotten, and found again; killed twice, and nothing lost or said twice. Now for real: lethe is a chat with an identity of your own; set DEEPSEEK_API_KEY for a real model. lethe run --name ada is a daemon that stays, lethe context ada what it has before it, lethe life ada everything that ever happened to it. docs/forgetting.md tells what fades when and what it costs, docs/triggers.md, docs/questions.md and docs/agents.md how it acts by itself, docs/budget.md how to bound what it spends.")
 }
 
 // clipLines are the first n lines of a text.

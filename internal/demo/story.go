@@ -22,6 +22,9 @@ const (
 	question = "where does the spare key of the lamp room hang?"
 	promise  = "remember: never clean the lens with water, only with alcohol"
 	kept     = "never clean the lens with water"
+	schedule = "every day at nine say good morning"
+	delegate = "let somebody else read watch/1907-01.md"
+	ask      = "ask me before you read watch/1907-02.md"
 )
 
 // months is how many files of the logbook there are to read. Far fewer fill the
