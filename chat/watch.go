@@ -90,6 +90,7 @@ func NewWatcher(poll time.Duration, log *slog.Logger) *Watcher {
 
 // Subscribe returns a channel that gets a value when something in one of the
 // scopes may have changed. It has one already: who subscribes reads once.
+// It gets one, too, when the machine has slept or its clock was put.
 // Values coalesce, so each means "look at everything"; a look that starts after
 // receiving one sees the change it stands for. The subscriber may be as slow as
 // it likes. A change may be told twice, by its event and by the poll.
@@ -177,13 +178,18 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 	tick := time.NewTicker(w.poll)
 	defer tick.Stop()
-	for {
+	for last := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
 		w.checkAll()
+		now := time.Now()
+		if put := now.Round(0).Sub(last.Round(0)) - now.Sub(last); put.Abs() > time.Second {
+			w.signalAll() // the machine has slept, or its clock was put: who waits for a time counts anew
+		}
+		last = now
 	}
 }
 
