@@ -244,7 +244,7 @@ func (t *triggers) fire(r *armed, m moment, printed string, out []record) ([]rec
 	}
 	text = strings.TrimSpace(text + "\n" + printed)
 	e := event.Fired{By: r.Signer(), Missed: m.missed, Silent: r.silent, Manual: m.manual, Seen: m.seen}
-	r.silent, r.checked, r.changed, r.base = 0, time.Time{}, time.Time{}, readSeen(m.seen).digest
+	r.silent, r.changed, r.base = 0, time.Time{}, readSeen(m.seen).digest
 	return append(out, t.a.firing(e, r.Room, text, m.at)), nil
 }
 

@@ -83,8 +83,8 @@ func (a *Agent) parseTrigger(name string, data []byte, own bool) (trigger.Trigge
 		return t, errors.New("run: commands are off here (tools.bash in config.toml)")
 	case t.Room == "" && len(joined) == 0:
 		return t, errors.New("room is missing, and there is none that you hear: name one")
-	case t.Room == "":
-		t.Room = joined[0]
+	case t.Room == "": // where people are, rather than where a child works
+		t.Room = joined[max(0, slices.IndexFunc(joined, func(room string) bool { return !strings.HasPrefix(room, "task-") }))]
 	}
 	if !own {
 		return t, nil

@@ -77,6 +77,7 @@ func (t *triggers) readMail(r *armed, dir *os.Root, now time.Time) error {
 		r.wake = until
 		return nil
 	}
+	var files []fs.FileInfo
 	for _, name := range names {
 		fi, err := dir.Lstat(name)
 		if err != nil || fi.IsDir() || strings.HasPrefix(name, ".") {
@@ -88,6 +89,13 @@ func (t *triggers) readMail(r *armed, dir *os.Root, now time.Time) error {
 			}
 			continue
 		}
+		if t.a.state.Fires[t.sender(r, fi)].Seen == identify(fi) { // before the next one of its owner takes that place
+			files = slices.Insert(files, 0, fi)
+		} else {
+			files = append(files, fi)
+		}
+	}
+	for _, fi := range files {
 		if err := t.take(r, dir, fi); err != nil {
 			return err
 		}

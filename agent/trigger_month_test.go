@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,13 +39,18 @@ func TestIdleMonth(t *testing.T) {
 		lethetest.Must(t, err)
 		lethetest.Must(t, os.Mkdir(id.Dir+"/triggers", 0o700))
 		lethetest.Must(t, os.WriteFile(id.Dir+"/triggers/beat.toml", []byte("every = \"225s\"\nslow = \"1h\"\nrun = \"look\"\nsay = \"New:\"\n"), 0o600))
-		model, checks, found := &noModel{}, 0, ""
+		model := &noModel{}
+		var checks atomic.Int32
+		var found atomic.Bool
 		a, err := Open(id, Config{
 			Home: home, Store: store, Watcher: chat.NewWatcher(0, nil), Model: model, DefaultModel: "none", Tools: tools.Config{Bash: tools.BashTrusted},
 			runTrigger: func(context.Context, string, string) (string, string) {
-				checks++
+				checks.Add(1)
 				time.Sleep(time.Second)
-				return found, ""
+				if found.Load() {
+					return "a letter", ""
+				}
+				return "", ""
 			},
 		})
 		lethetest.Must(t, err)
@@ -55,18 +61,17 @@ func TestIdleMonth(t *testing.T) {
 		began, entries := a.log.sinceEpoch, a.state.Next
 		time.Sleep(30 * 24 * time.Hour)
 		synctest.Wait()
-		if checks < 700 || checks > 740 || model.asked > 0 || a.state.Next != entries || a.log.sinceEpoch > began {
-			t.Errorf("%d checks, %d calls of the model, %d entries, %d lines of LIFE", checks, model.asked, a.state.Next-entries, a.log.sinceEpoch-began)
+		if n := checks.Load(); n < 700 || n > 740 || model.asked > 0 || a.state.Next != entries || a.log.sinceEpoch > began {
+			t.Errorf("%d checks, %d calls of the model, %d entries, %d lines of LIFE", n, model.asked, a.state.Next-entries, a.log.sinceEpoch-began)
 		}
-		before := checks
-		found = "a letter"
+		found.Store(true)
 		time.Sleep(time.Hour + time.Minute)
-		found = ""
+		found.Store(false)
 		synctest.Wait()
 		fired := a.state.Fires["cron-beat"]
 		line, err := os.ReadFile(chat.Path(home.Dir, "dev"))
 		if err != nil || fired.Count == 0 || model.asked != fired.Count || strings.Count(string(line), "[AGENT:cron-beat ") != fired.Count || !strings.Contains(string(line), "New:\u2028a letter\n") {
-			t.Errorf("after %d checks it has fired %d times: %v %s", checks-before, fired.Count, err, line)
+			t.Errorf("after %d checks it has fired %d times: %v %s", checks.Load(), fired.Count, err, line)
 		}
 		cancel()
 		lethetest.Must(t, <-ended)

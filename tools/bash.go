@@ -111,11 +111,9 @@ func (b *bash) start(ctx context.Context, call, line string, timeout time.Durati
 	go func() { // ends with the command, which ends at its timeout, at stop, or when ctx does that it is tied to
 		defer cancel(nil)
 		defer cancelTimer()
-		end, err := sandbox.Run(stop, sandbox.Command{
-			Line: line, Dir: b.files.work, Private: filepath.Join(b.c.AgentDir, privateDir), Confine: b.c.Bash != BashTrusted,
-			Write: b.files.roots, Hide: append([]string{b.c.Home, b.c.AgentDir}, b.c.Secrets...),
-			Started: func(p sandbox.Process) { r.process = p; close(r.started) },
-		}, r.out)
+		command := b.c.command(line, privateDir)
+		command.Started = func(p sandbox.Process) { r.process = p; close(r.started) }
+		end, err := sandbox.Run(stop, command, r.out)
 		r.untie()
 		b.files.jobs.end(r, end, err, context.Cause(stop))
 	}()

@@ -38,11 +38,7 @@ func (s *Set) Check(ctx context.Context, line, text string, timeout time.Duratio
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
-	f := newFiles(s.conf)
-	end, err := sandbox.Run(limit, sandbox.Command{
-		Line: "exec <\"$TMPDIR/answer\"\n" + line, Dir: f.work, Private: private, Confine: s.conf.Bash != BashTrusted,
-		Write: f.roots, Hide: append([]string{s.conf.Home, s.conf.AgentDir}, s.conf.Secrets...),
-	}, out)
+	end, err := sandbox.Run(limit, s.conf.command("exec <\"$TMPDIR/answer\"\n"+line, checkDir), out)
 	switch {
 	case ctx.Err() != nil:
 		return "was stopped", false

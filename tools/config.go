@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/sandbox"
 )
 
 // Config says where the tools may work. The zero value of a field with a
@@ -110,6 +111,16 @@ func (c Config) complete() (Config, error) {
 	}
 	c.ExtraRoots = roots
 	return c, nil
+}
+
+// command is a line for the shell with what it may do. private, in the directory of the
+// identity, holds its HOME and TMPDIR.
+func (c Config) command(line, private string) sandbox.Command {
+	f := newFiles(c)
+	return sandbox.Command{
+		Line: line, Dir: f.work, Private: filepath.Join(c.AgentDir, private), Confine: c.Bash != BashTrusted,
+		Write: f.roots, Hide: append([]string{c.Home, c.AgentDir}, c.Secrets...),
+	}
 }
 
 func (c Config) ownWorkspace() string { return filepath.Join(c.AgentDir, "workspace") }

@@ -90,10 +90,7 @@ func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, fa
 	defer cancel()
 	f, kept := newFiles(s.conf), spoolName(name)
 	out := &spool{bound: runBytes, most: maxSpool, tooMuch: cancel, name: kept, keep: func() (*os.File, error) { return f.openSpool(kept) }}
-	end, err := sandbox.Run(ctx, sandbox.Command{
-		Line: command, Dir: f.work, Private: filepath.Join(s.conf.AgentDir, privateDir), Confine: s.conf.Bash != BashTrusted,
-		Write: f.roots, Hide: append([]string{s.conf.Home, s.conf.AgentDir}, s.conf.Secrets...),
-	}, out)
+	end, err := sandbox.Run(ctx, s.conf.command(command, privateDir), out)
 	out.close("")
 	printed = strings.TrimSpace(string(out.result()))
 	switch last, good := exitLine(end, err, context.Cause(ctx), runTime, 0, maxSpool); {
