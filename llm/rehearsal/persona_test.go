@@ -136,6 +136,7 @@ func TestEveryTool(t *testing.T) {
 		"leave ops":                        {"LEAVE", `{"room":"ops"}`},
 		"uncompact hash=0123456789abcdef":  {"UNCOMPACT", `{"hash":"0123456789abcdef"}`},
 		"compact":                          {"COMPACT", `{}`},
+		"let somebody else run a and b":    {"SPAWN", `{"brief":"run a and b"}`},
 		"do you remember the purple door?": {"RECALL", `{"query":"do you remember the purple door"}`},
 	} {
 		l := newLife(t, "")

@@ -88,13 +88,13 @@ func (t *turn) do(why string, calls ...Call) ([]string, bool) {
 }
 
 // answer goes through the lines of the turn and answers all of them in one text:
-// those of users, or of agents when no user spoke. Who is addressed is named when
+// those of users and the results of children, or of agents when there are none. Who is addressed is named when
 // several people are.
 func (t *turn) answer() Answer {
 	var users, agents []int
 	for i, l := range t.heard {
 		switch {
-		case l.now && l.agent:
+		case l.now && l.agent && !outcome().MatchString(l.text):
 			agents = append(agents, i)
 		case l.now:
 			users = append(users, i)
