@@ -10,6 +10,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/secret"
+	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -200,6 +201,10 @@ func (a *Agent) statusLine() string {
 	b.WriteString(a.jobsGoOn())
 	for _, c := range s.Working() {
 		fmt.Fprintf(&b, "; %s works for me in %s", c.Name, c.Room)
+	}
+	more := status.Status{Triggers: a.triggers.status(), Budget: a.shownBudget()}
+	for _, words := range more.Brief(time.Now().In(a.cfg.Zone)) {
+		b.WriteString("; " + words)
 	}
 	for _, t := range a.trouble() {
 		b.WriteString("; " + t)

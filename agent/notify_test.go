@@ -91,3 +91,16 @@ func (b failedBell) due(now time.Time) ([]record, error) {
 	}
 	return all, err
 }
+
+// /status says what the identity waits for by itself.
+func TestStatusOfTriggers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.conf.Zone = time.UTC
+	id := w.boot("ada", "dev")
+	w.trigger(id, "tick.toml", "cron = \"0 9 1 1 *\"\nsay = \"tick\"\n")
+	r := w.run(id)
+	w.shows(id, "the trigger", func(s status.Status) bool { return len(s.Triggers) == 1 && !s.Triggers[0].Next.IsZero() })
+	contains(t, w.ask("dev", "/status"), "; next tick ")
+	r.finish()
+}
