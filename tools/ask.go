@@ -22,7 +22,7 @@ var mainArgs = []string{"command", "room", "path", "hash", "query", "brief"}
 // path, in which * stands for anything and ? for one character.
 func ParseRule(text string) (Rule, error) {
 	tool, glob, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if _, err := descriptions.Open(strings.ToLower(tool) + ".md"); err != nil || tool != strings.ToUpper(tool) || tool == "WAIT" || tool == "SPAWN" {
+	if _, err := descriptions.Open(strings.ToLower(tool) + ".md"); err != nil || tool != strings.ToUpper(tool) || tool == "WAIT" {
 		return Rule{}, fmt.Errorf("%q does not begin with the name of a tool that can wait for approval, such as BASH, SAY or WRITE_FILE", text)
 	}
 	r := Rule{tool: tool}
