@@ -243,6 +243,11 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		}
 	}
 	log, err := life.Create(id.LIFE())
+	if errors.Is(err, fs.ErrExist) { // the boot of this child was cut short before its line
+		if log, err = life.Open(id.LIFE()); err == nil && log.Size() > 0 {
+			err = errors.Join(fmt.Errorf("%w: %s is there and has no name", ErrCorrupt, id.LIFE()), log.Close())
+		}
+	}
 	if err != nil {
 		return Identity{}, err
 	}

@@ -319,7 +319,15 @@ func (w *world) once(id Identity) {
 		}
 		children++
 		child, err := w.home.Find(name)
-		lethetest.Must(w, err)
+		if err != nil {
+			w.Errorf("the child of %s: %v", e.Arg(0), err)
+			for _, of := range w.life(id) {
+				if of.Arg(0) == e.Arg(0) {
+					w.Logf("%s", of)
+				}
+			}
+			continue
+		}
 		room, _, _ := strings.Cut(place, "@")
 		said, task := w.said(room), w.fold(child).Task
 		if len(said) != 2 || task.Given != 1 || task.Ended != 1 {

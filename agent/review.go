@@ -195,9 +195,12 @@ func (a *Agent) forget(l chat.Line) (asked event.Entries, say string) {
 		return asked, "Only these may tell me what to forget: " + strings.Trim(strings.Join(may, ", "), ", ") + "."
 	}
 	fmt.Sscanf(l.Arg, "e%d..e%d", &asked.From, &asked.To) // which is its form
-	tokens := compactor.Within(a.state, a.meter(), asked)
-	if tokens == 0 {
+	tokens, worth := compactor.Within(a.state, a.meter(), asked)
+	switch {
+	case tokens == 0:
 		return event.Entries{}, fmt.Sprintf("Nothing in %s can fade: only whole turns that are still in my context, or finished steps of one.", l.Arg)
+	case !worth:
+		return event.Entries{}, fmt.Sprintf("%s holds some %d tokens, and a summary would have as many.", l.Arg, tokens)
 	}
 	return asked, fmt.Sprintf("I forget %s, some %d tokens; every original can still be opened.", l.Arg, tokens)
 }

@@ -100,9 +100,11 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	return j, true
 }
 
-// Within is how many tokens of ranges of entries Input.Only makes eligible.
-func Within(s *mind.State, meter Meter, only ...event.Entries) int {
-	return size(within(s, meter, only))
+// Within is how many tokens of ranges of entries Input.Only makes eligible, and whether it is worth
+// that: a summary of less would be no smaller.
+func Within(s *mind.State, meter Meter, only ...event.Entries) (tokens int, worth bool) {
+	tokens = size(within(s, meter, only))
+	return tokens, tokens >= aloneChunk
 }
 
 func within(s *mind.State, meter Meter, only []event.Entries) (picked []unit) {
