@@ -57,7 +57,7 @@ type armed struct {
 type moment struct {
 	at     time.Time
 	missed int
-	manual bool
+	manual string // the request for it
 	seen   string
 }
 
@@ -140,9 +140,9 @@ func (t *triggers) moment(r *armed, now time.Time) (m moment, printed string, ok
 	fired := t.a.state.Fires[r.Signer()]
 	switch {
 	case r.request != "":
-		m, ok = moment{at: now, manual: true, seen: seen{r.base, r.request}.String()}, true
+		m, ok = moment{at: now, manual: r.request, seen: cmp.Or(r.base, fired.Seen)}, true
 	case r.Watch != "":
-		m, ok = t.watched(r, readSeen(fired.Seen).digest, now)
+		m, ok = t.watched(r, fired.Seen, now)
 	default:
 		m, ok = r.scheduled(fired.Last, now)
 	}
@@ -221,13 +221,13 @@ func (t *triggers) start(r *armed, m moment) {
 
 // nothing notes that a command has printed nothing: no line is posted, and none is written.
 func (t *triggers) nothing(r *armed, m moment) {
-	if m.manual {
+	if m.manual != "" {
 		t.remove(r, nowSuffix)
 		r.request = ""
 		return
 	}
 	r.silent++
-	r.checked, r.base = m.at, readSeen(m.seen).digest
+	r.checked, r.base = m.at, m.seen
 }
 
 // fire adds the line of a trigger to what is to be recorded.
@@ -244,7 +244,7 @@ func (t *triggers) fire(r *armed, m moment, printed string, out []record) ([]rec
 	}
 	text = strings.TrimSpace(text + "\n" + printed)
 	e := event.Fired{By: r.Signer(), Missed: m.missed, Silent: r.silent, Manual: m.manual, Seen: m.seen}
-	r.silent, r.changed, r.base = 0, time.Time{}, readSeen(m.seen).digest
+	r.silent, r.changed, r.base = 0, time.Time{}, m.seen
 	return append(out, t.a.firing(e, r.Room, text, m.at)), nil
 }
 
@@ -295,27 +295,4 @@ func (t *triggers) status() (all []status.Trigger) {
 		all = append(all, s)
 	}
 	return all
-}
-
-// seen is what LIFE keeps with a firing: of what is watched, and which request it obeyed.
-type seen struct{ digest, request string }
-
-func (s seen) String() string {
-	if s.request == "" {
-		return s.digest
-	}
-	return strings.TrimSpace(s.digest + " " + nowMark + s.request)
-}
-
-const nowMark = "now:"
-
-func readSeen(text string) (s seen) {
-	for _, word := range strings.Fields(text) {
-		if request, ok := strings.CutPrefix(word, nowMark); ok {
-			s.request = request
-		} else {
-			s.digest = cmp.Or(s.digest, word)
-		}
-	}
-	return s
 }

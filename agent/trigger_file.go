@@ -161,7 +161,7 @@ func (t *triggers) readRequests(names []string) {
 		case r == nil || r.err != nil:
 			t.a.cfg.Log.Warn("there is no such trigger, or it cannot run; the request is dropped", "trigger", name)
 			_ = durable.Remove(path)
-		case readSeen(t.a.state.Fires[r.Signer()].Seen).request == identify(fi):
+		case t.a.state.Fires[r.Signer()].Asked == identify(fi):
 			t.remove(r, nowSuffix)
 		default:
 			r.request = identify(fi)

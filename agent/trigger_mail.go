@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,7 +36,7 @@ const (
 // is known by what LIFE says was seen of that owner last.
 func (t *triggers) mail(r *armed, now time.Time) error {
 	r.failure = ""
-	dir, err := t.mailDir(r)
+	dir, err := t.root(r, r.Mail)
 	if err == nil {
 		defer dir.Close()
 		err = t.readMail(r, dir, now)
@@ -47,19 +46,6 @@ func (t *triggers) mail(r *armed, now time.Time) error {
 		return nil
 	}
 	return err
-}
-
-// mailDir opens the directory, so that nothing outside of it can be read or moved.
-func (t *triggers) mailDir(r *armed) (*os.Root, error) {
-	if !r.own {
-		return os.OpenRoot(t.path(r.Mail))
-	}
-	work, err := os.OpenRoot(t.a.workspace())
-	if err != nil {
-		return nil, err
-	}
-	defer work.Close()
-	return work.OpenRoot(filepath.Clean(r.Mail))
 }
 
 func (t *triggers) readMail(r *armed, dir *os.Root, now time.Time) error {

@@ -19,29 +19,31 @@ const (
 	maxListed  = 10_000   // names of a watched directory
 )
 
-// disk is the part of the file system that a trigger may see: for a person's all of it,
-// for the identity's own the workspace, whatever links are in it.
-type disk interface {
-	Lstat(name string) (fs.FileInfo, error)
-	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
-	Close() error
-}
-
-type wholeDisk struct{}
-
-func (wholeDisk) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
-func (wholeDisk) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	return os.OpenFile(name, flag, perm)
-}
-func (wholeDisk) Close() error { return nil }
-
-// disk opens what a trigger may see, with the name of path there.
-func (t *triggers) disk(r *armed, path string) (disk, string, error) {
+// root opens a directory of a trigger: of the identity's own only one that is in the workspace,
+// whatever links are there.
+func (t *triggers) root(r *armed, dir string) (*os.Root, error) {
 	if !r.own {
-		return wholeDisk{}, t.path(path), nil
+		return os.OpenRoot(t.path(dir))
 	}
-	root, err := os.OpenRoot(t.a.workspace())
-	return root, filepath.Clean(path), err
+	work, err := os.OpenRoot(t.a.workspace())
+	if err != nil {
+		return nil, err
+	}
+	defer work.Close()
+	return work.OpenRoot(filepath.Clean(dir))
+}
+
+// open opens what a trigger watches, and waits for no pipe.
+func (t *triggers) open(r *armed) (*os.File, error) {
+	if !r.own {
+		return os.OpenFile(t.path(r.Watch), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
+	work, err := t.root(r, ".")
+	if err != nil {
+		return nil, err
+	}
+	defer work.Close()
+	return work.OpenFile(filepath.Clean(r.Watch), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // watched reports whether what a trigger watches is another thing than known tells, once
@@ -82,14 +84,9 @@ func (t *triggers) watched(r *armed, known string, now time.Time) (m moment, ok 
 }
 
 // look returns what tells a watched thing from how it was, by names, sizes and times or
-// by its content, and when it last changed. It reads no pipe and waits for nothing.
+// by its content, and when it last changed. It waits for nothing.
 func (t *triggers) look(r *armed, content bool) (as string, newest time.Time, err error) {
-	on, name, err := t.disk(r, r.Watch)
-	if err != nil {
-		return "", newest, err
-	}
-	defer on.Close()
-	f, err := on.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := t.open(r)
 	if os.IsNotExist(err) {
 		return "none", newest, nil
 	}
@@ -110,12 +107,10 @@ func (t *triggers) look(r *armed, content bool) (as string, newest time.Time, er
 	}
 	switch {
 	case fi.IsDir():
-		names, _ := f.Readdirnames(maxListed)
-		slices.Sort(names)
-		for _, n := range names {
-			if fi, err := on.Lstat(filepath.Join(name, n)); err == nil {
-				add(fi)
-			}
+		all, _ := f.Readdir(maxListed)
+		slices.SortFunc(all, func(x, y fs.FileInfo) int { return strings.Compare(x.Name(), y.Name()) })
+		for _, fi := range all {
+			add(fi)
 		}
 		if fi.ModTime().After(newest) { // of a name that went, too
 			newest = fi.ModTime()

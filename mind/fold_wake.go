@@ -35,8 +35,8 @@ func (s *State) fired(e event.Fired) error {
 	}
 	f := s.Fires[e.By]
 	f.Count++
-	f.Seen = e.Seen
-	if !e.Manual {
+	f.Seen, f.Asked = e.Seen, e.Manual
+	if e.Manual == "" {
 		f.Last = e.TS
 	}
 	s.Fires = maps.Clone(s.Fires)

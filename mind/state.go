@@ -173,6 +173,7 @@ type Job struct {
 type Firing struct {
 	Last  time.Time `json:"last"` // when it was due; one that a person asked for does not count
 	Seen  string    `json:"seen,omitempty"`
+	Asked string    `json:"asked,omitempty"` // the request that it obeyed
 	Count int       `json:"count"`
 }
 

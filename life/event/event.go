@@ -224,7 +224,7 @@ type Fired struct {
 	By     string `life:"by,must"`    // who signs the line: cron-brief, job-3
 	Missed int    `life:"missed,opt"` // times before this one that were missed while nothing ran
 	Silent int    `life:"silent,opt"` // checks before this one that found nothing
-	Manual bool   `life:"manual=yes"` // a person asked for it; no schedule moves
+	Manual string `life:"manual,opt"` // the request of a person for it; no schedule moves
 	Seen   string `life:"seen,opt"`   // what its source had looked at, in the source's own words
 	Notice
 }
