@@ -354,7 +354,8 @@ func (c *compaction) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 	r.Messages = Wire(ask.Messages)
 	call := c.pay.attempts(&r)
 	reply, err := c.a.cfg.Model.Complete(ctx, r, nil)
-	cost := c.rates.wasted(r, reply.Waste)
+	waste := c.rates.billed(reply.Waste)
+	cost := c.rates.wasted(r, waste)
 	if err == nil {
 		cost = sum(cost, c.rates.answered(r, reply))
 	}
@@ -364,7 +365,7 @@ func (c *compaction) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 	if unpaid == nil || cost.USD > 0 {
 		c.bill.calls++
 	}
-	c.bill.estimated = c.bill.estimated || reply.Waste.Untold > 0
+	c.bill.estimated = c.bill.estimated || waste.Untold > 0
 	c.bill.add(cost)
 	if unpaid != nil {
 		return "", unpaid

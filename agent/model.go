@@ -78,9 +78,10 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
 		call := pay.attempts(&r)
 		reply, err := a.cfg.Model.Complete(ctx, r, a.stream(ctx))
-		lost := rates.wasted(r, reply.Waste)
-		t.lost.calls += reply.Waste.Calls
-		t.lost.estimated = t.lost.estimated || reply.Waste.Untold > 0
+		waste := rates.billed(reply.Waste)
+		lost := rates.wasted(r, waste)
+		t.lost.calls += waste.Calls
+		t.lost.estimated = t.lost.estimated || waste.Untold > 0
 		t.lost.add(lost)
 		cost := rates.answered(r, reply)
 		kept := err == nil && reply.Finish != "length"

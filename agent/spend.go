@@ -114,6 +114,14 @@ func (r rates) answered(q llm.Request, reply llm.Reply) event.Tokens {
 	return r.cost(q.Model, reply.Usage, counts)
 }
 
+// billed is the waste that may have been billed: where a limit is set, with what was sent and not answered.
+func (r rates) billed(w llm.Waste) llm.Waste {
+	if r.strict {
+		w.Calls, w.Untold, w.Unheard = w.Calls+w.Unheard, w.Untold+w.Unheard, 0
+	}
+	return w
+}
+
 // wasted is what attempts without a reply have cost. Where a limit is set, one that ended before its
 // usage was told counts as the worst.
 func (r rates) wasted(q llm.Request, w llm.Waste) event.Tokens {
@@ -206,7 +214,7 @@ func (t *attempts) begin(w llm.Waste) (err error) {
 		}
 		return fmt.Errorf("%w: %s", errUnpriced, t.q.Model)
 	}
-	wasted := budget.Of(t.wasted(t.q, w).USD)
+	wasted := budget.Of(t.wasted(t.q, t.billed(w)).USD)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	agents, err := os.Open(t.ledger.home.Agents())

@@ -222,6 +222,26 @@ func TestBudgetUnpriced(t *testing.T) {
 	}
 }
 
+// A call that was sent and stopped before anything came may be billed: where a limit is set, it counts.
+func TestBudgetOfUnanswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: -1, Contains: "wait", Fault: rehearsal.Hang})
+	frugal(&w.conf, budget.Limits{})
+	id := w.boot("ada", "dev")
+	for calls, limits := range []budget.Limits{{}, {HomeDay: budget.Of(2)}} {
+		r := w.run(id, func(c *Config) { c.Budget = limits })
+		w.say("dev", "ann", "wait")
+		w.eventually("the call", func() bool { return len(w.asked()) == calls+1 })
+		w.say("dev", "ann", "/stop")
+		w.eventually("Stopped.", func() bool { return len(w.said("dev")) == calls+1 })
+		r.finish()
+		spent := w.having(id, "spent", "estimated", "yes")
+		if len(spent) != calls || calls > 0 && spent[0].Get("usd") < "0.05" {
+			t.Errorf("spent: %v", spent)
+		}
+	}
+}
+
 // A turn that has spent what it may ends, and the next one begins anew.
 func TestBudgetOfATurn(t *testing.T) {
 	t.Parallel()

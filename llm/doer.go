@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -46,6 +48,8 @@ type call struct {
 	request Request
 	idle    time.Duration
 	timer   *time.Timer
+	sent    atomic.Bool // the whole request
+	heard   bool        // a status has come
 }
 
 // begin starts the idle timer of one attempt. Everything the library derives
@@ -72,6 +76,7 @@ func (d *doer) Do(req *http.Request) (*http.Response, error) {
 		return nil, broken(err)
 	}
 	c.touch()
+	c.heard = true
 	body := &watched{resp.Body, c}
 	if resp.StatusCode != http.StatusOK {
 		defer body.Close()
@@ -89,7 +94,9 @@ func (d *doer) outgoing(req *http.Request, c *call) (*http.Request, error) {
 		return nil, err
 	}
 	fresh := func() (io.ReadCloser, error) { return &watched{io.NopCloser(bytes.NewReader(body)), c}, nil }
-	out := req.Clone(req.Context())
+	out := req.Clone(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		WroteRequest: func(i httptrace.WroteRequestInfo) { c.sent.Store(i.Err == nil) },
+	}))
 	out.Body, _ = fresh()
 	out.GetBody = fresh // lets the transport replay a request that no server saw
 	out.ContentLength = int64(len(body))

@@ -134,6 +134,7 @@ type Waste struct {
 	Usage    Usage // of those whose usage the provider told
 	Untold   int   // how many of Calls ended before it did
 	Streamed int   // weighted characters that those had brought; see Weight
+	Unheard  int   // attempts beside Calls that were sent and got no answer at all: nobody knows whether they were billed
 }
 
 // add counts an attempt that failed when its stream was open, by what its answer d
@@ -273,6 +274,8 @@ func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on fun
 			err = c.failure(parent, ctx, r, err)
 			if d != nil {
 				waste.add(d)
+			} else if c := ctx.Value(callKey{}).(*call); c.sent.Load() && !c.heard {
+				waste.Unheard++
 			}
 		}
 		c.conf.Log.Debug("model call", "model", r.Model, "host", c.doer.base.Host, "took", time.Since(began), "err", err)

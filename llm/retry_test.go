@@ -230,3 +230,28 @@ func TestLivelyForEver(t *testing.T) {
 		}
 	})
 }
+
+// An attempt that was sent and got no answer may have been billed; one that was refused, or
+// not sent, was not.
+func TestUnheard(t *testing.T) {
+	for name, h := range map[string]http.HandlerFunc{
+		"1 silent": func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() },
+		"1 cut off": func(_ http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			panic(http.ErrAbortHandler)
+		},
+		"0 refused": status(503, ""),
+		"0 broken":  text(events(delta(`{"content":"half"}`))), // it is among the Calls
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, stop := inMemory(t, Config{MaxRetries: -1}, h)
+			defer stop()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			reply, err := c.Complete(ctx, ask, nil)
+			if want := int(name[0] - '0'); err == nil || reply.Waste.Unheard != want {
+				t.Errorf("%s: %+v, %v", name, reply.Waste, err)
+			}
+		})
+	}
+}
