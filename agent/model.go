@@ -16,6 +16,7 @@ import (
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
+	"lethe/mind"
 )
 
 // call is what one call of the model or of a tool needs and leaves. The call's own
@@ -283,7 +284,7 @@ func (a *Agent) failed(err error) error {
 	a.outage.retryAt = time.Now().Add(wait)
 	a.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
 	trouble := event.Error{ID: a.noticeID(), What: "model", Failure: e.Kind.String(), Text: e.Error()}
-	if a.state.Told == "" {
+	if a.state.Told != trouble.What {
 		trouble.Notice = a.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", a.audience()...)
 	}
 	return a.commit(record{event: trouble})
@@ -305,7 +306,10 @@ func (a *Agent) pause(why, say string, until time.Time) error {
 	if a.state.Works() { // concludeIfDue says it there
 		rooms = slices.DeleteFunc(rooms, func(room string) bool { return room == a.state.Task.Room })
 	}
-	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Until: until, Notice: a.notice(say, a.notify(rooms...)...)}})
+	if a.state.Told != mind.ToldPause { // once, however often somebody speaks before the next reply
+		rooms = a.notify(rooms...)
+	}
+	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Until: until, Notice: a.notice(say, rooms...)}})
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

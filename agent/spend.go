@@ -350,16 +350,17 @@ func (a *Agent) unpaid(err error) (bool, error) {
 		return true, a.giveUp("budget", fmt.Sprintf("The turn was ended: %s. Say where you stand when you are spoken to.", short),
 			fmt.Sprintf("I stopped: %s. Say something to let me go on, after /budget +1 turn if one call needs more.", short))
 	}
-	until := short.Renews(time.Now(), a.cfg.Zone)
-	how := "Raise the limit to let me go on."
+	var until time.Time
+	if short.Worst <= short.Limit { // no new day makes room for a call that is larger
+		until = short.Renews(time.Now(), a.cfg.Zone)
+	}
+	more := "a larger limit"
+	if short.Who == a.id.Name {
+		more = "/budget +1 " + map[string]string{budget.Day: "today", budget.Month: "month", budget.Life: "life"}[short.Of]
+	}
+	how := "I go on after " + more + "."
 	if !until.IsZero() {
-		how = "I go on by myself on " + until.Format("2006-01-02 at 15:04 MST")
-		if short.Who == a.id.Name {
-			how += map[string]string{budget.Day: ", or now after /budget +1 today", budget.Month: ", or now after /budget +1 month"}[short.Of]
-		}
-		how += "."
-	} else if short.Who == a.id.Name {
-		how = "/budget +1 life lets me go on."
+		how = fmt.Sprintf("I go on by myself on %s, or now after %s.", until.Format("2006-01-02 at 15:04 MST"), more)
 	}
 	return true, a.pause("the budget is spent: "+short.Error(), fmt.Sprintf("I pause: %s. %s", short, how), until)
 }

@@ -159,7 +159,6 @@ func TestBudgetCommand(t *testing.T) {
 	said := w.said("dev")
 	contains(t, said[len(said)-1], "I pause: today ada has spent")
 	lethetest.Words(t, said[len(said)-1], "of 2.00 USD (budget.day_usd)", "I go on by myself on", "/budget +1 today")
-	equal(t, "notices", len(w.said("notify-ann")), 1)
 	equal(t, "warnings", len(w.having(id, "error", "what", "budget")), 1)
 	for line, answer := range map[string]string{
 		"[USER:eve 2026-11-22T10:00:00Z] /budget +1 today": "Only ann may raise a budget.",
@@ -174,12 +173,17 @@ func TestBudgetCommand(t *testing.T) {
 	if w.fold(id).Paused == "" {
 		t.Fatal("it goes on")
 	}
+	contains(t, w.answeredLine("[USER:eve 2026-11-22T10:00:00Z] hello"), "I pause: today ada has spent")
+	equal(t, "notices", len(w.said("notify-ann")), 1)
 	n := len(w.said("dev"))
 	w.put("dev", "[USER:ann 2026-11-22T10:00:01Z] /budget +1 today\n")
 	contains(t, w.answered("dev", n+1), "I may spend 1.00 USD more today.")
 	w.answered("dev", n+2)
 	r.finish()
 	equal(t, "raised", w.fold(id).Spending.Raised.Day, budget.Of(1))
+	r = w.run(id, func(c *Config) { c.Budget = budget.Limits{Sums: budget.Sums{Month: budget.Of(0.01)}} })
+	lethetest.Words(t, r.ask("count to 9"), "I go on after /budget +1 month.") // by itself never
+	r.stop()
 }
 
 // spend says that an identity that does not run has spent so many dollars today.

@@ -217,13 +217,16 @@ func (s *State) ShownRefs(inbound int) []string {
 // OpenedText is how a result of UNCOMPACT begins; the hash follows.
 const OpenedText = "original of hash="
 
+// ToldPause is State.Told when people know of a pause.
+const ToldPause = "pause"
+
 // paused ends the asking until somebody acts. The debt stays, unless the turn
 // itself is given up.
 func (s *State) paused(e event.Paused) error {
 	if e.Ended {
 		s.endTurn()
 	} else {
-		s.Paused, s.Until = e.Why, e.Until
+		s.Paused, s.Until, s.Told = e.Why, e.Until, ToldPause
 	}
 	if e.Ended && e.Say != "" && s.Works() {
 		s.Notices++

@@ -241,7 +241,7 @@ type State struct {
 	Said    []string  `json:"said,omitempty"`    // rooms that hear a SAY of this turn
 	Peers   []string  `json:"peers,omitempty"`   // rooms where only agents wait
 	Spoken  bool      `json:"spoken,omitempty"`  // a user spoke in the turn under way
-	Told    string    `json:"told,omitempty"`    // the trouble that the rooms know of
+	Told    string    `json:"told,omitempty"`    // the trouble since the last reply that the rooms know of
 	Paused  string    `json:"paused,omitempty"`  // why no model call is made, until someone acts
 	Until   time.Time `json:"until,omitzero"`    // when it goes on by itself, where a budget is in the way
 
