@@ -94,9 +94,8 @@ type Config struct {
 	Tell  func(Identity, life.Event) // called for each event that has happened
 	Retry <-chan os.Signal           // a person says that what paused us is mended
 
-	quiet       time.Duration         // quietAfter, for all but tests
-	reviewEvery time.Duration         // likewise
-	sources     func(*Agent) []source // further ones, of tests
+	quiet       time.Duration // quietAfter, for all but tests
+	reviewEvery time.Duration // likewise
 	// runTrigger runs the command of a trigger; the tools do, for all but tests
 	runTrigger func(ctx context.Context, name, command string) (printed, failure string)
 }

@@ -170,24 +170,22 @@ type deadlines struct{ *Agent }
 
 func (d deadlines) due(now time.Time) (out []record, err error) {
 	for _, q := range d.state.Questions {
-		room := q.Room
-		if joined := d.joined(); !slices.Contains(joined, room) && len(joined) > 0 {
-			room = joined[0]
-		}
-		if q.Until.IsZero() || now.Before(q.Until) || len(d.joined()) == 0 || d.answerIn(q.Room) {
+		room := d.heardFor(q.Room)
+		if q.Until.IsZero() || now.Before(q.Until) || room == "" || d.answerIn(q.Room) {
 			continue
 		}
 		text := fmt.Sprintf("nobody answered %s by %s: %s", q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
-		out = append(out, d.firing(event.Fired{By: mind.Deadline + q.ID}, room, text, q.Until))
+		out = append(out, d.firing(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
 	}
 	return out, nil
 }
 
 func (d deadlines) next() (at time.Time) {
+	if len(d.joined()) == 0 {
+		return at
+	}
 	for _, q := range d.state.Questions {
-		if !q.Until.IsZero() && (at.IsZero() || q.Until.Before(at)) && len(d.joined()) > 0 {
-			at = q.Until
-		}
+		at = sooner(at, q.Until)
 	}
 	return at
 }
@@ -291,7 +289,7 @@ func (a *Agent) settleRun() error {
 // questions are what people are asked, for the status.
 func (a *Agent) questions() (out []status.Question) {
 	for _, q := range a.state.Questions {
-		out = append(out, status.Question{ID: q.ID, Room: q.Room, Text: q.Text, Options: q.Options, For: q.For, Asked: q.Asked, Until: q.Until})
+		out = append(out, status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked})
 	}
 	return out
 }

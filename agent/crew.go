@@ -148,7 +148,7 @@ func (l *lostChildren) due(now time.Time) (out []record, err error) {
 	for _, c := range a.state.Working() {
 		if why := a.team.lost[c.Name]; why != nil && !a.state.Awaits(c.Name) {
 			failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}
-			out = append(out, a.firing(event.Fired{By: c.Name}, c.Room, failed.String(), now))
+			out = append(out, a.firing(event.Fired{By: c.Name}, failed.String(), now, c.Room))
 		}
 	}
 	clear(a.team.lost)

@@ -41,12 +41,9 @@ func (a jobs) due(now time.Time) ([]record, error) {
 		if i >= 0 && known[i].Ended.IsZero() {
 			continue
 		}
-		room, joined := j.Room, a.joined()
-		if len(joined) == 0 {
+		rooms := []string{a.heardFor(j.Room)}
+		if rooms[0] == "" {
 			continue // nobody hears it; it waits for a room
-		}
-		if !slices.Contains(joined, room) {
-			room = joined[0]
 		}
 		a.stir()
 		r := record{}
@@ -57,10 +54,10 @@ func (a jobs) due(now time.Time) ([]record, error) {
 				return nil, err
 			}
 		}
-		r.event = a.firing(event.Fired{By: j.Signer()}, room, text, now).event
 		if i < 0 || !strings.HasPrefix(known[i].End, "exit 0") && !strings.HasPrefix(known[i].End, "stopped") {
-			r = a.noticed(r)
+			rooms = a.notify(rooms...)
 		}
+		r.event = a.firing(event.Fired{By: j.Signer()}, text, now, rooms...).event
 		return []record{r}, nil
 	}
 	return nil, nil

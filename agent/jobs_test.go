@@ -167,7 +167,7 @@ func TestChildWaitsForItsJob(t *testing.T) {
 	s := w.supervise(id)
 	w.ask("dev", "let somebody else run until [ -e go ]; do sleep 0.01; done; echo over in the background")
 	w.eventually("the child has a job", func() bool {
-		_, err := os.Stat(w.own(w.childOf(id), "jobs/1/log"))
+		_, err := os.Stat(w.own(w.child(), "jobs/1/log"))
 		return err == nil
 	})
 	room := w.fold(id).Children[0].Room
@@ -178,24 +178,8 @@ func TestChildWaitsForItsJob(t *testing.T) {
 	if end, result := strings.Index(text, "[AGENT:job-1 "), strings.Index(text, "result 1: "); end < 0 || end > result {
 		t.Errorf("the result comes before the job's end:\n%s", text)
 	}
-	child := w.childOf(id)
+	child := w.child()
 	w.eventually("the child has stopped", func() bool { _, runs := Running(child); return !runs })
 	s.stop()
 	<-s.done
-}
-
-// childOf is the child of an identity, once there is one.
-func (w *world) childOf(id Identity) (child Identity) {
-	w.Helper()
-	w.eventually("there is a child", func() bool {
-		all, err := w.home.List()
-		lethetest.Must(w, err)
-		for _, one := range all {
-			if one.Self != id.Self {
-				child = one
-			}
-		}
-		return child.Self != ""
-	})
-	return child
 }

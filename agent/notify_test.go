@@ -62,36 +62,6 @@ func TestAlert(t *testing.T) {
 	}
 }
 
-// A firing that a person has to know of wakes in its room alone, and is noticed once over a kill.
-func TestNoticedFiring(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.conf.Notify = []string{"notify-ada"}
-	w.conf.sources = func(a *Agent) []source { return []source{failedBell{bell{a, 1, "dev"}}} }
-	id := w.boot("eve", "dev")
-	for range 2 {
-		w.run(id, dieAt("posted", 1)).killed()
-	}
-	r := w.run(id)
-	w.eventually("the ring is answered", func() bool { return len(w.said("dev")) == 2 })
-	r.finish()
-	notices := w.read(w.path("notify-ada"))
-	if strings.Count(notices, "\n") != 1 || !strings.Contains(notices, "[AGENT:eve 2026-11-22T07:00:00Z] (dev) ring number 0") {
-		t.Errorf("the notices are\n%s", notices)
-	}
-	equal(t, "firings", len(w.events(id, "fired")), 1)
-}
-
-type failedBell struct{ bell }
-
-func (b failedBell) due(now time.Time) ([]record, error) {
-	all, err := b.bell.due(now)
-	for i := range all {
-		all[i] = b.a.noticed(all[i])
-	}
-	return all, err
-}
-
 // /status says what the identity waits for by itself.
 func TestStatusOfTriggers(t *testing.T) {
 	t.Parallel()

@@ -68,14 +68,6 @@ func (a *Agent) notify(rooms ...string) []string {
 	return rooms
 }
 
-// noticed has the line of a firing stand in the rooms for notices, too.
-func (a *Agent) noticed(firing record) record {
-	e := firing.event.(event.Fired)
-	e.Posts = a.posting(a.notify(e.Posts[0].Room)...).Posts
-	firing.event = e
-	return firing
-}
-
 // alert tells the people of Config.Notify, and nobody else, of something that needs one of
 // them. Where nobody is to be told, it is no record.
 func (a *Agent) alert(what, text string) []record {

@@ -82,7 +82,7 @@ func (r *review) due(now time.Time) ([]record, error) {
 	if last-seen < reviewEntries {
 		return nil, nil
 	}
-	return []record{r.a.firing(event.Fired{By: r.by(), Seen: mind.EntryID(last)}, r.by(), text, now)}, nil
+	return []record{r.a.firing(event.Fired{By: r.by(), Seen: mind.EntryID(last)}, text, now, r.by())}, nil
 }
 
 // reviewOf renders what came into a life behind an entry, for its reviewer: the head of

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"lethe/life/event"
@@ -25,9 +26,6 @@ func (a *Agent) startSources() (all []source) {
 	a.triggers = newTriggers(a)
 	all = append(all, a.triggers)
 	all = append(all, jobs{a})
-	if a.cfg.sources != nil {
-		all = append(all, a.cfg.sources(a)...)
-	}
 	if a.team != nil {
 		all = append(all, (*lostChildren)(a))
 	}
@@ -86,17 +84,36 @@ func (a *Agent) fire(records []record) error {
 // nextDue is when the clock makes something due; zero when it does not.
 func (a *Agent) nextDue() (at time.Time) {
 	for _, s := range a.sources {
-		if t := s.next(); !t.IsZero() && (at.IsZero() || t.Before(at)) {
-			at = t
-		}
+		at = sooner(at, s.next())
 	}
 	return at
 }
 
+// sooner is the earlier of two times; a zero one never comes.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// heardFor is a room in which something is told that belongs into room: another one where
+// that is no longer heard, and "" where none is.
+func (a *Agent) heardFor(room string) string {
+	joined := a.joined()
+	switch {
+	case slices.Contains(joined, room):
+		return room
+	case len(joined) > 0:
+		return joined[0]
+	}
+	return ""
+}
+
 // firing fixes the line that wakes the identity: what e.By signs in a room it hears, with
-// the time that it was due.
-func (a *Agent) firing(e event.Fired, room, text string, due time.Time) record {
-	e.Notice = a.notice(text, room)
+// the time that it was due. Rooms for notices may follow that.
+func (a *Agent) firing(e event.Fired, text string, due time.Time, rooms ...string) record {
+	e.Notice = a.notice(text, rooms...)
 	e.TS = due.UTC().Truncate(time.Second)
 	return record{event: e}
 }

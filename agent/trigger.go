@@ -89,9 +89,7 @@ func (t *triggers) stop() {
 
 func (t *triggers) next() (at time.Time) {
 	for _, r := range t.all {
-		if !r.wake.IsZero() && (at.IsZero() || r.wake.Before(at)) {
-			at = r.wake
-		}
+		at = sooner(at, r.wake)
 	}
 	return at
 }
@@ -245,7 +243,7 @@ func (t *triggers) fire(r *armed, m moment, printed string, out []record) ([]rec
 	text = strings.TrimSpace(text + "\n" + printed)
 	e := event.Fired{By: r.Signer(), Missed: m.missed, Silent: r.silent, Manual: m.manual, Seen: m.seen}
 	r.silent, r.changed, r.base = 0, time.Time{}, m.seen
-	return append(out, t.a.firing(e, r.Room, text, m.at)), nil
+	return append(out, t.a.firing(e, text, m.at, r.Room)), nil
 }
 
 // enter sees to it that the identity hears the room of a trigger. Its own triggers bring it

@@ -122,7 +122,7 @@ func (t *triggers) take(r *armed, dir *os.Root, fi fs.FileInfo) error {
 		if r.Say != "" {
 			text = r.Say + "\n" + text
 		}
-		rec.event = a.firing(event.Fired{ID: a.noticeID(), By: by, Seen: id}, r.Room, text, time.Now()).event
+		rec.event = a.firing(event.Fired{ID: a.noticeID(), By: by, Seen: id}, text, time.Now(), r.Room).event
 		if err := a.commit(rec); err != nil {
 			return err
 		}

@@ -138,12 +138,17 @@ func (q Question) Answer(text string) (choice string, cited, ok bool) {
 	return "", cited, false
 }
 
-// MayAnswer says whether a user of this name may answer; people are those of config.toml.
-func (q Question) MayAnswer(name string, people []string) bool {
+// Answerers are the users who may answer; people are those of config.toml.
+func (q Question) Answerers(people []string) []string {
 	if len(q.For) > 0 {
-		people = q.For
+		return q.For
 	}
-	return name != Unknown && slices.Contains(people, name)
+	return people
+}
+
+// MayAnswer says whether a user of this name may answer.
+func (q Question) MayAnswer(name string, people []string) bool {
+	return name != Unknown && slices.Contains(q.Answerers(people), name)
 }
 
 // fields writes runs of white space as one space.

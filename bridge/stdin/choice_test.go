@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/chat"
 	"lethe/internal/status"
 )
 
@@ -13,8 +14,8 @@ func asking(all ...status.Question) func(*agent) {
 }
 
 var (
-	deploy = status.Question{ID: "q3fa9c1", Room: "dev", Text: "The tests pass. Deploy?", Options: []string{"yes", "after lunch", "no"}, Asked: today}
-	host   = status.Question{ID: "q0000aa", Room: "dev", Text: "Which host?", Asked: today.Add(time.Minute)}
+	deploy = status.Question{Question: chat.Question{ID: "q3fa9c1", Text: "The tests pass. Deploy?", Options: []string{"yes", "after lunch", "no"}}, Room: "dev", Asked: today}
+	host   = status.Question{Question: chat.Question{ID: "q0000aa", Text: "Which host?"}, Room: "dev", Asked: today.Add(time.Minute)}
 )
 
 // Tab opens the oldest question of the room; keys choose, Enter answers, Esc leaves it.

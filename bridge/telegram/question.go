@@ -98,11 +98,6 @@ func (s *session) open(id string) (q status.Question, ok bool) {
 	return q, false
 }
 
-// asked is an open question as its line has it.
-func asked(q status.Question) chat.Question {
-	return chat.Question{ID: q.ID, Text: q.Text, Options: q.Options, For: q.For, Until: q.Until}
-}
-
 // noticeKey is the key of the peer that hears a person's notices, beside the peer of the private chat.
 func noticeKey(user string) string { return user + ".notify" }
 
@@ -151,13 +146,9 @@ func (s *session) press(c *callback, rules access.Rules) (h outcome) {
 		reply["text"] = "This question is no longer open."
 	case n < 1 || n > len(q.Options):
 		reply["text"] = "The question has no such option."
-	case !asked(q).MayAnswer(name, s.cfg.People):
+	case !q.MayAnswer(name, s.cfg.People):
 		over = false
-		may := q.For
-		if len(may) == 0 {
-			may = s.cfg.People
-		}
-		reply["text"] = clip("Only these may answer: "+strings.Join(may, ", "), 200)
+		reply["text"] = clip("Only these may answer: "+strings.Join(q.Answerers(s.cfg.People), ", "), 200)
 	default:
 		data, _ := json.Marshal(note{Chat: c.Message.Chat.ID, Message: c.Message.ID, Thread: at.thread}) // cannot fail
 		h.line = &bridge.Message{
@@ -200,7 +191,7 @@ func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
 	if ok {
 		peer, ok = s.reaches(at, q.Room)
 	}
-	if _, _, fits := asked(q).Answer(words); !ok || !fits {
+	if _, _, fits := q.Answer(words); !ok || !fits {
 		return at.peer, at.room
 	}
 	d.quote, d.words = "", words

@@ -21,12 +21,12 @@ func (st *stage) asks(room string, all ...status.Question) {
 	lethetest.Must(st.t, status.Write(st.home+"/agents/51c0", status.Status{Name: "lethe", State: status.Stopped, Questions: all}))
 	for _, q := range all {
 		if q.Room == room {
-			st.answers(room, asked(q).String())
+			st.answers(room, q.String())
 		}
 	}
 }
 
-var deploy = status.Question{ID: "q3fa9c1", Room: "dev", Text: "The tests **pass**. Deploy?\n    command: <!-- rm -r * -->", Options: []string{"yes", "after *lunch*"}}
+var deploy = status.Question{Question: chat.Question{ID: "q3fa9c1", Text: "The tests **pass**. Deploy?\n    command: <!-- rm -r * -->", Options: []string{"yes", "after *lunch*"}}, Room: "dev"}
 
 // labels are the texts of the buttons under a message, a row a string.
 func labels(m models.Message) (rows []string) {
@@ -105,7 +105,7 @@ func TestWhoPresses(t *testing.T) {
 	st.greeted(crew, ada)
 	forAda := deploy
 	forAda.For = []string{"ada"}
-	st.asks("dev", forAda, status.Question{ID: "qffffff", Room: "ops", Text: "Restart?", Options: []string{"yes"}})
+	st.asks("dev", forAda, status.Question{Question: chat.Question{ID: "qffffff", Text: "Restart?", Options: []string{"yes"}}, Room: "ops"})
 	st.sent(crew, 1)
 	m := st.Sent(crew)[0]
 	st.Press(crew, eve, m.ID, "yes")
@@ -129,7 +129,7 @@ func TestReplyToQuestion(t *testing.T) {
 	st := newStage(t)
 	ada, dm := st.ada()
 	st.greeted(dm, ada)
-	free := status.Question{ID: "q0000aa", Room: "dev", Text: "Which host?", Until: time.Now().Add(time.Hour)}
+	free := status.Question{Question: chat.Question{ID: "q0000aa", Text: "Which host?", Until: time.Now().Add(time.Hour)}, Room: "dev"}
 	st.asks("dev", deploy, free)
 	got := st.sent(dm, 2)
 	has(t, "the question", got[1], "Which host?\n\nReply to this message to answer. Until", "UTC. (q0000aa)")
@@ -160,7 +160,7 @@ func TestNotices(t *testing.T) {
 	ops.Room = "ops"
 	st.asks("", ops)
 	for _, text := range []string{
-		chat.Notice("ops", asked(ops).String()),
+		chat.Notice("ops", ops.String()),
 		chat.Notice("dev", "this chat hears that room"),
 		chat.Notice("ops", "The model *refuses*."),
 		chat.Notice("", "(ops) ? q3fa9c1: forged?\n1) yes"),

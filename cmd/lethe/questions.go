@@ -12,17 +12,16 @@ import (
 
 	"lethe/agent"
 	"lethe/chat"
+	"lethe/internal/status"
 	"lethe/mind"
 )
 
 // openQuestion is one that an identity waits for an answer to.
 type openQuestion struct {
-	chat.Question
-	Identity string    `json:"identity"`
-	Self     string    `json:"self"`
-	Room     string    `json:"room"`
-	Asked    time.Time `json:"asked"`
-	Hash     string    `json:"hash"` // of its blob, which holds the call that is to be approved
+	status.Question
+	Identity string `json:"identity"`
+	Self     string `json:"self"`
+	Hash     string `json:"hash"` // of its blob, which holds the call that is to be approved
 }
 
 func (p *program) questionsCommand() *cobra.Command {
@@ -96,7 +95,7 @@ func (p *program) questions(who string) ([]openQuestion, error) {
 			continue
 		}
 		for _, q := range s.Questions {
-			open = append(open, openQuestion{q.Question, id.Name, id.Self, q.Room, q.Asked, q.Ref.Hash.String()})
+			open = append(open, openQuestion{status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked}, id.Name, id.Self, q.Ref.Hash.String()})
 		}
 	}
 	slices.SortStableFunc(open, func(a, b openQuestion) int { return a.Asked.Compare(b.Asked) })
@@ -137,11 +136,7 @@ func (p *program) answer(id, as, text string) error {
 	}
 	q := open[0]
 	if !q.MayAnswer(as, p.people()) {
-		who := q.For
-		if len(who) == 0 {
-			who = p.people()
-		}
-		return hint(usagef("answer %s: %s may not answer it", q.ID, as), "who may: %s", cmp.Or(strings.Join(who, ", "), "nobody; see people in config.toml"))
+		return hint(usagef("answer %s: %s may not answer it", q.ID, as), "who may: %s", cmp.Or(strings.Join(q.Answerers(p.people()), ", "), "nobody; see people in config.toml"))
 	}
 	if !q.Until.IsZero() && time.Now().After(q.Until) {
 		return fmt.Errorf("answer %s: it could be answered until %s: %w", q.ID, q.Until.Local().Format(time.DateTime), errNoQuestion)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 )
@@ -89,13 +90,9 @@ type Money struct {
 
 // Question is one that an identity has open.
 type Question struct {
-	ID      string    `json:"id"` // as chat.Question has it
-	Room    string    `json:"room"`
-	Text    string    `json:"text"`
-	Options []string  `json:"options,omitempty"`
-	For     []string  `json:"for,omitempty"` // who may answer; none: everybody in people of config.toml
-	Asked   time.Time `json:"asked"`
-	Until   time.Time `json:"until,omitzero"`
+	chat.Question
+	Room  string    `json:"room"`
+	Asked time.Time `json:"asked"`
 }
 
 // Trigger is what wakes the identity by itself.
