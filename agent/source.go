@@ -19,7 +19,7 @@ type source interface {
 
 // startSources returns what wakes the identity, as far as it is configured.
 func (a *Agent) startSources() (all []source) {
-	all = append(all, deadlines{a})
+	all = append(all, deadlines{a}, &gone{Agent: a})
 	if a.cfg.Reviews.Self != "" {
 		all = append(all, &review{a: a, of: a.cfg.Reviews})
 	}

@@ -42,9 +42,6 @@ func (s *State) inbound(e event.Inbound, from source) error {
 	s.move(e.Room, e.Moved)
 	r.pass(r.behind(e.Passage), body)
 	s.listen(e.Room, body, entry.Own, e.Asleep)
-	if e.Moved { // of a line that stood in the other file nothing more is known
-		s.Wakes = slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Room == e.Room && !w.Heard && !s.posts(w) })
-	}
 	return nil
 }
 

@@ -21,6 +21,9 @@ func (s *State) fired(e event.Fired) error {
 	if len(e.Posts) == 0 || slices.ContainsFunc(e.Posts[1:], elsewhere) || e.TS.IsZero() {
 		return errors.New("not one line in one room")
 	}
+	if e.Again != "" {
+		return s.firedAgain(e)
+	}
 	line, err := s.post(Post{ID: e.ID, Wakes: true}, e.By, chat.NoQuestion(e.Say), e.Posting)
 	if err != nil {
 		return err
@@ -29,7 +32,7 @@ func (s *State) fired(e event.Fired) error {
 		s.closeQuestion(id)
 	}
 	s.Notices++
-	s.Wakes = append(slices.Clone(s.Wakes), Wake{By: e.By, Room: e.Posts[0].Room, Hash: chat.Hash(line)})
+	s.Wakes = append(slices.Clone(s.Wakes), Wake{By: e.By, Room: e.Posts[0].Room, Hash: chat.Hash(line), Line: string(line)})
 	if s.jobEnded(e.By) { // of which there is nothing more to know
 		return nil
 	}
@@ -51,6 +54,23 @@ func (s *State) fired(e event.Fired) error {
 	return nil
 }
 
+// firedAgain owes the line of a firing once more: it has gone from its room before it was heard.
+func (s *State) firedAgain(e event.Fired) error {
+	for _, w := range s.Gone() {
+		if p := e.Posts[0]; w.Room == p.Room && w.Hash == e.Again {
+			s.Outbox = append(s.Outbox, Post{ID: e.ID, Room: p.Room, Line: w.Line, Inode: p.Inode, From: p.Size, Wakes: true})
+			s.Notices++
+			return nil
+		}
+	}
+	return errors.New("no line that was posted and not heard")
+}
+
+// Gone are the lines that have gone unheard when nothing in their rooms is: those that were posted.
+func (s *State) Gone() []Wake {
+	return slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Heard || w.Line == "" || s.posts(w) })
+}
+
 // hear reports whether a line of a room is one that wakes the identity, and notes that
 // it was heard. A tag proves nothing: only a line that a Fired of this life has fixed
 // does. One that is heard asleep is over.
@@ -60,7 +80,7 @@ func (s *State) hear(room, hash string, asleep bool) bool {
 		return false
 	}
 	s.Wakes = slices.Clone(s.Wakes)
-	s.Wakes[i].Heard = true
+	s.Wakes[i].Heard, s.Wakes[i].Line = true, ""
 	if asleep {
 		s.Wakes = slices.Delete(s.Wakes, i, i+1)
 	}

@@ -159,7 +159,8 @@ type Post struct {
 type Wake struct {
 	By    string `json:"by"`
 	Room  string `json:"room"`
-	Hash  string `json:"hash"` // of the line
+	Hash  string `json:"hash"`           // of the line
+	Line  string `json:"line,omitempty"` // until it is heard
 	Heard bool   `json:"heard,omitempty"`
 }
 

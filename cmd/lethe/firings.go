@@ -60,7 +60,11 @@ func (h *history) apply(e event.Event) {
 			f = new(firings)
 			h.by[e.By] = f
 		}
-		f.Last, f.Fired, f.Missed, f.Silent = e.TS, f.Fired+1, f.Missed+e.Missed, f.Silent+e.Silent
+		if e.Again != "" {
+			h.fired = slices.DeleteFunc(h.fired, func(g *firing) bool { return g.of == f && g.Room == e.Posts[0].Room })
+		} else {
+			f.Last, f.Fired, f.Missed, f.Silent = e.TS, f.Fired+1, f.Missed+e.Missed, f.Silent+e.Silent
+		}
 		for _, p := range e.Posts[:min(1, len(e.Posts))] {
 			h.fired = append(h.fired, &firing{f, p})
 		}

@@ -226,6 +226,7 @@ type Fired struct {
 	Silent int    `life:"silent,opt"` // checks before this one that found nothing
 	Manual string `life:"manual,opt"` // the request of a person for it; no schedule moves
 	Seen   string `life:"seen,opt"`   // what its source had looked at, in the source's own words
+	Again  string `life:"again,opt"`  // the hash of a line that has gone from its room unheard: it is posted again
 	Notice
 }
 
