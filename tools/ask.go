@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,13 +32,13 @@ func ParseRule(text string) (Rule, error) {
 		if bare, ok := strings.CutSuffix(pattern, " .*"); ok { // "rm *" is rm alone, too
 			pattern = bare + "( .*)?"
 		}
-		r.glob = regexp.MustCompile("(?s)^" + pattern + "$")
+		r.glob = regexp.MustCompile("(?is)^" + pattern + "$")
 	}
 	return r, nil
 }
 
-// Matches reports whether the rule is about a call.
-func (r Rule) Matches(tool string, args json.RawMessage) bool {
+// Matches reports whether the rule is about a call. Paths are relative to the directory work.
+func (r Rule) Matches(tool string, args json.RawMessage, work string) bool {
 	if r.tool != tool || r.glob == nil {
 		return r.tool == tool
 	}
@@ -48,14 +49,14 @@ func (r Rule) Matches(tool string, args json.RawMessage) bool {
 	for _, name := range mainArgs {
 		var value string
 		if raw, ok := given[name]; ok && json.Unmarshal(raw, &value) == nil {
-			return slices.ContainsFunc(forms(name, value), r.glob.MatchString)
+			return slices.ContainsFunc(forms(name, value, work), r.glob.MatchString)
 		}
 	}
 	return false
 }
 
 // forms are the ways to read a main argument that a rule may be about.
-func forms(name, value string) []string {
+func forms(name, value, work string) []string {
 	switch name {
 	case "command":
 		return append(simpleCommands(value), joined(value))
@@ -64,16 +65,27 @@ func forms(name, value string) []string {
 			value = room
 		}
 	case "path":
-		return []string{joined(value), path.Clean(strings.TrimSpace(value))}
+		value = strings.TrimSpace(value)
+		full := value
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(work, full)
+		}
+		leads := resolved(full) // through links
+		all := []string{joined(value), path.Clean(value), leads}
+		if rel, err := filepath.Rel(resolved(work), leads); err == nil && filepath.IsLocal(rel) {
+			all = append(all, rel)
+		}
+		return all
 	}
 	return []string{joined(value)}
 }
 
 // What separates the simple commands of a shell line, and what may stand before one.
 var (
-	between = regexp.MustCompile("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
-	before  = regexp.MustCompile(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
-	quotes  = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
+	between   = regexp.MustCompile("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
+	before    = regexp.MustCompile(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
+	redirects = regexp.MustCompile(`^\s*\d*[<>]+\s*[^\s<>]+\s`) // >log rm x
+	quotes    = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
 )
 
 // simpleCommands finds the simple commands of a shell line, without quotes, in all the ways in which
@@ -81,6 +93,9 @@ var (
 // shell: whoever wants to gets around it.
 func simpleCommands(line string) (out []string) {
 	for _, part := range between.Split(quotes.Replace(line), -1) {
+		for redirects.MatchString(part) {
+			part = redirects.ReplaceAllString(part, "")
+		}
 		words := strings.Fields(part)
 		for i := range words {
 			out = append(out, strings.Join(words[i:], " "), strings.Join(append([]string{path.Base(words[i])}, words[i+1:]...), " "))

@@ -2,6 +2,8 @@ package tools
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,10 @@ func TestRules(t *testing.T) {
 		{"SAY o?s*", "SAY", `{"Room":"ops-2","message":"x"}`, true},
 		{"WRITE_FILE secrets/*", "WRITE_FILE", `{"path":"./a/../secrets/k","content":"x"}`, true},
 		{"WRITE_FILE secrets/*", "WRITE_FILE", `{"path":"public","content":"secrets/k"}`, false},
+		{"WRITE_FILE secrets/*", "WRITE_FILE", `{"path":"/w/secrets/k","content":"x"}`, true},
+		{"WRITE_FILE secrets/*", "WRITE_FILE", `{"path":"/w/public/secrets/k","content":"x"}`, false},
+		{"WRITE_FILE /etc/*", "WRITE_FILE", `{"path":"../etc/passwd","content":"x"}`, true},
+		{"WRITE_FILE self/MEMORY.md", "WRITE_FILE", `{"path":"self/memory.md","content":"x"}`, true},
 		{"BASH  git   push*", "BASH", command("git \t push origin"), true},
 		{"BASH git push*", "BASH", command("git pull"), false},
 		{"BASH *curl*", "BASH", command("echo $(date; curl x)"), true},
@@ -32,7 +38,7 @@ func TestRules(t *testing.T) {
 	} {
 		rule, err := ParseRule(tt.rule)
 		lethetest.Must(t, err)
-		if got := rule.Matches(tt.tool, json.RawMessage(tt.args)); got != tt.want {
+		if got := rule.Matches(tt.tool, json.RawMessage(tt.args), "/w"); got != tt.want {
 			t.Errorf("%s of %s %s: %v", tt.rule, tt.tool, tt.args, got)
 		}
 	}
@@ -41,11 +47,17 @@ func TestRules(t *testing.T) {
 	for _, line := range []string{
 		"rm", "rm -rf x", "  rm\tx", "cd a; rm x", "cd a\nrm x", "true && rm x", "true||rm x", "ls | rm x", "sleep 1 & rm x", "echo $(rm x)", "echo `rm x`", "(rm x)", "{ rm x; }",
 		"sudo rm x", "sudo -u bob rm x", "env A=1 rm x", "A=1 rm x", "/bin/rm x", `\rm x`, `'rm' x`, `r"m" x`, "r\\\nm x", "bash -c 'rm x'", "nohup nice -n 5 rm x", "timeout 5s rm x",
-		"if true; then rm x; fi", "! rm x", "find . -exec rm {} +", "ls | xargs -n 1 rm -f", "exec rm x", "eval rm x", "time rm x",
+		"if true; then rm x; fi", "! rm x", "find . -exec rm {} +", "ls | xargs -n 1 rm -f", "exec rm x", ">log rm x", "2>/dev/null rm x", "< a rm x", "eval rm x", "time rm x",
 	} {
-		if !rm.Matches("BASH", json.RawMessage(command(line))) {
+		if !rm.Matches("BASH", json.RawMessage(command(line)), "/w") {
 			t.Errorf("%q passes", line)
 		}
+	}
+	work := t.TempDir()
+	lethetest.Must(t, os.Mkdir(filepath.Join(work, "secrets"), 0o700))
+	lethetest.Must(t, os.Symlink("secrets", filepath.Join(work, "x")))
+	if secrets, err := ParseRule("WRITE_FILE secrets/*"); err != nil || !secrets.Matches("WRITE_FILE", json.RawMessage(`{"path":"x/k","content":"x"}`), work) {
+		t.Error("a path through a link passes")
 	}
 	for _, text := range []string{"", "rm *", "bash rm", "WAIT", "EVERYTHING", "../tools"} {
 		if _, err := ParseRule(text); err == nil || !strings.Contains(err.Error(), "the name of a tool") {

@@ -138,7 +138,7 @@ func New(c Config) (*Set, error) {
 
 // Asks reports whether people are to be asked before a call.
 func (s *Set) Asks(tool string, args json.RawMessage) bool {
-	return slices.ContainsFunc(s.conf.Ask, func(r Rule) bool { return r.Matches(tool, args) })
+	return slices.ContainsFunc(s.conf.Ask, func(r Rule) bool { return r.Matches(tool, args, s.conf.Workspace) })
 }
 
 //go:embed *.md
