@@ -51,6 +51,28 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 	return records, false
 }
 
+// mayRun says why the identity may not have a command run for it by another way than BASH.
+func (a *Agent) mayRun(key, command string) error {
+	args, _ := json.Marshal(map[string]string{"command": command}) // cannot fail
+	switch {
+	case command == "":
+	case !a.tools.Has("BASH"):
+		return fmt.Errorf("%s: you have no BASH, and so nothing runs commands for you", key)
+	case a.tools.Asks("BASH", args):
+		return fmt.Errorf("%s: people have to approve this command. Run it with BASH, which asks them", key)
+	}
+	return nil
+}
+
+// maySay says why the identity may not have a text posted in a room by another way than SAY.
+func (a *Agent) maySay(room, text string) error {
+	args, _ := json.Marshal(map[string]string{"room": room, "message": text}) // cannot fail
+	if a.tools.Asks("SAY", args) {
+		return fmt.Errorf("room = %q: people have to approve what you say there. Use SAY, which asks them, or name another room", room)
+	}
+	return nil
+}
+
 const askedFirst = "Not run: people are asked first. The answer comes in as an entry, and then the output; do not call it again before."
 
 // ask records a question, the n-th of a commit.
@@ -90,6 +112,8 @@ func (a *Agent) waitOf(p mind.Pending, sole bool) (k mind.Ask, err error) {
 		err = fmt.Errorf("%d questions are open already; wait for answers", mind.MaxQuestions)
 	case invalid >= 0:
 		err = fmt.Errorf("for: nobody can sign with %q; give names as they stand in the tags of lines", w.For[invalid])
+	case w.Room != a.whereToAsk() && a.maySay(w.Room, w.Question) != nil:
+		err = a.maySay(w.Room, w.Question)
 	case len(w.For)+len(a.cfg.People) == 0:
 		err = errors.New("nobody may answer: people in config.toml is empty; say for whom it is")
 	}
@@ -247,7 +271,7 @@ func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 	case res.Err:
 		state = mind.Failed
 	}
-	return true, a.commit(a.runEnd(q, state, res))
+	return true, a.commit(a.runEnd(q, p, state, res))
 }
 
 // approved reads the call that people have approved, to the byte.
@@ -260,8 +284,11 @@ func (a *Agent) approved(q mind.Question) (mind.Ask, error) {
 }
 
 // runEnd records what became of an approved call.
-func (a *Agent) runEnd(q mind.Question, state string, res tools.Result) record {
+func (a *Agent) runEnd(q mind.Question, p mind.Pending, state string, res tools.Result) record {
 	e := event.Note{Why: "run", Run: q.ID, Status: state, File: a.touched(res), Job: res.Job}
+	if state == mind.Interrupted {
+		e.File = a.wrote(p)
+	}
 	return a.note(e, fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(res.Body[:min(len(res.Body), 1000)]))), string(res.Body))
 }
 
@@ -277,13 +304,13 @@ func (a *Agent) settleRun() error {
 		return err
 	}
 	state, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
-	call := &mind.Call{Tool: k.Tool, Args: k.Args}
-	if room, ok := a.sayable(mind.Pending{Call: call}); ok {
+	p := mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: k.Args}}
+	if room, ok := a.sayable(p); ok {
 		state, text = mind.OK, a.saidIn(q.ID, room)
-	} else if s, t, ok := a.settledSpawn(q.ID, call); ok {
+	} else if s, t, ok := a.settledSpawn(q.ID, p.Call); ok {
 		state, text = s, t
 	}
-	return a.commit(a.runEnd(q, state, tools.Result{Body: []byte(text)}))
+	return a.commit(a.runEnd(q, p, state, tools.Result{Body: []byte(text)}))
 }
 
 // questions are what people are asked, for the status.

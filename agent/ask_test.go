@@ -9,6 +9,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/lethetest"
+	"lethe/internal/status"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
@@ -314,4 +315,58 @@ func TestCannotAsk(t *testing.T) {
 	r.settled()
 	equal(t, "open", len(w.fold(id).Questions), mind.MaxQuestions)
 	r.checked()
+}
+
+// A rule is not got around by other tools that run commands or post lines, nor is BASH where there is none.
+func TestNoWayAroundApproval(t *testing.T) {
+	t.Parallel()
+	trigger := func(text string) string {
+		return fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, "every = \"1h\"\n"+text)
+	}
+	steps := []rehearsal.Step{
+		{Contains: "one", Answer: calls("WRITE_FILE", trigger("run = \"true; rm x\""))},
+		{Contains: "two", Answer: calls("SPAWN", `{"brief":"b","check":"rm x"}`)},
+		{Contains: "three", Answer: calls("WRITE_FILE", trigger("say = \"x\"\nroom = \"ops\""))},
+		waits("four", `{"question":"Here?","room":"ops"}`),
+		{Contains: "five", Answer: calls("WRITE_FILE", trigger("run = \"true\"\nroom = \"dev\""))},
+	}
+	for bash, wants := range map[string][]string{
+		tools.BashSandbox: {"run: people have to approve", "check: people have to approve", `room = "ops": people have to approve`, `room = "ops": people have to approve`, "made self/triggers/x.toml"},
+		tools.BashOff:     {"run: commands are off", "check: you have no BASH", `room = "ops": people have to approve`, `room = "ops": people have to approve`, "run: commands are off"},
+	} {
+		w := asking(t, "BASH rm *;SAY ops", steps...)
+		w.conf.Tools.Bash = bash
+		id := w.boot("ada", "dev", "ops")
+		r := w.run(id)
+		for i, word := range []string{"one", "two", "three", "four", "five"} {
+			r.ask(word)
+			r.settled()
+			contains(t, w.results(id)[i].text, wants[i])
+		}
+		equal(t, "children", len(w.fold(id).Children), 0)
+		equal(t, "lines in ops", len(w.said("ops")), 0)
+		r.finish()
+	}
+}
+
+// A trigger that an approved call wrote stays the identity's own, also when the daemon dies before that is recorded.
+func TestApprovedTriggerIsOwn(t *testing.T) {
+	t.Parallel()
+	const content = "watch = \"/etc\"\n"
+	w := asking(t, "WRITE_FILE", rehearsal.Step{Contains: "go on", Answer: calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "go on")
+	q := w.question("dev", 1)
+	r.settled()
+	r.stop()
+	w.say("dev", "ann", q.ID+" once")
+	w.run(id, dieAt("run", 1)).killed()
+	w.trigger(id, "x.toml", content) // the call came so far
+	r = w.run(id)
+	r.settled()
+	w.shows(id, "it is held to what is its own", func(s status.Status) bool {
+		return len(s.Triggers) == 1 && strings.Contains(s.Triggers[0].Error, "no relative path in your workspace")
+	})
+	r.stop()
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,7 +99,7 @@ func (a *Agent) parseTrigger(name string, data []byte, own bool) (trigger.Trigge
 	case t.Every > 0 && t.Every < time.Minute:
 		return t, fmt.Errorf("every = %q is too often: at least 1m", t.Every)
 	}
-	return t, nil
+	return t, cmp.Or(a.mayRun("run", t.Run), a.maySay(t.Room, t.Say))
 }
 
 // reload brings the triggers in line with their files, which anyone may have changed. It

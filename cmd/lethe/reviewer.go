@@ -61,7 +61,7 @@ func (h *host) review(id agent.Identity, c *agent.Config) error {
 		}
 		// It looks at a life, not at a workspace: no check holds for what it says.
 		c.Reviews, c.Gate = of, agent.Gate{}
-		c.Tools = tools.Config{Bash: tools.BashOff, Secrets: c.Tools.Secrets,
+		c.Tools = tools.Config{Bash: tools.BashOff, Secrets: c.Tools.Secrets, Ask: c.Tools.Ask,
 			Only: []string{"SAY", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "UNCOMPACT", "RECALL", "COMPACT"}}
 		if r.Model != "" && !h.offline {
 			c.Params.Model = r.Model
