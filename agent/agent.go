@@ -88,7 +88,7 @@ type Config struct {
 	People []string       // users who may answer questions, approve calls and raise budgets
 	Zone   *time.Location // of schedules and of a budget's days; default the machine's
 
-	AddTriggers string // when the identity may make and change triggers: AddSpoken (the default), AddAlways, AddNever
+	AddTriggers string // when the identity may make and change triggers: AddSpoken (the default) or AddAlways
 
 	Ready func(Identity)             // called once the identity hears its rooms
 	Tell  func(Identity, life.Event) // called for each event that has happened

@@ -115,7 +115,7 @@ func (c Config) forChild(id Identity) (Config, error) {
 	return c, nil
 }
 
-// giveUp… says of work that ended without a result that it has failed.
+// concludeIfDue says of work that ended without a result that it has failed.
 func (a *Agent) concludeIfDue() (due bool, err error) {
 	if owed := a.state.Owed(); !a.state.Concludes() || owed.Answer || len(owed.Calls) > 0 || a.awaits() {
 		return false, nil

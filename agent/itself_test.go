@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/lethetest"
@@ -109,32 +108,15 @@ func (byToken) Complete(_ context.Context, r llm.Request, _ func(llm.Delta)) (ll
 const dieEnv = "LETHE_TEST_DIE"
 
 // byItself is what such a life runs with.
-func byItself(home Home, store *blobs.Store, watcher *chat.Watcher) Config {
-	return Config{
-		Home: home, Store: store, Watcher: watcher, Model: byToken{}, Offline: true, People: []string{"ann"}, Zone: time.UTC,
-		Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal", ContextLimit: 40_000, Forgetting: Forgetting{Mechanical: true},
-		Tools: tools.Config{Bash: tools.BashTrusted},
-	}
+func byItself(c Config) Config {
+	c.Model, c.People, c.Zone, c.ContextLimit = byToken{}, []string{"ann"}, time.UTC, 40_000
+	c.Forgetting.Mechanical, c.Tools.Bash = true, tools.BashTrusted
+	return c
 }
 
-// itselfMain runs the identities of a home, but for children, until it is killed.
+// itselfMain runs the identities of a home, but for children.
 func itselfMain(dir, die string) {
-	err := func() error {
-		home, err := OpenHome(dir)
-		if err != nil {
-			return err
-		}
-		store, err := blobs.Open(home.Blobs())
-		if err != nil {
-			return err
-		}
-		all, err := home.List()
-		if err != nil {
-			return err
-		}
-		watcher := chat.NewWatcher(0, nil)
-		go watcher.Run(context.Background()) // ends with the process
-		conf := byItself(home, store, watcher)
+	inChild(dir, func(conf Config, all []Identity) error {
 		where, count, _ := strings.Cut(die, " ")
 		n, _ := strconv.Atoi(count)
 		var left atomic.Int64
@@ -146,14 +128,12 @@ func itselfMain(dir, die string) {
 		}
 		conf.Tell = func(_ Identity, e life.Event) { dieAt(e.Kind == where) }
 		durable.Fault = func(_ durable.Stage, _, path string) error {
-			dieAt(where == "step" || where == "room" && strings.HasPrefix(path, home.Chats()))
+			dieAt(where == "step" || where == "room" && strings.HasPrefix(path, conf.Home.Chats()))
 			return nil
 		}
 		ids := slices.DeleteFunc(all, Identity.IsChild)
-		return Supervise(context.Background(), ids, func(id Identity) (*Agent, error) { return Open(id, conf) }, discard())
-	}()
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
+		return Supervise(context.Background(), ids, func(id Identity) (*Agent, error) { return Open(id, byItself(conf)) }, discard())
+	})
 }
 
 // person answers each question of room dev once.
@@ -238,7 +218,7 @@ func TestByItselfKilled(t *testing.T) {
 	}
 	t.Logf("%d kills; by themselves at: %v", rounds, died)
 	lethetest.Must(t, os.Remove(filepath.Join(dir, "tick.toml")))
-	w.conf = byItself(w.home, w.store, w.watcher)
+	w.conf = byItself(w.conf)
 	s := w.supervise(id)
 	w.eventually("all is done", func() bool { ann.answer(); return w.quiet(id) })
 	s.stop()

@@ -29,8 +29,8 @@ const (
 	childUSD = "LETHE_TEST_USD" // what it may spend a day
 )
 
-// childMain runs the only identity of a home until it is killed.
-func childMain(dir string) {
+// inChild runs f with a home, with all that a Config of it needs and with its identities, until it is killed.
+func inChild(dir string, f func(Config, []Identity) error) {
 	err := func() error {
 		home, err := OpenHome(dir)
 		if err != nil {
@@ -44,16 +44,22 @@ func childMain(dir string) {
 		if err != nil {
 			return err
 		}
+		watcher := chat.NewWatcher(0, nil)
+		go watcher.Run(context.Background()) // ends with the process
+		return f(Config{Home: home, Store: store, Watcher: watcher, Offline: true, Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal"}, all)
+	}()
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// childMain runs the only identity of a home.
+func childMain(dir string) {
+	inChild(dir, func(conf Config, all []Identity) error {
 		client, err := llm.New(llm.Config{Preset: "deepseek", BaseURL: os.Getenv(childURL), Key: "the-key-of-tests"})
 		if err != nil {
 			return err
 		}
-		watcher := chat.NewWatcher(0, nil)
-		go watcher.Run(context.Background()) // ends with the process
-		conf := Config{
-			Home: home, Store: store, Watcher: watcher, Model: client, Offline: true,
-			Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal", Tools: tools.Config{Bash: tools.BashOff},
-		}
+		conf.Model, conf.Tools.Bash = client, tools.BashOff
 		if usd, err := strconv.ParseFloat(os.Getenv(childUSD), 64); err == nil {
 			frugal(&conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(usd)}})
 		}
@@ -62,9 +68,7 @@ func childMain(dir string) {
 			return err
 		}
 		return a.Run(context.Background())
-	}()
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
+	})
 }
 
 // TestKilledAtAnyMoment sends kill -9 to a real process again and again: no line

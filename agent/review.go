@@ -34,8 +34,8 @@ const (
 	reviewEntries = 10                // new ones that a review needs
 	reviewEvery   = 450 * time.Second // at most
 	reviewLooks   = 15                // at most, into the LIFE for each review
-	reviewChars   = 8000              // of one review
-	reviewShare   = 80                // characters that each text in it may have at least
+	reviewTexts   = 50                // that one review has
+	reviewChars   = 8000              // of them all
 )
 
 // review is the source that wakes a reviewer.
@@ -117,24 +117,14 @@ func reviewOf(s *mind.State, seen int) (text string, last int) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "what came into the life of %s, up to e%d. UNCOMPACT opens a hash.", s.Name, last)
-	left, from := reviewChars, len(parts)
-	for ; from > 0; from-- { // of too many, the newest
-		p := parts[from-1]
-		need := utf8.RuneCountInString(p.head) + min(reviewShare, utf8.RuneCountInString(p.text))
-		if left -= need; left < 0 {
-			fmt.Fprintf(&b, " The first %d texts are left out.", from)
-			break
-		}
+	if from := len(parts) - reviewTexts; from > 0 { // the newest
+		fmt.Fprintf(&b, " The first %d texts are left out.", from)
+		parts = parts[from:]
 	}
-	parts = parts[from:]
-	left = reviewChars
-	for _, p := range parts {
-		left -= utf8.RuneCountInString(p.head)
-	}
+	left, share := reviewChars, 0
 	order := slices.SortedFunc(slices.Values(parts), func(x, y part) int { return len(x.text) - len(y.text) })
-	share := reviewShare
 	for i, p := range order { // what the short ones leave is for the long ones
-		share = max(reviewShare, left/(len(order)-i))
+		share = left / (len(order) - i)
 		left -= min(share, utf8.RuneCountInString(p.text))
 	}
 	for _, p := range parts {

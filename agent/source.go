@@ -19,13 +19,11 @@ type source interface {
 
 // startSources returns what wakes the identity, as far as it is configured.
 func (a *Agent) startSources() (all []source) {
-	all = append(all, deadlines{a}, &gone{Agent: a})
+	a.triggers = newTriggers(a)
+	all = append(all, deadlines{a}, &gone{Agent: a}, a.triggers, jobs{a})
 	if a.cfg.Reviews.Self != "" {
 		all = append(all, &review{a: a, of: a.cfg.Reviews})
 	}
-	a.triggers = newTriggers(a)
-	all = append(all, a.triggers)
-	all = append(all, jobs{a})
 	if a.team != nil {
 		all = append(all, (*lostChildren)(a))
 	}

@@ -251,23 +251,17 @@ func (t *triggers) fire(r *armed, m moment, printed string, out []record) ([]rec
 func (t *triggers) enter(r *armed) (ok bool, err error) {
 	a := t.a
 	heard := func() bool { return slices.Contains(a.joined(), r.Room) }
-	if heard() {
-		r.failure = ""
-		return true, nil
+	if !heard() && !r.own {
+		if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), r.Room); err != nil {
+			r.failure, r.wake = err.Error(), time.Now().Add(retryLater)
+			return false, nil
+		}
+		if err := a.subscriptions(); err != nil {
+			return false, err
+		}
 	}
-	r.failure, r.wake = fmt.Sprintf("you are not in room %s: JOIN it, or name another", r.Room), time.Now().Add(retryLater)
-	if r.own {
-		return false, nil
-	}
-	if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), r.Room); err != nil {
-		r.failure = err.Error()
-		return false, nil
-	}
-	if err := a.subscriptions(); err != nil {
-		return false, err
-	}
-	if heard() {
-		r.failure, r.wake = "", time.Time{}
+	if r.failure = ""; !heard() {
+		r.failure, r.wake = fmt.Sprintf("you are not in room %s: JOIN it, or name another", r.Room), time.Now().Add(retryLater)
 	}
 	return heard(), nil
 }

@@ -31,17 +31,14 @@ const (
 const (
 	AddSpoken = "spoken" // the default: in turns in which a user has spoken
 	AddAlways = "always"
-	AddNever  = "never"
 )
 
 // Check says what follows from a trigger that the identity writes, or why it may not. It runs
 // beside the loop.
 func (t *ownTriggers) Check(name, content string) (remark string, err error) {
 	a := (*Agent)(t)
-	switch add := a.cfg.AddTriggers; {
-	case add == AddNever:
-		return "", errors.New("a person has configured that you make and change no triggers")
-	case add != AddAlways && !a.call.spoken:
+	switch {
+	case a.cfg.AddTriggers != AddAlways && !a.call.spoken:
 		return "", errors.New("no user has spoken in this turn, and only then you may make or change triggers. Say what you would set up, and ask")
 	case strings.TrimSpace(content) == "":
 		return "", nil

@@ -253,7 +253,7 @@ func (s settings) check() error {
 	unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	atLeast("turn.max_steps", s.Turn.MaxSteps, 1)
 	atLeast("chat.max_agent_turns", s.Chat.MaxAgentTurns, 1)
-	oneOf("triggers.add", s.Triggers.Add, agent.AddSpoken, agent.AddAlways, agent.AddNever)
+	oneOf("triggers.add", s.Triggers.Add, agent.AddSpoken, agent.AddAlways)
 	oneOf("recall.hints", s.Recall.Hints, "on", hintsOff)
 	timeout := s.Tools.BashTimeout // a number without a unit is taken for nanoseconds
 	unless(timeout == 0 || timeout >= time.Second, "tools.bash_timeout = %s is not a positive duration of a second or more, such as \"90s\" or \"5m\"", timeout)
