@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"lethe/blobs"
 	"lethe/chat"
@@ -81,8 +82,8 @@ func ExactCall(tool, args string) string {
 	return blobs.Sum([]byte(tool + "\x00" + args)).String()[:32]
 }
 
-// maxShown bounds an argument in the question about a call, in runes.
-const maxShown = 1000
+// maxShown bounds an argument in the question about a call, in runes, and mostShown all that it shows of it.
+const maxShown, mostShown = 1000, 6000
 
 // question is how people are asked.
 func (k Ask) question(id string, ref Ref) chat.Question {
@@ -107,7 +108,25 @@ func (k Ask) aboutCall(ref Ref) string {
 		if short := CutRunes(s, maxShown); short != s {
 			s = fmt.Sprintf("%s… (all of it: lethe cat %s)", short, ref.Short)
 		}
-		fmt.Fprintf(&b, "\n%s: %s", key, s)
+		fmt.Fprintf(&b, "\n%s: %s", visible(key), strings.ReplaceAll(visible(s), "\n", "\n  "))
+	}
+	all := b.String()
+	if short := CutRunes(all, mostShown); short != all {
+		return fmt.Sprintf("%s… (all of it: lethe cat %s)", short, ref.Short)
+	}
+	return all
+}
+
+// visible writes what is to be approved so that no two texts look alike that run otherwise:
+// of what cannot be seen, it shows the code.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
 	}
 	return b.String()
 }
