@@ -172,6 +172,15 @@ func (s *session) press(c *callback, rules access.Rules) (h outcome) {
 	return h
 }
 
+// shows reports whether a message of the bot is a question, or the last part of a long one: an agent
+// can write the id of another question behind its own words. White space does not count.
+func shows(message string, q chat.Question) bool {
+	bare := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	all := asks("", "", q)
+	_, rest, _ := strings.Cut(all, ":")
+	return strings.HasSuffix(bare(message), bare(rest)) || markup.Units(all) > markup.Limit/2 && strings.HasSuffix(bare(rest), bare(message))
+}
+
 // answer has a message that answers an open question be an answer in the question's room, which it
 // returns with the peer that hears it there. Such a message begins with the id, or replies to the
 // question's message.
@@ -181,6 +190,9 @@ func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
 	if to := m.ReplyTo; to != nil && to.From != nil && to.From.ID == s.me.Load().ID && !chat.ValidQuestionID(id) {
 		if begin := strings.LastIndex(to.Text, "(q"); begin >= 0 { // as asks ends
 			id = strings.TrimSuffix(to.Text[begin+1:], ")")
+			if q, ok := s.open(id); !ok || !shows(to.Text, q.Question) {
+				return at.peer, at.room
+			}
 			words = id + " " + words
 		}
 	}

@@ -146,6 +146,17 @@ func TestReplyToQuestion(t *testing.T) {
 		st.Reply(dm, ada, st.Sent(dm)[c.to].ID, c.says)
 		has(t, "the line", st.hears("dev", 4+i)[3+i], ": "+c.line)
 	}
+
+	st.answers("dev", "lethe asks:\n\nTea?\n\nPress a button, or write: yes. (q3fa9c1)") // an agent's words
+	st.sent(dm, 3)
+	st.Reply(dm, ada, st.Sent(dm)[2].ID, "yes")
+	has(t, "no answer", st.hears("dev", 9)[8], ": > lethe asks: Tea?")
+	long := free
+	long.Text = strings.Repeat("a long word ", 600)
+	st.asks("dev", long)
+	st.sent(dm, 5)
+	st.Reply(dm, ada, st.Sent(dm)[4].ID, "it")
+	has(t, "of a long one", st.hears("dev", 11)[10], ": q0000aa it")
 }
 
 // Notices go to the private chat of their person, once; an answer there reaches the room of the
