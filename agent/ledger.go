@@ -59,8 +59,12 @@ func (l *Ledger) Read(limits budget.Limits, now time.Time, zone *time.Location) 
 		if err == nil {
 			err = l.readLife(a)
 		}
-		if err != nil && l.known[id.Self] == nil {
-			continue // damaged: it spends nothing
+		err = notFoundOrCorrupt(err)
+		switch damaged := errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotFound); {
+		case err != nil && !damaged:
+			return book, "", err
+		case damaged && l.known[id.Self] == nil:
+			continue // it does not run, and nobody knows what it has spent
 		}
 		l.known[id.Self] = a
 		unpaid := holds.Unpaid(a.Settled)

@@ -309,3 +309,32 @@ func TestBudgetGoesOn(t *testing.T) {
 	r.finish()
 	equal(t, "resumed", len(w.having(id, "resumed", "why", "budget")), 1)
 }
+
+// An identity whose LIFE cannot be read now is not taken for one that has spent nothing; a damaged
+// one stops nobody, and is remembered.
+func TestBudgetBesideUnreadable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	w.spend(id, 1)
+	read := func(l *Ledger) (budget.USD, error) {
+		book, _, err := l.Read(budget.Limits{}, time.Now(), time.UTC)
+		return book.Home().Spent, err
+	}
+	known := NewLedger(w.home, w.store)
+	_, err := read(known)
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Remove(id.LIFE()))
+	lethetest.Must(t, os.Mkdir(id.LIFE(), 0o700))
+	for _, l := range []*Ledger{known, NewLedger(w.home, w.store)} {
+		if usd, err := read(l); err == nil {
+			t.Errorf("%s are spent", usd)
+		}
+	}
+	lethetest.Must(t, os.Remove(id.LIFE()))
+	usd, err := read(known)
+	lethetest.Must(t, err)
+	equal(t, "spent", usd, budget.Of(1))
+	_, err = read(NewLedger(w.home, w.store))
+	lethetest.Must(t, err)
+}
