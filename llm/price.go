@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -8,7 +9,7 @@ import (
 
 // Price is what a model costs in USD per million tokens.
 type Price struct {
-	Hit    float64 `toml:"hit"`  // input from the provider's cache
+	Hit    float64 `toml:"hit"`  // input from the provider's cache; left out: as Miss
 	Miss   float64 `toml:"miss"` // other input
 	Output float64 `toml:"output"`
 	peak   bool    // double in DeepSeek's peak hours
@@ -26,9 +27,11 @@ type Prices map[string]Price
 
 // Of returns the price of a model; the others depend on who serves them.
 func (p Prices) Of(model string) (price Price, known bool) {
-	if price, known = p[model]; !known {
-		price, known = list[model]
+	if price, known = p[model]; known {
+		price.Hit = cmp.Or(price.Hit, price.Miss)
+		return price, known
 	}
+	price, known = list[model]
 	return price, known
 }
 

@@ -264,7 +264,7 @@ func (s settings) check() error {
 	oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted)
 	faults = append(faults, s.Budget.check())
 	for model, p := range s.Prices {
-		unless(p.Hit >= 0 && p.Miss >= 0 && p.Output >= 0 && p.Miss+p.Output > 0, "prices.%q: hit, miss and output are USD per million tokens, none below 0, and not all 0", model)
+		unless(p.Hit >= 0 && p.Miss > 0 && p.Output > 0 && max(p.Hit, p.Miss, p.Output) <= 1e6, "prices.%q: miss and output have to be given, and hit may be: USD per million tokens, above 0 and up to 1000000", model)
 	}
 	return errors.Join(append(faults, s.Reviewer.check(), s.Telegram.check())...)
 }

@@ -44,6 +44,20 @@ func TestDocumentedBudget(t *testing.T) {
 	}
 }
 
+// A price that would make calls cheaper than they are is refused; hit alone may be left out, and is as dear as miss.
+func TestPrices(t *testing.T) {
+	for _, wrong := range []string{"miss = 1", "output = 1", "hit = 1\noutput = 1", "miss = inf\noutput = 1", "hit = nan\nmiss = 1\noutput = 1", "hit = -1\nmiss = 1\noutput = 1", "miss = 1\noutput = 1e7"} {
+		if _, err := parseSettings("config.toml", []byte("[prices.m]\n"+wrong)); err == nil || !strings.Contains(err.Error(), `prices."m"`) {
+			t.Errorf("%q is taken: %v", wrong, err)
+		}
+	}
+	s, err := parseSettings("config.toml", []byte("[prices.m]\nmiss = 3\noutput = 9"))
+	lethetest.Must(t, err)
+	if p, _ := llm.Prices(s.Prices).Of("m"); p.Hit != 3 {
+		t.Errorf("%+v", p)
+	}
+}
+
 // A key that an earlier version knew is no reason to refuse a configuration.
 func TestRemovedKeys(t *testing.T) {
 	s, err := parseSettings("config.toml", []byte("[recall]\nhints = \"off\"\nembeddings_url = \"http://127.0.0.1:1/v1\"\nembeddings_model = 7\n"))
