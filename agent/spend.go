@@ -413,6 +413,9 @@ func (a *Agent) money() []budget.Line {
 	if book.HomeDay > 0 {
 		lines = append(lines, book.Home())
 	}
+	if a.purse != nil {
+		a.purse.lines = lines
+	}
 	return lines
 }
 
@@ -447,7 +450,7 @@ func (a *Agent) shownBudget() (out []status.Money) {
 	a.purse.mu.Lock()
 	defer a.purse.mu.Unlock()
 	for _, l := range a.purse.lines {
-		if l.Who == a.id.Name || l.Who == "" {
+		if l.Limit > 0 && (l.Who == a.id.Name || l.Who == "") {
 			out = append(out, status.Money{Of: l.Of, Limit: l.Limit.Dollars(), Spent: l.Spent.Dollars(), Held: l.Held.Dollars()})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"lethe/blobs"
 	"lethe/budget"
 	"lethe/internal/lethetest"
+	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -250,12 +251,17 @@ func TestBudgetOfUnanswered(t *testing.T) {
 func TestBudgetOfATurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: 12, Answer: &rehearsal.Answer{Calls: []rehearsal.Call{{Name: "BASH", Arguments: `{"command":"seq 1 200"}`}}}})
-	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Turn: budget.Of(0.4)}})
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Turn: budget.Of(0.4), Month: budget.Of(100)}})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	lethetest.Words(t, r.ask("work"), "I stopped: this turn has spent 0.", "of 0.40 USD (budget.turn_usd)")
 	equal(t, "of the turn", w.fold(id).Spending.Spent.Turn, 0)
 	contains(t, r.ask("hello"), "Hello")
+	r.settled()
+	s, err := status.Read(id.Dir)
+	if month := s.Budget[len(s.Budget)-1]; err != nil || month.Of != "month" || budget.Of(month.Spent) != w.fold(id).Spending.Spent.Month || month.Held > 0 {
+		t.Errorf("shown: %+v, %v", s.Budget, err)
+	}
 	r.stop()
 }
 
