@@ -34,15 +34,14 @@ func NewLedger(home Home, store *blobs.Store) *Ledger {
 }
 
 // Read returns the book of the day on which now is, or of a later one that somebody has
-// counted for already, and the name of that day. While nobody adds holds, what it says was
+// counted for already. While nobody adds holds, what it says was
 // spent or held is never less than what is.
-func (l *Ledger) Read(limits budget.Limits, now time.Time, zone *time.Location) (book budget.Book, day string, err error) {
+func (l *Ledger) Read(limits budget.Limits, now time.Time, zone *time.Location) (book budget.Book, err error) {
 	all, err := l.home.List()
 	if err != nil {
-		return book, "", err
+		return book, err
 	}
-	day = budget.DateOf(now, zone)
-	book.Limits = limits
+	book.Limits, book.Day = limits, budget.DateOf(now, zone)
 	var open [][]budget.Hold
 	for _, id := range all {
 		a := l.known[id.Self]
@@ -62,24 +61,24 @@ func (l *Ledger) Read(limits budget.Limits, now time.Time, zone *time.Location) 
 		err = notFoundOrCorrupt(err)
 		switch damaged := errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotFound); {
 		case err != nil && !damaged:
-			return book, "", err
+			return book, err
 		case damaged && l.known[id.Self] == nil:
 			continue // it does not run, and nobody knows what it has spent
 		}
 		l.known[id.Self] = a
 		unpaid := holds.Unpaid(a.Settled)
-		day = max(day, a.Date)
+		book.Day = max(book.Day, a.Date)
 		for _, h := range unpaid {
-			day = max(day, h.Day)
+			book.Day = max(book.Day, h.Day)
 		}
 		open = append(open, unpaid)
 		book.Accounts = append(book.Accounts, budget.Account{Self: a.Self, Name: a.Name, Parent: a.parent, Limit: a.limit, Spending: a.Spending})
 	}
 	for i := range book.Accounts {
 		a := &book.Accounts[i]
-		a.Spending, a.Held = a.On(day), budget.SumHolds(open[i], day)
+		a.Spending, a.Held = a.On(book.Day), budget.SumHolds(open[i], book.Day)
 	}
-	return book, day, nil
+	return book, nil
 }
 
 // readLife reads on in the life of an identity: at first from its newest epoch, whose

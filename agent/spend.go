@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -225,37 +226,35 @@ func (t *attempts) begin(w llm.Waste) (err error) {
 	if err := syscall.Flock(int(agents.Fd()), syscall.LOCK_EX); err != nil { // of all that spend, until agents is closed
 		return fmt.Errorf("lock %s: %w", agents.Name(), err)
 	}
-	book, day, err := t.ledger.Read(t.limits, time.Now(), t.zone)
+	book, err := t.ledger.Read(t.limits, time.Now(), t.zone)
 	if err != nil {
 		return err
 	}
-	if t.day == "" {
-		t.day = day
-	}
+	t.day = cmp.Or(t.day, book.Day)
 	if err := t.settle(wasted-t.booked, false); err != nil {
 		return err
 	}
 	t.booked = wasted
-	if t.day != day {
+	if t.day != book.Day {
 		return errNewDay
 	}
-	t.lines = t.own(book, day)
+	t.lines = t.own(book)
 	if short := budget.Check(t.lines, worst); short != nil {
 		return short
 	}
 	next := t.holds
-	t.open = next.Set(0, worst, day)
+	t.open = next.Set(0, worst, t.day)
 	return t.put(next)
 }
 
 // own returns the limits, with the identity's own holds as they are now.
-func (t *attempts) own(book budget.Book, day string) []budget.Line {
+func (t *attempts) own(book budget.Book) []budget.Line {
 	if t.turn == nil {
 		book.Limits.Turn = 0
 	}
 	for i := range book.Accounts {
 		if a := &book.Accounts[i]; a.Self == t.id.Self {
-			a.Held = budget.SumHolds(t.holds.Unpaid(a.Settled), day)
+			a.Held = budget.SumHolds(t.holds.Unpaid(a.Settled), book.Day)
 			if t.turn != nil {
 				a.Spent.Turn, a.Raised.Turn, a.Held.Turn = t.turn.Spent.Turn, t.turn.Raised.Turn, t.holds.Amount(t.lost)
 			}
@@ -352,7 +351,7 @@ func (a *Agent) unpaid(err error) (bool, error) {
 	}
 	var until time.Time
 	if short.Worst <= short.Limit { // no new day makes room for a call that is larger
-		until = short.Renews(time.Now(), a.cfg.Zone)
+		until = short.Renews(a.cfg.Zone)
 	}
 	more := "a larger limit"
 	if short.Who == a.id.Name {
@@ -379,7 +378,7 @@ func (a *Agent) warn(rooms []string) error {
 		return nil
 	}
 	for _, l := range a.money() {
-		name := l.Warning(budget.DateOf(time.Now(), a.cfg.Zone))
+		name := l.Warning()
 		if l.Limit == 0 || l.Of == budget.Turn || l.Spent*100 < l.Limit*budget.WarnAt || slices.Contains(a.state.Spending.Warned, name) {
 			continue
 		}
@@ -400,7 +399,7 @@ func (a *Agent) money() []budget.Line {
 		defer a.purse.mu.Unlock()
 		ledger = a.purse.ledger
 	}
-	book, _, err := ledger.Read(a.cfg.Budget, time.Now(), a.cfg.Zone)
+	book, err := ledger.Read(a.cfg.Budget, time.Now(), a.cfg.Zone)
 	if err != nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (w *world) dollars() budget.USD {
 // LIFE and holds, and by what the server has billed.
 func (w *world) within(limit budget.USD) {
 	w.Helper()
-	book, _, err := NewLedger(w.home, w.store).Read(budget.Limits{HomeDay: limit}, time.Now(), time.UTC)
+	book, err := NewLedger(w.home, w.store).Read(budget.Limits{HomeDay: limit}, time.Now(), time.UTC)
 	lethetest.Must(w, err)
 	home := book.Home()
 	if home.Spent+home.Held > limit {
@@ -190,10 +190,15 @@ func TestBudgetCommand(t *testing.T) {
 // spend says that an identity that does not run has spent so many dollars today.
 func (w *world) spend(id Identity, usd float64) {
 	w.Helper()
+	w.spendOn(budget.DateOf(time.Now(), time.UTC), id, usd)
+}
+
+func (w *world) spendOn(day string, id Identity, usd float64) {
+	w.Helper()
 	a, err := Open(id, w.conf)
 	lethetest.Must(w, err)
 	defer a.Close()
-	lethetest.Must(w, a.commit(record{event: event.Spent{On: "compaction", Calls: 1, Tokens: event.Tokens{USD: usd, Day: budget.DateOf(time.Now(), time.UTC)}}}))
+	lethetest.Must(w, a.commit(record{event: event.Spent{On: "compaction", Calls: 1, Tokens: event.Tokens{USD: usd, Day: day}}}))
 }
 
 // answeredLine puts a line into room dev and returns what is said next.
@@ -265,6 +270,19 @@ func TestBudgetOfATurn(t *testing.T) {
 	r.stop()
 }
 
+// After a clock or a time zone that was ahead, what it spent counts until its day is over.
+func TestBudgetAhead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
+	id := w.boot("ada", "dev")
+	tomorrow := time.Now().UTC().AddDate(0, 0, 1)
+	w.spendOn(budget.DateOf(tomorrow, time.UTC), id, 2)
+	r := w.run(id)
+	contains(t, r.ask("hello"), "I go on by myself on "+budget.DateOf(tomorrow.AddDate(0, 0, 1), time.UTC))
+	r.stop()
+}
+
 // What a child spends counts for its parent, and its own life has a limit.
 func TestBudgetOfChildren(t *testing.T) {
 	t.Parallel()
@@ -285,7 +303,7 @@ func TestBudgetOfChildren(t *testing.T) {
 		w.spend(id, 0.25)
 	}
 	w.spend(ada, 1)
-	book, _, err := NewLedger(w.home, w.store).Read(w.conf.Budget, time.Now(), time.UTC)
+	book, err := NewLedger(w.home, w.store).Read(w.conf.Budget, time.Now(), time.UTC)
 	lethetest.Must(t, err)
 	var got []string
 	for _, l := range book.Lines(all[2].Self) {
@@ -324,7 +342,7 @@ func TestBudgetBesideUnreadable(t *testing.T) {
 	id := w.boot("ada", "dev")
 	w.spend(id, 1)
 	read := func(l *Ledger) (budget.USD, error) {
-		book, _, err := l.Read(budget.Limits{}, time.Now(), time.UTC)
+		book, err := l.Read(budget.Limits{}, time.Now(), time.UTC)
 		return book.Home().Spent, err
 	}
 	known := NewLedger(w.home, w.store)

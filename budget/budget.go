@@ -110,6 +110,7 @@ type Account struct {
 // Book is what all identities of a home have spent.
 type Book struct {
 	Limits
+	Day      string // that counts as today
 	Accounts []Account
 }
 
@@ -120,6 +121,7 @@ type Line struct {
 	Limit USD    `json:"limit_usd"`     // 0 is none
 	Spent USD    `json:"spent_usd"`
 	Held  USD    `json:"held_usd"` // by calls that are under way
+	Day   string `json:"-"`        // that counts as today
 }
 
 // Left says how much is spent, and how much is left of the limit.
@@ -157,7 +159,7 @@ func (b Book) Lines(self string) (lines []Line) {
 
 // Home is what all identities together have spent on the day.
 func (b Book) Home() Line {
-	home := Line{Of: HomeDay, Limit: b.HomeDay}
+	home := Line{Of: HomeDay, Limit: b.HomeDay, Day: b.Day}
 	for _, a := range b.Accounts {
 		home.Spent, home.Held = home.Spent+a.Spent.Day, home.Held+a.Held.Day
 	}
@@ -173,7 +175,7 @@ func (b Book) Own(self string) (lines []Line) {
 	}
 	own := family[0]
 	for _, span := range []string{Turn, Day, Month, Life} {
-		l := Line{Of: span, Who: own.Name, Limit: *b.Sums.at(span)}
+		l := Line{Of: span, Who: own.Name, Limit: *b.Sums.at(span), Day: b.Day}
 		if span == Life {
 			l.Limit = cmp.Or(own.Limit, l.Limit)
 			if l.Limit == 0 && own.Parent != "" {
@@ -261,8 +263,12 @@ func Check(lines []Line, worst USD) *Short {
 func DateOf(at time.Time, zone *time.Location) string { return at.In(zone).Format(time.DateOnly) }
 
 // Renews is when a limit has room again by itself; zero when it never has.
-func (l Line) Renews(now time.Time, zone *time.Location) time.Time {
-	y, m, d := now.In(zone).Date()
+func (l Line) Renews(zone *time.Location) time.Time {
+	day, err := time.Parse(time.DateOnly, l.Day)
+	y, m, d := day.Date()
+	if err != nil {
+		return time.Time{}
+	}
 	switch l.Of {
 	case Day, HomeDay:
 		return midnight(y, m, d+1, zone)

@@ -49,7 +49,7 @@ func (w *world) day() string { return DateOf(w.clock, time.UTC) }
 
 // book is read as other processes do: holds first, and lives by a fold of their lines.
 func (w *world) book() Book {
-	b := Book{Limits: w.limits}
+	b := Book{Limits: w.limits, Day: w.day()}
 	for i := range w.parent {
 		var s Spending
 		for _, e := range w.lines[i] {
@@ -264,11 +264,11 @@ func TestRenews(t *testing.T) {
 		lethetest.Must(t, err)
 		now, err := time.Parse(time.RFC3339, c.now)
 		lethetest.Must(t, err)
-		if got := (Line{Of: c.of}).Renews(now, zone).Format(time.RFC3339); got != c.want {
+		if got := (Line{Of: c.of, Day: DateOf(now, zone)}).Renews(zone).Format(time.RFC3339); got != c.want {
 			t.Errorf("%s in %s: %s renews at %s, want %s", c.now, c.zone, c.of, got, c.want)
 		}
 	}
-	if at := (Line{Of: Life}).Renews(time.Now(), time.UTC); !at.IsZero() {
+	if at := (Line{Of: Life, Day: "2026-11-22"}).Renews(time.UTC); !at.IsZero() {
 		t.Errorf("a life renews at %s", at)
 	}
 }

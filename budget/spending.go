@@ -95,7 +95,8 @@ func Snapshot(epoch []byte) (Spending, error) {
 const WarnAt = 80
 
 // Warning is what LIFE says when people are told of a limit: the same once in its span of time.
-func (l Line) Warning(day string) string {
+func (l Line) Warning() string {
+	day := l.Day
 	if l.Of == Month {
 		day = month(day)
 	}

@@ -61,27 +61,27 @@ func (p *program) budgetCommand() *cobra.Command {
 		Short: "Print what identities have spent, and what is left of their limits",
 		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, list []string) error {
-			book, day, err := p.book()
+			book, err := p.book()
 			if err != nil {
 				return err
 			}
 			if len(list) == 0 {
-				return p.printBook(book, day)
+				return p.printBook(book)
 			}
 			id, err := p.find(list[0])
 			if err != nil {
 				return err
 			}
-			return p.printBudget(infoOf(book, id.Self), day)
+			return p.printBudget(infoOf(book, id.Self), book.Day)
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 }
 
-func (p *program) book() (book budget.Book, day string, err error) {
+func (p *program) book() (book budget.Book, err error) {
 	store, err := p.store()
 	if err != nil {
-		return book, "", err
+		return book, err
 	}
 	return agent.NewLedger(p.home, store).Read(p.settings.Budget.limits(), time.Now(), p.settings.zone())
 }
@@ -121,16 +121,16 @@ func (p *program) printBudget(info budgetInfo, day string) error {
 }
 
 // printBook prints all identities of a home.
-func (p *program) printBook(book budget.Book, day string) error {
+func (p *program) printBook(book budget.Book) error {
 	infos := []budgetInfo{}
 	for _, a := range book.Accounts {
 		infos = append(infos, infoOf(book, a.Self))
 	}
 	if p.json {
-		return p.printJSON(map[string]any{"day": day, "identities": infos, "home": book.Home()})
+		return p.printJSON(map[string]any{"day": book.Day, "identities": infos, "home": book.Home()})
 	}
 	for _, info := range infos {
-		if err := p.printBudget(info, day); err != nil {
+		if err := p.printBudget(info, book.Day); err != nil {
 			return err
 		}
 	}
