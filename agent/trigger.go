@@ -72,6 +72,7 @@ const (
 	settleTime  = 2 * time.Second // an editor's or a copy's many writes are one change
 	mostRuns    = 4               // commands at once
 	retryLater  = time.Minute
+	leastPause  = time.Minute    // of a trigger that the identity wrote
 	clockJumped = 24 * time.Hour // what is so far ahead was told by a clock that was wrong
 )
 
@@ -140,7 +141,7 @@ func (t *triggers) moment(r *armed, now time.Time) (m moment, printed string, ok
 	case r.request != "":
 		m, ok = moment{at: now, manual: r.request, seen: cmp.Or(r.base, fired.Seen)}, true
 	case r.Watch != "":
-		m, ok = t.watched(r, fired.Seen, now)
+		m, ok = t.watched(r, fired, now)
 	default:
 		m, ok = r.scheduled(fired.Last, now)
 	}

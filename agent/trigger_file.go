@@ -93,7 +93,7 @@ func (a *Agent) parseTrigger(name string, data []byte, own bool) (trigger.Trigge
 		return t, fmt.Errorf("room = %q: you are not in it. JOIN it first, or name one of %s", t.Room, strings.Join(joined, ", "))
 	case path != "" && !filepath.IsLocal(path):
 		return t, fmt.Errorf("%q is no relative path in your workspace: name one", path)
-	case t.Every > 0 && t.Every < time.Minute:
+	case t.Every > 0 && t.Every < leastPause:
 		return t, fmt.Errorf("every = %q is too often: at least 1m", t.Every)
 	}
 	return t, cmp.Or(a.mayRun("run", t.Run), a.maySay(t.Room, t.Say))

@@ -165,6 +165,25 @@ func TestOwnTriggers(t *testing.T) {
 	equal(t, "files", len(there), 1)
 }
 
+// What an identity watches and changes itself wakes it once a minute at most.
+func TestOwnWatchHasPauses(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t,
+		rehearsal.Step{Contains: "go", Answer: calls("WRITE_FILE", `{"path":"self/triggers/notes.toml","content":"watch = \"notes\"\n"}`, "WRITE_FILE", `{"path":"notes","content":"one"}`)},
+		rehearsal.Step{Answer: text("well")},
+		rehearsal.Step{Contains: "notes has changed", Answer: calls("WRITE_FILE", `{"path":"notes","content":"two"}`)}, always("(nothing)"))
+	w.say("dev", "ann", "go")
+	w.shows(id, "it has fired, and waits", func(s status.Status) bool {
+		fired := w.events(id, "fired")
+		if len(fired) != 1 || len(s.Triggers) != 1 || s.Triggers[0].Next.IsZero() {
+			return false
+		}
+		at, err := time.Parse(time.RFC3339, fired[0].Get("ts"))
+		return err == nil && s.Triggers[0].Next.Equal(at.Add(leastPause))
+	})
+	r.finish()
+}
+
 // A file that is dropped becomes a blob and one line, signed with its owner's name, over a
 // crash; what is no whole file is set aside.
 func TestMailDrop(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/mind"
 )
 
 const (
@@ -48,7 +49,8 @@ func (t *triggers) open(r *armed) (*os.File, error) {
 
 // watched reports whether what a trigger watches is another thing than known tells, once
 // it has been left alone for a while.
-func (t *triggers) watched(r *armed, known string, now time.Time) (m moment, ok bool) {
+func (t *triggers) watched(r *armed, fired mind.Firing, now time.Time) (m moment, ok bool) {
+	known := fired.Seen
 	look, newest, err := t.look(r, false)
 	if err != nil {
 		r.failure = err.Error()
@@ -65,7 +67,11 @@ func (t *triggers) watched(r *armed, known string, now time.Time) (m moment, ok 
 	if r.changed.IsZero() {
 		return m, false
 	}
-	if r.wake = r.Loud(r.changed.Add(settleTime)); now.Before(r.wake) {
+	at := r.changed.Add(settleTime)
+	if least := fired.Last.Add(leastPause); r.own && at.Before(least) && least.Before(now.Add(clockJumped)) {
+		at = least // what it does in a turn may change what it watches
+	}
+	if r.wake = r.Loud(at); now.Before(r.wake) {
 		return m, false
 	}
 	r.wake = time.Time{}
