@@ -202,7 +202,7 @@ func (a *Agent) statusLine() string {
 	for _, c := range s.Working() {
 		fmt.Fprintf(&b, "; %s works for me in %s", c.Name, c.Room)
 	}
-	more := status.Status{Triggers: a.triggers.status(), Budget: a.shownBudget()}
+	more := status.Beside{Triggers: a.triggers.status(), Budget: a.shownBudget()}
 	for _, words := range more.Brief(time.Now().In(a.cfg.Zone)) {
 		b.WriteString("; " + words)
 	}

@@ -125,14 +125,9 @@ func lastLines(text string, most int) string {
 	return "…\n" + text
 }
 
-// running are the jobs that have not ended.
-func (a *Agent) running() []tools.JobState {
-	return slices.DeleteFunc(a.tools.Jobs(), func(s tools.JobState) bool { return !s.Ended.IsZero() })
-}
-
 // runningJobs shows them to screens.
 func (a *Agent) runningJobs() (out []status.Job) {
-	for _, s := range a.running() {
+	for _, s := range a.tools.Running() {
 		out = append(out, status.Job{ID: s.ID, Command: blobs.Gist(s.Command), Began: s.Began.UTC()})
 	}
 	return out
@@ -141,7 +136,7 @@ func (a *Agent) runningJobs() (out []status.Job) {
 // jobsGoOn tells which jobs run; nothing when none does.
 func (a *Agent) jobsGoOn() string {
 	var ids []string
-	for _, s := range a.running() {
+	for _, s := range a.tools.Running() {
 		ids = append(ids, strconv.Itoa(s.ID))
 	}
 	if len(ids) == 0 {
@@ -152,7 +147,7 @@ func (a *Agent) jobsGoOn() string {
 
 // jobsLine answers /jobs and /jobs stop N.
 func (a *Agent) jobsLine(l chat.Line) string {
-	list := a.running()
+	list := a.tools.Running()
 	if n := jobToStop(l); n > 0 {
 		if slices.ContainsFunc(list, func(s tools.JobState) bool { return s.ID == n }) {
 			return fmt.Sprintf("Job %d is being stopped; a line tells its end.", n)

@@ -25,20 +25,17 @@ func (a *Agent) show(state, tool string) {
 		since = time.Now().UTC()
 	}
 	a.shown = status.Status{
-		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: state, Since: since, Tool: tool, SilentSince: a.silence(),
+		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: state, Since: since, Tool: tool,
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
 		Error:         cmp.Or(a.state.Paused, a.outage.waitsFor()),
-		Trouble:       a.trouble(),
-		Triggers:      a.triggers.status(),
-		Warnings:      a.cfg.Warnings,
-		Questions:     a.questions(),
-		Children:      len(a.state.Working()),
 		Compacting:    a.forgetting.job != nil || a.forgetting.requestedBy != "",
 		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
-		Budget:      a.shownBudget(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
-		Jobs: a.runningJobs(),
+		Beside: status.Beside{
+			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.silence(), Triggers: a.triggers.status(), Budget: a.shownBudget(),
+			Children: len(a.state.Working()), Questions: a.questions(), Jobs: a.runningJobs(),
+		},
 	}
 	if a.busy() && a.state.Paused == "" { // paused, no turn is under way
 		a.shown.Answering = a.audience()

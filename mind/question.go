@@ -167,16 +167,6 @@ func (s *State) Fits(q Question, l chat.Line, moved bool, people []string) (choi
 	return choice, l.From >= q.After
 }
 
-// OpenIn returns the questions that are open in a room.
-func (s *State) OpenIn(room string) (open []Question) {
-	for _, q := range s.Questions {
-		if q.Room == room {
-			open = append(open, q)
-		}
-	}
-	return open
-}
-
 // Asked returns the open question of a call, or about an equal call.
 func (s *State) Asked(call, exact string) (Question, bool) {
 	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.Call == call || exact != "" && q.Exact == exact })

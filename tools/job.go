@@ -78,9 +78,8 @@ func (j *jobs) room(id int) error {
 	if id == 0 {
 		return errors.New("commands cannot go on as jobs here")
 	}
-	running := slices.DeleteFunc(j.list(), func(s JobState) bool { return !s.Ended.IsZero() })
-	if len(running) >= maxJobs {
-		return fmt.Errorf("%d jobs run already: wait until one ends, or stop one", len(running))
+	if running := len(j.Running()); running >= maxJobs {
+		return fmt.Errorf("%d jobs run already: wait until one ends, or stop one", running)
 	}
 	return nil
 }
@@ -230,8 +229,8 @@ func (j *jobs) job(id int) *command {
 	return j.all[id]
 }
 
-// list returns the jobs by number.
-func (j *jobs) list() (list []JobState) {
+// Jobs returns the jobs that run, and those that have ended and were not forgotten, by number.
+func (j *jobs) Jobs() (list []JobState) {
 	if j == nil {
 		return nil
 	}
@@ -249,19 +248,19 @@ func (j *jobs) list() (list []JobState) {
 	return list
 }
 
-// Jobs returns the jobs that run, and those that have ended and were not forgotten.
-func (s *Set) Jobs() []JobState { return s.jobs.list() }
+// Running returns those that have not ended.
+func (j *jobs) Running() []JobState {
+	return slices.DeleteFunc(j.Jobs(), func(s JobState) bool { return !s.Ended.IsZero() })
+}
 
 // JobOutput returns what a job has written and how it ended, as a result shows it.
-func (s *Set) JobOutput(id int) []byte {
-	r := s.jobs.job(id)
+func (j *jobs) JobOutput(id int) []byte {
+	r := j.job(id)
 	return r.body(r.last)
 }
 
 // StopJob asks a job to end; by says who stops it, as in "by ada".
-func (s *Set) StopJob(id int, by string) error { return s.jobs.stop(id, by) }
-
-func (j *jobs) stop(id int, by string) error {
+func (j *jobs) StopJob(id int, by string) error {
 	r := j.job(id)
 	if r == nil {
 		return fmt.Errorf("no job %d runs", id)
@@ -271,16 +270,16 @@ func (j *jobs) stop(id int, by string) error {
 }
 
 // ForgetJob forgets a job that has ended.
-func (s *Set) ForgetJob(id int) {
-	s.jobs.mu.Lock()
-	defer s.jobs.mu.Unlock()
-	delete(s.jobs.all, id)
+func (j *jobs) ForgetJob(id int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.all, id)
 }
 
 // StopJobs ends all jobs and returns when nothing of them is alive.
-func (s *Set) StopJobs() {
-	for _, job := range s.Jobs() {
-		r := s.jobs.job(job.ID)
+func (j *jobs) StopJobs() {
+	for _, job := range j.Jobs() {
+		r := j.job(job.ID)
 		r.cancel(stopped("with the daemon"))
 		defer func() { <-r.ended }()
 	}

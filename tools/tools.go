@@ -107,7 +107,7 @@ const stopGrace = 1500 * time.Millisecond
 type Set struct {
 	tools []Tool
 	conf  Config // complete
-	jobs  *jobs  // nil where BASH is off
+	*jobs        // nil where BASH is off
 }
 
 // New checks c and returns its tools. It makes the workspace (0700) if it is

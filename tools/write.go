@@ -28,7 +28,7 @@ func (f *files) write(_ context.Context, _ string, a writeArgs) (Result, error) 
 		return Result{}, err
 	}
 	if p.stops > 0 {
-		err := f.jobs.stop(p.stops, "by you")
+		err := f.jobs.StopJob(p.stops, "by you")
 		return textf("job %d is being stopped. A line tells its end", p.stops), err
 	}
 	done, remark, err := f.put(p, a.Content)

@@ -18,7 +18,7 @@ import (
 func (st *stage) asks(room string, all ...status.Question) {
 	st.t.Helper()
 	lethetest.Must(st.t, os.MkdirAll(st.home+"/agents/51c0", 0o700))
-	lethetest.Must(st.t, status.Write(st.home+"/agents/51c0", status.Status{Name: "lethe", State: status.Stopped, Questions: all}))
+	lethetest.Must(st.t, status.Write(st.home+"/agents/51c0", status.Status{Name: "lethe", State: status.Stopped, Beside: status.Beside{Questions: all}}))
 	for _, q := range all {
 		if q.Room == room {
 			st.answers(room, q.String())

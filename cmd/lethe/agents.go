@@ -39,16 +39,8 @@ type agentInfo struct {
 	Output    int64     `json:"output_tokens"`
 	USD       float64   `json:"cost_usd"`
 	Error     string    `json:"error,omitempty"`
-	Trouble   []string  `json:"trouble,omitempty"` // with rooms
-	Warnings  []string  `json:"warnings,omitempty"`
-
-	SilentSince time.Time         `json:"silent_since,omitzero"` // see status.Status
-	Questions   []status.Question `json:"questions,omitempty"`
-	Budget      []status.Money    `json:"budget,omitempty"`
-	Children    int               `json:"children,omitempty"`
-	Triggers    []status.Trigger  `json:"triggers,omitempty"`
-	Jobs        []status.Job      `json:"jobs,omitempty"`
-	brief       string
+	status.Beside
+	brief string
 }
 
 // workInfo is how far a child is.
@@ -184,7 +176,7 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	info.Turns, info.Entries = s.Turn, s.Next-1
 	info.Input, info.Cached, info.Output, info.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
 	live, running := alive(id)
-	info.Questions, live.Questions = live.Questions, nil // each has a line of its own, as jobs have
+	info.Questions = live.Questions
 	if t := s.Task; t != nil {
 		info.Parent, info.Work = t.Parent, &workInfo{t.Room, cmp.Or(t.How, "new"), t.Gist}
 		switch {
@@ -198,9 +190,8 @@ func describe(id agent.Identity, store *blobs.Store) agentInfo {
 	}
 	if running {
 		info.State, info.PID, info.Error = cmp.Or(live.State, status.Starting), live.PID, live.Error
-		info.SilentSince, info.Trouble, info.Warnings = live.SilentSince, live.Trouble, live.Warnings
-		info.Budget, info.Children, info.Triggers = live.Budget, live.Children, live.Triggers
-		info.Jobs, live.Jobs = live.Jobs, nil
+		info.Beside = live.Beside
+		live.Questions, live.Jobs = nil, nil // each has a line of its own
 		info.brief = oneLine(strings.Join(live.Brief(time.Now()), ", "))
 		if live.State == status.Retrying {
 			info.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)

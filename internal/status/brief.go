@@ -6,7 +6,7 @@ import (
 )
 
 // Brief says in a few words each what the identity does beside the talk, and what it waits for.
-func (s Status) Brief(now time.Time) (parts []string) {
+func (s Beside) Brief(now time.Time) (parts []string) {
 	count := func(n int, one, more string) {
 		switch {
 		case n == 1:

@@ -8,14 +8,14 @@ import (
 
 func TestBrief(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	next := func(in ...time.Duration) (s Status) {
+	next := func(in ...time.Duration) (s Beside) {
 		for i, d := range in {
 			s.Triggers = append(s.Triggers, Trigger{Name: "t" + string(rune('0'+i)), Next: now.Add(d)})
 		}
 		s.Triggers = append(s.Triggers, Trigger{Name: "on a path"})
 		return s
 	}
-	for want, s := range map[string]Status{
+	for want, s := range map[string]Beside{
 		"":                           {},
 		"1 question, 1 job, 1 child": {Questions: make([]Question, 1), Jobs: make([]Job, 1), Children: 1},
 		"2 questions":                {Questions: make([]Question, 2)},

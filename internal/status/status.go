@@ -48,14 +48,8 @@ type Status struct {
 	Model    string           `json:"model"`
 	Endpoint string           `json:"endpoint"`
 	Offline  bool             `json:"offline,omitempty"`
-	Error    string           `json:"error,omitempty"`   // why it is Paused or failed
-	Trouble  []string         `json:"trouble,omitempty"` // rooms that cannot be written or read, a line each
-	Triggers []Trigger        `json:"triggers,omitempty"`
-	Warnings []string         `json:"warnings,omitempty"` // what weakens the promises where it runs
-	Since    time.Time        `json:"since"`              // when State began
-	// SilentSince is since when no piece of the model's answer has come, once that
-	// is 20 seconds ago.
-	SilentSince time.Time `json:"silent_since,omitzero"`
+	Error    string           `json:"error,omitempty"` // why it is Paused or failed
+	Since    time.Time        `json:"since"`           // when State began
 
 	Compacting    bool `json:"compacting,omitempty"` // older context is being summarised beside the turns
 	ContextTokens int  `json:"context_tokens"`       // of the next request, estimated
@@ -66,11 +60,21 @@ type Status struct {
 	OutputTokens int64   `json:"output_tokens"`
 	CostUSD      float64 `json:"cost_usd"`
 
-	Budget []Money `json:"budget,omitempty"` // its limits, as they were when it asked the model last
+	Beside
+}
 
-	Children  int        `json:"children,omitempty"`  // that still work
-	Questions []Question `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
-	Jobs      []Job      `json:"jobs,omitempty"`      // commands that go on beside the talk
+// Beside is what there is beside the talk, and what somebody should look at.
+type Beside struct {
+	Trouble  []string `json:"trouble,omitempty"`  // rooms that cannot be written or read and triggers that do not run, a line each
+	Warnings []string `json:"warnings,omitempty"` // what weakens the promises where it runs
+	// SilentSince is since when no piece of the model's answer has come, once that
+	// is 20 seconds ago.
+	SilentSince time.Time  `json:"silent_since,omitzero"`
+	Triggers    []Trigger  `json:"triggers,omitempty"`
+	Budget      []Money    `json:"budget,omitempty"`    // its limits, as they were when it asked the model last
+	Children    int        `json:"children,omitempty"`  // that still work
+	Questions   []Question `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
+	Jobs        []Job      `json:"jobs,omitempty"`      // commands that go on beside the talk
 }
 
 // Job is one that runs.
