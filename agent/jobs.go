@@ -47,14 +47,15 @@ func (a jobs) due(now time.Time) ([]record, error) {
 		}
 		a.stir()
 		r := record{}
-		text := a.lostJob(j.ID)
+		text, end := a.lostJob(j.ID)
 		if i >= 0 {
 			var err error
 			if text, r.stored, err = a.jobEnd(known[i]); err != nil {
 				return nil, err
 			}
+			end = known[i].End
 		}
-		if i < 0 || !strings.HasPrefix(known[i].End, "exit 0") && !strings.HasPrefix(known[i].End, "stopped") {
+		if !strings.HasPrefix(end, "exit 0") && !strings.HasPrefix(end, "stopped") {
 			rooms = a.notify(rooms...)
 		}
 		r.event = a.firing(event.Fired{By: j.Signer()}, text, now, rooms...).event
@@ -92,13 +93,17 @@ func (a *Agent) jobEnd(s tools.JobState) (text string, stored []mind.Ref, err er
 	return fmt.Sprintf("%s Its output: self/jobs/%d/log, hash=%s. The end of it:\n%s", text, s.ID, ref.Short, lastLines(output, jobTail)), []mind.Ref{ref}, err
 }
 
-// lostJob is what is said of a job that was killed with the daemon, which could not say it.
-func (a *Agent) lostJob(id int) string {
+// lostJob is what is said of a job that this process does not run: it was killed with the
+// daemon, unless it had ended before.
+func (a *Agent) lostJob(id int) (text, end string) {
 	s, err := tools.ReadJob(a.id.Dir, id)
 	if err != nil {
 		s = tools.JobState{ID: id}
 	}
-	return fmt.Sprintf("%s is lost: it was killed together with the daemon, effect unknown. Look before you repeat it. Its output until then is in self/jobs/%d/log.", jobName(s), id)
+	if !s.Ended.IsZero() && !strings.HasPrefix(s.End, "stopped with the daemon") {
+		return fmt.Sprintf("%s has ended: %s. Its output: self/jobs/%d/log.", jobName(s), s.End, id), s.End
+	}
+	return fmt.Sprintf("%s is lost: it was killed together with the daemon, effect unknown. Look before you repeat it. Its output until then is in self/jobs/%d/log.", jobName(s), id), ""
 }
 
 // jobName names a job with the beginning of its command.

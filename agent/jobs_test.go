@@ -91,6 +91,29 @@ func TestJobEndsOnce(t *testing.T) {
 	}
 }
 
+// A job that had ended when the daemon died is not lost, although its end was not recorded.
+func TestJobEndsBeforeTheDaemon(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	w := newWorld(t, rehearsal.Step{Contains: "work", Times: 1, Answer: background("until [ -e go ]; do sleep 0.01; done")},
+		rehearsal.Step{Contains: "think", Hold: hold}, always("well"))
+	w.conf.Notify = []string{"notify-ann"}
+	id := w.boot("ada", "dev")
+	r := w.run(id, dieAt("reply", 3))
+	w.ask("dev", "work")
+	w.say("dev", "ann", "think")
+	r.waitFor(status.Thinking, "")
+	w.write(w.own(id, "workspace/go"), "")
+	w.eventually("it has ended", func() bool { s, err := tools.ReadJob(id.Dir, 1); return err == nil && !s.Ended.IsZero() })
+	close(hold)
+	r.killed()
+	r = w.run(id)
+	w.eventually("its end", func() bool { return len(w.ends()) == 1 })
+	r.finish()
+	contains(t, w.ends()[0], "has ended: exit 0")
+	equal(t, "notices", len(w.said("notify-ann")), 0)
+}
+
 // People see jobs, and stop them; a /stop of the turn does not. The end of the daemon does,
 // and says so.
 func TestJobsAndPeople(t *testing.T) {
