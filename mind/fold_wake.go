@@ -28,12 +28,13 @@ func (s *State) fired(e event.Fired) error {
 	if err != nil {
 		return err
 	}
-	if id, ok := strings.CutPrefix(e.By, Deadline); ok {
+	id, once := strings.CutPrefix(e.By, Deadline)
+	if once {
 		s.closeQuestion(id)
 	}
 	s.Notices++
 	s.Wakes = append(slices.Clone(s.Wakes), Wake{By: e.By, Room: e.Posts[0].Room, Hash: chat.Hash(line), Line: string(line)})
-	if s.jobEnded(e.By) { // of which there is nothing more to know
+	if s.jobEnded(e.By) || once || s.Child(e.Posts[0].Room) != nil { // of which there is nothing more to know
 		return nil
 	}
 	f := s.Fires[e.By]
