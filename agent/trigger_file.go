@@ -122,9 +122,16 @@ func (t *triggers) reload() error {
 		if r := t.all[name]; fi == nil || r != nil && unchanged(r.file, fi) {
 			continue
 		}
-		if t.all[name], err = t.read(name, fi); err != nil {
+		r, err := t.read(name, fi)
+		if err != nil {
 			return err
 		}
+		if old := t.all[name]; old != nil && old.When == r.When && old.Quiet == r.Quiet && old.Run == r.Run && old.Zone.String() == r.Zone.String() {
+			kept := *old // a line that is about to come comes, with what is said now
+			kept.Trigger, kept.file, kept.own, kept.version, kept.err, kept.wake = r.Trigger, r.file, r.own, r.version, r.err, r.wake
+			*r = kept
+		}
+		t.all[name] = r
 		changed = true
 	}
 	for name, r := range t.all {
@@ -207,10 +214,14 @@ func (t *triggers) tell(r *armed) error {
 // what the identity wrote never has the power of what a person did.
 func (a *Agent) wrote(p mind.Pending) event.File {
 	name, text := tools.TriggerOf(tools.Call{Name: p.Call.Tool, Args: []byte(blobs.Unescape(p.Call.Args))})
-	if there, err := a.files.read(name); name != "" && err == nil && strings.Contains(string(there), text) {
-		return event.File{Name: name, Hash: digest(there)}
+	if name == "" {
+		return event.File{}
 	}
-	return event.File{}
+	there, err := a.files.read(name)
+	if err != nil || !strings.Contains(string(there), text) {
+		return event.File{}
+	}
+	return event.File{Name: name, Hash: digest(there)}
 }
 
 // scopes is what on disk concerns triggers.
