@@ -36,7 +36,7 @@ func TestWakesWhoseLineIsGone(t *testing.T) {
 			w.run(id, dieAt("fired", 1)).killed() // which says so
 			r = w.run(id)
 			w.eventually("it fires on", func() bool { return len(w.events(id, "fired")) > 2 })
-			lethetest.Must(t, os.Remove(w.own(id, "triggers/tick.toml")))
+			w.disarm(id, "tick.toml")
 			r.finish()
 			again := 0
 			var ticks []string

@@ -24,6 +24,14 @@ func (w *world) trigger(id Identity, name, text string) {
 	w.write(w.own(id, triggerDir+"/"+name), text)
 }
 
+// disarm removes a trigger, and waits until what it has fired is answered.
+func (w *world) disarm(id Identity, name string) {
+	w.Helper()
+	lethetest.Must(w, os.Remove(w.own(id, triggerDir+"/"+name)))
+	w.shows(id, "it is gone", func(s status.Status) bool { return len(s.Triggers) == 0 })
+	w.eventually("its lines are answered", func() bool { s := w.fold(id); return len(s.Wakes)+len(s.Outbox) == 0 })
+}
+
 // by returns the lines of a room that somebody signed.
 func (w *world) by(room, who string) (out []chat.Line) {
 	w.Helper()
@@ -50,7 +58,7 @@ func TestTriggerFiresOnce(t *testing.T) {
 	r := w.run(id)
 	n := len(w.events(id, "fired"))
 	w.eventually("it fires on", func() bool { return len(w.events(id, "fired")) > n })
-	lethetest.Must(t, os.Remove(w.own(id, "triggers/tick.toml")))
+	w.disarm(id, "tick.toml")
 	r.finish()
 	seen := map[time.Time]bool{}
 	lines := w.by("dev", "cron-tick")
