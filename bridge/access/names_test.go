@@ -57,3 +57,13 @@ func TestNamesCannotBeTaken(t *testing.T) {
 		}
 	})
 }
+
+// Who may approve is nobody's claim: the configuration or an approval says so.
+func TestPeopleAreNotClaimed(t *testing.T) {
+	rules := Rules{people: []string{"grace", "ada"}, Chats: []Person{{ID: "-9"}}, Users: []Person{{ID: "1", Name: "ada"}, {ID: "2", Config: true}, {ID: "3", Name: "grace", Config: true}}}
+	for user, want := range map[string]string{"1": "ada", "2": "Grace-2", "3": "grace", "-9": "Grace--9"} {
+		if got := rules.NameFor(user, "Grace"); got != want {
+			t.Errorf("user %s signs as %s, want %s", user, got, want)
+		}
+	}
+}

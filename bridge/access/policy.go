@@ -65,6 +65,9 @@ type Lists struct {
 	Members string
 	// Names are reserved beside those of listed users: the owner's, say.
 	Names []string
+	// People may answer questions, approve calls and raise budgets. Nobody signs with such a
+	// name by claiming it: the configuration or an approval has to give it.
+	People []string
 }
 
 // Values of Lists.Members.
@@ -148,6 +151,7 @@ type Rules struct {
 	Chats    []Person `json:"chats"`
 	Members  string   `json:"members"` // MembersAll or MembersListed
 	reserved []string // names
+	people   []string // names
 }
 
 // Rules reads the policy as it is now. It fails with ErrPeople while people.json cannot
@@ -163,7 +167,7 @@ func (p *Policy) Rules() (Rules, error) {
 func (p *Policy) rules(f peopleFile) Rules {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Rules{merge(p.users, f.Users), merge(p.chats, f.Chats), cmp.Or(p.lists.Members, MembersAll), p.lists.Names}
+	return Rules{merge(p.users, f.Users), merge(p.chats, f.Chats), cmp.Or(p.lists.Members, MembersAll), p.lists.Names, p.lists.People}
 }
 
 // merge lists the persons of the configuration, and then those that were approved.

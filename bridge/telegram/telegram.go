@@ -198,7 +198,7 @@ func idOf(entry string) string {
 }
 
 func (c Config) lists() access.Lists {
-	l := access.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members}
+	l := access.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members, People: c.People}
 	if c.Names != nil {
 		l.Names = c.Names()
 	}

@@ -22,7 +22,7 @@ import (
 // policy opens a bridge's list of who may speak.
 func (p *program) policy(t transport) (*access.Policy, error) {
 	policy, s := access.New(p.bridgeDir(t)), t.settings(&p.settings)
-	err := policy.Static(access.Lists{Users: s.Users, Chats: s.Chats, Members: s.Members, Names: p.reservedNames()})
+	err := policy.Static(access.Lists{Users: s.Users, Chats: s.Chats, Members: s.Members, Names: p.reservedNames(), People: p.people()})
 	if err != nil {
 		return nil, usagef("read %s: %s: %w", configFile(p.home.Dir), t.name, err)
 	}
