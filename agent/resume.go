@@ -158,7 +158,7 @@ func (a *Agent) checkSoul() error {
 func (a *Agent) makeTools() error {
 	conf := a.cfg.Tools
 	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
-	conf.Rooms, conf.Past, conf.Spawn, conf.Triggers = (*roomTools)(a), (*past)(a), a.spawn, (*ownTriggers)(a)
+	conf.Rooms, conf.Past, conf.Spawn, conf.CheckTrigger = (*roomTools)(a), (*past)(a), a.spawn, a.checkTrigger
 	conf.Workspace = a.workspace()
 	conf.JobEnded = a.stir
 	set, err := tools.New(conf)

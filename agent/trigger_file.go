@@ -33,10 +33,9 @@ const (
 	AddAlways = "always"
 )
 
-// Check says what follows from a trigger that the identity writes, or why it may not. It runs
+// checkTrigger says what follows from a trigger that the identity writes, or why it may not. It runs
 // beside the loop.
-func (t *ownTriggers) Check(name, content string) (remark string, err error) {
-	a := (*Agent)(t)
+func (a *Agent) checkTrigger(name, content string) (remark string, err error) {
 	switch {
 	case a.cfg.AddTriggers != AddAlways && !a.call.spoken:
 		return "", errors.New("no user has spoken in this turn, and only then you may make or change triggers. Say what you would set up, and ask")
@@ -63,9 +62,6 @@ func (t *ownTriggers) Check(name, content string) (remark string, err error) {
 		return fmt.Sprintf("It fires next at %s, in room %s.", next.In(trig.Zone).Format(time.RFC3339), trig.Room), nil
 	}
 }
-
-// ownTriggers is the agent as the tools see it when they write a trigger.
-type ownTriggers Agent
 
 // parseTrigger reads a trigger, and what it does not say. The error says what is wrong with it, or
 // what an identity may not do that a person may.

@@ -63,11 +63,6 @@ func (p Price) of(u Usage) (usd float64) {
 	return (float64(cached)*p.Hit + float64(max(u.Input, 0)-cached)*p.Miss + float64(max(u.Output, 0))*p.Output) / 1e6
 }
 
-// Cost is that of the list.
-func Cost(model string, u Usage, at time.Time) (usd float64, known bool) {
-	return Prices(nil).Cost(model, u, at)
-}
-
 // Dollars renders what calls of a model have cost, or a question mark for a model without a
 // price. The offline one is for nothing.
 func Dollars(model string, usd float64) string {

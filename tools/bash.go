@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	"lethe/internal/durable"
 	"lethe/internal/sandbox"
 )
 
@@ -26,10 +24,8 @@ type bash struct {
 }
 
 func newBash(c Config, f *files) (*bash, error) {
-	for _, d := range []string{"home", "tmp"} {
-		if err := durable.MkdirAll(filepath.Join(c.AgentDir, privateDir, d), 0o700); err != nil {
-			return nil, fmt.Errorf("make directory of commands: %w", err)
-		}
+	if err := c.makePrivate(privateDir); err != nil {
+		return nil, fmt.Errorf("make directory of commands: %w", err)
 	}
 	sandbox.HideEnvironment()
 	return &bash{c: c, files: f, most: maxSpool}, nil

@@ -27,13 +27,11 @@ const checkOutput = 2000
 // check does not pass, with the end of its output, or "". ran is false when that says
 // nothing of the text: the check could not be run, or ctx has ended.
 func (s *Set) Check(ctx context.Context, line, text string, timeout time.Duration) (why string, ran bool) {
-	private, out := filepath.Join(s.conf.AgentDir, checkDir), &lastBytes{}
-	for _, d := range []string{"home", "tmp"} {
-		if err := durable.MkdirAll(filepath.Join(private, d), 0o700); err != nil {
-			return "could not be run: " + err.Error(), false
-		}
+	out, err := &lastBytes{}, s.conf.makePrivate(checkDir)
+	if err == nil {
+		err = durable.WriteFile(filepath.Join(s.conf.AgentDir, checkDir, "tmp", "answer"), []byte(text), 0o600)
 	}
-	if err := durable.WriteFile(filepath.Join(private, "tmp", "answer"), []byte(text), 0o600); err != nil {
+	if err != nil {
 		return "could not be run: " + err.Error(), false
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)

@@ -53,9 +53,9 @@ type Config struct {
 	Only []string
 	// Lent is the own workspace of another identity, which Workspace may be.
 	Lent string
-	// Triggers checks what is written to self/triggers/. A Set that is only described
-	// needs none.
-	Triggers Triggers
+	// CheckTrigger says what follows from a trigger with that content, blank to remove it,
+	// or why it cannot be written. A Set that is only described needs none.
+	CheckTrigger func(name, content string) (remark string, err error)
 	// Past does what UNCOMPACT, RECALL and COMPACT ask for, and opens paths like
 	// hash=3fa9… for READ_FILE. A Set that is only described needs none.
 	Past Past
@@ -121,6 +121,12 @@ func (c Config) command(line, private string) sandbox.Command {
 		Line: line, Dir: f.work, Private: filepath.Join(c.AgentDir, private), Confine: c.Bash != BashTrusted,
 		Write: f.roots, Hide: append([]string{c.Home, c.AgentDir}, c.Secrets...),
 	}
+}
+
+// makePrivate makes the HOME and TMPDIR of commands.
+func (c Config) makePrivate(private string) error {
+	home := durable.MkdirAll(filepath.Join(c.AgentDir, private, "home"), 0o700)
+	return cmp.Or(home, durable.MkdirAll(filepath.Join(c.AgentDir, private, "tmp"), 0o700))
 }
 
 func (c Config) ownWorkspace() string { return filepath.Join(c.AgentDir, "workspace") }

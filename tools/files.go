@@ -23,8 +23,8 @@ type files struct {
 	chatsDir string
 	rooms    Rooms
 	past     Past
-	triggers Triggers
-	jobs     *jobs // nil where BASH is off
+	checks   func(name, content string) (remark string, err error) // of a trigger: see Config.CheckTrigger
+	jobs     *jobs                                                 // nil where BASH is off
 }
 
 // The identity's own files, and whether the agent may write them.
@@ -41,7 +41,7 @@ var ownFiles = []struct {
 }
 
 func newFiles(c Config) *files {
-	return &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, past: c.Past, triggers: c.Triggers,
+	return &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, past: c.Past, checks: c.CheckTrigger,
 		roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...))}
 }
 

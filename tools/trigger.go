@@ -13,13 +13,6 @@ import (
 	"lethe/internal/sandbox"
 )
 
-// Triggers checks what the identity wants to be woken by.
-type Triggers interface {
-	// Check says what follows from a trigger with that content, blank to remove it, or
-	// why it cannot be written.
-	Check(name, content string) (remark string, err error)
-}
-
 const (
 	guidePath  = "self/TRIGGERS.md"
 	triggerDir = "triggers"
@@ -48,7 +41,7 @@ func (f *files) triggerPlace(name string) (pl place, ok bool) {
 // checkTrigger says why a trigger cannot be written, or what follows from it. One whose
 // content is blank is removed; then there is nothing left to do.
 func (f *files) checkTrigger(p place, content string) (done, remark string, err error) {
-	remark, err = f.triggers.Check(p.trigger, content)
+	remark, err = f.checks(p.trigger, content)
 	if err != nil {
 		return "", "", fmt.Errorf("write %s: refused: %w", p.shown, err)
 	}

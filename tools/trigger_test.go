@@ -13,10 +13,8 @@ import (
 	"lethe/internal/lethetest"
 )
 
-// checks refuses triggers that say no.
-type checks struct{}
-
-func (checks) Check(name, content string) (string, error) {
+// noTrigger refuses triggers that say no.
+func noTrigger(name, content string) (string, error) {
 	if strings.Contains(content, "no") {
 		return "", errors.New("not now")
 	}
@@ -24,7 +22,7 @@ func (checks) Check(name, content string) (string, error) {
 }
 
 func TestWriteTrigger(t *testing.T) {
-	id := newIdentity(t, func(c *Config) { c.Triggers = checks{} })
+	id := newIdentity(t, func(c *Config) { c.CheckTrigger = noTrigger })
 	path := filepath.Join(id.dir, "triggers/brief.toml")
 	id.gives("made self/triggers/brief.toml: 5 bytes, 1 lines\nbrief fires next at nine.", "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "every")
 	id.fails([]string{"self/triggers/brief.toml: refused: not now"}, "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "no")

@@ -29,7 +29,7 @@ type ledger struct {
 }
 
 func newLedger(model string) (*ledger, error) {
-	if _, known := llm.Cost(model, llm.Usage{}, born); !known {
+	if _, known := llm.Prices(nil).Cost(model, llm.Usage{}, born); !known {
 		return nil, &OptionError{"model", fmt.Sprintf("%q is not on DeepSeek's price list", model)}
 	}
 	return &ledger{model: model}, nil
@@ -39,7 +39,7 @@ func newLedger(model string) (*ledger, error) {
 func (l *ledger) count(into *Tally, p *rehearsal.Prompt, reply rehearsal.Answer) llm.Usage {
 	n := l.cache.Count(p, reply)
 	u := llm.Usage{Input: n.Input, Cached: n.Cached, Output: n.Output}
-	usd, _ := llm.Cost(l.model, u, born)
+	usd, _ := llm.Prices(nil).Cost(l.model, u, born)
 	*into = into.plus(Tally{1, u.Input, u.Cached, u.Output, usd})
 	return u
 }
