@@ -198,7 +198,9 @@ func (a *Agent) statusLine() string {
 	for _, q := range s.Questions {
 		fmt.Fprintf(&b, "; asked in %s: %s %s", q.Room, q.ID, blobs.Gist(q.Text))
 	}
-	b.WriteString(a.jobsGoOn())
+	for _, j := range a.running() {
+		fmt.Fprintf(&b, "; %s goes on", jobName(j))
+	}
 	for _, c := range s.Working() {
 		fmt.Fprintf(&b, "; %s works for me in %s", c.Name, c.Room)
 	}

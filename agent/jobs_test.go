@@ -133,6 +133,7 @@ func TestJobsAndPeople(t *testing.T) {
 	w.eventually("its end", func() bool { return len(w.ends()) == 2 })
 	contains(t, w.ends()[1], "job 3 (sleep 1000) has ended: stopped by a person")
 	r.settled()
+	contains(t, r.ask("/status"), "; idle; job 1 (sleep 1000) goes on")
 	equal(t, "no such job", r.ask("/jobs stop 2"), "No job 2 runs. Jobs that go on: 1 (/jobs lists them, /jobs stop 1 stops one).")
 	w.say("dev", "ann", "hang")
 	r.waitFor(status.Acting, "BASH")

@@ -303,7 +303,8 @@ func (a *Agent) people() []string {
 func (a *Agent) pause(why, say string, until time.Time) error {
 	a.cfg.Log.Error("paused", "why", why, "until", until)
 	rooms := a.people()
-	if a.state.Works() { // concludeIfDue says it there
+	if a.state.Works() { // concludeIfDue says it there, and only a line there calls it again
+		say = fmt.Sprintf("My work in room %s has failed: %s.", a.state.Task.Room, strings.TrimRight(why, ". "))
 		rooms = slices.DeleteFunc(rooms, func(room string) bool { return room == a.state.Task.Room })
 	}
 	if a.state.Told != mind.ToldPause { // once, however often somebody speaks before the next reply

@@ -131,11 +131,13 @@ func TestChildFails(t *testing.T) {
 	refused.Status, refused.Times = 402, 1
 	w := newWorld(t, refused, who("ada,", "once more", text("it went well")), who("", "failed 1: ", text("it has failed")),
 		who("", "result 2: ", text("it is done")), who("", "works for you", text("it is at work")), who("", "start", calls("SPAWN", `{"brief":"try"}`)))
+	w.conf.Notify = []string{"notify-ann"}
 	id := w.boot("ada", "dev")
 	w.supervise(id)
 	w.say("dev", "ann", "start")
 	equal(t, "answer", w.answered("dev", 2), "it has failed")
 	room := w.workrooms()[0]
+	contains(t, w.answered("notify-ann", 1), "My work in room "+room+" has failed: ")
 	if said := w.said(room); !strings.HasPrefix(said[len(said)-1], "failed 1: ") || !strings.Contains(said[len(said)-1], "402") {
 		t.Errorf("it says %q", said)
 	}

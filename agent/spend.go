@@ -424,7 +424,7 @@ func (a *Agent) runBudget(e *event.Command, arg string) (say string) {
 		by, span, err := budget.ParseRaise(arg)
 		switch {
 		case err != nil:
-			return fmt.Sprintf("I cannot read that: %v.", err)
+			return fmt.Sprintf("I cannot read that; %v.", err)
 		case !slices.Contains(a.cfg.People, e.By):
 			return fmt.Sprintf("Only %s may raise a budget.", strings.Join(a.cfg.People, ", "))
 		}
@@ -438,7 +438,7 @@ func (a *Agent) runBudget(e *event.Command, arg string) (say string) {
 	for _, l := range a.money() {
 		parts = append(parts, l.Left())
 	}
-	return strings.Join(parts, "; ") + "."
+	return "Spent: " + strings.Join(parts, "; ") + "."
 }
 
 // shownBudget is the limits as screens show them, those of its ancestors left out.

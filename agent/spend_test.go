@@ -163,8 +163,8 @@ func TestBudgetCommand(t *testing.T) {
 	equal(t, "warnings", len(w.having(id, "error", "what", "budget")), 1)
 	for line, answer := range map[string]string{
 		"[USER:eve 2026-11-22T10:00:00Z] /budget +1 today": "Only ann may raise a budget.",
-		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 week":  "I cannot read that: say for example: /budget +2 today",
-		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 month": "No such limit is set, so there is nothing to raise. this turn 0.00 USD; today 1.",
+		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 week":  "I cannot read that; say for example: /budget +2 today",
+		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 month": "No such limit is set, so there is nothing to raise. Spent: this turn 0.00 USD; today 1.",
 		"[USER:eve 2026-11-22T10:00:00Z] /budget":          "; today 1.", // and so on
 	} {
 		contains(t, w.answeredLine(line), answer)

@@ -15,6 +15,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/life/event"
+	"lethe/tools"
 	"lethe/trigger"
 )
 
@@ -170,7 +171,7 @@ func (r *armed) scheduled(last, now time.Time) (m moment, ok bool) {
 		if next = r.Next(now); !next.IsZero() {
 			next = next.Add(r.Delay(next))
 		} else if !r.At.IsZero() {
-			r.err = fmt.Errorf("its time passed while you did not run, longer ago than its grace of %v", r.Grace)
+			r.err = fmt.Errorf("its time has passed, longer ago than its grace of %s", tools.Span(r.Grace))
 		}
 		r.wake = next
 		return m, false
@@ -262,7 +263,7 @@ func (t *triggers) enter(r *armed) (ok bool, err error) {
 		}
 	}
 	if r.failure = ""; !heard() {
-		r.failure, r.wake = fmt.Sprintf("you are not in room %s: JOIN it, or name another", r.Room), time.Now().Add(retryLater)
+		r.failure, r.wake = fmt.Sprintf("%s is not in room %s: have it join, or name another room", a.id.Name, r.Room), time.Now().Add(retryLater)
 	}
 	return heard(), nil
 }

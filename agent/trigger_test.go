@@ -98,9 +98,9 @@ func TestTriggerMissed(t *testing.T) {
 		t.Errorf("after %v came %s", last, next.Raw)
 	}
 	w.eventually("the old one is told", func() bool { return len(w.having(id, "note", "why", "trigger")) == 1 })
-	contains(t, w.answered("notify-ada", 1), "trigger old does not run: its time passed")
+	contains(t, w.answered("notify-ada", 1), "trigger old does not run: its time has passed, longer ago than its grace of 12h")
 	w.shows(id, "the old one is trouble", func(s status.Status) bool {
-		return strings.Contains(strings.Join(s.Trouble, ";"), "trigger old: its time passed")
+		return strings.Contains(strings.Join(s.Trouble, ";"), "trigger old: its time has passed")
 	})
 	r = r.again()
 	lethetest.Must(t, os.RemoveAll(w.own(id, triggerDir)))

@@ -116,9 +116,9 @@ type Book struct {
 
 // Line is one limit, and how much of it is gone.
 type Line struct {
-	Of    string `json:"of"`            // Turn, Day, Month, Life or HomeDay
-	Who   string `json:"who,omitempty"` // whose limit it is; none of HomeDay
-	Limit USD    `json:"limit_usd"`     // 0 is none
+	Of    string `json:"of"`                 // Turn, Day, Month, Life or HomeDay
+	Who   string `json:"who,omitempty"`      // whose limit it is; none of HomeDay
+	Limit USD    `json:"limit_usd,omitzero"` // 0 is none
 	Spent USD    `json:"spent_usd"`
 	Held  USD    `json:"held_usd"` // by calls that are under way
 	Day   string `json:"-"`        // that counts as today

@@ -145,7 +145,7 @@ func (t *Trigger) times(k map[string]string) (err error) {
 			continue
 		}
 		if *d.to, err = time.ParseDuration(k[d.key]); err != nil || *d.to < d.least || *d.to > longest || *d.to%time.Second != 0 {
-			return fmt.Errorf("%s = %.60q: write whole seconds, minutes and hours, from %s to %s, such as \"10m\" or \"24h\"", d.key, k[d.key], d.least, longest)
+			return fmt.Errorf("%s = %.60q: write whole seconds, minutes and hours, from %s to %s, such as \"10m\" or \"24h\"", d.key, k[d.key], strings.TrimSuffix(d.least.String(), "0s"), strings.TrimSuffix(longest.String(), "0m0s"))
 		}
 	}
 	return nil

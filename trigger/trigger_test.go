@@ -41,7 +41,7 @@ func TestParseRefuses(t *testing.T) {
 		`every = "soon"`:                             `every = "soon": write`,
 		`every = "1500ms"`:                           `every = "1500ms"`,
 		`every = "0s"`:                               `from 1s`,
-		`every = "9000h"`:                            `to 8784h`,
+		`every = "9000h"`:                            `from 1s to 8784h,`,
 		`every = "10m"`:                              "neither say nor run",
 		`at = "tomorrow"`:                            `at = "tomorrow": write`,
 		`cron = "0 25 * * *"`:                        `cron = "0 25 * * *": hour "25" is not from 0 to 23`,

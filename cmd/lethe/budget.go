@@ -105,7 +105,7 @@ func (p *program) printBudget(info budgetInfo, day string) error {
 	if p.json {
 		return p.printJSON(info)
 	}
-	fmt.Fprintf(p.out, "%s on %s, in USD\n", info.Name, day)
+	fmt.Fprintf(p.out, "%s on %s\n", info.Name, day)
 	for _, l := range info.Lines {
 		fmt.Fprintf(p.out, "  %s\n", l.Left())
 	}

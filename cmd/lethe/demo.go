@@ -13,7 +13,7 @@ func (p *program) demoCommand() *cobra.Command {
 	var fast bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "A tour of three minutes, offline: an identity forgets, is reminded, is killed, goes on",
+		Short: "A tour of three minutes, offline: an identity forgets, is reminded, is killed, acts by itself",
 		Long: `Demo boots a throwaway identity with a small context in a temporary home, talks
 to it until things fade, mentions one of them so that it is reminded and looks it
 up, kills the daemon with kill -9, resumes it by its hash and asks again. It

@@ -209,6 +209,8 @@ func TestSchedules(t *testing.T) {
 	l.says("I heard “every day at noonish")
 	l.hear("cron-good-morning-bot: say good morning")
 	l.says("good morning")
+	l.hear("watch-notes-bot: say they changed")
+	l.says("they changed")
 	l.hear("cron-date-bot: run date\nrun rm")
 	l.says("BASH `date`")
 	l.called("BASH date")
@@ -242,6 +244,11 @@ func TestNothingIsOwed(t *testing.T) {
 	}
 	l.add("note", "The daemon was updated.")
 	l.says("Noted.")
+	l.add("note", "ada-12ab works for you in room dev. Its results call you; what else is said there you only read.")
+	l.hear("ada: run date", "ada-12ab-bot: what now?")
+	l.says("Noted.")
+	l.hear("ada-12ab-bot: result 1: it is done")
+	l.says("ada-12ab-bot says: it is done")
 }
 
 func TestHonesty(t *testing.T) {

@@ -55,10 +55,14 @@ func newTurn(r *Request) *turn {
 			t.start = before
 		}
 	}
+	children := map[string]bool{} // rooms: what is said there is for them, but for results
 	for i, e := range t.entries {
+		if m := atWork().FindStringSubmatch(e.Text); m != nil && e.Kind == mind.Note {
+			children[m[1]] = true
+		}
 		if e.Kind == mind.Inbound {
 			for _, l := range t.answered(e, linesOf(e)) {
-				l.now = i >= t.start
+				l.now = i >= t.start && (!children[l.room] || l.agent && outcome().MatchString(l.text))
 				t.heard = append(t.heard, l)
 			}
 		}
@@ -128,7 +132,7 @@ func (t *turn) line(l line) (text string, ok bool) {
 	if m := outcome().FindStringSubmatch(l.text); m != nil && l.agent {
 		return l.who + " says: " + plainRefs(m[1]), true
 	}
-	if own, ok := strings.CutPrefix(l.who, "cron-"); ok && l.agent && own != "" { // nobody else can have such a name
+	if l.agent && triggered().MatchString(l.who) { // nobody else can have such a name
 		l.text, _, _ = strings.Cut(l.text, "\n") // what a command printed stands below
 		if said, ok := strings.CutPrefix(l.text, "say "); ok {
 			return said, true
@@ -172,6 +176,10 @@ func notOffered(c Call) string {
 
 // outcome is the line by which a child ends its work.
 var outcome = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^(?:result|failed) \d+: (.*)$`) })
+
+var atWork = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`works for you in room (\S+)\. Its results`) })
+
+var triggered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:cron|watch)-.`) })
 
 var worksFor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`You work for another agent, (\S+), which`) })
 
