@@ -50,8 +50,10 @@ func transcript(t *testing.T, heading string) (steps []step) {
 
 // What differs from one reader to the next.
 var (
-	anyHash = regexp.MustCompile(`[0-9a-f]{12,}`)
-	anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:]+Z`)
+	anyHash    = regexp.MustCompile(`[0-9a-f]{12,}`)
+	questionID = regexp.MustCompile(`\bq[0-9a-f]{6}\b`)
+	anyID      = regexp.MustCompile(`\b(ada-|task-|q)[0-9a-f]{4,8}\b`)
+	anyTime    = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:]+Z`)
 )
 
 // pattern is what a line of the transcript stands for.
@@ -59,6 +61,7 @@ func pattern(line string) *regexp.Regexp {
 	s := regexp.QuoteMeta(line)
 	s = anyTime.ReplaceAllLiteralString(s, `[-0-9T:]+Z`)
 	s = anyHash.ReplaceAllLiteralString(s, `[0-9a-f]+`)
+	s = anyID.ReplaceAllString(s, `$1[0-9a-f]+`)
 	s = strings.ReplaceAll(s, "USER:you", `USER:\S+`)
 	return regexp.MustCompile("^" + strings.ReplaceAll(s, "…", ".*") + "$")
 }
@@ -75,6 +78,7 @@ func TestReadme(t *testing.T) {
 	}
 	sh := newShell(t)
 	example, own := "", "" // hashes: the README's, and this reader's
+	asked := ""            // the question that this reader was asked
 	for _, s := range steps {
 		command := s.command
 		if own != "" {
@@ -83,7 +87,8 @@ func TestReadme(t *testing.T) {
 				command = strings.ReplaceAll(command, blob, sh.blob())
 			}
 		}
-		out := sh.run(command, s.prints)
+		out := sh.run(questionID.ReplaceAllLiteralString(command, asked), s.prints)
+		asked = questionID.FindString(out)
 		if own == "" && len(s.prints) > 0 {
 			example, own = anyHash.FindString(s.prints[0]), anyHash.FindString(out)
 		}
@@ -158,11 +163,7 @@ func (sh *shell) run(command string, want []string) string {
 // blob is the hash of an answer in the log.
 func (sh *shell) blob() string {
 	sh.Helper()
-	logs, err := filepath.Glob(filepath.Join(sh.home, ".lethe", "agents", "*", "LIFE.md"))
-	if err != nil || len(logs) != 1 {
-		sh.Fatalf("%d logs, %v", len(logs), err)
-	}
-	log, err := os.ReadFile(logs[0])
+	log, err := os.ReadFile(filepath.Join(sh.home, ".lethe", "names", "ada", "LIFE.md"))
 	lethetest.Must(sh, err)
 	m := regexp.MustCompile(` reply .*hash=([0-9a-f]+)`).FindSubmatch(log)
 	if m == nil {

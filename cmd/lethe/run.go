@@ -67,7 +67,8 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 	}
 	var ready sync.Map // an identity can be opened again
 	h.ready = func(id agent.Identity) {
-		if _, again := ready.LoadOrStore(id.Self, true); !again {
+		child, _ := id.Child() // the parent has asked for it, and waits for no such line
+		if _, again := ready.LoadOrStore(id.Self, true); !again && child == nil {
 			p.event("ready", id)
 		}
 	}
