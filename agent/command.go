@@ -198,7 +198,7 @@ func (a *Agent) statusLine() string {
 	for _, q := range s.Questions {
 		fmt.Fprintf(&b, "; asked in %s: %s %s", q.Room, q.ID, blobs.Gist(q.Text))
 	}
-	for _, j := range a.running() {
+	for _, j := range a.tools.Running() {
 		fmt.Fprintf(&b, "; %s goes on", jobName(j))
 	}
 	for _, c := range s.Working() {
