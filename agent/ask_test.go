@@ -202,7 +202,10 @@ func TestDeclined(t *testing.T) {
 // A deadline passes once; what was said in time counts, although the daemon was down.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	w := asking(t, "", waits("first", `{"question":"Well?","until":"1s"}`), waits("second", `{"question":"And now?","until":"2s","for":"carol"}`))
+	far := time.FixedZone("far", -12*3600) // where it is long past here
+	w := asking(t, "", waits("first", `{"question":"Well?","until":"1s"}`), waits("second", `{"question":"And now?","until":"2s","for":"carol"}`),
+		waits("third", fmt.Sprintf(`{"question":"When?","until":%q}`, time.Now().Add(time.Hour).In(far).Format("2006-01-02 15:04"))))
+	w.conf.Zone = far
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.say("dev", "ann", "first")
@@ -230,6 +233,12 @@ func TestDeadline(t *testing.T) {
 	r.settled()
 	equal(t, "answers in time", len(w.having(id, "inbound", "answers", q.ID)), 1)
 	equal(t, "fired", len(w.events(id, "fired")), 1)
+	w.say("dev", "ann", "third")
+	w.question("dev", 3)
+	r.settled()
+	for _, res := range w.results(id) {
+		equal(t, "the call", res.status, mind.OK)
+	}
 	r.checked()
 }
 
