@@ -18,7 +18,7 @@ var allowed = map[string][]string{
 	"lethe/internal/sandbox": {},
 	"lethe/internal/secret":  {},
 	"lethe/internal/child":   {},
-	"lethe/internal/status":  {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret"},
+	"lethe/internal/status":  {"lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret"},
 	"lethe/blobs":            {"lethe/internal/durable"},
 	"lethe/life":             {"lethe/blobs", "lethe/internal/durable"},
 	"lethe/life/event":       {"lethe/blobs", "lethe/life"},

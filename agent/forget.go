@@ -257,7 +257,7 @@ func (a *Agent) bill(job *compaction) error {
 	if job.bill.calls == 0 {
 		return nil
 	}
-	job.bill.tokens = job.pay.settles(job.bill.tokens, job.pay.hold())
+	job.bill.tokens = job.pay.settles(job.bill.tokens, 0)
 	return inOrder(func() error { return a.commit(job.bill.spent("compaction")) }, a.release)
 }
 

@@ -66,7 +66,7 @@ func (t *thought) drop() error {
 	t.lost.calls++
 	t.lost.add(t.cost)
 	err := t.call.fail(t.cost)
-	t.lost.tokens = t.call.settles(t.lost.tokens, t.call.hold())
+	t.lost.tokens = t.call.settles(t.lost.tokens, 0)
 	return err
 }
 
@@ -119,7 +119,7 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	if failed != nil {
 		err = failed
 	}
-	t.lost.tokens = pay.settles(t.lost.tokens, pay.hold())
+	t.lost.tokens = pay.settles(t.lost.tokens, 0)
 	if t.call != nil {
 		t.cost = pay.settles(t.cost, t.call.open)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"lethe"
 	"lethe/budget"
-	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
 )
@@ -166,18 +165,10 @@ func (a *Agent) payment(r rates, turn bool) *payment {
 	return p
 }
 
-// hold is the one for what no reply tells of.
-func (p *payment) hold() int {
-	if p == nil {
-		return 0
-	}
-	return p.lost
-}
-
-// settles notes on a line which hold it settles, and the day that pays.
+// settles notes on a line which hold it settles, 0 for that of what no reply tells of, and the day that pays.
 func (p *payment) settles(t event.Tokens, hold int) event.Tokens {
 	if p != nil && t.USD > 0 {
-		t.Day, t.Hold = p.day, hold
+		t.Day, t.Hold = p.day, cmp.Or(hold, p.lost)
 	}
 	return t
 }
@@ -442,7 +433,7 @@ func (a *Agent) runBudget(e *event.Command, arg string) (say string) {
 }
 
 // shownBudget is the limits as screens show them, those of its ancestors left out.
-func (a *Agent) shownBudget() (out []status.Money) {
+func (a *Agent) shownBudget() (out []budget.Line) {
 	if a.purse == nil {
 		return nil
 	}
@@ -450,7 +441,7 @@ func (a *Agent) shownBudget() (out []status.Money) {
 	defer a.purse.mu.Unlock()
 	for _, l := range a.purse.lines {
 		if l.Limit > 0 && (l.Who == a.id.Name || l.Who == "") {
-			out = append(out, status.Money{Of: l.Of, Limit: l.Limit.Dollars(), Spent: l.Spent.Dollars(), Held: l.Held.Dollars()})
+			out = append(out, l)
 		}
 	}
 	return out

@@ -264,7 +264,7 @@ func TestBudgetOfATurn(t *testing.T) {
 	contains(t, r.ask("hello"), "Hello")
 	r.settled()
 	s, err := status.Read(id.Dir)
-	if month := s.Budget[len(s.Budget)-1]; err != nil || month.Of != "month" || budget.Of(month.Spent) != w.fold(id).Spending.Spent.Month || month.Held > 0 {
+	if month := s.Budget[len(s.Budget)-1]; err != nil || month.Of != "month" || month.Spent != w.fold(id).Spending.Spent.Month || month.Held > 0 {
 		t.Errorf("shown: %+v, %v", s.Budget, err)
 	}
 	r.stop()

@@ -3,6 +3,8 @@ package status
 import (
 	"fmt"
 	"time"
+
+	"lethe/budget"
 )
 
 // Brief says in a few words each what the identity does beside the talk, and what it waits for.
@@ -36,8 +38,8 @@ func (s Beside) Brief(now time.Time) (parts []string) {
 		parts = append(parts, "next "+next.Name+" "+at.Format(form))
 	}
 	for _, m := range s.Budget {
-		if m.Of == "day" {
-			parts = append(parts, fmt.Sprintf("$%.2f left today", max(m.Limit-m.Spent-m.Held, 0)))
+		if m.Of == budget.Day {
+			parts = append(parts, fmt.Sprintf("$%.2f left today", max(m.Limit-m.Spent-m.Held, 0).Dollars()))
 		}
 	}
 	return parts

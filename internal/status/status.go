@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"lethe/budget"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
@@ -69,12 +70,12 @@ type Beside struct {
 	Warnings []string `json:"warnings,omitempty"` // what weakens the promises where it runs
 	// SilentSince is since when no piece of the model's answer has come, once that
 	// is 20 seconds ago.
-	SilentSince time.Time  `json:"silent_since,omitzero"`
-	Triggers    []Trigger  `json:"triggers,omitempty"`
-	Budget      []Money    `json:"budget,omitempty"`    // its limits, as they were when it asked the model last
-	Children    int        `json:"children,omitempty"`  // that still work
-	Questions   []Question `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
-	Jobs        []Job      `json:"jobs,omitempty"`      // commands that go on beside the talk
+	SilentSince time.Time     `json:"silent_since,omitzero"`
+	Triggers    []Trigger     `json:"triggers,omitempty"`
+	Budget      []budget.Line `json:"budget,omitempty"`    // its limits and the home's, and what was gone of them when the model was asked last
+	Children    int           `json:"children,omitempty"`  // that still work
+	Questions   []Question    `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
+	Jobs        []Job         `json:"jobs,omitempty"`      // commands that go on beside the talk
 }
 
 // Job is one that runs.
@@ -82,14 +83,6 @@ type Job struct {
 	ID      int       `json:"id"`
 	Command string    `json:"command"`
 	Began   time.Time `json:"began"`
-}
-
-// Money is a limit, and how much of it is gone.
-type Money struct {
-	Of    string  `json:"of"` // "turn", "day", "month", "life", or "home": the day of all identities
-	Limit float64 `json:"limit_usd"`
-	Spent float64 `json:"spent_usd"`
-	Held  float64 `json:"held_usd,omitzero"` // put aside for calls under way
 }
 
 // Question is one that an identity has open.
