@@ -307,7 +307,7 @@ func (a *Agent) pause(why, say string, until time.Time) error {
 		say = fmt.Sprintf("My work in room %s has failed: %s.", a.state.Task.Room, strings.TrimRight(why, ". "))
 		rooms = slices.DeleteFunc(rooms, func(room string) bool { return room == a.state.Task.Room })
 	}
-	if a.state.Told != mind.ToldPause { // once, however often somebody speaks before the next reply
+	if a.state.Told != mind.ToldPause(until) { // once, however often somebody speaks before the next reply
 		rooms = a.notify(rooms...)
 	}
 	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Until: until, Notice: a.notice(say, rooms...)}})

@@ -184,6 +184,7 @@ func TestBudgetCommand(t *testing.T) {
 	equal(t, "raised", w.fold(id).Spending.Raised.Day, budget.Of(1))
 	r = w.run(id, func(c *Config) { c.Budget = budget.Limits{Sums: budget.Sums{Month: budget.Of(0.01)}} })
 	lethetest.Words(t, r.ask("count to 9"), "I go on after /budget +1 month.") // by itself never
+	equal(t, "notices of both", len(w.said("notify-ann")), 2)
 	r.stop()
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"lethe/blobs"
 	"lethe/life/event"
@@ -217,8 +218,8 @@ func (s *State) ShownRefs(inbound int) []string {
 // OpenedText is how a result of UNCOMPACT begins; the hash follows.
 const OpenedText = "original of hash="
 
-// ToldPause is State.Told when people know of a pause.
-const ToldPause = "pause"
+// ToldPause is State.Told when people know of a pause until then.
+func ToldPause(until time.Time) string { return "pause " + until.UTC().Format(time.RFC3339) }
 
 // paused ends the asking until somebody acts. The debt stays, unless the turn
 // itself is given up.
@@ -226,7 +227,7 @@ func (s *State) paused(e event.Paused) error {
 	if e.Ended {
 		s.endTurn()
 	} else {
-		s.Paused, s.Until, s.Told = e.Why, e.Until, ToldPause
+		s.Paused, s.Until, s.Told = e.Why, e.Until, ToldPause(e.Until)
 	}
 	if e.Ended && e.Say != "" && s.Works() {
 		s.Notices++
