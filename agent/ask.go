@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"lethe/blobs"
@@ -73,7 +74,7 @@ func (a *Agent) maySay(room, text string) error {
 	return nil
 }
 
-const askedFirst = "Not run: people are asked first. The answer comes in as an entry, and then the output; do not call it again before."
+const askedFirst = "People are asked first, in the room you are answering. The answer comes in as an entry, and then the output; do not call it again before."
 
 // ask records a question, the n-th of a commit.
 func (a *Agent) ask(k mind.Ask, n int) record {
@@ -136,7 +137,14 @@ func (r *roomTools) Wait(call string) (string, error) {
 }
 
 func askedText(q mind.Question) string {
-	return fmt.Sprintf("It is %s in room %s. Your turn ends here; the answer comes in as an entry that cites the question.", q.ID, q.Room)
+	text := fmt.Sprintf("It is %s in room %s", q.ID, q.Room)
+	if len(q.For) > 0 {
+		text += ", for " + strings.Join(q.For, " or ")
+	}
+	if !q.Until.IsZero() {
+		text += ", until " + q.Until.Format(time.RFC3339)
+	}
+	return text + ". Your turn ends here; the answer comes in as an entry that cites the question."
 }
 
 // leftOver records the results of calls that were not run when the daemon died.

@@ -211,7 +211,7 @@ func (r *roomTools) Join(room string) (string, error) {
 	if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), room); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Joined room %s. What was said there comes as the next entries.", room), nil
+	return fmt.Sprintf("Joined room %s. What was said there comes as the next entries; SAY there from your next reply on.", room), nil
 }
 
 // Leave removes the link.

@@ -19,6 +19,7 @@ import (
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/life/event"
+	"lethe/tools"
 )
 
 // Child is what an identity is booted with that another one has spawned: whose child
@@ -72,8 +73,15 @@ func (id Identity) IsChild() bool {
 var worker string
 
 // soulOf is the soul of a child: the one that was asked for, and how it works.
-func soulOf(soul, parent, room string) string {
-	return strings.TrimSpace(soul+"\n\n"+strings.NewReplacer("{{parent}}", parent, "{{room}}", room).Replace(worker)) + "\n"
+func soulOf(s tools.Spawn, parent, room string) string {
+	soul := strings.TrimSpace(s.Soul + "\n\n" + strings.NewReplacer("{{parent}}", parent, "{{room}}", room).Replace(worker))
+	if s.Schema != "" {
+		soul += "\nYour final text has to be JSON that fits this schema, and nothing else: " + string(s.Schema)
+	}
+	if s.Check != "" {
+		soul += "\nIt counts when this command, with your final text as its input, exits 0: " + s.Check
+	}
+	return soul + "\n"
 }
 
 // maxAbove bounds how far up a child's ancestors are looked for.

@@ -90,7 +90,11 @@ func (a *Agent) jobEnd(s tools.JobState) (text string, stored []mind.Ref, err er
 		return text + " It wrote nothing.", nil, nil
 	}
 	ref, err := a.put(blobs.Meta{At: a.now(), Gist: jobName(s), Parent: a.state.LastBlob}, all)
-	return fmt.Sprintf("%s Its output: self/jobs/%d/log, hash=%s. The end of it:\n%s", text, s.ID, ref.Short, lastLines(output, jobTail)), []mind.Ref{ref}, err
+	last, what := lastLines(output, jobTail), "All that it wrote"
+	if strings.HasPrefix(last, "…") {
+		what = "The end of it"
+	}
+	return fmt.Sprintf("%s Its output: self/jobs/%d/log, hash=%s. %s:\n%s", text, s.ID, ref.Short, what, last), []mind.Ref{ref}, err
 }
 
 // lostJob is what is said of a job that this process does not run: it was killed with the

@@ -126,7 +126,7 @@ func (a *Agent) join(room string, first bool) error {
 		}
 	}
 	if c := a.state.Child(room); c != nil {
-		text = fmt.Sprintf("%s works for you in room %s. Its results call you; what else is said there you only read.", c.Name, room)
+		text = fmt.Sprintf("%s works for you: of what is said in room %s, only its results call you.", c.Name, room)
 	}
 	return a.commit(record{event: e, bodies: []body{{"joined room " + room, []byte(text)}}})
 }

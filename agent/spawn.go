@@ -130,7 +130,7 @@ func (a *Agent) bootChild(c mind.Child, s tools.Spawn) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	id, err := Boot(a.cfg.Home, a.store, BootOptions{Name: c.Name, Soul: soulOf(s.Soul, a.id.Name, c.Room), Rooms: []string{c.Room}, Child: &Child{
+	id, err := Boot(a.cfg.Home, a.store, BootOptions{Name: c.Name, Soul: soulOf(s, a.id.Name, c.Room), Rooms: []string{c.Room}, Child: &Child{
 		At: c.At, Parent: self, Of: a.id.Name, Room: c.Room, Brief: blobs.Gist(s.Brief), Tools: names, Model: cmp.Or(s.Model, a.state.Stable.Params.Model), USD: usd,
 		Schema: string(s.Schema), Check: s.Check,
 	}})

@@ -53,7 +53,7 @@ func (a *Agent) checkTrigger(name, content string) (remark string, err error) {
 	now := time.Now()
 	switch next := trig.Next(now); {
 	case trig.Watch != "" || trig.Mail != "":
-		return "Its lines come in room " + trig.Room + ".", nil
+		return fmt.Sprintf("It watches %s from now on; its lines come in room %s.", cmp.Or(trig.Watch, trig.Mail), trig.Room), nil
 	case next.IsZero() && now.Sub(trig.At) <= trig.Grace:
 		return fmt.Sprintf("warning: that time has passed: it fires at once, in room %s. It is now %s.", trig.Room, now.In(trig.Zone).Format(time.RFC3339)), nil
 	case next.IsZero():

@@ -146,9 +146,9 @@ func (q Question) Answerers(people []string) []string {
 	return people
 }
 
-// MayAnswer says whether a user of this name may answer.
+// MayAnswer says whether a user of this name, case aside, may answer.
 func (q Question) MayAnswer(name string, people []string) bool {
-	return name != Unknown && slices.Contains(q.Answerers(people), name)
+	return name != Unknown && slices.ContainsFunc(q.Answerers(people), func(p string) bool { return strings.EqualFold(p, name) })
 }
 
 // fields writes runs of white space as one space.

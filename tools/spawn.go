@@ -34,7 +34,7 @@ func (l *loose) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// maxSoul bounds the soul of a child, in bytes.
+// maxSoul bounds the soul of a child with what its result has to pass, in bytes.
 const maxSoul = 16 << 10
 
 // ParseSpawn decodes the arguments of SPAWN exactly as the tool does. The log must
@@ -50,8 +50,8 @@ func (s Spawn) check() error {
 	switch {
 	case strings.TrimSpace(s.Brief) == "":
 		return errors.New("brief is empty: say what is to be done")
-	case len(s.Brief) > maxMessage || len(s.Soul) > maxSoul:
-		return fmt.Errorf("the brief has %d bytes, at most %d are taken, and the soul %d, at most %d: write the rest to a file and name it", len(s.Brief), maxMessage, len(s.Soul), maxSoul)
+	case len(s.Brief) > maxMessage || len(s.Soul)+len(s.Schema)+len(s.Check) > maxSoul:
+		return fmt.Errorf("the brief has %d bytes, at most %d are taken, and soul, schema and check %d, at most %d: write the rest to a file and name it", len(s.Brief), maxMessage, len(s.Soul)+len(s.Schema)+len(s.Check), maxSoul)
 	case strings.ContainsAny(s.Model, " \t\r\n") || len(s.Model) > 100:
 		return fmt.Errorf("%s is not the name of a model: leave it out to use yours", quote(s.Model))
 	}

@@ -32,8 +32,8 @@ type waitArgs struct {
 	Question string `json:"question"`
 	Room     string `json:"room,omitempty"`
 	Options  string `json:"options,omitempty" about:"yes|no"`
-	For      string `json:"for,omitempty" about:"names"`
-	Until    string `json:"until,omitempty" about:"2h, 3d or a time"`
+	For      string `json:"for,omitempty" about:"names, as in USER:ada; the first to answer decides"`
+	Until    string `json:"until,omitempty" about:"2h, 3d or 2026-11-23 18:00"`
 }
 
 // ParseWait decodes the arguments of WAIT exactly as the tool does. A deadline may be a time in
