@@ -84,18 +84,20 @@ func buttons(id string, options []string) *keyboard {
 	return k
 }
 
-// open finds a question that an identity of the home has open.
-func (s *session) open(id string) (q status.Question, ok bool) {
+// open finds a question that an identity of the home has open, and the peer that hears an answer
+// which was written at a place.
+func (s *session) open(id string, at spot) (q status.Question, peer string, ok bool) {
 	dirs, _ := filepath.Glob(filepath.Join(s.cfg.Home, "agents", "*")) // none asks nothing
 	for _, dir := range dirs {
 		st, _ := status.Read(dir) // nor does one that cannot be read
 		for _, q := range st.Questions {
 			if q.ID == id && (q.Until.IsZero() || time.Now().Before(q.Until)) {
-				return q, true
+				peer, ok = s.reaches(at, q.Room)
+				return q, peer, ok
 			}
 		}
 	}
-	return q, false
+	return q, "", false
 }
 
 // noticeKey is the key of the peer that hears a person's notices, beside the peer of the private chat.
@@ -133,11 +135,7 @@ func (s *session) press(c *callback, rules access.Rules) (h outcome) {
 	}
 	id, number, _ := strings.Cut(c.Data, " ")
 	n, _ := strconv.Atoi(number) // nothing is 0
-	q, open := s.open(id)
-	peer := ""
-	if open {
-		peer, open = s.reaches(at, q.Room)
-	}
+	q, peer, open := s.open(id, at)
 	name := rules.NameFor(who.ID, who.Claimed)
 	reply := map[string]any{"callback_query_id": c.ID, "show_alert": true}
 	over := true
@@ -190,7 +188,7 @@ func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
 	if to := m.ReplyTo; to != nil && to.From != nil && to.From.ID == s.me.Load().ID && !chat.ValidQuestionID(id) {
 		if begin := strings.LastIndex(to.Text, "(q"); begin >= 0 { // as asks ends
 			id = strings.TrimSuffix(to.Text[begin+1:], ")")
-			if q, ok := s.open(id); !ok || !shows(to.Text, q.Question) {
+			if q, _, ok := s.open(id, at); !ok || !shows(to.Text, q.Question) {
 				return at.peer, at.room
 			}
 			words = id + " " + words
@@ -199,10 +197,7 @@ func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
 	if m.foreign() || !chat.ValidQuestionID(id) {
 		return at.peer, at.room
 	}
-	q, ok := s.open(id)
-	if ok {
-		peer, ok = s.reaches(at, q.Room)
-	}
+	q, peer, ok := s.open(id, at)
 	if _, _, fits := q.Answer(words); !ok || !fits {
 		return at.peer, at.room
 	}

@@ -120,6 +120,7 @@ func TestWhoPresses(t *testing.T) {
 	lost := st.Group(models.ChatTypeSupergroup, "Strangers")
 	st.PressOld(lost, ada, 7, "q3fa9c1 1")
 	st.quiet()
+	st.told(3) // the third comes beside the line
 	equal(t, "acknowledged", st.Count("answerCallbackQuery"), 3)
 	st.hears("dev", 3)
 }
