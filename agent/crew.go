@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"lethe/chat"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // crew is the identities that one Supervise runs, with the children that they spawn.
@@ -97,6 +99,7 @@ func (t *team) start(child Identity, tree string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	delete(t.lost, child.Name)
 	m := t.members[child.Name]
 	if m != nil && m.runs {
 		m.called, m.idle = true, false
@@ -117,10 +120,28 @@ func (t *team) employ(child Identity, m *member) {
 		t.mu.Lock()
 		if again = m.called && err == nil && t.ctx.Err() == nil; !again {
 			delete(t.members, child.Name)
+			if err == nil {
+				t.lost[child.Name] = errStopped
+			}
 		}
 		m.called, m.idle = false, false
 		t.agent.stir() // it may have waited for that
 		t.mu.Unlock()
+	}
+}
+
+// errStopped is of a child that has stopped. Its result is in its room, unless a person has
+// stopped it, or removed that.
+var errStopped = errors.New("it has stopped without a result")
+
+// dismiss has a child not go on for what was said to it before a person stopped it.
+func (t *team) dismiss() {
+	if t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if m := t.members[t.name]; m != nil {
+			m.called = false
+		}
 	}
 }
 
@@ -145,13 +166,23 @@ func (l *lostChildren) due(now time.Time) (out []record, err error) {
 	a := (*Agent)(l)
 	a.team.mu.Lock()
 	defer a.team.mu.Unlock()
+	waits := map[string]error{}
 	for _, c := range a.state.Working() {
-		if why := a.team.lost[c.Name]; why != nil && !a.state.Awaits(c.Name) {
-			failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}
-			out = append(out, a.firing(event.Fired{By: c.Name}, failed.String(), now, c.Room))
+		why := a.team.lost[c.Name]
+		if why == nil || a.state.Awaits(c.Name) {
+			continue
 		}
+		if why == errStopped && (!a.heardAll(c.Room) || slices.ContainsFunc(a.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })) {
+			waits[c.Name] = why
+			continue
+		}
+		failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}
+		if why == errStopped {
+			failed.Text = why.Error()
+		}
+		out = append(out, a.firing(event.Fired{By: c.Name}, failed.String(), now, c.Room))
 	}
-	clear(a.team.lost)
+	a.team.lost = waits
 	return out, nil
 }
 
@@ -177,6 +208,9 @@ func (t *team) leave() bool {
 		}
 	}
 	m := t.members[t.name]
-	m.idle, m.called = !m.called, false
+	if m.idle = !m.called; !m.idle {
+		m.called = false
+		t.agent.stir() // it looks again
+	}
 	return m.idle
 }

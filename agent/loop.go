@@ -40,6 +40,9 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 			why = "done"
 		}
 		if err == nil && why != "" {
+			if why == "request" {
+				a.team.dismiss()
+			}
 			return a.end(why)
 		}
 		if err == nil && !again {

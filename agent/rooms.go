@@ -257,7 +257,9 @@ func (a *Agent) payPosts() error {
 		if err := a.commit(record{event: posted}); err != nil { // it is no longer owed
 			return err
 		}
-		a.callChild(p.Room)
+		if !p.Wakes { // that is for the identity itself
+			a.callChild(p.Room)
+		}
 	}
 	return nil
 }

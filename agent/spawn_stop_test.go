@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"lethe/internal/lethetest"
+)
+
+// A parent is told, once, of a child that a person has stopped before it had a result, and of one whose
+// result was removed with its room before it was heard. What is said to it then is work again.
+func TestChildStopsWithoutResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	s := w.supervise(id)
+	w.ask("dev", "let somebody else run touch began; until [ -e go ]; do sleep 0.01; done")
+	w.eventually("it works", func() bool { _, err := os.Stat(w.own(id, "workspace/began")); return err == nil })
+	child := w.child()
+	room := w.fold(id).Children[0].Room
+	lethetest.Must(t, Stop(child))
+	contains(t, w.answered("dev", 2), "it has stopped without a result")
+	if _, runs := Running(child); runs {
+		t.Error("the child runs")
+	}
+	w.say("dev", "ann", "say run echo again in "+room)
+	w.answered("dev", 3)
+	w.answered("dev", 4)
+	contains(t, w.read(w.path(room)), "] result 2: ")
+
+	w.say("dev", "ann", "say run until [ -e went ]; do sleep 0.01; done in "+room)
+	w.answered("dev", 5)
+	s.stop()
+	<-s.done
+	w.write(w.own(id, "workspace/went"), "")
+	w.run(child).finish() // which has its result
+	lethetest.Must(t, os.Remove(w.path(room)))
+	s = w.supervise(id)
+	contains(t, w.answered("dev", 6), "it has stopped without a result")
+	s.stop()
+	<-s.done
+	s = w.supervise(id)
+	w.eventually("it is idle", func() bool { return w.quiet(id) })
+	s.stop()
+	<-s.done
+	if n := strings.Count(w.read(w.path(room)), "failed "); n != 1 {
+		t.Errorf("said %d times\n%s", n, w.dump())
+	}
+}
