@@ -69,7 +69,7 @@ func spread(part, whole any, left *int) bool {
 			to, isText := e.(string)
 			switch key = strings.ToLower(key); { // as the library reads them
 			case !isText:
-			case key == "$id" || key == "$dynamicRef":
+			case key == "$id" || key == "$dynamicref":
 				return false
 			case key == "$ref":
 				path, below := strings.CutPrefix(to, "#/")
