@@ -284,6 +284,26 @@ func TestBudgetAhead(t *testing.T) {
 	r.stop()
 }
 
+// A call that is repeated on another day is paid by that day.
+func TestBudgetOverMidnight(t *testing.T) {
+	t.Parallel()
+	fail := make(chan struct{})
+	w := newWorld(t, rehearsal.Step{Hold: fail, Status: 503})
+	w.use(llm.Config{MaxRetries: 2})
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
+	id, other := w.boot("ada", "dev"), w.boot("bob", "ops")
+	r := w.run(id)
+	w.say("dev", "ann", "hello")
+	w.eventually("a call is under way", func() bool { return len(w.holds(id)) > 0 })
+	tomorrow := budget.DateOf(time.Now().AddDate(0, 0, 1), time.UTC)
+	w.spendOn(tomorrow, other, 0.1)
+	close(fail)
+	contains(t, w.answered("dev", 1), "Hello")
+	r.finish()
+	equal(t, "day", w.events(id, "reply")[0].Get("day"), tomorrow)
+	equal(t, "open holds", len(w.holds(id)), 0)
+}
+
 // What a child spends counts for its parent, and its own life has a limit.
 func TestBudgetOfChildren(t *testing.T) {
 	t.Parallel()
