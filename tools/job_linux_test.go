@@ -125,7 +125,7 @@ func TestJobsAreBounded(t *testing.T) {
 	for n := range keptJobs + maxJobs {
 		<-ended
 		if n < keptJobs {
-			id.job(n+100, "true")
+			id.job(n+100, "sleep 0.1") // longer than a call waits
 		}
 		id.ForgetJob(n + 100 - maxJobs)
 	}
