@@ -170,7 +170,7 @@ func TestCallGoesOn(t *testing.T) {
 // A call that people have approved goes on as a job like any other.
 func TestApprovedCallGoesOn(t *testing.T) {
 	t.Parallel()
-	w := asking(t, "BASH true*", rehearsal.Step{Contains: "work", Times: 1, Answer: background("true")}, always("well"))
+	w := asking(t, "BASH sleep*", rehearsal.Step{Contains: "work", Times: 1, Answer: background("sleep 0.5")}, always("well"))
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.say("dev", "ann", "work")
@@ -178,7 +178,7 @@ func TestApprovedCallGoesOn(t *testing.T) {
 	w.say("dev", "ann", q.ID+" once")
 	w.eventually("its end", func() bool { return len(w.ends()) == 1 })
 	r.finish()
-	contains(t, w.ends()[0], "job 1 (true) has ended: exit 0")
+	contains(t, w.ends()[0], "job 1 (sleep 0.5) has ended: exit 0")
 	equal(t, "runs that went on", len(w.having(id, "note", "job", "1")), 1)
 	w.conserved(id)
 }

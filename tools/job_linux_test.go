@@ -152,7 +152,7 @@ func TestJobHasNoSecrets(t *testing.T) {
 	const key = "sk-0123456789-of-the-daemon"
 	secret.Add(key)
 	id, ended := jobIdentity(t, time.Minute)
-	id.job(1, "echo a key "+key)
+	id.job(1, "sleep 0.5; echo a key "+key)
 	<-ended
 	if log := id.log(1); !strings.HasPrefix(log, "a key [secret*") {
 		t.Errorf("log %q", log)
