@@ -155,6 +155,7 @@ func (p person) answer() {
 // any moment, behind a line of its LIFE, or beside a step that changes the disk. Each firing, answer, end and
 // result is there once.
 func TestByItselfKilled(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.limit = 5 * time.Minute

@@ -34,6 +34,7 @@ func (w *world) killedAll(id Identity, n int64, done func() bool) bool {
 // Whatever is recorded when all is killed, in the parent or in its child: one child is
 // made, it gets its brief once, and its result is told once.
 func TestSpawnOverKills(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	for n := int64(1); n <= 44; n += int64(lethetest.Sample(7, 3, 1)) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

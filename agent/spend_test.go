@@ -53,6 +53,7 @@ func (w *world) within(limit budget.USD) {
 // off and answers too long, killed and stopped now and then, spend what they may and not a
 // millionth more.
 func TestBudgetIsNeverPassed(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	limit := budget.USD(lethetest.Sample(2, 4, 12)) * 1e6
 	w := forgetful(t, 13_500,
@@ -112,6 +113,7 @@ func (w *world) holds(id Identity) []budget.Hold {
 
 // What a kill -9 leaves under way counts as spent, so that no number of kills passes the limit.
 func TestBudgetOverKills(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.serve(rehearsal.Options{Script: []rehearsal.Step{{Times: -1, Fault: rehearsal.Understate}}, Pace: time.Millisecond})

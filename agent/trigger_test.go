@@ -79,6 +79,7 @@ func TestTriggerFiresOnce(t *testing.T) {
 // What was missed while nothing ran is one line, which says how much it was; a time that
 // was missed for too long is told, not said.
 func TestTriggerMissed(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.conf.Notify = []string{"notify-ada"}
@@ -195,6 +196,7 @@ func TestOwnWatchHasPauses(t *testing.T) {
 // A file that is dropped becomes a blob and one line, signed with its owner's name, over a
 // crash; what is no whole file is set aside.
 func TestMailDrop(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
