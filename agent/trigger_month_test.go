@@ -27,37 +27,53 @@ func (m *noModel) Complete(context.Context, llm.Request, func(llm.Delta)) (llm.R
 	return llm.Reply{Text: mind.Nothing, Finish: "stop", Model: "none"}, nil
 }
 
+// beating lets an identity run, by the clock of a bubble, with the trigger beat whose command is
+// run; write writes the trigger anew.
+func beating(t *testing.T, toml string, run func(write func(toml string)) string) (a *Agent, model *noModel, end func() (dev string)) {
+	home, err := OpenHome(t.TempDir())
+	lethetest.Must(t, err)
+	store, err := blobs.Open(home.Blobs())
+	lethetest.Must(t, err)
+	id, err := Boot(home, store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Mkdir(id.Dir+"/triggers", 0o700))
+	write := func(toml string) { lethetest.Must(t, os.WriteFile(id.Dir+"/triggers/beat.toml", []byte(toml), 0o600)) }
+	write(toml)
+	model = &noModel{}
+	a, err = Open(id, Config{
+		Home: home, Store: store, Watcher: chat.NewWatcher(0, nil), Model: model, DefaultModel: "none", Tools: tools.Config{Bash: tools.BashTrusted},
+		runTrigger: func(context.Context, string, string) (text, failure string) {
+			text = run(write)
+			time.Sleep(time.Second)
+			return text, ""
+		},
+	})
+	lethetest.Must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- a.Run(ctx) }() // ends with end
+	synctest.Wait()
+	return a, model, func() string {
+		synctest.Wait()
+		cancel()
+		lethetest.Must(t, <-ended)
+		return lethetest.Read(t, chat.Path(home.Dir, "dev"))
+	}
+}
+
 // A month of a heartbeat that finds nothing costs no dollar and no entry, and checks ever more
 // rarely; when it finds something, one line says so and how often there was nothing.
 func TestIdleMonth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home, err := OpenHome(t.TempDir())
-		lethetest.Must(t, err)
-		store, err := blobs.Open(home.Blobs())
-		lethetest.Must(t, err)
-		id, err := Boot(home, store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
-		lethetest.Must(t, err)
-		lethetest.Must(t, os.Mkdir(id.Dir+"/triggers", 0o700))
-		lethetest.Must(t, os.WriteFile(id.Dir+"/triggers/beat.toml", []byte("every = \"225s\"\nslow = \"1h\"\nrun = \"look\"\nsay = \"New:\"\n"), 0o600))
-		model := &noModel{}
 		var checks atomic.Int32
 		var found atomic.Bool
-		a, err := Open(id, Config{
-			Home: home, Store: store, Watcher: chat.NewWatcher(0, nil), Model: model, DefaultModel: "none", Tools: tools.Config{Bash: tools.BashTrusted},
-			runTrigger: func(context.Context, string, string) (string, string) {
-				checks.Add(1)
-				time.Sleep(time.Second)
-				if found.Load() {
-					return "a letter", ""
-				}
-				return "", ""
-			},
+		a, model, end := beating(t, "every = \"225s\"\nslow = \"1h\"\nrun = \"look\"\nsay = \"New:\"\n", func(func(string)) string {
+			checks.Add(1)
+			if found.Load() {
+				return "a letter"
+			}
+			return ""
 		})
-		lethetest.Must(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- a.Run(ctx) }()
-		synctest.Wait()
 		began, entries := a.log.sinceEpoch, a.state.Next
 		time.Sleep(30 * 24 * time.Hour)
 		synctest.Wait()
@@ -67,14 +83,27 @@ func TestIdleMonth(t *testing.T) {
 		found.Store(true)
 		time.Sleep(time.Hour + time.Minute)
 		found.Store(false)
-		synctest.Wait()
-		fired := a.state.Fires["cron-beat"]
-		line, err := os.ReadFile(chat.Path(home.Dir, "dev"))
-		if err != nil || fired.Count == 0 || model.asked != fired.Count || strings.Count(string(line), "[AGENT:cron-beat ") != fired.Count || !strings.Contains(string(line), "New:\u2028a letter\n") {
-			t.Errorf("after %d checks it has fired %d times: %v %s", checks.Load(), fired.Count, err, line)
+		dev, fired := end(), a.state.Fires["cron-beat"]
+		if fired.Count == 0 || model.asked != fired.Count || strings.Count(dev, "[AGENT:cron-beat ") != fired.Count || !strings.Contains(dev, "New:\u2028a letter\n") {
+			t.Errorf("after %d checks it has fired %d times: %s", checks.Load(), fired.Count, dev)
 		}
-		cancel()
-		lethetest.Must(t, <-ended)
+	})
+}
+
+// A trigger whose text is edited while its command runs fires all the same, with the new text.
+func TestTriggerEditedWhileItFires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const form = "every = \"1h\"\nrun = \"look\"\nsay = \"%s\"\n"
+		found := []string{"a letter", ""}
+		_, _, end := beating(t, fmt.Sprintf(form, "Old:"), func(write func(string)) (text string) {
+			text, found = found[0], found[1:]
+			write(fmt.Sprintf(form, "Newer:"))
+			return text
+		})
+		time.Sleep(time.Hour + time.Minute)
+		if dev := end(); strings.Count(dev, "] Newer:\u2028a letter\n") != 1 {
+			t.Errorf("%q", dev)
+		}
 	})
 }
 
