@@ -52,6 +52,10 @@ func (a *Agent) admit(call string, s tools.Spawn) (name, room string, err error)
 	if _, err := a.toolsFor(s); err != nil {
 		return "", "", err
 	}
+	model := cmp.Or(s.Model, a.state.Stable.Params.Model)
+	if _, priced := a.cfg.Prices.Of(model); s.USD != "" && !priced && !a.cfg.Offline && !a.cfg.Budget.AllowUnpriced {
+		return "", "", fmt.Errorf("usd: nobody has told what the model %s costs, so it can be held to no limit: leave usd out, or tell a person", model)
+	}
 	if err := cmp.Or((Gate{Schema: json.RawMessage(s.Schema)}).Validate(), a.mayRun("check", s.Check)); err != nil {
 		return "", "", err
 	}

@@ -216,12 +216,14 @@ func (w *world) answeredLine(line string) string {
 // is set, nothing is put aside.
 func TestBudgetUnpriced(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, rehearsal.Step{Contains: "get a helper", Times: 1, Answer: calls("SPAWN", `{"brief":"help","usd":1}`)})
 	id := w.boot("ada", "dev")
 	frugal(&w.conf, budget.Limits{})
 	w.conf.Prices = nil
 	r := w.run(id)
 	r.ask("hello")
+	r.ask("get a helper")
+	contains(t, w.results(id)[0].text, "nobody has told what the model rehearsal-paid costs")
 	r = r.again(func(c *Config) { c.Budget.Day = 1 })
 	lethetest.Words(t, r.ask("hello"), "nobody has told me what the model rehearsal-paid costs", `[prices."rehearsal-paid"]`)
 	r = r.again(func(c *Config) { c.Budget.Day, c.Budget.AllowUnpriced = 1, true })
