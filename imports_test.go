@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
-	"lethe/bridge":                 {"lethe/bridge/health", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
+	"lethe/bridge":                 {"lethe/blobs", "lethe/bridge/health", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
 	"lethe/bridge/health":          {"lethe/internal/durable"},
 	"lethe/bridge/stdin":           {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},

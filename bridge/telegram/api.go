@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"lethe/bridge"
 	"lethe/internal/durable"
 )
 
@@ -210,7 +211,7 @@ func (a *api) decode(status int, data []byte, dest any) error {
 	}
 	if !*answer.OK {
 		refusal := &apiError{
-			Code: answer.Code, Description: clip(a.scrub(answer.Description), 200), MigrateTo: answer.Parameters.MigrateTo,
+			Code: answer.Code, Description: bridge.Clip(a.scrub(answer.Description), 200), MigrateTo: answer.Parameters.MigrateTo,
 		}
 		if answer.Code == http.StatusTooManyRequests {
 			refusal.RetryAfter = time.Duration(min(max(answer.Parameters.RetryAfter, 1), 3600)) * time.Second
@@ -218,14 +219,4 @@ func (a *api) decode(status int, data []byte, dest any) error {
 		return refusal
 	}
 	return nil
-}
-
-// clip shortens s to at most n runes and makes it one line.
-func clip(s string, n int) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
 }

@@ -37,9 +37,9 @@ func (s *session) introduction(room string) string {
 
 // ids names the sender and the chat, as a configuration wants them, and the room.
 func ids(who author, at spot) string {
-	lines := []string{fmt.Sprintf("you: %s (%s)", who.ID, inert(who.Claimed))}
+	lines := []string{fmt.Sprintf("you: %s (%s)", who.ID, bridge.Inert(who.Claimed))}
 	if !at.private() {
-		lines = append(lines, fmt.Sprintf("this chat: %d (%s)", at.chat.ID, inert(at.chat.Title)))
+		lines = append(lines, fmt.Sprintf("this chat: %d (%s)", at.chat.ID, bridge.Inert(at.chat.Title)))
 	}
 	if at.thread != 0 {
 		lines = append(lines, fmt.Sprintf("this topic: %d", at.thread))

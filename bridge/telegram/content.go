@@ -6,12 +6,9 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"lethe/blobs"
+	"lethe/bridge"
 	"lethe/bridge/access"
 )
-
-// maxQuote bounds what a line quotes or names beside the person's own words, in runes.
-const maxQuote = 80
 
 // file is something in a message that has to be fetched.
 type file struct {
@@ -19,29 +16,9 @@ type file struct {
 	attachment
 }
 
-// label is the beginning of what a line says of a file.
-func (f file) label() string {
-	words := []string{f.Kind}
-	for _, w := range []string{inert(f.Emoji), inert(f.Name), inert(f.Mime)} {
-		if w != "" {
-			words = append(words, w)
-		}
-	}
-	if f.Duration > 0 {
-		words = append(words, fmt.Sprintf("%d s", f.Duration))
-	}
-	return strings.Join(words, " ")
-}
-
-// size formats a number of bytes.
-func size(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1000_000:
-		return fmt.Sprintf("%d KB", (n+500)/1000)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+// named is the file as its line names it.
+func (f file) named() bridge.File {
+	return bridge.File{Kind: f.Kind, Emoji: f.Emoji, Name: f.Name, Mime: f.Mime, Duration: f.Duration}
 }
 
 // file finds the file of a message; of the sizes of a photo the largest, which stands last.
@@ -73,17 +50,17 @@ func (m *message) file() (file, bool) {
 func (m *message) other() string {
 	switch {
 	case m.Venue != nil:
-		return fmt.Sprintf("[venue %s, %s, at %s]", inert(m.Venue.Title), inert(m.Venue.Address), m.Venue.Location)
+		return fmt.Sprintf("[venue %s, %s, at %s]", bridge.Inert(m.Venue.Title), bridge.Inert(m.Venue.Address), m.Venue.Location)
 	case m.Location != nil:
 		return fmt.Sprintf("[location %s]", m.Location)
 	case m.Contact != nil:
-		return fmt.Sprintf("[contact %s %s]", inert(strings.TrimSpace(m.Contact.FirstName+" "+m.Contact.LastName)), inert(m.Contact.PhoneNumber))
+		return fmt.Sprintf("[contact %s %s]", bridge.Inert(strings.TrimSpace(m.Contact.FirstName+" "+m.Contact.LastName)), bridge.Inert(m.Contact.PhoneNumber))
 	case m.Poll != nil:
 		var options []string
 		for _, o := range m.Poll.Options {
-			options = append(options, inert(o.Text))
+			options = append(options, bridge.Inert(o.Text))
 		}
-		return fmt.Sprintf("[poll %s: %s]", inert(m.Poll.Question), strings.Join(options, " / "))
+		return fmt.Sprintf("[poll %s: %s]", bridge.Inert(m.Poll.Question), strings.Join(options, " / "))
 	case m.Dice != nil, m.Checklist != nil, m.Game != nil, m.Story != nil, m.PaidMedia != nil, m.Invoice != nil, m.Giveaway != nil:
 		return "[something that is not passed on: a story, a game, a checklist, paid media or the like]"
 	}
@@ -129,23 +106,23 @@ func (m *message) foreign() bool { return m.Forward != nil || m.ViaBot != nil }
 // says nothing.
 func (s *session) quote(m *message, rules access.Rules) string {
 	if m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
-		return "> " + clip(inert(m.Quote.Text), maxQuote)
+		return "> " + bridge.Clip(bridge.Inert(m.Quote.Text), bridge.MaxQuote)
 	}
 	r := m.ReplyTo
 	if r == nil {
 		return ""
 	}
-	said := inert(r.words())
+	said := bridge.Inert(r.words())
 	if f, ok := r.file(); ok {
-		said = strings.TrimSpace("[" + f.label() + "] " + said)
+		said = strings.TrimSpace("[" + f.named().Label() + "] " + said)
 	}
-	if said = clip(cmp.Or(said, r.other()), maxQuote); said == "" {
+	if said = bridge.Clip(cmp.Or(said, r.other()), bridge.MaxQuote); said == "" {
 		return ""
 	}
 	if who := r.author(); who.ID != s.me.Load().author().ID {
-		said = inert(rules.NameFor(who.ID, who.Claimed)) + ": " + said
+		said = bridge.Inert(rules.NameFor(who.ID, who.Claimed)) + ": " + said
 	}
-	return "> " + clip(said, maxQuote)
+	return "> " + bridge.Clip(said, bridge.MaxQuote)
 }
 
 // name is that of the sender of a forwarded message. A sender who hides has only a name, which
@@ -162,15 +139,5 @@ func (o origin) name(rules access.Rules) string {
 	default:
 		return "somebody"
 	}
-	return inert(rules.NameFor(who.ID, who.Claimed))
+	return bridge.Inert(rules.NameFor(who.ID, who.Claimed))
 }
-
-// inert makes text that somebody else chose, a title or what a message quotes, safe to stand
-// inside a person's line: one line, without brackets that could be taken for ours, and without
-// the mention of a blob, which in a person's own line gives agents the right to open it. The
-// mention is looked for last: what Gist drops may be what hid it.
-func inert(s string) string {
-	return clip(harmless.Replace(blobs.Gist(s)), maxQuote)
-}
-
-var harmless = strings.NewReplacer("[", "(", "]", ")", "hash=", "hash ")

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
+	"lethe/bridge"
 )
 
 // What a message becomes in the room. Words that the sender did not write, or nobody sees, give no
@@ -179,8 +180,8 @@ func TestWordsProperty(t *testing.T) {
 		if c, ok := commandOf(text); ok {
 			(&draft{words: text}).asCommand(c, true)
 		}
-		one := inert(text)
-		if len(blobs.Mentions(one)) > 0 || strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") || len([]rune(one)) > maxQuote {
+		one := bridge.Inert(text)
+		if len(blobs.Mentions(one)) > 0 || strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") || len([]rune(one)) > bridge.MaxQuote {
 			t.Fatalf("inert text %q", one)
 		}
 	})

@@ -43,7 +43,7 @@ func FuzzUpdate(f *testing.F) {
 		lethetest.Must(t, err)
 		h, err := s.handle(a, "")
 		if err == nil && h.file != nil {
-			h, err = s.handle(a, "["+h.file.label()+"]")
+			h, err = s.handle(a, "["+h.file.named().Label()+"]")
 		}
 		if err != nil || h.line == nil {
 			return

@@ -166,7 +166,7 @@ func (s *session) draft(m *message, rules access.Rules) *draft {
 		d.marks = append(d.marks, "(forwarded from "+m.Forward.name(rules)+")")
 	}
 	if m.ViaBot != nil {
-		d.marks = append(d.marks, "(via @"+inert(cmp.Or(m.ViaBot.Username, "bot"))+")")
+		d.marks = append(d.marks, "(via @"+bridge.Inert(cmp.Or(m.ViaBot.Username, "bot"))+")")
 	}
 	if m.foreign() {
 		d.words = strings.ReplaceAll(d.words, "hash=", "hash ")

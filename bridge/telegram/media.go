@@ -9,7 +9,6 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"lethe/blobs"
 	"lethe/bridge"
 )
 
@@ -26,17 +25,11 @@ func (s *session) fetch(ctx, late context.Context, f file, m bridge.Message) (st
 	}
 	if err != nil {
 		s.log.Warn("a file could not be fetched; its line says so", "kind", f.Kind, "bytes", f.Size, "error", err)
-		return fmt.Sprintf("[%s %s: could not be fetched, %s]", f.label(), size(f.Size), whyNot(err)), nil
+		return fmt.Sprintf("[%s %s: could not be fetched, %s]", f.named().Label(), bridge.Size(f.Size), whyNot(err)), nil
 	}
-	what := strings.TrimSpace(f.Kind + " " + inert(f.Name))
 	// All of it is the message's own, so that a message that comes again makes the same blob.
-	h, err := s.cfg.Store.Put(blobs.Meta{
-		At: m.At, Gist: blobs.Gist(fmt.Sprintf("%s (%s, %d bytes) from %s", what, inert(f.Mime), len(data), m.User)),
-	}, data)
-	if err != nil {
-		return "", fmt.Errorf("store a file: %w", err)
-	}
-	return fmt.Sprintf("[%s %s hash=%s]", f.label(), size(int64(len(data))), s.cfg.Store.Short(h)), nil
+	_, tag, err := f.named().Put(s.cfg.Store, m.At, m.User, data)
+	return tag, err
 }
 
 // tryFetch downloads a file, with up to three attempts.

@@ -68,7 +68,7 @@ func buttons(id string, options []string) *keyboard {
 	}
 	var all []button
 	for i, option := range options {
-		b := button{clip(option, 40), fmt.Sprintf("%s %d", id, i+1)}
+		b := button{bridge.Clip(option, 40), fmt.Sprintf("%s %d", id, i+1)}
 		if long(options) {
 			b.Text = fmt.Sprintf("%d. %s", i+1, b.Text)
 		}
@@ -146,14 +146,14 @@ func (s *session) press(c *callback, rules access.Rules) (h outcome) {
 		reply["text"] = "The question has no such option."
 	case !q.MayAnswer(name, s.cfg.People):
 		over = false
-		reply["text"] = clip("Only these may answer: "+strings.Join(q.Answerers(s.cfg.People), ", "), 200)
+		reply["text"] = bridge.Clip("Only these may answer: "+strings.Join(q.Answerers(s.cfg.People), ", "), 200)
 	default:
 		data, _ := json.Marshal(note{Chat: c.Message.Chat.ID, Message: c.Message.ID, Thread: at.thread}) // cannot fail
 		h.line = &bridge.Message{
 			ID: s.source + "/c" + c.ID, Peer: peer, Room: q.Room, Key: who.ID, User: name,
 			At: time.Now(), Note: data, Text: q.ID + " " + q.Options[n-1],
 		}
-		reply["text"], reply["show_alert"] = clip(q.Options[n-1], 200), false
+		reply["text"], reply["show_alert"] = bridge.Clip(q.Options[n-1], 200), false
 		h.then = append(h.then, func() {
 			s.wake(at.id)
 			s.showTyping(at.peer, q.Room, at.thread)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lethe/bridge"
 	"lethe/bridge/access"
 )
 
@@ -26,7 +27,7 @@ func (s *session) stranger(m *message, who author, at spot, why string, asks boo
 // denied logs, once an hour for each, who wrote and was not heard.
 func (s *session) denied(who author, at spot, why string) {
 	if s.policy.Denied(who.ID) {
-		s.log.Info("somebody who may not speak wrote; it was not passed on", "user", who.ID, "name", inert(who.Claimed), "chat", at.id, "why", why)
+		s.log.Info("somebody who may not speak wrote; it was not passed on", "user", who.ID, "name", bridge.Inert(who.Claimed), "chat", at.id, "why", why)
 	}
 }
 

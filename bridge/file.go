@@ -1,0 +1,76 @@
+package bridge
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"lethe/blobs"
+)
+
+// File is something that somebody sent. It becomes a blob, and the line that it came with names
+// it. The words in it are its sender's.
+type File struct {
+	Kind              string // "photo", "document" and the like
+	Emoji, Name, Mime string
+	Duration          int // in seconds
+}
+
+// Label says what the file is, as its line does.
+func (f File) Label() string {
+	words := []string{f.Kind}
+	for _, w := range []string{Inert(f.Emoji), Inert(f.Name), Inert(f.Mime)} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	if f.Duration > 0 {
+		words = append(words, fmt.Sprintf("%d s", f.Duration))
+	}
+	return strings.Join(words, " ")
+}
+
+// Put stores what the file holds, and returns the blob's address and what the line says of it. The
+// same file of the same moment and person makes the same blob.
+func (f File) Put(store *blobs.Store, at time.Time, from string, data []byte) (h blobs.Hash, tag string, err error) {
+	what := strings.TrimSpace(f.Kind + " " + Inert(f.Name))
+	h, err = store.Put(blobs.Meta{
+		At: at, Gist: blobs.Gist(fmt.Sprintf("%s (%s, %d bytes) from %s", what, Inert(f.Mime), len(data), from)),
+	}, data)
+	if err != nil {
+		return h, "", fmt.Errorf("store a file: %w", err)
+	}
+	return h, fmt.Sprintf("[%s %s hash=%s]", f.Label(), Size(int64(len(data))), store.Short(h)), nil
+}
+
+// Size formats a number of bytes.
+func Size(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1000_000:
+		return fmt.Sprintf("%d KB", (n+500)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// MaxQuote bounds what a line quotes or names beside the person's own words, in runes.
+const MaxQuote = 80
+
+// Inert makes text that somebody else chose, a title or what a message quotes, safe to stand
+// inside a person's line: one line, without brackets that could be taken for ours, and without
+// the mention of a blob, which in a person's own line gives agents the right to open it. The
+// mention is looked for last: what Gist drops may be what hid it.
+func Inert(s string) string { return Clip(harmless.Replace(blobs.Gist(s)), MaxQuote) }
+
+var harmless = strings.NewReplacer("[", "(", "]", ")", "hash=", "hash ")
+
+// Clip makes one line of a text, of at most n runes; a cut is marked.
+func Clip(s string, n int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

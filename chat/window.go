@@ -1,0 +1,93 @@
+package chat
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// maxWindow bounds the bytes of the lines that After and Before return together, as far as they
+// are more than one.
+const maxWindow = 1 << 20
+
+// After returns up to n whole lines of the room at path that begin at byte from or behind it and
+// are not blank, of together at most 1 MiB, or one. A missing room has none.
+func After(path string, from int64, n int) ([]Line, error) {
+	return window(path, func(f *os.File, _ int64) ([]Line, error) {
+		return scanLines(f, max(from, 0), func(l []Line, next Line) bool {
+			return len(l) < n && (len(l) == 0 || next.To-l[0].From <= maxWindow)
+		})
+	})
+}
+
+// Before returns the last up to n lines of the room at path that end at byte to or before it and
+// are not blank, of together at most 1 MiB, or one; with a to below 0 those before the end. It reads
+// no more of the file than it has to.
+func Before(path string, to int64, n int) ([]Line, error) {
+	return window(path, func(f *os.File, size int64) (lines []Line, err error) {
+		if to < 0 || to > size {
+			to = size
+		}
+		for reach := int64(64 << 10); ; reach *= 4 {
+			from := max(to-reach, 0)
+			lines, err = scanLines(f, from, func(_ []Line, next Line) bool { return next.To <= to })
+			if err != nil || len(lines) >= n || from == 0 || reach > maxWindow && len(lines) > 0 {
+				break
+			}
+		}
+		lines = lines[max(0, len(lines)-n):]
+		for len(lines) > 1 && to-lines[0].From > maxWindow {
+			lines = lines[1:]
+		}
+		return lines, err
+	})
+}
+
+func window(path string, read func(f *os.File, size int64) ([]Line, error)) ([]Line, error) {
+	f, fi, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read room %s: %w", path, err)
+	}
+	defer f.Close()
+	lines, err := read(f, fi.Size())
+	if err != nil {
+		return nil, fmt.Errorf("read room %s: %w", path, err)
+	}
+	return lines, nil
+}
+
+// scanLines returns the lines that begin at or behind from, as long as more wants them.
+func scanLines(f *os.File, from int64, more func(lines []Line, next Line) bool) (lines []Line, err error) {
+	s, atLine := newScanner(f, from, maxLine), true
+	if from > 0 { // a newline just before means that a line begins there
+		s = newScanner(f, from-1, maxLine)
+		atLine = s.next()
+	}
+	for atLine && s.next() {
+		l := Line{From: s.from, To: s.to}
+		if !more(lines, l) {
+			break
+		}
+		if blank(s.raw) {
+			continue
+		}
+		l = Parse(bytes.Clone(s.raw))
+		l.From, l.To = s.from, s.to
+		lines = append(lines, l)
+	}
+	return lines, s.err
+}
+
+// Make makes an empty room, durably, with its directory; one that is there stays as it is. It says
+// whether the room is new.
+func Make(path string) (made bool, err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return false, nil
+	}
+	return true, touch(path)
+}
