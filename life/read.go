@@ -31,6 +31,19 @@ func (l *Log) SinceEpoch() ([]Event, error) {
 // to and including the first for which enough is true.
 func back(r io.ReaderAt, size int64, path string, enough func(Event) bool) ([]Event, error) {
 	var events []Event
+	err := verified(r, size, path, func(e Event, _ int64) bool {
+		events = append(events, e)
+		return !enough(e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(events)
+	return events, nil
+}
+
+// verified is backwards for the events of lines that are each checked against the line before.
+func verified(r io.ReaderAt, size int64, path string, f func(e Event, offset int64) (more bool)) error {
 	var damage error
 	err := backwards(r, size, path, func(line string, at Mark) bool {
 		rec, bad := verify(at.Sum, line)
@@ -38,14 +51,29 @@ func back(r io.ReaderAt, size int64, path string, enough func(Event) bool) ([]Ev
 			damage = &CorruptError{path, at.Offset, bad.Error()}
 			return false
 		}
-		events = append(events, rec.event)
-		return !enough(rec.event)
+		return f(rec.event, at.Offset)
 	})
-	if err = cmp.Or(err, damage); err != nil {
-		return nil, err
+	return cmp.Or(err, damage)
+}
+
+// Back calls f for the events before an offset in bytes, the newest first, each checked
+// against the line before it, until f returns false. Offset is where the event's line
+// begins. Before is where a line begins, too: anything else is ErrOtherLog; 0 and what is
+// behind the end of the log are its end.
+func (l *Log) Back(before int64, f func(e Event, offset int64) (more bool)) error {
+	if before <= 0 || before > l.end.Offset {
+		before = l.end.Offset
 	}
-	slices.Reverse(events)
-	return events, nil
+	last := []byte{'\n'}
+	if before > 0 {
+		if _, err := l.file.ReadAt(last, before-1); err != nil {
+			return failed(l.path, before, err)
+		}
+	}
+	if last[0] != '\n' {
+		return ErrOtherLog
+	}
+	return verified(l.file, before, l.path, f)
 }
 
 // Mark is a place in a log: behind a line, with that line's checksum. The
