@@ -30,7 +30,7 @@ func (a *Agent) show(state, tool string) {
 		Turn: a.state.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
 		Error:         cmp.Or(a.state.Paused, a.outage.waitsFor()),
 		Compacting:    a.forgetting.job != nil || a.forgetting.requestedBy != "",
-		ContextTokens: a.contextTokens(), ContextLimit: a.limit(),
+		ContextTokens: a.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.limit(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 		Beside: status.Beside{
 			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.silence(), Triggers: a.triggers.status(), Budget: a.shownBudget(),

@@ -1,12 +1,13 @@
 package stdin
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"lethe/chat"
-	"lethe/internal/status"
 )
 
 const keyHelp = `Keys and commands
@@ -15,18 +16,23 @@ const keyHelp = `Keys and commands
   Up, Down              what you sent before, at the edges of the input
   PgUp, PgDn, wheel     scroll, as far back as 2000 lines
   Ctrl+End              back to the newest line
-  Tab                   answer a question that an agent asks here
+  /                     menu of commands: Up, Down, Tab completes, Enter runs
+  Tab                   complete a name; answer a question that an agent asks here
+  Ctrl+R                choose a room or an agent
   Esc                   stop the agent's turn
   Ctrl+C twice, Ctrl+D  leave; a daemon goes on
   Shift+drag            select text
+`
 
-  /stop                 stop the agent's turn
-  /status               ask the agent's harness how it is
-  /model NAME           change the model
-  /budget, +2 today     what was spent; two dollars more for today
-  /rooms, /room NAME    list rooms, look at another one
-  /quit                 leave
-  //text                send a line that starts with a slash`
+// help lists the keys and the commands.
+func help() string {
+	var b strings.Builder
+	b.WriteString(keyHelp)
+	for _, c := range append(commands, command{"//text", "", "send a line that starts with a slash"}) {
+		fmt.Fprintf(&b, "\n  %-20s  %s", strings.TrimSpace(c.name+" "+c.args), c.what)
+	}
+	return b.String()
+}
 
 // key acts on one key. Any key but a second Ctrl+C takes the first one back.
 func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
@@ -35,9 +41,17 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	if m.choose(k) {
 		return nil
 	}
+	if cmd, ok := m.menu(k); ok {
+		return cmd
+	}
 	switch k.String() {
 	case "tab":
-		m.answerNext()
+		if !m.complete() {
+			m.answerNext()
+		}
+		return nil
+	case "ctrl+r":
+		m.choosePlace()
 		return nil
 	case "enter", "ctrl+m":
 		return m.enter()
@@ -100,15 +114,9 @@ func (m *model) enter() tea.Cmd {
 	case "/quit":
 		return tea.Quit
 	case "/help":
-		m.show(keyHelp)
+		m.show(help())
 	case "/rooms", "/room":
-		switch {
-		case text == "":
-			m.show(m.roomList())
-		case chat.ValidRoom(text):
-			m.enterRoom(text)
-		default:
-			m.notice = "no room can be called " + oneLine(text) + ": use a-z, 0-9, _ and -"
+		if !m.goTo(text) {
 			return nil
 		}
 	default:
@@ -163,30 +171,32 @@ func (m *model) interrupt() {
 	}
 }
 
+// goTo looks at a room, or with @NAME at the first room of an agent, and reports whether it did.
+func (m *model) goTo(place string) bool {
+	name, isAgent := strings.CutPrefix(place, "@")
+	i := slices.IndexFunc(m.agents, func(a agent) bool { return isAgent && a.Name == name && len(a.Rooms) > 0 })
+	switch {
+	case place == "":
+		m.choosePlace()
+		return false
+	case i >= 0:
+		m.cfg.Self = m.agents[i].Self
+		place = m.agents[i].Rooms[0]
+	case isAgent || !chat.ValidRoom(place):
+		m.notice = "no room can be called " + oneLine(place) + ": use a-z, 0-9, _ and -"
+		if isAgent {
+			m.notice = "no agent that runs is called " + oneLine(name)
+		}
+		return false
+	}
+	m.enterRoom(place)
+	return true
+}
+
 // enterRoom changes the viewed room.
 func (m *model) enterRoom(name string) {
 	m.room, m.roomErr = name, nil
 	m.stream, m.stopped, m.choice = map[string]reply{}, false, choice{}
 	m.log.reset(nil)
 	m.do(request{room: name})
-}
-
-// roomList names the rooms of the home, and the agents in each with what they do.
-func (m *model) roomList() string {
-	list := "Rooms (/room NAME looks at another one)"
-	for _, room := range m.rooms {
-		var names []string
-		for _, a := range listeners(m.agents, room, m.cfg.Self) {
-			name := a.Name
-			if a.State != status.Idle {
-				name += " (" + a.State + ")"
-			}
-			names = append(names, name)
-		}
-		if names == nil {
-			names = []string{"nobody"}
-		}
-		list += "\n  " + room + ": " + oneLine(strings.Join(names, ", "))
-	}
-	return list
 }

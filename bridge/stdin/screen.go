@@ -67,6 +67,7 @@ type model struct {
 	leaving bool   // Ctrl+C was pressed once
 	stopped bool   // /stop was sent for the turn under way
 	choice  choice // the question that Tab has opened
+	item    int    // the one that is chosen in the menu
 	roomErr error
 	banner  string // to be shown
 }

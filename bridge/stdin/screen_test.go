@@ -46,7 +46,7 @@ func TestScreenAsAWhole(t *testing.T) {
 
 ────────────────────────────────────────────────────────────
 ❯ tell me more
- ● lethe idle │ deepseek-v4-pro │ 12/100k tokens │ $1.50`
+ ● lethe idle │ deepseek-v4-pro │ $1.50 │ 4k + 8k for the a…`
 	if got := s.text(); got != want {
 		t.Errorf("the screen is\n%s\nwant\n%s", got, want)
 	}
@@ -276,8 +276,10 @@ func TestRoomsAndHelp(t *testing.T) {
 	s.press("/help", "enter")
 	s.shows("Keys and commands", "Alt+Enter", "/model NAME")
 	s.press("/rooms", "enter")
-	s.shows("dev: lethe", "ops: nobody")
-	s.press("/room ops", "enter")
+	s.shows("❯ dev     lethe", "  ops     nobody listens", "  @lethe  idle, in dev")
+	s.press("op")
+	s.hides("❯ dev")
+	s.press("enter")
 	s.wants(request{room: "ops"})
 	s.hides("in dev", "Rooms", "Keys and commands")
 	s.hears(lethe()) // of ops
@@ -287,6 +289,40 @@ func TestRoomsAndHelp(t *testing.T) {
 	s.press("/room ../x", "enter")
 	s.wants()
 	s.shows("no room can be called ../x")
+	s.press("ctrl+c", "/room @let", "enter")
+	s.wants(request{room: "dev"})
+	s.press("/room @mia", "enter")
+	s.shows("no agent that runs is called mia")
+}
+
+// A slash opens the menu; keys choose, Tab completes, Enter runs, Esc closes it.
+func TestMenu(t *testing.T) {
+	s := newStage(t, 80, 30)
+	s.hears(lethe())
+	s.press("/")
+	s.shows("❯ /stop               stop the agent's turn", "  /jobs [stop N]")
+	s.press("st")
+	s.hides("/jobs")
+	s.press("down", "tab")
+	s.shows("❯ /status")
+	s.press("enter")
+	s.wants(request{say: "/status"})
+	s.press("/mo", "enter") // an argument has to follow
+	s.wants()
+	s.press("v4", "enter")
+	s.wants(request{say: "/model v4"})
+	s.press("/h", "esc", "x")
+	s.hides("/help  ")
+	s.shows("❯ x")
+}
+
+func TestNamesAreCompleted(t *testing.T) {
+	s := newStage(t, 80, 30)
+	s.hears(lethe(), s.line(false, "bob", "x"), s.line(false, "lea", "x"))
+	s.press("hello @bo", "tab", " and let", "tab")
+	s.shows("❯ hello @bob and lethe")
+	s.press(", l", "tab")
+	s.shows("! lea, lethe", ", le")
 }
 
 func TestScrollingBack(t *testing.T) {

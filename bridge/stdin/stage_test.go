@@ -124,7 +124,7 @@ func (s *stage) wants(want ...request) {
 
 func lethe(change ...func(*agent)) []agent {
 	a := agent{Status: status.Status{Name: "lethe", Self: "51c0", State: status.Idle, Rooms: []string{"dev"},
-		Model: "deepseek-v4-pro", ContextTokens: 12_400, ContextLimit: 100_000, CostUSD: 1.5, Since: today, Turn: 1}}
+		Model: "deepseek-v4-pro", ContextTokens: 12_400, ContextAnswer: 8_192, ContextLimit: 100_000, CostUSD: 1.5, Since: today, Turn: 1}}
 	for _, c := range change {
 		c(&a)
 	}

@@ -23,6 +23,7 @@ func (m *model) frame() (above, below []string, input int) {
 	notices := m.noticeRows()
 	below = append(below, notices[:min(len(notices), m.height/5)]...)
 	below = append(below, m.choiceRows(m.choiceHeight())...)
+	below = append(below, m.menuRows(m.height/2-1)...)
 	if !small {
 		below = append(below, dim.Render(strings.Repeat("─", m.width)))
 	}
@@ -172,9 +173,6 @@ func (m *model) statusRow() string {
 	} else if a.Model != "" {
 		segments = append(segments, oneLine(a.Model))
 	}
-	if a.ContextLimit > 0 {
-		segments = append(segments, fmt.Sprintf("%d/%dk tokens", a.ContextTokens/1000, a.ContextLimit/1000))
-	}
 	if a.CostUSD >= 0.005 {
 		segments = append(segments, fmt.Sprintf("$%.2f", a.CostUSD))
 	}
@@ -183,6 +181,13 @@ func (m *model) statusRow() string {
 	}
 	if a.Error != "" && a.State != status.Paused {
 		segments = append(segments, bad.Render(oneLine(a.Error)))
+	}
+	if a.ContextLimit > 0 {
+		used := fmt.Sprintf("%dk", (a.ContextTokens-a.ContextAnswer)/1000)
+		if a.ContextAnswer > 0 {
+			used += fmt.Sprintf(" + %dk for the answer", a.ContextAnswer/1000)
+		}
+		segments = append(segments, fmt.Sprintf("%s of %dk tokens", used, a.ContextLimit/1000))
 	}
 	return " " + strings.Join(segments, dim.Render(" │ "))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,12 +49,34 @@ func (p *program) printContext(id agent.Identity) error {
 			Messages []llm.Message `json:"messages"`
 		}{b, agent.Wire(s.Messages(""))})
 	}
-	if _, err := io.WriteString(p.out, chat.Sanitize(string(s.View()))); err != nil {
+	if _, err := io.WriteString(p.err, partsTable(id.Name, b)); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.err, "%s: about %d of %d tokens: system %d, past %d, entries %d (%d of them), tools %d, answer %d; epoch %d\n",
-		id.Name, b.Total, b.Limit, b.System, b.Past, b.Live, b.Entries, b.Tools, b.Answer, b.Epoch)
-	return nil
+	_, err = io.WriteString(p.out, chat.Sanitize(string(s.View())))
+	return err
+}
+
+// partsTable shows what each part of the next request costs, and what is free.
+func partsTable(name string, b agent.Parts) string {
+	var t strings.Builder
+	fmt.Fprintf(&t, "%s: about %d of %d tokens, epoch %d\n", name, b.Total, b.Limit, b.Epoch)
+	for _, part := range []struct {
+		name   string
+		tokens int
+		what   string
+	}{
+		{"system", b.System, ""},
+		{"tools", b.Tools, ""},
+		{"past", b.Past, "what has faded, pins and MEMORY"},
+		{"entries", b.Live, fmt.Sprintf("live: %d", b.Entries)},
+		{"answer", b.Answer, "kept free for it"},
+		{"free", max(b.Limit-b.Total, 0), ""},
+	} {
+		const cells = 30
+		filled := max(min(part.tokens*cells/max(b.Limit, 1), cells), 0)
+		fmt.Fprintln(&t, strings.TrimRight(fmt.Sprintf("  %-7s %7d %s %s", part.name, part.tokens, strings.Repeat("█", filled)+strings.Repeat("░", cells-filled), part.what), " "))
+	}
+	return t.String()
 }
 
 // compactTime bounds the wait for a running identity to compact.

@@ -53,7 +53,8 @@ type Status struct {
 	Since    time.Time        `json:"since"`           // when State began
 
 	Compacting    bool `json:"compacting,omitempty"` // older context is being summarised beside the turns
-	ContextTokens int  `json:"context_tokens"`       // of the next request, estimated
+	ContextTokens int  `json:"context_tokens"`       // of the next request with its answer, estimated
+	ContextAnswer int  `json:"context_answer"`       // of those, what is kept free for the answer
 	ContextLimit  int  `json:"context_limit"`
 
 	InputTokens  int64   `json:"input_tokens"` // over the whole life
