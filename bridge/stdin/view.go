@@ -185,7 +185,7 @@ func (m *model) statusRow() string {
 	if a.ContextLimit > 0 {
 		used := fmt.Sprintf("%dk", (a.ContextTokens-a.ContextAnswer)/1000)
 		if a.ContextAnswer > 0 {
-			used += fmt.Sprintf(" + %dk for the answer", a.ContextAnswer/1000)
+			used += fmt.Sprintf(" + %dk for the answer,", a.ContextAnswer/1000)
 		}
 		segments = append(segments, fmt.Sprintf("%s of %dk tokens", used, a.ContextLimit/1000))
 	}
@@ -214,4 +214,17 @@ func (m *model) stateSegment(a agent) string {
 // spread sets left and right at the two ends of a row.
 func spread(left, right string, width int) string {
 	return left + lipgloss.PlaceHorizontal(width-lipgloss.Width(left), lipgloss.Right, " "+right)
+}
+
+// Bar draws n of all in a row of cells, to an eighth of one; what is not nothing is seen.
+func Bar(n, all, cells int) string {
+	eighths := 0
+	if n > 0 && all > 0 {
+		eighths = min(max(n*cells*8/all, 1), cells*8)
+	}
+	bar := strings.Repeat("█", eighths/8)
+	if part := eighths % 8; part > 0 {
+		bar += string([]rune("▏▎▍▌▋▊▉")[part-1])
+	}
+	return bar + strings.Repeat(" ", cells-lipgloss.Width(bar))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lethe/agent"
+	"lethe/bridge/stdin"
 	"lethe/chat"
 	"lethe/llm"
 	"lethe/mind"
@@ -72,9 +73,7 @@ func partsTable(name string, b agent.Parts) string {
 		{"answer", b.Answer, "kept free for it"},
 		{"free", max(b.Limit-b.Total, 0), ""},
 	} {
-		const cells = 30
-		filled := max(min(part.tokens*cells/max(b.Limit, 1), cells), 0)
-		fmt.Fprintln(&t, strings.TrimRight(fmt.Sprintf("  %-7s %7d %s %s", part.name, part.tokens, strings.Repeat("█", filled)+strings.Repeat("░", cells-filled), part.what), " "))
+		fmt.Fprintf(&t, "  %-7s %7d  %s %s\n", part.name, part.tokens, stdin.Bar(part.tokens, b.Limit, 30), part.what)
 	}
 	return t.String()
 }
