@@ -39,6 +39,9 @@ var allowed = map[string][]string{
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
+	"lethe/report": {"lethe/agent", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event",
+		"lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
+	"lethe/bridge/serve/backend":   {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/internal/secret", "lethe/life", "lethe/report"},
 	"lethe/bridge":                 {"lethe/blobs", "lethe/bridge/health", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
 	"lethe/bridge/health":          {"lethe/internal/durable"},
@@ -48,7 +51,7 @@ var allowed = map[string][]string{
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
-		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
+		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/report", "lethe/tools", "lethe/trigger"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"}, // for tests
 	"lethe/internal/crashdisk": {"lethe/internal/durable"}, // for tests

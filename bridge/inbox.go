@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,6 +79,24 @@ func (b *Bridge) Position() string {
 	b.inbox.io.Lock()
 	defer b.inbox.io.Unlock()
 	return b.inbox.ledger.position
+}
+
+// Taken returns what became of a message: the line that it is, without From and To while it
+// waits for its room. known is false for a message that was never taken, or whose ID is older
+// than those that are remembered. Of a line older than the newest 1000, the Origin is empty.
+func (b *Bridge) Taken(id string) (o Origin, known bool) {
+	in := b.inbox
+	in.io.Lock()
+	defer in.io.Unlock()
+	if t := in.ledger.byID[id]; t != nil {
+		return Origin{Message: t.Message, Hash: t.hash()}, true
+	}
+	for _, said := range slices.Backward(in.ledger.said) {
+		if said.ID == id {
+			return *said, true
+		}
+	}
+	return Origin{}, in.ledger.has(id)
 }
 
 // Accept takes messages in, each ID once: those taken before, blank ones and repetitions in

@@ -4,51 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
-	"lethe/blobs"
-	"lethe/chat"
-	"lethe/internal/status"
 	"lethe/llm"
+	"lethe/report"
 	"lethe/tools"
 )
-
-// agentInfo is one line of lethe agents.
-type agentInfo struct {
-	Name      string    `json:"name"`
-	Self      string    `json:"self"`
-	State     string    `json:"state"`
-	PID       int       `json:"pid,omitempty"`
-	Model     string    `json:"model,omitempty"`
-	Endpoint  string    `json:"endpoint,omitempty"`
-	Rooms     []string  `json:"rooms"`
-	Parent    string    `json:"parent,omitempty"` // of a child
-	Work      *workInfo `json:"work,omitempty"`
-	Turns     int       `json:"turns"`
-	Entries   int       `json:"entries"`
-	LifeBytes int64     `json:"life_bytes"`
-	Input     int64     `json:"input_tokens"`
-	Cached    int64     `json:"cached_tokens"`
-	Output    int64     `json:"output_tokens"`
-	USD       float64   `json:"cost_usd"`
-	Error     string    `json:"error,omitempty"`
-	status.Beside
-	brief string
-}
-
-// workInfo is how far a child is.
-type workInfo struct {
-	Room   string `json:"room"`
-	State  string `json:"state"` // working, waiting, done, failed, stopped
-	Result string `json:"result,omitempty"`
-}
 
 func (p *program) agentsCommand() *cobra.Command {
 	tree := false
@@ -87,8 +52,8 @@ func (p *program) agentsCommand() *cobra.Command {
 				if !i.SilentSince.IsZero() {
 					fmt.Fprintf(p.out, "%s: nothing has come from the model for %s\n", i.Name, time.Since(i.SilentSince).Truncate(time.Second))
 				}
-				if i.brief != "" {
-					fmt.Fprintf(p.out, "%s: %s\n", i.Name, i.brief)
+				if text := brief(i); text != "" {
+					fmt.Fprintf(p.out, "%s: %s\n", i.Name, text)
 				}
 				for _, j := range i.Jobs {
 					fmt.Fprintf(p.out, "%s: job %d runs for %s: %s\n", i.Name, j.ID, tools.Span(time.Since(j.Began)), oneLine(j.Command))
@@ -108,7 +73,7 @@ func (p *program) agentsCommand() *cobra.Command {
 }
 
 // printTree shows each child below its parent. infos have them in that order.
-func printTree(w io.Writer, infos []agentInfo) {
+func printTree(w io.Writer, infos []report.Agent) {
 	fmt.Fprintln(w, "NAME\tSTATE\tROOM\tUSD\tRESULT")
 	depth := map[string]int{}
 	for _, i := range infos {
@@ -121,83 +86,32 @@ func printTree(w io.Writer, infos []agentInfo) {
 	}
 }
 
-// family puts children behind their parents.
-func family(infos []agentInfo) []agentInfo {
-	out := []agentInfo{}
-	var add func(parent string)
-	add = func(parent string) {
-		for _, i := range infos {
-			if i.Parent == parent {
-				out = append(out, i)
-				add(i.Name)
-			}
-		}
+// agents are the identities of the home; there may be no home yet.
+func (p *program) agents() ([]report.Agent, error) {
+	if all, err := p.home.List(); err != nil || len(all) == 0 {
+		return []report.Agent{}, err
 	}
-	add("")
-	for _, i := range infos { // whose parent is gone
-		if !slices.ContainsFunc(out, func(o agentInfo) bool { return o.Self == i.Self }) {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-func (p *program) agents() ([]agentInfo, error) {
-	infos := []agentInfo{}
-	all, err := p.home.List()
-	if err != nil || len(all) == 0 {
-		return infos, err
-	}
-	store, err := p.store()
+	h, err := p.reports()
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range all {
-		infos = append(infos, describe(id, store))
-	}
-	return family(infos), nil
+	return h.Agents()
 }
 
-// describe reads what is known of an identity; what cannot be read is said in it.
-func describe(id agent.Identity, store *blobs.Store) agentInfo {
-	info := agentInfo{Name: id.Name, Self: id.Self, State: status.Stopped, Rooms: []string{}}
-	if fi, err := os.Stat(id.LIFE()); err == nil {
-		info.LifeBytes = fi.Size()
+// reports is what there is to see of the home.
+func (p *program) reports() (report.Home, error) {
+	store, err := p.store()
+	s := p.settings
+	return report.Home{Home: p.home, Store: store, Limits: s.Budget.limits(), Zone: s.zone(), People: p.people(), ContextLimit: s.Context.Limit}, err
+}
+
+// brief says in a line what an identity does besides what has lines of its own.
+func brief(a report.Agent) string {
+	if a.PID == 0 {
+		return ""
 	}
-	if rooms, err := chat.Rooms(id.Subs()); err == nil && rooms != nil {
-		info.Rooms = rooms
-	}
-	s, err := agent.Fold(id, store)
-	if err != nil {
-		info.State, info.Error = "damaged", err.Error()
-		return info
-	}
-	info.Model, info.Endpoint = s.Stable.Params.Model, s.Stable.Params.Endpoint
-	info.Turns, info.Entries = s.Turn, s.Next-1
-	info.Input, info.Cached, info.Output, info.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
-	live, running := alive(id)
-	info.Questions = live.Questions
-	if t := s.Task; t != nil {
-		info.Parent, info.Work = t.Parent, &workInfo{t.Room, cmp.Or(t.How, "new"), t.Gist}
-		switch {
-		case t.Open() && running && live.State == status.Idle:
-			info.Work.State = "waiting"
-		case t.Open() && running:
-			info.Work.State = "working"
-		case t.Open():
-			info.Work.State = "unfinished"
-		}
-	}
-	if running {
-		info.State, info.PID, info.Error = cmp.Or(live.State, status.Starting), live.PID, live.Error
-		info.Beside = live.Beside
-		live.Questions, live.Jobs = nil, nil // each has a line of its own
-		info.brief = oneLine(strings.Join(live.Brief(time.Now()), ", "))
-		if live.State == status.Retrying {
-			info.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
-		}
-	}
-	return info
+	a.Questions, a.Jobs = nil, nil
+	return oneLine(strings.Join(a.Brief(time.Now()), ", "))
 }
 
 func dash(s string) string { return cmp.Or(s, "-") }

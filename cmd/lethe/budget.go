@@ -1,15 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
 	"lethe/budget"
+	"lethe/report"
 )
 
 // budgetSettings are the limits of config.toml, in dollars.
@@ -46,62 +46,31 @@ func (s budgetSettings) limits() budget.Limits {
 	}
 }
 
-// budgetInfo is what an identity has spent.
-type budgetInfo struct {
-	Name     string        `json:"name"`
-	Self     string        `json:"self"`
-	Lines    []budget.Line `json:"spans"`           // with its descendants
-	Children budget.Sums   `json:"descendants_usd"` // their part of it
-	Applies  []budget.Line `json:"limits,omitzero"` // its own, those of its ancestors, and that of the home
-}
-
 func (p *program) budgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "budget [NAME]",
 		Short: "Print what identities have spent, and what is left of their limits",
 		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, list []string) error {
-			book, err := p.book()
+			h, err := p.reports()
 			if err != nil {
 				return err
 			}
-			if len(list) == 0 {
-				return p.printBook(book)
+			all, err := h.Budgets()
+			if err != nil || len(list) == 0 {
+				return cmp.Or(err, p.printBudgets(all))
 			}
 			id, err := p.find(list[0])
 			if err != nil {
 				return err
 			}
-			return p.printBudget(infoOf(book, id.Self), book.Day)
+			return p.printBudget(all.Of(id.Self), all.Day)
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 }
 
-func (p *program) book() (book budget.Book, err error) {
-	store, err := p.store()
-	if err != nil {
-		return book, err
-	}
-	return agent.NewLedger(p.home, store).Read(p.settings.Budget.limits(), time.Now(), p.settings.zone())
-}
-
-func infoOf(book budget.Book, self string) budgetInfo {
-	info := budgetInfo{Self: self, Applies: book.Lines(self)}
-	for _, l := range book.Own(self) {
-		if l.Of != budget.Turn { // only the identity itself knows
-			info.Name, info.Lines = l.Who, append(info.Lines, l)
-		}
-	}
-	for _, a := range book.Family(self) {
-		if a.Self != self {
-			info.Children.Day, info.Children.Month, info.Children.Life = info.Children.Day+a.Spent.Day, info.Children.Month+a.Spent.Month, info.Children.Life+a.Spent.Life
-		}
-	}
-	return info
-}
-
-func (p *program) printBudget(info budgetInfo, day string) error {
+func (p *program) printBudget(info report.Budget, day string) error {
 	if p.json {
 		return p.printJSON(info)
 	}
@@ -120,20 +89,16 @@ func (p *program) printBudget(info budgetInfo, day string) error {
 	return nil
 }
 
-// printBook prints all identities of a home.
-func (p *program) printBook(book budget.Book) error {
-	infos := []budgetInfo{}
-	for _, a := range book.Accounts {
-		infos = append(infos, infoOf(book, a.Self))
-	}
+// printBudgets prints all identities of a home.
+func (p *program) printBudgets(all report.Budgets) error {
 	if p.json {
-		return p.printJSON(map[string]any{"day": book.Day, "identities": infos, "home": book.Home()})
+		return p.printJSON(all)
 	}
-	for _, info := range infos {
-		if err := p.printBudget(info, book.Day); err != nil {
+	for _, info := range all.Identities {
+		if err := p.printBudget(info, all.Day); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(p.out, "%s\n", book.Home().Left())
+	_, err := fmt.Fprintf(p.out, "%s\n", all.Home.Left())
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"lethe/chat"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/report"
 )
 
 func (p *program) contextCommand() *cobra.Command {
@@ -113,19 +114,11 @@ func (p *program) compact(ctx context.Context, id agent.Identity) error {
 
 // budget is the state of an identity, and its budget as the daemon counts it.
 func (p *program) budget(id agent.Identity) (*mind.State, agent.Parts, error) {
-	store, err := p.store()
+	h, err := p.reports()
 	if err != nil {
 		return nil, agent.Parts{}, err
 	}
-	s, err := agent.Fold(id, store)
-	if err != nil {
-		return nil, agent.Parts{}, err
-	}
-	limit, total := p.settings.Context.Limit, 0
-	if live, running := alive(id); running && live.ContextLimit > 0 {
-		limit, total = live.ContextLimit, live.ContextTokens
-	}
-	return s, agent.PartsOf(id, s, limit, total), nil
+	return h.Context(id)
 }
 
 // compactRunning asks, and waits for the epoch that says that it is done.
@@ -139,7 +132,7 @@ func (p *program) compactRunning(ctx context.Context, id agent.Identity, epoch i
 		if err != nil || b.Epoch > epoch {
 			return err
 		}
-		s, running := alive(id)
+		s, running := report.Live(id)
 		if !running {
 			return fmt.Errorf("compact %s: it stopped meanwhile", id.Name)
 		}

@@ -14,6 +14,7 @@ import (
 	"lethe/chat"
 	"lethe/life"
 	"lethe/llm"
+	"lethe/report"
 )
 
 // Exit codes.
@@ -68,7 +69,7 @@ func codeOf(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)):
+	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)):
 		return exitUsage
 	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning):
 		return exitRunning
@@ -78,7 +79,7 @@ func codeOf(err error) int {
 		errors.Is(err, access.ErrPeople):
 		return exitCorrupt
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),
-		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, errNoMatch), errors.Is(err, errNoQuestion),
+		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, report.ErrNoMatch), errors.Is(err, report.ErrNoQuestion),
 		errors.Is(err, access.ErrNoSuchCode), errors.Is(err, access.ErrNotListed):
 		return exitNotFound
 	case errors.Is(err, context.Canceled):

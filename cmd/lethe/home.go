@@ -16,8 +16,8 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/status"
 	"lethe/llm"
+	"lethe/report"
 )
 
 // roomOf is the room to talk to an identity in.
@@ -33,13 +33,6 @@ func (p *program) roomOf(id agent.Identity) string {
 		return defaultRoom
 	}
 	return rooms[0]
-}
-
-// alive reads the status of a running identity.
-func alive(id agent.Identity) (status.Status, bool) {
-	s, _ := status.Read(id.Dir) // zero, where it has not shown one yet
-	_, running := agent.Running(id)
-	return s, running
 }
 
 // open finds the home and reads its configuration. A home that is missing is
@@ -177,11 +170,7 @@ func (p *program) pick(several error) (agent.Identity, error) {
 
 // subscribers are the identities that hear a room when they run.
 func (p *program) subscribers(room string) []agent.Identity {
-	all, _ := p.home.List()
-	return slices.DeleteFunc(all, func(id agent.Identity) bool {
-		rooms, _ := chat.Rooms(id.Subs())
-		return !slices.Contains(rooms, room)
-	})
+	return report.Home{Home: p.home}.Hearers(room)
 }
 
 // howToHear is the command that has a room heard.

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -11,6 +11,7 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/report"
 	"lethe/tools"
 )
 
@@ -43,24 +44,8 @@ Each has a directory agents/<self>/jobs/N with its command and its log.`,
 	return cmd
 }
 
-// jobInfo is one line of lethe jobs.
-type jobInfo struct {
-	tools.JobState
-	State string `json:"state"` // running, ended or lost
-}
-
 func (p *program) listJobs(id agent.Identity) error {
-	infos := []jobInfo{}
-	for _, s := range slices.Backward(tools.ReadJobs(id.Dir)) { // the newest first
-		info := jobInfo{s, "running"}
-		switch {
-		case !s.Ended.IsZero():
-			info.State = "ended"
-		case s.Lost():
-			info.State = "lost"
-		}
-		infos = append(infos, info)
-	}
+	infos := report.Jobs(id)
 	if p.json {
 		return p.printJSON(infos)
 	}
@@ -82,29 +67,16 @@ func (p *program) listJobs(id agent.Identity) error {
 
 // stopJob asks a running identity to stop a job, and waits until it has ended.
 func (p *program) stopJob(ctx context.Context, id agent.Identity, n int) error {
-	s, err := tools.ReadJob(id.Dir, n)
-	switch {
-	case err != nil:
-		return hint(fmt.Errorf("stop job %d of %s: %w", n, id.Name, agent.ErrNotFound), "%s lists its jobs", p.lethe("jobs %s", id.Name))
-	case !s.Ended.IsZero():
-		return fmt.Errorf("stop job %d of %s: it has ended: %s", n, id.Name, s.End)
-	case s.Lost():
-		return fmt.Errorf("stop job %d of %s: it was killed together with its daemon", n, id.Name)
+	job, err := report.StopJob(ctx, id, n)
+	if errors.Is(err, agent.ErrNotFound) {
+		return hint(err, "%s lists its jobs", p.lethe("jobs %s", id.Name))
 	}
-	if err := agent.AskToStopJob(id, n); err != nil {
+	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if s, err := tools.ReadJob(id.Dir, n); err == nil && (!s.Ended.IsZero() || s.Lost()) {
-			if p.json {
-				return p.printJSON(jobInfo{s, "ended"})
-			}
-			fmt.Fprintf(p.out, "stopped job %d of %s\n", n, id.Name)
-			return nil
-		}
+	if p.json {
+		return p.printJSON(job)
 	}
-	return fmt.Errorf("stop job %d of %s: it was asked for and still runs", n, id.Name)
+	fmt.Fprintf(p.out, "stopped job %d of %s\n", n, id.Name)
+	return nil
 }

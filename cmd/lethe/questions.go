@@ -4,25 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"lethe/agent"
 	"lethe/chat"
-	"lethe/internal/status"
 	"lethe/mind"
+	"lethe/report"
 )
-
-// openQuestion is one that an identity waits for an answer to.
-type openQuestion struct {
-	status.Question
-	Identity string `json:"identity"`
-	Self     string `json:"self"`
-	Hash     string `json:"hash"` // of its blob, which holds the call that is to be approved
-}
 
 func (p *program) questionsCommand() *cobra.Command {
 	return &cobra.Command{
@@ -50,7 +40,7 @@ func (p *program) questionsCommand() *cobra.Command {
 }
 
 // printQuestion tells who asks what, and how to answer.
-func (p *program) printQuestion(q openQuestion) {
+func (p *program) printQuestion(q report.Question) {
 	fmt.Fprintf(p.out, "%s  %s in room %s, since %s", q.ID, q.Identity, q.Room, q.Asked.Local().Format("2006-01-02 15:04"))
 	if !q.Until.IsZero() {
 		fmt.Fprintf(p.out, ", until %s", q.Until.Local().Format("2006-01-02 15:04"))
@@ -70,8 +60,7 @@ func (p *program) printQuestion(q openQuestion) {
 }
 
 // questions are those that one identity has open, or all of the home, oldest first.
-func (p *program) questions(who string) ([]openQuestion, error) {
-	open := []openQuestion{}
+func (p *program) questions(who string) ([]report.Question, error) {
 	all, err := p.home.List()
 	if who != "" {
 		var id agent.Identity
@@ -79,31 +68,19 @@ func (p *program) questions(who string) ([]openQuestion, error) {
 		all = []agent.Identity{id}
 	}
 	if err != nil || len(all) == 0 {
-		return open, err
+		return []report.Question{}, err
 	}
-	store, err := p.store()
+	h, err := p.reports()
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range all {
-		s, err := agent.Fold(id, store)
-		if err != nil && who != "" {
-			return nil, err
-		}
-		if err != nil {
-			p.note("warning", "%s", err)
-			continue
-		}
-		for _, q := range s.Questions {
-			open = append(open, openQuestion{status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked}, id.Name, id.Self, q.Ref.Hash.String()})
-		}
+	open, err := h.Questions(all...)
+	if err != nil && who == "" {
+		p.note("warning", "%s", err)
+		err = nil
 	}
-	slices.SortStableFunc(open, func(a, b openQuestion) int { return a.Asked.Compare(b.Asked) })
-	return open, nil
+	return open, err
 }
-
-// errNoQuestion says that there is no such open question.
-var errNoQuestion = errors.New("no such open question; it may have been answered, or its time is over")
 
 func (p *program) answerCommand() *cobra.Command {
 	var as string
@@ -126,26 +103,18 @@ func (p *program) answer(id, as, text string) error {
 	if err != nil {
 		return err
 	}
-	open = slices.DeleteFunc(open, func(q openQuestion) bool { return !strings.EqualFold(q.ID, id) && !strings.EqualFold(q.ID, "q"+id) })
-	if len(open) != 1 {
-		err := fmt.Errorf("answer %s: %w", id, errNoQuestion)
-		if len(open) > 1 {
-			err = fmt.Errorf("answer %s: identities %s and %s have a question of this id; answer in the room: %w", id, open[0].Identity, open[1].Identity, agent.ErrAmbiguous)
-		}
+	h, err := p.reports()
+	if err != nil {
+		return err
+	}
+	room, line, err := h.Answer(open, id, as, text)
+	if errors.Is(err, report.ErrNoQuestion) || errors.Is(err, agent.ErrAmbiguous) {
 		return hint(err, "what is open: %s", p.lethe("questions"))
 	}
-	q := open[0]
-	if !q.MayAnswer(as, p.people()) {
-		return hint(usagef("answer %s: %s may not answer it", q.ID, as), "who may: %s", cmp.Or(strings.Join(q.Answerers(p.people()), ", "), "nobody; see people in config.toml"))
+	if err != nil {
+		return err
 	}
-	if !q.Until.IsZero() && time.Now().After(q.Until) {
-		return fmt.Errorf("answer %s: it could be answered until %s: %w", q.ID, q.Until.Local().Format(time.DateTime), errNoQuestion)
-	}
-	choice, _, ok := q.Answer(q.ID + " " + text)
-	if !ok {
-		return hint(usagef("answer %s: %q is no option", q.ID, text), "its options: %s", strings.Join(q.Options, ", "))
-	}
-	return p.say(q.Room, as, q.ID+" "+choice)
+	return p.say(room, as, line)
 }
 
 // completeQuestions offers the ids of open questions.

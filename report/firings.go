@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"slices"
@@ -8,36 +8,36 @@ import (
 	"lethe/life/event"
 )
 
-// firings is what LIFE tells of the lines that one signer has woken the identity with.
-type firings struct {
+// Firings is what LIFE tells of the lines that one signer has woken the identity with.
+type Firings struct {
 	Last    time.Time `json:"last,omitzero"` // when the newest was due
 	Fired   int       `json:"fired"`
 	Missed  int       `json:"missed"`
 	Silent  int       `json:"silent"`
 	Nothing int       `json:"nothing"`  // turns answered with (nothing)
 	USD     float64   `json:"cost_usd"` // of the turns; those of several lines are shared
-	model   string
+	Model   string    `json:"-"`        // of the newest
 }
 
 // history follows LIFE from firings to the ends of their turns.
 type history struct {
-	by      map[string]*firings
+	by      map[string]*Firings
 	fired   []*firing // and not heard yet
-	heard   []*firings
+	heard   []*Firings
 	turn    int
-	in      []*firings // whose lines are answered in the turn
+	in      []*Firings // whose lines are answered in the turn
 	nothing bool       // the newest reply is posted nowhere, and calls nothing
 }
 
 // firing is a line that stands behind an offset of a room.
 type firing struct {
-	of *firings
+	of *Firings
 	event.Place
 }
 
 // firingsOf reads the history of all signers.
-func firingsOf(path string) (map[string]*firings, error) {
-	h := history{by: map[string]*firings{}}
+func firingsOf(path string) (map[string]*Firings, error) {
+	h := history{by: map[string]*Firings{}}
 	err := life.Scan(path, func(line life.Event, _ int64) error {
 		if !slices.Contains([]string{"fired", "inbound", "reply", "call"}, line.Kind) || len(h.by) == 0 && line.Kind != "fired" {
 			return nil
@@ -57,7 +57,7 @@ func (h *history) apply(e event.Event) {
 	case event.Fired:
 		f := h.by[e.By]
 		if f == nil {
-			f = new(firings)
+			f = new(Firings)
 			h.by[e.By] = f
 		}
 		if e.Again != "" {
@@ -83,7 +83,7 @@ func (h *history) apply(e event.Event) {
 		}
 		h.in, h.heard = append(h.in, h.heard...), nil
 		for _, f := range h.in {
-			f.USD, f.model = f.USD+e.USD/float64(len(h.in)), e.Model
+			f.USD, f.Model = f.USD+e.USD/float64(len(h.in)), e.Model
 		}
 		h.nothing = len(e.Posts) == 0 && !e.Refused
 	case event.Call:

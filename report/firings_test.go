@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"path/filepath"
@@ -48,9 +48,9 @@ func TestFirings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for by, want := range map[string]firings{
-		"cron-brief": {Last: due, Fired: 2, Missed: 2, Nothing: 1, USD: 1.25, model: "m"},
-		"watch-file": {Last: due, Fired: 1, Silent: 3, Nothing: 1, USD: 0.25, model: "m"},
+	for by, want := range map[string]Firings{
+		"cron-brief": {Last: due, Fired: 2, Missed: 2, Nothing: 1, USD: 1.25, Model: "m"},
+		"watch-file": {Last: due, Fired: 1, Silent: 3, Nothing: 1, USD: 0.25, Model: "m"},
 	} {
 		if f := got[by]; f == nil || *f != want {
 			t.Errorf("%s: %+v, want %+v", by, f, want)

@@ -1,0 +1,93 @@
+// Package backend is what the handlers of the HTTP server have in common: what there is
+// to see of the home, how a line is said exactly once, and how requests are read and
+// answered.
+package backend
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/zeebo/blake3"
+
+	"lethe/agent"
+	"lethe/bridge"
+	"lethe/chat"
+	"lethe/internal/secret"
+	"lethe/report"
+)
+
+// Name is the bridge's: of its directory under bridges/, and of its table in config.toml.
+const Name = "serve"
+
+// Backend is what handlers work with. Its methods may be called from any goroutine.
+type Backend struct {
+	report.Home
+	Bridge  *bridge.Bridge
+	Watcher *chat.Watcher
+	User    string // who signs where a request names nobody
+	Log     *slog.Logger
+	Done    <-chan struct{} // closed when the server stops: what streams ends
+}
+
+// Identity is the one that {self} in the path names: a name, a hash, or the beginning of one.
+func (b *Backend) Identity(r *http.Request) (agent.Identity, error) {
+	return b.Find(r.PathValue("self"))
+}
+
+// Said is a line that was said.
+type Said struct {
+	Room string    `json:"room"`
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
+	// From and To are the bytes of the room that the line has. They are 0 while it waits for
+	// a room that cannot be written, and where it is too old to be remembered.
+	From     int64  `json:"from"`
+	To       int64  `json:"to"`
+	Hash     string `json:"hash"` // of the line: chat.Hash
+	Repeated bool   `json:"repeated,omitempty"`
+	Heard    bool   `json:"heard"` // an identity is subscribed to the room
+}
+
+// ErrOtherBody says that the key of a request was used before, for another one.
+var ErrOtherBody = errors.New("this Idempotency-Key was used for another request")
+
+// Say says a line in a room, exactly once for each key: over retries, a kill of this process,
+// and power loss. Without a key each call is a line. user "" is b.User.
+func (b *Backend) Say(key, room, user, text string) (Said, error) {
+	if user == "" {
+		user = b.User
+	}
+	switch {
+	case !chat.ValidRoom(room):
+		return Said{}, report.Invalid("%q is not the name of a room: up to 64 of a-z, 0-9, - and _, a letter or digit first", room)
+	case user != chat.CleanName(user):
+		return Said{}, report.Invalid("%q cannot sign a line: no spaces, ] or control characters", user)
+	case len(key) > 255:
+		return Said{}, report.Invalid("the Idempotency-Key has %d bytes; at most 255", len(key))
+	}
+	if _, err := chat.Format(false, user, time.Now(), secret.Text(text)); err != nil {
+		return Said{}, &report.InvalidError{Err: err}
+	}
+	if key == "" {
+		key = rand.Text()
+	}
+	sum := blake3.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", room, user, text))
+	note, _ := json.Marshal(map[string]string{"body": hex.EncodeToString(sum[:16])})
+	id := "key:" + key
+	_, repeated := b.Bridge.Taken(id)
+	if _, err := b.Bridge.Accept("", bridge.Message{ID: id, Room: room, User: user, At: time.Now(), Text: text, Note: note}); err != nil {
+		return Said{}, err
+	}
+	o, _ := b.Bridge.Taken(id)
+	if o.ID != "" && string(o.Note) != string(note) {
+		return Said{}, ErrOtherBody
+	}
+	b.Bridge.Exchanged()
+	return Said{Room: room, Name: user, At: o.At, From: o.From, To: o.To, Hash: o.Hash, Repeated: repeated, Heard: len(b.Hearers(room)) > 0}, nil
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"time"
+
+	"lethe/agent"
+	"lethe/budget"
+)
+
+// Budget is what an identity has spent.
+type Budget struct {
+	Name     string        `json:"name"`
+	Self     string        `json:"self"`
+	Lines    []budget.Line `json:"spans"`           // with its descendants
+	Children budget.Sums   `json:"descendants_usd"` // their part of it
+	Applies  []budget.Line `json:"limits,omitzero"` // its own, those of its ancestors, and that of the home
+}
+
+// Budgets are those of all identities.
+type Budgets struct {
+	Day        string      `json:"day"` // the local day, 2026-11-20
+	Identities []Budget    `json:"identities"`
+	Home       budget.Line `json:"home"`
+}
+
+// Budgets reads what all identities have spent until now.
+func (h Home) Budgets() (Budgets, error) {
+	book, err := agent.NewLedger(h.Home, h.Store).Read(h.Limits, time.Now(), h.zone())
+	if err != nil {
+		return Budgets{}, err
+	}
+	all := Budgets{book.Day, []Budget{}, book.Home()}
+	for _, a := range book.Accounts {
+		all.Identities = append(all.Identities, budgetOf(book, a.Self))
+	}
+	return all, nil
+}
+
+// Of is the budget of one identity.
+func (b Budgets) Of(self string) Budget {
+	for _, one := range b.Identities {
+		if one.Self == self {
+			return one
+		}
+	}
+	return Budget{Self: self}
+}
+
+func budgetOf(book budget.Book, self string) Budget {
+	b := Budget{Self: self, Applies: book.Lines(self)}
+	for _, l := range book.Own(self) {
+		if l.Of != budget.Turn { // only the identity itself knows
+			b.Name, b.Lines = l.Who, append(b.Lines, l)
+		}
+	}
+	for _, a := range book.Family(self) {
+		if a.Self != self {
+			b.Children.Day, b.Children.Month, b.Children.Life = b.Children.Day+a.Spent.Day, b.Children.Month+a.Spent.Month, b.Children.Life+a.Spent.Life
+		}
+	}
+	return b
+}

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent"
+	"lethe/internal/status"
+)
+
+// Question is one that an identity waits for an answer to.
+type Question struct {
+	status.Question
+	Identity string `json:"identity"`
+	Self     string `json:"self"`
+	Hash     string `json:"hash"` // of its blob, which holds the call that is to be approved
+}
+
+// ErrNoQuestion says that there is no such open question.
+var ErrNoQuestion = errors.New("no such open question; it may have been answered, or its time is over")
+
+// Questions are those that identities have open, oldest first. The error names the
+// identities that cannot be read; those of the others are there all the same.
+func (h Home) Questions(of ...agent.Identity) ([]Question, error) {
+	open, unread := []Question{}, error(nil)
+	for _, id := range of {
+		s, err := agent.Fold(id, h.Store)
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		for _, q := range s.Questions {
+			open = append(open, Question{status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked}, id.Name, id.Self, q.Ref.Hash.String()})
+		}
+	}
+	slices.SortStableFunc(open, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
+	return open, unread
+}
+
+// Answer checks an answer to one of the questions that are open, as somebody gives it,
+// and returns the room and the line that give it there. An answer that may not be given
+// is an *InvalidError or wraps ErrNoQuestion or agent.ErrAmbiguous.
+func (h Home) Answer(open []Question, qid, as, text string) (room, line string, err error) {
+	fits := slices.Clone(open)
+	fits = slices.DeleteFunc(fits, func(q Question) bool { return !strings.EqualFold(q.ID, qid) && !strings.EqualFold(q.ID, "q"+qid) })
+	if len(fits) > 1 {
+		return "", "", fmt.Errorf("answer %s: identities %s and %s have a question of this id; answer in the room: %w", qid, fits[0].Identity, fits[1].Identity, agent.ErrAmbiguous)
+	}
+	if len(fits) == 0 {
+		return "", "", fmt.Errorf("answer %s: %w", qid, ErrNoQuestion)
+	}
+	q := fits[0]
+	if !q.MayAnswer(as, h.People) {
+		who := cmp.Or(strings.Join(q.Answerers(h.People), ", "), "nobody; see people in config.toml")
+		return "", "", &InvalidError{fmt.Errorf("answer %s: %s may not answer it", q.ID, as), "who may: " + who}
+	}
+	if !q.Until.IsZero() && time.Now().After(q.Until) {
+		return "", "", fmt.Errorf("answer %s: it could be answered until %s: %w", q.ID, q.Until.In(h.zone()).Format(time.DateTime), ErrNoQuestion)
+	}
+	choice, _, ok := q.Answer(q.ID + " " + text)
+	if !ok {
+		return "", "", &InvalidError{fmt.Errorf("answer %s: %q is no option", q.ID, text), "its options: " + strings.Join(q.Options, ", ")}
+	}
+	return q.Room, q.ID + " " + choice, nil
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/recall"
+)
+
+// Kinds of entries that a search can be narrowed to.
+var Kinds = []string{"chat", "reply", "tool", "note"}
+
+// Search is what to look for in what an identity has forgotten. Only Text is needed.
+type Search struct {
+	Text         string
+	Since, Until string // 7d, 12h, 2026-05-01, 2026-05-01T12:00:00Z
+	Room, Tool   string
+	Kind         string // one of Kinds
+	Limit        int    // 1 to 50
+}
+
+func (s Search) query(now time.Time) (recall.Query, error) {
+	q := recall.Query{Text: s.Text, Limit: s.Limit, Room: s.Room, Tool: strings.ToUpper(s.Tool), Kind: s.Kind, Now: now}
+	switch {
+	case strings.TrimSpace(s.Text) == "":
+		return q, Invalid("the query is empty; give words to look for")
+	case s.Limit < 1 || s.Limit > 50:
+		return q, Invalid("limit is %d; it is 1 to 50", s.Limit)
+	case s.Room != "" && !chat.ValidRoom(s.Room):
+		return q, Invalid("%q is not the name of a room", s.Room)
+	case s.Kind != "" && !slices.Contains(Kinds, s.Kind):
+		return q, Invalid("kind is %q; it is one of %s", s.Kind, strings.Join(Kinds, ", "))
+	}
+	var err error
+	if q.Since, err = moment("since", s.Since, now); err != nil {
+		return q, err
+	}
+	q.Until, err = moment("until", s.Until, now)
+	return q, err
+}
+
+// moment reads a time: how long ago it was, a day, or a time of RFC 3339.
+func moment(what, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	last := len(text) - 1
+	unit := map[byte]int64{'m': 60, 'h': 3600, 'd': 24 * 3600, 'w': 7 * 24 * 3600}[text[last]] // in seconds
+	if n, err := strconv.ParseUint(text[:last], 10, 20); err == nil && unit > 0 {
+		return time.Unix(now.Unix()-int64(n)*unit, 0), nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	return time.Time{}, Invalid("%s is %q; it is like 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z", what, text)
+}
+
+// Match is one original that fits.
+type Match struct {
+	recall.Hit
+	From string `json:"from"` // first and last entry
+	To   string `json:"to"`
+}
+
+// Found is the answer to a search.
+type Found struct {
+	Matches []Match
+	Absent  []string // words of the query that occur in no original
+	Lost    int      // how many originals that may match cannot be read
+	Behind  error    // why the index is not up to date; nil where it is
+}
+
+// ErrNoMatch says that a search has found nothing.
+var ErrNoMatch = errors.New("nothing that has faded matches")
+
+// Recall brings the index of an identity up to date, as far as it can be, and searches it.
+// The error wraps ErrNoMatch where nothing fits.
+func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog.Logger) (f Found, err error) {
+	f.Matches = []Match{}
+	q, err := s.query(time.Now())
+	if err != nil {
+		return f, err
+	}
+	unread := map[blobs.Hash]bool{}
+	q.Lost = func(h blobs.Hash, _ error) { unread[h] = true }
+	q.Absent = func(words []string) { f.Absent = words }
+	index := recall.Open(id.RecallPath(), id.Self, log)
+	defer index.Close()
+	_, f.Behind = index.Sync(ctx, h.Store, id.LIFE())
+	hits, err := index.Search(ctx, h.Store, q)
+	f.Lost = len(unread)
+	switch {
+	case ctx.Err() != nil:
+		return f, ctx.Err()
+	case errors.Is(err, recall.ErrEmpty):
+		return f, &InvalidError{fmt.Errorf("search %s: %w", id.Name, err), "give a name, a number or a word that must occur"}
+	case err != nil:
+		return f, err
+	case len(hits) == 0 && f.Behind != nil && !errors.Is(f.Behind, recall.ErrBusy):
+		return f, id.Unread(f.Behind)
+	case len(hits) == 0 && f.Lost > 0:
+		return f, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, agent.ErrCorrupt, f.Lost)
+	case len(hits) == 0:
+		return f, fmt.Errorf("search %s: %w", id.Name, ErrNoMatch)
+	}
+	for _, hit := range hits {
+		f.Matches = append(f.Matches, Match{hit, fmt.Sprintf("e%d", hit.From), fmt.Sprintf("e%d", hit.To)})
+	}
+	return f, nil
+}

@@ -1,0 +1,190 @@
+// Package report is what there is to see of a home: its identities, rooms, questions,
+// budgets, triggers and jobs, as the commands print it, the API sends it and the page
+// shows it. It reads the files that identities write, and changes none.
+//
+//	h := report.Home{Home: home, Store: store}
+//	all, err := h.Agents()
+//
+// What a person may ask of an identity besides (fire a trigger, stop a job, take an
+// answer) is checked here, in one place for all doors.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/budget"
+	"lethe/chat"
+	"lethe/internal/status"
+	"lethe/mind"
+)
+
+// Home is a home and what its configuration says of it.
+type Home struct {
+	agent.Home
+	Store        *blobs.Store
+	Limits       budget.Limits
+	Zone         *time.Location // nil is that of the machine
+	People       []string       // who may answer questions and raise budgets
+	ContextLimit int            // tokens; 0 is the default
+}
+
+// InvalidError is a request that was made wrongly: Hint says what is right.
+type InvalidError struct {
+	Err    error
+	Advice string
+}
+
+func (e *InvalidError) Error() string { return e.Err.Error() }
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it, or "".
+func (e *InvalidError) Hint() string { return e.Advice }
+
+// Invalid is an InvalidError without advice.
+func Invalid(format string, args ...any) error {
+	return &InvalidError{Err: fmt.Errorf(format, args...)}
+}
+
+func (h Home) zone() *time.Location { return cmp.Or(h.Zone, time.Local) }
+
+// Agent is an identity.
+type Agent struct {
+	Name      string   `json:"name"`
+	Self      string   `json:"self"`
+	State     string   `json:"state"`
+	PID       int      `json:"pid,omitempty"`
+	Model     string   `json:"model,omitempty"`
+	Endpoint  string   `json:"endpoint,omitempty"`
+	Rooms     []string `json:"rooms"`
+	Parent    string   `json:"parent,omitempty"` // of a child
+	Work      *Work    `json:"work,omitempty"`
+	Turns     int      `json:"turns"`
+	Entries   int      `json:"entries"`
+	LifeBytes int64    `json:"life_bytes"`
+	Input     int64    `json:"input_tokens"`
+	Cached    int64    `json:"cached_tokens"`
+	Output    int64    `json:"output_tokens"`
+	USD       float64  `json:"cost_usd"`
+	Error     string   `json:"error,omitempty"`
+	status.Beside
+}
+
+// Work is how far a child is.
+type Work struct {
+	Room   string `json:"room"`
+	State  string `json:"state"` // working, waiting, done, failed, stopped
+	Result string `json:"result,omitempty"`
+}
+
+// Agents are the identities of the home, each child behind its parent.
+func (h Home) Agents() ([]Agent, error) {
+	all, err := h.List()
+	if err != nil {
+		return nil, err
+	}
+	list := []Agent{}
+	for _, id := range all {
+		list = append(list, h.Agent(id))
+	}
+	return family(list), nil
+}
+
+// family puts children behind their parents.
+func family(list []Agent) []Agent {
+	out := []Agent{}
+	var add func(parent string)
+	add = func(parent string) {
+		for _, a := range list {
+			if a.Parent == parent {
+				out = append(out, a)
+				add(a.Name)
+			}
+		}
+	}
+	add("")
+	for _, a := range list { // whose parent is gone
+		if !slices.ContainsFunc(out, func(o Agent) bool { return o.Self == a.Self }) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Agent reads what is known of an identity; what cannot be read is said in it.
+func (h Home) Agent(id agent.Identity) Agent {
+	a := Agent{Name: id.Name, Self: id.Self, State: status.Stopped, Rooms: []string{}}
+	if fi, err := os.Stat(id.LIFE()); err == nil {
+		a.LifeBytes = fi.Size()
+	}
+	if rooms, err := chat.Rooms(id.Subs()); err == nil && rooms != nil {
+		a.Rooms = rooms
+	}
+	s, err := agent.Fold(id, h.Store)
+	if err != nil {
+		a.State, a.Error = "damaged", err.Error()
+		return a
+	}
+	a.Model, a.Endpoint = s.Stable.Params.Model, s.Stable.Params.Endpoint
+	a.Turns, a.Entries = s.Turn, s.Next-1
+	a.Input, a.Cached, a.Output, a.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
+	live, running := Live(id)
+	a.Questions = live.Questions
+	if t := s.Task; t != nil {
+		a.Parent, a.Work = t.Parent, &Work{t.Room, cmp.Or(t.How, "new"), t.Gist}
+		switch {
+		case t.Open() && running && live.State == status.Idle:
+			a.Work.State = "waiting"
+		case t.Open() && running:
+			a.Work.State = "working"
+		case t.Open():
+			a.Work.State = "unfinished"
+		}
+	}
+	if running {
+		a.State, a.PID, a.Error = cmp.Or(live.State, status.Starting), live.PID, live.Error
+		a.Beside = live.Beside
+		if live.State == status.Retrying {
+			a.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
+		}
+	}
+	return a
+}
+
+// Live reads the status of an identity, and whether a process runs it.
+func Live(id agent.Identity) (status.Status, bool) {
+	s, _ := status.Read(id.Dir) // zero, where it has not shown one yet
+	_, running := agent.Running(id)
+	return s, running
+}
+
+// Context is the state of an identity, and what the parts of its next request cost as
+// the daemon counts it.
+func (h Home) Context(id agent.Identity) (*mind.State, agent.Parts, error) {
+	s, err := agent.Fold(id, h.Store)
+	if err != nil {
+		return nil, agent.Parts{}, err
+	}
+	limit, total := h.ContextLimit, 0
+	if live, running := Live(id); running && live.ContextLimit > 0 {
+		limit, total = live.ContextLimit, live.ContextTokens
+	}
+	return s, agent.PartsOf(id, s, limit, total), nil
+}
+
+// Hearers are the identities that hear a room when they run.
+func (h Home) Hearers(room string) []agent.Identity {
+	all, _ := h.List()
+	return slices.DeleteFunc(all, func(id agent.Identity) bool {
+		rooms, _ := chat.Rooms(id.Subs())
+		return !slices.Contains(rooms, room)
+	})
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

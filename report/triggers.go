@@ -1,0 +1,124 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent"
+	"lethe/internal/durable"
+	"lethe/trigger"
+)
+
+// Trigger is what wakes an identity by itself, and what has.
+type Trigger struct {
+	Name string    `json:"name"`
+	When string    `json:"when,omitempty"` // "" where its file is gone or wrong
+	Room string    `json:"room,omitempty"`
+	Next time.Time `json:"next,omitzero"`
+	Firings
+	Error string `json:"error,omitempty"`
+}
+
+// TriggersDir is where the files of an identity's triggers are.
+func TriggersDir(id agent.Identity) string { return filepath.Join(id.Dir, "triggers") }
+
+// maxTrigger bounds a file that is read, in bytes; package trigger takes less.
+const maxTrigger = 1 << 20
+
+// Triggers reads the files and the whole log; what has fired and has no file any more is
+// there, too.
+func (h Home) Triggers(id agent.Identity) ([]Trigger, error) {
+	fired, err := firingsOf(id.LIFE())
+	if err != nil {
+		return nil, id.Unread(err)
+	}
+	files, err := os.ReadDir(TriggersDir(id))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	live, running := Live(id)
+	if !running {
+		live.Triggers = nil
+	}
+	all := []Trigger{}
+	for _, file := range files {
+		name, ok := strings.CutSuffix(file.Name(), ".toml")
+		if !ok {
+			continue
+		}
+		one := Trigger{Name: name}
+		data, err := durable.ReadWhole(filepath.Join(TriggersDir(id), file.Name()), maxTrigger)
+		if err != nil {
+			one.Error = err.Error()
+		} else if t, err := trigger.Parse(name, data, h.zone()); err != nil {
+			one.Error = err.Error()
+		} else {
+			one.When, one.Room, one.Next = t.When, t.Room, t.For(id.Self).Next(time.Now())
+			if f := fired[t.Signer()]; f != nil {
+				one.Firings = *f
+				delete(fired, t.Signer())
+			}
+			for _, l := range live.Triggers { // what only the identity knows, such as that it may not
+				if l.Name == name {
+					one.Error = l.Error
+				}
+			}
+		}
+		all = append(all, one)
+	}
+	for by, f := range fired {
+		if kind, _, _ := strings.Cut(by, "-"); slices.Contains([]string{"cron", "watch", "mail"}, kind) {
+			all = append(all, Trigger{Name: by, Firings: *f})
+		}
+	}
+	slices.SortFunc(all, func(a, b Trigger) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// Wrong says what is wrong with the files of triggers; nil where nothing is.
+func Wrong(id agent.Identity, all []Trigger) error {
+	var faults []string
+	for _, t := range all {
+		if t.Error != "" {
+			faults = append(faults, fmt.Sprintf("%s: %s", t.Name, oneLine(t.Error)))
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return faultyError{fmt.Errorf("triggers of %s: %s", id.Name, strings.Join(faults, "; ")), id}
+}
+
+// faultyError is what is wrong with trigger files.
+type faultyError struct {
+	error
+	id agent.Identity
+}
+
+// Hint says where the files are.
+func (e faultyError) Hint() string {
+	return fmt.Sprintf("they are in %s; see docs/triggers.md", TriggersDir(e.id))
+}
+
+// Fire asks an identity to fire one of its triggers once, now; it does so when it runs.
+// The trigger's schedule stays.
+func Fire(id agent.Identity, name string, all []Trigger) error {
+	i := slices.IndexFunc(all, func(t Trigger) bool { return t.Name == name && t.When != "" })
+	if i < 0 {
+		if err := Wrong(id, slices.DeleteFunc(slices.Clone(all), func(t Trigger) bool { return t.Name != name })); err != nil {
+			return err
+		}
+		return fmt.Errorf("find trigger %s of %s: %w", name, id.Name, agent.ErrNotFound)
+	}
+	if strings.HasPrefix(all[i].When, "mail ") {
+		return &InvalidError{fmt.Errorf("%s fires for a file, not when it is asked to", name), "put one into its directory"}
+	}
+	return durable.Overwrite(filepath.Join(TriggersDir(id), name+".now"), nil, 0o600)
+}
