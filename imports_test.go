@@ -35,6 +35,9 @@ var allowed = map[string][]string{
 	"lethe/recall/text":      {"lethe/blobs", "lethe/chat", "lethe/mind"},
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
+	"lethe/config": {"lethe/agent", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/llm", "lethe/mind", "lethe/tools"},
+	"lethe/host": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/config", "lethe/internal/sandbox", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
+		"lethe/mind", "lethe/tools"},
 	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/life/event",
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
@@ -52,7 +55,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/serve/guard":     {},
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/config", "lethe/host",
 		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/report", "lethe/tools", "lethe/trigger"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"},                               // for tests
