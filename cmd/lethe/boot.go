@@ -4,69 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"strings"
-	"time"
 
 	"lethe/agent"
-	"lethe/chat"
-	"lethe/config"
-	"lethe/host"
-	"lethe/life"
 )
-
-// newHost prepares what identities run in, as the flags and config.toml say.
-func (p *program) newHost(o host.Options) (*host.Host, error) {
-	if p.runs.limit < 0 {
-		return nil, usagef("--context-limit is %d; it cannot be negative", p.runs.limit)
-	}
-	if err := checkRooms(p.runs.rooms...); err != nil {
-		return nil, err
-	}
-	if _, err := p.store(); err != nil {
-		return nil, err
-	}
-	return host.New(p.home, p.settings.Settings, o)
-}
-
-// hintTime is the longest that a turn waits for a hint; 0 leaves that to the
-// agent. Tests that look for one on a busy machine set it.
-var hintTime time.Duration
-
-// rehearsalPace is the delay between the pieces of an answer of the offline model.
-var rehearsalPace = 8 * time.Millisecond
-
-// hostOptions are what the flags say of how identities run.
-func (p *program) hostOptions(log *slog.Logger) host.Options {
-	r := p.runs
-	return host.Options{
-		Offline: r.offline, Preset: r.preset, BaseURL: r.baseURL, Model: r.model, Limit: r.limit, Workspace: r.workspace, Rooms: r.rooms,
-		Secrets: p.tokenFiles(), Log: log, Tell: p.teller(p.out), Report: p.report, Retry: map[string]chan os.Signal{},
-		HintTime: hintTime, Pace: rehearsalPace,
-	}
-}
-
-// teller prints LIFE events to out when they were asked for.
-func (p *program) teller(out io.Writer) func(agent.Identity, life.Event) {
-	if !p.verbose {
-		return nil
-	}
-	return func(id agent.Identity, e life.Event) {
-		if p.json {
-			line := eventOf(e)
-			line.Name = id.Name
-			printLine(out, line)
-			return
-		}
-		fmt.Fprintf(out, "%s %s\n", id.Name, chat.Sanitize(e.String()))
-	}
-}
 
 // identity is the identity of the flags, or the default one. It is booted if it is
 // not there yet; fresh says so.
-func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err error) {
+func (h *host) identity() (id agent.Identity, fresh bool, err error) {
+	p := h.p
 	name := p.runs.name
 	if name == "" {
 		id, err := p.find("")
@@ -76,7 +23,7 @@ func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err err
 		if err != nil && !errors.Is(err, agent.ErrNotFound) {
 			return id, false, err
 		}
-		name = cmp.Or(p.settings.DefaultIdentity, config.DefaultName)
+		name = cmp.Or(p.settings.DefaultIdentity, defaultName)
 	}
 	soul, err := readSoul(p.runs.soul)
 	if err != nil {
@@ -87,9 +34,9 @@ func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err err
 	}
 	rooms := p.runs.rooms
 	if len(rooms) == 0 {
-		rooms = []string{config.DefaultRoom}
+		rooms = []string{defaultRoom}
 	}
-	id, err = h.Boot(agent.BootOptions{Name: name, Soul: soul, Rooms: rooms})
+	id, err = agent.Boot(p.home, h.store, agent.BootOptions{Name: name, Soul: soul, Rooms: rooms, Check: h.check})
 	if errors.Is(err, agent.ErrExists) {
 		if soul != "" {
 			return id, false, hint(err, "a soul is for life: boot another identity with --name, or leave out --soul to resume %s", name)
@@ -99,11 +46,20 @@ func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err err
 	return id, err == nil, err
 }
 
+// check refuses settings that an identity cannot run with.
+func (h *host) check(id agent.Identity) error {
+	config, err := h.config(id)
+	if err != nil {
+		return err
+	}
+	return agent.Check(id, config)
+}
+
 func readSoul(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	text, err := config.ReadFile(path)
+	text, err := readGiven(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("read soul %s: %w", path, agent.ErrNotFound)
 	}

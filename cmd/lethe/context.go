@@ -145,14 +145,12 @@ func (p *program) compactRunning(ctx context.Context, id agent.Identity, epoch i
 
 // compactStopped opens the identity as run would, without letting it hear.
 func (p *program) compactStopped(ctx context.Context, id agent.Identity) error {
-	o := p.hostOptions(p.logTo(p.err))
-	o.Rehearse = !p.livedOnline(id)
-	h, err := p.newHost(o)
+	h, err := p.newHost(p.logTo(p.err), !p.livedOnline(id))
 	if err != nil {
 		return err
 	}
-	return h.Serving(ctx, func(ctx context.Context) error {
-		a, err := h.OpenAgent(id)
+	return h.serving(ctx, func(ctx context.Context) error {
+		a, err := h.open(id)
 		if err != nil {
 			return err
 		}

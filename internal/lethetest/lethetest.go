@@ -70,19 +70,22 @@ func Unraced(t testing.TB) {
 // Page returns the text of a page of docs/, such as "life.md".
 func Page(t testing.TB, name string) string {
 	t.Helper()
+	return Read(t, filepath.Join(Root(t), "docs", name))
+}
+
+// Root returns the directory of the module.
+func Root(t testing.TB) string {
+	t.Helper()
 	dir, err := os.Getwd()
 	Must(t, err)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
+			return dir
 		}
 		if dir = filepath.Dir(dir); dir == filepath.Dir(dir) {
 			t.Fatal("the test runs outside of the module")
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "docs", name))
-	Must(t, err)
-	return string(text)
 }
 
 // Blocks returns the fenced blocks of a page that have this language, at least one.

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package host
+package main
 
 func weakFileSystem(string) string { return "" }

@@ -1,0 +1,187 @@
+// Package page is the page of a mind: what an identity says, what it keeps and lets go, and
+// what it costs, as HTML that needs no script but for what is live.
+//
+//	page.Routes(mux, backend)
+//
+// A view is a template in templates/ that defines "main", and a function that returns its data; frame.go
+// shows them, live.js what happens meanwhile. Whatever is shown is hostile text: html/template
+// escapes it, clean makes its control characters visible, and markdown knows no HTML and no images.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"lethe/agent"
+	"lethe/bridge/serve/backend"
+	"lethe/report"
+)
+
+// view is one of the views of an identity: GET /agents/{self}/NAME.
+type view struct {
+	name, title string
+	// data returns what the template shows.
+	data func(f *frame, r *http.Request) (any, error)
+	// forms are what a person may do there: POST /agents/{self}/NAME/FORM. A form that is done
+	// redirects (see frame.done).
+	forms map[string]form
+
+	shown *template.Template
+}
+
+type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
+
+// views are listed in this order.
+var views = []*view{&now}
+
+// frame is what layout.html shows around a view; templates have it as their dot.
+type frame struct {
+	*backend.Backend
+	ID    agent.Identity // zero where an error is shown that belongs to none
+	View  *view
+	Title string
+	Data  any    // of the view
+	Live  string // the event behind which the page goes on live; "" for what does not
+}
+
+// Name and Title are for templates.
+func (v *view) Name() string  { return v.name }
+func (v *view) Title() string { return v.title }
+
+func (f *frame) Views() []*view { return views }
+
+// Agents are the identities to choose from.
+func (f *frame) Agents() []agent.Identity {
+	all, _ := f.List()
+	return all
+}
+
+//go:embed templates
+var templates embed.FS
+
+//go:embed style.css page.js favicon.svg
+var assets embed.FS
+
+// version is the name under which a browser keeps the assets.
+var version = func() string {
+	h := sha256.New()
+	for _, name := range []string{"style.css", "page.js", "favicon.svg"} {
+		data, _ := assets.ReadFile(name)
+		h.Write(data)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}()
+
+func (f *frame) Version() string { return version }
+
+// parse reads the template of a view, with the layout and what views share.
+func parse(name string) *template.Template {
+	return template.Must(template.New("").Funcs(words).ParseFS(templates, "templates/layout.html", "templates/shared.html", "templates/"+name+".html"))
+}
+
+var failed = parse("error")
+
+// maxForm bounds a form without files, in bytes.
+const maxForm = 1 << 20
+
+// Routes adds the page to a server: "/", "/agents/…" and "/page/…".
+func Routes(mux *http.ServeMux, b *backend.Backend) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		f := &frame{Backend: b}
+		all := f.Agents()
+		if len(all) == 0 {
+			f.fail(w, &report.InvalidError{Err: errors.New("no identities yet"), Advice: "boot one with: lethe run --name ada"})
+			return
+		}
+		http.Redirect(w, r, "/agents/"+all[0].Name+"/now", http.StatusFound)
+	})
+	mux.HandleFunc("GET /page/"+version+"/{name}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
+		http.ServeFileFS(w, r, assets, r.PathValue("name"))
+	})
+	mux.HandleFunc("GET /agents/{self}/{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/agents/"+r.PathValue("self")+"/now", http.StatusFound)
+	})
+	for _, v := range views {
+		v.shown = parse(v.name)
+		handle := func(do form) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				f := &frame{Backend: b, View: v, Title: v.title}
+				id, err := b.Identity(r)
+				if err == nil {
+					f.ID = id
+					err = do(f, w, r)
+				}
+				if err != nil {
+					f.fail(w, err)
+				}
+			}
+		}
+		mux.HandleFunc("GET /agents/{self}/"+v.name, handle(func(f *frame, w http.ResponseWriter, r *http.Request) (err error) {
+			if f.Data, err = v.data(f, r); err != nil {
+				return err
+			}
+			return f.show(w, http.StatusOK, v.shown, r.FormValue("part"))
+		}))
+		for name, form := range v.forms {
+			mux.HandleFunc("POST /agents/{self}/"+v.name+"/"+name, handle(func(f *frame, w http.ResponseWriter, r *http.Request) error {
+				if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") { // whose form bounds it itself
+					r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+					if err := r.ParseForm(); err != nil {
+						return &report.InvalidError{Err: err}
+					}
+				}
+				return form(f, w, r)
+			}))
+		}
+	}
+}
+
+// show executes the layout, or the part of the view's template that a script asks for.
+func (f *frame) show(w http.ResponseWriter, status int, t *template.Template, part string) error {
+	if part == "" || t.Lookup(part) == nil {
+		part = "layout"
+	}
+	var page bytes.Buffer
+	if err := t.ExecuteTemplate(&page, part, f); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = page.WriteTo(w) // the browser may be gone
+	return nil
+}
+
+// fail shows what went wrong.
+func (f *frame) fail(w http.ResponseWriter, err error) {
+	status := backend.Status(err)
+	if status == http.StatusInternalServerError {
+		f.Log.Error("the page could not be shown", "error", err)
+	}
+	data := map[string]any{"Error": err.Error()}
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		data["Hint"] = hinted.Hint()
+	}
+	f.Title, f.Data, f.Live = "This did not work", data, ""
+	if err := f.show(w, status, failed, ""); err != nil {
+		http.Error(w, err.Error(), status)
+	}
+}
+
+// done sends the browser from a form to a page that it can load again.
+func (f *frame) done(w http.ResponseWriter, r *http.Request, to string) error {
+	if r.Header.Get("Accept") == "application/json" { // the script, which shows it itself
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	http.Redirect(w, r, "/agents/"+f.ID.Name+"/"+f.View.name+to, http.StatusSeeOther)
+	return nil
+}

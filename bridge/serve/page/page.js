@@ -1,0 +1,169 @@
+"use strict";
+// What is live on a page. A main with data-live follows the events of its identity from there; what they
+// change is fetched as HTML that the server makes: an element with data-part either grows by what came
+// behind its data-after, or is made anew. So nothing is lost or doubled, whatever is cut off when.
+
+const main = document.querySelector("main");
+const agent = location.pathname.split("/")[2];
+const parts = Object.fromEntries([...document.querySelectorAll("[data-part]")].map(e => [e.dataset.part, e]));
+const live = document.querySelector("#live");
+const make = (tag, className, text = "") => Object.assign(document.createElement(tag), {className, textContent: text});
+
+// grow changes what stands at the end; only who was there is taken along.
+function grow(change) {
+	const end = document.scrollingElement;
+	const there = end.scrollTop + innerHeight >= end.scrollHeight - 48;
+	change();
+	if (there) end.scrollTop = end.scrollHeight;
+}
+
+const due = new Set();
+let fetching = null;
+function refresh(...names) {
+	names.filter(n => parts[n]).forEach(n => due.add(n));
+	return fetching ??= (async () => {
+		for (const name of due) {
+			due.delete(name);
+			if (await load(parts[name])) due.add(name);
+		}
+	})().catch(() => due.add(...Object.keys(parts))).finally(() => fetching = null); // the stream tells when the server is back
+}
+
+// load brings a part up to date, and says whether there may be more of it.
+async function load(part) {
+	const after = part.firstElementChild.dataset.after;
+	const query = new URLSearchParams(part.dataset.query);
+	query.set("part", part.dataset.part);
+	if (after !== undefined) query.set("after", after);
+	const answer = await fetch("?" + query);
+	if (!answer.ok) throw new Error(answer.statusText);
+	const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
+	if (after === undefined) {
+		if (!part.contains(document.activeElement) && fresh.innerHTML.replace(/value="\d+-[^"]*"/g, "") !== part.firstElementChild.innerHTML.replace(/value="\d+-[^"]*"/g, ""))
+			grow(() => part.replaceChildren(fresh));
+		return false;
+	}
+	grow(() => {
+		part.firstElementChild.append(...fresh.children);
+		part.firstElementChild.dataset.after = fresh.dataset.after;
+	});
+	return fresh.dataset.after !== after;
+}
+
+// The turn under way: what streams, until its lines stand in the room.
+let rooms = new Set(), streams = {}, calls = {};
+const mine = () => rooms.size === 0 || rooms.has(parts.lines?.dataset.room);
+
+function stream(kind, e) {
+	if (!live || !mine()) return;
+	grow(() => {
+		let text = streams[kind];
+		if (!text?.isConnected) {
+			text = streams[kind] = make(kind === "thinking" ? "pre" : "div", "streams said");
+			const box = kind === "thinking" ? make("details", "did") : make("article", "line own");
+			if (kind === "thinking") box.append(make("summary", "", "thinks"));
+			else {
+				const header = make("header", "");
+				header.append(make("b", "", agent));
+				box.append(header);
+			}
+			box.append(text);
+			live.append(box);
+		}
+		if (!e.from) text.textContent = "";
+		text.append(e.text ?? "");
+	});
+}
+
+function call(e) {
+	if (!live || !mine()) return;
+	const box = calls[e.entry] ??= make("details", "did");
+	if (!box.isConnected) grow(() => {
+		const about = e.args?.command ?? e.args?.path ?? e.args?.query ?? e.args?.room ?? "";
+		const head = make("summary", "", "");
+		head.append(make("b", "", e.tool), " ", make("code", "", String(about).split("\n")[0].slice(0, 120)), " ", make("span", "soft", "runs"));
+		box.append(head, make("pre", "", ""));
+		live.append(box);
+	});
+	return box;
+}
+
+const happened = {
+	"turn.start": () => { clear(); refresh("foot"); },
+	"user.message": e => { rooms.add(e.room); refresh("lines", "foot"); },
+	"thinking.delta": e => stream("thinking", e),
+	"thinking.done": () => delete streams.thinking,
+	"message.delta": e => stream("message", e),
+	"message.done": () => { delete streams.message; refresh("lines"); },
+	"tool.request": e => { call(e); refresh("foot"); },
+	"tool.output": e => {
+		const pre = call(e)?.querySelector("pre");
+		if (pre) grow(() => { if (!e.from) pre.textContent = ""; pre.append(e.text ?? ""); });
+	},
+	"tool.result": e => {
+		const box = call(e);
+		if (!box) return;
+		box.querySelector("summary span").textContent = e.status;
+		box.querySelector("pre").textContent = e.text ?? "";
+	},
+	"turn.end": async () => { await refresh("lines", "foot"); grow(clear); },
+};
+
+function clear() {
+	live?.replaceChildren();
+	rooms = new Set(), streams = {}, calls = {};
+}
+
+function follow(after) {
+	const source = new EventSource(`/api/agents/${agent}/events?after=${encodeURIComponent(after)}`);
+	const types = ["turn.start", "user.message", "thinking.delta", "thinking.done", "message.delta", "message.done", "tool.request", "tool.output",
+		"tool.result", "file.changed", "usage", "turn.end", "error", "forgot", "reminded", "opened", "asked", "answered", "fired", "note", "joined",
+		"left", "paused", "booted", "resumed", "stopped"];
+	for (const type of types) source.addEventListener(type, m => {
+		if (m.data === undefined) return; // the connection's own error
+		after = m.lastEventId || after;
+		(happened[type] ?? (() => refresh("foot")))(JSON.parse(m.data));
+		if (!type.endsWith("delta") && type !== "tool.output") refresh("events");
+	});
+	source.onopen = () => { tell(""); refresh(...Object.keys(parts)); };
+	source.onerror = () => {
+		tell("The connection is lost; what happens meanwhile is shown when it is back.");
+		if (source.readyState === EventSource.CLOSED) setTimeout(follow, 2000, after);
+	};
+	addEventListener("pagehide", () => source.close());
+}
+
+const wrong = document.querySelector("#wrong");
+const tell = text => { if (wrong && wrong.textContent !== text) wrong.textContent = text; };
+
+// Saying a line: once, since the form keeps its key until the server has taken it.
+const form = document.querySelector("#say");
+if (form) {
+	document.querySelectorAll("[data-script]").forEach(e => e.hidden = false);
+	form.text.addEventListener("keydown", e => {
+		if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); form.requestSubmit(); }
+	});
+	form.addEventListener("submit", async e => {
+		e.preventDefault();
+		const button = form.querySelector("button");
+		if (button.disabled) return;
+		button.disabled = true;
+		try {
+			const answer = await fetch(form.action, {method: "POST", body: new FormData(form), headers: {Accept: "application/json"}});
+			if (!answer.ok) throw new Error(new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".trouble")?.textContent.trim());
+			const key = form.key.value;
+			form.reset();
+			form.key.value = Math.floor(Date.now() / 1000) + "-" + key.slice(-8) + Math.random().toString(36).slice(2);
+			document.scrollingElement.scrollTop = document.scrollingElement.scrollHeight;
+			tell("");
+			refresh("lines", "foot");
+		} catch (err) {
+			tell((err.message && !(err instanceof TypeError) ? err.message : "The server does not answer.") + " Your text is kept.");
+		}
+		button.disabled = false;
+		form.text.focus();
+	});
+}
+
+if (live && !location.hash && !/before|line/.test(location.search)) document.scrollingElement.scrollTop = document.scrollingElement.scrollHeight;
+if (main.dataset.live !== undefined) follow(main.dataset.live);

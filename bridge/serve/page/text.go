@@ -1,0 +1,142 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"reflect"
+	"regexp"
+	"time"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	gmhtml "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
+
+	"lethe/chat"
+)
+
+// words are the functions of templates.
+var words = template.FuncMap{
+	"clean": chat.Sanitize, "markdown": markdown, "count": count, "dollars": dollars, "short": short,
+	"clock": func(f *frame, t time.Time) string { return t.In(f.zone()).Format("15:04") },
+	"day":   func(f *frame, t time.Time) string { return t.In(f.zone()).Format("Monday, 2 January 2006") },
+	"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+}
+
+func (f *frame) zone() *time.Location {
+	if f.Zone == nil {
+		return time.Local
+	}
+	return f.Zone
+}
+
+// count writes a number of tokens or bytes as people say it: 950, 1.2k, 18k, 1.2M.
+func count(n any) string {
+	switch v := reflect.ValueOf(n).Convert(reflect.TypeFor[float64]()).Float(); {
+	case v < 1000:
+		return fmt.Sprint(n)
+	case v < 9950:
+		return fmt.Sprintf("%.1fk", v/1000)
+	case v < 999_500:
+		return fmt.Sprintf("%.0fk", v/1000)
+	default:
+		return fmt.Sprintf("%.1fM", v/1e6)
+	}
+}
+
+func dollars(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// short cuts a text to at most n bytes, between runes.
+func short(n int, s string) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// maxMarkdown is the longest text, in bytes, that is parsed: what is longer is shown as it is. Parsers of Markdown
+// take a time that grows with the square of some texts.
+const maxMarkdown = 16 << 10
+
+// markdown renders a message. HTML in it is text, an image is a link, and links leave only
+// for the web and for mail, because a path would lead into this server.
+func markdown(s string) template.HTML {
+	s = chat.Sanitize(s)
+	var out bytes.Buffer
+	if len(s) > maxMarkdown || converter.Convert([]byte(s), &out) != nil {
+		return template.HTML(`<p class="raw">` + template.HTMLEscapeString(s) + `</p>`)
+	}
+	return template.HTML(out.String())
+}
+
+var converter = goldmark.New(
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
+	goldmark.WithRendererOptions(gmhtml.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(plain{}, 1))),
+)
+
+// plain renders what a stranger could abuse.
+type plain struct{}
+
+func (plain) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindRawHTML, func(w util.BufWriter, src []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
+		for _, line := range n.(*ast.RawHTML).Segments.Sliced(0, n.(*ast.RawHTML).Segments.Len()) {
+			write(w, enter, line.Value(src))
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	r.Register(ast.KindHTMLBlock, func(w util.BufWriter, src []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
+		write(w, enter, n.Lines().Value(src))
+		if b := n.(*ast.HTMLBlock); b.HasClosure() {
+			write(w, enter, b.ClosureLine.Value(src))
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	r.Register(ast.KindLink, func(w util.BufWriter, _ []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
+		return link(w, n.(*ast.Link).Destination, enter)
+	})
+	r.Register(ast.KindImage, func(w util.BufWriter, _ []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
+		return link(w, n.(*ast.Image).Destination, enter)
+	})
+	r.Register(ast.KindHeading, func(w util.BufWriter, _ []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
+		_, err := w.WriteString(map[bool]string{true: `<p class="heading">`, false: "</p>\n"}[enter]) // the page's headings are its own
+		return ast.WalkContinue, err
+	})
+	r.Register(ast.KindAutoLink, func(w util.BufWriter, src []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
+		a := n.(*ast.AutoLink)
+		if !enter {
+			return ast.WalkContinue, nil
+		}
+		_, _ = link(w, a.URL(src), true)
+		write(w, true, a.Label(src))
+		return link(w, nil, false)
+	})
+}
+
+func write(w util.BufWriter, enter bool, text []byte) {
+	if enter {
+		_, _ = w.WriteString(template.HTMLEscapeString(string(text)))
+	}
+}
+
+var web = regexp.MustCompile(`^(?i:https?://|mailto:)`)
+
+func link(w util.BufWriter, to []byte, enter bool) (ast.WalkStatus, error) {
+	open := "<a>"
+	if web.Match(to) {
+		open = `<a rel="noopener noreferrer nofollow" href="` + template.HTMLEscapeString(string(util.URLEscape(to, true))) + `">`
+	}
+	_, err := w.WriteString(map[bool]string{true: open, false: "</a>"}[enter])
+	return ast.WalkContinue, err
+}

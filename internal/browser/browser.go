@@ -1,0 +1,216 @@
+// Package browser shows pages in a real Chromium, for tests:
+//
+//	b := browser.Start(t)                       // one for a package; skips where there is no Chromium
+//	p := b.Open(t, url, browser.Look{Width: 320, Dark: true})
+//	p.Do(chromedp.Click("button"))
+//	p.Until(`document.querySelector("#live") === null`)
+//	p.Check()                                   // axe-core, foreign requests, the console, scrolling sideways
+//	p.Picture("now.png")
+//
+// axe-core comes from internal/js, where `npm ci` puts it.
+package browser
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"lethe/internal/lethetest"
+)
+
+// Browser is a running Chromium.
+type Browser struct {
+	ctx context.Context
+	axe string // the script of axe-core
+}
+
+// Start starts a Chromium that ends with the test.
+func Start(t testing.TB) *Browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil && path == "" {
+			path = p
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium: apt-get install chromium")
+	}
+	axe, err := os.ReadFile(filepath.Join(lethetest.Root(t), "internal", "js", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Skip("there is no axe-core: run npm ci in internal/js")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("font-render-hinting", "none"))
+	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(func() { cancel(); end() })
+	lethetest.Must(t, chromedp.Do(ctx))
+	return &Browser{ctx, string(axe)}
+}
+
+// Look is how a page is looked at.
+type Look struct {
+	Width, Height  int64 // default 1280 × 800
+	Dark, NoScript bool
+	Cookie         *http.Cookie
+}
+
+// Page is an open tab.
+type Page struct {
+	t    testing.TB
+	ctx  context.Context
+	host string
+	axe  string
+
+	mu       sync.Mutex
+	requests []string // URLs
+	console  []string // errors that the page wrote
+}
+
+// Open shows a page in a tab with cookies of its own, which is closed with the test.
+func (b *Browser) Open(t testing.TB, address string, look Look) *Page {
+	t.Helper()
+	p := &Page{t: t, axe: b.axe}
+	at, err := url.Parse(address)
+	lethetest.Must(t, err)
+	p.host = at.Host
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.listen))
+	t.Cleanup(cancel)
+	lethetest.Must(t, chromedp.Do(ctx)) // a deadline of the first call would be that of the tab
+	p.ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+	scheme := "light"
+	if look.Dark {
+		scheme = "dark"
+	}
+	p.Do(
+		call(network.Enable, network.EnableParams{}),
+		call(log.Enable, cdp.Empty{}),
+		chromedp.EmulateViewport(cmp.Or(look.Width, 1280), cmp.Or(look.Height, 800)),
+		call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}),
+		call(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: look.NoScript}),
+	)
+	if c := look.Cookie; c != nil {
+		p.Do(call(network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: address}))
+	}
+	p.Do(chromedp.Navigate(address))
+	return p
+}
+
+func call[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (v chromedp.Void, err error) {
+		_, err = cdp.Call(ctx, t, c, params)
+		return v, err
+	}
+}
+
+func (p *Page) listen(e any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := e.(type) {
+	case *network.EventRequestWillBeSent:
+		p.requests = append(p.requests, e.Request.URL)
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "net::ERR_") { // a server that a test kills
+			p.console = append(p.console, e.Entry.Text)
+		}
+	case *runtime.EventExceptionThrown:
+		p.console = append(p.console, e.ExceptionDetails.Text)
+		if thrown := e.ExceptionDetails.Exception; thrown != nil {
+			p.console = append(p.console, thrown.Description)
+		}
+	}
+}
+
+// Do runs steps, each of which waits for what it needs.
+func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.t.Fatalf("%v; the page shows:\n%.3000s", err, p.Text("body"))
+	}
+}
+
+// Eval returns the value of a JavaScript expression; a promise is awaited.
+func Eval[T any](p *Page, script string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatalf("evaluate %.100s: %v", script, err)
+	}
+	return v
+}
+
+// Text returns the text of an element as it shows.
+func (p *Page) Text(selector string) string {
+	return Eval[string](p, fmt.Sprintf("(document.querySelector(%q) || {innerText: ''}).innerText", selector))
+}
+
+// Until waits until a JavaScript condition holds.
+func (p *Page) Until(condition string) {
+	p.t.Helper()
+	lethetest.Eventually(p.t, condition, func() bool {
+		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("!!("+condition+")"))
+		return err == nil && ok
+	})
+}
+
+// Requests returns what the page has asked for.
+func (p *Page) Requests() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests)
+}
+
+// Check fails the test where axe-core finds a violation, the page scrolls sideways, it asked
+// another host for something, or wrote an error to the console, which is where a violated policy shows.
+func (p *Page) Check() {
+	p.t.Helper()
+	for _, r := range p.Requests() {
+		if u, err := url.Parse(r); err != nil || u.Host != p.host {
+			p.t.Errorf("the page asks another host: %.200s", r)
+		}
+	}
+	p.mu.Lock()
+	console := slices.Clone(p.console)
+	p.mu.Unlock()
+	for _, line := range console {
+		p.t.Errorf("the console says: %.300s", line)
+	}
+	if wide := Eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+		p.t.Errorf("the page scrolls sideways by %d pixels: %s", wide, Eval[string](p, `[...document.querySelectorAll("body *")].filter(
+			e => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 100)).join(" … ")`))
+	}
+	Eval[bool](p, p.axe+";true")
+	for _, v := range Eval[[]string](p, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(
+		r => r.violations.map(v => v.id + ": " + v.help + " — " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`) {
+		p.t.Errorf("axe-core: %s", v)
+	}
+}
+
+// Picture writes what shows as PNG.
+func (p *Page) Picture(path string) {
+	p.t.Helper()
+	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	lethetest.Must(p.t, err)
+	lethetest.Must(p.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	lethetest.Must(p.t, os.WriteFile(path, png, 0o644))
+}
