@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
 	"lethe/report": {"lethe/agent", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event",
 		"lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
-	"lethe/bridge/serve/backend":   {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/internal/secret", "lethe/life", "lethe/report"},
+	"lethe/bridge/serve/backend":   {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/life", "lethe/report"},
 	"lethe/bridge":                 {"lethe/blobs", "lethe/bridge/health", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/serve/page":      {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/internal/status", "lethe/report"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},

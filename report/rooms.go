@@ -1,12 +1,15 @@
 package report
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"lethe/agent"
 	"lethe/chat"
 )
 
@@ -34,43 +37,28 @@ func SaidOf(l chat.Line) Said {
 	return Said{From: l.From, To: l.To, Agent: l.Agent, Name: l.Name, At: l.At, Text: l.Text}
 }
 
-// lastBytes is how much of a room is read for its last line.
-const lastBytes = 64 << 10
-
 // Rooms lists the rooms of the home, that which changed last first.
 func (h Home) Rooms() ([]Room, error) {
 	files, err := os.ReadDir(h.Chats())
 	if err != nil {
 		return nil, err
 	}
-	hearers := map[string][]string{}
-	all, err := h.List()
+	hearers, err := h.hearers()
 	if err != nil {
 		return nil, err
-	}
-	for _, id := range all {
-		rooms, _ := chat.Rooms(id.Subs())
-		for _, room := range rooms {
-			hearers[room] = append(hearers[room], id.Name)
-		}
 	}
 	list := []Room{}
 	for _, f := range files {
 		name, ok := strings.CutSuffix(f.Name(), chat.FileName(""))
-		fi, err := f.Info()
-		if !ok || !chat.ValidRoom(name) || err != nil || !fi.Mode().IsRegular() {
+		if !ok || !chat.ValidRoom(name) {
 			continue
 		}
-		room := Room{Name: name, Bytes: fi.Size(), Heard: hearers[name], At: fi.ModTime().UTC()}
-		if room.Heard == nil {
-			room.Heard = []string{}
+		room, err := h.room(name, hearers)
+		if errors.Is(err, agent.ErrNotFound) { // no file of a room
+			continue
 		}
-		lines, err := h.Lines(name, max(room.Bytes-lastBytes, 0), lastBytes)
 		if err != nil {
 			return nil, err
-		}
-		if n := len(lines); n > 0 {
-			room.Last = &lines[n-1]
 		}
 		list = append(list, room)
 	}
@@ -78,42 +66,42 @@ func (h Home) Rooms() ([]Room, error) {
 	return list, nil
 }
 
-// Lines reads the whole lines of a room that begin at a byte or behind it, as far as they
-// end within most bytes from there; of a line longer than that, none. Blank lines are left out.
-func (h Home) Lines(room string, from, most int64) ([]Said, error) {
-	list := []Said{}
-	f, err := os.Open(filepath.Join(h.Chats(), chat.FileName(room)))
-	if os.IsNotExist(err) {
-		return list, nil
+// Room is one room. The error wraps agent.ErrNotFound where there is none of that name.
+func (h Home) Room(name string) (Room, error) {
+	hearers, err := h.hearers()
+	if err != nil {
+		return Room{}, err
+	}
+	return h.room(name, hearers)
+}
+
+// hearers are the names of the identities that hear each room.
+func (h Home) hearers() (map[string][]string, error) {
+	all, err := h.List()
+	hearers := map[string][]string{}
+	for _, id := range all {
+		rooms, _ := chat.Rooms(id.Subs())
+		for _, room := range rooms {
+			hearers[room] = append(hearers[room], id.Name)
+		}
+	}
+	return hearers, err
+}
+
+func (h Home) room(name string, hearers map[string][]string) (Room, error) {
+	path := chat.Path(h.Dir, name)
+	fi, err := os.Stat(path)
+	if !chat.ValidRoom(name) || errors.Is(err, fs.ErrNotExist) || err == nil && !fi.Mode().IsRegular() {
+		return Room{}, fmt.Errorf("find room %q: %w", name, agent.ErrNotFound)
 	}
 	if err != nil {
-		return nil, err
+		return Room{}, err
 	}
-	defer f.Close()
-	begin := max(from-1, 0) // the byte before tells whether a line begins at from
-	data := make([]byte, most+from-begin)
-	n, err := f.ReadAt(data, begin)
-	if n == 0 && err != nil {
-		return list, nil // behind the end
+	room := Room{Name: name, Bytes: fi.Size(), Heard: append([]string{}, hearers[name]...), At: fi.ModTime().UTC()}
+	last, err := chat.Before(path, -1, 1)
+	if len(last) > 0 {
+		said := SaidOf(last[0])
+		room.Last = &said
 	}
-	text, at := string(data[:n]), begin
-	if from > 0 {
-		i := strings.IndexByte(text, '\n')
-		if i < 0 {
-			return list, nil
-		}
-		text, at = text[i+1:], at+int64(i)+1
-	}
-	for {
-		i := strings.IndexByte(text, '\n')
-		if i < 0 {
-			return list, nil
-		}
-		l := chat.Parse([]byte(text[:i]))
-		l.From, l.To = at, at+int64(i)+1
-		text, at = text[i+1:], l.To
-		if !l.Blank() {
-			list = append(list, SaidOf(l))
-		}
-	}
+	return room, err
 }

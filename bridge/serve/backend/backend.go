@@ -33,6 +33,8 @@ type Backend struct {
 	User    string // who signs where a request names nobody
 	Log     *slog.Logger
 	Done    <-chan struct{} // closed when the server stops: what streams ends
+
+	notes roomNotes
 }
 
 // Identity is the one that {self} in the path names: a name, a hash, or the beginning of one.
@@ -89,5 +91,26 @@ func (b *Backend) Say(key, room, user, text string) (Said, error) {
 		return Said{}, ErrOtherBody
 	}
 	b.Bridge.Exchanged()
-	return Said{Room: room, Name: user, At: o.At, From: o.From, To: o.To, Hash: o.Hash, Repeated: repeated, Heard: len(b.Hearers(room)) > 0}, nil
+	if o.ID == "" { // it is too old to be remembered as a whole
+		o.Room, o.User = room, user
+	}
+	said := b.said(o)
+	said.Repeated = repeated
+	return said, nil
+}
+
+// SaidBefore is the line that was said with a key, for a request whose repetition cannot be
+// checked any more: the question is answered.
+func (b *Backend) SaidBefore(key string) (said Said, ok bool) {
+	o, _ := b.Bridge.Taken("key:" + key)
+	if key == "" || o.ID == "" {
+		return said, false
+	}
+	said = b.said(o)
+	said.Repeated = true
+	return said, true
+}
+
+func (b *Backend) said(o bridge.Origin) Said {
+	return Said{Room: o.Room, Name: o.User, At: o.At, From: o.From, To: o.To, Hash: o.Hash, Heard: len(b.Hearers(o.Room)) > 0}
 }

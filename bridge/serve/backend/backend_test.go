@@ -2,6 +2,7 @@ package backend
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,7 +27,7 @@ func open(t *testing.T, dir string) *Backend {
 	b, err := bridge.Open(bridge.Config{Home: dir, Name: Name, Watcher: chat.NewWatcher(0, nil)})
 	lethetest.Must(t, err)
 	t.Cleanup(func() { b.Close() })
-	return &Backend{Home: report.Home{Home: home, Store: store}, Bridge: b, User: "ada"}
+	return &Backend{Home: report.Home{Home: home, Store: store}, Bridge: b, User: "ada", Log: slog.New(slog.DiscardHandler)}
 }
 
 // A line that is said a hundred times at once, and again after a restart, is one line.

@@ -29,9 +29,29 @@ type ErrorText struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
+// StatusError is an error with its HTTP status.
+type StatusError struct {
+	error
+	status int
+	hint   string
+}
+
+// Refuse makes a StatusError; hint says what to do, or is "".
+func Refuse(status int, hint, format string, args ...any) error {
+	return &StatusError{fmt.Errorf(format, args...), status, hint}
+}
+
+func (e *StatusError) Unwrap() error { return e.error }
+
+// Hint says what to do about it, or "".
+func (e *StatusError) Hint() string { return e.hint }
+
 // Status is the HTTP status of an error.
 func Status(err error) int {
+	var own *StatusError
 	switch {
+	case errors.As(err, &own):
+		return own.status
 	case errors.As(err, new(*report.InvalidError)), errors.As(err, new(*agent.SettingsError)):
 		return http.StatusBadRequest
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, blobs.ErrNotFound), errors.Is(err, report.ErrNoQuestion), errors.Is(err, report.ErrNoMatch):
