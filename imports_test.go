@@ -35,6 +35,9 @@ var allowed = map[string][]string{
 	"lethe/recall/text":      {"lethe/blobs", "lethe/chat", "lethe/mind"},
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
+	"lethe/config": {"lethe/agent", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/llm", "lethe/mind", "lethe/tools"},
+	"lethe/host": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/config", "lethe/internal/sandbox", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
+		"lethe/mind", "lethe/tools"},
 	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/life/event",
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",
@@ -49,15 +52,18 @@ var allowed = map[string][]string{
 	"lethe/bridge/stdin":           {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
 	"lethe/bridge/telegram/markup": {},
+	"lethe/bridge/serve":           {"lethe/bridge", "lethe/bridge/serve/guard", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret"},
+	"lethe/bridge/serve/guard":     {},
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat",
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/config", "lethe/host",
 		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/report", "lethe/tools", "lethe/trigger"},
 
-	"lethe/internal/lethetest": {"lethe/internal/durable"},   // for tests
-	"lethe/internal/crashdisk": {"lethe/internal/durable"},   // for tests
-	"lethe/internal/botapi":    {},                           // for tests
-	"lethe/internal/browser":   {"lethe/internal/lethetest"}, // for tests
+	"lethe/internal/lethetest": {"lethe/internal/durable"},                               // for tests
+	"lethe/internal/crashdisk": {"lethe/internal/durable"},                               // for tests
+	"lethe/internal/servetest": {"lethe/bridge/serve/guard", "lethe/internal/lethetest"}, // for tests
+	"lethe/internal/botapi":    {},                                                       // for tests
+	"lethe/internal/browser":   {"lethe/internal/lethetest"},                             // for tests
 }
 
 // only lists libraries that belong to one package each, or what is under it; the test server

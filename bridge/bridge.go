@@ -182,6 +182,9 @@ func (b *Bridge) Close() error {
 // began.
 func (b *Bridge) Exchanged() { b.health.Exchanged() }
 
+// Listening records where the other side comes to this bridge, which so is never deaf.
+func (b *Bridge) Listening(url string) { b.health.Listening(url) }
+
 // Trouble records an error in fetching from the other side; nil is none. Deliver records its
 // own. It goes on until Exchanged; its beginning and its end are logged, and, at most once a
 // minute, that it became another.

@@ -59,6 +59,8 @@ type Report struct {
 	Started   time.Time `json:"started,omitzero"`
 	Written   time.Time `json:"written,omitzero"`
 	Exchanged time.Time `json:"exchanged,omitzero"` // the newest successful exchange with the other side since Started
+	// Listening is where the other side comes to the bridge by itself, and may well stay away.
+	Listening string `json:"listening,omitempty"`
 	// Late is since when errors hold up a line on its way out or into its room. A line that the
 	// other side wants to wait is not late, nor is one for an unreachable peer. Read leaves it
 	// out for the first five minutes.
@@ -155,7 +157,7 @@ func (r Report) state(now time.Time) (State, error) {
 	if heard.IsZero() {
 		heard = r.Started
 	}
-	if silence := now.Sub(heard); silence > Stale || silence < -maxAhead {
+	if silence := now.Sub(heard); r.Listening == "" && (silence > Stale || silence < -maxAhead) {
 		return Deaf, nil
 	}
 	return Running, nil

@@ -160,6 +160,11 @@ func TestStates(t *testing.T) {
 		{-time.Hour, 0, -time.Hour, Deaf},
 	} {
 		r := Report{Started: now.Add(-c.started), Written: now.Add(-c.written)}
+		if c.want == Deaf {
+			if got, _ := (Report{Started: r.Started, Written: now, Listening: "http://127.0.0.1:8420"}).state(now); got != Running {
+				t.Errorf("a bridge that listens is %s", got)
+			}
+		}
 		if c.exchanged != 0 {
 			r.Exchanged = now.Add(-c.exchanged)
 		}

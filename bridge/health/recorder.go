@@ -79,6 +79,14 @@ func (r *Recorder) Exchanged() {
 	r.touch()
 }
 
+// Listening records where the other side comes to the bridge.
+func (r *Recorder) Listening(url string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Listening = url
+	r.touch()
+}
+
 // Unanswered records that the other side could not be reached. It goes on until Exchanged.
 func (r *Recorder) Unanswered(err error) { r.Trouble(r.reaching(), NoLines, err) }
 

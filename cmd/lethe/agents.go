@@ -102,7 +102,7 @@ func (p *program) agents() ([]report.Agent, error) {
 func (p *program) reports() (report.Home, error) {
 	store, err := p.store()
 	s := p.settings
-	return report.Home{Home: p.home, Store: store, Limits: s.Budget.limits(), Zone: s.zone(), People: p.people(), ContextLimit: s.Context.Limit}, err
+	return report.Home{Home: p.home, Store: store, Limits: s.Budget.Limits(), Zone: s.Zone(), People: s.Deciders(), ContextLimit: s.Context.Limit}, err
 }
 
 // brief says in a line what an identity does besides what has lines of its own.

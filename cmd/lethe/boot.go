@@ -4,16 +4,69 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"lethe/agent"
+	"lethe/chat"
+	"lethe/config"
+	"lethe/host"
+	"lethe/life"
 )
+
+// newHost prepares what identities run in, as the flags and config.toml say.
+func (p *program) newHost(o host.Options) (*host.Host, error) {
+	if p.runs.limit < 0 {
+		return nil, usagef("--context-limit is %d; it cannot be negative", p.runs.limit)
+	}
+	if err := checkRooms(p.runs.rooms...); err != nil {
+		return nil, err
+	}
+	if _, err := p.store(); err != nil {
+		return nil, err
+	}
+	return host.New(p.home, p.settings.Settings, o)
+}
+
+// hintTime is the longest that a turn waits for a hint; 0 leaves that to the
+// agent. Tests that look for one on a busy machine set it.
+var hintTime time.Duration
+
+// rehearsalPace is the delay between the pieces of an answer of the offline model.
+var rehearsalPace = 8 * time.Millisecond
+
+// hostOptions are what the flags say of how identities run.
+func (p *program) hostOptions(log *slog.Logger) host.Options {
+	r := p.runs
+	return host.Options{
+		Offline: r.offline, Preset: r.preset, BaseURL: r.baseURL, Model: r.model, Limit: r.limit, Workspace: r.workspace, Rooms: r.rooms,
+		Secrets: p.tokenFiles(), Log: log, Tell: p.teller(p.out), Report: p.report, Retry: map[string]chan os.Signal{},
+		HintTime: hintTime, Pace: rehearsalPace,
+	}
+}
+
+// teller prints LIFE events to out when they were asked for.
+func (p *program) teller(out io.Writer) func(agent.Identity, life.Event) {
+	if !p.verbose {
+		return nil
+	}
+	return func(id agent.Identity, e life.Event) {
+		if p.json {
+			line := eventOf(e)
+			line.Name = id.Name
+			printLine(out, line)
+			return
+		}
+		fmt.Fprintf(out, "%s %s\n", id.Name, chat.Sanitize(e.String()))
+	}
+}
 
 // identity is the identity of the flags, or the default one. It is booted if it is
 // not there yet; fresh says so.
-func (h *host) identity() (id agent.Identity, fresh bool, err error) {
-	p := h.p
+func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err error) {
 	name := p.runs.name
 	if name == "" {
 		id, err := p.find("")
@@ -23,7 +76,7 @@ func (h *host) identity() (id agent.Identity, fresh bool, err error) {
 		if err != nil && !errors.Is(err, agent.ErrNotFound) {
 			return id, false, err
 		}
-		name = cmp.Or(p.settings.DefaultIdentity, defaultName)
+		name = cmp.Or(p.settings.DefaultIdentity, config.DefaultName)
 	}
 	soul, err := readSoul(p.runs.soul)
 	if err != nil {
@@ -34,9 +87,9 @@ func (h *host) identity() (id agent.Identity, fresh bool, err error) {
 	}
 	rooms := p.runs.rooms
 	if len(rooms) == 0 {
-		rooms = []string{defaultRoom}
+		rooms = []string{config.DefaultRoom}
 	}
-	id, err = agent.Boot(p.home, h.store, agent.BootOptions{Name: name, Soul: soul, Rooms: rooms, Check: h.check})
+	id, err = h.Boot(agent.BootOptions{Name: name, Soul: soul, Rooms: rooms})
 	if errors.Is(err, agent.ErrExists) {
 		if soul != "" {
 			return id, false, hint(err, "a soul is for life: boot another identity with --name, or leave out --soul to resume %s", name)
@@ -46,20 +99,11 @@ func (h *host) identity() (id agent.Identity, fresh bool, err error) {
 	return id, err == nil, err
 }
 
-// check refuses settings that an identity cannot run with.
-func (h *host) check(id agent.Identity) error {
-	config, err := h.config(id)
-	if err != nil {
-		return err
-	}
-	return agent.Check(id, config)
-}
-
 func readSoul(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	text, err := readGiven(path)
+	text, err := config.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("read soul %s: %w", path, agent.ErrNotFound)
 	}

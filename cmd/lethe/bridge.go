@@ -203,7 +203,7 @@ func (p *program) runBridge(ctx context.Context, t transport) error {
 // reservedNames are those that nobody on the other side may sign with: yours, and
 // those of identities.
 func (p *program) reservedNames() []string {
-	names := []string{p.userName()}
+	names := []string{p.settings.UserName()}
 	all, _ := p.home.List()
 	for _, id := range all {
 		names = append(names, id.Name)

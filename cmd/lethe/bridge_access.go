@@ -17,14 +17,15 @@ import (
 	"lethe/bridge/access"
 	"lethe/bridge/health"
 	"lethe/chat"
+	"lethe/config"
 )
 
 // policy opens a bridge's list of who may speak.
 func (p *program) policy(t transport) (*access.Policy, error) {
 	policy, s := access.New(p.bridgeDir(t)), t.settings(&p.settings)
-	err := policy.Static(access.Lists{Users: s.Users, Chats: s.Chats, Members: s.Members, Names: p.reservedNames(), People: p.people()})
+	err := policy.Static(access.Lists{Users: s.Users, Chats: s.Chats, Members: s.Members, Names: p.reservedNames(), People: p.settings.Deciders()})
 	if err != nil {
-		return nil, usagef("read %s: %s: %w", configFile(p.home.Dir), t.name, err)
+		return nil, usagef("read %s: %s: %w", config.File(p.home.Dir), t.name, err)
 	}
 	return policy, nil
 }
@@ -203,5 +204,5 @@ func (s bridgeSettings) roomOf(chat, approved string) string {
 			return r.Room
 		}
 	}
-	return cmp.Or(approved, s.Room, defaultRoom)
+	return cmp.Or(approved, s.Room, config.DefaultRoom)
 }

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"lethe/bridge/telegram"
+	"lethe/config"
 )
 
 func telegramTransport() transport {
@@ -35,7 +35,7 @@ type telegramSettings struct {
 // config is what the settings say of the bridge.
 func (t telegramSettings) config() telegram.Config {
 	c := telegram.Config{
-		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, defaultRoom), Rich: t.Rich,
+		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, config.DefaultRoom), Rich: t.Rich,
 		Users: t.Users, Chats: t.Chats, Members: t.Members,
 	}
 	for _, r := range t.Routes {
@@ -47,7 +47,7 @@ func (t telegramSettings) config() telegram.Config {
 // telegram is config with what stands outside of the table.
 func (s settings) telegram() telegram.Config {
 	c := s.Telegram.config()
-	c.Notify = s.notified()
+	c.Notify = s.Notified()
 	return c
 }
 
@@ -60,16 +60,11 @@ func (t telegramSettings) check() error {
 
 func runTelegram(ctx context.Context, p *program, with bridgeParts) error {
 	c := p.settings.telegram()
-	c.People = p.people()
+	c.People = p.settings.Deciders()
 	c.Home, c.Store, c.Watcher, c.Log, c.Token = p.home.Dir, with.store, with.watcher, with.log, with.token
 	c.Names, c.Ready, c.Hangup = p.reservedNames, with.ready, with.hangup
 	c.Reload = func() (telegram.Config, error) {
-		path := configFile(p.home.Dir)
-		data, err := readGiven(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return telegram.Config{}, err
-		}
-		s, err := parseSettings(path, data)
+		s, err := readSettings(p.home.Dir)
 		return s.telegram(), err
 	}
 	err := telegram.Run(ctx, c)

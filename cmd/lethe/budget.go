@@ -2,49 +2,12 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"lethe/budget"
 	"lethe/report"
 )
-
-// budgetSettings are the limits of config.toml, in dollars.
-type budgetSettings struct {
-	Turn     float64 `toml:"turn_usd"`
-	Day      float64 `toml:"day_usd"`
-	Month    float64 `toml:"month_usd"`
-	Spawn    float64 `toml:"spawn_usd"`
-	HomeDay  float64 `toml:"home_day_usd"`
-	Unpriced string  `toml:"unpriced"`
-}
-
-const unpricedAllow = "allow"
-
-func (s budgetSettings) check() (err error) {
-	for _, limit := range []struct {
-		key string
-		usd float64
-	}{{"turn_usd", s.Turn}, {"day_usd", s.Day}, {"month_usd", s.Month}, {"spawn_usd", s.Spawn}, {"home_day_usd", s.HomeDay}} {
-		if limit.usd != 0 && !(limit.usd >= 0.01 && limit.usd <= 1e6) {
-			err = errors.Join(err, fmt.Errorf("budget.%s = %g is not an amount from 0.01 to 1000000 dollars; leave it out to set no limit", limit.key, limit.usd))
-		}
-	}
-	if !slices.Contains([]string{"", "refuse", unpricedAllow}, s.Unpriced) {
-		err = errors.Join(err, fmt.Errorf("budget.unpriced = %q is none of refuse, allow", s.Unpriced))
-	}
-	return err
-}
-
-func (s budgetSettings) limits() budget.Limits {
-	return budget.Limits{
-		Sums:  budget.Sums{Turn: budget.Of(s.Turn), Day: budget.Of(s.Day), Month: budget.Of(s.Month)},
-		Spawn: budget.Of(s.Spawn), HomeDay: budget.Of(s.HomeDay), AllowUnpriced: s.Unpriced == unpricedAllow,
-	}
-}
 
 func (p *program) budgetCommand() *cobra.Command {
 	return &cobra.Command{

@@ -29,7 +29,7 @@ func (p *program) bridge(ctx context.Context, c stdin.Config) error {
 	if c.In == nil {
 		c.In = p.in
 	}
-	c.Home, c.User, c.Out, c.Err, c.JSON, c.Start = p.home.Dir, p.userName(), p.out, p.err, p.json, p.howToHear(c.Room)
+	c.Home, c.User, c.Out, c.Err, c.JSON, c.Start = p.home.Dir, p.settings.UserName(), p.out, p.err, p.json, p.howToHear(c.Room)
 	if p.interactive() && !c.Once && !c.JSON {
 		return stdin.Screen(ctx, c)
 	}

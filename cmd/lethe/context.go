@@ -145,12 +145,14 @@ func (p *program) compactRunning(ctx context.Context, id agent.Identity, epoch i
 
 // compactStopped opens the identity as run would, without letting it hear.
 func (p *program) compactStopped(ctx context.Context, id agent.Identity) error {
-	h, err := p.newHost(p.logTo(p.err), !p.livedOnline(id))
+	o := p.hostOptions(p.logTo(p.err))
+	o.Rehearse = !p.livedOnline(id)
+	h, err := p.newHost(o)
 	if err != nil {
 		return err
 	}
-	return h.serving(ctx, func(ctx context.Context) error {
-		a, err := h.open(id)
+	return h.Serving(ctx, func(ctx context.Context) error {
+		a, err := h.OpenAgent(id)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/chat"
+	"lethe/config"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/report"
@@ -69,7 +70,7 @@ func codeOf(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)):
+	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)), errors.As(err, new(*config.Error)):
 		return exitUsage
 	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning):
 		return exitRunning

@@ -2,12 +2,11 @@ package main
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"lethe/tools"
+	"lethe/config"
 )
 
 // once is a flag that may be given once: of two values, one would be ignored.
@@ -62,25 +61,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := nearest(missing.GetSpecifiedName(), names); near != "" {
+		if near := config.Nearest(missing.GetSpecifiedName(), names); near != "" {
 			return hint(usageError{err}, "did you mean: --%s", near)
 		}
 		return hint(usageError{err}, "%s --help lists the flags", cmd.CommandPath())
 	}
 	return usageError{err}
-}
-
-// nearest is the name that a mistyped word was most probably meant to be, or "".
-func nearest(word string, names []string) string {
-	best, least := "", min(4, 1+len(word)/2)
-	for _, name := range names {
-		d := tools.Distance(strings.ToLower(word), name)
-		if len(word) > 2 && strings.HasPrefix(name, word) {
-			d = 0
-		}
-		if d < least {
-			best, least = name, d
-		}
-	}
-	return best
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,7 +14,8 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
-	"lethe/chat"
+	"lethe/config"
+	"lethe/host"
 	"lethe/llm"
 	"lethe/report"
 )
@@ -25,14 +25,7 @@ func (p *program) roomOf(id agent.Identity) string {
 	if len(p.runs.rooms) > 0 {
 		return p.runs.rooms[0]
 	}
-	rooms, err := chat.Rooms(id.Subs())
-	if !id.IsChild() { // it hears its own children, too
-		rooms = slices.DeleteFunc(rooms, func(room string) bool { return strings.HasPrefix(room, chat.TaskPrefix) })
-	}
-	if err != nil || len(rooms) == 0 || slices.Contains(rooms, defaultRoom) {
-		return defaultRoom
-	}
-	return rooms[0]
+	return host.RoomOf(id)
 }
 
 // open finds the home and reads its configuration. A home that is missing is
@@ -63,10 +56,10 @@ func (p *program) open(missing bool) error {
 	if p.home.Restored != "" {
 		p.note("note", "the home is for its owner alone; permissions were restored: %s", p.home.Restored)
 	}
-	told := len(p.settings.ignored) > 0
+	told := len(p.settings.Ignored) > 0
 	p.settings, err = readSettings(p.home.Dir)
-	if keys := p.settings.ignored; len(keys) > 0 && !told {
-		p.note("warning", "%s: %s no longer has an effect; delete it", configFile(p.home.Dir), strings.Join(keys, ", "))
+	if keys := p.settings.Ignored; len(keys) > 0 && !told {
+		p.note("warning", "%s: %s no longer has an effect; delete it", config.File(p.home.Dir), strings.Join(keys, ", "))
 	}
 	return err
 }
@@ -83,7 +76,7 @@ func (p *program) store() (*blobs.Store, error) {
 func (p *program) find(who string) (agent.Identity, error) {
 	if who == "" {
 		id, err := p.defaultIdentity()
-		if errors.As(err, new(severalError)) && isTerminal(p.in) && isTerminal(p.err) && !p.json {
+		if errors.As(err, new(*host.SeveralError)) && isTerminal(p.in) && isTerminal(p.err) && !p.json {
 			return p.pick(err)
 		}
 		return id, err
@@ -95,53 +88,21 @@ func (p *program) find(who string) (agent.Identity, error) {
 	return id, err
 }
 
-// defaultIdentity is the one named in the configuration, or the one named lethe,
-// or the only one, whatever children they have.
+// defaultIdentity is host.Default, with what to do where there is none.
 func (p *program) defaultIdentity() (agent.Identity, error) {
-	all, err := p.grown()
-	if err != nil {
-		return agent.Identity{}, err
+	id, err := host.Default(p.home, p.settings.Settings)
+	switch {
+	case errors.As(err, new(*host.SeveralError)):
+		err = hint(usageError{err}, "name one, as the command's argument or with --name, or set default_identity in %s", config.File(p.home.Dir))
+	case errors.Is(err, agent.ErrNotFound):
+		err = hint(err, "boot one with: %s", p.lethe(""))
 	}
-	for _, name := range []string{p.settings.DefaultIdentity, defaultName} {
-		for _, id := range all {
-			if id.Name == name {
-				return id, nil
-			}
-		}
-	}
-	all = slices.DeleteFunc(all, p.isReviewer)
-	switch len(all) {
-	case 0:
-		return agent.Identity{}, hint(fmt.Errorf("find the default identity: %w", agent.ErrNotFound), "boot one with: %s", p.lethe(""))
-	case 1:
-		return all[0], nil
-	}
-	var names []string
-	for _, id := range all {
-		names = append(names, id.Name)
-	}
-	what := fmt.Sprintf("there are %d identities, and none is the default", len(all))
-	if p.settings.DefaultIdentity != "" {
-		what = fmt.Sprintf("default_identity is %s, which is none of the %d identities", p.settings.DefaultIdentity, len(all))
-	}
-	err = severalError{usagef("%s: %s", what, strings.Join(names, ", "))}
-	return agent.Identity{}, hint(err, "name one, as the command's argument or with --name, or set default_identity in %s", configFile(p.home.Dir))
+	return id, err
 }
-
-// grown are the identities of the home that are no children.
-func (p *program) grown() ([]agent.Identity, error) {
-	all, err := p.home.List()
-	return slices.DeleteFunc(all, agent.Identity.IsChild), err
-}
-
-// severalError says that there are several identities and none is the default.
-type severalError struct{ error }
-
-func (e severalError) Unwrap() error { return e.error }
 
 // pick asks a person for one of the identities, and returns several when there is no answer.
 func (p *program) pick(several error) (agent.Identity, error) {
-	all, err := p.grown()
+	all, err := host.Grown(p.home)
 	if err != nil {
 		return agent.Identity{}, err
 	}
@@ -178,7 +139,7 @@ func (p *program) howToHear(room string) string {
 	id, _ := p.defaultIdentity()
 	candidates, flags := p.subscribers(room), ""
 	if len(candidates) == 0 {
-		candidates, _ = p.grown()
+		candidates, _ = host.Grown(p.home)
 		flags = " --room " + room
 	}
 	if len(candidates) > 0 && !slices.Contains(candidates, id) {
@@ -204,26 +165,4 @@ func (p *program) howToRun(id agent.Identity, flags string) string {
 func (p *program) noKey() bool {
 	preset, known := llm.Preset(cmp.Or(p.settings.Model.Preset, llm.Presets()[0]))
 	return known && preset.KeyRequired && os.Getenv(preset.KeyEnv) == "" && p.settings.Model.BaseURL == ""
-}
-
-// defaultName is what an identity is called that nobody named.
-const defaultName = "lethe"
-
-// userName is how the person at this terminal signs.
-func (p *program) userName() string {
-	if p.settings.User != "" {
-		return chat.CleanName(p.settings.User)
-	}
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return chat.CleanName(filepath.Base(u.Username))
-	}
-	return "user"
-}
-
-// people are those who may answer questions, approve calls and raise budgets.
-func (p *program) people() []string {
-	if p.settings.People != nil {
-		return p.settings.People
-	}
-	return []string{p.userName()}
 }

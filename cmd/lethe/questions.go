@@ -90,7 +90,7 @@ func (p *program) answerCommand() *cobra.Command {
 		Example: `  lethe answer q3fa9c1 yes`,
 		Args:    args(cobra.MinimumNArgs(2)),
 		RunE: func(_ *cobra.Command, list []string) error {
-			return p.answer(list[0], cmp.Or(as, p.userName()), strings.Join(list[1:], " "))
+			return p.answer(list[0], cmp.Or(as, p.settings.UserName()), strings.Join(list[1:], " "))
 		},
 		ValidArgsFunction: firstOnly(p.completeQuestions),
 	}

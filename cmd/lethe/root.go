@@ -15,6 +15,7 @@ import (
 	"lethe"
 	"lethe/agent"
 	"lethe/bridge/stdin"
+	"lethe/config"
 )
 
 // program is what every command shares: the streams, the global flags, and the
@@ -231,7 +232,7 @@ func noCommand(cmd *cobra.Command, words []string) error {
 		}
 	}
 	what := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
-	near := nearest(words[0], names)
+	near := config.Nearest(words[0], names)
 	if near != "" {
 		what = fmt.Sprintf("did you mean: %s %s", cmd.CommandPath(), near)
 	}

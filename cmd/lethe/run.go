@@ -54,31 +54,32 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 	if err != nil {
 		return err
 	}
-	h, err := p.newHost(p.logTo(p.err), false)
-	if err != nil {
-		return err
-	}
-	if len(ids) == 0 {
-		id, _, err := h.identity()
-		if err != nil {
-			return err
-		}
-		ids = []agent.Identity{id}
-	}
 	var ready sync.Map // an identity can be opened again
-	h.ready = func(id agent.Identity) {
+	o := p.hostOptions(p.logTo(p.err))
+	o.Ready = func(id agent.Identity) {
 		child, _ := id.Child() // the parent has asked for it, and waits for no such line
 		if _, again := ready.LoadOrStore(id.Self, true); !again && child == nil {
 			p.event("ready", id)
 		}
 	}
+	h, err := p.newHost(o)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		id, _, err := p.identity(h)
+		if err != nil {
+			return err
+		}
+		ids = []agent.Identity{id}
+	}
 	for _, id := range ids {
 		hup := make(chan os.Signal, 1)
 		signal.Notify(hup, syscall.SIGHUP)
 		defer signal.Stop(hup)
-		h.retry[id.Self] = hup
+		o.Retry[id.Self] = hup
 	}
-	return p.beside(ctx, bridges, func(ctx context.Context) error { return h.run(ctx, ids) })
+	return p.beside(ctx, bridges, func(ctx context.Context) error { return h.Run(ctx, ids) })
 }
 
 // named finds the identities of a command line, each once.

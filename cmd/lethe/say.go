@@ -23,7 +23,7 @@ func (p *program) sayCommand() *cobra.Command {
 			if err := checkRooms(list[0]); err != nil {
 				return err
 			}
-			return p.say(list[0], cmp.Or(as, p.userName()), strings.Join(list[1:], " "))
+			return p.say(list[0], cmp.Or(as, p.settings.UserName()), strings.Join(list[1:], " "))
 		},
 		ValidArgsFunction: firstOnly(p.completeRooms),
 	}

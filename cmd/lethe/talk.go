@@ -8,6 +8,7 @@ import (
 
 	"lethe/agent"
 	"lethe/bridge/stdin"
+	"lethe/host"
 )
 
 // converse is lethe without a command: attach to the default identity, or run it
@@ -37,34 +38,36 @@ func (p *program) inside(ctx context.Context, id agent.Identity, c stdin.Config)
 		return err
 	}
 	defer logs.Close()
-	h, err := p.newHost(p.logTo(logs), !p.livedOnline(id))
-	if err != nil {
-		return err
-	}
+	o := p.hostOptions(p.logTo(logs))
+	o.Rehearse = !p.livedOnline(id)
 	if p.interactive() {
-		h.events = logs // the screen is taken
-	}
-	id, fresh, err := h.identity()
-	if err != nil {
-		return err
+		o.Tell = p.teller(logs) // the screen is taken
 	}
 	ready := make(chan struct{})
 	hears := sync.OnceFunc(func() { close(ready) })
-	h.ready = func(ready agent.Identity) {
+	o.Ready = func(ready agent.Identity) {
 		if ready.Self == id.Self {
 			hears()
 		}
 	}
+	h, err := p.newHost(o)
+	if err != nil {
+		return err
+	}
+	id, fresh, err := p.identity(h)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lived := make(chan error, 1)
-	go func() { lived <- h.run(ctx, []agent.Identity{id}) }() // ends with ctx; waited for below
+	go func() { lived <- h.Run(ctx, []agent.Identity{id}) }() // ends with ctx; waited for below
 	select {
 	case err := <-lived:
 		return err
 	case <-ready:
 	}
-	c.Room, c.Self, c.Banner = p.roomOf(id), id.Self, h.banner(id, fresh)
+	c.Room, c.Self, c.Banner = p.roomOf(id), id.Self, banner(h, id, fresh)
 	talked := p.bridge(ctx, c)
 	cancel()
 	err = errors.Join(talked, <-lived)
@@ -77,24 +80,17 @@ func (p *program) inside(ctx context.Context, id agent.Identity, c stdin.Config)
 // livedOnline reports whether an identity has used a real model: the offline one
 // must not speak in its name unasked.
 func (p *program) livedOnline(id agent.Identity) bool {
-	if id.Self == "" {
-		return false
-	}
 	store, err := p.store()
-	if err != nil {
-		return false
-	}
-	s, err := agent.Fold(id, store)
-	return err == nil && s.Stable.Params.Endpoint != "" && s.Stable.Params.Endpoint != "offline"
+	return err == nil && host.LivedOnline(id, store)
 }
 
-func (h *host) banner(id agent.Identity, fresh bool) string {
+func banner(h *host.Host, id agent.Identity, fresh bool) string {
 	what := "resumed"
 	if fresh {
 		what = "booted"
 	}
-	with := "Its model is at " + h.endpoint
-	if h.offline {
+	with := "Its model is at " + h.Endpoint
+	if h.Offline {
 		with = "Its model is the offline rehearsal model, which is not intelligent; set DEEPSEEK_API_KEY for a real one. Say help to see what it understands"
 	}
 	return fmt.Sprintf("%s %s (%.16s). %s.", what, id.Name, id.Self, with)

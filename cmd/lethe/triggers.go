@@ -81,7 +81,7 @@ func (p *program) clock(at time.Time) string {
 	if at.IsZero() {
 		return "-"
 	}
-	return at.In(p.settings.zone()).Format("Mon 2006-01-02 15:04:05")
+	return at.In(p.settings.Zone()).Format("Mon 2006-01-02 15:04:05")
 }
 
 // runTrigger asks the identity to fire a trigger now.

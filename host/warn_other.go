@@ -1,5 +1,5 @@
 //go:build !linux
 
-package main
+package host
 
 func weakFileSystem(string) string { return "" }

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"fmt"
@@ -13,18 +13,18 @@ import (
 
 // warnings lists what makes Lethe less safe on this machine, a line each. They are
 // logged when identities start, and stand in their status.
-func (p *program) warnings() []string {
+func warnings(home, bash string) []string {
 	var list []string
 	if os.Geteuid() == 0 {
 		list = append(list, "runs as root: whatever gets past the sandbox owns the machine; run it as a user of its own")
 	}
-	if fi, err := os.Stat(p.home.Dir); err == nil {
-		list = append(list, ofOthers(p.home.Dir, fi)...)
-		if weak := weakFileSystem(p.home.Dir); weak != "" {
-			list = append(list, fmt.Sprintf("the home %s is on %s", p.home.Dir, weak))
+	if fi, err := os.Stat(home); err == nil {
+		list = append(list, ofOthers(home, fi)...)
+		if weak := weakFileSystem(home); weak != "" {
+			list = append(list, fmt.Sprintf("the home %s is on %s", home, weak))
 		}
 	}
-	if mode := p.settings.Tools.Bash; mode == "" || mode == tools.BashSandbox {
+	if bash == "" || bash == tools.BashSandbox {
 		if err := sandbox.Available(); err != nil {
 			list = append(list, "BASH is refused: "+err.Error())
 		}

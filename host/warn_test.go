@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package host
 
 import (
 	"os"
@@ -11,33 +11,32 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lethe/agent"
 	"lethe/internal/lethetest"
 )
 
 func TestWarnings(t *testing.T) {
 	above := t.TempDir()
-	p := &program{home: agent.Home{Dir: filepath.Join(above, "home")}}
-	lethetest.Must(t, os.Mkdir(p.home.Dir, 0o700))
+	home := filepath.Join(above, "home")
+	lethetest.Must(t, os.Mkdir(home, 0o700))
 	has := func(words string) bool {
-		return slices.ContainsFunc(p.warnings(), func(w string) bool { return strings.Contains(w, words) })
+		return slices.ContainsFunc(warnings(home, ""), func(w string) bool { return strings.Contains(w, words) })
 	}
 	change := func(mode os.FileMode) { lethetest.Must(t, os.Chmod(above, mode)) }
 	change(0o700)
 	if has("every user") || has("belongs to") || has("runs as root") != (os.Geteuid() == 0) {
-		t.Errorf("told of a home of one's own: %q", p.warnings())
+		t.Errorf("told of a home of one's own: %q", warnings(home, ""))
 	}
 	for mode, told := range map[os.FileMode]bool{0o777: true, 0o777 | os.ModeSticky: false, 0o775: false} {
-		if change(mode); has("every user can replace the home "+p.home.Dir+", since they can write to "+above) != told {
-			t.Errorf("mode %v: %q", mode, p.warnings())
+		if change(mode); has("every user can replace the home "+home+", since they can write to "+above) != told {
+			t.Errorf("mode %v: %q", mode, warnings(home, ""))
 		}
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("not root: a home of another user is not tried")
 	}
-	lethetest.Must(t, os.Chown(p.home.Dir, 65534, -1))
+	lethetest.Must(t, os.Chown(home, 65534, -1))
 	if !has("belongs to user 65534") {
-		t.Errorf("%q", p.warnings())
+		t.Errorf("%q", warnings(home, ""))
 	}
 }
 

@@ -1,0 +1,233 @@
+// Package guard decides which HTTP requests reach handlers. It is in front of every path of
+// lethe serve:
+//
+//	g, err := guard.New(guard.Config{Token: token})
+//	err = http.Serve(listener, g.Protect(mux))
+//
+// A request passes when, in this order, its Host is a name of this machine or a listed one
+// (against DNS rebinding), it has the token or the cookie that a login link gave, and no other
+// site made the browser send it. Its body is bounded, and what is slow is cut off. docs/serve.md
+// has the rules in the words of users.
+package guard
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config says whom a guard lets in.
+type Config struct {
+	Token   string
+	Hosts   []string     // names in Host that are right beside those of this machine
+	Origins []string     // sites whose scripts may use the server with the token: https://example.org
+	TLS     bool         // the cookie goes over TLS only
+	Log     *slog.Logger // may be nil
+}
+
+// PageHost is the host of login links, where nothing else is listed. A browser sends a cookie to
+// every port of a host, and so to whatever else runs at localhost or 127.0.0.1; not so this one.
+const PageHost = "lethe.localhost"
+
+// mostBad is how many wrong tokens of an address a minute are answered with 401.
+const mostBad = 10
+
+// maxAddresses bounds the addresses that are counted; all others share one count.
+const maxAddresses = 10_000
+
+// Guard lets requests in. Its methods may be called from any goroutine.
+type Guard struct {
+	cfg    Config
+	log    *slog.Logger
+	cross  *http.CrossOriginProtection
+	logins logins
+
+	mu    sync.Mutex
+	since time.Time      // when bad was last emptied
+	bad   map[string]int // wrong tokens by address, within a minute
+}
+
+// New refuses an origin that is none.
+func New(c Config) (*Guard, error) {
+	g := &Guard{cfg: c, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cross: http.NewCrossOriginProtection(), bad: map[string]int{}}
+	for _, origin := range c.Origins {
+		if err := g.cross.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("origin %q is not of the form https://example.org", origin)
+		}
+	}
+	if c.Token == "" {
+		return nil, errors.New("a guard needs a token")
+	}
+	return g, nil
+}
+
+// Protect guards next. GET /healthz is answered without a token, and so is /login with a code of a
+// link. Requests below /hooks/ reach next without one: their handler asks for their own.
+func (g *Guard) Protect(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w = pace(w, r)
+		g.headers(w.Header())
+		if !g.knowsHost(r.Host) {
+			Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("%.100q is no name of this server", r.Host), "list it in hosts of [serve] in config.toml, if it is one")
+			return
+		}
+		if g.listed(w, r) {
+			return
+		}
+		once := r.URL.Path == "/login" && r.Method == http.MethodGet
+		switch {
+		case r.URL.Path == "/healthz":
+			fmt.Fprintln(w, "ok")
+		case once:
+			g.login(w, r)
+		case !strings.HasPrefix(r.URL.Path, "/hooks/") && !g.known(w, r):
+		case g.foreign(r) != nil:
+			Refuse(w, r, http.StatusForbidden, "another site made the browser send this", "open the page by its own address; scripts of another site have to be listed in origins of [serve] in config.toml")
+		case r.URL.Path == "/login":
+			g.invite(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// headers has browsers run nothing that is not of this server, and show it in no frame.
+func (g *Guard) headers(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store") // handlers of what never changes say otherwise
+}
+
+// knowsHost says whether a browser that was led here by a name meant this server.
+func (g *Guard) knowsHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() {
+		return true
+	}
+	return name == "localhost" || name == PageHost || slices.Contains(g.cfg.Hosts, name)
+}
+
+// listed lets the scripts of a listed origin read answers, and answers what their browsers ask
+// before they send anything.
+func (g *Guard) listed(w http.ResponseWriter, r *http.Request) (answered bool) {
+	origin := r.Header.Get("Origin")
+	if origin == "" || !slices.Contains(g.cfg.Origins, origin) {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Retry-After")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+	h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// foreign is an error for what another site made a browser send, a look included.
+func (g *Guard) foreign(r *http.Request) error {
+	change := *r
+	change.Method = http.MethodPost // which net/http takes seriously
+	return g.cross.Check(&change)
+}
+
+// known says whether a request has the token or the cookie, and refuses it otherwise.
+func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
+	if token := Bearer(r); token != "" {
+		if Same(token, g.cfg.Token) {
+			return true
+		}
+		g.Wrong(w, r)
+		return false
+	}
+	// A browser has no token to show when another site uses it.
+	if c, err := r.Cookie(g.cookie()); err == nil && g.session(c.Value) && r.URL.Path != "/login" {
+		return true
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="lethe"`)
+	Refuse(w, r, http.StatusUnauthorized, "this needs the token", "send it as Authorization: Bearer …, never in a URL; a browser gets in by the link that lethe serve --open prints")
+	return false
+}
+
+// Wrong refuses a request with a token that is none, for handlers with tokens of their own. Past
+// ten of an address in a minute it says so, and logs it once. The right token passes all the same:
+// everybody on this machine has one address, and nobody may lock its owner out.
+func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request) {
+	address, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		address = "the socket"
+	}
+	g.mu.Lock()
+	if time.Since(g.since) >= time.Minute {
+		g.since = time.Now()
+		clear(g.bad)
+	}
+	if _, counted := g.bad[address]; !counted && len(g.bad) >= maxAddresses {
+		address = "others"
+	}
+	g.bad[address]++
+	n, rest := g.bad[address], time.Minute-time.Since(g.since)
+	g.mu.Unlock()
+	if n <= mostBad {
+		Refuse(w, r, http.StatusUnauthorized, "that is not the token", "it is in bridges/serve/token of the home")
+		return
+	}
+	if n == mostBad+1 {
+		g.log.Warn("wrong tokens are tried", "from", address, "path", r.URL.Path)
+	}
+	w.Header().Set("Retry-After", fmt.Sprint(int(rest.Seconds())+1))
+	Refuse(w, r, http.StatusTooManyRequests, "too many wrong tokens", "wait a minute")
+}
+
+// Bearer is the token that a request shows, or "".
+func Bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// Same compares secrets in a time that tells nothing of them.
+func Same(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+// Refuse answers with an error: for programs as JSON, for people in a browser as text.
+func Refuse(w http.ResponseWriter, r *http.Request, status int, message, hint string) {
+	if strings.Contains(r.Header.Get("Accept"), "text/html") {
+		http.Error(w, message+"\n"+hint, status)
+		return
+	}
+	type fault struct {
+		Message string `json:"message"`
+		Hint    string `json:"hint,omitempty"`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]fault{"error": {message, hint}}) // the client may be gone
+}

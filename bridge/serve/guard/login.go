@@ -1,0 +1,109 @@
+package guard
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	linkTime    = time.Minute         // that a login link is good for, once
+	sessionTime = 30 * 24 * time.Hour // that a browser stays logged in
+	maxLinks    = 100                 // that are good at once
+)
+
+// logins are the codes of links that nobody has used.
+type logins struct {
+	mu    sync.Mutex
+	until map[string]time.Time // by the hash of the code
+}
+
+// Link is the path of a new login link.
+func (g *Guard) Link() string {
+	code := rand.Text()
+	l := &g.logins
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for old, until := range l.until {
+		if len(l.until) >= maxLinks || time.Now().After(until) {
+			delete(l.until, old)
+		}
+	}
+	if l.until == nil {
+		l.until = map[string]time.Time{}
+	}
+	l.until[digest(code)] = time.Now().Add(linkTime)
+	return "/login?once=" + code
+}
+
+// use says whether a code is good. Then it is used up.
+func (l *logins) use(code string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	until, ok := l.until[digest(code)]
+	delete(l.until, digest(code))
+	return ok && time.Now().Before(until)
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return string(sum[:])
+}
+
+// invite answers whoever has the token with a login link for a browser.
+func (g *Guard) invite(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", "GET, POST")
+		Refuse(w, r, http.StatusMethodNotAllowed, "there is no "+r.Method+" of /login", "POST makes a link")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]string{"path": g.Link()}) // the client may be gone
+}
+
+// login gives the browser that follows a link its cookie. It answers with a page and not with a
+// redirect, behind which a browser sends no strict cookie when the link stood on another site.
+func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
+	if !g.logins.use(r.URL.Query().Get("once")) {
+		Refuse(w, r, http.StatusForbidden, "this link was used, or is older than a minute", "lethe serve --open prints a new one")
+		return
+	}
+	until := time.Now().Add(sessionTime)
+	http.SetCookie(w, &http.Cookie{
+		Name: g.cookie(), Value: g.sign(until.Unix()), Path: "/", Expires: until,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.cfg.TLS,
+	})
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>Lethe</title><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open Lethe</a>`)
+}
+
+// cookie is the name of the cookie. With TLS browsers keep it from other hosts and from paths.
+func (g *Guard) cookie() string {
+	if g.cfg.TLS {
+		return "__Host-lethe"
+	}
+	return "lethe"
+}
+
+// sign makes the value of a cookie: good until a time, for this token only, over restarts. It
+// does not tell the token.
+func (g *Guard) sign(until int64) string {
+	mac := hmac.New(sha256.New, []byte(g.cfg.Token))
+	fmt.Fprintf(mac, "session until %d", until)
+	return fmt.Sprintf("%d.%s", until, hex.EncodeToString(mac.Sum(nil)))
+}
+
+func (g *Guard) session(value string) bool {
+	text, _, _ := strings.Cut(value, ".")
+	until, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && time.Now().Unix() < until && Same(value, g.sign(until))
+}

@@ -1,0 +1,80 @@
+package guard
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	// slowest is how long a client may take to send the next piece of a body, or to take one of an answer.
+	slowest = 30 * time.Second
+
+	maxForm   = 1 << 20
+	maxBody   = 16 << 20
+	maxUpload = 88 << 20 // eight files of 10 MB
+)
+
+// pace bounds the body of a request, and how long its client may be silent in the middle of it or
+// of the answer. Between two pieces of an answer, as of a stream, any time may pass.
+func pace(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
+	p := &paced{ResponseWriter: w, c: http.NewResponseController(w)}
+	if r.Body != nil && r.Body != http.NoBody {
+		p.expect()
+		r.Body = &pacedBody{http.MaxBytesReader(w, r.Body, bound(r.Header.Get("Content-Type"))), p}
+	}
+	return p
+}
+
+// bound is how many bytes a body may have. Handlers may bound it further.
+func bound(contentType string) int64 {
+	switch kind, _, _ := strings.Cut(contentType, ";"); strings.ToLower(strings.TrimSpace(kind)) {
+	case "application/x-www-form-urlencoded":
+		return maxForm
+	case "multipart/form-data":
+		return maxUpload
+	}
+	return maxBody
+}
+
+// paced is a ResponseWriter that gives each piece its own time.
+type paced struct {
+	http.ResponseWriter
+	c *http.ResponseController
+}
+
+func (p *paced) Write(data []byte) (int, error) {
+	_ = p.c.SetWriteDeadline(time.Now().Add(slowest)) // a recorder of a test has none
+	return p.ResponseWriter.Write(data)
+}
+
+// Flush is for handlers that know of no ResponseController.
+func (p *paced) Flush() { _ = p.FlushError() }
+
+// FlushError is what a ResponseController calls.
+func (p *paced) FlushError() error {
+	_ = p.c.SetWriteDeadline(time.Now().Add(slowest))
+	return p.c.Flush()
+}
+
+// Unwrap is for a ResponseController.
+func (p *paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+func (p *paced) expect() { _ = p.c.SetReadDeadline(time.Now().Add(slowest)) }
+
+// pacedBody gives the client some time for each piece. At the end it takes the deadline away, which
+// would end the request while it is answered.
+type pacedBody struct {
+	io.ReadCloser
+	p *paced
+}
+
+func (b *pacedBody) Read(data []byte) (int, error) {
+	b.p.expect()
+	n, err := b.ReadCloser.Read(data)
+	if err == io.EOF { // after any other error the rest may still have to be read, to be thrown away
+		_ = b.p.c.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}

@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"lethe/bridge/serve/guard"
+	"lethe/internal/durable"
+	"lethe/internal/secret"
+)
+
+const (
+	// DefaultAddress is where the server listens unless it is told otherwise.
+	DefaultAddress = "127.0.0.1:8420"
+	// Off as a socket is none.
+	Off = "off"
+
+	longestSocket = 103 // bytes of a path that every system takes
+)
+
+// ErrUnencrypted refuses an address that others reach, without TLS.
+var ErrUnencrypted = errors.New("others on the network could read the token and all that is said")
+
+// TokenFile is the file with the token that clients have to show.
+func TokenFile(home string) string { return filepath.Join(dir(home), "token") }
+
+// Token reads the token of a home. At first it makes one.
+func Token(home string) (string, error) {
+	path := TokenFile(home)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return "", err
+		}
+		if err := durable.WriteFile(path, []byte("lethe-"+rand.Text()+rand.Text()+"\n"), 0o600); err != nil {
+			return "", err
+		}
+	}
+	return ReadToken(path)
+}
+
+// ReadToken reads a token from a file of its owner alone.
+func ReadToken(path string) (string, error) {
+	data, _, err := durable.ReadRegular(path, 1<<10)
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	if mode := fi.Mode().Perm(); mode&0o177 != 0 {
+		return "", fmt.Errorf("read the token: others can open %s (mode %04o): chmod 600 it", path, mode)
+	}
+	token := strings.TrimSpace(string(data))
+	if len(token) < 16 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("read the token: %s does not hold one of at least 16 letters, digits and signs in one line", path)
+	}
+	secret.Add(token)
+	return token, nil
+}
+
+// listen opens all that the server listens on, and returns the address for people.
+func (c Config) listen(ctx context.Context) (all []net.Listener, url string, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range all {
+				l.Close()
+			}
+		}
+	}()
+	host, port, err := net.SplitHostPort(cmp.Or(c.Address, DefaultAddress))
+	if err != nil {
+		return nil, "", fmt.Errorf("listen: %q is not an address with a port", c.Address)
+	}
+	loopback := isLoopback(host)
+	if !loopback && c.Cert == "" && !c.Unencrypted {
+		return nil, "", fmt.Errorf("listen on %s without TLS: %w", c.Address, ErrUnencrypted)
+	}
+	first, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, "", err
+	}
+	all = append(all, first)
+	any := port == "0"
+	_, port, _ = net.SplitHostPort(first.Addr().String())
+	if loopback { // a browser may try either address, and nobody else shall answer there
+		for _, other := range []string{"127.0.0.1", "::1"} {
+			l, err := net.Listen("tcp", net.JoinHostPort(other, port))
+			switch {
+			case err == nil:
+				all = append(all, l)
+			case errors.Is(err, syscall.EADDRINUSE) && !any && other != first.Addr().(*net.TCPAddr).IP.String():
+				return all, "", err
+			}
+		}
+	}
+	scheme := "http"
+	if c.Cert != "" {
+		scheme = "https"
+		cert, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+		if err != nil {
+			return all, "", fmt.Errorf("read the certificate: %w", err)
+		}
+		for i, l := range all {
+			all[i] = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}}) // HTTP/1: guard's deadlines are those of connections
+		}
+	}
+	socket, err := c.listenSocket()
+	if socket != nil {
+		all = append(all, socket)
+	}
+	return all, scheme + "://" + net.JoinHostPort(host, port), err
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// listenSocket opens the Unix socket. It takes the place of one that a killed server has left,
+// which is nobody's: this process has the bridge.
+func (c Config) listenSocket() (net.Listener, error) {
+	path := cmp.Or(c.Socket, filepath.Join(dir(c.Home), "socket"))
+	if path == Off {
+		return nil, nil
+	}
+	if len(path) > longestSocket {
+		if c.Socket == "" {
+			c.Log.Info("there is no socket: its path would be too long; name another one in socket of [serve]", "path", path)
+			return nil, nil
+		}
+		return nil, fmt.Errorf("listen on %s: a socket's path has at most %d bytes", path, longestSocket)
+	}
+	fi, err := os.Lstat(path)
+	if err == nil && fi.Mode().Type() != fs.ModeSocket {
+		return nil, fmt.Errorf("listen on %s: something else is there", path)
+	}
+	if err == nil {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	before := syscall.Umask(0o177) // it is for its owner alone from the start
+	defer syscall.Umask(before)
+	return net.Listen("unix", path)
+}
+
+// hosts are the names in Host that are right beside those of this machine.
+func (c Config) hosts() (names []string) {
+	host, _, _ := net.SplitHostPort(cmp.Or(c.Address, DefaultAddress))
+	if ip, err := netip.ParseAddr(host); err == nil && !ip.IsUnspecified() {
+		names = append(names, ip.String())
+	}
+	for _, name := range c.Hosts {
+		names = append(names, strings.ToLower(name))
+	}
+	return names
+}
+
+// page is the address at which a browser logs in.
+func (c Config) page(url string) string {
+	scheme, address, _ := strings.Cut(url, "://")
+	host, port, _ := net.SplitHostPort(address)
+	switch {
+	case len(c.Hosts) > 0:
+		host = c.Hosts[0]
+	case isLoopback(host):
+		host = guard.PageHost
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}

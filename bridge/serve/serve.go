@@ -1,0 +1,111 @@
+// Package serve is the HTTP server of lethe serve: a bridge whose other side comes to it. What it
+// shows it reads from the files that the commands read, what a client says it posts through
+// package bridge, and every request passes package guard.
+//
+//	err := serve.Run(ctx, serve.Config{Home: home, Watcher: watcher, Log: log, Mount: mount})
+//
+// It listens on loopback and on a Unix socket; docs/serve.md says how it is used.
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lethe/bridge"
+	"lethe/bridge/serve/guard"
+	"lethe/chat"
+)
+
+// Name is that of the bridge, of its table in config.toml and of its directory under bridges/.
+const Name = "serve"
+
+// Config says what to serve.
+type Config struct {
+	Home    string
+	Watcher *chat.Watcher // the caller runs it
+	Log     *slog.Logger
+
+	Address     string // host and port; "" is DefaultAddress
+	Socket      string // a path; "" is the one in the bridge's directory, "off" none
+	Hosts       []string
+	Origins     []string
+	Cert, Key   string // files, for TLS
+	Unencrypted bool   // an address beyond loopback without TLS is meant
+
+	// Mount adds handlers to those of the server itself. done is closed when streams have to end.
+	Mount func(mux *http.ServeMux, b *bridge.Bridge, done <-chan struct{}) error
+	// Ready is told where the server listens, and can make login links. May be nil.
+	Ready func(url string, link func() string)
+}
+
+// endTime is how long requests under way may take to come to their end.
+const endTime = time.Second
+
+// Run serves until ctx ends, and ends within two seconds then. It fails with bridge.ErrRunning
+// when another process serves the home.
+func Run(ctx context.Context, c Config) (err error) {
+	b, err := bridge.Open(bridge.Config{Home: c.Home, Name: Name, Watcher: c.Watcher, Log: c.Log})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		b.Fail(err)
+		err = errors.Join(err, b.Close())
+	}()
+	token, err := Token(c.Home)
+	if err != nil {
+		return err
+	}
+	g, err := guard.New(guard.Config{Token: token, Hosts: c.hosts(), Origins: c.Origins, TLS: c.Cert != "", Log: c.Log})
+	if err != nil {
+		return err
+	}
+	mux, done := http.NewServeMux(), make(chan struct{})
+	if c.Mount != nil {
+		if err := c.Mount(mux, b, done); err != nil {
+			return err
+		}
+	}
+	listeners, url, err := c.listen(ctx)
+	if err != nil {
+		return err
+	}
+	b.Listening(url)
+	srv := &http.Server{
+		Handler:           g.Protect(mux),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+	}
+	var group errgroup.Group
+	around, end := context.WithCancel(ctx)
+	defer end()
+	group.Go(func() error { return b.Run(around) })
+	for _, l := range listeners {
+		group.Go(func() error {
+			defer end() // one that fails ends them all
+			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+	}
+	if c.Ready != nil {
+		c.Ready(url, func() string { return c.page(url) + g.Link() })
+	}
+	<-around.Done()
+	close(done)
+	patience, cancel := context.WithTimeout(context.Background(), endTime)
+	defer cancel()
+	if srv.Shutdown(patience) != nil {
+		_ = srv.Close() // a client takes its time
+	}
+	return group.Wait()
+}
+
+func dir(home string) string { return filepath.Join(home, "bridges", Name) }

@@ -1,0 +1,209 @@
+package serve_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/bridge"
+	"lethe/bridge/health"
+	"lethe/bridge/serve"
+	"lethe/chat"
+	"lethe/internal/lethetest"
+)
+
+// server is one that runs in a test.
+type server struct {
+	home, url string
+	link      func() string
+	stop      func() error // returns what Run does
+}
+
+func config(t *testing.T) serve.Config {
+	return serve.Config{Home: lethetest.Dir(t), Address: "127.0.0.1:0", Watcher: chat.NewWatcher(0, nil), Log: slog.New(slog.DiscardHandler)}
+}
+
+func start(t *testing.T, c serve.Config) *server {
+	t.Helper()
+	s := &server{home: c.Home}
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	c.Ready = func(url string, link func() string) { s.url, s.link = url, link; close(ready) }
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- serve.Run(ctx, c) }() // ends with ctx
+	s.stop = func() error { cancel(); return <-ended }
+	select {
+	case <-ready:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("it ends: %v", err)
+	}
+	t.Cleanup(cancel)
+	return s
+}
+
+// get asks with the token of the home, over the socket or not.
+func (s *server) get(t *testing.T, path, token string, socket bool) *http.Response {
+	t.Helper()
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	if socket {
+		c.Transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(s.home, "bridges/serve/socket"))
+		}}
+	}
+	r, err := http.NewRequest("GET", s.url+path, nil)
+	lethetest.Must(t, err)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.Do(r)
+	lethetest.Must(t, err)
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// The server, on loopback and on its socket, is for whoever can read the token file.
+func TestServe(t *testing.T) {
+	c := config(t)
+	streaming := make(chan struct{})
+	c.Mount = func(mux *http.ServeMux, b *bridge.Bridge, done <-chan struct{}) error {
+		mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
+		mux.HandleFunc("GET /stream", func(w http.ResponseWriter, _ *http.Request) {
+			http.NewResponseController(w).Flush()
+			close(streaming)
+			<-done
+		})
+		return nil
+	}
+	s := start(t, c)
+	token := strings.TrimSpace(lethetest.Read(t, serve.TokenFile(s.home)))
+	for _, name := range []string{"token", "socket"} {
+		if fi, err := os.Stat(filepath.Join(s.home, "bridges/serve", name)); err != nil || fi.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v, %v", name, fi.Mode(), err)
+		}
+	}
+	for _, socket := range []bool{false, true} {
+		if got := s.get(t, "/", token, socket).StatusCode; got != 200 {
+			t.Errorf("socket %v, with the token: %d", socket, got)
+		}
+		if got := s.get(t, "/", "", socket).StatusCode; got != 401 {
+			t.Errorf("socket %v, without: %d", socket, got)
+		}
+		for i := range 12 {
+			if got := s.get(t, "/", "wrong", socket).StatusCode; got != 401 && i < 10 || got != 429 && i >= 10 {
+				t.Errorf("socket %v, the wrong one no. %d: %d", socket, i+1, got)
+			}
+		}
+		if got := s.get(t, "/healthz", "", socket).StatusCode; got != 200 {
+			t.Errorf("socket %v, health: %d", socket, got)
+		}
+	}
+	if link := s.link(); !strings.HasPrefix(link, "http://lethe.localhost:") || !strings.Contains(link, "/login?once=") {
+		t.Errorf("the link is %s", link)
+	}
+	if err := serve.Run(t.Context(), c); !errors.Is(err, bridge.ErrRunning) {
+		t.Errorf("a second one: %v", err)
+	}
+	all, err := bridge.ReadHealth(s.home)
+	if err != nil || len(all) != 1 || all[0].State != health.Running || !all[0].Healthy() {
+		t.Errorf("health %+v, %v", all, err)
+	}
+	stream := s.get(t, "/stream", token, false)
+	<-streaming
+	began := time.Now()
+	lethetest.Must(t, s.stop())
+	if took := time.Since(began); took > 1500*time.Millisecond {
+		t.Errorf("it stops in %v", took)
+	}
+	if _, err := io.ReadAll(stream.Body); err != nil {
+		t.Errorf("the stream does not end well: %v", err)
+	}
+	again := config(t)
+	again.Home = s.home
+	if got := start(t, again).get(t, "/", token, true).StatusCode; got != 404 {
+		t.Errorf("the token after a restart: %d", got)
+	}
+}
+
+// A client that opens a stream and reads nothing, one that sends half a request, and one that
+// sends nothing at all do not keep the server from ending.
+func TestEndsWithSilentClients(t *testing.T) {
+	c := config(t)
+	begun := make(chan struct{}, 2)
+	c.Mount = func(mux *http.ServeMux, b *bridge.Bridge, done <-chan struct{}) error {
+		mux.HandleFunc("GET /flood", func(w http.ResponseWriter, _ *http.Request) {
+			begun <- struct{}{}
+			for {
+				if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+					return
+				}
+			}
+		})
+		mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
+			begun <- struct{}{}
+			_, _ = io.ReadAll(r.Body)
+		})
+		return nil
+	}
+	s := start(t, c)
+	token, err := serve.Token(s.home)
+	lethetest.Must(t, err)
+	for _, text := range []string{"", "GET / HT", "GET /flood HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token + "\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nAuthorization: Bearer " + token + "\r\n\r\nhalf"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		lethetest.Must(t, err)
+		defer conn.Close()
+		_, err = conn.Write([]byte(text))
+		lethetest.Must(t, err)
+	}
+	<-begun
+	<-begun
+	began := time.Now()
+	lethetest.Must(t, s.stop())
+	if took := time.Since(began); took > 1900*time.Millisecond {
+		t.Errorf("it stops in %v", took)
+	}
+}
+
+// What cannot be served is one clear error.
+func TestRefused(t *testing.T) {
+	taken, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6 on this machine")
+	}
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	for what, change := range map[string]func(*serve.Config){
+		"without TLS":                         func(c *serve.Config) { c.Address = "0.0.0.0:0" },
+		"not an address with a port":          func(c *serve.Config) { c.Address = "localhost" },
+		"address already in use":              func(c *serve.Config) { c.Address = "127.0.0.1:" + port },
+		"a socket's path has at most":         func(c *serve.Config) { c.Socket = "/tmp/" + strings.Repeat("x", 200) },
+		"something else is there":             func(c *serve.Config) { c.Socket = c.Home },
+		"read the certificate":                func(c *serve.Config) { c.Cert, c.Key = "/none", "/none" },
+		"not of the form https://example.org": func(c *serve.Config) { c.Origins = []string{"*"} },
+		"does not hold one of at least 16":    func(c *serve.Config) { lethetest.Write(t, serve.TokenFile(c.Home), "short\n") },
+		"others can open": func(c *serve.Config) {
+			lethetest.Write(t, serve.TokenFile(c.Home), "0123456789abcdef\n")
+			os.Chmod(serve.TokenFile(c.Home), 0o644)
+		},
+	} {
+		c := config(t)
+		change(&c)
+		if err := serve.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if all, _ := bridge.ReadHealth(c.Home); len(all) != 1 || all[0].State != health.Dead {
+			t.Errorf("%s: health %+v", what, all)
+		}
+	}
+	c := config(t)
+	c.Address, c.Unencrypted = "0.0.0.0:0", true
+	lethetest.Must(t, start(t, c).stop())
+}

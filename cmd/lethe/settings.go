@@ -1,0 +1,30 @@
+package main
+
+import (
+	"lethe/bridge/telegram"
+	"lethe/config"
+)
+
+// settings are config.toml, with the tables of the bridges that this program runs.
+type settings struct {
+	config.Settings
+	Telegram telegramSettings
+}
+
+// readSettings reads config.toml in the home. A missing one is empty.
+func readSettings(home string) (s settings, err error) {
+	s.Settings, err = config.Read(home, s.tables()...)
+	return s, err
+}
+
+func parseSettings(path string, data []byte) (s settings, err error) {
+	s.Settings, err = config.Parse(path, data, s.tables()...)
+	return s, err
+}
+
+// tables are those of the bridges.
+func (s *settings) tables() []config.Table {
+	return []config.Table{
+		{Name: telegram.Name, Into: &s.Telegram, Check: func() error { return s.Telegram.check() }},
+	}
+}

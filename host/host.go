@@ -1,0 +1,249 @@
+// Package host runs identities inside a program: it opens a home, finds the model, and keeps
+// what identities share while they run.
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/config"
+	"lethe/life"
+	"lethe/llm"
+	"lethe/llm/rehearsal"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// Options say how identities run. All of them may be left out; what is set wins over
+// config.toml.
+type Options struct {
+	Offline   bool   // with the offline rehearsal model, which is not intelligent
+	Rehearse  bool   // likewise, where there is no key and no provider is named
+	Preset    string // the provider: deepseek, openai, …
+	BaseURL   string // of another OpenAI-compatible endpoint
+	Model     string
+	Limit     int      // tokens of a request with its answer
+	Workspace string   // that the tools work in
+	Rooms     []string // that identities are subscribed to when they first run here
+
+	Secrets []string     // files that agents must not read
+	Log     *slog.Logger // may be nil
+
+	Ready  func(agent.Identity)             // called when an identity hears its rooms
+	Tell   func(agent.Identity, life.Event) // called for each event that has happened
+	Report func(error)                      // called when one of several identities cannot be opened
+	Retry  map[string]chan os.Signal        // by hash: a person asks a paused identity to try again
+
+	HintTime time.Duration // the longest that a turn waits for a hint; 0 leaves that to the agent
+	Pace     time.Duration // between the pieces of an answer of the offline model
+}
+
+// Host is what identities of a home run in: the store, the watcher, the model.
+type Host struct {
+	Offline  bool   // the model is the offline one
+	Endpoint string // of the model, for people: a host name, or "offline"
+
+	home     agent.Home
+	settings config.Settings
+	options  Options
+	store    *blobs.Store
+	watcher  *chat.Watcher
+	log      *slog.Logger
+
+	conf     llm.Config
+	model    string                      // of an identity that has none
+	serve    func(context.Context) error // the offline model, or nil
+	warnings []string                    // what weakens the promises here
+}
+
+// quietRetries bounds how often a call is repeated before the room is told that
+// the model cannot be reached: some seven seconds, since a person is waiting. The
+// identity goes on trying by itself.
+const quietRetries = 3
+
+// offlineModel is what the rehearsal model is called.
+const offlineModel = "rehearsal"
+
+// offlineKey is sent to it, since the client wants one. Keys are struck out of
+// errors, so it is no word that an error could hold.
+const offlineKey = "no-key-is-needed"
+
+// New prepares a host for identities of a home; it starts nothing. A provider without a key
+// is llm.ErrNoKey.
+func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
+	store, err := blobs.Open(home.Blobs())
+	if err != nil {
+		return nil, err
+	}
+	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	h := &Host{home: home, settings: settings, options: o, store: store, log: log, watcher: chat.NewWatcher(0, log)}
+	if o.Offline {
+		return h, h.rehearse()
+	}
+	h.conf = llm.Config{
+		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Log: log,
+		MaxRetries: quietRetries,
+		OnRetry: func(err error, wait time.Duration) {
+			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
+		},
+	}
+	client, err := llm.New(h.conf)
+	if errors.Is(err, llm.ErrNoKey) && o.Rehearse && h.conf.Preset == "" && h.conf.BaseURL == "" {
+		return h, h.rehearse()
+	}
+	if err != nil && !errors.Is(err, llm.ErrNoKey) {
+		err = config.Invalid("", "%w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	h.Endpoint, h.model = client.Host(), client.Preset().Model
+	if h.model == "" && o.Model == "" && settings.Model.Name == "" {
+		return nil, config.Invalid("name one with --model, or model.name in config.toml", "no model is named for %s", h.Endpoint)
+	}
+	return h, nil
+}
+
+// rehearse starts listening for the offline model, over HTTP like any other.
+func (h *Host) rehearse() error {
+	server := rehearsal.New(rehearsal.Options{Pace: h.options.Pace})
+	url, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	h.Offline, h.Endpoint, h.model = true, "offline", offlineModel
+	h.conf = llm.Config{Preset: "deepseek", BaseURL: url, Key: offlineKey, Log: h.log}
+	h.serve = server.Serve
+	return nil
+}
+
+// OpenAgent makes the running form of an identity.
+func (h *Host) OpenAgent(id agent.Identity) (*agent.Agent, error) {
+	config, err := h.config(id)
+	if err != nil {
+		return nil, err
+	}
+	return agent.Open(id, config)
+}
+
+// config is what an identity runs with.
+func (h *Host) config(id agent.Identity) (agent.Config, error) {
+	client, err := llm.New(h.conf)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	s, r := h.settings, h.options
+	params := mind.Params{
+		Model: cmp.Or(r.Model, s.Model.Name), MaxTokens: s.Model.MaxTokens, Thinking: s.Model.Thinking, Effort: s.Model.Effort,
+		Order: s.Prompt.Order, Endpoint: h.Endpoint,
+	}
+	if h.Offline {
+		params.Model = offlineModel
+	}
+	var ask []tools.Rule
+	for _, text := range s.Tools.Ask {
+		rule, _ := tools.ParseRule(text) // checked
+		ask = append(ask, rule)
+	}
+	var notify []string
+	for _, name := range s.Notified() {
+		notify = append(notify, chat.NotifyRoom(name))
+	}
+	workspace := cmp.Or(r.Workspace, s.Tools.Workspace)
+	c := agent.Config{
+		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
+		Model: client, Offline: h.Offline, Params: params, DefaultModel: h.model,
+		Forgetting: agent.Forgetting{
+			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
+			Mechanical: s.Compactor.Mode == config.ModeMechanical,
+		},
+		Recall:       agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},
+		ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
+		AddTriggers: s.Triggers.Add,
+		Tools: tools.Config{
+			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
+			BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,
+		},
+		Budget: s.Budget.Limits(), Prices: s.Prices,
+		People: s.Deciders(), Notify: notify, Zone: s.Zone(),
+		Gate:     agent.Gate{Check: s.Gate.Check},
+		Warnings: h.warnings, Ready: r.Ready, Tell: r.Tell, Retry: r.Retry[id.Self],
+	}
+	return c, h.review(id, &c)
+}
+
+// Run runs identities until ctx ends or every one has stopped.
+func (h *Host) Run(ctx context.Context, ids []agent.Identity) error {
+	h.warnings = warnings(h.home.Dir, h.settings.Tools.Bash)
+	for _, what := range h.warnings {
+		h.log.Warn(what)
+	}
+	return h.Serving(ctx, func(ctx context.Context) error {
+		return h.besideReviewer(ctx, ids, func(ctx context.Context) error {
+			return agent.Supervise(ctx, ids, h.opener(ids), h.log)
+		})
+	})
+}
+
+// Serving runs f, and as long as it lasts the watcher and the offline model, if that is
+// the one: they outlive identities, which may be in the middle of a call.
+func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error {
+	around, end := context.WithCancel(context.WithoutCancel(ctx))
+	var group errgroup.Group
+	group.Go(func() error { return h.watcher.Run(around) })
+	if h.serve != nil {
+		group.Go(func() error { return h.serve(around) })
+	}
+	err := f(ctx)
+	end()
+	return errors.Join(err, group.Wait())
+}
+
+// opener is open, for the supervisor. At first it subscribes the identity to the
+// rooms of the flags. Where others go on running, it reports at once that one
+// cannot be opened. Children of ids, which come later, hear their own rooms.
+func (h *Host) opener(ids []agent.Identity) func(agent.Identity) (*agent.Agent, error) {
+	var seen sync.Map
+	return func(id agent.Identity) (*agent.Agent, error) {
+		_, again := seen.LoadOrStore(id.Self, true)
+		a, err := h.OpenAgent(id)
+		again = again || !slices.Contains(ids, id)
+		if err == nil && !again {
+			for _, room := range h.options.Rooms {
+				err = errors.Join(err, chat.Subscribe(id.Subs(), h.home.Chats(), room))
+			}
+			if err != nil {
+				a.Close()
+			}
+		}
+		if err != nil && len(ids) > 1 && !again && h.options.Report != nil {
+			h.options.Report(err)
+		}
+		return a, err
+	}
+}
+
+// Boot boots an identity, after a check that it can run with its settings. Where there is one
+// of that name, the error is agent.ErrExists, and the identity is that one.
+func (h *Host) Boot(o agent.BootOptions) (agent.Identity, error) {
+	o.Check = func(id agent.Identity) error {
+		config, err := h.config(id)
+		if err != nil {
+			return err
+		}
+		return agent.Check(id, config)
+	}
+	return agent.Boot(h.home, h.store, o)
+}
