@@ -131,7 +131,7 @@ func isLoopback(host string) bool {
 // listenSocket opens the Unix socket. It takes the place of one that a killed server has left,
 // which is nobody's: this process has the bridge.
 func (c Config) listenSocket() (net.Listener, error) {
-	path := cmp.Or(c.Socket, filepath.Join(dir(c.Home), "socket"))
+	path := cmp.Or(c.Socket, filepath.Join(dir(c.Home.Dir), "socket"))
 	if path == Off {
 		return nil, nil
 	}

@@ -2,7 +2,7 @@
 // shows it reads from the files that the commands read, what a client says it posts through
 // package bridge, and every request passes package guard.
 //
-//	err := serve.Run(ctx, serve.Config{Home: home, Watcher: watcher, Log: log, Mount: mount})
+//	err := serve.Run(ctx, serve.Config{Home: home, Watcher: watcher, Log: log, Parts: []serve.Part{api.Routes}})
 //
 // It listens on loopback and on a Unix socket; docs/serve.md says how it is used.
 package serve
@@ -18,18 +18,22 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"lethe/bridge"
+	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/chat"
+	"lethe/report"
 )
 
-// Name is that of the bridge, of its table in config.toml and of its directory under bridges/.
-const Name = "serve"
+// Part adds its handlers to the server.
+type Part func(mux *http.ServeMux, b *backend.Backend)
 
 // Config says what to serve.
 type Config struct {
-	Home    string
+	Home    report.Home
 	Watcher *chat.Watcher // the caller runs it
+	User    string        // who signs where a request names nobody
 	Log     *slog.Logger
+	Parts   []Part
 
 	Address     string // host and port; "" is DefaultAddress
 	Socket      string // a path; "" is the one in the bridge's directory, "off" none
@@ -38,8 +42,6 @@ type Config struct {
 	Cert, Key   string // files, for TLS
 	Unencrypted bool   // an address beyond loopback without TLS is meant
 
-	// Mount adds handlers to those of the server itself. done is closed when streams have to end.
-	Mount func(mux *http.ServeMux, b *bridge.Bridge, done <-chan struct{}) error
 	// Ready is told where the server listens, and can make login links. May be nil.
 	Ready func(url string, link func() string)
 }
@@ -50,7 +52,7 @@ const endTime = time.Second
 // Run serves until ctx ends, and ends within two seconds then. It fails with bridge.ErrRunning
 // when another process serves the home.
 func Run(ctx context.Context, c Config) (err error) {
-	b, err := bridge.Open(bridge.Config{Home: c.Home, Name: Name, Watcher: c.Watcher, Log: c.Log})
+	b, err := bridge.Open(bridge.Config{Home: c.Home.Dir, Name: backend.Name, Watcher: c.Watcher, Log: c.Log})
 	if err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func Run(ctx context.Context, c Config) (err error) {
 		b.Fail(err)
 		err = errors.Join(err, b.Close())
 	}()
-	token, err := Token(c.Home)
+	token, err := Token(c.Home.Dir)
 	if err != nil {
 		return err
 	}
@@ -67,10 +69,8 @@ func Run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	mux, done := http.NewServeMux(), make(chan struct{})
-	if c.Mount != nil {
-		if err := c.Mount(mux, b, done); err != nil {
-			return err
-		}
+	for _, add := range c.Parts {
+		add(mux, &backend.Backend{Home: c.Home, Bridge: b, Watcher: c.Watcher, User: c.User, Log: c.Log, Done: done})
 	}
 	listeners, url, err := c.listen(ctx)
 	if err != nil {
@@ -108,4 +108,4 @@ func Run(ctx context.Context, c Config) (err error) {
 	return group.Wait()
 }
 
-func dir(home string) string { return filepath.Join(home, "bridges", Name) }
+func dir(home string) string { return filepath.Join(home, "bridges", backend.Name) }

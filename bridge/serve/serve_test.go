@@ -13,11 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent"
 	"lethe/bridge"
 	"lethe/bridge/health"
 	"lethe/bridge/serve"
+	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/internal/lethetest"
+	"lethe/report"
 )
 
 // server is one that runs in a test.
@@ -28,12 +31,14 @@ type server struct {
 }
 
 func config(t *testing.T) serve.Config {
-	return serve.Config{Home: lethetest.Dir(t), Address: "127.0.0.1:0", Watcher: chat.NewWatcher(0, nil), Log: slog.New(slog.DiscardHandler)}
+	home, err := agent.OpenHome(lethetest.Dir(t))
+	lethetest.Must(t, err)
+	return serve.Config{Home: report.Home{Home: home}, Address: "127.0.0.1:0", Watcher: chat.NewWatcher(0, nil), Log: slog.New(slog.DiscardHandler)}
 }
 
 func start(t *testing.T, c serve.Config) *server {
 	t.Helper()
-	s := &server{home: c.Home}
+	s := &server{home: c.Home.Dir}
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	c.Ready = func(url string, link func() string) { s.url, s.link = url, link; close(ready) }
 	ctx, cancel := context.WithCancel(t.Context())
@@ -73,15 +78,14 @@ func (s *server) get(t *testing.T, path, token string, socket bool) *http.Respon
 func TestServe(t *testing.T) {
 	c := config(t)
 	streaming := make(chan struct{})
-	c.Mount = func(mux *http.ServeMux, b *bridge.Bridge, done <-chan struct{}) error {
+	c.Parts = []serve.Part{func(mux *http.ServeMux, b *backend.Backend) {
 		mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
 		mux.HandleFunc("GET /stream", func(w http.ResponseWriter, _ *http.Request) {
 			http.NewResponseController(w).Flush()
 			close(streaming)
-			<-done
+			<-b.Done
 		})
-		return nil
-	}
+	}}
 	s := start(t, c)
 	token := strings.TrimSpace(lethetest.Read(t, serve.TokenFile(s.home)))
 	for _, name := range []string{"token", "socket"} {
@@ -126,7 +130,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("the stream does not end well: %v", err)
 	}
 	again := config(t)
-	again.Home = s.home
+	again.Home = c.Home
 	if got := start(t, again).get(t, "/", token, true).StatusCode; got != 404 {
 		t.Errorf("the token after a restart: %d", got)
 	}
@@ -137,7 +141,7 @@ func TestServe(t *testing.T) {
 func TestEndsWithSilentClients(t *testing.T) {
 	c := config(t)
 	begun := make(chan struct{}, 2)
-	c.Mount = func(mux *http.ServeMux, b *bridge.Bridge, done <-chan struct{}) error {
+	c.Parts = []serve.Part{func(mux *http.ServeMux, b *backend.Backend) {
 		mux.HandleFunc("GET /flood", func(w http.ResponseWriter, _ *http.Request) {
 			begun <- struct{}{}
 			for {
@@ -150,8 +154,7 @@ func TestEndsWithSilentClients(t *testing.T) {
 			begun <- struct{}{}
 			_, _ = io.ReadAll(r.Body)
 		})
-		return nil
-	}
+	}}
 	s := start(t, c)
 	token, err := serve.Token(s.home)
 	lethetest.Must(t, err)
@@ -185,13 +188,13 @@ func TestRefused(t *testing.T) {
 		"not an address with a port":          func(c *serve.Config) { c.Address = "localhost" },
 		"address already in use":              func(c *serve.Config) { c.Address = "127.0.0.1:" + port },
 		"a socket's path has at most":         func(c *serve.Config) { c.Socket = "/tmp/" + strings.Repeat("x", 200) },
-		"something else is there":             func(c *serve.Config) { c.Socket = c.Home },
+		"something else is there":             func(c *serve.Config) { c.Socket = c.Home.Dir },
 		"read the certificate":                func(c *serve.Config) { c.Cert, c.Key = "/none", "/none" },
 		"not of the form https://example.org": func(c *serve.Config) { c.Origins = []string{"*"} },
-		"does not hold one of at least 16":    func(c *serve.Config) { lethetest.Write(t, serve.TokenFile(c.Home), "short\n") },
+		"does not hold one of at least 16":    func(c *serve.Config) { lethetest.Write(t, serve.TokenFile(c.Home.Dir), "short\n") },
 		"others can open": func(c *serve.Config) {
-			lethetest.Write(t, serve.TokenFile(c.Home), "0123456789abcdef\n")
-			os.Chmod(serve.TokenFile(c.Home), 0o644)
+			lethetest.Write(t, serve.TokenFile(c.Home.Dir), "0123456789abcdef\n")
+			os.Chmod(serve.TokenFile(c.Home.Dir), 0o644)
 		},
 	} {
 		c := config(t)
@@ -199,7 +202,7 @@ func TestRefused(t *testing.T) {
 		if err := serve.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if all, _ := bridge.ReadHealth(c.Home); len(all) != 1 || all[0].State != health.Dead {
+		if all, _ := bridge.ReadHealth(c.Home.Dir); len(all) != 1 || all[0].State != health.Dead {
 			t.Errorf("%s: health %+v", what, all)
 		}
 	}

@@ -1,19 +1,27 @@
-// Package servetest is a server for tests of what lethe serve mounts: HTTP on loopback, with
-// the guard in front.
+// Package servetest is a server for tests of what lethe serve is made of: a home, and HTTP on
+// loopback with the guard in front.
 //
-//	s := servetest.Start(t, func(mux *http.ServeMux) { api.Routes(mux, b) })
-//	resp := s.Do(t, "GET", "/api/agents", "")
+//	s := servetest.Start(t, t.TempDir(), api.Routes)
+//	text := servetest.Text(t, s.Do(t, "GET", "/api/agents", ""), 200)
 package servetest
 
 import (
+	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/bridge"
+	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
+	"lethe/chat"
 	"lethe/internal/lethetest"
+	"lethe/report"
 )
 
 // Token is the one that a test server asks for.
@@ -22,18 +30,41 @@ const Token = "test-token-3fa9c1d2e4b5a6f7"
 // Server is a running one.
 type Server struct {
 	*httptest.Server
-	Guard *guard.Guard
+	Guard   *guard.Guard
+	Backend *backend.Backend
 }
 
-// Start serves what mount mounts until the test ends.
-func Start(t testing.TB, mount func(*http.ServeMux)) *Server {
+// Start serves the home in dir until the test ends. You are "you" there.
+func Start(t testing.TB, dir string, parts ...func(*http.ServeMux, *backend.Backend)) *Server {
 	t.Helper()
+	home, err := agent.OpenHome(dir)
+	lethetest.Must(t, err)
+	store, err := blobs.Open(home.Blobs())
+	lethetest.Must(t, err)
+	watcher := chat.NewWatcher(0, nil)
+	b, err := bridge.Open(bridge.Config{Home: dir, Name: backend.Name, Watcher: watcher})
+	lethetest.Must(t, err)
 	g, err := guard.New(guard.Config{Token: Token})
 	lethetest.Must(t, err)
-	mux := http.NewServeMux()
-	mount(mux)
-	s := &Server{httptest.NewServer(g.Protect(mux)), g}
-	t.Cleanup(s.Close)
+	done, mux := make(chan struct{}), http.NewServeMux()
+	s := &Server{Guard: g, Backend: &backend.Backend{
+		Home: report.Home{Home: home, Store: store, People: []string{"you"}}, Bridge: b, Watcher: watcher, User: "you", Log: slog.New(slog.DiscardHandler), Done: done,
+	}}
+	for _, add := range parts {
+		add(mux, s.Backend)
+	}
+	s.Server = httptest.NewServer(g.Protect(mux))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- watcher.Run(ctx) }() // ends with ctx
+	t.Cleanup(func() {
+		close(done)
+		s.CloseClientConnections()
+		s.Close()
+		cancel()
+		lethetest.Must(t, <-ended)
+		lethetest.Must(t, b.Close())
+	})
 	return s
 }
 

@@ -11,12 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/internal/lethetest"
 	"lethe/internal/servetest"
 )
 
-func hello(mux *http.ServeMux) {
+func hello(mux *http.ServeMux, _ *backend.Backend) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		_, err := io.Copy(io.Discard, r.Body)
 		if err != nil {
@@ -28,7 +29,7 @@ func hello(mux *http.ServeMux) {
 
 // What browsers, scripts and strangers send, and whether it reaches a handler.
 func TestTable(t *testing.T) {
-	s := servetest.Start(t, hello)
+	s := servetest.Start(t, t.TempDir(), hello)
 	jar, err := cookiejar.New(nil)
 	lethetest.Must(t, err)
 	resp, err := (&http.Client{Jar: jar}).Get(s.Link())
@@ -117,7 +118,7 @@ func TestLogin(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			mux := http.NewServeMux()
-			hello(mux)
+			hello(mux, nil)
 			g.Protect(mux).ServeHTTP(w, r)
 			return w.Result()
 		}
@@ -192,7 +193,7 @@ func TestListedOrigin(t *testing.T) {
 	g, err := guard.New(guard.Config{Token: "one", Origins: []string{"https://chat.example"}, Hosts: []string{"lethe.example"}})
 	lethetest.Must(t, err)
 	mux := http.NewServeMux()
-	hello(mux)
+	hello(mux, nil)
 	do := func(method, origin string, headers ...string) *http.Response {
 		r := httptest.NewRequest(method, "http://lethe.example/api/agents", nil)
 		r.Header.Set("Origin", origin)
@@ -226,7 +227,7 @@ func TestListedOrigin(t *testing.T) {
 
 // Bodies are bounded by their kind.
 func TestBodies(t *testing.T) {
-	s := servetest.Start(t, hello)
+	s := servetest.Start(t, t.TempDir(), hello)
 	for _, c := range []struct {
 		kind string
 		size int

@@ -1,0 +1,113 @@
+package backend
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// pingEvery is how often a stream says something, for whatever is between it and its client.
+const pingEvery = 15 * time.Second
+
+// SSE is a stream of server-sent events:
+//
+//	s := b.Stream(w, r)
+//	defer s.Close()
+//	err := stream.Follow(s.Context(), b.Watcher, func(e events.Event) error { return s.Send(e.ID, e.Type, e) })
+//
+// Its methods may be called from any goroutine.
+type SSE struct {
+	ctx context.Context
+	end context.CancelCauseFunc
+	c   *http.ResponseController
+
+	mu     sync.Mutex
+	w      http.ResponseWriter
+	ping   *time.Timer
+	closed bool
+}
+
+// Stream begins the stream of a request. It tells the client to come back after two seconds when
+// it breaks off.
+func (b *Backend) Stream(w http.ResponseWriter, r *http.Request) *SSE {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	s := &SSE{w: w, c: http.NewResponseController(w)}
+	s.ctx, s.end = context.WithCancelCause(r.Context())
+	go func() { // ends with the server or the stream
+		select {
+		case <-b.Done:
+			s.end(http.ErrServerClosed)
+		case <-s.ctx.Done():
+		}
+	}()
+	s.mu.Lock()
+	s.ping = time.AfterFunc(pingEvery, func() { _ = s.write(":\n\n") })
+	s.mu.Unlock()
+	_ = s.write("retry: 2000\n\n") // a client that is gone ends the context
+	return s
+}
+
+// Context ends when the client leaves, reads nothing for half a minute, or the server stops.
+func (s *SSE) Context() context.Context { return s.ctx }
+
+// Send sends a value as JSON. The client names id when it comes back; an event with id "" does not
+// change that.
+func (s *SSE) Send(id, event string, v any) error {
+	var data bytes.Buffer
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	return s.SendText(id, event, strings.TrimSuffix(data.String(), "\n"))
+}
+
+var lineEnds = strings.NewReplacer("\r\n", "\ndata: ", "\r", "\ndata: ", "\n", "\ndata: ")
+
+// SendText sends a text. id and event are the program's own words.
+func (s *SSE) SendText(id, event, text string) error {
+	var b strings.Builder
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
+	}
+	b.WriteString("event: " + event + "\ndata: ")
+	_, _ = lineEnds.WriteString(&b, text) // to memory
+	b.WriteString("\n\n")
+	return s.write(b.String())
+}
+
+func (s *SSE) write(text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return http.ErrServerClosed
+	}
+	if err := context.Cause(s.ctx); err != nil {
+		return err
+	}
+	_, err := s.w.Write([]byte(text))
+	if err == nil {
+		err = s.c.Flush()
+	}
+	if err != nil {
+		s.end(err)
+	}
+	s.ping.Reset(pingEvery)
+	return err
+}
+
+// Close ends the stream. A handler calls it before it returns.
+func (s *SSE) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.ping.Stop()
+	s.end(http.ErrServerClosed)
+}
