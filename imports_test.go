@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"lethe/config": {"lethe/agent", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/llm", "lethe/mind", "lethe/tools"},
 	"lethe/host": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/config", "lethe/internal/sandbox", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
 		"lethe/mind", "lethe/tools"},
+	"lethe/events": {"lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind"},
 	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/life/event",
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind",

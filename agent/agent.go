@@ -139,6 +139,7 @@ type Agent struct {
 	indexer       *indexer      // nil while the identity does not run
 	hintedThrough int           // the newest entry that a hint was looked up for
 	shown         status.Status // as status.json has it
+	live          live
 }
 
 // journal is the log, and what it takes to write on in it.
@@ -181,7 +182,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	cfg.quiet = cmp.Or(cfg.quiet, quietAfter)
 	cfg.reviewEvery = cmp.Or(cfg.reviewEvery, reviewEvery)
 	a := &Agent{
-		id: id, cfg: cfg, store: cfg.Store, stirred: make(chan struct{}, 1),
+		id: id, cfg: cfg, store: cfg.Store, stirred: make(chan struct{}, 1), live: live{dir: id.Dir},
 		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]fs.FileInfo{}},
 	}
 	if a.lock, err = takeLock(id); err != nil {

@@ -76,7 +76,7 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 		before, known := w.model.Usage(), w.fold(id).Usage
 		w.say("dev", "ann", "talk")
 		if step.Fault == rehearsal.Stall {
-			w.shows(id, "half of it has come", func(s status.Status) bool { return !s.SilentSince.IsZero() && status.ReadLive(id.Dir) != "" })
+			w.shows(id, "half of it has come", func(s status.Status) bool { return !s.SilentSince.IsZero() && status.ReadLive(id.Dir).Text != "" })
 			w.say("dev", "ann", "/stop")
 		}
 		w.answered("dev", 2)

@@ -126,6 +126,8 @@ func (a *Agent) runTool(ctx context.Context, c tools.Call) (res tools.Result, st
 		return res, false, a.log.broken
 	}
 	a.call.granted, a.call.spoken = maps.Clone(a.state.Grants), a.state.Spoken
+	c.Output = a.output(c.ID)
+	defer a.live.end()
 	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
 		c.ID = a.id.Name + "." + c.ID
 	}

@@ -81,6 +81,7 @@ func (a *Agent) begin() error {
 		}
 		a.callChild(c.Room)
 	}
+	_ = status.WriteLive(a.id.Dir, status.Live{}) // what a kill has left
 	a.showResting()
 	if a.cfg.Ready != nil {
 		a.cfg.Ready(a.id)

@@ -103,7 +103,7 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	a.show(status.Thinking, "")
 	defer func() {
 		a.call.lastPiece.Store(nil)
-		_ = status.WriteLive(a.id.Dir, "")
+		a.live.end()
 	}()
 	failed := a.during(ctx, func(ctx context.Context) {
 		t.reply, err = complete(ctx, r)

@@ -21,7 +21,7 @@ func TestSilentModelIsTold(t *testing.T) {
 	for _, q := range []string{"first", "second"} {
 		w.say("dev", "ann", q)
 		w.shows(id, "the status tells of "+q, func(s status.Status) bool {
-			return s.State == status.Thinking && !s.SilentSince.IsZero() && (q == "second" || status.ReadLive(id.Dir) != "")
+			return s.State == status.Thinking && !s.SilentSince.IsZero() && (q == "second" || status.ReadLive(id.Dir).Text != "")
 		})
 		for { // on a busy machine a last piece may come after all
 			w.say("dev", "ann", "/status")

@@ -6,7 +6,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"lethe/chat"
 	"lethe/internal/status"
@@ -14,7 +16,7 @@ import (
 	"lethe/mind"
 )
 
-// Others see of a running identity its status.json and live.md. Nothing depends on
+// Others see of a running identity its status.json, and live.md and live.json. Nothing depends on
 // them, so failures to write them are passed over.
 
 // show writes status.json.
@@ -79,15 +81,70 @@ func (a *Agent) showEnd(err error) {
 // streamed is what has come of an answer that is not whole yet.
 type streamed struct{ reasoning, text strings.Builder }
 
-// livePace bounds how often the streaming text is written: more is not seen.
+// livePace bounds how often what is under way is written: more is not seen.
 const livePace = 100 * time.Millisecond
+
+// live shows what is under way, at its pace, for all goroutines that have something of it.
+type live struct {
+	dir string
+
+	mu    sync.Mutex // guards what follows
+	now   status.Live
+	shown bool        // some of it is in the files
+	last  time.Time   // when that was written
+	timer *time.Timer // that will write; nil when there is nothing new
+}
+
+// change notes more of what is under way, if change says so.
+func (l *live) change(change func(now *status.Live) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if change(&l.now) && l.timer == nil {
+		l.timer = time.AfterFunc(time.Until(l.last.Add(livePace)), l.write)
+	}
+}
+
+func (l *live) write() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil { // otherwise it has ended meanwhile
+		l.timer, l.last, l.shown = nil, time.Now(), true
+		_ = status.WriteLive(l.dir, l.now) // a view: the next one comes
+	}
+}
+
+// begin says what begins. Its first words are shown at once, those of a command when it has taken
+// a moment.
+func (l *live) begin(now status.Live) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now, l.last = now, time.Time{}
+	if now.Call != "" {
+		l.last = time.Now()
+	}
+}
+
+// end says that nothing is under way.
+func (l *live) end() {
+	l.begin(status.Live{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+	if l.shown {
+		l.shown = false
+		_ = status.WriteLive(l.dir, l.now)
+	}
+}
 
 // stream returns what takes the pieces of a reply as they stream, from the goroutine
 // of the call. What has come by the end of ctx stays in a.call.
 func (a *Agent) stream(ctx context.Context) func(llm.Delta) {
 	got := &a.call.streamed
 	*got = streamed{}
-	var last time.Time
+	a.live.begin(status.Live{Entry: mind.EntryID(a.state.Next)})
 	return func(d llm.Delta) {
 		switch {
 		case !d.Reset:
@@ -95,17 +152,48 @@ func (a *Agent) stream(ctx context.Context) func(llm.Delta) {
 		case ctx.Err() != nil:
 			return
 		default:
-			*got, last = streamed{}, time.Time{}
+			*got = streamed{}
 		}
 		got.reasoning.WriteString(d.Reasoning)
 		got.text.WriteString(d.Text)
-		if d.Text == "" && !d.Reset || time.Since(last) < livePace {
-			return
+		text := got.text.String()
+		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(text)) { // it may be no more than that
+			text = ""
 		}
-		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(got.text.String())) { // it may be no more than that
-			return
-		}
-		last = time.Now()
-		_ = status.WriteLive(a.id.Dir, got.text.String()) // a view: the next one comes
+		a.live.change(func(now *status.Live) bool {
+			now.Thinking, now.Text = got.reasoning.String(), text
+			return true
+		})
+	}
+}
+
+// maxOutput bounds what is shown of the output of a command, in bytes: the newest.
+const maxOutput = 64 << 10
+
+// output returns what takes the output of a call while it runs. What comes later, as of a job,
+// is not shown.
+func (a *Agent) output(call string) func([]byte) {
+	a.live.begin(status.Live{Call: call})
+	var part []byte // of a rune
+	return func(b []byte) {
+		a.live.change(func(now *status.Live) bool {
+			if now.Call != call {
+				return false
+			}
+			b, whole := append(part, b...), 0
+			for whole < len(b) && utf8.FullRune(b[whole:]) {
+				_, n := utf8.DecodeRune(b[whole:])
+				whole += n
+			}
+			part = slices.Clone(b[whole:])
+			now.Output += strings.ToValidUTF8(string(b[:whole]), "\uFFFD")
+			if more := len(now.Output) - maxOutput; more > maxOutput {
+				for !utf8.RuneStart(now.Output[more]) {
+					more--
+				}
+				now.Output, now.From = now.Output[more:], now.From+int64(more)
+			}
+			return true
+		})
 	}
 }

@@ -107,7 +107,8 @@ func newReader(r io.ReaderAt, size int64, path string, from Mark) *Reader {
 	return &Reader{At: from, Size: size, path: path, file: r, lines: bufio.NewReaderSize(rest, 1<<16)}
 }
 
-// ReadFrom opens a log for reading from a mark; Mark{} is its start.
+// ReadFrom opens a log for reading from a mark; Mark{} is its start, and one without a Sum any
+// place where a line begins.
 func ReadFrom(path string, from Mark) (*Reader, error) {
 	file, fi, err := durable.OpenRegular(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -133,9 +134,11 @@ func (r *Reader) find(m Mark) error {
 	if _, err := r.file.ReadAt(end, m.Offset-int64(len(end))); err != nil {
 		return failed(r.path, m.Offset, err)
 	}
-	if string(end) != " #"+m.Sum+"\n" {
+	sum := string(end[len(" #"):sumLen])
+	if string(end) != " #"+sum+"\n" || m.Sum != "" && m.Sum != sum {
 		return ErrOtherLog
 	}
+	r.At.Sum = sum
 	return nil
 }
 
@@ -162,6 +165,25 @@ func (r *Reader) Next() (e Event, follows bool, err error) {
 	}
 	r.At = Mark{r.At.Offset + int64(len(line)), rec.sum}
 	return rec.event, rec.follows, nil
+}
+
+// More lets Next go on behind an io.EOF, up to where the log ends now. ErrOtherLog says
+// that what was read is no longer there: the log was cut, or another file has its name.
+func (r *Reader) More() error {
+	named, err := os.Stat(r.path)
+	if err != nil {
+		return fmt.Errorf("read life: %w", err)
+	}
+	own, err := r.file.(*os.File).Stat()
+	if err != nil {
+		return fmt.Errorf("read life: %w", err)
+	}
+	if !os.SameFile(named, own) || own.Size() < r.At.Offset {
+		return ErrOtherLog
+	}
+	r.Size = own.Size()
+	r.lines.Reset(io.NewSectionReader(r.file, r.At.Offset, r.Size-r.At.Offset))
+	return nil
 }
 
 // Close closes the file.

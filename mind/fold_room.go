@@ -48,7 +48,7 @@ func (s *State) inbound(e event.Inbound, from source) error {
 // listen decides what an inbound body owes, and to whom.
 func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 	users, agents, woken, work := false, false, false, false
-	for line := range others(body, own) {
+	for line := range Others(body, own) {
 		switch child, fired := s.Child(room), s.hear(room, line.Hash, asleep); {
 		case child != nil && (!fired || line.Name == child.Name):
 			s.hearChild(room, line, asleep)

@@ -155,14 +155,14 @@ var indented = strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n  
 // so that no text can look like another line.
 func Heard(body []byte, own []Span) string {
 	var lines []string
-	for line := range others(body, own) {
+	for line := range Others(body, own) {
 		lines = append(lines, tag(line)+" "+indented.Replace(outside(line.Text)))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// others yields the lines of a room that say something and are not the identity's own.
-func others(body []byte, own []Span) iter.Seq[chat.Line] {
+// Others yields the lines of a room that say something and are not the identity's own.
+func Others(body []byte, own []Span) iter.Seq[chat.Line] {
 	return func(yield func(chat.Line) bool) {
 		var at int64
 		for raw := range bytes.Lines(body) {

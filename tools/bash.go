@@ -81,7 +81,7 @@ func (b *bash) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
 		}
 		wait = 0
 	}
-	r := b.start(ctx, c.ID, a.Command, timeout)
+	r := b.start(ctx, c, a.Command, timeout)
 	if c.Job > 0 && wait < timeout {
 		select {
 		case <-r.ended:
@@ -96,13 +96,13 @@ func (b *bash) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
 }
 
 // start runs a command until its timeout, or until ctx ends.
-func (b *bash) start(ctx context.Context, call, line string, timeout time.Duration) *command {
+func (b *bash) start(ctx context.Context, call Call, line string, timeout time.Duration) *command {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop, cancelTimer := context.WithTimeoutCause(run, timeout, errTimeout)
-	name := spoolName(call)
+	name := spoolName(call.ID)
 	r := &command{line: line, timeout: timeout, began: time.Now(), cancel: cancel, started: make(chan struct{}), ended: make(chan struct{}),
 		untie: context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })}
-	r.out = &spool{bound: b.c.MaxOutput, most: b.most, tooMuch: func() { cancel(errTooMuch) }, name: name,
+	r.out = &spool{bound: b.c.MaxOutput, most: b.most, tooMuch: func() { cancel(errTooMuch) }, name: name, live: call.Output,
 		keep: func() (*os.File, error) { return b.files.openSpool(name) }}
 	go func() { // ends with the command, which ends at its timeout, at stop, or when ctx does that it is tied to
 		defer cancel(nil)

@@ -32,7 +32,8 @@ var errTooMuch = errors.New("too much output")
 // in a file.
 type spool struct {
 	bound   int64
-	tooMuch func() // told when the command writes more than most
+	tooMuch func()       // told when the command writes more than most
+	live    func([]byte) // for screens; may be nil
 
 	mu    sync.Mutex // guards all that follows
 	most  int64      // what a command may write: maxSpool; less of a job
@@ -68,6 +69,9 @@ func (s *spool) add(b []byte) error {
 		s.write(s.head)
 	}
 	s.write(b)
+	if s.live != nil && len(b) > 0 {
+		s.live(b)
+	}
 	s.total += int64(len(b))
 	n := min(len(b), int(s.bound)-len(s.head))
 	s.head = append(s.head, b[:n]...)

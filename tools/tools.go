@@ -58,6 +58,8 @@ type Call struct {
 	// room JobRoom. Without a number it cannot.
 	Job     int
 	JobRoom string
+	// Output, if not nil, gets what a command writes while it runs.
+	Output func([]byte)
 }
 
 // Result is what the agent gets back for a call.

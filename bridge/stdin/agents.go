@@ -35,7 +35,7 @@ func readAgents(dirs []string) []agent {
 		}
 		a := agent{Status: s}
 		if a.working() {
-			a.Live = status.ReadLive(dir)
+			a.Live = status.ReadLive(dir).Text
 		}
 		all = append(all, a)
 	}

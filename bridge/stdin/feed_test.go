@@ -125,7 +125,7 @@ func TestFeedSeesIdentitiesComeAndGo(t *testing.T) {
 	a := newActor(t, home, "lethe", "dev")
 	until(t, out, "an identity", func(m any) bool { return len(m.(news).Agents) == 1 })
 	a.set(func(s *status.Status) { s.State, s.Answering = status.Thinking, []string{"dev"} })
-	lethetest.Must(t, status.WriteLive(a.dir, "so far"))
+	lethetest.Must(t, status.WriteLive(a.dir, status.Live{Text: "so far"}))
 	until(t, out, "its reply", func(m any) bool {
 		n := m.(news)
 		return len(n.Agents) == 1 && n.Agents[0].Live == "so far"

@@ -125,18 +125,3 @@ func Read(dir string) (Status, error) {
 	err = json.Unmarshal(data, &s)
 	return s, err
 }
-
-// WriteLive puts the text streamed so far into dir as live.md; empty text means
-// that nothing is streaming.
-func WriteLive(dir, text string) error {
-	return durable.Replace(filepath.Join(dir, "live.md"), []byte(secret.Begun(text)), 0o600)
-}
-
-// ReadLive returns the text streamed so far, empty when nothing is streaming.
-func ReadLive(dir string) string {
-	data, _, err := durable.ReadRegular(filepath.Join(dir, "live.md"), 16<<20)
-	if err != nil {
-		return ""
-	}
-	return string(data)
-}

@@ -1,0 +1,127 @@
+// Package events tells what happens to an identity, in the form in which clients hear of it:
+// each line of LIFE becomes no, one or several events.
+//
+//	s, err := events.Open(store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
+//	for e, err := s.Next(); err == nil; e, err = s.Next() { … } // io.EOF: no more for now
+//	err = s.Follow(ctx, watcher, func(e events.Event) error { … }) // for ever, with what streams
+//
+// The same log and blobs give the same events, whenever and from wherever they are read: an
+// event's ID is a place of the log, and Open goes on behind any of them with a seek. Nothing
+// is kept in memory for clients, so one that was away for a month misses nothing.
+//
+// docs/events.md describes the types.
+package events
+
+import (
+	"encoding/json"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/life/event"
+)
+
+// Types of events.
+const (
+	TurnStart     = "turn.start"
+	UserMessage   = "user.message" // a line of a room that was heard, whoever said it
+	ThinkingDelta = "thinking.delta"
+	ThinkingDone  = "thinking.done"
+	MessageDelta  = "message.delta"
+	MessageDone   = "message.done"
+	ToolRequest   = "tool.request"
+	ToolOutput    = "tool.output"
+	ToolResult    = "tool.result"
+	FileChanged   = "file.changed"
+	Usage         = "usage"
+	TurnEnd       = "turn.end"
+	Error         = "error"
+
+	Forgot   = "forgot"
+	Reminded = "reminded"
+	Opened   = "opened"
+	Asked    = "asked"
+	Answered = "answered"
+	Fired    = "fired"
+	Noted    = "note"
+	Joined   = "joined"
+	Left     = "left"
+	Paused   = "paused"
+	Booted   = "booted"
+	Resumed  = "resumed"
+	Stopped  = "stopped"
+)
+
+// Event is something that happened. Which members there are depends on Type. Texts are valid
+// UTF-8 and otherwise as somebody wrote them: whoever shows them makes them safe.
+type Event struct {
+	ID    string    `json:"id,omitempty"` // where to go on behind it; none for what is only under way
+	Type  string    `json:"type"`
+	At    time.Time `json:"at"`
+	Agent string    `json:"agent"`           // name
+	Turn  int       `json:"turn,omitempty"`  // 0 outside of turns
+	Entry string    `json:"entry,omitempty"` // e12, of a call e12.1, of an approved call q3fa9c1, of the harness k3
+	Room  string    `json:"room,omitempty"`
+	Rooms []string  `json:"rooms,omitempty"` // in the place of Room when there are several
+	By    string    `json:"by,omitempty"`    // who says it
+	Text  string    `json:"text,omitempty"`
+	Hash  string    `json:"hash,omitempty"` // of the blob with the original
+	Cut   bool      `json:"cut,omitempty"`  // Text or Args is not whole
+	Why   string    `json:"why,omitempty"`
+
+	// Of user.message.
+	Role string `json:"role,omitempty"` // user or agent, as the line's tag claims
+	Line string `json:"line,omitempty"` // chat.Hash of the line
+	To   int64  `json:"to,omitempty"`   // offset through which the room has been heard with it
+
+	// Of message.done, tool.result and paused.
+	Final  bool      `json:"final,omitempty"`  // it ends the turn
+	Status string    `json:"status,omitempty"` // of a call: ok, error, interrupted, not-started; of a message that is said nowhere: refused, stopped, cut
+	Until  time.Time `json:"until,omitzero"`
+
+	// Of calls.
+	Tool   string          `json:"tool,omitempty"`
+	Args   json.RawMessage `json:"args,omitempty"` // an object
+	Job    int             `json:"job,omitempty"`  // that the call goes on as
+	Path   string          `json:"path,omitempty"` // of a file, as the agent names it
+	Offset int64           `json:"from,omitempty"` // of a delta: where Text stands in what has come so far, in bytes
+
+	// Of usage.
+	Model  string  `json:"model,omitempty"`
+	Calls  int     `json:"calls,omitempty"`
+	In     int64   `json:"in,omitempty"` // tokens
+	Cached int64   `json:"cached,omitempty"`
+	Out    int64   `json:"out,omitempty"`
+	USD    float64 `json:"usd,omitempty"`
+
+	// Of forgot and reminded.
+	Entries   string      `json:"entries,omitempty"` // e1..e21
+	Summaries int         `json:"summaries,omitempty"`
+	Before    int         `json:"before,omitempty"` // tokens of the request, estimated
+	After     int         `json:"after,omitempty"`
+	Faded     []Fade      `json:"faded,omitempty"`
+	Refs      []blobs.Ref `json:"refs,omitempty"`
+
+	Question *chat.Question `json:"question,omitempty"` // of asked and answered
+	Choice   string         `json:"choice,omitempty"`
+}
+
+// Fade is a run of entries that something shorter stands for since.
+type Fade struct {
+	First       int        `json:"first"`
+	Last        int        `json:"last"`
+	Level       string     `json:"level"` // summary, gist or card
+	Relevance   int        `json:"relevance,omitempty"`
+	Original    *blobs.Ref `json:"original,omitempty"`
+	Replacement *blobs.Ref `json:"replacement,omitempty"`
+}
+
+// in names the rooms of a posting.
+func (e *Event) in(posts []event.Place) {
+	for _, p := range posts {
+		e.Rooms = append(e.Rooms, p.Room)
+	}
+	if len(e.Rooms) == 1 {
+		e.Room, e.Rooms = e.Rooms[0], nil
+	}
+}

@@ -1,0 +1,63 @@
+package events
+
+import (
+	"strings"
+	"time"
+
+	"lethe/internal/status"
+	"lethe/mind"
+)
+
+// shown is what was told of a text that grows: the part that begins at an offset.
+type shown struct {
+	entry string
+	from  int64
+	text  string
+}
+
+// deltas tells what has been added to what is under way. What begins anew begins at its offset
+// again.
+func (s *Stream) deltas(l status.Live) (out []Event) {
+	tool, runs := s.runs(l.Call)
+	if !runs {
+		l.Call = ""
+	}
+	if l.Entry != mind.EntryID(s.state.Next) || !s.state.Owes { // of a process that was killed
+		l.Entry = ""
+	}
+	for kind, now := range map[string]shown{
+		ThinkingDelta: {l.Entry, 0, l.Thinking}, MessageDelta: {l.Entry, 0, l.Text}, ToolOutput: {l.Call, l.From, l.Output},
+	} {
+		if now.entry == "" || now.text == "" {
+			delete(s.told, kind)
+			continue
+		}
+		e := Event{Type: kind, At: time.Now().UTC(), Agent: s.log.Name, Turn: s.state.Turn + 1, Entry: now.entry, Text: now.text, Offset: now.from}
+		if kind == ToolOutput {
+			e.Tool = tool
+		}
+		if was := s.told[kind]; was.entry == now.entry && was.from <= now.from {
+			known := was.text[min(now.from-was.from, int64(len(was.text))):]
+			if rest, ok := strings.CutPrefix(now.text, known); ok {
+				e.Text, e.Offset = rest, now.from+int64(len(known))
+			}
+		}
+		if s.told[kind] = now; e.Text != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// runs reports whether a call is under way, and of which tool.
+func (s *Stream) runs(id string) (tool string, ok bool) {
+	for _, p := range s.state.Owed().Calls {
+		if p.ID() == id && p.Call.Started {
+			return p.Call.Tool, true
+		}
+	}
+	if a := s.state.Approved; len(a) > 0 && a[0].Began && a[0].ID == id {
+		return a[0].Tool, true
+	}
+	return "", false
+}
