@@ -5,16 +5,21 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"lethe/bridge/health"
+	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
@@ -29,15 +34,17 @@ const (
 	longestSocket = 103 // bytes of a path that every system takes
 )
 
-// ErrUnencrypted refuses an address that others reach, without TLS.
-var ErrUnencrypted = errors.New("others on the network could read the token and all that is said")
+// ErrToken is wrapped where a token's file cannot be used.
+var ErrToken = errors.New("read the token")
 
 // TokenFile is the file with the token that clients have to show.
 func TokenFile(home string) string { return filepath.Join(dir(home), "token") }
 
 // Token reads the token of a home. At first it makes one.
-func Token(home string) (string, error) {
-	path := TokenFile(home)
+func Token(home string) (string, error) { return makeToken(TokenFile(home)) }
+
+// makeToken reads a token from a file, which it makes if it is missing.
+func makeToken(path string) (string, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return "", err
@@ -53,18 +60,18 @@ func Token(home string) (string, error) {
 func ReadToken(path string) (string, error) {
 	data, _, err := durable.ReadRegular(path, 1<<10)
 	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrToken, err)
 	}
 	fi, err := os.Lstat(path)
 	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrToken, err)
 	}
 	if mode := fi.Mode().Perm(); mode&0o177 != 0 {
-		return "", fmt.Errorf("read the token: others can open %s (mode %04o): chmod 600 it", path, mode)
+		return "", fmt.Errorf("%w: others can open %s (mode %04o): chmod 600 it", ErrToken, path, mode)
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 16 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("read the token: %s does not hold one of at least 16 letters, digits and signs in one line", path)
+		return "", fmt.Errorf("%w: %s does not hold one of at least 16 letters, digits and signs in one line", ErrToken, path)
 	}
 	secret.Add(token)
 	return token, nil
@@ -128,19 +135,24 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
+// socket is the path of the Unix socket, or "" for none.
+func (c Config) socket() string {
+	path := cmp.Or(c.Socket, filepath.Join(dir(c.Home.Dir), "socket"))
+	if path == Off || len(path) > longestSocket {
+		return ""
+	}
+	return path
+}
+
 // listenSocket opens the Unix socket. It takes the place of one that a killed server has left,
 // which is nobody's: this process has the bridge.
 func (c Config) listenSocket() (net.Listener, error) {
-	path := cmp.Or(c.Socket, filepath.Join(dir(c.Home.Dir), "socket"))
-	if path == Off {
-		return nil, nil
-	}
-	if len(path) > longestSocket {
-		if c.Socket == "" {
-			c.Log.Info("there is no socket: its path would be too long; name another one in socket of [serve]", "path", path)
-			return nil, nil
+	path := c.socket()
+	if path == "" {
+		if c.Socket != Off {
+			c.Log.Info("there is no socket: its path in the home would be too long; name another one in socket of [serve]")
 		}
-		return nil, fmt.Errorf("listen on %s: a socket's path has at most %d bytes", path, longestSocket)
+		return nil, nil
 	}
 	fi, err := os.Lstat(path)
 	if err == nil && fi.Mode().Type() != fs.ModeSocket {
@@ -158,8 +170,7 @@ func (c Config) listenSocket() (net.Listener, error) {
 
 // hosts are the names in Host that are right beside those of this machine.
 func (c Config) hosts() (names []string) {
-	host, _, _ := net.SplitHostPort(cmp.Or(c.Address, DefaultAddress))
-	if ip, err := netip.ParseAddr(host); err == nil && !ip.IsUnspecified() {
+	if ip, err := netip.ParseAddr(c.host()); err == nil && !ip.IsUnspecified() {
 		names = append(names, ip.String())
 	}
 	for _, name := range c.Hosts {
@@ -179,4 +190,38 @@ func (c Config) page(url string) string {
 		host = guard.PageHost
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// Link asks the running server of a home for a login link, as Ready's link is.
+func Link(ctx context.Context, c Config) (string, error) {
+	h := health.Read(dir(c.Home.Dir), backend.Name)
+	if !h.Runs() || h.Listening == "" {
+		return "", fmt.Errorf("ask for a login link: the server is %s", h.State)
+	}
+	token, err := ReadToken(TokenFile(c.Home.Dir))
+	if err != nil {
+		return "", err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/login", nil)
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	resp, err := (&http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		network, address := "unix", c.socket()
+		if address == "" {
+			_, address, _ = strings.Cut(h.Listening, "://")
+			network = "tcp"
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}).RoundTrip(r)
+	if err != nil {
+		return "", fmt.Errorf("ask for a login link: %w", err)
+	}
+	defer resp.Body.Close()
+	var made struct{ Path string }
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<10)).Decode(&made); err != nil || made.Path == "" {
+		return "", fmt.Errorf("ask for a login link: the server says %s", resp.Status)
+	}
+	return c.page(h.Listening) + made.Path, nil
 }

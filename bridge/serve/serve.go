@@ -2,7 +2,7 @@
 // shows it reads from the files that the commands read, what a client says it posts through
 // package bridge, and every request passes package guard.
 //
-//	err := serve.Run(ctx, serve.Config{Home: home, Watcher: watcher, Log: log, Parts: []serve.Part{api.Routes}})
+//	err := serve.Run(ctx, serve.Config{Home: home, Settings: s, Watcher: watcher, Log: log, Parts: []serve.Part{api.Routes}})
 //
 // It listens on loopback and on a Unix socket; docs/serve.md says how it is used.
 package serve
@@ -35,12 +35,7 @@ type Config struct {
 	Log     *slog.Logger
 	Parts   []Part
 
-	Address     string // host and port; "" is DefaultAddress
-	Socket      string // a path; "" is the one in the bridge's directory, "off" none
-	Hosts       []string
-	Origins     []string
-	Cert, Key   string // files, for TLS
-	Unencrypted bool   // an address beyond loopback without TLS is meant
+	Settings
 
 	// Ready is told where the server listens, and can make login links. May be nil.
 	Ready func(url string, link func() string)
@@ -77,8 +72,12 @@ func Run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	b.Listening(url)
+	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.Exchanged()
+		mux.ServeHTTP(w, r)
+	})
 	srv := &http.Server{
-		Handler:           g.Protect(mux),
+		Handler:           g.Protect(known),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}

@@ -33,7 +33,7 @@ type server struct {
 func config(t *testing.T) serve.Config {
 	home, err := agent.OpenHome(lethetest.Dir(t))
 	lethetest.Must(t, err)
-	return serve.Config{Home: report.Home{Home: home}, Address: "127.0.0.1:0", Watcher: chat.NewWatcher(0, nil), Log: slog.New(slog.DiscardHandler)}
+	return serve.Config{Home: report.Home{Home: home}, Settings: serve.Settings{Address: "127.0.0.1:0"}, Watcher: chat.NewWatcher(0, nil), Log: slog.New(slog.DiscardHandler)}
 }
 
 func start(t *testing.T, c serve.Config) *server {
@@ -112,6 +112,10 @@ func TestServe(t *testing.T) {
 	if link := s.link(); !strings.HasPrefix(link, "http://lethe.localhost:") || !strings.Contains(link, "/login?once=") {
 		t.Errorf("the link is %s", link)
 	}
+	link, err := serve.Link(t.Context(), c)
+	if _, path, ok := strings.Cut(link, "/login"); err != nil || !ok || s.get(t, "/login"+path, "", false).StatusCode != 200 || s.get(t, "/login"+path, "", false).StatusCode != 403 {
+		t.Errorf("the link that it gives another process is %s, %v", link, err)
+	}
 	if err := serve.Run(t.Context(), c); !errors.Is(err, bridge.ErrRunning) {
 		t.Errorf("a second one: %v", err)
 	}
@@ -187,7 +191,6 @@ func TestRefused(t *testing.T) {
 		"without TLS":                         func(c *serve.Config) { c.Address = "0.0.0.0:0" },
 		"not an address with a port":          func(c *serve.Config) { c.Address = "localhost" },
 		"address already in use":              func(c *serve.Config) { c.Address = "127.0.0.1:" + port },
-		"a socket's path has at most":         func(c *serve.Config) { c.Socket = "/tmp/" + strings.Repeat("x", 200) },
 		"something else is there":             func(c *serve.Config) { c.Socket = c.Home.Dir },
 		"read the certificate":                func(c *serve.Config) { c.Cert, c.Key = "/none", "/none" },
 		"not of the form https://example.org": func(c *serve.Config) { c.Origins = []string{"*"} },

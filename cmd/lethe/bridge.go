@@ -152,8 +152,11 @@ func (p *program) tokenFile(t transport) string {
 	return file
 }
 
-// tokenFiles are those that agents must not read.
+// tokenFiles are those that agents must not read, beside the home.
 func (p *program) tokenFiles() (files []string) {
+	if key := p.settings.Serve.In(p.home.Dir).Key; key != "" {
+		files = append(files, key)
+	}
 	for _, t := range transports() {
 		if file := p.tokenFile(t); file != "" {
 			files = append(files, file)

@@ -16,6 +16,7 @@ import (
 
 	"lethe/bridge"
 	"lethe/bridge/health"
+	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/internal/child"
 )
@@ -111,27 +112,51 @@ func sick(all []health.Health) error {
 	return errors.New("bridges: " + strings.Join(bad, ", "))
 }
 
+// companion is a bridge that the daemon can keep beside itself.
+type companion struct {
+	name     string
+	args     []string     // of its command
+	variable string       // that it reads its token from, or ""
+	check    func() error // of what it needs and may not be there
+	hangup   []os.Signal  // that it is to get as well
+}
+
+func (p *program) companions() (all []companion) {
+	for _, t := range transports() {
+		check := func() error { _, err := p.token(t); return err }
+		all = append(all, companion{t.name, []string{"bridge", t.name}, t.variable, check, []os.Signal{syscall.SIGHUP}})
+	}
+	return append(all, companion{backend.Name, []string{"serve"}, "", func() error { return nil }, nil})
+}
+
+func (p *program) companionNames() (names []string) {
+	for _, c := range p.companions() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 // children are the processes that the daemon keeps beside itself. What one of
 // them needs and is not there is told before anything starts.
 func (p *program) children(names []string) ([]child.Process, error) {
 	var out []child.Process
 	for i, name := range names {
-		at := slices.Index(bridgeNames(), name)
+		at := slices.Index(p.companionNames(), name)
 		if at < 0 {
-			return nil, usagef("--with %s: there is no such bridge, only %s", name, strings.Join(bridgeNames(), ", "))
+			return nil, usagef("--with %s: there is no such bridge, only %s", name, strings.Join(p.companionNames(), ", "))
 		}
 		if slices.Contains(names[:i], name) {
 			continue
 		}
-		t := transports()[at]
-		if _, err := p.token(t); err != nil {
+		c := p.companions()[at]
+		if err := c.check(); err != nil {
 			return nil, err
 		}
 		exe, err := os.Executable()
 		if err != nil {
 			return nil, fmt.Errorf("find the program to run bridge %s: %w", name, err)
 		}
-		args := []string{"bridge", name, "--home", p.home.Dir}
+		args := append(c.args, "--home", p.home.Dir)
 		if p.verbose {
 			args = append(args, "--verbose")
 		}
@@ -139,7 +164,7 @@ func (p *program) children(names []string) ([]child.Process, error) {
 			args = append(args, "--json")
 		}
 		out = append(out, child.Process{
-			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), t.variable), Log: p.logTo(p.err), Output: p.err, Forward: []os.Signal{syscall.SIGHUP},
+			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), c.variable), Log: p.logTo(p.err), Output: p.err, Forward: c.hangup,
 			Permanent: func(exit int) bool { return exit == exitUsage || exit == exitNoKey || exit == exitCorrupt },
 		})
 	}
@@ -166,7 +191,7 @@ func (p *program) beside(ctx context.Context, children []child.Process, f func(c
 	for _, c := range children {
 		kept.Go(func() {
 			if err := c.Run(ctx); err != nil {
-				p.report(hint(err, "mend it and start the daemon again, or run the bridge by itself: %s", p.lethe("bridge %s", c.Name)))
+				p.report(hint(err, "mend it and start the daemon again, or run the bridge by itself: %s", p.lethe("%s", strings.Join(c.Args[:slices.Index(c.Args, "--home")], " "))))
 			}
 		})
 	}

@@ -109,7 +109,7 @@ rehearsal model, which says so.`,
 			case "rehearse", "replay", "eval", "help": // need no home, and no configuration
 				return nil
 			}
-			return p.open(slices.Contains([]string{"", "run", "chat", "say"}, name)) // the others only look
+			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say"}, name)) // the others only look
 		},
 	}
 	root.RunE = func(cmd *cobra.Command, list []string) error {
@@ -139,7 +139,7 @@ rehearsal model, which says so.`,
 	}{
 		{"talk", "Talk:", []*cobra.Command{p.chatCommand(), p.sayCommand(), p.answerCommand(), p.demoCommand()}},
 		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand()}},
-		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.bridgeCommand(), p.cleanCommand()}},
+		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.serveCommand(), p.bridgeCommand(), p.cleanCommand()}},
 		{"measure", "Measure:", []*cobra.Command{p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

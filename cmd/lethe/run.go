@@ -33,13 +33,13 @@ read config.toml again.
 		Example: `  lethe run --name ada --soul ada.md --room dev --room ops
   lethe run ada 51c0
   lethe run --offline
-  lethe run --with telegram`,
+  lethe run --with telegram --with serve`,
 		RunE:              func(cmd *cobra.Command, who []string) error { return p.daemon(cmd.Context(), who, with) },
 		ValidArgsFunction: p.completeIdentities,
 	}
 	p.runFlags(cmd)
-	cmd.Flags().StringArrayVar(&with, "with", nil, "`BRIDGE` to keep running beside the daemon: "+strings.Join(bridgeNames(), ", ")+"; may be repeated")
-	_ = cmd.RegisterFlagCompletionFunc("with", cobra.FixedCompletions(bridgeNames(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringArrayVar(&with, "with", nil, "`BRIDGE` to keep running beside the daemon: "+strings.Join(p.companionNames(), ", ")+"; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("with", cobra.FixedCompletions(p.companionNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"lethe/bridge/serve"
+	"lethe/bridge/serve/backend"
 	"lethe/bridge/telegram"
 	"lethe/config"
 )
@@ -9,6 +11,7 @@ import (
 type settings struct {
 	config.Settings
 	Telegram telegramSettings
+	Serve    serve.Settings
 }
 
 // readSettings reads config.toml in the home. A missing one is empty.
@@ -26,5 +29,6 @@ func parseSettings(path string, data []byte) (s settings, err error) {
 func (s *settings) tables() []config.Table {
 	return []config.Table{
 		{Name: telegram.Name, Into: &s.Telegram, Check: func() error { return s.Telegram.check() }},
+		{Name: backend.Name, Into: &s.Serve, Check: func() error { return s.Serve.Check() }},
 	}
 }
