@@ -10,7 +10,8 @@ import (
 // agent is an identity that runs, as its status file shows it.
 type agent struct {
 	status.Status
-	Live string // the reply it is writing, so far
+	Live status.Live // what is under way
+	dir  string
 }
 
 func (a agent) working() bool {
@@ -25,17 +26,20 @@ func (a agent) done(room string, to int64) bool {
 		!slices.Contains(a.Answering, room)
 }
 
-// readAgents reads the identities in dirs that run, by name.
+// readAgents reads the identities in dirs, by name. One that does not run is stopped.
 func readAgents(dirs []string) []agent {
 	var all []agent
 	for _, dir := range dirs {
 		s, err := status.Read(dir)
-		if err != nil || s.State == status.Stopped || !status.Alive(s.PID) {
+		if err != nil {
 			continue
 		}
-		a := agent{Status: s}
+		if !status.Alive(s.PID) {
+			s.State = status.Stopped
+		}
+		a := agent{Status: s, dir: dir}
 		if a.working() {
-			a.Live = status.ReadLive(dir).Text
+			a.Live = status.ReadLive(dir)
 		}
 		all = append(all, a)
 	}

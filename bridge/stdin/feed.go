@@ -15,8 +15,9 @@ type unsent struct {
 
 // request is an order to a feed; exactly one of its fields is used.
 type request struct {
-	room string // view this room
-	say  string // append this text to the viewed room
+	room  string // view this room
+	say   string // append this text to the viewed room
+	older bool   // tell what happened before what was told
 }
 
 // feed tells the screen what is new in the files, and carries out its orders, in
@@ -46,7 +47,7 @@ func (f *feed) Run(ctx context.Context) error {
 
 func (f *feed) loop(ctx context.Context, files *files) {
 	f.emit(files.open(f.cfg.Room))
-	defer func() { files.unwatch() }()
+	defer func() { files.unwatch(); files.unfollow() }()
 	poll := time.NewTicker(f.cfg.Poll) // for what dies without writing
 	defer poll.Stop()
 	for {
@@ -59,6 +60,8 @@ func (f *feed) loop(ctx context.Context, files *files) {
 			switch {
 			case r.room != "":
 				f.emit(files.open(r.room))
+			case r.older:
+				f.emit(files.older())
 			case r.say != "":
 				if _, err := files.say(r.say); err != nil {
 					f.emit(unsent{r.say, err})

@@ -128,7 +128,7 @@ func TestFeedSeesIdentitiesComeAndGo(t *testing.T) {
 	lethetest.Must(t, status.WriteLive(a.dir, status.Live{Text: "so far"}))
 	until(t, out, "its reply", func(m any) bool {
 		n := m.(news)
-		return len(n.Agents) == 1 && n.Agents[0].Live == "so far"
+		return len(n.Agents) == 1 && n.Agents[0].Live.Text == "so far"
 	})
 	a.set(func(s *status.Status) { s.PID = deadPID(t) })
 	until(t, out, "its death", func(m any) bool { return len(m.(news).Agents) == 0 })

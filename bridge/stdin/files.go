@@ -10,6 +10,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/secret"
+	"lethe/internal/status"
 )
 
 // message is one line of a room.
@@ -26,8 +27,11 @@ type news struct {
 	Agents []agent  // that run, wherever they listen
 	Rooms  []string // of the home
 	Lines  []message
-	Fresh  bool  // Lines are the end of the room, not what followed earlier news
-	Err    error // the room could not be read
+	Fresh  bool    // Lines are the end of the room, not what followed earlier news
+	Acts   []heard // what happened to those that hear the room
+	Older  bool    // Acts are from before those of earlier news
+	More   bool    // there are older ones
+	Err    error   // the room could not be read
 }
 
 // files are those of a home that a chat looks at: one room, and what the
@@ -40,15 +44,18 @@ type files struct {
 	dirs    []string // of the identities, watched
 	path    string   // of the room
 	cursor  chat.Cursor
-	seen    news // the last one, without its lines
+	seen    news                 // the last one, without its lines
+	all     []agent              // also those that do not run
+	follows map[string]*follower // by identity that hears the room
 }
 
 func newFiles(cfg Config) *files {
-	return &files{cfg: cfg, watcher: chat.NewWatcher(cfg.Poll, nil), unwatch: func() {}}
+	return &files{cfg: cfg, watcher: chat.NewWatcher(cfg.Poll, nil), unwatch: func() {}, follows: map[string]*follower{}}
 }
 
 // open views a room from its end.
 func (f *files) open(room string) news {
+	f.unfollow()
 	f.list()
 	f.path, f.cursor = chat.Path(f.cfg.Home, room), chat.Cursor{}
 	lines, err := f.last()
@@ -66,7 +73,14 @@ func (f *files) look() (n news, isNew bool) {
 	f.seen.Err = err
 	n = f.seen
 	n.Lines, n.Fresh = lines, fresh
-	return n, len(lines) > 0 || fresh || !reflect.DeepEqual(before, f.seen)
+	if fresh {
+		f.unfollow()
+	}
+	n.Acts = f.happened() // after the lines: what they answer has happened
+	for _, l := range f.follows {
+		n.More = n.More || l.began > 0
+	}
+	return n, len(lines) > 0 || len(n.Acts) > 0 || fresh || !reflect.DeepEqual(before, f.seen)
 }
 
 // list finds the identities and rooms there are, and watches them.
@@ -80,14 +94,18 @@ func (f *files) list() {
 	if f.changed == nil || !slices.Equal(dirs, f.dirs) {
 		scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: root}}
 		for _, dir := range dirs {
-			scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", "live.md"}})
+			scopes = append(scopes, chat.Scope{Dir: dir, Names: append([]string{"status.json"}, status.LiveFiles...)})
+			if f.cfg.Store != nil {
+				scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"LIFE.md"}})
+			}
 		}
 		old := f.unwatch
 		f.changed, f.unwatch = f.watcher.Subscribe(scopes...)
 		old()
 		f.dirs = dirs
 	}
-	f.seen.Agents = readAgents(dirs)
+	f.all = readAgents(dirs)
+	f.seen.Agents = slices.DeleteFunc(slices.Clone(f.all), func(a agent) bool { return a.State == status.Stopped })
 	f.seen.Rooms = roomNames(f.cfg.Home)
 }
 

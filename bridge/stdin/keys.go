@@ -18,6 +18,7 @@ const keyHelp = `Keys and commands
   Ctrl+End              back to the newest line
   /                     menu of commands: Up, Down, Tab completes, Enter runs
   Tab                   complete a name; answer a question that an agent asks here
+  Ctrl+O                open what happened: command and output; Up, Down, Enter, Esc
   Ctrl+R                choose a room or an agent
   Esc                   stop the agent's turn
   Ctrl+C twice, Ctrl+D  leave; a daemon goes on
@@ -44,6 +45,9 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	if cmd, ok := m.menu(k); ok {
 		return cmd
 	}
+	if m.chooseAct(k) {
+		return nil
+	}
 	switch k.String() {
 	case "tab":
 		if !m.complete() {
@@ -51,7 +55,7 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 		}
 		return nil
 	case "ctrl+r":
-		m.choosePlace()
+		m.chooseTarget()
 		return nil
 	case "enter", "ctrl+m":
 		return m.enter()
@@ -71,7 +75,7 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	case "ctrl+z":
 		return tea.Suspend
 	case "pgup":
-		m.log.scroll(-max(m.log.height-1, 1))
+		m.scrollBack(max(m.log.height-1, 1))
 		return nil
 	case "pgdown":
 		m.log.scroll(max(m.log.height-1, 1))
@@ -93,6 +97,50 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	}
 	m.in, cmd = m.in.Update(k)
 	return cmd
+}
+
+// chooseAct acts on the keys that choose and open what happened, and reports false of others.
+func (m *model) chooseAct(k tea.KeyPressMsg) bool {
+	if m.log.chosen == nil && k.String() != "ctrl+o" {
+		return false
+	}
+	m.notice = "↑ ↓ choose, Enter opens and closes, Esc leaves"
+	switch k.String() {
+	case "ctrl+o":
+		if m.log.chosen == nil && !m.log.choose(0) {
+			m.notice = "nothing has happened here that could be opened"
+			return true
+		}
+		m.log.toggle()
+	case "up":
+		m.log.choose(-1)
+	case "down":
+		m.log.choose(1)
+	case "enter", "ctrl+m":
+		m.log.toggle()
+	case "esc":
+		m.log.leave()
+		m.notice = ""
+	default:
+		m.log.leave()
+		m.notice = ""
+		return false
+	}
+	m.askOlder()
+	return true
+}
+
+// scrollBack scrolls up, and asks for what happened before where there is more.
+func (m *model) scrollBack(rows int) {
+	m.log.scroll(-rows)
+	m.askOlder()
+}
+
+func (m *model) askOlder() {
+	if m.more && m.log.up > 0 && m.log.atOldest() {
+		m.more = false // until the answer
+		m.do(request{older: true})
+	}
 }
 
 // setInput replaces the input, with the cursor at its end.
@@ -177,7 +225,7 @@ func (m *model) goTo(place string) bool {
 	i := slices.IndexFunc(m.agents, func(a agent) bool { return isAgent && a.Name == name && len(a.Rooms) > 0 })
 	switch {
 	case place == "":
-		m.choosePlace()
+		m.chooseTarget()
 		return false
 	case i >= 0:
 		m.cfg.Self = m.agents[i].Self

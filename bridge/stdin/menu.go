@@ -39,7 +39,7 @@ func (m *model) items() (all []item) {
 		return nil
 	}
 	if start, ok := strings.CutPrefix(input, "/room "); ok {
-		for _, i := range m.places() {
+		for _, i := range m.targets() {
 			if strings.Contains(i.label+" "+i.what, strings.TrimLeft(start, " ")) {
 				all = append(all, i)
 			}
@@ -54,8 +54,8 @@ func (m *model) items() (all []item) {
 	return all
 }
 
-// places are the rooms of the home, with who hears each, and the agents that run.
-func (m *model) places() (all []item) {
+// targets are the rooms of the home, with who hears each, and the agents that run.
+func (m *model) targets() (all []item) {
 	for _, room := range m.rooms {
 		var names []string
 		for _, a := range listeners(m.agents, room, m.cfg.Self) {
@@ -76,8 +76,8 @@ func (m *model) places() (all []item) {
 	return all
 }
 
-// choosePlace opens the menu of places.
-func (m *model) choosePlace() { m.setInput("/room "); m.item = 0 }
+// chooseTarget opens the menu of targets.
+func (m *model) chooseTarget() { m.setInput("/room "); m.item = 0 }
 
 // menu acts on a key while the menu is open, and reports false of one that is not for it.
 func (m *model) menu(k tea.KeyPressMsg) (cmd tea.Cmd, ok bool) {

@@ -12,7 +12,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"golang.org/x/sync/errgroup"
 
-	"lethe/chat"
 	"lethe/internal/status"
 )
 
@@ -63,17 +62,20 @@ type model struct {
 	agents  []agent          // that run, anywhere in the home
 	stream  map[string]reply // by identity: the reply on screen
 	typed   typed
-	notice  string // answers the last act, until the next key
-	leaving bool   // Ctrl+C was pressed once
-	stopped bool   // /stop was sent for the turn under way
-	choice  choice // the question that Tab has opened
-	item    int    // the one that is chosen in the menu
+	notice  string            // answers the last act, until the next key
+	leaving bool              // Ctrl+C was pressed once
+	stopped bool              // /stop was sent for the turn under way
+	choice  choice            // the question that Tab has opened
+	item    int               // the one that is chosen in the menu
+	places  map[string]*place // by identity: where its next events belong
+	more    bool              // of what happened can be asked for
 	roomErr error
 	banner  string // to be shown
 }
 
 // reply is what an identity streams, and what it has already posted of it.
 type reply struct {
+	name   string
 	text   string
 	turn   int
 	posted string
@@ -86,7 +88,7 @@ func (m *model) Init() tea.Cmd {
 }
 
 func newModel(cfg Config, do func(request)) *model {
-	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner, stream: map[string]reply{}}
+	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner, stream: map[string]reply{}, places: map[string]*place{}}
 	m.in = textarea.New()
 	m.in.ShowLineNumbers = false
 	m.in.CharLimit = 0
@@ -137,7 +139,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseWheelMsg:
 		switch msg.Button {
 		case tea.MouseWheelUp:
-			m.log.scroll(-3)
+			m.scrollBack(3)
 		case tea.MouseWheelDown:
 			m.log.scroll(3)
 		}
@@ -165,6 +167,7 @@ func (m *model) apply(n news) {
 	}
 	m.roomErr, m.agents, m.rooms = n.Err, n.Agents, n.Rooms
 	if n.Fresh {
+		m.places = map[string]*place{}
 		m.log.reset(n.Lines)
 		if m.banner != "" {
 			m.log.note(m.banner)
@@ -177,6 +180,7 @@ func (m *model) apply(n news) {
 			m.log.add(l)
 		}
 	}
+	m.tell(n)
 	if !m.busy() {
 		m.stopped = false
 	}
@@ -193,23 +197,42 @@ func (m *model) loadTyped(lines []message) {
 	}
 }
 
+// tell shows what happened, and what comes of what is running.
+func (m *model) tell(n news) {
+	places := m.places
+	if n.Older {
+		places = map[string]*place{}
+	}
+	m.more = n.More
+	for _, e := range n.Acts {
+		if places[e.self] == nil {
+			places[e.self] = &place{}
+		}
+		m.log.tell(m.room, places[e.self], e)
+	}
+	if len(n.Acts) > 0 {
+		m.log.trim()
+	}
+	outputs := map[string]status.Live{}
+	for _, a := range m.agents {
+		outputs[a.Name] = a.Live
+	}
+	m.log.progress(outputs)
+}
+
 // posted notes that a reply is now in the room, so that it is not shown a second
-// time while the stream is still there. What an agent had written when it was
-// stopped stays on screen: no line of the room will say it.
+// time while the stream is still there.
 func (m *model) posted(l message) {
 	for _, a := range m.agents {
 		if !l.Agent || l.Name != a.Name {
 			continue
 		}
-		if text := m.stream[a.Self].text; strings.HasPrefix(l.Text, chat.Stopped) && text != "" {
-			m.log.note(oneLine(a.Name) + " had written, and did not post:\n" + text)
-		}
-		m.stream[a.Self] = reply{turn: a.Turn, posted: strings.TrimSpace(l.Text)}
+		m.stream[a.Self] = reply{name: a.Name, turn: a.Turn, posted: strings.TrimSpace(l.Text)}
 	}
 }
 
-// replies are the blocks of what is being written for this room. A stream that
-// was emptied stays on screen while the model is still at work: its text is
+// replies are the blocks of what is being written for this room; what an agent that is gone
+// had written stays, marked. A stream that was emptied stays on screen while the model is still at work: its text is
 // about to be posted, or to be replaced by a retry.
 func (m *model) replies() []block {
 	var live []block
@@ -220,15 +243,20 @@ func (m *model) replies() []block {
 		}
 		r := m.stream[a.Self]
 		if r.turn != a.Turn {
-			r = reply{turn: a.Turn}
+			r = reply{name: a.Name, turn: a.Turn}
 		}
-		if text := strings.TrimSpace(a.Live); !strings.HasPrefix(r.posted, text) {
+		if text := strings.TrimSpace(a.Live.Text); !strings.HasPrefix(r.posted, text) {
 			r.text, r.posted = text, ""
 		}
 		next[a.Self] = r
 		if r.text != "" {
 			live = append(live, block{message: message{Agent: true, Name: a.Name, Text: r.text, At: a.Since},
 				raw: len(r.text) > maxLiveMarkdown})
+		}
+	}
+	for self, r := range m.stream {
+		if gone := !slices.ContainsFunc(m.agents, func(a agent) bool { return a.Self == self }); gone && r.text != "" {
+			m.log.push(block{message: message{Agent: true, Name: r.name, Text: r.text, At: m.now()}, mark: "cut off: " + oneLine(r.name) + " ended while it wrote this"})
 		}
 	}
 	m.stream = next

@@ -77,23 +77,13 @@ func TestReplyAsItStreams(t *testing.T) {
 	s.hides("writing", "thinking")
 }
 
-// What was written when a /stop came stays on screen; what was not stopped does not.
-func TestStoppedReplyStays(t *testing.T) {
+// What was being written when the agent's process died stays on screen, marked.
+func TestCutOffReplyStays(t *testing.T) {
 	s := newStage(t, 60, 24)
-	s.send(news{Room: "dev", Agents: lethe(), Fresh: true})
-	s.hears(lethe(writing("Dear **Ada**, good mor")), s.line(false, "ada", "hello"))
-	s.hears(lethe(writing("")), s.line(false, "bob", "/stop")) // the stream is emptied first
-	s.hears(lethe(), s.line(true, "lethe", "Stopped."))
-	s.hears(lethe(writing("Next")))
-	s.hears(lethe(), s.line(true, "lethe", "Next."))
-	s.shows("lethe had written, and did not post:", "Dear **Ada**, good mor", "Stopped.")
-	if n := strings.Count(s.text(), "Dear"); n != 1 {
-		t.Errorf("it is shown %d times:\n%s", n, s.text())
-	}
-	s.hears(lethe(), s.line(false, "bob", "/stop"), s.line(true, "lethe", "Nothing to stop."))
-	if n := strings.Count(s.text(), "did not post"); n != 1 {
-		t.Errorf("%d replies were stopped:\n%s", n, s.text())
-	}
+	s.hears(lethe(writing("Dear **Ada**, good mor")))
+	s.hears(nil)
+	s.hears(lethe())
+	s.shows("Dear Ada, good mor", "✂ cut off: lethe ended while it wrote this")
 }
 
 // A model that sends nothing does not look like one that writes.

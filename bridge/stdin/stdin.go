@@ -30,6 +30,7 @@ import (
 	"io"
 	"time"
 
+	"lethe/blobs"
 	"lethe/chat"
 )
 
@@ -46,6 +47,9 @@ type Config struct {
 	// Start is the command that starts an identity that hears the room; "lethe
 	// run" when empty.
 	Start string
+
+	// Store has the texts of what happened, which Screen tells between the lines; nil: it does not.
+	Store *blobs.Store
 
 	// Banner is shown once under the history when the screen opens.
 	Banner string

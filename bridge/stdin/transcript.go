@@ -19,10 +19,12 @@ const maxLiveMarkdown = 8 << 10
 // block is one message, laid out for the width it was last shown at.
 type block struct {
 	message
-	day   bool // a new day begins with it
-	run   bool // it goes on where the one before left off: no header
-	note  bool // from the screen itself, not in the room
-	raw   bool // not as markdown
+	day   bool   // a new day begins with it
+	run   bool   // it goes on where the one before left off: no header
+	note  bool   // from the screen itself, not in the room
+	raw   bool   // not as markdown
+	act   *act   // what an identity has done, in the place of a message
+	mark  string // why the message is not in the room
 	width int
 	rows  []string
 }
@@ -39,6 +41,7 @@ type transcript struct {
 	live   []block // replies as they stream, below the others
 	up     int     // rows that lie below the ones shown; at 0 the newest is followed
 	unseen int     // blocks that came while scrolled up
+	chosen *act    // by the person, to be opened
 }
 
 func (t *transcript) restyle(dark bool) {
@@ -56,7 +59,7 @@ func (t *transcript) resize(width, height int) {
 
 // reset shows another room, or the same one from its end.
 func (t *transcript) reset(lines []message) {
-	t.blocks, t.live = nil, nil
+	t.blocks, t.live, t.chosen = nil, nil, nil
 	t.end()
 	for _, l := range lines {
 		t.add(l)
@@ -73,13 +76,40 @@ func (t *transcript) add(l message) {
 func (t *transcript) note(text string) { t.push(block{message: message{Text: text}, note: true}) }
 
 func (t *transcript) push(b block) {
-	t.blocks = append(t.blocks, b)
-	last := len(t.blocks) - 1
-	t.join(last)
-	if t.up > 0 { // what is being read stays where it is
-		t.up += len(t.rows(last))
+	t.put(len(t.blocks), b)
+	if t.up > 0 {
 		t.unseen++
-	} else if len(t.blocks) > keep {
+	}
+	t.trim()
+}
+
+// put makes b the block at i. What is being read stays where it is.
+func (t *transcript) put(i int, b block) {
+	t.blocks = slices.Insert(t.blocks, i, b)
+	t.join(i)
+	if i+1 < len(t.blocks) {
+		t.join(i + 1)
+	}
+	if t.up > 0 {
+		t.up += len(t.rows(i))
+	}
+}
+
+// change lets f change block i. What is being read stays where it is.
+func (t *transcript) change(i int, f func()) {
+	if t.up > 0 {
+		t.up -= len(t.rows(i))
+	}
+	f()
+	t.blocks[i].rows = nil
+	if t.up > 0 {
+		t.up += len(t.rows(i))
+	}
+}
+
+// trim forgets the oldest blocks, unless somebody may be reading them.
+func (t *transcript) trim() {
+	if t.up == 0 && len(t.blocks) > keep {
 		t.blocks = slices.Delete(t.blocks, 0, len(t.blocks)-history)
 		t.join(0)
 	}
@@ -106,17 +136,19 @@ func (t *transcript) liveRows() (n int) {
 func (t *transcript) join(i int) {
 	b := &t.blocks[i]
 	b.rows = nil
-	if b.note {
+	if b.note || b.act != nil {
 		return
 	}
-	if i == 0 {
-		b.day, b.run = !b.At.IsZero(), false
-		return
+	last := i - 1 // the message before it
+	for last >= 0 && (t.blocks[last].note || t.blocks[last].act != nil) {
+		last--
 	}
-	prev := t.blocks[i-1]
-	b.day = !b.At.IsZero() && !prev.note && prev.At.Local().Format(time.DateOnly) != b.At.Local().Format(time.DateOnly)
-	b.run = !b.day && !prev.note && prev.Name == b.Name && prev.Agent == b.Agent &&
-		b.At.Sub(prev.At) < 2*time.Minute
+	b.day, b.run = !b.At.IsZero(), false
+	if last >= 0 {
+		prev := t.blocks[last]
+		b.day = b.day && prev.At.Local().Format(time.DateOnly) != b.At.Local().Format(time.DateOnly)
+		b.run = last == i-1 && !b.day && prev.Name == b.Name && prev.Agent == b.Agent && prev.mark == b.mark && b.At.Sub(prev.At) < 2*time.Minute
+	}
 }
 
 // count and at treat the live replies as the last blocks.
@@ -139,6 +171,9 @@ func (t *transcript) rows(i int) []string {
 
 // layout turns a block into rows: a blank row, the day, the header, the text.
 func (t *transcript) layout(b block) []string {
+	if b.act != nil {
+		return b.act.rows(t.width, b.act == t.chosen)
+	}
 	if b.note {
 		var rows []string
 		for _, row := range wrap(clean(b.Text), t.width-2) {
@@ -164,6 +199,9 @@ func (t *transcript) layout(b block) []string {
 	}
 	for _, row := range body {
 		rows = append(rows, pad+row)
+	}
+	if b.mark != "" {
+		rows = append(rows, pad+warn.Render("✂ "+b.mark))
 	}
 	return rows
 }

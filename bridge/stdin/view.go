@@ -118,7 +118,7 @@ func (m *model) doing(a agent) string {
 	what := "is thinking"
 	switch {
 	case a.State == status.Acting:
-		what = "runs " + oneLine(a.Tool)
+		what = "runs " + fit(oneLine(m.log.running(a.Name, a.Tool)), max(m.width-40, 16))
 	case m.stream[a.Self].text != "":
 		what = "is writing"
 	}

@@ -31,6 +31,10 @@ func (p *program) bridge(ctx context.Context, c stdin.Config) error {
 	}
 	c.Home, c.User, c.Out, c.Err, c.JSON, c.Start = p.home.Dir, p.settings.UserName(), p.out, p.err, p.json, p.howToHear(c.Room)
 	if p.interactive() && !c.Once && !c.JSON {
+		var err error
+		if c.Store, err = p.store(); err != nil {
+			return err
+		}
 		return stdin.Screen(ctx, c)
 	}
 	if c.Banner != "" && p.json {

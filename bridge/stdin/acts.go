@@ -1,0 +1,376 @@
+package stdin
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/events"
+	"lethe/internal/status"
+)
+
+// act is what an identity has done, or what happened to it, between what is said. It has one
+// row, and more when it is opened.
+type act struct {
+	agent, entry string
+	label        string // what is shown of it before its end
+	args         string // of a call, a line each
+	call         bool
+	running      bool
+	failed       bool
+	end          string // how it ended, and how long it took
+	text         string // what has come of it, or comes
+	hash         string // of the whole text, where text is not
+	open         bool
+}
+
+// heard is an event of an identity.
+type heard struct {
+	self string
+	old  bool // from before the room was opened
+	events.Event
+}
+
+// place is how far the events of an identity have come in the viewed room.
+type place struct {
+	turn        int
+	here, there bool   // lines of this room, of others are answered in the turn
+	after       int64  // offset in the room
+	said        string // posted since, and not found yet
+}
+
+// tell shows an event between the lines of the room where it belongs, if it does.
+func (t *transcript) tell(room string, p *place, e heard) {
+	if e.Turn != p.turn {
+		p.turn, p.here, p.there = e.Turn, false, false
+	}
+	if e.Type == events.UserMessage {
+		if p.here = p.here || e.Room == room; e.Room == room {
+			p.after = e.To
+		}
+		p.there = p.there || e.Room != room
+		return
+	}
+	if p.there && !p.here {
+		return
+	}
+	t.catchUp(p, e.Agent)
+	switch e.Type {
+	case events.MessageDone:
+		if e.Status != "" {
+			l := message{Agent: true, Name: e.Agent, Text: e.Text, At: e.At}
+			t.insert(block{message: l, mark: cutOff[e.Status]}, p.after, e.old)
+		} else if e.Room == room || slices.Contains(e.Rooms, room) {
+			p.said = strings.TrimSpace(e.Text)
+		}
+	case events.ToolResult:
+		t.result(e)
+	default:
+		if a := actOf(e); a != nil {
+			t.insert(block{message: message{At: e.At}, act: a}, p.after, e.old)
+		}
+	}
+}
+
+// cutOff says why an answer was not posted.
+var cutOff = map[string]string{
+	"stopped": "cut off by /stop: not posted",
+	"cut":     "cut off for its length: not posted",
+	"refused": "did not count: not posted",
+}
+
+// catchUp looks for the line that an identity has posted since.
+func (t *transcript) catchUp(p *place, agent string) {
+	if p.said == "" {
+		return
+	}
+	for i := len(t.blocks) - 1; i >= 0; i-- {
+		switch b := &t.blocks[i]; {
+		case b.To == 0:
+		case b.From < p.after:
+			return
+		case b.Agent && b.Name == agent && strings.TrimSpace(b.Text) == p.said:
+			p.after, p.said = b.To, ""
+			return
+		}
+	}
+}
+
+// insert shows a block behind the lines that end at an offset of the room. What is older than
+// the oldest line is left out.
+func (t *transcript) insert(b block, after int64, old bool) {
+	at := len(t.blocks)
+	for i := at - 1; i >= 0; i-- {
+		if l := &t.blocks[i]; l.To > 0 {
+			if l.From < after {
+				break
+			}
+			at = i
+		}
+	}
+	if old && at < len(t.blocks) && !slices.ContainsFunc(t.blocks[:at], func(b block) bool { return b.To > 0 }) {
+		return
+	}
+	t.put(at, b)
+}
+
+// result ends the call that it is of.
+func (t *transcript) result(e heard) {
+	for i := len(t.blocks) - 1; i >= 0; i-- {
+		b := &t.blocks[i]
+		if a := b.act; a != nil && a.call && a.entry == e.Entry && a.agent == e.Agent {
+			t.change(i, func() {
+				a.running, a.failed, a.text, a.hash = false, e.Status != "ok", e.Text, ""
+				if a.end = e.Status; e.Job > 0 {
+					a.end = fmt.Sprintf("goes on as job %d", e.Job)
+				} else if took := e.At.Sub(b.At); took >= 50*time.Millisecond {
+					a.end += " " + span(took)
+				}
+				if e.Cut {
+					a.hash = e.Hash
+				}
+			})
+			return
+		}
+	}
+}
+
+// span is a duration as people say it.
+func span(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Truncate(time.Second).String()
+}
+
+// actOf is what a row tells of an event; nil of one that the room or the bar tells.
+func actOf(e heard) *act {
+	a := &act{agent: e.Agent, entry: e.Entry}
+	switch e.Type {
+	case events.ToolRequest:
+		brief, all := arguments(e.Args)
+		a.label, a.args, a.running = strings.TrimSpace("↳ "+e.Tool+" "+brief), all, true
+		a.call = true
+	case events.Forgot:
+		a.label = fmt.Sprintf("forgot %s → %s", e.Entries, count(e.Summaries, "summary", "summaries"))
+		if e.Before > 0 {
+			a.label += fmt.Sprintf(", %s → %s", tokens(e.Before), tokens(e.After))
+		}
+		for _, f := range e.Faded {
+			a.text += fmt.Sprintf("e%d..e%d  %s", f.First, f.Last, f.Level)
+			if r := cmp.Or(f.Replacement, f.Original); r != nil {
+				a.text += "  " + r.String()
+			}
+			a.text += "\n"
+		}
+	case events.Reminded:
+		for _, r := range e.Refs {
+			a.text += r.String() + "\n"
+		}
+		a.label = "reminded of " + strings.ReplaceAll(strings.TrimSpace(a.text), "\n", ", ")
+	case events.Opened:
+		a.label = fmt.Sprintf("opened %s (lethe cat %.16s)", e.Text, e.Hash)
+	case events.FileChanged:
+		if e.By != "" {
+			return nil // a call tells it
+		}
+		a.label = "somebody edited " + e.Path
+	case events.Error:
+		a.label, a.failed, a.end, a.text = "error: "+e.Why, true, e.Text, e.Text
+	default:
+		return nil
+	}
+	return a
+}
+
+// tokens is a number of tokens in thousands.
+func tokens(n int) string {
+	if n < 10_000 {
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	}
+	return strconv.Itoa(n/1000) + "k"
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + more
+}
+
+// arguments are those of a call: the values in a row, and each on lines of its own.
+func arguments(raw json.RawMessage) (brief, all string) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return "", ""
+	}
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			break
+		}
+		var text string
+		switch err := json.Unmarshal(value, &text); {
+		case err != nil:
+			text = string(value)
+			brief += fmt.Sprintf("%v=%s ", name, text)
+		case name == "path":
+			brief = text + " " + brief
+		default:
+			brief += text + " "
+		}
+		all += fmt.Sprintf("%v: %s\n", name, text)
+	}
+	return brief, all
+}
+
+// maxOpen bounds the rows of an open act.
+const maxOpen = 200
+
+// rows shows an act: one row, and where it is open what it was called with, and what has come of it.
+func (a *act) rows(width int, chosen bool) []string {
+	end := a.end
+	if a.running {
+		end = "…"
+	}
+	if end != "" {
+		end = " · " + oneLine(end)
+	}
+	end = fit(end, max(width/2, width-40))
+	label := fit(oneLine(a.label), max(width-4-len([]rune(end)), 8))
+	style := dim
+	if a.failed {
+		style = bad
+	}
+	row := "   " + dim.Render(label) + style.Render(end)
+	if chosen {
+		row = accent.Render(" ❯ " + label + end)
+	}
+	rows := []string{row}
+	if !a.open {
+		return rows
+	}
+	text := strings.TrimRight(clean(a.args), "\n")
+	if a.text != "" {
+		text = strings.TrimSpace(text + "\n\n" + strings.TrimRight(clean(a.text), "\n"))
+	}
+	body := wrap(text, width-8)
+	if len(body) > maxOpen { // the end of what is running is what one wants to see
+		body = append([]string{"…"}, body[len(body)-maxOpen:]...)
+	}
+	if a.hash != "" {
+		body = append(body, fmt.Sprintf("… all of it: lethe cat %.16s", a.hash))
+	}
+	for _, line := range body {
+		rows = append(rows, "      "+dim.Render(line))
+	}
+	return rows
+}
+
+// progress shows the output of what runs, by agent. What nobody runs any more has no result.
+func (t *transcript) progress(live map[string]status.Live) {
+	for i := range t.blocks {
+		a := t.blocks[i].act
+		if a == nil || !a.running {
+			continue
+		}
+		now, alive := live[a.agent]
+		switch {
+		case !alive:
+			t.change(i, func() { a.running, a.end = false, "no result yet" })
+		case now.Call == a.entry && now.Output != a.text:
+			t.change(i, func() { a.text = now.Output })
+		}
+	}
+}
+
+// choose chooses an act: the newest on the screen, or the one above (-1) or below (1) that which
+// is chosen. It reports false when there is none.
+func (t *transcript) choose(by int) bool {
+	var all []int
+	at := -1
+	for i := range t.blocks {
+		if a := t.blocks[i].act; a != nil {
+			if a == t.chosen {
+				at = len(all)
+			}
+			all = append(all, i)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return false
+	case at >= 0:
+		at = max(min(at+by, len(all)-1), 0)
+	default:
+		for at = len(all) - 1; at > 0 && t.below(all[at])+len(t.rows(all[at])) <= t.up; at-- {
+		}
+	}
+	t.leave()
+	t.chosen = t.blocks[all[at]].act
+	t.show(all[at])
+	return true
+}
+
+// toggle opens the chosen act, or closes it.
+func (t *transcript) toggle() {
+	i := t.find(t.chosen)
+	if i < 0 {
+		t.chosen = nil // it is forgotten
+		return
+	}
+	t.change(i, func() { t.chosen.open = !t.chosen.open })
+	t.show(i)
+}
+
+// leave chooses none.
+func (t *transcript) leave() {
+	if i := t.find(t.chosen); t.chosen != nil && i >= 0 {
+		t.blocks[i].rows = nil
+	}
+	t.chosen = nil
+}
+
+func (t *transcript) find(a *act) int {
+	return slices.IndexFunc(t.blocks, func(b block) bool { return b.act == a })
+}
+
+// below is how many rows lie below block i.
+func (t *transcript) below(i int) (n int) {
+	for i++; i < t.count(); i++ {
+		n += len(t.rows(i))
+	}
+	return n
+}
+
+// show scrolls as far as it takes to see block i, its beginning at least.
+func (t *transcript) show(i int) {
+	t.blocks[i].rows = nil
+	below := t.below(i)
+	t.up = max(min(t.up, below), below+len(t.rows(i))-t.height, 0)
+}
+
+// atOldest says that what is on the screen reaches behind the oldest act.
+func (t *transcript) atOldest() bool {
+	i := t.count()
+	for have := 0; i > 0 && have < t.height+t.up; have += len(t.rows(i)) {
+		i--
+	}
+	return !slices.ContainsFunc(t.blocks[:min(i, len(t.blocks))], func(b block) bool { return b.act != nil })
+}
+
+// running is what an agent runs: the tool, with its arguments where they are known.
+func (t *transcript) running(agent, tool string) string {
+	for i := len(t.blocks) - 1; i >= 0; i-- {
+		if a := t.blocks[i].act; a != nil && a.running && a.agent == agent {
+			return strings.TrimPrefix(a.label, "↳ ")
+		}
+	}
+	return tool
+}

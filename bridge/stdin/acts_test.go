@@ -1,0 +1,135 @@
+package stdin
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lethe/blobs"
+	"lethe/events"
+	"lethe/internal/status"
+)
+
+// happens delivers what happened to lethe, a second each.
+func (s *stage) happens(change news, all ...events.Event) {
+	change.Room, change.Rooms = s.room, s.rooms
+	for _, e := range all {
+		s.at += 100
+		e.Agent, e.At = "lethe", today.Add(time.Duration(s.at)*time.Second)
+		change.Acts = append(change.Acts, heard{"51c0", change.Older || change.Fresh, e})
+	}
+	s.send(change)
+}
+
+func call(entry, tool, args string) events.Event {
+	return events.Event{Type: events.ToolRequest, Turn: 1, Entry: entry, Tool: tool, Args: json.RawMessage(args)}
+}
+
+func heardIn(room string, turn int, to int64) events.Event {
+	return events.Event{Type: events.UserMessage, Turn: turn, Room: room, To: to}
+}
+
+// rows are the rows of the screen that are not blank, between the header and the input.
+func (s *stage) rows() (rows []string) {
+	for _, row := range strings.Split(s.text(), "\n") {
+		if row = strings.TrimSpace(row); row != "" {
+			rows = append(rows, row)
+		}
+	}
+	return rows[1 : len(rows)-3]
+}
+
+func (s *stage) wantRows(want ...string) {
+	s.t.Helper()
+	if got := s.rows(); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		s.t.Errorf("the rows are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+var acting = func(a *agent) {
+	a.State, a.Tool, a.Answering = status.Acting, "BASH", []string{"dev"}
+	a.Live = status.Live{Call: "e4.1", Output: "ok  lethe/life\nok  lethe/mind\x1b[2J\n"}
+}
+
+// What happens stands between what is said; a key opens it, and it shows what comes while it runs.
+func TestActs(t *testing.T) {
+	s := newStage(t, 80, 24)
+	first, second := s.line(false, "ada", "test it"), s.line(false, "ada", "and lint it")
+	s.hears(lethe(acting), first)
+	s.hears(lethe(acting), second) // not heard yet
+	s.happens(news{Agents: lethe(acting)}, heardIn("dev", 1, first.To),
+		events.Event{Type: events.Reminded, Turn: 1, Refs: []blobs.Ref{{Hash: "3fa9c0d2e1b4a5f6", Gist: "the tests"}}},
+		call("e4.1", "BASH", `{"command":"go test ./…\ngo vet","seconds":60}`))
+	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "test it", "reminded of ◱hash=3fa9c0d2e1b4a5f6 gist=the tests◲",
+		"↳ BASH go test ./… go vet seconds=60 · …", "ada 13:00", "and lint it",
+		s.spin.View()+" lethe runs BASH go test ./… go vet seconds=60 1m0s · Esc stops")
+
+	s.press("ctrl+o")
+	s.shows("❯ ↳ BASH", "command: go test ./…", "go vet", "ok  lethe/mind␛[2J", "Esc leaves")
+	result := events.Event{Type: events.ToolResult, Turn: 1, Entry: "e4.1", Tool: "BASH", Status: "error", Text: "FAIL", Hash: "99", Cut: true}
+	s.happens(news{Agents: lethe()}, result)
+	s.shows("· error 1m40s", "FAIL", "… all of it: lethe cat 99")
+	s.press("up", "enter")
+	s.shows("❯ reminded of")
+	s.press("esc")
+	s.hides("❯ reminded")
+	s.press("ctrl+o", "ctrl+o", "x")
+	s.shows("❯ x")
+
+	for want, e := range map[string]events.Event{
+		"forgot e1..e21 → 3 summaries, 41k → 9.8k": {Type: events.Forgot, Entries: "e1..e21", Summaries: 3, Before: 41_234, After: 9_800},
+		"opened the tests (lethe cat 3fa9c0d2e1)":  {Type: events.Opened, Text: "the tests", Hash: "3fa9c0d2e1"},
+		"somebody edited self/MEMORY.md":           {Type: events.FileChanged, Path: "self/MEMORY.md"},
+		"error: model · no ␛[2J answer":            {Type: events.Error, Why: "model", Text: "no \x1b[2J\nanswer"},
+		"✂ cut off by /stop: not posted":           {Type: events.MessageDone, Status: "stopped", Text: "half an"},
+	} {
+		s.happens(news{Agents: lethe()}, e)
+		s.shows(want)
+	}
+	elsewhere := call("e6.1", "SAY", `{"text":"elsewhere"}`)
+	elsewhere.Turn = 2
+	s.happens(news{Agents: lethe()}, heardIn("ops", 2, 10), elsewhere)
+	s.hides("elsewhere")
+}
+
+// A call whose process has died has no result.
+func TestActOfADeadProcess(t *testing.T) {
+	s := newStage(t, 80, 24)
+	s.happens(news{Agents: lethe(acting)}, call("e4.1", "BASH", `{}`))
+	s.shows("↳ BASH · …")
+	s.hears(nil)
+	s.shows("↳ BASH · no result yet")
+	s.happens(news{Agents: lethe()}, events.Event{Type: events.ToolResult, Entry: "e4.1", Status: "interrupted"})
+	s.shows("↳ BASH · interrupted")
+}
+
+// Old acts come by windows, each to its lines; what is older than the lines is left out.
+func TestOldActs(t *testing.T) {
+	s := newStage(t, 80, 24)
+	var lines []message
+	for range 60 {
+		lines = append(lines, s.line(false, "ada", "line"), s.line(true, "lethe", "reply"))
+	}
+	s.send(news{Room: "dev", Agents: lethe(), Fresh: true, Lines: lines})
+	s.happens(news{Agents: lethe(), More: true}, heardIn("dev", 50, lines[100].To), call("e50.1", "LATE", "{}"),
+		events.Event{Type: events.MessageDone, Turn: 50, Room: "dev", Text: "reply"}, heardIn("dev", 51, lines[102].To))
+	for s.requests == nil && s.log.up < 1000 {
+		s.press("pgup")
+	}
+	s.wants(request{older: true})
+	before := s.log.up
+	s.happens(news{Agents: lethe(), Older: true}, call("e1.1", "LOST", "{}"), heardIn("dev", 2, lines[2].To), call("e2.1", "EARLY", "{}"))
+	if s.log.up <= before {
+		t.Error("what is being read has moved")
+	}
+	for range 40 {
+		s.send(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
+		s.press("pgup")
+	}
+	s.shows("↳ EARLY")
+	s.hides("LOST")
+	s.wants()
+}
