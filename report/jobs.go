@@ -54,7 +54,8 @@ func StopJob(ctx context.Context, id agent.Identity, n int) (Job, error) {
 		if ctx.Err() != nil {
 			return Job{}, ctx.Err()
 		}
-		if s, err := tools.ReadJob(id.Dir, n); err == nil && (!s.Ended.IsZero() || s.Lost()) {
+		_, running := agent.Running(id) // then it writes down how the job has ended
+		if s, err := tools.ReadJob(id.Dir, n); err == nil && (!s.Ended.IsZero() || s.Lost() && !running) {
 			return jobOf(s), nil
 		}
 	}

@@ -83,7 +83,7 @@ func (b *Backend) Say(key, room, user, text string) (Said, error) {
 	note, _ := json.Marshal(map[string]string{"body": hex.EncodeToString(sum[:16])})
 	id := "key:" + key
 	_, repeated := b.Bridge.Taken(id)
-	if _, err := b.Bridge.Accept("", bridge.Message{ID: id, Room: room, User: user, At: time.Now(), Text: text, Note: note}); err != nil {
+	if _, err := b.Bridge.Accept("", bridge.Message{ID: id, Room: room, User: user, At: time.Now().Truncate(time.Second), Text: text, Note: note}); err != nil {
 		return Said{}, err
 	}
 	o, _ := b.Bridge.Taken(id)

@@ -69,6 +69,9 @@ func (s *SSE) Send(id, event string, v any) error {
 	return s.SendText(id, event, strings.TrimSuffix(data.String(), "\n"))
 }
 
+// From tells the client the id that it comes back with until an event has another one.
+func (s *SSE) From(id string) error { return s.write("id: " + id + "\n\n") }
+
 var lineEnds = strings.NewReplacer("\r\n", "\ndata: ", "\r", "\ndata: ", "\n", "\ndata: ")
 
 // SendText sends a text. id and event are the program's own words.

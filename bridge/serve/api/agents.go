@@ -1,0 +1,318 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"lethe/agent"
+	"lethe/bridge/serve/backend"
+	"lethe/llm"
+	"lethe/report"
+)
+
+// of names an identity.
+type of struct {
+	Self string `name:"self" in:"path" about:"The name of an identity, its hash, or the beginning of the hash."`
+}
+
+// ofPage is a list of an identity.
+type ofPage struct {
+	of
+	page
+}
+
+func (s server) agents(_ *http.Request, p page) (l List[report.Agent], err error) {
+	all, err := s.Agents()
+	if err != nil {
+		return l, err
+	}
+	return part(p, all, func(a report.Agent) string { return a.Name })
+}
+
+func (s server) agent(_ *http.Request, p of) (report.Agent, error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return report.Agent{}, err
+	}
+	return s.Agent(id), nil
+}
+
+// Context is the next request of an identity.
+type Context struct {
+	agent.Parts
+	Messages []llm.Message `json:"messages"`
+}
+
+func (s server) context(_ *http.Request, p of) (c Context, err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return c, err
+	}
+	state, parts, err := s.Context(id)
+	if err != nil {
+		return c, err
+	}
+	return Context{parts, agent.Wire(state.Messages(""))}, nil
+}
+
+func (s server) contextText(w http.ResponseWriter, _ *http.Request, p of) error {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return err
+	}
+	state, _, err := s.Context(id)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", textMedia)
+	w.Write(state.View())
+	return nil
+}
+
+func (s server) questions(_ *http.Request, p page) (l List[report.Question], err error) {
+	all, err := s.List()
+	if err != nil {
+		return l, err
+	}
+	open, err := s.Questions(all...)
+	if err != nil {
+		s.Log.Warn("questions of some identities cannot be read", "err", err)
+	}
+	return part(p, open, func(q report.Question) string { return q.Hash })
+}
+
+func (s server) questionsOf(_ *http.Request, p ofPage) (l List[report.Question], err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return l, err
+	}
+	open, err := s.Questions(id)
+	if err != nil {
+		return l, err
+	}
+	return part(p.page, open, func(q report.Question) string { return q.Hash })
+}
+
+// Answer is one to a question.
+type Answer struct {
+	Text string `json:"text" jsonschema:"an option, its number, or, where there are no options, any text"`
+	User string `json:"user,omitempty" jsonschema:"who answers; by default the user of the server"`
+}
+
+// once is the key of a request that may be repeated.
+type once struct {
+	Key string `name:"Idempotency-Key" in:"header" about:"Whatever you choose, up to 255 bytes: a request that repeats one with the same key says nothing again."`
+}
+
+type answered struct {
+	once
+	Question string `name:"question" in:"path" about:"The id of an open question, like q3fa9c1."`
+}
+
+func (s server) answer(_ *http.Request, p answered, a Answer) (said backend.Said, err error) {
+	if a.User == "" {
+		a.User = s.User
+	}
+	key := p.Key
+	if key != "" { // which another question may have, too
+		key = p.Question + "/" + key
+	}
+	if said, ok := s.SaidBefore(key); ok { // repeated: the question is not open any more
+		if said.Name != a.User {
+			err = backend.ErrOtherBody
+		}
+		return said, err
+	}
+	all, err := s.List()
+	if err != nil {
+		return said, err
+	}
+	open, err := s.Questions(all...)
+	if err != nil {
+		s.Log.Warn("questions of some identities cannot be read", "err", err)
+	}
+	room, line, err := s.Answer(open, p.Question, a.User, a.Text)
+	if err != nil {
+		return said, err
+	}
+	return s.Say(key, room, a.User, line)
+}
+
+func (s server) budgets(*http.Request, none) (report.Budgets, error) { return s.Budgets() }
+
+func (s server) budget(_ *http.Request, p of) (b report.Budget, err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return b, err
+	}
+	all, err := s.Budgets()
+	return all.Of(id.Self), err
+}
+
+// ofOnce is a request to an identity that may be repeated.
+type ofOnce struct {
+	of
+	once
+}
+
+// Command is where a command to an identity is said.
+type Command struct {
+	Room string `json:"room,omitempty" jsonschema:"a room that the identity hears; by default the one that it answers, or the first"`
+	User string `json:"user,omitempty" jsonschema:"who says it; by default the user of the server"`
+}
+
+// Raise is by how much a limit is raised.
+type Raise struct {
+	USD  float64 `json:"usd" jsonschema:"dollars; more than 0"`
+	Span string  `json:"span,omitempty" jsonschema:"which limit: today, month, turn or life; by default today"`
+	Command
+}
+
+func (s server) raise(_ *http.Request, p ofOnce, b Raise) (said backend.Said, err error) {
+	if !(b.USD >= 0.01 && b.USD <= 1e6) {
+		return said, report.Invalid("usd is %g; it is an amount from 0.01 to 1000000", b.USD)
+	}
+	if !slices.Contains([]string{"", "today", "month", "turn", "life"}, b.Span) {
+		return said, report.Invalid("span is %q; it is one of today, month, turn, life", b.Span)
+	}
+	line := "/budget +" + strconv.FormatFloat(b.USD, 'f', -1, 64)
+	if b.Span != "" {
+		line += " " + b.Span
+	}
+	return s.command(p, b.Command, line)
+}
+
+func (s server) stop(_ *http.Request, p ofOnce, c Command) (backend.Said, error) {
+	return s.command(p, c, "/stop")
+}
+
+// command says a command where an identity hears it.
+func (s server) command(p ofOnce, c Command, line string) (said backend.Said, err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return said, err
+	}
+	a := s.Agent(id)
+	if len(a.Rooms) == 0 {
+		return said, backend.Refuse(http.StatusConflict, "make one with its name in agents: POST /api/rooms", "%s hears no room", id.Name)
+	}
+	if c.Room == "" {
+		c.Room = a.Rooms[0]
+		if live, running := report.Live(id); running && len(live.Answering) > 0 {
+			c.Room = live.Answering[0]
+		}
+	}
+	if !slices.Contains(a.Rooms, c.Room) {
+		return said, report.Invalid("%s does not hear room %q", id.Name, c.Room)
+	}
+	return s.Say(p.Key, c.Room, c.User, line)
+}
+
+// Asked is what was asked of an identity, by a file in its directory.
+type Asked struct {
+	Asked string `json:"asked"`
+	Runs  bool   `json:"runs"` // false: it does so when it runs
+}
+
+func (s server) compact(_ *http.Request, p of, _ none) (a Asked, err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return a, err
+	}
+	if _, running := agent.Running(id); !running {
+		return a, backend.Refuse(http.StatusConflict, "start it with lethe run; lethe context --compact compacts one that does not run", "compact %s: it does not run", id.Name)
+	}
+	return Asked{"compact", true}, agent.AskToCompact(id)
+}
+
+func (s server) triggers(_ *http.Request, p ofPage) (l List[report.Trigger], err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return l, err
+	}
+	all, err := s.Triggers(id)
+	if err != nil {
+		return l, err
+	}
+	return part(p.page, all, func(t report.Trigger) string { return t.Name })
+}
+
+type ofTrigger struct {
+	of
+	Trigger string `name:"trigger" in:"path" about:"The name of the trigger."`
+}
+
+func (s server) fire(_ *http.Request, p ofTrigger, _ none) (a Asked, err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return a, err
+	}
+	all, err := s.Triggers(id)
+	if err != nil {
+		return a, err
+	}
+	_, running := agent.Running(id)
+	return Asked{"fire " + p.Trigger, running}, report.Fire(id, p.Trigger, all)
+}
+
+func (s server) jobs(_ *http.Request, p ofPage) (l List[report.Job], err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return l, err
+	}
+	return part(p.page, report.Jobs(id), func(j report.Job) string { return strconv.Itoa(j.ID) })
+}
+
+type ofJob struct {
+	of
+	Job int `name:"job" in:"path" min:"1" about:"The number of the job."`
+}
+
+func (s server) stopJob(r *http.Request, p ofJob, _ none) (j report.Job, err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return j, err
+	}
+	j, err = report.StopJob(r.Context(), id, p.Job)
+	if err != nil && !errors.Is(err, agent.ErrNotFound) {
+		return j, backend.Refuse(http.StatusConflict, "", "%w", err)
+	}
+	return j, err
+}
+
+type search struct {
+	of
+	Query string `name:"q" required:"true" about:"Words to look for."`
+	Since string `name:"since" about:"Only what was said after: 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z."`
+	Until string `name:"until" about:"Only what was said before."`
+	Room  string `name:"room" about:"Only what was heard in this room."`
+	Tool  string `name:"tool" about:"Only passages with a call of this tool."`
+	Kind  string `name:"kind" about:"Only passages with this kind of entry: chat, reply, tool or note."`
+	Limit int    `name:"limit" default:"10" min:"1" max:"50" about:"How many at most."`
+}
+
+// Found is what a search found.
+type Found struct {
+	Items  []report.Match `json:"items"`
+	Absent []string       `json:"absent,omitempty"` // words that occur in no original
+	Lost   int            `json:"lost,omitempty"`   // originals that may match and cannot be read
+	Behind string         `json:"behind,omitempty"` // why the index is not up to date
+}
+
+func (s server) recall(r *http.Request, p search) (out Found, err error) {
+	id, err := s.Find(p.Self)
+	if err != nil {
+		return out, err
+	}
+	f, err := s.Recall(r.Context(), id, report.Search{Text: p.Query, Since: p.Since, Until: p.Until, Room: p.Room, Tool: p.Tool, Kind: p.Kind, Limit: p.Limit}, s.Log)
+	if err != nil && !errors.Is(err, report.ErrNoMatch) {
+		return out, err
+	}
+	out = Found{Items: f.Matches, Absent: f.Absent, Lost: f.Lost}
+	if f.Behind != nil {
+		out.Behind = f.Behind.Error()
+	}
+	return out, nil
+}

@@ -1,0 +1,127 @@
+// Package api is what there is to see and do in a home, as JSON over HTTP: identities and their
+// logs, rooms, blobs, questions, budgets, triggers and jobs.
+//
+//	api.Routes(mux, b) // below /api/, behind the guard of package serve
+//
+// Each resource is a route: a function with Go types for its parameters, its body and its answer.
+// The types check the request and make the description at /api/openapi.json, so that none lacks its
+// own. docs/api.md tells how to use it.
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"lethe/bridge/serve/backend"
+	"lethe/report"
+)
+
+// Routes mounts the resources.
+func Routes(mux *http.ServeMux, b *backend.Backend) {
+	all := routes(b)
+	description, err := json.Marshal(describe(all))
+	if err != nil {
+		panic(err) // of a type that JSON cannot have
+	}
+	for _, t := range all {
+		mux.Handle(t.method+" "+t.path, t)
+	}
+	mux.HandleFunc("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", jsonMedia)
+		w.Write(description)
+	})
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		if allowed := methods(mux, r.URL); len(allowed) > 0 {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			backend.WriteJSON(w, http.StatusMethodNotAllowed, backend.ErrorBody{Error: backend.ErrorText{
+				Message: fmt.Sprintf("there is no %s of %s", r.Method, r.URL.Path), Hint: "allowed: " + strings.Join(allowed, ", ")}})
+			return
+		}
+		backend.WriteJSON(w, http.StatusNotFound, backend.ErrorBody{Error: backend.ErrorText{
+			Message: r.URL.Path + " is no resource", Hint: "/api/openapi.json lists them"}})
+	})
+}
+
+// methods are those that a path has.
+func methods(mux *http.ServeMux, at *url.URL) (list []string) {
+	for _, m := range []string{"GET", "POST", "PATCH"} {
+		if _, pattern := mux.Handler(&http.Request{Method: m, URL: at}); pattern != "/api/" {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// server has the handlers.
+type server struct{ *backend.Backend }
+
+func routes(b *backend.Backend) []route {
+	s := server{b}
+	return []route{
+		get("/api/agents", "List the identities, children behind their parents.", s.agents),
+		get("/api/agents/{self}", "Say how an identity is: its state, size, tokens and cost.", s.agent),
+		get("/api/agents/{self}/context", "Say what the next request of an identity holds, part by part in tokens, and its messages.", s.context),
+		raw[of, string]("GET", "/api/agents/{self}/context/text", "Print the live context of an identity as text.", textMedia, s.contextText),
+		get("/api/agents/{self}/life", "List what happened to an identity, as events, from the oldest on.", s.life),
+		get("/api/agents/{self}/life/lines", "List the lines of the log of an identity as they are stored.", s.lifeLines),
+		raw[followed, string]("GET", "/api/agents/{self}/events", "Tell what happens to an identity, as server-sent events: those of /life, and what streams. The id of each is where to go on behind it, for ever.", "text/event-stream", s.follow),
+		get("/api/agents/{self}/questions", "List the questions that an identity waits for an answer to.", s.questionsOf),
+		get("/api/agents/{self}/budget", "Say what an identity has spent, and its limits.", s.budget),
+		send("POST", "/api/agents/{self}/budget", http.StatusAccepted, "Raise a limit of an identity: say /budget +N in a room that it hears.", s.raise),
+		get("/api/agents/{self}/triggers", "List what wakes an identity by itself, with the next times and the history.", s.triggers),
+		send("POST", "/api/agents/{self}/triggers/{trigger}/run", http.StatusAccepted, "Have a trigger fire once, now, or when the identity runs.", s.fire),
+		get("/api/agents/{self}/jobs", "List the commands that an identity runs beside the talk, the newest first.", s.jobs),
+		send("POST", "/api/agents/{self}/jobs/{job}/stop", http.StatusOK, "Stop a job, and wait until it has ended.", s.stopJob),
+		get("/api/agents/{self}/recall", "Search what an identity has forgotten.", s.recall),
+		send("POST", "/api/agents/{self}/stop", http.StatusAccepted, "End the turn of an identity: say /stop in a room that it hears.", s.stop),
+		send("POST", "/api/agents/{self}/compact", http.StatusAccepted, "Ask a running identity to forget now.", s.compact),
+		get("/api/budget", "Say what all identities have spent, and the limits.", s.budgets),
+		get("/api/questions", "List the questions that are open, the oldest first.", s.questions),
+		send("POST", "/api/questions/{question}", http.StatusAccepted, "Answer a question: say the answer in its room.", s.answer),
+		get("/api/rooms", "List the rooms, that which changed last first.", s.rooms),
+		send("POST", "/api/rooms", http.StatusCreated, "Make a room, and have identities hear it.", s.makeRoom),
+		get("/api/rooms/{room}", "Describe a room.", s.room),
+		send("PATCH", "/api/rooms/{room}", http.StatusOK, "Change the title of a room, archive it, or note how far it was read.", s.noteRoom),
+		get("/api/rooms/{room}/lines", "List lines of a room in the order of the file: the newest, those before a byte, or those behind one.", s.lines),
+		send("POST", "/api/rooms/{room}/lines", http.StatusAccepted, "Say something in a room, exactly once for each Idempotency-Key.", s.say),
+		raw[ofBlob, []byte]("GET", "/api/blobs/{hash}", "Print a stored text or file, checked against its hash.", "*/*", s.blob),
+		get("/api/blobs/{hash}/meta", "Describe a stored text or file.", s.blobMeta),
+		uploads(s.upload),
+	}
+}
+
+const textMedia = "text/plain; charset=utf-8"
+
+// List is a part of a list.
+type List[T any] struct {
+	Items []T `json:"items"`
+	// Next is the parameter after of the next part; none where the list ends, or ends for now.
+	Next string `json:"next,omitempty"`
+}
+
+// page is how lists are asked for.
+type page struct {
+	After string `name:"after" about:"Where to go on: next of the part before."`
+	Limit int    `name:"limit" about:"How many at most." default:"100" min:"1" max:"1000"`
+}
+
+// of takes the part of a list that is asked for. key names an item for ever.
+func part[T any](p page, all []T, key func(T) string) (List[T], error) {
+	from := 0
+	if p.After != "" {
+		for from < len(all) && key(all[from]) != p.After {
+			from++
+		}
+		if from++; from > len(all) {
+			return List[T]{}, report.Invalid("after is %q, which is not in the list any more; begin anew", p.After)
+		}
+	}
+	l := List[T]{Items: all[from:min(len(all), from+p.Limit)]}
+	if n := from + len(l.Items); n < len(all) {
+		l.Next = key(all[n-1])
+	}
+	return l, nil
+}
