@@ -11,6 +11,7 @@ import (
 
 	"lethe/bridge"
 	"lethe/bridge/serve"
+	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/page"
 	"lethe/chat"
@@ -18,7 +19,7 @@ import (
 )
 
 // serveParts are what the server is made of.
-func serveParts() []serve.Part { return []serve.Part{page.Routes} }
+func serveParts() []serve.Part { return []serve.Part{api.Routes, page.Routes} }
 
 func (p *program) serveCommand() *cobra.Command {
 	var address string
