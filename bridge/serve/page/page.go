@@ -38,7 +38,7 @@ type view struct {
 type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
 
 // views are listed in this order.
-var views = []*view{&now}
+var views = []*view{&now, &mindView, &forgetting, &cost, &recall, &triggers}
 
 // frame is what layout.html shows around a view; templates have it as their dot.
 type frame struct {

@@ -1,0 +1,181 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/llm"
+	"lethe/mind"
+)
+
+// mindView is the context as its blocks, each as large as its tokens. A block is a section of context.md, and
+// an edit of it is one of that file.
+var mindView = view{name: "mind", title: "Mind", data: mindOf, forms: map[string]form{"edit": edit}}
+
+type mindData struct {
+	agent.Parts
+	Free    int // tokens
+	Groups  []*group
+	Waiting bool // an edit of context.md that the identity has not read yet
+	Saved   bool
+}
+
+// group is a part of the context.
+type group struct {
+	Name, Class string
+	Tokens      int
+	Blocks      []*block
+}
+
+// block is a section of the context.
+type block struct {
+	ID, Label, Class string
+	Line             string // its first line, or its gist
+	Tokens           int
+	Long             float64 // its tokens beside those of the largest: thousandths
+	X, Share         float64 // where it begins in the whole context, and how much of it it has: thousandths
+	At               time.Time
+	Turn, Epoch      int // 0 where that is not known
+	Away             int // how many refs the words themselves are away; 0 where they stand here
+	Original         blobs.Hash
+	Replacement      blobs.Hash // the summary or the card that stands for it
+
+	Open bool // the rest is for an open block
+	Text string
+	Edit *part
+
+	section
+}
+
+// section is a part of context.md: a line that begins with ◆, and the lines until the next one.
+type section struct {
+	id, head, text string
+	from, to       int // bytes of the text in the file, with its newline
+}
+
+// sections cuts a context.md up. No text in it can begin a section (docs/context.md).
+func sections(file string) (list []section) {
+	at := 0
+	for line := range strings.Lines(file) {
+		at += len(line)
+		if words := strings.Fields(line); strings.HasPrefix(line, "◆ ") && len(words) > 1 {
+			id := strings.TrimSuffix(words[1], ":")
+			if _, k, _ := mind.ParseID(id); k > 0 && len(words) > 2 {
+				id += "-" + words[2]
+			}
+			list = append(list, section{id: id, head: strings.TrimSpace(strings.TrimPrefix(line, "◆")), from: at, to: at})
+		} else if n := len(list); n > 0 {
+			list[n-1].to = at
+		}
+	}
+	for i := range list {
+		list[i].text = strings.TrimSuffix(file[list[i].from:list[i].to], "\n")
+	}
+	return list
+}
+
+func mindOf(f *frame, r *http.Request) (any, error) {
+	s, parts, err := f.Context(f.ID)
+	if err != nil {
+		return nil, err
+	}
+	d := &mindData{Parts: parts, Free: max(0, parts.Limit-parts.Total), Groups: groups(s, parts), Saved: r.FormValue("saved") != ""}
+	if file, _, err := readContext(f.ID, s); err == nil {
+		seen, ok := mind.ReadView(file)
+		d.Waiting = ok && !seen.Intact
+	}
+	open := r.FormValue("open")
+	for _, g := range d.Groups {
+		for _, b := range g.Blocks {
+			if b.Open = b.ID == open; b.Open {
+				b.Edit, err = partOf(f, s, b.ID)
+				b.Text = b.text
+			}
+		}
+	}
+	return d, err
+}
+
+// groups are the blocks of a context, in the order in which the model reads them.
+func groups(s *mind.State, parts agent.Parts) []*group {
+	all := []*group{{Name: "The beginning", Class: "system"}, {Name: "What has faded", Class: "gist"}, {Name: "Pins and MEMORY", Class: "notes"}, {Name: "Live", Class: "live"}}
+	list := sections(string(s.View()))
+	list = slices.Insert(list[1:len(list)-1], 1, section{id: "tools", head: "tools", text: s.Stable.Tools})
+	weight, most := 0, 1
+	for _, sec := range list {
+		weight += llm.Weight(sec.head + sec.text)
+	}
+	perWeight, x := float64(parts.Total-parts.Answer)/float64(max(1, weight)), 0.0
+	for _, sec := range list {
+		b := &block{ID: sec.id, section: sec, Label: sec.head, Line: firstLine(sec.text)}
+		tokens := float64(llm.Weight(sec.head+sec.text)) * perWeight
+		b.Tokens, b.X = int(tokens), x
+		b.Share = 1000 * tokens / float64(max(1, parts.Limit))
+		x += b.Share
+		g := all[b.describe(s)]
+		if b.Class == "" {
+			b.Class = g.Class
+		}
+		g.Tokens, most = g.Tokens+b.Tokens, max(most, b.Tokens)
+		g.Blocks = append(g.Blocks, b)
+	}
+	for _, g := range all {
+		for _, b := range g.Blocks {
+			b.Long = 1000 * float64(b.Tokens) / float64(most)
+		}
+	}
+	for i := len(all[3].Blocks) - 2; i >= 0; i-- { // what was heard belongs to the turn of the reply behind it
+		b := all[3].Blocks[i]
+		b.Turn = cmp.Or(b.Turn, all[3].Blocks[i+1].Turn)
+	}
+	return all
+}
+
+// describe fills in what the state knows of a block, and returns the number of its group.
+func (b *block) describe(s *mind.State) int {
+	first, _, isRange := strings.Cut(b.id, "..")
+	n, k, err := mind.ParseID(strings.TrimSuffix(strings.TrimSuffix(first, "-call"), "-result"))
+	switch {
+	case b.id == "system" || b.id == "tools":
+		return 0
+	case b.id == "past":
+		return 1
+	case err != nil:
+		return 2
+	case isRange:
+		for _, r := range s.Faded {
+			if r.From != n {
+				continue
+			}
+			b.Label, b.Line, b.Class = fmt.Sprintf("e%d..e%d %s", r.From, r.To, r.Level), r.Original.Gist, r.Level
+			b.At, b.Epoch, b.Away, b.Original = r.At, r.Epoch, 1+r.Tier, r.Original.Hash
+			if r.Summary != nil {
+				b.Replacement = r.Summary.Hash
+			}
+		}
+		return 1
+	}
+	if e := s.Entry(n); e != nil {
+		b.At, b.Original = e.At, e.Ref.Hash
+		_, _ = fmt.Sscanf(e.Ref.Gist, "turn %d:", &b.Turn) // as its daemon wrote it; none in what was heard
+		if k > 0 && k <= len(e.Calls) && strings.HasSuffix(b.id, "-result") {
+			b.Original = e.Calls[k-1].Result.Hash
+		}
+	}
+	return 3
+}
+
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line != "<reasoning>" {
+			return line
+		}
+	}
+	return ""
+}

@@ -1,0 +1,72 @@
+package page
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"lethe/report"
+)
+
+// recall searches what has faded.
+var recall = view{name: "recall", title: "Recall", data: recallOf}
+
+type recallData struct {
+	report.Search
+	report.Found
+	Wrong error // with the search
+}
+
+func recallOf(f *frame, r *http.Request) (any, error) {
+	d := &recallData{Search: report.Search{Text: r.FormValue("q"), Since: r.FormValue("since"), Room: r.FormValue("room"), Kind: r.FormValue("kind"), Limit: 20}}
+	if !r.URL.Query().Has("q") {
+		return d, nil
+	}
+	found, err := f.Recall(r.Context(), f.ID, d.Search, f.Log)
+	if d.Found = found; errors.Is(err, report.ErrNoMatch) || errors.As(err, new(*report.InvalidError)) {
+		d.Wrong, err = err, nil
+	}
+	return d, err
+}
+
+func (d *recallData) Kinds() []string { return report.Kinds }
+
+// triggers are what wakes the identity by itself, and its commands that go on beside the talk.
+var triggers = view{name: "triggers", title: "Triggers", data: triggersOf, forms: map[string]form{"fire": fire, "stop": stopJob}}
+
+type triggersData struct {
+	Triggers []report.Trigger
+	Jobs     []report.Job
+	Running  bool
+	Fired    string
+}
+
+func triggersOf(f *frame, r *http.Request) (any, error) {
+	all, err := f.Triggers(f.ID)
+	_, running := report.Live(f.ID)
+	return &triggersData{all, report.Jobs(f.ID), running, r.FormValue("fired")}, err
+}
+
+// fire has a trigger fire once, now.
+func fire(f *frame, w http.ResponseWriter, r *http.Request) error {
+	all, err := f.Triggers(f.ID)
+	if err == nil {
+		err = report.Fire(f.ID, r.FormValue("trigger"), all)
+	}
+	if err != nil {
+		return err
+	}
+	return f.done(w, r, "?fired="+r.FormValue("trigger"))
+}
+
+// stopJob stops a command.
+func stopJob(f *frame, w http.ResponseWriter, r *http.Request) error {
+	n, err := strconv.Atoi(r.FormValue("job"))
+	if err != nil {
+		return report.Invalid("%.40q is not the number of a job", r.FormValue("job"))
+	}
+	if _, err := report.StopJob(r.Context(), f.ID, n); err != nil {
+		return err
+	}
+	return f.done(w, r, "")
+}
