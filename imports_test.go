@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/serve/page":      {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/report"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
 	"lethe/bridge/health":          {"lethe/internal/durable"},
-	"lethe/bridge/stdin":           {"lethe/blobs", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life"},
+	"lethe/bridge/stdin":           {"lethe/blobs", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/report"},
 	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
 	"lethe/bridge/telegram/markup": {},
 	"lethe/bridge/serve":           {"lethe/agent", "lethe/bridge", "lethe/bridge/health", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/report"},

@@ -192,18 +192,24 @@ func (m *model) statusRow() string {
 	return " " + strings.Join(segments, dim.Render(" │ "))
 }
 
-// stateSegment is name and state; a mark of its own for each, so that it can be
-// told without colour.
-func (m *model) stateSegment(a agent) string {
-	mark, style := "●", good
-	switch a.State {
+// markOf is the mark of a state and its colour; each has its own, so that it can be told without colour.
+func markOf(state string) (mark string, style lipgloss.Style) {
+	switch state {
 	case status.Paused:
-		mark, style = "■", bad
+		return "■", bad
 	case status.Thinking, status.Acting:
-		mark, style = "◐", accent
-	case status.Starting:
-		mark, style = "○", warn
+		return "◐", accent
+	case status.Starting, status.Retrying:
+		return "○", warn
+	case status.Stopped:
+		return "·", dim
 	}
+	return "●", good
+}
+
+// stateSegment is name and state.
+func (m *model) stateSegment(a agent) string {
+	mark, style := markOf(a.State)
 	state := oneLine(a.State)
 	if a.working() && !a.BusyIn(m.room) {
 		state = "busy in " + oneLine(strings.Join(slices.Sorted(slices.Values(a.Answering)), ", "))

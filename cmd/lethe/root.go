@@ -138,7 +138,7 @@ rehearsal model, which says so.`,
 		commands  []*cobra.Command
 	}{
 		{"talk", "Talk:", []*cobra.Command{p.chatCommand(), p.sayCommand(), p.answerCommand(), p.demoCommand()}},
-		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand()}},
+		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.topCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand()}},
 		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.serveCommand(), p.bridgeCommand(), p.cleanCommand()}},
 		{"measure", "Measure:", []*cobra.Command{p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},
 	} {
