@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/stdin":           {"lethe/blobs", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/report"},
 	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
 	"lethe/bridge/telegram/markup": {},
-	"lethe/bridge/serve":           {"lethe/agent", "lethe/bridge", "lethe/bridge/health", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/report"},
+	"lethe/bridge/serve":           {"lethe/agent", "lethe/bridge", "lethe/bridge/health", "lethe/internal/status", "lethe/life", "lethe/mind", "lethe/trigger", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/report"},
 	"lethe/bridge/serve/guard":     {},
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
@@ -76,6 +76,7 @@ var only = map[string]string{
 	"github.com/chromedp/":                "lethe/internal/browser",
 	"github.com/go-telegram/bot":          "lethe/bridge/telegram",
 	"github.com/blevesearch/snowballstem": "lethe/recall/text",
+	"github.com/prometheus":               "lethe/bridge/serve",
 	"modernc.org/sqlite":                  "lethe/recall/index",
 }
 

@@ -64,8 +64,12 @@ func Run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	mux, done := http.NewServeMux(), make(chan struct{})
-	for _, add := range c.Parts {
-		add(mux, &backend.Backend{Home: c.Home, Bridge: b, Watcher: c.Watcher, User: c.User, Log: c.Log, Done: done})
+	with := &backend.Backend{Home: c.Home, Bridge: b, Watcher: c.Watcher, User: c.User, Log: c.Log, Done: done}
+	for _, add := range append(c.Parts, metrics) {
+		add(mux, with)
+	}
+	if err := c.webhooks(mux, with, g); err != nil {
+		return err
 	}
 	listeners, url, err := c.listen(ctx)
 	if err != nil {

@@ -160,7 +160,7 @@ func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
 		if Same(token, g.cfg.Token) {
 			return true
 		}
-		g.Wrong(w, r)
+		g.Wrong(w, r, "it is in bridges/serve/token of the home")
 		return false
 	}
 	// A browser has no token to show when another site uses it.
@@ -175,7 +175,7 @@ func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
 // Wrong refuses a request with a token that is none, for handlers with tokens of their own. Past
 // ten of an address in a minute it says so, and logs it once. The right token passes all the same:
 // everybody on this machine has one address, and nobody may lock its owner out.
-func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request) {
+func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request, hint string) {
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		address = "the socket"
@@ -192,7 +192,7 @@ func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request) {
 	n, rest := g.bad[address], time.Minute-time.Since(g.since)
 	g.mu.Unlock()
 	if n <= mostBad {
-		Refuse(w, r, http.StatusUnauthorized, "that is not the token", "it is in bridges/serve/token of the home")
+		Refuse(w, r, http.StatusUnauthorized, "that is not the token", hint)
 		return
 	}
 	if n == mostBad+1 {

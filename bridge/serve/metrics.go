@@ -1,0 +1,213 @@
+package serve
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"lethe/agent"
+	"lethe/bridge"
+	"lethe/bridge/serve/backend"
+	"lethe/internal/durable"
+	"lethe/internal/status"
+	"lethe/life"
+	"lethe/mind"
+	"lethe/report"
+)
+
+// samples are all that /metrics tells: the name, what it says, and the labels. docs/serve.md lists them.
+var samples = func() map[string]*prometheus.Desc {
+	all := map[string]*prometheus.Desc{}
+	for _, s := range [][]string{
+		{"agent_up", "Whether a process runs the identity.", "agent", "state"},
+		{"turns_total", "Turns that have ended.", "agent"},
+		{"replies_total", "Answers of the model.", "agent"},
+		{"tokens_total", "Tokens of requests that the provider's cache had (cached) or not (input), and of answers (output).", "agent", "kind"},
+		{"cost_dollars_total", "What the model was paid.", "agent"},
+		{"compactions_total", "How often older context has faded.", "agent"},
+		{"debts", "What the log says is still to be done: lines to post, results of calls, an answer.", "agent", "kind"},
+		{"context_tokens", "Tokens of the next request, estimated.", "agent"},
+		{"context_limit_tokens", "Tokens that a request may have.", "agent"},
+		{"state_seconds", "Since when a running identity is in its state.", "agent"},
+		{"questions_open", "Questions that people have not answered.", "agent"},
+		{"question_age_seconds", "Age of the oldest of them.", "agent"},
+		{"jobs_running", "Commands that go on beside the talk.", "agent"},
+		{"bridge_healthy", "Whether nothing of a bridge waits for a person to look.", "bridge", "state"},
+		{"bridge_waiting_lines", "Lines that wait to go out to the other side, or in to their rooms.", "bridge", "direction"},
+		{"bridge_late_seconds", "Since when errors hold up a line of a bridge.", "bridge"},
+		{"sync_seconds", "How long a small file took to be durable in the home, at this scrape."},
+		{"unreadable", "How much could not be read or written at this scrape."},
+	} {
+		all[s[0]] = prometheus.NewDesc("lethe_"+s[0], s[1], s[2:], nil)
+	}
+	return all
+}()
+
+// metrics adds GET /metrics, for Prometheus.
+func metrics(mux *http.ServeMux, b *backend.Backend) {
+	r := prometheus.NewRegistry()
+	r.MustRegister(&collector{home: b.Home, forgot: map[string]*forgetting{}})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
+}
+
+// collector reads the files of a home when it is asked. Nothing is counted in between.
+type collector struct {
+	home report.Home
+
+	mu     sync.Mutex
+	forgot map[string]*forgetting // by identity
+}
+
+// forgetting is how often LIFE tells of a compaction, up to a mark, so that a log is read once.
+type forgetting struct {
+	to    life.Mark
+	fades bool // the append at the mark
+	count int
+}
+
+func (c *collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range samples {
+		out <- d
+	}
+}
+
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := scrape{out, time.Now()}
+	unread := 0
+	failed := func(err error) bool {
+		if err != nil {
+			unread++
+		}
+		return err != nil
+	}
+	all, err := c.home.List()
+	failed(err)
+	for _, id := range all {
+		s.running(id)
+		if m, err := agent.Fold(id, c.home.Store); !failed(err) {
+			s.mind(id, m)
+		}
+		if n, err := c.compactions(id); !failed(err) {
+			s.send("compactions_total", float64(n), id.Name)
+		}
+	}
+	bridges, err := bridge.ReadHealth(c.home.Dir)
+	failed(err)
+	for _, h := range bridges {
+		s.send("bridge_healthy", yes(h.Healthy()), h.Name, string(h.State))
+		s.send("bridge_waiting_lines", float64(h.In), h.Name, "in")
+		s.send("bridge_waiting_lines", float64(h.Out), h.Name, "out")
+		s.age("bridge_late_seconds", h.Late, h.Name)
+	}
+	began := time.Now()
+	if !failed(durable.WriteFile(filepath.Join(dir(c.home.Dir), "sync-test"), []byte("x"), 0o600)) {
+		s.send("sync_seconds", time.Since(began).Seconds())
+	}
+	s.send("unreadable", float64(unread))
+}
+
+// compactions counts those of an identity, from where it stopped the last time.
+func (c *collector) compactions(id agent.Identity) (int, error) {
+	f := c.forgot[id.Self]
+	if f == nil {
+		f = &forgetting{}
+		c.forgot[id.Self] = f
+	}
+	r, err := life.ReadFrom(id.LIFE(), f.to)
+	if errors.Is(err, life.ErrOtherLog) { // it was put back from a copy
+		*f = forgetting{}
+		r, err = life.ReadFrom(id.LIFE(), f.to)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	for {
+		e, follows, err := r.Next()
+		if err == io.EOF {
+			return f.count, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if f.fades = follows && f.fades || e.Kind == "fade"; f.fades && e.Kind == "epoch" {
+			f.count++
+		}
+		f.to = r.At
+	}
+}
+
+// scrape is one answer to Prometheus.
+type scrape struct {
+	out chan<- prometheus.Metric
+	now time.Time
+}
+
+// running tells what the process of an identity says of itself.
+func (s scrape) running(id agent.Identity) {
+	live, up := report.Live(id)
+	if !up {
+		s.send("agent_up", 0, id.Name, status.Stopped)
+		return
+	}
+	s.send("agent_up", 1, id.Name, live.State)
+	s.age("state_seconds", live.Since, id.Name)
+	s.send("context_tokens", float64(live.ContextTokens), id.Name)
+	s.send("context_limit_tokens", float64(live.ContextLimit), id.Name)
+	s.send("jobs_running", float64(len(live.Jobs)), id.Name)
+}
+
+// mind tells what follows from the log of an identity.
+func (s scrape) mind(id agent.Identity, m *mind.State) {
+	u, owed := m.Usage, m.Owed()
+	s.send("turns_total", float64(m.Turn), id.Name)
+	s.send("replies_total", float64(u.Replies), id.Name)
+	s.send("tokens_total", float64(u.Input-u.Cached), id.Name, "input")
+	s.send("tokens_total", float64(u.Cached), id.Name, "cached")
+	s.send("tokens_total", float64(u.Output), id.Name, "output")
+	s.send("cost_dollars_total", u.USD, id.Name)
+	s.send("debts", float64(len(owed.Posts)), id.Name, "post")
+	s.send("debts", float64(len(owed.Calls)), id.Name, "result")
+	s.send("debts", yes(owed.Answer), id.Name, "answer")
+	s.send("questions_open", float64(len(m.Questions)), id.Name)
+	var oldest time.Time
+	for _, q := range m.Questions {
+		if oldest.IsZero() || q.Asked.Before(oldest) {
+			oldest = q.Asked
+		}
+	}
+	s.age("question_age_seconds", oldest, id.Name)
+}
+
+// age sends how long something has lasted; 0 when there is nothing.
+func (s scrape) age(name string, since time.Time, labels ...string) {
+	age := time.Duration(0)
+	if !since.IsZero() {
+		age = max(0, s.now.Sub(since))
+	}
+	s.send(name, age.Seconds(), labels...)
+}
+
+func (s scrape) send(name string, v float64, labels ...string) {
+	kind := prometheus.GaugeValue
+	if strings.HasSuffix(name, "_total") {
+		kind = prometheus.CounterValue
+	}
+	s.out <- prometheus.MustNewConstMetric(samples[name], kind, v, labels...)
+}
+
+func yes(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,154 @@
+package serve_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/bridge/serve"
+	"lethe/internal/lethetest"
+)
+
+// withAda serves a home in which ada lives, with a webhook whose trigger waits in a directory.
+func withAda(t *testing.T) (s *server, id agent.Identity, drop string) {
+	t.Helper()
+	c := config(t)
+	store, err := blobs.Open(c.Home.Blobs())
+	lethetest.Must(t, err)
+	c.Home.Store = store
+	id, err = agent.Boot(c.Home.Home, store, agent.BootOptions{Name: "ada", Rooms: []string{"dev"}})
+	lethetest.Must(t, err)
+	drop = lethetest.Dir(t)
+	lethetest.Write(t, filepath.Join(id.Dir, "triggers/gh.toml"), "mail = \""+drop+"\"\n")
+	c.Hooks = map[string]serve.Hook{"github": {Agent: "ada", Trigger: "gh"}, "lost": {Agent: "bob", Trigger: "gh"}}
+	return start(t, c), id, drop
+}
+
+// post delivers a webhook, with a token or headers as "Name: value".
+func (s *server) post(t *testing.T, hook, body string, headers ...string) (status int, answer map[string]any) {
+	t.Helper()
+	r, err := http.NewRequest("POST", s.url+"/hooks/"+hook, strings.NewReader(body))
+	lethetest.Must(t, err)
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	lethetest.Must(t, err)
+	defer resp.Body.Close()
+	lethetest.Must(t, json.NewDecoder(resp.Body).Decode(&answer))
+	return resp.StatusCode, answer
+}
+
+func TestWebhook(t *testing.T) {
+	s, id, drop := withAda(t)
+	token := strings.TrimSpace(lethetest.Read(t, serve.HookTokenFile(s.home, "github")))
+	auth := "Authorization: Bearer " + token
+	main, err := serve.Token(s.home)
+	lethetest.Must(t, err)
+	signed := func(body string) string {
+		mac := hmac.New(sha256.New, []byte(token))
+		mac.Write([]byte(body))
+		return "X-Hub-Signature-256: sha256=" + hex.EncodeToString(mac.Sum(nil))
+	}
+
+	// A delivery that comes a hundred times, at once and after it was taken away, is one file.
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if status, a := s.post(t, "github", `{"zen":1}`, signed(`{"zen":1}`), "X-GitHub-Delivery: 72d3162e-cc78", "X-GitHub-Event: push"); status != 202 || a["file"] != "github-72d3162e-cc78.push" {
+				t.Errorf("%d %v", status, a)
+			}
+		})
+	}
+	all.Wait()
+	lethetest.Holds(t, filepath.Join(drop, "github-72d3162e-cc78.push"), `{"zen":1}`)
+	lethetest.Must(t, os.Mkdir(filepath.Join(drop, "processed"), 0o700))
+	lethetest.Must(t, os.Rename(filepath.Join(drop, "github-72d3162e-cc78.push"), filepath.Join(drop, "processed/github-72d3162e-cc78.push")))
+	if status, a := s.post(t, "github", `{"zen":1}`, auth, "X-GitHub-Delivery: 72d3162e-cc78", "X-GitHub-Event: push"); status != 202 || a["repeated"] != true {
+		t.Errorf("again: %d %v", status, a)
+	}
+	if list, _ := os.ReadDir(drop); len(list) != 1 {
+		t.Errorf("it is there again: %v", list)
+	}
+
+	for _, c := range []struct {
+		what, hook, body string
+		headers          []string
+		want             int
+	}{
+		{"no token", "github", "x", nil, 401},
+		{"the token of the server", "github", "x", []string{"Authorization: Bearer " + main}, 401},
+		{"the signature of another body", "github", "x", []string{signed("y")}, 401},
+		{"a right signature beside a wrong token", "github", "x", []string{signed("x"), "Authorization: Bearer no"}, 401},
+		{"a hook that is none", "gitlab", "x", []string{auth}, 401},
+		{"another site", "github", "x", []string{auth, "Origin: https://evil.example"}, 403},
+		{"GitLab", "github", "x", []string{"X-Gitlab-Token: " + token}, 202},
+		{"a name that leads out", "github", "x", []string{auth, "Idempotency-Key: ../../../x", "X-GitHub-Event: ../y"}, 202},
+		{"too much", "github", strings.Repeat("x", 10<<20+1), []string{auth}, 413},
+	} {
+		if status, a := s.post(t, c.hook, c.body, c.headers...); status != c.want || (status >= 400) != (a["error"] != nil) || a["file"] != nil && strings.ContainsAny(a["file"].(string), "/") {
+			t.Errorf("%s: %d %v, want %d", c.what, status, a, c.want)
+		}
+	}
+
+	lost := "Authorization: Bearer " + strings.TrimSpace(lethetest.Read(t, serve.HookTokenFile(s.home, "lost")))
+	if status, _ := s.post(t, "lost", "x", lost); status != 404 {
+		t.Errorf("without its identity: %d", status)
+	}
+	link := filepath.Join(lethetest.Dir(t), "link")
+	lethetest.Must(t, os.Symlink(drop, link))
+	for mail, want := range map[string]int{"inbox": 500, s.home: 500, filepath.Join(id.Dir, "workspace"): 500, link: 500, "/nowhere/at/all": 404} {
+		lethetest.Write(t, filepath.Join(id.Dir, "triggers/gh.toml"), "mail = \""+mail+"\"\n")
+		if status, a := s.post(t, "github", "x", auth); status != want {
+			t.Errorf("into %s: %d %v", mail, status, a)
+		}
+	}
+}
+
+// What Prometheus reads.
+func TestMetrics(t *testing.T) {
+	s, _, _ := withAda(t)
+	token, err := serve.Token(s.home)
+	lethetest.Must(t, err)
+	for range 2 {
+		var text bytes.Buffer
+		resp := s.get(t, "/metrics", token, true)
+		_, err = text.ReadFrom(resp.Body)
+		lethetest.Must(t, err)
+		page := text.String()
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		families, err := parser.TextToMetricFamilies(&text)
+		lethetest.Must(t, err)
+		value := func(name string) float64 {
+			f := families["lethe_"+name]
+			if f == nil || len(f.Metric) == 0 {
+				t.Fatalf("there is no %s in\n%s", name, page)
+			}
+			return f.Metric[0].GetGauge().GetValue() + f.Metric[0].GetCounter().GetValue()
+		}
+		lethetest.Words(t, page, `lethe_agent_up{agent="ada",state="stopped"} 0`, `lethe_tokens_total{agent="ada",kind="cached"} 0`, `lethe_debts{agent="ada",kind="post"} 0`, `lethe_bridge_healthy{bridge="serve",state="running"} 1`)
+		if value("unreadable") != 0 || value("sync_seconds") <= 0 || value("compactions_total") != 0 {
+			t.Errorf("the metrics are\n%s", page)
+		}
+		doc := lethetest.Page(t, "serve.md")
+		for name := range families {
+			if !strings.Contains(doc, "`"+name+"`") {
+				t.Errorf("docs/serve.md does not tell of %s", name)
+			}
+		}
+	}
+}
