@@ -2,15 +2,20 @@ package events_test
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"testing"
+	"time"
 
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/events"
 	"lethe/internal/lethetest"
 )
@@ -121,6 +126,30 @@ func TestTornEnd(t *testing.T) {
 		if _, err := s.Next(); !errors.Is(err, events.ErrGone) {
 			t.Errorf("behind a log that was cut: %v", err)
 		}
+	}
+}
+
+// What was written between Open and Follow is told at once, though nothing changes after that.
+func TestFollow(t *testing.T) {
+	store, logs := recorded(t)
+	data, err := os.ReadFile(logs[0].Path)
+	lethetest.Must(t, err)
+	log := events.Log{Path: filepath.Join(t.TempDir(), "LIFE.md"), Name: "ada"}
+	half := len(data)/2 + bytes.IndexByte(data[len(data)/2:], '\n') + 1
+	lethetest.Must(t, os.WriteFile(log.Path, data[:half], 0o600))
+	s, err := events.Open(store, log, strconv.Itoa(half))
+	lethetest.Must(t, err)
+	defer s.Close()
+	f, err := os.OpenFile(log.Path, os.O_WRONLY|os.O_APPEND, 0)
+	lethetest.Must(t, err)
+	defer f.Close()
+	_, err = f.Write(data[half:])
+	lethetest.Must(t, err)
+	enough := errors.New("enough")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Follow(ctx, chat.NewWatcher(0, nil), func(events.Event) error { return enough }); err != enough {
+		t.Errorf("Follow: %v", err)
 	}
 }
 

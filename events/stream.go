@@ -223,6 +223,7 @@ func (s *Stream) Follow(ctx context.Context, w *chat.Watcher, f func(Event) erro
 		case <-ctx.Done():
 			return nil
 		case <-changed:
+			s.ended = true // of what the log was before
 		}
 		for ctx.Err() == nil {
 			e, err := s.Next()
