@@ -33,6 +33,29 @@ type group struct {
 	Blocks      []*block
 }
 
+// run is blocks of a group that are shown together.
+type run struct {
+	Blocks []*block
+	Folded string // what they are, where there are too many to show them all
+	Tokens int
+	Open   bool
+}
+
+// Runs are the blocks of a group, many gists or cards in a row as one.
+func (g *group) Runs() (list []*run) {
+	for i, b := range g.Blocks {
+		if n := len(list); n == 0 || b.Class != g.Blocks[i-1].Class {
+			list = append(list, &run{})
+		}
+		r := list[len(list)-1]
+		r.Blocks, r.Tokens, r.Open = append(r.Blocks, b), r.Tokens+b.Tokens, r.Open || b.Open
+		if n := len(r.Blocks); n > 3 && b.Away > 0 && b.Class != mind.Summary {
+			r.Folded = fmt.Sprintf("%d %ss", n, b.Class)
+		}
+	}
+	return list
+}
+
 // block is a section of the context.
 type block struct {
 	ID, Label, Class string
@@ -107,6 +130,7 @@ func groups(s *mind.State, parts agent.Parts) []*group {
 	all := []*group{{Name: "The beginning", Class: "system"}, {Name: "What has faded", Class: "gist"}, {Name: "Pins and MEMORY", Class: "notes"}, {Name: "Live", Class: "live"}}
 	list := sections(string(s.View()))
 	list = slices.Insert(list[1:len(list)-1], 1, section{id: "tools", head: "tools", text: s.Stable.Tools})
+	list = slices.DeleteFunc(list, func(sec section) bool { return sec.id == "past" && sec.text == "" })
 	weight, most := 0, 1
 	for _, sec := range list {
 		weight += llm.Weight(sec.head + sec.text)
@@ -114,6 +138,9 @@ func groups(s *mind.State, parts agent.Parts) []*group {
 	perWeight, x := float64(parts.Total-parts.Answer)/float64(max(1, weight)), 0.0
 	for _, sec := range list {
 		b := &block{ID: sec.id, section: sec, Label: sec.head, Line: firstLine(sec.text)}
+		if label, line, ok := strings.Cut(sec.head, ": "); ok {
+			b.Label, b.Line = label, cmp.Or(b.Line, line)
+		}
 		tokens := float64(llm.Weight(sec.head+sec.text)) * perWeight
 		b.Tokens, b.X = int(tokens), x
 		b.Share = 1000 * tokens / float64(max(1, parts.Limit))
@@ -144,11 +171,9 @@ func (b *block) describe(s *mind.State) int {
 	switch {
 	case b.id == "system" || b.id == "tools":
 		return 0
-	case b.id == "past":
-		return 1
-	case err != nil:
+	case err != nil && b.id != "past":
 		return 2
-	case isRange:
+	case isRange || err != nil:
 		for _, r := range s.Faded {
 			if r.From != n {
 				continue

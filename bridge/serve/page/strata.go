@@ -22,6 +22,7 @@ type Drawing struct {
 type shape struct {
 	Class, Path, Title string
 	Link               string // the id of what tells of it
+	Tip                string // a dot at its end
 }
 
 const (
@@ -97,7 +98,7 @@ func height(list []layer) (sum float64) {
 // liveEnd are the layers of the live entries at the end of an epoch: those that fade with the
 // next one, and those that stay. How much fades in all is measured; what each run of entries has of it is
 // by their number.
-func (e *epoch) liveEnd(next *epoch, most, stays float64) []layer {
+func (e *epoch) liveEnd(next *epoch, most float64) (list []layer, stays float64) {
 	numbers := []int{}
 	for _, l := range e.state.Live {
 		numbers = append(numbers, l.N)
@@ -105,7 +106,6 @@ func (e *epoch) liveEnd(next *epoch, most, stays float64) []layer {
 	for n := e.state.Next; next != nil && n < next.state.Next; n++ {
 		numbers = append(numbers, n)
 	}
-	var list []layer
 	count := map[string]float64{}
 	owner := (*mind.Range)(nil)
 	for i, n := range numbers {
@@ -124,14 +124,16 @@ func (e *epoch) liveEnd(next *epoch, most, stays float64) []layer {
 		last := &list[len(list)-1]
 		last.spans[0][1], owner = n, to
 	}
-	share := map[string]float64{"live": min(most, stays), "leaving": max(0, most-stays)}
-	if count["leaving"] == 0 {
-		share["live"] = most
+	if next != nil && next.After > 0 && count["leaving"] > 0 {
+		stays = min(most, max(0, float64(next.After)-height(next.settled())))
+	} else {
+		stays = most * count["live"] / max(1, count["live"]+count["leaving"])
 	}
+	share := map[string]float64{"live": stays, "leaving": most - stays}
 	for i, l := range list {
 		list[i].tokens = share[l.class] * float64(l.entries()) / count[l.class]
 	}
-	return list
+	return list, stays
 }
 
 func stack(list []layer) []layer {
@@ -157,17 +159,21 @@ func draw(epochs []*epoch, limit int) Drawing {
 		c.add("limit", "", "the limit", "M0,%s H%s", c.y(float64(limit)), num(float64(d.Width)))
 	}
 	var flowing []layer // from the column before
+	stayed := 0.0       // tokens that stayed live
 	for i, e := range epochs {
 		x, end := float64(i*columnWide)+gapWide/2, float64((i+1)*columnWide)-gapWide/2
 		base := e.settled()
 		ground := height(base)
-		live := e.liveEnd(nil, max(0, float64(e.After)-ground), 0)
+		if len(e.sizes) == 0 {
+			e.sizes = []int64{int64(ground + stayed)}
+		}
+		live, _ := e.liveEnd(nil, max(0, float64(e.sizes[0])-ground))
 		for k := 1; k < len(live); k++ { // one layer
 			live[0].spans, live[0].tokens = append(live[0].spans, live[k].spans...), live[0].tokens+live[k].tokens
 		}
 		left := stack(append(slices.Clone(base), live[:min(1, len(live))]...))
 		for _, f := range flowing {
-			c.flow(f, left, x-gapWide, x, i)
+			c.flow(f, left, x-gapWide, x)
 		}
 		for _, l := range left[:len(base)] {
 			c.add(l.class, "", l.title, "M%s,%s H%s V%s H%sZ", num(x), c.y(l.y), num(end), c.y(l.y+l.tokens), num(x))
@@ -177,12 +183,11 @@ func draw(epochs []*epoch, limit int) Drawing {
 		if i == len(epochs)-1 {
 			break
 		}
-		next := epochs[i+1]
-		stays := max(0, float64(next.After)-height(next.settled()))
-		flowing = stack(append(base, e.liveEnd(next, max(0, float64(e.Last)-ground), stays)...))
+		live, stayed = e.liveEnd(epochs[i+1], max(0, float64(e.sizes[len(e.sizes)-1])-ground))
+		flowing = stack(append(base, live...))
 		for k, f := range flowing {
 			if f.class == "leaving" {
-				flowing[k].title = fmt.Sprintf("k%d-e%d", next.K, next.at(f.spans[0][0]).From)
+				flowing[k].title = fmt.Sprintf("k%d-e%d", epochs[i+1].K, epochs[i+1].at(f.spans[0][0]).From)
 			}
 		}
 	}
@@ -207,7 +212,7 @@ func (c *canvas) add(class, link, title, format string, args ...any) {
 }
 
 // flow draws what becomes of a layer between two epochs.
-func (c *canvas) flow(f layer, left []layer, x, end float64, i int) {
+func (c *canvas) flow(f layer, left []layer, x, end float64) {
 	from, all := f.y, float64(f.entries())
 	for k := range left {
 		to := &left[k]
@@ -237,9 +242,7 @@ func (c *canvas) live(e *epoch, x, end, ground float64) {
 	for i := 0; i < len(e.sizes); i += step {
 		fmt.Fprintf(&path, " L%s,%s", num(e.x(i, x, end)), c.y(max(ground, float64(e.sizes[i]))))
 	}
-	if len(e.sizes) > 0 {
-		fmt.Fprintf(&path, " L%s,%s", num(end), c.y(max(ground, float64(e.Last))))
-	}
+	fmt.Fprintf(&path, " L%s,%s", num(end), c.y(max(ground, float64(e.sizes[len(e.sizes)-1]))))
 	c.add("live", "", fmt.Sprintf("epoch %d: live entries", e.K), "%s L%s,%sZ", path.String(), num(end), c.y(ground))
 }
 
@@ -252,7 +255,7 @@ func (e *epoch) x(i int, x, end float64) float64 {
 func (c *canvas) marks(e *epoch, left []layer, x, end float64) {
 	for i, r := range e.Reminded {
 		for _, l := range left {
-			if l.class == "live" || l.common(layer{spans: [][2]int{{r.From, r.From}}}) == 0 || len(e.sizes) == 0 {
+			if l.class == "live" || l.common(layer{spans: [][2]int{{r.From, r.From}}}) == 0 {
 				continue
 			}
 			n := min(r.n, len(e.sizes)-1)
@@ -261,8 +264,9 @@ func (c *canvas) marks(e *epoch, left []layer, x, end float64) {
 			if r.Opened {
 				class = "opened"
 			}
+			top := c.y(float64(e.sizes[n]))
 			c.up = append(c.up, shape{Class: class, Link: fmt.Sprintf("k%d-r%d", e.K, i), Title: r.Gist,
-				Path: fmt.Sprintf("M%s,%s V%s", at, c.y(y), c.y(float64(e.sizes[n])))})
+				Path: fmt.Sprintf("M%s,%s V%s", at, c.y(y), top), Tip: fmt.Sprintf("M%s,%sh0", at, top)})
 		}
 	}
 }
