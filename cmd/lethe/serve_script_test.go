@@ -1,0 +1,50 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func init() { scriptCommands["http"] = scriptHTTP }
+
+// scriptHTTP sends a request, keeps the answer in http.out and checks the status; 202x100 sends it a hundred times:
+//
+//	http STATUS[xTIMES] METHOD URL [HEADER: VALUE]... [BODY]
+func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 3)
+	want, count, _ := strings.Cut(args[0], "x")
+	times, err := strconv.Atoi(count)
+	if count == "" {
+		times, err = 1, nil
+	}
+	ts.Check(err)
+	for range times {
+		body := ""
+		r, err := http.NewRequest(args[1], args[2], nil)
+		ts.Check(err)
+		for _, arg := range args[3:] {
+			if name, value, ok := strings.Cut(arg, ": "); ok {
+				r.Header.Set(name, value)
+			} else {
+				body = arg
+			}
+		}
+		r.Body = io.NopCloser(strings.NewReader(body))
+		resp, err := http.DefaultClient.Do(r)
+		ts.Check(err)
+		text, err := io.ReadAll(resp.Body)
+		ts.Check(err)
+		resp.Body.Close()
+		ts.Check(os.WriteFile(ts.MkAbs("http.out"), text, 0o600))
+		if strconv.Itoa(resp.StatusCode) != want {
+			ts.Fatalf("%s %s: %s, want %s\n%s", args[1], args[2], resp.Status, want, text)
+		}
+	}
+}
