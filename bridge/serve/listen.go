@@ -186,7 +186,7 @@ func (c Config) page(url string) string {
 	switch {
 	case len(c.Hosts) > 0:
 		host = c.Hosts[0]
-	case isLoopback(host):
+	case isLoopback(host), host == "0.0.0.0", host == "::", host == "":
 		host = guard.PageHost
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)

@@ -80,11 +80,7 @@ func Run(ctx context.Context, c Config) (err error) {
 		b.Exchanged()
 		mux.ServeHTTP(w, r)
 	})
-	srv := &http.Server{
-		Handler:           g.Protect(known),
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
-	}
+	srv := g.Server(known)
 	var group errgroup.Group
 	around, end := context.WithCancel(ctx)
 	defer end()

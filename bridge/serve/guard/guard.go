@@ -2,7 +2,7 @@
 // lethe serve:
 //
 //	g, err := guard.New(guard.Config{Token: token})
-//	err = http.Serve(listener, g.Protect(mux))
+//	err = g.Server(mux).Serve(listener)
 //
 // A request passes when, in this order, its Host is a name of this machine or a listed one
 // (against DNS rebinding), it has the token or the cookie that a login link gave, and no other

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -10,11 +11,23 @@ import (
 const (
 	// slowest is how long a client may take to send the next piece of a body, or to take one of an answer.
 	slowest = 30 * time.Second
+	// headerTime is how long it may take to say what it wants.
+	headerTime = 10 * time.Second
 
 	maxForm   = 1 << 20
 	maxBody   = 16 << 20
 	maxUpload = 88 << 20 // eight files of 10 MB
 )
+
+// Server is an HTTP server with the guard in front of next, for clients that may be slow, silent or
+// hostile.
+func (g *Guard) Server(next http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           g.Protect(next),
+		ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+	}
+}
 
 // pace bounds the body of a request, and how long its client may be silent in the middle of it or
 // of the answer. Between two pieces of an answer, as of a stream, any time may pass.
