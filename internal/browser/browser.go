@@ -112,8 +112,15 @@ func (b *Browser) Open(t testing.TB, address string, look Look) *Page {
 	if c := look.Cookie; c != nil {
 		p.Do(call(network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: address}))
 	}
-	p.Do(chromedp.Navigate(address))
+	p.Goto(address)
+	p.Until(`location.pathname !== "/login" && document.readyState === "complete"`) // which leads on by itself
 	return p
+}
+
+// Goto shows another page in the tab.
+func (p *Page) Goto(address string) {
+	p.t.Helper()
+	p.Do(chromedp.Navigate(address))
 }
 
 func call[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
@@ -131,7 +138,7 @@ func (p *Page) listen(e any) {
 		p.requests = append(p.requests, e.Request.URL)
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "net::ERR_") { // a server that a test kills
-			p.console = append(p.console, e.Entry.Text)
+			p.console = append(p.console, e.Entry.Text+" "+e.Entry.URL)
 		}
 	case *runtime.EventExceptionThrown:
 		p.console = append(p.console, e.ExceptionDetails.Text)
@@ -192,7 +199,11 @@ func (p *Page) Check() {
 	p.mu.Lock()
 	console := slices.Clone(p.console)
 	p.mu.Unlock()
+	itself := " " + Eval[string](p, "location.href") // an error's page
 	for _, line := range console {
+		if strings.HasSuffix(line, itself) {
+			continue
+		}
 		p.t.Errorf("the console says: %.300s", line)
 	}
 	if wide := Eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {

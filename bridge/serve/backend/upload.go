@@ -61,8 +61,14 @@ func Files(w http.ResponseWriter, r *http.Request) ([]*multipart.FileHeader, err
 
 var tooMuch = Refuse(http.StatusRequestEntityTooLarge, "send them in several requests, or smaller", "at most %d files of %d MB each are taken at once", MaxFiles, MaxFile>>20)
 
-// Keep stores a file that user sent.
+// Keep stores a file that user has just sent.
 func (b *Backend) Keep(f *multipart.FileHeader, user string) (Upload, error) {
+	return b.KeepAt(f, user, time.Now())
+}
+
+// KeepAt stores a file that user sent at some moment. The same file of the same moment and user makes
+// the same blob, and so the same line.
+func (b *Backend) KeepAt(f *multipart.FileHeader, user string, at time.Time) (Upload, error) {
 	in, err := f.Open()
 	if err != nil {
 		return Upload{}, err
@@ -81,6 +87,6 @@ func (b *Backend) Keep(f *multipart.FileHeader, user string) (Upload, error) {
 	if name, ok := map[string]string{"image": "photo", "audio": "audio", "video": "video"}[major]; ok {
 		file.Kind = name
 	}
-	h, tag, err := file.Put(b.Store, time.Now(), user, data)
+	h, tag, err := file.Put(b.Store, at, user, data)
 	return Upload{Hash: h, Name: bridge.Inert(f.Filename), Type: bridge.Inert(kind), Size: len(data), Line: tag}, err
 }

@@ -3,9 +3,8 @@ package page
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"fmt"
-	"io"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,18 +12,21 @@ import (
 	"strings"
 	"time"
 
-	"lethe/bridge"
+	"lethe/agent"
+	"lethe/bridge/serve/backend"
 	"lethe/chat"
+	"lethe/events"
 	"lethe/internal/status"
 	"lethe/report"
 )
 
 // now is what is said, and what is under way.
-var now = view{name: "now", title: "Now", data: nowOf, forms: map[string]form{"say": say, "answer": answer, "stop": stop}}
+var now = view{name: "now", title: "Now", data: nowOf, forms: map[string]form{"say": say, "answer": answer, "stop": stop, "hear": hear}}
 
 type nowData struct {
 	Room  string
-	Rooms []report.Room // that the identity hears
+	Title string         // of the room
+	Rooms []backend.Room // that the identity hears
 	Lines []line
 	Older int64 // lines that end at this byte are not shown; 0 for none
 	End   int64 // where the next line will stand
@@ -34,6 +36,7 @@ type nowData struct {
 // Foot is what stands below the lines, and changes while one reads.
 type Foot struct {
 	Running   bool
+	Heard     bool // the identity hears the room
 	Status    status.Status
 	Questions []report.Question
 	Key       string // of the line that the form says: once, even where the form is sent again
@@ -50,53 +53,56 @@ type line struct {
 	Own    bool // signed by the identity
 	NewDay bool // of a day on which the line before it is not
 	Long   int  // bytes that are left out
+	Did    []happening
+	Asks   *chat.Question // what the line asks, if it does
 }
 
 const (
 	linesShown = 60
 	lineShown  = 32 << 10 // bytes of one line
 	pageShown  = 64 << 10 // bytes of all lines, where there are several
+	latelySeen = 200      // lines of LIFE
+	didShown   = 20       // calls with one line
 )
 
 func nowOf(f *frame, r *http.Request) (any, error) {
-	all, err := f.Rooms()
-	if err != nil {
-		return nil, err
-	}
 	d := &nowData{Room: r.FormValue("room")}
-	for _, room := range all {
-		if slices.Contains(room.Heard, f.ID.Name) {
-			d.Rooms = append(d.Rooms, room)
-		}
-	}
-	if d.Room == "" && len(d.Rooms) > 0 {
-		d.Room = d.Rooms[0].Name
-	}
-	if d.Room = cmp.Or(d.Room, "dev"); !chat.ValidRoom(d.Room) {
-		return nil, report.Invalid("%q is not the name of a room", d.Room)
+	if err := d.choose(f); err != nil {
+		return nil, err
 	}
 	if err := f.foot(&d.Foot); err != nil {
 		return nil, err
 	}
 	path := chat.Path(f.Dir, d.Room)
-	if at, err := strconv.ParseInt(r.FormValue("line"), 10, 64); err == nil {
+	place := map[string]int64{}
+	for _, name := range []string{"line", "before", "after"} {
+		if v := r.FormValue(name); v != "" {
+			at, err := strconv.ParseInt(v, 10, 64)
+			if err != nil || at < 0 {
+				return nil, report.Invalid("%s has to be a byte of the room, not %.40q", name, v)
+			}
+			place[name] = at
+		}
+	}
+	if at, ok := place["line"]; ok {
 		lines, err := chat.After(path, at, 1)
 		d.show(f, lines, 2<<20)
 		return d, err
 	}
-	before, after := int64(-1), int64(-1)
-	for name, to := range map[string]*int64{"before": &before, "after": &after} {
-		if v := r.FormValue(name); v != "" {
-			if *to, err = strconv.ParseInt(v, 10, 64); err != nil {
-				return nil, report.Invalid("%s has to be a byte of the room, not %.40q", name, v)
-			}
-		}
+	lately, err := f.lately()
+	if err != nil {
+		return nil, err
 	}
-	if after >= 0 {
-		lines, err := chat.After(path, after, linesShown)
-		d.End = after
+	if at, ok := place["after"]; ok {
+		lines, err := chat.After(path, at, linesShown)
+		d.End = at
 		d.show(f, lines, lineShown)
-		return d, err
+		d.fold(lately)
+		return d, errors.Join(err, f.markRead(d))
+	}
+	before, older := place["before"]
+	if !older {
+		before = -1
 	}
 	lines, err := chat.Before(path, before, linesShown)
 	if err != nil {
@@ -113,7 +119,110 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 		d.Older = lines[0].From
 	}
 	d.show(f, lines, lineShown)
-	return d, nil
+	d.fold(lately)
+	if older {
+		return d, nil
+	}
+	f.Live = lately.turn
+	return d, f.markRead(d)
+}
+
+// choose finds the room, and those to choose from.
+func (d *nowData) choose(f *frame) error {
+	all, err := f.NotedRooms(true)
+	if err != nil {
+		return err
+	}
+	for _, room := range all {
+		room.Title = cmp.Or(room.Title, room.Name)
+		heard := slices.Contains(room.Heard, f.ID.Name)
+		if d.Heard = d.Heard || heard && room.Name == d.Room; heard && (!room.Archived || room.Name == d.Room) {
+			d.Rooms = append(d.Rooms, room)
+		}
+		if room.Name == d.Room {
+			d.Title = room.Title
+		}
+	}
+	if d.Room == "" && len(d.Rooms) > 0 {
+		d.Room, d.Title, d.Heard = d.Rooms[0].Name, d.Rooms[0].Title, true
+	}
+	if d.Room = cmp.Or(d.Room, "dev"); !chat.ValidRoom(d.Room) {
+		return report.Invalid("%q is not the name of a room", d.Room)
+	}
+	d.Title = cmp.Or(d.Title, d.Room)
+	return nil
+}
+
+// markRead notes that the room has been read to where it is shown.
+func (f *frame) markRead(d *nowData) error {
+	for i, room := range d.Rooms {
+		if room.Name == d.Room && room.Unread > 0 {
+			d.Rooms[i].Unread = 0
+			_, err := f.NoteRoom(d.Room, backend.Note{Read: &d.End})
+			return err
+		}
+	}
+	return nil
+}
+
+// lately is the end of LIFE.
+type lately struct {
+	events []happening
+	turn   string // the event behind which the turn under way begins, or the last one
+}
+
+func (f *frame) lately() (l lately, err error) {
+	var w lifeData
+	got, err := f.window(0, latelySeen, &w)
+	if err != nil {
+		return l, err
+	}
+	l.events, l.turn = join(f.ID.Name, got), w.After
+	before := strconv.FormatInt(w.Older, 10)
+	for _, e := range got {
+		switch e.Type {
+		case events.TurnStart:
+			l.turn = before
+		case events.TurnEnd:
+			l.turn = w.After
+		}
+		before = e.ID
+	}
+	return l, nil
+}
+
+// fold puts what the identity did before it said a line with the line.
+func (d *nowData) fold(l lately) {
+	till := len(l.events)
+	for k := range slices.Backward(d.Lines) {
+		line := &d.Lines[k]
+		if !line.Own {
+			continue
+		}
+		for i := till - 1; i >= 0; i-- {
+			if !l.events[i].says(d.Room, line.Text) {
+				continue
+			}
+			for till = i; till > 0 && len(line.Did) < didShown; till-- {
+				e := l.events[till-1]
+				if e.Type == events.TurnStart || e.Type == events.MessageDone && e.in(d.Room) {
+					break
+				}
+				if e.Type == events.ToolRequest || e.Type == events.ThinkingDone {
+					line.Did = append(line.Did, e)
+				}
+			}
+			slices.Reverse(line.Did)
+			break
+		}
+	}
+}
+
+func (h happening) in(room string) bool { return h.Room == room || slices.Contains(h.Rooms, room) }
+
+// says says whether the event is that text as it stands in the room.
+func (h happening) says(room, text string) bool {
+	return h.Type == events.MessageDone && h.in(room) && strings.TrimSpace(short(200, h.Text)) == strings.TrimSpace(short(200, text))
 }
 
 // show takes lines over, of each at most so many bytes.
@@ -127,6 +236,9 @@ func (d *nowData) show(f *frame, lines []chat.Line, most int) {
 		if cut := short(most, l.Text); len(cut) < len(l.Text) {
 			s.Text, s.Long = cut, len(l.Text)-len(cut)
 		}
+		if q, ok := chat.ParseQuestion(l.Text); ok && l.Agent {
+			s.Asks = &q
+		}
 		d.Lines, d.End = append(d.Lines, s), l.To
 	}
 }
@@ -138,59 +250,34 @@ func (f *frame) foot(d *Foot) (err error) {
 	return err
 }
 
-const (
-	maxFiles = 8
-	maxFile  = 10 << 20
-)
-
 // say says a line, with what is attached to it.
 func say(f *frame, w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxFiles*maxFile+maxForm)
-	if err := r.ParseMultipartForm(maxForm); err != nil {
+	files, err := backend.Files(w, r)
+	if err != nil {
 		return err
 	}
 	defer r.MultipartForm.RemoveAll()
-	files := slices.DeleteFunc(r.MultipartForm.File["file"], func(h *multipart.FileHeader) bool { return h.Filename == "" && h.Size == 0 })
-	if len(files) > maxFiles {
-		return report.Invalid("%d files are attached; at most %d", len(files), maxFiles)
-	}
-	key, parts := r.FormValue("key"), []string{}
+	key, room, parts := r.FormValue("key"), r.FormValue("room"), []string{}
 	if text := r.FormValue("text"); strings.TrimSpace(text) != "" {
 		parts = append(parts, text)
 	}
 	for _, h := range files {
-		said, err := f.store(h, keyTime(key))
+		if h.Filename == "" && h.Size == 0 { // a browser's word for none
+			continue
+		}
+		kept, err := f.KeepAt(h, f.User, keyTime(key))
 		if err != nil {
 			return err
 		}
-		parts = append(parts, said)
+		parts = append(parts, kept.Line)
 	}
 	if len(parts) == 0 {
 		return report.Invalid("there is nothing to say: the text is blank")
 	}
-	room := r.FormValue("room")
 	if _, err := f.Say(key, room, "", strings.Join(parts, "\n")); err != nil {
 		return err
 	}
 	return f.done(w, r, "?room="+url.QueryEscape(room)+"#end")
-}
-
-// store stores what was attached, and returns what the line says of it.
-func (f *frame) store(h *multipart.FileHeader, at time.Time) (string, error) {
-	if h.Size > maxFile {
-		return "", report.Invalid("%.100q has %d bytes; at most %d", h.Filename, h.Size, maxFile)
-	}
-	file, err := h.Open()
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(file)
-	if err != nil {
-		return "", err
-	}
-	_, tag, err := bridge.File{Kind: "file", Name: h.Filename, Mime: h.Header.Get("Content-Type")}.Put(f.Store, at, f.User, data)
-	return tag, err
 }
 
 // newKey names a form, with the moment that it was made, so that what is attached to it is
@@ -229,4 +316,13 @@ func stop(f *frame, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return f.done(w, r, "?room="+url.QueryEscape(room)+"#end")
+}
+
+// hear lets the identity hear a room, which is made where there is none of that name.
+func hear(f *frame, w http.ResponseWriter, r *http.Request) error {
+	room, _, err := f.MakeRoom(strings.TrimSpace(r.FormValue("room")), "", []agent.Identity{f.ID})
+	if err != nil {
+		return err
+	}
+	return f.done(w, r, "?room="+url.QueryEscape(room.Name))
 }

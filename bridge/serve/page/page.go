@@ -14,8 +14,10 @@ import (
 	"embed"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"lethe/agent"
@@ -31,6 +33,7 @@ type view struct {
 	// forms are what a person may do there: POST /agents/{self}/NAME/FORM. A form that is done
 	// redirects (see frame.done).
 	forms map[string]form
+	apart bool // it is not in the list of views
 
 	shown *template.Template
 }
@@ -38,7 +41,7 @@ type view struct {
 type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
 
 // views are listed in this order.
-var views = []*view{&now, &mindView, &forgetting, &cost, &recall, &triggers}
+var views = []*view{&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &original}
 
 // frame is what layout.html shows around a view; templates have it as their dot.
 type frame struct {
@@ -54,7 +57,10 @@ type frame struct {
 func (v *view) Name() string  { return v.name }
 func (v *view) Title() string { return v.title }
 
-func (f *frame) Views() []*view { return views }
+// Views are those to choose from.
+func (f *frame) Views() []*view {
+	return slices.DeleteFunc(slices.Clone(views), func(v *view) bool { return v.apart })
+}
 
 // Agents are the identities to choose from.
 func (f *frame) Agents() []agent.Identity {
@@ -105,8 +111,12 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
 		http.ServeFileFS(w, r, assets, r.PathValue("name"))
 	})
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "favicon.svg") })
 	mux.HandleFunc("GET /agents/{self}/{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/agents/"+r.PathValue("self")+"/now", http.StatusFound)
+	})
+	mux.HandleFunc("GET /agents/", func(w http.ResponseWriter, r *http.Request) {
+		(&frame{Backend: b}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, agent.ErrNotFound))
 	})
 	for _, v := range views {
 		v.shown = parse(v.name)

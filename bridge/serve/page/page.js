@@ -126,7 +126,8 @@ function follow(after) {
 		if (!type.endsWith("delta") && type !== "tool.output") refresh("events");
 	});
 	source.onopen = () => { tell(""); refresh(...Object.keys(parts)); };
-	source.onerror = () => {
+	source.onerror = e => {
+		if (e.data !== undefined) return; // an event of that name
 		tell("The connection is lost; what happens meanwhile is shown when it is back.");
 		if (source.readyState === EventSource.CLOSED) setTimeout(follow, 2000, after);
 	};

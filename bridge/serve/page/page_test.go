@@ -1,25 +1,66 @@
 package page
 
 import (
+	"context"
 	"flag"
+	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/serve"
+	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
+	"lethe/config"
+	"lethe/host"
 	"lethe/internal/browser"
 	"lethe/internal/lethetest"
+	"lethe/internal/sandbox"
+	"lethe/internal/servetest"
 	"lethe/report"
 )
 
 var pictures = flag.String("pictures", "", "write pictures of the views to this `directory`")
+
+// asServer makes the test binary a server of the home that it names, at an address.
+const asServer = "LETHE_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	if where := os.Getenv(asServer); where != "" {
+		fmt.Println(mortalServer(strings.Cut(where, " ")))
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func mortalServer(address, dir string, _ bool) error {
+	home, err := agent.OpenHome(dir)
+	if err != nil {
+		return err
+	}
+	store, err := blobs.Open(home.Blobs())
+	if err != nil {
+		return err
+	}
+	watcher := chat.NewWatcher(0, nil)
+	go func() { _ = watcher.Run(context.Background()) }() // ends with the process
+	return serve.Run(context.Background(), serve.Config{
+		Settings: serve.Settings{Address: address, Socket: "off"}, Home: report.Home{Home: home, Store: store, People: []string{"you"}},
+		Watcher: watcher, User: "you", Log: slog.New(slog.DiscardHandler), Parts: []serve.Part{Routes, api.Routes},
+		Ready: func(_ string, link func() string) { fmt.Println(link()) },
+	})
+}
 
 func open(t testing.TB, dir string) *backend.Backend {
 	t.Helper()
@@ -33,30 +74,127 @@ func open(t testing.TB, dir string) *backend.Backend {
 	return &backend.Backend{Home: report.Home{Home: home, Store: store, Zone: time.UTC}, Bridge: b, User: "grace", Log: slog.New(slog.DiscardHandler)}
 }
 
-func TestNow(t *testing.T) {
-	b := open(t, t.TempDir())
-	_, err := agent.Boot(b.Home.Home, b.Store, agent.BootOptions{Name: "ada", Rooms: []string{"dev", "ops"}})
+// alive runs the identity ada with the offline model in a home until the test ends, in room dev.
+func alive(t testing.TB, dir string) {
+	t.Helper()
+	lethetest.Write(t, filepath.Join(dir, "config.toml"), "user = \"you\"\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n")
+	home, err := agent.OpenHome(dir)
 	lethetest.Must(t, err)
-	at := time.Date(2026, 11, 20, 9, 12, 0, 0, time.UTC)
-	for i, said := range []string{"Good morning. Did the build go through over night?",
-		"It did. All 412 tests pass; the slowest is still `TestFullDisk` with 4.2 s.\n\nTwo things I noticed:\n\n1. The disk of *build-2* is at **91 %**. I would clean `/var/cache` before Friday.\n2. Somebody pushed to `main` without a review: [c89992e](https://example.com/c89992e).\n\n```\n$ df -h /\n/dev/sda1  40G  36G  3.6G  91% /\n```",
-		"Clean it then. And remember that the deploy key is in vault 7.", "I will remember: the deploy key is in vault 7. The cache is clean; the disk is at 54 % now.\n\n| disk | before | now |\n|---|---|---|\n| build-1 | 44 % | 44 % |\n| build-2 | 91 % | 54 % |"} {
-		line, err := chat.Format(i%2 == 1, []string{"grace", "ada"}[i%2], at.Add(time.Duration(i)*7*time.Hour), said)
-		lethetest.Must(t, err)
-		_, _, err = chat.Append(chat.Path(b.Dir, "dev"), line)
-		lethetest.Must(t, err)
-	}
-	b.Say("", "ops", "bob", "the pager is yours until Monday <script>alert(1)</script>")
-	mux := http.NewServeMux()
-	Routes(mux, b)
-	s := httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	br := browser.Start(t)
-	for name, look := range map[string]browser.Look{"light": {Width: 1400, Height: 900}, "dark": {Width: 1400, Height: 900, Dark: true}, "narrow": {Width: 320}} {
-		p := br.Open(t, s.URL+"/agents/ada/now?room=dev", look)
-		p.Check()
-		if *pictures != "" {
-			p.Picture(filepath.Join(*pictures, "now-"+name+".png"))
+	settings, err := config.Read(dir)
+	lethetest.Must(t, err)
+	ready := make(chan agent.Identity, 1)
+	h, err := host.New(home, settings, host.Options{Offline: true, Rooms: []string{"dev"}, Pace: 20 * time.Millisecond, Ready: func(id agent.Identity) { ready <- id }})
+	lethetest.Must(t, err)
+	id, err := h.Boot(agent.BootOptions{Name: "ada"})
+	lethetest.Must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx, []agent.Identity{id}) }() // ends with ctx
+	t.Cleanup(func() {
+		cancel()
+		lethetest.Must(t, <-ended)
+	})
+	<-ready
+}
+
+// tell types a line and says it with the keyboard alone.
+func tell(t testing.TB, p *browser.Page, text string) {
+	t.Helper()
+	for range 40 {
+		if browser.Eval[string](p, "document.activeElement.id") == "text" {
+			break
 		}
+		p.Do(chromedp.KeyEvent(kb.Tab))
+	}
+	p.Do(chromedp.KeyEvent(text), chromedp.KeyEvent(kb.Enter))
+	p.Until(fmt.Sprintf(`[...document.querySelectorAll("#lines .line:not(.own) .said")].some(e => e.innerText.trim() === %q)`, text))
+}
+
+const answered = `document.querySelector("#lines .line:last-child")?.classList.contains("own") && !document.querySelector("#live").children.length`
+
+// TestPage uses the page as people do, of an identity that lives.
+func TestPage(t *testing.T) {
+	lethetest.Unraced(t)
+	b := browser.Start(t)
+	dir := lethetest.Dir(t)
+	alive(t, dir)
+	s := servetest.Start(t, dir, Routes, api.Routes)
+	now := s.URL + "/agents/ada/now?room=dev"
+	show := func(t *testing.T, look browser.Look) *browser.Page {
+		p := b.Open(t, s.Link(), look)
+		p.Goto(now)
+		return p
+	}
+	t.Run("a reply is shown while it streams", func(t *testing.T) {
+		p := show(t, browser.Look{})
+		tell(t, p, "count to 60")
+		p.Until(`document.querySelector("#live .own .streams")?.textContent.includes("1 2 3")`)
+		p.Until(answered)
+		lethetest.Words(t, p.Text("#lines"), "57 58 59 60")
+	})
+	t.Run("calls are folded", func(t *testing.T) {
+		p := show(t, browser.Look{})
+		tell(t, p, "run echo here-it-is")
+		p.Until(answered)
+		p.Do(chromedp.Click("#lines .line:last-child details:nth-of-type(2) summary"))
+		lethetest.Words(t, p.Text("#lines .line:last-child .did[open]"), "BASH", "echo here-it-is", "ok")
+		p.Check()
+	})
+	t.Run("a question is answered with a button", func(t *testing.T) {
+		p := show(t, browser.Look{})
+		tell(t, p, "ask me before you run date")
+		p.Until(`document.querySelector(".question button")`)
+		p.Check()
+		p.Do(chromedp.Click(".question button"))
+		p.Until(`[...document.querySelectorAll("#lines .own")].at(-1)?.innerText.includes("date")`)
+		p.Until(`!document.querySelector(".question")`)
+	})
+	t.Run("a turn is stopped", func(t *testing.T) {
+		p := show(t, browser.Look{})
+		tell(t, p, "run sleep 100")
+		p.Until(`document.querySelector(".state button")`)
+		p.Do(chromedp.Click(".state button"))
+		p.Until(`document.querySelector("#lines").innerText.includes("Stopped.")`)
+	})
+	t.Run("files are attached, without script", func(t *testing.T) {
+		lethetest.Write(t, filepath.Join(dir, "a plan.txt"), "first, think")
+		p := show(t, browser.Look{NoScript: true})
+		p.Do(chromedp.SetValue("#text", "here is the plan"), chromedp.SetUploadFiles("input[type=file]", []string{filepath.Join(dir, "a plan.txt")}), chromedp.Click("#say button"))
+		lethetest.Eventually(t, "the line stands there", func() bool {
+			text, _ := os.ReadFile(chat.Path(dir, "dev"))
+			return strings.Contains(string(text), "here is the plan\u2028[document a plan.txt text/plain 12 B hash=")
+		})
+	})
+	t.Run("looks", func(t *testing.T) {
+		strangers(t, dir)
+		for name, look := range map[string]browser.Look{"light": {Width: 1400, Height: 900}, "dark": {Width: 1400, Height: 900, Dark: true}, "narrow": {Width: 320, Height: 700}} {
+			p := b.Open(t, s.Link(), look)
+			for _, v := range []string{"now?room=dev", "now?room=bad", "life", "nowhere"} {
+				p.Goto(s.URL + "/agents/ada/" + v)
+				if p.Check(); *pictures != "" {
+					p.Picture(filepath.Join(*pictures, strings.ReplaceAll(v, "?", "-")+"-"+name+".png"))
+				}
+				if n := browser.Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main [onerror]").length + (window.pwned ? 1 : 0)`); n != 0 {
+					t.Errorf("%s: %d elements that a stranger wrote", v, n)
+				}
+			}
+		}
+	})
+}
+
+// strangers makes a room of what strangers may write.
+func strangers(t testing.TB, dir string) {
+	t.Helper()
+	for i, text := range []string{
+		`<script>window.pwned = 1</script><img src=x onerror="window.pwned = 1"><iframe src="https://example.com"></iframe>`,
+		"![pixel](https://example.com/pixel.png) [click](javascript:window.pwned=1) [in](/agents/ada/now/stop) <https://example.com/a\"b>\n\n<div style='position:fixed'>\n# heading\n</div>",
+		"\u202egnitirw \u2066desrever\u2069 \x1b[2J", "◱hash=3fa9c0d2e1b4a5f6 gist=forged◲", strings.Repeat("long", 256<<10), strings.Repeat("*_`[", 4<<10),
+		"```\n" + strings.Repeat("a wide line of code ", 50) + "\n```\n|a|b|\n|-|-|\n|" + strings.Repeat("x", 300) + "|y|",
+		"\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd", "? q3fa9c1: <b>Deploy</b>?\n1) <i>yes</i>\n2) no",
+	} {
+		line, err := chat.Format(i%2 == 0, []string{"ada", "<b>bob</b>"}[i%2], time.Date(2026, 11, 20+i, 9, 0, 0, 0, time.UTC), text)
+		lethetest.Must(t, err)
+		_, _, err = chat.Append(chat.Path(dir, "bad"), line)
+		lethetest.Must(t, err)
 	}
 }

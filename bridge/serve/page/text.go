@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"reflect"
 	"regexp"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -79,7 +80,7 @@ func markdown(s string) template.HTML {
 	if len(s) > maxMarkdown || converter.Convert([]byte(s), &out) != nil {
 		return template.HTML(`<p class="raw">` + template.HTMLEscapeString(s) + `</p>`)
 	}
-	return template.HTML(out.String())
+	return template.HTML(strings.ReplaceAll(out.String(), "<pre>", `<pre tabindex="0">`)) // it scrolls, so a keyboard has to reach it
 }
 
 var converter = goldmark.New(

@@ -1,0 +1,237 @@
+package page
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/blobs"
+	"lethe/events"
+	"lethe/life"
+	"lethe/report"
+)
+
+// log is all that happened, by windows from the end.
+var log = view{name: "life", title: "Life", data: lifeOf}
+
+type lifeData struct {
+	Kind   string
+	Kinds  []string
+	Events []happening
+	Lines  int    // of LIFE, that were looked at
+	Older  int64  // the window begins at this byte of LIFE; 0: there is no older one
+	Newest bool   // the window goes to the end
+	After  string // the last event that was looked at
+}
+
+// happening is an event as it is shown. A call and its result are one.
+type happening struct {
+	events.Event
+	About  string        // what a call is about
+	Result *events.Event // of a call; nil while it is under way
+	NewDay bool
+	Same   bool // as the minute of the event before it
+	Agent  string
+}
+
+// Original is where the whole text is, "" for none.
+func (h happening) Original() string {
+	hash := h.Hash
+	if h.Result != nil {
+		hash = h.Result.Hash
+	}
+	return originalOf(h.Agent, hash)
+}
+
+// Plain says that the event is not folded: a folded one has the way to its original inside.
+func (h happening) Plain() bool {
+	return h.Type != events.ToolRequest && h.Type != events.ThinkingDone && h.Type != events.Noted
+}
+
+func originalOf(agent, hash string) string {
+	if hash == "" {
+		return ""
+	}
+	return "/agents/" + agent + "/original?hash=" + url.QueryEscape(hash)
+}
+
+// kinds are what one may look for.
+var kinds = map[string][]string{
+	"talk":    {events.UserMessage, events.MessageDone, events.Asked, events.Answered},
+	"thought": {events.ThinkingDone},
+	"tools":   {events.ToolRequest, events.ToolResult, events.FileChanged},
+	"memory":  {events.Forgot, events.Reminded, events.Opened, events.Noted},
+	"waking":  {events.Fired, events.Booted, events.Resumed, events.Stopped, events.Paused, events.Joined, events.Left},
+	"cost":    {events.Usage},
+	"trouble": {events.Error, events.Paused},
+}
+
+const (
+	lifeShown  = 120 // lines of LIFE
+	lifeSought = 600 // where one looks for a kind
+)
+
+func lifeOf(f *frame, r *http.Request) (any, error) {
+	d := &lifeData{Kind: r.FormValue("kind"), Kinds: []string{"", "talk", "thought", "tools", "memory", "waking", "cost", "trouble"}}
+	if !slices.Contains(d.Kinds, d.Kind) {
+		return nil, report.Invalid("%.40q is no kind of event; there are %s", d.Kind, strings.Join(d.Kinds[1:], ", "))
+	}
+	if after := r.FormValue("after"); after != "" { // what came since
+		got, err := f.read(after, -1, lifeShown)
+		d.After = after
+		d.take(f, got)
+		return d, err
+	}
+	before, err := int64(0), error(nil)
+	if v := r.FormValue("before"); v != "" {
+		if before, err = strconv.ParseInt(v, 10, 64); err != nil || before < 0 {
+			return nil, report.Invalid("before has to be a place in LIFE, not %.40q", v)
+		}
+	}
+	lines := lifeShown
+	if d.Kind != "" {
+		lines = lifeSought
+	}
+	got, err := f.window(before, lines, d)
+	if errors.Is(err, life.ErrOtherLog) {
+		err = &report.InvalidError{Err: errors.New("no line of LIFE begins there"), Advice: "begin at the end: leave out before"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.take(f, got)
+	if d.Newest {
+		f.Live = d.After
+	}
+	return d, nil
+}
+
+// window reads the events of so many lines of LIFE that end at a byte, or at the end for 0.
+func (f *frame) window(before int64, lines int, d *lifeData) ([]events.Event, error) {
+	log, err := life.View(f.ID.LIFE())
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	size := log.Size()
+	if before == 0 || before >= size {
+		before, d.Newest = size, true
+	}
+	err = log.Back(before, func(_ life.Event, offset int64) bool {
+		d.Older, d.Lines = offset, d.Lines+1
+		return d.Lines < lines
+	})
+	if err != nil {
+		return nil, err
+	}
+	after := ""
+	if d.Older > 0 {
+		after = strconv.FormatInt(d.Older, 10)
+	}
+	d.After = strconv.FormatInt(before, 10)
+	return f.read(after, before, -1)
+}
+
+// read reads events behind an ID up to a byte of LIFE, and not many more than most; below 0, all that there are.
+func (f *frame) read(after string, to int64, most int) (got []events.Event, err error) {
+	s, err := events.Open(f.Store, events.Log{Path: f.ID.LIFE(), Name: f.ID.Name}, after)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	for most < 0 || len(got) < most {
+		e, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		at, rest, inside := strings.Cut(e.ID, ".")
+		if n, _ := strconv.ParseInt(at, 10, 64); to >= 0 && (n > to || inside && n == to && rest != "") {
+			break
+		}
+		got = append(got, e)
+	}
+	return got, nil
+}
+
+// take takes over what is to be shown: of all kinds, not what each turn has.
+func (d *lifeData) take(f *frame, got []events.Event) {
+	day, minute := "", time.Time{}
+	for _, e := range got {
+		d.After = e.ID
+	}
+	for _, h := range join(f.ID.Name, got) {
+		wanted := slices.Contains(kinds[d.Kind], h.Type)
+		if d.Kind == "" {
+			wanted = h.Type != events.Usage && (h.Type != events.TurnEnd || h.Why != "")
+		}
+		if !wanted {
+			continue
+		}
+		this := h.At.In(f.zone()).Format(time.DateOnly)
+		h.NewDay, day = this != day, this
+		h.Same, minute = h.At.Truncate(time.Minute).Equal(minute), h.At.Truncate(time.Minute)
+		d.Events = append(d.Events, h)
+	}
+}
+
+// join makes a call and its result one.
+func join(agent string, got []events.Event) (list []happening) {
+	calls := map[string]int{}
+	for _, e := range got {
+		if i, ok := calls[e.Entry]; ok && e.Type == events.ToolResult {
+			list[i].Result = &e
+			continue
+		}
+		h := happening{Event: e, Agent: agent}
+		if e.Type == events.ToolRequest {
+			calls[e.Entry], h.About = len(list), about(e.Args)
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// about says what a call is about, in a line.
+func about(args json.RawMessage) string {
+	var a map[string]any
+	if json.Unmarshal(args, &a) != nil {
+		return ""
+	}
+	for _, key := range []string{"command", "path", "query", "pattern", "room", "question", "hash", "ref"} {
+		if s, ok := a[key].(string); ok {
+			return blobs.Gist(s)
+		}
+	}
+	return blobs.Gist(string(args))
+}
+
+// original is one stored text.
+var original = view{name: "original", title: "Original", data: originalData, apart: true}
+
+const originalShown = 200 << 10 // bytes
+
+func originalData(f *frame, r *http.Request) (any, error) {
+	h, err := f.Store.Resolve(r.FormValue("hash"))
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.Store.Get(h)
+	if err != nil {
+		return nil, err
+	}
+	text := short(originalShown, strings.ToValidUTF8(string(b.Body), "\uFFFD"))
+	parent := ""
+	if !b.Parent.IsZero() {
+		parent = originalOf(f.ID.Name, b.Parent.String())
+	}
+	return map[string]any{"Blob": b, "Text": text, "Parent": parent, "Rest": max(0, len(b.Body)-originalShown)}, nil
+}
