@@ -183,7 +183,10 @@ func (b *Bridge) Close() error {
 func (b *Bridge) Exchanged() { b.health.Exchanged() }
 
 // Listening records where the other side comes to this bridge, which so is never deaf.
-func (b *Bridge) Listening(url string) { b.health.Listening(url) }
+func (b *Bridge) Listening(url string) {
+	b.health.Listening(url)
+	b.health.Write() // who asks for it next may be in a hurry
+}
 
 // Trouble records an error in fetching from the other side; nil is none. Deliver records its
 // own. It goes on until Exchanged; its beginning and its end are logged, and, at most once a
