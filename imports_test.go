@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"lethe/bridge":                 {"lethe/blobs", "lethe/bridge/health", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
 	"lethe/bridge/serve/api":       {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/life", "lethe/llm", "lethe/report"},
 	"lethe/bridge/serve/page":      {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/report"},
+	"lethe/bridge/serve/openai":    {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/report"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
 	"lethe/bridge/health":          {"lethe/internal/durable"},
 	"lethe/bridge/stdin":           {"lethe/blobs", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/report"},
@@ -58,7 +59,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/serve/guard":     {},
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/config", "lethe/host",
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/config", "lethe/host",
 		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/report", "lethe/tools", "lethe/trigger"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"},                                                                                                                                         // for tests

@@ -13,13 +13,14 @@ import (
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
+	"lethe/bridge/serve/openai"
 	"lethe/bridge/serve/page"
 	"lethe/chat"
 	"lethe/internal/sandbox"
 )
 
 // serveParts are what the server is made of.
-func serveParts() []serve.Part { return []serve.Part{api.Routes, page.Routes} }
+func serveParts() []serve.Part { return []serve.Part{api.Routes, openai.Routes, page.Routes} }
 
 func (p *program) serveCommand() *cobra.Command {
 	var address string

@@ -1,0 +1,283 @@
+package openai
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/bridge/serve/backend"
+	"lethe/events"
+	"lethe/mind"
+)
+
+// errDone says that the answer is whole.
+var errDone = errors.New("done")
+
+// turn is what is heard of the turn that answers a line.
+type turn struct {
+	id         agent.Identity
+	room, line string // chat.Hash of the line
+	store      *blobs.Store
+	answer     *answer
+
+	entry  string // as which it was heard; "" before that
+	n      int    // the turn
+	told   int    // lines of the answer, which are posted in the room
+	failed string // why there is no answer
+}
+
+// hear takes in an event. errDone says that it was the last.
+func (t *turn) hear(e events.Event) error {
+
+	switch {
+	case e.Type == events.Stopped:
+		return stopped(t.id)
+	case t.entry == "" && e.Type == events.UserMessage && e.Room == t.room && e.Line == t.line:
+		if t.entry, t.n = e.Entry, e.Turn; t.n == 0 && !t.command() {
+			return errDone // it was heard, and asks for no answer
+		}
+	case t.entry != "":
+		return t.follows(e)
+	}
+	return nil
+}
+
+// command says that the line was one for the harness.
+func (t *turn) command() bool { return strings.HasPrefix(t.entry, "k") }
+
+// follows takes in what happens behind the line.
+func (t *turn) follows(e events.Event) error {
+	a := t.answer
+	switch e.Type {
+	case events.ThinkingDelta:
+		a.think(a.thinking.delta(e))
+	case events.ThinkingDone:
+		a.think(a.thinking.done(e.Entry, e.Text))
+	case events.MessageDelta:
+		a.say(a.content.delta(e))
+	case events.MessageDone:
+		t.said(e)
+		if t.command() && e.Entry == t.entry {
+			return errDone
+		}
+	case events.Asked:
+		if e.Room == t.room && e.Question != nil {
+			t.told++
+			a.say(a.content.done(e.Entry, e.Question.String()))
+		}
+	case events.ToolRequest:
+		a.think(a.thinking.done("", fmt.Sprintf("↳ %s %s", e.Tool, blobs.Gist(string(e.Args)))))
+	case events.Usage:
+		a.in, a.cached, a.out = a.in+e.In, a.cached+e.Cached, a.out+e.Out
+	case events.Paused:
+		if s, err := agent.Fold(t.id, t.store); err != nil || s.Paused != "" { // and has not gone on since
+			t.failed = strings.TrimRight(e.Text, ". ")
+			return paused(t.id, e)
+		}
+	case events.TurnEnd:
+		if e.Turn >= t.n && !t.command() {
+			a.cut = slices.Contains([]string{"cut", "max_steps", "budget"}, e.Why)
+			return errDone
+		}
+	}
+	return nil
+}
+
+// said takes in a whole text. What stands beside calls is said nowhere: it belongs to a stream, which
+// has it already, and not to an answer.
+func (t *turn) said(e events.Event) {
+	a := t.answer
+	switch {
+	case e.Room == t.room || slices.Contains(e.Rooms, t.room):
+		t.told++
+		a.say(a.content.done(e.Entry, t.whole(e)))
+	case e.Room == "" && len(e.Rooms) == 0 && a.stream != nil && e.Entry == a.content.entry:
+		a.say(a.content.done(e.Entry, e.Text))
+	}
+}
+
+// whole is the text of an event that may hold only its beginning.
+func (t *turn) whole(e events.Event) string {
+	if h, err := blobs.ParseHash(e.Hash); e.Cut && err == nil {
+		b, _ := t.store.Get(h)
+		reply, _ := mind.DecodeAnswer(b.Body)
+		if text := strings.TrimSpace(blobs.Unescape(reply.Text)); strings.HasPrefix(text, e.Text) {
+			return text
+		}
+	}
+	return e.Text
+}
+
+// flow is a text on its way to a client.
+type flow struct {
+	all   strings.Builder
+	entry string // that is under way
+	sent  string // of it
+	at    int64  // how far that is
+	gap   bool   // what follows begins a paragraph
+}
+
+// delta returns what to send for a piece.
+func (f *flow) delta(e events.Event) string {
+	if e.Entry != f.entry || e.Offset < f.at { // another one, or one that begins anew
+		f.end(e.Entry)
+	}
+	f.at = e.Offset + int64(len(e.Text))
+	text := e.Text
+	if f.sent == "" {
+		text = strings.TrimLeft(text, " \t\r\n")
+	}
+	f.sent += text
+	return f.add(text)
+}
+
+// done returns what to send when a text is whole.
+func (f *flow) done(entry, text string) string {
+	rest, ok := strings.CutPrefix(text, f.sent)
+	switch {
+	case entry == f.entry && strings.TrimSpace(f.sent) == strings.TrimSpace(text):
+		rest = ""
+	case entry != f.entry || !ok:
+		f.end(entry)
+		rest = text
+	}
+	out := f.add(rest)
+	f.end(entry)
+	return out
+}
+
+func (f *flow) end(entry string) { f.entry, f.sent, f.at, f.gap = entry, "", 0, f.all.Len() > 0 }
+
+func (f *flow) add(text string) string {
+	if text != "" && f.gap {
+		text, f.gap = "\n\n"+text, false
+	}
+	f.all.WriteString(text)
+	return text
+}
+
+// answer is what a client is told.
+type answer struct {
+	id, model string
+	created   int64
+	usage     bool    // a stream ends with it
+	stream    *stream // nil: all at once
+
+	content, thinking flow
+	in, cached, out   int64
+	cut               bool // the identity gave up
+}
+
+func newAnswer(w http.ResponseWriter, q request) *answer {
+	a := &answer{id: "chatcmpl-" + rand.Text(), model: q.Model, created: time.Now().Unix(), usage: q.StreamOptions.IncludeUsage}
+	if q.Stream {
+		a.stream = &stream{w: w, c: http.NewResponseController(w)}
+	}
+	return a
+}
+
+func (a *answer) say(text string)   { a.piece("content", text) }
+func (a *answer) think(text string) { a.piece("reasoning_content", text) }
+
+func (a *answer) piece(kind, text string) {
+	if a.stream != nil && text != "" {
+		a.chunk(map[string]any{kind: text}, nil)
+	}
+}
+
+// beat shows a client that waits that there is somebody. What goes wrong at once still has a status.
+func (a *answer) beat() {
+	if a.stream != nil {
+		a.chunk(nil, nil)
+		a.stream.write(":\n") // without an empty line, which some clients take for an event
+	}
+}
+
+// chunk sends a piece of a stream.
+func (a *answer) chunk(delta map[string]any, finish any) {
+	a.stream.once.Do(func() { a.choice(map[string]any{"role": "assistant", "content": ""}, nil) })
+	if delta != nil {
+		a.choice(delta, finish)
+	}
+}
+
+func (a *answer) choice(delta map[string]any, finish any) {
+	a.data(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}})
+}
+
+func (a *answer) data(members map[string]any) {
+	members["id"], members["object"], members["created"], members["model"] = a.id, "chat.completion.chunk", a.created, a.model
+	a.stream.send(members)
+}
+
+// finish ends an answer: with a text that no event has told, or with an error.
+func (a *answer) finish(w http.ResponseWriter, text string, err error) {
+	a.say(a.content.add(text))
+	finish := "stop"
+	if a.cut {
+		finish = "length"
+	}
+	usage := map[string]any{
+		"prompt_tokens": a.in, "completion_tokens": a.out, "total_tokens": a.in + a.out,
+		"prompt_tokens_details": map[string]any{"cached_tokens": a.cached},
+	}
+	switch {
+	case err != nil && (a.stream == nil || !a.stream.begun):
+		fail(w, err)
+	case err != nil:
+		a.stream.send(asAPI(err).body())
+	case a.stream == nil:
+		message := map[string]any{"role": "assistant", "content": a.content.all.String()}
+		if thinking := a.thinking.all.String(); thinking != "" {
+			message["reasoning_content"] = thinking
+		}
+		backend.WriteJSON(w, http.StatusOK, map[string]any{
+			"id": a.id, "object": "chat.completion", "created": a.created, "model": a.model, "usage": usage,
+			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
+		})
+	default:
+		a.chunk(map[string]any{}, finish)
+		if a.usage {
+			a.data(map[string]any{"choices": []any{}, "usage": usage})
+		}
+		a.stream.write("data: [DONE]\n\n")
+	}
+}
+
+// stream writes server-sent events. What a client that has left does not get is nobody's loss.
+type stream struct {
+	w    http.ResponseWriter
+	c    *http.ResponseController
+	once sync.Once // before the first piece
+
+	mu    sync.Mutex
+	begun bool
+}
+
+func (s *stream) send(v any) {
+	data, _ := json.Marshal(v) // maps of strings and numbers
+	s.write(fmt.Sprintf("data: %s\n\n", data))
+}
+
+func (s *stream) write(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.begun {
+		s.begun = true
+		h := s.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no")
+	}
+	if _, err := s.w.Write([]byte(text)); err == nil {
+		_ = s.c.Flush()
+	}
+}

@@ -1,0 +1,386 @@
+package openai_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent"
+	"lethe/bridge/serve/openai"
+	"lethe/chat"
+	"lethe/config"
+	"lethe/host"
+	"lethe/internal/lethetest"
+	"lethe/internal/sandbox"
+	"lethe/internal/servetest"
+	"lethe/llm/rehearsal"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+// world is a server over a home in which ada lives, with the offline model.
+type world struct {
+	*servetest.Server
+	t    *testing.T
+	dir  string
+	id   agent.Identity
+	stop func() // ada
+}
+
+// begin lets ada live with settings, and with a model that does what the script says first.
+func begin(t *testing.T, settings string, script ...rehearsal.Step) *world {
+	t.Helper()
+	w := &world{t: t, dir: lethetest.Dir(t)}
+	w.Server = servetest.Start(t, w.dir, openai.Routes)
+	model := httptest.NewServer(rehearsal.New(rehearsal.Options{Pace: 3 * time.Millisecond, Script: script}))
+	t.Cleanup(model.Close)
+	t.Setenv("DEEPSEEK_API_KEY", "none-is-needed-here")
+	w.run(settings, model.URL)
+	return w
+}
+
+// run runs ada.
+func (w *world) run(settings, model string) {
+	w.t.Helper()
+	s, err := config.Parse("config.toml", []byte(settings))
+	lethetest.Must(w.t, err)
+	ready := make(chan struct{}, 1)
+	h, err := host.New(w.Backend.Home.Home, s, host.Options{
+		Preset: "deepseek", BaseURL: model, Rooms: []string{"dev"}, Log: slog.New(slog.DiscardHandler),
+		Ready: func(agent.Identity) { ready <- struct{}{} },
+	})
+	lethetest.Must(w.t, err)
+	if w.id.Self == "" {
+		w.id, err = h.Boot(agent.BootOptions{Name: "ada"})
+		lethetest.Must(w.t, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx, []agent.Identity{w.id}) }() // ends with ctx
+	done := false
+	w.stop = func() {
+		if !done {
+			done = true
+			cancel()
+			lethetest.Must(w.t, <-ended)
+		}
+	}
+	w.t.Cleanup(w.stop)
+	<-ready
+}
+
+// said are the lines of a room: who, and what.
+func (w *world) said(room string) (lines []string) {
+	w.t.Helper()
+	all, err := chat.Before(chat.Path(w.dir, room), -1, 1000)
+	lethetest.Must(w.t, err)
+	for _, l := range all {
+		lines = append(lines, l.Name+": "+l.Text)
+	}
+	return lines
+}
+
+func (w *world) room(room string, want ...string) {
+	w.t.Helper()
+	if got := w.said(room); !slices.Equal(got, want) {
+		w.t.Errorf("room %s holds\n%s\nwant\n%s", room, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// body makes a request of what is said in turns, the user first.
+func body(model string, said ...string) string {
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	var all []message
+	for i, text := range said {
+		role, rest, ok := strings.Cut(text, "|")
+		if !ok {
+			role, rest = []string{"user", "assistant"}[i%2], text
+		}
+		all = append(all, message{role, rest})
+	}
+	data, _ := json.Marshal(map[string]any{"model": model, "messages": all})
+	return string(data)
+}
+
+// ask returns the answer to a request that is not to stream.
+func (w *world) ask(body string, headers ...string) string {
+	w.t.Helper()
+	var v struct {
+		Object  string
+		Choices []struct {
+			Message struct{ Role, Content string }
+			Finish  string `json:"finish_reason"`
+		}
+	}
+	text := servetest.Text(w.t, w.Do(w.t, "POST", "/v1/chat/completions", body, headers...), 200)
+	lethetest.Must(w.t, json.Unmarshal([]byte(text), &v))
+	if v.Object != "chat.completion" || len(v.Choices) != 1 || v.Choices[0].Finish != "stop" || v.Choices[0].Message.Role != "assistant" {
+		w.t.Errorf("answered %s", text)
+	}
+	return v.Choices[0].Message.Content
+}
+
+// refused sends a request that fails, and returns why.
+func (w *world) refused(status int, body string, headers ...string) string {
+	w.t.Helper()
+	var v struct {
+		Error struct{ Message, Type, Code string }
+	}
+	text := servetest.Text(w.t, w.Do(w.t, "POST", "/v1/chat/completions", body, headers...), status)
+	if json.Unmarshal([]byte(text), &v) != nil || v.Error.Message == "" || v.Error.Type == "" {
+		w.t.Errorf("the error is %s", text)
+	}
+	return v.Error.Message
+}
+
+// told is what came by a stream.
+type told struct {
+	content, thinking, finish, fault string
+	chunks                           int // with content
+	tokens                           int
+}
+
+func (w *world) stream(body string, headers ...string) (got told) {
+	w.t.Helper()
+	body = strings.TrimSuffix(body, "}") + `,"stream":true,"stream_options":{"include_usage":true}}`
+	resp := w.Do(w.t, "POST", "/v1/chat/completions", body, headers...)
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+		w.t.Fatal(resp.Status, resp.Header)
+	}
+	ended := false
+	for s := bufio.NewScanner(resp.Body); s.Scan(); {
+		data, ok := strings.CutPrefix(s.Text(), "data: ")
+		if ended = ended || data == "[DONE]"; !ok || ended {
+			continue
+		}
+		var c struct {
+			Object  string
+			Choices []struct {
+				Delta struct {
+					Role, Content string
+					Thinking      string `json:"reasoning_content"`
+				}
+				Finish string `json:"finish_reason"`
+			}
+			Usage struct {
+				Tokens int `json:"total_tokens"`
+			}
+			Error struct{ Message string }
+		}
+		lethetest.Must(w.t, json.Unmarshal([]byte(data), &c))
+		got.fault += c.Error.Message
+		got.tokens += c.Usage.Tokens
+		for _, choice := range c.Choices {
+			got.content += choice.Delta.Content
+			got.thinking += choice.Delta.Thinking
+			got.finish += choice.Finish
+			if choice.Delta.Content != "" {
+				got.chunks++
+			}
+		}
+	}
+	if !ended && got.fault == "" {
+		w.t.Errorf("the stream ends without [DONE]: %+v", got)
+	}
+	return got
+}
+
+// One life, one server, and what clients send in the course of a day.
+func TestCompletions(t *testing.T) {
+	w := begin(t, "people = [\"you\"]\n")
+	t.Run("models", func(t *testing.T) {
+		list := servetest.Text(t, w.Do(t, "GET", "/v1/models", ""), 200)
+		one := servetest.Text(t, w.Do(t, "GET", "/v1/models/ada/dev", ""), 200)
+		if !strings.Contains(list, `"data":[{"id":"ada","object":"model","created":1`) || !strings.Contains(one, `"id":"ada/dev"`) {
+			t.Error(list, one)
+		}
+		servetest.Text(t, w.Do(t, "GET", "/v1/models/bob", ""), 404)
+		servetest.Text(t, w.Do(t, "GET", "/v1/models/ada/No", ""), 404)
+		lethetest.Words(t, servetest.Text(t, w.Do(t, "POST", "/v1/responses", "{}"), 404), "/v1/responses")
+	})
+	t.Run("a conversation", func(t *testing.T) {
+		first := w.ask(body("ada", "what is 12*7?"), "X-Session-Id: talk")
+		second := w.ask(body("ada", "what is 12*7?", first, "remember that the key is in vault 7"), "X-Session-Id: talk")
+		w.room("talk", "you: what is 12*7?", "ada: "+first, "you: remember that the key is in vault 7", "ada: "+second)
+		if !strings.Contains(first, "84") || !strings.Contains(second, "vault 7") {
+			t.Errorf("%q, %q", first, second)
+		}
+	})
+	t.Run("a stream", func(t *testing.T) {
+		got := w.stream(body("ada/dev", "count to 60"))
+		if !strings.HasSuffix(got.content, "59 60") || got.chunks < 2 || got.finish != "stop" || got.tokens < 100 {
+			t.Errorf("%+v", got)
+		}
+		w.room("dev", "you: count to 60", "ada: "+got.content)
+	})
+	t.Run("calls", func(t *testing.T) {
+		got := w.stream(body("ada", "run echo $((6*7)) then run echo again"), "X-Session-Id: calls")
+		lines := w.said("calls")
+		answer, _ := strings.CutPrefix(lines[len(lines)-1], "ada: ")
+		if !strings.HasSuffix(got.content, answer) || !strings.Contains(got.thinking, "↳ BASH") || !strings.Contains(answer, "42") {
+			t.Errorf("%+v, answer %q", got, answer)
+		}
+		// What stood beside the calls is no edit.
+		w.ask(body("ada", "run echo $((6*7)) then run echo again", "I look.\n\n"+got.content, "hello"), "X-Session-Id: calls")
+		if lines := w.said("calls"); lines[2] != "you: hello" {
+			t.Errorf("said %q", lines)
+		}
+	})
+	t.Run("a question", func(t *testing.T) {
+		question := w.ask(body("ada", "ask me before you run echo done"), "X-Session-Id: ask")
+		if !strings.HasPrefix(question, "? q") || !strings.Contains(question, "\n1) yes\n2) no") {
+			t.Fatalf("asked %q", question)
+		}
+		// The instructions are new, and the answer stands alone all the same.
+		answer := w.ask(body("ada", "system|Be brief.", "user|ask me before you run echo done", "assistant|"+question, "user|yes"), "X-Session-Id: ask")
+		if !strings.Contains(answer, "done") || w.said("ask")[2] != "you: yes" {
+			t.Errorf("answered %q in %q", answer, w.said("ask"))
+		}
+	})
+	t.Run("commands", func(t *testing.T) {
+		if got := w.ask(body("ada", "/status"), "X-Session-Id: commands"); !strings.HasPrefix(got, "ada ") {
+			t.Errorf("%q", got)
+		}
+		if got := w.stream(body("ada", "/stop"), "X-Session-Id: commands"); got.content != "Nothing to stop." {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("instructions", func(t *testing.T) {
+		hears := func(system, text string) string {
+			w.ask(body("ada", "system|"+system, "user|"+text), "User-Agent: x", "X-OpenWebUI-User-Name: Grace%20Hopper")
+			lines := w.said("api")
+			return lines[len(lines)-2]
+		}
+		if got := hears("Be brief.", "hello one"); got != "Grace_Hopper: (System message of the client [ee7b8bd0]:\nBe brief.\n)\n\nhello one" && !strings.Contains(got, "]:\nBe brief.\n)\n\nhello one") {
+			t.Errorf("%q", got)
+		}
+		if got := hears("Be brief.", "hello two"); got != "Grace_Hopper: hello two" {
+			t.Errorf("%q", got)
+		}
+		if got := hears("", "hello three"); !strings.Contains(got, "no longer holds") {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("refusals", func(t *testing.T) {
+		for want, bad := range map[string]string{
+			"own tools":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}]}`,
+			"one answer":                `{"model":"ada","messages":[{"role":"user","content":"x"}],"n":2}`,
+			"text only":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"modalities":["text","audio"]}`,
+			"own words":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_object"}}`,
+			"at least one message":      `{"model":"ada","messages":[]}`,
+			"not a completion request":  `{"model":`,
+			"nothing of the user":       body("ada", "hello", "hi"),
+			"only user messages":        body("ada", "tool|42"),
+			`a part of type "input_au`:  `{"model":"ada","messages":[{"role":"user","content":[{"type":"input_audio"}]}]}`,
+			"not kept here under an id": `{"model":"ada","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}}]}]}`,
+			"is not data:":              `{"model":"ada","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,?"}}]}]}`,
+		} {
+			if got := w.refused(400, bad); !strings.Contains(got, want) {
+				t.Errorf("%s: %s", want, got)
+			}
+		}
+		lethetest.Words(t, w.refused(404, body("bob", "hello")), `"bob"`, "/v1/models")
+		lethetest.Words(t, w.refused(404, body("ada/../x", "hello")), "not the name of a room")
+	})
+	t.Run("files", func(t *testing.T) {
+		const picture = `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}`
+		w.ask(`{"model":"ada/files","messages":[{"role":"user","content":[{"type":"text","text":"look"},` + picture +
+			`,{"type":"file","file":{"filename":"a]b.txt","file_data":"aGVsbG8="}},{"type":"image_url","image_url":{"url":"http://evil.example/x.png"}}]}]}`)
+		line := w.said("files")[0]
+		lethetest.Words(t, line, "you: look", "[image image/png 8 B hash=", "[file a)b.txt 5 B hash=", "[image at http://evil.example/x.png]")
+	})
+	t.Run("not running", func(t *testing.T) {
+		before := w.said("dev")
+		w.stop()
+		lethetest.Words(t, w.refused(503, body("ada/dev", "hello")), "not running", "lethe run ada")
+		w.room("dev", before...)
+	})
+}
+
+// A request that comes again is said once, and has the same answer, until the client has taken it.
+func TestRetry(t *testing.T) {
+	w := begin(t, "")
+	ask := body("ada", "count to 40")
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "POST", w.URL+"/v1/chat/completions", strings.NewReader(strings.TrimSuffix(ask, "}")+`,"stream":true}`))
+	lethetest.Must(t, err)
+	r.Header.Set("Authorization", "Bearer "+servetest.Token)
+	resp, err := w.Client().Do(r)
+	lethetest.Must(t, err)
+	cancel() // the client leaves; the turn goes on
+	resp.Body.Close()
+	answers := make(chan string)
+	for range 3 {
+		go func() { answers <- w.ask(ask) }() // ends with its answer
+	}
+	first := <-answers
+	if !strings.HasSuffix(first, "39 40") || <-answers != first || <-answers != first {
+		t.Errorf("answered %q", first)
+	}
+	w.room("api", "you: count to 40", "ada: "+first)
+	// A retry by its own word, and one with a name.
+	if got := w.ask(ask, "X-Stainless-Retry-Count: 1"); got != first {
+		t.Errorf("%q", got)
+	}
+	for range 2 {
+		w.ask(ask, "Idempotency-Key: k1")
+	}
+	if n := len(w.said("api")); n != 4 {
+		t.Errorf("%d lines", n)
+	}
+	// Asked anew: the answer was taken.
+	w.ask(ask)
+	if n := len(w.said("api")); n != 6 {
+		t.Errorf("%d lines", n)
+	}
+	// A command that comes again.
+	for range 2 {
+		if got := w.ask(body("ada/dev", "/status"), "Idempotency-Key: k2"); !strings.HasPrefix(got, "ada ") {
+			t.Errorf("%q", got)
+		}
+	}
+	if n := len(w.said("dev")); n != 2 {
+		t.Errorf("%q", w.said("dev"))
+	}
+}
+
+// What keeps an identity from answering is an error that says what to do.
+func TestNoAnswer(t *testing.T) {
+	w := begin(t, "", rehearsal.Step{Status: 402, Body: `{"error":{"message":"Insufficient Balance"}}`, Times: 1}, rehearsal.Step{Answer: &rehearsal.Answer{Text: "(nothing)"}, Times: 1})
+	got := w.refused(503, body("ada/dev", "hello"))
+	lethetest.Words(t, got, "paused", "Insufficient Balance")
+	// The same again is said once, and refused again; and the notice in the room is no answer.
+	w.refused(503, body("ada/dev", "hello"), "X-Stainless-Retry-Count: 1")
+	if got := w.ask(body("ada/dev", "hello", "", "are you there?")); got != "" {
+		t.Errorf("%q", got)
+	}
+	if lines := w.said("dev"); len(lines) != 3 || lines[2] != "you: are you there?" {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestNoMoney(t *testing.T) {
+	w := begin(t, "people = [\"you\"]\n[budget]\nday_usd = 0.02\n")
+	lethetest.Words(t, w.refused(402, body("ada/dev", "hello")), "the budget is spent", "/budget +", "0.02 USD")
+	w.refused(402, strings.TrimSuffix(body("ada/dev", "hello", "", "again"), "}")+`,"stream":true}`) // nothing has streamed yet
+	if got := w.ask(body("ada/dev", "/budget +2 today")); !strings.Contains(got, "2.00 USD more today") {
+		t.Errorf("%q", got)
+	}
+	if got := w.ask(body("ada/dev", "hello", "", "what is 1+1?")); !strings.Contains(got, "1+1 = 2") {
+		t.Errorf("%q", got)
+	}
+}

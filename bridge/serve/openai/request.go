@@ -1,0 +1,245 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"lethe/blobs"
+	"lethe/bridge"
+	"lethe/bridge/serve/backend"
+	"lethe/chat"
+)
+
+// request is the body of a completion, as far as it means something here. What else a client
+// sends, temperature and the like, is the model's, which the identity has chosen.
+type request struct {
+	Model         string          `json:"model"`
+	Messages      json.RawMessage `json:"messages"`
+	Stream        bool            `json:"stream"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	User       string                `json:"user"`
+	N          int                   `json:"n"`
+	Tools      []json.RawMessage     `json:"tools"`
+	Functions  []json.RawMessage     `json:"functions"`
+	Audio      json.RawMessage       `json:"audio"`
+	Modalities []string              `json:"modalities"`
+	Format     struct{ Type string } `json:"response_format"`
+}
+
+// message is one of a conversation.
+type message struct {
+	Role    string
+	Content content
+}
+
+func (m message) assistant() bool { return m.Role == "assistant" }
+
+// content is what a message says, in parts; a bare string is one.
+type content []part
+
+type part struct {
+	Type     string
+	Text     string
+	ImageURL struct{ URL string } `json:"image_url"`
+	File     struct {
+		Name string `json:"filename"`
+		Data string `json:"file_data"`
+	}
+}
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		*c = content{{Type: "text"}}
+		return json.Unmarshal(data, &(*c)[0].Text)
+	}
+	return json.Unmarshal(data, (*[]part)(c))
+}
+
+// text is what of a message is words.
+func (c content) text() string {
+	var words []string
+	for _, p := range c {
+		if p.Type == "text" && strings.TrimSpace(p.Text) != "" {
+			words = append(words, p.Text)
+		}
+	}
+	return strings.Join(words, "\n\n")
+}
+
+// read reads a request, and refuses what cannot be done here.
+func read(r *http.Request) (q request, messages []message, err error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return q, nil, err
+	}
+	if err := json.Unmarshal(body, &q); err != nil {
+		return q, nil, refuse("", "the body is not a completion request in JSON: %v", err)
+	}
+	switch {
+	case len(q.Tools)+len(q.Functions) > 0:
+		return q, nil, refuse("tools", "an identity works with its own tools and cannot call those of a client; send none (in Open WebUI, switch native tools off for this model)")
+	case q.N > 1:
+		return q, nil, refuse("n", "an identity gives one answer; n has to be 1")
+	case len(q.Audio) > 4 || len(q.Modalities) > 1 || len(q.Modalities) == 1 && q.Modalities[0] != "text":
+		return q, nil, refuse("modalities", "an identity answers with text only")
+	case q.Format.Type != "" && q.Format.Type != "text":
+		return q, nil, refuse("response_format", "an identity answers in its own words; ask it for JSON in the message")
+	}
+	if err := json.Unmarshal(q.Messages, &messages); err != nil || len(messages) == 0 {
+		return q, nil, refuse("messages", "messages has to be a list of at least one message with a role and a content")
+	}
+	return q, messages, nil
+}
+
+// talk is a conversation as a client shows it: its instructions, and what was said.
+type talk struct {
+	system string
+	said   []message
+}
+
+func talkOf(messages []message) (t talk) {
+	var system []string
+	for _, m := range messages {
+		switch m.Role {
+		case "system", "developer":
+			system = append(system, m.Content.text())
+		default:
+			t.said = append(t.said, m)
+		}
+	}
+	t.system = strings.TrimSpace(strings.Join(system, "\n\n"))
+	return t
+}
+
+// last is the place of the newest message of the assistant, or -1.
+func (t talk) last() int {
+	for i := len(t.said) - 1; i >= 0; i-- {
+		if t.said[i].assistant() {
+			return i
+		}
+	}
+	return -1
+}
+
+// words makes one text of new messages. Files become blobs, and the text names them.
+func words(store *blobs.Store, user string, messages []message) (string, error) {
+	var out []string
+	files := 0
+	for _, m := range messages {
+		if m.Role != "user" {
+			return "", refuse("messages", "a message of role %.20q stands behind the last answer; only user messages can", m.Role)
+		}
+		for _, p := range m.Content {
+			text := p.Text
+			switch f := (bridge.File{Kind: "file", Name: p.File.Name}); {
+			case p.Type == "image_url" && !strings.HasPrefix(p.ImageURL.URL, "data:"):
+				text = "[image at " + bridge.Inert(p.ImageURL.URL) + "]" // this server fetches nothing
+			case p.Type == "image_url" || p.Type == "file":
+				data := p.ImageURL.URL
+				if p.Type == "image_url" {
+					f.Kind = "image"
+				} else if data = p.File.Data; data == "" {
+					return "", refuse("messages", "a file has to come with its data in file_data; files are not kept here under an id")
+				}
+				if files++; files > backend.MaxFiles {
+					return "", refuse("messages", "a message has at most %d files", backend.MaxFiles)
+				}
+				var err error
+				if text, err = put(store, user, f, data); err != nil {
+					return "", err
+				}
+			case p.Type != "text":
+				return "", refuse("messages", "a part of type %.20q cannot be taken; text, image_url and file can", p.Type)
+			}
+			if strings.TrimSpace(text) != "" {
+				out = append(out, text)
+			}
+		}
+	}
+	return strings.Join(out, "\n\n"), nil
+}
+
+// put stores the file of a data: URL, or of bare base64, and returns what its line says of it.
+// A request that comes again makes the same blob.
+func put(store *blobs.Store, user string, f bridge.File, data string) (string, error) {
+	if rest, ok := strings.CutPrefix(data, "data:"); ok {
+		f.Mime, data, _ = strings.Cut(rest, ";base64,")
+	}
+	raw, err := base64.StdEncoding.DecodeString(data)
+	switch {
+	case err != nil || len(raw) == 0:
+		return "", refuse("messages", "the %s %.40q is not data:TYPE;base64,…", f.Kind, f.Name)
+	case len(raw) > backend.MaxFile:
+		return "", refuse("messages", "the %s %.40q has %s; at most %s", f.Kind, f.Name, bridge.Size(int64(len(raw))), bridge.Size(backend.MaxFile))
+	}
+	_, tag, err := f.Put(store, time.Unix(0, 0), user, raw)
+	return tag, err
+}
+
+// keep stores messages as one text, for a line to name.
+func keep(store *blobs.Store, user string, messages []message) (tag string, err error) {
+	var b bytes.Buffer
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%s:\n%s\n\n", m.Role, m.Content.text())
+	}
+	_, tag, err = bridge.File{Kind: "conversation"}.Put(store, time.Unix(0, 0), user, b.Bytes())
+	return tag, err
+}
+
+// header reads a header of a client. A template that an old client did not fill in is none.
+func header(r *http.Request, name string) string {
+	v := strings.TrimSpace(r.Header.Get(name))
+	if strings.HasPrefix(v, "{{") {
+		return ""
+	}
+	return v
+}
+
+// signer is the user that a front end names, or "".
+func signer(r *http.Request) string {
+	name, err := url.PathUnescape(header(r, "X-OpenWebUI-User-Name"))
+	if err != nil || name == "" {
+		return ""
+	}
+	return chat.CleanName(name)
+}
+
+// place is the room that a request is for. one says that the client means one conversation
+// by it: then what the client does not show of it, it has taken back.
+func place(r *http.Request, q request) (who, room string, one bool) {
+	who, room, ok := strings.Cut(q.Model, "/")
+	if ok {
+		return who, room, false
+	}
+	for _, name := range []string{"X-OpenWebUI-Chat-Id", "X-Session-Id"} {
+		if id := header(r, name); id != "" {
+			return who, roomOf(id), true
+		}
+	}
+	if q.User != "" {
+		return who, roomOf(q.User), false
+	}
+	return who, "api", false
+}
+
+var unfit = regexp.MustCompile(`[^a-z0-9]+`)
+
+// roomOf names a room after what a client calls a conversation: as it is, where that is the name
+// of a room, and otherwise so that two never share one.
+func roomOf(id string) string {
+	if chat.ValidRoom(id) {
+		return id
+	}
+	name := strings.Trim(unfit.ReplaceAllString(strings.ToLower(id), "-"), "-")
+	return strings.TrimLeft(name[:min(len(name), 40)]+"-"+blobs.Sum([]byte(id)).String()[:8], "-")
+}
