@@ -230,8 +230,8 @@ func arguments(raw json.RawMessage) (brief, all string) {
 	return brief, all
 }
 
-// maxOpen bounds the rows of an open act.
-const maxOpen = 200
+// maxOpen bounds the rows of what an act was called with, and of what has come of it.
+const maxOpen = 100
 
 // rows shows an act: one row, and where it is open what it was called with, and what has come of it.
 func (a *act) rows(width int, chosen bool) []string {
@@ -256,13 +256,20 @@ func (a *act) rows(width int, chosen bool) []string {
 	if !a.open {
 		return rows
 	}
-	text := strings.TrimRight(clean(a.args), "\n")
-	if a.text != "" {
-		text = strings.TrimSpace(text + "\n\n" + strings.TrimRight(clean(a.text), "\n"))
+	var body []string
+	if args := strings.TrimSpace(clean(a.args)); args != "" {
+		body = wrap(args, width-8)
+		body = append(body[:min(len(body), maxOpen)], "")
 	}
-	body := wrap(text, width-8)
-	if len(body) > maxOpen { // the end of what is running is what one wants to see
-		body = append([]string{"…"}, body[len(body)-maxOpen:]...)
+	if text := strings.TrimRight(clean(a.text), "\n"); text != "" {
+		come := wrap(text, width-8)
+		switch more := len(come) - maxOpen; {
+		case more > 0 && a.running: // one wants to see its end
+			come = append([]string{"…"}, come[more:]...)
+		case more > 0:
+			come = append(come[:maxOpen], "…")
+		}
+		body = append(body, come...)
 	}
 	if a.hash != "" {
 		body = append(body, fmt.Sprintf("… all of it: lethe cat %.16s", a.hash))

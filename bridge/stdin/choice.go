@@ -149,7 +149,7 @@ func (m *model) asked() string {
 	if len(all) > 1 {
 		what = fmt.Sprintf("Tab answers the oldest of %d questions, ", len(all))
 	}
-	return what + oneLine(all[0].by) + ": " + oneLine(all[0].Text)
+	return what + oneLine(all[0].by) + ": " + oneLine(all[0].Text) + since(all[0].Asked, m.now())
 }
 
 // howToAnswer is what to write where there are no keys for it.

@@ -47,10 +47,11 @@ type files struct {
 	seen    news                 // the last one, without its lines
 	all     []agent              // also those that do not run
 	follows map[string]*follower // by identity that hears the room
+	window  int                  // lines of a log that are read at once, newest first
 }
 
 func newFiles(cfg Config) *files {
-	return &files{cfg: cfg, watcher: chat.NewWatcher(cfg.Poll, nil), unwatch: func() {}, follows: map[string]*follower{}}
+	return &files{cfg: cfg, watcher: chat.NewWatcher(cfg.Poll, nil), unwatch: func() {}, follows: map[string]*follower{}, window: 2000}
 }
 
 // open views a room from its end.

@@ -11,9 +11,6 @@ import (
 	"lethe/life"
 )
 
-// window is how many lines of a log are read at once, newest first.
-const window = 2000
-
 // follower reads the events of an identity that hears the viewed room.
 type follower struct {
 	log    events.Log
@@ -21,9 +18,9 @@ type follower struct {
 	began  int64          // where in the log the oldest window begins; older ones are read when they are looked at
 }
 
-// begins is where the window of a log that ends at an offset begins: with lines of a room, so that
-// what follows has its place.
-func begins(path string, end int64) (at int64) {
+// begins is where the window of a log begins that ends at an offset: with lines of a room, so that
+// what follows has its place. It has lines lines at least.
+func begins(path string, end int64, lines int) (at int64) {
 	log, err := life.View(path)
 	if err != nil {
 		return end
@@ -33,7 +30,7 @@ func begins(path string, end int64) (at int64) {
 	_ = log.Back(end, func(e life.Event, offset int64) bool { // what is damaged ends the window
 		n++
 		at = offset
-		return n < window || e.Kind != "inbound"
+		return n < lines || e.Kind != "inbound"
 	})
 	return at
 }
@@ -58,7 +55,7 @@ func (f *files) happened() (all []heard) {
 		l := f.follows[a.Self]
 		if l == nil {
 			l = &follower{log: events.Log{Path: a.dir + "/LIFE.md", Name: a.Name}}
-			l.began = begins(l.log.Path, 0)
+			l.began = begins(l.log.Path, 0, f.window)
 			l.stream, _ = events.Open(f.cfg.Store, l.log, id(l.began))
 			f.follows[a.Self] = l
 			all = append(all, l.read(a.Self, true, 0)...)
@@ -112,7 +109,7 @@ func (f *files) older() (n news) {
 		if l.began == 0 {
 			continue
 		}
-		from := begins(l.log.Path, l.began)
+		from := begins(l.log.Path, l.began, f.window)
 		past := &follower{log: l.log}
 		past.stream, _ = events.Open(f.cfg.Store, l.log, id(from))
 		n.Acts = append(n.Acts, past.read(self, true, l.began)...)

@@ -71,7 +71,7 @@ func (o *overview) rows() ([]Row, error) {
 		if s.Name, s.Self = id.Name, id.Self; !status.Alive(s.PID) {
 			s.State = status.Stopped
 		}
-		row := Row{Status: s, Doing: doing(s, status.ReadLive(id.Dir))}
+		row := Row{Status: s, Doing: doing(s, status.ReadLive(id.Dir), time.Now())}
 		for _, l := range o.spent.Of(id.Self).Lines {
 			if l.Of == budget.Day {
 				row.Today, row.Limit = l.Spent, l.Limit
@@ -97,7 +97,7 @@ func (o *overview) unread(room string) (n int) {
 }
 
 // doing says in a row what an identity does, or what it waits for.
-func doing(s status.Status, live status.Live) string {
+func doing(s status.Status, live status.Live, now time.Time) string {
 	last := func(text string) string {
 		return oneLine(text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:])
 	}
@@ -113,17 +113,26 @@ func doing(s status.Status, live status.Live) string {
 	case s.Error != "":
 		return oneLine(s.Error)
 	case len(s.Questions) > 0:
-		return "asks: " + oneLine(s.Questions[0].Text)
+		return "asks: " + oneLine(s.Questions[0].Text) + since(s.Questions[0].Asked, now)
 	case len(s.Trouble) > 0:
 		return oneLine(s.Trouble[0])
 	case s.State == status.Stopped:
 		return ""
 	case len(s.Jobs) > 0:
-		return fmt.Sprintf("waits for job %d: %s", s.Jobs[0].ID, oneLine(s.Jobs[0].Command))
+		return fmt.Sprintf("waits for job %d: %s", s.Jobs[0].ID, oneLine(s.Jobs[0].Command)) + since(s.Jobs[0].Began, now)
 	case s.Children > 0:
 		return "waits for " + count(s.Children, "child", "children")
 	}
 	return ""
+}
+
+// since says from when on somebody waits; a time stays what it is, so that nothing has to be drawn anew.
+func since(at, now time.Time) string {
+	form := "15:04"
+	if now.Sub(at) > 20*time.Hour {
+		form = "2 Jan 15:04"
+	}
+	return " · since " + at.Local().Format(form)
 }
 
 // Top shows all identities of a home until the person leaves or chooses one, which it returns. It

@@ -24,11 +24,11 @@ func someRows() []Row {
 		ContextTokens: 50_000, ContextAnswer: 20_000, ContextLimit: 100_000,
 		Beside: status.Beside{Triggers: []status.Trigger{{Name: "brief", Next: today.Add(2 * time.Hour)}}}}
 	bob := status.Status{Name: "bob\x1b[2J 世界", Self: "b", State: status.Idle, Since: today.AddDate(0, 0, -3), Rooms: []string{"bobs"},
-		Beside: status.Beside{Questions: []status.Question{{Question: chat.Question{ID: "q1", Text: "Deploy?\x1b[2J"}}}}}
+		Beside: status.Beside{Questions: []status.Question{{Question: chat.Question{ID: "q1", Text: "Deploy?\x1b[2J"}, Asked: today}}}}
 	eve := status.Status{Name: "eve", Self: "e", State: status.Stopped}
 	return []Row{
-		{Status: ada, Doing: doing(ada, status.Live{Output: "ok  life\nok  mind \x1b[H\n"}), Today: 1_234_567, Limit: 2e6, Unread: 3},
-		{Status: bob, Doing: doing(bob, status.Live{})},
+		{Status: ada, Doing: doing(ada, status.Live{Output: "ok  life\nok  mind \x1b[H\n"}, today), Today: 1_234_567, Limit: 2e6, Unread: 3},
+		{Status: bob, Doing: doing(bob, status.Live{}, today)},
 		{Status: eve},
 	}
 }
@@ -58,7 +58,7 @@ func TestTop(t *testing.T) {
 
    NAME          STATE      SINCE  CONTEXT          TODAY       NEXT            NEW DOES
  ❯ ada           ◐ acting   12:57  ███      30/80k  $1.23/2.00  brief 14:57     3   BASH: ok mind ␛[H
-   bob␛[2J 世界  ● idle     17 Nov                  $0.00                           asks: Deploy?␛[2J
+   bob␛[2J 世界  ● idle     17 Nov                  $0.00                           asks: Deploy?␛[2J · since 12:57
    eve           · stopped                          $0.00
 
  ada · deepseek-v4-pro · in dev, ops · next brief 14:57`
@@ -87,13 +87,13 @@ func TestTop(t *testing.T) {
 func TestWhatAnIdentityDoes(t *testing.T) {
 	for want, s := range map[string]status.Status{
 		"waits: nothing from the model since 12:57:00": {State: status.Thinking, Beside: status.Beside{SilentSince: today.Local()}},
-		"402: no money":                {State: status.Paused, Error: "402:\nno money"},
-		"waits for job 3: sleep 100":   {State: status.Idle, Beside: status.Beside{Jobs: []status.Job{{ID: 3, Command: "sleep 100"}}}},
-		"waits for 2 children":         {State: status.Idle, Beside: status.Beside{Children: 2}},
-		"room ops cannot be written":   {State: status.Idle, Beside: status.Beside{Trouble: []string{"room ops cannot be written"}}},
-		"writes: and what the end was": {State: status.Thinking},
+		"402: no money": {State: status.Paused, Error: "402:\nno money"},
+		"waits for job 3: sleep 100 · since 17 Nov 12:57": {State: status.Idle, Beside: status.Beside{Jobs: []status.Job{{ID: 3, Command: "sleep 100", Began: today.AddDate(0, 0, -3)}}}},
+		"waits for 2 children":                            {State: status.Idle, Beside: status.Beside{Children: 2}},
+		"room ops cannot be written":                      {State: status.Idle, Beside: status.Beside{Trouble: []string{"room ops cannot be written"}}},
+		"writes: and what the end was":                    {State: status.Thinking},
 	} {
-		got := doing(s, status.Live{Text: "how it began\nand what the end was"})
+		got := doing(s, status.Live{Text: "how it began\nand what the end was"}, today)
 		if got = strings.ReplaceAll(got, today.Local().Format("15:04"), "12:57"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

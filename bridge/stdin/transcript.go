@@ -53,7 +53,11 @@ func (t *transcript) restyle(dark bool) {
 
 // resize has to follow each change, before view.
 func (t *transcript) resize(width, height int) {
+	smaller := height < t.height
 	t.width, t.height = width, height
+	if i := t.find(t.chosen); smaller && t.chosen != nil && i >= 0 {
+		t.show(i)
+	}
 	t.scroll(0)
 }
 

@@ -87,6 +87,10 @@ func (m *model) activityRow() string {
 	asked := m.asked()
 	if asked != "" {
 		row = " " + warn.Render("? "+asked)
+	} else if a := m.here(); len(a) > 0 && a[0].State == status.Idle && a[0].Error == "" && m.choice.id == "" {
+		if what := doing(a[0].Status, status.Live{}, m.now()); what != "" {
+			row = " " + dim.Render(oneLine(a[0].Name)+" "+what)
+		}
 	}
 	if len(parts) > 0 {
 		if asked != "" {

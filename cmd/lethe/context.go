@@ -74,7 +74,7 @@ func partsTable(name string, b agent.Parts) string {
 		{"answer", b.Answer, "kept free for it"},
 		{"free", max(b.Limit-b.Total, 0), ""},
 	} {
-		fmt.Fprintf(&t, "  %-7s %7d  %s %s\n", part.name, part.tokens, stdin.Bar(part.tokens, b.Limit, 30), part.what)
+		fmt.Fprintln(&t, strings.TrimRight(fmt.Sprintf("  %-7s %7d  %s %s", part.name, part.tokens, stdin.Bar(part.tokens, b.Limit, 30), part.what), " "))
 	}
 	return t.String()
 }

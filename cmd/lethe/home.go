@@ -138,7 +138,8 @@ func (p *program) subscribers(room string) []agent.Identity {
 func (p *program) howToHear(room string) string {
 	id, _ := p.defaultIdentity()
 	candidates, flags := p.subscribers(room), ""
-	if len(candidates) == 0 {
+	hears := len(candidates) > 0
+	if !hears {
 		candidates, _ = host.Grown(p.home)
 		flags = " --room " + room
 	}
@@ -146,7 +147,7 @@ func (p *program) howToHear(room string) string {
 		id = candidates[0]
 	}
 	start := p.howToRun(id, flags)
-	if _, running := agent.Running(id); running {
+	if _, running := agent.Running(id); running && !hears { // one that hears has stopped when this is said
 		return fmt.Sprintf("%s, then %s", p.lethe("stop %s", id.Name), start)
 	}
 	return start
