@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"lethe/agent"
+	"lethe/blobs"
 	"lethe/budget"
 	"lethe/internal/durable"
 	"lethe/life"
@@ -93,8 +95,11 @@ func daysOf(id agent.Identity, zone *time.Location) (list []*day, err error) {
 		if _, rest, _ := strings.Cut(line, "] "); !strings.HasPrefix(rest, "reply ") && !strings.HasPrefix(rest, "spent ") {
 			continue
 		}
-		if e, err := life.ParseLine(line); err == nil {
-			t.add(e, zone)
+		if used, ok := usedOf(line, zone); ok {
+			if t.days[used.Day] == nil {
+				t.days[used.Day] = &day{Date: used.Day}
+			}
+			t.days[used.Day].add(used)
 		}
 	}
 	for _, d := range t.days {
@@ -104,16 +109,36 @@ func daysOf(id agent.Identity, zone *time.Location) (list []*day, err error) {
 	return list, nil
 }
 
-func (t *tally) add(line life.Event, zone *time.Location) {
-	reply, _ := event.As[event.Reply](line)
-	spent, _ := event.As[event.Spent](line)
-	for _, used := range []event.Tokens{reply.Tokens, spent.Tokens} {
-		date := cmp.Or(used.Day, line.At.In(zone).Format(time.DateOnly))
-		if t.days[date] == nil {
-			t.days[date] = &day{Date: date}
-		}
-		t.days[date].add(used)
+// usedOf reads what a line of reply or spent tells, and on which day. It passes over texts and refs, which take most of the
+// time of life.ParseLine: a first view reads all lines.
+func usedOf(line string, zone *time.Location) (used event.Tokens, ok bool) {
+	head, _, _ := strings.Cut(line, " ◱")
+	get := func(key string) string {
+		_, rest, _ := strings.Cut(head, " "+key+"=")
+		value, _, _ := strings.Cut(strings.TrimSuffix(rest, "\n"), " ")
+		return value
 	}
+	if strings.Contains(head, `"`) { // a value with spaces can look like fields
+		e, err := life.ParseLine(line)
+		if err != nil {
+			return used, false
+		}
+		get = e.Get
+	}
+	for key, to := range map[string]*int64{"in": &used.In, "cached": &used.Cached, "out": &used.Out} {
+		*to, _ = strconv.ParseInt(get(key), 10, 64) // what is no number adds nothing
+	}
+	used.USD, _ = strconv.ParseFloat(get("usd"), 64)
+	used.Day = get("day")
+	if used.Day == "" {
+		stamp, _, _ := strings.Cut(line, "]")
+		at, err := time.Parse("["+blobs.TimeFormat, stamp)
+		if err != nil {
+			return used, false
+		}
+		used.Day = at.In(zone).Format(time.DateOnly)
+	}
+	return used, true
 }
 
 func (d *day) add(t event.Tokens) {
@@ -164,20 +189,21 @@ func charts(days []*day) []chart {
 	usd.Title, usd.Most = "Dollars a day", dollars(dear)
 	cache.Title, cache.Most = "Share of what was asked that the provider's cache served", "100 %"
 	for i, d := range shown {
-		tokens.stack(i, d.Date, float64(most), []string{"cached", "fresh", "out"}, float64(d.Cached), float64(d.In-d.Cached), float64(d.Out))
-		usd.stack(i, d.Date, dear, []string{"usd"}, d.USD)
-		cache.stack(i, d.Date, float64(max(1, d.In)), []string{"cached"}, float64(d.Cached))
+		title := fmt.Sprintf("%s: asked %s, %s of it from the cache, answered %s, %s", d.Date, count(d.In), share(d.Cached, d.In), count(d.Out), dollars(d.USD))
+		tokens.stack(i, title, float64(most), []string{"cached", "fresh", "out"}, float64(d.Cached), float64(d.In-d.Cached), float64(d.Out))
+		usd.stack(i, title, dear, []string{"usd"}, d.USD)
+		cache.stack(i, title, float64(max(1, d.In)), []string{"cached"}, float64(d.Cached))
 	}
 	return []chart{tokens, usd, cache}
 }
 
 // stack draws a day: one part on top of the other.
-func (c *chart) stack(i int, date string, most float64, classes []string, parts ...float64) {
+func (c *chart) stack(i int, title string, most float64, classes []string, parts ...float64) {
 	y := 100.0
 	for k, part := range parts {
 		high := 100 * part / most
 		y -= high
-		c.Bars = append(c.Bars, bar{Class: classes[k], Title: date, X: 10*i + 1, Y: y, Width: 8, Height: high})
+		c.Bars = append(c.Bars, bar{Class: classes[k], Title: title, X: 10*i + 1, Y: y, Width: 8, Height: high})
 	}
 }
 

@@ -156,7 +156,11 @@ func (r *remembered) edit(page, part, text string, more ...string) (int, string)
 // edit with its conflict. One life and one browser serve all, since both take seconds to make.
 func TestViews(t *testing.T) {
 	lethetest.Unraced(t)
-	r := remember(t, 4)
+	epochs := 4
+	if *pictures != "" {
+		epochs = 12
+	}
+	r := remember(t, epochs)
 	t.Run("edit", r.edits)
 	lethetest.Words(t, r.get("forgetting"), "live → summary", "summary → gist", "was reminded of", "opened", "ref away", "tokens, grown to")
 	lethetest.Words(t, r.get("recall?q=postcard+of+Naples"), "behind the barometer")

@@ -1,0 +1,191 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/internal/lethetest"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+	"lethe/report"
+)
+
+var dawn = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// long writes a life of so many epochs, with as many turns in each as given, two lines a turn.
+func long(t testing.TB, epochs, turns int) (report.Home, agent.Identity) {
+	t.Helper()
+	home, err := agent.OpenHome(t.TempDir())
+	lethetest.Must(t, err)
+	store, err := blobs.Open(home.Blobs())
+	lethetest.Must(t, err)
+	id, err := agent.Boot(home, store, agent.BootOptions{Name: "ada"})
+	lethetest.Must(t, err)
+	log, err := life.Open(id.LIFE())
+	lethetest.Must(t, err)
+	defer log.Close()
+	at, s := dawn, mind.New()
+	s.Stable = mind.Stable{System: strings.Repeat("soul ", 2000), Past: strings.Repeat("past ", 20_000), Tools: strings.Repeat("tool ", 1000)}
+	put := func(gist, text string) mind.Ref {
+		h, err := store.Put(blobs.Meta{At: at, Gist: gist}, []byte(text))
+		lethetest.Must(t, err)
+		return mind.Ref{Hash: h, Short: store.Short(h), Gist: gist}
+	}
+	ref := func(r mind.Ref) blobs.Ref { return blobs.Ref{Hash: r.Short, Gist: r.Gist} }
+	turn := 0
+	for k := range epochs {
+		var lines []life.Event
+		if k > 0 {
+			gone := len(s.Live) - turns
+			f := mind.Range{From: s.Live[0].N, To: s.Live[gone-1].N, Level: mind.Summary, Relevance: 3, Original: put(fmt.Sprintf("part %d <b>", k), "words"), Summary: new(put("in short", "less")), Text: "less", Epoch: k}
+			s.Faded, s.Live = append(s.Faded, f), s.Live[gone:]
+			lines = append(lines, event.Line(at, event.Fade{Entries: event.Entries{From: f.From, To: f.To}, To: f.Level, Relevance: 3}, ref(f.Original), ref(*f.Summary)))
+			if n := len(s.Faded); n > 3 {
+				s.Faded[n-4].Level, s.Faded[n-4].Text = mind.Gist, ""
+			}
+			if n := len(s.Faded); n > 150 {
+				s.Faded = append([]mind.Range{{From: s.Faded[0].From, To: s.Faded[31].To, Level: mind.Card, Tier: 1, Count: 32, Original: put("a card", "")}}, s.Faded[32:]...)
+			}
+		}
+		s.Epoch = k
+		body, err := json.Marshal(s)
+		lethetest.Must(t, err)
+		lines = append(lines, event.Line(at, event.Epoch{K: k, Why: "full"}, ref(put(fmt.Sprint("epoch ", k), string(body)))))
+		for i := range turns {
+			at, turn = at.Add(time.Minute), turn+1
+			if i == 1 && k > 1 {
+				lines = append(lines, event.Line(at, event.Result{ID: "e9.1", Tool: "UNCOMPACT", Status: "ok", Opened: s.Faded[0].Original.Hash.String()}, ref(s.Faded[0].Original)))
+			}
+			lines = append(lines, event.Line(at, event.Inbound{N: s.Next, Passage: event.Passage{Room: "dev"}, Lines: 1}, blobs.Ref{Hash: "81c68b6ce806a784", Gist: "dev: hello"}),
+				event.Line(at, event.Reply{N: s.Next + 1, Turn: turn, Model: "m", Tokens: event.Tokens{In: int64(30_000 + 400*i), Cached: 29_000, Out: 100, USD: 0.01}, Finish: "stop"}, blobs.Ref{Hash: "4d143dd228ecb196", Gist: "turn 1: hello"}))
+			for range 2 {
+				s.Live = append(s.Live, &mind.Entry{N: s.Next})
+				s.Next++
+			}
+		}
+		s.Turn, s.Usage = turn, mind.Usage{LastWeight: 120_000, LastInput: 30_000}
+		lethetest.Must(t, log.Append(lines...))
+	}
+	return report.Home{Home: home, Store: store, Zone: time.UTC}, id
+}
+
+// A window of epochs has what each cost and let go, and its drawing a band for each thing that faded; the older ones
+// go on where it begins.
+func TestEpochs(t *testing.T) {
+	h, id := long(t, 12, 5)
+	list, older, err := readEpochs(h, id, 0)
+	if err != nil || len(list) != epochsShown || list[0].K != 4 || older == 0 {
+		t.Fatalf("%d epochs, older at %d, %v", len(list), older, err)
+	}
+	e := list[3]
+	if e.Turns != 5 || e.Calls != 5 || fmt.Sprintf("%.2f", e.USD) != "0.05" || e.Before != 31_700 || e.After != 30_100 || e.Last != 31_700 || !e.End.Equal(list[4].At) {
+		t.Errorf("epoch 7: %+v", e)
+	}
+	if f := e.Fades[0]; len(e.Fades) != 1 || f.Was != "live" || f.To != "summary" || f.Away != 1 || f.Original.Gist != "part 7 <b>" || f.Replacement.Gist != "in short" {
+		t.Errorf("fades %+v", e.Fades)
+	}
+	if r := e.Reminded[0]; len(e.Reminded) != 1 || !r.Opened || r.From != 1 || r.Gist != "part 1 <b>" {
+		t.Errorf("opened %+v", e.Reminded)
+	}
+	d := draw(list, 40_000)
+	bands := map[string]int{}
+	for _, s := range d.Shapes {
+		if strings.HasPrefix(s.Class, "fades ") {
+			bands[s.Link]++
+		}
+		for _, y := range regexp.MustCompile(`[,V](-?[0-9.]+)`).FindAllStringSubmatch(s.Path, -1) {
+			if v, _ := strconv.ParseFloat(y[1], 64); v < 0 || v > drawHigh {
+				t.Errorf("%s leaves the drawing: %s", s.Class, s.Path)
+			}
+		}
+	}
+	for _, e := range list[1:] {
+		if link := fmt.Sprintf("k%d-e%d", e.K, e.Fades[0].Entries.From); bands[link] != 1 {
+			t.Errorf("%d bands lead to %s", bands[link], link)
+		}
+	}
+	if len(bands) != len(list)-1 || len(d.Marks) != len(list) {
+		t.Errorf("bands %v, %d marks", bands, len(d.Marks))
+	}
+	before, more, err := readEpochs(h, id, older)
+	if err != nil || len(before) != 4 || before[3].K != 3 || before[0].Cut || more != 0 {
+		t.Errorf("%d older epochs, %d, %v", len(before), more, err)
+	}
+	if _, _, err := readEpochs(h, id, older-5); err == nil {
+		t.Error("a place within a line is taken")
+	}
+}
+
+// BenchmarkForgetting is the data of the view, and BenchmarkCost that of its first showing, with 100,000 lines of LIFE.
+func BenchmarkForgetting(b *testing.B) {
+	h, id := long(b, 400, 125)
+	for b.Loop() {
+		list, _, err := readEpochs(h, id, 0)
+		lethetest.Must(b, err)
+		draw(list, 100_000)
+	}
+}
+
+func BenchmarkCost(b *testing.B) {
+	_, id := long(b, 400, 125)
+	for b.Loop() {
+		delete(tallies.of, id.LIFE())
+		_, err := daysOf(id, time.UTC)
+		lethetest.Must(b, err)
+	}
+}
+
+// Days are those of the budget, else of the zone; only new lines are read, and no half one.
+func TestDays(t *testing.T) {
+	home, err := agent.OpenHome(t.TempDir())
+	lethetest.Must(t, err)
+	id := agent.Identity{Self: "x", Name: "ada", Dir: filepath.Join(home.Agents(), "x")}
+	lethetest.Must(t, os.MkdirAll(id.Dir, 0o700))
+	log, err := life.Create(id.LIFE())
+	lethetest.Must(t, err)
+	defer log.Close()
+	used := event.Tokens{In: 100, Cached: 80, Out: 5, USD: 0.5}
+	paid := used
+	paid.Day = "2026-11-19"
+	zone := time.FixedZone("", 13*3600)
+	check := func(want ...string) {
+		t.Helper()
+		list, err := daysOf(id, zone)
+		lethetest.Must(t, err)
+		var got []string
+		for _, d := range list {
+			got = append(got, fmt.Sprintf("%s %d %d %d %.1f", d.Date, d.In, d.Cached, d.Out, d.USD))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("days %q, want %q", got, want)
+		}
+	}
+	check()
+	lethetest.Must(t, log.Append(event.Line(dawn, event.Reply{N: 1, Tokens: paid}), event.Line(dawn, event.Note{N: 2, Why: "x"}), event.Line(dawn, event.Spent{On: "compaction", Tokens: used})))
+	check("2026-11-21 100 80 5 0.5", "2026-11-19 100 80 5 0.5")
+	lethetest.Must(t, log.Append(event.Line(dawn.AddDate(0, 0, 3), event.Reply{N: 3, Tokens: used})))
+	half, err := os.OpenFile(id.LIFE(), os.O_WRONLY|os.O_APPEND, 0)
+	lethetest.Must(t, err)
+	_, _ = half.WriteString("[2026-11-20T12:00:00.000000Z] reply e4 in=9")
+	lethetest.Must(t, half.Close())
+	check("2026-11-24 100 80 5 0.5", "2026-11-21 100 80 5 0.5", "2026-11-19 100 80 5 0.5")
+	list, err := daysOf(id, zone)
+	lethetest.Must(t, err)
+	all := charts(list)
+	if c := all[0]; len(all) != 3 || c.From != "2026-11-19" || c.To != "2026-11-24" || len(c.Bars) != 3*6 || c.Most != "105" || all[2].Bars[0].Height != 80 {
+		t.Errorf("%+v", all)
+	}
+	lethetest.Must(t, os.Remove(id.LIFE()))
+	lethetest.Write(t, id.LIFE(), "")
+	check()
+}
