@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
 	"lethe/config": {"lethe/agent", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/llm", "lethe/mind", "lethe/tools"},
-	"lethe/host": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/config", "lethe/internal/sandbox", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
+	"lethe/host": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/config", "lethe/events", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
 		"lethe/mind", "lethe/tools"},
 	"lethe/events": {"lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind"},
 	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life", "lethe/life/event",

@@ -1,5 +1,20 @@
-// Package host runs identities inside a program: it opens a home, finds the model, and keeps
-// what identities share while they run.
+// Package host runs identities inside a program. All of it is what the commands do: the same
+// files, the same order of writing, so the lethe command may look at the same home meanwhile.
+//
+//	func main() {
+//		host.Main() // first: BASH runs this program again, to confine commands
+//		h, err := host.Open("", host.Options{}) // ~/.lethe, its config.toml, keys from the environment
+//		defer h.Close()
+//		ada, err := h.Start(ctx, agent.BootOptions{Name: "ada"}) // resumes it, or boots it
+//		reply, err := ada.Say(ctx, "dev", "hello")               // when its turn has ended
+//		for e, err := range ada.Events(ctx, reply.After) { … }   // what happens from then on
+//	}
+//
+// An identity runs in one process at a time. Where another one runs it already, Start leaves it
+// there, and Say and Events work all the same; Resume takes it up when that process has ended.
+//
+// A context that ends, ends the wait, and not the turn: the answer is in the room. Close stops
+// what runs here, within two seconds and with everything saved; a kill loses nothing either.
 package host
 
 import (
@@ -61,6 +76,7 @@ type Host struct {
 	watcher  *chat.Watcher
 	log      *slog.Logger
 
+	members  members // those that Start runs
 	conf     llm.Config
 	model    string                      // of an identity that has none
 	serve    func(context.Context) error // the offline model, or nil
@@ -79,15 +95,25 @@ const offlineModel = "rehearsal"
 // errors, so it is no word that an error could hold.
 const offlineKey = "no-key-is-needed"
 
-// New prepares a host for identities of a home; it starts nothing. A provider without a key
-// is llm.ErrNoKey.
-func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
+// Look prepares a host that runs no identities: to talk with those that other processes run.
+func Look(home agent.Home, settings config.Settings, o Options) (*Host, error) {
 	store, err := blobs.Open(home.Blobs())
 	if err != nil {
 		return nil, err
 	}
+	HideKeys()
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	h := &Host{home: home, settings: settings, options: o, store: store, log: log, watcher: chat.NewWatcher(0, log)}
+	return &Host{home: home, settings: settings, options: o, store: store, log: log, watcher: chat.NewWatcher(0, log)}, nil
+}
+
+// New prepares a host for identities of a home; it starts nothing. A provider without a key
+// is llm.ErrNoKey.
+func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
+	h, err := Look(home, settings, o)
+	if err != nil {
+		return nil, err
+	}
+	log := h.log
 	if o.Offline {
 		return h, h.rehearse()
 	}
@@ -145,6 +171,10 @@ func (h *Host) config(id agent.Identity) (agent.Config, error) {
 		return agent.Config{}, err
 	}
 	s, r := h.settings, h.options
+	bash := s.Tools.Bash
+	if !confines.Load() {
+		bash = tools.BashOff
+	}
 	params := mind.Params{
 		Model: cmp.Or(r.Model, s.Model.Name), MaxTokens: s.Model.MaxTokens, Thinking: s.Model.Thinking, Effort: s.Model.Effort,
 		Order: s.Prompt.Order, Endpoint: h.Endpoint,
@@ -173,28 +203,36 @@ func (h *Host) config(id agent.Identity) (agent.Config, error) {
 		ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		AddTriggers: s.Triggers.Add,
 		Tools: tools.Config{
-			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
+			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,
 		},
 		Budget: s.Budget.Limits(), Prices: s.Prices,
 		People: s.Deciders(), Notify: notify, Zone: s.Zone(),
 		Gate:     agent.Gate{Check: s.Gate.Check},
-		Warnings: h.warnings, Ready: r.Ready, Tell: r.Tell, Retry: r.Retry[id.Self],
+		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],
 	}
 	return c, h.review(id, &c)
 }
 
 // Run runs identities until ctx ends or every one has stopped.
 func (h *Host) Run(ctx context.Context, ids []agent.Identity) error {
-	h.warnings = warnings(h.home.Dir, h.settings.Tools.Bash)
-	for _, what := range h.warnings {
-		h.log.Warn(what)
-	}
+	h.warn()
 	return h.Serving(ctx, func(ctx context.Context) error {
 		return h.besideReviewer(ctx, ids, func(ctx context.Context) error {
 			return agent.Supervise(ctx, ids, h.opener(ids), h.log)
 		})
 	})
+}
+
+// warn says what weakens the promises here.
+func (h *Host) warn() {
+	h.warnings = warnings(h.home.Dir, h.settings.Tools.Bash)
+	if !confines.Load() {
+		h.warnings = append(h.warnings, "BASH is refused: this program does not call host.Main first")
+	}
+	for _, what := range h.warnings {
+		h.log.Warn(what)
+	}
 }
 
 // Serving runs f, and as long as it lasts the watcher and the offline model, if that is

@@ -32,10 +32,7 @@ const maxMessage = 16 << 20
 // the room under way: statuses say so, and an answer is in the room before they
 // do. Timeout bounds that wait.
 //
-// With Once the whole input is one message, and only the text of what agents
-// say after it is printed. If nobody listens, nothing is sent.
-//
-// The end of ctx is a clean end: nil, or with Once the context's error. The
+// The end of ctx is a clean end. The
 // goroutine that reads In ends with In, which may be later than Plain.
 func Plain(ctx context.Context, cfg Config) error {
 	cfg = cfg.defaults()
@@ -62,7 +59,6 @@ type plain struct {
 	agents   []agent
 	own      map[int64]bool // the ends of the lines that were sent
 	last     int64          // the newest of them
-	answered bool           // an agent said something after last
 	listened bool           // somebody heard the room at the last news
 	failed   string         // the last read error told
 }
@@ -89,9 +85,6 @@ func (p *plain) run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			if p.cfg.Once {
-				return context.Cause(ctx)
-			}
 			return nil
 		case in := <-lines:
 			switch {
@@ -134,14 +127,9 @@ func (p *plain) read(ctx context.Context, out chan<- input) {
 	}
 	s := bufio.NewScanner(p.cfg.In)
 	s.Buffer(nil, maxMessage+1)
-	if p.cfg.Once {
-		s.Split(whole)
-	}
-	empty := true
 	for ctx.Err() == nil && s.Scan() {
 		if strings.TrimSpace(s.Text()) != "" {
 			put(input{text: s.Text()})
-			empty = false
 		}
 	}
 	err := s.Err()
@@ -150,20 +138,10 @@ func (p *plain) read(ctx context.Context, out chan<- input) {
 		err = fmt.Errorf("read message: longer than %d bytes", maxMessage)
 	case err != nil:
 		err = fmt.Errorf("read message: %w", err)
-	case p.cfg.Once && empty:
-		err = errors.New("read message: the input is empty")
 	default:
 		err = io.EOF
 	}
 	put(input{err: err})
-}
-
-// whole is a bufio.SplitFunc for one token: all there is.
-func whole(data []byte, atEOF bool) (int, []byte, error) {
-	if !atEOF || len(data) == 0 {
-		return 0, nil, nil
-	}
-	return len(data), data, nil
 }
 
 func (p *plain) send(text string) error {
@@ -171,7 +149,7 @@ func (p *plain) send(text string) error {
 	if err != nil {
 		return fmt.Errorf("send message: %w", err)
 	}
-	p.own[to], p.last, p.answered = true, to, false
+	p.own[to], p.last = true, to
 	return nil
 }
 
@@ -184,7 +162,8 @@ func (p *plain) apply(n news) error {
 			return err
 		}
 	}
-	return p.checkListeners()
+	p.checkListeners()
+	return nil
 }
 
 // show prints one line of the room, unless it was sent from here.
@@ -193,19 +172,10 @@ func (p *plain) show(l message) error {
 		delete(p.own, l.To)
 		return nil
 	}
-	after := p.last > 0 && l.From >= p.last
-	if l.Agent && after {
-		p.answered = true
-	}
-	if p.cfg.Once && !(l.Agent && after) {
-		return nil
-	}
 	var out []byte
 	switch {
 	case p.cfg.JSON:
 		out = p.object(l)
-	case p.cfg.Once:
-		out = []byte(chat.Sanitize(l.Text) + "\n")
 	default:
 		text := l.Text
 		if how := howToAnswer(l); how != "" {
@@ -253,21 +223,13 @@ func (p *plain) reportUnreadable(err error) {
 
 // checkListeners says on Err, at once and at each change, that no running identity
 // hears the room. One that is starting may be about to.
-func (p *plain) checkListeners() error {
+func (p *plain) checkListeners() {
 	listened := p.listened
 	p.listened = len(listeners(p.agents, p.cfg.Room, "")) > 0 || p.starting()
 	if p.listened || !listened {
-		return nil
+		return
 	}
-	err := &nobodyError{room: p.cfg.Room, sent: p.last != 0, start: p.cfg.Start}
-	if p.cfg.Once {
-		if p.answered {
-			return nil // what it said stands
-		}
-		return err
-	}
-	fmt.Fprintf(p.cfg.Err, "nobody is listening in room %s; %s\n", p.cfg.Room, err.Hint())
-	return nil
+	fmt.Fprintf(p.cfg.Err, "nobody is listening in room %s; start one with: %s\n", p.cfg.Room, p.cfg.Start)
 }
 
 func (p *plain) starting() bool {
@@ -291,9 +253,6 @@ func (p *plain) done() (bool, error) {
 		if a.State == status.Paused {
 			paused = fmt.Errorf("wait for an answer: %s is paused: %s", a.Name, oneLine(a.Error))
 		}
-	}
-	if paused == nil && p.cfg.Once && !p.answered {
-		return true, errNoAnswer
 	}
 	return true, paused
 }

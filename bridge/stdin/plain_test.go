@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -30,8 +29,6 @@ func plainly(t *testing.T, home, input string, change func(*Config)) (out, errs 
 	err = Plain(t.Context(), cfg)
 	return o.String(), e.String(), err
 }
-
-func once(c *Config) { c.Once = true }
 
 func TestPlain(t *testing.T) {
 	answer := func(text string) func(*actor, message) {
@@ -101,85 +98,6 @@ func TestPlainJSON(t *testing.T) {
 	}
 }
 
-func TestOnce(t *testing.T) {
-	set := func(state string, more func(*status.Status)) func(*actor, message) {
-		return func(a *actor, l message) {
-			a.set(func(s *status.Status) {
-				s.State, s.Heard = state, map[string]int64{"dev": l.To}
-				more(s)
-			})
-		}
-	}
-	for _, c := range []struct {
-		name   string
-		before func(*status.Status)
-		hears  func(*actor, message)
-		out    string
-		err    error
-	}{
-		{"prints only what agents say", nil, func(a *actor, l message) {
-			if l.Name != "ada" {
-				return
-			}
-			appendLine(t, a.home, "dev", false, "bob", "noise")
-			a.turn(l, func() {
-				a.say("a moment") // SAY
-				a.say("the\tanswer\nto " + fmt.Sprintf("%q", l.Text))
-			})
-		}, "a moment\nthe\tanswer\nto \"one\\ntwo\"\n", nil},
-		{"outlasts a turn that did not hear it", func(s *status.Status) { s.State, s.Answering = status.Thinking, []string{"dev"} },
-			func(a *actor, l message) {
-				a.say("to an earlier line")
-				a.set(func(s *status.Status) { s.State, s.Answering = status.Idle, nil })
-				a.turn(l, func() { a.say("to yours") })
-			}, "to an earlier line\nto yours\n", nil},
-		{"waits for one that starts", func(s *status.Status) { s.State, s.Rooms, s.Heard = status.Starting, nil, nil },
-			func(a *actor, l message) {
-				a.set(func(s *status.Status) { s.Rooms = []string{"dev"} })
-				a.turn(l, func() { a.say("good morning") })
-			}, "good morning\n", nil},
-		{"no answer", nil, func(a *actor, l message) { a.turn(l, func() {}) }, "", errNoAnswer},
-		{"too slow", nil, set(status.Thinking, func(s *status.Status) { s.Answering = []string{"dev"} }), "", errTimeout},
-		{"paused", nil, set(status.Paused, func(s *status.Status) { s.Error = "402: no\nmoney" }), "", errors.New("wait for an answer: lethe is paused: 402: no money")},
-		{"dies", nil, set(status.Stopped, func(*status.Status) {}), "", &nobodyError{room: "dev", sent: true, start: "lethe run"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			home := t.TempDir()
-			a := newActor(t, home, "lethe", "dev")
-			if c.before != nil {
-				a.set(c.before)
-			}
-			a.hear(func(l message) { c.hears(a, l) })
-			out, errs, err := plainly(t, home, "one\ntwo\n", func(cfg *Config) {
-				if cfg.Once = true; c.err == errTimeout {
-					cfg.Timeout = 50 * time.Millisecond
-				}
-			})
-			if out != c.out || fmt.Sprint(err) != fmt.Sprint(c.err) || errs != "" {
-				t.Errorf("printed %q, %q, err %v", out, errs, err)
-			}
-		})
-	}
-}
-
-// What an agent said before our line is not its answer.
-func TestOnceIgnoresWhatWasSaidBefore(t *testing.T) {
-	var out lethetest.Log
-	p := &plain{cfg: Config{Once: true, Out: &out}.defaults(), own: map[int64]bool{}}
-	said := func(text string, from int64) message {
-		return message{Agent: true, Name: "lethe", Text: text, From: from, To: from + 100}
-	}
-	p.own[200], p.last = true, 200
-	lethetest.Must(t, p.apply(news{Agents: lethe(), Lines: []message{said("earlier", 0), {Name: "ada", Text: "mine", From: 100, To: 200}}}))
-	if p.answered {
-		t.Error("an earlier line is taken for the answer")
-	}
-	lethetest.Must(t, p.apply(news{Agents: lethe(), Lines: []message{said("now", 200)}}))
-	if out.String() != "now\n" || !p.answered {
-		t.Errorf("printed %q, answered %v", out.String(), p.answered)
-	}
-}
-
 func TestNobodyListens(t *testing.T) {
 	// A status of a process that is no more, and one that hears another room.
 	home := t.TempDir()
@@ -194,27 +112,15 @@ func TestNobodyListens(t *testing.T) {
 	if got := texts(t, home, "dev"); !slices.Equal(got, []string{"ada: hi"}) {
 		t.Errorf("the room has %q; the line waits there for whoever comes", got)
 	}
-
-	_, _, err = plainly(t, home, "again", once)
-	var nobody *nobodyError
-	if !errors.As(err, &nobody) || nobody.room != "dev" || nobody.sent {
-		t.Errorf("err %v", err)
-	}
-	if got := texts(t, home, "dev"); len(got) != 1 {
-		t.Errorf("the room has %q; a question to nobody is not to be sent", got)
-	}
 }
 
 func TestPlainInputErrors(t *testing.T) {
 	home := t.TempDir()
 	newActor(t, home, "lethe", "dev")
-	if _, _, err := plainly(t, home, " \n\n", once); err == nil || !strings.Contains(err.Error(), "empty") {
-		t.Errorf("an empty question: err %v", err)
-	}
 	if _, _, err := plainly(t, home, " \n\n", nil); err != nil {
 		t.Errorf("nothing to send: err %v", err)
 	}
-	if _, _, err := plainly(t, home, strings.Repeat("x", maxMessage+1), once); err == nil {
+	if _, _, err := plainly(t, home, strings.Repeat("x", maxMessage+1), nil); err == nil {
 		t.Error("a message over the bound was sent")
 	}
 	if _, _, err := plainly(t, home, "hi", func(c *Config) { c.Room = "../agents/x" }); err == nil {
@@ -251,25 +157,20 @@ func TestPlainReportsWhatItCannotWrite(t *testing.T) {
 func TestPlainEndsWithItsContext(t *testing.T) {
 	home := t.TempDir()
 	newActor(t, home, "lethe", "dev")
-	for _, isOnce := range []bool{false, true} {
-		in, hold := io.Pipe()
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() {
-			ended <- Plain(ctx, Config{Home: home, User: "ada", In: in, Out: io.Discard, Err: io.Discard, Once: isOnce})
-		}()
-		if !isOnce {
-			if _, err := hold.Write([]byte("before\n")); err != nil {
-				t.Fatal(err)
-			}
-			lethetest.Eventually(t, "the line is in the room", func() bool { return len(texts(t, home, "dev")) == 1 })
-		}
-		cancel()
-		err := <-ended
-		if isOnce != errors.Is(err, context.Canceled) || !isOnce && err != nil {
-			t.Errorf("once %v: err %v", isOnce, err)
-		}
-		hold.Close()
+	in, hold := io.Pipe()
+	defer hold.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		ended <- Plain(ctx, Config{Home: home, User: "ada", In: in, Out: io.Discard, Err: io.Discard})
+	}()
+	if _, err := hold.Write([]byte("before\n")); err != nil {
+		t.Fatal(err)
+	}
+	lethetest.Eventually(t, "the line is in the room", func() bool { return len(texts(t, home, "dev")) == 1 })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("err %v", err)
 	}
 }
 

@@ -6,10 +6,7 @@
 //	err := stdin.Screen(ctx, stdin.Config{Home: home, Room: "dev", User: "ada", In: os.Stdin, Out: os.Stdout})
 //
 // In a pipe, Plain sends each line of its input as a message and prints what
-// the agents say; with Once it sends the whole input as one message, waits for
-// the answer and prints only that:
-//
-//	git diff | lethe chat dev --once
+// the agents say.
 //
 // Both are ordinary bridges: they append lines to the room's file and read it,
 // and see agents only through that file and the two files of internal/status.
@@ -63,38 +60,14 @@ type Config struct {
 
 	// The rest is for Plain.
 
-	// Once sends the whole input as one message and prints only the answer.
-	Once bool
 	// JSON writes one object per message: {"room","agent","name","at","text"}.
 	JSON bool
 	// Timeout bounds the wait for answers once the input has ended; 0 is none.
 	Timeout time.Duration
 }
 
-var (
-	// errTimeout: the answer was not in when Timeout had passed.
-	errTimeout = errors.New("wait for an answer: timed out")
-	// errNoAnswer: with Once, the agent took its turn and had nothing to say.
-	errNoAnswer = errors.New("wait for an answer: the turn ended without one")
-)
-
-// nobodyError: with Once, no running identity hears the room, and nothing was
-// sent; or the one that heard it has stopped before it answered.
-type nobodyError struct {
-	room, start string
-	sent        bool // the message is in the room
-}
-
-func (e *nobodyError) Error() string {
-	text := "wait for an answer: nobody is listening in room " + e.room
-	if e.sent {
-		text += " any more; the message is there, and is heard at the next start"
-	}
-	return text
-}
-
-// Hint says what to do about it.
-func (e *nobodyError) Hint() string { return "start one with: " + e.start }
+// errTimeout: the answer was not in when Timeout had passed.
+var errTimeout = errors.New("wait for an answer: timed out")
 
 // check refuses a room that cannot be one; as a path it could be any file.
 func (c Config) check() error {

@@ -26,27 +26,30 @@ func isTerminal(stream any) bool {
 
 // bridge talks in a room: full screen on a terminal, plain lines otherwise.
 func (p *program) bridge(ctx context.Context, c stdin.Config) error {
-	if c.In == nil {
-		c.In = p.in
-	}
+	c.In = p.in
 	c.Home, c.User, c.Out, c.Err, c.JSON, c.Start = p.home.Dir, p.settings.UserName(), p.out, p.err, p.json, p.howToHear(c.Room)
-	if p.interactive() && !c.Once && !c.JSON {
+	if p.interactive() && !c.JSON {
 		var err error
 		if c.Store, err = p.store(); err != nil {
 			return err
 		}
 		return stdin.Screen(ctx, c)
 	}
-	if c.Banner != "" && p.json {
-		p.note("note", "%s", c.Banner)
-	} else if c.Banner != "" {
-		fmt.Fprintln(p.err, c.Banner)
-	}
+	p.tell(c.Banner)
 	return stdin.Plain(ctx, c)
 }
 
+// tell says on standard error which identity runs, if one was started.
+func (p *program) tell(banner string) {
+	if banner != "" && p.json {
+		p.note("note", "%s", banner)
+	} else if banner != "" {
+		fmt.Fprintln(p.err, banner)
+	}
+}
+
 func (p *program) chatCommand() *cobra.Command {
-	c := stdin.Config{}
+	c, once := stdin.Config{}, false
 	cmd := &cobra.Command{
 		Use:   "chat [ROOM]",
 		Short: "Talk in a room: full screen on a terminal, plain lines in a pipe",
@@ -66,15 +69,19 @@ waits for the answers.`,
 			if c.Timeout < 0 {
 				return usagef("--timeout is %s; it cannot be negative", c.Timeout)
 			}
-			if c.Once {
-				p.awaitListener(cmd.Context(), c.Room)
+			if once {
+				text, err := p.readMessage("")
+				if err != nil {
+					return err
+				}
+				return p.askRoom(cmd.Context(), asking{text, c.Timeout}, c.Room)
 			}
 			return p.bridge(cmd.Context(), c)
 		},
 		ValidArgsFunction: firstOnly(p.completeRooms),
 	}
-	cmd.Flags().BoolVar(&c.Once, "once", false, "send the whole input as one message and print only the answer")
-	cmd.Flags().DurationVar(&c.Timeout, "timeout", 0, "wait for answers at most for this `DURATION` after the end of the input, such as 90s (default: no bound)")
+	cmd.Flags().BoolVar(&once, "once", false, "send the whole input as one message and print only the answer")
+	p.timeoutFlag(cmd, &c.Timeout)
 	return cmd
 }
 

@@ -31,16 +31,9 @@ func (p *program) roomOf(id agent.Identity) string {
 // open finds the home and reads its configuration. A home that is missing is
 // made, or else is empty.
 func (p *program) open(missing bool) error {
-	dir := p.homeDir
-	if dir == "" {
-		dir = os.Getenv("LETHE_HOME")
-	}
-	if dir == "" {
-		base, err := os.UserHomeDir()
-		if err != nil {
-			return hint(fmt.Errorf("find the home: %w", err), "name it with --home")
-		}
-		dir = filepath.Join(base, ".lethe")
+	dir, err := host.Dir(p.homeDir)
+	if err != nil {
+		return hint(err, "name it with --home")
 	}
 	fi, err := os.Stat(dir)
 	if err == nil && !fi.IsDir() {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"time"
 
@@ -31,10 +33,17 @@ func (p *program) printReport(report fmt.Stringer) error {
 
 // printLine writes a value for programs as one line.
 func printLine(w io.Writer, v any) {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // the reader may be gone
+	_ = enc.Encode(v)                                                         // a value of ours
+	_, _ = w.Write(controls.ReplaceAllFunc(b.Bytes(), func(r []byte) []byte { // the reader may be gone
+		return fmt.Appendf(nil, `\u%04x`, []rune(string(r))[0])
+	}))
 }
+
+// controls are those that encoding/json leaves as they are and some terminals obey.
+var controls = regexp.MustCompile("[\x7f\u0080-\u009f]")
 
 // eventJSON is one line of lethe life --json. A key of fields can have several
 // values.

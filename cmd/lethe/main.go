@@ -9,13 +9,12 @@ import (
 	"syscall"
 	"time"
 
-	"lethe/internal/sandbox"
+	"lethe/host"
 	"lethe/internal/secret"
-	"lethe/llm"
 )
 
 func main() {
-	sandbox.Main() // BASH runs this program again, to confine commands
+	host.Main() // BASH runs this program again, to confine commands
 	os.Exit(run(os.Args[1:]))
 }
 
@@ -33,10 +32,7 @@ func rememberKeys() {
 	for _, t := range transports() {
 		secret.Add(os.Getenv(t.variable))
 	}
-	for _, name := range llm.Presets() {
-		preset, _ := llm.Preset(name)
-		secret.Add(os.Getenv(preset.KeyEnv))
-	}
+	host.HideKeys()
 }
 
 // sameSignal is how long a signal may come again and still be the same: wrappers

@@ -13,12 +13,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"lethe/host"
 	"lethe/internal/durable"
-	"lethe/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Main()
+	host.Main()
 	testscript.Main(m, map[string]func(){"lethe": func() {
 		armFault()
 		hintTime, rehearsalPace = time.Minute, 0

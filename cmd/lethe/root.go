@@ -14,7 +14,6 @@ import (
 
 	"lethe"
 	"lethe/agent"
-	"lethe/bridge/stdin"
 	"lethe/config"
 )
 
@@ -109,14 +108,18 @@ rehearsal model, which says so.`,
 			case "rehearse", "replay", "eval", "help": // need no home, and no configuration
 				return nil
 			}
-			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say"}, name)) // the others only look
+			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say", "ask"}, name)) // the others only look
 		},
 	}
 	root.RunE = func(cmd *cobra.Command, list []string) error {
 		if len(list) == 1 {
-			return p.converse(cmd.Context(), stdin.Config{Once: true, In: strings.NewReader(list[0])})
+			text, err := p.question(list)
+			if err != nil {
+				return err
+			}
+			return p.ask(cmd.Context(), asking{text: text})
 		}
-		return p.converse(cmd.Context(), stdin.Config{})
+		return p.converse(cmd.Context())
 	}
 	root.SetVersionTemplate("lethe {{.Version}}\n")
 	if p.json {
@@ -137,7 +140,7 @@ rehearsal model, which says so.`,
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"talk", "Talk:", []*cobra.Command{p.chatCommand(), p.sayCommand(), p.answerCommand(), p.demoCommand()}},
+		{"talk", "Talk:", []*cobra.Command{p.askCommand(), p.chatCommand(), p.sayCommand(), p.answerCommand(), p.demoCommand()}},
 		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.topCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand()}},
 		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.serveCommand(), p.bridgeCommand(), p.cleanCommand()}},
 		{"measure", "Measure:", []*cobra.Command{p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"lethe/agent"
 	"lethe/bridge/stdin"
@@ -13,29 +12,48 @@ import (
 
 // converse is lethe without a command: attach to the default identity, or run it
 // as long as the chat lasts.
-func (p *program) converse(ctx context.Context, c stdin.Config) error {
+func (p *program) converse(ctx context.Context) error {
+	id, err := p.meant()
+	if err != nil {
+		return err
+	}
+	if _, running := agent.Running(id); running {
+		if p.runs.given() {
+			return p.runsAlready(id)
+		}
+		return p.bridge(ctx, stdin.Config{Room: p.roomOf(id), Self: id.Self})
+	}
+	id, err = p.inside(ctx, id, func(i *host.Identity, banner string) error {
+		return p.bridge(ctx, stdin.Config{Room: p.roomOf(i.Identity), Self: i.Self, Banner: banner})
+	})
+	if err == nil && p.interactive() {
+		fmt.Fprintf(p.out, "%s has stopped; everything is saved. Continue with: %s\n", id.Name, p.lethe("--name %s%s", id.Name, p.rerun))
+	}
+	return err
+}
+
+// meant is the identity of --name, or the default one; the zero one is to be booted.
+func (p *program) meant() (agent.Identity, error) {
 	id, err := p.find(p.runs.name)
 	if p.runs.name != "" && id.Name != p.runs.name { // not there, or found by the beginning of its hash
 		id = agent.Identity{}
 	}
-	if err != nil && !errors.Is(err, agent.ErrNotFound) {
-		return err
+	if errors.Is(err, agent.ErrNotFound) {
+		err = nil
 	}
-	if _, running := agent.Running(id); id.Self == "" || !running {
-		return p.inside(ctx, id, c)
-	}
-	if p.runs.given() {
-		return hint(usagef("%s is running already, so flags for running it do nothing", id.Name), "leave them out, or stop it first: %s", p.lethe("stop %s", id.Name))
-	}
-	c.Room, c.Self = p.roomOf(id), id.Self
-	return p.bridge(ctx, c)
+	return id, err
 }
 
-// inside runs the identity in this process, and the chat beside it.
-func (p *program) inside(ctx context.Context, id agent.Identity, c stdin.Config) error {
+// runsAlready refuses flags that do nothing.
+func (p *program) runsAlready(id agent.Identity) error {
+	return hint(usagef("%s is running already, so flags for running it do nothing", id.Name), "leave them out, or stop it first: %s", p.lethe("stop %s", id.Name))
+}
+
+// inside runs the identity in this process, as long as talk lasts.
+func (p *program) inside(ctx context.Context, id agent.Identity, talk func(i *host.Identity, banner string) error) (agent.Identity, error) {
 	logs, err := p.logFile()
 	if err != nil {
-		return err
+		return id, err
 	}
 	defer logs.Close()
 	o := p.hostOptions(p.logTo(logs))
@@ -43,38 +61,19 @@ func (p *program) inside(ctx context.Context, id agent.Identity, c stdin.Config)
 	if p.interactive() {
 		o.Tell = p.teller(logs) // the screen is taken
 	}
-	ready := make(chan struct{})
-	hears := sync.OnceFunc(func() { close(ready) })
-	o.Ready = func(ready agent.Identity) {
-		if ready.Self == id.Self {
-			hears()
-		}
-	}
 	h, err := p.newHost(o)
 	if err != nil {
-		return err
+		return id, err
 	}
 	id, fresh, err := p.identity(h)
 	if err != nil {
-		return err
+		return id, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	lived := make(chan error, 1)
-	go func() { lived <- h.Run(ctx, []agent.Identity{id}) }() // ends with ctx; waited for below
-	select {
-	case err := <-lived:
-		return err
-	case <-ready:
+	i := h.Of(id)
+	if err = i.Resume(ctx); err == nil {
+		err = errors.Join(talk(i, banner(h, id, fresh)), i.Stop())
 	}
-	c.Room, c.Self, c.Banner = p.roomOf(id), id.Self, banner(h, id, fresh)
-	talked := p.bridge(ctx, c)
-	cancel()
-	err = errors.Join(talked, <-lived)
-	if err == nil && p.interactive() && !c.Once {
-		fmt.Fprintf(p.out, "%s has stopped; everything is saved. Continue with: %s\n", id.Name, p.lethe("--name %s%s", id.Name, p.rerun))
-	}
-	return err
+	return id, errors.Join(err, h.Close())
 }
 
 // livedOnline reports whether an identity has used a real model: the offline one

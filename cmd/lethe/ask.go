@@ -1,0 +1,265 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent"
+	"lethe/chat"
+	"lethe/config"
+	"lethe/host"
+)
+
+// asking is a question that is asked once.
+type asking struct {
+	text    string
+	timeout time.Duration // of the wait for the answer; 0 is none
+}
+
+func (p *program) askCommand() *cobra.Command {
+	var q asking
+	var throwAway bool
+	cmd := &cobra.Command{
+		Use:   "ask [NAME] TEXT... | @FILE | -",
+		Short: "Ask an identity once and print the answer",
+		Long: `Ask says something to the default identity, or to the one that is named, waits until
+its turn has ended, and prints what it said. If the identity is not running, it is resumed,
+or booted, for that long.
+
+The text is the arguments, or the content of @FILE. - is standard input. What comes
+through a pipe follows the text: < /dev/null leaves it out.
+
+With --once a new identity in a home of its own answers, and nothing of it stays.
+
+If the identity asks something back, that is the answer; lethe answer, or the next ask, answers
+it. With --json one object says who answered in which room and turn, what it cost, and the
+hash of the answer.`,
+		Example: `  lethe ask "what did I say about the deploy key?"
+  lethe ask ada @question.md --json
+  git diff | lethe ask --once "what could go wrong here?"`,
+		Args: args(cobra.ArbitraryArgs),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if len(words) > 1 {
+				if id, err := p.home.Find(words[0]); err == nil && p.runs.name == "" && !throwAway {
+					p.runs.name, words = id.Name, words[1:]
+				}
+			}
+			var err error
+			if q.text, err = p.question(words); err != nil {
+				return err
+			}
+			if throwAway {
+				return p.askStranger(cmd.Context(), q)
+			}
+			return p.ask(cmd.Context(), q)
+		},
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+	p.runFlags(cmd)
+	cmd.Flags().BoolVar(&throwAway, "once", false, "ask a new identity in a home that is removed afterwards")
+	p.timeoutFlag(cmd, &q.timeout)
+	return cmd
+}
+
+func (p *program) timeoutFlag(cmd *cobra.Command, timeout *time.Duration) {
+	cmd.Flags().DurationVar(timeout, "timeout", 0, "wait for answers at most for this `DURATION`, such as 90s (default: no bound)")
+}
+
+// maxMessage bounds one message, in bytes.
+const maxMessage = 16 << 20
+
+// question is what the arguments and the pipe say.
+func (p *program) question(words []string) (string, error) {
+	text := strings.Join(words, " ")
+	name, isFile := strings.CutPrefix(text, "@")
+	switch {
+	case text == "-" || text == "":
+		return p.readMessage("")
+	case isFile && len(words) == 1:
+		data, err := config.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", hint(usagef("read %s: there is no such file", name), "a question that begins with @ needs a space before it")
+		}
+		if err != nil {
+			return "", err
+		}
+		text = string(data)
+	}
+	if f, ok := p.in.(*os.File); ok {
+		if fi, err := f.Stat(); err == nil && fi.Mode()&fs.ModeNamedPipe != 0 {
+			return p.readMessage(text)
+		}
+	}
+	return notEmpty(text)
+}
+
+// readMessage is a text, and behind it all that comes in.
+func (p *program) readMessage(text string) (string, error) {
+	late := time.AfterFunc(2*time.Second, func() { p.note("note", "reading standard input until it ends; < /dev/null leaves it out") })
+	defer late.Stop()
+	data, err := io.ReadAll(io.LimitReader(p.in, maxMessage+1))
+	if err != nil {
+		return "", fmt.Errorf("read message: %w", err)
+	}
+	if len(data) > maxMessage {
+		return "", fmt.Errorf("read message: longer than %d bytes", maxMessage)
+	}
+	more := strings.TrimRight(string(data), "\r\n")
+	if strings.TrimSpace(more) != "" && text != "" {
+		text += "\n\n"
+	}
+	return notEmpty(text + more)
+}
+
+func notEmpty(text string) (string, error) {
+	if strings.TrimSpace(text) == "" {
+		return "", errors.New("read message: the input is empty")
+	}
+	return text, nil
+}
+
+// ask asks the identity of the flags, or the default one, which runs meanwhile.
+func (p *program) ask(ctx context.Context, q asking) error {
+	id, err := p.meant()
+	if err != nil {
+		return err
+	}
+	if _, running := agent.Running(id); running {
+		if p.runs.given() {
+			return p.runsAlready(id)
+		}
+		return p.askThese(ctx, q, p.roomOf(id), id)
+	}
+	_, err = p.inside(ctx, id, func(i *host.Identity, banner string) error {
+		p.tell(banner)
+		return p.await(ctx, q, p.roomOf(i.Identity), i)
+	})
+	return err
+}
+
+// askStranger asks a new identity in a home that is removed afterwards.
+func (p *program) askStranger(ctx context.Context, q asking) (err error) {
+	if p.runs.name != "" {
+		return usagef("--once asks a new identity; leave out --name")
+	}
+	dir, err := os.MkdirTemp("", "lethe-once-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if p.home, err = agent.OpenHome(dir); err != nil {
+		return err
+	}
+	p.settings.DefaultIdentity, p.settings.Reviewer = "", config.Reviewer{}
+	return p.ask(ctx, q)
+}
+
+// askRoom asks whoever hears a room.
+func (p *program) askRoom(ctx context.Context, q asking, room string) error {
+	p.awaitListener(ctx, room)
+	there := slices.DeleteFunc(p.subscribers(room), func(id agent.Identity) bool {
+		_, running := agent.Running(id)
+		return !running
+	})
+	if len(there) == 0 {
+		return hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room), "start one with: %s", p.howToHear(room))
+	}
+	return p.askThese(ctx, q, room, there...)
+}
+
+// askThese asks identities that other processes run.
+func (p *program) askThese(ctx context.Context, q asking, room string, ids ...agent.Identity) error {
+	h, err := host.Look(p.home, p.settings.Settings, host.Options{})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	var all []*host.Identity
+	for _, id := range ids {
+		all = append(all, h.Of(id))
+	}
+	return p.await(ctx, q, room, all...)
+}
+
+var (
+	// errTimeout: the answer was not in when the time had passed.
+	errTimeout = errors.New("wait for an answer: timed out")
+	// errNoAnswer: the identity took its turn and had nothing to say.
+	errNoAnswer = errors.New("wait for an answer: the turn ended without one")
+)
+
+// await says the question, and prints what each of the identities answers.
+func (p *program) await(ctx context.Context, q asking, room string, all ...*host.Identity) error {
+	if q.timeout < 0 {
+		return usagef("--timeout is %s; it cannot be negative", q.timeout)
+	}
+	if q.timeout > 0 {
+		bounded, end := context.WithTimeoutCause(ctx, q.timeout, errTimeout)
+		defer end()
+		ctx = bounded
+	}
+	var asked []host.Asked
+	for _, i := range all {
+		a, err := i.Ask(room)
+		if errors.Is(err, host.ErrNotHeard) {
+			return hint(err, "rooms are named when it starts: %s", p.howToHear(room))
+		}
+		if err != nil {
+			return err
+		}
+		asked = append(asked, a)
+	}
+	line, err := host.Post(p.home, room, p.settings.UserName(), q.text)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	answered := false
+	for _, a := range asked {
+		r, err := a.Await(ctx, line, nil)
+		answered = answered || r.Text != ""
+		if err := errors.Join(p.printReply(r), err, p.unfinished(r)); err != nil {
+			faults = append(faults, err)
+		}
+		if errors.Is(err, host.ErrStopped) {
+			faults[len(faults)-1] = hint(err, "start it with: %s", p.howToHear(room))
+		}
+	}
+	if !answered && len(faults) == 0 {
+		return errNoAnswer
+	}
+	return errors.Join(faults...)
+}
+
+// printReply prints what was said.
+func (p *program) printReply(r host.Reply) (err error) {
+	switch {
+	case r.Text == "":
+	case p.json:
+		printLine(p.out, r)
+	default:
+		_, err = fmt.Fprintln(p.out, chat.Sanitize(r.Text))
+	}
+	return err
+}
+
+// unfinished says what a reply lacks.
+func (p *program) unfinished(r host.Reply) error {
+	if q := r.Question; q != nil && !p.json {
+		p.note("note", "%s waits for the answer; give it with: %s", r.Name, p.lethe("answer %s %s", q.ID, quoted(cmp.Or(append(q.Options, "TEXT")[0], "TEXT"))))
+	}
+	if r.Ended != "" {
+		return fmt.Errorf("wait for an answer: the turn of %s was cut off: %s", r.Name, r.Ended)
+	}
+	return nil
+}

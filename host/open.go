@@ -1,0 +1,256 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"lethe/agent"
+	"lethe/chat"
+	"lethe/config"
+	"lethe/internal/sandbox"
+	"lethe/internal/secret"
+	"lethe/llm"
+)
+
+// confines says that Main was called, so that commands can be started by running this
+// program again.
+var confines atomic.Bool
+
+// Main has to be the first call in the main function of a program that runs identities: it
+// runs this program again to confine a command. Where it was not called, BASH is refused.
+func Main() {
+	sandbox.Main()
+	confines.Store(true)
+}
+
+// HideKeys makes known which values of the environment are keys of models: they are struck out
+// of all that is stored, said and logged.
+func HideKeys() {
+	for _, name := range llm.Presets() {
+		preset, _ := llm.Preset(name)
+		secret.Add(os.Getenv(preset.KeyEnv))
+	}
+}
+
+// Dir is the home that is meant: dir, or $LETHE_HOME, or ~/.lethe.
+func Dir(dir string) (string, error) {
+	if dir == "" {
+		dir = os.Getenv("LETHE_HOME")
+	}
+	if dir != "" {
+		return dir, nil
+	}
+	base, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find the home: %w", err)
+	}
+	return filepath.Join(base, ".lethe"), nil
+}
+
+// Open opens a home, which is made where it is missing. dir may be empty: see Dir. The settings
+// are those of its config.toml, and keys come from the environment.
+func Open(dir string, o Options) (*Host, error) {
+	dir, err := Dir(dir)
+	if err != nil {
+		return nil, err
+	}
+	home, err := agent.OpenHome(dir)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := config.Read(home.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return New(home, settings, o)
+}
+
+// members are the identities of a Host that Start runs.
+type members struct {
+	begin  sync.Once
+	ctx    context.Context // of all that runs
+	cancel context.CancelFunc
+	around chan error // gets the error of what runs around them, at its end
+	all    sync.WaitGroup
+
+	mu    sync.Mutex
+	ready map[string]chan struct{} // by hash: closed when the identity hears its rooms
+}
+
+// started begins what identities share while they run.
+func (h *Host) started() context.Context {
+	m := &h.members
+	m.begin.Do(func() {
+		m.ctx, m.cancel = context.WithCancel(context.Background())
+		m.around = make(chan error, 1)
+		h.warn()
+		go func() { // ends with Close
+			m.around <- h.Serving(m.ctx, func(ctx context.Context) error {
+				<-ctx.Done()
+				m.all.Wait()
+				return nil
+			})
+		}()
+	})
+	return m.ctx
+}
+
+// Close stops the identities that run here, and waits for that: everything is saved. No other
+// method may be called after it.
+func (h *Host) Close() error {
+	h.started() // the offline model listens since New
+	h.members.cancel()
+	return <-h.members.around
+}
+
+// hears tells Start that an identity is ready.
+func (h *Host) hears(id agent.Identity) {
+	h.members.mu.Lock()
+	ready := h.members.ready[id.Self]
+	delete(h.members.ready, id.Self)
+	h.members.mu.Unlock()
+	if ready != nil {
+		close(ready)
+	}
+	if h.options.Ready != nil {
+		h.options.Ready(id)
+	}
+}
+
+// Identity is an identity as a program deals with it. Its methods may be called from any
+// goroutine.
+type Identity struct {
+	agent.Identity
+	host *Host
+
+	mu   sync.Mutex
+	stop context.CancelFunc // of the run in this program; nil before the first
+	done chan struct{}      // closed when that run has ended
+	err  error              // of it
+}
+
+// Find returns the identity of a name, a hash or its beginning; "" is the default one. It runs
+// nothing: Events works, and Say where another process runs the identity.
+func (h *Host) Find(who string) (*Identity, error) {
+	id, err := Default(h.home, h.settings)
+	if who != "" {
+		id, err = h.home.Find(who)
+	}
+	return h.Of(id), err
+}
+
+// Of is an identity of the home, for the methods that there are.
+func (h *Host) Of(id agent.Identity) *Identity { return &Identity{Identity: id, host: h} }
+
+// Start resumes the identity of a name, or boots it with the rest of the options, and has it
+// run in this program until Stop or Close. Where another process runs it, Start leaves it there.
+// It returns when the identity hears its rooms.
+func (h *Host) Start(ctx context.Context, o agent.BootOptions) (*Identity, error) {
+	if len(o.Rooms) == 0 {
+		o.Rooms = []string{config.DefaultRoom}
+	}
+	id, err := h.Boot(o)
+	if err != nil && !errors.Is(err, agent.ErrExists) {
+		return nil, err
+	}
+	i := h.Of(id)
+	return i, i.Resume(ctx)
+}
+
+// Resume has the identity run, as Start does, if it does not.
+func (i *Identity) Resume(ctx context.Context) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.done != nil {
+		select {
+		case <-i.done:
+		default:
+			return nil
+		}
+	}
+	if _, running := agent.Running(i.Identity); running {
+		return nil
+	}
+	h := i.host
+	life, stop := context.WithCancel(h.started())
+	ready := make(chan struct{})
+	h.members.mu.Lock()
+	if h.members.ready == nil {
+		h.members.ready = map[string]chan struct{}{}
+	}
+	h.members.ready[i.Self] = ready
+	h.members.mu.Unlock()
+	i.stop, i.done = stop, make(chan struct{})
+	done := i.done
+	ids := []agent.Identity{i.Identity}
+	h.members.all.Go(func() { // ends with life
+		defer stop()
+		err := h.besideReviewer(life, ids, func(ctx context.Context) error {
+			return agent.Supervise(ctx, ids, h.opener(ids), h.log)
+		})
+		i.err = err
+		close(done)
+	})
+	select {
+	case <-ready:
+		return nil
+	case <-done:
+		if running := new(agent.RunningError); errors.As(i.err, &running) {
+			return nil // another process was faster
+		}
+		return i.err
+	case <-ctx.Done():
+		stop()
+		<-done
+		return context.Cause(ctx)
+	}
+}
+
+// Inside reports whether the identity runs in this program.
+func (i *Identity) Inside() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.done == nil {
+		return false
+	}
+	select {
+	case <-i.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Stop stops the identity: in this program it waits until it has stopped, and returns why it
+// failed, if it did. Another process is asked to.
+func (i *Identity) Stop() error {
+	i.mu.Lock()
+	stop, done := i.stop, i.done
+	i.mu.Unlock()
+	if done != nil {
+		stop()
+		<-done
+		return i.err
+	}
+	if _, running := agent.Running(i.Identity); !running {
+		return nil
+	}
+	return agent.Stop(i.Identity)
+}
+
+// Join has the identity hear a room, which is made where it is missing.
+func (i *Identity) Join(room string) error {
+	return chat.Subscribe(i.Subs(), i.host.home.Chats(), room)
+}
+
+// Hears reports whether the identity hears a room when it runs.
+func (i *Identity) Hears(room string) bool {
+	rooms, _ := chat.Rooms(i.Subs())
+	return slices.Contains(rooms, room)
+}

@@ -1,0 +1,234 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent"
+	"lethe/chat"
+	"lethe/config"
+	"lethe/events"
+	"lethe/internal/secret"
+)
+
+// Reply is what an identity has made of a line.
+type Reply struct {
+	Room  string    `json:"room"`
+	Agent bool      `json:"agent"`          // true, as in a line of a room
+	Name  string    `json:"name"`           // of the identity
+	At    time.Time `json:"at"`             // of what it said last
+	Text  string    `json:"text"`           // what it said in the room, messages parted by newlines
+	Turn  int       `json:"turn"`           // 0 where none has answered: to a command, or to what wakes nobody
+	Hash  string    `json:"hash,omitempty"` // of the blob with the answer
+
+	Question *chat.Question `json:"question,omitempty"` // that it has asked, and waits for the answer to
+
+	Calls  int     `json:"calls"` // of the model in this turn
+	In     int64   `json:"in"`    // tokens
+	Cached int64   `json:"cached"`
+	Out    int64   `json:"out"`
+	USD    float64 `json:"cost_usd"`
+
+	After string `json:"-"` // the ID of the last event of it, to give to Events
+
+	// Ended is how the turn ended where the identity has not ended it: stop, or why it was
+	// given up. Text then has what it had begun to say.
+	Ended string `json:"ended,omitempty"`
+}
+
+var (
+	// ErrNotHeard says that an identity is not subscribed to a room: see Join.
+	ErrNotHeard = errors.New("it does not hear the room")
+	// ErrStopped says that an identity has stopped before it answered. What was said is
+	// there, and it is heard at the next start.
+	ErrStopped = errors.New("it has stopped; what was said is heard at its next start")
+)
+
+// PausedError says why an identity does not go on before somebody mends something. It goes on
+// by itself then, and the answer is in the room.
+type PausedError struct{ Name, Why string }
+
+func (e *PausedError) Error() string { return "wait for an answer: " + e.Name + " is paused: " + e.Why }
+
+// Post appends a line that somebody says to a room. In text are no secrets of this process.
+func Post(home agent.Home, room, user, text string) (chat.Line, error) {
+	raw, err := chat.Format(false, user, time.Now(), secret.Text(text))
+	if err != nil {
+		return chat.Line{}, config.Invalid("", "%w", err)
+	}
+	line := chat.Parse(raw)
+	line.From, line.To, err = chat.Append(chat.Path(home.Dir, room), raw)
+	return line, err
+}
+
+// Say says something in a room as the user of config.toml, and returns what the identity has
+// made of it: when its turn has ended, or when it asks something back, which a later Say
+// answers. room may be empty: see RoomOf.
+//
+// The error is ErrNotHeard, ErrStopped, a *PausedError or the context's; what was said stays
+// said, except with ErrNotHeard.
+func (i *Identity) Say(ctx context.Context, room, text string) (Reply, error) {
+	if room == "" {
+		room = RoomOf(i.Identity)
+	}
+	asked, err := i.Ask(room)
+	if err != nil {
+		return Reply{}, err
+	}
+	line, err := Post(i.host.home, room, i.host.settings.UserName(), text)
+	if err != nil {
+		return Reply{}, err
+	}
+	return asked.Await(ctx, line, nil)
+}
+
+// Asked waits for what an identity makes of a line that is about to be said.
+type Asked struct {
+	*Identity
+	room, after string
+}
+
+// Ask prepares to say something in a room.
+func (i *Identity) Ask(room string) (Asked, error) {
+	if !i.Hears(room) {
+		return Asked{}, fmt.Errorf("say something to %s in room %s: %w", i.Name, room, ErrNotHeard)
+	}
+	after, err := events.End(i.LIFE())
+	return Asked{i, room, after}, err
+}
+
+// Await returns when the turn that hears the line has ended; see Say. on, if not nil, is called
+// for each event meanwhile, deltas too.
+func (a Asked) Await(ctx context.Context, line chat.Line, on func(events.Event) error) (Reply, error) {
+	t := turn{Reply: Reply{Room: a.room, Agent: true, Name: a.Name}, line: line.Hash}
+	following, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go a.untilStopped(following, end)
+	for e, err := range a.Events(following, a.after) {
+		if err == nil && on != nil {
+			err = on(e)
+		}
+		if err != nil {
+			return t.Reply, err
+		}
+		t.After = cmp.Or(e.ID, t.After)
+		if t.take(e) {
+			return t.Reply, t.err
+		}
+	}
+	return t.Reply, context.Cause(following)
+}
+
+// alivePace is how often it is looked whether another process still lives; it may die without a word.
+const alivePace = 2 * time.Second
+
+// untilStopped ends the wait for an identity that does not run any more.
+func (i *Identity) untilStopped(ctx context.Context, end context.CancelCauseFunc) {
+	i.mu.Lock()
+	done := i.done
+	i.mu.Unlock()
+	look := time.NewTicker(alivePace)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-done:
+			done = nil // perhaps it was opened by another process before this one
+		case <-look.C:
+		}
+		if _, running := agent.Running(i.Identity); !running {
+			end(fmt.Errorf("wait for %s: %w", i.Name, ErrStopped))
+		}
+	}
+}
+
+// Events tells what happens to the identity, behind the event with the ID after: from the
+// beginning of its life for "", and from now on for events.End. It goes on until ctx ends.
+func (i *Identity) Events(ctx context.Context, after string) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		i.host.started() // the watcher
+		s, err := events.Open(i.host.store, events.Log{Path: i.LIFE(), Name: i.Name}, after)
+		if err != nil {
+			yield(events.Event{}, err)
+			return
+		}
+		defer s.Close()
+		enough := errors.New("the reader has enough")
+		err = s.Follow(ctx, i.host.watcher, func(e events.Event) error {
+			if !yield(e, nil) {
+				return enough
+			}
+			return nil
+		})
+		if err != nil && err != enough {
+			yield(events.Event{}, err)
+		}
+	}
+}
+
+// turn gathers the reply to a line.
+type turn struct {
+	Reply
+	line  string // its hash
+	heard bool
+	entry string // what the harness says next is the end: the answer to a command, or why it pauses
+	err   error  // at the end
+}
+
+// take reports whether an event is the last that has to do with the line.
+func (t *turn) take(e events.Event) (done bool) {
+	here := e.Room == t.Room || slices.Contains(e.Rooms, t.Room)
+	switch {
+	case e.Type == events.Stopped:
+		t.err = fmt.Errorf("wait for %s: %w", t.Name, ErrStopped)
+		return true
+	case e.Type == events.Paused:
+		t.err, t.entry = &PausedError{t.Name, e.Text}, e.Entry
+		return !strings.Contains(e.ID, ".") // unless more of this line follows, which says so
+	case t.entry != "":
+		if e.Type == events.MessageDone && e.Entry == t.entry && here {
+			t.say(e, e.Text)
+			return true
+		}
+		return false
+	case !t.heard:
+		if e.Type == events.UserMessage && here && e.Line == t.line {
+			t.heard, t.Turn = true, e.Turn
+			if strings.HasPrefix(e.Entry, "k") {
+				t.entry, t.Turn = e.Entry, 0
+				return false
+			}
+			return t.Turn == 0
+		}
+		return false
+	case e.Turn != t.Turn:
+		return false
+	}
+	switch {
+	case e.Type == events.MessageDone && (here || e.Status == "cut" || e.Status == "stopped"):
+		t.say(e, e.Text)
+		t.Hash = e.Hash
+	case e.Type == events.Asked && here && e.Question != nil:
+		t.Question = e.Question
+		t.say(e, e.Question.String())
+	case e.Type == events.Usage:
+		t.Calls, t.In, t.Cached, t.Out, t.USD = t.Calls+e.Calls, t.In+e.In, t.Cached+e.Cached, t.Out+e.Out, t.USD+e.USD
+	case e.Type == events.TurnEnd:
+		if e.Why != "asked" {
+			t.Ended = e.Why
+		}
+		return true
+	}
+	return false
+}
+
+func (t *turn) say(e events.Event, text string) {
+	t.At, t.Text = e.At, strings.TrimPrefix(t.Text+"\n"+text, "\n")
+}
