@@ -28,10 +28,9 @@ type turn struct {
 	store      *blobs.Store
 	answer     *answer
 
-	entry  string // as which it was heard; "" before that
-	n      int    // the turn
-	told   int    // lines of the answer, which are posted in the room
-	failed string // why there is no answer
+	entry string // as which it was heard; "" before that
+	n     int    // the turn
+	told  int    // lines of the answer, which are posted in the room
 }
 
 // hear takes in an event. errDone says that it was the last.
@@ -79,7 +78,6 @@ func (t *turn) follows(e events.Event) error {
 		a.in, a.cached, a.out = a.in+e.In, a.cached+e.Cached, a.out+e.Out
 	case events.Paused:
 		if s, err := agent.Fold(t.id, t.store); err != nil || s.Paused != "" { // and has not gone on since
-			t.failed = strings.TrimRight(e.Text, ". ")
 			return paused(t.id, e)
 		}
 	case events.TurnEnd:
@@ -99,7 +97,7 @@ func (t *turn) said(e events.Event) {
 	case e.Room == t.room || slices.Contains(e.Rooms, t.room):
 		t.told++
 		a.say(a.content.done(e.Entry, t.whole(e)))
-	case e.Room == "" && len(e.Rooms) == 0 && a.stream != nil && e.Entry == a.content.entry:
+	case e.Room == "" && len(e.Rooms) == 0 && a.streams && e.Entry == a.content.entry:
 		a.say(a.content.done(e.Entry, e.Text))
 	}
 }
@@ -166,61 +164,54 @@ func (f *flow) add(text string) string {
 
 // answer is what a client is told.
 type answer struct {
-	id, model string
-	created   int64
-	usage     bool    // a stream ends with it
-	stream    *stream // nil: all at once
+	id, model     string
+	created       int64
+	streams, ends bool // piece by piece; and with the usage at the end
+	w             http.ResponseWriter
 
 	content, thinking flow
 	in, cached, out   int64
 	cut               bool // the identity gave up
+
+	mu    sync.Mutex
+	begun bool // to stream
 }
 
 func newAnswer(w http.ResponseWriter, q request) *answer {
-	a := &answer{id: "chatcmpl-" + rand.Text(), model: q.Model, created: time.Now().Unix(), usage: q.StreamOptions.IncludeUsage}
-	if q.Stream {
-		a.stream = &stream{w: w, c: http.NewResponseController(w)}
-	}
-	return a
+	return &answer{id: "chatcmpl-" + rand.Text(), model: q.Model, created: time.Now().Unix(), streams: q.Stream, ends: q.StreamOptions.IncludeUsage, w: w}
 }
 
 func (a *answer) say(text string)   { a.piece("content", text) }
 func (a *answer) think(text string) { a.piece("reasoning_content", text) }
 
 func (a *answer) piece(kind, text string) {
-	if a.stream != nil && text != "" {
-		a.chunk(map[string]any{kind: text}, nil)
+	if a.streams && text != "" {
+		a.send(a.choice("delta", map[string]any{kind: text}, nil))
 	}
 }
 
-// beat shows a client that waits that there is somebody. What goes wrong at once still has a status.
+// beat shows a client that waits that there is somebody, without an empty line, which some clients
+// take for an event. What goes wrong at once, before it, still has a status.
 func (a *answer) beat() {
-	if a.stream != nil {
-		a.chunk(nil, nil)
-		a.stream.write(":\n") // without an empty line, which some clients take for an event
+	if a.streams {
+		a.write(":\n")
 	}
 }
 
-// chunk sends a piece of a stream.
-func (a *answer) chunk(delta map[string]any, finish any) {
-	a.stream.once.Do(func() { a.choice(map[string]any{"role": "assistant", "content": ""}, nil) })
-	if delta != nil {
-		a.choice(delta, finish)
+// choice is the answer, or a piece of it, as a client reads it.
+func (a *answer) choice(member string, value, finish any) map[string]any {
+	object := "chat.completion"
+	if a.streams {
+		object += ".chunk"
+	}
+	return map[string]any{
+		"id": a.id, "object": object, "created": a.created, "model": a.model,
+		"choices": []any{map[string]any{"index": 0, member: value, "finish_reason": finish}},
 	}
 }
 
-func (a *answer) choice(delta map[string]any, finish any) {
-	a.data(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}})
-}
-
-func (a *answer) data(members map[string]any) {
-	members["id"], members["object"], members["created"], members["model"] = a.id, "chat.completion.chunk", a.created, a.model
-	a.stream.send(members)
-}
-
-// finish ends an answer: with a text that no event has told, or with an error.
-func (a *answer) finish(w http.ResponseWriter, text string, err error) {
-	a.say(a.content.add(text))
+// finish ends an answer, with an error where there is one: it is returned where nothing has been sent.
+func (a *answer) finish(err error) error {
 	finish := "stop"
 	if a.cut {
 		finish = "length"
@@ -230,54 +221,51 @@ func (a *answer) finish(w http.ResponseWriter, text string, err error) {
 		"prompt_tokens_details": map[string]any{"cached_tokens": a.cached},
 	}
 	switch {
-	case err != nil && (a.stream == nil || !a.stream.begun):
-		fail(w, err)
+	case err != nil && a.begun:
+		_, body := asAPI(err)
+		a.send(body)
 	case err != nil:
-		a.stream.send(asAPI(err).body())
-	case a.stream == nil:
+		return err
+	case a.streams:
+		a.send(a.choice("delta", map[string]any{}, finish))
+		if a.ends {
+			last := a.choice("", nil, nil)
+			last["choices"], last["usage"] = []any{}, usage
+			a.send(last)
+		}
+		a.write("data: [DONE]\n\n")
+	default:
 		message := map[string]any{"role": "assistant", "content": a.content.all.String()}
 		if thinking := a.thinking.all.String(); thinking != "" {
 			message["reasoning_content"] = thinking
 		}
-		backend.WriteJSON(w, http.StatusOK, map[string]any{
-			"id": a.id, "object": "chat.completion", "created": a.created, "model": a.model, "usage": usage,
-			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
-		})
-	default:
-		a.chunk(map[string]any{}, finish)
-		if a.usage {
-			a.data(map[string]any{"choices": []any{}, "usage": usage})
-		}
-		a.stream.write("data: [DONE]\n\n")
+		whole := a.choice("message", message, finish)
+		whole["usage"] = usage
+		backend.WriteJSON(a.w, http.StatusOK, whole)
 	}
+	return nil
 }
 
-// stream writes server-sent events. What a client that has left does not get is nobody's loss.
-type stream struct {
-	w    http.ResponseWriter
-	c    *http.ResponseController
-	once sync.Once // before the first piece
-
-	mu    sync.Mutex
-	begun bool
-}
-
-func (s *stream) send(v any) {
+// send streams a value.
+func (a *answer) send(v any) {
 	data, _ := json.Marshal(v) // maps of strings and numbers
-	s.write(fmt.Sprintf("data: %s\n\n", data))
+	a.write(fmt.Sprintf("data: %s\n\n", data))
 }
 
-func (s *stream) write(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.begun {
-		s.begun = true
-		h := s.w.Header()
+// write streams text. backend.SSE is not for this: it names events and says when to come back, which
+// clients of this API do not expect. What a client that has left does not get is nobody's loss.
+func (a *answer) write(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.begun {
+		a.begun = true
+		h := a.w.Header()
 		h.Set("Content-Type", "text/event-stream")
-		h.Set("Cache-Control", "no-store")
 		h.Set("X-Accel-Buffering", "no")
+		data, _ := json.Marshal(a.choice("delta", map[string]any{"role": "assistant", "content": ""}, nil))
+		text = fmt.Sprintf("data: %s\n\n%s", data, text)
 	}
-	if _, err := s.w.Write([]byte(text)); err == nil {
-		_ = s.c.Flush()
+	if _, err := a.w.Write([]byte(text)); err == nil {
+		_ = http.NewResponseController(a.w).Flush()
 	}
 }

@@ -13,7 +13,6 @@ import (
 // past is what a room holds, as far as a client can know of it.
 type past struct {
 	answers  []string         // what the identity said between lines of others, oldest first
-	sent     string           // what a client was sent last, which may have more than the answer
 	system   string           // mark of the client's instructions that hold
 	context  string           // hash of what a client showed last that was not said here
 	question []*chat.Question // that the newest answer asks
@@ -24,31 +23,26 @@ var (
 	contextMark = regexp.MustCompile(`\[conversation [^\]]* hash=([0-9a-f]+)\]`)
 )
 
-// pastOf reads lines of a room. failed is what a client was told as an error, and knows of no answer.
-func pastOf(lines []chat.Line, name, sent, failed string) past {
-	p := past{sent: plain(sent), system: "none"}
-	answers := false // the line before was one
-	for _, l := range lines {
-		if l.Agent && l.Name == name {
-			if failed != "" && strings.Contains(l.Text, failed) {
-				continue
-			}
-			if answers {
-				p.answers[len(p.answers)-1] += "\n\n" + l.Text
-			} else {
-				p.answers, p.question = append(p.answers, l.Text), nil
-			}
-			if q, ok := chat.ParseQuestion(l.Text); ok {
-				p.question = append(p.question, &q)
-			}
-			answers = true
+// pastOf reads lines of a room.
+func pastOf(lines []chat.Line, name string) past {
+	p := past{system: "none"}
+	for i, l := range lines {
+		own := func(l chat.Line) bool { return l.Agent && l.Name == name }
+		switch {
+		case own(l) && i > 0 && own(lines[i-1]):
+			p.answers[len(p.answers)-1] += "\n\n" + l.Text
+		case own(l):
+			p.answers, p.question = append(p.answers, l.Text), nil
+		case l.Agent:
 			continue
 		}
-		answers = false
-		if m := systemMark.FindStringSubmatch(l.Text); m != nil && !l.Agent {
+		if q, ok := chat.ParseQuestion(l.Text); ok && own(l) {
+			p.question = append(p.question, &q)
+		}
+		if m := systemMark.FindStringSubmatch(l.Text); m != nil && !own(l) {
 			p.system = m[1]
 		}
-		if m := contextMark.FindStringSubmatch(l.Text); m != nil && !l.Agent {
+		if m := contextMark.FindStringSubmatch(l.Text); m != nil && !own(l) {
 			p.context = m[1]
 		}
 	}
@@ -73,12 +67,10 @@ func (p past) find(text string) (i int, ok bool) {
 	}
 	for i := len(p.answers) - 1; i >= 0; i-- {
 		answer := plain(p.answers[i])
-		newest := i == len(p.answers)-1
 		switch {
 		case shown == answer,
-			(newest || len(shown) > 16) && strings.HasPrefix(answer, shown),
-			strings.HasSuffix(strings.TrimSpace(thought.ReplaceAllString(text, "")), "\n\n"+strings.TrimSpace(p.answers[i])),
-			newest && p.sent != "" && strings.HasPrefix(p.sent, shown):
+			(i == len(p.answers)-1 || len(shown) > 16) && strings.HasPrefix(answer, shown),
+			strings.HasSuffix(strings.TrimSpace(text), "\n\n"+strings.TrimSpace(p.answers[i])):
 			return i, true
 		}
 	}

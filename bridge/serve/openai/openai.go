@@ -33,206 +33,169 @@ import (
 
 // Routes mounts the API below /v1.
 func Routes(mux *http.ServeMux, b *backend.Backend) {
-	d := &door{Backend: b, rooms: map[string]*memory{}, taken: map[string]bool{}}
-	mux.HandleFunc("GET /v1/models", d.models)
-	mux.HandleFunc("GET /v1/models/{model...}", d.model)
-	mux.HandleFunc("POST /v1/chat/completions", d.complete)
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, &apiError{http.StatusNotFound, "", "unknown_url", fmt.Sprintf("there is no %s %.100s here: only /v1/models and /v1/chat/completions", r.Method, r.URL.Path)})
+	d := &door{Backend: b, taken: map[string]bool{}}
+	handle := func(pattern string, f func(*http.Request) (any, error)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			v, err := f(r)
+			if err != nil {
+				fail(w, err)
+				return
+			}
+			backend.WriteJSON(w, http.StatusOK, v)
+		})
+	}
+	handle("GET /v1/models", d.models)
+	handle("GET /v1/models/{model...}", d.model)
+	handle("/v1/", func(r *http.Request) (any, error) {
+		return nil, fault(http.StatusNotFound, "unknown_url", "there is no %s %.100s here: only /v1/models and /v1/chat/completions", r.Method, r.URL.Path)
+	})
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		if err := d.complete(w, r); err != nil {
+			fail(w, err)
+		}
 	})
 }
 
-// door is the API over one home. What it remembers makes answers to odd requests better, and may
-// be lost.
+// door is the API over one home.
 type door struct {
 	*backend.Backend
 	mu    sync.Mutex
-	rooms map[string]*memory
-	taken map[string]bool // keys of requests whose answer a client has taken
-}
-
-// memory is what is remembered of a room.
-type memory struct {
-	sent   string // to the client, as the newest answer
-	failed string // why there was none
-}
-
-// mostRemembered bounds what is remembered; then all begins anew.
-const mostRemembered = 1000
-
-// remember changes what is remembered of a room, and returns it as it was.
-func (d *door) remember(room string, change func(*memory)) memory {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.rooms) > mostRemembered {
-		clear(d.rooms)
-	}
-	if len(d.taken) > mostRemembered {
-		clear(d.taken)
-	}
-	m := d.rooms[room]
-	if m == nil {
-		m = &memory{}
-		d.rooms[room] = m
-	}
-	was := *m
-	if change != nil {
-		change(m)
-	}
-	return was
+	taken map[string]bool // keys of requests whose answer a client has taken, as far as is remembered
 }
 
 // apiError is an error as OpenAI's clients read it.
 type apiError struct {
-	status               int
-	param, code, message string
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Param   string `json:"param,omitempty"`
+	Code    string `json:"code,omitempty"`
+	status  int
 }
 
-func (e *apiError) Error() string { return e.message }
+func (e *apiError) Error() string { return e.Message }
 
 func refuse(param, format string, args ...any) error {
-	return &apiError{http.StatusBadRequest, param, "", fmt.Sprintf(format, args...)}
+	return &apiError{Message: fmt.Sprintf(format, args...), Type: "invalid_request_error", Param: param, status: http.StatusBadRequest}
 }
 
-// body is the error's JSON, which a stream has, too.
-func (e *apiError) body() any {
-	kind := "invalid_request_error"
-	if e.status >= 500 {
-		kind = "server_error"
+// fault is an error with a status and a word of its own.
+func fault(status int, code, format string, args ...any) error {
+	e := &apiError{Message: fmt.Sprintf(format, args...), Type: "invalid_request_error", Code: code, status: status}
+	if status >= 500 {
+		e.Type = "server_error"
 	}
-	null := func(s string) any {
-		if s == "" {
-			return nil
-		}
-		return s
-	}
-	return map[string]any{"error": map[string]any{"message": e.message, "type": kind, "param": null(e.param), "code": null(e.code)}}
+	return e
 }
 
-func asAPI(err error) *apiError {
-	if e, ok := errors.AsType[*apiError](err); ok {
-		return e
+// asAPI is any error, with its JSON.
+func asAPI(err error) (status int, body any) {
+	e, ok := errors.AsType[*apiError](err)
+	if !ok {
+		e = fault(backend.Status(err), "", "%v", err).(*apiError)
 	}
-	return &apiError{status: backend.Status(err), message: err.Error()}
+	return e.status, map[string]any{"error": e}
 }
 
 func fail(w http.ResponseWriter, err error) {
-	e := asAPI(err)
-	backend.WriteJSON(w, e.status, e.body())
+	status, body := asAPI(err)
+	backend.WriteJSON(w, status, body)
 }
 
-// model is an identity, as /v1/models lists it.
-type model struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
-}
-
-func modelOf(name string, id agent.Identity) model {
+// modelOf is an identity as /v1/models lists it.
+func modelOf(name string, id agent.Identity) map[string]any {
 	born, _ := life.First(id.LIFE()) // of a damaged one nobody knows
-	return model{name, "model", max(born.At.Unix(), 0), "lethe"}
+	return map[string]any{"id": name, "object": "model", "created": max(born.At.Unix(), 0), "owned_by": "lethe"}
 }
 
 // models lists the identities, those without that work for another one.
-func (d *door) models(w http.ResponseWriter, r *http.Request) {
+func (d *door) models(*http.Request) (any, error) {
 	all, err := d.Agents()
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	list := []model{}
+	list := []any{}
 	for _, a := range all {
 		if id, err := d.Find(a.Self); a.Parent == "" && err == nil {
 			list = append(list, modelOf(a.Name, id))
 		}
 	}
-	backend.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+	return map[string]any{"object": "list", "data": list}, err
 }
 
-func (d *door) model(w http.ResponseWriter, r *http.Request) {
+func (d *door) model(r *http.Request) (any, error) {
 	who, room, _ := strings.Cut(r.PathValue("model"), "/")
 	id, err := d.find(who, cmp.Or(room, "api"))
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	backend.WriteJSON(w, http.StatusOK, modelOf(r.PathValue("model"), id))
+	return modelOf(r.PathValue("model"), id), err
 }
 
 func (d *door) find(who, room string) (agent.Identity, error) {
 	id, err := d.Find(who)
 	switch {
 	case errors.Is(err, agent.ErrNotFound):
-		return id, &apiError{http.StatusNotFound, "model", "model_not_found", fmt.Sprintf("no identity is named %.100q; GET /v1/models lists them", who)}
+		return id, fault(http.StatusNotFound, "model_not_found", "no identity is named %.100q; GET /v1/models lists them", who)
 	case err == nil && !chat.ValidRoom(room):
-		return id, &apiError{http.StatusNotFound, "model", "model_not_found", fmt.Sprintf("%.100q is not the name of a room: a model is NAME or NAME/ROOM", room)}
+		return id, fault(http.StatusNotFound, "model_not_found", "%.100q is not the name of a room: a model is NAME or NAME/ROOM", room)
 	}
 	return id, err
 }
 
 // complete answers a completion: what is new of the conversation is said, and what the identity
-// says then is the answer.
-func (d *door) complete(w http.ResponseWriter, r *http.Request) {
+// says then is the answer. What goes wrong before there is a stream is returned.
+func (d *door) complete(w http.ResponseWriter, r *http.Request) error {
 	q, messages, err := read(r)
 	if err != nil {
-		fail(w, err)
-		return
+		return err
 	}
 	who, room, one := place(r, q)
 	id, err := d.find(who, room)
 	if err != nil {
-		fail(w, err)
-		return
+		return err
 	}
-	a := newAnswer(w, q)
-	t := talkOf(messages)
+	a, t := newAnswer(w, q), talkOf(messages)
 	if prompt, ok := taskOf(r, t); ok {
 		text, err := doTask(prompt)
-		a.finish(w, text, err)
-		return
+		a.say(a.content.add(text))
+		return a.finish(err)
 	}
 	if _, running := agent.Running(id); !running {
-		fail(w, stopped(id))
-		return
+		return stopped(id)
 	}
 	if err := d.join(r.Context(), id, room); err != nil {
-		fail(w, err)
-		return
+		return err
 	}
 	after, err := events.End(id.LIFE()) // before anything is said
 	if err != nil {
-		fail(w, err)
-		return
+		return err
 	}
 	said, key, err := d.say(r, id, room, one, q, t)
 	if err == nil && said.Repeated {
 		after, err = heardAt(id.LIFE(), said, after)
 	}
 	if err != nil {
-		fail(w, err)
-		return
+		return err
 	}
 	w.Header().Set("Lethe-Room", room)
-	heard := &turn{id: id, room: room, line: said.Hash, store: d.Store, answer: a}
-	err = d.follow(r.Context(), heard, after)
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		d.remember(room, func(m *memory) { m.sent = a.content.all.String() })
-		return // the client has left; the turn goes on
+	answers := &turn{id: id, room: room, line: said.Hash, store: d.Store, answer: a}
+	err = d.follow(r.Context(), id, after, answers.hear, a.beat)
+	if r.Context().Err() != nil {
+		return nil // the client has left; the turn goes on
 	}
-	d.posted(r.Context(), heard, said.To)
-	a.finish(w, "", err)
-	d.remember(room, func(m *memory) {
-		m.sent, m.failed = a.content.all.String(), heard.failed
-		if err == nil && r.Context().Err() == nil {
-			d.taken[key] = true
-		}
-	})
+	d.posted(r.Context(), answers, said.To)
+	if ended := a.finish(err); ended != nil || err != nil || r.Context().Err() != nil {
+		return ended
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.taken) >= mostTaken {
+		clear(d.taken)
+	}
+	d.taken[key] = true
+	return nil
 }
+
+// mostTaken bounds the keys that are remembered; then all begins anew.
+const mostTaken = 1000
 
 // stopped says that nobody runs an identity.
 func stopped(id agent.Identity) error {
-	return &apiError{http.StatusServiceUnavailable, "model", "not_running", fmt.Sprintf("%s is not running; start it with: lethe run %s", id.Name, id.Name)}
+	return fault(http.StatusServiceUnavailable, "not_running", "%[1]s is not running; start it with: lethe run %[1]s", id.Name)
 }
 
 // patience is how long an identity may take for what takes it a moment, when the machine is busy.
@@ -248,20 +211,15 @@ func (d *door) join(ctx context.Context, id agent.Identity, room string) error {
 	if live, _ := report.Live(id); err != nil || slices.Contains(live.Rooms, room) {
 		return err
 	}
-	s, err := events.Open(d.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err = s.Follow(ctx, d.Watcher, func(e events.Event) error {
+	err = d.follow(ctx, id, after, func(e events.Event) error {
 		if e.Type == events.Joined && e.Room == room {
 			return errDone
 		}
 		return nil
-	})
-	if errors.Is(err, errDone) {
+	}, func() {})
+	if errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
 	return err
@@ -331,8 +289,7 @@ func (d *door) say(r *http.Request, id agent.Identity, room string, one bool, q 
 	if err != nil {
 		return said, key, err
 	}
-	m := d.remember(room, nil)
-	p := pastOf(lines, id.Name, m.sent, m.failed)
+	p := pastOf(lines, id.Name)
 	n := p.news(t, one)
 	text, err := words(d.Store, user, n.said)
 	if err != nil {
@@ -380,12 +337,8 @@ func heardAt(path string, said backend.Said, after string) (string, error) {
 	}
 	defer log.Close()
 	err = log.Back(0, func(line life.Event, offset int64) (more bool) {
-		if line.Kind != "inbound" && line.Kind != "command" {
-			return line.At.After(said.At.Add(-time.Minute)) // it was not heard before it was said
-		}
-		e, _ := event.Parse(line)
 		var p event.Passage
-		switch e := e.(type) {
+		switch e, _ := event.Parse(line); e := e.(type) {
 		case event.Inbound:
 			p = e.Passage
 		case event.Command:
@@ -395,7 +348,7 @@ func heardAt(path string, said backend.Said, after string) (string, error) {
 			after = strconv.FormatInt(offset, 10)
 			return false
 		}
-		return true
+		return line.At.After(said.At.Add(-time.Minute)) // it was not heard before it was said
 	})
 	return after, err
 }
@@ -404,9 +357,9 @@ func heardAt(path string, said backend.Said, after string) (string, error) {
 // identity is.
 const beat = 15 * time.Second
 
-// follow reads what happens behind an ID until the turn that answers has ended.
-func (d *door) follow(ctx context.Context, t *turn, after string) error {
-	s, err := events.Open(d.Store, events.Log{Path: t.id.LIFE(), Name: t.id.Name}, after)
+// follow tells f what happens to an identity behind an ID, until f says that it is done.
+func (d *door) follow(ctx context.Context, id agent.Identity, after string, f func(events.Event) error, beating func()) error {
+	s, err := events.Open(d.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
 	if err != nil {
 		return err
 	}
@@ -423,24 +376,22 @@ func (d *door) follow(ctx context.Context, t *turn, after string) error {
 			case <-ctx.Done():
 				return
 			case <-d.Done:
-				cancel(&apiError{http.StatusServiceUnavailable, "", "stopping", "the server stops; ask again, what you said is kept"})
-				return
+				cancel(fault(http.StatusServiceUnavailable, "stopping", "the server stops; ask again, what you said is kept"))
 			case <-tick.C:
-				if _, running := agent.Running(t.id); !running {
-					cancel(stopped(t.id))
+				if _, running := agent.Running(id); !running {
+					cancel(stopped(id))
 				}
-				t.answer.beat()
+				beating()
 			}
 		}
 	})
-	err = s.Follow(ctx, d.Watcher, t.hear)
-	switch {
+	switch err := s.Follow(ctx, d.Watcher, f); {
 	case errors.Is(err, errDone):
 		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
+	case err != nil:
+		return err
 	}
-	return err
+	return context.Cause(ctx)
 }
 
 // paused says why an identity does not answer.
@@ -450,9 +401,9 @@ func paused(id agent.Identity, e events.Event) error {
 		text += ", until " + e.Until.Format(time.RFC3339)
 	}
 	if e.Until.IsZero() && !strings.HasPrefix(e.Text, budgetSpent) {
-		return &apiError{http.StatusServiceUnavailable, "", "paused", text}
+		return fault(http.StatusServiceUnavailable, "paused", "%s", text)
 	}
-	return &apiError{http.StatusPaymentRequired, "", "insufficient_quota", text + "; say /budget +1 today to raise the limit"}
+	return fault(http.StatusPaymentRequired, "insufficient_quota", "%s; say /budget +1 today to raise the limit", text)
 }
 
 // budgetSpent begins the reason of a pause for want of money.
