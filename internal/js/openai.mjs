@@ -1,0 +1,35 @@
+// Talks to lethe serve as programs in JavaScript do, with OpenAI's own client, and prints what it got.
+import OpenAI from "openai";
+
+const client = new OpenAI({ baseURL: process.env.BASE_URL, apiKey: process.env.TOKEN, maxRetries: 0 });
+const ask = (messages, more) => client.chat.completions.create({ model: "ada/js", messages, ...more });
+const got = {};
+
+got.models = (await client.models.list()).data.map((m) => m.id);
+got.model = (await client.models.retrieve("ada")).id;
+
+const question = { role: "user", content: "what is 12*7?" };
+const first = await ask([question]);
+got.answer = first.choices[0].message.content;
+got.finish = first.choices[0].finish_reason;
+got.tokens = first.usage.total_tokens > 0;
+
+got.streamed = "";
+got.chunks = 0;
+const stream = await ask([question, first.choices[0].message, { role: "user", content: "count to 60" }], {
+  stream: true,
+  stream_options: { include_usage: true },
+});
+for await (const chunk of stream) {
+  got.streamed += chunk.choices[0]?.delta.content ?? "";
+  got.chunks += chunk.choices[0]?.delta.content ? 1 : 0;
+  got.usage = chunk.usage?.total_tokens > 0;
+}
+
+const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
+got.refused = await ask([question], { tools }).catch((e) => `${e.constructor.name} ${e.status} ${e.type}`);
+got.unknown = await client.models.retrieve("bob").catch((e) => `${e.constructor.name} ${e.status} ${e.code}`);
+const stranger = new OpenAI({ baseURL: process.env.BASE_URL, apiKey: "wrong", maxRetries: 0 });
+got.stranger = await stranger.models.list().catch((e) => `${e.constructor.name} ${e.status}`);
+
+console.log(JSON.stringify(got));
