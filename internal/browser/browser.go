@@ -171,13 +171,21 @@ func (p *Page) Text(selector string) string {
 	return Eval[string](p, fmt.Sprintf("(document.querySelector(%q) || {innerText: ''}).innerText", selector))
 }
 
+// patience is how long Until waits for what takes milliseconds on an idle machine.
+const patience = time.Minute
+
 // Until waits until a JavaScript condition holds.
 func (p *Page) Until(condition string) {
 	p.t.Helper()
-	lethetest.Eventually(p.t, condition, func() bool {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("!!("+condition+")"))
-		return err == nil && ok
-	})
+		if err == nil && ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("waited %v in vain: %s (%v); the page shows:\n%.3000s", patience, condition, err, p.Text("body"))
+		}
+	}
 }
 
 // Requests returns what the page has asked for.
@@ -187,9 +195,20 @@ func (p *Page) Requests() []string {
 	return slices.Clone(p.requests)
 }
 
-// Check fails the test where axe-core finds a violation, the page scrolls sideways, it asked
-// another host for something, or wrote an error to the console, which is where a violated policy shows.
+// Check fails the test where Fits does or axe-core finds a violation, which may take a second.
 func (p *Page) Check() {
+	p.t.Helper()
+	p.Fits()
+	Eval[bool](p, p.axe+";true")
+	for _, v := range Eval[[]string](p, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(
+		r => r.violations.map(v => v.id + ": " + v.help + " — " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`) {
+		p.t.Errorf("axe-core: %s", v)
+	}
+}
+
+// Fits fails the test where the page scrolls sideways, asked another host for something, or wrote
+// an error to the console, which is where a violated policy shows.
+func (p *Page) Fits() {
 	p.t.Helper()
 	for _, r := range p.Requests() {
 		if u, err := url.Parse(r); err != nil || u.Host != p.host {
@@ -209,11 +228,6 @@ func (p *Page) Check() {
 	if wide := Eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 		p.t.Errorf("the page scrolls sideways by %d pixels: %s", wide, Eval[string](p, `[...document.querySelectorAll("body *")].filter(
 			e => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 100)).join(" … ")`))
-	}
-	Eval[bool](p, p.axe+";true")
-	for _, v := range Eval[[]string](p, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(
-		r => r.violations.map(v => v.id + ": " + v.help + " — " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`) {
-		p.t.Errorf("axe-core: %s", v)
 	}
 }
 

@@ -74,7 +74,7 @@ var kinds = map[string][]string{
 
 const (
 	lifeShown  = 120 // lines of LIFE
-	lifeSought = 600 // where one looks for a kind
+	lifeSought = 400 // where one looks for a kind
 )
 
 func lifeOf(f *frame, r *http.Request) (any, error) {

@@ -1,0 +1,103 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/bridge/serve/backend"
+	"lethe/internal/lethetest"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// old is an identity with a LIFE of so many lines: turns of a question, a call and an answer.
+func old(t testing.TB, lines int) (*backend.Backend, *http.ServeMux) {
+	t.Helper()
+	b := open(t, t.TempDir())
+	id, err := agent.Boot(b.Home.Home, b.Store, agent.BootOptions{Name: "ada", Rooms: []string{"dev"}})
+	lethetest.Must(t, err)
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	put := func(gist, text string) blobs.Ref {
+		h, err := b.Store.Put(blobs.Meta{At: at, Gist: gist, Life: id.Self}, []byte(text))
+		lethetest.Must(t, err)
+		return blobs.Ref{Hash: b.Store.Short(h), Gist: gist}
+	}
+	said := put("dev: how is the build", "[USER:grace 2026-11-20T09:00:00Z] how is the build?\n")
+	reply := put("turn 1", string(mind.Answer{Text: "It is green."}.Encode()))
+	log, err := life.Open(id.LIFE())
+	lethetest.Must(t, err)
+	defer log.Close()
+	s := mind.New()
+	s.Self = id.Self
+	for range lines / 200 {
+		body, err := json.Marshal(s)
+		lethetest.Must(t, err)
+		chunk := []life.Event{event.Line(at, event.Epoch{Why: "count"}, put("epoch", string(body)))}
+		for range 100 {
+			at = at.Add(time.Minute)
+			s.Turn++
+			chunk = append(chunk,
+				event.Line(at, event.Inbound{N: s.Next, Passage: event.Passage{Room: "dev", At: event.Span{To: 51}}, Lines: 1}, said),
+				event.Line(at, event.Reply{N: s.Next + 1, Turn: s.Turn, Model: "rehearsal", Finish: "stop"}, reply))
+			s.Next += 2
+		}
+		lethetest.Must(t, log.Append(chunk...))
+	}
+	mux := http.NewServeMux()
+	Routes(mux, b)
+	return b, mux
+}
+
+func get(t testing.TB, mux http.Handler, path string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	if w.Code != 200 {
+		t.Fatalf("%s: %d\n%.2000s", path, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// Going back by windows shows each turn once.
+func TestLifeByWindows(t *testing.T) {
+	_, mux := old(t, 1000)
+	seen := map[string]int{}
+	at := "/agents/ada/life"
+	for at != "" {
+		page := get(t, mux, at)
+		for _, piece := range strings.Split(page, ">Turn ")[1:] {
+			n, _, _ := strings.Cut(piece, "<")
+			seen[n]++
+		}
+		at = ""
+		if _, rest, more := strings.Cut(page, `<a href="?kind=&amp;before=`); more {
+			to, _, _ := strings.Cut(rest, `"`)
+			at = "/agents/ada/life?before=" + to
+		}
+	}
+	for n := 1; n <= 500; n++ {
+		if seen[fmt.Sprint(n)] != 1 {
+			t.Fatalf("turn %d is shown %d times; %d turns in all", n, seen[fmt.Sprint(n)], len(seen))
+		}
+	}
+}
+
+// BenchmarkViews opens views of an identity whose LIFE has 100,000 lines.
+func BenchmarkViews(b *testing.B) {
+	_, mux := old(b, 100_000)
+	for _, view := range []string{"now", "life", "life?kind=trouble"} {
+		b.Run(view, func(b *testing.B) {
+			for b.Loop() {
+				get(b, mux, "/agents/ada/"+view)
+			}
+		})
+	}
+}
