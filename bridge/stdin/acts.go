@@ -105,7 +105,7 @@ func (t *transcript) catchUp(p *place, agent string) {
 // the oldest line is left out.
 func (t *transcript) insert(b block, after int64, old bool) {
 	at := len(t.blocks)
-	for i := at - 1; i >= 0; i-- {
+	for i := at - 1; i >= 0 && (old || after > 0); i-- { // an identity that has heard nothing here acts now
 		if l := &t.blocks[i]; l.To > 0 {
 			if l.From < after {
 				break

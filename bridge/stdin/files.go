@@ -51,7 +51,7 @@ type files struct {
 }
 
 func newFiles(cfg Config) *files {
-	return &files{cfg: cfg, watcher: chat.NewWatcher(cfg.Poll, nil), unwatch: func() {}, follows: map[string]*follower{}, window: 2000}
+	return &files{cfg: cfg, watcher: chat.NewWatcher(cfg.Poll, nil), unwatch: func() {}, follows: map[string]*follower{}, window: 500}
 }
 
 // open views a room from its end.

@@ -22,18 +22,27 @@ func Screen(ctx context.Context, cfg Config) error {
 	if err := cfg.check(); err != nil {
 		return err
 	}
+	f := newFeed(cfg, nil)
+	return play(ctx, cfg, newModel(cfg, f.do), 30, func(ctx context.Context, send func(any)) error {
+		f.emit = send
+		return f.Run(ctx)
+	})
+}
+
+// play runs a screen and what tells it news, until either ends.
+func play(ctx context.Context, cfg Config, m tea.Model, fps int, tell func(ctx context.Context, send func(any)) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	g, gctx := errgroup.WithContext(ctx)
-	var program *tea.Program
-	f := newFeed(cfg, func(m any) { program.Send(m) })
-	program = tea.NewProgram(newModel(cfg, f.do), tea.WithContext(gctx),
-		tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(30))
-	g.Go(func() error { return f.Run(gctx) })
+	g, ctx := errgroup.WithContext(ctx)
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(fps))
+	g.Go(func() error {
+		defer cancel()
+		return tell(ctx, func(m any) { program.Send(m) })
+	})
 	g.Go(func() error {
 		defer cancel()
 		_, err := program.Run()
-		if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && gctx.Err() != nil {
+		if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 			return nil // a signal is a way to leave
 		}
 		return err

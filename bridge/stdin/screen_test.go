@@ -57,6 +57,8 @@ func TestReplyAsItStreams(t *testing.T) {
 	s.send(news{Room: "dev", Agents: lethe(), Fresh: true})
 	s.hears(lethe(writing("")), s.line(false, "ada", "hello"))
 	s.shows("lethe is thinking", "Esc stops")
+	s.hears(lethe(writing(""), func(a *agent) { a.Live.Thinking = "First,\nshe greets me\x1b[2J\n" }))
+	s.shows("Esc stops · she greets me␛[2J")
 	s.hears(lethe(writing("Dear **Ada**")))
 	s.shows("Dear Ada", "lethe is writing")
 	s.hears(lethe(writing("Dear **Ada**, good morning")))

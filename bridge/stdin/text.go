@@ -29,6 +29,11 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(clean(s)), " ")
 }
 
+// lastLine is the last line of text that is not blank.
+func lastLine(text string) string {
+	return oneLine(text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:])
+}
+
 // fit cuts a styled row to width cells, marking the cut with an ellipsis.
 func fit(s string, width int) string { return xansi.Truncate(s, width, "…") }
 

@@ -3,7 +3,6 @@ package stdin
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -98,18 +97,15 @@ func (o *overview) unread(room string) (n int) {
 
 // doing says in a row what an identity does, or what it waits for.
 func doing(s status.Status, live status.Live, now time.Time) string {
-	last := func(text string) string {
-		return oneLine(text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:])
-	}
 	switch {
 	case s.State == status.Acting && live.Output != "":
-		return oneLine(s.Tool) + ": " + last(live.Output)
+		return oneLine(s.Tool) + ": " + lastLine(live.Output)
 	case s.State == status.Acting:
 		return oneLine(s.Tool)
 	case s.State == status.Thinking && !s.SilentSince.IsZero():
 		return "waits: nothing from the model since " + s.SilentSince.Local().Format("15:04:05")
 	case s.State == status.Thinking && live.Text != "":
-		return "writes: " + last(live.Text)
+		return "writes: " + lastLine(live.Text)
 	case s.Error != "":
 		return oneLine(s.Error)
 	case len(s.Questions) > 0:
@@ -139,46 +135,36 @@ func since(at, now time.Time) string {
 // begins at cfg.Self.
 func Top(ctx context.Context, cfg Config, home report.Home) (chosen *Row, err error) {
 	cfg = cfg.defaults()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
 	m := &top{now: time.Now, self: cfg.Self}
-	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(10))
-	files := newFiles(cfg)
-	g.Go(func() error { return files.watcher.Run(ctx) })
-	g.Go(func() error {
-		defer files.unwatch()
-		o := &overview{home: home, user: cfg.User}
-		poll := time.NewTicker(cfg.Poll) // for what dies without writing
-		defer poll.Stop()
-		for before := []Row(nil); ; {
-			files.list()
-			rows, err := o.rows()
-			if err != nil {
-				cancel()
-				return err
+	err = play(ctx, cfg, m, 10, func(ctx context.Context, send func(any)) error {
+		files := newFiles(cfg)
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return files.watcher.Run(ctx) })
+		g.Go(func() error {
+			defer files.unwatch()
+			o := &overview{home: home, user: cfg.User}
+			poll := time.NewTicker(cfg.Poll) // for what dies without writing
+			defer poll.Stop()
+			for before := []Row(nil); ; {
+				files.list()
+				rows, err := o.rows()
+				if err != nil {
+					return err
+				}
+				if before == nil || !reflect.DeepEqual(rows, before) {
+					send(rows)
+					before = rows
+				}
+				select {
+				case <-ctx.Done():
+					return nil
+				case <-poll.C:
+				case <-files.changed:
+				}
 			}
-			if before == nil || !reflect.DeepEqual(rows, before) {
-				program.Send(rows)
-				before = rows
-			}
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-poll.C:
-			case <-files.changed:
-			}
-		}
+		})
+		return g.Wait()
 	})
-	g.Go(func() error {
-		defer cancel()
-		_, err := program.Run()
-		if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
-			return nil // a signal is a way to leave
-		}
-		return err
-	})
-	err = g.Wait()
 	return m.chosen, err
 }
 

@@ -101,6 +101,11 @@ func (m *model) activityRow() string {
 			row += dim.Render(" · stopping")
 		} else {
 			row += dim.Render(" · Esc stops")
+			for _, a := range m.here() {
+				if a.BusyIn(m.room) && a.Live.Text == "" && a.Live.Thinking != "" {
+					row += dim.Render(" · " + lastLine(a.Live.Thinking))
+				}
+			}
 		}
 	}
 	if m.log.up == 0 {
