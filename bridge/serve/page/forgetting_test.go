@@ -110,7 +110,7 @@ func TestEpochs(t *testing.T) {
 		}
 	}
 	for _, e := range list[1:] {
-		if link := fmt.Sprintf("k%d-e%d", e.K, e.Fades[0].Entries.From); bands[link] != 1 {
+		if link := fmt.Sprintf("k%d-f0", e.K); bands[link] != 1 {
 			t.Errorf("%d bands lead to %s", bands[link], link)
 		}
 	}

@@ -3,13 +3,16 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/llm"
 	"lethe/mind"
 )
@@ -203,4 +206,11 @@ func firstLine(text string) string {
 		}
 	}
 	return ""
+}
+
+var hashes = regexp.MustCompile(`hash=([0-9a-f]{12,64})\b`)
+
+// linked shows a text whose hashes lead to what is stored under them.
+func linked(text string) template.HTML {
+	return template.HTML(hashes.ReplaceAllString(template.HTMLEscapeString(chat.Sanitize(text)), `<a href="original?hash=$1">$0</a>`))
 }

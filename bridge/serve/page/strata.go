@@ -187,12 +187,21 @@ func draw(epochs []*epoch, limit int) Drawing {
 		flowing = stack(append(base, live...))
 		for k, f := range flowing {
 			if f.class == "leaving" {
-				flowing[k].title = fmt.Sprintf("k%d-e%d", epochs[i+1].K, epochs[i+1].at(f.spans[0][0]).From)
+				flowing[k].title = epochs[i+1].tells(f.spans[0][0])
 			}
 		}
 	}
 	d.Shapes, d.Marks = c.shapes, c.up
 	return d
+}
+
+// tells is the id of what tells how an entry faded; no fade tells of one that a person took out.
+func (e *epoch) tells(n int) string {
+	id := fmt.Sprintf("k%d", e.K)
+	if i := slices.IndexFunc(e.Fades, func(f faded) bool { return f.Entries.From <= n && n <= f.Entries.To }); i >= 0 {
+		id += fmt.Sprintf("-f%d", i)
+	}
+	return id
 }
 
 // canvas turns tokens into paths.

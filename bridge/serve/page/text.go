@@ -22,7 +22,7 @@ import (
 
 // words are the functions of templates.
 var words = template.FuncMap{
-	"clean": chat.Sanitize, "markdown": markdown, "count": count, "dollars": dollars, "short": short, "why": why, "share": share, "part": part100,
+	"clean": chat.Sanitize, "markdown": markdown, "count": count, "dollars": dollars, "short": short, "why": why, "share": share, "part": part100, "linked": linked,
 	"clock":  func(f *frame, t time.Time) string { return t.In(f.zone()).Format("15:04") },
 	"day":    func(f *frame, t time.Time) string { return t.In(f.zone()).Format("Monday, 2 January 2006") },
 	"moment": func(f *frame, t time.Time) string { return t.In(f.zone()).Format("2 Jan 2006 15:04") },

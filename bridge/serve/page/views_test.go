@@ -175,6 +175,9 @@ func TestViews(t *testing.T) {
 			if n := browser.Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main form form").length`); n > 0 || browser.Eval[string](p, "document.title") == "owned" {
 				t.Errorf("%s: what was said is part of the page", name)
 			}
+			if dead := browser.Eval[string](p, `[...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute("href").slice(1)).filter(id => !document.getElementById(id)).join(" ")`); dead != "" {
+				t.Errorf("%s: links lead nowhere: %s", name, dead)
+			}
 			if *pictures != "" {
 				p.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d.png", name, look.Width)))
 			}
