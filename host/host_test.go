@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"lethe/agent"
+	"lethe/config"
 	"lethe/events"
 	"lethe/internal/lethetest"
 )
@@ -37,28 +37,145 @@ func start(t *testing.T, h *Host, name string) *Identity {
 	return i
 }
 
-func TestStress(t *testing.T) {
-	os.RemoveAll("/tmp/hs")
-	h := open(t, "/tmp/hs")
-	i := start(t, h, "ada")
-	for k := range 300 {
-		ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
-		a, _ := i.Ask("dev")
-		l, _ := Post(h.home, "dev", "x", "/status")
-		t.Log(k, a.after, l.Hash)
-		if _, err := a.Await(ctx, l, func(e events.Event) error { t.Log(k, e.ID, e.Type, e.Entry, e.Room, e.Line); return nil }); err != nil {
-			data, _ := os.ReadFile(i.LIFE())
-			t.Fatal(k, err, string(data))
+// said is what a reply says, short.
+func said(r Reply) string {
+	if r.Question != nil {
+		return "? " + r.Question.Text
+	}
+	return r.Text
+}
+
+func TestSay(t *testing.T) {
+	h := open(t, t.TempDir())
+	ada := start(t, h, "ada")
+	for _, c := range []struct{ text, answer string }{
+		{"what is 12*7?", "12*7 = 84"}, {"/jobs", "No jobs run."}, {"/jobs", "No jobs run."}, {"what is 12*7?", "12*7 = 84"},
+		{"ask me before you run echo hello", "? Shall I run echo hello?"}, {"yes", "BASH `echo hello` "},
+	} {
+		r, err := ada.Say(t.Context(), "", c.text)
+		if err != nil || !strings.HasPrefix(said(r), c.answer) || r.Name != "ada" || r.Room != "dev" {
+			t.Fatalf("%q: %+v, %v", c.text, r, err)
 		}
-		end()
+		if model := !strings.HasPrefix(c.text, "/"); model != (r.Turn > 0) || model && (r.Calls < 1 || r.In < 1000) || r.At.IsZero() {
+			t.Errorf("%q: %+v", c.text, r)
+		}
+	}
+	if _, err := ada.Say(t.Context(), "ops", "hello"); !errors.Is(err, ErrNotHeard) {
+		t.Errorf("in a room that is not heard: %v", err)
+	}
+	lethetest.Must(t, ada.Join("ops"))
+	if r, err := ada.Say(t.Context(), "ops", "what is 2*3?"); err != nil || r.Text != "2*3 = 6" || r.Room != "ops" {
+		t.Errorf("%+v, %v", r, err)
 	}
 	lethetest.Must(t, h.Close())
 }
 
-var _ = errors.Is
-var _ = filepath.Join
-var _ = strings.Cut
-var _ = events.End
+// stuck is what an identity is busy with until it is stopped.
+func stuck(t *testing.T, h *Host, i *Identity, busy func()) (Reply, error) {
+	asked, err := i.Ask("dev")
+	lethetest.Must(t, err)
+	line, err := Post(h.home, "dev", "eve", "run sleep 60")
+	lethetest.Must(t, err)
+	return asked.Await(t.Context(), line, func(e events.Event) error {
+		if e.Type == events.ToolRequest {
+			busy()
+		}
+		return nil
+	})
+}
+
+// A turn that somebody stops ends the wait, and so does the end of the context, which leaves the turn alone.
+func TestSayCutOff(t *testing.T) {
+	h := open(t, t.TempDir())
+	ada := start(t, h, "ada")
+	busy := make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		r, err := stuck(t, h, ada, func() { close(busy) })
+		if r.Ended != "stop" {
+			err = errors.Join(err, errors.New("it ended with "+r.Ended+": "+r.Text))
+		}
+		done <- err
+	}()
+	<-busy
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ada.Say(ctx, "", "what is 2*3?"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that ended: %v", err)
+	}
+	if r, err := ada.Say(t.Context(), "dev", "/stop"); err != nil || r.Text != "Stopped." {
+		t.Errorf("%+v, %v", r, err)
+	}
+	lethetest.Must(t, <-done)
+	lethetest.Must(t, h.Close())
+}
+
+// Two programs share an identity: one runs it, the other talks with it, and takes it up when it has stopped.
+func TestAttach(t *testing.T) {
+	dir := t.TempDir()
+	first, second := open(t, dir), open(t, dir)
+	ada, same := start(t, first, "ada"), start(t, second, "ada")
+	if !ada.Inside() || same.Inside() {
+		t.Fatal("it runs in the wrong program")
+	}
+	if r, err := same.Say(t.Context(), "", "remember that the sky is green"); err != nil || r.Turn != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	closed := make(chan error, 1)
+	if _, err := stuck(t, second, same, func() { go func() { closed <- first.Close() }() }); !errors.Is(err, ErrStopped) {
+		t.Errorf("it was stopped: %v", err)
+	}
+	lethetest.Must(t, <-closed)
+	lethetest.Must(t, same.Resume(t.Context()))
+	if r, err := same.Say(t.Context(), "", "what did I say about the sky?"); err != nil || !strings.Contains(r.Text, "the sky is green") || !same.Inside() {
+		t.Errorf("%+v, %v", r, err)
+	}
+	lethetest.Must(t, same.Stop())
+	lethetest.Must(t, second.Close())
+	var types []string
+	third := open(t, dir)
+	found, err := third.Find("")
+	lethetest.Must(t, err)
+	stops := 0
+	for e, err := range found.Events(t.Context(), "") {
+		lethetest.Must(t, err)
+		types = append(types, e.Type)
+		if e.Type == events.Stopped {
+			stops++
+		}
+		if stops == 2 {
+			break
+		}
+	}
+	if types[0] != events.Booted || len(types) < 10 {
+		t.Errorf("%q", types)
+	}
+	lethetest.Must(t, third.Close())
+}
+
+// What makes no sense is refused: settings, a name that is none, an identity that is not there.
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "config.toml"), []byte("[modle]\nname = 1"), 0o600))
+	var wrong *config.Error
+	if _, err := Open(dir, Options{Offline: true}); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "modle") {
+		t.Errorf("%v", err)
+	}
+	lethetest.Must(t, os.Remove(filepath.Join(dir, "config.toml")))
+	h := open(t, dir)
+	if _, err := h.Start(t.Context(), agent.BootOptions{Name: "No Name"}); err == nil {
+		t.Error("a name that is none was booted")
+	}
+	if _, err := h.Find("nobody"); !errors.Is(err, agent.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Start(ctx, agent.BootOptions{Name: "ada"}); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	lethetest.Must(t, h.Close())
+}
 
 // The program of docs/embed.md compiles, and the JSON there is a Reply.
 func TestDocumented(t *testing.T) {
