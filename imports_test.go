@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/serve/guard":      {},
 	"lethe/deploy":                  {},
 	"lethe/internal/demo":           {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/config", "lethe/host",
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/config", "lethe/events", "lethe/host",
 		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/report", "lethe/tools", "lethe/trigger"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"},                                                                                                                                         // for tests

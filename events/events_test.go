@@ -73,20 +73,26 @@ func read(t testing.TB, store *blobs.Store, log events.Log, after string, most i
 func TestResume(t *testing.T) {
 	store, logs := recorded(t)
 	for _, log := range logs {
-		all := read(t, store, log, "", 1<<20)
-		for i, e := range all {
-			rest := all[i+1:]
-			most := lethetest.Sample(3, 6, len(rest))
-			if got := read(t, store, log, e.ID, most); len(got)+len(rest) > 0 && !reflect.DeepEqual(got, rest[:min(len(rest), most)]) {
-				t.Fatalf("after %s: %+v\nwant %+v", e.ID, got, rest)
-			}
-		}
-		end, err := events.End(log.Path)
-		lethetest.Must(t, err)
-		if last := all[len(all)-1].ID; end != last && len(read(t, store, log, end, 1)) > 0 {
-			t.Errorf("the end is %s, the last event's id %s", end, last)
+		resumes(t, store, log)
+	}
+}
+
+func resumes(t *testing.T, store *blobs.Store, log events.Log) []events.Event {
+	t.Helper()
+	all := read(t, store, log, "", 1<<20)
+	for i, e := range all {
+		rest := all[i+1:]
+		most := lethetest.Sample(3, 6, len(rest))
+		if got := read(t, store, log, e.ID, most); len(got)+len(rest) > 0 && !reflect.DeepEqual(got, rest[:min(len(rest), most)]) {
+			t.Fatalf("after %s: %+v\nwant %+v", e.ID, got, rest)
 		}
 	}
+	end, err := events.End(log.Path)
+	lethetest.Must(t, err)
+	if last := all[len(all)-1].ID; end != last && len(read(t, store, log, end, 1)) > 0 {
+		t.Errorf("the end is %s, the last event's id %s", end, last)
+	}
+	return all
 }
 
 // A log is read while it is written: whatever part of it is there, what is told is the beginning

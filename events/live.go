@@ -25,9 +25,8 @@ func (s *Stream) deltas(l status.Live) (out []Event) {
 	if l.Entry != mind.EntryID(s.state.Next) || !s.state.Owes { // of a process that was killed
 		l.Entry = ""
 	}
-	for kind, now := range map[string]shown{
-		ThinkingDelta: {l.Entry, 0, l.Thinking}, MessageDelta: {l.Entry, 0, l.Text}, ToolOutput: {l.Call, l.From, l.Output},
-	} {
+	for i, now := range []shown{{l.Entry, 0, l.Thinking}, {l.Entry, 0, l.Text}, {l.Call, l.From, l.Output}} {
+		kind := []string{ThinkingDelta, MessageDelta, ToolOutput}[i]
 		if now.entry == "" || now.text == "" {
 			delete(s.told, kind)
 			continue

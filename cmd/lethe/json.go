@@ -33,19 +33,25 @@ func (p *program) printReport(report fmt.Stringer) error {
 
 // printLine writes a value for programs as one line.
 func printLine(w io.Writer, v any) {
+	_ = encode(w, v) // the reader may be gone
+}
+
+// encode is printLine for who has to know whether the line was written.
+func encode(w io.Writer, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v)                                                         // a value of ours
-	_, _ = w.Write(controls.ReplaceAllFunc(b.Bytes(), func(r []byte) []byte { // the reader may be gone
+	_ = enc.Encode(v) // a value of ours
+	_, err := w.Write(controls.ReplaceAllFunc(b.Bytes(), func(r []byte) []byte {
 		return fmt.Appendf(nil, `\u%04x`, []rune(string(r))[0])
 	}))
+	return err
 }
 
 // controls are those that encoding/json leaves as they are and some terminals obey.
 var controls = regexp.MustCompile("[\x7f\u0080-\u009f]")
 
-// eventJSON is one line of lethe life --json. A key of fields can have several
+// eventJSON is one line of lethe life --raw --json. A key of fields can have several
 // values.
 type eventJSON struct {
 	Name   string           `json:"name,omitempty"` // the identity's, where several share the output

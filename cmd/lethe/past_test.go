@@ -56,7 +56,7 @@ func (m *mortal) check() {
 	if n := strings.Count(string(ran), "ran\n"); n > 1 {
 		m.fail("the command ran %d times", n)
 	}
-	for _, args := range [][]string{{"life", "ada"}, {"life", "--json", "ada"}, {"context", "ada"}, {"agents"}} {
+	for _, args := range [][]string{{"life", "ada"}, {"life", "--raw", "--json", "ada"}, {"life", "--json", "ada"}, {"context", "ada"}, {"agents"}} {
 		var out, errs bytes.Buffer
 		p := &program{in: strings.NewReader(""), out: &out, err: &errs}
 		if code := p.execute(context.Background(), append(args, "--home", m.home)); code != 0 || out.Len() == 0 {

@@ -79,7 +79,12 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 		defer signal.Stop(hup)
 		o.Retry[id.Self] = hup
 	}
-	return p.beside(ctx, bridges, func(ctx context.Context) error { return h.Run(ctx, ids) })
+	endTrace, err := p.startTrace(ids...)
+	if err != nil {
+		return err
+	}
+	err = p.beside(ctx, bridges, func(ctx context.Context) error { return h.Run(ctx, ids) })
+	return errors.Join(err, endTrace())
 }
 
 // named finds the identities of a command line, each once.
@@ -108,15 +113,15 @@ func (p *program) named(who []string) ([]agent.Identity, error) {
 
 // runFlags say how identities run.
 type runFlags struct {
-	name, soul, preset, model, baseURL, workspace string
-	rooms                                         []string
-	offline                                       bool
-	limit                                         int
+	name, soul, preset, model, baseURL, workspace, trace string
+	rooms                                                []string
+	offline                                              bool
+	limit                                                int
 }
 
 // given reports whether a flag is set that only matters when an identity is run.
 func (r runFlags) given() bool {
-	return r.soul != "" || r.preset != "" || r.model != "" || r.baseURL != "" || r.workspace != "" || r.offline || r.limit != 0
+	return r.soul != "" || r.preset != "" || r.model != "" || r.baseURL != "" || r.workspace != "" || r.trace != "" || r.offline || r.limit != 0
 }
 
 // runFlags adds the flags of commands that run identities.
@@ -131,6 +136,7 @@ func (p *program) runFlags(cmd *cobra.Command) {
 	f.BoolVar(&r.offline, "offline", false, "use the offline rehearsal model")
 	f.IntVar(&r.limit, "context-limit", 0, "`TOKENS` of a request with its answer at most (default 100000)")
 	f.StringVar(&r.workspace, "workspace", "", "`DIR` that the tools work in (default: the identity's own)")
+	f.StringVar(&r.trace, "trace", "", "`FILE` that the events are appended to as they happen; - is standard output")
 	_ = cmd.MarkFlagDirname("workspace")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"room": p.completeRooms, "name": p.completeIdentities,

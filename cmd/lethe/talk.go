@@ -69,11 +69,15 @@ func (p *program) inside(ctx context.Context, id agent.Identity, talk func(i *ho
 	if err != nil {
 		return id, err
 	}
+	endTrace, err := p.startTrace(id)
+	if err != nil {
+		return id, errors.Join(err, h.Close())
+	}
 	i := h.Of(id)
 	if err = i.Resume(ctx); err == nil {
 		err = errors.Join(talk(i, banner(h, id, fresh)), i.Stop())
 	}
-	return id, errors.Join(err, h.Close())
+	return id, errors.Join(err, endTrace(), h.Close())
 }
 
 // livedOnline reports whether an identity has used a real model: the offline one

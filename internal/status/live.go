@@ -37,8 +37,8 @@ func WriteLive(dir string, l Live) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(durable.Replace(filepath.Join(dir, liveText), []byte(secret.Begun(l.Text)), 0o600),
-		durable.Replace(filepath.Join(dir, liveRest), append(secret.Bytes(data), '\n'), 0o600))
+	return errors.Join(durable.Replace(filepath.Join(dir, liveRest), append(secret.Bytes(data), '\n'), 0o600),
+		durable.Replace(filepath.Join(dir, liveText), []byte(secret.Begun(l.Text)), 0o600))
 }
 
 // maxLive bounds what is read of a live file, in bytes.
