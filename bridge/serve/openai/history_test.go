@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lethe/chat"
+	"lethe/internal/lethetest"
 )
 
 // room makes lines of a room: "you: hello".
@@ -102,5 +103,21 @@ func TestPlace(t *testing.T) {
 		if who, room, _ := place(r, request{Model: c.model, User: c.user}); who != "ada" || room != c.room {
 			t.Errorf("%+v: %s/%s", c, who, room)
 		}
+	}
+}
+
+// The page's room says what the page says of it.
+func TestPage(t *testing.T) {
+	var lines []chat.Line
+	for line := range strings.Lines(strings.ReplaceAll(lethetest.Blocks(t, "openai.md", "room")[0], "␤", "\u2028")) {
+		lines = append(lines, chat.Parse([]byte(line)))
+	}
+	p := pastOf(lines[:2], "ada")
+	if lines[0].Text != (past{system: "none"}).instructions("Be brief.")+"\n\nhello" || p.instructions("Be brief.") != "" {
+		t.Errorf("the first line is %q, want %q", lines[0].Text, (past{system: "none"}).instructions("Be brief."))
+	}
+	n := pastOf(lines[:4], "ada").news(shown("hello", "Hello, grace.", "what is 12*8?"), true)
+	if got := strings.Join(append(n.notes, n.said[0].Content.text()), "\n\n"); got != lines[4].Text {
+		t.Errorf("the last line is %q, want %q", lines[4].Text, got)
 	}
 }

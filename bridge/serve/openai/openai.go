@@ -23,6 +23,7 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/events"
@@ -165,7 +166,11 @@ func (d *door) complete(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	said, key, err := d.say(r, id, room, one, q, t)
-	if err == nil && said.Repeated {
+	switch {
+	case err != nil:
+	case said.Hash == "":
+		err = fault(http.StatusConflict, "", "this was said long ago; send it under another key")
+	case said.Repeated:
 		after, err = heardAt(id.LIFE(), said, after)
 	}
 	if err != nil {
@@ -177,7 +182,9 @@ func (d *door) complete(w http.ResponseWriter, r *http.Request) error {
 	if r.Context().Err() != nil {
 		return nil // the client has left; the turn goes on
 	}
-	d.posted(r.Context(), answers, said.To)
+	if err == nil {
+		d.posted(r.Context(), answers, said.To)
+	}
 	if ended := a.finish(err); ended != nil || err != nil || r.Context().Err() != nil {
 		return ended
 	}
@@ -275,6 +282,9 @@ func (d *door) key(r *http.Request, id agent.Identity, room, user string, q requ
 	}
 }
 
+// maxText bounds the text of a line, which a room could not take whole.
+const maxText = 1 << 20
+
 // pastLines is how many lines of a room are compared with what a client shows.
 const pastLines = 500
 
@@ -302,6 +312,9 @@ func (d *door) say(r *http.Request, id agent.Identity, room string, one bool, q 
 		if text, err = d.explained(p, n, user, t.system, text); err != nil {
 			return said, key, err
 		}
+	}
+	if len(text) > maxText {
+		return said, key, refuse("messages", "what is new has %s; of a text of more than %s, send a file", bridge.Size(int64(len(text))), bridge.Size(maxText))
 	}
 	if said, err = d.Say(key, room, user, text); errors.Is(err, backend.ErrOtherBody) { // the same request, at this moment
 		said, _ = d.SaidBefore(key)

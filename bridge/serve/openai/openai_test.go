@@ -19,13 +19,12 @@ import (
 	"lethe/config"
 	"lethe/host"
 	"lethe/internal/lethetest"
-	"lethe/internal/sandbox"
 	"lethe/internal/servetest"
 	"lethe/llm/rehearsal"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Main()
+	host.Main()
 	os.Exit(m.Run())
 }
 
@@ -213,7 +212,10 @@ func TestCompletions(t *testing.T) {
 		lethetest.Words(t, servetest.Text(t, w.Do(t, "POST", "/v1/responses", "{}"), 404), "/v1/responses")
 	})
 	t.Run("a conversation", func(t *testing.T) {
-		first := w.ask(body("ada", "what is 12*7?"), "X-Session-Id: talk")
+		page := lethetest.Page(t, "openai.md")
+		_, curl, _ := strings.Cut(page, "-d '") // the page's first request
+		curl, _, _ = strings.Cut(curl, "'\n")
+		first := w.ask(curl, "X-Session-Id: talk")
 		second := w.ask(body("ada", "what is 12*7?", first, "remember that the key is in vault 7"), "X-Session-Id: talk")
 		w.room("talk", "you: what is 12*7?", "ada: "+first, "you: remember that the key is in vault 7", "ada: "+second)
 		if !strings.Contains(first, "84") || !strings.Contains(second, "vault 7") {
