@@ -23,8 +23,8 @@ type step struct {
 	prints  []string
 }
 
-// transcript reads the block under a heading of the README.
-func transcript(t *testing.T, heading string) (steps []step) {
+// readme reads the block under a heading of the README.
+func readme(t *testing.T, heading string) []step {
 	t.Helper()
 	readme, err := os.ReadFile("../../README.md")
 	lethetest.Must(t, err)
@@ -33,7 +33,13 @@ func transcript(t *testing.T, heading string) (steps []step) {
 	if !found || len(parts) < 3 {
 		t.Fatalf("README.md has no block under %q", heading)
 	}
-	for line := range strings.Lines(parts[1]) {
+	return transcript(t, parts[1])
+}
+
+// transcript reads commands and what they print.
+func transcript(t *testing.T, block string) (steps []step) {
+	t.Helper()
+	for line := range strings.Lines(block) {
 		line = strings.TrimRight(line, "\n")
 		if command, ok := strings.CutPrefix(line, "$ "); ok {
 			steps = append(steps, step{command: command})
@@ -72,7 +78,7 @@ func TestReadme(t *testing.T) {
 	if !canConfine() {
 		t.Skip("the transcript runs a command, and this kernel has no sandbox")
 	}
-	steps := transcript(t, "## Two minutes")
+	steps := readme(t, "## Two minutes")
 	if len(steps) < 8 {
 		t.Fatalf("the transcript has only %d commands", len(steps))
 	}
