@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
+
 	"lethe/events"
 	"lethe/internal/status"
 )
@@ -243,7 +245,7 @@ func (a *act) rows(width int, chosen bool) []string {
 		end = " · " + oneLine(end)
 	}
 	end = fit(end, max(width/2, width-40))
-	label := fit(oneLine(a.label), max(width-4-len([]rune(end)), 8))
+	label := fit(oneLine(a.label), max(width-4-lipgloss.Width(end), 8))
 	style := dim
 	if a.failed {
 		style = bad

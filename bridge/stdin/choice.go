@@ -105,7 +105,7 @@ func (m *model) choose(k tea.KeyPressMsg) bool {
 // choiceRows show the question that is being answered, in at most n rows: the chosen option always.
 func (m *model) choiceRows(n int) (rows []string) {
 	q, ok := m.choosing()
-	if !ok {
+	if !ok || n < 2 {
 		return nil
 	}
 	how := " Enter sends what you write"

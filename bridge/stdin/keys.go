@@ -148,6 +148,7 @@ func (m *model) setInput(text string) {
 	if text != m.in.Value() {
 		m.in.SetValue(text)
 		m.in.MoveToEnd()
+		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"pgregory.net/rapid"
 
+	"lethe/events"
 	"lethe/internal/status"
 )
 
@@ -376,7 +377,7 @@ func TestAnythingFitsAnySize(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newStage(t, 20, 6)
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
-			switch rapid.IntRange(0, 8).Draw(rt, "step") {
+			switch rapid.IntRange(0, 13).Draw(rt, "step") {
 			case 0:
 				s.send(tea.WindowSizeMsg{Width: rapid.IntRange(1, 100).Draw(rt, "w"), Height: rapid.IntRange(1, 40).Draw(rt, "h")})
 			case 1:
@@ -395,6 +396,20 @@ func TestAnythingFitsAnySize(t *testing.T) {
 				s.press("ctrl+c", "/help", "enter")
 			case 8:
 				s.press("esc", "pgdown")
+			case 9:
+				s.happens(news{Agents: lethe(acting), Older: rapid.Bool().Draw(rt, "older"), More: true}, heardIn("dev", 1, s.at),
+					call("e4.1", "世界\x1b[2J", `{"command":"`+long+long+`"}`), events.Event{Type: events.Error, Why: long, Text: long})
+			case 10:
+				s.press("ctrl+o", "up", "ctrl+o")
+			case 11:
+				s.press("ctrl+r")
+			case 12:
+				s.in.Reset()
+				s.press("/", "down")
+			case 13:
+				s.in.Reset()
+				s.hears(lethe(asking(deploy, host)))
+				s.press("tab", "tab", "an answer 世界")
 			}
 			s.text()
 		}

@@ -244,8 +244,10 @@ func (m *top) columns() []column {
 			}
 			return fmt.Sprintf("$%.2f", r.Today.Dollars())
 		}},
-		{"NEXT", 16, 110, func(r Row) string {
-			return strings.TrimPrefix(strings.Join(status.Beside{Triggers: r.Triggers}.Brief(m.now()), ""), "next ")
+		{"NEXT", 20, 120, func(r Row) string {
+			next := strings.Join(status.Beside{Triggers: r.Triggers}.Brief(m.now()), "") // next NAME TIME
+			name, at, _ := strings.Cut(strings.TrimPrefix(next, "next "), " ")
+			return oneLine(at + " " + name)
 		}},
 		{"NEW", 4, 50, func(r Row) string {
 			if r.Unread == 0 {

@@ -56,9 +56,9 @@ func TestTop(t *testing.T) {
 	m := topOf(120, 12, someRows()...)
 	want := ` 3 identities, 1 at work · $1.23 today                                                       ↑ ↓, Enter opens, q leaves
 
-   NAME          STATE      SINCE  CONTEXT          TODAY       NEXT            NEW DOES
- ❯ ada           ◐ acting   12:57  ███      30/80k  $1.23/2.00  brief 14:57     3   BASH: ok mind ␛[H
-   bob␛[2J 世界  ● idle     17 Nov                  $0.00                           asks: Deploy?␛[2J · since 12:57
+   NAME          STATE      SINCE  CONTEXT          TODAY       NEXT                NEW DOES
+ ❯ ada           ◐ acting   12:57  ███      30/80k  $1.23/2.00  14:57 brief         3   BASH: ok mind ␛[H
+   bob␛[2J 世界  ● idle     17 Nov                  $0.00                               asks: Deploy?␛[2J · since 12:57
    eve           · stopped                          $0.00
 
  ada · deepseek-v4-pro · in dev, ops · next brief 14:57`

@@ -22,13 +22,15 @@ func (m *model) frame() (above, below []string, input int) {
 	}
 	notices := m.noticeRows()
 	below = append(below, notices[:min(len(notices), m.height/5)]...)
-	below = append(below, m.choiceRows(m.choiceHeight())...)
-	below = append(below, m.menuRows(m.height/2-1)...)
+	typed := strings.Split(m.in.View(), "\n")
+	room := m.height - len(above) - len(below) - len(typed) - 2
+	below = append(below, m.choiceRows(min(m.choiceHeight(), room))...)
+	below = append(below, m.menuRows(min(m.height/2-1, room))...)
 	if !small {
 		below = append(below, dim.Render(strings.Repeat("─", m.width)))
 	}
 	input = len(below)
-	below = append(below, strings.Split(m.in.View(), "\n")...)
+	below = append(below, typed...)
 	if m.height >= 3 {
 		below = append(below, m.statusRow())
 	}
