@@ -95,7 +95,7 @@ func (b *Browser) Open(t testing.TB, address string, look Look) *Page {
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.listen))
 	t.Cleanup(cancel)
 	lethetest.Must(t, chromedp.Do(ctx)) // a deadline of the first call would be that of the tab
-	p.ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	p.ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
 	scheme := "light"
 	if look.Dark {

@@ -49,6 +49,9 @@ func (h happening) Original() string {
 	return originalOf(h.Agent, hash)
 }
 
+// Long says that the text has several lines.
+func (h happening) Long() bool { return strings.Contains(h.Text, "\n") }
+
 // Plain says that the event is not folded: a folded one has the way to its original inside.
 func (h happening) Plain() bool {
 	return h.Type != events.ToolRequest && h.Type != events.ThinkingDone && h.Type != events.Noted
@@ -171,14 +174,14 @@ func (d *lifeData) take(f *frame, got []events.Event) {
 	for _, h := range join(f.ID.Name, got) {
 		wanted := slices.Contains(kinds[d.Kind], h.Type)
 		if d.Kind == "" {
-			wanted = h.Type != events.Usage && (h.Type != events.TurnEnd || h.Why != "")
+			wanted = h.Type != events.Usage && (h.Type != events.TurnEnd || h.Why != "" && h.Why != "asked")
 		}
 		if !wanted {
 			continue
 		}
 		this := h.At.In(f.zone()).Format(time.DateOnly)
 		h.NewDay, day = this != day, this
-		h.Same, minute = h.At.Truncate(time.Minute).Equal(minute), h.At.Truncate(time.Minute)
+		h.Same, minute = h.Type != events.TurnStart && h.At.Truncate(time.Minute).Equal(minute), h.At.Truncate(time.Minute)
 		d.Events = append(d.Events, h)
 	}
 }

@@ -38,8 +38,14 @@ type Foot struct {
 	Running   bool
 	Heard     bool // the identity hears the room
 	Status    status.Status
-	Questions []report.Question
+	Questions []question
 	Key       string // of the line that the form says: once, even where the form is sent again
+}
+
+// question is one that is open.
+type question struct {
+	report.Question
+	Above bool // it is the last line of the room
 }
 
 // Busy says whether there is a turn to stop.
@@ -67,10 +73,11 @@ const (
 
 func nowOf(f *frame, r *http.Request) (any, error) {
 	d := &nowData{Room: r.FormValue("room")}
-	if err := d.choose(f); err != nil {
+	last, err := d.choose(f)
+	if err != nil {
 		return nil, err
 	}
-	if err := f.foot(&d.Foot); err != nil {
+	if err := f.foot(&d.Foot, last); err != nil {
 		return nil, err
 	}
 	path := chat.Path(f.Dir, d.Room)
@@ -127,30 +134,37 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 	return d, f.markRead(d)
 }
 
-// choose finds the room, and those to choose from.
-func (d *nowData) choose(f *frame) error {
+// choose finds the room, and those to choose from. It returns the question that the room's last line asks.
+func (d *nowData) choose(f *frame) (asks string, err error) {
 	all, err := f.NotedRooms(true)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, room := range all {
-		room.Title = cmp.Or(room.Title, room.Name)
 		heard := slices.Contains(room.Heard, f.ID.Name)
-		if d.Heard = d.Heard || heard && room.Name == d.Room; heard && (!room.Archived || room.Name == d.Room) {
+		if d.Room == "" && heard && !room.Archived {
+			d.Room = room.Name
+		}
+		if room.Title = cmp.Or(room.Title, room.Name); room.Name == d.Room {
+			d.Title, d.Heard = room.Title, heard
+		}
+		if room.Last != nil {
+			if q, ok := chat.ParseQuestion(room.Last.Text); ok && room.Last.Agent {
+				room.Last.Text = q.Text
+				if room.Name == d.Room {
+					asks = q.ID
+				}
+			}
+		}
+		if heard && (!room.Archived || room.Name == d.Room) {
 			d.Rooms = append(d.Rooms, room)
 		}
-		if room.Name == d.Room {
-			d.Title = room.Title
-		}
-	}
-	if d.Room == "" && len(d.Rooms) > 0 {
-		d.Room, d.Title, d.Heard = d.Rooms[0].Name, d.Rooms[0].Title, true
 	}
 	if d.Room = cmp.Or(d.Room, "dev"); !chat.ValidRoom(d.Room) {
-		return report.Invalid("%q is not the name of a room", d.Room)
+		return "", report.Invalid("%q is not the name of a room", d.Room)
 	}
 	d.Title = cmp.Or(d.Title, d.Room)
-	return nil
+	return asks, nil
 }
 
 // markRead notes that the room has been read to where it is shown.
@@ -243,10 +257,14 @@ func (d *nowData) show(f *frame, lines []chat.Line, most int) {
 	}
 }
 
-func (f *frame) foot(d *Foot) (err error) {
+// foot reads the foot. The last line of the room asks the question last, if any.
+func (f *frame) foot(d *Foot, last string) error {
 	d.Status, d.Running = report.Live(f.ID)
 	d.Key = newKey()
-	d.Questions, err = f.Questions(f.ID)
+	open, err := f.Questions(f.ID)
+	for _, q := range open {
+		d.Questions = append(d.Questions, question{q, q.ID == last})
+	}
 	return err
 }
 

@@ -9,12 +9,14 @@ const parts = Object.fromEntries([...document.querySelectorAll("[data-part]")].m
 const live = document.querySelector("#live");
 const make = (tag, className, text = "") => Object.assign(document.createElement(tag), {className, textContent: text});
 
+// The end is that of what grows, and of the form below it.
+const end = () => (document.querySelector("#say")?.parentElement ?? main).getBoundingClientRect().bottom - innerHeight;
+
 // grow changes what stands at the end; only who was there is taken along.
 function grow(change) {
-	const end = document.scrollingElement;
-	const there = end.scrollTop + innerHeight >= end.scrollHeight - 48;
+	const there = Math.abs(end()) < 48;
 	change();
-	if (there) end.scrollTop = end.scrollHeight;
+	if (there) scrollBy(0, end());
 }
 
 const due = new Set();
@@ -90,11 +92,11 @@ function call(e) {
 
 const happened = {
 	"turn.start": () => { clear(); refresh("foot"); },
-	"user.message": e => { rooms.add(e.room); refresh("lines", "foot"); },
+	"user.message": e => { rooms.add(e.room); refresh("lines", "foot", "rooms"); },
 	"thinking.delta": e => stream("thinking", e),
 	"thinking.done": () => delete streams.thinking,
 	"message.delta": e => stream("message", e),
-	"message.done": () => { delete streams.message; refresh("lines"); },
+	"message.done": () => { delete streams.message; refresh("lines", "rooms"); },
 	"tool.request": e => { call(e); refresh("foot"); },
 	"tool.output": e => {
 		const pre = call(e)?.querySelector("pre");
@@ -155,7 +157,7 @@ if (form) {
 			const key = form.key.value;
 			form.reset();
 			form.key.value = Math.floor(Date.now() / 1000) + "-" + key.slice(-8) + Math.random().toString(36).slice(2);
-			document.scrollingElement.scrollTop = document.scrollingElement.scrollHeight;
+			scrollBy(0, end());
 			tell("");
 			refresh("lines", "foot");
 		} catch (err) {
@@ -166,5 +168,5 @@ if (form) {
 	});
 }
 
-if (live && !location.hash && !/before|line/.test(location.search)) document.scrollingElement.scrollTop = document.scrollingElement.scrollHeight;
+if (main.dataset.live !== undefined && !location.hash && end() > 0) scrollBy(0, end());
 if (main.dataset.live !== undefined) follow(main.dataset.live);

@@ -29,18 +29,19 @@ import (
 	"lethe/host"
 	"lethe/internal/browser"
 	"lethe/internal/lethetest"
-	"lethe/internal/sandbox"
 	"lethe/internal/servetest"
 	"lethe/report"
 )
 
 var pictures = flag.String("pictures", "", "write pictures of the views to this `directory`")
 
+var images = flag.String("images", "", "make the images of docs/page.md in this `directory`")
+
 // asServer makes the test binary a server of the home that it names, at an address.
 const asServer = "LETHE_TEST_SERVER"
 
 func TestMain(m *testing.M) {
-	sandbox.Main()
+	host.Main()
 	if where := os.Getenv(asServer); where != "" {
 		fmt.Println(mortalServer(strings.Cut(where, " ")))
 		return
@@ -264,4 +265,36 @@ func TestServerKilled(t *testing.T) {
 		return slices.Equal(browser.Eval[[]string](p, shown), room()) && len(room()) >= 8
 	})
 	kill()
+}
+
+// TestImages makes the images of docs/page.md: go test -run Images -images ../../../docs/images.
+func TestImages(t *testing.T) {
+	if *images == "" {
+		t.Skip("makes images when -images names a directory")
+	}
+	b := browser.Start(t)
+	dir := lethetest.Dir(t)
+	alive(t, dir)
+	s := servetest.Start(t, dir, Routes, api.Routes)
+	now := s.URL + "/agents/ada/now"
+	p := b.Open(t, s.Link(), browser.Look{Width: 1280, Height: 840})
+	p.Goto(now)
+	for _, text := range []string{"remember that the deploy key is in vault 7", "write the build takes 4 minutes to notes.txt", "run uname -sm and then read notes.txt", "what did I say about the deploy key?"} {
+		tell(t, p, text)
+		p.Until(answered)
+	}
+	_, err := s.Backend.Say("", "ops", "bob", "the pager is yours until Monday")
+	lethetest.Must(t, err)
+	id, err := s.Backend.Find("ada")
+	lethetest.Must(t, err)
+	_, _, err = s.Backend.MakeRoom("ops", "", []agent.Identity{id})
+	lethetest.Must(t, err)
+	tell(t, p, "ask me before you run date")
+	p.Until(`document.querySelector(".question button")`)
+	for name, look := range map[string]browser.Look{"now": {Width: 1280, Height: 840}, "life-dark": {Width: 1280, Height: 840, Dark: true}, "now-narrow": {Width: 320, Height: 640}} {
+		p := b.Open(t, s.Link(), look)
+		view, _, _ := strings.Cut(name, "-")
+		p.Goto(s.URL + "/agents/ada/" + view)
+		p.Picture(filepath.Join(*images, name+".png"))
+	}
 }
