@@ -1,3 +1,5 @@
+//go:build !race
+
 package guard_test
 
 import (
@@ -12,7 +14,6 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/internal/browser"
-	"lethe/internal/lethetest"
 	"lethe/internal/servetest"
 )
 
@@ -35,7 +36,6 @@ document.title = "done";
 // A real browser is let in by the link, and lends itself to no other page: neither to one of
 // another site, nor to one on another port of the same host, to which it sends its cookies along.
 func TestBrowser(t *testing.T) {
-	lethetest.Unraced(t)
 	br := browser.Start(t)
 	var mu sync.Mutex
 	var reached, cookies []string
