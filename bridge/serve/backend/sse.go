@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 )
@@ -57,34 +56,25 @@ func (b *Backend) Stream(w http.ResponseWriter, r *http.Request) *SSE {
 // Context ends when the client leaves, reads nothing for half a minute, or the server stops.
 func (s *SSE) Context() context.Context { return s.ctx }
 
-// Send sends a value as JSON. The client names id when it comes back; an event with id "" does not
-// change that.
+// Send sends a value as JSON. id and event are the program's own words; the client names the last id
+// when it comes back, and an event with id "" does not change that.
 func (s *SSE) Send(id, event string, v any) error {
-	var data bytes.Buffer
-	enc := json.NewEncoder(&data)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	return s.SendText(id, event, strings.TrimSuffix(data.String(), "\n"))
-}
-
-// From tells the client the id that it comes back with until an event has another one.
-func (s *SSE) From(id string) error { return s.write("id: " + id + "\n\n") }
-
-var lineEnds = strings.NewReplacer("\r\n", "\ndata: ", "\r", "\ndata: ", "\n", "\ndata: ")
-
-// SendText sends a text. id and event are the program's own words.
-func (s *SSE) SendText(id, event, text string) error {
-	var b strings.Builder
+	var b bytes.Buffer
 	if id != "" {
 		b.WriteString("id: " + id + "\n")
 	}
 	b.WriteString("event: " + event + "\ndata: ")
-	_, _ = lineEnds.WriteString(&b, text) // to memory
-	b.WriteString("\n\n")
+	enc := json.NewEncoder(&b) // one line, whatever v holds
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
 	return s.write(b.String())
 }
+
+// From tells the client the id that it comes back with until an event has another one.
+func (s *SSE) From(id string) error { return s.write("id: " + id + "\n\n") }
 
 func (s *SSE) write(text string) error {
 	s.mu.Lock()

@@ -23,14 +23,14 @@ func TestStream(t *testing.T) {
 			s := b.Stream(w, r)
 			defer s.Close()
 			_ = s.Send("17", "said", map[string]string{"text": "<a>\nb\r\u2028"})
-			_ = s.SendText("", "part", "a\nid: 5\r\rdata: x\r\nevent: forged")
+			_ = s.Send("", "part", "a\nid: 5")
 			<-s.Context().Done()
 			ended <- s.Send("18", "late", 1)
 		})
 	})
 	resp := s.Do(t, "GET", "/stream", "")
 	want := "retry: 2000\n\n" + "id: 17\nevent: said\ndata: {\"text\":\"<a>\\nb\\r\\u2028\"}\n\n" +
-		"event: part\ndata: a\ndata: id: 5\ndata: \ndata: data: x\ndata: event: forged\n\n"
+		"event: part\ndata: \"a\\nid: 5\"\n\n"
 	got := make([]byte, len(want))
 	_, err := io.ReadFull(bufio.NewReader(resp.Body), got)
 	lethetest.Must(t, err)

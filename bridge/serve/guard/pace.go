@@ -62,9 +62,6 @@ func (p *paced) Write(data []byte) (int, error) {
 	return p.ResponseWriter.Write(data)
 }
 
-// Flush is for handlers that know of no ResponseController.
-func (p *paced) Flush() { _ = p.FlushError() }
-
 // FlushError is what a ResponseController calls.
 func (p *paced) FlushError() error {
 	_ = p.c.SetWriteDeadline(time.Now().Add(slowest))
