@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -39,7 +40,7 @@ type forgettingData struct {
 type epoch struct {
 	K          int
 	Why        string
-	At, End    time.Time
+	At         time.Time
 	Turns      int
 	Calls      int // of the model
 	Cached, In int64
@@ -81,9 +82,9 @@ type reminder struct {
 }
 
 func forgettingOf(f *frame, r *http.Request) (any, error) {
-	before, err := place(r, "before")
-	if err != nil {
-		return nil, err
+	before, err := strconv.ParseInt(cmp.Or(r.FormValue("before"), "0"), 10, 64)
+	if err != nil || before < 0 {
+		return nil, report.Invalid("before has to be a place in LIFE, not %.40q", r.FormValue("before"))
 	}
 	d := &forgettingData{Later: before > 0, Limit: f.ContextLimit}
 	if d.Epochs, d.Older, err = readEpochs(f.Home, f.ID, before); err != nil {
@@ -104,19 +105,6 @@ func forgettingOf(f *frame, r *http.Request) (any, error) {
 		}
 	}
 	return d, nil
-}
-
-// place reads a place in LIFE; 0 is its end.
-func place(r *http.Request, name string) (int64, error) {
-	v := r.FormValue(name)
-	if v == "" {
-		return 0, nil
-	}
-	at, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || at < 0 {
-		return 0, report.Invalid("%s has to be a place in LIFE, not %.40q", name, v)
-	}
-	return at, nil
 }
 
 // readEpochs reads the newest epochs before a place of LIFE, and no more of it than they have.
@@ -149,24 +137,27 @@ func readEpochs(h report.Home, id agent.Identity, before int64) (list []*epoch, 
 			return nil, 0, fmt.Errorf("read %s at byte %d: %w", id.LIFE(), l.at, err)
 		}
 	}
+	for i, e := range t.list {
+		body, err := t.body(e.snapshot)
+		if err == nil {
+			err = json.Unmarshal(body, &e.state)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("read epoch %d of %s: %w", e.K, id.Name, err)
+		}
+		if i > 0 {
+			e.Before = t.list[i-1].Last
+		}
+		for k := range e.Fades {
+			e.Fades[k].look(e, t.list[max(i-1, 0)])
+		}
+	}
 	if list = t.list; begin > 0 && len(list) > 0 {
 		list[0].Cut = true
 		if len(list) > epochsShown {
 			list = list[1:] // of the one before only the end was read
 		}
 		older = list[0].begin
-	}
-	for i, e := range list {
-		if err := e.load(h.Store); err != nil {
-			return nil, 0, err
-		}
-		if i > 0 {
-			e.Before = list[i-1].Last
-			list[i-1].End = e.At
-		}
-		for k := range e.Fades {
-			e.Fades[k].look(e, list[max(i-1, 0)])
-		}
 	}
 	for _, e := range list {
 		for k := range e.Reminded {
@@ -208,6 +199,8 @@ func (t *teller) read(line life.Event, at int64) error {
 			f.Original, f.Replacement = blobs.Ref{}, refs[0]
 		}
 		t.fading = append(t.fading, f)
+	default: // fades take effect only with an epoch in the same append
+		t.fading = nil
 	}
 	if len(t.list) == 0 {
 		return nil
@@ -229,13 +222,8 @@ func (t *teller) read(line life.Event, at int64) error {
 			now.Forgetting += e.USD
 		}
 	case event.Hint:
-		body := ""
-		if h, err := t.store.Resolve(refs[0].Hash); err == nil {
-			if b, err := t.store.Get(h); err == nil {
-				body = string(b.Body)
-			}
-		}
-		for _, l := range mind.ReadCard([]byte(body)) {
+		body, _ := t.body(refs[0].Hash) // without it, the hint is shown without what it says
+		for _, l := range mind.ReadCard(body) {
 			t.known[l.Ref.Hash[:min(digits, len(l.Ref.Hash))]] = l
 		}
 		for _, hash := range e.Refs {
@@ -256,17 +244,14 @@ func (e *epoch) remind(r reminder) {
 	e.Reminded = append(e.Reminded, r)
 }
 
-// load reads the state that the epoch began with.
-func (e *epoch) load(store *blobs.Store) error {
-	h, err := store.Resolve(e.snapshot)
+// body reads a stored text.
+func (t *teller) body(hash string) ([]byte, error) {
+	h, err := t.store.Resolve(hash)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	blob, err := store.Get(h)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(blob.Body, &e.state)
+	blob, err := t.store.Get(h)
+	return blob.Body, err
 }
 
 // at is the faded range of an entry, or nil.
@@ -281,7 +266,7 @@ func (e *epoch) at(n int) *mind.Range {
 // look finds what the entries were in the epoch before, and what they are since.
 func (f *faded) look(now, before *epoch) {
 	f.Was = "live"
-	if r := before.at(f.Entries.From); r != nil && before != now {
+	if r := before.at(f.Entries.From); r != nil {
 		f.Was = r.Level
 	}
 	f.Away = 1
@@ -307,14 +292,10 @@ func (r *reminder) look(known map[string]mind.Listing, list []*epoch) {
 
 // why says why an epoch began.
 func why(word string) string {
-	if text := map[string]string{
+	return cmp.Or(map[string]string{
 		"boot": "its first", "settings": "opened with other settings", "model": "another model was asked for", "edit": "somebody edited the context",
 		"full": "the context was nearly full", "limit": "the limit was reached", "agent": "it wanted to forget", "person": "somebody had it forget",
-		"count": "", "stop": "",
-	}[word]; text != "" {
-		return text
-	}
-	return word
+	}[word], word)
 }
 
 // share says how much of a whole a part is.

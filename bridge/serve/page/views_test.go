@@ -81,8 +81,14 @@ func remember(t testing.TB, epochs int) *remembered {
 		name := fmt.Sprintf("watch-%d.md", m)
 		lethetest.Must(t, os.WriteFile(filepath.Join(r.id.Dir, "workspace", name), []byte(month(m)), 0o600))
 		r.say("read " + name)
+		switch m % 9 {
+		case 4:
+			r.say(fmt.Sprintf("remember: the supply boat of month %d comes on its first Tuesday", m))
+		case 8:
+			r.say("I see a postcard of Naples on the wall. what hangs under it?")
+		}
 	}
-	r.say("I see a postcard of Naples on the wall. what hangs under it?")
+	r.say("what hangs under the postcard of Naples?")
 	mux := http.NewServeMux()
 	Routes(mux, b)
 	s := httptest.NewServer(mux)
@@ -161,7 +167,9 @@ func TestViews(t *testing.T) {
 		epochs = 12
 	}
 	r := remember(t, epochs)
-	t.Run("edit", r.edits)
+	if *pictures == "" { // which show no epochs of edits
+		t.Run("edit", r.edits)
+	}
 	lethetest.Words(t, r.get("forgetting"), "live → summary", "summary → gist", "was reminded of", "opened", "ref away", "tokens, grown to")
 	lethetest.Words(t, r.get("recall?q=postcard+of+Naples"), "behind the barometer")
 	lethetest.Words(t, r.get("recall?q=zebra"), "nothing that has faded matches")
@@ -169,8 +177,8 @@ func TestViews(t *testing.T) {
 	br := browser.Start(t)
 	paths := map[string]string{"mind": "mind?open=pins", "forgetting": "forgetting", "cost": "cost", "recall": "recall?q=postcard+of+Naples", "triggers": "triggers"}
 	for name, path := range paths {
-		for _, look := range []browser.Look{{Width: 1600, Height: 1000}, {Width: 320, Dark: true}} {
-			p := br.Open(t, r.url+path, look)
+		for look, at := range map[string]browser.Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 700, Dark: true}} {
+			p := br.Open(t, r.url+path, at)
 			p.Check()
 			if n := browser.Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main form form").length`); n > 0 || browser.Eval[string](p, "document.title") == "owned" {
 				t.Errorf("%s: what was said is part of the page", name)
@@ -179,7 +187,7 @@ func TestViews(t *testing.T) {
 				t.Errorf("%s: links lead nowhere: %s", name, dead)
 			}
 			if *pictures != "" {
-				p.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d.png", name, look.Width)))
+				p.Picture(filepath.Join(*pictures, name+"-"+look+".png"))
 			}
 		}
 	}
