@@ -13,6 +13,9 @@ import (
 // converse is lethe without a command: attach to the default identity, or run it
 // as long as the chat lasts.
 func (p *program) converse(ctx context.Context) error {
+	if p.runs.trace == "-" && p.interactive() {
+		return usagef("--trace - would write into the chat; give a file")
+	}
 	id, err := p.meant()
 	if err != nil {
 		return err
