@@ -77,7 +77,7 @@ func (p past) find(text string) (i int, ok bool) {
 	return -1, false
 }
 
-// answers says that a text is the answer to the question that the client shows last.
+// answered says that a text is the answer to a question that stands open in the room.
 func (p past) answered(text string) bool {
 	for _, q := range p.question {
 		if _, _, ok := q.Answer(text); ok {

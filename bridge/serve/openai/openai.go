@@ -34,7 +34,7 @@ import (
 
 // Routes mounts the API below /v1.
 func Routes(mux *http.ServeMux, b *backend.Backend) {
-	d := &door{Backend: b, taken: map[string]bool{}}
+	h := &handler{Backend: b, taken: map[string]bool{}}
 	handle := func(pattern string, f func(*http.Request) (any, error)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			v, err := f(r)
@@ -45,61 +45,23 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 			backend.WriteJSON(w, http.StatusOK, v)
 		})
 	}
-	handle("GET /v1/models", d.models)
-	handle("GET /v1/models/{model...}", d.model)
+	handle("GET /v1/models", h.models)
+	handle("GET /v1/models/{model...}", h.model)
 	handle("/v1/", func(r *http.Request) (any, error) {
 		return nil, fault(http.StatusNotFound, "unknown_url", "there is no %s %.100s here: only /v1/models and /v1/chat/completions", r.Method, r.URL.Path)
 	})
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
-		if err := d.complete(w, r); err != nil {
+		if err := h.complete(w, r); err != nil {
 			fail(w, err)
 		}
 	})
 }
 
-// door is the API over one home.
-type door struct {
+// handler answers for one home.
+type handler struct {
 	*backend.Backend
 	mu    sync.Mutex
 	taken map[string]bool // keys of requests whose answer a client has taken, as far as is remembered
-}
-
-// apiError is an error as OpenAI's clients read it.
-type apiError struct {
-	Message string `json:"message"`
-	Type    string `json:"type"`
-	Param   string `json:"param,omitempty"`
-	Code    string `json:"code,omitempty"`
-	status  int
-}
-
-func (e *apiError) Error() string { return e.Message }
-
-func refuse(param, format string, args ...any) error {
-	return &apiError{Message: fmt.Sprintf(format, args...), Type: "invalid_request_error", Param: param, status: http.StatusBadRequest}
-}
-
-// fault is an error with a status and a word of its own.
-func fault(status int, code, format string, args ...any) error {
-	e := &apiError{Message: fmt.Sprintf(format, args...), Type: "invalid_request_error", Code: code, status: status}
-	if status >= 500 {
-		e.Type = "server_error"
-	}
-	return e
-}
-
-// asAPI is any error, with its JSON.
-func asAPI(err error) (status int, body any) {
-	e, ok := errors.AsType[*apiError](err)
-	if !ok {
-		e = fault(backend.Status(err), "", "%v", err).(*apiError)
-	}
-	return e.status, map[string]any{"error": e}
-}
-
-func fail(w http.ResponseWriter, err error) {
-	status, body := asAPI(err)
-	backend.WriteJSON(w, status, body)
 }
 
 // modelOf is an identity as /v1/models lists it.
@@ -109,25 +71,28 @@ func modelOf(name string, id agent.Identity) map[string]any {
 }
 
 // models lists the identities, those without that work for another one.
-func (d *door) models(*http.Request) (any, error) {
-	all, err := d.Agents()
+func (h *handler) models(*http.Request) (any, error) {
+	all, err := h.Agents()
 	list := []any{}
 	for _, a := range all {
-		if id, err := d.Find(a.Self); a.Parent == "" && err == nil {
+		if id, err := h.Find(a.Self); a.Parent == "" && err == nil {
 			list = append(list, modelOf(a.Name, id))
 		}
 	}
 	return map[string]any{"object": "list", "data": list}, err
 }
 
-func (d *door) model(r *http.Request) (any, error) {
+func (h *handler) model(r *http.Request) (any, error) {
 	who, room, _ := strings.Cut(r.PathValue("model"), "/")
-	id, err := d.find(who, cmp.Or(room, "api"))
-	return modelOf(r.PathValue("model"), id), err
+	id, err := h.find(who, cmp.Or(room, defaultRoom))
+	if err != nil {
+		return nil, err
+	}
+	return modelOf(r.PathValue("model"), id), nil
 }
 
-func (d *door) find(who, room string) (agent.Identity, error) {
-	id, err := d.Find(who)
+func (h *handler) find(who, room string) (agent.Identity, error) {
+	id, err := h.Find(who)
 	switch {
 	case errors.Is(err, agent.ErrNotFound):
 		return id, fault(http.StatusNotFound, "model_not_found", "no identity is named %.100q; GET /v1/models lists them", who)
@@ -139,13 +104,13 @@ func (d *door) find(who, room string) (agent.Identity, error) {
 
 // complete answers a completion: what is new of the conversation is said, and what the identity
 // says then is the answer. What goes wrong before there is a stream is returned.
-func (d *door) complete(w http.ResponseWriter, r *http.Request) error {
+func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	q, messages, err := read(r)
 	if err != nil {
 		return err
 	}
 	who, room, one := place(r, q)
-	id, err := d.find(who, room)
+	id, err := h.find(who, room)
 	if err != nil {
 		return err
 	}
@@ -158,14 +123,14 @@ func (d *door) complete(w http.ResponseWriter, r *http.Request) error {
 	if _, running := agent.Running(id); !running {
 		return stopped(id)
 	}
-	if err := d.join(r.Context(), id, room); err != nil {
+	if err := h.join(r.Context(), id, room); err != nil {
 		return err
 	}
 	after, err := events.End(id.LIFE()) // before anything is said
 	if err != nil {
 		return err
 	}
-	said, key, err := d.say(r, id, room, one, q, t)
+	said, key, err := h.say(r, id, room, one, q, t)
 	switch {
 	case err != nil:
 	case said.Hash == "":
@@ -177,50 +142,45 @@ func (d *door) complete(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Lethe-Room", room)
-	answers := &turn{id: id, room: room, line: said.Hash, store: d.Store, answer: a}
-	err = d.follow(r.Context(), id, after, answers.hear, a.beat)
+	answers := &turn{id: id, room: room, line: said.Hash, store: h.Store, answer: a}
+	err = h.follow(r.Context(), id, after, answers.hear, a.beat)
 	if r.Context().Err() != nil {
 		return nil // the client has left; the turn goes on
 	}
 	if err == nil {
-		d.posted(r.Context(), answers, said.To)
+		h.posted(r.Context(), answers, said.To)
 	}
 	if ended := a.finish(err); ended != nil || err != nil || r.Context().Err() != nil {
 		return ended
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.taken) >= mostTaken {
-		clear(d.taken)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.taken) >= mostTaken {
+		clear(h.taken)
 	}
-	d.taken[key] = true
+	h.taken[key] = true
 	return nil
 }
 
 // mostTaken bounds the keys that are remembered; then all begins anew.
 const mostTaken = 1000
 
-// stopped says that nobody runs an identity.
-func stopped(id agent.Identity) error {
-	return fault(http.StatusServiceUnavailable, "not_running", "%[1]s is not running; start it with: lethe run %[1]s", id.Name)
-}
-
 // patience is how long an identity may take for what takes it a moment, when the machine is busy.
 const patience = 10 * time.Second
 
 // join has an identity hear a room, from the next line on: what stands there before counts as history, and
 // history holds no commands.
-func (d *door) join(ctx context.Context, id agent.Identity, room string) error {
+func (h *handler) join(ctx context.Context, id agent.Identity, room string) error {
 	after, err := events.End(id.LIFE())
 	if err == nil {
-		err = chat.Subscribe(id.Subs(), d.Chats(), room)
+		err = chat.Subscribe(id.Subs(), h.Chats(), room)
 	}
 	if live, _ := report.Live(id); err != nil || slices.Contains(live.Rooms, room) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err = d.follow(ctx, id, after, func(e events.Event) error {
+	err = h.follow(ctx, id, after, func(e events.Event) error {
 		if e.Type == events.Joined && e.Room == room {
 			return errDone
 		}
@@ -234,13 +194,13 @@ func (d *door) join(ctx context.Context, id agent.Identity, room string) error {
 
 // posted waits until what the identity has said stands in the room, with which the next request is
 // compared. A room that cannot be written is not waited for.
-func (d *door) posted(ctx context.Context, t *turn, from int64) {
-	changed, stop := d.Watcher.Subscribe(chat.Scope{Dir: d.Chats(), Names: []string{chat.FileName(t.room)}})
+func (h *handler) posted(ctx context.Context, t *turn, from int64) {
+	changed, stop := h.Watcher.Subscribe(chat.Scope{Dir: h.Chats(), Names: []string{chat.FileName(t.room)}})
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		lines, _ := chat.After(chat.Path(d.Dir, t.room), from, pastLines)
+		lines, _ := chat.After(chat.Path(h.Dir, t.room), from, pastLines)
 		lines = slices.DeleteFunc(lines, func(l chat.Line) bool { return !l.Agent || l.Name != t.id.Name })
 		if len(lines) >= t.told {
 			return
@@ -258,7 +218,7 @@ const stale = time.Hour
 
 // key names what a request says. The same request is a retry, until its answer was taken; after
 // that the client asks anew. A client that names its requests decides that itself.
-func (d *door) key(r *http.Request, id agent.Identity, room, user string, q request) string {
+func (h *handler) key(r *http.Request, id agent.Identity, room, user string, q request) string {
 	var same bytes.Buffer
 	_ = json.Compact(&same, q.Messages) // it was read
 	base := blobs.Sum(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s", id.Self, room, user, &same)).String()[:32]
@@ -268,14 +228,14 @@ func (d *door) key(r *http.Request, id agent.Identity, room, user string, q requ
 	retry := !slices.Contains([]string{"", "0"}, header(r, "X-Stainless-Retry-Count"))
 	for n, last := 0, ""; ; n++ {
 		key := fmt.Sprintf("openai %s %d", base, n)
-		if _, known := d.Bridge.Taken("key:" + key); known {
+		if _, known := h.Bridge.Taken("key:" + key); known {
 			last = key
 			continue
 		}
-		said, _ := d.SaidBefore(last)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if last != "" && (retry || !d.taken[last] && time.Since(said.At) < stale) {
+		said, _ := h.SaidBefore(last)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if last != "" && (retry || !h.taken[last] && time.Since(said.At) < stale) {
 			return last
 		}
 		return key
@@ -289,19 +249,19 @@ const maxText = 1 << 20
 const pastLines = 500
 
 // say says what is new of a conversation, in one line, so that it opens one turn.
-func (d *door) say(r *http.Request, id agent.Identity, room string, one bool, q request, t talk) (said backend.Said, key string, err error) {
-	user := cmp.Or(signer(r), d.User)
-	key = d.key(r, id, room, user, q)
-	if said, known := d.SaidBefore(key); known {
+func (h *handler) say(r *http.Request, id agent.Identity, room string, one bool, q request, t talk) (said backend.Said, key string, err error) {
+	user := cmp.Or(signer(r), h.User)
+	key = h.key(r, id, room, user, q)
+	if said, known := h.SaidBefore(key); known {
 		return said, key, nil
 	}
-	lines, err := chat.Before(chat.Path(d.Dir, room), -1, pastLines)
+	lines, err := chat.Before(chat.Path(h.Dir, room), -1, pastLines)
 	if err != nil {
 		return said, key, err
 	}
 	p := pastOf(lines, id.Name)
 	n := p.news(t, one)
-	text, err := words(d.Store, user, n.said)
+	text, err := words(h.Store, user, n.said)
 	if err != nil {
 		return said, key, err
 	}
@@ -309,29 +269,29 @@ func (d *door) say(r *http.Request, id agent.Identity, room string, one bool, q 
 		return said, key, refuse("messages", "nothing of the user follows the last message of the assistant, so there is nothing to answer")
 	}
 	if command, _ := chat.Command(chat.Line{Text: text}); command == "" && !p.answered(text) { // these have to stand alone
-		if text, err = d.explained(p, n, user, t.system, text); err != nil {
+		if text, err = h.explained(p, n, user, t.system, text); err != nil {
 			return said, key, err
 		}
 	}
 	if len(text) > maxText {
 		return said, key, refuse("messages", "what is new has %s; of a text of more than %s, send a file", bridge.Size(int64(len(text))), bridge.Size(maxText))
 	}
-	if said, err = d.Say(key, room, user, text); errors.Is(err, backend.ErrOtherBody) { // the same request, at this moment
-		said, _ = d.SaidBefore(key)
+	if said, err = h.Say(key, room, user, text); errors.Is(err, backend.ErrOtherBody) { // the same request, at this moment
+		said, _ = h.SaidBefore(key)
 		err = nil
 	}
 	return said, key, err
 }
 
 // explained puts before a text what the identity has to know of the conversation.
-func (d *door) explained(p past, n news, user, system, text string) (string, error) {
+func (h *handler) explained(p past, n news, user, system, text string) (string, error) {
 	var parts []string
 	if s := p.instructions(system); s != "" {
 		parts = append(parts, s)
 	}
 	parts = append(parts, n.notes...)
 	if len(n.others) > 0 {
-		tag, err := keep(d.Store, user, n.others)
+		tag, err := keep(h.Store, user, n.others)
 		if err != nil {
 			return "", err
 		}
@@ -371,8 +331,8 @@ func heardAt(path string, said backend.Said, after string) (string, error) {
 const beat = 15 * time.Second
 
 // follow tells f what happens to an identity behind an ID, until f says that it is done.
-func (d *door) follow(ctx context.Context, id agent.Identity, after string, f func(events.Event) error, beating func()) error {
-	s, err := events.Open(d.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
+func (h *handler) follow(ctx context.Context, id agent.Identity, after string, f func(events.Event) error, beating func()) error {
+	s, err := events.Open(h.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
 	if err != nil {
 		return err
 	}
@@ -388,7 +348,7 @@ func (d *door) follow(ctx context.Context, id agent.Identity, after string, f fu
 			select {
 			case <-ctx.Done():
 				return
-			case <-d.Done:
+			case <-h.Done:
 				cancel(fault(http.StatusServiceUnavailable, "stopping", "the server stops; ask again, what you said is kept"))
 			case <-tick.C:
 				if _, running := agent.Running(id); !running {
@@ -398,7 +358,7 @@ func (d *door) follow(ctx context.Context, id agent.Identity, after string, f fu
 			}
 		}
 	})
-	switch err := s.Follow(ctx, d.Watcher, f); {
+	switch err := s.Follow(ctx, h.Watcher, f); {
 	case errors.Is(err, errDone):
 		return nil
 	case err != nil:
@@ -406,18 +366,3 @@ func (d *door) follow(ctx context.Context, id agent.Identity, after string, f fu
 	}
 	return context.Cause(ctx)
 }
-
-// paused says why an identity does not answer.
-func paused(id agent.Identity, e events.Event) error {
-	text := fmt.Sprintf("%s is paused: %s", id.Name, e.Text)
-	if !e.Until.IsZero() {
-		text += ", until " + e.Until.Format(time.RFC3339)
-	}
-	if e.Until.IsZero() && !strings.HasPrefix(e.Text, budgetSpent) {
-		return fault(http.StatusServiceUnavailable, "paused", "%s", text)
-	}
-	return fault(http.StatusPaymentRequired, "insufficient_quota", "%s; say /budget +1 today to raise the limit", text)
-}
-
-// budgetSpent begins the reason of a pause for want of money.
-const budgetSpent = "the budget is spent"

@@ -214,6 +214,9 @@ func signer(r *http.Request) string {
 	return chat.CleanName(name)
 }
 
+// defaultRoom is that of clients that tell no conversations apart.
+const defaultRoom = "api"
+
 // place is the room that a request is for. one says that the client means one conversation
 // by it: then what the client does not show of it, it has taken back.
 func place(r *http.Request, q request) (who, room string, one bool) {
@@ -229,7 +232,7 @@ func place(r *http.Request, q request) (who, room string, one bool) {
 	if q.User != "" {
 		return who, roomOf(q.User), false
 	}
-	return who, "api", false
+	return who, defaultRoom, false
 }
 
 var unfit = regexp.MustCompile(`[^a-z0-9]+`)

@@ -1,6 +1,6 @@
 //go:build !race
 
-// Package sdk tests the door with OpenAI's own client in Go, which takes a minute to compile: so
+// Package sdk tests package openai with OpenAI's own client in Go, which takes a minute to compile: so
 // it stands alone, and the race detector, which would compile it once more, passes it by.
 package sdk
 
@@ -15,7 +15,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"lethe/agent"
-	door "lethe/bridge/serve/openai"
+	models "lethe/bridge/serve/openai"
 	"lethe/config"
 	"lethe/host"
 	"lethe/internal/lethetest"
@@ -24,7 +24,7 @@ import (
 
 func TestClient(t *testing.T) {
 	dir := lethetest.Dir(t)
-	s := servetest.Start(t, dir, door.Routes)
+	s := servetest.Start(t, dir, models.Routes)
 	h, err := host.New(s.Backend.Home.Home, config.Settings{}, host.Options{Offline: true, Log: slog.New(slog.DiscardHandler)})
 	lethetest.Must(t, err)
 	id, err := h.Boot(agent.BootOptions{Name: "ada"})
