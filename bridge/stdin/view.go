@@ -24,8 +24,9 @@ func (m *model) frame() (above, below []string, input int) {
 	below = append(below, notices[:min(len(notices), m.height/5)]...)
 	typed := strings.Split(m.in.View(), "\n")
 	room := m.height - len(above) - len(below) - len(typed) - 2
-	below = append(below, m.choiceRows(min(m.choiceHeight(), room))...)
-	below = append(below, m.menuRows(min(m.height/2-1, room))...)
+	question := m.choiceRows(min(m.choiceHeight(), room))
+	below = append(below, question...)
+	below = append(below, m.menuRows(min(m.height/2-1, room-len(question)))...)
 	if !small {
 		below = append(below, dim.Render(strings.Repeat("─", m.width)))
 	}
