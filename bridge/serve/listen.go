@@ -181,9 +181,11 @@ func (c Config) page(url string) string {
 	scheme, address, _ := strings.Cut(url, "://")
 	host, port, _ := net.SplitHostPort(address)
 	switch {
+	case len(c.Hosts) > 0 && isLoopback(host) && scheme == "http":
+		return "https://" + c.Hosts[0] // a reverse proxy stands before it
 	case len(c.Hosts) > 0:
 		host = c.Hosts[0]
-	case isLoopback(host), host == "0.0.0.0", host == "::", host == "":
+	case isLoopback(host), host == "0.0.0.0", host == "::":
 		host = guard.PageHost
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)

@@ -116,6 +116,11 @@ func TestServe(t *testing.T) {
 	if _, path, ok := strings.Cut(link, "/login"); err != nil || !ok || s.get(t, "/login"+path, "", false).StatusCode != 200 || s.get(t, "/login"+path, "", false).StatusCode != 403 {
 		t.Errorf("the link that it gives another process is %s, %v", link, err)
 	}
+	proxied := c
+	proxied.Hosts = []string{"lethe.example.org"}
+	if link, err := serve.Link(t.Context(), proxied); err != nil || !strings.HasPrefix(link, "https://lethe.example.org/login?once=") {
+		t.Errorf("behind a proxy the link is %s, %v", link, err)
+	}
 	if err := serve.Run(t.Context(), c); !errors.Is(err, bridge.ErrRunning) {
 		t.Errorf("a second one: %v", err)
 	}
