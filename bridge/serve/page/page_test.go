@@ -145,6 +145,32 @@ func TestPage(t *testing.T) {
 		lethetest.Words(t, p.Text("#lines .line:last-child .did[open]"), "BASH", "echo here-it-is", "ok")
 		p.Check()
 	})
+	t.Run("Life grows, and nothing moves while one reads", func(t *testing.T) {
+		p, life := show(t, browser.Look{Height: 300}), show(t, browser.Look{})
+		life.Goto(s.URL + "/agents/ada/life")
+		p.Do(chromedp.Evaluate[chromedp.Void]("scrollTo(0, 0)"))
+		for i := range 3 {
+			_, err := s.Backend.Say("", "dev", "bob", fmt.Sprintf("remember number %d", i))
+			lethetest.Must(t, err)
+			p.Until(answered + fmt.Sprintf(`&& document.querySelector("#lines").innerText.includes("I will remember: number %d")`, i))
+		}
+		if at := browser.Eval[int](p, "Math.round(scrollY)"); at != 0 {
+			t.Errorf("the page has moved to %d", at)
+		}
+		life.Until(`document.querySelector("main").innerText.includes("I will remember: number 2")`)
+		if n := strings.Count(life.Text("main"), "I will remember: number 0"); n != 1 {
+			t.Errorf("Life shows an answer %d times", n)
+		}
+	})
+	t.Run("a room is opened and its lines are unread elsewhere", func(t *testing.T) {
+		p := show(t, browser.Look{})
+		p.Do(chromedp.SetValue("#room", "ops"), chromedp.Click("#room + button"))
+		p.Until(`location.search === "?room=ops" && document.readyState === "complete"`)
+		p.Goto(now)
+		_, err := s.Backend.Say("", "ops", "bob", "hello")
+		lethetest.Must(t, err)
+		p.Until(`document.querySelector(".unread")?.textContent === "2 unread"`) // bob's and the answer
+	})
 	t.Run("a question is answered with a button", func(t *testing.T) {
 		p := show(t, browser.Look{})
 		tell(t, p, "ask me before you run date")
