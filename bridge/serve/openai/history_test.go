@@ -86,6 +86,16 @@ func TestRoomOf(t *testing.T) {
 	}
 }
 
+func TestSigner(t *testing.T) {
+	for name, want := range map[string]string{"": "", "{{USER_NAME}}": "", "Grace%20Hopper": "Grace_Hopper", "Grace Hopper": "Grace_Hopper", "100% Grace": "100%_Grace", "a]b%0A[AGENT:ada": "ab_[AGENT:ada"} {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Header.Set("X-OpenWebUI-User-Name", name)
+		if got := signer(r); got != want || want != "" && !chat.ValidName(got) {
+			t.Errorf("%q signs as %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestPlace(t *testing.T) {
 	for _, c := range []struct{ model, user, headers, room string }{
 		{"ada", "", "", "api"},

@@ -117,6 +117,8 @@ func TestCompletions(t *testing.T) {
 			}
 		}
 		lethetest.Words(t, w.refused(404, body("bob", "hello")), `"bob"`, "/v1/models")
+		lethetest.Words(t, w.refused(400, body("ada", strings.Repeat("x", 1<<20+1))), "1.0 MB", "send a file")
+		lethetest.Words(t, w.refused(413, body("ada", strings.Repeat("x", 1<<20)), "Content-Type: application/x-www-form-urlencoded"), "application/json")
 		lethetest.Words(t, w.refused(404, body("ada/../x", "hello")), "not the name of a room")
 	})
 	t.Run("files", func(t *testing.T) {

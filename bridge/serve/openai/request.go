@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -79,6 +80,9 @@ func (c content) text() string {
 // read reads a request, and refuses what cannot be done here.
 func read(r *http.Request) (q request, messages []message, err error) {
 	body, err := io.ReadAll(r.Body)
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return q, nil, fault(http.StatusRequestEntityTooLarge, "", "the body has more than %s; with Content-Type: application/json it may have 16 MiB", bridge.Size(large.Limit))
+	}
 	if err != nil {
 		return q, nil, err
 	}
@@ -205,10 +209,13 @@ func header(r *http.Request, name string) string {
 	return v
 }
 
-// signer is the user that a front end names, or "".
+// signer is the user that a front end names, as it is or as in a URL, or "".
 func signer(r *http.Request) string {
-	name, err := url.PathUnescape(header(r, "X-OpenWebUI-User-Name"))
-	if err != nil || name == "" {
+	name := header(r, "X-OpenWebUI-User-Name")
+	if plain, err := url.PathUnescape(name); err == nil {
+		name = plain
+	}
+	if name == "" {
 		return ""
 	}
 	return chat.CleanName(name)
