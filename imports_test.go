@@ -51,16 +51,18 @@ var allowed = map[string][]string{
 	"lethe/bridge/serve/openai/sdk": {}, // tests alone
 	"lethe/bridge/serve/page":       {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/report"},
 	"lethe/bridge/serve/openai":     {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/report"},
-	"lethe/bridge/access":           {"lethe/chat", "lethe/internal/durable"},
-	"lethe/bridge/health":           {"lethe/internal/durable"},
-	"lethe/bridge/stdin":            {"lethe/blobs", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/report"},
-	"lethe/bridge/telegram":         {"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
-	"lethe/bridge/telegram/markup":  {},
-	"lethe/bridge/serve":            {"lethe/agent", "lethe/bridge", "lethe/bridge/health", "lethe/internal/status", "lethe/life", "lethe/mind", "lethe/trigger", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/report"},
-	"lethe/bridge/serve/guard":      {},
-	"lethe/deploy":                  {},
-	"lethe/internal/demo":           {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/config", "lethe/events", "lethe/host",
+	"lethe/bridge/acp": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/events", "lethe/host", "lethe/internal/durable",
+		"lethe/internal/status"},
+	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},
+	"lethe/bridge/health":          {"lethe/internal/durable"},
+	"lethe/bridge/stdin":           {"lethe/blobs", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/report"},
+	"lethe/bridge/telegram":        {"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/health", "lethe/bridge/telegram/markup", "lethe/chat", "lethe/internal/durable", "lethe/internal/status"},
+	"lethe/bridge/telegram/markup": {},
+	"lethe/bridge/serve":           {"lethe/agent", "lethe/bridge", "lethe/bridge/health", "lethe/internal/status", "lethe/life", "lethe/mind", "lethe/trigger", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/report"},
+	"lethe/bridge/serve/guard":     {},
+	"lethe/deploy":                 {},
+	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/budget", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/acp", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/config", "lethe/events", "lethe/host",
 		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall", "lethe/report", "lethe/tools", "lethe/trigger"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"},                                                                                                                                         // for tests
@@ -73,6 +75,7 @@ var allowed = map[string][]string{
 // only lists libraries that belong to one package each, or what is under it; the test server
 // of the Bot API speaks with the same types as the bridge.
 var only = map[string]string{
+	"github.com/coder/acp-go-sdk":         "lethe/bridge/acp",
 	"github.com/cohesion-org/deepseek-go": "lethe/llm",
 	"github.com/fsnotify/fsnotify":        "lethe/chat",
 	"github.com/chromedp/":                "lethe/internal/browser",

@@ -48,6 +48,8 @@ var (
 	// ErrStopped says that an identity has stopped before it answered. What was said is
 	// there, and it is heard at the next start.
 	ErrStopped = errors.New("it has stopped; what was said is heard at its next start")
+	// ErrDismissed is an ErrStopped by a person's request.
+	ErrDismissed = fmt.Errorf("somebody has stopped it: %w", ErrStopped)
 )
 
 // PausedError says why an identity does not go on before somebody mends something. It goes on
@@ -91,33 +93,39 @@ func (i *Identity) Say(ctx context.Context, room, text string) (Reply, error) {
 // Asked waits for what an identity makes of a line that is about to be said.
 type Asked struct {
 	*Identity
-	room, after string
+	Room  string
+	After string // the newest event that Await has seen
+
+	turn turn
 }
 
 // Ask prepares to say something in a room.
-func (i *Identity) Ask(room string) (Asked, error) {
+func (i *Identity) Ask(room string) (*Asked, error) {
 	if !i.Hears(room) {
-		return Asked{}, fmt.Errorf("say something to %s in room %s: %w", i.Name, room, ErrNotHeard)
+		return nil, fmt.Errorf("say something to %s in room %s: %w", i.Name, room, ErrNotHeard)
 	}
 	after, err := events.End(i.LIFE())
-	return Asked{i, room, after}, err
+	return &Asked{Identity: i, Room: room, After: after}, err
 }
 
 // Await returns when the turn that hears the line has ended; see Say. on, if not nil, is called
-// for each event meanwhile, deltas too.
-func (a Asked) Await(ctx context.Context, line chat.Line, on func(events.Event) error) (Reply, error) {
-	t := turn{Reply: Reply{Room: a.room, Agent: true, Name: a.Name}, line: line.Hash}
+// for each event meanwhile, deltas too. After an ErrStopped and Resume, or a context that ended, it
+// may be called again, and goes on.
+func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event) error) (Reply, error) {
+	t := &a.turn
+	t.Room, t.Agent, t.Name, t.line, t.err = a.Room, true, a.Name, line.Hash, nil
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go a.untilStopped(following, end)
-	for e, err := range a.Events(following, a.after) {
+	for e, err := range a.Events(following, a.After) {
 		if err == nil && on != nil {
 			err = on(e)
 		}
 		if err != nil {
 			return t.Reply, err
 		}
-		t.After = cmp.Or(e.ID, t.After)
+		a.After = cmp.Or(e.ID, a.After)
+		t.After = a.After
 		if t.take(e) {
 			return t.Reply, t.err
 		}
@@ -187,7 +195,7 @@ func (t *turn) take(e events.Event) (done bool) {
 	here := e.Room == t.Room || slices.Contains(e.Rooms, t.Room)
 	switch {
 	case e.Type == events.Stopped:
-		t.err = fmt.Errorf("wait for %s: %w", t.Name, ErrStopped)
+		t.err = fmt.Errorf("wait for %s: %w", t.Name, map[bool]error{true: ErrDismissed, false: ErrStopped}[e.Why == "request"])
 		return true
 	case e.Type == events.Paused:
 		t.err, t.entry = &PausedError{t.Name, e.Text}, e.Entry

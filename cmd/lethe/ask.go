@@ -208,7 +208,7 @@ func (p *program) await(ctx context.Context, q asking, room string, all ...*host
 		defer end()
 		ctx = bounded
 	}
-	var asked []host.Asked
+	var asked []*host.Asked
 	for _, i := range all {
 		a, err := i.Ask(room)
 		if errors.Is(err, host.ErrNotHeard) {

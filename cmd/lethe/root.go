@@ -108,7 +108,7 @@ rehearsal model, which says so.`,
 			case "rehearse", "replay", "eval", "help": // need no home, and no configuration
 				return nil
 			}
-			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say", "ask"}, name)) // the others only look
+			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say", "ask", "acp"}, name)) // the others only look
 		},
 	}
 	root.RunE = func(cmd *cobra.Command, list []string) error {
@@ -140,7 +140,7 @@ rehearsal model, which says so.`,
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"talk", "Talk:", []*cobra.Command{p.askCommand(), p.chatCommand(), p.sayCommand(), p.answerCommand(), p.demoCommand()}},
+		{"talk", "Talk:", []*cobra.Command{p.askCommand(), p.chatCommand(), p.sayCommand(), p.answerCommand(), p.acpCommand(), p.demoCommand()}},
 		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.topCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand()}},
 		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.serveCommand(), p.bridgeCommand(), p.cleanCommand()}},
 		{"measure", "Measure:", []*cobra.Command{p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},

@@ -1,0 +1,297 @@
+// Package acp connects editors with an identity, by version 1 of the Agent Client Protocol
+// over standard input and output:
+//
+//	err := acp.Run(ctx, acp.Config{Open: open, Home: home, Store: store, User: "ada", In: os.Stdin, Out: os.Stdout})
+//
+// A session is a room. What the person writes in the editor is a line there, and what the editor
+// shows comes from the events of the identity: a session can be loaded after a month, by two
+// editors at once, and go on in a terminal. Nothing is true that is not in the room or in LIFE;
+// of its own the package keeps which folder a session was opened in.
+package acp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"lethe"
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/bridge"
+	"lethe/chat"
+	"lethe/host"
+	"lethe/internal/durable"
+)
+
+// Name is that of the directory under bridges/.
+const Name = "acp"
+
+// Config says whom an editor talks to.
+type Config struct {
+	// Open returns the identity, running here or elsewhere. It is called once, by the first
+	// session: cwd is the folder of the editor, where the identity may work if it runs here.
+	// inside says that it does.
+	Open func(ctx context.Context, cwd string) (i *host.Identity, inside bool, err error)
+
+	Self   agent.Identity // whose sessions are listed; zero where it is not booted yet
+	Home   agent.Home
+	Store  *blobs.Store
+	User   string   // who writes in the editor
+	People []string // who may answer questions
+	Log    *slog.Logger
+
+	In  io.Reader
+	Out io.Writer
+}
+
+// Run serves one editor until it closes the input, or ctx ends.
+func Run(ctx context.Context, c Config) error {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &server{Config: c, ctx: ctx, sessions: map[sdk.SessionId]*session{}}
+	s.conn = sdk.NewAgentSideConnection(s, c.Out, c.In)
+	s.conn.SetLogger(c.Log)
+	select {
+	case <-ctx.Done():
+	case <-s.conn.Done():
+	}
+	cancel()
+	s.prompts.Wait()
+	for _, one := range s.sessions {
+		one.rest()
+	}
+	return nil
+}
+
+// server is the agent's side of a connection.
+type server struct {
+	Config
+	ctx     context.Context
+	conn    *sdk.AgentSideConnection
+	prompts sync.WaitGroup
+
+	mu       sync.Mutex
+	self     *host.Identity // nil before the first session
+	folder   string         // that it works in; empty: not an editor's
+	sessions map[sdk.SessionId]*session
+}
+
+func (s *server) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+	return sdk.InitializeResponse{
+		ProtocolVersion: sdk.ProtocolVersionNumber,
+		AgentInfo:       &sdk.Implementation{Name: "lethe", Title: sdk.Ptr("Lethe"), Version: lethe.Version},
+		AuthMethods:     []sdk.AuthMethod{},
+		AgentCapabilities: sdk.AgentCapabilities{
+			LoadSession:         true,
+			PromptCapabilities:  sdk.PromptCapabilities{Image: true, Audio: true, EmbeddedContext: true},
+			SessionCapabilities: sdk.SessionCapabilities{List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{}, Close: &sdk.SessionCloseCapabilities{}},
+		},
+	}, nil
+}
+
+// Authenticate has nothing to do: who may start the program may use the home.
+func (s *server) Authenticate(context.Context, sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
+	return sdk.AuthenticateResponse{}, nil
+}
+
+func (s *server) Logout(context.Context, sdk.LogoutRequest) (sdk.LogoutResponse, error) {
+	return sdk.LogoutResponse{}, nil
+}
+
+func (s *server) SetSessionMode(context.Context, sdk.SetSessionModeRequest) (sdk.SetSessionModeResponse, error) {
+	return sdk.SetSessionModeResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionSetMode)
+}
+
+func (s *server) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOptionRequest) (sdk.SetSessionConfigOptionResponse, error) {
+	return sdk.SetSessionConfigOptionResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionSetConfigOption)
+}
+
+// identity opens it at the first call.
+func (s *server) identity(cwd string) (*host.Identity, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.self == nil {
+		i, inside, err := s.Open(s.ctx, cwd)
+		if err != nil {
+			return nil, refused(err)
+		}
+		if s.self = i; inside {
+			s.folder = cwd
+		}
+	}
+	return s.self, nil
+}
+
+// refused is an error as editors show it: one line, and what to do.
+func refused(err error) error {
+	text := err.Error()
+	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
+		text += " (" + h.Hint() + ")"
+	}
+	return &sdk.RequestError{Code: -32603, Message: chat.Sanitize(text)}
+}
+
+var notInRoom = regexp.MustCompile(`[^a-z0-9]+`)
+
+// NewSession makes a room that is called after the folder.
+func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
+	i, err := s.identity(r.Cwd)
+	if err != nil {
+		return sdk.NewSessionResponse{}, err
+	}
+	random := make([]byte, 4)
+	_, _ = rand.Read(random) // never fails
+	room := strings.Trim(notInRoom.ReplaceAllString(strings.ToLower(filepath.Base(r.Cwd)), "-"), "-")
+	room = strings.TrimPrefix(room[:min(len(room), 40)]+"-"+hex.EncodeToString(random), "-")
+	if err := s.keepFolder(room, r.Cwd); err != nil {
+		return sdk.NewSessionResponse{}, refused(err)
+	}
+	if err := i.Join(room); err != nil {
+		return sdk.NewSessionResponse{}, refused(err)
+	}
+	return sdk.NewSessionResponse{SessionId: sdk.SessionId(room)}, s.begin(room, r.Cwd, names(r.McpServers), nil)
+}
+
+// LoadSession shows what was said in the room.
+func (s *server) LoadSession(_ context.Context, r sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
+	return sdk.LoadSessionResponse{}, s.again(r.SessionId, r.Cwd, r.McpServers, true)
+}
+
+// ResumeSession goes on without showing that.
+func (s *server) ResumeSession(_ context.Context, r sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
+	return sdk.ResumeSessionResponse{}, s.again(r.SessionId, r.Cwd, r.McpServers, false)
+}
+
+// maxReplay bounds the lines that a session is loaded with.
+const maxReplay = 1000
+
+func (s *server) again(id sdk.SessionId, cwd string, mcp []sdk.McpServer, replay bool) error {
+	room := string(id)
+	i, err := s.identity(cwd)
+	if err != nil {
+		return err
+	}
+	if !chat.ValidRoom(room) || !i.Hears(room) {
+		return sdk.NewInvalidParams(map[string]any{"error": fmt.Sprintf("there is no session %.80q of %s; session/list has those that there are", room, i.Name)})
+	}
+	var said []chat.Line
+	if replay {
+		if said, _, _, err = chat.Tail(chat.Path(s.Home.Dir, room), maxReplay); err != nil {
+			return refused(err)
+		}
+	}
+	return s.begin(room, s.folder, names(mcp), said)
+}
+
+// begin opens a session, and shows what was said in it.
+func (s *server) begin(room, cwd string, mcp []string, said []chat.Line) error {
+	one, err := s.open(room, mcp)
+	if err != nil {
+		return refused(err)
+	}
+	if cwd != s.folder {
+		one.told = append(one.told, fmt.Sprintf("[the editor's folder is %s, which is not your workspace]", bridge.Inert(cwd)))
+	}
+	for _, l := range said {
+		one.view.line(l)
+	}
+	s.mu.Lock()
+	before := s.sessions[one.id]
+	s.sessions[one.id] = one
+	s.mu.Unlock()
+	if before != nil {
+		before.rest()
+	}
+	one.follow()
+	return nil
+}
+
+func names(servers []sdk.McpServer) (list []string) {
+	for _, m := range servers {
+		switch {
+		case m.Stdio != nil:
+			list = append(list, m.Stdio.Name)
+		case m.Http != nil:
+			list = append(list, m.Http.Name)
+		case m.Sse != nil:
+			list = append(list, m.Sse.Name)
+		}
+	}
+	return list
+}
+
+func (s *server) CloseSession(_ context.Context, r sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
+	s.mu.Lock()
+	one := s.sessions[r.SessionId]
+	delete(s.sessions, r.SessionId)
+	s.mu.Unlock()
+	if one != nil {
+		one.rest()
+	}
+	return sdk.CloseSessionResponse{}, nil
+}
+
+// ListSessions lists the rooms that the identity hears, newest first.
+func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk.ListSessionsResponse, error) {
+	out := sdk.ListSessionsResponse{Sessions: []sdk.SessionInfo{}}
+	rooms, err := chat.Rooms(s.Self.Subs())
+	if err != nil {
+		return out, refused(err)
+	}
+	for _, room := range rooms {
+		folder := s.folderOf(room)
+		if folder == "" {
+			folder = filepath.Join(s.Self.Dir, "workspace") // the protocol wants one
+		}
+		fi, err := os.Stat(chat.Path(s.Home.Dir, room))
+		if err != nil || r.Cwd != nil && *r.Cwd != folder || strings.HasPrefix(room, chat.TaskPrefix) || chat.ForNotices(room) {
+			continue
+		}
+		at, title := fi.ModTime().UTC().Format(time.RFC3339), room
+		if lines, _, _, _ := chat.Tail(chat.Path(s.Home.Dir, room), 1); len(lines) > 0 {
+			title += ": " + blobs.Gist(lines[0].Text)
+		}
+		out.Sessions = append(out.Sessions, sdk.SessionInfo{SessionId: sdk.SessionId(room), Cwd: folder, Title: &title, UpdatedAt: &at})
+	}
+	slices.SortFunc(out.Sessions, func(a, b sdk.SessionInfo) int { return strings.Compare(*b.UpdatedAt, *a.UpdatedAt) })
+	return out, nil
+}
+
+// The folder of a session is a file of one line, for session/list.
+func (s *server) folderFile(room string) string {
+	return filepath.Join(s.Home.Dir, "bridges", Name, room+".folder")
+}
+
+func (s *server) keepFolder(room, cwd string) error {
+	path := s.folderFile(room)
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return durable.Replace(path, []byte(cwd), 0o600)
+}
+
+func (s *server) folderOf(room string) string {
+	data, _, _ := durable.ReadRegular(s.folderFile(room), 1<<16) // none, where it cannot be read
+	return string(data)
+}
+
+// session finds one that the editor has opened.
+func (s *server) session(id sdk.SessionId) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.sessions[id]; one != nil {
+		return one, nil
+	}
+	return nil, sdk.NewInvalidParams(map[string]any{"error": fmt.Sprintf("session %.80q is not open; load or resume it", id)})
+}

@@ -1,0 +1,315 @@
+package acp
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"lethe/bridge"
+	"lethe/chat"
+	"lethe/events"
+	"lethe/host"
+	"lethe/internal/status"
+)
+
+// session is a room that the editor has open. Either a prompt or follow reads the events, one
+// after the other, so that each is shown once and before the end of the prompt that it is of.
+type session struct {
+	*server
+	id   sdk.SessionId
+	room string
+	self *host.Identity
+	view *view
+	told []string // what the first prompt says besides its own text
+	note string   // what the editor is told with it
+
+	turn  chan struct{} // holds one value while a prompt has the session
+	after string        // the last event that was shown
+	stop  context.CancelFunc
+	idle  chan struct{} // closed when follow has ended
+}
+
+// open begins where the life is now.
+func (s *server) open(room string, mcp []string) (*session, error) {
+	after, err := events.End(s.self.LIFE())
+	one := &session{server: s, id: sdk.SessionId(room), room: room, self: s.self, after: after, turn: make(chan struct{}, 1)}
+	one.view = newView(one)
+	if len(mcp) > 0 {
+		one.note = fmt.Sprintf("(Lethe does not use the editor's MCP servers: %s.)\n", chat.Sanitize(strings.Join(mcp, ", ")))
+	}
+	return one, err
+}
+
+// follow shows what happens between prompts, until rest.
+func (s *session) follow() {
+	ctx, stop := context.WithCancel(s.ctx)
+	s.stop, s.idle = stop, make(chan struct{})
+	go func() { // ends with ctx
+		defer close(s.idle)
+		for e, err := range s.self.Events(ctx, s.after) {
+			if err != nil {
+				s.Log.Warn("a session does not show what happens", "room", s.room, "error", err)
+				return
+			}
+			s.show(e)
+		}
+	}()
+}
+
+// rest ends follow.
+func (s *session) rest() {
+	if s.stop != nil {
+		s.stop()
+		<-s.idle
+	}
+}
+
+func (s *session) show(e events.Event) {
+	if e.ID != "" {
+		s.after = e.ID
+	}
+	s.view.event(e)
+}
+
+// Cancel ends the turn. Where a prompt waits for it, the prompt says so in the room.
+func (s *server) Cancel(_ context.Context, r sdk.CancelNotification) error {
+	one, err := s.session(r.SessionId)
+	if err != nil {
+		return nil // it is closed
+	}
+	select {
+	case one.turn <- struct{}{}:
+		defer func() { <-one.turn }()
+		if now, _ := status.Read(one.self.Dir); slices.Contains(now.Answering, one.room) {
+			_, err = host.Post(s.Home, one.room, s.User, "/stop")
+		}
+	default: // the SDK has ended the prompt's context
+	}
+	return err
+}
+
+// cancelTime bounds the wait for a turn to end that was cancelled.
+const cancelTime = 10 * time.Second
+
+// Prompt says what the person wrote, and answers when the turn has ended.
+func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResponse, error) {
+	s.prompts.Add(1)
+	defer s.prompts.Done()
+	one, err := s.session(r.SessionId)
+	if err != nil {
+		return sdk.PromptResponse{}, err
+	}
+	select {
+	case one.turn <- struct{}{}:
+		defer func() { <-one.turn }()
+	case <-ctx.Done():
+		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
+	}
+	text, err := one.text(r.Prompt)
+	if err != nil {
+		return sdk.PromptResponse{}, err
+	}
+	one.rest()
+	defer one.follow()
+	if one.note != "" {
+		one.view.send(sdk.UpdateAgentThoughtText(one.note))
+		one.note = ""
+	}
+	reply, reason, err := one.say(ctx, text)
+	if err != nil {
+		return sdk.PromptResponse{}, refused(err)
+	}
+	return sdk.PromptResponse{StopReason: reason, Usage: &sdk.Usage{
+		InputTokens: int(reply.In), CachedReadTokens: sdk.Ptr(int(reply.Cached)), OutputTokens: int(reply.Out), TotalTokens: int(reply.In + reply.Out),
+	}}, nil
+}
+
+// say says a text, and goes on until nothing is open that the editor's person can decide.
+func (s *session) say(ctx context.Context, text string) (host.Reply, sdk.StopReason, error) {
+	var all host.Reply
+	for {
+		if err := s.self.Resume(s.ctx); err != nil {
+			return all, "", err
+		}
+		line, err := host.Post(s.Home, s.room, s.User, text)
+		if err != nil {
+			return all, "", err
+		}
+		for {
+			r, err := s.await(ctx, line)
+			all.In, all.Cached, all.Out = all.In+r.In, all.Cached+r.Cached, all.Out+r.Out
+			switch {
+			case ctx.Err() != nil:
+				return all, sdk.StopReasonCancelled, nil
+			case errors.As(err, new(*host.PausedError)): // the room says why
+				return all, sdk.StopReasonEndTurn, nil
+			case err != nil:
+				return all, "", err
+			case r.Question == nil || len(r.Question.Options) == 0 || !r.Question.MayAnswer(s.User, s.People):
+				return all, reasonOf(r.Ended), nil
+			}
+			choice, elsewhere, err := s.permission(ctx, *r.Question)
+			if err != nil {
+				return all, sdk.StopReasonCancelled, nil // the question stays open
+			}
+			if elsewhere != nil {
+				line = *elsewhere
+				continue
+			}
+			text = r.Question.ID + " " + choice
+			break
+		}
+	}
+}
+
+func reasonOf(ended string) sdk.StopReason {
+	switch ended {
+	case "stop":
+		return sdk.StopReasonCancelled
+	case "max_steps":
+		return sdk.StopReasonMaxTurnRequests
+	case "cut":
+		return sdk.StopReasonMaxTokens
+	}
+	return sdk.StopReasonEndTurn
+}
+
+// await shows events until the turn that hears the line has ended. Where the process that runs
+// the identity has ended, this one takes it up. A cancelled prompt stops the turn, and waits for that.
+func (s *session) await(ctx context.Context, line chat.Line) (host.Reply, error) {
+	waiting, end := context.WithCancel(s.ctx)
+	defer end()
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-s.conn.Done(): // the editor is gone, and the turn goes on
+		default:
+			_, _ = host.Post(s.Home, s.room, s.User, "/stop")
+			time.AfterFunc(cancelTime, end)
+		}
+	})()
+	if line.To > 0 { // the editor has shown it
+		s.view.own = line.Hash
+	}
+	asked := host.Asked{Identity: s.self, Room: s.room, After: s.after}
+	for {
+		r, err := asked.Await(waiting, line, func(e events.Event) error { s.show(e); return nil })
+		if !errors.Is(err, host.ErrStopped) || errors.Is(err, host.ErrDismissed) {
+			return r, err
+		}
+		if err := s.self.Resume(waiting); err != nil {
+			return r, err
+		}
+	}
+}
+
+// permission asks the editor's person. choice is what they say; elsewhere is the line of who
+// has answered first in another way. The error says that the editor's person does not answer.
+func (s *session) permission(ctx context.Context, q chat.Question) (choice string, elsewhere *chat.Line, err error) {
+	asking, end := context.WithCancel(ctx)
+	defer end()
+	said := make(chan string, 1)
+	failed := make(chan error, 1)
+	go func() { // ends with asking
+		resp, err := s.conn.RequestPermission(asking, sdk.RequestPermissionRequest{SessionId: s.id, Options: options(q), ToolCall: sdk.ToolCallUpdate{
+			ToolCallId: sdk.ToolCallId(q.ID), Title: sdk.Ptr(bridge.Clip(q.Text, 200)), Status: sdk.Ptr(sdk.ToolCallStatusPending),
+			Content: []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(chat.Sanitize(q.Text)))},
+		}})
+		switch chosen := resp.Outcome.Selected; {
+		case err == nil && chosen != nil:
+			said <- string(chosen.OptionId)
+		default:
+			failed <- errors.Join(err, errors.New("no answer"))
+		}
+		end()
+	}()
+	before, line := s.after, chat.Line{}
+	for e, err := range s.self.Events(asking, s.after) {
+		if err != nil {
+			return "", nil, err
+		}
+		if e.Type == events.UserMessage && e.Room == s.room {
+			before, line.Hash = s.after, e.Line
+		}
+		if e.Type == events.Answered && e.Question != nil && e.Question.ID == q.ID {
+			s.after = before
+			return "", &line, nil
+		}
+		s.show(e)
+	}
+	select {
+	case choice = <-said:
+		return choice, nil, nil
+	case err = <-failed:
+		return "", nil, err
+	}
+}
+
+// options are those of a question as an editor shows them.
+func options(q chat.Question) (list []sdk.PermissionOption) {
+	for _, o := range q.Options {
+		kind := sdk.PermissionOptionKindAllowOnce
+		switch strings.ToLower(o) {
+		case "no":
+			kind = sdk.PermissionOptionKindRejectOnce
+		case "always":
+			kind = sdk.PermissionOptionKindAllowAlways
+		}
+		list = append(list, sdk.PermissionOption{Kind: kind, Name: chat.Sanitize(o), OptionId: sdk.PermissionOptionId(o)})
+	}
+	return list
+}
+
+// text is what a prompt says: its texts, and for each file the name of its blob.
+func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
+	var parts []string
+	file := func(kind, name, mime, data string) error {
+		raw, err := base64.StdEncoding.DecodeString(data)
+		if err != nil {
+			return sdk.NewInvalidParams(map[string]any{"error": fmt.Sprintf("the %s is not base64: %v", kind, err)})
+		}
+		_, tag, err := bridge.File{Kind: kind, Name: name, Mime: mime}.Put(s.Store, time.Now(), s.User, raw)
+		parts = append(parts, tag)
+		return err
+	}
+	for _, b := range blocks {
+		var err error
+		switch {
+		case b.Text != nil:
+			parts = append(parts, b.Text.Text)
+		case b.Image != nil:
+			err = file("image", "", b.Image.MimeType, b.Image.Data)
+		case b.Audio != nil:
+			err = file("audio", "", b.Audio.MimeType, b.Audio.Data)
+		case b.ResourceLink != nil:
+			parts = append(parts, fmt.Sprintf("[file %s: %s]", bridge.Inert(b.ResourceLink.Name), bridge.Inert(b.ResourceLink.Uri)))
+		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
+			t := b.Resource.Resource.TextResourceContents
+			parts = append(parts, fmt.Sprintf("[file %s]\n%s", bridge.Inert(t.Uri), t.Text))
+		case b.Resource != nil && b.Resource.Resource.BlobResourceContents != nil:
+			f := b.Resource.Resource.BlobResourceContents
+			mime := ""
+			if f.MimeType != nil {
+				mime = *f.MimeType
+			}
+			err = file("file", f.Uri, mime, f.Blob)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	text := strings.Join(parts, "\n")
+	if strings.TrimSpace(text) == "" {
+		return "", sdk.NewInvalidParams(map[string]any{"error": "the prompt is empty"})
+	}
+	if !strings.HasPrefix(text, "/") { // a command stands alone
+		text = strings.Join(append(s.told, text), "\n")
+		s.told = nil
+	}
+	return text, nil
+}

@@ -1,0 +1,190 @@
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"lethe/bridge"
+	"lethe/chat"
+	"lethe/events"
+	"lethe/internal/status"
+)
+
+// view makes updates of events. An editor appends chunks, so a text that grows is sent piece by
+// piece, and what was sent cannot be taken back.
+type view struct {
+	*session
+	own  string // the hash of the line that the editor shows already
+	turn int    // the newest one that the room has to do with
+
+	text, thinking streamed
+	output         map[string]string // of calls that run, the newest of it
+}
+
+// streamed is what has come of an entry's text, and what of it was sent.
+type streamed struct{ entry, raw, sent string }
+
+func newView(s *session) *view {
+	v := &view{session: s, output: map[string]string{}}
+	if now, _ := status.Read(s.self.Dir); slices.Contains(now.Answering, s.room) {
+		v.turn = now.Turn + 1 // it is under way
+	}
+	return v
+}
+
+func (v *view) send(u sdk.SessionUpdate) {
+	if err := v.conn.SessionUpdate(v.ctx, sdk.SessionNotification{SessionId: v.id, Update: u}); err != nil {
+		v.Log.Debug("the editor takes no updates", "error", err)
+	}
+}
+
+// line shows one that was said before.
+func (v *view) line(l chat.Line) {
+	switch {
+	case l.Agent && l.Name == v.self.Name:
+		v.send(sdk.UpdateAgentMessageText(l.Text + "\n"))
+	default:
+		v.send(sdk.UpdateUserMessageText(v.signed(l.Name, l.Text)))
+	}
+}
+
+// signed names somebody who is not the editor's person.
+func (v *view) signed(name, text string) string {
+	if name == v.User {
+		return text
+	}
+	return name + ": " + text
+}
+
+func (v *view) event(e events.Event) {
+	here := e.Room == v.room || slices.Contains(e.Rooms, v.room)
+	if here && e.Type == events.UserMessage {
+		if v.turn = max(v.turn, e.Turn); e.Line != v.own {
+			v.send(sdk.UpdateUserMessageText(v.signed(e.By, e.Text)))
+		}
+		return
+	}
+	if !here && (e.Turn != v.turn || e.Turn == 0) {
+		return // another room's
+	}
+	switch e.Type {
+	case events.ThinkingDelta, events.ThinkingDone:
+		if more := v.thinking.more(e, e.Type == events.ThinkingDone); more != "" {
+			v.send(sdk.UpdateAgentThoughtText(more))
+		}
+	case events.MessageDelta, events.MessageDone:
+		v.message(e, here)
+	case events.Asked:
+		if here && e.Question != nil {
+			v.send(sdk.UpdateAgentMessageText(e.Question.String() + "\n"))
+		}
+	case events.ToolRequest, events.ToolOutput, events.ToolResult:
+		v.call(e)
+	case events.Usage:
+		if now, err := status.Read(v.self.Dir); err == nil && now.ContextLimit > 0 {
+			v.send(sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{
+				Used: now.ContextTokens, Size: now.ContextLimit, Cost: &sdk.Cost{Amount: now.CostUSD + e.USD, Currency: "USD"},
+			}})
+		}
+	case events.Forgot:
+		v.send(sdk.UpdateAgentThoughtText(fmt.Sprintf("(forgot %s: %d → %d tokens)\n", e.Entries, e.Before, e.After)))
+	}
+}
+
+func (v *view) message(e events.Event, here bool) {
+	switch {
+	case e.Type == events.MessageDone && (strings.Contains(e.Entry, ".") || !strings.HasPrefix(e.Entry, "e")): // SAY, or of the harness
+		if here {
+			v.send(sdk.UpdateAgentMessageText(e.Text + "\n"))
+		}
+	case e.Status == "" || e.Type == events.MessageDelta:
+		if more := v.text.more(e, e.Type == events.MessageDone); more != "" {
+			v.send(sdk.UpdateAgentMessageText(more))
+		}
+	default: // refused, stopped, cut: what was sent of it stays
+		v.send(sdk.UpdateAgentMessageText("\n(" + e.Status + ")\n"))
+	}
+}
+
+// more is what is still to be sent of a text that grows; done says that e has all of it.
+func (s *streamed) more(e events.Event, done bool) (more string) {
+	if s.entry != e.Entry {
+		*s = streamed{entry: e.Entry}
+	}
+	text := e.Text
+	if !done {
+		if int(e.Offset) > len(s.raw) {
+			return "" // a piece is missing: the end has all
+		}
+		s.raw = s.raw[:e.Offset] + e.Text
+		text = strings.TrimLeft(s.raw, "\n ")
+	}
+	switch {
+	case strings.HasPrefix(text, s.sent):
+		more, s.sent = text[len(s.sent):], text
+	case !strings.HasPrefix(s.sent, text): // it began anew
+		more, s.sent = "\n\n"+text, text
+	}
+	if done {
+		more += "\n"
+	}
+	return more
+}
+
+// kinds are those of tools, by which editors choose icons.
+var kinds = map[string]sdk.ToolKind{
+	"READ_FILE": sdk.ToolKindRead, "LIST": sdk.ToolKindRead, "UNCOMPACT": sdk.ToolKindRead, "RECALL": sdk.ToolKindSearch,
+	"WRITE_FILE": sdk.ToolKindEdit, "EDIT_FILE": sdk.ToolKindEdit, "BASH": sdk.ToolKindExecute, "COMPACT": sdk.ToolKindThink,
+}
+
+// maxOutput bounds what is shown of the output of a call that runs, in bytes: the newest.
+const maxOutput = 16 << 10
+
+func (v *view) call(e events.Event) {
+	id := sdk.ToolCallId(v.room + "/" + e.Entry)
+	content := func(text string) []sdk.ToolCallContent {
+		return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(chat.Sanitize(text)))}
+	}
+	switch e.Type {
+	case events.ToolRequest:
+		kind, known := kinds[e.Tool]
+		if !known {
+			kind = sdk.ToolKindOther
+		}
+		v.send(sdk.StartToolCall(id, title(e), sdk.WithStartKind(kind), sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args)))
+	case events.ToolOutput:
+		text := e.Text
+		if e.Offset > 0 {
+			text = v.output[e.Entry] + e.Text
+		}
+		if more := len(text) - maxOutput; more > 0 {
+			text = strings.ToValidUTF8(text[more:], "")
+		}
+		v.output[e.Entry] = text
+		v.send(sdk.UpdateToolCall(id, sdk.WithUpdateContent(content(text))))
+	case events.ToolResult:
+		delete(v.output, e.Entry)
+		state := sdk.ToolCallStatusFailed
+		if e.Status == "ok" {
+			state = sdk.ToolCallStatusCompleted
+		}
+		v.send(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(state), sdk.WithUpdateContent(content(e.Text)),
+			sdk.WithUpdateRawOutput(map[string]any{"status": e.Status, "hash": e.Hash})))
+	}
+}
+
+// title is a tool and what it is about, in a line.
+func title(e events.Event) string {
+	var args map[string]any
+	_ = json.Unmarshal(e.Args, &args) // an object, or nothing
+	for _, key := range []string{"command", "path", "room", "query", "ref", "question"} {
+		if s, ok := args[key].(string); ok {
+			return e.Tool + " " + bridge.Clip(chat.Sanitize(s), 100)
+		}
+	}
+	return e.Tool
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent"
+	"lethe/bridge/acp"
+	"lethe/host"
+	"lethe/llm"
+)
+
+func (p *program) acpCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "acp [NAME]",
+		Short: "Connect an editor, by the Agent Client Protocol on standard input and output",
+		Long: `Acp is what an editor starts to talk with an identity: Zed, JetBrains, Emacs, Neovim and
+others that speak the Agent Client Protocol. A session of the editor is a room.
+
+If the identity runs already, acp attaches to it. Otherwise the identity is resumed, or
+booted, when the first session is opened, and works in the editor's folder, unless
+--workspace or tools.workspace names another one. docs/acp.md has the settings of editors.`,
+		Example: `  lethe acp
+  lethe acp ada --room dev`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, list []string) error {
+			if len(list) == 1 {
+				p.runs.name = list[0]
+			}
+			return p.acp(cmd.Context())
+		},
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+	p.runFlags(cmd)
+	return cmd
+}
+
+func (p *program) acp(ctx context.Context) error {
+	id, err := p.meant()
+	if err != nil {
+		return err
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	logs, err := p.logFile()
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
+	log := p.logTo(logs)
+	var h *host.Host
+	err = acp.Run(ctx, acp.Config{
+		Self: id, Home: p.home, Store: store, User: p.settings.UserName(), People: p.settings.Deciders(), Log: log, In: p.in, Out: p.out,
+		Open: func(ctx context.Context, cwd string) (*host.Identity, bool, error) {
+			o := p.hostOptions(log)
+			o.Rehearse, o.Tell = !p.livedOnline(id), p.teller(logs)
+			own := o.Workspace == "" && p.settings.Tools.Workspace == ""
+			if own {
+				o.Workspace = cwd
+			}
+			var err error
+			if h, err = p.newHost(o); errors.Is(err, llm.ErrNoKey) && id.Self != "" {
+				if _, running := agent.Running(id); running { // with another model, or a key that the editor has not
+					h, err = host.Look(p.home, p.settings.Settings, o)
+				}
+			}
+			if err != nil {
+				return nil, false, hint(err, "%s", p.hintOf(err))
+			}
+			if id, _, err = p.identity(h); err != nil {
+				return nil, false, hint(err, "%s", p.hintOf(err))
+			}
+			i := h.Of(id)
+			err = i.Resume(ctx)
+			return i, own && i.Inside(), err
+		},
+	})
+	if h != nil {
+		err = errors.Join(err, h.Close())
+	}
+	return err
+}

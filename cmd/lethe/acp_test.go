@@ -1,0 +1,301 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"lethe/internal/lethetest"
+)
+
+// editor is a client of lethe acp: the SDK's, over the pipes of a real process.
+type editor struct {
+	*sdk.ClientSideConnection
+	t   *testing.T
+	cmd *exec.Cmd
+	raw bytes.Buffer // all that came on standard output
+
+	mu     sync.Mutex
+	shown  strings.Builder // what a person would see, a line each
+	usage  *sdk.SessionUsageUpdate
+	asked  chan sdk.RequestPermissionRequest
+	choice chan sdk.RequestPermissionOutcome
+}
+
+func (e *editor) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	put := func(kind string, b sdk.ContentBlock) {
+		e.shown.WriteString(kind + strings.TrimSpace(b.Text.Text) + "\n")
+	}
+	switch u := n.Update; {
+	case u.AgentMessageChunk != nil:
+		put("agent: ", u.AgentMessageChunk.Content)
+	case u.AgentThoughtChunk != nil:
+		put("thought: ", u.AgentThoughtChunk.Content)
+	case u.UserMessageChunk != nil:
+		put("user: ", u.UserMessageChunk.Content)
+	case u.ToolCall != nil:
+		e.shown.WriteString("call: " + u.ToolCall.Title + " " + string(u.ToolCall.Status) + "\n")
+	case u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != nil:
+		e.shown.WriteString("result: " + string(*u.ToolCallUpdate.Status) + " " + u.ToolCallUpdate.Content[0].Content.Content.Text.Text + "\n")
+	case u.UsageUpdate != nil:
+		e.usage = u.UsageUpdate
+	}
+	return nil
+}
+
+func (e *editor) RequestPermission(ctx context.Context, r sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
+	e.asked <- r
+	select {
+	case outcome := <-e.choice:
+		return sdk.RequestPermissionResponse{Outcome: outcome}, nil
+	case <-ctx.Done():
+		return sdk.RequestPermissionResponse{}, ctx.Err()
+	}
+}
+
+func (*editor) ReadTextFile(context.Context, sdk.ReadTextFileRequest) (sdk.ReadTextFileResponse, error) {
+	return sdk.ReadTextFileResponse{}, sdk.NewMethodNotFound("")
+}
+func (*editor) WriteTextFile(context.Context, sdk.WriteTextFileRequest) (sdk.WriteTextFileResponse, error) {
+	return sdk.WriteTextFileResponse{}, sdk.NewMethodNotFound("")
+}
+func (*editor) CreateTerminal(context.Context, sdk.CreateTerminalRequest) (sdk.CreateTerminalResponse, error) {
+	return sdk.CreateTerminalResponse{}, sdk.NewMethodNotFound("")
+}
+func (*editor) KillTerminal(context.Context, sdk.KillTerminalRequest) (sdk.KillTerminalResponse, error) {
+	return sdk.KillTerminalResponse{}, sdk.NewMethodNotFound("")
+}
+func (*editor) TerminalOutput(context.Context, sdk.TerminalOutputRequest) (sdk.TerminalOutputResponse, error) {
+	return sdk.TerminalOutputResponse{}, sdk.NewMethodNotFound("")
+}
+func (*editor) ReleaseTerminal(context.Context, sdk.ReleaseTerminalRequest) (sdk.ReleaseTerminalResponse, error) {
+	return sdk.ReleaseTerminalResponse{}, sdk.NewMethodNotFound("")
+}
+func (*editor) WaitForTerminalExit(context.Context, sdk.WaitForTerminalExitRequest) (sdk.WaitForTerminalExitResponse, error) {
+	return sdk.WaitForTerminalExitResponse{}, sdk.NewMethodNotFound("")
+}
+
+func newEditor(t *testing.T, home string) *editor {
+	t.Helper()
+	e := &editor{t: t, asked: make(chan sdk.RequestPermissionRequest, 8), choice: make(chan sdk.RequestPermissionOutcome)}
+	e.cmd = exec.Command("lethe", "--home", home, "acp", "--offline")
+	e.cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	e.cmd.Stderr = os.Stderr
+	in, err := e.cmd.StdinPipe()
+	lethetest.Must(t, err)
+	out, err := e.cmd.StdoutPipe()
+	lethetest.Must(t, err)
+	lethetest.Must(t, e.cmd.Start())
+	e.ClientSideConnection = sdk.NewClientSideConnection(e, in, io.TeeReader(out, &e.raw))
+	t.Cleanup(func() { e.close(in) })
+	r, err := e.Initialize(t.Context(), sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber})
+	lethetest.Must(t, err)
+	if c := r.AgentCapabilities; len(r.AuthMethods) > 0 || !c.LoadSession || c.SessionCapabilities.List == nil || c.SessionCapabilities.Resume == nil || c.McpCapabilities.Http {
+		t.Errorf("%+v", r)
+	}
+	return e
+}
+
+// close ends the editor as it should, and looks at what it was sent: nothing but frames.
+func (e *editor) close(in io.Closer) {
+	in.Close()
+	<-e.Done()
+	_ = e.cmd.Wait()
+	for line := range strings.Lines(e.raw.String()) {
+		if strings.HasSuffix(line, "\n") && !(json.Valid([]byte(line)) && strings.HasPrefix(line, `{"jsonrpc":"2.0"`)) {
+			e.t.Errorf("no frame: %q", line)
+		}
+	}
+}
+
+func (e *editor) session(dir string, mcp ...sdk.McpServer) sdk.SessionId {
+	e.t.Helper()
+	r, err := e.NewSession(e.t.Context(), sdk.NewSessionRequest{Cwd: dir, McpServers: append([]sdk.McpServer{}, mcp...)})
+	lethetest.Must(e.t, err)
+	return r.SessionId
+}
+
+// prompt says something and returns how the turn ended and what was shown.
+func (e *editor) prompt(id sdk.SessionId, blocks ...sdk.ContentBlock) (sdk.StopReason, string) {
+	e.t.Helper()
+	r, err := e.Prompt(e.t.Context(), sdk.PromptRequest{SessionId: id, Prompt: blocks})
+	lethetest.Must(e.t, err)
+	return r.StopReason, e.look()
+}
+
+// look returns what was shown since the last look.
+func (e *editor) look() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	defer e.shown.Reset()
+	return e.shown.String()
+}
+
+func (e *editor) shows(want string) {
+	e.t.Helper()
+	lethetest.Eventually(e.t, "the editor shows "+want, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return strings.Contains(e.shown.String(), want)
+	})
+}
+
+func text(s string) sdk.ContentBlock { return sdk.TextBlock(s) }
+
+func TestEditor(t *testing.T) {
+	lethetest.Unraced(t) // one process for all that follows
+	home, dir := filepath.Join(t.TempDir(), "home"), filepath.Join(t.TempDir(), "My Project")
+	lethetest.Must(t, os.Mkdir(dir, 0o700))
+	e := newEditor(t, home)
+	if list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{}); err != nil || len(list.Sessions) > 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	id := e.session(dir, sdk.McpServer{Stdio: &sdk.McpServerStdio{Name: "files", Command: "x", Args: []string{}, Env: []sdk.EnvVariable{}}})
+	if !strings.HasPrefix(string(id), "my-project-") {
+		t.Errorf("session %q", id)
+	}
+
+	// a turn with a call, that works in the editor's folder
+	reason, shown := e.prompt(id, text("write hello to greeting.txt and then read greeting.txt"))
+	for _, want := range []string{"MCP servers: files", "call: WRITE_FILE greeting.txt in_progress\n", "result: completed ", "call: READ_FILE greeting.txt", "agent: "} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("not shown: %q in\n%s", want, shown)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "greeting.txt")); err != nil || reason != sdk.StopReasonEndTurn || !strings.HasPrefix(string(data), "hello") || strings.Contains(shown, "user: ") {
+		t.Errorf("%s: %q, %v\n%s", reason, data, err, shown)
+	}
+	lethetest.Eventually(t, "usage", func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.usage != nil && e.usage.Size == 100_000 && e.usage.Used > 1000
+	})
+
+	// a long answer streams, and is shown once
+	_, shown = e.prompt(id, text("count to 50"))
+	if one := strings.NewReplacer("agent: ", "", "\n", "", " ", "").Replace(strings.Join(strings.FieldsFunc(shown, func(r rune) bool { return r == '\n' }), "")); strings.Count(one, "50") != 1 || !strings.Contains(one, "4950") && !strings.Contains(one, "49,50") {
+		t.Errorf("shown:\n%s", shown)
+	}
+
+	// files: as blobs and as text
+	e.prompt(id, text("what is 2*3?"), sdk.ImageBlock(base64.StdEncoding.EncodeToString([]byte("PNG")), "image/png"),
+		sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Uri: "file:///a.go", Text: "package a"}}),
+		sdk.ResourceLinkBlock("b.go", "file:///b.go"))
+	room, err := os.ReadFile(filepath.Join(home, "chats", string(id)+".md"))
+	lethetest.Must(t, err)
+	if s := string(room); !strings.Contains(s, "[image image/png 3 B hash=") || !strings.Contains(s, "[file file:///a.go]\u2028package a\u2028[file b.go: file:///b.go]") {
+		t.Errorf("the room has\n%s", s)
+	}
+	if _, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text(" ")}}); err == nil {
+		t.Error("an empty prompt was said")
+	}
+
+	// cancelled: the prompt answers so
+	done := make(chan sdk.StopReason, 1)
+	e.look()
+	go func() {
+		r, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text("run sleep 60")}})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r.StopReason
+	}()
+	e.shows("call: BASH sleep 60")
+	lethetest.Must(t, e.Cancel(t.Context(), sdk.CancelNotification{SessionId: id}))
+	if reason := <-done; reason != sdk.StopReasonCancelled {
+		t.Errorf("cancelled: %s", reason)
+	}
+
+	// a question: answered in the editor, and elsewhere
+	go func() { e.choice <- sdk.NewRequestPermissionOutcomeSelected("yes") }()
+	_, shown = e.prompt(id, text("ask me before you run echo 6x6"))
+	if !strings.Contains(shown, "BASH `echo 6x6` ") {
+		t.Errorf("shown:\n%s", shown)
+	}
+	if q := <-e.asked; len(q.Options) != 2 || q.Options[1].Kind != sdk.PermissionOptionKindRejectOnce || *q.ToolCall.Title != "Shall I run echo 6x6?" {
+		t.Errorf("%+v", q)
+	}
+	go func() {
+		_, shown := e.prompt(id, text("ask me before you run echo 7x7"))
+		if !strings.Contains(shown, "BASH `echo 7x7` ") {
+			t.Errorf("shown:\n%s", shown)
+		}
+		done <- ""
+	}()
+	q := <-e.asked
+	if out, err := exec.Command("lethe", "--home", home, "answer", string(q.ToolCall.ToolCallId), "yes").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	<-done
+
+	// what others say in the room is shown between prompts
+	if out, err := exec.Command("lethe", "--home", home, "say", "--as", "bob", string(id), "what is 8*8?").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	e.shows("user: bob: what is 8*8?")
+	e.shows("agent: 8*8 = 64")
+	testSecondEditor(t, e, home, dir, id)
+}
+
+// testSecondEditor attaches a second editor, kills the first, and goes on.
+func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.SessionId) {
+	second := newEditor(t, home)
+	cwd := dir
+	list, err := second.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &cwd})
+	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionId != id || list.Sessions[0].Cwd != dir {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: "../agents/x", Cwd: dir, McpServers: []sdk.McpServer{}}); err == nil {
+		t.Error("a session that is none was loaded")
+	}
+	_, err = second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}})
+	lethetest.Must(t, err)
+	second.shows("user: what is 2*3?")
+	second.shows("user: bob: what is 8*8?\nagent: 8*8 = 64")
+	second.look()
+	done := make(chan sdk.StopReason, 1)
+	go func() {
+		r, err := second.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text("run sleep 3; echo over")}})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r.StopReason
+	}()
+	second.shows("call: BASH sleep 3")
+	first.shows("call: BASH sleep 3") // the other editor sees it, too
+	lethetest.Must(t, first.cmd.Process.Kill())
+	// the second takes the identity up, and the turn ends; the call is not repeated
+	select {
+	case reason := <-done:
+		if reason != sdk.StopReasonEndTurn {
+			t.Errorf("ended with %s", reason)
+		}
+	case <-time.After(patience):
+		t.Fatal("the turn did not go on")
+	}
+	second.shows("result: failed ")
+	if _, err := second.ResumeSession(t.Context(), sdk.ResumeSessionRequest{SessionId: id, Cwd: dir}); err != nil {
+		t.Error(err)
+	}
+	if reason, shown := second.prompt(id, text("what is 9*9?")); reason != sdk.StopReasonEndTurn || !strings.Contains(shown, "agent: 9*9 = 81") {
+		t.Errorf("%s: %s", reason, shown)
+	}
+	if _, err := second.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: id}); err != nil {
+		t.Error(err)
+	}
+}
