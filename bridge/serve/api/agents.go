@@ -25,17 +25,10 @@ type ofPage struct {
 
 func (s server) agents(_ *http.Request, p page) (l List[report.Agent], err error) {
 	all, err := s.Agents()
-	if err != nil {
-		return l, err
-	}
-	return part(p, all, func(a report.Agent) string { return a.Name })
+	return part(p, all, err, func(a report.Agent) string { return a.Name })
 }
 
-func (s server) agent(_ *http.Request, p of) (report.Agent, error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return report.Agent{}, err
-	}
+func (s server) agent(_ *http.Request, id agent.Identity, _ of) (report.Agent, error) {
 	return s.Agent(id), nil
 }
 
@@ -45,11 +38,7 @@ type Context struct {
 	Messages []llm.Message `json:"messages"`
 }
 
-func (s server) context(_ *http.Request, p of) (c Context, err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return c, err
-	}
+func (s server) context(_ *http.Request, id agent.Identity, _ of) (c Context, err error) {
 	state, parts, err := s.Context(id)
 	if err != nil {
 		return c, err
@@ -72,27 +61,26 @@ func (s server) contextText(w http.ResponseWriter, _ *http.Request, p of) error 
 }
 
 func (s server) questions(_ *http.Request, p page) (l List[report.Question], err error) {
+	open, err := s.unanswered()
+	return part(p, open, err, func(q report.Question) string { return q.Hash })
+}
+
+// unanswered are the questions of all identities that can be read.
+func (s server) unanswered() ([]report.Question, error) {
 	all, err := s.List()
 	if err != nil {
-		return l, err
+		return nil, err
 	}
 	open, err := s.Questions(all...)
 	if err != nil {
 		s.Log.Warn("questions of some identities cannot be read", "err", err)
 	}
-	return part(p, open, func(q report.Question) string { return q.Hash })
+	return open, nil
 }
 
-func (s server) questionsOf(_ *http.Request, p ofPage) (l List[report.Question], err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return l, err
-	}
+func (s server) questionsOf(_ *http.Request, id agent.Identity, p ofPage) (l List[report.Question], err error) {
 	open, err := s.Questions(id)
-	if err != nil {
-		return l, err
-	}
-	return part(p.page, open, func(q report.Question) string { return q.Hash })
+	return part(p.page, open, err, func(q report.Question) string { return q.Hash })
 }
 
 // Answer is one to a question.
@@ -125,13 +113,9 @@ func (s server) answer(_ *http.Request, p answered, a Answer) (said backend.Said
 		}
 		return said, err
 	}
-	all, err := s.List()
+	open, err := s.unanswered()
 	if err != nil {
 		return said, err
-	}
-	open, err := s.Questions(all...)
-	if err != nil {
-		s.Log.Warn("questions of some identities cannot be read", "err", err)
 	}
 	room, line, err := s.Answer(open, p.Question, a.User, a.Text)
 	if err != nil {
@@ -142,11 +126,7 @@ func (s server) answer(_ *http.Request, p answered, a Answer) (said backend.Said
 
 func (s server) budgets(*http.Request, none) (report.Budgets, error) { return s.Budgets() }
 
-func (s server) budget(_ *http.Request, p of) (b report.Budget, err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return b, err
-	}
+func (s server) budget(_ *http.Request, id agent.Identity, _ of) (b report.Budget, err error) {
 	all, err := s.Budgets()
 	return all.Of(id.Self), err
 }
@@ -170,7 +150,7 @@ type Raise struct {
 	Command
 }
 
-func (s server) raise(_ *http.Request, p ofOnce, b Raise) (said backend.Said, err error) {
+func (s server) raise(_ *http.Request, id agent.Identity, p ofOnce, b Raise) (said backend.Said, err error) {
 	if !(b.USD >= 0.01 && b.USD <= 1e6) {
 		return said, report.Invalid("usd is %g; it is an amount from 0.01 to 1000000", b.USD)
 	}
@@ -181,18 +161,17 @@ func (s server) raise(_ *http.Request, p ofOnce, b Raise) (said backend.Said, er
 	if b.Span != "" {
 		line += " " + b.Span
 	}
-	return s.command(p, b.Command, line)
+	return s.command(id, p, b.Command, line)
 }
 
-func (s server) stop(_ *http.Request, p ofOnce, c Command) (backend.Said, error) {
-	return s.command(p, c, "/stop")
+func (s server) stop(_ *http.Request, id agent.Identity, p ofOnce, c Command) (backend.Said, error) {
+	return s.command(id, p, c, "/stop")
 }
 
 // command says a command where an identity hears it.
-func (s server) command(p ofOnce, c Command, line string) (said backend.Said, err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return said, err
+func (s server) command(id agent.Identity, p ofOnce, c Command, line string) (said backend.Said, err error) {
+	if said, ok := s.SaidBefore(p.Key); ok && c.Room == "" { // it may answer another room by now
+		c.Room = said.Room
 	}
 	a := s.Agent(id)
 	if len(a.Rooms) == 0 {
@@ -216,27 +195,16 @@ type Asked struct {
 	Runs  bool   `json:"runs"` // false: it does so when it runs
 }
 
-func (s server) compact(_ *http.Request, p of, _ none) (a Asked, err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return a, err
-	}
+func (s server) compact(_ *http.Request, id agent.Identity, _ of, _ none) (a Asked, err error) {
 	if _, running := agent.Running(id); !running {
 		return a, backend.Refuse(http.StatusConflict, "start it with lethe run; lethe context --compact compacts one that does not run", "compact %s: it does not run", id.Name)
 	}
 	return Asked{"compact", true}, agent.AskToCompact(id)
 }
 
-func (s server) triggers(_ *http.Request, p ofPage) (l List[report.Trigger], err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return l, err
-	}
+func (s server) triggers(_ *http.Request, id agent.Identity, p ofPage) (l List[report.Trigger], err error) {
 	all, err := s.Triggers(id)
-	if err != nil {
-		return l, err
-	}
-	return part(p.page, all, func(t report.Trigger) string { return t.Name })
+	return part(p.page, all, err, func(t report.Trigger) string { return t.Name })
 }
 
 type ofTrigger struct {
@@ -244,11 +212,7 @@ type ofTrigger struct {
 	Trigger string `name:"trigger" in:"path" about:"The name of the trigger."`
 }
 
-func (s server) fire(_ *http.Request, p ofTrigger, _ none) (a Asked, err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return a, err
-	}
+func (s server) fire(_ *http.Request, id agent.Identity, p ofTrigger, _ none) (a Asked, err error) {
 	all, err := s.Triggers(id)
 	if err != nil {
 		return a, err
@@ -257,12 +221,8 @@ func (s server) fire(_ *http.Request, p ofTrigger, _ none) (a Asked, err error) 
 	return Asked{"fire " + p.Trigger, running}, report.Fire(id, p.Trigger, all)
 }
 
-func (s server) jobs(_ *http.Request, p ofPage) (l List[report.Job], err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return l, err
-	}
-	return part(p.page, report.Jobs(id), func(j report.Job) string { return strconv.Itoa(j.ID) })
+func (s server) jobs(_ *http.Request, id agent.Identity, p ofPage) (l List[report.Job], err error) {
+	return part(p.page, report.Jobs(id), nil, func(j report.Job) string { return strconv.Itoa(j.ID) })
 }
 
 type ofJob struct {
@@ -270,11 +230,7 @@ type ofJob struct {
 	Job int `name:"job" in:"path" min:"1" about:"The number of the job."`
 }
 
-func (s server) stopJob(r *http.Request, p ofJob, _ none) (j report.Job, err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return j, err
-	}
+func (s server) stopJob(r *http.Request, id agent.Identity, p ofJob, _ none) (j report.Job, err error) {
 	j, err = report.StopJob(r.Context(), id, p.Job)
 	if err != nil && !errors.Is(err, agent.ErrNotFound) {
 		return j, backend.Refuse(http.StatusConflict, "", "%w", err)
@@ -301,11 +257,7 @@ type Found struct {
 	Behind string         `json:"behind,omitempty"` // why the index is not up to date
 }
 
-func (s server) recall(r *http.Request, p search) (out Found, err error) {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return out, err
-	}
+func (s server) recall(r *http.Request, id agent.Identity, p search) (out Found, err error) {
 	f, err := s.Recall(r.Context(), id, report.Search{Text: p.Query, Since: p.Since, Until: p.Until, Room: p.Room, Tool: p.Tool, Kind: p.Kind, Limit: p.Limit}, s.Log)
 	if err != nil && !errors.Is(err, report.ErrNoMatch) {
 		return out, err

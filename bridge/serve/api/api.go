@@ -62,22 +62,22 @@ func routes(b *backend.Backend) []route {
 	s := server{b}
 	return []route{
 		get("/api/agents", "List the identities, children behind their parents.", s.agents),
-		get("/api/agents/{self}", "Say how an identity is: its state, size, tokens and cost.", s.agent),
-		get("/api/agents/{self}/context", "Say what the next request of an identity holds, part by part in tokens, and its messages.", s.context),
+		get("/api/agents/{self}", "Say how an identity is: its state, size, tokens and cost.", self(s, s.agent)),
+		get("/api/agents/{self}/context", "Say what the next request of an identity holds, part by part in tokens, and its messages.", self(s, s.context)),
 		raw[of, string]("GET", "/api/agents/{self}/context/text", "Print the live context of an identity as text.", textMedia, s.contextText),
-		get("/api/agents/{self}/life", "List what happened to an identity, as events, from the oldest on.", s.life),
-		get("/api/agents/{self}/life/lines", "List the lines of the log of an identity as they are stored.", s.lifeLines),
+		get("/api/agents/{self}/life", "List what happened to an identity, as events, from the oldest on.", self(s, s.life)),
+		get("/api/agents/{self}/life/lines", "List the lines of the log of an identity as they are stored.", self(s, s.lifeLines)),
 		raw[followed, string]("GET", "/api/agents/{self}/events", "Tell what happens to an identity, as server-sent events: those of /life, and what streams. The id of each is where to go on behind it, for ever.", "text/event-stream", s.follow),
-		get("/api/agents/{self}/questions", "List the questions that an identity waits for an answer to.", s.questionsOf),
-		get("/api/agents/{self}/budget", "Say what an identity has spent, and its limits.", s.budget),
-		send("POST", "/api/agents/{self}/budget", http.StatusAccepted, "Raise a limit of an identity: say /budget +N in a room that it hears.", s.raise),
-		get("/api/agents/{self}/triggers", "List what wakes an identity by itself, with the next times and the history.", s.triggers),
-		send("POST", "/api/agents/{self}/triggers/{trigger}/run", http.StatusAccepted, "Have a trigger fire once, now, or when the identity runs.", s.fire),
-		get("/api/agents/{self}/jobs", "List the commands that an identity runs beside the talk, the newest first.", s.jobs),
-		send("POST", "/api/agents/{self}/jobs/{job}/stop", http.StatusOK, "Stop a job, and wait until it has ended.", s.stopJob),
-		get("/api/agents/{self}/recall", "Search what an identity has forgotten.", s.recall),
-		send("POST", "/api/agents/{self}/stop", http.StatusAccepted, "End the turn of an identity: say /stop in a room that it hears.", s.stop),
-		send("POST", "/api/agents/{self}/compact", http.StatusAccepted, "Ask a running identity to forget now.", s.compact),
+		get("/api/agents/{self}/questions", "List the questions that an identity waits for an answer to.", self(s, s.questionsOf)),
+		get("/api/agents/{self}/budget", "Say what an identity has spent, and its limits.", self(s, s.budget)),
+		send("POST", "/api/agents/{self}/budget", http.StatusAccepted, "Raise a limit of an identity: say /budget +N in a room that it hears.", selfBody(s, s.raise)),
+		get("/api/agents/{self}/triggers", "List what wakes an identity by itself, with the next times and the history.", self(s, s.triggers)),
+		send("POST", "/api/agents/{self}/triggers/{trigger}/run", http.StatusAccepted, "Have a trigger fire once, now, or when the identity runs.", selfBody(s, s.fire)),
+		get("/api/agents/{self}/jobs", "List the commands that an identity runs beside the talk, the newest first.", self(s, s.jobs)),
+		send("POST", "/api/agents/{self}/jobs/{job}/stop", http.StatusOK, "Stop a job, and wait until it has ended.", selfBody(s, s.stopJob)),
+		get("/api/agents/{self}/recall", "Search what an identity has forgotten.", self(s, s.recall)),
+		send("POST", "/api/agents/{self}/stop", http.StatusAccepted, "End the turn of an identity: say /stop in a room that it hears.", selfBody(s, s.stop)),
+		send("POST", "/api/agents/{self}/compact", http.StatusAccepted, "Ask a running identity to forget now.", selfBody(s, s.compact)),
 		get("/api/budget", "Say what all identities have spent, and the limits.", s.budgets),
 		get("/api/questions", "List the questions that are open, the oldest first.", s.questions),
 		send("POST", "/api/questions/{question}", http.StatusAccepted, "Answer a question: say the answer in its room.", s.answer),
@@ -108,8 +108,11 @@ type page struct {
 	Limit int    `name:"limit" about:"How many at most." default:"100" min:"1" max:"1000"`
 }
 
-// of takes the part of a list that is asked for. key names an item for ever.
-func part[T any](p page, all []T, key func(T) string) (List[T], error) {
+// part takes the part of a list that is asked for. key names an item for ever.
+func part[T any](p page, all []T, err error, key func(T) string) (List[T], error) {
+	if err != nil {
+		return List[T]{}, err
+	}
 	from := 0
 	if p.After != "" {
 		for from < len(all) && key(all[from]) != p.After {

@@ -28,14 +28,13 @@ import (
 	"lethe/events"
 	"lethe/host"
 	"lethe/internal/lethetest"
-	"lethe/internal/sandbox"
 	"lethe/internal/servetest"
 	"lethe/internal/status"
 	"lethe/report"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Main()
+	host.Main()
 	// Of the connections to the offline model some end a moment after it.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreAnyFunction("net/http.(*conn).serve"))
 }

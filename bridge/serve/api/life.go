@@ -22,9 +22,9 @@ import (
 // than one.
 const maxLines = 1 << 20
 
-func (s server) life(_ *http.Request, p ofPage) (l List[events.Event], err error) {
+func (s server) life(_ *http.Request, id agent.Identity, p ofPage) (l List[events.Event], err error) {
 	l.Items = []events.Event{}
-	stream, _, err := s.open(p.Self, p.After)
+	stream, err := s.open(id, p.After)
 	if err != nil {
 		return l, err
 	}
@@ -32,13 +32,13 @@ func (s server) life(_ *http.Request, p ofPage) (l List[events.Event], err error
 	for bytes := 0; len(l.Items) < p.Limit && bytes < maxLines; {
 		e, err := stream.Next()
 		if err == io.EOF {
+			l.Next = ""
 			return l, nil
 		}
 		if err != nil {
 			return l, err
 		}
-		l.Items, bytes = append(l.Items, e), bytes+len(e.Text)
-		l.Next = e.ID
+		l.Items, l.Next, bytes = append(l.Items, e), e.ID, bytes+len(e.Text)
 	}
 	return l, nil
 }
@@ -50,17 +50,17 @@ type followed struct {
 }
 
 func (s server) follow(w http.ResponseWriter, r *http.Request, p followed) error {
+	id, err := s.Identity(r)
+	if err != nil {
+		return err
+	}
 	after := cmp.Or(p.Last, p.After)
 	if after == "" {
-		id, err := s.Find(p.Self)
-		if err != nil {
-			return err
-		}
 		if after, err = events.End(id.LIFE()); err != nil {
 			return id.Unread(err)
 		}
 	}
-	stream, id, err := s.open(p.Self, after)
+	stream, err := s.open(id, after)
 	if err != nil {
 		return err
 	}
@@ -78,21 +78,17 @@ func (s server) follow(w http.ResponseWriter, r *http.Request, p followed) error
 }
 
 // open begins the events of an identity behind one of them.
-func (s server) open(self, after string) (*events.Stream, agent.Identity, error) {
-	id, err := s.Find(self)
-	if err != nil {
-		return nil, id, err
-	}
+func (s server) open(id agent.Identity, after string) (*events.Stream, error) {
 	stream, err := events.Open(s.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
 	switch {
 	case errors.Is(err, events.ErrAfter):
-		return nil, id, report.Invalid("after is %q; it is the id of an event, or 0", after)
+		err = report.Invalid("after is %q; it is the id of an event, or 0", after)
 	case errors.Is(err, events.ErrGone):
-		return nil, id, backend.Refuse(http.StatusGone, "begin anew, without Last-Event-ID", "the log of %s does not have the place %s any more", id.Name, after)
+		err = backend.Refuse(http.StatusGone, "begin anew, without Last-Event-ID", "the log of %s does not have the place %s any more", id.Name, after)
 	case err != nil:
 		err = id.Unread(err)
 	}
-	return stream, id, err
+	return stream, err
 }
 
 // Logged is a line of a log as it is stored.
@@ -102,12 +98,8 @@ type Logged struct {
 	Line string `json:"line"`
 }
 
-func (s server) lifeLines(_ *http.Request, p ofPage) (l List[Logged], err error) {
+func (s server) lifeLines(_ *http.Request, id agent.Identity, p ofPage) (l List[Logged], err error) {
 	l.Items = []Logged{}
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return l, err
-	}
 	f, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
 	if err != nil {
 		return l, id.Unread(err)

@@ -16,10 +16,7 @@ type allRooms struct {
 
 func (s server) rooms(_ *http.Request, p allRooms) (l List[backend.Room], err error) {
 	all, err := s.NotedRooms(p.Archived)
-	if err != nil {
-		return l, err
-	}
-	return part(p.page, all, func(r backend.Room) string { return r.Name })
+	return part(p.page, all, err, func(r backend.Room) string { return r.Name })
 }
 
 // NewRoom is a room to make.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"lethe/agent"
 	"lethe/bridge/serve/backend"
 	"lethe/report"
 )
@@ -73,6 +74,24 @@ func raw[P, A any](method, path, does, media string, f func(w http.ResponseWrite
 			}
 			return f(w, r, p)
 		},
+	}
+}
+
+// self is a function of the identity that the path names.
+func self[P, A any](s server, f func(r *http.Request, id agent.Identity, p P) (A, error)) func(*http.Request, P) (A, error) {
+	return func(r *http.Request, p P) (a A, err error) {
+		id, err := s.Identity(r)
+		if err != nil {
+			return a, err
+		}
+		return f(r, id, p)
+	}
+}
+
+// selfBody is self for what takes a body, too.
+func selfBody[P, B, A any](s server, f func(r *http.Request, id agent.Identity, p P, body B) (A, error)) func(*http.Request, P, B) (A, error) {
+	return func(r *http.Request, p P, body B) (A, error) {
+		return self(s, func(r *http.Request, id agent.Identity, p P) (A, error) { return f(r, id, p, body) })(r, p)
 	}
 }
 
