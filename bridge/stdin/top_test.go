@@ -1,6 +1,7 @@
 package stdin
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -8,8 +9,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	agenthome "lethe/agent"
+	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/report"
 )
 
 func topOf(width, height int, rows ...Row) *top {
@@ -100,5 +105,27 @@ func TestWhatAnIdentityDoes(t *testing.T) {
 	}
 	if Bar(1, 1_000_000, 4) != "▏   " || Bar(5, 4, 4) != "████" || Bar(0, 0, 4) != "    " {
 		t.Errorf("bars: %q %q %q", Bar(1, 1_000_000, 4), Bar(5, 4, 4), Bar(0, 0, 4))
+	}
+}
+
+// Top reads a real home, and leaves nothing behind when the person leaves.
+func TestTopOfAHome(t *testing.T) {
+	home, err := agenthome.OpenHome(t.TempDir())
+	lethetest.Must(t, err)
+	store, err := blobs.Open(home.Blobs())
+	lethetest.Must(t, err)
+	h := report.Home{Home: home, Store: store}
+	if rows, err := Rows(h, "ada"); err != nil || rows == nil || len(rows) > 0 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	chosen, err := Top(t.Context(), Config{Home: home.Dir, In: strings.NewReader("q"), Out: io.Discard}, h)
+	if err != nil || chosen != nil {
+		t.Errorf("%+v, %v", chosen, err)
+	}
+	appendLine(t, home.Dir, "dev", false, "ada", "hello")
+	appendLine(t, home.Dir, "dev", true, "lethe", "hi")
+	appendLine(t, home.Dir, "dev", false, "bob", "hi")
+	if n := (&overview{home: h, user: "ada"}).unread("dev"); n != 2 {
+		t.Errorf("%d lines since ada spoke", n)
 	}
 }
