@@ -10,6 +10,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -78,6 +79,12 @@ func Run(ctx context.Context, c Config) (err error) {
 	b.Listening(url)
 	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.Exchanged()
+		if h, pattern := mux.Handler(r); pattern == "" {
+			no := &refusal{w, http.StatusNotFound}
+			h.ServeHTTP(no, r)
+			guard.Refuse(w, r, no.code, fmt.Sprintf("there is no %s %.200s", r.Method, r.URL.Path), "docs/serve.md tells what there is")
+			return
+		}
 		mux.ServeHTTP(w, r)
 	})
 	srv := g.Server(known)
@@ -106,5 +113,14 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 	return group.Wait()
 }
+
+// refusal keeps what the mux has against a request, without its words.
+type refusal struct {
+	http.ResponseWriter
+	code int
+}
+
+func (s *refusal) WriteHeader(code int)           { s.code = code }
+func (s *refusal) Write(text []byte) (int, error) { return len(text), nil }
 
 func dir(home string) string { return filepath.Join(home, "bridges", backend.Name) }

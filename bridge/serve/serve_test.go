@@ -79,7 +79,8 @@ func TestServe(t *testing.T) {
 	c := config(t)
 	streaming := make(chan struct{})
 	c.Parts = []serve.Part{func(mux *http.ServeMux, b *backend.Backend) {
-		mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
+		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
+		mux.HandleFunc("POST /only", func(http.ResponseWriter, *http.Request) {})
 		mux.HandleFunc("GET /stream", func(w http.ResponseWriter, _ *http.Request) {
 			http.NewResponseController(w).Flush()
 			close(streaming)
@@ -97,6 +98,9 @@ func TestServe(t *testing.T) {
 		if got := s.get(t, "/", token, socket).StatusCode; got != 200 {
 			t.Errorf("socket %v, with the token: %d", socket, got)
 		}
+		if resp := s.get(t, "/nothing/here", token, socket); resp.StatusCode != 404 || resp.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("socket %v, what is not there: %s %v", socket, resp.Status, resp.Header)
+		}
 		if got := s.get(t, "/", "", socket).StatusCode; got != 401 {
 			t.Errorf("socket %v, without: %d", socket, got)
 		}
@@ -108,6 +112,9 @@ func TestServe(t *testing.T) {
 		if got := s.get(t, "/healthz", "", socket).StatusCode; got != 200 {
 			t.Errorf("socket %v, health: %d", socket, got)
 		}
+	}
+	if resp := s.get(t, "/only", token, true); resp.StatusCode != 405 || resp.Header.Get("Allow") != "POST" || resp.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("another method: %s %v", resp.Status, resp.Header)
 	}
 	if link := s.link(); !strings.HasPrefix(link, "http://lethe.localhost:") || !strings.Contains(link, "/login?once=") {
 		t.Errorf("the link is %s", link)

@@ -25,7 +25,7 @@ func (g *Guard) Server(next http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           g.Protect(next),
 		ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelWarn), // a panic of a handler, too,
 	}
 }
 
