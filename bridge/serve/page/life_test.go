@@ -90,6 +90,32 @@ func TestLifeByWindows(t *testing.T) {
 	}
 }
 
+// The page is small, and short addresses lead to Now.
+func TestWeight(t *testing.T) {
+	_, mux := old(t, 1000)
+	sum := 0
+	for _, name := range []string{"style.css", "page.js", "favicon.svg"} {
+		sum += len(get(t, mux, "/page/"+version+"/"+name))
+	}
+	for _, v := range views {
+		for _, part := range v.shown.Templates() {
+			if part.Tree != nil {
+				sum += len(part.Tree.Root.String())
+			}
+		}
+	}
+	if t.Logf("style, script and templates: %d bytes", sum); sum > 120<<10 {
+		t.Errorf("style, script and templates have %d bytes", sum)
+	}
+	for _, short := range []string{"/", "/agents/ada", "/agents/ada/"} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest("GET", short, nil))
+		if to := w.Header().Get("Location"); to != "/agents/ada/now" {
+			t.Errorf("%s leads to %q", short, to)
+		}
+	}
+}
+
 // BenchmarkViews opens views of an identity whose LIFE has 100,000 lines.
 func BenchmarkViews(b *testing.B) {
 	_, mux := old(b, 100_000)

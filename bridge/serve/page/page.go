@@ -112,9 +112,11 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		http.ServeFileFS(w, r, assets, r.PathValue("name"))
 	})
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "favicon.svg") })
-	mux.HandleFunc("GET /agents/{self}/{$}", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/agents/"+r.PathValue("self")+"/now", http.StatusFound)
-	})
+	for _, short := range []string{"/agents/{self}", "/agents/{self}/{$}"} {
+		mux.HandleFunc("GET "+short, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/agents/"+r.PathValue("self")+"/now", http.StatusFound)
+		})
+	}
 	mux.HandleFunc("GET /agents/", func(w http.ResponseWriter, r *http.Request) {
 		(&frame{Backend: b}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, agent.ErrNotFound))
 	})

@@ -28,7 +28,7 @@ function refresh(...names) {
 			due.delete(name);
 			if (await load(parts[name])) due.add(name);
 		}
-	})().catch(() => due.add(...Object.keys(parts))).finally(() => fetching = null); // the stream tells when the server is back
+	})().catch(() => {}).finally(() => fetching = null); // when the server is back, all is refreshed
 }
 
 // load brings a part up to date, and says whether there may be more of it.
@@ -90,13 +90,26 @@ function call(e) {
 	return box;
 }
 
+// shown waits until a message stands in the room: it is decided before it is posted.
+let showing = Promise.resolve();
+async function shown(e) {
+	const own = () => parts.lines?.querySelectorAll(".own").length;
+	const before = own();
+	await refresh("lines", "rooms");
+	if (![e.room, ...(e.rooms ?? [])].includes(parts.lines?.dataset.room)) return;
+	for (let wait = 50; own() === before && wait < 2000; wait *= 2) {
+		await new Promise(done => setTimeout(done, wait));
+		await refresh("lines");
+	}
+}
+
 const happened = {
 	"turn.start": () => { clear(); refresh("foot"); },
 	"user.message": e => { rooms.add(e.room); refresh("lines", "foot", "rooms"); },
 	"thinking.delta": e => stream("thinking", e),
 	"thinking.done": () => delete streams.thinking,
 	"message.delta": e => stream("message", e),
-	"message.done": () => { delete streams.message; refresh("lines", "rooms"); },
+	"message.done": e => { delete streams.message; showing = shown(e); },
 	"tool.request": e => { call(e); refresh("foot"); },
 	"tool.output": e => {
 		const pre = call(e)?.querySelector("pre");
@@ -108,7 +121,12 @@ const happened = {
 		box.querySelector("summary span").textContent = e.status;
 		box.querySelector("pre").textContent = e.text ?? "";
 	},
-	"turn.end": async () => { await refresh("lines", "foot"); grow(clear); },
+	"turn.end": async () => {
+		const turn = rooms;
+		await showing;
+		await refresh("lines", "foot");
+		if (turn === rooms) grow(clear);
+	},
 };
 
 function clear() {
