@@ -56,12 +56,10 @@ func (t *turn) command() bool { return strings.HasPrefix(t.entry, "k") }
 func (t *turn) follows(e events.Event) error {
 	a := t.answer
 	switch e.Type {
-	case events.ThinkingDelta:
-		a.think(a.thinking.delta(e))
+	case events.ThinkingDelta, events.MessageDelta:
+		a.delta(e)
 	case events.ThinkingDone:
 		a.think(a.thinking.done(e.Entry, e.Text))
-	case events.MessageDelta:
-		a.say(a.content.delta(e))
 	case events.MessageDone:
 		t.said(e)
 		if t.command() && e.Entry == t.entry {
@@ -97,7 +95,7 @@ func (t *turn) said(e events.Event) {
 	case e.Room == t.room || slices.Contains(e.Rooms, t.room):
 		t.told++
 		a.say(a.content.done(e.Entry, t.whole(e)))
-	case e.Room == "" && len(e.Rooms) == 0 && a.streams && e.Entry == a.content.entry:
+	case e.Room == "" && len(e.Rooms) == 0 && a.streams && (e.Status == "" || e.Entry == a.content.entry):
 		a.say(a.content.done(e.Entry, e.Text))
 	}
 }
@@ -179,6 +177,17 @@ type answer struct {
 
 func newAnswer(w http.ResponseWriter, q request) *answer {
 	return &answer{id: "chatcmpl-" + rand.Text(), model: q.Model, created: time.Now().Unix(), streams: q.Stream, ends: q.StreamOptions.IncludeUsage, w: w}
+}
+
+// delta tells a piece of a text that is not whole yet, where the client wants pieces.
+func (a *answer) delta(e events.Event) {
+	switch {
+	case !a.streams:
+	case e.Type == events.ThinkingDelta:
+		a.think(a.thinking.delta(e))
+	default:
+		a.say(a.content.delta(e))
+	}
 }
 
 func (a *answer) say(text string)   { a.piece("content", text) }

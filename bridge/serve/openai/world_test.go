@@ -147,7 +147,6 @@ func (w *world) refused(status int, body string, headers ...string) string {
 // told is what came by a stream.
 type told struct {
 	content, thinking, finish, fault string
-	chunks                           int // with content
 	tokens                           int
 }
 
@@ -185,9 +184,6 @@ func (w *world) stream(body string, headers ...string) (got told) {
 			got.content += choice.Delta.Content
 			got.thinking += choice.Delta.Thinking
 			got.finish += choice.Finish
-			if choice.Delta.Content != "" {
-				got.chunks++
-			}
 		}
 	}
 	if !ended && got.fault == "" {

@@ -1,0 +1,89 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"lethe/events"
+)
+
+// What happens in a turn, as a stream tells it and as an answer does.
+func TestHear(t *testing.T) {
+	event := func(kind, entry, text string, from int64) events.Event {
+		return events.Event{Type: kind, Entry: entry, Text: text, Offset: from, Turn: 2}
+	}
+	in := func(room string, e events.Event) events.Event { e.Room = room; return e }
+	happens := []events.Event{
+		in("dev", events.Event{Type: events.MessageDone, Entry: "e1", Text: "of before"}),
+		in("dev", events.Event{Type: events.UserMessage, Entry: "e2", Line: "other", Turn: 1}),
+		in("ops", events.Event{Type: events.UserMessage, Entry: "e2", Line: "mine", Turn: 1}),
+		{Type: events.TurnEnd, Turn: 1},
+		in("dev", events.Event{Type: events.UserMessage, Entry: "e3", Line: "mine", Turn: 2}),
+		event(events.ThinkingDelta, "e4", "Hm, ", 0), event(events.ThinkingDelta, "e4", "so.", 4), event(events.ThinkingDone, "e4", "Hm, so.", 0),
+		event(events.MessageDelta, "e4", "\nI lo", 0), event(events.MessageDelta, "e4", "ok", 5), event(events.MessageDone, "e4", "I look.", 0),
+		{Type: events.ToolRequest, Entry: "e4.1", Tool: "SAY", Turn: 2}, in("ops", event(events.MessageDone, "e4.1", "said elsewhere", 0)),
+		event(events.MessageDelta, "e5", "It wa", 0), event(events.MessageDelta, "e5", "It is ", 0), event(events.MessageDelta, "e5", "there.", 6),
+		in("dev", event(events.MessageDone, "e5", "It is there.", 0)),
+		{Type: events.Usage, In: 10, Cached: 8, Out: 5}, {Type: events.Usage, In: 20, Out: 7},
+		in("dev", event(events.MessageDone, "k1", "90 % of a limit.", 0)),
+		{Type: events.TurnEnd, Turn: 2, Why: "budget"}, in("dev", event(events.MessageDone, "e9", "of later", 0)),
+	}
+	for streams, want := range map[bool][]string{
+		true: {
+			"Hm, |so.|\n\n↳ SAY ", "|I lo|ok|.|\n\nIt wa|\n\nIt is |there.|\n\n90 % of a limit.",
+		},
+		false: {"Hm, so.\n\n↳ SAY ", "It is there.\n\n90 % of a limit."},
+	} {
+		w := httptest.NewRecorder()
+		a := newAnswer(w, request{Model: "ada", Stream: streams})
+		heard := &turn{room: "dev", line: "mine", answer: a}
+		var err error
+		for i := 0; err == nil && i < len(happens); i++ {
+			err = heard.hear(happens[i])
+		}
+		if !errors.Is(err, errDone) || a.in != 30 || a.cached != 8 || a.out != 12 || heard.told != 2 {
+			t.Errorf("ends with %v: %+v", err, heard)
+		}
+		if err := a.finish(nil); err != nil {
+			t.Error(err)
+		}
+		thinking, content, finish := pieces(t, w.Body.String())
+		if thinking != want[0] || content != want[1] || finish != "length" {
+			t.Errorf("thinks %q, says %q, ends with %s", thinking, content, finish)
+		}
+	}
+}
+
+// pieces joins what a body tells with bars.
+func pieces(t *testing.T, body string) (thinking, content, finish string) {
+	type said struct {
+		Thinking *string `json:"reasoning_content"`
+		Content  *string
+	}
+	var thoughts, words []string
+	for line := range strings.Lines(body) {
+		line, _ = strings.CutPrefix(line, "data: ")
+		var c struct {
+			Choices []struct {
+				Delta, Message said
+				Finish         string `json:"finish_reason"`
+			}
+		}
+		if json.Unmarshal([]byte(line), &c) != nil || len(c.Choices) == 0 {
+			continue
+		}
+		for _, s := range []said{c.Choices[0].Delta, c.Choices[0].Message} {
+			if s.Thinking != nil {
+				thoughts = append(thoughts, *s.Thinking)
+			}
+			if s.Content != nil {
+				words = append(words, *s.Content)
+			}
+		}
+		finish = c.Choices[0].Finish
+	}
+	return strings.Join(thoughts, "|"), strings.Join(words, "|"), finish
+}
