@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"lethe/report"
@@ -44,7 +45,13 @@ type triggersData struct {
 func triggersOf(f *frame, r *http.Request) (any, error) {
 	all, err := f.Triggers(f.ID)
 	_, running := report.Live(f.ID)
-	return &triggersData{all, report.Jobs(f.ID), running, r.FormValue("fired")}, err
+	d := &triggersData{Triggers: all, Jobs: report.Jobs(f.ID), Running: running}
+	for _, t := range all {
+		if t.Name == r.FormValue("fired") {
+			d.Fired = t.Name
+		}
+	}
+	return d, err
 }
 
 // fire has a trigger fire once, now.
@@ -56,7 +63,7 @@ func fire(f *frame, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return f.done(w, r, "?fired="+r.FormValue("trigger"))
+	return f.done(w, r, "?fired="+url.QueryEscape(r.FormValue("trigger")))
 }
 
 // stopJob stops a command.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"lethe/agent"
 	"lethe/bridge/serve/backend"
 	"lethe/config"
@@ -91,7 +93,10 @@ func remember(t testing.TB, epochs int) *remembered {
 	r.say("what hangs under the postcard of Naples?")
 	mux := http.NewServeMux()
 	Routes(mux, b)
-	s := httptest.NewServer(mux)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'") // as the guard does
+		mux.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.Close)
 	r.url = s.URL + "/agents/ada/"
 	return r
@@ -191,6 +196,22 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
+	r.conflict(br)
+}
+
+// conflict edits MEMORY in a browser while somebody else does.
+func (r *remembered) conflict(br *browser.Browser) {
+	r.t.Helper()
+	memory := filepath.Join(r.id.Dir, "MEMORY.md")
+	p := br.Open(r.t, r.url+"mind?open=memory", browser.Look{Width: 320, Dark: true})
+	lethetest.Write(r.t, memory, "an editor was here"+hostile)
+	p.Do(chromedp.Click("#memory details summary"), chromedp.SetValue("#edit", "the lamp is mine"), chromedp.Click("#memory form button"))
+	p.Until(`document.querySelector("h1").innerText === "memory changed meanwhile"`)
+	lethetest.Words(r.t, p.Text("main"), "an editor was here", "nothing is lost")
+	p.Check()
+	p.Do(chromedp.Click("form button"))
+	p.Until(`document.querySelector("[role=status]")?.innerText.startsWith("Saved")`)
+	lethetest.Holds(r.t, memory, "the lamp is mine")
 }
 
 // An edit is one of the file, holds for what was seen, and is read by the identity.
