@@ -89,10 +89,14 @@ func (h Home) hearers() (map[string][]string, error) {
 }
 
 func (h Home) room(name string, hearers map[string][]string) (Room, error) {
+	missing := fmt.Errorf("find room %q: %w", name, agent.ErrNotFound)
+	if !chat.ValidRoom(name) {
+		return Room{}, missing
+	}
 	path := chat.Path(h.Dir, name)
 	fi, err := os.Stat(path)
-	if !chat.ValidRoom(name) || errors.Is(err, fs.ErrNotExist) || err == nil && !fi.Mode().IsRegular() {
-		return Room{}, fmt.Errorf("find room %q: %w", name, agent.ErrNotFound)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !fi.Mode().IsRegular() {
+		return Room{}, missing
 	}
 	if err != nil {
 		return Room{}, err

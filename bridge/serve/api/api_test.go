@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -367,7 +368,7 @@ func TestWrong(t *testing.T) {
 func TestBlobs(t *testing.T) {
 	w := newWorld(t)
 	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR<script>alert(1)</script>"
-	script := "<script>alert(1)</script>"
+	script := `<script>document.title = "it ran"</script>`
 	files := map[string]struct{ data, claims, is, shown string }{
 		"page.html": {"<!doctype html><html>" + script, "text/html", "document page.html text/html", "text/plain; charset=utf-8"},
 		"x.svg":     {`<svg xmlns="http://www.w3.org/2000/svg">` + script + "</svg>", "image/svg+xml", "photo x.svg image/svg+xml", "text/plain; charset=utf-8"},
@@ -430,5 +431,43 @@ func TestSaidOnce(t *testing.T) {
 	w.ask("POST", "/api/rooms/quiet/lines", `{"text":"other"}`, 409, "Idempotency-Key: k1")
 	if n := strings.Count(lethetest.Read(t, w.room("quiet")), "\n"); n != 1 {
 		t.Errorf("%d lines", n)
+	}
+}
+
+// A stream begins with what happens from now on, says where that is, and goes on behind any event.
+func TestFollow(t *testing.T) {
+	w := newWorld(t)
+	w.answered("hello")
+	end, err := events.End(w.id.LIFE())
+	lethetest.Must(t, err)
+	all := into[list[events.Event]](t, w.ask("GET", "/api/agents/ada/life", "", 200)).Items
+	read := func(n int, query string, headers ...string) (ids []string) {
+		resp := w.Do(t, "GET", "/api/agents/ada/events"+query, "", headers...)
+		defer resp.Body.Close()
+		if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "text/event-stream" {
+			t.Fatalf("%s of %s", resp.Status, kind)
+		}
+		for r := bufio.NewScanner(resp.Body); len(ids) < n && r.Scan(); {
+			if id, ok := strings.CutPrefix(r.Text(), "id: "); ok {
+				ids = append(ids, id)
+			}
+		}
+		return ids
+	}
+	if got := read(1, ""); got[0] != end {
+		t.Errorf("a new stream begins at %v, the log ends at %s", got, end)
+	}
+	if got := read(3, "?after=0"); got[0] != "0" || got[1] != all[0].ID || got[2] != all[1].ID {
+		t.Errorf("from the beginning: %v", got)
+	}
+	if got := read(3, "?after=0", "Last-Event-ID: "+all[3].ID); got[0] != all[3].ID || got[1] != all[4].ID || got[2] != all[5].ID {
+		t.Errorf("behind event 4, %s: %v", all[3].ID, got)
+	}
+	w.ask("POST", "/api/rooms/dev/lines", `{"text":"what is 1+1?"}`, 202)
+	if got := read(3, "", "Last-Event-ID: "+end); got[0] != end || got[2] == got[1] {
+		t.Errorf("what happens next: %v", got)
+	}
+	if resp := w.Do(t, "HEAD", "/api/agents/ada/events", ""); resp.StatusCode != 200 {
+		t.Errorf("HEAD: %s", resp.Status)
 	}
 }

@@ -65,6 +65,9 @@ func (s server) follow(w http.ResponseWriter, r *http.Request, p followed) error
 		return err
 	}
 	defer stream.Close()
+	if r.Method == http.MethodHead {
+		return nil // it would wait for ever
+	}
 	sse := s.Stream(w, r)
 	defer sse.Close()
 	if err := sse.From(after); err != nil {

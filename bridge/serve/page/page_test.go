@@ -137,6 +137,20 @@ func TestPage(t *testing.T) {
 		p.Until(answered)
 		lethetest.Words(t, p.Text("#lines"), "57 58 59 60")
 	})
+	t.Run("what is in a blob is not run", func(t *testing.T) {
+		p := show(t, browser.Look{})
+		script := `<script>document.title = "it ran"</script>`
+		for text, kind := range map[string]string{
+			"<!doctype html><html>" + script: "text/plain", `<svg xmlns="http://www.w3.org/2000/svg">` + script + "</svg>": "text/plain", "\x89PNG\r\n\x1a\n" + script: "image/png",
+		} {
+			h, err := s.Backend.Store.Put(blobs.Meta{}, []byte(text))
+			lethetest.Must(t, err)
+			p.Goto(s.URL + "/api/blobs/" + h.String())
+			if got := browser.Eval[string](p, `document.contentType + " " + document.scripts.length + " " + document.title.includes("it ran")`); got != kind+" 0 false" {
+				t.Errorf("%q is shown as %s", text, got)
+			}
+		}
+	})
 	t.Run("calls are folded", func(t *testing.T) {
 		p := show(t, browser.Look{})
 		tell(t, p, "run echo here-it-is")
