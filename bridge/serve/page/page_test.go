@@ -120,6 +120,7 @@ const answered = `document.querySelector("#lines .line:last-child")?.classList.c
 // TestPage uses the page as people do, of an identity that lives.
 func TestPage(t *testing.T) {
 	lethetest.Unraced(t)
+	t.Parallel()
 	b := browser.Start(t)
 	dir := lethetest.Dir(t)
 	alive(t, dir)
@@ -251,6 +252,7 @@ func strangers(t testing.TB, dir string) {
 // in the end is the room, each line once.
 func TestServerKilled(t *testing.T) {
 	lethetest.Unraced(t)
+	t.Parallel()
 	b := browser.Start(t)
 	dir := lethetest.Dir(t)
 	alive(t, dir)
