@@ -67,9 +67,10 @@ func Run(ctx context.Context, c Config) error {
 	case <-s.conn.Done():
 	}
 	cancel()
-	s.prompts.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, one := range s.sessions {
-		one.rest()
+		one.end()
 	}
 	return nil
 }
@@ -77,9 +78,8 @@ func Run(ctx context.Context, c Config) error {
 // server is the agent's side of a connection.
 type server struct {
 	Config
-	ctx     context.Context
-	conn    *sdk.AgentSideConnection
-	prompts sync.WaitGroup
+	ctx  context.Context
+	conn *sdk.AgentSideConnection
 
 	mu       sync.Mutex
 	self     *host.Identity // nil before the first session
@@ -206,14 +206,8 @@ func (s *server) begin(room, cwd string, mcp []string, said []chat.Line) error {
 	for _, l := range said {
 		one.view.line(l)
 	}
-	s.mu.Lock()
-	before := s.sessions[one.id]
-	s.sessions[one.id] = one
-	s.mu.Unlock()
-	if before != nil {
-		before.rest()
-	}
 	one.follow()
+	s.put(one.id, one)
 	return nil
 }
 
@@ -232,14 +226,22 @@ func names(servers []sdk.McpServer) (list []string) {
 }
 
 func (s *server) CloseSession(_ context.Context, r sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
-	s.mu.Lock()
-	one := s.sessions[r.SessionId]
-	delete(s.sessions, r.SessionId)
-	s.mu.Unlock()
-	if one != nil {
-		one.rest()
-	}
+	s.put(r.SessionId, nil)
 	return sdk.CloseSessionResponse{}, nil
+}
+
+// put has a session in the place of the one that there was, which ends. What goes on in its
+// room goes on.
+func (s *server) put(id sdk.SessionId, one *session) {
+	s.mu.Lock()
+	before := s.sessions[id]
+	if s.sessions[id] = one; one == nil {
+		delete(s.sessions, id)
+	}
+	s.mu.Unlock()
+	if before != nil {
+		before.end()
+	}
 }
 
 // ListSessions lists the rooms that the identity hears, newest first.

@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/chat"
 	"lethe/events"
@@ -22,12 +23,14 @@ import (
 // after the other, so that each is shown once and before the end of the prompt that it is of.
 type session struct {
 	*server
-	id   sdk.SessionId
-	room string
-	self *host.Identity
-	view *view
-	told []string // what the first prompt says besides its own text
-	note string   // what the editor is told with it
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
+	id     sdk.SessionId
+	room   string
+	self   *host.Identity
+	view   *view
+	told   []string // what the first prompt says besides its own text
+	note   string   // what the editor is told with it
 
 	turn  chan struct{} // holds one value while a prompt has the session
 	after string        // the last event that was shown
@@ -39,9 +42,10 @@ type session struct {
 func (s *server) open(room string, mcp []string) (*session, error) {
 	after, err := events.End(s.self.LIFE())
 	one := &session{server: s, id: sdk.SessionId(room), room: room, self: s.self, after: after, turn: make(chan struct{}, 1)}
+	one.ctx, one.cancel = context.WithCancel(s.ctx)
 	one.view = newView(one)
 	if len(mcp) > 0 {
-		one.note = fmt.Sprintf("(Lethe does not use the editor's MCP servers: %s.)\n", chat.Sanitize(strings.Join(mcp, ", ")))
+		one.note = fmt.Sprintf("(Lethe does not use the editor's MCP servers: %s.)\n", strings.Join(mcp, ", "))
 	}
 	return one, err
 }
@@ -62,12 +66,17 @@ func (s *session) follow() {
 	}()
 }
 
-// rest ends follow.
+// rest ends follow. The caller has the turn.
 func (s *session) rest() {
-	if s.stop != nil {
-		s.stop()
-		<-s.idle
-	}
+	s.stop()
+	<-s.idle
+}
+
+// end ends the session, after the prompt that has it.
+func (s *session) end() {
+	s.cancel()
+	s.turn <- struct{}{}
+	<-s.idle
 }
 
 func (s *session) show(e events.Event) {
@@ -99,8 +108,6 @@ const cancelTime = 10 * time.Second
 
 // Prompt says what the person wrote, and answers when the turn has ended.
 func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResponse, error) {
-	s.prompts.Add(1)
-	defer s.prompts.Done()
 	one, err := s.session(r.SessionId)
 	if err != nil {
 		return sdk.PromptResponse{}, err
@@ -110,6 +117,8 @@ func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptRes
 		defer func() { <-one.turn }()
 	case <-ctx.Done():
 		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
+	case <-one.ctx.Done():
+		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
 	}
 	text, err := one.text(r.Prompt)
 	if err != nil {
@@ -118,7 +127,7 @@ func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptRes
 	one.rest()
 	defer one.follow()
 	if one.note != "" {
-		one.view.send(sdk.UpdateAgentThoughtText(one.note))
+		one.view.think(one.note)
 		one.note = ""
 	}
 	reply, reason, err := one.say(ctx, text)
@@ -145,7 +154,7 @@ func (s *session) say(ctx context.Context, text string) (host.Reply, sdk.StopRea
 			r, err := s.await(ctx, line)
 			all.In, all.Cached, all.Out = all.In+r.In, all.Cached+r.Cached, all.Out+r.Out
 			switch {
-			case ctx.Err() != nil:
+			case ctx.Err() != nil || s.ctx.Err() != nil:
 				return all, sdk.StopReasonCancelled, nil
 			case errors.As(err, new(*host.PausedError)): // the room says why
 				return all, sdk.StopReasonEndTurn, nil
@@ -211,8 +220,9 @@ func (s *session) await(ctx context.Context, line chat.Line) (host.Reply, error)
 // permission asks the editor's person. choice is what they say; elsewhere is the line of who
 // has answered first in another way. The error says that the editor's person does not answer.
 func (s *session) permission(ctx context.Context, q chat.Question) (choice string, elsewhere *chat.Line, err error) {
-	asking, end := context.WithCancel(ctx)
+	asking, end := context.WithCancel(s.ctx)
 	defer end()
+	defer context.AfterFunc(ctx, end)()
 	said := make(chan string, 1)
 	failed := make(chan error, 1)
 	go func() { // ends with asking
@@ -265,17 +275,23 @@ func options(q chat.Question) (list []sdk.PermissionOption) {
 	return list
 }
 
+// maxInline bounds the text of a file that stands in a line, in bytes.
+const maxInline = 32 << 10
+
 // text is what a prompt says: its texts, and for each file the name of its blob.
 func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 	var parts []string
+	put := func(f bridge.File, data []byte) error {
+		_, tag, err := f.Put(s.Store, time.Now(), s.User, data)
+		parts = append(parts, tag)
+		return err
+	}
 	file := func(kind, name, mime, data string) error {
 		raw, err := base64.StdEncoding.DecodeString(data)
 		if err != nil {
 			return sdk.NewInvalidParams(map[string]any{"error": fmt.Sprintf("the %s is not base64: %v", kind, err)})
 		}
-		_, tag, err := bridge.File{Kind: kind, Name: name, Mime: mime}.Put(s.Store, time.Now(), s.User, raw)
-		parts = append(parts, tag)
-		return err
+		return put(bridge.File{Kind: kind, Name: name, Mime: mime}, raw)
 	}
 	for _, b := range blocks {
 		var err error
@@ -290,6 +306,10 @@ func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 			parts = append(parts, fmt.Sprintf("[file %s: %s]", bridge.Inert(b.ResourceLink.Name), bridge.Inert(b.ResourceLink.Uri)))
 		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
 			t := b.Resource.Resource.TextResourceContents
+			if len(t.Text) > maxInline || len(blobs.Mentions(t.Text)) > 0 { // in the person's line it would give a right to those
+				err = put(bridge.File{Kind: "file", Name: t.Uri, Mime: "text/plain"}, []byte(t.Text))
+				break
+			}
 			parts = append(parts, fmt.Sprintf("[file %s]\n%s", bridge.Inert(t.Uri), t.Text))
 		case b.Resource != nil && b.Resource.Resource.BlobResourceContents != nil:
 			f := b.Resource.Resource.BlobResourceContents

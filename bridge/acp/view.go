@@ -25,8 +25,8 @@ type view struct {
 	output         map[string]string // of calls that run, the newest of it
 }
 
-// streamed is what has come of an entry's text, and what of it was sent.
-type streamed struct{ entry, raw, sent string }
+// streamed is what has come of an entry's text, what of it was sent, and what parts it from the one before.
+type streamed struct{ entry, raw, sent, before string }
 
 func newView(s *session) *view {
 	v := &view{session: s, output: map[string]string{}}
@@ -42,13 +42,18 @@ func (v *view) send(u sdk.SessionUpdate) {
 	}
 }
 
+// What is shown is others' text: no control character gets through.
+
+func (v *view) say(text string)   { v.send(sdk.UpdateAgentMessageText(chat.Sanitize(text))) }
+func (v *view) think(text string) { v.send(sdk.UpdateAgentThoughtText(chat.Sanitize(text))) }
+func (v *view) hear(text string)  { v.send(sdk.UpdateUserMessageText(chat.Sanitize(text))) }
+
 // line shows one that was said before.
 func (v *view) line(l chat.Line) {
-	switch {
-	case l.Agent && l.Name == v.self.Name:
-		v.send(sdk.UpdateAgentMessageText(l.Text + "\n"))
-	default:
-		v.send(sdk.UpdateUserMessageText(v.signed(l.Name, l.Text)))
+	if l.Agent && l.Name == v.self.Name {
+		v.say(l.Text + "\n")
+	} else {
+		v.hear(v.signed(l.Name, l.Text))
 	}
 }
 
@@ -64,7 +69,7 @@ func (v *view) event(e events.Event) {
 	here := e.Room == v.room || slices.Contains(e.Rooms, v.room)
 	if here && e.Type == events.UserMessage {
 		if v.turn = max(v.turn, e.Turn); e.Line != v.own {
-			v.send(sdk.UpdateUserMessageText(v.signed(e.By, e.Text)))
+			v.hear(v.signed(e.By, e.Text))
 		}
 		return
 	}
@@ -74,13 +79,13 @@ func (v *view) event(e events.Event) {
 	switch e.Type {
 	case events.ThinkingDelta, events.ThinkingDone:
 		if more := v.thinking.more(e, e.Type == events.ThinkingDone); more != "" {
-			v.send(sdk.UpdateAgentThoughtText(more))
+			v.think(more)
 		}
 	case events.MessageDelta, events.MessageDone:
 		v.message(e, here)
 	case events.Asked:
 		if here && e.Question != nil {
-			v.send(sdk.UpdateAgentMessageText(e.Question.String() + "\n"))
+			v.say(e.Question.String() + "\n")
 		}
 	case events.ToolRequest, events.ToolOutput, events.ToolResult:
 		v.call(e)
@@ -91,7 +96,7 @@ func (v *view) event(e events.Event) {
 			}})
 		}
 	case events.Forgot:
-		v.send(sdk.UpdateAgentThoughtText(fmt.Sprintf("(forgot %s: %d → %d tokens)\n", e.Entries, e.Before, e.After)))
+		v.think(fmt.Sprintf("(forgot %s: %d → %d tokens)\n", e.Entries, e.Before, e.After))
 	}
 }
 
@@ -99,21 +104,25 @@ func (v *view) message(e events.Event, here bool) {
 	switch {
 	case e.Type == events.MessageDone && (strings.Contains(e.Entry, ".") || !strings.HasPrefix(e.Entry, "e")): // SAY, or of the harness
 		if here {
-			v.send(sdk.UpdateAgentMessageText(e.Text + "\n"))
+			v.say(e.Text + "\n")
 		}
 	case e.Status == "" || e.Type == events.MessageDelta:
 		if more := v.text.more(e, e.Type == events.MessageDone); more != "" {
-			v.send(sdk.UpdateAgentMessageText(more))
+			v.say(more)
 		}
 	default: // refused, stopped, cut: what was sent of it stays
-		v.send(sdk.UpdateAgentMessageText("\n(" + e.Status + ")\n"))
+		v.say("\n(" + e.Status + ")\n")
 	}
 }
 
 // more is what is still to be sent of a text that grows; done says that e has all of it.
 func (s *streamed) more(e events.Event, done bool) (more string) {
 	if s.entry != e.Entry {
-		*s = streamed{entry: e.Entry}
+		next := streamed{entry: e.Entry}
+		if s.sent != "" {
+			next.before = "\n\n"
+		}
+		*s = next
 	}
 	text := e.Text
 	if !done {
@@ -129,8 +138,8 @@ func (s *streamed) more(e events.Event, done bool) (more string) {
 	case !strings.HasPrefix(s.sent, text): // it began anew
 		more, s.sent = "\n\n"+text, text
 	}
-	if done {
-		more += "\n"
+	if more != "" {
+		more, s.before = s.before+more, ""
 	}
 	return more
 }

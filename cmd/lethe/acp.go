@@ -52,6 +52,9 @@ func (p *program) acp(ctx context.Context) error {
 	}
 	defer logs.Close()
 	log := p.logTo(logs)
+	if isTerminal(p.in) {
+		p.note("note", "an editor starts this, and talks with it in JSON; docs/acp.md has the settings. To talk here: %s", p.lethe(""))
+	}
 	var h *host.Host
 	err = acp.Run(ctx, acp.Config{
 		Self: id, Home: p.home, Store: store, User: p.settings.UserName(), People: p.settings.Deciders(), Log: log, In: p.in, Out: p.out,

@@ -195,10 +195,11 @@ func TestEditor(t *testing.T) {
 	// files: as blobs and as text
 	e.prompt(id, text("what is 2*3?"), sdk.ImageBlock(base64.StdEncoding.EncodeToString([]byte("PNG")), "image/png"),
 		sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Uri: "file:///a.go", Text: "package a"}}),
-		sdk.ResourceLinkBlock("b.go", "file:///b.go"))
+		sdk.ResourceLinkBlock("b.go", "file:///b.go"),
+		sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Uri: "c.go", Text: "// hash=0123456789abcdef"}}))
 	room, err := os.ReadFile(filepath.Join(home, "chats", string(id)+".md"))
 	lethetest.Must(t, err)
-	if s := string(room); !strings.Contains(s, "[image image/png 3 B hash=") || !strings.Contains(s, "[file file:///a.go]\u2028package a\u2028[file b.go: file:///b.go]") {
+	if s := string(room); !strings.Contains(s, "[image image/png 3 B hash=") || strings.Contains(s, "hash=0123456789abcdef") || !strings.Contains(s, "[file c.go text/plain 24 B hash=") || !strings.Contains(s, "[file file:///a.go]\u2028package a\u2028[file b.go: file:///b.go]") {
 		t.Errorf("the room has\n%s", s)
 	}
 	if _, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text(" ")}}); err == nil {
@@ -243,12 +244,43 @@ func TestEditor(t *testing.T) {
 	}
 	<-done
 
+	// cancelled while it asks: the question stays open
+	go func() {
+		reason, _ := e.prompt(id, text("ask me before you run echo 8x8"))
+		done <- reason
+	}()
+	<-e.asked
+	lethetest.Must(t, e.Cancel(t.Context(), sdk.CancelNotification{SessionId: id}))
+	if reason := <-done; reason != sdk.StopReasonCancelled {
+		t.Errorf("cancelled: %s", reason)
+	}
+	if out, _ := exec.Command("lethe", "--home", home, "questions").CombinedOutput(); !strings.Contains(string(out), "Shall I run echo 8x8?") {
+		t.Errorf("the question is gone: %s", out)
+	}
+
+	// a session that is closed in the middle answers, and what goes on goes on
+	other := e.session(dir)
+	e.look()
+	go func() {
+		reason, _ := e.prompt(other, text("run sleep 1"))
+		done <- reason
+	}()
+	e.shows("call: BASH sleep 1")
+	_, err = e.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: other})
+	lethetest.Must(t, err)
+	if reason := <-done; reason != sdk.StopReasonCancelled {
+		t.Errorf("closed: %s", reason)
+	}
+	if _, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: other, Prompt: []sdk.ContentBlock{text("hello")}}); err == nil {
+		t.Error("a session that is closed was used")
+	}
+
 	// what others say in the room is shown between prompts
 	if out, err := exec.Command("lethe", "--home", home, "say", "--as", "bob", string(id), "what is 8*8?").CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	e.shows("user: bob: what is 8*8?")
-	e.shows("agent: 8*8 = 64")
+	e.shows("8*8 = 64") // with what the other room still waits for
 	testSecondEditor(t, e, home, dir, id)
 }
 
@@ -257,7 +289,7 @@ func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.Sess
 	second := newEditor(t, home)
 	cwd := dir
 	list, err := second.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &cwd})
-	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionId != id || list.Sessions[0].Cwd != dir {
+	if err != nil || len(list.Sessions) != 2 || list.Sessions[0].Cwd != dir {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if _, err := second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: "../agents/x", Cwd: dir, McpServers: []sdk.McpServer{}}); err == nil {
@@ -266,7 +298,7 @@ func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.Sess
 	_, err = second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}})
 	lethetest.Must(t, err)
 	second.shows("user: what is 2*3?")
-	second.shows("user: bob: what is 8*8?\nagent: 8*8 = 64")
+	second.shows("user: bob: what is 8*8?\nagent: ")
 	second.look()
 	done := make(chan sdk.StopReason, 1)
 	go func() {
