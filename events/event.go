@@ -66,7 +66,7 @@ type Event struct {
 	By    string    `json:"by,omitempty"`    // who says it
 	Text  string    `json:"text,omitempty"`
 	Hash  string    `json:"hash,omitempty"` // of the blob with the original
-	Cut   bool      `json:"cut,omitempty"`  // Text or Args is not whole
+	Cut   bool      `json:"cut,omitempty"`  // Text is not whole
 	Why   string    `json:"why,omitempty"`
 
 	// Of user.message.
@@ -81,7 +81,7 @@ type Event struct {
 
 	// Of calls.
 	Tool   string          `json:"tool,omitempty"`
-	Args   json.RawMessage `json:"args,omitempty"` // an object
+	Args   json.RawMessage `json:"args,omitempty"` // an object; of more than 64 KiB, Text has its beginning
 	Job    int             `json:"job,omitempty"`  // that the call goes on as
 	Path   string          `json:"path,omitempty"` // of a file, as the agent names it
 	Offset int64           `json:"from,omitempty"` // of a delta: where Text stands in what has come so far, in bytes

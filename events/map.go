@@ -258,33 +258,11 @@ func (m *mapping) usage(t event.Tokens, e Event) {
 // request tells a call. args are as the state has them: an object, escaped.
 func (m *mapping) request(id, tool, args string) {
 	e := m.add(Event{Type: ToolRequest, Entry: id, Tool: tool})
-	raw := blobs.Unescape(args)
-	if len(raw) > maxText {
-		raw, e.Cut = shortArgs(raw), true
-	}
-	if json.Valid([]byte(raw)) {
+	if raw := blobs.Unescape(args); len(raw) > maxText {
+		e.text(raw, maxResult, "")
+	} else if json.Valid([]byte(raw)) {
 		e.Args = json.RawMessage(raw)
 	}
-}
-
-// shortArgs is an object with what is long in it cut.
-func shortArgs(raw string) string {
-	var args map[string]any
-	_ = json.Unmarshal([]byte(raw), &args) // an object, as the state has it
-	for key, value := range args {
-		var e Event
-		if s, ok := value.(string); ok {
-			e.text(s, maxResult, "")
-			args[key] = e.Text
-		} else if raw, _ := json.Marshal(value); len(raw) > maxResult {
-			delete(args, key)
-		}
-	}
-	short, _ := json.Marshal(args) // what was JSON
-	if len(short) > maxText {
-		return "{}"
-	}
-	return string(short)
 }
 
 // approved are the arguments of a call that people have approved, as request takes them.

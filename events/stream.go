@@ -1,14 +1,12 @@
 package events
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"lethe/blobs"
 	"lethe/chat"
@@ -102,23 +100,11 @@ func epochBefore(path string, offset int64) (epoch int64, err error) {
 // place reads an ID: behind the byte offset of the log, and behind skip events of the line
 // that begins there.
 func place(id string) (offset int64, skip int, err error) {
-	if id == "" {
-		return 0, 0, nil
-	}
-	at, k, dotted := strings.Cut(id, ".")
-	offset, err = strconv.ParseInt(at, 10, 64)
-	if dotted {
-		skip, err = atoi(k, err)
-	}
-	if err != nil || offset < 0 || dotted && skip < 1 || id != placeID(offset, skip) {
+	_, _ = fmt.Sscanf(id, "%d.%d", &offset, &skip) // what it did not take is seen below
+	if id != "" && (offset < 0 || skip < 0 || id != placeID(offset, skip)) {
 		return 0, 0, fmt.Errorf("%w: %.40q", ErrAfter, id)
 	}
 	return offset, skip, nil
-}
-
-func atoi(s string, before error) (int, error) {
-	n, err := strconv.Atoi(s)
-	return n, cmp.Or(before, err)
 }
 
 func placeID(offset int64, skip int) string {

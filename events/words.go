@@ -33,7 +33,7 @@ func (e Event) Words() string {
 	case ThinkingDone:
 		return "thought: " + blobs.Gist(e.Text)
 	case ToolRequest:
-		return "↳ " + e.Tool + " " + blobs.Gist(brief(e.Args))
+		return "↳ " + e.Tool + " " + blobs.Gist(brief(e.Args)+e.Text)
 	case ToolResult:
 		if e.Job > 0 {
 			return fmt.Sprintf("  goes on as job %d", e.Job)
@@ -45,9 +45,13 @@ func (e Event) Words() string {
 		}
 		return "wrote " + e.Path
 	case Usage:
-		return fmt.Sprintf("%s tokens in (%s cached), %s out, $%.4f%s", tokens(e.In), tokens(e.Cached), tokens(e.Out), e.USD, why)
+		paid := ""
+		if e.USD > 0 {
+			paid = fmt.Sprintf(", $%.4f", e.USD)
+		}
+		return fmt.Sprintf("%s tokens in (%s cached), %s out%s%s", tokens(e.In), tokens(e.Cached), tokens(e.Out), paid, why)
 	case Forgot:
-		return fmt.Sprintf("forgot %s%s: %d summaries, %s → %s tokens", e.Entries, why, e.Summaries, tokens(int64(e.Before)), tokens(int64(e.After)))
+		return fmt.Sprintf("forgot %s%s: summaries %d, %s → %s tokens", e.Entries, why, e.Summaries, tokens(int64(e.Before)), tokens(int64(e.After)))
 	case Reminded:
 		var gists []string
 		for _, r := range e.Refs {
