@@ -275,7 +275,9 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("before the third line: %+v", back)
 	}
 
+	page := lethetest.Page(t, "api.md")
 	for template, ops := range w.spec.Paths {
+		lethetest.Words(t, page, strings.TrimPrefix(template, "/api/agents/{self}"))
 		for method, op := range ops {
 			if name := strings.ToUpper(method) + " " + template; !w.seen[name] && !later[name] {
 				t.Errorf("%s is not tried here", name)
@@ -285,10 +287,17 @@ func TestRoutes(t *testing.T) {
 			if op.Summary == "" || op.OperationID == "" {
 				t.Errorf("%s %s does not say what it does", method, template)
 			}
+			named := 0
 			for _, p := range op.Parameters {
 				if p.Description == "" {
 					t.Errorf("%s %s does not describe %s", method, template, p.Name)
 				}
+				if p.In == "path" && strings.Contains(template, "{"+p.Name+"}") {
+					named++
+				}
+			}
+			if named != strings.Count(template, "{") {
+				t.Errorf("%s %s does not describe what its path names", method, template)
 			}
 		}
 	}
