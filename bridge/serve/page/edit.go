@@ -107,7 +107,7 @@ func (p *part) without() string {
 	return file
 }
 
-// conflict shows both versions where the text is another than the person saw.
+// conflicting shows both versions where the text is another than the person saw.
 var conflicting = parse("conflict")
 
 // edit saves what a person made of a part, if it is what they saw.

@@ -55,9 +55,19 @@ type epoch struct {
 
 	begin    int64  // its line in LIFE
 	snapshot string // hash of the state that it began with
-	state    mind.State
+	state    snapshot
 	sizes    []int64 // tokens of its requests, with their answers
+	base     []layer // of the drawing: what stays as it is
 	turn     int
+}
+
+// snapshot is what is shown of the mind.State that an epoch began with; to read all of it takes twice as long.
+type snapshot struct {
+	Stable mind.Stable
+	Faded  []mind.Range
+	Live   []struct{ N int }
+	Next   int
+	Usage  mind.Usage
 }
 
 // faded is a run of entries that became shorter.

@@ -125,7 +125,7 @@ func (e *epoch) liveEnd(next *epoch, most float64) (list []layer, stays float64)
 		last.spans[0][1], owner = n, to
 	}
 	if next != nil && next.After > 0 && count["leaving"] > 0 {
-		stays = min(most, max(0, float64(next.After)-height(next.settled())))
+		stays = min(most, max(0, float64(next.After)-height(next.base)))
 	} else {
 		stays = most * count["live"] / max(1, count["live"]+count["leaving"])
 	}
@@ -150,6 +150,7 @@ func draw(epochs []*epoch, limit int) Drawing {
 	d := Drawing{Width: columnWide * max(1, len(epochs)), Height: drawHigh}
 	most := float64(limit)
 	for _, e := range epochs {
+		e.base = e.settled()
 		for _, size := range e.sizes {
 			most = max(most, float64(size))
 		}
@@ -162,8 +163,7 @@ func draw(epochs []*epoch, limit int) Drawing {
 	stayed := 0.0       // tokens that stayed live
 	for i, e := range epochs {
 		x, end := float64(i*columnWide)+gapWide/2, float64((i+1)*columnWide)-gapWide/2
-		base := e.settled()
-		ground := height(base)
+		base, ground := e.base, height(e.base)
 		if len(e.sizes) == 0 {
 			e.sizes = []int64{int64(ground + stayed)}
 		}
@@ -184,7 +184,7 @@ func draw(epochs []*epoch, limit int) Drawing {
 			break
 		}
 		live, stayed = e.liveEnd(epochs[i+1], max(0, float64(e.sizes[len(e.sizes)-1])-ground))
-		flowing = stack(append(base, live...))
+		flowing = stack(append(slices.Clone(base), live...))
 		for k, f := range flowing {
 			if f.class == "leaving" {
 				flowing[k].title = epochs[i+1].tells(f.spans[0][0])

@@ -249,6 +249,7 @@ func (r *remembered) edits(t *testing.T) {
 	s, err := agent.Fold(r.id, r.b.Store)
 	lethetest.Must(t, err)
 	last := fmt.Sprintf("e%d", s.Live[len(s.Live)-1].N)
+	lethetest.Eventually(t, "context.md shows "+last, func() bool { return strings.Contains(r.get("mind?open="+last), `name="part" value="`+last+`"`) })
 	if code, body = r.edit(r.get("mind?open="+last), last, "", "do", "remove"); code != http.StatusOK {
 		t.Errorf("remove %s: %d\n%s", last, code, body)
 	}
