@@ -154,6 +154,9 @@ func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.New
 	_, _ = rand.Read(random) // never fails
 	room := strings.Trim(notInRoom.ReplaceAllString(strings.ToLower(filepath.Base(r.Cwd)), "-"), "-")
 	room = strings.TrimPrefix(room[:min(len(room), 40)]+"-"+hex.EncodeToString(random), "-")
+	if strings.HasPrefix(room, chat.TaskPrefix) || chat.ForNotices(room) { // those have another meaning
+		room = Name + "-" + room
+	}
 	if err := s.keepFolder(room, r.Cwd); err != nil {
 		return sdk.NewSessionResponse{}, refused(err)
 	}

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,11 +64,13 @@ func (p *program) acp(ctx context.Context) error {
 		Open: func(ctx context.Context, cwd string) (*host.Identity, bool, error) {
 			o := p.hostOptions(log)
 			o.Rehearse, o.Tell = !p.livedOnline(id), p.teller(logs)
-			own := o.Workspace == "" && p.settings.Tools.Workspace == ""
+			// The folder of all of a person's files is no project, and the tools must not reach the home.
+			rel, err := filepath.Rel(cwd, p.home.Dir)
+			persons, _ := os.UserHomeDir()
+			own := o.Workspace == "" && p.settings.Tools.Workspace == "" && err == nil && strings.HasPrefix(rel, "..") && filepath.Clean(cwd) != persons
 			if own {
 				o.Workspace = cwd
 			}
-			var err error
 			if h, err = p.newHost(o); errors.Is(err, llm.ErrNoKey) && id.Self != "" {
 				if _, running := agent.Running(id); running { // with another model, or a key that the editor has not
 					h, err = host.Look(p.home, p.settings.Settings, o)

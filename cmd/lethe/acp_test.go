@@ -170,6 +170,11 @@ func TestEditor(t *testing.T) {
 		t.Errorf("session %q", id)
 	}
 
+	task := filepath.Join(dir, "task")
+	if id := e.session(task); !strings.HasPrefix(string(id), "acp-task-") {
+		t.Errorf("session %q", id)
+	}
+
 	// a turn with a call, that works in the editor's folder
 	reason, shown := e.prompt(id, text("write hello to greeting.txt and then read greeting.txt"))
 	for _, want := range []string{"MCP servers: files", "call: WRITE_FILE greeting.txt in_progress\n", "result: completed ", "call: READ_FILE greeting.txt", "agent: "} {
