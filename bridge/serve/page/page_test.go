@@ -105,11 +105,9 @@ func alive(t testing.TB, dir string) {
 // tell types a line and says it with the keyboard alone.
 func tell(t testing.TB, p *browser.Page, text string) {
 	t.Helper()
-	for range 40 {
-		if browser.Eval[string](p, "document.activeElement.id") == "text" {
-			break
-		}
-		p.Do(chromedp.KeyEvent(kb.Tab))
+	if browser.Eval[string](p, "document.activeElement.id") != "text" { // by the second link of the page
+		p.Do(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+		p.Until(`document.activeElement.id === "text"`)
 	}
 	p.Do(chromedp.KeyEvent(text), chromedp.KeyEvent(kb.Enter))
 	p.Until(fmt.Sprintf(`[...document.querySelectorAll("#lines .line:not(.own) .said")].some(e => e.innerText.trim() === %q)`, text))
