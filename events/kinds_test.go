@@ -18,13 +18,12 @@ import (
 	"lethe/events"
 	"lethe/host"
 	"lethe/internal/lethetest"
-	"lethe/internal/sandbox"
 	"lethe/life"
 	"lethe/life/event"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Main()
+	host.Main()
 	os.Exit(m.Run())
 }
 
@@ -84,7 +83,8 @@ func (w *world) await(kind string) events.Event {
 				return e
 			}
 		case <-late:
-			w.Fatalf("no %s came", kind)
+			life, _ := os.ReadFile(w.id.LIFE())
+			w.Fatalf("no %s came; LIFE ends with\n%s", kind, life[max(0, len(life)-3000):])
 		}
 	}
 }
