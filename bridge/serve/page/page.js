@@ -46,6 +46,8 @@ async function load(part) {
 		return false;
 	}
 	grow(() => {
+		const day = fresh.querySelector(".day"); // a fragment begins with one, as a page does
+		if (day?.textContent === [...part.querySelectorAll(".day")].at(-1)?.textContent) (day?.closest("li") ?? day)?.remove();
 		part.firstElementChild.append(...fresh.children);
 		part.firstElementChild.dataset.after = fresh.dataset.after;
 	});

@@ -300,6 +300,9 @@ func TestServerKilled(t *testing.T) {
 		}
 		return texts
 	}
+	if days := `[...document.querySelectorAll(".day")].map(e => e.textContent)`; !browser.Eval[bool](p, "new Set("+days+").size === "+days+".length") {
+		t.Error("a day begins twice")
+	}
 	const shown = `[...document.querySelectorAll("#lines .said")].map(e => e.innerText.trim())`
 	lethetest.Eventually(t, "the page shows the room", func() bool {
 		return slices.Equal(browser.Eval[[]string](p, shown), room()) && len(room()) >= 8
