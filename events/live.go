@@ -60,3 +60,40 @@ func (s *Stream) runs(id string) (tool string, ok bool) {
 	}
 	return "", false
 }
+
+// Growing is a text on its way to a client that takes no piece back: thoughts, or messages, a
+// paragraph each. The zero value is ready.
+type Growing struct {
+	Entry     string // that is under way, or was last
+	raw, sent string // what of it has come, and what was told
+	gap       bool   // what follows begins a paragraph
+}
+
+// More is what is still to be told of the text of an event. whole says that the event has all of it, and not a
+// piece that comes while it is written.
+func (g *Growing) More(e Event, whole bool) (more string) {
+	if g.Entry != e.Entry {
+		*g = Growing{Entry: e.Entry, gap: g.gap || g.sent != ""}
+	}
+	text := e.Text
+	if !whole {
+		if int(e.Offset) > len(g.raw) {
+			return "" // a piece is missing: the end has all
+		}
+		g.raw = g.raw[:e.Offset] + e.Text
+		text = strings.TrimLeft(g.raw, " \t\r\n")
+	}
+	switch {
+	case strings.HasPrefix(text, g.sent):
+		more = text[len(g.sent):]
+	case !strings.HasPrefix(g.sent, text): // it began anew
+		more, g.gap = text, true
+	}
+	if more == "" {
+		return ""
+	}
+	if g.sent = text; g.gap {
+		more, g.gap = "\n\n"+more, false
+	}
+	return more
+}

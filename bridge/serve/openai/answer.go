@@ -56,10 +56,10 @@ func (t *turn) command() bool { return strings.HasPrefix(t.entry, "k") }
 func (t *turn) follows(e events.Event) error {
 	a := t.answer
 	switch e.Type {
-	case events.ThinkingDelta, events.MessageDelta:
-		a.delta(e)
-	case events.ThinkingDone:
-		a.think(a.thinking.done(e.Entry, e.Text))
+	case events.ThinkingDelta, events.ThinkingDone:
+		a.think(e)
+	case events.MessageDelta:
+		a.say(e)
 	case events.MessageDone:
 		t.said(e)
 		if t.command() && e.Entry == t.entry {
@@ -68,10 +68,10 @@ func (t *turn) follows(e events.Event) error {
 	case events.Asked:
 		if e.Room == t.room && e.Question != nil {
 			t.told++
-			a.say(a.content.done(e.Entry, e.Question.String()))
+			a.say(events.Event{Entry: e.Entry, Text: e.Question.String()})
 		}
 	case events.ToolRequest:
-		a.think(a.thinking.done("", fmt.Sprintf("↳ %s %s", e.Tool, blobs.Gist(string(e.Args)))))
+		a.think(events.Event{Entry: e.Entry, Text: fmt.Sprintf("↳ %s %s", e.Tool, blobs.Gist(string(e.Args)))})
 	case events.Usage:
 		a.in, a.cached, a.out = a.in+e.In, a.cached+e.Cached, a.out+e.Out
 	case events.Paused:
@@ -94,9 +94,10 @@ func (t *turn) said(e events.Event) {
 	switch {
 	case e.Room == t.room || slices.Contains(e.Rooms, t.room):
 		t.told++
-		a.say(a.content.done(e.Entry, t.whole(e)))
-	case e.Room == "" && len(e.Rooms) == 0 && a.streams && (e.Status == "" || e.Entry == a.content.entry):
-		a.say(a.content.done(e.Entry, e.Text))
+		e.Text = t.whole(e)
+		a.say(e)
+	case e.Room == "" && len(e.Rooms) == 0 && a.streams && (e.Status == "" || e.Entry == a.content.Entry):
+		a.say(e)
 	}
 }
 
@@ -112,52 +113,10 @@ func (t *turn) whole(e events.Event) string {
 	return e.Text
 }
 
-// flow is a text on its way to a client.
+// flow is a text as far as it was told.
 type flow struct {
-	all   strings.Builder
-	entry string // that is under way
-	sent  string // of it
-	at    int64  // how far that is
-	gap   bool   // what follows begins a paragraph
-}
-
-// delta returns what to send for a piece.
-func (f *flow) delta(e events.Event) string {
-	if e.Entry != f.entry || e.Offset < f.at { // another one, or one that begins anew
-		f.end(e.Entry)
-	}
-	f.at = e.Offset + int64(len(e.Text))
-	text := e.Text
-	if f.sent == "" {
-		text = strings.TrimLeft(text, " \t\r\n")
-	}
-	f.sent += text
-	return f.add(text)
-}
-
-// done returns what to send when a text is whole.
-func (f *flow) done(entry, text string) string {
-	rest, ok := strings.CutPrefix(text, f.sent)
-	switch {
-	case entry == f.entry && strings.TrimSpace(f.sent) == strings.TrimSpace(text):
-		rest = ""
-	case entry != f.entry || !ok:
-		f.end(entry)
-		rest = text
-	}
-	out := f.add(rest)
-	f.end(entry)
-	return out
-}
-
-func (f *flow) end(entry string) { f.entry, f.sent, f.at, f.gap = entry, "", 0, f.all.Len() > 0 }
-
-func (f *flow) add(text string) string {
-	if text != "" && f.gap {
-		text, f.gap = "\n\n"+text, false
-	}
-	f.all.WriteString(text)
-	return text
+	events.Growing
+	all strings.Builder
 }
 
 // answer is what a client is told.
@@ -179,23 +138,18 @@ func newAnswer(w http.ResponseWriter, q request) *answer {
 	return &answer{id: "chatcmpl-" + rand.Text(), model: q.Model, created: time.Now().Unix(), streams: q.Stream, ends: q.StreamOptions.IncludeUsage, w: w}
 }
 
-// delta tells a piece of a text that is not whole yet, where the client wants pieces.
-func (a *answer) delta(e events.Event) {
-	switch {
-	case !a.streams:
-	case e.Type == events.ThinkingDelta:
-		a.think(a.thinking.delta(e))
-	default:
-		a.say(a.content.delta(e))
+func (a *answer) say(e events.Event)   { a.tell("content", &a.content, e) }
+func (a *answer) think(e events.Event) { a.tell("reasoning_content", &a.thinking, e) }
+
+// tell tells the text of an event. Pieces of it are for a client that wants them.
+func (a *answer) tell(kind string, f *flow, e events.Event) {
+	delta := e.Type == events.ThinkingDelta || e.Type == events.MessageDelta
+	if delta && !a.streams {
+		return
 	}
-}
-
-func (a *answer) say(text string)   { a.piece("content", text) }
-func (a *answer) think(text string) { a.piece("reasoning_content", text) }
-
-func (a *answer) piece(kind, text string) {
-	if a.streams && text != "" {
-		a.send(a.choice("delta", map[string]any{kind: text}, nil))
+	more := f.More(e, !delta)
+	if f.all.WriteString(more); a.streams && more != "" {
+		a.send(a.choice("delta", map[string]any{kind: more}, nil))
 	}
 }
 

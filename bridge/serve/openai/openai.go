@@ -117,7 +117,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	a, t := newAnswer(w, q), talkOf(messages)
 	if prompt, ok := taskOf(r, t); ok {
 		text, err := doTask(prompt)
-		a.say(a.content.add(text))
+		a.say(events.Event{Text: text})
 		return a.finish(err)
 	}
 	if _, running := agent.Running(id); !running {
