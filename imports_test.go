@@ -81,7 +81,6 @@ var only = map[string]string{
 	"github.com/chromedp/":                "lethe/internal/browser",
 	"github.com/go-telegram/bot":          "lethe/bridge/telegram",
 	"github.com/blevesearch/snowballstem": "lethe/recall/text",
-	"github.com/prometheus":               "lethe/bridge/serve",
 	"modernc.org/sqlite":                  "lethe/recall/index",
 }
 

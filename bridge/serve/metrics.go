@@ -2,15 +2,15 @@ package serve
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"lethe/agent"
 	"lethe/bridge"
@@ -22,9 +22,15 @@ import (
 	"lethe/report"
 )
 
-// samples are all that /metrics tells: the name, what it says, and the labels. docs/serve.md lists them.
-var samples = func() map[string]*prometheus.Desc {
-	all := map[string]*prometheus.Desc{}
+// sample is what /metrics tells under one name: what it says, and the names of its labels.
+type sample struct {
+	help   string
+	labels []string
+}
+
+// samples are all. docs/serve.md lists them.
+var samples = func() map[string]sample {
+	all := map[string]sample{}
 	for _, s := range [][]string{
 		{"agent_up", "Whether a process runs the identity.", "agent", "state"},
 		{"turns_total", "Turns that have ended.", "agent"},
@@ -45,16 +51,19 @@ var samples = func() map[string]*prometheus.Desc {
 		{"sync_seconds", "How long a small file took to be durable in the home, at this scrape."},
 		{"unreadable", "How much could not be read or written at this scrape."},
 	} {
-		all[s[0]] = prometheus.NewDesc("lethe_"+s[0], s[1], s[2:], nil)
+		all[s[0]] = sample{s[1], s[2:]}
 	}
 	return all
 }()
 
-// metrics adds GET /metrics, for Prometheus.
+// metrics adds GET /metrics, for Prometheus: its text format, which is plainer than its client library
+// is large.
 func metrics(mux *http.ServeMux, b *backend.Backend) {
-	r := prometheus.NewRegistry()
-	r.MustRegister(&collector{home: b.Home, forgot: map[string]*forgetting{}})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
+	c := &collector{home: b.Home, forgot: map[string]*forgetting{}}
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		io.WriteString(w, c.collect().String())
+	})
 }
 
 // collector reads the files of a home when it is asked. Nothing is counted in between.
@@ -72,16 +81,10 @@ type forgetting struct {
 	count int
 }
 
-func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range samples {
-		out <- d
-	}
-}
-
-func (c *collector) Collect(out chan<- prometheus.Metric) {
+func (c *collector) collect() scrape {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := scrape{out, time.Now()}
+	s := scrape{time.Now(), map[string][]string{}}
 	unread := 0
 	failed := func(err error) bool {
 		if err != nil {
@@ -113,6 +116,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		s.send("sync_seconds", time.Since(began).Seconds())
 	}
 	s.send("unreadable", float64(unread))
+	return s
 }
 
 // compactions counts those of an identity, from where it stopped the last time.
@@ -148,8 +152,8 @@ func (c *collector) compactions(id agent.Identity) (int, error) {
 
 // scrape is one answer to Prometheus.
 type scrape struct {
-	out chan<- prometheus.Metric
-	now time.Time
+	now   time.Time
+	lines map[string][]string // by sample
 }
 
 // running tells what the process of an identity says of itself.
@@ -197,12 +201,32 @@ func (s scrape) age(name string, since time.Time, labels ...string) {
 	s.send(name, age.Seconds(), labels...)
 }
 
+// labelText is how the value of a label is written.
+var labelText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
 func (s scrape) send(name string, v float64, labels ...string) {
-	kind := prometheus.GaugeValue
-	if strings.HasSuffix(name, "_total") {
-		kind = prometheus.CounterValue
+	var pairs []string
+	for i, label := range samples[name].labels {
+		pairs = append(pairs, label+`="`+labelText.Replace(labels[i])+`"`)
 	}
-	s.out <- prometheus.MustNewConstMetric(samples[name], kind, v, labels...)
+	of := ""
+	if pairs != nil {
+		of = "{" + strings.Join(pairs, ",") + "}"
+	}
+	s.lines[name] = append(s.lines[name], fmt.Sprintf("lethe_%s%s %v\n", name, of, v))
+}
+
+// String is the scrape in Prometheus's text format.
+func (s scrape) String() string {
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.lines)) {
+		kind := "gauge"
+		if strings.HasSuffix(name, "_total") {
+			kind = "counter"
+		}
+		fmt.Fprintf(&text, "# HELP lethe_%s %s\n# TYPE lethe_%[1]s %[3]s\n%[4]s", name, samples[name].help, kind, strings.Join(s.lines[name], ""))
+	}
+	return text.String()
 }
 
 func yes(b bool) float64 {

@@ -127,6 +127,9 @@ func TestMetrics(t *testing.T) {
 	for range 2 {
 		var text bytes.Buffer
 		resp := s.get(t, "/metrics", token, true)
+		if kind := resp.Header.Get("Content-Type"); kind != "text/plain; version=0.0.4; charset=utf-8" {
+			t.Errorf("the metrics are %s", kind)
+		}
 		_, err = text.ReadFrom(resp.Body)
 		lethetest.Must(t, err)
 		page := text.String()
