@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -33,7 +34,8 @@ func (e Event) Words() string {
 	case ThinkingDone:
 		return "thought: " + blobs.Gist(e.Text)
 	case ToolRequest:
-		return "↳ " + e.Tool + " " + blobs.Gist(brief(e.Args)+e.Text)
+		brief, _ := e.Arguments()
+		return strings.TrimSpace("↳ " + e.Tool + " " + blobs.Gist(brief))
 	case ToolResult:
 		if e.Job > 0 {
 			return fmt.Sprintf("  goes on as job %d", e.Job)
@@ -51,15 +53,22 @@ func (e Event) Words() string {
 		}
 		return fmt.Sprintf("%s tokens in (%s cached), %s out%s%s", tokens(e.In), tokens(e.Cached), tokens(e.Out), paid, why)
 	case Forgot:
-		return fmt.Sprintf("forgot %s%s: summaries %d, %s → %s tokens", e.Entries, why, e.Summaries, tokens(int64(e.Before)), tokens(int64(e.After)))
-	case Reminded:
-		var gists []string
-		for _, r := range e.Refs {
-			gists = append(gists, r.Gist)
+		text := fmt.Sprintf("forgot %s%s → %d summaries", e.Entries, why, e.Summaries)
+		if e.Summaries == 1 {
+			text = strings.TrimSuffix(text, "ies") + "y"
 		}
-		return "reminded of " + strings.Join(gists, "; ")
+		if e.Before > 0 {
+			text += fmt.Sprintf(", %s → %s tokens", tokens(int64(e.Before)), tokens(int64(e.After)))
+		}
+		return text
+	case Reminded:
+		var refs []string
+		for _, r := range e.Refs {
+			refs = append(refs, r.String())
+		}
+		return "reminded of " + strings.Join(refs, ", ")
 	case Opened:
-		return "opened " + blobs.Gist(e.Text)
+		return fmt.Sprintf("opened %s (lethe cat %.16s)", blobs.Gist(e.Text), e.Hash)
 	case Asked:
 		return fmt.Sprintf("asks in %s: %s", room, e.question())
 	case Answered:
@@ -87,15 +96,31 @@ func (e Event) question() string {
 	return text
 }
 
-// brief is the one argument of a call, or all of them as they are.
-func brief(args json.RawMessage) string {
-	var one map[string]string
-	if json.Unmarshal(args, &one) == nil && len(one) == 1 {
-		for _, value := range one {
-			return value
-		}
+// Arguments are those of a call: the values in a row, and each on lines of its own.
+func (e Event) Arguments() (brief, all string) {
+	d := json.NewDecoder(bytes.NewReader(e.Args))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return e.Text, e.Text // the beginning of what is too long
 	}
-	return string(args)
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			break
+		}
+		var text string
+		switch err := json.Unmarshal(value, &text); {
+		case err != nil:
+			text = string(value)
+			brief += fmt.Sprintf("%v=%s ", name, text)
+		case name == "path":
+			brief = text + " " + brief
+		default:
+			brief += text + " "
+		}
+		all += fmt.Sprintf("%v: %s\n", name, text)
+	}
+	return brief, all
 }
 
 func tokens(n int64) string {

@@ -1,7 +1,6 @@
 package stdin
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -19,16 +18,15 @@ import (
 // act is what an identity has done, or what happened to it, between what is said. It has one
 // row, and more when it is opened.
 type act struct {
-	agent, entry string
-	label        string // what is shown of it before its end
-	args         string // of a call, a line each
-	call         bool
-	running      bool
-	failed       bool
-	end          string // how it ended, and how long it took
-	text         string // what has come of it, or comes
-	hash         string // of the whole text, where text is not
-	open         bool
+	events.Event
+	label   string // what is shown of it before its end
+	args    string // of a call, a line each
+	running bool
+	failed  bool
+	end     string // how it ended, and how long it took
+	text    string // what has come of it, or comes
+	hash    string // of the whole text, where text is not
+	open    bool
 }
 
 // heard is an event of an identity.
@@ -62,20 +60,21 @@ func (t *transcript) tell(room string, p *place, e heard) {
 		return
 	}
 	t.catchUp(p, e.Agent)
-	switch e.Type {
-	case events.MessageDone:
+	switch a := actOf(e); {
+	case e.Type == events.MessageDone:
 		if e.Status != "" {
 			l := message{Agent: true, Name: e.Agent, Text: e.Text, At: e.At}
 			t.insert(block{message: l, mark: cutOff[e.Status]}, p.after, e.old)
 		} else if e.Room == room || slices.Contains(e.Rooms, room) {
 			p.said = strings.TrimSpace(e.Text)
 		}
-	case events.ToolResult:
+	case e.Type == events.ToolResult:
 		t.result(e)
-	default:
-		if a := actOf(e); a != nil {
-			t.insert(block{message: message{At: e.At}, act: a}, p.after, e.old)
+	case a != nil && !a.says(room):
+		if t.several {
+			a.label = e.Agent + " " + a.label
 		}
+		t.insert(block{message: message{At: e.At}, act: a}, p.after, e.old)
 	}
 }
 
@@ -125,12 +124,12 @@ func (t *transcript) insert(b block, after int64, old bool) {
 func (t *transcript) result(e heard) {
 	for i := len(t.blocks) - 1; i >= 0; i-- {
 		b := &t.blocks[i]
-		if a := b.act; a != nil && a.call && a.entry == e.Entry && a.agent == e.Agent {
+		if a := b.act; a != nil && a.Type == events.ToolRequest && a.Entry == e.Entry && a.Agent == e.Agent {
 			t.change(i, func() {
 				a.running, a.failed, a.text, a.hash = false, e.Status != "ok", e.Text, ""
 				if a.end = e.Status; e.Job > 0 {
 					a.end = fmt.Sprintf("goes on as job %d", e.Job)
-				} else if took := e.At.Sub(b.At); took >= 50*time.Millisecond {
+				} else if took := e.At.Sub(b.At); took >= 50*time.Millisecond && e.Status != "interrupted" { // nobody knows when
 					a.end += " " + span(took)
 				}
 				if e.Cut {
@@ -152,17 +151,12 @@ func span(d time.Duration) string {
 
 // actOf is what a row tells of an event; nil of one that the room or the bar tells.
 func actOf(e heard) *act {
-	a := &act{agent: e.Agent, entry: e.Entry}
+	a := &act{Event: e.Event, label: e.Words()}
 	switch e.Type {
 	case events.ToolRequest:
-		brief, all := arguments(e.Args)
+		brief, all := e.Arguments()
 		a.label, a.args, a.running = strings.TrimSpace("↳ "+e.Tool+" "+brief), all, true
-		a.call = true
 	case events.Forgot:
-		a.label = fmt.Sprintf("forgot %s → %s", e.Entries, count(e.Summaries, "summary", "summaries"))
-		if e.Before > 0 {
-			a.label += fmt.Sprintf(", %s → %s", tokens(e.Before), tokens(e.After))
-		}
 		for _, f := range e.Faded {
 			a.text += fmt.Sprintf("e%d..e%d  %s", f.First, f.Last, f.Level)
 			if r := cmp.Or(f.Replacement, f.Original); r != nil {
@@ -174,28 +168,24 @@ func actOf(e heard) *act {
 		for _, r := range e.Refs {
 			a.text += r.String() + "\n"
 		}
-		a.label = "reminded of " + strings.ReplaceAll(strings.TrimSpace(a.text), "\n", ", ")
+	case events.Error:
+		a.label, a.failed, a.end, a.text = "error: "+e.Why, true, e.Text, e.Text
 	case events.Opened:
-		a.label = fmt.Sprintf("opened %s (lethe cat %.16s)", e.Text, e.Hash)
 	case events.FileChanged:
 		if e.By != "" {
 			return nil // a call tells it
 		}
-		a.label = "somebody edited " + e.Path
-	case events.Error:
-		a.label, a.failed, a.end, a.text = "error: "+e.Why, true, e.Text, e.Text
 	default:
 		return nil
 	}
 	return a
 }
 
-// tokens is a number of tokens in thousands.
-func tokens(n int) string {
-	if n < 10_000 {
-		return fmt.Sprintf("%.1fk", float64(n)/1000)
-	}
-	return strconv.Itoa(n/1000) + "k"
+// says reports that a call is told by the line that it adds to the room.
+func (a *act) says(room string) bool {
+	var to struct{ Room string }
+	_ = json.Unmarshal(a.Args, &to) // without one it is of no room
+	return a.Tool == "WAIT" || a.Tool == "SAY" && to.Room == room
 }
 
 func count(n int, one, more string) string {
@@ -203,33 +193,6 @@ func count(n int, one, more string) string {
 		return "1 " + one
 	}
 	return strconv.Itoa(n) + " " + more
-}
-
-// arguments are those of a call: the values in a row, and each on lines of its own.
-func arguments(raw json.RawMessage) (brief, all string) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return "", ""
-	}
-	for d.More() {
-		name, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			break
-		}
-		var text string
-		switch err := json.Unmarshal(value, &text); {
-		case err != nil:
-			text = string(value)
-			brief += fmt.Sprintf("%v=%s ", name, text)
-		case name == "path":
-			brief = text + " " + brief
-		default:
-			brief += text + " "
-		}
-		all += fmt.Sprintf("%v: %s\n", name, text)
-	}
-	return brief, all
 }
 
 // maxOpen bounds the rows of what an act was called with, and of what has come of it.
@@ -289,11 +252,11 @@ func (t *transcript) progress(live map[string]status.Live) {
 		if a == nil || !a.running {
 			continue
 		}
-		now, alive := live[a.agent]
+		now, alive := live[a.Agent]
 		switch {
 		case !alive:
 			t.change(i, func() { a.running, a.end = false, "no result yet" })
-		case now.Call == a.entry && now.Output != a.text:
+		case now.Call == a.Entry && now.Output != a.text:
 			t.change(i, func() { a.text = now.Output })
 		}
 	}
@@ -302,29 +265,22 @@ func (t *transcript) progress(live map[string]status.Live) {
 // choose chooses an act: the newest on the screen, or the one above (-1) or below (1) that which
 // is chosen. It reports false when there is none.
 func (t *transcript) choose(by int) bool {
-	var all []int
-	at := -1
-	for i := range t.blocks {
+	i := t.find(t.chosen)
+	if t.chosen == nil {
+		by, i = -1, len(t.blocks)
+		for below := t.liveRows(); i > 0 && below+len(t.rows(i-1)) <= t.up; below += len(t.rows(i)) {
+			i--
+		}
+	}
+	for i += by; i >= 0 && i < len(t.blocks); i += by {
 		if a := t.blocks[i].act; a != nil {
-			if a == t.chosen {
-				at = len(all)
-			}
-			all = append(all, i)
+			t.leave()
+			t.chosen = a
+			t.show(i)
+			break
 		}
 	}
-	switch {
-	case len(all) == 0:
-		return false
-	case at >= 0:
-		at = max(min(at+by, len(all)-1), 0)
-	default:
-		for at = len(all) - 1; at > 0 && t.below(all[at])+len(t.rows(all[at])) <= t.up; at-- {
-		}
-	}
-	t.leave()
-	t.chosen = t.blocks[all[at]].act
-	t.show(all[at])
-	return true
+	return t.chosen != nil
 }
 
 // toggle opens the chosen act, or closes it.
@@ -365,20 +321,12 @@ func (t *transcript) show(i int) {
 	t.up = max(min(t.up, below), below+len(t.rows(i))-t.height, 0)
 }
 
-// atOldest says that what is on the screen reaches behind the oldest act.
-func (t *transcript) atOldest() bool {
-	i := t.count()
-	for have := 0; i > 0 && have < t.height+t.up; have += len(t.rows(i)) {
-		i--
-	}
-	return !slices.ContainsFunc(t.blocks[:min(i, len(t.blocks))], func(b block) bool { return b.act != nil })
-}
-
 // running is what an agent runs: the tool, with its arguments where they are known.
 func (t *transcript) running(agent, tool string) string {
 	for i := len(t.blocks) - 1; i >= 0; i-- {
-		if a := t.blocks[i].act; a != nil && a.running && a.agent == agent {
-			return strings.TrimPrefix(a.label, "↳ ")
+		if a := t.blocks[i].act; a != nil && a.running && a.Agent == agent {
+			_, what, _ := strings.Cut(a.label, "↳ ")
+			return what
 		}
 	}
 	return tool

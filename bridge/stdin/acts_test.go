@@ -2,11 +2,10 @@ package stdin
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	tea "charm.land/bubbletea/v2"
 
 	"lethe/blobs"
 	"lethe/events"
@@ -19,7 +18,7 @@ func (s *stage) happens(change news, all ...events.Event) {
 	for _, e := range all {
 		s.at += 100
 		e.Agent, e.At = "lethe", today.Add(time.Duration(s.at)*time.Second)
-		change.Acts = append(change.Acts, heard{"51c0", change.Older || change.Fresh, e})
+		change.Acts = append(change.Acts, heard{"51c0", change.Fresh, e})
 	}
 	s.send(change)
 }
@@ -80,11 +79,11 @@ func TestActs(t *testing.T) {
 	s.shows("❯ x")
 
 	for want, e := range map[string]events.Event{
-		"forgot e1..e21 → 3 summaries, 41k → 9.8k": {Type: events.Forgot, Entries: "e1..e21", Summaries: 3, Before: 41_234, After: 9_800},
-		"opened the tests (lethe cat 3fa9c0d2e1)":  {Type: events.Opened, Text: "the tests", Hash: "3fa9c0d2e1"},
-		"somebody edited self/MEMORY.md":           {Type: events.FileChanged, Path: "self/MEMORY.md"},
-		"error: model · no ␛[2J answer":            {Type: events.Error, Why: "model", Text: "no \x1b[2J\nanswer"},
-		"✂ cut off by /stop: not posted":           {Type: events.MessageDone, Status: "stopped", Text: "half an"},
+		"forgot e1..e21 → 3 summaries, 41k → 9800 tokens": {Type: events.Forgot, Entries: "e1..e21", Summaries: 3, Before: 41_234, After: 9_800},
+		"opened the tests (lethe cat 3fa9c0d2e1)":         {Type: events.Opened, Text: "the tests", Hash: "3fa9c0d2e1"},
+		"somebody edited self/MEMORY.md":                  {Type: events.FileChanged, Path: "self/MEMORY.md"},
+		"error: model · no ␛[2J answer":                   {Type: events.Error, Why: "model", Text: "no \x1b[2J\nanswer"},
+		"✂ cut off by /stop: not posted":                  {Type: events.MessageDone, Status: "stopped", Text: "half an"},
 	} {
 		s.happens(news{Agents: lethe()}, e)
 		s.shows(want)
@@ -103,33 +102,55 @@ func TestActOfADeadProcess(t *testing.T) {
 	s.hears(nil)
 	s.shows("↳ BASH · no result yet")
 	s.happens(news{Agents: lethe()}, events.Event{Type: events.ToolResult, Entry: "e4.1", Status: "interrupted"})
-	s.shows("↳ BASH · interrupted")
+	s.shows("↳ BASH · interrupted\n")
 }
 
-// Old acts come by windows, each to its lines; what is older than the lines is left out.
+// Old acts stand behind their lines; what is older than the lines is left out.
 func TestOldActs(t *testing.T) {
 	s := newStage(t, 80, 24)
-	var lines []message
-	for range 60 {
-		lines = append(lines, s.line(false, "ada", "line"), s.line(true, "lethe", "reply"))
-	}
-	s.send(news{Room: "dev", Agents: lethe(), Fresh: true, Lines: lines})
-	s.happens(news{Agents: lethe(), More: true}, heardIn("dev", 50, lines[100].To), call("e50.1", "LATE", "{}"),
-		events.Event{Type: events.MessageDone, Turn: 50, Room: "dev", Text: "reply"}, heardIn("dev", 51, lines[102].To))
-	for s.requests == nil && s.log.up < 1000 {
-		s.press("pgup")
-	}
-	s.wants(request{older: true})
-	before := s.log.up
-	s.happens(news{Agents: lethe(), Older: true}, call("e1.1", "LOST", "{}"), heardIn("dev", 2, lines[2].To), call("e2.1", "EARLY", "{}"))
-	if s.log.up <= before {
-		t.Error("what is being read has moved")
-	}
-	for range 40 {
-		s.send(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
-		s.press("pgup")
-	}
-	s.shows("↳ EARLY")
+	first, second := s.line(false, "ada", "first"), s.line(false, "ada", "second")
+	s.happens(news{Agents: lethe(), Fresh: true, Lines: []message{first, second}}, call("e1.1", "LOST", "{}"), heardIn("dev", 2, first.To), call("e2.1", "EARLY", "{}"))
 	s.hides("LOST")
-	s.wants()
+	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "first", "↳ EARLY · …", "ada 13:00", "second", "welcome")
+}
+
+// What a line of the room tells is not told twice.
+func TestCallsThatSpeak(t *testing.T) {
+	s := newStage(t, 80, 24)
+	s.happens(news{Agents: lethe()}, call("e1.1", "WAIT", `{"question":"Deploy?"}`), call("e1.2", "SAY", `{"room":"dev","message":"hi"}`), call("e1.3", "SAY", `{"room":"ops","message":"ho"}`))
+	s.wantRows("↳ SAY ops ho · …")
+}
+
+// Where several hear the room, each row says who.
+func TestActsOfSeveral(t *testing.T) {
+	s := newStage(t, 80, 24)
+	all := append(lethe(acting), lethe(func(a *agent) { a.Name, a.Self = "bob", "b0b" })...)
+	s.happens(news{Agents: all}, call("e4.1", "BASH", `{"command":"ls"}`), events.Event{Type: events.Opened, Text: "the tests", Hash: "3fa9"})
+	s.shows("   lethe ↳ BASH ls · …", "   lethe opened the tests", "lethe runs BASH ls 1m0s")
+}
+
+// Scrolled back, Ctrl+O chooses what is on the screen, and does not move what is read.
+func TestChooseWhereOneReads(t *testing.T) {
+	s := newStage(t, 60, 20)
+	for i := range 40 {
+		l := s.line(false, "ada", "line")
+		s.hears(lethe(), l)
+		s.happens(news{Agents: lethe()}, heardIn("dev", i, l.To), events.Event{Type: events.Opened, Turn: i, Text: fmt.Sprint("act", i)})
+	}
+	s.press("pgup", "pgup")
+	before := s.rows()
+	last := ""
+	for _, row := range before {
+		if strings.Contains(row, "opened") {
+			last = strings.Fields(row)[1]
+		}
+	}
+	s.press("ctrl+o", "esc")
+	if got := s.rows(); last == "act39" || strings.Join(got, "\n") != strings.Join(before, "\n") {
+		t.Errorf("the rows were\n%s\nand are\n%s", strings.Join(before, "\n"), strings.Join(got, "\n"))
+	}
+	s.press("ctrl+o")
+	s.shows("❯ opened " + last + " ")
+	s.press("up", "down", "down")
+	s.hides("❯ opened " + last + " ")
 }

@@ -13,11 +13,10 @@ type unsent struct {
 	Err  error
 }
 
-// request is an order to a feed; exactly one of its fields is used.
+// request is an order to a feed; at most one of its fields is used.
 type request struct {
-	room  string // view this room
-	say   string // append this text to the viewed room
-	older bool   // tell what happened before what was told
+	room string // view this room
+	say  string // append this text to the viewed room
 }
 
 // feed tells the screen what is new in the files, and carries out its orders, in
@@ -39,37 +38,44 @@ func (f *feed) do(r request) { f.orders <- r }
 // came, or the slow poll came round.
 func (f *feed) Run(ctx context.Context) error {
 	files := newFiles(f.cfg)
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return files.watcher.Run(ctx) })
-	g.Go(func() error { f.loop(ctx, files); return nil })
-	return g.Wait()
-}
-
-func (f *feed) loop(ctx context.Context, files *files) {
-	f.emit(files.open(f.cfg.Room))
-	defer func() { files.unwatch(); files.unfollow() }()
-	poll := time.NewTicker(f.cfg.Poll) // for what dies without writing
-	defer poll.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-poll.C:
-		case <-files.changed:
-		case r := <-f.orders:
-			switch {
-			case r.room != "":
-				f.emit(files.open(r.room))
-			case r.older:
-				f.emit(files.older())
-			case r.say != "":
-				if _, err := files.say(r.say); err != nil {
-					f.emit(unsent{r.say, err})
-				}
+	defer files.unfollow()
+	return files.run(ctx, request{room: f.cfg.Room}, f.orders, func(r request) error {
+		if r.room != "" {
+			f.emit(files.open(r.room))
+		}
+		if r.say != "" {
+			if _, err := files.say(r.say); err != nil {
+				f.emit(unsent{r.say, err})
 			}
 		}
 		if n, ok := files.look(); ok {
 			f.emit(n)
 		}
-	}
+		return nil
+	})
+}
+
+// run calls look with each order, and when files may have changed, until ctx ends or look fails.
+func (f *files) run(ctx context.Context, r request, orders <-chan request, look func(request) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return f.watcher.Run(ctx) })
+	g.Go(func() error {
+		defer func() { f.unwatch() }()
+		poll := time.NewTicker(f.cfg.Poll) // for what dies without writing
+		defer poll.Stop()
+		for {
+			if err := look(r); err != nil {
+				return err
+			}
+			r = request{}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-poll.C:
+			case <-f.changed:
+			case r = <-orders:
+			}
+		}
+	})
+	return g.Wait()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/events"
 	"lethe/internal/secret"
 	"lethe/internal/status"
 )
@@ -29,8 +30,6 @@ type news struct {
 	Lines  []message
 	Fresh  bool    // Lines are the end of the room, not what followed earlier news
 	Acts   []heard // what happened to those that hear the room
-	Older  bool    // Acts are from before those of earlier news
-	More   bool    // there are older ones
 	Err    error   // the room could not be read
 }
 
@@ -44,14 +43,13 @@ type files struct {
 	dirs    []string // of the identities, watched
 	path    string   // of the room
 	cursor  chat.Cursor
-	seen    news                 // the last one, without its lines
-	all     []agent              // also those that do not run
-	follows map[string]*follower // by identity that hears the room
-	window  int                  // lines of a log that are read at once, newest first
+	seen    news                      // the last one, without its lines
+	all     []agent                   // also those that do not run
+	follows map[string]*events.Stream // by identity that hears the room; nil of a log that cannot be read
 }
 
 func newFiles(cfg Config) *files {
-	return &files{cfg: cfg, watcher: chat.NewWatcher(cfg.Poll, nil), unwatch: func() {}, follows: map[string]*follower{}, window: 500}
+	return &files{cfg: cfg, watcher: chat.NewWatcher(cfg.Poll, nil), unwatch: func() {}, follows: map[string]*events.Stream{}}
 }
 
 // open views a room from its end.
@@ -78,9 +76,6 @@ func (f *files) look() (n news, isNew bool) {
 		f.unfollow()
 	}
 	n.Acts = f.happened() // after the lines: what they answer has happened
-	for _, l := range f.follows {
-		n.More = n.More || l.began > 0
-	}
 	return n, len(lines) > 0 || len(n.Acts) > 0 || fresh || !reflect.DeepEqual(before, f.seen)
 }
 

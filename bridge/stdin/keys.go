@@ -75,7 +75,7 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	case "ctrl+z":
 		return tea.Suspend
 	case "pgup":
-		m.scrollBack(max(m.log.height-1, 1))
+		m.log.scroll(-max(m.log.height-1, 1))
 		return nil
 	case "pgdown":
 		m.log.scroll(max(m.log.height-1, 1))
@@ -126,21 +126,7 @@ func (m *model) chooseAct(k tea.KeyPressMsg) bool {
 		m.notice = ""
 		return false
 	}
-	m.askOlder()
 	return true
-}
-
-// scrollBack scrolls up, and asks for what happened before where there is more.
-func (m *model) scrollBack(rows int) {
-	m.log.scroll(-rows)
-	m.askOlder()
-}
-
-func (m *model) askOlder() {
-	if m.more && m.log.up > 0 && m.log.atOldest() {
-		m.more = false // until the answer
-		m.do(request{older: true})
-	}
 }
 
 // setInput replaces the input, with the cursor at its end.

@@ -138,14 +138,10 @@ func (m *model) menuRows(n int) (rows []string) {
 	return rows
 }
 
-// complete finishes the name of a person or an agent that the input ends with, as far as it is sure.
+// complete finishes the name of a person or an agent that the input ends with, if it is the only one.
 func (m *model) complete() bool {
 	input := m.in.Value()
-	word := input[strings.LastIndexAny(input, " \n")+1:]
-	start := strings.TrimPrefix(word, "@")
-	if start == "" {
-		return false
-	}
+	start := input[strings.LastIndexAny(input, " \n@")+1:]
 	var names []string
 	for _, a := range m.here() {
 		names = append(names, oneLine(a.Name))
@@ -155,18 +151,13 @@ func (m *model) complete() bool {
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, start) })
 	slices.Sort(names)
-	if names = slices.Compact(names); len(names) == 0 {
+	if names = slices.Compact(names); start == "" || len(names) == 0 {
 		return false
-	}
-	sure := names[0]
-	for _, name := range names[1:] {
-		for !strings.HasPrefix(name, sure) {
-			sure = sure[:len(sure)-1]
-		}
 	}
 	if len(names) > 1 {
 		m.notice = strings.Join(names, ", ")
+		return true
 	}
-	m.setInput(input[:len(input)-len(start)] + strings.ToValidUTF8(sure, ""))
+	m.setInput(input + strings.TrimPrefix(names[0], start))
 	return true
 }

@@ -23,7 +23,7 @@ func Screen(ctx context.Context, cfg Config) error {
 		return err
 	}
 	f := newFeed(cfg, nil)
-	return play(ctx, cfg, newModel(cfg, f.do), 30, func(ctx context.Context, send func(any)) error {
+	return play(ctx, cfg, newModel(cfg, f.do), 20, func(ctx context.Context, send func(any)) error {
 		f.emit = send
 		return f.Run(ctx)
 	})
@@ -77,7 +77,6 @@ type model struct {
 	choice  choice            // the question that Tab has opened
 	item    int               // the one that is chosen in the menu
 	places  map[string]*place // by identity: where its next events belong
-	more    bool              // of what happened can be asked for
 	roomErr error
 	banner  string // to be shown
 }
@@ -148,7 +147,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseWheelMsg:
 		switch msg.Button {
 		case tea.MouseWheelUp:
-			m.scrollBack(3)
+			m.log.scroll(-3)
 		case tea.MouseWheelDown:
 			m.log.scroll(3)
 		}
@@ -208,16 +207,12 @@ func (m *model) loadTyped(lines []message) {
 
 // tell shows what happened, and what comes of what is running.
 func (m *model) tell(n news) {
-	places := m.places
-	if n.Older {
-		places = map[string]*place{}
-	}
-	m.more = n.More
+	m.log.several = len(m.here()) > 1
 	for _, e := range n.Acts {
-		if places[e.self] == nil {
-			places[e.self] = &place{}
+		if m.places[e.self] == nil {
+			m.places[e.self] = &place{}
 		}
-		m.log.tell(m.room, places[e.self], e)
+		m.log.tell(m.room, m.places[e.self], e)
 	}
 	if len(n.Acts) > 0 {
 		m.log.trim()

@@ -397,7 +397,7 @@ func TestAnythingFitsAnySize(t *testing.T) {
 			case 8:
 				s.press("esc", "pgdown")
 			case 9:
-				s.happens(news{Agents: lethe(acting), Older: rapid.Bool().Draw(rt, "older"), More: true}, heardIn("dev", 1, s.at),
+				s.happens(news{Agents: lethe(acting)}, heardIn("dev", 1, s.at),
 					call("e4.1", "世界\x1b[2J", `{"command":"`+long+long+`"}`), events.Event{Type: events.Error, Why: long, Text: long})
 			case 10:
 				s.press("ctrl+o", "up", "ctrl+o")

@@ -14,7 +14,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	xansi "github.com/charmbracelet/x/ansi"
-	"golang.org/x/sync/errgroup"
 
 	"lethe/budget"
 	"lethe/chat"
@@ -137,33 +136,16 @@ func Top(ctx context.Context, cfg Config, home report.Home) (chosen *Row, err er
 	cfg = cfg.defaults()
 	m := &top{now: time.Now, self: cfg.Self}
 	err = play(ctx, cfg, m, 10, func(ctx context.Context, send func(any)) error {
-		files := newFiles(cfg)
-		g, ctx := errgroup.WithContext(ctx)
-		g.Go(func() error { return files.watcher.Run(ctx) })
-		g.Go(func() error {
-			defer files.unwatch()
-			o := &overview{home: home, user: cfg.User}
-			poll := time.NewTicker(cfg.Poll) // for what dies without writing
-			defer poll.Stop()
-			for before := []Row(nil); ; {
-				files.list()
-				rows, err := o.rows()
-				if err != nil {
-					return err
-				}
-				if before == nil || !reflect.DeepEqual(rows, before) {
-					send(rows)
-					before = rows
-				}
-				select {
-				case <-ctx.Done():
-					return nil
-				case <-poll.C:
-				case <-files.changed:
-				}
+		files, o, before := newFiles(cfg), &overview{home: home, user: cfg.User}, []Row(nil)
+		return files.run(ctx, request{}, nil, func(request) error {
+			files.list()
+			rows, err := o.rows()
+			if err == nil && (before == nil || !reflect.DeepEqual(rows, before)) {
+				send(rows)
+				before = rows
 			}
+			return err
 		})
-		return g.Wait()
 	})
 	return m.chosen, err
 }

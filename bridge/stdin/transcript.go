@@ -42,6 +42,8 @@ type transcript struct {
 	up     int     // rows that lie below the ones shown; at 0 the newest is followed
 	unseen int     // blocks that came while scrolled up
 	chosen *act    // by the person, to be opened
+
+	several bool // identities hear the room: what happens is told with a name
 }
 
 func (t *transcript) restyle(dark bool) {

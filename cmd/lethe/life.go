@@ -77,7 +77,7 @@ func first(list []string) string {
 }
 
 // tellLife tells events: in words, or for programs.
-func (p *program) tellLife(ctx context.Context, id agent.Identity, f lifeFlags) (err error) {
+func (p *program) tellLife(ctx context.Context, id agent.Identity, f lifeFlags) error {
 	stream, err := p.events(id, f.after)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (p *program) tellLife(ctx context.Context, id agent.Identity, f lifeFlags) 
 	out := p.out
 	if !f.follow && !p.json && p.interactive() {
 		paged, done := p.pager()
-		defer func() { err = cmp.Or(err, done()) }()
+		defer done()
 		out = paged
 	}
 	tell := p.tellTo(out)
@@ -144,8 +144,9 @@ func drain(s *events.Stream, f func(events.Event) error) error {
 }
 
 // pager shows what is written to it as the person's pager does; where there is none, it is the
-// program's own output. done waits until the person has read.
-func (p *program) pager() (out io.Writer, done func() error) {
+// program's own output. done waits until the person has read; how a pager ends says nothing, since
+// Ctrl+C in it ends its shell.
+func (p *program) pager() (out io.Writer, done func()) {
 	shell := cmp.Or(os.Getenv("PAGER"), "less -R")
 	cmd := exec.Command("sh", "-c", shell)
 	cmd.Stdout, cmd.Stderr, cmd.Env = p.out, p.err, append(os.Environ(), "LESS="+cmp.Or(os.Getenv("LESS"), "FRX"))
@@ -153,9 +154,9 @@ func (p *program) pager() (out io.Writer, done func() error) {
 	_, missing := exec.LookPath(name)
 	in, err := cmd.StdinPipe()
 	if cmp.Or(missing, err) != nil || cmd.Start() != nil {
-		return p.out, func() error { return nil }
+		return p.out, func() {}
 	}
-	return in, func() error { return errors.Join(in.Close(), cmd.Wait()) }
+	return in, func() { _, _ = in.Close(), cmd.Wait() }
 }
 
 // tellTo prints events: each with its time in words, or as an object.
