@@ -1,6 +1,8 @@
 package stdin
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"lethe/chat"
@@ -29,6 +31,34 @@ func understand(input string) (command, text string) {
 func forHarness(text string) bool {
 	name, _ := chat.Command(chat.Line{Text: text})
 	return name != ""
+}
+
+// maxInput bounds the lines of the input; a key takes the time of all of them.
+const maxInput = 200
+
+// fold puts a name in the place of a text that is too long for the input, unfold the text in that of
+// its name.
+func (m *model) fold(text string) string {
+	if strings.Count(text, "\n") < maxInput && len(text) < maxInput*100 {
+		return text
+	}
+	i := slices.Index(m.folded, text)
+	if i < 0 {
+		i = len(m.folded)
+		m.folded = append(m.folded, text)
+	}
+	return m.nameOf(i)
+}
+
+func (m *model) nameOf(i int) string {
+	return fmt.Sprintf("[text %d: %s]", i+1, count(strings.Count(m.folded[i], "\n")+1, "line", "lines"))
+}
+
+func (m *model) unfold(input string) string {
+	for i, text := range m.folded {
+		input = strings.ReplaceAll(input, m.nameOf(i), text)
+	}
+	return input
 }
 
 // typed is what was sent, oldest first, and where in it the cursor keys are.

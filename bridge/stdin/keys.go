@@ -131,7 +131,7 @@ func (m *model) chooseAct(k tea.KeyPressMsg) bool {
 
 // setInput replaces the input, with the cursor at its end.
 func (m *model) setInput(text string) {
-	if text != m.in.Value() {
+	if text = m.fold(text); text != m.in.Value() {
 		m.in.SetValue(text)
 		m.in.MoveToEnd()
 		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
@@ -140,7 +140,7 @@ func (m *model) setInput(text string) {
 
 // enter acts on the input; one that cannot be done stays, to be mended.
 func (m *model) enter() tea.Cmd {
-	command, text := understand(m.in.Value())
+	command, text := understand(m.unfold(m.in.Value()))
 	switch command {
 	case "":
 		if strings.TrimSpace(text) != "" {

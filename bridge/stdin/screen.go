@@ -71,6 +71,7 @@ type model struct {
 	agents  []agent          // that run, anywhere in the home
 	stream  map[string]reply // by identity: the reply on screen
 	typed   typed
+	folded  []string          // what names in the input stand for
 	notice  string            // answers the last act, until the next key
 	leaving bool              // Ctrl+C was pressed once
 	stopped bool              // /stop was sent for the turn under way
@@ -156,7 +157,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		m.leaving = false
 		text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(msg.Content) // terminals send either for a newline
-		m.in, cmd = m.in.Update(tea.PasteMsg{Content: clean(text)})
+		m.in, cmd = m.in.Update(tea.PasteMsg{Content: m.fold(clean(text))})
 	default:
 		m.in, cmd = m.in.Update(msg)
 	}
@@ -271,7 +272,7 @@ func (m *model) replies() []block {
 func (m *model) giveBack(u unsent) {
 	m.notice = "not sent: " + oneLine(u.Err.Error())
 	if m.in.Value() == "" {
-		m.in.SetValue(u.Text)
+		m.setInput(u.Text)
 	}
 }
 

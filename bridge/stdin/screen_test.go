@@ -159,6 +159,23 @@ func TestPasteOfManyLines(t *testing.T) {
 	s.wants(request{say: "a␛[31mb\nc"})
 }
 
+// A text that is too long to be edited has a name in the input, and is sent whole.
+func TestPasteOfALongText(t *testing.T) {
+	s := newStage(t, 80, 24)
+	s.hears(lethe())
+	text := strings.Repeat("a line of the log\n", 20_000) + "the end"
+	s.press("see ")
+	s.send(tea.PasteMsg{Content: text})
+	s.press(" please")
+	s.shows("❯ see [text 1: 20001 lines] please")
+	s.press("enter")
+	s.wants(request{say: "see " + text + " please"})
+	s.send(unsent{text, errors.New("disk full")})
+	s.shows("❯ [text 1: 20001 lines]")
+	s.press("ctrl+c", "up", "enter")
+	s.wants(request{say: text})
+}
+
 func TestUnknownCommandIsNotSent(t *testing.T) {
 	s := newStage(t, 80, 24)
 	s.hears(lethe())
