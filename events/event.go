@@ -14,6 +14,7 @@ package events
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"lethe/blobs"
@@ -125,3 +126,6 @@ func (e *Event) in(posts []event.Place) {
 		e.Room, e.Rooms = e.Rooms[0], nil
 	}
 }
+
+// InRoom says whether the event happened in a room, or is told there, too.
+func (e Event) InRoom(room string) bool { return e.Room == room || slices.Contains(e.Rooms, room) }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -192,7 +191,7 @@ type turn struct {
 
 // take reports whether an event is the last that has to do with the line.
 func (t *turn) take(e events.Event) (done bool) {
-	here := e.Room == t.Room || slices.Contains(e.Rooms, t.Room)
+	here := e.InRoom(t.Room)
 	switch {
 	case e.Type == events.Stopped:
 		t.err = fmt.Errorf("wait for %s: %w", t.Name, map[bool]error{true: ErrDismissed, false: ErrStopped}[e.Why == "request"])

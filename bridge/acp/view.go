@@ -21,12 +21,9 @@ type view struct {
 	own  string // the hash of the line that the editor shows already
 	turn int    // the newest one that the room has to do with
 
-	text, thinking streamed
+	text, thinking events.Growing
 	output         map[string]string // of calls that run, the newest of it
 }
-
-// streamed is what has come of an entry's text, what of it was sent, and what parts it from the one before.
-type streamed struct{ entry, raw, sent, before string }
 
 func newView(s *session) *view {
 	v := &view{session: s, output: map[string]string{}}
@@ -66,7 +63,7 @@ func (v *view) signed(name, text string) string {
 }
 
 func (v *view) event(e events.Event) {
-	here := e.Room == v.room || slices.Contains(e.Rooms, v.room)
+	here := e.InRoom(v.room)
 	if here && e.Type == events.UserMessage {
 		if v.turn = max(v.turn, e.Turn); e.Line != v.own {
 			v.hear(v.signed(e.By, e.Text))
@@ -78,7 +75,7 @@ func (v *view) event(e events.Event) {
 	}
 	switch e.Type {
 	case events.ThinkingDelta, events.ThinkingDone:
-		if more := v.thinking.more(e, e.Type == events.ThinkingDone); more != "" {
+		if more := v.thinking.More(e, e.Type == events.ThinkingDone); more != "" {
 			v.think(more)
 		}
 	case events.MessageDelta, events.MessageDone:
@@ -107,41 +104,12 @@ func (v *view) message(e events.Event, here bool) {
 			v.say(e.Text + "\n")
 		}
 	case e.Status == "" || e.Type == events.MessageDelta:
-		if more := v.text.more(e, e.Type == events.MessageDone); more != "" {
+		if more := v.text.More(e, e.Type == events.MessageDone); more != "" {
 			v.say(more)
 		}
 	default: // refused, stopped, cut: what was sent of it stays
 		v.say("\n(" + e.Status + ")\n")
 	}
-}
-
-// more is what is still to be sent of a text that grows; done says that e has all of it.
-func (s *streamed) more(e events.Event, done bool) (more string) {
-	if s.entry != e.Entry {
-		next := streamed{entry: e.Entry}
-		if s.sent != "" {
-			next.before = "\n\n"
-		}
-		*s = next
-	}
-	text := e.Text
-	if !done {
-		if int(e.Offset) > len(s.raw) {
-			return "" // a piece is missing: the end has all
-		}
-		s.raw = s.raw[:e.Offset] + e.Text
-		text = strings.TrimLeft(s.raw, "\n ")
-	}
-	switch {
-	case strings.HasPrefix(text, s.sent):
-		more, s.sent = text[len(s.sent):], text
-	case !strings.HasPrefix(s.sent, text): // it began anew
-		more, s.sent = "\n\n"+text, text
-	}
-	if more != "" {
-		more, s.before = s.before+more, ""
-	}
-	return more
 }
 
 // kinds are those of tools, by which editors choose icons.

@@ -10,7 +10,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -77,15 +76,10 @@ func Run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	b.Listening(url)
+	answers := guard.Mux(mux)
 	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.Exchanged()
-		if h, pattern := mux.Handler(r); pattern == "" {
-			no := &refusal{w, http.StatusNotFound}
-			h.ServeHTTP(no, r)
-			guard.Refuse(w, r, no.code, fmt.Sprintf("there is no %s %.200s", r.Method, r.URL.Path), "docs/serve.md tells what there is")
-			return
-		}
-		mux.ServeHTTP(w, r)
+		answers.ServeHTTP(w, r)
 	})
 	srv := g.Server(known)
 	var group errgroup.Group
@@ -113,14 +107,5 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 	return group.Wait()
 }
-
-// refusal keeps what the mux has against a request, without its words.
-type refusal struct {
-	http.ResponseWriter
-	code int
-}
-
-func (s *refusal) WriteHeader(code int)           { s.code = code }
-func (s *refusal) Write(text []byte) (int, error) { return len(text), nil }
 
 func dir(home string) string { return filepath.Join(home, "bridges", backend.Name) }

@@ -65,7 +65,7 @@ func (t *transcript) tell(room string, p *place, e heard) {
 		if e.Status != "" {
 			l := message{Agent: true, Name: e.Agent, Text: e.Text, At: e.At}
 			t.insert(block{message: l, mark: cutOff[e.Status]}, p.after, e.old)
-		} else if e.Room == room || slices.Contains(e.Rooms, room) {
+		} else if e.InRoom(room) {
 			p.said = strings.TrimSpace(e.Text)
 		}
 	case e.Type == events.ToolResult:

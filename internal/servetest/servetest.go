@@ -53,7 +53,7 @@ func Start(t testing.TB, dir string, parts ...func(*http.ServeMux, *backend.Back
 	for _, add := range parts {
 		add(mux, s.Backend)
 	}
-	s.Server = httptest.NewServer(g.Protect(mux))
+	s.Server = httptest.NewServer(g.Protect(guard.Mux(mux)))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- watcher.Run(ctx) }() // ends with ctx

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"lethe/agent"
 	"lethe/bridge/serve/backend"
+	"lethe/budget"
 	"lethe/llm"
 	"lethe/report"
 )
@@ -100,9 +102,7 @@ type answered struct {
 }
 
 func (s server) answer(_ *http.Request, p answered, a Answer) (said backend.Said, err error) {
-	if a.User == "" {
-		a.User = s.User
-	}
+	a.User = cmp.Or(a.User, s.User)
 	key := p.Key
 	if key != "" { // which another question may have, too
 		key = p.Question + "/" + key
@@ -151,17 +151,11 @@ type Raise struct {
 }
 
 func (s server) raise(_ *http.Request, id agent.Identity, p ofOnce, b Raise) (said backend.Said, err error) {
-	if !(b.USD >= 0.01 && b.USD <= 1e6) {
-		return said, report.Invalid("usd is %g; it is an amount from 0.01 to 1000000", b.USD)
+	by := "+" + strconv.FormatFloat(b.USD, 'f', -1, 64) + " " + cmp.Or(b.Span, "today")
+	if _, _, err := budget.ParseRaise(by); err != nil {
+		return said, report.Invalid("usd is %g and span is %q: %w", b.USD, b.Span, err)
 	}
-	if !slices.Contains([]string{"", "today", "month", "turn", "life"}, b.Span) {
-		return said, report.Invalid("span is %q; it is one of today, month, turn, life", b.Span)
-	}
-	line := "/budget +" + strconv.FormatFloat(b.USD, 'f', -1, 64)
-	if b.Span != "" {
-		line += " " + b.Span
-	}
-	return s.command(id, p, b.Command, line)
+	return s.command(id, p, b.Command, "/budget "+by)
 }
 
 func (s server) stop(_ *http.Request, id agent.Identity, p ofOnce, c Command) (backend.Said, error) {

@@ -10,10 +10,7 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"lethe/bridge/serve/backend"
 	"lethe/report"
@@ -33,26 +30,6 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		w.Header().Set("Content-Type", jsonMedia)
 		w.Write(description)
 	})
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		if allowed := methods(mux, r.URL); len(allowed) > 0 {
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			backend.WriteJSON(w, http.StatusMethodNotAllowed, backend.ErrorBody{Error: backend.ErrorText{
-				Message: fmt.Sprintf("there is no %s of %s", r.Method, r.URL.Path), Hint: "allowed: " + strings.Join(allowed, ", ")}})
-			return
-		}
-		backend.WriteJSON(w, http.StatusNotFound, backend.ErrorBody{Error: backend.ErrorText{
-			Message: r.URL.Path + " is no resource", Hint: "/api/openapi.json lists them"}})
-	})
-}
-
-// methods are those that a path has.
-func methods(mux *http.ServeMux, at *url.URL) (list []string) {
-	for _, m := range []string{"GET", "POST", "PATCH"} {
-		if _, pattern := mux.Handler(&http.Request{Method: m, URL: at}); pattern != "/api/" {
-			list = append(list, m)
-		}
-	}
-	return list
 }
 
 // server has the handlers.

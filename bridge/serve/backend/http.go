@@ -88,18 +88,6 @@ func WriteError(w http.ResponseWriter, err error) {
 	WriteJSON(w, Status(err), ErrorBody{text})
 }
 
-// Handle is a handler that answers with a value as JSON, or with an error.
-func Handle(f func(r *http.Request) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		v, err := f(r)
-		if err != nil {
-			WriteError(w, err)
-			return
-		}
-		WriteJSON(w, http.StatusOK, v)
-	}
-}
-
 // Read reads the JSON of a request into v. A member that v does not know is refused.
 func Read(w http.ResponseWriter, r *http.Request, v any) error {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {

@@ -231,3 +231,26 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, message, hint st
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]fault{"error": {message, hint}}) // the client may be gone
 }
+
+// Mux is a mux that refuses what it does not know as this package does.
+func Mux(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		no := &refusal{w, http.StatusNotFound}
+		h.ServeHTTP(no, r)
+		Refuse(w, r, no.code, fmt.Sprintf("there is no %s %.200s", r.Method, r.URL.Path), "docs/serve.md tells what there is; /api/openapi.json lists the resources")
+	})
+}
+
+// refusal keeps what the mux has against a request, without its words.
+type refusal struct {
+	http.ResponseWriter
+	code int
+}
+
+func (s *refusal) WriteHeader(code int)           { s.code = code }
+func (s *refusal) Write(text []byte) (int, error) { return len(text), nil }

@@ -92,7 +92,7 @@ func (t *turn) follows(e events.Event) error {
 func (t *turn) said(e events.Event) {
 	a := t.answer
 	switch {
-	case e.Room == t.room || slices.Contains(e.Rooms, t.room):
+	case e.InRoom(t.room):
 		t.told++
 		e.Text = t.whole(e)
 		a.say(e)

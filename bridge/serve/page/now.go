@@ -219,7 +219,7 @@ func (d *nowData) fold(l lately) {
 			}
 			for till = i; till > 0 && len(line.Did) < didShown; till-- {
 				e := l.events[till-1]
-				if e.Type == events.TurnStart || e.Type == events.MessageDone && e.in(d.Room) {
+				if e.Type == events.TurnStart || e.Type == events.MessageDone && e.InRoom(d.Room) {
 					break
 				}
 				if e.Type == events.ToolRequest || e.Type == events.ThinkingDone {
@@ -232,11 +232,9 @@ func (d *nowData) fold(l lately) {
 	}
 }
 
-func (h happening) in(room string) bool { return h.Room == room || slices.Contains(h.Rooms, room) }
-
 // says says whether the event is that text as it stands in the room.
 func (h happening) says(room, text string) bool {
-	return h.Type == events.MessageDone && h.in(room) && strings.TrimSpace(short(200, h.Text)) == strings.TrimSpace(short(200, text))
+	return h.Type == events.MessageDone && h.InRoom(room) && strings.TrimSpace(short(200, h.Text)) == strings.TrimSpace(short(200, text))
 }
 
 // show takes lines over, of each at most so many bytes.
