@@ -63,6 +63,9 @@ func TestSay(t *testing.T) {
 	if _, err := ada.Say(t.Context(), "ops", "hello"); !errors.Is(err, ErrNotHeard) {
 		t.Errorf("in a room that is not heard: %v", err)
 	}
+	if r, err := ada.Say(t.Context(), "", "say hi "+strings.Repeat("x", 3<<20)); err != nil || r.Text == "" {
+		t.Errorf("a line of which only the beginning is heard: %+v, %v", r, err)
+	}
 	lethetest.Must(t, ada.Join("ops"))
 	if r, err := ada.Say(t.Context(), "ops", "what is 2*3?"); err != nil || r.Text != "2*3 = 6" || r.Room != "ops" {
 		t.Errorf("%+v, %v", r, err)

@@ -63,8 +63,11 @@ func Post(home agent.Home, room, user, text string) (chat.Line, error) {
 	if err != nil {
 		return chat.Line{}, config.Invalid("", "%w", err)
 	}
-	line := chat.Parse(raw)
-	line.From, line.To, err = chat.Append(chat.Path(home.Dir, room), raw)
+	line, path := chat.Parse(raw), chat.Path(home.Dir, room)
+	line.From, line.To, err = chat.Append(path, raw)
+	if there, err := chat.After(path, line.From, 1); err == nil && len(there) > 0 && there[0].To == line.To {
+		line = there[0] // as it is heard: of a very long one that is the beginning
+	}
 	return line, err
 }
 

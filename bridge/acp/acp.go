@@ -126,7 +126,7 @@ func (s *server) identity(cwd string) (*host.Identity, error) {
 		if err != nil {
 			return nil, refused(err)
 		}
-		if s.self = i; inside {
+		if s.self, s.Self = i, i.Identity; inside {
 			s.folder = cwd
 		}
 	}
@@ -142,10 +142,18 @@ func refused(err error) error {
 	return &sdk.RequestError{Code: -32603, Message: chat.Sanitize(text)}
 }
 
+// invalid says what of a request makes no sense.
+func invalid(format string, args ...any) error {
+	return &sdk.RequestError{Code: -32602, Message: fmt.Sprintf(format, args...)}
+}
+
 var notInRoom = regexp.MustCompile(`[^a-z0-9]+`)
 
 // NewSession makes a room that is called after the folder.
 func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
+	if !filepath.IsAbs(r.Cwd) {
+		return sdk.NewSessionResponse{}, invalid("the folder %.200q is not absolute", r.Cwd)
+	}
 	i, err := s.identity(r.Cwd)
 	if err != nil {
 		return sdk.NewSessionResponse{}, err
@@ -163,30 +171,30 @@ func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.New
 	if err := i.Join(room); err != nil {
 		return sdk.NewSessionResponse{}, refused(err)
 	}
-	return sdk.NewSessionResponse{SessionId: sdk.SessionId(room)}, s.begin(room, r.Cwd, names(r.McpServers), nil)
+	return sdk.NewSessionResponse{SessionId: sdk.SessionId(room)}, s.begin(room, r.Cwd, nil)
 }
 
 // LoadSession shows what was said in the room.
 func (s *server) LoadSession(_ context.Context, r sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
-	return sdk.LoadSessionResponse{}, s.again(r.SessionId, r.Cwd, r.McpServers, true)
+	return sdk.LoadSessionResponse{}, s.again(r.SessionId, r.Cwd, true)
 }
 
 // ResumeSession goes on without showing that.
 func (s *server) ResumeSession(_ context.Context, r sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
-	return sdk.ResumeSessionResponse{}, s.again(r.SessionId, r.Cwd, r.McpServers, false)
+	return sdk.ResumeSessionResponse{}, s.again(r.SessionId, r.Cwd, false)
 }
 
 // maxReplay bounds the lines that a session is loaded with.
 const maxReplay = 1000
 
-func (s *server) again(id sdk.SessionId, cwd string, mcp []sdk.McpServer, replay bool) error {
+func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
 	room := string(id)
 	i, err := s.identity(cwd)
 	if err != nil {
 		return err
 	}
 	if !chat.ValidRoom(room) || !i.Hears(room) {
-		return sdk.NewInvalidParams(map[string]any{"error": fmt.Sprintf("there is no session %.80q of %s; session/list has those that there are", room, i.Name)})
+		return invalid("there is no session %.80q of %s; session/list has those that there are", room, i.Name)
 	}
 	var said []chat.Line
 	if replay {
@@ -194,17 +202,17 @@ func (s *server) again(id sdk.SessionId, cwd string, mcp []sdk.McpServer, replay
 			return refused(err)
 		}
 	}
-	return s.begin(room, s.folder, names(mcp), said)
+	return s.begin(room, s.folder, said)
 }
 
 // begin opens a session, and shows what was said in it.
-func (s *server) begin(room, cwd string, mcp []string, said []chat.Line) error {
-	one, err := s.open(room, mcp)
+func (s *server) begin(room, cwd string, said []chat.Line) error {
+	one, err := s.open(room)
 	if err != nil {
 		return refused(err)
 	}
 	if cwd != s.folder {
-		one.told = append(one.told, fmt.Sprintf("[the editor's folder is %s, which is not your workspace]", bridge.Inert(cwd)))
+		one.told = fmt.Sprintf("[the editor's folder is %s, which is not your workspace]\n", bridge.Inert(cwd))
 	}
 	for _, l := range said {
 		one.view.line(l)
@@ -212,20 +220,6 @@ func (s *server) begin(room, cwd string, mcp []string, said []chat.Line) error {
 	one.follow()
 	s.put(one.id, one)
 	return nil
-}
-
-func names(servers []sdk.McpServer) (list []string) {
-	for _, m := range servers {
-		switch {
-		case m.Stdio != nil:
-			list = append(list, m.Stdio.Name)
-		case m.Http != nil:
-			list = append(list, m.Http.Name)
-		case m.Sse != nil:
-			list = append(list, m.Sse.Name)
-		}
-	}
-	return list
 }
 
 func (s *server) CloseSession(_ context.Context, r sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
@@ -250,14 +244,20 @@ func (s *server) put(id sdk.SessionId, one *session) {
 // ListSessions lists the rooms that the identity hears, newest first.
 func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk.ListSessionsResponse, error) {
 	out := sdk.ListSessionsResponse{Sessions: []sdk.SessionInfo{}}
-	rooms, err := chat.Rooms(s.Self.Subs())
+	s.mu.Lock()
+	self := s.Self
+	s.mu.Unlock()
+	if self.Self == "" {
+		return out, nil
+	}
+	rooms, err := chat.Rooms(self.Subs())
 	if err != nil {
 		return out, refused(err)
 	}
 	for _, room := range rooms {
 		folder := s.folderOf(room)
 		if folder == "" {
-			folder = filepath.Join(s.Self.Dir, "workspace") // the protocol wants one
+			folder = filepath.Join(self.Dir, "workspace") // the protocol wants one
 		}
 		fi, err := os.Stat(chat.Path(s.Home.Dir, room))
 		if err != nil || r.Cwd != nil && *r.Cwd != folder || strings.HasPrefix(room, chat.TaskPrefix) || chat.ForNotices(room) {
@@ -298,5 +298,5 @@ func (s *server) session(id sdk.SessionId) (*session, error) {
 	if one := s.sessions[id]; one != nil {
 		return one, nil
 	}
-	return nil, sdk.NewInvalidParams(map[string]any{"error": fmt.Sprintf("session %.80q is not open; load or resume it", id)})
+	return nil, invalid("session %.80q is not open; load or resume it", id)
 }

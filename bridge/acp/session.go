@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"lethe/chat"
 	"lethe/events"
 	"lethe/host"
-	"lethe/internal/status"
 )
 
 // session is a room that the editor has open. Either a prompt or follow reads the events, one
@@ -29,8 +27,7 @@ type session struct {
 	room   string
 	self   *host.Identity
 	view   *view
-	told   []string // what the first prompt says besides its own text
-	note   string   // what the editor is told with it
+	told   string // what the first prompt says before its own text
 
 	turn  chan struct{} // holds one value while a prompt has the session
 	after string        // the last event that was shown
@@ -39,14 +36,11 @@ type session struct {
 }
 
 // open begins where the life is now.
-func (s *server) open(room string, mcp []string) (*session, error) {
+func (s *server) open(room string) (*session, error) {
 	after, err := events.End(s.self.LIFE())
 	one := &session{server: s, id: sdk.SessionId(room), room: room, self: s.self, after: after, turn: make(chan struct{}, 1)}
 	one.ctx, one.cancel = context.WithCancel(s.ctx)
 	one.view = newView(one)
-	if len(mcp) > 0 {
-		one.note = fmt.Sprintf("(Lethe does not use the editor's MCP servers: %s.)\n", strings.Join(mcp, ", "))
-	}
 	return one, err
 }
 
@@ -86,22 +80,8 @@ func (s *session) show(e events.Event) {
 	s.view.event(e)
 }
 
-// Cancel ends the turn. Where a prompt waits for it, the prompt says so in the room.
-func (s *server) Cancel(_ context.Context, r sdk.CancelNotification) error {
-	one, err := s.session(r.SessionId)
-	if err != nil {
-		return nil // it is closed
-	}
-	select {
-	case one.turn <- struct{}{}:
-		defer func() { <-one.turn }()
-		if now, _ := status.Read(one.self.Dir); slices.Contains(now.Answering, one.room) {
-			_, err = host.Post(s.Home, one.room, s.User, "/stop")
-		}
-	default: // the SDK has ended the prompt's context
-	}
-	return err
-}
+// Cancel has nothing to do: the SDK has ended the context of the prompt.
+func (s *server) Cancel(context.Context, sdk.CancelNotification) error { return nil }
 
 // cancelTime bounds the wait for a turn to end that was cancelled.
 const cancelTime = 10 * time.Second
@@ -126,10 +106,6 @@ func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptRes
 	}
 	one.rest()
 	defer one.follow()
-	if one.note != "" {
-		one.view.think(one.note)
-		one.note = ""
-	}
 	reply, reason, err := one.say(ctx, text)
 	if err != nil {
 		return sdk.PromptResponse{}, refused(err)
@@ -142,39 +118,40 @@ func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptRes
 // say says a text, and goes on until nothing is open that the editor's person can decide.
 func (s *session) say(ctx context.Context, text string) (host.Reply, sdk.StopReason, error) {
 	var all host.Reply
-	for {
-		if err := s.self.Resume(s.ctx); err != nil {
+	line, err := s.post(text)
+	for err == nil {
+		var r host.Reply
+		r, err = s.await(ctx, line)
+		all.In, all.Cached, all.Out = all.In+r.In, all.Cached+r.Cached, all.Out+r.Out
+		switch {
+		case ctx.Err() != nil || s.ctx.Err() != nil:
+			return all, sdk.StopReasonCancelled, nil
+		case errors.As(err, new(*host.PausedError)): // the room says why
+			return all, sdk.StopReasonEndTurn, nil
+		case err != nil:
 			return all, "", err
+		case r.Question == nil || len(r.Question.Options) == 0 || !r.Question.MayAnswer(s.User, s.People):
+			return all, reasonOf(r.Ended), nil
 		}
-		line, err := host.Post(s.Home, s.room, s.User, text)
-		if err != nil {
-			return all, "", err
-		}
-		for {
-			r, err := s.await(ctx, line)
-			all.In, all.Cached, all.Out = all.In+r.In, all.Cached+r.Cached, all.Out+r.Out
-			switch {
-			case ctx.Err() != nil || s.ctx.Err() != nil:
-				return all, sdk.StopReasonCancelled, nil
-			case errors.As(err, new(*host.PausedError)): // the room says why
-				return all, sdk.StopReasonEndTurn, nil
-			case err != nil:
-				return all, "", err
-			case r.Question == nil || len(r.Question.Options) == 0 || !r.Question.MayAnswer(s.User, s.People):
-				return all, reasonOf(r.Ended), nil
-			}
-			choice, elsewhere, err := s.permission(ctx, *r.Question)
-			if err != nil {
-				return all, sdk.StopReasonCancelled, nil // the question stays open
-			}
-			if elsewhere != nil {
-				line = *elsewhere
-				continue
-			}
-			text = r.Question.ID + " " + choice
-			break
+		choice, elsewhere := s.permission(ctx, *r.Question)
+		switch {
+		case elsewhere != nil:
+			line = *elsewhere
+		case choice != "":
+			line, err = s.post(r.Question.ID + " " + choice)
+		default: // the question stays open
+			return all, sdk.StopReasonCancelled, nil
 		}
 	}
+	return all, "", err
+}
+
+// post says a text to the identity, which is taken up where it does not run.
+func (s *session) post(text string) (chat.Line, error) {
+	if err := s.self.Resume(s.ctx); err != nil {
+		return chat.Line{}, err
+	}
+	return host.Post(s.Home, s.room, s.User, text)
 }
 
 func reasonOf(ended string) sdk.StopReason {
@@ -217,47 +194,39 @@ func (s *session) await(ctx context.Context, line chat.Line) (host.Reply, error)
 	}
 }
 
-// permission asks the editor's person. choice is what they say; elsewhere is the line of who
-// has answered first in another way. The error says that the editor's person does not answer.
-func (s *session) permission(ctx context.Context, q chat.Question) (choice string, elsewhere *chat.Line, err error) {
+// permission asks the editor's person. choice is what they say, if they do; elsewhere is the line of who
+// has answered first in another way.
+func (s *session) permission(ctx context.Context, q chat.Question) (choice string, elsewhere *chat.Line) {
 	asking, end := context.WithCancel(s.ctx)
 	defer end()
 	defer context.AfterFunc(ctx, end)()
 	said := make(chan string, 1)
-	failed := make(chan error, 1)
 	go func() { // ends with asking
+		defer end()
+		defer close(said)
 		resp, err := s.conn.RequestPermission(asking, sdk.RequestPermissionRequest{SessionId: s.id, Options: options(q), ToolCall: sdk.ToolCallUpdate{
 			ToolCallId: sdk.ToolCallId(q.ID), Title: sdk.Ptr(bridge.Clip(q.Text, 200)), Status: sdk.Ptr(sdk.ToolCallStatusPending),
 			Content: []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(chat.Sanitize(q.Text)))},
 		}})
-		switch chosen := resp.Outcome.Selected; {
-		case err == nil && chosen != nil:
+		if chosen := resp.Outcome.Selected; err == nil && chosen != nil {
 			said <- string(chosen.OptionId)
-		default:
-			failed <- errors.Join(err, errors.New("no answer"))
 		}
-		end()
 	}()
 	before, line := s.after, chat.Line{}
 	for e, err := range s.self.Events(asking, s.after) {
 		if err != nil {
-			return "", nil, err
+			return "", nil
 		}
 		if e.Type == events.UserMessage && e.Room == s.room {
 			before, line.Hash = s.after, e.Line
 		}
 		if e.Type == events.Answered && e.Question != nil && e.Question.ID == q.ID {
 			s.after = before
-			return "", &line, nil
+			return "", &line
 		}
 		s.show(e)
 	}
-	select {
-	case choice = <-said:
-		return choice, nil, nil
-	case err = <-failed:
-		return "", nil, err
-	}
+	return <-said, nil
 }
 
 // options are those of a question as an editor shows them.
@@ -289,7 +258,7 @@ func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 	file := func(kind, name, mime, data string) error {
 		raw, err := base64.StdEncoding.DecodeString(data)
 		if err != nil {
-			return sdk.NewInvalidParams(map[string]any{"error": fmt.Sprintf("the %s is not base64: %v", kind, err)})
+			return invalid("the %s is not base64: %v", kind, err)
 		}
 		return put(bridge.File{Kind: kind, Name: name, Mime: mime}, raw)
 	}
@@ -325,11 +294,10 @@ func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 	}
 	text := strings.Join(parts, "\n")
 	if strings.TrimSpace(text) == "" {
-		return "", sdk.NewInvalidParams(map[string]any{"error": "the prompt is empty"})
+		return "", invalid("the prompt is empty")
 	}
 	if !strings.HasPrefix(text, "/") { // a command stands alone
-		text = strings.Join(append(s.told, text), "\n")
-		s.told = nil
+		text, s.told = s.told+text, ""
 	}
 	return text, nil
 }

@@ -123,9 +123,9 @@ func (e *editor) close(in io.Closer) {
 	}
 }
 
-func (e *editor) session(dir string, mcp ...sdk.McpServer) sdk.SessionId {
+func (e *editor) session(dir string) sdk.SessionId {
 	e.t.Helper()
-	r, err := e.NewSession(e.t.Context(), sdk.NewSessionRequest{Cwd: dir, McpServers: append([]sdk.McpServer{}, mcp...)})
+	r, err := e.NewSession(e.t.Context(), sdk.NewSessionRequest{Cwd: dir, McpServers: []sdk.McpServer{}})
 	lethetest.Must(e.t, err)
 	return r.SessionId
 }
@@ -165,9 +165,16 @@ func TestEditor(t *testing.T) {
 	if list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{}); err != nil || len(list.Sessions) > 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	id := e.session(dir, sdk.McpServer{Stdio: &sdk.McpServerStdio{Name: "files", Command: "x", Args: []string{}, Env: []sdk.EnvVariable{}}})
+	if _, err := e.NewSession(t.Context(), sdk.NewSessionRequest{Cwd: "project", McpServers: []sdk.McpServer{}}); err == nil || !strings.Contains(err.Error(), "not absolute") {
+		t.Errorf("a session without a folder: %v", err)
+	}
+	id := e.session(dir)
 	if !strings.HasPrefix(string(id), "my-project-") {
 		t.Errorf("session %q", id)
+	}
+
+	if list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &dir}); err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionId != id {
+		t.Errorf("the session of an identity that was booted for it: %+v, %v", list, err)
 	}
 
 	task := filepath.Join(dir, "task")
@@ -177,7 +184,7 @@ func TestEditor(t *testing.T) {
 
 	// a turn with a call, that works in the editor's folder
 	reason, shown := e.prompt(id, text("write hello to greeting.txt and then read greeting.txt"))
-	for _, want := range []string{"MCP servers: files", "call: WRITE_FILE greeting.txt in_progress\n", "result: completed ", "call: READ_FILE greeting.txt", "agent: "} {
+	for _, want := range []string{"call: WRITE_FILE greeting.txt in_progress\n", "result: completed ", "call: READ_FILE greeting.txt", "agent: "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("not shown: %q in\n%s", want, shown)
 		}
