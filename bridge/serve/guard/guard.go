@@ -147,10 +147,14 @@ func (g *Guard) listed(w http.ResponseWriter, r *http.Request) (answered bool) {
 	return true
 }
 
-// foreign is an error for what another site made a browser send, a look included.
+// foreign is an error for what another site made a browser send, a look included. A listed one has to
+// show the token: a browser may send it the cookie along, where both are of one domain.
 func (g *Guard) foreign(r *http.Request) error {
 	change := *r
 	change.Method = http.MethodPost // which net/http takes seriously
+	if Bearer(r) == "" {
+		return http.NewCrossOriginProtection().Check(&change)
+	}
 	return g.cross.Check(&change)
 }
 
@@ -163,8 +167,10 @@ func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
 		g.Wrong(w, r, "it is in bridges/serve/token of the home")
 		return false
 	}
-	// A browser has no token to show when another site uses it.
-	if c, err := r.Cookie(g.cookie()); err == nil && g.session(c.Value) && r.URL.Path != "/login" {
+	// A browser has no token to show when another site uses it. What runs at another port of the host can
+	// set a cookie of this name, too.
+	ours := func(c *http.Cookie) bool { return g.session(c.Value) }
+	if r.URL.Path != "/login" && slices.ContainsFunc(r.CookiesNamed(g.cookie()), ours) {
 		return true
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="lethe"`)

@@ -70,6 +70,7 @@ func TestTable(t *testing.T) {
 		{"IPv6", "GET", "/", []string{"Host: [::1]:8420"}, 200},
 
 		{"the cookie", "GET", "/", []string{none, cookie}, 200},
+		{"the cookie behind one of another port", "GET", "/", []string{none, "Cookie: lethe=x; " + strings.TrimPrefix(cookie, "Cookie: ")}, 200},
 		{"the cookie, typed into the address bar", "GET", "/", []string{none, cookie, "Sec-Fetch-Site: none"}, 200},
 		{"a form of the page", "POST", "/", []string{none, cookie, "Sec-Fetch-Site: same-origin"}, 200},
 		{"a form of another site", "POST", "/", []string{none, cookie, "Sec-Fetch-Site: cross-site", "Origin: https://evil.example"}, 403},
@@ -128,8 +129,11 @@ func TestLogin(t *testing.T) {
 			t.Fatalf("the link: %s", resp.Status)
 		}
 		c := resp.Cookies()[0]
-		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" || strings.Contains(c.Value, "one") {
+		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" || c.Secure || strings.Contains(c.Value, "one") {
 			t.Errorf("the cookie is %v", c)
+		}
+		if proxied := get(g, g.Link(), "X-Forwarded-Proto", "https").Cookies(); len(proxied) != 1 || !proxied[0].Secure {
+			t.Errorf("behind a proxy with TLS it is %v", proxied)
 		}
 		if resp := get(g, link); resp.StatusCode != 403 || len(resp.Cookies()) > 0 {
 			t.Errorf("a used link: %s", resp.Status)
@@ -217,6 +221,11 @@ func TestListedOrigin(t *testing.T) {
 	}
 	if resp := do("POST", "https://chat.example"); resp.StatusCode != 401 {
 		t.Errorf("a listed site without it: %s", resp.Status)
+	}
+	w := httptest.NewRecorder()
+	g.Protect(mux).ServeHTTP(w, httptest.NewRequest("GET", "http://lethe.example"+g.Link(), nil))
+	if resp := do("POST", "https://chat.example", "Cookie", w.Header().Get("Set-Cookie"), "Sec-Fetch-Site", "same-site"); resp.StatusCode != 403 {
+		t.Errorf("a listed site with the cookie: %s", resp.Status)
 	}
 	for _, origin := range []string{"chat.example", "https://chat.example/", "*", ""} {
 		if _, err := guard.New(guard.Config{Token: "one", Origins: []string{origin}}); err == nil {

@@ -78,9 +78,10 @@ func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	until := time.Now().Add(sessionTime)
+	proxied := r.Header.Get("X-Forwarded-Proto") == "https" // who lies has a cookie that it cannot use
 	http.SetCookie(w, &http.Cookie{
 		Name: g.cookie(), Value: g.sign(until.Unix()), Path: "/", Expires: until,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.cfg.TLS,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.cfg.TLS || proxied,
 	})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>Lethe</title><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open Lethe</a>`)

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -114,7 +115,7 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "favicon.svg") })
 	for _, short := range []string{"/agents/{self}", "/agents/{self}/{$}"} {
 		mux.HandleFunc("GET "+short, func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/agents/"+r.PathValue("self")+"/now", http.StatusFound)
+			http.Redirect(w, r, "/agents/"+url.PathEscape(r.PathValue("self"))+"/now", http.StatusFound)
 		})
 	}
 	mux.HandleFunc("GET /agents/", func(w http.ResponseWriter, r *http.Request) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"net/netip"
+	"net/url"
 	"reflect"
 	"regexp"
 	"strings"
@@ -73,7 +75,7 @@ func short(n int, s string) string {
 const maxMarkdown = 16 << 10
 
 // markdown renders a message. HTML in it is text, an image is a link, and links leave only
-// for the web and for mail, because a path would lead into this server.
+// for the web and for mail, because a path would lead into this server: see leaves.
 func markdown(s string) template.HTML {
 	s = chat.Sanitize(s)
 	var out bytes.Buffer
@@ -132,12 +134,27 @@ func write(w util.BufWriter, enter bool, text []byte) {
 	}
 }
 
-var web = regexp.MustCompile(`^(?i:https?://|mailto:)`)
+// plainHost is one that browsers read as it is written.
+var plainHost = regexp.MustCompile(`^[a-z0-9_.-]+$`)
+
+// leaves says whether a link leads to mail, or to the web and not to this machine by the page's name or
+// by a number: a browser would send the page's cookie to whatever listens at another port.
+func leaves(to []byte) bool {
+	u, err := url.Parse(string(to))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return err == nil && u.Scheme == "mailto"
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	ip, err := netip.ParseAddr(host)
+	last := host[strings.LastIndex(host, ".")+1:]
+	return plainHost.MatchString(host) && !strings.HasSuffix(host, ".localhost") &&
+		(err == nil && !ip.IsLoopback() && !ip.IsUnspecified() || last != "" && (last[0] < '0' || last[0] > '9'))
+}
 
 func link(w util.BufWriter, to []byte, enter bool) (ast.WalkStatus, error) {
 	open := "<a>"
-	if web.Match(to) {
-		open = `<a rel="noopener noreferrer nofollow" href="` + template.HTMLEscapeString(string(util.URLEscape(to, true))) + `">`
+	if to = util.URLEscape(to, true); leaves(to) {
+		open = `<a rel="noopener noreferrer nofollow" href="` + template.HTMLEscapeString(string(to)) + `">`
 	}
 	_, err := w.WriteString(map[bool]string{true: open, false: "</a>"}[enter])
 	return ast.WalkContinue, err

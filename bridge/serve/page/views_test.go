@@ -263,3 +263,43 @@ func (r *remembered) edits(t *testing.T) {
 		}
 	}
 }
+
+// A link in a message leads to no other port of the page's own host, however it is written: a browser
+// would send the cookie there.
+func TestLinks(t *testing.T) {
+	for _, to := range []string{"https://example.org/%20x?a=b#c", "http://localhost:3000/", "http://192.168.1.7:80/", "https://0x.org", "mailto:a@example.org"} {
+		if html := string(markdown("[go](" + to + ")")); !strings.Contains(html, `href="`+to+`"`) {
+			t.Errorf("no link to %s: %s", to, html)
+		}
+	}
+	for _, to := range []string{
+		"http://lethe.localhost:9/", "HTTPS://LETHE.LOCALHOST./", "http://a@lethe.localhost:9", "http://lethe%2elocalhost:9", "http://lethe&#46;localhost:9", "http://lethe\\.localhost:9",
+		"http://ⓛethe.localhost:9", "http://lethe.local\u00adhost:9", "http:lethe.localhost:9", "http:///lethe.localhost:9", `http:\\\\lethe.localhost:9`, `http://example.org\@lethe.localhost:9`,
+		"http://127.0.0.1:9", "http://127.1:9", "http://2130706433", "http://0x7f.1", "http://0177.0.0.1", "http://0", "http://0.0.0.0:9", "http://[::1]:9", "http://[::ffff:127.0.0.1]:9",
+		"//lethe.localhost:9", "javascript:1", "java&#115;cript:1", "data:text/html,x", "blob:http://x", "/agents/ada/now",
+	} {
+		for _, text := range []string{"[go](" + to + ")", "![go](" + to + ")", "<" + to + ">", "[go][a]\n\n[a]: " + to} {
+			if html := string(markdown(text)); strings.Contains(html, "href") {
+				t.Errorf("%s: %s", text, html)
+			}
+		}
+	}
+	if html := string(markdown("see http://lethe.localhost:9/ there")); strings.Contains(html, "href") {
+		t.Error(html)
+	}
+}
+
+// What a path names stays a part of it where it leads on.
+func TestLedOn(t *testing.T) {
+	mux := http.NewServeMux()
+	Routes(mux, &backend.Backend{})
+	for path, want := range map[string]string{
+		"/agents/ada": "/agents/ada/now", "/agents/..%2f%5cevil.example": "/agents/..%2F%5Cevil.example/now", "/agents/%2f%2fevil.example": "/agents/%2F%2Fevil.example/now", "/agents/%0d%0aX:y": "/agents/%0D%0AX:y/now",
+	} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if to := w.Header().Get("Location"); to != want {
+			t.Errorf("%s leads to %s, not %s", path, to, want)
+		}
+	}
+}
