@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,14 +44,14 @@ func start(t *testing.T, c serve.Config) *server {
 	c.Ready = func(url string, link func() string) { s.url, s.link = url, link; close(ready) }
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { ended <- serve.Run(ctx, c) }() // ends with ctx
-	s.stop = func() error { cancel(); return <-ended }
+	s.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	select {
 	case <-ready:
 	case err := <-ended:
 		ended <- err
 		t.Fatalf("it ends: %v", err)
 	}
-	t.Cleanup(cancel)
+	t.Cleanup(func() { s.stop() }) // it writes in the home to its end
 	return s
 }
 
