@@ -15,10 +15,10 @@ func TestGrowing(t *testing.T) {
 		pieces []Event
 		shown  string
 	}{
-		"in pieces":        {[]Event{delta(0, "\n one"), delta(5, " two"), delta(9, " three\n"), done}, "one two three\n"},
+		"in pieces":        {[]Event{delta(0, "one"), delta(3, " two"), delta(7, " three"), done}, "one two three"},
 		"from the middle":  {[]Event{delta(8, " two"), done}, "one two three"},
 		"at its end alone": {[]Event{done}, "one two three"},
-		"begun anew":       {[]Event{delta(0, "eins zwei"), delta(0, "one"), done}, "eins zwei\n\none two three"},
+		"begun anew":       {[]Event{delta(0, "eins zwei"), delta(0, ""), delta(0, "one"), done}, "eins zwei\n\none two three"},
 		"behind another":   {[]Event{{Type: MessageDone, Entry: "e1", Text: "so"}, delta(0, ""), done}, "so\n\none two three"},
 	} {
 		var g Growing

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"lethe/blobs"
 	"lethe/internal/status"
 	"lethe/mind"
 )
@@ -16,7 +17,7 @@ type shown struct {
 }
 
 // deltas tells what has been added to what is under way. What begins anew begins at its offset
-// again.
+// again, if need be with nothing.
 func (s *Stream) deltas(l status.Live) (out []Event) {
 	tool, runs := s.runs(l.Call)
 	if !runs {
@@ -25,9 +26,10 @@ func (s *Stream) deltas(l status.Live) (out []Event) {
 	if l.Entry != mind.EntryID(s.state.Next) || !s.state.Owes { // of a process that was killed
 		l.Entry = ""
 	}
-	for i, now := range []shown{{l.Entry, 0, l.Thinking}, {l.Entry, 0, l.Text}, {l.Call, l.From, l.Output}} {
+	for i, now := range []shown{{l.Entry, 0, soFar(l.Thinking)}, {l.Entry, 0, soFar(l.Text)}, {l.Call, l.From, l.Output}} {
 		kind := []string{ThinkingDelta, MessageDelta, ToolOutput}[i]
-		if now.entry == "" || now.text == "" {
+		was := s.told[kind]
+		if now.entry == "" || now.text == "" && was.entry != now.entry {
 			delete(s.told, kind)
 			continue
 		}
@@ -35,17 +37,24 @@ func (s *Stream) deltas(l status.Live) (out []Event) {
 		if kind == ToolOutput {
 			e.Tool = tool
 		}
-		if was := s.told[kind]; was.entry == now.entry && was.from <= now.from {
+		anew := true
+		if was.entry == now.entry && was.from <= now.from {
 			known := was.text[min(now.from-was.from, int64(len(was.text))):]
 			if rest, ok := strings.CutPrefix(now.text, known); ok {
-				e.Text, e.Offset = rest, now.from+int64(len(known))
+				e.Text, e.Offset, anew = rest, now.from+int64(len(known)), false
 			}
 		}
-		if s.told[kind] = now; e.Text != "" {
+		if s.told[kind] = now; anew || e.Text != "" {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// soFar is the beginning of what a text of the model will be told as when it is done. An end that
+// may become something else is left out.
+func soFar(text string) string {
+	return strings.TrimSpace(blobs.Unescape(strings.TrimSuffix(text, "◰")))
 }
 
 // runs reports whether a call is under way, and of which tool.
@@ -81,7 +90,7 @@ func (g *Growing) More(e Event, whole bool) (more string) {
 			return "" // a piece is missing: the end has all
 		}
 		g.raw = g.raw[:e.Offset] + e.Text
-		text = strings.TrimLeft(g.raw, " \t\r\n")
+		text = g.raw
 	}
 	switch {
 	case strings.HasPrefix(text, g.sent):

@@ -56,7 +56,13 @@ func TestDeltas(t *testing.T) {
 	write(status.Live{Entry: "e4", Thinking: "hm…", Text: "Noted, “cat"})
 	expect("message.delta e4 3 ed, “cat")
 	write(status.Live{Entry: "e4", Text: "New"}) // it was asked again
-	expect("message.delta e4 0 New")
+	expect("thinking.delta e4 0 ", "message.delta e4 0 New")
+	write(status.Live{Entry: "e4"}) // once more
+	expect("message.delta e4 0 ")
+	write(status.Live{Entry: "e4", Text: "\n ◆ \n◰"}) // as it begins when it is done, whatever follows
+	expect("message.delta e4 0 ◆")
+	write(status.Live{Entry: "e4", Text: "\n ◆ \n◰1 "})
+	expect("message.delta e4 3  \n◱")
 	write(status.Live{Entry: "e9", Text: "of another entry"})
 	write(status.Live{Call: "e4.1", Output: "of no call"})
 	write(status.Live{Entry: "e4", Text: "Noted"})

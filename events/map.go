@@ -234,9 +234,9 @@ func (m *mapping) said(id string) {
 func (m *mapping) reply(e event.Reply) {
 	a, _ := mind.DecodeAnswer(m.body(0)) // nothing, if it cannot be read
 	entry := Event{Entry: mind.EntryID(e.N), By: m.log.Name}
-	if strings.TrimSpace(a.Reasoning) != "" {
+	if thought := strings.TrimSpace(blobs.Unescape(a.Reasoning)); thought != "" {
 		entry.Type = ThinkingDone
-		m.add(entry).text(blobs.Unescape(a.Reasoning), maxText, m.hash(0))
+		m.add(entry).text(thought, maxText, m.hash(0))
 	}
 	text := strings.TrimSpace(blobs.Unescape(a.Text) + "\n\n" + e.Caveat)
 	if text != "" && text != mind.Nothing {
@@ -316,9 +316,10 @@ func (m *mapping) note(e event.Note, before *mind.State) {
 		if e.Why == "stop" { // the command before it has ended the turn
 			m.turn = m.state.Turn
 		}
-		if a, err := mind.DecodeAnswer(m.body(1)); err == nil && strings.TrimSpace(a.Text) != "" {
+		a, _ := mind.DecodeAnswer(m.body(1)) // nothing, if it cannot be read
+		if text := strings.TrimSpace(blobs.Unescape(a.Text)); text != "" {
 			status := map[bool]string{true: "stopped", false: "cut"}[e.Why == "stop"]
-			m.add(Event{Type: MessageDone, Entry: entry, By: m.log.Name, Status: status}).text(blobs.Unescape(a.Text), maxText, m.hash(1))
+			m.add(Event{Type: MessageDone, Entry: entry, By: m.log.Name, Status: status}).text(text, maxText, m.hash(1))
 		}
 	}
 	m.add(Event{Type: Noted, Entry: entry, Why: e.Why}).text(string(m.body(0)), maxText, m.hash(0))

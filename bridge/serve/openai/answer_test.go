@@ -23,7 +23,7 @@ func TestHear(t *testing.T) {
 		{Type: events.TurnEnd, Turn: 1},
 		in("dev", events.Event{Type: events.UserMessage, Entry: "e3", Line: "mine", Turn: 2}),
 		event(events.ThinkingDelta, "e4", "Hm, ", 0), event(events.ThinkingDelta, "e4", "so.", 4), event(events.ThinkingDone, "e4", "Hm, so.", 0),
-		event(events.MessageDelta, "e4", "\nI lo", 0), event(events.MessageDelta, "e4", "ok", 5), event(events.MessageDone, "e4", "I look.", 0),
+		event(events.MessageDelta, "e4", "I lo", 0), event(events.MessageDelta, "e4", "ok", 4), event(events.MessageDone, "e4", "I look.", 0),
 		{Type: events.ToolRequest, Entry: "e4.1", Tool: "SAY", Turn: 2}, in("ops", event(events.MessageDone, "e4.1", "said elsewhere", 0)),
 		event(events.MessageDelta, "e5", "It wa", 0), event(events.MessageDelta, "e5", "It is ", 0), event(events.MessageDelta, "e5", "there.", 6),
 		in("dev", event(events.MessageDone, "e5", "It is there.", 0)),
