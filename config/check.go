@@ -63,11 +63,21 @@ func (s Settings) check() error {
 		unless(err == nil, "tools.ask: %w", err)
 	}
 	oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted)
-	faults = append(faults, s.Budget.check())
+	b, r := s.Budget, s.Reviewer
+	for _, limit := range []struct {
+		key string
+		usd float64
+	}{{"turn_usd", b.Turn}, {"day_usd", b.Day}, {"month_usd", b.Month}, {"spawn_usd", b.Spawn}, {"home_day_usd", b.HomeDay}} {
+		unless(limit.usd == 0 || limit.usd >= 0.01 && limit.usd <= 1e6, "budget.%s = %g is not an amount from 0.01 to 1000000 dollars; leave it out to set no limit", limit.key, limit.usd)
+	}
+	oneOf("budget.unpriced", b.Unpriced, "refuse", unpricedAllow)
+	unless(r.For == "" || agent.ValidName(r.For), "reviewer.for = %q is not a name", r.For)
+	unless(agent.ValidName(r.Called()), "reviewer.name = %q is not a name", r.Name)
+	unless(r.For != r.Called(), "reviewer.for = %q is the reviewer itself; give it another name", r.For)
 	for model, p := range s.Prices {
 		unless(p.Hit >= 0 && p.Miss > 0 && p.Output > 0 && max(p.Hit, p.Miss, p.Output) <= 1e6, "prices.%q: miss and output have to be given, and hit may be: USD per million tokens, above 0 and up to 1000000", model)
 	}
-	return errors.Join(append(faults, s.Reviewer.check())...)
+	return errors.Join(faults...)
 }
 
 // Budget are the limits of config.toml, in dollars.
@@ -81,21 +91,6 @@ type Budget struct {
 }
 
 const unpricedAllow = "allow"
-
-func (s Budget) check() (err error) {
-	for _, limit := range []struct {
-		key string
-		usd float64
-	}{{"turn_usd", s.Turn}, {"day_usd", s.Day}, {"month_usd", s.Month}, {"spawn_usd", s.Spawn}, {"home_day_usd", s.HomeDay}} {
-		if limit.usd != 0 && !(limit.usd >= 0.01 && limit.usd <= 1e6) {
-			err = errors.Join(err, fmt.Errorf("budget.%s = %g is not an amount from 0.01 to 1000000 dollars; leave it out to set no limit", limit.key, limit.usd))
-		}
-	}
-	if !slices.Contains([]string{"", "refuse", unpricedAllow}, s.Unpriced) {
-		err = errors.Join(err, fmt.Errorf("budget.unpriced = %q is none of refuse, allow", s.Unpriced))
-	}
-	return err
-}
 
 // Limits is what may be spent.
 func (s Budget) Limits() budget.Limits {
@@ -120,15 +115,3 @@ func (s Reviewer) Called() string { return cmp.Or(s.Name, defaultReviewer) }
 
 // Is reports whether an identity is the reviewer.
 func (s Reviewer) Is(id agent.Identity) bool { return s.For != "" && id.Name == s.Called() }
-
-func (s Reviewer) check() error {
-	for key, name := range map[string]string{"for": s.For, "name": s.Name} {
-		if name != "" && !agent.ValidName(name) {
-			return fmt.Errorf("reviewer.%s = %q is not a name", key, name)
-		}
-	}
-	if s.For == s.Called() {
-		return fmt.Errorf("reviewer.for = %q is the reviewer itself; give it another name", s.For)
-	}
-	return nil
-}

@@ -167,12 +167,8 @@ func (h *Host) Start(ctx context.Context, o agent.BootOptions) (*Identity, error
 func (i *Identity) Resume(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.done != nil {
-		select {
-		case <-i.done:
-		default:
-			return nil
-		}
+	if i.inside() {
+		return nil
 	}
 	if _, running := agent.Running(i.Identity); running {
 		return nil
@@ -216,6 +212,11 @@ func (i *Identity) Resume(ctx context.Context) error {
 func (i *Identity) Inside() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	return i.inside()
+}
+
+// inside is Inside, with mu held.
+func (i *Identity) inside() bool {
 	if i.done == nil {
 		return false
 	}

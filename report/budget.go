@@ -25,7 +25,7 @@ type Budgets struct {
 
 // Budgets reads what all identities have spent until now.
 func (h Home) Budgets() (Budgets, error) {
-	book, err := agent.NewLedger(h.Home, h.Store).Read(h.Limits, time.Now(), h.zone())
+	book, err := agent.NewLedger(h.Home, h.Store).Read(h.Limits, time.Now(), h.Clock())
 	if err != nil {
 		return Budgets{}, err
 	}

@@ -59,7 +59,7 @@ func (h Home) Answer(open []Question, qid, as, text string) (room, line string, 
 		return "", "", &InvalidError{fmt.Errorf("answer %s: %s may not answer it", q.ID, as), "who may: " + who}
 	}
 	if !q.Until.IsZero() && time.Now().After(q.Until) {
-		return "", "", fmt.Errorf("answer %s: it could be answered until %s: %w", q.ID, q.Until.In(h.zone()).Format(time.DateTime), ErrNoQuestion)
+		return "", "", fmt.Errorf("answer %s: it could be answered until %s: %w", q.ID, q.Until.In(h.Clock()).Format(time.DateTime), ErrNoQuestion)
 	}
 	choice, _, ok := q.Answer(q.ID + " " + text)
 	if !ok {

@@ -76,10 +76,10 @@ type Match struct {
 
 // Found is the answer to a search.
 type Found struct {
-	Matches []Match
-	Absent  []string // words of the query that occur in no original
-	Lost    int      // how many originals that may match cannot be read
-	Behind  error    // why the index is not up to date; nil where it is
+	Matches []Match  `json:"items"`
+	Absent  []string `json:"absent,omitempty"` // words of the query that occur in no original
+	Lost    int      `json:"lost,omitempty"`   // how many originals that may match cannot be read
+	Behind  string   `json:"behind,omitempty"` // why the index is not up to date
 }
 
 // ErrNoMatch says that a search has found nothing.
@@ -98,7 +98,10 @@ func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog
 	q.Absent = func(words []string) { f.Absent = words }
 	index := recall.Open(id.RecallPath(), id.Self, log)
 	defer index.Close()
-	_, f.Behind = index.Sync(ctx, h.Store, id.LIFE())
+	_, behind := index.Sync(ctx, h.Store, id.LIFE())
+	if behind != nil {
+		f.Behind = behind.Error()
+	}
 	hits, err := index.Search(ctx, h.Store, q)
 	f.Lost = len(unread)
 	switch {
@@ -108,8 +111,8 @@ func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog
 		return f, &InvalidError{fmt.Errorf("search %s: %w", id.Name, err), "give a name, a number or a word that must occur"}
 	case err != nil:
 		return f, err
-	case len(hits) == 0 && f.Behind != nil && !errors.Is(f.Behind, recall.ErrBusy):
-		return f, id.Unread(f.Behind)
+	case len(hits) == 0 && behind != nil && !errors.Is(behind, recall.ErrBusy):
+		return f, id.Unread(behind)
 	case len(hits) == 0 && f.Lost > 0:
 		return f, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, agent.ErrCorrupt, f.Lost)
 	case len(hits) == 0:

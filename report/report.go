@@ -52,7 +52,8 @@ func Invalid(format string, args ...any) error {
 	return &InvalidError{Err: fmt.Errorf(format, args...)}
 }
 
-func (h Home) zone() *time.Location { return cmp.Or(h.Zone, time.Local) }
+// Clock is whose days count.
+func (h Home) Clock() *time.Location { return cmp.Or(h.Zone, time.Local) }
 
 // Agent is an identity.
 type Agent struct {

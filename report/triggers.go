@@ -57,7 +57,7 @@ func (h Home) Triggers(id agent.Identity) ([]Trigger, error) {
 		data, err := durable.ReadWhole(filepath.Join(TriggersDir(id), file.Name()), maxTrigger)
 		if err != nil {
 			one.Error = err.Error()
-		} else if t, err := trigger.Parse(name, data, h.zone()); err != nil {
+		} else if t, err := trigger.Parse(name, data, h.Clock()); err != nil {
 			one.Error = err.Error()
 		} else {
 			one.When, one.Room, one.Next = t.When, t.Room, t.For(id.Self).Next(time.Now())

@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -132,7 +131,9 @@ func (v *view) call(e events.Event) {
 		if !known {
 			kind = sdk.ToolKindOther
 		}
-		v.send(sdk.StartToolCall(id, title(e), sdk.WithStartKind(kind), sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args)))
+		about, _ := e.Arguments()
+		title := strings.TrimSpace(e.Tool + " " + bridge.Clip(chat.Sanitize(about), 100))
+		v.send(sdk.StartToolCall(id, title, sdk.WithStartKind(kind), sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args)))
 	case events.ToolOutput:
 		text := e.Text
 		if e.Offset > 0 {
@@ -152,16 +153,4 @@ func (v *view) call(e events.Event) {
 		v.send(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(state), sdk.WithUpdateContent(content(e.Text)),
 			sdk.WithUpdateRawOutput(map[string]any{"status": e.Status, "hash": e.Hash})))
 	}
-}
-
-// title is a tool and what it is about, in a line.
-func title(e events.Event) string {
-	var args map[string]any
-	_ = json.Unmarshal(e.Args, &args) // an object, or nothing
-	for _, key := range []string{"command", "path", "room", "query", "ref", "question"} {
-		if s, ok := args[key].(string); ok {
-			return e.Tool + " " + bridge.Clip(chat.Sanitize(s), 100)
-		}
-	}
-	return e.Tool
 }

@@ -57,8 +57,8 @@ func (p *program) recall(ctx context.Context, who string, f report.Search) error
 		return err
 	}
 	found, err := h.Recall(ctx, id, f, p.logTo(p.err))
-	if found.Behind != nil && (err == nil || errors.Is(err, report.ErrNoMatch)) {
-		p.note("note", "the index is not up to date, and what is not in it is not found: %v", found.Behind)
+	if found.Behind != "" && (err == nil || errors.Is(err, report.ErrNoMatch)) {
+		p.note("note", "the index is not up to date, and what is not in it is not found: %s", found.Behind)
 	}
 	if len(found.Matches) > 0 && found.Lost > 0 {
 		p.note("warning", "%d more that may match cannot be read", found.Lost)

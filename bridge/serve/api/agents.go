@@ -243,22 +243,10 @@ type search struct {
 	Limit int    `name:"limit" default:"10" min:"1" max:"50" about:"How many at most."`
 }
 
-// Found is what a search found.
-type Found struct {
-	Items  []report.Match `json:"items"`
-	Absent []string       `json:"absent,omitempty"` // words that occur in no original
-	Lost   int            `json:"lost,omitempty"`   // originals that may match and cannot be read
-	Behind string         `json:"behind,omitempty"` // why the index is not up to date
-}
-
-func (s server) recall(r *http.Request, id agent.Identity, p search) (out Found, err error) {
+func (s server) recall(r *http.Request, id agent.Identity, p search) (report.Found, error) {
 	f, err := s.Recall(r.Context(), id, report.Search{Text: p.Query, Since: p.Since, Until: p.Until, Room: p.Room, Tool: p.Tool, Kind: p.Kind, Limit: p.Limit}, s.Log)
-	if err != nil && !errors.Is(err, report.ErrNoMatch) {
-		return out, err
+	if errors.Is(err, report.ErrNoMatch) {
+		err = nil
 	}
-	out = Found{Items: f.Matches, Absent: f.Absent, Lost: f.Lost}
-	if f.Behind != nil {
-		out.Behind = f.Behind.Error()
-	}
-	return out, nil
+	return f, err
 }

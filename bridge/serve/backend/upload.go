@@ -18,8 +18,6 @@ import (
 const (
 	MaxFiles = 8
 	MaxFile  = 10 << 20 // bytes
-	// MaxUpload bounds the body that holds them.
-	MaxUpload = MaxFiles*MaxFile + 1<<20
 )
 
 // Upload is a file that was stored.
@@ -37,7 +35,6 @@ func Files(w http.ResponseWriter, r *http.Request) ([]*multipart.FileHeader, err
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "multipart/form-data" {
 		return nil, report.Invalid("the body is %q; files come as multipart/form-data", kind)
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, MaxUpload)
 	if err := r.ParseMultipartForm(1 << 20); err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return nil, tooMuch

@@ -16,7 +16,7 @@ const (
 
 	maxForm   = 1 << 20
 	maxBody   = 16 << 20
-	maxUpload = 88 << 20 // eight files of 10 MB
+	maxUpload = 81 << 20 // eight files of 10 MB
 )
 
 // Server is an HTTP server with the guard in front of next, for clients that may be slow, silent or

@@ -151,7 +151,7 @@ func costOf(f *frame, r *http.Request) (any, error) {
 		return nil, err
 	}
 	d := &costData{Budget: budgets.Of(f.ID.Self)}
-	if d.Days, err = daysOf(f.ID, f.zone()); err != nil || len(d.Days) == 0 {
+	if d.Days, err = daysOf(f.ID, f.Clock()); err != nil || len(d.Days) == 0 {
 		return d, err
 	}
 	for _, one := range d.Days {

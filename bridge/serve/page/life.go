@@ -1,7 +1,6 @@
 package page
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -179,7 +178,7 @@ func (d *lifeData) take(f *frame, got []events.Event) {
 		if !wanted {
 			continue
 		}
-		this := h.At.In(f.zone()).Format(time.DateOnly)
+		this := h.At.In(f.Clock()).Format(time.DateOnly)
 		h.NewDay, day = this != day, this
 		h.Same, minute = h.Type != events.TurnStart && h.At.Truncate(time.Minute).Equal(minute), h.At.Truncate(time.Minute)
 		d.Events = append(d.Events, h)
@@ -196,25 +195,12 @@ func join(agent string, got []events.Event) (list []happening) {
 		}
 		h := happening{Event: e, Agent: agent}
 		if e.Type == events.ToolRequest {
-			calls[e.Entry], h.About = len(list), about(e.Args)
+			brief, _ := e.Arguments()
+			calls[e.Entry], h.About = len(list), blobs.Gist(brief)
 		}
 		list = append(list, h)
 	}
 	return list
-}
-
-// about says what a call is about, in a line.
-func about(args json.RawMessage) string {
-	var a map[string]any
-	if json.Unmarshal(args, &a) != nil {
-		return ""
-	}
-	for _, key := range []string{"command", "path", "query", "pattern", "room", "question", "hash", "ref"} {
-		if s, ok := a[key].(string); ok {
-			return blobs.Gist(s)
-		}
-	}
-	return blobs.Gist(string(args))
 }
 
 // original is one stored text.

@@ -242,7 +242,7 @@ func (d *nowData) show(f *frame, lines []chat.Line, most int) {
 	last := ""
 	for _, l := range lines {
 		s := line{Line: l, Own: l.Agent && l.Name == f.ID.Name}
-		if day := l.At.In(f.zone()).Format(time.DateOnly); !l.At.IsZero() {
+		if day := l.At.In(f.Clock()).Format(time.DateOnly); !l.At.IsZero() {
 			s.NewDay, last = day != last, day
 		}
 		if cut := short(most, l.Text); len(cut) < len(l.Text) {

@@ -94,9 +94,6 @@ func parse(name string) *template.Template {
 
 var failed = parse("error")
 
-// maxForm bounds a form without files, in bytes.
-const maxForm = 1 << 20
-
 // Routes adds the page to a server: "/", "/agents/…" and "/page/…".
 func Routes(mux *http.ServeMux, b *backend.Backend) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +142,6 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		for name, form := range v.forms {
 			mux.HandleFunc("POST /agents/{self}/"+v.name+"/"+name, handle(func(f *frame, w http.ResponseWriter, r *http.Request) error {
 				if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") { // whose form bounds it itself
-					r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 					if err := r.ParseForm(); err != nil {
 						return &report.InvalidError{Err: err}
 					}

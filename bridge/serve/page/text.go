@@ -25,17 +25,10 @@ import (
 // words are the functions of templates.
 var words = template.FuncMap{
 	"clean": chat.Sanitize, "markdown": markdown, "count": count, "dollars": dollars, "short": short, "why": why, "share": share, "part": part100, "linked": linked,
-	"clock":  func(f *frame, t time.Time) string { return t.In(f.zone()).Format("15:04") },
-	"day":    func(f *frame, t time.Time) string { return t.In(f.zone()).Format("Monday, 2 January 2006") },
-	"moment": func(f *frame, t time.Time) string { return t.In(f.zone()).Format("2 Jan 2006 15:04") },
+	"clock":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("15:04") },
+	"day":    func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("Monday, 2 January 2006") },
+	"moment": func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("2 Jan 2006 15:04") },
 	"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-}
-
-func (f *frame) zone() *time.Location {
-	if f.Zone == nil {
-		return time.Local
-	}
-	return f.Zone
 }
 
 // count writes a number of tokens or bytes as people say it: 950, 1.2k, 18k, 1.2M.
