@@ -26,7 +26,6 @@ type act struct {
 	end     string // how it ended, and how long it took
 	text    string // what has come of it, or comes
 	hash    string // of the whole text, where text is not
-	open    bool
 }
 
 // heard is an event of an identity.
@@ -196,10 +195,10 @@ func count(n int, one, more string) string {
 }
 
 // maxOpen bounds the rows of what an act was called with, and of what has come of it.
-const maxOpen = 100
+const maxOpen = 40
 
 // rows shows an act: one row, and where it is open what it was called with, and what has come of it.
-func (a *act) rows(width int, chosen bool) []string {
+func (a *act) rows(width int, open bool) []string {
 	end := a.end
 	if a.running {
 		end = "…"
@@ -213,29 +212,27 @@ func (a *act) rows(width int, chosen bool) []string {
 	if a.failed {
 		style = bad
 	}
-	row := "   " + dim.Render(label) + style.Render(end)
-	if chosen {
-		row = accent.Render(" ❯ " + label + end)
-	}
-	rows := []string{row}
-	if !a.open {
+	rows := []string{"   " + dim.Render(label) + style.Render(end)}
+	if !open {
 		return rows
 	}
 	var body []string
-	if args := strings.TrimSpace(clean(a.args)); args != "" {
-		body = wrap(args, width-8)
-		body = append(body[:min(len(body), maxOpen)], "")
-	}
-	if text := strings.TrimRight(clean(a.text), "\n"); text != "" {
-		come := wrap(text, width-8)
-		switch more := len(come) - maxOpen; {
-		case more > 0 && a.running: // one wants to see its end
-			come = append([]string{"…"}, come[more:]...)
+	part := func(text string, newest bool) {
+		all := wrap(strings.TrimRight(clean(text), "\n"), width-8)
+		switch more := len(all) - maxOpen; {
+		case text == "":
+			return
+		case more > 0 && newest:
+			all = append([]string{"…"}, all[more:]...)
 		case more > 0:
-			come = append(come[:maxOpen], "…")
+			all = append(all[:maxOpen], "…")
 		}
-		body = append(body, come...)
+		body = append(body, all...)
 	}
+	if label != oneLine(a.label) || strings.Count(a.args, "\n") > 1 { // the row does not tell them
+		part(a.args, false)
+	}
+	part(a.text, a.running)
 	if a.hash != "" {
 		body = append(body, fmt.Sprintf("… all of it: lethe cat %.16s", a.hash))
 	}
@@ -262,63 +259,21 @@ func (t *transcript) progress(live map[string]status.Live) {
 	}
 }
 
-// choose chooses an act: the newest on the screen, or the one above (-1) or below (1) that which
-// is chosen. It reports false when there is none.
-func (t *transcript) choose(by int) bool {
-	i := t.find(t.chosen)
-	if t.chosen == nil {
-		by, i = -1, len(t.blocks)
-		for below := t.liveRows(); i > 0 && below+len(t.rows(i-1)) <= t.up; below += len(t.rows(i)) {
-			i--
-		}
-	}
-	for i += by; i >= 0 && i < len(t.blocks); i += by {
-		if a := t.blocks[i].act; a != nil {
-			t.leave()
-			t.chosen = a
-			t.show(i)
-			break
-		}
-	}
-	return t.chosen != nil
-}
-
-// toggle opens the chosen act, or closes it.
+// toggle opens all acts, or closes them. What is being read stays where it is.
 func (t *transcript) toggle() {
-	i := t.find(t.chosen)
-	if i < 0 {
-		t.chosen = nil // it is forgotten
-		return
+	i := t.count()
+	for below := 0; i > 0 && below+len(t.rows(i-1)) <= t.up; below += len(t.rows(i)) {
+		i--
 	}
-	t.change(i, func() { t.chosen.open = !t.chosen.open })
-	t.show(i)
-}
-
-// leave chooses none.
-func (t *transcript) leave() {
-	if i := t.find(t.chosen); t.chosen != nil && i >= 0 {
-		t.blocks[i].rows = nil
+	t.open = !t.open
+	for j := range t.blocks {
+		if t.blocks[j].act != nil {
+			t.blocks[j].rows = nil
+		}
 	}
-	t.chosen = nil
-}
-
-func (t *transcript) find(a *act) int {
-	return slices.IndexFunc(t.blocks, func(b block) bool { return b.act == a })
-}
-
-// below is how many rows lie below block i.
-func (t *transcript) below(i int) (n int) {
-	for i++; i < t.count(); i++ {
-		n += len(t.rows(i))
+	for t.up = 0; i < t.count(); i++ {
+		t.up += len(t.rows(i))
 	}
-	return n
-}
-
-// show scrolls as far as it takes to see block i, its beginning at least.
-func (t *transcript) show(i int) {
-	t.blocks[i].rows = nil
-	below := t.below(i)
-	t.up = max(min(t.up, below), below+len(t.rows(i))-t.height, 0)
 }
 
 // running is what an agent runs: the tool, with its arguments where they are known.

@@ -67,16 +67,12 @@ func TestActs(t *testing.T) {
 		s.spin.View()+" lethe runs BASH go test ./… go vet seconds=60 1m0s · Esc stops")
 
 	s.press("ctrl+o")
-	s.shows("❯ ↳ BASH", "command: go test ./…", "go vet", "ok  lethe/mind␛[2J", "Esc leaves")
+	s.shows("      command: go test ./…", "      go vet", "ok  lethe/mind␛[2J", "Ctrl+O hides them")
 	result := events.Event{Type: events.ToolResult, Turn: 1, Entry: "e4.1", Tool: "BASH", Status: "error", Text: "FAIL", Hash: "99", Cut: true}
 	s.happens(news{Agents: lethe()}, result)
 	s.shows("· error 1m40s", "FAIL", "… all of it: lethe cat 99")
-	s.press("up", "enter")
-	s.shows("❯ reminded of")
-	s.press("esc")
-	s.hides("❯ reminded")
-	s.press("ctrl+o", "ctrl+o", "x")
-	s.shows("❯ x")
+	s.press("ctrl+o")
+	s.hides("FAIL", "command:")
 
 	for want, e := range map[string]events.Event{
 		"forgot e1..e21 → 3 summaries, 41k → 9800 tokens": {Type: events.Forgot, Entries: "e1..e21", Summaries: 3, Before: 41_234, After: 9_800},
@@ -129,28 +125,25 @@ func TestActsOfSeveral(t *testing.T) {
 	s.shows("   lethe ↳ BASH ls · …", "   lethe opened the tests", "lethe runs BASH ls 1m0s")
 }
 
-// Scrolled back, Ctrl+O chooses what is on the screen, and does not move what is read.
-func TestChooseWhereOneReads(t *testing.T) {
+// Scrolled back, Ctrl+O leaves what stands lowest on the screen where it is. A call that its row tells
+// whole is not told again.
+func TestOpenWhereOneReads(t *testing.T) {
 	s := newStage(t, 60, 20)
 	for i := range 40 {
-		l := s.line(false, "ada", "line")
+		l := s.line(false, "ada", fmt.Sprint("line", i))
 		s.hears(lethe(), l)
-		s.happens(news{Agents: lethe()}, heardIn("dev", i, l.To), events.Event{Type: events.Opened, Turn: i, Text: fmt.Sprint("act", i)})
+		s.happens(news{Agents: lethe()}, heardIn("dev", i, l.To), call(fmt.Sprintf("e%d.1", i), "BASH", `{"command":"ls"}`),
+			events.Event{Type: events.ToolResult, Entry: fmt.Sprintf("e%d.1", i), Status: "ok", Text: strings.Repeat("a file\n", 100)})
 	}
 	s.press("pgup", "pgup")
 	before := s.rows()
-	last := ""
-	for _, row := range before {
-		if strings.Contains(row, "opened") {
-			last = strings.Fields(row)[1]
-		}
-	}
-	s.press("ctrl+o", "esc")
-	if got := s.rows(); last == "act39" || strings.Join(got, "\n") != strings.Join(before, "\n") {
-		t.Errorf("the rows were\n%s\nand are\n%s", strings.Join(before, "\n"), strings.Join(got, "\n"))
+	s.press("ctrl+o")
+	if open := strings.Join(s.rows(), "\n"); !strings.Contains(open, "a file\n…\n↓ Ctrl+End") {
+		t.Errorf("the lowest row is not the end of the call that was lowest:\n%s", open)
 	}
 	s.press("ctrl+o")
-	s.shows("❯ opened " + last + " ")
-	s.press("up", "down", "down")
-	s.hides("❯ opened " + last + " ")
+	s.wantRows(before...)
+	s.press("ctrl+o", "ctrl+end")
+	s.hides("command:")
+	s.shows("      a file", "      …")
 }

@@ -18,7 +18,7 @@ const keyHelp = `Keys and commands
   Ctrl+End              back to the newest line
   /                     menu of commands: Up, Down, Tab completes, Enter runs
   Tab                   complete a name; answer a question that an agent asks here
-  Ctrl+O                open what happened: command and output; Up, Down, Enter, Esc
+  Ctrl+O                open what happened: commands and output; and close it
   Ctrl+R                choose a room or an agent
   Esc                   stop the agent's turn
   Ctrl+C twice, Ctrl+D  leave; a daemon goes on
@@ -45,13 +45,15 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	if cmd, ok := m.menu(k); ok {
 		return cmd
 	}
-	if m.chooseAct(k) {
-		return nil
-	}
 	switch k.String() {
 	case "tab":
 		if !m.complete() {
 			m.answerNext()
+		}
+		return nil
+	case "ctrl+o":
+		if m.log.toggle(); m.log.open {
+			m.notice = "commands and what came of them are shown; Ctrl+O hides them"
 		}
 		return nil
 	case "ctrl+r":
@@ -97,36 +99,6 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	}
 	m.in, cmd = m.in.Update(k)
 	return cmd
-}
-
-// chooseAct acts on the keys that choose and open what happened, and reports false of others.
-func (m *model) chooseAct(k tea.KeyPressMsg) bool {
-	if m.log.chosen == nil && k.String() != "ctrl+o" {
-		return false
-	}
-	m.notice = "↑ ↓ choose, Enter opens and closes, Esc leaves"
-	switch k.String() {
-	case "ctrl+o":
-		if m.log.chosen == nil && !m.log.choose(0) {
-			m.notice = "nothing has happened here that could be opened"
-			return true
-		}
-		m.log.toggle()
-	case "up":
-		m.log.choose(-1)
-	case "down":
-		m.log.choose(1)
-	case "enter", "ctrl+m":
-		m.log.toggle()
-	case "esc":
-		m.log.leave()
-		m.notice = ""
-	default:
-		m.log.leave()
-		m.notice = ""
-		return false
-	}
-	return true
 }
 
 // setInput replaces the input, with the cursor at its end.

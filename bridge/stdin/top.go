@@ -16,7 +16,6 @@ import (
 	xansi "github.com/charmbracelet/x/ansi"
 
 	"lethe/budget"
-	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/report"
 )
@@ -24,27 +23,20 @@ import (
 // Row is what Top shows of an identity.
 type Row struct {
 	status.Status
-	Doing  string     `json:"doing,omitempty"`
-	Today  budget.USD `json:"today_usd"` // with its children
-	Limit  budget.USD `json:"today_limit_usd,omitzero"`
-	Unread int        `json:"unread"` // lines of its rooms since this user spoke there, at most 100 of each
+	Doing string     `json:"doing,omitempty"`
+	Today budget.USD `json:"today_usd"` // with its children
+	Limit budget.USD `json:"today_limit_usd,omitzero"`
 }
-
-// maxUnread bounds the lines of a room that are counted.
-const maxUnread = 100
 
 // overview reads rows; what was spent only when something was.
 type overview struct {
 	home  report.Home
-	user  string
 	spent report.Budgets
 	lives int64 // bytes of all logs when that was read
 }
 
 // Rows reads what there is to see of the identities of a home.
-func Rows(home report.Home, user string) ([]Row, error) {
-	return (&overview{home: home, user: user}).rows()
-}
+func Rows(home report.Home) ([]Row, error) { return (&overview{home: home}).rows() }
 
 func (o *overview) rows() ([]Row, error) {
 	all, err := o.home.List()
@@ -75,23 +67,9 @@ func (o *overview) rows() ([]Row, error) {
 				row.Today, row.Limit = l.Spent, l.Limit
 			}
 		}
-		for _, room := range s.Rooms {
-			row.Unread += o.unread(room)
-		}
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-func (o *overview) unread(room string) (n int) {
-	lines, _ := chat.Before(chat.Path(o.home.Dir, room), -1, maxUnread) // a room that is gone has none
-	for _, l := range slices.Backward(lines) {
-		if !l.Agent && l.Name == o.user {
-			break
-		}
-		n++
-	}
-	return n
 }
 
 // doing says in a row what an identity does, or what it waits for.
@@ -136,7 +114,7 @@ func Top(ctx context.Context, cfg Config, home report.Home) (chosen *Row, err er
 	cfg = cfg.defaults()
 	m := &top{now: time.Now, self: cfg.Self}
 	err = play(ctx, cfg, m, 10, func(ctx context.Context, send func(any)) error {
-		files, o, before := newFiles(cfg), &overview{home: home, user: cfg.User}, []Row(nil)
+		files, o, before := newFiles(cfg), &overview{home: home}, []Row(nil)
 		return files.run(ctx, request{}, nil, func(request) error {
 			files.list()
 			rows, err := o.rows()
@@ -225,17 +203,6 @@ func (m *top) columns() []column {
 				return fmt.Sprintf("$%.2f/%.2f", r.Today.Dollars(), r.Limit.Dollars())
 			}
 			return fmt.Sprintf("$%.2f", r.Today.Dollars())
-		}},
-		{"NEXT", 20, 120, func(r Row) string {
-			next := strings.Join(status.Beside{Triggers: r.Triggers}.Brief(m.now()), "") // next NAME TIME
-			name, at, _ := strings.Cut(strings.TrimPrefix(next, "next "), " ")
-			return oneLine(at + " " + name)
-		}},
-		{"NEW", 4, 50, func(r Row) string {
-			if r.Unread == 0 {
-				return ""
-			}
-			return warn.Render(fmt.Sprint(r.Unread))
 		}},
 		{"DOES", 0, 0, func(r Row) string { return r.Doing }},
 	}

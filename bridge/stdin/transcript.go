@@ -41,8 +41,8 @@ type transcript struct {
 	live   []block // replies as they stream, below the others
 	up     int     // rows that lie below the ones shown; at 0 the newest is followed
 	unseen int     // blocks that came while scrolled up
-	chosen *act    // by the person, to be opened
 
+	open    bool // acts are shown with what they were called with, and what has come of them
 	several bool // identities hear the room: what happens is told with a name
 }
 
@@ -55,17 +55,13 @@ func (t *transcript) restyle(dark bool) {
 
 // resize has to follow each change, before view.
 func (t *transcript) resize(width, height int) {
-	smaller := height < t.height
 	t.width, t.height = width, height
-	if i := t.find(t.chosen); smaller && t.chosen != nil && i >= 0 {
-		t.show(i)
-	}
 	t.scroll(0)
 }
 
 // reset shows another room, or the same one from its end.
 func (t *transcript) reset(lines []message) {
-	t.blocks, t.live, t.chosen = nil, nil, nil
+	t.blocks, t.live = nil, nil
 	t.end()
 	for _, l := range lines {
 		t.add(l)
@@ -178,7 +174,7 @@ func (t *transcript) rows(i int) []string {
 // layout turns a block into rows: a blank row, the day, the header, the text.
 func (t *transcript) layout(b block) []string {
 	if b.act != nil {
-		return b.act.rows(t.width, b.act == t.chosen)
+		return b.act.rows(t.width, t.open)
 	}
 	if b.note {
 		var rows []string

@@ -191,6 +191,9 @@ func (m *model) statusRow() string {
 	if len(here) > 1 {
 		segments = append(segments, fmt.Sprintf("+%d more", len(here)-1))
 	}
+	if a.Compacting {
+		segments = append(segments, "forgetting")
+	}
 	if a.Error != "" && a.State != status.Paused {
 		segments = append(segments, bad.Render(oneLine(a.Error)))
 	}

@@ -11,8 +11,8 @@ func (p *program) topCommand() *cobra.Command {
 		Use:   "top",
 		Short: "Watch all identities: what each does, its context, dollars and questions; Enter opens one",
 		Long: `Top shows all identities of the home as it changes: state, context, what was spent today
-and the limit, the next trigger, lines since you spoke, and what each does or waits for. Enter
-opens one in a chat; leaving the chat comes back. In a pipe and with --json it prints once.`,
+and the limit, and what each does or waits for. Enter opens one in a chat; leaving the chat
+comes back. In a pipe and with --json it prints once.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			home, err := p.reports()
@@ -20,7 +20,7 @@ opens one in a chat; leaving the chat comes back. In a pipe and with --json it p
 				return err
 			}
 			if !p.interactive() || p.json {
-				rows, err := stdin.Rows(home, p.settings.UserName())
+				rows, err := stdin.Rows(home)
 				if err != nil {
 					return err
 				}
