@@ -136,8 +136,13 @@ function clear() {
 	rooms = new Set(), streams = {}, calls = {};
 }
 
+// A browser has six connections to a server, for all tabs: one that nobody sees lets go of its own.
+let source;
 function follow(after) {
-	const source = new EventSource(`/api/agents/${agent}/events?after=${encodeURIComponent(after)}`);
+	source?.close();
+	document.onvisibilitychange = () => follow(after);
+	if (document.hidden) return;
+	source = new EventSource(`/api/agents/${agent}/events?after=${encodeURIComponent(after)}`);
 	const types = ["turn.start", "user.message", "thinking.delta", "thinking.done", "message.delta", "message.done", "tool.request", "tool.output",
 		"tool.result", "file.changed", "usage", "turn.end", "error", "forgot", "reminded", "opened", "asked", "answered", "fired", "note", "joined",
 		"left", "paused", "booted", "resumed", "stopped"];

@@ -136,6 +136,19 @@ func TestPage(t *testing.T) {
 		p.Until(answered)
 		lethetest.Words(t, p.Text("#lines"), "57 58 59 60")
 	})
+	t.Run("a tab that nobody sees takes no connection", func(t *testing.T) {
+		p := show(t, browser.Look{})
+		p.Until("source.readyState === EventSource.OPEN")
+		for _, hidden := range []bool{true, false} {
+			p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %v, configurable: true}); document.dispatchEvent(new Event("visibilitychange"))`, hidden)))
+			if closed := browser.Eval[bool](p, "source.readyState === EventSource.CLOSED"); closed != hidden {
+				t.Errorf("hidden %v: closed %v", hidden, closed)
+			}
+			_, err := s.Backend.Say("", "dev", "bob", fmt.Sprintf("remember the tab %v", hidden))
+			lethetest.Must(t, err)
+		}
+		p.Until(`["true", "false"].every(t => document.querySelector("#lines").innerText.includes("I will remember: the tab " + t))`)
+	})
 	t.Run("what is in a blob is not run", func(t *testing.T) {
 		p := show(t, browser.Look{})
 		script := `<script>document.title = "it ran"</script>`
