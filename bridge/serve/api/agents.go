@@ -102,26 +102,11 @@ type answered struct {
 }
 
 func (s server) answer(_ *http.Request, p answered, a Answer) (said backend.Said, err error) {
-	a.User = cmp.Or(a.User, s.User)
-	key := p.Key
-	if key != "" { // which another question may have, too
-		key = p.Question + "/" + key
-	}
-	if said, ok := s.SaidBefore(key); ok { // repeated: the question is not open any more
-		if said.Name != a.User {
-			err = backend.ErrOtherBody
-		}
-		return said, err
-	}
 	open, err := s.unanswered()
 	if err != nil {
 		return said, err
 	}
-	room, line, err := s.Answer(open, p.Question, a.User, a.Text)
-	if err != nil {
-		return said, err
-	}
-	return s.Say(key, room, a.User, line)
+	return s.Reply(open, p.Key, p.Question, a.User, a.Text)
 }
 
 func (s server) budgets(*http.Request, none) (report.Budgets, error) { return s.Budgets() }

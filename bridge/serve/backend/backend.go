@@ -4,6 +4,7 @@
 package backend
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -62,9 +63,7 @@ var ErrOtherBody = errors.New("this Idempotency-Key was used for another request
 // Say says a line in a room, exactly once for each key: over retries, a kill of this process,
 // and power loss. Without a key each call is a line. user "" is b.User.
 func (b *Backend) Say(key, room, user, text string) (Said, error) {
-	if user == "" {
-		user = b.User
-	}
+	user = cmp.Or(user, b.User)
 	switch {
 	case !chat.ValidRoom(room):
 		return Said{}, report.Invalid("%q is not the name of a room: up to 64 of a-z, 0-9, - and _, a letter or digit first", room)
@@ -97,6 +96,25 @@ func (b *Backend) Say(key, room, user, text string) (Said, error) {
 	said := b.said(o)
 	said.Repeated = repeated
 	return said, nil
+}
+
+// Reply says the answer to one of these open questions, once for each key.
+func (b *Backend) Reply(open []report.Question, key, qid, user, text string) (said Said, err error) {
+	user = cmp.Or(user, b.User)
+	if key != "" { // which another question may have, too
+		key = qid + "/" + key
+	}
+	if said, ok := b.SaidBefore(key); ok { // repeated: the question is not open any more
+		if said.Name != user {
+			err = ErrOtherBody
+		}
+		return said, err
+	}
+	room, line, err := b.Answer(open, qid, user, text)
+	if err != nil {
+		return said, err
+	}
+	return b.Say(key, room, user, line)
 }
 
 // SaidBefore is the line that was said with a key, for a request whose repetition cannot be

@@ -25,6 +25,7 @@ var errDone = errors.New("done")
 type turn struct {
 	id         agent.Identity
 	room, line string // chat.Hash of the line
+	again      bool   // it was said before, and what happened before it is heard, too
 	store      *blobs.Store
 	answer     *answer
 
@@ -35,9 +36,8 @@ type turn struct {
 
 // hear takes in an event. errDone says that it was the last.
 func (t *turn) hear(e events.Event) error {
-
 	switch {
-	case e.Type == events.Stopped:
+	case e.Type == events.Stopped && (t.entry != "" || !t.again):
 		return stopped(t.id)
 	case t.entry == "" && e.Type == events.UserMessage && e.Room == t.room && e.Line == t.line:
 		if t.entry, t.n = e.Entry, e.Turn; t.n == 0 && !t.command() {

@@ -28,7 +28,6 @@ import (
 	"lethe/chat"
 	"lethe/events"
 	"lethe/life"
-	"lethe/life/event"
 	"lethe/report"
 )
 
@@ -136,13 +135,13 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	case said.Hash == "":
 		err = fault(http.StatusConflict, "", "this was said long ago; send it under another key")
 	case said.Repeated:
-		after, err = heardAt(id.LIFE(), said, after)
+		after, err = sayingAt(id.LIFE(), said)
 	}
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Lethe-Room", room)
-	answers := &turn{id: id, room: room, line: said.Hash, store: h.Store, answer: a}
+	answers := &turn{id: id, room: room, line: said.Hash, again: said.Repeated, store: h.Store, answer: a}
 	err = h.follow(r.Context(), id, after, answers.hear, a.beat)
 	if r.Context().Err() != nil {
 		return nil // the client has left; the turn goes on
@@ -302,25 +301,15 @@ func (h *handler) explained(p past, n news, user, system, text string) (string, 
 	return strings.Join(append(parts, text), "\n\n"), nil
 }
 
-// heardAt is the ID behind which the events of a line begin, where it was heard.
-func heardAt(path string, said backend.Said, after string) (string, error) {
+// sayingAt is an ID behind which the events of a line come, some of others before.
+func sayingAt(path string, said backend.Said) (after string, err error) {
 	log, err := life.View(path)
 	if err != nil {
 		return "", err
 	}
 	defer log.Close()
 	err = log.Back(0, func(line life.Event, offset int64) (more bool) {
-		var p event.Passage
-		switch e, _ := event.Parse(line); e := e.(type) {
-		case event.Inbound:
-			p = e.Passage
-		case event.Command:
-			p = e.Passage
-		}
-		if p.Room == said.Room && p.At.From < said.To && said.To <= p.At.To {
-			after = strconv.FormatInt(offset, 10)
-			return false
-		}
+		after = strconv.FormatInt(offset, 10)
 		return line.At.After(said.At.Add(-time.Minute)) // it was not heard before it was said
 	})
 	return after, err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"lethe/agent"
@@ -92,12 +91,12 @@ type reminder struct {
 }
 
 func forgettingOf(f *frame, r *http.Request) (any, error) {
-	before, err := strconv.ParseInt(cmp.Or(r.FormValue("before"), "0"), 10, 64)
-	if err != nil || before < 0 {
-		return nil, report.Invalid("before has to be a place in LIFE, not %.40q", r.FormValue("before"))
+	before, err := place(r, "before")
+	if err != nil {
+		return nil, err
 	}
 	d := &forgettingData{Later: before > 0, Limit: f.ContextLimit}
-	if d.Epochs, d.Older, err = readEpochs(f.Home, f.ID, before); err != nil {
+	if d.Epochs, d.Older, err = readEpochs(f.Home, f.ID, max(0, before)); err != nil {
 		return nil, err
 	}
 	if live, running := report.Live(f.ID); running && live.ContextLimit > 0 {

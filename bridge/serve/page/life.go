@@ -90,11 +90,9 @@ func lifeOf(f *frame, r *http.Request) (any, error) {
 		d.take(f, got)
 		return d, err
 	}
-	before, err := int64(0), error(nil)
-	if v := r.FormValue("before"); v != "" {
-		if before, err = strconv.ParseInt(v, 10, 64); err != nil || before < 0 {
-			return nil, report.Invalid("before has to be a place in LIFE, not %.40q", v)
-		}
+	before, err := place(r, "before")
+	if err != nil {
+		return nil, err
 	}
 	lines := lifeShown
 	if d.Kind != "" {
@@ -114,7 +112,7 @@ func lifeOf(f *frame, r *http.Request) (any, error) {
 	return d, nil
 }
 
-// window reads the events of so many lines of LIFE that end at a byte, or at the end for 0.
+// window reads the events of so many lines of LIFE that end at a byte, or at the end for 0 or less.
 func (f *frame) window(before int64, lines int, d *lifeData) ([]events.Event, error) {
 	log, err := life.View(f.ID.LIFE())
 	if err != nil {
@@ -122,7 +120,7 @@ func (f *frame) window(before int64, lines int, d *lifeData) ([]events.Event, er
 	}
 	defer log.Close()
 	size := log.Size()
-	if before == 0 || before >= size {
+	if before <= 0 || before >= size {
 		before, d.Newest = size, true
 	}
 	err = log.Back(before, func(_ life.Event, offset int64) bool {

@@ -81,17 +81,13 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 		return nil, err
 	}
 	path := chat.Path(f.Dir, d.Room)
-	place := map[string]int64{}
-	for _, name := range []string{"line", "before", "after"} {
-		if v := r.FormValue(name); v != "" {
-			at, err := strconv.ParseInt(v, 10, 64)
-			if err != nil || at < 0 {
-				return nil, report.Invalid("%s has to be a byte of the room, not %.40q", name, v)
-			}
-			place[name] = at
-		}
+	at, err1 := place(r, "line")
+	before, err2 := place(r, "before")
+	after, err3 := place(r, "after")
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return nil, err
 	}
-	if at, ok := place["line"]; ok {
+	if at >= 0 {
 		lines, err := chat.After(path, at, 1)
 		d.show(f, lines, 2<<20)
 		return d, err
@@ -100,16 +96,12 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at, ok := place["after"]; ok {
-		lines, err := chat.After(path, at, linesShown)
-		d.End = at
+	if after >= 0 {
+		lines, err := chat.After(path, after, linesShown)
+		d.End = after
 		d.show(f, lines, lineShown)
 		d.fold(lately)
 		return d, errors.Join(err, f.markRead(d))
-	}
-	before, older := place["before"]
-	if !older {
-		before = -1
 	}
 	lines, err := chat.Before(path, before, linesShown)
 	if err != nil {
@@ -127,7 +119,7 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 	}
 	d.show(f, lines, lineShown)
 	d.fold(lately)
-	if older {
+	if before >= 0 {
 		return d, nil
 	}
 	f.Live = lately.turn
@@ -315,14 +307,11 @@ func answer(f *frame, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	room, text, err := f.Answer(open, r.FormValue("question"), f.User, r.FormValue("answer"))
+	said, err := f.Reply(open, r.FormValue("key"), r.FormValue("question"), "", r.FormValue("answer"))
 	if err != nil {
 		return err
 	}
-	if _, err := f.Say(r.FormValue("key"), room, "", text); err != nil {
-		return err
-	}
-	return f.done(w, r, "?room="+url.QueryEscape(room)+"#end")
+	return f.done(w, r, "?room="+url.QueryEscape(said.Room)+"#end")
 }
 
 // stop ends the turn under way, as /stop does in a room.

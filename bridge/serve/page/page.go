@@ -10,6 +10,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -19,6 +20,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lethe/agent"
@@ -150,6 +152,16 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 			}))
 		}
 	}
+}
+
+// place reads a parameter that is a place in a file, in bytes; -1 where it is not given.
+func place(r *http.Request, name string) (int64, error) {
+	v := r.FormValue(name)
+	at, err := strconv.ParseInt(cmp.Or(v, "-1"), 10, 64)
+	if err != nil || at < 0 && v != "" {
+		return 0, report.Invalid("%s has to be a place, a number of bytes, not %.40q", name, v)
+	}
+	return at, nil
 }
 
 // show executes the layout, or the part of the view's template that a script asks for.
