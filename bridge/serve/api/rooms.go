@@ -67,12 +67,11 @@ func (s server) lines(_ *http.Request, p ofLines) (l List[report.Said], err erro
 	if _, err := s.Room(p.Room); err != nil {
 		return l, err
 	}
-	path, lines := chat.Path(s.Dir, p.Room), []chat.Line{}
+	read, at := chat.Before, p.Before
 	if p.After >= 0 {
-		lines, err = chat.After(path, p.After, p.Limit)
-	} else {
-		lines, err = chat.Before(path, p.Before, p.Limit)
+		read, at = chat.After, p.After
 	}
+	lines, err := read(chat.Path(s.Dir, p.Room), at, p.Limit)
 	l.Items = []report.Said{}
 	for _, line := range lines {
 		l.Items = append(l.Items, report.SaidOf(line))

@@ -31,7 +31,7 @@ func old(t testing.TB, lines int) (*backend.Backend, *http.ServeMux) {
 		return blobs.Ref{Hash: b.Store.Short(h), Gist: gist}
 	}
 	said := put("dev: how is the build", "[USER:grace 2026-11-20T09:00:00Z] how is the build?\n")
-	reply := put("turn 1", string(mind.Answer{Text: "It is green."}.Encode()))
+	reply := put("turn 1", string(mind.Answer{Text: "It is green. " + strings.Repeat("All of its steps have passed. ", 10)}.Encode()))
 	log, err := life.Open(id.LIFE())
 	lethetest.Must(t, err)
 	defer log.Close()
@@ -92,12 +92,19 @@ func TestLifeByWindows(t *testing.T) {
 
 // The page is small, and short addresses lead to Now.
 func TestWeight(t *testing.T) {
-	_, mux := old(t, 1000)
+	_, mux := old(t, 200)
 	sum := 0
 	for _, name := range []string{"style.css", "page.js", "favicon.svg"} {
 		sum += len(get(t, mux, "/page/"+version+"/"+name))
 	}
+	assets := sum
 	for _, v := range views {
+		if !v.apart {
+			page := get(t, mux, "/agents/ada/"+v.name)
+			if t.Logf("%s: %d bytes, and %d of style and script", v.name, len(page), assets); len(page)+assets > 120_000 {
+				t.Errorf("%s is too large", v.name)
+			}
+		}
 		for _, part := range v.shown.Templates() {
 			if part.Tree != nil {
 				sum += len(part.Tree.Root.String())

@@ -64,7 +64,7 @@ type block struct {
 	ID, Label, Class string
 	Line             string // its first line, or its gist
 	Tokens           int
-	Long             float64 // its tokens beside those of the largest: thousandths
+	Long             float64 // its tokens beside those of the largest: hundredths
 	X, Share         float64 // where it begins in the whole context, and how much of it it has: thousandths
 	At               time.Time
 	Turn, Epoch      int // 0 where that is not known
@@ -157,7 +157,7 @@ func groups(s *mind.State, parts agent.Parts) []*group {
 	}
 	for _, g := range all {
 		for _, b := range g.Blocks {
-			b.Long = 1000 * float64(b.Tokens) / float64(most)
+			b.Long = 100 * float64(b.Tokens) / float64(most)
 		}
 	}
 	for i := len(all[3].Blocks) - 2; i >= 0; i-- { // what was heard belongs to the turn of the reply behind it

@@ -142,7 +142,8 @@ function follow(after) {
 	source?.close();
 	document.onvisibilitychange = () => follow(after);
 	if (document.hidden) return;
-	source = new EventSource(`/api/agents/${agent}/events?after=${encodeURIComponent(after)}`);
+	const events = () => `/api/agents/${agent}/events?after=${encodeURIComponent(after)}`;
+	source = new EventSource(events());
 	const types = ["turn.start", "user.message", "thinking.delta", "thinking.done", "message.delta", "message.done", "tool.request", "tool.output",
 		"tool.result", "file.changed", "usage", "turn.end", "error", "forgot", "reminded", "opened", "asked", "answered", "fired", "note", "joined",
 		"left", "paused", "booted", "resumed", "stopped"];
@@ -153,10 +154,14 @@ function follow(after) {
 		if (!type.endsWith("delta") && type !== "tool.output") refresh("events");
 	});
 	source.onopen = () => { tell(""); refresh(...Object.keys(parts)); };
-	source.onerror = e => {
+	source.onerror = async e => {
 		if (e.data !== undefined) return; // an event of that name
 		tell("The connection is lost; what happens meanwhile is shown when it is back.");
-		if (source.readyState === EventSource.CLOSED) setTimeout(follow, 2000, after);
+		if (source.readyState !== EventSource.CLOSED) return;
+		const answer = await fetch(events(), {method: "HEAD"}).catch(() => {});
+		if (answer?.status !== 410) return setTimeout(follow, 2000, after);
+		tell("The log was cut or replaced: what is shown may not be in it any more. ");
+		wrong?.append(Object.assign(make("button", "", "Load it anew"), {onclick: () => location.reload()}));
 	};
 	addEventListener("pagehide", () => source.close());
 }

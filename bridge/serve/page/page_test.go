@@ -149,6 +149,13 @@ func TestPage(t *testing.T) {
 		}
 		p.Until(`["true", "false"].every(t => document.querySelector("#lines").innerText.includes("I will remember: the tab " + t))`)
 	})
+	t.Run("a log that was cut is said, and loaded anew", func(t *testing.T) {
+		p := show(t, browser.Look{})
+		p.Do(chromedp.Evaluate[chromedp.Void](`follow("999999999999")`))
+		p.Until(`document.querySelector("#wrong button")`)
+		p.Do(chromedp.Click("#wrong button"))
+		p.Until(`document.readyState === "complete" && document.querySelector("#wrong").textContent === ""`)
+	})
 	t.Run("what is in a blob is not run", func(t *testing.T) {
 		p := show(t, browser.Look{})
 		script := `<script>document.title = "it ran"</script>`
