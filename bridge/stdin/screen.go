@@ -232,7 +232,7 @@ func (m *model) posted(l message) {
 		if !l.Agent || l.Name != a.Name {
 			continue
 		}
-		m.stream[a.Self] = reply{name: a.Name, turn: a.Turn, posted: strings.TrimSpace(l.Text)}
+		m.stream[a.Self] = reply{turn: a.Turn, posted: strings.TrimSpace(l.Text)}
 	}
 }
 
@@ -248,8 +248,9 @@ func (m *model) replies() []block {
 		}
 		r := m.stream[a.Self]
 		if r.turn != a.Turn {
-			r = reply{name: a.Name, turn: a.Turn}
+			r = reply{turn: a.Turn}
 		}
+		r.name = a.Name
 		if text := strings.TrimSpace(a.Live.Text); !strings.HasPrefix(r.posted, text) {
 			r.text, r.posted = text, ""
 		}

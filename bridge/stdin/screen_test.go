@@ -83,7 +83,7 @@ func TestReplyAsItStreams(t *testing.T) {
 // What was being written when the agent's process died stays on screen, marked.
 func TestCutOffReplyStays(t *testing.T) {
 	s := newStage(t, 60, 24)
-	s.hears(lethe(writing("Dear **Ada**, good mor")))
+	s.hears(lethe(writing("Dear **Ada**, good mor"), func(a *agent) { a.Turn = 0 })) // its first turn
 	s.hears(nil)
 	s.hears(lethe())
 	s.shows("Dear Ada, good mor", "✂ cut off: lethe ended while it wrote this")
@@ -366,6 +366,13 @@ func TestScrollingBack(t *testing.T) {
 	s.shows("Ctrl+End")
 	s.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
 	s.hides("Ctrl+End")
+}
+
+// A screen says that older talk is being summarised beside the talk.
+func TestForgettingIsShown(t *testing.T) {
+	s := newStage(t, 80, 24)
+	s.hears(lethe(func(a *agent) { a.Compacting = true }))
+	s.shows("lethe idle │ forgetting │ deepseek-v4-pro")
 }
 
 // Nothing ticks while nothing happens.

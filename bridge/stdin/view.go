@@ -177,6 +177,9 @@ func (m *model) statusRow() string {
 	}
 	a := here[0]
 	segments := []string{m.stateSegment(a)}
+	if a.Compacting {
+		segments = append(segments, "forgetting")
+	}
 	if brief := a.Brief(m.now()); len(brief) > 0 {
 		segments = append(segments, oneLine(strings.Join(brief, ", ")))
 	}
@@ -190,9 +193,6 @@ func (m *model) statusRow() string {
 	}
 	if len(here) > 1 {
 		segments = append(segments, fmt.Sprintf("+%d more", len(here)-1))
-	}
-	if a.Compacting {
-		segments = append(segments, "forgetting")
 	}
 	if a.Error != "" && a.State != status.Paused {
 		segments = append(segments, bad.Render(oneLine(a.Error)))
