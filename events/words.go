@@ -2,9 +2,11 @@ package events
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"lethe/blobs"
 )
@@ -102,6 +104,7 @@ func (e Event) Arguments() (brief, all string) {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return e.Text, e.Text // the beginning of what is too long
 	}
+	rest := "" // numbers and switches, behind the texts
 	for d.More() {
 		name, err := d.Token()
 		var value json.RawMessage
@@ -110,9 +113,9 @@ func (e Event) Arguments() (brief, all string) {
 		}
 		var text string
 		switch err := json.Unmarshal(value, &text); {
-		case err != nil:
-			text = string(value)
-			brief += fmt.Sprintf("%v=%s ", name, text)
+		case err != nil || !strings.ContainsFunc(text, unicode.IsLetter):
+			text = cmp.Or(text, string(value))
+			rest += fmt.Sprintf("%v=%s ", name, text)
 		case name == "path":
 			brief = text + " " + brief
 		default:
@@ -120,7 +123,7 @@ func (e Event) Arguments() (brief, all string) {
 		}
 		all += fmt.Sprintf("%v: %s\n", name, text)
 	}
-	return brief, all
+	return brief + rest, all
 }
 
 func tokens(n int64) string {

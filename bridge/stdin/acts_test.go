@@ -61,10 +61,10 @@ func TestActs(t *testing.T) {
 	s.hears(lethe(acting), second) // not heard yet
 	s.happens(news{Agents: lethe(acting)}, heardIn("dev", 1, first.To),
 		events.Event{Type: events.Reminded, Turn: 1, Refs: []blobs.Ref{{Hash: "3fa9c0d2e1b4a5f6", Gist: "the tests"}}},
-		call("e4.1", "BASH", `{"command":"go test ./…\ngo vet","seconds":60}`))
+		call("e4.1", "BASH", `{"background":"1","command":"go test ./…\ngo vet","seconds":60}`))
 	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "test it", "reminded of ◱hash=3fa9c0d2e1b4a5f6 gist=the tests◲",
-		"↳ BASH go test ./… go vet seconds=60 · …", "ada 13:00", "and lint it",
-		s.spin.View()+" lethe runs BASH go test ./… go vet seconds=60 1m0s · Esc stops")
+		"↳ BASH go test ./… go vet background=1 seconds=60 · …", "ada 13:00", "and lint it",
+		s.spin.View()+" lethe runs BASH go test ./… go vet background=1 se… 1m0s · Esc stops")
 
 	s.press("ctrl+o")
 	s.shows("      command: go test ./…", "      go vet", "ok  lethe/mind␛[2J", "Ctrl+O hides them")
