@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -100,12 +101,9 @@ func (s server) upload(w http.ResponseWriter, r *http.Request, p uploading) erro
 	if len(files) == 0 || len(r.MultipartForm.Value) > 0 {
 		return report.Invalid("the form has %d files and %d other fields; it is to have files only", len(files), len(r.MultipartForm.Value))
 	}
-	if p.User == "" {
-		p.User = s.User
-	}
 	l := List[backend.Upload]{Items: []backend.Upload{}}
 	for _, f := range files {
-		one, err := s.Keep(f, p.User)
+		one, err := s.Keep(f, cmp.Or(p.User, s.User), time.Now())
 		if err != nil {
 			return err
 		}

@@ -125,7 +125,7 @@ func TestFiles(t *testing.T) {
 			t.Fatalf("%+v: %v", c, err)
 		}
 		for _, f := range files {
-			u, err := b.Keep(f, "ada")
+			u, err := b.Keep(f, "ada", time.Now())
 			lethetest.Must(t, err)
 			stored, err := b.Store.Get(u.Hash)
 			lethetest.Must(t, err)

@@ -58,14 +58,9 @@ func Files(w http.ResponseWriter, r *http.Request) ([]*multipart.FileHeader, err
 
 var tooMuch = Refuse(http.StatusRequestEntityTooLarge, "send them in several requests, or smaller", "at most %d files of %d MB each are taken at once", MaxFiles, MaxFile>>20)
 
-// Keep stores a file that user has just sent.
-func (b *Backend) Keep(f *multipart.FileHeader, user string) (Upload, error) {
-	return b.KeepAt(f, user, time.Now())
-}
-
-// KeepAt stores a file that user sent at some moment. The same file of the same moment and user makes
+// Keep stores a file that user sent at some moment. The same file of the same moment and user makes
 // the same blob, and so the same line.
-func (b *Backend) KeepAt(f *multipart.FileHeader, user string, at time.Time) (Upload, error) {
+func (b *Backend) Keep(f *multipart.FileHeader, user string, at time.Time) (Upload, error) {
 	in, err := f.Open()
 	if err != nil {
 		return Upload{}, err

@@ -273,7 +273,7 @@ func say(f *frame, w http.ResponseWriter, r *http.Request) error {
 		if h.Filename == "" && h.Size == 0 { // a browser's word for none
 			continue
 		}
-		kept, err := f.KeepAt(h, f.User, keyTime(key))
+		kept, err := f.Keep(h, f.User, keyTime(key))
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	gmhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
@@ -79,27 +81,23 @@ func markdown(s string) template.HTML {
 }
 
 var converter = goldmark.New(
+	goldmark.WithParser(parser.NewParser(
+		parser.WithBlockParsers(without(parser.DefaultBlockParsers(), parser.NewHTMLBlockParser())...),
+		parser.WithInlineParsers(without(parser.DefaultInlineParsers(), parser.NewRawHTMLParser())...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+	)),
 	goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
 	goldmark.WithRendererOptions(gmhtml.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(plain{}, 1))),
 )
+
+func without(all []util.PrioritizedValue, one any) []util.PrioritizedValue {
+	return slices.DeleteFunc(all, func(p util.PrioritizedValue) bool { return p.Value == one })
+}
 
 // plain renders what a stranger could abuse.
 type plain struct{}
 
 func (plain) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindRawHTML, func(w util.BufWriter, src []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
-		for _, line := range n.(*ast.RawHTML).Segments.Sliced(0, n.(*ast.RawHTML).Segments.Len()) {
-			write(w, enter, line.Value(src))
-		}
-		return ast.WalkSkipChildren, nil
-	})
-	r.Register(ast.KindHTMLBlock, func(w util.BufWriter, src []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
-		write(w, enter, n.Lines().Value(src))
-		if b := n.(*ast.HTMLBlock); b.HasClosure() {
-			write(w, enter, b.ClosureLine.Value(src))
-		}
-		return ast.WalkSkipChildren, nil
-	})
 	r.Register(ast.KindLink, func(w util.BufWriter, _ []byte, n ast.Node, enter bool) (ast.WalkStatus, error) {
 		return link(w, n.(*ast.Link).Destination, enter)
 	})
@@ -116,15 +114,9 @@ func (plain) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 			return ast.WalkContinue, nil
 		}
 		_, _ = link(w, a.URL(src), true)
-		write(w, true, a.Label(src))
+		_, _ = w.WriteString(template.HTMLEscapeString(string(a.Label(src))))
 		return link(w, nil, false)
 	})
-}
-
-func write(w util.BufWriter, enter bool, text []byte) {
-	if enter {
-		_, _ = w.WriteString(template.HTMLEscapeString(string(text)))
-	}
 }
 
 // plainHost is one that browsers read as it is written.
