@@ -25,7 +25,6 @@ var errDone = errors.New("done")
 type turn struct {
 	id         agent.Identity
 	room, line string // chat.Hash of the line
-	again      bool   // it was said before, and what happened before it is heard, too
 	store      *blobs.Store
 	answer     *answer
 
@@ -37,8 +36,10 @@ type turn struct {
 // hear takes in an event. errDone says that it was the last.
 func (t *turn) hear(e events.Event) error {
 	switch {
-	case e.Type == events.Stopped && (t.entry != "" || !t.again):
-		return stopped(t.id)
+	case e.Type == events.Stopped:
+		if end, err := events.End(t.id.LIFE()); err != nil || end == e.ID { // and has not gone on since
+			return stopped(t.id)
+		}
 	case t.entry == "" && e.Type == events.UserMessage && e.Room == t.room && e.Line == t.line:
 		if t.entry, t.n = e.Entry, e.Turn; t.n == 0 && !t.command() {
 			return errDone // it was heard, and asks for no answer

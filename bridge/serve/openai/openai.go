@@ -141,7 +141,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Lethe-Room", room)
-	answers := &turn{id: id, room: room, line: said.Hash, again: said.Repeated, store: h.Store, answer: a}
+	answers := &turn{id: id, room: room, line: said.Hash, store: h.Store, answer: a}
 	err = h.follow(r.Context(), id, after, answers.hear, a.beat)
 	if r.Context().Err() != nil {
 		return nil // the client has left; the turn goes on

@@ -205,6 +205,22 @@ func TestServerIsGone(t *testing.T) {
 	})
 }
 
+// An identity that stopped in the middle of an answer, and runs again, gives it to who asks again.
+func TestStoppedMeanwhile(t *testing.T) {
+	w := begin(t, "")
+	ask := body("ada", "count to 80")
+	w.begun(strings.TrimSuffix(ask, "}") + `,"stream":true}`)
+	w.stop()
+	lethetest.Words(t, w.refused(503, ask), "not running")
+	w.live("")
+	if got := w.ask(ask); !strings.HasSuffix(got, "79 80") {
+		t.Errorf("%q", got)
+	}
+	if n := len(w.said("api")); n != 2 {
+		t.Errorf("%d lines", n)
+	}
+}
+
 // What keeps an identity from answering is an error that says what to do.
 func TestNoAnswer(t *testing.T) {
 	w := begin(t, "", rehearsal.Step{Status: 402, Body: `{"error":{"message":"Insufficient Balance"}}`, Times: 1}, rehearsal.Step{Answer: &rehearsal.Answer{Text: "(nothing)"}, Times: 1})
