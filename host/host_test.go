@@ -113,6 +113,21 @@ func TestSayCutOff(t *testing.T) {
 	lethetest.Must(t, h.Close())
 }
 
+// What the harness remarks in a room is no part of an answer.
+func TestNotice(t *testing.T) {
+	asked := turn{Reply: Reply{Room: "dev"}, line: "mine"}
+	for _, e := range []events.Event{
+		{Type: events.UserMessage, Room: "dev", Line: "mine", Entry: "e2", Turn: 1},
+		{Type: events.Error, Entry: "k1", Turn: 1}, {Type: events.MessageDone, Room: "dev", Entry: "k1", Turn: 1, Text: "I cannot reach the model."},
+		{Type: events.MessageDone, Room: "dev", Entry: "e3", Turn: 1, Text: "4"},
+	} {
+		asked.take(e)
+	}
+	if asked.Text != "4" {
+		t.Errorf("%q", asked.Text)
+	}
+}
+
 // Two programs share an identity: one runs it, the other talks with it, and takes it up when it has stopped.
 func TestAttach(t *testing.T) {
 	dir := t.TempDir()

@@ -222,6 +222,7 @@ func (t *turn) take(e events.Event) (done bool) {
 		return false
 	}
 	switch {
+	case e.Type == events.MessageDone && strings.HasPrefix(e.Entry, "k"): // a notice of the harness, such as that it cannot reach the model
 	case e.Type == events.MessageDone && (here || e.Status == "cut" || e.Status == "stopped"):
 		t.say(e, e.Text)
 		t.Hash = e.Hash

@@ -17,6 +17,7 @@ import (
 	"lethe/agent"
 	"lethe/chat"
 	"lethe/config"
+	"lethe/events"
 	"lethe/host"
 )
 
@@ -226,7 +227,7 @@ func (p *program) await(ctx context.Context, q asking, room string, all ...*host
 	var faults []error
 	answered := false
 	for _, a := range asked {
-		r, err := a.Await(ctx, line, nil)
+		r, err := a.Await(ctx, line, p.trouble)
 		answered = answered || r.Text != ""
 		if err := errors.Join(p.printReply(r), err, p.unfinished(r)); err != nil {
 			faults = append(faults, err)
@@ -239,6 +240,14 @@ func (p *program) await(ctx context.Context, q asking, room string, all ...*host
 		return errNoAnswer
 	}
 	return errors.Join(faults...)
+}
+
+// trouble says why it takes so long.
+func (p *program) trouble(e events.Event) error {
+	if e.Type == events.Error {
+		p.note("note", "%s waits: %s", e.Agent, e.Text)
+	}
+	return nil
 }
 
 // printReply prints what was said.
