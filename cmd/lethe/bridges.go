@@ -16,6 +16,7 @@ import (
 
 	"lethe/bridge"
 	"lethe/bridge/health"
+	"lethe/bridge/serve"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/internal/child"
@@ -126,7 +127,13 @@ func (p *program) companions() (all []companion) {
 		check := func() error { _, err := p.token(t); return err }
 		all = append(all, companion{t.name, []string{"bridge", t.name}, t.variable, check, []os.Signal{syscall.SIGHUP}})
 	}
-	return append(all, companion{backend.Name, []string{"serve"}, "", func() error { return nil }, nil})
+	check := func() error { // it is made here, so that this process strikes it out, too
+		if _, err := serve.Token(p.home.Dir); err != nil {
+			return tokenError{err}
+		}
+		return nil
+	}
+	return append(all, companion{backend.Name, []string{"serve"}, "", check, nil})
 }
 
 func (p *program) companionNames() (names []string) {

@@ -14,6 +14,7 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/bridge/serve"
 	"lethe/config"
 	"lethe/host"
 	"lethe/llm"
@@ -49,6 +50,7 @@ func (p *program) open(missing bool) error {
 	if p.home.Restored != "" {
 		p.note("note", "the home is for its owner alone; permissions were restored: %s", p.home.Restored)
 	}
+	_, _ = serve.ReadToken(serve.TokenFile(dir)) // so that it is struck out wherever it is written
 	told := len(p.settings.Ignored) > 0
 	p.settings, err = readSettings(p.home.Dir)
 	if keys := p.settings.Ignored; len(keys) > 0 && !told {
