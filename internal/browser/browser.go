@@ -95,8 +95,7 @@ func (b *Browser) Open(t testing.TB, address string, look Look) *Page {
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.listen))
 	t.Cleanup(cancel)
 	lethetest.Must(t, chromedp.Do(ctx)) // a deadline of the first call would be that of the tab
-	p.ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
-	t.Cleanup(cancel)
+	p.ctx = ctx
 	scheme := "light"
 	if look.Dark {
 		scheme = "dark"
@@ -121,6 +120,12 @@ func (b *Browser) Open(t testing.TB, address string, look Look) *Page {
 func (p *Page) Goto(address string) {
 	p.t.Helper()
 	p.Do(chromedp.Navigate(address))
+}
+
+// Print shows the page as it is on paper.
+func (p *Page) Print() {
+	p.t.Helper()
+	p.Do(call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
 }
 
 func call[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
@@ -151,7 +156,9 @@ func (p *Page) listen(e any) {
 // Do runs steps, each of which waits for what it needs.
 func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	if err := chromedp.Do(p.ctx, steps...); err != nil {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
 		p.t.Fatalf("%v; the page shows:\n%.3000s", err, p.Text("body"))
 	}
 }
@@ -159,7 +166,9 @@ func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
 // Eval returns the value of a JavaScript expression; a promise is awaited.
 func Eval[T any](p *Page, script string) T {
 	p.t.Helper()
-	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 	if err != nil {
 		p.t.Fatalf("evaluate %.100s: %v", script, err)
 	}
@@ -171,18 +180,22 @@ func (p *Page) Text(selector string) string {
 	return Eval[string](p, fmt.Sprintf("(document.querySelector(%q) || {innerText: ''}).innerText", selector))
 }
 
-// patience is how long Until waits for what takes milliseconds on an idle machine.
-const patience = time.Minute
+// patience is how long a step may take that takes milliseconds on an idle machine.
+const patience = 30 * time.Second
 
-// Until waits until a JavaScript condition holds.
+// Until waits until a JavaScript condition holds, in this document or in one that follows it.
 func (p *Page) Until(condition string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("!!("+condition+")"))
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	for {
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+condition+")"))
 		if err == nil && ok {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
 			p.t.Fatalf("waited %v in vain: %s (%v); the page shows:\n%.3000s", patience, condition, err, p.Text("body"))
 		}
 	}
@@ -199,8 +212,20 @@ func (p *Page) Requests() []string {
 func (p *Page) Check() {
 	p.t.Helper()
 	p.Fits()
+	p.violations(`"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"`)
+}
+
+// Contrast fails the test where axe-core finds too little contrast: all that another scheme of colours can change.
+func (p *Page) Contrast() {
+	p.t.Helper()
+	p.violations(`"color-contrast", "link-in-text-block"`)
+}
+
+// violations fails the test where rules of axe-core, or rules with a tag, are violated.
+func (p *Page) violations(rules string) {
+	p.t.Helper()
 	Eval[bool](p, p.axe+";true")
-	for _, v := range Eval[[]string](p, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(
+	for _, v := range Eval[[]string](p, `axe.run(document, {runOnly: [`+rules+`]}).then(
 		r => r.violations.map(v => v.id + ": " + v.help + " — " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`) {
 		p.t.Errorf("axe-core: %s", v)
 	}

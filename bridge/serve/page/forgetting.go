@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"lethe/agent"
@@ -33,6 +34,26 @@ type forgettingData struct {
 	Counts map[string]int // entries, and how many blocks of each level the newest of these epochs began with
 	Away   int            // refs that the furthest original was away
 	Drawing
+}
+
+// StandIns are what stands for the entries that have faded, as a sentence begins.
+func (d *forgettingData) StandIns() string {
+	var list []string
+	for _, l := range [][2]string{{mind.Summary, "summaries"}, {mind.Gist, "gists"}, {mind.Card, "cards"}} {
+		if n := d.Counts[l[0]]; n == 1 {
+			list = append(list, "1 "+l[0])
+		} else if n > 1 {
+			list = append(list, fmt.Sprint(n, " ", l[1]))
+		}
+	}
+	text := strings.Join(list, ", ")
+	if at := strings.LastIndex(text, ", "); at >= 0 {
+		return text[:at] + " and" + text[at+1:] + " stand"
+	}
+	if strings.HasPrefix(text, "1 ") {
+		return text + " stands"
+	}
+	return text + " stand"
 }
 
 // epoch is one of the times between two compactions, or edits.

@@ -101,7 +101,20 @@ func TestEpochs(t *testing.T) {
 	if r := e.Reminded[0]; len(e.Reminded) != 1 || !r.Opened || r.From != 1 || r.Gist != "part 1 <b>" {
 		t.Errorf("opened %+v", e.Reminded)
 	}
+	for want, counts := range map[string]map[string]int{"1 gist stands": {"gist": 1}, "3 summaries stand": {"summary": 3}, "2 summaries, 1 gist and 4 cards stand": {"summary": 2, "gist": 1, "card": 4}} {
+		if got := (&forgettingData{Counts: counts}).StandIns(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 	d := draw(list, 40_000)
+	if names := fmt.Sprint(d.Labels); len(d.Labels) != 5 || d.Labels[0].Name != "prompt" || d.Labels[3].Name != "live" || d.Labels[4].Tokens != 40_000 {
+		t.Errorf("labels %s", names)
+	}
+	for i, l := range d.Labels[1:] {
+		if l.Y > d.Labels[i].Y-12 {
+			t.Errorf("%s stands on %s", l.Name, d.Labels[i].Name)
+		}
+	}
 	bands := map[string]int{}
 	for _, s := range d.Shapes {
 		if strings.HasPrefix(s.Class, "fades ") {

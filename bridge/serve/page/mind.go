@@ -130,7 +130,7 @@ func mindOf(f *frame, r *http.Request) (any, error) {
 
 // groups are the blocks of a context, in the order in which the model reads them.
 func groups(s *mind.State, parts agent.Parts) []*group {
-	all := []*group{{Name: "The beginning", Class: "system"}, {Name: "What has faded", Class: "gist"}, {Name: "Pins and MEMORY", Class: "notes"}, {Name: "Live", Class: "live"}}
+	all := []*group{{Name: "Prompt and tools", Class: "system"}, {Name: "What has faded", Class: "gist"}, {Name: "Pins and MEMORY", Class: "notes"}, {Name: "Live, word for word", Class: "live"}}
 	list := sections(string(s.View()))
 	list = slices.Insert(list[1:len(list)-1], 1, section{id: "tools", head: "tools", text: s.Stable.Tools})
 	list = slices.DeleteFunc(list, func(sec section) bool { return sec.id == "past" && sec.text == "" })
@@ -181,7 +181,7 @@ func (b *block) describe(s *mind.State) int {
 			if r.From != n {
 				continue
 			}
-			b.Label, b.Line, b.Class = fmt.Sprintf("e%d..e%d %s", r.From, r.To, r.Level), r.Original.Gist, r.Level
+			b.Label, b.Line, b.Class = entries(r.From, r.To)+" "+r.Level, r.Original.Gist, r.Level
 			b.At, b.Epoch, b.Away, b.Original = r.At, r.Epoch, 1+r.Tier, r.Original.Hash
 			if r.Summary != nil {
 				b.Replacement = r.Summary.Hash

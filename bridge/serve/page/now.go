@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -92,38 +91,41 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 		d.show(f, lines, 2<<20)
 		return d, err
 	}
-	lately, err := f.lately()
+	var lines []chat.Line
+	if d.End = max(0, after); after >= 0 {
+		lines, err = chat.After(path, after, linesShown)
+	} else {
+		lines, err = chat.Before(path, before, linesShown)
+		if lines = newest(lines); len(lines) > 0 {
+			d.Older = lines[0].From
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if after >= 0 {
-		lines, err := chat.After(path, after, linesShown)
-		d.End = after
-		d.show(f, lines, lineShown)
-		d.fold(lately)
-		return d, errors.Join(err, f.markRead(d))
-	}
-	lines, err := chat.Before(path, before, linesShown)
+	d.show(f, lines, lineShown)
+	lately, err := f.lately() // behind the lines: what is said is recorded before it is posted
 	if err != nil {
 		return nil, err
 	}
+	if d.fold(lately); before >= 0 {
+		return d, nil
+	}
+	if after < 0 {
+		f.Live = lately.turn
+	}
+	return d, f.markRead(d)
+}
+
+// newest are the last of several lines, not many more than pageShown.
+func newest(lines []chat.Line) []chat.Line {
 	sum := 0
 	for i, l := range slices.Backward(lines) {
 		if sum += min(len(l.Text), lineShown); sum > pageShown && i < len(lines)-1 {
-			lines = lines[i+1:]
-			break
+			return lines[i+1:]
 		}
 	}
-	if len(lines) > 0 {
-		d.Older = lines[0].From
-	}
-	d.show(f, lines, lineShown)
-	d.fold(lately)
-	if before >= 0 {
-		return d, nil
-	}
-	f.Live = lately.turn
-	return d, f.markRead(d)
+	return lines
 }
 
 // choose finds the room, and those to choose from. It returns the question that the room's last line asks.

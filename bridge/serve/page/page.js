@@ -43,6 +43,7 @@ async function load(part) {
 	if (after === undefined) {
 		if (!part.contains(document.activeElement) && fresh.innerHTML.replace(/value="\d+-[^"]*"/g, "") !== part.firstElementChild.innerHTML.replace(/value="\d+-[^"]*"/g, ""))
 			grow(() => part.replaceChildren(fresh));
+		say(part.querySelector("#state"));
 		return false;
 	}
 	grow(() => {
@@ -52,6 +53,12 @@ async function load(part) {
 		part.firstElementChild.dataset.after = fresh.dataset.after;
 	});
 	return fresh.dataset.after !== after;
+}
+
+// say has a screen reader say how things stand: once, where that has changed.
+const news = document.querySelector("#news");
+function say(state) {
+	if (state && news.textContent !== state.textContent) news.textContent = state.textContent;
 }
 
 // The turn under way: what streams, until its lines stand in the room.
@@ -159,11 +166,13 @@ function follow(after) {
 		tell("The connection is lost; what happens meanwhile is shown when it is back.");
 		if (source.readyState !== EventSource.CLOSED) return;
 		const answer = await fetch(events(), {method: "HEAD"}).catch(() => {});
+		if (answer?.status === 401) return tell("You are not logged in any more: open a new link, which lethe serve --open prints, and reload.");
 		if (answer?.status !== 410) return setTimeout(follow, 2000, after);
 		tell("The log was cut or replaced: what is shown may not be in it any more. ");
 		wrong?.append(Object.assign(make("button", "", "Load it anew"), {onclick: () => location.reload()}));
 	};
-	addEventListener("pagehide", () => source.close());
+	onpagehide = () => source.close();
+	onpageshow = e => e.persisted && location.reload();
 }
 
 const wrong = document.querySelector("#wrong");

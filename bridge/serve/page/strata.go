@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,6 +17,7 @@ type Drawing struct {
 	Width, Height int
 	Shapes        []shape
 	Marks         []shape // what came up again
+	Labels        []label // of the newest epoch
 }
 
 // shape is a path. Class says what it shows.
@@ -23,6 +25,13 @@ type shape struct {
 	Class, Path, Title string
 	Link               string // the id of what tells of it
 	Tip                string // a dot at its end
+}
+
+// label names what stands beside it, from the bottom.
+type label struct {
+	Name   string
+	Tokens int64
+	Y      float64
 }
 
 const (
@@ -181,6 +190,7 @@ func draw(epochs []*epoch, limit int) Drawing {
 		c.live(e, x, end, ground)
 		c.marks(e, left, x, end)
 		if i == len(epochs)-1 {
+			d.Labels = c.labels(base, e.sizes[len(e.sizes)-1], limit)
 			break
 		}
 		live, stayed = e.liveEnd(epochs[i+1], max(0, float64(e.sizes[len(e.sizes)-1])-ground))
@@ -218,6 +228,32 @@ func (c *canvas) y(tokens float64) string { return num(drawHigh - tokens*c.scale
 
 func (c *canvas) add(class, link, title, format string, args ...any) {
 	c.shapes = append(c.shapes, shape{Class: class, Link: link, Title: title, Path: fmt.Sprintf(format, args...)})
+}
+
+// labels names what an epoch holds now, and the limit.
+func (c *canvas) labels(base []layer, size int64, limit int) (list []label) {
+	names := map[string]string{"system": "prompt", "notes": "pins"}
+	for _, l := range base {
+		name, n := cmp.Or(names[l.class], "faded"), len(list)-1
+		if n < 0 || list[n].Name != name {
+			list, n = append(list, label{Name: name}), n+1
+		}
+		list[n].Tokens += int64(l.tokens)
+	}
+	ground := int64(height(base))
+	list = append(list, label{Name: "live", Tokens: max(0, size-ground)}, label{Name: "limit", Tokens: int64(limit)})
+	below := int64(0)
+	for i := range list {
+		l := &list[i]
+		l.Y = drawHigh - float64(below+l.Tokens/2)*c.scale + 4
+		if l.Name == "limit" {
+			l.Y = drawHigh - float64(limit)*c.scale + 4
+		} else if i > 0 {
+			l.Y = min(l.Y, list[i-1].Y-16)
+		}
+		below += l.Tokens
+	}
+	return slices.DeleteFunc(list, func(l label) bool { return l.Tokens == 0 })
 }
 
 // flow draws what becomes of a layer between two epochs.

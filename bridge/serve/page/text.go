@@ -22,13 +22,16 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"lethe/chat"
+	"lethe/life/event"
+	"lethe/mind"
 )
 
 // words are the functions of templates.
 var words = template.FuncMap{
-	"clean": chat.Sanitize, "markdown": markdown, "count": count, "dollars": dollars, "short": short, "why": why, "share": share, "part": part100, "linked": linked,
+	"clean": chat.Sanitize, "markdown": markdown, "count": count, "dollars": dollars, "short": short, "why": why, "share": share, "part": part100, "linked": linked, "entries": entries,
 	"clock":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("15:04") },
 	"day":    func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("Monday, 2 January 2006") },
+	"brief":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("2 Jan 15:04") },
 	"moment": func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("2 Jan 2006 15:04") },
 	"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 }
@@ -52,6 +55,14 @@ func dollars(usd float64) string {
 		return fmt.Sprintf("$%.4f", usd)
 	}
 	return fmt.Sprintf("$%.2f", usd)
+}
+
+// entries names those from one to another.
+func entries(from, to int) string {
+	if from == to {
+		return mind.EntryID(from)
+	}
+	return event.Entries{From: from, To: to}.String()
 }
 
 // short cuts a text to at most n bytes, between runes.

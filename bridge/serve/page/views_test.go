@@ -163,10 +163,9 @@ func (r *remembered) edit(page, part, text string, more ...string) (int, string)
 	return answer.StatusCode, string(body)
 }
 
-// The views of a life that has forgotten, in a browser: what they show, that nothing in them runs or forges, and an
-// edit with its conflict. One life and one browser serve all, since both take seconds to make.
-func TestViews(t *testing.T) {
-	lethetest.Unraced(t)
+// looks looks at the views of a life that has forgotten: what they show, that nothing in them runs or forges, and an
+// edit with its conflict.
+func looks(t *testing.T, br *browser.Browser) {
 	epochs := 4
 	if *pictures != "" {
 		epochs = 12
@@ -179,21 +178,31 @@ func TestViews(t *testing.T) {
 	lethetest.Words(t, r.get("recall?q=postcard+of+Naples"), "behind the barometer")
 	lethetest.Words(t, r.get("recall?q=zebra"), "nothing that has faded matches")
 	lethetest.Words(t, r.get("triggers"), "good-morning", "cron 0 9 * * *")
-	br := browser.Start(t)
 	paths := map[string]string{"mind": "mind?open=pins", "forgetting": "forgetting", "cost": "cost", "recall": "recall?q=postcard+of+Naples", "triggers": "triggers"}
-	for name, path := range paths {
-		for look, at := range map[string]browser.Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 700, Dark: true}} {
-			p := br.Open(t, r.url+path, at)
-			p.Check()
+	for look, at := range map[string]browser.Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 700, Dark: true}} {
+		p := br.Open(t, r.url+"cost", at)
+		for name, path := range paths {
+			p.Goto(r.url + path)
+			if p.Fits(); look == "light" {
+				p.Check()
+			} else {
+				p.Contrast()
+			}
 			if n := browser.Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main form form").length`); n > 0 || browser.Eval[string](p, "document.title") == "owned" {
 				t.Errorf("%s: what was said is part of the page", name)
 			}
 			if dead := browser.Eval[string](p, `[...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute("href").slice(1)).filter(id => !document.getElementById(id)).join(" ")`); dead != "" {
 				t.Errorf("%s: links lead nowhere: %s", name, dead)
 			}
+			if high := browser.Eval[int](p, `Math.round(Math.max(0, ...[...document.querySelectorAll("button, thead th")].map(e => e.getBoundingClientRect().height)))`); high > 80 {
+				t.Errorf("%s: a button or the head of a column is %d pixels high: its letters stand one below the other", name, high)
+			}
 			if *pictures != "" {
 				p.Picture(filepath.Join(*pictures, name+"-"+look+".png"))
 			}
+		}
+		if p.Print(); look == "light" && browser.Eval[bool](p, `document.querySelector("main").clientWidth < innerWidth * .8`) {
+			t.Error("the text has not the width of the paper")
 		}
 	}
 	r.conflict(br)
