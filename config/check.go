@@ -16,7 +16,6 @@ import (
 	"lethe/tools"
 )
 
-// check refuses values outside of their range.
 func (s Settings) check() error {
 	var faults []error
 	unless := func(ok bool, format string, args ...any) {
@@ -100,7 +99,6 @@ func (s Budget) Limits() budget.Limits {
 	}
 }
 
-// defaultReviewer is the name of the reviewer that is configured without one.
 const defaultReviewer = "reviewer"
 
 // Reviewer is who gives a second opinion.

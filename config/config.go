@@ -201,7 +201,6 @@ func Parse(path string, data []byte, tables ...Table) (Settings, error) {
 	return s, nil
 }
 
-// unknownKeys refuses keys, with those that were probably meant.
 func unknownKeys(path string, keys []string, tables []Table) error {
 	known := Keys(tables...)
 	var meant []string

@@ -186,7 +186,6 @@ func (s *Stream) bodies(line life.Event) []mind.Body {
 	return out
 }
 
-// restore begins anew at an epoch.
 func (s *Stream) restore(body []byte) {
 	next, err := mind.Restore(body, func(h blobs.Hash) ([]byte, error) {
 		b, err := s.store.Get(h)

@@ -88,7 +88,6 @@ type Host struct {
 // identity goes on trying by itself.
 const quietRetries = 3
 
-// offlineModel is what the rehearsal model is called.
 const offlineModel = "rehearsal"
 
 // offlineKey is sent to it, since the client wants one. Keys are struck out of

@@ -35,7 +35,6 @@ type firing struct {
 	event.Place
 }
 
-// firingsOf reads the history of all signers.
 func firingsOf(path string) (map[string]*Firings, error) {
 	h := history{by: map[string]*Firings{}}
 	err := life.Scan(path, func(line life.Event, _ int64) error {

@@ -22,39 +22,27 @@ import (
 	"lethe/report"
 )
 
-// sample is what /metrics tells under one name: what it says, and the names of its labels.
-type sample struct {
-	help   string
-	labels []string
+// samples are all that /metrics tells: by name, what it says, and the labels. docs/serve.md lists them.
+var samples = map[string][]string{
+	"agent_up":             {"Whether a process runs the identity.", "agent", "state"},
+	"turns_total":          {"Turns that have ended.", "agent"},
+	"replies_total":        {"Answers of the model.", "agent"},
+	"tokens_total":         {"Tokens of requests that the provider's cache had (cached) or not (input), and of answers (output).", "agent", "kind"},
+	"cost_dollars_total":   {"What the model was paid.", "agent"},
+	"compactions_total":    {"How often older context has faded.", "agent"},
+	"debts":                {"What the log says is still to be done: lines to post, results of calls, an answer.", "agent", "kind"},
+	"context_tokens":       {"Tokens of the next request, estimated.", "agent"},
+	"context_limit_tokens": {"Tokens that a request may have.", "agent"},
+	"state_seconds":        {"Since when a running identity is in its state.", "agent"},
+	"questions_open":       {"Questions that people have not answered.", "agent"},
+	"question_age_seconds": {"Age of the oldest of them.", "agent"},
+	"jobs_running":         {"Commands that go on beside the talk.", "agent"},
+	"bridge_healthy":       {"Whether nothing of a bridge waits for a person to look.", "bridge", "state"},
+	"bridge_waiting_lines": {"Lines that wait to go out to the other side, or in to their rooms.", "bridge", "direction"},
+	"bridge_late_seconds":  {"Since when errors hold up a line of a bridge.", "bridge"},
+	"sync_seconds":         {"How long a small file took to be durable in the home, at this scrape."},
+	"unreadable":           {"How much could not be read or written at this scrape."},
 }
-
-// samples are all. docs/serve.md lists them.
-var samples = func() map[string]sample {
-	all := map[string]sample{}
-	for _, s := range [][]string{
-		{"agent_up", "Whether a process runs the identity.", "agent", "state"},
-		{"turns_total", "Turns that have ended.", "agent"},
-		{"replies_total", "Answers of the model.", "agent"},
-		{"tokens_total", "Tokens of requests that the provider's cache had (cached) or not (input), and of answers (output).", "agent", "kind"},
-		{"cost_dollars_total", "What the model was paid.", "agent"},
-		{"compactions_total", "How often older context has faded.", "agent"},
-		{"debts", "What the log says is still to be done: lines to post, results of calls, an answer.", "agent", "kind"},
-		{"context_tokens", "Tokens of the next request, estimated.", "agent"},
-		{"context_limit_tokens", "Tokens that a request may have.", "agent"},
-		{"state_seconds", "Since when a running identity is in its state.", "agent"},
-		{"questions_open", "Questions that people have not answered.", "agent"},
-		{"question_age_seconds", "Age of the oldest of them.", "agent"},
-		{"jobs_running", "Commands that go on beside the talk.", "agent"},
-		{"bridge_healthy", "Whether nothing of a bridge waits for a person to look.", "bridge", "state"},
-		{"bridge_waiting_lines", "Lines that wait to go out to the other side, or in to their rooms.", "bridge", "direction"},
-		{"bridge_late_seconds", "Since when errors hold up a line of a bridge.", "bridge"},
-		{"sync_seconds", "How long a small file took to be durable in the home, at this scrape."},
-		{"unreadable", "How much could not be read or written at this scrape."},
-	} {
-		all[s[0]] = sample{s[1], s[2:]}
-	}
-	return all
-}()
 
 // metrics adds GET /metrics, for Prometheus: its text format, which is plainer than its client library
 // is large.
@@ -150,7 +138,6 @@ func (c *collector) compactions(id agent.Identity) (int, error) {
 	}
 }
 
-// scrape is one answer to Prometheus.
 type scrape struct {
 	now   time.Time
 	lines map[string][]string // by sample
@@ -184,10 +171,8 @@ func (s scrape) mind(id agent.Identity, m *mind.State) {
 	s.send("debts", yes(owed.Answer), id.Name, "answer")
 	s.send("questions_open", float64(len(m.Questions)), id.Name)
 	var oldest time.Time
-	for _, q := range m.Questions {
-		if oldest.IsZero() || q.Asked.Before(oldest) {
-			oldest = q.Asked
-		}
+	if len(m.Questions) > 0 {
+		oldest = m.Questions[0].Asked
 	}
 	s.age("question_age_seconds", oldest, id.Name)
 }
@@ -206,7 +191,7 @@ var labelText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 func (s scrape) send(name string, v float64, labels ...string) {
 	var pairs []string
-	for i, label := range samples[name].labels {
+	for i, label := range samples[name][1:] {
 		pairs = append(pairs, label+`="`+labelText.Replace(labels[i])+`"`)
 	}
 	of := ""
@@ -224,7 +209,7 @@ func (s scrape) String() string {
 		if strings.HasSuffix(name, "_total") {
 			kind = "counter"
 		}
-		fmt.Fprintf(&text, "# HELP lethe_%s %s\n# TYPE lethe_%[1]s %[3]s\n%[4]s", name, samples[name].help, kind, strings.Join(s.lines[name], ""))
+		fmt.Fprintf(&text, "# HELP lethe_%s %s\n# TYPE lethe_%[1]s %[3]s\n%[4]s", name, samples[name][0], kind, strings.Join(s.lines[name], ""))
 	}
 	return text.String()
 }

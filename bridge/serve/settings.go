@@ -75,7 +75,6 @@ func (s Settings) In(home string) Settings {
 	return s
 }
 
-// host is where the server listens, without the port.
 func (s Settings) host() string {
 	host, _, _ := net.SplitHostPort(cmp.Or(s.Address, DefaultAddress))
 	return strings.ToLower(host)

@@ -53,7 +53,6 @@ func (c Config) webhooks(mux *http.ServeMux, b *backend.Backend, g *guard.Guard)
 	return nil
 }
 
-// delivery answers a webhook that was taken.
 type delivery struct {
 	File     string `json:"file"` // that the trigger finds
 	Repeated bool   `json:"repeated,omitempty"`

@@ -14,12 +14,10 @@ import (
 	"lethe/report"
 )
 
-// of names an identity.
 type of struct {
 	Self string `name:"self" in:"path" about:"The name of an identity, its hash, or the beginning of the hash."`
 }
 
-// ofPage is a list of an identity.
 type ofPage struct {
 	of
 	page
@@ -116,7 +114,6 @@ func (s server) budget(_ *http.Request, id agent.Identity, _ of) (b report.Budge
 	return all.Of(id.Self), err
 }
 
-// ofOnce is a request to an identity that may be repeated.
 type ofOnce struct {
 	of
 	once

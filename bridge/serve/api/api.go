@@ -32,7 +32,6 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	})
 }
 
-// server has the handlers.
 type server struct{ *backend.Backend }
 
 func routes(b *backend.Backend) []route {

@@ -16,10 +16,8 @@ import (
 	"lethe/budget"
 )
 
-// object is one of JSON.
 type object = map[string]any
 
-// describe makes the OpenAPI description of routes.
 func describe(all []route) object {
 	d := description{schemas: object{}, types: map[string]reflect.Type{}}
 	paths := map[string]object{}

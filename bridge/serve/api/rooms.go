@@ -42,7 +42,6 @@ func (s server) makeRoom(_ *http.Request, _ none, n NewRoom) (room backend.Room,
 	return room, err
 }
 
-// inRoom names a room.
 type inRoom struct {
 	Room string `name:"room" in:"path" about:"The name of a room."`
 }

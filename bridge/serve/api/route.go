@@ -95,7 +95,6 @@ func selfBody[P, B, A any](s server, f func(r *http.Request, id agent.Identity, 
 	}
 }
 
-// ServeHTTP answers a request.
 func (t route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := t.serve(w, r); err != nil {
 		backend.WriteError(w, err)
@@ -110,7 +109,6 @@ type param struct {
 	required          bool
 }
 
-// paramsOf reads the tags of a struct of parameters.
 func paramsOf(t reflect.Type) (list []param) {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous {

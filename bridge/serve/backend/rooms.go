@@ -143,7 +143,6 @@ func (b *Backend) NoteRoom(name string, n Note) (Room, error) {
 	return is.of(room.Room, b)
 }
 
-// noted is a room with its note.
 func (b *Backend) noted(r report.Room) (Room, error) {
 	b.notes.mu.Lock()
 	err := b.readNotes()

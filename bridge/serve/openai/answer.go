@@ -210,7 +210,6 @@ func (a *answer) finish(err error) error {
 	return nil
 }
 
-// send streams a value.
 func (a *answer) send(v any) {
 	data, _ := json.Marshal(v) // maps of strings and numbers
 	a.write(fmt.Sprintf("data: %s\n\n", data))

@@ -23,7 +23,6 @@ var (
 	contextMark = regexp.MustCompile(`\[conversation [^\]]* hash=([0-9a-f]+)\]`)
 )
 
-// pastOf reads lines of a room.
 func pastOf(lines []chat.Line, name string) past {
 	p := past{system: "none"}
 	for i, l := range lines {
@@ -87,7 +86,6 @@ func (p past) answered(text string) bool {
 	return false
 }
 
-// news is what of a conversation is new.
 type news struct {
 	said   []message // by the user, behind the last answer
 	others []message // that the client shows, and that were not said in the room

@@ -56,7 +56,6 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	})
 }
 
-// handler answers for one home.
 type handler struct {
 	*backend.Backend
 	mu    sync.Mutex

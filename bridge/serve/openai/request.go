@@ -37,7 +37,6 @@ type request struct {
 	Format     struct{ Type string } `json:"response_format"`
 }
 
-// message is one of a conversation.
 type message struct {
 	Role    string
 	Content content

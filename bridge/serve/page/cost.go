@@ -164,7 +164,6 @@ func costOf(f *frame, r *http.Request) (any, error) {
 	return d, nil
 }
 
-// charts draws the newest days.
 func charts(days []*day) []chart {
 	last, err := time.Parse(time.DateOnly, days[0].Date)
 	if err != nil {

@@ -79,7 +79,6 @@ func partOf(f *frame, s *mind.State, id string) (*part, error) {
 	return p, nil
 }
 
-// with returns the file with another text.
 func (p *part) with(text string) string {
 	if p.ID == "memory" {
 		return text

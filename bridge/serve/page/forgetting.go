@@ -274,7 +274,6 @@ func (e *epoch) remind(r reminder) {
 	e.Reminded = append(e.Reminded, r)
 }
 
-// body reads a stored text.
 func (t *teller) body(hash string) ([]byte, error) {
 	h, err := t.store.Resolve(hash)
 	if err != nil {

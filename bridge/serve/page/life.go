@@ -36,7 +36,6 @@ type happening struct {
 	Result *events.Event // of a call; nil while it is under way
 	NewDay bool
 	Same   bool // as the minute of the event before it
-	Agent  string
 }
 
 // Original is where the whole text is, "" for none.
@@ -153,8 +152,8 @@ func (f *frame) read(after string, to int64, most int) (got []events.Event, err 
 		if err != nil {
 			return nil, err
 		}
-		at, rest, inside := strings.Cut(e.ID, ".")
-		if n, _ := strconv.ParseInt(at, 10, 64); to >= 0 && (n > to || inside && n == to && rest != "") {
+		at, _, inside := strings.Cut(e.ID, ".")
+		if n, _ := strconv.ParseInt(at, 10, 64); to >= 0 && (n > to || inside && n == to) {
 			break
 		}
 		got = append(got, e)
@@ -168,7 +167,7 @@ func (d *lifeData) take(f *frame, got []events.Event) {
 	for _, e := range got {
 		d.After = e.ID
 	}
-	for _, h := range join(f.ID.Name, got) {
+	for _, h := range join(got) {
 		wanted := slices.Contains(kinds[d.Kind], h.Type)
 		if d.Kind == "" {
 			wanted = h.Type != events.Usage && (h.Type != events.TurnEnd || h.Why != "" && h.Why != "asked")
@@ -184,14 +183,14 @@ func (d *lifeData) take(f *frame, got []events.Event) {
 }
 
 // join makes a call and its result one.
-func join(agent string, got []events.Event) (list []happening) {
+func join(got []events.Event) (list []happening) {
 	calls := map[string]int{}
 	for _, e := range got {
 		if i, ok := calls[e.Entry]; ok && e.Type == events.ToolResult {
 			list[i].Result = &e
 			continue
 		}
-		h := happening{Event: e, Agent: agent}
+		h := happening{Event: e}
 		if e.Type == events.ToolRequest {
 			brief, _ := e.Arguments()
 			calls[e.Entry], h.About = len(list), blobs.Gist(brief)
@@ -201,7 +200,6 @@ func join(agent string, got []events.Event) (list []happening) {
 	return list
 }
 
-// original is one stored text.
 var original = view{name: "original", title: "Original", data: originalData, apart: true}
 
 const originalShown = 200 << 10 // bytes

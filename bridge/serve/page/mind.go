@@ -29,7 +29,6 @@ type mindData struct {
 	Saved   bool
 }
 
-// group is a part of the context.
 type group struct {
 	Name, Class string
 	Tokens      int

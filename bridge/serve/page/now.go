@@ -41,7 +41,6 @@ type Foot struct {
 	Key       string // of the line that the form says: once, even where the form is sent again
 }
 
-// question is one that is open.
 type question struct {
 	report.Question
 	Above bool // it is the last line of the room
@@ -52,7 +51,6 @@ func (d Foot) Busy() bool {
 	return d.Running && (d.Status.State == status.Thinking || d.Status.State == status.Acting)
 }
 
-// line is one of a room.
 type line struct {
 	chat.Line
 	Own    bool // signed by the identity
@@ -173,7 +171,6 @@ func (f *frame) markRead(d *nowData) error {
 	return nil
 }
 
-// lately is the end of LIFE.
 type lately struct {
 	events []happening
 	turn   string // the event behind which the turn under way begins, or the last one
@@ -185,7 +182,7 @@ func (f *frame) lately() (l lately, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.events, l.turn = join(f.ID.Name, got), w.After
+	l.events, l.turn = join(got), w.After
 	before := strconv.FormatInt(w.Older, 10)
 	for _, e := range got {
 		switch e.Type {
@@ -249,7 +246,7 @@ func (d *nowData) show(f *frame, lines []chat.Line, most int) {
 	}
 }
 
-// foot reads the foot. The last line of the room asks the question last, if any.
+// foot reads the foot. last is the question that the last line of the room asks, if any.
 func (f *frame) foot(d *Foot, last string) error {
 	d.Status, d.Running = report.Live(f.ID)
 	d.Key = newKey()
@@ -303,7 +300,6 @@ func keyTime(key string) time.Time {
 	return time.Unix(at, 0)
 }
 
-// answer answers a question.
 func answer(f *frame, w http.ResponseWriter, r *http.Request) error {
 	open, err := f.Questions(f.ID)
 	if err != nil {

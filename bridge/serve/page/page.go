@@ -180,7 +180,6 @@ func (f *frame) show(w http.ResponseWriter, status int, t *template.Template, pa
 	return nil
 }
 
-// fail shows what went wrong.
 func (f *frame) fail(w http.ResponseWriter, err error) {
 	status := backend.Status(err)
 	if status == http.StatusInternalServerError {

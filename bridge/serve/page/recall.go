@@ -9,7 +9,6 @@ import (
 	"lethe/report"
 )
 
-// recall searches what has faded.
 var recall = view{name: "recall", title: "Recall", data: recallOf}
 
 type recallData struct {
@@ -54,7 +53,6 @@ func triggersOf(f *frame, r *http.Request) (any, error) {
 	return d, err
 }
 
-// fire has a trigger fire once, now.
 func fire(f *frame, w http.ResponseWriter, r *http.Request) error {
 	all, err := f.Triggers(f.ID)
 	if err == nil {
@@ -66,7 +64,6 @@ func fire(f *frame, w http.ResponseWriter, r *http.Request) error {
 	return f.done(w, r, "?fired="+url.QueryEscape(r.FormValue("trigger")))
 }
 
-// stopJob stops a command.
 func stopJob(f *frame, w http.ResponseWriter, r *http.Request) error {
 	n, err := strconv.Atoi(r.FormValue("job"))
 	if err != nil {

@@ -214,7 +214,6 @@ func (e *epoch) tells(n int) string {
 	return id
 }
 
-// canvas turns tokens into paths.
 type canvas struct {
 	scale      float64
 	shapes, up []shape

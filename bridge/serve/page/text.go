@@ -26,7 +26,6 @@ import (
 	"lethe/mind"
 )
 
-// words are the functions of templates.
 var words = template.FuncMap{
 	"clean": chat.Sanitize, "markdown": markdown, "count": count, "dollars": dollars, "short": short, "why": why, "share": share, "part": part100, "linked": linked, "entries": entries,
 	"clock":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("15:04") },
