@@ -18,21 +18,25 @@ func (e Event) Words() string {
 	if e.Why != "" {
 		why = " (" + e.Why + ")"
 	}
+	said := e.Text
+	if e.Cut && e.Hash != "" {
+		said += fmt.Sprintf("…\n… all of it: lethe cat %.16s", e.Hash)
+	}
 	switch e.Type {
 	case TurnStart:
 		return fmt.Sprintf("turn %d", e.Turn)
 	case TurnEnd:
 		return fmt.Sprintf("end of turn %d%s", e.Turn, why)
 	case UserMessage:
-		return fmt.Sprintf("%s in %s: %s", e.By, room, e.Text)
+		return fmt.Sprintf("%s in %s: %s", e.By, room, said)
 	case MessageDone:
 		switch {
 		case room != "":
-			return fmt.Sprintf("%s → %s: %s", e.By, room, e.Text)
+			return fmt.Sprintf("%s → %s: %s", e.By, room, said)
 		case e.Status != "":
-			return fmt.Sprintf("%s, said nowhere (%s): %s", e.By, e.Status, e.Text)
+			return fmt.Sprintf("%s, said nowhere (%s): %s", e.By, e.Status, said)
 		}
-		return fmt.Sprintf("%s: %s", e.By, e.Text)
+		return fmt.Sprintf("%s: %s", e.By, said)
 	case ThinkingDone:
 		return "thought: " + blobs.Gist(e.Text)
 	case ToolRequest:
