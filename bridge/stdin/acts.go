@@ -25,7 +25,8 @@ type act struct {
 	failed  bool
 	end     string // how it ended, and how long it took
 	text    string // what has come of it, or comes
-	hash    string // of the whole text, where text is not
+	cut     bool   // text is not all of it
+	hash    string // of all of it
 }
 
 // heard is an event of an identity.
@@ -125,14 +126,11 @@ func (t *transcript) result(e heard) {
 		b := &t.blocks[i]
 		if a := b.act; a != nil && a.Type == events.ToolRequest && a.Entry == e.Entry && a.Agent == e.Agent {
 			t.change(i, func() {
-				a.running, a.failed, a.text, a.hash = false, e.Status != "ok", e.Text, ""
+				a.running, a.failed, a.text, a.cut, a.hash = false, e.Status != "ok", e.Text, e.Cut, e.Hash
 				if a.end = e.Status; e.Job > 0 {
 					a.end = fmt.Sprintf("goes on as job %d", e.Job)
 				} else if took := e.At.Sub(b.At); took >= 50*time.Millisecond && e.Status != "interrupted" { // nobody knows when
 					a.end += " " + span(took)
-				}
-				if e.Cut {
-					a.hash = e.Hash
 				}
 			})
 			return
@@ -217,6 +215,7 @@ func (a *act) rows(width int, open bool) []string {
 		return rows
 	}
 	var body []string
+	cut := false
 	part := func(text string, newest bool) {
 		all := wrap(strings.TrimRight(clean(text), "\n"), width-8)
 		switch more := len(all) - maxOpen; {
@@ -225,15 +224,16 @@ func (a *act) rows(width int, open bool) []string {
 		case more > 0 && newest:
 			all = append([]string{"…"}, all[more:]...)
 		case more > 0:
-			all = append(all[:maxOpen], "…")
+			all, cut = append(all[:maxOpen], "…"), true
 		}
 		body = append(body, all...)
 	}
 	if label != oneLine(a.label) || strings.Count(a.args, "\n") > 1 { // the row does not tell them
 		part(a.args, false)
 	}
+	cut = a.cut
 	part(a.text, a.running)
-	if a.hash != "" {
+	if cut && a.hash != "" {
 		body = append(body, fmt.Sprintf("… all of it: lethe cat %.16s", a.hash))
 	}
 	for _, line := range body {

@@ -133,12 +133,12 @@ func TestOpenWhereOneReads(t *testing.T) {
 		l := s.line(false, "ada", fmt.Sprint("line", i))
 		s.hears(lethe(), l)
 		s.happens(news{Agents: lethe()}, heardIn("dev", i, l.To), call(fmt.Sprintf("e%d.1", i), "BASH", `{"command":"ls"}`),
-			events.Event{Type: events.ToolResult, Entry: fmt.Sprintf("e%d.1", i), Status: "ok", Text: strings.Repeat("a file\n", 100)})
+			events.Event{Type: events.ToolResult, Entry: fmt.Sprintf("e%d.1", i), Status: "ok", Text: strings.Repeat("a file\n", 100), Hash: "3fa9"})
 	}
 	s.press("pgup", "pgup")
 	before := s.rows()
 	s.press("ctrl+o")
-	if open := strings.Join(s.rows(), "\n"); !strings.Contains(open, "a file\n…\n↓ Ctrl+End") {
+	if open := strings.Join(s.rows(), "\n"); !strings.Contains(open, "a file\n…\n… all of it: lethe cat 3fa9\n↓ Ctrl+End") {
 		t.Errorf("the lowest row is not the end of the call that was lowest:\n%s", open)
 	}
 	s.press("ctrl+o")
