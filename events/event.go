@@ -53,6 +53,12 @@ const (
 	Stopped  = "stopped"
 )
 
+// Types are all of them.
+var Types = []string{
+	TurnStart, UserMessage, ThinkingDelta, ThinkingDone, MessageDelta, MessageDone, ToolRequest, ToolOutput, ToolResult, FileChanged, Usage, TurnEnd, Error,
+	Forgot, Reminded, Opened, Asked, Answered, Fired, Noted, Joined, Left, Paused, Booted, Resumed, Stopped,
+}
+
 // Event is something that happened. Which members there are depends on Type. Texts are valid
 // UTF-8 and otherwise as somebody wrote them: whoever shows them makes them safe.
 type Event struct {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,6 +185,9 @@ func TestEveryKind(t *testing.T) {
 		for _, kind := range kind[1:] {
 			if !types[kind] && kind != "" && !strings.HasSuffix(kind, ".delta") && kind != events.ToolOutput {
 				t.Errorf("no %s came", kind)
+			}
+			if kind != "" && !slices.Contains(events.Types, kind) {
+				t.Errorf("Types lacks %s", kind)
 			}
 			delete(types, kind)
 		}

@@ -68,7 +68,7 @@ func ReadToken(path string) (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 16 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("%w: %s does not hold one of at least 16 letters, digits and signs in one line", ErrToken, path)
+		return "", fmt.Errorf("%w: %s does not hold one of at least 16 letters, digits and signs in one line; remove it to have a new one", ErrToken, path)
 	}
 	secret.Add(token)
 	return token, nil

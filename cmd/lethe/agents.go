@@ -30,8 +30,7 @@ func (p *program) agentsCommand() *cobra.Command {
 				return p.printJSON(infos)
 			}
 			if len(infos) == 0 {
-				fmt.Fprintln(p.out, "no identities yet; boot one with:", p.lethe(""))
-				return nil
+				return p.noIdentities()
 			}
 			t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 			if tree {
@@ -84,6 +83,11 @@ func printTree(w io.Writer, infos []report.Agent) {
 		}
 		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\n", strings.Repeat("  ", depth[i.Name]), i.Name, state, dash(room), llm.Dollars(i.Model, i.USD), dash(result))
 	}
+}
+
+func (p *program) noIdentities() error {
+	_, err := fmt.Fprintln(p.out, "no identities yet; boot one with:", p.lethe(""))
+	return err
 }
 
 // agents are the identities of the home; there may be no home yet.

@@ -67,6 +67,7 @@ hash of the answer.`,
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	p.runFlags(cmd)
+	p.traceFlag(cmd)
 	cmd.Flags().BoolVar(&throwAway, "once", false, "ask a new identity in a home that is removed afterwards")
 	p.timeoutFlag(cmd, &q.timeout)
 	return cmd
@@ -84,6 +85,8 @@ func (p *program) question(words []string) (string, error) {
 	text := strings.Join(words, " ")
 	name, isFile := strings.CutPrefix(text, "@")
 	switch {
+	case text == "" && isTerminal(p.in):
+		return "", hint(usagef("what is to be asked?"), `%s`, p.lethe(`ask "what is 12*7?"`))
 	case text == "-" || text == "":
 		return p.readMessage("")
 	case isFile && len(words) == 1:

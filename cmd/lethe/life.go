@@ -20,6 +20,7 @@ import (
 
 	"lethe/agent"
 	"lethe/chat"
+	"lethe/config"
 	"lethe/events"
 	"lethe/internal/durable"
 	"lethe/life"
@@ -51,6 +52,11 @@ event with that id, so a program that keeps the newest id misses nothing.`,
 			if err != nil {
 				return err
 			}
+			for _, t := range f.types {
+				if !slices.Contains(events.Types, t) {
+					return hint(usagef("--type is %q, which no event has", t), "did you mean: %s", cmp.Or(config.Nearest(t, events.Types), strings.Join(events.Types, ", ")))
+				}
+			}
 			asked := f.after != "" || len(f.types) > 0
 			switch {
 			case f.raw && asked:
@@ -66,6 +72,7 @@ event with that id, so a program that keeps the newest id misses nothing.`,
 	cmd.Flags().BoolVar(&f.raw, "raw", false, "print the lines of LIFE.md; with --json, as objects")
 	cmd.Flags().StringVar(&f.after, "after", "", "`ID` of the event to go on behind")
 	cmd.Flags().StringArrayVar(&f.types, "type", nil, "`TYPE` of events to tell; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(events.Types, cobra.ShellCompDirectiveNoFileComp)) // fails for a flag that is not there
 	return cmd
 }
 

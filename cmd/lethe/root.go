@@ -136,6 +136,7 @@ rehearsal model, which says so.`,
 	flags.BoolVar(&p.verbose, "verbose", false, "print LIFE events as they happen")
 	_ = root.MarkPersistentFlagDirname("home")
 	p.runFlags(root)
+	p.traceFlag(root)
 	for _, group := range []struct {
 		id, title string
 		commands  []*cobra.Command

@@ -38,6 +38,7 @@ read config.toml again.
 		ValidArgsFunction: p.completeIdentities,
 	}
 	p.runFlags(cmd)
+	p.traceFlag(cmd)
 	cmd.Flags().StringArrayVar(&with, "with", nil, "`BRIDGE` to keep running beside the daemon: "+strings.Join(p.companionNames(), ", ")+"; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("with", cobra.FixedCompletions(p.companionNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -124,6 +125,11 @@ func (r runFlags) given() bool {
 	return r.soul != "" || r.preset != "" || r.model != "" || r.baseURL != "" || r.workspace != "" || r.trace != "" || r.offline || r.limit != 0
 }
 
+func (p *program) traceFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.runs.trace, "trace", "", "`FILE` that the events are appended to as they happen; - is standard output")
+	_ = cmd.RegisterFlagCompletionFunc("trace", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)) // any file
+}
+
 // runFlags adds the flags of commands that run identities.
 func (p *program) runFlags(cmd *cobra.Command) {
 	f, r := cmd.Flags(), &p.runs
@@ -136,7 +142,6 @@ func (p *program) runFlags(cmd *cobra.Command) {
 	f.BoolVar(&r.offline, "offline", false, "use the offline rehearsal model")
 	f.IntVar(&r.limit, "context-limit", 0, "`TOKENS` of a request with its answer at most (default 100000)")
 	f.StringVar(&r.workspace, "workspace", "", "`DIR` that the tools work in (default: the identity's own)")
-	f.StringVar(&r.trace, "trace", "", "`FILE` that the events are appended to as they happen; - is standard output")
 	_ = cmd.MarkFlagDirname("workspace")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"room": p.completeRooms, "name": p.completeIdentities,

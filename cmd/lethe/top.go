@@ -27,6 +27,9 @@ comes back. In a pipe and with --json it prints once.`,
 				if p.json {
 					return p.printJSON(rows)
 				}
+				if len(rows) == 0 {
+					return p.noIdentities()
+				}
 				return stdin.PrintRows(p.out, rows)
 			}
 			for last := ""; ; {

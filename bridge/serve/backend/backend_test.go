@@ -82,7 +82,11 @@ func TestRead(t *testing.T) {
 			t.Errorf("%.20s: %d %s, want %d", body, w.Code, w.Body, want)
 		}
 	}
-	r := httptest.NewRequest("POST", "/", strings.NewReader(`{}`))
+	r := httptest.NewRequest("POST", "/", nil)
+	if err := Read(httptest.NewRecorder(), r, new(struct{})); err != nil {
+		t.Errorf("no body: %v", err)
+	}
+	r = httptest.NewRequest("POST", "/", strings.NewReader(`{}`))
 	r.Header.Set("Content-Type", "text/plain") // as a form of another site may send it
 	if err := Read(httptest.NewRecorder(), r, new(struct{})); Status(err) != 400 {
 		t.Error(err)

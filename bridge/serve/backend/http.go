@@ -88,8 +88,11 @@ func WriteError(w http.ResponseWriter, err error) {
 	WriteJSON(w, Status(err), ErrorBody{text})
 }
 
-// Read reads the JSON of a request into v. A member that v does not know is refused.
+// Read reads the JSON of a request into v. A member that v does not know is refused. No body is an empty object.
 func Read(w http.ResponseWriter, r *http.Request, v any) error {
+	if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
+		return nil
+	}
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 		return report.Invalid("the body is %q, and has to be application/json", kind)
 	}
