@@ -19,13 +19,15 @@ import (
 // Kinds of entries that a search can be narrowed to.
 var Kinds = []string{"chat", "reply", "tool", "note"}
 
-// Search is what to look for in what an identity has forgotten. Only Text is needed.
+// Search is what to look for in what an identity has forgotten. The tags describe it to clients of the API.
 type Search struct {
-	Text         string
-	Since, Until string // 7d, 12h, 2026-05-01, 2026-05-01T12:00:00Z
-	Room, Tool   string
-	Kind         string // one of Kinds
-	Limit        int    // 1 to 50
+	Text  string `name:"q" required:"true" about:"Words to look for."`
+	Since string `name:"since" about:"Only what was said after: 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z."`
+	Until string `name:"until" about:"Only what was said before."`
+	Room  string `name:"room" about:"Only what was heard in this room."`
+	Tool  string `name:"tool" about:"Only passages with a call of this tool."`
+	Kind  string `name:"kind" about:"Only passages with this kind of entry: chat, reply, tool or note."`
+	Limit int    `name:"limit" default:"10" min:"1" max:"50" about:"How many at most."`
 }
 
 func (s Search) query(now time.Time) (recall.Query, error) {

@@ -216,17 +216,11 @@ func (s server) stopJob(r *http.Request, id agent.Identity, p ofJob, _ none) (j 
 
 type search struct {
 	of
-	Query string `name:"q" required:"true" about:"Words to look for."`
-	Since string `name:"since" about:"Only what was said after: 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z."`
-	Until string `name:"until" about:"Only what was said before."`
-	Room  string `name:"room" about:"Only what was heard in this room."`
-	Tool  string `name:"tool" about:"Only passages with a call of this tool."`
-	Kind  string `name:"kind" about:"Only passages with this kind of entry: chat, reply, tool or note."`
-	Limit int    `name:"limit" default:"10" min:"1" max:"50" about:"How many at most."`
+	report.Search
 }
 
 func (s server) recall(r *http.Request, id agent.Identity, p search) (report.Found, error) {
-	f, err := s.Recall(r.Context(), id, report.Search{Text: p.Query, Since: p.Since, Until: p.Until, Room: p.Room, Tool: p.Tool, Kind: p.Kind, Limit: p.Limit}, s.Log)
+	f, err := s.Recall(r.Context(), id, p.Search, s.Log)
 	if errors.Is(err, report.ErrNoMatch) {
 		err = nil
 	}

@@ -33,13 +33,7 @@ type none struct{}
 
 // get is a route that answers an A to its parameters.
 func get[P, A any](path, does string, f func(r *http.Request, p P) (A, error)) route {
-	return raw[P, A]("GET", path, does, jsonMedia, func(w http.ResponseWriter, r *http.Request, p P) error {
-		a, err := f(r, p)
-		if err == nil {
-			backend.WriteJSON(w, http.StatusOK, a)
-		}
-		return err
-	})
+	return send("GET", path, http.StatusOK, does, func(r *http.Request, p P, _ none) (A, error) { return f(r, p) })
 }
 
 // send is a route that takes a B as JSON and answers an A with this status.

@@ -229,13 +229,9 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, message, hint st
 		http.Error(w, message+"\n"+hint, status)
 		return
 	}
-	type fault struct {
-		Message string `json:"message"`
-		Hint    string `json:"hint,omitempty"`
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]fault{"error": {message, hint}}) // the client may be gone
+	_ = json.NewEncoder(w).Encode(map[string]map[string]string{"error": {"message": message, "hint": hint}}) // the client may be gone
 }
 
 // Mux is a mux that refuses what it does not know as this package does.

@@ -41,27 +41,29 @@ const maxContext = 64 << 20
 
 // readContext reads context.md. Where it is missing, it is what the identity would write.
 func readContext(id agent.Identity, s *mind.State) ([]byte, fs.FileInfo, error) {
-	path := filepath.Join(id.Dir, "context.md")
+	file, looks, err := readPart(filepath.Join(id.Dir, "context.md"))
+	if looks == nil && err == nil {
+		file = s.View()
+	}
+	return file, looks, err
+}
+
+// readPart reads a file, and how it looks; nothing where it is missing.
+func readPart(path string) ([]byte, fs.FileInfo, error) {
 	looks, _ := os.Lstat(path) // before it is read: what changes meanwhile is seen to have
 	file, _, err := durable.ReadRegular(path, maxContext)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.View(), nil, nil
+		return nil, nil, nil
 	}
 	return file, looks, err
 }
 
 // partOf returns what a person may edit of a block, or nil: what can be edited is in docs/context.md.
 func partOf(f *frame, s *mind.State, id string) (*part, error) {
-	p := &part{ID: id, path: filepath.Join(f.ID.Dir, "context.md")}
 	if id == "memory" {
-		p.path = filepath.Join(f.ID.Dir, "MEMORY.md")
-		p.looks, _ = os.Lstat(p.path)
-		file, _, err := durable.ReadRegular(p.path, maxContext)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		p.file, p.Text, p.to = string(file), string(file), len(file)
-		return p, err
+		path := filepath.Join(f.ID.Dir, "MEMORY.md")
+		file, looks, err := readPart(path)
+		return &part{ID: id, path: path, file: string(file), Text: string(file), to: len(file), looks: looks}, err
 	}
 	if _, _, err := mind.ParseID(strings.TrimSuffix(strings.Split(id, "..")[0], "-result")); err != nil && id != "pins" {
 		return nil, nil
@@ -70,7 +72,7 @@ func partOf(f *frame, s *mind.State, id string) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.file, p.looks, p.Gone = string(file), looks, true
+	p := &part{ID: id, path: filepath.Join(f.ID.Dir, "context.md"), file: string(file), looks: looks, Gone: true}
 	for _, sec := range sections(p.file) {
 		if sec.id == id {
 			p.Text, p.from, p.to, p.Gone = sec.text, sec.from, sec.to, false
