@@ -140,6 +140,9 @@ func (f *frame) window(before int64, lines int, d *lifeData) ([]events.Event, er
 // read reads events behind an ID up to a byte of LIFE, and not many more than most; below 0, all that there are.
 func (f *frame) read(after string, to int64, most int) (got []events.Event, err error) {
 	s, err := events.Open(f.Store, events.Log{Path: f.ID.LIFE(), Name: f.ID.Name}, after)
+	if errors.Is(err, events.ErrAfter) || errors.Is(err, events.ErrGone) {
+		return nil, &report.InvalidError{Err: err, Advice: "begin anew, without after"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +208,11 @@ var original = view{name: "original", title: "Original", data: originalData, apa
 const originalShown = 200 << 10 // bytes
 
 func originalData(f *frame, r *http.Request) (any, error) {
-	h, err := f.Store.Resolve(r.FormValue("hash"))
+	hash := r.FormValue("hash")
+	if len(hash) < blobs.MinPrefix || len(hash) > 64 || strings.Trim(hash, "0123456789abcdef") != "" {
+		return nil, report.Invalid("%.80q is not the hash of a stored text", hash)
+	}
+	h, err := f.Store.Resolve(hash)
 	if err != nil {
 		return nil, err
 	}

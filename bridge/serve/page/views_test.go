@@ -271,6 +271,11 @@ func (r *remembered) edits(t *testing.T) {
 			t.Errorf("edit %s: %v, %v", bad, answer.Status, err)
 		}
 	}
+	for _, bad := range []string{"life?after=x", "life?after=99999999", "original", "original?hash=zzzz", "original?hash=" + strings.Repeat("0", 65)} {
+		if answer, err := http.Get(r.url + bad); err != nil || answer.StatusCode != http.StatusBadRequest {
+			t.Errorf("look at %s: %v, %v", bad, answer.Status, err)
+		}
+	}
 }
 
 // A link in a message leads to no other port of the page's own host, however it is written: a browser
