@@ -128,6 +128,33 @@ func TestNotice(t *testing.T) {
 	}
 }
 
+// An identity that is started twice is one; who is told that it has stopped can have it run again at once; and
+// a program may close twice.
+func TestTwice(t *testing.T) {
+	h := open(t, t.TempDir())
+	ada, same := start(t, h, "ada"), start(t, h, "ada")
+	if !ada.Inside() || !same.Inside() {
+		t.Error("it runs in another program")
+	}
+	stopped := make(chan error, 1)
+	for range 5 {
+		if _, err := stuck(t, h, ada, func() { go func() { stopped <- agent.Stop(same.Identity) }() }); !errors.Is(err, ErrDismissed) {
+			t.Errorf("it was stopped: %v", err)
+		}
+		lethetest.Must(t, <-stopped)
+		lethetest.Must(t, ada.Resume(t.Context()))
+		if r, err := same.Say(t.Context(), "", "what is 2*3?"); err != nil || !strings.Contains(r.Text, "2*3 = 6") {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	lethetest.Must(t, same.Stop())
+	if ada.Inside() {
+		t.Error("Stop does not wait")
+	}
+	lethetest.Must(t, h.Close())
+	lethetest.Must(t, h.Close())
+}
+
 // Two programs share an identity: one runs it, the other talks with it, and takes it up when it has stopped.
 func TestAttach(t *testing.T) {
 	dir := t.TempDir()

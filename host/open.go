@@ -80,7 +80,7 @@ type members struct {
 	all    sync.WaitGroup
 
 	mu    sync.Mutex
-	ready map[string]chan struct{} // by hash: closed when the identity hears its rooms
+	known map[string]*Identity // by hash
 }
 
 // started begins what identities share while they run.
@@ -96,13 +96,14 @@ func (h *Host) started() context.Context {
 				m.all.Wait()
 				return nil
 			})
+			close(m.around)
 		}()
 	})
 	return m.ctx
 }
 
 // Close stops the identities that run here, and waits for that: everything is saved. No other
-// method may be called after it.
+// method may be called after it, but Close again.
 func (h *Host) Close() error {
 	h.started() // the offline model listens since New
 	h.members.cancel()
@@ -111,13 +112,13 @@ func (h *Host) Close() error {
 
 // hears tells Start that an identity is ready.
 func (h *Host) hears(id agent.Identity) {
+	i := h.Of(id)
 	h.members.mu.Lock()
-	ready := h.members.ready[id.Self]
-	delete(h.members.ready, id.Self)
-	h.members.mu.Unlock()
-	if ready != nil {
-		close(ready)
+	if i.ready != nil {
+		close(i.ready)
+		i.ready = nil
 	}
+	h.members.mu.Unlock()
 	if h.options.Ready != nil {
 		h.options.Ready(id)
 	}
@@ -127,7 +128,8 @@ func (h *Host) hears(id agent.Identity) {
 // goroutine.
 type Identity struct {
 	agent.Identity
-	host *Host
+	host  *Host
+	ready chan struct{} // of Resume: closed when the identity hears its rooms. members.mu guards it
 
 	mu   sync.Mutex
 	stop context.CancelFunc // of the run in this program; nil before the first
@@ -145,8 +147,20 @@ func (h *Host) Find(who string) (*Identity, error) {
 	return h.Of(id), err
 }
 
-// Of is an identity of the home, for the methods that there are.
-func (h *Host) Of(id agent.Identity) *Identity { return &Identity{Identity: id, host: h} }
+// Of is an identity of the home, for the methods that there are: the same one each time.
+func (h *Host) Of(id agent.Identity) *Identity {
+	h.members.mu.Lock()
+	defer h.members.mu.Unlock()
+	if h.members.known == nil {
+		h.members.known = map[string]*Identity{}
+	}
+	i := h.members.known[id.Self]
+	if i == nil {
+		i = &Identity{Identity: id, host: h}
+		h.members.known[id.Self] = i
+	}
+	return i
+}
 
 // Start resumes the identity of a name, or boots it with the rest of the options, and has it
 // run in this program until Stop or Close. Where another process runs it, Start leaves it there.
@@ -177,10 +191,7 @@ func (i *Identity) Resume(ctx context.Context) error {
 	life, stop := context.WithCancel(h.started())
 	ready := make(chan struct{})
 	h.members.mu.Lock()
-	if h.members.ready == nil {
-		h.members.ready = map[string]chan struct{}{}
-	}
-	h.members.ready[i.Self] = ready
+	i.ready = ready
 	h.members.mu.Unlock()
 	i.stop, i.done = stop, make(chan struct{})
 	done := i.done

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"time"
@@ -119,20 +120,58 @@ func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event)
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go a.untilStopped(following, end)
-	for e, err := range a.Events(following, a.After) {
+	see := func(e events.Event, err error) (done bool, _ error) {
 		if err == nil && on != nil {
 			err = on(e)
 		}
 		if err != nil {
-			return t.Reply, err
+			return true, err
 		}
 		a.After = cmp.Or(e.ID, a.After)
 		t.After = a.After
-		if t.take(e) {
-			return t.Reply, t.err
+		return t.take(e), t.err
+	}
+	for e, err := range a.Events(following, a.After) {
+		if done, err := see(e, err); done {
+			if errors.Is(err, ErrStopped) {
+				a.ended(ctx)
+			}
+			return t.Reply, err
 		}
 	}
-	return t.Reply, context.Cause(following)
+	if err := context.Cause(following); !errors.Is(err, ErrStopped) {
+		return t.Reply, err
+	}
+	// What has happened at the end may not have been read yet.
+	rest, err := events.Open(a.host.store, events.Log{Path: a.LIFE(), Name: a.Name}, a.After)
+	if err != nil {
+		return t.Reply, err
+	}
+	defer rest.Close()
+	for {
+		e, err := rest.Next()
+		if err == io.EOF {
+			return t.Reply, context.Cause(following)
+		}
+		if done, err := see(e, err); done {
+			return t.Reply, err
+		}
+	}
+}
+
+// ended waits for the end of a run in this program that has said that it stops, so that Resume begins another one.
+func (i *Identity) ended(ctx context.Context) {
+	i.mu.Lock()
+	done := i.done
+	i.mu.Unlock()
+	if done == nil {
+		return
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-time.After(alivePace): // it was an earlier run
+	}
 }
 
 // alivePace is how often it is looked whether another process still lives; it may die without a word.

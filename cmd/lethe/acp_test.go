@@ -184,7 +184,7 @@ func TestEditor(t *testing.T) {
 
 	// a turn with a call, that works in the editor's folder
 	reason, shown := e.prompt(id, text("write hello to greeting.txt and then read greeting.txt"))
-	for _, want := range []string{"call: WRITE_FILE greeting.txt in_progress\n", "result: completed ", "call: READ_FILE greeting.txt", "agent: "} {
+	for _, want := range []string{"call: WRITE_FILE greeting.txt hello in_progress\n", "result: completed ", "call: READ_FILE greeting.txt", "agent: "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("not shown: %q in\n%s", want, shown)
 		}
