@@ -1,7 +1,11 @@
 package report
 
 import (
+	"cmp"
+	"errors"
+	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"lethe/life"
@@ -21,6 +25,7 @@ type Firings struct {
 
 // history follows LIFE from firings to the ends of their turns.
 type history struct {
+	at      life.Mark // that was read
 	by      map[string]*Firings
 	fired   []*firing // and not heard yet
 	heard   []*Firings
@@ -35,20 +40,59 @@ type firing struct {
 	event.Place
 }
 
+// histories holds what was read of each log, so that only what is new is read.
+var histories = struct {
+	sync.Mutex
+	of map[string]*history
+}{of: map[string]*history{}}
+
 func firingsOf(path string) (map[string]*Firings, error) {
-	h := history{by: map[string]*Firings{}}
-	err := life.Scan(path, func(line life.Event, _ int64) error {
-		if !slices.Contains([]string{"fired", "inbound", "reply", "call"}, line.Kind) || len(h.by) == 0 && line.Kind != "fired" {
+	histories.Lock()
+	defer histories.Unlock()
+	h := cmp.Or(histories.of[path], &history{by: map[string]*Firings{}})
+	err := h.read(path)
+	if errors.Is(err, life.ErrOtherLog) {
+		h = &history{by: map[string]*Firings{}}
+		err = h.read(path)
+	}
+	histories.of[path] = h
+	all := map[string]*Firings{}
+	for by, f := range h.by {
+		f := *f
+		for _, in := range h.in { // the newest turn may go on
+			if in == h.by[by] && h.nothing {
+				f.Nothing++
+			}
+		}
+		all[by] = &f
+	}
+	return all, err
+}
+
+// read reads what is new.
+func (h *history) read(path string) error {
+	r, err := life.ReadFrom(path, h.at)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		line, _, err := r.Next()
+		if err == io.EOF {
 			return nil
 		}
-		e, err := event.Parse(line)
-		if err == nil {
+		if err != nil {
+			return err
+		}
+		if slices.Contains([]string{"fired", "inbound", "reply", "call"}, line.Kind) && (len(h.by) > 0 || line.Kind == "fired") {
+			e, err := event.Parse(line)
+			if err != nil {
+				return err
+			}
 			h.apply(e)
 		}
-		return err
-	})
-	h.endTurn()
-	return h.by, err
+		h.at = r.At
+	}
 }
 
 func (h *history) apply(e event.Event) {

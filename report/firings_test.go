@@ -1,7 +1,9 @@
 package report
 
 import (
+	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -43,11 +45,15 @@ func TestFirings(t *testing.T) {
 		if err := log.Append(event.Line(due, e)); err != nil {
 			t.Fatal(err)
 		}
+		read := firings(t, path) // what is new
+		h := histories.of[path]
+		delete(histories.of, path)
+		if all := firings(t, path); !reflect.DeepEqual(read, all) {
+			t.Errorf("after %+v: %+v, want %+v", e, read, all)
+		}
+		histories.of[path] = h
 	}
-	got, err := firingsOf(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := firings(t, path)
 	for by, want := range map[string]Firings{
 		"cron-brief": {Last: due, Fired: 2, Missed: 2, Nothing: 1, USD: 1.25, Model: "m"},
 		"watch-file": {Last: due, Fired: 1, Silent: 3, Nothing: 1, USD: 0.25, Model: "m"},
@@ -56,4 +62,23 @@ func TestFirings(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", by, f, want)
 		}
 	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if log, err = life.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if got := firings(t, path); len(got) != 0 {
+		t.Errorf("a new log has %v", got)
+	}
+}
+
+func firings(t *testing.T, path string) map[string]*Firings {
+	t.Helper()
+	all, err := firingsOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -32,7 +32,7 @@ func TriggersDir(id agent.Identity) string { return filepath.Join(id.Dir, "trigg
 // maxTrigger bounds a file that is read, in bytes; package trigger takes less.
 const maxTrigger = 1 << 20
 
-// Triggers reads the files and the whole log; what has fired and has no file any more is
+// Triggers reads the files, and what is new in the log; what has fired and has no file any more is
 // there, too.
 func (h Home) Triggers(id agent.Identity) ([]Trigger, error) {
 	fired, err := firingsOf(id.LIFE())

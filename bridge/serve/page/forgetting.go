@@ -190,8 +190,20 @@ func readEpochs(h report.Home, id agent.Identity, before int64) (list []*epoch, 
 		older = list[0].begin
 	}
 	for _, e := range list {
+		for _, r := range e.state.Faded {
+			l := mind.Listing{Ref: blobs.Ref{Gist: r.Original.Gist}, From: r.From, To: r.To}
+			t.known[r.Original.Hash.String()[:digits]] = l
+			if r.Summary != nil {
+				t.known[r.Summary.Hash.String()[:digits]] = l
+			}
+		}
+	}
+	for _, e := range list {
 		for k := range e.Reminded {
-			e.Reminded[k].look(t.known, list)
+			r := &e.Reminded[k]
+			if l, ok := t.known[r.Hash[:min(digits, len(r.Hash))]]; ok {
+				r.Gist, r.From, r.To = l.Ref.Gist, l.From, l.To
+			}
 		}
 	}
 	return list, older, nil
@@ -301,21 +313,6 @@ func (f *faded) look(now, before *epoch) {
 	f.Away = 1
 	if r := now.at(f.Entries.From); r != nil {
 		f.Away += r.Tier
-	}
-}
-
-// look finds which entries a reminder is about.
-func (r *reminder) look(known map[string]mind.Listing, list []*epoch) {
-	short := r.Hash[:min(digits, len(r.Hash))]
-	for _, e := range list {
-		for _, f := range e.state.Faded {
-			if f.Original.Hash.String() == r.Hash || f.Summary != nil && f.Summary.Hash.String() == r.Hash {
-				known[short] = mind.Listing{Ref: blobs.Ref{Gist: f.Original.Gist}, From: f.From, To: f.To}
-			}
-		}
-	}
-	if l, ok := known[short]; ok {
-		r.Gist, r.From, r.To = l.Ref.Gist, l.From, l.To
 	}
 }
 
