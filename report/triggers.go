@@ -110,15 +110,16 @@ func (e faultyError) Hint() string {
 // Fire asks an identity to fire one of its triggers once, now; it does so when it runs.
 // The trigger's schedule stays.
 func Fire(id agent.Identity, name string, all []Trigger) error {
-	i := slices.IndexFunc(all, func(t Trigger) bool { return t.Name == name && t.When != "" })
-	if i < 0 {
-		if err := Wrong(id, slices.DeleteFunc(slices.Clone(all), func(t Trigger) bool { return t.Name != name })); err != nil {
-			return err
+	for _, t := range all {
+		switch {
+		case t.Name != name || t.When == "" && t.Error == "": // another one, or without a file
+		case t.When == "":
+			return Wrong(id, []Trigger{t})
+		case strings.HasPrefix(t.When, "mail "):
+			return &InvalidError{fmt.Errorf("%s fires for a file, not when it is asked to", name), "put one into its directory"}
+		default:
+			return durable.Overwrite(filepath.Join(TriggersDir(id), name+".now"), nil, 0o600)
 		}
-		return fmt.Errorf("find trigger %s of %s: %w", name, id.Name, agent.ErrNotFound)
 	}
-	if strings.HasPrefix(all[i].When, "mail ") {
-		return &InvalidError{fmt.Errorf("%s fires for a file, not when it is asked to", name), "put one into its directory"}
-	}
-	return durable.Overwrite(filepath.Join(TriggersDir(id), name+".now"), nil, 0o600)
+	return fmt.Errorf("find trigger %s of %s: %w", name, id.Name, agent.ErrNotFound)
 }

@@ -70,12 +70,10 @@ func modelOf(name string, id agent.Identity) map[string]any {
 
 // models lists the identities, those without that work for another one.
 func (h *handler) models(*http.Request) (any, error) {
-	all, err := h.Agents()
+	all, err := h.List()
 	list := []any{}
-	for _, a := range all {
-		if id, err := h.Find(a.Self); a.Parent == "" && err == nil {
-			list = append(list, modelOf(a.Name, id))
-		}
+	for _, id := range slices.DeleteFunc(all, agent.Identity.IsChild) {
+		list = append(list, modelOf(id.Name, id))
 	}
 	return map[string]any{"object": "list", "data": list}, err
 }

@@ -228,6 +228,7 @@ func TestNoAnswer(t *testing.T) {
 	lethetest.Words(t, got, "paused", "Insufficient Balance")
 	// The same again is said once, and refused again; and the notice in the room is no answer.
 	w.refused(503, body("ada/dev", "hello"), "X-Stainless-Retry-Count: 1")
+	lethetest.Eventually(t, "a notice", func() bool { return len(w.said("dev")) == 2 })
 	if got := w.ask(body("ada/dev", "hello", "", "are you there?")); got != "" {
 		t.Errorf("%q", got)
 	}
