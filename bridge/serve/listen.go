@@ -167,8 +167,12 @@ func (c Config) listenSocket() (net.Listener, error) {
 
 // hosts are the names in Host that are right beside those of this machine.
 func (c Config) hosts() (names []string) {
-	if ip, err := netip.ParseAddr(c.host()); err == nil && !ip.IsUnspecified() {
-		names = append(names, ip.String())
+	host := c.host()
+	if ip, err := netip.ParseAddr(host); err == nil {
+		host = ip.String()
+	}
+	if host != "" && host != "0.0.0.0" && host != "::" { // where the Host is one of many
+		names = append(names, host)
 	}
 	for _, name := range c.Hosts {
 		names = append(names, strings.ToLower(name))

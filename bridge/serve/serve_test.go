@@ -226,3 +226,24 @@ func TestRefused(t *testing.T) {
 	c.Address, c.Unencrypted = "0.0.0.0:0", true
 	lethetest.Must(t, start(t, c).stop())
 }
+
+// The link to an address that is given by name is no stranger's.
+func TestNamedAddress(t *testing.T) {
+	name, err := os.Hostname()
+	lethetest.Must(t, err)
+	if l, err := net.Listen("tcp", net.JoinHostPort(name, "0")); err != nil {
+		t.Skip("this machine does not know its name")
+	} else {
+		l.Close()
+	}
+	c := config(t)
+	c.Address, c.Unencrypted = net.JoinHostPort(name, "0"), true
+	s := start(t, c)
+	resp, err := http.Get(s.link())
+	lethetest.Must(t, err)
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 {
+		t.Errorf("%s: %s", s.url, resp.Status)
+	}
+	lethetest.Must(t, s.stop())
+}
