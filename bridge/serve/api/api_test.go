@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -16,11 +17,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.uber.org/goleak"
 
 	"lethe/agent"
+	"lethe/blobs"
 	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
 	"lethe/budget"
@@ -31,6 +34,9 @@ import (
 	"lethe/internal/lethetest"
 	"lethe/internal/servetest"
 	"lethe/internal/status"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
 	"lethe/report"
 )
 
@@ -478,5 +484,38 @@ func TestFollow(t *testing.T) {
 	}
 	if resp := w.Do(t, "HEAD", "/api/agents/ada/events", ""); resp.StatusCode != 200 {
 		t.Errorf("HEAD: %s", resp.Status)
+	}
+}
+
+// Long arguments of calls count in how much of a life is listed at once.
+func TestLifeIsListedInParts(t *testing.T) {
+	s := servetest.Start(t, lethetest.Dir(t), api.Routes)
+	id, err := agent.Boot(s.Backend.Home.Home, s.Backend.Store, agent.BootOptions{Name: "ada"})
+	lethetest.Must(t, err)
+	state, err := agent.Fold(id, s.Backend.Store)
+	lethetest.Must(t, err)
+	var answer mind.Answer
+	lines := []life.Event{{}}
+	for k := range 30 {
+		answer.Calls = append(answer.Calls, mind.AnswerCall{Tool: "BASH", Args: `{"command":"` + strings.Repeat("x", 60<<10) + `"}`})
+		lines = append(lines, event.Line(time.Now(), event.Call{ID: mind.CallID(state.Next, k+1), Tool: "BASH"}))
+	}
+	h, err := s.Backend.Store.Put(blobs.Meta{At: time.Now(), Gist: "calls", Life: id.Self}, answer.Encode())
+	lethetest.Must(t, err)
+	lines[0] = event.Line(time.Now(), event.Reply{N: state.Next, Turn: 1}, blobs.Ref{Hash: s.Backend.Store.Short(h), Gist: "calls"})
+	log, err := life.Open(id.LIFE())
+	lethetest.Must(t, err)
+	lethetest.Must(t, errors.Join(log.Append(lines...), log.Close()))
+	calls, after := 0, "0"
+	for after != "" {
+		text := servetest.Text(t, s.Do(t, "GET", "/api/agents/ada/life?limit=1000&after="+after, ""), 200)
+		part := into[list[events.Event]](t, text)
+		calls, after = calls+strings.Count(text, `"args":`), part.Next
+		if len(text) > 1<<20+64<<10 {
+			t.Errorf("%d events at once have %d bytes", len(part.Items), len(text))
+		}
+	}
+	if calls != 30 {
+		t.Errorf("%d calls are listed", calls)
 	}
 }

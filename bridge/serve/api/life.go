@@ -38,7 +38,7 @@ func (s server) life(_ *http.Request, id agent.Identity, p ofPage) (l List[event
 		if err != nil {
 			return l, err
 		}
-		l.Items, l.Next, bytes = append(l.Items, e), e.ID, bytes+len(e.Text)
+		l.Items, l.Next, bytes = append(l.Items, e), e.ID, bytes+len(e.Text)+len(e.Args)
 	}
 	return l, nil
 }
