@@ -192,23 +192,30 @@ func (r *Reader) Close() error { return r.file.(io.Closer).Close() }
 // Scan calls f for each event of a log, with its line's offset in bytes. After a
 // torn end it returns nil, and at a bad line a *CorruptError.
 func Scan(path string, f func(e Event, offset int64) error) error {
-	r, err := ReadFrom(path, Mark{})
+	var at Mark
+	return ReadOn(path, &at, func(e Event, _ bool) error { return f(e, at.Offset) })
+}
+
+// ReadOn is Scan of what is behind a mark, which goes behind each event that f has taken; f is also
+// told whether the same append wrote the line before. ErrOtherLog says that the mark is of another log.
+func ReadOn(path string, at *Mark, f func(e Event, follows bool) error) error {
+	r, err := ReadFrom(path, *at)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	for {
-		offset := r.At.Offset
-		e, _, err := r.Next()
+		e, follows, err := r.Next()
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := f(e, offset); err != nil {
+		if err := f(e, follows); err != nil {
 			return err
 		}
+		*at = r.At
 	}
 }
 

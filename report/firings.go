@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"errors"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -71,28 +70,16 @@ func firingsOf(path string) (map[string]*Firings, error) {
 
 // read reads what is new.
 func (h *history) read(path string) error {
-	r, err := life.ReadFrom(path, h.at)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for {
-		line, _, err := r.Next()
-		if err == io.EOF {
+	return life.ReadOn(path, &h.at, func(line life.Event, _ bool) error {
+		if !slices.Contains([]string{"fired", "inbound", "reply", "call"}, line.Kind) || len(h.by) == 0 && line.Kind != "fired" {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		if slices.Contains([]string{"fired", "inbound", "reply", "call"}, line.Kind) && (len(h.by) > 0 || line.Kind == "fired") {
-			e, err := event.Parse(line)
-			if err != nil {
-				return err
-			}
+		e, err := event.Parse(line)
+		if err == nil {
 			h.apply(e)
 		}
-		h.at = r.At
-	}
+		return err
+	})
 }
 
 func (h *history) apply(e event.Event) {

@@ -114,28 +114,18 @@ func (c *collector) compactions(id agent.Identity) (int, error) {
 		f = &forgetting{}
 		c.forgot[id.Self] = f
 	}
-	r, err := life.ReadFrom(id.LIFE(), f.to)
-	if errors.Is(err, life.ErrOtherLog) { // it was put back from a copy
-		*f = forgetting{}
-		r, err = life.ReadFrom(id.LIFE(), f.to)
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer r.Close()
-	for {
-		e, follows, err := r.Next()
-		if err == io.EOF {
-			return f.count, nil
-		}
-		if err != nil {
-			return 0, err
-		}
+	count := func(e life.Event, follows bool) error {
 		if f.fades = follows && f.fades || e.Kind == "fade"; f.fades && e.Kind == "epoch" {
 			f.count++
 		}
-		f.to = r.At
+		return nil
 	}
+	err := life.ReadOn(id.LIFE(), &f.to, count)
+	if errors.Is(err, life.ErrOtherLog) { // it was put back from a copy
+		*f = forgetting{}
+		err = life.ReadOn(id.LIFE(), &f.to, count)
+	}
+	return f.count, err
 }
 
 type scrape struct {
