@@ -20,11 +20,6 @@ func readSettings(home string) (s settings, err error) {
 	return s, err
 }
 
-func parseSettings(path string, data []byte) (s settings, err error) {
-	s.Settings, err = config.Parse(path, data, s.tables()...)
-	return s, err
-}
-
 // tables are those of the bridges.
 func (s *settings) tables() []config.Table {
 	return []config.Table{

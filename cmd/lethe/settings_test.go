@@ -32,3 +32,8 @@ func TestDocumentedConfiguration(t *testing.T) {
 		}
 	}
 }
+
+func parseSettings(path string, data []byte) (s settings, err error) {
+	s.Settings, err = config.Parse(path, data, s.tables()...)
+	return s, err
+}
