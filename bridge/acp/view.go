@@ -91,6 +91,8 @@ func (v *view) event(e events.Event) {
 				Used: now.ContextTokens, Size: now.ContextLimit, Cost: &sdk.Cost{Amount: now.CostUSD + e.USD, Currency: "USD"},
 			}})
 		}
+	case events.TurnEnd: // what follows is no paragraph of it
+		v.thinking, v.text = events.Growing{}, events.Growing{}
 	case events.Forgot:
 		v.think(fmt.Sprintf("(forgot %s: %d → %d tokens)\n", e.Entries, e.Before, e.After))
 	}

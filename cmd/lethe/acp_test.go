@@ -30,6 +30,7 @@ type editor struct {
 
 	mu     sync.Mutex
 	shown  strings.Builder // what a person would see, a line each
+	first  bool            // nothing of an answer has come yet
 	usage  *sdk.SessionUsageUpdate
 	asked  chan sdk.RequestPermissionRequest
 	choice chan sdk.RequestPermissionOutcome
@@ -43,6 +44,10 @@ func (e *editor) SessionUpdate(_ context.Context, n sdk.SessionNotification) err
 	}
 	switch u := n.Update; {
 	case u.AgentMessageChunk != nil:
+		if text := u.AgentMessageChunk.Content.Text.Text; e.first && strings.HasPrefix(text, "\n") {
+			e.t.Errorf("an answer begins with %q", text)
+		}
+		e.first = false
 		put("agent: ", u.AgentMessageChunk.Content)
 	case u.AgentThoughtChunk != nil:
 		put("thought: ", u.AgentThoughtChunk.Content)
@@ -133,6 +138,9 @@ func (e *editor) session(dir string) sdk.SessionId {
 // prompt says something and returns how the turn ended and what was shown.
 func (e *editor) prompt(id sdk.SessionId, blocks ...sdk.ContentBlock) (sdk.StopReason, string) {
 	e.t.Helper()
+	e.mu.Lock()
+	e.first = true
+	e.mu.Unlock()
 	r, err := e.Prompt(e.t.Context(), sdk.PromptRequest{SessionId: id, Prompt: blocks})
 	lethetest.Must(e.t, err)
 	return r.StopReason, e.look()
