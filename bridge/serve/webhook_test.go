@@ -1,11 +1,13 @@
 package serve_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -115,6 +117,36 @@ func TestWebhook(t *testing.T) {
 		lethetest.Write(t, filepath.Join(id.Dir, "triggers/gh.toml"), "mail = \""+mail+"\"\n")
 		if status, a := s.post(t, "github", "x", auth); status != want {
 			t.Errorf("into %s: %d %v", mail, status, a)
+		}
+	}
+}
+
+// Strangers who send bodies slowly, under signatures that prove to be wrong, keep no sender with a token waiting.
+func TestSlowStrangers(t *testing.T) {
+	s, _, _ := withAda(t)
+	var strangers []*bufio.ReadWriter
+	for range 16 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		lethetest.Must(t, err)
+		defer conn.Close()
+		rw := bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn))
+		rw.WriteString("POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: sha256=00\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+		lethetest.Must(t, rw.Flush())
+		if line, err := rw.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100") {
+			t.Fatal(line, err)
+		}
+		strangers = append(strangers, rw)
+	}
+	if status, a := s.post(t, "github", "x", "Authorization: Bearer "+strings.TrimSpace(lethetest.Read(t, serve.HookTokenFile(s.home, "github")))); status != 202 {
+		t.Errorf("%d %v", status, a)
+	}
+	for _, rw := range strangers { // they were not cut off for it
+		rw.WriteByte('x')
+		lethetest.Must(t, rw.Flush())
+		_, err := rw.ReadString('\n')
+		line, lerr := rw.ReadString('\n')
+		if err != nil || lerr != nil || !strings.HasPrefix(line, "HTTP/1.1 401") && !strings.HasPrefix(line, "HTTP/1.1 429") {
+			t.Fatal(line, err, lerr)
 		}
 	}
 }
