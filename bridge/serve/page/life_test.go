@@ -126,11 +126,9 @@ func TestWeight(t *testing.T) {
 // BenchmarkViews opens views of an identity whose LIFE has 100,000 lines.
 func BenchmarkViews(b *testing.B) {
 	_, mux := old(b, 100_000)
-	for _, view := range []string{"now", "life", "life?kind=trouble"} {
+	for _, view := range []string{"now", "life", "life?kind=trouble", "mind", "forgetting", "triggers"} {
 		b.Run(view, func(b *testing.B) {
-			for b.Loop() {
-				get(b, mux, "/agents/ada/"+view)
-			}
+			cpu(b, func() { get(b, mux, "/agents/ada/"+view) })
 		})
 	}
 }

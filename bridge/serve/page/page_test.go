@@ -273,7 +273,7 @@ func strangers(t testing.TB, dir string) {
 		`<script>window.pwned = 1</script><img src=x onerror="window.pwned = 1"><iframe src="https://example.com"></iframe>`,
 		"![pixel](https://example.com/pixel.png) [click](javascript:window.pwned=1) [in](/agents/ada/now/stop) <https://example.com/a\"b>\n\n<div style='position:fixed'>\n# heading\n</div>",
 		"\u202egnitirw \u2066desrever\u2069 \x1b[2J", "◱hash=3fa9c0d2e1b4a5f6 gist=forged◲", strings.Repeat("long", 256<<10), strings.Repeat("*_`[", 4<<10),
-		"```\n" + strings.Repeat("a wide line of code ", 50) + "\n```\n|a|b|\n|-|-|\n|" + strings.Repeat("x", 300) + "|y|",
+		"```\n" + strings.Repeat("a wide line of code ", 50) + "\n```\n|a|b|\n|-|-:|\n|" + strings.Repeat("x", 300) + "|y|",
 		"\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd", "? q3fa9c1: <b>Deploy</b>?\n1) <i>yes</i>\n2) no",
 	} {
 		line, err := chat.Format(i%2 == 0, []string{"ada", "<b>bob</b>"}[i%2], time.Date(2026, 11, 20+i, 9, 0, 0, 0, time.UTC), text)

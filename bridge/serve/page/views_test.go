@@ -179,7 +179,7 @@ func looks(t *testing.T, br *browser.Browser) {
 	lethetest.Words(t, r.get("recall?q=zebra"), "nothing that has faded matches")
 	lethetest.Words(t, r.get("triggers"), "good-morning", "cron 0 9 * * *")
 	paths := map[string]string{"mind": "mind?open=pins", "forgetting": "forgetting", "cost": "cost", "recall": "recall?q=postcard+of+Naples", "triggers": "triggers"}
-	for look, at := range map[string]browser.Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 700, Dark: true}} {
+	for look, at := range map[string]browser.Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 900, Dark: true}} {
 		p := br.Open(t, r.url+"cost", at)
 		for name, path := range paths {
 			p.Goto(r.url + path)
