@@ -31,6 +31,7 @@ import (
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/chat"
+	"lethe/events"
 	"lethe/host"
 	"lethe/internal/durable"
 )
@@ -205,12 +206,15 @@ func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
 	return s.begin(room, s.folder, said)
 }
 
-// begin opens a session, and shows what was said in it.
+// begin opens a session, where the life is now, and shows what was said in it.
 func (s *server) begin(room, cwd string, said []chat.Line) error {
-	one, err := s.open(room)
+	after, err := events.End(s.self.LIFE())
 	if err != nil {
 		return refused(err)
 	}
+	one := &session{server: s, id: sdk.SessionId(room), room: room, self: s.self, after: after, turn: make(chan struct{}, 1)}
+	one.ctx, one.cancel = context.WithCancel(s.ctx)
+	one.view = newView(one)
 	if cwd != s.folder {
 		one.told = fmt.Sprintf("[the editor's folder is %s, which is not your workspace]\n", bridge.Inert(cwd))
 	}

@@ -35,15 +35,6 @@ type session struct {
 	idle  chan struct{} // closed when follow has ended
 }
 
-// open begins where the life is now.
-func (s *server) open(room string) (*session, error) {
-	after, err := events.End(s.self.LIFE())
-	one := &session{server: s, id: sdk.SessionId(room), room: room, self: s.self, after: after, turn: make(chan struct{}, 1)}
-	one.ctx, one.cancel = context.WithCancel(s.ctx)
-	one.view = newView(one)
-	return one, err
-}
-
 // follow shows what happens between prompts, until rest.
 func (s *session) follow() {
 	ctx, stop := context.WithCancel(s.ctx)
