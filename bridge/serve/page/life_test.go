@@ -114,6 +114,11 @@ func TestWeight(t *testing.T) {
 	if t.Logf("style, script and templates: %d bytes", sum); sum > 120<<10 {
 		t.Errorf("style, script and templates have %d bytes", sum)
 	}
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/agents/nobody/now", nil))
+	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), `<a href="/">`) {
+		t.Errorf("an identity that is not there: %d, %s", w.Code, w.Body)
+	}
 	for _, short := range []string{"/", "/agents/ada", "/agents/ada/"} {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequest("GET", short, nil))
