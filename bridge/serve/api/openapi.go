@@ -65,7 +65,7 @@ func (d description) operation(t route) object {
 		},
 	}
 	if t.body != nil {
-		op["requestBody"] = object{"required": true, "content": object{t.bodyMedia: object{"schema": d.schema(t.body, false)}}}
+		op["requestBody"] = object{"required": t.bodyMedia != jsonMedia, "content": object{t.bodyMedia: object{"schema": d.schema(t.body, false)}}}
 	}
 	return op
 }
