@@ -122,7 +122,7 @@ func TestEveryKind(t *testing.T) {
 		q := w.await(events.Asked).Question
 		w.await(events.TurnEnd)
 		w.ask(q.ID + " once")
-		w.say("run sleep 0.1 in the background")
+		w.say("run sleep 1 in the background")
 		for !strings.HasPrefix(w.await(events.UserMessage).By, "job-") {
 		}
 		w.await(events.TurnEnd)

@@ -216,7 +216,8 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("%d events in two parts, %d at once: %+v", len(joined), len(all.Items), joined)
 	}
 
-	w.answered("run seq 3 in the background")
+	w.answered("run until [ -e go ]; do sleep 0.01; done in the background") // it outlasts the call that hands it over
+	lethetest.Must(t, os.WriteFile(filepath.Join(w.id.Dir, "workspace", "go"), nil, 0o600))
 	lethetest.Eventually(t, "the job has ended", func() bool {
 		return strings.Contains(w.ask("GET", "/api/agents/ada/jobs", "", 200), `"state":"ended"`)
 	})
