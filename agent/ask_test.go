@@ -203,7 +203,7 @@ func TestDeclined(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	far := time.FixedZone("far", -12*3600) // where it is long past here
-	w := asking(t, "", waits("first", `{"question":"Well?","until":"1s"}`), waits("second", `{"question":"And now?","until":"2s","for":"carol"}`),
+	w := asking(t, "", waits("first", `{"question":"Well?","until":"5s"}`), waits("second", `{"question":"And now?","until":"6s","for":"carol"}`),
 		waits("third", fmt.Sprintf(`{"question":"When?","until":%q}`, time.Now().Add(time.Hour).In(far).Format("2006-01-02 15:04"))))
 	w.conf.Zone = far
 	id := w.boot("ada", "dev")
