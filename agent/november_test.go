@@ -1,12 +1,7 @@
 package agent
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +20,7 @@ func TestHomeOfNovember(t *testing.T) {
 	w.conf.Recall.NoHints = true
 	w.conf.ContextLimit = 40_000
 	lethetest.Must(t, os.RemoveAll(w.home.Dir))
-	unpack(t, "testdata/november/home.tar.gz", filepath.Dir(w.home.Dir))
+	lethetest.Unpack(t, "testdata/november/home.tar.gz", filepath.Dir(w.home.Dir))
 	var err error
 	w.store, err = blobs.Open(w.home.Blobs())
 	lethetest.Must(t, err)
@@ -56,33 +51,5 @@ func TestHomeOfNovember(t *testing.T) {
 	}))
 	if n < 80 {
 		t.Errorf("there are only %d blobs", n)
-	}
-}
-
-// unpack writes the files of an archive below dir.
-func unpack(t *testing.T, archive, dir string) {
-	t.Helper()
-	f, err := os.Open(archive)
-	lethetest.Must(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	lethetest.Must(t, err)
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		lethetest.Must(t, err)
-		path := filepath.Join(dir, h.Name)
-		switch h.Typeflag {
-		case tar.TypeDir:
-			lethetest.Must(t, os.MkdirAll(path, fs.FileMode(h.Mode)))
-		case tar.TypeSymlink:
-			lethetest.Must(t, os.Symlink(h.Linkname, path))
-		default:
-			data, err := io.ReadAll(r)
-			lethetest.Must(t, err)
-			lethetest.Must(t, os.WriteFile(path, data, fs.FileMode(h.Mode)))
-		}
 	}
 }

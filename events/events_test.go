@@ -1,9 +1,7 @@
 package events_test
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,24 +28,7 @@ import (
 func recorded(t testing.TB) (*blobs.Store, []events.Log) {
 	t.Helper()
 	home := t.TempDir()
-	f, err := os.Open("../agent/testdata/november/home.tar.gz")
-	lethetest.Must(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	lethetest.Must(t, err)
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		lethetest.Must(t, err)
-		if h.Typeflag == tar.TypeReg {
-			path := filepath.Join(home, h.Name)
-			lethetest.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-			data, err := io.ReadAll(r)
-			lethetest.Must(t, errors.Join(err, os.WriteFile(path, data, 0o600)))
-		}
-	}
+	lethetest.Unpack(t, "../agent/testdata/november/home.tar.gz", home)
 	dirs, _ := filepath.Glob(filepath.Join(home, "home/agents/*/LIFE.md"))
 	store, err := blobs.Open(filepath.Join(home, "home/blobs"))
 	lethetest.Must(t, err)
