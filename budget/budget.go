@@ -31,8 +31,8 @@ type USD int64
 // Of is the amount that LIFE writes as so many dollars.
 func Of(dollars float64) USD { return USD(math.Round(dollars * 1e6)) }
 
-// Ceil is the smallest amount that is no less than so many dollars.
-func Ceil(dollars float64) USD { return USD(math.Ceil(dollars*1e6 - 1e-6)) }
+// Ceil is the smallest amount that is no less than so many dollars, but for what floating point adds.
+func Ceil(dollars float64) USD { return USD(math.Ceil(dollars*1e6 - 1e-6 - dollars*1e-9)) }
 
 // Dollars is the amount as LIFE writes it.
 func (u USD) Dollars() float64 { return float64(u) / 1e6 }
