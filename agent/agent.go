@@ -185,7 +185,7 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 		id: id, cfg: cfg, store: cfg.Store, stirred: make(chan struct{}, 1), live: live{dir: id.Dir},
 		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]fs.FileInfo{}},
 	}
-	if a.lock, err = takeLock(id); err != nil {
+	if err := a.hold(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -193,18 +193,6 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 			a.Close()
 		}
 	}()
-	if err := clearRequest(id, stopFile); err != nil { // it was meant for the one before
-		return nil, err
-	}
-	if a.log.Log, err = life.Open(id.LIFE()); err != nil {
-		return nil, id.Unread(err)
-	}
-	if a.log.Torn != "" {
-		a.cfg.Log.Warn("the last line of LIFE was torn, as after a crash; it was set aside", "file", a.log.Torn)
-	}
-	if err := a.resume(); err != nil {
-		return nil, err
-	}
 	if a.purse, err = a.openPurse(); err != nil {
 		return nil, err
 	}
@@ -221,6 +209,28 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 		err = a.renew("settings")
 	}
 	return a, err
+}
+
+// hold takes the lock and folds the log.
+func (a *Agent) hold() (err error) {
+	if a.lock, err = takeLock(a.id); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			a.Close()
+		}
+	}()
+	if err := clearRequest(a.id, stopFile); err != nil { // it was meant for the one before
+		return err
+	}
+	if a.log.Log, err = life.Open(a.id.LIFE()); err != nil {
+		return a.id.Unread(err)
+	}
+	if a.log.Torn != "" {
+		a.cfg.Log.Warn("the last line of LIFE was torn, as after a crash; it was set aside", "file", a.log.Torn)
+	}
+	return a.resume()
 }
 
 // Close releases the lock and the log. Run calls it too.

@@ -219,13 +219,21 @@ func (a *Agent) now() time.Time {
 // epoch appends an epoch event, a snapshot to resume from. The epoch of the prompt
 // goes on: no byte of the request changes; renew begins the next one. The snapshot has
 // the records of before already, which go out in the same append.
-func (a *Agent) epoch(why string, before ...record) error {
+func (a *Agent) epoch(why string, before ...record) error { return a.epochOf(why, nil, before...) }
+
+// epochOf is epoch of the state that change, which may be nil, makes of it.
+func (a *Agent) epochOf(why string, change func(*mind.State) error, before ...record) error {
 	events, err := a.prepare(before)
 	if err != nil {
 		return err
 	}
 	if err := a.apply(events); err != nil {
 		return err
+	}
+	if change != nil {
+		if err := change(a.state); err != nil {
+			return err
+		}
 	}
 	snapshot, err := a.state.Snapshot()
 	if err != nil {

@@ -82,6 +82,7 @@ type Meta struct {
 	Life    string    // the identity it belongs to; empty in a boot blob, which is the identity
 	Parent  Hash      // the previous blob of that life; zero in a boot blob
 	Summary string    // of what has faded: what a model wrote of it, on one line
+	Fork    string    // of the boot blob of a fork: the moment that it begins with; see event.Moment
 }
 
 // Blob is a verified blob.
@@ -89,7 +90,22 @@ type Blob struct {
 	Hash Hash
 	Meta
 	Body []byte
+	Gone *Tombstone // its bytes are not, or not all, what they were
 }
+
+// Tombstone is the file that stands at the address of a blob whose bytes are gone: erased at
+// their owner's wish, or lost. Meta and Body of the blob are what is left.
+type Tombstone struct {
+	Of  Hash
+	Why string // Erased or Lost
+	At  time.Time
+}
+
+// Why a blob has a tombstone.
+const (
+	Erased = "erased"
+	Lost   = "lost"
+)
 
 // TimeFormat is RFC 3339 in UTC to the microsecond, as blobs and LIFE write it.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
@@ -99,9 +115,20 @@ const fence = "---\n"
 // Encode returns the bytes of a blob's file. It is a pure function: what it
 // returns hashes to the blob's address.
 func Encode(m Meta, body []byte) []byte {
+	return encode(m, nil, body)
+}
+
+// EncodeTombstone returns the bytes of the file that stands at t.Of, with what is left of
+// the blob.
+func EncodeTombstone(t Tombstone, m Meta, body []byte) []byte { return encode(m, &t, body) }
+
+func encode(m Meta, t *Tombstone, body []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(body) + 256)
 	b.WriteString(fence)
+	if t != nil {
+		fmt.Fprintf(&b, "tombstone: %s\nwhy: %s\nwhen: %s\n", t.Of, t.Why, t.At.UTC().Format(TimeFormat))
+	}
 	fmt.Fprintf(&b, "at: %s\n", m.At.UTC().Format(TimeFormat))
 	fmt.Fprintf(&b, "gist: %s\n", Gist(m.Gist))
 	if m.Life != "" {
@@ -113,6 +140,9 @@ func Encode(m Meta, body []byte) []byte {
 	if s := oneLine(m.Summary); s != "" {
 		fmt.Fprintf(&b, "summary: %s\n", s)
 	}
+	if m.Fork != "" {
+		fmt.Fprintf(&b, "fork: %s\n", m.Fork)
+	}
 	b.WriteString(fence)
 	b.Write(body)
 	return b.Bytes()
@@ -123,25 +153,38 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // Decode splits the bytes of a blob's file into frontmatter and body. Keys it
 // does not know are passed over, so that later versions can add some.
 func Decode(data []byte) (Meta, []byte, error) {
-	var m Meta
+	m, _, body, err := decode(data)
+	return m, body, err
+}
+
+// DecodeTombstone splits the bytes of a tombstone. Its error wraps ErrDigest for a file that
+// is none.
+func DecodeTombstone(data []byte) (Tombstone, Meta, []byte, error) {
+	m, t, body, err := decode(data)
+	if err == nil && (t.Of.IsZero() || t.Why != Erased && t.Why != Lost || t.At.IsZero()) {
+		err = ErrDigest
+	}
+	return t, m, body, err
+}
+
+func decode(data []byte) (m Meta, t Tombstone, body []byte, err error) {
 	rest, ok := bytes.CutPrefix(data, []byte(fence))
 	if !ok {
-		return m, nil, errors.New("decode blob: no frontmatter")
+		return m, t, nil, errors.New("decode blob: no frontmatter")
 	}
 	for {
 		line, tail, ok := bytes.Cut(rest, []byte("\n"))
 		if !ok {
-			return m, nil, errors.New("decode blob: frontmatter does not end")
+			return m, t, nil, errors.New("decode blob: frontmatter does not end")
 		}
 		rest = tail
 		if string(line) == "---" {
-			return m, rest, nil
+			return m, t, rest, nil
 		}
 		key, value, ok := strings.Cut(string(line), ": ")
 		if !ok {
 			key = strings.TrimSuffix(string(line), ":")
 		}
-		var err error
 		switch key {
 		case "at":
 			m.At, err = time.Parse(TimeFormat, value)
@@ -153,9 +196,17 @@ func Decode(data []byte) (Meta, []byte, error) {
 			m.Parent, err = ParseHash(value)
 		case "summary":
 			m.Summary = value
+		case "fork":
+			m.Fork = value
+		case "tombstone":
+			t.Of, err = ParseHash(value)
+		case "why":
+			t.Why = value
+		case "when":
+			t.At, err = time.Parse(TimeFormat, value)
 		}
 		if err != nil {
-			return m, nil, fmt.Errorf("decode blob: %s: %w", key, err)
+			return m, t, nil, fmt.Errorf("decode blob: %s: %w", key, err)
 		}
 	}
 }

@@ -100,6 +100,26 @@ func (s *Store) put(h Hash, data []byte) error {
 	return durable.WriteFile(path, data, 0o400)
 }
 
+// Bury puts a tombstone in the place of a blob, and returns the BLAKE3 of its file. The bytes that
+// stand there are overwritten first, so that they are not left on the disk under no name, as far as
+// the disk and its file system write in place. When it returns nil, that is durable; done again
+// after a crash it ends the same.
+func (s *Store) Bury(t Tombstone, m Meta, body []byte) (Hash, error) {
+	data, path := EncodeTombstone(t, m, body), s.Path(t.Of)
+	sum := Sum(data)
+	err := durable.MkdirAll(filepath.Dir(path), 0o700)
+	if old, rerr := durable.ReadWhole(path, maxBlob); err == nil && rerr == nil && !bytes.Equal(old, data) {
+		err = durable.Patch(path, durable.Piece{Data: make([]byte, len(old))})
+	}
+	if err == nil {
+		err = durable.WriteFile(path, data, 0o400)
+	}
+	if err != nil {
+		return sum, fmt.Errorf("bury blob %s: %w", t.Of, err)
+	}
+	return sum, nil
+}
+
 // there returns an error if the directory of the store was moved away. Its blobs are
 // not lost, so that error does not wrap ErrNotFound.
 func (s *Store) there() error {
@@ -126,7 +146,11 @@ func (s *Store) Get(h Hash) (Blob, error) {
 		return Blob{}, fmt.Errorf("read blob %s: %w", h, err)
 	}
 	if Sum(data) != h {
-		return Blob{}, fmt.Errorf("read blob %s: %w", h, ErrDigest)
+		t, m, body, err := DecodeTombstone(data)
+		if err != nil || t.Of != h {
+			return Blob{}, fmt.Errorf("read blob %s: %w", h, ErrDigest)
+		}
+		return Blob{Hash: h, Meta: m, Body: body, Gone: &t}, nil
 	}
 	m, body, err := Decode(data)
 	if err != nil {

@@ -159,6 +159,11 @@ func TestEveryKind(t *testing.T) {
 		log.Append(event.Line(now, event.Error{ID: "k90", What: "model", Failure: "transient", Text: "away"})),
 		log.Append(event.Line(now, event.Paused{ID: "k91", Why: "no money"})),
 		log.Append(event.Line(now, event.Resumed{Version: "1", Why: "asked"})),
+		log.Append(event.Line(now, event.Moved{Custody: 1})),
+		log.Append(event.Line(now, event.Received{Custody: 1, Key: "k"})),
+		log.Append(event.Line(now, event.Sealed{Size: 1, Root: "r", Key: "k", Sig: "s"})),
+		log.Append(event.Line(now, event.Erased{Why: "erased"})),
+		log.Append(event.Line(now, event.Labelled{Label: "before"})),
 		log.Close()))
 	kinds, types := map[string]bool{}, map[string]bool{}
 	lethetest.Must(t, life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error { kinds[e.Kind] = true; return nil }))

@@ -185,7 +185,12 @@ func (m *mapping) tell(e event.Event, call mind.Call, before *mind.State) {
 		m.add(Event{Type: Stopped, Why: e.Why})
 	case event.Fade:
 		m.fade(e)
+	case event.Moved:
+		m.add(Event{Type: Stopped, Why: "moved"})
+	case event.Received:
+		m.add(Event{Type: Resumed, Why: "received"})
 	case event.Grant, event.Posted, event.Epoch: // a permission and a place are nobody's news; an epoch was told by forgot
+	case event.Sealed, event.Erased, event.Labelled: // they are about the log; a note tells of what was erased
 	}
 }
 

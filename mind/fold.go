@@ -92,7 +92,12 @@ func (s *State) apply(e event.Event, from source) error {
 		s.Usage.add(e.Tokens)
 	case event.Resumed:
 		s.Paused, s.Until, s.Version = "", time.Time{}, e.Version
+	case event.Moved:
+		s.Custody, s.Moved = e.Custody, true
+	case event.Received:
+		s.Custody, s.Moved = e.Custody, false
 	case event.Fade, event.Epoch, event.Stopped: // an epoch is Restored, with what has faded
+	case event.Sealed, event.Erased, event.Labelled: // they are about the log
 	default:
 		return fmt.Errorf("no rule for a %T", e)
 	}

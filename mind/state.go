@@ -284,6 +284,9 @@ type State struct {
 	// WantModel is the model that a user asked for; the next epoch uses it.
 	WantModel string `json:"want_model,omitempty"`
 
+	Custody int  `json:"custody,omitempty"` // how often the life was handed over to another home
+	Moved   bool `json:"moved,omitempty"`   // it goes on in another home
+
 	LastBlob blobs.Hash `json:"last_blob"` // parent of the next blob
 
 	Usage    Usage           `json:"usage"`

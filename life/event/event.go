@@ -37,6 +37,7 @@ type Boot struct {
 	Version string `life:"version"`
 	Parent  string `life:"parent,opt"` // the name of the identity that it is a child of
 	Task    string `life:"task,opt"`   // the room of its work
+	Fork    Moment `life:"fork,opt"`   // of another life, whose mind it begins with
 }
 
 // Joined says that a link to a room has appeared: entry N, a note.
@@ -263,6 +264,39 @@ type Stopped struct {
 	Why string `life:"why"`
 }
 
+// Sealed states what the tree over the lines before it is, signed: see package proof.
+// Binary values are base64 without padding.
+type Sealed struct {
+	Size int64  `life:"size,must"` // lines
+	Root string `life:"root,must"`
+	Key  string `life:"key,must"` // the public one
+	Sig  string `life:"sig,must"`
+}
+
+// Moved says that the life goes on in another home.
+type Moved struct {
+	Custody int `life:"custody,must"` // how often it was handed over
+}
+
+// Received says that a home has taken over a life that was handed over, or that its owner
+// says is nowhere else. Key is the public key of the home that it is in now.
+type Received struct {
+	Custody int    `life:"custody,must"`
+	Key     string `life:"key,must"`
+}
+
+// Erased says that bytes of the life are gone: erased at its owner's wish, or lost.
+type Erased struct {
+	Why   string       `life:"why"`
+	Blobs []Buried     `life:"blob"`
+	Lines []ErasedLine `life:"line"`
+}
+
+// Labelled gives the moment behind it a name.
+type Labelled struct {
+	Label string `life:"label,must"`
+}
+
 // Notice is a line that the harness says, and where; without Say it says nothing.
 type Notice struct {
 	Say string `life:"say,opt"`
@@ -276,28 +310,33 @@ type Posting struct {
 	Posts []Place   `life:"post"`
 }
 
-func (Boot) Kind() string    { return "boot" }
-func (Joined) Kind() string  { return "joined" }
-func (Left) Kind() string    { return "left" }
-func (Inbound) Kind() string { return "inbound" }
-func (Asked) Kind() string   { return "asked" }
-func (Run) Kind() string     { return "run" }
-func (Grant) Kind() string   { return "grant" }
-func (Command) Kind() string { return "command" }
-func (Reply) Kind() string   { return "reply" }
-func (Call) Kind() string    { return "call" }
-func (Result) Kind() string  { return "result" }
-func (Posted) Kind() string  { return "posted" }
-func (Note) Kind() string    { return "note" }
-func (Hint) Kind() string    { return "hint" }
-func (Error) Kind() string   { return "error" }
-func (Paused) Kind() string  { return "paused" }
-func (Fired) Kind() string   { return "fired" }
-func (Fade) Kind() string    { return "fade" }
-func (Spent) Kind() string   { return "spent" }
-func (Epoch) Kind() string   { return "epoch" }
-func (Resumed) Kind() string { return "resumed" }
-func (Stopped) Kind() string { return "stopped" }
+func (Boot) Kind() string     { return "boot" }
+func (Joined) Kind() string   { return "joined" }
+func (Left) Kind() string     { return "left" }
+func (Inbound) Kind() string  { return "inbound" }
+func (Asked) Kind() string    { return "asked" }
+func (Run) Kind() string      { return "run" }
+func (Grant) Kind() string    { return "grant" }
+func (Command) Kind() string  { return "command" }
+func (Reply) Kind() string    { return "reply" }
+func (Call) Kind() string     { return "call" }
+func (Result) Kind() string   { return "result" }
+func (Posted) Kind() string   { return "posted" }
+func (Note) Kind() string     { return "note" }
+func (Hint) Kind() string     { return "hint" }
+func (Error) Kind() string    { return "error" }
+func (Paused) Kind() string   { return "paused" }
+func (Fired) Kind() string    { return "fired" }
+func (Fade) Kind() string     { return "fade" }
+func (Spent) Kind() string    { return "spent" }
+func (Epoch) Kind() string    { return "epoch" }
+func (Resumed) Kind() string  { return "resumed" }
+func (Stopped) Kind() string  { return "stopped" }
+func (Sealed) Kind() string   { return "sealed" }
+func (Moved) Kind() string    { return "moved" }
+func (Received) Kind() string { return "received" }
+func (Erased) Kind() string   { return "erased" }
+func (Labelled) Kind() string { return "labelled" }
 
 // kinds are all events by their first word. Parse refuses what is not here: a life
 // with a new kind cannot be opened by an older program.
@@ -305,7 +344,7 @@ var kinds = map[string]Event{}
 
 func init() {
 	for _, e := range []Event{Boot{}, Joined{}, Left{}, Inbound{}, Asked{}, Run{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{},
-		Note{}, Hint{}, Error{}, Paused{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}} {
+		Note{}, Hint{}, Error{}, Paused{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}, Sealed{}, Moved{}, Received{}, Erased{}, Labelled{}} {
 		kinds[e.Kind()] = e
 	}
 }

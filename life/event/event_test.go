@@ -54,9 +54,17 @@ var full = []struct {
 	{Epoch{K: 0, Why: "boot"}, `epoch 0 why=boot`},
 	{Resumed{Version: "1", Why: "asked"}, `resumed version=1 why=asked`},
 	{Stopped{Why: "signal"}, `stopped why=signal`},
+	{Boot{Name: "eve", Version: "1", Fork: Moment{hash, 7, hash}}, `boot name=eve version=1 fork=` + hash + `:7:` + hash},
+	{Sealed{Size: 7, Root: "r/+", Key: "k", Sig: "s"}, `sealed size=7 root=r/+ key=k sig=s`},
+	{Moved{Custody: 1}, `moved custody=1`},
+	{Received{Custody: 1, Key: "k"}, `received custody=1 key=k`},
+	{Erased{Why: "erased", Blobs: []Buried{{hash, hash}}, Lines: []ErasedLine{{0, hash}, {9, hash}}},
+		`erased why=erased blob=` + hash + `:` + hash + ` line=0:` + hash + ` line=9:` + hash},
+	{Labelled{Label: "before"}, `labelled label=before`},
 }
 
 var (
+	hash    = strings.Repeat("ab", 32)
 	at      = time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC)
 	passage = Passage{Room: "dev", Inode: 7, At: Span{1, 2}, Before: "ab"}
 	notice  = Notice{Say: "well", Posting: Posting{TS: at, Posts: []Place{{"dev", 1, 2}, {"ops", 3, 4}}}}
@@ -102,6 +110,10 @@ func TestMalformed(t *testing.T) {
 		"fade e3 to=gist":                   "not a range of entries",
 		"fade e9..e3 to=gist":               "not a range of entries",
 		"epoch one":                         "not a number",
+		"boot fork=ab:1:cd":                 "not a moment",
+		"erased blob=ab":                    "not a blob",
+		"erased line=x:" + hash:             "not a line",
+		"sealed size=1 key=k sig=s":         "root: missing",
 	} {
 		e, err := life.ParseLine("[2026-11-20T12:57:16.000000Z] " + line + " #000000000000")
 		if err != nil {

@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -76,3 +77,60 @@ func (h *Hashes) parse(text string) error {
 	}
 	return nil
 }
+
+// Moment is the end of a line of a life, written SELF:LINE:LEAF: the identity, the number of
+// the line, counted from 1, and the hash of its leaf in the life's tree.
+type Moment struct {
+	Self string
+	Line int64
+	Leaf string
+}
+
+func (m Moment) String() string { return fmt.Sprintf("%s:%d:%s", m.Self, m.Line, m.Leaf) }
+
+func (m *Moment) parse(text string) error {
+	if parts := strings.Split(text, ":"); len(parts) == 3 {
+		m.Self, m.Leaf = parts[0], parts[2]
+		m.Line, _ = strconv.ParseInt(parts[1], 10, 64)
+	}
+	if m.Line < 1 || m.String() != text || !isHash(m.Self) || !isHash(m.Leaf) {
+		return fmt.Errorf("%q is not a moment of a life", text)
+	}
+	return nil
+}
+
+// Buried is a blob whose bytes are gone, written ADDRESS:TOMBSTONE: the second is the
+// BLAKE3 of the file that stands at the address.
+type Buried struct{ Address, Tombstone string }
+
+func (b Buried) String() string { return b.Address + ":" + b.Tombstone }
+
+func (b *Buried) parse(text string) error {
+	b.Address, b.Tombstone, _ = strings.Cut(text, ":")
+	if !isHash(b.Address) || !isHash(b.Tombstone) {
+		return fmt.Errorf("%q is not a blob and its tombstone", text)
+	}
+	return nil
+}
+
+// ErasedLine is a line of LIFE of which bytes are gone, written OFFSET:LEAF: where it begins, and
+// the hash of its leaf in the life's tree as it was.
+type ErasedLine struct {
+	Offset int64
+	Leaf   string
+}
+
+func (l ErasedLine) String() string { return fmt.Sprintf("%d:%s", l.Offset, l.Leaf) }
+
+func (l *ErasedLine) parse(text string) error {
+	var offset string
+	offset, l.Leaf, _ = strings.Cut(text, ":")
+	l.Offset, _ = strconv.ParseInt(offset, 10, 64)
+	if l.String() != text || l.Offset < 0 || !isHash(l.Leaf) {
+		return fmt.Errorf("%q is not a line and its hash", text)
+	}
+	return nil
+}
+
+// isHash reports whether s is 64 hex digits in lower case.
+func isHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }

@@ -1,0 +1,55 @@
+package durable
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Piece is bytes that Patch writes, and where, from the start of the file.
+type Piece struct {
+	At   int64
+	Data []byte
+}
+
+// Patch writes pieces into a file where they belong, and syncs it: for bytes that are to leave
+// the disk. It is not atomic; done again after a crash it ends the same. It makes the file no
+// longer, and keeps its mode, which need not let its owner write.
+func Patch(path string, pieces ...Piece) error {
+	err := patch(path, pieces)
+	if err != nil {
+		return fmt.Errorf("patch %s: %w", path, err)
+	}
+	return nil
+}
+
+func patch(path string, pieces []Piece) (err error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if fi.Mode().IsRegular() && fi.Mode().Perm()&0o200 == 0 {
+		if err := os.Chmod(path, fi.Mode().Perm()|0o200); err != nil {
+			return err
+		}
+		defer func() { err = cmp.Or(err, os.Chmod(path, fi.Mode().Perm())) }()
+	}
+	f, fi, err := OpenRegular(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for _, p := range pieces {
+		if p.At < 0 || p.At+int64(len(p.Data)) > fi.Size() {
+			return errors.New("a piece is not in the file")
+		}
+		if _, err := f.Seek(p.At, 0); err != nil {
+			return err
+		}
+		if err := write("write", path, f, p.Data); err != nil {
+			return err
+		}
+	}
+	return step("sync", path, func() error { return fsync(f) })
+}

@@ -1,0 +1,28 @@
+package durable
+
+import (
+	"os"
+	"testing"
+)
+
+// Patch changes the bytes that it is given and no others, also of a file that nobody may write.
+func TestPatch(t *testing.T) {
+	path := t.TempDir() + "/file"
+	if err := os.WriteFile(path, []byte("one two three"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := Patch(path, Piece{4, []byte("...")}, Piece{0, []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "1ne ... three" {
+		t.Errorf("%q", got)
+	}
+	if fi, _ := os.Stat(path); fi.Mode().Perm() != 0o400 {
+		t.Errorf("the mode is %v", fi.Mode())
+	}
+	for _, p := range []Piece{{-1, []byte("x")}, {11, []byte("xyz")}} {
+		if err := Patch(path, p); err == nil {
+			t.Errorf("%+v is taken", p)
+		}
+	}
+}
