@@ -276,3 +276,30 @@ func TestConcurrentPuts(t *testing.T) {
 		t.Errorf("%d blobs, want 20, %v", n, err)
 	}
 }
+
+// A tombstone is what a reader gets of a blob whose bytes are gone; at another address it is damage.
+func TestBury(t *testing.T) {
+	s := open(t)
+	h, other := put(t, s, "the password is swordfish"), put(t, s, "what goes on")
+	b, err := s.Get(h)
+	lethetest.Must(t, err)
+	for range 2 { // a crash can have it done again
+		sum, err := s.Bury(Tombstone{h, Erased, at}, b.Meta, []byte("the password is [erased.]"))
+		file, rerr := os.ReadFile(s.Path(h))
+		lethetest.Must(t, errors.Join(err, rerr))
+		if sum != Sum(file) {
+			t.Errorf("%s is the sum of the tombstone, %s is said", Sum(file), sum)
+		}
+	}
+	got, err := s.Get(h)
+	if err != nil || got.Gone == nil || *got.Gone != (Tombstone{h, Erased, at.UTC().Truncate(time.Microsecond)}) || string(got.Body) != "the password is [erased.]" || got.Meta != b.Meta {
+		t.Errorf("%+v, %v", got, err)
+	}
+	file, err := os.ReadFile(s.Path(h))
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Chmod(s.Path(other), 0o600))
+	lethetest.Must(t, os.WriteFile(s.Path(other), file, 0o600))
+	if _, err := s.Get(other); !errors.Is(err, ErrDigest) {
+		t.Errorf("a tombstone of another blob: %v", err)
+	}
+}

@@ -29,11 +29,11 @@ func patch(path string, pieces []Piece) (err error) {
 	if err != nil {
 		return err
 	}
-	if fi.Mode().IsRegular() && fi.Mode().Perm()&0o200 == 0 {
-		if err := os.Chmod(path, fi.Mode().Perm()|0o200); err != nil {
+	if mode := fi.Mode(); mode.IsRegular() && mode.Perm()&0o200 == 0 {
+		if err := os.Chmod(path, mode.Perm()|0o200); err != nil {
 			return err
 		}
-		defer func() { err = cmp.Or(err, os.Chmod(path, fi.Mode().Perm())) }()
+		defer func() { err = cmp.Or(err, os.Chmod(path, mode.Perm())) }()
 	}
 	f, fi, err := OpenRegular(path, os.O_RDWR, 0)
 	if err != nil {
