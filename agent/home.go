@@ -31,19 +31,27 @@ type Home struct {
 
 // OpenHome makes the directory and its fixed parts where they are missing, and
 // restores their permissions and those of the rooms where somebody has changed them.
+// A home of an older format gets this one's; one of a newer format is a *NewerError.
 func OpenHome(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return Home{}, fmt.Errorf("open home %s: %w", dir, err)
 	}
 	h := Home{Dir: abs}
+	if _, err := Format(abs); err != nil && !errors.Is(err, fs.ErrPermission) { // which is mended next
+		return Home{}, err
+	}
 	h.Restored = shorten(append(h.restore(h.Dir, homeParts...), h.restore(h.Chats())...))
 	for _, d := range []string{h.Blobs(), h.Chats(), h.Agents(), h.Names()} {
 		if err := durable.MkdirAll(d, 0o700); err != nil {
 			return Home{}, fmt.Errorf("open home: %w", err)
 		}
 	}
-	return h, nil
+	format, err := Format(abs)
+	if err == nil && format < HomeFormat { // a disk that takes nothing is no reason not to look
+		_ = durable.WriteFile(filepath.Join(abs, "format"), fmt.Appendf(nil, "lethe home %d\n", HomeFormat), 0o600)
+	}
+	return h, err
 }
 
 // Blobs is the directory of the store.
@@ -326,7 +334,7 @@ func (h Home) private(path string) (found []string) {
 }
 
 // homeParts are what Lethe keeps closed of the home; bridges do so by themselves.
-var homeParts = []string{"config.toml", "blobs", "chats", "agents", "names"}
+var homeParts = []string{"config.toml", "format", "blobs", "chats", "agents", "names"}
 
 // restore restores the permissions of a directory and of what is in it, as far as it
 // is named; without names, all.

@@ -30,7 +30,7 @@ undone, so clean asks first.`,
 }
 
 // stateDirs is what clean removes.
-var stateDirs = []string{"agents", "names", "chats", "blobs", "bridges", "index", "lethe.log"}
+var stateDirs = []string{"agents", "names", "chats", "blobs", "bridges", "index", "lethe.log", "format"}
 
 func (p *program) clean(yes bool) error {
 	if p.json && !yes {

@@ -14,6 +14,7 @@ import (
 	"lethe/chat"
 	"lethe/config"
 	"lethe/life"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/report"
 )
@@ -27,6 +28,7 @@ const (
 	exitRunning   = 4
 	exitNoKey     = 5
 	exitCorrupt   = 6
+	exitNewer     = 7
 	exitInterrupt = 130
 )
 
@@ -76,6 +78,8 @@ func codeOf(err error) int {
 		return exitRunning
 	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
 		return exitNoKey
+	case errors.As(err, new(*agent.NewerError)), errors.Is(err, event.ErrUnknown):
+		return exitNewer
 	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, new(*life.CorruptError)),
 		errors.Is(err, access.ErrPeople):
 		return exitCorrupt
@@ -102,6 +106,8 @@ func (p *program) hintOf(err error) string {
 		return fmt.Sprintf("talk to it with: %s; stop it with: %s", p.lethe("chat %s", p.roomOf(running.Identity)), p.lethe("stop %s", running.Identity.Name))
 	case errors.Is(err, access.ErrPeople):
 		return "until it is mended nobody may speak; put it back from a copy, or move it away and pair anew"
+	case errors.Is(err, event.ErrUnknown):
+		return "use that one; nothing was changed"
 	case errors.Is(err, llm.ErrNoKey):
 		return "set the key in the environment, or add --offline to try without one"
 	case errors.Is(err, agent.ErrCorrupt) && errors.Is(err, fs.ErrNotExist):

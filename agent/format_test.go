@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"lethe/internal/durable"
+	"lethe/internal/lethetest"
+)
+
+// tree is what is in a directory, with modes, sizes and times.
+func tree(t *testing.T, dir string) (all string) {
+	t.Helper()
+	lethetest.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		fi, ferr := d.Info()
+		if all += path; ferr == nil {
+			all += fi.Mode().String() + fi.ModTime().String() + "\n"
+		}
+		return errors.Join(err, ferr)
+	}))
+	return all
+}
+
+// A home of format 1 gets this program's, which a disk that takes nothing does not hinder. One of a newer
+// format, or of none that can be read, is refused, and nothing in it changes.
+func TestHomeFormats(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lethetest.Unpack(t, "testdata/november/home.tar.gz", dir)
+	dir = filepath.Join(dir, "home")
+	path := filepath.Join(dir, "format")
+	if n, err := Format(dir); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	mended := lethetest.Break(t, path, func(durable.Stage, string, string) error { return syscall.EROFS })
+	for i := range 3 { // it cannot be migrated, it is migrated, it is as it should be
+		home, err := OpenHome(dir)
+		lethetest.Must(t, err)
+		if all, err := home.List(); len(all) != 2 || err != nil {
+			t.Errorf("%v, %v", all, err)
+		}
+		if i > 0 {
+			lethetest.Holds(t, path, "lethe home 2\n")
+		}
+		mended()
+	}
+	lethetest.Must(t, os.Chmod(dir, 0o755))
+	for text, want := range map[string]error{"lethe home 99\n": &NewerError{dir, 99, HomeFormat}, "lethe home\n": ErrCorrupt, "": ErrCorrupt, "lethe home 0\n": ErrCorrupt} {
+		lethetest.Write(t, path, text)
+		before := tree(t, dir)
+		_, err := OpenHome(dir)
+		newer, is := errors.AsType[*NewerError](err)
+		if is && *newer != *want.(*NewerError) || !is && !errors.Is(err, want) {
+			t.Errorf("%q: %v", text, err)
+		}
+		equal(t, "the home", tree(t, dir), before)
+	}
+}
