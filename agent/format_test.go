@@ -44,7 +44,7 @@ func TestHomeFormats(t *testing.T) {
 			t.Errorf("%v, %v", all, err)
 		}
 		if i > 0 {
-			lethetest.Holds(t, path, "lethe home 2\n")
+			lethetest.Holds(t, path, lethetest.Blocks(t, "formats.md", "format")[0])
 		}
 		mended()
 	}

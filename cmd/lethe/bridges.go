@@ -172,7 +172,9 @@ func (p *program) children(names []string) ([]child.Process, error) {
 		}
 		out = append(out, child.Process{
 			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), c.variable), Log: p.logTo(p.err), Output: p.err, Forward: c.hangup,
-			Permanent: func(exit int) bool { return exit == exitUsage || exit == exitNoKey || exit == exitCorrupt || exit == exitNewer },
+			Permanent: func(exit int) bool {
+				return exit == exitUsage || exit == exitNoKey || exit == exitCorrupt || exit == exitNewer
+			},
 		})
 	}
 	return out, nil
