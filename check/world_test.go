@@ -1,0 +1,158 @@
+package check
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/host"
+	"lethe/internal/lethetest"
+	"lethe/life"
+)
+
+func TestMain(m *testing.M) {
+	host.Main()
+	lethetest.AskFaults()
+	code := m.Run()
+	os.RemoveAll(lived.dir)
+	os.Exit(code)
+}
+
+// lived is a home whose identities have done all that a life refers to blobs for; it is made once.
+var lived struct {
+	sync.Once
+	dir string
+}
+
+// world is a home with identities that do not run.
+type world struct {
+	testing.TB
+	home  agent.Home
+	store *blobs.Store
+}
+
+// newWorld is a copy of the home that has lived.
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	lived.Do(func() { live(t) })
+	if lived.dir == "" {
+		t.Fatal("the home was not made")
+	}
+	dir := filepath.Join(lethetest.Dir(t), "home")
+	copyHome(t, lived.dir, dir)
+	return open(t, dir)
+}
+
+func open(t testing.TB, dir string) *world {
+	t.Helper()
+	home, err := agent.OpenHome(dir)
+	lethetest.Must(t, err)
+	store, err := blobs.Open(home.Blobs())
+	lethetest.Must(t, err)
+	return &world{t, home, store}
+}
+
+// copyHome copies files with their modes, and links.
+func copyHome(t testing.TB, from, to string) {
+	t.Helper()
+	lethetest.Must(t, filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, strings.TrimPrefix(path, from))
+		fi, err := d.Info()
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case fi.Mode()&os.ModeSymlink != 0:
+			link, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(link, target)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, data, fi.Mode().Perm())
+	}))
+}
+
+func (w *world) id(name string) agent.Identity {
+	w.Helper()
+	id, err := w.home.Find(name)
+	lethetest.Must(w, err)
+	return id
+}
+
+// live has ada forget, be edited, ask, be answered, hand work on, and stop.
+func live(t testing.TB) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "lived")
+	lethetest.Must(t, err)
+	lived.dir, err = filepath.EvalSymlinks(dir)
+	lethetest.Must(t, err)
+	lethetest.Write(t, filepath.Join(dir, "config.toml"), "[tools]\nbash = \"trusted\"\n")
+	h, err := host.Open(dir, host.Options{Offline: true, Limit: 16_000})
+	lethetest.Must(t, err)
+	defer h.Close()
+	ada, err := h.Start(t.Context(), agent.BootOptions{Name: "ada", Rooms: []string{"dev", "ops"}})
+	lethetest.Must(t, err)
+	bob, err := h.Start(t.Context(), agent.BootOptions{Name: "bob"})
+	lethetest.Must(t, err)
+	say := func(i *host.Identity, text string) {
+		t.Helper()
+		_, err := i.Say(t.Context(), "dev", text)
+		lethetest.Must(t, err)
+	}
+	lethetest.Must(t, bob.Stop())
+	of := refs(t, bob.Identity, "joined")[0]
+	say(ada, "run echo 'ha''sh="+of+" gist=not its own (e1..e2)'") // reads like the line of a card
+	say(ada, "what is hash="+refs(t, bob.Identity, life.Epoch)[0]+" about?")
+	for n := range 40 {
+		say(ada, fmt.Sprintf("remember that box %d holds %s", n, strings.Repeat(fmt.Sprintf("screws of size %d and ", n*7), 30)))
+	}
+	say(ada, "run echo hello and then say all is well in ops")
+	say(ada, "let somebody else run echo child")
+	say(ada, "ask me before you run echo asked")
+	view := filepath.Join(ada.Dir, "context.md")
+	text := lethetest.Read(t, view)
+	lethetest.Must(t, os.WriteFile(view, []byte(strings.Replace(text, "hello", "hullo", 1)), 0o600))
+	lethetest.Eventually(t, "the edit is in force", func() bool { return slices.Contains(epochs(t, ada.Identity), "edit") })
+	say(ada, "yes")
+}
+
+// refs are the blobs that lines of a kind name.
+func refs(t testing.TB, id agent.Identity, kind string) (short []string) {
+	t.Helper()
+	lethetest.Must(t, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
+		for _, r := range e.Refs {
+			if e.Kind == kind {
+				short = append(short, r.Hash)
+			}
+		}
+		return nil
+	}))
+	return short
+}
+
+// epochs is why there were epochs.
+func epochs(t testing.TB, id agent.Identity) (why []string) {
+	lethetest.Must(t, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
+		if e.Kind == life.Epoch {
+			why = append(why, e.Get("why"))
+		}
+		return nil
+	}))
+	return why
+}
