@@ -85,9 +85,10 @@ func ParseLine(line string) (Event, error) {
 }
 
 // verify reads a line, with its newline, and checks it against the checksum of
-// the line before it.
-func verify(prev, line string) (record, error) {
-	if text, sum, ok := split(line); ok && checksum(prev, text) != sum {
+// the line before it, which ends at a place; of a line of which bytes were erased, the checksum
+// is that of the line as it was.
+func (c *chain) verify(at Mark, line string) (record, error) {
+	if text, sum, ok := split(line); ok && checksum(at.Sum, text) != sum && !c.erased(at.Offset, line) {
 		return record{}, errors.New("checksum does not fit")
 	}
 	return read(line)
@@ -97,7 +98,7 @@ func verify(prev, line string) (record, error) {
 // torn end. It reads back as far as the last append goes; damage that it meets there is a
 // *CorruptError.
 func soundEnd(r io.ReaderAt, size int64, path string) (Mark, error) {
-	begin, err := lastAppend(r, size, path)
+	begin, err := lastAppend(r, size, &chain{path: path})
 	if err != nil {
 		return Mark{}, err
 	}
@@ -113,10 +114,10 @@ func soundEnd(r io.ReaderAt, size int64, path string) (Mark, error) {
 
 // lastAppend returns the place before the newest append with a sound first line; the
 // start of the file when there is none.
-func lastAppend(r io.ReaderAt, size int64, path string) (Mark, error) {
+func lastAppend(r io.ReaderAt, size int64, c *chain) (Mark, error) {
 	var begin Mark
-	err := backwards(r, size, path, func(line string, at Mark) bool {
-		rec, bad := verify(at.Sum, line)
+	err := backwards(r, size, c.path, func(line string, at Mark) bool {
+		rec, bad := c.verify(at, line)
 		if bad == nil && !rec.follows {
 			begin = at
 			return false

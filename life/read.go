@@ -45,8 +45,9 @@ func back(r io.ReaderAt, size int64, path string, enough func(Event) bool) ([]Ev
 // verified is backwards for the events of lines that are each checked against the line before.
 func verified(r io.ReaderAt, size int64, path string, f func(e Event, offset int64) (more bool)) error {
 	var damage error
+	c := chain{path: path}
 	err := backwards(r, size, path, func(line string, at Mark) bool {
-		rec, bad := verify(at.Sum, line)
+		rec, bad := c.verify(at, line)
 		if bad != nil {
 			damage = &CorruptError{path, at.Offset, bad.Error()}
 			return false
@@ -97,14 +98,14 @@ type Reader struct {
 	At   Mark  // behind the last line read
 	Size int64 // of the file
 
-	path  string
+	chain
 	file  io.ReaderAt
 	lines *bufio.Reader
 }
 
 func newReader(r io.ReaderAt, size int64, path string, from Mark) *Reader {
 	rest := io.NewSectionReader(r, from.Offset, size-from.Offset)
-	return &Reader{At: from, Size: size, path: path, file: r, lines: bufio.NewReaderSize(rest, 1<<16)}
+	return &Reader{At: from, Size: size, chain: chain{path: path}, file: r, lines: bufio.NewReaderSize(rest, 1<<16)}
 }
 
 // ReadFrom opens a log for reading from a mark; Mark{} is its start, and one without a Sum any
@@ -152,7 +153,7 @@ func (r *Reader) Next() (e Event, follows bool, err error) {
 	if err != nil {
 		return e, false, failed(r.path, r.At.Offset, err)
 	}
-	rec, bad := verify(r.At.Sum, line)
+	rec, bad := r.chain.verify(r.At, line)
 	if bad != nil {
 		isTorn, err := tornEnd(line, r.lines)
 		switch {

@@ -1,0 +1,75 @@
+package life
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"lethe/internal/durable"
+)
+
+// Erasure is what LIFE.erased says of a line of which bytes were erased: the hashes of its leaf as
+// it was and as it is.
+type Erasure struct{ Before, Now [32]byte }
+
+// Leaf is the hash of a line in the tree over a log, as RFC 6962 has it. A newline at its end is no part of it.
+func Leaf(line string) [32]byte {
+	return sha256.Sum256(append([]byte{0}, strings.TrimSuffix(line, "\n")...))
+}
+
+// ErasedPath is the file beside a log that lists its lines of which bytes were erased.
+func ErasedPath(path string) string { return strings.TrimSuffix(path, ".md") + ".erased" }
+
+// maxErased bounds what is read of LIFE.erased, in bytes.
+const maxErased = 1 << 28
+
+// ReadErased reads which lines of the log at path were erased in part, by the offset of each.
+// A log of which nothing was erased has none.
+func ReadErased(path string) (map[int64]Erasure, error) {
+	data, err := durable.ReadWhole(ErasedPath(path), maxErased)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read life: %w", err)
+	}
+	out := map[int64]Erasure{}
+	for n, s := 1, bufio.NewScanner(bytes.NewReader(data)); s.Scan(); n++ {
+		var offset int64
+		var before, now []byte
+		if _, err := fmt.Sscanf(s.Text(), "%d %x %x", &offset, &before, &now); err != nil || len(before) != 32 || len(now) != 32 {
+			return nil, &CorruptError{ErasedPath(path), int64(n), "this line is not an offset and two hashes"}
+		}
+		out[offset] = Erasure{[32]byte(before), [32]byte(now)}
+	}
+	return out, nil
+}
+
+// EncodeErasure is the line of LIFE.erased for a line of the log.
+func EncodeErasure(offset int64, e Erasure) string {
+	return fmt.Sprintf("%d %s %s\n", offset, hex.EncodeToString(e.Before[:]), hex.EncodeToString(e.Now[:]))
+}
+
+// chain is a log whose lines are checked one after the other.
+type chain struct {
+	path  string
+	known map[int64]Erasure // once a checksum did not fit
+}
+
+// erased reports whether the line at an offset is what an erasure has left there.
+func (c *chain) erased(offset int64, line string) bool {
+	if c.known == nil {
+		known, err := ReadErased(c.path)
+		if err != nil || known == nil {
+			known = map[int64]Erasure{}
+		}
+		c.known = known
+	}
+	e, ok := c.known[offset]
+	return ok && e.Now == Leaf(line)
+}
