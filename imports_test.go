@@ -48,7 +48,7 @@ var allowed = map[string][]string{
 		"lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
 	"lethe/bridge/serve/backend":    {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/life", "lethe/report"},
 	"lethe/bridge":                  {"lethe/blobs", "lethe/bridge/health", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status"},
-	"lethe/bridge/serve/api":        {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/life", "lethe/llm", "lethe/report"},
+	"lethe/bridge/serve/api":        {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/budget", "lethe/chat", "lethe/events", "lethe/llm", "lethe/report"},
 	"lethe/bridge/serve/openai/sdk": {}, // tests alone
 	"lethe/bridge/serve/page":       {"lethe/agent", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/report"},
 	"lethe/bridge/serve/openai":     {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/life", "lethe/mind", "lethe/report"},

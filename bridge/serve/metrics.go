@@ -26,17 +26,11 @@ import (
 var samples = map[string][]string{
 	"agent_up":             {"Whether a process runs the identity.", "agent", "state"},
 	"turns_total":          {"Turns that have ended.", "agent"},
-	"replies_total":        {"Answers of the model.", "agent"},
 	"tokens_total":         {"Tokens of requests that the provider's cache had (cached) or not (input), and of answers (output).", "agent", "kind"},
 	"cost_dollars_total":   {"What the model was paid.", "agent"},
 	"compactions_total":    {"How often older context has faded.", "agent"},
 	"debts":                {"What the log says is still to be done: lines to post, results of calls, an answer.", "agent", "kind"},
-	"context_tokens":       {"Tokens of the next request, estimated.", "agent"},
-	"context_limit_tokens": {"Tokens that a request may have.", "agent"},
-	"state_seconds":        {"Since when a running identity is in its state.", "agent"},
-	"questions_open":       {"Questions that people have not answered.", "agent"},
-	"question_age_seconds": {"Age of the oldest of them.", "agent"},
-	"jobs_running":         {"Commands that go on beside the talk.", "agent"},
+	"question_age_seconds": {"Age of the oldest question that people have not answered.", "agent"},
 	"bridge_healthy":       {"Whether nothing of a bridge waits for a person to look.", "bridge", "state"},
 	"bridge_waiting_lines": {"Lines that wait to go out to the other side, or in to their rooms.", "bridge", "direction"},
 	"bridge_late_seconds":  {"Since when errors hold up a line of a bridge.", "bridge"},
@@ -141,17 +135,12 @@ func (s scrape) running(id agent.Identity) {
 		return
 	}
 	s.send("agent_up", 1, id.Name, live.State)
-	s.age("state_seconds", live.Since, id.Name)
-	s.send("context_tokens", float64(live.ContextTokens), id.Name)
-	s.send("context_limit_tokens", float64(live.ContextLimit), id.Name)
-	s.send("jobs_running", float64(len(live.Jobs)), id.Name)
 }
 
 // mind tells what follows from the log of an identity.
 func (s scrape) mind(id agent.Identity, m *mind.State) {
 	u, owed := m.Usage, m.Owed()
 	s.send("turns_total", float64(m.Turn), id.Name)
-	s.send("replies_total", float64(u.Replies), id.Name)
 	s.send("tokens_total", float64(u.Input-u.Cached), id.Name, "input")
 	s.send("tokens_total", float64(u.Cached), id.Name, "cached")
 	s.send("tokens_total", float64(u.Output), id.Name, "output")
@@ -159,7 +148,6 @@ func (s scrape) mind(id agent.Identity, m *mind.State) {
 	s.send("debts", float64(len(owed.Posts)), id.Name, "post")
 	s.send("debts", float64(len(owed.Calls)), id.Name, "result")
 	s.send("debts", yes(owed.Answer), id.Name, "answer")
-	s.send("questions_open", float64(len(m.Questions)), id.Name)
 	var oldest time.Time
 	if len(m.Questions) > 0 {
 		oldest = m.Questions[0].Asked

@@ -46,20 +46,6 @@ func (s server) context(_ *http.Request, id agent.Identity, _ of) (c Context, er
 	return Context{parts, agent.Wire(state.Messages(""))}, nil
 }
 
-func (s server) contextText(w http.ResponseWriter, _ *http.Request, p of) error {
-	id, err := s.Find(p.Self)
-	if err != nil {
-		return err
-	}
-	state, _, err := s.Context(id)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", textMedia)
-	w.Write(state.View())
-	return nil
-}
-
 func (s server) questions(_ *http.Request, p page) (l List[report.Question], err error) {
 	open, err := s.unanswered()
 	return part(p, open, err, func(q report.Question) string { return q.Hash })
@@ -169,13 +155,6 @@ func (s server) command(id agent.Identity, p ofOnce, c Command, line string) (sa
 type Asked struct {
 	Asked string `json:"asked"`
 	Runs  bool   `json:"runs"` // false: it does so when it runs
-}
-
-func (s server) compact(_ *http.Request, id agent.Identity, _ of, _ none) (a Asked, err error) {
-	if _, running := agent.Running(id); !running {
-		return a, backend.Refuse(http.StatusConflict, "start it with lethe run; lethe context --compact compacts one that does not run", "compact %s: it does not run", id.Name)
-	}
-	return Asked{"compact", true}, agent.AskToCompact(id)
 }
 
 func (s server) triggers(_ *http.Request, id agent.Identity, p ofPage) (l List[report.Trigger], err error) {

@@ -197,18 +197,6 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("agents: %+v", l)
 	}
 	lethetest.Words(t, w.ask("GET", "/api/agents/"+a.Self[:8]+"/context", "", 200), `"messages":[{"role":"system"`, `"epoch":0`)
-	lethetest.Words(t, w.ask("GET", "/api/agents/ada/context/text", "", 200), "hello")
-
-	lines := into[list[api.Logged]](t, w.ask("GET", "/api/agents/ada/life/lines?limit=2", "", 200))
-	rest := into[list[api.Logged]](t, w.ask("GET", "/api/agents/ada/life/lines?after="+lines.Next, "", 200))
-	file := ""
-	for _, l := range append(lines.Items, rest.Items...) {
-		file += l.Line + "\n"
-	}
-	if len(lines.Items) != 2 || file != lethetest.Read(t, w.id.LIFE()) {
-		t.Errorf("the log in two parts is\n%s", file)
-	}
-
 	all := into[list[events.Event]](t, w.ask("GET", "/api/agents/ada/life", "", 200))
 	two := into[list[events.Event]](t, w.ask("GET", "/api/agents/ada/life?limit=2", "", 200))
 	more := into[list[events.Event]](t, w.ask("GET", "/api/agents/ada/life?after="+two.Next, "", 200))
@@ -263,7 +251,6 @@ func TestRoutes(t *testing.T) {
 		return strings.Contains(w.ask("GET", "/api/agents/ada/budget", "", 200), `"limit_usd":6.5`)
 	})
 	w.ask("POST", "/api/agents/ada/stop", `{}`, 202)
-	w.ask("POST", "/api/agents/ada/compact", "", 202)
 	lethetest.Words(t, w.ask("GET", "/api/agents/ada/recall?q=harbour", "", 200), `"items":[`)
 
 	w.ask("POST", "/api/rooms", `{"name":"ops","title":"Operations","agents":["ada"]}`, 201)
@@ -329,9 +316,6 @@ func TestWrong(t *testing.T) {
 		{"GET", "/api/agents?limits=1", "", 400, "limits"},
 		{"GET", "/api/agents?%zz", "", 400, "query"},
 		{"GET", "/api/agents?after=eve", "", 400, "eve"},
-		{"GET", "/api/agents/ada/life/lines?after=3", "", 400, "after"},
-		{"GET", "/api/agents/ada/life/lines?after=-1", "", 400, "after"},
-		{"GET", "/api/agents/ada/life/lines?after=99999999", "", 400, "after"},
 		{"GET", "/api/agents/ada/life?after=x", "", 400, "after"},
 		{"GET", "/api/agents/ada/life?after=99999999", "", 410, "99999999"},
 		{"GET", "/api/agents/eve/events", "", 404, "eve"},

@@ -1,20 +1,14 @@
 package api
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"io"
 	"net/http"
-	"os"
-	"strconv"
-	"strings"
 
 	"lethe/agent"
 	"lethe/bridge/serve/backend"
 	"lethe/events"
-	"lethe/internal/durable"
-	"lethe/life"
 	"lethe/report"
 )
 
@@ -92,57 +86,4 @@ func (s server) open(id agent.Identity, after string) (*events.Stream, error) {
 		err = id.Unread(err)
 	}
 	return stream, err
-}
-
-// Logged is a line of a log as it is stored.
-type Logged struct {
-	From int64  `json:"from"` // the bytes of LIFE.md that it has
-	To   int64  `json:"to"`
-	Line string `json:"line"`
-}
-
-func (s server) lifeLines(_ *http.Request, id agent.Identity, p ofPage) (l List[Logged], err error) {
-	l.Items = []Logged{}
-	f, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
-	if err != nil {
-		return l, id.Unread(err)
-	}
-	defer f.Close()
-	at, err := lineAt(f, p.After)
-	if err != nil {
-		return l, err
-	}
-	begin, r := at, bufio.NewReader(io.NewSectionReader(f, at, 1<<62))
-	for len(l.Items) < p.Limit && (at-begin < maxLines) {
-		line, err := life.ReadLine(r)
-		if err == io.EOF { // a line that is still being written is none yet
-			return l, nil
-		}
-		if err != nil {
-			return l, id.Unread(err)
-		}
-		to := at + int64(len(line))
-		l.Items = append(l.Items, Logged{at, to, strings.TrimSuffix(line, "\n")})
-		at = to
-	}
-	l.Next = strconv.FormatInt(at, 10)
-	return l, nil
-}
-
-// lineAt is the byte that after names, where a line has to begin.
-func lineAt(f *os.File, after string) (int64, error) {
-	if after == "" {
-		return 0, nil
-	}
-	at, err := strconv.ParseInt(after, 10, 64)
-	before := []byte{'\n'}
-	if err == nil && at > 0 {
-		if _, err = f.ReadAt(before, at-1); errors.Is(err, io.EOF) {
-			err = errors.New("it is behind the end")
-		}
-	}
-	if err != nil || at < 0 || before[0] != '\n' {
-		return 0, report.Invalid("after is %q; it is the byte at which a line of the log begins: to of the line before", after)
-	}
-	return at, nil
 }
