@@ -21,7 +21,9 @@ import (
 type world struct {
 	t      lethetest.Failer
 	state  *State
-	blobs  map[blobs.Hash][]byte
+	blobs  map[blobs.Hash][]byte // the bodies
+	files  map[blobs.Hash][]byte
+	lines  []life.Event // of all the life
 	rooms  map[string]*roomFile
 	now    time.Time
 	epoch  []byte   // body of the newest epoch
@@ -43,7 +45,7 @@ type logged struct {
 // newWorld boots a life named ada. Everything in it is the same each time.
 func newWorld(t lethetest.Failer) *world {
 	w := &world{
-		t: t, state: New(), blobs: map[blobs.Hash][]byte{}, rooms: map[string]*roomFile{},
+		t: t, state: New(), blobs: map[blobs.Hash][]byte{}, files: map[blobs.Hash][]byte{}, rooms: map[string]*roomFile{},
 		now: time.Date(2026, 11, 20, 12, 57, 16, 123456000, time.UTC), soul: "You are Ada. You help.",
 	}
 	w.happen(event.Boot{Name: "ada", Version: "1"}, w.soul)
@@ -55,7 +57,7 @@ func newWorld(t lethetest.Failer) *world {
 func (w *world) store(gist string, body []byte) Ref {
 	file := blobs.Encode(blobs.Meta{At: w.now, Gist: gist, Life: w.state.Self, Parent: w.state.LastBlob}, body)
 	h := blobs.Sum(file)
-	w.blobs[h] = body
+	w.blobs[h], w.files[h] = body, file
 	return Ref{Hash: h, Short: h.String()[:16], Gist: blobs.Gist(gist)}
 }
 
@@ -78,6 +80,7 @@ func (w *world) happen(e event.Event, bodies ...string) {
 		with = append(with, Body{ref.Hash, []byte(b)})
 		w.state.LastBlob = ref.Hash
 	}
+	w.lines = append(w.lines, line)
 	read, err := life.ParseLine(line.String() + " #000000000000\n")
 	lethetest.Must(w.t, err)
 	if line.Kind == life.Epoch {
