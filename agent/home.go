@@ -31,7 +31,7 @@ type Home struct {
 
 // OpenHome makes the directory and its fixed parts where they are missing, and
 // restores their permissions and those of the rooms where somebody has changed them.
-// A home of an older format gets this one's; one of a newer format is a *NewerError.
+// A home of an older format gets this one's; one of a newer format is refused with ErrNewer.
 func OpenHome(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

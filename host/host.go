@@ -225,7 +225,10 @@ func (h *Host) Run(ctx context.Context, ids []agent.Identity) error {
 
 // warn says what weakens the promises here.
 func (h *Host) warn() {
-	h.warnings = warnings(h.home.Dir, h.settings.Tools.Bash)
+	h.warnings = nil
+	for _, w := range Warnings(h.home.Dir, h.settings.Tools.Bash) {
+		h.warnings = append(h.warnings, w.Text)
+	}
 	if !confines.Load() {
 		h.warnings = append(h.warnings, "BASH is refused: this program does not call host.Main first")
 	}

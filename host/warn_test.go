@@ -19,16 +19,16 @@ func TestWarnings(t *testing.T) {
 	home := filepath.Join(above, "home")
 	lethetest.Must(t, os.Mkdir(home, 0o700))
 	has := func(words string) bool {
-		return slices.ContainsFunc(warnings(home, ""), func(w string) bool { return strings.Contains(w, words) })
+		return slices.ContainsFunc(Warnings(home, ""), func(w Warning) bool { return strings.Contains(w.Text, words) })
 	}
 	change := func(mode os.FileMode) { lethetest.Must(t, os.Chmod(above, mode)) }
 	change(0o700)
 	if has("every user") || has("belongs to") || has("runs as root") != (os.Geteuid() == 0) {
-		t.Errorf("told of a home of one's own: %q", warnings(home, ""))
+		t.Errorf("told of a home of one's own: %q", Warnings(home, ""))
 	}
 	for mode, told := range map[os.FileMode]bool{0o777: true, 0o777 | os.ModeSticky: false, 0o775: false} {
 		if change(mode); has("every user can replace the home "+home+", since they can write to "+above) != told {
-			t.Errorf("mode %v: %q", mode, warnings(home, ""))
+			t.Errorf("mode %v: %q", mode, Warnings(home, ""))
 		}
 	}
 	if os.Geteuid() != 0 {
@@ -36,7 +36,7 @@ func TestWarnings(t *testing.T) {
 	}
 	lethetest.Must(t, os.Chown(home, 65534, -1))
 	if !has("belongs to user 65534") {
-		t.Errorf("%q", warnings(home, ""))
+		t.Errorf("%q", Warnings(home, ""))
 	}
 }
 

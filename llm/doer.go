@@ -100,15 +100,17 @@ func (d *doer) outgoing(req *http.Request, c *call) (*http.Request, error) {
 	out.Body, _ = fresh()
 	out.GetBody = fresh // lets the transport replay a request that no server saw
 	out.ContentLength = int64(len(body))
-	out.Header = http.Header{
-		"Accept":       {"text/event-stream"},
-		"Content-Type": {"application/json"},
-		"User-Agent":   {"lethe"},
-	}
-	if d.key != "" {
-		out.Header.Set("Authorization", "Bearer "+d.key)
-	}
+	out.Header = d.header("text/event-stream")
 	return out, nil
+}
+
+// header is that of each request, with the key.
+func (d *doer) header(accept string) http.Header {
+	h := http.Header{"Accept": {accept}, "Content-Type": {"application/json"}, "User-Agent": {"lethe"}}
+	if d.key != "" {
+		h.Set("Authorization", "Bearer "+d.key)
+	}
+	return h
 }
 
 // redact removes the key from text that came from outside.

@@ -34,6 +34,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -229,6 +230,30 @@ func (c *Client) Preset() PresetInfo { return c.preset }
 
 // Host returns the host that requests go to, for people.
 func (c *Client) Host() string { return c.doer.base.Host }
+
+// Key returns the variable of the environment that holds the key, and whether it is set.
+func (c *Client) Key() (name string, set bool) { return c.doer.keyEnv, c.doer.key != "" }
+
+// Look asks the endpoint, for nothing, which models it serves and what its clock says. Both are empty
+// where it does not tell.
+func (c *Client) Look(ctx context.Context) (status int, date time.Time, models []string, err error) {
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, c.doer.base.String()+"models", nil) // of a parsed URL
+	req.Header = c.doer.header("application/json")
+	resp, err := c.doer.client.Do(req)
+	if err != nil {
+		e := broken(err)
+		e.Host, e.Message = c.Host(), c.doer.redact(e.Message)
+		return 0, date, nil, e
+	}
+	defer resp.Body.Close()
+	date, _ = http.ParseTime(resp.Header.Get("Date"))
+	var list struct{ Data []struct{ ID string } }
+	_ = json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&list)
+	for _, m := range list.Data {
+		models = append(models, m.ID)
+	}
+	return resp.StatusCode, date, models, nil
+}
 
 // Close releases idle connections. Calls under way are not disturbed.
 func (c *Client) Close() error {

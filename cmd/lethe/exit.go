@@ -78,7 +78,7 @@ func codeOf(err error) int {
 		return exitRunning
 	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
 		return exitNoKey
-	case errors.As(err, new(*agent.NewerError)), errors.Is(err, event.ErrUnknown):
+	case errors.Is(err, agent.ErrNewer), errors.Is(err, event.ErrUnknown):
 		return exitNewer
 	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, new(*life.CorruptError)),
 		errors.Is(err, access.ErrPeople):
@@ -106,7 +106,7 @@ func (p *program) hintOf(err error) string {
 		return fmt.Sprintf("talk to it with: %s; stop it with: %s", p.lethe("chat %s", p.roomOf(running.Identity)), p.lethe("stop %s", running.Identity.Name))
 	case errors.Is(err, access.ErrPeople):
 		return "until it is mended nobody may speak; put it back from a copy, or move it away and pair anew"
-	case errors.Is(err, event.ErrUnknown):
+	case codeOf(err) == exitNewer:
 		return "use that one; nothing was changed"
 	case errors.Is(err, llm.ErrNoKey):
 		return "set the key in the environment, or add --offline to try without one"

@@ -105,7 +105,7 @@ rehearsal model, which says so.`,
 					return usagef("lethe %s prints text; leave out --json", first)
 				}
 				return nil
-			case "rehearse", "replay", "eval", "help": // need no home, and no configuration
+			case "rehearse", "replay", "eval", "help", "doctor": // need no home, and no configuration
 				return nil
 			}
 			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say", "ask", "acp"}, name)) // the others only look
@@ -142,7 +142,7 @@ rehearsal model, which says so.`,
 		commands  []*cobra.Command
 	}{
 		{"talk", "Talk:", []*cobra.Command{p.askCommand(), p.chatCommand(), p.sayCommand(), p.answerCommand(), p.acpCommand(), p.demoCommand()}},
-		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.topCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand()}},
+		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.topCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand(), p.doctorCommand()}},
 		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.serveCommand(), p.bridgeCommand(), p.cleanCommand()}},
 		{"measure", "Measure:", []*cobra.Command{p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},
 	} {

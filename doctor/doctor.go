@@ -1,0 +1,237 @@
+// Package doctor looks for what keeps Lethe from working well on a machine, and says how to mend it. It
+// changes nothing, makes no home, and tells no secret.
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+
+	"lethe/agent"
+	"lethe/bridge"
+	"lethe/config"
+	"lethe/host"
+	"lethe/internal/durable"
+	"lethe/internal/sandbox"
+	"lethe/life"
+	"lethe/llm"
+	"lethe/tools"
+)
+
+// States of a Finding.
+const (
+	OK      = "ok"
+	Warning = "warning" // it works, less well or less safely
+	Trouble = "trouble"
+)
+
+// Finding is what was found of one thing.
+type Finding struct {
+	State  string `json:"state"`
+	What   string `json:"what"`
+	Text   string `json:"text"`
+	Remedy string `json:"remedy,omitempty"` // a command
+}
+
+// Exam is one look at a home, which need not exist, and at its machine.
+type Exam struct {
+	Home     agent.Home
+	Settings config.Settings
+	Request  bool          // whether the endpoint may be asked
+	Tell     func(Finding) // also of a request that costs something, before it is sent
+}
+
+// check tells of an error as trouble, or else that a thing is in order, and reports that.
+func (x Exam) check(err error, what, remedy, text string, args ...any) bool {
+	if err != nil {
+		x.Tell(Finding{Trouble, what, err.Error(), remedy})
+	} else {
+		x.Tell(Finding{OK, what, fmt.Sprintf(text, args...), ""})
+	}
+	return err == nil
+}
+
+func (x Exam) warn(when bool, what, remedy, text string, args ...any) {
+	if when {
+		x.Tell(Finding{Warning, what, fmt.Sprintf(text, args...), remedy})
+	}
+}
+
+// Run tells of one thing after the other.
+func (x Exam) Run(ctx context.Context) {
+	dir := x.Home.Dir
+	if _, err := os.Stat(dir); err == nil {
+		x.home(dir)
+	} else {
+		x.check(nil, "home", "", "%s is not there yet: the first run makes it", dir)
+	}
+	for _, w := range host.Warnings(dir, tools.BashOff) { // the sandbox comes below
+		x.warn(true, "machine", w.Remedy, "%s", w.Text)
+	}
+	x.inotify()
+	for _, err := os.Stat(dir); err != nil && dir != "/"; _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	x.disk(dir)
+	if mode := cmp.Or(x.Settings.Tools.Bash, tools.BashSandbox); mode == tools.BashSandbox {
+		abi, _ := ll.LandlockGetABIVersion()
+		x.check(sandbox.Available(), "sandbox", "uname -r", "Landlock ABI %d with seccomp: a command reaches its workspace, the system's programs and the network, no other file and no local socket", abi)
+	} else {
+		x.warn(mode == tools.BashTrusted, "sandbox", "${EDITOR:-vi} "+config.File(x.Home.Dir), "tools.bash = %q: commands of agents may do whatever you can", mode)
+	}
+	x.systemd(ctx)
+	x.check(nil, "time zone", "", "%s, where it is %s", x.Settings.Zone(), time.Now().In(x.Settings.Zone()).Format("15:04 MST"))
+	x.model(ctx)
+}
+
+func (x Exam) home(dir string) {
+	format, err := agent.Format(dir)
+	all, lerr := x.Home.List()
+	bridges, berr := bridge.ReadHealth(dir)
+	if !x.check(cmp.Or(err, lerr, berr), "home", "ls -la "+dir, "%s has format %d and %d identities", dir, format, len(all)) {
+		return
+	}
+	for _, pattern := range []string{dir, dir + "/*", dir + "/bridges/*/token", "/etc/lethe/*.env", filepath.Dir(dir) + "/.config/lethe/*.env"} {
+		paths, _ := filepath.Glob(pattern)
+		for _, path := range paths {
+			if fi, err := os.Lstat(path); err == nil {
+				x.warn(fi.Mode()&fs.ModeSymlink == 0 && fi.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path, "others can open %s (mode %04o)", path, fi.Mode().Perm())
+			}
+		}
+	}
+	if name := x.Settings.DefaultIdentity; name != "" {
+		_, err := x.Home.Find(name)
+		x.check(err, "identity", "lethe run --name "+name, "%s is the default one", name)
+	}
+	for _, id := range all {
+		var last life.Event
+		log, err := life.View(id.LIFE())
+		if err == nil {
+			lines, _ := log.Lines(1)
+			last, err = life.ParseLine(strings.Join(lines, ""))
+			log.Close()
+		}
+		ahead := time.Until(last.At).Round(time.Second)
+		x.check(err, "identity", "lethe fsck", "%s: its newest line is of %s", id.Name, last.At.Format(time.DateTime))
+		x.warn(ahead > time.Minute, "clock", "sudo timedatectl set-ntp true", "it is %s behind the newest line of %s: it is wrong, or was", ahead, id.Name)
+	}
+	for _, h := range bridges {
+		var err error
+		if why := h.Ailment(); why != "" {
+			err = fmt.Errorf("%s is %s: %s", h.Name, why, h.Error)
+		}
+		x.check(err, "bridges", "lethe bridges", "%s: %s", h.Name, h.State)
+	}
+}
+
+// inotify counts what this user has of it.
+func (x Exam) inotify() {
+	used, most := [2]int{}, [2]int{}
+	files, _ := filepath.Glob("/proc/[0-9]*/fd/*") // those of others cannot be read
+	for _, file := range files {
+		if to, _ := os.Readlink(file); to == "anon_inode:inotify" {
+			info, _ := os.ReadFile(strings.Replace(file, "/fd/", "/fdinfo/", 1))
+			used[0], used[1] = used[0]+1, used[1]+bytes.Count(info, []byte("inotify wd:"))
+		}
+	}
+	for i, name := range []string{"instances", "watches"} {
+		text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_" + name)
+		_, _ = fmt.Sscan(string(text), &most[i])
+	}
+	few := most[0]-used[0] < 4 || most[1]-used[1] < 64 // one a process, and about six an identity
+	x.warn(few && most[0] > 0, "inotify", "sudo sysctl fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=524288",
+		"%d of %d instances and %d of %d watches are in use: changes may be noticed late", used[0], most[0], used[1], most[1])
+}
+
+func (x Exam) disk(dir string) {
+	var disk unix.Statfs_t
+	_ = unix.Statfs(dir, &disk) // what fails here fails below
+	free := disk.Bavail * uint64(disk.Bsize) >> 20
+	x.warn(free < 1<<10 || disk.Files > 0 && disk.Ffree < 10_000, "disk", "df -h "+dir+"; df -i "+dir, "%d MiB and %d inodes are free", free, disk.Ffree)
+	temp, err := os.MkdirTemp(dir, ".tmp-doctor-")
+	defer os.RemoveAll(temp)
+	began := time.Now()
+	err = cmp.Or(err, behaves(temp))
+	x.check(err, "file system", "df -hT "+dir+"; ls -ld "+dir, "it renames, links, appends and syncs; a durable write takes %s; %d MiB are free", (time.Since(began) / 5).Round(100*time.Microsecond), free)
+}
+
+// behaves tries in an empty directory, with five writes, what package durable relies on.
+func behaves(dir string) error {
+	path, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	err := cmp.Or(durable.WriteFile(path, []byte("old\n"), 0o600), durable.WriteFile(path, []byte("new\n"), 0o600), os.Link(path, link))
+	for range 3 { // each by an opening of its own
+		_, _, aerr := durable.Append(path, []byte("more\n"), 0o600)
+		err = cmp.Or(err, aerr)
+	}
+	text, _ := os.ReadFile(link)
+	if err == nil && (string(text) != "new\nmore\nmore\nmore\n" || os.Link(path, link) == nil) {
+		err = fmt.Errorf("files here do not behave as Lethe needs it: %q", text)
+	}
+	return err
+}
+
+// systemd looks at the units of deploy/README.md, where they are installed.
+func (x Exam) systemd(ctx context.Context) {
+	own, _ := os.UserConfigDir()
+	for unit, control := range map[string]string{"/etc/systemd/system/lethe.service": "systemctl", own + "/systemd/user/lethe.service": "systemctl --user"} {
+		if _, err := os.Stat(unit); err == nil {
+			out, _ := exec.CommandContext(ctx, "sh", "-c", control+" is-enabled lethe; "+control+" is-active lethe; ls /var/lib/systemd/linger/$(id -un)").Output()
+			state := strings.Join(strings.Fields(string(out)), " ")
+			x.warn(!strings.HasPrefix(state, "enabled active"), "systemd", control+" enable --now lethe", "%s: %s", unit, cmp.Or(state, "systemctl tells nothing"))
+			x.warn(state == "enabled active" && control != "systemctl", "systemd", "loginctl enable-linger", "%s ends when you log out", unit)
+		}
+	}
+}
+
+// model looks at the key, the endpoint, its clock and its models.
+func (x Exam) model(ctx context.Context) {
+	s := x.Settings.Model
+	preset, _ := llm.Preset(cmp.Or(s.Preset, llm.Presets()[0]))
+	edit := "${EDITOR:-vi} " + config.File(x.Home.Dir)
+	client, err := llm.New(llm.Config{Preset: s.Preset, BaseURL: s.BaseURL, MaxRetries: -1})
+	if errors.Is(err, llm.ErrNoKey) && s.Preset+s.BaseURL == "" {
+		x.warn(true, "key", "export "+preset.KeyEnv+"=…", "%s is not set: identities talk with the offline model, which is not intelligent", preset.KeyEnv)
+		return
+	} else if err != nil {
+		x.check(err, "key", "export "+preset.KeyEnv+"=…", "")
+		return
+	}
+	defer client.Close()
+	name, set := client.Key()
+	x.check(nil, "key", "", "%s is %sset", name, map[bool]string{false: "not "}[set])
+	if !x.Request {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	began, call := time.Now(), "curl -v "+cmp.Or(s.BaseURL, client.Preset().BaseURL)
+	status, date, models, err := client.Look(ctx)
+	if !x.check(err, "endpoint", call, "%s answers with HTTP status %d after %d ms", client.Host(), status, time.Since(began).Milliseconds()) {
+		return
+	}
+	off := time.Since(date).Round(time.Second)
+	x.warn(!date.IsZero() && off.Abs() > 30*time.Second, "clock", "sudo timedatectl set-ntp true", "it is %s off that of %s", off, client.Host())
+	model, cost := cmp.Or(s.Name, client.Preset().Model), "at a price that is not known"
+	if model == "" || models != nil && !slices.Contains(models, model) {
+		x.check(fmt.Errorf("%s serves no model %q: set model.name to one such as %.100q", client.Host(), model, cmp.Or(config.Nearest(model, models), strings.Join(models, " "))), "model", edit, "")
+		return
+	}
+	if usd, known := llm.Prices(x.Settings.Prices).Worst(model, 32, 16, time.Now()); known {
+		cost = fmt.Sprintf("for $%.5f at most", usd)
+	}
+	x.check(nil, "model", "", "asking %s for one word, %s; --no-request leaves it out", model, cost)
+	_, err = client.Complete(ctx, llm.Request{Model: model, Messages: []llm.Message{{Role: "user", Content: "Say ok."}}, MaxTokens: 16, Thinking: "disabled"}, nil)
+	x.check(err, "model", call, "%s answered", model)
+}

@@ -1,0 +1,110 @@
+package doctor
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent"
+	"lethe/config"
+	"lethe/internal/lethetest"
+	"lethe/life"
+	"lethe/life/event"
+)
+
+// examine returns what is found, a line each, without what depends on the machine.
+func examine(t *testing.T, x Exam) (all string) {
+	t.Helper()
+	x.Tell = func(f Finding) {
+		if f.State != OK && f.Remedy == "" {
+			t.Errorf("no remedy: %+v", f)
+		}
+		all += fmt.Sprintln(f.State, f.What, f.Text)
+	}
+	x.Run(t.Context())
+	return all
+}
+
+// An endpoint is asked for its models and then for one word; its clock, its models and what it refuses are told, and
+// the key is in nothing.
+func TestEndpoint(t *testing.T) {
+	const key = "sk-0123456789abcdef"
+	t.Setenv("LETHE_API_KEY", key)
+	var asked []string
+	models, status, date := `{"data":[{"id":"small"},{"id":"great-1"}]}`, http.StatusOK, time.Now()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization"))
+		w.Header().Set("Date", date.UTC().Format(http.TimeFormat))
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, models)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(status)
+		if status != http.StatusOK {
+			fmt.Fprintf(w, `{"error":{"message":"not with %s"}}`, key)
+			return
+		}
+		fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	defer server.Close()
+	look := func(model string, request bool) string {
+		var s config.Settings
+		s.Model.BaseURL, s.Model.Name = server.URL+"/v1", model
+		found := examine(t, Exam{Home: agent.Home{Dir: filepath.Join(t.TempDir(), "none")}, Settings: s, Request: request})
+		if strings.Contains(found, key) {
+			t.Error("the key is told: ", found)
+		}
+		return found
+	}
+	lethetest.Words(t, look("small", true), "ok key LETHE_API_KEY is set", "ok endpoint 127.0.0.1:", "status 200", "asking small for one word, at a price that is not known", "ok model small answered")
+	if want := []string{"GET /v1/models Bearer " + key, "POST /v1/chat/completions Bearer " + key}; strings.Join(asked, "\n") != strings.Join(want, "\n") {
+		t.Errorf("asked %q", asked)
+	}
+	asked, date = nil, time.Now().Add(time.Hour)
+	lethetest.Words(t, look("great", true), "warning clock it is -", "off that of 127.0.0.1:", `trouble model 127.0.0.1:`, `serves no model "great"`, `"great-1"`)
+	if look("small", false); len(asked) != 1 {
+		t.Errorf("asked %q", asked)
+	}
+	status, models = http.StatusUnauthorized, "<html>"
+	lethetest.Words(t, look("small", true), "trouble model ", "status 401", "[key]")
+	server.Close()
+	lethetest.Words(t, look("small", true), "trouble endpoint ", "refused")
+}
+
+// A home is looked at as it is, and nothing in it changes; one that is not there is not made.
+func TestHome(t *testing.T) {
+	t.Setenv("DEEPSEEK_API_KEY", "")
+	dir := t.TempDir()
+	home := filepath.Join(dir, "home")
+	found := examine(t, Exam{Home: agent.Home{Dir: home}, Request: true})
+	lethetest.Words(t, found, "ok home "+home+" is not there yet", "ok file system it renames", "warning key DEEPSEEK_API_KEY is not set", "ok time zone")
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	lethetest.Unpack(t, "../agent/testdata/november/home.tar.gz", dir)
+	lethetest.Must(t, os.Chmod(home, 0o755))
+	lethetest.Write(t, filepath.Join(home, "key"), "PRIVATE+KEY+secret")
+	lethetest.Must(t, os.Chmod(filepath.Join(home, "key"), 0o644))
+	names, err := agent.Home{Dir: home}.List()
+	lethetest.Must(t, err)
+	log, err := life.Open(names[0].LIFE())
+	lethetest.Must(t, err)
+	lethetest.Must(t, log.Append(event.Line(time.Now().Add(time.Hour), event.Stopped{Why: "request"})))
+	log.Close()
+	s := config.Settings{DefaultIdentity: "eve"}
+	s.Tools.Bash = "trusted"
+	found = examine(t, Exam{Home: agent.Home{Dir: home}, Settings: s, Request: true})
+	lethetest.Words(t, found, "format 1 and 2 identities", "warning modes others can open "+home+" (mode 0755)", home+"/key (mode 0644)",
+		`trouble identity find identity "eve"`, "warning sandbox tools.bash", "identity bob: its newest line is of ", "behind the newest line of ada: it is wrong, or was")
+	if strings.Contains(found, "secret") {
+		t.Error("a secret is told: ", found)
+	}
+	lethetest.Write(t, filepath.Join(home, "format"), "lethe home 99\n")
+	lethetest.Words(t, examine(t, Exam{Home: agent.Home{Dir: home}}), "trouble home open "+home+": it has format 99")
+}
