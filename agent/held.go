@@ -49,9 +49,9 @@ func (h *Held) State() *mind.State { return h.a.state }
 func (h *Held) Commit(records ...Record) error { return h.a.commit(own(records)...) }
 
 // Epoch appends records and then an epoch: a snapshot from which a resume starts. With a change, the
-// snapshot is of the state as it then is; it may not change what was recorded before.
+// snapshot is of the state as it then is; it may not change what was recorded before. The life is sealed behind it.
 func (h *Held) Epoch(why string, change func(*mind.State) error, records ...Record) error {
-	return h.a.epochOf(why, change, own(records)...)
+	return h.a.epochOf(why, change, own(records))
 }
 
 // Close lets the identity go.

@@ -334,7 +334,7 @@ func (h Home) private(path string) (found []string) {
 }
 
 // homeParts are what Lethe keeps closed of the home; bridges do so by themselves.
-var homeParts = []string{"config.toml", "format", "blobs", "chats", "agents", "names"}
+var homeParts = []string{"config.toml", "format", "key", "blobs", "chats", "agents", "names"}
 
 // restore restores the permissions of a directory and of what is in it, as far as it
 // is named; without names, all.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
@@ -14,6 +16,7 @@ import (
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/proof"
 )
 
 // record is an event to be committed, with its blobs in the order of its refs.
@@ -93,7 +96,7 @@ func (a *Agent) commit(records ...record) error {
 		return err
 	}
 	a.log.broken = errBehind // a panic from here on may be recovered, as in a tool
-	if err := a.append(events); err != nil {
+	if err := a.append(events, false); err != nil {
 		return err
 	}
 	if err := a.apply(events); err != nil {
@@ -174,14 +177,21 @@ func redactLine(e life.Event) {
 	}
 }
 
-// append writes the lines of events, which then have happened.
-func (a *Agent) append(events []prepared) error {
+// append writes the lines of events, which then have happened, and behind them the seal of the log if
+// that is asked for.
+func (a *Agent) append(events []prepared, sealed bool) error {
 	lines := make([]life.Event, len(events))
 	for i, e := range events {
 		lines[i] = e.Event
 	}
-	if err := a.log.Append(lines...); err != nil {
-		return fmt.Errorf("record %s: %w", lines[0].Kind, err)
+	var err error
+	if sealed {
+		lines, err = a.log.AppendSealed(a.seal, lines...)
+	} else {
+		err = a.log.Append(lines...)
+	}
+	if err != nil {
+		return fmt.Errorf("record %s: %w", events[0].Kind, err)
 	}
 	a.log.sinceEpoch += len(events)
 	if a.cfg.Tell != nil {
@@ -218,11 +228,12 @@ func (a *Agent) now() time.Time {
 
 // epoch appends an epoch event, a snapshot to resume from. The epoch of the prompt
 // goes on: no byte of the request changes; renew begins the next one. The snapshot has
-// the records of before already, which go out in the same append.
-func (a *Agent) epoch(why string, before ...record) error { return a.epochOf(why, nil, before...) }
+// the records of before already, which go out in the same append; so does the seal behind it.
+func (a *Agent) epoch(why string, before ...record) error { return a.epochOf(why, nil, before) }
 
-// epochOf is epoch of the state that change, which may be nil, makes of it.
-func (a *Agent) epochOf(why string, change func(*mind.State) error, before ...record) error {
+// epochOf is epoch of the state that change, which may be nil, makes of it. The records of after stand
+// between it and the seal.
+func (a *Agent) epochOf(why string, change func(*mind.State) error, before []record, after ...record) error {
 	events, err := a.prepare(before)
 	if err != nil {
 		return err
@@ -239,14 +250,14 @@ func (a *Agent) epochOf(why string, change func(*mind.State) error, before ...re
 	if err != nil {
 		return err
 	}
-	epoch, err := a.prepare([]record{{
+	epoch, err := a.prepare(append([]record{{
 		event:  event.Epoch{K: a.state.Epoch, Why: why},
 		bodies: []body{{fmt.Sprintf("epoch %d of %s (%s)", a.state.Epoch, a.id.Name, why), snapshot}},
-	}})
+	}}, after...))
 	if err != nil {
 		return err
 	}
-	if err := a.append(append(events, epoch...)); err != nil {
+	if err := a.append(append(events, epoch...), true); err != nil {
 		return err
 	}
 	if err := a.apply(epoch); err != nil {
@@ -255,6 +266,16 @@ func (a *Agent) epochOf(why string, change func(*mind.State) error, before ...re
 	a.log.sinceEpoch = 0
 	a.indexer.stale() // what has faded, was cut out by a person, or was opened meanwhile
 	return nil
+}
+
+// seal states, signed, what the lines of the log are.
+func (a *Agent) seal(size int64, root tlog.Hash) (life.Event, error) {
+	key, err := proof.LoadKey(a.cfg.Home.Dir)
+	if err != nil {
+		return life.Event{}, err
+	}
+	c := key.Sign(a.id.Self, size, root)
+	return event.Line(a.now(), event.Sealed{Size: size, Root: proof.Text(root[:]), Key: key.Public(), Sig: proof.Text(c.Sig)}), nil
 }
 
 // epochEvery bounds what a resume has to fold.

@@ -1,12 +1,14 @@
 package life
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"lethe/internal/lethetest"
+	"lethe/proof"
 )
 
 // The page's example is a sound log, as this package writes it. (Package event tests
@@ -32,5 +34,29 @@ func TestPageExample(t *testing.T) {
 	first := strings.SplitN(example, " #", 2)[0]
 	if want := "BLAKE3 over 106 bytes"; len(first) != 106 || !strings.Contains(lethetest.Page(t, "life.md"), want) {
 		t.Errorf("the first line has %d bytes, the page does not say %q", len(first), want)
+	}
+}
+
+// The seals of the page's example are true, and docs/proof.md has the checkpoint of the newest.
+func TestPageSeals(t *testing.T) {
+	const self = "82751602d95e3c1da8ebc88588acedfc0b9c81a7b0ae062ad358e4f5c032a2b7"
+	home := t.TempDir()
+	lethetest.Must(t, os.WriteFile(home+"/key", []byte(lethetest.Blocks(t, "proof.md", "key")[0]), 0o600))
+	key, err := proof.ReadKey(home)
+	lethetest.Must(t, err)
+	var tree proof.Tree
+	var newest string
+	for line := range strings.Lines(lethetest.Blocks(t, "life.md", "life")[0]) {
+		if e, err := ParseLine(line); err == nil && e.Kind == Sealed {
+			c := key.Sign(self, tree.Size(), tree.Root())
+			newest = c.String()
+			if e.Get("size") != fmt.Sprint(c.Size) || e.Get("root") != proof.Text(c.Root[:]) || e.Get("key") != key.Public() || e.Get("sig") != proof.Text(c.Sig) {
+				t.Errorf("the page has %s, want sig=%s", line, proof.Text(c.Sig))
+			}
+		}
+		tree.Add(Leaf(line))
+	}
+	if got := lethetest.Blocks(t, "proof.md", "checkpoint")[0]; got != newest {
+		t.Errorf("the checkpoint is\n%s", newest)
 	}
 }

@@ -17,6 +17,14 @@ import (
 // it was and as it is.
 type Erasure struct{ Before, Now [32]byte }
 
+// was is the leaf of a line before the erasure, if it is what that has left.
+func (e Erasure) was(line string) [32]byte {
+	if leaf := Leaf(line); leaf != e.Now {
+		return leaf
+	}
+	return e.Before
+}
+
 // Leaf is the hash of a line in the tree over a log, as RFC 6962 has it. A newline at its end is no part of it.
 func Leaf(line string) [32]byte {
 	return sha256.Sum256(append([]byte{0}, strings.TrimSuffix(line, "\n")...))

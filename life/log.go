@@ -1,9 +1,9 @@
 package life
 
 import (
-	"bytes"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"lethe/internal/durable"
@@ -16,6 +16,7 @@ type Log struct {
 	file *os.File
 	end  Mark  // behind the last good line
 	err  error // set once an append failed
+	tree tree  // over some of its first lines
 
 	// Torn is where Open put the torn end of the file, "" when there was none.
 	Torn string
@@ -91,29 +92,54 @@ func (l *Log) Close() error { return l.file.Close() }
 // that they survive power loss. An event that is not well formed (see Event) is
 // refused before anything is written. After any other error the log
 // takes no more: the lines may be there, all, some or none, and only Open can tell. A log from View takes nothing.
-func (l *Log) Append(events ...Event) error {
+func (l *Log) Append(events ...Event) error { return l.append(events, nil) }
+
+func (l *Log) append(events []Event, seal Seal) error {
 	if l.err != nil {
 		return fmt.Errorf("append to life: %w", l.err)
 	}
-	var buf bytes.Buffer
-	last := l.end.Sum
-	for i, e := range events {
-		if err := e.check(); err != nil {
+	r := rendering{last: l.end.Sum}
+	for _, e := range events {
+		if err := r.add(e); err != nil {
 			return fmt.Errorf("append to life: %w", err)
 		}
-		var line string
-		line, last = render(last, e, i > 0)
-		buf.WriteString(line)
 	}
-	if len(events) == 0 {
+	if seal != nil {
+		if err := l.seal(&r, seal); err != nil {
+			return fmt.Errorf("seal life: %w", err)
+		}
+	}
+	if len(r.lines) == 0 {
 		return nil
 	}
-	if err := l.write(buf.Bytes()); err != nil {
+	if err := l.write([]byte(strings.Join(r.lines, ""))); err != nil {
 		l.err = fmt.Errorf("an earlier append failed, open the log again: %w", err)
 		return fmt.Errorf("append to life: %w", err)
 	}
-	l.end = Mark{l.end.Offset + int64(buf.Len()), last}
+	l.end = Mark{l.end.Offset + r.size(), r.last}
 	return nil
+}
+
+// rendering is the lines of one append.
+type rendering struct {
+	lines []string
+	last  string // checksum of the line before the next
+}
+
+func (r *rendering) add(e Event) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	line, sum := render(r.last, e, len(r.lines) > 0)
+	r.lines, r.last = append(r.lines, line), sum
+	return nil
+}
+
+func (r *rendering) size() (n int64) {
+	for _, line := range r.lines {
+		n += int64(len(line))
+	}
+	return n
 }
 
 // write appends lines to the file, if it is still the one this Log knows.
