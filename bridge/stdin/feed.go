@@ -17,6 +17,7 @@ type unsent struct {
 type request struct {
 	room string // view this room
 	say  string // append this text to the viewed room
+	end  error  // the input has ended, with io.EOF, or with what was wrong
 }
 
 // feed tells the screen what is new in the files, and carries out its orders, in

@@ -2,7 +2,7 @@ package stdin
 
 import (
 	"bytes"
-	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -41,15 +41,9 @@ func FuzzPlain(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		p := &plain{cfg: Config{In: bytes.NewReader(in), Room: "dev"}}
-		lines := make(chan input)
-		go p.read(context.Background(), lines)
 		var got []string
-		for i := range lines {
-			if i.err != nil {
-				break
-			}
-			got = append(got, i.text)
+		if err := read(t.Context(), bytes.NewReader(in), func(text string) { got = append(got, text) }); err != io.EOF {
+			t.Fatal(err)
 		}
 		var want []string
 		for line := range strings.Lines(string(in)) {

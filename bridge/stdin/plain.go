@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"lethe/chat"
 	"lethe/internal/status"
 )
@@ -42,13 +40,24 @@ func Plain(ctx context.Context, cfg Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &plain{cfg: cfg, files: newFiles(cfg), own: map[int64]bool{}, listened: true}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return p.files.watcher.Run(ctx) })
-	g.Go(func() error {
-		defer cancel()
-		return p.run(ctx)
-	})
-	return g.Wait()
+	orders := make(chan request)
+	put := func(r request) {
+		select {
+		case orders <- r:
+		case <-ctx.Done():
+		}
+	}
+	go func() { // ends with the input or with ctx
+		put(request{end: read(ctx, cfg.In, func(text string) { put(request{say: text}) })})
+		if cfg.Timeout > 0 {
+			time.AfterFunc(cfg.Timeout, func() { put(request{end: errTimeout}) })
+		}
+	}()
+	err := p.files.run(ctx, request{room: cfg.Room}, orders, p.look)
+	if err == errDone {
+		return nil
+	}
+	return err
 }
 
 // plain is the state of one run.
@@ -59,89 +68,53 @@ type plain struct {
 	agents   []agent
 	own      map[int64]bool // the ends of the lines that were sent
 	last     int64          // the newest of them
+	ended    bool           // the input
 	listened bool           // somebody heard the room at the last news
 	failed   string         // the last read error told
 }
 
-// input is one message to send, or how the input ended.
-type input struct {
-	text string
-	err  error // io.EOF at a clean end
-}
+// errDone says that the answers to all that was sent are in.
+var errDone = errors.New("done")
 
-func (p *plain) run(ctx context.Context) error {
-	n := p.files.open(p.cfg.Room)
-	defer func() { p.files.unwatch() }()
-	n.Lines = nil // what is older is not shown
-	if err := p.apply(n); err != nil {
-		return err
-	}
-	lines := make(chan input)
-	go p.read(ctx, lines)
-	poll := time.NewTicker(p.cfg.Poll) // for what dies without writing
-	defer poll.Stop()
-	var deadline <-chan time.Time
-	ended := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case in := <-lines:
-			switch {
-			case in.err == nil:
-				if err := p.send(in.text); err != nil {
-					return err
-				}
-			case in.err != io.EOF:
-				return in.err
-			default:
-				ended = true
-				if p.cfg.Timeout > 0 {
-					deadline = time.After(p.cfg.Timeout)
-				}
-			}
-		case <-deadline:
-			return errTimeout
-		case <-poll.C:
-		case <-p.files.changed:
-		}
-		n, _ := p.files.look()
-		if err := p.apply(n); err != nil {
+// look carries out an order, and takes in what is new.
+func (p *plain) look(r request) error {
+	switch {
+	case r.room != "":
+		n := p.files.open(r.room)
+		n.Lines = nil // what is older is not shown
+		return p.apply(n)
+	case r.say != "":
+		if err := p.send(r.say); err != nil {
 			return err
 		}
-		if ended {
-			if done, err := p.done(); done {
-				return err
-			}
-		}
+	case r.end == io.EOF:
+		p.ended = true
+	case r.end != nil:
+		return r.end
 	}
+	n, _ := p.files.look()
+	if err := p.apply(n); err != nil || !p.ended {
+		return err
+	}
+	return p.done()
 }
 
-// read turns the input into messages. It ends with the input or with ctx.
-func (p *plain) read(ctx context.Context, out chan<- input) {
-	put := func(in input) {
-		select {
-		case out <- in:
-		case <-ctx.Done():
-		}
-	}
-	s := bufio.NewScanner(p.cfg.In)
+// read calls say with each message of an input until that or ctx ends, and returns how that ended: io.EOF at a clean end.
+func read(ctx context.Context, in io.Reader, say func(text string)) error {
+	s := bufio.NewScanner(in)
 	s.Buffer(nil, maxMessage+1)
 	for ctx.Err() == nil && s.Scan() {
 		if strings.TrimSpace(s.Text()) != "" {
-			put(input{text: s.Text()})
+			say(s.Text())
 		}
 	}
-	err := s.Err()
-	switch {
+	switch err := s.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		err = fmt.Errorf("read message: longer than %d bytes", maxMessage)
+		return fmt.Errorf("read message: longer than %d bytes", maxMessage)
 	case err != nil:
-		err = fmt.Errorf("read message: %w", err)
-	default:
-		err = io.EOF
+		return fmt.Errorf("read message: %w", err)
 	}
-	put(input{err: err})
+	return io.EOF
 }
 
 func (p *plain) send(text string) error {
@@ -236,23 +209,22 @@ func (p *plain) starting() bool {
 	return slices.ContainsFunc(p.agents, func(a agent) bool { return a.State == status.Starting })
 }
 
-// done says whether the answers to all that was sent are in, and how it
-// went.
-func (p *plain) done() (bool, error) {
+// done is errDone, or a better reason to end, when the answers to all that was sent are in.
+func (p *plain) done() error {
 	if p.last == 0 {
-		return true, nil // nothing was sent, nothing is owed
+		return errDone // nothing was sent, nothing is owed
 	}
 	if p.starting() {
-		return false, nil
+		return nil
 	}
-	var paused error
+	end := errDone
 	for _, a := range listeners(p.agents, p.cfg.Room, "") {
 		if !a.done(p.cfg.Room, p.last) {
-			return false, nil
+			return nil
 		}
 		if a.State == status.Paused {
-			paused = fmt.Errorf("wait for an answer: %s is paused: %s", a.Name, oneLine(a.Error))
+			end = fmt.Errorf("wait for an answer: %s is paused: %s", a.Name, oneLine(a.Error))
 		}
 	}
-	return true, paused
+	return end
 }
