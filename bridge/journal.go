@@ -232,7 +232,7 @@ func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
 	l, torn, err := foldInbox(data)
 	switch {
 	case err != nil:
-		kept, kerr := setAside(path, data)
+		kept, kerr := SetAside(path, data)
 		if kerr != nil {
 			return nil, nil, kerr
 		}
@@ -255,8 +255,8 @@ const maxInbox = 1 << 30
 
 func readInbox(path string) ([]byte, error) { return durable.ReadWhole(path, maxInbox) }
 
-// setAside keeps the bytes of a state file that makes no sense beside it.
-func setAside(path string, data []byte) (kept string, err error) {
+// SetAside keeps the bytes of a state file that makes no sense beside it.
+func SetAside(path string, data []byte) (kept string, err error) {
 	kept = path + ".damaged-" + time.Now().UTC().Format("20060102T150405.000Z")
 	if err := durable.WriteFile(kept, data, 0o600); err != nil {
 		return "", fmt.Errorf("keep the damaged %s: %w", path, err)

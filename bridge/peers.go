@@ -195,7 +195,7 @@ func (p *peer) hear(b *Bridge, room string) (err error) {
 		return err
 	}
 	if damaged != nil {
-		kept, err := setAside(p.path, damaged)
+		kept, err := SetAside(p.path, damaged)
 		if err != nil {
 			return err
 		}

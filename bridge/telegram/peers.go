@@ -57,9 +57,9 @@ func openChats(dir string, log *slog.Logger) (*chats, error) {
 		c.moved = f.Moved
 		return c, nil
 	}
-	kept := c.path + ".damaged-" + time.Now().UTC().Format("20060102T150405Z")
+	kept, err := bridge.SetAside(c.path, data)
 	log.Warn("what was known of chats cannot be read and is begun anew", "kept", kept, "version", f.Version, "larger than 4 MiB", large)
-	return c, errors.Join(durable.WriteFile(kept, data, 0o600), durable.Remove(c.path))
+	return c, errors.Join(err, durable.Remove(c.path))
 }
 
 // canonical is the id by which a chat is known: its own, or that of the group it once was.

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"lethe/agent"
+	"lethe/bridge"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/report"
@@ -184,9 +184,9 @@ func (b *Backend) readNotes() error {
 	rooms := map[string]roomNote{}
 	if err == nil {
 		if err := json.Unmarshal(data, &rooms); err != nil || rooms == nil {
-			kept := b.notesPath() + ".damaged-" + time.Now().UTC().Format("20060102T150405.000Z")
-			if err := durable.WriteFile(kept, data, 0o600); err != nil {
-				return err
+			kept, kerr := bridge.SetAside(b.notesPath(), data)
+			if kerr != nil {
+				return kerr
 			}
 			b.Log.Error("what is noted of rooms is damaged: titles, archived, read", "kept", kept, "err", err)
 			rooms = map[string]roomNote{}
