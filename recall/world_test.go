@@ -19,7 +19,6 @@ import (
 	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/mind"
 	"lethe/recall/text"
 )
 
@@ -158,13 +157,11 @@ func (w *world) says(text string) blobs.Hash {
 	return w.fades(w.heard("dev", "ada", text))[0]
 }
 
-func (w *world) state() *mind.State { return &mind.State{Self: w.self.String()} }
-
 func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&w.said, nil)) }
 
 func (w *world) open() *Index {
 	w.t.Helper()
-	x := Open(w.indexPath(), w.state().Owns, w.logger())
+	x := Open(w.indexPath(), w.self.String(), w.logger())
 	w.t.Cleanup(func() { x.Close() })
 	return x
 }

@@ -26,6 +26,7 @@ func Unpack(t testing.TB, archive, dir string) {
 		}
 		Must(t, err)
 		path := filepath.Join(dir, h.Name)
+		Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		switch h.Typeflag {
 		case tar.TypeDir:
 			Must(t, os.MkdirAll(path, fs.FileMode(h.Mode)))
