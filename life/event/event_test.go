@@ -58,8 +58,8 @@ var full = []struct {
 	{Sealed{Size: 7, Root: "r/+", Key: "k", Sig: "s"}, `sealed size=7 root=r/+ key=k sig=s`},
 	{Moved{Custody: 1}, `moved custody=1`},
 	{Received{Custody: 1, Key: "k"}, `received custody=1 key=k`},
-	{Erased{Why: "erased", Blobs: []Buried{{hash, hash}}, Lines: []ErasedLine{{0, hash}, {9, hash}}},
-		`erased why=erased blob=` + hash + `:` + hash + ` line=0:` + hash + ` line=9:` + hash},
+	{Erased{Why: "erased", Blobs: []Buried{{hash, hash}}, Lines: []ErasedLine{{0, hash, hash}, {9, hash, hash}}},
+		`erased why=erased blob=` + hash + `:` + hash + ` line=0:` + hash + `:` + hash + ` line=9:` + hash + `:` + hash},
 	{Labelled{Label: "before"}, `labelled label=before`},
 }
 

@@ -113,21 +113,22 @@ func (b *Buried) parse(text string) error {
 	return nil
 }
 
-// ErasedLine is a line of LIFE of which bytes are gone, written OFFSET:LEAF: where it begins, and
-// the hash of its leaf in the life's tree as it was.
+// ErasedLine is a line of LIFE of which bytes are gone, written OFFSET:LEAF:NOW: where it begins,
+// the hash of its leaf in the life's tree as it was, and that of what is left.
 type ErasedLine struct {
-	Offset int64
-	Leaf   string
+	Offset    int64
+	Leaf, Now string
 }
 
-func (l ErasedLine) String() string { return fmt.Sprintf("%d:%s", l.Offset, l.Leaf) }
+func (l ErasedLine) String() string { return fmt.Sprintf("%d:%s:%s", l.Offset, l.Leaf, l.Now) }
 
 func (l *ErasedLine) parse(text string) error {
-	var offset string
-	offset, l.Leaf, _ = strings.Cut(text, ":")
-	l.Offset, _ = strconv.ParseInt(offset, 10, 64)
-	if l.String() != text || l.Offset < 0 || !isHash(l.Leaf) {
-		return fmt.Errorf("%q is not a line and its hash", text)
+	if parts := strings.Split(text, ":"); len(parts) == 3 {
+		l.Leaf, l.Now = parts[1], parts[2]
+		l.Offset, _ = strconv.ParseInt(parts[0], 10, 64)
+	}
+	if l.String() != text || l.Offset < 0 || !isHash(l.Leaf) || !isHash(l.Now) {
+		return fmt.Errorf("%q is not a line and its hashes", text)
 	}
 	return nil
 }
