@@ -72,7 +72,6 @@ var allowed = map[string][]string{
 	"lethe/internal/crashdisk": {"lethe/internal/durable"},                                                                                                                                         // for tests
 	"lethe/internal/servetest": {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat", "lethe/internal/lethetest", "lethe/report"}, // for tests
 	"lethe/internal/botapi":    {},                                                                                                                                                                 // for tests
-	"lethe/internal/browser":   {"lethe/internal/lethetest"},                                                                                                                                       // for tests
 }
 
 // only lists libraries that belong to one package each, or what is under it; the test server
@@ -81,7 +80,6 @@ var only = map[string]string{
 	"github.com/coder/acp-go-sdk":         "lethe/bridge/acp",
 	"github.com/cohesion-org/deepseek-go": "lethe/llm",
 	"github.com/fsnotify/fsnotify":        "lethe/chat",
-	"github.com/chromedp/":                "lethe/internal/browser",
 	"github.com/go-telegram/bot":          "lethe/bridge/telegram",
 	"github.com/blevesearch/snowballstem": "lethe/recall/text",
 	"modernc.org/sqlite":                  "lethe/recall/index",

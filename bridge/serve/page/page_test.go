@@ -27,7 +27,6 @@ import (
 	"lethe/chat"
 	"lethe/config"
 	"lethe/host"
-	"lethe/internal/browser"
 	"lethe/internal/lethetest"
 	"lethe/internal/servetest"
 	"lethe/report"
@@ -103,9 +102,9 @@ func alive(t testing.TB, dir string) {
 }
 
 // tell types a line and says it with the keyboard alone.
-func tell(t testing.TB, p *browser.Page, text string) {
+func tell(t testing.TB, p *Page, text string) {
 	t.Helper()
-	if browser.Eval[string](p, "document.activeElement.id") != "text" { // by the second link of the page
+	if Eval[string](p, "document.activeElement.id") != "text" { // by the second link of the page
 		p.Do(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 		p.Until(`document.activeElement.id === "text"`)
 	}
@@ -119,8 +118,8 @@ const answered = `document.querySelector("#lines .line:last-child")?.classList.c
 func TestInBrowser(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
-	b := browser.Start(t)
-	for name, test := range map[string]func(*testing.T, *browser.Browser){"use": use, "killed": killed, "views": looks} {
+	b := startBrowser(t)
+	for name, test := range map[string]func(*testing.T, *Browser){"use": use, "killed": killed, "views": looks, "other sites": otherSites} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, b)
@@ -129,18 +128,18 @@ func TestInBrowser(t *testing.T) {
 }
 
 // use uses the page as people do, of an identity that lives.
-func use(t *testing.T, b *browser.Browser) {
+func use(t *testing.T, b *Browser) {
 	dir := lethetest.Dir(t)
 	alive(t, dir)
 	s := servetest.Start(t, dir, Routes, api.Routes)
 	now := s.URL + "/agents/ada/now?room=dev"
-	show := func(t *testing.T, look browser.Look) *browser.Page {
+	show := func(t *testing.T, look Look) *Page {
 		p := b.Open(t, s.Link(), look)
 		p.Goto(now)
 		return p
 	}
 	t.Run("a reply is shown while it streams", func(t *testing.T) {
-		p := show(t, browser.Look{})
+		p := show(t, Look{})
 		tell(t, p, "count to 60")
 		p.Until(`document.querySelector("#live .own .streams")?.textContent.includes("1 2 3")`)
 		p.Until(answered)
@@ -148,11 +147,11 @@ func use(t *testing.T, b *browser.Browser) {
 		p.Until(`document.querySelector("#news").textContent === "ada waits for a line"`)
 	})
 	t.Run("a tab that nobody sees takes no connection", func(t *testing.T) {
-		p := show(t, browser.Look{})
+		p := show(t, Look{})
 		p.Until("source.readyState === EventSource.OPEN")
 		for _, hidden := range []bool{true, false} {
 			p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %v, configurable: true}); document.dispatchEvent(new Event("visibilitychange"))`, hidden)))
-			if closed := browser.Eval[bool](p, "source.readyState === EventSource.CLOSED"); closed != hidden {
+			if closed := Eval[bool](p, "source.readyState === EventSource.CLOSED"); closed != hidden {
 				t.Errorf("hidden %v: closed %v", hidden, closed)
 			}
 			_, err := s.Backend.Say("", "dev", "bob", fmt.Sprintf("remember the tab %v", hidden))
@@ -161,14 +160,14 @@ func use(t *testing.T, b *browser.Browser) {
 		p.Until(`["true", "false"].every(t => document.querySelector("#lines").innerText.includes("I will remember: the tab " + t))`)
 	})
 	t.Run("a log that was cut is said, and loaded anew", func(t *testing.T) {
-		p := show(t, browser.Look{})
+		p := show(t, Look{})
 		p.Do(chromedp.Evaluate[chromedp.Void](`follow("999999999999")`))
 		p.Until(`document.querySelector("#wrong button")`)
 		p.Do(chromedp.Click("#wrong button"))
 		p.Until(`document.readyState === "complete" && document.querySelector("#wrong").textContent === ""`)
 	})
 	t.Run("what is in a blob is not run", func(t *testing.T) {
-		p := show(t, browser.Look{})
+		p := show(t, Look{})
 		script := `<script>document.title = "it ran"</script>`
 		for text, kind := range map[string]string{
 			"<!doctype html><html>" + script: "text/plain", `<svg xmlns="http://www.w3.org/2000/svg">` + script + "</svg>": "text/plain", "\x89PNG\r\n\x1a\n" + script: "image/png",
@@ -176,13 +175,13 @@ func use(t *testing.T, b *browser.Browser) {
 			h, err := s.Backend.Store.Put(blobs.Meta{}, []byte(text))
 			lethetest.Must(t, err)
 			p.Goto(s.URL + "/api/blobs/" + h.String())
-			if got := browser.Eval[string](p, `document.contentType + " " + document.scripts.length + " " + document.title.includes("it ran")`); got != kind+" 0 false" {
+			if got := Eval[string](p, `document.contentType + " " + document.scripts.length + " " + document.title.includes("it ran")`); got != kind+" 0 false" {
 				t.Errorf("%q is shown as %s", text, got)
 			}
 		}
 	})
 	t.Run("calls are folded", func(t *testing.T) {
-		p := show(t, browser.Look{})
+		p := show(t, Look{})
 		tell(t, p, "run echo here-it-is")
 		p.Until(answered)
 		p.Do(chromedp.Click("#lines .line:last-child details:nth-of-type(2) summary"))
@@ -190,7 +189,7 @@ func use(t *testing.T, b *browser.Browser) {
 		p.Check()
 	})
 	t.Run("Life grows, and nothing moves while one reads", func(t *testing.T) {
-		p, life := show(t, browser.Look{Height: 300}), show(t, browser.Look{})
+		p, life := show(t, Look{Height: 300}), show(t, Look{})
 		life.Goto(s.URL + "/agents/ada/life")
 		p.Do(chromedp.Evaluate[chromedp.Void]("scrollTo(0, 0)"))
 		for i := range 3 {
@@ -198,7 +197,7 @@ func use(t *testing.T, b *browser.Browser) {
 			lethetest.Must(t, err)
 			p.Until(answered + fmt.Sprintf(`&& document.querySelector("#lines").innerText.includes("I will remember: number %d")`, i))
 		}
-		if at := browser.Eval[int](p, "Math.round(scrollY)"); at != 0 {
+		if at := Eval[int](p, "Math.round(scrollY)"); at != 0 {
 			t.Errorf("the page has moved to %d", at)
 		}
 		life.Until(`document.querySelector("main").innerText.includes("I will remember: number 2")`)
@@ -207,7 +206,7 @@ func use(t *testing.T, b *browser.Browser) {
 		}
 	})
 	t.Run("a room is opened and its lines are unread elsewhere", func(t *testing.T) {
-		p := show(t, browser.Look{})
+		p := show(t, Look{})
 		p.Do(chromedp.SetValue("#room", "ops"), chromedp.Click("#room + button"))
 		p.Until(`location.search === "?room=ops" && document.readyState === "complete"`)
 		p.Goto(now)
@@ -216,7 +215,7 @@ func use(t *testing.T, b *browser.Browser) {
 		p.Until(`document.querySelector(".unread")?.textContent === "2 unread"`) // bob's and the answer
 	})
 	t.Run("a question is answered with a button", func(t *testing.T) {
-		p := show(t, browser.Look{})
+		p := show(t, Look{})
 		tell(t, p, "ask me before you run date")
 		p.Until(`document.querySelector(".question button")`)
 		p.Check()
@@ -225,7 +224,7 @@ func use(t *testing.T, b *browser.Browser) {
 		p.Until(`!document.querySelector(".question")`)
 	})
 	t.Run("a turn is stopped", func(t *testing.T) {
-		p := show(t, browser.Look{})
+		p := show(t, Look{})
 		tell(t, p, "run sleep 100")
 		p.Until(`document.querySelector(".state button")`)
 		p.Do(chromedp.Click(".state button"))
@@ -233,7 +232,7 @@ func use(t *testing.T, b *browser.Browser) {
 	})
 	t.Run("files are attached, without script", func(t *testing.T) {
 		lethetest.Write(t, filepath.Join(dir, "a plan.txt"), "first, think")
-		p := show(t, browser.Look{NoScript: true})
+		p := show(t, Look{NoScript: true})
 		p.Do(chromedp.SetValue("#text", "here is the plan"), chromedp.SetUploadFiles("input[type=file]", []string{filepath.Join(dir, "a plan.txt")}), chromedp.Click("#say button"))
 		lethetest.Eventually(t, "the line stands there", func() bool {
 			text, _ := os.ReadFile(chat.Path(dir, "dev"))
@@ -242,7 +241,7 @@ func use(t *testing.T, b *browser.Browser) {
 	})
 	t.Run("looks", func(t *testing.T) {
 		strangers(t, dir)
-		for name, look := range map[string]browser.Look{"light": {Width: 1400, Height: 900}, "dark": {Width: 1400, Height: 900, Dark: true}, "narrow": {Width: 320, Height: 700}} {
+		for name, look := range map[string]Look{"light": {Width: 1400, Height: 900}, "dark": {Width: 1400, Height: 900, Dark: true}, "narrow": {Width: 320, Height: 700}} {
 			p := b.Open(t, s.Link(), look)
 			for _, v := range []string{"now?room=dev", "now?room=bad", "life", "nowhere"} {
 				if name == "dark" && v == "now?room=bad" && *pictures == "" { // as in light, but for its colours
@@ -258,7 +257,7 @@ func use(t *testing.T, b *browser.Browser) {
 				if *pictures != "" {
 					p.Picture(filepath.Join(*pictures, strings.ReplaceAll(v, "?", "-")+"-"+name+".png"))
 				}
-				if n := browser.Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main [onerror]").length + (window.pwned ? 1 : 0)`); n != 0 {
+				if n := Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main [onerror]").length + (window.pwned ? 1 : 0)`); n != 0 {
 					t.Errorf("%s: %d elements that a stranger wrote", v, n)
 				}
 			}
@@ -285,7 +284,7 @@ func strangers(t testing.TB, dir string) {
 
 // killed kills the server while a reply streams and while somebody writes: what the page shows
 // in the end is the room, each line once.
-func killed(t *testing.T, b *browser.Browser) {
+func killed(t *testing.T, b *Browser) {
 	dir := lethetest.Dir(t)
 	alive(t, dir)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -307,8 +306,8 @@ func killed(t *testing.T, b *browser.Browser) {
 		lethetest.Must(t, err)
 		return strings.TrimSpace(link)
 	}
-	p := b.Open(t, start(), browser.Look{})
-	p.Goto(browser.Eval[string](p, "location.origin") + "/agents/ada/now?room=dev")
+	p := b.Open(t, start(), Look{})
+	p.Goto(Eval[string](p, "location.origin") + "/agents/ada/now?room=dev")
 	for i := range lethetest.Sample(1, 2, 20) {
 		tell(t, p, fmt.Sprintf("count to %d", 40+i))
 		p.Until(`document.querySelector("#live .own .streams")?.textContent.includes("1 2 3")`)
@@ -334,12 +333,12 @@ func killed(t *testing.T, b *browser.Browser) {
 		}
 		return texts
 	}
-	if days := `[...document.querySelectorAll(".day")].map(e => e.textContent)`; !browser.Eval[bool](p, "new Set("+days+").size === "+days+".length") {
+	if days := `[...document.querySelectorAll(".day")].map(e => e.textContent)`; !Eval[bool](p, "new Set("+days+").size === "+days+".length") {
 		t.Error("a day begins twice")
 	}
 	const shown = `[...document.querySelectorAll("#lines .said")].map(e => e.innerText.trim())`
 	lethetest.Eventually(t, "the page shows the room", func() bool {
-		return slices.Equal(browser.Eval[[]string](p, shown), room()) && len(room()) >= 8
+		return slices.Equal(Eval[[]string](p, shown), room()) && len(room()) >= 8
 	})
 	kill()
 	lethetest.Must(t, os.Remove(filepath.Join(dir, "bridges", "serve", "token"))) // so there is a new one, and its cookie
@@ -353,12 +352,12 @@ func TestImages(t *testing.T) {
 	if *images == "" {
 		t.Skip("makes images when -images names a directory")
 	}
-	b := browser.Start(t)
+	b := startBrowser(t)
 	dir := lethetest.Dir(t)
 	alive(t, dir)
 	s := servetest.Start(t, dir, Routes, api.Routes)
 	now := s.URL + "/agents/ada/now"
-	p := b.Open(t, s.Link(), browser.Look{Width: 1280, Height: 840})
+	p := b.Open(t, s.Link(), Look{Width: 1280, Height: 840})
 	p.Goto(now)
 	for _, text := range []string{"remember that the deploy key is in vault 7", "write the build takes 4 minutes to notes.txt", "run uname -sm and then read notes.txt", "what did I say about the deploy key?"} {
 		tell(t, p, text)
@@ -372,7 +371,7 @@ func TestImages(t *testing.T) {
 	lethetest.Must(t, err)
 	tell(t, p, "ask me before you run date")
 	p.Until(`document.querySelector(".question button")`)
-	for name, look := range map[string]browser.Look{"now": {Width: 1280, Height: 840}, "life-dark": {Width: 1280, Height: 840, Dark: true}, "now-narrow": {Width: 320, Height: 640}} {
+	for name, look := range map[string]Look{"now": {Width: 1280, Height: 840}, "life-dark": {Width: 1280, Height: 840, Dark: true}, "now-narrow": {Width: 320, Height: 640}} {
 		p := b.Open(t, s.Link(), look)
 		view, _, _ := strings.Cut(name, "-")
 		p.Goto(s.URL + "/agents/ada/" + view)

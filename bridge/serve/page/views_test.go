@@ -20,7 +20,6 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/config"
 	"lethe/host"
-	"lethe/internal/browser"
 	"lethe/internal/lethetest"
 	"lethe/life"
 )
@@ -165,7 +164,7 @@ func (r *remembered) edit(page, part, text string, more ...string) (int, string)
 
 // looks looks at the views of a life that has forgotten: what they show, that nothing in them runs or forges, and an
 // edit with its conflict.
-func looks(t *testing.T, br *browser.Browser) {
+func looks(t *testing.T, br *Browser) {
 	epochs := 4
 	if *pictures != "" {
 		epochs = 12
@@ -179,7 +178,7 @@ func looks(t *testing.T, br *browser.Browser) {
 	lethetest.Words(t, r.get("recall?q=zebra"), "nothing that has faded matches")
 	lethetest.Words(t, r.get("triggers"), "good-morning", "cron 0 9 * * *")
 	paths := map[string]string{"mind": "mind?open=pins", "forgetting": "forgetting", "cost": "cost", "recall": "recall?q=postcard+of+Naples", "triggers": "triggers"}
-	for look, at := range map[string]browser.Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 900, Dark: true}} {
+	for look, at := range map[string]Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 900, Dark: true}} {
 		p := br.Open(t, r.url+"cost", at)
 		for name, path := range paths {
 			p.Goto(r.url + path)
@@ -188,20 +187,20 @@ func looks(t *testing.T, br *browser.Browser) {
 			} else {
 				p.Contrast()
 			}
-			if n := browser.Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main form form").length`); n > 0 || browser.Eval[string](p, "document.title") == "owned" {
+			if n := Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main form form").length`); n > 0 || Eval[string](p, "document.title") == "owned" {
 				t.Errorf("%s: what was said is part of the page", name)
 			}
-			if dead := browser.Eval[string](p, `[...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute("href").slice(1)).filter(id => !document.getElementById(id)).join(" ")`); dead != "" {
+			if dead := Eval[string](p, `[...document.querySelectorAll('a[href^="#"]')].map(a => a.getAttribute("href").slice(1)).filter(id => !document.getElementById(id)).join(" ")`); dead != "" {
 				t.Errorf("%s: links lead nowhere: %s", name, dead)
 			}
-			if high := browser.Eval[int](p, `Math.round(Math.max(0, ...[...document.querySelectorAll("button, thead th")].map(e => e.getBoundingClientRect().height)))`); high > 80 {
+			if high := Eval[int](p, `Math.round(Math.max(0, ...[...document.querySelectorAll("button, thead th")].map(e => e.getBoundingClientRect().height)))`); high > 80 {
 				t.Errorf("%s: a button or the head of a column is %d pixels high: its letters stand one below the other", name, high)
 			}
 			if *pictures != "" {
 				p.Picture(filepath.Join(*pictures, name+"-"+look+".png"))
 			}
 		}
-		if p.Print(); look == "light" && browser.Eval[bool](p, `document.querySelector("main").clientWidth < innerWidth * .8`) {
+		if p.Print(); look == "light" && Eval[bool](p, `document.querySelector("main").clientWidth < innerWidth * .8`) {
 			t.Error("the text has not the width of the paper")
 		}
 	}
@@ -209,10 +208,10 @@ func looks(t *testing.T, br *browser.Browser) {
 }
 
 // conflict edits MEMORY in a browser while somebody else does.
-func (r *remembered) conflict(br *browser.Browser) {
+func (r *remembered) conflict(br *Browser) {
 	r.t.Helper()
 	memory := filepath.Join(r.id.Dir, "MEMORY.md")
-	p := br.Open(r.t, r.url+"mind?open=memory", browser.Look{Width: 320, Dark: true})
+	p := br.Open(r.t, r.url+"mind?open=memory", Look{Width: 320, Dark: true})
 	lethetest.Write(r.t, memory, "an editor was here"+hostile)
 	p.Do(chromedp.Click("#memory details summary"), chromedp.SetValue("#edit", "the lamp is mine"), chromedp.Click("#memory form button"))
 	p.Until(`document.querySelector("h1").innerText === "memory changed meanwhile"`)

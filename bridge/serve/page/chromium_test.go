@@ -1,14 +1,4 @@
-// Package browser shows pages in a real Chromium, for tests:
-//
-//	b := browser.Start(t)                       // one for a package; skips where there is no Chromium
-//	p := b.Open(t, url, browser.Look{Width: 320, Dark: true})
-//	p.Do(chromedp.Click("button"))
-//	p.Until(`document.querySelector("#live") === null`)
-//	p.Check()                                   // axe-core, foreign requests, the console, scrolling sideways
-//	p.Picture("now.png")
-//
-// axe-core comes from internal/js, where `npm ci` puts it.
-package browser
+package page
 
 import (
 	"cmp"
@@ -27,7 +17,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
+	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -35,14 +25,24 @@ import (
 	"lethe/internal/lethetest"
 )
 
+// The tests show pages in a real Chromium:
+//
+//	b := startBrowser(t)                // one for all; skips where there is no Chromium
+//	p := b.Open(t, url, Look{Width: 320, Dark: true})
+//	p.Do(chromedp.Click("button"))
+//	p.Until(`document.querySelector("#live") === null`)
+//	p.Check()                           // axe-core, foreign requests, the console, scrolling sideways
+//
+// axe-core comes from internal/js, where `npm ci` puts it.
+
 // Browser is a running Chromium.
 type Browser struct {
 	ctx context.Context
 	axe string // the script of axe-core
 }
 
-// Start starts a Chromium that ends with the test.
-func Start(t testing.TB) *Browser {
+// startBrowser starts a Chromium that ends with the test.
+func startBrowser(t testing.TB) *Browser {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -102,7 +102,7 @@ func (b *Browser) Open(t testing.TB, address string, look Look) *Page {
 	}
 	p.Do(
 		call(network.Enable, network.EnableParams{}),
-		call(log.Enable, cdp.Empty{}),
+		call(cdplog.Enable, cdp.Empty{}),
 		chromedp.EmulateViewport(cmp.Or(look.Width, 1280), cmp.Or(look.Height, 800)),
 		call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}),
@@ -141,8 +141,8 @@ func (p *Page) listen(e any) {
 	switch e := e.(type) {
 	case *network.EventRequestWillBeSent:
 		p.requests = append(p.requests, e.Request.URL)
-	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError && !strings.Contains(e.Entry.Text, "net::ERR_") { // a server that a test kills
+	case *cdplog.EventEntryAdded:
+		if e.Entry.Level == cdplog.EntryLevelError && !strings.Contains(e.Entry.Text, "net::ERR_") { // a server that a test kills
 			p.console = append(p.console, e.Entry.Text+" "+e.Entry.URL)
 		}
 	case *runtime.EventExceptionThrown:

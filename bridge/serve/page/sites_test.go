@@ -1,6 +1,4 @@
-//go:build !race
-
-package guard_test
+package page
 
 import (
 	"fmt"
@@ -13,7 +11,6 @@ import (
 
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
-	"lethe/internal/browser"
 	"lethe/internal/servetest"
 )
 
@@ -35,8 +32,7 @@ document.title = "done";
 
 // A real browser is let in by the link, and lends itself to no other page: neither to one of
 // another site, nor to one on another port of the same host, to which it sends its cookies along.
-func TestBrowser(t *testing.T) {
-	br := browser.Start(t)
+func otherSites(t *testing.T, b *Browser) {
 	var mu sync.Mutex
 	var reached, cookies []string
 	s := servetest.Start(t, t.TempDir(), func(mux *http.ServeMux, _ *backend.Backend) {
@@ -61,7 +57,7 @@ func TestBrowser(t *testing.T) {
 	}))
 	t.Cleanup(other.Close)
 
-	p := br.Open(t, own+s.Guard.Link(), browser.Look{})
+	p := b.Open(t, own+s.Guard.Link(), Look{})
 	p.Until(`document.title === "home"`) // the script in the page does not run
 	for _, host := range []string{"localhost", guard.PageHost} {
 		mu.Lock()
