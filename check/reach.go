@@ -2,6 +2,7 @@
 package check
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"fmt"
@@ -100,8 +101,8 @@ func (r *reacher) visit(h blobs.Hash) {
 	}
 }
 
-// names finds addresses in snapshots, refs in originals, and what a card lists.
-var names = regexp.MustCompile(`"([0-9a-f]{64})"|◱hash=([0-9a-f]{12,64}) |(?m:^)hash=([0-9a-f]{12,64}) gist=`)
+// names finds what a snapshot names, refs in originals, and what a card lists.
+var names = regexp.MustCompile(`"([0-9a-f]{64})"[,\n]|◱hash=([0-9a-f]{16,64}) gist=(?:SEGMENT|SUMMARISE)\.md◲|◱hash=([0-9a-f]{12,64}) |(?m:^)hash=([0-9a-f]{12,64}) gist=`)
 
 // follow visits a blob, what its text names, and its parents. Trusted is what Lethe has written; what
 // anybody could have written into a text names blobs of the life and its ancestors only.
@@ -128,7 +129,7 @@ func (r *reacher) follow(h blobs.Hash, trusted bool) {
 		epoch := strings.HasPrefix(b.Gist, "epoch ")
 		for _, m := range names.FindAllSubmatch(b.Body, -1) {
 			if len(m[1]) == 0 || epoch {
-				r.named(string(m[1])+string(m[2])+string(m[3]), len(m[1]) > 0)
+				r.named(string(bytes.Join(m[1:], nil)), epoch && len(m[1])+len(m[2]) > 0)
 			}
 		}
 		if h = b.Parent; r.known(h) {

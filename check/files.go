@@ -1,0 +1,119 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent"
+	"lethe/chat"
+	"lethe/internal/durable"
+)
+
+// foreign are directories whose content is not Lethe's, or not any more.
+var foreign = []string{"workspace", "sandbox", "gate", "jobs", lostFound}
+
+// young is the age below which a file may still be being written: it is passed over.
+const young = time.Minute
+
+// files checks the files in a directory of the home and below: modes, what is left over, and the form of
+// what is JSON or an index.
+func (c *checker) files(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		inBlobs := strings.HasPrefix(path, c.home.Blobs()+"/")
+		switch {
+		case d != nil && d.IsDir() && slices.Contains(foreign, d.Name()):
+			return fs.SkipDir
+		case err != nil || inBlobs && (d.IsDir() || len(d.Name()) == 61): // those are held against their names
+			return err
+		}
+		fi, err := d.Info()
+		if err != nil || fi.Mode()&fs.ModeSymlink != 0 || !d.IsDir() && time.Since(fi.ModTime()) < young {
+			return nil
+		}
+		c.mode(path, fi)
+		name, parent := d.Name(), filepath.Dir(path)
+		_, running := agent.Running(agent.Identity{Dir: parent})
+		request := filepath.Dir(parent) == c.home.Agents() && !running && slices.Contains([]string{"stop", "compact", "stop-job"}, name)
+		bad := func(is func([]byte) bool) bool {
+			data, _, err := durable.ReadRegular(path, 1<<28)
+			return err == nil && !is(data)
+		}
+		switch {
+		case d.IsDir():
+		case inBlobs, request, strings.HasPrefix(name, ".tmp-"), strings.Contains(name, ".md.torn-"), strings.Contains(name, ".md.kept-"):
+			c.find("stray file", path, fmt.Sprintf("%d bytes of %s", fi.Size(), fi.ModTime().Format(time.DateTime)), func() error { return c.aside(path) })
+		case strings.HasSuffix(name, ".json") && bad(json.Valid), strings.HasSuffix(name, ".jsonl") && bad(validLines),
+			name == "recall.db" && bad(func(data []byte) bool { return bytes.HasPrefix(data, []byte("SQLite format 3\x00")) }):
+			c.find("damaged file", path, "it does not have its form", func() error { return c.aside(path) })
+		}
+		return nil
+	})
+}
+
+// validLines reports whether whole lines are JSON each.
+func validLines(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		if bytes.HasSuffix(line, []byte("\n")) && !json.Valid(line) {
+			return false
+		}
+	}
+	return true
+}
+
+// mode checks who may do what with a file or directory.
+func (c *checker) mode(path string, fi fs.FileInfo) {
+	want, bad := fs.FileMode(0o600), fs.FileMode(0o022)
+	switch {
+	case fi.IsDir():
+		want, bad = 0o700, 0o077
+	case fi.Name() == "SOUL.md" || strings.HasPrefix(path, c.home.Blobs()+"/"):
+		want = 0o400
+	case fi.Name() == "key":
+		bad = 0o077
+	}
+	if has := fi.Mode().Perm(); has&bad != 0 || has&want != want {
+		c.find("wrong mode", path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error { return os.Chmod(path, want) })
+	}
+}
+
+// beside checks what stands beside a log, with the state that it folds to.
+func (f *folder) beside() error {
+	_, running := agent.Running(f.id)
+	if torn := f.log.Size - f.log.At.Offset; torn > 0 && !running {
+		f.find("torn end", f.where(), fmt.Sprintf("%d bytes follow this line", torn), func() error { return f.tellLost(nil) })
+	}
+	path := filepath.Join(f.id.Dir, "SOUL.md")
+	soul, _ := os.ReadFile(path)
+	self, _ := f.all.find(f.id.Self)
+	if boot, err := f.all.Get(self); err == nil && !bytes.Equal(soul, boot.Body) {
+		f.find("wrong SOUL", path, "it is not the soul that the identity was booted with", func() error {
+			if err := f.aside(path); err != nil {
+				return err
+			}
+			return durable.WriteFile(path, boot.Body, 0o400)
+		})
+	}
+	link, target := filepath.Join(f.home.Names(), f.id.Name), filepath.Join("..", "agents", f.id.Self)
+	if to, _ := os.Readlink(link); to != target {
+		f.find("no name", link, "it does not lead to "+target, func() error { return durable.Symlink(target, link) })
+	}
+	subs, err := chat.NoLinks(f.id.Subs())
+	for _, room := range subs {
+		path := filepath.Join(f.id.Subs(), chat.FileName(room))
+		f.find("stray file", path, "a subscription is a link to a room", func() error { return f.aside(path) })
+	}
+	for name, room := range f.s.Rooms {
+		path, heard := chat.Path(f.home.Dir, name), room.Cursor
+		if at, err := chat.At(path, heard.Offset); room.Joined && (err != nil || at.Before != heard.Before) {
+			f.find("changed room", path, fmt.Sprintf("%s has heard %d bytes of it, which are not the same any more", f.id.Name, heard.Offset), nil)
+		}
+	}
+	return err
+}

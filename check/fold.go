@@ -1,0 +1,224 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// LostText stands where a text was that is lost.
+const LostText = "This text is lost: its file was missing or damaged."
+
+// folder folds a life from its first line on, as its resumes did.
+type folder struct {
+	*checker
+	id      agent.Identity
+	log     *life.Reader
+	line    int
+	s       *mind.State
+	altered bool               // since the last epoch a text was folded that is not what it was
+	stand   map[[8]byte][]byte // for texts that are missing, by the beginning of their addresses
+	told    map[string]string  // tombstones that LIFE states
+}
+
+// life checks one life.
+func (c *checker) life(id agent.Identity) (err error) {
+	f := &folder{checker: c, id: id, s: mind.New(), stand: map[[8]byte][]byte{}, told: map[string]string{}}
+	c.Lives++
+	var untold []blobs.Hash
+	r := newReacher(id, c.all, func(h blobs.Hash) error { untold = append(untold, h); return nil }, f.missUnnamed)
+	if f.log, err = life.ReadFrom(id.LIFE(), life.Mark{}); err == nil {
+		defer f.log.Close()
+	}
+	for err == nil {
+		var e life.Event
+		if e, _, err = f.log.Next(); err == nil {
+			f.line++
+			err = errors.Join(f.fold(e), r.line(e))
+		}
+	}
+	c.Lines += f.line
+	if f.log == nil || errors.As(err, new(*life.CorruptError)) {
+		f.line++
+		f.find("damaged LIFE", f.where(), err.Error(), nil)
+		return nil
+	}
+	if err != io.EOF {
+		f.find("senseless line", f.where(), err.Error(), nil)
+		return nil
+	}
+	untold = slices.DeleteFunc(untold, func(h blobs.Hash) bool { return c.lost[h].IsZero() || f.told[h.String()] == c.lost[h].String() })
+	if len(untold) > 0 {
+		f.find("untold loss", id.LIFE(), fmt.Sprintf("%d, the first %s", len(untold), untold[0]), func() error { return f.tellLost(untold) })
+	}
+	return f.beside()
+}
+
+func (f *folder) where() string { return fmt.Sprintf("%s:%d", f.id.LIFE(), f.line) }
+
+// fold applies a line. Where a text is missing, another one stands in, so that what follows is checked, too.
+func (f *folder) fold(e life.Event) error {
+	var bodies []mind.Body
+	parent, gone := f.s.LastBlob, false
+	for i, ref := range e.Refs {
+		h, err := f.all.find(ref.Hash)
+		b, gerr := f.all.Get(h)
+		if err = cmp.Or(err, gerr); err != nil {
+			b.Body = f.standIn(e)
+			f.miss(e, i, h, parent, b.Body, err)
+		}
+		gone = gone || err != nil || b.Gone != nil
+		bodies, parent = append(bodies, mind.Body{Hash: h, Data: b.Body}), h
+	}
+	f.altered = f.altered || gone
+	if e, ok := event.As[event.Erased](e); ok {
+		for _, b := range e.Blobs {
+			f.told[b.Address] = b.Tombstone
+		}
+	}
+	if e.Kind == life.Epoch && len(bodies) == 1 {
+		if err := f.epoch(e, bodies[0].Data); err != nil {
+			return err
+		}
+		f.altered = gone
+	}
+	return f.s.Apply(e, bodies...)
+}
+
+// epoch holds a snapshot against the state that the lines before it make, and goes on from it.
+func (f *folder) epoch(e life.Event, snapshot []byte) error {
+	folded, err := f.s.Snapshot()
+	if err != nil || bytes.Equal(folded, snapshot) {
+		return err
+	}
+	before := f.s
+	f.s, err = mind.Restore(snapshot, func(h blobs.Hash) ([]byte, error) {
+		b, err := f.all.Get(h)
+		if stands, ok := f.stand[[8]byte(h[:8])]; err != nil && ok {
+			return stands, nil
+		} else if err != nil { // a person's edit, which the snapshot alone names
+			return mind.Answer{Text: LostText}.Encode(), nil
+		}
+		return b.Body, nil
+	})
+	if err != nil {
+		return err
+	}
+	why := e.Get("why")
+	same := why == "fork" || why == "erased" || why != "count" && why != "stop" && bytes.Equal(determined(before), determined(f.s))
+	if !same && !f.altered {
+		f.find("differing epoch", f.where(), "epoch "+e.Arg(0)+" is not what the lines before it make", nil)
+	}
+	return nil
+}
+
+// determined is what of a snapshot follows from the lines before it, whatever the epoch is made for.
+func determined(s *mind.State) []byte {
+	d := *s
+	d.Context, d.Stable, d.Epoch, d.Files, d.Forgets, d.WantModel, d.LastBlob = mind.Context{}, mind.Stable{}, 0, nil, nil, "", blobs.Hash{}
+	d.Window, d.Overflows = 0, 0
+	text, _ := d.Snapshot()
+	return text
+}
+
+// miss notes a text that a line names and nobody has.
+func (f *folder) miss(e life.Event, i int, h, parent blobs.Hash, body []byte, err error) {
+	m := blobs.Meta{At: e.At, Gist: e.Refs[i].Gist, Life: f.id.Self, Parent: parent}
+	if e.Kind == "boot" {
+		m.Life = ""
+	}
+	heard := blobs.Encode(m, f.heard(e))
+	fix := func() error { return f.replace(h, m, body, heard) }
+	if e.Kind == life.Epoch && len(f.stand) > 0 { // its snapshot is to name what was put in the place of those
+		fix = nil
+	}
+	f.stand[[8]byte(h[:8])] = body
+	f.find("missing blob", f.where(), fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), err), fix)
+}
+
+// missUnnamed notes a text that a snapshot alone names.
+func (f *folder) missUnnamed(h blobs.Hash, err error) {
+	if f.stand[[8]byte(h[:8])] != nil {
+		return
+	}
+	m, body := blobs.Meta{At: time.Unix(0, 0), Gist: "lost", Life: f.id.Self}, mind.Answer{Text: LostText}.Encode()
+	f.stand[[8]byte(h[:8])] = body
+	var own [][]byte
+	for _, name := range []string{"SEGMENT.md", "SUMMARISE.md"} {
+		text, _ := os.ReadFile(filepath.Join(f.id.Dir, name))
+		own = append(own, blobs.Encode(blobs.Meta{At: m.At, Gist: name, Life: m.Life}, text))
+	}
+	f.find("missing blob", f.where(), err.Error(), func() error { return f.replace(h, m, body, own...) })
+}
+
+// standIn is a text that folds in the place of a missing one.
+func (f *folder) standIn(e life.Event) []byte {
+	body := []byte(LostText)
+	switch e, _ := event.Parse(e); e := e.(type) {
+	case event.Boot:
+		body, _ = os.ReadFile(filepath.Join(f.id.Dir, "SOUL.md"))
+	case event.Epoch:
+		f.s.Epoch = e.K
+		body, _ = f.s.Snapshot()
+	case event.Reply:
+		body = mind.Answer{Text: LostText, Calls: f.calls(e.N)}.Encode()
+	case event.Asked: // the call has what is asked
+		k := mind.Ask{Self: f.id.Self, Call: e.Call, Text: LostText}
+		for _, p := range f.s.Owed().Calls {
+			if args := blobs.Unescape(p.Call.Args); p.ID() == e.Call && p.Call.Tool == "WAIT" {
+				_ = json.Unmarshal([]byte(args), &k)
+			} else if p.ID() == e.Call {
+				k.Tool, k.Args = p.Call.Tool, args
+			}
+		}
+		if k.Room = "lost"; len(e.Posts) > 0 {
+			k.Room = e.Posts[0].Room
+		}
+		body = k.Encode()
+	}
+	return body
+}
+
+// calls are the calls of a reply, as far as later lines tell.
+func (f *folder) calls(n int) (calls []mind.AnswerCall) {
+	at := f.log.At
+	_ = life.ReadOn(f.id.LIFE(), &at, func(e life.Event, _ bool) error {
+		if e.Kind == mind.Reply {
+			return io.EOF
+		}
+		for entry, k, _ := mind.ParseID(e.Arg(0)); entry == n && len(calls) < k; {
+			calls = append(calls, mind.AnswerCall{Tool: cmp.Or(e.Arg(1), "LOST"), Args: `{"message":"lost","brief":"lost"}`})
+		}
+		return nil
+	})
+	return calls
+}
+
+// heard is what a room has where an inbound entry came from.
+func (f *folder) heard(e life.Event) (body []byte) {
+	in, _ := event.As[event.Inbound](e)
+	text, err := os.ReadFile(chat.Path(f.home.Dir, in.Room))
+	if err != nil || in.At.To > int64(len(text)) {
+		return nil
+	}
+	for line := range bytes.Lines(text[in.At.From:in.At.To]) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			body = append(body, line...)
+		}
+	}
+	return body
+}
