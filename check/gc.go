@@ -53,8 +53,9 @@ func Collect(home agent.Home, store *blobs.Store, move bool) (g Garbage, err err
 	if err := syscall.Flock(int(names.Fd()), syscall.LOCK_EX); err != nil { // as a boot does
 		return g, err
 	}
-	locks, _ := filepath.Glob(filepath.Join(home.Dir, "*", "*", "lock"))
-	for _, path := range locks {
+	locks, _ := filepath.Glob(filepath.Join(home.Agents(), "*", "lock"))
+	bridges, _ := filepath.Glob(filepath.Join(home.Dir, "bridges", "*", "lock"))
+	for _, path := range append(locks, bridges...) {
 		lock := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
 		if free, err := lock.TryLock(); err != nil || !free {
 			return g, fmt.Errorf("%s: %w", filepath.Dir(path), errors.Join(err, ErrInUse))

@@ -12,6 +12,7 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/chat"
+	"lethe/check"
 	"lethe/config"
 	"lethe/life"
 	"lethe/life/event"
@@ -74,7 +75,7 @@ func codeOf(err error) int {
 		return exitDone
 	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)), errors.As(err, new(*config.Error)):
 		return exitUsage
-	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning):
+	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse):
 		return exitRunning
 	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
 		return exitNoKey

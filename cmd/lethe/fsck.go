@@ -62,7 +62,7 @@ func (p *program) fsck(names []string, repair bool) error {
 		err = errors.Join(err, p.printFsck(r, mended, repair))
 	}
 	if err == nil && r.Faults > 0 {
-		err = fmt.Errorf("fsck %s: %w: faults: %d", p.home.Dir, agent.ErrCorrupt, r.Faults)
+		err = hint(fmt.Errorf("fsck %s: %w: faults: %d", p.home.Dir, agent.ErrCorrupt, r.Faults), "%s mends what can be mended", p.lethe("fsck --repair"))
 	}
 	return err
 }
