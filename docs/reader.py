@@ -293,7 +293,8 @@ def main():
     a = p.parse_args()
     for name in a.name:
         try: out = verify(Life(a.home, name), parse) if a.verify else next_request(Life(a.home, name), a.preset)
-        except (Fault, ValueError, LookupError) as e: sys.exit(print(f"{name}: {e}", file=sys.stderr) or 6)
+        except OSError as e: sys.exit(f"{name}: {e}")
+        except (Fault, ValueError, LookupError, TypeError) as e: sys.exit(print(f"{name}: {e}", file=sys.stderr) or 6)
         sys.stdout.buffer.write(encode(f"{name}: {out}\n" if a.verify else out + "\n"))
 
 if __name__ == "__main__": main()

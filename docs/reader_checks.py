@@ -85,7 +85,7 @@ def seal_holds(self, size, fields, subtrees):
 
 def verify(life, parse):
     """Checks each line, seal and blob, and says how many there are."""
-    self, subtrees, sealed, seals, refs, parents = "", [], 0, 0, {}, set()
+    self, subtrees, sealed, seals, refs, parents, owner, owners = "", [], 0, 0, {}, set(), "", []
     gone, stated, unsealed = {}, set(), set()  # what has to be stated by an "erased" line under a seal, what is, and what is without a seal
     for i in life.sound(0):
         leaf, (kind, _, fields, of) = hashlib.sha256(b"\0" + life.lines[i][:-1]).digest(), parse(life.lines[i])
@@ -96,7 +96,10 @@ def verify(life, parse):
         if kind == "epoch":
             for hash in re.findall(r'"hash": "([0-9a-f]{64})"', life.body(of[0]).decode()): refs.setdefault(hash, i)
         if kind == "erased": unsealed.update(fields.get("line", []) + fields.get("blob", []))
+        if kind == "received": owners.append(fields["key"][0])
         if kind == "sealed":
+            if owner and fields["key"][0] not in [owner] + owners: raise Fault(f"LIFE.md line {i + 1}: another home sealed it, and no line says that it received the life")
+            owner, owners = fields["key"][0], []
             if not seal_holds(self, i, fields, subtrees): raise Fault(f"LIFE.md lines {sealed + 1} to {i}: the seal in line {i + 1} does not hold")
             sealed, seals, stated = i, seals + 1, stated | unsealed
         height = 0
@@ -112,4 +115,4 @@ def verify(life, parse):
     gone.update((f"{address}:{hash}", f"blob {address}") for address, hash in life.graves.items())
     for what, where in gone.items():
         if what not in stated: raise Fault(f"{where}: erased, and no sealed line says so")
-    return f"{len(life.lines)} lines, {seals} seals over the first {sealed}, {len({p for p in parents if len(p) == 64})} blobs: all is as it was written"
+    return f"{len(life.lines)} lines, {seals} seals over the first {sealed} (by {owner or 'nobody'}), {len({p for p in parents if len(p) == 64})} blobs: all is as it was written"
