@@ -17,6 +17,7 @@ var allowed = map[string][]string{
 	"lethe/internal/durable": {},
 	"lethe/internal/sandbox": {},
 	"lethe/internal/secret":  {},
+	"lethe/internal/redact":  {"lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/life", "lethe/life/event"},
 	"lethe/internal/child":   {},
 	"lethe/internal/status":  {"lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret"},
 	"lethe/blobs":            {"lethe/internal/durable"},
@@ -34,9 +35,10 @@ var allowed = map[string][]string{
 	"lethe/recall":           {"lethe/blobs", "lethe/recall/index", "lethe/recall/text"},
 	"lethe/recall/index":     {"lethe/blobs", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/recall/text"},
 	"lethe/recall/text":      {"lethe/blobs", "lethe/chat", "lethe/mind"},
-	"lethe/agent": {"lethe", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
+	"lethe/agent": {"lethe", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/redact", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/proof", "lethe/recall", "lethe/tools", "lethe/trigger"},
 	"lethe/check":  {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/mind"},
+	"lethe/erase":  {"lethe/agent", "lethe/blobs", "lethe/bridge/health", "lethe/check", "lethe/internal/durable", "lethe/internal/redact", "lethe/life", "lethe/life/event", "lethe/mind"},
 	"lethe/config": {"lethe/agent", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/llm", "lethe/mind", "lethe/tools"},
 	"lethe/host": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/config", "lethe/events", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
 		"lethe/mind", "lethe/tools"},
@@ -65,7 +67,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/serve/guard":     {},
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/acp", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/check", "lethe/config", "lethe/doctor", "lethe/events", "lethe/host",
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/acp", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/check", "lethe/config", "lethe/doctor", "lethe/erase", "lethe/events", "lethe/host",
 		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/report", "lethe/tools"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"},                                                                                                                                         // for tests

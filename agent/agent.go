@@ -224,13 +224,20 @@ func (a *Agent) hold() (err error) {
 	if err := clearRequest(a.id, stopFile); err != nil { // it was meant for the one before
 		return err
 	}
+	plan, err := a.planned()
+	if err != nil {
+		return err
+	}
 	if a.log.Log, err = life.Open(a.id.LIFE()); err != nil {
 		return a.id.Unread(err)
 	}
 	if a.log.Torn != "" {
 		a.cfg.Log.Warn("the last line of LIFE was torn, as after a crash; it was set aside", "file", a.log.Torn)
 	}
-	return a.resume()
+	if err := a.resume(); err != nil {
+		return err
+	}
+	return a.recordErased(plan)
 }
 
 // Close releases the lock and the log. Run calls it too.

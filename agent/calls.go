@@ -165,7 +165,7 @@ func (a *Agent) intent(p mind.Pending) record {
 
 // sayable returns the room of a SAY that the tool will not refuse.
 func (a *Agent) sayable(p mind.Pending) (room string, ok bool) {
-	if p.Call.Tool != "SAY" || p.Call.Original != "" || !a.tools.Has("SAY") {
+	if p.Call.Tool != "SAY" || p.Call.Original != "" || a.tools != nil && !a.tools.Has("SAY") {
 		return "", false
 	}
 	room, message, err := tools.ParseSay([]byte(blobs.Unescape(p.Call.Args)))

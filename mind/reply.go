@@ -91,34 +91,50 @@ var errReply = errors.New("decode reply: body does not fit its first line")
 
 // DecodeAnswer reads what Encode wrote.
 func DecodeAnswer(body []byte) (Answer, error) {
-	var a Answer
+	a, _, _, err := decodeAnswer(body)
+	return a, err
+}
+
+// AnswerParts returns where in the body of a reply its texts stand, and the arguments of its calls.
+func AnswerParts(body []byte) (texts, args []Span, err error) {
+	_, texts, args, err = decodeAnswer(body)
+	return texts, args, err
+}
+
+func decodeAnswer(body []byte) (a Answer, texts, args []Span, err error) {
 	line, rest, ok := bytes.Cut(body, []byte("\n"))
 	if !ok {
-		return a, errReply
+		return a, nil, nil, errReply
 	}
 	var h header
 	if err := json.Unmarshal(line, &h); err != nil {
-		return a, fmt.Errorf("decode reply: %w", err)
+		return a, nil, nil, fmt.Errorf("decode reply: %w", err)
 	}
 	for _, c := range h.Calls {
 		a.Calls = append(a.Calls, AnswerCall{Tool: c.Tool})
 	}
-	for _, p := range parts(h, &a) {
+	for i, p := range parts(h, &a) {
 		if p.length == 0 {
 			continue
 		}
 		if rest, ok = bytes.CutPrefix(rest, []byte(p.open)); !ok || p.length < 0 || len(rest) < p.length {
-			return a, errReply
+			return a, nil, nil, errReply
+		}
+		from := int64(len(body) - len(rest))
+		if s := (Span{From: from, To: from + int64(p.length)}); i > 1 && i%2 == 0 {
+			args = append(args, s)
+		} else {
+			texts = append(texts, s)
 		}
 		*p.into = string(rest[:p.length])
 		if rest, ok = bytes.CutPrefix(rest[p.length:], []byte(p.close)); !ok {
-			return a, errReply
+			return a, nil, nil, errReply
 		}
 	}
 	if len(rest) > 0 {
-		return a, errReply
+		return a, nil, nil, errReply
 	}
-	return a, nil
+	return a, texts, args, nil
 }
 
 // Gist is the one line that stands for the answer.

@@ -14,6 +14,7 @@ import (
 	"lethe/chat"
 	"lethe/check"
 	"lethe/config"
+	"lethe/erase"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/llm"
@@ -73,9 +74,10 @@ func codeOf(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)), errors.As(err, new(*config.Error)):
+	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)), errors.As(err, new(*config.Error)),
+		errors.Is(err, erase.ErrSoul), errors.Is(err, erase.ErrText):
 		return exitUsage
-	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse):
+	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse), errors.As(err, new(*erase.BusyError)):
 		return exitRunning
 	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
 		return exitNoKey
@@ -85,7 +87,7 @@ func codeOf(err error) int {
 		errors.Is(err, access.ErrPeople):
 		return exitCorrupt
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),
-		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, report.ErrNoMatch), errors.Is(err, report.ErrNoQuestion),
+		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, report.ErrNoMatch), errors.Is(err, report.ErrNoQuestion), errors.Is(err, erase.ErrNowhere),
 		errors.Is(err, access.ErrNoSuchCode), errors.Is(err, access.ErrNotListed):
 		return exitNotFound
 	case errors.Is(err, context.Canceled):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
@@ -20,23 +21,35 @@ func (p *program) stopCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			pid, running := agent.Running(id)
-			if !running {
-				return hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: %s", p.howToRun(id, ""))
-			}
-			if err := agent.Stop(id); err != nil {
+			stopped, err := p.stopped(cmd.Context(), id)
+			if err != nil {
 				return err
 			}
-			for deadline := time.Now().Add(10 * time.Second); cmd.Context().Err() == nil && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-				if _, running := agent.Running(id); !running {
-					p.event("stopped", id)
-					return nil
-				}
+			if !stopped {
+				return hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: %s", p.howToRun(id, ""))
 			}
-			return cmp.Or(cmd.Context().Err(), hint(fmt.Errorf("stop %s: it still runs in process %s", id.Name, pid), "it has been asked; kill %s ends it at once and loses nothing", pid))
+			p.event("stopped", id)
+			return nil
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
+}
+
+// stopped stops an identity and waits for it; false for one that did not run.
+func (p *program) stopped(ctx context.Context, id agent.Identity) (bool, error) {
+	pid, running := agent.Running(id)
+	if !running {
+		return false, nil
+	}
+	if err := agent.Stop(id); err != nil {
+		return false, err
+	}
+	for deadline := time.Now().Add(10 * time.Second); ctx.Err() == nil && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if _, running := agent.Running(id); !running {
+			return true, nil
+		}
+	}
+	return false, cmp.Or(ctx.Err(), hint(fmt.Errorf("stop %s: it still runs in process %s", id.Name, pid), "it has been asked; kill %s ends it at once and loses nothing", pid))
 }
 
 // event prints what has happened to an identity: "ready" or "stopped".

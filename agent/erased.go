@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"lethe/chat"
+	"lethe/internal/redact"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// An erasure is decided when its plan is durable. Whoever opens the identity next carries it out
+// first: bytes, before anything reads them, and then what the log says of it. The plan goes last.
+
+// planned carries out the plan of an erasure, as far as bytes go; nil where there is none.
+func (a *Agent) planned() (*redact.Plan, error) {
+	plan, err := redact.Load(a.id.Dir)
+	if plan == nil || err != nil {
+		return nil, err
+	}
+	missed, err := plan.Apply(a.cfg.Home.Dir, a.id.Dir)
+	if err == nil && len(missed) > 0 {
+		a.cfg.Log.Warn("somebody changed files that an erasure was about to change; they stay as they are. Erase again", "files", missed)
+	}
+	return plan, err
+}
+
+// recordErased has the log say what was erased, unless it does already, and ends the erasure.
+func (a *Agent) recordErased(plan *redact.Plan) error {
+	if plan == nil {
+		return nil
+	}
+	said := false
+	err := a.log.Back(0, func(e life.Event, offset int64) bool {
+		said = said || offset >= plan.End && e.Kind == event.Erased{}.Kind()
+		return !said && offset > plan.End
+	})
+	if u := a.state.Unit(); err == nil && !said && u != nil && u.Waits() {
+		err = a.settle() // a note does not stand between calls and their results
+	}
+	if err == nil && !said {
+		note := a.note(event.Note{Why: "erased"}, "something was erased", fmt.Sprintf(
+			"Your owner has had something erased from your life, for good: %d places. Where it stood, [erased...] or dots stand now. What it was is not to be told, guessed or asked for.", plan.Places))
+		err = a.epochOf("erased", a.withoutErased, append(erasedLines(plan), note))
+	}
+	if err != nil {
+		return fmt.Errorf("finish an erasure: %w", err)
+	}
+	return redact.Done(a.id.Dir)
+}
+
+// mostErased is how many blobs and lines one line of LIFE tells of.
+const mostErased = 1000
+
+func erasedLines(plan *redact.Plan) (out []record) {
+	for i := 0; i == 0 || i < max(len(plan.Blobs), len(plan.Lines)); i += mostErased {
+		e := event.Erased{Why: "erased"}
+		for chunk := range slices.Chunk(plan.Blobs[min(i, len(plan.Blobs)):], mostErased) {
+			e.Blobs = chunk
+			break
+		}
+		for chunk := range slices.Chunk(plan.Lines[min(i, len(plan.Lines)):], mostErased) {
+			e.Lines = chunk
+			break
+		}
+		out = append(out, record{event: e})
+	}
+	return out
+}
+
+// withoutErased lets the state agree with files of which bytes have gone: the beginning of the
+// request is another one.
+func (a *Agent) withoutErased(s *mind.State) error {
+	s.Epoch++
+	s.Wakes = slices.Clone(s.Wakes)
+	for i, w := range s.Wakes {
+		if w.Line != "" {
+			s.Wakes[i].Hash = chat.Hash([]byte(w.Line))
+		}
+	}
+	for _, name := range editable {
+		text, err := a.files.read(name)
+		if err != nil {
+			return err
+		}
+		if s.Files[name] != "" {
+			s.Files[name] = digest(text)
+		}
+	}
+	return nil
+}

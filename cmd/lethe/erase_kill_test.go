@@ -1,0 +1,84 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/internal/lethetest"
+)
+
+// TestEraseKilled kills lethe erase before or after a write, and again what goes on with it: at the end the text is nowhere,
+// or everywhere where it was, and the life opens.
+func TestEraseKilled(t *testing.T) {
+	lethetest.Unraced(t)
+	lethe, err := exec.LookPath("lethe")
+	lethetest.Must(t, err)
+	const word = "deploy key is in vault 7"
+	run := func(home string, env ...string) (string, error) {
+		cmd := exec.Command(lethe, "erase", "ada", "-", "--yes", "--home", home)
+		cmd.Env, cmd.Stdin = append([]string{"HOME=" + home}, env...), strings.NewReader(word)
+		out, err := cmd.CombinedOutput()
+		if strings.Contains(string(out), word) {
+			t.Errorf("it says what it erases:\n%s", out)
+		}
+		return string(out), err
+	}
+	home := func() string {
+		dir := lethetest.Dir(t)
+		lethetest.Unpack(t, "../../agent/testdata/november/home.tar.gz", dir)
+		return filepath.Join(dir, "home")
+	}
+	count := func(home string) (n int) {
+		lethetest.Must(t, filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				data, _ := os.ReadFile(path)
+				n += bytes.Count(data, []byte(word))
+			}
+			return err
+		}))
+		return n
+	}
+	trace, whole := filepath.Join(t.TempDir(), "trace"), home()
+	all := count(whole)
+	if out, err := run(whole, traceTo+"="+trace); err != nil || all == 0 || count(whole) > 0 {
+		t.Fatalf("%d of %d are left: %v\n%s", count(whole), all, err, out)
+	}
+	writes := strings.Count(lethetest.Read(t, trace), "\n")
+	kills := lethetest.Sample(4, 16, 2*writes)
+	for i := range kills {
+		n := 1 + (i*writes/kills+time.Now().YearDay()*7)%writes
+		moment, h := fmt.Sprintf("%s:%d", []string{"before", "after"}[i%2], n), home()
+		_, _ = run(h, killAt+"="+moment)
+		_, _ = run(h, killAt+"="+fmt.Sprintf("before:%d", 1+i%7)) // and what ends it is killed, too
+		atHome, err := agent.OpenHome(h)
+		lethetest.Must(t, err)
+		store, err := blobs.Open(atHome.Blobs())
+		lethetest.Must(t, err)
+		id, err := atHome.Find("ada")
+		lethetest.Must(t, err)
+		held, err := agent.Hold(id, agent.Config{Home: atHome, Store: store}) // as the next start does
+		if err != nil {
+			t.Errorf("killed %s, it does not open: %v", moment, err)
+			continue
+		}
+		held.Close()
+		if left := count(h); left > 0 && left < all {
+			t.Errorf("killed %s: %d of %d are left", moment, left, all)
+		}
+		if out, err := run(h); err != nil && !strings.Contains(out, "it stands nowhere") {
+			t.Errorf("killed %s, it does not go on: %v\n%s", moment, err, out)
+		} else if left := count(h); left > 0 {
+			t.Errorf("killed %s: it is still there %d times", moment, left)
+		}
+	}
+}

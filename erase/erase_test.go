@@ -1,0 +1,396 @@
+package erase
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/internal/crashdisk"
+	"lethe/internal/durable"
+	"lethe/internal/lethetest"
+	"lethe/internal/redact"
+	"lethe/life"
+)
+
+func TestMain(m *testing.M) {
+	lethetest.AskFaults()
+	os.Exit(m.Run())
+}
+
+// A text is found in every form in which it can be stored, and in no other text.
+func TestForms(t *testing.T) {
+	for text, forms := range map[string][]string{
+		"swordfish":       {"swordfish", "say swor…", "the swordfish.", `\nswordfish`},
+		`a"b\c <é>`:       {`a"b\c <é>`, `a\"b\\c <é>`, `a\"b\\c \u003c\u00e9\u003e`, `a\\\"b\\\\c <é>`, "a&#34;b\\c &lt;é&gt;", `a"b\c <\xe9>`},
+		"one\ntwo  three": {"one two three", "one\n    two\tthree", "one\u2028two  three", `one\ntwo  three`, `one\u2028two\n three`, "one\n[USER:unknown] two three"},
+		"◆ key 😀":         {"◆ key 😀", "◰4 key 😀", `◆ key \ud83d\ude00`, `◰4 key \U0001f600`, "◰4 key…"},
+		"bell\ahere":      {"bellhere", "bell␇here", `bell\u0007here`},
+	} {
+		patterns, err := formsOf(text)
+		lethetest.Must(t, err)
+		for _, form := range forms {
+			if len(find([]byte("so: "+form), patterns)) == 0 {
+				t.Errorf("%q is not found as %q", text, form)
+			}
+		}
+		for _, other := range []string{"sword fish", "swo", "sw…", "a/b/c", "one two"} {
+			if found := find([]byte(other), patterns); len(found) > 0 {
+				t.Errorf("%q is found in %q", text, other)
+			}
+		}
+	}
+}
+
+// What is no text stays, and what is left can be read.
+func TestCuts(t *testing.T) {
+	for _, c := range []struct{ kind, word, data, want string }{
+		{raw, "4711", "[USER:u4711 2026-11-20T12:57:16Z] 4711 hash=a4711b is 4711\n4711", "[USER:u4711 2026-11-20T12:57:16Z] .... hash=a4711b is ....\n...."},
+		{state, "4711", `{"at": 4711, "hash": "4711", "text": "is 4711"}`, `{"at": 4711, "hash": "4711", "text": "is ...."}`},
+		{state, "nail", `{"text": "\nail nail"}`, `{"text": "..... ...."}`},
+		{state, `end\`, `{"text": "end\\", "line": "\\\"end\\\\\""}`, `{"text": ".....", "line": "\\\"[erased.]"}`},
+		{log, "room dev", `inbound room="room dev" say="in room dev" ◱hash=81c68b6ce806a784 gist=room dev◲`, `inbound room="room dev" say="in [erased]" ◱hash=81c68b6ce806a784 gist=[erased]◲`},
+		{reply, "4711", "{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n",
+			"{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n....\n<call BASH>\n{\"n\":4711,\"s\":\"....\"}\n</call>\n"},
+	} {
+		patterns, err := formsOf(c.word)
+		lethetest.Must(t, err)
+		file := redact.File{}
+		file.Cuts, _ = cutsOf(c.kind, []byte(c.data), find([]byte(c.data), patterns))
+		got := []byte(c.data)
+		file.Mask(got)
+		if string(got) != c.want {
+			t.Errorf("%s of %q becomes\n%s, want\n%s", c.kind, c.word, got, c.want)
+		}
+		if err := readable(c.kind, []byte(c.data), got); err != nil && c.kind != log {
+			t.Errorf("%s cannot be read: %v", got, err)
+		}
+	}
+}
+
+const word = "deploy key is in vault 7"
+
+type world struct {
+	home  agent.Home
+	store *blobs.Store
+	id    agent.Identity
+}
+
+// newWorld is the home of an older program, in which ada was told the word, and forgot it.
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	dir := lethetest.Dir(t)
+	lethetest.Unpack(t, "../agent/testdata/november/home.tar.gz", dir)
+	return open(t, filepath.Join(dir, "home"))
+}
+
+func open(t testing.TB, dir string) *world {
+	t.Helper()
+	home, err := agent.OpenHome(dir)
+	lethetest.Must(t, err)
+	store, err := blobs.Open(home.Blobs())
+	lethetest.Must(t, err)
+	id, err := home.Find("ada")
+	lethetest.Must(t, err)
+	return &world{home, store, id}
+}
+
+func (w *world) hold() error {
+	held, err := agent.Hold(w.id, agent.Config{Home: w.home, Store: w.store})
+	if err == nil {
+		err = held.Close()
+	}
+	return err
+}
+
+func (w *world) erase(r Request) (*Finding, error) {
+	f, err := Find(w.home, w.store, w.id, r)
+	if err == nil {
+		err = f.Plan.Save(w.id.Dir)
+	}
+	if err == nil {
+		err = w.hold()
+	}
+	return f, err
+}
+
+// files are all files of a directory, by path.
+func files(t testing.TB, dir string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	lethetest.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			out[strings.TrimPrefix(path, dir+"/")], err = os.ReadFile(path)
+		}
+		return err
+	}))
+	return out
+}
+
+// holding are the files that hold a text.
+func holding(t testing.TB, dir, text string) (out []string) {
+	t.Helper()
+	for path, data := range files(t, dir) {
+		if bytes.Contains(data, []byte(text)) {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Of all bytes of the home only those change that were listed; all lives go on from there.
+func TestNothingElseGoes(t *testing.T) {
+	w := newWorld(t)
+	before := files(t, w.home.Dir)
+	f, err := w.erase(Request{Text: word})
+	lethetest.Must(t, err)
+	if f.Count < 10 || len(f.Others) > 0 {
+		t.Fatalf("%+v", f)
+	}
+	planned := map[string]redact.File{}
+	for _, p := range f.Plan.Files {
+		planned[p.Path] = p
+	}
+	after := files(t, w.home.Dir)
+	for path, was := range before {
+		p, ok := planned[path]
+		now, there := after[path]
+		switch {
+		case p.Remove:
+			if there && !strings.HasSuffix(path, "context.md") {
+				t.Errorf("%s is still there", path)
+			}
+			continue
+		case !ok && strings.HasSuffix(path, "/lock") || strings.HasSuffix(path, "/recall.db-lock"):
+			continue
+		}
+		p.Mask(was)
+		if p.Of != "" {
+			was, err = redact.Tombstone(p.Of, f.Plan.At, was)
+			lethetest.Must(t, err)
+		}
+		if strings.HasSuffix(path, "LIFE.md") {
+			now = now[:min(len(now), len(was))]
+		}
+		if !bytes.Equal(now, was) {
+			t.Errorf("%s is not what was planned", path)
+		}
+	}
+	w.whole(t)
+	if left := holding(t, w.home.Dir, word); len(left) > 0 {
+		t.Errorf("it is still in %q", left)
+	}
+	if f, err := Find(w.home, w.store, w.id, Request{Text: word}); err != nil || !f.Plan.Empty() {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// What two lives hold goes from each of them alone; the second of them was killed in the middle of a call.
+func TestOtherLives(t *testing.T) {
+	const word = "rehearsal model"
+	w := newWorld(t)
+	for range 2 {
+		f, err := w.erase(Request{Text: word})
+		lethetest.Must(t, err)
+		w.whole(t)
+		if len(f.Others) > 0 {
+			if len(holding(t, w.home.Dir, word)) == 0 {
+				t.Error("the other life has forgotten it, too")
+			}
+			w.id, err = w.home.Find(f.Others[0].What)
+			lethetest.Must(t, err)
+		}
+	}
+	if left := holding(t, w.home.Dir, word); w.id.Name != "bob" || len(left) > 0 {
+		t.Errorf("after an erasure from ada and %s it is still in %q", w.id.Name, left)
+	}
+}
+
+// whole checks that a life is there and can be opened.
+func (w *world) whole(t testing.TB) {
+	t.Helper()
+	lethetest.Must(t, life.Scan(w.id.LIFE(), func(life.Event, int64) error { return nil }))
+	lethetest.Must(t, w.store.Each(func(h blobs.Hash) error { _, err := w.store.Get(h); return err }))
+	_, err := agent.Fold(w.id, w.store)
+	lethetest.Must(t, err)
+}
+
+// finished checks that an erasure that was cut short is over at the next start, or was never begun.
+func (w *world) finished(t testing.TB, when string, before map[string][]byte) {
+	t.Helper()
+	if err := w.hold(); err != nil {
+		t.Errorf("%s: %v", when, err)
+		return
+	}
+	left := slices.DeleteFunc(holding(t, w.home.Dir, word), func(path string) bool {
+		return !strings.Contains(path, w.id.Self) && !strings.HasPrefix(path, "chats") && !w.mine(path)
+	})
+	erased := 0
+	err := life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
+		if e.Kind == "erased" {
+			erased++
+		}
+		return nil
+	})
+	switch {
+	case err != nil || erased > 1:
+		t.Errorf("%s: LIFE tells of %d erasures, %v", when, erased, err)
+	case erased == 1 && len(left) > 0:
+		t.Errorf("%s: it is over, and still in %q", when, left)
+	case erased == 0:
+		now := files(t, w.home.Dir)
+		for path, was := range before {
+			if !strings.HasSuffix(path, "lock") && !bytes.Equal(now[path], was) {
+				t.Errorf("%s: it was not begun, and %s has changed", when, path)
+			}
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.id.Dir, "erase*")); len(left) > 0 {
+		t.Errorf("%s: %q are left", when, left)
+	}
+	w.whole(t)
+}
+
+// mine reports whether a path is that of a blob of the life.
+func (w *world) mine(path string) bool {
+	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(path, "blobs/"), "/", ""))
+	b, gerr := w.store.Get(h)
+	return err == nil && (gerr != nil || b.Life == w.id.Self)
+}
+
+// Each step that changes the disk fails, before or after it was done.
+func TestEveryStepFails(t *testing.T) {
+	lethetest.Unraced(t)
+	whole, steps := newWorld(t), 0
+	mended := lethetest.Break(t, whole.home.Dir, func(durable.Stage, string, string) error { steps++; return nil })
+	_, err := whole.erase(Request{Text: word})
+	lethetest.Must(t, err)
+	mended()
+	every := lethetest.Sample(97, 23, 1)
+	for n := time.Now().YearDay() % every; n < steps; n += every {
+		w := newWorld(t)
+		before := files(t, w.home.Dir)
+		at, what := 0, ""
+		mended := lethetest.Break(t, w.home.Dir, func(stage durable.Stage, op, path string) error {
+			if at++; at <= n {
+				return nil
+			}
+			what = fmt.Sprintf("step %d: %s %s %s", n, stage, op, filepath.Base(path))
+			return errors.New("the disk fails")
+		})
+		if _, err := w.erase(Request{Text: word}); err == nil {
+			t.Errorf("%s did not fail", what)
+		}
+		mended()
+		w.finished(t, what, before)
+	}
+}
+
+// What a power loss leaves at any moment is an erasure that can be finished, or none.
+func TestPowerLossOfAnErasure(t *testing.T) {
+	lethetest.Unraced(t)
+	w := newWorld(t)
+	before, disk := files(t, w.home.Dir), load(t, w.home.Dir)
+	var ops []durable.Op
+	durable.Trace = func(op durable.Op) {
+		if op, ok := crashdisk.In(w.home.Dir, op); ok {
+			ops = append(ops, op)
+		}
+	}
+	_, err := w.erase(Request{Text: word})
+	durable.Trace = nil
+	lethetest.Must(t, err)
+	r := rand.New(rand.NewPCG(1, uint64(time.Now().YearDay())))
+	every := lethetest.Sample(41, 13, 1)
+	for n, op := range ops {
+		if disk.Do(op); n%every != 0 {
+			continue
+		}
+		dir := filepath.Join(lethetest.Dir(t), "home")
+		lethetest.Must(t, os.MkdirAll(dir, 0o700))
+		lethetest.Must(t, disk.PowerLoss([]float64{0, 1, 0.5}[r.IntN(3)], r).Write(dir))
+		open(t, dir).finished(t, fmt.Sprintf("power loss after %d: %s %s", n, op.Kind, op.Path), before)
+	}
+}
+
+// load is a disk that holds a directory, durably.
+func load(t testing.TB, dir string) *crashdisk.Disk {
+	t.Helper()
+	disk := crashdisk.New()
+	var dirs []string
+	lethetest.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(dir, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			dirs = append(dirs, rel)
+			if rel != "." {
+				disk.Do(durable.Op{Kind: "mkdir", Path: rel})
+			}
+		case d.Type()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(path)
+			lethetest.Must(t, err)
+			disk.Do(durable.Op{Kind: "symlink", Path: rel, To: to})
+		default:
+			data, err := os.ReadFile(path)
+			lethetest.Must(t, err)
+			disk.Do(durable.Op{Kind: "write", Path: rel, Data: data})
+			disk.Do(durable.Op{Kind: "sync", Path: rel})
+		}
+		return nil
+	}))
+	for _, d := range dirs {
+		disk.Do(durable.Op{Kind: "syncdir", Path: d})
+	}
+	return disk
+}
+
+// A ref goes with its gist, its part of originals and its summaries; a person's words with theirs. What was
+// said beside them stays.
+func TestRefAndPerson(t *testing.T) {
+	for _, c := range []struct {
+		gone, stays string
+		request     func(*world) Request
+	}{
+		{"remember that the deploy key", "my cat is called Tom", func(w *world) Request { return Request{Ref: w.heard(t, "vault 7")} }},
+		{"my cat is called Tom", "Noted, “cat Tom”", func(*world) Request { return Request{Person: "ann", Derived: true} }},
+	} {
+		w := newWorld(t)
+		_, err := w.erase(c.request(w))
+		lethetest.Must(t, err)
+		w.whole(t)
+		for _, path := range holding(t, w.home.Dir, c.gone) {
+			t.Errorf("%q is still in %s", c.gone, path)
+		}
+		if len(holding(t, w.home.Dir, c.stays)) == 0 {
+			t.Errorf("%q is gone with %q", c.stays, c.gone)
+		}
+	}
+}
+
+// heard is the blob of the first line heard that holds a text.
+func (w *world) heard(t *testing.T, text string) (found blobs.Hash) {
+	t.Helper()
+	lethetest.Must(t, life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
+		for _, r := range e.Refs {
+			if e.Kind == "inbound" && strings.Contains(r.Gist, text) && found.IsZero() {
+				h, err := w.store.Resolve(r.Hash)
+				found = h
+				return err
+			}
+		}
+		return nil
+	}))
+	return found
+}

@@ -1,0 +1,182 @@
+package erase
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lethe/life"
+	"lethe/mind"
+)
+
+// What a file is, and so where text stands in it. What is no text stays: names, addresses, numbers, keys.
+const (
+	raw   = "raw"
+	log   = "log"   // LIFE.md
+	state = "state" // JSON that Lethe reads back
+	reply = "reply" // an answer of the model
+	meta  = "meta"  // the frontmatter of a blob
+)
+
+// span is a range of bytes.
+type span struct{ from, to int }
+
+var (
+	inLog = regexp.MustCompile(`(?:say|text|caveat|choice|seen)=([^" ]\S*)|(?:say|text|caveat|choice|seen|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
+	// inState leaves out what names something: self, hash, room, tool, posted, ...
+	inState = regexp.MustCompile(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|reason|error|data|title|why|caveat|how)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
+	quoted  = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
+	inMeta  = regexp.MustCompile(`(?m)^(?:gist|summary): (.*)$`)
+	// fixed is what is no text wherever it stands: who said a line and when, addresses, the heads of a context.
+	fixed = regexp.MustCompile(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
+)
+
+// refs are the two spellings of a ref, with its gist.
+var refs = []*regexp.Regexp{
+	regexp.MustCompile(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \(e\d+\.\.e\d)`),
+	regexp.MustCompile(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`),
+}
+
+// groups are the ranges of the groups of all matches.
+func groups(re *regexp.Regexp, data []byte, at int) (out []span) {
+	for _, m := range re.FindAllSubmatchIndex(data, -1) {
+		for g := 2; g < len(m); g += 2 {
+			if m[g] >= 0 {
+				out = append(out, span{at + m[g], at + m[g+1]})
+			}
+		}
+	}
+	return out
+}
+
+// textsOf are the ranges of a file that are text, in order.
+func textsOf(kind string, data []byte) []span {
+	var out []span
+	switch kind {
+	case log:
+		out = groups(inLog, data, 0)
+	case state:
+		out = groups(inState, data, 0)
+	case meta:
+		out = groups(inMeta, data, 0)
+	case reply:
+		texts, args, _ := mind.AnswerParts(data)
+		for _, s := range texts {
+			out = append(out, span{int(s.From), int(s.To)})
+		}
+		for _, s := range args {
+			out = append(out, groups(quoted, data[s.From:s.To], int(s.From))...)
+		}
+		slices.SortFunc(out, func(a, b span) int { return a.from - b.from })
+	default:
+		out = []span{{0, len(data)}}
+	}
+	var marks []span
+	for _, m := range fixed.FindAllIndex(data, -1) {
+		marks = append(marks, span{m[0], m[1]})
+	}
+	return without(out, marks)
+}
+
+// without takes the bytes of other spans out of spans; both are in order.
+func without(spans, other []span) (out []span) {
+	for _, s := range spans {
+		for len(other) > 0 && other[0].to <= s.from {
+			other = other[1:]
+		}
+		for _, o := range other {
+			if o.from >= s.to {
+				break
+			}
+			if o.from > s.from {
+				out = append(out, span{s.from, o.from})
+			}
+			s.from = max(s.from, o.to)
+		}
+		if s.from < s.to {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// cutsOf are the parts of what was found that are text, in order, without newlines. kept counts what is no text
+// at all.
+func cutsOf(kind string, data []byte, found []span) (cuts [][2]int64, kept int) {
+	texts := textsOf(kind, data)
+	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	end := 0 // of the last cut
+	for _, f := range found {
+		if kind != raw {
+			f = whole(data, f)
+		}
+		i, _ := slices.BinarySearchFunc(texts, f.from, func(t span, at int) int { return t.to - at - 1 })
+		some := f.to <= end
+		for ; i < len(texts) && texts[i].from < f.to; i++ {
+			at, to := max(f.from, texts[i].from, end), min(f.to, texts[i].to)
+			for at < to {
+				part, _, _ := bytes.Cut(data[at:to], []byte("\n"))
+				if len(part) > 0 {
+					cuts = append(cuts, [2]int64{int64(at), int64(len(part))})
+					some = true
+				}
+				at += len(part) + 1
+			}
+			end = max(end, to)
+		}
+		if !some {
+			kept++
+		}
+	}
+	return cuts, kept
+}
+
+var halfEscape = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?$`)
+
+// whole widens a span so that it ends in no escape of a quoted text.
+func whole(data []byte, s span) span {
+	before := data[max(0, s.from-16):s.from]
+	if m := halfEscape.FindIndex(before); m != nil && backslashes(before[:m[0]+1])%2 == 1 {
+		s.from -= len(before) - m[0]
+	}
+	if backslashes(data[s.from:s.to])%2 == 1 && s.to < len(data) {
+		s.to++
+	}
+	return s
+}
+
+// backslashes counts those at the end.
+func backslashes(data []byte) int { return len(data) - len(bytes.TrimRight(data, `\`)) }
+
+var errForm = errors.New("it could not be read any more")
+
+// readable returns an error when a file of a kind cannot be read after an erasure.
+func readable(kind string, before, after []byte) error {
+	switch kind {
+	case state:
+		if json.Valid(before) && !json.Valid(after) {
+			return errForm
+		}
+	case reply:
+		was, _ := mind.DecodeAnswer(before)
+		a, err := mind.DecodeAnswer(after)
+		if err != nil {
+			return err
+		}
+		for i, c := range a.Calls {
+			if json.Valid([]byte(was.Calls[i].Args)) && !json.Valid([]byte(c.Args)) {
+				return errForm
+			}
+		}
+	case log:
+		for line := range strings.Lines(string(after)) {
+			if _, err := life.ParseLine(line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+// Package redact takes bytes out of the files of a home, as a plan says that is durable before the
+// first of them goes. A plan says where they stand and never what they are; carried out again after
+// a crash, it ends the same.
+//
+//	err := plan.Save(dir)            // the commit
+//	missed, err := plan.Apply(home, dir)
+//	…                                // the life records it
+//	err = redact.Done(dir)
+package redact
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/life"
+	"lethe/life/event"
+)
+
+// Plan is what is erased from one life.
+type Plan struct {
+	At     time.Time          `json:"at"`
+	Places int                `json:"places"`
+	Why    string             `json:"why,omitempty"` // the owner's words
+	End    int64              `json:"end"`           // of LIFE.md when the plan was made
+	Lines  []event.ErasedLine `json:"lines,omitempty"`
+	Blobs  []event.Buried     `json:"blobs,omitempty"` // with tombstones of earlier erasures that LIFE does not tell of
+	Files  []File             `json:"files"`
+}
+
+// Empty reports whether nothing is to be done.
+func (p *Plan) Empty() bool { return len(p.Files)+len(p.Blobs) == 0 }
+
+// File is one file of which bytes go, or all of it.
+type File struct {
+	Path   string     `json:"path"`             // from the home
+	Cuts   [][2]int64 `json:"cuts,omitempty"`   // from and length, in order; no newline is in them
+	Sum    string     `json:"sum,omitempty"`    // of the file up to the last cut, once they are filled
+	Of     string     `json:"of,omitempty"`     // the address, where it is a blob
+	Remove bool       `json:"remove,omitempty"` // it is made anew, or can be missed
+}
+
+// MaxFile bounds a file in which something is erased, in bytes.
+const MaxFile = 1 << 30
+
+// Fill is what stands in the place of n bytes.
+func Fill(n int) []byte {
+	fill := bytes.Repeat([]byte("."), n)
+	if n >= len("[erased]") {
+		copy(fill, "[erased")
+		fill[n-1] = ']'
+	}
+	return fill
+}
+
+// pieces are the fillers of a file's cuts.
+func (f *File) pieces() (out []durable.Piece) {
+	for _, c := range f.Cuts {
+		out = append(out, durable.Piece{At: c[0], Data: Fill(int(c[1]))})
+	}
+	return out
+}
+
+// Mask fills the cuts of a file in data, which is the file, and returns the sum for Sum, or "" where
+// the file is too short for them.
+func (f *File) Mask(data []byte) string {
+	end := int64(0)
+	for _, p := range f.pieces() {
+		if end = p.At + int64(len(p.Data)); p.At < 0 || end > int64(len(data)) {
+			return ""
+		}
+		copy(data[p.At:], p.Data)
+	}
+	return blobs.Sum(data[:end]).String()
+}
+
+// planFile is where the plan of an identity is, in its directory.
+const planFile = "erase.json"
+
+// Save makes the plan durable: from then on it is carried out, whatever happens.
+func (p *Plan) Save(dir string) error {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("write the plan of an erasure: %w", err)
+	}
+	return durable.WriteFile(filepath.Join(dir, planFile), data, 0o600)
+}
+
+// Load reads the plan of the identity in dir; nil when nothing is to be erased.
+func Load(dir string) (*Plan, error) {
+	path := filepath.Join(dir, planFile)
+	data, err := durable.ReadWhole(path, MaxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	p := &Plan{}
+	if err == nil {
+		err = json.Unmarshal(data, p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// Done removes the plan, which was carried out.
+func Done(dir string) error { return durable.Remove(filepath.Join(dir, planFile)) }
+
+// Apply carries the plan of the identity in dir out, as far as bytes go. missed are files that
+// somebody has changed since the plan was made: they stay as they are.
+func (p *Plan) Apply(home, dir string) (missed []string, err error) {
+	if err := p.note(filepath.Join(dir, "LIFE.md")); err != nil {
+		return nil, err
+	}
+	for _, f := range p.Files {
+		if !filepath.IsLocal(f.Path) {
+			return missed, fmt.Errorf("erase in %q: this is not in the home", f.Path)
+		}
+		done, err := f.apply(home, p.At)
+		if err != nil {
+			return missed, err
+		}
+		if !done {
+			missed = append(missed, f.Path)
+		}
+	}
+	return missed, nil
+}
+
+// note lists the lines of LIFE in LIFE.erased, before they change.
+func (p *Plan) note(path string) error {
+	all, err := life.ReadErased(path)
+	if err != nil || len(p.Lines) == 0 {
+		return err
+	}
+	if all == nil {
+		all = map[int64]life.Erasure{}
+	}
+	for _, l := range p.Lines {
+		before, berr := hex.DecodeString(l.Leaf)
+		now, nerr := hex.DecodeString(l.Now)
+		if berr != nil || nerr != nil || len(before) != 32 || len(now) != 32 {
+			return fmt.Errorf("erase in %s: the plan does not say what becomes of the line at %d", path, l.Offset)
+		}
+		all[l.Offset] = life.Erasure{Before: [32]byte(before), Now: [32]byte(now)}
+	}
+	var out bytes.Buffer
+	for _, offset := range slices.Sorted(maps.Keys(all)) {
+		out.WriteString(life.EncodeErasure(offset, all[offset]))
+	}
+	return durable.WriteFile(life.ErasedPath(path), out.Bytes(), 0o600)
+}
+
+// apply is false for a file that is not what the plan knows.
+func (f *File) apply(home string, at time.Time) (done bool, err error) {
+	path := filepath.Join(home, f.Path)
+	if f.Remove {
+		return true, remove(path)
+	}
+	data, err := durable.ReadWhole(path, MaxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("erase in %s: %w", f.Path, err)
+	}
+	room := filepath.Dir(f.Path) == filepath.Base(chat.Dir(home))
+	switch {
+	case f.Of != "" && buried(data, f.Of, at):
+		return true, durable.Sync(path)
+	case f.Mask(data) != f.Sum:
+		return false, nil
+	case room:
+		err = chat.Erase(path, f.pieces()...)
+	default:
+		err = durable.Patch(path, f.pieces()...)
+	}
+	if err != nil || f.Of == "" {
+		return true, err
+	}
+	file, err := Tombstone(f.Of, at, data)
+	if err == nil {
+		err = durable.WriteFile(path, file, 0o400)
+	}
+	return true, err
+}
+
+// buried reports whether data is the tombstone that the erasure of a moment has made of a blob.
+func buried(data []byte, of string, at time.Time) bool {
+	t, _, _, err := blobs.DecodeTombstone(data)
+	return err == nil && t.Of.String() == of && t.At.Equal(at)
+}
+
+// Tombstone is the file that stands at an address, made of the blob with its cuts filled.
+func Tombstone(of string, at time.Time, data []byte) ([]byte, error) {
+	h, err := blobs.ParseHash(of)
+	if err != nil {
+		return nil, err
+	}
+	m, body, err := blobs.Decode(data)
+	return blobs.EncodeTombstone(blobs.Tombstone{Of: h, Why: blobs.Erased, At: at}, m, body), err
+}
+
+// remove overwrites a file before its name goes.
+func remove(path string) error {
+	data, err := durable.ReadWhole(path, MaxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return durable.SyncDir(filepath.Dir(path)) // the process that removed it may have died before
+	}
+	if err == nil {
+		err = durable.Patch(path, durable.Piece{Data: make([]byte, len(data))})
+	}
+	if err != nil {
+		return err
+	}
+	return durable.Remove(path)
+}
