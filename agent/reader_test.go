@@ -51,3 +51,22 @@ func TestReaderOfTail(t *testing.T) {
 		}
 	}
 }
+
+// The program opens the lives of docs/vectors, and what it sends first begins with the bytes that are recorded with them.
+func TestVectorsAreSent(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"approvals", "faded", "torn", "boot", "rooms", "calls", "cut", "notes", "edited", "questions"} {
+		w := newWorld(t)
+		w.conf.Recall.NoHints = true
+		lethetest.Unpack(t, filepath.Join(lethetest.Root(t), "docs", "vectors", name+".tar.gz"), w.home.Dir)
+		id, err := w.home.Find("lethe")
+		lethetest.Must(t, err)
+		r := w.run(id)
+		r.ask("what is 12*7?")
+		r.stop()
+		want, _, _ := strings.Cut(w.read(filepath.Join(w.home.Dir, "requests", "lethe.deepseek.json")), `],"model":`)
+		if got := string(w.asked()[0].Body); !strings.HasPrefix(got, want+`,{"role":"user"`) {
+			t.Errorf("%s: the program sends\n%s\nwant first\n%s", name, got, want)
+		}
+	}
+}
