@@ -90,7 +90,7 @@ def verify(life, parse):
     for i in life.sound(0):
         leaf, (kind, _, fields, of) = hashlib.sha256(b"\0" + life.lines[i][:-1]).digest(), parse(life.lines[i])
         before, now = life.erased.get(life.offsets[i], ("", ""))
-        if now == leaf.hex(): gone[f"{life.offsets[i]}:{before}"], leaf = f"LIFE.md line {i + 1}", bytes.fromhex(before)
+        if now == leaf.hex(): gone[f"{life.offsets[i]}:{before}:{now}"], leaf = f"LIFE.md line {i + 1}", bytes.fromhex(before)
         for ref in of: refs.setdefault(ref["short"], i)
         self = self or life.blob(of[0]["short"])[0]
         if kind == "epoch":

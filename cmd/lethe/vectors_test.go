@@ -159,6 +159,23 @@ var shapes = map[string]func(living){
 		l.ask("hello", "what is 3*4?")
 		l.change("MEMORY.md", func(string) string { return strings.Repeat("ann has many cats ◆. ", 250) })
 	},
+	"erased": func(l living) {
+		l.write("config.toml", trusted)
+		l.ask("remember that the password is swordfish-77", "run echo the password ◆ is swordfish-77")
+		l.lethe("erase", "lethe", "swordfish-77", "--yes")
+		l.killed(func() { l.ask("what is 2*3?") })
+	},
+	"lost": func(l living) {
+		l.ask("what is 12*7?", "hello")
+		l.change("LIFE.md", func(s string) string { // the blob of the first reply
+			_, hash, _ := strings.Cut(s[strings.Index(s, " reply "):], "◱hash=")
+			found, err := filepath.Glob(filepath.Join(l.home, "blobs", hash[:3], hash[3:16]+"*"))
+			lethetest.Must(l.t, errors.Join(err, os.Remove(found[0])))
+			return s
+		})
+		l.lethe("fsck", "--repair")
+		l.killed(func() { l.ask("what is 2*3?") })
+	},
 	"torn": func(l living) {
 		l.killed(func() { l.ask("hello") })
 		l.change("LIFE.md", func(s string) string { return s + s[len(s)-40:len(s)-10] })
