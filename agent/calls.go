@@ -289,7 +289,7 @@ func (a *Agent) blobOf(ref string, grants map[string]bool) (b blobs.Blob, short 
 	if err == nil {
 		b, err = a.store.Get(h)
 	}
-	if err == nil && b.Life != a.id.Self && h.String() != a.id.Self && !grants[h.String()] && !a.mayOpen(b.Life) {
+	if err == nil && !a.state.Owns(b) && !grants[h.String()] && !a.mayOpen(b.Life) {
 		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
 	}
 	return b, short, err

@@ -9,6 +9,7 @@ import (
 
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
+	"lethe/mind"
 	"lethe/recall"
 )
 
@@ -173,7 +174,7 @@ func TestOwnFilesAreEdited(t *testing.T) {
 // finds reports whether the index over a life that is not lived finds a text.
 func (w *world) finds(id Identity, text string) bool {
 	w.Helper()
-	index := recall.Open(id.RecallPath(), id.Self, discard())
+	index := recall.Open(id.RecallPath(), (&mind.State{Self: id.Self}).Owns, discard())
 	defer index.Close()
 	_, err := index.Sync(context.Background(), w.store, id.LIFE())
 	lethetest.Must(w, err)

@@ -210,7 +210,7 @@ const (
 // startIndexer begins to keep the index.
 func (a *Agent) startIndexer() {
 	ctx, cancel := context.WithCancel(context.Background())
-	a.indexer = &indexer{a: a, index: recall.Open(a.id.RecallPath(), a.id.Self, a.cfg.Log), news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	a.indexer = &indexer{a: a, index: recall.Open(a.id.RecallPath(), a.state.Owns, a.cfg.Log), news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	a.indexer.behind.Store(true)
 	go a.indexer.run(ctx) // ends with stopIndexer, or soon after it
 }

@@ -176,6 +176,7 @@ type BootOptions struct {
 	Soul  string   // its purpose; "" takes the default
 	Rooms []string // that it hears from the start
 	Child *Child   // nil unless another identity has spawned it
+	fork  *fork    // nil unless it begins with the mind of another one
 	// Check, if not nil, can refuse the identity when its files are there. Then
 	// they are removed.
 	Check func(Identity) error
@@ -226,12 +227,15 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 	if c := o.Child; c != nil {
 		meta.At, meta.Parent, first.Parent, first.Task = c.At, c.Parent, c.Of, c.Room
 	}
+	if f := o.fork; f != nil {
+		first.Fork, meta.Fork = f.moment, f.moment.String()
+	}
 	self, err := store.Put(meta, []byte(soul))
 	if err != nil {
 		return id, err
 	}
 	id = home.identity(self.String(), o.Name)
-	if err := id.createFiles(soul); err != nil {
+	if err := id.createFiles(soul, o.fork); err != nil {
 		return Identity{}, err
 	}
 	if o.Child != nil {
@@ -250,6 +254,13 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 			return Identity{}, err
 		}
 	}
+	boot := event.Line(now, first, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})
+	if o.fork != nil {
+		if err := o.fork.write(id, store, boot, o); err != nil {
+			return Identity{}, err
+		}
+		return id, home.link(id)
+	}
 	log, err := life.Create(id.LIFE())
 	if errors.Is(err, fs.ErrExist) { // the boot of this child was cut short before its line
 		if log, err = life.Open(id.LIFE()); err == nil && log.Size() > 0 {
@@ -260,7 +271,6 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		return Identity{}, err
 	}
 	defer log.Close()
-	boot := event.Line(now, first, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})
 	if err := log.Append(boot); err != nil {
 		return Identity{}, err
 	}
@@ -270,8 +280,8 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 // ErrExists says that the name is taken.
 var ErrExists = errors.New("there is an identity of that name already")
 
-// createFiles makes the identity's directory and its own files.
-func (id Identity) createFiles(soul string) error {
+// createFiles makes the identity's directory and its own files, those of a fork as its ancestor had them.
+func (id Identity) createFiles(soul string, forked *fork) error {
 	for _, d := range []string{id.Dir, id.Subs(), filepath.Join(id.Dir, "workspace")} {
 		if err := durable.MkdirAll(d, 0o700); err != nil {
 			return err
@@ -286,6 +296,9 @@ func (id Identity) createFiles(soul string) error {
 		{"SEGMENT.md", lethe.Segment, 0o600},
 		{"SUMMARISE.md", lethe.Summarise, 0o600},
 	} {
+		if forked != nil && f.name != "SOUL.md" {
+			f.text = forked.files[f.name]
+		}
 		if err := durable.WriteFile(filepath.Join(id.Dir, f.name), []byte(f.text), f.perm); err != nil {
 			return err
 		}

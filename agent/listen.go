@@ -267,7 +267,7 @@ func (a *Agent) grants(lines []chat.Line) []record {
 			if err != nil || a.state.Grants[h.String()] {
 				continue
 			}
-			if b, err := a.store.Get(h); err == nil && b.Life != a.id.Self && h.String() != a.id.Self {
+			if b, err := a.store.Get(h); err == nil && !a.state.Owns(b) {
 				out = append(out, record{event: event.Grant{Hash: h.String(), By: l.Name}})
 			}
 		}

@@ -82,12 +82,13 @@ func holder(path string) string {
 	return pid
 }
 
-// Files in an identity's directory that ask a running one to stop, to stop a job, or to compact.
+// Files in an identity's directory that ask a running one to stop, to stop a job, to compact, or to branch.
 // What is no file, such as a directory of that name, asks for nothing.
 const (
 	stopFile    = "stop"
 	stopJobFile = "stop-job" // holds its number
 	compactFile = "compact"
+	branchFile  = "branch" // holds where to, and a label
 )
 
 // Stop asks a running identity to stop. It returns at once; the identity's lock

@@ -95,7 +95,7 @@ func (a *Agent) scopes() []chat.Scope {
 	all := []chat.Scope{
 		{Dir: a.cfg.Home.Chats()},
 		{Dir: a.id.Subs()},
-		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, stopJobFile, contextFile, triggerDir}, editable...)},
+		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, stopJobFile, branchFile, contextFile, triggerDir}, editable...)},
 	}
 	if of := a.cfg.Reviews; of.Self != "" {
 		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
@@ -121,7 +121,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := inOrder(a.settle, a.epochIfDue); err != nil { // first the answers to commands
+	if err := inOrder(a.settle, a.epochIfDue, a.branchIfAsked); err != nil { // first the answers to commands
 		return false, err
 	}
 	if a.outage.noSpace != nil && !time.Now().Before(a.outage.retryAt) {

@@ -61,25 +61,31 @@ func fold(id Identity, log *life.Log, store *blobs.Store) (*mind.State, []life.E
 	if len(events) == 0 || events[0].Kind != life.Epoch && events[0].Kind != "boot" {
 		return nil, nil, fmt.Errorf("open %s: %w: LIFE does not begin with a boot", id.Name, ErrCorrupt)
 	}
+	state, err := foldEvents(id, events, store)
+	return state, events, err
+}
+
+// foldEvents folds an epoch, or a boot, and what follows it.
+func foldEvents(id Identity, events []life.Event, store *blobs.Store) (*mind.State, error) {
 	state := mind.New()
 	for i, e := range events {
 		bodies, err := load(e, store)
 		if err != nil {
-			return nil, nil, notFoundOrCorrupt(fmt.Errorf("fold %s %s: %w", e.Kind, strings.Join(e.Args, " "), err))
+			return nil, notFoundOrCorrupt(fmt.Errorf("fold %s %s: %w", e.Kind, strings.Join(e.Args, " "), err))
 		}
 		if i == 0 && e.Kind == life.Epoch && len(bodies) == 1 {
 			if state, err = mind.Restore(bodies[0].Data, bodiesOf(store)); err != nil {
-				return nil, nil, notFoundOrCorrupt(err)
+				return nil, notFoundOrCorrupt(err)
 			}
 		}
 		if err := state.Apply(e, bodies...); err != nil {
-			return nil, nil, fmt.Errorf("open %s: %w: %w", id.Name, ErrCorrupt, err)
+			return nil, fmt.Errorf("open %s: %w: %w", id.Name, ErrCorrupt, err)
 		}
 	}
 	if state.Self != id.Self {
-		return nil, nil, fmt.Errorf("open %s: %w: LIFE is that of %.16s", id.Name, ErrCorrupt, state.Self)
+		return nil, fmt.Errorf("open %s: %w: LIFE is that of %.16s", id.Name, ErrCorrupt, state.Self)
 	}
-	return state, events, nil
+	return state, nil
 }
 
 // bodiesOf reads the bodies of blobs.
@@ -115,7 +121,7 @@ func (a *Agent) resume() error {
 	}
 	a.state = state
 	a.log.last = events[len(events)-1].At
-	a.fresh = events[0].Kind == "boot"
+	a.fresh = state.Stable.System == ""
 	a.log.sinceEpoch = len(events)
 	a.estimate = estimator(state)
 	return a.checkSoul()

@@ -197,7 +197,7 @@ func TestChildIsBounded(t *testing.T) {
 	outcome, ok := chat.ParseOutcome(said[len(said)-1])
 	if _, hash, cut := strings.Cut(outcome.Text, "hash="); !ok || !cut || len(outcome.Text) > 2000 || !strings.HasPrefix(outcome.Text, "0123") {
 		t.Errorf("the result is %q", said)
-	} else if b, _, err := (&Agent{id: id, store: w.store}).blobOf(strings.TrimSuffix(hash, "]"), nil); err != nil || !strings.Contains(string(b.Body), long) {
+	} else if b, _, err := (&Agent{id: id, store: w.store, state: mind.New()}).blobOf(strings.TrimSuffix(hash, "]"), nil); err != nil || !strings.Contains(string(b.Body), long) {
 		t.Errorf("the parent cannot open %s: %v", hash, err)
 	}
 }

@@ -93,6 +93,17 @@ func (s Stable) Notes() string {
 	return ""
 }
 
+// Memory returns MEMORY as it stands in the past: without the space around it, and no more
+// than is shown.
+func (s Stable) Memory() string {
+	_, memory, _ := strings.Cut(s.Past, "\n"+memoryHeader+"\n")
+	memory, _, _ = strings.Cut(memory, "\n"+lifeHeader)
+	if memory == noMemory {
+		return ""
+	}
+	return blobs.Unescape(memory)
+}
+
 // Original renders an entry as Full does, with all of what was clipped. A text
 // that cannot be read stays clipped: its own ref says where the rest would be.
 func (e *Entry) Original(read func(blobs.Hash) ([]byte, error)) string {

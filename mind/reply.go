@@ -181,6 +181,11 @@ func safeName(s string) string {
 // Say returns the arguments of a SAY as the room gets them.
 func (c *Call) Say() (room, message string) { return c.arg("room"), c.arg("message") }
 
+// Target is what a call is about: a file, a command, a room, a piece of work.
+func (c *Call) Target() string {
+	return cmp.Or(c.arg("path"), c.arg("command"), c.arg("room"), c.arg("brief"))
+}
+
 // arg returns an argument of a call; "" for what is not a string. A key counts in any
 // case, but as it should be before all.
 func (c *Call) arg(name string) string {

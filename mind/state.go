@@ -284,6 +284,8 @@ type State struct {
 	// WantModel is the model that a user asked for; the next epoch uses it.
 	WantModel string `json:"want_model,omitempty"`
 
+	Ancestors []Ancestor `json:"ancestors,omitempty"` // of a fork, the oldest first
+
 	Custody int  `json:"custody,omitempty"` // how often the life was handed over to another home
 	Moved   bool `json:"moved,omitempty"`   // it goes on in another home
 

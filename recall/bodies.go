@@ -62,7 +62,7 @@ func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []found
 			x.lost(f.Doc, errs[i], q)
 			continue
 		}
-		if c := q.candidate(f, read[i]); len(c.lines) > 0 && read[i].Life == x.self { // whatever the index says
+		if c := q.candidate(f, read[i]); len(c.lines) > 0 && x.owns(read[i]) { // whatever the index says
 			out = append(out, c)
 		}
 	}

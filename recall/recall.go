@@ -1,7 +1,7 @@
 // Package recall searches everything that a life has faded, so that what was
 // forgotten can be found again.
 //
-//	x := recall.Open(filepath.Join(dir, "recall.db"), self, log)
+//	x := recall.Open(filepath.Join(dir, "recall.db"), state.Owns, log)
 //	added, err := x.Sync(ctx, store, lifePath)
 //	hits, err := x.Search(ctx, store, recall.Query{Text: "the retry backoff"})
 //
@@ -80,15 +80,15 @@ type Hit struct {
 // Index is an open index, which is kept by Sync. It is safe for concurrent use.
 type Index struct {
 	*index.Index
-	self string
+	owns func(blobs.Blob) bool
 	log  *slog.Logger
 	told sync.Map // originals that cannot be read and that the log names
 }
 
-// Open returns the index at path, of the life with this address. It is read when it
+// Open returns the index at path, of the life that owns blobs. It is read when it
 // is first used, and made or made again by Sync.
-func Open(path, self string, log *slog.Logger) *Index {
-	return &Index{Index: index.New(path, self, log), self: self, log: log}
+func Open(path string, owns func(blobs.Blob) bool, log *slog.Logger) *Index {
+	return &Index{Index: index.New(path, owns, log), owns: owns, log: log}
 }
 
 const (

@@ -21,6 +21,7 @@ import (
 	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // The scale test makes a life of many originals, indexes it and searches it. Its
@@ -45,7 +46,7 @@ func TestScale(t *testing.T) {
 	store, err := blobs.Open(filepath.Join(dir, "blobs"))
 	lethetest.Must(t, err)
 	open := func() *Index {
-		return Open(filepath.Join(dir, "recall.db"), scaleSelf.String(), slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		return Open(filepath.Join(dir, "recall.db"), (&mind.State{Self: scaleSelf.String()}).Owns, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	}
 	x, start := open(), time.Now()
 	added, err := x.Sync(t.Context(), store, filepath.Join(dir, "LIFE.md"))

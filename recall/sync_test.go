@@ -194,7 +194,7 @@ func TestSyncCutShort(t *testing.T) {
 	}
 	for at := 1; at <= 3; at++ { // at each of the originals that are missing
 		ctx, cancel := context.WithCancel(t.Context())
-		x := Open(w.indexPath(), w.self.String(), slog.New(&canceller{slog.NewTextHandler(io.Discard, nil), at, cancel}))
+		x := Open(w.indexPath(), w.state().Owns, slog.New(&canceller{slog.NewTextHandler(io.Discard, nil), at, cancel}))
 		if added, err := x.Sync(ctx, w.store, w.lifePath()); added > 0 || !errors.Is(err, context.Canceled) {
 			t.Errorf("cut short at %d: %d added, %v", at, added, err)
 		}
@@ -240,7 +240,7 @@ func TestOddPath(t *testing.T) {
 	w, all := fruit(t, 5)
 	dir := filepath.Join(w.dir, "a b?c=d&e#f%20g'h\"é")
 	lethetest.Must(t, os.Mkdir(dir, 0o700))
-	x := Open(filepath.Join(dir, "recall.db"), w.self.String(), w.logger())
+	x := Open(filepath.Join(dir, "recall.db"), w.state().Owns, w.logger())
 	defer x.Close()
 	w.whole(x, all, "an odd path")
 	for _, name := range []string{"recall.db", "recall.db-wal", "recall.db-lock"} {

@@ -19,6 +19,7 @@ import (
 	"lethe/internal/lethetest"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/mind"
 	"lethe/recall/text"
 )
 
@@ -157,11 +158,13 @@ func (w *world) says(text string) blobs.Hash {
 	return w.fades(w.heard("dev", "ada", text))[0]
 }
 
+func (w *world) state() *mind.State { return &mind.State{Self: w.self.String()} }
+
 func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&w.said, nil)) }
 
 func (w *world) open() *Index {
 	w.t.Helper()
-	x := Open(w.indexPath(), w.self.String(), w.logger())
+	x := Open(w.indexPath(), w.state().Owns, w.logger())
 	w.t.Cleanup(func() { x.Close() })
 	return x
 }

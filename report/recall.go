@@ -60,8 +60,10 @@ func moment(what, text string, now time.Time) (time.Time, error) {
 	if n, err := strconv.ParseUint(text[:last], 10, 20); err == nil && unit > 0 {
 		return time.Unix(now.Unix()-int64(n)*unit, 0), nil
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
-		return t, nil
+	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04", "2006-01-02 15:04:05"} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
 	}
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
@@ -98,7 +100,11 @@ func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog
 	unread := map[blobs.Hash]bool{}
 	q.Lost = func(h blobs.Hash, _ error) { unread[h] = true }
 	q.Absent = func(words []string) { f.Absent = words }
-	index := recall.Open(id.RecallPath(), id.Self, log)
+	state, err := agent.Fold(id, h.Store)
+	if err != nil {
+		return f, err
+	}
+	index := recall.Open(id.RecallPath(), state.Owns, log)
 	defer index.Close()
 	_, behind := index.Sync(ctx, h.Store, id.LIFE())
 	if behind != nil {

@@ -47,7 +47,7 @@ func (s *stage) examine(ctx context.Context, talk Conversation) (_ *exam, err er
 		return nil, err
 	}
 	e.plain = newPlain(e.originals)
-	e.index = recall.Open(s.id.RecallPath(), s.id.Self, s.config.Log)
+	e.index = recall.Open(s.id.RecallPath(), (&mind.State{Self: s.id.Self}).Owns, s.config.Log)
 	if _, err := e.index.Sync(ctx, s.store, s.id.LIFE()); err != nil {
 		return nil, errors.Join(err, e.index.Close())
 	}

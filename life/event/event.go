@@ -187,6 +187,7 @@ type Note struct {
 	Run    string `life:"run,opt"`    // the ID of the Run that has ended
 	Status string `life:"status,opt"` // of that Run, as of a Result
 	Job    int    `life:"job,opt"`    // that the Run goes on as
+	Back   string `life:"back,opt"`   // the newest entry of the context that is gone back to: e39
 }
 
 // Hint names blobs that the agent has forgotten, in entry N.

@@ -1,7 +1,7 @@
 // Package index keeps the posting lists over what a life has faded, in a SQLite
 // file.
 //
-//	x := index.New(path, self, log)
+//	x := index.New(path, owns, log)
 //	added, err := x.Sync(ctx, store, lifePath)
 //	err = x.View(ctx, func(v *index.View) error {
 //		rows, err := v.Postings(ctx, index.Term("backoff", 3), v.Next(), 100)
@@ -44,7 +44,7 @@ var errClosed = errors.New("the index is closed")
 // Index is the index of one life. It is safe for concurrent use.
 type Index struct {
 	path string
-	self string // the life's address
+	owns func(blobs.Blob) bool // whether the life does
 	log  *slog.Logger
 
 	mu     sync.Mutex // guards what follows
@@ -53,9 +53,9 @@ type Index struct {
 	closed bool
 }
 
-// New returns the index at a path, of the life with this address. It opens nothing.
-func New(path, self string, log *slog.Logger) *Index {
-	return &Index{path: path, self: self, log: log}
+// New returns the index at a path, of the life that owns blobs. It opens nothing.
+func New(path string, owns func(blobs.Blob) bool, log *slog.Logger) *Index {
+	return &Index{path: path, owns: owns, log: log}
 }
 
 // Close closes the index. A Sync or a View that is under way ends with an error.
@@ -89,7 +89,7 @@ func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (
 		if err != nil {
 			return 0, fmt.Errorf("sync index: %w", err)
 		}
-		p := &pass{file: f, store: store, log: x.log, self: x.self, reader: newReader()}
+		p := &pass{file: f, store: store, log: x.log, owns: x.owns, reader: newReader()}
 		err = p.run(ctx, lifePath)
 		switch {
 		case err == nil:

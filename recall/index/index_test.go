@@ -1,6 +1,7 @@
 package index
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -38,21 +39,35 @@ func TestDayTerms(t *testing.T) {
 	})
 }
 
-// The originals of an epoch are read as package mind writes them.
+// The originals of an epoch, and those on the cards of a fork's, are read as the other packages write them.
 func TestReadsEpochsOfTheMind(t *testing.T) {
 	state := mind.New()
-	h := blobs.Sum([]byte("original"))
+	store, err := blobs.Open(t.TempDir())
+	lethetest.Must(t, err)
+	put := func(text string) mind.Ref {
+		h, err := store.Put(blobs.Meta{Life: "ab"}, []byte(text))
+		lethetest.Must(t, err)
+		return mind.Ref{Hash: h, Short: store.Short(h)}
+	}
+	listing := func(r mind.Ref, from, to int) string {
+		return mind.Listing{Ref: blobs.Ref{Hash: r.Short, Gist: "g"}, From: from, To: to}.String() + "\n"
+	}
+	card := put("2 parts\n" + listing(put("one"), 1, 3) + listing(put("two"), 4, 9))
 	state.Faded = []mind.Range{
-		{From: 1, To: 64, Level: mind.Card, Original: mind.Ref{Hash: blobs.Sum([]byte("card"))}},
-		{From: 65, To: 67, Level: mind.Gist, Original: mind.Ref{Hash: h, Short: h.String()[:16]}},
+		{From: 1, To: 9, Level: mind.Card, Tier: 2, Original: put("1 part\n" + listing(card, 1, 9))},
+		{From: 65, To: 67, Level: mind.Gist, Original: put("original")},
 	}
 	body, err := state.Snapshot()
 	lethetest.Must(t, err)
-	tasks, err := fadedIn(body)
-	if err != nil || len(tasks) != 1 || tasks[0].from != 65 || tasks[0].to != 67 || tasks[0].ref != h.String() {
-		t.Errorf("%+v, %v", tasks, err)
+	epoch := put(string(body))
+	p := &pass{store: store, log: slog.New(slog.DiscardHandler), owns: func(b blobs.Blob) bool { return b.Life == "ab" }}
+	if tasks := p.faded(epoch.Short, false); len(tasks) != 1 || tasks[0] != (task{65, 67, state.Faded[1].Original.Hash.String()}) {
+		t.Errorf("an edit: %+v", tasks)
 	}
-	if _, err := fadedIn(body[:len(body)/2]); err == nil {
+	if tasks := p.faded(epoch.Short, true); len(tasks) != 3 || tasks[0].to != 3 || tasks[1].from != 4 {
+		t.Errorf("a fork: %+v", tasks)
+	}
+	if tasks := p.faded(put(string(body[:len(body)/2])).Short, true); len(tasks) > 0 {
 		t.Error("half an epoch is read")
 	}
 }

@@ -27,7 +27,7 @@ type pass struct {
 	file   *file
 	store  *blobs.Store
 	log    *slog.Logger
-	self   string // the life's address
+	owns   func(blobs.Blob) bool // whether the life does
 	reader *reader
 
 	events *life.Reader
@@ -124,8 +124,8 @@ func (p *pass) step(ctx context.Context, w *writer) error {
 		}
 	case life.Epoch:
 		tasks, p.fades = p.fades, nil
-		if epoch, ok := event.As[event.Epoch](e); ok && epoch.Why == "edit" && len(e.Refs) > 0 {
-			tasks = append(tasks, p.removed(e.Refs[0].Hash)...)
+		if epoch, ok := event.As[event.Epoch](e); ok && (epoch.Why == "edit" || epoch.Why == "fork") && len(e.Refs) > 0 {
+			tasks = append(tasks, p.faded(e.Refs[0].Hash, epoch.Why == "fork")...)
 		}
 	}
 	for _, t := range tasks {
@@ -142,34 +142,44 @@ func (p *pass) step(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// removed reads the epoch of an edit for what a person took out of the context, which
-// nothing else names.
-func (p *pass) removed(ref string) []task {
-	b, err := p.read(ref)
-	var tasks []task
-	if err == nil {
-		tasks, err = fadedIn(b.Body)
-	}
-	if err != nil {
-		p.log.Warn("an edit is passed over in the index", "error", err)
-	}
-	return tasks
-}
-
-// fadedIn lists the originals of an epoch's faded ranges.
-func fadedIn(epoch []byte) (out []task, err error) {
+// faded lists the originals of an epoch's faded ranges, where nothing else names them: what a person took
+// out of the context, and, with those that cards list, what a fork begins with.
+func (p *pass) faded(ref string, cards bool) (out []task) {
 	var state struct {
 		Faded []mind.Range `json:"faded"`
 	}
-	if err := json.Unmarshal(epoch, &state); err != nil {
-		return nil, fmt.Errorf("read epoch: %w", err)
+	b, err := p.read(ref)
+	if err == nil {
+		err = json.Unmarshal(b.Body, &state)
+	}
+	if err != nil {
+		p.log.Warn("an epoch is passed over in the index", "error", err)
 	}
 	for _, r := range state.Faded {
-		if r.Level != mind.Card && !r.Original.Hash.IsZero() {
-			out = append(out, task{r.From, r.To, r.Original.Hash.String()})
+		t := task{r.From, r.To, r.Original.Hash.String()}
+		if r.Level != mind.Card {
+			out = append(out, t)
+		} else if cards {
+			out = append(out, p.listed(t, max(1, r.Tier))...)
 		}
 	}
-	return out, nil
+	return out
+}
+
+// listed lists the originals that a card of a tier stands for.
+func (p *pass) listed(card task, tier int) (out []task) {
+	if tier == 0 {
+		return []task{card}
+	}
+	b, err := p.read(card.ref)
+	if err != nil || !p.owns(b) {
+		p.log.Warn("a card is passed over in the index", "hash", card.ref, "error", err)
+		return nil
+	}
+	for _, l := range mind.ReadCard(b.Body) {
+		out = append(out, p.listed(task{l.From, l.To, l.Ref.Hash}, tier-1)...)
+	}
+	return out
 }
 
 // take indexes what a task names, unless it is indexed already or not to be had.
@@ -183,7 +193,7 @@ func (p *pass) take(ctx context.Context, w *writer, t task) error {
 		}
 		b, err = p.store.Get(h)
 	}
-	if err == nil && b.Life != p.self {
+	if err == nil && !p.owns(b) {
 		err = fmt.Errorf("read blob %s: %w", h, errStranger)
 	}
 	var ambiguous *blobs.AmbiguousError

@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"lethe/internal/durable"
+	"lethe/internal/lethetest"
+	"lethe/mind"
+)
+
+// branched waits until a request is done.
+func (r *running) branched(label string, to int64) {
+	r.w.Helper()
+	lethetest.Must(r.w, AskToBranch(r.id, label, to))
+	r.w.eventually("the branch is made", func() bool { return !BranchPending(r.id) })
+	r.rested()
+}
+
+func (w *world) at(id Identity, m Moment) Then {
+	w.Helper()
+	then, err := At(id, w.store, m)
+	lethetest.Must(w, err)
+	return then
+}
+
+// A running identity goes back: its next request begins with the bytes of the one that it went back behind, a note
+// says what it did since, what it left is found, and what people said is not heard again. It goes forward again likewise.
+func TestGoBack(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t)
+	r.ask("run echo one")
+	before := w.newest()
+	r.branched("first", 0)
+	r.ask("write a word to notes.txt")
+	r.ask("the harbour is called Zweibruck")
+	left := w.fold(id)
+	w.write(w.own(id, memoryFile), "A dog.\n")
+	r.branched("", w.at(id, Moment{Label: "first"}).End)
+	state := w.fold(id)
+	note := state.Live[len(state.Live)-1]
+	for _, says := range []string{"WRITE_FILE: 1: notes.txt", "lines said: 2: room dev", "A dog."} {
+		if !strings.Contains(note.Text, says) {
+			t.Errorf("the note does not say %q:\n%s", says, note.Text)
+		}
+	}
+	if state.Epoch != left.Epoch+1 || state.Next != left.Next+2 || state.Rooms["dev"].Cursor.Offset != left.Rooms["dev"].Cursor.Offset {
+		t.Errorf("epoch %d after %d, next e%d after e%d", state.Epoch, left.Epoch, state.Next, left.Next)
+	}
+	r.ask("run echo three")
+	if now := w.newest(); !bytes.HasPrefix(now.messages, before.messages) || strings.Contains(w.prompt(), "Zweibruck") {
+		t.Error("the request does not begin as it did at the moment, or has what came later")
+	}
+	if !w.finds(id, "Zweibruck") {
+		t.Error("what it left is not found")
+	}
+	r.branched("", w.at(id, Moment{Entry: left.Next - 1}).End)
+	r.ask("run echo four")
+	if text := w.prompt(); !strings.Contains(text, "Zweibruck") || strings.Contains(text, "] run echo three") {
+		t.Errorf("it did not come back to what it left:\n%s", text)
+	}
+	epochs := len(w.having(id, "epoch", "why", "branch"))
+	for range 2 { // the second time it is there
+		r.branched("", w.at(id, Moment{Entry: left.Next - 1}).End)
+	}
+	equal(t, "epochs", len(w.having(id, "epoch", "why", "branch")), epochs+1)
+	r.stop()
+	w.run(id).finish()
+	w.chained(id)
+}
+
+// What was asked in a turn waits for its end.
+func TestGoBackAfterTheTurn(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t)
+	r.ask("run echo one")
+	to := w.at(id, Moment{}).End
+	w.say("dev", "ann", "run sleep 1 && echo two")
+	r.waitFor("acting", "BASH")
+	r.branched("", to)
+	equal(t, "answers", len(w.said("dev")), 2)
+	r.stop()
+}
+
+// Whatever step fails or is cut short when an identity that does not run goes back: it is where it was, or
+// has gone back; and the request, which is still there, is done once, by the next start at the latest.
+func TestGoBackFails(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t)
+	r.ask("run echo one")
+	to := w.at(id, Moment{}).End
+	r.ask("run echo two")
+	r.stop()
+	life, before := w.read(id.LIFE()), w.fold(id)
+	for step, failed := 0, true; failed; step++ {
+		lethetest.Must(t, os.WriteFile(id.LIFE(), []byte(life), 0o600))
+		lethetest.Must(t, AskToBranch(id, "", to))
+		count := 0
+		failed = false
+		mended := lethetest.Break(t, w.home.Dir, func(durable.Stage, string, string) error {
+			if count++; count == step+1 {
+				failed = true
+				return errors.New("the disk")
+			}
+			return nil
+		})
+		err := ObeyBranch(id, w.conf)
+		mended()
+		if failed != (err != nil) {
+			t.Errorf("step %d: %v", step, err)
+		}
+		if s := w.fold(id); s.Epoch != before.Epoch && (s.Epoch != before.Epoch+1 || len(s.Live) >= len(before.Live)) {
+			t.Errorf("step %d: epoch %d with %d entries", step, s.Epoch, len(s.Live))
+		}
+		if BranchPending(id) { // as the next start does
+			lethetest.Must(t, ObeyBranch(id, w.conf))
+		}
+		s := w.fold(id)
+		if n := len(w.having(id, "epoch", "why", "branch")); n != 1 || BranchPending(id) || s.Live[len(s.Live)-1].Kind != mind.Note {
+			t.Errorf("step %d: gone back %d times, still asked: %v", step, n, BranchPending(id))
+		}
+	}
+	r = w.run(id)
+	r.ask("what now?")
+	r.stop()
+	w.chained(id)
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent"
+	"lethe/internal/status"
+	"lethe/mind"
+	"lethe/report"
+)
+
+const momentHelp = `
+
+A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label that lethe
+branch has set, or a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago", 7d.`
+
+func (p *program) forkCommand() *cobra.Command {
+	var at, name string
+	var rooms []string
+	cmd := &cobra.Command{
+		Use:   "fork NAME",
+		Short: "Boot a new identity with the mind that another one had at a moment",
+		Long: `Fork boots a new identity that remembers what another one remembered at a moment: its context, and all that
+had faded. It hears no room unless one is named, owes nothing, and its workspace is empty. The other one is
+not touched and may run.` + momentHelp,
+		Example: `  lethe fork ada --at e39 --name bea --room lab
+  lethe fork ada --at "2h ago"`,
+		Args:              args(cobra.ExactArgs(1)),
+		RunE:              func(cmd *cobra.Command, list []string) error { return p.fork(list[0], at, name, rooms) },
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+	cmd.Flags().StringVar(&at, "at", "now", "the `MOMENT` of its life")
+	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the new identity (default: NAME-2, or the next that is free)")
+	cmd.Flags().StringArrayVar(&rooms, "room", nil, "a `ROOM` that it hears; may be given again")
+	return cmd
+}
+
+func (p *program) fork(of, at, name string, rooms []string) error {
+	id, err := p.find(of)
+	if err != nil {
+		return err
+	}
+	m, err := report.ParseMoment(at, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := checkRooms(rooms...); err != nil {
+		return err
+	}
+	for n := 2; name == ""; n++ {
+		next := fmt.Sprintf("%.28s-%d", id.Name, n)
+		if _, err := os.Lstat(filepath.Join(p.home.Names(), next)); err != nil {
+			name = next
+		}
+	}
+	if !agent.ValidName(name) {
+		return usagef("%q is not a name for an identity: a lower-case letter, then up to 31 of a-z, 0-9 and -", name)
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	fork, today, err := agent.Fork(p.home, store, id, m, agent.BootOptions{Name: name, Rooms: rooms})
+	if err != nil {
+		if errors.Is(err, agent.ErrExists) {
+			err = hint(err, "name it otherwise with --name")
+		}
+		return err
+	}
+	if len(today) > 0 {
+		p.note("note", "%s: as they are now; how they were at that moment is not known", strings.Join(today, ", "))
+	}
+	if p.json {
+		return p.printJSON(map[string]any{"name": fork.Name, "self": fork.Self, "of": id.Self, "today": today})
+	}
+	fmt.Fprintf(p.out, "forked %s %s\n", fork.Self, fork.Name)
+	p.note("note", "run it with: %s", p.howToRun(fork, ""))
+	return nil
+}
+
+func (p *program) branchCommand() *cobra.Command {
+	to := ""
+	cmd := &cobra.Command{
+		Use:   "branch NAME [LABEL] --to MOMENT",
+		Short: "Give the present moment of a life a label, or have it go back to another moment",
+		Long: `Branch gives the present moment of a life a label. With --to the identity goes back: its context is again what it
+was at that moment, and a note tells it what has happened since. Nothing is lost: what it leaves is found by
+RECALL, and another branch goes there again.` + momentHelp,
+		Example: `  lethe branch ada before-refactoring
+  lethe branch ada second-try --to before-refactoring`,
+		Args: args(cobra.RangeArgs(1, 2)),
+		RunE: func(cmd *cobra.Command, list []string) error {
+			label := first(list[1:])
+			if label == "" && to == "" {
+				return usagef("nothing to do: give a label, or a moment to go back to with --to")
+			}
+			if label != "" && !report.ValidLabel(label) {
+				return usagef("%q is not a label: a lower-case letter, then up to 31 of a-z, 0-9, - and _, and no other way to say a moment", label)
+			}
+			return p.branch(cmd.Context(), list[0], label, to)
+		},
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+	cmd.Flags().StringVar(&to, "to", "", "go back to this `MOMENT`")
+	return cmd
+}
+
+func (p *program) branch(ctx context.Context, who, label, to string) error {
+	id, then, err := p.then(who, to)
+	_, before, berr := p.then(who, "now")
+	if err = cmp.Or(err, berr); err == nil && label != "" {
+		err = p.askToBranch(ctx, id, label, 0)
+	}
+	if err == nil && to != "" {
+		err = p.askToBranch(ctx, id, "", then.End)
+	}
+	if err != nil {
+		return err
+	}
+	_, now, err := p.then(id.Name, "now")
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.printJSON(map[string]any{"label": label, "epoch": now.Epoch, "through": mind.EntryID(now.Next - 1)})
+	}
+	if label != "" {
+		fmt.Fprintf(p.out, "%s: labelled %s\n", id.Name, label)
+	}
+	if to != "" && now.Epoch == before.Epoch {
+		fmt.Fprintf(p.out, "%s: it is there already\n", id.Name)
+	} else if to != "" {
+		fmt.Fprintf(p.out, "%s: back at %s of %s, as epoch %d\n", id.Name, mind.EntryID(then.Next-1), then.At.Local().Format("2006-01-02 15:04"), now.Epoch)
+	}
+	return nil
+}
+
+// then is an identity, and how it was at a moment.
+func (p *program) then(who, moment string) (id agent.Identity, then agent.Then, err error) {
+	m, err := report.ParseMoment(moment, time.Now())
+	if err != nil {
+		return id, then, err
+	}
+	if id, err = p.find(who); err != nil {
+		return id, then, err
+	}
+	store, err := p.store()
+	if err == nil {
+		then, err = agent.At(id, store, m)
+	}
+	return id, then, err
+}
+
+// askToBranch asks, and waits until it is done.
+func (p *program) askToBranch(ctx context.Context, id agent.Identity, label string, to int64) error {
+	store, err := p.store()
+	if err == nil {
+		err = agent.AskToBranch(id, label, to)
+	}
+	for told := false; err == nil && agent.BranchPending(id); {
+		s, running := report.Live(id)
+		if !running {
+			if err = agent.ObeyBranch(id, agent.Config{Home: p.home, Store: store}); errors.As(err, new(*agent.RunningError)) {
+				err = nil // it has just begun to run
+			} else if err == nil && agent.BranchPending(id) {
+				return fmt.Errorf("branch %s: it died in the middle of a call; it is done when that turn is over, in its next run", id.Name)
+			}
+		} else if s.State != status.Idle && !told {
+			told = true
+			p.note("note", "%s is in the middle of a turn; it is done after that", id.Name)
+		}
+		select {
+		case <-ctx.Done():
+			p.note("note", "the request is left with %s; it is done when no turn is under way", id.Name)
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return err
+}
