@@ -1,18 +1,25 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/tree"
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"lethe/agent"
+	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/mind"
 	"lethe/report"
@@ -186,4 +193,89 @@ func (p *program) askToBranch(ctx context.Context, id agent.Identity, label stri
 		}
 	}
 	return err
+}
+
+func (p *program) treeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tree [NAME]",
+		Short: "Show the epochs, labels, branches and forks of a life",
+		Args:  args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, list []string) error {
+			id, err := p.find(first(list))
+			if err != nil {
+				return err
+			}
+			h, err := p.reports()
+			if err != nil {
+				return err
+			}
+			stretches, err := h.Tree(id)
+			if err != nil || p.json {
+				return cmp.Or(err, p.printJSON(stretches))
+			}
+			root := tree.Root(fmt.Sprintf("%s %.16s", id.Name, id.Self))
+			nodes, line := []*tree.Tree{}, root
+			for i, s := range stretches {
+				words := fmt.Sprintf("epoch %d %s  %s  e%d..e%d  %s", s.Epoch, s.Why, s.At.Local().Format("2006-01-02 15:04"), s.From, s.To, chat.Sanitize(s.Words))
+				if s.Back > 0 {
+					words = fmt.Sprintf("behind e%d: %s", s.Back, words)
+					line = nodes[slices.IndexFunc(stretches, func(o report.Stretch) bool { return o.From <= s.Back && s.Back <= o.To })]
+				}
+				if i == len(stretches)-1 {
+					words += "  (now)"
+				}
+				node := tree.Root(words)
+				for _, mark := range s.Marks {
+					node.Child(mark)
+				}
+				nodes = append(nodes, node)
+				line.Child(node)
+			}
+			_, err = fmt.Fprintln(p.out, root)
+			return err
+		},
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+}
+
+func (p *program) diffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "diff NAME MOMENT MOMENT",
+		Short:   "Show how the context of an identity changed between two moments",
+		Long:    "Diff compares two contexts, as lethe context prints them. OTHER:MOMENT is one of another identity." + momentHelp,
+		Example: "  lethe diff ada e39 now\n  lethe diff ada e39 bea:now",
+		Args:    args(cobra.ExactArgs(3)),
+		RunE: func(cmd *cobra.Command, list []string) error {
+			var views [2][]byte
+			for i, moment := range list[1:] {
+				who := list[0]
+				if other, rest, ok := strings.Cut(moment, ":"); ok && agent.ValidName(other) {
+					who, moment = other, rest
+				}
+				_, then, err := p.then(who, moment)
+				if err != nil {
+					return err
+				}
+				_, views[i], _ = bytes.Cut(then.View(), []byte("\n"))
+			}
+			text := chat.Sanitize(string(diff.Diff(list[1], views[0], list[2], views[1])))
+			if p.json {
+				return p.printJSON(map[string]string{"a": list[1], "b": list[2], "diff": text})
+			}
+			for line := range strings.Lines(text) {
+				if style, ok := diffStyles[line[0]]; ok && isTerminal(p.out) && os.Getenv("NO_COLOR") == "" {
+					line = style.Render(strings.TrimSuffix(line, "\n")) + "\n"
+				}
+				if _, err := io.WriteString(p.out, line); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+}
+
+var diffStyles = map[byte]lipgloss.Style{
+	'+': lipgloss.NewStyle().Foreground(lipgloss.Green), '-': lipgloss.NewStyle().Foreground(lipgloss.Red), '@': lipgloss.NewStyle().Foreground(lipgloss.Cyan),
 }

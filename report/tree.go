@@ -1,0 +1,73 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"lethe/agent"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// Stretch is what came into a life from one beginning of its requests to the next.
+type Stretch struct {
+	Epoch int       `json:"epoch"`
+	Why   string    `json:"why"`
+	At    time.Time `json:"at"`
+	Back  int       `json:"back,omitempty"` // the entry that it goes on behind, of a branch
+	From  int       `json:"from,omitempty"` // its first entry and its last
+	To    int       `json:"to,omitempty"`
+	Words string    `json:"words,omitempty"` // the first that it heard
+	Marks []string  `json:"marks,omitempty"` // labels, and forks of this home
+}
+
+// Tree lists the stretches of a life, oldest first.
+func (h Home) Tree(id agent.Identity) (list []Stretch, err error) {
+	forks, line, next := map[int64][]string{}, int64(0), Stretch{}
+	all, err := h.List()
+	for _, other := range all {
+		boot, _ := life.First(other.LIFE()) // of what is no life, nothing
+		if b, ok := event.As[event.Boot](boot); ok && b.Fork.Self == id.Self {
+			forks[b.Fork.Line] = append(forks[b.Fork.Line], other.Name)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
+		line++
+		note, _ := event.As[event.Note](e)
+		if epoch, ok := event.As[event.Epoch](e); ok && epoch.Why != "count" && epoch.Why != "stop" {
+			next.Epoch, next.Why, next.At = epoch.K, epoch.Why, e.At
+			list, next = append(list, next), Stretch{}
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		now := &list[len(list)-1]
+		if note.Why == "branch" {
+			now = &next
+			now.Back, _, _ = mind.ParseID(note.Back)
+		}
+		if n, k, err := mind.ParseID(e.Arg(0)); err == nil && k == 0 && len(e.Refs) > 0 {
+			now.From, now.To = cmp.Or(now.From, n), n
+		}
+		if e.Kind == "inbound" && now.Words == "" {
+			now.Words = e.Refs[0].Gist
+		}
+		if e.Kind == "labelled" {
+			now.Marks = append(now.Marks, fmt.Sprintf("e%d is %s", now.To, e.Get("label")))
+		}
+		for _, name := range slices.Sorted(slices.Values(forks[line])) {
+			now.Marks = append(now.Marks, fmt.Sprintf("e%d forks into %s", now.To, name))
+		}
+		return nil
+	})
+	if err != nil {
+		return list, id.Unread(err)
+	}
+	return list, nil
+}
