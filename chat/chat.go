@@ -33,7 +33,11 @@
 // The format and the cursor are specified in docs/rooms.md.
 package chat
 
-import "path/filepath"
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
 
 // ext is what a room's file name ends in.
 const ext = ".md"
@@ -61,6 +65,17 @@ func Dir(home string) string { return filepath.Join(home, "chats") }
 
 // Path is the file of room, which must be valid, in home.
 func Path(home, room string) string { return filepath.Join(Dir(home), FileName(room)) }
+
+// All lists the rooms of a home, by name; no directory is no rooms.
+func All(home string) (names []string) {
+	entries, _ := os.ReadDir(Dir(home))
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ext); ok && ValidRoom(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // FileName is the name of room's file in the chats directory, and of its link
 // in a subs directory.

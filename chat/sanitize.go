@@ -1,7 +1,10 @@
 package chat
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -49,3 +52,17 @@ func unsafeInRoom(r rune) bool {
 
 // unsafeOnScreen adds the two separators that some terminals take for a newline.
 func unsafeOnScreen(r rune) bool { return unsafeInRoom(r) || r == 0x2028 || r == 0x2029 }
+
+// JSON is a value of ours as one line of JSON, with what some terminals obey as escapes, too.
+func JSON(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // strings, numbers and times: cannot fail
+	return controls.ReplaceAllFunc(b.Bytes(), func(r []byte) []byte {
+		return fmt.Appendf(nil, `\u%04x`, []rune(string(r))[0])
+	})
+}
+
+// controls are those that encoding/json leaves as they are.
+var controls = regexp.MustCompile("[\x7f\u0080-\u009f]")

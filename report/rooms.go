@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"lethe/agent"
@@ -39,20 +38,12 @@ func SaidOf(l chat.Line) Said {
 
 // Rooms lists the rooms of the home, that which changed last first.
 func (h Home) Rooms() ([]Room, error) {
-	files, err := os.ReadDir(h.Chats())
-	if err != nil {
-		return nil, err
-	}
 	hearers, err := h.hearers()
 	if err != nil {
 		return nil, err
 	}
 	list := []Room{}
-	for _, f := range files {
-		name, ok := strings.CutSuffix(f.Name(), chat.FileName(""))
-		if !ok || !chat.ValidRoom(name) {
-			continue
-		}
+	for _, name := range chat.All(h.Dir) {
 		room, err := h.room(name, hearers)
 		if errors.Is(err, agent.ErrNotFound) { // no file of a room
 			continue

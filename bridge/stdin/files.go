@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"lethe/chat"
@@ -102,7 +101,7 @@ func (f *files) list() {
 	}
 	f.all = readAgents(dirs)
 	f.seen.Agents = slices.DeleteFunc(slices.Clone(f.all), func(a agent) bool { return a.State == status.Stopped })
-	f.seen.Rooms = roomNames(f.cfg.Home)
+	f.seen.Rooms = chat.All(f.cfg.Home)
 }
 
 // last starts over at the last lines of the room.
@@ -142,16 +141,4 @@ func (f *files) say(text string) (to int64, err error) {
 	}
 	_, to, err = chat.Append(f.path, line)
 	return to, err
-}
-
-// roomNames lists the rooms of a home, by name.
-func roomNames(home string) []string {
-	entries, _ := os.ReadDir(chat.Dir(home)) // no directory is no rooms
-	var names []string
-	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), chat.FileName("")); ok && chat.ValidRoom(name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }

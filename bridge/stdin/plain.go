@@ -2,13 +2,10 @@ package stdin
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -163,25 +160,15 @@ func (p *plain) show(l message) error {
 	return nil
 }
 
-// controls are those that encoding/json leaves as they are and some terminals obey.
-var controls = regexp.MustCompile("[\x7f\u0080-\u009f]")
-
 // object is one line of JSON.
 func (p *plain) object(l message) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	// Encoding strings, a bool and a time of RFC 3339 cannot fail.
-	_ = enc.Encode(struct {
+	return chat.JSON(struct {
 		Room  string    `json:"room"`
 		Agent bool      `json:"agent"`
 		Name  string    `json:"name"`
 		At    time.Time `json:"at"`
 		Text  string    `json:"text"`
 	}{p.cfg.Room, l.Agent, l.Name, l.At, l.Text})
-	return controls.ReplaceAllFunc(b.Bytes(), func(r []byte) []byte {
-		return fmt.Appendf(nil, `\u%04x`, []rune(string(r))[0])
-	})
 }
 
 // reportUnreadable says on Err that the room cannot be read, once per reason.

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"path/filepath"
+	"context"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent"
 	"lethe/chat"
 )
 
@@ -40,10 +41,7 @@ func (p *program) completionCommand() *cobra.Command {
 func (p *program) completeRooms(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var rooms []string
 	if p.open(false) == nil {
-		files, _ := filepath.Glob(chat.Path(p.home.Dir, "*"))
-		for _, f := range files {
-			rooms = append(rooms, strings.TrimSuffix(filepath.Base(f), chat.FileName("")))
-		}
+		rooms = chat.All(p.home.Dir)
 	}
 	return rooms, cobra.ShellCompDirectiveNoFileComp
 }
@@ -60,6 +58,19 @@ func (p *program) completeIdentities(_ *cobra.Command, list []string, _ string) 
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// about makes a command about one identity: that of its argument, or the default one.
+func (p *program) about(cmd *cobra.Command, do func(ctx context.Context, id agent.Identity) error) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = args(cobra.MaximumNArgs(1)), firstOnly(p.completeIdentities)
+	cmd.RunE = func(cmd *cobra.Command, list []string) error {
+		id, err := p.find(first(list))
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), id)
+	}
+	return cmd
 }
 
 // firstOnly completes the first argument and no other.

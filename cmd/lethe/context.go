@@ -20,22 +20,15 @@ import (
 
 func (p *program) contextCommand() *cobra.Command {
 	var compact bool
-	cmd := &cobra.Command{
+	cmd := p.about(&cobra.Command{
 		Use:   "context [NAME]",
 		Short: "Print the context of an identity and its budget, or compact it",
-		Args:  args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, list []string) error {
-			id, err := p.find(first(list))
-			if err != nil {
-				return err
-			}
-			if compact {
-				return p.compact(cmd.Context(), id)
-			}
-			return p.printContext(id)
-		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
-	}
+	}, func(ctx context.Context, id agent.Identity) error {
+		if compact {
+			return p.compact(ctx, id)
+		}
+		return p.printContext(id)
+	})
 	cmd.Flags().BoolVar(&compact, "compact", false, "compact it now and print the effect")
 	return cmd
 }

@@ -17,7 +17,7 @@ import (
 
 func (p *program) jobsCommand() *cobra.Command {
 	var stop int
-	cmd := &cobra.Command{
+	cmd := p.about(&cobra.Command{
 		Use:   "jobs [NAME]",
 		Short: "List the commands that an identity runs beside the talk, or stop one",
 		Long: `Jobs lists the commands of an identity that took longer than its BASH call waits, or
@@ -27,19 +27,12 @@ job that is lost was killed together with its daemon.
 Each has a directory agents/<self>/jobs/N with its command and its log.`,
 		Example: `  lethe jobs ada
   lethe jobs ada --stop 3`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, list []string) error {
-			id, err := p.find(first(list))
-			if err != nil {
-				return err
-			}
-			if cmd.Flags().Changed("stop") {
-				return p.stopJob(cmd.Context(), id, stop)
-			}
-			return p.listJobs(id)
-		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
-	}
+	}, func(ctx context.Context, id agent.Identity) error {
+		if stop != 0 {
+			return p.stopJob(ctx, id, stop)
+		}
+		return p.listJobs(id)
+	})
 	cmd.Flags().IntVar(&stop, "stop", 0, "stop the job with this `NUMBER`")
 	return cmd
 }

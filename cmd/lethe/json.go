@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"time"
 
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -38,18 +37,9 @@ func printLine(w io.Writer, v any) {
 
 // encode is printLine for who has to know whether the line was written.
 func encode(w io.Writer, v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // a value of ours
-	_, err := w.Write(controls.ReplaceAllFunc(b.Bytes(), func(r []byte) []byte {
-		return fmt.Appendf(nil, `\u%04x`, []rune(string(r))[0])
-	}))
+	_, err := w.Write(chat.JSON(v))
 	return err
 }
-
-// controls are those that encoding/json leaves as they are and some terminals obey.
-var controls = regexp.MustCompile("[\x7f\u0080-\u009f]")
 
 // eventJSON is one line of lethe life --raw --json. A key of fields can have several
 // values.

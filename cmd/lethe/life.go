@@ -35,7 +35,7 @@ type lifeFlags struct {
 
 func (p *program) lifeCommand() *cobra.Command {
 	var f lifeFlags
-	cmd := &cobra.Command{
+	cmd := p.about(&cobra.Command{
 		Use:   "life [NAME]",
 		Short: "Tell what an identity has done, or print its log",
 		Long: `Life tells on a terminal what has happened to an identity, in words. To a pipe, or with
@@ -46,28 +46,21 @@ event with that id, so a program that keeps the newest id misses nothing.`,
 		Example: `  lethe life ada
   lethe life ada -f --json --after 16766
   lethe life ada --type forgot --type reminded`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, list []string) error {
-			id, err := p.find(first(list))
-			if err != nil {
-				return err
+	}, func(ctx context.Context, id agent.Identity) error {
+		for _, t := range f.types {
+			if !slices.Contains(events.Types, t) {
+				return hint(usagef("--type is %q, which no event has", t), "did you mean: %s", cmp.Or(config.Nearest(t, events.Types), strings.Join(events.Types, ", ")))
 			}
-			for _, t := range f.types {
-				if !slices.Contains(events.Types, t) {
-					return hint(usagef("--type is %q, which no event has", t), "did you mean: %s", cmp.Or(config.Nearest(t, events.Types), strings.Join(events.Types, ", ")))
-				}
-			}
-			asked := f.after != "" || len(f.types) > 0
-			switch {
-			case f.raw && asked:
-				return usagef("--raw prints all of the log; leave out --after and --type")
-			case f.raw || !p.json && !asked && !isTerminal(p.out):
-				return p.printLife(cmd.Context(), id, f.follow)
-			}
-			return p.tellLife(cmd.Context(), id, f)
-		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
-	}
+		}
+		asked := f.after != "" || len(f.types) > 0
+		switch {
+		case f.raw && asked:
+			return usagef("--raw prints all of the log; leave out --after and --type")
+		case f.raw || !p.json && !asked && !isTerminal(p.out):
+			return p.printLife(ctx, id, f.follow)
+		}
+		return p.tellLife(ctx, id, f)
+	})
 	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on as it happens")
 	cmd.Flags().BoolVar(&f.raw, "raw", false, "print the lines of LIFE.md; with --json, as objects")
 	cmd.Flags().StringVar(&f.after, "after", "", "`ID` of the event to go on behind")

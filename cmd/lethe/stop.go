@@ -12,27 +12,20 @@ import (
 )
 
 func (p *program) stopCommand() *cobra.Command {
-	return &cobra.Command{
+	return p.about(&cobra.Command{
 		Use:   "stop [NAME]",
 		Short: "Ask a running identity to stop, and wait until it has",
-		Args:  args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, list []string) error {
-			id, err := p.find(first(list))
-			if err != nil {
-				return err
-			}
-			stopped, err := p.stopped(cmd.Context(), id)
-			if err != nil {
-				return err
-			}
-			if !stopped {
-				return hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: %s", p.howToRun(id, ""))
-			}
-			p.event("stopped", id)
-			return nil
-		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
-	}
+	}, func(ctx context.Context, id agent.Identity) error {
+		stopped, err := p.stopped(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !stopped {
+			return hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: %s", p.howToRun(id, ""))
+		}
+		p.event("stopped", id)
+		return nil
+	})
 }
 
 // stopped stops an identity and waits for it; false for one that did not run.

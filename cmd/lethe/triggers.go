@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"text/tabwriter"
@@ -17,37 +18,30 @@ import (
 
 func (p *program) triggersCommand() *cobra.Command {
 	var now string
-	cmd := &cobra.Command{
+	cmd := p.about(&cobra.Command{
 		Use:   "triggers [NAME]",
 		Short: "List what wakes an identity by itself, with the next times and the history",
 		Long: `Triggers lists the triggers of an identity: when each fires next, and from LIFE how often it has
 fired, how many times were missed while the identity did not run, how many checks of its command found
 nothing, how many of its lines were answered with (nothing), and what its turns have cost. It fails when a file is
 wrong, and says what. docs/triggers.md tells how to write one.`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(_ *cobra.Command, list []string) error {
-			id, err := p.find(first(list))
-			if err != nil {
-				return err
-			}
-			h, err := p.reports()
-			if err != nil {
-				return err
-			}
-			all, err := h.Triggers(id)
-			if err != nil {
-				return err
-			}
-			if now != "" {
-				return p.runTrigger(id, now, all)
-			}
-			if err := p.printTriggers(id, all); err != nil {
-				return err
-			}
-			return report.Wrong(id, all)
-		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
-	}
+	}, func(_ context.Context, id agent.Identity) error {
+		h, err := p.reports()
+		if err != nil {
+			return err
+		}
+		all, err := h.Triggers(id)
+		if err != nil {
+			return err
+		}
+		if now != "" {
+			return p.runTrigger(id, now, all)
+		}
+		if err := p.printTriggers(id, all); err != nil {
+			return err
+		}
+		return report.Wrong(id, all)
+	})
 	cmd.Flags().StringVar(&now, "run-now", "", "have `TRIGGER` fire once, now; its schedule stays")
 	return cmd
 }
