@@ -16,8 +16,8 @@ func (p *program) demoCommand() *cobra.Command {
 		Short: "A tour of three minutes, offline: an identity forgets, is reminded, is killed, acts by itself",
 		Long: `Demo boots a throwaway identity with a small context in a temporary home, talks
 to it until things fade, mentions one of them so that it is reminded and looks it
-up, kills the daemon with kill -9, resumes it by its hash and asks again. It
-needs no key, no network and no typing. The daemon is the real one in a process of
+up, kills the daemon with kill -9, resumes it by its hash, asks again, and proves
+what is left. It needs no key, no network and no typing. The daemon is the real one in a process of
 its own; what is shown is read from its files, and if a step does not happen, demo
 says so and fails.`,
 		Args: args(cobra.NoArgs),

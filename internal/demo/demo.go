@@ -114,6 +114,7 @@ func (t *tour) run() (err error) {
 		{"Remembering that it forgot", t.remember},
 		{"kill -9", t.kill},
 		{"By itself, and asking first", t.act},
+		{"Proof", t.prove},
 		{"What you saw", t.sum},
 	} {
 		t.scene(i+1, s.title)

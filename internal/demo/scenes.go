@@ -155,8 +155,12 @@ func (t *tour) kill() {
 
 // counted checks that everything was answered once.
 func (t *tour) counted() {
-	lines := must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines
-	answers := slices.DeleteFunc(slices.Clone(lines), func(l chat.Line) bool { return !l.Agent })
+	var lines, answers []chat.Line
+	t.await("the answers in the room", func() bool { // chat tells one as soon as LIFE has it
+		lines = must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines
+		answers = slices.DeleteFunc(slices.Clone(lines), func(l chat.Line) bool { return !l.Agent })
+		return len(answers) >= t.said
+	})
 	if len(answers) != t.said || len(lines) != 2*t.said {
 		fail("of %d lines said, the room has %d, and %d answers", t.said, len(lines)-len(answers), len(answers))
 	}
@@ -215,9 +219,18 @@ func (t *tour) hears(by, text string) {
 	})
 }
 
+// prove stops the identity, and has checked what two kills have left.
+func (t *tour) prove() {
+	t.text("Was anything lost or altered on the way? Each line of LIFE is a leaf of a tree whose root is signed at each epoch and each stop, and each text has its hash for a name. So it can be checked:")
+	for _, args := range [][]string{{"stop", name}, {"fsck"}} {
+		t.command("lethe %s", strings.Join(args, " "))
+		t.excerpt(clipLines(t.output(t.lethe(args...)), 4)...)
+	}
+}
+
 // sum says where to go on.
 func (t *tour) sum() {
-	t.text("Forgotten, and found again; killed twice, and nothing lost or said twice. Now for real: lethe is a chat with an identity of your own; set DEEPSEEK_API_KEY for a real model. lethe run --name ada is a daemon that stays, lethe context ada what it has before it, lethe life ada everything that ever happened to it. docs/forgetting.md tells what fades when and what it costs, docs/triggers.md, docs/questions.md and docs/agents.md how it acts by itself, docs/budget.md how to bound what it spends.")
+	t.text("Forgotten, and found again; killed twice, and nothing lost or said twice. Now for real: lethe is a chat with an identity of your own; set DEEPSEEK_API_KEY for a real model. lethe run --name ada is a daemon that stays, lethe context ada what it has before it, lethe life ada everything that ever happened to it. docs/forgetting.md tells what fades when and what it costs, docs/triggers.md, docs/questions.md and docs/agents.md how it acts by itself, docs/budget.md how to bound what it spends, docs/guarantees.md what survives what.")
 }
 
 // clipLines are the first n lines of a text.
