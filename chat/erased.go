@@ -18,6 +18,12 @@ func erasedPath(path string) string { return strings.TrimSuffix(path, ext) + ".e
 // maxErasedList bounds what is read of that file, in bytes.
 const maxErasedList = 64 << 20
 
+// Holds reports whether what c has passed of the room at path is still there, but for what was erased.
+func (c Cursor) Holds(path string) bool {
+	at, err := At(path, c.Offset)
+	return err == nil && (at.Before == c.Before || c.passed(path, at.Before))
+}
+
 // passed reports whether c stands in a room where it stood before bytes there were erased: now is
 // what Before would be today.
 func (c Cursor) passed(path, now string) bool {

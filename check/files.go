@@ -111,7 +111,7 @@ func (f *folder) beside() error {
 	}
 	for name, room := range f.s.Rooms {
 		path, heard := chat.Path(f.home.Dir, name), room.Cursor
-		if at, err := chat.At(path, heard.Offset); room.Joined && (err != nil || at.Before != heard.Before) {
+		if room.Joined && !heard.Holds(path) {
 			f.find("changed room", path, fmt.Sprintf("%s has heard %d bytes of it, which are not the same any more", f.id.Name, heard.Offset), nil)
 		}
 	}

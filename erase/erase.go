@@ -21,7 +21,10 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/bridge/health"
+	"lethe/internal/durable"
 	"lethe/internal/redact"
+	"lethe/mind"
 )
 
 // Request says what is to be erased: one of Text, Ref and Person.
@@ -32,26 +35,31 @@ type Request struct {
 
 	Derived   bool // with what a model wrote of what Person has said
 	Workspace bool // in the files of the tools, too
-	Why       string
 }
 
 // Finding is where it stands.
 type Finding struct {
-	Plan    *redact.Plan `json:"-"`
-	Places  []Place      `json:"places"`            // where it goes
-	Left    []Place      `json:"left,omitempty"`    // files that are the owner's own business
-	Others  []Place      `json:"others,omitempty"`  // identities that have it, too
-	Kept    int          `json:"kept,omitempty"`    // places where it is no text, but a name, an address or a number
-	Unread  []string     `json:"unread,omitempty"`  // files that could not be looked into
-	Count   int          `json:"count"`             // of places where it goes
-	Removed []string     `json:"removed,omitempty"` // files that are made anew
+	Plan   *redact.Plan `json:"-"`
+	Count  int          `json:"count"` // of places where it goes
+	Places []Place      `json:"places"`
 }
 
-// Place is a file, a sort of stored texts or an identity, and how often it is there.
+// Place is a file, a sort of stored texts or an identity, how often it is there, and what becomes of it.
 type Place struct {
 	What  string `json:"what"`
+	How   string `json:"how"`
 	Count int    `json:"count"`
 }
+
+// What becomes of a place.
+const (
+	Erased  = "erased"
+	Removed = "removed" // the whole file, which is made anew
+	Left    = "left"    // to the owner, or to the tools
+	Kept    = "kept"    // as it is no text, but a name, an address or a number
+	Unread  = "unread"  // nobody knows whether it is there
+	Other   = "other"   // an identity that has it, too
+)
 
 // MinText and MaxText bound a text that is to be erased, in characters.
 const (
@@ -59,50 +67,58 @@ const (
 	MaxText = 10_000
 )
 
-// ErrSoul says that what is to be erased is in the SOUL, which is the identity itself.
-var ErrSoul = errors.New("it is in SOUL.md, which is the identity itself: boot another one")
-
-// ErrNowhere says that nothing was found.
-var ErrNowhere = errors.New("it stands nowhere")
-
-// ErrText says that a text cannot be erased as it is.
-var ErrText = errors.New("this cannot be erased")
-
-// BusyError says that a bridge runs that would write again what is erased of its files.
-type BusyError struct{ Bridge string }
-
-func (e *BusyError) Error() string {
-	return "the bridge " + e.Bridge + " is sending it at this moment, and runs"
-}
+// Errors of Find.
+var (
+	ErrNowhere = errors.New("it stands nowhere")
+	ErrText    = errors.New("this cannot be erased")
+	ErrSoul    = fmt.Errorf("%w: it is in SOUL.md, which is the identity itself; boot another one", ErrText)
+	ErrBusy    = errors.New("a bridge that runs is sending it at this moment")
+)
 
 // Find looks for it in the whole home. Nothing is changed.
-func Find(home agent.Home, store *blobs.Store, id agent.Identity, r Request) (*Finding, error) {
-	f := &finder{
-		home: home, store: store, id: id, req: r, others: map[string]int{}, kinds: map[string]string{}, rooms: map[string][]span{},
-		stated: map[string]string{}, gists: map[string]blobs.Hash{}, whole: map[blobs.Hash]bool{}, summed: map[blobs.Hash]bool{}, taken: map[blobs.Hash]bool{},
-		out:     Finding{Plan: &redact.Plan{At: time.Now().UTC().Truncate(time.Microsecond), Why: r.Why}},
-		perKind: map[string]int{},
+func Find(home agent.Home, store *blobs.Store, id agent.Identity, r Request) (_ *Finding, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("erase from %s: %w", id.Name, err)
+		}
+	}()
+	f := newFinder(home, store, id, r)
+	if err := cmp.Or(f.readLife(), f.prepare(), filepath.WalkDir(home.Dir, f.visit)); err != nil {
+		return nil, err
 	}
-	err := f.prepare()
-	if err == nil {
-		err = filepath.WalkDir(home.Dir, f.visit)
+	out := &Finding{Plan: &f.plan}
+	for p, n := range f.places {
+		p.Count = n
+		out.Places = append(out.Places, p)
+		if p.How == Erased || p.How == Removed {
+			out.Count += n
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("erase from %s: %w", id.Name, err)
+	slices.SortFunc(out.Places, func(a, b Place) int {
+		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What))
+	})
+	if f.plan.Places = out.Count; out.Count > 0 { // the index repeats what the blobs hold
+		for _, name := range []string{"recall.db", "recall.db-wal", "recall.db-shm", "recall.db-journal"} {
+			if fi, err := os.Lstat(filepath.Join(id.Dir, name)); err == nil && fi.Mode().IsRegular() {
+				f.plan.Files = append(f.plan.Files, redact.File{Path: filepath.Join("agents", id.Self, name), Remove: true})
+			}
+		}
 	}
-	return f.finish()
+	slices.SortFunc(f.plan.Files, func(a, b redact.File) int { // blobs first
+		return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.Path, b.Path))
+	})
+	if len(out.Places) == 0 && f.plan.Empty() {
+		err = ErrNowhere
+	}
+	return out, err
 }
 
 // prepare finds out what to look for.
 func (f *finder) prepare() (err error) {
-	if err := f.readLife(); err != nil {
-		return f.id.Unread(err)
-	}
-	switch {
+	switch n := utf8.RuneCountInString(strings.TrimSpace(f.req.Text)); {
+	case f.req.Text != "" && (n < MinText || n > MaxText || !utf8.ValidString(f.req.Text)):
+		return fmt.Errorf("%w: a text has %d to %d characters of UTF-8", ErrText, MinText, MaxText)
 	case f.req.Text != "":
-		if n := utf8.RuneCountInString(strings.TrimSpace(f.req.Text)); n < MinText || n > MaxText || !utf8.ValidString(f.req.Text) {
-			return fmt.Errorf("%w: a text has %d to %d characters of UTF-8", ErrText, MinText, MaxText)
-		}
 		f.patterns, err = formsOf(f.req.Text)
 		return err
 	case f.req.Person != "":
@@ -117,75 +133,152 @@ func (f *finder) prepare() (err error) {
 	return f.derive()
 }
 
-// finish puts the plan together.
-func (f *finder) finish() (*Finding, error) {
-	out, plan := &f.out, f.out.Plan
-	for kind, n := range f.perKind {
-		out.Places = append(out.Places, Place{"blobs: " + kind, n})
-	}
-	all, err := f.home.List()
-	for _, id := range all {
-		if n := f.others[id.Self]; n > 0 {
-			out.Others = append(out.Others, Place{id.Name, n})
-		}
-	}
-	for _, list := range [][]Place{out.Places, out.Others, out.Left} {
-		slices.SortFunc(list, func(a, b Place) int { return strings.Compare(a.What, b.What) })
-	}
-	for _, p := range out.Places {
-		out.Count += p.Count
-	}
-	if plan.Places = out.Count; plan.Places > 0 { // the index repeats what the blobs hold
-		for _, name := range []string{"recall.db", "recall.db-wal", "recall.db-shm", "recall.db-journal"} {
-			if fi, err := os.Lstat(filepath.Join(f.id.Dir, name)); err == nil && fi.Mode().IsRegular() {
-				f.remove(filepath.Join("agents", f.id.Self, name))
-			}
-		}
-	}
-	slices.SortFunc(plan.Files, func(a, b redact.File) int { // blobs first
-		return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.Path, b.Path))
-	})
-	return out, err
-}
-
-func (f *finder) remove(rel string) {
-	f.out.Plan.Files = append(f.out.Plan.Files, redact.File{Path: rel, Remove: true})
-	f.out.Removed = append(f.out.Removed, rel)
-}
-
 // visit looks into one file of the home.
 func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	rel, _ := filepath.Rel(f.home.Dir, path)
-	if err != nil {
-		if path == f.home.Dir {
-			return err
-		}
-		f.out.Unread = append(f.out.Unread, rel)
-		return nil
-	}
-	parts := strings.Split(rel, string(filepath.Separator))
-	room := len(parts) == 2 && parts[0] == "chats"
-	if d.IsDir() || !d.Type().IsRegular() && !(room && d.Type() == fs.ModeSymlink) {
-		return nil
-	}
+	parts := strings.Split(rel, "/")
 	switch {
-	case parts[0] == "blobs" && len(parts) == 3:
-		if h, err := blobs.ParseHash(parts[1] + parts[2]); err == nil {
-			return f.blob(h, path, rel)
-		}
-		return f.file(raw, rel)
-	case room:
-		return f.room(rel, strings.TrimSuffix(parts[1], ".md"))
-	case parts[0] == "agents" && len(parts) > 2 && parts[1] == f.id.Self:
-		return f.own(rel, parts[2:])
-	case parts[0] == "agents" && len(parts) > 2:
-		return f.count(rel, parts[1])
-	case parts[0] == "key" || parts[0] == "format":
+	case err != nil && rel == ".":
+		return err
+	case err != nil:
+		f.places[Place{What: rel, How: Unread}]++
 		return nil
-	case parts[0] == "config.toml":
-		return f.left(rel)
-	case parts[0] == "bridges" && len(parts) > 2:
-		return f.bridge(rel, parts[1:])
+	case d.IsDir() || !d.Type().IsRegular() && !(parts[0] == "chats" && d.Type() == fs.ModeSymlink):
+		return nil
 	}
-	return f.file(raw, rel)
+	how, kind := f.treat(parts)
+	if how == "" {
+		return nil
+	}
+	data, err := durable.ReadWhole(path, redact.MaxFile)
+	if err != nil {
+		f.places[Place{What: rel, How: Unread}]++
+		return nil
+	}
+	if kind == blob {
+		return f.blob(rel, data)
+	}
+	if kind == log {
+		f.plan.End = int64(len(data))
+	}
+	found := f.found(data)
+	if room, ok := strings.CutPrefix(rel, "chats/"); ok && how == Erased {
+		found = append(found, f.rooms[strings.TrimSuffix(room, ".md")]...)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	what := strings.TrimPrefix(rel, filepath.Join("agents", f.id.Self)+"/")
+	switch how {
+	case soul:
+		return ErrSoul
+	case busy:
+		return fmt.Errorf("%w: stop the bridge %s first", ErrBusy, parts[1])
+	case Other:
+		if f.req.Ref.IsZero() {
+			f.places[Place{What: f.names[parts[1]], How: Other}] += len(found)
+		}
+		return nil
+	case Removed:
+		if view, ok := mind.ReadView(data); kind != mine || ok && view.Intact {
+			f.plan.Files = append(f.plan.Files, redact.File{Path: rel, Remove: true})
+			break
+		}
+		how, kind = Erased, raw // a person is editing it
+		fallthrough
+	case Erased:
+		cuts, kept := cutsOf(kind, data, found)
+		f.places[Place{What: what, How: how}] += len(found) - kept
+		f.keep(kept)
+		return f.add(redact.File{Path: rel, Cuts: cuts}, kind, data, 0)
+	}
+	f.places[Place{What: what, How: how}] += len(found)
+	return nil
+}
+
+// keep counts what is no text.
+func (f *finder) keep(n int) {
+	if n > 0 {
+		f.places[Place{What: "names, addresses and numbers", How: Kept}] += n
+	}
+}
+
+// What becomes of files, beside what becomes of places: where the text may not be, and where it may not be now.
+const (
+	soul = "soul"
+	busy = "busy"
+)
+
+// treat says what becomes of a file, "" for one that never holds a text, and of which kind it is.
+func (f *finder) treat(parts []string) (how, kind string) {
+	name := parts[len(parts)-1]
+	switch parts[0] {
+	case "blobs":
+		return Erased, blob
+	case "key", "format":
+		return "", ""
+	case "config.toml":
+		return Left, raw
+	case "chats":
+		room, ok := strings.CutSuffix(name, ".md")
+		switch {
+		case !ok:
+			return "", ""
+		case !f.heard[room]:
+			return Left, raw
+		}
+	case "bridges":
+		if len(parts) > 2 && name != "inbox.jsonl" { // that is only appended to
+			if locked, _, err := health.Holder(filepath.Join(f.home.Dir, "bridges", parts[1], "lock")); err == nil && locked {
+				return busy, state
+			}
+		}
+		return Erased, state
+	case "agents":
+		if len(parts) > 2 && parts[1] != f.id.Self {
+			return Other, raw
+		}
+		if len(parts) > 2 {
+			return f.own(parts[2], filepath.Ext(name))
+		}
+	}
+	return Erased, raw
+}
+
+// own is treat for a file of the identity.
+func (f *finder) own(name, ext string) (how, kind string) {
+	switch name {
+	case "SOUL.md":
+		return soul, raw
+	case "LIFE.md":
+		return Erased, log
+	case "context.md":
+		return Removed, mine
+	case "status.json", "live.md", "live.json":
+		return Removed, raw
+	case "LIFE.erased", "erase.json", "lock", "tree", "recall.db", "recall.db-wal", "recall.db-shm", "recall.db-journal", "recall.db-lock":
+		return "", ""
+	case "workspace", "sandbox", "gate":
+		if !f.req.Workspace {
+			return Left, raw
+		}
+		return Erased, raw
+	}
+	if ext == ".json" {
+		return Erased, state
+	}
+	return Erased, raw
+}
+
+func newFinder(home agent.Home, store *blobs.Store, id agent.Identity, r Request) *finder {
+	f := &finder{
+		home: home, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{}, kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{},
+		taken: map[blobs.Hash]bool{}, rooms: map[string][]span{}, whole: map[blobs.Hash]bool{}, summed: map[blobs.Hash]bool{}, gists: map[string]blobs.Hash{},
+		plan: redact.Plan{At: time.Now().UTC().Truncate(time.Microsecond)},
+	}
+	all, _ := home.List() // without it, hashes have to do
+	for _, other := range all {
+		f.names[other.Self] = other.Name
+	}
+	return f
 }

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"lethe/agent"
 	"lethe/blobs"
-	"lethe/bridge/health"
 	"lethe/check"
-	"lethe/internal/durable"
 	"lethe/internal/redact"
 	"lethe/life"
 	"lethe/life/event"
@@ -25,26 +22,25 @@ type finder struct {
 	store *blobs.Store
 	id    agent.Identity
 	req   Request
+	names map[string]string // of identities
 
 	// Of LIFE.
 	events []told
 	kinds  map[string]string      // by the beginning of an address, the kind of event that first named it
 	stated map[string]string      // tombstones that LIFE tells of, by address
 	heard  map[string]bool        // rooms
-	taken  map[blobs.Hash]bool    // blobs of an ancestor that the life refers to
+	taken  map[blobs.Hash]bool    // blobs that the life refers to, of a fork
 	gone   map[int64]life.Erasure // lines
 
 	// What to look for.
 	patterns []pattern
-	sections []pattern             // in blobs
 	rooms    map[string][]span     // ranges
 	whole    map[blobs.Hash]bool   // blobs of which all text goes
 	summed   map[blobs.Hash]bool   // originals whose summary goes
 	gists    map[string]blobs.Hash // whose gists go, by the first twelve digits
 
-	others  map[string]int // by identity
-	perKind map[string]int // places in blobs
-	out     Finding
+	places map[Place]int
+	plan   redact.Plan
 }
 
 // told is a line of LIFE that a reference to a text depends on.
@@ -57,7 +53,6 @@ type told struct {
 const shortest = 12
 
 func (f *finder) readLife() error {
-	f.heard = map[string]bool{}
 	err := life.Scan(f.id.LIFE(), func(e life.Event, _ int64) error {
 		for _, r := range e.Refs {
 			f.kinds[r.Hash] = cmp.Or(f.kinds[r.Hash], e.Kind)
@@ -230,200 +225,97 @@ func (f *finder) found(data []byte) []span {
 }
 
 // blob looks into a blob.
-func (f *finder) blob(h blobs.Hash, path, rel string) error {
-	data, err := durable.ReadWhole(path, redact.MaxFile)
-	var m blobs.Meta
-	var body []byte
-	if err == nil {
-		m, body, err = blobs.Decode(data)
-	}
+func (f *finder) blob(rel string, data []byte) error {
+	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(rel, "blobs/"), "/", ""))
+	m, body, derr := blobs.Decode(data)
 	t, _, _, gone := blobs.DecodeTombstone(data)
 	sum := blobs.Sum(data)
-	if buried := gone == nil && t.Of == h; err != nil || sum != h && !buried {
-		f.out.Unread = append(f.out.Unread, rel)
-		return nil
-	} else if !f.ours(h, m) {
-		if n := len(find(data, f.patterns)); n > 0 && f.req.Ref.IsZero() {
-			f.others[m.Life] += n
+	buried := gone == nil && t.Of == h
+	switch {
+	case err != nil || derr != nil || sum != h && !buried: // what a crash left, or damage
+		if len(find(data, f.patterns)) > 0 {
+			f.places[Place{What: rel, How: Left}]++
 		}
 		return nil
-	} else if buried && f.stated[h.String()] != sum.String() { // another life had it erased
-		f.out.Plan.Blobs = append(f.out.Plan.Blobs, event.Buried{Address: h.String(), Tombstone: sum.String()})
+	case !f.ours(h, m):
+		if n := len(find(data, f.patterns)); n > 0 && f.req.Ref.IsZero() {
+			f.places[Place{What: f.names[m.Life], How: Other}] += n
+		}
+		return nil
+	case buried && f.stated[h.String()] != sum.String(): // another life had it erased
+		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: h.String(), Tombstone: sum.String()})
 	}
-	event := f.kindOf(h)
-	kind := raw
+	named, kind := f.kindOf(h), raw
 	if _, _, err := mind.AnswerParts(body); err == nil {
 		kind = reply
 	}
-	if event == life.Epoch || event == "asked" {
+	if named == life.Epoch || named == "asked" {
 		kind = state
 	}
-	inBody := f.found(body)
+	head := data[:len(data)-len(body)]
+	inHead, inBody := f.found(head), f.found(body)
 	if f.whole[h] {
 		inBody = append(inBody, span{0, len(body)})
 	}
-	head := data[:len(data)-len(body)]
-	inHead := f.found(head)
 	for _, g := range groups(inMeta, head, 0) {
-		if bytes.HasSuffix(head[:g.from], []byte("gist: ")) {
-			if _, ok := f.gists[h.String()[:shortest]]; ok {
-				inHead = append(inHead, g)
-			}
-		} else if f.summed[h] {
+		_, marked := f.gists[h.String()[:shortest]]
+		if isGist := bytes.HasSuffix(head[:g.from], []byte("gist: ")); isGist && marked || !isGist && f.summed[h] {
 			inHead = append(inHead, g)
 		}
 	}
-	if h.String() == f.id.Self && len(inBody)+len(inHead) > 0 {
-		return ErrSoul
-	}
-	cuts, kept := cutsOf(meta, head, inHead)
-	more, keptToo := cutsOf(kind, body, inBody)
-	for _, c := range more {
-		cuts = append(cuts, [2]int64{c[0] + int64(len(head)), c[1]})
-	}
-	n := len(inHead) + len(inBody) - kept - keptToo
-	f.out.Kept += kept + keptToo
-	if n > 0 {
-		f.perKind[event] += n
-	}
-	return f.add(rel, kind, h.String(), data, len(head), cuts)
-}
-
-// add plans the cuts of a file, which is read as a kind from an offset on.
-func (f *finder) add(rel, kind, of string, data []byte, from int, cuts [][2]int64) error {
-	if len(cuts) == 0 {
-		return nil
-	}
-	file := redact.File{Path: rel, Cuts: cuts, Of: of}
-	after := bytes.Clone(data)
-	file.Sum = file.Mask(after)
-	err := readable(kind, data[from:], after[from:])
-	if err == nil && of != "" {
-		var tomb []byte
-		if tomb, err = redact.Tombstone(of, f.out.Plan.At, after); err == nil {
-			list := slices.DeleteFunc(f.out.Plan.Blobs, func(b event.Buried) bool { return b.Address == of })
-			f.out.Plan.Blobs = append(list, event.Buried{Address: of, Tombstone: blobs.Sum(tomb).String()})
+	if n := len(inHead) + len(inBody); n > 0 {
+		if h.String() == f.id.Self {
+			return ErrSoul
 		}
+		cuts, kept := cutsOf(meta, head, inHead)
+		more, keptToo := cutsOf(kind, body, inBody)
+		for _, c := range more {
+			cuts = append(cuts, [2]int64{c[0] + int64(len(head)), c[1]})
+		}
+		f.keep(kept + keptToo)
+		f.places[Place{What: "blobs: " + named, How: Erased}] += n - kept - keptToo
+		return f.add(redact.File{Path: rel, Cuts: cuts, Of: h.String()}, kind, data, len(head))
 	}
-	if err != nil {
-		return fmt.Errorf("%w: %s would be damaged (%w); nothing was changed", ErrText, rel, err)
-	}
-	f.out.Plan.Files = append(f.out.Plan.Files, file)
 	return nil
 }
 
-// file looks into a file beside the blobs. Ranges are erased besides what is found.
-func (f *finder) file(kind, rel string, ranges ...span) error {
-	data, err := durable.ReadWhole(filepath.Join(f.home.Dir, rel), redact.MaxFile)
-	if err != nil {
-		f.out.Unread = append(f.out.Unread, rel)
+// add plans the cuts of a file, which is read as a kind from an offset on.
+func (f *finder) add(file redact.File, kind string, data []byte, from int) error {
+	if len(file.Cuts) == 0 {
 		return nil
 	}
-	found := append(f.found(data), ranges...)
-	cuts, kept := cutsOf(kind, data, found)
-	f.out.Kept += kept
-	if n := len(found) - kept; n > 0 {
-		f.out.Places = append(f.out.Places, Place{rel, n})
+	after := bytes.Clone(data)
+	file.Sum = file.Mask(after)
+	err := readable(kind, data[from:], after[from:])
+	if err == nil && file.Of != "" {
+		var tomb []byte
+		tomb, err = redact.Tombstone(file.Of, f.plan.At, after)
+		f.plan.Blobs = slices.DeleteFunc(f.plan.Blobs, func(b event.Buried) bool { return b.Address == file.Of })
+		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: file.Of, Tombstone: blobs.Sum(tomb).String()})
 	}
-	if err := f.add(rel, kind, "", data, 0, cuts); err != nil || kind != log {
-		return err
+	if err != nil {
+		return fmt.Errorf("%w: %s could not be read any more (%w)", ErrText, file.Path, err)
 	}
-	f.lines(data, cuts)
+	f.plan.Files = append(f.plan.Files, file)
+	if kind == log {
+		f.lines(data, after, file.Cuts)
+	}
 	return nil
 }
 
 // lines plans the lines of LIFE that cuts change, with their leaves as they were at first and will be.
-func (f *finder) lines(data []byte, cuts [][2]int64) {
-	after := bytes.Clone(data)
-	(&redact.File{Cuts: cuts}).Mask(after)
-	f.out.Plan.End = int64(len(data))
+func (f *finder) lines(data, after []byte, cuts [][2]int64) {
 	end := int64(0)
 	for _, c := range cuts {
 		if c[0] < end {
 			continue
 		}
 		at := int64(bytes.LastIndexByte(data[:c[0]], '\n') + 1)
-		line, _, _ := bytes.Cut(data[at:], []byte("\n"))
-		end = at + int64(len(line))
+		end = c[0] + int64(bytes.IndexByte(data[c[0]:], '\n'))
 		e, before := f.gone[at]
 		if !before {
-			e.Before = life.Leaf(string(line))
+			e.Before = life.Leaf(string(data[at:end]))
 		}
-		f.out.Plan.Lines = append(f.out.Plan.Lines, event.ErasedLine{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", life.Leaf(string(after[at:end])))})
+		f.plan.Lines = append(f.plan.Lines, event.ErasedLine{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", life.Leaf(string(after[at:end])))})
 	}
-}
-
-// own looks into a file of the identity.
-func (f *finder) own(rel string, parts []string) error {
-	name := parts[0]
-	switch {
-	case name == "workspace" || name == "sandbox" || name == "gate":
-		if f.req.Workspace {
-			return f.file(raw, rel)
-		}
-		return f.left(rel)
-	case name == "LIFE.md":
-		return f.file(log, rel)
-	case name == "LIFE.erased" || name == "erase.json" || name == "lock" || name == "tree" || strings.HasPrefix(name, "recall.db"):
-		return nil
-	}
-	data, err := durable.ReadWhole(filepath.Join(f.home.Dir, rel), redact.MaxFile)
-	n := len(f.found(data))
-	switch seen, ok := mind.ReadView(data); {
-	case err == nil && n == 0:
-		return nil
-	case name == "SOUL.md":
-		return ErrSoul
-	case name == "status.json" || name == "live.md" || name == "live.json" || name == "context.md" && ok && seen.Intact:
-		f.out.Places = append(f.out.Places, Place{rel, n})
-		f.remove(rel)
-		return nil
-	case filepath.Ext(name) == ".json":
-		return f.file(state, rel)
-	}
-	return f.file(raw, rel)
-}
-
-// room looks into a room. One that the life does not hear is another's.
-func (f *finder) room(rel, name string) error {
-	if strings.HasSuffix(rel, ".erased") {
-		return nil
-	}
-	if !f.heard[name] {
-		return f.left(rel)
-	}
-	return f.file(raw, rel, f.rooms[name]...)
-}
-
-// bridge looks into the state of a bridge.
-func (f *finder) bridge(rel string, parts []string) error {
-	before := len(f.out.Plan.Files)
-	err := f.file(state, rel)
-	if err == nil && len(f.out.Plan.Files) > before && parts[1] != "inbox.jsonl" { // that is only appended to
-		lock := filepath.Join(f.home.Dir, "bridges", parts[0], "lock")
-		if locked, _, lerr := health.Holder(lock); lerr == nil && locked {
-			return &BusyError{parts[0]}
-		}
-	}
-	return err
-}
-
-// left counts in a file that stays as it is.
-func (f *finder) left(rel string) error {
-	data, err := durable.ReadWhole(filepath.Join(f.home.Dir, rel), redact.MaxFile)
-	if err != nil {
-		f.out.Unread = append(f.out.Unread, rel)
-	} else if n := len(find(data, f.patterns)); n > 0 {
-		f.out.Left = append(f.out.Left, Place{rel, n})
-	}
-	return nil
-}
-
-// count counts in a file of another identity.
-func (f *finder) count(rel, self string) error {
-	data, err := durable.ReadWhole(filepath.Join(f.home.Dir, rel), redact.MaxFile)
-	if n := len(find(data, f.patterns)); err == nil && n > 0 && f.req.Ref.IsZero() {
-		f.others[self] += n
-	}
-	return nil
 }

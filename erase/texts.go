@@ -19,6 +19,8 @@ const (
 	state = "state" // JSON that Lethe reads back
 	reply = "reply" // an answer of the model
 	meta  = "meta"  // the frontmatter of a blob
+	blob  = "blob"  // with frontmatter
+	mine  = "mine"  // the view of the context, which is made anew
 )
 
 // span is a range of bytes.

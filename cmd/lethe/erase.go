@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"lethe/agent"
-	"lethe/blobs"
 	"lethe/erase"
 )
 
@@ -29,12 +29,12 @@ func (p *program) eraseCommand() *cobra.Command {
 		Use:   "erase NAME (REF | TEXT | -)",
 		Short: "Erase something from a life for good, wherever it stands",
 		Long: `Erase lists every place where a life holds something, and changes nothing. With --yes it
-erases all of them, for good: the bytes are overwritten, and [erased...] or dots stand there.
-An identity that runs is stopped first.
+erases all of them, for good: [erased...] or dots stand there then. An identity that runs is
+stopped first.
 
-With - the text is read from standard input, and at a terminal not shown: so a
-password is in no shell history and no list of processes. REF erases one text, such as a tool's result, with its
-gist and its summaries; --person what somebody has said.`,
+With - the text is read from standard input, and at a terminal not shown: so a password is
+in no shell history and no list of processes. REF erases one text, such as a tool's result,
+with its gist and its summaries; --person what somebody has said.`,
 		Example: `  lethe erase ada -                   # asks for the text; lists the places
   pass show bank | lethe erase ada - --yes
   lethe erase ada hash=3fa9c0d2e1b4a5f6 --yes
@@ -46,27 +46,26 @@ gist and its summaries; --person what somebody has said.`,
 				if len(list) == 0 {
 					return hint(usagef("%s needs the name of an identity, or --all", cmd.CommandPath()), "usage: %s", cmd.UseLine())
 				}
-				var id agent.Identity
-				id, err = p.find(list[0])
-				ids, list = []agent.Identity{id}, list[1:]
+				ids = make([]agent.Identity, 1)
+				ids[0], err = p.find(list[0])
+				list = list[1:]
 			}
-			if err != nil {
-				return err
+			if err == nil && (len(list) > 1 || (len(list) == 1) == (e.Person != "")) {
+				err = hint(usagef("say what is to be erased, once: - for a text, a REF, or --person"), "usage: %s", cmd.UseLine())
 			}
-			if len(list) > 1 || (len(list) == 1) == (e.Person != "") {
-				return hint(usagef("say what is to be erased, once: - for a text, a REF, or --person"), "usage: %s", cmd.UseLine())
-			}
-			if len(list) == 1 {
-				if err := p.toErase(&e, list[0]); err != nil {
-					return err
-				}
+			if err == nil && len(list) == 1 {
+				err = p.toErase(&e, list[0])
 			}
 			for _, id := range ids {
-				if err := p.erase(cmd.Context(), id, e); err != nil {
-					return err
+				if err != nil {
+					break
+				}
+				if err = p.erase(cmd.Context(), id, e); e.all && errors.Is(err, erase.ErrNowhere) {
+					p.note("note", "%v", err)
+					err = nil
 				}
 			}
-			return nil
+			return err
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
@@ -75,16 +74,22 @@ gist and its summaries; --person what somebody has said.`,
 	flags.BoolVar(&e.Derived, "derived", false, "with --person: and the summaries that were made of it")
 	flags.BoolVar(&e.Workspace, "workspace", false, "erase in the files of the tools, too")
 	flags.BoolVar(&e.all, "all", false, "erase from every life of the home")
-	flags.StringVar(&e.Why, "why", "", "`WORDS` for yourself, shown again when it is done")
 	flags.CountVar(&e.yes, "yes", "erase; twice for more than 10,000 places")
 	return cmd
 }
 
-// toErase reads what is to be erased: a text, or the ref of one.
+// toErase reads what is to be erased: a text, or the ref of one. A terminal does not show a text that it is asked for.
 func (p *program) toErase(e *erasing, arg string) error {
+	if f, ok := p.in.(*os.File); arg == "-" && ok && isTerminal(p.in) {
+		fmt.Fprint(p.err, "Text to erase (it is not shown): ")
+		text, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(p.err)
+		e.Text = string(text)
+		return err
+	}
 	if arg == "-" {
-		text, err := p.secretText()
-		e.Text = strings.TrimSpace(text)
+		text, err := io.ReadAll(io.LimitReader(p.in, 4*erase.MaxText+2))
+		e.Text = string(text)
 		return err
 	}
 	store, err := p.store()
@@ -94,28 +99,14 @@ func (p *program) toErase(e *erasing, arg string) error {
 	digits, err := p.hashIn(arg)
 	isRef := strings.Contains(arg, "hash=")
 	if err == nil && (isRef || len(digits) >= 12) {
-		if e.Ref, err = store.Resolve(digits); err == nil {
-			return nil
-		}
+		e.Ref, err = store.Resolve(digits)
 	}
-	if isRef {
+	if isRef || !e.Ref.IsZero() {
 		return err
 	}
 	e.Text = arg
 	p.note("note", "this text is in the history of your shell now; give - and type it, and it is not")
 	return nil
-}
-
-// secretText reads a text from standard input, which a terminal does not show.
-func (p *program) secretText() (string, error) {
-	if f, ok := p.in.(*os.File); ok && isTerminal(p.in) {
-		fmt.Fprint(p.err, "Text to erase (it is not shown): ")
-		text, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(p.err)
-		return string(text), err
-	}
-	text, err := io.ReadAll(io.LimitReader(p.in, 4*erase.MaxText+2))
-	return string(text), err
 }
 
 const manyPlaces = 10_000
@@ -125,90 +116,63 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 	if err != nil {
 		return err
 	}
-	if e.yes == 0 {
-		f, err := erase.Find(p.home, store, id, e.Request)
-		if err == nil {
-			err = p.showFinding(id, f, e, "")
-		}
+	f, err := erase.Find(p.home, store, id, e.Request)
+	if err != nil {
 		return err
+	}
+	if e.yes == 0 {
+		return p.showFinding(id, f, "nothing was changed. To erase it for good, say it again with --yes")
 	}
 	stopped, err := p.stopped(ctx, id)
 	if err != nil {
 		return err
 	}
-	f, err := p.eraseNow(store, id, e)
-	if err != nil {
-		return err
-	}
-	next := "the identity has a note that something was erased, not what"
-	if stopped {
-		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, p.howToRun(id, ""))
-	}
-	return p.showFinding(id, f, e, next)
-}
-
-// eraseNow erases from an identity that does not run.
-func (p *program) eraseNow(store *blobs.Store, id agent.Identity, e erasing) (*erase.Finding, error) {
 	cfg := agent.Config{Home: p.home, Store: store, Log: p.logTo(p.err)}
 	held, err := agent.Hold(id, cfg) // which ends what was begun before
 	if err != nil {
-		return nil, err
+		return err
 	}
-	f, err := erase.Find(p.home, store, id, e.Request)
-	switch {
-	case err == nil && f.Count > manyPlaces && e.yes < 2:
+	f, err = erase.Find(p.home, store, id, e.Request)
+	if err == nil && f.Count > manyPlaces && e.yes < 2 {
 		err = hint(fmt.Errorf("erase from %s: %d places; nothing was changed", id.Name, f.Count), "give a longer text, or say --yes twice")
-	case err == nil && !f.Plan.Empty():
+	}
+	if err == nil {
 		err = f.Plan.Save(id.Dir)
 	}
 	held.Close()
-	if err != nil || f.Plan.Empty() {
-		return f, err
+	if err != nil {
+		return err
 	}
 	if held, err = agent.Hold(id, cfg); err != nil {
-		return nil, hint(err, "it is decided and goes on when %s is next opened", id.Name)
+		return hint(err, "it is decided, and goes on when %s is next opened", id.Name)
 	}
-	return f, held.Close()
+	held.Close()
+	next := "erased. The identity has a note that something was, not what"
+	if stopped {
+		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, p.howToRun(id, ""))
+	}
+	return p.showFinding(id, f, next)
 }
 
 // showFinding tells where it is, or was.
-func (p *program) showFinding(id agent.Identity, f *erase.Finding, e erasing, next string) error {
+func (p *program) showFinding(id agent.Identity, f *erase.Finding, next string) error {
 	if p.json {
 		return p.printJSON(struct {
-			Name   string `json:"name"`
-			Erased bool   `json:"erased"`
+			Name string `json:"name"`
 			*erase.Finding
-		}{id.Name, e.yes > 0, f})
-	}
-	if f.Plan.Empty() && len(f.Others)+len(f.Left)+f.Kept == 0 {
-		return fmt.Errorf("erase from %s: %w", id.Name, erase.ErrNowhere)
+			Next string `json:"next"`
+		}{id.Name, f, next})
 	}
 	fmt.Fprintf(p.out, "%s: %d places\n", id.Name, f.Count)
-	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, place := range f.Places {
-		fmt.Fprintf(t, "  %d\t  %s\n", place.Count, place.What)
+		how := map[string]string{
+			erase.Erased: "", erase.Removed: "removed, and made anew", erase.Left: "stays: it is yours, or the tools'", erase.Kept: "stay",
+			erase.Unread: "could not be read", erase.Other: "has it, too: " + p.lethe("erase %s -", place.What),
+		}[place.How]
+		fmt.Fprintf(t, "  %d\t%s\t%s\n", place.Count, place.What, how)
 	}
 	t.Flush()
-	for _, path := range f.Removed {
-		fmt.Fprintf(p.out, "  removed, and made anew: %s\n", path)
-	}
-	for _, place := range f.Left {
-		fmt.Fprintf(p.out, "  stays, as it is yours or the tools': %s (%d)\n", place.What, place.Count)
-	}
-	if f.Kept > 0 {
-		fmt.Fprintf(p.out, "  stays %d times, where it is a name, an address or a number and no text\n", f.Kept)
-	}
-	for _, path := range f.Unread {
-		fmt.Fprintf(p.out, "  could not be read: %s\n", path)
-	}
-	for _, o := range f.Others {
-		fmt.Fprintf(p.out, "  another life has it, too (%d): %s\n", o.Count, p.lethe("erase %s -", o.What))
-	}
-	fmt.Fprintln(p.out, "out of reach: backups and archives, other homes, the model's provider, other services, and whoever has read it")
-	if next != "" {
-		fmt.Fprintf(p.out, "erased. %s\n", next)
-	} else if !f.Plan.Empty() {
-		fmt.Fprintf(p.out, "nothing was changed. To erase it for good, say it again with --yes\n")
-	}
+	fmt.Fprintf(p.out, "out of reach: backups and archives, other homes, the model's provider, other services, and whoever has read it\n%s\n", next)
 	return nil
 }

@@ -75,9 +75,9 @@ func codeOf(err error) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)), errors.As(err, new(*config.Error)),
-		errors.Is(err, erase.ErrSoul), errors.Is(err, erase.ErrText):
+		errors.Is(err, erase.ErrText):
 		return exitUsage
-	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse), errors.As(err, new(*erase.BusyError)):
+	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse), errors.Is(err, erase.ErrBusy):
 		return exitRunning
 	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
 		return exitNoKey

@@ -31,8 +31,7 @@ import (
 type Plan struct {
 	At     time.Time          `json:"at"`
 	Places int                `json:"places"`
-	Why    string             `json:"why,omitempty"` // the owner's words
-	End    int64              `json:"end"`           // of LIFE.md when the plan was made
+	End    int64              `json:"end"` // of LIFE.md when the plan was made
 	Lines  []event.ErasedLine `json:"lines,omitempty"`
 	Blobs  []event.Buried     `json:"blobs,omitempty"` // with tombstones of earlier erasures that LIFE does not tell of
 	Files  []File             `json:"files"`
