@@ -9,20 +9,26 @@ class Fault(Exception): """Where a life is damaged."""
 IV = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)
 ORDER = [list(range(16))]
 for _ in range(6): ORDER.append([ORDER[-1][i] for i in (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)])
-MIX = ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15), (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14))
 START, END, PARENT, ROOT, M = 1, 2, 4, 8, 0xFFFFFFFF
+LANES = M | M << 64 | M << 128 | M << 192
+
+def row(a, b, c, d): return a | b << 64 | c << 128 | d << 192  # four words in one number, which are mixed at once
+def turn(x, n): return (x >> n | x << 32 - n) & LANES
+def shift(x, n): return (x >> 64 * n | x << 256 - 64 * n) & (1 << 256) - 1
+def mix(a, b, c, d, x, y):
+    a = a + b + x & LANES; d = turn(d ^ a, 16); c = c + d & LANES; b = turn(b ^ c, 12)
+    a = a + b + y & LANES; d = turn(d ^ a, 8); c = c + d & LANES
+    return a, turn(b ^ c, 7), c, d
 
 def compress(cv, block, chunk, flags):
-    m, v = struct.unpack("<16I", block.ljust(64, b"\0")), [*cv, *IV[:4], chunk & M, chunk >> 32, len(block), flags]
+    m = struct.unpack("<16I", block.ljust(64, b"\0"))
+    a, b, c, d = row(*cv[:4]), row(*cv[4:]), row(*IV[:4]), row(chunk & M, chunk >> 32, len(block), flags)
     for order in ORDER:
-        for i, (ai, bi, ci, di) in enumerate(MIX):
-            a, b, c, d = v[ai], v[bi], v[ci], v[di]
-            a = a + b + m[order[2 * i]] & M; d ^= a; d = (d >> 16 | d << 16) & M
-            c = c + d & M; b ^= c; b = (b >> 12 | b << 20) & M
-            a = a + b + m[order[2 * i + 1]] & M; d ^= a; d = (d >> 8 | d << 24) & M
-            c = c + d & M; b ^= c; b = (b >> 7 | b << 25) & M
-            v[ai], v[bi], v[ci], v[di] = a, b, c, d
-    return [v[i] ^ v[i + 8] for i in range(8)]
+        w = [m[i] for i in order]
+        a, b, c, d = mix(a, b, c, d, row(*w[0:8:2]), row(*w[1:8:2]))
+        a, b, c, d = mix(a, shift(b, 1), shift(c, 2), shift(d, 3), row(*w[8::2]), row(*w[9::2]))
+        b, c, d = shift(b, 3), shift(c, 2), shift(d, 1)
+    return [x >> 64 * i & M for x in (a ^ c, b ^ d) for i in range(4)]
 
 def subtree(data, chunk, root):
     if len(data) > 1024:

@@ -299,6 +299,7 @@ func TestVectors(t *testing.T) {
 	dir := filepath.Join(lethetest.Root(t), "docs", "vectors")
 	for name, live := range shapes {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			archive, home := filepath.Join(dir, name+".tar.gz"), lethetest.Dir(t)
 			if *updateVectors {
 				live(living{t, home})
@@ -361,6 +362,7 @@ func TestReaderFindsDamage(t *testing.T) {
 		}, "LIFE.md lines 3 to 9: the seal in line 10 does not hold"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			home := lethetest.Dir(t)
 			lethetest.Unpack(t, filepath.Join(lethetest.Root(t), "docs", "vectors", "boot.tar.gz"), home)
 			found, err := filepath.Glob(filepath.Join(home, "agents", "*", "LIFE.md"))
