@@ -176,6 +176,19 @@ var shapes = map[string]func(living){
 		l.lethe("fsck", "--repair")
 		l.killed(func() { l.ask("what is 2*3?") })
 	},
+	"branched": func(l living) {
+		l.write("config.toml", trusted)
+		l.ask("what is 12*7?")
+		l.lethe("branch", "lethe", "before")
+		l.ask("write one to notes.txt")
+		l.lethe("branch", "lethe", "after", "--to", "before")
+		l.killed(func() { l.ask("what is 2*3?") })
+	},
+	"forked": func(l living) {
+		l.ask("what is 12*7?", "remember that ann likes tea")
+		l.lethe("fork", "lethe", "--at", "e3", "--name", "bea", "--room", "lab")
+		l.lethe("ask", "bea", "what is 2*3?")
+	},
 	"torn": func(l living) {
 		l.killed(func() { l.ask("hello") })
 		l.change("LIFE.md", func(s string) string { return s + s[len(s)-40:len(s)-10] })
