@@ -69,6 +69,9 @@ func (a *Agent) branch() error {
 	return clearRequest(a.id, branchFile)
 }
 
+// leftRelevance is that of what an identity leaves, of 1 to 9: nobody has judged it.
+const leftRelevance = 5
+
 //go:embed back.md
 var back string
 
@@ -90,8 +93,8 @@ func (a *Agent) goBack(then Then) error {
 		original.WriteString(e.Original(bodiesOf(a.store)))
 	}
 	last := left[len(left)-1]
-	r := mind.Range{From: left[0].N, To: last.N, Level: mind.Gist, At: last.At, Epoch: next.Epoch}
-	about := blobs.Meta{At: a.now(), Gist: fmt.Sprintf("left when you went back to %s: %s", entry, blobs.Unescape(left[0].FirstLine())), Parent: a.state.LastBlob}
+	r := mind.Range{From: left[0].N, To: last.N, Level: mind.Gist, Relevance: leftRelevance, At: last.At, Epoch: next.Epoch}
+	about := blobs.Meta{At: a.now(), Gist: fmt.Sprintf("left when you went back to %s: %s", entry, left[0].Ref.Gist), Parent: a.state.LastBlob}
 	if r.Original, err = a.put(about, []byte(original.String())); err != nil {
 		return err
 	}
@@ -108,7 +111,7 @@ func (a *Agent) goBack(then Then) error {
 	note := a.note(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, head+"\n"+strings.NewReplacer("{{from}}", mind.EntryID(r.From), "{{to}}", mind.EntryID(r.To),
 		"{{hash}}", r.Original.Short, "{{done}}", done, "{{memory}}", memory).Replace(rest))
 	a.state = next
-	fade := event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level}
+	fade := event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level, Relevance: r.Relevance}
 	if err := a.epoch("branch", record{event: fade, stored: []mind.Ref{r.Original}}, note); err != nil {
 		return err
 	}
@@ -149,7 +152,7 @@ func (a *Agent) since(then Then) (string, error) {
 	for _, what := range slices.Sorted(maps.Keys(about)) {
 		n := len(about[what])
 		slices.Sort(about[what])
-		lines = append(lines, fmt.Sprintf("- %s: %d: %s", what, n, mind.CutRunes(strings.Join(slices.Compact(about[what]), "; "), 500)))
+		lines = append(lines, fmt.Sprintf("- %s (%d): %s", what, n, mind.CutRunes(strings.Join(slices.Compact(about[what]), "; "), 500)))
 	}
 	if usd := a.state.Usage.USD - then.Usage.USD; usd > 0 {
 		lines = append(lines, "- spent: "+llm.Dollars(a.state.Stable.Params.Model, usd)+" USD")

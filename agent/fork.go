@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"lethe"
 	"lethe/blobs"
 	"lethe/internal/durable"
-	"lethe/internal/secret"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -30,14 +30,11 @@ type fork struct {
 // ancestor up to then, hears the rooms of o and owes nothing. The ancestor may be running, moved, or a
 // mirror. today names the ancestor's own files that the fork has as they are now, since
 // how they were then is not known.
-func Fork(home Home, store *blobs.Store, of Identity, m Moment, o BootOptions) (id Identity, today []string, err error) {
+func Fork(home Home, store *blobs.Store, of Identity, then Then, o BootOptions) (id Identity, today []string, err error) {
 	if _, err := home.Find(o.Name); err == nil { // also one whose boot was cut short before its name
 		return id, nil, fmt.Errorf("fork %s as %s: %w", of.Name, o.Name, ErrExists)
 	}
-	f := &fork{of: of, files: map[string]string{}}
-	if f.Then, err = At(of, store, m); err != nil {
-		return id, nil, err
-	}
+	f := &fork{Then: then, of: of, files: map[string]string{}}
 	if f.moment, err = of.lineAt(f.End); err != nil {
 		return id, nil, err
 	}
@@ -49,32 +46,33 @@ func Fork(home Home, store *blobs.Store, of Identity, m Moment, o BootOptions) (
 	if err != nil {
 		return id, nil, notFoundOrCorrupt(err)
 	}
-	for _, name := range editable {
-		if err := f.read(name); err != nil {
-			return id, nil, err
-		}
+	if err := f.readOwn(); err != nil {
+		return id, nil, err
 	}
 	o.Soul, o.fork = string(soul.Body), f
 	id, err = Boot(home, store, o)
 	return id, f.today, err
 }
 
-// read finds an own file as it was at the moment: as it is today, or, of MEMORY, as the context began with it.
-func (f *fork) read(name string) error {
-	now, _, err := durable.ReadRegular(filepath.Join(f.of.Dir, name), maxOwn)
-	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, durable.ErrNotRegular) {
-		return err
-	}
-	texts := []string{string(secret.Bytes(now))}
-	if name == memoryFile {
-		texts = append(texts, f.Stable.Memory(), f.Stable.Memory()+"\n")
-	}
-	for _, f.files[name] = range texts {
-		if digest([]byte(f.files[name])) == f.Files[name] {
-			return nil
+// readOwn finds the own files as they were at the moment: as they are today, or, of MEMORY, as the context began
+// with it.
+func (f *fork) readOwn() error {
+	own := ownFiles{dir: f.of.Dir, log: slog.New(slog.DiscardHandler)}
+	for _, name := range editable {
+		now, err := own.read(name)
+		if err != nil {
+			return err
+		}
+		then, memory := string(now), f.Stable.Memory()
+		for _, text := range []string{memory, memory + "\n"} {
+			if name == memoryFile && digest([]byte(text)) == f.Files[name] {
+				then = text
+			}
+		}
+		if f.files[name] = then; digest([]byte(then)) != f.Files[name] {
+			f.today = append(f.today, name)
 		}
 	}
-	f.files[name], f.today = texts[0], append(f.today, name)
 	return nil
 }
 
@@ -94,15 +92,17 @@ func (f *fork) write(id Identity, store *blobs.Store, boot life.Event, o BootOpt
 		return err
 	}
 	lines := []life.Event{boot}
-	for _, r := range []record{
-		{event: event.Epoch{Why: "fork"}, bodies: []body{{fmt.Sprintf("epoch 0 of %s (fork)", id.Name), snapshot}}},
-		{event: event.Note{N: state.Next, Why: "fork"}, bodies: []body{{"forked from " + f.of.Name, f.note(id, o.Rooms)}}},
+	for _, r := range []struct {
+		event event.Event
+		body
+	}{
+		{event.Epoch{Why: "fork"}, body{fmt.Sprintf("epoch 0 of %s (fork)", id.Name), snapshot}},
+		{event.Note{N: state.Next, Why: "fork"}, body{"forked from " + f.of.Name, f.note(id, o.Rooms)}},
 	} {
-		b := r.bodies[0]
-		if parent, err = store.Put(blobs.Meta{At: boot.At, Gist: b.gist, Life: id.Self, Parent: parent}, b.data); err != nil {
+		if parent, err = store.Put(blobs.Meta{At: boot.At, Gist: r.gist, Life: id.Self, Parent: parent}, r.data); err != nil {
 			return err
 		}
-		lines = append(lines, event.Line(boot.At, r.event, blobs.Ref{Hash: store.Short(parent), Gist: b.gist}))
+		lines = append(lines, event.Line(boot.At, r.event, blobs.Ref{Hash: store.Short(parent), Gist: r.gist}))
 	}
 	const unborn = "LIFE.new"
 	log, err := life.Create(filepath.Join(id.Dir, unborn))

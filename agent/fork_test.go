@@ -17,7 +17,7 @@ import (
 // fork boots a fork of an identity.
 func (w *world) fork(of Identity, m Moment, name string, rooms ...string) (Identity, []string) {
 	w.Helper()
-	id, today, err := Fork(w.home, w.store, of, m, BootOptions{Name: name, Rooms: rooms})
+	id, today, err := Fork(w.home, w.store, of, w.at(of, m), BootOptions{Name: name, Rooms: rooms})
 	lethetest.Must(w, err)
 	return id, today
 }
@@ -85,7 +85,7 @@ func TestFork(t *testing.T) {
 	if _, _, err := a.blobOf(reply[len(reply)-1].Refs[0].Hash, nil); err == nil {
 		t.Error("it opens what its ancestor did after the moment")
 	}
-	if _, _, err := Fork(w.home, w.store, ada, Moment{}, BootOptions{Name: "bea"}); !errors.Is(err, ErrExists) {
+	if _, _, err := Fork(w.home, w.store, ada, w.at(ada, Moment{}), BootOptions{Name: "bea"}); !errors.Is(err, ErrExists) {
 		t.Errorf("a name that is taken: %v", err)
 	}
 }
@@ -146,6 +146,7 @@ func TestForkFails(t *testing.T) {
 	w, id, r := start(t)
 	r.ask("run echo one")
 	r.stop()
+	then := w.at(id, Moment{})
 	t.Parallel()
 	for step, failed := 0, true; failed; step++ {
 		name := fmt.Sprintf("bea%d", step)
@@ -158,7 +159,7 @@ func TestForkFails(t *testing.T) {
 			}
 			return nil
 		})
-		_, _, err := Fork(w.home, w.store, id, Moment{}, BootOptions{Name: name})
+		_, _, err := Fork(w.home, w.store, id, then, BootOptions{Name: name})
 		mended()
 		if !failed {
 			break

@@ -18,8 +18,9 @@ import (
 	"lethe/mind"
 )
 
-// Moment names a moment of a life, by one of its fields; the zero one is now.
+// Moment names a moment of a life, by one of its fields behind the first; the zero one is now.
 type Moment struct {
+	Text  string    // as a person wrote it
 	Entry int       // when this entry was complete: a reply with all its results
 	Epoch *int      // when this epoch began
 	Label string    // that a person gave it
@@ -64,7 +65,7 @@ func at(id Identity, log *life.Log, store *blobs.Store, m Moment) (Then, error) 
 	var events []life.Event
 	var ends []int64 // of their lines
 	var labels []string
-	end, booted := log.Size(), time.Time{}
+	end, booted, newest := log.Size(), time.Time{}, 0
 	err := log.Back(0, func(e life.Event, offset int64) bool {
 		if len(events) > 0 || m.ends(e, end) {
 			events, ends = append(events, e), append(ends, end)
@@ -72,12 +73,13 @@ func at(id Identity, log *life.Log, store *blobs.Store, m Moment) (Then, error) 
 		if e.Kind == "labelled" {
 			labels = append(labels, e.Get("label"))
 		}
-		end, booted = offset, e.At
+		n, _, _ := mind.ParseID(e.Arg(0))
+		end, booted, newest = offset, e.At, max(newest, n)
 		return len(events) == 0 || e.Kind != life.Epoch
 	})
 	if err == nil && len(events) == 0 {
-		err = fmt.Errorf("%s has no such moment: %w; it was booted at %s, its labels are: %s; lethe life and lethe tree show more", id.Name, ErrNotFound,
-			booted.Local().Format("2006-01-02 15:04:05"), cmp.Or(strings.Join(labels, ", "), "none"))
+		err = fmt.Errorf("find %q in the life of %s: %w: it began at %s, its newest entry is e%d, its labels are: %s", m.Text, id.Name, ErrNotFound,
+			booted.Local().Format("2006-01-02 15:04:05"), newest, cmp.Or(strings.Join(labels, ", "), "none"))
 	}
 	if err != nil {
 		return Then{}, notFoundOrCorrupt(err)

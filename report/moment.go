@@ -1,7 +1,7 @@
 package report
 
 import (
-	"errors"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,35 +11,31 @@ import (
 )
 
 var (
-	epochPattern = regexp.MustCompile(`^epoch[ =]?(\d{1,9})$`)
-	entryPattern = regexp.MustCompile(`^e([1-9]\d{0,8})$`)
-	labelPattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	numbered = regexp.MustCompile(`^(e|epoch ?)(0|[1-9]\d{0,8})$`)
+	labels   = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 )
 
 // ParseMoment reads a moment of a life as people write it: now, e39, epoch 4, a label, or a time.
 func ParseMoment(text string, now time.Time) (m agent.Moment, err error) {
-	text = strings.TrimSpace(text)
-	if d := epochPattern.FindStringSubmatch(text); d != nil {
-		k, err := strconv.Atoi(d[1])
-		return agent.Moment{Epoch: &k}, err
+	m.Text = text
+	switch at := numbered.FindStringSubmatch(text); {
+	case text == "", text == "now":
+	case ValidLabel(text):
+		m.Label = text
+	case at != nil && at[1] == "e" && at[2] != "0":
+		m.Entry, err = strconv.Atoi(at[2])
+	case at != nil && at[1] != "e":
+		k, _ := strconv.Atoi(at[2]) // digits, by the pattern
+		m.Epoch = &k
+	default:
+		if m.At, err = moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
+			err = &InvalidError{fmt.Errorf("%q is no moment", text), "it is now, e39, epoch 4, a label, 2026-05-01, 2026-05-01T12:00:00Z or 2h ago"}
+		}
 	}
-	if d := entryPattern.FindStringSubmatch(text); d != nil {
-		m.Entry, err = strconv.Atoi(d[1])
-		return m, err
-	}
-	if text == "" || text == "now" {
-		return m, nil
-	}
-	if ValidLabel(text) {
-		return agent.Moment{Label: text}, nil
-	}
-	if m.At, err = moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
-		return m, &InvalidError{errors.New(err.Error()), "or now, e39, epoch 4 or a label"}
-	}
-	return m, nil
+	return m, err
 }
 
 // ValidLabel reports whether a text may be the name of a moment: it is no other way to say one.
 func ValidLabel(text string) bool {
-	return labelPattern.MatchString(text) && text != "now" && !entryPattern.MatchString(text) && !epochPattern.MatchString(text)
+	return labels.MatchString(text) && text != "now" && !numbered.MatchString(text)
 }

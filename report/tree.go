@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"lethe/agent"
@@ -28,46 +27,44 @@ type Stretch struct {
 func (h Home) Tree(id agent.Identity) (list []Stretch, err error) {
 	forks, line, next := map[int64][]string{}, int64(0), Stretch{}
 	all, err := h.List()
+	if err != nil {
+		return nil, err
+	}
 	for _, other := range all {
 		boot, _ := life.First(other.LIFE()) // of what is no life, nothing
 		if b, ok := event.As[event.Boot](boot); ok && b.Fork.Self == id.Self {
 			forks[b.Fork.Line] = append(forks[b.Fork.Line], other.Name)
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
 	err = life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
 		line++
-		note, _ := event.As[event.Note](e)
-		if epoch, ok := event.As[event.Epoch](e); ok && epoch.Why != "count" && epoch.Why != "stop" {
+		if epoch, ok := event.As[event.Epoch](e); ok && (len(list) == 0 || epoch.K != list[len(list)-1].Epoch) {
 			next.Epoch, next.Why, next.At = epoch.K, epoch.Why, e.At
 			list, next = append(list, next), Stretch{}
-		}
-		if len(list) == 0 {
+		} else if len(list) == 0 {
 			return nil
 		}
 		now := &list[len(list)-1]
-		if note.Why == "branch" {
+		if note, ok := event.As[event.Note](e); ok && note.Why == "branch" { // its epoch is still to come
 			now = &next
 			now.Back, _, _ = mind.ParseID(note.Back)
 		}
-		if n, k, err := mind.ParseID(e.Arg(0)); err == nil && k == 0 && len(e.Refs) > 0 {
+		if n, k, err := mind.ParseID(e.Arg(0)); err == nil && k == 0 && e.Kind != "posted" {
 			now.From, now.To = cmp.Or(now.From, n), n
 		}
-		if e.Kind == "inbound" && now.Words == "" {
+		if e.Kind == "inbound" && now.Words == "" && len(e.Refs) > 0 {
 			now.Words = e.Refs[0].Gist
 		}
 		if e.Kind == "labelled" {
 			now.Marks = append(now.Marks, fmt.Sprintf("e%d is %s", now.To, e.Get("label")))
 		}
-		for _, name := range slices.Sorted(slices.Values(forks[line])) {
+		for _, name := range forks[line] {
 			now.Marks = append(now.Marks, fmt.Sprintf("e%d forks into %s", now.To, name))
 		}
 		return nil
 	})
 	if err != nil {
-		return list, id.Unread(err)
+		err = id.Unread(err)
 	}
-	return list, nil
+	return list, err
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lethe/agent"
+	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/mind"
@@ -27,8 +26,23 @@ import (
 
 const momentHelp = `
 
-A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label that lethe
-branch has set, or a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago", 7d.`
+A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label, or a time:
+2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`
+
+// then is an identity, and how it was at a moment.
+func (p *program) then(who, moment string) (id agent.Identity, store *blobs.Store, then agent.Then, err error) {
+	m, err := report.ParseMoment(moment, time.Now())
+	if err == nil {
+		id, err = p.find(who)
+	}
+	if err == nil {
+		store, err = p.store()
+	}
+	if err == nil {
+		then, err = agent.At(id, store, m)
+	}
+	return id, store, then, err
+}
 
 func (p *program) forkCommand() *cobra.Command {
 	var at, name string
@@ -36,13 +50,40 @@ func (p *program) forkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fork NAME",
 		Short: "Boot a new identity with the mind that another one had at a moment",
-		Long: `Fork boots a new identity that remembers what another one remembered at a moment: its context, and all that
-had faded. It hears no room unless one is named, owes nothing, and its workspace is empty. The other one is
-not touched and may run.` + momentHelp,
-		Example: `  lethe fork ada --at e39 --name bea --room lab
-  lethe fork ada --at "2h ago"`,
-		Args:              args(cobra.ExactArgs(1)),
-		RunE:              func(cmd *cobra.Command, list []string) error { return p.fork(list[0], at, name, rooms) },
+		Long: `Fork boots a new identity that remembers what another one remembered at a moment: its context, and all that had
+faded. It hears no room unless one is named, and owes nothing. The other one is not touched and may run.` + momentHelp,
+		Example: "  lethe fork ada --at e39 --name bea --room lab\n  lethe fork ada --at \"2h ago\"",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, list []string) error {
+			id, store, then, err := p.then(list[0], at)
+			if err == nil {
+				err = checkRooms(rooms...)
+			}
+			for n := 2; name == "" && err == nil; n++ {
+				next := fmt.Sprintf("%.28s-%d", id.Name, n)
+				if _, err := os.Lstat(filepath.Join(p.home.Names(), next)); err != nil {
+					name = next
+				}
+			}
+			if err != nil {
+				return err
+			}
+			fork, today, err := agent.Fork(p.home, store, id, then, agent.BootOptions{Name: name, Rooms: rooms})
+			if errors.Is(err, agent.ErrExists) {
+				return hint(err, "name it otherwise with --name")
+			} else if err != nil {
+				return err
+			}
+			if p.json {
+				return p.printJSON(map[string]any{"name": fork.Name, "self": fork.Self, "of": id.Self, "today": today})
+			}
+			if len(today) > 0 {
+				p.note("note", "%s: as they are today; how they were at that moment is not known", strings.Join(today, ", "))
+			}
+			p.note("note", "run it with: %s", p.howToRun(fork, ""))
+			_, err = fmt.Fprintf(p.out, "forked %s %s\n", fork.Self, fork.Name)
+			return err
+		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	cmd.Flags().StringVar(&at, "at", "now", "the `MOMENT` of its life")
@@ -51,69 +92,42 @@ not touched and may run.` + momentHelp,
 	return cmd
 }
 
-func (p *program) fork(of, at, name string, rooms []string) error {
-	id, err := p.find(of)
-	if err != nil {
-		return err
-	}
-	m, err := report.ParseMoment(at, time.Now())
-	if err != nil {
-		return err
-	}
-	if err := checkRooms(rooms...); err != nil {
-		return err
-	}
-	for n := 2; name == ""; n++ {
-		next := fmt.Sprintf("%.28s-%d", id.Name, n)
-		if _, err := os.Lstat(filepath.Join(p.home.Names(), next)); err != nil {
-			name = next
-		}
-	}
-	if !agent.ValidName(name) {
-		return usagef("%q is not a name for an identity: a lower-case letter, then up to 31 of a-z, 0-9 and -", name)
-	}
-	store, err := p.store()
-	if err != nil {
-		return err
-	}
-	fork, today, err := agent.Fork(p.home, store, id, m, agent.BootOptions{Name: name, Rooms: rooms})
-	if err != nil {
-		if errors.Is(err, agent.ErrExists) {
-			err = hint(err, "name it otherwise with --name")
-		}
-		return err
-	}
-	if len(today) > 0 {
-		p.note("note", "%s: as they are now; how they were at that moment is not known", strings.Join(today, ", "))
-	}
-	if p.json {
-		return p.printJSON(map[string]any{"name": fork.Name, "self": fork.Self, "of": id.Self, "today": today})
-	}
-	fmt.Fprintf(p.out, "forked %s %s\n", fork.Self, fork.Name)
-	p.note("note", "run it with: %s", p.howToRun(fork, ""))
-	return nil
-}
-
 func (p *program) branchCommand() *cobra.Command {
 	to := ""
 	cmd := &cobra.Command{
-		Use:   "branch NAME [LABEL] --to MOMENT",
+		Use:   "branch NAME [LABEL] [--to MOMENT]",
 		Short: "Give the present moment of a life a label, or have it go back to another moment",
 		Long: `Branch gives the present moment of a life a label. With --to the identity goes back: its context is again what it
-was at that moment, and a note tells it what has happened since. Nothing is lost: what it leaves is found by
-RECALL, and another branch goes there again.` + momentHelp,
-		Example: `  lethe branch ada before-refactoring
-  lethe branch ada second-try --to before-refactoring`,
-		Args: args(cobra.RangeArgs(1, 2)),
+was at that moment, and a note tells it what it did since. Nothing is lost: another branch goes forward again.` + momentHelp,
+		Example: "  lethe branch ada before-refactoring\n  lethe branch ada second-try --to before-refactoring",
+		Args:    args(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, list []string) error {
 			label := first(list[1:])
 			if label == "" && to == "" {
-				return usagef("nothing to do: give a label, or a moment to go back to with --to")
-			}
-			if label != "" && !report.ValidLabel(label) {
+				return usagef("nothing to do: give a label, or with --to a moment to go back to")
+			} else if label != "" && !report.ValidLabel(label) {
 				return usagef("%q is not a label: a lower-case letter, then up to 31 of a-z, 0-9, - and _, and no other way to say a moment", label)
 			}
-			return p.branch(cmd.Context(), list[0], label, to)
+			id, store, then, err := p.then(list[0], to)
+			if label != "" && err == nil {
+				err = p.askToBranch(cmd.Context(), id, store, label, 0)
+			}
+			if to != "" && err == nil {
+				err = p.askToBranch(cmd.Context(), id, store, "", then.End)
+			}
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return p.printJSON(map[string]any{"label": label, "at": mind.EntryID(then.Next - 1)})
+			}
+			if label != "" {
+				fmt.Fprintf(p.out, "%s: labelled %s\n", id.Name, label)
+			}
+			if to != "" {
+				fmt.Fprintf(p.out, "%s: at e%d of %s\n", id.Name, then.Next-1, then.At.Local().Format("2006-01-02 15:04"))
+			}
+			return nil
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
@@ -121,65 +135,17 @@ RECALL, and another branch goes there again.` + momentHelp,
 	return cmd
 }
 
-func (p *program) branch(ctx context.Context, who, label, to string) error {
-	id, then, err := p.then(who, to)
-	_, before, berr := p.then(who, "now")
-	if err = cmp.Or(err, berr); err == nil && label != "" {
-		err = p.askToBranch(ctx, id, label, 0)
-	}
-	if err == nil && to != "" {
-		err = p.askToBranch(ctx, id, "", then.End)
-	}
-	if err != nil {
-		return err
-	}
-	_, now, err := p.then(id.Name, "now")
-	if err != nil {
-		return err
-	}
-	if p.json {
-		return p.printJSON(map[string]any{"label": label, "epoch": now.Epoch, "through": mind.EntryID(now.Next - 1)})
-	}
-	if label != "" {
-		fmt.Fprintf(p.out, "%s: labelled %s\n", id.Name, label)
-	}
-	if to != "" && now.Epoch == before.Epoch {
-		fmt.Fprintf(p.out, "%s: it is there already\n", id.Name)
-	} else if to != "" {
-		fmt.Fprintf(p.out, "%s: back at %s of %s, as epoch %d\n", id.Name, mind.EntryID(then.Next-1), then.At.Local().Format("2006-01-02 15:04"), now.Epoch)
-	}
-	return nil
-}
-
-// then is an identity, and how it was at a moment.
-func (p *program) then(who, moment string) (id agent.Identity, then agent.Then, err error) {
-	m, err := report.ParseMoment(moment, time.Now())
-	if err != nil {
-		return id, then, err
-	}
-	if id, err = p.find(who); err != nil {
-		return id, then, err
-	}
-	store, err := p.store()
-	if err == nil {
-		then, err = agent.At(id, store, m)
-	}
-	return id, then, err
-}
-
 // askToBranch asks, and waits until it is done.
-func (p *program) askToBranch(ctx context.Context, id agent.Identity, label string, to int64) error {
-	store, err := p.store()
-	if err == nil {
-		err = agent.AskToBranch(id, label, to)
-	}
+func (p *program) askToBranch(ctx context.Context, id agent.Identity, store *blobs.Store, label string, to int64) error {
+	err := agent.AskToBranch(id, label, to)
 	for told := false; err == nil && agent.BranchPending(id); {
 		s, running := report.Live(id)
 		if !running {
-			if err = agent.ObeyBranch(id, agent.Config{Home: p.home, Store: store}); errors.As(err, new(*agent.RunningError)) {
-				err = nil // it has just begun to run
+			err = agent.ObeyBranch(id, agent.Config{Home: p.home, Store: store})
+			if errors.As(err, new(*agent.RunningError)) { // it has just begun to run
+				err = nil
 			} else if err == nil && agent.BranchPending(id) {
-				return fmt.Errorf("branch %s: it died in the middle of a call; it is done when that turn is over, in its next run", id.Name)
+				err = fmt.Errorf("branch %s: it ended in the middle of a call; it is done in its next run, when that turn is over", id.Name)
 			}
 		} else if s.State != status.Idle && !told {
 			told = true
@@ -189,7 +155,7 @@ func (p *program) askToBranch(ctx context.Context, id agent.Identity, label stri
 		case <-ctx.Done():
 			p.note("note", "the request is left with %s; it is done when no turn is under way", id.Name)
 			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return err
@@ -205,13 +171,12 @@ func (p *program) treeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			h, err := p.reports()
+			stretches, err := report.Home{Home: p.home}.Tree(id)
 			if err != nil {
 				return err
 			}
-			stretches, err := h.Tree(id)
-			if err != nil || p.json {
-				return cmp.Or(err, p.printJSON(stretches))
+			if p.json {
+				return p.printJSON(stretches)
 			}
 			root := tree.Root(fmt.Sprintf("%s %.16s", id.Name, id.Self))
 			nodes, line := []*tree.Tree{}, root
@@ -219,14 +184,11 @@ func (p *program) treeCommand() *cobra.Command {
 				words := fmt.Sprintf("epoch %d %s  %s  e%d..e%d  %s", s.Epoch, s.Why, s.At.Local().Format("2006-01-02 15:04"), s.From, s.To, chat.Sanitize(s.Words))
 				if s.Back > 0 {
 					words = fmt.Sprintf("behind e%d: %s", s.Back, words)
-					line = nodes[slices.IndexFunc(stretches, func(o report.Stretch) bool { return o.From <= s.Back && s.Back <= o.To })]
-				}
-				if i == len(stretches)-1 {
-					words += "  (now)"
+					line = nodes[max(0, slices.IndexFunc(stretches[:i], func(o report.Stretch) bool { return o.From <= s.Back && s.Back <= o.To }))]
 				}
 				node := tree.Root(words)
 				for _, mark := range s.Marks {
-					node.Child(mark)
+					node.Child(chat.Sanitize(mark))
 				}
 				nodes = append(nodes, node)
 				line.Child(node)
@@ -252,7 +214,7 @@ func (p *program) diffCommand() *cobra.Command {
 				if other, rest, ok := strings.Cut(moment, ":"); ok && agent.ValidName(other) {
 					who, moment = other, rest
 				}
-				_, then, err := p.then(who, moment)
+				_, _, then, err := p.then(who, moment)
 				if err != nil {
 					return err
 				}
@@ -262,11 +224,15 @@ func (p *program) diffCommand() *cobra.Command {
 			if p.json {
 				return p.printJSON(map[string]string{"a": list[1], "b": list[2], "diff": text})
 			}
+			styles := map[byte]lipgloss.Style{}
+			if isTerminal(p.out) && os.Getenv("NO_COLOR") == "" {
+				styles['+'], styles['-'] = lipgloss.NewStyle().Foreground(lipgloss.Green), lipgloss.NewStyle().Foreground(lipgloss.Red)
+			}
 			for line := range strings.Lines(text) {
-				if style, ok := diffStyles[line[0]]; ok && isTerminal(p.out) && os.Getenv("NO_COLOR") == "" {
+				if style, ok := styles[line[0]]; ok {
 					line = style.Render(strings.TrimSuffix(line, "\n")) + "\n"
 				}
-				if _, err := io.WriteString(p.out, line); err != nil {
+				if _, err := fmt.Fprint(p.out, line); err != nil {
 					return err
 				}
 			}
@@ -274,8 +240,4 @@ func (p *program) diffCommand() *cobra.Command {
 		},
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
-}
-
-var diffStyles = map[byte]lipgloss.Style{
-	'+': lipgloss.NewStyle().Foreground(lipgloss.Green), '-': lipgloss.NewStyle().Foreground(lipgloss.Red), '@': lipgloss.NewStyle().Foreground(lipgloss.Cyan),
 }
