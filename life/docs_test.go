@@ -48,7 +48,7 @@ func TestPageSeals(t *testing.T) {
 	var newest string
 	for line := range strings.Lines(lethetest.Blocks(t, "life.md", "life")[0]) {
 		if e, err := ParseLine(line); err == nil && e.Kind == Sealed {
-			c := key.Sign(self, tree.Size(), tree.Root())
+			c := key.Sign(self, tree.Size, tree.Root())
 			newest = c.String()
 			if e.Get("size") != fmt.Sprint(c.Size) || e.Get("root") != proof.Text(c.Root[:]) || e.Get("key") != key.Public() || e.Get("sig") != proof.Text(c.Sig) {
 				t.Errorf("the page has %s, want sig=%s", line, proof.Text(c.Sig))

@@ -1,6 +1,7 @@
 package life
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -16,7 +17,7 @@ type Log struct {
 	file *os.File
 	end  Mark  // behind the last good line
 	err  error // set once an append failed
-	tree tree  // over some of its first lines
+	tree tree  // as it was at the newest seal that this Log wrote
 
 	// Torn is where Open put the torn end of the file, "" when there was none.
 	Torn string
@@ -94,52 +95,42 @@ func (l *Log) Close() error { return l.file.Close() }
 // takes no more: the lines may be there, all, some or none, and only Open can tell. A log from View takes nothing.
 func (l *Log) Append(events ...Event) error { return l.append(events, nil) }
 
-func (l *Log) append(events []Event, seal Seal) error {
+// append appends events, and behind them, unless it is nil, the one that last makes of their lines.
+func (l *Log) append(events []Event, last func(lines []string) (Event, error)) error {
 	if l.err != nil {
 		return fmt.Errorf("append to life: %w", l.err)
 	}
-	r := rendering{last: l.end.Sum}
-	for _, e := range events {
-		if err := r.add(e); err != nil {
+	var lines []string
+	sum := l.end.Sum
+	add := func(e Event, err error) error {
+		if err = cmp.Or(err, e.check()); err != nil {
 			return fmt.Errorf("append to life: %w", err)
 		}
-	}
-	if seal != nil {
-		if err := l.seal(&r, seal); err != nil {
-			return fmt.Errorf("seal life: %w", err)
-		}
-	}
-	if len(r.lines) == 0 {
+		var line string
+		line, sum = render(sum, e, len(lines) > 0)
+		lines = append(lines, line)
 		return nil
 	}
-	if err := l.write([]byte(strings.Join(r.lines, ""))); err != nil {
+	for _, e := range events {
+		if err := add(e, nil); err != nil {
+			return err
+		}
+	}
+	if last != nil {
+		if err := add(last(lines)); err != nil {
+			return err
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	data := []byte(strings.Join(lines, ""))
+	if err := l.write(data); err != nil {
 		l.err = fmt.Errorf("an earlier append failed, open the log again: %w", err)
 		return fmt.Errorf("append to life: %w", err)
 	}
-	l.end = Mark{l.end.Offset + r.size(), r.last}
+	l.end = Mark{l.end.Offset + int64(len(data)), sum}
 	return nil
-}
-
-// rendering is the lines of one append.
-type rendering struct {
-	lines []string
-	last  string // checksum of the line before the next
-}
-
-func (r *rendering) add(e Event) error {
-	if err := e.check(); err != nil {
-		return err
-	}
-	line, sum := render(r.last, e, len(r.lines) > 0)
-	r.lines, r.last = append(r.lines, line), sum
-	return nil
-}
-
-func (r *rendering) size() (n int64) {
-	for _, line := range r.lines {
-		n += int64(len(line))
-	}
-	return n
 }
 
 // write appends lines to the file, if it is still the one this Log knows.

@@ -2,10 +2,10 @@ package life
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -23,85 +23,66 @@ type Seal func(size int64, root tlog.Hash) (Event, error)
 // before it, and returns all of them. It reads what was appended since the newest seal; of a log
 // without one, or whose file tree is missing or does not fit, all.
 func (l *Log) AppendSealed(seal Seal, events ...Event) ([]Event, error) {
-	err := l.append(events, func(size int64, root tlog.Hash) (Event, error) {
-		e, err := seal(size, root)
-		events = append(events[:len(events):len(events)], e)
+	var t tree
+	var e Event
+	err := l.append(events, func(lines []string) (_ Event, err error) {
+		if t, err = l.grown(lines); err == nil {
+			e, err = seal(t.Size, t.Root())
+		}
 		return e, err
 	})
 	if err == nil { // a cache: without it, the next seal after Open reads the whole log
-		_ = durable.Replace(l.treeFile(), fmt.Appendf(nil, "%d\n%s", l.tree.end, l.tree.String()), 0o600)
+		l.tree = t
+		text, _ := json.Marshal(t)
+		_ = durable.Replace(l.treeFile(), text, 0o600)
 	}
-	return events, err
+	return append(events[:len(events):len(events)], e), err
 }
 
 // tree is over the first lines of a log.
 type tree struct {
 	proof.Tree
-	end int64 // of those lines, in bytes
-}
-
-// seal adds to lines that are to be written the one that seals them and the log. After an error l.tree is still true.
-func (l *Log) seal(r *rendering, seal Seal) error {
-	if l.tree.end == 0 {
-		l.tree = l.cachedTree()
-	}
-	if err := l.growTree(); err != nil {
-		return err
-	}
-	t := l.tree
-	for _, line := range r.lines {
-		t.Add(Leaf(line))
-	}
-	t.end += r.size()
-	e, err := seal(t.Size(), t.Root())
-	if err == nil {
-		err = r.add(e)
-	}
-	if err == nil {
-		l.tree = t // should the write fail, the log takes no more
-	}
-	return err
-}
-
-// growTree adds the lines that the tree does not have yet. Those of which bytes were erased count as they were.
-func (l *Log) growTree() error {
-	erased, err := ReadErased(l.path)
-	if err != nil {
-		return err
-	}
-	rest := bufio.NewReaderSize(io.NewSectionReader(l.file, l.tree.end, l.end.Offset-l.tree.end), 1<<16)
-	for l.tree.end < l.end.Offset {
-		line, err := ReadLine(rest)
-		if err != nil {
-			return failed(l.path, l.tree.end, err)
-		}
-		l.tree.Add(erased[l.tree.end].was(line))
-		l.tree.end += int64(len(line))
-	}
-	return nil
+	End int64 `json:"end"` // of those lines, in bytes
 }
 
 func (l *Log) treeFile() string { return filepath.Join(filepath.Dir(l.path), "tree") }
 
+// grown is the tree over the log and lines that are to be written. Lines of which bytes were erased
+// count as they were.
+func (l *Log) grown(lines []string) (tree, error) {
+	t := l.tree
+	if t.End == 0 {
+		t = l.cachedTree()
+	}
+	erased, err := ReadErased(l.path)
+	rest := bufio.NewReaderSize(io.NewSectionReader(l.file, t.End, l.end.Offset-t.End), 1<<16)
+	for err == nil && t.End < l.end.Offset {
+		var line string
+		if line, err = ReadLine(rest); err == nil {
+			t.Add(erased[t.End].was(line))
+			t.End += int64(len(line))
+		}
+	}
+	for _, line := range lines {
+		t.Add(Leaf(line))
+		t.End += int64(len(line))
+	}
+	return t, err
+}
+
 // cachedTree is the tree that was written at a seal. It is empty unless that seal stands where the
 // tree ends, and states it.
-func (l *Log) cachedTree() tree {
-	text, _, err := durable.ReadRegular(l.treeFile(), 8<<10)
-	end, rest, _ := strings.Cut(string(text), "\n")
-	var t tree
+func (l *Log) cachedTree() (t tree) {
+	text, _, err := durable.ReadRegular(l.treeFile(), 1<<14)
 	if err == nil {
-		_, err = fmt.Sscan(end, &t.end)
+		err = json.Unmarshal(text, &t)
 	}
-	if err == nil {
-		t.Tree, err = proof.ParseTree(rest)
-	}
-	if err != nil || t.end < 0 || t.end > l.end.Offset {
+	if err != nil || t.Size < 0 || t.End < 0 || t.End > l.end.Offset {
 		return tree{}
 	}
-	line, _ := ReadLine(bufio.NewReader(io.NewSectionReader(l.file, t.end, l.end.Offset-t.end)))
+	line, _ := ReadLine(bufio.NewReader(io.NewSectionReader(l.file, t.End, l.end.Offset-t.End)))
 	root := t.Root()
-	e, err := ParseLine(line)
-	if err != nil || e.Kind != Sealed || e.Get("size") != fmt.Sprint(t.Size()) || e.Get("root") != proof.Text(root[:]) {
+	if e, err := ParseLine(line); err != nil || e.Kind != Sealed || e.Get("size") != fmt.Sprint(t.Size) || e.Get("root") != proof.Text(root[:]) {
 		return tree{}
 	}
 	return t

@@ -2,9 +2,9 @@
 // being found: an RFC 6962 tree over them, whose root the home's Ed25519 key signs.
 //
 //	var tree proof.Tree
-//	tree.Add(tlog.RecordHash(line))              // each line, without its newline
+//	tree.Add(life.Leaf(line))                    // for each line
 //	key, err := proof.LoadKey(home)
-//	c := key.Sign(self, tree.Size(), tree.Root())
+//	c := key.Sign(self, tree.Size, tree.Root())
 //	c.String()                                   // a C2SP signed note, to be kept elsewhere
 //	err = c.Verify(key.Public())
 //
@@ -13,8 +13,8 @@ package proof
 
 import (
 	"crypto/ed25519"
-	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -24,73 +24,90 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
+// Tree is the RFC 6962 tree over a row of leaves, of which it keeps only what the next leaf and the
+// root take. A copy is a tree of its own. Only its root can tell whether one that was read is true.
+type Tree struct {
+	Size  int64         `json:"size"`  // leaves
+	Nodes [64]tlog.Hash `json:"nodes"` // roots of the complete subtrees, by level; one counts if Size has that bit
+}
+
+// Add appends a leaf.
+func (t *Tree) Add(leaf tlog.Hash) {
+	level := 0
+	for ; t.Size>>level&1 == 1; level++ {
+		leaf = tlog.NodeHash(t.Nodes[level], leaf)
+	}
+	t.Nodes[level] = leaf
+	t.Size++
+}
+
+// Root is the hash of all leaves.
+func (t *Tree) Root() tlog.Hash {
+	root, _ := tlog.TreeHash(0, nil) // cannot fail
+	for level, some := 0, false; level < len(t.Nodes); level++ {
+		switch {
+		case t.Size>>level&1 == 0:
+		case some:
+			root = tlog.NodeHash(t.Nodes[level], root)
+		default:
+			root, some = t.Nodes[level], true
+		}
+	}
+	return root
+}
+
 // Checkpoint says, signed, what the first lines of a log are.
 type Checkpoint struct {
 	Self string // the identity
 	Size int64  // lines
 	Root tlog.Hash
-	Sig  []byte // the hash of the key and the signature, as a signed note has them
+	Sig  []byte // 4 bytes that tell keys apart and the signature, as a signed note has them
 }
 
-func origin(self string) string { return "lethe/" + self }
-
-func (c Checkpoint) text() string { return fmt.Sprintf("%s\n%d\n%s\n", origin(c.Self), c.Size, c.Root) }
+func (c Checkpoint) origin() string { return "lethe/" + c.Self }
+func (c Checkpoint) text() string   { return fmt.Sprintf("%s\n%d\n%s\n", c.origin(), c.Size, c.Root) }
 
 // String is the checkpoint as a C2SP signed note.
 func (c Checkpoint) String() string {
-	return fmt.Sprintf("%s\n— %s %s\n", c.text(), origin(c.Self), base64.StdEncoding.EncodeToString(c.Sig))
+	return fmt.Sprintf("%s\n— %s %s\n", c.text(), c.origin(), base64.StdEncoding.EncodeToString(c.Sig))
 }
 
-// ErrForm is the error of ParseCheckpoint.
-var ErrForm = errors.New("not a checkpoint of a life")
-
 // ParseCheckpoint reads what String wrote. Line ends of other systems and space around it do no
-// harm. The signature is not checked: Verify does.
+// harm. Whether the signature is true, Verify tells.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) + "\n"
-	lines := strings.Split(text, "\n")
-	if len(lines) != 6 {
-		return Checkpoint{}, ErrForm
-	}
+	lines := append(strings.Split(text, "\n"), make([]string, 5)...)
 	c := Checkpoint{Self: strings.TrimPrefix(lines[0], "lethe/")}
-	c.Size, _ = strconv.ParseInt(lines[1], 10, 64) // what is not read as it stands differs below
+	c.Size, _ = strconv.ParseInt(lines[1], 10, 64) // what is no number, hash or signature is not written again as it stands
 	c.Root, _ = tlog.ParseHash(lines[2])
 	c.Sig, _ = base64.StdEncoding.DecodeString(lines[4][strings.LastIndexByte(lines[4], ' ')+1:])
 	if c.String() != text || c.Size < 0 || len(c.Sig) != 4+ed25519.SignatureSize || len(c.Self) != 64 || strings.Trim(c.Self, "0123456789abcdef") != "" {
-		return Checkpoint{}, ErrForm
+		return Checkpoint{}, errors.New("this is not the checkpoint of an identity")
 	}
 	return c, nil
 }
 
+// verifier checks signatures of an identity's checkpoints.
+func (c Checkpoint) verifier(public string) (note.Verifier, error) {
+	key, _ := base64.RawStdEncoding.DecodeString(public)
+	if len(key) != 1+ed25519.PublicKeySize || Text(key) != public || key[0] != 1 {
+		return nil, errors.New("malformed public key")
+	}
+	encoded, err := note.NewEd25519VerifierKey(c.origin(), key[1:])
+	if err != nil {
+		return nil, err
+	}
+	return note.NewVerifier(encoded)
+}
+
 // Verify returns nil if the owner of a public key, as Key.Public writes it, signed the checkpoint.
 func (c Checkpoint) Verify(public string) error {
-	key, err := Binary(public)
-	if err != nil || len(key) != 1+ed25519.PublicKeySize {
-		return errors.New("malformed public key")
-	}
-	name := fmt.Sprintf("%s+%08x+%s", origin(c.Self), keyHash(c.Self, key), base64.StdEncoding.EncodeToString(key))
-	v, err := note.NewVerifier(name)
-	if err == nil {
-		_, err = note.Open([]byte(c.String()), note.VerifierList(v))
+	v, err := c.verifier(public)
+	if err == nil && (len(c.Sig) < 4 || binary.BigEndian.Uint32(c.Sig) != v.KeyHash() || !v.Verify([]byte(c.text()), c.Sig[4:])) {
+		err = errors.New("the signature is not that of the key")
 	}
 	return err
 }
 
-// SignedBy reports whether the checkpoint names a public key as its signer's. Verify tells whether
-// that is true.
-func (c Checkpoint) SignedBy(public string) bool {
-	key, err := Binary(public)
-	return err == nil && len(c.Sig) >= 4 && string(c.Sig[:4]) == string(keyHash(c.Self, key))
-}
-
-// keyHash tells keys apart in the signatures of an identity's notes.
-func keyHash(self string, key []byte) []byte {
-	sum := sha256.Sum256(append([]byte(origin(self)+"\n"), key...))
-	return sum[:4]
-}
-
-// Text writes binary values as the fields of a line have them: base64 without padding.
+// Text writes binary values as the fields of a line have them.
 func Text(b []byte) string { return base64.RawStdEncoding.EncodeToString(b) }
-
-// Binary reads what Text wrote.
-func Binary(text string) ([]byte, error) { return base64.RawStdEncoding.Strict().DecodeString(text) }

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,12 +31,14 @@ func TestTree(t *testing.T) {
 	})
 	for n := range int64(130) {
 		want, err := tlog.TreeHash(n, read)
-		if tree.Root() != want || tree.Size() != n {
+		if tree.Root() != want || tree.Size != n {
 			t.Fatalf("the root of %d lines is %v, want %v (%v)", n, tree.Root(), want, err)
 		}
-		again, err := ParseTree(tree.String())
-		if err != nil || again.String() != tree.String() {
-			t.Fatalf("read again: %s, %v", again.String(), err)
+		text, err := json.Marshal(tree)
+		lethetest.Must(t, err)
+		again := Tree{}
+		if err := json.Unmarshal(text, &again); err != nil || again != tree {
+			t.Fatalf("read again: %s, %v", text, err)
 		}
 		line := fmt.Appendf(nil, "line %d", n)
 		hashes, err := tlog.StoredHashes(n, line, read)
@@ -43,17 +46,11 @@ func TestTree(t *testing.T) {
 		stored = append(stored, hashes...)
 		tree.Add(tlog.RecordHash(line))
 	}
-}
-
-func FuzzParseTree(f *testing.F) {
-	for _, text := range []string{"0\n", "-1\n", "1\n", "9223372036854775807\n", "1\n" + tlog.Hash{}.String() + "\n", "3\nx\n"} {
-		f.Add(text)
+	for _, size := range []int64{1<<63 - 1, -1 << 63} {
+		tree.Size = size
+		tree.Root()
+		tree.Add(tlog.Hash{})
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if tree, err := ParseTree(text); err == nil && tree.String() != text {
-			t.Errorf("%q", text)
-		}
-	})
 }
 
 func made(t *testing.T) (Key, Checkpoint) {
@@ -67,7 +64,7 @@ func made(t *testing.T) (Key, Checkpoint) {
 // follows from the public key of a line.
 func TestCheckpointIsASignedNote(t *testing.T) {
 	key, c := made(t)
-	binary, err := Binary(key.Public())
+	binary, err := base64.RawStdEncoding.DecodeString(key.Public())
 	lethetest.Must(t, err)
 	vkey, err := note.NewEd25519VerifierKey("lethe/"+self, binary[1:])
 	lethetest.Must(t, err)
@@ -79,7 +76,7 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 		t.Errorf("the text is %q, want %q", n.Text, want)
 	}
 	again, err := ParseCheckpoint("  " + strings.ReplaceAll(c.String(), "\n", "\r\n") + "\n")
-	if err != nil || again.String() != c.String() || again.Verify(key.Public()) != nil || !again.SignedBy(key.Public()) {
+	if err != nil || again.String() != c.String() || again.Verify(key.Public()) != nil {
 		t.Errorf("read again: %v, %v", again, err)
 	}
 }
@@ -87,7 +84,7 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 func TestChangedCheckpoint(t *testing.T) {
 	key, c := made(t)
 	other, _ := made(t)
-	if c.Verify(other.Public()) == nil || c.SignedBy(other.Public()) || c.Verify("") == nil || c.Verify("AQ") == nil {
+	if c.Verify(other.Public()) == nil || c.Verify("") == nil || c.Verify("AQ") == nil {
 		t.Error("another key verifies it")
 	}
 	for _, change := range []func(*Checkpoint){
