@@ -95,8 +95,9 @@ var ErrOtherLog = errors.New("the log does not have the line that was read last"
 // changes nothing, and may be used while another process writes: it ends where
 // the log ended when it was opened, before a torn end as Open would set it aside.
 type Reader struct {
-	At   Mark  // behind the last line read
-	Size int64 // of the file
+	At   Mark   // behind the last line read
+	Line string // that line, with its newline
+	Size int64  // of the file
 
 	chain
 	file  io.ReaderAt
@@ -164,7 +165,7 @@ func (r *Reader) Next() (e Event, follows bool, err error) {
 		}
 		return e, false, &CorruptError{r.path, r.At.Offset, bad.Error()}
 	}
-	r.At = Mark{r.At.Offset + int64(len(line)), rec.sum}
+	r.At, r.Line = Mark{r.At.Offset + int64(len(line)), rec.sum}, line
 	return rec.event, rec.follows, nil
 }
 

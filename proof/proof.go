@@ -89,8 +89,8 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 
 // verifier checks signatures of an identity's checkpoints.
 func (c Checkpoint) verifier(public string) (note.Verifier, error) {
-	key, _ := base64.RawStdEncoding.DecodeString(public)
-	if len(key) != 1+ed25519.PublicKeySize || Text(key) != public || key[0] != 1 {
+	key := Binary(public)
+	if len(key) != 1+ed25519.PublicKeySize || key[0] != 1 {
 		return nil, errors.New("malformed public key")
 	}
 	encoded, err := note.NewEd25519VerifierKey(c.origin(), key[1:])
@@ -111,3 +111,12 @@ func (c Checkpoint) Verify(public string) error {
 
 // Text writes binary values as the fields of a line have them.
 func Text(b []byte) string { return base64.RawStdEncoding.EncodeToString(b) }
+
+// Binary reads what Text wrote; what is not of that form is nothing.
+func Binary(text string) []byte {
+	b, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil || Text(b) != text {
+		return nil
+	}
+	return b
+}

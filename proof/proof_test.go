@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,9 +63,7 @@ func made(t *testing.T) (Key, Checkpoint) {
 // follows from the public key of a line.
 func TestCheckpointIsASignedNote(t *testing.T) {
 	key, c := made(t)
-	binary, err := base64.RawStdEncoding.DecodeString(key.Public())
-	lethetest.Must(t, err)
-	vkey, err := note.NewEd25519VerifierKey("lethe/"+self, binary[1:])
+	vkey, err := note.NewEd25519VerifierKey("lethe/"+self, Binary(key.Public())[1:])
 	lethetest.Must(t, err)
 	v, err := note.NewVerifier(vkey)
 	lethetest.Must(t, err)

@@ -1,0 +1,221 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/proof"
+)
+
+// VerifyOptions are what Verify holds a life against.
+type VerifyOptions struct {
+	Against  *proof.Checkpoint      // that was kept elsewhere, or nil
+	Key      string                 // the home's public one, by which the newest seal has to be while the life goes on here; "" takes any
+	Progress func(done, size int64) // bytes of LIFE; may be nil
+}
+
+// Verdict is what Verify has found.
+type Verdict struct {
+	Lines      int64            // of LIFE, up to the fault if that is one of them
+	Seals      int64            // that hold
+	Signer     string           // the public key of the newest of them
+	Checkpoint proof.Checkpoint // that it is; its Size is how many lines are sealed
+	Erased     int              // lines and blobs of which bytes are gone, as sealed lines say
+	Blobs      int              // that the life refers to
+	Fault      error            // the first; nil if the life was not altered
+}
+
+// Unsealed is how many lines came after the newest seal.
+func (v *Verdict) Unsealed() int64 { return v.Lines - v.Checkpoint.Size - min(v.Seals, 1) }
+
+// verifier reads one life. What is left of lines and blobs of which bytes are gone is told apart by a
+// line's offset and a blob's address.
+type verifier struct {
+	VerifyOptions
+	Verdict
+	id     agent.Identity
+	tree   proof.Tree
+	next   string // the key that seals from here on; "" takes any
+	moved  bool
+	same   bool                      // the root of Against is that of these lines
+	signed bool                      // a key that seals this life has signed it
+	gone   map[int64]life.Erasure    // what LIFE.erased says
+	left   map[string]string         // hashes of what is there
+	stated map[string]string         // what lines say that there is
+	sealed map[string]string         // of these, what sealed lines say
+	parent map[blobs.Hash]blobs.Hash // of each blob
+	newest string                    // blob, as a line names it
+}
+
+// Verify finds out whether a life was altered: it checks the checksum of each line, each seal, that
+// sealed lines tell of what was erased, and that the blobs are there, down to the boot. It changes
+// nothing, and the life may run. An error says that it could not find out.
+func Verify(id agent.Identity, store *blobs.Store, o VerifyOptions) (Verdict, error) {
+	v := &verifier{VerifyOptions: o, id: id, left: map[string]string{}, stated: map[string]string{}, sealed: map[string]string{}, parent: map[blobs.Hash]blobs.Hash{}}
+	err := v.lines()
+	if bad, ok := errors.AsType[*life.CorruptError](err); ok {
+		v.Fault, err = fmt.Errorf("line %d, at byte %d: %s", v.Lines+1, bad.Offset, bad.Why), nil
+	}
+	if err == nil && v.Fault == nil {
+		v.Fault = cmp.Or(v.signer(), v.against())
+	}
+	if err == nil && v.Fault == nil {
+		v.Fault = Reach(id, store, func(h blobs.Hash) error { return v.blob(store, h) })
+	}
+	if err == nil && v.Fault == nil {
+		v.Fault = cmp.Or(v.erasures(), v.chain(store))
+	}
+	return v.Verdict, err
+}
+
+// lines goes through LIFE. A line whose checksum does not fit ends it: it comes before a seal that does not hold.
+func (v *verifier) lines() error {
+	from, err := life.ReadFrom(v.id.LIFE(), life.Mark{})
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if v.gone, err = life.ReadErased(v.id.LIFE()); err != nil {
+		return err
+	}
+	for told := int64(0); ; {
+		v.same = v.same || v.Against != nil && v.Against.Size == v.tree.Size && v.Against.Root == v.tree.Root()
+		at := from.At.Offset
+		line, _, err := from.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		v.Lines++
+		if err := v.line(line); err != nil && v.Fault == nil {
+			v.Fault = fmt.Errorf("line %d, at byte %d: %w", v.Lines, at, err)
+		}
+		leaf := life.Leaf(from.Line)
+		if e, ok := v.gone[at]; ok && e.Now == leaf {
+			v.left[fmt.Sprint(at)] = fmt.Sprintf("%x:%x", e.Before, e.Now)
+			leaf = e.Before
+		}
+		v.tree.Add(leaf)
+		if done := from.At.Offset; v.Progress != nil && (done-told > 1<<22 || done == from.Size) {
+			told = done
+			v.Progress(done, from.Size)
+		}
+	}
+}
+
+// line takes in what a line says about the log and its blobs.
+func (v *verifier) line(line life.Event) error {
+	if len(line.Refs) > 0 && line.Kind != "fade" { // whose blobs are nothing without the epoch behind it
+		v.newest = line.Refs[len(line.Refs)-1].Hash
+	}
+	if !slices.Contains([]string{life.Sealed, "moved", "received", "erased"}, line.Kind) {
+		return nil
+	}
+	e, err := event.Parse(line)
+	switch e := e.(type) {
+	case event.Sealed:
+		return v.seal(e)
+	case event.Moved:
+		v.moved = true
+	case event.Received:
+		v.moved, v.next = false, e.Key
+	case event.Erased:
+		for _, text := range append(line.All("line"), line.All("blob")...) {
+			what, left, _ := strings.Cut(text, ":")
+			v.stated[what] = left
+		}
+	}
+	return err
+}
+
+func (v *verifier) seal(e event.Sealed) error {
+	c := proof.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Sig: proof.Binary(e.Sig)}
+	lines := fmt.Sprintf("lines %d to %d", v.Checkpoint.Size+1, c.Size)
+	switch {
+	case e.Size != c.Size || e.Root != proof.Text(c.Root[:]):
+		return fmt.Errorf("this seal is of other lines: of %s at least one was altered, added or left out", lines)
+	case c.Verify(e.Key) != nil:
+		return fmt.Errorf("this seal has no signature of the key that it names: %s may be anybody's", lines)
+	case v.next != "" && v.next != e.Key:
+		return fmt.Errorf("this seal is by another key than the one before, and no line says that another home received the life: %s may be anybody's", lines)
+	}
+	v.Seals++
+	v.Checkpoint, v.Signer, v.next = c, e.Key, e.Key
+	maps.Copy(v.sealed, v.stated)
+	clear(v.stated)
+	v.signed = v.signed || v.Against != nil && v.Against.Verify(e.Key) == nil
+	return nil
+}
+
+// signer checks whose the newest seal is.
+func (v *verifier) signer() error {
+	if _, err := os.Lstat(filepath.Join(v.id.Dir, "mirror")); err == nil || v.moved || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
+		return nil
+	}
+	return fmt.Errorf("its newest seal is by the key %s, and this home has the key %s", v.Signer, v.Key)
+}
+
+// against checks the checkpoint that was kept.
+func (v *verifier) against() error {
+	switch a := v.Against; {
+	case a == nil || v.same && v.signed:
+		return nil
+	case a.Size > v.tree.Size:
+		return fmt.Errorf("it has %d lines, and the checkpoint is of %d: LIFE was cut back", v.tree.Size, a.Size)
+	case !v.same:
+		return fmt.Errorf("lines 1 to %d are not those of the checkpoint: they were altered and sealed anew", a.Size)
+	}
+	return errors.New("the checkpoint is not signed by a key that seals this life")
+}
+
+// blob takes in a blob that the life refers to.
+func (v *verifier) blob(store *blobs.Store, h blobs.Hash) error {
+	b, err := store.Get(h)
+	if err == nil && b.Gone != nil {
+		v.left[h.String()] = blobs.Sum(blobs.EncodeTombstone(*b.Gone, b.Meta, b.Body)).String()
+	}
+	v.parent[h], v.Blobs = b.Parent, len(v.parent)+1
+	return err
+}
+
+// erasures checks that sealed lines state what is left of lines and blobs of which bytes are gone.
+func (v *verifier) erasures() error {
+	v.Erased = len(v.left)
+	for _, what := range slices.Sorted(maps.Keys(v.left)) {
+		if v.sealed[what] == v.left[what] {
+			continue
+		}
+		if len(what) == 64 {
+			return fmt.Errorf("blob %s has a tombstone, and no sealed line says that it was erased, and what was left", what)
+		}
+		return fmt.Errorf("the line at byte %s was altered, and no sealed line says that it was erased, and what was left", what)
+	}
+	return nil
+}
+
+// chain follows the parents from the newest blob down to the boot.
+func (v *verifier) chain(store *blobs.Store) error {
+	h, err := store.Resolve(v.newest)
+	for err == nil && h.String() != v.id.Self && v.left[h.String()] == "" {
+		if _, ok := v.parent[h]; !ok {
+			err = v.blob(store, h)
+		}
+		if h = v.parent[h]; err == nil && h.IsZero() {
+			err = errors.New("the parents of its newest blob do not lead to its boot")
+		}
+	}
+	return err
+}
