@@ -43,22 +43,23 @@ type listing struct {
 func list(store *blobs.Store) (l listing, err error) {
 	l.Store = store
 	err = store.Each(func(h blobs.Hash) error { l.sorted = append(l.sorted, h); return nil })
-	slices.SortFunc(l.sorted, func(a, b blobs.Hash) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(l.sorted, func(a, b blobs.Hash) int { return bytes.Compare(a[:], b[:]) })
 	return l, err
 }
 
 // find is Resolve, also of what was stored since. An address that is not there ends in zeros.
-func (l listing) find(short string) (blobs.Hash, error) {
+func (l listing) find(short string) (h blobs.Hash, err error) {
+	_, _ = hex.Decode(h[:], []byte(short+strings.Repeat("0", len(short)%2)))
+	i, _ := slices.BinarySearchFunc(l.sorted, h, func(a, b blobs.Hash) int { return bytes.Compare(a[:], b[:]) })
 	fits := func(i int) bool { return i < len(l.sorted) && strings.HasPrefix(l.sorted[i].String(), short) }
-	i, _ := slices.BinarySearchFunc(l.sorted, short, func(h blobs.Hash, short string) int { return cmp.Compare(h.String(), short) })
 	if len(short) >= blobs.MinPrefix && fits(i) && !fits(i+1) {
 		return l.sorted[i], nil
 	}
-	h, err := l.Resolve(short)
+	found, err := l.Resolve(short)
 	if err != nil {
-		_, _ = hex.Decode(h[:], []byte(short+strings.Repeat("0", len(short)%2)))
+		return h, err
 	}
-	return h, err
+	return found, nil
 }
 
 // reacher walks what a life refers to.

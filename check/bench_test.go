@@ -1,0 +1,80 @@
+package check
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/internal/lethetest"
+	"lethe/life"
+	"lethe/life/event"
+)
+
+// BenchmarkFsck checks a home of 100,000 blobs of 4 KB, which one life refers to; beside it stand what reading and
+// hashing the same files costs, and what hashing alone does.
+func BenchmarkFsck(b *testing.B) {
+	const count, size = 100_000, 4096
+	w := open(b, b.TempDir())
+	id, err := agent.Boot(w.home, w.store, agent.BootOptions{Name: "ada"})
+	lethetest.Must(b, err)
+	log, err := life.Open(id.LIFE())
+	lethetest.Must(b, err)
+	text, at := make([]byte, size-250), time.Now()
+	var parent blobs.Hash
+	var lines []life.Event
+	for n := range count {
+		copy(text, time.Duration(n).String())
+		parent, err = w.store.Put(blobs.Meta{At: at, Gist: "one of many", Life: id.Self, Parent: parent}, text)
+		lethetest.Must(b, err)
+		lines = append(lines, event.Line(at, event.Stopped{Why: "done"}, blobs.Ref{Hash: parent.String()[:16]}))
+	}
+	for part := range slices.Chunk(lines, 1000) {
+		lethetest.Must(b, log.Append(part...))
+	}
+	lethetest.Must(b, log.Close())
+	hash := func(read func(h blobs.Hash) []byte) func(b *testing.B) {
+		return func(b *testing.B) {
+			all, err := list(w.store)
+			lethetest.Must(b, err)
+			b.SetBytes(count * size)
+			for b.Loop() {
+				var g errgroup.Group
+				g.SetLimit(runtime.NumCPU())
+				for part := range slices.Chunk(all.sorted, 64) {
+					g.Go(func() error {
+						for _, h := range part {
+							blobs.Sum(read(h))
+						}
+						return nil
+					})
+				}
+				lethetest.Must(b, g.Wait())
+			}
+		}
+	}
+	b.Run("hash", hash(func(blobs.Hash) []byte { return text }))
+	b.Run("read+hash", hash(func(h blobs.Hash) []byte { data, _ := os.ReadFile(w.store.Path(h)); return data }))
+	b.Run("fsck", func(b *testing.B) {
+		b.SetBytes(count * size)
+		for b.Loop() {
+			r, err := Fsck(w.home, w.store, nil, nil)
+			if err != nil || r.Blobs != count+1 || len(r.Findings) > 0 {
+				b.Fatalf("%+v, %v", r, err)
+			}
+		}
+	})
+	b.Run("pass", func(b *testing.B) {
+		b.SetBytes(count * size)
+		all, _ := list(w.store)
+		for b.Loop() {
+			c := &checker{home: w.home, all: all, lost: map[blobs.Hash]blobs.Hash{}}
+			c.blobs(all.sorted)
+		}
+	})
+}
