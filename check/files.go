@@ -22,49 +22,47 @@ var foreign = []string{"workspace", "sandbox", "gate", "jobs", lostFound}
 // young is the age below which a file may still be being written: it is passed over.
 const young = time.Minute
 
-// files checks the files in a directory of the home and below: modes, what is left over, and the form of
-// what is JSON or an index.
+// forms say what is in files of a name that ends so.
+var forms = map[string]func([]byte) bool{
+	".json": json.Valid,
+	".jsonl": func(data []byte) bool { // the last line may be cut off
+		return !slices.ContainsFunc(slices.Collect(bytes.Lines(data)), func(line []byte) bool { return bytes.HasSuffix(line, []byte("\n")) && !json.Valid(line) })
+	},
+	"recall.db": func(data []byte) bool { return bytes.HasPrefix(data, []byte("SQLite format 3\x00")) },
+}
+
+// files checks the files in a directory of the home and below: modes, what is left over, and forms.
 func (c *checker) files(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		inBlobs := strings.HasPrefix(path, c.home.Blobs()+"/")
-		switch {
-		case d != nil && d.IsDir() && slices.Contains(foreign, d.Name()):
-			return fs.SkipDir
-		case err != nil || inBlobs && (d.IsDir() || len(d.Name()) == 61): // those are held against their names
+		if err != nil || inBlobs && (d.IsDir() || len(d.Name()) == 61) { // those are held against their names
 			return err
+		}
+		if d.IsDir() && slices.Contains(foreign, d.Name()) {
+			return fs.SkipDir
 		}
 		fi, err := d.Info()
 		if err != nil || fi.Mode()&fs.ModeSymlink != 0 || !d.IsDir() && time.Since(fi.ModTime()) < young {
 			return nil
 		}
 		c.mode(path, fi)
-		name, parent := d.Name(), filepath.Dir(path)
-		_, running := agent.Running(agent.Identity{Dir: parent})
-		request := filepath.Dir(parent) == c.home.Agents() && !running && slices.Contains([]string{"stop", "compact", "stop-job"}, name)
-		bad := func(is func([]byte) bool) bool {
-			data, _, err := durable.ReadRegular(path, 1<<28)
-			return err == nil && !is(data)
+		aside := func() error { return c.aside(path) }
+		left := inBlobs || slices.ContainsFunc([]string{".tmp-", ".torn-", ".kept-"}, func(s string) bool { return strings.Contains(d.Name(), s) })
+		if life := filepath.Dir(path); filepath.Dir(life) == c.home.Agents() && slices.Contains([]string{"stop", "compact", "stop-job"}, d.Name()) {
+			_, running := agent.Running(agent.Identity{Dir: life})
+			left = left || !running
 		}
-		switch {
-		case d.IsDir():
-		case inBlobs, request, strings.HasPrefix(name, ".tmp-"), strings.Contains(name, ".md.torn-"), strings.Contains(name, ".md.kept-"):
-			c.find("stray file", path, fmt.Sprintf("%d bytes of %s", fi.Size(), fi.ModTime().Format(time.DateTime)), func() error { return c.aside(path) })
-		case strings.HasSuffix(name, ".json") && bad(json.Valid), strings.HasSuffix(name, ".jsonl") && bad(validLines),
-			name == "recall.db" && bad(func(data []byte) bool { return bytes.HasPrefix(data, []byte("SQLite format 3\x00")) }):
-			c.find("damaged file", path, "it does not have its form", func() error { return c.aside(path) })
+		if left && !d.IsDir() {
+			c.find("stray file", path, fmt.Sprintf("%d bytes of %s", fi.Size(), fi.ModTime().Format(time.DateTime)), aside)
+			return nil
+		}
+		for end, form := range forms {
+			if data, _, err := durable.ReadRegular(path, 1<<28); strings.HasSuffix(path, end) && err == nil && !form(data) {
+				c.find("damaged file", path, "it is not what such a file holds", aside)
+			}
 		}
 		return nil
 	})
-}
-
-// validLines reports whether whole lines are JSON each.
-func validLines(data []byte) bool {
-	for line := range bytes.Lines(data) {
-		if bytes.HasSuffix(line, []byte("\n")) && !json.Valid(line) {
-			return false
-		}
-	}
-	return true
 }
 
 // mode checks who may do what with a file or directory.
