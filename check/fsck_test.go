@@ -58,7 +58,10 @@ func (w *world) mended(what string) {
 	w.Helper()
 	mended, left, err := Repair(w.home, w.store, nil, nil)
 	if err != nil || len(left.Findings) > 0 {
-		w.Errorf("%s: mended %+v, left %+v, %v", what, mended, left, err)
+		w.Errorf("%s: %v", what, err)
+		for _, f := range append(mended, left.Findings...) {
+			w.Logf("%s %s %s", f.Kind, f.Where, f.What)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -96,9 +97,14 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 			return err
 		}
 	}
-	err := f.all.Each(func(h blobs.Hash) error { // whoever came next names all of the address
-		if b, err := f.all.Get(h); err == nil && strings.HasPrefix(b.Parent.String(), short) {
+	err := f.all.Each(func(h blobs.Hash) error { // whoever came next, and a snapshot, name all of the address
+		b, err := f.all.Get(h)
+		if strings.HasPrefix(b.Parent.String(), short) {
 			address = b.Parent
+		} else if i := bytes.Index(b.Body, []byte(`"`+short)); err == nil && i >= 0 && strings.HasPrefix(b.Gist, "epoch ") {
+			if named, err := blobs.ParseHash(string(b.Body[i+1:min(i+65, len(b.Body))])); err == nil {
+				address = named
+			}
 		}
 		return nil
 	})
