@@ -102,7 +102,7 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 		if strings.HasPrefix(b.Parent.String(), short) {
 			address = b.Parent
 		} else if i := bytes.Index(b.Body, []byte(`"`+short)); err == nil && i >= 0 && strings.HasPrefix(b.Gist, "epoch ") {
-			if named, err := blobs.ParseHash(string(b.Body[i+1:min(i+65, len(b.Body))])); err == nil {
+			if named, err := blobs.ParseHash(string(b.Body[i+1 : min(i+65, len(b.Body))])); err == nil {
 				address = named
 			}
 		}
