@@ -2,7 +2,7 @@
 """Prints the body of a life's next request, or checks all of the life: python3 reader.py [--preset P] [--verify] HOME NAME...
 The pages life.md, blobs.md, rooms.md, request.md and proof.md say what this does. Python 3.9, no library. Exit code 6: the life is damaged."""
 import argparse, datetime, glob, hashlib, json, math, os, re, sys, unicodedata
-from reader_checks import Fault, blake3, verify
+from reader_checks import Fault, blake3, torn, verify
 
 # ---- Text. A byte that is no UTF-8 is a lone surrogate until clean() makes a run of them U+FFFD.
 
@@ -94,7 +94,7 @@ class Life:
             before = self.lines[i - 1][-13:-1] if i else b""
             fits = line[-15:] == b" #%b\n" % encode(blake3(before + line[:-15])[:12])
             if not fits and self.erased.get(self.offsets[i], ("", ""))[1] != hashlib.sha256(b"\0" + line[:-1]).hexdigest():
-                if i + 1 == len(self.lines) or b"\0" in line: return
+                if torn(self.lines[i:]): return
                 raise Fault(f"LIFE.md line {i + 1}: the checksum does not fit")
             yield i
     def blob(self, digits):

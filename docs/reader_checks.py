@@ -79,6 +79,13 @@ def ed25519(key, message, signature):
 
 # ---- Checking all of a life
 
+def torn(lines):
+    """Whether these are what a crash left of the last append: life.md, "Torn ends"."""
+    def part(line): return b"\0" in line or line[-1:] != b"\n"
+    def whole(line): return re.search(rb"^\[[^]]*\] .* #[0-9a-f]{12}\n$", line.rpartition(b"\0")[2])
+    if b"\0" not in lines[0]: return len(lines) == 1
+    return all(re.search(rb" \+ #[0-9a-f]{12}\n$", line) or part(line) and not whole(line) for line in lines)
+
 def node(left, right): return hashlib.sha256(b"\1" + left + right).digest()
 
 def seal_holds(self, size, fields, subtrees):
@@ -92,7 +99,7 @@ def seal_holds(self, size, fields, subtrees):
 def verify(life, parse):
     """Checks each line, seal and blob, and says how many there are."""
     self, subtrees, sealed, seals, refs, parents, owner, owners = "", [], 0, 0, {}, set(), "", []
-    gone, stated, unsealed = {}, set(), set()  # what has to be stated by an "erased" line under a seal, what is, and what is without a seal
+    i, gone, stated, unsealed = -1, {}, set(), set()  # what has to be stated by an "erased" line under a seal, what is, and what is without a seal
     for i in life.sound(0):
         leaf, (kind, _, fields, of) = hashlib.sha256(b"\0" + life.lines[i][:-1]).digest(), parse(life.lines[i])
         before, now = life.erased.get(life.offsets[i], ("", ""))
@@ -121,4 +128,5 @@ def verify(life, parse):
     gone.update((f"{address}:{hash}", f"blob {address}") for address, hash in life.graves.items())
     for what, where in gone.items():
         if what not in stated: raise Fault(f"{where}: erased, and no sealed line says so")
-    return f"{len(life.lines)} lines, {seals} seals over the first {sealed} (by {owner or 'nobody'}), {len({p for p in parents if len(p) == 64})} blobs: all is as it was written"
+    rest = "" if i + 1 == len(life.lines) else ", and behind them what a crash left of the last append"
+    return f"{i + 1} lines{rest}, {seals} seals over the first {sealed} (by {owner or 'nobody'}), {len({p for p in parents if len(p) == 64})} blobs: all is as it was written"
