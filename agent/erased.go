@@ -55,17 +55,14 @@ func (a *Agent) recordErased(plan *redact.Plan) error {
 const mostErased = 1000
 
 func erasedLines(plan *redact.Plan) (out []record) {
-	for i := 0; i == 0 || i < max(len(plan.Blobs), len(plan.Lines)); i += mostErased {
-		e := event.Erased{Why: "erased"}
-		for chunk := range slices.Chunk(plan.Blobs[min(i, len(plan.Blobs)):], mostErased) {
-			e.Blobs = chunk
-			break
-		}
-		for chunk := range slices.Chunk(plan.Lines[min(i, len(plan.Lines)):], mostErased) {
-			e.Lines = chunk
-			break
-		}
-		out = append(out, record{event: e})
+	for blobs := range slices.Chunk(plan.Blobs, mostErased) {
+		out = append(out, record{event: event.Erased{Why: "erased", Blobs: blobs}})
+	}
+	for lines := range slices.Chunk(plan.Lines, mostErased) {
+		out = append(out, record{event: event.Erased{Why: "erased", Lines: lines}})
+	}
+	if out == nil { // files alone
+		out = []record{{event: event.Erased{Why: "erased"}}}
 	}
 	return out
 }

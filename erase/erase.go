@@ -141,7 +141,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	case err != nil && rel == ".":
 		return err
 	case err != nil:
-		f.places[Place{What: rel, How: Unread}]++
+		f.count(rel, Unread, 1)
 		return nil
 	case d.IsDir() || !d.Type().IsRegular() && !(parts[0] == "chats" && d.Type() == fs.ModeSymlink):
 		return nil
@@ -152,7 +152,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	}
 	data, err := durable.ReadWhole(path, redact.MaxFile)
 	if err != nil {
-		f.places[Place{What: rel, How: Unread}]++
+		f.count(rel, Unread, 1)
 		return nil
 	}
 	if kind == blob {
@@ -175,9 +175,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	case busy:
 		return fmt.Errorf("%w: stop the bridge %s first", ErrBusy, parts[1])
 	case Other:
-		if f.req.Ref.IsZero() {
-			f.places[Place{What: f.names[parts[1]], How: Other}] += len(found)
-		}
+		f.other(parts[1], len(found))
 		return nil
 	case Removed:
 		if view, ok := mind.ReadView(data); kind != mine || ok && view.Intact {
@@ -188,18 +186,27 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		fallthrough
 	case Erased:
 		cuts, kept := cutsOf(kind, data, found)
-		f.places[Place{What: what, How: how}] += len(found) - kept
-		f.keep(kept)
+		f.count(what, how, len(found)-kept)
+		f.count(noText, Kept, kept)
 		return f.add(redact.File{Path: rel, Cuts: cuts}, kind, data, 0)
 	}
-	f.places[Place{What: what, How: how}] += len(found)
+	f.count(what, how, len(found))
 	return nil
 }
 
-// keep counts what is no text.
-func (f *finder) keep(n int) {
+// noText is what is kept of places.
+const noText = "names, addresses and numbers"
+
+func (f *finder) count(what, how string, n int) {
 	if n > 0 {
-		f.places[Place{What: "names, addresses and numbers", How: Kept}] += n
+		f.places[Place{What: what, How: how}] += n
+	}
+}
+
+// other counts in what belongs to another identity.
+func (f *finder) other(self string, n int) {
+	if f.req.Ref.IsZero() {
+		f.count(f.names[self], Other, n)
 	}
 }
 
@@ -238,36 +245,25 @@ func (f *finder) treat(parts []string) (how, kind string) {
 		if len(parts) > 2 && parts[1] != f.id.Self {
 			return Other, raw
 		}
-		if len(parts) > 2 {
-			return f.own(parts[2], filepath.Ext(name))
+		if len(parts) < 3 {
+			break
+		}
+		switch own, ok := ownFiles[parts[2]]; {
+		case ok && own[0] == Left && f.req.Workspace:
+		case ok:
+			return own[0], own[1]
+		case filepath.Ext(name) == ".json":
+			return Erased, state
 		}
 	}
 	return Erased, raw
 }
 
-// own is treat for a file of the identity.
-func (f *finder) own(name, ext string) (how, kind string) {
-	switch name {
-	case "SOUL.md":
-		return soul, raw
-	case "LIFE.md":
-		return Erased, log
-	case "context.md":
-		return Removed, mine
-	case "status.json", "live.md", "live.json":
-		return Removed, raw
-	case "LIFE.erased", "erase.json", "lock", "tree", "recall.db", "recall.db-wal", "recall.db-shm", "recall.db-journal", "recall.db-lock":
-		return "", ""
-	case "workspace", "sandbox", "gate":
-		if !f.req.Workspace {
-			return Left, raw
-		}
-		return Erased, raw
-	}
-	if ext == ".json" {
-		return Erased, state
-	}
-	return Erased, raw
+// ownFiles says what becomes of files of the identity, and of which kind they are.
+var ownFiles = map[string][2]string{
+	"SOUL.md": {soul, raw}, "LIFE.md": {Erased, log}, "context.md": {Removed, mine}, "status.json": {Removed, raw}, "live.md": {Removed, raw}, "live.json": {Removed, raw},
+	"LIFE.erased": {}, "erase.json": {}, "lock": {}, "tree": {}, "recall.db": {}, "recall.db-wal": {}, "recall.db-shm": {}, "recall.db-journal": {}, "recall.db-lock": {},
+	"workspace": {Left, raw}, "sandbox": {Left, raw}, "gate": {Left, raw},
 }
 
 func newFinder(home agent.Home, store *blobs.Store, id agent.Identity, r Request) *finder {

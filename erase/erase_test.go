@@ -56,8 +56,6 @@ func TestCuts(t *testing.T) {
 	for _, c := range []struct{ kind, word, data, want string }{
 		{raw, "4711", "[USER:u4711 2026-11-20T12:57:16Z] 4711 hash=a4711b is 4711\n4711", "[USER:u4711 2026-11-20T12:57:16Z] .... hash=a4711b is ....\n...."},
 		{state, "4711", `{"at": 4711, "hash": "4711", "text": "is 4711"}`, `{"at": 4711, "hash": "4711", "text": "is ...."}`},
-		{state, "nail", `{"text": "\nail nail"}`, `{"text": "..... ...."}`},
-		{state, `end\`, `{"text": "end\\", "line": "\\\"end\\\\\""}`, `{"text": ".....", "line": "\\\"[erased.]"}`},
 		{log, "room dev", `inbound room="room dev" say="in room dev" ◱hash=81c68b6ce806a784 gist=room dev◲`, `inbound room="room dev" say="in [erased]" ◱hash=81c68b6ce806a784 gist=[erased]◲`},
 		{reply, "4711", "{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n",
 			"{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n....\n<call BASH>\n{\"n\":4711,\"s\":\"....\"}\n</call>\n"},
@@ -250,7 +248,7 @@ func (w *world) finished(t testing.TB, when string, before map[string][]byte) {
 	})
 	erased := 0
 	err := life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
-		if e.Kind == "erased" {
+		if e.Kind == "note" && e.Get("why") == "erased" {
 			erased++
 		}
 		return nil

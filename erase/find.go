@@ -233,14 +233,10 @@ func (f *finder) blob(rel string, data []byte) error {
 	buried := gone == nil && t.Of == h
 	switch {
 	case err != nil || derr != nil || sum != h && !buried: // what a crash left, or damage
-		if len(find(data, f.patterns)) > 0 {
-			f.places[Place{What: rel, How: Left}]++
-		}
+		f.count(rel, Left, len(find(data, f.patterns)))
 		return nil
 	case !f.ours(h, m):
-		if n := len(find(data, f.patterns)); n > 0 && f.req.Ref.IsZero() {
-			f.places[Place{What: f.names[m.Life], How: Other}] += n
-		}
+		f.other(m.Life, len(find(data, f.patterns)))
 		return nil
 	case buried && f.stated[h.String()] != sum.String(): // another life had it erased
 		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: h.String(), Tombstone: sum.String()})
@@ -272,8 +268,8 @@ func (f *finder) blob(rel string, data []byte) error {
 		for _, c := range more {
 			cuts = append(cuts, [2]int64{c[0] + int64(len(head)), c[1]})
 		}
-		f.keep(kept + keptToo)
-		f.places[Place{What: "blobs: " + named, How: Erased}] += n - kept - keptToo
+		f.count(noText, Kept, kept+keptToo)
+		f.count("blobs: "+named, Erased, n-kept-keptToo)
 		return f.add(redact.File{Path: rel, Cuts: cuts, Of: h.String()}, kind, data, len(head))
 	}
 	return nil

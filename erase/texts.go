@@ -112,9 +112,6 @@ func cutsOf(kind string, data []byte, found []span) (cuts [][2]int64, kept int) 
 	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
 	end := 0 // of the last cut
 	for _, f := range found {
-		if kind != raw {
-			f = whole(data, f)
-		}
 		i, _ := slices.BinarySearchFunc(texts, f.from, func(t span, at int) int { return t.to - at - 1 })
 		some := f.to <= end
 		for ; i < len(texts) && texts[i].from < f.to; i++ {
@@ -135,23 +132,6 @@ func cutsOf(kind string, data []byte, found []span) (cuts [][2]int64, kept int) 
 	}
 	return cuts, kept
 }
-
-var halfEscape = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?)?$`)
-
-// whole widens a span so that it ends in no escape of a quoted text.
-func whole(data []byte, s span) span {
-	before := data[max(0, s.from-16):s.from]
-	if m := halfEscape.FindIndex(before); m != nil && backslashes(before[:m[0]+1])%2 == 1 {
-		s.from -= len(before) - m[0]
-	}
-	if backslashes(data[s.from:s.to])%2 == 1 && s.to < len(data) {
-		s.to++
-	}
-	return s
-}
-
-// backslashes counts those at the end.
-func backslashes(data []byte) int { return len(data) - len(bytes.TrimRight(data, `\`)) }
 
 var errForm = errors.New("it could not be read any more")
 
