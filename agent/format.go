@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"lethe/internal/durable"
 )
@@ -26,7 +27,7 @@ func Format(dir string) (format int, err error) {
 	case err != nil:
 		return 0, err
 	}
-	if _, err := fmt.Sscanf(string(text), "lethe home %d\n", &format); err != nil || format < 1 {
+	if _, err := fmt.Sscanf(string(text), "lethe home %d\n", &format); err != nil || format < 1 || !strings.Contains(string(text), "\n") {
 		return 0, fmt.Errorf("%w: read %s: it is not of the form \"lethe home %d\"", ErrCorrupt, path, HomeFormat)
 	}
 	if format > HomeFormat {
