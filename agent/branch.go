@@ -56,7 +56,7 @@ func (a *Agent) branch() error {
 	if err == nil && label != "" {
 		err = a.commit(record{event: event.Labelled{Label: label}})
 	} else if err == nil {
-		then, bad := at(a.id, a.log.Log, a.store, Moment{End: to})
+		then, bad := At(a.id, a.store, Moment{End: to})
 		if bad != nil {
 			a.cfg.Log.Warn("it cannot go back", "error", bad)
 		} else {
@@ -68,9 +68,6 @@ func (a *Agent) branch() error {
 	}
 	return clearRequest(a.id, branchFile)
 }
-
-// leftRelevance is that of what an identity leaves, of 1 to 9: nobody has judged it.
-const leftRelevance = 5
 
 //go:embed back.md
 var back string
@@ -93,7 +90,7 @@ func (a *Agent) goBack(then Then) error {
 		original.WriteString(e.Original(bodiesOf(a.store)))
 	}
 	last := left[len(left)-1]
-	r := mind.Range{From: left[0].N, To: last.N, Level: mind.Gist, Relevance: leftRelevance, At: last.At, Epoch: next.Epoch}
+	r := mind.Range{From: left[0].N, To: last.N, Level: mind.Gist, Relevance: 5, At: last.At, Epoch: next.Epoch}
 	about := blobs.Meta{At: a.now(), Gist: fmt.Sprintf("left when you went back to %s: %s", entry, left[0].Ref.Gist), Parent: a.state.LastBlob}
 	if r.Original, err = a.put(about, []byte(original.String())); err != nil {
 		return err

@@ -58,15 +58,11 @@ func At(id Identity, store *blobs.Store, m Moment) (Then, error) {
 		return Then{}, id.Unread(err)
 	}
 	defer log.Close()
-	return at(id, log, store, m)
-}
-
-func at(id Identity, log *life.Log, store *blobs.Store, m Moment) (Then, error) {
 	var events []life.Event
 	var ends []int64 // of their lines
 	var labels []string
 	end, booted, newest := log.Size(), time.Time{}, 0
-	err := log.Back(0, func(e life.Event, offset int64) bool {
+	err = log.Back(0, func(e life.Event, offset int64) bool {
 		if len(events) > 0 || m.ends(e, end) {
 			events, ends = append(events, e), append(ends, end)
 		}
