@@ -139,7 +139,7 @@ func (a *Agent) since(then Then) (string, error) {
 		case event.Run:
 			about[e.Tool] = append(about[e.Tool], "approved as "+e.ID)
 		case event.Posted:
-			about["lines said"] = append(about["lines said"], "room "+e.Room)
+			about["lines that you said"] = append(about["lines that you said"], "room "+e.Room)
 		default:
 			return perr
 		}

@@ -42,7 +42,7 @@ func TestGoBack(t *testing.T) {
 	r.branched("", w.at(id, Moment{Label: "first"}).End)
 	state := w.fold(id)
 	note := state.Live[len(state.Live)-1]
-	for _, says := range []string{"WRITE_FILE (1): notes.txt", "lines said (2): room dev", "A dog."} {
+	for _, says := range []string{"WRITE_FILE (1): notes.txt", "lines that you said (2): room dev", "A dog."} {
 		if !strings.Contains(note.Text, says) {
 			t.Errorf("the note does not say %q:\n%s", says, note.Text)
 		}
