@@ -37,9 +37,10 @@ var allowed = map[string][]string{
 	"lethe/recall/text":      {"lethe/blobs", "lethe/chat", "lethe/mind"},
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/redact", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/proof", "lethe/recall", "lethe/tools", "lethe/trigger"},
-	"lethe/check":  {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof"},
-	"lethe/erase":  {"lethe/agent", "lethe/blobs", "lethe/bridge/health", "lethe/check", "lethe/internal/durable", "lethe/internal/redact", "lethe/life", "lethe/life/event", "lethe/mind"},
-	"lethe/config": {"lethe/agent", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/llm", "lethe/mind", "lethe/tools"},
+	"lethe/check":   {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof"},
+	"lethe/archive": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/check", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof"},
+	"lethe/erase":   {"lethe/agent", "lethe/blobs", "lethe/bridge/health", "lethe/check", "lethe/internal/durable", "lethe/internal/redact", "lethe/life", "lethe/life/event", "lethe/mind"},
+	"lethe/config":  {"lethe/agent", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/llm", "lethe/mind", "lethe/tools"},
 	"lethe/host": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/config", "lethe/events", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
 		"lethe/mind", "lethe/tools"},
 	"lethe/doctor": {"lethe/agent", "lethe/bridge", "lethe/config", "lethe/host", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/life", "lethe/llm", "lethe/tools"},
@@ -67,8 +68,8 @@ var allowed = map[string][]string{
 	"lethe/bridge/serve/guard":     {},
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
-	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/acp", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/check", "lethe/config", "lethe/doctor", "lethe/erase", "lethe/events", "lethe/host",
-		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/report", "lethe/tools"},
+	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/archive", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/acp", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/check", "lethe/config", "lethe/doctor", "lethe/erase", "lethe/events", "lethe/host",
+		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/proof", "lethe/report", "lethe/tools"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"},                                                                                                                                         // for tests
 	"lethe/internal/crashdisk": {"lethe/internal/durable"},                                                                                                                                         // for tests
@@ -84,6 +85,8 @@ var only = map[string]string{
 	"github.com/fsnotify/fsnotify":        "lethe/chat",
 	"github.com/go-telegram/bot":          "lethe/bridge/telegram",
 	"github.com/blevesearch/snowballstem": "lethe/recall/text",
+	"filippo.io/age":                      "lethe/archive",
+	"github.com/klauspost/compress":       "lethe/archive",
 	"modernc.org/sqlite":                  "lethe/recall/index",
 }
 

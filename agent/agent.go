@@ -88,6 +88,8 @@ type Config struct {
 	People []string       // users who may answer questions, approve calls and raise budgets
 	Zone   *time.Location // of schedules and of a budget's days; default the machine's
 
+	Elsewhere bool // Hold also takes a life that goes on in another home
+
 	AddTriggers string // when the identity may make and change triggers: AddSpoken (the default) or AddAlways
 
 	Ready func(Identity)             // called once the identity hears its rooms
@@ -235,6 +237,9 @@ func (a *Agent) hold() (err error) {
 		a.cfg.Log.Warn("the last line of LIFE was torn, as after a crash; it was set aside", "file", a.log.Torn)
 	}
 	if err := a.resume(); err != nil {
+		return err
+	}
+	if err := a.id.Elsewhere(a.state); err != nil && !a.cfg.Elsewhere {
 		return err
 	}
 	return a.recordErased(plan)

@@ -220,7 +220,7 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		if err := durable.Sync(id.LIFE()); err != nil { // the process that wrote it may have died before the sync
 			return Identity{}, err
 		}
-		return id, home.link(id)
+		return id, home.Link(id)
 	}
 	soul, now := cmp.Or(o.Soul, lethe.Soul), time.Now()
 	meta, first := blobs.Meta{At: now, Gist: "boot of " + o.Name}, event.Boot{Name: o.Name, Version: lethe.Version}
@@ -259,7 +259,7 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		if err := o.fork.write(id, store, boot, o); err != nil {
 			return Identity{}, err
 		}
-		return id, home.link(id)
+		return id, home.Link(id)
 	}
 	log, err := life.Create(id.LIFE())
 	if errors.Is(err, fs.ErrExist) { // the boot of this child was cut short before its line
@@ -274,7 +274,7 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 	if err := log.Append(boot); err != nil {
 		return Identity{}, err
 	}
-	return id, home.link(id)
+	return id, home.Link(id)
 }
 
 // ErrExists says that the name is taken.
@@ -306,7 +306,8 @@ func (id Identity) createFiles(soul string, forked *fork) error {
 	return nil
 }
 
-func (h Home) link(id Identity) error {
+// Link gives an identity its name. One that leads to another identity is an error.
+func (h Home) Link(id Identity) error {
 	target := filepath.Join("..", "agents", id.Self)
 	return durable.Symlink(target, filepath.Join(h.Names(), id.Name))
 }

@@ -44,7 +44,8 @@ const shortLen = 16
 
 // Store is a directory of blobs.
 type Store struct {
-	dir string
+	dir  string
+	base *Store // has what is not here; may be nil
 	// shards tells which shard directories are known to be durable: made, or
 	// found and synced, by this Store. Indexed by the first MinPrefix digits.
 	shards [1 << (4 * MinPrefix)]atomic.Bool
@@ -61,8 +62,17 @@ func Open(dir string) (*Store, error) {
 // Path returns where the blob h is or would be.
 func (s *Store) Path(h Hash) string {
 	name := h.String()
-	return filepath.Join(s.dir, name[:MinPrefix], name[MinPrefix:])
+	path := filepath.Join(s.dir, name[:MinPrefix], name[MinPrefix:])
+	if s.base != nil {
+		if _, err := os.Lstat(path); err != nil {
+			return s.base.Path(h)
+		}
+	}
+	return path
 }
+
+// Over has the store find in base what is not in its own directory. It is for reading.
+func (s *Store) Over(base *Store) { s.base = base }
 
 // maxBlob bounds what is read of a blob, in bytes: far above what an identity hears or does.
 const maxBlob = 1 << 30
@@ -202,6 +212,9 @@ func (s *Store) candidates(prefix string) ([]Hash, error) {
 		if err == nil && strings.HasPrefix(name.Name(), prefix[MinPrefix:]) { // and no temporary file
 			found = append(found, h)
 		}
+	}
+	if len(found) == 0 && s.base != nil {
+		return s.base.candidates(prefix)
 	}
 	return found, nil
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,13 +22,23 @@ import (
 // behind what is missing or damaged, and returns an error for that at the end, which
 // wraps blobs.ErrNotFound or blobs.ErrDigest; an error of f ends it.
 func Reach(id agent.Identity, store *blobs.Store, f func(blobs.Hash) error) error {
+	return ReachTo(id, store, math.MaxInt64, f)
+}
+
+// ReachTo is Reach of the first end bytes of LIFE.
+func ReachTo(id agent.Identity, store *blobs.Store, end int64, f func(blobs.Hash) error) error {
 	all, err := list(store)
 	if err != nil {
 		return err
 	}
 	lost, first := 0, error(nil)
 	r := newReacher(id, all, f, func(_ blobs.Hash, err error) { lost, first = lost+1, cmp.Or(first, err) })
-	err = life.Scan(id.LIFE(), func(e life.Event, _ int64) error { return r.line(e) })
+	err = life.Scan(id.LIFE(), func(e life.Event, offset int64) error {
+		if offset >= end {
+			return nil
+		}
+		return r.line(e)
+	})
 	if err == nil && lost > 0 {
 		err = fmt.Errorf("%s refers to blobs that are missing or damaged: %d, the first: %w", id.Name, lost, first)
 	}

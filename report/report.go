@@ -11,6 +11,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -135,6 +136,9 @@ func (h Home) Agent(id agent.Identity) Agent {
 	a.Model, a.Endpoint = s.Stable.Params.Model, s.Stable.Params.Endpoint
 	a.Turns, a.Entries = s.Turn, s.Next-1
 	a.Input, a.Cached, a.Output, a.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
+	if elsewhere, ok := errors.AsType[*agent.ElsewhereError](id.Elsewhere(s)); ok {
+		a.State = map[bool]string{true: "mirror", false: "moved"}[elsewhere.Mirror]
+	}
 	live, running := Live(id)
 	a.Questions = live.Questions
 	if t := s.Task; t != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lethe/agent"
+	"lethe/archive"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/access"
@@ -77,13 +78,14 @@ func codeOf(err error) int {
 	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)), errors.As(err, new(*config.Error)),
 		errors.Is(err, erase.ErrText):
 		return exitUsage
-	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse), errors.Is(err, erase.ErrBusy):
+	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse), errors.Is(err, erase.ErrBusy),
+		errors.As(err, new(*agent.ElsewhereError)), errors.Is(err, archive.ErrImporting):
 		return exitRunning
-	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)):
+	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)), errors.Is(err, archive.ErrKey):
 		return exitNoKey
 	case errors.Is(err, agent.ErrNewer), errors.Is(err, event.ErrUnknown):
 		return exitNewer
-	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, new(*life.CorruptError)),
+	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, new(*life.CorruptError)), errors.Is(err, archive.ErrDamaged),
 		errors.Is(err, access.ErrPeople):
 		return exitCorrupt
 	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),
@@ -100,6 +102,7 @@ func codeOf(err error) int {
 func (p *program) hintOf(err error) string {
 	var hinted interface{ Hint() string }
 	var running *agent.RunningError
+	var elsewhere *agent.ElsewhereError
 	switch {
 	case errors.As(err, &hinted):
 		return hinted.Hint()
@@ -107,6 +110,14 @@ func (p *program) hintOf(err error) string {
 		return "give more digits"
 	case errors.As(err, &running):
 		return fmt.Sprintf("talk to it with: %s; stop it with: %s", p.lethe("chat %s", p.roomOf(running.Identity)), p.lethe("stop %s", running.Identity.Name))
+	case errors.As(err, &elsewhere) && elsewhere.Mirror:
+		return fmt.Sprintf("begin another life with it: %s; or, if the life that it mirrors is no more: lethe import ARCHIVE --restore", p.lethe("fork %s", elsewhere.Identity.Name))
+	case errors.As(err, &elsewhere):
+		return "run it there; to take it back, import here what is exported there"
+	case errors.Is(err, archive.ErrKey):
+		return "name a file with the age key: --identity FILE"
+	case errors.Is(err, archive.ErrDamaged):
+		return "nothing was imported; get the archive again from where it comes"
 	case errors.Is(err, access.ErrPeople):
 		return "until it is mended nobody may speak; put it back from a copy, or move it away and pair anew"
 	case codeOf(err) == exitNewer:

@@ -108,7 +108,7 @@ rehearsal model, which says so.`,
 			case "rehearse", "replay", "eval", "help", "doctor": // need no home, and no configuration
 				return nil
 			}
-			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say", "ask", "acp"}, name)) // the others only look
+			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say", "ask", "acp", "import"}, name)) // the others only look
 		},
 	}
 	root.RunE = func(cmd *cobra.Command, list []string) error {
@@ -145,6 +145,7 @@ rehearsal model, which says so.`,
 		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.topCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand(), p.doctorCommand(), p.fsckCommand()}},
 		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.serveCommand(), p.bridgeCommand(), p.eraseCommand(), p.gcCommand(), p.cleanCommand()}},
 		{"branch", "Branch:", []*cobra.Command{p.forkCommand(), p.branchCommand(), p.treeCommand(), p.diffCommand()}},
+		{"carry", "Carry:", []*cobra.Command{p.exportCommand(), p.importCommand()}},
 		{"measure", "Measure:", []*cobra.Command{p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

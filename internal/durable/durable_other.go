@@ -6,11 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"time"
 )
 
 // Changed is when a file came to be as it is, as far as its times tell.
 func Changed(fi fs.FileInfo) time.Time { return fi.ModTime() }
+
+// syncAll syncs each file and directory.
+func syncAll(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Type()&fs.ModeSymlink != 0 {
+			return err
+		}
+		return Sync(path)
+	})
+}
 
 // exchange is not to be had everywhere.
 func exchange(_, _ string) error { return errors.ErrUnsupported }

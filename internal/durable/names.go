@@ -119,6 +119,15 @@ func Remove(path string) error {
 	return SyncDir(filepath.Dir(path))
 }
 
+// Rename gives a file or directory another name on the same file system. It is durable when SyncAll or SyncDir has
+// returned.
+func Rename(from, to string) error {
+	return step("rename", to, func() error { return traced(os.Rename(from, to), Op{Kind: "rename", Path: from, To: to}) })
+}
+
+// SyncAll makes all durable that was written below dir.
+func SyncAll(dir string) error { return step("sync", dir, func() error { return syncAll(dir) }) }
+
 // Move gives a name in dir another one in a directory below it, which is made, durably.
 func Move(dir *os.Root, name, to string) error {
 	below, path := filepath.Dir(to), filepath.Join(dir.Name(), to)

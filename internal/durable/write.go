@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -24,9 +25,20 @@ func WriteFile(path string, data []byte, perm fs.FileMode) error {
 // directory's place leads nothing elsewhere. With perm 0 the file gets the mode of
 // any new file, 0644 less the umask.
 func WriteFileIn(dir *os.Root, name string, data []byte, perm fs.FileMode) error {
+	return writeIn(dir, name, perm, func(path string, tmp *os.File) error { return write("write", path, tmp, data) })
+}
+
+// WriteWith is WriteFile of what the function writes.
+func WriteWith(path string, perm fs.FileMode, with func(io.Writer) error) error {
+	return inDir(path, func(dir *os.Root) error {
+		return writeIn(dir, filepath.Base(path), perm, func(_ string, tmp *os.File) error { return with(tmp) })
+	})
+}
+
+func writeIn(dir *os.Root, name string, perm fs.FileMode, with func(path string, tmp *os.File) error) error {
 	path := filepath.Join(dir.Name(), name)
 	err := fill(dir, perm, func(tmp *os.File) error {
-		if err := write("write", path, tmp, data); err != nil {
+		if err := with(path, tmp); err != nil {
 			return err
 		}
 		return step("sync", path, func() error { return fsync(tmp) })

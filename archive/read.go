@@ -1,0 +1,118 @@
+package archive
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+	"github.com/zeebo/blake3"
+
+	"lethe/blobs"
+)
+
+// unpack writes the files of an archive into the staging directory, if they are what its MANIFEST says. Modes and
+// times of the archive mean nothing.
+func (i *importer) unpack(in io.Reader) error {
+	plain, err := decrypt(bufio.NewReaderSize(in, 1<<16), i.Keys)
+	if err != nil {
+		return err
+	}
+	z, err := zstd.NewReader(plain, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	t := tar.NewReader(z)
+	h, err := t.Next()
+	if err != nil {
+		return err
+	}
+	if h.Name != "MANIFEST" || h.Typeflag != tar.TypeReg || h.Size > maxManifest {
+		return fmt.Errorf("it begins with %.99q (%d bytes), and not with a MANIFEST", h.Name, h.Size)
+	}
+	text, err := io.ReadAll(t)
+	if err != nil {
+		return err
+	}
+	var total int64
+	if i.Manifest, total, err = parse(string(text)); err != nil {
+		return err
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(i.dir.Name(), &disk); err == nil && total > int64(disk.Bavail)*int64(disk.Bsize) {
+		return &fs.PathError{Op: fmt.Sprintf("unpack %d MB into", total>>20), Path: i.dir.Name(), Err: syscall.ENOSPC}
+	}
+	for _, f := range i.files {
+		if err := i.unpackFile(t, f); err != nil {
+			return err
+		}
+	}
+	if h, err := t.Next(); err != io.EOF {
+		return cmp.Or(err, fmt.Errorf("its MANIFEST does not list %.99q", h.Name))
+	}
+	if n, err := z.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+		return cmp.Or(err, errors.New("something stands behind its end"))
+	}
+	return nil
+}
+
+// unpackFile writes the next file, which has to be f.
+func (i *importer) unpackFile(t *tar.Reader, f file) error {
+	h, err := t.Next()
+	if err == io.EOF {
+		return fmt.Errorf("it ends before %.99q", f.path)
+	}
+	if err != nil {
+		return err
+	}
+	if h.Name != f.path || h.Typeflag != tar.TypeReg || h.Size != f.size {
+		return fmt.Errorf("it has %.99q (type %c, %d bytes) where its MANIFEST lists %.99q (%d bytes)", h.Name, h.Typeflag, h.Size, f.path, f.size)
+	}
+	mode := fs.FileMode(0o600)
+	if !f.address().IsZero() {
+		mode = 0o400
+	}
+	if err := i.dir.MkdirAll(path.Dir(f.path), 0o700); err != nil {
+		return err
+	}
+	out, err := i.dir.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	sum := blake3.New()
+	_, err = io.Copy(io.MultiWriter(out, sum), t)
+	if err := cmp.Or(err, out.Close()); err != nil {
+		return err
+	}
+	if blobs.Hash(sum.Sum(nil)) != f.sum {
+		return fmt.Errorf("%.99q is not what its MANIFEST says", f.path)
+	}
+	return nil
+}
+
+// decrypt returns what was encrypted, if the archive is. What age says of a file of keys could quote one.
+func decrypt(in *bufio.Reader, keys []byte) (io.Reader, error) {
+	const magic = "age-encryption.org/"
+	if head, _ := in.Peek(len(magic)); string(head) != magic {
+		return in, nil
+	}
+	own, err := age.ParseIdentities(bytes.NewReader(keys))
+	if err != nil {
+		return nil, ErrKey
+	}
+	plain, err := age.Decrypt(in, own...)
+	if errors.As(err, new(*age.NoIdentityMatchError)) {
+		return nil, fmt.Errorf("%w, and to other keys than these", ErrKey)
+	}
+	return plain, err
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lethe/archive"
+	"lethe/internal/durable"
+	"lethe/proof"
+)
+
+func (p *program) exportCommand() *cobra.Command {
+	var o archive.WriteOptions
+	var file, since string
+	cmd := &cobra.Command{
+		Use:   "export NAME",
+		Short: "Write a life into one file: to move it to another home, or to keep",
+		Long: `Export writes all that a life is into one file. The life then goes on where that
+file is imported, and no longer here; with --copy it goes on here.`,
+		Example: `  lethe export ada > ada.lethe          then, on the other machine: lethe import ada.lethe
+  lethe export ada --copy -o ada.lethe  a backup; it may run meanwhile
+  lethe export ada --to age1…           that only the owner of the key can read`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, list []string) error {
+			if file == "" && isTerminal(p.out) {
+				return hint(usagef("an archive is nothing to look at"), "name a file with -o")
+			}
+			id, err := p.find(list[0])
+			if err != nil {
+				return err
+			}
+			store, err := p.store()
+			if err == nil && since != "" {
+				o.Since, err = sealedLines(since)
+			}
+			if err != nil {
+				return err
+			}
+			var sum archive.Summary
+			write := func(w io.Writer) (err error) {
+				sum, err = archive.Write(w, p.home, store, id, o)
+				return err
+			}
+			if file == "" {
+				err = write(p.out)
+			} else {
+				err = durable.WriteWith(file, 0o600, write)
+			}
+			if err == nil {
+				p.exported(sum, o)
+			}
+			return err
+		},
+		ValidArgsFunction: firstOnly(p.completeIdentities),
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&file, "output", "o", "", "write to this `FILE` instead of standard output")
+	flags.BoolVar(&o.Copy, "copy", false, "the life goes on here")
+	flags.StringVar(&since, "since", "", "a copy without the blobs of before this `CHECKPOINT`: its file, or how many lines it covers")
+	flags.StringArrayVar(&o.To, "to", nil, "encrypt to this age `RECIPIENT`; may come again")
+	flags.BoolVar(&o.Workspace, "workspace", false, "take the files in the workspace along")
+	return cmd
+}
+
+// sealedLines is how many lines the checkpoint in a file covers; a number is that many.
+func sealedLines(file string) (int64, error) {
+	n, err := strconv.ParseInt(file, 10, 64)
+	if err == nil {
+		return n, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	c, err := proof.ParseCheckpoint(string(text))
+	return c.Size, hint(err, "lethe verify NAME --checkpoint writes one")
+}
+
+// exported tells what an archive has, and what it has not.
+func (p *program) exported(sum archive.Summary, o archive.WriteOptions) {
+	behind := slices.Sorted(maps.Keys(sum.State.Rooms))
+	for k := range behind {
+		behind[k] = "room " + behind[k]
+	}
+	for _, c := range sum.State.Children {
+		behind = append(behind, "child "+c.Name)
+	}
+	if !o.Workspace {
+		behind = append(behind, "workspace")
+	}
+	p.note("note", "exported %s (%s): %d files, %.1f MB, sealed over %d lines with root %s; what stays behind: %s, jobs, keys", sum.Name, sum.Kind, sum.Files(), float64(sum.Bytes)/1e6, sum.Checkpoint.Size, sum.Checkpoint.Root, strings.Join(behind, ", "))
+	if sum.Links > 0 {
+		p.note("warning", "links and the like in the workspace stay behind: %d", sum.Links)
+	}
+	if n := len(sum.Secrets); n > 0 && len(o.To) == 0 {
+		p.note("warning", "what looks like a key or a password is in %d of its files, and the archive is not encrypted (see --to): %s", n, strings.Join(sum.Secrets[:min(n, 5)], ", "))
+	}
+}
+
+func (p *program) importCommand() *cobra.Command {
+	var o archive.ReadOptions
+	var keys, fork string
+	cmd := &cobra.Command{
+		Use:   "import FILE|-",
+		Short: "Take in a life that was exported",
+		Long: `Import checks an archive while it reads it, and refuses what was altered. A life
+that was moved goes on here. Of a copy there is a mirror then, which does not run
+before you say what it is to be: the life itself (--restore), since the one that
+it was copied from is no more, or the beginning of a new one (lethe fork).`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, list []string) (err error) {
+			in := p.in
+			if list[0] != "-" {
+				f, err := os.Open(list[0])
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in = f
+			}
+			if keys != "" {
+				if o.Keys, err = os.ReadFile(keys); err != nil {
+					return err
+				}
+			}
+			store, err := p.store()
+			if err != nil {
+				return err
+			}
+			o.Mirror = fork != ""
+			got, err := archive.Read(in, p.home, store, o)
+			if err != nil {
+				return err
+			}
+			p.imported(got)
+			if fork == "" {
+				return nil
+			}
+			forking := p.forkCommand()
+			if err := forking.Flags().Set("name", fork); err != nil {
+				return err
+			}
+			return forking.RunE(forking, []string{got.Self})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Name, "name", "", "what it is called here")
+	flags.StringVar(&fork, "fork", "", "begin a new life of this `NAME` with it, and keep it as a mirror")
+	flags.BoolVar(&o.Restore, "restore", false, "it goes on here: the life that this is a copy of is no more")
+	flags.StringVar(&keys, "identity", "", "`FILE` with the age key that the archive is encrypted to")
+	return cmd
+}
+
+// imported tells what was taken in, and what there is to do.
+func (p *program) imported(got archive.Result) {
+	id := got.Identity
+	p.event("imported", id)
+	next := p.howToRun(id, "")
+	if got.Mirror {
+		next = fmt.Sprintf("it is a mirror; what it can be: a new life, with %s, or this one, if that is no more elsewhere, with %s", p.lethe("fork %s", id.Name), p.lethe("import FILE --restore"))
+	}
+	p.note("note", "%d files; %d lines of LIFE are as they were sealed by the key %s; %s", got.Files(), got.Verdict.Checkpoint.Size, got.Verdict.Signer, next)
+}

@@ -1,0 +1,148 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"lethe/agent"
+	"lethe/chat"
+	"lethe/internal/lethetest"
+	"lethe/llm/rehearsal"
+)
+
+// travel is what the tests of export and import run lethe with.
+type travel struct {
+	*testing.T
+	url string
+
+	mu   sync.Mutex
+	last []byte // the newest request to the model
+}
+
+func newTravel(t *testing.T) *travel {
+	tr := &travel{T: t}
+	model := rehearsal.New(rehearsal.Options{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		tr.mu.Lock()
+		tr.last = body
+		tr.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		model.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	tr.url = server.URL
+	return tr
+}
+
+func (tr *travel) newHome() string {
+	home := filepath.Join(lethetest.Dir(tr.T), "home")
+	lethetest.Write(tr, filepath.Join(home, "config.toml"), fmt.Sprintf("[model]\nbase_url = %q\nname = \"rehearsal\"\n[tools]\nbash = \"trusted\"\n", tr.url))
+	return home
+}
+
+func (tr *travel) command(home, kill string, args ...string) *exec.Cmd {
+	tr.Helper()
+	lethe, err := exec.LookPath("lethe")
+	lethetest.Must(tr, err)
+	cmd := exec.Command(lethe, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LETHE_HOME=" + home, "GORACE=" + raceOptions, "LETHE_API_KEY=x", killAt + "=" + kill}
+	return cmd
+}
+
+func (tr *travel) lethe(home string, args ...string) []byte {
+	tr.Helper()
+	cmd := tr.command(home, "", args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		tr.Fatalf("lethe %q: %v\n%s", args, err, errs.String())
+	}
+	return out
+}
+
+// lines runs ada while lines are said and answered in room dev.
+func (tr *travel) lines(home string, also func(), lines ...string) {
+	tr.Helper()
+	daemon := tr.command(home, "", "run", "--name", "ada")
+	lethetest.Must(tr, daemon.Start())
+	defer func() { _ = daemon.Process.Kill(); _ = daemon.Wait() }()
+	room := chat.Path(home, "dev")
+	for _, line := range lines {
+		before := 0
+		if text, err := os.ReadFile(room); err == nil {
+			before = strings.Count(string(text), "[AGENT:ada ")
+		}
+		_, _, err := chat.Append(room, []byte("[USER:grace 2026-11-20T12:57:16Z] "+line+"\n"))
+		lethetest.Must(tr, err)
+		lethetest.Eventually(tr, "an answer to "+line, func() bool {
+			text, _ := os.ReadFile(room)
+			return strings.Count(string(text), "[AGENT:ada ") > before
+		})
+	}
+	also()
+	tr.lethe(home, "stop", "ada")
+}
+
+// A life that was moved asks its model in the other home, with the same bytes, what it would have asked in the old one.
+func TestMovedLifeSendsTheSameRequest(t *testing.T) {
+	tr := newTravel(t)
+	old, fresh, moved := tr.newHome(), tr.newHome(), tr.newHome()
+	tr.lines(old, func() { tr.lethe(old, "context", "ada", "--compact") }, "remember that the deploy key is in vault 7", "run echo "+strings.Repeat("much ", 4000))
+	lethetest.Must(t, os.RemoveAll(fresh))
+	lethetest.Must(t, os.CopyFS(fresh, os.DirFS(old))) // what the old home would have sent
+	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
+	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
+	tr.lethe(moved, "import", file)
+	var sent [][]byte
+	for _, home := range []string{fresh, moved} {
+		tr.lines(home, func() {}, "what did I say about the deploy key?")
+		sent = append(sent, tr.last)
+	}
+	if !bytes.Equal(sent[0], sent[1]) || !bytes.Contains(sent[1], []byte("vault 7")) {
+		t.Errorf("at home:\n%s\nelsewhere:\n%s", sent[0], sent[1])
+	}
+	if err := tr.command(old, "", "run", "ada").Run(); err == nil || err.(*exec.ExitError).ExitCode() != exitRunning {
+		t.Errorf("a life that was moved runs: %v", err)
+	}
+}
+
+// Wherever an import is killed, the next one finds no life, or a whole one.
+func TestKilledImport(t *testing.T) {
+	lethetest.Unraced(t)
+	tr := newTravel(t)
+	old := tr.newHome()
+	tr.lines(old, func() {}, "remember that the deploy key is in vault 7")
+	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
+	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
+	for n, killed := 1, true; killed; n += lethetest.Sample(9, 5, 1) {
+		for _, stage := range []string{"before", "after"} {
+			home := tr.newHome()
+			killed = tr.command(home, fmt.Sprintf("%s:%d", stage, n), "import", file).Run() != nil
+			if all, err := (agent.Home{Dir: home}).List(); err != nil || len(all) == 0 {
+				tr.lethe(home, "import", file)
+			}
+			if killed && n%2 == 0 {
+				tr.lines(home, func() {}, "what did I say about the deploy key?")
+			}
+			if out := tr.lethe(home, "agents"); !bytes.Contains(out, []byte("stopped")) || !bytes.Contains(out, []byte("ada")) {
+				t.Errorf("killed %s step %d:\n%s", stage, n, out)
+			}
+			if left, _ := filepath.Glob(filepath.Join(home, "agents", ".tmp*")); len(left) > 0 && !killed {
+				t.Errorf("left: %v", left)
+			}
+		}
+	}
+}
