@@ -118,13 +118,13 @@ def verify(life, parse):
         height = 0
         while subtrees and subtrees[-1][0] == height: height, leaf = height + 1, node(subtrees.pop()[1], leaf)
         subtrees.append((height, leaf))
-    for digits, i in refs.items():
+    for digits, first in refs.items():
         try:
             while digits and digits not in parents:
                 address, front, _ = life.blob(digits)
                 parents.update((digits, address))
                 digits = front.get("parent") if address != self else None
-        except Fault as fault: raise Fault(f"LIFE.md line {i + 1}: {fault}")
+        except Fault as fault: raise Fault(f"LIFE.md line {first + 1}: {fault}")
     gone.update((f"{address}:{hash}", f"blob {address}") for address, hash in life.graves.items())
     for what, where in gone.items():
         if what not in stated: raise Fault(f"{where}: erased, and no sealed line says so")
