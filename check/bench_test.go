@@ -69,12 +69,4 @@ func BenchmarkFsck(b *testing.B) {
 			}
 		}
 	})
-	b.Run("pass", func(b *testing.B) {
-		b.SetBytes(count * size)
-		all, _ := list(w.store)
-		for b.Loop() {
-			c := &checker{home: w.home, all: all, lost: map[blobs.Hash]blobs.Hash{}}
-			c.blobs(all.sorted)
-		}
-	})
 }

@@ -18,6 +18,7 @@ import (
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/proof"
 )
 
 // LostText stands where a text was that is lost.
@@ -64,6 +65,16 @@ func (c *checker) life(id agent.Identity) (err error) {
 	untold = slices.DeleteFunc(untold, func(h blobs.Hash) bool { return c.lost[h].IsZero() || f.told[h.String()] == c.lost[h].String() })
 	if len(untold) > 0 {
 		f.find("untold loss", id.LIFE(), fmt.Sprintf("%d, the first %s", len(untold), untold[0]), func() error { return f.tellLost(untold) })
+	}
+	if c.Faults == 0 { // otherwise it would tell of the same
+		var o VerifyOptions
+		key, err := proof.ReadKey(c.home.Dir)
+		if _, mirror := os.Lstat(filepath.Join(id.Dir, "mirror")); err == nil && mirror != nil { // it goes on here
+			o.Key = key.Public()
+		}
+		if v, err := Verify(id, c.all.Store, o); err != nil || v.Fault != nil {
+			f.find("altered life", id.LIFE(), cmp.Or(err, v.Fault).Error(), nil)
+		}
 	}
 	return f.beside()
 }

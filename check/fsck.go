@@ -42,6 +42,7 @@ var kinds = []Finding{
 	{Fault, "damaged LIFE", "", "", "the lines before this place are sound; nothing proves what comes after it", "nothing, since no repair invents history: put LIFE.md back from a backup, or import an archive", nil},
 	{Fault, "senseless line", "", "", "the line is as it was written, and does not follow from those before it", "nothing: report it as a bug of Lethe", nil},
 	{Fault, "differing epoch", "", "", "a resume starts from another state than the lines make", "nothing: the life goes on from what is stored", nil},
+	{Fault, "altered life", "", "", "it is not what was sealed, or not by this home; lethe verify says more", "nothing: compare it with a checkpoint or an archive that is kept elsewhere", nil},
 	{Fault, "wrong SOUL", "", "", "the identity does not start", "moves it to lost+found, and writes the soul of the boot blob", nil},
 	{Fault, "damaged file", "", "", "what it held cannot be read", "moves it to lost+found; whoever needs it begins a new one", nil},
 	{Fault, "wrong mode", "", "", "others may read or change it, or its owner may not", "restores the mode", nil},

@@ -30,7 +30,7 @@ undone, so clean asks first.`,
 }
 
 // stateDirs is what clean removes.
-var stateDirs = []string{"agents", "names", "chats", "blobs", "bridges", "index", "lethe.log", "format", "key"}
+var stateDirs = []string{"agents", "names", "chats", "blobs", "bridges", "index", "lost+found", "lethe.log", "format", "key"}
 
 func (p *program) clean(yes bool) error {
 	if p.json && !yes {
