@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"lethe/internal/durable"
 )
@@ -27,7 +26,7 @@ func Format(dir string) (format int, err error) {
 	case err != nil:
 		return 0, err
 	}
-	if _, err := fmt.Sscanf(string(text), "lethe home %d\n", &format); err != nil || format < 1 || !strings.Contains(string(text), "\n") {
+	if _, _ = fmt.Sscanf(string(text), "lethe home %d", &format); format < 1 || string(text) != fmt.Sprintf("lethe home %d\n", format) {
 		return 0, fmt.Errorf("%w: read %s: it is not of the form \"lethe home %d\"", ErrCorrupt, path, HomeFormat)
 	}
 	if format > HomeFormat {
