@@ -34,7 +34,7 @@ func ObeyBranch(id Identity, cfg Config) error {
 		return err
 	}
 	defer h.Close()
-	if len(h.a.state.Owed().Calls) > 0 {
+	if !BranchPending(id) || len(h.a.state.Owed().Calls) > 0 {
 		return nil
 	}
 	return h.a.branch()
