@@ -37,7 +37,7 @@ const (
 // ErrDamaged is wrapped when an archive is not as Write wrote it.
 var ErrDamaged = errors.New("the archive is damaged or was altered")
 
-// ErrKey is wrapped when an archive is encrypted, or is to be, and there is no key for that.
+// ErrKey is wrapped when an archive is encrypted, and no key opens it.
 var ErrKey = errors.New("the archive is encrypted")
 
 // Manifest is the first file of an archive.

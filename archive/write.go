@@ -70,7 +70,7 @@ func Write(w io.Writer, home agent.Home, store *blobs.Store, id agent.Identity, 
 	}()
 	recipients, err := age.ParseRecipients(strings.NewReader(strings.Join(o.To, "\n")))
 	if err != nil && len(o.To) > 0 {
-		return sum, fmt.Errorf("%w: %w", ErrKey, err)
+		return sum, fmt.Errorf("encrypt: %w", err)
 	}
 	e.Self, e.Name, e.Kind = id.Self, id.Name, Copy
 	switch {
