@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
-	"slices"
 	"strings"
 
 	"lethe/life"
@@ -54,16 +53,15 @@ func groups(re *regexp.Regexp, data []byte, at int) (out []span) {
 	return out
 }
 
-// textsOf are the ranges of a file that are text, in order.
-func textsOf(kind string, data []byte) []span {
-	var out []span
+// textsOf are the ranges of a file that are text, but for what is fixed.
+func textsOf(kind string, data []byte) (out []span) {
 	switch kind {
 	case log:
-		out = groups(inLog, data, 0)
+		return groups(inLog, data, 0)
 	case state:
-		out = groups(inState, data, 0)
+		return groups(inState, data, 0)
 	case meta:
-		out = groups(inMeta, data, 0)
+		return groups(inMeta, data, 0)
 	case reply:
 		texts, args, _ := mind.AnswerParts(data)
 		for _, s := range texts {
@@ -72,62 +70,43 @@ func textsOf(kind string, data []byte) []span {
 		for _, s := range args {
 			out = append(out, groups(quoted, data[s.From:s.To], int(s.From))...)
 		}
-		slices.SortFunc(out, func(a, b span) int { return a.from - b.from })
-	default:
-		out = []span{{0, len(data)}}
+		return out
 	}
-	var marks []span
-	for _, m := range fixed.FindAllIndex(data, -1) {
-		marks = append(marks, span{m[0], m[1]})
-	}
-	return without(out, marks)
-}
-
-// without takes the bytes of other spans out of spans; both are in order.
-func without(spans, other []span) (out []span) {
-	for _, s := range spans {
-		for len(other) > 0 && other[0].to <= s.from {
-			other = other[1:]
-		}
-		for _, o := range other {
-			if o.from >= s.to {
-				break
-			}
-			if o.from > s.from {
-				out = append(out, span{s.from, o.from})
-			}
-			s.from = max(s.from, o.to)
-		}
-		if s.from < s.to {
-			out = append(out, s)
-		}
-	}
-	return out
+	return []span{{0, len(data)}}
 }
 
 // cutsOf are the parts of what was found that are text, in order, without newlines. kept counts what is no text
 // at all.
 func cutsOf(kind string, data []byte, found []span) (cuts [][2]int64, kept int) {
-	texts := textsOf(kind, data)
-	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
-	end := 0 // of the last cut
+	if len(found) == 0 {
+		return nil, 0
+	}
+	const text, cut = 1, 2
+	is := make([]byte, len(data)) // by byte
+	for _, s := range textsOf(kind, data) {
+		copy(is[s.from:s.to], bytes.Repeat([]byte{text}, s.to-s.from))
+	}
+	for _, m := range fixed.FindAllIndex(data, -1) {
+		clear(is[m[0]:m[1]])
+	}
 	for _, f := range found {
-		i, _ := slices.BinarySearchFunc(texts, f.from, func(t span, at int) int { return t.to - at - 1 })
-		some := f.to <= end
-		for ; i < len(texts) && texts[i].from < f.to; i++ {
-			at, to := max(f.from, texts[i].from, end), min(f.to, texts[i].to)
-			for at < to {
-				part, _, _ := bytes.Cut(data[at:to], []byte("\n"))
-				if len(part) > 0 {
-					cuts = append(cuts, [2]int64{int64(at), int64(len(part))})
-					some = true
-				}
-				at += len(part) + 1
+		some := false
+		for i := f.from; i < f.to; i++ {
+			if is[i] != 0 && data[i] != '\n' {
+				is[i], some = cut, true
 			}
-			end = max(end, to)
 		}
 		if !some {
 			kept++
+		}
+	}
+	for i := bytes.IndexByte(is, cut); i >= 0 && i < len(is); i++ {
+		from := i
+		for i < len(is) && is[i] == cut {
+			i++
+		}
+		if from < i {
+			cuts = append(cuts, [2]int64{int64(from), int64(i - from)})
 		}
 	}
 	return cuts, kept
