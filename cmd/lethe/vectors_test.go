@@ -189,6 +189,14 @@ var shapes = map[string]func(living){
 		l.lethe("fork", "lethe", "--at", "e3", "--name", "bea", "--room", "lab")
 		l.lethe("ask", "bea", "what is 2*3?")
 	},
+	"moved": func(l living) {
+		from := living{l.t, lethetest.Dir(l.t)}
+		from.ask("what is 12*7?")
+		file := filepath.Join(from.home, "moved.lethe")
+		from.lethe("export", "lethe", "-o", file)
+		l.lethe("import", file)
+		l.killed(func() { l.ask("what is 2*3?") })
+	},
 	"torn": func(l living) {
 		l.killed(func() { l.ask("hello") })
 		l.change("LIFE.md", func(s string) string { return s + s[len(s)-40:len(s)-10] })
