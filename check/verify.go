@@ -195,7 +195,7 @@ func (v *verifier) blob(store *blobs.Store, h blobs.Hash) error {
 func (v *verifier) erasures() error {
 	v.Erased = len(v.left)
 	for _, what := range slices.Sorted(maps.Keys(v.left)) {
-		if v.sealed[what] == v.left[what] {
+		if v.sealed[what] == v.left[what] || len(what) == 64 && v.inherited(what) {
 			continue
 		}
 		if len(what) == 64 {
@@ -204,6 +204,18 @@ func (v *verifier) erasures() error {
 		return fmt.Errorf("the line at byte %s was altered, and no sealed line says that it was erased, and what was left", what)
 	}
 	return nil
+}
+
+// inherited reports whether a blob is one that a fork has taken over from its ancestor, whose log tells of it: no line
+// of its own names it.
+func (v *verifier) inherited(address string) bool {
+	fork, named := false, false
+	_ = life.Scan(v.id.LIFE(), func(e life.Event, _ int64) error {
+		fork = fork || e.Kind == "boot" && e.Get("fork") != ""
+		named = named || slices.ContainsFunc(e.Refs, func(r blobs.Ref) bool { return strings.HasPrefix(address, r.Hash) })
+		return nil
+	})
+	return fork && !named
 }
 
 // chain follows the parents from the newest blob down to the boot.
