@@ -120,7 +120,7 @@ func (t *team) employ(child Identity, m *member) {
 		t.mu.Lock()
 		if again = m.called && err == nil && t.ctx.Err() == nil; !again {
 			delete(t.members, child.Name)
-			if err == nil {
+			if err == nil && t.ctx.Err() == nil { // it did not stop with its parent, to go on with it
 				t.lost[child.Name] = errStopped
 			}
 		}

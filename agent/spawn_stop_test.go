@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +11,23 @@ import (
 
 // A parent is told, once, of a child that a person has stopped before it had a result, and of one whose
 // result was removed with its room before it was heard. What is said to it then is work again.
+// A child that stops with its parent is not said to have failed, while the parent still stops: it goes
+// on with it.
+func TestChildStopsWithParent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada-1", "dev")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	open := func(id Identity) (*Agent, error) { return Open(id, w.conf) }
+	c := &crew{open: open, log: discard(), members: map[string]*member{}}
+	parent := &team{crew: c, ctx: ctx, lost: map[string]error{}, agent: &Agent{stirred: make(chan struct{}, 1)}}
+	parent.employ(id, &member{})
+	if len(parent.lost) > 0 {
+		t.Errorf("lost: %v", parent.lost)
+	}
+}
+
 func TestChildStopsWithoutResult(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
