@@ -27,13 +27,13 @@ type VerifyOptions struct {
 
 // Verdict is what Verify has found.
 type Verdict struct {
-	Lines      int64            // of LIFE, up to the fault if that is one of them
-	Seals      int64            // that hold
-	Signer     string           // the public key of the newest of them
-	Checkpoint proof.Checkpoint // that it is; its Size is how many lines are sealed
-	Erased     int              // lines and blobs of which bytes are gone, as sealed lines say
-	Blobs      int              // that the life refers to
-	Fault      error            // the first; nil if the life was not altered
+	Lines      int64            `json:"lines"`         // of LIFE, up to the fault if that is one of them
+	Seals      int64            `json:"seals"`         // that hold
+	Signer     string           `json:"key,omitempty"` // the public key of the newest of them
+	Checkpoint proof.Checkpoint `json:"checkpoint"`    // that it is; its Size is how many lines are sealed
+	Erased     int              `json:"erased"`        // lines and blobs of which bytes are gone, as sealed lines say
+	Blobs      int              `json:"blobs"`         // that the life refers to
+	Fault      error            `json:"-"`             // the first; nil if the life was not altered
 }
 
 // Unsealed is how many lines came after the newest seal.
@@ -165,7 +165,7 @@ func (v *verifier) signer() error {
 	if _, err := os.Lstat(filepath.Join(v.id.Dir, "mirror")); err == nil || v.moved || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
 		return nil
 	}
-	return fmt.Errorf("its newest seal is by the key %s, and this home has the key %s", v.Signer, v.Key)
+	return fmt.Errorf("its newest seal is by the key %s, which is not this home's", v.Signer)
 }
 
 // against checks the checkpoint that was kept.
@@ -194,7 +194,8 @@ func (v *verifier) blob(store *blobs.Store, h blobs.Hash) error {
 // erasures checks that sealed lines state what is left of lines and blobs of which bytes are gone.
 func (v *verifier) erasures() error {
 	v.Erased = len(v.left)
-	for _, what := range slices.Sorted(maps.Keys(v.left)) {
+	byLength := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) } // lines first, in order
+	for _, what := range slices.SortedFunc(maps.Keys(v.left), byLength) {
 		if v.sealed[what] == v.left[what] || len(what) == 64 && v.inherited(what) {
 			continue
 		}

@@ -130,7 +130,7 @@ func TestVerifyFindsForgery(t *testing.T) {
 		"checksums":       {forged(t, ada.Self, nil, altered), fmt.Sprintf("line %d, at byte", next+1), nil},
 		"lines it covers": {forged(t, ada.Self, nil, altered), fmt.Sprintf("to %d at least one was altered", next), nil},
 		"a line left out": {forged(t, ada.Self, nil, slices.Delete(slices.Clone(lines), at, at+1)), "at least one was altered", nil},
-		"another key":     {forged(t, ada.Self, &other, altered), "this home has the key", nil},
+		"another key":     {forged(t, ada.Self, &other, altered), "which is not this home's", nil},
 		"the home's key":  {forged(t, ada.Self, &own, altered), "were altered and sealed anew", &whole.Checkpoint},
 		"cut back":        {strings.Join(lines[:seals[1]+1], ""), "was cut back", &whole.Checkpoint},
 		"another signature": {text, "not signed by a key", func() *proof.Checkpoint {
@@ -159,7 +159,7 @@ func TestVerifyOverHomes(t *testing.T) {
 	lethetest.Must(t, os.Rename(filepath.Join(w.home.Dir, "key"), filepath.Join(w.home.Dir, "key.old")))
 	key, err := proof.LoadKey(w.home.Dir)
 	lethetest.Must(t, err)
-	w.fails(bob, nil, "this home has the key")
+	w.fails(bob, nil, "which is not this home's")
 	epoch := func(records ...agent.Record) {
 		held, err := agent.Hold(bob, agent.Config{Home: w.home, Store: w.store})
 		lethetest.Must(t, err)

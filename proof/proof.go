@@ -72,6 +72,14 @@ func (c Checkpoint) String() string {
 	return fmt.Sprintf("%s\n— %s %s\n", c.text(), c.origin(), base64.StdEncoding.EncodeToString(c.Sig))
 }
 
+// MarshalText is String for JSON; of none it is nothing.
+func (c Checkpoint) MarshalText() ([]byte, error) {
+	if c.Sig == nil {
+		return nil, nil
+	}
+	return []byte(c.String()), nil
+}
+
 // ParseCheckpoint reads what String wrote. Line ends of other systems and space around it do no
 // harm. Whether the signature is true, Verify tells.
 func ParseCheckpoint(text string) (Checkpoint, error) {

@@ -142,7 +142,7 @@ rehearsal model, which says so.`,
 		commands  []*cobra.Command
 	}{
 		{"talk", "Talk:", []*cobra.Command{p.askCommand(), p.chatCommand(), p.sayCommand(), p.answerCommand(), p.acpCommand(), p.demoCommand()}},
-		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.topCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand(), p.doctorCommand(), p.fsckCommand()}},
+		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.topCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand(), p.doctorCommand(), p.fsckCommand(), p.verifyCommand()}},
 		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.serveCommand(), p.bridgeCommand(), p.eraseCommand(), p.gcCommand(), p.cleanCommand()}},
 		{"branch", "Branch:", []*cobra.Command{p.forkCommand(), p.branchCommand(), p.treeCommand(), p.diffCommand()}},
 		{"carry", "Carry:", []*cobra.Command{p.exportCommand(), p.importCommand()}},
