@@ -56,6 +56,7 @@ type verifier struct {
 	sealed map[string]string         // of these, what sealed lines say
 	parent map[blobs.Hash]blobs.Hash // of each blob
 	newest string                    // blob, as a line names it
+	lost   error                     // the first blob that is missing or damaged
 }
 
 // Verify finds out whether a life was altered: it checks the checksum of each line, each seal, that
@@ -63,24 +64,21 @@ type verifier struct {
 // nothing, and the life may run. An error says that it could not find out.
 func Verify(id agent.Identity, store *blobs.Store, o VerifyOptions) (Verdict, error) {
 	v := &verifier{VerifyOptions: o, id: id, left: map[string]string{}, stated: map[string]string{}, sealed: map[string]string{}, parent: map[blobs.Hash]blobs.Hash{}}
-	err := v.lines()
+	all, err := list(store)
+	if err == nil {
+		err = v.lines(newReacher(id, all, func(h blobs.Hash) error { v.blob(store, h); return nil }, func(_ blobs.Hash, err error) { v.lost = cmp.Or(v.lost, err) }))
+	}
 	if bad, ok := errors.AsType[*life.CorruptError](err); ok {
 		v.Fault, err = fmt.Errorf("line %d, at byte %d: %s", v.Lines+1, bad.Offset, bad.Why), nil
 	}
 	if err == nil && v.Fault == nil {
-		v.Fault = cmp.Or(v.signer(), v.against())
-	}
-	if err == nil && v.Fault == nil {
-		v.Fault = Reach(id, store, func(h blobs.Hash) error { return v.blob(store, h) })
-	}
-	if err == nil && v.Fault == nil {
-		v.Fault = cmp.Or(v.erasures(), v.chain(store))
+		v.Fault = cmp.Or(v.signer(), v.against(), v.erasures(), v.chain(store))
 	}
 	return v.Verdict, err
 }
 
 // lines goes through LIFE. A line whose checksum does not fit ends it: it comes before a seal that does not hold.
-func (v *verifier) lines() error {
+func (v *verifier) lines(r *reacher) error {
 	from, err := life.ReadFrom(v.id.LIFE(), life.Mark{})
 	if err != nil {
 		return err
@@ -109,6 +107,7 @@ func (v *verifier) lines() error {
 			leaf = e.Before
 		}
 		v.tree.Add(leaf)
+		_ = r.line(line) // lost has what is wrong
 		if done := from.At.Offset; v.Progress != nil && (done-told > 1<<22 || done == from.Size) {
 			told = done
 			v.Progress(done, from.Size)
@@ -182,13 +181,13 @@ func (v *verifier) against() error {
 }
 
 // blob takes in a blob that the life refers to.
-func (v *verifier) blob(store *blobs.Store, h blobs.Hash) error {
+func (v *verifier) blob(store *blobs.Store, h blobs.Hash) {
 	b, err := store.Get(h)
 	if err == nil && b.Gone != nil {
 		v.left[h.String()] = blobs.Sum(blobs.EncodeTombstone(*b.Gone, b.Meta, b.Body)).String()
 	}
+	v.lost = cmp.Or(v.lost, err)
 	v.parent[h], v.Blobs = b.Parent, len(v.parent)+1
-	return err
 }
 
 // erasures checks that sealed lines state what is left of lines and blobs of which bytes are gone.
@@ -222,13 +221,16 @@ func (v *verifier) inherited(address string) bool {
 // chain follows the parents from the newest blob down to the boot.
 func (v *verifier) chain(store *blobs.Store) error {
 	h, err := store.Resolve(v.newest)
-	for err == nil && h.String() != v.id.Self && v.left[h.String()] == "" {
-		if _, ok := v.parent[h]; !ok {
-			err = v.blob(store, h)
+	for v.lost = cmp.Or(v.lost, err); v.lost == nil && h.String() != v.id.Self && v.left[h.String()] == ""; h = v.parent[h] {
+		if h.IsZero() {
+			return errors.New("the parents of its newest blob do not lead to its boot")
 		}
-		if h = v.parent[h]; err == nil && h.IsZero() {
-			err = errors.New("the parents of its newest blob do not lead to its boot")
+		if _, ok := v.parent[h]; !ok {
+			v.blob(store, h)
 		}
 	}
-	return err
+	if v.lost != nil {
+		return fmt.Errorf("it refers to a blob that is missing or damaged: %w", v.lost)
+	}
+	return nil
 }
