@@ -129,6 +129,20 @@ func open(t testing.TB, archive []byte) (parts []part) {
 	}
 }
 
+// plain is what an archive says before it is compressed, as far as it can be read.
+func plain(archive []byte) []byte {
+	z, err := zstd.NewReader(bytes.NewReader(archive), zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return nil
+	}
+	defer z.Close()
+	all, err := io.ReadAll(z)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
 func shut(t testing.TB, parts []part) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -381,7 +395,9 @@ func TestHostile(t *testing.T) {
 			t.Fatalf("the first %d bytes are an archive", n)
 		}
 		bad := bytes.Clone(good)
-		bad[n] ^= 0x10
+		if bad[n] ^= 0x10; bytes.Equal(plain(bad), plain(good)) {
+			continue // a bit that means nothing to zstd
+		}
 		_, _ = b.read(bad, ReadOptions{Mirror: true})
 		if len(b.files()) != len(before) {
 			t.Fatalf("with another byte %d it was imported, or something is left", n)
