@@ -222,7 +222,7 @@ func (t *tour) hears(by, text string) {
 // prove stops the identity, and has checked what two kills have left.
 func (t *tour) prove() {
 	t.text("Was anything lost or altered on the way? Each line of LIFE is a leaf of a tree whose root is signed at each epoch and each stop, and each text has its hash for a name. So it can be checked:")
-	for _, args := range [][]string{{"stop", name}, {"fsck"}} {
+	for _, args := range [][]string{{"stop", name}, {"verify", name}, {"fsck"}} {
 		t.command("lethe %s", strings.Join(args, " "))
 		t.excerpt(clipLines(t.output(t.lethe(args...)), 4)...)
 	}
