@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 		"lethe/mind", "lethe/tools"},
 	"lethe/doctor": {"lethe/agent", "lethe/bridge", "lethe/config", "lethe/host", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/life", "lethe/llm", "lethe/tools"},
 	"lethe/events": {"lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind"},
-	"lethe/internal/replay": {"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life/event",
+	"lethe/internal/replay": {"lethe", "lethe/agent", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life/event",
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},

@@ -162,42 +162,31 @@ func (p *program) askToBranch(ctx context.Context, id agent.Identity, store *blo
 }
 
 func (p *program) treeCommand() *cobra.Command {
-	return &cobra.Command{
+	return p.about(&cobra.Command{
 		Use:   "tree [NAME]",
 		Short: "Show the epochs, labels, branches and forks of a life",
-		Args:  args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, list []string) error {
-			id, err := p.find(first(list))
-			if err != nil {
-				return err
-			}
-			stretches, err := report.Home{Home: p.home}.Tree(id)
-			if err != nil {
-				return err
-			}
-			if p.json {
-				return p.printJSON(stretches)
-			}
-			root := tree.Root(fmt.Sprintf("%s %.16s", id.Name, id.Self))
-			nodes, line := []*tree.Tree{}, root
-			for i, s := range stretches {
-				words := fmt.Sprintf("epoch %d %s  %s  e%d..e%d  %s", s.Epoch, s.Why, s.At.Local().Format("2006-01-02 15:04"), s.From, s.To, chat.Sanitize(s.Words))
-				if s.Back > 0 {
-					words = fmt.Sprintf("behind e%d: %s", s.Back, words)
-					line = nodes[max(0, slices.IndexFunc(stretches[:i], func(o report.Stretch) bool { return o.From <= s.Back && s.Back <= o.To }))]
-				}
-				node := tree.Root(words)
-				for _, mark := range s.Marks {
-					node.Child(chat.Sanitize(mark))
-				}
-				nodes = append(nodes, node)
-				line.Child(node)
-			}
-			_, err = fmt.Fprintln(p.out, root)
+	}, func(_ context.Context, id agent.Identity) error {
+		stretches, err := report.Home{Home: p.home}.Tree(id)
+		if err != nil {
 			return err
-		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
-	}
+		}
+		root := tree.Root(fmt.Sprintf("%s %.16s", id.Name, id.Self))
+		nodes, line := []*tree.Tree{}, root
+		for i, s := range stretches {
+			words := fmt.Sprintf("epoch %d %s  %s  e%d..e%d  %s", s.Epoch, s.Why, s.At.Local().Format("2006-01-02 15:04"), s.From, s.To, chat.Sanitize(s.Words))
+			if s.Back > 0 {
+				words = fmt.Sprintf("behind e%d: %s", s.Back, words)
+				line = nodes[max(0, slices.IndexFunc(stretches[:i], func(o report.Stretch) bool { return o.From <= s.Back && s.Back <= o.To }))]
+			}
+			node := tree.Root(words)
+			for _, mark := range s.Marks {
+				node.Child(chat.Sanitize(mark))
+			}
+			nodes = append(nodes, node)
+			line.Child(node)
+		}
+		return p.print(stretches, "%s\n", root)
+	})
 }
 
 func (p *program) diffCommand() *cobra.Command {

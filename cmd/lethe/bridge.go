@@ -187,11 +187,7 @@ func (p *program) runBridge(ctx context.Context, t transport) error {
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	ready := func(account string) {
-		if p.json {
-			printLine(p.out, map[string]string{"event": "ready", "bridge": t.name, "bot": account})
-			return
-		}
-		fmt.Fprintf(p.out, "ready %s @%s\n", t.name, account)
+		p.announce(map[string]string{"event": "ready", "bridge": t.name, "bot": account}, "ready %s @%s", t.name, account)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	around, end := context.WithCancel(ctx)

@@ -87,11 +87,7 @@ func (p *program) printAllowed(t transport, who access.Applicant, room string) e
 	if room != "" && to != room {
 		why = fmt.Sprintf(", where a route in config.toml sends that chat, and not to %s", room)
 	}
-	if p.json {
-		return p.printJSON(map[string]string{"allowed": id, "name": who.String(), "room": to})
-	}
-	_, err := fmt.Fprintf(p.out, "allowed: %s may write to room %s%s\n", chat.Sanitize(who.String()), to, why)
-	return err
+	return p.print(map[string]string{"allowed": id, "name": who.String(), "room": to}, "allowed: %s may write to room %s%s\n", chat.Sanitize(who.String()), to, why)
 }
 
 // tellStale warns when the running bridge has other settings than config.toml.
@@ -121,11 +117,7 @@ func (p *program) revokeCommand(t transport) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.json {
-				return p.printJSON(map[string]string{"revoked": list[0]})
-			}
-			fmt.Fprintf(p.out, "revoked: %s may not write any more\n", list[0])
-			return nil
+			return p.print(map[string]string{"revoked": list[0]}, "revoked: %s may not write any more\n", list[0])
 		},
 	}
 }

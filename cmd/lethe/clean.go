@@ -69,11 +69,7 @@ func (p *program) clean(yes bool) error {
 			return fmt.Errorf("clean %s: %w", p.home.Dir, err)
 		}
 	}
-	if p.json {
-		return p.printJSON(map[string]any{"home": p.home.Dir, "removed": names})
-	}
-	fmt.Fprintln(p.out, "removed.")
-	return nil
+	return p.print(map[string]any{"home": p.home.Dir, "removed": names}, "removed.\n")
 }
 
 // noneRuns fails when an identity or a bridge runs.

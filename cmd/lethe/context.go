@@ -94,15 +94,11 @@ func (p *program) compact(ctx context.Context, id agent.Identity) error {
 	if err != nil {
 		return err
 	}
-	if p.json {
-		return p.printJSON(map[string]agent.Parts{"before": before, "after": after})
-	}
+	both := map[string]agent.Parts{"before": before, "after": after}
 	if after.Epoch == before.Epoch {
-		fmt.Fprintf(p.out, "%s: nothing to compact; about %d of %d tokens\n", id.Name, after.Total, after.Limit)
-		return nil
+		return p.print(both, "%s: nothing to compact; about %d of %d tokens\n", id.Name, after.Total, after.Limit)
 	}
-	fmt.Fprintf(p.out, "%s: from about %d tokens to %d of %d; live entries: %d, before %d\n", id.Name, before.Total, after.Total, after.Limit, after.Entries, before.Entries)
-	return nil
+	return p.print(both, "%s: from about %d tokens to %d of %d; live entries: %d, before %d\n", id.Name, before.Total, after.Total, after.Limit, after.Entries, before.Entries)
 }
 
 // budget is the state of an identity, and its budget as the daemon counts it.

@@ -45,5 +45,5 @@ func (p *program) evalLoCoMo(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return p.printReport(report)
+	return p.print(report, "%s", report)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"lethe/agent"
-	"lethe/bridge/stdin"
 	"lethe/check"
 )
 
@@ -43,13 +42,9 @@ func (p *program) fsck(names []string, repair bool) error {
 		}
 		lives = append(lives, id)
 	}
-	began, shown := time.Now(), time.Now()
+	began, show := time.Now(), p.progress()
 	tell := func(blobs, of int, bytes int64) {
-		if now := time.Now(); isTerminal(p.err) && !p.json && (now.Sub(shown) > time.Second/10 || blobs == of) {
-			shown = now
-			end := map[bool]string{true: "\n"}[blobs == of]
-			fmt.Fprintf(p.err, "\r%s %d of %d blobs, %.0f MB/s %s", stdin.Bar(blobs, of, 30), blobs, of, float64(bytes)/1e6/now.Sub(began).Seconds(), end)
-		}
+		show(int64(blobs), int64(of), "%d of %d blobs, %.0f MB/s", blobs, of, float64(bytes)/1e6/time.Since(began).Seconds())
 	}
 	var r *check.Report
 	mended := []check.Finding{}
@@ -59,7 +54,7 @@ func (p *program) fsck(names []string, repair bool) error {
 		r, err = check.Fsck(p.home, store, lives, tell)
 	}
 	if r != nil {
-		err = errors.Join(err, p.printFsck(r, mended, repair))
+		err = errors.Join(err, p.printFsck(r, mended))
 	}
 	if err == nil && r.Faults > 0 {
 		err = hint(fmt.Errorf("fsck %s: %w: faults: %d", p.home.Dir, agent.ErrCorrupt, r.Faults), "%s mends what can be mended", p.lethe("fsck --repair"))
@@ -67,7 +62,7 @@ func (p *program) fsck(names []string, repair bool) error {
 	return err
 }
 
-func (p *program) printFsck(r *check.Report, mended []check.Finding, repair bool) error {
+func (p *program) printFsck(r *check.Report, mended []check.Finding) error {
 	if p.json {
 		return p.printJSON(struct {
 			*check.Report

@@ -67,9 +67,5 @@ func (p *program) stopJob(ctx context.Context, id agent.Identity, n int) error {
 	if err != nil {
 		return err
 	}
-	if p.json {
-		return p.printJSON(job)
-	}
-	fmt.Fprintf(p.out, "stopped job %d of %s\n", n, id.Name)
-	return nil
+	return p.print(job, "stopped job %d of %s\n", n, id.Name)
 }

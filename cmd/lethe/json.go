@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/bridge/stdin"
 	"lethe/chat"
 	"lethe/life"
 	"lethe/life/event"
@@ -21,13 +22,33 @@ func (p *program) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// printReport writes what was measured, as text or for programs.
-func (p *program) printReport(report fmt.Stringer) error {
+// print writes a value for programs, or else a text.
+func (p *program) print(v any, format string, args ...any) error {
 	if p.json {
-		return p.printJSON(report)
+		return p.printJSON(v)
 	}
-	_, err := fmt.Fprint(p.out, report)
+	_, err := fmt.Fprintf(p.out, format, args...)
 	return err
+}
+
+// progress shows on a terminal how far something is, ten times a second.
+func (p *program) progress() func(done, of int64, format string, args ...any) {
+	var shown time.Time
+	return func(done, of int64, format string, args ...any) {
+		if now := time.Now(); isTerminal(p.err) && !p.json && (now.Sub(shown) > time.Second/10 || done == of) {
+			shown = now
+			fmt.Fprintf(p.err, "\r%s %s %s", stdin.Bar(int(done), int(of), 30), fmt.Sprintf(format, args...), map[bool]string{true: "\n"}[done == of])
+		}
+	}
+}
+
+// announce is print of what goes on while a program stays: one line, whose reader may be gone.
+func (p *program) announce(v map[string]string, format string, args ...any) {
+	if p.json {
+		printLine(p.out, v)
+		return
+	}
+	fmt.Fprintf(p.out, format+"\n", args...)
 }
 
 // printLine writes a value for programs as one line.

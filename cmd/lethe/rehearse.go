@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"time"
 
@@ -50,10 +49,6 @@ func (p *program) rehearse(ctx context.Context, addr, script string, pace time.D
 	if err != nil {
 		return err
 	}
-	if p.json {
-		printLine(p.out, map[string]string{"serving": url})
-	} else {
-		fmt.Fprintf(p.out, "serving %s\n", url)
-	}
+	p.announce(map[string]string{"serving": url}, "serving %s", url)
 	return server.Serve(ctx)
 }

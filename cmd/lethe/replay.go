@@ -63,5 +63,5 @@ func (p *program) replay(ctx context.Context, path string, o replay.Options) err
 	if err != nil {
 		return err
 	}
-	return p.printReport(report)
+	return p.print(report, "%s", report)
 }

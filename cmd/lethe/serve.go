@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -105,9 +104,5 @@ func (p *program) serve(ctx context.Context, c serve.Config, open bool) error {
 
 // told prints where the server is.
 func (p *program) told(what, url string) {
-	if p.json {
-		printLine(p.out, map[string]string{"event": what, "bridge": backend.Name, "url": url})
-		return
-	}
-	fmt.Fprintf(p.out, "%s %s %s\n", what, backend.Name, url)
+	p.announce(map[string]string{"event": what, "bridge": backend.Name, "url": url}, "%s %s %s", what, backend.Name, url)
 }

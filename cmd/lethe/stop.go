@@ -47,9 +47,5 @@ func (p *program) stopped(ctx context.Context, id agent.Identity) (bool, error) 
 
 // event prints what has happened to an identity: "ready" or "stopped".
 func (p *program) event(what string, id agent.Identity) {
-	if p.json {
-		printLine(p.out, map[string]string{"event": what, "self": id.Self, "name": id.Name})
-		return
-	}
-	fmt.Fprintf(p.out, "%s %s %s\n", what, id.Self, id.Name)
+	p.announce(map[string]string{"event": what, "self": id.Self, "name": id.Name}, "%s %s %s", what, id.Self, id.Name)
 }

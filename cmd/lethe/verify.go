@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"lethe/agent"
-	"lethe/bridge/stdin"
 	"lethe/check"
 	"lethe/internal/durable"
 	"lethe/proof"
@@ -48,11 +47,10 @@ func (p *program) verify(id agent.Identity, against string, checkpoint bool) err
 	if key, err := proof.ReadKey(p.home.Dir); err == nil {
 		o.Key = key.Public()
 	}
-	if isTerminal(p.err) && !p.json {
-		o.Progress = func(done, size int64) {
-			if size > 1<<24 {
-				fmt.Fprintf(p.err, "\r%s %d of %d MB %s", stdin.Bar(int(done>>20), int(size>>20), 30), done>>20, size>>20, map[bool]string{true: "\n"}[done == size])
-			}
+	show := p.progress()
+	o.Progress = func(done, size int64) {
+		if size > 1<<24 {
+			show(done, size, "%d of %d MB", done>>20, size>>20)
 		}
 	}
 	store, err := p.store()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"lethe/agent"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
@@ -54,13 +55,9 @@ func newPrompt(s mind.Stable, messages []mind.Message) *rehearsal.Prompt {
 	return p
 }
 
-// weightOf is llm.Request.Weight of a request.
-func weightOf(s mind.Stable, messages []mind.Message) int {
-	weight := llm.Weight(string(s.Tools))
-	for _, m := range messages {
-		weight += weigh(m)
-	}
-	return weight
+// weightOf is that of a request.
+func weightOf(s mind.Stable, messages ...mind.Message) int {
+	return llm.Request{Tools: []byte(s.Tools), Messages: agent.Wire(messages)}.Weight()
 }
 
 // wire is a message as the offline model takes it.
@@ -73,13 +70,4 @@ func wire(m mind.Message) rehearsal.Message {
 		out.Calls = append(out.Calls, rehearsal.Call{ID: c.ID, Name: c.Tool, Arguments: c.Args})
 	}
 	return out
-}
-
-// weigh is llm.Message.Weight of the message as the agent sends it.
-func weigh(m mind.Message) int {
-	out := llm.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID}
-	for _, c := range m.Calls {
-		out.Calls = append(out.Calls, llm.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Args})
-	}
-	return out.Weight()
 }

@@ -19,7 +19,7 @@ func (r *run) window() compactor.Window {
 	system := mind.Message{Role: "system", Content: stable.System}
 	return compactor.Window{
 		Limit:  r.opts.Limit,
-		Fixed:  r.estimate.Tokens(weigh(system) + llm.Weight(stable.Tools)),
+		Fixed:  r.estimate.Tokens(weightOf(stable, system)),
 		Answer: r.opts.MaxTokens,
 	}
 }
@@ -78,7 +78,7 @@ func (r *run) compactNow(m compactor.Measure) error {
 
 // next is the size of the next request with its answer, in estimated tokens.
 func (r *run) next() int {
-	return r.estimate.Tokens(weightOf(r.id.state.Stable, r.id.state.Messages(""))) + r.opts.MaxTokens
+	return r.estimate.Tokens(weightOf(r.id.state.Stable, r.id.state.Messages("")...)) + r.opts.MaxTokens
 }
 
 func (r *run) settings() compactor.Settings {

@@ -164,7 +164,7 @@ func (r *run) request(st step) (u llm.Usage, weight int) {
 	if u.Input+r.opts.MaxTokens > r.opts.Limit {
 		r.report.Over++
 	}
-	return u, weightOf(r.id.state.Stable, messages)
+	return u, weightOf(r.id.state.Stable, messages...)
 }
 
 // renew begins an epoch: the past is rendered anew.
