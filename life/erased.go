@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,16 +36,13 @@ func ErasedPath(path string) string { return strings.TrimSuffix(path, ".md") + "
 const maxErased = 1 << 28
 
 // ReadErased reads which lines of the log at path were erased in part, by the offset of each.
-// A log of which nothing was erased has none.
+// Of a log of which nothing was erased there are none.
 func ReadErased(path string) (map[int64]Erasure, error) {
+	out := map[int64]Erasure{}
 	data, err := durable.ReadWhole(ErasedPath(path), maxErased)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read life: %w", err)
 	}
-	out := map[int64]Erasure{}
 	for n, s := 1, bufio.NewScanner(bytes.NewReader(data)); s.Scan(); n++ {
 		var offset int64
 		var before, now []byte
@@ -60,7 +56,7 @@ func ReadErased(path string) (map[int64]Erasure, error) {
 
 // EncodeErasure is the line of LIFE.erased for a line of the log.
 func EncodeErasure(offset int64, e Erasure) string {
-	return fmt.Sprintf("%d %s %s\n", offset, hex.EncodeToString(e.Before[:]), hex.EncodeToString(e.Now[:]))
+	return fmt.Sprintf("%d %x %x\n", offset, e.Before, e.Now)
 }
 
 // chain is a log whose lines are checked one after the other.
@@ -72,11 +68,7 @@ type chain struct {
 // erased reports whether the line at an offset is what an erasure has left there.
 func (c *chain) erased(offset int64, line string) bool {
 	if c.known == nil {
-		known, err := ReadErased(c.path)
-		if err != nil || known == nil {
-			known = map[int64]Erasure{}
-		}
-		c.known = known
+		c.known, _ = ReadErased(c.path)
 	}
 	e, ok := c.known[offset]
 	return ok && e.Now == Leaf(line)

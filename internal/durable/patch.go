@@ -16,15 +16,12 @@ type Piece struct {
 // Patch writes pieces into a file where they belong, and syncs it: for bytes that are to leave
 // the disk. It is not atomic; done again after a crash it ends the same. It makes the file no
 // longer, and keeps its mode, which need not let its owner write.
-func Patch(path string, pieces ...Piece) error {
-	err := patch(path, pieces)
-	if err != nil {
-		return fmt.Errorf("patch %s: %w", path, err)
-	}
-	return nil
-}
-
-func patch(path string, pieces []Piece) (err error) {
+func Patch(path string, pieces ...Piece) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("patch %s: %w", path, err)
+		}
+	}()
 	fi, err := os.Lstat(path)
 	if err != nil {
 		return err

@@ -142,9 +142,6 @@ func (p *Plan) note(path string) error {
 	if err != nil || len(p.Lines) == 0 {
 		return err
 	}
-	if all == nil {
-		all = map[int64]life.Erasure{}
-	}
 	for _, l := range p.Lines {
 		before, berr := hex.DecodeString(l.Leaf)
 		now, nerr := hex.DecodeString(l.Now)

@@ -2,7 +2,6 @@ package event
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -89,10 +88,7 @@ type Moment struct {
 func (m Moment) String() string { return fmt.Sprintf("%s:%d:%s", m.Self, m.Line, m.Leaf) }
 
 func (m *Moment) parse(text string) error {
-	if parts := strings.Split(text, ":"); len(parts) == 3 {
-		m.Self, m.Leaf = parts[0], parts[2]
-		m.Line, _ = strconv.ParseInt(parts[1], 10, 64)
-	}
+	_, _ = fmt.Sscanf(strings.ReplaceAll(text, ":", " "), "%s %d %s", &m.Self, &m.Line, &m.Leaf)
 	if m.Line < 1 || m.String() != text || !isHash(m.Self) || !isHash(m.Leaf) {
 		return fmt.Errorf("%q is not a moment of a life", text)
 	}
@@ -123,10 +119,7 @@ type ErasedLine struct {
 func (l ErasedLine) String() string { return fmt.Sprintf("%d:%s:%s", l.Offset, l.Leaf, l.Now) }
 
 func (l *ErasedLine) parse(text string) error {
-	if parts := strings.Split(text, ":"); len(parts) == 3 {
-		l.Leaf, l.Now = parts[1], parts[2]
-		l.Offset, _ = strconv.ParseInt(parts[0], 10, 64)
-	}
+	_, _ = fmt.Sscanf(strings.ReplaceAll(text, ":", " "), "%d %s %s", &l.Offset, &l.Leaf, &l.Now)
 	if l.String() != text || l.Offset < 0 || !isHash(l.Leaf) || !isHash(l.Now) {
 		return fmt.Errorf("%q is not a line and its hashes", text)
 	}
