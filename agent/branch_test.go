@@ -78,9 +78,12 @@ func TestGoBackAfterTheTurn(t *testing.T) {
 	w, id, r := start(t)
 	r.ask("run echo one")
 	to := w.at(id, Moment{}).End
-	w.say("dev", "ann", "run sleep 1 && echo two")
+	w.say("dev", "ann", "run until [ -e go ]; do sleep 0.01; done; echo two")
 	r.waitFor("acting", "BASH")
-	r.branched("", to)
+	lethetest.Must(t, AskToBranch(id, "", to))
+	w.write(w.own(id, "workspace/go"), "")
+	w.eventually("the branch is made", func() bool { return !BranchPending(id) })
+	r.rested()
 	equal(t, "answers", len(w.said("dev")), 2)
 	r.stop()
 }
