@@ -33,8 +33,15 @@ func TestDeltas(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	watcher := chat.NewWatcher(20*time.Millisecond, nil)
 	done, told := make(chan error, 2), make(chan events.Event, 100)
+	tell := func(e events.Event) error {
+		select {
+		case told <- e:
+		case <-ctx.Done(): // nobody listens to the rest
+		}
+		return nil
+	}
 	go func() { done <- watcher.Run(ctx) }()
-	go func() { done <- s.Follow(ctx, watcher, func(e events.Event) error { told <- e; return nil }) }()
+	go func() { done <- s.Follow(ctx, watcher, tell) }()
 	write := func(l status.Live) { lethetest.Must(t, status.WriteLive(dir, l)) }
 	expect := func(want ...string) {
 		t.Helper()
@@ -87,7 +94,7 @@ func TestDeltas(t *testing.T) {
 	dir = filepath.Dir(log.Path)
 	ctx, cancel = context.WithCancel(context.Background())
 	go func() { done <- watcher.Run(ctx) }()
-	go func() { done <- s.Follow(ctx, watcher, func(e events.Event) error { told <- e; return nil }) }()
+	go func() { done <- s.Follow(ctx, watcher, tell) }()
 	for len(told) > 0 {
 		<-told
 	}
