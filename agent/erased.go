@@ -34,7 +34,7 @@ func (a *Agent) recordErased(plan *redact.Plan) error {
 	}
 	said := false
 	err := a.log.Back(0, func(e life.Event, offset int64) bool {
-		said = said || offset >= plan.End && e.Kind == event.Erased{}.Kind()
+		said = said || offset >= plan.End && e.Kind == life.Sealed // the end of that append: nothing of it was torn off
 		return !said && offset > plan.End
 	})
 	if u := a.state.Unit(); err == nil && !said && u != nil && u.Waits() {

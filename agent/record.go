@@ -180,13 +180,16 @@ func redactLine(e life.Event) {
 // append writes the lines of events, which then have happened, and behind them the seal of the log if
 // that is asked for.
 func (a *Agent) append(events []prepared, sealed bool) error {
-	lines := make([]life.Event, len(events))
+	lines, last := make([]life.Event, len(events)), a.state.LastBlob
 	for i, e := range events {
 		lines[i] = e.Event
+		if len(e.bodies) > 0 {
+			last = e.bodies[len(e.bodies)-1].Hash
+		}
 	}
 	var err error
 	if sealed {
-		lines, err = a.log.AppendSealed(a.seal, lines...)
+		lines, err = a.log.AppendSealed(func(size int64, root tlog.Hash) (life.Event, error) { return a.seal(size, root, last) }, lines...)
 	} else {
 		err = a.log.Append(lines...)
 	}
@@ -268,14 +271,14 @@ func (a *Agent) epochOf(why string, change func(*mind.State) error, before []rec
 	return nil
 }
 
-// seal states, signed, what the lines of the log are.
-func (a *Agent) seal(size int64, root tlog.Hash) (life.Event, error) {
+// seal states, signed, what the lines of the log are, and its blobs down from the last.
+func (a *Agent) seal(size int64, root tlog.Hash, last blobs.Hash) (life.Event, error) {
 	key, err := proof.LoadKey(a.cfg.Home.Dir)
 	if err != nil {
 		return life.Event{}, err
 	}
-	c := key.Sign(a.id.Self, size, root)
-	return event.Line(a.now(), event.Sealed{Size: size, Root: proof.Text(root[:]), Key: key.Public(), Sig: proof.Text(c.Sig)}), nil
+	c := key.Sign(a.id.Self, size, root, last.String())
+	return event.Line(a.now(), event.Sealed{Size: size, Root: proof.Text(root[:]), Last: c.Last, Key: key.Public(), Sig: proof.Text(c.Sig)}), nil
 }
 
 // epochEvery bounds what a resume has to fold.

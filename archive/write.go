@@ -262,5 +262,5 @@ func checkpoint(self string, line life.Event) (proof.Checkpoint, bool) {
 	if !ok || len(root) != tlog.HashSize {
 		return proof.Checkpoint{}, false
 	}
-	return proof.Checkpoint{Self: self, Size: s.Size, Root: tlog.Hash(root), Sig: proof.Binary(s.Sig)}, true
+	return proof.Checkpoint{Self: self, Size: s.Size, Root: tlog.Hash(root), Last: s.Last, Sig: proof.Binary(s.Sig)}, true
 }

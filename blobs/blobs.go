@@ -99,6 +99,7 @@ type Tombstone struct {
 	Of  Hash
 	Why string // Erased or Lost
 	At  time.Time
+	Sum Hash // of its file, when it was read
 }
 
 // Why a blob has a tombstone.
@@ -164,6 +165,7 @@ func DecodeTombstone(data []byte) (Tombstone, Meta, []byte, error) {
 	if err == nil && (t.Of.IsZero() || t.Why != Erased && t.Why != Lost || t.At.IsZero()) {
 		err = ErrDigest
 	}
+	t.Sum = Sum(data)
 	return t, m, body, err
 }
 

@@ -284,7 +284,7 @@ func TestBury(t *testing.T) {
 	b, err := s.Get(h)
 	lethetest.Must(t, err)
 	for range 2 { // a crash can have it done again
-		sum, err := s.Bury(Tombstone{h, Erased, at}, b.Meta, []byte("the password is [erased.]"))
+		sum, err := s.Bury(Tombstone{Of: h, Why: Erased, At: at}, b.Meta, []byte("the password is [erased.]"))
 		file, rerr := os.ReadFile(s.Path(h))
 		lethetest.Must(t, errors.Join(err, rerr))
 		if sum != Sum(file) {
@@ -292,7 +292,7 @@ func TestBury(t *testing.T) {
 		}
 	}
 	got, err := s.Get(h)
-	if err != nil || got.Gone == nil || *got.Gone != (Tombstone{h, Erased, at.UTC().Truncate(time.Microsecond)}) || string(got.Body) != "the password is [erased.]" || got.Meta != b.Meta {
+	if err != nil || got.Gone == nil || *got.Gone != (Tombstone{h, Erased, at.UTC().Truncate(time.Microsecond), got.Gone.Sum}) || got.Gone.Sum == h || string(got.Body) != "the password is [erased.]" || got.Meta != b.Meta {
 		t.Errorf("%+v, %v", got, err)
 	}
 	file, err := os.ReadFile(s.Path(h))

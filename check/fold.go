@@ -34,6 +34,7 @@ type folder struct {
 	altered bool               // since the last epoch a text was folded that is not what it was
 	stand   map[[8]byte][]byte // for texts that are missing, by the beginning of their addresses
 	told    map[string]string  // tombstones that LIFE states
+	lasts   []string           // addresses that seals name
 }
 
 // life checks one life.
@@ -96,6 +97,9 @@ func (f *folder) fold(e life.Event) error {
 		bodies, parent = append(bodies, mind.Body{Hash: h, Data: b.Body}), h
 	}
 	f.altered = f.altered || gone
+	if e, ok := event.As[event.Sealed](e); ok {
+		f.lasts = append(f.lasts, e.Last)
+	}
 	if e, ok := event.As[event.Erased](e); ok {
 		for _, b := range e.Blobs {
 			f.told[b.Address] = b.Tombstone

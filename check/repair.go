@@ -97,6 +97,11 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 			return err
 		}
 	}
+	for _, last := range f.lasts {
+		if strings.HasPrefix(last, short) {
+			address, _ = blobs.ParseHash(last)
+		}
+	}
 	err := f.all.Each(func(h blobs.Hash) error { // whoever came next, and a snapshot, name all of the address
 		b, err := f.all.Get(h)
 		if strings.HasPrefix(b.Parent.String(), short) {

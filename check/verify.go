@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,15 +48,18 @@ type verifier struct {
 	id     agent.Identity
 	tree   proof.Tree
 	next   string // the key that seals from here on; "" takes any
-	moved  bool
 	same   bool                      // the root of Against is that of these lines
 	signed bool                      // a key that seals this life has signed it
 	gone   map[int64]life.Erasure    // what LIFE.erased says
 	left   map[string]string         // hashes of what is there
-	stated map[string]string         // what lines say that there is
-	sealed map[string]string         // of these, what sealed lines say
+	stated map[string]string         // what lines of this append say that there is; its seal makes it count
+	sealed map[string]string         // what it was made to count of these
+	taken  string                    // the key of the home that has received the life, as a line of this append says
 	parent map[blobs.Hash]blobs.Hash // of each blob
 	newest string                    // blob, as a line names it
+	lasts  map[string]bool           // the newest blobs, as seals name them
+	refs   map[blobs.Hash]int64      // the line that first names a blob by the beginning of its address
+	epochs []blobs.Hash              // snapshots
 	lost   error                     // the first blob that is missing or damaged
 }
 
@@ -63,7 +67,7 @@ type verifier struct {
 // sealed lines tell of what was erased, and that the blobs are there, down to the boot. It changes
 // nothing, and the life may run. An error says that it could not find out.
 func Verify(id agent.Identity, store *blobs.Store, o VerifyOptions) (Verdict, error) {
-	v := &verifier{VerifyOptions: o, id: id, left: map[string]string{}, stated: map[string]string{}, sealed: map[string]string{}, parent: map[blobs.Hash]blobs.Hash{}}
+	v := &verifier{VerifyOptions: o, id: id, left: map[string]string{}, stated: map[string]string{}, sealed: map[string]string{}, parent: map[blobs.Hash]blobs.Hash{}, lasts: map[string]bool{}, refs: map[blobs.Hash]int64{}}
 	all, err := list(store)
 	if err == nil {
 		err = v.lines(newReacher(id, all, func(h blobs.Hash) error { v.blob(store, h); return nil }, func(_ blobs.Hash, err error) { v.lost = cmp.Or(v.lost, err) }))
@@ -90,7 +94,7 @@ func (v *verifier) lines(r *reacher) error {
 	for told := int64(0); ; {
 		v.same = v.same || v.Against != nil && v.Against.Size == v.tree.Size && v.Against.Root == v.tree.Root()
 		at := from.At.Offset
-		line, _, err := from.Next()
+		line, follows, err := from.Next()
 		if err == io.EOF {
 			return nil
 		}
@@ -98,6 +102,10 @@ func (v *verifier) lines(r *reacher) error {
 			return err
 		}
 		v.Lines++
+		if !follows { // a seal makes only lines of its own append count, which its key has written
+			v.taken = ""
+			clear(v.stated)
+		}
 		if err := v.line(line); err != nil && v.Fault == nil {
 			v.Fault = fmt.Errorf("line %d, at byte %d: %w", v.Lines, at, err)
 		}
@@ -108,6 +116,7 @@ func (v *verifier) lines(r *reacher) error {
 		}
 		v.tree.Add(leaf)
 		_ = r.line(line) // lost has what is wrong
+		v.name(r, line)
 		if done := from.At.Offset; v.Progress != nil && (done-told > 1<<22 || done == from.Size) {
 			told = done
 			v.Progress(done, from.Size)
@@ -120,17 +129,15 @@ func (v *verifier) line(line life.Event) error {
 	if len(line.Refs) > 0 && line.Kind != "fade" { // whose blobs are nothing without the epoch behind it
 		v.newest = line.Refs[len(line.Refs)-1].Hash
 	}
-	if !slices.Contains([]string{life.Sealed, "moved", "received", "erased"}, line.Kind) {
+	if !slices.Contains([]string{life.Sealed, "received", "erased"}, line.Kind) {
 		return nil
 	}
 	e, err := event.Parse(line)
 	switch e := e.(type) {
 	case event.Sealed:
 		return v.seal(e)
-	case event.Moved:
-		v.moved = true
 	case event.Received:
-		v.moved, v.next = false, e.Key
+		v.taken = e.Key
 	case event.Erased:
 		for _, text := range append(line.All("line"), line.All("blob")...) {
 			what, left, _ := strings.Cut(text, ":")
@@ -140,28 +147,43 @@ func (v *verifier) line(line life.Event) error {
 	return err
 }
 
+// name takes in the blobs that a line names by the beginnings of their addresses.
+func (v *verifier) name(r *reacher, line life.Event) {
+	for _, ref := range line.Refs {
+		h, err := r.find(ref.Hash)
+		if _, known := v.refs[h]; err == nil && !known && line.Kind != "fade" {
+			v.refs[h] = v.Lines
+		}
+		if line.Kind == life.Epoch {
+			v.epochs = append(v.epochs, h)
+		}
+	}
+}
+
 func (v *verifier) seal(e event.Sealed) error {
-	c := proof.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Sig: proof.Binary(e.Sig)}
+	c := proof.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: proof.Binary(e.Sig)}
 	lines := fmt.Sprintf("lines %d to %d", v.Checkpoint.Size+1, c.Size)
 	switch {
 	case e.Size != c.Size || e.Root != proof.Text(c.Root[:]):
 		return fmt.Errorf("this seal is of other lines: of %s at least one was altered, added or left out", lines)
 	case c.Verify(e.Key) != nil:
 		return fmt.Errorf("this seal has no signature of the key that it names: %s may be anybody's", lines)
-	case v.next != "" && v.next != e.Key:
+	case v.next != "" && v.next != e.Key && v.taken != e.Key:
 		return fmt.Errorf("this seal is by another key than the one before, and no line says that another home received the life: %s may be anybody's", lines)
 	}
 	v.Seals++
 	v.Checkpoint, v.Signer, v.next = c, e.Key, e.Key
 	maps.Copy(v.sealed, v.stated)
-	clear(v.stated)
+	if v.lasts[e.Last] = true; e.Last == "" { // of an older program
+		delete(v.lasts, "")
+	}
 	v.signed = v.signed || v.Against != nil && v.Against.Verify(e.Key) == nil
 	return nil
 }
 
 // signer checks whose the newest seal is.
 func (v *verifier) signer() error {
-	if _, err := os.Lstat(filepath.Join(v.id.Dir, "mirror")); err == nil || v.moved || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
+	if _, err := os.Lstat(filepath.Join(v.id.Dir, "mirror")); err == nil || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
 		return nil
 	}
 	return fmt.Errorf("its newest seal is by the key %s, which is not this home's", v.Signer)
@@ -184,7 +206,7 @@ func (v *verifier) against() error {
 func (v *verifier) blob(store *blobs.Store, h blobs.Hash) {
 	b, err := store.Get(h)
 	if err == nil && b.Gone != nil {
-		v.left[h.String()] = blobs.Sum(blobs.EncodeTombstone(*b.Gone, b.Meta, b.Body)).String()
+		v.left[h.String()] = b.Gone.Sum.String()
 	}
 	v.lost = cmp.Or(v.lost, err)
 	v.parent[h], v.Blobs = b.Parent, len(v.parent)+1
@@ -221,9 +243,13 @@ func (v *verifier) inherited(address string) bool {
 // chain follows the parents from the newest blob down to the boot.
 func (v *verifier) chain(store *blobs.Store) error {
 	h, err := store.Resolve(v.newest)
-	for v.lost = cmp.Or(v.lost, err); v.lost == nil && h.String() != v.id.Self && v.left[h.String()] == ""; h = v.parent[h] {
-		if h.IsZero() {
+	linked := map[blobs.Hash]bool{}
+	for v.lost = cmp.Or(v.lost, err); v.lost == nil && h.String() != v.id.Self; h = v.parent[h] {
+		if h.IsZero() || linked[h] { // as tombstones could have it
 			return errors.New("the parents of its newest blob do not lead to its boot")
+		}
+		if linked[h] = true; v.left[h.String()] != "" && v.parent[h].IsZero() { // nobody knows
+			return nil
 		}
 		if _, ok := v.parent[h]; !ok {
 			v.blob(store, h)
@@ -232,5 +258,34 @@ func (v *verifier) chain(store *blobs.Store) error {
 	if v.lost != nil {
 		return fmt.Errorf("it refers to a blob that is missing or damaged: %w", v.lost)
 	}
+	linked[h] = true
+	return v.bound(store, linked)
+}
+
+// bound checks that the blobs that seals name are linked, and with them those that lines name: an address of 64 digits
+// stands for each, in a parent's place or in a snapshot.
+func (v *verifier) bound(store *blobs.Store, linked map[blobs.Hash]bool) error {
+	for last := range v.lasts {
+		if h, err := blobs.ParseHash(last); err != nil || !linked[h] {
+			return fmt.Errorf("a seal names the blob %s, and the parents of its newest blob do not lead there", last)
+		}
+	}
+	maps.DeleteFunc(v.refs, func(h blobs.Hash, _ int64) bool { return linked[h] })
+	for _, h := range v.epochs {
+		if b, err := store.Get(h); err == nil && len(v.refs) > 0 && linked[h] {
+			for _, m := range whole.FindAllSubmatch(b.Body, -1) {
+				h, _ := blobs.ParseHash(string(m[1]))
+				delete(v.refs, h)
+			}
+		}
+	}
+	for h, line := range v.refs {
+		if len(v.lasts) > 0 {
+			return fmt.Errorf("line %d names the blob %s, and nothing that is sealed has its whole address", line, h)
+		}
+	}
 	return nil
 }
+
+// whole finds addresses in a snapshot.
+var whole = regexp.MustCompile(`"([0-9a-f]{64})"`)

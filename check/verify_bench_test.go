@@ -37,8 +37,8 @@ func BenchmarkVerify(b *testing.B) {
 			chunk = append(chunk, event.Line(now, event.Error{ID: "k1", What: "model", Failure: "transient", Text: strings.Repeat("it is away ", 25)}))
 		}
 		_, err := log.AppendSealed(func(size int64, root tlog.Hash) (life.Event, error) {
-			c := key.Sign(id.Self, size, root)
-			return event.Line(now, event.Sealed{Size: size, Root: proof.Text(root[:]), Key: key.Public(), Sig: proof.Text(c.Sig)}), nil
+			c := key.Sign(id.Self, size, root, id.Self)
+			return event.Line(now, event.Sealed{Size: size, Root: proof.Text(root[:]), Last: id.Self, Key: key.Public(), Sig: proof.Text(c.Sig)}), nil
 		}, chunk...)
 		lethetest.Must(b, err)
 		chunk = nil

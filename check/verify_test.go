@@ -46,8 +46,8 @@ func forged(t testing.TB, self string, key *proof.Key, lines []string) string {
 	for _, line := range lines {
 		text := line[:strings.LastIndex(line, " #")]
 		if e, err := life.ParseLine(line); key != nil && err == nil && e.Kind == life.Sealed {
-			c := key.Sign(self, tree.Size, tree.Root())
-			text = event.Line(e.At, event.Sealed{Size: c.Size, Root: proof.Text(c.Root[:]), Key: key.Public(), Sig: proof.Text(c.Sig)}).String() + " +"
+			c := key.Sign(self, tree.Size, tree.Root(), e.Get("last"))
+			text = event.Line(e.At, event.Sealed{Size: c.Size, Root: proof.Text(c.Root[:]), Last: c.Last, Key: key.Public(), Sig: proof.Text(c.Sig)}).String() + " +"
 		}
 		sum := blake3.Sum256([]byte(prev + text))
 		prev = hex.EncodeToString(sum[:6])
@@ -134,7 +134,7 @@ func TestVerifyFindsForgery(t *testing.T) {
 		"the home's key":  {forged(t, ada.Self, &own, altered), "were altered and sealed anew", &whole.Checkpoint},
 		"cut back":        {strings.Join(lines[:seals[1]+1], ""), "was cut back", &whole.Checkpoint},
 		"another signature": {text, "not signed by a key", func() *proof.Checkpoint {
-			c := other.Sign(ada.Self, whole.Checkpoint.Size, whole.Checkpoint.Root)
+			c := other.Sign(ada.Self, whole.Checkpoint.Size, whole.Checkpoint.Root, whole.Checkpoint.Last)
 			return &c
 		}()},
 		"a false signature": {forged(t, ada.Self, nil, replaced(lines, seals[1], " sig=", " sig=AAAA")), "no signature of the key", nil},
@@ -217,9 +217,11 @@ func TestVerifyErased(t *testing.T) {
 	w.fails(ada, nil, fmt.Sprintf("the line at byte %d was altered, and no sealed line", at))
 	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
 	lethetest.Must(t, err)
-	lethetest.Must(t, held.Commit(agent.Record{Event: event.Erased{Why: "erased", Lines: []event.ErasedLine{{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}}}}))
+	erased := agent.Record{Event: event.Erased{Why: "erased", Lines: []event.ErasedLine{{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}}}}
+	lethetest.Must(t, held.Commit(erased))
+	lethetest.Must(t, held.Epoch("count", nil)) // the line before could be anybody's
 	w.fails(ada, nil, "no sealed line")
-	lethetest.Must(t, held.Epoch("erased", nil))
+	lethetest.Must(t, held.Epoch("erased", nil, erased))
 	w.fails(ada, nil, "has a tombstone, and no sealed line")
 	lethetest.Must(t, held.Epoch("erased", nil, agent.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
 	lethetest.Must(t, held.Close())

@@ -93,40 +93,47 @@ def seal_holds(self, size, fields, subtrees):
     root, value = (subtrees[-1][1] if subtrees else b""), lambda key: base64.b64decode(fields[key][0] + "==")
     for _, left in subtrees[-2::-1]: root = node(left, root)
     name, key, signature = f"lethe/{self}\n".encode(), value("key"), value("sig")
-    note = name + f"{size}\n{base64.b64encode(root).decode()}\n".encode()
+    note = name + f"{size}\n{base64.b64encode(root).decode()}\n{''.join('last=' + h + chr(10) for h in fields.get('last', []))}".encode()
     return (int(fields["size"][0]), value("root"), key[:1], signature[:4]) == (size, root, b"\1", hashlib.sha256(name + key).digest()[:4]) and ed25519(key[1:], note, signature[4:])
 
 def verify(life, parse):
     """Checks each line, seal and blob, and says how many there are."""
-    self, subtrees, sealed, seals, refs, parents, owner, owners = "", [], 0, 0, {}, set(), "", []
-    i, gone, stated, unsealed = -1, {}, set(), set()  # what has to be stated by an "erased" line under a seal, what is, and what is without a seal
+    self, subtrees, sealed, seals, refs, found, up, owner, owners = "", [], 0, 0, {}, {}, {}, "", []
+    i, gone, stated, unsealed = -1, {}, set(), set()  # what has to be stated by an "erased" line of a seal's append, what is, and what is without a seal
+    newest, lasts, short, named = "", [], [], set()  # the last ref, what seals name, refs by the beginning of an address, and what snapshots name
     for i in life.sound(0):
         leaf, (kind, _, fields, of) = hashlib.sha256(b"\0" + life.lines[i][:-1]).digest(), parse(life.lines[i])
         before, now = life.erased.get(life.offsets[i], ("", ""))
         if now == leaf.hex(): gone[f"{life.offsets[i]}:{before}:{now}"], leaf = f"LIFE.md line {i + 1}", bytes.fromhex(before)
+        if life.lines[i][-17:-15] != b" +": unsealed, owners = set(), []
         for ref in of: refs.setdefault(ref["short"], i)
+        if of and kind != "fade": short, newest = short + [ref["short"] for ref in of], of[-1]["short"]
         self = self or life.blob(of[0]["short"])[0]
         if kind == "epoch":
-            for hash in re.findall(r'"hash": "([0-9a-f]{64})"', life.body(of[0]).decode()): refs.setdefault(hash, i)
+            for hash in re.findall(r'"hash": "([0-9a-f]{64})"', life.body(of[0]).decode()): refs.setdefault(hash, i), named.add(hash)
         if kind == "erased": unsealed.update(fields.get("line", []) + fields.get("blob", []))
         if kind == "received": owners.append(fields["key"][0])
         if kind == "sealed":
             if owner and fields["key"][0] not in [owner] + owners: raise Fault(f"LIFE.md line {i + 1}: another home sealed it, and no line says that it received the life")
             owner, owners = fields["key"][0], []
             if not seal_holds(self, i, fields, subtrees): raise Fault(f"LIFE.md lines {sealed + 1} to {i}: the seal in line {i + 1} does not hold")
-            sealed, seals, stated = i, seals + 1, stated | unsealed
+            sealed, seals, stated, lasts = i, seals + 1, stated | unsealed, lasts + fields.get("last", [])
         height = 0
         while subtrees and subtrees[-1][0] == height: height, leaf = height + 1, node(subtrees.pop()[1], leaf)
         subtrees.append((height, leaf))
     for digits, first in refs.items():
         try:
-            while digits and digits not in parents:
+            while digits and digits not in found:
                 address, front, _ = life.blob(digits)
-                parents.update((digits, address))
-                digits = front.get("parent") if address != self else None
+                found[digits] = found[address] = address
+                digits = up[address] = front.get("parent") if address != self else None
         except Fault as fault: raise Fault(f"LIFE.md line {first + 1}: {fault}")
+    linked, address = set(), found.get(newest)
+    while address and address not in linked: address, _ = up[address], linked.add(address)
+    for digits in lasts and lasts + short:
+        if found.get(digits) not in linked | named: raise Fault(f"blob {digits}: nothing that is sealed has its whole address")
     gone.update((f"{address}:{hash}", f"blob {address}") for address, hash in life.graves.items())
     for what, where in gone.items():
         if what not in stated: raise Fault(f"{where}: erased, and no sealed line says so")
     rest = "" if i + 1 == len(life.lines) else ", and behind them what a crash left of the last append"
-    return f"{i + 1} lines{rest}, {seals} seals over the first {sealed} (by {owner or 'nobody'}), {len({p for p in parents if len(p) == 64})} blobs: all is as it was written"
+    return f"{i + 1} lines{rest}, {seals} seals over the first {sealed} (by {owner or 'nobody'}), {len(up)} blobs: all is as it was written"

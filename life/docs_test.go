@@ -45,14 +45,16 @@ func TestPageSeals(t *testing.T) {
 	key, err := proof.ReadKey(home)
 	lethetest.Must(t, err)
 	var tree proof.Tree
-	var newest string
+	var newest, last string
 	for line := range strings.Lines(lethetest.Blocks(t, "life.md", "life")[0]) {
 		if e, err := ParseLine(line); err == nil && e.Kind == Sealed {
-			c := key.Sign(self, tree.Size, tree.Root())
+			c := key.Sign(self, tree.Size, tree.Root(), e.Get("last"))
 			newest = c.String()
-			if e.Get("size") != fmt.Sprint(c.Size) || e.Get("root") != proof.Text(c.Root[:]) || e.Get("key") != key.Public() || e.Get("sig") != proof.Text(c.Sig) {
-				t.Errorf("the page has %s, want sig=%s", line, proof.Text(c.Sig))
+			if len(c.Last) != 64 || !strings.HasPrefix(c.Last, last) || e.Get("size") != fmt.Sprint(c.Size) || e.Get("root") != proof.Text(c.Root[:]) || e.Get("key") != key.Public() || e.Get("sig") != proof.Text(c.Sig) {
+				t.Errorf("the page has %s, want last=%s… sig=%s", line, last, proof.Text(c.Sig))
 			}
+		} else if err == nil && len(e.Refs) > 0 {
+			last = e.Refs[len(e.Refs)-1].Hash
 		}
 		tree.Add(Leaf(line))
 	}

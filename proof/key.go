@@ -61,9 +61,9 @@ func ReadKey(home string) (Key, error) {
 // Public is the public key as lines state it: 1, which stands for Ed25519, and the key.
 func (k Key) Public() string { return Text(append([]byte{1}, k.private[ed25519.SeedSize:]...)) }
 
-// Sign makes the checkpoint of an identity's first lines.
-func (k Key) Sign(self string, size int64, root tlog.Hash) Checkpoint {
-	c := Checkpoint{Self: self, Size: size, Root: root}
+// Sign makes the checkpoint of an identity's first lines and of its blobs, of which last is the newest.
+func (k Key) Sign(self string, size int64, root tlog.Hash, last string) Checkpoint {
+	c := Checkpoint{Self: self, Size: size, Root: root, Last: last}
 	if v, err := c.verifier(k.Public()); err == nil {
 		c.Sig = append(binary.BigEndian.AppendUint32(nil, v.KeyHash()), ed25519.Sign(k.private, []byte(c.text()))...)
 	}

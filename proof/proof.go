@@ -17,6 +17,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,11 +62,20 @@ type Checkpoint struct {
 	Self string // the identity
 	Size int64  // lines
 	Root tlog.Hash
+	Last string // the address of the newest blob, which names its parent, and so all of them; seals of older programs have none
 	Sig  []byte // 4 bytes that tell keys apart and the signature, as a signed note has them
 }
 
 func (c Checkpoint) origin() string { return "lethe/" + c.Self }
-func (c Checkpoint) text() string   { return fmt.Sprintf("%s\n%d\n%s\n", c.origin(), c.Size, c.Root) }
+func (c Checkpoint) text() string {
+	text := fmt.Sprintf("%s\n%d\n%s\n", c.origin(), c.Size, c.Root)
+	if c.Last != "" {
+		text += lastLine + c.Last + "\n"
+	}
+	return text
+}
+
+const lastLine = "last="
 
 // String is the checkpoint as a C2SP signed note.
 func (c Checkpoint) String() string {
@@ -88,12 +98,17 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 	c := Checkpoint{Self: strings.TrimPrefix(lines[0], "lethe/")}
 	c.Size, _ = strconv.ParseInt(lines[1], 10, 64) // what is no number, hash or signature is not written again as it stands
 	c.Root, _ = tlog.ParseHash(lines[2])
+	if last, ok := strings.CutPrefix(lines[3], lastLine); ok {
+		c.Last, lines = last, slices.Delete(lines, 3, 4)
+	}
 	c.Sig, _ = base64.StdEncoding.DecodeString(lines[4][strings.LastIndexByte(lines[4], ' ')+1:])
-	if c.String() != text || c.Size < 0 || len(c.Sig) != 4+ed25519.SignatureSize || len(c.Self) != 64 || strings.Trim(c.Self, "0123456789abcdef") != "" {
+	if c.String() != text || c.Size < 0 || len(c.Sig) != 4+ed25519.SignatureSize || !address(c.Self) || c.Last != "" && !address(c.Last) {
 		return Checkpoint{}, errors.New("this is not the checkpoint of an identity")
 	}
 	return c, nil
 }
+
+func address(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
 // verifier checks signatures of an identity's checkpoints.
 func (c Checkpoint) verifier(public string) (note.Verifier, error) {

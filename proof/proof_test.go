@@ -56,7 +56,7 @@ func made(t *testing.T) (Key, Checkpoint) {
 	t.Helper()
 	key, err := LoadKey(t.TempDir())
 	lethetest.Must(t, err)
-	return key, key.Sign(self, 42, tlog.RecordHash([]byte("x")))
+	return key, key.Sign(self, 42, tlog.RecordHash([]byte("x")), strings.Repeat("0f", 32))
 }
 
 // What a checkpoint prints is a signed note as others read it, with the verifier's key that
@@ -69,7 +69,7 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 	lethetest.Must(t, err)
 	n, err := note.Open([]byte(c.String()), note.VerifierList(v))
 	lethetest.Must(t, err)
-	if want := "lethe/" + self + "\n42\n" + c.Root.String() + "\n"; n.Text != want {
+	if want := "lethe/" + self + "\n42\n" + c.Root.String() + "\nlast=" + c.Last + "\n"; n.Text != want {
 		t.Errorf("the text is %q, want %q", n.Text, want)
 	}
 	again, err := ParseCheckpoint("  " + strings.ReplaceAll(c.String(), "\n", "\r\n") + "\n")

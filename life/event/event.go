@@ -270,6 +270,7 @@ type Stopped struct {
 type Sealed struct {
 	Size int64  `life:"size,must"` // lines
 	Root string `life:"root,must"`
+	Last string `life:"last,opt"` // the address of the newest blob
 	Key  string `life:"key,must"` // the public one
 	Sig  string `life:"sig,must"`
 }
