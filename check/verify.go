@@ -28,13 +28,14 @@ type VerifyOptions struct {
 
 // Verdict is what Verify has found.
 type Verdict struct {
-	Lines      int64            `json:"lines"`         // of LIFE, up to the fault if that is one of them
-	Seals      int64            `json:"seals"`         // that hold
-	Signer     string           `json:"key,omitempty"` // the public key of the newest of them
-	Checkpoint proof.Checkpoint `json:"checkpoint"`    // that it is; its Size is how many lines are sealed
-	Erased     int              `json:"erased"`        // lines and blobs of which bytes are gone, as sealed lines say
-	Blobs      int              `json:"blobs"`         // that the life refers to
-	Fault      error            `json:"-"`             // the first; nil if the life was not altered
+	Lines      int64            `json:"lines"`          // of LIFE, up to the fault if that is one of them
+	Seals      int64            `json:"seals"`          // that hold
+	Signer     string           `json:"key,omitempty"`  // the public key of the newest of them
+	Checkpoint proof.Checkpoint `json:"checkpoint"`     // that it is; its Size is how many lines are sealed
+	Torn       int64            `json:"torn,omitempty"` // bytes behind the lines, that a crash left of the last append, or that somebody made look so
+	Erased     int              `json:"erased"`         // lines and blobs of which bytes are gone, as sealed lines say
+	Blobs      int              `json:"blobs"`          // that the life refers to
+	Fault      error            `json:"-"`              // the first; nil if the life was not altered
 }
 
 // Unsealed is how many lines came after the newest seal.
@@ -47,7 +48,7 @@ type verifier struct {
 	Verdict
 	id     agent.Identity
 	tree   proof.Tree
-	next   string // the key that seals from here on; "" takes any
+	next   string                    // the key that seals from here on; "" takes any
 	same   bool                      // the root of Against is that of these lines
 	signed bool                      // a key that seals this life has signed it
 	gone   map[int64]life.Erasure    // what LIFE.erased says
@@ -96,6 +97,7 @@ func (v *verifier) lines(r *reacher) error {
 		at := from.At.Offset
 		line, follows, err := from.Next()
 		if err == io.EOF {
+			v.Torn = from.Size - at
 			return nil
 		}
 		if err != nil {
@@ -242,6 +244,9 @@ func (v *verifier) inherited(address string) bool {
 
 // chain follows the parents from the newest blob down to the boot.
 func (v *verifier) chain(store *blobs.Store) error {
+	if v.Lines == 0 {
+		return errors.New("LIFE has no lines")
+	}
 	h, err := store.Resolve(v.newest)
 	linked := map[blobs.Hash]bool{}
 	for v.lost = cmp.Or(v.lost, err); v.lost == nil && h.String() != v.id.Self; h = v.parent[h] {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +122,8 @@ func TestVerifyFindsForgery(t *testing.T) {
 	lethetest.Must(t, err)
 	other, err := proof.LoadKey(t.TempDir())
 	lethetest.Must(t, err)
+	blob := slices.Clone(lines)
+	blob[seals[1]] = regexp.MustCompile("last=[0-9a-f]{64}").ReplaceAllString(blob[seals[1]], "last="+strings.Repeat("0", 64))
 	next := seals[slices.IndexFunc(seals, func(s int) bool { return s > at })]
 	for name, tt := range map[string]struct {
 		text, want string
@@ -138,6 +141,8 @@ func TestVerifyFindsForgery(t *testing.T) {
 			return &c
 		}()},
 		"a false signature": {forged(t, ada.Self, nil, replaced(lines, seals[1], " sig=", " sig=AAAA")), "no signature of the key", nil},
+		"another blob":      {forged(t, ada.Self, &own, blob), "the parents of its newest blob do not lead there", nil},
+		"no lines":          {"", "LIFE has no lines", nil},
 		"no seals":          {forged(t, ada.Self, nil, slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.Contains(l, "] sealed ") })), "was cut back", &whole.Checkpoint},
 	} {
 		write(t, ada, tt.text)
@@ -170,6 +175,13 @@ func TestVerifyOverHomes(t *testing.T) {
 	epoch()
 	w.fails(bob, nil, "no line says that another home received the life")
 	write(t, bob, before)
+	held, err := agent.Hold(bob, agent.Config{Home: w.home, Store: w.store})
+	lethetest.Must(t, err)
+	lethetest.Must(t, held.Commit(agent.Record{Event: event.Received{Custody: 1, Key: key.Public()}})) // by anybody
+	lethetest.Must(t, held.Close())
+	epoch()
+	w.fails(bob, nil, "no line says that another home received the life")
+	write(t, bob, before)
 	epoch(agent.Record{Event: event.Received{Custody: 1, Key: key.Public()}})
 	if v := w.verify(bob, nil); v.Fault != nil || v.Signer != key.Public() {
 		t.Errorf("%+v", v)
@@ -191,8 +203,9 @@ func TestVerifyBlobs(t *testing.T) {
 		lethetest.Must(t, os.Chmod(w.store.Path(h), 0o600))
 		lethetest.Must(t, os.WriteFile(w.store.Path(h), []byte(data), 0o400))
 	}
-	if v := w.verify(ada, nil); v.Fault != nil {
-		t.Error(v.Fault)
+	write(t, ada, strings.TrimSuffix(lethetest.Read(t, ada.LIFE()), "\n"))
+	if v := w.verify(ada, nil); v.Fault != nil || v.Torn == 0 {
+		t.Error(v.Fault, v.Torn)
 	}
 }
 
@@ -228,6 +241,11 @@ func TestVerifyErased(t *testing.T) {
 	if v := w.verify(ada, nil); v.Fault != nil || v.Erased != 2 {
 		t.Errorf("%+v", v)
 	}
+	path, file := w.store.Path(h), lethetest.Read(t, w.store.Path(h))
+	lethetest.Must(t, os.Chmod(path, 0o600))
+	lethetest.Must(t, os.WriteFile(path, []byte(strings.Replace(file, "\nwhy:", "\nx: y\nwhy:", 1)), 0o400))
+	w.fails(ada, nil, "has a tombstone, and no sealed line")
+	lethetest.Must(t, os.WriteFile(path, []byte(file), 0o400))
 	other := strings.Replace(now, "......", ":-)...", 1)
 	lethetest.Must(t, durable.Patch(ada.LIFE(), durable.Piece{At: at, Data: []byte(other)}))
 	e.Now = life.Leaf(other)

@@ -93,6 +93,9 @@ func (p *program) verify(id agent.Identity, against string, checkpoint bool) err
 	whose := map[bool]string{true: "this home's key", false: "the key of another home"}[v.Signer == o.Key]
 	fmt.Fprintf(p.out, "%s was not altered.\nsealed    lines 1 to %d, by %s %s; seals: %d\nunsealed  lines after that: %d\nblobs     %d, all as they were, and linked down to the boot\n",
 		id.Name, v.Checkpoint.Size, whose, v.Signer, v.Seals, v.Unsealed(), v.Blobs)
+	if v.Torn > 0 {
+		fmt.Fprintf(p.out, "torn      bytes behind the last line that is whole: %d. A crash leaves such an end, or somebody who changed the last lines\n", v.Torn)
+	}
 	if v.Erased > 0 {
 		fmt.Fprintf(p.out, "erased    in %d lines and blobs, as sealed lines say\n", v.Erased)
 	}
