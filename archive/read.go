@@ -34,6 +34,9 @@ func (i *importer) unpack(in io.Reader) error {
 	defer z.Close()
 	t := tar.NewReader(z)
 	h, err := t.Next()
+	if errors.Is(err, zstd.ErrMagicMismatch) {
+		return errors.New("it is none that lethe export has written")
+	}
 	if err != nil {
 		return err
 	}

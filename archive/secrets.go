@@ -5,20 +5,29 @@ import (
 	"regexp"
 )
 
-// secret is what keys look like; each has one of the hints in it, which are quicker to find.
-var (
-	secret = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|AGE-SECRET-KEY-|\bsk-[\w-]{20}|\bgh[pousr]_\w{30}|\bgithub_pat_\w{30}|` +
-		`\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[\w-]{10}|\b\d{8,12}:AA[\w-]{33}\b|\beyJ[\w-]{10,}\.eyJ[\w-]{10}|[Pp]assword"?\s*(is|[:=])\s*\S{6}`)
-	hints = []string{"PRIVATE KEY-----", "AGE-SECRET-KEY-", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "AKIA", "xox", ":AA", ".eyJ", "assword"}
-)
+// secrets are what keys look like: a kind, its form, and what is quicker to find than that.
+var secrets = []struct {
+	kind, hint string
+	form       *regexp.Regexp
+}{
+	{"private key", "PRIVATE KEY-----", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
+	{"age key", "AGE-SECRET-KEY-", regexp.MustCompile(`AGE-SECRET-KEY-(PQ-)?1[0-9A-Z]{20}`)},
+	{"API key (sk-…)", "sk-", regexp.MustCompile(`\bsk-[\w-]*\d[\w-]{15}|\bsk-[\w-]{15,}\d`)},
+	{"GitHub token", "gh", regexp.MustCompile(`\b(gh[pousr]|github_pat)_\w{30}`)},
+	{"AWS key", "AKIA", regexp.MustCompile(`\bAKIA[0-9A-Z]{16}\b`)},
+	{"Slack token", "xox", regexp.MustCompile(`\bxox[abprs]-[\w-]{10}`)},
+	{"Telegram token", ":AA", regexp.MustCompile(`\b\d{8,12}:AA[\w-]{33}\b`)},
+	{"JSON web token", ".eyJ", regexp.MustCompile(`\beyJ[\w-]{10,}\.eyJ[\w-]{10}`)},
+	{"password", "assword", regexp.MustCompile(`[Pp]assword"?\s*(is|[:=])\s*(\S{0,30}\d\S{5}|\S{5,30}\d)`)},
+}
 
-// scanner tells whether what is written to it has what looks like a key.
-type scanner struct{ found bool }
+// scanner notes of what is written to it which kinds of keys it has.
+type scanner map[string]bool
 
-func (s *scanner) Write(p []byte) (int, error) {
-	for _, hint := range hints {
-		if !s.found && bytes.Contains(p, []byte(hint)) {
-			s.found = secret.Match(p)
+func (s scanner) Write(p []byte) (int, error) {
+	for _, k := range secrets {
+		if !s[k.kind] && bytes.Contains(p, []byte(k.hint)) && k.form.Match(p) {
+			s[k.kind] = true
 		}
 	}
 	return len(p), nil

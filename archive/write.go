@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ type Summary struct {
 	Bytes      int64       // unpacked
 	State      *mind.State // its rooms, jobs and children stay behind
 	Links      int         // in the workspace, which do, too
-	Secrets    []string    // the files with what looks like a key
+	Secrets    []string    // kinds of keys that its files seem to have
 }
 
 // Files is how many files the archive has behind its MANIFEST.
@@ -57,12 +58,13 @@ type exporter struct {
 	end   int64 // of LIFE: behind the newest seal
 
 	buffer []byte
+	keys   scanner
 }
 
 // Write writes an archive of a life that does not run, which then goes on elsewhere; with Copy, of any life up to
 // its newest seal. After an error the archive is not whole: write it again.
 func Write(w io.Writer, home agent.Home, store *blobs.Store, id agent.Identity, o WriteOptions) (sum Summary, err error) {
-	e := &exporter{id: id, store: store, buffer: make([]byte, 1<<18)}
+	e := &exporter{id: id, store: store, buffer: make([]byte, 1<<18), keys: scanner{}}
 	defer func() {
 		if sum = e.Summary; err != nil {
 			err = fmt.Errorf("export %s: %w", id.Name, err)
@@ -158,6 +160,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 			err = e.look(&e.files[i])
 		}
 	}
+	e.Secrets = slices.Sorted(maps.Keys(e.keys))
 	return err
 }
 
@@ -191,18 +194,14 @@ func seals(id agent.Identity, lines int64) (newest proof.Checkpoint, end, at int
 
 // look reads a file for the MANIFEST.
 func (e *exporter) look(f *file) error {
-	keys := &scanner{}
 	f.size = math.MaxInt64
 	if f.path == "LIFE.md" {
 		f.size = e.end
 	}
 	var err error
-	f.sum, f.size, err = e.copy(keys, *f)
+	f.sum, f.size, err = e.copy(e.keys, *f)
 	if h := f.address(); err == nil && !h.IsZero() && h != f.sum {
 		_, err = e.store.Get(h) // it may be a tombstone
-	}
-	if keys.found {
-		e.Secrets = append(e.Secrets, f.path)
 	}
 	e.Bytes += f.size
 	return err

@@ -13,7 +13,6 @@ import (
 
 	"lethe/archive"
 	"lethe/internal/durable"
-	"lethe/proof"
 )
 
 func (p *program) exportCommand() *cobra.Command {
@@ -38,7 +37,7 @@ file is imported, and no longer here; with --copy it goes on here.`,
 			}
 			store, err := p.store()
 			if err == nil && since != "" {
-				o.Since, err = sealedLines(since)
+				o.Since, err = p.sealedLines(since)
 			}
 			if err != nil {
 				return err
@@ -70,16 +69,12 @@ file is imported, and no longer here; with --copy it goes on here.`,
 }
 
 // sealedLines is how many lines the checkpoint in a file covers; a number is that many.
-func sealedLines(file string) (int64, error) {
+func (p *program) sealedLines(file string) (int64, error) {
 	n, err := strconv.ParseInt(file, 10, 64)
 	if err == nil {
 		return n, nil
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, err
-	}
-	c, err := proof.ParseCheckpoint(string(text))
+	c, err := p.readCheckpoint(file)
 	return c.Size, hint(err, "lethe verify NAME --checkpoint writes one")
 }
 
@@ -99,8 +94,8 @@ func (p *program) exported(sum archive.Summary, o archive.WriteOptions) {
 	if sum.Links > 0 {
 		p.note("warning", "links and the like in the workspace stay behind: %d", sum.Links)
 	}
-	if n := len(sum.Secrets); n > 0 && len(o.To) == 0 {
-		p.note("warning", "what looks like a key or a password is in %d of its files, and the archive is not encrypted (see --to): %s", n, strings.Join(sum.Secrets[:min(n, 5)], ", "))
+	if len(sum.Secrets) > 0 && len(o.To) == 0 {
+		p.note("warning", "the archive is not encrypted (see --to), and has what looks like: %s", strings.Join(sum.Secrets, ", "))
 	}
 }
 
@@ -162,9 +157,10 @@ it was copied from is no more, or the beginning of a new one (lethe fork).`,
 func (p *program) imported(got archive.Result) {
 	id := got.Identity
 	p.event("imported", id)
-	next := p.howToRun(id, "")
+	next := "run it with: " + p.howToRun(id, "")
 	if got.Mirror {
 		next = fmt.Sprintf("it is a mirror; what it can be: a new life, with %s, or this one, if that is no more elsewhere, with %s", p.lethe("fork %s", id.Name), p.lethe("import FILE --restore"))
 	}
-	p.note("note", "%d files; %d lines of LIFE are as they were sealed by the key %s; %s", got.Files(), got.Verdict.Checkpoint.Size, got.Verdict.Signer, next)
+	p.note("note", "%d files, of which %d lines of LIFE are sealed by the key %s; where it comes from, %s names the key, too", got.Files(), got.Verdict.Checkpoint.Size, got.Verdict.Signer, p.lethe("verify %s", got.Name))
+	p.note("note", "%s", next)
 }
