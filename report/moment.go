@@ -31,6 +31,9 @@ func ParseMoment(text string, now time.Time) (m agent.Moment, err error) {
 		if m.At, err = moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
 			err = &InvalidError{fmt.Errorf("%q is no moment", text), "it is now, e39, epoch 4, a label, 2026-05-01, 2026-05-01T12:00:00Z or 2h ago"}
 		}
+		if err == nil && m.At.After(now) {
+			err = &InvalidError{fmt.Errorf("%s is still to come", text), "the present moment is: now"}
+		}
 	}
 	return m, err
 }

@@ -17,7 +17,7 @@ type Stretch struct {
 	Why   string    `json:"why"`
 	At    time.Time `json:"at"`
 	Back  int       `json:"back,omitempty"` // the entry that it goes on behind, of a branch
-	From  int       `json:"from,omitempty"` // its first entry and its last
+	From  int       `json:"from,omitempty"` // its first entry and its last, if any
 	To    int       `json:"to,omitempty"`
 	Words string    `json:"words,omitempty"` // the first that it heard
 	Marks []string  `json:"marks,omitempty"` // labels, and forks of this home
@@ -25,7 +25,7 @@ type Stretch struct {
 
 // Tree lists the stretches of a life, oldest first.
 func (h Home) Tree(id agent.Identity) (list []Stretch, err error) {
-	forks, line, next := map[int64][]string{}, int64(0), Stretch{}
+	forks, line, next, last := map[int64][]string{}, int64(0), Stretch{}, 0
 	all, err := h.List()
 	if err != nil {
 		return nil, err
@@ -50,16 +50,16 @@ func (h Home) Tree(id agent.Identity) (list []Stretch, err error) {
 			now.Back, _, _ = mind.ParseID(note.Back)
 		}
 		if n, k, err := mind.ParseID(e.Arg(0)); err == nil && k == 0 && e.Kind != "posted" {
-			now.From, now.To = cmp.Or(now.From, n), n
+			now.From, now.To, last = cmp.Or(now.From, n), n, n
 		}
 		if e.Kind == "inbound" && now.Words == "" && len(e.Refs) > 0 {
 			now.Words = e.Refs[0].Gist
 		}
 		if e.Kind == "labelled" {
-			now.Marks = append(now.Marks, fmt.Sprintf("e%d is %s", now.To, e.Get("label")))
+			now.Marks = append(now.Marks, fmt.Sprintf("e%d is %s", last, e.Get("label")))
 		}
 		for _, name := range forks[line] {
-			now.Marks = append(now.Marks, fmt.Sprintf("e%d forks into %s", now.To, name))
+			now.Marks = append(now.Marks, fmt.Sprintf("e%d forks into %s", last, name))
 		}
 		return nil
 	})

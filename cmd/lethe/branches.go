@@ -26,8 +26,8 @@ import (
 
 const momentHelp = `
 
-A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label, or a time:
-2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`
+A MOMENT is now, an entry (e39: when it was complete), "epoch 4" (when it began), a label, or
+a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`
 
 // then is an identity, and how it was at a moment.
 func (p *program) then(who, moment string) (id agent.Identity, store *blobs.Store, then agent.Then, err error) {
@@ -50,8 +50,9 @@ func (p *program) forkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fork NAME",
 		Short: "Boot a new identity with the mind that another one had at a moment",
-		Long: `Fork boots a new identity that remembers what another one remembered at a moment: its context, and all that had
-faded. It hears no room unless one is named, and owes nothing. The other one is not touched and may run.` + momentHelp,
+		Long: `Fork boots a new identity that remembers what another one remembered at a moment: its context,
+and all that had faded. It hears no room unless one is named, and owes nothing. The other one is
+not touched and may run.` + momentHelp,
 		Example: "  lethe fork ada --at e39 --name bea --room lab\n  lethe fork ada --at \"2h ago\"",
 		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
@@ -87,6 +88,7 @@ faded. It hears no room unless one is named, and owes nothing. The other one is 
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	cmd.Flags().StringVar(&at, "at", "now", "the `MOMENT` of its life")
+	_ = cmd.RegisterFlagCompletionFunc("at", p.completeMoments) // there is such a flag
 	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the new identity (default: NAME-2, or the next that is free)")
 	cmd.Flags().StringArrayVar(&rooms, "room", nil, "a `ROOM` that it hears; may be given again")
 	return cmd
@@ -97,8 +99,9 @@ func (p *program) branchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "branch NAME [LABEL] [--to MOMENT]",
 		Short: "Give the present moment of a life a label, or have it go back to another moment",
-		Long: `Branch gives the present moment of a life a label. With --to the identity goes back: its context is again what it
-was at that moment, and a note tells it what it did since. Nothing is lost: another branch goes forward again.` + momentHelp,
+		Long: `Branch gives the present moment of a life a label. With --to the identity goes back: its context
+is again what it was at that moment, and a note tells it what it did since. Nothing is lost:
+another branch goes forward again.` + momentHelp,
 		Example: "  lethe branch ada before-refactoring\n  lethe branch ada second-try --to before-refactoring",
 		Args:    args(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, list []string) error {
@@ -132,6 +135,7 @@ was at that moment, and a note tells it what it did since. Nothing is lost: anot
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	cmd.Flags().StringVar(&to, "to", "", "go back to this `MOMENT`")
+	_ = cmd.RegisterFlagCompletionFunc("to", p.completeMoments) // there is such a flag
 	return cmd
 }
 
@@ -173,7 +177,10 @@ func (p *program) treeCommand() *cobra.Command {
 		root := tree.Root(fmt.Sprintf("%s %.16s", id.Name, id.Self))
 		nodes, line := []*tree.Tree{}, root
 		for i, s := range stretches {
-			words := fmt.Sprintf("epoch %d %s  %s  e%d..e%d  %s", s.Epoch, s.Why, s.At.Local().Format("2006-01-02 15:04"), s.From, s.To, chat.Sanitize(s.Words))
+			words := fmt.Sprintf("epoch %d %s  %s", s.Epoch, s.Why, s.At.Local().Format("2006-01-02 15:04"))
+			if s.From > 0 {
+				words = strings.TrimSpace(fmt.Sprintf("%s  e%d..e%d  %s", words, s.From, s.To, chat.Sanitize(s.Words)))
+			}
 			if s.Back > 0 {
 				words = fmt.Sprintf("behind e%d: %s", s.Back, words)
 				line = nodes[max(0, slices.IndexFunc(stretches[:i], func(o report.Stretch) bool { return o.From <= s.Back && s.Back <= o.To }))]
@@ -227,6 +234,11 @@ func (p *program) diffCommand() *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
+		ValidArgsFunction: func(cmd *cobra.Command, list []string, s string) ([]string, cobra.ShellCompDirective) {
+			if len(list) == 0 {
+				return p.completeIdentities(cmd, list, s)
+			}
+			return p.completeMoments(cmd, list, s)
+		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"lethe/agent"
 	"lethe/chat"
+	"lethe/life"
 )
 
 var shells = []string{"bash", "zsh", "fish"}
@@ -58,6 +59,22 @@ func (p *program) completeIdentities(_ *cobra.Command, list []string, _ string) 
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeMoments completes the labels of the identity that list begins with.
+func (p *program) completeMoments(_ *cobra.Command, list []string, _ string) ([]string, cobra.ShellCompDirective) {
+	moments := []string{"now"}
+	if len(list) > 0 && p.open(false) == nil {
+		if id, err := p.find(list[0]); err == nil {
+			_ = life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
+				if label := e.Get("label"); e.Kind == "labelled" && !slices.Contains(moments, label) {
+					moments = append(moments, label)
+				}
+				return nil
+			})
+		}
+	}
+	return moments, cobra.ShellCompDirectiveNoFileComp
 }
 
 // about makes a command about one identity: that of its argument, or the default one.
