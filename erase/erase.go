@@ -198,6 +198,9 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 const noText = "names, addresses and numbers"
 
 func (f *finder) count(what, how string, n int) {
+	for self, name := range f.names {
+		what = strings.ReplaceAll(what, self, name)
+	}
 	if n > 0 {
 		f.places[Place{What: what, How: how}] += n
 	}

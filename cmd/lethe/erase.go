@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -121,7 +122,7 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 		return err
 	}
 	if e.yes == 0 {
-		return p.showFinding(id, f, "nothing was changed. To erase it for good, say it again with --yes")
+		return p.showFinding(id, f, e, "nothing was changed. To erase it for good, say it again with --yes")
 	}
 	stopped, err := p.stopped(ctx, id)
 	if err != nil {
@@ -151,11 +152,14 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 	if stopped {
 		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, p.howToRun(id, ""))
 	}
-	return p.showFinding(id, f, next)
+	return p.showFinding(id, f, e, next)
 }
 
 // showFinding tells where it is, or was.
-func (p *program) showFinding(id agent.Identity, f *erase.Finding, next string) error {
+func (p *program) showFinding(id agent.Identity, f *erase.Finding, e erasing, next string) error {
+	if e.all { // the turn of the others comes, or has come
+		f.Places = slices.DeleteFunc(f.Places, func(place erase.Place) bool { return place.How == erase.Other })
+	}
 	if p.json {
 		return p.printJSON(struct {
 			Name string `json:"name"`
