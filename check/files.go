@@ -107,9 +107,14 @@ func (f *folder) beside() error {
 		path := filepath.Join(f.id.Subs(), chat.FileName(room))
 		f.find("stray file", path, "a subscription is a link to a room", func() error { return f.aside(path) })
 	}
+	if f.id.Elsewhere(f.s) != nil { // it heard its rooms there
+		return err
+	}
 	for name, room := range f.s.Rooms {
 		path, heard := chat.Path(f.home.Dir, name), room.Cursor
-		if room.Joined && !heard.Holds(path) {
+		fi, err := os.Stat(path)
+		left := f.s.Custody > 0 && (err != nil || fi.Size() == 0) // a room stays where its life came from
+		if room.Joined && !left && !heard.Holds(path) {
 			f.find("changed room", path, fmt.Sprintf("%s has heard %d bytes of it, which are not the same any more", f.id.Name, heard.Offset), nil)
 		}
 	}

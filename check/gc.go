@@ -37,7 +37,7 @@ const (
 )
 
 // ErrInUse is wrapped by Collect's error while something in the home runs.
-var ErrInUse = errors.New("it is in use")
+var ErrInUse = errors.New("running")
 
 // Collect finds the blobs that no life, room or bridge's state names. With move it moves them to
 // lost+found/gc-DATE, and removes for good what has been there for 30 days. It holds the locks of all identities
@@ -57,7 +57,11 @@ func Collect(home agent.Home, store *blobs.Store, move bool) (g Garbage, err err
 		for _, path := range locks {
 			lock := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
 			if free, err := lock.TryLock(); err != nil || !free {
-				return g, errors.Join(fmt.Errorf("%s: %w", filepath.Dir(path), ErrInUse), err)
+				who := filepath.Base(filepath.Dir(path))
+				if id, ferr := home.Find(who); ferr == nil {
+					who = id.Name
+				}
+				return g, errors.Join(fmt.Errorf("%s: %w", who, ErrInUse), err)
 			}
 			defer lock.Unlock()
 		}

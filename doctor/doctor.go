@@ -100,7 +100,7 @@ func (x Exam) home(dir string) {
 	format, err := agent.Format(dir)
 	all, lerr := x.Home.List()
 	bridges, berr := bridge.ReadHealth(dir)
-	if !x.check(cmp.Or(err, lerr, berr), "home", "ls -la "+dir, "%s has format %d and %d identities", dir, format, len(all)) {
+	if !x.check(cmp.Or(err, lerr, berr), "home", "ls -la "+dir, "%s has format %d; identities: %d", dir, format, len(all)) {
 		return
 	}
 	for _, pattern := range []string{dir, dir + "/*", dir + "/bridges/*/token", "/etc/lethe/*.env", filepath.Dir(dir) + "/.config/lethe/*.env"} {

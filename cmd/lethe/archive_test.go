@@ -106,6 +106,9 @@ func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
 	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
 	tr.lethe(moved, "import", file)
+	if out := tr.lethe(moved, "fsck"); !bytes.Contains(out, []byte("leftovers: 0")) { // though its room stayed behind
+		t.Errorf("%s", out)
+	}
 	var sent [][]byte
 	for _, home := range []string{fresh, moved} {
 		tr.lines(home, func() {}, "what did I say about the deploy key?")
