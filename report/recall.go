@@ -13,6 +13,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/mind"
 	"lethe/recall"
 )
 
@@ -101,8 +102,8 @@ func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog
 	q.Lost = func(h blobs.Hash, _ error) { unread[h] = true }
 	q.Absent = func(words []string) { f.Absent = words }
 	state, err := agent.Fold(id, h.Store)
-	if err != nil {
-		return f, err
+	if err != nil { // what can be read of a damaged life is found, but for what it has of ancestors
+		state = &mind.State{Self: id.Self}
 	}
 	index := recall.Open(id.RecallPath(), state.Owns, log)
 	defer index.Close()
