@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -77,7 +78,12 @@ func (c *checker) mode(path string, fi fs.FileInfo) {
 		bad = 0o077
 	}
 	if has := fi.Mode().Perm(); has&bad != 0 || has&want != want {
-		c.find("wrong mode", path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error { return os.Chmod(path, want) })
+		c.find("wrong mode", path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
+			if err := os.Chmod(path, want); !errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
+				return err
+			}
+			return nil
+		})
 	}
 }
 
@@ -88,7 +94,7 @@ func (f *folder) beside() error {
 		f.find("torn end", f.where(), fmt.Sprintf("%d bytes follow this line", torn), func() error { return f.tellLost(nil) })
 	}
 	path := filepath.Join(f.id.Dir, "SOUL.md")
-	soul, _ := os.ReadFile(path)
+	soul, _, _ := durable.ReadRegular(path, 1<<28)
 	self, _ := f.all.find(f.id.Self)
 	if boot, err := f.all.Get(self); err == nil && !bytes.Equal(soul, boot.Body) {
 		f.find("wrong SOUL", path, "it is not the soul that the identity was booted with", func() error {

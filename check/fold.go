@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -68,9 +68,8 @@ func (c *checker) life(id agent.Identity) (err error) {
 		f.find("untold loss", id.LIFE(), fmt.Sprintf("%d, the first %s", len(untold), untold[0]), func() error { return f.tellLost(untold) })
 	}
 	if c.Faults == 0 { // otherwise it would tell of the same
-		var o VerifyOptions
-		key, err := proof.ReadKey(c.home.Dir)
-		if _, mirror := os.Lstat(filepath.Join(id.Dir, "mirror")); err == nil && mirror != nil { // it goes on here
+		o := VerifyOptions{Key: "none"}
+		if key, err := proof.ReadKey(c.home.Dir); err == nil {
 			o.Key = key.Public()
 		}
 		if v, err := Verify(id, c.all.Store, o); err != nil || v.Fault != nil {
@@ -174,7 +173,7 @@ func (f *folder) missUnnamed(h blobs.Hash, err error) {
 	f.stand[[8]byte(h[:8])] = body
 	var own [][]byte
 	for _, name := range []string{"SEGMENT.md", "SUMMARISE.md"} {
-		text, _ := os.ReadFile(filepath.Join(f.id.Dir, name))
+		text, _, _ := durable.ReadRegular(filepath.Join(f.id.Dir, name), 1<<28)
 		own = append(own, blobs.Encode(blobs.Meta{At: m.At, Gist: name, Life: m.Life}, text))
 	}
 	f.find("missing blob", f.where(), err.Error(), func() error { return f.replace(h, m, body, own...) })
@@ -185,7 +184,7 @@ func (f *folder) standIn(e life.Event) []byte {
 	body := []byte(LostText)
 	switch e, _ := event.Parse(e); e := e.(type) {
 	case event.Boot:
-		body, _ = os.ReadFile(filepath.Join(f.id.Dir, "SOUL.md"))
+		body, _, _ = durable.ReadRegular(filepath.Join(f.id.Dir, "SOUL.md"), 1<<28)
 	case event.Epoch:
 		f.s.Epoch = e.K
 		body, _ = f.s.Snapshot()
@@ -226,7 +225,7 @@ func (f *folder) calls(n int) (calls []mind.AnswerCall) {
 // heard is what a room has where an inbound entry came from.
 func (f *folder) heard(e life.Event) (body []byte) {
 	in, _ := event.As[event.Inbound](e)
-	text, err := os.ReadFile(chat.Path(f.home.Dir, in.Room))
+	text, err := durable.ReadWhole(chat.Path(f.home.Dir, in.Room), 1<<30)
 	if err != nil || in.At.To > int64(len(text)) {
 		return nil
 	}

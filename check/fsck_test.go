@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -183,6 +184,27 @@ func TestFindings(t *testing.T) {
 		_, left, err := Repair(w.home, w.store, nil, nil)
 		if err != nil || c.mended != (len(left.Findings) == 0) {
 			t.Errorf("%s: left %+v, %v", kind, left.Findings, err)
+		}
+	}
+}
+
+// Whatever stands in the place of a text and the key of the home: it is told, and moved out of the way where that helps.
+func TestFsckOfWhatIsNoFile(t *testing.T) {
+	for what, put := range map[string]func(path string) error{
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link":      func(path string) error { return os.Symlink("/dev/zero", path) },
+	} {
+		w := newWorld(t)
+		all := refs(t, w.id("ada"), "reply")
+		h, err := w.store.Resolve(all[len(all)/2])
+		lethetest.Must(t, err)
+		lethetest.Must(t, os.Remove(w.store.Path(h)))
+		lethetest.Must(t, put(w.store.Path(h)))
+		w.mended(what)
+		lethetest.Must(t, os.Remove(w.home.Dir+"/key"))
+		if found := w.fsck(); len(found) == 0 || found[0] != "altered life" {
+			t.Errorf("the key is gone: found %q", found)
 		}
 	}
 }

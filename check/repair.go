@@ -87,7 +87,7 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 	candidates = append(candidates, blobs.Encode(m, body))
 	kept, _ := filepath.Glob(filepath.Join(f.home.Dir, lostFound, "*", "blobs", short[:3], short[3:]+"*"))
 	for _, path := range kept {
-		data, _ := os.ReadFile(path)
+		data, _, _ := durable.ReadRegular(path, 1<<30)
 		candidates = append(candidates, data)
 		address, _ = f.all.find(short[:3] + filepath.Base(path))
 	}
