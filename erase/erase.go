@@ -185,7 +185,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		how, kind = Erased, raw // a person is editing it
 		fallthrough
 	case Erased:
-		cuts, kept := cutsOf(kind, data, found)
+		cuts, kept := f.cutsOf(kind, data, found)
 		f.count(what, how, len(found)-kept)
 		f.count(noText, Kept, kept)
 		return f.add(redact.File{Path: rel, Cuts: cuts}, kind, data, 0)
@@ -272,7 +272,7 @@ var ownFiles = map[string][2]string{
 func newFinder(home agent.Home, store *blobs.Store, id agent.Identity, r Request) *finder {
 	f := &finder{
 		home: home, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{}, kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{},
-		taken: map[blobs.Hash]bool{}, rooms: map[string][]span{}, whole: map[blobs.Hash]bool{}, summed: map[blobs.Hash]bool{}, gists: map[string]blobs.Hash{},
+		taken: map[blobs.Hash]bool{}, rooms: map[string][]span{}, whole: map[blobs.Hash]bool{}, summed: map[blobs.Hash]bool{}, gists: map[string]blobs.Hash{}, models: map[string]bool{},
 		plan: redact.Plan{At: time.Now().UTC().Truncate(time.Microsecond)},
 	}
 	all, _ := home.List() // without it, hashes have to do

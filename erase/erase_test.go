@@ -59,11 +59,16 @@ func TestCuts(t *testing.T) {
 		{log, "room dev", `inbound room="room dev" say="in room dev" ◱hash=81c68b6ce806a784 gist=room dev◲`, `inbound room="room dev" say="in [erased]" ◱hash=81c68b6ce806a784 gist=[erased]◲`},
 		{reply, "4711", "{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n",
 			"{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n....\n<call BASH>\n{\"n\":4711,\"s\":\"....\"}\n</call>\n"},
+		{log, "hunter2", "command k1 model=hunter2 say=x\nreply e1 model=hunter22\n", "command k1 model=....... say=x\nreply e1 model=hunter22\n"},
+		{state, "hunter2", `{"model": "hunter2","want_model":"hunter2","models":"hunter2"}`, `{"model": ".......","want_model":".......","models":"hunter2"}`},
+		{state, "gpt-4711", `{"model": "gpt-4711"}`, `{"model": "gpt-4711"}`},
+		{raw, `hunter2-Grün"Blau`, "so\nNames: HOME, x:hunter2-Grün, BASH\nWords: key, hunter, blau\nhunter2-Grün", "so\nNames: HOME, x:[erased.....], BASH\nWords: key, ......, ....\nhunter2-Grün"},
+		{raw, "the blue whale is 4711", "Words: blue, whale\n", "Words: blue, whale\n"},
 	} {
 		patterns, err := formsOf(c.word)
 		lethetest.Must(t, err)
 		file := redact.File{}
-		file.Cuts, _ = cutsOf(c.kind, []byte(c.data), find([]byte(c.data), patterns))
+		file.Cuts, _ = (&finder{models: map[string]bool{"hunter2": true}}).cutsOf(c.kind, []byte(c.data), find([]byte(c.data), patterns))
 		got := []byte(c.data)
 		file.Mask(got)
 		if string(got) != c.want {

@@ -31,6 +31,7 @@ type finder struct {
 	heard  map[string]bool        // rooms
 	taken  map[blobs.Hash]bool    // blobs that the life refers to, of a fork
 	gone   map[int64]life.Erasure // lines
+	models map[string]bool        // that somebody has asked for; true where none of that name has answered
 
 	// What to look for.
 	patterns []pattern
@@ -72,7 +73,14 @@ func (f *finder) readLife() error {
 			if parsed.Fork.Self != "" {
 				return check.Reach(f.id, f.store, func(h blobs.Hash) error { f.taken[h] = true; return nil })
 			}
-		case event.Inbound, event.Reply, event.Result, event.Note, event.Hint, event.Posted, event.Fade:
+		case event.Command:
+			if _, before := f.models[parsed.Model]; parsed.Model != "" && !before {
+				f.models[parsed.Model] = true
+			}
+		case event.Reply:
+			f.models[parsed.Model] = false
+			f.events = append(f.events, told{parsed, e.Refs})
+		case event.Inbound, event.Result, event.Note, event.Hint, event.Posted, event.Fade:
 			f.events = append(f.events, told{parsed, e.Refs})
 		default:
 			return err
@@ -199,7 +207,12 @@ func (f *finder) ours(h blobs.Hash, m blobs.Meta) bool {
 func find(data []byte, patterns []pattern) (out []span) {
 	for _, p := range patterns {
 		for _, m := range p.re.FindAllSubmatchIndex(data, -1) {
-			if s := (span{m[2*p.group], m[2*p.group+1]}); s.from < s.to {
+			s := span{m[2*p.group], m[2*p.group+1]}
+			if p.in != nil {
+				for _, part := range p.in.FindAllIndex(data[s.from:s.to], -1) {
+					out = append(out, span{s.from + part[0], s.from + part[1]})
+				}
+			} else if s.from < s.to {
 				out = append(out, s)
 			}
 		}
@@ -263,8 +276,8 @@ func (f *finder) blob(rel string, data []byte) error {
 		if h.String() == f.id.Self {
 			return ErrSoul
 		}
-		cuts, kept := cutsOf(meta, head, inHead)
-		more, keptToo := cutsOf(kind, body, inBody)
+		cuts, kept := f.cutsOf(meta, head, inHead)
+		more, keptToo := f.cutsOf(kind, body, inBody)
 		for _, c := range more {
 			cuts = append(cuts, [2]int64{c[0] + int64(len(head)), c[1]})
 		}

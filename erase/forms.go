@@ -7,7 +7,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
+	"lethe/compactor"
 	"lethe/life/event"
 )
 
@@ -15,6 +17,7 @@ import (
 type pattern struct {
 	re    *regexp.Regexp
 	group int
+	in    *regexp.Regexp // of that, what it matches; nil for all
 }
 
 // spaces is white space in any spelling, and what the context of an agent has between lines without a tag.
@@ -76,15 +79,36 @@ func formsOf(text string) ([]pattern, error) {
 		}
 		out = append(out, pattern{re: re})
 	}
-	return out, nil
+	return append(out, listed(text)...), nil
+}
+
+// listed finds the parts of a text that a mechanical summary lists, as it takes texts apart. The words of a text that is more
+// than one word could be anybody's.
+func listed(text string) []pattern {
+	parts, words := compactor.Words(text)
+	if len(strings.Fields(text)) == 1 {
+		parts = append(parts, words...)
+	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return utf8.RuneCountInString(s) < MinText })
+	if len(parts) == 0 {
+		return nil
+	}
+	for i, s := range parts {
+		parts[i] = regexp.QuoteMeta(s)
+	}
+	in, err := regexp.Compile(`(?i)` + strings.Join(parts, "|"))
+	if err != nil {
+		return nil // too long for a list
+	}
+	return []pattern{{regexp.MustCompile(`(?:Names|Words): ([^\n\\"]*)`), 1, in}}
 }
 
 // saidBy finds what a person said: lines of a room, in files and in the quotes of LIFE and JSON.
 func saidBy(person string) []pattern {
 	tag := `\[USER:` + regexp.QuoteMeta(person) + ` [^\]\s]{20,35}\] ?`
 	return []pattern{
-		{regexp.MustCompile(`(?m)^` + tag + `(.*(?:\n    .*)*)`), 1},
-		{regexp.MustCompile(`"` + tag + `((?:[^"\\]|\\.)*)"`), 1},
+		{regexp.MustCompile(`(?m)^` + tag + `(.*(?:\n    .*)*)`), 1, nil},
+		{regexp.MustCompile(`"` + tag + `((?:[^"\\]|\\.)*)"`), 1, nil},
 	}
 }
 
@@ -94,13 +118,13 @@ func sectionOf(heads ...string) pattern {
 	for i, h := range heads {
 		heads[i] = regexp.QuoteMeta(h)
 	}
-	return pattern{regexp.MustCompile(`(?m)^(?:◆|◰4) (?:` + strings.Join(heads, "|") + `)\b.*\n((?:(?:[^◆◰\n]|◰[^4]).*\n?|\n)*)`), 1}
+	return pattern{regexp.MustCompile(`(?m)^(?:◆|◰4) (?:` + strings.Join(heads, "|") + `)\b.*\n((?:(?:[^◆◰\n]|◰[^4]).*\n?|\n)*)`), 1, nil}
 }
 
 // pinsOf finds the rules and promises that come from a range of entries, in a past and in snapshots.
 func pinsOf(e event.Entries) []pattern {
 	return []pattern{
-		{regexp.MustCompile(fmt.Sprintf(`(?:\n|\\n)- e%d\.\.e%d: ((?:[^\n\\]|\\[^n])*)`, e.From, e.To)), 1},
-		{regexp.MustCompile(fmt.Sprintf(`"from":\s*%d,\s*"to":\s*%d,\s*"text":\s*"((?:[^"\\]|\\.)*)"`, e.From, e.To)), 1},
+		{regexp.MustCompile(fmt.Sprintf(`(?:\n|\\n)- e%d\.\.e%d: ((?:[^\n\\]|\\[^n])*)`, e.From, e.To)), 1, nil},
+		{regexp.MustCompile(fmt.Sprintf(`"from":\s*%d,\s*"to":\s*%d,\s*"text":\s*"((?:[^"\\]|\\.)*)"`, e.From, e.To)), 1, nil},
 	}
 }
