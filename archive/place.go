@@ -38,8 +38,8 @@ type Result struct {
 	Mirror   bool // the life goes on elsewhere
 }
 
-// ErrImporting says that another process imports into this home.
-var ErrImporting = errors.New("another import is under way")
+// ErrImporting says that another process imports into this home, or moves away what nothing refers to.
+var ErrImporting = errors.New("another import, or gc, is under way")
 
 // importer takes in one archive.
 type importer struct {

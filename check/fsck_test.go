@@ -269,6 +269,13 @@ func TestCollect(t *testing.T) {
 	if _, err := os.Stat(old); err != nil || count() != before || len(dry.Kinds) != 2 {
 		t.Errorf("a dry run: %+v, %v", dry, err)
 	}
+	importing, err := os.Open(w.home.Blobs())
+	lethetest.Must(t, err)
+	lethetest.Must(t, syscall.Flock(int(importing.Fd()), syscall.LOCK_EX))
+	if _, err := Collect(w.home, w.store, true); !errors.Is(err, ErrInUse) {
+		t.Errorf("it collects under an import: %v", err)
+	}
+	lethetest.Must(t, importing.Close())
 	done, err := Collect(w.home, w.store, true)
 	lethetest.Must(t, err)
 	if _, err := os.Stat(old); err == nil || count() != before-2 || w.store.Has(lost) || w.store.Has(other) || !w.store.Has(named) || !w.store.Has(upload) || !reflect.DeepEqual(done, dry) {

@@ -52,6 +52,14 @@ func Collect(home agent.Home, store *blobs.Store, move bool) (g Garbage, err err
 	if err := syscall.Flock(int(names.Fd()), syscall.LOCK_EX); err != nil { // as a boot does
 		return g, err
 	}
+	stored, err := os.Open(home.Blobs())
+	if err != nil {
+		return g, err
+	}
+	defer stored.Close()
+	if err := syscall.Flock(int(stored.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { // as an import does, which counts on what is here
+		return g, fmt.Errorf("%s: %w", home.Blobs(), ErrInUse)
+	}
 	for _, dir := range []string{"agents", "bridges"} {
 		locks, _ := filepath.Glob(filepath.Join(home.Dir, dir, "*", "lock"))
 		for _, path := range locks {
