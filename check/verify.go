@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -61,14 +62,20 @@ type verifier struct {
 	lasts  map[string]bool           // the newest blobs, as seals name them
 	refs   map[blobs.Hash]int64      // the line that first names a blob by the beginning of its address
 	epochs []blobs.Hash              // snapshots
+	before *verifier                 // of the ancestor of a fork, as far as its lines tell of what was erased
+	nobody bool                      // that ancestor is not in this home
 	lost   error                     // the first blob that is missing or damaged
+}
+
+func newVerifier(id agent.Identity, o VerifyOptions) *verifier {
+	return &verifier{VerifyOptions: o, id: id, left: map[string]string{}, stated: map[string]string{}, sealed: map[string]string{}, parent: map[blobs.Hash]blobs.Hash{}, lasts: map[string]bool{}, refs: map[blobs.Hash]int64{}}
 }
 
 // Verify finds out whether a life was altered: it checks the checksum of each line, each seal, that
 // sealed lines tell of what was erased, and that the blobs are there, down to the boot. It changes
 // nothing, and the life may run. An error says that it could not find out.
 func Verify(id agent.Identity, store *blobs.Store, o VerifyOptions) (Verdict, error) {
-	v := &verifier{VerifyOptions: o, id: id, left: map[string]string{}, stated: map[string]string{}, sealed: map[string]string{}, parent: map[blobs.Hash]blobs.Hash{}, lasts: map[string]bool{}, refs: map[blobs.Hash]int64{}}
+	v := newVerifier(id, o)
 	all, err := list(store)
 	if err == nil {
 		err = v.lines(newReacher(id, all, func(h blobs.Hash) error { v.blob(store, h); return nil }, func(_ blobs.Hash, err error) { v.lost = cmp.Or(v.lost, err) }))
@@ -117,8 +124,10 @@ func (v *verifier) lines(r *reacher) error {
 			leaf = e.Before
 		}
 		v.tree.Add(leaf)
-		_ = r.line(line) // lost has what is wrong
-		v.name(r, line)
+		if r != nil {
+			_ = r.line(line) // lost has what is wrong
+			v.name(r, line)
+		}
 		if done := from.At.Offset; v.Progress != nil && (done-told > 1<<22 || done == from.Size) {
 			told = done
 			v.Progress(done, from.Size)
@@ -194,7 +203,12 @@ func (v *verifier) signer() error {
 // against checks the checkpoint that was kept.
 func (v *verifier) against() error {
 	switch a := v.Against; {
-	case a == nil || v.same && v.signed:
+	case a == nil:
+		return nil
+	case v.same && v.signed:
+		if a.Last != "" {
+			v.lasts[a.Last] = true
+		}
 		return nil
 	case a.Size > v.tree.Size:
 		return fmt.Errorf("it has %d lines, and the checkpoint is of %d: LIFE was cut back", v.tree.Size, a.Size)
@@ -219,7 +233,7 @@ func (v *verifier) erasures() error {
 	v.Erased = len(v.left)
 	byLength := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) } // lines first, in order
 	for _, what := range slices.SortedFunc(maps.Keys(v.left), byLength) {
-		if v.sealed[what] == v.left[what] || len(what) == 64 && v.inherited(what) {
+		if v.sealed[what] == v.left[what] || len(what) == 64 && v.inherited(what, v.left[what]) {
 			continue
 		}
 		if len(what) == 64 {
@@ -230,16 +244,24 @@ func (v *verifier) erasures() error {
 	return nil
 }
 
-// inherited reports whether a blob is one that a fork has taken over from its ancestor, whose log tells of it: no line
-// of its own names it.
-func (v *verifier) inherited(address string) bool {
-	fork, named := false, false
-	_ = life.Scan(v.id.LIFE(), func(e life.Event, _ int64) error {
-		fork = fork || e.Kind == "boot" && e.Get("fork") != ""
-		named = named || slices.ContainsFunc(e.Refs, func(r blobs.Ref) bool { return strings.HasPrefix(address, r.Hash) })
-		return nil
-	})
-	return fork && !named
+// inherited reports whether a tombstone is that of a blob which a fork has taken over from its ancestor, whose log tells
+// of it. Where that is not in this home, nobody knows, unless a line of the fork names the blob.
+func (v *verifier) inherited(address, left string) bool {
+	boot, err := life.First(v.id.LIFE())
+	self, _, fork := strings.Cut(boot.Get("fork"), ":")
+	if err != nil || !fork {
+		return false
+	}
+	if v.before == nil {
+		v.before = newVerifier(agent.Identity{Self: self, Dir: filepath.Join(filepath.Dir(v.id.Dir), self)}, VerifyOptions{})
+		v.nobody = errors.Is(v.before.lines(nil), fs.ErrNotExist)
+	}
+	if v.nobody {
+		h, _ := blobs.ParseHash(address)
+		_, named := v.refs[h]
+		return !named
+	}
+	return v.before.Fault == nil && v.before.sealed[address] == left || v.before.inherited(address, left)
 }
 
 // chain follows the parents from the newest blob down to the boot.

@@ -142,8 +142,12 @@ func TestVerifyFindsForgery(t *testing.T) {
 		}()},
 		"a false signature": {forged(t, ada.Self, nil, replaced(lines, seals[1], " sig=", " sig=AAAA")), "no signature of the key", nil},
 		"another blob":      {forged(t, ada.Self, &own, blob), "the parents of its newest blob do not lead there", nil},
-		"no lines":          {"", "LIFE has no lines", nil},
-		"no seals":          {forged(t, ada.Self, nil, slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.Contains(l, "] sealed ") })), "was cut back", &whole.Checkpoint},
+		"a checkpoint of other blobs": {text, "the parents of its newest blob do not lead there", func() *proof.Checkpoint {
+			c := own.Sign(ada.Self, whole.Checkpoint.Size, whole.Checkpoint.Root, strings.Repeat("0", 64))
+			return &c
+		}()},
+		"no lines": {"", "LIFE has no lines", nil},
+		"no seals": {forged(t, ada.Self, nil, slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.Contains(l, "] sealed ") })), "was cut back", &whole.Checkpoint},
 	} {
 		write(t, ada, tt.text)
 		t.Log(name)
@@ -276,4 +280,31 @@ func FuzzVerify(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a fork has taken over and is gone, its ancestor tells of.
+func TestVerifyForkOfErased(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	then, err := agent.At(ada, w.store, agent.Moment{})
+	lethetest.Must(t, err)
+	bea, _, err := agent.Fork(w.home, w.store, ada, then, agent.BootOptions{Name: "bea"})
+	lethetest.Must(t, err)
+	heard := refs(t, ada, "inbound")
+	h, err := w.store.Resolve(heard[len(heard)-1])
+	lethetest.Must(t, err)
+	b, err := w.store.Get(h)
+	lethetest.Must(t, err)
+	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: blobs.Erased, At: b.At}, b.Meta, []byte("forged"))
+	lethetest.Must(t, err)
+	w.fails(bea, nil, "has a tombstone, and no sealed line")
+	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+	if err == nil {
+		err = held.Epoch("erased", nil, agent.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}})
+	}
+	lethetest.Must(t, err)
+	lethetest.Must(t, held.Close())
+	if v := w.verify(bea, nil); v.Fault != nil || v.Erased != 1 {
+		t.Errorf("%+v", v)
+	}
 }
