@@ -103,6 +103,17 @@ func reserved(name string) string {
 	return ""
 }
 
+// CheckName says why an identity cannot be given a name.
+func CheckName(name string) error {
+	if !ValidName(name) {
+		return errors.New("a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -")
+	}
+	if signer := reserved(name); signer != "" {
+		return fmt.Errorf("names that begin with %s- are those of what wakes an identity; choose another", signer)
+	}
+	return nil
+}
+
 // Find returns the identity that who names: a name, a hash, or the beginning of
 // a hash that fits only one.
 func (h Home) Find(who string) (Identity, error) {
@@ -194,11 +205,8 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 			err = fmt.Errorf("boot %s: %w", o.Name, err)
 		}
 	}()
-	if !ValidName(o.Name) {
-		return id, errors.New("a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -")
-	}
-	if signer := reserved(o.Name); signer != "" {
-		return id, fmt.Errorf("names that begin with %s- are those of what wakes an identity; choose another", signer)
+	if err := CheckName(o.Name); err != nil {
+		return id, err
 	}
 	for _, room := range o.Rooms {
 		if !chat.ValidRoom(room) {

@@ -259,6 +259,50 @@ func TestMirror(t *testing.T) {
 	}
 }
 
+// What a life that is here has linked in its workspace, an archive does not write through.
+func TestImportFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	ada, outside := a.boot("ada"), lethetest.Dir(t)
+	got, err := b.read(a.export(ada, WriteOptions{Workspace: true}), ReadOptions{})
+	lethetest.Must(t, err)
+	src := filepath.Join(ada.Dir, "workspace", "src")
+	lethetest.Must(t, errors.Join(os.RemoveAll(src), os.Symlink(outside, src)))
+	if _, err := a.read(b.export(got.Identity, WriteOptions{Workspace: true}), ReadOptions{}); err == nil || !strings.Contains(err.Error(), `"workspace/src" is no directory`) {
+		t.Errorf("imported through a link: %v", err)
+	}
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Errorf("written outside: %v", left)
+	}
+	lethetest.Holds(t, filepath.Join(ada.Dir, "triggers", "brief.toml"), "at = \"09:00\"\n")
+}
+
+// An identity is called in a home what one could be booted as.
+func TestImportedName(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	archive := a.export(a.boot("ada"), WriteOptions{Copy: true})
+	for _, name := range []string{"../../evil", "Ada", "cron-x"} {
+		if _, err := b.read(archive, ReadOptions{Name: name}); err == nil {
+			t.Errorf("imported as %s", name)
+		}
+	}
+}
+
+// A life that is here keeps the name that it has here.
+func TestImportKeepsTheName(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	archive := a.export(a.boot("ada"), WriteOptions{Copy: true})
+	for _, name := range []string{"bea", "", "carl"} {
+		got, err := b.read(archive, ReadOptions{Name: name})
+		lethetest.Must(t, err)
+		if names, _ := os.ReadDir(b.home.Names()); got.Identity.Name != "bea" || len(names) != 1 {
+			t.Errorf("imported as %q: %s, %v", name, got.Identity.Name, names)
+		}
+	}
+}
+
 // Killed at any step, or with one that fails, an import leaves no life or a whole one, and can be done again.
 func TestEveryStepOfAnImportFails(t *testing.T) {
 	t.Parallel()

@@ -83,9 +83,17 @@ func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got
 		return got, damaged(err)
 	}
 	name := cmp.Or(o.Name, i.Manifest.Name)
+	if err := agent.CheckName(name); err != nil {
+		return got, fmt.Errorf("call it %.99q: %w", name, err)
+	}
 	i.id, i.here = agent.Identity{Self: i.Self, Name: name, Dir: dir}, agent.Identity{Self: i.Self, Name: name, Dir: filepath.Join(home.Agents(), i.Self)}
 	var options check.VerifyOptions
 	if _, err := os.Lstat(i.here.LIFE()); err == nil {
+		if is, err := home.Find(i.Self); err == nil && is.Name != name { // unless a kill left it without a name
+			if _, err := os.Lstat(filepath.Join(home.Names(), is.Name)); err == nil {
+				name, i.here.Name, i.id.Name = is.Name, is.Name, is.Name
+			}
+		}
 		held, err := agent.Hold(i.here, i.config())
 		if err != nil {
 			return got, err
@@ -105,6 +113,9 @@ func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got
 		return got, fmt.Errorf("this goes on from another archive of %s: import that one first", name)
 	}
 	v, err := i.check(options)
+	if err == nil {
+		err = i.through()
+	}
 	if err == nil {
 		err = i.place()
 	}
@@ -185,6 +196,22 @@ func (i *importer) place() error {
 		err = errors.Join(err, os.RemoveAll(i.here.Dir))
 	} else if err == nil && !i.mirrored() {
 		err = durable.Remove(here("mirror"))
+	}
+	return err
+}
+
+// through refuses files for a directory of the workspace that is a link here, as a life can make one: it leads elsewhere.
+func (i *importer) through() error {
+	err := fs.WalkDir(i.dir.FS(), "workspace", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != "workspace" {
+			if fi, err := os.Lstat(filepath.Join(i.here.Dir, path)); err == nil && !fi.IsDir() {
+				return fmt.Errorf("%.199q is no directory in this home: move it away first", path)
+			}
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }

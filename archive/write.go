@@ -50,6 +50,16 @@ type Summary struct {
 // Files is how many files the archive has behind its MANIFEST.
 func (m Manifest) Files() int { return len(m.files) }
 
+// Triggers are the files in it that wake the life when it runs.
+func (m Manifest) Triggers() (names []string) {
+	for _, f := range m.files {
+		if name, ok := strings.CutPrefix(f.path, "triggers/"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // exporter writes one archive.
 type exporter struct {
 	Summary

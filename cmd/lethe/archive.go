@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,9 @@ file is imported, and no longer here; with --copy it goes on here.`,
 		RunE: func(_ *cobra.Command, list []string) error {
 			if file == "" && isTerminal(p.out) {
 				return hint(usagef("an archive is nothing to look at"), "name a file with -o")
+			}
+			if fi, err := os.Stat(file); err == nil && !fi.Mode().IsRegular() { // before the life is marked as moved
+				return usagef("%s is no file: an archive is not written in its place", file)
 			}
 			id, err := p.find(list[0])
 			if err != nil {
@@ -160,6 +164,9 @@ func (p *program) imported(got archive.Result) {
 	next := "run it with: " + p.howToRun(id, "")
 	if got.Mirror {
 		next = fmt.Sprintf("it is a mirror; what it can be: a new life, with %s, or this one, if that is no more elsewhere, with %s", p.lethe("fork %s", id.Name), p.lethe("import FILE --restore"))
+	}
+	if triggers := got.Triggers(); len(triggers) > 0 {
+		p.note("note", "when it runs, its triggers wake it: %s; look at them in %s", strings.Join(triggers, ", "), filepath.Join(id.Dir, "triggers"))
 	}
 	p.note("note", "%d files, of which %d lines of LIFE are sealed by the key %s; where it comes from, %s names the key, too", got.Files(), got.Verdict.Checkpoint.Size, got.Verdict.Signer, p.lethe("verify %s", got.Name))
 	p.note("note", "%s", next)

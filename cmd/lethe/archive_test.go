@@ -103,6 +103,9 @@ func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 	tr.lines(old, func() { tr.lethe(old, "context", "ada", "--compact") }, "remember that the deploy key is in vault 7", "run echo "+strings.Repeat("much ", 4000))
 	lethetest.Must(t, os.RemoveAll(fresh))
 	lethetest.Must(t, os.CopyFS(fresh, os.DirFS(old))) // what the old home would have sent
+	if err := tr.command(old, "", "export", "ada", "-o", old).Run(); err == nil || err.(*exec.ExitError).ExitCode() != exitUsage {
+		t.Errorf("exported in the place of a directory: %v", err)
+	}
 	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
 	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
 	tr.lethe(moved, "import", file)
