@@ -16,6 +16,7 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -96,6 +97,9 @@ func parse(text string) (m Manifest, total int64, err error) {
 			return m, 0, fmt.Errorf("its MANIFEST has %.199q, which no archive has there", line)
 		}
 		m.files, last = append(m.files, f), f.path
+	}
+	if !slices.ContainsFunc(m.files, func(f file) bool { return f.path == "LIFE.md" }) {
+		return m, 0, errors.New("its MANIFEST lists no LIFE.md")
 	}
 	return m, total, nil
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
@@ -303,6 +304,40 @@ func TestImportKeepsTheName(t *testing.T) {
 	}
 }
 
+// What was erased since goes from a mirror, too, with a whole copy and with a delta, also what was erased before in part.
+func TestMirrorOfAnErasure(t *testing.T) {
+	t.Parallel()
+	a := newWorld(t)
+	ada := a.boot("ada")
+	first := a.state(ada).Live[0].Ref.Hash
+	erase := func(left string) {
+		b, err := a.store.Get(first)
+		lethetest.Must(t, err)
+		tomb, err := a.store.Bury(blobs.Tombstone{Of: first, Why: blobs.Erased, At: time.Now()}, b.Meta, []byte(left))
+		lethetest.Must(t, err)
+		a.held(ada, func(held *agent.Held) {
+			lethetest.Must(t, held.Epoch("erased", nil, agent.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: first.String(), Tombstone: tomb.String()}}}}))
+		})
+	}
+	for _, left := range []string{"once", "twice"} {
+		mirrors := []*world{newWorld(t), newWorld(t)}
+		sum, err := Write(io.Discard, a.home, a.store, ada, WriteOptions{Copy: true})
+		lethetest.Must(t, err)
+		for _, b := range mirrors {
+			_, err := b.read(a.export(ada, WriteOptions{Copy: true}), ReadOptions{})
+			lethetest.Must(t, err)
+		}
+		erase(left)
+		for k, o := range []WriteOptions{{Copy: true}, {Since: sum.Checkpoint.Size}} {
+			_, err := mirrors[k].read(a.export(ada, o), ReadOptions{})
+			lethetest.Must(t, err)
+			if got, err := mirrors[k].store.Get(first); err != nil || string(got.Body) != left {
+				t.Errorf("%+v: %q, %v", o, got.Body, err)
+			}
+		}
+	}
+}
+
 // Killed at any step, or with one that fails, an import leaves no life or a whole one, and can be done again.
 func TestEveryStepOfAnImportFails(t *testing.T) {
 	t.Parallel()
@@ -423,6 +458,21 @@ func TestHostile(t *testing.T) {
 			return manifest(old.String()+" "+"", blobs.Sum([]byte(f.text)).String()+" ")(p)
 		}, "MANIFEST"},
 	}
+	for name, more := range map[string]string{"behind the seal": "[2026-11-20T12:57:16Z] labelled label=x #000000000000\n", "torn end": "x"} {
+		rows[name] = struct {
+			change func([]part) []part
+			want   string
+		}{func(p []part) []part {
+			f := find(p, "LIFE.md")
+			line := file{blobs.Sum([]byte(f.text)), int64(len(f.text)), "LIFE.md"}
+			f.text, f.Size = f.text+more, 0
+			return manifest(line.String(), file{blobs.Sum([]byte(f.text)), int64(len(f.text)), "LIFE.md"}.String())(p)
+		}, "damaged"}
+	}
+	rows["no LIFE"] = struct {
+		change func([]part) []part
+		want   string
+	}{manifest(" LIFE.md\n", " LIFE.erased\n"), "lists no LIFE.md"}
 	before := b.files()
 	for name, row := range rows {
 		if row.want == "" {

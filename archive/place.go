@@ -141,13 +141,20 @@ func (i *importer) check(o check.VerifyOptions) (v check.Verdict, err error) {
 	if err = cmp.Or(err, v.Fault); err == nil {
 		i.state, err = agent.Fold(i.id, i.staged)
 	}
-	if text, _ := i.dir.ReadFile("CHECKPOINT"); err == nil && (string(text) != v.Checkpoint.String() || i.Kind == Move && !i.state.Moved) {
+	if text, _ := i.dir.ReadFile("CHECKPOINT"); err == nil && (string(text) != v.Checkpoint.String() || i.Kind == Move && !i.state.Moved || !i.sealed()) {
 		err = errors.New("its MANIFEST, CHECKPOINT and LIFE do not agree")
 	}
 	if err != nil {
 		err = damaged(err)
 	}
 	return v, err
+}
+
+// sealed reports whether nothing stands behind the newest seal of the log.
+func (i *importer) sealed() bool {
+	_, end, _, err := seals(i.id, 0)
+	fi, serr := os.Stat(i.id.LIFE())
+	return cmp.Or(err, serr) == nil && end == fi.Size()
 }
 
 // place gives what was unpacked its place: the blobs, then the files of the life, and LIFE last. Until then there is no
@@ -219,6 +226,7 @@ func (i *importer) through() error {
 // sort finds the blobs that are not here yet. What is here stays, but for a text that the same life has erased
 // elsewhere.
 func (i *importer) sort() (fresh []blobs.Hash, err error) {
+	var gone []blobs.Blob
 	err = i.staged.Each(func(h blobs.Hash) error {
 		got, err := i.staged.Get(h)
 		if err != nil {
@@ -231,12 +239,17 @@ func (i *importer) sort() (fresh []blobs.Hash, err error) {
 			return nil
 		case err != nil || got.Gone == nil && is.Gone == nil || got.Gone != nil && is.Gone != nil && *got.Gone == *is.Gone:
 			return err
-		case is.Gone == nil && i.was != nil && is.Life == i.Self:
-			_, err = i.store.Bury(*got.Gone, got.Meta, got.Body)
-			return err
+		case got.Gone != nil && i.was != nil && is.Life == i.Self:
+			gone = append(gone, got)
+			return nil
 		}
 		return fmt.Errorf("blob %s was erased in the archive or in this home, and not in both: erase it in both first", h)
 	})
+	for _, b := range gone { // once nothing is refused any more
+		if err == nil {
+			_, err = i.store.Bury(*b.Gone, b.Meta, b.Body)
+		}
+	}
 	return fresh, err
 }
 
