@@ -71,6 +71,9 @@ type exporter struct {
 	keys   scanner
 }
 
+// ErrRecipient says that an archive cannot be encrypted to whom it is for.
+var ErrRecipient = errors.New("not a recipient of age")
+
 // Write writes an archive of a life that does not run, which then goes on elsewhere; with Copy, of any life up to
 // its newest seal. After an error the archive is not whole: write it again.
 func Write(w io.Writer, home agent.Home, store *blobs.Store, id agent.Identity, o WriteOptions) (sum Summary, err error) {
@@ -82,7 +85,7 @@ func Write(w io.Writer, home agent.Home, store *blobs.Store, id agent.Identity, 
 	}()
 	recipients, err := age.ParseRecipients(strings.NewReader(strings.Join(o.To, "\n")))
 	if err != nil && len(o.To) > 0 {
-		return sum, fmt.Errorf("encrypt: %w", err)
+		return sum, fmt.Errorf("%w: %w", ErrRecipient, err)
 	}
 	e.Self, e.Name, e.Kind = id.Self, id.Name, Copy
 	switch {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent"
 	"lethe/archive"
 	"lethe/internal/durable"
 )
@@ -58,6 +60,9 @@ file is imported, and no longer here; with --copy it goes on here.`,
 			}
 			if err == nil {
 				p.exported(sum, o)
+			}
+			if errors.As(err, new(*agent.RunningError)) {
+				return hint(err, "stop it first: %s; or let it go on here with --copy", p.lethe("stop %s", id.Name))
 			}
 			return err
 		},

@@ -82,8 +82,8 @@ func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err err
 	if err != nil {
 		return agent.Identity{}, false, err
 	}
-	if !agent.ValidName(name) {
-		return agent.Identity{}, false, usagef("%q is not a name for an identity: a lower-case letter, then up to 31 of a-z, 0-9 and -", name)
+	if err := checkName(name); err != nil {
+		return agent.Identity{}, false, err
 	}
 	rooms := p.runs.rooms
 	if len(rooms) == 0 {
@@ -114,4 +114,12 @@ func readSoul(path string) (string, error) {
 		return "", usagef("read soul %s: it is empty", path)
 	}
 	return string(text), nil
+}
+
+// checkName refuses what cannot name an identity.
+func checkName(name string) error {
+	if !agent.ValidName(name) {
+		return usagef("%q is not a name for an identity: a lower-case letter, then up to 31 of a-z, 0-9 and -", name)
+	}
+	return nil
 }

@@ -60,6 +60,9 @@ not touched and may run.` + momentHelp,
 			if err == nil {
 				err = checkRooms(rooms...)
 			}
+			if err == nil && name != "" {
+				err = checkName(name)
+			}
 			for n := 2; name == "" && err == nil; n++ {
 				next := fmt.Sprintf("%.28s-%d", id.Name, n)
 				if _, err := os.Lstat(filepath.Join(p.home.Names(), next)); err != nil {

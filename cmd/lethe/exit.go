@@ -76,7 +76,7 @@ func codeOf(err error) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)), errors.As(err, new(*config.Error)),
-		errors.Is(err, erase.ErrText):
+		errors.Is(err, erase.ErrText), errors.Is(err, archive.ErrRecipient):
 		return exitUsage
 	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse), errors.Is(err, erase.ErrBusy),
 		errors.As(err, new(*agent.ElsewhereError)), errors.Is(err, archive.ErrImporting):
@@ -127,7 +127,7 @@ func (p *program) hintOf(err error) string {
 	case errors.Is(err, agent.ErrCorrupt) && errors.Is(err, fs.ErrNotExist):
 		return "restore the missing file from a backup; what was said and done is still in blobs/. Keep this home as it is until then"
 	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest):
-		return "nothing was changed; restore the damaged file from a backup, and keep this home as it is until then"
+		return fmt.Sprintf("nothing was changed; %s tells what is damaged and can be mended; or restore the damaged file from a backup, and keep this home as it is until then", p.lethe("fsck"))
 	case errors.Is(err, fs.ErrPermission):
 		return "the home has to belong to you: see --home"
 	}
