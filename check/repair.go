@@ -76,6 +76,9 @@ func moveAside(home agent.Home, path, below string) error {
 // tombstone with that. Of the address, zeros at the end are not known.
 func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidates ...[]byte) error {
 	short := address.String()[:16]
+	if parent, err := f.all.Resolve(m.Parent.String()[:16]); err == nil && !m.Parent.IsZero() {
+		m.Parent = parent // what was lost, too, may have its whole address by now
+	}
 	if h, err := f.all.Resolve(short); err == nil {
 		if _, err := f.all.Get(h); err == nil {
 			return nil // another life that shares it came first
