@@ -103,6 +103,9 @@ func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got
 		if i.was = held.State(); err == nil && i.here.Elsewhere(i.was) == nil {
 			err = fmt.Errorf("%s is here already, and lives here", name)
 		}
+		if theirs, _, _, serr := seals(i.id, 0); err == nil && serr == nil && theirs.Size < seal.Size {
+			err = fmt.Errorf("%s is here already, and the archive is older: it is sealed over %d lines, here %d are", name, theirs.Size, seal.Size)
+		}
 		if err != nil {
 			return got, err
 		}

@@ -123,8 +123,8 @@ func TestKey(t *testing.T) {
 			t.Error("two processes have two keys")
 		}
 	}
-	data, err := json.Marshal(keys[0])
-	if out := fmt.Sprintf("%v%+v%#v%s%x%v", keys[0], keys[0], keys[0], keys[0], keys[0], &keys[0]); out != "" || string(data) != "{}" || err != nil {
+	data, err := json.Marshal(struct{ Key any }{keys[0]})
+	if out := fmt.Sprintf("%v%+v%#v%s%x%v", keys[0], keys[0], keys[0], keys[0], keys[0], &keys[0]); out != "" || string(data) != `{"Key":{}}` || err != nil {
 		t.Errorf("the key is printed: %q %s", out, data)
 	}
 	fi, err := os.Stat(home + "/key")
