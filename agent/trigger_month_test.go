@@ -12,6 +12,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 	"lethe/llm"
 	"lethe/mind"
@@ -37,7 +38,9 @@ func beating(t *testing.T, toml string, run func(write func(toml string)) string
 	id, err := Boot(home, store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
 	lethetest.Must(t, err)
 	lethetest.Must(t, os.Mkdir(id.Dir+"/triggers", 0o700))
-	write := func(toml string) { lethetest.Must(t, os.WriteFile(id.Dir+"/triggers/beat.toml", []byte(toml), 0o600)) }
+	write := func(toml string) {
+		lethetest.Must(t, durable.Replace(id.Dir+"/triggers/beat.toml", []byte(toml), 0o600))
+	} // never seen half
 	write(toml)
 	model = &noModel{}
 	a, err = Open(id, Config{
