@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/mind"
@@ -168,7 +168,7 @@ func preview(data []byte) string {
 	return "\n" + text
 }
 
-var unsafeInSigner = regexp.MustCompile(`[^a-z0-9-]+`)
+var unsafeInSigner = lazy.Regexp(`[^a-z0-9-]+`)
 
 // sender signs for the owner of a file. What is owned by the user that the identity runs as, in
 // its own workspace, is its own.
@@ -184,5 +184,5 @@ func (t *triggers) sender(r *armed, fi fs.FileInfo) string {
 			name = t.a.id.Name
 		}
 	}
-	return "mail-" + chat.CleanName(unsafeInSigner.ReplaceAllString(strings.ToLower(name), "-"))
+	return "mail-" + chat.CleanName(unsafeInSigner().ReplaceAllString(strings.ToLower(name), "-"))
 }

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/internal/lazy"
 )
 
 // Version is the format of the archives that this program writes, and the newest that it reads.
@@ -104,12 +104,12 @@ func parse(text string) (m Manifest, total int64, err error) {
 	return m, total, nil
 }
 
-var paths = regexp.MustCompile(`^(CHECKPOINT|LIFE\.md|LIFE\.erased|MEMORY\.md|SEGMENT\.md|SUMMARISE\.md|` +
+var paths = lazy.Regexp(`^(CHECKPOINT|LIFE\.md|LIFE\.erased|MEMORY\.md|SEGMENT\.md|SUMMARISE\.md|` +
 	`blobs/[0-9a-f]{3}/[0-9a-f]{61}|triggers/[^/\\\pC]+\.toml|workspace/[^\\\pC]+)$`)
 
 // known reports whether an archive may have a file of that path.
 func known(path string) bool {
-	return len(path) <= maxPath && utf8.ValidString(path) && fs.ValidPath(path) && paths.MatchString(path)
+	return len(path) <= maxPath && utf8.ValidString(path) && fs.ValidPath(path) && paths().MatchString(path)
 }
 
 // address is that of the blob that the file is, or zero.

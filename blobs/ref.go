@@ -1,10 +1,11 @@
 package blobs
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"lethe/internal/lazy"
 )
 
 // Ref is how an address stands in a prompt or a log.
@@ -22,19 +23,19 @@ func (r Ref) String() string {
 	return "◱hash=" + r.Hash + " gist=" + Escape(Gist(r.Gist)) + "◲"
 }
 
-var refPattern = regexp.MustCompile(`◱hash=([0-9a-f]{3,64}) gist=([^◱◲\n]*)◲`)
+var refPattern = lazy.Regexp(`◱hash=([0-9a-f]{3,64}) gist=([^◱◲\n]*)◲`)
 
 // ParseRefs finds the refs in rendered text, in order.
 func ParseRefs(text string) []Ref {
 	var refs []Ref
-	for _, m := range refPattern.FindAllStringSubmatch(text, -1) {
+	for _, m := range refPattern().FindAllStringSubmatch(text, -1) {
 		refs = append(refs, Ref{Hash: m[1], Gist: Unescape(m[2])})
 	}
 	return refs
 }
 
 // Escaped text can have the digit of an escape right before the word.
-var grantPattern = regexp.MustCompile(`(?:\b|◰[0-4])hash=([0-9a-f]{16,64})\b`)
+var grantPattern = lazy.Regexp(`(?:\b|◰[0-4])hash=([0-9a-f]{16,64})\b`)
 
 // Mentions returns the short hashes that a text from outside, raw or escaped,
 // names as hash=<hex>, each once, in order, 16 digits or more. Only the reader
@@ -42,7 +43,7 @@ var grantPattern = regexp.MustCompile(`(?:\b|◰[0-4])hash=([0-9a-f]{16,64})\b`)
 func Mentions(text string) []string {
 	var out []string
 	seen := map[string]bool{}
-	for _, m := range grantPattern.FindAllStringSubmatch(text, -1) {
+	for _, m := range grantPattern().FindAllStringSubmatch(text, -1) {
 		if !seen[m[1]] {
 			seen[m[1]] = true
 			out = append(out, m[1])

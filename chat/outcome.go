@@ -2,8 +2,9 @@ package chat
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
+
+	"lethe/internal/lazy"
 )
 
 // Outcome is the line by which a child ends the work that its parent gave it;
@@ -26,11 +27,11 @@ func (o Outcome) String() string {
 // TaskPrefix begins the name of a room in which a child works.
 const TaskPrefix = "task-"
 
-var outcome = regexp.MustCompile(`(?s)^(result|failed) ([1-9][0-9]{0,8}): (.*)$`)
+var outcome = lazy.Regexp(`(?s)^(result|failed) ([1-9][0-9]{0,8}): (.*)$`)
 
 // ParseOutcome reads the text of a line.
 func ParseOutcome(text string) (Outcome, bool) {
-	m := outcome.FindStringSubmatch(text)
+	m := outcome().FindStringSubmatch(text)
 	if m == nil {
 		return Outcome{}, false
 	}

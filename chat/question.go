@@ -2,11 +2,12 @@ package chat
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"lethe/internal/lazy"
 )
 
 // Question is what the line of an identity asks of people. docs/rooms.md has the form of the
@@ -24,13 +25,13 @@ type Question struct {
 const MaxOptions = 8
 
 var (
-	questionID    = regexp.MustCompile(`^q[0-9a-f]{6}$`)
-	questionBegin = regexp.MustCompile(`^\? q[0-9a-f]{6}:`)
-	questionTail  = regexp.MustCompile(`^(?:[1-8]\) |for: |until: )`) // a line that is no text
+	questionID    = lazy.Regexp(`^q[0-9a-f]{6}$`)
+	questionBegin = lazy.Regexp(`^\? q[0-9a-f]{6}:`)
+	questionTail  = lazy.Regexp(`^(?:[1-8]\) |for: |until: )`) // a line that is no text
 )
 
 // ValidQuestionID says whether id has the form of a question's id.
-func ValidQuestionID(id string) bool { return questionID.MatchString(id) }
+func ValidQuestionID(id string) bool { return questionID().MatchString(id) }
 
 // String returns the text of the question's line. Parsing it gives the question back, but for
 // white space at the ends and before a line of the text that looks like an option.
@@ -39,7 +40,7 @@ func (q Question) String() string {
 	fmt.Fprintf(&b, "? %s:", q.ID)
 	for i, line := range strings.Split(newlineOnly.Replace(strings.TrimSpace(q.Text)), "\n") {
 		switch {
-		case i > 0 && questionTail.MatchString(line):
+		case i > 0 && questionTail().MatchString(line):
 			b.WriteString("\n ")
 		case i > 0:
 			b.WriteString("\n")
@@ -65,7 +66,7 @@ var newlineOnly = strings.NewReplacer("\r\n", "\n", "\r", "\n", lineSep, "\n")
 
 // ParseQuestion reads the text of a line as a question. It is false where the text has another form.
 func ParseQuestion(text string) (Question, bool) {
-	if !questionBegin.MatchString(text) {
+	if !questionBegin().MatchString(text) {
 		return Question{}, false
 	}
 	q := Question{ID: text[2:9]}
@@ -82,7 +83,7 @@ func ParseQuestion(text string) (Question, bool) {
 		q.For, lines = strings.Fields(names), lines[:len(lines)-1]
 	}
 	first := 1 // the first line that is no text
-	for first < len(lines) && !questionTail.MatchString(lines[first]) {
+	for first < len(lines) && !questionTail().MatchString(lines[first]) {
 		first++
 	}
 	for i, line := range lines[first:] {
@@ -99,7 +100,7 @@ func ParseQuestion(text string) (Question, bool) {
 // NoQuestion returns the text so that its line is no question: where it has a question's beginning,
 // a space stands before it.
 func NoQuestion(text string) string {
-	if questionBegin.MatchString(text) {
+	if questionBegin().MatchString(text) {
 		return " " + text
 	}
 	return text

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"lethe/internal/lazy"
 )
 
 // Sanitize makes text of strangers safe to show on a terminal, and visible:
@@ -59,10 +60,10 @@ func JSON(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // strings, numbers and times: cannot fail
-	return controls.ReplaceAllFunc(b.Bytes(), func(r []byte) []byte {
+	return controls().ReplaceAllFunc(b.Bytes(), func(r []byte) []byte {
 		return fmt.Appendf(nil, `\u%04x`, []rune(string(r))[0])
 	})
 }
 
 // controls are those that encoding/json leaves as they are.
-var controls = regexp.MustCompile("[\x7f\u0080-\u009f]")
+var controls = lazy.Regexp("[\x7f\u0080-\u009f]")

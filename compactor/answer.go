@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 )
 
 // jsonAnswer is what a model may say to a task. What is there in another form than asked for
@@ -66,11 +66,11 @@ func readSegments(text string) ([]entryRange, error) {
 	return out, nil
 }
 
-var entryNumber = regexp.MustCompile(`^\W*e?(\d{1,15})(?:[._]\d+)?\W*$`)
+var entryNumber = lazy.Regexp(`^\W*e?(\d{1,15})(?:[._]\d+)?\W*$`)
 
 // entry reads the number of an entry: "e3", "e3.1" (a call of it), 3.
 func entry(raw json.RawMessage) (int, bool) {
-	m := entryNumber.FindSubmatch(raw)
+	m := entryNumber().FindSubmatch(raw)
 	if m == nil {
 		return 0, false
 	}

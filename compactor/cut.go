@@ -2,10 +2,10 @@ package compactor
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -102,7 +102,7 @@ func quiet(turn []unit) bool {
 			return false
 		}
 		for line := range strings.Lines(u.Text) {
-			if tag, _, ok := roomLine(line); ok && !signedByTrigger.MatchString(tag) {
+			if tag, _, ok := roomLine(line); ok && !signedByTrigger().MatchString(tag) {
 				return false
 			}
 		}
@@ -111,7 +111,7 @@ func quiet(turn []unit) bool {
 	return ends(last) && strings.TrimSpace(last.Text) == mind.Nothing
 }
 
-var signedByTrigger = regexp.MustCompile(`^AGENT:(cron|watch|mail)-`)
+var signedByTrigger = lazy.Regexp(`^AGENT:(cron|watch|mail)-`)
 
 // mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of at
 // most so many tokens. A short run still gives a few, so that there is a choice of what fades.

@@ -1,13 +1,13 @@
 package compactor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -107,8 +107,8 @@ const (
 )
 
 var (
-	hasRule   = regexp.MustCompile(" (" + rules + ") |" + begins)
-	hasIntent = regexp.MustCompile(" (" + intents + ") ")
+	hasRule   = lazy.Regexp(" (" + rules + ") |" + begins)
+	hasIntent = lazy.Regexp(" (" + intents + ") ")
 )
 
 // weightOf is the weight of a rule by who states it.
@@ -130,9 +130,9 @@ func saying(who, text string) said {
 	}
 	words := spaced(text)
 	switch {
-	case hasRule.MatchString(words):
+	case hasRule().MatchString(words):
 		s.weight = weightOf(who)
-	case hasIntent.MatchString(words):
+	case hasIntent().MatchString(words):
 		s.weight = 1
 	}
 	return s

@@ -227,7 +227,7 @@ func (f *finder) found(data []byte) []span {
 		return out
 	}
 	for _, re := range refs {
-		for _, m := range re.FindAllSubmatchIndex(data, -1) {
+		for _, m := range re().FindAllSubmatchIndex(data, -1) {
 			digits := string(data[m[2]:m[3]])
 			if h, ok := f.gists[digits[:shortest]]; ok && strings.HasPrefix(h.String(), digits) && m[4] < m[5] {
 				out = append(out, span{m[4], m[5]})
@@ -266,7 +266,7 @@ func (f *finder) blob(rel string, data []byte) error {
 	if f.whole[h] {
 		inBody = append(inBody, span{0, len(body)})
 	}
-	for _, g := range groups(inMeta, head, 0) {
+	for _, g := range groups(inMeta(), head, 0) {
 		_, marked := f.gists[h.String()[:shortest]]
 		if isGist := bytes.HasSuffix(head[:g.from], []byte("gist: ")); isGist && marked || !isGist && f.summed[h] {
 			inHead = append(inHead, g)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"lethe/internal/lazy"
 	"lethe/life"
 	"lethe/mind"
 )
@@ -27,20 +28,20 @@ const (
 type span struct{ from, to int }
 
 var (
-	inLog = regexp.MustCompile(`(?:say|text|caveat|choice|seen|model)=([^" ]\S*)|(?:say|text|caveat|choice|seen|model|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
+	inLog = lazy.Regexp(`(?:say|text|caveat|choice|seen|model)=([^" ]\S*)|(?:say|text|caveat|choice|seen|model|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
 	// inState leaves out what names something: self, hash, room, tool, posted, ...
-	inState = regexp.MustCompile(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|reason|error|data|title|why|caveat|how|model|want_model)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
-	quoted  = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
-	inMeta  = regexp.MustCompile(`(?m)^(?:gist|summary): (.*)$`)
-	inModel = regexp.MustCompile(`model(?:"?:\s*|=)("(?:[^"\\]|\\.)*"|[^\s"]+)`)
+	inState = lazy.Regexp(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|reason|error|data|title|why|caveat|how|model|want_model)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
+	quoted  = lazy.Regexp(`"((?:[^"\\]|\\.)*)"`)
+	inMeta  = lazy.Regexp(`(?m)^(?:gist|summary): (.*)$`)
+	inModel = lazy.Regexp(`model(?:"?:\s*|=)("(?:[^"\\]|\\.)*"|[^\s"]+)`)
 	// fixed is what is no text wherever it stands: who said a line and when, addresses, the heads of a context.
-	fixed = regexp.MustCompile(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
+	fixed = lazy.Regexp(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
 )
 
 // refs are the two spellings of a ref, with its gist.
-var refs = []*regexp.Regexp{
-	regexp.MustCompile(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \(e\d+\.\.e\d)`),
-	regexp.MustCompile(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`),
+var refs = []func() *regexp.Regexp{
+	lazy.Regexp(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \(e\d+\.\.e\d)`),
+	lazy.Regexp(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`),
 }
 
 // groups are the ranges of the groups of all matches.
@@ -59,18 +60,18 @@ func groups(re *regexp.Regexp, data []byte, at int) (out []span) {
 func textsOf(kind string, data []byte) (out []span) {
 	switch kind {
 	case log:
-		return groups(inLog, data, 0)
+		return groups(inLog(), data, 0)
 	case state:
-		return groups(inState, data, 0)
+		return groups(inState(), data, 0)
 	case meta:
-		return groups(inMeta, data, 0)
+		return groups(inMeta(), data, 0)
 	case reply:
 		texts, args, _ := mind.AnswerParts(data)
 		for _, s := range texts {
 			out = append(out, span{int(s.From), int(s.To)})
 		}
 		for _, s := range args {
-			out = append(out, groups(quoted, data[s.From:s.To], int(s.From))...)
+			out = append(out, groups(quoted(), data[s.From:s.To], int(s.From))...)
 		}
 		return out
 	}
@@ -88,10 +89,10 @@ func (f *finder) cutsOf(kind string, data []byte, found []span) (cuts [][2]int64
 	for _, s := range textsOf(kind, data) {
 		copy(is[s.from:s.to], bytes.Repeat([]byte{text}, s.to-s.from))
 	}
-	for _, m := range fixed.FindAllIndex(data, -1) {
+	for _, m := range fixed().FindAllIndex(data, -1) {
 		clear(is[m[0]:m[1]])
 	}
-	for _, m := range inModel.FindAllSubmatchIndex(data, -1) {
+	for _, m := range inModel().FindAllSubmatchIndex(data, -1) {
 		name := string(data[m[2]:m[3]])
 		if plain, err := strconv.Unquote(name); err == nil {
 			name = plain

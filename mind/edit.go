@@ -1,11 +1,11 @@
 package mind
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 )
 
 // Edit is what a person changed in context.md.
@@ -93,10 +93,10 @@ func clean(text string) string {
 // editors take away.
 func same(a, b string) bool { return a == b || trimLines(a) == trimLines(b) }
 
-var lineEnds = regexp.MustCompile(`(?m)[ \t\r]+$`)
+var lineEnds = lazy.Regexp(`(?m)[ \t\r]+$`)
 
 func trimLines(s string) string {
-	return strings.TrimRight(lineEnds.ReplaceAllString(s, ""), "\n")
+	return strings.TrimRight(lineEnds().ReplaceAllString(s, ""), "\n")
 }
 
 // comparison is an edited file beside the sections it was made from.
@@ -257,7 +257,7 @@ func (c *comparison) compare(was, is section) {
 
 // memory takes an edit of MEMORY where the file shows all of it as it is in this epoch.
 func (c *comparison) memory(was section, is string) {
-	if c.stale || moreMemory.MatchString(was.body) {
+	if c.stale || moreMemory().MatchString(was.body) {
 		c.ignore(MemoryStays)
 		return
 	}
@@ -274,7 +274,7 @@ func (c *comparison) memory(was section, is string) {
 // MemoryStays says that an edit of MEMORY was not carried out.
 const MemoryStays = "memory, of which the file did not show all that stands in self/MEMORY.md by now"
 
-var moreMemory = regexp.MustCompile(`\n\(\d+ more characters are in self/MEMORY\.md\)$`)
+var moreMemory = lazy.Regexp(`\n\(\d+ more characters are in self/MEMORY\.md\)$`)
 
 func (c *comparison) change(was section, to Change) {
 	c.edit.Changed = append(c.edit.Changed, to)

@@ -3,12 +3,12 @@ package mind
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 )
 
 // Pin is a standing rule or a promise that must not fade: one line of the past
@@ -31,7 +31,7 @@ func (p Pin) String() string {
 	return fmt.Sprintf("- e%d..e%d: %s", p.From, p.To, p.Text)
 }
 
-var pinLine = regexp.MustCompile(`^[-*]? ?(?:e(\d+)\.\.e(\d+): )?(.+)$`)
+var pinLine = lazy.Regexp(`^[-*]? ?(?:e(\d+)\.\.e(\d+): )?(.+)$`)
 
 // readPins reads what a person left of the list. A line that was there keeps
 // what is known of it; another one is a pin of theirs.
@@ -43,7 +43,7 @@ func (s *State) readPins(body string) []Pin {
 	pins := []Pin{}
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)
-		m := pinLine.FindStringSubmatch(line)
+		m := pinLine().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
@@ -148,13 +148,13 @@ func (l Listing) String() string {
 	return fmt.Sprintf("hash=%s gist=%s (e%d..e%d%s)", l.Ref.Hash, cmp.Or(blobs.Gist(l.Ref.Gist), "…"), l.From, l.To, at)
 }
 
-var listingLine = regexp.MustCompile(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) \(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?\)$`)
+var listingLine = lazy.Regexp(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) \(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?\)$`)
 
 // ReadCard returns the ranges that the body of a card lists, oldest first. They
 // are ranges of entries, or cards again.
 func ReadCard(body []byte) []Listing {
 	var out []Listing
-	for _, m := range listingLine.FindAllStringSubmatch(string(body), -1) {
+	for _, m := range listingLine().FindAllStringSubmatch(string(body), -1) {
 		l := Listing{Ref: blobs.Ref{Hash: m[1], Gist: m[2]}}
 		l.From, _ = strconv.Atoi(m[3]) // digits, by the pattern
 		l.To, _ = strconv.Atoi(m[4])

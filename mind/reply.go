@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 )
 
 // Answer is what a model said, as it is recorded: one blob.
@@ -171,10 +171,10 @@ func RepairCall(name, args string) AnswerCall {
 // InvalidArgs is the one argument of a call whose own arguments were not JSON.
 const InvalidArgs = "invalid_arguments"
 
-var unsafeInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var unsafeInName = lazy.Regexp(`[^A-Za-z0-9_-]`)
 
 func safeName(s string) string {
-	s = cmp.Or(unsafeInName.ReplaceAllString(s, "_"), "unnamed")
+	s = cmp.Or(unsafeInName().ReplaceAllString(s, "_"), "unnamed")
 	return s[:min(len(s), 64)]
 }
 

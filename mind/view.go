@@ -2,11 +2,11 @@ package mind
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 )
 
 // section is one part of context.md: a line that begins with ◆, and the text
@@ -123,13 +123,13 @@ func joinReply(reasoning, text string) string {
 	return strings.TrimRight(reasonOpen+"\n"+reasoning+"\n"+reasonClose+"\n"+text, "\n")
 }
 
-var closeLine = regexp.MustCompile(`(?m)^</reasoning>[ \t]*$\n?`)
+var closeLine = lazy.Regexp(`(?m)^</reasoning>[ \t]*$\n?`)
 
 // splitReply reads what joinReply wrote. Where a person broke the tags, all of
 // it is text.
 func splitReply(body string) (reasoning, text string) {
 	if rest, ok := strings.CutPrefix(body, reasonOpen+"\n"); ok {
-		if at := closeLine.FindStringIndex(rest); at != nil {
+		if at := closeLine().FindStringIndex(rest); at != nil {
 			return strings.TrimSuffix(rest[:at[0]], "\n"), rest[at[1]:]
 		}
 	}
@@ -170,7 +170,7 @@ type Seen struct {
 	text  string // what follows it
 }
 
-var viewPattern = regexp.MustCompile(`^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})$`)
+var viewPattern = lazy.Regexp(`^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})$`)
 
 // ReadView reads a context.md. It is false when the file has no first line of
 // ours: it is then nobody's edit, and rebuilt.
@@ -178,7 +178,7 @@ func ReadView(file []byte) (Seen, bool) {
 	whole := strings.TrimPrefix(string(file), "\uFEFF") // some editors put that there
 	above, _, _ := strings.Cut("\n"+whole, "\n◆ context of ")
 	first, text, _ := strings.Cut(whole[min(len(above), len(whole)):], "\n")
-	m := viewPattern.FindStringSubmatch(strings.TrimSpace(first))
+	m := viewPattern().FindStringSubmatch(strings.TrimSpace(first))
 	if m == nil {
 		return Seen{}, false
 	}
@@ -186,7 +186,7 @@ func ReadView(file []byte) (Seen, bool) {
 	through, err2 := strconv.Atoi(m[3])
 	above = strings.TrimSpace(above)
 	intact := above == "" && blobs.Sum([]byte(text)).String()[:16] == m[4]
-	return Seen{through, intact, epoch, intact || endLine.MatchString(text), m[1], above, text}, err1 == nil && err2 == nil
+	return Seen{through, intact, epoch, intact || endLine().MatchString(text), m[1], above, text}, err1 == nil && err2 == nil
 }
 
-var endLine = regexp.MustCompile(`(?m)^` + endHeader + `[ \t\r]*$`)
+var endLine = lazy.Regexp(`(?m)^` + endHeader + `[ \t\r]*$`)

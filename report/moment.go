@@ -2,23 +2,23 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"lethe/agent"
+	"lethe/internal/lazy"
 )
 
 var (
-	numbered = regexp.MustCompile(`^(e|epoch ?)(0|[1-9]\d{0,8})$`)
-	labels   = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	numbered = lazy.Regexp(`^(e|epoch ?)(0|[1-9]\d{0,8})$`)
+	labels   = lazy.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
 )
 
 // ParseMoment reads a moment of a life as people write it: now, e39, epoch 4, a label, or a time.
 func ParseMoment(text string, now time.Time) (m agent.Moment, err error) {
 	m.Text = text
-	switch at := numbered.FindStringSubmatch(text); {
+	switch at := numbered().FindStringSubmatch(text); {
 	case text == "", text == "now":
 	case ValidLabel(text):
 		m.Label = text
@@ -40,5 +40,5 @@ func ParseMoment(text string, now time.Time) (m agent.Moment, err error) {
 
 // ValidLabel reports whether a text may be the name of a moment: it is no other way to say one.
 func ValidLabel(text string) bool {
-	return labels.MatchString(text) && text != "now" && !numbered.MatchString(text)
+	return labels().MatchString(text) && text != "now" && !numbered().MatchString(text)
 }

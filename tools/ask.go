@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"lethe/internal/lazy"
 )
 
 // Rule names calls before which people are asked: "SAY ops", "BASH rm *", "WRITE_FILE".
@@ -82,9 +84,9 @@ func forms(name, value, work string) []string {
 
 // What separates the simple commands of a shell line, and what may stand before one.
 var (
-	between   = regexp.MustCompile("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
-	before    = regexp.MustCompile(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
-	redirects = regexp.MustCompile(`^\s*\d*[<>]+\s*[^\s<>]+\s`) // >log rm x
+	between   = lazy.Regexp("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
+	before    = lazy.Regexp(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
+	redirects = lazy.Regexp(`^\s*\d*[<>]+\s*[^\s<>]+\s`) // >log rm x
 	quotes    = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
 )
 
@@ -92,14 +94,14 @@ var (
 // they may be meant: with and without what stands before the program, and its directory. It is no
 // shell: whoever wants to gets around it.
 func simpleCommands(line string) (out []string) {
-	for _, part := range between.Split(quotes.Replace(line), -1) {
-		for redirects.MatchString(part) {
-			part = redirects.ReplaceAllString(part, "")
+	for _, part := range between().Split(quotes.Replace(line), -1) {
+		for redirects().MatchString(part) {
+			part = redirects().ReplaceAllString(part, "")
 		}
 		words := strings.Fields(part)
 		for i := range words {
 			out = append(out, strings.Join(words[i:], " "), strings.Join(append([]string{path.Base(words[i])}, words[i+1:]...), " "))
-			if !before.MatchString(path.Base(words[i])) && (i == 0 || !strings.HasPrefix(words[i-1], "-")) {
+			if !before().MatchString(path.Base(words[i])) && (i == 0 || !strings.HasPrefix(words[i-1], "-")) {
 				break // sudo -u bob rm: what follows an option may be its value
 			}
 		}

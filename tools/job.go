@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 	"lethe/internal/sandbox"
 	"lethe/internal/secret"
 )
@@ -311,11 +311,11 @@ func ReadJob(agentDir string, id int) (s JobState, err error) {
 	return s, nil
 }
 
-var jobName = regexp.MustCompile(`^jobs(?:/([1-9][0-9]{0,8})(?:/(command|log|state\.json|stop))?)?$`)
+var jobName = lazy.Regexp(`^jobs(?:/([1-9][0-9]{0,8})(?:/(command|log|state\.json|stop))?)?$`)
 
 // jobFile is the place of a file of a job, or of a directory of them.
 func (f *files) jobFile(name string) (place, bool) {
-	m := jobName.FindStringSubmatch(strings.TrimSuffix(name, "/"))
+	m := jobName().FindStringSubmatch(strings.TrimSuffix(name, "/"))
 	if m == nil {
 		return place{}, false
 	}

@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"regexp"
 	"strings"
+
+	"lethe/internal/lazy"
 )
 
-var refPath = regexp.MustCompile(`^(?:◱\s*)?hash=([0-9a-f]+)\b`)
+var refPath = lazy.Regexp(`^(?:◱\s*)?hash=([0-9a-f]+)\b`)
 
 // refOf returns the hash when a path is a ref: hash=3fa9…, or a whole one with
 // its gist.
 func refOf(path string) (string, bool) {
-	m := refPath.FindStringSubmatch(strings.TrimSpace(path))
+	m := refPath().FindStringSubmatch(strings.TrimSpace(path))
 	if m == nil {
 		return "", false
 	}
@@ -66,7 +67,7 @@ func (f *files) receive(hash, gist string, body []byte) ([]byte, error) {
 // receivedDir is the directory of the workspace where files without text go.
 const receivedDir = "received"
 
-var namedFile = regexp.MustCompile(`[\pL\pN][\pL\pN._-]*\.[A-Za-z0-9]{1,8}\b`)
+var namedFile = lazy.Regexp(`[\pL\pN][\pL\pN._-]*\.[A-Za-z0-9]{1,8}\b`)
 
 // maxName bounds the part of a file's name that its sender chose, in bytes.
 const maxName = 100
@@ -77,7 +78,7 @@ const maxName = 100
 func fileName(hash, gist string, head []byte) string {
 	short := hash[:min(len(hash), 16)]
 	about, _, described := strings.Cut(gist, " (")
-	if name := namedFile.FindString(about); name != "" && described {
+	if name := namedFile().FindString(about); name != "" && described {
 		ext := path.Ext(name)
 		name = strings.TrimSuffix(name, ext)
 		name = strings.ToValidUTF8(name[:min(len(name), maxName)], "") // a rune that was cut

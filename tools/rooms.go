@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
+
+	"lethe/internal/lazy"
 )
 
 // Rooms is what SAY, JOIN and LEAVE do. The agent implements it.
@@ -96,7 +96,7 @@ func (f *files) inRoom(verb, name string, do func(room string) (string, error)) 
 	return textf("%s", said), nil
 }
 
-var roomName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`) })
+var roomName = lazy.Regexp(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // roomNamed accepts the ways in which models write a room: dev, #dev, rooms/dev.md.
 func roomNamed(s string) (string, error) {

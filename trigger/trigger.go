@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"lethe/chat"
+	"lethe/internal/lazy"
 )
 
 // Guide is what an identity reads as self/TRIGGERS.md.
@@ -67,13 +67,13 @@ var (
 	allKeys = append(slices.Clone(kinds), "say", "run", "room", "slow", "tz", "quiet", "grace")
 )
 
-var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+var nameForm = lazy.Regexp(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // Parse reads a trigger from its file. Local times are those of zone, unless the file names
 // a tz. The error is one line for whoever wrote the file: key, value, what to write.
 func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 	t := Trigger{Name: name, Zone: zone}
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return t, fmt.Errorf("the name %.60q: write at most 32 of a-z, 0-9 and -, such as morning-brief.toml", name)
 	}
 	if len(data) > MaxBytes {

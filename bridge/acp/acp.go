@@ -10,6 +10,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -18,7 +19,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -34,6 +34,7 @@ import (
 	"lethe/events"
 	"lethe/host"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 )
 
 // Name is that of the directory under bridges/.
@@ -148,7 +149,7 @@ func invalid(format string, args ...any) error {
 	return &sdk.RequestError{Code: -32602, Message: fmt.Sprintf(format, args...)}
 }
 
-var notInRoom = regexp.MustCompile(`[^a-z0-9]+`)
+var notInRoom = lazy.Regexp(`[^a-z0-9]+`)
 
 // NewSession makes a room that is called after the folder.
 func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
@@ -161,7 +162,7 @@ func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.New
 	}
 	random := make([]byte, 4)
 	_, _ = rand.Read(random) // never fails
-	room := strings.Trim(notInRoom.ReplaceAllString(strings.ToLower(filepath.Base(r.Cwd)), "-"), "-")
+	room := strings.Trim(notInRoom().ReplaceAllString(strings.ToLower(filepath.Base(r.Cwd)), "-"), "-")
 	room = strings.TrimPrefix(room[:min(len(room), 40)]+"-"+hex.EncodeToString(random), "-")
 	if strings.HasPrefix(room, chat.TaskPrefix) || chat.ForNotices(room) { // those have another meaning
 		room = Name + "-" + room
@@ -260,9 +261,7 @@ func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk
 	}
 	for _, room := range rooms {
 		folder := s.folderOf(room)
-		if folder == "" {
-			folder = filepath.Join(self.Dir, "workspace") // the protocol wants one
-		}
+		folder = cmp.Or(folder, filepath.Join(self.Dir, "workspace")) // the protocol wants one
 		fi, err := os.Stat(chat.Path(s.Home.Dir, room))
 		if err != nil || r.Cwd != nil && *r.Cwd != folder || strings.HasPrefix(room, chat.TaskPrefix) || chat.ForNotices(room) {
 			continue

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 )
 
 const (
@@ -93,7 +93,7 @@ func (r *Recorder) Unanswered(err error) { r.Trouble(r.reaching(), NoLines, err)
 func (r *Recorder) reaching() string { return "reach " + r.name }
 
 // temporary is the name of a temporary file, another one at each attempt.
-var temporary = regexp.MustCompile(`\.tmp-[0-9]+`)
+var temporary = lazy.Regexp(`\.tmp-[0-9]+`)
 
 // Trouble records how it went with something that the bridge does, as in "cannot <what>":
 // err is shown as the newest error, its beginning and its end are logged, and at most once a
@@ -114,7 +114,7 @@ func (r *Recorder) Trouble(what string, effect Effect, err error) {
 		t.began, t.effect, t.text = now, effect, ""
 	}
 	r.show("cannot "+what, err)
-	text := temporary.ReplaceAllString(err.Error(), "temporary file")
+	text := temporary().ReplaceAllString(err.Error(), "temporary file")
 	if text == t.text || now.Sub(t.logged) < tellEvery {
 		return
 	}

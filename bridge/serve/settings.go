@@ -7,10 +7,10 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"lethe/agent"
+	"lethe/internal/lazy"
 )
 
 // Settings are the table serve of config.toml.
@@ -33,8 +33,8 @@ type Hook struct {
 }
 
 var (
-	hookForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
-	hostForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+	hookForm = lazy.Regexp(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	hostForm = lazy.Regexp(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 )
 
 // ErrUnencrypted refuses an address that others reach, without TLS.
@@ -53,13 +53,13 @@ func (s Settings) Check() error {
 	unless((s.Cert == "") == (s.Key == ""), "tls_cert and tls_key go together")
 	unless(len(s.Socket) <= longestSocket, "socket = %q is too long: at most %d bytes", s.Socket, longestSocket)
 	for _, name := range s.Hosts {
-		unless(hostForm.MatchString(name), "hosts has %q, which is not a name such as \"lethe.example.org\", without a port", name)
+		unless(hostForm().MatchString(name), "hosts has %q, which is not a name such as \"lethe.example.org\", without a port", name)
 	}
 	for _, origin := range s.Origins {
 		unless(http.NewCrossOriginProtection().AddTrustedOrigin(origin) == nil, "origins has %q, which is not of the form \"https://example.org\"", origin)
 	}
 	for name, h := range s.Hooks {
-		unless(hookForm.MatchString(name), "hooks: %q is not a name: at most 32 of a-z, 0-9 and -", name)
+		unless(hookForm().MatchString(name), "hooks: %q is not a name: at most 32 of a-z, 0-9 and -", name)
 		unless(agent.ValidName(h.Agent) && h.Trigger != "", "hooks.%s needs agent and trigger: whom it wakes, and by which file of its triggers", name)
 	}
 	return errors.Join(faults...)

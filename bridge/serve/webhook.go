@@ -14,13 +14,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 
 	"lethe/agent"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 	"lethe/report"
 	"lethe/trigger"
 )
@@ -101,17 +101,20 @@ func (h *webhooks) read(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	return body, guard.Same(signed, "sha256="+hex.EncodeToString(mac.Sum(nil))), nil
 }
 
-var plainID, plainEvent = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`), regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+var (
+	plainID    = lazy.Regexp(`^[A-Za-z0-9_-]{1,64}$`)
+	plainEvent = lazy.Regexp(`^[A-Za-z0-9_-]{1,40}$`)
+)
 
 // fileName names the file of a delivery: the same for the same one, whenever it comes again.
 func fileName(hook string, h http.Header) string {
 	id := cmp.Or(h.Get("Idempotency-Key"), h.Get("X-GitHub-Delivery"), h.Get("X-Gitlab-Event-UUID"), rand.Text())
-	if !plainID.MatchString(id) {
+	if !plainID().MatchString(id) {
 		sum := sha256.Sum256([]byte(id))
 		id = hex.EncodeToString(sum[:16])
 	}
 	name := hook + "-" + id
-	if what := cmp.Or(h.Get("X-GitHub-Event"), h.Get("X-Gitea-Event")); plainEvent.MatchString(what) {
+	if what := cmp.Or(h.Get("X-GitHub-Event"), h.Get("X-Gitea-Event")); plainEvent().MatchString(what) {
 		name += "." + what
 	}
 	return name

@@ -11,13 +11,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"lethe/bridge"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 )
 
 // ErrToken is wrapped by the error of Run when Telegram does not know the
@@ -27,7 +26,7 @@ var ErrToken = errors.New("telegram does not accept the token")
 // maxToken bounds a token file, in bytes. Tokens are about 46 long.
 const maxToken = 256
 
-var tokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`) })
+var tokenForm = lazy.Regexp(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
 // ReadToken reads the bot's token from a file that nobody but its owner can
 // open: a regular file, no link, of mode 0600 or 0400 or less, that holds one

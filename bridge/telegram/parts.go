@@ -2,12 +2,11 @@ package telegram
 
 import (
 	"encoding/json"
-	"regexp"
-	"sync"
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
 	"lethe/chat"
+	"lethe/internal/lazy"
 )
 
 // parcel is one message on its way out, as it waits in the peer's file.
@@ -109,7 +108,7 @@ func (s *session) threadOf(p bridge.Peer, l bridge.Line) int {
 	return thread
 }
 
-var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[!-/:-@[-`{-~]") })
+var escaped = lazy.Regexp("[!-/:-@[-`{-~]")
 
 // signed puts an agent's name above its text, in Markdown.
 func signed(name, text string) string {

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
+	"lethe/internal/lazy"
 )
 
 // Send delivers one part, and returns the message's id.
@@ -164,7 +163,7 @@ const maxRich = 32_768
 
 // fetched is what Telegram may read in Markdown as a picture or the like, which it would fetch
 // before anybody has looked at the address; see message.
-var fetched = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`!\[|<[A-Za-z/!]`) })
+var fetched = lazy.Regexp(`!\[|<[A-Za-z/!]`)
 
 // canBeRich says whether text may go out as a rich message: Markdown that Telegram itself reads.
 func canBeRich(text string) bool {

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"lethe/internal/lazy"
 )
 
 // allowedUpdates is what the bridge asks for, each time: Telegram keeps the list of the request
@@ -204,9 +204,7 @@ func (u user) author() author {
 // command is a text that begins like /name@bot rest. The name is in lower case.
 type command struct{ Name, Bot, Rest string }
 
-var commandForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^/(\w{1,64})(?:@(\w{0,64}))?(?:[\s\pZ\x85](.*))?$`)
-})
+var commandForm = lazy.Regexp(`(?s)^/(\w{1,64})(?:@(\w{0,64}))?(?:[\s\pZ\x85](.*))?$`)
 
 // commandOf reads a text as a command.
 func commandOf(text string) (c command, ok bool) {

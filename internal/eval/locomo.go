@@ -1,16 +1,18 @@
 package eval
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"lethe/internal/lazy"
 )
 
 // Conversation is one file of the LoCoMo data set (Maharana et al., ACL 2024).
@@ -129,9 +131,7 @@ func parseSession(file map[string]json.RawMessage, key string, n int) (out []Lin
 		if strings.TrimSpace(l.Text) == "" { // a picture without words
 			continue
 		}
-		if l.ID == "" {
-			l.ID = fmt.Sprintf("D%d:%d", n, i+1)
-		}
+		l.ID = cmp.Or(l.ID, fmt.Sprintf("D%d:%d", n, i+1))
 		// Nothing says when within a session a line was said: half a minute each.
 		out = append(out, Line{l.ID, l.Speaker, isAgent(l.Speaker), l.Text, at.Add(time.Duration(i) * 30 * time.Second)})
 	}
@@ -144,7 +144,7 @@ func isAgent(speaker string) bool {
 }
 
 // lineID finds ids in what may also be "D8:6; D9:17", "D:11:26" or junk.
-var lineID = regexp.MustCompile(`D:?0*(\d+):0*(\d+)`)
+var lineID = lazy.Regexp(`D:?0*(\d+):0*(\d+)`)
 
 func (c *Conversation) parseQuestions(raw json.RawMessage) error {
 	var list []struct {
@@ -164,7 +164,7 @@ func (c *Conversation) parseQuestions(raw json.RawMessage) error {
 	}
 	for _, q := range list {
 		found := Question{Text: q.Question, Category: q.Category}
-		for _, m := range lineID.FindAllStringSubmatch(fmt.Sprint(q.Evidence), -1) {
+		for _, m := range lineID().FindAllStringSubmatch(fmt.Sprint(q.Evidence), -1) {
 			if id := "D" + m[1] + ":" + m[2]; ids[id] && !slices.Contains(found.Evidence, id) {
 				found.Evidence = append(found.Evidence, id)
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 	"lethe/internal/status"
 	"lethe/llm"
 	"lethe/mind"
@@ -41,7 +41,7 @@ const (
 // summaries say nothing, so that only what people said is found.
 type listener struct{}
 
-var segmentTask = regexp.MustCompile(`(?m)^<task name="segment" from="e(\d+)" to="e(\d+)">`)
+var segmentTask = lazy.Regexp(`(?m)^<task name="segment" from="e(\d+)" to="e(\d+)">`)
 
 func (listener) Complete(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 	if err := ctx.Err(); err != nil {
@@ -49,7 +49,7 @@ func (listener) Complete(ctx context.Context, r llm.Request, _ func(llm.Delta)) 
 	}
 	reply := llm.Reply{Finish: "stop", Model: r.Model}
 	last := r.Messages[len(r.Messages)-1].Content
-	if m := segmentTask.FindStringSubmatch(last); m != nil {
+	if m := segmentTask().FindStringSubmatch(last); m != nil {
 		from, _ := strconv.Atoi(m[1]) // digits, by the pattern
 		to, _ := strconv.Atoi(m[2])
 		reply.Text = cutEverywhere(from, to)

@@ -2,10 +2,9 @@ package rehearsal
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
-	"sync"
 
+	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -13,9 +12,7 @@ import (
 
 const shallI = "Shall I "
 
-var answerTo = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^answer to ◱hash=([0-9a-f]+) gist=(question: May I call )?[^\n]*◲: ([^\n]*)\n`)
-})
+var answerTo = lazy.Regexp(`^answer to ◱hash=([0-9a-f]+) gist=(question: May I call )?[^\n]*◲: ([^\n]*)\n`)
 
 // answered reads an entry that answers a question as what is to be done now.
 func (t *turn) answered(e *mind.Entry, lines []line) []line {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"lethe/internal/lazy"
 )
 
 // introduction is what the model says about itself.
@@ -74,14 +76,12 @@ type order struct {
 }
 
 var (
-	polite = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:@[\w-]+[,:]? |please )+`) })
+	polite = lazy.Regexp(`(?i)^(?:@[\w-]+[,:]? |please )+`)
 	// What stands before a then comes first; orders joined by and are given together.
-	then = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i),? (?:and )?then `) })
-	verb = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:run|read|list|join|leave)\b`) })
+	then = lazy.Regexp(`(?i),? (?:and )?then `)
+	verb = lazy.Regexp(`(?i)^(?:run|read|list|join|leave)\b`)
 	// Text that is kept, quoted or of several lines is one order.
-	whole = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("(?i)^(?:remember|every|at|let|ask|declined) |[\"'`]|\n")
-	})
+	whole = lazy.Regexp("(?i)^(?:remember|every|at|let|ask|declined) |[\"'`]|\n")
 )
 
 // parse reads a line as the things it asks for: groups in sequence, at least one,

@@ -1,23 +1,20 @@
 package rehearsal
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
+	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
 var (
-	refRE     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`◱hash=([0-9a-f]{8,64}) gist=([^◲\n]*)◲`) })
-	foundRE   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:◱?hash=)?([0-9a-f]{16,64})\b`) })
-	asideRE   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:\[.*\]|◳.*|original of hash=.*)$`) })
-	speakerRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:\[(?:USER|AGENT):([^\]\s]+)[^\]]*\]|([a-z][\w-]{0,31}):) (.*)$`)
-	})
-	keepRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:i will )?remember(?: that|:| )+`) })
+	refRE     = lazy.Regexp(`◱hash=([0-9a-f]{8,64}) gist=([^◲\n]*)◲`)
+	foundRE   = lazy.Regexp(`(?m)^(?:◱?hash=)?([0-9a-f]{16,64})\b`)
+	asideRE   = lazy.Regexp(`(?m)^(?:\[.*\]|◳.*|original of hash=.*)$`)
+	speakerRE = lazy.Regexp(`^(?:\[(?:USER|AGENT):([^\]\s]+)[^\]]*\]|([a-z][\w-]{0,31}):) (.*)$`)
+	keepRE    = lazy.Regexp(`(?i)^(?:i will )?remember(?: that|:| )+`)
 )
 
 // refsIn finds the addresses that a hint or a search names: they begin their lines.

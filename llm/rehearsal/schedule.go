@@ -3,16 +3,16 @@ package rehearsal
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"lethe/internal/lazy"
 )
 
 const scheduleForm = `(?:every (?:(\d{1,4}) )?(second|minute|hour)s?|every (day|weekday|sunday|monday|tuesday|wednesday|thursday|friday|saturday) at (\S+?)|at (\d{4}-\d\d-\d\d \d\d:\d\d)),? (.+?)(?: in ([\w-]+))?`
 
-var schedules = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?is)^` + scheduleForm + `$`) })
+var schedules = lazy.Regexp(`(?is)^` + scheduleForm + `$`)
 
 var hourWords = []string{"midnight", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "noon"}
 
@@ -67,7 +67,7 @@ func clock(text string) (hour, minute int, ok bool) {
 	return hour, minute, hour < 24 && minute >= 0 && minute < 60
 }
 
-var notInNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
+var notInNames = lazy.Regexp(`[^a-z0-9]+`)
 
 // slug is the name of a trigger that says something: good-morning.
 func slug(text string) string {

@@ -3,11 +3,10 @@ package rehearsal
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -175,13 +174,13 @@ func notOffered(c Call) string {
 }
 
 // outcome is the line by which a child ends its work.
-var outcome = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^(?:result|failed) \d+: (.*)$`) })
+var outcome = lazy.Regexp(`(?s)^(?:result|failed) \d+: (.*)$`)
 
-var atWork = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`works for you in room (\S+)\. Its results`) })
+var atWork = lazy.Regexp(`works for you in room (\S+)\. Its results`)
 
-var triggered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:cron|watch)-.`) })
+var triggered = lazy.Regexp(`^(?:cron|watch)-.`)
 
-var worksFor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`You work for another agent, (\S+), which`) })
+var worksFor = lazy.Regexp(`You work for another agent, (\S+), which`)
 
 // boss is the name of the agent whose child the model plays, if it does.
 func (t *turn) boss() string {

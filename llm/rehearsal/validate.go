@@ -3,10 +3,10 @@ package rehearsal
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"lethe/internal/lazy"
 )
 
 // Bounds of the service, from DeepSeek's pricing and API pages.
@@ -74,7 +74,7 @@ func checkThinking(r *Request, w *wireRequest) *refusal {
 	return nil
 }
 
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
+var toolName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // checkTools checks the offered functions: their names, and that they take an object.
 func checkTools(r *Request, w *wireRequest) *refusal {

@@ -1,11 +1,10 @@
 package rehearsal
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
+	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -101,9 +100,7 @@ type line struct {
 	now       bool // it belongs to the turn that is under way
 }
 
-var roomLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
-})
+var roomLine = lazy.Regexp(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
 
 // linesOf reads the tagged lines of an inbound entry. What has no tag continues the
 // line above it.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"lethe/internal/lazy"
 )
 
 // anyYear is the year of a day that is named without one. It has a 29 February.
@@ -56,7 +57,7 @@ var (
 )
 
 func lazily(re string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(re) })
+	return lazy.Regexp(re)
 }
 
 // monthOf is the month whose name a text begins with, 1 to 12, or 0.

@@ -2,12 +2,12 @@ package openai
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/chat"
+	"lethe/internal/lazy"
 )
 
 // past is what a room holds, as far as a client can know of it.
@@ -19,8 +19,8 @@ type past struct {
 }
 
 var (
-	systemMark  = regexp.MustCompile(`\A\(System message of the client \[([0-9a-f]{8}|none)\]`)
-	contextMark = regexp.MustCompile(`\[conversation [^\]]* hash=([0-9a-f]+)\]`)
+	systemMark  = lazy.Regexp(`\A\(System message of the client \[([0-9a-f]{8}|none)\]`)
+	contextMark = lazy.Regexp(`\[conversation [^\]]* hash=([0-9a-f]+)\]`)
 )
 
 func pastOf(lines []chat.Line, name string) past {
@@ -38,10 +38,10 @@ func pastOf(lines []chat.Line, name string) past {
 		if q, ok := chat.ParseQuestion(l.Text); ok && own(l) {
 			p.question = append(p.question, &q)
 		}
-		if m := systemMark.FindStringSubmatch(l.Text); m != nil && !own(l) {
+		if m := systemMark().FindStringSubmatch(l.Text); m != nil && !own(l) {
 			p.system = m[1]
 		}
-		if m := contextMark.FindStringSubmatch(l.Text); m != nil && !own(l) {
+		if m := contextMark().FindStringSubmatch(l.Text); m != nil && !own(l) {
 			p.context = m[1]
 		}
 	}
@@ -49,11 +49,11 @@ func pastOf(lines []chat.Line, name string) past {
 }
 
 // thought is what front ends keep of reasoning within an answer.
-var thought = regexp.MustCompile(`(?s)<details type="(?:reasoning|tool_calls)".*?</details>|<think>.*?</think>`)
+var thought = lazy.Regexp(`(?s)<details type="(?:reasoning|tool_calls)".*?</details>|<think>.*?</think>`)
 
 // plain is a text as it is compared: clients trim, wrap and fold.
 func plain(text string) string {
-	return strings.Join(strings.Fields(thought.ReplaceAllString(text, "")), " ")
+	return strings.Join(strings.Fields(thought().ReplaceAllString(text, "")), " ")
 }
 
 // find returns which answer a client shows. A client that left early has only the beginning of it, and

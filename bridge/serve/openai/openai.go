@@ -174,6 +174,9 @@ func (h *handler) join(ctx context.Context, id agent.Identity, room string) erro
 	if live, _ := report.Live(id); err != nil || slices.Contains(live.Rooms, room) {
 		return err
 	}
+	if s, err := agent.Fold(id, h.Store); err == nil && s.Rooms[room] != nil && s.Rooms[room].Joined {
+		return nil // which is shown a moment later
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = h.follow(ctx, id, after, func(e events.Event) error {
@@ -291,7 +294,7 @@ func (h *handler) explained(p past, n news, user, system, text string) (string, 
 		if err != nil {
 			return "", err
 		}
-		if m := contextMark.FindStringSubmatch(tag); m == nil || m[1] != p.context {
+		if m := contextMark().FindStringSubmatch(tag); m == nil || m[1] != p.context {
 			parts = append(parts, fmt.Sprintf("(Before this the client shows messages that were not said here, %d of them, such as files: %s)", len(n.others), tag))
 		}
 	}

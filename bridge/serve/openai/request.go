@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
+	"lethe/internal/lazy"
 )
 
 // request is the body of a completion, as far as it means something here. What else a client
@@ -241,7 +241,7 @@ func place(r *http.Request, q request) (who, room string, one bool) {
 	return who, defaultRoom, false
 }
 
-var unfit = regexp.MustCompile(`[^a-z0-9]+`)
+var unfit = lazy.Regexp(`[^a-z0-9]+`)
 
 // roomOf names a room after what a client calls a conversation: as it is, where that is the name
 // of a room, and otherwise so that two never share one.
@@ -249,6 +249,6 @@ func roomOf(id string) string {
 	if chat.ValidRoom(id) {
 		return id
 	}
-	name := strings.Trim(unfit.ReplaceAllString(strings.ToLower(id), "-"), "-")
+	name := strings.Trim(unfit().ReplaceAllString(strings.ToLower(id), "-"), "-")
 	return strings.TrimLeft(name[:min(len(name), 40)]+"-"+blobs.Sum([]byte(id)).String()[:8], "-")
 }

@@ -3,10 +3,10 @@ package openai
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"lethe/bridge"
+	"lethe/internal/lazy"
 )
 
 // Front ends ask a model for titles, tags and the like. Such a request never reaches an identity:
@@ -25,8 +25,8 @@ func taskOf(r *http.Request, t talk) (prompt string, ok bool) {
 
 var (
 	// The member that the answer has to have, as the prompt shows its form.
-	taskMember = regexp.MustCompile(`\{\s*"(title|tags|follow_ups|queries|text)"\s*:`)
-	taskTalk   = regexp.MustCompile(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
+	taskMember = lazy.Regexp(`\{\s*"(title|tags|follow_ups|queries|text)"\s*:`)
+	taskTalk   = lazy.Regexp(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
 )
 
 const titleRunes = 48
@@ -34,7 +34,7 @@ const titleRunes = 48
 // doTask answers what can be answered by rule: a title is how the conversation begins, and there
 // are no tags, questions that may follow, queries for a search, or ends of a sentence.
 func doTask(prompt string) (string, error) {
-	m := taskMember.FindStringSubmatch(prompt)
+	m := taskMember().FindStringSubmatch(prompt)
 	if m == nil {
 		return "", refuse("messages", "this task is no part of a conversation, and cannot be done without a model; name another model for tasks in the client (in Open WebUI: Admin Settings, Interface, Task Model)")
 	}
@@ -44,7 +44,7 @@ func doTask(prompt string) (string, error) {
 		answer["text"] = ""
 	case "title":
 		answer["title"] = "Chat"
-		if talk := taskTalk.FindStringSubmatch(prompt); talk != nil && strings.TrimSpace(talk[1]) != "" {
+		if talk := taskTalk().FindStringSubmatch(prompt); talk != nil && strings.TrimSpace(talk[1]) != "" {
 			answer["title"] = bridge.Clip(talk[1], titleRunes)
 		}
 	}

@@ -4,17 +4,19 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"sync"
 
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 	"lethe/mind"
 	"lethe/report"
 )
@@ -85,13 +87,13 @@ func (p *part) with(text string) string {
 	if p.ID == "memory" {
 		return text
 	}
-	if text = headLine.ReplaceAllString(text, "◰4"); text != "" { // it may not begin a section
+	if text = headLine().ReplaceAllString(text, "◰4"); text != "" { // it may not begin a section
 		text += "\n"
 	}
 	return p.file[:p.from] + text + p.file[p.to:]
 }
 
-var headLine = regexp.MustCompile(`(?m)^◆`)
+var headLine = lazy.Regexp(`(?m)^◆`)
 
 // without returns the file without an entry or a result, and of what has faded without its summary.
 func (p *part) without() string {
@@ -109,7 +111,7 @@ func (p *part) without() string {
 }
 
 // conflicting shows both versions where the text is another than the person saw.
-var conflicting = parse("conflict")
+var conflicting = sync.OnceValue(func() *template.Template { return parse("conflict") })
 
 // edit saves what a person made of a part, if it is what they saw.
 func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
@@ -144,5 +146,5 @@ func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	f.Title, f.Data = "Changed meanwhile", map[string]any{"Theirs": p, "Yours": text}
-	return f.show(w, http.StatusConflict, conflicting, "")
+	return f.show(w, http.StatusConflict, conflicting(), "")
 }

@@ -95,7 +95,7 @@ func TestWeight(t *testing.T) {
 	_, mux := old(t, 200)
 	sum := 0
 	for _, name := range []string{"style.css", "page.js", "favicon.svg"} {
-		sum += len(get(t, mux, "/page/"+version+"/"+name))
+		sum += len(get(t, mux, "/page/"+version()+"/"+name))
 	}
 	assets := sum
 	for _, v := range views {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/lazy"
 	"lethe/llm"
 	"lethe/mind"
 )
@@ -148,9 +148,7 @@ func groups(s *mind.State, parts agent.Parts) []*group {
 		b.Share = 1000 * tokens / float64(max(1, parts.Limit))
 		x += b.Share
 		g := all[b.describe(s)]
-		if b.Class == "" {
-			b.Class = g.Class
-		}
+		b.Class = cmp.Or(b.Class, g.Class)
 		g.Tokens, most = g.Tokens+b.Tokens, max(most, b.Tokens)
 		g.Blocks = append(g.Blocks, b)
 	}
@@ -207,9 +205,9 @@ func firstLine(text string) string {
 	return ""
 }
 
-var hashes = regexp.MustCompile(`hash=([0-9a-f]{12,64})\b`)
+var hashes = lazy.Regexp(`hash=([0-9a-f]{12,64})\b`)
 
 // linked shows a text whose hashes lead to what is stored under them.
 func linked(text string) template.HTML {
-	return template.HTML(hashes.ReplaceAllString(template.HTMLEscapeString(chat.Sanitize(text)), `<a href="original?hash=$1">$0</a>`))
+	return template.HTML(hashes().ReplaceAllString(template.HTMLEscapeString(chat.Sanitize(text)), `<a href="original?hash=$1">$0</a>`))
 }

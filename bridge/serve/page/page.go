@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"lethe/agent"
 	"lethe/bridge/serve/backend"
@@ -78,23 +79,23 @@ var templates embed.FS
 var assets embed.FS
 
 // version is the name under which a browser keeps the assets.
-var version = func() string {
+var version = sync.OnceValue(func() string {
 	h := sha256.New()
 	for _, name := range []string{"style.css", "page.js", "favicon.svg"} {
 		data, _ := assets.ReadFile(name)
 		h.Write(data)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
-}()
+})
 
-func (f *frame) Version() string { return version }
+func (f *frame) Version() string { return version() }
 
 // parse reads the template of a view, with the layout and what views share.
 func parse(name string) *template.Template {
 	return template.Must(template.New("").Funcs(words).ParseFS(templates, "templates/layout.html", "templates/shared.html", "templates/"+name+".html"))
 }
 
-var failed = parse("error")
+var failed = sync.OnceValue(func() *template.Template { return parse("error") })
 
 // Routes adds the page to a server: "/", "/agents/…" and "/page/…".
 func Routes(mux *http.ServeMux, b *backend.Backend) {
@@ -107,7 +108,7 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		}
 		http.Redirect(w, r, "/agents/"+all[0].Name+"/now", http.StatusFound)
 	})
-	mux.HandleFunc("GET /page/"+version+"/{name}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /page/"+version()+"/{name}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
 		http.ServeFileFS(w, r, assets, r.PathValue("name"))
 	})
@@ -191,7 +192,7 @@ func (f *frame) fail(w http.ResponseWriter, err error) {
 		data["Hint"] = hinted.Hint()
 	}
 	f.Title, f.Data, f.Live = "This did not work", data, ""
-	if err := f.show(w, status, failed, ""); err != nil {
+	if err := f.show(w, status, failed(), ""); err != nil {
 		http.Error(w, err.Error(), status)
 	}
 }

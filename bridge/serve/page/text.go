@@ -7,9 +7,9 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -22,6 +22,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"lethe/chat"
+	"lethe/internal/lazy"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -84,21 +85,23 @@ const maxMarkdown = 16 << 10
 func markdown(s string) template.HTML {
 	s = chat.Sanitize(s)
 	var out bytes.Buffer
-	if len(s) > maxMarkdown || converter.Convert([]byte(s), &out) != nil {
+	if len(s) > maxMarkdown || converter().Convert([]byte(s), &out) != nil {
 		return template.HTML(`<p class="raw">` + template.HTMLEscapeString(s) + `</p>`)
 	}
 	return template.HTML(strings.ReplaceAll(out.String(), "<pre>", `<pre tabindex="0">`)) // it scrolls, so a keyboard has to reach it
 }
 
-var converter = goldmark.New(
-	goldmark.WithParser(parser.NewParser(
-		parser.WithBlockParsers(without(parser.DefaultBlockParsers(), parser.NewHTMLBlockParser())...),
-		parser.WithInlineParsers(without(parser.DefaultInlineParsers(), parser.NewRawHTMLParser())...),
-		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
-	)),
-	goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.Linkify),
-	goldmark.WithRendererOptions(gmhtml.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(plain{}, 1))),
-)
+var converter = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(without(parser.DefaultBlockParsers(), parser.NewHTMLBlockParser())...),
+			parser.WithInlineParsers(without(parser.DefaultInlineParsers(), parser.NewRawHTMLParser())...),
+			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		)),
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.Linkify),
+		goldmark.WithRendererOptions(gmhtml.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(plain{}, 1))),
+	)
+})
 
 func without(all []util.PrioritizedValue, one any) []util.PrioritizedValue {
 	return slices.DeleteFunc(all, func(p util.PrioritizedValue) bool { return p.Value == one })
@@ -130,7 +133,7 @@ func (plain) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 }
 
 // plainHost is one that browsers read as it is written.
-var plainHost = regexp.MustCompile(`^[a-z0-9_.-]+$`)
+var plainHost = lazy.Regexp(`^[a-z0-9_.-]+$`)
 
 // leaves says whether a link leads to mail, or to the web and not to this machine by the page's name or
 // by a number: a browser would send the page's cookie to whatever listens at another port.
@@ -142,7 +145,7 @@ func leaves(to []byte) bool {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	ip, err := netip.ParseAddr(host)
 	last := host[strings.LastIndex(host, ".")+1:]
-	return plainHost.MatchString(host) && !strings.HasSuffix(host, ".localhost") &&
+	return plainHost().MatchString(host) && !strings.HasSuffix(host, ".localhost") &&
 		(err == nil && !ip.IsLoopback() && !ip.IsUnspecified() || last != "" && (last[0] < '0' || last[0] > '9'))
 }
 
