@@ -90,11 +90,7 @@ type reply struct {
 	posted string
 }
 
-// Init asks for the colour of the background; a terminal that does not answer
-// is taken to be dark.
-func (m *model) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, m.in.Focus())
-}
+func (m *model) Init() tea.Cmd { return m.in.Focus() }
 
 func newModel(cfg Config, do func(request)) *model {
 	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner, stream: map[string]reply{}, places: map[string]*place{}}
@@ -114,16 +110,10 @@ func newModel(cfg Config, do func(request)) *model {
 	m.in.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
 	m.spin = spinner.New(spinner.WithSpinner(spinner.MiniDot))
 	m.log.me = cfg.User
-	m.restyle(true)
-	return m
-}
-
-func (m *model) restyle(dark bool) {
-	m.log.restyle(dark)
-	s := textarea.DefaultStyles(dark)
-	s.Focused.CursorLine = s.Focused.Text
-	s.Focused.Prompt = accent
+	s := textarea.DefaultStyles(true)
+	s.Focused.CursorLine, s.Focused.Placeholder, s.Focused.Prompt, s.Focused.Selection = unstyled, dim, accent, unstyled.Reverse(true)
 	m.in.SetStyles(s)
+	return m
 }
 
 // Update applies one message.
@@ -135,8 +125,6 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.in.MaxHeight = max(min(6, m.height/3), 1)
 		m.in.SetWidth(max(m.width, 4))
 		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
-	case tea.BackgroundColorMsg:
-		m.restyle(msg.IsDark())
 	case news:
 		m.apply(msg)
 	case unsent:

@@ -1,6 +1,7 @@
 package stdin
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -9,7 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func newMarkdown() *markdown { return &markdown{style: markdownStyle(true)} }
+// sequence matches what a terminal could take for a command: CSI, OSC and the
+// other string sequences, and two-character escapes.
+var sequence = regexp.MustCompile("\x1b\\[[0-9;:?<=>]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|\x1b.?")
 
 // stripped removes styles, and fails on anything else a terminal would obey.
 func stripped(t interface{ Errorf(string, ...any) }, s string) string {
@@ -38,9 +41,14 @@ func TestMarkdownShowsWhatWasWritten(t *testing.T) {
 		{"<script>alert(1)</script>", "<script>alert(1)</script>"},
 		{"- one\n- two", "• one\n• two"},
 		{"a &amp; b &#65;", "a & b A"},
+		{"# T\ntext\n## U\n---\n[x]: y", "T\n\ntext\n\nU\n\n────────\n\n[x]: y"},
+		{"1. a\n\n   b\n2. c\n   - [x] d", "1. a\n\n   b\n2. c\n   ☑ d"},
+		{"- [ ] a\n  - [x] b\n    c\n- d", "☐ a\n  ☑ b\n    c\n• d"},
+		{"> a\n>\n> > b\\*", "│ a\n│\n│ │ b*"},
+		{"| a | b |\n|--:|---|\n| 1 | **c** |\n| 20 | |", "  a │ b\n────┼───\n  1 │ c\n 20 │"},
 		{"see [the docs](https://example.org/docs) now", "see the docs https://example.org/docs now"},
 	} {
-		got := stripped(t, strings.Join(newMarkdown().rows(tt.in, 60), "\n"))
+		got := stripped(t, strings.Join(markdown(tt.in, 60), "\n"))
 		if got != tt.want {
 			t.Errorf("%q is shown as\n%q, want\n%q", tt.in, got, tt.want)
 		}
@@ -55,7 +63,7 @@ func TestMarkdownHidesNoControls(t *testing.T) {
 		"```\n&#27;[2J\n```", "&#155;2J", "&#x9b;2J", "&#127;", "**&#27;[8m**", "| a |\n|---|\n| &#27;[2J |",
 		"a &#27;[8m hidden", "~~&#27;[8m x~~", "<http://e.org/&#27;[8m>", "# &#27;[8m x", "[text](http://e.org/\x1b\\)", "<a href=\"&#27;[2J\">x</a>", "![&#27;c](x)",
 	} {
-		rows := strings.Join(newMarkdown().rows(in, 60), "\n")
+		rows := strings.Join(markdown(in, 60), "\n")
 		stripped(t, rows)
 		if strings.Contains(rows, "\x1b[8m") || strings.Contains(rows, "\x1b[2J") {
 			t.Errorf("%q was obeyed: %q", in, rows)
@@ -70,7 +78,7 @@ func TestTextIsSafeAndFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := strings.Join(rapid.SliceOfN(pieces, 0, 30).Draw(t, "text"), "")
 		width := rapid.IntRange(4, 60).Draw(t, "width")
-		for _, rows := range [][]string{newMarkdown().rows(in, width), wrap(clean(in), width)} {
+		for _, rows := range [][]string{markdown(in, width), wrap(clean(in), width)} {
 			for _, row := range rows {
 				if strings.Contains(row, "\n") {
 					t.Errorf("a row of two lines: %q", row)
@@ -84,7 +92,7 @@ func TestTextIsSafeAndFits(t *testing.T) {
 	})
 }
 
-// Text that glamour would be at for minutes is shown as it is; what people
+// Text that would take long to lay out is shown as it is; what people
 // write is not taken for such.
 func TestDeepNestingIsNotLaidOut(t *testing.T) {
 	for _, in := range []string{

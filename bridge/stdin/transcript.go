@@ -35,7 +35,6 @@ type block struct {
 type transcript struct {
 	width, height int
 	me            string
-	md            markdown
 
 	blocks []block
 	live   []block // replies as they stream, below the others
@@ -44,13 +43,6 @@ type transcript struct {
 
 	open    bool // acts are shown with what they were called with, and what has come of them
 	several bool // identities hear the room: what happens is told with a name
-}
-
-func (t *transcript) restyle(dark bool) {
-	t.md = markdown{style: markdownStyle(dark)}
-	for i := range t.count() {
-		t.at(i).rows = nil
-	}
 }
 
 // resize has to follow each change, before view.
@@ -195,7 +187,7 @@ func (t *transcript) layout(b block) []string {
 	const pad = "   "
 	width := t.width - 2*len(pad)
 	if b.Agent && !b.raw {
-		body = t.md.rows(b.Text, width)
+		body = markdown(b.Text, width)
 	} else {
 		body = wrap(clean(b.Text), width)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -28,25 +29,15 @@ const (
 // a model did not mean as markup: HTML, link reference definitions, and headings underlined
 // with ---. Tables are found by the renderer.
 var dialect = parser.NewParser(
-	parser.WithBlockParsers(
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(parser.NewListParser(), 300),
-		util.Prioritized(parser.NewListItemParser(), 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(parser.NewBlockquoteParser(), 800),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
-	),
-	parser.WithInlineParsers(
-		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-		util.Prioritized(parser.NewCodeSpanParser(), 100),
-		util.Prioritized(parser.NewLinkParser(), 200),
-		util.Prioritized(parser.NewAutoLinkParser(), 300),
-		util.Prioritized(parser.NewEmphasisParser(), 500),
-		util.Prioritized(extension.NewStrikethroughParser(), 500),
-	),
+	parser.WithBlockParsers(without(parser.DefaultBlockParsers(), 100, 900)...), // underlined headings, HTML
+	parser.WithInlineParsers(append(without(parser.DefaultInlineParsers(), 400), // HTML
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 0), util.Prioritized(extension.NewStrikethroughParser(), 500))...),
 )
+
+// without are the parsers of other priorities.
+func without(all []util.PrioritizedValue, priorities ...int) []util.PrioritizedValue {
+	return slices.DeleteFunc(all, func(p util.PrioritizedValue) bool { return slices.Contains(priorities, p.Priority) })
+}
 
 // tooManyMarks says whether goldmark would take long: its time grows with the square of the
 // marks in a block and of the depth of nesting.
