@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"lethe/tools":            {"lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/trigger"},
 	"lethe/trigger":          {"lethe/chat"}, // the pure parts of it
 	"lethe/recall":           {"lethe/blobs", "lethe/recall/index", "lethe/recall/text"},
-	"lethe/recall/index":     {"lethe/blobs", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/recall/text"},
+	"lethe/recall/index":     {"lethe/blobs", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/recall/text"},
 	"lethe/recall/text":      {"lethe/blobs", "lethe/chat", "lethe/mind"},
 	"lethe/agent": {"lethe", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/compactor", "lethe/internal/durable", "lethe/internal/redact", "lethe/internal/secret", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/proof", "lethe/recall", "lethe/tools", "lethe/trigger"},

@@ -8,9 +8,9 @@
 //
 // An Agent is one goroutine. While a model call or a tool runs beside it, that
 // goroutine goes on listening for commands, and it alone writes the log and
-// changes the state. Blobs are durable before the lines that name them, lines
-// before their effects; so whatever kill -9 leaves behind, Open finds what was
-// decided, and Run pays what is owed.
+// changes the state. Blobs are written before the lines that name them, and both are
+// durable before the next line and before effects; so whatever kill -9 or a power loss leaves
+// behind, Open finds what was decided, and Run pays what is owed.
 //
 // To read it, begin here and with loop.go, whose advance is one round of the loop:
 //
@@ -37,6 +37,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -98,6 +99,7 @@ type Config struct {
 
 	quiet       time.Duration // quietAfter, for all but tests
 	reviewEvery time.Duration // likewise
+	viewEvery   time.Duration // likewise
 	// runTrigger runs the command of a trigger; the tools do, for all but tests
 	runTrigger func(ctx context.Context, name, command string) (printed, failure string)
 }
@@ -119,19 +121,23 @@ type Agent struct {
 	team  *team // that runs its children; nil where nobody does
 
 	// The life. The goroutine of Run owns this and all that follows.
-	log      journal
-	state    *mind.State // what the log says
-	fresh    bool        // this is the identity's first run
-	estimate llm.Estimator
+	log       journal
+	state     *mind.State // what the log says
+	fresh     bool        // this is the identity's first run
+	estimate  llm.Estimator
+	rendering rendering // of state; see request
 
 	// What it listens to.
 	changed  <-chan struct{} // something that concerns it changed on disk
 	unwatch  func()
+	watched  []string      // the files of the rooms that it is told of
 	stirred  chan struct{} // a source has something to say
 	sources  []source      // what wakes it by itself; while it runs
 	triggers *triggers     // one of them
+	subs     subscribed
 	rooms    map[string]*roomIO
 	files    ownFiles
+	asked    requests
 
 	// What it does.
 	outage        outage
@@ -139,9 +145,10 @@ type Agent struct {
 	purse         *purse // nil where no limit is set, or the model is for nothing
 	forgetting    forgetting
 	indexer       *indexer      // nil while the identity does not run
+	heard         *lookup       // of what was heard last
 	hintedThrough int           // the newest entry that a hint was looked up for
-	shown         status.Status // as status.json has it
-	live          live
+	shown         status.Status // what others see
+	view          *status.View  // where they see it
 }
 
 // journal is the log, and what it takes to write on in it.
@@ -160,9 +167,7 @@ var ErrCorrupt = errors.New("corrupt state")
 // ErrNotFound where that is the trouble. Permissions that somebody has taken away
 // are restored.
 func Open(id Identity, cfg Config) (*Agent, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	cfg.Log = cfg.Log.With("identity", id.Name)
 	cfg.restored(cfg.Home.restore(id.Dir))
 	for {
@@ -183,8 +188,9 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	cfg.Zone = cmp.Or(cfg.Zone, time.Local)
 	cfg.quiet = cmp.Or(cfg.quiet, quietAfter)
 	cfg.reviewEvery = cmp.Or(cfg.reviewEvery, reviewEvery)
+	cfg.viewEvery = cmp.Or(cfg.viewEvery, viewEvery)
 	a := &Agent{
-		id: id, cfg: cfg, store: cfg.Store, stirred: make(chan struct{}, 1), live: live{dir: id.Dir},
+		id: id, cfg: cfg, store: cfg.Store, stirred: make(chan struct{}, 1), view: status.NewView(id.Dir),
 		rooms: map[string]*roomIO{}, files: ownFiles{dir: id.Dir, log: cfg.Log, seen: map[string]fs.FileInfo{}},
 	}
 	if err := a.hold(); err != nil {
@@ -233,16 +239,28 @@ func (a *Agent) hold() (err error) {
 	if a.log.Log, err = life.Open(a.id.LIFE()); err != nil {
 		return a.id.Unread(err)
 	}
-	if a.log.Torn != "" {
-		a.cfg.Log.Warn("the last line of LIFE was torn, as after a crash; it was set aside", "file", a.log.Torn)
-	}
-	if err := a.resume(); err != nil {
+	if err := inOrder(a.checkEnd, a.resume, a.log.SetAside, a.log.Syncs.Wait); err != nil {
 		return err
+	}
+	if a.log.Torn != "" {
+		a.cfg.Log.Warn("the last lines of LIFE were torn, as after a crash; they were set aside", "file", a.log.Torn)
 	}
 	if err := a.id.Elsewhere(a.state); err != nil && !a.cfg.Elsewhere {
 		return err
 	}
 	return a.recordErased(plan)
+}
+
+// checkEnd drops a last append whose texts are torn. Those of a whole one are to be synced: the process that wrote it may have
+// died before its own sync.
+func (a *Agent) checkEnd() error {
+	texts, err := dropTorn(a.log.Log, a.store)
+	for _, text := range texts {
+		path := a.store.Path(text.Hash)
+		a.log.Syncs.Dir(filepath.Dir(filepath.Dir(path))) // which it may have made the shard in
+		err = cmp.Or(err, a.log.Syncs.Sync(path))
+	}
+	return err
 }
 
 // Close releases the lock and the log. Run calls it too.

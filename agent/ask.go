@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,9 +101,7 @@ func (a *Agent) waitOf(p mind.Pending, sole bool) (k mind.Ask, err error) {
 	if err != nil {
 		return k, err
 	}
-	if w.Room == "" {
-		w.Room = a.whereToAsk()
-	}
+	w.Room = cmp.Or(w.Room, a.whereToAsk())
 	invalid := slices.IndexFunc(w.For, func(name string) bool { return !chat.ValidName(name) || name == chat.Unknown })
 	switch {
 	case !sole:

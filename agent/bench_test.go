@@ -3,12 +3,17 @@ package agent
 import (
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"lethe/internal/lethetest"
+	"lethe/internal/status"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/llm/rehearsal"
@@ -76,7 +81,7 @@ func TestIdleCostsNothing(t *testing.T) {
 	r.ask("hello")
 	seen := func() string {
 		var b strings.Builder
-		for _, name := range []string{"LIFE.md", "status.json", "context.md", "live.md", "lock"} {
+		for _, name := range []string{"LIFE.md", "status.json", "context.md", "lock"} {
 			fi, err := os.Stat(w.own(id, name))
 			lethetest.Must(t, err)
 			fmt.Fprintln(&b, name, fi.Size(), fi.ModTime())
@@ -102,4 +107,66 @@ func TestIdleCostsNothing(t *testing.T) {
 	}
 	equal(t, "model calls", len(w.asked()), 1)
 	r.stop()
+}
+
+// However long a context is, its snapshots weigh no more in all than what has happened.
+func TestSnapshotsWeighNoMoreThanEvents(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: 9, Answer: many(60, "LIST", `{"path":"."}`)}, rehearsal.Step{Times: -1, Answer: text("done")})
+	w.conf.ContextLimit = 1_000_000
+	r := w.run(w.boot("ada", "dev"))
+	r.ask("list a lot")
+	written, counts := 0, w.having(r.id, "epoch", "why", "count")
+	for _, e := range counts {
+		written += len(w.body(e, 0))
+	}
+	last := len(w.body(counts[len(counts)-1], 0))
+	if fi, err := os.Stat(r.id.LIFE()); err != nil || int64(written-last) > fi.Size() || last < 64<<10 {
+		t.Errorf("%d snapshots have %d KB, the last of them %d KB, and LIFE %d KB, %v", len(counts), written>>10, last>>10, fi.Size()>>10, err)
+	}
+	r.stop()
+}
+
+// BenchmarkCompaction is for how long a compaction of 100,000 tokens holds a turn: when it begins, and when
+// what the summariser made beside the turns is put in place. Beside the time it has that of the processor,
+// which other work on the machine and the disk do not lengthen.
+func BenchmarkCompaction(b *testing.B) {
+	w := newWorld(b)
+	w.conf.ContextLimit = 200_000
+	r := w.run(w.boot("ada", "dev"))
+	for tokens := 0; tokens < 100_000; {
+		w.talk(10, 30)
+		r.settled()
+		s, err := status.Read(r.id.Dir)
+		lethetest.Must(b, err)
+		tokens = s.ContextTokens - s.ContextAnswer
+	}
+	r.stop()
+	a, err := Open(r.id, w.conf)
+	lethetest.Must(b, err)
+	defer a.Close()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, took := *a.state, map[string][]time.Duration{}
+	measure := func(what string, f func() error) {
+		var used, since unix.Timespec
+		_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &since)
+		began := time.Now()
+		lethetest.Must(b, f())
+		took[what+"-ms"] = append(took[what+"-ms"], time.Since(began))
+		_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used)
+		took[what+"-cpu-ms"] = append(took[what+"-cpu-ms"], time.Duration(used.Nano()-since.Nano()))
+	}
+	for b.Loop() {
+		state := before
+		a.state, a.forgetting = &state, forgetting{}
+		measure("begin", func() error { return a.beginJob(b.Context(), byPerson) })
+		<-a.forgetting.job.ready
+		measure("swap", func() error { return a.finish(a.forgetting.job) })
+	}
+	for what, all := range took {
+		slices.Sort(all)
+		b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, what)
+	}
 }

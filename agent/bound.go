@@ -29,10 +29,13 @@ func (a *Agent) limit() int {
 }
 
 // contextTokens estimates the next request.
-func (a *Agent) contextTokens() int { return a.tokensOf(a.state) }
-
-func (a *Agent) tokensOf(s *mind.State) int {
-	return a.estimate.Tokens(request(s, a.tail()).Weight()) + s.Stable.Params.MaxTokens
+func (a *Agent) contextTokens() int {
+	r := a.rendering.follow(a.state)
+	weight := r.weight + r.prefix.Weight()
+	if tail := a.tail(); tail != "" {
+		weight += llm.Message{Content: tail}.Weight()
+	}
+	return a.estimate.Tokens(weight) + r.stable.Params.MaxTokens
 }
 
 // window divides the limit.

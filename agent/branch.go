@@ -42,7 +42,7 @@ func ObeyBranch(id Identity, cfg Config) error {
 
 // branchIfAsked does what AskToBranch has asked. After a crash it does so again, to no effect.
 func (a *Agent) branchIfAsked() error {
-	if !BranchPending(a.id) || a.busy() && a.state.Paused == "" {
+	if !a.asked.branch || a.busy() && a.state.Paused == "" {
 		return nil
 	}
 	return inOrder(a.dropJob, a.branch)

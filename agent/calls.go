@@ -42,7 +42,7 @@ func (a *Agent) act(ctx context.Context) error {
 		if p.Call.Status != "" {
 			continue // people are asked first
 		}
-		if i > 0 && a.stopReason(ctx) != "" {
+		if i > 0 && (a.stopReason(ctx) != "" || requested(a.id, stopFile)) {
 			return nil // the others are settled as not started
 		}
 		a.call.share = left / (most - i)
@@ -127,7 +127,7 @@ func (a *Agent) runTool(ctx context.Context, c tools.Call) (res tools.Result, st
 	}
 	a.call.granted, a.call.spoken = maps.Clone(a.state.Grants), a.state.Spoken
 	c.Output = a.output(c.ID)
-	defer a.live.end()
+	defer a.underWay(status.Live{})
 	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
 		c.ID = a.id.Name + "." + c.ID
 	}

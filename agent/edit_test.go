@@ -13,6 +13,18 @@ import (
 	"lethe/recall"
 )
 
+// viewed waits until context.md shows all that has happened, and returns it.
+func (w *world) viewed(id Identity) (view string) {
+	w.Helper()
+	w.eventually("context.md is up to date", func() bool {
+		want, _, _ := strings.Cut(string(w.fold(id).View()), "\n")
+		data, _ := os.ReadFile(w.own(id, contextFile))
+		view = string(data)
+		return strings.HasPrefix(view, want+"\n")
+	})
+	return view
+}
+
 // rewrite changes a file as an editor does.
 func (w *world) rewrite(path string, change func(string) string) {
 	w.Helper()
@@ -52,6 +64,7 @@ func TestContextIsEdited(t *testing.T) {
 	w, id, r := start(t, rehearsal.Step{Contains: "slowly", Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; echo fine"}`)})
 	file := w.own(id, contextFile)
 	r.ask("my cat is called Tom")
+	w.viewed(id)
 	w.rewrite(file, replace("called Tom", "called Kim")) // idle
 	r.edited(1)
 	r.ask("hello")
@@ -84,6 +97,7 @@ func TestContextIsCut(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
 	r.ask("a secret: xyzzy")
+	w.viewed(id)
 	// The secret and the reply to it are cut out, and something is written.
 	w.rewrite(w.own(id, contextFile), func(s string) string {
 		return s[:strings.Index(s, "◆ e2 ")] + "◆ from me\nforget that\n" + s[strings.Index(s, "◆ end"):]
@@ -108,7 +122,7 @@ func TestContextIsLost(t *testing.T) {
 	w, id, r := start(t)
 	file := w.own(id, contextFile)
 	r.ask("remember this")
-	_, want, _ := strings.Cut(w.read(file), "\n")
+	_, want, _ := strings.Cut(w.viewed(id), "\n")
 	rebuilt := func() {
 		t.Helper()
 		w.reads(file, want)
@@ -138,7 +152,7 @@ func TestContextIsSavedSlowly(t *testing.T) {
 	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
 	file := w.own(id, contextFile)
 	r.ask("my cat is called Tom", "my dog is called Rex")
-	text := replace("Tom", "Kim")(w.read(file))
+	text := replace("Tom", "Kim")(w.viewed(id))
 	lethetest.Must(t, os.Truncate(file, 0))
 	half := strings.Index(text, "my dog")
 	for i, part := range []string{text[:40], text[40:half], text[half:]} {
@@ -175,7 +189,6 @@ func TestOwnFilesAreEdited(t *testing.T) {
 func (w *world) finds(id Identity, text string) bool {
 	w.Helper()
 	index := recall.Open(id.RecallPath(), (&mind.State{Self: id.Self}).Owns, discard())
-	defer index.Close()
 	_, err := index.Sync(context.Background(), w.store, id.LIFE())
 	lethetest.Must(w, err)
 	hits, err := index.Search(context.Background(), w.store, recall.Query{Text: text, Limit: 5})
@@ -195,6 +208,7 @@ func TestMemoryIsEdited(t *testing.T) {
 	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("the crane is painted ochre")})
 	memory, view := w.own(id, "MEMORY.md"), w.own(id, contextFile)
 	r.ask("which colour?")
+	w.viewed(id)
 	w.rewrite(view, replace("(empty)", "Bob likes crimson."))
 	r.edited(1)
 	equal(t, "MEMORY.md", w.read(memory), "Bob likes crimson.\n")

@@ -34,9 +34,11 @@ type ownFiles struct {
 	log  *slog.Logger
 	seen map[string]fs.FileInfo // how they looked when they were read
 
-	writing bool   // somebody is writing context.md
-	failed  bool   // context.md could not be written the last time
-	shown   [2]int // the state that context.md shows; see viewMark
+	writing bool      // somebody is writing context.md
+	failed  bool      // context.md could not be written the last time
+	shown   [2]int    // the state that context.md shows; see viewMark
+	written time.Time // when it was last
+	due     time.Time // when it is to be; zero while it shows all, or a turn is under way
 }
 
 func (f *ownFiles) path(name string) string { return filepath.Join(f.dir, name) }
@@ -50,6 +52,32 @@ func (f *ownFiles) look(name string) fs.FileInfo {
 // unchanged reports whether a file that is there looks the same twice.
 func unchanged(was, now fs.FileInfo) bool {
 	return was != nil && now != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
+}
+
+// look is how a room or a directory looked before it was read.
+type look struct {
+	fs.FileInfo // nil: it was missing
+	at          time.Time
+}
+
+func lookAt(path string) look {
+	at := time.Now()
+	fi, _ := os.Stat(path)
+	return look{fi, at}
+}
+
+// same reports whether what looked so when it was read is as it was. The clock of a file system goes on in steps, of
+// up to 10 ms, or of 2 s where its times have no fraction: what was changed so shortly before it was read can have
+// been changed since, and look the same.
+func (l look) same(now look) bool {
+	if !unchanged(l.FileInfo, now.FileInfo) {
+		return false
+	}
+	changed, step := durable.Changed(now), 20*time.Millisecond
+	if changed.Nanosecond() == 0 {
+		step = 2*time.Second + step
+	}
+	return changed.Equal(durable.Changed(l)) && l.at.Sub(changed) > step
 }
 
 // changed reports whether a file looks different from when it was last read.
@@ -107,6 +135,9 @@ func (a *Agent) noteChange(name string) error {
 	note := fmt.Sprintf("Somebody changed self/%s. It reads now:\n%s", name, text)
 	return a.commit(a.note(event.Note{Why: "file", File: event.File{Name: name, Hash: hash}}, name+" changed from outside", note))
 }
+
+// viewEvery is how often context.md is written at most.
+const viewEvery = time.Second
 
 // maxView bounds what is read of context.md, in bytes: some times the largest view.
 const maxView = 64 << 20
@@ -252,6 +283,14 @@ func (a *Agent) writeContext() error {
 	return nil
 }
 
+// writeDueContext brings context.md up to date with the turn before, while one is under way.
+func (a *Agent) writeDueContext() {
+	if due := a.files.due; !due.IsZero() && !time.Now().Before(due) {
+		a.replaceContext(a.files.seen[contextFile]) // an edit is merged behind the turn
+		a.files.shown, a.files.due = [2]int{}, time.Time{}
+	}
+}
+
 // replaceContext puts the view in the place of the context.md that looks as given; nil
 // is none. If a person has saved another one meanwhile, it is read first.
 func (a *Agent) replaceContext(read fs.FileInfo) {
@@ -264,7 +303,7 @@ func (a *Agent) replaceContext(read fs.FileInfo) {
 	if a.files.writing {
 		return
 	}
-	a.files.shown = a.viewMark()
+	a.files.shown, a.files.written, a.files.due = a.viewMark(), time.Now(), time.Time{}
 	if err == nil {
 		a.files.seen[contextFile] = now
 	}

@@ -101,10 +101,10 @@ func (a *Agent) compactIfDue(ctx context.Context) error {
 
 // readCompactRequest notices that a person asked for a compaction.
 func (a *Agent) readCompactRequest() error {
-	if !CompactPending(a.id) {
+	if !a.asked.compact {
 		return nil
 	}
-	a.forgetting.requestedBy = byPerson
+	a.asked.compact, a.forgetting.requestedBy = false, byPerson
 	a.showResting() // before the file goes: whoever asked looks for one or the other
 	return clearRequest(a.id, compactFile)
 }
@@ -128,7 +128,7 @@ func (a *Agent) plan(share float64, only ...event.Entries) (compactor.Job, bool,
 	}
 	job, ok := compactor.Plan(a.state, compactor.Input{
 		Settings: a.settings(), Meter: a.meter(), Tail: a.tail(), Share: share, Only: only,
-		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks,
+		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks, Read: bodiesOf(a.store),
 	})
 	return job, ok, nil
 }
@@ -296,12 +296,12 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 	if err := a.refresh(next); err != nil {
 		return err
 	}
-	if why != limit && a.tokensOf(next) >= before { // the summaries are no smaller than what they stand for
-		a.forgetting.after = before
+	was := a.state
+	if a.state = next; why != limit && a.contextTokens() >= before { // the summaries are no smaller than what they stand for
+		a.state, a.forgetting.after = was, before
 		a.cfg.Log.Info("nothing to compact", "why", why, "tokens", before)
 		return a.forgot(asked)
 	}
-	a.state = next
 	if out.Note != "" { // no crash parts it from the epoch
 		fadings = append(fadings, a.note(event.Note{Why: "forgotten"}, out.Note, out.Note))
 	}
@@ -351,7 +351,7 @@ func (c *compaction) Ask(ctx context.Context, ask compactor.Ask) (string, error)
 	if !ask.Fork {
 		r.Tools, r.Model = nil, cmp.Or(c.a.cfg.Forgetting.Model, r.Model)
 	}
-	r.Messages = Wire(ask.Messages)
+	r.Messages, r.Prefix = Wire(ask.Messages), llm.Prefix{}
 	call := c.pay.attempts(&r)
 	reply, err := c.a.cfg.Model.Complete(ctx, r, nil)
 	waste := c.rates.billed(reply.Waste)

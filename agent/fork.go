@@ -49,6 +49,9 @@ func Fork(home Home, store *blobs.Store, of Identity, then Then, o BootOptions) 
 	if err := f.readOwn(); err != nil {
 		return id, nil, err
 	}
+	if err := durable.SyncAll(home.Dir); err != nil { // the ancestor may have written the moment just now
+		return id, nil, err
+	}
 	o.Soul, o.fork = string(soul.Body), f
 	id, err = Boot(home, store, o)
 	return id, f.today, err

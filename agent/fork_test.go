@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -173,4 +174,19 @@ func TestForkFails(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What a fork rests on, which its ancestor may have written just now, is durable before the fork is there.
+func TestForkOfAMomentThatIsNotDurable(t *testing.T) {
+	t.Parallel()
+	w, ada := killedAfterReply(t)
+	defer once(syscall.EIO, func(stage durable.Stage, op, path string) bool {
+		return stage == durable.Before && op == "sync" && path == w.home.Dir
+	}).put(w)()
+	if _, _, err := Fork(w.home, w.store, ada, w.at(ada, Moment{}), BootOptions{Name: "bea"}); !errors.Is(err, syscall.EIO) {
+		t.Errorf("its ancestor cannot be synced: %v", err)
+	}
+	all, err := w.home.List()
+	lethetest.Must(t, err)
+	equal(t, "identities", len(all), 1)
 }

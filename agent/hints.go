@@ -38,26 +38,57 @@ const (
 	hintedFor    = 2   // inbound entries after a hint: so long what it names is not named again
 )
 
-// hintIfDue looks up what was heard and what failed since the last reply, and
-// records a hint at what the identity has forgotten about it. When nothing fits
+// lookup is what the index says of some texts; it is looked up beside the agent.
+type lookup struct {
+	texts []string
+	found chan [][]recall.Hit // of each text, as far as there was time for it
+}
+
+// lookUp begins to look for what texts may remind of: nil where there is nothing to look for, or nothing has faded.
+func (a *Agent) lookUp(texts []string) *lookup {
+	texts = texts[max(0, len(texts)-hintMessages):]
+	if len(texts) == 0 || a.cfg.Recall.NoHints || a.indexer == nil || !a.indexer.used.Load() {
+		return nil
+	}
+	l := &lookup{texts, make(chan [][]recall.Hit, 1)}
+	go func() { // ends with the time for a hint
+		ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(a.cfg.Recall.HintTime, hintTime))
+		defer cancel()
+		var all [][]recall.Hit
+		for _, text := range texts {
+			hits, err := a.indexer.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
+				return x.Hints(ctx, a.store, text, time.Now(), recall.HintConfidence)
+			})
+			if err != nil {
+				a.cfg.Log.Debug("no hint", "error", err)
+				break
+			}
+			all = append(all, hits)
+		}
+		l.found <- all
+	}()
+	return l
+}
+
+// hintIfDue looks up what was heard and what failed since the last reply, unless that began when
+// it was heard, and records a hint at what the identity has forgotten about it. When nothing fits
 // well, or the index is not at hand, there is none.
 func (a *Agent) hintIfDue(ctx context.Context) error {
 	texts, why := a.prompting()
-	if len(texts) == 0 || a.cfg.Recall.NoHints {
+	l := a.heard
+	if a.heard = nil; l == nil || !slices.Equal(l.texts, texts) {
+		l = a.lookUp(texts)
+	}
+	if l == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.cfg.Recall.HintTime, hintTime))
-	defer cancel()
 	var hits []recall.Hit
-	for _, text := range texts {
-		found, err := a.indexer.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
-			return x.Hints(ctx, a.store, text, time.Now(), recall.HintConfidence)
-		})
-		if err != nil {
-			a.cfg.Log.Debug("no hint", "error", err)
-			break
+	select {
+	case all := <-l.found:
+		for _, found := range all {
+			hits = append(hits, a.unseen(found)...)
 		}
-		hits = append(hits, a.unseen(found)...)
+	case <-ctx.Done():
 	}
 	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
 	return a.hint(why, hits)
@@ -190,55 +221,61 @@ func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
 // deleted at any time.
 func (id Identity) RecallPath() string { return filepath.Join(id.Dir, "recall.db") }
 
-// indexer keeps the index while the identity runs. A goroutine of its own brings
+// indexer keeps the index while the identity runs, once something has faded. A goroutine of its own brings
 // it up to date, so that no turn waits for it. Whatever happens to the index, the
 // identity goes on.
 type indexer struct {
 	a      *Agent // of which its goroutines use only what never changes
 	index  *recall.Index
+	used   atomic.Bool   // something may have faded; until then nothing is opened
 	behind atomic.Bool   // something that has faded is not in the index yet
 	news   chan struct{} // has one when the log has something new
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-const (
-	indexStopTime = time.Second     // that a stop waits for the indexer
-	indexRetry    = 5 * time.Second // after a failure
-)
+const indexRetry = 5 * time.Second // after a failure
 
 // startIndexer begins to keep the index.
 func (a *Agent) startIndexer() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.indexer = &indexer{a: a, index: recall.Open(a.id.RecallPath(), a.state.Owns, a.cfg.Log), news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
-	a.indexer.behind.Store(true)
-	go a.indexer.run(ctx) // ends with stopIndexer, or soon after it
+	a.indexIfFaded()
+	go a.indexer.run(ctx) // ends with stopIndexer
 }
 
-// stopIndexer ends the goroutine. It waits no longer than a stop can: SQLite may
-// wait for another process's lock for seconds.
-func (a *Agent) stopIndexer() {
-	a.indexer.cancel()
-	select {
-	case <-a.indexer.done:
-	case <-time.After(indexStopTime):
-		a.cfg.Log.Warn("the index of what has faded is busy; not waited for")
+// indexIfFaded tells the indexer of news, unless nothing can have faded: a compaction and a person's edit begin
+// another epoch, and a fork begins with what its ancestor had faded.
+func (a *Agent) indexIfFaded() {
+	if a.state.Epoch > 0 || len(a.state.Faded) > 0 {
+		a.indexer.stale()
 	}
 }
 
-// run brings the index up to date, now and whenever there is news; after a failure
+// stopIndexer ends the goroutine.
+func (a *Agent) stopIndexer() {
+	a.indexer.cancel()
+	<-a.indexer.done
+}
+
+// run brings the index up to date whenever there is news; after a failure
 // also from time to time.
 func (x *indexer) run(ctx context.Context) {
 	defer close(x.done)
-	defer x.index.Close()
 	failed := false
+	var again <-chan time.Time
 	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		case <-x.news:
+		}
 		err := x.sync(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		var again <-chan time.Time
-		if err != nil {
+		if again = nil; err != nil {
 			again = time.After(indexRetry)
 		}
 		if err != nil && !failed && !errors.Is(err, recall.ErrBusy) { // busy: another process does it
@@ -246,12 +283,6 @@ func (x *indexer) run(ctx context.Context) {
 			x.a.cfg.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
 		}
 		failed = failed && err != nil
-		select {
-		case <-ctx.Done():
-			return
-		case <-again:
-		case <-x.news:
-		}
 	}
 }
 
@@ -272,6 +303,7 @@ func (x *indexer) stale() {
 	if x == nil { // the identity does not run
 		return
 	}
+	x.used.Store(true)
 	x.behind.Store(true)
 	select {
 	case x.news <- struct{}{}:
@@ -282,6 +314,9 @@ func (x *indexer) stale() {
 // search asks the index, and waits no longer than ctx lasts, whatever the index
 // does.
 func (x *indexer) search(ctx context.Context, ask func(*recall.Index) ([]recall.Hit, error)) ([]recall.Hit, error) {
+	if !x.used.Load() {
+		return nil, nil
+	}
 	var hits []recall.Hit
 	var err error
 	answered := make(chan struct{})

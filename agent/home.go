@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -42,10 +42,13 @@ func OpenHome(dir string) (Home, error) {
 		return Home{}, err
 	}
 	h.Restored = shorten(append(h.restore(h.Dir, homeParts...), h.restore(h.Chats())...))
-	for _, d := range []string{h.Blobs(), h.Chats(), h.Agents(), h.Names()} {
-		if err := durable.MkdirAll(d, 0o700); err != nil {
-			return Home{}, fmt.Errorf("open home: %w", err)
-		}
+	if err = durable.MkdirAll(h.Blobs(), 0o700); err == nil { // the home, too
+		var later durable.Syncs
+		err = cmp.Or(durable.MkdirLater(&later, h.Chats(), 0o700), durable.MkdirLater(&later, h.Agents(), 0o700),
+			durable.MkdirLater(&later, h.Names(), 0o700), later.Wait())
+	}
+	if err != nil {
+		return Home{}, fmt.Errorf("open home: %w", err)
 	}
 	format, err := Format(abs)
 	if err == nil && format < HomeFormat { // a disk that takes nothing is no reason not to look
@@ -85,10 +88,10 @@ var ErrNotFound = errors.New("not found")
 // ErrAmbiguous is wrapped when the beginning of a hash fits several identities.
 var ErrAmbiguous = errors.New("ambiguous")
 
-var namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+var namePattern = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 
 // ValidName reports whether name may name an identity.
-func ValidName(name string) bool { return namePattern.MatchString(name) }
+func ValidName(name string) bool { return namePattern().MatchString(name) }
 
 // signers sign the lines that wake an identity, with a dash and a name behind it. No
 // identity is booted that signs so.

@@ -2,9 +2,10 @@ package agent
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"lethe/internal/lethetest"
-	"lethe/life"
 	"lethe/recall"
 	"lethe/tools"
 )
@@ -36,9 +36,7 @@ func TestIndexIsACache(t *testing.T) {
 		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.indexer.behind.Load() })
 	}
 	remove := func() {
-		for _, end := range []string{"", "-wal", "-shm"} {
-			lethetest.Must(t, os.RemoveAll(path+end))
-		}
+		lethetest.Must(t, os.RemoveAll(path))
 	}
 
 	r.stop()
@@ -96,6 +94,7 @@ func TestIndexIsACache(t *testing.T) {
 func TestSearchIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	x := &indexer{a: &Agent{cfg: Config{Log: discard()}}, news: make(chan struct{}, 1)}
+	x.used.Store(true)
 	hang := make(chan struct{})
 	defer close(hang)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -113,35 +112,80 @@ func TestSearchIsLeftBehind(t *testing.T) {
 	<-x.news
 }
 
-// A stop does not wait for another process's transaction.
+// A stop does not wait for another process that keeps the index.
 func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	t.Parallel()
 	w, r := forgotten(t, "")
 	r.stop()
-	db, err := sql.Open("sqlite", "file:"+r.id.RecallPath()+"?_txlock=immediate")
-	lethetest.Must(t, err)
-	defer db.Close()
-	_, err = db.Exec("DELETE FROM docs; UPDATE state SET json = '{}'") // there is something to write
-	lethetest.Must(t, err)
-	tx, err := db.Begin()
-	lethetest.Must(t, err)
-	stopped := make(chan struct{}) // what comes after it writes nothing that a slow disk holds up
-	r = w.run(r.id, func(c *Config) {
-		c.Tell = func(_ Identity, e life.Event) {
-			if e.Kind == "stopped" {
-				close(stopped)
-			}
-		}
-	})
+	lock := flock.New(r.id.RecallPath() + "-lock")
+	lethetest.Must(t, lock.Lock())
+	defer lock.Close()
+	r = w.run(r.id)
 	r.settled()
-	r.cancel()
-	<-stopped
-	select {
-	case <-r.done:
-		lethetest.Must(t, r.err)
-	case <-time.After(8 * time.Second): // SQLite alone would wait for ten
-		t.Error("the stop waits for the index")
+	r.stop()
+	<-r.agent.indexer.done
+}
+
+// Until something has faded there is no index: no file is made, and RECALL finds nothing.
+func TestNoIndexBeforeAnythingFades(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.run(w.boot("ada", "dev"))
+	r.ask("run echo hello")
+	res := r.agent.tools.Run(t.Context(), tools.Call{Name: "RECALL", Args: []byte(`{"query":"hello"}`)})
+	contains(t, string(res.Body), "nothing found")
+	if strings.Contains(string(res.Body), "still being made") {
+		t.Errorf("%s", res.Body)
 	}
-	<-r.agent.indexer.done // and the index does not wait for the transaction
-	lethetest.Must(t, tx.Rollback())
+	r.finish()
+	if names, err := filepath.Glob(r.id.RecallPath() + "*"); err != nil || len(names) > 0 {
+		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// What the first edit of a life takes out is found before anything else has faded.
+func TestFirstEditIsIndexed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.run(w.boot("ada", "dev"))
+	r.ask("the crane is painted ochre")
+	w.viewed(r.id)
+	w.rewrite(w.own(r.id, contextFile), replace("painted ochre", "painted teal"))
+	r.edited(1)
+	w.eventually("it is found", func() bool {
+		res := r.agent.tools.Run(t.Context(), tools.Call{Name: "RECALL", Args: []byte(`{"query":"ochre"}`)})
+		return strings.Contains(string(res.Body), "matches: 1")
+	})
+	r.finish()
+}
+
+// What was heard is looked up beside the syncs of its line, and not again before the model is asked, unless the index
+// was behind then.
+func TestHeardIsLookedUpOnce(t *testing.T) {
+	t.Parallel()
+	w, r := forgotten(t, "")
+	r.stop()
+	a, err := Open(r.id, w.conf)
+	lethetest.Must(t, err)
+	defer a.Close()
+	a.startIndexer()
+	defer a.stopIndexer()
+	w.eventually("the index is up to date", func() bool { return !a.indexer.behind.Load() })
+	listen := func() {
+		w.say("dev", "ann", "what was the code of the lighthouse keeper?")
+		_, err = a.listen()
+		lethetest.Must(t, err)
+	}
+	a.indexer.behind.Store(true)
+	listen()
+	if a.heard != nil {
+		t.Error("it was looked up in an index that is behind")
+	}
+	a.indexer.behind.Store(false)
+	listen()
+	texts, _ := a.prompting()
+	texts = texts[len(texts)-1:]
+	if a.heard == nil || !slices.Equal(a.heard.texts, texts) {
+		t.Errorf("%+v is looked up, and %q asked for", a.heard, texts)
+	}
 }

@@ -104,7 +104,7 @@ func (l *Ledger) readLife(a *account) error {
 			return err
 		}
 	}
-	log, err := life.View(a.LIFE())
+	log, err := View(a.Identity, l.store)
 	if err != nil {
 		return err
 	}

@@ -35,17 +35,27 @@ func (a *Agent) readRooms() (more bool, err error) {
 	if err := a.subscriptions(); err != nil {
 		return false, err
 	}
-	rooms := a.joined()
-	news := 0
-	for _, room := range rooms {
-		if _, end, err := chat.End(a.path(room)); err == nil && end != a.cursor(room).Offset {
+	rooms, news := a.joined(), 0
+	looks := make([]look, len(rooms))
+	for i, room := range rooms {
+		if looks[i] = a.lookInto(room); a.io(room).size != a.cursor(room).Offset {
 			news++
 		}
 	}
-	for _, room := range rooms {
+	for i, room := range rooms {
+		if news > 0 { // to read another one may have taken a while
+			looks[i] = a.lookInto(room)
+		}
+		io := a.io(room)
+		if io.size == a.cursor(room).Offset && io.read.same(looks[i]) {
+			continue
+		}
 		left, err := a.readRoom(room, max(1, news))
 		if err != nil {
 			return false, err
+		}
+		if io.read = looks[i]; left || io.unreadable != "" {
+			io.read = look{}
 		}
 		more = more || left
 	}
@@ -77,10 +87,7 @@ type entry struct {
 func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
 	in := &intake{room: room, io: a.io(room), quota: a.batchChars() / sharers}
 	most := max(1, compactor.MaxEntries/sharers)
-	size := int64(compactor.EntryBytes)
-	if _, end, err := chat.End(a.path(room)); err == nil {
-		size = min(compactor.MaxEntry, max(size, (end-a.cursor(room).Offset)/int64(most)))
-	}
+	size := min(compactor.MaxEntry, max(compactor.EntryBytes, (in.io.size-a.cursor(room).Offset)/int64(most)))
 	for range most {
 		batch, err := a.readLines(a.path(room), a.cursor(room), int(size))
 		if err != nil {
@@ -235,6 +242,7 @@ func (a *Agent) commitEntries(in *intake) error {
 		return nil
 	}
 	var out, granted []record
+	var texts []string
 	for k, e := range in.entries {
 		if e.event.Moved {
 			in.io.replaced = false
@@ -247,9 +255,15 @@ func (a *Agent) commitEntries(in *intake) error {
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
+		if !e.event.Asleep {
+			texts = append(texts, messages(string(e.shown))...)
+		}
 		out, granted = append(out, record{event: e.event, bodies: []body{e.body}}), append(granted, a.grants(e.heard)...)
 	}
 	in.entries = nil
+	if a.heard = nil; a.indexer != nil && !a.indexer.behind.Load() { // otherwise it is looked up when the model is asked
+		a.heard = a.lookUp(texts) // beside the syncs
+	}
 	a.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
 	return a.commit(append(out, granted...)...)
 }

@@ -91,6 +91,9 @@ const (
 	branchFile  = "branch" // holds where to, and a label
 )
 
+// requests are those that were there when they were looked for, once a round; the watcher tells of later ones.
+type requests struct{ stop, compact, branch bool }
+
 // Stop asks a running identity to stop. It returns at once; the identity's lock
 // is free when it has stopped.
 func Stop(id Identity) error {

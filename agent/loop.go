@@ -81,7 +81,6 @@ func (a *Agent) begin() error {
 		}
 		a.callChild(c.Room)
 	}
-	_ = status.WriteLive(a.id.Dir, status.Live{}) // what a kill has left
 	a.showResting()
 	if a.cfg.Ready != nil {
 		a.cfg.Ready(a.id)
@@ -89,13 +88,15 @@ func (a *Agent) begin() error {
 	return nil
 }
 
-// scopes is what on disk concerns the identity. The rooms are watched as a whole,
-// since what it hears may change.
+// scopes is what on disk concerns the identity. Of the rooms those that it hears are
+// watched, or each line would wake every identity of the home.
 func (a *Agent) scopes() []chat.Scope {
 	all := []chat.Scope{
-		{Dir: a.cfg.Home.Chats()},
 		{Dir: a.id.Subs()},
 		{Dir: a.id.Dir, Names: append([]string{stopFile, compactFile, stopJobFile, branchFile, contextFile, triggerDir}, editable...)},
+	}
+	if len(a.watched) > 0 { // no names would be all of them
+		all = append(all, chat.Scope{Dir: a.cfg.Home.Chats(), Names: a.watched})
 	}
 	if of := a.cfg.Reviews; of.Self != "" {
 		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
@@ -114,6 +115,7 @@ func (a *Agent) watch() {
 
 // advance does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
+	a.asked = requests{requested(a.id, stopFile), requested(a.id, compactFile), requested(a.id, branchFile)}
 	if err := inOrder(a.goOn, a.settle, a.checkFiles, a.fireDue, a.payPosts); err != nil {
 		return false, err
 	}
@@ -164,6 +166,7 @@ func (a *Agent) wait(ctx context.Context) error {
 	case <-alarm(a.nextPost()):
 	case <-alarm(retry):
 	case <-alarm(look):
+	case <-alarm(a.files.due):
 	case <-alarm(a.state.Until):
 	case <-a.cfg.Retry:
 		a.outage.retryAt = time.Time{}
@@ -172,12 +175,12 @@ func (a *Agent) wait(ctx context.Context) error {
 	return nil
 }
 
-// stopReason is why the identity should stop, or "".
+// stopReason is why the identity should stop, as far as it has looked, or "".
 func (a *Agent) stopReason(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "signal"
 	}
-	if requested(a.id, stopFile) {
+	if a.asked.stop {
 		return "request"
 	}
 	return ""
@@ -195,13 +198,15 @@ func (a *Agent) idle() error {
 	if !a.state.Owes {
 		a.outage.money = ""
 	}
-	if a.files.shown != a.viewMark() {
-		if err := a.writeContext(); err != nil {
-			return err
-		}
-	}
 	a.showResting()
-	return nil
+	if a.files.shown == a.viewMark() {
+		return nil
+	}
+	// That of an epoch that is over is replaced at once: of an edit made in it, not all can be obeyed.
+	if a.files.due = a.files.written.Add(a.cfg.viewEvery); a.files.shown[0] == a.state.Epoch && time.Now().Before(a.files.due) {
+		return nil
+	}
+	return a.writeContext()
 }
 
 // Supervise runs identities side by side until ctx ends or all have stopped,

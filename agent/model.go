@@ -103,7 +103,7 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	a.show(status.Thinking, "")
 	defer func() {
 		a.call.lastPiece.Store(nil)
-		a.live.end()
+		a.underWay(status.Live{})
 	}()
 	failed := a.during(ctx, func(ctx context.Context) {
 		t.reply, err = complete(ctx, r)
@@ -148,19 +148,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		defer a.recovered(&crash)
 		f(ctx)
 	}()
-	for {
-		stop, err := a.pollCommands(true)
-		a.stopRequestedJob()
-		if stop || err != nil || requested(a.id, stopFile) {
-			cancel()
-		}
-		if err != nil {
-			<-done
-			return err
-		}
-		if !a.silence().Equal(a.shown.SilentSince) {
-			a.show(a.shown.State, a.shown.Tool)
-		}
+	for { // what was there before, the look at the beginning of the round has found
 		var post <-chan time.Time
 		if ctx.Err() == nil {
 			post = alarm(a.nextPost())
@@ -170,7 +158,23 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 			return crash
 		case <-a.changed:
 		case <-post:
+		case <-alarm(a.files.due):
+			a.writeDueContext()
+			continue
 		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
+		}
+		stop, err := a.pollCommands(true)
+		a.stopRequestedJob()
+		a.asked.stop = requested(a.id, stopFile)
+		if stop || err != nil || a.asked.stop {
+			cancel()
+		}
+		if err != nil {
+			<-done
+			return err
+		}
+		if !a.silence().Equal(a.shown.SilentSince) {
+			a.show(a.shown.State, a.shown.Tool)
 		}
 	}
 }

@@ -53,9 +53,9 @@ type Then struct {
 // At folds a life as it was at a moment, changing nothing; it may be running. Where a call was under way
 // then, it is the moment before its reply. The fold begins at the epoch before the moment.
 func At(id Identity, store *blobs.Store, m Moment) (Then, error) {
-	log, err := life.View(id.LIFE())
+	log, err := View(id, store)
 	if err != nil {
-		return Then{}, id.Unread(err)
+		return Then{}, err
 	}
 	defer log.Close()
 	var events []life.Event

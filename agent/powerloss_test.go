@@ -2,7 +2,10 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,8 +22,57 @@ func TestPowerLoss(t *testing.T) {
 	for i := range lives {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			recordLife(t, diskOf(i)).survivesAll(rand.New(rand.NewPCG(1, uint64(i))), states)
+			l := recordLife(t, diskOf(i))
+			if i%3 != 1 && i < 3 { // no text is without a line
+				l.checkSnapshots()
+				l.checkNames()
+			}
+			l.survivesAll(rand.New(rand.NewPCG(1, uint64(i))), states)
 		})
+	}
+}
+
+// checkNames: before a line is written, the names of all texts and their directories are durable that stand behind the line
+// before it, also where the process that wrote it was killed.
+func (l *recorded) checkNames() {
+	unsynced, before := map[string]bool{}, map[string]bool{}
+	for _, op := range l.ops {
+		switch {
+		case op.Kind == "mkdir" && strings.HasPrefix(op.Path, "blobs/"):
+			unsynced[op.Path] = true
+		case op.Kind == "syncdir":
+			for name := range unsynced {
+				if filepath.Dir(name) == op.Path {
+					delete(unsynced, name)
+					delete(before, name)
+				}
+			}
+		case op.Kind == "write" && strings.HasSuffix(op.Path, "/LIFE.md"):
+			if len(before) > 0 {
+				l.Errorf("a line is written, and the names %v of the line before are not durable", slices.Collect(maps.Keys(before)))
+			}
+			before = maps.Clone(unsynced)
+		}
+	}
+}
+
+// checkSnapshots: what a snapshot alone names is durable before the line of its epoch, since no line tells that it is missing.
+func (l *recorded) checkSnapshots() {
+	unsynced, epochs := map[string]bool{}, 0
+	for _, op := range l.ops {
+		switch {
+		case op.Kind == "rename" && strings.HasPrefix(op.To, "blobs/"):
+			unsynced[op.To] = true
+		case op.Kind == "sync":
+			delete(unsynced, op.Path)
+		case op.Kind == "write" && strings.HasSuffix(op.Path, "/LIFE.md") && strings.Contains(string(op.Data), " epoch "):
+			if epochs++; len(unsynced) > 1 { // the snapshot itself
+				l.Errorf("%d texts are not durable before the line of an epoch", len(unsynced))
+			}
+		}
+	}
+	if epochs == 0 {
+		l.Error("no epoch was recorded")
 	}
 }
 
@@ -33,6 +85,19 @@ func diskOf(i int) *badDisk {
 		return once(syscall.EIO, func(stage durable.Stage, op, path string) bool {
 			return stage == durable.After && op == "append" && strings.HasSuffix(path, "chats/ops.md")
 		})
+	case 2: // a kill between an append to LIFE and the syncs of its texts, one in a directory that was made for it
+		n, made := 0, false
+		return once(syscall.EIO, func(stage durable.Stage, op, path string) bool {
+			made = made || op == "mkdir" && strings.Contains(path, "/blobs/")
+			if stage != durable.Before || op != "sync" || !strings.HasSuffix(path, "LIFE.md") {
+				return false
+			}
+			if made {
+				n++
+			}
+			made = false
+			return n == 8
+		})
 	}
 	return failing(rand.New(rand.NewPCG(2, uint64(i))), 0.02)
 }
@@ -44,10 +109,19 @@ func (l *recorded) survivesAll(r *rand.Rand, states int) {
 	second.conf.Forgetting.Mechanical = true
 	second.home = l.home
 	judge := &recorded{world: second, id: l.id, log: l.log, rooms: l.rooms, ops: l.ops, sent: l.sent, edited: l.edited}
+	var telling []int // a line is durable, and its texts or what was before it may not be
+	for n, op := range l.ops {
+		if op.Kind == "sync" && (strings.HasSuffix(op.Path, "LIFE.md") || strings.HasPrefix(op.Path, "chats/")) {
+			telling = append(telling, n+1)
+		}
+	}
 	for i := range states {
 		n, keep := r.IntN(len(l.ops)+1), []float64{0, 1, 0.5, 0.8}[r.IntN(4)]
-		if i == 0 {
+		switch {
+		case i == 0:
 			n, keep = len(l.ops), 1
+		case i%2 == 0 && len(telling) > 0:
+			n, keep = telling[r.IntN(len(telling))], []float64{0, 0.5}[r.IntN(2)]
 		}
 		last := l.ops[max(0, n-1)]
 		l.Logf("a power loss after operation %d, %s %s, keeps %v", n, last.Kind, last.Path, keep)

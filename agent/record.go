@@ -80,14 +80,14 @@ func (a *Agent) alert(what, text string) []record {
 	return []record{{event: event.Error{ID: a.noticeID(), What: what, Text: text, Notice: a.notice(text, a.notify()...)}}}
 }
 
-// prepared is a line whose blobs are durable.
+// prepared is a line whose blobs are stored.
 type prepared struct {
 	life.Event
 	bodies []mind.Body
 }
 
-// commit makes records happen, together: blobs first, then their lines in one
-// append, then the state in memory. After an error nothing in memory has
+// commit makes records happen, together: blobs are written first, then their lines in one
+// append, which waits until all of that is durable; then the state in memory changes. After an error nothing in memory has
 // changed, and the log alone knows what happened: the identity has to be opened
 // again.
 func (a *Agent) commit(records ...record) error {
@@ -157,10 +157,10 @@ func (p *prepared) add(r mind.Ref, data []byte) {
 	p.bodies = append(p.bodies, mind.Body{Hash: r.Hash, Data: data})
 }
 
-// put stores a text of this life with all that m says of it.
+// put stores a text of this life with all that m says of it. It is durable with the next append.
 func (a *Agent) put(m blobs.Meta, text []byte) (mind.Ref, error) {
 	m.Life = a.id.Self
-	h, err := a.store.Put(m, text)
+	h, err := a.store.PutLater(&a.log.Syncs, m, text)
 	if err != nil {
 		return mind.Ref{}, err
 	}
@@ -250,6 +250,9 @@ func (a *Agent) epochOf(why string, change func(*mind.State) error, before []rec
 		}
 	}
 	snapshot, err := a.state.Snapshot()
+	if err == nil {
+		err = a.log.Syncs.Wait() // no line names the texts that a snapshot alone names
+	}
 	if err != nil {
 		return err
 	}
@@ -267,7 +270,7 @@ func (a *Agent) epochOf(why string, change func(*mind.State) error, before []rec
 		return err
 	}
 	a.log.sinceEpoch = 0
-	a.indexer.stale() // what has faded, was cut out by a person, or was opened meanwhile
+	a.indexIfFaded() // or was cut out by a person, or was opened meanwhile
 	return nil
 }
 
@@ -281,8 +284,12 @@ func (a *Agent) seal(size int64, root tlog.Hash, last blobs.Hash) (life.Event, e
 	return event.Line(a.now(), event.Sealed{Size: size, Root: proof.Text(root[:]), Last: c.Last, Key: key.Public(), Sig: proof.Text(c.Sig)}), nil
 }
 
-// epochEvery bounds what a resume has to fold.
-const epochEvery = 200
+// A resume has to fold at most so many events, or as many as weigh in LIFE what the snapshot does: so
+// snapshots together weigh no more than the events, however long the context is.
+const (
+	epochEvery = 200
+	lineBytes  = 150 // about as much an event has in LIFE
+)
 
 // epochIfDue writes an epoch when a user wants another model, or when a resume
 // would have too much to fold.
@@ -290,7 +297,7 @@ func (a *Agent) epochIfDue() error {
 	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
 		return a.renew("model")
 	}
-	if a.log.sinceEpoch >= epochEvery {
+	if a.log.sinceEpoch >= max(epochEvery, a.state.Size/lineBytes) {
 		return a.epoch("count")
 	}
 	return nil

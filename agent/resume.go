@@ -22,13 +22,42 @@ import (
 // Fold reads an identity's log from its newest epoch and folds it, changing
 // nothing: what a running daemon would know, for commands that look at a life.
 func Fold(id Identity, store *blobs.Store) (*mind.State, error) {
-	log, err := life.View(id.LIFE())
+	log, err := View(id, store)
 	if err != nil {
-		return nil, id.Unread(err)
+		return nil, err
 	}
 	defer log.Close()
 	state, _, err := fold(id, log, store)
 	return state, err
+}
+
+// View opens the log of an identity for reading. It ends before a torn end, also one whose texts are torn.
+func View(id Identity, store *blobs.Store) (*life.Log, error) {
+	log, err := life.View(id.LIFE())
+	if err != nil {
+		return nil, id.Unread(err)
+	}
+	if _, err := dropTorn(log, store); err != nil {
+		log.Close()
+		return nil, err
+	}
+	return log, nil
+}
+
+// dropTorn has a log end before its last append if a text is missing or damaged that a line of it refers to: a power loss took
+// it before the append was durable, and nothing rests on it. Otherwise it returns the texts.
+func dropTorn(log *life.Log, store *blobs.Store) (texts []mind.Body, err error) {
+	for _, e := range log.Last() {
+		bodies, err := load(e, store)
+		if errors.Is(err, blobs.ErrNotFound) || errors.Is(err, blobs.ErrDigest) {
+			log.DropLast()
+			return nil, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read the end of life: %w", err)
+		}
+		texts = append(texts, bodies...)
+	}
+	return texts, nil
 }
 
 // Unread says what it means that the identity's LIFE cannot be read: that there is
@@ -184,18 +213,42 @@ func (a *Agent) workspace() string {
 }
 
 // request renders the next call to the model.
-func (a *Agent) request() llm.Request { return request(a.state, a.tail()) }
-
-func request(s *mind.State, tail string) llm.Request {
-	p := s.Stable.Params
-	return llm.Request{
-		Model: p.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens,
-		Thinking: p.Thinking, Effort: p.Effort, UserID: s.Self[:32],
-		Messages: Wire(s.Messages(tail)),
+func (a *Agent) request() llm.Request {
+	r, p := a.rendering.follow(a.state), a.state.Stable.Params
+	q := llm.Request{
+		Model: p.Model, Tools: r.tools, MaxTokens: p.MaxTokens, Thinking: p.Thinking, Effort: p.Effort, UserID: a.state.Self[:32],
+		Messages: r.prefix.Messages(), Prefix: r.prefix,
 	}
+	if tail := a.tail(); tail != "" {
+		q.Messages = append(q.Messages, llm.Message{Role: "user", Content: tail, Aside: true})
+	}
+	return q
 }
 
-// wire gives messages the form of package llm.
+// rendering is what the requests of an epoch have in common: an entry stays as it is until the next epoch, once no
+// result is awaited.
+type rendering struct {
+	epoch   int
+	stable  mind.Stable
+	tools   json.RawMessage
+	weight  int // of the tools
+	entries int // of State.Live that are in prefix
+	prefix  llm.Prefix
+}
+
+// follow brings the rendering up to date.
+func (r *rendering) follow(s *mind.State) *rendering {
+	if r.epoch != s.Epoch || r.stable != s.Stable || r.entries > len(s.Live) {
+		*r = rendering{epoch: s.Epoch, stable: s.Stable, tools: json.RawMessage(s.Stable.Tools), weight: llm.Weight(s.Stable.Tools)}
+		r.prefix.Add(Wire((&mind.State{Stable: s.Stable}).Messages(""))...)
+	}
+	for ; r.entries < len(s.Live) && !s.Live[r.entries].Waits(); r.entries++ {
+		r.prefix.Add(Wire(s.Live[r.entries].Messages())...)
+	}
+	return r
+}
+
+// Wire gives messages the form of package llm.
 func Wire(messages []mind.Message) []llm.Message {
 	out := make([]llm.Message, 0, len(messages))
 	for _, m := range messages {

@@ -16,6 +16,8 @@ import (
 type roomIO struct {
 	readAhead *chat.Cursor // how far it was read, if that is beyond the state's cursor
 	scanned   scanned      // how far it was searched for commands
+	read      look         // how it looked when it was read to its end
+	size      int64        // its bytes at the last look
 	replaced  bool         // its file is another one, or was edited, and no event says so yet
 	oldTo     int64        // what stood in the file before this offset when that was noticed may be old
 
@@ -34,8 +36,18 @@ const (
 func (a *Agent) io(room string) *roomIO {
 	if a.rooms[room] == nil {
 		a.rooms[room] = &roomIO{}
+		a.lookInto(room)
 	}
 	return a.rooms[room]
+}
+
+// lookInto looks how a room looks; a missing one is empty.
+func (a *Agent) lookInto(room string) look {
+	now := lookAt(a.path(room))
+	if a.io(room).size = 0; now.FileInfo != nil {
+		a.io(room).size = now.Size()
+	}
+	return now
 }
 
 func (a *Agent) path(room string) string { return chat.Path(a.cfg.Home.Dir, room) }
@@ -60,17 +72,23 @@ func (a *Agent) cursor(room string) chat.Cursor {
 	return a.state.Rooms[room].Cursor
 }
 
+// subscribed is what is in subs/.
+type subscribed struct {
+	look
+	rooms, files []string // linked, and no links
+}
+
 // subscriptions brings the state in line with the links in subs/, which anyone
 // may have changed.
 func (a *Agent) subscriptions() error {
-	linked, err := chat.Rooms(a.id.Subs())
-	if err != nil {
-		return err
+	if now := lookAt(a.id.Subs()); !a.subs.same(now) {
+		rooms, files, err := chat.Links(a.id.Subs())
+		if err != nil {
+			return err
+		}
+		a.subs = subscribed{now, rooms, files}
 	}
-	files, err := chat.NoLinks(a.id.Subs())
-	if err != nil {
-		return err
-	}
+	linked, files := a.subs.rooms, a.subs.files
 	for _, room := range linked {
 		if r := a.state.Rooms[room]; r == nil || !r.Joined {
 			if err := a.join(room, r == nil); err != nil {
@@ -92,6 +110,14 @@ func (a *Agent) subscriptions() error {
 				return err
 			}
 		}
+	}
+	var names []string // also of those that cannot be joined yet
+	for _, room := range linked {
+		names = append(names, chat.FileName(room))
+	}
+	if !slices.Equal(names, a.watched) {
+		a.watched = names
+		a.watch()
 	}
 	return nil
 }

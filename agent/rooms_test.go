@@ -252,3 +252,35 @@ func TestUnreadableRoom(t *testing.T) {
 		t.Errorf("heard in ops: %q", heard)
 	}
 }
+
+// What is said in a room wakes those that hear it, and no other identity of the home.
+func TestOthersRoomsWakeNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, err := Open(w.boot("ada", "dev"), w.conf)
+	lethetest.Must(t, err)
+	defer a.Close()
+	a.watch()
+	defer func() { a.unwatch() }()
+	lethetest.Must(t, a.begin()) // which subscribes to its rooms
+	all, cancel := w.watcher.Subscribe(chat.Scope{Dir: w.home.Chats()})
+	defer cancel()
+	told := func(room string) (woken bool) {
+		for _, c := range []<-chan struct{}{all, a.changed} {
+			for len(c) > 0 {
+				<-c
+			}
+		}
+		w.put(room, "hello\n")
+		<-all // which is told after the identity
+		return len(a.changed) > 0
+	}
+	w.eventually("the watcher has told of all that was before", func() bool {
+		first, then := told("elsewhere"), told("elsewhere")
+		return !first && !then
+	})
+	lethetest.Must(t, chat.Subscribe(a.id.Subs(), w.home.Chats(), "elsewhere"))
+	lethetest.Must(t, a.subscriptions())
+	w.eventually("it is told of the room that it has joined", func() bool { return told("elsewhere") })
+	w.eventually("it is told of the room that it heard before", func() bool { return told("dev") })
+}

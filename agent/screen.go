@@ -6,20 +6,15 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
-	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/llm"
 	"lethe/mind"
 )
 
-// Others see of a running identity its status.json, and live.md and live.json. Nothing depends on
-// them, so failures to write them are passed over.
-
-// show writes status.json.
+// show has others see where the identity stands, in its status.json.
 func (a *Agent) show(state, tool string) {
 	usage, params := a.state.Usage, a.state.Stable.Params
 	since := a.shown.Since
@@ -47,18 +42,15 @@ func (a *Agent) show(state, tool string) {
 			a.shown.Answering = append(a.shown.Answering, p.Room)
 		}
 	}
-	for _, room := range a.shown.Rooms {
-		heard := a.cursor(room).Offset
-		if _, size, err := chat.End(a.path(room)); err == nil { // the room may have been deleted since
-			heard = min(heard, size)
-		}
-		a.shown.Heard[room] = heard
+	for _, room := range a.shown.Rooms { // which may have been deleted since
+		a.shown.Heard[room] = min(a.cursor(room).Offset, a.io(room).size)
 	}
-	_ = status.Write(a.id.Dir, a.shown)
+	a.view.Show(a.shown)
 }
 
-// showResting tells where the identity stands between turns.
+// showResting tells where the identity stands between turns; when it returns, others see it.
 func (a *Agent) showResting() {
+	defer a.view.Flush()
 	switch {
 	case a.state.Paused != "":
 		a.show(status.Paused, "")
@@ -74,69 +66,17 @@ func (a *Agent) showEnd(err error) {
 	a.show(status.Stopped, "")
 	if err != nil {
 		a.shown.Error = err.Error()
-		_ = status.Write(a.id.Dir, a.shown)
+		a.view.Show(a.shown)
 	}
+	a.view.Flush()
 }
 
 // streamed is what has come of an answer that is not whole yet.
 type streamed struct{ reasoning, text strings.Builder }
 
-// livePace bounds how often what is under way is written: more is not seen.
-const livePace = 100 * time.Millisecond
-
-// live shows what is under way, at its pace, for all goroutines that have something of it.
-type live struct {
-	dir string
-
-	mu    sync.Mutex // guards what follows
-	now   status.Live
-	shown bool        // some of it is in the files
-	last  time.Time   // when that was written
-	timer *time.Timer // that will write; nil when there is nothing new
-}
-
-// change notes more of what is under way, if change says so.
-func (l *live) change(change func(now *status.Live) bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if change(&l.now) && l.timer == nil {
-		l.timer = time.AfterFunc(time.Until(l.last.Add(livePace)), l.write)
-	}
-}
-
-func (l *live) write() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.timer != nil { // otherwise it has ended meanwhile
-		l.timer, l.last, l.shown = nil, time.Now(), true
-		_ = status.WriteLive(l.dir, l.now) // a view: the next one comes
-	}
-}
-
-// begin says what begins. Its first words are shown at once, those of a command when it has taken
-// a moment.
-func (l *live) begin(now status.Live) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.now, l.last = now, time.Time{}
-	if now.Call != "" {
-		l.last = time.Now()
-	}
-}
-
-// end says that nothing is under way.
-func (l *live) end() {
-	l.begin(status.Live{})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.timer != nil {
-		l.timer.Stop()
-		l.timer = nil
-	}
-	if l.shown {
-		l.shown = false
-		_ = status.WriteLive(l.dir, l.now)
-	}
+// underWay says what begins, or with the zero Live that it has ended.
+func (a *Agent) underWay(l status.Live) {
+	a.view.Live(func(now *status.Live) bool { *now = l; return true })
 }
 
 // stream returns what takes the pieces of a reply as they stream, from the goroutine
@@ -144,7 +84,7 @@ func (l *live) end() {
 func (a *Agent) stream(ctx context.Context) func(llm.Delta) {
 	got := &a.call.streamed
 	*got = streamed{}
-	a.live.begin(status.Live{Entry: mind.EntryID(a.state.Next)})
+	a.underWay(status.Live{Entry: mind.EntryID(a.state.Next)})
 	return func(d llm.Delta) {
 		switch {
 		case !d.Reset:
@@ -160,7 +100,7 @@ func (a *Agent) stream(ctx context.Context) func(llm.Delta) {
 		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(text)) { // it may be no more than that
 			text = ""
 		}
-		a.live.change(func(now *status.Live) bool {
+		a.view.Live(func(now *status.Live) bool {
 			now.Thinking, now.Text = got.reasoning.String(), text
 			return true
 		})
@@ -173,10 +113,10 @@ const maxOutput = 64 << 10
 // output returns what takes the output of a call while it runs. What comes later, as of a job,
 // is not shown.
 func (a *Agent) output(call string) func([]byte) {
-	a.live.begin(status.Live{Call: call})
+	a.underWay(status.Live{Call: call})
 	var part []byte // of a rune
 	return func(b []byte) {
-		a.live.change(func(now *status.Live) bool {
+		a.view.Live(func(now *status.Live) bool {
 			if now.Call != call {
 				return false
 			}

@@ -14,15 +14,16 @@ import (
 // it, and no longer than the call.
 func TestLiveOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &Agent{live: live{dir: t.TempDir()}}
+		dir := t.TempDir()
+		a := &Agent{view: status.NewView(dir)}
 		shown := func() status.Live {
-			time.Sleep(livePace)
+			time.Sleep(100 * time.Millisecond)
 			synctest.Wait()
-			return status.ReadLive(a.live.dir)
+			return status.ReadLive(dir)
 		}
 		write := a.output("e1.1")
 		write([]byte("caf\xc3"))
-		if l := status.ReadLive(a.live.dir); l != (status.Live{}) {
+		if l := status.ReadLive(dir); l != (status.Live{}) {
 			t.Errorf("at once %+v", l)
 		}
 		if l := shown(); l.Call != "e1.1" || l.Output != "caf" {
@@ -37,8 +38,9 @@ func TestLiveOutput(t *testing.T) {
 		if l := shown(); !utf8.ValidString(l.Output) || len(l.Output) > 2*maxOutput || l.From+int64(len(l.Output)) != int64(len(all)) || !strings.HasSuffix(all, l.Output) {
 			t.Errorf("from %d, %d bytes", l.From, len(l.Output))
 		}
-		a.live.end()
-		if l := status.ReadLive(a.live.dir); l != (status.Live{}) {
+		a.underWay(status.Live{})
+		a.view.Flush()
+		if l := status.ReadLive(dir); l != (status.Live{}) {
 			t.Errorf("behind the end %+v", l)
 		}
 		write([]byte("of the job that it has become"))

@@ -23,13 +23,15 @@ import (
 // What they have done is in LIFE, and so in State.Fires, by their signers. A moment that has
 // passed there never comes again; nothing else is remembered over a restart.
 type triggers struct {
-	a      *Agent
-	there  bool // the directory
-	all    map[string]*armed
-	ctx    context.Context // of the commands
-	cancel context.CancelFunc
-	slots  chan struct{} // how many of them run at once
-	runs   sync.WaitGroup
+	a       *Agent
+	there   bool // the directory
+	looked  look // into it
+	entries []fs.DirEntry
+	all     map[string]*armed
+	ctx     context.Context // of the commands
+	cancel  context.CancelFunc
+	slots   chan struct{} // how many of them run at once
+	runs    sync.WaitGroup
 }
 
 // armed is a trigger, and what is known of it beside LIFE.

@@ -98,14 +98,19 @@ func (a *Agent) parseTrigger(name string, data []byte, own bool) (trigger.Trigge
 // reload brings the triggers in line with their files, which anyone may have changed. It
 // costs a look at each.
 func (t *triggers) reload() error {
-	entries, err := os.ReadDir(t.a.files.path(triggerDir))
-	if there := err == nil; there != t.there {
-		t.there = there
-		defer t.a.watch()
+	if now := lookAt(t.a.files.path(triggerDir)); !t.looked.same(now) {
+		t.looked, t.entries = now, nil
+		if now.FileInfo != nil {
+			t.entries, _ = os.ReadDir(t.a.files.path(triggerDir))
+		}
+		if there := now.FileInfo != nil; there != t.there {
+			t.there = there
+			defer t.a.watch()
+		}
 	}
 	found, changed := map[string]bool{}, false
 	var requests []string
-	for _, e := range entries {
+	for _, e := range t.entries {
 		name, ok := strings.CutSuffix(e.Name(), suffix)
 		if request, asked := strings.CutSuffix(e.Name(), nowSuffix); asked {
 			requests = append(requests, request)

@@ -79,7 +79,7 @@ func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 	w.conf = Config{
 		Home: w.home, Store: w.store, Watcher: w.watcher, Model: w.gauge, Offline: true,
 		Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal",
-		Tools: tools.Config{Bash: tools.BashTrusted},
+		Tools: tools.Config{Bash: tools.BashTrusted}, viewEvery: time.Millisecond,
 	}
 	w.serve(rehearsal.Options{Script: script})
 	return w

@@ -260,6 +260,23 @@ func TestMirror(t *testing.T) {
 	}
 }
 
+// A seal whose append a power loss has torn is not what an archive ends with.
+func TestTornText(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	ada := a.boot("ada")
+	whole := lethetest.Read(t, ada.LIFE())
+	a.live(ada, 1)
+	lines := strings.SplitAfter(lethetest.Read(t, ada.LIFE()), " epoch ")
+	_, ref, _ := strings.Cut(lines[len(lines)-1], "◱hash=")
+	h, err := a.store.Resolve(ref[:16])
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Remove(a.store.Path(h)))
+	got, err := b.read(a.export(ada, WriteOptions{Copy: true}), ReadOptions{})
+	lethetest.Must(t, err)
+	lethetest.Holds(t, got.Identity.LIFE(), whole)
+}
+
 // What a life that is here has linked in its workspace, an archive does not write through.
 func TestImportFollowsNoLink(t *testing.T) {
 	t.Parallel()

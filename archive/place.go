@@ -87,6 +87,12 @@ func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got
 		return got, fmt.Errorf("call it %.99q: %w", name, err)
 	}
 	i.id, i.here = agent.Identity{Self: i.Self, Name: name, Dir: dir}, agent.Identity{Self: i.Self, Name: name, Dir: filepath.Join(home.Agents(), i.Self)}
+	if i.staged, err = blobs.Open(filepath.Join(i.id.Dir, "blobs")); err != nil {
+		return got, err
+	}
+	if i.Kind == Delta {
+		i.staged.Over(i.store)
+	}
 	var options check.VerifyOptions
 	if _, err := os.Lstat(i.here.LIFE()); err == nil {
 		if is, err := home.Find(i.Self); err == nil && is.Name != name { // unless a kill left it without a name
@@ -99,11 +105,11 @@ func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got
 			return got, err
 		}
 		defer held.Close()
-		seal, _, _, err := seals(i.here, 0)
+		seal, _, _, err := seals(i.here, i.store, 0)
 		if i.was = held.State(); err == nil && i.here.Elsewhere(i.was) == nil {
 			err = fmt.Errorf("%s is here already, and lives here", name)
 		}
-		if theirs, _, _, serr := seals(i.id, 0); err == nil && serr == nil && theirs.Size < seal.Size {
+		if theirs, _, _, serr := seals(i.id, i.staged, 0); err == nil && serr == nil && theirs.Size < seal.Size {
 			err = fmt.Errorf("%s is here already, and the archive is older: it is sealed over %d lines, here %d are", name, theirs.Size, seal.Size)
 		}
 		if err != nil {
@@ -134,12 +140,6 @@ func (i *importer) config() agent.Config {
 
 // check finds out whether what was unpacked is a life.
 func (i *importer) check(o check.VerifyOptions) (v check.Verdict, err error) {
-	if i.staged, err = blobs.Open(filepath.Join(i.id.Dir, "blobs")); err != nil {
-		return v, err
-	}
-	if i.Kind == Delta {
-		i.staged.Over(i.store)
-	}
 	v, err = check.Verify(i.id, i.staged, o)
 	if err = cmp.Or(err, v.Fault); err == nil {
 		i.state, err = agent.Fold(i.id, i.staged)
@@ -155,7 +155,7 @@ func (i *importer) check(o check.VerifyOptions) (v check.Verdict, err error) {
 
 // sealed reports whether nothing stands behind the newest seal of the log.
 func (i *importer) sealed() bool {
-	_, end, _, err := seals(i.id, 0)
+	_, end, _, err := seals(i.id, i.staged, 0)
 	fi, serr := os.Stat(i.id.LIFE())
 	return cmp.Or(err, serr) == nil && end == fi.Size()
 }

@@ -135,7 +135,7 @@ func leave(home agent.Home, store *blobs.Store, id agent.Identity) (*agent.Held,
 // gather finds the files of the archive, and reads each for the MANIFEST.
 func (e *exporter) gather(o WriteOptions) (err error) {
 	var from int64 // where the blobs of LIFE's lines are new
-	if e.Checkpoint, e.end, from, err = seals(e.id, o.Since); err != nil {
+	if e.Checkpoint, e.end, from, err = seals(e.id, e.store, o.Since); err != nil {
 		return err
 	}
 	if e.State, err = agent.Fold(e.id, e.store); err != nil {
@@ -187,10 +187,10 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 }
 
 // seals finds the newest seal of a life, where LIFE ends behind its line, and where the seal over so many lines stands.
-func seals(id agent.Identity, lines int64) (newest proof.Checkpoint, end, at int64, err error) {
-	log, err := life.View(id.LIFE())
+func seals(id agent.Identity, store *blobs.Store, lines int64) (newest proof.Checkpoint, end, at int64, err error) {
+	log, err := agent.View(id, store)
 	if err != nil {
-		return newest, 0, 0, id.Unread(err)
+		return newest, 0, 0, err
 	}
 	defer log.Close()
 	behind, found := log.Size(), lines == 0

@@ -1,8 +1,16 @@
 package blobs
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
+
+	"lethe/internal/lethetest"
 )
 
 func BenchmarkPut(b *testing.B) {
@@ -21,6 +29,65 @@ func BenchmarkPut(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A text of 4 KB is put durably, and beside it the same bytes are written by a loop of system calls that does no more than
+// it must; %raw is what part of its speed is reached. Run it with TMPDIR on the disk in question.
+func BenchmarkPutAgainstRaw(b *testing.B) {
+	for _, writers := range []int{1, 16} {
+		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+			s := open(b)
+			for shard := range s.shards { // no put makes one
+				lethetest.Must(b, os.Mkdir(fmt.Sprintf("%s/%03x", s.dir, shard), 0o700))
+			}
+			put(b, s, "")
+			body := func(i, w int) []byte { return fmt.Appendf(nil, "%4000d", i*writers+w) }
+			took := func(put func(w int)) float64 {
+				begin := time.Now()
+				var wg sync.WaitGroup
+				for w := range writers {
+					wg.Go(func() { put(w) })
+				}
+				wg.Wait()
+				return float64(time.Since(begin))
+			}
+			var raw, own []float64
+			for i := 0; b.Loop(); i++ {
+				do := []func(){func() {
+					raw = append(raw, took(func(w int) { lethetest.Must(b, putRaw(s.dir, Encode(Meta{At: at, Gist: "raw"}, body(i, w)))) }))
+				}, func() {
+					own = append(own, took(func(w int) { put(b, s, string(body(i, w))) }))
+				}}
+				do[i%2]()
+				do[1-i%2]()
+			}
+			slices.Sort(raw)
+			slices.Sort(own)
+			b.ReportMetric(100*raw[len(raw)/2]/own[len(own)/2], "%raw")
+			b.ReportMetric(own[len(own)/2]/1e6/float64(writers), "ms/put")
+		})
+	}
+}
+
+// putRaw writes data as a store must, and nothing beside it.
+func putRaw(dir string, data []byte) error {
+	h := Sum(data)
+	name := h.String()
+	dir += "/" + name[:MinPrefix]
+	tmp, path := dir+"/.tmp-"+name, dir+"/"+name[MinPrefix:]
+	f, err := syscall.Open(tmp, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC, 0o400)
+	if err == nil {
+		_, err = syscall.Write(f, data)
+		err = cmp.Or(err, syscall.Fsync(f), syscall.Close(f), syscall.Rename(tmp, path))
+	}
+	if err != nil {
+		return err
+	}
+	d, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err == nil {
+		err = cmp.Or(syscall.Fsync(d), syscall.Close(d))
+	}
+	return err
 }
 
 func BenchmarkGet(b *testing.B) {

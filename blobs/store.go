@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -47,16 +48,21 @@ type Store struct {
 	dir  string
 	base *Store // has what is not here; may be nil
 	// shards tells which shard directories are known to be durable: made, or
-	// found and synced, by this Store. Indexed by the first MinPrefix digits.
+	// listed and synced, by this Store. Indexed by the first MinPrefix digits.
 	shards [1 << (4 * MinPrefix)]atomic.Bool
+	listed atomic.Bool // those that were there are in shards
 }
 
-// Open returns the store in dir, which is made if it is missing. It reads nothing.
+// Open returns the store in dir, which is made if it is missing; the name of one that is
+// there is durable since the home was opened. It reads nothing.
 func Open(dir string) (*Store, error) {
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open blob store: %w", err)
+	s := &Store{dir: dir}
+	if s.there() != nil {
+		if err := durable.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("open blob store: %w", err)
+		}
 	}
-	return &Store{dir: dir}, nil
+	return s, nil
 }
 
 // Path returns where the blob h is or would be.
@@ -84,30 +90,65 @@ const maxBlob = 1 << 30
 //
 // The Meta must have a year of four digits and a Life of one line. After an
 // error the blob may be there or not; putting it again is always safe.
-func (s *Store) Put(m Meta, body []byte) (Hash, error) {
+func (s *Store) Put(m Meta, body []byte) (Hash, error) { return s.PutLater(nil, m, body) }
+
+// PutLater is Put with the syncs of the blob left to a set. Until the set's Wait returns nil, a power loss can
+// leave a blob whose bytes are not what its name says, which every reader refuses. It is for who alone puts
+// such a blob: the process that has the lock of the identity in Meta.
+func (s *Store) PutLater(later *durable.Syncs, m Meta, body []byte) (Hash, error) {
 	data := Encode(m, body)
 	h := Sum(data)
-	if err := s.put(h, data); err != nil {
+	if err := s.put(later, h, data); err != nil {
 		return h, fmt.Errorf("put blob %s: %w", h, err)
 	}
 	return h, nil
 }
 
-func (s *Store) put(h Hash, data []byte) error {
+func (s *Store) put(later *durable.Syncs, h Hash, data []byte) error {
 	path := s.Path(h)
 	if known := &s.shards[shardOf(h)]; !known.Load() {
-		if err := s.there(); err != nil { // and is not made anew beside what was moved away
+		var own durable.Syncs
+		if err := cmp.Or(s.shard(cmp.Or(later, &own), filepath.Dir(path), known), own.Wait()); err != nil {
 			return err
 		}
-		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		known.Store(true)
 	}
-	if old, err := durable.ReadWhole(path, maxBlob); err == nil && bytes.Equal(old, data) {
+	old, err := durable.ReadWhole(path, maxBlob)
+	there := err == nil && bytes.Equal(old, data)
+	switch {
+	case later == nil && there:
 		return durable.Sync(path)
+	case there:
+		return later.Sync(path)
+	case later != nil && errors.Is(err, fs.ErrNotExist):
+		return durable.WriteFileLater(later, path, data, 0o400)
 	}
-	return durable.WriteFile(path, data, 0o400)
+	return durable.WriteFile(path, data, 0o400) // what is there and could not be read may yet be whole
+}
+
+// shard makes a shard where it is missing, and leaves the sync of its name to a set; the first time with those that are
+// there, each of which may have been made by a process that died before its own sync.
+func (s *Store) shard(later *durable.Syncs, dir string, known ...*atomic.Bool) error {
+	if err := durable.MkdirLater(later, dir, 0o700); err != nil { // blobs/ is not made anew beside what was moved away
+		return cmp.Or(s.there(), err)
+	}
+	if !s.listed.Load() {
+		all, err := os.ReadDir(s.dir)
+		if err != nil {
+			return err
+		}
+		for _, shard := range all {
+			if n, err := strconv.ParseUint(shard.Name(), 16, 4*MinPrefix); err == nil && len(shard.Name()) == MinPrefix {
+				known = append(known, &s.shards[n])
+			}
+		}
+	}
+	later.Then(func() {
+		for _, shard := range known {
+			shard.Store(true)
+		}
+		s.listed.Store(true)
+	})
+	return nil
 }
 
 // Bury puts a tombstone in the place of a blob, and returns the BLAKE3 of its file. The bytes that

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -293,7 +294,8 @@ func (j *journal) write(l *ledger, r record) error {
 	if j.file == nil || j.size-j.base+int64(len(line)) > max(rotateAt, j.base) {
 		return j.rewrite(append(l.snapshot(), line...))
 	}
-	if _, _, err := durable.AppendTo(j.file, line); err != nil {
+	var later durable.Syncs
+	if err := cmp.Or(durable.AppendLater(&later, j.file, line), later.Wait()); err != nil {
 		j.close()
 		return fmt.Errorf("append to %s: %w", j.path, err)
 	}

@@ -14,7 +14,8 @@ import (
 
 // Append adds line, one whole line with its newline as Format makes it, to the
 // room at path, and returns the bytes [from, to) that it occupies. File (0600)
-// and directory (0700) are made when missing. If the room ends in somebody's
+// and directory (0700) are made when missing; the name of a directory that is there
+// is durable since the home was opened. If the room ends in somebody's
 // torn line, the new one still starts on a line of its own.
 //
 // After an error the line may be in the room, whole or torn, or not: Post
@@ -23,10 +24,14 @@ func Append(path string, line []byte) (from, to int64, err error) {
 	if n := bytes.IndexByte(line, '\n'); n < 0 || n != len(line)-1 {
 		return 0, 0, fmt.Errorf("append to %s: %q is not one line with its newline", path, clip(line))
 	}
-	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
+	from, to, err = durable.Append(path, line, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return 0, 0, fmt.Errorf("append to %s: %w", path, err)
+		}
+		from, to, err = durable.Append(path, line, 0o600)
 	}
-	return durable.Append(path, line, 0o600)
+	return from, to, err
 }
 
 // Post appends line exactly once, however often it is called with the same
@@ -35,7 +40,7 @@ func Append(path string, line []byte) (from, to int64, err error) {
 // the start of the file if the room has been replaced since. It returns the
 // bytes of the line.
 func Post(path string, line []byte, inode uint64, from int64) (int64, int64, error) {
-	f, fi, err := open(path)
+	f, fi, err := durable.OpenRegular(path, os.O_RDWR|os.O_APPEND, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Append(path, line)
 	}
@@ -46,16 +51,16 @@ func Post(path string, line []byte, inode uint64, from int64) (int64, int64, err
 	if inodeOf(fi) != inode {
 		from = 0
 	}
-	at, to, found, whole, err := find(f, line, from)
+	at, to, found, whole, err := find(f, fi.Size(), line, from)
 	switch {
 	case err != nil:
 		return 0, 0, fmt.Errorf("search %s: %w", path, err)
 	case !found:
-		return Append(path, line)
+		return durable.AppendShared(f, fi, line)
 	case !whole:
 		// The earlier attempt was cut just before its newline. Appending the
 		// line again would say it twice; an empty line ends it.
-		_, _, err = durable.Append(path, []byte("\n"), 0o600)
+		_, _, err = durable.AppendShared(f, fi, []byte("\n"))
 	default:
 		// The earlier attempt may have ended before its sync.
 		err = durable.SyncOpen(f)
@@ -63,18 +68,17 @@ func Post(path string, line []byte, inode uint64, from int64) (int64, int64, err
 	return at, to, err
 }
 
-// find looks for line as a whole line of the room at or after byte from, or as
+// find looks for line as a whole line of the room, of size bytes, at or after byte from, or as
 // its unfinished last line (whole false), and returns the bytes [at, to) that it
 // occupies with its newline. A line end is not compared, and a control character
 // equals what Format makes of it: programs before wrote them as they were. If from
 // is inside a line, the search begins with the next line; if the file is shorter
 // than from, it was replaced, and all of it is searched.
-func find(f *os.File, line []byte, from int64) (at, to int64, found, whole bool, err error) {
-	fi, err := f.Stat()
-	if err != nil {
-		return 0, 0, false, false, err
+func find(f *os.File, size int64, line []byte, from int64) (at, to int64, found, whole bool, err error) {
+	if from == size {
+		return 0, 0, false, false, nil
 	}
-	if from < 0 || from > fi.Size() {
+	if from < 0 || from > size {
 		from = 0
 	}
 	want := trimEOL(line)
@@ -100,6 +104,9 @@ func find(f *os.File, line []byte, from int64) (at, to int64, found, whole bool,
 // End returns the inode and the size in bytes of the room at path: what to
 // record with the intent to post. Both are 0 when the room is missing.
 func End(path string) (inode uint64, size int64, err error) {
+	if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() {
+		return inodeOf(fi), fi.Size(), nil
+	}
 	f, fi, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil

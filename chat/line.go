@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -187,7 +186,11 @@ var commands = map[string]func(argument string) bool{
 	"stop":   none,
 	"budget": func(string) bool { return true }, // what it cannot read gets an answer
 	"status": none,
-	"jobs":   regexp.MustCompile(`^(stop [1-9][0-9]{0,8})?$`).MatchString,
+	"jobs": func(arg string) bool {
+		var n int
+		_, _ = fmt.Sscanf(arg, "stop %d", &n)
+		return arg == "" || n > 0 && n < 1e9 && arg == fmt.Sprint("stop ", n)
+	},
 	"forget": func(arg string) bool {
 		var from, to int
 		n, _ := fmt.Sscanf(arg, "e%d..e%d", &from, &to)

@@ -112,30 +112,31 @@ func Unsubscribe(subsDir, room string) error {
 // room by its own name, and counts also while the room's file is missing;
 // other files do not. A missing directory holds none.
 func Rooms(subsDir string) ([]string, error) {
-	return named(subsDir, func(t fs.FileMode) bool { return t&fs.ModeSymlink != 0 })
+	rooms, _, err := Links(subsDir)
+	return rooms, err
 }
 
-// NoLinks lists the rooms under whose names something other than a link is in
+// Links is Rooms, and others lists the rooms under whose names something other than a link is in
 // subsDir, sorted: an editor that saves puts a file in a link's place. They are not heard.
-func NoLinks(subsDir string) ([]string, error) {
-	return named(subsDir, func(t fs.FileMode) bool { return t&fs.ModeSymlink == 0 })
-}
-
-func named(subsDir string, fits func(fs.FileMode) bool) ([]string, error) {
-	entries, err := os.ReadDir(subsDir)
+func Links(subsDir string) (rooms, others []string, err error) {
+	entries, err := os.ReadDir(subsDir) // sorted by file name
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list rooms: %w", err)
+		return nil, nil, fmt.Errorf("list rooms: %w", err)
 	}
-	var rooms []string
 	for _, e := range entries {
 		room, ok := strings.CutSuffix(e.Name(), ext)
-		if ok && ValidRoom(room) && fits(e.Type()) {
+		switch {
+		case !ok || !ValidRoom(room):
+		case e.Type()&fs.ModeSymlink != 0:
 			rooms = append(rooms, room)
+		default:
+			others = append(others, room)
 		}
 	}
 	slices.Sort(rooms)
-	return rooms, nil
+	slices.Sort(others)
+	return rooms, others, nil
 }

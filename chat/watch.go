@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -15,20 +16,21 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// DefaultPoll is how often a Watcher looks by itself.
+// DefaultPoll is how often a Watcher looks where events do not tell.
 const DefaultPoll = 2 * time.Second
 
 // Watcher tells subscribers that something in a directory changed. A process
 // needs one, for all its rooms and identities.
 //
 // It watches directories: a watch on a file ends when an editor replaces the
-// file. It also looks at the subscribed files every few seconds (names, sizes,
-// times, nothing is read), for filesystems without events, for lost events and
-// for directories that were removed and made again.
+// file. Where the system's events do not tell of each change it looks at the subscribed files every few
+// seconds (names, sizes, times, nothing is read): on file systems not known to give them, as networks' are (see told),
+// where the system refuses a watch, while a directory is missing, and for links that leave the watched directories.
 type Watcher struct {
 	poll time.Duration
 	log  *slog.Logger
 	open func() (*fsnotify.Watcher, error)
+	wake chan struct{} // has one when a directory is doubted
 
 	// addMu serialises changes of watches and looks, and guards notify and warned. It
 	// is taken before mu. Whoever receives events must not wait for it: fsnotify
@@ -50,8 +52,13 @@ type Scope struct {
 
 // watched is one directory. The Watcher's mu guards it.
 type watched struct {
-	subs []subscription
-	seen map[string]fs.FileInfo // its entries that subscribers want, as last seen
+	subs    []subscription
+	doubted bool                   // events may not tell of all that changes in it: it is looked at
+	seen    map[string]fs.FileInfo // its entries that subscribers want, as last seen, while it is doubted
+}
+
+func (d *watched) wants(name string) bool {
+	return slices.ContainsFunc(d.subs, func(s subscription) bool { return s.wants(name) })
 }
 
 type subscription struct {
@@ -70,19 +77,18 @@ func raise(signal chan struct{}) {
 	}
 }
 
-// NewWatcher returns a watcher that looks by itself every poll (0: DefaultPoll).
+// NewWatcher returns a watcher that looks every poll (0: DefaultPoll) where it must.
 // It starts nothing: see Run. log may be nil.
 func NewWatcher(poll time.Duration, log *slog.Logger) *Watcher {
 	if poll <= 0 {
 		poll = DefaultPoll
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	return &Watcher{
 		poll:   poll,
 		log:    log,
 		open:   fsnotify.NewWatcher,
+		wake:   make(chan struct{}, 1),
 		warned: map[string]bool{},
 		dirs:   map[string]*watched{},
 	}
@@ -115,6 +121,7 @@ func (w *Watcher) Subscribe(scopes ...Scope) (changed <-chan struct{}, cancel fu
 		w.check(dir)
 	}
 	raise(signal)
+	raise(w.wake)
 	return signal, func() { w.drop(signal, dirs) }
 }
 
@@ -154,6 +161,9 @@ func (w *Watcher) drop(signal chan struct{}, dirs []string) {
 	}
 }
 
+// lookAnyway is how often everybody looks who has been told nothing: an event that is lost makes nobody deaf for good.
+const lookAnyway = time.Minute
+
 // Run watches until ctx is done, and then returns nil. Where the system gives
 // no events it says so once in the log and polls.
 func (w *Watcher) Run(ctx context.Context) error {
@@ -173,21 +183,27 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}()
 		w.use(notify)
 	}
-	w.checkAll()
-	w.signalAll() // for what happened before the watches
-
-	tick := time.NewTicker(w.poll)
-	defer tick.Stop()
+	w.doubtAll() // for what happened before the watches
+	stop := clockPut(func() { raise(w.wake) })
+	if stop != nil {
+		defer stop()
+	}
 	for last := time.Now(); ; {
+		var tick <-chan time.Time
+		if w.checkDoubted() || stop == nil {
+			tick = time.After(w.poll)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-time.After(lookAnyway):
+			w.doubtAll()
+		case <-tick:
+		case <-w.wake:
 		}
-		w.checkAll()
 		now := time.Now()
 		if put := now.Round(0).Sub(last.Round(0)) - now.Sub(last); put.Abs() > time.Second {
-			w.signalAll() // the machine has slept, or its clock was put: who waits for a time counts anew
+			w.doubtAll() // the machine has slept, or its clock was put: who waits for a time counts anew
 		}
 		last = now
 	}
@@ -221,7 +237,7 @@ func (w *Watcher) receive(notify *fsnotify.Watcher) {
 			} else {
 				w.log.Warn("file events failed, everybody reads", "err", err)
 			}
-			w.signalAll()
+			w.doubtAll()
 		}
 	}
 }
@@ -230,19 +246,36 @@ func (w *Watcher) event(ev fsnotify.Event) {
 	dir, name := filepath.Split(ev.Name)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if d := w.dirs[ev.Name]; d != nil { // of the watched directory itself
+	if d := w.dirs[ev.Name]; d != nil { // of the watched directory itself: it was removed, moved or made
 		d.signal("")
+		w.doubt(d)
 	}
 	if d := w.dirs[filepath.Clean(dir)]; d != nil {
+		if ev.Has(fsnotify.Create) && d.wants(name) && isLink(ev.Name) {
+			w.doubt(d)
+		}
 		d.signal(name)
 	}
 }
 
-func (w *Watcher) signalAll() {
+func isLink(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && fi.Mode()&fs.ModeSymlink != 0
+}
+
+// doubt has Run look at a directory soon.
+func (w *Watcher) doubt(d *watched) {
+	d.doubted = true
+	raise(w.wake)
+}
+
+// doubtAll is for when events were lost.
+func (w *Watcher) doubtAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range w.dirs {
 		d.signal("")
+		w.doubt(d)
 	}
 }
 
@@ -255,37 +288,45 @@ func (d *watched) signal(name string) {
 	}
 }
 
-func (w *Watcher) checkAll() {
+// checkDoubted looks at all that events may not tell of, and reports whether some of it stays so.
+func (w *Watcher) checkDoubted() (still bool) {
 	w.mu.Lock()
-	dirs := slices.Collect(maps.Keys(w.dirs))
+	dirs := maps.Clone(w.dirs)
+	maps.DeleteFunc(dirs, func(_ string, d *watched) bool { return !d.doubted })
 	w.mu.Unlock()
-	for _, dir := range dirs {
-		w.check(dir)
+	for dir := range dirs {
+		still = w.check(dir) || still
 	}
+	return still
 }
 
-// check sees to it that dir is watched, if it exists, and signals those who want an entry
-// that is not what it was at the last check.
-func (w *Watcher) check(dir string) {
+// check sees to it that dir is watched, if it exists. Where events may not tell of all, which it reports, and where they
+// may not have, it signals those who want an entry that is not what it was at the last check.
+func (w *Watcher) check(dir string) (doubted bool) {
 	w.addMu.Lock()
 	defer w.addMu.Unlock()
 	w.mu.Lock()
 	d := w.dirs[dir]
 	if d == nil { // nobody subscribes to it any more
 		w.mu.Unlock()
-		return
+		return false
 	}
-	subs := slices.Clone(d.subs)
+	was := watched{subs: slices.Clone(d.subs), doubted: d.doubted}
+	d.doubted = false // an event from here on doubts it anew
 	w.mu.Unlock()
-	w.watch(dir)
+	doubted = !w.watch(dir)
 	entries, _ := os.ReadDir(dir) // a missing directory has no entries
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !was.wants(e.Name()) })
+	for _, e := range entries {
+		doubted = doubted || e.Type()&fs.ModeSymlink != 0 && w.leadsOut(was.subs, filepath.Join(dir, e.Name()))
+	}
 	now := map[string]fs.FileInfo{}
 	for _, e := range entries {
-		if !slices.ContainsFunc(subs, func(s subscription) bool { return s.wants(e.Name()) }) {
-			continue
+		if !doubted && !was.doubted {
+			break
 		}
 		path := filepath.Join(dir, e.Name())
-		fi, err := os.Stat(path) // a room kept elsewhere changes without an event here
+		fi, err := os.Stat(path)
 		if err != nil {
 			fi, err = os.Lstat(path)
 		}
@@ -305,17 +346,38 @@ func (w *Watcher) check(dir string) {
 			d.signal(name)
 		}
 	}
-	d.seen = now
+	if d.seen = now; !doubted {
+		d.seen = nil
+	}
+	d.doubted = d.doubted || doubted
+	return d.doubted
 }
 
-// watch puts a watch on the directory that is under this name now. One that has it keeps it.
-func (w *Watcher) watch(dir string) {
+// leadsOut reports whether one of those who want a link is not told of what changes where it leads.
+func (w *Watcher) leadsOut(subs []subscription, link string) bool {
+	target, _ := os.Readlink(link) // "" leads to a directory
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(link), target)
+	}
+	dir, name := realDir(filepath.Dir(target)), filepath.Base(target)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(subs, func(s subscription) bool {
+		told := func(t subscription) bool { return t.changed == s.changed && t.wants(name) }
+		return s.wants(filepath.Base(link)) && (w.dirs[dir] == nil || !slices.ContainsFunc(w.dirs[dir].subs, told))
+	})
+}
+
+// watch puts a watch on the directory that is under this name now. One that has it keeps it. It reports whether events tell
+// of all that changes there.
+func (w *Watcher) watch(dir string) bool {
 	if w.notify == nil {
-		return
+		return false
 	}
 	err := w.notify.Add(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !w.warned[dir] { // the poll tries again
 		w.warned[dir] = true
 		w.log.Warn("no file events for a directory, polling it", "dir", dir, "every", w.poll, "err", err)
 	}
+	return err == nil && told(dir)
 }

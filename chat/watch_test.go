@@ -343,7 +343,7 @@ func TestDirectoryWatchedAgain(t *testing.T) {
 	signalled(t, changed)
 	settled(changed)
 	write(t, Path(home, "dev"), "")
-	w.checkAll() // what the poll does
+	w.checkDoubted() // what the poll does
 	signalled(t, changed)
 	settled(changed)
 	echo(t, Path(home, "dev"), "one\n")
@@ -390,6 +390,41 @@ func TestPollAlone(t *testing.T) {
 			t.Errorf("%v, the log is\n%s", err, log)
 		}
 	}
+}
+
+// Where events tell of all, nothing is polled; a link that leads out of what is watched is, as long as it is there.
+func TestPollsOnlyWhatEventsDoNotTell(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	if !told(home) {
+		t.Skip("a file system that is polled")
+	}
+	write(t, Path(home, "dev"), "")
+	subs := filepath.Join(home, "agents", "51c0", "subs")
+	lethetest.Must(t, Subscribe(subs, Dir(home), "dev"))
+	w, _ := newWatcher(t, 20*time.Millisecond)
+	changed, cancel := w.Subscribe(Scope{Dir: subs}, Scope{Dir: Dir(home), Names: []string{"dev.md"}})
+	defer cancel()
+	polls := func() (n int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, d := range w.dirs {
+			if d.doubted {
+				n++
+			}
+		}
+		return n
+	}
+	lethetest.Eventually(t, "nothing is polled", func() bool { return polls() == 0 })
+	elsewhere := filepath.Join(t.TempDir(), "shared.md")
+	write(t, elsewhere, "")
+	lethetest.Must(t, os.Symlink(elsewhere, filepath.Join(subs, "ops.md")))
+	lethetest.Eventually(t, "the link is polled", func() bool { return polls() == 1 })
+	settled(changed)
+	echo(t, elsewhere, "one\n")
+	signalled(t, changed)
+	lethetest.Must(t, os.Remove(filepath.Join(subs, "ops.md")))
+	lethetest.Eventually(t, "nothing is polled again", func() bool { return polls() == 0 })
 }
 
 // A room that is a link to a file elsewhere changes without an event.

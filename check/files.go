@@ -29,7 +29,9 @@ var forms = map[string]func([]byte) bool{
 	".jsonl": func(data []byte) bool { // the last line may be cut off
 		return !slices.ContainsFunc(slices.Collect(bytes.Lines(data)), func(line []byte) bool { return bytes.HasSuffix(line, []byte("\n")) && !json.Valid(line) })
 	},
-	"recall.db": func(data []byte) bool { return bytes.HasPrefix(data, []byte("SQLite format 3\x00")) },
+	"recall.db": func(data []byte) bool {
+		return json.Valid(data) || bytes.HasPrefix(data, []byte("SQLite format 3\x00"))
+	}, // as it was once
 }
 
 // files checks the files in a directory of the home and below: modes, what is left over, and forms.
@@ -108,7 +110,7 @@ func (f *folder) beside() error {
 	if to, _ := os.Readlink(link); to != target {
 		f.find("no name", link, "it does not lead to "+target, func() error { return durable.Symlink(target, link) })
 	}
-	subs, err := chat.NoLinks(f.id.Subs())
+	_, subs, err := chat.Links(f.id.Subs())
 	for _, room := range subs {
 		path := filepath.Join(f.id.Subs(), chat.FileName(room))
 		f.find("stray file", path, "a subscription is a link to a room", func() error { return f.aside(path) })

@@ -42,9 +42,10 @@ func (c *checker) life(id agent.Identity) (err error) {
 	f := &folder{checker: c, id: id, s: mind.New(), stand: map[[8]byte][]byte{}, told: map[string]string{}}
 	c.Lives++
 	var untold []blobs.Hash
-	r := newReacher(id, c.all, func(h blobs.Hash) error { untold = append(untold, h); return nil }, f.missUnnamed)
+	r := newReacher(id, c.all, func(h blobs.Hash) error { untold, c.named[h] = append(untold, h), true; return nil }, f.missUnnamed)
 	if f.log, err = life.ReadFrom(id.LIFE(), life.Mark{}); err == nil {
 		defer f.log.Close()
+		f.log.Until(c.all.end(id))
 	}
 	for err == nil {
 		var e life.Event
@@ -166,6 +167,7 @@ func (f *folder) miss(e life.Event, i int, h, parent blobs.Hash, body []byte, er
 
 // missUnnamed notes a text that a snapshot alone names.
 func (f *folder) missUnnamed(h blobs.Hash, err error) {
+	f.named[h] = true
 	if f.stand[[8]byte(h[:8])] != nil {
 		return
 	}

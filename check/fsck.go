@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -71,7 +72,15 @@ type checker struct {
 
 	mu sync.Mutex // guards what follows while blobs are read
 	Report
-	lost map[blobs.Hash]blobs.Hash // tombstones of what is lost: the hashes of their files
+	lost    map[blobs.Hash]blobs.Hash // tombstones of what is lost: the hashes of their files
+	damaged []damaged
+	named   map[blobs.Hash]bool // what lives refer to
+}
+
+// damaged is a blob whose bytes are not what its name says.
+type damaged struct {
+	blobs.Hash
+	err error
 }
 
 // Fsck checks some lives and the blobs that they refer to, or with none of them the whole home. It changes
@@ -81,7 +90,7 @@ func Fsck(home agent.Home, store *blobs.Store, lives []agent.Identity, tell func
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{home: home, all: all, began: time.Now(), tell: tell, lost: map[blobs.Hash]blobs.Hash{}}
+	c := &checker{home: home, all: all, began: time.Now(), tell: tell, lost: map[blobs.Hash]blobs.Hash{}, named: map[blobs.Hash]bool{}}
 	c.Findings = []Finding{}
 	of, dirs := all.sorted, []string{home.Dir}
 	if len(lives) > 0 {
@@ -89,7 +98,7 @@ func Fsck(home agent.Home, store *blobs.Store, lives []agent.Identity, tell func
 	}
 	for _, id := range lives {
 		r := newReacher(id, all, func(h blobs.Hash) error { of = append(of, h); return nil }, func(blobs.Hash, error) {})
-		_ = life.Scan(id.LIFE(), func(e life.Event, _ int64) error { return r.line(e) }) // c.life tells of errors
+		_ = all.scan(id, func(e life.Event, _ int64) error { return r.line(e) }) // c.life tells of errors
 		dirs = append(dirs, id.Dir)
 	}
 	if lives == nil {
@@ -102,6 +111,7 @@ func Fsck(home agent.Home, store *blobs.Store, lives []agent.Identity, tell func
 	for _, id := range lives {
 		err = errors.Join(err, c.life(id))
 	}
+	err = errors.Join(err, c.tellDamaged())
 	slices.SortStableFunc(c.Findings, func(a, b Finding) int { return strings.Compare(a.Level, b.Level) })
 	return &c.Report, err
 }
@@ -131,11 +141,11 @@ func (c *checker) blobs(of []blobs.Hash) error {
 				if serr != nil { // erased or moved since it was listed; whoever refers to it misses it
 					continue
 				}
-				if err != nil {
-					c.find("damaged blob", path, err.Error(), func() error { return c.aside(path) })
-				}
 				c.mode(path, fi)
 				c.mu.Lock()
+				if err != nil {
+					c.damaged = append(c.damaged, damaged{h, err})
+				}
 				if b.Gone != nil && b.Gone.Why == blobs.Lost {
 					c.lost[h] = blobs.Sum(blobs.EncodeTombstone(*b.Gone, b.Meta, b.Body))
 				}
@@ -149,6 +159,25 @@ func (c *checker) blobs(of []blobs.Hash) error {
 		})
 	}
 	return g.Wait()
+}
+
+// tellDamaged notes the damaged blobs, before what misses them. One that nothing names is what a power loss has left of a
+// text whose line never came.
+func (c *checker) tellDamaged() (err error) {
+	if len(c.damaged) > 0 {
+		err = errors.Join(c.all.mentioned(c.home.Chats(), c.named), c.all.mentioned(filepath.Join(c.home.Dir, "bridges"), c.named))
+	}
+	misses := c.Findings
+	c.Findings = nil
+	for _, d := range c.damaged {
+		kind, path := "damaged blob", c.all.Path(d.Hash)
+		if !c.named[d.Hash] {
+			kind = "stray file"
+		}
+		c.find(kind, path, d.err.Error(), func() error { return c.aside(path) })
+	}
+	c.Findings = append(c.Findings, misses...)
+	return err
 }
 
 // aside moves a file to lost+found.

@@ -83,6 +83,9 @@ func TestRepairOfEachBlob(t *testing.T) {
 		}
 		w.mended(b.Gist)
 		after, err := w.store.Get(b.Hash)
+		if torn, _ := filepath.Glob(w.id("ada").LIFE() + ".torn-*"); errors.Is(err, blobs.ErrNotFound) && len(torn) > 0 { // it was of the last append
+			continue
+		}
 		lethetest.Must(t, err)
 		s, err := agent.Fold(w.id("ada"), w.store)
 		lethetest.Must(t, err)

@@ -81,7 +81,7 @@ func Collect(home agent.Home, store *blobs.Store, move bool) (g Garbage, err err
 	for _, id := range lives {
 		here[id.Self] = true
 		r := newReacher(id, all, func(h blobs.Hash) error { keep[h] = true; return nil }, func(_ blobs.Hash, lost error) { err = errors.Join(err, lost) })
-		err = errors.Join(err, life.Scan(id.LIFE(), func(e life.Event, _ int64) error { return r.line(e) }))
+		err = errors.Join(err, all.scan(id, func(e life.Event, _ int64) error { return r.line(e) }))
 	}
 	for _, dir := range []string{"chats", "bridges"} {
 		err = errors.Join(err, all.mentioned(filepath.Join(home.Dir, dir), keep))

@@ -7,12 +7,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/internal/lazy"
 	"lethe/life"
 )
 
@@ -33,7 +33,7 @@ func ReachTo(id agent.Identity, store *blobs.Store, end int64, f func(blobs.Hash
 	}
 	lost, first := 0, error(nil)
 	r := newReacher(id, all, f, func(_ blobs.Hash, err error) { lost, first = lost+1, cmp.Or(first, err) })
-	err = life.Scan(id.LIFE(), func(e life.Event, offset int64) error {
+	err = all.scan(id, func(e life.Event, offset int64) error {
 		if offset >= end {
 			return nil
 		}
@@ -56,6 +56,27 @@ func list(store *blobs.Store) (l listing, err error) {
 	err = store.Each(func(h blobs.Hash) error { l.sorted = append(l.sorted, h); return nil })
 	slices.SortFunc(l.sorted, func(a, b blobs.Hash) int { return bytes.Compare(a[:], b[:]) })
 	return l, err
+}
+
+// end is where the log of a life ends: before a torn end. Of a damaged one it is not known, and the damage is found by who reads it.
+func (l listing) end(id agent.Identity) int64 {
+	log, err := agent.View(id, l.Store)
+	if err != nil {
+		return math.MaxInt64
+	}
+	defer log.Close()
+	return log.Size()
+}
+
+// scan is life.Scan up to there.
+func (l listing) scan(id agent.Identity, f func(e life.Event, offset int64) error) error {
+	end := l.end(id)
+	return life.Scan(id.LIFE(), func(e life.Event, offset int64) error {
+		if offset >= end {
+			return nil
+		}
+		return f(e, offset)
+	})
 }
 
 // find is Resolve, also of what was stored since. An address that is not there ends in zeros.
@@ -114,7 +135,7 @@ func (r *reacher) visit(h blobs.Hash) {
 }
 
 // names finds what a snapshot names, refs in originals, and what a card lists.
-var names = regexp.MustCompile(`"([0-9a-f]{64})"[,\n]|◱hash=([0-9a-f]{16,64}) gist=(?:SEGMENT|SUMMARISE)\.md◲|◱hash=([0-9a-f]{12,64}) |(?m:^)hash=([0-9a-f]{12,64}) gist=`)
+var names = lazy.Regexp(`"([0-9a-f]{64})"[,\n]|◱hash=([0-9a-f]{16,64}) gist=(?:SEGMENT|SUMMARISE)\.md◲|◱hash=([0-9a-f]{12,64}) |(?m:^)hash=([0-9a-f]{12,64}) gist=`)
 
 // follow visits a blob, what its text names, and its parents. Trusted is what Lethe has written; what
 // anybody could have written into a text names blobs of the life and its ancestors only.
@@ -139,7 +160,7 @@ func (r *reacher) follow(h blobs.Hash, trusted bool) {
 			r.named(self, true)
 		}
 		epoch := strings.HasPrefix(b.Gist, "epoch ")
-		for _, m := range names.FindAllSubmatch(b.Body, -1) {
+		for _, m := range names().FindAllSubmatch(b.Body, -1) {
 			if len(m[1]) == 0 || epoch {
 				r.named(string(bytes.Join(m[1:], nil)), epoch && len(m[1])+len(m[2]) > 0)
 			}

@@ -9,12 +9,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/internal/lazy"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/proof"
@@ -98,6 +98,9 @@ func (v *verifier) lines(r *reacher) error {
 	defer from.Close()
 	if v.gone, err = life.ReadErased(v.id.LIFE()); err != nil {
 		return err
+	}
+	if r != nil {
+		from.Until(r.end(v.id))
 	}
 	for told := int64(0); ; {
 		v.same = v.same || v.Against != nil && v.Against.Size == v.tree.Size && v.Against.Root == v.tree.Root()
@@ -300,7 +303,7 @@ func (v *verifier) bound(store *blobs.Store, linked map[blobs.Hash]bool) error {
 	maps.DeleteFunc(v.refs, func(h blobs.Hash, _ int64) bool { return linked[h] })
 	for _, h := range v.epochs {
 		if b, err := store.Get(h); err == nil && len(v.refs) > 0 && linked[h] {
-			for _, m := range whole.FindAllSubmatch(b.Body, -1) {
+			for _, m := range whole().FindAllSubmatch(b.Body, -1) {
 				h, _ := blobs.ParseHash(string(m[1]))
 				delete(v.refs, h)
 			}
@@ -315,4 +318,4 @@ func (v *verifier) bound(store *blobs.Store, linked map[blobs.Hash]bool) error {
 }
 
 // whole finds addresses in a snapshot.
-var whole = regexp.MustCompile(`"([0-9a-f]{64})"`)
+var whole = lazy.Regexp(`"([0-9a-f]{64})"`)

@@ -121,9 +121,10 @@ type Fade struct {
 	// Mechanical says that no model made it.
 	Mechanical bool
 
-	pins  []mind.Pin
-	over  []string   // pinned sentences that are kept or withdrawn by now, as the model wrote them
-	lines int        // what people said
-	print blobs.Hash // of all that its entries said when they were read
-	stays int        // how many swaps have left it live
+	pins     []mind.Pin
+	over     []string // pinned sentences that are kept or withdrawn by now, as the model wrote them
+	lines    int      // what people said
+	units    []unit   // its entries, as they were read
+	original string   // what they said; "" until it is rendered
+	stays    int      // how many swaps have left it live
 }

@@ -30,7 +30,7 @@ func ordered(fades []Fade) []Fade {
 
 // chunk begins the fade of some units.
 func chunk(units []unit) Fade {
-	f := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), print: fingerprint(units)}
+	f := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), units: units}
 	for _, u := range units {
 		if u.Kind == mind.Inbound {
 			f.lines += strings.Count("\n"+u.Text, "\n[USER:")

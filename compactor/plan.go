@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -27,6 +28,8 @@ type Input struct {
 	// Only, when not empty, are ranges of entries of which all that is in whole turns or
 	// finished steps is eligible, and nothing else, however little it is.
 	Only []event.Entries
+	// Read, when not nil, has a job read in advance what a swap needs of blobs.
+	Read Read
 	// Kept are the chunks that an earlier swap left live. Those whose entries
 	// have not changed are summarised again and not cut; each time one is left it
 	// counts as a little less relevant.
@@ -215,7 +218,7 @@ func tokens(messages []mind.Message, meter Meter) int {
 // freeze copies an entry: its calls may be replaced while the job runs.
 func freeze(e *mind.Entry) *mind.Entry {
 	frozen := *e
-	frozen.Calls = make([]*mind.Call, len(e.Calls))
+	frozen.Calls = slices.Clone(e.Calls)
 	for i, c := range e.Calls {
 		call := *c
 		frozen.Calls[i] = &call
@@ -247,29 +250,15 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, of [][]unit, rest []un
 // take takes the entries of a chunk out of live, so that nothing fades twice, if each
 // of them is there as it was read.
 func (f Fade) take(live map[int]*mind.Entry) bool {
-	var units []unit
-	for n := f.From; n <= f.To; n++ {
-		if live[n] == nil || live[n].Waits() {
+	for _, u := range f.units {
+		if e := live[u.N]; e == nil || e.Waits() || !reflect.DeepEqual(e, u.Entry) { // strings are mostly the same ones
 			return false
 		}
-		units = append(units, unit{Entry: live[n]})
 	}
-	if fingerprint(units) != f.print {
-		return false
-	}
-	for _, u := range units {
+	for _, u := range f.units {
 		delete(live, u.N)
 	}
 	return true
-}
-
-// fingerprint identifies all that entries say. An edit of one is another print.
-func fingerprint(units []unit) blobs.Hash {
-	var b strings.Builder
-	for _, u := range units {
-		b.WriteString(u.Full())
-	}
-	return blobs.Sum([]byte(b.String()))
 }
 
 // text renders units for a request that stands alone, and as the source that

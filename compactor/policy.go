@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -59,9 +60,7 @@ const (
 // AnswerTokens bounds an answer: what was asked for, if anything, and no more
 // than a share of the limit.
 func AnswerTokens(asked, limit int) int {
-	if asked == 0 {
-		asked = maxAnswerTokens
-	}
+	asked = cmp.Or(asked, maxAnswerTokens)
 	return min(asked, limit/answerShare)
 }
 

@@ -46,7 +46,13 @@ func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error)
 		}
 		made[i].stays = before.stays
 	}
-	return ordered(append(made, j.quiet...)), failure
+	fades = ordered(append(made, j.quiet...))
+	for i := range fades {
+		if j.in.Read != nil {
+			fades[i].original = fades[i].originals(j.in.Read)
+		}
+	}
+	return fades, failure
 }
 
 // worker asks the model and counts what comes of it.

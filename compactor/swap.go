@@ -92,7 +92,7 @@ func (sw *swap) choose(fades []Fade, out *Outcome) (chosen []Fade, note string) 
 	}
 	for _, f := range kept {
 		if !f.Mechanical { // those cost nothing to make again
-			f.stays++
+			f.stays, f.original = f.stays+1, ""
 			out.Kept = append(out.Kept, f)
 		}
 	}
@@ -156,24 +156,20 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 
 // fade takes a chunk out of the live context and puts its summary into the past.
 func (sw *swap) fade(f Fade) error {
-	var live []*mind.Entry
-	var original strings.Builder
-	var newest time.Time
-	for _, e := range sw.Live {
-		if e.N < f.From || e.N > f.To {
-			live = append(live, e)
-			continue
+	original, newest := f.original, time.Time{}
+	if original == "" {
+		original = f.originals(sw.read)
+	}
+	for _, u := range f.units {
+		if u.At.After(newest) {
+			newest = u.At
 		}
-		if e.At.After(newest) {
-			newest = e.At
-		}
-		original.WriteString(e.Original(sw.read))
 	}
 	about := blobs.Meta{Gist: f.Gist}
 	if !f.Mechanical { // that has only words of the original
 		about.Summary = blobs.Unescape(f.Summary)
 	}
-	ref, err := sw.put(about, []byte(original.String()))
+	ref, err := sw.put(about, []byte(original))
 	if err != nil {
 		return err
 	}
@@ -184,12 +180,21 @@ func (sw *swap) fade(f Fade) error {
 	if f.Summary == "" || sw.cost(r) >= f.Tokens { // a few words, shorter than any summary of them
 		r.Level, r.Text = mind.Gist, ""
 	}
-	sw.Live = live
+	sw.Live = slices.DeleteFunc(slices.Clone(sw.Live), func(e *mind.Entry) bool { return f.From <= e.N && e.N <= f.To })
 	sw.fresh[f.From] = true
 	sw.Faded = append(sw.Faded, r)
 	slices.SortFunc(sw.Faded, func(a, b mind.Range) int { return cmp.Compare(a.From, b.From) })
 	sw.pin(f.pins)
 	return nil
+}
+
+// originals renders all that the entries of a chunk say.
+func (f Fade) originals(read Read) string {
+	var b strings.Builder
+	for _, u := range f.units {
+		b.WriteString(u.Original(read))
+	}
+	return b.String()
 }
 
 // written puts the summaries that stand and lists the chunks that have faded.

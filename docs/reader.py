@@ -88,12 +88,20 @@ class Life:
         self.offsets, erased = [0], f"{self.dir}/LIFE.erased"
         for line in self.lines: self.offsets.append(self.offsets[-1] + len(line))
         with open(erased if os.path.exists(erased) else os.devnull) as f: self.erased = {int(o): (before, now) for o, before, now in map(str.split, f)}
+        self.end = len(self.lines)
+        begin = next((i for i in range(self.end - 1, -1, -1) if self.lines[i][-17:-15] != b" +" and self.fits(i)), 0)
+        self.end = begin + len(list(self.sound(begin)))
+        try:
+            for ref in [ref for line in self.lines[begin:self.end] for ref in parse(line)[3]]: self.blob(ref["short"])
+        except Fault: self.end = begin or self.end  # a text of the last append is torn
+    def fits(self, i):
+        line, before = self.lines[i], self.lines[i - 1][-13:-1] if i else b""
+        fits = line[-15:] == b" #%b\n" % encode(blake3(before + line[:-15])[:12])
+        return fits or self.erased.get(self.offsets[i], ("", ""))[1] == hashlib.sha256(b"\0" + line[:-1]).hexdigest()
     def sound(self, begin):
         """The numbers of the lines from one on whose checksums fit, up to a torn end."""
-        for i, line in enumerate(self.lines[begin:], begin):
-            before = self.lines[i - 1][-13:-1] if i else b""
-            fits = line[-15:] == b" #%b\n" % encode(blake3(before + line[:-15])[:12])
-            if not fits and self.erased.get(self.offsets[i], ("", ""))[1] != hashlib.sha256(b"\0" + line[:-1]).hexdigest():
+        for i in range(begin, self.end):
+            if not self.fits(i):
                 if torn(self.lines[i:]): return
                 raise Fault(f"LIFE.md line {i + 1}: the checksum does not fit")
             yield i
@@ -149,7 +157,7 @@ def fill_result(life, c):
 def exact(tool, args): return tool and blake3(encode(f"{tool}\0{args}"))[:32]
 
 def fold(life):
-    newest = max((i for i, line in enumerate(life.lines) if line[30:36] == b"epoch "), default=None)
+    newest = max((i for i, line in enumerate(life.lines[:life.end]) if line[30:36] == b"epoch "), default=None)
     if newest is None: raise Fault("LIFE.md has no epoch: nothing was lived yet")
     state = json.loads(text(life.body(parse(life.lines[newest])[3][0])))
     for key in ("live", "questions", "approved"): state[key] = state.get(key) or []
@@ -276,7 +284,7 @@ def notes_at_end(life, state):
     memory = memory.strip(SPACE)
     shown, n = first(memory, 4000), int(setting(life.home, "life", "lines", 0))
     more = f"\n({len(memory) - len(shown)} more characters are in self/MEMORY.md)" if len(memory) > 4000 else ""
-    lines = [text(line[:-1]) for line in life.lines[-n:]] if n else []
+    lines = [text(line[:-1]) for line in life.lines[:life.end][-n:]] if n else []
     while sum(weight(line) + 1 for line in lines) > min(6000, chars // 10): lines.pop(0)
     return "◆ memory\n" + (outside(shown) + more or "(empty)") + ("\n◆ life\n" + "\n".join(lines) if lines else "")
 

@@ -98,9 +98,10 @@ func Find(home agent.Home, store *blobs.Store, id agent.Identity, r Request) (_ 
 		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What))
 	})
 	if f.plan.Places = out.Count; out.Count > 0 { // the index repeats what the blobs hold
-		for _, name := range []string{"recall.db", "recall.db-wal", "recall.db-shm", "recall.db-journal"} {
-			if fi, err := os.Lstat(filepath.Join(id.Dir, name)); err == nil && fi.Mode().IsRegular() {
-				f.plan.Files = append(f.plan.Files, redact.File{Path: filepath.Join("agents", id.Self, name), Remove: true})
+		names, _ := filepath.Glob(filepath.Join(id.Dir, "recall.db*"))
+		for _, name := range names {
+			if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() && !strings.HasSuffix(name, "-lock") {
+				f.plan.Files = append(f.plan.Files, redact.File{Path: filepath.Join("agents", id.Self, filepath.Base(name)), Remove: true})
 			}
 		}
 	}
@@ -251,7 +252,8 @@ func (f *finder) treat(parts []string) (how, kind string) {
 		if len(parts) < 3 {
 			break
 		}
-		switch own, ok := ownFiles[parts[2]]; {
+		own, _, _ := strings.Cut(parts[2], "-") // recall.db-1234
+		switch own, ok := ownFiles[own]; {
 		case ok && own[0] == Left && f.req.Workspace:
 		case ok:
 			return own[0], own[1]
@@ -265,7 +267,7 @@ func (f *finder) treat(parts []string) (how, kind string) {
 // ownFiles says what becomes of files of the identity, and of which kind they are.
 var ownFiles = map[string][2]string{
 	"SOUL.md": {soul, raw}, "LIFE.md": {Erased, log}, "context.md": {Removed, mine}, "status.json": {Removed, raw}, "live.md": {Removed, raw}, "live.json": {Removed, raw},
-	"LIFE.erased": {}, "erase.json": {}, "lock": {}, "tree": {}, "recall.db": {}, "recall.db-wal": {}, "recall.db-shm": {}, "recall.db-journal": {}, "recall.db-lock": {},
+	"LIFE.erased": {}, "erase.json": {}, "lock": {}, "tree": {}, "recall.db": {},
 	"workspace": {Left, raw}, "sandbox": {Left, raw}, "gate": {Left, raw},
 }
 

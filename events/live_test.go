@@ -42,7 +42,7 @@ func TestDeltas(t *testing.T) {
 	}
 	go func() { done <- watcher.Run(ctx) }()
 	go func() { done <- s.Follow(ctx, watcher, tell) }()
-	write := func(l status.Live) { lethetest.Must(t, status.WriteLive(dir, l)) }
+	write := func(l status.Live) { show(dir, l) }
 	expect := func(want ...string) {
 		t.Helper()
 		for _, want := range want {
@@ -146,4 +146,11 @@ func BenchmarkResume(b *testing.B) {
 			b.Fatal(got)
 		}
 	}
+}
+
+// show shows in dir what is under way.
+func show(dir string, l status.Live) {
+	v := status.NewView(dir)
+	v.Live(func(now *status.Live) bool { *now = l; return true })
+	v.Flush()
 }

@@ -76,8 +76,8 @@ type Host struct {
 	watcher  *chat.Watcher
 	log      *slog.Logger
 
-	members  members // those that Start runs
-	conf     llm.Config
+	members  members                     // those that Start runs
+	client   *llm.Client                 // of all identities, which share its connections
 	model    string                      // of an identity that has none
 	serve    func(context.Context) error // the offline model, or nil
 	warnings []string                    // what weakens the promises here
@@ -116,15 +116,15 @@ func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
 	if o.Offline {
 		return h, h.rehearse()
 	}
-	h.conf = llm.Config{
+	conf := llm.Config{
 		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Log: log,
 		MaxRetries: quietRetries,
 		OnRetry: func(err error, wait time.Duration) {
 			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
 		},
 	}
-	client, err := llm.New(h.conf)
-	if errors.Is(err, llm.ErrNoKey) && o.Rehearse && h.conf.Preset == "" && h.conf.BaseURL == "" {
+	h.client, err = llm.New(conf)
+	if errors.Is(err, llm.ErrNoKey) && o.Rehearse && conf.Preset == "" && conf.BaseURL == "" {
 		return h, h.rehearse()
 	}
 	if err != nil && !errors.Is(err, llm.ErrNoKey) {
@@ -133,8 +133,7 @@ func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
-	h.Endpoint, h.model = client.Host(), client.Preset().Model
+	h.Endpoint, h.model = h.client.Host(), h.client.Preset().Model
 	if h.model == "" && o.Model == "" && settings.Model.Name == "" {
 		return nil, config.Invalid("name one with --model, or model.name in config.toml", "no model is named for %s", h.Endpoint)
 	}
@@ -149,9 +148,9 @@ func (h *Host) rehearse() error {
 		return err
 	}
 	h.Offline, h.Endpoint, h.model = true, "offline", offlineModel
-	h.conf = llm.Config{Preset: "deepseek", BaseURL: url, Key: offlineKey, Log: h.log}
+	h.client, err = llm.New(llm.Config{Preset: "deepseek", BaseURL: url, Key: offlineKey, Log: h.log})
 	h.serve = server.Serve
-	return nil
+	return err
 }
 
 // OpenAgent makes the running form of an identity.
@@ -165,10 +164,6 @@ func (h *Host) OpenAgent(id agent.Identity) (*agent.Agent, error) {
 
 // config is what an identity runs with.
 func (h *Host) config(id agent.Identity) (agent.Config, error) {
-	client, err := llm.New(h.conf)
-	if err != nil {
-		return agent.Config{}, err
-	}
 	s, r := h.settings, h.options
 	bash := s.Tools.Bash
 	if !confines.Load() {
@@ -193,7 +188,7 @@ func (h *Host) config(id agent.Identity) (agent.Config, error) {
 	workspace := cmp.Or(r.Workspace, s.Tools.Workspace)
 	c := agent.Config{
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
-		Model: client, Offline: h.Offline, Params: params, DefaultModel: h.model,
+		Model: h.client, Offline: h.Offline, Params: params, DefaultModel: h.model,
 		Forgetting: agent.Forgetting{
 			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
 			Mechanical: s.Compactor.Mode == config.ModeMechanical,
@@ -247,6 +242,9 @@ func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error
 		group.Go(func() error { return h.serve(around) })
 	}
 	err := f(ctx)
+	if h.client != nil { // Look runs nothing that asks a model
+		h.client.Close()
+	}
 	end()
 	return errors.Join(err, group.Wait())
 }

@@ -9,12 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"lethe/agent"
+	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
+	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 )
 
@@ -69,6 +72,30 @@ func TestSay(t *testing.T) {
 	lethetest.Must(t, ada.Join("ops"))
 	if r, err := ada.Say(t.Context(), "ops", "what is 2*3?"); err != nil || r.Text != "2*3 = 6" || r.Room != "ops" {
 		t.Errorf("%+v, %v", r, err)
+	}
+	lethetest.Must(t, h.Close())
+}
+
+// TestSaidIsInTheRoom says that an answer that was waited for stands in the room, however long that takes
+// behind the line that decides it.
+func TestSaidIsInTheRoom(t *testing.T) {
+	dir := t.TempDir()
+	room := chat.Path(dir, "dev")
+	durable.Fault = func(stage durable.Stage, op, path string) error {
+		if op == "append" && path == room && stage == durable.Before {
+			time.Sleep(50 * time.Millisecond) // the disk is slow
+		}
+		return nil
+	}
+	defer func() { durable.Fault = nil }()
+	h := open(t, dir)
+	ada := start(t, h, "ada")
+	for _, text := range []string{"what is 12*7?", "/jobs"} {
+		r, err := ada.Say(t.Context(), "", text)
+		lethetest.Must(t, err)
+		if all, err := os.ReadFile(room); err != nil || !strings.Contains(string(all), r.Text) {
+			t.Errorf("%q: %q is not in the room: %s, %v", text, r.Text, all, err)
+		}
 	}
 	lethetest.Must(t, h.Close())
 }

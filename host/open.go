@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,9 +41,7 @@ func HideKeys() {
 
 // Dir is the home that is meant: dir, or $LETHE_HOME, or ~/.lethe.
 func Dir(dir string) (string, error) {
-	if dir == "" {
-		dir = os.Getenv("LETHE_HOME")
-	}
+	dir = cmp.Or(dir, os.Getenv("LETHE_HOME"))
 	if dir != "" {
 		return dir, nil
 	}

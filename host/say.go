@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,9 +81,7 @@ func Post(home agent.Home, room, user, text string) (chat.Line, error) {
 // The error is ErrNotHeard, ErrStopped, a *PausedError or the context's; what was said stays
 // said, except with ErrNotHeard.
 func (i *Identity) Say(ctx context.Context, room, text string) (Reply, error) {
-	if room == "" {
-		room = RoomOf(i.Identity)
-	}
+	room = cmp.Or(room, RoomOf(i.Identity))
 	asked, err := i.Ask(room)
 	if err != nil {
 		return Reply{}, err
@@ -136,6 +136,9 @@ func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event)
 			if errors.Is(err, ErrStopped) {
 				a.ended(ctx)
 			}
+			if err == nil && t.Text != "" && t.Ended == "" {
+				a.posted(ctx, line)
+			}
 			return t.Reply, err
 		}
 	}
@@ -158,6 +161,30 @@ func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event)
 		}
 	}
 }
+
+// posted waits until what the identity said stands in the room: its log says it a moment before. A room that
+// cannot be written is not waited for longer.
+func (a *Asked) posted(ctx context.Context, line chat.Line) {
+	path := chat.Path(a.host.home.Dir, a.Room)
+	changed, cancel := a.host.watcher.Subscribe(chat.Scope{Dir: filepath.Dir(path), Names: []string{filepath.Base(path)}})
+	defer cancel()
+	for late := time.After(alivePace); ; {
+		select {
+		case <-changed:
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
+		}
+		lines, err := chat.Before(path, -1, recentLines)
+		if err != nil || slices.ContainsFunc(lines, func(l chat.Line) bool { return l.Agent && l.Name == a.Name && l.From >= line.From }) {
+			return
+		}
+	}
+}
+
+// recentLines is how many lines may have been said since.
+const recentLines = 1000
 
 // ended waits for the end of a run in this program that has said that it stops, so that Resume begins another one.
 func (i *Identity) ended(ctx context.Context) {

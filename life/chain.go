@@ -94,21 +94,30 @@ func (c *chain) verify(at Mark, line string) (record, error) {
 	return read(line)
 }
 
-// soundEnd returns where the sound part of a log ends. What follows, if anything, is a
+// ending is where the sound part of a log ends, where its last append begins, and its events.
+type ending struct {
+	Mark
+	from   Mark
+	events []Event
+}
+
+// soundEnd finds where the sound part of a log ends. What follows, if anything, is a
 // torn end. It reads back as far as the last append goes; damage that it meets there is a
 // *CorruptError.
-func soundEnd(r io.ReaderAt, size int64, path string) (Mark, error) {
-	begin, err := lastAppend(r, size, &chain{path: path})
-	if err != nil {
-		return Mark{}, err
+func soundEnd(r io.ReaderAt, size int64, path string) (last ending, err error) {
+	if last.from, err = lastAppend(r, size, &chain{path: path}); err != nil {
+		return last, err
 	}
-	reader := newReader(r, size, path, begin)
+	reader := newReader(r, size, path, last.from)
 	for {
-		if _, _, err := reader.Next(); err == io.EOF {
-			return reader.At, nil
+		e, _, err := reader.Next()
+		if err == io.EOF {
+			last.Mark = reader.At
+			return last, nil
 		} else if err != nil {
-			return Mark{}, err
+			return last, err
 		}
+		last.events = append(last.events, e)
 	}
 }
 

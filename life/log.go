@@ -15,9 +15,14 @@ import (
 type Log struct {
 	path string
 	file *os.File
-	end  Mark  // behind the last good line
-	err  error // set once an append failed
-	tree tree  // as it was at the newest seal that this Log wrote
+	own  os.FileInfo // which file that is
+	last ending      // as it was opened
+	end  Mark        // behind the last good line
+	err  error       // set once an append failed
+	tree tree        // as it was at the newest seal that this Log wrote
+
+	// Syncs are the blobs of lines to come, which Append waits for, too.
+	Syncs durable.Syncs
 
 	// Torn is where Open put the torn end of the file, "" when there was none.
 	Torn string
@@ -30,11 +35,12 @@ func Create(path string) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create life: %w", err)
 	}
-	if err := durable.Sync(path); err != nil {
+	fi, err := f.Stat()
+	if err = cmp.Or(err, durable.SyncOpen(f)); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("create life: %w", err)
 	}
-	return &Log{path: path, file: f}, nil
+	return &Log{path: path, file: f, own: fi}, nil
 }
 
 // Open opens a log for reading and appending. What a crash has left of its last
@@ -45,14 +51,11 @@ func Create(path string) (*Log, error) {
 // Only the holder of the identity's lock may call it: to anybody else a line
 // that is being written looks torn.
 func Open(path string) (*Log, error) {
-	l, size, err := open(path, os.O_RDWR|os.O_APPEND)
+	l, err := open(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, fmt.Errorf("open life: %w", err)
 	}
-	if l.end.Offset < size {
-		err = l.setAside(size)
-	}
-	if err == nil {
+	if err = l.SetAside(); err == nil {
 		err = durable.Sync(path) // the writer may have died between its write and its sync
 	}
 	if err != nil {
@@ -65,31 +68,42 @@ func Open(path string) (*Log, error) {
 // View opens a log for reading, as it is now up to its last good line. It
 // changes nothing, and may be called while another process writes.
 func View(path string) (*Log, error) {
-	l, _, err := open(path, os.O_RDONLY)
+	l, err := open(path, os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("view life: %w", err)
 	}
 	return l, nil
 }
 
-// open opens a log of size bytes and finds the end of what is sound.
-func open(path string, flag int) (l *Log, size int64, err error) {
+// open opens a log and finds the end of what is sound.
+func open(path string, flag int) (*Log, error) {
 	f, fi, err := durable.OpenRegular(path, flag, 0)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	end, err := soundEnd(f, fi.Size(), path)
+	last, err := soundEnd(f, fi.Size(), path)
 	if err != nil {
 		f.Close()
-		return nil, 0, err
+		return nil, err
 	}
-	return &Log{path: path, file: f, end: end}, fi.Size(), nil
+	return &Log{path: path, file: f, own: fi, end: last.Mark, last: last}, nil
 }
 
-// Close closes the file.
-func (l *Log) Close() error { return l.file.Close() }
+// Last returns the events of the last append, or what a crash has left of them, as the log was opened.
+func (l *Log) Last() []Event { return l.last.events }
 
-// Append writes events as lines, in one write, and syncs them. A nil error means
+// DropLast has the log end before them, for good with SetAside; whoever knows that texts of them are missing calls it before
+// the next append. The first append of a log stays.
+func (l *Log) DropLast() {
+	if l.last.from.Offset > 0 {
+		l.end = l.last.from
+	}
+}
+
+// Close closes the file, and those of Syncs.
+func (l *Log) Close() error { return cmp.Or(l.Syncs.Wait(), l.file.Close()) }
+
+// Append writes events as lines, in one write, and syncs them and all of Syncs at once. A nil error means
 // that they survive power loss. An event that is not well formed (see Event) is
 // refused before anything is written. After any other error the log
 // takes no more: the lines may be there, all, some or none, and only Open can tell. A log from View takes nothing.
@@ -141,27 +155,29 @@ func (l *Log) write(lines []byte) error {
 	if err != nil {
 		return err
 	}
-	own, err := l.file.Stat()
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(named, own) {
+	if !os.SameFile(named, l.own) {
 		return fmt.Errorf("write %s: it was replaced by another file", l.path)
 	}
-	if own.Size() != l.end.Offset {
-		return fmt.Errorf("write %s: it was changed by somebody else: %d bytes, expected %d", l.path, own.Size(), l.end.Offset)
+	if named.Size() != l.end.Offset {
+		return fmt.Errorf("write %s: it was changed by somebody else: %d bytes, expected %d", l.path, named.Size(), l.end.Offset)
 	}
-	_, _, err = durable.AppendTo(l.file, lines)
-	return err
+	if err := durable.AppendLater(&l.Syncs, l.file, lines); err != nil {
+		return err
+	}
+	return l.Syncs.Wait()
 }
 
 // Size returns the length of the sound part of the log in bytes.
 func (l *Log) Size() int64 { return l.end.Offset }
 
-// setAside moves what follows the sound part of the file to a file of its own. A
+// SetAside moves what follows the end of the log, if anything does, to a file of its own, which Torn names. A
 // crash on the way leaves it both here and there; the next Open moves it once more.
-func (l *Log) setAside(size int64) error {
-	torn := make([]byte, size-l.end.Offset)
+func (l *Log) SetAside() error {
+	fi, err := l.file.Stat()
+	if err != nil || fi.Size() <= l.end.Offset {
+		return err
+	}
+	torn := make([]byte, fi.Size()-l.end.Offset)
 	if _, err := l.file.ReadAt(torn, l.end.Offset); err != nil {
 		return err
 	}

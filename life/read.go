@@ -184,8 +184,13 @@ func (r *Reader) More() error {
 		return ErrOtherLog
 	}
 	r.Size = own.Size()
-	r.lines.Reset(io.NewSectionReader(r.file, r.At.Offset, r.Size-r.At.Offset))
+	r.Until(r.Size)
 	return nil
+}
+
+// Until has the log end at an offset.
+func (r *Reader) Until(end int64) {
+	r.lines.Reset(io.NewSectionReader(r.file, r.At.Offset, end-r.At.Offset))
 }
 
 // Close closes the file.

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
+	"net"
 	"slices"
 	"strings"
 )
@@ -49,14 +51,27 @@ type wireFunction struct {
 // Body returns the exact bytes that a Complete of r sends under p. It is a pure
 // function. When r goes on from another request with the reply to that one, its
 // messages begin with that one's bytes; without Alternate they do so however r
-// goes on. The keys are in order, because encoding/json sorts those of a map.
+// goes on.
 func (p PresetInfo) Body(r Request) ([]byte, error) {
-	body := map[string]any{"model": r.Model, "stream": true, "messages": p.messages(r.Messages)}
+	parts, err := p.parts(r)
+	return bytes.Join(parts, nil), err
+}
+
+// parts returns the body in parts, which nobody may change: it shares them with other bodies. Its keys are in order.
+func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
+	messages, tools, err := p.encode(r)
+	if err != nil {
+		return nil, err
+	}
+	body := map[string]any{"model": r.Model, "stream": true, "messages": messages}
 	if !p.NoUsageFlag {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
-	if err := p.setTools(body, r); err != nil {
-		return nil, err
+	if len(tools) > len("[]") { // an empty array is refused by several providers
+		body["tools"] = [][]byte{tools}
+		if r.ToolChoice != "" {
+			body["tool_choice"] = r.ToolChoice
+		}
 	}
 	if r.MaxTokens > 0 {
 		body[cmp.Or(p.MaxField, "max_tokens")] = r.MaxTokens
@@ -71,7 +86,21 @@ func (p PresetInfo) Body(r Request) ([]byte, error) {
 		body[p.UserField] = r.UserID
 	}
 	p.setThinking(body, r)
-	return encode(body)
+	text, open := []byte(nil), byte('{')
+	for _, key := range slices.Sorted(maps.Keys(body)) {
+		text = fmt.Appendf(text, "%c%q:", open, key)
+		open = ','
+		if encoded, ok := body[key].([][]byte); ok {
+			parts, text = append(append(parts, text), encoded...), nil
+			continue
+		}
+		value, err := encode(body[key])
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, value...)
+	}
+	return append(parts, append(text, '}')), nil
 }
 
 // encode is json.Marshal without the HTML escapes, which cost tokens of nobody
@@ -84,24 +113,6 @@ func encode(v any) ([]byte, error) {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-func (p PresetInfo) setTools(body map[string]any, r Request) error {
-	if len(r.Tools) == 0 {
-		return nil
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(r.Tools, &list); err != nil {
-		return fmt.Errorf("encode tools: %w", err)
-	}
-	if len(list) == 0 {
-		return nil // an empty array is refused by several providers
-	}
-	body["tools"] = r.Tools
-	if r.ToolChoice != "" {
-		body["tool_choice"] = r.ToolChoice
-	}
-	return nil
 }
 
 func (p PresetInfo) setThinking(body map[string]any, r Request) {
@@ -143,27 +154,6 @@ func (p PresetInfo) setThinking(body map[string]any, r Request) {
 	if effort != "" {
 		body["reasoning_effort"] = effort
 	}
-}
-
-// messages writes the conversation in the preset's dialect. What is written
-// depends on what stands before it only, and a reply closes it: that keeps
-// prefixes.
-func (p PresetInfo) messages(in []Message) []wireMessage {
-	out := make([]wireMessage, 0, len(in))
-	for _, m := range in {
-		if p.Alternate && len(out) > 0 {
-			last := &out[len(out)-1]
-			if joins(last.Role, m) {
-				last.Content += "\n\n" + m.Content
-				continue
-			}
-			if fill, ok := fillerBetween(last.Role, m.Role); ok {
-				out = append(out, p.message(fill))
-			}
-		}
-		out = append(out, p.message(m))
-	}
-	return out
 }
 
 // joins reports whether m becomes a part of the message before it. A filler

@@ -1,12 +1,13 @@
 package llm
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,10 +33,12 @@ func newDoer(t target, transport http.RoundTripper) *doer {
 }
 
 // newTransport leaves silence to the idle timer. Pings find a dead HTTP/2 connection,
-// which would otherwise be used again for the retry.
+// which would otherwise be used again for the retry. A connection is kept for each call that was
+// under way at once, however many identities call, and closed when it was idle for long.
 func newTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 30 * time.Second}
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, math.MaxInt
 	t.DisableCompression = true // a compressed stream arrives in lumps
 	return t
 }
@@ -89,17 +92,24 @@ func (d *doer) Do(req *http.Request) (*http.Response, error) {
 // outgoing replaces the library's request, which knows neither raw tool schemas nor
 // thinking nor other providers, by our own, with the key.
 func (d *doer) outgoing(req *http.Request, c *call) (*http.Request, error) {
-	body, err := d.preset.Body(c.request)
+	body, err := d.preset.parts(c.request)
 	if err != nil {
 		return nil, err
 	}
-	fresh := func() (io.ReadCloser, error) { return &watched{io.NopCloser(bytes.NewReader(body)), c}, nil }
+	size := 0
+	for _, part := range body {
+		size += len(part)
+	}
+	fresh := func() (io.ReadCloser, error) {
+		rest := slices.Clone(body)
+		return &watched{io.NopCloser(&rest), c}, nil
+	}
 	out := req.Clone(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		WroteRequest: func(i httptrace.WroteRequestInfo) { c.sent.Store(i.Err == nil) },
 	}))
 	out.Body, _ = fresh()
 	out.GetBody = fresh // lets the transport replay a request that no server saw
-	out.ContentLength = int64(len(body))
+	out.ContentLength = int64(size)
 	out.Header = d.header("text/event-stream")
 	return out, nil
 }

@@ -1,6 +1,9 @@
 package llm
 
-import "math"
+import (
+	"math"
+	"unicode/utf8"
+)
 
 // Tokens are estimated from weighted characters, because every provider cuts
 // text differently and none says how. One weighted character is one ASCII
@@ -91,7 +94,13 @@ func clampChars(r float64) float64 { return min(max(r, minChars), maxChars) }
 // concatenation is the sum of weights, as long as no rune is cut.
 func Weight(s string) int {
 	n := 0
-	for _, r := range s {
+	for len(s) > 0 {
+		if len(s) >= 8 && (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7]) < 0x80 {
+			n, s = n+8, s[8:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
 		switch {
 		case r < 0x80:
 			n++
@@ -127,8 +136,8 @@ func (m Message) Weight() int {
 // Weight returns the weighted characters of the whole prompt: messages and
 // tools. MaxTokens is not part of it.
 func (r Request) Weight() int {
-	n := Weight(string(r.Tools))
-	for _, m := range r.Messages {
+	n := Weight(string(r.Tools)) + r.Prefix.weight
+	for _, m := range r.Messages[len(r.Prefix.messages):] {
 		n += m.Weight()
 	}
 	return n

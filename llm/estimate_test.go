@@ -13,7 +13,7 @@ import (
 
 func TestWeight(t *testing.T) {
 	for text, want := range map[string]int{
-		"": 0, "abc": 3, "é": 2, "Ж": 2, "你好": 4, "안": 2, "ก": 3, "→": 3, "🌊": 6, "\xff": 3, "a你🌊": 9,
+		"": 0, "abc": 3, "é": 2, "Ж": 2, "你好": 4, "안": 2, "ก": 3, "→": 3, "🌊": 6, "\xff": 3, "a你🌊": 9, "eight or more letters, 你, eight or more": 40,
 	} {
 		if got := Weight(text); got != want {
 			t.Errorf("Weight(%q) = %d, want %d", text, got, want)

@@ -66,6 +66,7 @@ type ToolCall struct {
 type Request struct {
 	Model    string // as the provider names it; required
 	Messages []Message
+	Prefix   Prefix // what Messages begin with, as the caller keeps it; may be empty
 	// Tools is the "tools" array in JSON, sent as it is but for insignificant
 	// whitespace. Empty, or an empty array, sends none.
 	Tools       json.RawMessage

@@ -33,7 +33,7 @@ type stream struct {
 }
 
 func newStream(src io.ReadCloser, redact func(string) string) *stream {
-	return &stream{src: src, in: bufio.NewReaderSize(src, 32<<10), redact: redact}
+	return &stream{src: src, in: bufio.NewReader(src), redact: redact}
 }
 
 func (s *stream) Close() error { return s.src.Close() }

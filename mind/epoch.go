@@ -17,6 +17,7 @@ func (s *State) Snapshot() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write epoch: %w", err)
 	}
+	s.Size = len(body) + 1
 	return append(body, '\n'), nil
 }
 
@@ -85,6 +86,7 @@ func (p Params) SameModel(q Params) bool { return p.Model == q.Model && p.Endpoi
 // are in the context, and for no others.
 func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error) {
 	s := New()
+	s.Size = len(body)
 	if err := json.Unmarshal(body, s); err != nil {
 		return nil, fmt.Errorf("read epoch: %w", err)
 	}

@@ -228,6 +228,7 @@ type State struct {
 	Version string `json:"version"` // of the program that wrote the epoch
 
 	Epoch  int    `json:"epoch"`
+	Size   int    `json:"-"` // bytes of its newest snapshot
 	Stable Stable `json:"stable"`
 	Context
 	Next int `json:"next"` // number of the next entry

@@ -3,8 +3,10 @@ package recall
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,57 +14,87 @@ import (
 	"lethe/internal/lethetest"
 )
 
-// What may have happened to the file between two processes.
+// What may have happened to the files between two processes.
 func TestDamagedFile(t *testing.T) {
 	w, all := fruit(t, 150)
-	lethetest.Must(t, w.synced().Close())
-	good, err := os.ReadFile(w.indexPath())
-	if err != nil || len(good) < 16<<10 {
-		t.Fatal(len(good), err)
+	w.synced()
+	good := w.files()
+	write := func(data string) func() {
+		return func() { lethetest.Must(t, os.WriteFile(w.indexPath(), []byte(data), 0o600)) }
 	}
-	exec := func(statement string) func(string) error {
-		return func(string) error { w.tampered(statement); return nil }
-	}
-	write := func(data []byte) func(string) error {
-		return func(path string) error { return os.WriteFile(path, data, 0o600) }
+	state := string(good[w.indexPath()])
+	cut := func(from, to int) func() {
+		return func() {
+			run := w.runs()[0]
+			lethetest.Must(t, os.WriteFile(run, good[run][len(good[run])*from/8:len(good[run])*to/8], 0o600))
+		}
 	}
 	for _, c := range []struct {
 		what   string
-		change func(path string) error
+		change func()
 	}{
-		{"empty", write(nil)},
-		{"cut in half", write(good[:len(good)/2])},
-		{"its last page gone", write(good[:len(good)-4096])},
-		{"no database", write([]byte(strings.Repeat("I am a text. ", 1000)))},
-		{"a later version's", exec("PRAGMA user_version=99")},
-		{"without a table", exec("DROP TABLE docs")},
-		{"with a broken state", exec("UPDATE state SET json='{'")},
-		{"with broken addresses", exec("UPDATE docs SET hash=x'00'")},
-		{"with strangers' segments", exec("DELETE FROM docs")},
+		{"empty", write("")},
+		{"cut in half", write(state[:len(state)/2])},
+		{"no state", write(strings.Repeat("I am a text. ", 1000))},
+		{"SQLite's, of an older version", write("SQLite format 3\x00" + strings.Repeat("\x00", 4080))},
+		{"a later version's", write(strings.Replace(state, `"format":7`, `"format":99`, 1))},
+		{"with segments that do not follow each other", write(strings.Replace(state, `"first":1,`, `"first":2,`, 1))},
+		{"with a run elsewhere", write(strings.Replace(state, `"file":"`, `"file":"/../`, 1))},
+		{"without its run", func() { remove(t, w.runs()[0]) }},
+		{"with half a run", cut(0, 4)},
+		{"without the beginning of a run", cut(1, 8)},
+		{"with strangers' segments", func() { w.tampered(func(r record) { clear(r[36:40]) }) }},
 	} {
 		w.replaced(good)
-		if err := c.change(w.indexPath()); err != nil {
-			t.Fatalf("%s: %v", c.what, err)
-		}
+		c.change()
 		w.said.Reset()
 		x := w.open()
 		w.whole(x, all, c.what)
 		if !w.anew() {
 			t.Errorf("%s: it is not said that it is made anew", c.what)
 		}
-		if err := x.Close(); err != nil {
-			t.Errorf("%s: close: %v", c.what, err)
-		}
 	}
 }
 
-// replaced puts a file in the place of the index.
-func (w *world) replaced(data []byte) {
-	w.t.Helper()
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		lethetest.Must(w.t, os.RemoveAll(w.indexPath()+suffix))
+// Whatever the bytes of a run are, nothing is found that is not of this life, and nothing crashes.
+func TestAnyBytes(t *testing.T) {
+	w, all := fruit(t, 5)
+	w.synced()
+	good, r := w.files(), rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		w.replaced(good)
+		run := w.runs()[0]
+		data := slices.Clone(good[run])
+		for range 1 + r.IntN(12) {
+			data[r.IntN(len(data))] = byte(r.IntN(256))
+		}
+		lethetest.Must(t, os.WriteFile(run, data, 0o600))
+		x := w.open()
+		w.holds(x, all, "with any bytes")
+		w.says("a pear")
+		w.sync(x)
+		w.holds(x, all, "and synced")
 	}
-	lethetest.Must(w.t, os.WriteFile(w.indexPath(), data, 0o600))
+}
+
+// files are all that the index consists of.
+func (w *world) files() map[string][]byte {
+	w.t.Helper()
+	out := map[string][]byte{}
+	for _, path := range append(w.runs(), w.indexPath()) {
+		data, err := os.ReadFile(path)
+		lethetest.Must(w.t, err)
+		out[path] = data
+	}
+	return out
+}
+
+// replaced puts files in the place of the index.
+func (w *world) replaced(files map[string][]byte) {
+	w.t.Helper()
+	for path, data := range files {
+		lethetest.Must(w.t, os.WriteFile(path, data, 0o600))
+	}
 }
 
 // A search notices that an open index was removed or replaced, and so does a Sync.
@@ -73,9 +105,7 @@ func TestReplacedWhileOpen(t *testing.T) {
 	} {
 		w, all := fruit(t, 50)
 		x, other := w.synced(), w.synced()
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			remove(t, w.indexPath()+suffix)
-		}
+		remove(t, w.indexPath())
 		lethetest.Must(t, change(w.indexPath()))
 		if _, err := x.Search(context.Background(), w.store, Query{Text: "apple", Now: w.now}); !errors.Is(err, ErrRebuilding) {
 			t.Errorf("%s: %v", what, err)
@@ -125,32 +155,27 @@ func TestHitIsOfItsBlob(t *testing.T) {
 	heron := w.fades(w.heard("ops", "bob", "a heron at noon"))[0]
 	x := w.synced()
 	want := w.finds(x, "heron", heron)
-	w.tampered("UPDATE docs SET entry_from = 77, entry_to = 99, first = first + 1000000, last = last + 86400000000")
-	w.tampered("INSERT INTO terms(rowid, term) VALUES (1, 'osprey~3 =kind:note')")
+	w.tampered(func(r record) { r[40], r[44], r[56], r[64] = r[40]+77, r[44]+99, r[56]+1, r[68]+1 })
 	got := w.finds(x, "heron", heron)
 	want.Score, got.Score = 0, 0
 	if !reflect.DeepEqual(want, got) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if hits := w.search(x, Query{Text: "osprey"}); len(hits) != 0 {
-		t.Errorf("a forged word is found: %s", show(hits))
-	}
-	if hits := w.search(x, Query{Text: "heron", Kind: "note"}); len(hits) != 0 {
-		t.Errorf("a forged kind is found: %s", show(hits))
-	}
 	untimed := w.fades(w.worked("I look for quokkas.", "BASH", "{}", "none"))[0]
 	w.sync(x)
 	b, err := w.store.Get(untimed)
 	lethetest.Must(t, err)
-	w.tampered("UPDATE docs SET last = last + 86400000000 WHERE hash = ?", untimed[:])
+	w.tampered(func(r record) { r[68]++ })
 	if h := w.finds(x, "quokkas", untimed); !h.At.Equal(b.At) {
 		t.Errorf("at %v, and it faded at %v", h.At, b.At)
 	}
-	// A blob of another life is no hit.
+	// A word is not found where another original stands in the place of its own, nor in a blob of another life.
 	foreign := w.put(blobs.Meta{At: w.now, Gist: "foreign", Life: "ffff" + w.self.String()[4:]},
 		"◆ e1 inbound room=dev ◱hash=0123456789abcdef gist=…◲\n[USER:x 2026-03-01T09:00:00Z] a heron of another life\n")
-	w.tampered("UPDATE docs SET hash = ? WHERE hash = ?", foreign[:], heron[:])
-	if hits := w.search(x, Query{Text: "heron"}); len(hits) > 0 {
-		t.Errorf("found %s", show(hits))
+	for _, h := range []blobs.Hash{untimed, foreign} {
+		w.tampered(func(r record) { copy(r, h[:]) })
+		if hits := w.search(x, Query{Text: "heron"}); len(hits) > 0 {
+			t.Errorf("found %s", show(hits))
+		}
 	}
 }

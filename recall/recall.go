@@ -77,7 +77,7 @@ type Hit struct {
 	Confidence float64    `json:"confidence"` // 0 to 1: how likely it is what was asked for
 }
 
-// Index is an open index, which is kept by Sync. It is safe for concurrent use.
+// Index is an index, which is kept by Sync. It is safe for concurrent use.
 type Index struct {
 	*index.Index
 	owns func(blobs.Blob) bool

@@ -3,7 +3,6 @@ package recall
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -50,13 +49,12 @@ func TestScale(t *testing.T) {
 	}
 	x, start := open(), time.Now()
 	added, err := x.Sync(t.Context(), store, filepath.Join(dir, "LIFE.md"))
-	lethetest.Must(t, errors.Join(err, x.Close()))
+	lethetest.Must(t, err)
 	file, err := os.Stat(filepath.Join(dir, "recall.db"))
 	lethetest.Must(t, err)
 	used := usage()
 	t.Logf("indexed %d in %v; file %d MB; processor %v, peak memory %d MB", added, time.Since(start), file.Size()>>20, used.cpu, used.peak>>10)
 	x = open()
-	defer x.Close()
 	first, ten := scaleSearch(t, x, store, n)
 	if first < 0.5 || ten < 0.8 {
 		t.Errorf("found %v first and %v among ten", first, ten)

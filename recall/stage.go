@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 
 	"lethe/recall/index"
 	"lethe/recall/text"
@@ -23,7 +22,7 @@ const (
 // posting is the newest postings of one term in one class, newest first.
 type posting struct {
 	term  int // of the query
-	match string
+	stem  string
 	class int
 	rows  []int64
 	whole bool    // rows are all there are
@@ -33,7 +32,6 @@ type posting struct {
 // shortlist is what stage one has found.
 type shortlist struct {
 	view   *index.View
-	filter string // what each segment has to have; "" for nothing
 	lists  []*posting
 	scores map[int64]float64 // of segments
 
@@ -50,36 +48,36 @@ type found struct {
 
 // stageOne finds the originals that a query may mean, and that fit it.
 func stageOne(ctx context.Context, v *index.View, a query, q Query) (*shortlist, error) {
-	s := &shortlist{view: v, filter: filterOf(q), scores: make(map[int64]float64, mostPostings), segments: int(v.Next() - 1)}
+	v.Only = filterOf(q)
+	s := &shortlist{view: v, scores: make(map[int64]float64, mostPostings), segments: int(v.Next() - 1)}
 	if err := s.probe(ctx, a); err != nil {
 		return nil, err
 	}
 	if err := s.gather(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.during(ctx, a); err != nil {
+	if err := s.during(a); err != nil {
 		return nil, err
 	}
-	return s, s.choose(ctx)
+	return s, s.choose()
 }
 
 // filterOf renders what a query is limited to. Days are those of UTC: what lies at
 // the edges is left out later.
-func filterOf(q Query) string {
-	all := ""
+func filterOf(q Query) (all index.Filter) {
 	for _, f := range []struct{ key, value string }{{"room", q.Room}, {"tool", q.Tool}, {"kind", q.Kind}} {
 		if f.value != "" {
-			all = index.And(all, index.Filter(f.key, strings.ToValidUTF8(f.value, "_")))
+			all = append(all, index.Has(f.key, f.value))
 		}
 	}
 	if !q.Since.IsZero() || !q.Until.IsZero() {
-		all = index.And(all, index.During(q.Since, q.Until))
+		all = append(all, index.During(q.Since, q.Until))
 	}
 	return all
 }
 
-func (s *shortlist) postings(ctx context.Context, match string, before int64, limit int) ([]int64, error) {
-	return s.view.Postings(ctx, index.And(match, s.filter), before, limit)
+func (s *shortlist) postings(ctx context.Context, p *posting, before int64, limit int) ([]int64, error) {
+	return s.view.Postings(ctx, p.stem, p.class, before, limit)
 }
 
 // idf is what a term of some rarity counts for in stage one.
@@ -94,9 +92,9 @@ func (s *shortlist) probe(ctx context.Context, a query) error {
 	next := s.view.Next()
 	for i, t := range a.terms {
 		for class := index.Classes; class >= index.About; class-- {
-			p := &posting{term: i, class: class, match: index.Term(t.stem, class)}
+			p := &posting{term: i, class: class, stem: t.stem}
 			var err error
-			if p.rows, err = s.postings(ctx, p.match, next, probeRows); err != nil {
+			if p.rows, err = s.postings(ctx, p, next, probeRows); err != nil {
 				return err
 			}
 			df := float64(len(p.rows))
@@ -137,7 +135,7 @@ func (s *shortlist) gather(ctx context.Context) error {
 	}
 	for _, p := range s.lists {
 		if !p.whole && left > 0 {
-			more, err := s.postings(ctx, p.match, p.rows[len(p.rows)-1], left)
+			more, err := s.postings(ctx, p, p.rows[len(p.rows)-1], left)
 			if err != nil {
 				return err
 			}
@@ -152,12 +150,12 @@ func (s *shortlist) gather(ctx context.Context) error {
 }
 
 // during fetches what was said in a time that the query names.
-func (s *shortlist) during(ctx context.Context, a query) error {
+func (s *shortlist) during(a query) error {
 	since, until := text.Bounds(a.periods)
 	if until.IsZero() {
 		return nil
 	}
-	rows, err := s.postings(ctx, index.During(since, until), s.view.Next(), mostOfTime)
+	rows, err := s.view.Newest(index.During(since, until), mostOfTime)
 	if err != nil {
 		return err
 	}
@@ -170,7 +168,7 @@ func (s *shortlist) during(ctx context.Context, a query) error {
 
 // choose looks up whose the best segments are. An original has the score of its
 // best segment.
-func (s *shortlist) choose(ctx context.Context) error {
+func (s *shortlist) choose() error {
 	for _, b := range s.best(2 * mostBodies) { // some are of one original
 		if len(s.docs) == mostBodies {
 			break
@@ -178,7 +176,7 @@ func (s *shortlist) choose(ctx context.Context) error {
 		if slices.ContainsFunc(s.docs, func(d found) bool { return d.ID <= b.id && b.id < d.ID+d.Segments }) {
 			continue
 		}
-		d, err := s.view.Doc(ctx, b.id)
+		d, err := s.view.Doc(b.id)
 		if err != nil {
 			return err
 		}

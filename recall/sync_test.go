@@ -132,16 +132,8 @@ func TestConcurrently(t *testing.T) {
 	searchers.Wait()
 	w.sync(a)
 	w.sync(b)
-	for _, x := range []*Index{a, b} {
-		if n := w.originals(); n != 400 {
-			t.Errorf("%d originals", n)
-		}
-		if w.anew() {
-			t.Fatal(w.said.String())
-		}
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
+	if n := w.originals(); n != 400 || w.anew() {
+		t.Errorf("%d originals; %s", n, w.said.String())
 	}
 }
 
@@ -186,7 +178,7 @@ func (c *canceller) Handle(context.Context, slog.Record) error {
 func TestSyncCutShort(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	w, all := fruit(t, 100)
-	lethetest.Must(t, w.synced().Close())
+	w.synced()
 	for range 3 {
 		gone := w.says("gone")
 		remove(t, w.store.Path(gone))
@@ -204,15 +196,8 @@ func TestSyncCutShort(t *testing.T) {
 		if !w.holds(x, all[:100], fmt.Sprint("cut short at ", at)) {
 			t.Errorf("cut short at %d: what was committed is not found", at)
 		}
-		if err := errors.Join(x.Close(), x.Close()); err != nil {
-			t.Error(err)
-		}
-		if _, err := x.Search(t.Context(), w.store, Query{Text: "apple"}); err == nil {
-			t.Error("a closed index answers")
-		}
 	}
 	x := w.open()
-	defer x.Close()
 	w.whole(x, all, "in the end")
 	if n := w.originals(); n != len(all) || w.anew() {
 		t.Errorf("%d originals of %d; %s", n, len(all), w.said.String())
@@ -227,7 +212,7 @@ func TestSmallSyncsAreMerged(t *testing.T) {
 		w.says(fmt.Sprintf("apple number%d", i))
 		w.sync(x)
 	}
-	if places := w.asked("SELECT count(DISTINCT segid) FROM terms_idx"); places > 8 {
+	if places := len(w.runs()); places > 6 {
 		t.Errorf("%d places to look at", places)
 	}
 	if n := w.originals(); n != 60 {
@@ -235,17 +220,20 @@ func TestSmallSyncsAreMerged(t *testing.T) {
 	}
 }
 
-// A path that is special to SQLite's URIs is a path.
+// A path with characters that are special elsewhere is a path.
 func TestOddPath(t *testing.T) {
 	w, all := fruit(t, 5)
 	dir := filepath.Join(w.dir, "a b?c=d&e#f%20g'h\"é")
 	lethetest.Must(t, os.Mkdir(dir, 0o700))
 	x := Open(filepath.Join(dir, "recall.db"), w.state().Owns, w.logger())
-	defer x.Close()
 	w.whole(x, all, "an odd path")
-	for _, name := range []string{"recall.db", "recall.db-wal", "recall.db-lock"} {
-		if fi, err := os.Stat(filepath.Join(dir, name)); err != nil || fi.Mode().Perm() != 0o600 {
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	for _, name := range names {
+		if fi, err := os.Stat(name); err != nil || fi.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, fi, err)
 		}
+	}
+	if len(names) != 3 { // and recall.db-lock
+		t.Errorf("%v, %v", names, err)
 	}
 }

@@ -3,7 +3,7 @@ package recall
 import (
 	"bytes"
 	"context"
-	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -163,10 +163,7 @@ func (w *world) state() *mind.State { return &mind.State{Self: w.self.String()} 
 func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&w.said, nil)) }
 
 func (w *world) open() *Index {
-	w.t.Helper()
-	x := Open(w.indexPath(), w.state().Owns, w.logger())
-	w.t.Cleanup(func() { x.Close() })
-	return x
+	return Open(w.indexPath(), w.state().Owns, w.logger())
 }
 
 func (w *world) sync(x *Index) int {
@@ -269,35 +266,76 @@ func (w *world) holds(x *Index, all []blobs.Hash, what string) bool {
 	return ok
 }
 
-// database opens the index behind its back.
-func (w *world) database() *sql.DB {
-	db, err := sql.Open("sqlite", w.indexPath())
-	lethetest.Must(w.t, err)
-	return db
+// runs are the files of the index that its state names, oldest first.
+func (w *world) runs() (paths []string) {
+	w.t.Helper()
+	data, err := os.ReadFile(w.indexPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var state struct{ Runs []struct{ File string } }
+	lethetest.Must(w.t, errors.Join(err, json.Unmarshal(data, &state)))
+	for _, r := range state.Runs {
+		paths = append(paths, w.indexPath()+"-"+r.File)
+	}
+	return paths
 }
 
-// tampered changes the index behind its back.
-func (w *world) tampered(query string, args ...any) {
+// record is one of those that a run begins with: of an address, which segment it is, and of how many.
+type record []byte
+
+const recordBytes = 72
+
+func (r record) segment() int  { return int(binary.LittleEndian.Uint32(r[32:])) }
+func (r record) segments() int { return int(binary.LittleEndian.Uint32(r[36:])) }
+
+// records are those of a run, up to the first of its entries.
+func (w *world) records(run string) (out []record) {
 	w.t.Helper()
-	db := w.database()
-	defer db.Close()
-	_, err := db.Exec(query, args...)
+	data, err := os.ReadFile(w.indexPath())
 	lethetest.Must(w.t, err)
+	var state struct {
+		Runs []struct {
+			File string
+			N    int
+		}
+	}
+	lethetest.Must(w.t, json.Unmarshal(data, &state))
+	data, err = os.ReadFile(run)
+	lethetest.Must(w.t, err)
+	for _, r := range state.Runs {
+		for i := 0; strings.HasSuffix(run, r.File) && i < r.N; i++ {
+			out = append(out, data[i*recordBytes:(i+1)*recordBytes])
+		}
+	}
+	return out
 }
 
-// asked reads a number from the index.
-func (w *world) asked(query string) (n int) {
+// tampered changes the records of the index behind its back.
+func (w *world) tampered(change func(r record)) {
 	w.t.Helper()
-	db := w.database()
-	defer db.Close()
-	lethetest.Must(w.t, db.QueryRow(query).Scan(&n))
-	return n
+	for _, run := range w.runs() {
+		data, err := os.ReadFile(run)
+		lethetest.Must(w.t, err)
+		for i, r := range w.records(run) {
+			change(r)
+			copy(data[i*recordBytes:], r)
+		}
+		lethetest.Must(w.t, os.WriteFile(run, data, 0o600))
+	}
 }
 
 // originals is how many there are in the index.
-func (w *world) originals() int {
+func (w *world) originals() (n int) {
 	w.t.Helper()
-	return w.asked("SELECT count(*) FROM docs")
+	for _, run := range w.runs() {
+		for _, r := range w.records(run) {
+			if r.segment() == 0 {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // anew reports whether the log tells that an index was made anew.

@@ -106,7 +106,6 @@ func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog
 		state = &mind.State{Self: id.Self}
 	}
 	index := recall.Open(id.RecallPath(), state.Owns, log)
-	defer index.Close()
 	_, behind := index.Sync(ctx, h.Store, id.LIFE())
 	if behind != nil {
 		f.Behind = behind.Error()
@@ -118,10 +117,10 @@ func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog
 		return f, ctx.Err()
 	case errors.Is(err, recall.ErrEmpty):
 		return f, &InvalidError{fmt.Errorf("search %s: %w", id.Name, err), "give a name, a number or a word that must occur"}
+	case len(hits) == 0 && behind != nil && !errors.Is(behind, recall.ErrBusy): // there may be no index yet
+		return f, id.Unread(behind)
 	case err != nil:
 		return f, err
-	case len(hits) == 0 && behind != nil && !errors.Is(behind, recall.ErrBusy):
-		return f, id.Unread(behind)
 	case len(hits) == 0 && f.Lost > 0:
 		return f, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, agent.ErrCorrupt, f.Lost)
 	case len(hits) == 0:

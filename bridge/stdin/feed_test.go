@@ -125,7 +125,9 @@ func TestFeedSeesIdentitiesComeAndGo(t *testing.T) {
 	a := newActor(t, home, "lethe", "dev")
 	until(t, out, "an identity", func(m any) bool { return len(m.(news).Agents) == 1 })
 	a.set(func(s *status.Status) { s.State, s.Answering = status.Thinking, []string{"dev"} })
-	lethetest.Must(t, status.WriteLive(a.dir, status.Live{Text: "so far"}))
+	live := status.NewView(a.dir)
+	live.Live(func(now *status.Live) bool { now.Text = "so far"; return true })
+	live.Flush()
 	until(t, out, "its reply", func(m any) bool {
 		n := m.(news)
 		return len(n.Agents) == 1 && n.Agents[0].Live.Text == "so far"

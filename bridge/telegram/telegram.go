@@ -115,9 +115,7 @@ type tuning struct {
 }
 
 func (c Config) defaults() Config {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
 	c.Room = cmp.Or(c.Room, "dev")
 	t := &c.tune

@@ -167,12 +167,7 @@ var shapes = map[string]func(living){
 	},
 	"lost": func(l living) {
 		l.ask("what is 12*7?", "hello")
-		l.change("LIFE.md", func(s string) string { // the blob of the first reply
-			_, hash, _ := strings.Cut(s[strings.Index(s, " reply "):], "◱hash=")
-			found, err := filepath.Glob(filepath.Join(l.home, "blobs", hash[:3], hash[3:16]+"*"))
-			lethetest.Must(l.t, errors.Join(err, os.Remove(found[0])))
-			return s
-		})
+		l.change("LIFE.md", func(s string) string { l.lose(s[strings.Index(s, " reply "):]); return s })
 		l.lethe("fsck", "--repair")
 		l.killed(func() { l.ask("what is 2*3?") })
 	},
@@ -201,6 +196,18 @@ var shapes = map[string]func(living){
 		l.killed(func() { l.ask("hello") })
 		l.change("LIFE.md", func(s string) string { return s + s[len(s)-40:len(s)-10] })
 	},
+	"torn-text": func(l living) {
+		l.ask("what is 12*7?", "hello")
+		l.change("LIFE.md", func(s string) string { l.lose(s[strings.LastIndex(s, " epoch "):]); return s })
+	},
+}
+
+// lose removes the first blob that lines name.
+func (l living) lose(lines string) {
+	l.t.Helper()
+	_, hash, _ := strings.Cut(lines, "◱hash=")
+	found, err := filepath.Glob(filepath.Join(l.home, "blobs", hash[:3], hash[3:16]+"*"))
+	lethetest.Must(l.t, errors.Join(err, os.Remove(found[0])))
 }
 
 // kept are the files of a home that a vector has.
@@ -362,6 +369,10 @@ func TestReaderFindsDamage(t *testing.T) {
 			lines[7] = strings.Replace(lines[7], "e", "a", 1)
 			lethetest.Write(t, path, strings.Join(lines, ""))
 		}, "LIFE.md line 8: the checksum does not fit"},
+		"line of the last append": {func(_, path string, lines []string) {
+			lines[8] = strings.Replace(lines[8], "e", "a", 1)
+			lethetest.Write(t, path, strings.Join(lines, ""))
+		}, "LIFE.md line 9: the checksum does not fit"},
 		"blob": {func(home, path string, lines []string) {
 			found, err := filepath.Glob(filepath.Join(home, "blobs", "*", "*"))
 			lethetest.Must(t, err)

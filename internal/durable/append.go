@@ -1,12 +1,12 @@
 package durable
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Append adds record, which must end in a newline, to path with one O_APPEND
@@ -22,48 +22,48 @@ import (
 //
 // After an error the record may be in the file, in whole or in part.
 func Append(path string, record []byte, perm fs.FileMode) (from, to int64, err error) {
-	f, _, err := OpenRegular(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, perm)
-	if err == nil {
-		defer f.Close()
-		from, to, err = AppendTo(f, record)
-	}
-	if err == nil {
-		// The name is synced even when the file was there: the process that made it
-		// may have died before its own sync, and nothing about the file tells.
-		err = SyncDir(filepath.Dir(f.Name()))
-	}
+	f, fi, err := OpenRegular(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, perm)
 	if err != nil {
 		return 0, 0, fmt.Errorf("append to %s: %w", path, err)
 	}
-	return from, to, nil
+	defer f.Close()
+	return AppendShared(f, fi, record)
 }
 
-// AppendTo is Append on a file that is open with O_RDWR and O_APPEND and whose
-// name is durable. One goroutine at a time may use f; other descriptors of the
-// same file are free to.
-func AppendTo(f *os.File, record []byte) (from, to int64, err error) {
+// shared are the files whose names this process has synced for AppendShared, by path, as they were opened last.
+var shared sync.Map
+
+// AppendShared is Append on a file that OpenRegular has opened with O_RDWR and O_APPEND. One goroutine
+// at a time may use f; other descriptors of the same file are free to.
+func AppendShared(f *os.File, fi fs.FileInfo, record []byte) (from, to int64, err error) {
 	if len(record) == 0 || record[len(record)-1] != '\n' {
-		return 0, 0, errors.New("record does not end in a newline")
+		return 0, 0, fmt.Errorf("append to %s: record does not end in a newline", f.Name())
 	}
+	var s Syncs
 	buf := record
 	torn, err := endsTorn(f)
-	if err != nil {
-		return 0, 0, err
-	}
 	if torn {
 		buf = append([]byte{'\n'}, record...)
 	}
-	if err := write("append", f.Name(), f, buf); err != nil {
-		return 0, 0, err
+	if err == nil {
+		err = AppendLater(&s, f, buf)
 	}
-	// With O_APPEND the kernel moves the offset to the end of what it wrote.
-	to, err = f.Seek(0, io.SeekCurrent)
+	// The name is synced even when the file was there, once: the process that made it may have
+	// died before its own sync. A file that has not grown since may be another one with its number.
+	was, _ := shared.Load(f.Name())
+	if was, ok := was.(fs.FileInfo); !ok || fi.Size() <= was.Size() || !os.SameFile(fi, was) {
+		s.Dir(filepath.Dir(f.Name()))
+	}
+	if err == nil {
+		err = s.Wait()
+	}
+	if err == nil {
+		to, err = f.Seek(0, io.SeekCurrent) // the kernel moved it behind what it appended
+	}
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, fmt.Errorf("append to %s: %w", f.Name(), err)
 	}
-	if err := step("sync", f.Name(), func() error { return fsync(f) }); err != nil {
-		return 0, 0, err
-	}
+	shared.Store(f.Name(), fi)
 	return to - int64(len(record)), to, nil
 }
 

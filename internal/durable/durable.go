@@ -6,9 +6,12 @@
 // last one a crash can lose the name of a file whose bytes are safe). Append
 // adds one record to a file with a single O_APPEND write and an fsync.
 //
-// When a function here returns nil, what it wrote survives kill -9 and power
-// loss. When it returns an error, the truth is unknown: the bytes may be there,
-// or not, or in part. The caller has to look.
+// What goes together is written first, with its syncs left to a set, Syncs, which then
+// makes all of it durable at once.
+//
+// When a function here returns nil and no set is given to it, what it wrote survives
+// kill -9 and power loss. When it returns an error, the truth is unknown: the bytes may be
+// there, or not, or in part. The caller has to look.
 package durable
 
 import (

@@ -30,6 +30,19 @@ func syncAll(dir string) error {
 	return os.NewSyscallError("syncfs "+dir, unix.Syncfs(int(d.Fd())))
 }
 
+// allocate has the file system allocate size bytes for a file in dir that has no name, and is gone when it is closed.
+func allocate(dir string, size int) error {
+	f, err := os.OpenFile(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for err = unix.EINTR; err == unix.EINTR; {
+		err = unix.Fallocate(int(f.Fd()), 0, 0, int64(size))
+	}
+	return err
+}
+
 // exchange makes a and b change places, atomically.
 func exchange(a, b string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)

@@ -23,6 +23,9 @@ func syncAll(dir string) error {
 	})
 }
 
+// allocate is not to be had everywhere.
+func allocate(string, int) error { return errors.ErrUnsupported }
+
 // exchange is not to be had everywhere.
 func exchange(_, _ string) error { return errors.ErrUnsupported }
 

@@ -83,6 +83,20 @@ func TestOrderOfSteps(t *testing.T) {
 			}
 			_, _, err := Append(filepath.Join(root, "a", "link"), []byte("z\n"), 0o600)
 			return err
+		}, []string{"append f", "sync f"}}, // the name is durable since the first time
+		{"append to a file begun anew", func() error {
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				return err
+			}
+			_, _, err := Append(file, []byte("y\n"), 0o600)
+			return err
+		}, []string{"append f", "sync f", "syncdir root"}},
+		{"append to another file", func() error {
+			if err := errors.Join(os.WriteFile(file+"2", []byte("much longer than it was\n"), 0o600), os.Rename(file+"2", file)); err != nil {
+				return err
+			}
+			_, _, err := Append(file, []byte("y\n"), 0o600)
+			return err
 		}, []string{"append f", "sync f", "syncdir root"}},
 		{"remove", func() error { return Remove(file) }, []string{"remove f", "syncdir root"}},
 	}

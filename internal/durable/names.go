@@ -12,7 +12,7 @@ import (
 
 // Sync makes the bytes of an existing file and its name durable.
 func Sync(path string) error {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, syscall.O_NONBLOCK, 0) // which spares os four system calls to find out
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func SyncOpen(f *os.File) error {
 // SyncDir makes the names in dir durable. On a filesystem that cannot sync a
 // directory it does nothing: there is no better promise to be had there.
 func SyncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := os.OpenFile(dir, syscall.O_NONBLOCK, 0)
 	return syncNames(dir, d, err)
 }
 
@@ -71,6 +71,12 @@ func MkdirAll(dir string, perm fs.FileMode) error {
 			return err
 		}
 	}
+	var s Syncs
+	return cmp.Or(MkdirLater(&s, dir, perm), s.Wait())
+}
+
+// MkdirLater makes dir where it is missing, and not its parent, and leaves the sync of its name to a set.
+func MkdirLater(s *Syncs, dir string, perm fs.FileMode) error {
 	err := step("mkdir", dir, func() error {
 		err := traced(os.Mkdir(dir, perm), Op{Kind: "mkdir", Path: dir})
 		if errors.Is(err, fs.ErrExist) && isDir(dir) { // somebody was faster
@@ -81,7 +87,8 @@ func MkdirAll(dir string, perm fs.FileMode) error {
 	if err != nil {
 		return fmt.Errorf("make directory %s: %w", dir, err)
 	}
-	return SyncDir(parent)
+	s.Dir(filepath.Dir(dir))
+	return nil
 }
 
 func isDir(path string) bool {
@@ -148,20 +155,27 @@ func Move(dir *os.Root, name, to string) error {
 	return nil
 }
 
-// Space returns nil when a file of size bytes could be written into dir now. It
-// writes one and removes it, since free blocks say nothing of quotas and of a file
-// system that has become read-only. Fault is asked for the op "reserve" of dir.
+// Space returns nil when a file of size bytes could be written into dir now. It has the file
+// system allocate one, since free blocks say nothing of quotas and of a file system that has
+// become read-only; where that cannot be done without writing it, it writes one and removes it.
+// Fault is asked for the op "reserve" of dir.
 func Space(dir string, size int) error {
 	err := step("reserve", dir, func() error {
-		return inDir(filepath.Join(dir, "any"), func(dir *os.Root) error {
-			return fill(dir, 0, func(f *os.File) error {
-				_, err := f.Write(make([]byte, size))
-				return err
-			}, func(string, fs.FileInfo) error { return nil })
-		})
+		err := allocate(dir, size)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = occupy(dir, size)
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("write to %s: %w", dir, err)
 	}
 	return nil
+}
+
+// occupy writes a file of size bytes into dir and removes it.
+func occupy(dir string, size int) error {
+	_, err := fill(named(dir), 0, func(f *os.File) error { _, err := f.Write(make([]byte, size)); return err },
+		func(string) (bool, error) { return false, nil })
+	return err
 }

@@ -8,21 +8,30 @@ import (
 	"testing"
 )
 
-// A file system that is nearly full has no space, and a small file still fits.
+// A file system that is nearly full has no space, though a small file still fits; nor has one that is read-only.
 func TestSpace(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("lethe-test", dir, "tmpfs", 0, "size=2m"); err != nil {
 		t.Skip("no small file system can be mounted here: ", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	if err := Space(dir, 1<<20); err != nil {
-		t.Errorf("2 MiB are free: %v", err)
+	reserved := map[string]func(string, int) error{"allocated": Space, "written": occupy}
+	for how, space := range reserved {
+		if err := space(dir, 1<<20); err != nil {
+			t.Errorf("%s: 2 MiB are free: %v", how, err)
+		}
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "much"), make([]byte, 3<<19), 0o600))
-	if err := Space(dir, 1<<20); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("half of it is free: %v", err)
+	for how, space := range reserved {
+		if err := space(dir, 1<<20); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s: half of it is free: %v", how, err)
+		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+	must(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	if err := Space(dir, 1); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("it is read-only: %v", err)
 	}
 }

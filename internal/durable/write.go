@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // WriteFile replaces path by data, atomically: at every moment a reader finds
@@ -18,102 +19,123 @@ import (
 // A crash can leave a file .tmp-* beside path, which no process uses and which
 // may be removed; an error leaves none.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
-	return inDir(path, func(dir *os.Root) error { return WriteFileIn(dir, filepath.Base(path), data, perm) })
+	return writeIn(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error { return write("write", path, tmp, data) })
 }
 
 // WriteFileIn is WriteFile of a name in an open directory: a link that takes the
 // directory's place leads nothing elsewhere. With perm 0 the file gets the mode of
 // any new file, 0644 less the umask.
 func WriteFileIn(dir *os.Root, name string, data []byte, perm fs.FileMode) error {
-	return writeIn(dir, name, perm, func(path string, tmp *os.File) error { return write("write", path, tmp, data) })
+	return writeIn(dir, name, perm, func(tmp *os.File) error { return write("write", filepath.Join(dir.Name(), name), tmp, data) })
 }
 
 // WriteWith is WriteFile of what the function writes.
 func WriteWith(path string, perm fs.FileMode, with func(io.Writer) error) error {
-	return inDir(path, func(dir *os.Root) error {
-		return writeIn(dir, filepath.Base(path), perm, func(_ string, tmp *os.File) error { return with(tmp) })
-	})
+	return writeIn(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error { return with(tmp) })
 }
 
-func writeIn(dir *os.Root, name string, perm fs.FileMode, with func(path string, tmp *os.File) error) error {
+// directory is one that files are written to: an os.Root where somebody else could put a link in its
+// place, and otherwise named, which takes fewer system calls.
+type directory interface {
+	Name() string
+	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+	Rename(from, to string) error
+	Remove(name string) error
+}
+
+type named string
+
+func (d named) Name() string             { return string(d) }
+func (d named) in(name string) string    { return filepath.Join(string(d), name) }
+func (d named) Remove(name string) error { return os.Remove(d.in(name)) }
+
+// Rename is os.Rename without a look at what it replaces.
+func (d named) Rename(from, to string) error {
+	return os.NewSyscallError("rename "+d.in(to), syscall.Rename(d.in(from), d.in(to)))
+}
+
+func (d named) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(d.in(name), flag, perm)
+}
+
+func writeIn(dir directory, name string, perm fs.FileMode, with func(*os.File) error) error {
 	path := filepath.Join(dir.Name(), name)
-	err := fill(dir, perm, func(tmp *os.File) error {
-		if err := with(path, tmp); err != nil {
+	f, err := place(dir, name, perm, func(tmp *os.File) error {
+		if err := with(tmp); err != nil {
 			return err
 		}
 		return step("sync", path, func() error { return fsync(tmp) })
-	}, func(tmp string, _ fs.FileInfo) error {
-		return step("rename", path, func() error { return rename(dir, tmp, name) })
 	})
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return err
 	}
-	names, err := dir.Open(".")
+	f.Close() // it is synced
+	names, err := dir.OpenFile(".", os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	return syncNames(dir.Name(), names, err)
+}
+
+// place makes a file, which with fills before it has its name; it is open then.
+func place(dir directory, name string, perm fs.FileMode, with func(*os.File) error) (*os.File, error) {
+	path := filepath.Join(dir.Name(), name)
+	f, err := fill(dir, perm, with, func(tmp string) (bool, error) {
+		return true, step("rename", path, func() error { return rename(dir, tmp, name) })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	return f, nil
 }
 
 // Replace is WriteFile without the syncs: readers never see half a file, but
 // power loss may leave the old one or an empty one. It is for views that can be
 // made again, and Fault is not asked.
 func Replace(path string, data []byte, perm fs.FileMode) error {
-	err := inDir(path, func(dir *os.Root) error {
-		return fill(dir, perm, func(tmp *os.File) error { return put(tmp, data) },
-			func(tmp string, _ fs.FileInfo) error { return rename(dir, tmp, filepath.Base(path)) })
-	})
+	dir := named(filepath.Dir(path))
+	f, err := fill(dir, perm, func(tmp *os.File) error { return put(tmp, data) },
+		func(tmp string) (bool, error) { return true, rename(dir, tmp, filepath.Base(path)) })
+	if err == nil {
+		err = f.Close()
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-// inDir runs do with the directory of path held open.
-func inDir(path string, do func(dir *os.Root) error) error {
-	dir, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return do(dir)
-}
-
-func rename(dir *os.Root, tmp, name string) error {
+func rename(dir directory, tmp, name string) error {
 	return traced(dir.Rename(filepath.Base(tmp), name), Op{Kind: "rename", Path: tmp, To: filepath.Join(dir.Name(), name)})
 }
 
-// fill makes a temporary file in dir, has write fill it and use do something with it, by
-// its path. What bears its name then is removed, unless use has renamed it.
-func fill(dir *os.Root, perm fs.FileMode, write func(*os.File) error, use func(tmp string, fi fs.FileInfo) error) error {
-	f, err := temporary(dir)
-	if err != nil {
-		return err
+// fill makes a temporary file in dir, has write fill it and use do something with it, by its path. Unless use has renamed
+// it, which leaves it open, what bears its name then is removed. An error of opening has the whole path: a caller may
+// have to restore what is above it.
+func fill(dir directory, perm fs.FileMode, write func(*os.File) error, use func(tmp string) (renamed bool, err error)) (*os.File, error) {
+	name := ".tmp-" + strconv.FormatUint(rand.Uint64(), 10)
+	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NONBLOCK, cmp.Or(perm, 0o644))
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		e.Path = filepath.Join(dir.Name(), name)
 	}
-	var fi fs.FileInfo
-	if perm != 0 {
+	if err != nil {
+		return nil, err
+	}
+	if perm&0o077 != 0 { // of which the umask may have taken some
 		err = f.Chmod(perm)
 	}
 	if err == nil {
 		err = write(f)
 	}
+	renamed := false
 	if err == nil {
-		fi, err = f.Stat()
+		renamed, err = use(f.Name())
 	}
-	if err = cmp.Or(err, f.Close()); err == nil {
-		err = use(f.Name(), fi)
+	if err == nil && renamed {
+		return f, nil
 	}
-	if rerr := dir.Remove(filepath.Base(f.Name())); rerr == nil {
+	f.Close()
+	if dir.Remove(name) == nil {
 		_ = traced(nil, Op{Kind: "remove", Path: f.Name()})
 	}
-	return err
-}
-
-// temporary makes an empty file in dir. Its error has the whole path: a caller may
-// have to restore what is above it.
-func temporary(dir *os.Root) (*os.File, error) {
-	f, err := dir.OpenFile(".tmp-"+strconv.FormatUint(rand.Uint64(), 10), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		e.Path = filepath.Join(dir.Name(), e.Path)
-	}
-	return f, err
+	return nil, err
 }
 
 // Swap is for a file that others save too: nothing they save is lost. The new
@@ -127,19 +149,20 @@ func temporary(dir *os.Root) (*os.File, error) {
 // Where the filesystem cannot exchange files, mine is asked just before a rename,
 // which leaves an instant in which a save can be lost.
 func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
-	err = inDir(path, func(dir *os.Root) error {
-		return fill(dir, perm, func(f *os.File) error {
-			if err := put(f, data); err != nil {
-				return err
-			}
-			return step("sync", path, func() error { return fsync(f) })
-		}, func(tmp string, fi fs.FileInfo) error {
-			done, err := swap(tmp, path, mine)
-			if done {
-				now = fi
-			}
-			return err
-		})
+	_, err = fill(named(filepath.Dir(path)), perm, func(f *os.File) (err error) {
+		if err = put(f, data); err == nil {
+			now, err = f.Stat()
+		}
+		if err == nil {
+			err = step("sync", path, func() error { return fsync(f) })
+		}
+		return err
+	}, func(tmp string) (bool, error) {
+		done, err := swap(tmp, path, mine)
+		if !done {
+			now = nil
+		}
+		return false, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)

@@ -19,7 +19,6 @@
 package eval
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -225,7 +224,6 @@ func measure(ctx context.Context, talk Conversation, others []Question, progress
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = cmp.Or(err, e.index.Close()) }()
 	var estimate llm.Estimator
 	for _, o := range e.originals {
 		if len(o.lines) > 0 {

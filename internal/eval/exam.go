@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func (s *stage) examine(ctx context.Context, talk Conversation) (_ *exam, err er
 	e.plain = newPlain(e.originals)
 	e.index = recall.Open(s.id.RecallPath(), (&mind.State{Self: s.id.Self}).Owns, s.config.Log)
 	if _, err := e.index.Sync(ctx, s.store, s.id.LIFE()); err != nil {
-		return nil, errors.Join(err, e.index.Close())
+		return nil, err
 	}
 	return e, nil
 }
@@ -131,35 +130,27 @@ func (e *exam) ask(ctx context.Context, q Question, out *Result) error {
 
 // mislead looks for hints where there is nothing to find.
 func (e *exam) mislead(ctx context.Context, others []Question, out *Result) error {
-	for _, text := range smallTalk() {
-		sure, err := e.sure(ctx, text)
-		if err != nil {
-			return err
-		}
-		out.False.Talk++
-		out.False.TalkHints += sure(recall.HintConfidence)
-		for i, t := range out.Curve {
-			out.Curve[i].Talk += sure(t.Least)
-		}
-	}
+	texts, f := smallTalk(), &out.False
+	f.Talk, f.Other = len(texts), len(others)
 	for _, q := range others {
-		sure, err := e.sure(ctx, q.Text)
+		texts = append(texts, q.Text)
+	}
+	for k, text := range texts {
+		likely, err := e.likely(ctx, text)
 		if err != nil {
 			return err
 		}
-		out.False.Other++
-		out.False.OtherHint += sure(recall.HintConfidence)
-		for i, t := range out.Curve {
-			out.Curve[i].Other += sure(t.Least)
+		sum, of := &f.TalkHints, func(t *Trade) *int { return &t.Talk }
+		if k >= f.Talk {
+			sum, of = &f.OtherHint, func(t *Trade) *int { return &t.Other }
+		}
+		sure := func(least float64) int { return min(1, len(recall.Hinted(likely, least))) }
+		*sum += sure(recall.HintConfidence)
+		for i := range out.Curve {
+			*of(&out.Curve[i]) += sure(out.Curve[i].Least)
 		}
 	}
 	return nil
-}
-
-// sure returns a function that says by a threshold whether a text has hints, 1 or 0.
-func (e *exam) sure(ctx context.Context, text string) (func(least float64) int, error) {
-	likely, err := e.likely(ctx, text)
-	return func(least float64) int { return min(1, len(recall.Hinted(likely, least))) }, err
 }
 
 // likely returns what hints are chosen from.
@@ -182,21 +173,22 @@ func (e *exam) of(hits []recall.Hit) []*original {
 
 // judge counts a question by the originals that were found, best first.
 func judge(q Question, found []*original) Found {
-	any := func(most int) int {
-		if slices.ContainsFunc(found[:min(most, len(found))], func(o *original) bool { return o.holds(q) }) {
-			return 1
-		}
-		return 0
-	}
-	all := func(most int) int {
+	among := func(most int) (some, all int) { // of the evidence, 1 or 0
+		all = 1
 		for _, id := range q.Evidence {
-			if !slices.ContainsFunc(found[:min(most, len(found))], func(o *original) bool { return o.lines[id] }) {
-				return 0
+			if slices.ContainsFunc(found[:min(most, len(found))], func(o *original) bool { return o.lines[id] }) {
+				some = 1
+			} else {
+				all = 0
 			}
 		}
-		return 1
+		return some, all
 	}
-	return Found{Questions: 1, At1: any(1), At5: any(5), At10: any(10), All1: all(1), All5: all(5), All10: all(10)}
+	f := Found{Questions: 1}
+	f.At1, f.All1 = among(1)
+	f.At5, f.All5 = among(5)
+	f.At10, f.All10 = among(10)
+	return f
 }
 
 // chance is what a ranking of n originals by lot finds.

@@ -16,7 +16,7 @@ func (r Report) String() string {
 	if r.OneLife != nil {
 		all = append(slices.Clone(all), r.All, *r.OneLife)
 	}
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight) // anew after each Flush
 	fmt.Fprintln(w, "conversation\tlines\toriginals\ttokens each\tquestions\thit@1\thit@5\thit@10\thint\t")
 	for _, c := range all {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%d\t%s%s\t\n", c.Name, c.Lines, c.Originals, c.MeanTokens, c.Questions,
@@ -24,7 +24,6 @@ func (r Report) String() string {
 	}
 	w.Flush()
 	b.WriteByte('\n')
-	w = tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "ranking\thit@1\thit@5\thit@10\tall@1\tall@5\tall@10\t")
 	for _, c := range all[len(all)-min(2, len(all)):] {
 		fmt.Fprintf(w, "recall, %s\t%s\nBM25, %[1]s\t%[3]s\n", c.Name, c.Recall.everything(), c.Plain.everything())
@@ -33,7 +32,6 @@ func (r Report) String() string {
 	}
 	w.Flush()
 	b.WriteByte('\n')
-	w = tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "category\tquestions\thit@1\thit@5\thit@10\thint\t")
 	for _, name := range slices.Sorted(maps.Keys(r.All.Categories)) {
 		f := r.All.Categories[name]
@@ -46,7 +44,6 @@ func (r Report) String() string {
 		fmt.Fprintf(&b, ", %d of %d questions about other conversations", f.OtherHint, f.Other)
 	}
 	b.WriteString("\n\n")
-	w = tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "least confidence\thint\tsmall talk\tother questions\t")
 	for _, t := range r.All.Curve {
 		fmt.Fprintf(w, "%.2f\t%s\t%.1f %%\t%.1f %%\t\n", t.Least, r.All.Recall.share(t.Hint), 100*mean(t.Talk, f.Talk), 100*mean(t.Other, f.Other))

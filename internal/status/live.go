@@ -30,15 +30,18 @@ const (
 	liveRest = "live.json"
 )
 
-// WriteLive shows in dir what is under way. An end that may be the beginning of a secret is left out.
-func WriteLive(dir string, l Live) error {
-	l.Thinking = secret.Begun(l.Thinking)
-	data, err := json.Marshal(l)
-	if err != nil {
-		return err
+// writeLive shows in dir what is under way, where was is shown. An end that may be the beginning of a secret is left out.
+func writeLive(dir string, was, l Live) (err error) {
+	rest := l
+	if rest.Text = was.Text; rest != was {
+		rest.Thinking = secret.Begun(rest.Thinking)
+		data, _ := json.Marshal(rest)
+		err = durable.Replace(filepath.Join(dir, liveRest), append(secret.Bytes(data), '\n'), 0o600)
 	}
-	return errors.Join(durable.Replace(filepath.Join(dir, liveRest), append(secret.Bytes(data), '\n'), 0o600),
-		durable.Replace(filepath.Join(dir, liveText), []byte(secret.Begun(l.Text)), 0o600))
+	if l.Text != was.Text {
+		err = errors.Join(err, durable.Replace(filepath.Join(dir, liveText), []byte(secret.Begun(l.Text)), 0o600))
+	}
+	return err
 }
 
 // maxLive bounds what is read of a live file, in bytes.

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -129,9 +130,7 @@ func (x *exchange) event(u *usage, choices ...choice) string {
 func finished(a Answer, id string, maxTokens int) Answer {
 	calls := make([]Call, len(a.Calls))
 	for i, c := range a.Calls {
-		if c.ID == "" {
-			c.ID = fmt.Sprintf("call_%02d_%s", i, id)
-		}
+		c.ID = cmp.Or(c.ID, fmt.Sprintf("call_%02d_%s", i, id))
 		calls[i] = c
 	}
 	a.Calls = calls

@@ -10,15 +10,8 @@ import (
 	"lethe/recall/text"
 )
 
-// The index holds two sorts of terms, told apart by a character that no token has:
-// words and identifiers with how much they weigh in their segment ("backoff~3"),
-// and what filters go by ("=room:dev").
-const (
-	classMark  = "~"
-	filterMark = "="
-	// tokenChars are all characters that a term has beside letters and digits.
-	tokenChars = `~=_-./\@:`
-)
+// filterMark begins terms that filters go by ("=room:dev"): no token has it.
+const filterMark = "="
 
 // Parameters of BM25.
 const (
@@ -61,20 +54,31 @@ type document struct {
 	hash        blobs.Hash
 	from, to    int // entries
 	first, last time.Time
-	size        int      // bytes of the body
-	rows        []string // the terms of each segment, with spaces between
+	size        int        // bytes of the body
+	rows        [][]uint64 // the keys of each segment, with the classes
 }
 
 // reader makes documents of blobs. It belongs to one goroutine.
 type reader struct {
-	stems    text.Stems
-	counts   map[string]int
+	keys     [1 << 16]struct{ hash, key uint64 } // of words, since most come again; a later one takes the place of an earlier one
+	counts   map[uint64]int                      // of the segment, by key
 	speakers map[string]bool
 	size     int // tokens of the segment
 }
 
-func newReader() *reader {
-	return &reader{stems: text.Stems{}, counts: map[string]int{}, speakers: map[string]bool{}}
+func newReader() *reader { return &reader{counts: map[uint64]int{}, speakers: map[string]bool{}} }
+
+// key is that of the term that a token is.
+func (r *reader) key(t text.Token) uint64 {
+	if t.Kind != text.Word {
+		return keyOf(text.Term(t))
+	}
+	hash := hashOf(t.Text)
+	known := &r.keys[hash%uint64(len(r.keys))]
+	if known.hash != hash {
+		known.hash, known.key = hash, keyOf(text.Term(t))
+	}
+	return known.key
 }
 
 // read makes a document of an original. at tells when an entry was written, by its
@@ -86,7 +90,10 @@ func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Ti
 	if d.last.IsZero() {
 		d.first, d.last = written(body, at, blob.At)
 	}
-	more := r.about(text.About(blob.Meta)) + filters(facts, d.first, d.last)
+	more := r.about(text.About(blob.Meta))
+	for _, f := range append(filters(facts, d.first, d.last), originalTerm(blob.Hash)) {
+		more = append(more, keyOf(f)|About)
+	}
 	segments := text.Segments(len(body))
 	for s := range text.Sections(body) {
 		for line := range s.Lines(body) {
@@ -134,46 +141,36 @@ func (r *reader) count(said string) {
 		if t.Counts() {
 			r.size++
 		}
-		r.counts[r.stems.Term(t)]++
+		r.counts[r.key(t)]++
 	}
 }
 
-// about renders the terms of what is written about an original.
-func (r *reader) about(said string) string {
-	var out strings.Builder
+// about are the keys of what is written about an original.
+func (r *reader) about(said string) (keys []uint64) {
 	for t := range text.Tokens(said) {
-		out.WriteString(r.stems.Term(t))
-		out.WriteString(classMark)
-		out.WriteByte('0' + About)
-		out.WriteByte(' ')
+		keys = append(keys, r.key(t)|About)
 	}
-	return out.String()
+	return keys
 }
 
-// row renders the terms of a segment, and forgets them. more are those of the whole
+// row returns the keys of a segment, and forgets them. more are those of the whole
 // original.
-func (r *reader) row(more string) string {
-	var out strings.Builder
-	for term, n := range r.counts {
-		out.WriteString(term)
-		out.WriteString(classMark)
-		out.WriteByte('0' + byte(classOf(n, r.size)))
-		out.WriteByte(' ')
+func (r *reader) row(more []uint64) []uint64 {
+	out := make([]uint64, 0, len(r.counts)+len(more))
+	for key, n := range r.counts {
+		out = append(out, key|uint64(classOf(n, r.size)))
 	}
 	clear(r.counts)
 	clear(r.speakers)
 	r.size = 0
-	out.WriteString(more)
-	return out.String()
+	return append(out, more...)
 }
 
-// filters renders what a document can be filtered by.
-func filters(f text.Facts, first, last time.Time) string {
-	var out strings.Builder
+// filters are the terms that a document can be filtered by.
+func filters(f text.Facts, first, last time.Time) (terms []string) {
 	add := func(key string, values []string) {
 		for _, v := range values {
-			out.WriteString(filterTerm(key, v))
-			out.WriteByte(' ')
+			terms = append(terms, filterTerm(key, v))
 		}
 	}
 	add("room", f.Rooms)
@@ -191,8 +188,11 @@ func filters(f text.Facts, first, last time.Time) string {
 	add("day", days)
 	add("day", months)
 	add("day", years)
-	return out.String()
+	return terms
 }
+
+// originalTerm is the one by which an original is found again.
+func originalTerm(h blobs.Hash) string { return filterTerm("original", h.String()[:16]) }
 
 func filterTerm(key, value string) string { return filterMark + key + ":" + strings.ToLower(value) }
 

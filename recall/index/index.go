@@ -1,23 +1,22 @@
-// Package index keeps the posting lists over what a life has faded, in a SQLite
-// file.
+// Package index keeps the posting lists over what a life has faded, in files.
 //
 //	x := index.New(path, owns, log)
 //	added, err := x.Sync(ctx, store, lifePath)
 //	err = x.View(ctx, func(v *index.View) error {
-//		rows, err := v.Postings(ctx, index.Term("backoff", 3), v.Next(), 100)
+//		segments, err := v.Postings(ctx, "backoff", 3, v.Next(), 100)
 //		…
 //	})
 //
-// The file is a cache of LIFE.md and the blobs. One that is absent, damaged, of
-// another version or of another log is deleted and made again by the next Sync.
-// Sync continues where the last one stopped, also after kill -9: originals and
+// The files are a cache of LIFE.md and the blobs. An index that is absent, damaged, of
+// another format or of another log is made again by the next Sync; where nothing has faded,
+// none is made. Sync continues where the last one stopped, also after kill -9: originals and
 // the place in the log are committed together. One process at a time syncs; the
-// others get ErrBusy and search what is there.
+// others get ErrBusy and search what is there. A search waits for nobody.
 package index
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,40 +38,20 @@ var ErrBusy = errors.New("another process is at work on the index")
 // it.
 var ErrRebuilding = errors.New("the index has yet to be made")
 
-var errClosed = errors.New("the index is closed")
-
-// Index is the index of one life. It is safe for concurrent use.
+// Index is the index of one life. It is safe for concurrent use, and keeps nothing open.
 type Index struct {
 	path string
 	owns func(blobs.Blob) bool // whether the life does
 	log  *slog.Logger
 
-	mu     sync.Mutex // guards what follows
-	file   *file      // nil until one is needed
-	bad    error      // why the open file has to be made anew
-	closed bool
+	mu   sync.Mutex // guards what follows
+	bad  error      // why what is there has to be made anew
+	none bool       // nothing has faded, so there is no file
 }
 
 // New returns the index at a path, of the life that owns blobs. It opens nothing.
 func New(path string, owns func(blobs.Blob) bool, log *slog.Logger) *Index {
 	return &Index{path: path, owns: owns, log: log}
-}
-
-// Close closes the index. A Sync or a View that is under way ends with an error.
-func (x *Index) Close() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.closed = true
-	return x.drop()
-}
-
-func (x *Index) drop() error {
-	old := x.file
-	x.file, x.bad = nil, nil
-	if old == nil {
-		return nil
-	}
-	return old.db.Close()
 }
 
 // Sync brings the index up to date with the log at lifePath and returns how many
@@ -85,18 +64,20 @@ func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (
 	}
 	defer release()
 	for again := true; ; again = false {
-		f, err := x.current(true)
-		if err != nil {
-			return 0, fmt.Errorf("sync index: %w", err)
+		p := &pass{path: x.path, store: store, log: x.log, owns: x.owns, reader: newReader()}
+		err = x.current(p)
+		if err == nil {
+			err = errors.Join(p.run(ctx, lifePath), p.close())
 		}
-		p := &pass{file: f, store: store, log: x.log, owns: x.owns, reader: newReader()}
-		err = p.run(ctx, lifePath)
 		switch {
 		case err == nil:
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.none = len(p.Runs) == 0
 			return p.added, nil
 		case ctx.Err() != nil:
 			return p.added, ctx.Err()
-		case x.condemn(f, err) && again:
+		case x.condemn(err) && again:
 			continue
 		}
 		return p.added, fmt.Errorf("sync index: %w", err)
@@ -123,50 +104,40 @@ func (x *Index) lock(ctx context.Context) (release func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// current returns the open file. One that somebody has deleted or replaced is
-// opened again. Where there is none that can be used, the error is ErrRebuilding,
-// or a new one is made, for which the caller holds the lock.
-func (x *Index) current(renew bool) (*file, error) {
+// current opens for a pass what is there, or nothing in place of what cannot be used. Its
+// caller holds the lock.
+func (x *Index) current(p *pass) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.closed {
-		return nil, errClosed
+	o, err := open(x.path)
+	if err == nil && x.bad != nil {
+		err = errors.Join(x.bad, o.close())
 	}
-	err := x.bad
-	if err == nil {
-		if x.file != nil && !x.file.replaced() {
-			return x.file, nil
-		}
-		_ = x.drop()
-		if x.file, err = open(x.path, false); err == nil {
-			return x.file, nil
-		}
-	}
-	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case !missing && !damaged(err):
-		return nil, err
-	case !renew:
-		return nil, ErrRebuilding
-	case !missing:
+	case err == nil:
+		p.opened = *o
+		return nil
+	case damaged(err):
 		x.log.Warn("the index of what has faded is made anew", "file", x.path, "why", err)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
-	_ = x.drop()
-	x.file, err = create(x.path)
-	return x.file, err
+	x.bad = nil
+	if err = os.Remove(x.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return p.sweep(x.path)
 }
 
-// condemn reports whether an error says that a file is damaged. The next Sync makes
+// condemn reports whether an error says that the index is damaged. The next Sync makes
 // it anew.
-func (x *Index) condemn(f *file, err error) bool {
+func (x *Index) condemn(err error) bool {
 	if !damaged(err) {
 		return false
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.file == f {
-		x.bad = err
-	}
+	x.bad = err
 	return true
 }
 
@@ -174,20 +145,23 @@ func (x *Index) condemn(f *file, err error) bool {
 // meanwhile. If the index turns out to be damaged, or there is none, the error is
 // ErrRebuilding.
 func (x *Index) View(ctx context.Context, do func(*View) error) error {
-	f, err := x.current(false)
-	if err != nil {
-		return err
-	}
-	tx, err := f.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err == nil {
-		defer tx.Rollback()
-		v := &View{postings: tx.StmtContext(ctx, f.postings), docs: tx.StmtContext(ctx, f.docs)}
-		if v.state, err = load(ctx, tx); err == nil {
-			err = do(v)
-		}
-	}
-	if x.condemn(f, err) {
+	x.mu.Lock()
+	bad, none := x.bad, x.none
+	x.mu.Unlock()
+	if bad != nil {
 		return ErrRebuilding
 	}
-	return err
+	o, err := open(x.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if o, err = (&opened{}), nil; !none {
+			return ErrRebuilding
+		}
+	}
+	if err == nil {
+		err = errors.Join(do(&View{opened: o, passed: map[string][]uint64{}}), o.close())
+	}
+	if x.condemn(err) {
+		return ErrRebuilding
+	}
+	return cmp.Or(err, ctx.Err())
 }

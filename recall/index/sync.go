@@ -15,25 +15,24 @@ import (
 	"lethe/mind"
 )
 
-// A transaction is large enough to be cheap and small enough that a kill -9 takes
-// little away.
-const (
-	txDocs = 4096
-	txTime = 2 * time.Second
-)
+// A batch is written when it has a run's worth, or after some time: small enough that a kill -9
+// takes little away.
+const batchTime = 2 * time.Second
 
 // pass reads the log once, from where the index stands, and takes in what it names.
 type pass struct {
-	file   *file
+	opened
+	path   string
 	store  *blobs.Store
 	log    *slog.Logger
 	owns   func(blobs.Blob) bool // whether the life does
 	reader *reader
 
+	batch  *batch
 	events *life.Reader
-	fades  []task // they count only with the epoch that follows them in the same append
-	state  state
-	added  int // committed
+	fades  []task    // they count only with the epoch that follows them in the same append
+	read   life.Mark // of the log, with what is in the batch
+	added  int       // committed
 }
 
 // task is an original that the log names.
@@ -42,69 +41,70 @@ type task struct {
 	ref      string // its address or the beginning of it
 }
 
-func (p *pass) run(ctx context.Context, lifePath string) error {
-	tx, err := p.file.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	p.state, err = load(ctx, tx)
-	if err = errors.Join(err, tx.Rollback()); err != nil {
-		return err
-	}
-	if p.events, err = life.ReadFrom(lifePath, p.state.Mark); err != nil {
+func (p *pass) run(ctx context.Context, lifePath string) (err error) {
+	if p.events, err = life.ReadFrom(lifePath, p.Mark); err != nil {
 		return err
 	}
 	defer p.events.Close()
-	for done := p.state.Offset == p.events.Size; !done; {
-		if done, err = p.transaction(ctx); err != nil {
+	for done := p.Offset == p.events.Size; !done; {
+		if done, err = p.commit(ctx); err != nil {
 			return err
 		}
-	}
-	if p.added > 0 {
-		return p.file.merge(ctx, p.added)
 	}
 	return nil
 }
 
-// transaction takes in originals until there are enough of them for one commit.
+// commit takes in originals until there are enough of them for one run.
 // done says that there are no more. What was read before an error is committed.
-func (p *pass) transaction(ctx context.Context) (done bool, err error) {
-	tx, err := p.file.db.BeginTx(ctx, nil)
-	if err != nil {
-		return false, err
-	}
-	defer tx.Rollback()
-	w, err := newWriter(ctx, tx, p.state)
-	if err != nil {
-		return false, err
-	}
+func (p *pass) commit(ctx context.Context) (done bool, err error) {
+	p.batch, p.read = &batch{first: p.next(), hashes: map[blobs.Hash]bool{}}, p.Mark
 	var broken error
-	for began := time.Now(); broken == nil && w.added < txDocs && time.Since(began) < txTime; {
-		broken = p.step(ctx, w)
+	for began := time.Now(); broken == nil && !p.batch.full() && time.Since(began) < batchTime; {
+		broken = p.step(ctx)
 	}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return false, ctx.Err()
-	case broken != io.EOF && damaged(broken):
-		return false, broken
 	}
-	if err = w.state.save(ctx, tx); err == nil {
-		err = tx.Commit()
-	}
-	if err != nil {
+	if err := p.save(); err != nil {
 		return false, err
 	}
-	p.state = w.state
-	p.added += w.added
-	if broken == io.EOF {
+	if p.added += p.batch.added; broken == io.EOF {
 		return true, nil
 	}
 	return false, broken
 }
 
+// save writes the batch as a run, merges the last runs, and then the state. With nothing in the index
+// there is none.
+func (p *pass) save() error {
+	p.Mark = p.read
+	if p.batch.added > 0 {
+		r, err := p.batch.write(p.path)
+		if p.Runs = append(p.Runs, r); err != nil {
+			return err
+		}
+	}
+	n := len(p.Runs)
+	for ; n > 1 && p.Runs[n-2].N < 2*p.Runs[n-1].N && p.Runs[n-2].N+p.Runs[n-1].N <= mostMerged; n-- {
+		r, err := merged(p.path, p.Runs[n-2], p.Runs[n-1])
+		err = errors.Join(err, p.Runs[n-2].file.Close(), p.Runs[n-1].file.Close())
+		if p.Runs = append(p.Runs[:n-2], r); err != nil {
+			return err
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return p.state.save(p.path)
+}
+
+// A search looks into each run. So the last ones are merged, while the one before is not twice as
+// long, up to so many segments: some 15 MB, in memory at once.
+const mostMerged = 1 << 15
+
 // step takes in what one event names. At the end of the log it returns io.EOF. After
 // another error the event will be read again.
-func (p *pass) step(ctx context.Context, w *writer) error {
+func (p *pass) step(ctx context.Context) error {
 	e, follows, err := p.events.Next()
 	if err != nil {
 		return err
@@ -132,12 +132,12 @@ func (p *pass) step(ctx context.Context, w *writer) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := p.take(ctx, w, t); err != nil {
+		if err := p.take(t); err != nil {
 			return err
 		}
 	}
 	if len(p.fades) == 0 {
-		w.state.Mark = p.events.At
+		p.read = p.events.At
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (p *pass) faded(ref string, cards bool) (out []task) {
 	var state struct {
 		Faded []mind.Range `json:"faded"`
 	}
-	b, err := p.read(ref)
+	b, err := p.get(ref)
 	if err == nil {
 		err = json.Unmarshal(b.Body, &state)
 	}
@@ -171,7 +171,7 @@ func (p *pass) listed(card task, tier int) (out []task) {
 	if tier == 0 {
 		return []task{card}
 	}
-	b, err := p.read(card.ref)
+	b, err := p.get(card.ref)
 	if err != nil || !p.owns(b) {
 		p.log.Warn("a card is passed over in the index", "hash", card.ref, "error", err)
 		return nil
@@ -183,12 +183,12 @@ func (p *pass) listed(card task, tier int) (out []task) {
 }
 
 // take indexes what a task names, unless it is indexed already or not to be had.
-func (p *pass) take(ctx context.Context, w *writer, t task) error {
+func (p *pass) take(t task) error {
 	var b blobs.Blob
 	h, err := p.store.Resolve(t.ref)
 	if err == nil {
 		var known bool
-		if known, err = w.known(ctx, h); known || err != nil {
+		if known, err = p.known(h); known || err != nil {
 			return err
 		}
 		b, err = p.store.Get(h)
@@ -204,8 +204,8 @@ func (p *pass) take(ctx context.Context, w *writer, t task) error {
 	case err != nil:
 		return err
 	}
-	return w.take(ctx, p.reader.read(b, t.from, t.to, func(ref string) time.Time {
-		b, _ := p.read(ref)
+	return p.batch.take(p.reader.read(b, t.from, t.to, func(ref string) time.Time {
+		b, _ := p.get(ref)
 		return b.At
 	}))
 }
@@ -213,10 +213,29 @@ func (p *pass) take(ctx context.Context, w *writer, t task) error {
 // errStranger says that a blob names another life, or none.
 var errStranger = errors.New("of another life")
 
-func (p *pass) read(ref string) (blobs.Blob, error) {
+func (p *pass) get(ref string) (blobs.Blob, error) {
 	h, err := p.store.Resolve(ref)
 	if err != nil {
 		return blobs.Blob{}, err
 	}
 	return p.store.Get(h)
+}
+
+// known reports whether the index has an original.
+func (p *pass) known(h blobs.Hash) (bool, error) {
+	if p.batch.hashes[h] {
+		return true, nil
+	}
+	for _, r := range p.Runs {
+		list, err := r.postings(keyOf(originalTerm(h)))
+		if err != nil {
+			return false, err
+		}
+		for at := range r.each(list) {
+			if rec, err := r.record(r.First + at); err != nil || rec.Hash == h {
+				return err == nil, err
+			}
+		}
+	}
+	return false, nil
 }

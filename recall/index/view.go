@@ -1,27 +1,26 @@
 package index
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
+	"math/bits"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"lethe/blobs"
 )
 
 // View is what the index holds at one moment.
 type View struct {
-	state          state
-	postings, docs *sql.Stmt
+	*opened
+	Only Filter // what postings are limited to; nil is no limit
+
+	passed  map[string][]uint64 // by file of a run: its segments that pass
+	scratch []int64
 }
 
 // Next is the number of the segment that comes next; there is one less.
-func (v *View) Next() int64 { return v.state.Next }
+func (v *View) Next() int64 { return v.next() }
 
 // Doc is an original that stands in the index.
 type Doc struct {
@@ -34,91 +33,94 @@ type Doc struct {
 }
 
 // Doc returns the original that a segment belongs to.
-func (v *View) Doc(ctx context.Context, segment int64) (Doc, error) {
-	var d Doc
-	var hash []byte
-	var first, last int64
-	err := v.docs.QueryRowContext(ctx, segment).Scan(&d.ID, &hash, &d.From, &d.To, &d.Segments, &d.Size, &first, &last)
-	if err == nil && len(hash) != len(d.Hash) || err == sql.ErrNoRows || err == nil && segment >= d.ID+d.Segments {
-		err = fmt.Errorf("%w: segment %d", errDamaged, segment)
+func (v *View) Doc(segment int64) (Doc, error) {
+	i := slices.IndexFunc(v.Runs, func(r run) bool { return segment < r.First+r.N })
+	rec, err := v.Runs[i].record(segment)
+	if err != nil || rec.Segment < 0 || rec.Segment >= rec.Segments {
+		return Doc{}, fmt.Errorf("look up an original: %w: segment %d: %w", errDamaged, segment, err)
 	}
-	if err != nil {
-		return d, fmt.Errorf("look up an original: %w", err)
-	}
-	copy(d.Hash[:], hash)
-	d.First, d.Last = time.UnixMicro(first).UTC(), time.UnixMicro(last).UTC()
-	return d, nil
+	return Doc{
+		ID: segment - int64(rec.Segment), Segments: int64(rec.Segments), Hash: rec.Hash, From: int(rec.From), To: int(rec.To), Size: rec.Size,
+		First: time.UnixMicro(rec.First).UTC(), Last: time.UnixMicro(rec.Last).UTC(),
+	}, nil
 }
 
-// Postings returns the newest segments before one that match, newest first, at most
-// limit.
-func (v *View) Postings(ctx context.Context, match string, before int64, limit int) ([]int64, error) {
-	// FTS5 brings them in one text: handing over each would take twice as long.
-	var list sql.NullString
-	err := v.postings.QueryRowContext(ctx, match, before, limit).Scan(&list)
-	var out []int64
-	if err == nil {
-		out, err = numbers(list.String, before)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look up %s: %w", match, err)
-	}
-	return out, nil
-}
+// Filter is a limit on segments: each has one of the terms of each group.
+type Filter [][]string
 
-// numbers reads segments from a text with commas between them. Each is before a
-// given one.
-func numbers(list string, before int64) ([]int64, error) {
-	if list == "" {
-		return nil, nil
-	}
-	out := make([]int64, 0, strings.Count(list, ",")+1)
-	for text := range strings.SplitSeq(list, ",") {
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || id < 1 || id >= before {
-			return nil, fmt.Errorf("%w: segment %s", errDamaged, text)
-		}
-		out = append(out, id)
-	}
-	slices.SortFunc(out, func(a, b int64) int { return cmp.Compare(b, a) }) // FTS5 brings them so, but promises nothing
-	return out, nil
-}
+// Has limits to originals that have a value: a room, a tool or a kind.
+func Has(key, value string) []string { return []string{filterTerm(key, value)} }
 
-// quote makes a term one token to FTS5: nothing in it is syntax, and what the
-// tokenizer would cut at is replaced. Only names in filters have any.
-func quote(term string) string {
-	return `"` + strings.Map(func(r rune) rune {
-		letter := '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-		if r < utf8.RuneSelf && !letter && !strings.ContainsRune(tokenChars, r) {
-			return '_'
-		}
-		return r
-	}, term) + `"`
-}
-
-// Term matches the segments that have a term in a class.
-func Term(term string, class int) string {
-	return quote(term + classMark + string(rune('0'+class)))
-}
-
-// Filter matches the segments of originals that have a value: a room, a tool or a
-// kind.
-func Filter(key, value string) string { return quote(filterTerm(key, value)) }
-
-// And matches what matches both; "" matches everything.
-func And(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + " AND " + b
-}
-
-// During matches the segments of originals with something said between two times,
+// During limits to originals with something said between two times,
 // by days of UTC; zero is no bound.
-func During(since, until time.Time) string {
-	terms := dayTerms(since.UTC(), until.UTC())
-	for i, t := range terms {
-		terms[i] = quote(t)
+func During(since, until time.Time) []string { return dayTerms(since.UTC(), until.UTC()) }
+
+// passing has a bit for each segment of a run that passes a filter.
+func (r *run) passing(filter Filter) (all []uint64, err error) {
+	for _, group := range filter {
+		some := make([]uint64, (r.N+63)/64)
+		for _, t := range group {
+			list, err := r.postings(keyOf(t) | About)
+			if err != nil {
+				return nil, err
+			}
+			for at := range r.each(list) {
+				some[at/64] |= 1 << (at % 64)
+			}
+		}
+		for k := range all {
+			some[k] &= all[k]
+		}
+		all = some
 	}
-	return "(" + strings.Join(terms, " OR ") + ")"
+	return all, nil
+}
+
+// Newest returns the newest segments that have one of some terms too, newest first, at most n.
+func (v *View) Newest(terms []string, n int) (out []int64, err error) {
+	for _, r := range slices.Backward(v.Runs) {
+		passing, err := r.passing(append(v.Only[:len(v.Only):len(v.Only)], terms))
+		if err != nil {
+			return nil, err
+		}
+		for k, word := range slices.Backward(passing) {
+			for ; word != 0 && len(out) < n; word &^= 1 << (bits.Len64(word) - 1) {
+				out = append(out, r.First+int64(64*k+bits.Len64(word)-1))
+			}
+		}
+	}
+	return out, nil
+}
+
+// Postings returns the newest segments before one that have a term in a class, newest
+// first, at most n.
+func (v *View) Postings(ctx context.Context, term string, class int, before int64, n int) (out []int64, err error) {
+	for _, r := range slices.Backward(v.Runs) {
+		if len(out) == n || r.First >= before {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		list, err := r.postings(keyOf(term) | uint64(class))
+		if err != nil {
+			return nil, err
+		}
+		passing := v.passed[r.File]
+		if list != nil && v.Only != nil && passing == nil {
+			if passing, err = r.passing(v.Only); err != nil {
+				return nil, err
+			}
+			v.passed[r.File] = passing
+		}
+		v.scratch = v.scratch[:0]
+		for at := range r.each(list) {
+			if r.First+at < before && (passing == nil || passing[at/64]&(1<<(at%64)) != 0) {
+				v.scratch = append(v.scratch, r.First+at)
+			}
+		}
+		slices.Reverse(v.scratch)
+		out = append(out, v.scratch[:min(len(v.scratch), n-len(out))]...)
+	}
+	return out, nil
 }

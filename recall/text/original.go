@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -128,7 +129,7 @@ type Span struct{ From, To int }
 const (
 	wholeBytes   = 12 << 10 // an original up to this size is one segment
 	segmentBytes = 8 << 10
-	maxSegments  = 512 // the rest of an original, after 4 MB, is not indexed
+	MaxSegments  = 512 // of one original: the rest of an original, after 4 MB, is not indexed
 )
 
 // Segments returns how many segments an original of some size has.
@@ -136,7 +137,7 @@ func Segments(size int) int {
 	if size <= wholeBytes {
 		return 1
 	}
-	return min(maxSegments, (size+segmentBytes-1)/segmentBytes)
+	return min(MaxSegments, (size+segmentBytes-1)/segmentBytes)
 }
 
 // SegmentOf returns the segment that a byte of an original belongs to, which is
@@ -164,9 +165,7 @@ func FactsOf(body string) Facts {
 	var f Facts
 	for s := range Sections(body) {
 		if s.Entry > 0 {
-			if f.From == 0 {
-				f.From = s.Entry
-			}
+			f.From = cmp.Or(f.From, s.Entry)
 			f.From, f.To = min(f.From, s.Entry), max(f.To, s.Entry)
 		}
 		if s.Kind != "reply" || strings.TrimSpace(s.Text(body)) != "" {

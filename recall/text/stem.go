@@ -60,10 +60,18 @@ func (m Stems) Term(t Token) string {
 		if len(m) >= maxStems {
 			clear(m)
 		}
-		s = strings.Clone(stem(t.Text))
+		s = Term(t)
 		m[strings.Clone(t.Text)] = s
 	}
 	return s
+}
+
+// Term returns how a token stands in the index.
+func Term(t Token) string {
+	if t.literal() {
+		return t.Text
+	}
+	return strings.Clone(stem(t.Text))
 }
 
 // stopWords are not looked up, unless a query has nothing else. The list is

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -109,9 +110,7 @@ func paramsOf(t reflect.Type) (list []param) {
 			continue
 		}
 		p := param{field: f, name: f.Tag.Get("name"), in: f.Tag.Get("in"), initial: f.Tag.Get("default"), most: 1 << 53}
-		if p.in == "" {
-			p.in = "query"
-		}
+		p.in = cmp.Or(p.in, "query")
 		p.required = p.in == "path" || f.Tag.Get("required") != ""
 		p.least, _ = strconv.ParseInt(f.Tag.Get("min"), 10, 64)
 		if most, err := strconv.ParseInt(f.Tag.Get("max"), 10, 64); err == nil {

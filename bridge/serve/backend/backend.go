@@ -75,9 +75,7 @@ func (b *Backend) Say(key, room, user, text string) (Said, error) {
 	if _, err := chat.Format(false, user, time.Now(), secret.Text(text)); err != nil {
 		return Said{}, &report.InvalidError{Err: err}
 	}
-	if key == "" {
-		key = rand.Text()
-	}
+	key = cmp.Or(key, rand.Text())
 	sum := blake3.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", room, user, text))
 	note, _ := json.Marshal(map[string]string{"body": hex.EncodeToString(sum[:16])})
 	id := "key:" + key

@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"lethe/internal/durable"
+	"lethe/internal/lethetest"
+	"lethe/life/event"
+	"lethe/llm"
+	"lethe/mind"
+)
+
+// What a round costs, in what does not depend on the machine: the answer with a call is recorded, then the result, and
+// the next request is encoded. None of it grows with the context. The test is not parallel: it counts allocations.
+func TestRoundStaysSmall(t *testing.T) {
+	lethetest.Unraced(t)
+	type cost struct{ syncs, bytes, allocations int }
+	most := map[int]cost{ // rounds before: what one more may cost
+		10:    {8, 1_000, 450}, // some directories of blobs are new
+		2_000: {6, 1_000, 450},
+	}
+	if _, err := os.Stat("/dev/shm"); err == nil {
+		t.Setenv("TMPDIR", "/dev/shm") // to count syncs, no disk has to do them
+	}
+	w := newWorld(t)
+	w.conf.ContextLimit = 10_000_000
+	a, err := Open(w.boot("ada", "dev"), w.conf)
+	lethetest.Must(t, err)
+	defer a.Close()
+	var used cost
+	traces.Store(w.home.Dir, func(op durable.Op) {
+		if strings.HasPrefix(op.Kind, "sync") {
+			used.syncs++
+		}
+		used.bytes += len(op.Data)
+	})
+	defer traces.Delete(w.home.Dir)
+	preset, _ := llm.Preset("deepseek")
+	n := 0
+	round := func() {
+		n++
+		reply := llm.Reply{Model: "m", Finish: "tool_calls", Calls: []llm.ToolCall{{ID: "c", Name: "LIST", Arguments: fmt.Sprintf(`{"path":"%d"}`, n)}}}
+		lethetest.Must(t, a.recordReply(thought{reply: reply}, verdict{}))
+		lethetest.Must(t, a.commit(a.result(a.state.Owed().Calls[0], event.Result{Status: mind.OK}, fmt.Appendf(nil, "[result %d]", n))))
+		_, err := preset.Body(a.request())
+		lethetest.Must(t, err)
+	}
+	for _, before := range []int{10, 2_000} {
+		for n < before {
+			round()
+		}
+		const rounds = 20
+		var from, to runtime.MemStats
+		runtime.ReadMemStats(&from)
+		used = cost{}
+		for range rounds {
+			round()
+		}
+		runtime.ReadMemStats(&to)
+		got := cost{used.syncs / rounds, used.bytes / rounds, int(to.Mallocs-from.Mallocs) / rounds}
+		t.Logf("a round behind %d: %+v", before, got)
+		if m := most[before]; got.syncs > m.syncs || got.bytes > m.bytes || got.allocations > m.allocations {
+			t.Errorf("a round behind %d others costs %+v, at most %+v are meant", before, got, m)
+		}
+	}
+}

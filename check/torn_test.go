@@ -1,0 +1,81 @@
+package check
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"lethe/agent"
+	"lethe/blobs"
+	"lethe/internal/lethetest"
+	"lethe/life/event"
+)
+
+// A power loss has taken a text of the last append: checks see an end that never happened and no fault, and a repair sets it aside.
+// A damaged text that no line names is left over from such a moment, too.
+func TestTornText(t *testing.T) {
+	for _, lose := range []bool{true, false} {
+		w := newWorld(t)
+		ada := w.id("ada")
+		whole := w.verify(ada, nil)
+		held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+		lethetest.Must(t, err)
+		lethetest.Must(t, held.Commit(agent.Record{Event: event.Note{N: held.State().Next, Why: "test"}, Texts: []agent.Text{{Gist: "one", Data: []byte("one")}, {Gist: "two", Data: []byte("two")}}}))
+		lethetest.Must(t, held.Close())
+		notes := refs(t, ada, "note")
+		h, err := w.store.Resolve(notes[len(notes)-1])
+		lethetest.Must(t, err)
+		w.hurt(h, lose)
+		unnamed, err := w.store.Put(blobs.Meta{At: time.Now(), Life: ada.Self}, []byte("its line never came"))
+		lethetest.Must(t, err)
+		w.hurt(unnamed, false)
+
+		r, err := Fsck(w.home, w.store, nil, nil)
+		lethetest.Must(t, err)
+		kinds := map[string]int{}
+		for _, f := range r.Findings {
+			kinds[f.Kind]++
+		}
+		if r.Faults > 0 || kinds["torn end"] != 1 || kinds["stray file"] == 0 {
+			t.Errorf("found %v", r.Findings)
+		}
+		if v := w.verify(ada, nil); v.Fault != nil || v.Torn == 0 || v.Lines != whole.Lines {
+			t.Errorf("%+v, and it had %d lines", v, whole.Lines)
+		}
+		if err := Reach(ada, w.store, func(blobs.Hash) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		if _, err := Collect(w.home, w.store, true); err != nil {
+			t.Error(err)
+		}
+		w.mended("a torn end")
+		if v := w.verify(ada, nil); v.Fault != nil || v.Torn != 0 || v.Lines != whole.Lines {
+			t.Errorf("%+v, and it had %d lines", v, whole.Lines)
+		}
+		held, err = agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+		lethetest.Must(t, err)
+		lethetest.Must(t, held.Epoch("count", nil))
+		lethetest.Must(t, held.Close())
+		if found := w.fsck(); len(found) > 0 {
+			t.Errorf("found %q", found)
+		}
+	}
+}
+
+// A damaged text that only a room names is damage: nobody has heard of it yet.
+func TestDamagedUploadIsNoStray(t *testing.T) {
+	w := newWorld(t)
+	h, err := w.store.Put(blobs.Meta{At: time.Now()}, []byte("an upload"))
+	lethetest.Must(t, err)
+	room, err := os.OpenFile(w.home.Chats()+"/dev.md", os.O_WRONLY|os.O_APPEND, 0)
+	lethetest.Must(t, err)
+	_, err = room.WriteString("[USER:ann 2026-11-20T12:57:17Z] look at hash=" + h.String() + "\n")
+	lethetest.Must(t, err)
+	lethetest.Must(t, room.Close())
+	w.hurt(h, false)
+	r, err := Fsck(w.home, w.store, nil, nil)
+	lethetest.Must(t, err)
+	if r.Faults != 1 || r.Findings[0].Kind != "damaged blob" {
+		t.Errorf("found %v", r.Findings)
+	}
+}

@@ -1,0 +1,100 @@
+package llm
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Prefix has the messages that a request and later ones begin with: each is weighed when it is added, and encoded
+// when it is first sent. Nobody changes them any more. Copies share what is encoded; the zero value is empty.
+type Prefix struct {
+	messages []Message
+	weight   int
+	sent     *sent
+}
+
+// Add adds messages; copies stay as they are.
+func (p *Prefix) Add(more ...Message) {
+	p.sent, p.messages = cmp.Or(p.sent, &sent{}), append(p.messages, more...)
+	for _, m := range more {
+		p.weight += m.Weight()
+	}
+}
+
+// Messages returns the messages.
+func (p Prefix) Messages() []Message { return slices.Clip(p.messages) }
+
+// Weight returns their weighted characters.
+func (p Prefix) Weight() int { return p.weight }
+
+// sent is what one preset has sent of a prefix.
+type sent struct {
+	mu sync.Mutex
+	writer
+	count        int             // messages that it has written
+	given, tools json.RawMessage // the newest tools, and what is sent of them
+}
+
+// encode returns what r has of messages, in parts, and of tools.
+func (p PresetInfo) encode(r Request) (messages [][]byte, tools json.RawMessage, err error) {
+	s, prefix := cmp.Or(r.Prefix.sent, &sent{}), r.Prefix.messages
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !bytes.Equal(s.given, r.Tools) {
+		var list []json.RawMessage
+		var short bytes.Buffer
+		if err := cmp.Or(json.Unmarshal(r.Tools, &list), json.Compact(&short, r.Tools)); err != nil && len(r.Tools) > 0 {
+			return nil, nil, fmt.Errorf("encode tools: %w", err)
+		}
+		s.given, s.tools = r.Tools, short.Bytes()
+	}
+	if s.preset != p || s.count > len(prefix) {
+		s.writer, s.count = writer{preset: p}, 0
+	}
+	for _, m := range prefix[s.count:] {
+		s.add(m)
+	}
+	s.count = len(prefix)
+	rest := s.writer
+	rest.out = nil
+	for _, m := range r.Messages[s.count:] {
+		rest.add(m)
+	}
+	rest.flush()
+	return [][]byte{[]byte("["), s.out, bytes.TrimSuffix(rest.out, []byte(",")), []byte("]")}, s.tools, nil
+}
+
+// writer writes messages in a preset's dialect. What is written depends on what stands
+// before it only, and a reply closes it: that keeps prefixes.
+type writer struct {
+	preset PresetInfo
+	out    []byte       // messages, with a comma behind each
+	last   *wireMessage // behind them; others may join it
+}
+
+func (w *writer) add(m Message) {
+	next := w.preset.message(m)
+	if w.preset.Alternate && w.last != nil {
+		if joins(w.last.Role, m) {
+			next, w.last = *w.last, nil // which copies have, too
+			next.Content += "\n\n" + m.Content
+		} else if fill, ok := fillerBetween(w.last.Role, m.Role); ok {
+			w.flush()
+			filler := w.preset.message(fill)
+			w.last = &filler
+		}
+	}
+	w.flush()
+	w.last = &next
+}
+
+func (w *writer) flush() {
+	if w.last != nil {
+		text, _ := encode(w.last) // of plain fields: cannot fail
+		w.out, w.last = append(append(w.out, text...), ','), nil
+	}
+}

@@ -1,0 +1,323 @@
+package index
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lethe/blobs"
+	"lethe/recall/text"
+)
+
+// A run is a file that never changes: segments that follow each other, with
+//
+//	a record for each segment
+//	an entry for each term in each class, in the order of their keys: the key, how many bytes follow, and its postings
+//	for each beginning of a key, at which byte the entries that begin so do
+//
+// A posting is a uvarint: how many segments it lies behind the one before, or the beginning. So to
+// look up a term is to read two numbers, and then about a kilobyte.
+type run struct {
+	File  string `json:"file"`  // what follows the index's path and a hyphen
+	First int64  `json:"first"` // segment
+	N     int64  `json:"n"`     // segments
+	Size  int64  `json:"size"`  // bytes of the records and the entries
+	Bits  int    `json:"bits"`  // of a key by which its entry is found
+
+	file *os.File
+	seen map[uint64][]byte // buckets, while it is open
+}
+
+// record says of a segment which original it belongs to.
+type record struct {
+	Hash        blobs.Hash
+	Segment     int32 // of the original, from 0
+	Segments    int32
+	From, To    int32 // entries
+	Size        int64
+	First, Last int64 // microseconds
+}
+
+const (
+	recordBytes = 72
+	keyBits     = 48
+	keyBytes    = keyBits / 8
+	segmentBits = 64 - keyBits // of a posting, while it is collected
+	bucketBytes = 1 << 10      // of entries whose keys begin alike, about
+)
+
+// keyOf is what a term is known by, with room for its class: a hash, of which one among a thousand indexes of
+// a million terms has the same twice. A match that comes of it is none for stage two.
+func keyOf(term string) uint64 { return hashOf(term) >> (64 - keyBits) &^ (Classes | About) }
+
+// hashOf is FNV-1a, mixed.
+func hashOf(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	h = (h ^ h>>29) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
+}
+
+// open opens the file of a run that begins with a segment.
+func (r *run) open(path string, first int64) (err error) {
+	if strings.ContainsRune(r.File, filepath.Separator) || r.First != first || r.N <= 0 || r.Bits < 0 || r.Bits > 32 || r.Size < r.N*recordBytes {
+		return fmt.Errorf("%w: run %s", errDamaged, r.File)
+	}
+	r.seen = map[uint64][]byte{}
+	if r.file, err = os.Open(path + "-" + r.File); errors.Is(err, fs.ErrNotExist) {
+		return errRunGone
+	}
+	if err != nil {
+		return err
+	}
+	fi, err := r.file.Stat()
+	if err == nil && fi.Size() != r.Size+4<<r.Bits+4 {
+		err = fmt.Errorf("%w: run %s has %d bytes", errDamaged, r.File, fi.Size())
+	}
+	return err
+}
+
+// read returns n bytes of the file.
+func (r *run) read(at, n int64) ([]byte, error) {
+	data := make([]byte, n)
+	_, err := r.file.ReadAt(data, at)
+	if err == io.EOF {
+		err = fmt.Errorf("%w: run %s ends", errDamaged, r.File)
+	}
+	return data, err
+}
+
+// record reads the record of a segment.
+func (r *run) record(segment int64) (rec record, err error) {
+	data, err := r.read((segment-r.First)*recordBytes, recordBytes)
+	if err == nil {
+		_, err = binary.Decode(data, binary.LittleEndian, &rec)
+	}
+	return rec, err
+}
+
+// postings returns those of a key, nil where there are none.
+func (r *run) postings(key uint64) ([]byte, error) {
+	data, err := r.bucket(key >> (keyBits - r.Bits))
+	for e := (entries{rest: data}); e.next() && e.key <= key; {
+		if e.key == key {
+			return e.list, nil
+		}
+	}
+	return nil, err
+}
+
+// bucket returns the entries whose keys begin alike. Those of a search are looked at several times.
+func (r *run) bucket(prefix uint64) ([]byte, error) {
+	if data, ok := r.seen[prefix]; ok {
+		return data, nil
+	}
+	ends, err := r.read(r.Size+4*int64(prefix), 8)
+	if err != nil {
+		return nil, err
+	}
+	from, to := int64(binary.LittleEndian.Uint32(ends)), int64(binary.LittleEndian.Uint32(ends[4:]))
+	if from > to || r.N*recordBytes+to > r.Size {
+		return nil, fmt.Errorf("%w: run %s", errDamaged, r.File)
+	}
+	data, err := r.read(r.N*recordBytes+from, to-from)
+	if err == nil && len(r.seen) < mostSeen && len(data) <= 4*bucketBytes {
+		r.seen[prefix] = data
+	}
+	return data, err
+}
+
+// each yields the postings of a list in order, counted from the run's first segment.
+func (r *run) each(list []byte) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for at := uint64(0); len(list) > 0; {
+			v, n := binary.Uvarint(list)
+			at += v
+			if n <= 0 || at >= uint64(r.N) || !yield(int64(at)) {
+				return
+			}
+			list = list[n:]
+		}
+	}
+}
+
+// entries reads entries one after the other; none where they are damaged.
+type entries struct {
+	rest, list []byte
+	key        uint64
+}
+
+func (e *entries) next() bool {
+	if len(e.rest) <= keyBytes {
+		e.key = 1 << keyBits // behind all others
+		return false
+	}
+	e.key = uint64(binary.BigEndian.Uint16(e.rest))<<32 | uint64(binary.BigEndian.Uint32(e.rest[2:]))
+	size, n := binary.Uvarint(e.rest[keyBytes:])
+	if n <= 0 || size > uint64(len(e.rest)-keyBytes-n) {
+		e.rest = nil
+		return e.next()
+	}
+	e.rest = e.rest[keyBytes+n:]
+	e.list, e.rest = e.rest[:size:size], e.rest[size:]
+	return true
+}
+
+// runWriter writes a run. Its methods do nothing after an error, which finish returns.
+type runWriter struct {
+	run
+	out    *bufio.Writer
+	starts []byte // what stands behind the entries
+	at     int    // bytes of entries
+	head   []byte
+}
+
+// newRun begins a run beside the index at a path, with entries of some size or less.
+func newRun(path string, first, n, size int64) (*runWriter, error) {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-")
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimPrefix(filepath.Base(file.Name()), filepath.Base(path)+"-")
+	return &runWriter{run: run{File: name, First: first, seen: map[uint64][]byte{}, N: n, Bits: bits.Len64(uint64(size / bucketBytes)), file: file}, out: bufio.NewWriterSize(file, 1<<16)}, nil
+}
+
+func (w *runWriter) add(key uint64, list []byte) {
+	w.start(key >> (keyBits - w.Bits))
+	w.head = binary.BigEndian.AppendUint16(w.head[:0], uint16(key>>32))
+	w.head = binary.AppendUvarint(binary.BigEndian.AppendUint32(w.head, uint32(key)), uint64(len(list)))
+	w.out.Write(w.head)
+	w.out.Write(list)
+	w.at += len(w.head) + len(list)
+}
+
+// start says that the entries up to a beginning of a key do not begin before here.
+func (w *runWriter) start(prefix uint64) {
+	for len(w.starts) <= 4*int(prefix) {
+		w.starts = binary.LittleEndian.AppendUint32(w.starts, uint32(w.at))
+	}
+}
+
+// finish makes the run durable.
+func (w *runWriter) finish() (run, error) {
+	w.Size = w.N*recordBytes + int64(w.at)
+	w.start(1 << w.Bits)
+	w.out.Write(w.starts)
+	return w.run, errors.Join(w.out.Flush(), w.file.Sync())
+}
+
+// merged writes two runs that follow each other as one.
+func merged(path string, a, b run) (run, error) {
+	head, tail := a.N*recordBytes, b.N*recordBytes
+	w, err := newRun(path, a.First, a.N+b.N, a.Size-head+b.Size-tail)
+	if err != nil {
+		return run{}, err
+	}
+	older, err := a.read(0, a.Size)
+	newer, err2 := b.read(0, b.Size)
+	if err = errors.Join(err, err2); err != nil {
+		return run{}, errors.Join(err, w.file.Close())
+	}
+	w.out.Write(older[:head])
+	w.out.Write(newer[:tail])
+	x, y := entries{rest: older[head:]}, entries{rest: newer[tail:]}
+	var both []byte
+	for more, too := x.next(), y.next(); more || too; {
+		switch order := cmp.Compare(x.key, y.key); {
+		case order < 0:
+			w.add(x.key, x.list)
+			more = x.next()
+		case order > 0:
+			both = a.join(both[:0], nil, y.list)
+			w.add(y.key, both)
+			too = y.next()
+		default:
+			both = a.join(both[:0], x.list, y.list)
+			w.add(x.key, both)
+			more, too = x.next(), y.next()
+		}
+	}
+	return w.finish()
+}
+
+// join appends to out a list of r, and one of the run that follows it.
+func (r *run) join(out, list, follows []byte) []byte {
+	last := int64(0)
+	for at := range r.each(list) {
+		last = at
+	}
+	v, n := binary.Uvarint(follows)
+	return append(binary.AppendUvarint(append(out, list...), v+uint64(r.N-last)), follows[max(0, n):]...)
+}
+
+// batch collects segments for a run.
+type batch struct {
+	first    int64
+	records  []byte
+	postings []uint64 // each a key, and a segment counted from first
+	hashes   map[blobs.Hash]bool
+	added    int // originals
+}
+
+const (
+	mostPostings = 1 << 20 // of a batch: 8 MB
+	mostSeen     = 1 << 10 // buckets of a run, while it is open
+)
+
+func (b *batch) segments() int { return len(b.records) / recordBytes }
+
+// full reports whether there is enough for a run, or the segments of another original may be too many.
+func (b *batch) full() bool {
+	return len(b.postings) >= mostPostings || b.segments() >= 1<<segmentBits-text.MaxSegments
+}
+
+// take adds an original.
+func (b *batch) take(d document) error {
+	for i, keys := range d.rows {
+		for _, key := range keys {
+			b.postings = append(b.postings, key<<segmentBits|uint64(b.segments()))
+		}
+		var err error
+		b.records, err = binary.Append(b.records, binary.LittleEndian, record{d.hash, int32(i), int32(len(d.rows)), int32(d.from), int32(d.to), int64(d.size), d.first.UnixMicro(), d.last.UnixMicro()})
+		if err != nil {
+			return err
+		}
+	}
+	b.hashes[d.hash] = true
+	b.added++
+	return nil
+}
+
+// write writes the run of a batch.
+func (b *batch) write(path string) (run, error) {
+	slices.Sort(b.postings)
+	b.postings = slices.Compact(b.postings) // what is written about an original says some words twice
+	w, err := newRun(path, b.first, int64(b.segments()), int64(3*len(b.postings)))
+	if err != nil {
+		return run{}, err
+	}
+	w.out.Write(b.records)
+	var list []byte
+	last := uint64(0)
+	for i, p := range b.postings {
+		key, at := p>>segmentBits, p&(1<<segmentBits-1)
+		list, last = binary.AppendUvarint(list, at-last), at
+		if i+1 == len(b.postings) || b.postings[i+1]>>segmentBits != key {
+			w.add(key, list)
+			list, last = list[:0], 0
+		}
+	}
+	return w.finish()
+}
