@@ -50,6 +50,7 @@ var allowed = map[string][]string{
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
+	"lethe/internal/bench": {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/recall"},
 	"lethe/report": {"lethe/agent", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event",
 		"lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
 	"lethe/bridge/serve/backend":    {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/life", "lethe/report"},
@@ -70,7 +71,7 @@ var allowed = map[string][]string{
 	"lethe/deploy":                 {},
 	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/archive", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/acp", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/check", "lethe/config", "lethe/doctor", "lethe/erase", "lethe/events", "lethe/host",
-		"lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/proof", "lethe/report", "lethe/tools"},
+		"lethe/internal/bench", "lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/proof", "lethe/report", "lethe/tools"},
 
 	"lethe/internal/lethetest": {"lethe/internal/durable"},                                                                                                                                         // for tests
 	"lethe/internal/crashdisk": {"lethe/internal/durable"},                                                                                                                                         // for tests

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/bench"
 	"lethe/internal/lethetest"
 )
 
@@ -27,12 +28,13 @@ const program = "/usr/local/bin/lethe"
 var lethe string
 
 func TestMain(m *testing.M) {
+	bench.Main()
 	dir, err := os.MkdirTemp("", "lethe-deploy")
 	if err != nil {
 		panic(err)
 	}
 	lethe = filepath.Join(dir, "lethe")
-	out, err := exec.Command("go", "build", "-o", lethe, "lethe/cmd/lethe").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", lethe, "lethe/cmd/lethe").CombinedOutput()
 	code := 1
 	if err == nil {
 		code = m.Run()

@@ -105,7 +105,7 @@ rehearsal model, which says so.`,
 					return usagef("lethe %s prints text; leave out --json", first)
 				}
 				return nil
-			case "rehearse", "replay", "eval", "help", "doctor": // need no home, and no configuration
+			case "rehearse", "replay", "eval", "bench", "help", "doctor": // need no home, and no configuration
 				return nil
 			}
 			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say", "ask", "acp", "import"}, name)) // the others only look
@@ -146,7 +146,7 @@ rehearsal model, which says so.`,
 		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.serveCommand(), p.bridgeCommand(), p.eraseCommand(), p.gcCommand(), p.cleanCommand()}},
 		{"branch", "Branch:", []*cobra.Command{p.forkCommand(), p.branchCommand(), p.treeCommand(), p.diffCommand()}},
 		{"carry", "Carry:", []*cobra.Command{p.exportCommand(), p.importCommand()}},
-		{"measure", "Measure:", []*cobra.Command{p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},
+		{"measure", "Measure:", []*cobra.Command{p.benchCommand(), p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, cmd := range group.commands {

@@ -1,0 +1,54 @@
+//go:build linux
+
+package deploy_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"lethe/internal/bench"
+	"lethe/internal/lethetest"
+)
+
+// What a round and a turn of the program ask of the system, counted by lethe bench in processes of their own.
+func TestCallsOfARound(t *testing.T) {
+	lethetest.Unraced(t)
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace is not installed")
+	}
+	most := map[string]float64{"syncs round": 9, "syncs turn": 13, "files round": 80, "files turn": 200}
+	r, err := bench.Run(t.Context(), bench.Options{Home: filepath.Join(t.TempDir(), "home"), Program: lethe, Only: []string{"calls"}, Say: func(string) {}})
+	lethetest.Must(t, err)
+	t.Log(r)
+	for row, bound := range most {
+		if got := r.Figures[row]["lethe"]; got == 0 || got > bound {
+			t.Errorf("%s: %.1f, at most %.0f are meant", row, got, bound)
+		}
+	}
+}
+
+// A daemon that has just become ready holds little memory.
+func TestMemoryAtStart(t *testing.T) {
+	const most = 34 << 20
+	cmd := exec.CommandContext(t.Context(), lethe, "run", "--offline", "--home", filepath.Join(t.TempDir(), "home"))
+	out, err := cmd.StdoutPipe()
+	lethetest.Must(t, err)
+	lethetest.Must(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if lines := bufio.NewScanner(out); !lines.Scan() {
+		t.Fatal("it is not ready")
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", cmd.Process.Pid))
+	lethetest.Must(t, err)
+	var size, resident int
+	_, err = fmt.Sscan(string(text), &size, &resident)
+	lethetest.Must(t, err)
+	if resident *= os.Getpagesize(); resident > most {
+		t.Errorf("%d bytes are resident, at most %d are meant", resident, most)
+	}
+	t.Log(resident, "bytes resident")
+}

@@ -1,0 +1,111 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// model is an OpenAI-compatible server on loopback that reads of a request only whose it is, so that its own time
+// does not count: llm/rehearsal, which checks each message, would take longer than a round.
+type model struct {
+	url     string
+	mu      sync.Mutex         // guards what follows, and the marks
+	scripts map[string]*script // by the identity's name, which begins with prefix
+	buffers sync.Pool
+}
+
+const prefix = "bench-"
+
+// script is what the model answers to an identity, and what it saw of it.
+type script struct {
+	calls int           // answers with a call, before each final one
+	delay time.Duration // of each answer
+	proc  *process      // whose usage is noted at each request; may be nil
+	next  func()        // called behind each final answer; may be nil
+
+	marks []mark    // all requests
+	done  chan mark // those that got a final answer
+}
+
+// mark is one request.
+type mark struct {
+	came, answered time.Time
+	bytes          int
+	final          bool
+	usage
+}
+
+func (m *model) listen(ctx context.Context) {
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))
+	m.url, m.scripts, m.buffers.New = "http://"+ln.Addr().String()+"/v1/", map[string]*script{}, func() any { return new(bytes.Buffer) }
+	srv := &http.Server{Handler: m, ErrorLog: log.New(io.Discard, "", 0)} // of identities that are stopped while they talk
+	context.AfterFunc(ctx, func() { _ = srv.Close() })
+	go func() { _ = srv.Serve(ln) }() // ends with ctx
+}
+
+// expect replaces what the model answers to an identity.
+func (m *model) expect(name string, l script) *script {
+	l.done = make(chan mark, 16)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.scripts[name] = &l
+	return &l
+}
+
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body := m.buffers.Get().(*bytes.Buffer)
+	defer m.buffers.Put(body)
+	body.Reset()
+	_, err := body.ReadFrom(r.Body)
+	now := mark{came: time.Now(), bytes: body.Len()}
+	_, name, _ := bytes.Cut(body.Bytes(), []byte(prefix))
+	m.mu.Lock()
+	l := m.scripts[prefix+string(name[:min(3, len(name))])]
+	m.mu.Unlock()
+	if err != nil || l == nil {
+		http.Error(w, "no such identity", http.StatusBadRequest)
+		return
+	}
+	if l.proc != nil {
+		now.usage = l.proc.usage()
+	}
+	now.final = len(l.marks)%(l.calls+1) == l.calls
+	time.Sleep(l.delay)
+	w.Header().Set("Content-Type", "text/event-stream")
+	now.answered = time.Now()
+	_, _ = io.WriteString(w, answer(now.final, len(l.marks), now.bytes))
+	m.mu.Lock()
+	l.marks = append(l.marks, now)
+	m.mu.Unlock()
+	if !now.final {
+		return
+	}
+	select {
+	case l.done <- now:
+	default: // nobody waits
+	}
+	if l.next != nil {
+		l.next()
+	}
+}
+
+// answer is a whole stream: a call of a cheap tool, or a final text.
+func answer(final bool, n, size int) string {
+	const event = "data: " + `{"id":"bench","object":"chat.completion.chunk","created":0,"model":"bench","choices":[%s]%s}` + "\n\n"
+	delta, finish := `"content":"Done."`, "stop"
+	if !final { // not the same call again, which would be remarked upon
+		delta = fmt.Sprintf(`"tool_calls":[{"index":0,"id":"call%05d","type":"function","function":{"name":"LIST","arguments":"{\"path\":\"%s\"}"}}]`, n, [2]string{"rooms", "self"}[n%2])
+		finish = "tool_calls"
+	}
+	return fmt.Sprintf(event, `{"index":0,"delta":{"role":"assistant",`+delta+`},"finish_reason":null}`, "") +
+		fmt.Sprintf(event, `{"index":0,"delta":{},"finish_reason":"`+finish+`"}`, "") +
+		fmt.Sprintf(event, "", fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":9,"total_tokens":%d}`, size/4, size/4+9)) +
+		"data: [DONE]\n\n"
+}
