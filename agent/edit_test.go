@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
@@ -143,6 +144,23 @@ func TestContextIsLost(t *testing.T) {
 	r.stop()
 	equalSlices(t, "set aside", w.kept(id), []string{"my shopping list\n"})
 	equal(t, "notes", len(w.events(id, "note")), 0)
+}
+
+// A view of an epoch that is over is replaced at once, however slowly views follow.
+func TestContextOfANewEpochIsShownAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	r := w.run(id, func(c *Config) { c.viewEvery = time.Hour })
+	r.ask("hello")
+	before, _, _ := strings.Cut(w.read(w.own(id, contextFile)), "\n")
+	for n, command := range []string{"/model rehearsal-two", "/model rehearsal"} {
+		r.ask(command, "hello")
+		if now, _, _ := strings.Cut(w.viewed(id), "\n"); now == before {
+			t.Errorf("context.md is still that of the epoch before the %d. command:\n%s", n+1, now)
+		}
+	}
+	r.finish()
 }
 
 // An editor that saves in place empties the file first: what is half written is

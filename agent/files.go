@@ -287,7 +287,7 @@ func (a *Agent) writeContext() error {
 func (a *Agent) writeDueContext() {
 	if due := a.files.due; !due.IsZero() && !time.Now().Before(due) {
 		a.replaceContext(a.files.seen[contextFile]) // an edit is merged behind the turn
-		a.files.shown, a.files.due = [2]int{}, time.Time{}
+		a.files.shown[1], a.files.due = 0, time.Time{}
 	}
 }
 
