@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,15 +90,33 @@ func TestSaidIsInTheRoom(t *testing.T) {
 		return nil
 	}
 	defer func() { durable.Fault = nil }()
+	inRoom := func(text string, r Reply) {
+		t.Helper()
+		if all, err := os.ReadFile(room); err != nil || r.Text == "" || !strings.Contains(string(all), r.Text) {
+			t.Errorf("%q: %q is not in the room: %s, %v", text, r.Text, all, err)
+		}
+	}
 	h := open(t, dir)
 	ada := start(t, h, "ada")
 	for _, text := range []string{"what is 12*7?", "/jobs"} {
 		r, err := ada.Say(t.Context(), "", text)
 		lethetest.Must(t, err)
-		if all, err := os.ReadFile(room); err != nil || !strings.Contains(string(all), r.Text) {
-			t.Errorf("%q: %q is not in the room: %s, %v", text, r.Text, all, err)
-		}
+		inRoom(text, r)
 	}
+	lethetest.Must(t, h.Close())
+
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer refuses.Close()
+	t.Setenv("LETHE_API_KEY", "a key for a test")
+	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "config.toml"), []byte("[model]\nbase_url = \""+refuses.URL+"\"\nname = \"m\"\n"), 0o600))
+	h, err := Open(dir, Options{})
+	lethetest.Must(t, err)
+	ada = start(t, h, "eve")
+	r, err := ada.Say(t.Context(), "", "hello")
+	if paused := (*PausedError)(nil); !errors.As(err, &paused) {
+		t.Errorf("the model refuses: %v", err)
+	}
+	inRoom("hello", r)
 	lethetest.Must(t, h.Close())
 }
 

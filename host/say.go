@@ -136,7 +136,8 @@ func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event)
 			if errors.Is(err, ErrStopped) {
 				a.ended(ctx)
 			}
-			if err == nil && t.Text != "" && t.Ended == "" {
+			var paused *PausedError
+			if t.Text != "" && (err == nil && t.Ended == "" || errors.As(err, &paused)) {
 				a.posted(ctx, line)
 			}
 			return t.Reply, err
