@@ -158,8 +158,14 @@ func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		p.t.Fatalf("%v; the page shows:\n%.3000s", err, p.Text("body"))
+	for _, step := range steps {
+		err := chromedp.Do(ctx, step)
+		for err != nil && strings.Contains(err.Error(), "Could not find node with given id") { // the page put another in its place
+			err = chromedp.Do(ctx, step)
+		}
+		if err != nil {
+			p.t.Fatalf("%v; the page shows:\n%.3000s", err, p.Text("body"))
+		}
 	}
 }
 
