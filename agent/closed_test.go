@@ -48,7 +48,7 @@ func TestClosedRoom(t *testing.T) {
 
 	lethetest.Must(t, errors.Join(os.Remove(path), os.Rename(path+".away", path)))
 	w.eventually("both lines are said", func() bool { return len(w.said("ops")) == 2 })
-	equal(t, "state", w.status(id).State, status.Thinking)
+	r.waitFor(status.Thinking, "")
 	equal(t, "the answer to /stop", w.ask("dev", "/stop"), "Stopped.")
 	r.settled()
 	equalSlices(t, "trouble", w.status(id).Trouble, nil)
