@@ -137,7 +137,7 @@ func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event)
 				a.ended(ctx)
 			}
 			var paused *PausedError
-			if t.Text != "" && (err == nil && t.Ended == "" || errors.As(err, &paused)) {
+			if t.said > 0 && (err == nil && t.Ended == "" || errors.As(err, &paused)) {
 				a.posted(ctx, line)
 			}
 			return t.Reply, err
@@ -178,7 +178,8 @@ func (a *Asked) posted(ctx context.Context, line chat.Line) {
 			return
 		}
 		lines, err := chat.Before(path, -1, recentLines)
-		if err != nil || slices.ContainsFunc(lines, func(l chat.Line) bool { return l.Agent && l.Name == a.Name && l.From >= line.From }) {
+		lines = slices.DeleteFunc(lines, func(l chat.Line) bool { return !l.Agent || l.Name != a.Name || l.From < line.From })
+		if err != nil || len(lines) >= a.turn.said {
 			return
 		}
 	}
@@ -255,6 +256,7 @@ type turn struct {
 	Reply
 	line  string // its hash
 	heard bool
+	said  int    // messages of Text that are said in the room
 	entry string // what the harness says next is the end: the answer to a command, or why it pauses
 	err   error  // at the end
 }
@@ -309,4 +311,7 @@ func (t *turn) take(e events.Event) (done bool) {
 
 func (t *turn) say(e events.Event, text string) {
 	t.At, t.Text = e.At, strings.TrimPrefix(t.Text+"\n"+text, "\n")
+	if e.Status == "" {
+		t.said++
+	}
 }
