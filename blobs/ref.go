@@ -56,26 +56,16 @@ func Mentions(text string) []string {
 // what cannot be printed is dropped (controls, and the marks that turn the
 // direction of writing), and a cut is marked.
 func Gist(s string) string {
-	out := make([]rune, 0, MaxGist+2)
-	space := false // seen since the last rune of out
-	for _, r := range s {
-		if unicode.IsSpace(r) {
-			space = len(out) > 0
-			continue
+	s = oneLine(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && !unicode.IsSpace(r) || r == utf8.RuneError {
+			return -1
 		}
-		if !unicode.IsPrint(r) || r == utf8.RuneError {
-			continue
-		}
-		if space {
-			out = append(out, ' ')
-			space = false
-		}
-		out = append(out, r)
-		if len(out) > MaxGist {
-			return string(out[:MaxGist-1]) + "…"
-		}
+		return r
+	}, s))
+	if runes := []rune(s); len(runes) > MaxGist {
+		return string(runes[:MaxGist-1]) + "…"
 	}
-	return string(out)
+	return s
 }
 
 // The five characters that are structure in a prompt, and what stands for them

@@ -76,10 +76,6 @@ func filterOf(q Query) (all index.Filter) {
 	return all
 }
 
-func (s *shortlist) postings(ctx context.Context, p *posting, before int64, limit int) ([]int64, error) {
-	return s.view.Postings(ctx, p.stem, p.class, before, limit)
-}
-
 // idf is what a term of some rarity counts for in stage one.
 func (s *shortlist) idf(df float64) float64 {
 	return math.Log(1 + (max(float64(s.segments)-df, 0)+0.5)/(df+0.5))
@@ -94,7 +90,7 @@ func (s *shortlist) probe(ctx context.Context, a query) error {
 		for class := index.Classes; class >= index.About; class-- {
 			p := &posting{term: i, class: class, stem: t.stem}
 			var err error
-			if p.rows, err = s.postings(ctx, p, next, probeRows); err != nil {
+			if p.rows, err = s.view.Postings(ctx, p.stem, p.class, next, probeRows); err != nil {
 				return err
 			}
 			df := float64(len(p.rows))
@@ -135,7 +131,7 @@ func (s *shortlist) gather(ctx context.Context) error {
 	}
 	for _, p := range s.lists {
 		if !p.whole && left > 0 {
-			more, err := s.postings(ctx, p, p.rows[len(p.rows)-1], left)
+			more, err := s.view.Postings(ctx, p.stem, p.class, p.rows[len(p.rows)-1], left)
 			if err != nil {
 				return err
 			}

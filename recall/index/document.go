@@ -51,11 +51,8 @@ func classOf(count, size int) int {
 
 // document is an original as the index takes it.
 type document struct {
-	hash        blobs.Hash
-	from, to    int // entries
-	first, last time.Time
-	size        int        // bytes of the body
-	rows        [][]uint64 // the keys of each segment, with the classes
+	Doc
+	rows [][]uint64 // the keys of each segment, with the classes
 }
 
 // reader makes documents of blobs. It belongs to one goroutine.
@@ -86,12 +83,15 @@ func (r *reader) key(t text.Token) uint64 {
 func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Time) document {
 	body := string(blob.Body)
 	facts := text.FactsOf(body)
-	d := document{hash: blob.Hash, from: from, to: to, size: len(body), first: facts.First, last: facts.Last}
-	if d.last.IsZero() {
-		d.first, d.last = written(body, at, blob.At)
+	d := document{Doc: Doc{Hash: blob.Hash, From: from, To: to, Size: int64(len(body)), First: facts.First, Last: facts.Last}}
+	if d.Last.IsZero() {
+		d.First, d.Last = written(body, at, blob.At)
 	}
-	more := r.about(text.About(blob.Meta))
-	for _, f := range append(filters(facts, d.first, d.last), originalTerm(blob.Hash)) {
+	var more []uint64
+	for t := range text.Tokens(text.About(blob.Meta)) {
+		more = append(more, r.key(t)|About)
+	}
+	for _, f := range append(filters(facts, d.First, d.Last), originalTerm(blob.Hash)) {
 		more = append(more, keyOf(f)|About)
 	}
 	segments := text.Segments(len(body))
@@ -143,14 +143,6 @@ func (r *reader) count(said string) {
 		}
 		r.counts[r.key(t)]++
 	}
-}
-
-// about are the keys of what is written about an original.
-func (r *reader) about(said string) (keys []uint64) {
-	for t := range text.Tokens(said) {
-		keys = append(keys, r.key(t)|About)
-	}
-	return keys
 }
 
 // row returns the keys of a segment, and forgets them. more are those of the whole
@@ -212,10 +204,10 @@ var (
 	lastDay  = time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC)
 )
 
-// dayTerms returns filter terms of which a document with content between since
-// and until has at least one: whole years and months where they fit. Zero is no
-// bound.
-func dayTerms(since, until time.Time) []string {
+// During limits to originals with something said between two times, by days of UTC; zero is no
+// bound. It has whole years and months where they fit.
+func During(since, until time.Time) []string {
+	since, until = since.UTC(), until.UTC()
 	out := []string{filterTerm("day", "none")} // which none has
 	if until.IsZero() || until.After(lastDay) {
 		until = lastDay

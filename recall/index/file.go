@@ -16,8 +16,8 @@ import (
 // another format is made anew. What a search makes of it (weights, bounds, ranking) is not part of it.
 const format = 7
 
-// state is what the file at the index's path says: which runs there are, and how far the log was
-// read for them. It is replaced whole, behind what it names; so readers need no lock.
+// state is what the file at the index's path says: which runs there are, here open for reading, and how far
+// the log was read for them. It is replaced whole, behind what it names; so readers need no lock.
 type state struct {
 	Format    int   `json:"format"`
 	life.Mark       // of the log
@@ -33,24 +33,19 @@ func (s *state) next() int64 {
 	return last.First + last.N
 }
 
-// opened is a state with its runs open for reading.
-type opened struct{ state }
-
 // open reads the index at a path. An error is damaged if it cannot be used.
-func open(path string) (*opened, error) {
-	for again := true; ; again = false {
-		o, err := openOnce(path)
-		if again && errors.Is(err, errRunGone) { // the state was replaced meanwhile
-			continue
-		}
-		return o, err
+func open(path string) (*state, error) {
+	s, err := openOnce(path)
+	if errors.Is(err, errRunGone) { // the state was replaced meanwhile
+		return openOnce(path)
 	}
+	return s, err
 }
 
 // errRunGone says that a run of the state is not there.
 var errRunGone = fmt.Errorf("%w: a part of it is missing", errDamaged)
 
-func openOnce(path string) (*opened, error) {
+func openOnce(path string) (*state, error) {
 	data, err := durable.ReadWhole(path, 1<<20)
 	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w", errDamaged, err)
@@ -58,26 +53,26 @@ func openOnce(path string) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{}
-	if err := json.Unmarshal(data, &o.state); err != nil {
+	s := &state{}
+	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	if o.Format != format {
-		return nil, fmt.Errorf("%w: it has format %d, not %d", errDamaged, o.Format, format)
+	if s.Format != format {
+		return nil, fmt.Errorf("%w: it has format %d, not %d", errDamaged, s.Format, format)
 	}
 	next := int64(1)
-	for i := range o.Runs {
-		if err = o.Runs[i].open(path, next); err != nil {
-			return nil, errors.Join(err, o.close())
+	for i := range s.Runs {
+		if err = s.Runs[i].open(path, next); err != nil {
+			return nil, errors.Join(err, s.close())
 		}
-		next += o.Runs[i].N
+		next += s.Runs[i].N
 	}
-	return o, nil
+	return s, nil
 }
 
-func (o *opened) close() error {
+func (s *state) close() error {
 	var errs []error
-	for _, r := range o.Runs {
+	for _, r := range s.Runs {
 		if r.file != nil {
 			errs = append(errs, r.file.Close())
 		}

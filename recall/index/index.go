@@ -115,7 +115,7 @@ func (x *Index) current(p *pass) error {
 	}
 	switch {
 	case err == nil:
-		p.opened = *o
+		p.state = *o
 		return nil
 	case damaged(err):
 		x.log.Warn("the index of what has faded is made anew", "file", x.path, "why", err)
@@ -153,12 +153,13 @@ func (x *Index) View(ctx context.Context, do func(*View) error) error {
 	}
 	o, err := open(x.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if o, err = (&opened{}), nil; !none {
+		if !none {
 			return ErrRebuilding
 		}
+		o, err = &state{}, nil
 	}
 	if err == nil {
-		err = errors.Join(do(&View{opened: o, passed: map[string][]uint64{}}), o.close())
+		err = errors.Join(do(&View{state: o, passed: map[string][]uint64{}}), o.close())
 	}
 	if x.condemn(err) {
 		return ErrRebuilding

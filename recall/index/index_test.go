@@ -25,7 +25,7 @@ func TestDayTerms(t *testing.T) {
 			have[f] = true
 		}
 		found := false
-		terms := dayTerms(since, until)
+		terms := During(since, until)
 		for _, term := range terms {
 			found = found || have[term]
 		}

@@ -2,7 +2,6 @@ package index
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -233,33 +232,26 @@ func merged(path string, a, b run) (run, error) {
 	w.out.Write(older[:head])
 	w.out.Write(newer[:tail])
 	x, y := entries{rest: older[head:]}, entries{rest: newer[tail:]}
-	var both []byte
+	var list []byte
 	for more, too := x.next(), y.next(); more || too; {
-		switch order := cmp.Compare(x.key, y.key); {
-		case order < 0:
-			w.add(x.key, x.list)
+		key, last := min(x.key, y.key), int64(0)
+		list = list[:0]
+		if x.key == key {
+			list = append(list, x.list...)
+			for at := range a.each(x.list) {
+				last = at
+			}
 			more = x.next()
-		case order > 0:
-			both = a.join(both[:0], nil, y.list)
-			w.add(y.key, both)
-			too = y.next()
-		default:
-			both = a.join(both[:0], x.list, y.list)
-			w.add(x.key, both)
-			more, too = x.next(), y.next()
 		}
+		if y.key == key {
+			v, n := binary.Uvarint(y.list)
+			list = binary.AppendUvarint(list, v+uint64(a.N-last))
+			list = append(list, y.list[max(0, n):]...)
+			too = y.next()
+		}
+		w.add(key, list)
 	}
 	return w.finish()
-}
-
-// join appends to out a list of r, and one of the run that follows it.
-func (r *run) join(out, list, follows []byte) []byte {
-	last := int64(0)
-	for at := range r.each(list) {
-		last = at
-	}
-	v, n := binary.Uvarint(follows)
-	return append(binary.AppendUvarint(append(out, list...), v+uint64(r.N-last)), follows[max(0, n):]...)
 }
 
 // batch collects segments for a run.
@@ -290,12 +282,12 @@ func (b *batch) take(d document) error {
 			b.postings = append(b.postings, key<<segmentBits|uint64(b.segments()))
 		}
 		var err error
-		b.records, err = binary.Append(b.records, binary.LittleEndian, record{d.hash, int32(i), int32(len(d.rows)), int32(d.from), int32(d.to), int64(d.size), d.first.UnixMicro(), d.last.UnixMicro()})
+		b.records, err = binary.Append(b.records, binary.LittleEndian, record{d.Hash, int32(i), int32(len(d.rows)), int32(d.From), int32(d.To), d.Size, d.First.UnixMicro(), d.Last.UnixMicro()})
 		if err != nil {
 			return err
 		}
 	}
-	b.hashes[d.hash] = true
+	b.hashes[d.Hash] = true
 	b.added++
 	return nil
 }

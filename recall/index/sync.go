@@ -21,7 +21,7 @@ const batchTime = 2 * time.Second
 
 // pass reads the log once, from where the index stands, and takes in what it names.
 type pass struct {
-	opened
+	state
 	path   string
 	store  *blobs.Store
 	log    *slog.Logger

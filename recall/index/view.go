@@ -12,7 +12,7 @@ import (
 
 // View is what the index holds at one moment.
 type View struct {
-	*opened
+	*state
 	Only Filter // what postings are limited to; nil is no limit
 
 	passed  map[string][]uint64 // by file of a run: its segments that pass
@@ -50,10 +50,6 @@ type Filter [][]string
 
 // Has limits to originals that have a value: a room, a tool or a kind.
 func Has(key, value string) []string { return []string{filterTerm(key, value)} }
-
-// During limits to originals with something said between two times,
-// by days of UTC; zero is no bound.
-func During(since, until time.Time) []string { return dayTerms(since.UTC(), until.UTC()) }
 
 // passing has a bit for each segment of a run that passes a filter.
 func (r *run) passing(filter Filter) (all []uint64, err error) {

@@ -3,7 +3,6 @@ package text
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -52,13 +51,9 @@ const (
 )
 
 var (
-	inWords = lazily(`(?i)^(?:` + dayRE + ` +(?:of +)?` + monthRE + `|` + monthRE + ` +(?:the +)?` + dayRE + `)` + yearRE)
-	clock   = lazily(`^[T ][\d.,]*:[\d:.,Z+-]*`)
+	inWords = lazy.Regexp(`(?i)^(?:` + dayRE + ` +(?:of +)?` + monthRE + `|` + monthRE + ` +(?:the +)?` + dayRE + `)` + yearRE)
+	clock   = lazy.Regexp(`^[T ][\d.,]*:[\d:.,Z+-]*`)
 )
-
-func lazily(re string) func() *regexp.Regexp {
-	return lazy.Regexp(re)
-}
 
 // monthOf is the month whose name a text begins with, 1 to 12, or 0.
 func monthOf(s string) int {
