@@ -38,15 +38,10 @@ type rawCall struct {
 }
 
 type rawUsage struct {
-	Prompt     int `json:"prompt_tokens"`
-	Completion int `json:"completion_tokens"`
-	CacheHit   int `json:"prompt_cache_hit_tokens"`
-	Details    *struct {
+	deepseek.StreamUsage
+	Details struct {
 		Cached int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
-	Out *struct {
-		Reasoning int `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
 }
 
 // event translates one event of any known dialect into the library's. What tells an
@@ -82,14 +77,8 @@ func (r rawEvent) usage() *deepseek.StreamUsage {
 	if u == nil {
 		return nil
 	}
-	out := &deepseek.StreamUsage{PromptTokens: u.Prompt, CompletionTokens: u.Completion, PromptCacheHitTokens: u.CacheHit}
-	if u.Details != nil {
-		out.PromptCacheHitTokens = max(out.PromptCacheHitTokens, u.Details.Cached)
-	}
-	if u.Out != nil {
-		out.CompletionTokensDetails.ReasoningTokens = u.Out.Reasoning
-	}
-	return out
+	u.PromptCacheHitTokens = max(u.PromptCacheHitTokens, u.Details.Cached)
+	return &u.StreamUsage
 }
 
 func (s *stream) delta(raw rawDelta) deepseek.StreamDelta {

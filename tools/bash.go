@@ -35,7 +35,7 @@ func newBash(c Config, f *files) (*bash, error) {
 const privateDir = "sandbox"
 
 func (b *bash) tool() Tool {
-	t := newCallTool("BASH", b.run)
+	t := newTool("BASH", b.run)
 	roots := ""
 	for _, r := range b.files.roots {
 		if !within(b.files.work, r) {

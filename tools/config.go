@@ -154,8 +154,10 @@ func (c Config) allow(what, dir string) error {
 // resolved is the absolute path of p with the symbolic links of the longest part of it
 // that exists followed.
 func resolved(p string) string {
-	p, rest := absolute(p), ""
-	for {
+	if abs, err := filepath.Abs(p); err == nil { // else there is no working directory
+		p = abs
+	}
+	for rest := ""; ; {
 		if real, err := filepath.EvalSymlinks(p); err == nil {
 			return filepath.Join(real, rest)
 		}
@@ -165,13 +167,6 @@ func resolved(p string) string {
 		}
 		p, rest = parent, filepath.Join(filepath.Base(p), rest)
 	}
-}
-
-func absolute(p string) string {
-	if abs, err := filepath.Abs(p); err == nil {
-		return abs
-	}
-	return filepath.Clean(p) // there is no working directory
 }
 
 // within reports whether path is dir or lies under it. Both are clean and absolute.

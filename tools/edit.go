@@ -18,7 +18,7 @@ type editArgs struct {
 	New  string `json:"new"`
 }
 
-func (f *files) edit(_ context.Context, _ string, a editArgs) (Result, error) {
+func (f *files) edit(_ context.Context, _ Call, a editArgs) (Result, error) {
 	switch {
 	case a.Old == "":
 		return Result{}, errors.New("old is empty: give the exact text to replace, or use WRITE_FILE for a new file")

@@ -22,7 +22,7 @@ type listArgs struct {
 	Path string `json:"path"`
 }
 
-func (f *files) list(_ context.Context, _ string, a listArgs) (Result, error) {
+func (f *files) list(_ context.Context, _ Call, a listArgs) (Result, error) {
 	switch strings.TrimSuffix(strings.TrimSpace(a.Path), "/") {
 	case "self":
 		out := []byte("[self: your own files]\n")
@@ -86,16 +86,10 @@ func listPlace(root *os.Root, p place) ([]byte, error) {
 		return nil, err
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	var dirs, others []fs.DirEntry
-	for _, e := range entries {
-		if e.IsDir() {
-			dirs = append(dirs, e)
-		} else {
-			others = append(others, e)
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(entries), fs.DirEntry.IsDir)
+	dirs := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
 	atLeast := ""
-	if len(entries) == listRead {
+	if len(dirs)+len(others) == listRead {
 		atLeast = "at least "
 	}
 	out := fmt.Appendf(nil, "[%s: %s%d directories, %d others]\n", p.shown, atLeast, len(dirs), len(others))

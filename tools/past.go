@@ -63,15 +63,15 @@ const (
 // pastTools are UNCOMPACT, RECALL and COMPACT.
 func pastTools(p Past) []Tool {
 	return []Tool{
-		immediate(newTool("UNCOMPACT", func(_ context.Context, _ string, a uncompactArgs) (Result, error) {
+		immediate(newTool("UNCOMPACT", func(_ context.Context, _ Call, a uncompactArgs) (Result, error) {
 			o, err := p.Open(a.Hash)
 			if err != nil {
 				return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
 			}
 			return Result{Body: o.page(int64(a.Offset), int64(a.Limit)), Bounded: true}, nil
 		})),
-		newTool("RECALL", func(ctx context.Context, _ string, a recallArgs) (Result, error) { return search(ctx, p, a) }),
-		immediate(newTool("COMPACT", func(context.Context, string, struct{}) (Result, error) {
+		newTool("RECALL", func(ctx context.Context, _ Call, a recallArgs) (Result, error) { return search(ctx, p, a) }),
+		immediate(newTool("COMPACT", func(context.Context, Call, struct{}) (Result, error) {
 			return textf("a compaction begins in the background. Go on; the summaries come in by themselves."), p.Compact()
 		})),
 	}

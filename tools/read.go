@@ -36,7 +36,7 @@ type readArgs struct {
 	Column integer `json:"column,omitempty" about:"byte of that line to begin at; shows up to 64 KB of it"`
 }
 
-func (f *files) read(ctx context.Context, _ string, a readArgs) (Result, error) {
+func (f *files) read(ctx context.Context, _ Call, a readArgs) (Result, error) {
 	if hash, ok := refOf(a.Path); ok {
 		return f.readRef(ctx, hash, a)
 	}

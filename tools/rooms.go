@@ -31,10 +31,10 @@ const maxMessage = 64 << 10
 func (f *files) roomTools() []Tool {
 	return []Tool{
 		immediate(newTool("SAY", f.say)),
-		immediate(newTool("JOIN", func(_ context.Context, _ string, a roomArgs) (Result, error) {
+		immediate(newTool("JOIN", func(_ context.Context, _ Call, a roomArgs) (Result, error) {
 			return f.inRoom("join", a.Room, f.rooms.Join)
 		})),
-		immediate(newTool("LEAVE", func(_ context.Context, _ string, a roomArgs) (Result, error) {
+		immediate(newTool("LEAVE", func(_ context.Context, _ Call, a roomArgs) (Result, error) {
 			return f.inRoom("leave", a.Room, func(room string) (string, error) {
 				return "left room " + room + ". Its lines are no longer heard; JOIN goes on where you left", f.rooms.Leave(room)
 			})
@@ -75,12 +75,12 @@ func (a sayArgs) check() (room, message string, err error) {
 	return room, a.Message, nil
 }
 
-func (f *files) say(ctx context.Context, call string, a sayArgs) (Result, error) {
+func (f *files) say(ctx context.Context, c Call, a sayArgs) (Result, error) {
 	room, message, err := a.check()
 	if err != nil {
 		return Result{}, err
 	}
-	return f.inRoom("say in", room, func(string) (string, error) { return f.rooms.Say(ctx, call, room, message) })
+	return f.inRoom("say in", room, func(string) (string, error) { return f.rooms.Say(ctx, c.ID, room, message) })
 }
 
 // inRoom does something in a room and shows what that says.

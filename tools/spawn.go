@@ -78,11 +78,11 @@ func (s Spawn) Limit() (usd float64, err error) {
 
 // spawnTool is SPAWN; do makes the child.
 func spawnTool(do func(call string, s Spawn) (string, error)) Tool {
-	return immediate(newTool("SPAWN", func(_ context.Context, call string, s Spawn) (Result, error) {
+	return immediate(newTool("SPAWN", func(_ context.Context, c Call, s Spawn) (Result, error) {
 		if err := s.check(); err != nil {
 			return Result{}, err
 		}
-		said, err := do(call, s)
+		said, err := do(c.ID, s)
 		return Result{Body: []byte(said)}, err
 	}))
 }
@@ -90,11 +90,4 @@ func spawnTool(do func(call string, s Spawn) (string, error)) Tool {
 // Has reports whether a tool is offered.
 func (s *Set) Has(name string) bool {
 	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Name == name })
-}
-
-// only leaves the tools of those names.
-func (s *Set) only(names []string) {
-	if len(names) > 0 {
-		s.tools = slices.DeleteFunc(s.tools, func(t Tool) bool { return !slices.Contains(names, t.Name) })
-	}
 }

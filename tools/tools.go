@@ -134,7 +134,9 @@ func New(c Config) (*Set, error) {
 		all = append(all, b.tool())
 	}
 	set := &Set{tools: append(append(all, pastTools(c.Past)...), spawnTool(c.Spawn)), conf: c, jobs: f.jobs}
-	set.only(c.Only)
+	if len(c.Only) > 0 {
+		set.tools = slices.DeleteFunc(set.tools, func(t Tool) bool { return !slices.Contains(c.Only, t.Name) })
+	}
 	return set, nil
 }
 
@@ -157,12 +159,7 @@ func describe(name string) string {
 
 // newTool makes a tool of a function that takes decoded arguments. An error of it is
 // a failed result.
-func newTool[A any](name string, do func(ctx context.Context, call string, a A) (Result, error)) Tool {
-	return newCallTool(name, func(ctx context.Context, c Call, a A) (Result, error) { return do(ctx, c.ID, a) })
-}
-
-// newCallTool is newTool of a function that needs more of its call than its name.
-func newCallTool[A any](name string, do func(ctx context.Context, c Call, a A) (Result, error)) Tool {
+func newTool[A any](name string, do func(ctx context.Context, c Call, a A) (Result, error)) Tool {
 	run := func(ctx context.Context, c Call) Result {
 		var a A
 		if err := Decode(c.Args, &a); err != nil {

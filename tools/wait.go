@@ -111,8 +111,8 @@ func deadline(text string, now time.Time, zone *time.Location) (time.Time, error
 }
 
 // wait is WAIT. Whoever made its intent has read its arguments.
-func (f *files) wait(_ context.Context, call string, _ waitArgs) (Result, error) {
-	said, err := f.rooms.Wait(call)
+func (f *files) wait(_ context.Context, c Call, _ waitArgs) (Result, error) {
+	said, err := f.rooms.Wait(c.ID)
 	if err != nil {
 		return Result{}, fmt.Errorf("not asked: %w", err)
 	}

@@ -22,7 +22,7 @@ type writeArgs struct {
 	Content string `json:"content"`
 }
 
-func (f *files) write(_ context.Context, _ string, a writeArgs) (Result, error) {
+func (f *files) write(_ context.Context, _ Call, a writeArgs) (Result, error) {
 	p, err := f.resolve(a.Path)
 	if err != nil {
 		return Result{}, err

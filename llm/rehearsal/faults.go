@@ -147,16 +147,12 @@ func (x *exchange) end(u usage) bool {
 	return x.step.Fault == NoDone || x.send("data: [DONE]\n\n")
 }
 
-func (x *exchange) frames(fs []frame) bool {
+func (x *exchange) frames(fs []choice) bool {
 	for i, f := range fs {
 		if i > 0 && x.pace > 0 && !x.sleep(x.pace) {
 			return false
 		}
-		c := choice{Delta: f.delta}
-		if f.finish != "" {
-			c.Finish = &f.finish
-		}
-		if !x.send(x.event(nil, c)) {
+		if !x.send(x.event(nil, f)) {
 			return false
 		}
 	}

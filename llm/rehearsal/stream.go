@@ -9,10 +9,12 @@ import (
 	"strings"
 )
 
-// A frame is one chunk of a stream, before it is written.
-type frame struct {
-	delta  delta
-	finish string // the finish_reason, "" for null
+// A choice is what one chunk of a stream has of the answer.
+type choice struct {
+	Index   int     `json:"index"`
+	Delta   delta   `json:"delta"`
+	Finish  *string `json:"finish_reason"`
+	Logprob *string `json:"logprobs"`
 }
 
 type delta struct {
@@ -72,23 +74,23 @@ func (u usage) totals() Usage {
 
 // frames cuts an answer into chunks: reasoning, content, then each call as a head
 // and fragments of its arguments, and the finish_reason.
-func frames(a Answer) []frame {
-	out := []frame{{delta: delta{Role: "assistant", Content: new(string)}}}
+func frames(a Answer) []choice {
+	out := []choice{{Delta: delta{Role: "assistant", Content: new(string)}}}
 	for part := range words(a.Reasoning) {
-		out = append(out, frame{delta: delta{Reasoning: &part}})
+		out = append(out, choice{Delta: delta{Reasoning: &part}})
 	}
 	for part := range words(a.Text) {
-		out = append(out, frame{delta: delta{Content: &part}})
+		out = append(out, choice{Delta: delta{Content: &part}})
 	}
 	for i, c := range a.Calls {
 		head := callDelta{Index: i, ID: c.ID, Type: "function", Function: functionDelta{Name: c.Name}}
-		out = append(out, frame{delta: delta{Calls: []callDelta{head}}})
+		out = append(out, choice{Delta: delta{Calls: []callDelta{head}}})
 		for part := range slices.Chunk([]rune(c.Arguments), 12) {
 			piece := callDelta{Index: i, Function: functionDelta{Arguments: string(part)}}
-			out = append(out, frame{delta: delta{Calls: []callDelta{piece}}})
+			out = append(out, choice{Delta: delta{Calls: []callDelta{piece}}})
 		}
 	}
-	return append(out, frame{delta: delta{Content: new(string)}, finish: a.Finish})
+	return append(out, choice{Delta: delta{Content: new(string)}, Finish: &a.Finish})
 }
 
 // words cuts text behind its spaces.
@@ -97,13 +99,6 @@ func words(text string) iter.Seq[string] {
 		return func(func(string) bool) {}
 	}
 	return strings.SplitAfterSeq(text, " ")
-}
-
-type choice struct {
-	Index   int     `json:"index"`
-	Delta   delta   `json:"delta"`
-	Finish  *string `json:"finish_reason"`
-	Logprob *string `json:"logprobs"`
 }
 
 // A chunk is an event of a stream. Created is constant: the server has no clock.

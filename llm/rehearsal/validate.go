@@ -120,20 +120,19 @@ func checkMessages(r *Request, w *wireRequest) *refusal {
 		if err := json.Unmarshal(raw, &m); err != nil {
 			return deserialise("messages[%d]: %v", i, err)
 		}
-		out := Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, ToolCallID: m.ToolCallID}
 		if !absent(m.Calls) {
 			if m.Role != "assistant" {
 				return invalid("messages[%d]: tool_calls are only allowed on an assistant message", i)
 			}
 			var ref *refusal
-			if out.Calls, ref = parseCalls(i, m.Calls); ref != nil {
+			if m.Message.Calls, ref = parseCalls(i, m.Calls); ref != nil {
 				return ref
 			}
 		}
-		if ref := checkMessage(i, r, out); ref != nil {
+		if ref := checkMessage(i, r, m.Message); ref != nil {
 			return ref
 		}
-		r.Messages = append(r.Messages, out)
+		r.Messages = append(r.Messages, m.Message)
 	}
 	return nil
 }

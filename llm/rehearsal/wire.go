@@ -21,11 +21,11 @@ type Request struct {
 // Message is one message of a request. Content and Reasoning are nil when the
 // field is absent or null.
 type Message struct {
-	Role       string
-	Content    *string
-	Reasoning  *string
-	Calls      []Call
-	ToolCallID string
+	Role       string  `json:"role"`
+	Content    *string `json:"content"`
+	Reasoning  *string `json:"reasoning_content"`
+	Calls      []Call  `json:"-"`
+	ToolCallID string  `json:"tool_call_id"`
 }
 
 // Text is the content, "" when there is none.
@@ -63,11 +63,8 @@ type wireRequest struct {
 }
 
 type wireMessage struct {
-	Role       string          `json:"role"`
-	Content    *string         `json:"content"`
-	Reasoning  *string         `json:"reasoning_content"`
-	Calls      json.RawMessage `json:"tool_calls"`
-	ToolCallID string          `json:"tool_call_id"`
+	Message
+	Calls json.RawMessage `json:"tool_calls"`
 }
 
 type wireCall struct {
