@@ -97,21 +97,12 @@ func ValidName(name string) bool { return namePattern().MatchString(name) }
 // identity is booted that signs so.
 var signers = []string{"cron", "watch", "mail", "job", "wait", "review"}
 
-// reserved returns the signer that a name looks like, or "".
-func reserved(name string) string {
-	first, _, _ := strings.Cut(name, "-")
-	if slices.Contains(signers, first) {
-		return first
-	}
-	return ""
-}
-
 // CheckName says why an identity cannot be given a name.
 func CheckName(name string) error {
 	if !ValidName(name) {
 		return errors.New("a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -")
 	}
-	if signer := reserved(name); signer != "" {
+	if signer, _, _ := strings.Cut(name, "-"); slices.Contains(signers, signer) {
 		return fmt.Errorf("names that begin with %s- are those of what wakes an identity; choose another", signer)
 	}
 	return nil
@@ -246,13 +237,8 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		return id, err
 	}
 	id = home.identity(self.String(), o.Name)
-	if err := id.createFiles(soul, o.fork); err != nil {
+	if err := id.createFiles(soul, o); err != nil {
 		return Identity{}, err
-	}
-	if o.Child != nil {
-		if err := o.Child.write(id); err != nil {
-			return Identity{}, err
-		}
 	}
 	if o.Check != nil {
 		if err := o.Check(id); err != nil {
@@ -292,7 +278,7 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 var ErrExists = errors.New("there is an identity of that name already")
 
 // createFiles makes the identity's directory and its own files, those of a fork as its ancestor had them.
-func (id Identity) createFiles(soul string, forked *fork) error {
+func (id Identity) createFiles(soul string, o BootOptions) error {
 	for _, d := range []string{id.Dir, id.Subs(), filepath.Join(id.Dir, "workspace")} {
 		if err := durable.MkdirAll(d, 0o700); err != nil {
 			return err
@@ -307,12 +293,15 @@ func (id Identity) createFiles(soul string, forked *fork) error {
 		{"SEGMENT.md", lethe.Segment, 0o600},
 		{"SUMMARISE.md", lethe.Summarise, 0o600},
 	} {
-		if forked != nil && f.name != "SOUL.md" {
-			f.text = forked.files[f.name]
+		if o.fork != nil && f.name != "SOUL.md" {
+			f.text = o.fork.files[f.name]
 		}
 		if err := durable.WriteFile(filepath.Join(id.Dir, f.name), []byte(f.text), f.perm); err != nil {
 			return err
 		}
+	}
+	if o.Child != nil {
+		return o.Child.write(id)
 	}
 	return nil
 }

@@ -89,13 +89,8 @@ func (h Holds) Amount(n int) USD {
 }
 
 // Unpaid returns the holds that no line has paid.
-func (h Holds) Unpaid(settled []int) (open []Hold) {
-	for _, o := range h.Open {
-		if !slices.Contains(settled, o.N) {
-			open = append(open, o)
-		}
-	}
-	return open
+func (h Holds) Unpaid(settled []int) []Hold {
+	return slices.DeleteFunc(slices.Clone(h.Open), func(o Hold) bool { return slices.Contains(settled, o.N) })
 }
 
 // SumHolds adds up holds, as they count on a day.

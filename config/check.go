@@ -99,8 +99,6 @@ func (s Budget) Limits() budget.Limits {
 	}
 }
 
-const defaultReviewer = "reviewer"
-
 // Reviewer is who gives a second opinion.
 type Reviewer struct {
 	For   string `toml:"for"` // the name of the identity that is reviewed
@@ -109,7 +107,7 @@ type Reviewer struct {
 }
 
 // Called is its name.
-func (s Reviewer) Called() string { return cmp.Or(s.Name, defaultReviewer) }
+func (s Reviewer) Called() string { return cmp.Or(s.Name, "reviewer") }
 
 // Is reports whether an identity is the reviewer.
 func (s Reviewer) Is(id agent.Identity) bool { return s.For != "" && id.Name == s.Called() }

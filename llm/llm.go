@@ -196,10 +196,9 @@ const callCap = 6 * time.Hour
 
 // Client calls one model server. It is safe for concurrent use.
 type Client struct {
-	lib    *deepseek.Client
-	doer   *doer
-	preset PresetInfo
-	conf   Config
+	lib  *deepseek.Client
+	doer *doer
+	conf Config
 }
 
 // New prepares a client; it does not connect. The error wraps ErrNoKey when the
@@ -223,11 +222,11 @@ func New(conf Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
-	return &Client{lib: lib, doer: d, preset: target.preset, conf: conf}, nil
+	return &Client{lib: lib, doer: d, conf: conf}, nil
 }
 
 // Preset returns the preset in use.
-func (c *Client) Preset() PresetInfo { return c.preset }
+func (c *Client) Preset() PresetInfo { return c.doer.preset }
 
 // Host returns the host that requests go to, for people.
 func (c *Client) Host() string { return c.doer.base.Host }

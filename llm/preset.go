@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -111,24 +112,13 @@ func (p PresetInfo) owns(u *url.URL) bool {
 	if err != nil || p.BaseURL == "" {
 		return false
 	}
-	return u.Scheme == own.Scheme && sameHost(u, own)
-}
-
-func sameHost(a, b *url.URL) bool {
-	if port(a) != port(b) {
-		return false
-	}
-	return strings.EqualFold(a.Hostname(), b.Hostname()) || (loopback(a) && loopback(b))
+	sameHost := strings.EqualFold(u.Hostname(), own.Hostname()) || loopback(u) && loopback(own)
+	return u.Scheme == own.Scheme && port(u) == port(own) && sameHost
 }
 
 func port(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	if u.Scheme == "http" {
-		return "80"
-	}
-	return "443"
+	usual := map[string]string{"http": "80", "https": "443"}
+	return cmp.Or(u.Port(), usual[u.Scheme])
 }
 
 func loopback(u *url.URL) bool {

@@ -179,15 +179,9 @@ func word(v any) string {
 	return string(b)
 }
 
-func isHTML(text []byte) bool {
-	head := bytes.ToLower(bytes.TrimSpace(text[:min(len(text), 512)]))
-	return bytes.HasPrefix(head, []byte("<!doctype")) || bytes.HasPrefix(head, []byte("<html")) ||
-		bytes.HasPrefix(head, []byte("<head")) || bytes.HasPrefix(head, []byte("<body"))
-}
-
 // plainText is what a person can make of an answer that is not JSON.
 func plainText(text []byte) string {
-	if !isHTML(text) {
+	if html, _ := regexp.Match(`(?i)^\s*<(?:!doctype|html|head|body)`, text); !html {
 		return string(text)
 	}
 	if m := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindSubmatch(text); m != nil && len(bytes.TrimSpace(m[1])) > 0 {

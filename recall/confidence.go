@@ -53,13 +53,7 @@ func Hinted(hits []Hit, least float64) []Hit {
 	if !slices.ContainsFunc(hits, func(h Hit) bool { return h.Confidence >= least }) {
 		return nil
 	}
-	var out []Hit
-	for _, h := range hits {
-		if h.Confidence >= least/2 {
-			out = append(out, h)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return h.Confidence < least/2 })
 }
 
 // toldShare is the share of a passage's words that a summary has when it tells as much. With

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"lethe/agent"
@@ -185,11 +184,6 @@ func (h Home) Context(id agent.Identity) (*mind.State, agent.Parts, error) {
 
 // Hearers are the identities that hear a room when they run.
 func (h Home) Hearers(room string) []agent.Identity {
-	all, _ := h.List()
-	return slices.DeleteFunc(all, func(id agent.Identity) bool {
-		rooms, _ := chat.Rooms(id.Subs())
-		return !slices.Contains(rooms, room)
-	})
+	all, _ := h.hearers()
+	return all[room]
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

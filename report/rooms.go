@@ -66,20 +66,20 @@ func (h Home) Room(name string) (Room, error) {
 	return h.room(name, hearers)
 }
 
-// hearers are the names of the identities that hear each room.
-func (h Home) hearers() (map[string][]string, error) {
+// hearers are the identities that hear each room.
+func (h Home) hearers() (map[string][]agent.Identity, error) {
 	all, err := h.List()
-	hearers := map[string][]string{}
+	hearers := map[string][]agent.Identity{}
 	for _, id := range all {
 		rooms, _ := chat.Rooms(id.Subs())
 		for _, room := range rooms {
-			hearers[room] = append(hearers[room], id.Name)
+			hearers[room] = append(hearers[room], id)
 		}
 	}
 	return hearers, err
 }
 
-func (h Home) room(name string, hearers map[string][]string) (Room, error) {
+func (h Home) room(name string, hearers map[string][]agent.Identity) (Room, error) {
 	missing := fmt.Errorf("find room %q: %w", name, agent.ErrNotFound)
 	if !chat.ValidRoom(name) {
 		return Room{}, missing
@@ -92,7 +92,10 @@ func (h Home) room(name string, hearers map[string][]string) (Room, error) {
 	if err != nil {
 		return Room{}, err
 	}
-	room := Room{Name: name, Bytes: fi.Size(), Heard: append([]string{}, hearers[name]...), At: fi.ModTime().UTC()}
+	room := Room{Name: name, Bytes: fi.Size(), Heard: []string{}, At: fi.ModTime().UTC()}
+	for _, id := range hearers[name] {
+		room.Heard = append(room.Heard, id.Name)
+	}
 	last, err := chat.Before(path, -1, 1)
 	if len(last) > 0 {
 		said := SaidOf(last[0])

@@ -87,7 +87,7 @@ func Wrong(id agent.Identity, all []Trigger) error {
 	var faults []string
 	for _, t := range all {
 		if t.Error != "" {
-			faults = append(faults, fmt.Sprintf("%s: %s", t.Name, oneLine(t.Error)))
+			faults = append(faults, fmt.Sprintf("%s: %s", t.Name, strings.Join(strings.Fields(t.Error), " ")))
 		}
 	}
 	if len(faults) == 0 {

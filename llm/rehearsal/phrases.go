@@ -120,10 +120,8 @@ func orderOf(text string) order {
 		if p.tool == "" {
 			return order{say: func(t *turn) (string, bool) { return p.say(t, m[min(1, len(m)-1)]) }}
 		}
-		args := maps.Clone(p.with)
-		if args == nil {
-			args = map[string]string{}
-		}
+		args := map[string]string{}
+		maps.Copy(args, p.with)
 		for i, name := range p.args {
 			args[name] = strings.Trim(m[i+1], "`")
 		}

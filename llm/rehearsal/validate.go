@@ -1,7 +1,6 @@
 package rehearsal
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -105,11 +104,6 @@ func checkTools(r *Request, w *wireRequest) *refusal {
 	return nil
 }
 
-// isObject says whether raw is one valid JSON object.
-func isObject(raw []byte) bool {
-	return json.Valid(raw) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{"))
-}
-
 // checkMessages decodes and checks each message by itself.
 func checkMessages(r *Request, w *wireRequest) *refusal {
 	if len(w.Messages) == 0 {
@@ -147,6 +141,8 @@ func parseCalls(i int, raw json.RawMessage) ([]Call, *refusal) {
 	}
 	var out []Call
 	for k, c := range calls {
+		var args map[string]json.RawMessage
+		_ = json.Unmarshal([]byte(c.Function.Arguments), &args) // nil, unless it is an object
 		switch {
 		case c.ID == "":
 			return nil, deserialise("messages[%d].tool_calls[%d]: missing field `id`", i, k)
@@ -154,7 +150,7 @@ func parseCalls(i int, raw json.RawMessage) ([]Call, *refusal) {
 			return nil, deserialise("messages[%d].tool_calls[%d].type: unknown variant `%s`, expected `function`", i, k, c.Type)
 		case c.Function.Name == "":
 			return nil, deserialise("messages[%d].tool_calls[%d].function: missing field `name`", i, k)
-		case !isObject([]byte(c.Function.Arguments)):
+		case args == nil:
 			return nil, invalid("messages[%d].tool_calls[%d].function.arguments must be a JSON object", i, k)
 		}
 		out = append(out, Call{c.ID, c.Function.Name, c.Function.Arguments})

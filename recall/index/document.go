@@ -63,8 +63,6 @@ type reader struct {
 	size     int // tokens of the segment
 }
 
-func newReader() *reader { return &reader{counts: map[uint64]int{}, speakers: map[string]bool{}} }
-
 // key is that of the term that a token is.
 func (r *reader) key(t text.Token) uint64 {
 	if t.Kind != text.Word {

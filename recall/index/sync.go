@@ -26,7 +26,7 @@ type pass struct {
 	store  *blobs.Store
 	log    *slog.Logger
 	owns   func(blobs.Blob) bool // whether the life does
-	reader *reader
+	reader reader
 
 	batch  *batch
 	events *life.Reader

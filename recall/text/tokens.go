@@ -39,12 +39,7 @@ func (t Token) literal() bool {
 // letters reports whether an identifier is a word all the same: YouTube is
 // found by youtube.
 func letters(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < utf8.RuneSelf && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && (r < 'a' || r > 'z') })
 }
 
 // maxToken bounds a token's text, in bytes: what is longer is data, of which the
