@@ -3,7 +3,7 @@
 // in their place, so that the request stays small and every original stays
 // within a ref or two.
 //
-//	job, ok := compactor.Plan(state, compactor.Input{...}) // freezes what it needs
+//	job, ok := compactor.Plan(state, compactor.Input{...}) // holds what it needs
 //	fades, failure := job.Run(ctx, model)                  // beside the turns that go on
 //	out, err := compactor.Swap(state, fades, settings, meter, put, read)
 //	// write out.Lines and an epoch of state.Forget(out.Context, …) in one append, and go on from it

@@ -36,7 +36,7 @@ func TestGoldenTasks(t *testing.T) {
 	golden(t, "segment.txt", j.task(Segment, j.runs[0][:5], nil))
 	golden(t, "summarise.txt", j.task(Summarise, j.runs[0], errors.New("it was ◆ prose")))
 	j.in.Settings.Alone = true
-	a, fits := j.ask(Summarise, j.runs[0][:2], nil)
+	a, fits := j.render().ask(Summarise, j.runs[0][:2], nil)
 	if !fits {
 		t.Error("a small chunk does not fit")
 	}

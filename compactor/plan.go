@@ -2,7 +2,6 @@ package compactor
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -39,14 +38,15 @@ type Input struct {
 // Older is the share that is eligible: the newest third is not touched.
 const Older = 2.0 / 3
 
-// Job is a compaction that has been decided on. It holds copies of all it
-// needs: the state may change while it runs.
+// Job is a compaction that has been decided on. It holds what never changes: the state may
+// change while it runs.
 type Job struct {
 	in       Input
-	messages []mind.Message // the frozen request
+	request  mind.State     // what the frozen request is rendered from
+	messages []mind.Message // that request, once a model is to be asked
 	notes    string         // pins, MEMORY and LIFE, for requests that stand alone
 	fixed    int            // tokens of tools and answer
-	base     int            // tokens of the frozen request, with fixed
+	base     int            // tokens of messages, with fixed
 	runs     [][]unit       // eligible entries to ask about; consecutive numbers in each
 	kept     []Fade         // chunks that stayed live
 	again    [][]unit       // their entries
@@ -54,7 +54,7 @@ type Job struct {
 	tokens   int
 }
 
-// unit is a frozen entry: a reply is one with its calls and their results.
+// unit is an entry that waits for no result: a reply is one with its calls and their results.
 type unit struct {
 	*mind.Entry
 	tokens int
@@ -73,19 +73,17 @@ func (j Job) Eligible() int { return j.tokens }
 // all may fade and there is nothing else, what no reply has followed is eligible, the older
 // part first, and never a unit that waits for a result. It is false when that is not worth a compaction.
 func Plan(s *mind.State, in Input) (Job, bool) {
-	units := eligible(s, in.Meter, cmp.Or(in.Share, Older))
+	all := unitsOf(s, in.Meter)
+	units := eligible(all, cmp.Or(in.Share, Older))
 	if len(in.Only) > 0 {
-		units = within(s, in.Meter, in.Only)
+		units = within(all, in.Only)
 	}
-	for i := range units {
-		units[i].Entry = freeze(units[i].Entry)
-	}
-	j := Job{in: in, messages: s.Messages(in.Tail), notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), tokens: size(units)}
+	j := Job{in: in, notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), tokens: size(units)}
 	if j.tokens == 0 || j.tokens < minChunk && len(in.Only) == 0 {
 		return Job{}, false
 	}
 	j.fixed = in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
-	j.base = j.fixed + tokens(j.messages, in.Meter)
+	j.request = mind.State{Stable: s.Stable, Context: mind.Context{Live: slices.Clone(s.Live[:len(all)])}}
 	j.kept, j.again, units = stillValid(in.Kept, units)
 	stretches, units := quietTurns(units)
 	for _, s := range stretches {
@@ -103,18 +101,25 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	return j, true
 }
 
+// render renders the frozen request.
+func (j Job) render() Job {
+	j.messages = j.request.Messages(j.in.Tail)
+	j.base = j.fixed + tokens(j.messages, j.in.Meter)
+	return j
+}
+
 // Within is how many tokens of ranges of entries Input.Only makes eligible, and whether it is worth
 // that: a summary of less would be no smaller.
 func Within(s *mind.State, meter Meter, only ...event.Entries) (tokens int, worth bool) {
-	tokens = size(within(s, meter, only))
+	tokens = size(within(unitsOf(s, meter), only))
 	return tokens, tokens >= aloneChunk
 }
 
-func within(s *mind.State, meter Meter, only []event.Entries) (picked []unit) {
+func within(units []unit, only []event.Entries) (picked []unit) {
 	in := func(u unit) bool {
 		return slices.ContainsFunc(only, func(r event.Entries) bool { return r.From <= u.N && u.N <= r.To })
 	}
-	for _, t := range turns(unitsOf(s, meter)) {
+	for _, t := range turns(units) {
 		// The daemon's notes and hints in a turn go with it.
 		whole := ends(t[len(t)-1].Entry) && !slices.ContainsFunc(t, func(u unit) bool {
 			return !in(u) && (u.Kind == mind.Inbound || u.Kind == mind.Reply)
@@ -139,9 +144,8 @@ func unitsOf(s *mind.State, meter Meter) (units []unit) {
 	return units
 }
 
-// eligible returns the entries that may fade, oldest first.
-func eligible(s *mind.State, meter Meter, share float64) []unit {
-	units := unitsOf(s, meter)
+// eligible returns the units that may fade, oldest first.
+func eligible(units []unit, share float64) []unit {
 	picked := older(turns(units), int(share*float64(size(units))))
 	if size(picked) < minChunk && share >= 1 {
 		picked = nil // the newest stays, and what is asked in it, as long as something else may fade
@@ -215,17 +219,6 @@ func tokens(messages []mind.Message, meter Meter) int {
 	return n
 }
 
-// freeze copies an entry: its calls may be replaced while the job runs.
-func freeze(e *mind.Entry) *mind.Entry {
-	frozen := *e
-	frozen.Calls = slices.Clone(e.Calls)
-	for i, c := range e.Calls {
-		call := *c
-		frozen.Calls[i] = &call
-	}
-	return &frozen
-}
-
 // stillValid splits units into the chunks that were kept, as far as they have not
 // changed, and the rest.
 func stillValid(kept []Fade, units []unit) (valid []Fade, of [][]unit, rest []unit) {
@@ -248,10 +241,10 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, of [][]unit, rest []un
 }
 
 // take takes the entries of a chunk out of live, so that nothing fades twice, if each
-// of them is there as it was read.
+// of them is there as it was read: no person has put another in its place.
 func (f Fade) take(live map[int]*mind.Entry) bool {
 	for _, u := range f.units {
-		if e := live[u.N]; e == nil || e.Waits() || !reflect.DeepEqual(e, u.Entry) { // strings are mostly the same ones
+		if live[u.N] != u.Entry {
 			return false
 		}
 	}

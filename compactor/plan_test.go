@@ -325,7 +325,7 @@ func TestOnlyRanges(t *testing.T) {
 			s.Live = append(s.Live, e)
 		}
 		var got []int
-		for _, u := range within(s, func(text string) int { return len(text) }, []event.Entries{only}) {
+		for _, u := range within(unitsOf(s, func(text string) int { return len(text) }), []event.Entries{only}) {
 			got = append(got, u.N)
 		}
 		if fmt.Sprint(got) != want {

@@ -24,7 +24,7 @@ const maxFailures = 3
 // failure says why the model is not worth asking soon again; it is nil when
 // nothing was asked.
 func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error) {
-	w := &worker{Job: j, model: model}
+	w := &worker{Job: j.render(), model: model}
 	chunks := slices.Clone(j.again)
 	for _, run := range j.runs {
 		chunks = append(chunks, w.segment(ctx, run)...)

@@ -76,7 +76,7 @@ func TestRunAloneWhenAForkDoesNotFit(t *testing.T) {
 	} {
 		w := newWorld(t, 60_000)
 		w.turns(20, 1000)
-		set(&w.set, w.plan().base)
+		set(&w.set, w.plan().render().base)
 		model := able(9, 5)
 		ran(t, w.plan(), model, false)
 		for _, a := range model.asked {

@@ -44,10 +44,13 @@ func (s *State) Amend(ed Edit, put func(gist string, body []byte) (Ref, error)) 
 }
 
 func (s *State) amend(c Change, put func(string, []byte) (Ref, error)) error {
-	e := s.Entry(c.N)
-	if e == nil || c.K > len(e.Calls) || c.K < 0 {
+	i := slices.IndexFunc(s.Live, func(e *Entry) bool { return e.N == c.N })
+	if i < 0 || c.K > len(s.Live[i].Calls) || c.K < 0 {
 		return nil
 	}
+	edited := *s.Live[i]
+	edited.Calls = slices.Clone(edited.Calls)
+	e := &edited
 	text := strings.Clone(c.Text) // not the whole file
 	body := []byte(text)
 	var answer Answer
@@ -72,6 +75,7 @@ func (s *State) amend(c Change, put func(string, []byte) (Ref, error)) error {
 	default:
 		e.View, e.Text = &view, text
 	}
+	s.Live[i] = e
 	return nil
 }
 

@@ -51,7 +51,8 @@ func (r Ref) String() string { return blobs.Ref{Hash: r.Short, Gist: r.Gist}.Str
 
 // Entry is one item of the live context. Its texts are kept as they are
 // rendered: escaped, and clipped to what is shown, so that a context costs no
-// more memory than its request.
+// more memory than its request. Once it waits for no result nobody changes it: an edit puts
+// another one in its place.
 type Entry struct {
 	N    int       `json:"n"`
 	Kind string    `json:"kind"`
