@@ -186,6 +186,31 @@ func TestContextIsSavedSlowly(t *testing.T) {
 	equalSlices(t, "set aside", w.kept(id), nil)
 }
 
+// What a power loss leaves of a context.md that was not synced is nobody's edit, and nothing of a person's that it has cut
+// is obeyed; what somebody may miss is kept.
+func TestContextIsTorn(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	file := w.own(id, contextFile)
+	r.ask("my cat is called Tom")
+	view := w.viewed(id)
+	r.stop()
+	zeros, edited := strings.Repeat("\x00", len(view)), replace("Tom", "Kim")(view)
+	end := strings.Index(view, "◆ end")
+	kept := []string{view[:512] + zeros[:512] + view[1024:], edited[:512] + zeros[:512] + edited[1024:], edited[:end]}
+	for _, torn := range append([]string{"", zeros, "\n" + zeros, view[:end], view[:end/2], view[:end/2] + zeros[end/2:], view[:len(view)-1]}, kept...) {
+		w.write(file, torn)
+		before := time.Now().Add(-time.Hour)
+		lethetest.Must(t, os.Chtimes(file, before, before))
+		r := w.run(id)
+		r.settled()
+		r.stop()
+		equal(t, "context.md", w.read(file), view)
+	}
+	equal(t, "notes", len(w.events(id, "note")), 0)
+	equalSlices(t, "set aside", w.kept(id), kept)
+}
+
 func TestOwnFilesAreEdited(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Contains: "note it", Answer: calls("WRITE_FILE", `{"path":"self/MEMORY.md","content":"my own words\n"}`)})

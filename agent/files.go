@@ -142,12 +142,13 @@ const viewEvery = time.Second
 // maxView bounds what is read of context.md, in bytes: some times the largest view.
 const maxView = 64 << 20
 
-// halfWritten is how long a context.md without its last line is left alone: an
+// halfWritten is how long a context.md that is not all there is left alone: an
 // editor that saves in place empties it first.
 const halfWritten = time.Second
 
 // mergeContext reads context.md and applies what a person changed in it. An edit is
-// never overwritten: what cannot be applied is said in the note.
+// never overwritten: what cannot be applied is said in the note. What is not all there
+// is obeyed in nothing, and kept.
 func (a *Agent) mergeContext() error {
 	before := a.files.look(contextFile)
 	file, _, err := durable.ReadRegular(a.files.path(contextFile), maxView)
@@ -157,14 +158,14 @@ func (a *Agent) mergeContext() error {
 	}
 	file = secret.Bytes(file)
 	seen, ok := mind.ReadView(file)
-	if before != nil && !noFile && !(ok && seen.Whole) {
+	if before != nil && !noFile && !ok {
 		if age := time.Since(before.ModTime()); age >= 0 && age < halfWritten {
 			a.files.writing = true
 			return nil
 		}
 	}
-	if !ok && len(bytes.TrimSpace(file)) > 0 {
-		if err := a.setAside(file, "it has lost its first line and is rebuilt"); err != nil {
+	if !ok && !bytes.HasPrefix(a.state.View(), bytes.TrimRight(file, "\x00 \t\r\n")) { // else nothing in it is lost
+		if err := a.setAside(file, "its first or last line is missing, or it has zero bytes; it is rebuilt"); err != nil {
 			return err
 		}
 	}
@@ -180,7 +181,7 @@ func (a *Agent) mergeContext() error {
 // setAside keeps a context.md of which something would be lost otherwise.
 func (a *Agent) setAside(file []byte, why string) error {
 	kept := a.files.path("context.md.kept-" + time.Now().UTC().Format("20060102T150405.000"))
-	a.cfg.Log.Warn("context.md is kept as a person left it: "+why, "file", kept)
+	a.cfg.Log.Warn("context.md is kept as it was found: "+why, "file", kept)
 	return durable.WriteFile(kept, file, 0o600)
 }
 

@@ -45,10 +45,11 @@ type recorded struct {
 	log   []byte // its LIFE
 	rooms string // links to the rooms' files, which states keep: LIFE knows their inodes
 
-	mu     sync.Mutex
-	ops    []durable.Op
-	sent   []sentAt
-	edited int // operations before a person saved context.md
+	saved []byte // context.md, by a person
+
+	mu   sync.Mutex
+	ops  []durable.Op
+	sent []sentAt
 }
 
 // sentAt is what was asked of the model, and how long the log was then.
@@ -246,19 +247,24 @@ func (l *recorded) live() {
 	stop()
 }
 
-// edit saves context.md with other words in MEMORY, as an editor does: it syncs
-// the bytes and not the name.
+// edit saves context.md with other words in MEMORY, as one editor or another does: in place, and nothing is synced (but a
+// journal keeps that the old text went before the new one came), or by a rename, after a sync of the bytes and not of the name.
 func (l *recorded) edit() {
 	l.Helper()
 	path := l.own(l.id, contextFile)
-	now := []byte(strings.Replace(l.read(path), "◆ memory\n", "◆ memory\nmind the step\n", 1))
-	l.mu.Lock()
-	l.edited = len(l.ops)
-	l.mu.Unlock()
+	l.saved = []byte(strings.Replace(l.read(path), "◆ memory\n", "◆ memory\n"+edited+"\n", 1))
+	if rand.IntN(2) == 0 {
+		l.outside(func() error { return os.WriteFile(path, l.saved, 0o600) },
+			durable.Op{Kind: "truncate", Path: path}, durable.Op{Kind: "sync", Path: path}, durable.Op{Kind: "write", Path: path, Data: l.saved})
+		return
+	}
 	l.outside(func() error {
-		return errors.Join(os.WriteFile(path+"~", now, 0o600), os.Rename(path+"~", path))
-	}, durable.Op{Kind: "write", Path: path + "~", Data: now}, durable.Op{Kind: "sync", Path: path + "~"}, durable.Op{Kind: "rename", Path: path + "~", To: path})
+		return errors.Join(os.WriteFile(path+"~", l.saved, 0o600), os.Rename(path+"~", path))
+	}, durable.Op{Kind: "write", Path: path + "~", Data: l.saved}, durable.Op{Kind: "sync", Path: path + "~"}, durable.Op{Kind: "rename", Path: path + "~", To: path})
 }
+
+// edited is what a person wants to be remembered.
+const edited = "mind the step"
 
 // copyHome keeps what is needed to judge states when the home is overwritten.
 func (l *recorded) copyHome() {

@@ -17,7 +17,7 @@ import (
 
 // resume lets the identity go on in a home as a power loss has left it, and
 // checks what must be true.
-func (l *recorded) resume(n int, left, all crashdisk.Tree) {
+func (l *recorded) resume(left, all crashdisk.Tree) {
 	sound := l.soundLog(left)
 	var err error
 	_, err = OpenHome(l.home.Dir)
@@ -47,8 +47,21 @@ func (l *recorded) resume(n int, left, all crashdisk.Tree) {
 	l.checkHome(id)
 	l.checkRooms(id, left, all)
 	l.checkRequests(id, sound, now)
-	if more := len(l.having(id, "epoch", "why", "edit")) - edits; n <= l.edited && more > 0 {
-		l.Errorf("%d edits are in force, and nobody made one", more)
+	l.checkEdit(id, left, len(l.having(id, "epoch", "why", "edit"))-edits)
+}
+
+// checkEdit: what a person saved is in force if all of it is left, and else nothing of it is, but it is kept; nothing
+// else that is left is taken for an edit.
+func (l *recorded) checkEdit(id Identity, left crashdisk.Tree, more int) {
+	view := left["agents/"+l.id.Self+"/"+contextFile].Data
+	whole := len(l.saved) > 0 && bytes.Equal(bytes.TrimSpace(view), bytes.TrimSpace(l.saved))
+	obeyed := strings.Contains(l.read(l.own(id, memoryFile)), edited)
+	kept := slices.ContainsFunc(l.kept(id), func(text string) bool { return strings.Contains(text, edited) })
+	if more > 0 && !whole {
+		l.Errorf("%d edits are in force, and nobody made one: context.md was\n%q", more, view)
+	}
+	if !obeyed && (whole || bytes.Contains(view, []byte(edited)) && !kept) {
+		l.Errorf("lost: an edit is not in force, whole %v, kept %v", whole, kept)
 	}
 }
 

@@ -108,7 +108,7 @@ func (l *recorded) survivesAll(r *rand.Rand, states int) {
 	second := newWorld(l, powerScript(true)...)
 	second.conf.Forgetting.Mechanical = true
 	second.home = l.home
-	judge := &recorded{world: second, id: l.id, log: l.log, rooms: l.rooms, ops: l.ops, sent: l.sent, edited: l.edited}
+	judge := &recorded{world: second, id: l.id, log: l.log, rooms: l.rooms, ops: l.ops, sent: l.sent, saved: l.saved}
 	var telling []int // a line is durable, and its texts or what was before it may not be
 	for n, op := range l.ops {
 		if op.Kind == "sync" && (strings.HasSuffix(op.Path, "LIFE.md") || strings.HasPrefix(op.Path, "chats/")) {
@@ -129,7 +129,7 @@ func (l *recorded) survivesAll(r *rand.Rand, states int) {
 		if r.IntN(4) == 0 && left["agents/"+l.id.Self].Dir { // an old request to stop, that the disk did not forget
 			lethetest.Must(l, Stop(l.id))
 		}
-		if judge.resume(n, left, all); l.Failed() {
+		if judge.resume(left, all); l.Failed() {
 			return
 		}
 	}

@@ -37,7 +37,7 @@ func TestPageContext(t *testing.T) {
 		t.Fatalf("the program writes\n%s\nthe page has\n%s", got, block)
 	}
 	seen, ok := ReadView([]byte(block))
-	if !ok || seen.Through != 5 || !seen.Intact || seen.Epoch != 2 || !seen.Whole {
+	if !ok || seen.Through != 5 || !seen.Intact || seen.Epoch != 2 {
 		t.Errorf("%+v", seen)
 	}
 	var heads []string

@@ -53,30 +53,27 @@ func (ed Edit) Empty() bool {
 // count, nor how lines end. Whatever else is different is in the Edit.
 //
 // A file of an earlier epoch is compared where it can be: its live entries. What
-// has faded since, and pins and summaries that are others now, are Ignored. A file without
-// its last line is half a file: what is missing at its end was not removed.
+// has faded since, and pins and summaries that are others now, are Ignored.
 func (s *State) Compare(f Seen) Edit {
 	if f.self != s.shortSelf() {
 		return Edit{Ignored: []string{"the whole file, which is the context of " + f.self}}
 	}
 	c := comparison{
-		state: s, base: s.sections(f.Through), place: map[string]int{}, now: map[string]section{},
-		stale: f.Epoch != s.Epoch, whole: f.Whole, last: -1,
+		state: s, base: s.sections(f.Through), now: map[string]section{},
+		stale: f.Epoch != s.Epoch,
 	}
-	for i, sec := range c.base {
-		c.place[key(sec.head)] = i
+	known := map[string]bool{}
+	for _, sec := range c.base {
+		known[key(sec.head)] = true
 	}
-	c.read(clean(f.text))
+	c.read(clean(f.text), known)
 	c.missing()
-	for i, was := range c.base {
+	for _, was := range c.base {
 		if is, there := c.now[key(was.head)]; there {
 			c.compare(was, is)
-		} else if i <= c.last || c.whole {
+		} else {
 			c.gone(was)
 		}
-	}
-	if !c.whole {
-		c.ignore("the end of the file, which is missing")
 	}
 	c.edit.Added = c.added(clean(f.above), f.Through)
 	return c.edit
@@ -85,8 +82,7 @@ func (s *State) Compare(f Seen) Edit {
 // clean makes the text of a file comparable: one kind of line end, and no bytes
 // that a request cannot hold.
 func clean(text string) string {
-	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\uFFFD")
-	return strings.ReplaceAll(text, "\x00", "\uFFFD")
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\uFFFD")
 }
 
 // same compares two texts without the white space at the ends of lines, which
@@ -103,12 +99,9 @@ func trimLines(s string) string {
 type comparison struct {
 	state *State
 	stale bool // the file was written in another epoch
-	whole bool // its last line is there
 
 	base    []section
-	place   map[string]int     // where in base a section is, by its key
-	now     map[string]section // the sections of base that the file has
-	last    int                // the last place in base that the file has
+	now     map[string]section // the sections of base that the file has, by their keys
 	extra   []section          // what is not in base
 	deleted map[int]bool       // entries with no section left
 	edit    Edit
@@ -142,22 +135,18 @@ func (sec section) text() string { return strings.TrimSpace(sec.title() + "\n" +
 
 func (c *comparison) ignore(what string) { c.edit.Ignored = append(c.edit.Ignored, what) }
 
-// read sorts the sections of the file.
-func (c *comparison) read(text string) {
-	sections := parse(text)
+// read sorts the sections of the file; known are the keys of base.
+func (c *comparison) read(text string, known map[string]bool) {
 	faded := ""
-	for i, sec := range sections {
+	for _, sec := range parse(text) {
 		k := key(sec.head)
-		place, known := c.place[k]
 		_, twice := c.now[k]
 		switch {
 		case sec.head == endHeader:
 			c.extra = append(c.extra, section{"", sec.body})
-		case !c.whole && i == len(sections)-1: // half of it may be missing
-		case known && !twice:
+		case known[k] && !twice:
 			c.now[k] = sec
-			c.last = max(c.last, place)
-		case c.stale && !known && c.fadedSince(sec):
+		case c.stale && !known[k] && c.fadedSince(sec):
 			faded = sec.id()
 		default:
 			c.extra = append(c.extra, sec)
@@ -180,12 +169,12 @@ func (c *comparison) fadedSince(sec section) bool {
 func (c *comparison) missing() {
 	left := map[int]bool{}
 	c.deleted = map[int]bool{}
-	for i, sec := range c.base {
+	for _, sec := range c.base {
 		n, _, err := ParseID(sec.id())
 		if err != nil {
 			continue
 		}
-		if _, there := c.now[key(sec.head)]; there || (i > c.last && !c.whole) {
+		if _, there := c.now[key(sec.head)]; there {
 			left[n] = true
 			delete(c.deleted, n)
 		} else if !left[n] {

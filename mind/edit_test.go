@@ -63,7 +63,6 @@ func TestCompare(t *testing.T) {
 		return strings.Replace(view, old, now, 1)
 	}
 	unit := []string{"◆ e4 reply", "◆ e4.1 call", "◆ e4.1 result", "◆ e4.2 call", "◆ e4.2 result"}
-	half := view[:strings.Index(view, "◆ e7 ")]
 	head, body, _ := strings.Cut(view, "\n")
 	tests := []struct {
 		name, file string
@@ -82,7 +81,7 @@ func TestCompare(t *testing.T) {
 		{"no reasoning any more", put("<reasoning>\nNow the answer.\n</reasoning>\n", ""), Edit{Changed: []Change{{N: 5, Text: "It is only me: ◰4 and ada."}}}},
 		{"result", put("said in room dev", "not said"), Edit{Changed: []Change{{N: 4, K: 2, Text: "not said"}}}},
 		{"text with structure", put("said in room dev", "see "+aRef.String()), Edit{Changed: []Change{{N: 4, K: 2, Text: "see " + aRef.String()}}}},
-		{"text that is none", put("said in room dev", "a\xffb\x00c"), Edit{Changed: []Change{{N: 4, K: 2, Text: "a\uFFFDb\uFFFDc"}}}},
+		{"text that is none", put("said in room dev", "a\xffb"), Edit{Changed: []Change{{N: 4, K: 2, Text: "a\uFFFDb"}}}},
 		{"result emptied", put("said in room dev\n", ""), Edit{Changed: []Change{{N: 4, K: 2}}}},
 		{"result deleted", cut("◆ e4.2 result"), Edit{Changed: []Change{{N: 4, K: 2, Text: removed}}}},
 		{"reply deleted, not its calls", cut("◆ e4 reply"), Edit{Changed: []Change{{N: 4, Text: removed}}}},
@@ -112,12 +111,6 @@ func TestCompare(t *testing.T) {
 			Edit{Changed: []Change{{N: 6, Text: "Somebody changed self/MEMORY.md.\nPlease stop."}}}},
 		{"an entry that is not", put("◆ e7 inbound", "◆ e77 inbound room=dev\nhi\n◆ e7 inbound"), Edit{Added: "e77 inbound room=dev\nhi"}},
 		{"a section twice", view[:strings.Index(view, "◆ end")] + sectionOf(t, view, "◆ e6 ") + "◆ end\n", Edit{Added: "e6 note\nSomebody changed self/MEMORY.md."}},
-		{"half the file", half, Edit{Ignored: []string{"the end of the file, which is missing"}}},
-		{"half a section", view[:strings.Index(view, "and me\n")], Edit{Ignored: []string{"the end of the file, which is missing"}}},
-		{"half a head", view[:strings.Index(view, "◆ e7 inb")+len("◆ e7 inb")], Edit{Ignored: []string{"the end of the file, which is missing"}}},
-		{"half, edited", strings.Replace(half, "said in room dev", "not said", 1),
-			Edit{Changed: []Change{{N: 4, K: 2, Text: "not said"}}, Ignored: []string{"the end of the file, which is missing"}}},
-		{"only the first line", head + "\n", Edit{Ignored: []string{"the end of the file, which is missing"}}},
 		{"everything", head + "\n◆ end\n", Edit{
 			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{}, Memory: &MemoryEdit{Was: shownMemory}, Ignored: []string{"system", "past", lifeTitle}}},
 		{"of somebody else", strings.Replace(view, w.state.Self[:16], "0123456789abcdef", 1) + "x", Edit{Ignored: []string{"the whole file, which is the context of 0123456789abcdef"}}},
@@ -183,11 +176,16 @@ func TestReadView(t *testing.T) {
 		name, file string
 		want       Seen
 	}{
-		{"as written", view, Seen{Through: 10, Intact: true, Epoch: 2, Whole: true}},
-		{"byte order mark", "\uFEFF" + view, Seen{Through: 10, Intact: true, Epoch: 2, Whole: true}},
-		{"edited", view + "x", Seen{Through: 10, Intact: false, Epoch: 2, Whole: true}},
-		{"written above", "x\n" + view, Seen{Through: 10, Intact: false, Epoch: 2, Whole: true}},
-		{"half", view[:len(view)/2], Seen{Through: 10, Intact: false, Epoch: 2, Whole: false}},
+		{"as written", view, Seen{Through: 10, Intact: true, Epoch: 2}},
+		{"byte order mark", "\uFEFF" + view, Seen{Through: 10, Intact: true, Epoch: 2}},
+		{"without the last newline", view[:len(view)-1], Seen{Through: 10, Intact: true, Epoch: 2}},
+		{"edited", view + "x", Seen{Through: 10, Intact: false, Epoch: 2}},
+		{"written above", "x\n" + view, Seen{Through: 10, Intact: false, Epoch: 2}},
+		{"edited, and half of it lost", strings.Replace(view[:len(view)-len("◆ end\n")], "said in room dev", "not said", 1), Seen{}},
+		{"half", view[:len(view)/2], Seen{}},
+		{"half a head", view[:strings.Index(view, "◆ e7 inb")+len("◆ e7 inb")], Seen{}},
+		{"only the first line", view[:len(view)-len(body)], Seen{}},
+		{"a hole", strings.Replace(view, "said in room dev", strings.Repeat("\x00", 16), 1), Seen{}},
 		{"first line lost", body, Seen{}},
 		{"first line broken", "◆ context of ada " + body, Seen{}},
 		{"empty", "", Seen{}},

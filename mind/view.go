@@ -17,7 +17,7 @@ type section struct {
 	body string
 }
 
-// endHeader is the last line of context.md: what lacks it is not all there.
+// endHeader is the last line of context.md, which no other section of it has: what lacks it is not all there.
 const endHeader = "◆ end"
 
 // View renders the live context as text, for people and editors. Its first line
@@ -163,7 +163,6 @@ type Seen struct {
 	Through int  // the newest entry in it
 	Intact  bool // nobody has edited it
 	Epoch   int  // that it was written in; in a later one not all of it can be compared
-	Whole   bool // its last line is there; without it, it may be half written
 
 	self  string // first digits of whose context it is
 	above string // what a person wrote over the first line
@@ -172,21 +171,21 @@ type Seen struct {
 
 var viewPattern = lazy.Regexp(`^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})$`)
 
-// ReadView reads a context.md. It is false when the file has no first line of
-// ours: it is then nobody's edit, and rebuilt.
+// ReadView reads a context.md. It is false when the file lacks our first or last line, or has a zero byte, which no view has:
+// then it is what a power loss left of a view, or an editor that died of an edit, and nobody is to obey it.
 func ReadView(file []byte) (Seen, bool) {
 	whole := strings.TrimPrefix(string(file), "\uFEFF") // some editors put that there
 	above, _, _ := strings.Cut("\n"+whole, "\n◆ context of ")
 	first, text, _ := strings.Cut(whole[min(len(above), len(whole)):], "\n")
 	m := viewPattern().FindStringSubmatch(strings.TrimSpace(first))
-	if m == nil {
+	if m == nil || !endLine().MatchString(text) || strings.Contains(whole, "\x00") {
 		return Seen{}, false
 	}
 	epoch, err1 := strconv.Atoi(m[2])
 	through, err2 := strconv.Atoi(m[3])
 	above = strings.TrimSpace(above)
-	intact := above == "" && blobs.Sum([]byte(text)).String()[:16] == m[4]
-	return Seen{through, intact, epoch, intact || endLine().MatchString(text), m[1], above, text}, err1 == nil && err2 == nil
+	intact := above == "" && blobs.Sum([]byte(strings.TrimRight(text, "\n") + "\n")).String()[:16] == m[4]
+	return Seen{through, intact, epoch, m[1], above, text}, err1 == nil && err2 == nil
 }
 
 var endLine = lazy.Regexp(`(?m)^` + endHeader + `[ \t\r]*$`)

@@ -75,8 +75,9 @@ func partOf(f *frame, s *mind.State, id string) (*part, error) {
 		return nil, err
 	}
 	p := &part{ID: id, path: filepath.Join(f.ID.Dir, "context.md"), file: string(file), looks: looks, Gone: true}
+	_, whole := mind.ReadView(file)
 	for _, sec := range sections(p.file) {
-		if sec.id == id {
+		if whole && sec.id == id {
 			p.Text, p.from, p.to, p.Gone = sec.text, sec.from, sec.to, false
 		}
 	}
@@ -119,7 +120,7 @@ func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id, text := r.FormValue("part"), strings.ReplaceAll(r.FormValue("text"), "\r\n", "\n")
+	id, text := r.FormValue("part"), strings.NewReplacer("\r\n", "\n", "\x00", "\uFFFD").Replace(r.FormValue("text"))
 	p, err := partOf(f, s, id)
 	if err != nil {
 		return err
