@@ -295,7 +295,7 @@ func (a *Agent) writeDueContext() {
 // replaceContext puts the view in the place of the context.md that looks as given; nil
 // is none. If a person has saved another one meanwhile, it is read first.
 func (a *Agent) replaceContext(read fs.FileInfo) {
-	now, err := durable.Swap(a.files.path(contextFile), a.state.View(), 0o600,
+	now, err := durable.SwapView(a.files.path(contextFile), a.state.View(), 0o600,
 		func(there fs.FileInfo) bool { return there == nil && read == nil || unchanged(read, there) })
 	if err != nil && !a.files.failed { // a full disk, say: nothing depends on the view
 		a.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)

@@ -56,6 +56,8 @@ func noTemp(t *testing.T, dir string) {
 	}
 }
 
+func anyFile(fs.FileInfo) bool { return true }
+
 // The order of the steps is the promise: no test can cut the power.
 func TestOrderOfSteps(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
@@ -98,6 +100,8 @@ func TestOrderOfSteps(t *testing.T) {
 			_, _, err := Append(file, []byte("y\n"), 0o600)
 			return err
 		}, []string{"append f", "sync f", "syncdir root"}},
+		{"swap", func() error { _, err := Swap(file, nil, 0o600, anyFile); return err }, []string{"write f", "sync f"}},
+		{"swap a view", func() error { _, err := SwapView(file, nil, 0o600, anyFile); return err }, []string{"write f"}},
 		{"remove", func() error { return Remove(file) }, []string{"remove f", "syncdir root"}},
 	}
 	for _, c := range cases {

@@ -149,12 +149,25 @@ func fill(dir directory, perm fs.FileMode, write func(*os.File) error, use func(
 // Where the filesystem cannot exchange files, mine is asked just before a rename,
 // which leaves an instant in which a save can be lost.
 func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
-	_, err = fill(named(filepath.Dir(path)), perm, func(f *os.File) (err error) {
-		if err = put(f, data); err == nil {
-			now, err = f.Stat()
+	return swapIn(path, perm, mine, func(f *os.File) error {
+		if err := write("write", path, f, data); err != nil {
+			return err
 		}
-		if err == nil {
-			err = step("sync", path, func() error { return fsync(f) })
+		return step("sync", path, func() error { return fsync(f) })
+	})
+}
+
+// SwapView is Swap without the sync: power loss may leave the old file, or the new one empty, cut off or with zeros in
+// it. It is for a view that can be made again, and whose reader knows such a file.
+func SwapView(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
+	return swapIn(path, perm, mine, func(f *os.File) error { return write("write", path, f, data) })
+}
+
+// swapIn swaps path for the file that with fills.
+func swapIn(path string, perm fs.FileMode, mine func(fs.FileInfo) bool, with func(*os.File) error) (now fs.FileInfo, err error) {
+	_, err = fill(named(filepath.Dir(path)), perm, func(f *os.File) (err error) {
+		if err = with(f); err == nil {
+			now, err = f.Stat()
 		}
 		return err
 	}, func(tmp string) (bool, error) {
