@@ -157,7 +157,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 	})
 	old := map[blobs.Hash]bool{}
 	if err == nil && o.Since > 0 {
-		err = check.ReachTo(e.id, e.store, from, func(h blobs.Hash) error { old[h] = true; return nil })
+		err = check.Reach(e.id, e.store, from, func(h blobs.Hash) error { old[h] = true; return nil })
 		err = cmp.Or(err, life.Scan(e.id.LIFE(), func(line life.Event, at int64) error { // what was erased since is new, too
 			for _, text := range line.All("blob") {
 				address, _, _ := strings.Cut(text, ":")
@@ -169,7 +169,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 		}))
 	}
 	if err == nil {
-		err = check.ReachTo(e.id, e.store, e.end, func(h blobs.Hash) error {
+		err = check.Reach(e.id, e.store, e.end, func(h blobs.Hash) error {
 			if hex := h.String(); !old[h] {
 				e.files = append(e.files, file{path: "blobs/" + hex[:blobs.MinPrefix] + "/" + hex[blobs.MinPrefix:]})
 			}

@@ -16,17 +16,12 @@ import (
 	"lethe/life"
 )
 
-// Reach calls f once for each blob that a life refers to: those that lines of its LIFE
+// Reach calls f once for each blob that the first end bytes of a life's LIFE refer to: those that lines
 // name, what snapshots, cards and originals name beside them, and the parents of what it has taken
 // over from an ancestor, down to the boot blob. It holds all their addresses. It goes on
 // behind what is missing or damaged, and returns an error for that at the end, which
 // wraps blobs.ErrNotFound or blobs.ErrDigest; an error of f ends it.
-func Reach(id agent.Identity, store *blobs.Store, f func(blobs.Hash) error) error {
-	return ReachTo(id, store, math.MaxInt64, f)
-}
-
-// ReachTo is Reach of the first end bytes of LIFE.
-func ReachTo(id agent.Identity, store *blobs.Store, end int64, f func(blobs.Hash) error) error {
+func Reach(id agent.Identity, store *blobs.Store, end int64, f func(blobs.Hash) error) error {
 	all, err := list(store)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package check
 
 import (
 	"errors"
+	"math"
 	"os"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 func (w *world) reached(id agent.Identity) map[blobs.Hash]bool {
 	w.Helper()
 	own := map[blobs.Hash]bool{}
-	lethetest.Must(w, Reach(id, w.store, func(h blobs.Hash) error {
+	lethetest.Must(w, Reach(id, w.store, math.MaxInt64, func(h blobs.Hash) error {
 		if own[h] {
 			w.Errorf("%s visits %s twice", id.Name, h)
 		}
@@ -59,11 +60,11 @@ func TestReachBeyondWhatIsLost(t *testing.T) {
 	lethetest.Must(t, os.Remove(w.store.Path(epoch)))
 	n := 0
 	count := func(blobs.Hash) error { n++; return nil }
-	if err := Reach(ada, w.store, count); !errors.Is(err, blobs.ErrNotFound) || n != len(whole)-1 {
+	if err := Reach(ada, w.store, math.MaxInt64, count); !errors.Is(err, blobs.ErrNotFound) || n != len(whole)-1 {
 		t.Errorf("of %d visited %d, %v", len(whole), n, err)
 	}
 	end, n := errors.New("enough"), 0
-	if err := Reach(ada, w.store, func(blobs.Hash) error { n++; return end }); err != end || n != 1 {
+	if err := Reach(ada, w.store, math.MaxInt64, func(blobs.Hash) error { n++; return end }); err != end || n != 1 {
 		t.Errorf("visited %d, %v", n, err)
 	}
 }

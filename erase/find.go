@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -71,7 +72,7 @@ func (f *finder) readLife() error {
 			}
 		case event.Boot:
 			if parsed.Fork.Self != "" {
-				return check.Reach(f.id, f.store, func(h blobs.Hash) error { f.taken[h] = true; return nil })
+				return check.Reach(f.id, f.store, math.MaxInt64, func(h blobs.Hash) error { f.taken[h] = true; return nil })
 			}
 		case event.Command:
 			if _, before := f.models[parsed.Model]; parsed.Model != "" && !before {

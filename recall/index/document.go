@@ -57,23 +57,10 @@ type document struct {
 
 // reader makes documents of blobs. It belongs to one goroutine.
 type reader struct {
-	keys     [1 << 16]struct{ hash, key uint64 } // of words, since most come again; a later one takes the place of an earlier one
-	counts   map[uint64]int                      // of the segment, by key
+	stems    text.Stems
+	counts   map[uint64]int // of the segment, by key
 	speakers map[string]bool
 	size     int // tokens of the segment
-}
-
-// key is that of the term that a token is.
-func (r *reader) key(t text.Token) uint64 {
-	if t.Kind != text.Word {
-		return keyOf(text.Term(t))
-	}
-	hash := hashOf(t.Text)
-	known := &r.keys[hash%uint64(len(r.keys))]
-	if known.hash != hash {
-		known.hash, known.key = hash, keyOf(text.Term(t))
-	}
-	return known.key
 }
 
 // read makes a document of an original. at tells when an entry was written, by its
@@ -87,7 +74,7 @@ func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Ti
 	}
 	var more []uint64
 	for t := range text.Tokens(text.About(blob.Meta)) {
-		more = append(more, r.key(t)|About)
+		more = append(more, keyOf(r.stems.Term(t))|About)
 	}
 	for _, f := range append(filters(facts, d.First, d.Last), originalTerm(blob.Hash)) {
 		more = append(more, keyOf(f)|About)
@@ -139,7 +126,7 @@ func (r *reader) count(said string) {
 		if t.Counts() {
 			r.size++
 		}
-		r.counts[r.key(t)]++
+		r.counts[keyOf(r.stems.Term(t))]++
 	}
 }
 

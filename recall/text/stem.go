@@ -60,18 +60,10 @@ func (m Stems) Term(t Token) string {
 		if len(m) >= maxStems {
 			clear(m)
 		}
-		s = Term(t)
+		s = strings.Clone(stem(t.Text))
 		m[strings.Clone(t.Text)] = s
 	}
 	return s
-}
-
-// Term returns how a token stands in the index.
-func Term(t Token) string {
-	if t.literal() {
-		return t.Text
-	}
-	return strings.Clone(stem(t.Text))
 }
 
 // stopWords are not looked up, unless a query has nothing else. The list is
