@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"lethe"
 	"lethe/blobs"
 	"lethe/chat"
@@ -207,12 +209,9 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 			return id, fmt.Errorf("%q is not the name of a room", room)
 		}
 	}
-	names, err := os.Open(home.Names())
-	if err != nil {
-		return id, err
-	}
+	names := flock.New(home.Names(), flock.SetFlag(os.O_RDONLY))
 	defer names.Close()
-	if err := syscall.Flock(int(names.Fd()), syscall.LOCK_EX); err != nil { // until names is closed
+	if err := names.Lock(); err != nil {
 		return id, fmt.Errorf("lock %s: %w", home.Names(), err)
 	}
 	if id, err := home.Find(o.Name); err == nil && id.Name == o.Name {

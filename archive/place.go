@@ -10,7 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
+
+	"github.com/gofrs/flock"
 
 	"lethe/agent"
 	"lethe/blobs"
@@ -59,13 +60,10 @@ type importer struct {
 func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got Result, err error) {
 	i := &importer{ReadOptions: o, home: home, store: store}
 	dir := filepath.Join(home.Agents(), ".tmp-import")
-	lock, err := os.Open(home.Blobs())
-	if err != nil {
-		return got, err
-	}
+	lock := flock.New(home.Blobs(), flock.SetFlag(os.O_RDONLY))
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return got, ErrImporting
+	if free, err := lock.TryLock(); err != nil || !free {
+		return got, cmp.Or(err, ErrImporting)
 	}
 	defer func() {
 		if err = errors.Join(err, os.RemoveAll(dir)); err != nil {

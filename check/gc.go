@@ -2,6 +2,7 @@ package check
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,21 +45,15 @@ var ErrInUse = errors.New("running")
 // and bridges meanwhile, and nobody is booted. Where a life refers to what is missing, it refuses.
 func Collect(home agent.Home, store *blobs.Store, move bool) (g Garbage, err error) {
 	g.Kinds = map[string]Amount{}
-	names, err := os.Open(home.Names())
-	if err != nil {
-		return g, err
-	}
+	names := flock.New(home.Names(), flock.SetFlag(os.O_RDONLY))
 	defer names.Close()
-	if err := syscall.Flock(int(names.Fd()), syscall.LOCK_EX); err != nil { // as a boot does
+	if err := names.Lock(); err != nil { // as a boot does
 		return g, err
 	}
-	stored, err := os.Open(home.Blobs())
-	if err != nil {
-		return g, err
-	}
+	stored := flock.New(home.Blobs(), flock.SetFlag(os.O_RDONLY))
 	defer stored.Close()
-	if err := syscall.Flock(int(stored.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { // as an import does, which counts on what is here
-		return g, fmt.Errorf("%s: %w", home.Blobs(), ErrInUse)
+	if free, err := stored.TryLock(); err != nil || !free { // as an import does, which counts on what is here
+		return g, fmt.Errorf("%s: %w", home.Blobs(), cmp.Or(err, ErrInUse))
 	}
 	for _, dir := range []string{"agents", "bridges"} {
 		locks, _ := filepath.Glob(filepath.Join(home.Dir, dir, "*", "lock"))
