@@ -16,6 +16,7 @@ var allowed = map[string][]string{
 	"lethe":                  {},
 	"lethe/internal/durable": {},
 	"lethe/internal/sandbox": {},
+	"lethe/internal/must":    {},
 	"lethe/internal/secret":  {},
 	lazy:                     {},
 	"lethe/internal/redact":  {"lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/life", "lethe/life/event"},
@@ -69,7 +70,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/serve":           {"lethe/agent", "lethe/bridge", "lethe/bridge/health", "lethe/internal/status", "lethe/life", "lethe/mind", "lethe/trigger", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/report"},
 	"lethe/bridge/serve/guard":     {},
 	"lethe/deploy":                 {},
-	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
+	"lethe/internal/demo":          {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/must", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/mind"},
 	"lethe/cmd/lethe": {"lethe", "lethe/agent", "lethe/archive", "lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/acp", "lethe/bridge/health", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/stdin", "lethe/bridge/telegram", "lethe/chat", "lethe/check", "lethe/config", "lethe/doctor", "lethe/erase", "lethe/events", "lethe/host",
 		"lethe/internal/bench", "lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/eval", "lethe/internal/replay", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/proof", "lethe/report", "lethe/tools"},
 

@@ -19,6 +19,7 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/internal/must"
 )
 
 const (
@@ -41,8 +42,8 @@ target = 0.0
 bash = "off"
 `, limit)
 
-// tour is one run of the demo. A scene that cannot go on panics with a failed,
-// which show recovers.
+// tour is one run of the demo. A scene that cannot go on ends with an error of
+// package must.
 type tour struct {
 	*teller
 	exe      string
@@ -59,21 +60,7 @@ type tour struct {
 	before int // tokens of the context before the compaction
 }
 
-// failed is why a scene did not happen.
-type failed struct{ error }
-
-func fail(format string, args ...any) { panic(failed{fmt.Errorf(format, args...)}) }
-
-func check(err error) {
-	if err != nil {
-		panic(failed{err})
-	}
-}
-
-func must[T any](v T, err error) T {
-	check(err)
-	return v
-}
+func fail(format string, args ...any) { must.Do(fmt.Errorf(format, args...)) }
 
 // Run shows the tour on out, with the daemon of the program exe; fast leaves out the
 // pauses for reading. When it returns the daemon and its home are gone. An error names the
@@ -120,7 +107,7 @@ func (t *tour) run() (err error) {
 		t.scene(i+1, s.title)
 		var err error
 		if t.err == nil {
-			err = play(s.play)
+			err = must.Run(s.play)
 		}
 		switch {
 		case t.err != nil:
@@ -131,20 +118,5 @@ func (t *tour) run() (err error) {
 			return fmt.Errorf("demo: %q did not happen: %w", s.title, err)
 		}
 	}
-	return nil
-}
-
-// play plays a scene.
-func play(scene func()) (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case failed:
-			err = p.error
-		default:
-			panic(p)
-		}
-	}()
-	scene()
 	return nil
 }

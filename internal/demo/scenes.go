@@ -11,6 +11,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/internal/must"
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/mind"
@@ -18,15 +19,15 @@ import (
 
 // begin boots the identity, and puts the logbook where its tools work.
 func (t *tour) begin() {
-	t.home = must(agent.OpenHome(filepath.Join(t.dir, "home")))
-	t.store = must(blobs.Open(t.home.Blobs()))
-	check(os.WriteFile(filepath.Join(t.home.Dir, "config.toml"), []byte(config), 0o600))
+	t.home = must.Get(agent.OpenHome(filepath.Join(t.dir, "home")))
+	t.store = must.Get(blobs.Open(t.home.Blobs()))
+	must.Do(os.WriteFile(filepath.Join(t.home.Dir, "config.toml"), []byte(config), 0o600))
 	t.start("--name", name, "--room", room)
 	t.text("That is %s: a log, a hash of its purpose and the moment of its birth, and a process that thinks. Its context holds %d tokens, so it will have to forget soon.", name, limit)
 	for m := range months {
 		path := filepath.Join(t.id.Dir, "workspace", monthFile(m))
-		check(os.MkdirAll(filepath.Dir(path), 0o700))
-		check(os.WriteFile(path, []byte(month(m)), 0o600))
+		must.Do(os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(os.WriteFile(path, []byte(month(m)), 0o600))
 	}
 }
 
@@ -157,7 +158,7 @@ func (t *tour) kill() {
 func (t *tour) counted() {
 	var lines, answers []chat.Line
 	t.await("the answers in the room", func() bool { // chat tells one as soon as LIFE has it
-		lines = must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines
+		lines = must.Get(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines
 		answers = slices.DeleteFunc(slices.Clone(lines), func(l chat.Line) bool { return !l.Agent })
 		return len(answers) >= t.said
 	})
@@ -181,7 +182,7 @@ func (t *tour) act() {
 	t.hears("AGENT:"+name, "says: READ_FILE")
 	t.text("And it can ask you first, and wait as long as you take, at no cost. The question outlives the process:")
 	t.exchange(ask)
-	lines := must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines
+	lines := must.Get(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines
 	q, ok := chat.ParseQuestion(lines[len(lines)-1].Text)
 	if !ok {
 		fail("the last line of the room is no question")
@@ -196,7 +197,7 @@ func (t *tour) act() {
 
 // exchange shows a line and what is said to it.
 func (t *tour) exchange(text string) {
-	t.seen = len(must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines)
+	t.seen = len(must.Get(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines)
 	t.print("\n")
 	t.line("you", text)
 	t.line(name, t.say(text))
@@ -205,7 +206,7 @@ func (t *tour) exchange(text string) {
 // hears waits for a line of the room by what its tag and its text begin with or hold, and shows it.
 func (t *tour) hears(by, text string) {
 	t.await("a line of "+by+" with "+text, func() bool {
-		for _, l := range must(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines[t.seen:] {
+		for _, l := range must.Get(chat.Read(chat.Path(t.home.Dir, room), chat.Cursor{}, 1<<24)).Lines[t.seen:] {
 			if strings.HasPrefix(string(l.Raw), "["+by+" ") && strings.Contains(l.Text, text) {
 				raw, _, more := strings.Cut(string(l.Raw), "\u2028")
 				if more {

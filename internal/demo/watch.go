@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"lethe/agent"
+	"lethe/internal/must"
 	"lethe/internal/status"
 	"lethe/life"
 	"lethe/mind"
@@ -40,11 +41,11 @@ func (t *tour) lethe(args ...string) *exec.Cmd {
 // start shows a command that runs a daemon, runs it, and waits until it is ready.
 func (t *tour) start(args ...string) {
 	t.command("lethe run --offline %s", strings.Join(args, " "))
-	out := must(os.Create(filepath.Join(t.dir, "daemon.log")))
+	out := must.Get(os.Create(filepath.Join(t.dir, "daemon.log")))
 	defer out.Close() // the daemon has its own
 	d := &daemon{t.lethe(append([]string{"run", "--offline"}, args...)...), out.Name(), make(chan struct{})}
 	d.cmd.Stdout, d.cmd.Stderr = out, out
-	check(d.cmd.Start())
+	must.Do(d.cmd.Start())
 	go func() { // ends with the process, which kill or ctx ends
 		_ = d.cmd.Wait()
 		close(d.gone)
@@ -56,7 +57,7 @@ func (t *tour) start(args ...string) {
 		said = string(regexp.MustCompile(`(?m)^ready [0-9a-f]{16}`).Find(log))
 		return said != ""
 	})
-	t.id = must(t.home.Find(name))
+	t.id = must.Get(t.home.Find(name))
 	if said != "ready "+t.id.Self[:16] {
 		fail("the daemon says %s, and %s is %.16s", said, name, t.id.Self)
 	}
@@ -75,11 +76,11 @@ func (t *tour) await(what string, ok func() bool) {
 	for !ok() {
 		select {
 		case <-t.ctx.Done():
-			check(t.ctx.Err())
+			must.Do(t.ctx.Err())
 		case <-t.daemon.gone:
 			log, _ := os.ReadFile(t.daemon.log)
 			lines := bytes.Split(bytes.TrimSpace(log), []byte("\n"))
-			check(errors.Join(t.ctx.Err(), fmt.Errorf("wait for %s: the daemon ended (%s): %s", what, t.daemon.cmd.ProcessState, lines[len(lines)-1])))
+			must.Do(errors.Join(t.ctx.Err(), fmt.Errorf("wait for %s: the daemon ended (%s): %s", what, t.daemon.cmd.ProcessState, lines[len(lines)-1])))
 		case <-late:
 			fail("wait for %s: not within %s", what, t.patience)
 		case <-time.After(40 * time.Millisecond):
@@ -112,9 +113,9 @@ func (t *tour) status() status.Status {
 // happened returns the events of some kinds from the n-th line of LIFE.md on, of all
 // kinds where none is given. A last line that is being written is left out.
 func (t *tour) happened(n int, kinds ...string) (out []life.Event) {
-	lines := strings.Split(string(must(os.ReadFile(t.id.LIFE()))), "\n")
+	lines := strings.Split(string(must.Get(os.ReadFile(t.id.LIFE()))), "\n")
 	for _, line := range lines[min(n, len(lines)-1) : len(lines)-1] {
-		if e := must(life.ParseLine(line)); len(kinds) == 0 || slices.Contains(kinds, e.Kind) {
+		if e := must.Get(life.ParseLine(line)); len(kinds) == 0 || slices.Contains(kinds, e.Kind) {
 			out = append(out, e)
 		}
 	}
@@ -134,7 +135,7 @@ func (t *tour) viewed(what string, will func(*mind.State) bool) (text string) {
 		if err != nil || !will(s) {
 			return false
 		}
-		view := must(os.ReadFile(filepath.Join(t.id.Dir, "context.md")))
+		view := must.Get(os.ReadFile(filepath.Join(t.id.Dir, "context.md")))
 		seen, ok := mind.ReadView(view)
 		text = string(view)
 		return ok && seen.Intact && seen.Epoch == s.Epoch && seen.Through == s.Next-1
@@ -144,5 +145,5 @@ func (t *tour) viewed(what string, will func(*mind.State) bool) (text string) {
 
 // cat reads the body of a blob, checked, as lethe cat does.
 func (t *tour) cat(short string) string {
-	return string(must(t.store.Get(must(t.store.Resolve(short)))).Body)
+	return string(must.Get(t.store.Get(must.Get(t.store.Resolve(short)))).Body)
 }
