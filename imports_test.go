@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 		"lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/recall/text", "lethe/tools"},
 	"lethe/internal/eval": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
 		"lethe/recall", "lethe/recall/text", "lethe/tools"},
-	"lethe/internal/bench": {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/recall"},
+	"lethe/internal/bench": {"lethe/blobs", "lethe/chat", "lethe/internal/must", "lethe/life", "lethe/life/event", "lethe/recall"},
 	"lethe/report": {"lethe/agent", "lethe/blobs", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event",
 		"lethe/mind", "lethe/recall", "lethe/tools", "lethe/trigger"},
 	"lethe/bridge/serve/backend":    {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/life", "lethe/report"},

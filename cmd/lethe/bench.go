@@ -18,7 +18,7 @@ func (p *program) benchCommand() *cobra.Command {
 	var plot string
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure what Lethe costs on this machine, in a few minutes",
+		Short: "Measure what Lethe costs on this machine, in two minutes",
 		Long: `Bench runs identities in temporary homes, which it makes beside your home and removes,
 against a model of its own on loopback, and prints a table: each figure, its floor in the same run, and the
 bound that Lethe sets itself. The floor is a bare client (six) that does nothing but the requests and the syncs.

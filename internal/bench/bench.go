@@ -5,7 +5,7 @@
 //
 // Real processes run identities in temporary homes, against a model on loopback that answers at once. The floor is a
 // process, too: a bare client (six.go) that sends as many bytes and does the syncs of the order of writing. Programs are
-// measured in turn, so that what else the machine does falls on all of them. report.go has the rows.
+// measured in turn, a few steps each, so that what else the machine does falls on all of them. report.go has the rows.
 package bench
 
 import (
@@ -21,6 +21,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"lethe/internal/must"
 )
 
 // Options say what is measured.
@@ -56,112 +58,107 @@ func Groups() (names []string) {
 // bench is one run.
 type bench struct {
 	Options
-	*Report
+	Report
+	samples      map[string]map[string][]float64 // by row and column
 	ctx          context.Context
 	dir          string
 	model        model
 	lethe, six   *column
-	columns      []*column // these, and the other program between them if there is one
+	programs     []*column // lethe, and the other program if there is one
+	columns      []*column // these, and the floor
+	booted       int       // identities that each column has
 	running      []*process
-	trace        string // a file: strace writes there what is launched
-	head, growth int    // bytes of a life's first request, and what a round adds: the floor sends as much
-}
-
-// failed is why the run cannot go on; Run recovers it.
-type failed struct{ error }
-
-func check(err error) {
-	if err != nil {
-		panic(failed{err})
-	}
-}
-
-func must[T any](v T, err error) T {
-	check(err)
-	return v
+	traced       bool // what is launched: strace writes a file beside its home
+	head, growth int  // bytes of a life's first request, and what a round adds: the floor sends as much
 }
 
 // Run measures, and leaves nothing behind.
 func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	b := &bench{Options: o, ctx: ctx, Report: &Report{Figures: map[string]map[string]float64{}}}
-	defer func() {
-		p, interrupted := recover(), ctx.Err()
-		b.stopAll()
-		cancel()
-		if b.dir != "" {
-			err = errors.Join(err, os.RemoveAll(b.dir))
-		}
-		if why, ok := p.(failed); ok {
-			err = cmp.Or(interrupted, why.error)
-		} else if p != nil {
-			panic(p)
-		}
-	}()
+	b := &bench{Options: o, ctx: ctx, samples: map[string]map[string][]float64{}}
 	if b.dir, err = os.MkdirTemp(filepath.Dir(o.Home), ".lethe-bench-"); err != nil {
+		cancel()
 		return nil, fmt.Errorf("make a temporary home: %w", err)
 	}
-	var disk unix.Statfs_t
-	err = unix.Statfs(b.dir, &disk)
-	if free := disk.Bavail * uint64(disk.Bsize); err == nil && free < 1<<30 {
-		return nil, fmt.Errorf("the temporary homes take up to 1 GB, and %s has %d MB free", filepath.Dir(b.dir), free>>20)
+	defer func() {
+		err = cmp.Or(ctx.Err(), err)
+		b.stopAll()
+		cancel()
+		err = errors.Join(err, os.RemoveAll(b.dir))
+	}()
+	if err = must.Run(b.run); err != nil {
+		return nil, err
 	}
-	b.lethe, b.six = &column{title: "lethe", exe: o.Program}, &column{title: floor, exe: must(os.Executable())}
-	b.columns = []*column{b.lethe, b.six}
-	if o.Against != "" {
-		b.columns = slices.Insert(b.columns, 1, &column{title: "against", exe: o.Against})
+	return b.report(), nil
+}
+
+func (b *bench) run() {
+	var disk unix.Statfs_t
+	must.Do(unix.Statfs(b.dir, &disk))
+	if free := disk.Bavail * uint64(disk.Bsize); free < 1<<30 {
+		must.Do(fmt.Errorf("the temporary homes take up to 1 GB, and %s has %d MB free", filepath.Dir(b.dir), free>>20))
 	}
 	b.machine()
-	b.model.listen(ctx)
-	b.homes(1)
+	b.model.listen(b.ctx)
+	b.homes()
 	const rounds = 8
-	l := b.turn(b.lethe, 0, rounds)
+	l := b.turns(b.boot(1)[0], rounds, b.lethe)[b.lethe]
 	b.head = l.marks[0].bytes
 	b.growth = (l.marks[rounds].bytes - b.head) / rounds
 	for _, g := range groups {
-		if len(o.Only) == 0 || slices.Contains(o.Only, g.name) {
-			o.Say(g.name + ": " + g.about)
+		if len(b.Only) == 0 || slices.Contains(b.Only, g.name) {
+			b.Say(g.name + ": " + g.about)
 			g.measure(b)
+			b.stopAll()
 		}
 	}
-	return b.Report, nil
 }
 
-// homes makes a fresh home of each column, with n identities that have been booted.
-func (b *bench) homes(n int) {
-	config := fmt.Sprintf("user = \"bench\"\n[model]\nbase_url = %q\nname = \"bench\"\n[context]\nlimit = 50000000\n[turn]\nmax_steps = 1000000\n", b.model.url)
+// homes makes a home of each column. The directories are those that some ten thousand texts have made: what is measured
+// is a home that has lived.
+func (b *bench) homes() {
+	b.lethe, b.six = &column{title: "lethe", exe: b.Program}, &column{title: floor, exe: must.Get(os.Executable())}
+	if b.programs = []*column{b.lethe}; b.Against != "" {
+		b.programs = append(b.programs, &column{title: "against", exe: b.Against})
+	}
+	b.columns = append(slices.Clone(b.programs), b.six)
 	for _, c := range b.columns {
-		c.home = filepath.Join(b.dir, c.title)
-		check(os.RemoveAll(c.home))
-		check(os.MkdirAll(filepath.Join(c.home, "chats"), 0o700))
-		shards(filepath.Join(c.home, "blobs"))
-		check(os.WriteFile(filepath.Join(c.home, "config.toml"), []byte(config), 0o600))
-		var boots errgroup.Group
-		boots.SetLimit(runtime.NumCPU())
-		for i := range n {
+		c.home, c.url = filepath.Join(b.dir, c.title), b.model.url+c.title
+		for i := range 1 << 12 {
+			must.Do(os.MkdirAll(c.shard(fmt.Sprintf("%03x", i)), 0o700))
+		}
+		must.Do(os.Mkdir(filepath.Join(c.home, "chats"), 0o700))
+		config := fmt.Sprintf("user = \"bench\"\n[model]\nbase_url = %q\nname = \"bench\"\n[context]\nlimit = 50000000\n[turn]\nmax_steps = 1000000\n", c.url)
+		must.Do(os.WriteFile(filepath.Join(c.home, "config.toml"), []byte(config), 0o600))
+	}
+	unix.Sync() // what is still to be written of these directories would not count as written by who changes them next
+}
+
+// boot makes n more identities in each column, and returns their names.
+func (b *bench) boot(n int) (names []string) {
+	var boots errgroup.Group
+	boots.SetLimit(runtime.NumCPU())
+	for range n {
+		name := fmt.Sprintf(prefix+"%03d", b.booted)
+		b.booted++
+		names = append(names, name)
+		for _, c := range b.programs {
 			boots.Go(func() error {
-				if c == b.six {
-					return nil
-				}
-				p, err := b.launch(c, "--name="+nameOf(i), "--room="+nameOf(i))
+				p, err := b.launch(c, "--name="+name, "--room="+name)
 				if err == nil {
 					p.stop()
 				}
 				return err
 			})
 		}
-		check(boots.Wait())
 	}
+	must.Do(boots.Wait())
+	return names
 }
 
-// shards makes the directories of a store that some ten thousand texts have made: what is measured is a home that has lived.
-func shards(dir string) {
-	for i := range 1 << 12 {
-		check(os.MkdirAll(filepath.Join(dir, fmt.Sprintf("%03x", i)), 0o700))
-	}
-}
-
+// stopAll ends what runs, and what the model has to say to it.
 func (b *bench) stopAll() {
+	b.model.hush()
 	for _, p := range b.running {
 		p.stop()
 	}
@@ -172,47 +169,50 @@ func (b *bench) stopAll() {
 func (b *bench) each(n int, measure func(c *column)) {
 	for range n {
 		for _, c := range b.columns {
-			check(b.ctx.Err())
+			must.Do(b.ctx.Err())
 			measure(c)
 		}
 	}
 }
 
-func (b *bench) set(row string, c *column, value float64) {
-	if b.Figures[row] == nil {
+// note notes a sample of a row; its figure is their median.
+func (b *bench) note(row string, c *column, value float64) {
+	if b.samples[row] == nil {
+		b.samples[row] = map[string][]float64{}
+	}
+	b.samples[row][c.title] = append(b.samples[row][c.title], value)
+}
+
+// report makes figures of the samples.
+func (b *bench) report() *Report {
+	b.Figures = map[string]map[string]float64{}
+	for row, columns := range b.samples {
 		b.Figures[row] = map[string]float64{}
+		for title, list := range columns {
+			slices.Sort(list)
+			b.Figures[row][title] = (list[(len(list)-1)/2] + list[len(list)/2]) / 2
+		}
 	}
-	b.Figures[row][c.title] = value
+	return &b.Report
 }
 
-// wait is the request of the next final answer, or none within a time.
-func (b *bench) wait(l *script, most time.Duration) (m mark) {
-	select {
-	case m = <-l.done:
-	case <-b.ctx.Done():
-	case <-time.After(most):
-	}
-	check(b.ctx.Err())
-	return m
-}
-
-func (b *bench) pause(d time.Duration) { b.wait(&script{}, d) }
-
-// answered is wait for what has to come.
+// answered is the request of the next final answer.
 func (b *bench) answered(l *script) mark {
-	m := b.wait(l, 5*time.Minute)
-	if m.came.IsZero() {
-		check(errors.New("no request came in five minutes"))
+	select {
+	case m := <-l.done:
+		return m
+	case <-b.ctx.Done():
+	case <-time.After(5 * time.Minute):
 	}
-	return m
+	return must.Get(mark{}, errors.New("no request came in five minutes"))
 }
 
-func nameOf(i int) string { return fmt.Sprintf(prefix+"%03d", i) }
-
-// quantile is in milliseconds.
-func quantile(list []time.Duration, q float64) float64 {
-	slices.Sort(list)
-	return ms(list[int(q*float64(len(list)))])
+func (b *bench) pause(d time.Duration) {
+	select {
+	case <-b.ctx.Done():
+	case <-time.After(d):
+	}
+	must.Do(b.ctx.Err())
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,5 +46,26 @@ func TestReport(t *testing.T) {
 	}
 	if strings.Contains(got, "2,000") {
 		t.Errorf("it has a row that was not measured:\n%s", got)
+	}
+	if plot := r.Plot(); strings.Count(plot, "<g ") != 1 || !strings.Contains(plot, `class="against" d="M`) {
+		t.Errorf("the plot is\n%s", plot)
+	}
+}
+
+// A model that waits before its answer while the bench goes on, or has ended, says no line in a home that is gone.
+func TestHush(t *testing.T) {
+	var m model
+	m.listen(t.Context())
+	asked, answers, said := make(chan int), make(chan int), false
+	l := m.expect(&column{title: "lethe"}, prefix+"000", script{before: func(n int) { asked <- n; <-answers }, next: func() { said = true }})
+	go func() {
+		<-asked
+		m.hush()
+		close(answers)
+	}()
+	r := httptest.NewRequest("POST", "/lethe/chat/completions", strings.NewReader(prefix+"000"))
+	m.ServeHTTP(httptest.NewRecorder(), r)
+	if (<-l.done).came.IsZero() || said {
+		t.Error("a line was said after hush")
 	}
 }

@@ -8,16 +8,19 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"path"
 	"sync"
 	"time"
+
+	"lethe/internal/must"
 )
 
 // model is an OpenAI-compatible server on loopback that reads of a request only whose it is, so that its own time
 // does not count: llm/rehearsal, which checks each message, would take longer than a round.
 type model struct {
-	url     string
-	mu      sync.Mutex         // guards what follows, and the marks
-	scripts map[string]*script // by the identity's name, which begins with prefix
+	url     string             // a column adds its title
+	mu      sync.Mutex         // guards what follows, and the marks; held while a script's next runs
+	scripts map[string]*script // by the column's title and the identity's name, which begins with prefix
 	buffers sync.Pool
 }
 
@@ -25,10 +28,10 @@ const prefix = "bench-"
 
 // script is what the model answers to an identity, and what it saw of it.
 type script struct {
-	calls int           // answers with a call, before each final one
-	delay time.Duration // of each answer
-	proc  *process      // whose usage is noted at each request; may be nil
-	next  func()        // called behind each final answer; may be nil
+	calls  int         // answers with a call, before each final one
+	before func(n int) // called before the answer to request n; may be nil
+	next   func()      // called behind each final answer; may be nil
+	proc   *process    // whose usage is noted at each request; may be nil
 
 	marks []mark    // all requests
 	done  chan mark // those that got a final answer
@@ -43,20 +46,45 @@ type mark struct {
 }
 
 func (m *model) listen(ctx context.Context) {
-	ln := must(net.Listen("tcp", "127.0.0.1:0"))
-	m.url, m.scripts, m.buffers.New = "http://"+ln.Addr().String()+"/v1/", map[string]*script{}, func() any { return new(bytes.Buffer) }
+	ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))
+	m.url, m.scripts, m.buffers.New = "http://"+ln.Addr().String()+"/", map[string]*script{}, func() any { return new(bytes.Buffer) }
 	srv := &http.Server{Handler: m, ErrorLog: log.New(io.Discard, "", 0)} // of identities that are stopped while they talk
 	context.AfterFunc(ctx, func() { _ = srv.Close() })
 	go func() { _ = srv.Serve(ln) }() // ends with ctx
 }
 
 // expect replaces what the model answers to an identity.
-func (m *model) expect(name string, l script) *script {
+func (m *model) expect(c *column, name string, l script) *script {
 	l.done = make(chan mark, 16)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.scripts[name] = &l
+	m.scripts[c.title+name] = &l
 	return &l
+}
+
+// hush has no script go on by itself: when it returns, nobody says a line any more.
+func (m *model) hush() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.scripts {
+		l.next = nil
+	}
+}
+
+// finals is how many final answers a script has had since a time, and how long passed between the first and the last.
+func (m *model) finals(l *script, since time.Time) (n float64, took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var first time.Time
+	for _, r := range l.marks {
+		if r.final && r.came.After(since) {
+			if n++; n == 1 {
+				first = r.came
+			}
+			took = r.came.Sub(first)
+		}
+	}
+	return n, took
 }
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +95,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := mark{came: time.Now(), bytes: body.Len()}
 	_, name, _ := bytes.Cut(body.Bytes(), []byte(prefix))
 	m.mu.Lock()
-	l := m.scripts[prefix+string(name[:min(3, len(name))])]
+	l := m.scripts[path.Dir(path.Dir(r.URL.Path))[1:]+prefix+string(name[:min(3, len(name))])]
 	m.mu.Unlock()
 	if err != nil || l == nil {
 		http.Error(w, "no such identity", http.StatusBadRequest)
@@ -76,14 +104,17 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if l.proc != nil {
 		now.usage = l.proc.usage()
 	}
-	now.final = len(l.marks)%(l.calls+1) == l.calls
-	time.Sleep(l.delay)
+	n := len(l.marks)
+	now.final = n%(l.calls+1) == l.calls
+	if l.before != nil {
+		l.before(n)
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	now.answered = time.Now()
-	_, _ = io.WriteString(w, answer(now.final, len(l.marks), now.bytes))
+	_, _ = io.WriteString(w, answer(now.final, n, now.bytes))
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	l.marks = append(l.marks, now)
-	m.mu.Unlock()
 	if !now.final {
 		return
 	}

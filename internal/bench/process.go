@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -14,10 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lethe/chat"
+	"lethe/internal/must"
 )
 
-// column is one of the programs that are measured, with a home of its own.
-type column struct{ title, exe, home string }
+// column is one of the programs that are measured, with a home of its own and a model at a URL of its own.
+type column struct{ title, exe, home, url string }
+
+// shard is the directory of texts whose hash begins so.
+func (c *column) shard(hash string) string { return filepath.Join(c.home, "blobs", hash[:3]) }
 
 // process is a program that runs identities.
 type process struct {
@@ -28,7 +33,7 @@ type process struct {
 
 // start runs identities of a column, until they are all ready.
 func (b *bench) start(c *column, names ...string) *process {
-	p := must(b.launch(c, names...))
+	p := must.Get(b.launch(c, names...))
 	b.running = append(b.running, p)
 	return p
 }
@@ -37,31 +42,23 @@ func (b *bench) start(c *column, names ...string) *process {
 func (b *bench) launch(c *column, names ...string) (*process, error) {
 	args := append([]string{c.exe, "run", "--home", c.home}, names...)
 	if c == b.six {
-		args = append([]string{c.exe, hidden, c.home, b.model.url, fmt.Sprint(b.head), fmt.Sprint(b.growth)}, names...)
+		args = append([]string{c.exe, hidden, c.home, c.url, fmt.Sprint(b.head), fmt.Sprint(b.growth)}, names...)
 	}
-	if b.trace != "" {
-		args = append([]string{"strace", "-f", "-qq", "-ttt", "-y", "-e", "signal=none", "-e", "trace=%file,%desc", "-o", b.trace}, args...)
+	if b.traced {
+		args = append([]string{"strace", "-f", "-qq", "-ttt", "-y", "-e", "signal=none", "-e", "trace=%file,%desc", "-o", c.home + ".strace"}, args...)
 	}
 	p := &process{cmd: exec.CommandContext(b.ctx, args[0], args[1:]...), gone: make(chan struct{})}
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.dir, "TMPDIR=" + b.dir} // no key
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                               // a terminal's ctrl-C is for the bench alone
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
-	p.cmd.WaitDelay = time.Second
 	var said bytes.Buffer
-	p.cmd.Stderr = &said
-	out, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer out.Close() // nothing is said behind the last "ready"
-	p.cmd.Stdout = w
+	p.cmd.Stderr, p.cmd.WaitDelay = &said, time.Second
+	out, err := p.cmd.StdoutPipe()
 	began := time.Now()
-	err = p.cmd.Start()
-	_ = w.Close()
-	if err != nil {
+	if err = errors.Join(err, p.cmd.Start()); err != nil {
 		return nil, err
 	}
-	go func() { // ends with the process
+	go func() { // ends with the process; nothing is said behind the last "ready"
 		_ = p.cmd.Wait()
 		close(p.gone)
 	}()
@@ -99,16 +96,18 @@ func (p *process) stop() {
 type usage struct {
 	processor         time.Duration
 	written, resident int64 // bytes: to disk, in memory
+	own               int64 // bytes: in memory, and not of a file
 }
 
 func (p *process) usage() (u usage) {
 	var t unix.Timespec // the clock of a process counts nanoseconds, /proc/PID/stat hundredths of a second
-	pid, cancelled := p.cmd.Process.Pid, int64(0)
+	pid, cancelled, shared := p.cmd.Process.Pid, int64(0), int64(0)
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil || unix.ClockGettime(int32(^pid<<3|2), &t) != nil {
 		return u
 	}
-	_, _ = fmt.Sscan(string(text), new(int), &u.resident)
+	_, _ = fmt.Sscan(string(text), new(int), &u.resident, &shared)
+	u.own = (u.resident - shared) * int64(os.Getpagesize())
 	u.resident *= int64(os.Getpagesize())
 	u.processor = time.Duration(t.Nano())
 	text, _ = os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
@@ -120,10 +119,10 @@ func (p *process) usage() (u usage) {
 
 // say appends a line to the room of an identity, as echo >> does, and returns when it began to.
 func (c *column) say(name string) time.Time {
-	line := must(chat.Format(false, "bench", time.Now(), "a line of ordinary length, as people write them"))
-	f := must(os.OpenFile(chat.Path(c.home, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600))
+	line := must.Get(chat.Format(false, "bench", time.Now(), "a line of ordinary length, as people write them"))
+	f := must.Get(os.OpenFile(chat.Path(c.home, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600))
 	defer f.Close()
 	at := time.Now()
-	must(f.Write(line))
+	must.Get(f.Write(line))
 	return at
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"strings"
 	"unicode/utf8"
@@ -29,9 +30,9 @@ var rows = []row{
 	{"syncs turn", "syncs of a turn without a call", "", '<', 8},
 	{"files round", "calls on files a round", "", '<', 60},
 	{"files turn", "calls on files of a turn without a call", "", 0, 0},
-	{"line p50", "line in a room → request, p50", "ms", '<', 3},
+	{"line", "line in a room → request, p50", "ms", '<', 3},
 	{"line p99", "… p99", "ms", '<', 6},
-	{"recalling p50", "… with an index, p50", "ms", '<', 3},
+	{"recalling", "… with an index, p50", "ms", '<', 3},
 	{"recalling p99", "… with an index, p99", "ms", '<', 6},
 	{"ready 1", "start → ready, 1 MB of LIFE", "ms", '<', 20},
 	{"ready 50", "… 50 MB", "ms", '<', 20},
@@ -39,7 +40,8 @@ var rows = []row{
 	{"first", "start → first request, 200 MB", "ms", '<', 25},
 	{"init", "start of this program that ends first thing in main", "ms", 0, 0},
 	{"resident", "resident, one idle identity", "MB", '<', 20},
-	{"resident more", "… each further one", "MB", '<', 0.18},
+	{"own", "… of which its own, not of the program file", "MB", 0, 0},
+	{"own more", "… each further one", "MB", '<', 0.18},
 	{"turns 1", "turns a second, 1 identity, answers of 0.2 s", "", '>', 2.4},
 	{"turns 10", "… 10 identities", "", '>', 24},
 	{"turns 100", "… 100 identities", "", '>', 180},
@@ -58,21 +60,11 @@ var rows = []row{
 	{"binary", "binary as it is (bound: stripped)", "MB", '<', 25},
 }
 
-// Report is what was measured: figures by row and column, and the lines of the plot.
+// Report is what was measured: figures by row and column, those of the plot among them.
 type Report struct {
 	Machine []string                      `json:"machine"`
 	Figures map[string]map[string]float64 `json:"figures"`
-	Rounds  []Point                       `json:"rounds,omitempty"`
-	Starts  []Point                       `json:"starts,omitempty"`
 	Notes   []string                      `json:"notes,omitempty"`
-}
-
-// Point is at so many rounds, or with so many MB of LIFE.
-type Point struct {
-	Column string  `json:"column"`
-	At     int     `json:"at"`
-	MS     float64 `json:"ms"`
-	MB     float64 `json:"mb,omitempty"`
 }
 
 // machine notes the processor, the file system, the kernel and Go.
@@ -83,8 +75,11 @@ func (b *bench) machine() {
 	disk, _ := exec.Command("df", "-PT", b.dir).Output() // without -T elsewhere
 	kernel, _ := exec.Command("uname", "-sr").Output()
 	f := append(strings.Fields(string(disk)), make([]string, 10)...)
-	b.Machine = []string{strings.TrimSpace(fmt.Sprintf("%s, %d cores", model, runtime.NumCPU())), f[9] + " on " + f[8], strings.TrimSpace(string(kernel)), runtime.Version()}
+	b.Machine = []string{strings.TrimSpace(fmt.Sprintf("%s, %d cores", model, runtime.NumCPU())), f[9], release.FindString(string(kernel)), runtime.Version()}
 }
+
+// release is a kernel's name and version, without the build.
+var release = regexp.MustCompile(`\w+ \d+\.\d+`)
 
 // bounded is the bound of a row, and what is beyond it: the floor is where the machine is too slow for it, or too busy.
 func (r row) bounded(figure, floor float64) (text, over string) {

@@ -5,66 +5,70 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"lethe/internal/must"
 )
 
-// turn has an identity do a number of rounds, and returns its requests.
-func (b *bench) turn(c *column, id, rounds int) *script {
-	p := b.start(c, nameOf(id))
-	defer p.stop()
-	l := b.model.expect(nameOf(id), script{calls: rounds, proc: p})
-	c.say(nameOf(id))
-	b.answered(l)
-	return l
-}
-
-// between are the rounds from one to another: how long each took, and what each used: milliseconds, KB.
-func (l *script) between(from, to int) (took []time.Duration, processor, disk float64) {
-	for i := from; i < to; i++ {
-		took = append(took, l.marks[i+1].came.Sub(l.marks[i].answered))
+// turns has an identity of some columns do a turn with a number of rounds, and returns their requests. The model has
+// one of them wait while the other does ten rounds.
+func (b *bench) turns(name string, rounds int, columns ...*column) map[*column]*script {
+	const leg = 10
+	all, goes := map[*column]*script{}, make([]chan struct{}, len(columns))
+	for i := range columns {
+		goes[i] = make(chan struct{}, 1)
 	}
-	u, v, n := l.marks[to], l.marks[from], float64(to-from)
-	return took, ms(u.processor-v.processor) / n, float64(u.written-v.written) / 1000 / n
+	goes[0] <- struct{}{}
+	for i, c := range columns {
+		all[c] = b.model.expect(c, name, script{calls: rounds, proc: b.start(c, name), before: func(n int) {
+			if n == rounds || n > 0 && n%leg == 0 {
+				goes[(i+1)%len(columns)] <- struct{}{}
+			}
+			if n < rounds && n%leg == 0 {
+				select {
+				case <-goes[i]:
+				case <-b.ctx.Done():
+				}
+			}
+		}})
+	}
+	for c := range all {
+		c.say(name)
+	}
+	for _, l := range all {
+		b.answered(l)
+	}
+	b.stopAll()
+	return all
 }
 
 func (b *bench) rounds() {
-	const shorts, short, long, window = 4, 20, 2000, 100
-	b.homes(shorts + 1)
-	type sums struct {
-		took            []time.Duration
-		processor, disk float64
-	}
-	all, id := map[*column]*sums{}, 0
-	for ; id < shorts; id++ {
-		b.each(1, func(c *column) {
-			t, p, d := b.turn(c, id, short).between(4, short)
-			if all[c] == nil {
-				all[c] = &sums{}
-			}
-			s := all[c]
-			s.took, s.processor, s.disk = append(s.took, t...), s.processor+p/shorts, s.disk+d/shorts
-		})
-	}
-	b.each(1, func(c *column) {
-		note := func(at int, took []time.Duration, processor, disk float64) {
-			b.set(fmt.Sprint("round ", at), c, quantile(took, 0.5))
-			b.set(fmt.Sprint("processor ", at), c, processor)
-			b.set(fmt.Sprint("disk ", at), c, disk)
+	const shorts, skipped, short, long, window = 4, 4, 20, 2000, 100
+	names := b.boot(shorts + 1)
+	for _, name := range names[1:] {
+		for c, l := range b.turns(name, short, b.columns...) {
+			b.stretch(10, c, l.marks[skipped:])
 		}
-		note(10, all[c].took, all[c].processor, all[c].disk)
-		l := b.turn(c, id, long)
+	}
+	for c, l := range b.turns(names[0], long, b.columns...) {
 		for at := window; at <= long; at += window {
-			took, processor, disk := l.between(at-window, at)
-			if at == 400 || at == long {
-				note(at, took, processor, disk)
-			}
-			b.Rounds = append(b.Rounds, Point{c.title, at, quantile(took, 0.5), float64(l.marks[at].resident) / 1e6})
+			b.stretch(at, c, l.marks[at-window:at+1])
 		}
-	})
+	}
+}
+
+// stretch notes what the rounds between some requests took.
+func (b *bench) stretch(at int, c *column, marks []mark) {
+	for i, m := range marks[1:] {
+		b.note(fmt.Sprint("round ", at), c, ms(m.came.Sub(marks[i].answered)))
+	}
+	from, to, n := marks[0], marks[len(marks)-1], float64(len(marks)-1)
+	b.note(fmt.Sprint("processor ", at), c, ms(to.processor-from.processor)/n)
+	b.note(fmt.Sprint("disk ", at), c, float64(to.written-from.written)/1000/n)
+	b.note(fmt.Sprint("memory ", at), c, float64(to.resident)/1e6)
 }
 
 // calls counts under strace, which slows everything down and changes no count.
@@ -73,37 +77,37 @@ func (b *bench) calls() {
 		b.Notes = append(b.Notes, "strace is not installed: syncs and calls on files were not counted")
 		return
 	}
-	const skipped, rounds, turns = 4, 24, 4
-	b.homes(len(b.columns))
-	files := map[*column]string{}
-	busy, quiet := map[*column]*script{}, [turns]time.Time{}
-	for i, c := range b.columns {
-		b.trace = filepath.Join(b.dir, "strace-"+c.title)
-		b.start(c, nameOf(i))
-		files[c], b.trace = b.trace, ""
-		busy[c] = b.model.expect(nameOf(i), script{calls: rounds})
-	}
-	for turn := range quiet { // one with calls, then others
-		for i, c := range b.columns {
-			l := busy[c]
-			if turn > 0 {
-				l = b.model.expect(nameOf(i), script{})
-			}
-			c.say(nameOf(i))
+	const skipped, rounds, turns = 4, 24, 3
+	name := b.boot(1)[0]
+	b.traced = true
+	b.each(1, func(c *column) { b.start(c, name) })
+	b.traced = false
+	turn := func(calls int) map[*column]*script {
+		asked := map[*column]*script{}
+		for _, c := range b.columns {
+			asked[c] = b.model.expect(c, name, script{calls: calls})
+			c.say(name)
+		}
+		for _, l := range asked {
 			b.answered(l)
 		}
-		b.pause(1200 * time.Millisecond)
-		quiet[turn] = time.Now()
+		b.pause(1200 * time.Millisecond) // context.md is written meanwhile
+		return asked
 	}
+	busy, quiet := turn(rounds), time.Now()
+	for range turns {
+		turn(0)
+	}
+	end := time.Now()
 	b.stopAll()
-	for _, c := range b.columns {
+	for c, l := range busy {
 		note := func(what string, from, to time.Time, n float64) {
-			syncs, calls := count(files[c], from, to)
-			b.set("syncs "+what, c, float64(syncs)/n)
-			b.set("files "+what, c, float64(calls)/n)
+			syncs, calls := count(c.home+".strace", from, to)
+			b.note("syncs "+what, c, float64(syncs)/n)
+			b.note("files "+what, c, float64(calls)/n)
 		}
-		note("round", busy[c].marks[skipped].came, busy[c].marks[rounds].came, rounds-skipped)
-		note("turn", quiet[0], quiet[turns-1], turns-1)
+		note("round", l.marks[skipped].came, l.marks[rounds].came, rounds-skipped)
+		note("turn", quiet, end, turns)
 	}
 }
 
@@ -112,14 +116,14 @@ var onFile = regexp.MustCompile(`^\d+ +(\d+\.\d+) (\w+)\((?:\d+<(?:/|anon_inode:
 
 // count reads what strace wrote of a time.
 func count(file string, from, to time.Time) (syncs, files int) {
-	f := must(os.Open(file))
+	f := must.Get(os.Open(file))
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		m := onFile.FindStringSubmatch(lines.Text())
 		if m == nil {
 			continue
 		}
-		at := must(strconv.ParseFloat(m[1], 64))
+		at := must.Get(strconv.ParseFloat(m[1], 64))
 		if t := time.UnixMicro(int64(at * 1e6)); t.Before(from) || t.After(to) {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/internal/must"
 )
 
 // floor is the title of a bare client: it hears lines, sends requests as long as Lethe's, reads the answers, and does
@@ -64,13 +65,13 @@ var (
 
 func (s *six) live(heard <-chan struct{}) {
 	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE
-	s.life = must(os.OpenFile(filepath.Join(s.home, "LIFE-"+s.name), flags, 0o600))
-	s.room = must(os.OpenFile(chat.Path(s.home, s.name), flags, 0o600))
-	text := must(os.ReadFile(s.room.Name()))
+	s.life = must.Get(os.OpenFile(filepath.Join(s.home, "LIFE-"+s.name), flags, 0o600))
+	s.room = must.Get(os.OpenFile(chat.Path(s.home, s.name), flags, 0o600))
+	text := must.Get(os.ReadFile(s.room.Name()))
 	read := bytes.LastIndex(text, done) + 1 // what stands before the last answer was heard
 	fmt.Println("ready", s.name)
 	for range heard {
-		text = must(os.ReadFile(s.room.Name()))
+		text = must.Get(os.ReadFile(s.room.Name()))
 		lines := text[read:]
 		if read = len(text); bytes.Contains(lines, []byte("[USER:")) {
 			s.turn(lines)
@@ -84,7 +85,7 @@ func (s *six) turn(lines []byte) {
 		reply := s.ask()
 		s.commit(reply)
 		if !bytes.Contains(reply, []byte(`"tool_calls":[`)) {
-			check(errors.Join(store(s.room, done), store(s.life, line)))
+			must.Do(errors.Join(store(s.room, done), store(s.life, line)))
 			return
 		}
 		s.commit(reply) // the result of the call
@@ -95,9 +96,8 @@ func (s *six) turn(lines []byte) {
 // commit stores a text as a file of its own, and then appends a line to the log.
 func (s *six) commit(text []byte) {
 	s.blobs++
-	dir := filepath.Join(s.home, "blobs", fmt.Sprintf("%02x", s.blobs%256))
-	check(os.MkdirAll(dir, 0o700))
-	check(errors.Join(blob(dir, fmt.Sprintf("%s-%d-%d", s.name, os.Getpid(), s.blobs), text), store(s.life, line)))
+	dir := filepath.Join(s.home, "blobs", fmt.Sprintf("%03x", s.blobs%(1<<12)))
+	must.Do(errors.Join(blob(dir, fmt.Sprintf("%s-%d-%d", s.name, os.Getpid(), s.blobs), text), store(s.life, line)))
 }
 
 // store appends to a file and syncs it.
@@ -123,9 +123,9 @@ func blob(dir, name string, text []byte) error {
 
 func (s *six) ask() []byte {
 	body := io.MultiReader(bytes.NewReader(s.body), strings.NewReader(`"}]}`))
-	r := must(http.NewRequest(http.MethodPost, s.url+"chat/completions", body))
+	r := must.Get(http.NewRequest(http.MethodPost, s.url+"/chat/completions", body))
 	r.ContentLength = int64(len(s.body)) + 4
-	answer := must(client.Do(r))
+	answer := must.Get(client.Do(r))
 	defer answer.Body.Close()
-	return must(io.ReadAll(answer.Body))
+	return must.Get(io.ReadAll(answer.Body))
 }
