@@ -15,6 +15,8 @@ import (
 	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/llm/rehearsal"
+	"lethe/mind"
+	"lethe/trigger"
 )
 
 // trigger puts a trigger into the directory of an identity, as a person does.
@@ -136,6 +138,26 @@ func TestTriggerWatches(t *testing.T) {
 	equal(t, "lines", len(w.by("ops", "watch-notes")), 3)
 	equal(t, "answers", len(w.by("ops", "ada")), 3)
 	r.stop()
+}
+
+// A change in the step of the file system's clock in which a trigger first looked is noticed, and its absence is not.
+func TestTriggerWatchesFromItsFirstLook(t *testing.T) {
+	t.Parallel()
+	path, now := filepath.Join(t.TempDir(), "notes"), time.Now()
+	fires := func(r *armed, after time.Duration) bool {
+		_, ok := (&triggers{}).watched(r, mind.Firing{}, now.Add(after))
+		return ok
+	}
+	for _, text := range []string{"one", "two"} {
+		lethetest.Write(t, path, "one")
+		lethetest.Must(t, os.Chtimes(path, now, now))
+		r := &armed{Trigger: trigger.Trigger{Watch: path, Zone: time.UTC}, since: now}
+		equal(t, "fires at first", fires(r, 0), false)
+		lethetest.Write(t, path, text)
+		lethetest.Must(t, os.Chtimes(path, now, now))
+		equal(t, "fires too soon", fires(r, settleTime-1), false)
+		equal(t, "fires with "+text, fires(r, settleTime), text == "two")
+	}
 }
 
 func (a *Agent) there(name string) bool { _, err := os.Lstat(a.files.path(name)); return err == nil }

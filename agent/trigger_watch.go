@@ -60,6 +60,7 @@ func (t *triggers) watched(r *armed, fired mind.Firing, now time.Time) (m moment
 	case r.look == look:
 	case r.look == "" && known == "" && !newest.After(r.since): // as it was when the trigger was made
 		r.base, _, _ = t.look(r, true)
+		fallthrough // what changes it in the same step of its clock looks the same
 	default:
 		r.changed = now
 	}
