@@ -82,13 +82,7 @@ func find(f *os.File, size int64, line []byte, from int64) (at, to int64, found,
 		from = 0
 	}
 	want := trimEOL(line)
-	most := max(maxLine, len(want))
-	s, atLine := newScanner(f, from, most), true
-	if from > 0 {
-		// A newline just before from means that from starts a line.
-		s = newScanner(f, from-1, most)
-		atLine = s.next()
-	}
+	s, atLine := newLineScanner(f, from, max(maxLine, len(want)))
 	equal := func(raw []byte) bool {
 		return bytes.Equal(raw, want) || len(raw) < len(want) && visible(string(raw), unsafeInRoom) == string(want)
 	}

@@ -50,6 +50,12 @@ func newScanner(file io.ReaderAt, from int64, limit int) *scanner {
 	return s
 }
 
+// newLineScanner is a scanner of the lines that begin at or behind from, if there may be one.
+func newLineScanner(file io.ReaderAt, from int64, limit int) (s *scanner, ok bool) {
+	s = newScanner(file, max(from-1, 0), limit) // a newline just before from means that a line begins there
+	return s, from == 0 || s.next()
+}
+
 func (s *scanner) seek(at int64) { s.ahead.Reset(io.NewSectionReader(s.file, at, math.MaxInt64-at)) }
 
 // next goes to the next whole line; false at the end or on err.

@@ -63,11 +63,7 @@ func window(path string, read func(f *os.File, size int64) ([]Line, error)) ([]L
 
 // scanLines returns the lines that begin at or behind from, as long as more wants them.
 func scanLines(f *os.File, from int64, more func(lines []Line, next Line) bool) (lines []Line, err error) {
-	s, atLine := newScanner(f, from, maxLine), true
-	if from > 0 { // a newline just before means that a line begins there
-		s = newScanner(f, from-1, maxLine)
-		atLine = s.next()
-	}
+	s, atLine := newLineScanner(f, from, maxLine)
 	for atLine && s.next() {
 		l := Line{From: s.from, To: s.to}
 		if !more(lines, l) {
