@@ -27,10 +27,12 @@ const DefaultPoll = 2 * time.Second
 // seconds (names, sizes, times, nothing is read): on file systems not known to give them, as networks' are (see told),
 // where the system refuses a watch, while a directory is missing, and for links that leave the watched directories.
 type Watcher struct {
-	poll time.Duration
-	log  *slog.Logger
-	open func() (*fsnotify.Watcher, error)
-	wake chan struct{} // has one when a directory is doubted
+	poll   time.Duration
+	anyway time.Duration // how often everybody looks, whatever was told: an event that is lost makes nobody deaf for good
+	log    *slog.Logger
+	open   func() (*fsnotify.Watcher, error)
+	ahead  func() time.Duration // how much more than time that passed the clock has gone on; it jumps when the clock is put
+	wake   chan struct{}        // has one when a directory is doubted
 
 	// addMu serialises changes of watches and looks, and guards notify and warned. It
 	// is taken before mu. Whoever receives events must not wait for it: fsnotify
@@ -77,17 +79,20 @@ func raise(signal chan struct{}) {
 	}
 }
 
-// NewWatcher returns a watcher that looks every poll (0: DefaultPoll) where it must.
-// It starts nothing: see Run. log may be nil.
+// NewWatcher returns a watcher that looks every poll (0: DefaultPoll) where it must, and
+// everywhere at each 30th. It starts nothing: see Run. log may be nil.
 func NewWatcher(poll time.Duration, log *slog.Logger) *Watcher {
 	if poll <= 0 {
 		poll = DefaultPoll
 	}
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
+	began := time.Now()
 	return &Watcher{
 		poll:   poll,
+		anyway: 30 * poll,
 		log:    log,
 		open:   fsnotify.NewWatcher,
+		ahead:  func() time.Duration { return time.Now().Round(0).Sub(began.Round(0)) - time.Since(began) },
 		wake:   make(chan struct{}, 1),
 		warned: map[string]bool{},
 		dirs:   map[string]*watched{},
@@ -102,8 +107,8 @@ func NewWatcher(poll time.Duration, log *slog.Logger) *Watcher {
 // it likes. A change may be told twice, by its event and by the poll.
 //
 // The scopes of a subscription do not change: to hear other rooms, subscribe
-// again and cancel the old one. After cancel no value is sent; the channel is
-// not closed. Subscribe and cancel may be called at any time, Run or not.
+// again and cancel the old one. After cancel no value is sent but one on its way; the
+// channel is not closed. Subscribe and cancel may be called at any time, Run or not.
 func (w *Watcher) Subscribe(scopes ...Scope) (changed <-chan struct{}, cancel func()) {
 	signal := make(chan struct{}, 1)
 	var dirs []string
@@ -118,7 +123,7 @@ func (w *Watcher) Subscribe(scopes ...Scope) (changed <-chan struct{}, cancel fu
 		}
 		d.subs = append(d.subs, subscription{signal, sc.Names})
 		w.mu.Unlock()
-		w.check(dir)
+		w.check(dir, raise)
 	}
 	raise(signal)
 	raise(w.wake)
@@ -161,9 +166,6 @@ func (w *Watcher) drop(signal chan struct{}, dirs []string) {
 	}
 }
 
-// lookAnyway is how often everybody looks who has been told nothing: an event that is lost makes nobody deaf for good.
-const lookAnyway = time.Minute
-
 // Run watches until ctx is done, and then returns nil. Where the system gives
 // no events it says so once in the log and polls.
 func (w *Watcher) Run(ctx context.Context) error {
@@ -188,7 +190,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if stop != nil {
 		defer stop()
 	}
-	for last := time.Now(); ; {
+	anyway := time.NewTicker(w.anyway) // whatever comes between: what one is told says nothing of what was lost
+	defer anyway.Stop()
+	for ahead := w.ahead(); ; {
 		var tick <-chan time.Time
 		if w.checkDoubted() || stop == nil {
 			tick = time.After(w.poll)
@@ -196,16 +200,15 @@ func (w *Watcher) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(lookAnyway):
+		case <-anyway.C:
 			w.doubtAll()
 		case <-tick:
 		case <-w.wake:
 		}
-		now := time.Now()
-		if put := now.Round(0).Sub(last.Round(0)) - now.Sub(last); put.Abs() > time.Second {
+		if now := w.ahead(); (now - ahead).Abs() > time.Second {
+			ahead = now
 			w.doubtAll() // the machine has slept, or its clock was put: who waits for a time counts anew
 		}
-		last = now
 	}
 }
 
@@ -215,22 +218,19 @@ func (w *Watcher) use(notify *fsnotify.Watcher) {
 	w.notify = notify
 }
 
-// receive turns events into signals until the channels close. It takes no lock
-// but mu.
+// receive turns events into signals until a channel closes, as both do at the end. It
+// takes no lock but mu.
 func (w *Watcher) receive(notify *fsnotify.Watcher) {
-	events, errs := notify.Events, notify.Errors
-	for events != nil || errs != nil {
+	for {
 		select {
-		case ev, ok := <-events:
+		case ev, ok := <-notify.Events:
 			if !ok {
-				events = nil
-				continue
+				return
 			}
 			w.event(ev)
-		case err, ok := <-errs:
+		case err, ok := <-notify.Errors:
 			if !ok {
-				errs = nil
-				continue
+				return
 			}
 			if errors.Is(err, fsnotify.ErrEventOverflow) {
 				w.log.Debug("file events overflowed, everybody reads")
@@ -247,20 +247,17 @@ func (w *Watcher) event(ev fsnotify.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if d := w.dirs[ev.Name]; d != nil { // of the watched directory itself: it was removed, moved or made
-		d.signal("")
+		d.signal("", raise)
 		w.doubt(d)
 	}
 	if d := w.dirs[filepath.Clean(dir)]; d != nil {
-		if ev.Has(fsnotify.Create) && d.wants(name) && isLink(ev.Name) {
-			w.doubt(d)
+		if ev.Has(fsnotify.Create) && d.wants(name) {
+			if _, err := os.Readlink(ev.Name); err == nil { // a link
+				w.doubt(d)
+			}
 		}
-		d.signal(name)
+		d.signal(name, raise)
 	}
-}
-
-func isLink(path string) bool {
-	fi, err := os.Lstat(path)
-	return err == nil && fi.Mode()&fs.ModeSymlink != 0
 }
 
 // doubt has Run look at a directory soon.
@@ -269,21 +266,21 @@ func (w *Watcher) doubt(d *watched) {
 	raise(w.wake)
 }
 
-// doubtAll is for when events were lost.
+// doubtAll has Run signal everybody soon, once all is watched that can be.
 func (w *Watcher) doubtAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range w.dirs {
-		d.signal("")
+		d.seen = nil
 		w.doubt(d)
 	}
 }
 
 // signal tells those who want the entry, or all where it is "".
-func (d *watched) signal(name string) {
+func (d *watched) signal(name string, tell func(chan struct{})) {
 	for _, s := range d.subs {
 		if s.wants(name) {
-			raise(s.changed)
+			tell(s.changed)
 		}
 	}
 }
@@ -294,15 +291,19 @@ func (w *Watcher) checkDoubted() (still bool) {
 	dirs := maps.Clone(w.dirs)
 	maps.DeleteFunc(dirs, func(_ string, d *watched) bool { return !d.doubted })
 	w.mu.Unlock()
+	changed := map[chan struct{}]bool{} // who has several directories is woken once
 	for dir := range dirs {
-		still = w.check(dir) || still
+		still = w.check(dir, func(s chan struct{}) { changed[s] = true }) || still
+	}
+	for s := range changed {
+		raise(s)
 	}
 	return still
 }
 
 // check sees to it that dir is watched, if it exists. Where events may not tell of all, which it reports, and where they
-// may not have, it signals those who want an entry that is not what it was at the last check.
-func (w *Watcher) check(dir string) (doubted bool) {
+// may not have, it has those told who want an entry that is not what it was at the last check, or all when that is not known.
+func (w *Watcher) check(dir string, tell func(chan struct{})) (doubted bool) {
 	w.addMu.Lock()
 	defer w.addMu.Unlock()
 	w.mu.Lock()
@@ -311,7 +312,7 @@ func (w *Watcher) check(dir string) (doubted bool) {
 		w.mu.Unlock()
 		return false
 	}
-	was := watched{subs: slices.Clone(d.subs), doubted: d.doubted}
+	was := watched{slices.Clone(d.subs), d.doubted, d.seen}
 	d.doubted = false // an event from here on doubts it anew
 	w.mu.Unlock()
 	doubted = !w.watch(dir)
@@ -322,7 +323,7 @@ func (w *Watcher) check(dir string) (doubted bool) {
 	}
 	now := map[string]fs.FileInfo{}
 	for _, e := range entries {
-		if !doubted && !was.doubted {
+		if !doubted && was.seen == nil {
 			break
 		}
 		path := filepath.Join(dir, e.Name())
@@ -336,17 +337,19 @@ func (w *Watcher) check(dir string) (doubted bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if was.doubted && was.seen == nil {
+		d.signal("", tell)
+	}
 	for name, fi := range now {
-		if was := d.seen[name]; was == nil || !os.SameFile(was, fi) || was.Size() != fi.Size() || !was.ModTime().Equal(fi.ModTime()) {
-			d.signal(name)
+		if old := was.seen[name]; old == nil || !os.SameFile(old, fi) || old.Size() != fi.Size() || !old.ModTime().Equal(fi.ModTime()) {
+			d.signal(name, tell)
 		}
+		delete(was.seen, name)
 	}
-	for name := range d.seen {
-		if now[name] == nil {
-			d.signal(name)
-		}
+	for name := range was.seen { // it has gone
+		d.signal(name, tell)
 	}
-	if d.seen = now; !doubted {
+	if d.seen = now; d.doubted || !doubted { // an event meanwhile: all are told at the next check
 		d.seen = nil
 	}
 	d.doubted = d.doubted || doubted

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ func newWatcher(t *testing.T, poll time.Duration) (*Watcher, *lethetest.Log) {
 	t.Helper()
 	log := &lethetest.Log{}
 	w := NewWatcher(poll, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	w.anyway = never
 	begun, cancel := w.Subscribe(Scope{Dir: t.TempDir()})
 	signalled(t, begun)
 	running(t, w)
@@ -240,6 +242,62 @@ func TestOverflow(t *testing.T) {
 	lethetest.Eventually(t, "the overflow is in the log", func() bool { return strings.Contains(log.String(), "overflowed") })
 }
 
+// deaf has w told of no event but what the test says.
+func deaf(t *testing.T, w *Watcher) *fsnotify.Watcher {
+	n, err := fsnotify.NewWatcher()
+	lethetest.Must(t, err)
+	n.Events = nil
+	w.open = func() (*fsnotify.Watcher, error) { return n, nil }
+	return n
+}
+
+// Everybody looks at times, however much is told and polled meanwhile: an event that is lost makes nobody deaf for good.
+func TestLooksAnyway(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, Path(home, "dev"), "")
+	w := NewWatcher(0, nil)
+	if w.anyway != time.Minute {
+		t.Errorf("everybody looks every %v", w.anyway)
+	}
+	w.poll, w.anyway = 2*time.Millisecond, 50*time.Millisecond
+	deaf(t, w)
+	running(t, w)
+	_, cancel := w.Subscribe(Scope{Dir: filepath.Join(home, "missing")}) // is polled
+	defer cancel()
+	heard := hearer(t, w, home, "dev", func() {})
+	for n := range 3 {
+		echo(t, Path(home, "dev"), "its event is lost\n")
+		lethetest.Eventually(t, "the line", func() bool { return heard() == n+1 })
+	}
+}
+
+// Everybody looks, once, when events were lost, and when the clock was put.
+func TestEverybodyLooks(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, Path(home, "dev"), "")
+	var ahead atomic.Int64
+	w := NewWatcher(5*time.Millisecond, nil)
+	w.anyway, w.ahead = never, func() time.Duration { return time.Duration(ahead.Load()) }
+	n := deaf(t, w)
+	running(t, w)
+	changed, cancel := w.Subscribe(Scope{Dir: home}, Scope{Dir: Dir(home)}, Scope{Dir: filepath.Join(home, "missing")})
+	defer cancel()
+	settled(changed)
+	for why, tell := range map[string]func(){
+		"overflow": func() { n.Errors <- fsnotify.ErrEventOverflow },
+		"error":    func() { n.Errors <- errors.New("bad descriptor") },
+		"slept":    func() { ahead.Add(int64(time.Hour)) },
+		"put back": func() { ahead.Add(int64(-2 * time.Second)) },
+	} {
+		t.Log(why)
+		tell()
+		signalled(t, changed)
+		silent(t, changed, 50*time.Millisecond)
+	}
+}
+
 // Subscribing before Run loses nothing, and a directory may come later.
 func TestSubscribeBeforeRun(t *testing.T) {
 	t.Parallel()
@@ -350,6 +408,29 @@ func TestDirectoryWatchedAgain(t *testing.T) {
 	signalled(t, changed)
 }
 
+// The tree above a directory is swapped, or mounted over, without an event: the next look finds what is there now, and
+// from then on its events count, and those of what was there before do not.
+func TestTreeSwapped(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "home")
+	write(t, Path(home, "dev"), "")
+	w, _ := newWatcher(t, never)
+	changed, cancel := w.Subscribe(Scope{Dir: Dir(home)})
+	defer cancel()
+	settled(changed)
+	lethetest.Must(t, os.Rename(home, home+".old"))
+	write(t, Path(home, "dev"), "")
+	w.doubtAll() // what Run does at times
+	signalled(t, changed)
+	settled(changed)
+	echo(t, Path(home+".old", "dev"), "elsewhere\n")
+	if told(home) {
+		silent(t, changed, 50*time.Millisecond)
+	}
+	echo(t, Path(home, "dev"), "here\n")
+	signalled(t, changed)
+}
+
 // Where the kernel gives no events, of anything or of a directory, polling does the
 // same, and says so once.
 func TestPollAlone(t *testing.T) {
@@ -364,7 +445,7 @@ func TestPollAlone(t *testing.T) {
 		home := t.TempDir()
 		log := &lethetest.Log{}
 		w := NewWatcher(5*time.Millisecond, slog.New(slog.NewTextHandler(log, nil)))
-		w.open = open
+		w.open, w.anyway = open, never
 		write(t, Path(home, "dev"), "")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -416,15 +497,20 @@ func TestPollsOnlyWhatEventsDoNotTell(t *testing.T) {
 		return n
 	}
 	lethetest.Eventually(t, "nothing is polled", func() bool { return polls() == 0 })
-	elsewhere := filepath.Join(t.TempDir(), "shared.md")
+	elsewhere, link := filepath.Join(t.TempDir(), "shared.md"), filepath.Join(subs, "ops.md")
 	write(t, elsewhere, "")
-	lethetest.Must(t, os.Symlink(elsewhere, filepath.Join(subs, "ops.md")))
-	lethetest.Eventually(t, "the link is polled", func() bool { return polls() == 1 })
-	settled(changed)
-	echo(t, elsewhere, "one\n")
-	signalled(t, changed)
-	lethetest.Must(t, os.Remove(filepath.Join(subs, "ops.md")))
-	lethetest.Eventually(t, "nothing is polled again", func() bool { return polls() == 0 })
+	for how, put := range map[string]func() error{
+		"made":    func() error { return os.Symlink(elsewhere, link) },
+		"renamed": func() error { return errors.Join(os.Symlink(elsewhere, home+"/new"), os.Rename(home+"/new", link)) }, // ln -sfn
+	} {
+		lethetest.Must(t, put())
+		lethetest.Eventually(t, "the link is polled that was "+how, func() bool { return polls() == 1 })
+		settled(changed)
+		echo(t, elsewhere, "one\n")
+		signalled(t, changed)
+		lethetest.Must(t, os.Remove(link))
+		lethetest.Eventually(t, "nothing is polled again", func() bool { return polls() == 0 })
+	}
 }
 
 // A room that is a link to a file elsewhere changes without an event.
