@@ -13,9 +13,6 @@ import (
 	"lethe/internal/status"
 )
 
-// maxCount bounds what ReadHealth counts, so that asking costs little.
-const maxCount = 10_000
-
 // ReadHealth reports on every bridge of home that was ever opened, by name. A
 // bridge whose files cannot be read is reported with that as its Error; the error
 // is for the directory of the bridges.
@@ -59,6 +56,7 @@ func countIn(path string) (int, error) {
 }
 
 func countOut(home, dir string) (n int, err error) {
+	const most = 10_000 // so that asking costs little
 	files, err := os.ReadDir(peersDir(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -75,7 +73,7 @@ func countOut(home, dir string) (n int, err error) {
 		if st.Line != nil {
 			n++
 		}
-		more, rerr := countAfter(chat.Path(home, st.Room), st.Cursor, maxCount-n)
+		more, rerr := countAfter(chat.Path(home, st.Room), st.Cursor, most-n)
 		n, err = n+more, errors.Join(err, rerr)
 	}
 	return n, err
@@ -101,10 +99,8 @@ func countAfter(path string, c chat.Cursor, most int) (n int, err error) {
 // Working says whether an identity of home is working on something that room waits for: when
 // to show that it types. It reads the status files of the identities, which is cheap.
 func Working(home, room string) bool {
-	dirs, _ := filepath.Glob(filepath.Join(home, "agents", "*")) // the pattern is well-formed, unless home is odd
-	for _, dir := range dirs {
-		s, err := status.Read(dir)
-		if err == nil && s.BusyIn(room) && status.Alive(s.PID) {
+	for s := range status.All(home) {
+		if s.BusyIn(room) && status.Alive(s.PID) {
 			return true
 		}
 	}

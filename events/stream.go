@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 	"strconv"
 
@@ -141,6 +142,18 @@ func (s *Stream) Next() (Event, error) {
 	return e, nil
 }
 
+// All are the events that there are now: those of Next, up to io.EOF.
+func (s *Stream) All() iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for {
+			e, err := s.Next()
+			if err == io.EOF || !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // read takes in the next line: its events are the queue.
 func (s *Stream) read() error {
 	if s.ended {
@@ -210,15 +223,11 @@ func (s *Stream) Follow(ctx context.Context, w *chat.Watcher, f func(Event) erro
 		case <-changed:
 			s.ended = true // of what the log was before
 		}
-		for ctx.Err() == nil {
-			e, err := s.Next()
-			if err == io.EOF {
-				break
-			}
+		for e, err := range s.All() {
 			if err == nil {
 				err = f(e)
 			}
-			if err != nil {
+			if err != nil || ctx.Err() != nil {
 				return err
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -152,15 +151,12 @@ func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event)
 		return t.Reply, err
 	}
 	defer rest.Close()
-	for {
-		e, err := rest.Next()
-		if err == io.EOF {
-			return t.Reply, context.Cause(following)
-		}
+	for e, err := range rest.All() {
 		if done, err := see(e, err); done {
 			return t.Reply, err
 		}
 	}
+	return t.Reply, context.Cause(following)
 }
 
 // posted waits until what the identity said stands in the room: its log says it a moment before. A room that
@@ -177,16 +173,13 @@ func (a *Asked) posted(ctx context.Context, line chat.Line) {
 		case <-ctx.Done():
 			return
 		}
-		lines, err := chat.Before(path, -1, recentLines)
+		lines, err := chat.Before(path, -1, 1000) // so many may have been said since
 		lines = slices.DeleteFunc(lines, func(l chat.Line) bool { return !l.Agent || l.Name != a.Name || l.From < line.From })
 		if err != nil || len(lines) >= a.turn.said {
 			return
 		}
 	}
 }
-
-// recentLines is how many lines may have been said since.
-const recentLines = 1000
 
 // ended waits for the end of a run in this program that has said that it stops, so that Resume begins another one.
 func (i *Identity) ended(ctx context.Context) {

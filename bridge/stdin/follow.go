@@ -1,8 +1,6 @@
 package stdin
 
 import (
-	"errors"
-	"io"
 	"slices"
 	"strconv"
 
@@ -44,19 +42,18 @@ func (f *files) happened() (all []heard) {
 			path := a.dir + "/LIFE.md"
 			s, _ = events.Open(f.cfg.Store, events.Log{Path: path, Name: a.Name}, recent(path, history))
 		}
-		for s != nil {
-			e, err := s.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		f.follows[a.Self] = s
+		if s == nil {
+			continue
+		}
+		for e, err := range s.All() {
 			if err != nil {
 				_ = s.Close() // the log was replaced, or is damaged: the daemon says so
-				s = nil
+				f.follows[a.Self] = nil
 				break
 			}
 			all = append(all, heard{a.Self, !known, e})
 		}
-		f.follows[a.Self] = s
 	}
 	return all
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -49,10 +48,8 @@ func ids(who author, at spot) string {
 
 // listeners are the names of the identities that run and hear a room, sorted.
 func listeners(home, room string) (names []string) {
-	dirs, _ := filepath.Glob(filepath.Join(home, "agents", "*")) // none is nobody
-	for _, dir := range dirs {
-		st, err := status.Read(dir)
-		if err == nil && st.State != status.Stopped && slices.Contains(st.Rooms, room) && status.Alive(st.PID) {
+	for st := range status.All(home) {
+		if st.State != status.Stopped && slices.Contains(st.Rooms, room) && status.Alive(st.PID) {
 			names = append(names, st.Name)
 		}
 	}

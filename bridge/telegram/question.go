@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,9 +86,7 @@ func buttons(id string, options []string) *keyboard {
 // open finds a question that an identity of the home has open, and the peer that hears an answer
 // which was written at a place.
 func (s *session) open(id string, at spot) (q status.Question, peer string, ok bool) {
-	dirs, _ := filepath.Glob(filepath.Join(s.cfg.Home, "agents", "*")) // none asks nothing
-	for _, dir := range dirs {
-		st, _ := status.Read(dir) // nor does one that cannot be read
+	for st := range status.All(s.cfg.Home) {
 		for _, q := range st.Questions {
 			if q.ID == id && (q.Until.IsZero() || time.Now().Before(q.Until)) {
 				peer, ok = s.reaches(at, q.Room)

@@ -129,11 +129,7 @@ func (p *program) events(id agent.Identity, after string) (*events.Stream, error
 
 // drain calls f for each event that there is.
 func drain(s *events.Stream, f func(events.Event) error) error {
-	for {
-		e, err := s.Next()
-		if err == io.EOF {
-			return nil
-		}
+	for e, err := range s.All() {
 		if err == nil {
 			err = f(e)
 		}
@@ -141,6 +137,7 @@ func drain(s *events.Stream, f func(events.Event) error) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // pager shows what is written to it as the person's pager does; where there is none, it is the

@@ -6,6 +6,7 @@ package status
 import (
 	"encoding/json"
 	"errors"
+	"iter"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -113,6 +114,18 @@ func Write(dir string, s Status) error {
 		err = durable.Overwrite(path, data, 0o600)
 	}
 	return err
+}
+
+// All yields the statuses of the identities of a home, as far as they can be read.
+func All(home string) iter.Seq[Status] {
+	return func(yield func(Status) bool) {
+		dirs, _ := filepath.Glob(filepath.Join(home, "agents", "*")) // the pattern is well-formed, unless home is odd
+		for _, dir := range dirs {
+			if s, err := Read(dir); err == nil && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // Read reads dir's status.json. Whether its process still lives is not said.

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"errors"
-	"io"
 	"net/http"
 
 	"lethe/agent"
@@ -12,10 +11,6 @@ import (
 	"lethe/report"
 )
 
-// maxLines bounds the bytes of the lines of a log that are listed at once, as far as they are more
-// than one.
-const maxLines = 1 << 20
-
 func (s server) life(_ *http.Request, id agent.Identity, p ofPage) (l List[events.Event], err error) {
 	l.Items = []events.Event{}
 	stream, err := s.open(id, p.After)
@@ -23,17 +18,17 @@ func (s server) life(_ *http.Request, id agent.Identity, p ofPage) (l List[event
 		return l, err
 	}
 	defer stream.Close()
-	for bytes := 0; len(l.Items) < p.Limit && bytes < maxLines; {
-		e, err := stream.Next()
-		if err == io.EOF {
-			l.Next = ""
-			return l, nil
-		}
+	bytes := 0
+	for e, err := range stream.All() {
 		if err != nil {
 			return l, err
 		}
 		l.Items, l.Next, bytes = append(l.Items, e), e.ID, bytes+len(e.Text)+len(e.Args)
+		if len(l.Items) == p.Limit || bytes >= 1<<20 {
+			return l, nil
+		}
 	}
+	l.Next = ""
 	return l, nil
 }
 

@@ -2,7 +2,6 @@ package page
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -147,16 +146,12 @@ func (f *frame) read(after string, to int64, most int) (got []events.Event, err 
 		return nil, err
 	}
 	defer s.Close()
-	for most < 0 || len(got) < most {
-		e, err := s.Next()
-		if err == io.EOF {
-			break
-		}
+	for e, err := range s.All() {
 		if err != nil {
 			return nil, err
 		}
 		at, _, inside := strings.Cut(e.ID, ".")
-		if n, _ := strconv.ParseInt(at, 10, 64); to >= 0 && (n > to || inside && n == to) {
+		if n, _ := strconv.ParseInt(at, 10, 64); to >= 0 && (n > to || inside && n == to) || len(got) == most {
 			break
 		}
 		got = append(got, e)
