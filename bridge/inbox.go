@@ -184,7 +184,10 @@ func (in *inbox) intent(msgs []Message) (r record, floods []Flood, err error) {
 		}
 		batch[m.ID] = true
 		t := taken{Message: m}
-		t.User, t.Key, t.At = chat.CleanName(m.User), strings.ToValidUTF8(m.Key, "\uFFFD"), tagTime(m.At)
+		if at := m.At.UTC(); at.IsZero() || at.Year() < 1 || at.Year() > 9998 { // which no tag can hold
+			m.At = time.Now()
+		}
+		t.User, t.Key, t.At = chat.CleanName(m.User), strings.ToValidUTF8(m.Key, "\uFFFD"), m.At.UTC().Round(0)
 		line, err := in.unique(&t, m.Text, lines)
 		if err != nil {
 			return record{}, nil, err
@@ -220,14 +223,6 @@ func (in *inbox) unique(t *taken, text string, lines map[lineKey]bool) (chat.Lin
 			return line, nil
 		}
 	}
-}
-
-// tagTime is at, or now for a time that no tag can hold.
-func tagTime(at time.Time) time.Time {
-	if at.IsZero() || at.UTC().Year() < 1 || at.UTC().Year() > 9998 {
-		at = time.Now()
-	}
-	return at.UTC().Round(0)
 }
 
 // retry posts what could not be posted before.

@@ -208,10 +208,6 @@ func foldInbox(data []byte) (l *ledger, torn bool, err error) {
 	return l, false, err
 }
 
-// rotateAt is how much may be appended to inbox.jsonl before it is written anew,
-// in bytes; no less than it had when it was.
-const rotateAt = 256 << 10
-
 // journal is the file inbox.jsonl. One goroutine at a time may use it.
 type journal struct {
 	path string
@@ -291,7 +287,8 @@ func (j *journal) close() {
 // record may be in the file or not, and the next write makes the file anew.
 func (j *journal) write(l *ledger, r record) error {
 	line := r.encode()
-	if j.file == nil || j.size-j.base+int64(len(line)) > max(rotateAt, j.base) {
+	const least = 256 << 10 // bytes that may be appended before the file is made anew; no less than it had when it was
+	if j.file == nil || j.size-j.base+int64(len(line)) > max(least, j.base) {
 		return j.rewrite(append(l.snapshot(), line...))
 	}
 	var later durable.Syncs

@@ -296,7 +296,9 @@ func graceful(ctx context.Context) (longer context.Context, end func()) {
 func (d *delivery) restart(batch chat.Batch) error {
 	next, passed := *d.now, 0
 	for {
-		first := slices.IndexFunc(batch.Lines, func(l chat.Line) bool { return fresh(l, d.now.Newest) })
+		first := slices.IndexFunc(batch.Lines, func(l chat.Line) bool { // as far as its tag tells
+			return l.Tagged && !d.now.Newest.IsZero() && l.At.After(d.now.Newest)
+		})
 		if first >= 0 || !batch.More {
 			if first < 0 {
 				first = len(batch.Lines)
@@ -319,9 +321,4 @@ func (d *delivery) restart(batch chat.Batch) error {
 	d.b.log.Warn("a room was emptied or replaced; of its lines, those are passed over that were there before",
 		"room", d.p.Room, "peer", d.p.Key, "passed", passed)
 	return nil
-}
-
-// fresh says whether l was said after newest, as far as its tag tells.
-func fresh(l chat.Line, newest time.Time) bool {
-	return l.Tagged && !newest.IsZero() && l.At.After(newest)
 }

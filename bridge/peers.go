@@ -43,14 +43,12 @@ type sending struct {
 	Parts []Part `json:"parts"`
 }
 
-// maxOpen bounds Asked and Earlier.
-const maxOpen = 16
-
 // ask notes a line from this peer.
 func (st *peerState) ask(o *Origin) {
+	const most = 16 // of both
 	if st.Asked != nil {
 		st.Earlier = append(slices.Clone(st.Earlier), *st.Asked) // the old one is still on disk
-		st.Earlier = st.Earlier[max(0, len(st.Earlier)-maxOpen+1):]
+		st.Earlier = st.Earlier[max(0, len(st.Earlier)-most+1):]
 	}
 	st.Asked = o
 }
@@ -68,12 +66,9 @@ func (s *sending) next() int {
 	return slices.IndexFunc(s.Parts, func(p Part) bool { return p.State == "" })
 }
 
-// maxPeerFile bounds what is read of peers/<key>.json, in bytes.
-const maxPeerFile = 256 << 20
-
 // readPeer reads a state file. When it is there and makes no sense, data is what it holds.
 func readPeer(path string) (st peerState, data []byte, err error) {
-	data, err = durable.ReadWhole(path, maxPeerFile)
+	data, err = durable.ReadWhole(path, 256<<20)
 	if err != nil {
 		return st, nil, fmt.Errorf("read %s: %w", path, err)
 	}
@@ -115,12 +110,10 @@ type peer struct {
 	state   *peerState  // as it is; nil before the first look
 }
 
-// keyLetters are those that the key of a peer may have.
-const keyLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-
 // validKey says whether key can name a peer and its file.
 func validKey(key string) bool {
-	return key != "" && len(key) <= 100 && key[0] != '.' && strings.Trim(key, keyLetters) == ""
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+	return key != "" && len(key) <= 100 && key[0] != '.' && strings.Trim(key, letters) == ""
 }
 
 func peersDir(dir string) string { return filepath.Join(dir, "peers") }

@@ -136,7 +136,8 @@ func (p *Policy) admit(who Applicant, rules Rules) (Applicant, error) {
 	if who.Name != "" {
 		who.Name = chat.CleanName(who.Name)
 	}
-	who.ChatTitle = cleanTitle(who.ChatTitle)
+	title := strings.Join(strings.Fields(chat.Sanitize(who.ChatTitle)), " ")
+	who.ChatTitle = strings.ToValidUTF8(title[:min(len(title), 200)], "")
 	if rules.Decide(who.ID, who.Chat, who.Private).Allowed {
 		return who, fmt.Errorf("%w to %s: listed already", ErrNoCode, who)
 	}
@@ -147,14 +148,6 @@ func (p *Policy) admit(who Applicant, rules Rules) (Applicant, error) {
 }
 
 func clipID(id string) string { return id[:min(len(id), maxID)] }
-
-// maxTitle bounds the title of a chat, in bytes.
-const maxTitle = 200
-
-func cleanTitle(s string) string {
-	s = strings.Join(strings.Fields(chat.Sanitize(s)), " ")
-	return strings.ToValidUTF8(s[:min(len(s), maxTitle)], "")
-}
 
 // waiting finds the applicant's live code; empty when a fresh one may be made.
 func (f peopleFile) waiting(who Applicant, now time.Time) (code string, err error) {

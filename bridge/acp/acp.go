@@ -167,7 +167,10 @@ func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.New
 	if strings.HasPrefix(room, chat.TaskPrefix) || chat.ForNotices(room) { // those have another meaning
 		room = Name + "-" + room
 	}
-	if err := s.keepFolder(room, r.Cwd); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(s.folderFile(room)), 0o700); err != nil {
+		return sdk.NewSessionResponse{}, refused(err)
+	}
+	if err := durable.Replace(s.folderFile(room), []byte(r.Cwd), 0o600); err != nil {
 		return sdk.NewSessionResponse{}, refused(err)
 	}
 	if err := i.Join(room); err != nil {
@@ -186,9 +189,6 @@ func (s *server) ResumeSession(_ context.Context, r sdk.ResumeSessionRequest) (s
 	return sdk.ResumeSessionResponse{}, s.again(r.SessionId, r.Cwd, false)
 }
 
-// maxReplay bounds the lines that a session is loaded with.
-const maxReplay = 1000
-
 func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
 	room := string(id)
 	i, err := s.identity(cwd)
@@ -200,7 +200,7 @@ func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
 	}
 	var said []chat.Line
 	if replay {
-		if said, _, _, err = chat.Tail(chat.Path(s.Home.Dir, room), maxReplay); err != nil {
+		if said, _, _, err = chat.Tail(chat.Path(s.Home.Dir, room), 1000); err != nil {
 			return refused(err)
 		}
 	}
@@ -260,8 +260,8 @@ func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk
 		return out, refused(err)
 	}
 	for _, room := range rooms {
-		folder := s.folderOf(room)
-		folder = cmp.Or(folder, filepath.Join(self.Dir, "workspace")) // the protocol wants one
+		kept, _, _ := durable.ReadRegular(s.folderFile(room), 1<<16)         // none, where it cannot be read
+		folder := cmp.Or(string(kept), filepath.Join(self.Dir, "workspace")) // the protocol wants one
 		fi, err := os.Stat(chat.Path(s.Home.Dir, room))
 		if err != nil || r.Cwd != nil && *r.Cwd != folder || strings.HasPrefix(room, chat.TaskPrefix) || chat.ForNotices(room) {
 			continue
@@ -279,19 +279,6 @@ func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk
 // The folder of a session is a file of one line, for session/list.
 func (s *server) folderFile(room string) string {
 	return filepath.Join(s.Home.Dir, "bridges", Name, room+".folder")
-}
-
-func (s *server) keepFolder(room, cwd string) error {
-	path := s.folderFile(room)
-	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return durable.Replace(path, []byte(cwd), 0o600)
-}
-
-func (s *server) folderOf(room string) string {
-	data, _, _ := durable.ReadRegular(s.folderFile(room), 1<<16) // none, where it cannot be read
-	return string(data)
 }
 
 // session finds one that the editor has opened.

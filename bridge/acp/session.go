@@ -35,7 +35,7 @@ type session struct {
 	idle  chan struct{} // closed when follow has ended
 }
 
-// follow shows what happens between prompts, until rest.
+// follow shows what happens between prompts, until stop.
 func (s *session) follow() {
 	ctx, stop := context.WithCancel(s.ctx)
 	s.stop, s.idle = stop, make(chan struct{})
@@ -49,12 +49,6 @@ func (s *session) follow() {
 			s.show(e)
 		}
 	}()
-}
-
-// rest ends follow. The caller has the turn.
-func (s *session) rest() {
-	s.stop()
-	<-s.idle
 }
 
 // end ends the session, after the prompt that has it.
@@ -74,9 +68,6 @@ func (s *session) show(e events.Event) {
 // Cancel has nothing to do: the SDK has ended the context of the prompt.
 func (s *server) Cancel(context.Context, sdk.CancelNotification) error { return nil }
 
-// cancelTime bounds the wait for a turn to end that was cancelled.
-const cancelTime = 10 * time.Second
-
 // Prompt says what the person wrote, and answers when the turn has ended.
 func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResponse, error) {
 	one, err := s.session(r.SessionId)
@@ -95,7 +86,8 @@ func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptRes
 	if err != nil {
 		return sdk.PromptResponse{}, err
 	}
-	one.rest()
+	one.stop()
+	<-one.idle
 	defer one.follow()
 	reply, reason, err := one.say(ctx, text)
 	if err != nil {
@@ -167,7 +159,7 @@ func (s *session) await(ctx context.Context, line chat.Line) (host.Reply, error)
 		case <-s.conn.Done(): // the editor is gone, and the turn goes on
 		default:
 			_, _ = host.Post(s.Home, s.room, s.User, "/stop")
-			time.AfterFunc(cancelTime, end)
+			time.AfterFunc(10*time.Second, end) // the turn may hang
 		}
 	})()
 	if line.To > 0 { // the editor has shown it
@@ -235,9 +227,6 @@ func options(q chat.Question) (list []sdk.PermissionOption) {
 	return list
 }
 
-// maxInline bounds the text of a file that stands in a line, in bytes.
-const maxInline = 32 << 10
-
 // text is what a prompt says: its texts, and for each file the name of its blob.
 func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 	var parts []string
@@ -266,7 +255,8 @@ func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 			parts = append(parts, fmt.Sprintf("[file %s: %s]", bridge.Inert(b.ResourceLink.Name), bridge.Inert(b.ResourceLink.Uri)))
 		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
 			t := b.Resource.Resource.TextResourceContents
-			if len(t.Text) > maxInline || len(blobs.Mentions(t.Text)) > 0 { // in the person's line it would give a right to those
+			const inline = 32 << 10                                      // bytes that stand in the line at most
+			if len(t.Text) > inline || len(blobs.Mentions(t.Text)) > 0 { // in the person's line it would give a right to those
 				err = put(bridge.File{Kind: "file", Name: t.Uri, Mime: "text/plain"}, []byte(t.Text))
 				break
 			}

@@ -119,9 +119,6 @@ var kinds = map[string]sdk.ToolKind{
 	"WRITE_FILE": sdk.ToolKindEdit, "EDIT_FILE": sdk.ToolKindEdit, "BASH": sdk.ToolKindExecute, "COMPACT": sdk.ToolKindThink,
 }
 
-// maxOutput bounds what is shown of the output of a call that runs, in bytes: the newest.
-const maxOutput = 16 << 10
-
 func (v *view) call(e events.Event) {
 	id := sdk.ToolCallId(v.room + "/" + e.Entry)
 	content := func(text string) []sdk.ToolCallContent {
@@ -141,7 +138,7 @@ func (v *view) call(e events.Event) {
 		if e.Offset > 0 {
 			text = v.output[e.Entry] + e.Text
 		}
-		if more := len(text) - maxOutput; more > 0 {
+		if more := len(text) - 16<<10; more > 0 { // the newest is shown
 			text = strings.ToValidUTF8(text[more:], "")
 		}
 		v.output[e.Entry] = text

@@ -163,12 +163,9 @@ func (r Report) state(now time.Time) (State, error) {
 	return Running, nil
 }
 
-// maxPID bounds what is read of a lock, in bytes.
-const maxPID = 64
-
 // Holder says whether a process holds the lock of a bridge at path, and which; 0: not known.
 func Holder(path string) (locked bool, pid int, err error) {
-	data, _, err := durable.ReadRegular(path, maxPID)
+	data, _, err := durable.ReadRegular(path, 64)
 	if err != nil {
 		return false, 0, fmt.Errorf("read which process holds the lock: %w", err)
 	}

@@ -75,7 +75,7 @@ func ReadToken(path string) (string, error) {
 }
 
 // listen opens all that the server listens on, and returns the address for people.
-func (c Config) listen(ctx context.Context) (all []net.Listener, url string, err error) {
+func (c Config) listen() (all []net.Listener, url string, err error) {
 	defer func() {
 		if err != nil {
 			for _, l := range all {

@@ -41,9 +41,6 @@ type Config struct {
 	Ready func(url string, link func() string)
 }
 
-// endTime is how long requests under way may take to come to their end.
-const endTime = time.Second
-
 // Run serves until ctx ends, and ends within two seconds then. It fails with bridge.ErrRunning
 // when another process serves the home.
 func Run(ctx context.Context, c Config) (err error) {
@@ -71,7 +68,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	if err := c.webhooks(mux, with, g); err != nil {
 		return err
 	}
-	listeners, url, err := c.listen(ctx)
+	listeners, url, err := c.listen()
 	if err != nil {
 		return err
 	}
@@ -100,7 +97,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 	<-around.Done()
 	close(done)
-	patience, cancel := context.WithTimeout(context.Background(), endTime)
+	patience, cancel := context.WithTimeout(context.Background(), time.Second) // for requests under way
 	defer cancel()
 	if srv.Shutdown(patience) != nil {
 		_ = srv.Close() // a client takes its time

@@ -16,9 +16,6 @@ import (
 // message is one line of a room.
 type message = chat.Line
 
-// readBytes bounds one read of a room, so that a flood does not hold the reader.
-const readBytes = 1 << 20
-
 // news is what has changed in the files since the last news. The statuses in
 // it were read before the lines: an agent that is seen idle has its answer
 // among the lines that were seen by then.
@@ -119,7 +116,7 @@ func (f *files) last() ([]message, error) {
 // was read, fresh is true and the lines are its end.
 func (f *files) next() (lines []message, fresh bool, err error) {
 	for more := true; more; {
-		b, err := chat.Read(f.path, f.cursor, readBytes)
+		b, err := chat.Read(f.path, f.cursor, 1<<20) // so that a flood does not hold the reader
 		if err != nil {
 			return lines, false, err
 		}

@@ -196,14 +196,9 @@ func (m *model) goTo(place string) bool {
 		}
 		return false
 	}
-	m.enterRoom(place)
-	return true
-}
-
-// enterRoom changes the viewed room.
-func (m *model) enterRoom(name string) {
-	m.room, m.roomErr = name, nil
+	m.room, m.roomErr = place, nil
 	m.stream, m.stopped, m.choice = map[string]reply{}, false, choice{}
 	m.log.reset(nil)
-	m.do(request{room: name})
+	m.do(request{room: place})
+	return true
 }

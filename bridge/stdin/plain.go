@@ -145,7 +145,13 @@ func (p *plain) show(l message) error {
 	var out []byte
 	switch {
 	case p.cfg.JSON:
-		out = p.object(l)
+		out = chat.JSON(struct {
+			Room  string    `json:"room"`
+			Agent bool      `json:"agent"`
+			Name  string    `json:"name"`
+			At    time.Time `json:"at"`
+			Text  string    `json:"text"`
+		}{p.cfg.Room, l.Agent, l.Name, l.At, l.Text})
 	default:
 		text := l.Text
 		if how := howToAnswer(l); how != "" {
@@ -158,17 +164,6 @@ func (p *plain) show(l message) error {
 		return fmt.Errorf("write message: %w", err)
 	}
 	return nil
-}
-
-// object is one line of JSON.
-func (p *plain) object(l message) []byte {
-	return chat.JSON(struct {
-		Room  string    `json:"room"`
-		Agent bool      `json:"agent"`
-		Name  string    `json:"name"`
-		At    time.Time `json:"at"`
-		Text  string    `json:"text"`
-	}{p.cfg.Room, l.Agent, l.Name, l.At, l.Text})
 }
 
 // reportUnreadable says on Err that the room cannot be read, once per reason.

@@ -128,7 +128,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case news:
 		m.apply(msg)
 	case unsent:
-		m.giveBack(msg)
+		m.notice = "not sent: " + oneLine(msg.Err.Error())
+		if m.in.Value() == "" {
+			m.setInput(msg.Text)
+		}
 	case spinner.TickMsg:
 		if m.spinning = m.busy(); m.spinning {
 			m.spin, cmd = m.spin.Update(msg)
@@ -170,7 +173,12 @@ func (m *model) apply(n news) {
 			m.log.note(m.banner)
 			m.banner = ""
 		}
-		m.loadTyped(n.Lines)
+		m.typed = typed{} // again, what this person said before
+		for _, l := range n.Lines {
+			if !l.Agent && l.Name == m.cfg.User {
+				m.typed.add(clean(l.Text))
+			}
+		}
 	} else {
 		for _, l := range n.Lines {
 			m.posted(l)
@@ -182,16 +190,6 @@ func (m *model) apply(n news) {
 		m.stopped = false
 	}
 	m.log.setLive(m.replies())
-}
-
-// loadTyped makes what this person said before the start of the input history.
-func (m *model) loadTyped(lines []message) {
-	m.typed = typed{}
-	for _, l := range lines {
-		if !l.Agent && l.Name == m.cfg.User {
-			m.typed.add(clean(l.Text))
-		}
-	}
 }
 
 // tell shows what happened, and what comes of what is running.
@@ -255,14 +253,6 @@ func (m *model) replies() []block {
 	}
 	m.stream = next
 	return live
-}
-
-// giveBack returns what could not be said to the input.
-func (m *model) giveBack(u unsent) {
-	m.notice = "not sent: " + oneLine(u.Err.Error())
-	if m.in.Value() == "" {
-		m.setInput(u.Text)
-	}
 }
 
 // here are the agents that listen in the viewed room.

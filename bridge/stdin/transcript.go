@@ -9,9 +9,6 @@ import (
 	"lethe/chat"
 )
 
-// keep bounds the messages held in memory while the end of the room is followed.
-const keep = 2 * history
-
 // maxLiveMarkdown bounds the bytes of a reply that is laid out as markdown again for
 // each piece of it that comes; a longer one is shown as it is written.
 const maxLiveMarkdown = 8 << 10
@@ -103,7 +100,7 @@ func (t *transcript) change(i int, f func()) {
 
 // trim forgets the oldest blocks, unless somebody may be reading them.
 func (t *transcript) trim() {
-	if t.up == 0 && len(t.blocks) > keep {
+	if t.up == 0 && len(t.blocks) > 2*history {
 		t.blocks = slices.Delete(t.blocks, 0, len(t.blocks)-history)
 		t.join(0)
 	}
@@ -177,7 +174,8 @@ func (t *transcript) layout(b block) []string {
 	}
 	var rows, body []string
 	if b.day {
-		rows = append(rows, "", t.dayRow(b.At))
+		day := dim.Render(b.At.Local().Format(" Monday 2 January 2006 "))
+		rows = append(rows, "", lipgloss.PlaceHorizontal(t.width, lipgloss.Center, day, lipgloss.WithWhitespaceChars("─"), lipgloss.WithWhitespaceStyle(dim)))
 	}
 	if !b.run {
 		rows = append(rows, "", t.header(b))
@@ -213,12 +211,6 @@ func (t *transcript) header(b block) string {
 		head += " " + dim.Render(b.At.Local().Format("15:04"))
 	}
 	return head
-}
-
-func (t *transcript) dayRow(at time.Time) string {
-	day := dim.Render(at.Local().Format(" Monday 2 January 2006 "))
-	return lipgloss.PlaceHorizontal(t.width, lipgloss.Center, day,
-		lipgloss.WithWhitespaceChars("─"), lipgloss.WithWhitespaceStyle(dim))
 }
 
 // tail is the last rows, at least n of them where there are as many.

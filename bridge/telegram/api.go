@@ -23,16 +23,13 @@ import (
 // token: it was mistyped, or revoked. Nothing but another token helps.
 var ErrToken = errors.New("telegram does not accept the token")
 
-// maxToken bounds a token file, in bytes. Tokens are about 46 long.
-const maxToken = 256
-
 var tokenForm = lazy.Regexp(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
 // ReadToken reads the bot's token from a file that nobody but its owner can
 // open: a regular file, no link, of mode 0600 or 0400 or less, that holds one
 // line. No error says anything of the content.
 func ReadToken(path string) (string, error) {
-	data, cut, err := durable.ReadRegular(path, maxToken)
+	data, cut, err := durable.ReadRegular(path, 256) // tokens are about 46 long
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
@@ -88,10 +85,6 @@ func answered(err error) int {
 	return 0
 }
 
-// maxAnswer bounds an answer of the Bot API, in bytes: a hundred updates are
-// well below 4 MB.
-const maxAnswer = 16 << 20
-
 // api is the way to one Bot API server with one token. Its errors never hold
 // the token.
 //
@@ -132,7 +125,7 @@ func (a *api) call(ctx context.Context, method string, params, dest any) error {
 	if err != nil {
 		return err
 	}
-	status, data, err := a.do(ctx, http.MethodPost, "/bot"+a.token+"/"+method, body, maxAnswer)
+	status, data, err := a.do(ctx, http.MethodPost, "/bot"+a.token+"/"+method, body, 16<<20) // a hundred updates are well below 4 MB
 	if err == nil {
 		err = a.decode(status, data, dest)
 	}
@@ -178,8 +171,7 @@ func (a *api) do(ctx context.Context, method, path string, body []byte, most int
 // clean returns err without the token. An error that never had it stays what it is; of a
 // *url.Error, whose text is the whole address, only the cause is kept.
 func (a *api) clean(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		err = at.Err
 	}
 	if err == nil || a.scrub(err.Error()) == err.Error() {

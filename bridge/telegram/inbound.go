@@ -195,10 +195,8 @@ type messageID struct {
 	id   int
 }
 
-const maxSeen = 2000
-
 func (s seen) add(id messageID, text string) (news bool) {
-	if len(s) >= maxSeen {
+	if len(s) >= 2000 {
 		clear(s)
 	}
 	news = s[id] != text

@@ -41,7 +41,7 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 		return nil, nil
 	}
 	all := []parcel{{Rich: text, Instead: messages}}
-	if !s.cfg.Rich || q.ID != "" || !canBeRich(text) {
+	if !s.cfg.Rich || q.ID != "" || markup.Units(text) > maxRich || fetched().MatchString(text) {
 		all = nil
 		for _, m := range messages {
 			all = append(all, parcel{Text: m.Text, HTML: m.HTML})

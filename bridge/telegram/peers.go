@@ -146,7 +146,7 @@ func (s *session) peerOf(chatID string, topic int, rules access.Rules) (key, roo
 	if room, ok := s.route(chatID, 0); ok {
 		return chatID, room
 	}
-	if room := rules.Room(chatID, !isGroup(chatID)); chat.ValidRoom(room) { // a person may have edited the file
+	if room := rules.Room(chatID, !strings.HasPrefix(chatID, "-")); chat.ValidRoom(room) { // a person may have edited the file
 		return chatID, room
 	}
 	return chatID, s.now().Room

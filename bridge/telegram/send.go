@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/markup"
 	"lethe/internal/lazy"
 )
 
@@ -97,8 +96,8 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt 
 // an error as bridge.Deliver wants it. Only a refusal by Telegram lessens a message: after a
 // timeout it may have been shown.
 func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err error) (parcel, error) {
-	var refusal *apiError
-	if !errors.As(err, &refusal) {
+	refusal, ok := errors.AsType[*apiError](err)
+	if !ok {
 		return out, err
 	}
 	if refusal.MigrateTo != 0 {
@@ -164,11 +163,6 @@ const maxRich = 32_768
 // fetched is what Telegram may read in Markdown as a picture or the like, which it would fetch
 // before anybody has looked at the address; see message.
 var fetched = lazy.Regexp(`!\[|<[A-Za-z/!]`)
-
-// canBeRich says whether text may go out as a rich message: Markdown that Telegram itself reads.
-func canBeRich(text string) bool {
-	return markup.Units(text) <= maxRich && !fetched().MatchString(text)
-}
 
 // errNotRich is the error of a rich message that Telegram refuses as such.
 var errNotRich = errors.New("telegram refuses the rich message")

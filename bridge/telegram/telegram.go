@@ -297,6 +297,3 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 	s.me.Store(&user{})
 	return s, s.apply()
 }
-
-// isGroup says whether an id is that of a group or channel.
-func isGroup(id string) bool { return strings.HasPrefix(id, "-") }

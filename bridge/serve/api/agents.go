@@ -93,8 +93,6 @@ func (s server) answer(_ *http.Request, p answered, a Answer) (said backend.Said
 	return s.Reply(open, p.Key, p.Question, a.User, a.Text)
 }
 
-func (s server) budgets(*http.Request, none) (report.Budgets, error) { return s.Budgets() }
-
 func (s server) budget(_ *http.Request, id agent.Identity, _ of) (b report.Budget, err error) {
 	all, err := s.Budgets()
 	return all.Of(id.Self), err

@@ -51,12 +51,12 @@ func routes(b *backend.Backend) []route {
 		send("POST", "/api/agents/{self}/jobs/{job}/stop", http.StatusOK, "Stop a job, and wait until it has ended.", selfBody(s, s.stopJob)),
 		get("/api/agents/{self}/recall", "Search what an identity has forgotten.", self(s, s.recall)),
 		send("POST", "/api/agents/{self}/stop", http.StatusAccepted, "End the turn of an identity: say /stop in a room that it hears.", selfBody(s, s.stop)),
-		get("/api/budget", "Say what all identities have spent, and the limits.", s.budgets),
+		get("/api/budget", "Say what all identities have spent, and the limits.", func(*http.Request, none) (report.Budgets, error) { return s.Budgets() }),
 		get("/api/questions", "List the questions that are open, the oldest first.", s.questions),
 		send("POST", "/api/questions/{question}", http.StatusAccepted, "Answer a question: say the answer in its room.", s.answer),
 		get("/api/rooms", "List the rooms, that which changed last first.", s.rooms),
 		send("POST", "/api/rooms", http.StatusCreated, "Make a room, and have identities hear it.", s.makeRoom),
-		get("/api/rooms/{room}", "Describe a room.", s.room),
+		get("/api/rooms/{room}", "Describe a room.", func(_ *http.Request, p inRoom) (backend.Room, error) { return s.Room(p.Room) }),
 		send("PATCH", "/api/rooms/{room}", http.StatusOK, "Change the title of a room, archive it, or note how far it was read.", s.noteRoom),
 		get("/api/rooms/{room}/lines", "List lines of a room in the order of the file: the newest, those before a byte, or those behind one.", s.lines),
 		send("POST", "/api/rooms/{room}/lines", http.StatusAccepted, "Say something in a room, exactly once for each Idempotency-Key.", s.say),
@@ -65,8 +65,6 @@ func routes(b *backend.Backend) []route {
 		uploads(s.upload),
 	}
 }
-
-const textMedia = "text/plain; charset=utf-8"
 
 // List is a part of a list.
 type List[T any] struct {

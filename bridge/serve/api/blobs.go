@@ -46,7 +46,7 @@ func (s server) blob(w http.ResponseWriter, r *http.Request, p ofBlob) error {
 	switch {
 	case slices.Contains(images, kind):
 	case utf8.Valid(b.Body) && !bytes.ContainsRune(b.Body, 0):
-		kind = textMedia
+		kind = "text/plain; charset=utf-8"
 	default:
 		kind = "application/octet-stream"
 		h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%.16s"`, b.Hash))

@@ -46,8 +46,6 @@ type inRoom struct {
 	Room string `name:"room" in:"path" about:"The name of a room."`
 }
 
-func (s server) room(_ *http.Request, p inRoom) (backend.Room, error) { return s.Room(p.Room) }
-
 func (s server) noteRoom(_ *http.Request, p inRoom, n backend.Note) (backend.Room, error) {
 	return s.NoteRoom(p.Room, n)
 }

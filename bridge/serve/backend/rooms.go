@@ -86,7 +86,8 @@ func (b *Backend) Room(name string) (Room, error) {
 // they hear it, too; made says which.
 func (b *Backend) MakeRoom(name, title string, agents []agent.Identity) (room Room, made bool, err error) {
 	if !chat.ValidRoom(name) {
-		return room, false, noRoom(name)
+		err := fmt.Errorf("%q is not the name of a room", name)
+		return room, false, &report.InvalidError{Err: err, Advice: "up to 64 of a-z, 0-9, - and _, a letter or digit first"}
 	}
 	if made, err = chat.Make(chat.Path(b.Dir, name)); err != nil {
 		return room, false, err
@@ -194,8 +195,4 @@ func (b *Backend) readNotes() error {
 	}
 	b.notes.rooms = rooms
 	return nil
-}
-
-func noRoom(name string) error {
-	return &report.InvalidError{Err: fmt.Errorf("%q is not the name of a room", name), Advice: "up to 64 of a-z, 0-9, - and _, a letter or digit first"}
 }

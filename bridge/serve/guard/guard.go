@@ -43,9 +43,6 @@ const PageHost = "lethe.localhost"
 // mostBad is how many wrong tokens of an address a minute are answered with 401.
 const mostBad = 10
 
-// maxAddresses bounds the addresses that are counted; all others share one count.
-const maxAddresses = 10_000
-
 // Guard lets requests in. Its methods may be called from any goroutine.
 type Guard struct {
 	cfg    Config
@@ -191,7 +188,7 @@ func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request, hint string) {
 		g.since = time.Now()
 		clear(g.bad)
 	}
-	if _, counted := g.bad[address]; !counted && len(g.bad) >= maxAddresses {
+	if _, counted := g.bad[address]; !counted && len(g.bad) >= 10_000 { // so many are counted apart
 		address = "others"
 	}
 	g.bad[address]++

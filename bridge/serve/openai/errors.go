@@ -61,11 +61,8 @@ func paused(id agent.Identity, e events.Event) error {
 	if !e.Until.IsZero() {
 		text += ", until " + e.Until.Format(time.RFC3339)
 	}
-	if e.Until.IsZero() && !strings.HasPrefix(e.Text, budgetSpent) {
+	if e.Until.IsZero() && !strings.HasPrefix(e.Text, "the budget is spent") {
 		return fault(http.StatusServiceUnavailable, "paused", "%s", text)
 	}
 	return fault(http.StatusPaymentRequired, "insufficient_quota", "%s; say /budget +1 today to raise the limit", text)
 }
-
-// budgetSpent begins the reason of a pause for want of money.
-const budgetSpent = "the budget is spent"

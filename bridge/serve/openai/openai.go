@@ -151,15 +151,12 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.taken) >= mostTaken {
+	if len(h.taken) >= 1000 { // so many are remembered; then all begins anew
 		clear(h.taken)
 	}
 	h.taken[key] = true
 	return nil
 }
-
-// mostTaken bounds the keys that are remembered; then all begins anew.
-const mostTaken = 1000
 
 // patience is how long an identity may take for what takes it a moment, when the machine is busy.
 const patience = 10 * time.Second
@@ -212,10 +209,7 @@ func (h *handler) posted(ctx context.Context, t *turn, from int64) {
 	}
 }
 
-// stale is after what time the same request is no retry any more.
-const stale = time.Hour
-
-// key names what a request says. The same request is a retry, until its answer was taken; after
+// key names what a request says. The same request is a retry for an hour, until its answer was taken; after
 // that the client asks anew. A client that names its requests decides that itself.
 func (h *handler) key(r *http.Request, id agent.Identity, room, user string, q request) string {
 	var same bytes.Buffer
@@ -234,7 +228,7 @@ func (h *handler) key(r *http.Request, id agent.Identity, room, user string, q r
 		said, _ := h.SaidBefore(last)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if last != "" && (retry || !h.taken[last] && time.Since(said.At) < stale) {
+		if last != "" && (retry || !h.taken[last] && time.Since(said.At) < time.Hour) {
 			return last
 		}
 		return key

@@ -13,14 +13,12 @@ import (
 // it is answered here, by rule. The server holds no key of a model, since everything that reaches
 // it would reach the key, and a title is worth no money of a life.
 
-const taskBegin = "### Task:"
-
 // taskOf returns the prompt of a request that is no part of a conversation.
 func taskOf(r *http.Request, t talk) (prompt string, ok bool) {
 	if n := len(t.said); n > 0 {
 		prompt = t.said[n-1].Content.text()
 	}
-	return prompt, header(r, "X-OpenWebUI-Task") != "" || len(t.said) == 1 && strings.HasPrefix(strings.TrimSpace(prompt), taskBegin)
+	return prompt, header(r, "X-OpenWebUI-Task") != "" || len(t.said) == 1 && strings.HasPrefix(strings.TrimSpace(prompt), "### Task:")
 }
 
 var (
@@ -28,8 +26,6 @@ var (
 	taskMember = lazy.Regexp(`\{\s*"(title|tags|follow_ups|queries|text)"\s*:`)
 	taskTalk   = lazy.Regexp(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
 )
-
-const titleRunes = 48
 
 // doTask answers what can be answered by rule: a title is how the conversation begins, and there
 // are no tags, questions that may follow, queries for a search, or ends of a sentence.
@@ -45,7 +41,7 @@ func doTask(prompt string) (string, error) {
 	case "title":
 		answer["title"] = "Chat"
 		if talk := taskTalk().FindStringSubmatch(prompt); talk != nil && strings.TrimSpace(talk[1]) != "" {
-			answer["title"] = bridge.Clip(talk[1], titleRunes)
+			answer["title"] = bridge.Clip(talk[1], 48)
 		}
 	}
 	text, err := json.Marshal(answer)

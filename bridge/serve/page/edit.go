@@ -39,8 +39,6 @@ type part struct {
 // Seen names the text that a form was made with.
 func (p *part) Seen() string { return blobs.Sum([]byte(p.Text)).String()[:32] }
 
-const maxContext = 64 << 20
-
 // readContext reads context.md. Where it is missing, it is what the identity would write.
 func readContext(id agent.Identity, s *mind.State) ([]byte, fs.FileInfo, error) {
 	file, looks, err := readPart(filepath.Join(id.Dir, "context.md"))
@@ -53,7 +51,7 @@ func readContext(id agent.Identity, s *mind.State) ([]byte, fs.FileInfo, error) 
 // readPart reads a file, and how it looks; nothing where it is missing.
 func readPart(path string) ([]byte, fs.FileInfo, error) {
 	looks, _ := os.Lstat(path) // before it is read: what changes meanwhile is seen to have
-	file, _, err := durable.ReadRegular(path, maxContext)
+	file, _, err := durable.ReadRegular(path, 64<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}

@@ -249,7 +249,7 @@ func (d *nowData) show(f *frame, lines []chat.Line, most int) {
 // foot reads the foot. last is the question that the last line of the room asks, if any.
 func (f *frame) foot(d *Foot, last string) error {
 	d.Status, d.Running = report.Live(f.ID)
-	d.Key = newKey()
+	d.Key = fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text())
 	open, err := f.Questions(f.ID)
 	for _, q := range open {
 		d.Questions = append(d.Questions, question{q, q.ID == last})
@@ -287,10 +287,8 @@ func say(f *frame, w http.ResponseWriter, r *http.Request) error {
 	return f.done(w, r, "?room="+url.QueryEscape(room)+"#end")
 }
 
-// newKey names a form, with the moment that it was made, so that what is attached to it is
-// the same blob where it is sent again.
-func newKey() string { return fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text()) }
-
+// keyTime is the moment that a form was made, by its key: so what is attached to it is the same blob
+// where it is sent again.
 func keyTime(key string) time.Time {
 	sec, _, _ := strings.Cut(key, "-")
 	at, err := strconv.ParseInt(sec, 10, 64)
