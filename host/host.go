@@ -83,16 +83,7 @@ type Host struct {
 	warnings []string                    // what weakens the promises here
 }
 
-// quietRetries bounds how often a call is repeated before the room is told that
-// the model cannot be reached: some seven seconds, since a person is waiting. The
-// identity goes on trying by itself.
-const quietRetries = 3
-
 const offlineModel = "rehearsal"
-
-// offlineKey is sent to it, since the client wants one. Keys are struck out of
-// errors, so it is no word that an error could hold.
-const offlineKey = "no-key-is-needed"
 
 // Look prepares a host that runs no identities: to talk with those that other processes run.
 func Look(home agent.Home, settings config.Settings, o Options) (*Host, error) {
@@ -118,7 +109,7 @@ func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
 	}
 	conf := llm.Config{
 		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Log: log,
-		MaxRetries: quietRetries,
+		MaxRetries: 3, // then the room is told, after some seven seconds, since a person is waiting; the identity goes on trying by itself
 		OnRetry: func(err error, wait time.Duration) {
 			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
 		},
@@ -148,7 +139,8 @@ func (h *Host) rehearse() error {
 		return err
 	}
 	h.Offline, h.Endpoint, h.model = true, "offline", offlineModel
-	h.client, err = llm.New(llm.Config{Preset: "deepseek", BaseURL: url, Key: offlineKey, Log: h.log})
+	// The client wants a key. Keys are struck out of errors, so it is no word that an error could hold.
+	h.client, err = llm.New(llm.Config{Preset: "deepseek", BaseURL: url, Key: "no-key-is-needed", Log: h.log})
 	h.serve = server.Serve
 	return err
 }

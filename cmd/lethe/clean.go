@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,7 +58,7 @@ func (p *program) clean(yes bool) error {
 	}
 	if !yes {
 		fmt.Fprintf(p.out, "%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir, dash(strings.Join(names, ", ")))
-		if !p.confirm("Remove all of it for good? Type yes: ") {
+		if p.asks(p.out, "Remove all of it for good? Type yes: ") != "yes" {
 			return fmt.Errorf("clean %s: not confirmed, nothing was removed", p.home.Dir)
 		}
 	}
@@ -88,11 +89,12 @@ func (p *program) noneRuns(ids []agent.Identity) error {
 	return err
 }
 
-func (p *program) confirm(question string) bool {
-	fmt.Fprint(p.out, question)
+// asks is what a person answers, in a line.
+func (p *program) asks(out io.Writer, question string) string {
+	fmt.Fprint(out, question)
 	answer, err := bufio.NewReader(p.in).ReadString('\n')
 	if err != nil { // the input has ended, and with it the line of the question
-		fmt.Fprintln(p.out)
+		fmt.Fprintln(out)
 	}
-	return strings.TrimSpace(answer) == "yes"
+	return strings.TrimSpace(answer)
 }

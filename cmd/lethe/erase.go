@@ -110,8 +110,6 @@ func (p *program) toErase(e *erasing, arg string) error {
 	return nil
 }
 
-const manyPlaces = 10_000
-
 func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error {
 	store, err := p.store()
 	if err != nil {
@@ -134,7 +132,7 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 		return err
 	}
 	f, err = erase.Find(p.home, store, id, e.Request)
-	if err == nil && f.Count > manyPlaces && e.yes < 2 {
+	if err == nil && f.Count > 10_000 && e.yes < 2 {
 		err = hint(fmt.Errorf("erase from %s: %d places; nothing was changed", id.Name, f.Count), "give a longer text, or say --yes twice")
 	}
 	if err == nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -108,12 +107,8 @@ func (p *program) pick(several error) (agent.Identity, error) {
 		}
 		fmt.Fprintf(p.err, "%2d  %-16s %.16s  %s\n", i+1, id.Name, id.Self, state)
 	}
-	fmt.Fprintf(p.err, "Which identity? (number or name) ")
-	answer, err := bufio.NewReader(p.in).ReadString('\n')
-	if err != nil { // the input has ended, and with it the line of the question
-		fmt.Fprintln(p.err)
-	}
-	if answer = strings.TrimSpace(answer); err != nil || answer == "" {
+	answer := p.asks(p.err, "Which identity? (number or name) ")
+	if answer == "" {
 		return agent.Identity{}, several
 	}
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(all) {
@@ -151,14 +146,10 @@ func (p *program) howToHear(room string) string {
 // howToRun is the command that runs an identity, or a new one.
 func (p *program) howToRun(id agent.Identity, flags string) string {
 	flags += p.rerun
-	if p.rerun == "" && !p.livedOnline(id) && p.noKey() {
+	preset, known := llm.Preset(cmp.Or(p.settings.Model.Preset, llm.Presets()[0]))
+	noKey := known && preset.KeyRequired && os.Getenv(preset.KeyEnv) == "" && p.settings.Model.BaseURL == ""
+	if p.rerun == "" && noKey && !p.livedOnline(id) {
 		flags += " --offline"
 	}
 	return p.lethe("run %s", strings.TrimSpace(id.Name+flags))
-}
-
-// noKey reports whether the default provider cannot be asked for lack of a key.
-func (p *program) noKey() bool {
-	preset, known := llm.Preset(cmp.Or(p.settings.Model.Preset, llm.Presets()[0]))
-	return known && preset.KeyRequired && os.Getenv(preset.KeyEnv) == "" && p.settings.Model.BaseURL == ""
 }

@@ -25,21 +25,12 @@ func run(args []string) int {
 	ctx, stop := signals()
 	defer stop()
 	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	rememberKeys()
-	return p.execute(ctx, args)
-}
-
-// rememberKeys makes known which values of the environment nobody may see.
-func rememberKeys() {
-	for _, t := range transports() {
+	for _, t := range transports() { // nobody may see their values
 		secret.Add(os.Getenv(t.variable))
 	}
 	host.HideKeys()
+	return p.execute(ctx, args)
 }
-
-// sameSignal is how long a signal may come again and still be the same: wrappers
-// such as timeout(1) send it to the process and to its group.
-const sameSignal = 300 * time.Millisecond
 
 // signals ends a context at the first SIGINT or SIGTERM; the second ends the
 // process at once.
@@ -51,7 +42,8 @@ func signals() (context.Context, func()) {
 		<-ch
 		cancel()
 		for first := time.Now(); ; {
-			if <-ch; time.Since(first) > sameSignal {
+			// Wrappers such as timeout(1) send the same signal to the process and to its group.
+			if <-ch; time.Since(first) > 300*time.Millisecond {
 				os.Exit(exitInterrupt)
 			}
 		}

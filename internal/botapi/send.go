@@ -8,9 +8,6 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// maxRich is the length of a rich message in characters.
-const maxRich = 32_768
-
 // params are those of all methods but getUpdates that the bridge knows.
 type params struct {
 	ChatID             int64                   `json:"chat_id"`
@@ -35,7 +32,7 @@ type params struct {
 func (s *Server) sendMessage(p params) (any, *answer) {
 	text, most := p.Text, maxText
 	if p.RichMessage.Markdown != "" {
-		text, most = p.RichMessage.Markdown, maxRich
+		text, most = p.RichMessage.Markdown, 32_768
 	}
 	var entities []models.MessageEntity
 	if p.ParseMode != "" {
@@ -113,9 +110,6 @@ func (s *Server) sendChatAction(p params) (any, *answer) {
 	return true, nil
 }
 
-// maxDownload is the size of the largest file that a bot can fetch, in bytes.
-const maxDownload = 20 << 20
-
 type file struct {
 	models.File
 	data []byte
@@ -138,7 +132,7 @@ func (s *Server) getFile(p params) (any, *answer) {
 	switch {
 	case f == nil:
 		return nil, bad("invalid file_id")
-	case f.FileSize > maxDownload:
+	case f.FileSize > 20<<20:
 		return nil, bad("file is too big")
 	}
 	return f.File, nil

@@ -20,11 +20,6 @@ type original struct {
 	lines map[string]bool // ids of the conversation's lines that it holds
 }
 
-// holds reports whether evidence of a question is in it.
-func (o *original) holds(q Question) bool {
-	return slices.ContainsFunc(q.Evidence, func(id string) bool { return o.lines[id] })
-}
-
 // exam is a life in which a conversation has faded, with all that it is asked
 // with.
 type exam struct {
@@ -196,7 +191,8 @@ func (e *exam) chance(q Question, n int) Chance {
 	among := func(most int) float64 {
 		miss, left := 1.0, n
 		for _, o := range e.originals {
-			if o.holds(q) && left > 0 {
+			holds := slices.ContainsFunc(q.Evidence, func(id string) bool { return o.lines[id] })
+			if holds && left > 0 {
 				miss *= max(0, float64(left-most)) / float64(left)
 				left--
 			}

@@ -108,9 +108,6 @@ func sessionNumbers(file map[string]json.RawMessage) []int {
 	return out
 }
 
-// timeFormat is how the data set writes dates: 1:56 pm on 8 May, 2023.
-const timeFormat = "3:04 pm on 2 January, 2006"
-
 func parseSession(file map[string]json.RawMessage, key string, n int) (out []Line, err error) {
 	var lines []struct {
 		Speaker, Text string
@@ -123,7 +120,7 @@ func parseSession(file map[string]json.RawMessage, key string, n int) (out []Lin
 	if err := json.Unmarshal(file[key+"_date_time"], &when); err != nil {
 		return nil, fmt.Errorf("%s_date_time: %w", key, err)
 	}
-	at, err := time.Parse(timeFormat, when)
+	at, err := time.Parse("3:04 pm on 2 January, 2006", when)
 	if err != nil {
 		return nil, fmt.Errorf("%s_date_time: %w", key, err)
 	}
@@ -133,15 +130,13 @@ func parseSession(file map[string]json.RawMessage, key string, n int) (out []Lin
 		}
 		l.ID = cmp.Or(l.ID, fmt.Sprintf("D%d:%d", n, i+1))
 		// Nothing says when within a session a line was said: half a minute each.
-		out = append(out, Line{l.ID, l.Speaker, isAgent(l.Speaker), l.Text, at.Add(time.Duration(i) * 30 * time.Second)})
+		out = append(out, Line{l.ID, l.Speaker, slices.Contains(assistants, strings.ToLower(l.Speaker)), l.Text, at.Add(time.Duration(i) * 30 * time.Second)})
 	}
 	return out, nil
 }
 
-// isAgent reports whether a data set calls an assistant by a name.
-func isAgent(speaker string) bool {
-	return slices.Contains([]string{"assistant", "agent", "bot", "ai"}, strings.ToLower(speaker))
-}
+// assistants are what data sets call an assistant.
+var assistants = []string{"assistant", "agent", "bot", "ai"}
 
 // lineID finds ids in what may also be "D8:6; D9:17", "D:11:26" or junk.
 var lineID = lazy.Regexp(`D:?0*(\d+):0*(\d+)`)

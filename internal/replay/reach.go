@@ -24,10 +24,6 @@ type witness struct {
 	until int                     // the last entry taken in
 }
 
-func newWitness() *witness {
-	return &witness{parts: map[string]string{}, own: map[blobs.Hash][]string{}}
-}
-
 // see takes in what has been added to the life, all of whose calls have results.
 func (w *witness) see(s *mind.State, read func(blobs.Hash) ([]byte, error)) {
 	for _, e := range s.Live {

@@ -27,6 +27,7 @@ import (
 	"slices"
 
 	"lethe"
+	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -83,7 +84,7 @@ func begin(opts Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{opts: opts, id: id, witness: newWitness(), report: Report{Options: opts}}
+	r := &run{opts: opts, id: id, witness: &witness{parts: map[string]string{}, own: map[blobs.Hash][]string{}}, report: Report{Options: opts}}
 	if r.ledger, err = newLedger(opts.Model); err != nil {
 		return nil, err
 	}
@@ -95,18 +96,11 @@ func begin(opts Options) (*run, error) {
 	if err := r.renew("boot"); err != nil {
 		return nil, err
 	}
-	return r, r.checkLimit(asked)
-}
-
-// checkLimit refuses a limit that leaves no room for a conversation, as the agent
-// does.
-func (r *run) checkLimit(asked int) error {
-	w := r.window()
-	if w.Free() >= compactor.MinFree {
-		return nil
+	if w := r.window(); w.Free() < compactor.MinFree { // as the agent refuses it
+		least, _ := compactor.LeastLimit(w.Fixed, asked)
+		return nil, &OptionError{"limit", fmt.Sprintf("%d tokens are too few: it needs at least %d", w.Limit, least)}
 	}
-	least, _ := compactor.LeastLimit(w.Fixed, asked)
-	return &OptionError{"limit", fmt.Sprintf("%d tokens are too few: it needs at least %d", w.Limit, least)}
+	return r, nil
 }
 
 // step replays one model request, and what comes before and after it.

@@ -19,9 +19,6 @@ var auditArch = map[string]uint32{
 	"loong64": unix.AUDIT_ARCH_LOONGARCH64,
 }
 
-// socketABI is the Landlock ABI that governs connections to local sockets.
-const socketABI = 9
-
 // Offsets in struct seccomp_data.
 const (
 	offCall = 0
@@ -77,7 +74,7 @@ func filterCalls(abi int) error {
 		f.denySetID(offArg1, chmod, creat, mknod)
 		f.denySetIDFile(open, offArg1, offArg2)
 	}
-	if abi < socketABI {
+	if abi < 9 { // from which Landlock governs connections to local sockets
 		f.examine(unix.SYS_SOCKET, load(offArg0), onlyIf(unix.AF_UNIX, 1), refuse(unix.EACCES))
 		const typeMask = 0xf // the rest are flags
 		f.examine(unix.SYS_SOCKETPAIR, load(offArg1), statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, typeMask),

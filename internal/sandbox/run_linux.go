@@ -46,10 +46,6 @@ const (
 	killGraceAlone = 10 * time.Second
 )
 
-// drainGrace is how long what is left in the pipe may take to be read after
-// all writers are dead.
-const drainGrace = 2 * time.Second
-
 // Main takes over the process when it was started as a helper of Run, and then
 // does not return. Call it first in main, and in TestMain of tests that run
 // commands.
@@ -82,7 +78,8 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 	helper := &exec.Cmd{
 		// Not a path: the file may have been replaced by another version since.
 		Path: "/proc/self/exe", Args: []string{helperName, superviseArg}, Env: []string{}, Dir: "/",
-		Stdout: out, Stderr: &report, WaitDelay: drainGrace,
+		Stdout: out, Stderr: &report,
+		WaitDelay: 2 * time.Second, // for what is left in the pipe after all writers are dead
 		// Its own session: a terminal's ctrl-C is for the daemon.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}

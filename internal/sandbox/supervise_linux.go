@@ -14,9 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweepEvery is the pause between two attempts to kill what is left.
-const sweepEvery = 5 * time.Millisecond
-
 // supervise runs the order that it is given and outlives everything that it starts. It
 // does everything on one goroutine: a process id is only safe to use while
 // nothing else reaps.
@@ -112,7 +109,7 @@ func reapAll(shell int, children <-chan os.Signal, cut <-chan struct{}) Outcome 
 		}
 		if killing {
 			sweep()
-			again = time.After(sweepEvery)
+			again = time.After(5 * time.Millisecond)
 		}
 		select {
 		case <-children:
