@@ -14,20 +14,22 @@ import (
 )
 
 // listen runs a feed until the test ends and hands out what it says.
-func listen(t *testing.T, home string, poll time.Duration) (*feed, <-chan any) {
+func listen(t *testing.T, home string, poll time.Duration) (chan request, <-chan any) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out := make(chan any, 10_000)
-	f := newFeed(Config{Home: home, User: "ada", Poll: poll}.defaults(), func(m any) { out <- m })
+	orders := make(chan request, 256)
 	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
+	go func() {
+		done <- feed(ctx, Config{Home: home, User: "ada", Poll: poll}.defaults(), orders, func(m any) { out <- m })
+	}()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
-	return f, out
+	return orders, out
 }
 
 // until takes what comes until ok says enough.
@@ -58,14 +60,14 @@ func TestFeedFollowsARoom(t *testing.T) {
 	for i := range history + 50 {
 		appendLine(t, home, "dev", false, "bob", fmt.Sprint(i))
 	}
-	f, out := listen(t, home, time.Hour) // events alone have to do
+	orders, out := listen(t, home, time.Hour) // events alone have to do
 	until(t, out, "the end of the room", func(m any) bool {
 		n := m.(news)
 		return n.Fresh && len(n.Lines) == history && n.Lines[0].Text == "50"
 	})
 	appendLine(t, home, "dev", true, "lethe", "new")
 	until(t, out, "a new line", func(m any) bool { return slices.Equal(lineTexts(m.(news).Lines), []string{"new"}) })
-	f.do(request{room: "ops"})
+	orders <- request{room: "ops"}
 	until(t, out, "an empty room", func(m any) bool {
 		n := m.(news)
 		return n.Room == "ops" && n.Fresh && len(n.Lines) == 0
@@ -76,10 +78,10 @@ func TestFeedFollowsARoom(t *testing.T) {
 
 func TestFeedSaysInOrder(t *testing.T) {
 	home := t.TempDir()
-	f, out := listen(t, home, time.Hour)
+	orders, out := listen(t, home, time.Hour)
 	var want []string
 	for i := range 50 {
-		f.do(request{say: fmt.Sprint(i)})
+		orders <- request{say: fmt.Sprint(i)}
 		want = append(want, fmt.Sprintf("ada: %d", i))
 	}
 	seen := 0
@@ -140,12 +142,12 @@ func TestFeedSeesIdentitiesComeAndGo(t *testing.T) {
 func TestFeedIsQuietWhenNothingHappens(t *testing.T) {
 	home := t.TempDir()
 	newActor(t, home, "lethe", "dev")
-	f, out := listen(t, home, 5*time.Millisecond)
+	orders, out := listen(t, home, 5*time.Millisecond)
 	until(t, out, "the beginning", func(m any) bool { return m.(news).Fresh })
 	for range 20 {
-		f.do(request{}) // an order to do nothing, to know that it looked
+		orders <- request{} // an order to do nothing, to know that it looked
 	}
-	lethetest.Eventually(t, "the orders are taken", func() bool { return len(f.orders) == 0 })
+	lethetest.Eventually(t, "the orders are taken", func() bool { return len(orders) == 0 })
 	select {
 	case m := <-out:
 		t.Errorf("news of nothing: %+v", m)

@@ -1,11 +1,15 @@
 package stdin
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"lethe/chat"
 	"lethe/events"
@@ -138,4 +142,120 @@ func (f *files) say(text string) (to int64, err error) {
 	}
 	_, to, err = chat.Append(f.path, line)
 	return to, err
+}
+
+// agent is an identity that runs, as its status file shows it.
+type agent struct {
+	status.Status
+	Live status.Live // what is under way
+	dir  string
+}
+
+func (a agent) working() bool {
+	return a.State == status.Thinking || a.State == status.Acting
+}
+
+// done says whether everything in room up to the byte offset to is answered, if
+// it ever will be: it was heard, and no turn for the room is under way. What
+// was answered was posted before this could be seen.
+func (a agent) done(room string, to int64) bool {
+	return a.Heard[room] >= to && !a.working() && a.State != status.Starting &&
+		!slices.Contains(a.Answering, room)
+}
+
+// readAgents reads the identities in dirs, by name. One that does not run is stopped.
+func readAgents(dirs []string) []agent {
+	var all []agent
+	for _, dir := range dirs {
+		s, err := status.Read(dir)
+		if err != nil {
+			continue
+		}
+		if !status.Alive(s.PID) {
+			s.State = status.Stopped
+		}
+		a := agent{Status: s, dir: dir}
+		if a.working() {
+			a.Live = status.ReadLive(dir)
+		}
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
+	return all
+}
+
+// listeners are the agents that hear room; the one called self, a name or a
+// hash, comes first.
+func listeners(agents []agent, room, self string) []agent {
+	var all []agent
+	for _, a := range agents {
+		switch {
+		case !slices.Contains(a.Rooms, room):
+		case self != "" && (a.Name == self || a.Self == self):
+			all = slices.Insert(all, 0, a)
+		default:
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// unsent is a text that could not be said.
+type unsent struct {
+	Text string
+	Err  error
+}
+
+// request is an order; at most one of its fields is used.
+type request struct {
+	room string // view this room
+	say  string // append this text to the viewed room
+	end  error  // the input has ended, with io.EOF, or with what was wrong
+}
+
+// feed emits what is new in the files, as news and unsent, and carries out orders, in the order they
+// were given, until ctx ends. It reads files only when one changed, an order came, or the slow poll
+// came round.
+func feed(ctx context.Context, cfg Config, orders <-chan request, emit func(any)) error {
+	files := newFiles(cfg)
+	defer files.unfollow()
+	return files.run(ctx, request{room: cfg.Room}, orders, func(r request) error {
+		if r.room != "" {
+			emit(files.open(r.room))
+		}
+		if r.say != "" {
+			if _, err := files.say(r.say); err != nil {
+				emit(unsent{r.say, err})
+			}
+		}
+		if n, ok := files.look(); ok {
+			emit(n)
+		}
+		return nil
+	})
+}
+
+// run calls look with each order, and when files may have changed, until ctx ends or look fails.
+func (f *files) run(ctx context.Context, r request, orders <-chan request, look func(request) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return f.watcher.Run(ctx) })
+	g.Go(func() error {
+		defer func() { f.unwatch() }()
+		poll := time.NewTicker(f.cfg.Poll) // for what dies without writing
+		defer poll.Stop()
+		for {
+			if err := look(r); err != nil {
+				return err
+			}
+			r = request{}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-poll.C:
+			case <-f.changed:
+			case r = <-orders:
+			}
+		}
+	})
+	return g.Wait()
 }

@@ -22,11 +22,9 @@ func Screen(ctx context.Context, cfg Config) error {
 	if err := cfg.check(); err != nil {
 		return err
 	}
-	f := newFeed(cfg, nil)
-	return play(ctx, cfg, newModel(cfg, f.do), 20, func(ctx context.Context, send func(any)) error {
-		f.emit = send
-		return f.Run(ctx)
-	})
+	orders := make(chan request, 256)
+	m := newModel(cfg, func(r request) { orders <- r })
+	return play(ctx, cfg, m, 20, func(ctx context.Context, send func(any)) error { return feed(ctx, cfg, orders, send) })
 }
 
 // play runs a screen and what tells it news, until either ends.

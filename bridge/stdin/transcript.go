@@ -42,12 +42,6 @@ type transcript struct {
 	several bool // identities hear the room: what happens is told with a name
 }
 
-// resize has to follow each change, before view.
-func (t *transcript) resize(width, height int) {
-	t.width, t.height = width, height
-	t.scroll(0)
-}
-
 // reset shows another room, or the same one from its end.
 func (t *transcript) reset(lines []message) {
 	t.blocks, t.live = nil, nil

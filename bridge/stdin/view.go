@@ -41,7 +41,8 @@ func (m *model) frame() (above, below []string, input int) {
 // arrange gives the history the rows that are left; after each message, before View.
 func (m *model) arrange() {
 	above, below, _ := m.frame()
-	m.log.resize(max(m.width, 1), max(m.height-len(above)-len(below), 0))
+	m.log.width, m.log.height = max(m.width, 1), max(m.height-len(above)-len(below), 0)
+	m.log.scroll(0)
 }
 
 // View draws the screen from the state alone.

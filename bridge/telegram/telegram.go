@@ -19,9 +19,9 @@
 //   - A chat that takes nothing, or is told to wait, holds up no other chat.
 //
 // Read on in this order: api.go (the token and requests), update.go, content.go, inbound.go,
-// media.go and poll.go (what comes in), strangers.go and commands.go (answers of the bridge
-// itself, and that it types), question.go (buttons), settings.go and peers.go (which chats hear which rooms), parts.go,
-// pace.go and send.go (what goes out). docs/telegram.md is for the owner of a bot.
+// and poll.go (what comes in), commands.go (answers of the bridge
+// itself, and that it types), question.go (buttons), settings.go and peers.go (which chats hear which rooms), parts.go
+// and send.go (what goes out). docs/telegram.md is for the owner of a bot.
 package telegram
 
 import (

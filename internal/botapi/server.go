@@ -23,7 +23,7 @@
 // All methods of Server are safe for concurrent use. Misuse by a test, such as a message in a chat
 // that does not exist, panics.
 //
-// Read server.go (requests and answers), updates.go, send.go, buttons.go and html.go (the bot's side), world.go
+// Read server.go (requests and answers), updates.go, send.go and html.go (the bot's side), world.go
 // (the people's side), faults.go.
 package botapi
 

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -201,3 +202,10 @@ func (e *exam) chance(q Question, n int) Chance {
 	}
 	return Chance{among(1), among(5), among(10)}
 }
+
+// smallTalk lists what people say in rooms that has nothing to do with any
+// conversation of the data set.
+func smallTalk() []string { return strings.Split(strings.TrimSpace(smallTalkLines), "\n") }
+
+//go:embed talk.txt
+var smallTalkLines string

@@ -203,10 +203,13 @@ func play(ctx context.Context, dir string, talk Conversation) (*stage, error) {
 // conversation has faded.
 func (s *stage) outlive(ctx context.Context, end time.Time) error {
 	everything := 0.0
+	talk := func(e *mind.Entry) bool {
+		return e.Kind == mind.Inbound && !strings.HasPrefix(e.Text, "[USER:"+filler+" ")
+	}
 	s.config.Forgetting.Target = &everything
 	for range 20 {
 		state, err := agent.Fold(s.id, s.store)
-		if err != nil || !slices.ContainsFunc(state.Live, holdsTalk) {
+		if err != nil || !slices.ContainsFunc(state.Live, talk) {
 			return err
 		}
 		lines := make([]Line, 30)
@@ -226,11 +229,6 @@ func (s *stage) outlive(ctx context.Context, end time.Time) error {
 		}
 	}
 	return errors.New("some of it did not fade")
-}
-
-// holdsTalk reports whether an entry holds lines of the conversation.
-func holdsTalk(e *mind.Entry) bool {
-	return e.Kind == mind.Inbound && !strings.HasPrefix(e.Text, "[USER:"+filler+" ")
 }
 
 // format makes the line of a room.

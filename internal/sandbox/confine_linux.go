@@ -131,7 +131,8 @@ func landlocked(o order) error {
 	c := landlock.V9
 	c.HandledAccessNet = 0
 	hide := o.Hide
-	if o.UserHome != "" && !holdsSystem(o.UserHome) {
+	// Some service users have / or /usr for a home: hiding that would leave no shell to run.
+	if o.UserHome != "" && !slices.ContainsFunc(systemDirs, func(d string) bool { return within(d, o.UserHome) }) {
 		hide = append(hide, o.UserHome)
 	}
 	var readable []string
@@ -178,12 +179,6 @@ func around(dir string, hide []string) []string {
 	return parts
 }
 
-// holdsSystem reports a home directory like / or /usr, which some service users
-// have: hiding it would leave no shell to run.
-func holdsSystem(home string) bool {
-	return slices.ContainsFunc(systemDirs, func(d string) bool { return within(d, home) })
-}
-
 func splitKinds(paths []string) (dirs, files []string) {
 	for _, p := range paths {
 		if fi, err := os.Lstat(p); err == nil && fi.IsDir() {
@@ -193,4 +188,41 @@ func splitKinds(paths []string) (dirs, files []string) {
 		}
 	}
 	return dirs, files
+}
+
+// dropCapabilities takes from the calling thread, for good, all capabilities
+// that keep does not want. It matters to root only. CAP_SYS_PTRACE goes in every
+// mode: with it a command could read the daemon's memory.
+func dropCapabilities(keep func(capability int) bool) error {
+	for c := range unix.CAP_LAST_CAP + 1 {
+		if keep(c) {
+			continue
+		}
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
+		// EPERM: nothing to lose. EINVAL: a kernel with fewer capabilities.
+		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("drop capability %d: %w", c, err)
+		}
+	}
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // EINVAL before Linux 4.3
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&head, &sets[0]); err != nil {
+		return fmt.Errorf("read capabilities: %w", err)
+	}
+	for i := range sets {
+		var mask uint32
+		for bit := range 32 {
+			if c := i*32 + bit; c <= unix.CAP_LAST_CAP && keep(c) {
+				mask |= 1 << bit
+			}
+		}
+		sets[i].Permitted &= mask
+		sets[i].Effective &= mask
+		sets[i].Inheritable = 0
+	}
+	if err := unix.Capset(&head, &sets[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
 }

@@ -6,8 +6,13 @@ package status
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -137,4 +142,69 @@ func Read(dir string) (Status, error) {
 	}
 	err = json.Unmarshal(data, &s)
 	return s, err
+}
+
+// BusyIn says whether the identity works on something that room waits for. A turn
+// that answers nobody in particular counts for every room that it hears. Whether
+// its process still lives is not said: see Alive.
+func (s Status) BusyIn(room string) bool {
+	return (s.State == Thinking || s.State == Acting) && slices.Contains(s.Rooms, room) &&
+		(len(s.Answering) == 0 || slices.Contains(s.Answering, room))
+}
+
+// Alive asks the kernel whether a process runs; one of another user does too. A
+// dead process that nobody has waited for still answers signals, so where /proc
+// tells of it, it is asked as well.
+func Alive(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return true
+	}
+	// pid (command) state …, and the command may hold anything.
+	_, state, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
+}
+
+// Brief says in a few words each what the identity does beside the talk, and what it waits for.
+func (s Beside) Brief(now time.Time) (parts []string) {
+	count := func(n int, one, more string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, more))
+		}
+	}
+	count(len(s.Questions), "question", "questions")
+	count(len(s.Jobs), "job", "jobs")
+	count(s.Children, "child", "children")
+	var next Trigger
+	for _, t := range s.Triggers {
+		if !t.Next.IsZero() && (next.Next.IsZero() || t.Next.Before(next.Next)) {
+			next = t
+		}
+	}
+	if !next.Next.IsZero() {
+		at := next.Next.In(now.Location())
+		form := "15:04"
+		switch {
+		case at.Sub(now) > 6*24*time.Hour:
+			form = "2 Jan"
+		case at.Sub(now) > 20*time.Hour:
+			form = "Mon 15:04"
+		}
+		parts = append(parts, "next "+next.Name+" "+at.Format(form))
+	}
+	for _, m := range s.Budget {
+		if m.Of == budget.Day {
+			parts = append(parts, fmt.Sprintf("$%.2f left today", max(m.Limit-m.Spent-m.Held, 0).Dollars()))
+		}
+	}
+	return parts
 }

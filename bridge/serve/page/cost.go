@@ -24,7 +24,7 @@ import (
 )
 
 // cost is what the calls of the model have used, day by day.
-var cost = view{name: "cost", title: "Cost", data: costOf}
+var cost = view{Name: "cost", Title: "Cost", data: costOf}
 
 type costData struct {
 	report.Budget

@@ -18,7 +18,7 @@ import (
 )
 
 // forgetting is how the context has changed from epoch to epoch, and what became of what left it.
-var forgetting = view{name: "forgetting", title: "Forgetting", data: forgettingOf}
+var forgetting = view{Name: "forgetting", Title: "Forgetting", data: forgettingOf}
 
 const (
 	epochsShown = 8

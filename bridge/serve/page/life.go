@@ -16,7 +16,7 @@ import (
 )
 
 // log is all that happened, by windows from the end.
-var log = view{name: "life", title: "Life", data: lifeOf}
+var log = view{Name: "life", Title: "Life", data: lifeOf}
 
 type lifeData struct {
 	Kind   string
@@ -198,7 +198,7 @@ func join(got []events.Event) (list []happening) {
 	return list
 }
 
-var original = view{name: "original", title: "Original", data: originalData, apart: true}
+var original = view{Name: "original", Title: "Original", data: originalData, apart: true}
 
 const originalShown = 200 << 10 // bytes
 

@@ -100,9 +100,9 @@ func TestWeight(t *testing.T) {
 	assets := sum
 	for _, v := range views {
 		if !v.apart {
-			page := get(t, mux, "/agents/ada/"+v.name)
-			if t.Logf("%s: %d bytes, and %d of style and script", v.name, len(page), assets); len(page)+assets > 120_000 {
-				t.Errorf("%s is too large", v.name)
+			page := get(t, mux, "/agents/ada/"+v.Name)
+			if t.Logf("%s: %d bytes, and %d of style and script", v.Name, len(page), assets); len(page)+assets > 120_000 {
+				t.Errorf("%s is too large", v.Name)
 			}
 		}
 		for _, part := range v.shown.Templates() {

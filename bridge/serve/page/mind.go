@@ -19,7 +19,7 @@ import (
 
 // mindView is the context as its blocks, each as large as its tokens. A block is a section of context.md, and
 // an edit of it is one of that file.
-var mindView = view{name: "mind", title: "Mind", data: mindOf, forms: map[string]form{"edit": edit}}
+var mindView = view{Name: "mind", Title: "Mind", data: mindOf, forms: map[string]form{"edit": edit}}
 
 type mindData struct {
 	agent.Parts

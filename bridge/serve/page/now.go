@@ -20,7 +20,7 @@ import (
 )
 
 // now is what is said, and what is under way.
-var now = view{name: "now", title: "Now", data: nowOf, forms: map[string]form{"say": say, "answer": answer, "stop": stop, "hear": hear}}
+var now = view{Name: "now", Title: "Now", data: nowOf, forms: map[string]form{"say": say, "answer": answer, "stop": stop, "hear": hear}}
 
 type nowData struct {
 	Room  string

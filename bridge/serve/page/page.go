@@ -31,7 +31,7 @@ import (
 
 // view is one of the views of an identity: GET /agents/{self}/NAME.
 type view struct {
-	name, title string
+	Name, Title string
 	// data returns what the template shows.
 	data func(f *frame, r *http.Request) (any, error)
 	// forms are what a person may do there: POST /agents/{self}/NAME/FORM. A form that is done
@@ -56,10 +56,6 @@ type frame struct {
 	Data  any    // of the view
 	Live  string // the event behind which the page goes on live; "" for what does not
 }
-
-// Name and Title are for templates.
-func (v *view) Name() string  { return v.name }
-func (v *view) Title() string { return v.title }
 
 // Views are those to choose from.
 func (f *frame) Views() []*view {
@@ -122,10 +118,10 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		(&frame{Backend: b}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, agent.ErrNotFound))
 	})
 	for _, v := range views {
-		v.shown = parse(v.name)
+		v.shown = parse(v.Name)
 		handle := func(do form) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) {
-				f := &frame{Backend: b, View: v, Title: v.title}
+				f := &frame{Backend: b, View: v, Title: v.Title}
 				id, err := b.Identity(r)
 				if err == nil {
 					f.ID = id
@@ -136,14 +132,14 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 				}
 			}
 		}
-		mux.HandleFunc("GET /agents/{self}/"+v.name, handle(func(f *frame, w http.ResponseWriter, r *http.Request) (err error) {
+		mux.HandleFunc("GET /agents/{self}/"+v.Name, handle(func(f *frame, w http.ResponseWriter, r *http.Request) (err error) {
 			if f.Data, err = v.data(f, r); err != nil {
 				return err
 			}
 			return f.show(w, http.StatusOK, v.shown, r.FormValue("part"))
 		}))
 		for name, form := range v.forms {
-			mux.HandleFunc("POST /agents/{self}/"+v.name+"/"+name, handle(func(f *frame, w http.ResponseWriter, r *http.Request) error {
+			mux.HandleFunc("POST /agents/{self}/"+v.Name+"/"+name, handle(func(f *frame, w http.ResponseWriter, r *http.Request) error {
 				if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") { // whose form bounds it itself
 					if err := r.ParseForm(); err != nil {
 						return &report.InvalidError{Err: err}
@@ -203,6 +199,6 @@ func (f *frame) done(w http.ResponseWriter, r *http.Request, to string) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	http.Redirect(w, r, "/agents/"+f.ID.Name+"/"+f.View.name+to, http.StatusSeeOther)
+	http.Redirect(w, r, "/agents/"+f.ID.Name+"/"+f.View.Name+to, http.StatusSeeOther)
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"lethe/report"
 )
 
-var recall = view{name: "recall", title: "Recall", data: recallOf}
+var recall = view{Name: "recall", Title: "Recall", data: recallOf}
 
 type recallData struct {
 	report.Search
@@ -32,7 +32,7 @@ func recallOf(f *frame, r *http.Request) (any, error) {
 func (d *recallData) Kinds() []string { return report.Kinds }
 
 // triggers are what wakes the identity by itself, and its commands that go on beside the talk.
-var triggers = view{name: "triggers", title: "Triggers", data: triggersOf, forms: map[string]form{"fire": fire, "stop": stopJob}}
+var triggers = view{Name: "triggers", Title: "Triggers", data: triggersOf, forms: map[string]form{"fire": fire, "stop": stopJob}}
 
 type triggersData struct {
 	Triggers []report.Trigger

@@ -257,7 +257,8 @@ func (r *renderer) table(n ast.Node) bool {
 		if head+1 >= len(lines) {
 			return false
 		}
-		if strings.Contains(lines[head], "|") && isRuler(lines[head+1]) {
+		below := lines[head+1]
+		if strings.Contains(lines[head], "|") && strings.Contains(below, "|") && strings.Contains(below, "-") && strings.Trim(below, "|-: \t") == "" {
 			break
 		}
 	}
@@ -275,11 +276,6 @@ func (r *renderer) table(n ast.Node) bool {
 		r.markdown(strings.Join(lines[end:], "\n"))
 	}
 	return true
-}
-
-// isRuler says whether a line is the one below the head of a table.
-func isRuler(line string) bool {
-	return strings.Contains(line, "|") && strings.Contains(line, "-") && strings.Trim(line, "|-: \t") == ""
 }
 
 // align sets the cells of rows, the first of which is the head, in columns. A cell wider than
