@@ -130,7 +130,8 @@ func TestSnapshotsWeighNoMoreThanEvents(t *testing.T) {
 
 // BenchmarkCompaction is for how long a compaction of 100,000 tokens holds a turn: when it begins, and when
 // what the summariser made beside the turns is put in place. Beside the time it has that of the processor,
-// which other work on the machine and the disk do not lengthen.
+// which other work on the machine and the disk do not lengthen; that of the snapshot, which is made while the disk
+// syncs, is not in it.
 func BenchmarkCompaction(b *testing.B) {
 	w := newWorld(b)
 	w.conf.ContextLimit = 200_000

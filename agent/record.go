@@ -2,9 +2,11 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -249,11 +251,16 @@ func (a *Agent) epochOf(why string, change func(*mind.State) error, before []rec
 			return err
 		}
 	}
-	snapshot, err := a.state.Snapshot()
-	if err == nil {
-		err = a.log.Syncs.Wait() // no line names the texts that a snapshot alone names
-	}
-	if err != nil {
+	var snapshot []byte
+	var failed error
+	var made sync.WaitGroup
+	made.Go(func() { // while the disk syncs
+		defer a.recovered(&failed)
+		snapshot, failed = a.state.Snapshot()
+	})
+	err = a.log.Syncs.Wait() // no line names the texts that a snapshot alone names
+	made.Wait()
+	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
 	epoch, err := a.prepare(append([]record{{

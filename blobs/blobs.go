@@ -125,7 +125,7 @@ func EncodeTombstone(t Tombstone, m Meta, body []byte) []byte { return encode(m,
 
 func encode(m Meta, t *Tombstone, body []byte) []byte {
 	var b bytes.Buffer
-	b.Grow(len(body) + 256)
+	b.Grow(len(body) + len(m.Summary) + 512)
 	b.WriteString(fence)
 	if t != nil {
 		fmt.Fprintf(&b, "tombstone: %s\nwhy: %s\nwhen: %s\n", t.Of, t.Why, t.At.UTC().Format(TimeFormat))

@@ -125,6 +125,6 @@ type Fade struct {
 	over     []string // pinned sentences that are kept or withdrawn by now, as the model wrote them
 	lines    int      // what people said
 	units    []unit   // its entries, as they were read
-	original string   // what they said; "" until it is rendered
+	original []byte   // what they said; nil until it is rendered
 	stays    int      // how many swaps have left it live
 }

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -92,7 +93,7 @@ func (sw *swap) choose(fades []Fade, out *Outcome) (chosen []Fade, note string) 
 	}
 	for _, f := range kept {
 		if !f.Mechanical { // those cost nothing to make again
-			f.stays, f.original = f.stays+1, ""
+			f.stays, f.original = f.stays+1, nil
 			out.Kept = append(out.Kept, f)
 		}
 	}
@@ -157,7 +158,7 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 // fade takes a chunk out of the live context and puts its summary into the past.
 func (sw *swap) fade(f Fade) error {
 	original, newest := f.original, time.Time{}
-	if original == "" {
+	if original == nil {
 		original = f.originals(sw.read)
 	}
 	for _, u := range f.units {
@@ -169,7 +170,7 @@ func (sw *swap) fade(f Fade) error {
 	if !f.Mechanical { // that has only words of the original
 		about.Summary = blobs.Unescape(f.Summary)
 	}
-	ref, err := sw.put(about, []byte(original))
+	ref, err := sw.put(about, original)
 	if err != nil {
 		return err
 	}
@@ -189,12 +190,12 @@ func (sw *swap) fade(f Fade) error {
 }
 
 // originals renders all that the entries of a chunk say.
-func (f Fade) originals(read Read) string {
-	var b strings.Builder
+func (f Fade) originals(read Read) []byte {
+	var b bytes.Buffer
 	for _, u := range f.units {
 		b.WriteString(u.Original(read))
 	}
-	return b.String()
+	return b.Bytes()
 }
 
 // written puts the summaries that stand and lists the chunks that have faded.
