@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/signal"
@@ -96,7 +97,7 @@ func (s *six) turn(lines []byte) {
 // commit stores a text as a file of its own, and then appends a line to the log.
 func (s *six) commit(text []byte) {
 	s.blobs++
-	dir := filepath.Join(s.home, "blobs", fmt.Sprintf("%03x", s.blobs%(1<<12)))
+	dir := filepath.Join(s.home, "blobs", fmt.Sprintf("%03x", rand.IntN(1<<12))) // as hashes are spread
 	must.Do(errors.Join(blob(dir, fmt.Sprintf("%s-%d-%d", s.name, os.Getpid(), s.blobs), text), store(s.life, line)))
 }
 
