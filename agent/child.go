@@ -145,16 +145,8 @@ func (a *Agent) finished() bool {
 		!a.awaits() && a.forgetting.job == nil && a.team.leave()
 }
 
-// children are the rooms of the identity's own children.
-func (a *Agent) children() (rooms []string) {
-	for _, c := range a.state.Children {
-		rooms = append(rooms, c.Room)
-	}
-	return rooms
-}
-
 // company are the rooms that are heard but for those of its children, to whom every
 // line is work.
 func (a *Agent) company() []string {
-	return slices.DeleteFunc(a.joined(), func(room string) bool { return slices.Contains(a.children(), room) })
+	return slices.DeleteFunc(a.joined(), func(room string) bool { return a.state.Child(room) != nil })
 }

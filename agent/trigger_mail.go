@@ -70,9 +70,7 @@ func (t *triggers) readMail(r *armed, dir *os.Root, now time.Time) error {
 			continue
 		}
 		if settled := durable.Changed(fi).Add(settleTime); settled.After(now) && settled.Before(now.Add(2*settleTime)) {
-			if r.wake.IsZero() || settled.Before(r.wake) {
-				r.wake = settled
-			}
+			r.wake = sooner(r.wake, settled)
 			continue
 		}
 		if t.a.state.Fires[t.sender(r, fi)].Seen == identify(fi) { // before the next one of its owner takes that place

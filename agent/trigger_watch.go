@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
@@ -77,9 +78,7 @@ func (t *triggers) watched(r *armed, fired mind.Firing, now time.Time) (m moment
 	}
 	r.wake = time.Time{}
 	content, _, err := t.look(r, true)
-	if r.base != "" {
-		known = r.base
-	}
+	known = cmp.Or(r.base, known)
 	if err != nil || content == known {
 		r.changed, r.base = time.Time{}, known
 		return m, false

@@ -132,11 +132,10 @@ func endsLine(r rune) bool { return unicode.IsControl(r) && r != '\t' || r == 0x
 // word, or a character.
 func sentenceEnd(s string) int {
 	half := len(s) / 2
-	if i := strings.LastIndexAny(s[half:], ".!?;"); i >= 0 {
-		return half + i + 1
-	}
-	if i := strings.LastIndexByte(s[half:], ' '); i >= 0 {
-		return half + i + 1
+	for _, ends := range []string{".!?;", " "} {
+		if i := strings.LastIndexAny(s[half:], ends); i >= 0 {
+			return half + i + 1
+		}
 	}
 	return max(1, len(Cut(s, len(s)-1)))
 }
