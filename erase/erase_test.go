@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/check"
 	"lethe/internal/crashdisk"
 	"lethe/internal/durable"
 	"lethe/internal/lethetest"
@@ -232,11 +234,11 @@ func TestOtherLives(t *testing.T) {
 	}
 }
 
-// whole checks that a life is there and can be opened.
+// whole checks that a life is there with all that it refers to, and can be opened.
 func (w *world) whole(t testing.TB) {
 	t.Helper()
 	lethetest.Must(t, life.Scan(w.id.LIFE(), func(life.Event, int64) error { return nil }))
-	lethetest.Must(t, w.store.Each(func(h blobs.Hash) error { _, err := w.store.Get(h); return err }))
+	lethetest.Must(t, check.Reach(w.id, w.store, math.MaxInt64, func(h blobs.Hash) error { _, err := w.store.Get(h); return err }))
 	_, err := agent.Fold(w.id, w.store)
 	lethetest.Must(t, err)
 }
