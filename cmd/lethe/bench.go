@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -35,8 +37,14 @@ Your identities, your keys and the network are not touched. docs/performance.md 
 					return usagef("--only is %q; it is one of %s", name, strings.Join(bench.Groups(), ", "))
 				}
 			}
-			if plot != "" && o.Only != nil && !slices.Contains(o.Only, "rounds") && !slices.Contains(o.Only, "start") {
+			if plot != "" && len(o.Only) > 0 && !slices.Contains(o.Only, "rounds") && !slices.Contains(o.Only, "start") {
 				return usagef("--plot shows rounds and start, and --only leaves them out")
+			}
+			if _, err := os.Stat(filepath.Dir(plot)); plot != "" && err != nil { // told now, and not after two minutes
+				return usagef("--plot: %v", err)
+			}
+			if _, err := exec.LookPath(o.Against); o.Against != "" && err != nil {
+				return usagef("--against: %v", err)
 			}
 			if o.Program, err = os.Executable(); err != nil {
 				return fmt.Errorf("find this program: %w", err)
@@ -54,7 +62,7 @@ Your identities, your keys and the network are not touched. docs/performance.md 
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&o.Against, "against", "", "another `PROGRAM`, such as an older lethe, for a column of its own")
-	fl.StringSliceVar(&o.Only, "only", nil, "`ROWS` to measure: "+strings.Join(bench.Groups(), ", ")+"")
+	fl.StringSliceVar(&o.Only, "only", nil, "`ROWS` to measure: "+strings.Join(bench.Groups(), ", "))
 	fl.StringVar(&plot, "plot", "", "`FILE.svg` for a plot of time and memory against rounds, and of the start against the length of a life")
 	_ = cmd.MarkFlagFilename("plot", "svg")
 	return cmd
