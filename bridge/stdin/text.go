@@ -33,7 +33,9 @@ func fit(s string, width int) string { return xansi.Truncate(s, width, "…") }
 // blanks, and inside a word that is longer than a row.
 func wrap(s string, width int) []string {
 	width = max(width, 1)
-	s = lipgloss.Wrap(s, width, "")
+	const dash = "\U0010fffd" // stands for a "-" behind a blank, since Wrap lets that one run over the end of a row
+	s = lipgloss.Wrap(strings.ReplaceAll(s, " -", " "+dash), width, "")
+	s = strings.ReplaceAll(s, dash, "-")
 	return strings.Split(xansi.Hardwrap(s, width, true), "\n") // Wrap takes "|--|--|" for one piece
 }
 

@@ -55,6 +55,18 @@ func TestMarkdownShowsWhatWasWritten(t *testing.T) {
 	}
 }
 
+// A dash between words never gets a row of its own.
+func TestWrapAtDashes(t *testing.T) {
+	for width := 5; width < 30; width++ {
+		rows := wrap("a dash - and -v - stay - where they fit", width)
+		for _, row := range rows[:len(rows)-1] {
+			if lipgloss.Width(row) > width || strings.TrimSpace(row) == "-" && width > 6 {
+				t.Errorf("%d cells: %q", width, rows)
+			}
+		}
+	}
+}
+
 // No spelling of a control character gets through markdown.
 func TestMarkdownHidesNoControls(t *testing.T) {
 	for _, in := range []string{
