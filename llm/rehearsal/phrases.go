@@ -21,6 +21,7 @@ const introduction = `I am the offline rehearsal model: a small program, not int
 - let somebody else run COMMAND
 - ask me before you run COMMAND
 - say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
+
 Orders can be joined: run date and then read notes.txt.`
 
 // A phrase is a form of words: the order for a tool, whose arguments are the
