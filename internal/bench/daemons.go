@@ -99,7 +99,7 @@ func (c *column) lengthen(name string, size int) {
 
 // many runs a hundred identities of each column: first all of them idle, then some of them at work, then all.
 func (b *bench) many() {
-	const most, idle = 100, 10 * time.Second
+	const most, idle = 100, 6 * time.Second
 	names, ones, alls, before := b.boot(most+1), map[*column]*process{}, map[*column]*process{}, map[*process]usage{}
 	b.each(1, func(c *column) { ones[c], alls[c] = b.start(c, names[most]), b.start(c, names[:most]...) })
 	b.settle()

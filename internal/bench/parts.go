@@ -117,7 +117,7 @@ func (b *bench) parts() {
 
 // puts compares a blob store with a loop that writes the same files and does no more than it must, in small batches in turn.
 func (b *bench) puts() {
-	const size, batches = 32, 60
+	const size, batches = 32, 40
 	s, meta, n := must.Get(blobs.Open(filepath.Join(b.lethe.home, "blobs"))), blobs.Meta{At: time.Now()}, 0
 	both := [2]func(text []byte) error{func(text []byte) error {
 		data := blobs.Encode(meta, text)
