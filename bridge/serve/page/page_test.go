@@ -226,7 +226,7 @@ func use(t *testing.T, b *Browser) {
 	t.Run("a turn is stopped", func(t *testing.T) {
 		p := show(t, Look{})
 		tell(t, p, "run sleep 100")
-		p.Until(`document.querySelector(".state button")`)
+		p.Until(`document.querySelector(".state button") && document.querySelector(".state").innerText.includes("runs BASH")`) // the button stays now
 		p.Do(chromedp.Click(".state button"))
 		p.Until(`document.querySelector("#lines").innerText.includes("Stopped.")`)
 	})
