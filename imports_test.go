@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/proof", "lethe/recall", "lethe/tools", "lethe/trigger"},
 	"lethe/check":   {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof"},
 	"lethe/archive": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/check", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof"},
-	"lethe/erase":   {"lethe/agent", "lethe/blobs", "lethe/bridge/health", "lethe/check", "lethe/compactor", "lethe/internal/durable", "lethe/internal/redact", "lethe/life", "lethe/life/event", "lethe/mind"},
+	"lethe/erase":   {"lethe/agent", "lethe/blobs", "lethe/bridge/health", "lethe/check", "lethe/internal/durable", "lethe/internal/redact", "lethe/life", "lethe/life/event", "lethe/mind"},
 	"lethe/config":  {"lethe/agent", "lethe/budget", "lethe/chat", "lethe/internal/durable", "lethe/llm", "lethe/mind", "lethe/tools"},
 	"lethe/host": {"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/config", "lethe/events", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/life", "lethe/llm", "lethe/llm/rehearsal",
 		"lethe/mind", "lethe/tools"},

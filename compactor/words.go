@@ -163,11 +163,6 @@ func identifiers(text string, n int) []string {
 	})
 }
 
-// Words are the names and words of a text that a mechanical summary may list.
-func Words(text string) (names, words []string) {
-	return identifiers(text, len(text)), keywords(text, len(text))
-}
-
 func breaks(r rune) bool {
 	return unicode.IsSpace(r) || strings.ContainsRune("\"'`<>()[]{}|\\,;=“”‘’。，◰◱◲◳◆", r)
 }

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type Request struct {
 
 	Derived   bool // with what a model wrote of what Person has said
 	Workspace bool // in the files of the tools, too
+	Ownerless bool // in texts of no identity, too
 }
 
 // Finding is where it stands.
@@ -44,10 +46,11 @@ type Finding struct {
 	Places []Place      `json:"places"`
 }
 
-// Place is a file, a sort of stored texts or an identity, how often it is there, and what becomes of it.
+// Place is a file, a stored text, a sort of them or an identity, how often it is there, and what becomes of it.
 type Place struct {
 	What  string `json:"what"`
 	How   string `json:"how"`
+	Form  string `json:"form,omitempty"` // with Near
 	Count int    `json:"count"`
 }
 
@@ -59,6 +62,8 @@ const (
 	Kept    = "kept"    // as it is no text, but a name, an address or a number
 	Unread  = "unread"  // nobody knows whether it is there
 	Other   = "other"   // an identity that has it, too
+	Near    = "near"    // as it is: something like the text, in a Form that people judge
+	Unowned = "unowned" // texts of no identity: they go with Ownerless
 )
 
 // MinText and MaxText bound a text that is to be erased, in characters.
@@ -95,7 +100,7 @@ func Find(home agent.Home, store *blobs.Store, id agent.Identity, r Request) (_ 
 		}
 	}
 	slices.SortFunc(out.Places, func(a, b Place) int {
-		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What))
+		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What), strings.Compare(a.Form, b.Form))
 	})
 	if f.plan.Places = out.Count; out.Count > 0 { // the index repeats what the blobs hold
 		names, _ := filepath.Glob(filepath.Join(id.Dir, "recall.db*"))
@@ -120,8 +125,8 @@ func (f *finder) prepare() (err error) {
 	case f.req.Text != "" && (n < MinText || n > MaxText || !utf8.ValidString(f.req.Text)):
 		return fmt.Errorf("%w: a text has %d to %d characters of UTF-8", ErrText, MinText, MaxText)
 	case f.req.Text != "":
-		f.patterns, err = formsOf(f.req.Text)
-		return err
+		f.near = nearForms(f.req.Text)
+		return f.alsoText(f.req.Text)
 	case f.req.Person != "":
 		f.patterns = saidBy(f.req.Person)
 	case f.req.Ref.String() == f.id.Self:
@@ -132,6 +137,17 @@ func (f *finder) prepare() (err error) {
 		}
 	}
 	return f.derive()
+}
+
+// alsoText looks for a text, too.
+func (f *finder) alsoText(text string) error {
+	expr, _ := literal(text)
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return fmt.Errorf("%w: %d characters are too long for a text", ErrText, utf8.RuneCountInString(text))
+	}
+	f.patterns = append(f.patterns, pattern{re: re})
+	return nil
 }
 
 // visit looks into one file of the home.
@@ -166,10 +182,13 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	if room, ok := strings.CutPrefix(rel, "chats/"); ok && how == Erased {
 		found = append(found, f.rooms[strings.TrimSuffix(room, ".md")]...)
 	}
+	what := strings.TrimPrefix(rel, filepath.Join("agents", f.id.Self)+"/")
+	if how == Erased || how == Left {
+		f.nearby(what, data, found)
+	}
 	if len(found) == 0 {
 		return nil
 	}
-	what := strings.TrimPrefix(rel, filepath.Join("agents", f.id.Self)+"/")
 	switch how {
 	case soul:
 		return ErrSoul
@@ -198,19 +217,38 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 // noText is what is kept of places.
 const noText = "names, addresses and numbers"
 
-func (f *finder) count(what, how string, n int) {
+func (f *finder) count(what, how string, n int) { f.countAs(Place{What: what, How: how}, n) }
+
+func (f *finder) countAs(p Place, n int) {
 	for self, name := range f.names {
-		what = strings.ReplaceAll(what, self, name)
+		p.What = strings.ReplaceAll(p.What, self, name)
 	}
 	if n > 0 {
-		f.places[Place{What: what, How: how}] += n
+		f.places[p] += n
 	}
 }
 
-// other counts in what belongs to another identity.
+// other counts in what belongs to another identity, or to none.
 func (f *finder) other(self string, n int) {
-	if f.req.Ref.IsZero() {
-		f.count(f.names[self], Other, n)
+	switch name := f.names[self]; {
+	case !f.req.Ref.IsZero():
+	case name == "" && f.req.Ownerless:
+		f.count("blobs of no identity", Removed, n)
+	case name == "":
+		f.count("blobs of no identity", Unowned, n)
+	default:
+		f.count(name, Other, n)
+	}
+}
+
+// nearby counts what is like the text in data, but for what was found.
+func (f *finder) nearby(what string, data []byte, found []span) {
+	for _, form := range f.near {
+		like := find(data, []pattern{form.pattern})
+		like = slices.DeleteFunc(like, func(s span) bool {
+			return slices.ContainsFunc(found, func(o span) bool { return s.from < o.to && o.from < s.to })
+		})
+		f.countAs(Place{What: what, How: Near, Form: form.form}, len(like))
 	}
 }
 

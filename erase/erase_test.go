@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -29,26 +30,55 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A text is found in every form in which it can be stored, and in no other text.
-func TestForms(t *testing.T) {
+// A text is found as it is and as JSON and prompts escape it, and in no other text.
+func TestLiteral(t *testing.T) {
 	for text, forms := range map[string][]string{
-		"swordfish":       {"swordfish", "say swor…", "the swordfish.", `\nswordfish`},
-		`a"b\c <é>`:       {`a"b\c <é>`, `a\"b\\c <é>`, `a\"b\\c \u003c\u00e9\u003e`, `a\\\"b\\\\c <é>`, "a&#34;b\\c &lt;é&gt;", `a"b\c <\xe9>`},
-		"one\ntwo  three": {"one two three", "one\n    two\tthree", "one\u2028two  three", `one\ntwo  three`, `one\u2028two\n three`, "one\n[USER:unknown] two three"},
-		"◆ key 😀":         {"◆ key 😀", "◰4 key 😀", `◆ key \ud83d\ude00`, `◰4 key \U0001f600`, "◰4 key…"},
-		"bell\ahere":      {"bellhere", "bell␇here", `bell\u0007here`},
+		"swordfish":       {"swordfish", "the swordfish.", `\nswordfish`},
+		`a"b\c <é>`:       {`a"b\c <é>`, `a\"b\\c <é>`, `a\"b\\c \u003c\u00e9\u003e`, `a\\\"b\\\\c <é>`},
+		"one\ntwo  three": {"one two three", "one\n    two\tthree", `one\ntwo  three`, "one\n[USER:unknown] two three"},
+		"◆ key 😀":         {"◆ key 😀", "◰4 key 😀", `◆ key \ud83d\ude00`},
 	} {
-		patterns, err := formsOf(text)
-		lethetest.Must(t, err)
+		f := finder{}
+		lethetest.Must(t, f.alsoText(text))
 		for _, form := range forms {
-			if len(find([]byte("so: "+form), patterns)) == 0 {
+			if len(find([]byte("so: "+form), f.patterns)) != 1 {
 				t.Errorf("%q is not found as %q", text, form)
 			}
 		}
-		for _, other := range []string{"sword fish", "swo", "sw…", "a/b/c", "one two"} {
-			if found := find([]byte(other), patterns); len(found) > 0 {
+		for _, other := range []string{"sword fish", "swo", "swor…", "Swordfish", "a/b/c", "one two"} {
+			if found := find([]byte(other), f.patterns); len(found) > 0 {
 				t.Errorf("%q is found in %q", text, other)
 			}
+		}
+	}
+}
+
+// What is like a text is told apart from it, by its form.
+func TestNearForms(t *testing.T) {
+	for _, c := range []struct{ text, data, form string }{
+		{"swordfish", "SwordFish", "another case"},
+		{"swordfish rain", "say swordfish…", "a half of it"},
+		{"correct horse battery", `…rse battery`, "a half of it"},
+		{"swordfish", "password", ""},
+		{"swordfish", "c3dvcmRmaXNo", "encoded"},            // swordfish
+		{"swordfish", "Y3VyOnN3b3JkZmlzaCEh", "encoded"},    // cur:swordfish!!
+		{"swordfish", "eHk6c3dvcmRmaXNoIQ", "encoded"},      // xy:swordfish!
+		{"swordfish", "73776F7264666973" + "68", "encoded"}, // hex
+		{"a<b & c", "a&lt;b &amp; c", "encoded"},
+		{"a<b & c", "a%3Cb+%26+c", "encoded"},
+	} {
+		f := finder{near: nearForms(c.text), places: map[Place]int{}}
+		f.nearby("here", []byte(c.data), nil)
+		want := map[Place]int{{What: "here", How: Near, Form: c.form}: 1}
+		if c.form == "" {
+			clear(want)
+		}
+		if !maps.Equal(f.places, want) {
+			t.Errorf("%q in %q is %+v, want %+v", c.text, c.data, f.places, want)
+		}
+		f = finder{near: nearForms(c.text), places: map[Place]int{}}
+		if f.nearby("here", []byte(c.text), []span{{0, len(c.text)}}); len(f.places) > 0 {
+			t.Errorf("%q itself is %+v, too", c.text, f.places)
 		}
 	}
 }
@@ -64,13 +94,11 @@ func TestCuts(t *testing.T) {
 		{log, "hunter2", "command k1 model=hunter2 say=x\nreply e1 model=hunter22\n", "command k1 model=....... say=x\nreply e1 model=hunter22\n"},
 		{state, "hunter2", `{"model": "hunter2","want_model":"hunter2","models":"hunter2"}`, `{"model": ".......","want_model":".......","models":"hunter2"}`},
 		{state, "gpt-4711", `{"model": "gpt-4711"}`, `{"model": "gpt-4711"}`},
-		{raw, `hunter2-Grün"Blau`, "so\nNames: HOME, x:hunter2-Grün, BASH\nWords: key, hunter, blau\nhunter2-Grün", "so\nNames: HOME, x:[erased.....], BASH\nWords: key, ......, ....\nhunter2-Grün"},
-		{raw, "the blue whale is 4711", "Words: blue, whale\n", "Words: blue, whale\n"},
 	} {
-		patterns, err := formsOf(c.word)
-		lethetest.Must(t, err)
+		f := &finder{models: map[string]bool{"hunter2": true}}
+		lethetest.Must(t, f.alsoText(c.word))
 		file := redact.File{}
-		file.Cuts, _ = (&finder{models: map[string]bool{"hunter2": true}}).cutsOf(c.kind, []byte(c.data), find([]byte(c.data), patterns))
+		file.Cuts, _ = f.cutsOf(c.kind, []byte(c.data), find([]byte(c.data), f.patterns))
 		got := []byte(c.data)
 		file.Mask(got)
 		if string(got) != c.want {

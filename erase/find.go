@@ -36,6 +36,7 @@ type finder struct {
 
 	// What to look for.
 	patterns []pattern
+	near     []near
 	rooms    map[string][]span     // ranges
 	whole    map[blobs.Hash]bool   // blobs of which all text goes
 	summed   map[blobs.Hash]bool   // originals whose summary goes
@@ -189,11 +190,9 @@ func (f *finder) derive() error {
 		}
 		f.gists[made.String()[:shortest]], f.whole[made] = made, true
 		if len(b.Body) >= MinText && len(b.Body) <= MaxText {
-			forms, err := formsOf(string(b.Body))
-			if err != nil {
+			if err := f.alsoText(string(b.Body)); err != nil {
 				return err
 			}
-			f.patterns = append(f.patterns, forms[0])
 		}
 	}
 	return nil
@@ -208,12 +207,7 @@ func (f *finder) ours(h blobs.Hash, m blobs.Meta) bool {
 func find(data []byte, patterns []pattern) (out []span) {
 	for _, p := range patterns {
 		for _, m := range p.re.FindAllSubmatchIndex(data, -1) {
-			s := span{m[2*p.group], m[2*p.group+1]}
-			if p.in != nil {
-				for _, part := range p.in.FindAllIndex(data[s.from:s.to], -1) {
-					out = append(out, span{s.from + part[0], s.from + part[1]})
-				}
-			} else if s.from < s.to {
+			if s := (span{m[2*p.group], m[2*p.group+1]}); s.from < s.to {
 				out = append(out, s)
 			}
 		}
@@ -245,17 +239,25 @@ func (f *finder) blob(rel string, data []byte) error {
 	t, _, _, gone := blobs.DecodeTombstone(data)
 	sum := blobs.Sum(data)
 	buried := gone == nil && t.Of == h
-	switch {
-	case err != nil || derr != nil || sum != h && !buried: // what a crash left, or damage
-		f.count(rel, Left, len(find(data, f.patterns)))
-		return nil
-	case !f.ours(h, m):
-		f.other(m.Life, len(find(data, f.patterns)))
-		return nil
-	case buried && f.stated[h.String()] != sum.String(): // another life had it erased
-		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: h.String(), Tombstone: sum.String()})
-	}
 	named, kind := f.kindOf(h), raw
+	owner, n := cmp.Or(m.Life, h.String()), len(find(data, f.patterns))
+	switch {
+	case err != nil: // what a crash left
+		if f.other("", n); f.req.Ownerless && n > 0 {
+			f.plan.Files = append(f.plan.Files, redact.File{Path: rel, Remove: true})
+		}
+		return nil
+	case derr != nil || sum != h && !buried: // damage
+		f.count(rel, Left, n)
+		return nil
+	case !f.ours(h, m) && !(f.req.Ownerless && f.names[owner] == ""):
+		f.other(owner, n)
+		return nil
+	}
+	if buried && f.stated[h.String()] != sum.String() { // another life had it erased
+		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: h.String(), Tombstone: sum.String()})
+		f.count("blobs, erased by another life", Erased, 1)
+	}
 	if _, _, err := mind.AnswerParts(body); err == nil {
 		kind = reply
 	}
@@ -264,6 +266,12 @@ func (f *finder) blob(rel string, data []byte) error {
 	}
 	head := data[:len(data)-len(body)]
 	inHead, inBody := f.found(head), f.found(body)
+	what := "hash=" + f.store.Short(h) + " (" + named + ")"
+	if named == life.Epoch {
+		what = "blobs: " + named // which follow from the others
+	}
+	f.nearby(what, head, inHead)
+	f.nearby(what, body, inBody)
 	if f.whole[h] {
 		inBody = append(inBody, span{0, len(body)})
 	}
@@ -273,7 +281,7 @@ func (f *finder) blob(rel string, data []byte) error {
 			inHead = append(inHead, g)
 		}
 	}
-	if n := len(inHead) + len(inBody); n > 0 {
+	if n = len(inHead) + len(inBody); n > 0 {
 		if h.String() == f.id.Self {
 			return ErrSoul
 		}

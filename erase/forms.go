@@ -1,15 +1,18 @@
 package erase
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
+	"html"
+	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"lethe/compactor"
+	"lethe/blobs"
 	"lethe/life/event"
 )
 
@@ -17,98 +20,94 @@ import (
 type pattern struct {
 	re    *regexp.Regexp
 	group int
-	in    *regexp.Regexp // of that, what it matches; nil for all
 }
 
-// spaces is white space in any spelling, and what the context of an agent has between lines without a tag.
-const spaces = `(?:[\s\pZ\x{85}]|\\+[nrtvf]|\\+u(?i:000[9a-d]|0085|00a0|2028|2029))+(?:\[USER:unknown\] ?)?`
+// space matches white space, also as strings escape it, and what prompts put between lines without a tag: rooms indent
+// the lines of a message, and gists make one line of them.
+const space = `(?:\s|\\+[nrt])+(?:\[USER:unknown\] ?)?`
 
-// others are spellings of characters in JSON, in Go's strings, in HTML and in rendered prompts.
-var others = map[rune]string{
-	'"': `\\+"|&quot;|&#34;`, '\\': `\\+`, '\'': `\\+'|&#39;|&apos;`, '/': `\\+/`, '<': `&lt;`, '>': `&gt;`, '&': `&amp;`,
-	'◰': `◰0`, '◱': `◰1`, '◲': `◰2`, '◳': `◰3`, '◆': `◰4`,
-}
-
-// spelling is a regular expression for a character in every form in which Lethe writes it.
+// spelling matches a character as it is, as prompts show it, and as JSON escapes it, however deep: a call is JSON in
+// the JSON of a snapshot.
 func spelling(r rune) string {
-	if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+	switch {
+	case r == '"' || r == '/':
+		return `\\*` + string(r)
+	case r == '\\':
+		return `\\+`
+	case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
 		return string(r)
 	}
-	forms := fmt.Sprintf(`%s|\\+(?i:u%04x|u%08x|x%02x)`, regexp.QuoteMeta(string(r)), r, r, r)
+	forms := regexp.QuoteMeta(string(r)) + fmt.Sprintf(`|\\+(?i:u%04x)`, r)
+	if shown := blobs.Escape(string(r)); shown != string(r) {
+		forms = shown + "|" + forms
+	}
 	if a, b := utf16.EncodeRune(r); a != unicode.ReplacementChar {
 		forms += fmt.Sprintf(`|\\+(?i:u%04x)\\+(?i:u%04x)`, a, b)
-	}
-	if other := others[r]; other != "" {
-		forms = other + "|" + forms
-	}
-	if !unicode.IsPrint(r) { // a gist leaves it out, and a room shows a picture of it
-		return fmt.Sprintf(`(?:%s|%c|␡)?`, forms, 0x2400+r%0x20)
 	}
 	return `(?:` + forms + `)`
 }
 
-// longestCut is how many characters of a text can stand before the mark of a cut: more than in a gist.
-const longestCut = 120
-
-// formsOf finds a text in every form in which it can be stored: as it is, escaped for JSON, Go, HTML
-// or a prompt, with its white space folded, and a beginning of it that a gist cuts off. White space around it
-// does not count.
-func formsOf(text string) ([]pattern, error) {
-	var units []string
+// literal matches a text, plain and escaped for JSON; parts are the expressions of its characters. White space around it does not count.
+func literal(text string) (expr string, parts []string) {
 	for _, word := range strings.Fields(text) {
-		if len(units) > 0 {
-			units = append(units, spaces)
+		if len(parts) > 0 {
+			parts = append(parts, space)
 		}
 		for _, r := range word {
-			units = append(units, spelling(r))
+			parts = append(parts, spelling(r))
 		}
 	}
-	all := []string{strings.Join(units, "")}
-	if len(units) > 3 {
-		cut := ""
-		for _, u := range slices.Backward(units[3:min(len(units), longestCut)]) {
-			cut = "(?:" + u + cut + ")?"
-		}
-		all = append(all, strings.Join(units[:3], "")+cut+`(?:…|\\+u2026)`)
-	}
-	var out []pattern
-	for _, expr := range all {
-		re, err := regexp.Compile(expr)
-		if err != nil {
-			return nil, fmt.Errorf("erase a text of %d characters: it is too long", len(units))
-		}
-		out = append(out, pattern{re: re})
-	}
-	return append(out, listed(text)...), nil
+	return strings.Join(parts, ""), parts
 }
 
-// listed finds the parts of a text that a mechanical summary lists, as it takes texts apart. The words of a text that is more
-// than one word could be anybody's.
-func listed(text string) []pattern {
-	parts, words := compactor.Words(text)
-	if len(strings.Fields(text)) == 1 {
-		parts = append(parts, words...)
+// near finds what is not the text but gives it away, or some of it. People look at the place and erase it by name.
+type near struct {
+	form string
+	pattern
+}
+
+// shortestHalf is how many characters half of a text has at least: fewer are in other words, too.
+const shortestHalf = 6
+
+// nearForms finds a text in another case, encoded, and a half of it, as a gist or a summary may have it.
+func nearForms(text string) (out []near) {
+	expr, parts := literal(text)
+	forms := [][2]string{{"another case", "(?i)" + expr}, {"encoded", encoded(strings.TrimSpace(text))}}
+	if half := len(parts) / 2; half >= shortestHalf {
+		forms = append(forms, [2]string{"a half of it", strings.Join(parts[:half], "") + "|" + strings.Join(parts[half:], "")})
 	}
-	parts = slices.DeleteFunc(parts, func(s string) bool { return utf8.RuneCountInString(s) < MinText })
-	if len(parts) == 0 {
-		return nil
+	for _, f := range forms {
+		if re, err := regexp.Compile(f[1]); err == nil { // of a very long text, only itself is found
+			out = append(out, near{f[0], pattern{re: re}})
+		}
 	}
-	for i, s := range parts {
-		parts[i] = regexp.QuoteMeta(s)
+	return out
+}
+
+// encoded matches a text in base64 wherever it begins in what was encoded, in hex, for HTML and for URLs.
+func encoded(text string) string {
+	forms := []string{"(?i:" + hex.EncodeToString([]byte(text)) + ")"}
+	for skip := range 3 { // bytes before it in the same group of three
+		for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			whole := e.EncodeToString(append(make([]byte, skip), text...))
+			own := whole[(skip*8+5)/6 : (skip+len(text))*8/6] // what no other byte has a part in
+			forms = append(forms, regexp.QuoteMeta(own))
+		}
 	}
-	in, err := regexp.Compile(`(?i)` + strings.Join(parts, "|"))
-	if err != nil {
-		return nil // too long for a list
+	for _, other := range []string{html.EscapeString(text), url.QueryEscape(text), url.PathEscape(text)} {
+		if other != text {
+			forms = append(forms, regexp.QuoteMeta(other))
+		}
 	}
-	return []pattern{{regexp.MustCompile(`(?:Names|Words): ([^\n\\"]*)`), 1, in}}
+	return strings.Join(forms, "|")
 }
 
 // saidBy finds what a person said: lines of a room, in files and in the quotes of LIFE and JSON.
 func saidBy(person string) []pattern {
 	tag := `\[USER:` + regexp.QuoteMeta(person) + ` [^\]\s]{20,35}\] ?`
 	return []pattern{
-		{regexp.MustCompile(`(?m)^` + tag + `(.*(?:\n    .*)*)`), 1, nil},
-		{regexp.MustCompile(`"` + tag + `((?:[^"\\]|\\.)*)"`), 1, nil},
+		{regexp.MustCompile(`(?m)^` + tag + `(.*(?:\n    .*)*)`), 1},
+		{regexp.MustCompile(`"` + tag + `((?:[^"\\]|\\.)*)"`), 1},
 	}
 }
 
@@ -118,13 +117,13 @@ func sectionOf(heads ...string) pattern {
 	for i, h := range heads {
 		heads[i] = regexp.QuoteMeta(h)
 	}
-	return pattern{regexp.MustCompile(`(?m)^(?:◆|◰4) (?:` + strings.Join(heads, "|") + `)\b.*\n((?:(?:[^◆◰\n]|◰[^4]).*\n?|\n)*)`), 1, nil}
+	return pattern{regexp.MustCompile(`(?m)^(?:◆|◰4) (?:` + strings.Join(heads, "|") + `)\b.*\n((?:(?:[^◆◰\n]|◰[^4]).*\n?|\n)*)`), 1}
 }
 
 // pinsOf finds the rules and promises that come from a range of entries, in a past and in snapshots.
 func pinsOf(e event.Entries) []pattern {
 	return []pattern{
-		{regexp.MustCompile(fmt.Sprintf(`(?:\n|\\n)- e%d\.\.e%d: ((?:[^\n\\]|\\[^n])*)`, e.From, e.To)), 1, nil},
-		{regexp.MustCompile(fmt.Sprintf(`"from":\s*%d,\s*"to":\s*%d,\s*"text":\s*"((?:[^"\\]|\\.)*)"`, e.From, e.To)), 1, nil},
+		{regexp.MustCompile(fmt.Sprintf(`(?:\n|\\n)- e%d\.\.e%d: ((?:[^\n\\]|\\[^n])*)`, e.From, e.To)), 1},
+		{regexp.MustCompile(fmt.Sprintf(`"from":\s*%d,\s*"to":\s*%d,\s*"text":\s*"((?:[^"\\]|\\.)*)"`, e.From, e.To)), 1},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"lethe/agent"
@@ -20,8 +21,9 @@ import (
 // erasing is what a person wants of lethe erase.
 type erasing struct {
 	erase.Request
-	all bool
-	yes int
+	all   bool
+	yes   int
+	again string // the flags that a second command has to repeat
 }
 
 func (p *program) eraseCommand() *cobra.Command {
@@ -57,10 +59,16 @@ with its gist and its summaries; --person what somebody has said.`,
 			if err == nil && len(list) == 1 {
 				err = p.toErase(&e, list[0])
 			}
-			for _, id := range ids {
+			cmd.LocalNonPersistentFlags().Visit(func(f *pflag.Flag) {
+				if e.again += " --" + f.Name; f.Value.Type() == "string" {
+					e.again += " " + quoted(f.Value.String())
+				}
+			})
+			for i, id := range ids {
 				if err != nil {
 					break
 				}
+				e.Ownerless = e.all && i == 0
 				if err = p.erase(cmd.Context(), id, e); e.all && errors.Is(err, erase.ErrNowhere) {
 					p.note("note", "%v", err)
 					err = nil
@@ -78,6 +86,9 @@ with its gist and its summaries; --person what somebody has said.`,
 	flags.CountVar(&e.yes, "yes", "erase; twice for more than 10,000 places")
 	return cmd
 }
+
+// mostAtOnce is how many places one --yes erases.
+const mostAtOnce = 10_000
 
 // toErase reads what is to be erased: a text, or the ref of one. A terminal does not show a text that it is asked for.
 func (p *program) toErase(e *erasing, arg string) error {
@@ -119,8 +130,28 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 	if err != nil {
 		return err
 	}
+	if f.Count == 0 {
+		err = p.showFinding(id, f, e, "nothing was changed: what is listed is left to you")
+		if err == nil {
+			err = hint(fmt.Errorf("erase from %s: %w but in what is listed", id.Name, erase.ErrNowhere), "erase what is like it by its own spelling, or by its hash=")
+		}
+		return err
+	}
 	if e.yes == 0 {
-		return p.showFinding(id, f, e, "nothing was changed. To erase it for good, say it again with --yes")
+		again := id.Name
+		if e.all {
+			again = ""
+		}
+		switch {
+		case !e.Ref.IsZero():
+			again += " hash=" + store.Short(e.Ref)
+		case e.Person == "":
+			again += " -"
+		}
+		if again += e.again + " --yes"; f.Count > mostAtOnce {
+			again += " --yes"
+		}
+		return p.showFinding(id, f, e, "nothing was changed. To erase it for good: "+p.lethe("erase %s", strings.TrimSpace(again)))
 	}
 	stopped, err := p.stopped(ctx, id)
 	if err != nil {
@@ -132,7 +163,7 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 		return err
 	}
 	f, err = erase.Find(p.home, store, id, e.Request)
-	if err == nil && f.Count > 10_000 && e.yes < 2 {
+	if err == nil && f.Count > mostAtOnce && e.yes < 2 {
 		err = hint(fmt.Errorf("erase from %s: %d places; nothing was changed", id.Name, f.Count), "give a longer text, or say --yes twice")
 	}
 	if err == nil {
@@ -153,6 +184,9 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 	return p.showFinding(id, f, e, next)
 }
 
+// mostLike is how many places that hold something like the text are shown.
+const mostLike = 20
+
 // showFinding tells where it is, or was.
 func (p *program) showFinding(id agent.Identity, f *erase.Finding, e erasing, next string) error {
 	if e.all { // the turn of the others comes, or has come
@@ -167,14 +201,24 @@ func (p *program) showFinding(id agent.Identity, f *erase.Finding, e erasing, ne
 	}
 	fmt.Fprintf(p.out, "%s: %d places\n", id.Name, f.Count)
 	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	like := 0
 	for _, place := range f.Places {
+		if place.How == erase.Near {
+			if like++; like > mostLike {
+				continue
+			}
+		}
 		how := map[string]string{
 			erase.Erased: "", erase.Removed: "removed, and made anew", erase.Left: "stays: it is yours, or the tools'", erase.Kept: "stay",
 			erase.Unread: "could not be read", erase.Other: "has it, too: " + p.lethe("erase %s -", place.What),
+			erase.Near: "stays: " + place.Form, erase.Unowned: "of no identity: " + p.lethe("erase --all -"),
 		}[place.How]
 		fmt.Fprintf(t, "  %d\t%s\t%s\n", place.Count, place.What, how)
 	}
 	t.Flush()
+	if like > mostLike {
+		fmt.Fprintf(p.out, "  and %d more like it, which --json lists\n", like-mostLike)
+	}
 	fmt.Fprintf(p.out, "out of reach: backups and archives, other homes, the model's provider, other services, and whoever has read it\n%s\n", next)
 	return nil
 }

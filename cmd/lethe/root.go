@@ -289,7 +289,7 @@ func setOnce(cmd *cobra.Command) {
 		if f.DefValue == "0s" {
 			f.DefValue = "" // the help would show it as a default
 		}
-		if _, done := f.Value.(*once); !done && !slices.Contains([]string{"bool", "stringArray", "stringSlice"}, f.Value.Type()) {
+		if _, done := f.Value.(*once); !done && !slices.Contains([]string{"bool", "count", "stringArray", "stringSlice"}, f.Value.Type()) {
 			f.Value = &once{Value: f.Value}
 		}
 	}
