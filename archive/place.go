@@ -37,6 +37,7 @@ type Result struct {
 	Identity agent.Identity
 	Verdict  check.Verdict
 	Mirror   bool // the life goes on elsewhere
+	Known    bool // the life came here with this archive before: nothing was changed, and Verdict is empty
 }
 
 // ErrImporting says that another process imports into this home, or moves away what nothing refers to.
@@ -105,6 +106,9 @@ func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got
 		defer held.Close()
 		seal, _, _, err := seals(i.here, i.store, 0)
 		if i.was = held.State(); err == nil && i.here.Elsewhere(i.was) == nil {
+			if i.imported() {
+				return Result{Manifest: i.Manifest, Identity: i.here, Known: true}, nil
+			}
 			err = fmt.Errorf("%s is here already, and lives here", name)
 		}
 		if theirs, _, _, serr := seals(i.id, i.staged, 0); err == nil && serr == nil && theirs.Size < seal.Size {
@@ -126,7 +130,18 @@ func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got
 	if err == nil {
 		err = i.place()
 	}
-	return Result{i.Manifest, i.here, v, i.mirrored()}, err
+	return Result{i.Manifest, i.here, v, i.mirrored(), false}, err
+}
+
+// imported reports whether the life that is here came with this very archive.
+func (i *importer) imported() bool {
+	moved, err := agent.Fold(i.id, i.staged)
+	theirs, _, _, serr := seals(i.id, i.staged, 0)
+	if cmp.Or(err, serr) != nil || i.mirrored() || moved.Custody != i.was.Custody {
+		return false
+	}
+	v, err := check.Verify(i.here, i.store, check.VerifyOptions{Against: &theirs})
+	return err == nil && v.Fault == nil
 }
 
 // mirrored reports whether the life will go on elsewhere.

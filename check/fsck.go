@@ -168,7 +168,7 @@ func (c *checker) tellDamaged() (err error) {
 		err = errors.Join(c.all.mentioned(c.home.Chats(), c.named), c.all.mentioned(filepath.Join(c.home.Dir, "bridges"), c.named))
 	}
 	misses := c.Findings
-	c.Findings = nil
+	c.Findings = []Finding{}
 	for _, d := range c.damaged {
 		kind, path := "damaged blob", c.all.Path(d.Hash)
 		if !c.named[d.Hash] {

@@ -124,6 +124,32 @@ func (n *integer) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// truth is an integer that models also write as true or false.
+type truth integer
+
+func (t *truth) UnmarshalJSON(raw []byte) error {
+	switch strings.Trim(string(raw), `" `) {
+	case "true":
+		*t = 1
+		return nil
+	case "false":
+		return nil
+	}
+	return (*integer)(t).UnmarshalJSON(raw)
+}
+
+// several is a text with a list in it, which models also write as an array of texts.
+type several string
+
+func (s *several) UnmarshalJSON(raw []byte) error {
+	var items []string
+	if json.Unmarshal(raw, &items) == nil {
+		*s = several(strings.Join(items, "\n"))
+		return nil
+	}
+	return json.Unmarshal(raw, (*string)(s))
+}
+
 // quote shows a text of the model in a message: quoted, in one line, bounded.
 func quote(s string) string {
 	const most = 80

@@ -19,7 +19,7 @@ func TestDecode(t *testing.T) {
 
 		{``, `missing argument "path"`},
 		{`null`, `missing argument "path"`},
-		{`{}`, `the arguments are path, limit (optional)`},
+		{`{}`, `the arguments are path, limit (optional), list (optional), yes (optional)`},
 		{`{"path":null}`, `missing argument "path"`},
 		{`{"path":5}`, `argument "path" must be of type string, not "5"`},
 		{`{"path":["a"]}`, `must be of type string, not "[\"a\"]"`},
@@ -30,13 +30,23 @@ func TestDecode(t *testing.T) {
 		{`{"path":5,"file":"b"}`, `unknown argument "file": the arguments are path`},
 		{`["a"]`, `must be one JSON object, not`},
 		{`{"path":`, `must be one JSON object, not`},
+		{`{"path":"a","list":["b","c"],"yes":true}`, "a 7 b\nc 1"},
+		{`{"path":"a","list":"b|c","yes":"false"}`, "a 7 b|c 0"},
+		{`{"path":"a","list":[1]}`, `argument "list" must be of type string, not "[1]"`},
+		{`{"path":"a","yes":"maybe"}`, `argument "yes" must be of type integer`},
 	} {
 		a := struct {
 			Path  string  `json:"path"`
 			Limit integer `json:"limit,omitempty"`
+			List  several `json:"list,omitempty"`
+			Yes   truth   `json:"yes,omitempty"`
 		}{Limit: 7}
 		err := Decode(json.RawMessage(c.args), &a)
-		if got := fmt.Sprint(a.Path, " ", a.Limit); err == nil && got != c.want {
+		got := fmt.Sprint(a.Path, " ", a.Limit)
+		if a.List != "" {
+			got += fmt.Sprint(" ", a.List, " ", a.Yes)
+		}
+		if err == nil && got != c.want {
 			t.Errorf("%s: got %q, want %q", c.args, got, c.want)
 		} else if err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.args, err, c.want)

@@ -59,7 +59,7 @@ func (b *bash) tool() Tool {
 type bashArgs struct {
 	Command    string  `json:"command"`
 	Timeout    integer `json:"timeout,omitempty" about:"seconds, default {{timeout}}"`
-	Background integer `json:"background,omitempty" about:"1: a job at once"`
+	Background truth   `json:"background,omitempty" about:"1: a job at once"`
 }
 
 func (b *bash) run(ctx context.Context, c Call, a bashArgs) (Result, error) {

@@ -29,11 +29,11 @@ const (
 )
 
 type waitArgs struct {
-	Question string `json:"question"`
-	Room     string `json:"room,omitempty"`
-	Options  string `json:"options,omitempty" about:"yes|no"`
-	For      string `json:"for,omitempty" about:"names, as in USER:ada; the first to answer decides"`
-	Until    string `json:"until,omitempty" about:"2h, 3d or 2026-11-23 18:00"`
+	Question string  `json:"question"`
+	Room     string  `json:"room,omitempty"`
+	Options  several `json:"options,omitempty" about:"yes|no"`
+	For      several `json:"for,omitempty" about:"names, as in USER:ada; the first to answer decides"`
+	Until    string  `json:"until,omitempty" about:"2h, 3d or 2026-11-23 18:00"`
 }
 
 // ParseWait decodes the arguments of WAIT exactly as the tool does. A deadline may be a time in
@@ -44,8 +44,8 @@ func ParseWait(args []byte, now time.Time, zone *time.Location) (w Wait, err err
 		return w, err
 	}
 	w.Question = strings.TrimSpace(a.Question)
-	w.Options = list(a.Options, "|\n")
-	w.For = list(a.For, ", \n\t;")
+	w.Options = list(string(a.Options), "|\n")
+	w.For = list(string(a.For), ", \n\t;")
 	for i, name := range w.For {
 		w.For[i] = strings.TrimPrefix(strings.TrimPrefix(name, "@"), "USER:")
 	}

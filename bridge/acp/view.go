@@ -88,7 +88,7 @@ func (v *view) event(e events.Event) {
 	case events.Usage:
 		if now, err := status.Read(v.self.Dir); err == nil && now.ContextLimit > 0 {
 			v.send(sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{
-				Used: now.ContextTokens, Size: now.ContextLimit, Cost: &sdk.Cost{Amount: now.CostUSD + e.USD, Currency: "USD"},
+				Used: now.ContextTokens - now.ContextAnswer, Size: now.ContextLimit - now.ContextAnswer, Cost: &sdk.Cost{Amount: now.CostUSD + e.USD, Currency: "USD"},
 			}})
 		}
 	case events.TurnEnd: // what follows is no paragraph of it

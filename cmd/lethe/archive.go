@@ -143,6 +143,10 @@ it was copied from is no more, or the beginning of a new one (lethe fork).`,
 			if err != nil {
 				return err
 			}
+			if got.Known {
+				p.note("note", "%s came here with this archive before, and lives here: nothing was changed", got.Identity.Name)
+				return nil
+			}
 			p.imported(got)
 			if fork == "" {
 				return nil

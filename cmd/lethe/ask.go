@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -97,6 +99,9 @@ func (p *program) question(words []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if !utf8.Valid(data) || bytes.ContainsRune(data, 0) {
+			return "", hint(usagef("read %s: it is no text", name), "name its path in the question, and give what it says as text")
+		}
 		text = string(data)
 	}
 	if f, ok := p.in.(*os.File); ok {
@@ -127,7 +132,7 @@ func (p *program) readMessage(text string) (string, error) {
 
 func notEmpty(text string) (string, error) {
 	if strings.TrimSpace(text) == "" {
-		return "", errors.New("read message: the input is empty")
+		return "", usagef("there is nothing to ask: the text is empty")
 	}
 	return text, nil
 }

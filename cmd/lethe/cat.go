@@ -53,7 +53,7 @@ of tools; --raw prints it as it is stored, with the reasoning.`,
 // hashIn takes the hash out of what a person gave: hash=3fa9…, a whole ref, or
 // the bare digits.
 func (p *program) hashIn(arg string) (string, error) {
-	ref := strings.ToLower(strings.TrimPrefix(arg, "hash="))
+	ref := strings.TrimPrefix(strings.ToLower(strings.TrimPrefix(arg, "hash=")), "q") // a question's id is q and the beginning of its hash
 	if refs := blobs.ParseRefs(arg); len(refs) == 1 {
 		ref = refs[0].Hash
 	}
