@@ -20,7 +20,6 @@ import (
 
 	"lethe/bridge/health"
 	"lethe/bridge/serve/backend"
-	"lethe/bridge/serve/guard"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 )
@@ -165,13 +164,13 @@ func (c Config) listenSocket() (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// hosts are the names in Host that are right beside those of this machine.
+// hosts are the names at which the page is beside its own.
 func (c Config) hosts() (names []string) {
 	host := c.host()
 	if ip, err := netip.ParseAddr(host); err == nil {
 		host = ip.String()
 	}
-	if host != "" && host != "0.0.0.0" && host != "::" { // where the Host is one of many
+	if host != "" && host != "0.0.0.0" && host != "::" && !isLoopback(host) { // where the Host is one of many
 		names = append(names, host)
 	}
 	for _, name := range c.Hosts {
@@ -180,7 +179,7 @@ func (c Config) hosts() (names []string) {
 	return names
 }
 
-// page is the address at which a browser logs in.
+// page is the address of login links: without hosts one of this machine, which leads on to the host of the page.
 func (c Config) page(url string) string {
 	scheme, address, _ := strings.Cut(url, "://")
 	host, port, _ := net.SplitHostPort(address)
@@ -189,8 +188,8 @@ func (c Config) page(url string) string {
 		return "https://" + c.Hosts[0] // a reverse proxy stands before it
 	case len(c.Hosts) > 0:
 		host = c.Hosts[0]
-	case isLoopback(host), host == "0.0.0.0", host == "::":
-		host = guard.PageHost
+	case host == "0.0.0.0", host == "::":
+		host = "localhost"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)
 }

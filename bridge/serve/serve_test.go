@@ -3,12 +3,18 @@ package serve_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,7 +64,7 @@ func start(t *testing.T, c serve.Config) *server {
 // get asks with the token of the home, over the socket or not.
 func (s *server) get(t *testing.T, path, token string, socket bool) *http.Response {
 	t.Helper()
-	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if socket {
 		c.Transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(s.home, "bridges/serve/socket"))
@@ -117,11 +123,11 @@ func TestServe(t *testing.T) {
 	if resp := s.get(t, "/only", token, true); resp.StatusCode != 405 || resp.Header.Get("Allow") != "POST" || resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("another method: %s %v", resp.Status, resp.Header)
 	}
-	if link := s.link(); !strings.HasPrefix(link, "http://lethe.localhost:") || !strings.Contains(link, "/login?once=") {
+	if link := s.link(); !strings.HasPrefix(link, s.url+"/login?once=") {
 		t.Errorf("the link is %s", link)
 	}
 	link, err := serve.Link(t.Context(), c)
-	if _, path, ok := strings.Cut(link, "/login"); err != nil || !ok || s.get(t, "/login"+path, "", false).StatusCode != 200 || s.get(t, "/login"+path, "", false).StatusCode != 403 {
+	if _, path, ok := strings.Cut(link, "/login"); err != nil || !ok || s.get(t, "/login"+path, "", false).StatusCode != 303 || s.get(t, "/login"+path, "", false).StatusCode != 403 {
 		t.Errorf("the link that it gives another process is %s, %v", link, err)
 	}
 	proxied := c
@@ -150,6 +156,81 @@ func TestServe(t *testing.T) {
 	again.Home = c.Home
 	if got := start(t, again).get(t, "/", token, true).StatusCode; got != 404 {
 		t.Errorf("the token after a restart: %d", got)
+	}
+}
+
+// allHere takes each name for one of this machine, as browsers do with what ends in .localhost.
+func allHere() *http.Transport {
+	return &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		_, port, _ := net.SplitHostPort(address)
+		return new(net.Dialer).DialContext(ctx, network, "127.0.0.1:"+port)
+	}}
+}
+
+// A command in the sandbox can listen on another port, and a redirect can lead the browser there by every name that the
+// command can know. What it is sent then lets it in nowhere.
+func TestThief(t *testing.T) {
+	c := config(t)
+	c.Parts = []serve.Part{func(mux *http.ServeMux, _ *backend.Backend) {
+		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "all that you may do") })
+	}}
+	s := start(t, c)
+	here := allHere()
+	defer here.CloseIdleConnections()
+	jar, err := cookiejar.New(nil)
+	lethetest.Must(t, err)
+	browser := &http.Client{Transport: here, Jar: jar}
+	do := func(client *http.Client, address string, cookies ...*http.Cookie) (status int, told string, at *url.URL) {
+		r, err := http.NewRequest("GET", address, nil)
+		lethetest.Must(t, err)
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		resp, err := client.Do(r)
+		lethetest.Must(t, err)
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		lethetest.Must(t, err)
+		return resp.StatusCode, fmt.Sprint(resp.Header, string(text)), resp.Request.URL
+	}
+	status, _, at := do(browser, s.link())
+	page, port := at.Hostname(), at.Port()
+	if again, _, _ := do(browser, "http://"+at.Host+"/"); status != 200 || again != 200 {
+		t.Fatalf("the browser is let in with %d, then %d", status, again)
+	}
+	var loot []*http.Cookie
+	names := []string{"localhost", "127.0.0.1", "127.0.0.2", "lethe.localhost", "ada.localhost"}
+	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		loot = append(loot, r.Cookies()...)
+		if next := slices.Index(names, strings.Split(r.Host, ":")[0]) + 1; next < len(names) {
+			_, port, _ := net.SplitHostPort(r.Host)
+			http.Redirect(w, r, "http://"+names[next]+":"+port, http.StatusFound)
+		}
+	}))
+	defer thief.Close()
+	if status, _, at := do(browser, thief.URL); status != 200 || at.Hostname() != names[len(names)-1] {
+		t.Fatalf("the browser ends at %s with %d", at, status)
+	}
+	if slices.Contains(names, page) {
+		t.Errorf("a command can know that the page is at %s", page)
+	}
+	lethetest.Must(t, filepath.WalkDir(s.home, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.Contains(lethetest.Read(t, path), page) {
+			t.Errorf("%s names the page's host", path)
+		}
+		return err
+	}))
+	if len(loot) > 0 {
+		t.Errorf("the thief is sent %v", loot)
+	}
+	loot = append(loot, jar.Cookies(at)...) // also the cookie itself is of no use where the page is not
+	for _, name := range names {
+		for _, path := range []string{"/", "/api/agents", "/login", "/login?once=x", "/healthz"} {
+			status, told, _ := do(&http.Client{Transport: here}, "http://"+name+":"+port+path, loot...)
+			if status < 400 && path != "/healthz" || strings.Contains(told, page) {
+				t.Errorf("a thief gets %d at %s%s: %s", status, name, path, told)
+			}
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func TestTLS(t *testing.T) {
 		mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(r.Host)) })
 	}}
 	lethetest.Must(t, c.Check())
-	s := start(t, c)
+	start(t, c)
 	link, err := serve.Link(t.Context(), c)
 	lethetest.Must(t, err)
 	if !strings.HasPrefix(link, "https://Example.com:") {
@@ -42,17 +42,17 @@ func TestTLS(t *testing.T) {
 	pool.AddCert(own.Certificate())
 	jar, err := cookiejar.New(nil)
 	lethetest.Must(t, err)
-	browser := &http.Client{Jar: jar, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "example.com"}}}
+	here := allHere()
+	here.TLSClientConfig = &tls.Config{RootCAs: pool}
+	browser := &http.Client{Jar: jar, Transport: here}
 	defer browser.CloseIdleConnections()
-	local := strings.Replace(s.url, "0.0.0.0", "127.0.0.1", 1)
-	_, path, _ := strings.Cut(link, "/login")
-	resp, err := browser.Get(local + "/login" + path)
+	resp, err := browser.Get(link)
 	lethetest.Must(t, err)
 	resp.Body.Close()
 	if cookies := resp.Cookies(); len(cookies) != 1 || cookies[0].Name != "__Host-lethe" || !cookies[0].Secure {
 		t.Fatalf("the cookies are %v, status %s", cookies, resp.Status)
 	}
-	resp, err = browser.Get(local + "/")
+	resp, err = browser.Get(link[:strings.Index(link, "/login")])
 	lethetest.Must(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != 200 || resp.ProtoMajor != 1 {

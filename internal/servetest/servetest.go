@@ -68,8 +68,11 @@ func Start(t testing.TB, dir string, parts ...func(*http.ServeMux, *backend.Back
 	return s
 }
 
+// Page is the address at which a browser has the page.
+func (s *Server) Page() string { return strings.Replace(s.URL, "127.0.0.1", s.Guard.Host(), 1) }
+
 // Link is where a browser logs in, once.
-func (s *Server) Link() string { return s.URL + s.Guard.Link() }
+func (s *Server) Link() string { return s.Page() + s.Guard.Link() }
 
 // Do sends a request with the token, or with what headers say in its place: "Name: value"; one
 // without a value takes the header away. A body is JSON, unless headers say otherwise.

@@ -30,15 +30,11 @@ import (
 // Config says whom a guard lets in.
 type Config struct {
 	Token   string
-	Hosts   []string     // names in Host that are right beside those of this machine
+	Hosts   []string     // names in Host, beside those of this machine, at which the page is, too
 	Origins []string     // sites whose scripts may use the server with the token: https://example.org
 	TLS     bool         // the cookie goes over TLS only
 	Log     *slog.Logger // may be nil
 }
-
-// PageHost is the host of login links, where nothing else is listed. A browser sends a cookie to
-// every port of a host, and so to whatever else runs at localhost or 127.0.0.1; not so this one.
-const PageHost = "lethe.localhost"
 
 // mostBad is how many wrong tokens of an address a minute are answered with 401.
 const mostBad = 10
@@ -46,6 +42,7 @@ const mostBad = 10
 // Guard lets requests in. Its methods may be called from any goroutine.
 type Guard struct {
 	cfg    Config
+	host   string // of the page
 	log    *slog.Logger
 	cross  *http.CrossOriginProtection
 	logins logins
@@ -57,7 +54,10 @@ type Guard struct {
 
 // New refuses an origin that is none.
 func New(c Config) (*Guard, error) {
-	g := &Guard{cfg: c, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cross: http.NewCrossOriginProtection(), bad: map[string]int{}}
+	g := &Guard{
+		cfg: c, host: pageHost(c.Token), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		cross: http.NewCrossOriginProtection(), bad: map[string]int{},
+	}
 	for _, origin := range c.Origins {
 		if err := g.cross.AddTrustedOrigin(origin); err != nil {
 			return nil, fmt.Errorf("origin %q is not of the form https://example.org", origin)
@@ -76,7 +76,8 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		w = pace(w, r)
 		g.headers(w.Header())
 		if !g.knowsHost(r.Host) {
-			Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("%.100q is no name of this server", r.Host), "list it in hosts of [serve] in config.toml, if it is one")
+			Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("%.100q is no name of this server", r.Host),
+				"lethe serve --open prints a link to the page; a name of your own has to be in hosts of [serve] in config.toml")
 			return
 		}
 		if g.listed(w, r) {
@@ -111,15 +112,25 @@ func (g *Guard) headers(h http.Header) {
 
 // knowsHost says whether a browser that was led here by a name meant this server.
 func (g *Guard) knowsHost(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
+	name, _ := splitHost(host)
+	ip, err := netip.ParseAddr(name)
+	return name == "localhost" || err == nil && ip.IsLoopback() || g.hasPage(host)
+}
+
+// hasPage says whether the page is at a host, so that cookies are good there. At localhost and 127.0.0.1 they
+// are not: a browser sends a cookie to every port of a host, and so to whatever else runs there.
+func (g *Guard) hasPage(host string) bool {
+	name, _ := splitHost(host)
+	return Same(name, g.host) || slices.Contains(g.cfg.Hosts, name)
+}
+
+// splitHost takes the Host of a request apart. port begins with its colon, if there is one.
+func splitHost(host string) (name, port string) {
+	name = host
+	if h, p, err := net.SplitHostPort(host); err == nil {
+		name, port = h, ":"+p
 	}
-	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() {
-		return true
-	}
-	return name == "localhost" || name == PageHost || slices.Contains(g.cfg.Hosts, name)
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), ".")), port
 }
 
 // listed lets the scripts of a listed origin read answers, and answers what their browsers ask
@@ -167,7 +178,7 @@ func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
 	// A browser has no token to show when another site uses it. What runs at another port of the host can
 	// set a cookie of this name, too.
 	ours := func(c *http.Cookie) bool { return g.session(c.Value) }
-	if r.URL.Path != "/login" && slices.ContainsFunc(r.CookiesNamed(g.cookie()), ours) {
+	if g.hasPage(r.Host) && r.URL.Path != "/login" && slices.ContainsFunc(r.CookiesNamed(g.cookie()), ours) {
 		return true
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="lethe"`)

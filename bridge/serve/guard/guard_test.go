@@ -1,11 +1,12 @@
 package guard_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,10 +31,8 @@ func hello(mux *http.ServeMux, _ *backend.Backend) {
 // What browsers, scripts and strangers send, and whether it reaches a handler.
 func TestTable(t *testing.T) {
 	s := servetest.Start(t, t.TempDir(), hello)
-	jar, err := cookiejar.New(nil)
-	lethetest.Must(t, err)
-	resp, err := (&http.Client{Jar: jar}).Get(s.Link())
-	lethetest.Must(t, err)
+	page := "Host: " + s.Guard.Host()
+	resp := s.Do(t, "GET", s.Guard.Link(), "", page)
 	servetest.Text(t, resp, 200)
 	cookie := "Cookie: lethe=" + resp.Cookies()[0].Value
 	const none, own = "Authorization:", "Origin: http://127.0.0.1"
@@ -55,7 +54,7 @@ func TestTable(t *testing.T) {
 		{"the token in basic auth", "GET", "/", []string{"Authorization: Basic " + servetest.Token}, 401},
 		{"the token in a URL", "GET", "/?token=" + servetest.Token, []string{none}, 401},
 		{"the token in a URL by its other name", "GET", "/?access_token=" + servetest.Token, []string{none}, 401},
-		{"the token as a cookie", "GET", "/", []string{none, "Cookie: lethe=" + servetest.Token}, 401},
+		{"the token as a cookie", "GET", "/", []string{page, none, "Cookie: lethe=" + servetest.Token}, 401},
 
 		{"rebinding", "GET", "/", []string{"Host: evil.example"}, 421},
 		{"rebinding, with a port", "GET", "/", []string{"Host: evil.example:8420"}, 421},
@@ -66,24 +65,28 @@ func TestTable(t *testing.T) {
 		{"another machine's address", "GET", "/", []string{"Host: 192.168.1.7:8420"}, 421},
 		{"localhost", "GET", "/", []string{"Host: LOCALHOST:8420"}, 200},
 		{"localhost, absolute", "GET", "/", []string{"Host: localhost."}, 200},
-		{"the page's own name", "GET", "/", []string{"Host: lethe.localhost:8420"}, 200},
+		{"the page's own name", "GET", "/", []string{page + ":8420"}, 200},
+		{"a name below the page's", "GET", "/", []string{"Host: x." + s.Guard.Host()}, 421},
+		{"the name of every home once", "GET", "/", []string{"Host: lethe.localhost:8420", none, cookie}, 421},
+		{"the cookie, where others run, too", "GET", "/", []string{none, cookie}, 401},
+		{"the cookie at localhost", "GET", "/", []string{"Host: localhost", none, cookie, "Sec-Fetch-Site: same-origin"}, 401},
 		{"IPv6", "GET", "/", []string{"Host: [::1]:8420"}, 200},
 
-		{"the cookie", "GET", "/", []string{none, cookie}, 200},
-		{"the cookie behind one of another port", "GET", "/", []string{none, "Cookie: lethe=x; " + strings.TrimPrefix(cookie, "Cookie: ")}, 200},
-		{"the cookie, typed into the address bar", "GET", "/", []string{none, cookie, "Sec-Fetch-Site: none"}, 200},
-		{"a form of the page", "POST", "/", []string{none, cookie, "Sec-Fetch-Site: same-origin"}, 200},
-		{"a form of another site", "POST", "/", []string{none, cookie, "Sec-Fetch-Site: cross-site", "Origin: https://evil.example"}, 403},
-		{"a form of another site, in an old browser", "POST", "/", []string{none, cookie, "Origin: https://evil.example"}, 403},
-		{"a form of a sandboxed frame", "POST", "/", []string{none, cookie, "Origin: null"}, 403},
-		{"a picture on another site", "GET", "/api/blobs/3fa9", []string{none, cookie, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, 403},
-		{"a link on another site", "GET", "/", []string{none, cookie, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, 403},
-		{"another port of this machine", "GET", "/api/agents", []string{none, cookie, "Sec-Fetch-Site: same-site"}, 403},
-		{"another port, in an old browser", "POST", "/", []string{none, cookie, own + ":9"}, 403},
-		{"a stream on another site", "GET", "/api/agents/ada/events", []string{none, cookie, "Origin: https://evil.example"}, 403},
+		{"the cookie", "GET", "/", []string{page, none, cookie}, 200},
+		{"the cookie behind one of another port", "GET", "/", []string{page, none, "Cookie: lethe=x; " + strings.TrimPrefix(cookie, "Cookie: ")}, 200},
+		{"the cookie, typed into the address bar", "GET", "/", []string{page, none, cookie, "Sec-Fetch-Site: none"}, 200},
+		{"a form of the page", "POST", "/", []string{page, none, cookie, "Sec-Fetch-Site: same-origin"}, 200},
+		{"a form of another site", "POST", "/", []string{page, none, cookie, "Sec-Fetch-Site: cross-site", "Origin: https://evil.example"}, 403},
+		{"a form of another site, in an old browser", "POST", "/", []string{page, none, cookie, "Origin: https://evil.example"}, 403},
+		{"a form of a sandboxed frame", "POST", "/", []string{page, none, cookie, "Origin: null"}, 403},
+		{"a picture on another site", "GET", "/api/blobs/3fa9", []string{page, none, cookie, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, 403},
+		{"a link on another site", "GET", "/", []string{page, none, cookie, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, 403},
+		{"another port of this machine", "GET", "/api/agents", []string{page, none, cookie, "Sec-Fetch-Site: same-site"}, 403},
+		{"another port, in an old browser", "POST", "/", []string{page, none, cookie, own + ":9"}, 403},
+		{"a stream on another site", "GET", "/api/agents/ada/events", []string{page, none, cookie, "Origin: https://evil.example"}, 403},
 		{"the token in a script of another site", "GET", "/", []string{"Sec-Fetch-Site: cross-site", "Origin: https://evil.example"}, 403},
-		{"the cookie for a link", "POST", "/login", []string{none, cookie, "Sec-Fetch-Site: same-origin"}, 401},
-		{"a cookie of tomorrow", "GET", "/", []string{none, "Cookie: lethe=9999999999.00"}, 401},
+		{"the cookie for a link", "POST", "/login", []string{page, none, cookie, "Sec-Fetch-Site: same-origin"}, 401},
+		{"a cookie of tomorrow", "GET", "/", []string{page, none, "Cookie: lethe=9999999999.00"}, 401},
 		{"a login link that is none", "GET", "/login?once=x", []string{none}, 403},
 		{"a login link without a code", "GET", "/login", []string{none}, 403},
 	} {
@@ -112,8 +115,9 @@ func TestLogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, err := guard.New(guard.Config{Token: "one"})
 		lethetest.Must(t, err)
+		at := ""
 		get := func(g *guard.Guard, path string, headers ...string) *http.Response {
-			r := httptest.NewRequest("GET", "http://lethe.localhost:8420"+path, nil)
+			r := httptest.NewRequest("GET", cmp.Or(at, "http://"+g.Host()+":8420")+path, nil)
 			for i := 0; i < len(headers); i += 2 {
 				r.Header.Set(headers[i], headers[i+1])
 			}
@@ -123,6 +127,15 @@ func TestLogin(t *testing.T) {
 			g.Protect(mux).ServeHTTP(w, r)
 			return w.Result()
 		}
+		at = "http://127.0.0.1:8420" // the link that is printed leads on, once
+		first := g.Link()
+		on := get(g, first)
+		if to, found := strings.CutPrefix(on.Header.Get("Location"), "//"+g.Host()+":8420"); on.StatusCode != 303 || len(on.Cookies()) > 0 || !found || get(g, first).StatusCode != 403 {
+			t.Errorf("a link that names this machine leads to %s: %s", on.Header.Get("Location"), on.Status)
+		} else if at = ""; len(get(g, to).Cookies()) != 1 {
+			t.Error("and does not let the browser in there")
+		}
+		at = ""
 		link, old := g.Link(), g.Link()
 		resp := get(g, link, "Sec-Fetch-Site", "cross-site")
 		if resp.StatusCode != 200 || len(resp.Cookies()) != 1 {
@@ -144,6 +157,9 @@ func TestLogin(t *testing.T) {
 		}
 		again, _ := guard.New(guard.Config{Token: "one"})
 		other, _ := guard.New(guard.Config{Token: "two"})
+		if again.Host() != g.Host() || other.Host() == g.Host() || !regexp.MustCompile(`^l-[0-9a-f]{16}\.localhost$`).MatchString(g.Host()) {
+			t.Errorf("the page is at %s, after a restart at %s, with another token at %s", g.Host(), again.Host(), other.Host())
+		}
 		status := func(g *guard.Guard) int { return get(g, "/", "Cookie", "lethe="+c.Value).StatusCode }
 		if status(again) != 200 || status(other) != 401 {
 			t.Errorf("the cookie after a restart: %d, with another token: %d", status(again), status(other))

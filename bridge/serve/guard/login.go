@@ -21,6 +21,16 @@ const (
 	maxLinks    = 100                 // that are good at once
 )
 
+// pageHost is the host at which the page is. Nobody who lacks the token can know it, and so no other program can
+// have a browser send it the cookie of the page, as it could with a name that is known: whatever listens on another
+// port of a host is sent its cookies.
+func pageHost(token string) string {
+	return "l-" + keyed(token, "host")[:16] + ".localhost"
+}
+
+// Host is the host of the page, a secret.
+func (g *Guard) Host() string { return g.host }
+
 // logins are the codes of links that nobody has used.
 type logins struct {
 	mu    sync.Mutex
@@ -70,11 +80,17 @@ func (g *Guard) invite(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"path": g.Link()}) // the client may be gone
 }
 
-// login gives the browser that follows a link its cookie. It answers with a page and not with a
-// redirect, behind which a browser sends no strict cookie when the link stood on another site.
+// login gives the browser that follows a link its cookie. A link that names this machine leads on to the host of the
+// page: so the host is in no terminal, no log and no list of processes. At that host login answers with a page and not
+// with a redirect, behind which a browser sends no strict cookie when the link stood on another site.
 func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 	if !g.logins.use(r.URL.Query().Get("once")) {
 		Refuse(w, r, http.StatusForbidden, "this link was used, or is older than a minute", "lethe serve --open prints a new one")
+		return
+	}
+	if !g.hasPage(r.Host) {
+		_, port := splitHost(r.Host)
+		http.Redirect(w, r, "//"+g.host+port+g.Link(), http.StatusSeeOther)
 		return
 	}
 	until := time.Now().Add(sessionTime)
@@ -98,9 +114,14 @@ func (g *Guard) cookie() string {
 // sign makes the value of a cookie: good until a time, for this token only, over restarts. It
 // does not tell the token.
 func (g *Guard) sign(until int64) string {
-	mac := hmac.New(sha256.New, []byte(g.cfg.Token))
-	fmt.Fprintf(mac, "session until %d", until)
-	return fmt.Sprintf("%d.%s", until, hex.EncodeToString(mac.Sum(nil)))
+	return fmt.Sprintf("%d.%s", until, keyed(g.cfg.Token, fmt.Sprintf("session until %d", until)))
+}
+
+// keyed is what only the token makes of a text, and does not tell it.
+func keyed(token, text string) string {
+	mac := hmac.New(sha256.New, []byte(token))
+	mac.Write([]byte(text))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 func (g *Guard) session(value string) bool {

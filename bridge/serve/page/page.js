@@ -166,7 +166,7 @@ function follow(after) {
 		tell("The connection is lost; what happens meanwhile is shown when it is back.");
 		if (source.readyState !== EventSource.CLOSED) return;
 		const answer = await fetch(events(), {method: "HEAD"}).catch(() => {});
-		if (answer?.status === 401) return tell("You are not logged in any more: open a new link, which lethe serve --open prints, and reload.");
+		if ([401, 421].includes(answer?.status)) return tell("You are not logged in any more: open a new link, which lethe serve --open prints, and reload.");
 		if (answer?.status !== 410) return setTimeout(follow, 2000, after);
 		tell("The log was cut or replaced: what is shown may not be in it any more. ");
 		wrong?.append(Object.assign(make("button", "", "Load it anew"), {onclick: () => location.reload()}));

@@ -132,7 +132,7 @@ func use(t *testing.T, b *Browser) {
 	dir := lethetest.Dir(t)
 	alive(t, dir)
 	s := servetest.Start(t, dir, Routes, api.Routes)
-	now := s.URL + "/agents/ada/now?room=dev"
+	now := s.Page() + "/agents/ada/now?room=dev"
 	show := func(t *testing.T, look Look) *Page {
 		p := b.Open(t, s.Link(), look)
 		p.Goto(now)
@@ -174,7 +174,7 @@ func use(t *testing.T, b *Browser) {
 		} {
 			h, err := s.Backend.Store.Put(blobs.Meta{}, []byte(text))
 			lethetest.Must(t, err)
-			p.Goto(s.URL + "/api/blobs/" + h.String())
+			p.Goto(s.Page() + "/api/blobs/" + h.String())
 			if got := Eval[string](p, `document.contentType + " " + document.scripts.length + " " + document.title.includes("it ran")`); got != kind+" 0 false" {
 				t.Errorf("%q is shown as %s", text, got)
 			}
@@ -190,7 +190,7 @@ func use(t *testing.T, b *Browser) {
 	})
 	t.Run("Life grows, and nothing moves while one reads", func(t *testing.T) {
 		p, life := show(t, Look{Height: 300}), show(t, Look{})
-		life.Goto(s.URL + "/agents/ada/life")
+		life.Goto(s.Page() + "/agents/ada/life")
 		p.Do(chromedp.Evaluate[chromedp.Void]("scrollTo(0, 0)"))
 		for i := range 3 {
 			_, err := s.Backend.Say("", "dev", "bob", fmt.Sprintf("remember number %d", i))
@@ -247,7 +247,7 @@ func use(t *testing.T, b *Browser) {
 				if name == "dark" && v == "now?room=bad" && *pictures == "" { // as in light, but for its colours
 					continue
 				}
-				p.Goto(s.URL + "/agents/ada/" + v)
+				p.Goto(s.Page() + "/agents/ada/" + v)
 				p.Fits()
 				if name == "light" {
 					p.Check()
@@ -356,7 +356,7 @@ func TestImages(t *testing.T) {
 	dir := lethetest.Dir(t)
 	alive(t, dir)
 	s := servetest.Start(t, dir, Routes, api.Routes)
-	now := s.URL + "/agents/ada/now"
+	now := s.Page() + "/agents/ada/now"
 	p := b.Open(t, s.Link(), Look{Width: 1280, Height: 840})
 	p.Goto(now)
 	for _, text := range []string{"remember that the deploy key is in vault 7", "write the build takes 4 minutes to notes.txt", "run uname -sm and then read notes.txt", "what did I say about the deploy key?"} {
@@ -374,7 +374,7 @@ func TestImages(t *testing.T) {
 	for name, look := range map[string]Look{"now": {Width: 1280, Height: 840}, "life-dark": {Width: 1280, Height: 840, Dark: true}, "now-narrow": {Width: 320, Height: 640}} {
 		p := b.Open(t, s.Link(), look)
 		view, _, _ := strings.Cut(name, "-")
-		p.Goto(s.URL + "/agents/ada/" + view)
+		p.Goto(s.Page() + "/agents/ada/" + view)
 		p.Picture(filepath.Join(*images, name+".png"))
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"lethe/bridge/serve/backend"
-	"lethe/bridge/serve/guard"
 	"lethe/internal/servetest"
 )
 
@@ -30,8 +29,8 @@ await fetch("/done");
 document.title = "done";
 </script>`
 
-// A real browser is let in by the link, and lends itself to no other page: neither to one of
-// another site, nor to one on another port of the same host, to which it sends its cookies along.
+// A real browser is let in by the link, and lends itself to no other page: neither to one of another site, wherever
+// that leads it, nor to one on another port of the same host, which nobody can know and to which it sends its cookies.
 func otherSites(t *testing.T, b *Browser) {
 	var mu sync.Mutex
 	var reached, cookies []string
@@ -46,24 +45,28 @@ func otherSites(t *testing.T, b *Browser) {
 			io.WriteString(w, `<!doctype html><title>home</title><form method="post" action="/said"><button>say</button></form><script>document.title = "inline"</script>`)
 		})
 	})
-	own := strings.Replace(s.URL, "127.0.0.1", guard.PageHost, 1)
+	own := s.Page()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, c := range r.Cookies() {
 			cookies = append(cookies, r.Host+" "+c.Name)
 		}
+		if to := r.FormValue("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		}
 		fmt.Fprintf(w, attack, own)
 	}))
 	t.Cleanup(other.Close)
 
-	p := b.Open(t, own+s.Guard.Link(), Look{})
-	p.Until(`document.title === "home"`) // the script in the page does not run
-	for _, host := range []string{"localhost", guard.PageHost} {
+	p := b.Open(t, s.URL+s.Guard.Link(), Look{}) // as lethe serve --open prints it
+	p.Until(`document.title === "home"`)         // the script in the page does not run
+	for _, host := range []string{"localhost", "127.0.0.1", "lethe.localhost", s.Guard.Host()} {
 		mu.Lock()
 		reached = nil
 		mu.Unlock()
-		p.Goto(strings.Replace(other.URL, "127.0.0.1", host, 1))
+		p.Goto(other.URL + "/?to=" + strings.Replace(other.URL, "127.0.0.1", host, 1))
 		p.Until(`document.title === "done"`)
 		mu.Lock()
 		if len(reached) > 0 {
@@ -73,9 +76,12 @@ func otherSites(t *testing.T, b *Browser) {
 	}
 	mu.Lock()
 	for _, c := range cookies {
-		if strings.HasPrefix(c, "localhost") {
-			t.Errorf("another server is shown the cookie: %s", c)
+		if !strings.HasPrefix(c, s.Guard.Host()) {
+			t.Errorf("another server is sent the cookie: %s", c)
 		}
+	}
+	if len(cookies) == 0 {
+		t.Error("not even at another port of the page's host is the cookie sent: what is it that has to be a secret?")
 	}
 	mu.Unlock()
 	p.Goto(own + "/")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
-	"net/netip"
 	"net/url"
 	"reflect"
 	"slices"
@@ -22,7 +21,6 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"lethe/chat"
-	"lethe/internal/lazy"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -81,7 +79,7 @@ func short(n int, s string) string {
 const maxMarkdown = 16 << 10
 
 // markdown renders a message. HTML in it is text, an image is a link, and links leave only
-// for the web and for mail, because a path would lead into this server: see leaves.
+// for the web and for mail, because a path would lead into this server.
 func markdown(s string) template.HTML {
 	s = chat.Sanitize(s)
 	var out bytes.Buffer
@@ -132,21 +130,10 @@ func (plain) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 }
 
-// plainHost is one that browsers read as it is written.
-var plainHost = lazy.Regexp(`^[a-z0-9_.-]+$`)
-
-// leaves says whether a link leads to mail, or to the web and not to this machine by the page's name or
-// by a number: a browser would send the page's cookie to whatever listens at another port.
+// leaves says whether a link leads to the web or to mail.
 func leaves(to []byte) bool {
 	u, err := url.Parse(string(to))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return err == nil && u.Scheme == "mailto"
-	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	ip, err := netip.ParseAddr(host)
-	last := host[strings.LastIndex(host, ".")+1:]
-	return plainHost().MatchString(host) && !strings.HasSuffix(host, ".localhost") &&
-		(err == nil && !ip.IsLoopback() && !ip.IsUnspecified() || last != "" && (last[0] < '0' || last[0] > '9'))
+	return err == nil && (u.Scheme == "mailto" || u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"))
 }
 
 func link(w util.BufWriter, to []byte, enter bool) (ast.WalkStatus, error) {

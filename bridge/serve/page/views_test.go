@@ -292,28 +292,21 @@ func TestTornContextIsNotEdited(t *testing.T) {
 	}
 }
 
-// A link in a message leads to no other port of the page's own host, however it is written: a browser
-// would send the cookie there.
+// A link in a message leads to the web or to mail, however it is written, and never into this server.
 func TestLinks(t *testing.T) {
-	for _, to := range []string{"https://example.org/%20x?a=b#c", "http://localhost:3000/", "http://192.168.1.7:80/", "https://0x.org", "mailto:a@example.org"} {
+	for _, to := range []string{"https://example.org/%20x?a=b#c", "http://localhost:3000/", "http://127.0.0.1:8080/x", "http://192.168.1.7:80/", "https://0x.org", "mailto:a@example.org"} {
 		if html := string(markdown("[go](" + to + ")")); !strings.Contains(html, `href="`+to+`"`) {
 			t.Errorf("no link to %s: %s", to, html)
 		}
 	}
 	for _, to := range []string{
-		"http://lethe.localhost:9/", "HTTPS://LETHE.LOCALHOST./", "http://a@lethe.localhost:9", "http://lethe%2elocalhost:9", "http://lethe&#46;localhost:9", "http://lethe\\.localhost:9",
-		"http://ⓛethe.localhost:9", "http://lethe.local\u00adhost:9", "http:lethe.localhost:9", "http:///lethe.localhost:9", `http:\\\\lethe.localhost:9`, `http://example.org\@lethe.localhost:9`,
-		"http://127.0.0.1:9", "http://127.1:9", "http://2130706433", "http://0x7f.1", "http://0177.0.0.1", "http://0", "http://0.0.0.0:9", "http://[::1]:9", "http://[::ffff:127.0.0.1]:9",
-		"//lethe.localhost:9", "javascript:1", "java&#115;cript:1", "data:text/html,x", "blob:http://x", "/agents/ada/now",
+		"http:agents/ada/now", "http:/agents/ada/now", "http:///agents", `http:\\\\agents`, "//example.org", "javascript:1", "java&#115;cript:1", "data:text/html,x", "blob:http://x", "/agents/ada/now", "now",
 	} {
 		for _, text := range []string{"[go](" + to + ")", "![go](" + to + ")", "<" + to + ">", "[go][a]\n\n[a]: " + to} {
 			if html := string(markdown(text)); strings.Contains(html, "href") {
 				t.Errorf("%s: %s", text, html)
 			}
 		}
-	}
-	if html := string(markdown("see http://lethe.localhost:9/ there")); strings.Contains(html, "href") {
-		t.Error(html)
 	}
 }
 
