@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"lethe/agent"
 	"lethe/bridge/serve/backend"
@@ -26,8 +27,12 @@ import (
 )
 
 const (
-	maxHook   = 10 << 20 // bytes that a trigger takes as mail
-	mostHooks = 16       // bodies that are read at once of senders who show no token
+	maxHook = 10 << 20 // bytes that a trigger takes as mail
+
+	// Bodies of senders who show no token are read within bounds.
+	mostHooks    = 16               // at once
+	mostHooksOf  = 4                // of one peer
+	strangerTime = 20 * time.Second // for all of a body, with the wait for its place
 )
 
 // webhooks puts what POST /hooks/NAME is sent into the directory of a trigger that waits for mail.
@@ -38,10 +43,22 @@ type webhooks struct {
 	tokens map[string]string
 	slots  chan struct{}
 	one    sync.Mutex // held while a delivery is looked up and put there
+
+	mu    sync.Mutex
+	peers map[string]*places
+}
+
+// places are those of one peer. They are there as long as somebody uses them.
+type places struct {
+	taken chan struct{}
+	users int
 }
 
 func (c Config) webhooks(mux *http.ServeMux, b *backend.Backend, g *guard.Guard) error {
-	h := &webhooks{Backend: b, guard: g, hooks: c.Hooks, tokens: map[string]string{}, slots: make(chan struct{}, mostHooks)}
+	h := &webhooks{
+		Backend: b, guard: g, hooks: c.Hooks, tokens: map[string]string{},
+		slots: make(chan struct{}, mostHooks), peers: map[string]*places{},
+	}
 	for name := range c.Hooks {
 		token, err := makeToken(HookTokenFile(c.Home.Dir, name))
 		if err != nil {
@@ -60,7 +77,7 @@ type delivery struct {
 
 func (h *webhooks) take(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	body, known, err := h.read(r.Context(), w, r, h.tokens[name])
+	body, known, err := h.read(w, r, h.tokens[name])
 	switch {
 	case !known:
 		h.guard.Wrong(w, r, "each webhook has its own, in bridges/serve/hooks of the home")
@@ -79,17 +96,25 @@ func (h *webhooks) take(w http.ResponseWriter, r *http.Request) {
 
 // read reads the body, and says whether the sender knows the token: it shows it, or has signed the
 // body with it.
-func (h *webhooks) read(ctx context.Context, w http.ResponseWriter, r *http.Request, token string) (body []byte, known bool, err error) {
+func (h *webhooks) read(w http.ResponseWriter, r *http.Request, token string) (body []byte, known bool, err error) {
 	shown, signed := cmp.Or(guard.Bearer(r), r.Header.Get("X-Gitlab-Token")), r.Header.Get("X-Hub-Signature-256")
 	if token == "" || shown != "" && !guard.Same(shown, token) || shown == "" && signed == "" {
 		return nil, false, nil
 	}
 	if shown == "" { // the sender may be anybody, and slow
-		select {
-		case h.slots <- struct{}{}:
-			defer func() { <-h.slots }()
-		case <-ctx.Done():
-			return nil, true, ctx.Err()
+		until, cancel := context.WithTimeout(r.Context(), strangerTime)
+		defer cancel()
+		end, _ := until.Deadline()
+		_ = http.NewResponseController(w).SetReadDeadline(end) // which the guard's writer has
+		own, leave := h.placesOf(guard.Peer(r))
+		defer leave()
+		for _, slots := range []chan struct{}{own, h.slots} {
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			case <-until.Done():
+				return nil, true, backend.Refuse(http.StatusServiceUnavailable, "send it again, or show the token", "too many bodies are read of senders who show no token")
+			}
 		}
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxHook))
@@ -99,6 +124,25 @@ func (h *webhooks) read(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write(body)
 	return body, guard.Same(signed, "sha256="+hex.EncodeToString(mac.Sum(nil))), nil
+}
+
+// placesOf are where the bodies of a peer take their places, until it leaves.
+func (h *webhooks) placesOf(peer string) (taken chan struct{}, leave func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.peers[peer]
+	if p == nil {
+		p = &places{taken: make(chan struct{}, mostHooksOf)}
+		h.peers[peer] = p
+	}
+	p.users++
+	return p.taken, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if p.users--; p.users == 0 {
+			delete(h.peers, peer)
+		}
+	}
 }
 
 var (

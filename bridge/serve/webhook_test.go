@@ -3,17 +3,22 @@ package serve_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -121,14 +126,25 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
+// dialFrom connects with a server from 127.0.0.N.
+func dialFrom(t *testing.T, n byte, url string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, n)}}
+	conn, err := d.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		t.Skip("this machine has one loopback address")
+	}
+	lethetest.Must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
 // Strangers who send bodies slowly, under signatures that prove to be wrong, keep no sender with a token waiting.
 func TestSlowStrangers(t *testing.T) {
 	s, _, _ := withAda(t)
 	var strangers []*bufio.ReadWriter
-	for range 16 {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		lethetest.Must(t, err)
-		defer conn.Close()
+	for i := range 16 {
+		conn := dialFrom(t, byte(1+i/4), s.url)
 		rw := bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn))
 		rw.WriteString("POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: sha256=00\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
 		lethetest.Must(t, rw.Flush())
@@ -148,6 +164,35 @@ func TestSlowStrangers(t *testing.T) {
 		if err != nil || lerr != nil || !strings.HasPrefix(line, "HTTP/1.1 401") && !strings.HasPrefix(line, "HTTP/1.1 429") {
 			t.Fatal(line, err, lerr)
 		}
+	}
+}
+
+// Strangers who drip signed bodies from one address hold up no signed delivery from another one.
+func TestDrippingStrangers(t *testing.T) {
+	s, _, drop := withAda(t)
+	dialFrom(t, 2, s.url)
+	for range 40 {
+		_, err := dialFrom(t, 1, s.url).Write([]byte("POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: sha256=00\r\nContent-Length: 1000\r\n\r\nx"))
+		lethetest.Must(t, err)
+	}
+	from := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return dialFrom(t, 2, s.url), nil }}
+	defer from.CloseIdleConnections()
+	mac := hmac.New(sha256.New, []byte(strings.TrimSpace(lethetest.Read(t, serve.HookTokenFile(s.home, "github")))))
+	mac.Write([]byte("the build is green"))
+	for i := range 40 { // the strangers have all come by then
+		r, err := http.NewRequest("POST", s.url+"/hooks/github", strings.NewReader("the build is green"))
+		lethetest.Must(t, err)
+		r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		r.Header.Set("Idempotency-Key", fmt.Sprint(i))
+		resp, err := (&http.Client{Transport: from, Timeout: 10 * time.Second}).Do(r)
+		lethetest.Must(t, err)
+		resp.Body.Close()
+		if resp.StatusCode != 202 {
+			t.Fatalf("%s", resp.Status)
+		}
+	}
+	if list, _ := os.ReadDir(drop); len(list) != 40 {
+		t.Errorf("%d deliveries have arrived", len(list))
 	}
 }
 

@@ -57,7 +57,10 @@ func (s server) follow(w http.ResponseWriter, r *http.Request, p followed) error
 	if r.Method == http.MethodHead {
 		return nil // it would wait for ever
 	}
-	sse := s.Stream(w, r)
+	sse, err := s.Stream(w, r)
+	if err != nil {
+		return err
+	}
 	defer sse.Close()
 	if err := sse.From(after); err != nil {
 		return nil // the client has left

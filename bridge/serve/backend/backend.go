@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/blake3"
@@ -35,7 +36,8 @@ type Backend struct {
 	Log     *slog.Logger
 	Done    <-chan struct{} // closed when the server stops: what streams ends
 
-	notes roomNotes
+	streams atomic.Int32 // that are open
+	notes   roomNotes
 }
 
 // Identity is the one that {self} in the path names: a name, a hash, or the beginning of one.

@@ -6,15 +6,19 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // pingEvery is how often a stream says something, for whatever is between it and its client.
 const pingEvery = 15 * time.Second
 
+// MostStreams is how many streams there may be at once. Each takes some 200 KB.
+const MostStreams = 100
+
 // SSE is a stream of server-sent events:
 //
-//	s := b.Stream(w, r)
+//	s, err := b.Stream(w, r)
 //	defer s.Close()
 //	err := stream.Follow(s.Context(), b.Watcher, func(e events.Event) error { return s.Send(e.ID, e.Type, e) })
 //
@@ -23,6 +27,7 @@ type SSE struct {
 	ctx context.Context
 	end context.CancelCauseFunc
 	c   *http.ResponseController
+	all *atomic.Int32
 
 	mu     sync.Mutex
 	w      http.ResponseWriter
@@ -31,13 +36,17 @@ type SSE struct {
 }
 
 // Stream begins the stream of a request. It tells the client to come back after two seconds when
-// it breaks off.
-func (b *Backend) Stream(w http.ResponseWriter, r *http.Request) *SSE {
+// it breaks off. The error is a StatusError where there are too many.
+func (b *Backend) Stream(w http.ResponseWriter, r *http.Request) (*SSE, error) {
+	if b.streams.Add(1) > MostStreams {
+		b.streams.Add(-1)
+		return nil, Refuse(http.StatusServiceUnavailable, "close pages and clients that nobody looks at", "%d streams of events are open already", MostStreams)
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
-	s := &SSE{w: w, c: http.NewResponseController(w)}
+	s := &SSE{w: w, c: http.NewResponseController(w), all: &b.streams}
 	s.ctx, s.end = context.WithCancelCause(r.Context())
 	go func() { // ends with the server or the stream
 		select {
@@ -50,7 +59,7 @@ func (b *Backend) Stream(w http.ResponseWriter, r *http.Request) *SSE {
 	s.ping = time.AfterFunc(pingEvery, func() { _ = s.write(":\n\n") })
 	s.mu.Unlock()
 	_ = s.write("retry: 2000\n\n") // a client that is gone ends the context
-	return s
+	return s, nil
 }
 
 // Context ends when the client leaves, reads nothing for half a minute, or the server stops.
@@ -96,8 +105,9 @@ func (s *SSE) write(text string) error {
 	return err
 }
 
-// Close ends the stream. A handler calls it before it returns.
+// Close ends the stream. A handler calls it once, before it returns.
 func (s *SSE) Close() {
+	s.all.Add(-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,7 +21,8 @@ func TestStream(t *testing.T) {
 	ended := make(chan error, 2)
 	s := servetest.Start(t, t.TempDir(), func(mux *http.ServeMux, b *backend.Backend) {
 		mux.HandleFunc("GET /stream", func(w http.ResponseWriter, r *http.Request) {
-			s := b.Stream(w, r)
+			s, err := b.Stream(w, r)
+			lethetest.Must(t, err)
 			defer s.Close()
 			_ = s.Send("17", "said", map[string]string{"text": "<a>\nb\r\u2028"})
 			_ = s.Send("", "part", "a\nid: 5")
@@ -43,13 +45,42 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// There are so many streams at once, and one that ends makes room.
+func TestMostStreams(t *testing.T) {
+	s := servetest.Start(t, t.TempDir(), func(mux *http.ServeMux, b *backend.Backend) {
+		mux.HandleFunc("GET /stream", func(w http.ResponseWriter, r *http.Request) {
+			s, err := b.Stream(w, r)
+			if err != nil {
+				backend.WriteError(w, err)
+				return
+			}
+			defer s.Close()
+			<-s.Context().Done()
+		})
+	})
+	var first *http.Response
+	for range backend.MostStreams {
+		resp := s.Do(t, "GET", "/stream", "")
+		if resp.StatusCode != 200 {
+			t.Fatal(resp.Status)
+		}
+		first = cmp.Or(first, resp)
+	}
+	if text := servetest.Text(t, s.Do(t, "GET", "/stream", ""), 503); !strings.Contains(text, "100 streams of events are open") {
+		t.Error(text)
+	}
+	first.Body.Close()
+	lethetest.Eventually(t, "there is room", func() bool { return s.Do(t, "GET", "/stream", "").StatusCode == 200 })
+}
+
 // A stream on which nothing happens says so every 15 seconds, until the server stops.
 func TestStreamPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
 		b := &backend.Backend{Done: done}
 		w := httptest.NewRecorder()
-		s := b.Stream(w, httptest.NewRequest("GET", "/", nil))
+		s, err := b.Stream(w, httptest.NewRequest("GET", "/", nil))
+		lethetest.Must(t, err)
 		time.Sleep(10 * time.Second)
 		lethetest.Must(t, s.Send("1", "x", 1))
 		time.Sleep(44 * time.Second)

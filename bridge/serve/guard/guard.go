@@ -190,10 +190,7 @@ func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
 // ten of an address in a minute it says so, and logs it once. The right token passes all the same:
 // everybody on this machine has one address, and nobody may lock its owner out.
 func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request, hint string) {
-	address, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		address = "the socket"
-	}
+	address := Peer(r)
 	g.mu.Lock()
 	if time.Since(g.since) >= time.Minute {
 		g.since = time.Now()
@@ -214,6 +211,19 @@ func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request, hint string) {
 	}
 	w.Header().Set("Retry-After", fmt.Sprint(int(rest.Seconds())+1))
 	Refuse(w, r, http.StatusTooManyRequests, "too many wrong tokens", "wait a minute")
+}
+
+// Peer is whom a request comes from: an address, or a network where each one has many.
+func Peer(r *http.Request) string {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return "the socket"
+	}
+	ip := at.Addr().Unmap()
+	if network, _ := ip.Prefix(64); ip.Is6() {
+		return network.String()
+	}
+	return ip.String()
 }
 
 // Bearer is the token that a request shows, or "".

@@ -54,7 +54,8 @@ func bound(contentType string) int64 {
 // paced is a ResponseWriter that gives each piece its own time.
 type paced struct {
 	http.ResponseWriter
-	c *http.ResponseController
+	c   *http.ResponseController
+	end time.Time // of the whole body, if a handler has set one
 }
 
 func (p *paced) Write(data []byte) (int, error) {
@@ -71,7 +72,20 @@ func (p *paced) FlushError() error {
 // Unwrap is for a ResponseController.
 func (p *paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-func (p *paced) expect() { _ = p.c.SetReadDeadline(time.Now().Add(slowest)) }
+// SetReadDeadline is what a ResponseController calls. It bounds the whole body, beside the time of each piece.
+func (p *paced) SetReadDeadline(end time.Time) error {
+	p.end = end
+	p.expect()
+	return nil
+}
+
+func (p *paced) expect() {
+	until := time.Now().Add(slowest)
+	if !p.end.IsZero() && p.end.Before(until) {
+		until = p.end
+	}
+	_ = p.c.SetReadDeadline(until) // a recorder of a test has none
+}
 
 // pacedBody gives the client some time for each piece. At the end it takes the deadline away, which
 // would end the request while it is answered.
