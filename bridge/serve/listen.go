@@ -20,6 +20,7 @@ import (
 
 	"lethe/bridge/health"
 	"lethe/bridge/serve/backend"
+	"lethe/bridge/serve/guard"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 )
@@ -86,7 +87,7 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("listen: %q is not an address with a port", c.Address)
 	}
-	loopback := isLoopback(host)
+	loopback := guard.IsLoopback(host)
 	if !loopback && c.Cert == "" && !c.Unencrypted {
 		return nil, "", fmt.Errorf("listen on %s without TLS: %w", c.Address, ErrUnencrypted)
 	}
@@ -124,11 +125,6 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 		all = append(all, socket)
 	}
 	return all, scheme + "://" + net.JoinHostPort(host, port), err
-}
-
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // socket is the path of the Unix socket, or "" for none.
@@ -170,7 +166,7 @@ func (c Config) hosts() (names []string) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		host = ip.String()
 	}
-	if host != "" && host != "0.0.0.0" && host != "::" && !isLoopback(host) { // where the Host is one of many
+	if host != "" && host != "0.0.0.0" && host != "::" && !guard.IsLoopback(host) { // where the Host is one of many
 		names = append(names, host)
 	}
 	for _, name := range c.Hosts {
@@ -184,7 +180,7 @@ func (c Config) page(url string) string {
 	scheme, address, _ := strings.Cut(url, "://")
 	host, port, _ := net.SplitHostPort(address)
 	switch {
-	case len(c.Hosts) > 0 && isLoopback(host) && scheme == "http":
+	case len(c.Hosts) > 0 && guard.IsLoopback(host) && scheme == "http":
 		return "https://" + c.Hosts[0] // a reverse proxy stands before it
 	case len(c.Hosts) > 0:
 		host = c.Hosts[0]

@@ -61,7 +61,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	secret.Add(g.Host()) // from what people paste into a room, a command could know it
+	secret.Add(g.Host) // from what people paste into a room, a command could know it
 	mux, done := http.NewServeMux(), make(chan struct{})
 	with := &backend.Backend{Home: c.Home, Bridge: b, Watcher: c.Watcher, User: c.User, Log: c.Log, Done: done}
 	for _, add := range append(c.Parts, metrics) {

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"cmp"
-	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -12,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -45,19 +45,13 @@ type webhooks struct {
 	one    sync.Mutex // held while a delivery is looked up and put there
 
 	mu    sync.Mutex
-	peers map[string]*places
-}
-
-// places are those of one peer. They are there as long as somebody uses them.
-type places struct {
-	taken chan struct{}
-	users int
+	peers map[netip.Prefix]chan struct{} // the places of each
 }
 
 func (c Config) webhooks(mux *http.ServeMux, b *backend.Backend, g *guard.Guard) error {
 	h := &webhooks{
 		Backend: b, guard: g, hooks: c.Hooks, tokens: map[string]string{},
-		slots: make(chan struct{}, mostHooks), peers: map[string]*places{},
+		slots: make(chan struct{}, mostHooks), peers: map[netip.Prefix]chan struct{}{},
 	}
 	for name := range c.Hooks {
 		token, err := makeToken(HookTokenFile(c.Home.Dir, name))
@@ -102,17 +96,13 @@ func (h *webhooks) read(w http.ResponseWriter, r *http.Request, token string) (b
 		return nil, false, nil
 	}
 	if shown == "" { // the sender may be anybody, and slow
-		until, cancel := context.WithTimeout(r.Context(), strangerTime)
-		defer cancel()
-		end, _ := until.Deadline()
-		_ = http.NewResponseController(w).SetReadDeadline(end) // which the guard's writer has
-		own, leave := h.placesOf(guard.Peer(r))
-		defer leave()
-		for _, slots := range []chan struct{}{own, h.slots} {
+		over := time.After(strangerTime)
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerTime)) // which the guard's writer has
+		for _, slots := range []chan struct{}{h.placesOf(guard.Peer(r)), h.slots} {
 			select {
 			case slots <- struct{}{}:
 				defer func() { <-slots }()
-			case <-until.Done():
+			case <-over:
 				return nil, true, backend.Refuse(http.StatusServiceUnavailable, "send it again, or show the token", "too many bodies are read of senders who show no token")
 			}
 		}
@@ -126,23 +116,17 @@ func (h *webhooks) read(w http.ResponseWriter, r *http.Request, token string) (b
 	return body, guard.Same(signed, "sha256="+hex.EncodeToString(mac.Sum(nil))), nil
 }
 
-// placesOf are where the bodies of a peer take their places, until it leaves.
-func (h *webhooks) placesOf(peer string) (taken chan struct{}, leave func()) {
+// placesOf are those that the bodies of a peer take. When many peers have had some, all are new: who has one keeps it.
+func (h *webhooks) placesOf(peer netip.Prefix) chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := h.peers[peer]
-	if p == nil {
-		p = &places{taken: make(chan struct{}, mostHooksOf)}
-		h.peers[peer] = p
+	if len(h.peers) >= 10_000 {
+		clear(h.peers)
 	}
-	p.users++
-	return p.taken, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if p.users--; p.users == 0 {
-			delete(h.peers, peer)
-		}
+	if h.peers[peer] == nil {
+		h.peers[peer] = make(chan struct{}, mostHooksOf)
 	}
+	return h.peers[peer]
 }
 
 var (

@@ -69,7 +69,7 @@ func Start(t testing.TB, dir string, parts ...func(*http.ServeMux, *backend.Back
 }
 
 // Page is the address at which a browser has the page.
-func (s *Server) Page() string { return strings.Replace(s.URL, "127.0.0.1", s.Guard.Host(), 1) }
+func (s *Server) Page() string { return strings.Replace(s.URL, "127.0.0.1", s.Guard.Host, 1) }
 
 // Link is where a browser logs in, once.
 func (s *Server) Link() string { return s.Page() + s.Guard.Link() }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -27,7 +26,6 @@ type SSE struct {
 	ctx context.Context
 	end context.CancelCauseFunc
 	c   *http.ResponseController
-	all *atomic.Int32
 
 	mu     sync.Mutex
 	w      http.ResponseWriter
@@ -46,9 +44,10 @@ func (b *Backend) Stream(w http.ResponseWriter, r *http.Request) (*SSE, error) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
-	s := &SSE{w: w, c: http.NewResponseController(w), all: &b.streams}
+	s := &SSE{w: w, c: http.NewResponseController(w)}
 	s.ctx, s.end = context.WithCancelCause(r.Context())
 	go func() { // ends with the server or the stream
+		defer b.streams.Add(-1)
 		select {
 		case <-b.Done:
 			s.end(http.ErrServerClosed)
@@ -105,9 +104,8 @@ func (s *SSE) write(text string) error {
 	return err
 }
 
-// Close ends the stream. A handler calls it once, before it returns.
+// Close ends the stream. A handler calls it before it returns.
 func (s *SSE) Close() {
-	s.all.Add(-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -18,9 +18,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -41,22 +41,23 @@ const mostBad = 10
 
 // Guard lets requests in. Its methods may be called from any goroutine.
 type Guard struct {
+	Host string // of the page, a secret: nobody who lacks the token can know it
+
 	cfg    Config
-	host   string // of the page
 	log    *slog.Logger
 	cross  *http.CrossOriginProtection
 	logins logins
 
 	mu    sync.Mutex
-	since time.Time      // when bad was last emptied
-	bad   map[string]int // wrong tokens by address, within a minute
+	since time.Time            // when bad was last emptied
+	bad   map[netip.Prefix]int // wrong tokens by peer, within a minute
 }
 
 // New refuses an origin that is none.
 func New(c Config) (*Guard, error) {
 	g := &Guard{
-		cfg: c, host: pageHost(c.Token), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
-		cross: http.NewCrossOriginProtection(), bad: map[string]int{},
+		cfg: c, Host: pageHost(c.Token), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+		cross: http.NewCrossOriginProtection(), bad: map[netip.Prefix]int{},
 	}
 	for _, origin := range c.Origins {
 		if err := g.cross.AddTrustedOrigin(origin); err != nil {
@@ -112,25 +113,25 @@ func (g *Guard) headers(h http.Header) {
 
 // knowsHost says whether a browser that was led here by a name meant this server.
 func (g *Guard) knowsHost(host string) bool {
-	name, _ := splitHost(host)
+	return IsLoopback(nameIn(host)) || g.hasPage(host)
+}
+
+// IsLoopback says whether a name or an address is this machine's, and known to everybody.
+func IsLoopback(name string) bool {
 	ip, err := netip.ParseAddr(name)
-	return name == "localhost" || err == nil && ip.IsLoopback() || g.hasPage(host)
+	return name == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // hasPage says whether the page is at a host, so that cookies are good there. At localhost and 127.0.0.1 they
 // are not: a browser sends a cookie to every port of a host, and so to whatever else runs there.
 func (g *Guard) hasPage(host string) bool {
-	name, _ := splitHost(host)
-	return Same(name, g.host) || slices.Contains(g.cfg.Hosts, name)
+	name := nameIn(host)
+	return name == g.Host || slices.Contains(g.cfg.Hosts, name)
 }
 
-// splitHost takes the Host of a request apart. port begins with its colon, if there is one.
-func splitHost(host string) (name, port string) {
-	name = host
-	if h, p, err := net.SplitHostPort(host); err == nil {
-		name, port = h, ":"+p
-	}
-	return strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), ".")), port
+// nameIn is the name, or the address, in the Host of a request.
+func nameIn(host string) string {
+	return strings.ToLower(strings.TrimSuffix((&url.URL{Host: host}).Hostname(), "."))
 }
 
 // listed lets the scripts of a listed origin read answers, and answers what their browsers ask
@@ -190,40 +191,36 @@ func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
 // ten of an address in a minute it says so, and logs it once. The right token passes all the same:
 // everybody on this machine has one address, and nobody may lock its owner out.
 func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request, hint string) {
-	address := Peer(r)
+	peer := Peer(r)
 	g.mu.Lock()
 	if time.Since(g.since) >= time.Minute {
 		g.since = time.Now()
 		clear(g.bad)
 	}
-	if _, counted := g.bad[address]; !counted && len(g.bad) >= 10_000 { // so many are counted apart
-		address = "others"
+	if _, counted := g.bad[peer]; !counted && len(g.bad) >= 10_000 { // so many are counted apart
+		peer = netip.Prefix{}
 	}
-	g.bad[address]++
-	n, rest := g.bad[address], time.Minute-time.Since(g.since)
+	g.bad[peer]++
+	n, rest := g.bad[peer], time.Minute-time.Since(g.since)
 	g.mu.Unlock()
 	if n <= mostBad {
 		Refuse(w, r, http.StatusUnauthorized, "that is not the token", hint)
 		return
 	}
 	if n == mostBad+1 {
-		g.log.Warn("wrong tokens are tried", "from", address, "path", r.URL.Path)
+		g.log.Warn("wrong tokens are tried", "from", r.RemoteAddr, "path", r.URL.Path)
 	}
 	w.Header().Set("Retry-After", fmt.Sprint(int(rest.Seconds())+1))
 	Refuse(w, r, http.StatusTooManyRequests, "too many wrong tokens", "wait a minute")
 }
 
-// Peer is whom a request comes from: an address, or a network where each one has many.
-func Peer(r *http.Request) string {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return "the socket"
-	}
+// Peer is whom a request comes from: an IPv4 address, the network of an IPv6 one, of which everybody has many, or the
+// zero Prefix for the socket.
+func Peer(r *http.Request) netip.Prefix {
+	at, _ := netip.ParseAddrPort(r.RemoteAddr)
 	ip := at.Addr().Unmap()
-	if network, _ := ip.Prefix(64); ip.Is6() {
-		return network.String()
-	}
-	return ip.String()
+	network, _ := ip.Prefix(min(ip.BitLen(), 64))
+	return network
 }
 
 // Bearer is the token that a request shows, or "".

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,15 +22,11 @@ const (
 	maxLinks    = 100                 // that are good at once
 )
 
-// pageHost is the host at which the page is. Nobody who lacks the token can know it, and so no other program can
-// have a browser send it the cookie of the page, as it could with a name that is known: whatever listens on another
-// port of a host is sent its cookies.
+// pageHost makes the host of the page of a token. Since no other program can know it, none can have a browser send it
+// the cookie of the page, as it could with a known name: whatever listens on another port of a host is sent its cookies.
 func pageHost(token string) string {
 	return "l-" + keyed(token, "host")[:16] + ".localhost"
 }
-
-// Host is the host of the page, a secret.
-func (g *Guard) Host() string { return g.host }
 
 // logins are the codes of links that nobody has used.
 type logins struct {
@@ -89,8 +86,7 @@ func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !g.hasPage(r.Host) {
-		_, port := splitHost(r.Host)
-		http.Redirect(w, r, "//"+g.host+port+g.Link(), http.StatusSeeOther)
+		http.Redirect(w, r, "//"+g.Host+":"+(&url.URL{Host: r.Host}).Port()+g.Link(), http.StatusSeeOther)
 		return
 	}
 	until := time.Now().Add(sessionTime)

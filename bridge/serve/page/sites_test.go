@@ -62,7 +62,7 @@ func otherSites(t *testing.T, b *Browser) {
 
 	p := b.Open(t, s.URL+s.Guard.Link(), Look{}) // as lethe serve --open prints it
 	p.Until(`document.title === "home"`)         // the script in the page does not run
-	for _, host := range []string{"localhost", "127.0.0.1", "lethe.localhost", s.Guard.Host()} {
+	for _, host := range []string{"localhost", "127.0.0.1", "lethe.localhost", s.Guard.Host} {
 		mu.Lock()
 		reached = nil
 		mu.Unlock()
@@ -76,7 +76,7 @@ func otherSites(t *testing.T, b *Browser) {
 	}
 	mu.Lock()
 	for _, c := range cookies {
-		if !strings.HasPrefix(c, s.Guard.Host()) {
+		if !strings.HasPrefix(c, s.Guard.Host) {
 			t.Errorf("another server is sent the cookie: %s", c)
 		}
 	}
