@@ -204,13 +204,10 @@ func (r *roomTools) Say(_ context.Context, call, room, _ string) (string, error)
 // Join links the room; that is what makes it heard.
 func (r *roomTools) Join(room string) (string, error) {
 	a := (*Agent)(r)
-	if room == ReviewRoom(a.id.Name) {
-		return "", errors.New("that is the room of your reviewer, which you do not hear")
-	}
 	if slices.Contains(a.joined(), room) {
 		return fmt.Sprintf("You hear room %s already.", room), nil
 	}
-	if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), room); err != nil {
+	if err := a.cfg.Home.Subscribe(a.id, room); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("Joined room %s. What was said there comes as the next entries; SAY there from your next reply on.", room), nil

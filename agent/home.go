@@ -16,7 +16,6 @@ import (
 
 	"lethe"
 	"lethe/blobs"
-	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/lazy"
 	"lethe/life"
@@ -205,8 +204,8 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		return id, err
 	}
 	for _, room := range o.Rooms {
-		if !chat.ValidRoom(room) {
-			return id, fmt.Errorf("%q is not the name of a room", room)
+		if err := (Identity{Name: o.Name}).MayHear(room); err != nil {
+			return id, err
 		}
 	}
 	names := flock.New(home.Names(), flock.SetFlag(os.O_RDONLY))
@@ -246,7 +245,7 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		}
 	}
 	for _, room := range o.Rooms {
-		if err := chat.Subscribe(id.Subs(), home.Chats(), room); err != nil {
+		if err := home.Subscribe(id, room); err != nil {
 			return Identity{}, err
 		}
 	}

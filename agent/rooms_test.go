@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -63,6 +64,37 @@ func TestFlood(t *testing.T) {
 	if n := len(w.events(id, "inbound")); n > 3*compactor.MaxEntries {
 		t.Errorf("the flood became %d entries", n)
 	}
+}
+
+// An identity joins neither the room of its reviewer nor one of notices, by itself or by a trigger; what a person links
+// is heard.
+func TestRoomsOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "come", Answer: calls("JOIN", `{"room":"notify-ann"}`, "JOIN", `{"room":"review-ada"}`, "JOIN", `{"room":"ops"}`)},
+		rehearsal.Step{Times: -1, Answer: text("yes")})
+	id := w.boot("ada", "dev")
+	w.trigger(id, "brief.toml", "every = \"1s\"\nroom = \"notify-ann\"\nsay = \"tick\"\n")
+	r := w.run(id)
+	r.ask("come")
+	w.shows(id, "the trigger is trouble", func(s status.Status) bool {
+		return strings.Contains(strings.Join(s.Trouble, ";"), "trigger brief: have ada hear room notify-ann")
+	})
+	r.settled()
+	rooms, err := chat.Rooms(id.Subs())
+	lethetest.Must(t, err)
+	equalSlices(t, "rooms", rooms, []string{"dev", "ops"})
+	lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "notify-ann"))
+	w.eventually("what a person links is heard", func() bool { return len(w.events(id, "joined")) == 3 })
+	if err := w.home.Subscribe(id, "notify-bob"); !errors.Is(err, ErrHear) {
+		t.Error(err)
+	}
+	if _, err := Boot(w.home, w.store, BootOptions{Name: "eve", Rooms: []string{"notify-ann"}}); !errors.Is(err, ErrHear) {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(w.home.Agents()); len(left) != 1 {
+		t.Errorf("what was refused leaves %v", left)
+	}
+	r.finish()
 }
 
 func TestSubscriptions(t *testing.T) {

@@ -112,7 +112,7 @@ func (a *Agent) spawn(call string, s tools.Spawn) (string, error) {
 	if a.log.broken = a.payPosts(); a.log.broken != nil {
 		return "", a.log.broken
 	}
-	if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), c.Room); err != nil {
+	if err := a.cfg.Home.Subscribe(a.id, c.Room); err != nil {
 		return "", err
 	}
 	a.leaveOld()

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/life/event"
@@ -256,7 +255,7 @@ func (t *triggers) enter(r *armed) (ok bool, err error) {
 	a := t.a
 	heard := func() bool { return slices.Contains(a.joined(), r.Room) }
 	if !heard() && !r.own {
-		if err := chat.Subscribe(a.id.Subs(), a.cfg.Home.Chats(), r.Room); err != nil {
+		if err := a.cfg.Home.Subscribe(a.id, r.Room); err != nil {
 			r.failure, r.wake = err.Error(), time.Now().Add(retryLater)
 			return false, nil
 		}

@@ -302,7 +302,9 @@ func (i *importer) rooms() (records []agent.Record, err error) {
 		if r := i.state.Rooms[room]; !r.Joined {
 			continue
 		}
-		if err := chat.Subscribe(i.here.Subs(), i.home.Chats(), room); err != nil {
+		if err := i.home.Subscribe(i.here, room); errors.Is(err, agent.ErrHear) {
+			continue // where it comes from, a person has linked it
+		} else if err != nil {
 			return nil, err
 		}
 		path := chat.Path(i.home.Dir, room)

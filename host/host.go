@@ -252,7 +252,7 @@ func (h *Host) opener(ids []agent.Identity) func(agent.Identity) (*agent.Agent, 
 		again = again || !slices.Contains(ids, id)
 		if err == nil && !again {
 			for _, room := range h.options.Rooms {
-				err = errors.Join(err, chat.Subscribe(id.Subs(), h.home.Chats(), room))
+				err = errors.Join(err, h.home.Subscribe(id, room))
 			}
 			if err != nil {
 				a.Close()

@@ -259,7 +259,7 @@ func (i *Identity) Stop() error {
 
 // Join has the identity hear a room, which is made where it is missing.
 func (i *Identity) Join(room string) error {
-	return chat.Subscribe(i.Subs(), i.host.home.Chats(), room)
+	return i.host.home.Subscribe(i.Identity, room)
 }
 
 // Hears reports whether the identity hears a room when it runs.

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"lethe/agent"
-	"lethe/chat"
 	"lethe/tools"
 )
 
@@ -52,7 +51,7 @@ func (h *Host) besideReviewer(ctx context.Context, ids []agent.Identity, f func(
 	if err != nil && !errors.Is(err, agent.ErrExists) {
 		return err
 	}
-	if err := chat.Subscribe(id.Subs(), h.home.Chats(), agent.ReviewRoom(r.For)); err != nil {
+	if err := h.home.Subscribe(id, agent.ReviewRoom(r.For)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)

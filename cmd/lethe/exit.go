@@ -76,7 +76,7 @@ func codeOf(err error) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)), errors.As(err, new(*config.Error)),
-		errors.Is(err, erase.ErrText), errors.Is(err, archive.ErrRecipient):
+		errors.Is(err, agent.ErrHear), errors.Is(err, erase.ErrText), errors.Is(err, archive.ErrRecipient):
 		return exitUsage
 	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse), errors.Is(err, erase.ErrBusy),
 		errors.As(err, new(*agent.ElsewhereError)), errors.Is(err, archive.ErrImporting):

@@ -335,6 +335,7 @@ func TestWrong(t *testing.T) {
 		{"POST", "/api/rooms", `{"name":"../x"}`, 400, "../x"},
 		{"POST", "/api/rooms", `{"name":"dev"}`, 409, "dev"},
 		{"POST", "/api/rooms", `{"name":"x","agents":["eve"]}`, 404, "eve"},
+		{"POST", "/api/rooms", `{"name":"notify-you","agents":["ada"]}`, 403, "notify-you"},
 		{"GET", "/api/rooms/none", "", 404, "none"},
 		{"GET", "/api/rooms/none/lines", "", 404, "none"},
 		{"GET", "/api/rooms/dev/lines?after=1&before=2", "", 400, "before"},

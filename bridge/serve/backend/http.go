@@ -63,6 +63,8 @@ func Status(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, agent.ErrAmbiguous), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, ErrOtherBody):
 		return http.StatusConflict
+	case errors.Is(err, agent.ErrHear):
+		return http.StatusForbidden
 	case errors.As(err, new(*http.MaxBytesError)):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -83,19 +83,19 @@ func (b *Backend) Room(name string) (Room, error) {
 }
 
 // MakeRoom makes a room that these identities hear. One that is there already stays as it is, and
-// they hear it, too; made says which.
+// they hear it, too; made says which, where nobody is to hear it.
 func (b *Backend) MakeRoom(name, title string, agents []agent.Identity) (room Room, made bool, err error) {
 	if !chat.ValidRoom(name) {
 		err := fmt.Errorf("%q is not the name of a room", name)
 		return room, false, &report.InvalidError{Err: err, Advice: "up to 64 of a-z, 0-9, - and _, a letter or digit first"}
 	}
+	for _, id := range agents {
+		if err := b.Subscribe(id, name); err != nil {
+			return room, false, err
+		}
+	}
 	if made, err = chat.Make(chat.Path(b.Dir, name)); err != nil {
 		return room, false, err
-	}
-	for _, id := range agents {
-		if err := chat.Subscribe(id.Subs(), b.Chats(), name); err != nil {
-			return room, made, err
-		}
 	}
 	if title != "" {
 		room, err = b.NoteRoom(name, Note{Title: &title})

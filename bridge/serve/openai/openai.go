@@ -166,7 +166,7 @@ const patience = 10 * time.Second
 func (h *handler) join(ctx context.Context, id agent.Identity, room string) error {
 	after, err := events.End(id.LIFE())
 	if err == nil {
-		err = chat.Subscribe(id.Subs(), h.Chats(), room)
+		err = h.Subscribe(id, room)
 	}
 	if live, _ := report.Live(id); err != nil || slices.Contains(live.Rooms, room) {
 		return err
@@ -243,7 +243,7 @@ const pastLines = 500
 
 // say says what is new of a conversation, in one line, so that it opens one turn.
 func (h *handler) say(r *http.Request, id agent.Identity, room string, one bool, q request, t talk) (said backend.Said, key string, err error) {
-	user := cmp.Or(signer(r), h.User)
+	user := cmp.Or(signer(r, slices.Concat(h.People, []string{h.User})), h.User)
 	key = h.key(r, id, room, user, q)
 	if said, known := h.SaidBefore(key); known {
 		return said, key, nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lethe/bridge/serve/openai"
+	"lethe/chat"
 	"lethe/host"
 	"lethe/internal/lethetest"
 	"lethe/internal/servetest"
@@ -72,6 +73,23 @@ func TestCompletions(t *testing.T) {
 		answer := w.ask(body("ada", "system|Be brief.", "user|ask me before you run echo done", "assistant|"+question, "user|yes"), "X-Session-Id: ask")
 		if !strings.Contains(answer, "done") || w.said("ask")[2] != "you: yes" {
 			t.Errorf("answered %q in %q", answer, w.said("ask"))
+		}
+	})
+	t.Run("a name that is somebody else's", func(t *testing.T) {
+		question := w.ask(body("ada", "ask me before you run echo done"), "X-Session-Id: claim")
+		answer := w.ask(body("ada", "ask me before you run echo done", question, "yes"), "X-Session-Id: claim", "X-OpenWebUI-User-Name: You")
+		if said := w.said("claim")[2]; said != "openai-You: yes" || strings.Contains(answer, "done") {
+			t.Errorf("%q is answered %q", said, answer)
+		}
+	})
+	t.Run("a room that is not hers", func(t *testing.T) {
+		for _, headers := range [][]string{{"ada/review-ada"}, {"ada/notify-you"}, {"ada", "X-Session-Id: review-ada"}, {"ada", "X-OpenWebUI-Chat-Id: notify-you"}} {
+			lethetest.Words(t, w.refused(403, body(headers[0], "hello"), headers[1:]...), "hear room")
+		}
+		for _, room := range []string{"review-ada", "notify-you"} {
+			if _, err := os.Lstat(chat.Path(w.dir, room)); err == nil {
+				t.Errorf("there is room %s", room)
+			}
 		}
 	})
 	t.Run("commands", func(t *testing.T) {

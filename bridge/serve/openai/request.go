@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -208,8 +209,9 @@ func header(r *http.Request, name string) string {
 	return v
 }
 
-// signer is the user that a front end names, as it is or as in a URL, or "".
-func signer(r *http.Request) string {
+// signer is the user that a front end names, as it is or as in a URL, or "". There anybody may take any name, so one of
+// those who decide is marked.
+func signer(r *http.Request, decide []string) string {
 	name := header(r, "X-OpenWebUI-User-Name")
 	if plain, err := url.PathUnescape(name); err == nil {
 		name = plain
@@ -217,7 +219,11 @@ func signer(r *http.Request) string {
 	if name == "" {
 		return ""
 	}
-	return chat.CleanName(name)
+	name = chat.CleanName(name)
+	if slices.ContainsFunc(decide, func(other string) bool { return strings.EqualFold(name, other) }) {
+		name = chat.CleanName("openai-" + name)
+	}
+	return name
 }
 
 // defaultRoom is that of clients that tell no conversations apart.
