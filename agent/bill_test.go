@@ -33,7 +33,7 @@ func TestAllThatWasBilledIsRecorded(t *testing.T) {
 		"given up":         {rehearsal.Step{Times: 4, Fault: rehearsal.Length, Answer: long}, "2 2"},
 		"silence":          {rehearsal.Step{Times: 2, Fault: rehearsal.Empty, Answer: text("")}, "2"},
 		"blank once":       {rehearsal.Step{Fault: rehearsal.Blank, Answer: text("")}, "1"},
-		"end after usage":  {rehearsal.Step{Times: 2, Fault: rehearsal.NoDone, Answer: long}, "2"},
+		"no [DONE]":        {rehearsal.Step{Fault: rehearsal.NoDone, Answer: long}, ""},
 		"nothing was lost": {rehearsal.Step{Times: 2, Status: 503}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

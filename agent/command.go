@@ -61,8 +61,19 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 			say = fmt.Sprintf("A model's name has at most %d bytes, all of them printable; I keep the model %s.", maxModel, a.state.Stable.Params.Model)
 			break
 		}
+		refused, trouble, err := a.tryModel(l.Arg)
+		if err != nil {
+			return err
+		}
+		if refused {
+			say = fmt.Sprintf("I tried the model %s, and keep the model %s: %s", l.Arg, a.state.Stable.Params.Model, sentence(trouble))
+			break
+		}
 		e.Model = l.Arg
 		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", l.Arg, a.state.Stable.Params.Model)
+		if trouble != nil {
+			say += " I could not try it: " + sentence(trouble)
+		}
 	case "forget":
 		e.Forget, say = a.forget(l)
 	}

@@ -174,11 +174,19 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 	}
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	rates := a.rates()
-	c := &compaction{why: why, asked: len(only), cancel: cancel, a: a, frozen: a.request(), rates: rates, pay: a.payment(rates, false), ready: make(chan struct{})}
+	c := a.asking(cancel)
+	c.why, c.asked = why, len(only)
 	go c.run(ctx, job) // ends soon after ctx; endJob waits for it
 	a.forgetting.job = c
 	return nil
+}
+
+// asking returns what asks a model beside the turns.
+func (a *Agent) asking(cancel context.CancelFunc) *compaction {
+	rates := a.rates()
+	return &compaction{
+		cancel: cancel, a: a, frozen: a.request(), rates: rates, pay: a.payment(rates, false), ready: make(chan struct{}),
+	}
 }
 
 func (c *compaction) run(ctx context.Context, job compactor.Job) {
@@ -192,7 +200,7 @@ func (c *compaction) run(ctx context.Context, job compactor.Job) {
 // finish swaps in the answers of a job that has ended.
 func (a *Agent) finish(job *compaction) error {
 	a.forgetting.job = nil
-	if err := a.bill(job); err != nil || job.cancelled {
+	if err := a.bill(job, "compaction"); err != nil || job.cancelled {
 		return err
 	}
 	switch {
@@ -249,16 +257,16 @@ func (a *Agent) dropJob() error {
 	}
 	a.endJob()
 	a.forgetting.job = nil
-	return a.bill(job)
+	return a.bill(job, "compaction")
 }
 
-// bill records what a job has cost.
-func (a *Agent) bill(job *compaction) error {
+// bill records what a job has cost, and what for.
+func (a *Agent) bill(job *compaction, on string) error {
 	if job.bill.calls == 0 {
 		return nil
 	}
 	job.bill.tokens = job.pay.settles(job.bill.tokens, 0)
-	return inOrder(func() error { return a.commit(job.bill.spent("compaction")) }, a.release)
+	return inOrder(func() error { return a.commit(job.bill.spent(on)) }, a.release)
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,

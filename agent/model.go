@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lethe/compactor"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 	"lethe/internal/status"
@@ -292,6 +293,23 @@ func (a *Agent) failed(err error) error {
 		trouble.Notice = a.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", a.audience()...)
 	}
 	return a.commit(record{event: trouble})
+}
+
+// tryTime bounds the try of a model, for which the loop waits.
+const tryTime = 10 * time.Second
+
+// tryModel asks a model for one word, with the tools and parameters of the life. It returns whether the model is refused,
+// and why, or why that is not known.
+func (a *Agent) tryModel(name string) (refused bool, why, err error) {
+	if a.cfg.Offline {
+		return false, nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tryTime)
+	defer cancel()
+	c := a.asking(cancel)
+	c.frozen.Model = name
+	_, why = c.Ask(ctx, compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: "Say ok."}}})
+	return llm.KindOf(why) == llm.Permanent || errors.Is(why, errUnpriced), why, a.bill(c, "model")
 }
 
 // people are the rooms in which somebody waits for an answer, or else all in which people may be.

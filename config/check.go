@@ -55,8 +55,11 @@ func (s Settings) check() error {
 	atLeast("chat.max_agent_turns", s.Chat.MaxAgentTurns, 1)
 	oneOf("triggers.add", s.Triggers.Add, agent.AddSpoken, agent.AddAlways)
 	oneOf("recall.hints", s.Recall.Hints, "on", HintsOff)
-	timeout := s.Tools.BashTimeout // a number without a unit is taken for nanoseconds
-	unless(timeout == 0 || timeout >= time.Second, "tools.bash_timeout = %s is not a positive duration of a second or more, such as \"90s\" or \"5m\"", timeout)
+	lasts := func(key string, d time.Duration) { // a number without a unit is taken for nanoseconds
+		unless(d == 0 || d >= time.Second, "%s = %s is not a positive duration of a second or more, such as \"90s\" or \"5m\"", key, d)
+	}
+	lasts("model.answer_timeout", s.Model.AnswerTimeout)
+	lasts("tools.bash_timeout", s.Tools.BashTimeout)
 	for _, rule := range s.Tools.Ask {
 		_, err := tools.ParseRule(rule)
 		unless(err == nil, "tools.ask: %w", err)

@@ -41,12 +41,13 @@ type Settings struct {
 	Notify []string `toml:"notify"` // "telegram:ada": who is told of what needs a person
 
 	Model struct {
-		Preset    string `toml:"preset"`
-		BaseURL   string `toml:"base_url"`
-		Name      string `toml:"name"`
-		MaxTokens int    `toml:"max_tokens"`
-		Thinking  string `toml:"thinking"`
-		Effort    string `toml:"effort"`
+		Preset        string        `toml:"preset"`
+		BaseURL       string        `toml:"base_url"`
+		Name          string        `toml:"name"`
+		MaxTokens     int           `toml:"max_tokens"`
+		Thinking      string        `toml:"thinking"`
+		Effort        string        `toml:"effort"`
+		AnswerTimeout time.Duration `toml:"answer_timeout"`
 	} `toml:"model"`
 	Context struct {
 		Limit int `toml:"limit"`

@@ -109,7 +109,8 @@ func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
 	}
 	conf := llm.Config{
 		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Log: log,
-		MaxRetries: 3, // then the room is told, after some seven seconds, since a person is waiting; the identity goes on trying by itself
+		AnswerTimeout: settings.Model.AnswerTimeout,
+		MaxRetries:    3, // then the room is told, after some seven seconds, since a person is waiting; the identity goes on trying by itself
 		OnRetry: func(err error, wait time.Duration) {
 			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
 		},

@@ -13,8 +13,15 @@ import (
 	"time"
 )
 
-// errIdle is the cause of a context that the idle timer canceled.
-var errIdle = errors.New("no byte from the server within the idle timeout")
+// Causes of a context that a timer canceled.
+var (
+	errIdle     = errors.New("no byte from the server within the idle timeout")
+	errNoAnswer = errors.New("nothing of an answer came within answer_timeout, though the server keeps the connection alive")
+)
+
+// afterFinish bounds the silence behind a finish reason, in which the usage, [DONE] or the end of the connection
+// may still come. What came before it is the answer.
+const afterFinish = 5 * time.Second
 
 // doer is the HTTP client under the library: it writes requests, holds the key,
 // watches for silence, and hands up only answers that the library can read.
@@ -49,22 +56,33 @@ type callKey struct{}
 // way through the library.
 type call struct {
 	request Request
-	idle    time.Duration
-	timer   *time.Timer
+	conf    Config
+	idle    *time.Timer // restarted by each byte, sent or received
+	silent  *time.Timer // restarted by each byte sent, and by each event that brings something
 	sent    atomic.Bool // the whole request
 	heard   bool        // a status has come
 }
 
-// begin starts the idle timer of one attempt. Everything the library derives
+// begin starts the timers of one attempt. Everything the library derives
 // from the context ends with end.
-func begin(parent context.Context, r Request, idle time.Duration) (ctx context.Context, end func()) {
+func begin(parent context.Context, r Request, conf Config) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	c := &call{request: r, idle: idle, timer: time.AfterFunc(idle, func() { cancel(errIdle) })}
-	return context.WithValue(ctx, callKey{}, c), func() { c.timer.Stop(); cancel(context.Canceled) }
+	c := &call{
+		request: r, conf: conf,
+		idle:   time.AfterFunc(conf.IdleTimeout, func() { cancel(errIdle) }),
+		silent: time.AfterFunc(conf.AnswerTimeout, func() { cancel(errNoAnswer) }),
+	}
+	return context.WithValue(ctx, callKey{}, c), func() { c.idle.Stop(); c.silent.Stop(); cancel(context.Canceled) }
 }
 
-// touch restarts the idle timer. One that fires twice, or after the end, changes nothing.
-func (c *call) touch() { c.timer.Reset(c.idle) }
+// touch restarts the idle timer. A timer that fires twice, or after the end, changes nothing.
+func (c *call) touch() { c.idle.Reset(c.conf.IdleTimeout) }
+
+// alive notes that the call goes on, and is not only kept alive.
+func (c *call) alive(finished bool) {
+	c.touch()
+	c.silent.Reset(map[bool]time.Duration{true: afterFinish, false: c.conf.AnswerTimeout}[finished])
+}
 
 // Do implements deepseek.HTTPDoer. What it returns without error is an event
 // stream in the form the library reads; anything else becomes an *Error.
@@ -78,14 +96,14 @@ func (d *doer) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, broken(err)
 	}
-	c.touch()
+	c.alive(false)
 	c.heard = true
-	body := &watched{resp.Body, c}
+	body := &watched{resp.Body, c.touch}
 	if resp.StatusCode != http.StatusOK {
 		defer body.Close()
 		return nil, refusal(resp, body, d.redact)
 	}
-	resp.Body = newStream(body, d.redact)
+	resp.Body = newStream(body, d.redact, c.alive)
 	return resp, nil
 }
 
@@ -102,7 +120,7 @@ func (d *doer) outgoing(req *http.Request, c *call) (*http.Request, error) {
 	}
 	fresh := func() (io.ReadCloser, error) {
 		rest := slices.Clone(body)
-		return &watched{io.NopCloser(&rest), c}, nil
+		return &watched{io.NopCloser(&rest), func() { c.alive(false) }}, nil
 	}
 	out := req.Clone(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		WroteRequest: func(i httptrace.WroteRequestInfo) { c.sent.Store(i.Err == nil) },
@@ -131,16 +149,16 @@ func (d *doer) redact(s string) string {
 	return strings.ReplaceAll(s, d.key, "[key]")
 }
 
-// watched restarts the idle timer with each byte that passes.
+// watched tells of bytes that pass.
 type watched struct {
 	io.ReadCloser
-	call *call
+	passed func()
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	if n > 0 {
-		w.call.touch()
+		w.passed()
 	}
 	return n, err
 }

@@ -92,8 +92,8 @@ func (c *Client) failure(parent, ctx context.Context, r Request, err error) erro
 	switch {
 	case parent.Err() != nil:
 		e = *canceled(parent)
-	case errors.Is(context.Cause(ctx), errIdle) && e.Err != nil: // and so no answer
-		e = Error{Kind: Transient, Message: errIdle.Error(), Err: errIdle}
+	case ctx.Err() != nil && e.Err != nil: // a timer ended it, and so there is no answer
+		e = Error{Kind: Transient, Message: context.Cause(ctx).Error(), Err: context.Cause(ctx)}
 	}
 	e.Model, e.Host = clean(r.Model, 100), c.doer.base.Host
 	switch env := c.doer.keyEnv; {

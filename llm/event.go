@@ -67,6 +67,7 @@ func (s *stream) event(data []byte) error {
 	if len(out.Choices) == 0 && out.Usage == nil {
 		return nil // it says nothing
 	}
+	s.alive(s.finished)
 	event, err := json.Marshal(out)
 	s.out = fmt.Appendf(s.out, "data: %s\n\n", event)
 	return err

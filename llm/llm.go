@@ -12,14 +12,15 @@
 //
 // What it guarantees:
 //
-//   - A Reply is whole: the model gave a finish reason and the stream its [DONE].
+//   - A Reply is whole: the model gave a finish reason, with or without the stream's [DONE].
 //     Everything else is an *Error whose Kind says what to do about it. What was
 //     streamed by an attempt that failed is taken back with Delta.Reset.
 //   - The body of a request is a pure function of the Request and the preset, and
 //     grows only at its end when the Request goes on with the reply, so a provider's
 //     prefix cache can serve nearly all of it.
 //   - A silent server is noticed: any byte, sent or received, restarts one idle
-//     timer that also covers the wait for headers.
+//     timer that also covers the wait for headers; and one that only keeps the connection
+//     alive is given up after the AnswerTimeout.
 //   - A key is sent to the host it belongs to and nowhere else: not to another
 //     provider, not along a redirect, not into an error or a log line.
 //
@@ -169,6 +170,9 @@ type Config struct {
 	// IdleTimeout bounds silence, on the way out, before the headers, and within
 	// the stream. 0 means 300 s.
 	IdleTimeout time.Duration
+	// AnswerTimeout bounds how long nothing may come of an answer, whatever keeps the connection
+	// alive. 0 means 10 minutes. It is not asked again: Complete has taken long already.
+	AnswerTimeout time.Duration
 	// MaxRetries bounds the attempts after the first. 0 means 8, about three
 	// minutes; negative means none.
 	MaxRetries int
@@ -186,6 +190,7 @@ type Config struct {
 // dead connection.
 const (
 	defaultIdle    = 300 * time.Second
+	defaultAnswer  = 10 * time.Minute
 	defaultRetries = 8
 )
 
@@ -209,6 +214,7 @@ func New(conf Config) (*Client, error) {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
 	conf.IdleTimeout = cmp.Or(conf.IdleTimeout, defaultIdle)
+	conf.AnswerTimeout = cmp.Or(conf.AnswerTimeout, defaultAnswer)
 	conf.MaxRetries = cmp.Or(conf.MaxRetries, defaultRetries)
 	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
 	conf.Key = "" // from here on only the doer knows it
@@ -292,7 +298,7 @@ func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply
 func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on func(Delta)) (reply Reply, err error) {
 	began := time.Now()
 	var d *draft // once the provider has begun to answer
-	ctx, end := begin(parent, r, c.conf.IdleTimeout)
+	ctx, end := begin(parent, r, c.conf)
 	defer end()
 	defer func() {
 		if err != nil {

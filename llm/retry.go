@@ -79,7 +79,8 @@ func (p *pace) again(err error) bool {
 	if e.Kind == Garbage {
 		p.garbage++
 	}
-	return e.Kind == Transient || e.Kind == Truncated || e.Kind == Garbage && p.garbage == 1
+	// Who was kept waiting for long is told before anything is asked again.
+	return e.Kind == Transient && !errors.Is(e, errNoAnswer) || e.Kind == Truncated || e.Kind == Garbage && p.garbage == 1
 }
 
 // NextBackOff is the back-off or what the provider asked for, whichever is longer.

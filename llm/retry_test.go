@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -145,19 +146,66 @@ func pauses(wait time.Duration, pieces ...string) http.HandlerFunc {
 
 func TestMinutesOfKeepAlives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var pieces []string
-		for range 10 {
-			pieces = append(pieces, ": keep-alive\n\n")
-		}
-		c, stop := inMemory(t, Config{MaxRetries: -1}, pauses(defaultIdle-time.Second, append(pieces, whole)...))
+		alive := []string{": keep-alive\n\n", ": keep-alive\n\n"}
+		c, stop := inMemory(t, Config{MaxRetries: -1}, pauses(defaultIdle-time.Second, append(alive, whole)...))
 		defer stop()
 		began := time.Now()
 		reply, err := c.Complete(t.Context(), ask, nil)
 		if err != nil || reply.Text != "hello" {
 			t.Fatalf("%+v, %v", reply, err)
 		}
-		within(t, "time passed", time.Since(began), 40*time.Minute, time.Hour)
+		within(t, "time passed", time.Since(began), 9*time.Minute, 10*time.Minute)
 	})
+}
+
+// What keeps the connection alive is no answer: after ten minutes of nothing else it is given up, once, also in the
+// middle of an answer.
+func TestNothingButKeepAlives(t *testing.T) {
+	for name, alive := range map[string]string{"comments": ": keep-alive\n\n", "events": "event: ping\ndata: {\"type\":\"ping\"}\n\n"} {
+		for _, begun := range []string{"", events(delta(`{"content":"half"}`))} {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				c, stop := inMemory(t, Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					calls++
+					pauses(time.Minute, append([]string{begun}, slices.Repeat([]string{alive}, 500)...)...)(w, r)
+				}))
+				defer stop()
+				began := time.Now()
+				e := failed(t, c, ask)
+				if e.Kind != Transient || !errors.Is(e, errNoAnswer) || time.Since(began) != defaultAnswer || calls != 1 {
+					t.Errorf("%s after %q: %v after %v, %d calls", name, begun, e, time.Since(began), calls)
+				}
+			})
+		}
+	}
+}
+
+// With a finish reason an answer is complete. What follows within five seconds, such as its usage, is still taken.
+func TestSilenceAfterFinish(t *testing.T) {
+	usage := events(`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`)
+	for name, test := range map[string]struct {
+		h     http.HandlerFunc
+		usage int
+		took  time.Duration
+	}{
+		"silence":          {pauses(time.Hour, events(delta(`{"content":"x"}`), stop)), 0, afterFinish},
+		"keep-alives":      {pauses(time.Second, append([]string{events(delta(`{"content":"x"}`), stop)}, slices.Repeat([]string{": keep-alive\n\n"}, 500)...)...), 0, afterFinish},
+		"usage after 4 s":  {pauses(4*time.Second, events(delta(`{"content":"x"}`), stop), usage), 9, 8 * time.Second},
+		"silence after it": {pauses(time.Hour, events(delta(`{"content":"x"}`), stop)+usage), 9, afterFinish},
+		"done after 2 s":   {pauses(2*time.Second, events(delta(`{"content":"x"}`), stop)+usage, events(done)), 9, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, stop := inMemory(t, Config{}, test.h)
+				defer stop()
+				began := time.Now()
+				reply, err := c.Complete(t.Context(), ask, nil)
+				if err != nil || reply.Text != "x" || reply.Usage.Input != test.usage || reply.Waste != (Waste{}) || time.Since(began) != test.took {
+					t.Errorf("%+v, %v after %v", reply, err, time.Since(began))
+				}
+			})
+		})
+	}
 }
 
 func TestSilence(t *testing.T) {
@@ -219,7 +267,7 @@ func TestLivelyForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, stop := inMemory(t, Config{MaxRetries: -1}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
-				pauses(time.Minute, ": keep-alive\n\n")(w, r)
+				pauses(time.Minute, events(delta(`{"content":"more"}`)))(w, r)
 			}
 		}))
 		defer stop()

@@ -15,14 +15,15 @@ const (
 )
 
 // stream turns whatever a server sends under a 200 into the event stream that
-// the library can read: one "data: {…}" line an event, and a clean end only
-// after a finish reason and [DONE]. Every other end is an *Error. It accepts comments,
+// the library can read: one "data: {…}" line an event, and [DONE] once there was a finish reason,
+// however the connection ends then. Every other end is an *Error. It accepts comments,
 // a missing space after the colon, a missing last newline, and missing blank lines
 // between events.
 type stream struct {
 	src    io.Closer
 	in     *bufio.Reader
 	redact func(string) string
+	alive  func(finished bool) // told of each event that brings something
 
 	out      []byte // ready for the library
 	err      error  // what follows out
@@ -32,8 +33,8 @@ type stream struct {
 	calls    int    // calls begun, to number those that come without an index
 }
 
-func newStream(src io.ReadCloser, redact func(string) string) *stream {
-	return &stream{src: src, in: bufio.NewReader(src), redact: redact}
+func newStream(src io.ReadCloser, redact func(string) string, alive func(finished bool)) *stream {
+	return &stream{src: src, in: bufio.NewReader(src), redact: redact, alive: alive}
 }
 
 func (s *stream) Close() error { return s.src.Close() }
@@ -43,7 +44,9 @@ func (s *stream) Read(p []byte) (int, error) {
 		if s.err != nil {
 			return 0, s.err
 		}
-		s.err = s.step()
+		if s.err = s.step(); s.err != nil && s.finished { // an answer with a finish reason is complete, whatever ends it
+			s.out, s.err = append(s.out, "data: [DONE]\n\n"...), io.EOF
+		}
 	}
 	n := copy(p, s.out)
 	s.out = s.out[n:]
@@ -60,11 +63,8 @@ func (s *stream) step() error {
 	if lineErr := s.line(line); lineErr != nil || err == nil {
 		return lineErr
 	}
-	switch { // a clean end of the connection, without [DONE]
-	case !s.touched:
+	if !s.touched { // a clean end of the connection
 		return garbage("the answer is empty")
-	case s.finished:
-		return &Error{Kind: Truncated, Message: "stream ended without [DONE]"}
 	}
 	return &Error{Kind: Truncated, Message: "stream ended without a finish reason"}
 }
@@ -93,7 +93,7 @@ func garbage(format string, args ...any) *Error {
 // line interprets one line.
 func (s *stream) line(line []byte) error {
 	if len(line) == 0 || line[0] == ':' {
-		return nil // a keep-alive: the idle timer has seen its bytes
+		return nil // a keep-alive, of which only the idle timer has seen the bytes
 	}
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimSpace(value)
@@ -110,16 +110,13 @@ func (s *stream) line(line []byte) error {
 
 // data takes one whole event.
 func (s *stream) data(value []byte) error {
-	switch {
-	case len(value) == 0:
+	switch string(value) {
+	case "":
 		return nil
-	case string(value) != "[DONE]":
-		return s.event(value)
-	case !s.finished:
+	case "[DONE]":
 		return &Error{Kind: Truncated, Message: "[DONE] without a finish reason"}
 	}
-	s.out = append(s.out, "data: [DONE]\n\n"...)
-	return io.EOF
+	return s.event(value)
 }
 
 // stray is a line outside the protocol. As the first one it means that the

@@ -30,6 +30,11 @@ func TestStreamsThatAreAccepted(t *testing.T) {
 		"empty data":         {"data:\n\ndata: \n\n" + hello, Reply{Text: "hello"}},
 		"null event":         {"data: null\n\n" + hello, Reply{Text: "hello"}},
 		"ping event":         {"event: ping\ndata: {\"type\":\"ping\"}\n\n" + hello, Reply{Text: "hello"}},
+		"no done":            {events(delta(`{"content":"hello"}`), stop), Reply{Text: "hello"}},
+		"half an event last": {events(delta(`{"content":"hello"}`), stop) + `data: {"choi`, Reply{Text: "hello"}},
+		"error after finish": {events(delta(`{"content":"hello"}`), stop, `{"error":{"message":"too late"}}`), Reply{Text: "hello"}},
+		"usage and no done": {events(delta(`{"content":"x"}`), stop, `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`),
+			Reply{Text: "x", Usage: Usage{Input: 9, Output: 2}}},
 		"after done":         {hello + events(`{"error":{"message":"too late"}}`), Reply{Text: "hello"}},
 		"error null":         {events(`{"error":null,"choices":[{"index":0,"delta":{"content":"hello"}}]}`, stop, done), Reply{Text: "hello"}},
 		"another choice":     {events(`{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, delta(`{"content":"hello"}`), stop, done), Reply{Text: "hello"}},
@@ -110,7 +115,6 @@ func TestStreamsThatAreRefused(t *testing.T) {
 		body string
 		want Error
 	}{
-		"no done":             {events(some, stop), Error{Kind: Truncated, Message: "without [DONE]"}},
 		"no finish reason":    {events(some, done), Error{Kind: Truncated, Message: "without a finish reason"}},
 		"neither":             {events(some), Error{Kind: Truncated, Message: "without a finish reason"}},
 		"half an event":       {events(some) + `data: {"choices":[{"ind`, Error{Kind: Garbage, Message: "unreadable"}},
@@ -164,15 +168,21 @@ func TestBlankJSONIsGarbage(t *testing.T) {
 	}
 }
 
-// The chunked encoding breaks off in the middle of the stream.
+// The chunked encoding breaks off in the middle of the stream. What has its finish reason is whole all the same.
 func TestConnectionLostInMidStream(t *testing.T) {
-	c := server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, events(delta(`{"content":"half"}`), stop))
-		w.(http.Flusher).Flush()
-		panic(http.ErrAbortHandler)
-	}))
-	if e := failed(t, c, ask); e.Kind != Truncated && e.Kind != Transient {
+	breaks := func(after ...string) *Client {
+		return server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, events(after...))
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}))
+	}
+	if e := failed(t, breaks(delta(`{"content":"half"}`)), ask); e.Kind != Truncated && e.Kind != Transient {
 		t.Errorf("got %v", e)
+	}
+	reply, err := breaks(delta(`{"content":"whole"}`), stop).Complete(t.Context(), ask, nil)
+	if err != nil || reply.Text != "whole" {
+		t.Errorf("%+v, %v", reply, err)
 	}
 }
 
@@ -200,7 +210,7 @@ func normalise(body []byte, oneByte bool) (string, error) {
 	if oneByte {
 		r = iotest.OneByteReader(r)
 	}
-	s := newStream(io.NopCloser(r), func(s string) string { return s })
+	s := newStream(io.NopCloser(r), func(s string) string { return s }, func(bool) {})
 	var out bytes.Buffer
 	_, err := io.Copy(&out, s)
 	return out.String(), err
