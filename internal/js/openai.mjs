@@ -23,11 +23,12 @@ const stream = await ask([question, first.choices[0].message, { role: "user", co
 for await (const chunk of stream) {
   got.streamed += chunk.choices[0]?.delta.content ?? "";
   got.chunks += chunk.choices[0]?.delta.content ? 1 : 0;
+  got.untold = got.untold !== false && (chunk.usage === null || chunk.choices.length === 0); // usage is null, until it comes
   got.usage = chunk.usage?.total_tokens > 0;
 }
 
 const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
-got.refused = await ask([question], { tools }).catch((e) => `${e.constructor.name} ${e.status} ${e.type}`);
+got.refused = await ask([question], { tools, tool_choice: "required" }).catch((e) => `${e.constructor.name} ${e.status} ${e.type}`);
 got.unknown = await client.models.retrieve("bob").catch((e) => `${e.constructor.name} ${e.status} ${e.code}`);
 const stranger = new OpenAI({ baseURL: process.env.BASE_URL, apiKey: "wrong", maxRetries: 0 });
 got.stranger = await stranger.models.list().catch((e) => `${e.constructor.name} ${e.status}`);

@@ -168,10 +168,14 @@ func (a *answer) choice(member string, value, finish any) map[string]any {
 	if a.streams {
 		object += ".chunk"
 	}
-	return map[string]any{
+	choice := map[string]any{
 		"id": a.id, "object": object, "created": a.created, "model": a.model,
 		"choices": []any{map[string]any{"index": 0, member: value, "finish_reason": finish}},
 	}
+	if a.streams && a.ends { // all but the last chunk say that it is still to come
+		choice["usage"] = nil
+	}
+	return choice
 }
 
 // finish ends an answer, with an error where there is one: it is returned where nothing has been sent.

@@ -49,6 +49,12 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	handle("/v1/", func(r *http.Request) (any, error) {
 		return nil, fault(http.StatusNotFound, "unknown_url", "there is no %s %.100s here: only /v1/models and /v1/chat/completions", r.Method, r.URL.Path)
 	})
+	for path, method := range map[string]string{"/v1/models": "GET", "/v1/models/{model...}": "GET", "/v1/chat/completions": "POST"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", method)
+			fail(w, fault(http.StatusMethodNotAllowed, "", "there is no %s of %.100s, only %s", r.Method, r.URL.Path, method))
+		})
+	}
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
 		if err := h.complete(w, r); err != nil {
 			fail(w, err)
@@ -109,6 +115,9 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	id, err := h.find(who, room)
 	if err != nil {
 		return err
+	}
+	if names := q.ignored(); len(names) > 0 {
+		w.Header().Set("Lethe-Ignored", strings.Join(names, ", "))
 	}
 	a, t := newAnswer(w, q), talkOf(messages)
 	if prompt, ok := taskOf(r, t); ok {

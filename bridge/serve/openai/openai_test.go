@@ -118,10 +118,11 @@ func TestCompletions(t *testing.T) {
 	})
 	t.Run("refusals", func(t *testing.T) {
 		for want, bad := range map[string]string{
-			"own tools":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}]}`,
+			"own tools":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}],"tool_choice":"required"}`,
+			"its own tools":             `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{}],"tool_choice":{"type":"function","function":{"name":"f"}}}`,
+			"call those of a client":    `{"model":"ada","messages":[{"role":"user","content":"x"}],"functions":[{}],"function_call":{"name":"f"}}`,
 			"one answer":                `{"model":"ada","messages":[{"role":"user","content":"x"}],"n":2}`,
 			"text only":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"modalities":["text","audio"]}`,
-			"own words":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"response_format":{"type":"json_object"}}`,
 			"at least one message":      `{"model":"ada","messages":[]}`,
 			"not a completion request":  `{"model":`,
 			"nothing of the user":       body("ada", "hello", "hi"),
@@ -138,6 +139,33 @@ func TestCompletions(t *testing.T) {
 		lethetest.Words(t, w.refused(400, body("ada", strings.Repeat("x", 1<<20+1))), "1.0 MB", "send a file")
 		lethetest.Words(t, w.refused(413, body("ada", strings.Repeat("x", 1<<20)), "Content-Type: application/x-www-form-urlencoded"), "application/json")
 		lethetest.Words(t, w.refused(404, body("ada/../x", "hello")), "not the name of a room")
+	})
+	t.Run("what is ignored", func(t *testing.T) {
+		for more, want := range map[string]string{
+			``:                                   "",
+			`,"response_format":{"type":"text"}`: "",
+			`,"tools":[],"tool_choice":"none"`:   "",
+			`,"tools":[{"type":"function"}]`:     "tools",
+			`,"functions":[{}],"function_call":"auto"`:                                                     "tools",
+			`,"tools":[{"type":"function"}],"tool_choice":"none","response_format":{"type":"json_object"}`: "tools, response_format",
+			`,"tools":[{"type":"function"}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}},"response_format":{"type":"json_schema"},"stream":true`: "tools, response_format",
+		} {
+			resp := w.Do(t, "POST", "/v1/chat/completions", strings.TrimSuffix(body("ada/ignores", "what is 12*7?"), "}")+more+"}", "Idempotency-Key: "+more)
+			if got := resp.Header.Get("Lethe-Ignored"); got != want || resp.Header.Get("Lethe-Room") != "ignores" {
+				t.Errorf("%s: ignored %q, want %q", more, got, want)
+			}
+			if answer := servetest.Text(t, resp, 200); !strings.Contains(answer, "84") {
+				t.Errorf("%s: %s", more, answer)
+			}
+		}
+	})
+	t.Run("another method", func(t *testing.T) {
+		for path, allow := range map[string]string{"/v1/models": "GET", "/v1/models/ada/dev": "GET", "/v1/chat/completions": "POST"} {
+			resp := w.Do(t, "PUT", path, "{}")
+			if lethetest.Words(t, servetest.Text(t, resp, 405), "no PUT of "+path+", only "+allow, "invalid_request_error"); resp.Header.Get("Allow") != allow {
+				t.Errorf("%s allows %q", path, resp.Header.Get("Allow"))
+			}
+		}
 	})
 	t.Run("files", func(t *testing.T) {
 		const picture = `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}`

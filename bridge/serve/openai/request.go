@@ -33,6 +33,8 @@ type request struct {
 	N          int                   `json:"n"`
 	Tools      []json.RawMessage     `json:"tools"`
 	Functions  []json.RawMessage     `json:"functions"`
+	Choice     json.RawMessage       `json:"tool_choice"`
+	Call       json.RawMessage       `json:"function_call"` // the same of old clients
 	Audio      json.RawMessage       `json:"audio"`
 	Modalities []string              `json:"modalities"`
 	Format     struct{ Type string } `json:"response_format"`
@@ -90,19 +92,34 @@ func read(r *http.Request) (q request, messages []message, err error) {
 		return q, nil, refuse("", "the body is not a completion request in JSON: %v", err)
 	}
 	switch {
-	case len(q.Tools)+len(q.Functions) > 0:
-		return q, nil, refuse("tools", "an identity works with its own tools and cannot call those of a client; send none (in Open WebUI, switch native tools off for this model)")
+	case required(q.Choice) || required(q.Call):
+		return q, nil, refuse("tool_choice", "an identity works with its own tools and cannot be made to call those of a client; with \"auto\" or \"none\" they are ignored")
 	case q.N > 1:
 		return q, nil, refuse("n", "an identity gives one answer; n has to be 1")
 	case len(q.Audio) > 4 || len(q.Modalities) > 1 || len(q.Modalities) == 1 && q.Modalities[0] != "text":
 		return q, nil, refuse("modalities", "an identity answers with text only")
-	case q.Format.Type != "" && q.Format.Type != "text":
-		return q, nil, refuse("response_format", "an identity answers in its own words; ask it for JSON in the message")
 	}
 	if err := json.Unmarshal(q.Messages, &messages); err != nil || len(messages) == 0 {
 		return q, nil, refuse("messages", "messages has to be a list of at least one message with a role and a content")
 	}
 	return q, messages, nil
+}
+
+// required says whether a client leaves no choice but to call something.
+func required(choice json.RawMessage) bool {
+	s := string(choice)
+	return s != "" && s != "null" && s != `"none"` && !strings.Contains(s, `"auto"`)
+}
+
+// ignored are the members that ask for what an identity does not do, and can answer without.
+func (q request) ignored() (names []string) {
+	if len(q.Tools)+len(q.Functions) > 0 {
+		names = append(names, "tools")
+	}
+	if q.Format.Type != "" && q.Format.Type != "text" {
+		names = append(names, "response_format")
+	}
+	return names
 }
 
 // talk is a conversation as a client shows it: its instructions, and what was said.

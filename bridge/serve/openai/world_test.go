@@ -178,6 +178,9 @@ func (w *world) stream(body string, headers ...string) (got told) {
 			Error struct{ Message string }
 		}
 		lethetest.Must(w.t, json.Unmarshal([]byte(data), &c))
+		if len(c.Choices) > 0 && !strings.Contains(data, `"usage":null`) {
+			w.t.Errorf("the usage is neither there nor still to come: %s", data)
+		}
 		got.fault += c.Error.Message
 		got.tokens += c.Usage.Tokens
 		for _, choice := range c.Choices {

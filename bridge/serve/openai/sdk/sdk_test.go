@@ -65,7 +65,8 @@ func TestClient(t *testing.T) {
 		t.Errorf("%+v", whole.ChatCompletion)
 	}
 	question.Tools = []openai.ChatCompletionToolParam{{Function: openai.FunctionDefinitionParam{Name: "f"}}}
-	if _, err := c.Chat.Completions.New(t.Context(), question); !errors.As(err, &failed) || failed.StatusCode != 400 || failed.Param != "tools" {
-		t.Errorf("with tools: %v", err)
+	question.ToolChoice = openai.ChatCompletionToolChoiceOptionUnionParam{OfAuto: openai.String("required")}
+	if _, err := c.Chat.Completions.New(t.Context(), question); !errors.As(err, &failed) || failed.StatusCode != 400 || failed.Param != "tool_choice" {
+		t.Errorf("with a tool that has to be called: %v", err)
 	}
 }
