@@ -214,7 +214,7 @@ func (s *Stream) restore(body []byte) {
 // ends it, and is returned.
 func (s *Stream) Follow(ctx context.Context, w *chat.Watcher, f func(Event) error) error {
 	dir, name := filepath.Split(s.log.Path)
-	changed, cancel := w.Subscribe(chat.Scope{Dir: dir, Names: append([]string{name}, status.LiveFiles...)})
+	changed, cancel := w.Subscribe(chat.Scope{Dir: dir, Names: []string{name, status.LiveFile}})
 	defer cancel()
 	for {
 		select {

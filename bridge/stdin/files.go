@@ -90,7 +90,7 @@ func (f *files) list() {
 	if f.changed == nil || !slices.Equal(dirs, f.dirs) {
 		scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: root}}
 		for _, dir := range dirs {
-			scopes = append(scopes, chat.Scope{Dir: dir, Names: append([]string{"status.json"}, status.LiveFiles...)})
+			scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", status.LiveFile}})
 			if f.cfg.Store != nil {
 				scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"LIFE.md"}})
 			}

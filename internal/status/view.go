@@ -2,8 +2,6 @@ package status
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"path/filepath"
 	"reflect"
 	"sync"
@@ -64,10 +62,7 @@ func (v *View) Flush() {
 	if live.Thinking+live.Text+live.Output == "" && (live.Entry == "" || live.Entry != v.shown.Entry) { // nothing has come yet
 		live = Live{}
 	}
-	if live.Entry != v.shown.Entry && v.shown.Text != "" && live.Text != "" { // the text of one is never seen as that of the next
-		_, v.shown = writeLive(v.dir, v.shown, Live{}), Live{}
-	}
-	if live != v.shown && writeLive(v.dir, v.shown, live) == nil { // first: whoever sees a turn end sees nothing under way
+	if live != v.shown && writeLive(v.dir, live) == nil { // first: whoever sees a turn end sees nothing under way
 		v.shown = live
 	}
 	if s.Self != "" && !reflect.DeepEqual(s, v.wrote) && Write(v.dir, s) == nil {
@@ -80,33 +75,21 @@ func (v *View) Flush() {
 type Live struct {
 	Entry    string `json:"entry,omitempty"` // that the answer will be: e12
 	Thinking string `json:"thinking,omitempty"`
-	Text     string `json:"-"` // live.md has it, for people
+	Text     string `json:"text,omitempty"`
 
 	Call   string `json:"call,omitempty"`   // that runs: e12.1
 	Output string `json:"output,omitempty"` // the newest of it
 	From   int64  `json:"from,omitempty"`   // bytes of output before it
 }
 
-// LiveFiles are the files that change with it.
-var LiveFiles = []string{liveText, liveRest}
+// LiveFile holds all of it, so that nobody sees the text of one entry as that of another.
+const LiveFile = "live.json"
 
-const (
-	liveText = "live.md"
-	liveRest = "live.json"
-)
-
-// writeLive shows in dir what is under way, where was is shown. An end that may be the beginning of a secret is left out.
-func writeLive(dir string, was, l Live) (err error) {
-	rest := l
-	if rest.Text = was.Text; rest != was {
-		rest.Thinking = secret.Begun(rest.Thinking)
-		data, _ := json.Marshal(rest)
-		err = durable.Replace(filepath.Join(dir, liveRest), append(secret.Bytes(data), '\n'), 0o600)
-	}
-	if l.Text != was.Text {
-		err = errors.Join(err, durable.Replace(filepath.Join(dir, liveText), []byte(secret.Begun(l.Text)), 0o600))
-	}
-	return err
+// writeLive shows in dir what is under way. An end that may be the beginning of a secret is left out.
+func writeLive(dir string, l Live) error {
+	l.Thinking, l.Text = secret.Begun(l.Thinking), secret.Begun(l.Text)
+	data, _ := json.Marshal(l)
+	return durable.Replace(filepath.Join(dir, LiveFile), append(secret.Bytes(data), '\n'), 0o600)
 }
 
 // maxLive bounds what is read of a live file, in bytes.
@@ -114,13 +97,9 @@ const maxLive = 16 << 20
 
 // ReadLive returns what is under way. What cannot be read is not.
 func ReadLive(dir string) (l Live) {
-	data, _, err := durable.ReadRegular(filepath.Join(dir, liveRest), maxLive)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && json.Unmarshal(data, &l) != nil {
+	data, _, err := durable.ReadRegular(filepath.Join(dir, LiveFile), maxLive)
+	if err != nil || json.Unmarshal(data, &l) != nil {
 		return Live{}
-	}
-	text, _, err := durable.ReadRegular(filepath.Join(dir, liveText), maxLive)
-	if err == nil {
-		l.Text = string(text)
 	}
 	return l
 }

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,4 +47,31 @@ func TestView(t *testing.T) {
 			t.Error("what a killed process has left is not known")
 		}
 	})
+}
+
+// Whoever reads while answers follow each other sees no piece of one as the beginning of the next.
+func TestLiveIsOfOneEntry(t *testing.T) {
+	dir := t.TempDir()
+	v := NewView(dir)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 300 {
+			entry := fmt.Sprintf("e%d", i)
+			for _, l := range []Live{{Entry: entry, Thinking: entry + " thinks"}, {Entry: entry, Thinking: entry + " thinks", Text: entry + " says"}} {
+				v.Live(func(now *Live) bool { *now = l; return true })
+				v.Flush()
+			}
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		if l := ReadLive(dir); !strings.HasPrefix(l.Thinking+" ", l.Entry+" ") || l.Text != "" && l.Text != l.Entry+" says" {
+			t.Fatalf("%+v", l)
+		}
+	}
 }
