@@ -106,6 +106,7 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.follow(lately.all)
 	if d.fold(lately); before >= 0 {
 		return d, nil
 	}
@@ -172,8 +173,9 @@ func (f *frame) markRead(d *nowData) error {
 }
 
 type lately struct {
-	events []happening
-	turn   string // the event behind which the turn under way begins, or the last one
+	all    []events.Event
+	events []happening // the same, with results beside their calls
+	turn   string      // the event behind which the turn under way begins, or the last one
 }
 
 func (f *frame) lately() (l lately, err error) {
@@ -182,7 +184,7 @@ func (f *frame) lately() (l lately, err error) {
 	if err != nil {
 		return l, err
 	}
-	l.events, l.turn = join(got), w.After
+	l.all, l.events, l.turn = got, join(got), w.After
 	before := strconv.FormatInt(w.Older, 10)
 	for _, e := range got {
 		switch e.Type {
@@ -255,6 +257,36 @@ func (f *frame) foot(d *Foot, last string) error {
 		d.Questions = append(d.Questions, question{q, q.ID == last})
 	}
 	return err
+}
+
+// follow corrects the status by what is recorded: whoever hears of an event and looks finds that, but perhaps a status of
+// before, which is written at its own pace.
+func (d *Foot) follow(all []events.Event) {
+	s := &d.Status
+	if len(all) == 0 || !d.Busy() && s.State != status.Idle {
+		return
+	}
+	busy, tool := all[0].Turn > 0, ""
+	for _, e := range all {
+		switch e.Type {
+		case events.TurnStart:
+			busy = true
+		case events.TurnEnd:
+			busy = false
+		case events.ToolRequest:
+			tool = e.Tool
+		case events.ToolResult:
+			tool = ""
+		}
+	}
+	switch {
+	case tool != "":
+		s.State, s.Tool = status.Acting, tool
+	case !busy:
+		s.State = status.Idle
+	case s.Tool != "check": // of an answer, of which no event tells
+		s.State = status.Thinking
+	}
 }
 
 // say says a line, with what is attached to it.

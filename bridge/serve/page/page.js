@@ -125,6 +125,7 @@ const happened = {
 		if (pre) grow(() => { if (!e.from) pre.textContent = ""; pre.append(e.text ?? ""); });
 	},
 	"tool.result": e => {
+		refresh("foot");
 		const box = call(e);
 		if (!box) return;
 		box.querySelector("summary span").textContent = e.status;

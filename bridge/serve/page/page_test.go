@@ -26,6 +26,7 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/config"
+	"lethe/events"
 	"lethe/host"
 	"lethe/internal/lethetest"
 	"lethe/internal/servetest"
@@ -263,6 +264,45 @@ func use(t *testing.T, b *Browser) {
 			}
 		}
 	})
+}
+
+// Whoever hears of a call and looks finds it at once, though status.json follows a moment later; and so with its end.
+func TestFootFollowsEvents(t *testing.T) {
+	dir := lethetest.Dir(t)
+	alive(t, dir)
+	s := servetest.Start(t, dir, Routes)
+	id, err := s.Backend.Find("ada")
+	lethetest.Must(t, err)
+	log := events.Log{Path: id.LIFE(), Name: "ada"}
+	for i := range 5 {
+		after, err := events.End(log.Path)
+		lethetest.Must(t, err)
+		_, err = s.Backend.Say("", "dev", "", "run sleep 100")
+		lethetest.Must(t, err)
+		heard, err := events.Open(s.Backend.Store, log, after)
+		lethetest.Must(t, err)
+		foot := func(kind, want string) {
+			t.Helper()
+			lethetest.Eventually(t, kind, func() bool {
+				for e, err := range heard.All() {
+					lethetest.Must(t, err)
+					if e.Type == kind {
+						return true
+					}
+				}
+				return false
+			})
+			text := servetest.Text(t, s.Do(t, "GET", "/agents/ada/now?room=dev&part=foot", ""), 200)
+			if !strings.Contains(text, want) || strings.Contains(text, "Stop<") != strings.Contains(want, "BASH") {
+				t.Errorf("round %d: after %s the page says\n%s", i, kind, text)
+			}
+		}
+		foot(events.ToolRequest, "ada runs BASH")
+		_, err = s.Backend.Say("", "dev", "", "/stop")
+		lethetest.Must(t, err)
+		foot(events.TurnEnd, "ada waits for a line")
+		heard.Close()
+	}
 }
 
 // strangers makes a room of what strangers may write.
