@@ -31,8 +31,8 @@ type forgettingData struct {
 	Older  int64    // where to go on behind these: a place in LIFE; 0 where nothing is older
 	Later  bool     // there are newer epochs
 	Limit  int
-	Counts map[string]int // entries, and how many blocks of each level the newest of these epochs began with
-	Away   int            // refs that the furthest original was away
+	Counts map[string]int // entries, and blocks of each level, as they are now
+	Away   int            // refs that the furthest original is away
 	Drawing
 }
 
@@ -126,13 +126,14 @@ func forgettingOf(f *frame, r *http.Request) (any, error) {
 	d.Newest = slices.Clone(d.Epochs)
 	slices.Reverse(d.Newest)
 	d.Drawing = draw(d.Epochs, d.Limit)
-	if len(d.Newest) > 0 {
-		s := d.Newest[0].state
-		d.Counts, d.Away = map[string]int{"all": s.Next - 1, "live": len(s.Live)}, 0
-		for _, r := range s.Faded {
-			d.Counts[r.Level]++
-			d.Away = max(d.Away, 1+r.Tier)
-		}
+	s, err := agent.Fold(f.ID, f.Store)
+	if err != nil {
+		return nil, err
+	}
+	d.Counts = map[string]int{"all": s.Next - 1, "live": len(s.Live)}
+	for _, r := range s.Faded {
+		d.Counts[r.Level]++
+		d.Away = max(d.Away, 1+r.Tier)
 	}
 	return d, nil
 }

@@ -37,13 +37,8 @@ type Foot struct {
 	Running   bool
 	Heard     bool // the identity hears the room
 	Status    status.Status
-	Questions []question
+	Questions []report.Question
 	Key       string // of the line that the form says: once, even where the form is sent again
-}
-
-type question struct {
-	report.Question
-	Above bool // it is the last line of the room
 }
 
 // Busy says whether there is a turn to stop.
@@ -70,11 +65,8 @@ const (
 
 func nowOf(f *frame, r *http.Request) (any, error) {
 	d := &nowData{Room: r.FormValue("room")}
-	last, err := d.choose(f)
+	err := cmp.Or(d.choose(f), f.foot(&d.Foot))
 	if err != nil {
-		return nil, err
-	}
-	if err := f.foot(&d.Foot, last); err != nil {
 		return nil, err
 	}
 	path := chat.Path(f.Dir, d.Room)
@@ -127,11 +119,11 @@ func newest(lines []chat.Line) []chat.Line {
 	return lines
 }
 
-// choose finds the room, and those to choose from. It returns the question that the room's last line asks.
-func (d *nowData) choose(f *frame) (asks string, err error) {
+// choose finds the room, and those to choose from.
+func (d *nowData) choose(f *frame) error {
 	all, err := f.NotedRooms(true)
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, room := range all {
 		heard := slices.Contains(room.Heard, f.ID.Name)
@@ -144,9 +136,6 @@ func (d *nowData) choose(f *frame) (asks string, err error) {
 		if room.Last != nil {
 			if q, ok := chat.ParseQuestion(room.Last.Text); ok && room.Last.Agent {
 				room.Last.Text = q.Text
-				if room.Name == d.Room {
-					asks = q.ID
-				}
 			}
 		}
 		if heard && (!room.Archived || room.Name == d.Room) {
@@ -154,10 +143,10 @@ func (d *nowData) choose(f *frame) (asks string, err error) {
 		}
 	}
 	if d.Room = cmp.Or(d.Room, "dev"); !chat.ValidRoom(d.Room) {
-		return "", report.Invalid("%q is not the name of a room", d.Room)
+		return report.Invalid("%q is not the name of a room", d.Room)
 	}
 	d.Title = cmp.Or(d.Title, d.Room)
-	return asks, nil
+	return nil
 }
 
 // markRead notes that the room has been read to where it is shown.
@@ -248,14 +237,11 @@ func (d *nowData) show(f *frame, lines []chat.Line, most int) {
 	}
 }
 
-// foot reads the foot. last is the question that the last line of the room asks, if any.
-func (f *frame) foot(d *Foot, last string) error {
+// foot reads the foot.
+func (f *frame) foot(d *Foot) (err error) {
 	d.Status, d.Running = report.Live(f.ID)
 	d.Key = fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text())
-	open, err := f.Questions(f.ID)
-	for _, q := range open {
-		d.Questions = append(d.Questions, question{q, q.ID == last})
-	}
+	d.Questions, err = f.Questions(f.ID)
 	return err
 }
 

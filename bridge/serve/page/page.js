@@ -10,7 +10,7 @@ const live = document.querySelector("#live");
 const make = (tag, className, text = "") => Object.assign(document.createElement(tag), {className, textContent: text});
 
 // The end is that of what grows, and of the form below it.
-const end = () => (document.querySelector("#say")?.parentElement ?? main).getBoundingClientRect().bottom - innerHeight;
+const end = () => (document.querySelector("#say")?.closest(".text") ?? main).getBoundingClientRect().bottom - innerHeight;
 
 // grow changes what stands at the end; only who was there is taken along.
 function grow(change) {

@@ -215,19 +215,32 @@ func use(t *testing.T, b *Browser) {
 		lethetest.Must(t, err)
 		p.Until(`document.querySelector(".unread")?.textContent === "2 unread"`) // bob's and the answer
 	})
+	// inSight looks for a button where somebody reads further up.
+	inSight := func(t *testing.T, p *Page, button string) {
+		t.Helper()
+		p.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#lines").style.minHeight = "3000px"; scrollTo(0, 0)`))
+		if !Eval[bool](p, fmt.Sprintf(`(() => {
+			const b = document.querySelector(%q), r = b.getBoundingClientRect();
+			return document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)?.closest("button") === b;
+		})()`, button)) {
+			t.Errorf("%s is out of sight further up", button)
+		}
+	}
 	t.Run("a question is answered with a button", func(t *testing.T) {
-		p := show(t, Look{})
+		p := show(t, Look{Height: 500})
 		tell(t, p, "ask me before you run date")
 		p.Until(`document.querySelector(".question button")`)
 		p.Check()
+		inSight(t, p, ".question button")
 		p.Do(chromedp.Click(".question button"))
 		p.Until(`[...document.querySelectorAll("#lines .own")].at(-1)?.innerText.includes("date")`)
 		p.Until(`!document.querySelector(".question")`)
 	})
 	t.Run("a turn is stopped", func(t *testing.T) {
-		p := show(t, Look{})
+		p := show(t, Look{Height: 500})
 		tell(t, p, "run sleep 100")
-		p.Until(`document.querySelector(".state button") && document.querySelector(".state").innerText.includes("runs BASH")`) // the button stays now
+		p.Until(`document.querySelector(".state button") && document.querySelector(".state").innerText.includes("runs BASH")`)
+		inSight(t, p, ".state button")
 		p.Do(chromedp.Click(".state button"))
 		p.Until(`document.querySelector("#lines").innerText.includes("Stopped.")`)
 	})

@@ -174,7 +174,11 @@ func looks(t *testing.T, br *Browser) {
 	if *pictures == "" { // which show no epochs of edits
 		t.Run("edit", r.edits)
 	}
-	lethetest.Words(t, r.get("forgetting"), "live → summary", "summary → gist", "was reminded of", "opened", "ref away", "tokens, grown to")
+	r.say("good evening") // since the newest epoch began
+	now, err := agent.Fold(r.id, r.b.Store)
+	lethetest.Must(t, err)
+	sentence := fmt.Sprintf("ada has %d of %d entries before it word for word.", len(now.Live), now.Next-1) // not as the epoch began
+	lethetest.Words(t, r.get("forgetting"), sentence, "live → summary", "summary → gist", "was reminded of", "opened", "ref away", "tokens, grown to")
 	lethetest.Words(t, r.get("recall?q=postcard+of+Naples"), "behind the barometer")
 	lethetest.Words(t, r.get("recall?q=zebra"), "nothing that has faded matches")
 	lethetest.Words(t, r.get("triggers"), "good-morning", "cron 0 9 * * *")
