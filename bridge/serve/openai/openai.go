@@ -46,15 +46,6 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	}
 	handle("GET /v1/models", h.models)
 	handle("GET /v1/models/{model...}", h.model)
-	handle("/v1/", func(r *http.Request) (any, error) {
-		return nil, fault(http.StatusNotFound, "unknown_url", "there is no %s %.100s here: only /v1/models and /v1/chat/completions", r.Method, r.URL.Path)
-	})
-	for path, method := range map[string]string{"/v1/models": "GET", "/v1/models/{model...}": "GET", "/v1/chat/completions": "POST"} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Allow", method)
-			fail(w, fault(http.StatusMethodNotAllowed, "", "there is no %s of %.100s, only %s", r.Method, r.URL.Path, method))
-		})
-	}
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
 		if err := h.complete(w, r); err != nil {
 			fail(w, err)
@@ -116,8 +107,12 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if names := q.ignored(); len(names) > 0 {
-		w.Header().Set("Lethe-Ignored", strings.Join(names, ", "))
+	for name, sent := range map[string]bool{
+		"tools": len(q.Tools)+len(q.Functions) > 0, "response_format": q.Format.Type != "" && q.Format.Type != "text",
+	} {
+		if sent { // what an identity does not do, and can answer without
+			w.Header().Add("Lethe-Ignored", name)
+		}
 	}
 	a, t := newAnswer(w, q), talkOf(messages)
 	if prompt, ok := taskOf(r, t); ok {

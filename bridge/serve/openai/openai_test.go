@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,11 +148,13 @@ func TestCompletions(t *testing.T) {
 			`,"tools":[],"tool_choice":"none"`:   "",
 			`,"tools":[{"type":"function"}]`:     "tools",
 			`,"functions":[{}],"function_call":"auto"`:                                                     "tools",
-			`,"tools":[{"type":"function"}],"tool_choice":"none","response_format":{"type":"json_object"}`: "tools, response_format",
-			`,"tools":[{"type":"function"}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}},"response_format":{"type":"json_schema"},"stream":true`: "tools, response_format",
+			`,"tools":[{"type":"function"}],"tool_choice":"none","response_format":{"type":"json_object"}`: "response_format, tools",
+			`,"tools":[{"type":"function"}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}},"response_format":{"type":"json_schema"},"stream":true`: "response_format, tools",
 		} {
 			resp := w.Do(t, "POST", "/v1/chat/completions", strings.TrimSuffix(body("ada/ignores", "what is 12*7?"), "}")+more+"}", "Idempotency-Key: "+more)
-			if got := resp.Header.Get("Lethe-Ignored"); got != want || resp.Header.Get("Lethe-Room") != "ignores" {
+			names := resp.Header.Values("Lethe-Ignored")
+			slices.Sort(names)
+			if got := strings.Join(names, ", "); got != want || resp.Header.Get("Lethe-Room") != "ignores" {
 				t.Errorf("%s: ignored %q, want %q", more, got, want)
 			}
 			if answer := servetest.Text(t, resp, 200); !strings.Contains(answer, "84") {
@@ -160,9 +163,9 @@ func TestCompletions(t *testing.T) {
 		}
 	})
 	t.Run("another method", func(t *testing.T) {
-		for path, allow := range map[string]string{"/v1/models": "GET", "/v1/models/ada/dev": "GET", "/v1/chat/completions": "POST"} {
+		for path, allow := range map[string]string{"/v1/models": "GET, HEAD", "/v1/models/ada/dev": "GET, HEAD", "/v1/chat/completions": "POST"} {
 			resp := w.Do(t, "PUT", path, "{}")
-			if lethetest.Words(t, servetest.Text(t, resp, 405), "no PUT of "+path+", only "+allow, "invalid_request_error"); resp.Header.Get("Allow") != allow {
+			if lethetest.Words(t, servetest.Text(t, resp, 405), "no PUT "+path, `"hint":"docs/`); resp.Header.Get("Allow") != allow {
 				t.Errorf("%s allows %q", path, resp.Header.Get("Allow"))
 			}
 		}

@@ -111,17 +111,6 @@ func required(choice json.RawMessage) bool {
 	return s != "" && s != "null" && s != `"none"` && !strings.Contains(s, `"auto"`)
 }
 
-// ignored are the members that ask for what an identity does not do, and can answer without.
-func (q request) ignored() (names []string) {
-	if len(q.Tools)+len(q.Functions) > 0 {
-		names = append(names, "tools")
-	}
-	if q.Format.Type != "" && q.Format.Type != "text" {
-		names = append(names, "response_format")
-	}
-	return names
-}
-
 // talk is a conversation as a client shows it: its instructions, and what was said.
 type talk struct {
 	system string
