@@ -77,26 +77,36 @@ var back string
 func (a *Agent) goBack(then Then) error {
 	next, left := a.state.Back(then.State)
 	entry := mind.EntryID(then.Next - 1)
-	head, rest, _ := strings.Cut(strings.NewReplacer("{{entry}}", entry, "{{time}}", then.At.UTC().Format("2006-01-02 15:04")).Replace(back), "\n")
-	if len(left) == 0 || len(left) == 1 && strings.HasPrefix(left[0].Text, head) { // it is there
+	time := then.At.UTC().Format("2006-01-02 15:04")
+	head, rest, _ := strings.Cut(strings.NewReplacer("{{entry}}", entry, "{{time}}", time).Replace(back), "\n")
+	told := len(left) == 1 && strings.HasPrefix(left[0].Text, head)
+	if (len(left) == 0 || told) && next.Forgotten() == a.state.Forgotten() { // it is there
 		return nil
 	}
 	done, err := a.since(then)
 	if err != nil {
 		return err
 	}
-	var original strings.Builder
-	for _, e := range left {
-		original.WriteString(e.Original(bodiesOf(a.store)))
+	var records []record
+	gone := ""
+	if len(left) > 0 {
+		var original strings.Builder
+		for _, e := range left {
+			original.WriteString(e.Original(bodiesOf(a.store)))
+		}
+		last := left[len(left)-1]
+		r := mind.Range{From: left[0].N, To: last.N, Level: mind.Gist, Relevance: 5, At: last.At, Epoch: next.Epoch}
+		about := blobs.Meta{At: a.now(), Gist: fmt.Sprintf("left when you went back to %s: %s", entry, left[0].Ref.Gist), Parent: a.state.LastBlob}
+		if r.Original, err = a.put(about, []byte(original.String())); err != nil {
+			return err
+		}
+		next.LastBlob = r.Original.Hash
+		next.Keep(r)
+		fade := event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level, Relevance: r.Relevance}
+		records = append(records, record{event: fade, stored: []mind.Ref{r.Original}})
+		gone = fmt.Sprintf(" %s to %s came after it and are no longer before you: UNCOMPACT hash=%s shows them. All the same they have happened.",
+			mind.EntryID(r.From), mind.EntryID(r.To), r.Original.Short)
 	}
-	last := left[len(left)-1]
-	r := mind.Range{From: left[0].N, To: last.N, Level: mind.Gist, Relevance: 5, At: last.At, Epoch: next.Epoch}
-	about := blobs.Meta{At: a.now(), Gist: fmt.Sprintf("left when you went back to %s: %s", entry, left[0].Ref.Gist), Parent: a.state.LastBlob}
-	if r.Original, err = a.put(about, []byte(original.String())); err != nil {
-		return err
-	}
-	next.Faded, next.LastBlob = append(next.Faded, r), r.Original.Hash
-	slices.SortFunc(next.Faded, func(x, y mind.Range) int { return cmp.Compare(x.From, y.From) })
 	memory := ""
 	if a.state.Files[memoryFile] != then.Files[memoryFile] {
 		now, err := a.files.read(memoryFile)
@@ -105,11 +115,10 @@ func (a *Agent) goBack(then Then) error {
 		}
 		memory = "\nself/MEMORY.md was changed since; it reads now:\n" + cutMemory(string(now), mind.MaxMemory)
 	}
-	note := a.note(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, head+"\n"+strings.NewReplacer("{{from}}", mind.EntryID(r.From), "{{to}}", mind.EntryID(r.To),
-		"{{hash}}", r.Original.Short, "{{done}}", done, "{{memory}}", memory).Replace(rest))
+	text := head + "\n" + strings.NewReplacer("{{gone}}", gone, "{{done}}", done, "{{memory}}", memory).Replace(rest)
+	records = append(records, a.note(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, text))
 	a.state = next
-	fade := event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level, Relevance: r.Relevance}
-	if err := a.epoch("branch", record{event: fade, stored: []mind.Ref{r.Original}}, note); err != nil {
+	if err := a.epoch("branch", records...); err != nil {
 		return err
 	}
 	a.forgetting.after, a.forgetting.keptChunks = a.contextTokens(), nil

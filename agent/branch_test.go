@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -69,7 +70,103 @@ func TestGoBack(t *testing.T) {
 	equal(t, "epochs", len(w.having(id, "epoch", "why", "branch")), epochs+1)
 	r.stop()
 	w.run(id).finish()
-	w.chained(id)
+	w.conserved(id)
+}
+
+// compacted has the older part of the context fade, and waits for that.
+func (r *running) compacted() {
+	r.w.Helper()
+	n := len(r.w.having(r.id, "epoch", "why", "person"))
+	lethetest.Must(r.w, AskToCompact(r.id))
+	r.w.eventually("the context is compacted", func() bool { return len(r.w.having(r.id, "epoch", "why", "person")) > n })
+	r.rested()
+}
+
+// Whatever faded between two moments, an identity that goes from one to the other has each of its entries before it, or
+// faded, once: also where it comes to the middle of a range that it left, and where the moment is one of before a compaction.
+func TestGoBackBehindACompaction(t *testing.T) {
+	t.Parallel()
+	w := forgetful(t, 60_000)
+	w.conf.Forgetting.Mechanical = true
+	r := w.run(w.boot("ada", "dev"))
+	id := r.id
+	long := func(n int) {
+		for i := range n {
+			r.ask(fmt.Sprintf("run seq %d %d", i, i+900))
+		}
+	}
+	to := func(m Moment) {
+		t.Helper()
+		r.branched("", w.at(id, m).End)
+		w.conserved(id)
+	}
+	r.ask("run echo one")
+	r.branched("first", 0)
+	long(6)
+	r.branched("full", 0)
+	full := w.fold(id)
+	middle := full.Live[len(full.Live)/2].N
+	r.compacted()
+	long(2)
+	to(Moment{Label: "first"})
+	if s := w.fold(id); len(s.Faded) < 2 || s.Faded[0].From != w.at(id, Moment{Label: "first"}).Next {
+		t.Errorf("what had faded since is not there: %+v", s.Faded)
+	}
+	r.ask("what is 12*7?")
+	to(Moment{Entry: middle})
+	long(12)
+	r.compacted()
+	r.stop()
+	r = w.run(id)
+	to(Moment{Label: "full"})
+	for i, e := range w.fold(id).Live[:len(full.Live)] {
+		if e.N != full.Live[i].N {
+			t.Errorf("e%d stands where e%d did", e.N, full.Live[i].N)
+		}
+	}
+	r.stop()
+}
+
+// Where only a compaction lies behind the moment, it is undone, and a note says so; once, however often it is asked for.
+func TestGoBackOverACompaction(t *testing.T) {
+	t.Parallel()
+	w := forgetful(t, 60_000)
+	w.conf.Forgetting.Mechanical = true
+	r := w.run(w.boot("ada", "dev"))
+	id := r.id
+	for i := range 12 {
+		r.ask(fmt.Sprintf("run seq %d %d", i, i+900))
+	}
+	before, request := w.fold(id), w.newest()
+	then := w.at(id, Moment{Entry: before.Next - 1}).End
+	r.compacted()
+	if now := w.fold(id); len(now.Live) >= len(before.Live) {
+		t.Fatalf("%d entries are live after %d", len(now.Live), len(before.Live))
+	}
+	for range 2 {
+		r.branched("", then)
+		now := w.fold(id)
+		if equal(t, "live entries", len(now.Live), len(before.Live)+1); len(now.Faded) > 0 {
+			t.Errorf("faded: %+v", now.Faded)
+		}
+		note := now.Live[len(now.Live)-1].Text
+		contains(t, note, "You were taken back")
+		if strings.Contains(note, "UNCOMPACT") {
+			t.Errorf("the note speaks of what came after: %s", note)
+		}
+	}
+	equal(t, "branches", len(w.having(id, "epoch", "why", "branch")), 1)
+	r.compacted() // the note is all that came since, and yet not all is as it was
+	r.branched("", then)
+	equal(t, "branches", len(w.having(id, "epoch", "why", "branch")), 2)
+	r.indexed()
+	r.ask("run seq 3 903")
+	if now := w.newest(); !bytes.HasPrefix(now.messages, request.messages) {
+		t.Error("the request does not begin as it did at the moment")
+	}
+	equal(t, "hints at what is before it again", len(w.events(id, "hint")), 0)
+	w.conserved(id)
+	r.stop()
 }
 
 // What was asked in a turn waits for its end.
@@ -129,5 +226,5 @@ func TestGoBackFails(t *testing.T) {
 	r = w.run(id)
 	r.ask("what now?")
 	r.stop()
-	w.chained(id)
+	w.conserved(id)
 }

@@ -99,7 +99,7 @@ func (w *world) conserved(id Identity) (refs, ranges int) {
 }
 
 // open follows one ref down to the originals, and hands the text of each entry
-// to claim.
+// to claim. A range that is what is left of another one has the original of that.
 func (w *world) open(from, to int, short string, card bool, claim func(int, string)) (refs int) {
 	w.Helper()
 	body := w.original(short)
@@ -107,27 +107,31 @@ func (w *world) open(from, to int, short string, card bool, claim func(int, stri
 	if card && len(list) > 0 {
 		at := from
 		for _, l := range list {
-			if l.From != at {
+			if l.To < from || l.From > to {
+				continue
+			}
+			if max(l.From, from) != at {
 				w.Errorf("a card of e%d..e%d goes on with e%d after e%d", from, to, l.From, at-1)
 			}
 			inner := []byte(w.original(l.Ref.Hash))
 			isCard := bytes.HasPrefix(inner, []byte(fmt.Sprint(len(mind.ReadCard(inner)), " parts")))
-			refs = max(refs, 1+w.open(l.From, l.To, l.Ref.Hash, isCard, claim))
+			refs = max(refs, 1+w.open(at, min(l.To, to), l.Ref.Hash, isCard, claim))
 			at = l.To + 1
+		}
+		if at <= to {
+			w.Errorf("a card of e%d..e%d ends with e%d", from, to, at-1)
 		}
 		return refs
 	}
+	_, body, _ = strings.Cut("\n"+body, fmt.Sprintf("\n◆ e%d ", from))
 	for n := from; n <= to; n++ {
-		if !strings.HasPrefix(body, fmt.Sprintf("◆ e%d ", n)) {
-			w.Errorf("the original of e%d..e%d has no e%d", from, to, n)
+		text, rest, more := strings.Cut(body, fmt.Sprintf("\n◆ e%d ", n+1))
+		if body == "" || n < to && !more {
+			w.Errorf("the original of e%d..e%d has no e%d, or not e%d behind it", from, to, n, n+1)
 			return 1
 		}
-		end := len(body)
-		if i := strings.Index(body, fmt.Sprintf("\n◆ e%d ", n+1)); i >= 0 && n < to {
-			end = i + 1
-		}
-		claim(n, body[:end])
-		body = body[end:]
+		claim(n, text)
+		body = rest
 	}
 	return 1
 }

@@ -56,6 +56,7 @@ func TestFork(t *testing.T) {
 	equal(t, "MEMORY of then", w.read(w.own(bea, memoryFile)), "")
 	_, today = w.fork(ada, Moment{}, "dora")
 	equal(t, "own files of today, where they were edited since", strings.Join(today, ","), memoryFile)
+	w.conserved(bea)
 	then := w.fold(bea)
 	if boot, _ := event.As[event.Boot](w.life(bea)[0]); boot.Fork.Self != ada.Self || then.Next != past.Next+1 || len(then.Faded) != len(past.Faded) {
 		t.Errorf("boot %+v, next e%d after e%d, %d ranges of %d", boot, then.Next, past.Next, len(then.Faded), len(past.Faded))

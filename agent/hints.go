@@ -197,7 +197,7 @@ func clipped(text string) string {
 	return string(runes[:min(len(runes), hintChars)])
 }
 
-// unseen returns the hits that are worth a hint: none when the best stands open in the
+// unseen returns the hits that are worth a hint: none when the best is live again or stands open in the
 // live context, a hint has just named it, or its summary, a pin or a line of MEMORY tells as much,
 // for the others fit worse; else those of which none of that is true.
 func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
@@ -205,7 +205,7 @@ func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
 	notes, _, _ := strings.Cut(a.state.Stable.Notes(), "\n◆ life") // LIFE says that something was said, and not what
 	seen := func(h recall.Hit) bool {
 		passage := strings.Join(messages(h.Passage), "\n")
-		return slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) }) ||
+		return a.state.Entry(h.To) != nil || slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) }) ||
 			slices.ContainsFunc(strings.Split(notes, "\n"), func(line string) bool { return recall.Told(passage, line) }) ||
 			slices.ContainsFunc(a.state.Faded, func(r mind.Range) bool {
 				return r.Original.Hash == h.Hash && recall.Told(passage, r.Text)

@@ -183,8 +183,7 @@ func (sw *swap) fade(f Fade) error {
 	}
 	sw.Live = slices.DeleteFunc(slices.Clone(sw.Live), func(e *mind.Entry) bool { return f.From <= e.N && e.N <= f.To })
 	sw.fresh[f.From] = true
-	sw.Faded = append(sw.Faded, r)
-	slices.SortFunc(sw.Faded, func(a, b mind.Range) int { return cmp.Compare(a.From, b.From) })
+	sw.Faded = mind.Ordered(append(sw.Faded, r))
 	sw.pin(f.pins)
 	return nil
 }

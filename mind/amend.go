@@ -129,8 +129,7 @@ func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error 
 		return err
 	}
 	s.Live = live
-	s.Faded = append(slices.Clone(s.Faded), Range{From: from, To: to, Level: Gist, Original: ref, Epoch: s.Epoch + 1})
-	slices.SortFunc(s.Faded, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
+	s.Faded = Ordered(append(slices.Clone(s.Faded), Range{From: from, To: to, Level: Gist, Original: ref, Epoch: s.Epoch + 1}))
 	return nil
 }
 

@@ -21,7 +21,7 @@ func TestDeletedStaysReachable(t *testing.T) {
 		t.Fatalf("deleted %v", ed.Deleted)
 	}
 	checkStrict(t, w.state.Messages(""))
-	checkConserved(t, w.state)
+	checkConserved(t, w)
 	var got []string
 	for _, r := range w.state.Faded {
 		body, err := w.read(r.Original.Hash)
@@ -53,7 +53,7 @@ func TestDropAroundAFadedRange(t *testing.T) {
 	w := fadedExample(t)
 	for _, ed := range []Edit{{Deleted: []int{6}}, {Deleted: []int{5, 7}}, {Deleted: []int{99}}} {
 		lethetest.Must(t, w.state.Amend(ed, w.put))
-		checkConserved(t, w.state)
+		checkConserved(t, w)
 	}
 	if len(w.state.Faded) != 4 {
 		t.Errorf("faded %+v", w.state.Faded)

@@ -212,7 +212,7 @@ func TestLaterEntriesStay(t *testing.T) {
 	if got := w.state.Live; len(got) != 2 || got[0].Text != "later" || got[1].Text != "later, too" {
 		t.Errorf("live are %+v", got)
 	}
-	checkConserved(t, w.state)
+	checkConserved(t, w)
 }
 
 // After an edit the file is replaced. A crash before that leaves the edited file

@@ -89,7 +89,7 @@ func (s *State) Renew(in Inputs) {
 // pins and, in the default order, MEMORY and what is shown of LIFE: mostly no line, but
 // where it is and when the epoch began.
 func (s *State) Open(memory string, life []string, began time.Time) {
-	s.Stable.Past = pastHeader + "\n" + fadedText(s.Faded) + pinsText(s.Pins)
+	s.Stable.Past = pastHeader + "\n" + s.Forgotten()
 	if s.Stable.Params.Order != OrderTail {
 		s.Stable.Past += "\n" + Notes(memory, life)
 	}

@@ -82,6 +82,9 @@ func (r Range) String() string {
 	return head + "\n" + r.Text
 }
 
+// Forgotten renders what has faded, and the pins, as they stand in the past.
+func (c Context) Forgotten() string { return fadedText(c.Faded) + pinsText(c.Pins) }
+
 // Notes returns the pins, MEMORY and what is shown of LIFE as they stand in the past,
 // without those that go last.
 func (s Stable) Notes() string {

@@ -29,7 +29,7 @@ func TestLives(t *testing.T) {
 			checkPrefix(t, sent, now)
 			sent = now
 			checkView(t, w)
-			checkConserved(t, w.state)
+			checkConserved(t, w)
 		}
 		checkTorn(t, w)
 		if got, want := dump(t, w.fold()), dump(t, w.state); got != want {
@@ -214,21 +214,54 @@ func checkView(t lethetest.Failer, w *world) {
 	}
 }
 
-// checkConserved holds that each entry is live or in exactly one faded range.
-func checkConserved(t lethetest.Failer, s *State) {
+// checkConserved holds that each entry is live or in exactly one faded range, whose original has it.
+func checkConserved(t lethetest.Failer, w *world) {
 	t.Helper()
-	count := make([]int, s.Next)
-	for _, e := range s.Live {
+	if _, err := w.state.Conserved(); err != nil {
+		t.Fatalf("%v", err)
+	}
+	count := make([]int, w.state.Next)
+	for _, e := range w.state.Live {
 		count[e.N]++
 	}
-	for _, r := range s.Faded {
+	for _, r := range w.state.Faded {
 		for n := r.From; n <= r.To; n++ {
 			count[n]++
+			if original := "\n" + string(w.blobs[r.Original.Hash]); r.Original.Short != "" && !strings.Contains(original, "\n◆ "+EntryID(n)+" ") {
+				t.Fatalf("e%d is not in the original of e%d..e%d", n, r.From, r.To)
+			}
 		}
 	}
 	for n, c := range count {
 		if n > 0 && c != 1 {
 			t.Fatalf("e%d is there %d times", n, c)
+		}
+	}
+}
+
+// What is in no place is found, and so is what is in two, or was never there.
+func TestConserved(t *testing.T) {
+	live := func(ns ...int) (out []*Entry) {
+		for _, n := range ns {
+			out = append(out, &Entry{N: n})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		Context
+		missing []Range
+		ok      bool
+	}{
+		"all":                 {Context{Faded: []Range{{From: 1, To: 3}, {From: 5, To: 7}}, Live: live(4, 8, 9)}, nil, true},
+		"nowhere":             {Context{Faded: []Range{{From: 2, To: 3}}, Live: live(7, 8)}, []Range{{From: 1, To: 1}, {From: 4, To: 6}, {From: 9, To: 9}}, false},
+		"live and faded":      {Context{Faded: []Range{{From: 1, To: 7}}, Live: live(7, 8, 9)}, nil, false},
+		"in two ranges":       {Context{Faded: []Range{{From: 1, To: 7}, {From: 3, To: 4}}, Live: live(8, 9)}, nil, false},
+		"more than there was": {Context{Faded: []Range{{From: 1, To: 12}}}, nil, false},
+	} {
+		s := &State{Context: c.Context, Next: 10}
+		missing, err := s.Conserved()
+		if (err == nil) != c.ok || !slices.EqualFunc(missing, c.missing, func(a, b Range) bool { return a.From == b.From && a.To == b.To }) {
+			t.Errorf("%s: %v, %+v", name, err, missing)
 		}
 	}
 }

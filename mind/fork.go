@@ -39,18 +39,20 @@ func (s *State) Fork(self blobs.Hash, name, version string, at time.Time) *State
 	return next
 }
 
-// Back returns the state with the context of an earlier one of the same life and everything else
-// as it is now, and the entries that are live now and in no part of that context.
+// Back returns the state with the context of an earlier one of the same life and everything else as it is now. What has
+// faded since stays so, unless it is in that context. left are the entries that are live now, and for which the caller has
+// yet to Keep a range.
 func (s *State) Back(then *State) (next *State, left []*Entry) {
+	back := *s
+	back.Context = Context{then.Faded, slices.Clone(then.Pins), slices.Clone(then.Live)}
+	back.Stable.Past, back.Forgets = then.Stable.Past, nil
+	back.Epoch++
+	back.Keep(s.Faded...)
+	missing, _ := back.Conserved()
 	for _, e := range s.Live {
-		faded := slices.ContainsFunc(then.Faded, func(r Range) bool { return r.From <= e.N && e.N <= r.To })
-		if !faded && then.Entry(e.N) == nil {
+		if slices.ContainsFunc(missing, func(r Range) bool { return r.From <= e.N && e.N <= r.To }) {
 			left = append(left, e)
 		}
 	}
-	back := *s
-	back.Context = Context{slices.Clone(then.Faded), slices.Clone(then.Pins), slices.Clone(then.Live)}
-	back.Stable.Past, back.Forgets = then.Stable.Past, nil
-	back.Epoch++
 	return &back, left
 }

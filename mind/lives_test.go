@@ -30,6 +30,7 @@ type world struct {
 	log    []logged // the epoch's event and what followed, as read back from lines
 	memory string
 	soul   string
+	then   [][]byte // snapshots of moments
 }
 
 type roomFile struct {
@@ -362,6 +363,24 @@ func (w *world) fade(n int, summary string) {
 	slices.SortFunc(w.state.Faded, func(a, b Range) int { return a.From - b.From })
 	w.state.Pins = append(slices.Clone(w.state.Pins), Pin{From: r.From, To: r.To, Text: blobs.Escape(blobs.Gist(summary)) + "!", Weight: 10})
 	w.renew("fade")
+}
+
+// back goes back to another moment, as package agent does.
+func (w *world) back(snapshot []byte) {
+	w.t.Helper()
+	then, err := Restore(snapshot, w.read)
+	lethetest.Must(w.t, err)
+	next, left := w.state.Back(then)
+	if len(left) > 0 {
+		text := ""
+		for _, e := range left {
+			text += e.Full()
+		}
+		next.Keep(Range{From: left[0].N, To: left[len(left)-1].N, Level: Gist, Original: w.store("left", []byte(text)), Epoch: next.Epoch})
+	}
+	w.state = next
+	w.note("You were taken back.", "branch")
+	w.count("branch")
 }
 
 func (w *world) put(gist string, body []byte) (Ref, error) { return w.store(gist, body), nil }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"lethe/internal/lethetest"
 	"lethe/life/event"
 )
 
@@ -29,7 +30,7 @@ func (w *world) step(t *rapid.T) {
 		w.join(room)
 		return
 	}
-	switch rapid.IntRange(0, 22).Draw(t, "what") {
+	switch rapid.IntRange(0, 24).Draw(t, "what") {
 	case 0, 1, 2:
 		line := strings.ReplaceAll(hostile().Draw(t, "line"), "\n", "\u2028")
 		if strings.Contains(line, "boss") {
@@ -76,6 +77,14 @@ func (w *world) step(t *rapid.T) {
 		w.edit(w.mangle(t))
 	case 22:
 		w.fade(rapid.IntRange(0, 5).Draw(t, "entries"), hostile().Draw(t, "summary"))
+	case 23:
+		body, err := s.Snapshot()
+		lethetest.Must(t, err)
+		w.then = append(w.then, body)
+	case 24:
+		if n := len(w.then); n > 0 {
+			w.back(w.then[rapid.IntRange(0, n-1).Draw(t, "moment")])
+		}
 	}
 }
 

@@ -1,0 +1,48 @@
+package mind
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Conserved returns nil if each entry that the life ever had stands in exactly one place of the context: live, or in a
+// range that has faded. Else missing are the runs that stand in none.
+func (s *State) Conserved() (missing []Range, err error) {
+	all := slices.Clone(s.Faded)
+	for _, e := range s.Live {
+		all = append(all, Range{From: e.N, To: e.N})
+	}
+	next := 1
+	for _, r := range append(Ordered(all), Range{From: s.Next}) {
+		if r.From > next {
+			missing = append(missing, Range{From: next, To: r.From - 1})
+		}
+		if r.From != next {
+			err = fmt.Errorf("of e%d to e%d some are neither live nor faded, or are both", min(next, r.From), max(next, r.From)-1)
+		}
+		next = max(next, r.To+1)
+	}
+	return missing, err
+}
+
+// Ordered sorts ranges, oldest first.
+func Ordered(ranges []Range) []Range {
+	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
+	return ranges
+}
+
+// Keep takes what stands in no place back into the context, as far as ranges that had faded hold it. A part of a range
+// keeps the original of the whole.
+func (s *State) Keep(ranges ...Range) {
+	for _, r := range ranges {
+		missing, _ := s.Conserved()
+		for _, gap := range missing {
+			part := r
+			part.From, part.To = max(r.From, gap.From), min(r.To, gap.To)
+			if part.From <= part.To {
+				s.Faded = Ordered(append(slices.Clone(s.Faded), part))
+			}
+		}
+	}
+}
