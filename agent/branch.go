@@ -102,8 +102,7 @@ func (a *Agent) goBack(then Then) error {
 		}
 		next.LastBlob = r.Original.Hash
 		next.Keep(r)
-		fade := event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level, Relevance: r.Relevance}
-		records = append(records, record{event: fade, stored: []mind.Ref{r.Original}})
+		records = append(records, record{event: r.Fade(), stored: []mind.Ref{r.Original}})
 		gone = fmt.Sprintf(" %s to %s came after it and are no longer before you: UNCOMPACT hash=%s shows them. All the same they have happened.",
 			mind.EntryID(r.From), mind.EntryID(r.To), r.Original.Short)
 	}

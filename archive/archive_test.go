@@ -106,6 +106,8 @@ func (w *world) state(id agent.Identity) *mind.State {
 	w.Helper()
 	s, err := agent.Fold(id, w.store)
 	lethetest.Must(w, err)
+	_, err = s.Conserved()
+	lethetest.Must(w, err)
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -67,6 +68,9 @@ func (c *checker) life(id agent.Identity) (err error) {
 	untold = slices.DeleteFunc(untold, func(h blobs.Hash) bool { return c.lost[h].IsZero() || f.told[h.String()] == c.lost[h].String() })
 	if len(untold) > 0 {
 		f.find("untold loss", id.LIFE(), fmt.Sprintf("%d, the first %s", len(untold), untold[0]), func() error { return f.tellLost(untold) })
+	}
+	if _, err := f.s.Conserved(); err != nil {
+		f.find("lost entry", id.LIFE(), err.Error(), nil)
 	}
 	if c.Faults == 0 { // otherwise it would tell of the same
 		o := VerifyOptions{Key: "none"}
@@ -133,19 +137,29 @@ func (f *folder) epoch(e life.Event, snapshot []byte) error {
 	if err != nil {
 		return err
 	}
-	why := e.Get("why")
-	same := why == "fork" || why == "erased" || why != "count" && why != "stop" && bytes.Equal(determined(before), determined(f.s))
+	why, sealed := e.Get("why"), len(f.lasts) > 0
+	all := why == "count" || why == "stop"
+	same := why == "fork" || why == "erased" || !(all && sealed) && bytes.Equal(determined(before, all, sealed), determined(f.s, all, sealed))
 	if !same && !f.altered {
 		f.find("differing epoch", f.where(), "epoch "+e.Arg(0)+" is not what the lines before it make", nil)
 	}
 	return nil
 }
 
-// determined is what of a snapshot follows from the lines before it, whatever the epoch is made for.
-func determined(s *mind.State) []byte {
+// determined is what of a snapshot follows from the lines before it: where not all does, whatever the epoch is made for, and
+// where no seal stands before it, whatever program wrote it. Programs from before seals kept some members otherwise.
+func determined(s *mind.State, all, sealed bool) []byte {
 	d := *s
-	d.Context, d.Stable, d.Epoch, d.Files, d.Forgets, d.WantModel, d.LastBlob = mind.Context{}, mind.Stable{}, 0, nil, nil, "", blobs.Hash{}
-	d.Window, d.Overflows = 0, 0
+	if !all {
+		d.Context, d.Stable, d.Epoch, d.Files, d.Forgets, d.WantModel, d.LastBlob = mind.Context{}, mind.Stable{}, 0, nil, nil, "", blobs.Hash{}
+		d.Window, d.Overflows = 0, 0
+	}
+	if !sealed {
+		d.Outbox, d.Said, d.Spoken, d.Told, d.Spending, d.Rooms = nil, nil, false, "", mind.State{}.Spending, maps.Clone(d.Rooms)
+		for name, r := range d.Rooms {
+			d.Rooms[name] = &mind.Room{Joined: r.Joined, Cursor: r.Cursor, Began: r.Began, AgentTurns: r.AgentTurns}
+		}
+	}
 	text, _ := d.Snapshot()
 	return text
 }

@@ -103,7 +103,7 @@ func (sw *swap) bare(i int, fresh bool) {
 	r := &sw.Faded[i]
 	r.Level, r.Text, r.Summary, r.Epoch = mind.Gist, "", nil, sw.epoch
 	if !fresh {
-		sw.lines = append(sw.lines, Line{Fade: fadeOf(*r), Original: r.Original})
+		sw.lines = append(sw.lines, Line{Fade: r.Fade(), Original: r.Original})
 	}
 }
 
@@ -222,7 +222,7 @@ func (sw *swap) card(from, to, t int) error {
 	}
 	c.Original = ref
 	sw.Faded = slices.Replace(sw.Faded, first, to, c)
-	sw.lines = append(sw.lines, Line{Fade: fadeOf(c), Replacement: ref})
+	sw.lines = append(sw.lines, Line{Fade: c.Fade(), Replacement: ref})
 	return nil
 }
 

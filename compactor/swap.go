@@ -204,7 +204,7 @@ func (sw *swap) written() error {
 		if !sw.fresh[r.From] {
 			continue
 		}
-		line := Line{Fade: fadeOf(*r), Original: r.Original}
+		line := Line{Fade: r.Fade(), Original: r.Original}
 		if r.Level == mind.Summary {
 			ref, err := sw.put(blobs.Meta{Gist: r.Original.Gist}, []byte(blobs.Unescape(r.Text)))
 			if err != nil {
@@ -216,8 +216,4 @@ func (sw *swap) written() error {
 		sw.lines = append(sw.lines, line)
 	}
 	return nil
-}
-
-func fadeOf(r mind.Range) event.Fade {
-	return event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level, Relevance: r.Relevance}
 }

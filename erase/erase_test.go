@@ -267,7 +267,9 @@ func (w *world) whole(t testing.TB) {
 	t.Helper()
 	lethetest.Must(t, life.Scan(w.id.LIFE(), func(life.Event, int64) error { return nil }))
 	lethetest.Must(t, check.Reach(w.id, w.store, math.MaxInt64, func(h blobs.Hash) error { _, err := w.store.Get(h); return err }))
-	_, err := agent.Fold(w.id, w.store)
+	s, err := agent.Fold(w.id, w.store)
+	lethetest.Must(t, err)
+	_, err = s.Conserved()
 	lethetest.Must(t, err)
 }
 

@@ -19,7 +19,7 @@ func (s *State) Conserved() (missing []Range, err error) {
 			missing = append(missing, Range{From: next, To: r.From - 1})
 		}
 		if r.From != next {
-			err = fmt.Errorf("of e%d to e%d some are neither live nor faded, or are both", min(next, r.From), max(next, r.From)-1)
+			err = fmt.Errorf("e%d is neither live nor faded, or is there twice", min(next, r.From))
 		}
 		next = max(next, r.To+1)
 	}
@@ -39,10 +39,14 @@ func (s *State) Keep(ranges ...Range) {
 		missing, _ := s.Conserved()
 		for _, gap := range missing {
 			part := r
-			part.From, part.To = max(r.From, gap.From), min(r.To, gap.To)
-			if part.From <= part.To {
-				s.Faded = Ordered(append(slices.Clone(s.Faded), part))
+			if part.From, part.To = max(r.From, gap.From), min(r.To, gap.To); part.From <= part.To {
+				s.Faded = Ordered(append(s.Faded, part))
 			}
 		}
 	}
+}
+
+// faded reports whether an entry has faded.
+func (s *State) faded(n int) bool {
+	return slices.ContainsFunc(s.Faded, func(r Range) bool { return r.From <= n && n <= r.To })
 }

@@ -161,7 +161,7 @@ func (c *comparison) read(text string, known map[string]bool) {
 func (c *comparison) fadedSince(sec section) bool {
 	id, _, _ := strings.Cut(sec.id(), "..")
 	n, _, err := ParseID(id)
-	return err == nil && slices.ContainsFunc(c.state.Faded, func(r Range) bool { return r.From <= n && n <= r.To })
+	return err == nil && c.state.faded(n)
 }
 
 // missing finds the entries with no section left, of those that the file went

@@ -132,7 +132,7 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 	}
 	s.Spending.Spent.Life = max(s.Spending.Spent.Life, budget.Of(s.Usage.USD)) // older programs kept no Spending
 	for _, e := range s.Live {
-		e.Kind = kindOf(e.Kind) // older programs kept the event's
+		e.Kind, e.Own = kindOf(e.Kind), joinSpans(e.Own) // older programs kept the event's, and spans that touch each other
 		if err := e.reload(read); err != nil {
 			return nil, fmt.Errorf("read epoch: entry e%d: %w", e.N, err)
 		}

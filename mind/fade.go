@@ -9,6 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/lazy"
+	"lethe/life/event"
 )
 
 // Pin is a standing rule or a promise that must not fade: one line of the past
@@ -84,6 +85,11 @@ func (r Range) String() string {
 
 // Forgotten renders what has faded, and the pins, as they stand in the past.
 func (c Context) Forgotten() string { return fadedText(c.Faded) + pinsText(c.Pins) }
+
+// Fade returns the event that tells of the range.
+func (r Range) Fade() event.Fade {
+	return event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level, Relevance: r.Relevance}
+}
 
 // Notes returns the pins, MEMORY and what is shown of LIFE as they stand in the past,
 // without those that go last.

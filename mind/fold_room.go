@@ -24,16 +24,13 @@ func (s *State) joined(e event.Joined, from source) error {
 }
 
 func (s *State) inbound(e event.Inbound, from source) error {
-	entry := Entry{N: e.N, Room: e.Room, Show: e.Show, Places: e.Places}
+	entry := Entry{N: e.N, Room: e.Room, Show: e.Show, Places: e.Places, Own: joinSpans(e.Own)}
 	if e.Answers != "" {
 		q, err := s.answered(e)
 		if err != nil {
 			return err
 		}
 		entry.About, entry.Said = &q.Ref, e.Choice
-	}
-	for _, own := range e.Own {
-		entry.Own = AddSpan(entry.Own, own)
 	}
 	if _, err := s.add(entry, from); err != nil {
 		return err
@@ -118,6 +115,14 @@ func AddSpan(spans []Span, s Span) []Span {
 		s = Span{From: min(s.From, spans[j].From), To: max(s.To, spans[j].To)}
 	}
 	return slices.Replace(spans, i, j, s)
+}
+
+// joinSpans returns spans in order, those that touch each other as one.
+func joinSpans(spans []Span) (joined []Span) {
+	for _, s := range spans {
+		joined = AddSpan(joined, s)
+	}
+	return joined
 }
 
 // Covered reports whether one of spans, which are in order, holds [from, to).

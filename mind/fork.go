@@ -39,18 +39,16 @@ func (s *State) Fork(self blobs.Hash, name, version string, at time.Time) *State
 	return next
 }
 
-// Back returns the state with the context of an earlier one of the same life and everything else as it is now. What has
-// faded since stays so, unless it is in that context. left are the entries that are live now, and for which the caller has
-// yet to Keep a range.
+// Back returns the state with the context of an earlier one of the same life, which is not used any more, and everything
+// else as it is now. What has faded since stays so, unless it is in that context. left are the entries that are live now,
+// and for which the caller has yet to Keep a range.
 func (s *State) Back(then *State) (next *State, left []*Entry) {
 	back := *s
-	back.Context = Context{then.Faded, slices.Clone(then.Pins), slices.Clone(then.Live)}
-	back.Stable.Past, back.Forgets = then.Stable.Past, nil
+	back.Context, back.Stable.Past, back.Forgets = then.Context, then.Stable.Past, nil
 	back.Epoch++
 	back.Keep(s.Faded...)
-	missing, _ := back.Conserved()
 	for _, e := range s.Live {
-		if slices.ContainsFunc(missing, func(r Range) bool { return r.From <= e.N && e.N <= r.To }) {
+		if back.Entry(e.N) == nil && !back.faded(e.N) {
 			left = append(left, e)
 		}
 	}
