@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -125,7 +124,6 @@ func (a *Agent) runTool(ctx context.Context, c tools.Call) (res tools.Result, st
 		res = a.tools.Run(context.WithoutCancel(ctx), c)
 		return res, false, a.log.broken
 	}
-	a.call.granted, a.call.spoken = maps.Clone(a.state.Grants), a.state.Spoken
 	c.Output = a.output(c.ID)
 	defer a.underWay(status.Live{})
 	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
@@ -225,8 +223,8 @@ func (r *roomTools) Leave(room string) error {
 	return chat.Unsubscribe(a.id.Subs(), room)
 }
 
-// Joined lists the rooms that can be read and spoken in.
-func (r *roomTools) Joined() []string { return (*Agent)(r).joined() }
+// Joined lists the rooms that can be read: those that were heard when the call began.
+func (r *roomTools) Joined() []string { return r.call.known.joined }
 
 // past lets the tools open what the identity may see, search what it has
 // forgotten, and begin a compaction.
@@ -241,7 +239,7 @@ const searchTime = 5 * time.Second
 
 // Received opens a ref by the grants as they were when the call began.
 func (p *past) Received(hash string) (gist string, body []byte, err error) {
-	b, _, err := (*Agent)(p).blobOf(hash, p.call.granted)
+	b, _, err := (*Agent)(p).blobOf(hash, p.call.known.granted)
 	return b.Gist, b.Body, err
 }
 

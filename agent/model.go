@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -24,14 +25,20 @@ import (
 // goroutine writes to it, and that of Run reads it when the call has ended; only
 // lastPiece may be used by both.
 type call struct {
-	streamed streamed        // of the model's answer; kept when a /stop ends the call
-	granted  map[string]bool // State.Grants for a tool that runs beside the loop
-	share    int             // weighted characters that a tool's result may show
-	opened   string          // the blob that UNCOMPACT has shown
-	spoken   bool            // State.Spoken
-	refusal  error           // why a SPAWN that begins makes nothing
+	streamed streamed // of the model's answer; kept when a /stop ends the call
+	known    known    // to a tool that runs beside the loop
+	share    int      // weighted characters that a tool's result may show
+	opened   string   // the blob that UNCOMPACT has shown
+	refusal  error    // why a SPAWN that begins makes nothing
 
 	lastPiece atomic.Pointer[time.Time] // when the answer's newest piece came, or the call began; nil while no model is asked
+}
+
+// known is what a tool may read of the state while it runs beside the loop: a copy, which nobody changes.
+type known struct {
+	joined, company []string
+	granted         map[string]bool // State.Grants
+	spoken          bool            // State.Spoken
 }
 
 // outage is how long the model could not be asked.
@@ -137,9 +144,10 @@ func redacted(r llm.Reply) llm.Reply {
 }
 
 // during runs f beside the agent's goroutine, which goes on listening for
-// commands. f's context ends with ctx, at a /stop and when a stop is asked for.
-// It returns when f has returned.
+// commands and so changes the state: f reads a.call.known instead. f's context ends with ctx, at a /stop and when
+// a stop is asked for. It returns when f has returned.
 func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
+	a.call.known = known{a.joined(), a.company(), maps.Clone(a.state.Grants), a.state.Spoken}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	defer func() { cancel(); <-done }() // also when this panics: f writes to the purse

@@ -37,7 +37,7 @@ const (
 // beside the loop.
 func (a *Agent) checkTrigger(name, content string) (remark string, err error) {
 	switch {
-	case a.cfg.AddTriggers != AddAlways && !a.call.spoken:
+	case a.cfg.AddTriggers != AddAlways && !a.call.known.spoken:
 		return "", errors.New("no user has spoken in this turn, and only then you may make or change triggers. Say what you would set up, and ask")
 	case strings.TrimSpace(content) == "":
 		return "", nil
@@ -46,7 +46,7 @@ func (a *Agent) checkTrigger(name, content string) (remark string, err error) {
 	if len(there) >= trigger.MaxTriggers && a.files.look(triggerDir+"/"+name+suffix) == nil {
 		return "", fmt.Errorf("there are %d triggers, and no more are run: remove one by writing an empty file", len(there))
 	}
-	trig, err := a.parseTrigger(name, []byte(content), true)
+	trig, err := a.parseTrigger(name, []byte(content), a.call.known.company, true)
 	if err != nil {
 		return "", err
 	}
@@ -63,15 +63,14 @@ func (a *Agent) checkTrigger(name, content string) (remark string, err error) {
 	}
 }
 
-// parseTrigger reads a trigger, and what it does not say. The error says what is wrong with it, or
-// what an identity may not do that a person may.
-func (a *Agent) parseTrigger(name string, data []byte, own bool) (trigger.Trigger, error) {
+// parseTrigger reads a trigger, and what it does not say; joined is the identity's company. The error says what is
+// wrong with it, or what an identity may not do that a person may.
+func (a *Agent) parseTrigger(name string, data []byte, joined []string, own bool) (trigger.Trigger, error) {
 	t, err := trigger.Parse(name, data, a.cfg.Zone)
 	if err != nil {
 		return t, err
 	}
 	t = t.For(a.id.Self)
-	joined := a.company()
 	switch {
 	case t.Run != "" && a.cfg.Tools.Bash == tools.BashOff:
 		return t, errors.New("run: commands are off here (tools.bash in config.toml)")
@@ -192,7 +191,7 @@ func (t *triggers) read(name string, fi fs.FileInfo) (*armed, error) {
 		return nil, err
 	}
 	r := &armed{file: fi, since: durable.Changed(fi), own: t.a.state.Files[file] == digest(text), version: digest(text)}
-	r.Trigger, r.err = t.a.parseTrigger(name, text, r.own)
+	r.Trigger, r.err = t.a.parseTrigger(name, text, t.a.company(), r.own)
 	if age := time.Since(r.since); r.err != nil && age >= 0 && age < settleTime { // an editor may have written half of it
 		r.file, r.wake = nil, r.since.Add(settleTime)
 	}

@@ -20,7 +20,7 @@ type Rooms interface {
 	Leave(room string) error
 	// Wait asks people, exactly once for a call id, and tells what became of it.
 	Wait(call string) (string, error)
-	// Joined names the rooms that are subscribed to.
+	// Joined names the rooms that were subscribed to when the call began. Any goroutine may ask.
 	Joined() []string
 }
 
