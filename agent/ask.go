@@ -164,7 +164,8 @@ func (a *Agent) answers(room string, l chat.Line, moved bool) (id, choice string
 		return "", "", false
 	}
 	for _, q := range a.state.Questions {
-		if choice, ok := a.state.Fits(q, l, moved, a.cfg.People); ok && q.Room == room {
+		cited := strings.Contains(strings.ToLower(l.Text), q.ID)
+		if choice, ok := a.state.Fits(q, l, moved, a.cfg.People); ok && q.Room == room && (cited || l.From >= a.io(room).history) {
 			if len(q.Options) == 0 {
 				choice = "" // the entry has it
 			}
@@ -190,6 +191,7 @@ func (a *Agent) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err
 		return false, nil
 	}
 	in.run = append(in.run, l)
+	in.over = owed
 	a.endRun(in, batch.After(i+1))
 	e := &in.entries[len(in.entries)-1].event
 	e.Answers, e.Choice = id, choice

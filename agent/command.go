@@ -178,9 +178,9 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 }
 
 // isCommand reports whether a line is a command to this identity. What a room held
-// before the identity came was not meant for it; nor is what is said to its children.
+// before the identity came was not meant for it, nor is what another one has obeyed; nor what is said to its children.
 func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
-	return l.Command != "" && a.state.Child(room) == nil && (moved || l.From >= a.state.Rooms[room].Began)
+	return l.Command != "" && a.state.Child(room) == nil && l.From >= a.io(room).history && (moved || l.From >= a.state.Rooms[room].Began)
 }
 
 // statusLine answers /status.

@@ -20,6 +20,8 @@ type roomIO struct {
 	size      int64        // its bytes at the last look
 	replaced  bool         // its file is another one, or was edited, and no event says so yet
 	oldTo     int64        // what stood in the file before this offset when that was noticed may be old
+	begun     bool         // it was searched for what others have answered; see findHistory
+	history   int64        // what stands before this offset others have answered
 
 	unreadable string // why it cannot be read
 	unwritable string // why it cannot be written; what it is owed waits
@@ -90,10 +92,14 @@ func (a *Agent) subscriptions() error {
 	}
 	linked, files := a.subs.rooms, a.subs.files
 	for _, room := range linked {
-		if r := a.state.Rooms[room]; r == nil || !r.Joined {
+		r := a.state.Rooms[room]
+		if r == nil || !r.Joined {
 			if err := a.join(room, r == nil); err != nil {
 				return err
 			}
+		}
+		if r = a.state.Rooms[room]; r != nil && r.Joined && !a.io(room).begun {
+			a.findHistory(room)
 		}
 	}
 	for _, room := range files {
@@ -109,6 +115,7 @@ func (a *Agent) subscriptions() error {
 			if err := a.commit(record{event: event.Left{Room: room}}); err != nil {
 				return err
 			}
+			a.io(room).begun = false
 		}
 	}
 	var names []string // also of those that cannot be joined yet

@@ -62,6 +62,9 @@ func (s *State) answeredPeers() {
 // RefusedText is how the note to the model begins that follows a refused answer.
 const RefusedText = "Your last answer did not count and nobody has seen it"
 
+// HistoryText is how the note to the model begins that names entries to which others have answered.
+const HistoryText = "Answered by others before you heard it: "
+
 // RefusalOf is how State.Refusals has the text of an answer.
 func RefusalOf(text string) string { return blobs.Sum([]byte(text)).String()[:16] }
 

@@ -23,7 +23,7 @@ func (p *program) acpCommand() *cobra.Command {
 others that speak the Agent Client Protocol. A session of the editor is a room.
 
 If the identity runs already, acp attaches to it. Otherwise the identity is resumed, or
-booted, when the first session is opened, and works in the editor's folder, unless
+booted if there is none, when the first session is opened, and works in the editor's folder, unless
 --workspace or tools.workspace names another one. docs/acp.md has the settings of editors.`,
 		Example: `  lethe acp
   lethe acp ada --room dev`,

@@ -36,8 +36,8 @@ func (p *program) askCommand() *cobra.Command {
 		Use:   "ask [NAME] TEXT... | @FILE | -",
 		Short: "Ask an identity once and print the answer",
 		Long: `Ask says something to the default identity, or to the one that is named, waits until
-its turn has ended, and prints what it said. If the identity is not running, it is resumed,
-or booted, for that long.
+its turn has ended, and prints what it said. If the identity is not running, it is resumed
+for that long; where there is none yet, or with --new, one is booted.
 
 The text is the arguments, or the content of @FILE. - is standard input. What comes
 through a pipe follows the text: < /dev/null leaves it out.
@@ -69,6 +69,7 @@ hash of the answer.`,
 		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	p.runFlags(cmd)
+	p.newFlag(cmd)
 	p.traceFlag(cmd)
 	cmd.Flags().BoolVar(&throwAway, "once", false, "ask a new identity in a home that is removed afterwards")
 	p.timeoutFlag(cmd, &q.timeout)

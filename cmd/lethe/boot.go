@@ -71,7 +71,7 @@ func (p *program) teller(out io.Writer) func(agent.Identity, life.Event) {
 // not there yet; fresh says so.
 func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err error) {
 	name := p.runs.name
-	if name == "" {
+	if name == "" && !p.runs.fresh {
 		id, err := p.find("")
 		if err == nil && p.runs.soul == "" {
 			return id, false, nil
@@ -94,6 +94,9 @@ func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err err
 	}
 	id, err = h.Boot(agent.BootOptions{Name: name, Soul: soul, Rooms: rooms})
 	if errors.Is(err, agent.ErrExists) {
+		if p.runs.fresh {
+			return id, false, hint(err, "give --new another name with --name, or leave it out to talk with %s", name)
+		}
 		if soul != "" {
 			return id, false, hint(err, "a soul is for life: boot another identity with --name, or leave out --soul to resume %s", name)
 		}
@@ -125,6 +128,14 @@ func checkName(name string) error {
 		return usagef("%q is not a name for an identity: a lower-case letter, then up to 31 of a-z, 0-9 and -", name)
 	}
 	return nil
+}
+
+// newName is the name in a hint at how to boot an identity.
+func newName(name string) string {
+	if !agent.ValidName(name) {
+		return "NAME"
+	}
+	return name
 }
 
 // logTo writes log lines for people to out.

@@ -132,14 +132,24 @@ func (p *program) converse(ctx context.Context) error {
 	return err
 }
 
-// meant is the identity of --name, or the default one; the zero one is to be booted.
-func (p *program) meant() (agent.Identity, error) {
-	id, err := p.find(p.runs.name)
-	if p.runs.name != "" && id.Name != p.runs.name { // not there, or found by the beginning of its hash
-		id = agent.Identity{}
+// meant is the identity of --name, or the default one; the zero one is to be booted. A name that none has boots one
+// only where there is none at all, or with --new: it may be mistyped.
+func (p *program) meant() (id agent.Identity, err error) {
+	if p.runs.fresh {
+		return id, nil
 	}
-	if errors.Is(err, agent.ErrNotFound) {
+	name := p.runs.name
+	if id, err = p.find(name); err == nil && name != "" && id.Name != name { // found by the beginning of its hash
+		id, err = agent.Identity{}, fmt.Errorf("find identity %q: %w", name, agent.ErrNotFound)
+	}
+	_, none := host.Default(p.home, p.settings.Settings)
+	switch {
+	case errors.Is(err, agent.ErrNotFound) && errors.Is(none, agent.ErrNotFound):
 		err = nil
+	case errors.Is(err, agent.ErrNotFound):
+		err = hint(err, "%sboot a new one with: %s", p.nearest(name), p.lethe("--new --name %s", newName(name)))
+	case p.runs.soul != "":
+		p.runs.name = id.Name // which has a soul
 	}
 	return id, err
 }

@@ -79,9 +79,22 @@ func (p *program) find(who string) (agent.Identity, error) {
 	}
 	id, err := p.home.Find(who)
 	if errors.Is(err, agent.ErrNotFound) {
-		return id, hint(err, "%s lists them", p.lethe("agents"))
+		return id, hint(err, "%s%s lists them", p.nearest(who), p.lethe("agents"))
 	}
 	return id, err
+}
+
+// nearest asks whether an identity is meant whose name is much like who, or is "".
+func (p *program) nearest(who string) string {
+	var names []string
+	all, _ := host.Grown(p.home)
+	for _, id := range all {
+		names = append(names, id.Name)
+	}
+	if near := config.Nearest(who, names); near != "" {
+		return fmt.Sprintf("did you mean %s? ", near)
+	}
+	return ""
 }
 
 // defaultIdentity is host.Default, with what to do where there is none.

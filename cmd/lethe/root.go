@@ -84,7 +84,7 @@ func (p *program) command() *cobra.Command {
 
 Without a command, lethe is a chat with the default identity. If the identity is
 running, the chat attaches to it. Otherwise the identity is resumed, or booted if
-there is none, and runs until you leave. With a question in quotes, lethe prints
+there is none or with --new, and runs until you leave. With a question in quotes, lethe prints
 the answer and exits.
 
 The model is DeepSeek if DEEPSEEK_API_KEY is set. Without a key it is the offline
@@ -137,6 +137,7 @@ rehearsal model, which says so.`,
 	flags.BoolVar(&p.verbose, "verbose", false, "print LIFE events as they happen")
 	_ = root.MarkPersistentFlagDirname("home")
 	p.runFlags(root)
+	p.newFlag(root)
 	p.traceFlag(root)
 	for _, group := range []struct {
 		id, title string

@@ -97,10 +97,7 @@ func (p *program) named(who []string) ([]agent.Identity, error) {
 	for _, name := range who {
 		id, err := p.find(name)
 		if errors.Is(err, agent.ErrNotFound) {
-			if !agent.ValidName(name) {
-				name = "NAME"
-			}
-			return nil, hint(err, "%s lists them; boot a new one with: %s", p.lethe("agents"), p.howToRun(agent.Identity{}, " --name "+name))
+			return nil, hint(err, "%s%s lists them; boot a new one with: %s", p.nearest(name), p.lethe("agents"), p.howToRun(agent.Identity{}, " --name "+newName(name)))
 		}
 		if err != nil {
 			return nil, err
@@ -117,12 +114,17 @@ type runFlags struct {
 	name, soul, preset, model, baseURL, workspace, trace string
 	rooms                                                []string
 	offline                                              bool
+	fresh                                                bool // --new
 	limit                                                int
 }
 
 // given reports whether a flag is set that only matters when an identity is run.
 func (r runFlags) given() bool {
 	return r.soul != "" || r.preset != "" || r.model != "" || r.baseURL != "" || r.workspace != "" || r.trace != "" || r.offline || r.limit != 0
+}
+
+func (p *program) newFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&p.runs.fresh, "new", false, "boot a new identity, which --name names")
 }
 
 func (p *program) traceFlag(cmd *cobra.Command) {
