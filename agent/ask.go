@@ -191,7 +191,7 @@ func (a *Agent) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err
 		return false, nil
 	}
 	in.run = append(in.run, l)
-	in.over = owed
+	in.over = false
 	a.endRun(in, batch.After(i+1))
 	e := &in.entries[len(in.entries)-1].event
 	e.Answers, e.Choice = id, choice

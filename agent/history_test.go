@@ -10,6 +10,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
+	"lethe/mind"
 )
 
 // answers appends what another identity says, as if it ran elsewhere.
@@ -50,10 +51,10 @@ func TestAnsweredByAnother(t *testing.T) {
 	r.settled()
 	equal(t, "model calls for what ada has answered", len(w.asked()), calls)
 	equalSlices(t, "obeyed", w.commands(eve), nil)
-	contains(t, w.fold(eve).Live[1].Text, "Answered by others before you heard it: e3. It is history")
+	contains(t, w.fold(eve).Live[1].Text, mind.HistoryText)
 	equal(t, "answer", r.ask("hello"), "done")
 	equal(t, "model calls", len(w.asked()), calls+1)
-	contains(t, w.prompt(), "It is history: you owe it no answer")
+	contains(t, w.prompt(), mind.HistoryText)
 	r.stop()
 
 	r = w.run(ada) // which was off meanwhile

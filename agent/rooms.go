@@ -92,13 +92,12 @@ func (a *Agent) subscriptions() error {
 	}
 	linked, files := a.subs.rooms, a.subs.files
 	for _, room := range linked {
-		r := a.state.Rooms[room]
-		if r == nil || !r.Joined {
+		if r := a.state.Rooms[room]; r == nil || !r.Joined {
 			if err := a.join(room, r == nil); err != nil {
 				return err
 			}
 		}
-		if r = a.state.Rooms[room]; r != nil && r.Joined && !a.io(room).begun {
+		if !a.io(room).begun && a.state.Rooms[room] != nil {
 			a.findHistory(room)
 		}
 	}

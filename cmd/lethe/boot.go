@@ -94,11 +94,8 @@ func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err err
 	}
 	id, err = h.Boot(agent.BootOptions{Name: name, Soul: soul, Rooms: rooms})
 	if errors.Is(err, agent.ErrExists) {
-		if p.runs.fresh {
-			return id, false, hint(err, "give --new another name with --name, or leave it out to talk with %s", name)
-		}
-		if soul != "" {
-			return id, false, hint(err, "a soul is for life: boot another identity with --name, or leave out --soul to resume %s", name)
+		if soul != "" || p.runs.fresh {
+			return id, false, hint(err, "a soul is for life: boot another identity with --name, or leave out --soul and --new to resume %s", name)
 		}
 		return id, false, nil
 	}

@@ -55,20 +55,14 @@ func newTurn(r *Request) *turn {
 		}
 	}
 	children := map[string]bool{} // rooms: what is said there is for them, but for results
-	past := map[string]bool{}     // entries that others have answered
 	for i, e := range t.entries {
-		if list, ok := strings.CutPrefix(e.Text, mind.HistoryText); ok && e.Kind == mind.Note {
-			list, _, _ = strings.Cut(list, ".")
-			for _, id := range strings.Split(list, ", ") {
-				past[id] = true
-			}
-		}
+		past := i > 0 && t.entries[i-1].Kind == mind.Note && t.entries[i-1].Text == mind.HistoryText
 		if m := atWork().FindStringSubmatch(e.Text); m != nil && e.Kind == mind.Note {
 			children[m[1]] = true
 		}
 		if e.Kind == mind.Inbound {
 			for _, l := range t.answered(e, linesOf(e)) {
-				l.now = i >= t.start && !past[mind.EntryID(e.N)] && (!children[l.room] || l.agent && outcome().MatchString(l.text))
+				l.now = i >= t.start && !past && (!children[l.room] || l.agent && outcome().MatchString(l.text))
 				t.heard = append(t.heard, l)
 			}
 		}
