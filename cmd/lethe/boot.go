@@ -127,14 +127,6 @@ func checkName(name string) error {
 	return nil
 }
 
-// newName is the name in a hint at how to boot an identity.
-func newName(name string) string {
-	if !agent.ValidName(name) {
-		return "NAME"
-	}
-	return name
-}
-
 // logTo writes log lines for people to out.
 func (p *program) logTo(out io.Writer) *slog.Logger {
 	level := slog.LevelInfo

@@ -147,7 +147,7 @@ func (p *program) meant() (id agent.Identity, err error) {
 	case errors.Is(err, agent.ErrNotFound) && errors.Is(none, agent.ErrNotFound):
 		err = nil
 	case errors.Is(err, agent.ErrNotFound):
-		err = hint(err, "%sboot a new one with: %s", p.nearest(name), p.lethe("--new --name %s", newName(name)))
+		err = hint(err, "%sboot a new one with: %s", p.nearest(name), p.lethe("--new --name %s", quoted(name)))
 	case p.runs.soul != "":
 		p.runs.name = id.Name // which has a soul
 	}

@@ -127,7 +127,11 @@ func (p *program) hintOf(err error) string {
 	case errors.Is(err, agent.ErrCorrupt) && errors.Is(err, fs.ErrNotExist):
 		return "restore the missing file from a backup; what was said and done is still in blobs/. Keep this home as it is until then"
 	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest):
-		return fmt.Sprintf("nothing was changed; %s tells what is damaged and can be mended; or restore the damaged file from a backup, and keep this home as it is until then", p.lethe("fsck"))
+		copied := ""
+		if errors.Is(err, blobs.ErrNotFound) {
+			copied = "; if this is a copy of a home that ran meanwhile, copy it again, blobs/ last or while nothing runs (docs/archive.md)"
+		}
+		return fmt.Sprintf("nothing was changed%s; %s tells what is damaged and can be mended; or restore the damaged file from a backup, and keep this home as it is until then", copied, p.lethe("fsck"))
 	case errors.Is(err, fs.ErrPermission):
 		return "the home has to belong to you: see --home"
 	}

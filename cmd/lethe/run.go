@@ -97,7 +97,11 @@ func (p *program) named(who []string) ([]agent.Identity, error) {
 	for _, name := range who {
 		id, err := p.find(name)
 		if errors.Is(err, agent.ErrNotFound) {
-			return nil, hint(err, "%s%s lists them; boot a new one with: %s", p.nearest(name), p.lethe("agents"), p.howToRun(agent.Identity{}, " --name "+newName(name)))
+			near := p.nearest(name)
+			if !agent.ValidName(name) {
+				name = "NAME"
+			}
+			return nil, hint(err, "%s%s lists them; boot a new one with: %s", near, p.lethe("agents"), p.howToRun(agent.Identity{}, " --name "+name))
 		}
 		if err != nil {
 			return nil, err
