@@ -91,7 +91,8 @@ type Config struct {
 
 	Elsewhere bool // Hold also takes a life that goes on in another home
 
-	AddTriggers string // when the identity may make and change triggers: AddSpoken (the default) or AddAlways
+	AddTriggers string   // when the identity may make and change triggers: AddSpoken (the default) or AddAlways
+	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
 
 	Ready func(Identity)             // called once the identity hears its rooms
 	Tell  func(Identity, life.Event) // called for each event that has happened

@@ -126,6 +126,7 @@ func (a *Agent) runTool(ctx context.Context, c tools.Call) (res tools.Result, st
 	}
 	c.Output = a.output(c.ID)
 	defer a.underWay(status.Live{})
+	began := time.Now().Add(-clockStep)
 	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
 		c.ID = a.id.Name + "." + c.ID
 	}
@@ -133,6 +134,9 @@ func (a *Agent) runTool(ctx context.Context, c tools.Call) (res tools.Result, st
 		res = a.tools.Run(ctx, c)
 		stopped = ctx.Err() != nil
 	})
+	if res.Job == 0 { // what a job puts into a drop is a letter
+		a.triggers.called = sooner(a.triggers.called, began)
+	}
 	return res, stopped, err
 }
 

@@ -169,7 +169,7 @@ func (l *lostChildren) due(now time.Time) (out []record, err error) {
 	waits := map[string]error{}
 	for _, c := range a.state.Working() {
 		why := a.team.lost[c.Name]
-		if why == nil || a.state.Awaits(c.Name) {
+		if why == nil || a.state.Awaits(c.Name) > 0 {
 			continue
 		}
 		if why == errStopped && (!a.heardAll(c.Room) || slices.ContainsFunc(a.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })) {

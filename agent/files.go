@@ -66,6 +66,9 @@ func lookAt(path string) look {
 	return look{fi, at}
 }
 
+// clockStep is more than what the clock of most file systems goes on by at once, 10 ms.
+const clockStep = 20 * time.Millisecond
+
 // same reports whether what looked so when it was read is as it was. The clock of a file system goes on in steps, of
 // up to 10 ms, or of 2 s where its times have no fraction: what was changed so shortly before it was read can have
 // been changed since, and look the same.
@@ -73,7 +76,7 @@ func (l look) same(now look) bool {
 	if !unchanged(l.FileInfo, now.FileInfo) {
 		return false
 	}
-	changed, step := durable.Changed(now), 20*time.Millisecond
+	changed, step := durable.Changed(now), clockStep
 	if changed.Nanosecond() == 0 {
 		step = 2*time.Second + step
 	}

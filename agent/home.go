@@ -96,7 +96,7 @@ func ValidName(name string) bool { return namePattern().MatchString(name) }
 
 // signers sign the lines that wake an identity, with a dash and a name behind it. No
 // identity is booted that signs so.
-var signers = []string{"cron", "watch", "mail", "job", "wait", "review"}
+var signers = []string{"cron", "watch", "mail", "webhook", "job", "wait", "review"}
 
 // CheckName says why an identity cannot be given a name.
 func CheckName(name string) error {

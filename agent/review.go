@@ -65,7 +65,7 @@ func (r *review) next() time.Time {
 func (r *review) due(now time.Time) ([]record, error) {
 	fi, err := os.Stat(r.of.LIFE())
 	r.news = err == nil && fi.Size() != r.size && slices.Contains(r.a.joined(), r.by())
-	if !r.news || now.Before(r.next()) || r.a.state.Awaits(r.by()) {
+	if !r.news || now.Before(r.next()) || r.a.state.Awaits(r.by()) > 0 {
 		return nil, nil
 	}
 	r.looked, r.size, r.news = now, fi.Size(), false

@@ -31,6 +31,7 @@ type triggers struct {
 	cancel  context.CancelFunc
 	slots   chan struct{} // how many of them run at once
 	runs    sync.WaitGroup
+	called  time.Time // when the first of the calls that have ended since the last look began; zero: none
 }
 
 // armed is a trigger, and what is known of it beside LIFE.
@@ -43,6 +44,7 @@ type armed struct {
 	version string      // of the file
 	err     error       // why it cannot run
 	failure string      // what keeps it from running now, or how its command failed
+	stuck   []string    // the files that LIFE has told of and that cannot be moved, as of its last look
 	wake    time.Time   // when it is to be looked at again; zero: at a signal
 	request string      // names the file with which a person asks that it fires now, or ""
 
@@ -98,7 +100,7 @@ func (t *triggers) next() (at time.Time) {
 }
 
 func (t *triggers) due(now time.Time) (out []record, err error) {
-	if err := t.reload(); err != nil || len(t.all) == 0 {
+	if err := t.reload(); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.all)) {
@@ -118,6 +120,7 @@ func (t *triggers) due(now time.Time) (out []record, err error) {
 			return nil, err
 		}
 	}
+	t.called = time.Time{}
 	return out, nil
 }
 
@@ -135,7 +138,7 @@ func (t *triggers) moment(r *armed, now time.Time) (m moment, printed string, ok
 		}
 		t.nothing(r, c.moment)
 	}
-	if t.a.state.Awaits(r.Signer()) {
+	if t.a.state.Awaits(r.Signer()) > 0 {
 		return m, "", false
 	}
 	fired := t.a.state.Fires[r.Signer()]

@@ -141,7 +141,7 @@ func (t *triggers) reload() error {
 			continue
 		}
 		fired := t.a.state.Fires[r.Signer()]
-		if r.own && !r.At.IsZero() && !fired.Last.Before(r.At) && !t.a.state.Awaits(r.Signer()) {
+		if r.own && !r.At.IsZero() && !fired.Last.Before(r.At) && t.a.state.Awaits(r.Signer()) == 0 {
 			t.remove(r, suffix) // it has done what it was for
 		}
 	}

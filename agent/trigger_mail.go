@@ -1,14 +1,13 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/user"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -31,105 +30,121 @@ const (
 	mailDone, mailFailed = "processed", "failed" // directories in the mail drop
 )
 
-// mail makes a line of each file in the directory of a trigger, signed with its owner's
-// name, and moves the file when the line is in LIFE. A file that a crash kept from being moved
-// is known by what LIFE says was seen of that owner last.
+// mail makes lines of the files in the directory of a trigger, signed with their owners' names, and moves each
+// when its line is in LIFE. One that a crash kept from being moved, or that cannot be, is known by what LIFE says
+// was seen of its owner there.
 func (t *triggers) mail(r *armed, now time.Time) error {
-	r.failure = ""
+	r.failure, r.stuck = "", nil
 	dir, err := t.root(r, r.Mail)
-	if err == nil {
-		defer dir.Close()
-		err = t.readMail(r, dir, now)
-	}
-	if p := (*fs.PathError)(nil); errors.As(err, &p) || errors.As(err, new(*os.LinkError)) { // of the directory; all others are the log's
+	if err != nil {
 		r.failure = err.Error()
 		return nil
 	}
-	return err
-}
-
-func (t *triggers) readMail(r *armed, dir *os.Root, now time.Time) error {
+	defer dir.Close()
 	d, err := dir.Open(".")
 	if err != nil {
-		return err
-	}
-	names, err := d.Readdirnames(maxListed)
-	d.Close()
-	if err != nil && err != io.EOF {
-		return err
-	}
-	slices.Sort(names)
-	if until := r.Loud(now); until.After(now) {
-		r.wake = until
+		r.failure = err.Error()
 		return nil
 	}
-	var files []fs.FileInfo
+	names, _ := d.Readdirnames(maxListed)
+	d.Close()
+	slices.Sort(names)
+	letters := map[string][]fs.FileInfo{} // by who signs for them
 	for _, name := range names {
 		fi, err := dir.Lstat(name)
 		if err != nil || fi.IsDir() || strings.HasPrefix(name, ".") {
 			continue
 		}
-		if settled := durable.Changed(fi).Add(settleTime); settled.After(now) && settled.Before(now.Add(2*settleTime)) {
+		by, changed := t.sender(r, fi), durable.Changed(fi)
+		switch settled := changed.Add(settleTime); {
+		case slices.Contains(strings.Fields(t.a.state.Fires[by+" "+r.Name].Seen), identify(fi)):
+			t.putAway(r, dir, fi)
+		case r.own && !t.called.IsZero() && changed.After(t.called):
+			letters[""] = append(letters[""], fi)
+		case settled.After(now) && settled.Before(now.Add(2*settleTime)):
 			r.wake = sooner(r.wake, settled)
-			continue
-		}
-		if t.a.state.Fires[t.sender(r, fi)].Seen == identify(fi) { // before the next one of its owner takes that place
-			files = slices.Insert(files, 0, fi)
-		} else {
-			files = append(files, fi)
+		default:
+			letters[by] = append(letters[by], fi)
 		}
 	}
-	for _, fi := range files {
-		if err := t.take(r, dir, fi); err != nil {
-			return err
+	for _, by := range slices.Sorted(maps.Keys(letters)) {
+		most, least := 1, r.Loud(now)
+		if r.own { // they come together
+			most = len(names)
+			if at := t.a.state.Fires[by+" "+r.Name].Last.Add(leastPause); at.After(least) && at.Sub(now) <= leastPause {
+				least = at
+			}
+		}
+		if by != "" && (least.After(now) || r.own && !r.wake.IsZero()) {
+			r.wake = sooner(r.wake, least)
+			continue
+		}
+		for batch := range slices.Chunk(letters[by], most) {
+			if err := t.take(r, dir, by, batch); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// take makes the line of one file and moves it.
-func (t *triggers) take(r *armed, dir *os.Root, fi fs.FileInfo) error {
-	a, by, id := t.a, t.sender(r, fi), identify(fi)
-	to, text := mailDone, fmt.Sprintf("mail: %s, %d bytes", fi.Name(), fi.Size())
-	data, why := readMailed(dir, fi)
-	if why != "" {
-		to, text = mailFailed, fmt.Sprintf("%s: it is not read, since %s; moved to %s/", text, why, mailFailed)
+// take makes one line of letters and moves them. What nobody signs for came into a drop that the identity has made for
+// itself while it called tools: its calls put that there or somebody else did, which cannot be told. So
+// it wakes nobody, and nothing is passed over. What a crash keeps from being noted is a letter like any other.
+func (t *triggers) take(r *armed, dir *os.Root, by string, letters []fs.FileInfo) error {
+	a, rec, parent := t.a, record{}, t.a.state.LastBlob
+	if a.state.Awaits(by) >= mostMail {
+		return nil
 	}
-	if a.state.Fires[by].Seen != id {
-		waiting := 0
-		for _, w := range a.state.Wakes {
-			if w.By == by {
-				waiting++
-			}
+	if ok, err := t.enter(r); !ok || err != nil {
+		return err
+	}
+	text, seen := "", strings.Join(r.stuck, " ")
+	for _, fi := range letters {
+		seen += " " + identify(fi)
+		if text += fmt.Sprintf("\nmail: %s, %d bytes", fi.Name(), fi.Size()); by == "" {
+			continue
 		}
-		if waiting >= mostMail {
-			return nil
+		data, why := readMailed(dir, fi)
+		if why != "" {
+			text += fmt.Sprintf(": it is not read, since %s; moved to %s/", why, mailFailed)
+			continue
 		}
-		if ok, err := t.enter(r); !ok || err != nil {
+		ref, err := a.put(blobs.Meta{At: a.now(), Gist: secret.Text(fi.Name()) + " (mail)", Parent: parent}, secret.Bytes(data))
+		if err != nil {
 			return err
 		}
-		rec := record{}
-		if why == "" {
-			ref, err := a.put(blobs.Meta{At: a.now(), Gist: fmt.Sprintf("%s (mail)", secret.Text(fi.Name())), Parent: a.state.LastBlob}, secret.Bytes(data))
-			if err != nil {
-				return err
-			}
-			text += ", hash=" + ref.Short + preview(data)
-			rec.stored = []mind.Ref{ref}
-		}
-		if r.Say != "" {
-			text = r.Say + "\n" + text
-		}
-		rec.event = a.firing(event.Fired{ID: a.noticeID(), By: by, Seen: id}, text, time.Now(), r.Room).event
-		if err := a.commit(rec); err != nil {
-			return err
-		}
+		parent, rec.stored = ref.Hash, append(rec.stored, ref)
+		text += ", hash=" + ref.Short + preview(data)
 	}
-	name := to + "/" + fi.Name()
+	if by == "" {
+		rec = a.note(event.Note{Why: "mail"}, "mail of its own", "Put into "+r.Mail+
+			" while you called tools. It wakes nobody: read in "+mailDone+"/ what you did not put there."+text)
+	} else {
+		e := event.Fired{ID: a.noticeID(), By: by, Trigger: r.Name, Seen: strings.TrimSpace(seen)}
+		rec.event = a.firing(e, strings.TrimSpace(r.Say+text), time.Now(), r.Room).event
+	}
+	if err := a.commit(rec); err != nil {
+		return err
+	}
+	for _, fi := range letters {
+		t.putAway(r, dir, fi)
+	}
+	return nil
+}
+
+// putAway moves a file that LIFE has told of. One that cannot be moved is among what the next line has seen.
+func (t *triggers) putAway(r *armed, dir *os.Root, fi fs.FileInfo) {
+	name := mailDone + "/" + fi.Name()
+	if _, why := readMailed(dir, fi); why != "" {
+		name = mailFailed + "/" + fi.Name()
+	}
 	if _, err := dir.Lstat(name); err == nil {
-		name += "." + id
+		name += "." + identify(fi)
 	}
-	return durable.Move(dir, fi.Name(), name)
+	if err := durable.Move(dir, fi.Name(), name); err != nil {
+		r.failure, r.stuck = err.Error(), append(r.stuck, identify(fi))
+	}
 }
 
 // readMailed reads a file that anybody may have put there, or says why it is not taken.
@@ -156,7 +171,7 @@ func readMailed(dir *os.Root, fi fs.FileInfo) (data []byte, why string) {
 
 // preview is the beginning of a text; nothing of anything else.
 func preview(data []byte) string {
-	if len(data) == 0 || !utf8.Valid(data[:min(len(data), 4000)]) && !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
+	if len(data) == 0 || !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
 		return ""
 	}
 	text := strings.TrimSpace(string(data))
@@ -168,19 +183,19 @@ func preview(data []byte) string {
 
 var unsafeInSigner = lazy.Regexp(`[^a-z0-9-]+`)
 
-// sender signs for the owner of a file. What is owned by the user that the identity runs as, in
-// its own workspace, is its own.
+// sender signs for the owner of a file. What is owned by the user that the identity runs as is its own in a drop that
+// it has made for itself, and a webhook's where one is delivered.
 func (t *triggers) sender(r *armed, fi fs.FileInfo) string {
-	name := "unknown"
-	if stat, ok := fi.Sys().(*syscall.Stat_t); ok {
-		uid := strconv.FormatUint(uint64(stat.Uid), 10)
-		name = "uid" + uid
-		if u, err := user.LookupId(uid); err == nil {
-			name = u.Username
-		}
-		if r.own && int(stat.Uid) == os.Geteuid() {
-			name = t.a.id.Name
-		}
+	owner := fi.Sys().(*syscall.Stat_t).Uid
+	name := fmt.Sprint("uid", owner)
+	if u, err := user.LookupId(name[len("uid"):]); err == nil {
+		name = u.Username
+	}
+	switch ours := int(owner) == os.Geteuid(); {
+	case ours && r.own:
+		name = t.a.id.Name
+	case ours && slices.Contains(t.a.cfg.Webhooks, t.a.id.Name+"/"+r.Name):
+		return "webhook-" + r.Name
 	}
 	return "mail-" + chat.CleanName(unsafeInSigner().ReplaceAllString(strings.ToLower(name), "-"))
 }

@@ -260,7 +260,7 @@ func TestMailDrop(t *testing.T) {
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for name, refused := range map[string]bool{"cron-brief": true, "job": true, "jobs": false, "cronus": false} {
+	for name, refused := range map[string]bool{"cron-brief": true, "job": true, "webhook-x": true, "jobs": false, "cronus": false} {
 		if _, err := Boot(w.home, w.store, BootOptions{Name: name}); (err != nil) != refused {
 			t.Errorf("boot %s: %v", name, err)
 		}

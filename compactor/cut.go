@@ -111,7 +111,7 @@ func quiet(turn []unit) bool {
 	return ends(last) && strings.TrimSpace(last.Text) == mind.Nothing
 }
 
-var signedByTrigger = lazy.Regexp(`^AGENT:(cron|watch|mail)-`)
+var signedByTrigger = lazy.Regexp(`^AGENT:(cron|watch|mail|webhook)-`)
 
 // mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of at
 // most so many tokens. A short run still gives a few, so that there is a choice of what fades.

@@ -55,10 +55,12 @@ type Options struct {
 	Secrets []string     // files that agents must not read
 	Log     *slog.Logger // may be nil
 
-	Ready  func(agent.Identity)             // called when an identity hears its rooms
-	Tell   func(agent.Identity, life.Event) // called for each event that has happened
-	Report func(error)                      // called when one of several identities cannot be opened
-	Retry  map[string]chan os.Signal        // by hash: a person asks a paused identity to try again
+	Ready    func(agent.Identity)             // called when an identity hears its rooms
+	Tell     func(agent.Identity, life.Event) // called for each event that has happened
+	Report   func(error)                      // called when one of several identities cannot be opened
+	Webhooks []string                         // see agent.Config
+
+	Retry map[string]chan os.Signal // by hash: a person asks a paused identity to try again
 
 	HintTime time.Duration // the longest that a turn waits for a hint; 0 leaves that to the agent
 	Pace     time.Duration // between the pieces of an answer of the offline model
@@ -188,7 +190,7 @@ func (h *Host) config(id agent.Identity) (agent.Config, error) {
 		},
 		Recall:       agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},
 		ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
-		AddTriggers: s.Triggers.Add,
+		AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,

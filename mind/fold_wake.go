@@ -37,7 +37,8 @@ func (s *State) fired(e event.Fired) error {
 	if s.jobEnded(e.By) || once || s.Child(e.Posts[0].Room) != nil { // of which there is nothing more to know
 		return nil
 	}
-	f := s.Fires[e.By]
+	by := strings.TrimSpace(e.By + " " + e.Trigger)
+	f := s.Fires[by]
 	f.Count++
 	f.Seen, f.Asked = e.Seen, e.Manual
 	if e.Manual == "" {
@@ -47,7 +48,7 @@ func (s *State) fired(e event.Fired) error {
 	if s.Fires == nil {
 		s.Fires = map[string]Firing{}
 	}
-	s.Fires[e.By] = f
+	s.Fires[by] = f
 	for len(s.Fires) > maxFires {
 		oldest := slices.MinFunc(slices.Sorted(maps.Keys(s.Fires)), func(x, y string) int { return s.Fires[x].Last.Compare(s.Fires[y].Last) })
 		delete(s.Fires, oldest)
@@ -98,7 +99,12 @@ func (s *State) Waking(room, hash string) bool {
 	return slices.ContainsFunc(s.Wakes, func(w Wake) bool { return w.Room == room && w.Hash == hash && !w.Heard })
 }
 
-// Awaits reports whether a line that somebody signed is still unanswered.
-func (s *State) Awaits(by string) bool {
-	return slices.ContainsFunc(s.Wakes, func(w Wake) bool { return w.By == by })
+// Awaits counts the lines that somebody signed and that are still unanswered.
+func (s *State) Awaits(by string) (n int) {
+	for _, w := range s.Wakes {
+		if w.By == by {
+			n++
+		}
+	}
+	return n
 }

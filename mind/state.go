@@ -262,7 +262,7 @@ type State struct {
 	Refusals []string `json:"refusals,omitempty"`
 
 	Wakes []Wake            `json:"wakes,omitempty"` // lines that are not answered yet
-	Fires map[string]Firing `json:"fires,omitempty"` // by signer, the newest
+	Fires map[string]Firing `json:"fires,omitempty"` // by signer, and the trigger that it has a letter for; the newest
 
 	Questions []Question `json:"questions,omitempty"` // to people, that are open
 	Approved  []Question `json:"approved,omitempty"`  // calls that people have approved; the first runs first

@@ -74,7 +74,7 @@ func (h Home) Triggers(id agent.Identity) ([]Trigger, error) {
 		all = append(all, one)
 	}
 	for by, f := range fired {
-		if kind, _, _ := strings.Cut(by, "-"); slices.Contains([]string{"cron", "watch", "mail"}, kind) {
+		if kind, _, _ := strings.Cut(by, "-"); slices.Contains([]string{"cron", "watch", "mail", "webhook"}, kind) {
 			all = append(all, Trigger{Name: by, Firings: *f})
 		}
 	}

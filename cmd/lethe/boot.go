@@ -31,6 +31,9 @@ func (p *program) newHost(o host.Options) (*host.Host, error) {
 	if _, err := p.store(); err != nil {
 		return nil, err
 	}
+	for _, h := range p.settings.Serve.Hooks {
+		o.Webhooks = append(o.Webhooks, h.Agent+"/"+h.Trigger)
+	}
 	return host.New(p.home, p.settings.Settings, o)
 }
 

@@ -222,13 +222,14 @@ type Paused struct {
 // line is signed by what wrote it, stands in one room, and opens a turn of its own
 // when it is heard there. TS is the time that it was due.
 type Fired struct {
-	ID     string `arg:"kN"`
-	By     string `life:"by,must"`    // who signs the line: cron-brief, job-3
-	Missed int    `life:"missed,opt"` // times before this one that were missed while nothing ran
-	Silent int    `life:"silent,opt"` // checks before this one that found nothing
-	Manual string `life:"manual,opt"` // the request of a person for it; no schedule moves
-	Seen   string `life:"seen,opt"`   // what its source had looked at, in the source's own words
-	Again  string `life:"again,opt"`  // the hash of a line that has gone from its room unheard: it is posted again
+	ID      string `arg:"kN"`
+	By      string `life:"by,must"`     // who signs the line: cron-brief, job-3
+	Trigger string `life:"trigger,opt"` // whose letter it is, where the signer is the owner of a file
+	Missed  int    `life:"missed,opt"`  // times before this one that were missed while nothing ran
+	Silent  int    `life:"silent,opt"`  // checks before this one that found nothing
+	Manual  string `life:"manual,opt"`  // the request of a person for it; no schedule moves
+	Seen    string `life:"seen,opt"`    // what its source had looked at, in the source's own words
+	Again   string `life:"again,opt"`   // the hash of a line that has gone from its room unheard: it is posted again
 	Notice
 }
 

@@ -49,6 +49,8 @@ var full = []struct {
 	{Paused{ID: "k3", Why: "cut", Ended: true, Until: at, Notice: notice}, `paused k3 why=cut turn=ended until=2026-11-20T12:57:16Z say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fired{ID: "k4", By: "cron-brief", Missed: 2, Silent: 3, Manual: "cd", Seen: "ab", Again: "0f", Notice: notice},
 		`fired k4 by=cron-brief missed=2 silent=3 manual=cd seen=ab again=0f say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Fired{ID: "k5", By: "mail-ann", Trigger: "post", Seen: "1.2.3 4.5.6", Notice: notice},
+		`fired k5 by=mail-ann trigger=post seen="1.2.3 4.5.6" say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fade{Entries: Entries{1, 9}, To: "gist", Relevance: 3}, `fade e1..e9 to=gist rel=3`},
 	{Spent{On: "turn", Calls: 2, Tokens: tokens, Estimated: true}, `spent on=turn calls=2 in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 estimated=yes`},
 	{Epoch{K: 0, Why: "boot"}, `epoch 0 why=boot`},
