@@ -23,7 +23,6 @@ import (
 // passed there never comes again; nothing else is remembered over a restart.
 type triggers struct {
 	a       *Agent
-	there   bool // the directory
 	looked  look // into it
 	entries []fs.DirEntry
 	all     map[string]*armed
@@ -42,13 +41,14 @@ type armed struct {
 	noticed time.Time   // when the clock was found to have been wrong, or zero
 	own     bool        // the identity wrote it
 	version string      // of the file
+	heard   string      // the rooms that it was read for
 	err     error       // why it cannot run
 	failure string      // what keeps it from running now, or how its command failed
 	stuck   []string    // the files that LIFE has told of and that cannot be moved, as of its last look
 	wake    time.Time   // when it is to be looked at again; zero: at a signal
 	request string      // names the file with which a person asks that it fires now, or ""
 
-	run     *run      // of its command, or nil
+	run     *run      // of its command, until what it printed has fired, or nil
 	checked time.Time // the newest moment for which the command printed nothing
 	silent  int       // how often in a row
 
@@ -100,7 +100,7 @@ func (t *triggers) next() (at time.Time) {
 }
 
 func (t *triggers) due(now time.Time) (out []record, err error) {
-	if err := t.reload(); err != nil {
+	if err := inOrder(t.a.subscriptions, t.reload); err != nil { // which rooms its calls have joined and left
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.all)) {
@@ -132,17 +132,16 @@ func (t *triggers) moment(r *armed, now time.Time) (m moment, printed string, ok
 		default:
 			return m, "", false
 		}
-		r.run, r.failure = nil, c.failure
-		if c.printed != "" {
-			return c.moment, c.printed, true
+		r.failure = c.failure
+		if m, printed, ok = c.moment, c.printed, c.printed != ""; !ok {
+			r.run = nil
+			t.nothing(r, c.moment)
 		}
-		t.nothing(r, c.moment)
-	}
-	if t.a.state.Awaits(r.Signer()) > 0 {
-		return m, "", false
 	}
 	fired := t.a.state.Fires[r.Signer()]
 	switch {
+	case ok:
+	case t.a.state.Awaits(r.Signer()) > 0:
 	case r.request != "":
 		m, ok = moment{at: now, manual: r.request, seen: cmp.Or(r.base, fired.Seen)}, true
 	case r.Watch != "":
@@ -150,11 +149,14 @@ func (t *triggers) moment(r *armed, now time.Time) (m moment, printed string, ok
 	default:
 		m, ok = r.scheduled(fired.Last, now)
 	}
-	if ok && r.Run != "" {
+	if until := r.Loud(now); ok && m.manual == "" && until.After(now) { // it is late
+		r.wake, ok = until, false
+	}
+	if ok && r.Run != "" && r.run == nil {
 		t.start(r, m)
 		return m, "", false
 	}
-	return m, "", ok
+	return m, printed, ok
 }
 
 // scheduled finds the moment that has come, after the last one that fired.
@@ -168,8 +170,9 @@ func (r *armed) scheduled(last, now time.Time) (m moment, ok bool) {
 		return m, false
 	}
 	m.missed, m.at = r.Missed(last, now)
-	if !m.at.IsZero() && now.Before(m.at.Add(r.Delay(m.at))) { // the one before it comes first
-		m.missed, m.at = r.Missed(last, m.at.Add(-time.Second))
+	if newest := m.at.Add(r.Delay(m.at)); !m.at.IsZero() && now.Before(newest) { // it counts those before it
+		r.wake = newest
+		return m, false
 	}
 	if m.at.IsZero() {
 		if next = r.Next(now); !next.IsZero() {
@@ -210,7 +213,7 @@ func (r *armed) after(fired, now time.Time) (newest time.Time) {
 // start runs the command of a trigger beside the loop.
 func (t *triggers) start(r *armed, m moment) {
 	c := &run{moment: m, done: make(chan struct{})}
-	r.run = c
+	r.run, r.changed = c, time.Time{}
 	t.runs.Go(func() { // ends a minute after it has a slot, or with t
 		defer t.a.stir()
 		defer close(c.done)
@@ -248,26 +251,22 @@ func (t *triggers) fire(r *armed, m moment, printed string, out []record) ([]rec
 	}
 	text = strings.TrimSpace(text + "\n" + printed)
 	e := event.Fired{By: r.Signer(), Missed: m.missed, Silent: r.silent, Manual: m.manual, Seen: m.seen}
-	r.silent, r.changed, r.base = 0, time.Time{}, m.seen
+	r.silent, r.changed, r.base, r.run = 0, time.Time{}, m.seen, nil
 	return append(out, t.a.firing(e, text, m.at, r.Room)), nil
 }
 
-// enter sees to it that the identity hears the room of a trigger. Its own triggers bring it
-// into none.
+// enter sees to it that the identity hears the room of a trigger, which its own ones name only when it does.
 func (t *triggers) enter(r *armed) (ok bool, err error) {
 	a := t.a
 	heard := func() bool { return slices.Contains(a.joined(), r.Room) }
-	if !heard() && !r.own {
-		if err := a.cfg.Home.Subscribe(a.id, r.Room); err != nil {
-			r.failure, r.wake = err.Error(), time.Now().Add(retryLater)
-			return false, nil
-		}
-		if err := a.subscriptions(); err != nil {
-			return false, err
-		}
+	if r.failure = ""; heard() {
+		return true, nil
 	}
-	if r.failure = ""; !heard() {
-		r.failure, r.wake = fmt.Sprintf("%s is not in room %s: have it join, or name another room", a.id.Name, r.Room), time.Now().Add(retryLater)
+	r.wake = time.Now().Add(retryLater)
+	if err := a.cfg.Home.Subscribe(a.id, r.Room); err != nil {
+		r.failure = err.Error()
+	} else if err := a.subscriptions(); err != nil {
+		return false, err
 	}
 	return heard(), nil
 }

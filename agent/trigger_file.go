@@ -15,6 +15,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/tools"
@@ -63,6 +64,9 @@ func (a *Agent) checkTrigger(name, content string) (remark string, err error) {
 	}
 }
 
+// written matches what the daemon writes in a home, and no workspace: that is the only "w" in the directory of an identity.
+var written = lazy.Regexp(`^(\.|names|(blobs|bridges|chats|lost\+found)(/.*)?|agents(/[^/]+(/[^w].*)?)?)$`)
+
 // parseTrigger reads a trigger, and what it does not say; joined is the identity's company. The error says what is
 // wrong with it, or what an identity may not do that a person may.
 func (a *Agent) parseTrigger(name string, data []byte, joined []string, own bool) (trigger.Trigger, error) {
@@ -79,13 +83,26 @@ func (a *Agent) parseTrigger(name string, data []byte, joined []string, own bool
 	case t.Room == "": // where people are, rather than where a child works
 		t.Room = joined[max(0, slices.IndexFunc(joined, func(room string) bool { return !strings.HasPrefix(room, "task-") }))]
 	}
-	if !own {
-		return t, nil
-	}
 	path := t.Watch + t.Mail
+	if !own {
+		home, _ := filepath.EvalSymlinks(a.cfg.Home.Dir)
+		real, err := filepath.EvalSymlinks(a.triggers.path(path))
+		if err != nil { // it is not there yet
+			real = a.triggers.path(path)
+		}
+		within, _ := filepath.Rel(home, real)
+		if t.Watch != "" && written().MatchString(within) {
+			return t, fmt.Errorf("watch = %q: Lethe itself writes there, so that each line would be a reason for the next. "+
+				"Watch a workspace, or what is outside of the home", path)
+		}
+		if slices.Contains(joined, t.Room) { // also by a link that was made by hand
+			return t, nil
+		}
+		return t, a.id.MayHear(t.Room)
+	}
 	switch {
 	case !slices.Contains(joined, t.Room):
-		return t, fmt.Errorf("room = %q: you are not in it. JOIN it first, or name one of %s", t.Room, strings.Join(joined, ", "))
+		return t, fmt.Errorf("room = %q: you are not in it. JOIN it first, or name one that you are in", t.Room)
 	case path != "" && !filepath.IsLocal(path):
 		return t, fmt.Errorf("%q is no relative path in your workspace: name one", path)
 	case t.Every > 0 && t.Every < leastPause:
@@ -97,17 +114,13 @@ func (a *Agent) parseTrigger(name string, data []byte, joined []string, own bool
 // reload brings the triggers in line with their files, which anyone may have changed. It
 // costs a look at each.
 func (t *triggers) reload() error {
-	if now := lookAt(t.a.files.path(triggerDir)); !t.looked.same(now) {
-		t.looked, t.entries = now, nil
-		if now.FileInfo != nil {
-			t.entries, _ = os.ReadDir(t.a.files.path(triggerDir))
-		}
-		if there := now.FileInfo != nil; there != t.there {
-			t.there = there
-			defer t.a.watch()
-		}
-	}
 	found, changed := map[string]bool{}, false
+	if now := lookAt(t.a.files.path(triggerDir)); !t.looked.same(now) {
+		changed = (now.FileInfo == nil) != (t.looked.FileInfo == nil)
+		t.looked = now
+		t.entries, _ = os.ReadDir(t.a.files.path(triggerDir)) // none where it is missing
+	}
+	heard := strings.Join(t.a.company(), " ")
 	var requests []string
 	for _, e := range t.entries {
 		name, ok := strings.CutSuffix(e.Name(), suffix)
@@ -119,7 +132,7 @@ func (t *triggers) reload() error {
 		}
 		found[name] = true
 		fi := t.a.files.look(triggerDir + "/" + e.Name())
-		if r := t.all[name]; fi == nil || r != nil && unchanged(r.file, fi) {
+		if r := t.all[name]; fi == nil || r != nil && unchanged(r.file, fi) && r.heard == heard {
 			continue
 		}
 		r, err := t.read(name, fi)
@@ -128,9 +141,11 @@ func (t *triggers) reload() error {
 		}
 		if old := t.all[name]; old != nil && old.When == r.When && old.Quiet == r.Quiet && old.Run == r.Run && old.Zone.String() == r.Zone.String() {
 			kept := *old // a line that is about to come comes, with what is said now
-			kept.Trigger, kept.file, kept.own, kept.version, kept.err, kept.wake = r.Trigger, r.file, r.own, r.version, r.err, r.wake
+			kept.Trigger, kept.file, kept.own, kept.err, kept.wake = r.Trigger, r.file, r.own, r.err, r.wake
+			kept.version = r.version
 			*r = kept
 		}
+		r.heard = heard
 		t.all[name] = r
 		changed = true
 	}
@@ -176,11 +191,7 @@ func (t *triggers) readRequests(names []string) {
 
 // identify names the file that is there now: another one of its name is named otherwise.
 func identify(fi fs.FileInfo) string {
-	inode := uint64(0)
-	if stat, ok := fi.Sys().(*syscall.Stat_t); ok {
-		inode = stat.Ino
-	}
-	return fmt.Sprintf("%d.%d.%d", inode, fi.Size(), fi.ModTime().UnixNano())
+	return fmt.Sprintf("%d.%d.%d", fi.Sys().(*syscall.Stat_t).Ino, fi.Size(), fi.ModTime().UnixNano())
 }
 
 // read reads a trigger from its file.
@@ -226,17 +237,13 @@ func (a *Agent) wrote(p mind.Pending) event.File {
 
 // scopes is what on disk concerns triggers.
 func (t *triggers) scopes() (all []chat.Scope) {
-	if t == nil || !t.there {
+	if t == nil || t.looked.FileInfo == nil {
 		return nil
 	}
 	all = append(all, chat.Scope{Dir: t.a.files.path(triggerDir)})
 	for _, r := range t.all {
-		switch {
-		case r.err != nil:
-		case r.Mail != "":
-			all = append(all, chat.Scope{Dir: t.path(r.Mail)})
-		case r.Watch != "": // a file, or a directory
-			path := t.path(r.Watch)
+		if looked := r.Watch + r.Mail; looked != "" && r.err == nil { // a file, or a directory
+			path := t.path(looked)
 			all = append(all, chat.Scope{Dir: filepath.Dir(path), Names: []string{filepath.Base(path)}}, chat.Scope{Dir: path})
 		}
 	}

@@ -171,7 +171,7 @@ func readMailed(dir *os.Root, fi fs.FileInfo) (data []byte, why string) {
 
 // preview is the beginning of a text; nothing of anything else.
 func preview(data []byte) string {
-	if len(data) == 0 || !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
+	if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
 		return ""
 	}
 	text := strings.TrimSpace(string(data))

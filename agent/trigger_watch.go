@@ -73,7 +73,7 @@ func (t *triggers) watched(r *armed, fired mind.Firing, now time.Time) (m moment
 	if least := fired.Last.Add(leastPause); r.own && at.Before(least) && least.Before(now.Add(clockJumped)) {
 		at = least // what it does in a turn may change what it watches
 	}
-	if r.wake = r.Loud(at); now.Before(r.wake) {
+	if r.wake = at; now.Before(at) { // in quiet hours it waits on
 		return m, false
 	}
 	r.wake = time.Time{}
@@ -82,9 +82,6 @@ func (t *triggers) watched(r *armed, fired mind.Firing, now time.Time) (m moment
 	if err != nil || content == known {
 		r.changed, r.base = time.Time{}, known
 		return m, false
-	}
-	if r.Run != "" { // it is looked at again when it changes again
-		r.changed = time.Time{}
 	}
 	return moment{at: now, seen: content}, true
 }

@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"lethe/internal/lethetest"
+	"lethe/internal/status"
+	"lethe/llm/rehearsal"
+	"lethe/mind"
+	"lethe/trigger"
+)
+
+// A trigger of a room that its identity has left does not run its command, says so once, and goes on when
+// the identity is there again.
+func TestTriggerOfARoomThatWasLeft(t *testing.T) {
+	t.Parallel()
+	soon := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
+	w := newWorld(t,
+		rehearsal.Step{Contains: "go", Answer: calls(
+			"WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/once.toml","content":"at = \"%s\"\nroom = \"ops\"\nrun = \"echo ran >> ran; echo done\"\n"}`, soon),
+			"LEAVE", `{"room":"ops"}`)},
+		rehearsal.Step{Contains: "back", Answer: calls("JOIN", `{"room":"ops"}`)}, always("well"))
+	w.conf.Notify = []string{"notify-ada"}
+	id := w.boot("ada", "dev", "ops")
+	r := w.run(id)
+	r.ask("go")
+	w.eventually("it is told", func() bool { return len(w.having(id, "note", "why", "trigger")) == 1 })
+	for range 5 {
+		r.ask("a turn")
+	}
+	equal(t, "the command has run", r.agent.there("workspace/ran"), false)
+	equal(t, "told", len(w.having(id, "note", "why", "trigger")), 1)
+	contains(t, w.answered("notify-ada", 1), `trigger once does not run: room = "ops": you are not in it`)
+	r.ask("back")
+	w.eventually("it fires", func() bool { return len(w.by("ops", "cron-once")) == 1 })
+	r.finish()
+	equal(t, "runs", w.read(w.own(id, "workspace/ran")), "ran\n")
+	equal(t, "told", len(w.having(id, "note", "why", "trigger")), 1)
+}
+
+// What the daemon writes is not watched: each line would be a reason for the next.
+func TestTriggerWatchesNothingOfLethe(t *testing.T) {
+	t.Parallel()
+	w, id, r := start(t)
+	w.trigger(id, "notices.toml", "every = \"1s\"\nroom = \"notify-ann\"\nrun = \"touch ran\"\n")
+	w.trigger(id, "rooms.toml", fmt.Sprintf("watch = %q\n", w.home.Chats()))
+	w.eventually("both are told", func() bool { return len(w.having(id, "note", "why", "trigger")) == 2 })
+	r.ask("hello")
+	r.finish()
+	equal(t, "a command has run for a room that it may not hear", r.agent.there("workspace/ran"), false)
+	equal(t, "firings", len(w.events(id, "fired")), 0)
+	link := filepath.Join(t.TempDir(), "link")
+	lethetest.Must(t, os.Symlink(w.home.Chats(), link))
+	home := w.home.Dir
+	for path, refused := range map[string]bool{
+		home: true, w.home.Chats(): true, link: true, w.path("new"): true, w.path("dev"): true, home + "/agents": true, id.Dir: true,
+		id.LIFE(): true, home + "/blobs": true, home + "/names/ada": true, "../sandbox": true,
+		w.own(id, "workspace"): false, home + "/names/ada/workspace/new": false, "new": false, home + "/config.toml": false, filepath.Dir(home): false,
+	} {
+		_, err := r.agent.parseTrigger("x", fmt.Appendf(nil, "watch = %q\nroom = \"dev\"\n", path), []string{"dev"}, false)
+		if (err != nil) != refused {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// A line that is late waits for the end of the quiet hours, too, and comes then, once.
+func TestLateLineIsQuiet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	now := time.Now().UTC().Truncate(time.Minute)
+	hour := func(at time.Time) string { return at.Format("15:04") }
+	end := now.Add(3 * time.Hour)
+	w.trigger(id, "late.toml", fmt.Sprintf("at = %q\ntz = \"UTC\"\nquiet = \"%s-%s\"\nsay = \"x\"\n",
+		now.Add(-5*time.Minute).Format(time.RFC3339), hour(now.Add(-time.Minute)), hour(end)))
+	r := w.run(id)
+	w.shows(id, "it waits", func(s status.Status) bool { return len(s.Triggers) == 1 && s.Triggers[0].Next.Equal(end) })
+	r.finish()
+	equal(t, "lines", len(w.by("dev", "cron-late")), 0)
+
+	night := time.Date(2026, 11, 23, 2, 31, 0, 0, time.UTC)
+	trig, err := trigger.Parse("late", []byte("cron = \"0 21,7 * * *\"\nquiet = \"22:00-07:00\"\nrun = \"look\"\n"), time.UTC)
+	lethetest.Must(t, err)
+	trig = trig.For(id.Self)
+	for _, printed := range []string{"", "something"} { // it was to begin before the quiet hours, or has ended in them
+		ts := &triggers{a: &Agent{state: mind.New()}}
+		ts.a.state.Fires = map[string]mind.Firing{"cron-late": {Last: night.Add(-24 * time.Hour)}}
+		r := &armed{Trigger: trig, since: night.Add(-48 * time.Hour)}
+		if printed != "" {
+			r.run = &run{moment: moment{at: night}, done: make(chan struct{}), printed: printed}
+			close(r.run.done)
+		}
+		_, _, ok := ts.moment(r, night)
+		equal(t, "it comes at night", ok || printed == "" && r.run != nil, false)
+		equal(t, "until", r.wake.Equal(night.Truncate(24*time.Hour).Add(7*time.Hour)), true)
+	}
+}
