@@ -1,18 +1,48 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
+	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/redact"
-	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
 )
 
 // An erasure is decided when its plan is durable. Whoever opens the identity next carries it out
 // first: bytes, before anything reads them, and then what the log says of it. The plan goes last.
+
+// ErrErasing says that an erasure of a life is under way, or was cut short.
+var ErrErasing = errors.New("an erasure of it is not finished")
+
+// Erasing returns an ErrErasing from the moment that an erasure is decided until nothing is left to do of it.
+func (id Identity) Erasing() error {
+	if plan, err := redact.Load(id.Dir); plan == nil && err == nil {
+		return nil
+	}
+	return fmt.Errorf("open %s: %w", id.Name, ErrErasing)
+}
+
+// FinishErasure ends an erasure that was cut short, if there is one. Whoever opens a home calls it for each identity,
+// before anything reads what is to go. Where the error wraps ErrCorrupt the bytes have gone, and the log cannot tell it.
+func (h Home) FinishErasure(id Identity, log *slog.Logger) error {
+	if id.Erasing() == nil {
+		return nil
+	}
+	store, err := blobs.Open(h.Blobs())
+	if err != nil {
+		return err
+	}
+	held, err := Hold(id, Config{Home: h, Store: store, Log: log})
+	if err != nil {
+		return fmt.Errorf("finish an erasure: %w", err)
+	}
+	return held.Close()
+}
 
 // planned carries out the plan of an erasure, as far as bytes go; nil where there is none.
 func (a *Agent) planned() (*redact.Plan, error) {
@@ -32,15 +62,14 @@ func (a *Agent) recordErased(plan *redact.Plan) error {
 	if plan == nil {
 		return nil
 	}
-	said := false
-	err := a.log.Back(0, func(e life.Event, offset int64) bool {
-		said = said || offset >= plan.End && e.Kind == life.Sealed // the end of that append: nothing of it was torn off
-		return !said && offset > plan.End
-	})
-	if u := a.state.Unit(); err == nil && !said && u != nil && u.Waits() {
+	if last := a.log.Last(); len(last) > 0 && last[0].Get("why") == "erased" && a.log.Size() > plan.End {
+		return redact.Done(a.id.Dir) // nothing is written between what tells of an erasure and this
+	}
+	var err error
+	if u := a.state.Unit(); u != nil && u.Waits() {
 		err = a.settle() // a note does not stand between calls and their results
 	}
-	if err == nil && !said {
+	if err == nil {
 		note := a.note(event.Note{Why: "erased"}, "something was erased", fmt.Sprintf(
 			"Your owner has had something erased from your life, for good: %d places. Where it stood, [erased...] or dots stand now. What it was is not to be told, guessed or asked for.", plan.Places))
 		err = a.epochOf("erased", a.withoutErased, append(erasedLines(plan), note))

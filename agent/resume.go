@@ -31,8 +31,12 @@ func Fold(id Identity, store *blobs.Store) (*mind.State, error) {
 	return state, err
 }
 
-// View opens the log of an identity for reading. It ends before a torn end, also one whose texts are torn.
+// View opens the log of an identity for reading. It ends before a torn end, also one whose texts are torn. While the life
+// is Erasing, nobody looks at it.
 func View(id Identity, store *blobs.Store) (*life.Log, error) {
+	if err := id.Erasing(); err != nil {
+		return nil, err
+	}
 	log, err := life.View(id.LIFE())
 	if err != nil {
 		return nil, id.Unread(err)
@@ -44,9 +48,13 @@ func View(id Identity, store *blobs.Store) (*life.Log, error) {
 	return log, nil
 }
 
-// dropTorn has a log end before its last append if a text is missing or damaged that a line of it refers to: a power loss took
-// it before the append was durable, and nothing rests on it. Otherwise it returns the texts.
+// dropTorn has a log end before its last append if that is not whole, or if a text is missing or damaged that a line of it
+// refers to: a power loss took it before the append was durable, and nothing rests on it. Otherwise it returns the texts.
 func dropTorn(log *life.Log, store *blobs.Store) (texts []mind.Body, err error) {
+	if !log.Last().Whole() {
+		log.DropLast()
+		return nil, nil
+	}
 	for _, e := range log.Last() {
 		bodies, err := load(e, store)
 		if errors.Is(err, blobs.ErrNotFound) || errors.Is(err, blobs.ErrDigest) {

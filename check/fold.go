@@ -34,7 +34,8 @@ type folder struct {
 	s       *mind.State
 	altered bool               // since the last epoch a text was folded that is not what it was
 	stand   map[[8]byte][]byte // for texts that are missing, by the beginning of their addresses
-	told    map[string]string  // tombstones that LIFE states
+	last    life.Append        // as far as it was read
+	told    map[string]string  // tombstones that LIFE states, and seals
 	lasts   []string           // addresses that seals name
 }
 
@@ -42,6 +43,9 @@ type folder struct {
 func (c *checker) life(id agent.Identity) (err error) {
 	f := &folder{checker: c, id: id, s: mind.New(), stand: map[[8]byte][]byte{}, told: map[string]string{}}
 	c.Lives++
+	if err := id.Erasing(); err != nil {
+		f.find("unfinished erasure", id.Dir, err.Error(), nil)
+	}
 	var untold []blobs.Hash
 	r := newReacher(id, c.all, func(h blobs.Hash) error { untold, c.named[h] = append(untold, h), true; return nil }, f.missUnnamed)
 	if f.log, err = life.ReadFrom(id.LIFE(), life.Mark{}); err == nil {
@@ -50,8 +54,10 @@ func (c *checker) life(id agent.Identity) (err error) {
 	}
 	for err == nil {
 		var e life.Event
-		if e, _, err = f.log.Next(); err == nil {
+		var follows bool
+		if e, follows, err = f.log.Next(); err == nil {
 			f.line++
+			f.last.Add(e, follows)
 			err = errors.Join(f.fold(e), r.line(e))
 		}
 	}
@@ -103,10 +109,8 @@ func (f *folder) fold(e life.Event) error {
 	f.altered = f.altered || gone
 	if e, ok := event.As[event.Sealed](e); ok {
 		f.lasts = append(f.lasts, e.Last)
-	}
-	if e, ok := event.As[event.Erased](e); ok {
-		for _, b := range e.Blobs {
-			f.told[b.Address] = b.Tombstone
+		for _, line := range f.last {
+			stated(line, f.told)
 		}
 	}
 	if e.Kind == life.Epoch && len(bodies) == 1 {

@@ -75,6 +75,7 @@ func Collect(home agent.Home, store *blobs.Store, move bool) (g Garbage, err err
 	keep, here, now := map[blobs.Hash]bool{}, map[string]bool{}, time.Now()
 	for _, id := range lives {
 		here[id.Self] = true
+		err = errors.Join(err, id.Erasing())
 		r := newReacher(id, all, func(h blobs.Hash) error { keep[h] = true; return nil }, func(_ blobs.Hash, lost error) { err = errors.Join(err, lost) })
 		err = errors.Join(err, all.scan(id, func(e life.Event, _ int64) error { return r.line(e) }))
 	}

@@ -31,6 +31,10 @@ func Repair(home agent.Home, store *blobs.Store, lives []agent.Identity, tell fu
 		if pid, running := agent.Running(id); running {
 			return nil, nil, &agent.RunningError{Identity: id, PID: pid}
 		}
+		// Nothing of what is to go may be moved, or put back from where it was moved to.
+		if err := home.FinishErasure(id, nil); err != nil && !errors.Is(err, agent.ErrCorrupt) {
+			return nil, nil, err
+		}
 	}
 	for more := true; err == nil && more; {
 		if left, err = Fsck(home, store, lives, tell); err != nil {

@@ -80,3 +80,28 @@ func TestDamagedUploadIsNoStray(t *testing.T) {
 		t.Errorf("found %v", r.Findings)
 	}
 }
+
+// A repair of an older program was torn before its seal, and the life went on: what nothing seals is told once more, and
+// the life can be verified again.
+func TestToldWithoutASeal(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	h, err := w.store.Resolve(refs(t, ada, "inbound")[3])
+	lethetest.Must(t, err)
+	b, err := w.store.Get(h)
+	lethetest.Must(t, err)
+	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: blobs.Lost, At: time.Now()}, b.Meta, []byte(LostText))
+	lethetest.Must(t, err)
+	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+	lethetest.Must(t, err)
+	lethetest.Must(t, held.Commit(agent.Record{Event: event.Erased{Why: blobs.Lost, Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
+	lethetest.Must(t, held.Epoch("count", nil)) // another append, whose seal does not count for it
+	lethetest.Must(t, held.Close())
+	if v := w.verify(ada, nil); v.Fault == nil {
+		t.Error("what no seal says counts")
+	}
+	w.mended("untold loss")
+	if v := w.verify(ada, nil); v.Fault != nil {
+		t.Error(v.Fault)
+	}
+}

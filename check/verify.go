@@ -54,9 +54,8 @@ type verifier struct {
 	signed bool                      // a key that seals this life has signed it
 	gone   map[int64]life.Erasure    // what LIFE.erased says
 	left   map[string]string         // hashes of what is there
-	stated map[string]string         // what lines of this append say that there is; its seal makes it count
-	sealed map[string]string         // what it was made to count of these
-	taken  string                    // the key of the home that has received the life, as a line of this append says
+	last   life.Append               // as far as it was read
+	sealed map[string]string         // what lines say that there is, of appends that end with a seal
 	parent map[blobs.Hash]blobs.Hash // of each blob
 	newest string                    // blob, as a line names it
 	lasts  map[string]bool           // the newest blobs, as seals name them
@@ -68,7 +67,7 @@ type verifier struct {
 }
 
 func newVerifier(id agent.Identity, o VerifyOptions) *verifier {
-	return &verifier{VerifyOptions: o, id: id, left: map[string]string{}, stated: map[string]string{}, sealed: map[string]string{}, parent: map[blobs.Hash]blobs.Hash{}, lasts: map[string]bool{}, refs: map[blobs.Hash]int64{}}
+	return &verifier{VerifyOptions: o, id: id, left: map[string]string{}, sealed: map[string]string{}, parent: map[blobs.Hash]blobs.Hash{}, lasts: map[string]bool{}, refs: map[blobs.Hash]int64{}}
 }
 
 // Verify finds out whether a life was altered: it checks the checksum of each line, each seal, that
@@ -114,10 +113,7 @@ func (v *verifier) lines(r *reacher) error {
 			return err
 		}
 		v.Lines++
-		if !follows { // a seal makes only lines of its own append count, which its key has written
-			v.taken = ""
-			clear(v.stated)
-		}
+		v.last.Add(line, follows)
 		if err := v.line(line); err != nil && v.Fault == nil {
 			v.Fault = fmt.Errorf("line %d, at byte %d: %w", v.Lines, at, err)
 		}
@@ -143,22 +139,23 @@ func (v *verifier) line(line life.Event) error {
 	if len(line.Refs) > 0 && line.Kind != "fade" { // whose blobs are nothing without the epoch behind it
 		v.newest = line.Refs[len(line.Refs)-1].Hash
 	}
-	if !slices.Contains([]string{life.Sealed, "received", "erased"}, line.Kind) {
+	if line.Kind != life.Sealed {
 		return nil
 	}
 	e, err := event.Parse(line)
-	switch e := e.(type) {
-	case event.Sealed:
-		return v.seal(e)
-	case event.Received:
-		v.taken = e.Key
-	case event.Erased:
-		for _, text := range append(line.All("line"), line.All("blob")...) {
-			what, left, _ := strings.Cut(text, ":")
-			v.stated[what] = left
-		}
+	if err == nil {
+		err = v.seal(e.(event.Sealed))
 	}
 	return err
+}
+
+// stated takes in what a line says is left of lines and blobs of which bytes are gone.
+func stated(line life.Event, left map[string]string) {
+	for _, text := range append(line.All("line"), line.All("blob")...) {
+		if what, is, ok := strings.Cut(text, ":"); ok && line.Kind == "erased" {
+			left[what] = is
+		}
+	}
 }
 
 // name takes in the blobs that a line names by the beginnings of their addresses.
@@ -177,17 +174,22 @@ func (v *verifier) name(r *reacher, line life.Event) {
 func (v *verifier) seal(e event.Sealed) error {
 	c := proof.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: proof.Binary(e.Sig)}
 	lines := fmt.Sprintf("lines %d to %d", v.Checkpoint.Size+1, c.Size)
+	received := slices.ContainsFunc(v.last, func(line life.Event) bool { // its home has written the line and the seal
+		return line.Kind == "received" && line.Get("key") == e.Key
+	})
 	switch {
 	case e.Size != c.Size || e.Root != proof.Text(c.Root[:]):
 		return fmt.Errorf("this seal is of other lines: of %s at least one was altered, added or left out", lines)
 	case c.Verify(e.Key) != nil:
 		return fmt.Errorf("this seal has no signature of the key that it names: %s may be anybody's", lines)
-	case v.next != "" && v.next != e.Key && v.taken != e.Key:
+	case v.next != "" && v.next != e.Key && !received:
 		return fmt.Errorf("this seal is by another key than the one before, and no line says that another home received the life: %s may be anybody's", lines)
 	}
 	v.Seals++
 	v.Checkpoint, v.Signer, v.next = c, e.Key, e.Key
-	maps.Copy(v.sealed, v.stated)
+	for _, line := range v.last {
+		stated(line, v.sealed)
+	}
 	if v.lasts[e.Last] = true; e.Last == "" { // of an older program
 		delete(v.lasts, "")
 	}

@@ -371,6 +371,50 @@ func TestPowerLossOfAnErasure(t *testing.T) {
 	}
 }
 
+// Until an erasure that was cut short is finished, nothing of the life is shown, copied or collected; whatever repairs the
+// home finishes it first, and moves nothing away of what is to go.
+func TestUnfinished(t *testing.T) {
+	for _, stage := range []durable.Stage{durable.Before, durable.After} {
+		w := newWorld(t)
+		broken := 0
+		mended := lethetest.Break(t, w.home.Dir, func(s durable.Stage, op, path string) error {
+			if s == stage && strings.Contains(path, "/blobs/") {
+				broken++
+			}
+			if broken > 0 {
+				return errors.New("the disk fails")
+			}
+			return nil
+		})
+		if _, err := w.erase(Request{Text: word}); err == nil {
+			t.Fatal("it has not failed")
+		}
+		mended()
+		_, ferr := agent.Fold(w.id, w.store)
+		_, aerr := agent.At(w.id, w.store, agent.Moment{})
+		_, gerr := check.Collect(w.home, w.store, true)
+		for _, err := range []error{ferr, aerr, gerr} {
+			if !errors.Is(err, agent.ErrErasing) {
+				t.Errorf("it is shown: %v", err)
+			}
+		}
+		found, err := check.Fsck(w.home, w.store, nil, nil)
+		lethetest.Must(t, err)
+		if !slices.ContainsFunc(found.Findings, func(f check.Finding) bool { return f.Kind == "unfinished erasure" }) {
+			t.Errorf("it is not found: %v", found.Findings)
+		}
+		_, left, err := check.Repair(w.home, w.store, nil, nil)
+		lethetest.Must(t, err)
+		if now := holding(t, w.home.Dir, word); len(now) > 0 || w.id.Erasing() != nil {
+			t.Errorf("after a repair it is still in %q: %v", now, left.Findings)
+		}
+		if v, err := check.Verify(w.id, w.store, check.VerifyOptions{}); err != nil || v.Fault != nil {
+			t.Errorf("%v, %v", v.Fault, err)
+		}
+		w.whole(t)
+	}
+}
+
 // load is a disk that holds a directory, durably.
 func load(t testing.TB, dir string) *crashdisk.Disk {
 	t.Helper()

@@ -98,7 +98,7 @@ func (c *chain) verify(at Mark, line string) (record, error) {
 type ending struct {
 	Mark
 	from   Mark
-	events []Event
+	events Append
 }
 
 // soundEnd finds where the sound part of a log ends. What follows, if anything, is a

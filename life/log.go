@@ -89,14 +89,14 @@ func open(path string, flag int) (*Log, error) {
 	return &Log{path: path, file: f, own: fi, end: last.Mark, last: last}, nil
 }
 
-// Last returns the events of the last append, or what a crash has left of them, as the log was opened.
-func (l *Log) Last() []Event { return l.last.events }
+// Last returns the last append, or what a crash has left of it, as the log was opened.
+func (l *Log) Last() Append { return l.last.events }
 
-// DropLast has the log end before them, for good with SetAside; whoever knows that texts of them are missing calls it before
-// the next append. The first append of a log stays.
+// DropLast has the log end before it, for good with SetAside; whoever knows that it is not Whole, or that texts of it are
+// missing, calls it before the next append. The first append of a log stays.
 func (l *Log) DropLast() {
 	if l.last.from.Offset > 0 {
-		l.end = l.last.from
+		l.end, l.last.events = l.last.from, nil
 	}
 }
 

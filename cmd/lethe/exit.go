@@ -79,7 +79,7 @@ func codeOf(err error) int {
 		errors.Is(err, agent.ErrHear), errors.Is(err, erase.ErrText), errors.Is(err, archive.ErrRecipient):
 		return exitUsage
 	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse), errors.Is(err, erase.ErrBusy),
-		errors.As(err, new(*agent.ElsewhereError)), errors.Is(err, archive.ErrImporting):
+		errors.As(err, new(*agent.ElsewhereError)), errors.Is(err, archive.ErrImporting), errors.Is(err, agent.ErrErasing):
 		return exitRunning
 	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)), errors.Is(err, archive.ErrKey):
 		return exitNoKey
@@ -114,6 +114,8 @@ func (p *program) hintOf(err error) string {
 		return fmt.Sprintf("begin another life with it: %s; or, if the life that it mirrors is no more: lethe import ARCHIVE --restore", p.lethe("fork %s", elsewhere.Identity.Name))
 	case errors.As(err, &elsewhere):
 		return "run it there; to take it back, import here what is exported there"
+	case errors.Is(err, agent.ErrErasing):
+		return "every command finishes it, or warns why it cannot; where the life is damaged, begin with: " + p.lethe("fsck --repair")
 	case errors.Is(err, archive.ErrKey):
 		return "name a file with the age key: --identity FILE"
 	case errors.Is(err, archive.ErrDamaged):

@@ -57,6 +57,12 @@ func (p *program) open(missing bool) error {
 	if keys := p.settings.Ignored; len(keys) > 0 && !told {
 		p.note("warning", "%s: %s no longer has an effect; delete it", config.File(p.home.Dir), strings.Join(keys, ", "))
 	}
+	all, _ := p.home.List() // commands that need it tell of an error
+	for _, id := range all {
+		if err := p.home.FinishErasure(id, p.logTo(p.err)); err != nil {
+			p.note("warning", "%v", err)
+		}
+	}
 	return err
 }
 
