@@ -415,6 +415,32 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// An erasure whose end failed is told once, and the one behind it is told, too.
+func TestToldOnce(t *testing.T) {
+	w := newWorld(t)
+	mended := lethetest.Break(t, w.home.Dir, func(stage durable.Stage, op, path string) error {
+		if op == "remove" && filepath.Base(path) == "erase.json" {
+			return errors.New("the disk fails")
+		}
+		return nil
+	})
+	if _, err := w.erase(Request{Text: word}); err == nil {
+		t.Fatal("it has not failed")
+	}
+	mended()
+	told := lethetest.Read(t, w.id.LIFE())
+	lethetest.Must(t, w.hold())
+	lethetest.Holds(t, w.id.LIFE(), told)
+	_, err := w.erase(Request{Text: "my cat is called Tom"})
+	lethetest.Must(t, err)
+	if more := lethetest.Read(t, w.id.LIFE())[len(told):]; !strings.Contains(more, "] erased why=erased") {
+		t.Errorf("the second one is not told: %q", more)
+	}
+	if v, err := check.Verify(w.id, w.store, check.VerifyOptions{}); err != nil || v.Fault != nil {
+		t.Errorf("%v, %v", v.Fault, err)
+	}
+}
+
 // load is a disk that holds a directory, durably.
 func load(t testing.TB, dir string) *crashdisk.Disk {
 	t.Helper()
