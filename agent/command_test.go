@@ -65,7 +65,7 @@ func TestStopInMidCall(t *testing.T) {
 	equal(t, "answers", len(w.said("dev")), 2)
 	equalSlices(t, "heard", w.heard(r.id, "dev"), []string{"the first question", "hello"})
 	contains(t, w.prompt(), "ann stopped you here")
-	contains(t, w.prompt(), "which was not posted:\\nmuch to say much to say")
+	contains(t, w.prompt(), "which was not posted:\\n    much to say much to say")
 	shown := w.fold(r.id).Live[2].Text
 	contains(t, shown, " shows them: ◱hash=")
 	if n := (&llm.Estimator{}).Tokens(llm.Weight(shown)); n > compactor.MaxResult {

@@ -218,7 +218,7 @@ func TestOwnFilesAreEdited(t *testing.T) {
 	w.rewrite(w.own(id, "MEMORY.md"), func(string) string { return "Ann likes teal.\n" })
 	w.eventually("a note", func() bool { return len(w.events(id, "note")) == 1 })
 	r.ask("hello")
-	contains(t, w.prompt(), "Somebody changed self/MEMORY.md. It reads now:\\nAnn likes teal.")
+	contains(t, w.prompt(), "Somebody changed self/MEMORY.md. It reads now:\\n    Ann likes teal.")
 	r.ask("note it")
 	r.stop()
 	equal(t, "notes after its own change", len(w.events(id, "note")), 1)

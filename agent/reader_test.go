@@ -55,23 +55,39 @@ func TestReaderOfTail(t *testing.T) {
 
 var began = regexp.MustCompile(`this context began \d{4}-\d\d-\d\d`)
 
-// The program opens the lives of docs/vectors, and what it sends first begins with the bytes that are recorded with them.
+// What is indented in the requests of an epoch that this version begins: notes, and summaries.
+var quoting = regexp.MustCompile(`("content":"◆ e\d+ note\\n|◆ e\d+\.\.e\d+ summary [^◲]*◲)((?:\\n[^◆"]|\\[^n]|[^"\\])*(?:\\n")?)`)
+
+// The program opens the lives of docs/vectors, which earlier ones have lived, and what it sends first begins with the bytes that
+// are recorded with them while their epochs go on. In the next epoch words of others are indented.
 func TestVectorsAreSent(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"approvals", "faded", "torn", "boot", "rooms", "calls", "cut", "notes", "edited", "questions"} {
-		w := newWorld(t)
-		w.conf.Recall.NoHints = true
-		lethetest.Unpack(t, filepath.Join(lethetest.Root(t), "docs", "vectors", name+".tar.gz"), w.home.Dir)
-		id, err := w.home.Find("lethe")
-		lethetest.Must(t, err)
-		r := w.run(id)
-		r.ask("what is 12*7?")
-		r.stop()
-		want, _, _ := strings.Cut(w.read(filepath.Join(w.home.Dir, "requests", "lethe.deepseek.json")), `],"model":`)
-		got := string(w.asked()[0].Body)
-		today := began.FindString(got) // of the epoch that it opens
-		if today == "" || !strings.HasPrefix(got, began.ReplaceAllString(want, today)+`,{"role":"user"`) {
-			t.Errorf("%s: the program sends\n%s\nwant first\n%s", name, got, want)
+		for _, why := range []string{"the epoch goes on", "the next epoch"} {
+			w := newWorld(t)
+			w.conf.Recall.NoHints = true
+			lethetest.Unpack(t, filepath.Join(lethetest.Root(t), "docs", "vectors", name+".tar.gz"), w.home.Dir)
+			id, err := w.home.Find("lethe")
+			lethetest.Must(t, err)
+			want, _, _ := strings.Cut(w.read(filepath.Join(w.home.Dir, "requests", "lethe.deepseek.json")), `],"model":`)
+			if s := w.fold(id); why == "the epoch goes on" {
+				w.conf.Params = s.Stable.Params
+				w.conf.Params.Model = s.Stable.Params.Asked
+			}
+			r := w.run(id)
+			r.ask("what is 12*7?")
+			r.stop()
+			got := string(w.asked()[0].Body)
+			if why == "the next epoch" {
+				want = began.ReplaceAllString(want, began.FindString(got))
+				want = quoting.ReplaceAllStringFunc(want, func(s string) string {
+					m := quoting.FindStringSubmatch(s)
+					return m[1] + strings.NewReplacer(`\n◳ `, `\n◳ `, `\n`, `\n    `, `\u2028`, `\n    `).Replace(m[2])
+				})
+			}
+			if !strings.HasPrefix(got, want+`,{"role":"user"`) {
+				t.Errorf("%s, %s: the program sends\n%s\nwant first\n%s", name, why, got, want)
+			}
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"lethe/internal/secret"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/llm"
 	"lethe/mind"
 	"lethe/proof"
 )
@@ -121,7 +122,8 @@ func (a *Agent) prepare(records []record) ([]prepared, error) {
 	for _, r := range records {
 		if note, ok := r.event.(event.Note); ok {
 			if text := r.bodies[0]; len(text.data) >= 1000 { // a person's file has any length
-				note.Show = fit(mind.Result(text.data), text.gist, compactor.MaxResult, a.batchChars())
+				weigh := func(s string) int { return llm.Weight(mind.Indent(s)) }
+				note.Show = mind.Fit(mind.Result(text.data), text.gist, compactor.MaxResult, a.batchChars(), weigh)
 				note.Places = note.Show > 0
 			}
 			r.event = note

@@ -251,7 +251,7 @@ func (r *rendering) follow(s *mind.State) *rendering {
 		r.prefix.Add(Wire((&mind.State{Stable: s.Stable}).Messages(""))...)
 	}
 	for ; r.entries < len(s.Live) && !s.Live[r.entries].Waits(); r.entries++ {
-		r.prefix.Add(Wire(s.Live[r.entries].Messages())...)
+		r.prefix.Add(Wire(s.Live[r.entries].Messages(s.Stable.Indented))...)
 	}
 	return r
 }

@@ -61,7 +61,7 @@ type unit struct {
 }
 
 func unitOf(e *mind.Entry, meter Meter) unit {
-	return unit{e, tokens(e.Messages(), meter)}
+	return unit{e, tokens(e.Messages(true), meter)}
 }
 
 // Eligible is how many tokens of entries the job is about.

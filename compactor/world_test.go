@@ -177,7 +177,7 @@ func (w *world) mechanically() Outcome {
 func (w *world) live() int {
 	n := 0
 	for _, e := range w.state.Live {
-		n += tokens(e.Messages(), meter)
+		n += tokens(e.Messages(true), meter)
 	}
 	return n
 }

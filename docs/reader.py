@@ -217,7 +217,9 @@ def messages(state, notes, add):
     if state["stable"]["past"]: add("user", state["stable"]["past"])
     for e in state["live"]:
         if e["kind"] != "reply":
-            add("user", f"◆ e{e['n']} {e['kind']}{' room=' + e['room'] if e['kind'] == 'inbound' else ''}\n{e['text']}", remark=e["kind"] != "inbound")
+            said = e["text"]
+            if state["stable"].get("indented") and e["kind"] == "note": said = indent(said.replace("\u2028", "\n")).replace("\n    ◳ ", "\n◳ ")
+            add("user", f"◆ e{e['n']} {e['kind']}{' room=' + e['room'] if e['kind'] == 'inbound' else ''}\n{said}", remark=e["kind"] != "inbound")
             continue
         if not all(c.get("status") for c in e["calls"]): break
         calls = [(f"e{e['n']}_{k}", c) for k, c in enumerate(e["calls"], 1)]

@@ -82,7 +82,7 @@ func (s *State) Renew(in Inputs) {
 	for name, version := range in.Files {
 		s.Files[name] = version
 	}
-	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params}
+	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Indented: true}
 }
 
 // Open renders the user message that opens the epoch: what has faded, oldest first, the

@@ -80,7 +80,7 @@ func (r Range) String() string {
 	if r.Text == "" {
 		return head
 	}
-	return head + "\n" + r.Text
+	return Indent(head + "\n" + r.Text)
 }
 
 // Forgotten renders what has faded, and the pins, as they stand in the past.

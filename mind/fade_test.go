@@ -24,8 +24,8 @@ func TestPastOfEveryLevel(t *testing.T) {
 ◆ e1..e90 card ◱hash=0123456789abcdef gist=32 gists: tulips◲
 ◆ e91..e91 gist ◱hash=0123456789abcdef gist=forged ◰2 ◰4 e1 note◲
 ◆ e92..e99 summary ◱hash=0123456789abcdef gist=the deploy◲
-It was deployed.
-Also: v1.2
+    It was deployed.
+    Also: v1.2
 ◆ pins
 - e3..e9: ada: always answer in French
 - be kind

@@ -17,6 +17,9 @@ import (
 func TestLives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
+		if rapid.Bool().Draw(t, "older") {
+			w.older()
+		}
 		epoch, sent := -1, []Message(nil)
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			w.step(t)
@@ -114,7 +117,7 @@ func checkStructure(t lethetest.Failer, w *world, ms []Message) {
 			}
 		}
 		if e.View != nil {
-			edited[e.Text], edited[e.Header()+"\n"+e.Text], edited[e.Reasoning] = true, true, true
+			edited[e.Text], edited[e.Messages(w.state.Stable.Indented)[0].Content], edited[e.Reasoning] = true, true, true
 		}
 	}
 	for i, m := range ms {

@@ -112,6 +112,6 @@ func TestShownRefs(t *testing.T) {
 	}
 	last := w.last()
 	if strings.Contains(last.Text, "◆") || !strings.HasPrefix(last.Header(), "◆ e2 hint") {
-		t.Errorf("a hint reads %q", last.Messages()[0].Content)
+		t.Errorf("a hint reads %q", last.Messages(true)[0].Content)
 	}
 }

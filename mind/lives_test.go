@@ -111,6 +111,14 @@ func (w *world) count(why string) {
 	w.happen(event.Epoch{K: w.state.Epoch, Why: why}, string(body))
 }
 
+// older makes the epoch one that a version before indented notes began.
+func (w *world) older() {
+	w.t.Helper()
+	w.state.Stable.Indented = false
+	w.count("count")
+	w.state = w.fold()
+}
+
 const someTools = `[{"type":"function", "function":{"name":"BASH","description":"runs <cmd> & waits"}}]`
 
 // renew begins a new epoch.

@@ -59,6 +59,9 @@ func TestReaderOfThePages(t *testing.T) {
 	}
 	lives := rapid.Custom(func(t *rapid.T) *world {
 		w := newWorld(t)
+		if rapid.Bool().Draw(t, "older") {
+			w.older()
+		}
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			w.step(t)
 		}

@@ -44,7 +44,7 @@ func (s *State) Messages(tail string) []Message {
 		if e.Waits() {
 			break // and nothing follows it
 		}
-		out = append(out, e.Messages()...)
+		out = append(out, e.Messages(s.Stable.Indented)...)
 	}
 	if tail != "" {
 		out = append(out, Message{Role: "user", Content: tail, Aside: true})
@@ -52,10 +52,14 @@ func (s *State) Messages(tail string) []Message {
 	return out
 }
 
-// Messages renders one entry: one message, or a whole unit.
-func (e *Entry) Messages() []Message {
+// Messages renders one entry: one message, or a whole unit. indented is that of Stable.
+func (e *Entry) Messages(indented bool) []Message {
 	if e.Kind != Reply {
-		return []Message{{Role: "user", Content: e.Header() + "\n" + e.Text, Aside: e.Kind != Inbound}}
+		text := e.Text
+		if indented && e.Kind == Note { // the daemon begins each line of a hint
+			text = Indent(text)
+		}
+		return []Message{{Role: "user", Content: e.Header() + "\n" + text, Aside: e.Kind != Inbound}}
 	}
 	m := Message{Role: "assistant", Content: e.Text, Reasoning: e.Reasoning}
 	if strings.TrimSpace(m.Content) == "" {
@@ -149,6 +153,12 @@ func model(s string) string { return outside(blobs.Unescape(s)) }
 // whichever of its spellings a reader might take for one.
 var indented = strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n    ",
 	"\v", "\n    ", "\f", "\n    ", "\u0085", "\n    ", "\u2029", "\n    ")
+
+// Indent renders a text that holds words of others: each line but the first, and the mark of a cut, continues the first.
+func Indent(text string) string {
+	text = indented.Replace(strings.ReplaceAll(text, "\u2028", "\n"))
+	return strings.ReplaceAll(text, "\n    ◳ ", "\n◳ ")
+}
 
 // Heard renders the bytes of a room as an inbound entry shows them, whole, without the
 // identity's own lines. A newline inside a message is shown as an indented continuation,

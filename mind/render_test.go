@@ -111,7 +111,7 @@ func TestEntryMessages(t *testing.T) {
 		{"an empty note", Entry{N: 3, Kind: Note}, Message{Role: "user", Content: "◆ e3 note\n"}},
 	}
 	for _, tt := range tests {
-		ms := tt.e.Messages()
+		ms := tt.e.Messages(true)
 		checkPrefix(t, ms, []Message{tt.want})
 		if len(ms) != 1 {
 			t.Errorf("%s: %+v", tt.name, ms)

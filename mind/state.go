@@ -198,6 +198,8 @@ type Stable struct {
 	Past   string `json:"past"`
 	Tools  string `json:"tools,omitempty"` // JSON, as text: inside JSON it would come back as other bytes
 	Params Params `json:"params"`
+	// Indented: messages show notes as Indent renders them. In the epochs of earlier versions they do not.
+	Indented bool `json:"indented,omitempty"`
 }
 
 // Context is what a request shows of the past, oldest first.

@@ -62,7 +62,12 @@ func (s *State) shortSelf() string { return s.Self[:min(16, len(s.Self))] }
 // sections renders the stable parts and the entries up to number through.
 func (s *State) sections(through int) []section {
 	out := []section{{"◆ system", s.Stable.System}}
-	out = append(out, parse(s.Stable.Past)...)
+	for _, sec := range parse(s.Stable.Past) {
+		if kind, _, _ := sec.sort(); kind == faded && s.Stable.Indented { // a person edits the summary as it was written
+			sec.body = strings.ReplaceAll("\n"+sec.body, "\n    ", "\n")[1:]
+		}
+		out = append(out, sec)
+	}
 	for _, e := range s.Live {
 		if e.N > through {
 			break
