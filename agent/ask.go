@@ -44,7 +44,7 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 		case len(a.state.Questions)+len(asked) >= mind.MaxQuestions:
 			text = fmt.Sprintf("Not run: people have to approve this call, and %d questions are open already. Wait for answers.", mind.MaxQuestions)
 		default:
-			k := mind.Ask{Call: p.ID(), Room: room, Tool: p.Call.Tool, Args: args}
+			k := mind.Ask{Call: p.ID(), Room: room, Tool: p.Call.Tool, Args: args, Codes: true}
 			records = append(records, a.ask(k, len(asked)))
 			asked[exact] = true
 		}

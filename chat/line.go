@@ -134,7 +134,7 @@ func cleanUTF8(s string) string {
 }
 
 // readable says whether a tag with such a name is one. Old ones may be no valid
-// names any more: see shownAsNothing.
+// names any more: see ShownAsNothing.
 func readable(name string) bool {
 	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsFunc(name, cutsTag)
 }
@@ -146,12 +146,12 @@ func cutsTag(r rune) bool {
 // ValidName says whether name can be signed with in a tag: 1 to 64 bytes of UTF-8
 // without ']', white space, control or invisible format characters.
 func ValidName(name string) bool {
-	return readable(name) && !strings.ContainsFunc(name, shownAsNothing)
+	return readable(name) && !strings.ContainsFunc(name, ShownAsNothing)
 }
 
-// shownAsNothing tells graphic characters that leave no ink: with one of them
+// ShownAsNothing tells graphic characters that leave no ink: with one of them
 // behind it, a name looks like the name without.
-func shownAsNothing(r rune) bool {
+func ShownAsNothing(r rune) bool {
 	return r == '\u2800' || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
@@ -162,7 +162,7 @@ func CleanName(s string) string {
 		return s
 	}
 	shown := strings.Map(func(r rune) rune {
-		if !unicode.IsSpace(r) && (cutsTag(r) || shownAsNothing(r)) {
+		if !unicode.IsSpace(r) && (cutsTag(r) || ShownAsNothing(r)) {
 			return -1
 		}
 		return r

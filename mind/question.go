@@ -43,6 +43,8 @@ type Ask struct {
 	Until   time.Time `json:"until,omitzero"`
 	Tool    string    `json:"tool,omitempty"` // the call that is to be approved, and its exact arguments
 	Args    string    `json:"args,omitempty"`
+	// Codes: what leaves no ink is shown by its code. Earlier versions showed some of it, and tabs, as they are.
+	Codes bool `json:"codes,omitempty"`
 }
 
 // Encode renders the body of the question's blob.
@@ -108,7 +110,7 @@ func (k Ask) aboutCall(ref Ref) string {
 		if short := CutRunes(s, maxShown); short != s {
 			s = fmt.Sprintf("%s… (all of it: lethe cat %s)", short, ref.Short)
 		}
-		fmt.Fprintf(&b, "\n%s: %s", visible(key), strings.ReplaceAll(visible(s), "\n", "\n  "))
+		b.WriteString("\n" + strings.ReplaceAll(k.visible(key+": "+s), "\n", "\n  "))
 	}
 	all := b.String()
 	if short := CutRunes(all, mostShown); short != all {
@@ -119,13 +121,14 @@ func (k Ask) aboutCall(ref Ref) string {
 
 // visible writes what is to be approved so that no two texts look alike that run otherwise:
 // of what cannot be seen, it shows the code.
-func visible(s string) string {
+func (k Ask) visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
-			b.WriteRune(r)
-		} else {
+		switch {
+		case k.Codes && (chat.ShownAsNothing(r) || r == '\t'), !unicode.IsPrint(r) && r != '\n' && r != '\t':
 			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteRune(r)
 		}
 	}
 	return b.String()

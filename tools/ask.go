@@ -22,7 +22,8 @@ type Rule struct {
 var mainArgs = []string{"command", "room", "path", "hash", "query", "brief"}
 
 // ParseRule reads a rule: a tool and, if it is not about all calls, a pattern of its command, room or
-// path, in which * stands for anything and ? for one character.
+// path, in which * stands for anything and ? for one character. Between two of its words anything may stand: git push
+// is also git -C . push.
 func ParseRule(text string) (Rule, error) {
 	tool, glob, _ := strings.Cut(strings.TrimSpace(text), " ")
 	if _, err := descriptions.Open(strings.ToLower(tool) + ".md"); err != nil || tool != strings.ToUpper(tool) || tool == "WAIT" {
@@ -30,8 +31,8 @@ func ParseRule(text string) (Rule, error) {
 	}
 	r := Rule{tool: tool}
 	if glob = joined(glob); glob != "" {
-		pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(glob))
-		if bare, ok := strings.CutSuffix(pattern, " .*"); ok { // "rm *" is rm alone, too
+		pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".", " ", " (.* )?").Replace(regexp.QuoteMeta(glob))
+		if bare, ok := strings.CutSuffix(pattern, " (.* )?.*"); ok { // "rm *" is rm alone, too
 			pattern = bare + "( .*)?"
 		}
 		r.glob = regexp.MustCompile("(?is)^" + pattern + "$")
