@@ -42,6 +42,9 @@ var outlivesCall = []uint32{
 	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
+// governs are calls that change what a process may have, with the process as their first argument.
+var governs = []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR}
+
 // filterCalls denies the calling thread what Landlock does not know about and
 // what leads out of it:
 //
@@ -53,7 +56,8 @@ var outlivesCall = []uint32{
 //     anything. A stream socketpair cannot be connected elsewhere and stays, a
 //     datagram one could and goes.
 //   - limits of another process: one of a second of processor time would end the
-//     daemon.
+//     daemon. So are its priority, its processors and its policy: it could be made to wait
+//     behind everything else.
 //   - the kernel's keyrings, which the command shares with the daemon.
 //   - io_uring, which does all of this without system calls, and openat2, whose
 //     mode is where the filter cannot see it. Programs take ENOSYS for an older
@@ -65,7 +69,13 @@ func filterCalls(abi int) error {
 	f.deny(unix.ENOSYS, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP)
 	f.deny(unix.ENOSYS, outlivesCall...)
 	f.deny(unix.EPERM, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY)
-	f.examine(unix.SYS_PRLIMIT64, load(offArg0), onlyIfAny(^uint32(0), 1), refuse(unix.EPERM)) // 0 is itself
+	ofOthers := onlyIfAny(^uint32(0), 1) // 0 is itself
+	for _, call := range governs {
+		f.examine(call, load(offArg0), ofOthers, refuse(unix.EPERM))
+	}
+	const byProcess = 1 // in ioprio_set; in setpriority it is 0. The others are groups and users, with 0 for the own user's processes
+	f.examine(unix.SYS_SETPRIORITY, load(offArg0), ofOthers, refuse(unix.EPERM), load(offArg1), ofOthers, refuse(unix.EPERM))
+	f.examine(unix.SYS_IOPRIO_SET, load(offArg0), onlyIfAny(^uint32(byProcess), 1), refuse(unix.EPERM), load(offArg1), ofOthers, refuse(unix.EPERM))
 	f.denySetID(offArg1, unix.SYS_FCHMOD)
 	f.denySetID(offArg2, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKNODAT)
 	f.denySetIDFile(unix.SYS_OPENAT, offArg2, offArg3)

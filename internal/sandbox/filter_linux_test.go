@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -156,6 +157,84 @@ func TestHasNoSharedMemory(t *testing.T) {
 	}
 	if now := left(); now != before {
 		t.Errorf("left behind: %s, before %s", now, before)
+	}
+}
+
+// tryGovern changes the priority, the processors and the policy of a process and of all that is its user's, and its own.
+func tryGovern(other string) {
+	pid, err := strconv.Atoi(other)
+	if err != nil {
+		panic(err)
+	}
+	runtime.LockOSThread()
+	var cpus unix.CPUSet
+	_ = unix.SchedGetaffinity(0, &cpus)
+	size, mask := unsafe.Sizeof(cpus), uintptr(unsafe.Pointer(&cpus))
+	param := uintptr(unsafe.Pointer(new(int32)))
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH, Nice: 19}
+	limit := unix.Rlimit{Cur: 1000, Max: 1000}
+	const process, group, user, idle = 1, 2, 3, 3 << 13
+	try := func(name string, call uintptr, args ...uintptr) {
+		var a [4]uintptr
+		copy(a[:], args)
+		_, _, errno := syscall.Syscall6(call, a[0], a[1], a[2], a[3], 0, 0)
+		fmt.Printf("%s %v\n", name, errno == unix.EPERM)
+	}
+	for name, who := range map[string]uintptr{"other": uintptr(pid), "self": 0} {
+		try(name, unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, who, 19)
+		try(name, unix.SYS_IOPRIO_SET, process, who, idle)
+		try(name, unix.SYS_SCHED_SETAFFINITY, who, size, mask)
+		try(name, unix.SYS_SCHED_SETSCHEDULER, who, unix.SCHED_BATCH, param)
+		try(name, unix.SYS_SCHED_SETPARAM, who, param)
+		try(name, unix.SYS_SCHED_SETATTR, who, uintptr(unsafe.Pointer(&attr)), 0)
+		try(name, unix.SYS_PRLIMIT64, who, unix.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&limit)), 0)
+	}
+	uid := uintptr(os.Getuid())
+	for _, who := range []uintptr{0, uid, uintptr(pid)} {
+		try("other", unix.SYS_SETPRIORITY, unix.PRIO_USER, who, 19)
+		try("other", unix.SYS_IOPRIO_SET, user, who, idle)
+		try("other", unix.SYS_SETPRIORITY, unix.PRIO_PGRP, who, 19)
+		try("other", unix.SYS_IOPRIO_SET, group, who, idle)
+	}
+}
+
+// Root may do more to the others of root than a command below it may: the daemon is an ordinary user here.
+func TestGovernsItselfAlone(t *testing.T) {
+	dir, err := os.MkdirTemp("", "governs") // t.TempDir stands in a directory of the owner
+	lethetest.Must(t, err)
+	defer os.RemoveAll(dir)
+	c := makeDirs(filepath.Join(dir, "home"), true, "")
+	as := &syscall.SysProcAttr{Setpgid: true}
+	for _, to := range []string{filepath.Join(dir, "caller"), filepath.Join(c.Dir, "probe")} {
+		lethetest.Must(t, exec.Command("cp", executable(t), to).Run())
+	}
+	if os.Getuid() == 0 {
+		as.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+		lethetest.Must(t, exec.Command("chown", "-R", "65534:65534", dir).Run())
+	}
+	victim := exec.Command("sleep", "1000")
+	victim.SysProcAttr = as
+	lethetest.Must(t, victim.Start())
+	defer func() { _ = victim.Process.Kill(); _ = victim.Wait() }()
+	pid := victim.Process.Pid
+	state := func() string {
+		nice, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
+		attr, aerr := unix.SchedGetAttr(pid, 0)
+		lethetest.Must(t, errors.Join(err, aerr))
+		disk, _, _ := syscall.Syscall(unix.SYS_IOPRIO_GET, 1, uintptr(pid), 0)
+		return fmt.Sprintf("nice %d, disk %d, %+v", nice, disk, *attr)
+	}
+	before := state()
+	caller := exec.Command(filepath.Join(dir, "caller"), "act-as", "caller", filepath.Join(dir, "home"), "confined", fmt.Sprintf("./probe act-as govern %d; nice -n 5 nice", pid))
+	caller.SysProcAttr = as
+	out, err := caller.CombinedOutput()
+	lethetest.Must(t, err)
+	got := string(out)
+	if strings.Count(got, "other true\n") != 19 || strings.Count(got, "self false\n") != 7 || !strings.Contains(got, "\n5\n") {
+		t.Errorf("refused are:\n%s", got)
+	}
+	if now := state(); now != before {
+		t.Errorf("outside there is %s, before %s", now, before)
 	}
 }
 

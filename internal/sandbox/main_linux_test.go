@@ -38,6 +38,7 @@ func init() {
 		"datagrams": func([]string) { makePairs() },
 		"set-id":    func([]string) { trySetID() },
 		"shared":    func([]string) { tryShared() },
+		"govern":    func(args []string) { tryGovern(args[0]) },
 		"without":   func(args []string) { runWithout(args[0], args[1:]) },
 	}
 }
