@@ -147,9 +147,11 @@ func (q Question) Answerers(people []string) []string {
 	return people
 }
 
-// MayAnswer says whether a user of this name, case aside, may answer.
+// MayAnswer says whether a user of this name may answer. A name in people has power, and Bob is not bob; those that a
+// question names were written by a model, and their case does not count.
 func (q Question) MayAnswer(name string, people []string) bool {
-	return name != Unknown && slices.ContainsFunc(q.Answerers(people), func(p string) bool { return strings.EqualFold(p, name) })
+	named := slices.ContainsFunc(q.For, func(p string) bool { return strings.EqualFold(p, name) })
+	return name != Unknown && (named || len(q.For) == 0 && slices.Contains(people, name))
 }
 
 // fields writes runs of white space as one space.

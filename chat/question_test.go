@@ -24,7 +24,7 @@ func TestPageQuestion(t *testing.T) {
 		name string
 		q    Question
 		may  bool
-	}{{"bob", q, true}, {"ada", q, false}, {"ada", Question{}, true}, {"bob", Question{}, false}, {Unknown, Question{For: []string{Unknown}}, false}} {
+	}{{"bob", q, true}, {"ada", q, false}, {"ada", Question{}, true}, {"bob", Question{}, false}, {"Ada", Question{}, false}, {"Bob", q, true}, {Unknown, Question{For: []string{Unknown}}, false}} {
 		if tt.q.MayAnswer(tt.name, []string{"ada"}) != tt.may {
 			t.Errorf("%s may answer %+v: want %v", tt.name, tt.q, tt.may)
 		}
