@@ -345,8 +345,9 @@ func (h Home) private(path string) (found []string) {
 	return []string{fmt.Sprintf("%s had %#o", path, was)}
 }
 
-// homeParts are what Lethe keeps closed of the home; bridges do so by themselves.
-var homeParts = []string{"config.toml", "format", "key", "blobs", "chats", "agents", "names"}
+// homeParts are what Lethe keeps closed of the home; bridges do so by themselves. A key that others could read stays as it
+// is: somebody may have read it, and fsck says what that means.
+var homeParts = []string{"config.toml", "format", "blobs", "chats", "agents", "names"}
 
 // restore restores the permissions of a directory and of what is in it, as far as it
 // is named; without names, all.

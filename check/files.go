@@ -70,17 +70,17 @@ func (c *checker) files(dir string) error {
 
 // mode checks who may do what with a file or directory.
 func (c *checker) mode(path string, fi fs.FileInfo) {
-	want, bad := fs.FileMode(0o600), fs.FileMode(0o022)
+	want, bad, kind := fs.FileMode(0o600), fs.FileMode(0o022), "wrong mode"
 	switch {
 	case fi.IsDir():
 		want, bad = 0o700, 0o077
 	case fi.Name() == "SOUL.md" || strings.HasPrefix(path, c.home.Blobs()+"/"):
 		want = 0o400
-	case fi.Name() == "key":
-		bad = 0o077
+	case path == filepath.Join(c.home.Dir, "key"):
+		bad, kind = 0o077, "open key"
 	}
 	if has := fi.Mode().Perm(); has&bad != 0 || has&want != want {
-		c.find("wrong mode", path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
+		c.find(kind, path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
 			if err := os.Chmod(path, want); !errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
 				return err
 			}

@@ -49,6 +49,7 @@ var kinds = []Finding{
 	{Fault, "wrong SOUL", "", "", "the identity does not start", "moves it to lost+found, and writes the soul of the boot blob", nil},
 	{Fault, "damaged file", "", "", "what it held cannot be read", "moves it to lost+found; whoever needs it begins a new one", nil},
 	{Fault, "wrong mode", "", "", "others may read or change it, or its owner may not", "restores the mode", nil},
+	{Fault, "open key", "", "", "somebody may have read it, who can then alter lives of this home and seal them anew", "closes it. Keep checkpoints of today elsewhere (lethe verify NAME --checkpoint), and move the lives to a new home (lethe export, lethe import), which has a key of its own", nil},
 	{Leftover, "no name", "", "", "the identity is found by its hash, and by the name in its log", "makes the link", nil},
 	{Leftover, "stray file", "", "", "a crash, an editor or a person has left it; nothing reads it", "moves it to lost+found", nil},
 	{Leftover, "torn end", "", "", "a crash cut the last write off; it never happened", "sets it aside beside the log, as the next start does", nil},

@@ -170,6 +170,12 @@ func TestFindings(t *testing.T) {
 			lethetest.Must(w, os.Chtimes(dir+"/.tmp-1", long, long))
 		}, true},
 		"wrong mode": {func(w *world, dir string) { lethetest.Must(w, os.Chmod(dir, 0o755)) }, true},
+		"open key": {func(w *world, _ string) {
+			path := w.home.Dir + "/key"
+			lethetest.Must(w, errors.Join(os.Chmod(path, 0o644), os.Chtimes(path, long, long)))
+			_, err := agent.OpenHome(w.home.Dir) // as another command does, which does not hide it
+			lethetest.Must(w, err)
+		}, true},
 		"damaged file": {func(w *world, _ string) {
 			path := w.home.Dir + "/bridges/telegram/health.json"
 			lethetest.Write(w, path, "{")

@@ -107,7 +107,7 @@ func (x Exam) home(dir string) {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
 			if fi, err := os.Lstat(path); err == nil {
-				x.warn(fi.Mode()&fs.ModeSymlink == 0 && fi.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path, "others can open %s (mode %04o)", path, fi.Mode().Perm())
+				x.warn(fi.Mode()&fs.ModeSymlink == 0 && fi.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path, "others can open %s (mode %04o): a key or token in it may have been read, so have a new one", path, fi.Mode().Perm())
 			}
 		}
 	}

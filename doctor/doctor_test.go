@@ -100,7 +100,7 @@ func TestHome(t *testing.T) {
 	s := config.Settings{DefaultIdentity: "eve"}
 	s.Tools.Bash = "trusted"
 	found = examine(t, Exam{Home: agent.Home{Dir: home}, Settings: s, Request: true})
-	lethetest.Words(t, found, "format 1; identities: 2", "warning modes others can open "+home+" (mode 0755)", home+"/key (mode 0644)",
+	lethetest.Words(t, found, "format 1; identities: 2", "warning modes others can open "+home+" (mode 0755)", home+"/key (mode 0644): a key or token in it may have been read",
 		`trouble identity find identity "eve"`, "warning sandbox tools.bash", "identity bob: its newest line is of ", "behind the newest line of ada: it is wrong, or was")
 	if strings.Contains(found, "secret") {
 		t.Error("a secret is told: ", found)

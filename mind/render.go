@@ -154,7 +154,8 @@ func model(s string) string { return outside(blobs.Unescape(s)) }
 var indented = strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ", "\r", "\n    ",
 	"\v", "\n    ", "\f", "\n    ", "\u0085", "\n    ", "\u2029", "\n    ")
 
-// Indent renders a text that holds words of others: each line but the first, and the mark of a cut, continues the first.
+// Indent renders a text that quotes others: each line continues the first, but for the mark of a cut. So nobody else
+// begins a line.
 func Indent(text string) string {
 	text = indented.Replace(strings.ReplaceAll(text, "\u2028", "\n"))
 	return strings.ReplaceAll(text, "\n    ◳ ", "\n◳ ")

@@ -45,7 +45,12 @@ func (p *program) open(missing bool) error {
 		p.home.Dir, err = filepath.Abs(dir)
 		return err
 	}
-	if p.home, err = agent.OpenHome(dir); err != nil {
+	if !p.asIs {
+		p.home, err = agent.OpenHome(dir)
+	} else if _, err = agent.Format(dir); err == nil {
+		p.home.Dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
 		return err
 	}
 	if p.home.Restored != "" {

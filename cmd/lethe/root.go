@@ -31,6 +31,7 @@ type program struct {
 	again   string // global flags that a command in a hint has to repeat
 	rerun   string // flags that a command in a hint has to repeat to run an identity the same way
 
+	asIs     bool // the home is looked at, and nothing of it made or restored
 	home     agent.Home
 	settings settings
 	refused  error // why help was refused
@@ -109,6 +110,8 @@ rehearsal model, which says so.`,
 			case "rehearse", "replay", "eval", "bench", "help", "doctor": // need no home, and no configuration
 				return nil
 			}
+			repair, _ := cmd.Flags().GetBool("repair")
+			p.asIs = name == "fsck" && !repair
 			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say", "ask", "acp", "import"}, name)) // the others only look
 		},
 	}

@@ -43,7 +43,10 @@ var outlivesCall = []uint32{
 }
 
 // governs are calls that change what a process may have, with the process as their first argument.
-var governs = []uint32{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR}
+var governs = []uint32{
+	unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY,
+	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
+}
 
 // filterCalls denies the calling thread what Landlock does not know about and
 // what leads out of it:
@@ -73,9 +76,12 @@ func filterCalls(abi int) error {
 	for _, call := range governs {
 		f.examine(call, load(offArg0), ofOthers, refuse(unix.EPERM))
 	}
-	const byProcess = 1 // in ioprio_set; in setpriority it is 0. The others are groups and users, with 0 for the own user's processes
-	f.examine(unix.SYS_SETPRIORITY, load(offArg0), ofOthers, refuse(unix.EPERM), load(offArg1), ofOthers, refuse(unix.EPERM))
-	f.examine(unix.SYS_IOPRIO_SET, load(offArg0), onlyIfAny(^uint32(byProcess), 1), refuse(unix.EPERM), load(offArg1), ofOthers, refuse(unix.EPERM))
+	// What these change is named by its kind, of which here is a process, then by its number. Other kinds are a group, and
+	// all that a user runs.
+	for call, process := range map[uint32]uint32{unix.SYS_SETPRIORITY: 0, unix.SYS_IOPRIO_SET: 1} {
+		f.examine(call, load(offArg0), onlyIfAny(^process, 1), refuse(unix.EPERM),
+			load(offArg1), ofOthers, refuse(unix.EPERM))
+	}
 	f.denySetID(offArg1, unix.SYS_FCHMOD)
 	f.denySetID(offArg2, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKNODAT)
 	f.denySetIDFile(unix.SYS_OPENAT, offArg2, offArg3)
