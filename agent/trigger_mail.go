@@ -59,7 +59,7 @@ func (t *triggers) mail(r *armed, now time.Time) error {
 		switch settled := changed.Add(settleTime); {
 		case slices.Contains(strings.Fields(t.a.state.Fires[by+" "+r.Name].Seen), identify(fi)):
 			t.putAway(r, dir, fi)
-		case r.own && !t.called.IsZero() && changed.After(t.called):
+		case r.own && ours(fi) && !t.called.IsZero() && changed.After(t.called):
 			letters[""] = append(letters[""], fi)
 		case settled.After(now) && settled.Before(now.Add(2*settleTime)):
 			r.wake = sooner(r.wake, settled)
@@ -183,6 +183,9 @@ func preview(data []byte) string {
 
 var unsafeInSigner = lazy.Regexp(`[^a-z0-9-]+`)
 
+// ours reports whether a file is of the user that the identity runs as, as those are that its calls make.
+func ours(fi fs.FileInfo) bool { return int(fi.Sys().(*syscall.Stat_t).Uid) == os.Geteuid() }
+
 // sender signs for the owner of a file. What is owned by the user that the identity runs as is its own in a drop that
 // it has made for itself, and a webhook's where one is delivered.
 func (t *triggers) sender(r *armed, fi fs.FileInfo) string {
@@ -191,10 +194,10 @@ func (t *triggers) sender(r *armed, fi fs.FileInfo) string {
 	if u, err := user.LookupId(name[len("uid"):]); err == nil {
 		name = u.Username
 	}
-	switch ours := int(owner) == os.Geteuid(); {
-	case ours && r.own:
+	switch {
+	case ours(fi) && r.own:
 		name = t.a.id.Name
-	case ours && slices.Contains(t.a.cfg.Webhooks, t.a.id.Name+"/"+r.Name):
+	case ours(fi) && slices.Contains(t.a.cfg.Webhooks, t.a.id.Name+"/"+r.Name):
 		return "webhook-" + r.Name
 	}
 	return "mail-" + chat.CleanName(unsafeInSigner().ReplaceAllString(strings.ToLower(name), "-"))

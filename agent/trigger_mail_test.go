@@ -141,3 +141,26 @@ func TestOwnMailKilled(t *testing.T) {
 	r.finish()
 	equal(t, "notes of it", len(w.having(id, "note", "why", "mail")), 0)
 }
+
+// A file of another user cannot come from a call: it is a letter also while the call runs.
+func TestMailOfAnotherUserInACall(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	w, id, r := start(t,
+		rehearsal.Step{Contains: "go", Answer: calls(
+			"WRITE_FILE", `{"path":"self/triggers/inbox.toml","content":"mail = \"inbox\"\n"}`,
+			"BASH", `{"command":"mkdir -p inbox; until [ -e inbox/letter ]; do sleep 0.02; done; echo own > inbox/own"}`)},
+		always("(nothing)"))
+	w.say("dev", "ann", "go")
+	in := func(path string) string { return w.own(id, "workspace/"+path) }
+	w.eventually("the call runs", func() bool { return r.agent.there("workspace/inbox") })
+	w.write(in("letter"), "by a person")
+	lethetest.Must(t, os.Chown(in("letter"), 65534, 65534))
+	lethetest.Must(t, os.Rename(in("letter"), in("inbox/letter")))
+	w.eventually("it fires", func() bool { return len(w.told(id, "mail: letter, 11 bytes")) == 1 })
+	r.finish()
+	equal(t, "lines of its own mail", len(w.told(id, "own")), 0)
+}
