@@ -8,6 +8,7 @@
 package erase
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -243,12 +244,18 @@ func (f *finder) other(self string, n int) {
 
 // nearby counts what is like the text in data, but for what was found.
 func (f *finder) nearby(what string, data []byte, found []span) {
-	for _, form := range f.near {
-		like := find(data, []pattern{form.pattern})
-		like = slices.DeleteFunc(like, func(s span) bool {
-			return slices.ContainsFunc(found, func(o span) bool { return s.from < o.to && o.from < s.to })
-		})
-		f.countAs(Place{What: what, How: Near, Form: form.form}, len(like))
+	if len(found) > 0 {
+		data = bytes.Clone(data)
+	}
+	for _, s := range found {
+		clear(data[s.from:s.to])
+	}
+	for _, like := range f.near {
+		in := data
+		if like.form == anotherCase {
+			in = bytes.ToLower(data)
+		}
+		f.countAs(Place{What: what, How: Near, Form: like.form}, len(like.re.FindAllIndex(in, -1)))
 	}
 }
 

@@ -33,10 +33,13 @@ func TestMain(m *testing.M) {
 // A text is found as it is and as JSON and prompts escape it, and in no other text.
 func TestLiteral(t *testing.T) {
 	for text, forms := range map[string][]string{
-		"swordfish":       {"swordfish", "the swordfish.", `\nswordfish`},
-		`a"b\c <é>`:       {`a"b\c <é>`, `a\"b\\c <é>`, `a\"b\\c \u003c\u00e9\u003e`, `a\\\"b\\\\c <é>`},
-		"one\ntwo  three": {"one two three", "one\n    two\tthree", `one\ntwo  three`, "one\n[USER:unknown] two three"},
-		"◆ key 😀":         {"◆ key 😀", "◰4 key 😀", `◆ key \ud83d\ude00`},
+		"swordfish": {"swordfish", "the swordfish.", `\nswordfish`},
+		`a"b\c <é>`: {`a"b\c <é>`, `a\"b\\c <é>`, `a\"b\\c \u003c\u00e9\u003e`, `a\\\"b\\\\c <é>`},
+		"one\ntwo  three": {"one two three", "one\n    two\tthree", "one\u2028two  three", `one\ntwo  three`, `one\u2028two\u00a0three`,
+			"one\n[USER:unknown] two three"},
+		"über\u00a0one　two": {"über\u00a0one　two", "über one two", `\u00fcber\u00a0one\u3000two`},
+		"bell\ahere":        {"bell\ahere", "bellhere", "bell␇here", `bell\u0007here`},
+		"◆ key 😀":           {"◆ key 😀", "◰4 key 😀", `◆ key \ud83d\ude00`},
 	} {
 		f := finder{}
 		lethetest.Must(t, f.alsoText(text))
@@ -57,8 +60,11 @@ func TestLiteral(t *testing.T) {
 func TestNearForms(t *testing.T) {
 	for _, c := range []struct{ text, data, form string }{
 		{"swordfish", "SwordFish", "another case"},
-		{"swordfish rain", "say swordfish…", "a half of it"},
-		{"correct horse battery", `…rse battery`, "a half of it"},
+		{"swordfish rain", "say swordfish…", aPart},
+		{"correct horse battery", `…rse battery`, aPart},
+		{"BEGIN KEY\nAAAAB3NzaC1yc2E\nAAAADAQABAAABgQC7zzYYxx\nWWvvUUttSSrrQQppOO\nEND", "“BEGIN KEY AAAAB3NzaC1yc2E AAAADAQAB…", aPart},
+		{"swordfish", "say swordf…", aPart},
+		{"swordfish", "the sword", ""},
 		{"swordfish", "password", ""},
 		{"swordfish", "c3dvcmRmaXNo", "encoded"},            // swordfish
 		{"swordfish", "Y3VyOnN3b3JkZmlzaCEh", "encoded"},    // cur:swordfish!!

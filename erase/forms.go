@@ -7,10 +7,10 @@ import (
 	"html"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"lethe/blobs"
 	"lethe/life/event"
@@ -22,9 +22,9 @@ type pattern struct {
 	group int
 }
 
-// space matches white space, also as strings escape it, and what prompts put between lines without a tag: rooms indent
-// the lines of a message, and gists make one line of them.
-const space = `(?:\s|\\+[nrt])+(?:\[USER:unknown\] ?)?`
+// space matches white space of any kind, also as strings escape it, and what prompts put between lines without a tag:
+// a room has U+2028 for the end of a line, rooms indent the lines of a message, and gists make one line of them.
+const space = `(?:[\s\v\pZ\x{85}]|\\+[nrtvf]|\\+u(?i:000[9a-d]|0085|00a0|200[0-9a]|202[89f]|205f|3000))+(?:\[USER:unknown\] ?)?`
 
 // spelling matches a character as it is, as prompts show it, and as JSON escapes it, however deep: a call is JSON in
 // the JSON of a snapshot.
@@ -34,8 +34,8 @@ func spelling(r rune) string {
 		return `\\*` + string(r)
 	case r == '\\':
 		return `\\+`
-	case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
-		return string(r)
+	case ' ' < r && r < unicode.MaxASCII && !strings.ContainsRune("<>&'", r):
+		return regexp.QuoteMeta(string(r)) // nobody escapes it, and to look for it is fast
 	}
 	forms := regexp.QuoteMeta(string(r)) + fmt.Sprintf(`|\\+(?i:u%04x)`, r)
 	if shown := blobs.Escape(string(r)); shown != string(r) {
@@ -44,10 +44,14 @@ func spelling(r rune) string {
 	if a, b := utf16.EncodeRune(r); a != unicode.ReplacementChar {
 		forms += fmt.Sprintf(`|\\+(?i:u%04x)\\+(?i:u%04x)`, a, b)
 	}
+	if !unicode.IsPrint(r) { // a gist leaves it out, and a room shows a picture of it
+		return `(?:` + forms + `|[␀-␡])?`
+	}
 	return `(?:` + forms + `)`
 }
 
-// literal matches a text, plain and escaped for JSON; parts are the expressions of its characters. White space around it does not count.
+// literal matches a text, plain and escaped for JSON; parts are the expressions of its characters. White space around it
+// does not count.
 func literal(text string) (expr string, parts []string) {
 	for _, word := range strings.Fields(text) {
 		if len(parts) > 0 {
@@ -63,43 +67,66 @@ func literal(text string) (expr string, parts []string) {
 // near finds what is not the text but gives it away, or some of it. People look at the place and erase it by name.
 type near struct {
 	form string
-	pattern
+	re   *regexp.Regexp
 }
 
-// shortestHalf is how many characters half of a text has at least: fewer are in other words, too.
-const shortestHalf = 6
+const (
+	anotherCase = "another case" // looked for in data that has been lowered
+	aPart       = "a part of it"
 
-// nearForms finds a text in another case, encoded, and a half of it, as a gist or a summary may have it.
+	shortestPart = 6  // characters: fewer are in other words, too
+	longestPart  = 32 // a gist or a quote may hold no more
+	shortestCut  = 3  // characters before the mark of a cut
+)
+
+// nearForms finds a text in another case, encoded, and its beginning or end, as a gist or a summary may have it. Each
+// form has an expression that is found fast, which one of many alternatives is not.
 func nearForms(text string) (out []near) {
-	expr, parts := literal(text)
-	forms := [][2]string{{"another case", "(?i)" + expr}, {"encoded", encoded(strings.TrimSpace(text))}}
-	if half := len(parts) / 2; half >= shortestHalf {
-		forms = append(forms, [2]string{"a half of it", strings.Join(parts[:half], "") + "|" + strings.Join(parts[half:], "")})
+	text = strings.TrimSpace(text)
+	_, parts := literal(text)
+	lower, _ := literal(strings.ToLower(text))
+	forms := map[string]string{lower: anotherCase}
+	for _, code := range encoded(text) {
+		forms[regexp.QuoteMeta(code)] = "encoded"
 	}
-	for _, f := range forms {
-		if re, err := regexp.Compile(f[1]); err == nil { // of a very long text, only itself is found
-			out = append(out, near{f[0], pattern{re: re}})
+	n := min(len(parts)/2, longestPart)
+	if n >= shortestPart {
+		end := strings.TrimPrefix(strings.Join(parts[len(parts)-n:], ""), space)
+		forms[strings.Join(parts[:n], "")], forms[end] = aPart, aPart
+	} else {
+		n = len(parts)
+	}
+	if n > shortestCut {
+		cut := "…"
+		for _, part := range slices.Backward(parts[shortestCut : n-1]) {
+			cut = "(?:" + part + cut + "|…)"
+		}
+		forms[strings.Join(parts[:shortestCut], "")+cut] = aPart
+	}
+	for expr, form := range forms {
+		if re, err := regexp.Compile(expr); err == nil { // of a very long text, only itself is found
+			out = append(out, near{form, re})
 		}
 	}
 	return out
 }
 
-// encoded matches a text in base64 wherever it begins in what was encoded, in hex, for HTML and for URLs.
-func encoded(text string) string {
-	forms := []string{"(?i:" + hex.EncodeToString([]byte(text)) + ")"}
+// encoded is a text in base64 wherever it begins in what was encoded, in hex, for HTML and for URLs.
+func encoded(text string) []string {
+	digits := hex.EncodeToString([]byte(text))
+	forms := []string{digits, strings.ToUpper(digits)}
 	for skip := range 3 { // bytes before it in the same group of three
 		for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			whole := e.EncodeToString(append(make([]byte, skip), text...))
-			own := whole[(skip*8+5)/6 : (skip+len(text))*8/6] // what no other byte has a part in
-			forms = append(forms, regexp.QuoteMeta(own))
+			forms = append(forms, whole[(skip*8+5)/6:(skip+len(text))*8/6]) // what no other byte has a part in
 		}
 	}
 	for _, other := range []string{html.EscapeString(text), url.QueryEscape(text), url.PathEscape(text)} {
 		if other != text {
-			forms = append(forms, regexp.QuoteMeta(other))
+			forms = append(forms, other)
 		}
 	}
-	return strings.Join(forms, "|")
+	return forms
 }
 
 // saidBy finds what a person said: lines of a room, in files and in the quotes of LIFE and JSON.
