@@ -234,7 +234,7 @@ func (f *finder) other(self string, n int) {
 	switch name := f.names[self]; {
 	case !f.req.Ref.IsZero():
 	case name == "" && f.req.Ownerless:
-		f.count("blobs of no identity", Removed, n)
+		f.count("blobs of no identity", Erased, n)
 	case name == "":
 		f.count("blobs of no identity", Unowned, n)
 	default:

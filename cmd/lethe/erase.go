@@ -59,9 +59,11 @@ with its gist and its summaries; --person what somebody has said.`,
 			if err == nil && len(list) == 1 {
 				err = p.toErase(&e, list[0])
 			}
-			cmd.LocalNonPersistentFlags().Visit(func(f *pflag.Flag) {
-				if e.again += " --" + f.Name; f.Value.Type() == "string" {
-					e.again += " " + quoted(f.Value.String())
+			cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+				if f.Changed && f.Value.Type() == "string" {
+					e.again += " --" + f.Name + " " + quoted(f.Value.String())
+				} else if f.Changed {
+					e.again += " --" + f.Name
 				}
 			})
 			for i, id := range ids {
@@ -190,7 +192,7 @@ const mostLike = 20
 // showFinding tells where it is, or was.
 func (p *program) showFinding(id agent.Identity, f *erase.Finding, e erasing, next string) error {
 	if e.all { // the turn of the others comes, or has come
-		f.Places = slices.DeleteFunc(f.Places, func(place erase.Place) bool { return place.How == erase.Other })
+		f.Places = slices.DeleteFunc(f.Places, func(p erase.Place) bool { return p.How == erase.Other || p.How == erase.Unowned })
 	}
 	if p.json {
 		return p.printJSON(struct {
