@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -100,9 +98,6 @@ func (p *program) question(words []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if !utf8.Valid(data) || bytes.ContainsRune(data, 0) {
-			return "", hint(usagef("read %s: it is no text", name), "name its path in the question, and give what it says as text")
-		}
 		text = string(data)
 	}
 	if f, ok := p.in.(*os.File); ok {
@@ -110,7 +105,7 @@ func (p *program) question(words []string) (string, error) {
 			return p.readMessage(text)
 		}
 	}
-	return notEmpty(text)
+	return asText(text)
 }
 
 // readMessage is a text, and behind it all that comes in.
@@ -128,12 +123,15 @@ func (p *program) readMessage(text string) (string, error) {
 	if strings.TrimSpace(more) != "" && text != "" {
 		text += "\n\n"
 	}
-	return notEmpty(text + more)
+	return asText(text + more)
 }
 
-func notEmpty(text string) (string, error) {
+func asText(text string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", usagef("there is nothing to ask: the text is empty")
+	}
+	if strings.ContainsRune(text, 0) {
+		return "", hint(usagef("a picture or another binary file is no text to ask"), "name its path in the question, and give what it says as text")
 	}
 	return text, nil
 }
