@@ -244,9 +244,7 @@ func (f *finder) other(self string, n int) {
 
 // nearby counts what is like the text in data, but for what was found.
 func (f *finder) nearby(what string, data []byte, found []span) {
-	if len(found) > 0 {
-		data = bytes.Clone(data)
-	}
+	data = bytes.Clone(data)
 	for _, s := range found {
 		clear(data[s.from:s.to])
 	}

@@ -63,7 +63,8 @@ func TestNearForms(t *testing.T) {
 		{"swordfish rain", "say swordfish…", aPart},
 		{"correct horse battery", `…rse battery`, aPart},
 		{"BEGIN KEY\nAAAAB3NzaC1yc2E\nAAAADAQABAAABgQC7zzYYxx\nWWvvUUttSSrrQQppOO\nEND", "“BEGIN KEY AAAAB3NzaC1yc2E AAAADAQAB…", aPart},
-		{"swordfish", "say swordf…", aPart},
+		{"swordfish", "say swordfis…", aPart},
+		{"a  b", "a b", anotherCase}, // three parts are the fewest
 		{"swordfish", "the sword", ""},
 		{"swordfish", "password", ""},
 		{"swordfish", "c3dvcmRmaXNo", "encoded"},            // swordfish

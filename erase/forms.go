@@ -76,7 +76,6 @@ const (
 
 	shortestPart = 6  // characters: fewer are in other words, too
 	longestPart  = 32 // a gist or a quote may hold no more
-	shortestCut  = 3  // characters before the mark of a cut
 )
 
 // nearForms finds a text in another case, encoded, and its beginning or end, as a gist or a summary may have it. Each
@@ -84,8 +83,7 @@ const (
 func nearForms(text string) (out []near) {
 	text = strings.TrimSpace(text)
 	_, parts := literal(text)
-	lower, _ := literal(strings.ToLower(text))
-	forms := map[string]string{lower: anotherCase}
+	forms := map[string]string{}
 	for _, code := range encoded(text) {
 		forms[regexp.QuoteMeta(code)] = "encoded"
 	}
@@ -96,13 +94,13 @@ func nearForms(text string) (out []near) {
 	} else {
 		n = len(parts)
 	}
-	if n > shortestCut {
-		cut := "…"
-		for _, part := range slices.Backward(parts[shortestCut : n-1]) {
-			cut = "(?:" + part + cut + "|…)"
-		}
-		forms[strings.Join(parts[:shortestCut], "")+cut] = aPart
+	cut := "…" // behind three characters or more
+	for _, part := range slices.Backward(parts[3:max(3, n-1)]) {
+		cut = "(?:" + part + cut + "|…)"
 	}
+	forms[strings.Join(parts[:3], "")+cut] = aPart
+	lower, _ := literal(strings.ToLower(text))
+	forms[lower] = anotherCase
 	for expr, form := range forms {
 		if re, err := regexp.Compile(expr); err == nil { // of a very long text, only itself is found
 			out = append(out, near{form, re})
@@ -121,12 +119,7 @@ func encoded(text string) []string {
 			forms = append(forms, whole[(skip*8+5)/6:(skip+len(text))*8/6]) // what no other byte has a part in
 		}
 	}
-	for _, other := range []string{html.EscapeString(text), url.QueryEscape(text), url.PathEscape(text)} {
-		if other != text {
-			forms = append(forms, other)
-		}
-	}
-	return forms
+	return append(forms, html.EscapeString(text), url.QueryEscape(text), url.PathEscape(text)) // or the text, which is found
 }
 
 // saidBy finds what a person said: lines of a room, in files and in the quotes of LIFE and JSON.

@@ -60,10 +60,11 @@ with its gist and its summaries; --person what somebody has said.`,
 				err = p.toErase(&e, list[0])
 			}
 			cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-				if f.Changed && f.Value.Type() == "string" {
-					e.again += " --" + f.Name + " " + quoted(f.Value.String())
-				} else if f.Changed {
-					e.again += " --" + f.Name
+				if !f.Changed {
+					return
+				}
+				if e.again += " --" + f.Name; f.Value.Type() == "string" {
+					e.again += " " + quoted(f.Value.String())
 				}
 			})
 			for i, id := range ids {
