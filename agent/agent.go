@@ -143,6 +143,7 @@ type Agent struct {
 	// What it does.
 	outage        outage
 	call          call
+	counted       counted
 	purse         *purse // nil where no limit is set, or the model is for nothing
 	forgetting    forgetting
 	indexer       *indexer      // nil while the identity does not run

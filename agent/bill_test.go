@@ -1,7 +1,11 @@
 package agent
 
 import (
+	"context"
+	"fmt"
+	"lethe/budget"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,4 +99,96 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 			t.Errorf("%s: %d tokens out were counted, the whole answers had %d", name, cost.Out, after.Output-before.Output)
 		}
 	}
+}
+
+// dense is a model whose provider counts each character of base64 as a token, and of prose each fourth. It holds what
+// an answer costs against what was put aside for it.
+type dense struct {
+	Model
+	*world
+	id    Identity
+	mu    sync.Mutex
+	calls int
+	tight float64 // the largest share of a hold that a call has cost
+}
+
+func (d *dense) Complete(ctx context.Context, q llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+	var hold budget.USD
+	pay := q.Pay
+	q.Pay = func(waste llm.Waste) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		err := pay(waste)
+		if open := d.holds(d.id); err == nil && len(open) > 0 {
+			hold = open[len(open)-1].USD
+		}
+		return err
+	}
+	reply, err := d.Model.Complete(ctx, q, on)
+	if err != nil {
+		return reply, err
+	}
+	reply.Usage.Input = denseTokens(q)
+	usd, _ := llm.Prices{q.Model: paid}.Cost(q.Model, reply.Usage, time.Now())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls++
+	d.tight = max(d.tight, budget.Ceil(usd).Dollars()/hold.Dollars())
+	if cost := budget.Ceil(usd); cost > hold {
+		d.Errorf("a call of %d messages cost %s, and %s were put aside", len(q.Messages), cost, hold)
+	}
+	return reply, err
+}
+
+func denseTokens(q llm.Request) (n int) {
+	n = len(q.Tools) / 4
+	for _, m := range q.Messages {
+		texts := []string{m.Content, m.Reasoning}
+		for _, c := range m.Calls {
+			texts = append(texts, c.Name, c.Arguments)
+		}
+		for _, word := range strings.Fields(strings.Join(texts, " ")) {
+			if n += len(word)/4 + 1; len(word) > 60 {
+				n += len(word) - len(word)/4
+			}
+		}
+	}
+	return n
+}
+
+// What is put aside for a call is never less than what it costs, also of text of which nearly each character is a token,
+// after an epoch has taken the place of all that was counted, in the middle of a turn, and with another model.
+func TestHoldsCoverDenseText(t *testing.T) {
+	t.Parallel()
+	var script []rehearsal.Step
+	for i := range 2 {
+		for k := range 17 {
+			command := fmt.Sprintf(`{"command":"yes the harbour is calm on day %d | head -3000"}`, 10*i+k)
+			script = append(script, rehearsal.Step{Task: "none", Answer: calls("BASH", command)})
+		}
+		var eight []string
+		for k := range 8 {
+			command := fmt.Sprintf("head -c 40000 /dev/urandom | base64 -w0 # %d", 10*i+k)
+			eight = append(eight, "BASH", `{"command":"`+command+`"}`)
+		}
+		script = append(script, rehearsal.Step{Task: "none", Answer: calls(eight...)})
+	}
+	w := forgetful(t, 60_000, script...)
+	w.gauge.limit = 0
+	frugal(&w.conf, budget.Limits{HomeDay: budget.Of(1000)})
+	w.conf.Params.MaxTokens, w.conf.Forgetting.Target = 256, new(float64)
+	id := w.boot("ada", "dev")
+	model := &dense{Model: w.gauge, world: w, id: id}
+	w.conf.Model = model
+	r := w.run(id)
+	r.ask("dense work, please")
+	r.ask("some prose about the harbour")
+	r.finish()
+	if epochs := len(w.events(id, "epoch")); model.calls < 40 || epochs < 4 {
+		t.Errorf("%d calls and %d epochs are not enough", model.calls, epochs)
+	}
+	if model.tight < 0.3 {
+		t.Errorf("no call cost more than %.2f of what was put aside", model.tight)
+	}
+	t.Logf("%d calls, %d epochs; a call cost up to %.2f of its hold", model.calls, len(w.events(id, "epoch")), model.tight)
 }

@@ -63,6 +63,7 @@ func (o outage) waitsFor() string {
 // thought is what came of asking the model.
 type thought struct {
 	reply  llm.Reply
+	asked  llm.Request
 	weight int          // of the request
 	cost   event.Tokens // of the reply
 	lost   bill         // what has been paid for nothing: attempts that failed, answers that were cut off
@@ -81,7 +82,7 @@ func (t *thought) drop() error {
 // think calls the model, and listens for commands meanwhile.
 func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	r, rates := a.request(), a.rates()
-	t.weight = r.Weight()
+	t.asked, t.weight = r, r.Weight()
 	spare := a.limit() - a.contextTokens() + r.MaxTokens // tokens that the answer may have within the limit
 	pay := a.payment(rates, true)
 	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {

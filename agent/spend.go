@@ -80,12 +80,18 @@ type rates struct {
 	strict   bool // a limit is set: no call counts as less than Lethe's own count of its text
 	began    time.Time
 	zone     *time.Location
-	known    int // weighted characters that were counted before
+	counted  counted
 	estimate llm.Estimator
 }
 
+// counted is the newest request of a run that has an answer. What the next one begins with alike costs no more.
+type counted struct {
+	llm.Request
+	tokens int // as the provider counted, or as Lethe does where that is more
+}
+
 func (a *Agent) rates() rates {
-	return rates{a.cfg.Prices, a.purse != nil, time.Now(), a.cfg.Zone, int(a.state.Usage.LastWeight), a.estimate}
+	return rates{a.cfg.Prices, a.purse != nil, time.Now(), a.cfg.Zone, a.counted, a.estimate}
 }
 
 // cost is what calls have used, with what they cost by another count.
@@ -138,7 +144,7 @@ func (r rates) wasted(q llm.Request, w llm.Waste) event.Tokens {
 
 // worst is the most that one attempt may cost.
 func (r rates) worst(q llm.Request) (usd budget.USD, known bool) {
-	worst, known := r.prices.Worst(q.Model, r.estimate.Most(q.Weight(), r.known), q.MaxTokens, r.began)
+	worst, known := r.prices.Worst(q.Model, llm.Most(q.Weight(), q.Shared(r.counted.Request), r.counted.tokens), q.MaxTokens, r.began)
 	return budget.Ceil(worst), known
 }
 

@@ -56,6 +56,9 @@ func (a *Agent) step(ctx context.Context) error {
 		return err
 	}
 	a.estimate = a.estimate.Observe(t.weight, t.reply.Usage.Input)
+	if n := t.reply.Usage.Input; n > 0 {
+		a.counted = counted{t.asked, max(n, plain(t.weight))}
+	}
 	return a.act(ctx)
 }
 

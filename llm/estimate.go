@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"bytes"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -73,12 +75,10 @@ func (e Estimator) Observe(chars, tokens int) Estimator {
 	return Estimator{clampChars(seen)}
 }
 
-// Most is the most tokens that so many weighted characters may count as, of which known were
-// in a request that was counted. No count makes it less than what a fresh Estimator says.
-func (e Estimator) Most(chars, known int) int {
-	known = min(known, chars)
-	counted := max(e.Tokens(known), Estimator{}.Tokens(known))
-	return min(chars, int(math.Ceil(maxChange*float64(counted)))+chars-known)
+// Most bounds the tokens of a request: of its weighted characters, shared stand at the beginning of one that
+// counted so many tokens in all. Nobody has counted the others; each may be a token, as in base64 it nearly is.
+func Most(chars, shared, counted int) int {
+	return chars - shared + min(shared, int(math.Ceil(maxChange*float64(counted))))
 }
 
 func (e Estimator) ratio() float64 {
@@ -131,6 +131,27 @@ func (m Message) Weight() int {
 		n += weightCall + len(c.ID) + Weight(c.Name) + Weight(c.Arguments)
 	}
 	return n
+}
+
+// Shared returns the weighted characters that both requests begin with; 0 where they ask different models.
+func (r Request) Shared(last Request) (n int) {
+	if r.Model != last.Model || !bytes.Equal(r.Tools, last.Tools) {
+		return 0
+	}
+	n = Weight(string(r.Tools))
+	for i, m := range r.Messages {
+		if i == len(last.Messages) || !m.same(last.Messages[i]) {
+			break
+		}
+		n += m.Weight()
+	}
+	return n
+}
+
+// same reports whether two messages are sent as the same bytes.
+func (m Message) same(n Message) bool {
+	return m.Role == n.Role && m.Content == n.Content && m.Reasoning == n.Reasoning && m.CallID == n.CallID &&
+		slices.Equal(m.Calls, n.Calls)
 }
 
 // Weight returns the weighted characters of the whole prompt: messages and

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,5 +162,33 @@ func TestCost(t *testing.T) {
 	}
 	if usd, _ := Prices(nil).Cost("deepseek-flash", Usage{Input: 10, Cached: 20, Output: -5}, friday("12:00")); usd < 0 || math.Abs(usd-10*0.003/1e6) > 1e-12 {
 		t.Errorf("absurd usage: %v", usd)
+	}
+}
+
+// What no counted request began with may be a token a character; the rest counts as it did, and a quarter.
+func TestMost(t *testing.T) {
+	last := Request{Model: "m", Tools: []byte(`[{"a":1}]`), Messages: []Message{{Role: "system", Content: "You are Ada."}, {Role: "user", Content: "hello"}}}
+	next := last
+	next.Messages = append(slices.Clone(last.Messages), Message{Role: "assistant", Calls: []ToolCall{{ID: "1", Name: "BASH", Arguments: "{}"}}})
+	edited, other, tools := next, next, next
+	edited.Messages = append(slices.Clone(next.Messages[:1]), Message{Role: "user", Content: "help"})
+	other.Model, tools.Tools = "n", []byte(`[{"a":2}]`)
+	for name, c := range map[string]struct {
+		request Request
+		shared  int
+	}{
+		"the same": {last, last.Weight()}, "one more": {next, last.Weight()}, "nothing counted": {Request{Model: "m"}, 0},
+		"edited": {edited, len(last.Tools) + last.Messages[0].Weight()}, "another model": {other, 0}, "other tools": {tools, 0},
+	} {
+		if got := c.request.Shared(last); got != c.shared {
+			t.Errorf("%s: %d characters are shared, want %d", name, got, c.shared)
+		}
+	}
+	for _, c := range []struct{ chars, shared, counted, want int }{
+		{1000, 0, 0, 1000}, {1000, 800, 200, 450}, {1000, 50, 200, 1000}, {0, 0, 0, 0}, {1000, 1000, 200, 250},
+	} {
+		if got := Most(c.chars, c.shared, c.counted); got != c.want {
+			t.Errorf("Most(%d, %d, %d) = %d, want %d", c.chars, c.shared, c.counted, got, c.want)
+		}
 	}
 }
