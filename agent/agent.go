@@ -217,6 +217,8 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 		err = a.renew("boot")
 	case a.wanted() != a.state.Stable.Params: // other tools or texts alone wait for the next epoch, or each update would cost the cache
 		err = a.renew("settings")
+	default:
+		err = a.recount()
 	}
 	return a, err
 }

@@ -109,6 +109,8 @@ type dense struct {
 	id    Identity
 	mu    sync.Mutex
 	calls int
+	hold  budget.USD // for the newest call
+	asked llm.Request
 	tight float64 // the largest share of a hold that a call has cost
 }
 
@@ -132,7 +134,7 @@ func (d *dense) Complete(ctx context.Context, q llm.Request, on func(llm.Delta))
 	usd, _ := llm.Prices{q.Model: paid}.Cost(q.Model, reply.Usage, time.Now())
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.calls++
+	d.calls, d.hold, d.asked = d.calls+1, hold, q
 	d.tight = max(d.tight, budget.Ceil(usd).Dollars()/hold.Dollars())
 	if cost := budget.Ceil(usd); cost > hold {
 		d.Errorf("a call of %d messages cost %s, and %s were put aside", len(q.Messages), cost, hold)
@@ -154,6 +156,31 @@ func denseTokens(q llm.Request) (n int) {
 		}
 	}
 	return n
+}
+
+// A run that ends and begins again knows what was counted, while the epoch lasts: it need not put aside more than before.
+func TestHoldAfterARestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	frugal(&w.conf, budget.Limits{HomeDay: budget.Of(100)})
+	id := w.boot("ada", "dev")
+	model := &dense{Model: w.gauge, world: w, id: id}
+	w.conf.Model = model
+	r := w.run(id)
+	r.ask("hello")
+	whole := func() budget.USD {
+		return budget.Ceil(float64(model.asked.Weight())*paid.Miss/1e6 + 1000*paid.Output/1e6)
+	}
+	equal(t, "for the first call", model.hold, whole())
+	r = r.again()
+	r.ask("hello again")
+	if model.hold > whole()*3/4 {
+		t.Errorf("after a restart %s are put aside, of %s at most", model.hold, whole())
+	}
+	r = r.again(func(c *Config) { c.Params.MaxTokens = 1001 }) // an epoch
+	r.ask("hello once more")
+	equal(t, "after an epoch", model.hold, whole()+budget.Of(paid.Output/1e6))
+	r.finish()
 }
 
 // What is put aside for a call is never less than what it costs, also of text of which nearly each character is a token,

@@ -98,10 +98,15 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		a.call.streamed = streamed{}
 	}
 	a.cfg.Log.Info("command", "room", room, "name", l.Command, "by", l.Name)
-	if err := a.commit(records...); err != nil || l.Command != "jobs" {
+	if err := a.commit(records...); err != nil {
 		return err
 	}
-	a.stopJob(l)
+	switch l.Command {
+	case "jobs":
+		a.stopJob(l)
+	case "budget":
+		return a.release()
+	}
 	return nil
 }
 

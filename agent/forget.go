@@ -185,7 +185,7 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 func (a *Agent) asking(cancel context.CancelFunc) *compaction {
 	rates := a.rates()
 	return &compaction{
-		cancel: cancel, a: a, frozen: a.request(), rates: rates, pay: a.payment(rates, false), ready: make(chan struct{}),
+		cancel: cancel, a: a, frozen: a.request(), rates: rates, pay: a.payment(rates), ready: make(chan struct{}),
 	}
 }
 

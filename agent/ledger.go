@@ -1,8 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
-	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
 	"time"
 
 	"lethe/blobs"
@@ -11,130 +15,226 @@ import (
 	"lethe/life/event"
 )
 
-// Ledger reads what the identities of a home have spent, from their lives and holds. It
-// remembers how far it has read.
-type Ledger struct {
-	home  Home
-	store *blobs.Store
-	known map[string]*account // by Self
+// purse is what an identity spends from. It is safe for concurrent use.
+type purse struct {
+	home    Home
+	store   *blobs.Store
+	limits  budget.Limits
+	limited bool // by any limit; otherwise it only writes what it has spent, and that where there is a ledger
+
+	mu     sync.Mutex
+	ledger *budget.Ledger
+	own    budget.Account // what the ledger is to say
+	last   int            // the number of the newest hold
+	lines  []budget.Line  // of the limits, as they were seen last
 }
 
-// account is what a Ledger knows of one identity.
-type account struct {
-	Identity
-	parent string     // Self of its parent, or ""
-	limit  budget.USD // of its life, as its parent has set it
-	budget.Spending
-	at life.Mark // how far its LIFE is read
+// openPurse returns nil where the model is for nothing.
+func (a *Agent) openPurse() (*purse, error) {
+	if a.cfg.Offline {
+		return nil, nil
+	}
+	p := &purse{
+		home: a.cfg.Home, store: a.store, limits: a.cfg.Budget, limited: a.cfg.Budget.Any(),
+		ledger: budget.NewLedger(a.cfg.Home.Dir), own: newAccount(a.id, a.store),
+	}
+	for _, self := range append(above(a.store, a.id.Self), a.id.Self) {
+		child, err := a.cfg.Home.identity(self, "").Child()
+		if err != nil {
+			return nil, err
+		}
+		p.limited = p.limited || child != nil && child.USD > 0
+	}
+	return p, p.open(a.state.Spending)
 }
 
-// NewLedger returns a ledger that has read nothing yet.
-func NewLedger(home Home, store *blobs.Store) *Ledger {
-	return &Ledger{home, store, map[string]*account{}}
-}
-
-// Read returns the book of the day on which now is, or of a later one that somebody has
-// counted for already. While nobody adds holds, what it says was
-// spent or held is never less than what is.
-func (l *Ledger) Read(limits budget.Limits, now time.Time, zone *time.Location) (book budget.Book, err error) {
-	all, err := l.home.List()
+// open takes over the holds of the process before, which lines have not paid.
+func (p *purse) open(says budget.Spending) error {
+	unlock, err := p.ledger.Lock()
 	if err != nil {
-		return book, err
+		return err
 	}
-	book.Limits, book.Day = limits, budget.DateOf(now, zone)
-	var open [][]budget.Hold
-	for _, id := range all {
-		a := l.known[id.Self]
-		if a == nil {
-			a = &account{Identity: id}
-			if up := above(l.store, id.Self); len(up) > 0 {
-				a.parent = up[0]
-			}
-			if child, err := id.Child(); child != nil && err == nil {
-				a.limit = budget.Of(child.USD)
-			}
-		}
-		holds, err := budget.ReadHolds(id.Dir) // before its LIFE, which may pay one meanwhile
-		if err == nil {
-			err = l.readLife(a)
-		}
-		err = notFoundOrCorrupt(err)
-		switch damaged := errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotFound); {
-		case err != nil && !damaged:
-			return book, err
-		case damaged && l.known[id.Self] == nil:
-			continue // it does not run, and nobody knows what it has spent
-		}
-		l.known[id.Self] = a
-		unpaid := holds.Unpaid(a.Settled)
-		book.Day = max(book.Day, a.Date)
-		for _, h := range unpaid {
-			book.Day = max(book.Day, h.Day)
-		}
-		open = append(open, unpaid)
-		book.Accounts = append(book.Accounts, budget.Account{Self: a.Self, Name: a.Name, Parent: a.parent, Limit: a.limit, Spending: a.Spending})
+	defer unlock()
+	if err := p.read(); err != nil {
+		return p.unlessNone(err)
 	}
-	for i := range book.Accounts {
-		a := &book.Accounts[i]
-		a.Spending, a.Held = a.On(book.Day), budget.SumHolds(open[i], book.Day)
+	was, known := p.ledger.Account(p.own.Self)
+	p.own.Spending, p.own.Holds = was.Spending, was.Holds
+	p.own.Says(says)
+	for _, h := range p.own.Holds {
+		p.last = max(p.last, h.N)
 	}
-	return book, nil
-}
-
-// readLife reads on in the life of an identity: at first from its newest epoch, whose
-// snapshot says what came before.
-func (l *Ledger) readLife(a *account) error {
-	if a.at.Offset > 0 {
-		r, err := life.ReadFrom(a.LIFE(), a.at)
-		if err == nil {
-			defer r.Close()
-			for {
-				e, _, err := r.Next()
-				if err != nil {
-					a.at = r.At
-					if err == io.EOF {
-						err = nil
-					}
-					return err
-				}
-				a.apply(e)
-			}
-		}
-		if !errors.Is(err, life.ErrOtherLog) {
+	p.last = max(p.last, slices.Max(append(says.Settled, 0)))
+	if !known && p.own.Parent != "" && says.Spent.Life > 0 { // its family is back after a month
+		if err := p.adopt(); err != nil {
 			return err
 		}
 	}
-	log, err := View(a.Identity, l.store)
+	return p.agree()
+}
+
+// read reads the ledger. Where there is none, and a limit, it makes it.
+func (p *purse) read() error {
+	err := p.ledger.Read()
+	if errors.Is(err, fs.ErrNotExist) && p.limited {
+		err = makeLedger(p.home, p.store, p.ledger)
+	}
+	return err
+}
+
+// unlessNone passes over that there is no ledger, where nothing is limited.
+func (p *purse) unlessNone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) && !p.limited {
+		return nil
+	}
+	return err
+}
+
+// adopt has the ledger say what the identity's children have spent.
+func (p *purse) adopt() error {
+	all, err := accounts(p.home, p.store, p.ledger)
+	for _, a := range all {
+		if _, known := p.ledger.Account(a.Self); err == nil && !known && a.Parent == p.own.Self {
+			err = p.ledger.Put(a, false)
+		}
+	}
+	return err
+}
+
+// agree has the ledger, as it was read, say what the purse does; others may have made it anew.
+func (p *purse) agree() error {
+	if a, known := p.ledger.Account(p.own.Self); known && a.Same(p.own) {
+		p.own = a
+		return nil
+	}
+	return p.ledger.Put(p.own, false)
+}
+
+// tell is agree with the ledger as it is now.
+func (p *purse) tell() error {
+	unlock, err := p.ledger.Lock()
 	if err != nil {
 		return err
+	}
+	defer unlock()
+	if err := p.read(); err != nil {
+		return p.unlessNone(err)
+	}
+	return p.agree()
+}
+
+// book is that of the ledger, as it was read.
+func (p *purse) book(today string) budget.Book {
+	return budget.NewBook(p.limits, today, p.ledger.Accounts())
+}
+
+// ReadBook returns what all identities of a home have spent: what the ledger says, and of those that it does not name what
+// their lives say.
+func ReadBook(home Home, store *blobs.Store, limits budget.Limits, now time.Time, zone *time.Location) (b budget.Book, err error) {
+	l := budget.NewLedger(home.Dir)
+	unlock, err := l.Lock()
+	if err != nil {
+		return b, err
+	}
+	err = l.Read()
+	unlock()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return b, err
+	}
+	all, err := accounts(home, store, l)
+	return budget.NewBook(limits, budget.DateOf(now, zone), all), err
+}
+
+// accounts are those of all identities, by name, and of any others that the ledger has. A damaged life that it does not name
+// counts for nobody: what it has spent is not known.
+func accounts(home Home, store *blobs.Store, l *budget.Ledger) (all []budget.Account, err error) {
+	ids, err := home.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		a, known := l.Account(id.Self)
+		if !known {
+			a, err = accountOf(id, store)
+		}
+		if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	for _, a := range l.Accounts() {
+		if !slices.ContainsFunc(ids, func(id Identity) bool { return id.Self == a.Self }) {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+// accountOf is what the life of an identity says, with the holds that an older program has left.
+func accountOf(id Identity, store *blobs.Store) (a budget.Account, err error) {
+	a = newAccount(id, store)
+	s, err := spendingOf(id, store)
+	if err != nil {
+		return a, notFoundOrCorrupt(err)
+	}
+	a.Holds, err = budget.ReadHolds(id.Dir)
+	a.Says(s)
+	return a, err
+}
+
+// newAccount is one of an identity that has spent nothing.
+func newAccount(id Identity, store *blobs.Store) budget.Account {
+	a := budget.Account{Self: id.Self, Name: id.Name}
+	if up := above(store, id.Self); len(up) > 0 {
+		a.Parent = up[0]
+	}
+	if child, err := id.Child(); child != nil && err == nil {
+		a.Limit = budget.Of(child.USD)
+	}
+	return a
+}
+
+// spendingOf reads what a life says of money, from its newest epoch on, whose snapshot says what came before.
+func spendingOf(id Identity, store *blobs.Store) (s budget.Spending, err error) {
+	log, err := View(id, store)
+	if err != nil {
+		return s, err
 	}
 	defer log.Close()
 	events, err := log.SinceEpoch()
 	if err != nil {
-		return err
+		return s, err
 	}
-	a.Spending, a.at = budget.Spending{}, log.End()
-	for i, e := range events {
-		if i == 0 && e.Kind == life.Epoch {
-			snapshot, err := load(e, l.store)
-			if err == nil && len(snapshot) == 1 {
-				a.Spending, err = budget.Snapshot(snapshot[0].Data)
-			}
-			if err != nil {
-				return err
-			}
+	if len(events) > 0 && events[0].Kind == life.Epoch {
+		snapshot, err := load(events[0], store)
+		if err == nil && len(snapshot) == 1 {
+			s, err = budget.Snapshot(snapshot[0].Data)
 		}
-		a.apply(e)
+		if err != nil {
+			return s, err
+		}
 	}
-	return nil
+	for _, line := range events {
+		if e, err := event.Parse(line); err == nil {
+			s.Apply(e)
+		}
+	}
+	return s, nil
 }
 
-// apply folds what an event says of money. No other says any.
-func (a *account) apply(line life.Event) {
-	switch line.Kind {
-	case "reply", "spent", "command", "error":
-		if e, err := event.Parse(line); err == nil {
-			a.Spending.Apply(e)
+// makeLedger makes the ledger of a home that has none, from its lives.
+func makeLedger(home Home, store *blobs.Store, l *budget.Ledger) error {
+	all, err := accounts(home, store, l)
+	if err == nil {
+		err = l.Replace(all)
+	}
+	for _, a := range all {
+		if rerr := os.Remove(budget.HoldsFile(home.identity(a.Self, a.Name).Dir)); !errors.Is(rerr, fs.ErrNotExist) {
+			err = cmp.Or(err, rerr)
 		}
 	}
+	return err
 }

@@ -84,7 +84,7 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	r, rates := a.request(), a.rates()
 	t.asked, t.weight = r, r.Weight()
 	spare := a.limit() - a.contextTokens() + r.MaxTokens // tokens that the answer may have within the limit
-	pay := a.payment(rates, true)
+	pay := a.payment(rates)
 	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
 		call := pay.attempts(&r)
 		reply, err := a.cfg.Model.Complete(ctx, r, a.stream(ctx))

@@ -54,8 +54,11 @@ func (r *review) next() time.Time {
 	if !r.news {
 		return time.Time{} // the watcher tells
 	}
-	every := r.a.cfg.reviewEvery
-	at, look := r.a.state.Fires[r.by()].Last.Add(every), r.looked.Add(every/reviewLooks)
+	every, last := r.a.cfg.reviewEvery, r.a.state.Fires[r.by()].Last
+	if last.After(time.Now().Add(every)) { // by a clock that was wrong
+		last = time.Time{}
+	}
+	at, look := last.Add(every), r.looked.Add(every/reviewLooks)
 	if look.After(at) {
 		return look
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"lethe/internal/lethetest"
+	"lethe/life/event"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
@@ -31,6 +33,22 @@ func (w *world) talkOf(r *running, from, n int) {
 	for i := range n {
 		r.ask(fmt.Sprintf("question %d ◆ e9 reply\n%s", from+i, remark(i, 20)))
 	}
+}
+
+// A firing by a clock that was wrong is no reason to wait for its day.
+func TestReviewAfterAWrongClock(t *testing.T) {
+	t.Parallel()
+	w, ada, eve := reviewed(t)
+	e, err := Open(eve, w.conf)
+	lethetest.Must(t, err)
+	room := ReviewRoom("ada")
+	lethetest.Must(t, e.commit(e.firing(event.Fired{ID: e.noticeID(), By: room, Seen: "e0"}, "what came", time.Now().AddDate(73, 0, 0), room)))
+	lethetest.Must(t, e.Close())
+	a, r := w.runBoth(ada, eve, 15*time.Second)
+	w.talkOf(a, 0, 5)
+	w.eventually("it is reviewed", func() bool { return len(w.events(eve, "fired")) == 2 })
+	a.finish()
+	r.finish()
 }
 
 // After ten new entries a reviewer gets them, once over any kill, and what it says reaches

@@ -4,74 +4,32 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
-	"sync"
-	"syscall"
+	"strconv"
+	"strings"
 	"time"
 
 	"lethe"
 	"lethe/budget"
+	"lethe/life"
 	"lethe/life/event"
 	"lethe/llm"
+	"lethe/mind"
 )
 
 // Money: what a call may cost is put aside before it begins, where a limit is set, and
 // what it has cost is in LIFE before that is released. Package budget says what fits.
 
-// purse is what an identity with a limit spends from. It is safe for concurrent use.
-type purse struct {
-	id     Identity
-	limits budget.Limits
-
-	mu     sync.Mutex
-	ledger *Ledger
-	holds  budget.Holds  // as the file has them
-	lines  []budget.Line // of the limits, as they were seen last
-}
-
-// openPurse returns nil where nothing is limited, or the model is for nothing.
-func (a *Agent) openPurse() (*purse, error) {
-	if a.cfg.Offline {
-		return nil, nil
-	}
-	limited := a.cfg.Budget.Any()
-	for _, self := range append(above(a.store, a.id.Self), a.id.Self) {
-		child, err := a.cfg.Home.identity(self, "").Child()
-		if err != nil {
-			return nil, err
-		}
-		limited = limited || child != nil && child.USD > 0
-	}
-	if !limited {
-		return nil, nil
-	}
-	holds, err := budget.ReadHolds(a.id.Dir)
-	holds.Last = slices.Max(slices.Concat(a.state.Spending.Settled, []int{holds.Last}))
-	return &purse{id: a.id, limits: a.cfg.Budget, ledger: NewLedger(a.cfg.Home, a.store), holds: holds}, err
-}
-
 // payLost counts what was put aside for calls that were cut short with the process: what
 // they have cost is not known.
 func (a *Agent) payLost() error {
-	holds, err := budget.ReadHolds(a.id.Dir)
-	if err != nil || len(holds.Open) == 0 {
-		return err
+	if a.purse == nil || len(a.purse.own.Holds) == 0 {
+		return nil
 	}
 	var lost []record
-	for _, h := range holds.Unpaid(a.state.Spending.Settled) {
+	for _, h := range a.purse.own.Holds {
 		lost = append(lost, record{event: event.Spent{On: "lost", Calls: 1, Estimated: true, Tokens: event.Tokens{USD: h.USD.Dollars(), Day: h.Day, Hold: h.N}}})
 	}
-	if len(lost) > 0 {
-		if err := a.commit(lost...); err != nil {
-			return err
-		}
-	}
-	holds.Open = nil
-	if a.purse != nil {
-		a.purse.holds.Open = nil
-	}
-	return holds.Write(a.id.Dir)
+	return inOrder(func() error { return a.commit(lost...) }, a.release)
 }
 
 // rates say what calls of the model cost.
@@ -84,14 +42,35 @@ type rates struct {
 	estimate llm.Estimator
 }
 
-// counted is the newest request of a run that has an answer. What the next one begins with alike costs no more.
+// counted is the newest request that has an answer. What the next one begins with alike costs no more.
 type counted struct {
-	llm.Request
-	tokens int // as the provider counted, or as Lethe does where that is more
+	llm.Request // or one that begins with it
+	weight      int
+	tokens      int // as the provider counted, or as Lethe does where that is more
+}
+
+// recount finds what the run before has left of that, if no epoch has begun since.
+func (a *Agent) recount() error {
+	if a.purse == nil || !a.purse.limited || a.tail() != "" {
+		return nil
+	}
+	answered, epoch := false, ""
+	err := a.log.Back(0, func(e life.Event, _ int64) bool {
+		answered = answered || e.Kind == "reply" && e.Get("in") != "0"
+		if answered && e.Kind == life.Epoch {
+			epoch = e.Arg(0)
+		}
+		return epoch == ""
+	})
+	if epoch == strconv.Itoa(a.state.Epoch) {
+		u := a.state.Usage
+		a.counted = counted{a.request(), int(u.LastWeight), max(int(u.LastInput), plain(int(u.LastWeight)))}
+	}
+	return err
 }
 
 func (a *Agent) rates() rates {
-	return rates{a.cfg.Prices, a.purse != nil, time.Now(), a.cfg.Zone, a.counted, a.estimate}
+	return rates{a.cfg.Prices, a.purse != nil && a.purse.limited, time.Now(), a.cfg.Zone, a.counted, a.estimate}
 }
 
 // cost is what calls have used, with what they cost by another count.
@@ -144,7 +123,8 @@ func (r rates) wasted(q llm.Request, w llm.Waste) event.Tokens {
 
 // worst is the most that one attempt may cost.
 func (r rates) worst(q llm.Request) (usd budget.USD, known bool) {
-	worst, known := r.prices.Worst(q.Model, llm.Most(q.Weight(), q.Shared(r.counted.Request), r.counted.tokens), q.MaxTokens, r.began)
+	shared := min(q.Shared(r.counted.Request), r.counted.weight)
+	worst, known := r.prices.Worst(q.Model, llm.Most(q.Weight(), shared, r.counted.tokens), q.MaxTokens, r.began)
 	return budget.Ceil(worst), known
 }
 
@@ -153,21 +133,16 @@ func (r rates) worst(q llm.Request) (usd budget.USD, known bool) {
 type payment struct {
 	*purse
 	rates
-	turn *budget.Spending // of the turn under way; nil for a compaction
-	day  string           // that pays; set by the first hold
-	lost int              // the hold for what no reply tells of, in the end as much as that has cost
+	day  string // that pays; set by the first hold
+	lost int    // the hold for what no reply tells of, in the end as much as that has cost
 }
 
 // payment begins one. What it needs of the state is copied.
-func (a *Agent) payment(r rates, turn bool) *payment {
-	if a.purse == nil {
+func (a *Agent) payment(r rates) *payment {
+	if !r.strict {
 		return nil
 	}
-	p := &payment{purse: a.purse, rates: r}
-	if s := a.state.Spending; turn {
-		p.turn = &s
-	}
-	return p
+	return &payment{purse: a.purse, rates: r}
 }
 
 // settles notes on a line which hold it settles, 0 for that of what no reply tells of, and the day that pays.
@@ -214,64 +189,56 @@ func (t *attempts) begin(w llm.Waste) (err error) {
 	wasted := budget.Of(t.wasted(t.q, t.billed(w)).USD)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	agents, err := os.Open(t.ledger.home.Agents())
+	unlock, err := t.ledger.Lock()
 	if err != nil {
 		return err
 	}
-	defer agents.Close()
-	if err := syscall.Flock(int(agents.Fd()), syscall.LOCK_EX); err != nil { // of all that spend, until agents is closed
-		return fmt.Errorf("lock %s: %w", agents.Name(), err)
-	}
-	book, err := t.ledger.Read(t.limits, time.Now(), t.zone)
-	if err != nil {
+	defer unlock()
+	if err := inOrder(t.read, t.agree); err != nil {
 		return err
 	}
-	t.day = cmp.Or(t.day, book.Day)
-	if err := t.settle(wasted-t.booked, false); err != nil {
-		return err
-	}
+	today := budget.DateOf(time.Now(), t.zone)
+	t.day = cmp.Or(t.day, t.book(today).Day)
+	t.settle(wasted-t.booked, false)
 	t.booked = wasted
+	if err := t.agree(); err != nil {
+		return err
+	}
+	book := t.book(today)
+	if err := t.ledger.Tidy(t.own.Self, book); err != nil {
+		return err
+	}
 	if t.day != book.Day {
 		return errNewDay
 	}
-	t.lines = t.own(book)
+	t.own = t.own.On(book.Day)
+	t.lines = book.Lines(t.own.Self)
 	if short := budget.Check(t.lines, worst); short != nil {
 		return short
 	}
-	next := t.holds
-	t.open = next.Set(0, worst, t.day)
-	return t.put(next)
-}
-
-// own returns the limits, with the identity's own holds as they are now.
-func (t *attempts) own(book budget.Book) []budget.Line {
-	if t.turn == nil {
-		book.Limits.Turn = 0
+	next := t.own
+	next.Set(t.last+1, worst, t.day)
+	if err := t.ledger.Put(next, true); err != nil {
+		return err
 	}
-	for i := range book.Accounts {
-		if a := &book.Accounts[i]; a.Self == t.id.Self {
-			a.Held = budget.SumHolds(t.holds.Unpaid(a.Settled), book.Day)
-			if t.turn != nil {
-				a.Spent.Turn, a.Raised.Turn, a.Held.Turn = t.turn.Spent.Turn, t.turn.Raised.Turn, t.holds.Amount(t.lost)
-			}
-		}
-	}
-	return book.Lines(t.id.Self)
+	t.own, t.last, t.open = next, t.last+1, t.last+1
+	return nil
 }
 
 // settle puts what has come to nothing to what is lost, and releases the hold of the attempt,
 // unless a reply pays it.
-func (t *attempts) settle(lost budget.USD, reply bool) error {
-	next := t.holds
+func (t *attempts) settle(lost budget.USD, reply bool) {
+	if lost > 0 && t.lost == 0 {
+		t.last++
+		t.lost = t.last
+	}
 	if lost > 0 {
-		t.lost = next.Set(t.lost, next.Amount(t.lost)+lost, t.day)
+		t.own.Set(t.lost, t.own.Amount(t.lost)+lost, t.day)
 	}
 	if t.open > 0 && !reply {
-		t.open = next.Set(t.open, 0, t.day)
-	} else if lost <= 0 {
-		return nil
+		t.own.Set(t.open, 0, "")
+		t.open = 0
 	}
-	return t.put(next)
 }
 
 // end settles the attempts: all of them together have lost so much. With reply, one of
@@ -282,7 +249,8 @@ func (t *attempts) end(lost event.Tokens, reply bool) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return errors.Join(t.err, t.settle(budget.Of(lost.USD)-t.booked, reply))
+	t.settle(budget.Of(lost.USD)-t.booked, reply)
+	return errors.Join(t.err, t.tell())
 }
 
 // fail says that the reply, too, has come to nothing.
@@ -292,18 +260,11 @@ func (t *attempts) fail(cost event.Tokens) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.settle(budget.Of(cost.USD), false)
+	t.settle(budget.Of(cost.USD), false)
+	return t.tell()
 }
 
-func (p *purse) put(next budget.Holds) error {
-	if err := next.Write(p.id.Dir); err != nil {
-		return err
-	}
-	p.holds = next
-	return nil
-}
-
-// release drops the holds that lines have paid.
+// release has the ledger say what lines have said of money, and drops the holds that they have paid.
 func (a *Agent) release() error {
 	p := a.purse
 	if p == nil {
@@ -311,12 +272,8 @@ func (a *Agent) release() error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next := p.holds
-	next.Open = next.Unpaid(a.state.Spending.Settled)
-	if len(next.Open) == len(p.holds.Open) {
-		return nil
-	}
-	return p.put(next)
+	p.own.Says(a.state.Spending)
+	return p.tell()
 }
 
 // unpaid deals with a call that was not begun for want of money. It is false for any other
@@ -341,9 +298,6 @@ func (a *Agent) unpaid(err error) (bool, error) {
 		a.outage.money = short.Error()
 		a.outage.retryAt = time.Now().Add(min(max(time.Since(a.outage.since), time.Second), time.Minute))
 		return true, nil
-	case short.Of == budget.Turn:
-		return true, a.giveUp("budget", fmt.Sprintf("The turn was ended: %s. Say where you stand when you are spoken to.", short),
-			fmt.Sprintf("I stopped: %s. Say something to let me go on, after /budget +1 turn if one call needs more.", short))
 	}
 	var until time.Time
 	if short.Worst <= short.Limit { // no new day makes room for a call that is larger
@@ -357,12 +311,21 @@ func (a *Agent) unpaid(err error) (bool, error) {
 	if !until.IsZero() {
 		how = fmt.Sprintf("I go on by myself on %s, or now after %s.", until.Format("2006-01-02 at 15:04 MST"), more)
 	}
-	return true, a.pause("the budget is spent: "+short.Error(), fmt.Sprintf("I pause: %s. %s", short, how), until)
+	say := fmt.Sprintf("I pause: %s. %s", short, how)
+	if !until.IsZero() && a.state.Told == mind.ToldPause(until) {
+		say = "I still pause. " + how
+	}
+	return true, a.pause(short.Error(), say, until)
 }
 
-// goOn ends a pause when the time has come for which a budget was spent.
+// goOn ends a pause when the time has come for which a budget was spent; so far ahead as no limit's is, it was told by a
+// clock that was wrong.
 func (a *Agent) goOn() error {
-	if until := a.state.Until; until.IsZero() || time.Now().Before(until) {
+	now, months := time.Now(), 0
+	if strings.Contains(a.state.Paused, budget.Line{Of: budget.Month}.Key()) {
+		months = 1
+	}
+	if until := a.state.Until; until.IsZero() || now.Before(until) && until.Before(now.AddDate(0, months, 2)) {
 		return nil
 	}
 	return a.commit(record{event: event.Resumed{Version: lethe.Version, Why: "budget"}})

@@ -1,11 +1,15 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,9 +42,7 @@ func (w *world) dollars() budget.USD {
 // LIFE and holds, and by what the server has billed.
 func (w *world) within(limit budget.USD) {
 	w.Helper()
-	book, err := NewLedger(w.home, w.store).Read(budget.Limits{HomeDay: limit}, time.Now(), time.UTC)
-	lethetest.Must(w, err)
-	home := book.Home()
+	home := w.book(budget.Limits{HomeDay: limit}).Home()
 	if home.Spent+home.Held > limit {
 		w.Fatalf("LIFE has %s, and holds %s, of %s\n%s", home.Spent, home.Held, limit, w.dump())
 	}
@@ -104,11 +106,31 @@ func TestBudgetIsNeverPassed(t *testing.T) {
 	}
 }
 
+// book is what has been spent, as anybody reads it now.
+func (w *world) book(limits budget.Limits) budget.Book {
+	w.Helper()
+	book, err := ReadBook(w.home, w.store, limits, time.Now(), time.UTC)
+	lethetest.Must(w, err)
+	return book
+}
+
+// holds are those that the ledger has.
 func (w *world) holds(id Identity) []budget.Hold {
 	w.Helper()
-	h, err := budget.ReadHolds(id.Dir)
+	a, _ := w.ledger().Account(id.Self)
+	return a.Holds
+}
+
+func (w *world) ledger() *budget.Ledger {
+	w.Helper()
+	l := budget.NewLedger(w.home.Dir)
+	unlock, err := l.Lock()
 	lethetest.Must(w, err)
-	return h.Unpaid(w.fold(id).Spending.Settled)
+	defer unlock()
+	if err := l.Read(); !errors.Is(err, fs.ErrNotExist) {
+		lethetest.Must(w, err)
+	}
+	return l
 }
 
 // What a kill -9 leaves under way counts as spent, so that no number of kills passes the limit.
@@ -160,14 +182,15 @@ func TestBudgetCommand(t *testing.T) {
 		t.Errorf("it goes on at %s", until)
 	}
 	said := w.said("dev")
-	contains(t, said[len(said)-1], "I pause: today ada has spent")
-	lethetest.Words(t, said[len(said)-1], "of 2.00 USD (budget.day_usd)", "I go on by myself on", "/budget +1 today")
+	lethetest.Words(t, said[len(said)-1], "I pause: the next call may cost up to 0.", "are left: today ada has spent 1.", "of 2.00 USD (budget.day_usd)",
+		"I go on by myself on", "/budget +1 today")
 	equal(t, "warnings", len(w.having(id, "error", "what", "budget")), 1)
 	for line, answer := range map[string]string{
 		"[USER:eve 2026-11-22T10:00:00Z] /budget +1 today": "Only ann may raise a budget.",
 		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 week":  "I cannot read that; say for example: /budget +2 today",
-		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 month": "No such limit is set, so there is nothing to raise. Spent: this turn 0.00 USD; today 1.",
-		"[USER:eve 2026-11-22T10:00:00Z] /budget":          "; today 1.", // and so on
+		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 turn":  "I cannot read that; say for example: /budget +2 today (or month, life)",
+		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 month": "No such limit is set, so there is nothing to raise. Spent: today 1.",
+		"[USER:eve 2026-11-22T10:00:00Z] /budget":          "Spent: today 1.", // and so on
 	} {
 		contains(t, w.answeredLine(line), answer)
 	}
@@ -176,7 +199,7 @@ func TestBudgetCommand(t *testing.T) {
 	if w.fold(id).Paused == "" {
 		t.Fatal("it goes on")
 	}
-	contains(t, w.answeredLine("[USER:eve 2026-11-22T10:00:00Z] hello"), "I pause: today ada has spent")
+	contains(t, w.answeredLine("[USER:eve 2026-11-22T10:00:00Z] hello"), "I still pause. I go on by myself on")
 	equal(t, "notices", len(w.said("notify-ann")), 1)
 	n := len(w.said("dev"))
 	w.put("dev", "[USER:ann 2026-11-22T10:00:01Z] /budget +1 today\n")
@@ -202,6 +225,7 @@ func (w *world) spendOn(day string, id Identity, usd float64) {
 	lethetest.Must(w, err)
 	defer a.Close()
 	lethetest.Must(w, a.commit(record{event: event.Spent{On: "compaction", Calls: 1, Tokens: event.Tokens{USD: usd, Day: day}}}))
+	lethetest.Must(w, a.release())
 }
 
 // answeredLine puts a line into room dev and returns what is said next.
@@ -229,9 +253,7 @@ func TestBudgetUnpriced(t *testing.T) {
 	r = r.again(func(c *Config) { c.Budget.Day, c.Budget.AllowUnpriced = 1, true })
 	contains(t, r.ask("hello"), "Hello")
 	r.stop()
-	if _, err := os.Stat(filepath.Join(id.Dir, "holds.json")); err == nil {
-		t.Error("something was put aside")
-	}
+	equal(t, "put aside", len(w.holds(id)), 0)
 	for _, e := range w.events(id, "reply") {
 		equal(t, "day", e.Get("day"), "")
 	}
@@ -257,15 +279,13 @@ func TestBudgetOfUnanswered(t *testing.T) {
 	}
 }
 
-// A turn that has spent what it may ends, and the next one begins anew.
-func TestBudgetOfATurn(t *testing.T) {
+// What is left is shown beside the identity.
+func TestBudgetIsShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: 12, Answer: &rehearsal.Answer{Calls: []rehearsal.Call{{Name: "BASH", Arguments: `{"command":"seq 1 200"}`}}}})
-	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Turn: budget.Of(0.4), Month: budget.Of(100)}})
+	w := newWorld(t)
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Month: budget.Of(100)}})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	lethetest.Words(t, r.ask("work"), "I stopped: this turn has spent 0.", "of 0.40 USD (budget.turn_usd)")
-	equal(t, "of the turn", w.fold(id).Spending.Spent.Turn, 0)
 	contains(t, r.ask("hello"), "Hello")
 	r.settled()
 	s, err := status.Read(id.Dir)
@@ -308,7 +328,7 @@ func TestBudgetOverMidnight(t *testing.T) {
 	equal(t, "open holds", len(w.holds(id)), 0)
 }
 
-// What a child spends counts for its parent, and its own life has a limit.
+// What a child spends counts for its parent, and its own life has a limit: what it was given, and at most spawn_usd.
 func TestBudgetOfChildren(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -320,7 +340,7 @@ func TestBudgetOfChildren(t *testing.T) {
 	lethetest.Must(t, err)
 	grandchild, err := blobs.ParseHash(child.Self)
 	lethetest.Must(t, err)
-	_, err = Boot(w.home, w.store, BootOptions{Name: "ada-1f2e-3d4c", Rooms: []string{"inner"}, Child: &Child{At: time.Now(), Parent: grandchild, Of: "ada-1f2e", Room: "inner"}})
+	_, err = Boot(w.home, w.store, BootOptions{Name: "ada-1f2e-3d4c", Rooms: []string{"inner"}, Child: &Child{At: time.Now(), Parent: grandchild, Of: "ada-1f2e", Room: "inner", USD: 5}})
 	lethetest.Must(t, err)
 	all, err := w.home.List()
 	lethetest.Must(t, err)
@@ -328,8 +348,7 @@ func TestBudgetOfChildren(t *testing.T) {
 		w.spend(id, 0.25)
 	}
 	w.spend(ada, 1)
-	book, err := NewLedger(w.home, w.store).Read(w.conf.Budget, time.Now(), time.UTC)
-	lethetest.Must(t, err)
+	book := w.book(w.conf.Budget)
 	var got []string
 	for _, l := range book.Lines(all[2].Self) {
 		got = append(got, fmt.Sprint(l.Of, " ", l.Who, " ", l.Spent, " of ", l.Limit))
@@ -340,50 +359,215 @@ func TestBudgetOfChildren(t *testing.T) {
 	})
 }
 
-// When the time has come for which the budget was spent, it goes on by itself, and what it owed is done.
+// When the time has come for which the budget was spent, it goes on by itself, and what it owed is done; also when a clock
+// that was wrong has told that time.
 func TestBudgetGoesOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
-	w.say("dev", "ann", "hello")
-	a, err := Open(id, w.conf)
-	lethetest.Must(t, err)
-	lethetest.Must(t, inOrder(a.subscriptions, func() error { _, err := a.listen(); return err }, func() error {
-		return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: "the budget is spent", Until: time.Now().Add(2 * time.Second).UTC()}})
-	}))
-	lethetest.Must(t, a.begin())
-	lethetest.Must(t, a.commit(record{event: event.Paused{ID: a.noticeID(), Why: "the budget is spent", Until: time.Now().Add(2 * time.Second).UTC()}}))
-	r := w.live(a)
-	contains(t, w.answered("dev", 1), "Hello")
-	r.finish()
-	equal(t, "resumed", len(w.having(id, "resumed", "why", "budget")), 1)
+	for why, until := range map[string]time.Time{
+		"today ada has spent 2.00 of 2.00 USD (budget.day_usd)":            time.Now().Add(2 * time.Second),
+		"by a clock: today ada has spent 2.00 of 2.00 USD":                 time.Now().AddDate(0, 0, 3),
+		"this month ada has spent 2.00 of 2.00 USD (budget.month_usd)":     time.Now().AddDate(73, 0, 0),
+		"by a clock: this month ada has spent 2.00 USD (budget.month_usd)": time.Now().AddDate(0, 2, 0),
+	} {
+		w := newWorld(t)
+		id := w.boot("ada", "dev")
+		w.say("dev", "ann", "hello")
+		a, err := Open(id, w.conf)
+		lethetest.Must(t, err)
+		pause := func() error {
+			return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Until: until.UTC()}})
+		}
+		lethetest.Must(t, inOrder(a.subscriptions, func() error { _, err := a.listen(); return err }, pause, a.begin, pause))
+		r := w.live(a)
+		contains(t, w.answered("dev", 1), "Hello")
+		r.finish()
+		equal(t, "resumed", len(w.having(id, "resumed", "why", "budget")), 1)
+	}
 }
 
-// An identity whose LIFE cannot be read now is not taken for one that has spent nothing; a damaged
-// one stops nobody, and is remembered.
+// What was spent by a clock that was wrong counts for the day on which that was noticed, and blocks nobody any longer. When
+// the clock is there again, it counts again.
+func TestBudgetOfAWrongClock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	limits := budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}, HomeDay: budget.Of(4.1)}
+	frugal(&w.conf, limits)
+	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
+	now := time.Now().UTC()
+	today, tomorrow := budget.DateOf(now, time.UTC), budget.DateOf(now.AddDate(0, 0, 1), time.UTC)
+	w.spend(ada, 0.5)
+	w.spendOn("2099-01-01", ada, 0.25)
+	w.spendOn("2099-01-01", bob, 2)
+	r, s := w.run(ada), w.run(bob)
+	contains(t, r.ask("hello"), "Hello")
+	w.say("ops", "ann", "hello")
+	contains(t, w.answered("ops", 1), "I go on by myself on "+tomorrow)
+	r.finish()
+	s.finish()
+	answer := w.dollars()
+	for day, want := range map[string]budget.USD{today: budget.Of(2.75) + answer, tomorrow: 0, "2099-01-01": budget.Of(2.25)} {
+		home := budget.NewBook(limits, day, w.ledger().Accounts()).Home()
+		if got := home.Spent; day == today && (got < want || got > want+budget.Of(0.1)) || day != today && got != want {
+			t.Errorf("on %s %s are spent, want %s", day, got, want)
+		}
+	}
+	if all := len(w.events(bob, "reply")); all > 0 {
+		t.Errorf("bob has answered %d times", all)
+	}
+}
+
+// ledgerLines are those of the file.
+func (w *world) ledgerLines() []string {
+	w.Helper()
+	text, err := os.ReadFile(filepath.Join(w.home.Dir, "ledger"))
+	lethetest.Must(w, err)
+	return slices.Collect(strings.Lines(string(text)))
+}
+
+// A ledger that is lost, emptied or torn is made again, or read as far as it is whole: nothing is forgotten that LIFE has,
+// or that this process has put aside.
+func TestBudgetWithoutLedger(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	w := newWorld(t, rehearsal.Step{Contains: "wait", Hold: hold, Answer: text("at last")})
+	limits := budget.Limits{HomeDay: budget.Of(100)}
+	frugal(&w.conf, limits)
+	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
+	w.spend(bob, 1)
+	r, s := w.run(ada), w.run(bob)
+	path := filepath.Join(w.home.Dir, "ledger")
+	w.say("dev", "ann", "wait")
+	w.eventually("a call is under way", func() bool { return len(w.holds(ada)) > 0 })
+	held := w.holds(ada)[0].USD
+	for i, harm := range []func(){
+		func() { lethetest.Must(t, os.Remove(path)) },
+		func() { lethetest.Must(t, os.Truncate(path, 0)) },
+		func() { lethetest.Write(t, path, strings.Join(w.ledgerLines(), "")+`{"self":"`) },
+		func() { lethetest.Write(t, path, "\x00\x00\x00\n"+strings.Join(w.ledgerLines(), "")+"\x00\x00") },
+	} {
+		before := w.book(limits).Home().Spent
+		harm()
+		w.say("ops", "ann", "hello")
+		w.answered("ops", i+1)
+		s.settled()
+		if home := w.book(limits).Home(); home.Spent <= before {
+			t.Errorf("after harm %d, %s are spent, and %s before", i, home.Spent, before)
+		}
+	}
+	close(hold)
+	w.answered("dev", 1)
+	r.finish()
+	s.finish()
+	w.within(limits.HomeDay)
+	equal(t, "spent", w.book(limits).Home().Spent, w.fold(ada).Spending.Spent.Day+w.fold(bob).Spending.Spent.Day)
+	if held == 0 || len(w.holds(ada)) > 0 {
+		t.Errorf("%s were held, and %v are", held, w.holds(ada))
+	}
+}
+
+// A home of an older program has no ledger: lives and holds.json make it.
+func TestBudgetOfAnOlderHome(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	frugal(&w.conf, budget.Limits{})
+	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
+	w.spend(ada, 0.5)
+	w.spend(bob, 0.25)
+	if _, err := os.Stat(filepath.Join(w.home.Dir, "ledger")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a limit there is a ledger: %v", err)
+	}
+	today := budget.DateOf(time.Now(), time.UTC)
+	lethetest.Write(t, filepath.Join(ada.Dir, "holds.json"), `{"last":7,"open":[{"n":7,"usd":0.125,"day":"`+today+`"}]}`)
+	limits := budget.Limits{HomeDay: budget.Of(10)}
+	home := w.book(limits).Home() // as lethe budget reads it
+	equal(t, "spent", home.Spent, budget.Of(0.75))
+	equal(t, "held", home.Held, budget.Of(0.125))
+	frugal(&w.conf, limits)
+	w.run(bob).finish()
+	equal(t, "held", w.book(limits).Home().Held, budget.Of(0.125))
+	w.run(ada).finish()
+	home = w.book(limits).Home()
+	equal(t, "spent", home.Spent, budget.Of(0.875))
+	equal(t, "held", home.Held, 0)
+	if lost := w.having(ada, "spent", "on", "lost"); len(lost) != 1 || lost[0].Get("hold") != "7" {
+		t.Errorf("lost: %v", lost)
+	}
+	if _, err := os.Stat(filepath.Join(ada.Dir, "holds.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("holds.json: %v", err)
+	}
+}
+
+// What a start reads does not grow with the past: neither with calls, nor with children that are over. A child that is
+// called after all counts for its limit with all that its family ever had.
+func TestLedgerStaysSmall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	limits := budget.Limits{HomeDay: budget.Of(100_000)}
+	frugal(&w.conf, limits)
+	ada := w.boot("ada", "dev")
+	self, err := blobs.ParseHash(ada.Self)
+	lethetest.Must(t, err)
+	spawn := func(name string, of blobs.Hash) Identity {
+		id, err := Boot(w.home, w.store, BootOptions{Name: name, Rooms: []string{name}, Child: &Child{At: time.Now(), Parent: of, Of: "ada", Room: name, USD: 5}})
+		lethetest.Must(t, err)
+		return id
+	}
+	child := spawn("ada-1f2e", self)
+	parent, err := blobs.ParseHash(child.Self)
+	lethetest.Must(t, err)
+	inner := spawn("ada-1f2e-3d4c", parent)
+	w.spendOn("2026-01-10", child, 1)
+	w.spendOn("2026-01-10", inner, 2)
+	l := w.ledger()
+	a, err := Open(ada, w.conf)
+	lethetest.Must(t, err)
+	pay := func() {
+		call := a.payment(a.rates()).attempts(&llm.Request{Model: "rehearsal-paid", MaxTokens: 10})
+		lethetest.Must(t, call.begin(llm.Waste{}))
+		lethetest.Must(t, call.end(event.Tokens{}, false))
+	}
+	most := 0
+	for range 800 {
+		pay()
+		if len(w.ledgerLines()) > 1100 {
+			most++
+		}
+	}
+	lethetest.Must(t, a.Close())
+	if n := len(w.ledgerLines()); most > 0 || n > 1100 {
+		t.Errorf("the ledger has %d lines, and had too many %d times", n, most)
+	}
+	if _, known := w.ledger().Account(inner.Self); known {
+		t.Error("a family that is over is in the ledger")
+	}
+	if _, known := l.Account(inner.Self); !known {
+		t.Error("it was never there")
+	}
+	w.spend(child, 0.5)
+	for _, line := range budget.NewBook(limits, budget.DateOf(time.Now(), time.UTC), w.ledger().Accounts()).Lines(child.Self) {
+		if line.Of == budget.Life {
+			equal(t, "of its life", line.Spent, budget.Of(3.5))
+		}
+	}
+}
+
+// An identity whose LIFE cannot be read now is not taken for one that has spent nothing, while the ledger is made; what
+// the ledger has counts whatever becomes of the life.
 func TestBudgetBesideUnreadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	frugal(&w.conf, budget.Limits{})
 	id := w.boot("ada", "dev")
 	w.spend(id, 1)
-	read := func(l *Ledger) (budget.USD, error) {
-		book, err := l.Read(budget.Limits{}, time.Now(), time.UTC)
-		return book.Home().Spent, err
-	}
-	known := NewLedger(w.home, w.store)
-	_, err := read(known)
-	lethetest.Must(t, err)
-	lethetest.Must(t, os.Remove(id.LIFE()))
+	lethetest.Must(t, os.Rename(id.LIFE(), id.LIFE()+".away"))
 	lethetest.Must(t, os.Mkdir(id.LIFE(), 0o700))
-	for _, l := range []*Ledger{known, NewLedger(w.home, w.store)} {
-		if usd, err := read(l); err == nil {
-			t.Errorf("%s are spent", usd)
-		}
+	if book, err := ReadBook(w.home, w.store, budget.Limits{}, time.Now(), time.UTC); err == nil {
+		t.Errorf("%s are spent", book.Home().Spent)
 	}
 	lethetest.Must(t, os.Remove(id.LIFE()))
-	usd, err := read(known)
-	lethetest.Must(t, err)
-	equal(t, "spent", usd, budget.Of(1))
-	_, err = read(NewLedger(w.home, w.store))
-	lethetest.Must(t, err)
+	lethetest.Must(t, os.Rename(id.LIFE()+".away", id.LIFE()))
+	frugal(&w.conf, budget.Limits{HomeDay: budget.Of(10)})
+	w.spend(id, 1)
+	lethetest.Must(t, os.Remove(id.LIFE()))
+	equal(t, "spent", w.book(budget.Limits{}).Home().Spent, budget.Of(2))
 }

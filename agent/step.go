@@ -57,7 +57,7 @@ func (a *Agent) step(ctx context.Context) error {
 	}
 	a.estimate = a.estimate.Observe(t.weight, t.reply.Usage.Input)
 	if n := t.reply.Usage.Input; n > 0 {
-		a.counted = counted{t.asked, max(n, plain(t.weight))}
+		a.counted = counted{t.asked, t.weight, max(n, plain(t.weight))}
 	}
 	return a.act(ctx)
 }

@@ -1,16 +1,17 @@
 // Package budget decides whether a call of a model may begin, so that what identities
 // spend never passes a limit.
 //
-//	book := budget.Book{Limits: limits, Accounts: all} // what LIFE and holds say, of each identity of a home
-//	short := budget.Check(book.Lines(self), worst)     // may a call begin that costs worst at most?
-//	n := holds.Set(0, worst, day)                      // then so much is put aside
-//	err := holds.Write(dir)                            // durable before the call
+//	unlock, err := ledger.Lock()                       // of a home; nobody else begins a call meanwhile
+//	err = ledger.Read()                                // what is new of it
+//	short := budget.Check(budget.NewBook(limits, day, ledger.Accounts()).Lines(self), worst) // may it begin?
+//	own.Set(n, worst, day)                             // then so much is put aside
+//	err = ledger.Put(own, true)                        // durable before the call
 //
 // A call's hold is durable before the call, and what it has cost is in LIFE before the
 // hold is released. So the sum of both is never less than what was spent, whatever is
 // killed when, and Check keeps that sum within each limit.
 //
-// Everything here but ReadHolds and Write is pure. Amounts are whole millionths of a dollar,
+// Everything here but the Ledger is pure. Amounts are whole millionths of a dollar,
 // as LIFE writes them, so that sums are exact.
 package budget
 
@@ -59,16 +60,16 @@ func (u *USD) UnmarshalJSON(data []byte) error {
 
 // Sums are amounts for each span of time that a limit is set for.
 type Sums struct {
-	Turn  USD `json:"turn,omitzero"`  // the turn under way, without compactions
 	Day   USD `json:"day,omitzero"`   // the local day
 	Month USD `json:"month,omitzero"` // the month of that day
 	Life  USD `json:"life,omitzero"`
 }
 
+// Plus adds amounts to amounts.
+func (s Sums) Plus(t Sums) Sums { return Sums{s.Day + t.Day, s.Month + t.Month, s.Life + t.Life} }
+
 func (s *Sums) at(span string) *USD {
 	switch span {
-	case Turn:
-		return &s.Turn
 	case Day:
 		return &s.Day
 	case Month:
@@ -79,7 +80,6 @@ func (s *Sums) at(span string) *USD {
 
 // Spans of time, and HomeDay, which is the day of all identities together.
 const (
-	Turn    = "turn"
 	Day     = "day"
 	Month   = "month"
 	Life    = "life"
@@ -88,24 +88,14 @@ const (
 
 // Limits are what may be spent; 0 is no limit.
 type Limits struct {
-	Sums              // of each identity with all its descendants; Turn of it alone
-	Spawn         USD // Life of an identity that has a parent
+	Sums              // of each identity with all its descendants
+	Spawn         USD // Life of an identity that has a parent, at most
 	HomeDay       USD // the day of all identities together
 	AllowUnpriced bool
 }
 
 // Any reports whether there is a limit at all.
 func (l Limits) Any() bool { return l.Sums != Sums{} || l.Spawn > 0 || l.HomeDay > 0 }
-
-// Account is what one identity has spent and put aside.
-type Account struct {
-	Self   string
-	Name   string
-	Parent string // Self of its parent, or ""
-	Limit  USD    // of its life, in the place of Limits.Life; 0 is none
-	Spending
-	Held Sums // by holds that no line has paid
-}
 
 // Book is what all identities of a home have spent.
 type Book struct {
@@ -116,7 +106,7 @@ type Book struct {
 
 // Line is one limit, and how much of it is gone.
 type Line struct {
-	Of    string `json:"of"`                 // Turn, Day, Month, Life or HomeDay
+	Of    string `json:"of"`                 // Day, Month, Life or HomeDay
 	Who   string `json:"who,omitempty"`      // whose limit it is; none of HomeDay
 	Limit USD    `json:"limit_usd,omitzero"` // 0 is none
 	Spent USD    `json:"spent_usd"`
@@ -126,7 +116,7 @@ type Line struct {
 
 // Left says how much is spent, and how much is left of the limit.
 func (l Line) Left() string {
-	text := fmt.Sprintf("%s %s USD", map[string]string{Turn: "this turn", Day: "today", Month: "this month", Life: "in all", HomeDay: "all identities today"}[l.Of], l.Spent)
+	text := fmt.Sprintf("%s %s USD", map[string]string{Day: "today", Month: "this month", Life: "in all", HomeDay: "all identities today"}[l.Of], l.Spent)
 	if l.Limit > 0 {
 		text += fmt.Sprintf(" of %s, left %s", l.Limit, max(0, l.Limit-l.Spent-l.Held))
 	}
@@ -145,7 +135,7 @@ func (b Book) Lines(self string) (lines []Line) {
 			break
 		}
 		for _, l := range b.Own(who) {
-			if l.Limit > 0 && (l.Of != Turn || who == self) {
+			if l.Limit > 0 {
 				lines = append(lines, l)
 			}
 		}
@@ -161,7 +151,7 @@ func (b Book) Lines(self string) (lines []Line) {
 func (b Book) Home() Line {
 	home := Line{Of: HomeDay, Limit: b.HomeDay, Day: b.Day}
 	for _, a := range b.Accounts {
-		home.Spent, home.Held = home.Spent+a.Spent.Day, home.Held+a.Held.Day
+		home.Spent, home.Held = home.Spent+a.Sums().Day, home.Held+a.held(b.Day).Day
 	}
 	return home
 }
@@ -174,22 +164,20 @@ func (b Book) Own(self string) (lines []Line) {
 		return nil
 	}
 	own := family[0]
-	for _, span := range []string{Turn, Day, Month, Life} {
+	for _, span := range []string{Day, Month, Life} {
 		l := Line{Of: span, Who: own.Name, Limit: *b.Sums.at(span), Day: b.Day}
 		if span == Life {
-			l.Limit = cmp.Or(own.Limit, l.Limit)
-			if l.Limit == 0 && own.Parent != "" {
-				l.Limit = b.Spawn
+			l.Limit = own.Limit
+			if own.Parent != "" && b.Spawn > 0 {
+				l.Limit = min(cmp.Or(own.Limit, b.Spawn), b.Spawn)
 			}
 		}
 		if l.Limit > 0 {
 			l.Limit += *own.Raised.at(span)
 		}
-		for i := range family {
-			if span == Turn && i > 0 {
-				break
-			}
-			l.Spent, l.Held = l.Spent+*family[i].Spent.at(span), l.Held+*family[i].Held.at(span)
+		for _, a := range family {
+			spent, held := a.Sums(), a.held(b.Day)
+			l.Spent, l.Held = l.Spent+*spent.at(span), l.Held+*held.at(span)
 		}
 		lines = append(lines, l)
 	}
@@ -221,13 +209,17 @@ type Short struct {
 }
 
 func (s *Short) Error() string {
-	return fmt.Sprintf("%s, and a call may cost up to %s", s.Line, s.Worst)
+	left := "nothing is"
+	if usd := s.Limit - s.Spent - s.Held; usd > 0 {
+		left = usd.String() + " are"
+	}
+	return fmt.Sprintf("the next call may cost up to %s USD, and %s left: %s", s.Worst, left, s.Line)
 }
 
 // String says how much of the limit is gone.
 func (l Line) String() string {
-	what := map[string]string{Turn: "this turn has", Day: "today", Month: "this month", Life: "in all", HomeDay: "today all identities together have"}[l.Of]
-	if l.Who != "" && l.Of != Turn {
+	what := map[string]string{Day: "today", Month: "this month", Life: "in all", HomeDay: "today all identities together have"}[l.Of]
+	if l.Who != "" {
 		what += " " + l.Who + " has"
 	}
 	return fmt.Sprintf("%s spent %s of %s USD (budget.%s)", what, l.Spent, l.Limit, l.Key())
@@ -290,11 +282,11 @@ func midnight(y int, m time.Month, d int, zone *time.Location) time.Time {
 // ParseRaise reads the argument of /budget: "+2 today".
 func ParseRaise(arg string) (by USD, span string, err error) {
 	amount, when, _ := strings.Cut(arg, " ")
-	span = map[string]string{"today": Day, "month": Month, "turn": Turn, "life": Life}[strings.TrimSpace(when)]
+	span = map[string]string{"today": Day, "month": Month, "life": Life}[strings.TrimSpace(when)]
 	digits, plus := strings.CutPrefix(amount, "+")
 	dollars, err := strconv.ParseFloat(digits, 64)
 	if !plus || span == "" || err != nil || !(dollars >= 0.01 && dollars <= 1e6) || strings.ContainsAny(digits, "xXpP_eE") {
-		return 0, "", errors.New("say for example: /budget +2 today (or month, turn, life), with 0.01 to 1000000 dollars")
+		return 0, "", errors.New("say for example: /budget +2 today (or month, life), with 0.01 to 1000000 dollars")
 	}
 	return Of(dollars), span, nil
 }

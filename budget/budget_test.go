@@ -3,8 +3,12 @@ package budget
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,23 +23,22 @@ type charge struct {
 	who  int
 	day  string
 	usd  USD
-	turn int // 0 of a compaction
 	open bool
 }
 
 // world is a home in which identities spend, beside a slow reference: a list of all charges.
 type world struct {
 	*rapid.T
-	limits  Limits
-	parent  []int // of each identity; -1 is none
-	turns   []int
-	lines   [][]event.Event // of each life
-	state   []Spending      // of each, folded as its agent does
-	holds   []Holds         // as the files have them
-	calls   []map[int]int   // of each, open hold to charge
-	charges []charge
-	raised  map[string]USD // "who span period"
-	clock   time.Time
+	limits   Limits
+	parent   []int         // of each identity; -1 is none
+	state    []Spending    // of each, folded as its agent does
+	accounts []Account     // as the ledger has them
+	calls    []map[int]int // of each, open hold to charge
+	last     int
+	charges  []charge
+	raised   map[string]USD // "who span period"
+	clock    time.Time
+	leapt    bool
 }
 
 func self(i int) string {
@@ -47,24 +50,16 @@ func self(i int) string {
 
 func (w *world) day() string { return DateOf(w.clock, time.UTC) }
 
-// book is read as other processes do: holds first, and lives by a fold of their lines.
+// book is that of now, which the ledger says from now on.
 func (w *world) book() Book {
-	b := Book{Limits: w.limits, Day: w.day()}
-	for i := range w.parent {
-		var s Spending
-		for _, e := range w.lines[i] {
-			s.Apply(e)
-		}
-		s = s.On(w.day())
-		s.Spent.Turn, s.Raised.Turn = w.state[i].Spent.Turn, w.state[i].Raised.Turn
-		b.Accounts = append(b.Accounts, Account{Self: self(i), Name: self(i), Parent: self(w.parent[i]), Spending: s, Held: SumHolds(w.holds[i].Unpaid(s.Settled), w.day())})
-	}
+	b := NewBook(w.limits, w.day(), w.accounts)
+	copy(w.accounts, b.Accounts)
 	return b
 }
 
 func (w *world) record(i int, e event.Event) {
-	w.lines[i] = append(w.lines[i], e)
 	w.state[i].Apply(e)
+	w.accounts[i].Says(w.state[i])
 }
 
 // under reports whether identity i is a or one of a's descendants.
@@ -88,147 +83,121 @@ func (w *world) sum(which func(charge) bool) (usd USD) {
 }
 
 // reference returns, of a call that i is about to make, the amounts that stand against each limit.
-func (w *world) reference(i int, turn bool) (spent, limit []USD) {
-	day := w.day()
+func (w *world) reference(i int, day string) (spent, limit []USD) {
 	add := func(s, l USD) {
 		if l > 0 {
 			spent, limit = append(spent, s), append(limit, l)
 		}
 	}
 	for a := i; a >= 0; a = w.parent[a] {
-		if day := w.limits.Day; day > 0 {
-			add(w.sum(func(c charge) bool { return w.under(c.who, a) && c.day == w.day() }), day+w.raised[fmt.Sprint(a, Day, w.day())])
+		if l := w.limits.Day; l > 0 {
+			add(w.sum(func(c charge) bool { return w.under(c.who, a) && c.day == day }), l+w.raised[fmt.Sprint(a, Day, day)])
 		}
-		if m := w.limits.Month; m > 0 {
-			add(w.sum(func(c charge) bool { return w.under(c.who, a) && c.day[:7] == day[:7] }), m+w.raised[fmt.Sprint(a, Month, day[:7])])
+		if l := w.limits.Month; l > 0 {
+			add(w.sum(func(c charge) bool { return w.under(c.who, a) && month(c.day) == month(day) }), l+w.raised[fmt.Sprint(a, Month, day[:7])])
 		}
 		if w.parent[a] >= 0 {
 			add(w.sum(func(c charge) bool { return w.under(c.who, a) }), w.limits.Spawn)
 		}
-	}
-	if t := w.limits.Turn; t > 0 && turn {
-		add(w.sum(func(c charge) bool { return c.who == i && c.turn == w.turns[i] }), t+w.raised[fmt.Sprint(i, Turn, w.turns[i])])
 	}
 	add(w.sum(func(c charge) bool { return c.day == day }), w.limits.HomeDay)
 	return spent, limit
 }
 
 // begin asks for a call, as the agent does: what may not begin, the reference must refuse, too.
-func (w *world) begin(i int, worst USD, turn bool) {
-	if turn && slices.ContainsFunc(w.charges, func(c charge) bool { return c.who == i && c.open && c.turn > 0 }) {
-		return // one at a time
-	}
+func (w *world) begin(i int, worst USD) {
 	b := w.book()
-	if !turn {
-		b.Limits.Turn = 0
+	if next := after(w.day()); b.Day != w.day() && b.Day != next {
+		w.Fatalf("today is %s, and %s counts as today", w.day(), b.Day)
 	}
 	short := Check(b.Lines(self(i)), worst)
-	spent, limit := w.reference(i, turn)
+	spent, limit := w.reference(i, b.Day)
 	fits := true
 	for k := range limit {
 		fits = fits && spent[k]+worst <= limit[k]
 	}
-	if fits != (short == nil) {
-		w.Fatalf("a call of %s for %s: %v, the reference has %v of %v", worst, self(i), short, spent, limit)
+	if fits != (short == nil) && (!w.leapt || !fits) { // what counted for another day may count for this one, too
+		w.Fatalf("a call of %s for %s on %s: %v, the reference has %v of %v\n%+v\n%+v", worst, self(i), b.Day, short, spent, limit, w.charges, w.accounts)
 	}
 	if !fits {
 		return
 	}
-	n := w.holds[i].Set(0, worst, w.day())
-	w.calls[i][n] = len(w.charges)
-	c := charge{who: i, day: w.day(), usd: worst, open: true}
-	if turn {
-		c.turn = w.turns[i]
-	}
-	w.charges = append(w.charges, c)
+	w.last++
+	w.accounts[i].Set(w.last, worst, b.Day)
+	w.calls[i][w.last] = len(w.charges)
+	w.charges = append(w.charges, charge{who: i, day: b.Day, usd: worst, open: true})
 }
 
-// end settles a call with what it has cost, or with all that was put aside when it was lost. The
-// hold may be released, or stay as after a crash.
-func (w *world) end(i, n int, share int, lost, release bool) {
+// end settles a call with what it has cost, or with all that was put aside when it was lost.
+func (w *world) end(i, n int, share int, lost bool) {
 	c := &w.charges[w.calls[i][n]]
+	tokens := event.Tokens{Day: c.day, Hold: n}
 	if !lost {
 		c.usd = c.usd * USD(share) / 100
 	}
-	tokens := event.Tokens{USD: c.usd.Dollars(), Day: c.day, Hold: n}
-	switch {
-	case lost:
+	tokens.USD = c.usd.Dollars()
+	if lost {
 		w.record(i, event.Spent{On: "lost", Tokens: tokens})
-		if c.turn == 0 { // it counts for the turn that the identity comes back to
-			c.turn = w.turns[i]
-		}
-	case c.turn > 0:
+	} else {
 		w.record(i, event.Reply{Tokens: tokens})
-	default:
-		w.record(i, event.Spent{On: "compaction", Tokens: tokens})
 	}
 	c.open = false
 	delete(w.calls[i], n)
-	if release {
-		w.holds[i].Set(n, 0, "")
-	}
 }
 
-// Whatever calls, crashes, compactions and raises come in which order, in a family of identities: a
-// call begins exactly when the reference has room for it, so that no sum ever passes a limit.
+// Whatever calls, crashes and raises come in which order, in a family of identities: a call begins exactly when the
+// reference has room for it, so that no sum ever passes a limit. Nor does one when the clock leaps to another day and back.
 func TestNoLimitIsPassed(t *testing.T) {
 	cents := func(most int) *rapid.Generator[USD] {
 		return rapid.Map(rapid.IntRange(0, most), func(n int) USD { return USD(n) * 7_300 })
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		w := &world{T: r, parent: []int{-1, 0, 0, 1, -1}, raised: map[string]USD{}, clock: time.Date(2026, 11, 28, 22, 0, 0, 0, time.UTC)}
-		w.turns = []int{1, 1, 1, 1, 1}
-		w.lines, w.state, w.holds = make([][]event.Event, 5), make([]Spending, 5), make([]Holds, 5)
-		for range 5 {
+		w := &world{T: r, parent: []int{-1, 0, 0, 1, -1}, raised: map[string]USD{}, clock: time.Date(2026, 11, 28, 22, 0, 0, 0, time.UTC), state: make([]Spending, 5)}
+		for i, p := range w.parent {
 			w.calls = append(w.calls, map[int]int{})
+			w.accounts = append(w.accounts, Account{Self: self(i), Name: self(i), Parent: self(p)})
 		}
-		w.limits = Limits{Sums: Sums{Turn: cents(60).Draw(r, "turn"), Day: cents(120).Draw(r, "day"), Month: cents(300).Draw(r, "month")}, Spawn: cents(200).Draw(r, "spawn"), HomeDay: cents(200).Draw(r, "home")}
+		w.limits = Limits{Sums: Sums{Day: cents(120).Draw(r, "day"), Month: cents(300).Draw(r, "month")}, Spawn: cents(200).Draw(r, "spawn"), HomeDay: cents(200).Draw(r, "home")}
 		who := rapid.IntRange(0, 4)
-		open := func(i int) (int, bool) {
-			all := slices.Sorted(func(yield func(int) bool) {
-				for n := range w.calls[i] {
-					if !yield(n) {
-						return
-					}
-				}
-			})
-			if len(all) == 0 {
-				return 0, false
-			}
-			return rapid.SampledFrom(all).Draw(r, "hold"), true
-		}
+		idle := func() bool { return !slices.ContainsFunc(w.charges, func(c charge) bool { return c.open }) } // a call pays on the day that it began
+		var right time.Time                                                                                   // as a clock that has leapt would say; zero while it has not
 		r.Repeat(map[string]func(*rapid.T){
-			"call": func(r *rapid.T) {
-				w.begin(who.Draw(r, "who"), 1+cents(20).Draw(r, "worst"), rapid.Bool().Draw(r, "turn"))
-			},
+			"call": func(r *rapid.T) { w.begin(who.Draw(r, "who"), 1+cents(20).Draw(r, "worst")) },
 			"end": func(r *rapid.T) {
 				i := who.Draw(r, "who")
-				if n, ok := open(i); ok {
-					w.end(i, n, rapid.IntRange(0, 100).Draw(r, "share"), false, rapid.Bool().Draw(r, "release"))
+				if open := slices.Sorted(maps.Keys(w.calls[i])); len(open) > 0 {
+					w.end(i, rapid.SampledFrom(open).Draw(r, "hold"), rapid.IntRange(0, 100).Draw(r, "share"), false)
 				}
 			},
 			"crash": func(r *rapid.T) {
 				i := who.Draw(r, "who")
-				for _, h := range w.holds[i].Unpaid(w.state[i].Settled) {
-					w.end(i, h.N, 0, true, true)
+				for _, h := range w.accounts[i].Holds {
+					w.end(i, h.N, 0, true)
 				}
-				w.holds[i].Open = nil
 			},
 			"raise": func(r *rapid.T) {
-				i, by, of := who.Draw(r, "who"), 1+cents(30).Draw(r, "by"), rapid.SampledFrom([]string{Turn, Day, Month}).Draw(r, "of")
-				w.record(i, event.Command{Raise: by.Dollars(), Of: of, Day: w.day()})
-				w.raised[fmt.Sprint(i, of, map[string]any{Turn: w.turns[i], Day: w.day(), Month: w.day()[:7]}[of])] += by
-			},
-			"turn ends": func(r *rapid.T) {
-				i := who.Draw(r, "who")
-				if !slices.ContainsFunc(w.charges, func(c charge) bool { return c.who == i && c.open }) {
-					w.state[i].EndTurn()
-					w.turns[i]++
+				i, by, of := who.Draw(r, "who"), 1+cents(30).Draw(r, "by"), rapid.SampledFrom([]string{Day, Month}).Draw(r, "of")
+				if day := w.book().Day; !w.leapt { // what was raised is forgotten then
+					w.record(i, event.Command{Raise: by.Dollars(), Of: of, Day: day})
+					w.raised[fmt.Sprint(i, of, map[string]any{Day: day, Month: day[:7]}[of])] += by
 				}
 			},
 			"time passes": func(r *rapid.T) {
-				if !slices.ContainsFunc(w.charges, func(c charge) bool { return c.open }) { // a call pays on the day that it began
-					w.clock = w.clock.Add(time.Duration(rapid.IntRange(1, 20).Draw(r, "hours")) * time.Hour)
+				if d := time.Duration(rapid.IntRange(1, 20).Draw(r, "hours")) * time.Hour; idle() {
+					w.clock = w.clock.Add(d)
+					if !right.IsZero() {
+						right = right.Add(d)
+					}
+				}
+			},
+			"the clock leaps": func(r *rapid.T) {
+				days := rapid.SampledFrom([]int{-20_000, -9, -3, 3, 9, 40, 20_000}).Draw(r, "days")
+				switch {
+				case !idle():
+				case !right.IsZero():
+					w.clock, right = right, time.Time{}
+				case !w.leapt && len(w.raised) == 0:
+					w.clock, right, w.leapt = w.clock.AddDate(0, 0, days), w.clock, true
 				}
 			},
 		})
@@ -237,14 +206,14 @@ func TestNoLimitIsPassed(t *testing.T) {
 
 func TestParseRaise(t *testing.T) {
 	for arg, want := range map[string]string{
-		"+2 today": "2.00 day", "+0.01 month": "0.01 month", "+12.5 turn": "12.50 turn", "+1  life": "1.00 life",
+		"+2 today": "2.00 day", "+0.01 month": "0.01 month", "+1  life": "1.00 life",
 	} {
 		by, span, err := ParseRaise(arg)
 		if got := fmt.Sprint(by, " ", span); err != nil || got != want {
 			t.Errorf("%q is %s, %v", arg, got, err)
 		}
 	}
-	for _, arg := range []string{"2 today", "+2", "+2 week", "-2 today", "+0 today", "+NaN today", "+Inf today", "+1e9 today", "+0x1p9 today", "+2 today please", "+ today", "+1e3 month"} {
+	for _, arg := range []string{"2 today", "+2", "+2 week", "+2 turn", "-2 today", "+0 today", "+NaN today", "+Inf today", "+1e9 today", "+0x1p9 today", "+2 today please", "+ today", "+1e3 month"} {
 		if _, _, err := ParseRaise(arg); err == nil {
 			t.Errorf("%q is taken", arg)
 		}
@@ -273,22 +242,6 @@ func TestRenews(t *testing.T) {
 	}
 }
 
-// What is written is read; what a power loss left of a file without open holds is no holds.
-func TestHoldsFile(t *testing.T) {
-	dir := t.TempDir()
-	var h Holds
-	a, b := h.Set(0, 5, "2026-11-22"), h.Set(0, 7, "2026-11-22")
-	h.Set(a, 3, "")
-	lethetest.Must(t, h.Write(dir))
-	if got, err := ReadHolds(dir); err != nil || !reflect.DeepEqual(got, h) || got.Amount(a) != 3 || got.Amount(b) != 7 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	lethetest.Write(t, dir+"/holds.json", "\x00\x00")
-	if got, err := ReadHolds(dir); err != nil || len(got.Open) > 0 {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 // Amounts come back from JSON and from LIFE as they were.
 func TestAmounts(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
@@ -299,4 +252,37 @@ func TestAmounts(t *testing.T) {
 			r.Errorf("%d is written as %s and read as %d", usd, data, back)
 		}
 	})
+}
+
+// The page's example of a ledger is read as the page says, and its last line is written as it stands there.
+func TestLedgerOfThePage(t *testing.T) {
+	text := lethetest.Blocks(t, "budget.md", "ledger")[0]
+	home := t.TempDir()
+	lethetest.Write(t, filepath.Join(home, "ledger"), text)
+	l := NewLedger(home)
+	lethetest.Must(t, l.Read())
+	self, child := "81c68b6ce806a784a0ba4d9a4f1b1ed1d2a0d1f3a5e5f7c0b9a8d7c6b5a49382", "5d95f171722c057859ca16edd2d3a841c64bff38384f04bcfc5a04983ef58d98"
+	ada, _ := l.Account(self)
+	want := Account{Self: self, Name: "ada", Spending: Spending{Date: "2026-11-23", Spent: Sums{131_400, 4_260_100, 17_040_300}, Raised: Sums{Day: 2_000_000}}}
+	if !reflect.DeepEqual(ada, want) {
+		t.Errorf("%+v, want %+v", ada, want)
+	}
+	for day, want := range map[string]Sums{"2026-11-23": {20_000, 30_000, 20_000}, "2026-11-24": {0, 30_000, 20_000}, "2099-01-01": {10_000, 10_000, 20_000}} {
+		a, _ := l.Account(child)
+		if got := a.On(day).Sums(); got != want || a.Parent != self || a.Limit != 500_000 {
+			t.Errorf("on %s %+v of %+v, want %+v", day, got, a, want)
+		}
+	}
+	lethetest.Must(t, l.Put(ada, true))
+	now, err := os.ReadFile(filepath.Join(home, "ledger"))
+	lethetest.Must(t, err)
+	lines := slices.Collect(strings.Lines(text))
+	if string(now) != text+lines[2] {
+		t.Errorf("the ledger has %q behind the example", now[min(len(now), len(text)):])
+	}
+	first := Account{}
+	lethetest.Must(t, json.Unmarshal([]byte(lines[0]), &first))
+	if !slices.Equal(first.Holds, []Hold{{12, 41_300, "2026-11-23"}}) {
+		t.Errorf("holds: %+v", first.Holds)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"lethe/life/event"
 )
@@ -11,28 +12,39 @@ import (
 // Spending is what the lines of a life say of money. It is a fold over them: each line
 // names the local day that it counts for.
 type Spending struct {
-	Date    string   `json:"date,omitempty"` // the newest day: 2026-11-22
+	Date    string   `json:"date,omitempty"` // the newest line's day: 2026-11-22
 	Spent   Sums     `json:"spent,omitzero"`
 	Raised  Sums     `json:"raised,omitzero"`   // what people have added to the limits
+	Others  []Other  `json:"others,omitempty"`  // days of before, or after, a leap of the clock
 	Settled []int    `json:"settled,omitempty"` // the newest holds that lines have paid
 	Warned  []string `json:"warned,omitempty"`  // the newest warnings
 }
 
+// Other is what counts for another day than Date, between which and that the clock has leapt: it may leap back. What
+// counts for a day to come counts also for the one on which the clock was put right, or it would count for none.
+type Other struct {
+	Date  string `json:"date"`
+	As    string `json:"as,omitempty"` // when it was seen that the clock had been ahead
+	Day   USD    `json:"day,omitzero"`
+	Month USD    `json:"month,omitzero"` // of another month than that of Spent
+}
+
 // Bounds of the lists. Holds are open at the same time by the dozen at most.
 const (
+	maxOthers  = 3
 	maxSettled = 64
 	maxWarned  = 8
 )
 
-// Apply folds an event. The end of a turn is told by EndTurn.
+// Apply folds an event.
 func (s *Spending) Apply(e event.Event) {
 	switch e := e.(type) {
 	case event.Reply:
-		s.add(e.Tokens, true)
+		s.add(e.Tokens)
 	case event.Spent:
-		s.add(e.Tokens, e.On != "compaction")
+		s.add(e.Tokens)
 	case event.Command:
-		if e.Raise > 0 {
+		if e.Raise > 0 && e.Of != "turn" { // which older programs had a limit of
 			*s = s.On(e.Day)
 			*s.Raised.at(e.Of) += Of(e.Raise)
 		}
@@ -43,13 +55,10 @@ func (s *Spending) Apply(e event.Event) {
 	}
 }
 
-func (s *Spending) add(t event.Tokens, turn bool) {
+func (s *Spending) add(t event.Tokens) {
 	*s = s.On(t.Day)
 	usd := Of(t.USD)
 	s.Spent.Life += usd
-	if turn {
-		s.Spent.Turn += usd
-	}
 	if t.Day == s.Date { // a line of an earlier day counts for that day
 		s.Spent.Day += usd
 	}
@@ -61,21 +70,60 @@ func (s *Spending) add(t event.Tokens, turn bool) {
 	}
 }
 
-// On returns the spending as it stands on a day, which begins with nothing spent.
+// On returns the spending as it stands on a day, which begins with nothing spent, unless the clock was there before.
 func (s Spending) On(day string) Spending {
-	if day > s.Date {
-		if month(day) != month(s.Date) {
-			s.Spent.Month, s.Raised.Month = 0, 0
-		}
-		s.Date, s.Spent.Day, s.Raised.Day = day, 0, 0
+	ahead := s.Date > after(day)
+	if day == "" || day <= s.Date && !ahead {
+		return s
 	}
+	was := Other{Date: s.Date, Day: s.Spent.Day}
+	if ahead {
+		was.As = day
+	}
+	leapt := s.Date != "" && (ahead || day > after(s.Date))
+	s.Date, s.Spent.Day, s.Raised.Day = day, 0, 0
+	if month(was.Date) != month(day) {
+		was.Month, s.Spent.Month, s.Raised.Month = s.Spent.Month, 0, 0
+	}
+	var others []Other
+	for _, o := range s.Others {
+		if month(o.Date) == month(day) {
+			s.Spent.Month, o.Month = s.Spent.Month+o.Month, 0
+		}
+		if o.Date == day {
+			s.Spent.Day = o.Day
+		} else {
+			others = append(others, o)
+		}
+	}
+	if leapt {
+		others = append(others, was)
+	}
+	s.Others = newest(others, maxOthers)
 	return s
 }
 
-// EndTurn begins the next turn.
-func (s *Spending) EndTurn() { s.Spent.Turn, s.Raised.Turn = 0, 0 }
+// Sums returns what counts for its date, that month and the whole life.
+func (s Spending) Sums() Sums {
+	sums := s.Spent
+	for _, o := range s.Others {
+		if o.As == s.Date {
+			sums.Day += o.Day
+		}
+		if month(o.As) == month(s.Date) {
+			sums.Month += o.Month
+		}
+	}
+	return sums
+}
 
 func month(day string) string { return day[:min(7, len(day))] }
+
+// after is the next day.
+func after(day string) string {
+	at, _ := time.Parse(time.DateOnly, day)
+	return at.AddDate(0, 0, 1).Format(time.DateOnly)
+}
 
 func newest[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
 

@@ -143,7 +143,7 @@ func (f *folder) epoch(e life.Event, snapshot []byte) error {
 	}
 	why, sealed := e.Get("why"), len(f.lasts) > 0
 	all := why == "count" || why == "stop"
-	same := why == "fork" || why == "erased" || !(all && sealed) && bytes.Equal(determined(before, all, sealed), determined(f.s, all, sealed))
+	same := why == "fork" || why == "erased" || bytes.Equal(determined(before, all, sealed), determined(f.s, all, sealed))
 	if !same && !f.altered {
 		f.find("differing epoch", f.where(), "epoch "+e.Arg(0)+" is not what the lines before it make", nil)
 	}
@@ -154,6 +154,8 @@ func (f *folder) epoch(e life.Event, snapshot []byte) error {
 // where no seal stands before it, whatever program wrote it. Programs from before seals kept some members otherwise.
 func determined(s *mind.State, all, sealed bool) []byte {
 	d := *s
+	m := &d.Spending // whose days programs of before judged by other rules
+	m.Date, m.Spent.Day, m.Spent.Month, m.Raised, m.Others = "", 0, 0, mind.State{}.Spending.Raised, nil
 	if !all {
 		d.Context, d.Stable, d.Epoch, d.Files, d.Forgets, d.WantModel, d.LastBlob = mind.Context{}, mind.Stable{}, 0, nil, nil, "", blobs.Hash{}
 		d.Window, d.Overflows = 0, 0

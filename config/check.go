@@ -69,7 +69,7 @@ func (s Settings) check() error {
 	for _, limit := range []struct {
 		key string
 		usd float64
-	}{{"turn_usd", b.Turn}, {"day_usd", b.Day}, {"month_usd", b.Month}, {"spawn_usd", b.Spawn}, {"home_day_usd", b.HomeDay}} {
+	}{{"day_usd", b.Day}, {"month_usd", b.Month}, {"spawn_usd", b.Spawn}, {"home_day_usd", b.HomeDay}} {
 		unless(limit.usd == 0 || limit.usd >= 0.01 && limit.usd <= 1e6, "budget.%s = %g is not an amount from 0.01 to 1000000 dollars; leave it out to set no limit", limit.key, limit.usd)
 	}
 	oneOf("budget.unpriced", b.Unpriced, "refuse", unpricedAllow)
@@ -84,7 +84,6 @@ func (s Settings) check() error {
 
 // Budget are the limits of config.toml, in dollars.
 type Budget struct {
-	Turn     float64 `toml:"turn_usd"`
 	Day      float64 `toml:"day_usd"`
 	Month    float64 `toml:"month_usd"`
 	Spawn    float64 `toml:"spawn_usd"`
@@ -97,7 +96,7 @@ const unpricedAllow = "allow"
 // Limits is what may be spent.
 func (s Budget) Limits() budget.Limits {
 	return budget.Limits{
-		Sums:  budget.Sums{Turn: budget.Of(s.Turn), Day: budget.Of(s.Day), Month: budget.Of(s.Month)},
+		Sums:  budget.Sums{Day: budget.Of(s.Day), Month: budget.Of(s.Month)},
 		Spawn: budget.Of(s.Spawn), HomeDay: budget.Of(s.HomeDay), AllowUnpriced: s.Unpriced == unpricedAllow,
 	}
 }

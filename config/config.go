@@ -107,7 +107,7 @@ var bridgeTables = []string{"telegram", "serve"}
 
 // removedKeys had a meaning in earlier versions.
 var removedKeys = []string{
-	"recall.embeddings_url", "recall.embeddings_model",
+	"budget.turn_usd", "recall.embeddings_url", "recall.embeddings_model",
 	"telegram.flood", "telegram.flood.user", "telegram.flood.room", "telegram.relay",
 }
 

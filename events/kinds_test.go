@@ -40,7 +40,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	settings, err := config.Parse("config.toml", []byte("people = [\"ann\"]\n[tools]\nbash = \"trusted\"\nask = [\"BASH *date*\"]\n[budget]\nturn_usd = 100.0\n"))
+	settings, err := config.Parse("config.toml", []byte("people = [\"ann\"]\n[tools]\nbash = \"trusted\"\nask = [\"BASH *date*\"]\n[budget]\nday_usd = 100.0\n"))
 	lethetest.Must(t, err)
 	home, err := agent.OpenHome(filepath.Join(t.TempDir(), "home"))
 	lethetest.Must(t, err)

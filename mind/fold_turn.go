@@ -78,7 +78,6 @@ func (u *Usage) add(t event.Tokens) {
 func (s *State) endTurn() {
 	s.Owes = false
 	s.Turn++
-	s.Spending.EndTurn()
 	s.Waiting, s.Said, s.Peers, s.Refusals, s.Spoken = nil, nil, nil, nil, false
 	s.Wakes = slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Heard })
 }

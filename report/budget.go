@@ -25,7 +25,7 @@ type Budgets struct {
 
 // Budgets reads what all identities have spent until now.
 func (h Home) Budgets() (Budgets, error) {
-	book, err := agent.NewLedger(h.Home, h.Store).Read(h.Limits, time.Now(), h.Clock())
+	book, err := agent.ReadBook(h.Home, h.Store, h.Limits, time.Now(), h.Clock())
 	if err != nil {
 		return Budgets{}, err
 	}
@@ -49,13 +49,11 @@ func (b Budgets) Of(self string) Budget {
 func budgetOf(book budget.Book, self string) Budget {
 	b := Budget{Self: self, Applies: book.Lines(self)}
 	for _, l := range book.Own(self) {
-		if l.Of != budget.Turn { // only the identity itself knows
-			b.Name, b.Lines = l.Who, append(b.Lines, l)
-		}
+		b.Name, b.Lines = l.Who, append(b.Lines, l)
 	}
 	for _, a := range book.Family(self) {
 		if a.Self != self {
-			b.Children.Day, b.Children.Month, b.Children.Life = b.Children.Day+a.Spent.Day, b.Children.Month+a.Spent.Month, b.Children.Life+a.Spent.Life
+			b.Children = b.Children.Plus(a.Sums())
 		}
 	}
 	return b

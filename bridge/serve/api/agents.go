@@ -112,7 +112,7 @@ type Command struct {
 // Raise is by how much a limit is raised.
 type Raise struct {
 	USD  float64 `json:"usd" jsonschema:"dollars; more than 0"`
-	Span string  `json:"span,omitempty" jsonschema:"which limit: today, month, turn or life; by default today"`
+	Span string  `json:"span,omitempty" jsonschema:"which limit: today, month or life; by default today"`
 	Command
 }
 

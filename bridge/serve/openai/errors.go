@@ -61,7 +61,7 @@ func paused(id agent.Identity, e events.Event) error {
 	if !e.Until.IsZero() {
 		text += ", until " + e.Until.Format(time.RFC3339)
 	}
-	if e.Until.IsZero() && !strings.HasPrefix(e.Text, "the budget is spent") {
+	if e.Until.IsZero() && !strings.Contains(e.Text, "(budget.") {
 		return fault(http.StatusServiceUnavailable, "paused", "%s", text)
 	}
 	return fault(http.StatusPaymentRequired, "insufficient_quota", "%s; say /budget +1 today to raise the limit", text)

@@ -1,0 +1,295 @@
+package budget
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofrs/flock"
+
+	"lethe/internal/durable"
+)
+
+// Hold is money put aside for a call: the most that it may cost, or what it has cost when that
+// is known and no line has said so yet.
+type Hold struct {
+	N   int    `json:"n"`
+	USD USD    `json:"usd"`
+	Day string `json:"day"` // the local day that pays for it
+}
+
+// Account is what one identity has spent and put aside. A line of the ledger is one, whole: the newest of an
+// identity counts, and the identity alone writes it, but for copies.
+type Account struct {
+	Self     string `json:"self"`
+	Name     string `json:"name"`
+	Parent   string `json:"parent,omitempty"` // Self of its parent
+	Limit    USD    `json:"limit,omitzero"`   // of its life, as its parent has set it
+	Spending        // without Settled and Warned
+	Holds    []Hold `json:"holds,omitempty"`
+}
+
+// Set gives hold n an amount; with none it is gone. It changes a copy of the list.
+func (a *Account) Set(n int, usd USD, day string) {
+	i := slices.IndexFunc(a.Holds, func(h Hold) bool { return h.N == n })
+	a.Holds = slices.Clone(a.Holds)
+	switch {
+	case i >= 0 && usd == 0:
+		a.Holds = slices.Delete(a.Holds, i, i+1)
+	case i >= 0:
+		a.Holds[i].USD = usd
+	case usd > 0:
+		a.Holds = append(a.Holds, Hold{n, usd, day})
+	}
+}
+
+// Amount is that of hold n.
+func (a Account) Amount(n int) USD {
+	for _, h := range a.Holds {
+		if h.N == n {
+			return h.USD
+		}
+	}
+	return 0
+}
+
+// Says takes over what the lines of its life say, which pay holds.
+func (a *Account) Says(s Spending) {
+	a.Holds = slices.DeleteFunc(slices.Clone(a.Holds), func(h Hold) bool { return slices.Contains(s.Settled, h.N) })
+	if s.Spent.Life == a.Spent.Life && s.Raised == a.Raised {
+		return // it may know since when a clock was ahead, which no line has said yet
+	}
+	s.Settled, s.Warned, s.Others = nil, nil, slices.Clone(s.Others)
+	for i := range s.Others {
+		for _, o := range a.Others {
+			if o.Date == s.Others[i].Date {
+				s.Others[i].As = cmp.Or(o.As, s.Others[i].As)
+			}
+		}
+	}
+	a.Spending = s
+}
+
+// On is the account as it stands on a day. A hold for one to come, by a clock that was ahead, is for this one.
+func (a Account) On(day string) Account {
+	a.Spending, a.Holds = a.Spending.On(day), slices.Clone(a.Holds)
+	for i, h := range a.Holds {
+		if h.Day > after(day) {
+			a.Holds[i].Day = day
+		}
+	}
+	return a
+}
+
+// Same reports whether two accounts, one of them perhaps as it stands on a later day, say the same.
+func (a Account) Same(b Account) bool {
+	return a.Spent.Life == b.Spent.Life && a.Raised == b.On(a.Date).Raised && slices.Equal(a.Holds, b.Holds)
+}
+
+// held adds up the holds, as they count on a day.
+func (a Account) held(day string) (s Sums) {
+	for _, h := range a.Holds {
+		s.Life += h.USD
+		if month(h.Day) == month(day) {
+			s.Month += h.USD
+		}
+		if h.Day == day {
+			s.Day += h.USD
+		}
+	}
+	return s
+}
+
+// Ledger is the file of a home that says what its identities have spent and put aside: a line for each change. Lines are
+// appended; from time to time, the newest of each identity that still matters take the place of all. So what there is to
+// read does not grow with the past. A line that a crash has torn says nothing. Methods but Lock need the lock.
+type Ledger struct {
+	home     string
+	as       fs.FileInfo // the file, as it was read last
+	at       int64       // how far it is read
+	lines    int
+	torn     bool               // the file does not end with a whole line
+	synced   bool               // its name is
+	accounts map[string]Account // by Self
+}
+
+// NewLedger returns the ledger of a home. It has read nothing yet.
+func NewLedger(home string) *Ledger { return &Ledger{home: home, accounts: map[string]Account{}} }
+
+func (l *Ledger) path() string { return filepath.Join(l.home, "ledger") }
+
+// Lock waits until nobody else, of any process, has the ledger.
+func (l *Ledger) Lock() (unlock func(), err error) {
+	lock := flock.New(filepath.Join(l.home, "agents"), flock.SetFlag(os.O_RDONLY))
+	if err := lock.Lock(); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", lock.Path(), err)
+	}
+	return func() { _ = lock.Close() }, nil
+}
+
+// maxLedger bounds the file, in bytes, against one that nobody can have written.
+const maxLedger = 1 << 28
+
+// Read reads what is new in the file. The error wraps fs.ErrNotExist where there is none, or one that says nothing.
+func (l *Ledger) Read() error {
+	f, fi, err := durable.OpenRegular(l.path(), os.O_RDONLY, 0)
+	if err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
+	}
+	defer f.Close()
+	if l.as == nil || !os.SameFile(l.as, fi) || fi.Size() < l.at {
+		*l = *NewLedger(l.home)
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, l.at, maxLedger))
+	if err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
+	}
+	l.as, l.torn = fi, len(data) > 0 && data[len(data)-1] != '\n'
+	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
+		var a Account
+		if json.Unmarshal(line, &a) == nil && a.Self != "" {
+			l.accounts[a.Self] = a
+		}
+		l.at, l.lines = l.at+int64(len(line)), l.lines+1
+	}
+	if len(l.accounts) == 0 {
+		return fmt.Errorf("read the ledger: %w: it says nothing", fs.ErrNotExist)
+	}
+	return nil
+}
+
+// Account returns what the ledger says of an identity.
+func (l *Ledger) Account(self string) (a Account, known bool) {
+	a, known = l.accounts[self]
+	return a, known
+}
+
+// Put appends what is true of an identity now. Unless it is durable when Put returns, a power loss may leave what the
+// ledger said before.
+func (l *Ledger) Put(a Account, durably bool) error {
+	line, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	if line = append(line, '\n'); l.torn {
+		line = append([]byte{'\n'}, line...)
+	}
+	f, _, err := durable.OpenRegular(l.path(), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	defer f.Close()
+	var s durable.Syncs
+	if err := durable.AppendLater(&s, f, line); err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	l.accounts[a.Self] = a
+	if !durably {
+		return nil
+	}
+	if !l.synced { // by this process: the one that made it may have died before
+		s.Dir(l.home)
+	}
+	err = s.Wait()
+	l.synced = err == nil
+	return err
+}
+
+// Replace has the ledger say of each identity what these accounts say, and nothing else.
+func (l *Ledger) Replace(all []Account) error {
+	var text []byte
+	for _, a := range all {
+		line, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		text = append(append(text, line...), '\n')
+	}
+	if err := durable.WriteFile(l.path(), text, 0o600); err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	err := l.Read()
+	l.synced = true
+	return err
+}
+
+// Accounts returns all that it says.
+func (l *Ledger) Accounts() []Account { return slices.Collect(maps.Values(l.accounts)) }
+
+// NewBook is the book of a day, or of the next one if an account counts for that already. A clock that was further ahead
+// counts as now.
+func NewBook(limits Limits, today string, all []Account) Book {
+	b, next := Book{Limits: limits, Day: today}, after(today)
+	for _, a := range all {
+		if a.Date == next || slices.ContainsFunc(a.Holds, func(h Hold) bool { return h.Day == next }) {
+			b.Day = next
+		}
+	}
+	for _, a := range all {
+		b.Accounts = append(b.Accounts, a.On(b.Day))
+	}
+	return b
+}
+
+// linesKept is how many lines the ledger may have beside four for each account.
+const linesKept = 1000
+
+// Tidy makes the file anew where it is long, or where a clock that was ahead has counted in it: then it says since when that
+// is known. What does not matter any more goes: a family that has spent nothing in the month, but for that of self.
+func (l *Ledger) Tidy(self string, b Book) error {
+	next := after(b.Day)
+	ahead := func(a Account) bool {
+		return a.Date > next || slices.ContainsFunc(a.Holds, func(h Hold) bool { return h.Day > next })
+	}
+	matters := map[string]bool{l.family(self): true}
+	long := l.lines > linesKept+4*len(l.accounts)
+	for _, a := range b.Accounts {
+		long = long || ahead(l.accounts[a.Self])
+		later := slices.ContainsFunc(a.Others, func(o Other) bool { return o.Date > next })
+		if a.Sums().Month > 0 || later || len(a.Holds) > 0 {
+			matters[l.family(a.Self)] = true
+		}
+	}
+	if !long {
+		return nil
+	}
+	return l.Replace(slices.DeleteFunc(slices.Clone(b.Accounts), func(a Account) bool { return !matters[l.family(a.Self)] }))
+}
+
+// family is the identity whose life has a limit that the calls of self count for: the highest of its ancestors that has a
+// parent, or itself.
+func (l *Ledger) family(self string) string {
+	for range len(l.accounts) {
+		parent, known := l.accounts[l.accounts[self].Parent]
+		if !known || parent.Parent == "" {
+			break
+		}
+		self = parent.Self
+	}
+	return self
+}
+
+// ReadHolds reads the holds that an older program has left in the directory of an identity; the ledger takes them over.
+func ReadHolds(dir string) (open []Hold, err error) {
+	data, _, err := durable.ReadRegular(HoldsFile(dir), 1<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read holds: %w", err)
+	}
+	var file struct{ Open []Hold }
+	_ = json.Unmarshal(data, &file) // or it is what a power loss left of a file without open ones
+	return file.Open, nil
+}
+
+// HoldsFile is where older programs had the holds of an identity.
+func HoldsFile(dir string) string { return filepath.Join(dir, "holds.json") }
