@@ -1,9 +1,9 @@
 package agent
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -11,8 +11,6 @@ import (
 
 	"lethe/blobs"
 	"lethe/budget"
-	"lethe/life"
-	"lethe/life/event"
 )
 
 // purse is what an identity spends from. It is safe for concurrent use.
@@ -58,7 +56,7 @@ func (p *purse) open(says budget.Spending) error {
 	if err := p.read(); err != nil {
 		return p.unlessNone(err)
 	}
-	was, known := p.ledger.Account(p.own.Self)
+	was, known := p.ledger.Accounts[p.own.Self]
 	p.own.Spending, p.own.Holds = was.Spending, was.Holds
 	p.own.Says(says)
 	for _, h := range p.own.Holds {
@@ -66,7 +64,7 @@ func (p *purse) open(says budget.Spending) error {
 	}
 	p.last = max(p.last, slices.Max(append(says.Settled, 0)))
 	if !known && p.own.Parent != "" && says.Spent.Life > 0 { // its family is back after a month
-		if err := p.adopt(); err != nil {
+		if err := makeLedger(p.home, p.store, p.ledger); err != nil {
 			return err
 		}
 	}
@@ -90,24 +88,13 @@ func (p *purse) unlessNone(err error) error {
 	return err
 }
 
-// adopt has the ledger say what the identity's children have spent.
-func (p *purse) adopt() error {
-	all, err := accounts(p.home, p.store, p.ledger)
-	for _, a := range all {
-		if _, known := p.ledger.Account(a.Self); err == nil && !known && a.Parent == p.own.Self {
-			err = p.ledger.Put(a, false)
-		}
-	}
-	return err
-}
-
 // agree has the ledger, as it was read, say what the purse does; others may have made it anew.
 func (p *purse) agree() error {
-	if a, known := p.ledger.Account(p.own.Self); known && a.Same(p.own) {
+	if a, known := p.ledger.Accounts[p.own.Self]; known && a.Same(p.own) {
 		p.own = a
 		return nil
 	}
-	return p.ledger.Put(p.own, false)
+	return p.ledger.Put(p.own)
 }
 
 // tell is agree with the ledger as it is now.
@@ -125,7 +112,7 @@ func (p *purse) tell() error {
 
 // book is that of the ledger, as it was read.
 func (p *purse) book(today string) budget.Book {
-	return budget.NewBook(p.limits, today, p.ledger.Accounts())
+	return budget.NewBook(p.limits, today, p.ledger.Accounts)
 }
 
 // ReadBook returns what all identities of a home have spent: what the ledger says, and of those that it does not name what
@@ -138,51 +125,35 @@ func ReadBook(home Home, store *blobs.Store, limits budget.Limits, now time.Time
 	}
 	err = l.Read()
 	unlock()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return b, err
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = addLives(home, store, l)
 	}
-	all, err := accounts(home, store, l)
-	return budget.NewBook(limits, budget.DateOf(now, zone), all), err
+	return budget.NewBook(limits, budget.DateOf(now, zone), l.Accounts), err
 }
 
-// accounts are those of all identities, by name, and of any others that the ledger has. A damaged life that it does not name
-// counts for nobody: what it has spent is not known.
-func accounts(home Home, store *blobs.Store, l *budget.Ledger) (all []budget.Account, err error) {
+// addLives adds what the lives of a home say to what a ledger does, in memory. A damaged life counts for nobody: what it has
+// spent is not known.
+func addLives(home Home, store *blobs.Store, l *budget.Ledger) error {
 	ids, err := home.List()
-	if err != nil {
-		return nil, err
-	}
 	for _, id := range ids {
-		a, known := l.Account(id.Self)
-		if !known {
-			a, err = accountOf(id, store)
+		if _, known := l.Accounts[id.Self]; known {
+			continue
 		}
+		s, err := Fold(id, store)
 		if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotFound) {
 			continue
 		}
+		a := newAccount(id, store)
+		if err == nil {
+			a.Holds, err = budget.ReadHolds(id.Dir)
+		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, a)
+		a.Says(s.Spending)
+		l.Accounts[id.Self] = a
 	}
-	for _, a := range l.Accounts() {
-		if !slices.ContainsFunc(ids, func(id Identity) bool { return id.Self == a.Self }) {
-			all = append(all, a)
-		}
-	}
-	return all, nil
-}
-
-// accountOf is what the life of an identity says, with the holds that an older program has left.
-func accountOf(id Identity, store *blobs.Store) (a budget.Account, err error) {
-	a = newAccount(id, store)
-	s, err := spendingOf(id, store)
-	if err != nil {
-		return a, notFoundOrCorrupt(err)
-	}
-	a.Holds, err = budget.ReadHolds(id.Dir)
-	a.Says(s)
-	return a, err
+	return err
 }
 
 // newAccount is one of an identity that has spent nothing.
@@ -197,43 +168,16 @@ func newAccount(id Identity, store *blobs.Store) budget.Account {
 	return a
 }
 
-// spendingOf reads what a life says of money, from its newest epoch on, whose snapshot says what came before.
-func spendingOf(id Identity, store *blobs.Store) (s budget.Spending, err error) {
-	log, err := View(id, store)
-	if err != nil {
-		return s, err
-	}
-	defer log.Close()
-	events, err := log.SinceEpoch()
-	if err != nil {
-		return s, err
-	}
-	if len(events) > 0 && events[0].Kind == life.Epoch {
-		snapshot, err := load(events[0], store)
-		if err == nil && len(snapshot) == 1 {
-			s, err = budget.Snapshot(snapshot[0].Data)
-		}
-		if err != nil {
-			return s, err
-		}
-	}
-	for _, line := range events {
-		if e, err := event.Parse(line); err == nil {
-			s.Apply(e)
-		}
-	}
-	return s, nil
-}
-
-// makeLedger makes the ledger of a home that has none, from its lives.
+// makeLedger has the ledger say of all identities of a home what it does, and of others what their lives say.
 func makeLedger(home Home, store *blobs.Store, l *budget.Ledger) error {
-	all, err := accounts(home, store, l)
+	err := addLives(home, store, l)
+	all := slices.Collect(maps.Values(l.Accounts))
 	if err == nil {
 		err = l.Replace(all)
 	}
 	for _, a := range all {
-		if rerr := os.Remove(budget.HoldsFile(home.identity(a.Self, a.Name).Dir)); !errors.Is(rerr, fs.ErrNotExist) {
-			err = cmp.Or(err, rerr)
+		if err == nil {
+			_ = os.Remove(budget.HoldsFile(home.identity(a.Self, "").Dir)) // most have none; again it would be paid
 		}
 	}
 	return err

@@ -211,14 +211,14 @@ func (t *attempts) begin(w llm.Waste) (err error) {
 	if t.day != book.Day {
 		return errNewDay
 	}
-	t.own = t.own.On(book.Day)
+	t.own.Spending = t.own.On(book.Day)
 	t.lines = book.Lines(t.own.Self)
 	if short := budget.Check(t.lines, worst); short != nil {
 		return short
 	}
 	next := t.own
 	next.Set(t.last+1, worst, t.day)
-	if err := t.ledger.Put(next, true); err != nil {
+	if err := t.ledger.Put(next); err != nil {
 		return err
 	}
 	t.own, t.last, t.open = next, t.last+1, t.last+1

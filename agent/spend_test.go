@@ -117,8 +117,7 @@ func (w *world) book(limits budget.Limits) budget.Book {
 // holds are those that the ledger has.
 func (w *world) holds(id Identity) []budget.Hold {
 	w.Helper()
-	a, _ := w.ledger().Account(id.Self)
-	return a.Holds
+	return w.ledger().Accounts[id.Self].Holds
 }
 
 func (w *world) ledger() *budget.Ledger {
@@ -406,7 +405,7 @@ func TestBudgetOfAWrongClock(t *testing.T) {
 	s.finish()
 	answer := w.dollars()
 	for day, want := range map[string]budget.USD{today: budget.Of(2.75) + answer, tomorrow: 0, "2099-01-01": budget.Of(2.25)} {
-		home := budget.NewBook(limits, day, w.ledger().Accounts()).Home()
+		home := budget.NewBook(limits, day, w.ledger().Accounts).Home()
 		if got := home.Spent; day == today && (got < want || got > want+budget.Of(0.1)) || day != today && got != want {
 			t.Errorf("on %s %s are spent, want %s", day, got, want)
 		}
@@ -537,14 +536,14 @@ func TestLedgerStaysSmall(t *testing.T) {
 	if n := len(w.ledgerLines()); most > 0 || n > 1100 {
 		t.Errorf("the ledger has %d lines, and had too many %d times", n, most)
 	}
-	if _, known := w.ledger().Account(inner.Self); known {
+	if _, known := w.ledger().Accounts[inner.Self]; known {
 		t.Error("a family that is over is in the ledger")
 	}
-	if _, known := l.Account(inner.Self); !known {
+	if _, known := l.Accounts[inner.Self]; !known {
 		t.Error("it was never there")
 	}
 	w.spend(child, 0.5)
-	for _, line := range budget.NewBook(limits, budget.DateOf(time.Now(), time.UTC), w.ledger().Accounts()).Lines(child.Self) {
+	for _, line := range budget.NewBook(limits, budget.DateOf(time.Now(), time.UTC), w.ledger().Accounts).Lines(child.Self) {
 		if line.Of == budget.Life {
 			equal(t, "of its life", line.Spent, budget.Of(3.5))
 		}

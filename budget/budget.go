@@ -3,9 +3,9 @@
 //
 //	unlock, err := ledger.Lock()                       // of a home; nobody else begins a call meanwhile
 //	err = ledger.Read()                                // what is new of it
-//	short := budget.Check(budget.NewBook(limits, day, ledger.Accounts()).Lines(self), worst) // may it begin?
+//	short := budget.Check(budget.NewBook(limits, day, ledger.Accounts).Lines(self), worst) // may it begin?
 //	own.Set(n, worst, day)                             // then so much is put aside
-//	err = ledger.Put(own, true)                        // durable before the call
+//	err = ledger.Put(own)                             // durable before the call
 //
 // A call's hold is durable before the call, and what it has cost is in LIFE before the
 // hold is released. So the sum of both is never less than what was spent, whatever is

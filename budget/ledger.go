@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -78,30 +78,21 @@ func (a *Account) Says(s Spending) {
 	a.Spending = s
 }
 
-// On is the account as it stands on a day. A hold for one to come, by a clock that was ahead, is for this one.
-func (a Account) On(day string) Account {
-	a.Spending, a.Holds = a.Spending.On(day), slices.Clone(a.Holds)
-	for i, h := range a.Holds {
-		if h.Day > after(day) {
-			a.Holds[i].Day = day
-		}
-	}
-	return a
-}
-
 // Same reports whether two accounts, one of them perhaps as it stands on a later day, say the same.
 func (a Account) Same(b Account) bool {
 	return a.Spent.Life == b.Spent.Life && a.Raised == b.On(a.Date).Raised && slices.Equal(a.Holds, b.Holds)
 }
 
-// held adds up the holds, as they count on a day.
+// held adds up the holds, as they count on a day. One for a day to come, by a clock that was ahead, counts until its
+// identity starts again.
 func (a Account) held(day string) (s Sums) {
 	for _, h := range a.Holds {
 		s.Life += h.USD
-		if month(h.Day) == month(day) {
+		ahead := h.Day > after(day)
+		if ahead || month(h.Day) == month(day) {
 			s.Month += h.USD
 		}
-		if h.Day == day {
+		if ahead || h.Day == day {
 			s.Day += h.USD
 		}
 	}
@@ -112,17 +103,16 @@ func (a Account) held(day string) (s Sums) {
 // appended; from time to time, the newest of each identity that still matters take the place of all. So what there is to
 // read does not grow with the past. A line that a crash has torn says nothing. Methods but Lock need the lock.
 type Ledger struct {
-	home     string
-	as       fs.FileInfo // the file, as it was read last
-	at       int64       // how far it is read
-	lines    int
-	torn     bool               // the file does not end with a whole line
-	synced   bool               // its name is
-	accounts map[string]Account // by Self
+	Accounts map[string]Account // by Self, as far as it is read
+
+	home  string
+	at    int64  // how far the file is read
+	end   []byte // the line before
+	lines int
 }
 
 // NewLedger returns the ledger of a home. It has read nothing yet.
-func NewLedger(home string) *Ledger { return &Ledger{home: home, accounts: map[string]Account{}} }
+func NewLedger(home string) *Ledger { return &Ledger{home: home, Accounts: map[string]Account{}} }
 
 func (l *Ledger) path() string { return filepath.Join(l.home, "ledger") }
 
@@ -140,70 +130,53 @@ const maxLedger = 1 << 28
 
 // Read reads what is new in the file. The error wraps fs.ErrNotExist where there is none, or one that says nothing.
 func (l *Ledger) Read() error {
-	f, fi, err := durable.OpenRegular(l.path(), os.O_RDONLY, 0)
+	f, _, err := durable.OpenRegular(l.path(), os.O_RDONLY, 0)
 	if err != nil {
+		*l = *NewLedger(l.home)
 		return fmt.Errorf("read the ledger: %w", err)
 	}
 	defer f.Close()
-	if l.as == nil || !os.SameFile(l.as, fi) || fi.Size() < l.at {
+	data, err := io.ReadAll(io.NewSectionReader(f, l.at-int64(len(l.end)), maxLedger))
+	if err == nil && !bytes.HasPrefix(data, l.end) { // it was made anew
 		*l = *NewLedger(l.home)
+		data, err = io.ReadAll(io.NewSectionReader(f, 0, maxLedger))
 	}
-	data, err := io.ReadAll(io.NewSectionReader(f, l.at, maxLedger))
 	if err != nil {
 		return fmt.Errorf("read the ledger: %w", err)
 	}
-	l.as, l.torn = fi, len(data) > 0 && data[len(data)-1] != '\n'
+	data = data[len(l.end):]
 	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
 		var a Account
 		if json.Unmarshal(line, &a) == nil && a.Self != "" {
-			l.accounts[a.Self] = a
+			l.Accounts[a.Self] = a
 		}
-		l.at, l.lines = l.at+int64(len(line)), l.lines+1
+		l.at, l.end, l.lines = l.at+int64(len(line)), bytes.Clone(line), l.lines+1
 	}
-	if len(l.accounts) == 0 {
+	if len(l.Accounts) == 0 {
 		return fmt.Errorf("read the ledger: %w: it says nothing", fs.ErrNotExist)
 	}
 	return nil
 }
 
-// Account returns what the ledger says of an identity.
-func (l *Ledger) Account(self string) (a Account, known bool) {
-	a, known = l.accounts[self]
-	return a, known
-}
-
-// Put appends what is true of an identity now. Unless it is durable when Put returns, a power loss may leave what the
-// ledger said before.
-func (l *Ledger) Put(a Account, durably bool) error {
+// Put appends what is true of an identity now. It is durable when Put returns.
+func (l *Ledger) Put(a Account) error {
 	line, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
-	if line = append(line, '\n'); l.torn {
-		line = append([]byte{'\n'}, line...)
-	}
-	f, _, err := durable.OpenRegular(l.path(), os.O_WRONLY|os.O_APPEND, 0)
+	f, fi, err := durable.OpenRegular(l.path(), os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return fmt.Errorf("write the ledger: %w", err)
 	}
 	defer f.Close()
-	var s durable.Syncs
-	if err := durable.AppendLater(&s, f, line); err != nil {
-		return fmt.Errorf("write the ledger: %w", err)
+	_, _, err = durable.AppendShared(f, fi, append(line, '\n'))
+	if err == nil {
+		l.Accounts[a.Self] = a
 	}
-	l.accounts[a.Self] = a
-	if !durably {
-		return nil
-	}
-	if !l.synced { // by this process: the one that made it may have died before
-		s.Dir(l.home)
-	}
-	err = s.Wait()
-	l.synced = err == nil
 	return err
 }
 
-// Replace has the ledger say of each identity what these accounts say, and nothing else.
+// Replace has the ledger say what these accounts say, and nothing else.
 func (l *Ledger) Replace(all []Account) error {
 	var text []byte
 	for _, a := range all {
@@ -216,17 +189,12 @@ func (l *Ledger) Replace(all []Account) error {
 	if err := durable.WriteFile(l.path(), text, 0o600); err != nil {
 		return fmt.Errorf("write the ledger: %w", err)
 	}
-	err := l.Read()
-	l.synced = true
-	return err
+	return l.Read()
 }
-
-// Accounts returns all that it says.
-func (l *Ledger) Accounts() []Account { return slices.Collect(maps.Values(l.accounts)) }
 
 // NewBook is the book of a day, or of the next one if an account counts for that already. A clock that was further ahead
 // counts as now.
-func NewBook(limits Limits, today string, all []Account) Book {
+func NewBook(limits Limits, today string, all map[string]Account) Book {
 	b, next := Book{Limits: limits, Day: today}, after(today)
 	for _, a := range all {
 		if a.Date == next || slices.ContainsFunc(a.Holds, func(h Hold) bool { return h.Day == next }) {
@@ -234,8 +202,10 @@ func NewBook(limits Limits, today string, all []Account) Book {
 		}
 	}
 	for _, a := range all {
-		b.Accounts = append(b.Accounts, a.On(b.Day))
+		a.Spending = a.On(b.Day)
+		b.Accounts = append(b.Accounts, a)
 	}
+	slices.SortFunc(b.Accounts, func(x, y Account) int { return strings.Compare(x.Name, y.Name) })
 	return b
 }
 
@@ -245,14 +215,10 @@ const linesKept = 1000
 // Tidy makes the file anew where it is long, or where a clock that was ahead has counted in it: then it says since when that
 // is known. What does not matter any more goes: a family that has spent nothing in the month, but for that of self.
 func (l *Ledger) Tidy(self string, b Book) error {
-	next := after(b.Day)
-	ahead := func(a Account) bool {
-		return a.Date > next || slices.ContainsFunc(a.Holds, func(h Hold) bool { return h.Day > next })
-	}
-	matters := map[string]bool{l.family(self): true}
-	long := l.lines > linesKept+4*len(l.accounts)
+	next, matters := after(b.Day), map[string]bool{l.family(self): true}
+	long := l.lines > linesKept+4*len(l.Accounts)
 	for _, a := range b.Accounts {
-		long = long || ahead(l.accounts[a.Self])
+		long = long || l.Accounts[a.Self].Date > next
 		later := slices.ContainsFunc(a.Others, func(o Other) bool { return o.Date > next })
 		if a.Sums().Month > 0 || later || len(a.Holds) > 0 {
 			matters[l.family(a.Self)] = true
@@ -267,8 +233,8 @@ func (l *Ledger) Tidy(self string, b Book) error {
 // family is the identity whose life has a limit that the calls of self count for: the highest of its ancestors that has a
 // parent, or itself.
 func (l *Ledger) family(self string) string {
-	for range len(l.accounts) {
-		parent, known := l.accounts[l.accounts[self].Parent]
+	for range len(l.Accounts) {
+		parent, known := l.Accounts[l.Accounts[self].Parent]
 		if !known || parent.Parent == "" {
 			break
 		}

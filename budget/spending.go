@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -126,18 +125,6 @@ func after(day string) string {
 }
 
 func newest[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
-
-// Snapshot reads what an epoch's blob says of money. One of an earlier version says only
-// what the whole life has cost.
-func Snapshot(epoch []byte) (Spending, error) {
-	var s struct {
-		Spending Spending
-		Usage    struct{ USD USD }
-	}
-	err := json.Unmarshal(epoch, &s)
-	s.Spending.Spent.Life = max(s.Spending.Spent.Life, s.Usage.USD)
-	return s.Spending, err
-}
 
 // WarnAt is the share of a limit, in percent, at which people are told.
 const WarnAt = 80
