@@ -81,7 +81,7 @@ func (t *turn) follows(e events.Event) error {
 		}
 	case events.TurnEnd:
 		if e.Turn >= t.n && !t.command() {
-			a.cut = slices.Contains([]string{"cut", "max_steps"}, e.Why)
+			a.cut = slices.Contains([]string{"cut", "max_steps", "budget"}, e.Why)
 			return errDone
 		}
 	}

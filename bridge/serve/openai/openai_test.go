@@ -288,7 +288,7 @@ func TestNoAnswer(t *testing.T) {
 
 func TestNoMoney(t *testing.T) {
 	w := begin(t, "people = [\"you\"]\n[budget]\nday_usd = 0.02\n")
-	lethetest.Words(t, w.refused(402, body("ada/dev", "hello")), "the budget is spent", "/budget +", "0.02 USD")
+	lethetest.Words(t, w.refused(402, body("ada/dev", "hello")), "the next call may cost up to 0.", "/budget +", "0.02 USD")
 	w.refused(402, strings.TrimSuffix(body("ada/dev", "hello", "", "again"), "}")+`,"stream":true}`) // nothing has streamed yet
 	if got := w.ask(body("ada/dev", "/budget +2 today")); !strings.Contains(got, "2.00 USD more today") {
 		t.Errorf("%q", got)
