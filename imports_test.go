@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/serve/api":        {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/budget", "lethe/chat", "lethe/events", "lethe/llm", "lethe/report"},
 	"lethe/bridge/serve/openai/sdk": {}, // tests alone
 	"lethe/bridge/serve/page":       {"lethe/agent", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/budget", "lethe/chat", "lethe/events", "lethe/internal/durable", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/report"},
-	"lethe/bridge/serve/openai":     {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/life", "lethe/mind", "lethe/report"},
+	"lethe/bridge/serve/openai":     {"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/life", "lethe/mind"},
 	"lethe/bridge/acp": {"lethe", "lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/events", "lethe/host", "lethe/internal/durable",
 		"lethe/internal/status"},
 	"lethe/bridge/access":          {"lethe/chat", "lethe/internal/durable"},

@@ -45,11 +45,6 @@ func asAPI(err error) (status int, body any) {
 	return e.status, map[string]any{"error": e}
 }
 
-func fail(w http.ResponseWriter, err error) {
-	status, body := asAPI(err)
-	backend.WriteJSON(w, status, body)
-}
-
 // stopped says that nobody runs an identity.
 func stopped(id agent.Identity) error {
 	return fault(http.StatusServiceUnavailable, "not_running", "%[1]s is not running; start it with: lethe run %[1]s", id.Name)

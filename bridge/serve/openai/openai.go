@@ -3,8 +3,8 @@
 //
 //	openai.Routes(mux, backend)
 //
-// What a client resends of a conversation is compared with the room, and only what is new is said,
-// once, however often the request comes. docs/openai.md has it in the words of users.
+// Of what a client resends of a conversation, what follows the last answer is said, once, however
+// often the request comes. docs/openai.md has it in the words of users.
 package openai
 
 import (
@@ -28,29 +28,21 @@ import (
 	"lethe/chat"
 	"lethe/events"
 	"lethe/life"
-	"lethe/report"
 )
 
 // Routes mounts the API below /v1.
 func Routes(mux *http.ServeMux, b *backend.Backend) {
 	h := &handler{Backend: b, taken: map[string]bool{}}
-	handle := func(pattern string, f func(*http.Request) (any, error)) {
+	for pattern, f := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /v1/models": h.models, "GET /v1/models/{model...}": h.model, "POST /v1/chat/completions": h.complete,
+	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			v, err := f(r)
-			if err != nil {
-				fail(w, err)
-				return
+			if err := f(w, r); err != nil {
+				status, body := asAPI(err)
+				backend.WriteJSON(w, status, body)
 			}
-			backend.WriteJSON(w, http.StatusOK, v)
 		})
 	}
-	handle("GET /v1/models", h.models)
-	handle("GET /v1/models/{model...}", h.model)
-	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
-		if err := h.complete(w, r); err != nil {
-			fail(w, err)
-		}
-	})
 }
 
 type handler struct {
@@ -66,22 +58,26 @@ func modelOf(name string, id agent.Identity) map[string]any {
 }
 
 // models lists the identities, those without that work for another one.
-func (h *handler) models(*http.Request) (any, error) {
+func (h *handler) models(w http.ResponseWriter, _ *http.Request) error {
 	all, err := h.List()
+	if err != nil {
+		return err
+	}
 	list := []any{}
 	for _, id := range slices.DeleteFunc(all, agent.Identity.IsChild) {
 		list = append(list, modelOf(id.Name, id))
 	}
-	return map[string]any{"object": "list", "data": list}, err
+	backend.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+	return nil
 }
 
-func (h *handler) model(r *http.Request) (any, error) {
+func (h *handler) model(w http.ResponseWriter, r *http.Request) error {
 	who, room, _ := strings.Cut(r.PathValue("model"), "/")
 	id, err := h.find(who, cmp.Or(room, defaultRoom))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		backend.WriteJSON(w, http.StatusOK, modelOf(r.PathValue("model"), id))
 	}
-	return modelOf(r.PathValue("model"), id), nil
+	return err
 }
 
 func (h *handler) find(who, room string) (agent.Identity, error) {
@@ -102,7 +98,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	who, room, one := place(r, q)
+	who, room := place(r, q)
 	id, err := h.find(who, room)
 	if err != nil {
 		return err
@@ -130,7 +126,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	said, key, err := h.say(r, id, room, one, q, t)
+	said, key, err := h.say(r, id, room, q, t)
 	switch {
 	case err != nil:
 	case said.Hash == "":
@@ -172,11 +168,11 @@ func (h *handler) join(ctx context.Context, id agent.Identity, room string) erro
 	if err == nil {
 		err = h.Subscribe(id, room)
 	}
-	if live, _ := report.Live(id); err != nil || slices.Contains(live.Rooms, room) {
+	if err != nil {
 		return err
 	}
 	if s, err := agent.Fold(id, h.Store); err == nil && s.Rooms[room] != nil && s.Rooms[room].Joined {
-		return nil // which is shown a moment later
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -192,8 +188,7 @@ func (h *handler) join(ctx context.Context, id agent.Identity, room string) erro
 	return err
 }
 
-// posted waits until what the identity has said stands in the room, with which the next request is
-// compared. A room that cannot be written is not waited for.
+// posted waits until what the identity has said stands in the room, before the line of the next request. A room that cannot be written is not waited for.
 func (h *handler) posted(ctx context.Context, t *turn, from int64) {
 	changed, stop := h.Watcher.Subscribe(chat.Scope{Dir: h.Chats(), Names: []string{chat.FileName(t.room)}})
 	defer stop()
@@ -242,11 +237,8 @@ func (h *handler) key(r *http.Request, id agent.Identity, room, user string, q r
 // maxText bounds the text of a line, which a room could not take whole.
 const maxText = 1 << 20
 
-// pastLines is how many lines of a room are compared with what a client shows.
-const pastLines = 500
-
 // say says what is new of a conversation, in one line, so that it opens one turn.
-func (h *handler) say(r *http.Request, id agent.Identity, room string, one bool, q request, t talk) (said backend.Said, key string, err error) {
+func (h *handler) say(r *http.Request, id agent.Identity, room string, q request, t talk) (said backend.Said, key string, err error) {
 	user := cmp.Or(signer(r, slices.Concat(h.People, []string{h.User})), h.User)
 	key = h.key(r, id, room, user, q)
 	if said, known := h.SaidBefore(key); known {
@@ -256,21 +248,14 @@ func (h *handler) say(r *http.Request, id agent.Identity, room string, one bool,
 	if err != nil {
 		return said, key, err
 	}
-	p := pastOf(lines, id.Name)
-	n := p.news(t, one)
-	text, err := words(h.Store, user, n.said)
+	text, err := words(h.Store, user, t.news)
 	if err != nil {
 		return said, key, err
 	}
 	if text == "" {
 		return said, key, refuse("messages", "nothing of the user follows the last message of the assistant, so there is nothing to answer")
 	}
-	if command, _ := chat.Command(chat.Line{Text: text}); command == "" && !p.answered(text) { // these have to stand alone
-		if text, err = h.explained(p, n, user, t.system, text); err != nil {
-			return said, key, err
-		}
-	}
-	if len(text) > maxText {
+	if text = instructed(lines, id.Name, t.system, text); len(text) > maxText {
 		return said, key, refuse("messages", "what is new has %s; of a text of more than %s, send a file", bridge.Size(int64(len(text))), bridge.Size(maxText))
 	}
 	if said, err = h.Say(key, room, user, text); errors.Is(err, backend.ErrOtherBody) { // the same request, at this moment
@@ -278,25 +263,6 @@ func (h *handler) say(r *http.Request, id agent.Identity, room string, one bool,
 		err = nil
 	}
 	return said, key, err
-}
-
-// explained puts before a text what the identity has to know of the conversation.
-func (h *handler) explained(p past, n news, user, system, text string) (string, error) {
-	var parts []string
-	if s := p.instructions(system); s != "" {
-		parts = append(parts, s)
-	}
-	parts = append(parts, n.notes...)
-	if len(n.others) > 0 {
-		tag, err := keep(h.Store, user, n.others)
-		if err != nil {
-			return "", err
-		}
-		if m := contextMark().FindStringSubmatch(tag); m == nil || m[1] != p.context {
-			parts = append(parts, fmt.Sprintf("(Before this the client shows messages that were not said here, %d of them, such as files: %s)", len(n.others), tag))
-		}
-	}
-	return strings.Join(append(parts, text), "\n\n"), nil
 }
 
 // sayingAt is an ID behind which the events of a line come, some of others before.

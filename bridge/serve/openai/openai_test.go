@@ -59,7 +59,6 @@ func TestCompletions(t *testing.T) {
 		if !strings.HasSuffix(got.content, answer) || !strings.Contains(got.thinking, "↳ BASH") || !strings.Contains(answer, "42") {
 			t.Errorf("%+v, answer %q", got, answer)
 		}
-		// What stood beside the calls is no edit.
 		w.ask(body("ada", "run echo $((6*7)) then run echo again", "I look.\n\n"+got.content, "hello"), "X-Session-Id: calls")
 		if lines := w.said("calls"); lines[2] != "you: hello" {
 			t.Errorf("said %q", lines)
@@ -298,7 +297,7 @@ func TestNoMoney(t *testing.T) {
 	}
 }
 
-// Text beside calls is a paragraph of a stream, no answer, and no edit when it comes back.
+// Text beside calls is a paragraph of a stream, and no answer.
 func TestTextBesideCalls(t *testing.T) {
 	look := rehearsal.Step{Contains: "look around", Times: 2, Answer: &rehearsal.Answer{
 		Text: "I look around first.", Calls: []rehearsal.Call{{Name: "BASH", Arguments: `{"command":"echo found"}`}},
@@ -313,7 +312,7 @@ func TestTextBesideCalls(t *testing.T) {
 	w.room("dev", "you: look around", "ada: "+whole, "you: what is 1+1?", "ada: 1+1 = 2")
 }
 
-// A model that breaks off and is asked again: the stream has a beginning too many, and what comes back is no edit.
+// A model that breaks off and is asked again: the stream has a beginning too many, and the answer has not.
 func TestModelBreaksOff(t *testing.T) {
 	w := begin(t, "", rehearsal.Step{Contains: "count to 60", Fault: rehearsal.Truncate})
 	got := w.stream(body("ada/dev", "count to 60"))

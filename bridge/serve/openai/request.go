@@ -1,11 +1,10 @@
 package openai
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -44,8 +43,6 @@ type message struct {
 	Role    string
 	Content content
 }
-
-func (m message) assistant() bool { return m.Role == "assistant" }
 
 // content is what a message says, in parts; a bare string is one.
 type content []part
@@ -111,10 +108,11 @@ func required(choice json.RawMessage) bool {
 	return s != "" && s != "null" && s != `"none"` && !strings.Contains(s, `"auto"`)
 }
 
-// talk is a conversation as a client shows it: its instructions, and what was said.
+// talk is a conversation as a client shows it: its instructions, how much was said, and what of it is new.
 type talk struct {
 	system string
-	said   []message
+	said   int
+	news   []message // behind the last message of the assistant
 }
 
 func talkOf(messages []message) (t talk) {
@@ -123,22 +121,16 @@ func talkOf(messages []message) (t talk) {
 		switch m.Role {
 		case "system", "developer":
 			system = append(system, m.Content.text())
+			continue
+		case "assistant":
+			t.news = nil
 		default:
-			t.said = append(t.said, m)
+			t.news = append(t.news, m)
 		}
+		t.said++
 	}
 	t.system = strings.TrimSpace(strings.Join(system, "\n\n"))
 	return t
-}
-
-// last is the place of the newest message of the assistant, or -1.
-func (t talk) last() int {
-	for i := len(t.said) - 1; i >= 0; i-- {
-		if t.said[i].assistant() {
-			return i
-		}
-	}
-	return -1
 }
 
 // words makes one text of new messages. Files become blobs, and the text names them.
@@ -196,16 +188,6 @@ func put(store *blobs.Store, user string, f bridge.File, data string) (string, e
 	return tag, err
 }
 
-// keep stores messages as one text, for a line to name.
-func keep(store *blobs.Store, user string, messages []message) (tag string, err error) {
-	var b bytes.Buffer
-	for _, m := range messages {
-		fmt.Fprintf(&b, "%s:\n%s\n\n", m.Role, m.Content.text())
-	}
-	_, tag, err = bridge.File{Kind: "conversation"}.Put(store, time.Unix(0, 0), user, b.Bytes())
-	return tag, err
-}
-
 // header reads a header of a client. A template that an old client did not fill in is none.
 func header(r *http.Request, name string) string {
 	v := strings.TrimSpace(r.Header.Get(name))
@@ -235,22 +217,17 @@ func signer(r *http.Request, decide []string) string {
 // defaultRoom is that of clients that tell no conversations apart.
 const defaultRoom = "api"
 
-// place is the room that a request is for. one says that the client means one conversation
-// by it: then what the client does not show of it, it has taken back.
-func place(r *http.Request, q request) (who, room string, one bool) {
+// place is the room that a request is for.
+func place(r *http.Request, q request) (who, room string) {
 	who, room, ok := strings.Cut(q.Model, "/")
 	if ok {
-		return who, room, false
+		return who, room
 	}
-	for _, name := range []string{"X-OpenWebUI-Chat-Id", "X-Session-Id"} {
-		if id := header(r, name); id != "" {
-			return who, roomOf(id), true
-		}
+	id := cmp.Or(header(r, "X-OpenWebUI-Chat-Id"), header(r, "X-Session-Id"), q.User)
+	if id == "" {
+		return who, defaultRoom
 	}
-	if q.User != "" {
-		return who, roomOf(q.User), false
-	}
-	return who, defaultRoom, false
+	return who, roomOf(id)
 }
 
 var unfit = lazy.Regexp(`[^a-z0-9]+`)
@@ -271,10 +248,10 @@ func roomOf(id string) string {
 
 // taskOf returns the prompt of a request that is no part of a conversation.
 func taskOf(r *http.Request, t talk) (prompt string, ok bool) {
-	if n := len(t.said); n > 0 {
-		prompt = t.said[n-1].Content.text()
+	if n := len(t.news); n > 0 {
+		prompt = t.news[n-1].Content.text()
 	}
-	return prompt, header(r, "X-OpenWebUI-Task") != "" || len(t.said) == 1 && strings.HasPrefix(strings.TrimSpace(prompt), "### Task:")
+	return prompt, header(r, "X-OpenWebUI-Task") != "" || t.said == 1 && strings.HasPrefix(strings.TrimSpace(prompt), "### Task:")
 }
 
 var (
