@@ -162,7 +162,7 @@ func (c Config) listenSocket() (net.Listener, error) {
 
 // hosts are the names at which the page is beside its own.
 func (c Config) hosts() (names []string) {
-	host := c.host()
+	host, _, _ := net.SplitHostPort(strings.ToLower(cmp.Or(c.Address, DefaultAddress)))
 	if ip, err := netip.ParseAddr(host); err == nil {
 		host = ip.String()
 	}

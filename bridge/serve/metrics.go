@@ -77,7 +77,11 @@ func (c *collector) collect() scrape {
 	all, err := c.home.List()
 	failed(err)
 	for _, id := range all {
-		s.running(id)
+		live, up := report.Live(id)
+		if !up {
+			live.State = status.Stopped
+		}
+		s.send("agent_up", yes(up), id.Name, live.State)
 		if m, err := agent.Fold(id, c.home.Store); !failed(err) {
 			s.mind(id, m)
 		}
@@ -125,16 +129,6 @@ func (c *collector) compactions(id agent.Identity) (int, error) {
 type scrape struct {
 	now   time.Time
 	lines map[string][]string // by sample
-}
-
-// running tells what the process of an identity says of itself.
-func (s scrape) running(id agent.Identity) {
-	live, up := report.Live(id)
-	if !up {
-		s.send("agent_up", 0, id.Name, status.Stopped)
-		return
-	}
-	s.send("agent_up", 1, id.Name, live.State)
 }
 
 // mind tells what follows from the log of an identity.

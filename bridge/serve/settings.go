@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"strings"
 
 	"lethe/agent"
 	"lethe/internal/lazy"
@@ -73,11 +72,6 @@ func (s Settings) In(home string) Settings {
 		}
 	}
 	return s
-}
-
-func (s Settings) host() string {
-	host, _, _ := net.SplitHostPort(cmp.Or(s.Address, DefaultAddress))
-	return strings.ToLower(host)
 }
 
 // HookTokenFile is the file with the token of a webhook.

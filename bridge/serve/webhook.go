@@ -177,33 +177,37 @@ func (h *webhooks) deliver(hook, file string, body []byte) (delivery, error) {
 
 // drop is the directory that a hook's trigger watches. An identity cannot choose it: no trigger of its
 // own has an absolute path, and in its workspace a link may take the place of a directory.
-func (h *webhooks) drop(hook Hook) (string, error) {
+func (h *webhooks) drop(hook Hook) (real string, err error) {
 	id, err := h.Find(hook.Agent)
 	if err != nil {
 		return "", err
 	}
-	file := hook.Trigger + ".toml"
-	data, err := durable.ReadWhole(filepath.Join(report.TriggersDir(id), file), trigger.MaxBytes)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("trigger %s of %s: %w", hook.Trigger, id.Name, err)
+		}
+	}()
+	data, err := durable.ReadWhole(filepath.Join(report.TriggersDir(id), hook.Trigger+".toml"), trigger.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("find trigger %s of %s: %w", hook.Trigger, id.Name, agent.ErrNotFound)
+		return "", agent.ErrNotFound
 	}
 	if err != nil {
 		return "", err
 	}
 	t, err := trigger.Parse(hook.Trigger, data, h.Zone)
 	if err != nil {
-		return "", fmt.Errorf("trigger %s of %s: %w", hook.Trigger, id.Name, err)
+		return "", err
 	}
 	within, err := filepath.Rel(h.Dir, t.Mail)
 	switch {
 	case !filepath.IsAbs(t.Mail):
-		return "", fmt.Errorf("trigger %s of %s: a webhook needs mail = \"/…\", an absolute path", hook.Trigger, id.Name)
+		return "", errors.New("a webhook needs mail = \"/…\", an absolute path")
 	case err != nil || filepath.IsLocal(within):
-		return "", fmt.Errorf("trigger %s of %s: %s is in the home; a webhook needs a directory outside of it", hook.Trigger, id.Name, t.Mail)
+		return "", fmt.Errorf("%s is in the home; a webhook needs a directory outside of it", t.Mail)
 	}
-	real, err := filepath.EvalSymlinks(t.Mail)
+	real, err = filepath.EvalSymlinks(t.Mail)
 	if err == nil && real != filepath.Clean(t.Mail) {
-		err = fmt.Errorf("trigger %s of %s: %s is reached by a link; write %s", hook.Trigger, id.Name, t.Mail, real)
+		err = fmt.Errorf("%s is reached by a link; write %s", t.Mail, real)
 	}
 	return real, err
 }

@@ -20,24 +20,12 @@ type ofBlob struct {
 	Hash string `name:"hash" in:"path" about:"The hash of a stored text or file: 64 hex digits, or at least the first 3."`
 }
 
-func (s server) find(p ofBlob) (b blobs.Blob, whole bool, err error) {
-	hash := strings.ToLower(p.Hash)
-	if len(hash) < blobs.MinPrefix || len(hash) > 64 || strings.Trim(hash, "0123456789abcdef") != "" {
-		return b, false, report.Invalid("%.80q is not the hash of a stored text: it has %d to 64 hex digits", p.Hash, blobs.MinPrefix)
-	}
-	h, err := s.Store.Resolve(hash)
-	if err == nil {
-		b, err = s.Store.Get(h)
-	}
-	return b, len(hash) == 64, err
-}
-
 // images are the kinds that a browser may show. SVG is none of them: it can hold scripts.
 var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // blob prints a blob so that no browser runs what is in it, whatever its sender said that it is.
 func (s server) blob(w http.ResponseWriter, r *http.Request, p ofBlob) error {
-	b, whole, err := s.find(p)
+	b, err := s.Blob(strings.ToLower(p.Hash))
 	if err != nil {
 		return err
 	}
@@ -55,7 +43,7 @@ func (s server) blob(w http.ResponseWriter, r *http.Request, p ofBlob) error {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
 	h.Set("ETag", fmt.Sprintf("%q", b.Hash))
-	if h.Set("Cache-Control", "private, no-cache"); whole { // what part of a hash means can change
+	if h.Set("Cache-Control", "private, no-cache"); len(p.Hash) == 64 { // what part of a hash means can change
 		h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b.Body))
@@ -74,7 +62,7 @@ type BlobMeta struct {
 }
 
 func (s server) blobMeta(_ *http.Request, p ofBlob) (BlobMeta, error) {
-	b, _, err := s.find(p)
+	b, err := s.Blob(strings.ToLower(p.Hash))
 	return BlobMeta{b.Hash, b.At, b.Gist, b.Life, b.Parent, b.Summary, len(b.Body)}, err
 }
 

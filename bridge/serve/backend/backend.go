@@ -12,12 +12,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/blake3"
 
 	"lethe/agent"
+	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/chat"
 	"lethe/internal/secret"
@@ -43,6 +45,18 @@ type Backend struct {
 // Identity is the one that {self} in the path names: a name, a hash, or the beginning of one.
 func (b *Backend) Identity(r *http.Request) (agent.Identity, error) {
 	return b.Find(r.PathValue("self"))
+}
+
+// Blob is what is stored under a hash, or under the only one that begins so.
+func (b *Backend) Blob(hash string) (blob blobs.Blob, err error) {
+	if len(hash) < blobs.MinPrefix || len(hash) > 64 || strings.Trim(hash, "0123456789abcdef") != "" {
+		return blob, report.Invalid("%.80q is not the hash of a stored text: it has %d to 64 hex digits", hash, blobs.MinPrefix)
+	}
+	h, err := b.Store.Resolve(hash)
+	if err == nil {
+		blob, err = b.Store.Get(h)
+	}
+	return blob, err
 }
 
 // Said is a line that was said.

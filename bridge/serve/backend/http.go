@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +78,15 @@ func Status(err error) int {
 	return http.StatusInternalServerError
 }
 
+// Hint says what to do about an error, or "".
+func Hint(err error) string {
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return ""
+}
+
 // WriteJSON answers with a value.
 func WriteJSON(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
@@ -89,12 +99,7 @@ func WriteJSON(w http.ResponseWriter, code int, v any) {
 
 // WriteError answers with what went wrong.
 func WriteError(w http.ResponseWriter, err error) {
-	text := ErrorText{Message: err.Error()}
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		text.Hint = hinted.Hint()
-	}
-	WriteJSON(w, Status(err), ErrorBody{text})
+	WriteJSON(w, Status(err), ErrorBody{ErrorText{err.Error(), Hint(err)}})
 }
 
 // Read reads the JSON of a request into v. A member that v does not know is refused. No body is an empty object.
@@ -150,12 +155,8 @@ func Files(w http.ResponseWriter, r *http.Request) ([]*multipart.FileHeader, err
 	for _, some := range r.MultipartForm.File {
 		files = append(files, some...)
 	}
-	for _, f := range files {
-		if f.Size > MaxFile {
-			return nil, tooMuch
-		}
-	}
-	if len(files) > MaxFiles {
+	large := func(f *multipart.FileHeader) bool { return f.Size > MaxFile }
+	if len(files) > MaxFiles || slices.ContainsFunc(files, large) {
 		return nil, tooMuch
 	}
 	return files, nil

@@ -107,7 +107,7 @@ func (b *Backend) MakeRoom(name, title string, agents []agent.Identity) (room Ro
 
 // NoteRoom notes what is given of a room, durably.
 func (b *Backend) NoteRoom(name string, n Note) (Room, error) {
-	room, err := b.Room(name)
+	room, err := b.Home.Room(name)
 	if err != nil {
 		return Room{}, err
 	}
@@ -141,7 +141,7 @@ func (b *Backend) NoteRoom(name string, n Note) (Room, error) {
 		b.notes.rooms = nil // the truth is unknown
 		return Room{}, fmt.Errorf("note room %s: %w", name, err)
 	}
-	return is.of(room.Room, b)
+	return is.of(room, b)
 }
 
 func (b *Backend) noted(r report.Room) (Room, error) {

@@ -27,10 +27,9 @@ type SSE struct {
 	end context.CancelCauseFunc
 	c   *http.ResponseController
 
-	mu     sync.Mutex
-	w      http.ResponseWriter
-	ping   *time.Timer
-	closed bool
+	mu   sync.Mutex
+	w    http.ResponseWriter
+	ping *time.Timer
 }
 
 // Stream begins the stream of a request. It tells the client to come back after two seconds when
@@ -87,9 +86,6 @@ func (s *SSE) From(id string) error { return s.write("id: " + id + "\n\n") }
 func (s *SSE) write(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return http.ErrServerClosed
-	}
 	if err := context.Cause(s.ctx); err != nil {
 		return err
 	}
@@ -108,7 +104,6 @@ func (s *SSE) write(text string) error {
 func (s *SSE) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
 	s.ping.Stop()
 	s.end(http.ErrServerClosed)
 }

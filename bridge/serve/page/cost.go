@@ -1,23 +1,17 @@
 package page
 
 import (
-	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
-	"io"
-	"io/fs"
+	"maps"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"lethe/agent"
-	"lethe/blobs"
 	"lethe/budget"
-	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/report"
@@ -63,82 +57,45 @@ var tallies = struct {
 }{of: map[string]*tally{}}
 
 type tally struct {
-	looks fs.FileInfo
-	at    int64 // that was read
-	days  map[string]*day
+	to   life.Mark // that was read
+	days map[string]*day
+}
+
+// read takes in what is behind the mark.
+func (t *tally) read(id agent.Identity, zone *time.Location) error {
+	return life.ReadOn(id.LIFE(), &t.to, func(line life.Event, _ bool) error {
+		spent, used := event.As[event.Spent](line)
+		if reply, ok := event.As[event.Reply](line); ok {
+			spent.Tokens, used = reply.Tokens, true
+		}
+		if !used {
+			return nil
+		}
+		date := cmp.Or(spent.Day, line.At.In(zone).Format(time.DateOnly))
+		if t.days[date] == nil {
+			t.days[date] = &day{Date: date}
+		}
+		t.days[date].add(spent.Tokens)
+		return nil
+	})
 }
 
 // daysOf returns the days of an identity, the newest first.
-func daysOf(id agent.Identity, zone *time.Location) (list []*day, err error) {
+func daysOf(id agent.Identity, zone *time.Location) ([]*day, error) {
 	tallies.Lock()
 	defer tallies.Unlock()
-	file, looks, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
+	t, err := tallies.of[id.LIFE()], life.ErrOtherLog
+	if t != nil {
+		err = t.read(id, zone)
+	}
+	if errors.Is(err, life.ErrOtherLog) {
+		t = &tally{days: map[string]*day{}}
+		tallies.of[id.LIFE()], err = t, t.read(id, zone)
+	}
 	if err != nil {
 		return nil, id.Unread(err)
 	}
-	defer file.Close()
-	t := tallies.of[id.LIFE()]
-	if t == nil || !os.SameFile(t.looks, looks) || looks.Size() < t.at {
-		t = &tally{days: map[string]*day{}}
-	}
-	t.looks, tallies.of[id.LIFE()] = looks, t
-	lines := bufio.NewReaderSize(io.NewSectionReader(file, t.at, looks.Size()-t.at), 1<<16)
-	for {
-		line, err := life.ReadLine(lines)
-		if err == io.EOF { // what has no end is being written
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s at byte %d: %w", id.LIFE(), t.at, err)
-		}
-		t.at += int64(len(line))
-		if _, rest, _ := strings.Cut(line, "] "); !strings.HasPrefix(rest, "reply ") && !strings.HasPrefix(rest, "spent ") {
-			continue
-		}
-		if used, ok := usedOf(line, zone); ok {
-			if t.days[used.Day] == nil {
-				t.days[used.Day] = &day{Date: used.Day}
-			}
-			t.days[used.Day].add(used)
-		}
-	}
-	for _, d := range t.days {
-		list = append(list, d)
-	}
-	slices.SortFunc(list, func(a, b *day) int { return cmp.Compare(b.Date, a.Date) })
-	return list, nil
-}
-
-// usedOf reads what a line of reply or spent tells, and on which day. It passes over texts and refs, which take most of the
-// time of life.ParseLine: a first view reads all lines.
-func usedOf(line string, zone *time.Location) (used event.Tokens, ok bool) {
-	head, _, _ := strings.Cut(line, " ◱")
-	get := func(key string) string {
-		_, rest, _ := strings.Cut(head, " "+key+"=")
-		value, _, _ := strings.Cut(strings.TrimSuffix(rest, "\n"), " ")
-		return value
-	}
-	if strings.Contains(head, `"`) { // a value with spaces can look like fields
-		e, err := life.ParseLine(line)
-		if err != nil {
-			return used, false
-		}
-		get = e.Get
-	}
-	for key, to := range map[string]*int64{"in": &used.In, "cached": &used.Cached, "out": &used.Out} {
-		*to, _ = strconv.ParseInt(get(key), 10, 64) // what is no number adds nothing
-	}
-	used.USD, _ = strconv.ParseFloat(get("usd"), 64)
-	used.Day = get("day")
-	if used.Day == "" {
-		stamp, _, _ := strings.Cut(line, "]")
-		at, err := time.Parse("["+blobs.TimeFormat, stamp)
-		if err != nil {
-			return used, false
-		}
-		used.Day = at.In(zone).Format(time.DateOnly)
-	}
-	return used, true
+	return slices.SortedFunc(maps.Values(t.days), func(a, b *day) int { return cmp.Compare(b.Date, a.Date) }), nil
 }
 
 func (d *day) add(t event.Tokens) {

@@ -203,15 +203,7 @@ var original = view{Name: "original", Title: "Original", data: originalData, apa
 const originalShown = 200 << 10 // bytes
 
 func originalData(f *frame, r *http.Request) (any, error) {
-	hash := r.FormValue("hash")
-	if len(hash) < blobs.MinPrefix || len(hash) > 64 || strings.Trim(hash, "0123456789abcdef") != "" {
-		return nil, report.Invalid("%.80q is not the hash of a stored text", hash)
-	}
-	h, err := f.Store.Resolve(hash)
-	if err != nil {
-		return nil, err
-	}
-	b, err := f.Store.Get(h)
+	b, err := f.Blob(r.FormValue("hash"))
 	if err != nil {
 		return nil, err
 	}

@@ -84,8 +84,6 @@ var version = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 })
 
-func (f *frame) Version() string { return version() }
-
 // parse reads the template of a view, with the layout and what views share.
 func parse(name string) *template.Template {
 	return template.Must(template.New("").Funcs(words).ParseFS(templates, "templates/layout.html", "templates/shared.html", "templates/"+name+".html"))
@@ -182,12 +180,7 @@ func (f *frame) fail(w http.ResponseWriter, err error) {
 	if status == http.StatusInternalServerError {
 		f.Log.Error("the page could not be shown", "error", err)
 	}
-	data := map[string]any{"Error": err.Error()}
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		data["Hint"] = hinted.Hint()
-	}
-	f.Title, f.Data, f.Live = "This did not work", data, ""
+	f.Title, f.Data, f.Live = "This did not work", map[string]any{"Error": err.Error(), "Hint": backend.Hint(err)}, ""
 	if err := f.show(w, status, failed(), ""); err != nil {
 		http.Error(w, err.Error(), status)
 	}

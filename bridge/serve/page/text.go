@@ -26,7 +26,7 @@ import (
 )
 
 var words = template.FuncMap{
-	"clean": chat.Sanitize, "markdown": markdown, "count": count, "dollars": dollars, "short": short, "why": why, "share": share, "part": part100, "linked": linked, "entries": entries,
+	"clean": chat.Sanitize, "markdown": markdown, "count": count, "dollars": dollars, "short": short, "why": why, "share": share, "part": part100, "linked": linked, "entries": entries, "version": version,
 	"clock":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("15:04") },
 	"day":    func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("Monday, 2 January 2006") },
 	"brief":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("2 Jan 15:04") },
