@@ -108,7 +108,7 @@ var bridgeTables = []string{"telegram", "serve"}
 // removedKeys had a meaning in earlier versions.
 var removedKeys = []string{
 	"budget.turn_usd", "recall.embeddings_url", "recall.embeddings_model",
-	"telegram.flood", "telegram.flood.user", "telegram.flood.room", "telegram.relay",
+	"telegram.flood", "telegram.flood.user", "telegram.flood.room", "telegram.relay", "telegram.rich",
 }
 
 // Error is a configuration that makes no sense, or a file of settings that is none.

@@ -40,6 +40,11 @@ func TestRemovedKeys(t *testing.T) {
 	if err != nil || s.Recall.Hints != HintsOff || strings.Join(s.Ignored, " ") != "recall.embeddings_url recall.embeddings_model" {
 		t.Errorf("%q, %v", s.Ignored, err)
 	}
+	var bot struct{ Room string }
+	s, err = Parse("config.toml", []byte("[telegram]\nroom = \"dev\"\nrich = true\n"), Table{"telegram", &bot, func() error { return nil }})
+	if err != nil || bot.Room != "dev" || strings.Join(s.Ignored, " ") != "telegram.rich" {
+		t.Errorf("%q, %+v, %v", s.Ignored, bot, err)
+	}
 	if _, err := Parse("config.toml", []byte("[recall]\nembeddings_key = 1\n")); err == nil {
 		t.Error("an unknown key is taken")
 	}

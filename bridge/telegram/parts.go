@@ -11,11 +11,11 @@ import (
 
 // parcel is one message on its way out, as it waits in the peer's file.
 type parcel struct {
-	Text    string           `json:"text"`              // plain
-	HTML    string           `json:"html,omitempty"`    // the same with markup; it goes first
-	Rich    string           `json:"rich,omitempty"`    // Markdown of a rich message
-	Instead []markup.Message `json:"instead,omitempty"` // of Rich, if that is refused
-	Thread  int              `json:"thread,omitempty"`  // the topic
+	Text   string `json:"text"`             // plain
+	HTML   string `json:"html,omitempty"`   // the same with markup; it goes first
+	Thread int    `json:"thread,omitempty"` // the topic
+	// Instead are the messages that an earlier version has recorded in the place of a rich one.
+	Instead []parcel `json:"instead,omitempty"`
 	// Question and Options are those of the buttons under the message.
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
@@ -35,17 +35,13 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	if q.ID != "" {
 		render = markup.Plain
 	}
-	messages := render(text, markup.Limit)
 	thread := s.threadOf(p, l)
-	if len(messages) == 0 {
-		return nil, nil
+	var all []parcel
+	for _, m := range render(text, markup.Limit) {
+		all = append(all, parcel{Text: m.Text, HTML: m.HTML, Thread: thread})
 	}
-	all := []parcel{{Rich: text, Instead: messages}}
-	if !s.cfg.Rich || q.ID != "" || markup.Units(text) > maxRich || fetched().MatchString(text) {
-		all = nil
-		for _, m := range messages {
-			all = append(all, parcel{Text: m.Text, HTML: m.HTML})
-		}
+	if len(all) == 0 {
+		return nil, nil
 	}
 	var n note
 	if len(l.Open) == 1 && json.Unmarshal(l.Open[0].Note, &n) == nil {
@@ -54,7 +50,6 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	all[len(all)-1].Question, all[len(all)-1].Options = q.ID, q.Options
 	var parts []bridge.Part
 	for _, out := range all {
-		out.Thread = thread
 		data, err := json.Marshal(out)
 		if err != nil {
 			return nil, &bridge.RefusedError{Err: err}

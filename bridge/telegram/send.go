@@ -15,7 +15,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"lethe/bridge"
-	"lethe/internal/lazy"
 )
 
 // Send delivers one part, and returns the message's id.
@@ -24,10 +23,17 @@ func (s *session) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (re
 	if err := json.Unmarshal(part.Data, &out); err != nil {
 		return "", &bridge.RefusedError{Err: fmt.Errorf("read the part: %w", err)}
 	}
-	if out.Rich != "" {
-		return s.sendRich(ctx, p, out)
+	if len(out.Instead) == 0 {
+		return s.send(ctx, p, out)
 	}
-	return s.send(ctx, p, out)
+	for _, piece := range out.Instead { // from the first again after a failure: only the whole is marked
+		piece.Thread = out.Thread
+		receipt, err = s.send(ctx, p, piece)
+		if err != nil && !errors.As(err, new(*bridge.RefusedError)) {
+			return "", err
+		}
+	}
+	return receipt, err
 }
 
 // send delivers one message. Where Telegram objects to the markup, to the topic or to the
@@ -48,16 +54,15 @@ func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) (receipt 
 	}
 }
 
-// messageParams are those of sendMessage, and of sendRichMessage.
+// messageParams are those of sendMessage.
 type messageParams struct {
-	ChatID    int64             `json:"chat_id"`
-	Thread    int               `json:"message_thread_id,omitempty"`
-	Text      string            `json:"text,omitempty"`
-	ParseMode string            `json:"parse_mode,omitempty"`
-	Rich      map[string]string `json:"rich_message,omitempty"`
-	Preview   map[string]bool   `json:"link_preview_options,omitempty"`
-	Reply     *replyParams      `json:"reply_parameters,omitempty"`
-	Buttons   *keyboard         `json:"reply_markup,omitempty"`
+	ChatID    int64           `json:"chat_id"`
+	Thread    int             `json:"message_thread_id,omitempty"`
+	Text      string          `json:"text"`
+	ParseMode string          `json:"parse_mode,omitempty"`
+	Preview   map[string]bool `json:"link_preview_options"`
+	Reply     *replyParams    `json:"reply_parameters,omitempty"`
+	Buttons   *keyboard       `json:"reply_markup,omitempty"`
 }
 
 type replyParams struct {
@@ -67,23 +72,20 @@ type replyParams struct {
 
 // message asks Telegram once to show a message.
 func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt string, err error) {
-	method, params := "sendMessage", messageParams{ChatID: chat, Thread: out.Thread, Text: out.Text, Buttons: buttons(out.Question, out.Options)}
-	switch {
-	case out.Rich != "":
-		method, params.Rich = "sendRichMessage", map[string]string{"markdown": out.Rich}
-	case out.HTML != "":
-		params.Text, params.ParseMode = out.HTML, "HTML"
-	}
-	if out.Rich == "" {
+	params := messageParams{
+		ChatID: chat, Thread: out.Thread, Text: out.Text, Buttons: buttons(out.Question, out.Options),
 		// The preview of a link is fetched from the address before anybody has looked at it, and an
 		// agent can be talked into an address.
-		params.Preview = map[string]bool{"is_disabled": true}
+		Preview: map[string]bool{"is_disabled": true},
+	}
+	if out.HTML != "" {
+		params.Text, params.ParseMode = out.HTML, "HTML"
 	}
 	if out.ReplyTo != 0 && out.Chat == chat {
 		params.Reply = &replyParams{out.ReplyTo, true}
 	}
 	var sent json.RawMessage
-	if err := s.call(ctx, method, params, &sent); err != nil {
+	if err := s.call(ctx, "sendMessage", params, &sent); err != nil {
 		return "", err
 	}
 	// It was sent, whatever else the answer holds.
@@ -132,8 +134,6 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 	// Where the topic of a peer that is a topic is gone, its room is not for the others.
 	case refusal.Code == http.StatusForbidden, refusal.says(badThread), refusal.says(unreachable):
 		return out, &bridge.UnreachableError{Err: refusal}
-	case out.Rich != "" && refusal.Code >= 400 && refusal.Code < 500:
-		return out, fmt.Errorf("%w: %w", errNotRich, refusal)
 	case refusal.Code == http.StatusBadRequest, refusal.Code == http.StatusRequestEntityTooLarge:
 		return out, &bridge.RefusedError{Err: refusal}
 	default:
@@ -159,47 +159,6 @@ var (
 func (e *apiError) says(words []string) bool {
 	said := strings.ToLower(e.Description)
 	return e.Code == http.StatusBadRequest && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
-}
-
-// maxRich is the longest rich message, in characters.
-const maxRich = 32_768
-
-// fetched is what Telegram may read in Markdown as a picture or the like, which it would fetch
-// before anybody has looked at the address; see message.
-var fetched = lazy.Regexp(`!\[|<[A-Za-z/!]`)
-
-// errNotRich is the error of a rich message that Telegram refuses as such.
-var errNotRich = errors.New("telegram refuses the rich message")
-
-// sendRich delivers a rich message, and if Telegram refuses it the messages in its place. How far
-// they have come is remembered as long as the process lives: after a crash among them, those that
-// were sent come again.
-func (s *session) sendRich(ctx context.Context, p bridge.Peer, out parcel) (receipt string, err error) {
-	key := p.Key + " " + out.Rich
-	v, refused := s.instead.Load(key)
-	next, _ := v.(int)
-	if !refused {
-		receipt, err := s.send(ctx, p, out)
-		if !errors.Is(err, errNotRich) {
-			return receipt, err
-		}
-		s.log.Warn("telegram refuses a rich message, which goes out with less markup", "chat", p.Key, "error", err)
-	}
-	for ; next < len(out.Instead); next++ {
-		s.instead.Store(key, next)
-		piece := parcel{Text: out.Instead[next].Text, HTML: out.Instead[next].HTML, Thread: out.Thread}
-		if next == 0 {
-			piece.ReplyTo, piece.Chat = out.ReplyTo, out.Chat
-		}
-		receipt, err = s.send(ctx, p, piece)
-		if refused := new(bridge.RefusedError); errors.As(err, &refused) {
-			s.log.Warn("telegram refuses a message", "chat", p.Key, "error", err)
-		} else if err != nil {
-			return "", err
-		}
-	}
-	s.instead.Delete(key)
-	return receipt, err
 }
 
 // pace keeps messages apart. A chat that has to wait makes no other wait.

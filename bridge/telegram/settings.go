@@ -73,7 +73,7 @@ func (c Config) inForce() string { return filepath.Join(c.Home, "bridges", Name,
 // summary is what that file holds: the settings that a running bridge uses.
 func (c Config) summary() []byte {
 	c = c.defaults()
-	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Rich, c.Notify}) // cannot fail
+	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Notify}) // cannot fail
 	return data
 }
 

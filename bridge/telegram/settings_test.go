@@ -65,6 +65,6 @@ func TestSettingsChange(t *testing.T) {
 	st.hears("dev", 2)
 	st.answers("ops", "a fine diagram")
 	equalAll(t, "the answer", st.sent(dm, 1), "a fine diagram")
-	next.Rich = true // which needs a new start
+	next.BaseURL = "https://bots.example.org" // which needs a new start
 	equal(t, "in force", next.InForce(), false)
 }

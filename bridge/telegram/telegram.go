@@ -80,8 +80,6 @@ type Config struct {
 	Notify []string // names of listed persons whose private chats get the notices for them
 	People []string // who may answer a question that names nobody
 
-	Rich bool // send with sendRichMessage, which some clients do not show
-
 	// Ready is called once, with the bot's user name, when Telegram has answered. May be nil.
 	Ready func(bot string)
 
@@ -224,7 +222,6 @@ type session struct {
 	asked     sync.Map      // chats that were given a code: they are told when they are let in
 	threads   sync.Map      // by peer: the topic of its newest answer, for what is said there unasked
 	typing    sync.Map      // by peer: its topic; see showTyping
-	instead   sync.Map      // by peer and rich message: the next of those in its place; see sendRich
 
 	setting sync.Mutex    // the policy gets the newest settings
 	changed chan struct{} // capacity 1: the peers may have changed

@@ -29,13 +29,12 @@ func telegramTransport() transport {
 type telegramSettings struct {
 	bridgeSettings
 	BaseURL string `toml:"base_url"`
-	Rich    bool   `toml:"rich"`
 }
 
 // config is what the settings say of the bridge.
 func (t telegramSettings) config() telegram.Config {
 	c := telegram.Config{
-		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, config.DefaultRoom), Rich: t.Rich,
+		BaseURL: t.BaseURL, Room: cmp.Or(t.Room, config.DefaultRoom),
 		Users: t.Users, Chats: t.Chats, Members: t.Members,
 	}
 	for _, r := range t.Routes {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -109,10 +108,8 @@ func tooMany(seconds int) *answer {
 	return refusal(http.StatusTooManyRequests, map[string]int64{"retry_after": int64(seconds)}, "Too Many Requests: retry after %d", seconds)
 }
 
-// lane is what a retry_after holds back: messages to a chat, rich or not, or another method.
-func lane(req *request) string {
-	return strings.Replace(req.name, "sendRichMessage", "sendMessage", 1) + " " + req.texts["chat_id"]
-}
+// lane is what a retry_after holds back: a method, in a chat.
+func lane(req *request) string { return req.name + " " + req.texts["chat_id"] }
 
 // spoil does what a fault says, and returns what is answered.
 func (s *Server) spoil(req *request, f Fault, w http.ResponseWriter) *answer {

@@ -18,11 +18,8 @@ type params struct {
 	ParseMode          models.ParseMode        `json:"parse_mode"`
 	LinkPreviewOptions any                     `json:"link_preview_options"`
 	ReplyParameters    *models.ReplyParameters `json:"reply_parameters"`
-	RichMessage        struct {
-		Markdown string `json:"markdown"`
-	} `json:"rich_message"`
-	Action models.ChatAction `json:"action"`
-	FileID string            `json:"file_id"`
+	Action             models.ChatAction       `json:"action"`
+	FileID             string                  `json:"file_id"`
 
 	ReplyMarkup     *models.InlineKeyboardMarkup `json:"reply_markup"`
 	MessageID       int                          `json:"message_id"`
@@ -30,12 +27,8 @@ type params struct {
 	ShowAlert       bool                         `json:"show_alert"`
 }
 
-// sendMessage is sendRichMessage too, which takes Markdown, does not read it, and shows it as the text.
 func (s *Server) sendMessage(p params) (any, *answer) {
-	text, most := p.Text, maxText
-	if p.RichMessage.Markdown != "" {
-		text, most = p.RichMessage.Markdown, 32_768
-	}
+	text := p.Text
 	var entities []models.MessageEntity
 	if p.ParseMode != "" {
 		var err error
@@ -53,7 +46,7 @@ func (s *Server) sendMessage(p params) (any, *answer) {
 		s.violate("text with entities is not trimmed: %q", text)
 	case trimmed == "":
 		return nil, bad("message text is empty")
-	case units(trimmed) > most:
+	case units(trimmed) > maxText:
 		return nil, bad("message is too long")
 	}
 	if ref := s.keyboard(p.ReplyMarkup); ref != nil {

@@ -180,14 +180,13 @@ func encode(v any) []byte {
 
 // methods answer requests. A refusal is nil where there is a result.
 var methods = map[string]func(*Server, *request) (result any, ref *answer){
-	"getUpdates":      (*Server).getUpdates,
-	"getMe":           on(func(s *Server, _ struct{}) (any, *answer) { return s.bot, nil }),
-	"sendMessage":     on((*Server).sendMessage),
-	"sendRichMessage": on((*Server).sendMessage),
-	"sendChatAction":  on((*Server).sendChatAction),
-	"getFile":         on((*Server).getFile),
-	"setMyCommands":   on(func(*Server, struct{ Commands []models.BotCommand }) (any, *answer) { return true, nil }),
-	"file":            (*Server).download,
+	"getUpdates":     (*Server).getUpdates,
+	"getMe":          on(func(s *Server, _ struct{}) (any, *answer) { return s.bot, nil }),
+	"sendMessage":    on((*Server).sendMessage),
+	"sendChatAction": on((*Server).sendChatAction),
+	"getFile":        on((*Server).getFile),
+	"setMyCommands":  on(func(*Server, struct{ Commands []models.BotCommand }) (any, *answer) { return true, nil }),
+	"file":           (*Server).download,
 
 	"answerCallbackQuery":    on((*Server).answerCallbackQuery),
 	"editMessageReplyMarkup": on((*Server).editMessageReplyMarkup),

@@ -30,8 +30,8 @@ const MaxEntities = 100
 
 // Message is one Telegram message.
 type Message struct {
-	Text string `json:"text"`           // without markup, and with the targets of links in parentheses
-	HTML string `json:"html,omitempty"` // for parse_mode HTML; "" if there is nothing to mark
+	Text string // without markup, and with the targets of links in parentheses
+	HTML string // for parse_mode HTML; "" if there is nothing to mark
 }
 
 // Render turns a reply in Markdown into messages of at most limit units each (2 to [Limit]). A
