@@ -189,8 +189,7 @@ func (b *Bridge) Listening(url string) {
 }
 
 // Trouble records an error in fetching from the other side; nil is none. Deliver records its
-// own. It goes on until Exchanged; its beginning and its end are logged, and, at most once a
-// minute, that it became another.
+// own. It goes on until Exchanged; its beginning, at most once a minute, and its end are logged.
 func (b *Bridge) Trouble(err error) {
 	if err != nil {
 		b.health.Unanswered(err)

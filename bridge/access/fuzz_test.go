@@ -28,8 +28,8 @@ func FuzzPeople(f *testing.F) {
 		}
 		rules := Rules{Users: merge(nil, people.Users), Chats: merge(nil, people.Chats)}
 		if find(people.Users, stranger) == nil {
-			if v := rules.Decide(stranger, stranger, true); v.Allowed && find(people.Chats, stranger) == nil {
-				t.Fatalf("%q lets %q in: %+v", data, stranger, v)
+			if allowed(rules, stranger, stranger, true) && find(people.Chats, stranger) == nil {
+				t.Fatalf("%q lets %q in", data, stranger)
 			}
 			name := rules.NameFor(stranger, stranger)
 			for _, own := range people.Users {

@@ -138,7 +138,7 @@ func (p *Policy) admit(who Applicant, rules Rules) (Applicant, error) {
 	}
 	title := strings.Join(strings.Fields(chat.Sanitize(who.ChatTitle)), " ")
 	who.ChatTitle = strings.ToValidUTF8(title[:min(len(title), 200)], "")
-	if rules.Decide(who.ID, who.Chat, who.Private).Allowed {
+	if allowed, _ := rules.Decide(who.ID, who.Chat, who.Private); allowed {
 		return who, fmt.Errorf("%w to %s: listed already", ErrNoCode, who)
 	}
 	if !who.Private && rules.Chat(who.Chat) {

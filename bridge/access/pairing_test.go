@@ -27,8 +27,8 @@ func TestPairUser(t *testing.T) {
 		t.Fatalf("Approve: %+v, %v", who, err)
 	}
 	r := rules(p)
-	if v := r.Decide("7", "7", true); !v.Allowed || r.User("8") || r.Chat("7") {
-		t.Errorf("%+v, or others are listed along", v)
+	if !allowed(r, "7", "7", true) || r.User("8") || r.Chat("7") {
+		t.Error("the user is not listed, or others are listed along")
 	}
 	if r.Room("7", true) != "dev" || r.Room("8", true) != "" || r.Room("7", false) != "" || r.NameFor("7", "other") != "Eve_L" {
 		t.Error("the room or the name is lost")
@@ -52,7 +52,7 @@ func TestPairChat(t *testing.T) {
 		t.Error("the user has the code of the group")
 	}
 	who := must(p.Approve(code, ""))
-	if strings.ContainsAny(who.String(), "\x1b\n") || !rules(p).Chat("-10") || rules(p).User("7") || !rules(p).Decide("9", "-10", false).Allowed {
+	if strings.ContainsAny(who.String(), "\x1b\n") || !rules(p).Chat("-10") || rules(p).User("7") || !allowed(rules(p), "9", "-10", false) {
 		t.Errorf("approved %s", who)
 	}
 	refuses := func(what string, a Applicant) {
@@ -63,12 +63,12 @@ func TestPairChat(t *testing.T) {
 	}
 	refuses("a member of a listed group asks", Applicant{ID: "9", Chat: "-10"})
 	must(0, p.Static(Lists{Members: MembersListed}))
-	if rules(p).Decide("9", "-10", false).Allowed {
+	if allowed(rules(p), "9", "-10", false) {
 		t.Error("an unlisted member may speak")
 	}
 	refuses("an unlisted member asks in the group", Applicant{ID: "9", Name: "zoe", Chat: "-10"})
 	who = must(p.Approve(must(p.askCode(Applicant{ID: "9", Name: "zoe", Private: true})), ""))
-	if who.String() != `user 9 ("zoe")` || !rules(p).Decide("9", "-10", false).Allowed || rules(p).Decide("8", "-10", false).Allowed {
+	if who.String() != `user 9 ("zoe")` || !allowed(rules(p), "9", "-10", false) || allowed(rules(p), "8", "-10", false) {
 		t.Errorf("approved %s", who)
 	}
 }

@@ -4,7 +4,7 @@
 //	p := access.New(filepath.Join(home, "bridges", "pager"))
 //	err := p.Static(access.Lists{Users: []string{"42 ada"}})
 //	rules, err := p.Rules()                      // at each batch of messages
-//	if rules.Decide(user, chat, private).Allowed // then rules.NameFor(user, claimed) signs
+//	allowed, why := rules.Decide(user, chat, private) // then rules.NameFor(user, claimed) signs
 //	code, fresh, err := p.Ask(applicant)         // for a stranger
 //	who, err := p.Approve(code, room)            // by the owner, in another process
 //
@@ -75,12 +75,6 @@ const (
 	MembersAll    = "all"
 	MembersListed = "listed"
 )
-
-// Verdict is whether somebody may speak. Why is the reason, a clause for a log.
-type Verdict struct {
-	Allowed bool
-	Why     string
-}
 
 // maxID bounds ids, in bytes.
 const maxID = 256
@@ -193,21 +187,15 @@ func (r Rules) Chat(id string) bool { return find(r.Chats, id) != nil }
 // Decide says whether user may speak in chat. In a private chat the user has to be
 // listed. A group or channel has to be listed itself; then everyone in it may
 // speak, or with MembersListed every listed user. The user is empty where the
-// other side does not tell it.
-func (r Rules) Decide(user, chat string, private bool) Verdict {
+// other side does not tell it. why is the reason against it, a clause for a log.
+func (r Rules) Decide(user, chat string, private bool) (allowed bool, why string) {
 	switch {
-	case private && r.User(user):
-		return Verdict{true, fmt.Sprintf("user %s is listed", user)}
-	case private:
-		return Verdict{false, fmt.Sprintf("user %s is not listed", user)}
-	case !r.Chat(chat):
-		return Verdict{false, fmt.Sprintf("chat %s is not listed", chat)}
-	case r.Members != MembersListed:
-		return Verdict{true, fmt.Sprintf("chat %s is listed", chat)}
-	case r.User(user):
-		return Verdict{true, fmt.Sprintf("chat %s and user %s are listed", chat, user)}
+	case !private && !r.Chat(chat):
+		return false, fmt.Sprintf("chat %s is not listed", chat)
+	case r.User(user), !private && r.Members != MembersListed:
+		return true, ""
 	}
-	return Verdict{false, fmt.Sprintf("chat %s is listed, but user %s is not", chat, user)}
+	return false, fmt.Sprintf("user %s is not listed", user)
 }
 
 // Room is the room that was given along with the approval of a private chat's user

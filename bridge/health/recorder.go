@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 )
 
 const (
@@ -21,7 +20,7 @@ const (
 	// old one tells nothing.
 	writeEvery = time.Second
 	beat       = time.Minute
-	// tellEvery is how often a trouble that comes and goes, or whose text changes, is logged at most.
+	// tellEvery is how often a trouble that comes and goes is logged at most.
 	tellEvery = time.Minute
 )
 
@@ -44,7 +43,7 @@ type trouble struct {
 	began  time.Time // zero: it is over
 	effect Effect
 	logged time.Time
-	text   string // that was logged
+	told   bool // since it began
 }
 
 // Effect is what an error does to lines.
@@ -92,12 +91,9 @@ func (r *Recorder) Unanswered(err error) { r.Trouble(r.reaching(), NoLines, err)
 
 func (r *Recorder) reaching() string { return "reach " + r.name }
 
-// temporary is the name of a temporary file, another one at each attempt.
-var temporary = lazy.Regexp(`\.tmp-[0-9]+`)
-
 // Trouble records how it went with something that the bridge does, as in "cannot <what>":
-// err is shown as the newest error, its beginning and its end are logged, and at most once a
-// minute that it became another; nil ends it.
+// err is shown as the newest error, its beginning, at most once a minute, and its end are
+// logged; nil ends it.
 func (r *Recorder) Trouble(what string, effect Effect, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,19 +107,13 @@ func (r *Recorder) Trouble(what string, effect Effect, err error) {
 		r.troubles[what] = t
 	}
 	if t.began.IsZero() || t.effect != effect {
-		t.began, t.effect, t.text = now, effect, ""
+		t.began, t.effect, t.told = now, effect, false
 	}
 	r.show("cannot "+what, err)
-	text := temporary().ReplaceAllString(err.Error(), "temporary file")
-	if text == t.text || now.Sub(t.logged) < tellEvery {
-		return
-	}
-	if t.text == "" {
+	if !t.told && now.Sub(t.logged) >= tellEvery {
 		r.log.Warn("cannot "+what, "err", err)
-	} else {
-		r.log.Warn("still cannot "+what, "for", now.Sub(t.began).Round(time.Second), "err", err)
+		t.logged, t.told = now, true
 	}
-	t.logged, t.text = now, text
 }
 
 // end ends a trouble, if it goes on. The caller holds mu.
@@ -132,7 +122,7 @@ func (r *Recorder) end(what string) {
 	if t == nil || t.began.IsZero() {
 		return
 	}
-	if t.text != "" {
+	if t.told {
 		r.log.Info("can "+what+" again", "after", time.Since(t.began).Round(time.Second))
 	}
 	t.began = time.Time{}

@@ -105,9 +105,9 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 	if isCommand && cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.me.Load().Username) {
 		return h
 	}
-	if v := rules.Decide(who.ID, at.id, at.private()); !v.Allowed {
+	if allowed, why := rules.Decide(who.ID, at.id, at.private()); !allowed {
 		asks := isCommand && (cmd.Name == "start" || cmd.Name == "id")
-		h.then = s.stranger(m, who, at, v.Why, asks)
+		h.then = s.stranger(m, who, at, why, asks)
 		return h
 	}
 	h.then = append(h.then, func() { s.wake(at.id) }) // somebody is there

@@ -126,8 +126,8 @@ func (s *session) reaches(at spot, room string) (peer string, ok bool) {
 // press decides what becomes of a pressed button, as handleMessage does of a message.
 func (s *session) press(c *callback, rules access.Rules) (h outcome) {
 	who, at := c.From.author(), s.spot(c.Message, rules)
-	if v := rules.Decide(who.ID, at.id, at.private()); !v.Allowed || who.Bot {
-		h.then = append(h.then, func() { s.denied(who, at, "a button: "+v.Why) })
+	if allowed, why := rules.Decide(who.ID, at.id, at.private()); !allowed || who.Bot {
+		h.then = append(h.then, func() { s.denied(who, at, "a button: "+why) })
 		return h
 	}
 	id, number, _ := strings.Cut(c.Data, " ")
