@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,10 +30,8 @@ type Line struct {
 
 // Part is what is sent at once.
 type Part struct {
-	Data    json.RawMessage `json:"data"`              // the transport's own
-	State   string          `json:"state,omitempty"`   // "", "sent" or "refused"
-	Receipt string          `json:"receipt,omitempty"` // the other side's name for a part that was sent
-	Reason  string          `json:"reason,omitempty"`  // why it was refused
+	Data  json.RawMessage `json:"data"`            // the transport's own
+	State string          `json:"state,omitempty"` // "", "sent" or "refused"
 }
 
 // States of a Part.
@@ -46,14 +45,14 @@ const (
 type Transport interface {
 	// Parts cuts a line of an agent into what is sent one by one; none skips the line. What it
 	// returns is durable before the first part is sent, and is not asked for
-	// again once that was written. A RefusedError skips the line with a warning;
+	// again once that was written. ErrRefused skips the line with a warning;
 	// after any other error Parts is called again, with back-off.
 	Parts(p Peer, l Line) ([]Part, error)
-	// Send delivers one part and returns the other side's name for it. Its errors
-	// are the typed ones below; any other is taken for transient, and the part is
-	// sent again after a back-off of 1 s to 1 min. When Deliver is to end, ctx ends
-	// a second later, so that a request under way can still be answered.
-	Send(ctx context.Context, p Peer, part Part) (receipt string, err error)
+	// Send delivers one part. Its errors wrap those below; any other is taken for
+	// transient, and the part is sent again after a back-off of 1 s to 1 min. When
+	// Deliver is to end, ctx ends a second later, so that a request under way can
+	// still be answered.
+	Send(ctx context.Context, p Peer, part Part) error
 }
 
 // LaterError says when the other side takes the part. Health shows Err as it is, so
@@ -66,16 +65,11 @@ type LaterError struct {
 func (e *LaterError) Error() string { return fmt.Sprintf("not before %s: %v", e.After, e.Err) }
 func (e *LaterError) Unwrap() error { return e.Err }
 
-// RefusedError says that the part will never be taken. It is recorded with the
-// reason and logged, and the next part follows.
-type RefusedError struct{ Err error }
-
-func (e *RefusedError) Error() string { return fmt.Sprintf("refused: %v", e.Err) }
-func (e *RefusedError) Unwrap() error { return e.Err }
-
-// UnreachableError says that the peer takes nothing until somebody acts on the
-// other side. It is tried again every 10 min, and at Wake.
-type UnreachableError struct{ Err error }
-
-func (e *UnreachableError) Error() string { return fmt.Sprintf("unreachable: %v", e.Err) }
-func (e *UnreachableError) Unwrap() error { return e.Err }
+// Errors of a Transport.
+var (
+	// ErrRefused says that the part will never be taken. It is logged, and the next part follows.
+	ErrRefused = errors.New("refused")
+	// ErrUnreachable says that the peer takes nothing until somebody acts on the other side. It is
+	// tried again every 10 min, and at Wake.
+	ErrUnreachable = errors.New("unreachable")
+)

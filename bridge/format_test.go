@@ -59,7 +59,7 @@ func TestPagePeer(t *testing.T) {
 	dec.DisallowUnknownFields()
 	lethetest.Must(t, dec.Decode(new(peerState)))
 	st, err := parsePeer([]byte(text))
-	if err != nil || st.Line.next() != 1 || st.Line.Parts[0].Receipt != "77" || st.Asked.ID != "tg:1001" ||
+	if err != nil || st.Line.next() != 1 || st.Line.Parts[0].State != Sent || st.Asked.ID != "tg:1001" ||
 		len(st.Earlier) != 1 || st.Earlier[0].ID != "tg:1000" {
 		t.Errorf("the page's peer is %+v, %v", st, err)
 	}

@@ -171,7 +171,7 @@ func TestWorking(t *testing.T) {
 // What the other side asks to wait for is not late, nor is a peer that takes nothing
 // until somebody acts there.
 func TestWhatIsLate(t *testing.T) {
-	gateway, blocked := errors.New("bad gateway"), &UnreachableError{errors.New("blocked")}
+	gateway, blocked := errors.New("bad gateway"), fmt.Errorf("%w: blocked", ErrUnreachable)
 	for name, c := range map[string]struct {
 		first, then error
 		late        bool

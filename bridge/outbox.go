@@ -28,7 +28,7 @@ const (
 //
 // At least once: a part is sent again if its delivery is unknown, because of a
 // crash or a lost answer between Send and its mark. It is never skipped, whatever
-// the errors, except a RefusedError. Where Parts cut a line is kept with it and
+// the errors, except ErrRefused. Where Parts cut a line is kept with it and
 // outlives a newer program that would cut it otherwise.
 //
 // While the room is missing, Deliver waits. If it was replaced by other text, it
@@ -116,14 +116,13 @@ func (d *delivery) trouble(effect health.Effect, err error) {
 // pause reports a failure and says how long to wait.
 func (d *delivery) pause(err error) time.Duration {
 	var later *LaterError
-	var unreachable *UnreachableError
 	switch {
 	case errors.As(err, &later):
 		d.b.health.Waits(health.Sending(d.p.Key), later.Err)
 		if later.After > 0 {
 			return later.After
 		}
-	case errors.As(err, &unreachable):
+	case errors.Is(err, ErrUnreachable):
 		d.trouble(health.Unreachable, err)
 		return unreachablePause
 	default:
@@ -229,7 +228,7 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 		return false, nil
 	}
 	parts, err := d.t.Parts(d.p, Line{Line: l, Room: d.p.Room, Open: next.open()})
-	if refused := new(RefusedError); errors.As(err, &refused) {
+	if errors.Is(err, ErrRefused) {
 		d.b.health.Refused(health.Sending(d.p.Key), fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
 		parts, err = nil, nil
 	}
@@ -256,14 +255,13 @@ func (d *delivery) send(ctx context.Context) error {
 		out := part
 		out.Data = slices.Clone(part.Data) // the transport's to change
 		longer, end := graceful(ctx)
-		receipt, err := d.t.Send(longer, d.p, out)
+		err := d.t.Send(longer, d.p, out)
 		end()
-		refused := new(RefusedError)
 		switch {
 		case err == nil:
-			part.State, part.Receipt = Sent, receipt
-		case errors.As(err, &refused):
-			part.State, part.Reason = Refused, fmt.Sprint(refused.Err)
+			part.State = Sent
+		case errors.Is(err, ErrRefused):
+			part.State = Refused
 			d.b.health.Refused(health.Sending(d.p.Key), fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1, line.From, line.To, line.Room, err))
 		default:
 			return err

@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -79,11 +80,11 @@ func (dir spool) Parts(_ bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	return []bridge.Part{{Data: text}}, err
 }
 
-func (dir spool) Send(_ context.Context, _ bridge.Peer, part bridge.Part) (string, error) {
+func (dir spool) Send(_ context.Context, _ bridge.Peer, part bridge.Part) error {
 	var text string
 	if err := json.Unmarshal(part.Data, &text); err != nil {
-		return "", &bridge.RefusedError{Err: err}
+		return fmt.Errorf("%w: %w", bridge.ErrRefused, err)
 	}
 	name := time.Now().UTC().Format("20060102T150405.000000000")
-	return name, os.WriteFile(filepath.Join(string(dir), "out", name), []byte(text), 0o600)
+	return os.WriteFile(filepath.Join(string(dir), "out", name), []byte(text), 0o600)
 }

@@ -63,7 +63,7 @@ func listeners(home, room string) (names []string) {
 func (s *session) tell(key string, out parcel) {
 	s.spawn(func(ctx context.Context) {
 		for range 2 {
-			_, err := s.send(ctx, bridge.Peer{Key: key}, out)
+			err := s.send(ctx, bridge.Peer{Key: key}, out)
 			if err == nil {
 				return
 			}

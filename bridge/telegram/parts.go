@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
@@ -52,7 +53,7 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	for _, out := range all {
 		data, err := json.Marshal(out)
 		if err != nil {
-			return nil, &bridge.RefusedError{Err: err}
+			return nil, fmt.Errorf("%w: %w", bridge.ErrRefused, err)
 		}
 		parts = append(parts, bridge.Part{Data: data})
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,39 +16,38 @@ import (
 	"lethe/bridge"
 )
 
-// Send delivers one part, and returns the message's id.
-func (s *session) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (receipt string, err error) {
+// Send delivers one part.
+func (s *session) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (err error) {
 	var out parcel
 	if err := json.Unmarshal(part.Data, &out); err != nil {
-		return "", &bridge.RefusedError{Err: fmt.Errorf("read the part: %w", err)}
+		return fmt.Errorf("%w: read the part: %w", bridge.ErrRefused, err)
 	}
 	if len(out.Instead) == 0 {
 		return s.send(ctx, p, out)
 	}
 	for _, piece := range out.Instead { // from the first again after a failure: only the whole is marked
 		piece.Thread = out.Thread
-		receipt, err = s.send(ctx, p, piece)
-		if err != nil && !errors.As(err, new(*bridge.RefusedError)) {
-			return "", err
+		if err = s.send(ctx, p, piece); err != nil && !errors.Is(err, bridge.ErrRefused) {
+			return err
 		}
 	}
-	return receipt, err
+	return err
 }
 
 // send delivers one message. Where Telegram objects to the markup, to the topic or to the
 // quotation, the same text goes without it.
-func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) (receipt string, err error) {
+func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) error {
 	for {
 		chat, topic := s.chatOf(p)
-		if err := s.pace.wait(ctx, chat); err != nil {
-			return "", err
+		err := s.pace.wait(ctx, chat)
+		if err != nil {
+			return err
 		}
-		receipt, err := s.message(ctx, chat, out)
-		if err == nil {
-			return receipt, nil
+		if err = s.message(ctx, chat, out); err == nil {
+			return nil
 		}
 		if out, err = s.simplify(p, chat, topic, out, err); err != nil {
-			return "", err
+			return err
 		}
 	}
 }
@@ -71,7 +69,7 @@ type replyParams struct {
 }
 
 // message asks Telegram once to show a message.
-func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt string, err error) {
+func (s *session) message(ctx context.Context, chat int64, out parcel) error {
 	params := messageParams{
 		ChatID: chat, Thread: out.Thread, Text: out.Text, Buttons: buttons(out.Question, out.Options),
 		// The preview of a link is fetched from the address before anybody has looked at it, and an
@@ -84,18 +82,7 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) (receipt 
 	if out.ReplyTo != 0 && out.Chat == chat {
 		params.Reply = &replyParams{out.ReplyTo, true}
 	}
-	var sent json.RawMessage
-	if err := s.call(ctx, "sendMessage", params, &sent); err != nil {
-		return "", err
-	}
-	// It was sent, whatever else the answer holds.
-	var id struct {
-		ID int `json:"message_id"`
-	}
-	if json.Unmarshal(sent, &id) != nil || id.ID == 0 {
-		return "unknown", nil
-	}
-	return strconv.Itoa(id.ID), nil
+	return s.call(ctx, "sendMessage", params, new(json.RawMessage)) // it was sent, whatever the answer holds
 }
 
 // simplify decides what a failure to send means: the same message with less, to be sent at once, or
@@ -113,7 +100,7 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 		if now, _ := s.chatOf(p); now != chat {
 			return out, nil
 		}
-		return out, &bridge.UnreachableError{Err: refusal}
+		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
 	}
 	switch {
 	case refusal.Code == http.StatusTooManyRequests:
@@ -133,9 +120,9 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 		s.threads.Delete(p.Key)
 	// Where the topic of a peer that is a topic is gone, its room is not for the others.
 	case refusal.Code == http.StatusForbidden, refusal.says(badThread), refusal.says(unreachable):
-		return out, &bridge.UnreachableError{Err: refusal}
+		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
 	case refusal.Code == http.StatusBadRequest, refusal.Code == http.StatusRequestEntityTooLarge:
-		return out, &bridge.RefusedError{Err: refusal}
+		return out, fmt.Errorf("%w: %w", bridge.ErrRefused, refusal)
 	default:
 		return out, err
 	}

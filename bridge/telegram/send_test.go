@@ -273,8 +273,8 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	equal(t, "a 500", (&apiError{Code: 500, Description: "Internal Server Error: chat not found"}).says(unreachable), false)
-	_, err := (&session{}).Send(t.Context(), bridge.Peer{Key: "1"}, bridge.Part{Data: []byte("7")})
-	if !errors.As(err, new(*bridge.RefusedError)) {
+	err := (&session{}).Send(t.Context(), bridge.Peer{Key: "1"}, bridge.Part{Data: []byte("7")})
+	if !errors.Is(err, bridge.ErrRefused) {
 		t.Errorf("got %v", err)
 	}
 }
