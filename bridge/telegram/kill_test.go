@@ -59,7 +59,7 @@ func beBridge() int {
 	watcher := chat.NewWatcher(20*time.Millisecond, nil)
 	go func() { _ = watcher.Run(context.Background()) }() // ends with the process
 	err = Run(context.Background(), Config{
-		Home: m.Home, Store: store, Watcher: watcher, Token: m.Token, BaseURL: m.URL, Users: m.Users, tune: quick,
+		Home: m.Home, Store: store, Watcher: watcher, Token: m.Token, Settings: Settings{BaseURL: m.URL, Users: m.Users}, tune: quick,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	fmt.Fprintln(os.Stderr, err)

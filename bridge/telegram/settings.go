@@ -18,7 +18,8 @@ func (s *session) now() *Config { return s.conf.Load() }
 func (s *session) reload() {
 	read, err := s.cfg.Reload()
 	c := s.cfg
-	c.Room, c.Members, c.Users, c.Chats, c.Routes, c.Notify = read.Room, read.Members, read.Users, read.Chats, read.Routes, read.Notify
+	c.Settings, c.Notify = read.Settings, read.Notify
+	c.TokenFile, c.BaseURL = s.cfg.TokenFile, s.cfg.BaseURL
 	c = c.defaults()
 	if err == nil {
 		err = c.Check()
@@ -73,7 +74,7 @@ func (c Config) inForce() string { return filepath.Join(c.Home, "bridges", Name,
 // summary is what that file holds: the settings that a running bridge uses.
 func (c Config) summary() []byte {
 	c = c.defaults()
-	data, _ := json.Marshal([]any{c.BaseURL, c.Room, c.Routes, c.Users, c.Chats, c.Members, c.Notify}) // cannot fail
+	data, _ := json.Marshal([]any{c.Settings, c.Notify}) // cannot fail
 	return data
 }
 

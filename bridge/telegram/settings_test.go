@@ -35,7 +35,7 @@ func TestSettingsChange(t *testing.T) {
 
 	hangup <- syscall.SIGHUP
 	st.within("health tells", func() bool { return strings.Contains(st.health().Error, "line 7 makes no sense") })
-	read.Store(&Config{Users: []string{"5 ada", "ada"}})
+	read.Store(&Config{Settings: Settings{Users: []string{"5 ada", "ada"}}})
 	hangup <- syscall.SIGHUP
 	st.within("health tells", func() bool { return strings.Contains(st.health().Error, "does not begin with an id") })
 	st.Say(theirs, eve, "still heard")

@@ -89,7 +89,7 @@ func stageOf(t *testing.T, token string) *stage {
 		}
 	})
 	st.cfg = Config{
-		Home: st.home, Store: store, Watcher: watcher, Token: st.Token(), BaseURL: url, tune: quick,
+		Home: st.home, Store: store, Watcher: watcher, Token: st.Token(), Settings: Settings{BaseURL: url}, tune: quick,
 		Log: slog.New(slog.NewTextHandler(st.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	return st

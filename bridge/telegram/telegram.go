@@ -62,17 +62,9 @@ type Config struct {
 	Watcher *chat.Watcher // the caller runs it
 	Log     *slog.Logger  // may be nil
 
-	Token   string // 123456:ABC-def, from BotFather
-	BaseURL string // "": DefaultBaseURL; of a self-hosted server otherwise
+	Token string // 123456:ABC-def, from BotFather
+	Settings
 
-	Room   string  // of chats without a route; "": "dev"
-	Routes []Route // these win over the room of an approval
-
-	// Users and Chats are allowed beside those that were approved: "ID", or "ID NAME".
-	Users, Chats []string
-	// Members says who may speak in a listed group: access.MembersAll ("") or
-	// access.MembersListed.
-	Members string
 	// Names are reserved: those of the identities and of the owner. It is called for each
 	// batch of messages, since identities come and go. May be nil.
 	Names func() []string
@@ -83,8 +75,8 @@ type Config struct {
 	// Ready is called once, with the bot's user name, when Telegram has answered. May be nil.
 	Ready func(bot string)
 
-	// At each value of Hangup, Reload reads the settings again: Room, Routes, Users, Chats, Members
-	// and Notify of what it returns replace those here. An error, also one of Check,
+	// At each value of Hangup, Reload reads the settings again: Settings, but for TokenFile and
+	// BaseURL, and Notify of what it returns replace those here. An error, also one of Check,
 	// changes nothing and is shown by the bridge's health. Other settings need a new Run. Both
 	// may be nil.
 	Hangup <-chan os.Signal
@@ -93,11 +85,25 @@ type Config struct {
 	tune tuning
 }
 
+// Settings are the table telegram of config.toml.
+type Settings struct {
+	TokenFile string `toml:"token_file"` // the caller reads it
+	BaseURL   string `toml:"base_url"`   // "": DefaultBaseURL; of a self-hosted server otherwise
+	Room      string `toml:"room"`       // of chats without a route; "": "dev"
+	// Users and Chats are allowed beside those that were approved: "ID", or "ID NAME".
+	Users []string `toml:"users"`
+	Chats []string `toml:"chats"`
+	// Members says who may speak in a listed group: access.MembersAll ("") or
+	// access.MembersListed.
+	Members string  `toml:"members"`
+	Routes  []Route `toml:"route"`
+}
+
 // Route gives a chat, or one topic of it, a room.
 type Route struct {
-	Chat  string // the id
-	Topic int    // message_thread_id; 0, or 1, the General topic: the chat itself
-	Room  string
+	Chat  string `toml:"chat"`  // the id
+	Topic int    `toml:"topic"` // message_thread_id; 0, or 1, the General topic: the chat itself
+	Room  string `toml:"room"`
 }
 
 // tuning holds what only tests change.

@@ -16,32 +16,33 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/bridge/health"
+	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/config"
 )
 
-// policy opens a bridge's list of who may speak.
-func (p *program) policy(t transport) (*access.Policy, error) {
-	policy, s := access.New(p.bridgeDir(t)), t.settings(&p.settings)
+// policy opens the bridge's list of who may speak.
+func (p *program) policy() (*access.Policy, error) {
+	policy, s := access.New(p.bridgeDir()), p.settings.Telegram
 	err := policy.Static(access.Lists{Users: s.Users, Chats: s.Chats, Members: s.Members, Names: p.reservedNames(), People: p.settings.Deciders()})
 	if err != nil {
-		return nil, usagef("read %s: %s: %w", config.File(p.home.Dir), t.name, err)
+		return nil, usagef("read %s: telegram: %w", config.File(p.home.Dir), err)
 	}
 	return policy, nil
 }
 
 // changePolicy is policy for its changes: a bridge that has never run has given
 // nobody a code, and gets no directory by that.
-func (p *program) changePolicy(t transport) (*access.Policy, error) {
-	if _, err := os.Stat(p.bridgeDir(t)); errors.Is(err, fs.ErrNotExist) {
-		return nil, hint(fmt.Errorf("open bridge %s in %s: %w", t.name, p.home.Dir, agent.ErrNotFound), "it has not run here yet: %s", p.lethe("bridge %s", t.name))
+func (p *program) changePolicy() (*access.Policy, error) {
+	if _, err := os.Stat(p.bridgeDir()); errors.Is(err, fs.ErrNotExist) {
+		return nil, hint(fmt.Errorf("open bridge telegram in %s: %w", p.home.Dir, agent.ErrNotFound), "it has not run here yet: %s", p.lethe("bridge telegram"))
 	}
-	return p.policy(t)
+	return p.policy()
 }
 
-func (p *program) bridgeDir(t transport) string { return filepath.Join(p.home.Dir, "bridges", t.name) }
+func (p *program) bridgeDir() string { return filepath.Join(p.home.Dir, "bridges", telegram.Name) }
 
-func (p *program) allowCommand(t transport) *cobra.Command {
+func (p *program) allowCommand() *cobra.Command {
 	var room string
 	cmd := &cobra.Command{
 		Use:   "allow CODE",
@@ -56,33 +57,33 @@ way that tells you who they are. The bridge need not be restarted.`,
 					return err
 				}
 			}
-			policy, err := p.changePolicy(t)
+			policy, err := p.changePolicy()
 			if err != nil {
 				return err
 			}
 			who, err := policy.Approve(list[0], room)
 			if errors.Is(err, access.ErrNoSuchCode) {
-				return hint(err, "it is mistyped, used already, or older than an hour; have them write again for a new one; all who wait: %s", p.lethe("bridge %s who", t.name))
+				return hint(err, "it is mistyped, used already, or older than an hour; have them write again for a new one; all who wait: %s", p.lethe("bridge telegram who"))
 			}
 			if err != nil {
 				return err
 			}
-			p.tellStale(t)
-			return p.printAllowed(t, who, room)
+			p.tellStale()
+			return p.printAllowed(who, room)
 		},
 	}
-	cmd.Flags().StringVar(&room, "room", "", "the `ROOM` to connect the chat with (default: "+t.name+".room, or dev)")
+	cmd.Flags().StringVar(&room, "room", "", "the `ROOM` to connect the chat with (default: telegram.room, or dev)")
 	_ = cmd.RegisterFlagCompletionFunc("room", p.completeRooms) // fails for a flag that is not there
 	return cmd
 }
 
 // printAllowed says who was let in, and where the lines go.
-func (p *program) printAllowed(t transport, who access.Applicant, room string) error {
+func (p *program) printAllowed(who access.Applicant, room string) error {
 	id := who.Chat
 	if who.Private {
 		id = who.ID
 	}
-	to := t.settings(&p.settings).roomOf(id, room)
+	to := p.settings.boundTo(id, room)
 	why := ""
 	if room != "" && to != room {
 		why = fmt.Sprintf(", where a route in config.toml sends that chat, and not to %s", room)
@@ -91,28 +92,28 @@ func (p *program) printAllowed(t transport, who access.Applicant, room string) e
 }
 
 // tellStale warns when the running bridge has other settings than config.toml.
-func (p *program) tellStale(t transport) {
+func (p *program) tellStale() {
 	all, err := bridge.ReadHealth(p.home.Dir)
-	i := slices.IndexFunc(all, func(h health.Health) bool { return h.Name == t.name })
-	if err == nil && i >= 0 && all[i].Runs() && !t.inForce(p) {
+	i := slices.IndexFunc(all, func(h health.Health) bool { return h.Name == telegram.Name })
+	if err == nil && i >= 0 && all[i].Runs() && !p.inForce() {
 		p.note("warning", "the running bridge has not read config.toml since it was changed: kill -HUP %d (some settings need a restart)", all[i].PID)
 	}
 }
 
-func (p *program) revokeCommand(t transport) *cobra.Command {
+func (p *program) revokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Take back what allow gave, by the id of the user or group",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, list []string) error {
-			policy, err := p.changePolicy(t)
+			policy, err := p.changePolicy()
 			if err != nil {
 				return err
 			}
 			err = policy.Revoke(list[0])
-			p.tellStale(t)
+			p.tellStale()
 			if errors.Is(err, access.ErrNotListed) {
-				return hint(err, "%s lists the ids", p.lethe("bridge %s who", t.name))
+				return hint(err, "%s lists the ids", p.lethe("bridge telegram who"))
 			}
 			if err != nil {
 				return err
@@ -122,13 +123,13 @@ func (p *program) revokeCommand(t transport) *cobra.Command {
 	}
 }
 
-func (p *program) whoCommand(t transport) *cobra.Command {
+func (p *program) whoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "who",
 		Short: "Print who may speak, who waits to be allowed, and where their lines go",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			policy, err := p.policy(t)
+			policy, err := p.policy()
 			if err != nil {
 				return err
 			}
@@ -136,20 +137,20 @@ func (p *program) whoCommand(t transport) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.tellStale(t)
+			p.tellStale()
 			if p.json {
 				return p.printJSON(l)
 			}
-			return p.printPolicy(t, l)
+			return p.printPolicy(l)
 		},
 	}
 }
 
-func (p *program) printPolicy(t transport, l access.Listing) error {
+func (p *program) printPolicy(l access.Listing) error {
 	if len(l.Users)+len(l.Chats) == 0 {
-		fmt.Fprintf(p.out, "nobody may write. A person who writes to it gets a code; approve it with: %s\n", p.lethe("bridge %s allow CODE", t.name))
+		fmt.Fprintf(p.out, "nobody may write. A person who writes to it gets a code; approve it with: %s\n", p.lethe("bridge telegram allow CODE"))
 	} else {
-		s, table := t.settings(&p.settings), tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+		s, table := p.settings, tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "MAY WRITE\tID\tNAME\tROOM\tBY")
 		s.printListed(table, "user", l.Users)
 		s.printListed(table, "chat", l.Chats)
@@ -169,32 +170,32 @@ func (p *program) printPolicy(t transport, l access.Listing) error {
 	return nil
 }
 
-func (s bridgeSettings) printListed(table *tabwriter.Writer, kind string, list []access.Person) {
+func (s settings) printListed(table *tabwriter.Writer, kind string, list []access.Person) {
 	for _, who := range list {
 		by := "allow, " + who.At.Local().Format("2006-01-02")
 		if who.Config {
 			by = "config.toml"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", kind, who.ID, dash(chat.Sanitize(who.Name)), s.roomOf(who.ID, who.Room), by)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", kind, who.ID, dash(chat.Sanitize(who.Name)), s.boundTo(who.ID, who.Room), by)
 	}
 }
 
 // printTopics prints the topics of chats that have a room of their own.
-func (s bridgeSettings) printTopics(table *tabwriter.Writer, list []access.Person) {
-	for _, r := range s.Routes {
+func (s settings) printTopics(table *tabwriter.Writer, list []access.Person) {
+	for _, r := range s.Telegram.Routes {
 		if r.Topic > 1 && slices.ContainsFunc(list, func(l access.Person) bool { return l.ID == r.Chat }) {
 			fmt.Fprintf(table, "topic %d\t%s\t-\t%s\tconfig.toml\n", r.Topic, r.Chat, r.Room)
 		}
 	}
 }
 
-// roomOf is the room that a chat is connected with: the configuration wins over approved, the
+// boundTo is the room that a chat is connected with: the configuration wins over approved, the
 // room that was given with the approval.
-func (s bridgeSettings) roomOf(chat, approved string) string {
-	for _, r := range s.Routes {
+func (s settings) boundTo(chat, approved string) string {
+	for _, r := range s.Telegram.Routes {
 		if r.Chat == chat && r.Topic <= 1 { // the first topic is the chat itself
 			return r.Room
 		}
 	}
-	return cmp.Or(approved, s.Room, config.DefaultRoom)
+	return cmp.Or(approved, s.Telegram.Room, config.DefaultRoom)
 }

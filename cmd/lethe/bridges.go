@@ -18,6 +18,7 @@ import (
 	"lethe/bridge/health"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/backend"
+	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/internal/child"
 )
@@ -122,18 +123,18 @@ type companion struct {
 	hangup   []os.Signal  // that it is to get as well
 }
 
-func (p *program) companions() (all []companion) {
-	for _, t := range transports() {
-		check := func() error { _, err := p.token(t); return err }
-		all = append(all, companion{t.name, []string{"bridge", t.name}, t.variable, check, []os.Signal{syscall.SIGHUP}})
-	}
-	check := func() error { // it is made here, so that this process strikes it out, too
+func (p *program) companions() []companion {
+	bot := func() error { _, err := p.token(); return err }
+	server := func() error { // it is made here, so that this process strikes it out, too
 		if _, err := serve.Token(p.home.Dir); err != nil {
 			return tokenError{err}
 		}
 		return nil
 	}
-	return append(all, companion{backend.Name, []string{"serve"}, "", check, nil})
+	return []companion{
+		{telegram.Name, []string{"bridge", telegram.Name}, botToken, bot, []os.Signal{syscall.SIGHUP}},
+		{backend.Name, []string{"serve"}, "", server, nil},
+	}
 }
 
 func (p *program) companionNames() (names []string) {

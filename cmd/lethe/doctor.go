@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -69,17 +70,17 @@ func (p *program) examine(found func(state, what, remedy string, err error)) {
 	var err error
 	p.settings, err = readSettings(p.home.Dir)
 	found(doctor.Trouble, "configuration", "${EDITOR:-vi} "+config.File(p.home.Dir), err)
-	for _, t := range transports() {
-		if _, err := os.Stat(p.bridgeDir(t)); err == nil {
-			_, err := p.token(t)
-			found(doctor.Warning, "bridges", "export "+t.variable+"=…", err)
-			if policy, perr := p.policy(t); perr == nil {
-				list, err := policy.List()
-				found(doctor.Trouble, "bridges", p.lethe("bridge %s who", t.name), err)
-				if err == nil && len(list.Users)+len(list.Chats) == 0 {
-					found(doctor.Warning, "bridges", p.lethe("bridge %s who", t.name), fmt.Errorf("nobody may write over %s: allow the code that it gives", t.service))
-				}
-			}
+	if _, err := os.Stat(p.bridgeDir()); err != nil {
+		return
+	}
+	_, err = p.token()
+	found(doctor.Warning, "bridges", "export "+botToken+"=…", err)
+	if policy, perr := p.policy(); perr == nil {
+		list, err := policy.List()
+		who := p.lethe("bridge telegram who")
+		found(doctor.Trouble, "bridges", who, err)
+		if err == nil && len(list.Users)+len(list.Chats) == 0 {
+			found(doctor.Warning, "bridges", who, errors.New("nobody may write over Telegram: allow the code that it gives"))
 		}
 	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"lethe/bridge/telegram"
 )
 
 // Any config.toml is refused by name, or says something that the program can use.
@@ -30,7 +28,7 @@ func FuzzSettings(f *testing.F) {
 		if s.Fade.Target != nil && !(*s.Fade.Target >= 0 && *s.Fade.Target <= 1) || s.Tools.BashTimeout < 0 || s.Context.Limit < 0 {
 			t.Fatalf("%q: %+v", text, s)
 		}
-		var c telegram.Config = s.Telegram.config()
+		c := s.telegram()
 		if err := c.Check(); err != nil {
 			t.Fatalf("%q: %+v, %v", text, c, err)
 		}

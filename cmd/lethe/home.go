@@ -183,7 +183,7 @@ func (p *program) howToRun(id agent.Identity, flags string) string {
 // settings are config.toml, with the tables of the bridges that this program runs.
 type settings struct {
 	config.Settings
-	Telegram telegramSettings
+	Telegram telegram.Settings
 	Serve    serve.Settings
 }
 
@@ -196,7 +196,7 @@ func readSettings(home string) (s settings, err error) {
 // tables are those of the bridges.
 func (s *settings) tables() []config.Table {
 	return []config.Table{
-		{Name: telegram.Name, Into: &s.Telegram, Check: func() error { return s.Telegram.check() }},
+		{Name: telegram.Name, Into: &s.Telegram, Check: s.checkTelegram},
 		{Name: backend.Name, Into: &s.Serve, Check: func() error { return s.Serve.Check() }},
 	}
 }

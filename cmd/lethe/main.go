@@ -25,9 +25,7 @@ func run(args []string) int {
 	ctx, stop := signals()
 	defer stop()
 	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr}
-	for _, t := range transports() { // nobody may see their values
-		secret.Add(os.Getenv(t.variable))
-	}
+	secret.Add(os.Getenv(botToken)) // nobody may see its value
 	host.HideKeys()
 	return p.execute(ctx, args)
 }
