@@ -224,6 +224,20 @@ func TestParseRaise(t *testing.T) {
 	}
 }
 
+// What was spent and raised by a clock that was ahead counts for the day on which that was noticed, however often its
+// identity starts again before it spends.
+func TestAheadIsNoticedOnce(t *testing.T) {
+	says := Spending{Date: "2031-01-01", Spent: Sums{Of(5), Of(5), Of(5)}, Raised: Sums{Day: Of(2)}}
+	var a Account
+	for i, day := range []string{"2026-11-20", "2026-11-21", "2026-12-21"} {
+		a.Says(says)
+		a.Spending = a.On(day)
+		if got := a.Sums(); (got.Day > 0) != (i == 0) || (got.Month > 0) != (i < 2) || got.Life != Of(5) {
+			t.Errorf("on %s it counts %+v", day, got)
+		}
+	}
+}
+
 // A day begins at its first moment, also where the clocks are put forward at midnight.
 func TestRenews(t *testing.T) {
 	for _, c := range []struct{ zone, now, of, want string }{

@@ -64,7 +64,7 @@ func (a Account) Amount(n int) USD {
 // Says takes over what the lines of its life say, which pay holds.
 func (a *Account) Says(s Spending) {
 	a.Holds = slices.DeleteFunc(slices.Clone(a.Holds), func(h Hold) bool { return slices.Contains(s.Settled, h.N) })
-	if s.Spent.Life == a.Spent.Life && s.Raised == a.Raised {
+	if s.Spent.Life == a.Spent.Life && s.On(a.Date).Raised == a.Raised {
 		return // it may know since when a clock was ahead, which no line has said yet
 	}
 	s.Settled, s.Warned, s.Others = nil, nil, slices.Clone(s.Others)
