@@ -65,7 +65,7 @@ func (a *Agent) checkTrigger(name, content string) (remark string, err error) {
 }
 
 // written matches what the daemon writes in a home, and no workspace: that is the only "w" in the directory of an identity.
-var written = lazy.Regexp(`^(\.|names|(blobs|bridges|chats|lost\+found)(/.*)?|agents(/[^/]+(/[^w].*)?)?)$`)
+var written = lazy.Regexp(`^(\.|names|ledger|(blobs|bridges|chats|lost\+found)(/.*)?|agents(/[^/]+(/[^w].*)?)?)$`)
 
 // parseTrigger reads a trigger, and what it does not say; joined is the identity's company. The error says what is
 // wrong with it, or what an identity may not do that a person may.
