@@ -74,8 +74,11 @@ func (t *triggers) mail(r *armed, now time.Time) error {
 			if at := t.a.state.Fires[by+" "+r.Name].Last.Add(leastPause); at.After(least) && at.Sub(now) <= leastPause {
 				least = at
 			}
+			if r.wake.After(least) { // one that is being written comes with them
+				least = r.wake
+			}
 		}
-		if by != "" && (least.After(now) || r.own && !r.wake.IsZero()) {
+		if by != "" && least.After(now) {
 			r.wake = sooner(r.wake, least)
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/internal/durable"
 	"lethe/internal/lethetest"
 	"lethe/internal/status"
 	"lethe/life"
@@ -122,6 +123,40 @@ func TestOwnMail(t *testing.T) {
 	}
 	w.conserved(id)
 	contains(t, w.original(notes[0].Refs[0].Hash), "mail: own-1, 13 bytes\nmail: own-2, 9 bytes")
+}
+
+// While a letter of its own drop is being written, the others wait for it, and nothing turns in circles meanwhile.
+func TestOwnMailWaitsForTheLast(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	w, id, r := start(t,
+		rehearsal.Step{Contains: "go", Answer: calls(
+			"WRITE_FILE", `{"path":"self/triggers/inbox.toml","content":"mail = \"inbox\"\n"}`,
+			"BASH", `{"command":"mkdir -p inbox"}`)},
+		always("(nothing)"))
+	w.say("dev", "ann", "go")
+	r.settled()
+	r.finish()
+	changed := func(name string) time.Time {
+		path := w.own(id, "workspace/inbox/"+name)
+		w.write(path, name)
+		fi, err := os.Lstat(path)
+		lethetest.Must(t, err)
+		return durable.Changed(fi)
+	}
+	first := changed("first")
+	last := changed("last")
+	for !last.After(first) { // the clock of the file system is coarse
+		last = changed("last")
+	}
+	a, err := Open(id, w.conf)
+	lethetest.Must(t, err)
+	defer a.Close()
+	a.triggers = newTriggers(a)
+	_, err = a.triggers.due(first.Add(settleTime))
+	lethetest.Must(t, err)
+	equal(t, "lines of mail", len(w.told(id, "mail: ")), 0)
+	equal(t, "looked at again", a.triggers.next().Equal(last.Add(settleTime)), true)
 }
 
 // What came while a call ran is a letter when the daemon is killed before it is told: it may be a person's.
