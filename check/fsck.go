@@ -44,7 +44,7 @@ var kinds = []Finding{
 	{Fault, "senseless line", "", "", "the line is as it was written, and does not follow from those before it", "nothing: report it as a bug of Lethe", nil},
 	{Fault, "differing epoch", "", "", "a resume starts from another state than the lines make", "nothing: the life goes on from what is stored", nil},
 	{Fault, "lost entry", "", "", "an entry is neither in the context nor in what has faded, or is there twice: an older program dropped what had faded when a life went back", "nothing: lethe branch goes to an entry of the branch that was left, and back, and then all is there", nil},
-	{Fault, "unfinished erasure", "", "", "what was to be erased may still be there; nobody is shown the life until it is not", "finishes it; so does whatever opens the home", nil},
+	{Fault, "unfinished erasure", "", "", "what was to be erased may still be there; nobody is shown the life until it is not", "finishes it; so does whatever else opens the home", nil},
 	{Fault, "altered life", "", "", "it is not what was sealed, or not by this home; lethe verify says more", "nothing: compare it with a checkpoint or an archive that is kept elsewhere", nil},
 	{Fault, "wrong SOUL", "", "", "the identity does not start", "moves it to lost+found, and writes the soul of the boot blob", nil},
 	{Fault, "damaged file", "", "", "what it held cannot be read", "moves it to lost+found; whoever needs it begins a new one", nil},

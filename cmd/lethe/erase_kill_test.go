@@ -15,8 +15,9 @@ import (
 	"lethe/internal/lethetest"
 )
 
-// TestEraseKilled kills lethe erase before or after a write, and again what goes on with it. The next command, whichever it is,
-// finishes what was decided: then the text is nowhere, or everywhere where it was, and the life is whole.
+// TestEraseKilled kills lethe erase before or after a write, and again what goes on with it. Plain fsck tells of it and
+// changes nothing; the next other command, whichever it is, finishes what was decided: then the text is nowhere, or everywhere
+// where it was, and the life is whole.
 func TestEraseKilled(t *testing.T) {
 	lethetest.Unraced(t)
 	lethe, err := exec.LookPath("lethe")
@@ -34,7 +35,7 @@ func TestEraseKilled(t *testing.T) {
 	run := func(home string, env ...string) (string, error) {
 		return command(home, []string{"erase", "ada", "-", "--yes"}, env...)
 	}
-	others := [][]string{{"fsck", "--repair"}, {"export", "ada", "--copy", "-o", filepath.Join(t.TempDir(), "copy")}, {"fork", "ada"}, {"gc", "--yes"}, {"context", "ada"}, {"fsck"}, {"agents"}}
+	others := [][]string{{"fsck", "--repair"}, {"export", "ada", "--copy", "-o", filepath.Join(t.TempDir(), "copy")}, {"fork", "ada"}, {"gc", "--yes"}, {"context", "ada"}, {"agents"}}
 	home := func() string {
 		dir := lethetest.Dir(t)
 		lethetest.Unpack(t, "../../agent/testdata/november/home.tar.gz", dir)
@@ -63,6 +64,9 @@ func TestEraseKilled(t *testing.T) {
 		_, _ = run(h, killAt+"="+moment)
 		_, _ = run(h, killAt+"="+fmt.Sprintf("before:%d", 1+i%7)) // and what ends it is killed, too
 		plans, _ := filepath.Glob(filepath.Join(h, "agents", "*", "erase.json"))
+		if said, _ := command(h, []string{"fsck"}); len(plans) > 0 && (lethetest.Read(t, plans[0]) == "" || !strings.Contains(said, "unfinished erasure")) {
+			t.Errorf("killed %s, fsck finishes the erasure, or does not tell of it:\n%s", moment, said)
+		}
 		other := others[(i/2+time.Now().YearDay())%len(others)]
 		said, _ := command(h, other)
 		if left := count(h); left > 0 && (left < all || len(plans) > 0) {

@@ -62,6 +62,9 @@ func (p *program) open(missing bool) error {
 	if keys := p.settings.Ignored; len(keys) > 0 && !told {
 		p.note("warning", "%s: %s no longer has an effect; delete it", config.File(p.home.Dir), strings.Join(keys, ", "))
 	}
+	if p.asIs { // fsck names what is not finished
+		return err
+	}
 	all, _ := p.home.List() // commands that need it tell of an error
 	for _, id := range all {
 		if err := p.home.FinishErasure(id, p.logTo(p.err)); err != nil {
