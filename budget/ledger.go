@@ -116,6 +116,12 @@ func NewLedger(home string) *Ledger { return &Ledger{home: home, Accounts: map[s
 
 func (l *Ledger) path() string { return filepath.Join(l.home, "ledger") }
 
+// Missing reports whether there is no file, so that who needs none has no need to lock.
+func (l *Ledger) Missing() bool {
+	_, err := os.Lstat(l.path())
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // Lock waits until nobody else, of any process, has the ledger.
 func (l *Ledger) Lock() (unlock func(), err error) {
 	lock := flock.New(filepath.Join(l.home, "agents"), flock.SetFlag(os.O_RDONLY))
