@@ -21,7 +21,9 @@ func (a *Agent) findHistory(room string) {
 		}
 		for _, l := range batch.Lines {
 			if spoken && l.Agent && a.isAnother(l.Name) {
-				io.history = l.To
+				if io.history = l.To; strings.Contains(l.Text, a.id.Name) { // it may ask this one for something
+					io.history = l.From
+				}
 			}
 			spoken = spoken || !l.Agent
 		}

@@ -78,8 +78,8 @@ func TestAnsweredByAnother(t *testing.T) {
 		"From the next turn on I use the model rehearsal-3.", "I made it.", "Stopped.", "are you there?"})
 }
 
-// In a room that no identity has heard, all lines get an answer, whatever programs sign there; so do lines of agents
-// that answer nobody.
+// In a room that no identity has heard, all lines get an answer, whatever programs sign there; so does the line with which
+// another identity asks this one.
 func TestAnsweredByNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, always("I see."))
@@ -90,11 +90,12 @@ func TestAnsweredByNobody(t *testing.T) {
 	r := w.run(id)
 	equal(t, "answer", w.answered("dev", 2), "I see.")
 	r.finish()
-	w.answers("ops", "eve", "ada, have a look at the disk")
+	w.say("ops", "ann", "is the disk full?")
+	w.answers("ops", "eve", "I cannot tell. ada, have a look at the disk")
 	r = w.run(id)
 	equal(t, "answer", w.answered("ops", 2), "I see.")
 	r.finish()
-	equal(t, "notes", len(w.having(id, "note", "why", "history")), 0)
+	equal(t, "notes", len(w.having(id, "note", "why", "history")), 1)
 }
 
 // What another identity says does not answer what wakes this one alone: the line of its trigger, and the answer to its
