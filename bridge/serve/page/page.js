@@ -99,16 +99,16 @@ function call(e) {
 	return box;
 }
 
-// shown waits until a message stands in the room: it is decided before it is posted.
+// shown waits until a message stands in its room, or in the list of rooms: it is decided before it is posted.
 let showing = Promise.resolve();
 async function shown(e) {
-	const own = () => parts.lines?.querySelectorAll(".own").length;
-	const before = own();
+	const here = [e.room, ...(e.rooms ?? [])].includes(parts.lines?.dataset.room);
+	const stands = () => here ? parts.lines.querySelectorAll(".own").length : parts.rooms?.textContent;
+	const before = stands();
 	await refresh("lines", "rooms");
-	if (![e.room, ...(e.rooms ?? [])].includes(parts.lines?.dataset.room)) return;
-	for (let wait = 50; own() === before && wait < 2000; wait *= 2) {
+	for (let wait = 50; stands() === before && wait < 2000; wait *= 2) {
 		await new Promise(done => setTimeout(done, wait));
-		await refresh("lines");
+		await refresh("lines", "rooms");
 	}
 }
 
@@ -134,7 +134,7 @@ const happened = {
 	"turn.end": async () => {
 		const turn = rooms;
 		await showing;
-		await refresh("lines", "foot");
+		await refresh("lines", "foot", "rooms");
 		if (turn === rooms) grow(clear);
 	},
 };
