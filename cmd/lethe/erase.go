@@ -166,6 +166,9 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 		return err
 	}
 	f, err = erase.Find(p.home, store, id, e.Request)
+	if err == nil && f.Count == 0 { // another command was quicker
+		err = fmt.Errorf("erase from %s: %w any more", id.Name, erase.ErrNowhere)
+	}
 	if err == nil && f.Count > mostAtOnce && e.yes < 2 {
 		err = hint(fmt.Errorf("erase from %s: %d places; nothing was changed", id.Name, f.Count), "give a longer text, or say --yes twice")
 	}
