@@ -2,8 +2,8 @@
 """score.py SCRIPT KEPT
 
 Tells, from the requests and answers that a server has kept in KEPT, what a play has sent, and for each question
-of SCRIPT the calls and the answer. Tokens are characters / 4; what a request begins with as the one before did
-counts as cached. Dollars are at DeepSeek's list price of deepseek-v4-pro."""
+of SCRIPT the calls and the answer. KEPT stands beside the play's home, whose log tells which summaries were used.
+Tokens are characters / 4; what a request begins with as the one before did counts as cached. Dollars are at DeepSeek's list price of deepseek-v4-pro."""
 import json, pathlib, re, sys
 
 HIT, MISS, OUT = 0.022, 0.66, 1.98  # USD per million tokens
@@ -68,6 +68,11 @@ print(f"sent: {cached + missed:.0f} tokens, {cached:.0f} of them cached; written
       f"{(cached * HIT + missed * MISS + written * OUT) / 1e6:.4f} USD")
 for part, n in parts.items():
     print(f"  {part:7} {n / len(turns):6.0f} tokens a request, {100 * n / (cached + missed):.1f} %")
+life = "".join(log.read_text() for log in kept.parent.glob("home/agents/*/LIFE.md"))
+gists = [re.search(r'"gist":\s*"((?:[^"\\]|\\.)*)', answer.get("text") or "")
+         for _, request, answer in turns if kind(request) == "summarise"]
+unused = [gist[1] for gist in gists if gist and gist[1][:60] not in life]
+print(f"summaries: {len(gists)} asked, {len(unused)} not used (or not yet): {unused}")
 for entry, (number, text) in hints.items():
     print(f"hint {entry}, first in request {number}:\n{text}")
 for question, right in questions:
