@@ -85,10 +85,10 @@ const (
 	openedWorth = 6
 )
 
-// worth says how long a summary should stay: it sinks by two with each epoch, so that what was
-// relevant some time ago does not stand longer than what has just happened.
+// worth says how long a summary should stay: its relevance counts one less with each epoch, so that nothing
+// stands for ever.
 func (sw *swap) worth(r mind.Range) int {
-	n := r.Relevance - 2*(sw.epoch-r.Epoch)
+	n := r.Relevance - (sw.epoch - r.Epoch)
 	if sw.opened(r) {
 		n += openedWorth
 	}

@@ -213,3 +213,22 @@ func TestDecayShowsWhatIsNew(t *testing.T) {
 		}
 	}
 }
+
+// What has been relevant for some epochs keeps its summary before recaps of today that are not.
+func TestDecayKeepsARelevantSummary(t *testing.T) {
+	w := newWorld(t, 15_000)
+	w.state.Epoch = 4
+	n := 0
+	w.ranges(mind.Summary, 12, func(r *mind.Range) {
+		r.Relevance, r.Epoch = 3, 4
+		if n++; n == 1 {
+			r.Relevance, r.Epoch = 7, 2 // a confidence
+		}
+		r.Text += strings.Repeat(" And so on.", 20)
+	})
+	w.swap(nil)
+	kept, _ := w.level(mind.Summary)
+	if len(kept) < 2 || len(kept) > 8 || kept[0].From != 1 {
+		t.Errorf("of 12 summaries these are left: %v", kept)
+	}
+}

@@ -178,7 +178,7 @@ func (sw *swap) fade(f Fade) error {
 		From: f.From, To: f.To, Level: mind.Summary, Original: ref, Relevance: f.Relevance,
 		Text: f.Summary, At: newest, Epoch: sw.epoch,
 	}
-	if f.Summary == "" || sw.cost(r) >= f.Tokens { // a few words, shorter than any summary of them
+	if f.Summary == "" || sw.meter(f.Summary) >= f.Tokens { // a few words, shorter than any summary of them
 		r.Level, r.Text = mind.Gist, ""
 	}
 	sw.Live = slices.DeleteFunc(slices.Clone(sw.Live), func(e *mind.Entry) bool { return f.From <= e.N && e.N <= f.To })

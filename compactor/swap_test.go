@@ -205,3 +205,32 @@ func TestSwapMakesNoSummaryOfAFewWords(t *testing.T) {
 	}
 	w.conserved()
 }
+
+// Of a short confidence the summary stands as long as it is shorter than what was said; what the ref takes beside it would
+// stand there anyway.
+func TestSwapKeepsTheSummaryOfAShortConfidence(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.hear("bob", "Tell nobody: "+strings.Repeat("I am leaving in June. ", 12), 0)
+	w.reply("I keep it to myself.", 0)
+	w.turns(20, 700)
+	w.set.Target = 0
+	j := w.plan()
+	var fades []Fade
+	for _, units := range [][]unit{j.runs[0][:2], j.runs[0][2:5], j.runs[0][5:8]} {
+		f := chunk(units)
+		f.Summary, f.Gist = strings.Repeat("what was said here ", 15), strings.TrimSpace(strings.Repeat("what it was about ", 5))
+		f.Relevance = 3
+		fades = append(fades, f)
+	}
+	fades[0].Relevance = 7
+	w.swap(fades)
+	r := w.state.Faded[0]
+	if least := meter(r.Text); least >= fades[0].Tokens || least+meter(r.Header()+" "+r.Original.String()) < fades[0].Tokens {
+		t.Fatalf("a summary of %d tokens and its ref decide nothing about %d", least, fades[0].Tokens)
+	}
+	for _, r := range w.state.Faded {
+		if r.Level != mind.Summary {
+			t.Errorf("e%d..e%d of relevance %d is a %s", r.From, r.To, r.Relevance, r.Level)
+		}
+	}
+}
