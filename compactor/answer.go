@@ -17,6 +17,8 @@ import (
 type jsonAnswer struct {
 	Chunks []struct {
 		From, To json.RawMessage
+		Topics   []any
+		Alone    bool
 	}
 	Summary, Gist string
 	Relevance     json.RawMessage
@@ -57,7 +59,7 @@ func readSegments(text string) ([]entryRange, error) {
 		from, ok1 := entry(c.From)
 		to, ok2 := entry(c.To)
 		if ok1 && ok2 {
-			out = append(out, entryRange{from, to})
+			out = append(out, entryRange{from, to, len(c.Topics), c.Alone && len(out) < maxPhrases})
 		}
 	}
 	if len(out) == 0 {

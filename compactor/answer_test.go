@@ -17,11 +17,11 @@ import (
 
 func TestReadSegments(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{"chunks":[{"from":"e3","to":"e9","topic":"x"},{"from":"e10","to":"e12"}]}`:            "[{3 9} {10 12}]",
-		"```json\n{\"chunks\":[{\"from\":\"e3\",\"to\":\"e9\"}]}\n```":                          "[{3 9}]",
-		`Well, {as you see}: {"chunks":[{"from":3,"to":"9"}]} and {"chunks":[]}`:                "[{3 9}]",
-		`{"chunks":[{"from":"◆ e3","to":"(e9)"},{"from":"e4.2","to":"e5_1"},{"from":"later"}]}`: "[{3 9} {4 5}]",
-		`{"result":{"chunks":[{"from":"e3","to":"e9"}]}}`:                                       "[{3 9}]",
+		`{"chunks":[{"from":"e3","to":"e9","topic":"x"},{"from":"e10","to":"e12"}]}`:            "[{3 9 0 false} {10 12 0 false}]",
+		"```json\n{\"chunks\":[{\"from\":\"e3\",\"to\":\"e9\"}]}\n```":                          "[{3 9 0 false}]",
+		`Well, {as you see}: {"chunks":[{"from":3,"to":"9"}]} and {"chunks":[]}`:                "[{3 9 0 false}]",
+		`{"chunks":[{"from":"◆ e3","to":"(e9)"},{"from":"e4.2","to":"e5_1"},{"from":"later"}]}`: "[{3 9 0 false} {4 5 0 false}]",
+		`{"result":{"chunks":[{"from":"e3","to":"e9"}]}}`:                                       "[{3 9 0 false}]",
 	} {
 		got, err := readSegments(answer)
 		if err != nil || fmt.Sprint(got) != want {
@@ -220,4 +220,33 @@ func FuzzAnswers(f *testing.F) {
 			t.Errorf("%q", f.Summary)
 		}
 	})
+}
+
+// A chunk of three topics has the words of three, and so has one that was joined of three.
+func TestEachTopicHasItsWords(t *testing.T) {
+	w := newWorld(t, 15_000)
+	w.set = Window{Limit: 15_000, Fixed: 3000, Answer: 2500}.Settings()
+	for range 3 {
+		w.hear("ada", strings.Repeat("the roof of the boathouse is to be mended this year. ", 8), 0)
+		w.reply("noted", 0)
+	}
+	j, run := Job{in: w.input()}, unitsOf(w.state, meter)
+	most := func(answer string) (tokens, chunks int) {
+		ranges, err := readSegments(answer)
+		lethetest.Must(t, err)
+		cut, err := cutAt(run, ranges, 6000)
+		lethetest.Must(t, err)
+		f := chunk(cut[0])
+		f.Relevance = 5
+		return j.longest(f), len(cut)
+	}
+	one, _ := most(`{"chunks":[{"from":"e1","to":"e6","topics":["the roof"]}]}`)
+	three, _ := most(`{"chunks":[{"from":"e1","to":"e6","topics":["the roof","the fees","the ferry"]}]}`)
+	joined, chunks := most(`{"chunks":[{"from":"e1","to":"e2","topics":["the roof"]},{"from":"e3","to":"e4","topics":["the fees"]},{"from":"e5","to":"e6","topics":["the ferry"]}]}`)
+	if unsaid, _ := most(`{"chunks":[{"from":"e1","to":"e6"}]}`); unsaid != one {
+		t.Errorf("%d tokens where no topic is named, %d for one", unsaid, one)
+	}
+	if chunks != 1 || three < 3*topicTokens || joined != three || three <= one {
+		t.Errorf("%d chunks; %d tokens for one topic, %d for three, %d for three that were joined", chunks, one, three, joined)
+	}
 }

@@ -124,6 +124,7 @@ type Fade struct {
 	pins     []mind.Pin
 	over     []string // pinned sentences that are kept or withdrawn by now, as the model wrote them
 	lines    int      // what people said
+	topics   int      // as SEGMENT says
 	units    []unit   // its entries, as they were read
 	original []byte   // what they said; nil until it is rendered
 	stays    int      // how many swaps have left it live

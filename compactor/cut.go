@@ -141,7 +141,7 @@ func tidy(chunks [][]unit, most int) [][]unit {
 	}
 }
 
-// smallest returns the smallest chunk that fits into a chunk together with one beside it,
+// smallest returns the smallest chunk that may join and fits into a chunk together with one beside it,
 // and the smaller one of those; -1 stands for neither.
 func smallest(chunks [][]unit, most int) (at, beside int) {
 	at, beside = -1, -1
@@ -152,7 +152,7 @@ func smallest(chunks [][]unit, most int) (at, beside int) {
 		}
 		best := most - n + 1
 		for _, j := range []int{i - 1, i + 1} {
-			if j >= 0 && j < len(chunks) && size(chunks[j]) < best {
+			if j >= 0 && j < len(chunks) && size(chunks[j]) < best && mayJoin(c, chunks[j]) {
 				best, at, beside = size(chunks[j]), i, j
 			}
 		}
@@ -167,6 +167,7 @@ func smallest(chunks [][]unit, most int) (at, beside int) {
 func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 	from, to := run[0].N, run[len(run)-1].N
 	begins := map[int]bool{}
+	run = slices.Clone(run)
 	for _, r := range ranges {
 		if r.from > r.to {
 			r.from, r.to = r.to, r.from
@@ -176,6 +177,7 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 		}
 		begins[max(r.from, from)] = true
 		begins[min(r.to, to)+1] = true
+		run[slices.IndexFunc(run, func(u unit) bool { return u.N >= r.from })].begins = r
 	}
 	if len(begins) == 0 {
 		return nil, fmt.Errorf("%w: it names none of the entries", ErrGarbage)
@@ -199,5 +201,26 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 	return tidy(chunks, most), nil
 }
 
-// entryRange is a range of entry numbers as a model gave it.
-type entryRange struct{ from, to int }
+// mayJoin reports whether two chunks may become one: not one that is to stay alone, nor what people said and a long
+// text that a tool gave, of which a gist could tell only one.
+func mayJoin(a, b []unit) bool {
+	return !a[0].begins.alone && !b[0].begins.alone && longResult(a) == longResult(b)
+}
+
+// longResult reports whether a chunk is mostly what tools gave, such as a file, and long enough to need no neighbour.
+func longResult(c []unit) bool {
+	given := 0
+	for _, u := range c {
+		if len(u.Calls) > 0 {
+			given += u.tokens
+		}
+	}
+	return given >= minChunk && given > size(c)/2
+}
+
+// entryRange is a range of entry numbers with what a model said of it: how many topics it has, and that it joins no
+// other range.
+type entryRange struct {
+	from, to, topics int
+	alone            bool
+}

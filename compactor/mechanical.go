@@ -32,6 +32,7 @@ func ordered(fades []Fade) []Fade {
 func chunk(units []unit) Fade {
 	f := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), units: units}
 	for _, u := range units {
+		f.topics += u.begins.topics
 		if u.Kind == mind.Inbound {
 			f.lines += strings.Count("\n"+u.Text, "\n[USER:")
 		}
@@ -166,15 +167,19 @@ func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string
 	return j.shorten(strings.Join(parts, "\n"), j.longest(f))
 }
 
-// lineTokens is what a summary has at least for each line that people said.
-const lineTokens = 20
+// What a summary has room for at least: for each topic, and for each line that people said.
+const (
+	topicTokens = 80
+	lineTokens  = 20
+)
 
 // longest is how many tokens the summary of a chunk may have: the more relevant,
 // the longer a share of its source.
 func (j Job) longest(f Fade) int {
 	share := f.Tokens * (4 + 2*f.Relevance) / 100
 	most := j.in.Settings.budget(summariesShare / 4)
-	return max(1, min(max(share, 80, lineTokens*f.lines), f.Tokens/2, max(most, 80)))
+	topics := topicTokens * max(1, f.topics)
+	return max(1, min(max(share, topics, lineTokens*f.lines), f.Tokens/2, max(most, topics)))
 }
 
 // shorten brings a text to most tokens: from the first sentence on that has no room it

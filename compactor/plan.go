@@ -58,10 +58,11 @@ type Job struct {
 type unit struct {
 	*mind.Entry
 	tokens int
+	begins entryRange // of SEGMENT
 }
 
 func unitOf(e *mind.Entry, meter Meter) unit {
-	return unit{e, tokens(e.Messages(true), meter)}
+	return unit{Entry: e, tokens: tokens(e.Messages(true), meter)}
 }
 
 // Eligible is how many tokens of entries the job is about.

@@ -108,11 +108,11 @@ func TestCutProperty(t *testing.T) {
 			if kind == mind.Reply && rapid.Bool().Draw(t, "step") {
 				e.Calls = []*mind.Call{{Status: mind.OK}}
 			}
-			run = append(run, unit{e, rapid.OneOf(rapid.IntRange(1, 900), rapid.IntRange(1, 9000)).Draw(t, "tokens")})
+			run = append(run, unit{Entry: e, tokens: rapid.OneOf(rapid.IntRange(1, 900), rapid.IntRange(1, 9000)).Draw(t, "tokens")})
 		}
 		var ranges []entryRange
 		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
-			ranges = append(ranges, entryRange{rapid.IntRange(-5, 130).Draw(t, "from"), rapid.IntRange(-5, 130).Draw(t, "to")})
+			ranges = append(ranges, entryRange{from: rapid.IntRange(-5, 130).Draw(t, "from"), to: rapid.IntRange(-5, 130).Draw(t, "to"), alone: rapid.Bool().Draw(t, "alone")})
 		}
 		cut, err := cutAt(run, ranges, most)
 		if err != nil {
@@ -152,12 +152,12 @@ func TestCutProperty(t *testing.T) {
 func TestCutKeepsGoodChunks(t *testing.T) {
 	var run []unit
 	for n := 1; n <= 12; n++ {
-		run = append(run, unit{&mind.Entry{N: n, Kind: mind.Reply}, 500})
+		run = append(run, unit{Entry: &mind.Entry{N: n, Kind: mind.Reply}, tokens: 500})
 	}
 	tiny := slices.Clone(run)
 	for tokens, first := range map[int]int{aloneChunk: 1, aloneChunk - 1: 9} {
 		tiny[0].tokens = tokens
-		if cut, _ := cutAt(tiny, []entryRange{{1, 1}, {2, 9}, {10, 12}}, 6000); len(cut[0]) != first {
+		if cut, _ := cutAt(tiny, []entryRange{{from: 1, to: 1}, {from: 2, to: 9}, {from: 10, to: 12}}, 6000); len(cut[0]) != first {
 			t.Errorf("the first chunk has %d entries where the first has %d tokens", len(cut[0]), tokens)
 		}
 	}
@@ -165,16 +165,16 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 		ranges []entryRange
 		want   string // entries of each chunk
 	}{
-		"as told":        {[]entryRange{{1, 3}, {4, 9}, {10, 12}}, "[3 6 3]"},
-		"any order":      {[]entryRange{{10, 12}, {1, 3}, {4, 9}}, "[3 6 3]"},
-		"reversed":       {[]entryRange{{3, 1}, {9, 4}, {12, 10}}, "[3 6 3]"},
-		"gap":            {[]entryRange{{1, 3}, {10, 12}}, "[3 6 3]"},
-		"overlap":        {[]entryRange{{1, 5}, {4, 9}, {10, 12}}, "[3 2 4 3]"},
-		"beyond":         {[]entryRange{{-4, 3}, {4, 9}, {10, 99}, {200, 300}}, "[3 6 3]"},
-		"small one":      {[]entryRange{{1, 1}, {2, 9}, {10, 12}}, "[1 8 3]"},
-		"many small":     {[]entryRange{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 8}, {9, 9}, {10, 10}, {11, 11}, {12, 12}}, "[2 2 1 1 1 1 1 1 1 1]"},
-		"one":            {[]entryRange{{1, 12}}, "[12]"},
-		"nothing useful": {[]entryRange{{50, 60}}, "[]"},
+		"as told":        {[]entryRange{{from: 1, to: 3}, {from: 4, to: 9}, {from: 10, to: 12}}, "[3 6 3]"},
+		"any order":      {[]entryRange{{from: 10, to: 12}, {from: 1, to: 3}, {from: 4, to: 9}}, "[3 6 3]"},
+		"reversed":       {[]entryRange{{from: 3, to: 1}, {from: 9, to: 4}, {from: 12, to: 10}}, "[3 6 3]"},
+		"gap":            {[]entryRange{{from: 1, to: 3}, {from: 10, to: 12}}, "[3 6 3]"},
+		"overlap":        {[]entryRange{{from: 1, to: 5}, {from: 4, to: 9}, {from: 10, to: 12}}, "[3 2 4 3]"},
+		"beyond":         {[]entryRange{{from: -4, to: 3}, {from: 4, to: 9}, {from: 10, to: 99}, {from: 200, to: 300}}, "[3 6 3]"},
+		"small one":      {[]entryRange{{from: 1, to: 1}, {from: 2, to: 9}, {from: 10, to: 12}}, "[1 8 3]"},
+		"many small":     {[]entryRange{{from: 1, to: 1}, {from: 2, to: 2}, {from: 3, to: 3}, {from: 4, to: 4}, {from: 5, to: 5}, {from: 6, to: 6}, {from: 7, to: 7}, {from: 8, to: 8}, {from: 9, to: 9}, {from: 10, to: 10}, {from: 11, to: 11}, {from: 12, to: 12}}, "[2 2 1 1 1 1 1 1 1 1]"},
+		"one":            {[]entryRange{{from: 1, to: 12}}, "[12]"},
+		"nothing useful": {[]entryRange{{from: 50, to: 60}}, "[]"},
 	} {
 		chunks, err := cutAt(run, c.ranges, 6000)
 		var got []int
@@ -190,7 +190,7 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 // What is cut inside a turn is cut at its nearer end, a large turn behind replies only.
 func TestCutKeepsTurnsWhole(t *testing.T) {
 	step := &mind.Entry{Kind: mind.Reply, Calls: []*mind.Call{{Status: mind.OK}}}
-	entry := func(n int, like mind.Entry, tokens int) unit { like.N = n; return unit{&like, tokens} }
+	entry := func(n int, like mind.Entry, tokens int) unit { like.N = n; return unit{Entry: &like, tokens: tokens} }
 	question, hint, answer := mind.Entry{Kind: mind.Inbound}, mind.Entry{Kind: mind.Hint}, mind.Entry{Kind: mind.Reply}
 	run := []unit{
 		entry(1, question, 300), entry(2, hint, 50), entry(3, answer, 900),
@@ -207,7 +207,7 @@ func TestCutKeepsTurnsWhole(t *testing.T) {
 		var ranges []entryRange
 		from := 1
 		for _, to := range c.to {
-			ranges = append(ranges, entryRange{from, to})
+			ranges = append(ranges, entryRange{from: from, to: to})
 			from = to + 1
 		}
 		chunks, _ := cutAt(run, ranges, 6000)
@@ -330,6 +330,55 @@ func TestOnlyRanges(t *testing.T) {
 		}
 		if fmt.Sprint(got) != want {
 			t.Errorf("%v: %v, want %s", only, got, want)
+		}
+	}
+}
+
+// A confidence has a chunk of its own where SEGMENT wants it alone, however short it is. What else is too small joins the
+// smaller neighbour, but no file.
+func TestCutLeavesConfidencesAlone(t *testing.T) {
+	w := newWorld(t, 60_000)
+	w.hear("ada", "The minutes: "+strings.Repeat("we talked about the roof and the roof is old. ", 45), 0) // e1..e2
+	w.reply("noted", 0)
+	w.hear("bob", "Tell nobody: "+strings.Repeat("I am leaving in June. ", 15), 0) // e3..e4
+	w.reply("I keep it to myself.", 0)
+	w.hear("cy", "hello, is anybody here?", 0) // e5..e6
+	w.reply("I am.", 0)
+	w.hear("ada", "please read the log", 0) // e7..e9
+	w.reply("", 0, strings.Repeat("a line of the log\n", 300))
+	w.reply("It is long.", 0)
+	w.hear("bob", "thanks", 0) // e10..e11
+	w.reply("You are welcome.", 0)
+	w.hear("bob", "another one, please", 0) // e12..e14
+	w.reply("", 0, strings.Repeat("a line of another log\n", 300))
+	w.reply("It is long, too.", 0)
+	run := unitsOf(w.state, meter)
+	if tokens := size(run[2:4]); tokens < 150 || tokens >= aloneChunk {
+		t.Fatalf("the confidence has %d tokens", tokens)
+	}
+	const marked = `{"from":"e3","to":"e4","topics":["June"],"alone":true}`
+	answer := `{"chunks":[{"from":"e1","to":"e2"},` + marked + `,{"from":"e5","to":"e6"},{"from":"e7","to":"e9"},{"from":"e10","to":"e11"},{"from":"e12","to":"e14"}]}`
+	for answer, want := range map[string]string{
+		answer: "[1 3 5 7 10 12]",
+		strings.Replace(answer, `,"alone":true`, "", 1):                 "[1 3 7 10 12]",
+		strings.Replace(answer, `"alone":true`, `"alone":"perhaps"`, 1): "[1 3 7 10 12]",
+		strings.Replace(answer, `"e4","topics"`, `"e6","topics"`, 1):    "[1 3 5 7 10 12]", // the later range begins in it
+	} {
+		ranges, err := readSegments(answer)
+		lethetest.Must(t, err)
+		chunks, err := cutAt(run, ranges, 6000)
+		lethetest.Must(t, err)
+		var got []int
+		for _, c := range chunks {
+			got = append(got, c[0].N)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: chunks begin at %v, want %s", answer, got, want)
+		}
+	}
+	for _, u := range run {
+		if u.begins != (entryRange{}) {
+			t.Errorf("e%d of the job is marked", u.N)
 		}
 	}
 }

@@ -17,10 +17,12 @@ const (
 
 // What the program itself says about the answers. It stands for itself, since the
 // instructions before it may be an identity's own.
-const segmentForm = `A chunk has about %d tokens, %d at most; what is a thing by itself may have as few as %d.
+const segmentForm = `A chunk has about %d tokens, %d at most; what is a thing by itself may have as few as %d, what is alone any number.
 Every entry is in one chunk. Cut only between the lines of the list: each is a question with all up to its answer, or a step of a long turn.
 Answer with one JSON object and nothing else, and call no tool:
-{"chunks":[{"from":"e1","to":"e2"}, …]}
+{"chunks":[{"from":"e1","to":"e2","topics":["…"],"alone":false}, …]}
+topics: what you would look for it by, usually one; each gets its own words in the summary.
+alone: true for a rule, a promise or a confidence. It is joined with nothing else, however short it is.
 `
 
 const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
