@@ -208,3 +208,36 @@ func TestUncompactFaded(t *testing.T) {
 	equal(t, "lines of cost", len(w.events(id, "spent")), 0)
 	equal(t, "refs to the oldest", refs, 2)
 }
+
+// What was opened page by page in one long turn fades to the ref that it came from, and stays within reach.
+func TestOpenedOriginalFadesToItsRef(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	w := forgetful(t, 16_000, rehearsal.Step{Answer: calls("BASH", `{"command":"seq 1 20000"}`)}, rehearsal.Step{Answer: text("noted")})
+	w.conf.Forgetting.Mechanical = true
+	w.conf.Recall.NoHints = true
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	r.ask("show it")
+	short := w.events(id, "result")[0].Refs[0].Hash
+	for i := range 16 { // the third of three calls in a row that are the same is refused
+		w.model.Push(rehearsal.Step{Answer: calls("UNCOMPACT", fmt.Sprintf(`{"hash":%q,"offset":%d}`, short, i*4000))})
+	}
+	w.model.Push(rehearsal.Step{Answer: text("read")})
+	r.ask("read all of it")
+	r.checked()
+	opened := 0
+	for _, e := range w.events(id, "fade") {
+		gist := e.Refs[0].Gist
+		if strings.Contains(gist, "UNCOMPACT") {
+			t.Errorf("a range faded to %q", gist)
+		}
+		if strings.HasPrefix(gist, "opened again: hash="+short) {
+			opened++
+		}
+	}
+	if opened == 0 {
+		t.Error("nothing that was opened has faded to its ref")
+	}
+	w.conserved(id)
+}

@@ -163,7 +163,7 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 		f.Relevance = mechanicalRelevance(words, material(units))
 	}
 	f.Relevance = min(f.Relevance, 9)
-	f.Gist = blobs.Gist(blobs.Unescape(f.Gist))
+	f.Gist = gist(blobs.Unescape(f.Gist))
 	if f.Gist == "" {
 		f.Gist = mechanicalGist(units, words, material(units))
 	}

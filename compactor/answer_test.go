@@ -182,7 +182,7 @@ func TestShorten(t *testing.T) {
 	if got := j.shorten(text, 24); got != "One thing. Another thing was done. Always lock the door. …" {
 		t.Errorf("%q", got)
 	}
-	if got := j.shorten(text, 28); got != "One thing. Another thing was done. Always lock the door. Then it rai…" {
+	if got := j.shorten(text, 28); got != "One thing. Another thing was done. Always lock the door. Then it…" {
 		t.Errorf("%q", got)
 	}
 	if got := j.shorten(text, 12); got != "… Always lock the door. …" {

@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 // Mechanical accounts for every eligible entry without a model: it cuts by size
 // and by turns, and a summary is the head and the tail of what was said, rules
-// and promises word for word, names and keywords.
+// and promises word for word, and names.
 func (j Job) Mechanical() []Fade {
 	fades := append(slices.Clone(j.kept), j.quiet...)
 	for _, run := range j.runs {
@@ -43,6 +44,10 @@ func chunk(units []unit) Fade {
 // mechanical summarises a chunk without a model.
 func (j Job) mechanical(units []unit) Fade {
 	f := chunk(units)
+	if f.Gist = j.echo(units); f.Gist != "" {
+		f.Relevance = 1
+		return f
+	}
 	f.Mechanical = true
 	words := talk(units)
 	source := material(units)
@@ -64,17 +69,17 @@ func mechanicalRelevance(words []said, source string) int {
 	if len(identifiers(source, 8)) == 8 {
 		n++
 	}
-	if strings.Contains(source, "/") && len(words) > 4 {
-		n++
-	}
 	return n
 }
 
-// material is what was said, done and seen, without the structure around it and
-// what the identity only thought.
+// material is what was said, done and seen, without the structure around it, what the identity only thought, and what
+// other originals hold.
 func material(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {
+		if u.Kind == mind.Hint {
+			continue
+		}
 		for line := range strings.Lines(u.Text) {
 			if _, rest, ok := roomLine(line); ok {
 				line = rest
@@ -82,7 +87,9 @@ func material(units []unit) string {
 			b.WriteString(line)
 		}
 		for _, c := range u.Calls {
-			b.WriteString("\n" + c.Args + "\n" + c.Text)
+			if lookedUp(c) == "" {
+				b.WriteString("\n" + c.Args + "\n" + c.Text)
+			}
 		}
 		b.WriteByte('\n')
 	}
@@ -107,30 +114,30 @@ func mechanicalGist(units []unit, words []said, source string) string {
 		what = did(units)
 	}
 	what = blobs.Unescape(what)
-	for _, id := range identifiers(source, 6) {
+	for _, id := range telling(identifiers(source, 12)) {
 		if !strings.Contains(what, id) && utf8.RuneCountInString(id) <= 30 {
 			return truncate(what, blobs.MaxGist-utf8.RuneCountInString(id)-3) + " (" + id + ")"
 		}
 	}
-	return blobs.Gist(what)
+	return gist(what)
 }
 
-// did names the tools that were called.
+// did names the tools that were called, or what was looked up.
 func did(units []unit) string {
 	var calls []string
 	for _, u := range units {
 		for _, c := range u.Calls {
-			calls = append(calls, c.Tool+" "+oneLine(c.Args))
+			calls = append(calls, cmp.Or(lookedUp(c), c.Tool+" "+oneLine(c.Args)))
 		}
 	}
 	if len(calls) == 0 {
 		return units[0].Kind + ": " + oneLine(units[0].Text)
 	}
-	return strings.Join(calls, "; ")
+	return strings.Join(slices.Compact(calls), "; ")
 }
 
 // mechanicalSummary takes what was said first and last, rules and promises, and
-// lists names and words, until it is as long as it may be.
+// lists names, until it is as long as it may be.
 func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string) string {
 	var parts []string
 	add := func(s string) {
@@ -156,13 +163,6 @@ func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string
 	}
 	if ids := identifiers(source, 10); len(ids) > 0 {
 		add("Names: " + strings.Join(ids, ", "))
-	}
-	var plain strings.Builder
-	for _, s := range words {
-		plain.WriteString(s.text + " ")
-	}
-	if keys := keywords(plain.String(), 10); len(keys) > 0 {
-		add("Words: " + strings.Join(keys, ", "))
 	}
 	return j.shorten(strings.Join(parts, "\n"), j.longest(f))
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"lethe/blobs"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -27,7 +26,7 @@ type Input struct {
 	// Only, when not empty, are ranges of entries of which all that is in whole turns or
 	// finished steps is eligible, and nothing else, however little it is.
 	Only []event.Entries
-	// Read, when not nil, has a job read in advance what a swap needs of blobs.
+	// Read has a job read in advance what a swap needs of blobs, and what a file was when it was read before.
 	Read Read
 	// Kept are the chunks that an earlier swap left live. Those whose entries
 	// have not changed are summarised again and not cut; each time one is left it
@@ -84,12 +83,12 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 		return Job{}, false
 	}
 	j.fixed = in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
-	j.request = mind.State{Stable: s.Stable, Context: mind.Context{Live: slices.Clone(s.Live[:len(all)])}}
+	j.request = mind.State{Stable: s.Stable, Context: mind.Context{Faded: slices.Clone(s.Faded), Live: slices.Clone(s.Live[:len(all)])}}
 	j.kept, j.again, units = stillValid(in.Kept, units)
 	stretches, units := quietTurns(units)
 	for _, s := range stretches {
 		f := chunk(s)
-		f.Mechanical, f.Gist = true, blobs.Gist("nothing to say: "+first(s[0]))
+		f.Mechanical, f.Gist = true, gist("nothing to say: "+first(s[0]))
 		j.quiet = append(j.quiet, f)
 	}
 	for i, u := range units {

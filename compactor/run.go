@@ -48,9 +48,7 @@ func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error)
 	}
 	fades = ordered(append(made, j.quiet...))
 	for i := range fades {
-		if j.in.Read != nil {
-			fades[i].original = fades[i].originals(j.in.Read)
-		}
+		fades[i].original = fades[i].originals(j.in.Read)
 	}
 	return fades, failure
 }
@@ -146,6 +144,9 @@ func (w *worker) segment(ctx context.Context, run []unit) [][]unit {
 }
 
 func (w *worker) summarise(ctx context.Context, units []unit) Fade {
+	if w.echo(units) != "" {
+		return w.mechanical(units)
+	}
 	var f Fade
 	err := w.try(ctx, Summarise, units, func(answer string) (err error) {
 		f, err = w.accept(units, answer)

@@ -194,6 +194,14 @@ func names(s string) bool {
 	return digits > 0 || joints > 0 || upper == letters && letters < 12
 }
 
+// telling leaves out the identifiers that were cut, and those that are only numbers, times, dates or hashes: out of its
+// sentence a size reads like a year.
+func telling(ids []string) []string {
+	return slices.DeleteFunc(ids, func(s string) bool {
+		return strings.HasSuffix(s, "…") || strings.Trim(s, "0123456789abcdef.:/-") == ""
+	})
+}
+
 // keywords lists the words that a text uses most, at most n.
 func keywords(text string, n int) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '-' })
@@ -232,10 +240,18 @@ this those through told under until very want were what when where which while w
 don't let's okay yes please thanks thank user agent room entry inbound reply result call note hash gist turn error true
 false null none text name file files`)
 
-// truncate returns the first n runes of s, a cut marked and never through an escape.
+// gist makes a gist of a text; a cut leaves no half word.
+func gist(s string) string { return blobs.Gist(truncate(oneLine(s), blobs.MaxGist)) }
+
+// truncate returns the first n runes of s, a cut marked and never through an escape or, unless it is a long one,
+// a word.
 func truncate(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
-	return strings.TrimRight(mind.CutRunes(s, max(0, n-1)), "◰ ") + "…"
+	head := mind.CutRunes(s, max(0, n-1))
+	if i := strings.LastIndexByte(head, ' '); i > len(head)/2 {
+		head = head[:i]
+	}
+	return strings.TrimRight(head, "◰ ") + "…"
 }

@@ -137,7 +137,7 @@ func (w *world) turns(n, tokens int) {
 }
 
 func (w *world) input() Input {
-	return Input{Settings: w.set, Meter: meter, Segment: "Cut it.", Summarise: "Sum it up.", Kept: w.kept}
+	return Input{Settings: w.set, Meter: meter, Segment: "Cut it.", Summarise: "Sum it up.", Kept: w.kept, Read: w.read}
 }
 
 func (w *world) plan() Job {

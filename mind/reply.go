@@ -183,7 +183,7 @@ func (c *Call) Say() (room, message string) { return c.arg("room"), c.arg("messa
 
 // Target is what a call is about: a file, a command, a room, a piece of work.
 func (c *Call) Target() string {
-	return cmp.Or(c.arg("path"), c.arg("command"), c.arg("room"), c.arg("brief"))
+	return cmp.Or(c.arg("path"), c.arg("command"), c.arg("room"), c.arg("brief"), c.arg("query"))
 }
 
 // arg returns an argument of a call; "" for what is not a string. A key counts in any

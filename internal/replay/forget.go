@@ -91,7 +91,7 @@ func (r *run) settings() compactor.Settings {
 func (r *run) plan(share float64) (compactor.Job, bool) {
 	return compactor.Plan(r.id.state, compactor.Input{
 		Settings: r.settings(), Meter: r.meter(), Share: share,
-		Segment: lethe.Segment, Summarise: lethe.Summarise, Kept: r.keptChunks,
+		Segment: lethe.Segment, Summarise: lethe.Summarise, Kept: r.keptChunks, Read: r.id.store.read,
 	})
 }
 
