@@ -44,7 +44,7 @@ func (a *Agent) act(ctx context.Context) error {
 		if i > 0 && (a.stopReason(ctx) != "" || requested(a.id, stopFile)) {
 			return nil // the others are settled as not started
 		}
-		a.call.share = left / (most - i)
+		a.call.share = min(left, left/(most-i)) // what was shown beyond a share is taken from the others
 		res, stopped, err := a.runCall(ctx, p)
 		if err != nil {
 			return err
@@ -118,7 +118,7 @@ func (a *Agent) runCall(ctx context.Context, p mind.Pending) (res tools.Result, 
 // runTool runs one tool. stopped says that it was cut short by /stop or the end of the daemon.
 func (a *Agent) runTool(ctx context.Context, c tools.Call) (res tools.Result, stopped bool, err error) {
 	a.show(status.Acting, c.Name)
-	c.Job = a.state.LastJob + 1
+	c.Job, c.Most = a.state.LastJob+1, max(minPage, min(compactor.MaxResult, a.call.share))
 	if a.tools.Immediate(c.Name) {
 		// What its intent has fixed happens, even if a stop is asked for meanwhile.
 		res = a.tools.Run(context.WithoutCancel(ctx), c)
@@ -148,7 +148,7 @@ func (a *Agent) showing(r tools.Result) (show, weight int) {
 		show = fit(text, string(r.Body[:min(len(r.Body), 1000)]), compactor.MaxResult, a.call.share)
 	}
 	if show > 0 {
-		return show, min(compactor.MaxResult, a.call.share)
+		return show, max(0, min(compactor.MaxResult, a.call.share))
 	}
 	return 0, llm.Weight(text)
 }
@@ -254,27 +254,21 @@ func (p *past) Open(ref string) (tools.Original, error) {
 		return tools.Original{}, err
 	}
 	a.call.opened = b.Hash.String()
-	about, when := a.about(b)
-	return tools.Original{Hash: short, Gist: b.Gist, Time: when, About: about, Body: b.Body, Most: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share)),
-		Weight: func(text string) int { return llm.Weight(mind.Result([]byte(text))) }}, nil
+	list, said := recall.Contents(string(b.Body))
+	o := tools.Original{Hash: short, Gist: b.Gist, Time: "said " + said, Summary: b.Summary, Contents: list, Body: b.Body,
+		Most: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share))}
+	if said == "" {
+		o.Time = "of " + b.At.Format("2006-01-02 15:04")
+	}
+	inPrompt := func(r mind.Range) bool { return r.Original.Hash == b.Hash && r.Level == mind.Summary }
+	if slices.ContainsFunc(a.state.Faded, inPrompt) {
+		o.Summary = ""
+	}
+	return o, nil
 }
 
-// about tells of the original of a faded range what its summary said and what it holds; and of
-// any blob from when it is.
-func (a *Agent) about(b blobs.Blob) (about, when string) {
-	list, said := recall.Contents(string(b.Body))
-	inPrompt := func(r mind.Range) bool { return r.Original.Hash == b.Hash && r.Level == mind.Summary }
-	if b.Summary != "" && !slices.ContainsFunc(a.state.Faded, inPrompt) {
-		about = "\nsummary: " + b.Summary
-	}
-	if len(list) > 1 {
-		about += "\ncontents, by offset:\n" + strings.Join(list, "\n")
-	}
-	if said == "" {
-		return about, "of " + b.At.Format("2006-01-02 15:04")
-	}
-	return about, "said " + said
-}
+// weightOf is what a text weighs as the result of a call.
+func weightOf(text string) int { return llm.Weight(mind.Result([]byte(text))) }
 
 // blobOf returns the blob behind a ref, or behind its hash alone, if it is one of the
 // life's own or in grants.

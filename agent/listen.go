@@ -255,10 +255,10 @@ func (a *Agent) commitEntries(in *intake) error {
 			out = append(out, record{event: note, bodies: []body{{"history of room " + in.room, []byte(mind.HistoryText)}}})
 		}
 		e.event.N = a.state.Next + len(out)
-		share := in.quota / (len(in.entries) - k)
+		share := min(in.quota, in.quota/(len(in.entries)-k))
 		if e.event.Show = fit(e.shown, e.body.gist, len(e.shown), share); e.event.Show > 0 {
 			e.event.Places = true
-			in.quota -= share
+			in.quota -= max(0, share)
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}

@@ -26,14 +26,16 @@ func TestFit(t *testing.T) {
 		if got := Result([]byte(raw)); got != text {
 			t.Fatalf("unclipped, %q is shown as %q", raw, got)
 		}
-		runes, most := rapid.IntRange(1, 3000).Draw(t, "runes"), rapid.IntRange(-10, 4000).Draw(t, "most")
+		runes, most := rapid.IntRange(1, 3000).Draw(t, "runes"), rapid.IntRange(-2000, 4000).Draw(t, "most")
 		show := Fit(text, ref.Gist, runes, most, weigh)
 		shown := clip(text, show, true, ref)
 		switch {
-		case show == 0 && weigh(text) > max(most, mark):
+		case show == 0 && weigh(text) > max(most+leastCut, mark):
 			t.Fatalf("all of a text of %d is shown, and %d may be", weigh(text), most)
-		case show == 0 && utf8.RuneCountInString(text) > runes && weigh(text) > mark:
+		case show == 0 && utf8.RuneCountInString(text) > runes+leastCut && weigh(text) > mark:
 			t.Fatalf("all %d runes are shown, and %d may be", utf8.RuneCountInString(text), runes)
+		case show > 0 && weigh(text) <= most+leastCut && utf8.RuneCountInString(text) <= runes+leastCut:
+			t.Fatalf("%d of %d are shown, and a cut saves little", show, weigh(text))
 		case show > runes:
 			t.Fatalf("%d runes are shown, and %d may be", show, runes)
 		case show > 0 && weigh(shown) > max(most, mark):

@@ -255,15 +255,18 @@ func place(text string, from, to int) string {
 		first, count(text[:to]), count(text), line, last, first)
 }
 
+// leastCut is how many weighted characters a cut has to save: a reader who needs what is missing pays more for it.
+const leastCut = 1500
+
 // Fit returns how much of a rendered text may be shown, as Entry.Show and Call.Show take
 // it beside Places: so many runes that the clipped text, with the mark that names what is missing by its
 // gist, weighs no more than most, and at most runes of them. It is 0 when all of the text
-// may be shown, or when the mark would weigh as much as what it stands for. So a small
-// most cannot always be met.
+// may be shown, when a cut would save less than leastCut, or when the mark would weigh as much as what it stands
+// for. So a small most cannot always be met.
 func Fit(text, gist string, runes, most int, weigh func(string) int) int {
 	ref := Ref{Short: "0123456789abcdef", Gist: blobs.Gist(gist)}
 	n, whole := utf8.RuneCountInString(text), weigh(text)
-	if n <= runes && whole <= most || whole <= weigh(clip(text, 1, true, ref)) {
+	if n <= runes+leastCut && whole <= most+leastCut || whole <= weigh(clip(text, 1, true, ref)) {
 		return 0
 	}
 	for show := min(n-1, runes, max(1, most)); ; {

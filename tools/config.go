@@ -56,6 +56,8 @@ type Config struct {
 	// CheckTrigger says what follows from a trigger with that content, blank to remove it,
 	// or why it cannot be written. A Set that is only described needs none.
 	CheckTrigger func(name, content string) (remark string, err error)
+	// Weight is what a text weighs as the result of a call. Default: its bytes.
+	Weight func(text string) int
 	// Past does what UNCOMPACT, RECALL and COMPACT ask for, and opens paths like
 	// hash=3fa9… for READ_FILE. A Set that is only described needs none.
 	Past Past
@@ -84,6 +86,9 @@ func (c Config) complete() (Config, error) {
 	c.MaxOutput = max(cmp.Or(c.MaxOutput, defaultMaxOutput), 1<<10)
 	c.AgentDir, c.Home = resolved(c.AgentDir), resolved(c.Home)
 	c.ChatsDir = cmp.Or(c.ChatsDir, filepath.Join(c.Home, "chats"))
+	if c.Weight == nil {
+		c.Weight = func(text string) int { return len(text) }
+	}
 	var secrets, roots []string
 	for _, file := range c.Secrets {
 		secrets = append(secrets, filepath.Join(resolved(filepath.Dir(file)), filepath.Base(file)))

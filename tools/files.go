@@ -25,6 +25,7 @@ type files struct {
 	past     Past
 	checks   func(name, content string) (remark string, err error) // of a trigger: see Config.CheckTrigger
 	jobs     *jobs                                                 // nil where BASH is off
+	weight   func(text string) int                                 // see Config.Weight
 }
 
 // The identity's own files, and whether the agent may write them.
@@ -41,7 +42,8 @@ var ownFiles = []struct {
 }
 
 func newFiles(c Config) *files {
-	return &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, past: c.Past, checks: c.CheckTrigger,
+	return &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, past: c.Past,
+		checks: c.CheckTrigger, weight: c.Weight,
 		roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...))}
 }
 

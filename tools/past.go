@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"lethe/internal/lazy"
 )
 
 // Past is what an identity was told and what it has forgotten. The agent
@@ -27,13 +29,12 @@ type Original struct {
 	Hash string // as refs show it
 	Gist string
 	Time string // "said 2026-11-20 12:57", or another way to say when
-	// About is shown before the first page of several: a summary, a list of contents.
-	About string
-	Body  []byte
-	// A page shows characters that weigh Most together. They weigh what they are
-	// as they stand in a prompt.
-	Most   int
-	Weight func(text string) int
+	// Summary and Contents, lines that begin with the character where something begins, are shown before the first
+	// page of several.
+	Summary  string
+	Contents []string
+	Body     []byte
+	Most     int // what the characters of a page may weigh together
 }
 
 // Match is something that was found.
@@ -61,14 +62,15 @@ const (
 )
 
 // pastTools are UNCOMPACT, RECALL and COMPACT.
-func pastTools(p Past) []Tool {
+func pastTools(c Config) []Tool {
+	p := c.Past
 	return []Tool{
 		immediate(newTool("UNCOMPACT", func(_ context.Context, _ Call, a uncompactArgs) (Result, error) {
 			o, err := p.Open(a.Hash)
 			if err != nil {
 				return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
 			}
-			return Result{Body: o.page(int64(a.Offset), int64(a.Limit)), Bounded: true}, nil
+			return Result{Body: o.page(int64(a.Offset), int64(a.Limit), c.Weight), Bounded: true}, nil
 		})),
 		newTool("RECALL", func(ctx context.Context, _ Call, a recallArgs) (Result, error) { return search(ctx, p, a) }),
 		immediate(newTool("COMPACT", func(context.Context, Call, struct{}) (Result, error) {
@@ -88,30 +90,57 @@ type recallArgs struct {
 	Limit integer `json:"limit,omitempty" about:"matches; default 5, at most 20"`
 }
 
+// headed matches the header of an entry in an original. Its ref leads to the text below it, and its gist repeats that.
+var headed = lazy.Regexp(`(?m)^(◆ e[0-9.]+ .*) ◱hash=[0-9a-f]+ gist=[^◲\n]*◲$`)
+
 // page shows characters of an original below a line that says which. What is shown before them
-// is a part of the page, at most half of it.
-func (o Original) page(offset, limit int64) []byte {
+// is a part of the page, at most half of it, and tells only of what stands behind it.
+func (o Original) page(offset, limit int64, weigh func(string) int) []byte {
 	text := []rune(string(o.Body))
 	total := int64(len(text))
 	offset = min(max(offset, 0), total)
 	if limit <= 0 {
 		limit = usualPage
+		if total-offset < usualPage+leastCut {
+			limit = total
+		}
 	}
 	fill := func(most int) (end int64) {
 		for end = offset; end < min(offset+min(limit, int64(o.Most)), total) && most > 0; end++ {
-			most -= o.Weight(string(text[end]))
+			most -= weigh(string(text[end]))
 		}
 		return end
 	}
 	end, about := fill(o.Most), ""
-	if weight := o.Weight(o.About); offset == 0 && end < total && weight <= o.Most/2 { // else all of it follows
-		end, about = fill(o.Most-weight), o.About
+	if weight := weigh(o.about(0)); offset == 0 && end < total && weight <= o.Most/2 { // else all of it follows
+		end = fill(o.Most - weight)
+		about = o.about(end)
 	}
-	head := fmt.Sprintf(openedText+"%s (%s), %s: characters %d to %d of %d", o.Hash, o.Gist, o.Time, offset, end, total)
+	head := openedText + o.Hash
+	if about == "" || o.Summary == "" {
+		head += " (" + o.Gist + ")"
+	}
+	head += fmt.Sprintf(", %s: characters %d to %d of %d", o.Time, offset, end, total)
 	if end < total {
 		head += fmt.Sprintf("; go on with offset=%d", end)
 	}
-	return []byte(head + about + "\n\n" + string(text[offset:end]))
+	return []byte(head + about + "\n\n" + headed().ReplaceAllString(string(text[offset:end]), "$1"))
+}
+
+// about is the summary, and the contents from a character on.
+func (o Original) about(from int64) (about string) {
+	if o.Summary != "" {
+		about = "\nsummary: " + o.Summary
+	}
+	title := "\ncontents from here on, by offset:"
+	for _, line := range o.Contents {
+		var at int64
+		if fmt.Sscan(line, &at); at >= from && len(o.Contents) > 1 {
+			about += title + "\n" + line
+			title = ""
+		}
+	}
+	return about
 }
 
 func search(ctx context.Context, p Past, a recallArgs) (Result, error) {

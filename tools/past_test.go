@@ -12,12 +12,13 @@ import (
 
 // fakePast is a Past of a few texts.
 type fakePast struct {
-	sent    map[string][2]string // gist and body, by hash
-	most    int
-	matches []Match
-	remark  string
-	err     error
-	asked   string
+	sent     map[string][2]string // gist and body, by hash
+	most     int
+	contents []string
+	matches  []Match
+	remark   string
+	err      error
+	asked    string
 }
 
 func (p *fakePast) Received(hash string) (string, []byte, error) {
@@ -30,8 +31,7 @@ func (p *fakePast) Received(hash string) (string, []byte, error) {
 
 func (p *fakePast) Open(ref string) (Original, error) {
 	gist, body, err := p.Received(ref)
-	weight := func(text string) int { return len(text) }
-	return Original{Hash: ref, Gist: gist, Time: "of 2026-11-20 12:57", About: "\nsummary: s", Body: body, Most: p.most, Weight: weight}, err
+	return Original{Hash: ref, Gist: gist, Time: "of 2026-11-20 12:57", Summary: "s", Contents: p.contents, Body: body, Most: p.most}, err
 }
 
 func (p *fakePast) Search(_ context.Context, query string, limit int) ([]Match, string, error) {
@@ -48,7 +48,7 @@ func TestUncompactShowsAllPageByPage(t *testing.T) {
 	room := newIdentity(t, func(c *Config) {
 		c.Past = &fakePast{most: 24, sent: map[string][2]string{"3f9c": {"a gist", text + text}}}
 	})
-	room.gives("original of hash=3f9c (a gist), of 2026-11-20 12:57: characters 0 to 10 of 34; go on with offset=10\nsummary: s\n\none ÄÖÜ tw", "UNCOMPACT", "hash", "3f9c")
+	room.gives("original of hash=3f9c, of 2026-11-20 12:57: characters 0 to 10 of 34; go on with offset=10\nsummary: s\n\none ÄÖÜ tw", "UNCOMPACT", "hash", "3f9c")
 	lethetest.Words(t, id.ok("UNCOMPACT", "hash", "3f9c", "offset", 4, "limit", 1), "characters 4 to 5 of 17", "\n\nÄ")
 	var all strings.Builder
 	for offset, next := 0, 0; ; offset = next {
@@ -65,6 +65,27 @@ func TestUncompactShowsAllPageByPage(t *testing.T) {
 	}
 	lethetest.Words(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 99, "limit", -1), "characters 17 to 17 of 17")
 	id.fails([]string{"no such blob. Copy the hash from a ref"}, "UNCOMPACT", "ref", "beef")
+}
+
+// What a page shows is not told before it: no contents of it, no gist beside the summary, and of each entry no ref,
+// whose gist repeats the text below.
+func TestUncompactShowsEachThingOnce(t *testing.T) {
+	ref := " ◱hash=0123456789abcdef gist=first words of the text below…◲\n"
+	first := "◆ e5 inbound room=dev" + ref + "[USER:ann] one ◱hash=feed gist=her own ref◲\n"
+	text := first + "◆ e6 reply" + ref + strings.Repeat("two ", 1500) + "\n◆ e6.1 result ok" + ref + "three\n"
+	id := newIdentity(t, func(c *Config) {
+		c.Past = &fakePast{most: 1 << 20, sent: map[string][2]string{"3f9c": {"a gist", text}},
+			contents: []string{"82 e5 ann: one", "208 e6 reply two", "6207 e6.1 BASH three"}}
+	})
+	page := id.ok("UNCOMPACT", "hash", "3f9c")
+	want := "original of hash=3f9c, of 2026-11-20 12:57: characters 0 to 4000 of 6281; go on with offset=4000\nsummary: s\n" +
+		"contents from here on, by offset:\n6207 e6.1 BASH three\n\n" +
+		"◆ e5 inbound room=dev\n[USER:ann] one ◱hash=feed gist=her own ref◲\n◆ e6 reply\ntwo two "
+	if !strings.HasPrefix(page, want) {
+		t.Errorf("it begins\n%.*s\nand not\n%s", len(want), page, want)
+	}
+	lethetest.Words(t, id.ok("UNCOMPACT", "hash", "3f9c", "offset", 4000), "3f9c (a gist), of", "two \n◆ e6.1 result ok\nthree\n")
+	id.gives("original of hash=3f9c (a gist), of 2026-11-20 12:57: characters 2000 to 2004 of 6281; go on with offset=2004\n\n two", "UNCOMPACT", "hash", "3f9c", "offset", 2000, "limit", 4)
 }
 
 func TestRecall(t *testing.T) {

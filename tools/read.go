@@ -3,6 +3,7 @@ package tools
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -19,6 +20,7 @@ const (
 	pageBytes = 64 << 10 // bytes of a page, whatever limit asks for
 	lineBytes = 2000     // bytes of a line that are shown among others
 	sniffed   = 8 << 10  // bytes looked at to tell text from binary
+	leastCut  = 1500     // what a page may weigh more where it then holds all that was asked for
 )
 
 // How much of a file one call goes through, in bytes: all lines of a file up to countBytes
@@ -33,31 +35,31 @@ type readArgs struct {
 	Path   string  `json:"path"`
 	Offset integer `json:"offset,omitempty" about:"first line, from 1; -50 shows the last 50"`
 	Limit  integer `json:"limit,omitempty" about:"number of lines"`
-	Column integer `json:"column,omitempty" about:"byte of that line to begin at; shows up to 64 KB of it"`
+	Column integer `json:"column,omitempty" about:"byte of that line to begin at"`
 }
 
-func (f *files) read(ctx context.Context, _ Call, a readArgs) (Result, error) {
+func (f *files) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 	if hash, ok := refOf(a.Path); ok {
-		return f.readRef(ctx, hash, a)
+		return f.readRef(ctx, c, hash, a)
 	}
 	p, err := f.resolve(a.Path)
 	if err != nil {
 		return Result{}, err
 	}
 	if p.shown == guidePath {
-		return render(ctx, strings.NewReader(trigger.Guide), int64(len(trigger.Guide)), p.shown, a)
+		return f.render(ctx, c, strings.NewReader(trigger.Guide), int64(len(trigger.Guide)), p.shown, a)
 	}
 	file, fi, err := p.open()
 	if err != nil {
 		return Result{}, err
 	}
 	defer file.Close()
-	return render(ctx, file, fi.Size(), p.shown, a)
+	return f.render(ctx, c, file, fi.Size(), p.shown, a)
 }
 
 // render shows the asked part of a file, or describes one that is not text.
-func render(ctx context.Context, r io.ReadSeeker, size int64, name string, a readArgs) (Result, error) {
-	s := scanner{ctx: ctx, r: bufio.NewReaderSize(io.LimitReader(r, scanBytes), 64<<10)}
+func (f *files) render(ctx context.Context, c Call, r io.ReadSeeker, size int64, name string, a readArgs) (Result, error) {
+	s := scanner{ctx: ctx, r: bufio.NewReaderSize(io.LimitReader(r, scanBytes), 64<<10), weigh: f.weight, most: cmp.Or(c.Most, pageBytes)}
 	head, err := s.r.Peek(sniffed)
 	if isBinary(head) {
 		return Result{Body: describeBinary(head, size, name)}, nil
@@ -79,7 +81,7 @@ func render(ctx context.Context, r io.ReadSeeker, size int64, name string, a rea
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	return Result{Body: body}, nil
+	return Result{Body: body, Bounded: true}, nil
 }
 
 func isBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
@@ -106,13 +108,23 @@ func (s *scanner) page(size int64, name string, a readArgs) ([]byte, error) {
 		_, _, err = s.next(0, 0)
 	}
 	last := first - 1
-	for err == nil && last-first+1 < limit && (body.Len() == 0 || body.Len()+lineBytes <= pageBytes) {
+	weight, full, before := 0, 0, last // a full page ends there, unless little more is all
+	for err == nil && last-first+1 < limit && weight <= s.most+leastCut && body.Len()+lineBytes <= pageBytes {
 		var text string
 		var length int64
-		if text, length, err = s.next(column-1, most); err == nil {
-			last = s.line
-			writeLine(&body, text, length, last, column)
+		if text, length, err = s.next(column-1, min(most, s.most)); err != nil {
+			break
 		}
+		line := lineShown(text, length, s.line, column)
+		if weight += s.weigh(line); weight > s.most && full == 0 {
+			full, before = body.Len(), last
+		}
+		last = s.line
+		body.WriteString(line)
+	}
+	if weight > s.most+leastCut && full > 0 {
+		body.Truncate(full)
+		last = before
 	}
 	if err != nil && err != io.EOF {
 		return nil, err
@@ -142,13 +154,13 @@ func (s *scanner) page(size int64, name string, a readArgs) ([]byte, error) {
 	return append(append(head, "]\n"...), body.Bytes()...), nil
 }
 
-func writeLine(body *bytes.Buffer, text string, length, line, column int64) {
-	body.WriteString(text)
+// lineShown is a line with a mark of what is left out of it.
+func lineShown(text string, length, line, column int64) string {
 	shown := column - 1 + int64(len(text))
 	if left := length - shown; left > 0 {
-		fmt.Fprintf(body, "…[line %d goes on for %d bytes: offset %d, column %d]", line, left, line, shown+1)
+		text += fmt.Sprintf("…[line %d goes on for %d bytes: offset %d, column %d]", line, left, line, shown+1)
 	}
-	body.WriteByte('\n')
+	return text + "\n"
 }
 
 // scanner reads lines of any length without holding more of them than asked.
@@ -156,6 +168,9 @@ type scanner struct {
 	ctx  context.Context
 	r    *bufio.Reader
 	line int64 // lines that were begun
+
+	weigh func(text string) int
+	most  int // what a page may weigh
 }
 
 // next reads one line. It returns up to most bytes of it from byte skip on, cut at a

@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -95,4 +96,33 @@ func TestReadLargeFiles(t *testing.T) {
 	id.fails([]string{"offset 2000 is beyond the end: the file has 1002 lines"}, "READ_FILE", "path", "rooms/dev.md", "offset", 2000)
 	id.fails([]string{"too much to count from its end. Use BASH"}, "READ_FILE", "path", "holed", "offset", -20)
 	id.fails([]string{"16 MB"}, "EDIT_FILE", "path", "holed", "old", "a", "new", "b")
+}
+
+// A page holds no more lines than may be shown, and its first line says so; but what would be left out is shown, too,
+// where it is little.
+func TestReadShowsWhatTheHeaderSays(t *testing.T) {
+	id := newIdentity(t, nil)
+	line := strings.Repeat("x", 99) + "\n"
+	read := func(name string, lines, most int, more ...any) string {
+		t.Helper()
+		id.file(name, strings.Repeat(line, lines))
+		args, err := json.Marshal(map[string]any{"path": name, "offset": append(more, 1)[0]})
+		lethetest.Must(t, err)
+		r := id.Run(t.Context(), Call{ID: "e1.1", Name: "READ_FILE", Args: args, Most: most})
+		if r.Err || !r.Bounded {
+			t.Fatalf("%+v", r)
+		}
+		head, body, _ := strings.Cut(string(r.Body), "\n")
+		var first, last, of int
+		fmt.Sscanf(head, "["+name+": lines %d-%d of %d", &first, &last, &of)
+		if n := strings.Count(body, line); n*len(line) != len(body) || n != last-first+1 || of != lines {
+			t.Errorf("%s, and %d lines follow", head, n)
+		}
+		return head
+	}
+	lethetest.Words(t, read("whole", 40, 4000), "lines 1-40 of 40")
+	lethetest.Words(t, read("nearly", 55, 4000), "lines 1-55 of 55")
+	lethetest.Words(t, read("large", 56, 4000), "lines 1-40 of 56", "next page: offset 41")
+	lethetest.Words(t, read("rest", 56, 4000, 41), "lines 41-56 of 56")
+	lethetest.Words(t, read("small", 20, 200), "lines 1-2 of 20", "next page: offset 3")
 }

@@ -25,7 +25,7 @@ func refOf(path string) (string, bool) {
 
 // readRef shows what stands behind a ref, if it is text. Anything else becomes a
 // file of the workspace, where commands can work on it.
-func (f *files) readRef(ctx context.Context, hash string, a readArgs) (Result, error) {
+func (f *files) readRef(ctx context.Context, c Call, hash string, a readArgs) (Result, error) {
 	gist, body, err := f.past.Received(hash)
 	if err != nil {
 		return Result{}, err
@@ -41,7 +41,7 @@ func (f *files) readRef(ctx context.Context, hash string, a readArgs) (Result, e
 	}
 	r := Result{Body: describeBinary(head, int64(len(body)), shown)}
 	if text {
-		r, err = render(ctx, bytes.NewReader(body), int64(len(body)), shown, a)
+		r, err = f.render(ctx, c, bytes.NewReader(body), int64(len(body)), shown, a)
 	}
 	r.Body = append(where, r.Body...)
 	return r, err

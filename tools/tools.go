@@ -58,6 +58,8 @@ type Call struct {
 	// room JobRoom. Without a number it cannot.
 	Job     int
 	JobRoom string
+	// Most is what a page of READ_FILE may weigh; 0 sets no bound.
+	Most int
 	// Output, if not nil, gets what a command writes while it runs.
 	Output func([]byte)
 }
@@ -133,7 +135,7 @@ func New(c Config) (*Set, error) {
 		}
 		all = append(all, b.tool())
 	}
-	set := &Set{tools: append(append(all, pastTools(c.Past)...), spawnTool(c.Spawn)), conf: c, jobs: f.jobs}
+	set := &Set{tools: append(append(all, pastTools(c)...), spawnTool(c.Spawn)), conf: c, jobs: f.jobs}
 	if len(c.Only) > 0 {
 		set.tools = slices.DeleteFunc(set.tools, func(t Tool) bool { return !slices.Contains(c.Only, t.Name) })
 	}
