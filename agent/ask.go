@@ -75,7 +75,7 @@ func (a *Agent) maySay(room, text string) error {
 	return nil
 }
 
-const askedFirst = "People are asked first, in the room you are answering. The answer comes in as an entry, and then the output; do not call it again before."
+const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an entry, and then the output. Do not call it again before."
 
 // ask records a question, the n-th of a commit.
 func (a *Agent) ask(k mind.Ask, n int) record {

@@ -11,6 +11,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
@@ -54,6 +55,32 @@ func (w *world) question(room string, n int) (q chat.Question) {
 }
 
 const deploy = `{"question":"Deploy?","options":"yes|no"}`
+
+// A WAIT has ended its turn: where roles have to take turns, what comes in behind it is preceded by no filler, as if
+// the turn went on. Nor does a call that people have to approve let the identity wait in its turn.
+func TestAskingEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "BASH rm *", waits("ship it", deploy),
+		rehearsal.Step{Contains: "clean up", Answer: calls("BASH", `{"command":"rm -r build"}`)})
+	w.use(llm.Config{Preset: "custom"})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "ship it")
+	w.question("dev", 1)
+	r.settled()
+	r.ask("how are you")
+	w.say("dev", "ann", "yes")
+	w.eventually("the answer is heard", func() bool { return len(w.fold(id).Questions) == 0 })
+	r.settled()
+	turns := strings.Join(w.turns(), "\n")
+	contains(t, turns, "the answer comes in as an entry that cites the question.\n\n◆ e4 inbound room=dev\n[USER:ann ")
+	if strings.Contains(turns, "(not finished yet)") {
+		t.Errorf("a filler stands in\n%s", turns)
+	}
+	r.ask("clean up")
+	contains(t, strings.Join(w.turns(), "\n"), "End your turn: their answer comes in")
+	r.checked()
+}
 
 // A question is one line and its answer one entry, whatever is killed when; meanwhile the identity
 // talks. Nobody else's line answers it, nor does a later one.

@@ -224,24 +224,26 @@ def messages(state, notes, add):
         if not all(c.get("status") for c in e["calls"]): break
         calls = [(f"e{e['n']}_{k}", c) for k, c in enumerate(e["calls"], 1)]
         add("assistant", e["text"] if e["text"].strip(SPACE) else "" if calls else "(no answer)", e["reasoning"], calls)
-        for id, c in calls: add("tool", c["text"] if c["text"].strip(SPACE) else "(no output)", id=id)
+        for id, c in calls: add("tool", c["text"] if c["text"].strip(SPACE) else "(no output)", id=id, ends=(c["tool"], c["status"]) == ("WAIT", "ok"))
     if notes: add("user", notes, remark=True)
 
 def request(state, notes, preset):
     _, tokens, user, style, most, key, stands, turns = PRESETS[preset]
-    out, params = [], state["stable"]["params"]
+    out, params, ended = [], state["stable"]["params"], False
     def call_id(id):
         n, digits = int(hashlib.sha256(encode(id)).hexdigest(), 16), ""
         while n: n, digits = n // 36, "0123456789abcdefghijklmnopqrstuvwxyz"[n % 36] + digits
         return digits[:9] if preset == "mistral" else id
-    def add(role, content, reasoning="", calls=(), id="", remark=False):
+    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False):
+        nonlocal ended
         last = out[-1]["role"] if out and turns == "yes" else ""
-        if role == "user" and (last == "user" or last == "tool" and remark):
+        if role == "user" and (last == "user" or last == "tool" and (remark or ended)):
             out[-1]["content"] += "\n\n" + content
             return
         if (last, role) == ("tool", "user"): add("assistant", "(not finished yet)")
         if role == "assistant" and last in ("assistant", "system"): add("user", "(continue)")
         out.append({"role": role, "content": content})
+        ended = ends
         if role == "assistant" and (stands == "all" or stands and calls): reasoning = reasoning or "(no reasoning recorded)"
         if reasoning and key: out[-1][key] = reasoning
         if calls: out[-1]["tool_calls"] = [{"id": call_id(i), "type": "function", "function": {"name": c["tool"], "arguments": c["args"] or "{}"}} for i, c in calls]

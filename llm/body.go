@@ -159,8 +159,8 @@ func (p PresetInfo) setThinking(body map[string]any, r Request) {
 // joins reports whether m becomes a part of the message before it. A filler
 // between them would look like the answer to that one: the model would go on to
 // what m says and leave it at that.
-func joins(last string, m Message) bool {
-	return m.Role == "user" && (last == "user" || last == "tool" && m.Aside)
+func (w *writer) joins(m Message) bool {
+	return m.Role == "user" && (w.last.Role == "user" || w.last.Role == "tool" && (m.Aside || w.ended))
 }
 
 // fillerBetween is what has to be said between two messages. The results of one

@@ -52,7 +52,8 @@ type Message struct {
 	CallID    string     `json:"tool_call_id,omitempty"`      // tool: the call that this message answers
 	// Aside: a user message that remarks on what stands before it. Where roles have to take
 	// turns it becomes a part of a result too; what people say does not, since their words are
-	// not to be taken for one.
+	// not to be taken for one. A result that is an Aside has ended its turn: what people say
+	// then becomes a part of it, since it has been answered by nobody.
 	Aside bool `json:"-"`
 }
 

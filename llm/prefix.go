@@ -74,12 +74,13 @@ type writer struct {
 	preset PresetInfo
 	out    []byte       // messages, with a comma behind each
 	last   *wireMessage // behind them; others may join it
+	ended  bool         // last is a result that has ended its turn
 }
 
 func (w *writer) add(m Message) {
 	next := w.preset.message(m)
 	if w.preset.Alternate && w.last != nil {
-		if joins(w.last.Role, m) {
+		if w.joins(m) {
 			next, w.last = *w.last, nil // which copies have, too
 			next.Content += "\n\n" + m.Content
 		} else if fill, ok := fillerBetween(w.last.Role, m.Role); ok {
@@ -89,7 +90,7 @@ func (w *writer) add(m Message) {
 		}
 	}
 	w.flush()
-	w.last = &next
+	w.last, w.ended = &next, next.Role == "tool" && (m.Role == "tool" && m.Aside || m.Role == "user" && w.ended)
 }
 
 func (w *writer) flush() {

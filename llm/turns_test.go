@@ -40,6 +40,10 @@ func turns() []Message {
 		{Role: "user", Content: "hint", Aside: true},
 		{Role: "assistant", Content: "three"},
 		{Role: "user", Content: "thanks"},
+		call("d"),
+		{Role: "tool", CallID: "d", Content: "asked", Aside: true},
+		{Role: "user", Content: "hint", Aside: true},
+		{Role: "user", Content: "yes"},
 		{Role: "user", Content: "task"},
 	}
 }
@@ -48,7 +52,8 @@ func turns() []Message {
 // had been answered.
 func TestJoin(t *testing.T) {
 	strict := []string{"system soul", "user past|list them|hint", "assistant +2", "tool one", "tool failed|hint|note", "assistant +1", "tool two|note",
-		"assistant " + fillUnit, "user and count them|hint", "assistant three", "user thanks|task"}
+		"assistant " + fillUnit, "user and count them|hint", "assistant three", "user thanks",
+		"assistant +1", "tool asked|hint|yes|task"}
 	for _, name := range Presets() {
 		var got, want []string
 		for _, m := range bodyOf(t, name, Request{Model: "m", Messages: turns()}).Messages {

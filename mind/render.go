@@ -18,7 +18,7 @@ type Message struct {
 	Reasoning string
 	Calls     []WireCall
 	CallID    string // of a tool message
-	Aside     bool   `json:",omitempty"` // a user message that is not a person's: the harness remarks on what stands before it
+	Aside     bool   `json:",omitempty"` // see llm.Message
 }
 
 // WireCall is a tool call of an assistant message. Ids are ours: e12_1.
@@ -76,7 +76,7 @@ func (e *Entry) Messages(indented bool) []Message {
 		if strings.TrimSpace(text) == "" {
 			text = "(no output)"
 		}
-		out = append(out, Message{Role: "tool", Content: text, CallID: id})
+		out = append(out, Message{Role: "tool", Content: text, CallID: id, Aside: c.Tool == "WAIT" && c.Status == OK})
 	}
 	return out
 }
