@@ -19,8 +19,10 @@ type Stretch struct {
 	Back  int       `json:"back,omitempty"` // the entry that it goes on behind, of a branch
 	From  int       `json:"from,omitempty"` // its first entry and its last, if any
 	To    int       `json:"to,omitempty"`
-	Words string    `json:"words,omitempty"` // the first that it heard
+	Words string    `json:"words,omitempty"` // what it was about
 	Marks []string  `json:"marks,omitempty"` // labels, and forks of this home
+
+	relevance int // of the range that has faded whose gist Words are
 }
 
 // Tree lists the stretches of a life, oldest first.
@@ -52,8 +54,16 @@ func (h Home) Tree(id agent.Identity) (list []Stretch, err error) {
 		if n, k, err := mind.ParseID(e.Arg(0)); err == nil && k == 0 && e.Kind != "posted" {
 			now.From, now.To, last = cmp.Or(now.From, n), n, n
 		}
-		if e.Kind == "inbound" && now.Words == "" && len(e.Refs) > 0 {
+		if (e.Kind == "inbound" || e.Kind == "reply") && now.Words == "" && len(e.Refs) > 0 {
 			now.Words = e.Refs[0].Gist
+		}
+		fade, _ := event.As[event.Fade](e)
+		for i := range list {
+			s := &list[i]
+			if fade.Entries.From <= s.To && s.From <= fade.Entries.To && fade.Relevance > s.relevance &&
+				fade.To != mind.Card && len(e.Refs) > 0 {
+				s.Words, s.relevance = e.Refs[0].Gist, fade.Relevance
+			}
 		}
 		if e.Kind == "labelled" {
 			now.Marks = append(now.Marks, fmt.Sprintf("e%d is %s", last, e.Get("label")))

@@ -180,10 +180,11 @@ func (p *program) treeCommand() *cobra.Command {
 		root := tree.Root(fmt.Sprintf("%s %.16s", id.Name, id.Self))
 		nodes, line := []*tree.Tree{}, root
 		for i, s := range stretches {
-			words := fmt.Sprintf("epoch %d %s  %s", s.Epoch, s.Why, s.At.Local().Format("2006-01-02 15:04"))
+			words := fmt.Sprintf("%s  epoch %d %s  %s", chat.Sanitize(s.Words), s.Epoch, s.Why, s.At.Local().Format("2006-01-02 15:04"))
 			if s.From > 0 {
-				words = strings.TrimSpace(fmt.Sprintf("%s  e%d..e%d  %s", words, s.From, s.To, chat.Sanitize(s.Words)))
+				words = fmt.Sprintf("%s  e%d..e%d", words, s.From, s.To)
 			}
+			words = strings.TrimSpace(words)
 			if s.Back > 0 {
 				words = fmt.Sprintf("behind e%d: %s", s.Back, words)
 				line = nodes[max(0, slices.IndexFunc(stretches[:i], func(o report.Stretch) bool { return o.From <= s.Back && s.Back <= o.To }))]

@@ -16,25 +16,29 @@ func (p *program) recallCommand() *cobra.Command {
 	var name string
 	var f report.Search
 	cmd := &cobra.Command{
-		Use:   "recall QUERY...",
+		Use:   "recall [NAME] QUERY...",
 		Short: "Search what an identity has forgotten",
-		Long: `Recall searches by words what has faded from the context of an identity: the default
-one, or that of --name. It prints the address, time and summary of each match, and
+		Long: `Recall searches by words what has faded from the context of an identity: the one that the first
+of several words names, or the default one. With --name, all words are the query. It prints the address, time and summary of each match, and
 the passage that fits; lethe cat prints the whole text. The index is a cache, which
 can be deleted at any time.
 
 A query is plain text: quotes, AND, * and the like have no special meaning.`,
 		Example: `  lethe recall "what did bob say about the harbour?"
   lethe recall timeout --tool BASH --since 7d
-  lethe recall --name ada invoice --room billing --since 2026-05-01 --json`,
-		Args: args(cobra.MinimumNArgs(1)),
+  lethe recall ada invoice --room billing --since 2026-05-01 --json`,
+		Args:              args(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: firstOnly(p.completeIdentities),
 		RunE: func(cmd *cobra.Command, list []string) error {
+			if id, err := p.home.Find(list[0]); err == nil && id.Name == list[0] && name == "" && len(list) > 1 {
+				name, list = id.Name, list[1:]
+			}
 			f.Text = strings.Join(list, " ")
 			return p.recall(cmd.Context(), name, f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&name, "name", "", "`NAME` or hash of the identity (default: the default identity)")
+	flags.StringVar(&name, "name", "", "`NAME` or hash of the identity, where the first word is not to name it")
 	flags.StringVar(&f.Since, "since", "", "only what was said after this `TIME`: 7d, 12h, 2026-05-01, 2026-05-01T12:00:00Z")
 	flags.StringVar(&f.Until, "until", "", "only what was said before this `TIME`")
 	flags.StringVar(&f.Room, "room", "", "only what was heard in this `ROOM`")

@@ -93,10 +93,10 @@ func (t *tour) forget() {
 // words, and sees the identity reminded of it.
 func (t *tour) remember() {
 	t.text("Nothing is lost: every original is a blob, and a ref opens it. You can search what it has forgotten:")
-	t.command("lethe recall --name %s %s", name, search)
+	t.command("lethe recall %s %s", name, search)
 	var found string
 	t.await("lethe recall to find the detail", func() bool {
-		found = t.output(t.lethe("recall", "--name", name, search))
+		found = t.output(t.lethe("recall", name, search))
 		return strings.Contains(strings.Join(strings.Fields(found), " "), detail)
 	})
 	t.excerpt(clipLines(found, 3)...)
