@@ -79,6 +79,7 @@ type Config struct {
 	MaxAgentTurns int          // turns in a room where only agents speak; default 8
 	Tools         tools.Config // the parts that are not the identity's own
 	Gate          Gate         // what a final answer has to pass; default nothing
+	pins          []string     // of a child's parent
 	Reviews       Identity     // that this one is the reviewer of; default none
 	Reviewer      string       // the name of the identity that reviews this one; default none
 	Notify        []string     // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
@@ -214,6 +215,9 @@ func open(id Identity, cfg Config) (_ *Agent, err error) {
 	}
 	switch {
 	case a.fresh:
+		for _, text := range a.cfg.pins { // no summary ends them
+			a.state.Pins = append(a.state.Pins, mind.Pin{Text: text, Weight: mind.PinnedByPerson})
+		}
 		err = a.renew("boot")
 	case a.wanted() != a.state.Stable.Params: // other tools or texts alone wait for the next epoch, or each update would cost the cache
 		err = a.renew("settings")

@@ -35,6 +35,7 @@ type Child struct {
 	USD    float64    `toml:"usd,omitzero"`
 	Schema string     `toml:"schema,omitempty"`
 	Check  string     `toml:"check,omitempty"`
+	Pins   []string   `toml:"pins,omitempty"` // the parent's; not in SOUL.md, where nothing can be erased
 }
 
 const taskFile = "task.toml"
@@ -114,7 +115,7 @@ func (c Config) forChild(id Identity) (Config, error) {
 	if !c.Offline {
 		c.Params.Model = cmp.Or(child.Model, c.Params.Model)
 	}
-	c.Tools.Only = child.Tools
+	c.Tools.Only, c.pins = child.Tools, child.Pins
 	c.Gate = Gate{Check: child.Check, Schema: json.RawMessage(child.Schema)}
 	if up := above(c.Store, id.Self); len(up) > 0 && c.Tools.Workspace == "" {
 		c.Tools.Lent = filepath.Join(c.Home.Agents(), up[len(up)-1], "workspace")

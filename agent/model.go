@@ -39,6 +39,7 @@ type known struct {
 	joined, company []string
 	granted         map[string]bool // State.Grants
 	spoken          bool            // State.Spoken
+	triggers        []status.Trigger
 }
 
 // outage is how long the model could not be asked.
@@ -148,7 +149,7 @@ func redacted(r llm.Reply) llm.Reply {
 // commands and so changes the state: f reads a.call.known instead. f's context ends with ctx, at a /stop and when
 // a stop is asked for. It returns when f has returned.
 func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
-	a.call.known = known{a.joined(), a.company(), maps.Clone(a.state.Grants), a.state.Spoken}
+	a.call.known = known{a.joined(), a.company(), maps.Clone(a.state.Grants), a.state.Spoken, a.triggers.status()}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	defer func() { cancel(); <-done }() // also when this panics: f writes to the purse

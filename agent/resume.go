@@ -203,7 +203,7 @@ func (a *Agent) makeTools() error {
 	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
 	conf.Rooms, conf.Past, conf.Spawn, conf.CheckTrigger = (*roomTools)(a), (*past)(a), a.spawn, a.checkTrigger
 	conf.Workspace = a.workspace()
-	conf.JobEnded, conf.Weight = a.stir, weightOf
+	conf.JobEnded, conf.Weight, conf.Times = a.stir, weightOf, a.times
 	set, err := tools.New(conf)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)

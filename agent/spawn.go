@@ -117,7 +117,7 @@ func (a *Agent) spawn(call string, s tools.Spawn) (string, error) {
 	}
 	a.leaveOld()
 	a.team.start(id, a.top())
-	return fmt.Sprintf("%s works in room %s. Its result comes as a line there; SAY there tells it more.", c.Name, c.Room), nil
+	return fmt.Sprintf("%s works in room %s.", c.Name, c.Room), nil
 }
 
 // bootChild boots a child, or finds it.
@@ -134,9 +134,13 @@ func (a *Agent) bootChild(c mind.Child, s tools.Spawn) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
+	var pins []string
+	for _, p := range a.state.Pins {
+		pins = append(pins, p.Text)
+	}
 	id, err := Boot(a.cfg.Home, a.store, BootOptions{Name: c.Name, Soul: soulOf(s, a.id.Name, c.Room), Rooms: []string{c.Room}, Child: &Child{
 		At: c.At, Parent: self, Of: a.id.Name, Room: c.Room, Brief: blobs.Gist(s.Brief), Tools: names, Model: cmp.Or(s.Model, a.state.Stable.Params.Model), USD: usd,
-		Schema: string(s.Schema), Check: s.Check,
+		Schema: string(s.Schema), Check: s.Check, Pins: pins,
 	}})
 	if errors.Is(err, ErrExists) {
 		if up := above(a.store, id.Self); len(up) == 0 || up[0] != a.id.Self {

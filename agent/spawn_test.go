@@ -71,6 +71,38 @@ func TestSpawn(t *testing.T) {
 	equal(t, "pieces", w.fold(id).Children[0].Ended, 2)
 }
 
+// What is pinned before a parent is pinned before its children from their first request on, and no summary ends it.
+func TestChildKeepsPins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, who("", "start", calls("SPAWN", `{"brief":"look around"}`)), always("well"))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	r.ask("Rule for everybody: never write to prod.")
+	w.talk(8, 20)
+	r.settled()
+	r.compact()
+	r.finish()
+	before := w.fold(id).Pins
+	if len(before) == 0 || !strings.Contains(before[0].Text, "never write to prod") {
+		t.Fatalf("the pins of the parent are %+v", before)
+	}
+	w.supervise(id)
+	w.ask("dev", "start")
+	child := w.child()
+	w.eventually("it has worked", func() bool { return len(w.having(child, "stopped", "why", "done")) == 1 })
+	pins := w.fold(child).Pins
+	if len(pins) != len(before) || pins[0].Text != before[0].Text || pins[0].From != 0 || pins[0].Weight != mind.PinnedByPerson {
+		t.Errorf("its pins are %+v", pins)
+	}
+	var asked []string
+	for _, q := range w.requests() {
+		if text := string(q.first); strings.Contains(text, "You work for another agent") {
+			asked = append(asked, text)
+		}
+	}
+	contains(t, strings.Join(asked, "\n"), `◆ pins\n- `+before[0].Text+`\n`)
+}
+
 // who matches the requests of a child of the named agent, and of its own for "".
 func who(parent, contains string, a *rehearsal.Answer) rehearsal.Step {
 	return rehearsal.Step{Contains: contains, Answer: a, Times: -1, Match: func(r *rehearsal.Request) bool {

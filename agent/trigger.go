@@ -249,6 +249,9 @@ func (t *triggers) fire(r *armed, m moment, printed string, out []record) ([]rec
 	if m.missed > 0 {
 		text += fmt.Sprintf("\n(times before this one that were missed: %d)", m.missed)
 	}
+	if m.manual != "" {
+		text += "\n(a person has had this fire now; its times stay as they are)"
+	}
 	text = strings.TrimSpace(text + "\n" + printed)
 	e := event.Fired{By: r.Signer(), Missed: m.missed, Silent: r.silent, Manual: m.manual, Seen: m.seen}
 	r.silent, r.changed, r.base, r.run = 0, time.Time{}, m.seen, nil

@@ -64,6 +64,18 @@ func (a *Agent) checkTrigger(name, content string) (remark string, err error) {
 	}
 }
 
+// times tells when triggers fire next, and what time it is for people. It runs beside the loop.
+func (a *Agent) times() (text string) {
+	for _, t := range a.call.known.triggers {
+		next := "none that is known"
+		if !t.Next.IsZero() {
+			next = t.Next.In(a.cfg.Zone).Format(time.RFC3339)
+		}
+		text += fmt.Sprintf("[%s: next time %s %s]\n", t.Name, next, t.Error)
+	}
+	return text + fmt.Sprintf("[for the people here it is %s (%s)]\n", time.Now().In(a.cfg.Zone).Format(time.RFC3339), a.cfg.Zone)
+}
+
 // written matches what the daemon writes in a home, and no workspace: that is the only "w" in the directory of an identity.
 var written = lazy.Regexp(`^(\.|names|ledger|(blobs|bridges|chats|lost\+found)(/.*)?|agents(/[^/]+(/[^w].*)?)?)$`)
 

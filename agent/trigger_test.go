@@ -137,7 +137,32 @@ func TestTriggerWatches(t *testing.T) {
 	r.settled()
 	equal(t, "lines", len(w.by("ops", "watch-notes")), 3)
 	equal(t, "answers", len(w.by("ops", "ada")), 3)
+	contains(t, w.by("ops", "watch-notes")[2].Text, "look\n(a person has had this fire now; its times stay as they are)")
 	r.stop()
+}
+
+// LIST shows when triggers fire next, on the clocks of the people there.
+func TestTriggersAreListed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "which ones", Answer: calls("LIST", `{"path":"self/triggers"}`)})
+	w.conf.Zone = time.FixedZone("CET", 3600)
+	id := w.boot("ada", "dev")
+	w.trigger(id, "brief.toml", "cron = \"0 9 * * *\"\nsay = \"the brief\"\n")
+	w.trigger(id, "elsewhere.toml", "at = \"2101-01-01 08:00\"\ntz = \"UTC\"\nroom = \"ops\"\nsay = \"a new century\"\n")
+	w.trigger(id, "wrong.toml", "every = \"soon\"\n")
+	r := w.run(id)
+	r.ask("which ones")
+	r.stop()
+	for _, m := range w.fold(id).Messages("") {
+		if m.Role == "tool" {
+			for _, want := range []string{"brief.toml  ", "[brief: next time 20", "T09:00:", "+01:00 ]\n",
+				"[elsewhere: next time 2101-01-01T09:00:00+01:00 ]\n", "[wrong: next time none that is known every = ", "[for the people here it is 20", "+01:00 (CET)]\n"} {
+				contains(t, m.Content, want)
+			}
+			return
+		}
+	}
+	t.Error("there is no result")
 }
 
 // A change in the step of the file system's clock in which a trigger first looked is noticed, and its absence is not.

@@ -13,7 +13,7 @@ import (
 const maxEdit = 16 << 20
 
 type editArgs struct {
-	Path string `json:"path" about:"relative to the workspace, or self/…"`
+	Path string `json:"path"`
 	Old  string `json:"old"`
 	New  string `json:"new"`
 }

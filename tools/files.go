@@ -25,6 +25,7 @@ type files struct {
 	past     Past
 	checks   func(name, content string) (remark string, err error) // of a trigger: see Config.CheckTrigger
 	jobs     *jobs                                                 // nil where BASH is off
+	times    func() string                                         // see Config.Times
 	weight   func(text string) int                                 // see Config.Weight
 }
 
@@ -43,7 +44,7 @@ var ownFiles = []struct {
 
 func newFiles(c Config) *files {
 	return &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, past: c.Past,
-		checks: c.CheckTrigger, weight: c.Weight,
+		checks: c.CheckTrigger, times: c.Times, weight: c.Weight,
 		roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...))}
 }
 

@@ -33,7 +33,7 @@ func (f *files) list(_ context.Context, _ Call, a listArgs) (Result, error) {
 			}
 			out = fmt.Appendf(out, "self/%s  %s, %s\n", o.name, sizeOf(f.agentDir, o.name, "not written yet"), may)
 		}
-		out = append(out, guidePath+"  how to make a trigger, read only\nself/triggers/  your triggers, writable\n"...)
+		out = append(out, guidePath+"  all about triggers, read only\nself/triggers/  your triggers and when they fire, writable\n"...)
 		return Result{Body: out}, nil
 	case "rooms":
 		joined := f.joined()
@@ -55,6 +55,9 @@ func (f *files) list(_ context.Context, _ Call, a listArgs) (Result, error) {
 	body, err := listPlace(root, p)
 	if err != nil {
 		return Result{}, p.explain("list", err, root)
+	}
+	if p.shown == "self/triggers" {
+		body = append(body, f.times()...)
 	}
 	return Result{Body: body}, nil
 }

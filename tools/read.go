@@ -108,23 +108,22 @@ func (s *scanner) page(size int64, name string, a readArgs) ([]byte, error) {
 		_, _, err = s.next(0, 0)
 	}
 	last := first - 1
-	weight, full, before := 0, 0, last // a full page ends there, unless little more is all
-	for err == nil && last-first+1 < limit && weight <= s.most+leastCut && body.Len()+lineBytes <= pageBytes {
+	left := s.most
+	if size <= int64(left+leastCut) { // all of it
+		left += leastCut
+	}
+	for err == nil && last-first+1 < limit {
 		var text string
 		var length int64
 		if text, length, err = s.next(column-1, min(most, s.most)); err != nil {
 			break
 		}
 		line := lineShown(text, length, s.line, column)
-		if weight += s.weigh(line); weight > s.most && full == 0 {
-			full, before = body.Len(), last
+		if left -= s.weigh(line); left < 0 && body.Len() > 0 {
+			break
 		}
 		last = s.line
 		body.WriteString(line)
-	}
-	if weight > s.most+leastCut && full > 0 {
-		body.Truncate(full)
-		last = before
 	}
 	if err != nil && err != io.EOF {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 type Spawn struct {
 	Brief  string `json:"brief"`
 	Soul   string `json:"soul,omitempty"`
-	Tools  loose  `json:"tools,omitempty"`
+	Tools  loose  `json:"tools,omitempty" about:"names of yours; default: all but JOIN, LEAVE"`
 	Model  string `json:"model,omitempty"`
 	USD    loose  `json:"usd,omitempty"`
 	Schema loose  `json:"schema,omitempty"`

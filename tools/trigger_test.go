@@ -9,9 +9,28 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lethe/internal/lethetest"
+	"lethe/trigger"
 )
+
+// The example that WRITE_FILE shows is a trigger, with each of the keys that it names.
+func TestTriggerInTheDescription(t *testing.T) {
+	text, err := descriptions.ReadFile("write_file.md")
+	lethetest.Must(t, err)
+	_, example, _ := strings.Cut(string(text), "has more than\n\n")
+	rest, others, _ := strings.Cut(strings.Replace(example, " # or ", "\n#", 1), "\n#")
+	others, keys, _ := strings.Cut(others, "\n")
+	for _, when := range append(strings.Split(others, ", "), rest) {
+		if _, err := trigger.Parse("brief", []byte(when+"\n"+keys), time.UTC); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	if n := len(strings.Split(others, ", ")); n != 3 {
+		t.Errorf("%d other keys are named in %s", n, example)
+	}
+}
 
 // noTrigger refuses triggers that say no.
 func noTrigger(name, content string) (string, error) {
@@ -22,7 +41,9 @@ func noTrigger(name, content string) (string, error) {
 }
 
 func TestWriteTrigger(t *testing.T) {
-	id := newIdentity(t, func(c *Config) { c.CheckTrigger = noTrigger })
+	id := newIdentity(t, func(c *Config) {
+		c.CheckTrigger, c.Times = noTrigger, func() string { return "[brief: next time nine]\n" }
+	})
 	path := filepath.Join(id.dir, "triggers/brief.toml")
 	id.gives("made self/triggers/brief.toml: 5 bytes, 1 lines\nbrief fires next at nine.", "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "every")
 	id.fails([]string{"self/triggers/brief.toml: refused: not now"}, "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "no")
@@ -33,7 +54,7 @@ func TestWriteTrigger(t *testing.T) {
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", fi, err)
 	}
-	lethetest.Words(t, id.ok("LIST", "path", "self/triggers"), "brief.toml")
+	lethetest.Words(t, id.ok("LIST", "path", "self/triggers"), "\nbrief.toml  5 bytes\n[brief: next time nine]\n")
 	lethetest.Words(t, id.ok("LIST", "path", "self"), "self/TRIGGERS.md", "self/triggers/")
 	lethetest.Words(t, id.ok("READ_FILE", "path", "self/triggers/brief.toml"), "daily")
 	lethetest.Words(t, id.ok("READ_FILE", "path", "self/TRIGGERS.md", "offset", 2), "lines 2-", "WRITE_FILE")
