@@ -16,6 +16,7 @@ import (
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/recall"
 	"lethe/tools"
 )
 
@@ -77,9 +78,15 @@ func (a *Agent) maySay(room, text string) error {
 
 const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an entry, and then the output. Do not call it again before."
 
+// approvalTime is how long people may approve a call. Then it is declined.
+const approvalTime = 7 * 24 * time.Hour
+
 // ask records a question, the n-th of a commit.
 func (a *Agent) ask(k mind.Ask, n int) record {
 	k.Self, k.At = a.id.Self, time.Now().UTC()
+	if k.Tool != "" {
+		k.Until = k.At.Add(approvalTime).Truncate(time.Second)
+	}
 	e := event.Asked{ID: "k" + strconv.Itoa(a.state.Notices+1+n), Call: k.Call, Posting: a.posting(a.notify(k.Room)...)}
 	return record{event: e, bodies: []body{{k.Gist(), k.Encode()}}}
 }
@@ -102,7 +109,9 @@ func (a *Agent) waitOf(p mind.Pending, sole bool) (k mind.Ask, err error) {
 		return k, err
 	}
 	w.Room = cmp.Or(w.Room, a.whereToAsk())
-	invalid := slices.IndexFunc(w.For, func(name string) bool { return !chat.ValidName(name) || name == chat.Unknown })
+	unknown := slices.IndexFunc(w.For, func(name string) bool {
+		return !slices.Contains(a.cfg.People, name) && !a.said(name, w.Room, 0, -1)
+	})
 	switch {
 	case !sole:
 		err = errors.New("WAIT has to be the only call of its reply. Make the other calls first, then call it alone")
@@ -110,8 +119,9 @@ func (a *Agent) waitOf(p mind.Pending, sole bool) (k mind.Ask, err error) {
 		err = fmt.Errorf("you are not in room %q; you are in %v", w.Room, a.joined())
 	case len(a.state.Questions) >= mind.MaxQuestions:
 		err = fmt.Errorf("%d questions are open already; wait for answers", mind.MaxQuestions)
-	case invalid >= 0:
-		err = fmt.Errorf("for: nobody can sign with %q; give names as they stand in the tags of lines", w.For[invalid])
+	case unknown >= 0:
+		err = fmt.Errorf("for: nobody in room %s knows %q, who never spoke there; give names as they stand in the tags of lines",
+			w.Room, w.For[unknown])
 	case w.Room != a.whereToAsk() && a.maySay(w.Room, w.Question) != nil:
 		err = a.maySay(w.Room, w.Question)
 	case len(w.For)+len(a.cfg.People) == 0:
@@ -120,30 +130,27 @@ func (a *Agent) waitOf(p mind.Pending, sole bool) (k mind.Ask, err error) {
 	return mind.Ask{Call: p.ID(), Room: w.Room, Text: w.Question, Options: w.Options, For: w.For, Until: w.Until}, err
 }
 
-// Wait posts the question that the call's intent has fixed.
-func (r *roomTools) Wait(call string) (string, error) {
+// Wait posts the question that the call's intent has fixed, or has the call's result withdraw one.
+func (r *roomTools) Wait(call, withdraw string) (string, error) {
 	a := (*Agent)(r)
-	if q, ok := a.state.Asked(call, ""); ok {
+	q, ok := a.state.Asked(cmp.Or(withdraw, call), "")
+	switch {
+	case withdraw != "" && !ok:
+		return "", fmt.Errorf("no question %s is open; it may have been answered", withdraw)
+	case withdraw != "":
+		a.call.withdrawn = q.ID
+		return q.ID + " is withdrawn: no answer to it counts any more. Your turn goes on.", nil
+	case ok:
 		a.log.broken = a.payPosts()
 		return askedText(q), a.log.broken
 	}
-	for _, p := range a.state.Owed().Calls {
-		if _, err := a.waitOf(p, len(a.state.Unit().Calls) == 1); err != nil && p.ID() == call {
-			return "", err
-		}
-	}
-	return "", errors.New("call WAIT again")
+	_, err := a.waitOf(a.state.Owed().Calls[0], len(a.state.Unit().Calls) == 1)
+	return "", cmp.Or(err, errors.New("call WAIT again"))
 }
 
 func askedText(q mind.Question) string {
-	text := fmt.Sprintf("It is %s in room %s", q.ID, q.Room)
-	if len(q.For) > 0 {
-		text += ", for " + strings.Join(q.For, " or ")
-	}
-	if !q.Until.IsZero() {
-		text += ", until " + q.Until.Format(time.RFC3339)
-	}
-	return text + ". Your turn ends here; the answer comes in as an entry that cites the question."
+	return fmt.Sprintf("It is %s in room %s. Your turn ends here; the answer comes in as an entry that cites the question.",
+		q.ID, q.Room)
 }
 
 // leftOver records the results of calls that were not run when the daemon died.
@@ -158,35 +165,72 @@ func (a *Agent) leftOver(pending []mind.Pending) (out []record) {
 	return out
 }
 
-// answers returns the open question that a line of a room answers, and the choice.
-func (a *Agent) answers(room string, l chat.Line, moved bool) (id, choice string, ok bool) {
-	if len(a.state.Questions) == 0 || l.From < a.state.Rooms[room].Stopped && !moved {
-		return "", "", false
+// said reports whether a user has said something between two offsets of a room, of its newest 1 MiB before to; -1 is
+// its end.
+func (a *Agent) said(name, room string, from, to int64) bool {
+	lines, _ := chat.Before(a.path(room), to, 1<<20) // one that cannot be read has none
+	return slices.ContainsFunc(lines, func(l chat.Line) bool {
+		return l.Tagged && !l.Agent && l.From >= from && strings.EqualFold(l.Name, name)
+	})
+}
+
+// answers returns the open question that a line answers, and the choice; the intake gets what the line leaves open.
+// Without the id, a line counts while who says it has said nothing else there since the question was asked: it may be
+// meant for something else. To refuse an approval harms nobody.
+func (a *Agent) answers(in *intake, l chat.Line) (answered mind.Question, choice string, ok bool) {
+	if l.From < a.state.Rooms[in.room].Stopped && !in.moved {
+		return answered, "", false
 	}
+	var open, cite []string
 	for _, q := range a.state.Questions {
-		cited := strings.Contains(strings.ToLower(l.Text), q.ID)
-		if choice, ok := a.state.Fits(q, l, moved, a.cfg.People); ok && q.Room == room && (cited || l.From >= a.io(room).history) {
-			if len(q.Options) == 0 {
-				choice = "" // the entry has it
-			}
-			return q.ID, choice, true
+		choice, fit := a.state.Fits(q, l, in.moved, a.cfg.People)
+		switch {
+		case q.Room != in.room || fit == mind.Apart || fit != mind.Clear && l.From < a.io(q.Room).history:
+			continue
+		case fit == mind.Clear || fit == mind.Bare && !a.said(l.Name, q.Room, q.After, l.From):
+			return q, choice, true
+		case choice != "":
+			cite = append(cite, q.ID+" "+choice)
 		}
+		open = append(open, q.ID)
 	}
-	return "", "", false
+	if len(open) > 0 {
+		in.open, in.cite = open, append(in.cite, cite...)
+	}
+	return answered, "", false
+}
+
+// leftOpen records what lines have left open: for the identity, before them and unless that is said already, and for who
+// may have meant it.
+func (a *Agent) leftOpen(in *intake) (before, after []record) {
+	text := strings.Join(in.open, ", ") + " is still open."
+	said := func(e *mind.Entry) bool { return e.Kind == mind.Note && e.Text == text }
+	open, cite := in.open, in.cite
+	in.open, in.cite = nil, nil
+	if len(open) == 0 || len(cite) == 0 && slices.ContainsFunc(a.state.Live, said) {
+		return nil, nil
+	}
+	if len(cite) > 0 {
+		say := "If that is an answer, write: " + strings.Join(slices.Compact(cite), ", ")
+		told := event.Error{ID: a.noticeID(), What: "answer", Text: text, Notice: a.notice(say, in.room)}
+		after = []record{{event: told}}
+		text += " To what follows, people are told: " + say
+	}
+	return []record{a.note(event.Note{Why: "open"}, text, text)}, after
 }
 
 // takeAnswer makes an entry of a line that answers a question, and commits it. It is false for any
 // other line.
 func (a *Agent) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err error) {
 	l := batch.Lines[i]
-	if _, _, ok := a.answers(in.room, l, in.moved); !ok {
+	if _, _, ok := a.answers(in, l); !ok {
 		return false, nil
 	}
 	a.endRun(in, batch.After(i)) // somebody else may have asked something in what stands before it
 	if err := a.commitEntries(in); err != nil {
 		return false, err
 	}
-	id, choice, ok := a.answers(in.room, l, in.moved)
+	q, choice, ok := a.answers(in, l)
 	if !ok {
 		return false, nil
 	}
@@ -194,8 +238,19 @@ func (a *Agent) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err
 	in.over = false
 	a.endRun(in, batch.After(i+1))
 	e := &in.entries[len(in.entries)-1].event
-	e.Answers, e.Choice = id, choice
-	return true, a.commitEntries(in)
+	e.Answers, e.Choice = q.ID, choice
+	return true, inOrder(func() error { return a.commitEntries(in) }, func() error { return a.remind(q.Call) })
+}
+
+// remind hints at where people were asked, if that has faded.
+func (a *Agent) remind(call string) error {
+	n, _, _ := mind.ParseID(call)
+	for _, r := range a.state.Faded {
+		if r.From <= n && n <= r.To {
+			return a.hint("answer", []recall.Hit{{Hash: r.Original.Hash, Gist: r.Original.Gist, From: r.From, To: r.To}})
+		}
+	}
+	return nil
 }
 
 // deadlines fires when a question was not answered in time.
@@ -207,7 +262,7 @@ func (d deadlines) due(now time.Time) (out []record, err error) {
 		if q.Until.IsZero() || now.Before(q.Until) || room == "" || d.answerIn(q.Room) {
 			continue
 		}
-		text := fmt.Sprintf("nobody answered %s by %s: %s", q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
+		text := fmt.Sprintf("nobody answered %s by %s, which is no consent: %s", q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
 		out = append(out, d.firing(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
 	}
 	return out, nil
@@ -228,15 +283,15 @@ func (a *Agent) answerIn(room string) bool {
 	if r := a.state.Rooms[room]; r == nil || !r.Joined {
 		return false
 	}
-	at, moved := a.cursor(room), a.io(room).replaced
+	at, in := a.cursor(room), intake{room: room, moved: a.io(room).replaced}
 	for more := true; more; {
 		batch, err := chat.Read(a.path(room), at, 1<<20)
 		if err != nil {
 			return false
 		}
-		moved = moved || batch.Realigned || batch.Restarted
+		in.moved = in.moved || batch.Realigned || batch.Restarted
 		for _, l := range batch.Lines {
-			if _, _, ok := a.answers(room, l, moved); ok {
+			if _, _, ok := a.answers(&in, l); ok {
 				return true
 			}
 		}

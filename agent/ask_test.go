@@ -213,7 +213,7 @@ func TestApprovedOutputIsQuoted(t *testing.T) {
 	w.say("dev", "Ann", "once")
 	r.settled()
 	equal(t, "open", len(w.fold(id).Questions), 1)
-	w.say("dev", "ann", "once")
+	w.say("dev", "ann", q.ID+" once")
 	w.eventually("it has run", func() bool { return len(w.having(id, "note", "run", q.ID)) == 1 })
 	r.settled()
 	const in = `\n    ` + forged
@@ -270,9 +270,10 @@ func TestDeadline(t *testing.T) {
 	r = w.run(id)
 	r.settled()
 	equal(t, "lines of the deadline", strings.Count(w.read(w.path("dev")), "[AGENT:wait-"+q.ID+" "), 1)
-	contains(t, w.read(w.path("dev")), "nobody answered "+q.ID+" by "+q.Until.Format(time.RFC3339)+": Well?")
+	contains(t, w.read(w.path("dev")), "nobody answered "+q.ID+" by "+q.Until.Format(time.RFC3339)+", which is no consent: Well?")
 	equal(t, "answers", len(w.having(id, "inbound", "answers", q.ID)), 0)
 
+	w.say("dev", "carol", "I am here")
 	w.say("dev", "ann", "second")
 	q = w.question("dev", 2)
 	r.settled()
@@ -367,7 +368,7 @@ func TestCannotAsk(t *testing.T) {
 			failed = append(failed, res.text)
 		}
 	}
-	for i, want := range []string{"the only call of its reply", `not in room "ops"`, `nobody can sign with "a]b"`, "8 questions are open already"} {
+	for i, want := range []string{"the only call of its reply", `not in room "ops"`, `knows "a]b", who never spoke there`, "8 questions are open already"} {
 		contains(t, failed[i], want)
 	}
 	w.say("dev", "ann", "yes") // for which of them?

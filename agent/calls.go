@@ -60,8 +60,8 @@ func (a *Agent) act(ctx context.Context) error {
 		}
 		show, weight := a.showing(res)
 		left -= weight
-		result := event.Result{Status: state, Opened: a.call.opened, Job: res.Job}
-		a.call.opened = ""
+		result := event.Result{Status: state, Opened: a.call.opened, Withdrawn: a.call.withdrawn, Job: res.Job}
+		a.call.opened, a.call.withdrawn = "", ""
 		if show < len(res.Body) {
 			result.Show, result.Places = show, show > 0
 		}

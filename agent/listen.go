@@ -73,6 +73,9 @@ type intake struct {
 	from  int64       // where that entry begins
 	moved bool        // and that it is the first of another file
 	over  bool        // and that it owes nothing
+
+	open []string // questions that what is to be committed leaves open
+	cite []string // what to write if it was meant for one of them
 }
 
 // entry is an inbound entry that is to be committed.
@@ -244,7 +247,7 @@ func (a *Agent) commitEntries(in *intake) error {
 	if len(in.entries) == 0 {
 		return nil
 	}
-	var out, granted []record
+	out, granted := a.leftOpen(in)
 	var texts []string
 	for k, e := range in.entries {
 		if e.event.Moved {

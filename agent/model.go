@@ -29,7 +29,9 @@ type call struct {
 	known    known    // to a tool that runs beside the loop
 	share    int      // weighted characters that a tool's result may show
 	opened   string   // the blob that UNCOMPACT has shown
-	refusal  error    // why a SPAWN that begins makes nothing
+	// withdrawn is the question that WAIT takes back.
+	withdrawn string
+	refusal   error // why a SPAWN that begins makes nothing
 
 	lastPiece atomic.Pointer[time.Time] // when the answer's newest piece came, or the call began; nil while no model is asked
 }

@@ -247,7 +247,7 @@ func (a *Agent) settle() error {
 		if q, ok := a.state.Asked(p.ID(), ""); ok {
 			status, text = mind.OK, askedText(q)
 		} else if p.Call.Tool == "WAIT" {
-			status, text = mind.Failed, "not asked: the daemon stopped first. Ask again if it is still needed."
+			status, text = mind.Failed, "not done: the daemon stopped first. Call again if it is still needed."
 		}
 		results, pending = append(results, a.result(p, event.Result{Status: status, File: a.wrote(p)}, []byte(text))), pending[1:]
 	}

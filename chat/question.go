@@ -16,7 +16,7 @@ import (
 type Question struct {
 	ID      string    `json:"id"`                // "q" and 6 hex digits: the beginning of the hash of the question's blob
 	Text    string    `json:"text"`              // may hold newlines
-	Options []string  `json:"options,omitempty"` // of one line each, at most MaxOptions; none: any text answers
+	Options []string  `json:"options,omitempty"` // of one line each, at most MaxOptions; none, or a last one with "…": any text
 	For     []string  `json:"for,omitempty"`     // who may answer; none: everybody in people of config.toml
 	Until   time.Time `json:"until,omitzero"`    // zero: no deadline
 }
@@ -27,6 +27,7 @@ const MaxOptions = 8
 var (
 	questionID    = lazy.Regexp(`^q[0-9a-f]{6}$`)
 	questionBegin = lazy.Regexp(`^\? q[0-9a-f]{6}:`)
+	refusal       = lazy.Regexp(`(?i)^no(?:[^\pL\pN'’-]|$)`)
 	questionTail  = lazy.Regexp(`^(?:[1-8]\) |for: |until: )`) // a line that is no text
 )
 
@@ -107,7 +108,8 @@ func NoQuestion(text string) string {
 }
 
 // Answer reads a message as the answer to the question: its id and then an option, the option's
-// number or, where there are no options, any text. choice is the option as the question has it.
+// number or, where the options allow it, any text. choice is the option as the question has it, if it is one. Where "no" is
+// an option, "No, wait: keep it" is that.
 // cited says that the message begins with the id; without it, only somebody who knows that no other
 // question is open can say that this one is meant. A message that cites another id is no answer.
 func (q Question) Answer(text string) (choice string, cited, ok bool) {
@@ -122,11 +124,11 @@ func (q Question) Answer(text string) (choice string, cited, ok bool) {
 		}
 		text, cited = rest, true
 	}
-	if len(q.Options) == 0 {
-		return text, cited, text != ""
+	said, word := fields(text), ""
+	if refusal().MatchString(said) {
+		word = "no"
 	}
-	said := fields(text)
-	for _, said := range []string{said, strings.TrimRight(said, ".!)")} { // a person's "Yes." and "1)"
+	for _, said := range []string{said, strings.TrimRight(said, ".!)"), word} { // a person's "Yes." and "1)"
 		for _, option := range q.Options {
 			if strings.EqualFold(said, fields(option)) {
 				return option, cited, true
@@ -136,7 +138,8 @@ func (q Question) Answer(text string) (choice string, cited, ok bool) {
 			return q.Options[said[0]-'1'], cited, true
 		}
 	}
-	return "", cited, false
+	n := len(q.Options)
+	return "", cited, text != "" && (n == 0 || strings.HasSuffix(q.Options[n-1], "…"))
 }
 
 // Answerers are the users who may answer; people are those of config.toml.

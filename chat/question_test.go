@@ -34,6 +34,8 @@ func TestPageQuestion(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	choose := Question{ID: "q3fa9c1", Options: []string{"yes", "no way", "3", "Ja!"}}
 	open := Question{ID: "q3fa9c1"}
+	no := Question{ID: "q3fa9c1", Options: []string{"yes", "No"}}
+	free := Question{ID: "q3fa9c1", Options: []string{"amber", "blue", "other…"}}
 	for _, tt := range []struct {
 		q         Question
 		text      string
@@ -54,8 +56,22 @@ func TestAnswer(t *testing.T) {
 		{choose, "q3fa9c1", "", true, false},
 		{choose, "q000000 yes", "", false, false},
 		{choose, "", "", false, false},
-		{open, "because\nof this", "because\nof this", false, true},
-		{open, "q3fa9c1\u2028because", "because", true, true},
+		{no, "No, wait: keep it, I changed my mind.", "No", false, true},
+		{no, "q3fa9c1: no!! not that one", "No", true, true},
+		{no, "NO", "No", false, true},
+		{no, "no—never", "No", false, true},
+		{no, "No-one knows", "", false, false},
+		{no, "nope", "", false, false},
+		{no, "now", "", false, false},
+		{no, "yes, but no", "", false, false},
+		{no, "I say no", "", false, false},
+		{free, "amber", "amber", false, true},
+		{free, "amber, but only for act one", "", false, true},
+		{free, "q3fa9c1 no, teal", "", true, true},
+		{free, "other…", "other…", false, true},
+		{free, " ", "", false, false},
+		{open, "because\nof this", "", false, true},
+		{open, "q3fa9c1\u2028because", "", true, true},
 		{open, "q3fa9c1 ", "", true, false},
 		{open, "q3fa9c2 because", "", false, false},
 		{open, " ", "", false, false},

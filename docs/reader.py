@@ -187,6 +187,7 @@ def apply(life, state, kind, args, fields, refs):
         about = next((q["ref"] for q in questions if q["call"] == args[0] or same and same == q.get("exact")), None)
         c.update(status=get("status"), result=refs[0], about=about, **shown)
         fill_result(life, c)
+        state["questions"] = [q for q in questions if q["id"] != get("withdrawn")]
     elif kind == "asked":
         address, _, body = life.blob(refs[0]["short"])
         ask, taken = json.loads(text(body)), [q["id"] for q in questions + approved]

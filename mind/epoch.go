@@ -85,11 +85,11 @@ func (s *State) Renew(in Inputs) {
 	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Indented: true}
 }
 
-// Open renders the user message that opens the epoch: what has faded, oldest first, the
+// Open renders the user message that opens the epoch: what is still asked, what has faded, oldest first, the
 // pins and, in the default order, MEMORY and what is shown of LIFE: mostly no line, but
 // where it is and when the epoch began.
 func (s *State) Open(memory string, life []string, began time.Time) {
-	s.Stable.Past = pastHeader + "\n" + s.Forgotten()
+	s.Stable.Past = pastHeader + s.stillOpen() + "\n" + s.Forgotten()
 	if s.Stable.Params.Order != OrderTail {
 		s.Stable.Past += "\n" + Notes(memory, life)
 	}

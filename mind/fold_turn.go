@@ -144,6 +144,7 @@ func (s *State) result(e event.Result, from source) error {
 	if e.Opened != "" {
 		s.open(e.Opened)
 	}
+	s.closeQuestion(e.Withdrawn)
 	same := blobs.Sum([]byte(c.Tool + "\x00" + c.Args + "\x00" + string(body))).String()[:16]
 	if same == s.LastCall {
 		s.Repeats++
@@ -152,7 +153,7 @@ func (s *State) result(e event.Result, from source) error {
 	}
 	switch {
 	case s.Unit().Waits():
-	case c.Tool == "WAIT" && e.Status == OK: // the answer goes on
+	case c.Tool == "WAIT" && e.Status == OK && e.Withdrawn == "": // the answer goes on
 		s.answeredPeers()
 		s.endTurn()
 	default:

@@ -313,7 +313,11 @@ func (w *world) start() {
 func (w *world) finish(status, body string, show int) {
 	w.t.Helper()
 	p := w.state.Owed().Calls[0]
-	w.happen(event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: status, Show: show, Places: show > 0}, body)
+	e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: status, Show: show, Places: show > 0}
+	if open := w.state.Questions; len(open) > 0 && status == OK && len(body)%3 == 2 { // as WAIT does
+		e.Withdrawn = open[0].ID
+	}
+	w.happen(e, body)
 }
 
 // run starts the next call and finishes it.

@@ -152,27 +152,40 @@ type Question struct {
 	Cite  bool  `json:"cite,omitempty"`
 }
 
-// Fits reports whether a user's line answers the question. moved says that offsets of earlier lines
-// mean nothing in its file; then the time in the tag says what stands before the question.
-func (s *State) Fits(q Question, l chat.Line, moved bool, people []string) (choice string, ok bool) {
-	if l.Agent || !l.Tagged || l.Command != "" || !q.MayAnswer(l.Name, people) || !q.Until.IsZero() && l.At.After(q.Until) {
-		return "", false
-	}
+// How a user's line fits a question.
+const (
+	Apart   = iota // nobody who may answer says it, or not in time
+	Aside          // somebody who may answer says something else
+	Unclear        // it would be the answer if it named the id
+	Bare           // it is the answer, if nothing else was said that it may be meant for
+	Clear          // it is the answer: it names the id, or refuses a call
+)
+
+// Fits says how a user's line fits an open question, and what it chooses. moved says that offsets of earlier lines
+// mean nothing in its file: nobody knows then what was said before the question.
+func (s *State) Fits(q Question, l chat.Line, moved bool, people []string) (choice string, fit int) {
 	choice, cited, ok := q.Answer(l.Text)
+	another := func(o Question) bool { return o.Room == q.Room && o.ID != q.ID }
 	switch {
-	case !ok || cited:
-		return choice, ok
-	case q.Cite || q.After == 0 || slices.ContainsFunc(s.Questions, func(o Question) bool { return o.Room == q.Room && o.ID != q.ID }):
-		return "", false
-	case moved || q.After < 0:
-		return choice, !l.At.Before(q.Asked)
+	case l.Agent || !l.Tagged || l.Command != "" || !q.MayAnswer(l.Name, people) || !q.Until.IsZero() && l.At.After(q.Until):
+		return "", Apart
+	case ok && cited:
+		return choice, Clear
+	case q.After == 0 || !moved && l.From < q.After:
+		return "", Apart
+	case !ok || q.Cite: // or for whoever has asked since
+		return "", Aside
+	case moved || q.After < 0 || slices.ContainsFunc(s.Questions, another):
+		return choice, Unclear
+	case q.Tool != "" && choice == No:
+		return choice, Clear
 	}
-	return choice, l.From >= q.After
+	return choice, Bare
 }
 
-// Asked returns the open question of a call, or about an equal call.
-func (s *State) Asked(call, exact string) (Question, bool) {
-	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.Call == call || exact != "" && q.Exact == exact })
+// Asked returns the open question of an id or a call, or about an equal call.
+func (s *State) Asked(by, exact string) (Question, bool) {
+	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.Call == by || q.ID == by || exact != "" && q.Exact == exact })
 	if i < 0 {
 		return Question{}, false
 	}
@@ -207,6 +220,16 @@ func (s *State) questionID(h blobs.Hash) (id string) {
 		}
 	}
 	return id
+}
+
+// stillOpen lists the questions whose calls have faded, as the past begins with them.
+func (s *State) stillOpen() (text string) {
+	for _, q := range s.Questions {
+		if n, _, _ := ParseID(q.Call); s.Entry(n) == nil {
+			text += fmt.Sprintf("\n%s is still open, asked in %s in room %s: %s", q.ID, EntryID(n), q.Room, q.Ref)
+		}
+	}
+	return text
 }
 
 // closeQuestion takes an open question out of the state.

@@ -92,9 +92,8 @@ func TestParseWait(t *testing.T) {
 		t.Errorf("%+v, %v", w, err)
 	}
 	for args, want := range map[string]string{
-		`{}`:                               "missing argument",
-		`{"question":" "}`:                 "question has 0 bytes",
-		`{"question":"x","options":"a|A"}`: "the same",
+		`{"question":" "}`:                               "question has 0 bytes",
+		`{"withdraw":"q3fa9c1"}`:                         "question has 0 bytes", // it asks nothing
 		`{"question":"x","options":"1|2|3|4|5|6|7|8|9"}`: "at most 8 options",
 		`{"question":"x","room":"a b"}`:                  "not a valid name",
 	} {

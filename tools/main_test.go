@@ -146,7 +146,7 @@ func (r *fakeRooms) Leave(room string) error {
 	return r.err
 }
 
-func (r *fakeRooms) Wait(call string) (string, error) {
+func (r *fakeRooms) Wait(call, withdraw string) (string, error) {
 	r.said = append(r.said, call+" asks")
 	return "asked", r.err
 }

@@ -18,8 +18,8 @@ type Rooms interface {
 	Join(room string) (string, error)
 	// Leave ends a subscription.
 	Leave(room string) error
-	// Wait asks people, exactly once for a call id, and tells what became of it.
-	Wait(call string) (string, error)
+	// Wait asks people, exactly once for a call id, or withdraws a question, and tells what became of it.
+	Wait(call, withdraw string) (string, error)
 	// Joined names the rooms that were subscribed to when the call began. Any goroutine may ask.
 	Joined() []string
 }

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,16 +23,16 @@ const (
 	maxQuestion = 8 << 10 // bytes
 	maxOptions  = 8
 	maxOption   = 100 // bytes
-	maxFor      = 20
 	maxWait     = 366 * 24 * time.Hour
 )
 
 type waitArgs struct {
-	Question string  `json:"question"`
+	Question string  `json:"question,omitempty"`
 	Room     string  `json:"room,omitempty"`
-	Options  several `json:"options,omitempty" about:"yes|no"`
-	For      several `json:"for,omitempty" about:"names, as in USER:ada; the first to answer decides"`
+	Options  several `json:"options,omitempty" about:"yes|no; red|other… takes any words"`
+	For      several `json:"for,omitempty" about:"names, as in USER:ada"`
 	Until    string  `json:"until,omitempty" about:"2h, 3d or 2026-11-23 18:00"`
+	Withdraw string  `json:"withdraw,omitempty" about:"id of a question to take back"`
 }
 
 // ParseWait decodes the arguments of WAIT exactly as the tool does. A deadline may be a time in
@@ -54,21 +53,14 @@ func ParseWait(args []byte, now time.Time, zone *time.Location) (w Wait, err err
 			return w, err
 		}
 	}
-	folded := make([]string, len(w.Options))
 	for i, option := range w.Options {
 		w.Options[i] = strings.Join(strings.Fields(option), " ")
-		folded[i] = strings.ToLower(w.Options[i])
 	}
-	slices.Sort(folded)
 	switch {
 	case w.Question == "" || len(w.Question) > maxQuestion:
 		return w, fmt.Errorf("question has %d bytes: give 1 to %d", len(w.Question), maxQuestion)
 	case len(w.Options) > maxOptions || slices.ContainsFunc(w.Options, func(o string) bool { return len(o) > maxOption }):
 		return w, fmt.Errorf("give at most %d options of %d bytes each, with | between them", maxOptions, maxOption)
-	case len(slices.Compact(folded)) < len(w.Options):
-		return w, errors.New("two options are the same")
-	case len(w.For) > maxFor:
-		return w, fmt.Errorf("for names %d people, at most %d may be asked by name", len(w.For), maxFor)
 	}
 	w.Until, err = deadline(strings.TrimSpace(a.Until), now, zone)
 	return w, err
@@ -111,10 +103,10 @@ func deadline(text string, now time.Time, zone *time.Location) (time.Time, error
 }
 
 // wait is WAIT. Whoever made its intent has read its arguments.
-func (f *files) wait(_ context.Context, c Call, _ waitArgs) (Result, error) {
-	said, err := f.rooms.Wait(c.ID)
+func (f *files) wait(_ context.Context, c Call, a waitArgs) (Result, error) {
+	said, err := f.rooms.Wait(c.ID, a.Withdraw)
 	if err != nil {
-		return Result{}, fmt.Errorf("not asked: %w", err)
+		return Result{}, fmt.Errorf("not done: %w", err)
 	}
 	return textf("%s", said), nil
 }

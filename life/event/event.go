@@ -168,6 +168,8 @@ type Result struct {
 	File   File   `life:"file,opt"`   // that the tool has written
 	Opened string `life:"opened,opt"` // the address of a blob that was shown
 	Job    int    `life:"job,opt"`    // that the call goes on as
+	// Withdrawn is the id of a question that is open no more.
+	Withdrawn string `life:"withdrawn,opt"`
 }
 
 // Posted says that an owed line stands in its room.

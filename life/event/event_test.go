@@ -39,8 +39,8 @@ var full = []struct {
 		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 weight=5 finish=stop ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4 refused=yes caveat=x`},
 	{Call{ID: "e3.1", Tool: "SAY", Posting: notice.Posting}, `call e3.1 SAY ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Call{ID: "e3.2", Tool: "SPAWN", Child: "ada-3fa9", Posting: notice.Posting}, `call e3.2 SPAWN child=ada-3fa9 ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
-	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd", Job: 5},
-		`result e3.1 SAY status=ok show=9 file=MEMORY.md:ab opened=cd job=5`},
+	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd", Job: 5, Withdrawn: "qe0ec7c"},
+		`result e3.1 SAY status=ok show=9 file=MEMORY.md:ab opened=cd job=5 withdrawn=qe0ec7c`},
 	{Posted{ID: "e3.1", Passage: passage, Torn: []Span{{0, 1}}}, `posted e3.1 room=dev inode=7 at=1..2 before=ab torn=0..1`},
 	{Note{N: 4, Why: "file", File: File{"MEMORY.md", "ab"}, Show: 9, Places: true}, `note e4 why=file file=MEMORY.md:ab show=9 mark=places`},
 	{Hint{N: 5, Why: "inbound", Refs: []string{"ab", "cd"}}, `hint e5 why=inbound ref=ab ref=cd`},
@@ -124,6 +124,18 @@ func TestMalformed(t *testing.T) {
 		if got, err := Parse(e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is read as %+v, %v; want %q", line, got, err, want)
 		}
+	}
+}
+
+// docs/life.md has a question that was taken back.
+func TestWithdrawnOnThePage(t *testing.T) {
+	_, example, _ := strings.Cut(lethetest.Page(t, "life.md"), "```withdrawn\n")
+	text, _, _ := strings.Cut(example, "\n")
+	line, err := life.ParseLine(text)
+	lethetest.Must(t, err)
+	want := Result{ID: "e14.1", Tool: "WAIT", Status: "ok", Withdrawn: "qe0ec7c"}
+	if got, err := Parse(line); err != nil || got != want {
+		t.Errorf("the page's line is %+v, %v", got, err)
 	}
 }
 

@@ -1,0 +1,255 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/lethetest"
+	"lethe/life/event"
+	"lethe/llm/rehearsal"
+	"lethe/mind"
+)
+
+// openOf are the ids of the questions that are open, by the log.
+func (w *world) openOf(id Identity) (ids string) {
+	for _, q := range w.fold(id).Questions {
+		ids += q.ID
+	}
+	return ids
+}
+
+// times is how often a room or a log has a text.
+func (w *world) times(path, text string) int { return strings.Count(w.read(path), text) }
+
+// An objection in free words is an objection: to a question, and to a call that is to be approved, whatever else was said.
+func TestObjection(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "BASH rm *", waits("ask", deploy), rehearsal.Step{Contains: "tidy", Answer: calls("BASH", `{"command":"rm x"}`)})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "ask")
+	q := w.question("dev", 1)
+	r.settled()
+	w.say("dev", "ann", "No, wait: keep it, I changed my mind.")
+	r.settled()
+	equal(t, "choice", w.having(id, "inbound", "answers", q.ID)[0].Get("choice"), "no")
+	w.say("dev", "ann", "tidy up")
+	q = w.question("dev", 2)
+	r.settled()
+	w.say("dev", "ann", "what is in it?")
+	r.settled()
+	w.say("dev", "ann", "no — leave it")
+	r.settled()
+	equal(t, "choice about the call", w.having(id, "inbound", "answers", q.ID)[0].Get("choice"), mind.No)
+	equal(t, "runs", len(w.events(id, "run")), 0)
+	r.checked()
+}
+
+// A bare word is consent only while who says it has said nothing else there, whatever is killed when. Who says it is told once
+// what to write, and the identity that the question is open.
+func TestBareWordIsNoConsent(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "BASH rm *", rehearsal.Step{Contains: "tidy", Answer: calls("BASH", `{"command":"rm -f x; echo gone"}`)})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "tidy up")
+	q := w.question("dev", 1)
+	r.settled()
+	w.say("dev", "ann", "Keep the inventory. And is it raining?")
+	r.settled()
+	contains(t, w.prompt(), q.ID+" is still open.")
+	r.stop()
+	w.say("dev", "ann", "once")
+	for _, kind := range []string{"inbound", "posted"} {
+		w.run(id, dieAt(kind, 1)).killed()
+	}
+	r = w.run(id)
+	r.settled()
+	equal(t, "open", w.openOf(id), q.ID)
+	equal(t, "runs", len(w.events(id, "run")), 0)
+	equal(t, "told", w.times(w.path("dev"), "If that is an answer, write: "+q.ID+" once"), 1)
+	equal(t, "what the error is", len(w.having(id, "error", "what", "answer")), 1)
+	contains(t, w.prompt(), "people are told: If that is an answer, write: "+q.ID+" once")
+	w.talk(3, 1)
+	r.settled()
+	equal(t, "notes", len(w.having(id, "note", "why", "open")), 2) // while they stand there, they are not repeated
+	w.say("dev", "bob", "once")                                    // who has said nothing else
+	w.eventually("it has run", func() bool { return len(w.having(id, "note", "run", q.ID)) == 1 })
+	r.settled()
+	equal(t, "open in the end", w.openOf(id), "")
+	r.checked()
+}
+
+// What was said in one go is heard in its order: a word behind another line of the same person is no consent.
+func TestBareWordInOneGo(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "", waits("ask", deploy))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "ask")
+	q := w.question("dev", 1)
+	r.settled()
+	r.stop()
+	w.say("dev", "ann", "the tests are red", "yes")
+	r = w.run(id)
+	r.settled()
+	equal(t, "open", w.openOf(id), q.ID)
+	w.say("dev", "ann", q.ID+" yes")
+	r.settled()
+	equal(t, "open in the end", w.openOf(id), "")
+	r.checked()
+}
+
+// In a room that was edited nobody knows what was said before the question, so the id has to be named.
+func TestBareWordInAnEditedRoom(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "", waits("ask", deploy))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "ask")
+	q := w.question("dev", 1)
+	r.settled()
+	r.stop()
+	w.write(w.path("dev"), "[USER:ann 2026-11-20T12:57:16Z] a line more\n"+w.read(w.path("dev")))
+	w.say("dev", "bob", "yes")
+	r = w.run(id)
+	r.settled()
+	equal(t, "open", w.openOf(id), q.ID)
+	w.say("dev", "bob", q.ID+" yes")
+	r.settled()
+	equal(t, "open in the end", w.openOf(id), "")
+	r.finish()
+}
+
+// An identity withdraws a question: nobody answers it any more, and its turn goes on. A kill leaves it open or closed.
+func TestWithdrawn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, waits("ask", deploy))
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "ask")
+	q := w.question("dev", 1)
+	r.settled()
+	w.model.Push(rehearsal.Step{Contains: "never mind", Times: 2, Answer: calls("WAIT", `{"withdraw":"`+q.ID+`"}`)}, waits("strange", `{"withdraw":"q000000"}`), always("done"))
+	w.say("dev", "ann", "strange")
+	r.settled()
+	equal(t, "open", w.openOf(id), q.ID)
+	r.stop()
+	w.say("dev", "ann", "never mind")
+	for _, kind := range []string{"call", "result"} {
+		w.run(id, dieAt(kind, 1)).killed()
+	}
+	r = w.run(id)
+	r.settled()
+	equal(t, "the turn goes on", w.said("dev")[len(w.said("dev"))-1], "done")
+	if len(w.having(id, "result", "withdrawn", q.ID)) == 0 { // it died before that
+		r.ask("never mind, I said")
+		r.settled()
+	}
+	equal(t, "open in the end", w.openOf(id), "")
+	w.say("dev", "ann", q.ID+" yes")
+	r.settled()
+	equal(t, "answers", len(w.having(id, "inbound", "answers", q.ID)), 0)
+	r.checked()
+}
+
+// A question whose turn has faded stands where the past begins, from the epoch on in which it faded; an answer comes with a hint
+// at the range. Free words count where the options say so.
+func TestOpenQuestionFades(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "", waits("ask", `{"question":"Amber or blue?","options":"amber|blue|other…"}`))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "bob", "ask")
+	q := w.question("dev", 1)
+	r.settled()
+	for range 12 {
+		w.remarks++
+		n := len(w.said("dev"))
+		w.say("dev", "carol", remark(w.remarks, 20))
+		w.answered("dev", n+1)
+	}
+	r.settled()
+	r.compact()
+	s := w.fold(id)
+	asked := s.Questions[0].Call
+	n, _, err := mind.ParseID(asked)
+	lethetest.Must(t, err)
+	if s.Entry(n) != nil {
+		t.Fatal("the question has not faded")
+	}
+	begins := "◆ past\n" + q.ID + " is still open, asked in " + mind.EntryID(n) + " in room dev: ◱hash=" + q.ID[1:]
+	if !strings.HasPrefix(s.Stable.Past, begins) {
+		t.Errorf("the past begins %.200q, want %q", s.Stable.Past, begins)
+	}
+	w.say("dev", "ann", "amber, but only for act one")
+	w.eventually("it is answered", func() bool { return w.openOf(id) == "" })
+	r.settled()
+	answer := w.having(id, "inbound", "answers", q.ID)[0]
+	equal(t, "choice", answer.Get("choice"), "")
+	hints := w.having(id, "hint", "why", "answer")
+	equal(t, "hints", len(hints), 1)
+	held := false
+	for _, f := range s.Faded {
+		held = held || f.From <= n && n <= f.To && f.Original.Hash.String() == hints[0].Get("ref")
+	}
+	equal(t, "it names the range", held, true)
+	if !strings.HasPrefix(w.fold(id).Stable.Past, begins) {
+		t.Error("an answer changed the beginning of the request")
+	}
+	r.checked()
+}
+
+// An approval waits for a week. Then it is a no, and its word comes too late.
+func TestApprovalEnds(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "BASH rm *", rehearsal.Step{Contains: "tidy", Answer: calls("BASH", `{"command":"rm x"}`)})
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "tidy up")
+	q := w.question("dev", 1)
+	r.settled()
+	r.stop()
+	a, err := Open(id, w.conf)
+	lethetest.Must(t, err)
+	defer a.Close()
+	open := a.state.Questions[0]
+	if left := time.Until(q.Until); left > approvalTime || left < approvalTime-time.Hour || !open.Until.Equal(q.Until) {
+		t.Errorf("it waits until %s", q.Until)
+	}
+	for at, want := range map[time.Time]int{q.Until.Add(-time.Second): 0, q.Until: 1} {
+		fired, err := deadlines{a}.due(at)
+		lethetest.Must(t, err)
+		equal(t, "fired", len(fired), want)
+		if want > 0 {
+			contains(t, fired[0].event.(event.Fired).Say, "no consent: May I call BASH?")
+		}
+	}
+	late := chat.Line{Tagged: true, Name: "ann", At: q.Until.Add(time.Second), Text: q.ID + " once", From: open.After}
+	if _, fit := a.state.Fits(open, late, false, w.conf.People); fit != mind.Apart {
+		t.Error("a late word approves")
+	}
+}
+
+// A WAIT for somebody whom nobody knows says so.
+func TestUnknownIsNotAsked(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "", waits("ask carla", `{"question":"Well?","for":"carla"}`), waits("ask Carol", `{"question":"Well?","for":"Carol bob"}`))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "carol", "hello")
+	r.settled()
+	r.ask("ask carla")
+	r.settled()
+	contains(t, w.results(id)[0].text, `nobody in room dev knows "carla"`)
+	w.say("dev", "ann", "ask Carol")
+	q := w.question("dev", 1)
+	r.settled()
+	w.say("dev", "carol", "fine")
+	r.settled()
+	equal(t, "answers", len(w.having(id, "inbound", "answers", q.ID)), 1)
+	r.checked()
+}
