@@ -1,7 +1,7 @@
 // Package eval measures whether what a life has forgotten is found again.
 //
 //	talks, err := eval.Load(dir)
-//	report, err := eval.Run(ctx, talks, progress)
+//	report, err := eval.Run(ctx, talks, eval.Small, progress)
 //
 // Each conversation is played into a room of a home of its own, before a real
 // agent with a small limit that only listens. It forgets as any agent does,
@@ -12,7 +12,8 @@
 // summariser does what the compactor asks for.
 //
 // Then all conversations are played into one life, by their times, and measured
-// again: of a few originals, chance alone finds many.
+// again: of a few originals, chance alone finds many, and among many people it
+// matters who said something.
 //
 // Equal conversations give equal reports. A home is a temporary directory and goes
 // when its conversation has been measured.
@@ -62,7 +63,11 @@ type Found struct {
 	All1      int `json:"all_at_1"` // the first one had all evidence
 	All5      int `json:"all_at_5"`
 	All10     int `json:"all_at_10"`
-	Hint      int `json:"hint"` // the automatic hint alone had an original with evidence
+	Hint      int `json:"hint"`       // the automatic hint alone had an original with evidence
+	Shown1    int `json:"shown_at_1"` // what is shown of the first one has a line of evidence
+	Shown5    int `json:"shown_at_5"`
+	Shown10   int `json:"shown_at_10"`
+	Tokens    int `json:"tokens_at_5"` // of what is shown of the first five, by four characters each
 }
 
 // Chance is how many questions a ranking by lot is expected to find.
@@ -108,6 +113,10 @@ func (f *Found) plus(o Found) {
 	f.All5 += o.All5
 	f.All10 += o.All10
 	f.Hint += o.Hint
+	f.Shown1 += o.Shown1
+	f.Shown5 += o.Shown5
+	f.Shown10 += o.Shown10
+	f.Tokens += o.Tokens
 }
 
 func (c *Chance) plus(o Chance) {
@@ -124,9 +133,9 @@ func (r *Result) count(category string, f Found) {
 	r.Categories[category] = sum
 }
 
-// Run plays and measures conversations one by one. progress is told what goes on,
-// in a line each time. An error says which conversation it is about.
-func Run(ctx context.Context, talks []Conversation, progress func(string)) (Report, error) {
+// Run plays and measures conversations one by one, with originals of a size. progress is told
+// what goes on, in a line each time. An error says which conversation it is about.
+func Run(ctx context.Context, talks []Conversation, size Size, progress func(string)) (Report, error) {
 	r := Report{All: Result{Name: "all", Categories: map[string]Found{}, Curve: thresholds()}}
 	for i, talk := range talks {
 		var others []Question
@@ -135,7 +144,7 @@ func Run(ctx context.Context, talks []Conversation, progress func(string)) (Repo
 				others = append(others, o.Questions...)
 			}
 		}
-		one, err := measure(ctx, talk, others, progress)
+		one, err := measure(ctx, talk, others, size, progress)
 		if err != nil {
 			return r, err
 		}
@@ -144,7 +153,7 @@ func Run(ctx context.Context, talks []Conversation, progress func(string)) (Repo
 	}
 	r.All.MeanTokens = mean(r.All.tokens, r.All.Originals)
 	if len(talks) > 1 {
-		one, err := measure(ctx, together(talks), nil, progress)
+		one, err := measure(ctx, together(talks), nil, size, progress)
 		if err != nil {
 			return r, err
 		}
@@ -199,7 +208,9 @@ func (r *Result) plus(o Result) {
 func mean(sum, n int) float64 { return float64(sum) / float64(max(1, n)) }
 
 // measure plays one conversation and puts its questions.
-func measure(ctx context.Context, talk Conversation, others []Question, progress func(string)) (_ Result, err error) {
+func measure(
+	ctx context.Context, talk Conversation, others []Question, size Size, progress func(string),
+) (_ Result, err error) {
 	dir, err := os.MkdirTemp("", "lethe-eval-")
 	if err != nil {
 		return Result{}, err
@@ -216,7 +227,7 @@ func measure(ctx context.Context, talk Conversation, others []Question, progress
 	out := Result{Name: talk.Name, Lines: len(talk.Lines), Questions: len(talk.Questions), Skipped: talk.Skipped,
 		Categories: map[string]Found{}, Curve: thresholds()}
 	progress(fmt.Sprintf("%s: playing %d lines", talk.Name, out.Lines))
-	s, err := play(ctx, dir, talk)
+	s, err := play(ctx, dir, talk, size)
 	if err != nil {
 		return out, err
 	}

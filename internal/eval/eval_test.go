@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 	talks, err := Load("testdata/talks")
 	lethetest.Must(t, err)
 	var said []string
-	r, err := Run(t.Context(), talks, func(line string) { said = append(said, line) })
+	r, err := Run(t.Context(), talks, Small, func(line string) { said = append(said, line) })
 	lethetest.Must(t, err)
 	c := r.Conversations[0]
 	if c.Lines != 30 || c.Originals < 1 || c.MeanTokens < 100 || c.Questions != 5 || c.Skipped != 3 {
@@ -59,15 +59,19 @@ func TestRun(t *testing.T) {
 			t.Errorf("the curve: %+v, %+v", all.Curve, all.False)
 		}
 	}
+	f := all.Recall
+	if f.Shown1 > f.At1 || f.Shown1 > f.Shown5 || f.Shown5 < 4 || f.Shown5 > f.Shown10 || f.Shown10 > f.At10 || f.Tokens < 7*10 {
+		t.Errorf("what is shown: %+v", f)
+	}
 	text := r.String()
-	for _, want := range []string{"harbour", "vineyard", "all", "one life", "BM25, all", "chance, one life", "least confidence", "hit@10", "100.0 %", "multi-hop", "small talk", "not counted: 3"} {
+	for _, want := range []string{"harbour", "vineyard", "all", "one life", "BM25, all", "shown@5", "chance, one life", "least confidence", "hit@10", "100.0 %", "multi-hop", "small talk", "not counted: 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
 	data, err := json.Marshal(r)
 	lethetest.Must(t, err)
-	for _, want := range []string{`"hit_at_1":`, `"mean_original_tokens":`, `"false_hints":`, `"skipped_questions":3`} {
+	for _, want := range []string{`"hit_at_1":`, `"shown_at_1":`, `"mean_original_tokens":`, `"false_hints":`, `"skipped_questions":3`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%s is missing in %s", want, data)
 		}
@@ -81,16 +85,22 @@ func TestRunChat(t *testing.T) {
 	for i := range 25 {
 		session += fmt.Sprintf(`, {"speaker": "user", "text": "hm %d"}`, i)
 	}
-	session += `, {"speaker": "Assistant", "text": "` + strings.Repeat(`Write it down.\n\n- In the *usual* place.\n`, 80) + `"}`
+	said := strings.Repeat(`Write it down.\n\n- In the *usual* place.\n`, 80)
+	session += `, {"speaker": "Assistant", "text": "` + said + `"}, {"speaker": "user", "text": "` + said + `"}`
 	c, err := Parse([]byte(`{"session_1": [` + session + `], "session_1_date_time": "1:56 pm on 8 May, 2023", "qa": [{"question": "Which badge?", "evidence": ["D1:1"]}]}`))
 	lethetest.Must(t, err)
 	if c.Lines[0].Agent || !c.Lines[26].Agent {
 		t.Errorf("whose are %+v and %+v", c.Lines[0], c.Lines[26])
 	}
-	r, err := Run(t.Context(), []Conversation{c}, func(string) {})
+	r, err := Run(t.Context(), []Conversation{c}, Small, func(string) {})
 	lethetest.Must(t, err)
-	if r.All.Lines != 27 || r.All.Recall.At1 != 1 || r.OneLife != nil {
+	if r.All.Lines != 28 || r.All.Originals != 2 || r.All.Recall.At1 != 1 || r.OneLife != nil {
 		t.Errorf("%+v", r.All)
+	}
+	r, err = Run(t.Context(), []Conversation{c}, Large, func(string) {})
+	lethetest.Must(t, err)
+	if r.All.Lines != 28 || r.All.Originals != 1 || r.All.Recall.At1 != 1 {
+		t.Errorf("large: %+v", r.All)
 	}
 }
 
@@ -101,7 +111,7 @@ func TestRunStops(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = Run(ctx, talks, func(string) { cancel() })
+	_, err = Run(ctx, talks, Small, func(string) { cancel() })
 	if !errors.Is(err, context.Canceled) || err.Error() != "evaluate harbour: interrupted: context canceled" {
 		t.Errorf("%v", err)
 	}

@@ -28,13 +28,14 @@ type exam struct {
 	index     *recall.Index
 	originals []*original // in the order in which they faded
 	byHash    map[blobs.Hash]*original
+	said      map[string]string // lines of the conversation as passages show them, by their ids
 	plain     *plain
 	now       time.Time // when the conversation ended
 }
 
 // examine indexes what has faded and finds the lines of the conversation in it.
 func (s *stage) examine(ctx context.Context, talk Conversation) (_ *exam, err error) {
-	e := &exam{store: s.store, byHash: map[blobs.Hash]*original{}, now: end(talk)}
+	e := &exam{store: s.store, byHash: map[blobs.Hash]*original{}, said: map[string]string{}, now: end(talk)}
 	if err := e.collect(s.id.LIFE()); err != nil {
 		return nil, err
 	}
@@ -84,6 +85,7 @@ func (e *exam) locate(talk Conversation) error {
 			return err
 		}
 		want := flatten(mind.Heard(line, nil))
+		e.said[l.ID] = blobs.Unescape(want)
 		lost := true
 		for i, body := range flat {
 			if strings.Contains(body, want) {
@@ -113,6 +115,7 @@ func (e *exam) ask(ctx context.Context, q Question, out *Result) error {
 		return err
 	}
 	found := judge(q, e.of(hits))
+	e.look(q, hits, &found)
 	fits := func(least float64) int { return judge(q, e.of(recall.Hinted(likely, least))).At5 }
 	found.Hint = fits(recall.HintConfidence)
 	for i, t := range out.Curve {
@@ -185,6 +188,23 @@ func judge(q Question, found []*original) Found {
 	f.At5, f.All5 = among(5)
 	f.At10, f.All10 = among(10)
 	return f
+}
+
+// look counts a question by what is shown of hits.
+func (e *exam) look(q Question, hits []recall.Hit, f *Found) {
+	for i, h := range hits {
+		shown := flatten(h.Passage)
+		if slices.ContainsFunc(q.Evidence, func(id string) bool { return strings.Contains(shown, e.said[id]) }) {
+			f.Shown10 = 1
+		}
+		if i < 5 {
+			f.Shown5 = f.Shown10
+			f.Tokens += len(shown) / 4
+		}
+		if i == 0 {
+			f.Shown1 = f.Shown10
+		}
+	}
 }
 
 // chance is what a ranking of n originals by lot finds.

@@ -8,8 +8,8 @@ import (
 	"lethe/recall/text"
 )
 
-// plain is BM25 over all that originals say, without headers and tags, to compare
-// recall with.
+// plain is BM25 over all that originals say, with the names of those who say it, to
+// compare recall with.
 type plain struct {
 	originals []*original
 	counts    []map[string]float64 // of the stems in each
@@ -25,7 +25,11 @@ func newPlain(originals []*original) *plain {
 		counts, size := map[string]float64{}, 0.0
 		for s := range text.Sections(o.body) {
 			for line := range s.Lines(o.body) {
-				for t := range text.Tokens(line.Text) {
+				said := line.Text
+				if line.First {
+					said = line.Speaker + " " + said
+				}
+				for t := range text.Tokens(said) {
 					if !t.Stop() {
 						counts[stems.Term(t)]++
 						size++

@@ -26,14 +26,20 @@ import (
 
 const (
 	room = "talk"
-	// limit is small, so that a conversation fades while it is heard.
-	limit = 16_000
-	// portion is how many characters of lines are heard at once, as by somebody
-	// who looks into the room now and then. It is just more than the smallest
-	// chunk that the compactor makes, which so has about 700 tokens.
-	portion = 2000
 	// filler is who speaks when the conversation is over, to no purpose.
 	filler = "filler"
+)
+
+// Size decides how large originals are: by the limit of the context, and by how many characters
+// of lines are heard at once, as by somebody who looks into the room now and then.
+type Size struct{ limit, portion int }
+
+var (
+	// Small has a small limit, so that a conversation fades while it is heard. The portion is just
+	// more than the smallest chunk that the compactor makes, which so has about 700 tokens.
+	Small = Size{16_000, 2000}
+	// Large makes originals of about 3800 tokens, as the default limit does.
+	Large = Size{100_000, 12_500}
 )
 
 // listener is the model of an identity that only listens. It answers nothing,
@@ -81,7 +87,7 @@ type stage struct {
 }
 
 // newStage boots an identity that hears one room.
-func newStage(dir string) (*stage, error) {
+func newStage(dir string, limit int) (*stage, error) {
 	home, err := agent.OpenHome(filepath.Join(dir, "home"))
 	if err != nil {
 		return nil, err
@@ -188,10 +194,10 @@ func (s *stage) rest(ctx context.Context) error {
 }
 
 // play lets a conversation be heard and fade.
-func play(ctx context.Context, dir string, talk Conversation) (*stage, error) {
-	s, err := newStage(dir)
+func play(ctx context.Context, dir string, talk Conversation, size Size) (*stage, error) {
+	s, err := newStage(dir, size.limit)
 	if err == nil {
-		err = s.live(ctx, portions(talk)...)
+		err = s.live(ctx, portions(talk, size.portion)...)
 	}
 	if err == nil {
 		err = s.outlive(ctx, end(talk))
@@ -241,7 +247,7 @@ func format(l Line) ([]byte, error) {
 }
 
 // portions cuts a conversation into what is heard at once.
-func portions(c Conversation) [][]Line {
+func portions(c Conversation, portion int) [][]Line {
 	const tagBytes = len("[USER: 2026-11-20T12:57:16Z] \n")
 	var out [][]Line
 	size := portion

@@ -17,10 +17,13 @@ func (r Report) String() string {
 		all = append(slices.Clone(all), r.All, *r.OneLife)
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight) // anew after each Flush
-	fmt.Fprintln(w, "conversation\tlines\toriginals\ttokens each\tquestions\thit@1\thit@5\thit@10\thint\t")
+	fmt.Fprintln(w, "conversation\tlines\toriginals\ttokens each\tquestions\thit@1\thit@5\thit@10\thint\t"+
+		"shown@1\tshown@5\tshown@10\ttokens@5\t")
 	for _, c := range all {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%d\t%s%s\t\n", c.Name, c.Lines, c.Originals, c.MeanTokens, c.Questions,
-			c.Recall.hits(), c.Recall.share(c.Recall.Hint))
+		f := c.Recall
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%d\t%s%s\t%s\t%s\t%s\t%.0f\t\n", c.Name, c.Lines, c.Originals, c.MeanTokens,
+			c.Questions, f.hits(), f.share(f.Hint), f.share(f.Shown1), f.share(f.Shown5), f.share(f.Shown10),
+			mean(f.Tokens, f.Questions))
 	}
 	w.Flush()
 	b.WriteByte('\n')
