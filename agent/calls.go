@@ -318,7 +318,7 @@ func (p *past) Search(ctx context.Context, query string, limit int) (matches []t
 		if len(h.Tools) > 0 {
 			where += " tool=" + strings.Join(h.Tools, ",")
 		}
-		matches = append(matches, tools.Match{Listing: a.listing(h), Where: blobs.Gist(where), Offset: h.Offset, Passage: h.Passage})
+		matches = append(matches, tools.Match{Listing: a.listing(h), Where: blobs.Gist(where), Offset: h.Offset, Passage: h.Shown()})
 	}
 	return matches, remark, err
 }

@@ -88,6 +88,27 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
+// Who says something counts once a message: who spoke often in an original is found there first.
+func TestFindsWhoSpoke(t *testing.T) {
+	w := newWorld(t)
+	talk := func(names ...string) (out string) {
+		for _, name := range names {
+			out += w.heard("dev", name, strings.Repeat("the usual talk of days and nights. ", 15))
+		}
+		return out
+	}
+	w.fades(talk("ada", "carol", "bob", "carol"))
+	often := w.fades(talk("bob", "ada", "bob", "bob"))[0]
+	w.fades(talk("carol", "bob", "ada", "ada"))
+	x := w.synced()
+	if s := x.stageOne(t, "bob", w.now); len(s.docs) != 3 || s.docs[0].Hash != often {
+		t.Errorf("stage one finds %+v", s.docs)
+	}
+	if h := w.finds(x, "bob", often); !strings.HasPrefix(h.Passage, "[USER:bob ") {
+		t.Errorf("passage %q", h.Passage)
+	}
+}
+
 // A date in a text is found by its date, however either is written, and whenever it
 // was said.
 func TestFindsDates(t *testing.T) {

@@ -16,7 +16,7 @@ type page struct {
 type line struct {
 	*text.Line
 	size    int     // tokens
-	matches []int   // terms of the query, in order of appearance
+	matches []int   // terms of the query, in order of appearance: who says a message, then what it says
 	share   float64 // what they count for
 }
 
@@ -44,7 +44,9 @@ func (c *candidate) read(terms *text.Matcher) page {
 	}
 	for i := range c.lines {
 		l := line{Line: &c.lines[i]}
+		_, who := scan(l.Name())
 		l.size, l.matches = scan(l.Text)
+		l.matches = append(who, l.matches...)
 		p.lines[i] = l
 	}
 	size := 0

@@ -12,12 +12,13 @@ import (
 	"lethe/recall/text"
 )
 
-// ranked is a candidate that fits, and the lines of its passage.
+// ranked is a candidate that fits, and the lines to show of it.
 type ranked struct {
 	*candidate
 	score      float64
 	confidence float64
 	passage    []text.Line
+	also       []text.Line // another passage; nil if there is no more to show
 }
 
 const (
@@ -88,7 +89,7 @@ type ranker struct {
 	times  []float64 // how well each candidate fits the times that the query names
 	weight []float64 // of each term
 	names  []bool    // terms that are the name of somebody who speaks
-	asked  float64   // the weight of all terms but names
+	asked  float64   // the weight of all terms
 	// evidence is what each term weighs in a confidence: a common word is none, however
 	// few of the originals have it; expected is that of all terms but names.
 	evidence []float64
@@ -153,8 +154,8 @@ func (r *ranker) weigh(s *shortlist) {
 		}
 		evidence := min(weight, text.Commonness(t.stem))
 		r.weight, r.evidence = append(r.weight, weight), append(r.evidence, evidence)
+		r.asked += weight
 		if !r.names[i] {
-			r.asked += weight
 			r.expected += evidence
 		}
 	}
@@ -186,21 +187,8 @@ func (r *ranker) rank(i int) (ranked, bool) {
 		return ranked{}, false
 	}
 	out := ranked{candidate: &r.c[i], score: r.whole(i) + r.best(p) + timeWeight*r.scale*r.times[i], confidence: r.confidence(p)}
-	from, to := r.passage(i)
-	out.passage = answered(out.lines[from:to:to], out.lines[to:])
+	out.passage, out.also = r.passages(i)
 	return out, true
-}
-
-// answered adds to a passage that ends with a question what was said next.
-func answered(passage, after []text.Line) []text.Line {
-	if !strings.HasSuffix(passage[len(passage)-1].Text, "?") {
-		return passage
-	}
-	i := slices.IndexFunc(after, func(l text.Line) bool { return !l.Thought })
-	if i < 0 || len(passage) == text.PassageLines {
-		return passage
-	}
-	return append(passage, after[i])
 }
 
 // whole is BM25 of all that a candidate says and of its summary, with a little of what stands just
@@ -259,9 +247,7 @@ func (r *ranker) window(p *page, from int) (score float64) {
 	usual := max(r.lineSize, windowTokens)
 	for t, n := range r.tally.each {
 		score += r.weight[t] * index.Saturate(n, float64(size), usual)
-		if !r.names[t] {
-			got += r.weight[t] * min(1, n)
-		}
+		got += r.weight[t] * min(1, n)
 	}
 	if r.asked > 0 {
 		score *= math.Sqrt(got / r.asked)
@@ -269,50 +255,99 @@ func (r *ranker) window(p *page, from int) (score float64) {
 	return score
 }
 
-// passage returns the lines to show: the one that matches most, rather said by a person than given to a
-// tool or printed by it, and rather this than thought, and those beside it that match too, as long as there is room.
-func (r *ranker) passage(i int) (from, to int) {
+// passages returns what to show: the lines that fit best, and of the others those that do, or how
+// the turn of the first ended.
+func (r *ranker) passages(i int) (best, also []text.Line) {
 	p, lines := &r.pages[i], r.c[i].lines
-	most := 0.0 // else nothing matches: it is here for its time
-	for i, l := range p.lines {
-		v := r.value(l.matches) * l.share
-		if l.Content() == "tool" {
-			v *= toolShare
+	from, to := r.passage(p, lines, 0, 0, nil)
+	best = lines[from:to]
+	from, to = r.passage(p, lines, from, to, ending(lines[to-1:]))
+	return best, lines[from:to]
+}
+
+// ending returns the last reply of the turn of a line, nil if it is in that.
+func ending(lines []text.Line) (last *text.Section) {
+	for _, l := range lines {
+		switch {
+		case l.Kind == "inbound" && last != nil:
+			return last
+		case l.Kind == "reply" && l.Section != lines[0].Section && !l.Thought:
+			last = l.Section
 		}
-		if l.Thought {
-			v /= 10
+	}
+	return last
+}
+
+// passage returns the lines to show of those that are not shown yet: the one that matches most, with its
+// neighbours, rather said by a person than given to a tool or printed by it, and rather this than thought,
+// and as many beside it as there is room for. The reply that ends the turn counts like a person's words,
+// and is shown if nothing else matches. It is 0, 0 if there is nothing more to show.
+func (r *ranker) passage(p *page, lines []text.Line, shownFrom, shownTo int, end *text.Section) (from, to int) {
+	hidden := func(i int) bool { return i >= 0 && i < len(lines) && (i < shownFrom || i >= shownTo) }
+	most := 0.0
+	for i, l := range p.lines {
+		if !hidden(i) {
+			continue
+		}
+		v := r.value(p, i)
+		if l.Section == end && !l.Thought {
+			v = v/l.share + 1e-9
 		}
 		if v > most {
-			from, most = i, v
+			from, to, most = i, i+1, v
 		}
 	}
-	said := func(i int) bool {
-		alike := lines[i].Thought == lines[from].Thought && (lines[i].Kind == "call") == (lines[from].Kind == "call")
-		return alike && len(p.lines[i].matches) > 0
+	switch {
+	case to > 0:
+	case shownTo > 0:
+		return 0, 0
+	default: // nothing matches: it is here for its time
+		to = 1
 	}
-	to = from + 1
-	for to < len(lines) && said(to) && text.Fits(lines[from:to+1]) {
-		to++
+	what := lines[from].Content()
+	alike := func(i int) bool { return lines[i].Content() == what }
+	grow := func(before, after int) {
+		if a, b := from-before, to+after; hidden(a) && hidden(b-1) && alike(a) && alike(b-1) && text.Fits(lines[a:b]) {
+			from, to = a, b
+		}
 	}
-	for from > 0 && said(from-1) && text.Fits(lines[from-1:to]) {
-		from--
+	grow(0, 1)
+	if !strings.HasSuffix(lines[to-1].Text, "?") { // else rather what was said to that
+		grow(1, 0)
 	}
+	grow(0, 1)
 	return from, to
 }
 
-// value is what the different terms among some matches weigh as evidence: a name, say, more than a
-// common word. An identifier counts once, without its parts.
-func (r *ranker) value(matches []int) float64 {
+// value is what the different terms in a line and beside it, where they count a third, weigh as
+// evidence: a name, say, more than a common word. An identifier counts once, and a part of it alone half.
+func (r *ranker) value(p *page, i int) (sum float64) {
+	if len(p.lines[i].matches) == 0 {
+		return 0
+	}
 	r.tally.reset()
-	r.tally.add(matches, 1)
-	sum, whole := 0.0, false
-	for t := range r.tally.each { // parts come behind their identifier
+	for j := max(0, i-1); j < min(len(p.lines), i+2); j++ {
+		share := p.lines[j].share
+		if j != i {
+			share /= 3
+		}
+		r.tally.add(p.lines[j].matches, share)
+	}
+	whole := false
+	for t, n := range r.tally.each { // parts come behind their identifier
+		v := r.evidence[t] * min(1, n)
 		if !r.q.terms[t].part {
-			whole = r.q.terms[t].parts && r.evidence[t] > 0
-		} else if whole {
+			whole = r.q.terms[t].parts && v > 0
+		} else if v /= 2; whole {
 			continue
 		}
-		sum += r.evidence[t]
+		sum += v
+	}
+	switch l := p.lines[i]; {
+	case l.Content() == "tool":
+		return sum * toolShare
+	case l.Thought:
+		return sum / 10
 	}
 	return sum
 }

@@ -119,6 +119,42 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// Who says something is asked for like what is said, also where the name stands nowhere else.
+func TestRankWhoSaidIt(t *testing.T) {
+	var bodies []string
+	for _, name := range []string{"ann", "bob", "cleo", "dan", "eve"} {
+		bodies = append(bodies, chat(name+" 2023-05-08 I bought tickets to Oslo.", "zoe 2023-05-08 Lovely."))
+	}
+	s := of(bodies...)
+	if got := s.first(t, "Where did Cleo buy tickets to?", 2); !strings.HasPrefix(got, "[USER:cleo ") {
+		t.Errorf("%q", got)
+	}
+	s.first(t, "cleo", 2)
+	one := of(chat("ann 2023-05-08 I play the harp.", "bob 2023-05-08 Nice.", "cleo 2023-05-08 I play the oboe.", "ann 2023-05-08 Oh."))
+	if got := one.first(t, "What does Cleo play?", 0); !strings.Contains(got, "oboe") {
+		t.Errorf("%q", got)
+	}
+	if r := s.found("Cleo?"); r[0].confidence > 0 {
+		t.Errorf("a name is evidence: %v", r[0].confidence)
+	}
+}
+
+// A match shows how the turn of its passage ended, though an agent's words count less.
+func TestPassageHasTheEnd(t *testing.T) {
+	entry := func(n int, what, said string) string {
+		return fmt.Sprintf("◆ e%d %s ◱hash=5a250cef43dfdb2f gist=x◲\n%s\n", n, what, said)
+	}
+	s := of(entry(2, "inbound room=a", "[USER:ada 2023-05-08T10:00:00Z] Write a script that finds the day with the most refunds.") +
+		entry(3, "reply", "I begin.") + "◆ e3.1 call BASH\n{\"command\":\"sort refunds.csv\"}\n" + entry(4, "reply", "Most refunds: 7 on 3 May.") +
+		entry(5, "inbound room=a", "[USER:bob 2023-05-08T11:00:00Z] Refunds again, most of them.") + entry(6, "reply", "Noted."))
+	if got := s.first(t, "most refunds day", 0); !strings.HasPrefix(got, "[USER:ada ") {
+		t.Errorf("%q", got)
+	}
+	if got := text.Passage(s.found("most refunds day")[0].also); got != "Most refunds: 7 on 3 May." {
+		t.Errorf("also %q", got)
+	}
+}
+
 // The same words far apart in a text count for less than in one place.
 func TestRankPrefersOnePlace(t *testing.T) {
 	filler := strings.Repeat("ann 2023-05-08 We talked about the weather and the harbour for a while.|", 6)
@@ -182,7 +218,7 @@ func TestRankWork(t *testing.T) {
 	}{
 		"why did TestReload fail":                {0, "reload_test.go:41: deadlock"},
 		"internal/durable/append.go":             {1, "append.go"},
-		"where is append.go synced":              {1, "append.go"},
+		"where is append.go synced":              {1, "f.Sync()"},
 		"backup refused connection ECONNREFUSED": {2, "ECONNREFUSED"},
 		"暗証番号は?":                                 {3, "七四三一"},
 		"reload config deadlock":                 {0, "reloadConfig"},

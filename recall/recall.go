@@ -71,10 +71,19 @@ type Hit struct {
 	Rooms      []string   `json:"rooms,omitempty"`
 	Tools      []string   `json:"tools,omitempty"`
 	Kinds      []string   `json:"kinds,omitempty"`
-	Passage    string     `json:"passage"`    // raw text, at most 400 characters on one to three lines
-	Offset     int        `json:"offset"`     // of its message in the body, or of itself where that begins far before, in characters, for UNCOMPACT
-	Score      float64    `json:"-"`          // higher is better; comparable within one answer only
-	Confidence float64    `json:"confidence"` // 0 to 1: how likely it is what was asked for
+	Passage    string     `json:"passage"`        // raw text, at most 400 characters on one to three lines
+	Also       string     `json:"also,omitempty"` // another passage: what else fits best, or how the turn ended
+	Offset     int        `json:"offset"`         // of the passage's message in the body, or of itself where that begins far before, in characters, for UNCOMPACT
+	Score      float64    `json:"-"`              // higher is better; comparable within one answer only
+	Confidence float64    `json:"confidence"`     // 0 to 1: how likely it is what was asked for
+}
+
+// Shown is what a reader is shown: the passage, and the other one if there is one.
+func (h Hit) Shown() string {
+	if h.Also == "" {
+		return h.Passage
+	}
+	return h.Passage + "\n…\n" + h.Also
 }
 
 // Index is an index, which is kept by Sync. It is safe for concurrent use.
@@ -187,7 +196,7 @@ func hits(ranked []ranked) []Hit {
 		offset := utf8.RuneCountInString(c.body[:start(c.body, r.passage[0])])
 		out[i] = Hit{
 			Hash: c.Hash, From: c.From, To: c.To, At: c.Last, Gist: c.gist, Rooms: c.facts.Rooms, Tools: c.facts.Tools, Kinds: c.facts.Kinds,
-			Passage: text.Passage(r.passage), Offset: offset, Score: r.score, Confidence: r.confidence,
+			Passage: text.Passage(r.passage), Also: text.Passage(r.also), Offset: offset, Score: r.score, Confidence: r.confidence,
 		}
 	}
 	return out

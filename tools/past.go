@@ -41,7 +41,7 @@ type Original struct {
 type Match struct {
 	Listing string // ref, gist and time
 	Where   string // rooms and tools
-	Offset  int    // in characters: of the message that Passage is of, or of Passage where that begins far before it
+	Offset  int    // in characters: of the message that Passage begins with, or of Passage where that begins far before it
 	Passage string
 }
 

@@ -94,7 +94,7 @@ func (p *program) recall(ctx context.Context, who string, f report.Search) error
 		}
 		fmt.Fprintf(p.out, "%s  %s  %s..%s  %s\n    %s\n", h.Store.Short(m.Hash), m.At.Local().Format("2006-01-02 15:04"), m.From, m.To,
 			chat.Sanitize(strings.Join(where, ", ")), chat.Sanitize(m.Gist))
-		for line := range strings.Lines(m.Passage) {
+		for line := range strings.Lines(m.Shown()) {
 			fmt.Fprintf(p.out, "    | %s\n", chat.Sanitize(strings.TrimRight(line, "\n")))
 		}
 	}

@@ -60,9 +60,7 @@ type Found struct {
 	At1       int `json:"hit_at_1"` // an original with evidence came first
 	At5       int `json:"hit_at_5"`
 	At10      int `json:"hit_at_10"`
-	All1      int `json:"all_at_1"` // the first one had all evidence
-	All5      int `json:"all_at_5"`
-	All10     int `json:"all_at_10"`
+	All10     int `json:"all_at_10"`  // the first ten had all evidence
 	Hint      int `json:"hint"`       // the automatic hint alone had an original with evidence
 	Shown1    int `json:"shown_at_1"` // what is shown of the first one has a line of evidence
 	Shown5    int `json:"shown_at_5"`
@@ -109,8 +107,6 @@ func (f *Found) plus(o Found) {
 	f.At1 += o.At1
 	f.At5 += o.At5
 	f.At10 += o.At10
-	f.All1 += o.All1
-	f.All5 += o.All5
 	f.All10 += o.All10
 	f.Hint += o.Hint
 	f.Shown1 += o.Shown1

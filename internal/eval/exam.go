@@ -184,8 +184,8 @@ func judge(q Question, found []*original) Found {
 		return some, all
 	}
 	f := Found{Questions: 1}
-	f.At1, f.All1 = among(1)
-	f.At5, f.All5 = among(5)
+	f.At1, _ = among(1)
+	f.At5, _ = among(5)
 	f.At10, f.All10 = among(10)
 	return f
 }
@@ -193,7 +193,7 @@ func judge(q Question, found []*original) Found {
 // look counts a question by what is shown of hits.
 func (e *exam) look(q Question, hits []recall.Hit, f *Found) {
 	for i, h := range hits {
-		shown := flatten(h.Passage)
+		shown := flatten(h.Shown())
 		if slices.ContainsFunc(q.Evidence, func(id string) bool { return strings.Contains(shown, e.said[id]) }) {
 			f.Shown10 = 1
 		}

@@ -25,11 +25,7 @@ func newPlain(originals []*original) *plain {
 		counts, size := map[string]float64{}, 0.0
 		for s := range text.Sections(o.body) {
 			for line := range s.Lines(o.body) {
-				said := line.Text
-				if line.First {
-					said = line.Speaker + " " + said
-				}
-				for t := range text.Tokens(said) {
+				for t := range text.Tokens(line.Name() + " " + line.Text) {
 					if !t.Stop() {
 						counts[stems.Term(t)]++
 						size++

@@ -27,11 +27,11 @@ func (r Report) String() string {
 	}
 	w.Flush()
 	b.WriteByte('\n')
-	fmt.Fprintln(w, "ranking\thit@1\thit@5\thit@10\tall@1\tall@5\tall@10\t")
+	fmt.Fprintln(w, "ranking\thit@1\thit@5\thit@10\tall@10\t")
 	for _, c := range all[len(all)-min(2, len(all)):] {
 		fmt.Fprintf(w, "recall, %s\t%s\nBM25, %[1]s\t%[3]s\n", c.Name, c.Recall.everything(), c.Plain.everything())
 		n := float64(max(1, c.Questions)) / 100
-		fmt.Fprintf(w, "chance, %s\t%.1f %%\t%.1f %%\t%.1f %%\t\t\t\t\n", c.Name, c.Chance.At1/n, c.Chance.At5/n, c.Chance.At10/n)
+		fmt.Fprintf(w, "chance, %s\t%.1f %%\t%.1f %%\t%.1f %%\t\t\n", c.Name, c.Chance.At1/n, c.Chance.At5/n, c.Chance.At10/n)
 	}
 	w.Flush()
 	b.WriteByte('\n')
@@ -65,7 +65,7 @@ func (f Found) hits() string {
 
 // everything renders all shares but that of hints.
 func (f Found) everything() string {
-	return f.hits() + f.share(f.All1) + "\t" + f.share(f.All5) + "\t" + f.share(f.All10) + "\t"
+	return f.hits() + f.share(f.All10) + "\t"
 }
 
 func (f Found) share(n int) string { return fmt.Sprintf("%.1f %%", 100*mean(n, f.Questions)) }

@@ -57,10 +57,9 @@ type document struct {
 
 // reader makes documents of blobs. It belongs to one goroutine.
 type reader struct {
-	stems    text.Stems
-	counts   map[uint64]int // of the segment, by key
-	speakers map[string]bool
-	size     int // tokens of the segment
+	stems  text.Stems
+	counts map[uint64]int // of the segment, by key
+	size   int            // tokens of the segment
 }
 
 // read makes a document of an original. at tells when an entry was written, by its
@@ -112,12 +111,9 @@ func written(body string, at func(ref string) time.Time, faded time.Time) (first
 	return first, last
 }
 
-// add counts the terms of a line. The name of a speaker counts once in a segment.
+// add counts the terms of a line, and the name of who says it once a message.
 func (r *reader) add(line text.Line) {
-	if line.First && line.Speaker != "unknown" && !r.speakers[line.Speaker] {
-		r.speakers[line.Speaker] = true
-		r.count(line.Speaker)
-	}
+	r.count(line.Name())
 	r.count(line.Text)
 }
 
@@ -138,7 +134,6 @@ func (r *reader) row(more []uint64) []uint64 {
 		out = append(out, key|uint64(classOf(n, r.size)))
 	}
 	clear(r.counts)
-	clear(r.speakers)
 	r.size = 0
 	return append(out, more...)
 }

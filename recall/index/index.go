@@ -65,7 +65,7 @@ func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (
 	}
 	defer release()
 	for again := true; ; again = false {
-		p := &pass{path: x.path, store: store, log: x.log, owns: x.owns, reader: reader{stems: text.Stems{}, counts: map[uint64]int{}, speakers: map[string]bool{}}}
+		p := &pass{path: x.path, store: store, log: x.log, owns: x.owns, reader: reader{stems: text.Stems{}, counts: map[uint64]int{}}}
 		err = x.current(p)
 		if err == nil {
 			err = errors.Join(p.run(ctx, lifePath), p.close())

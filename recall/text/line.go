@@ -32,6 +32,14 @@ type Line struct {
 	Text     string // what it says, composed, on one line; the arguments of a call without their escapes
 }
 
+// Name returns who says the message that begins with a line, "" where nobody is known to.
+func (l Line) Name() string {
+	if !l.First || l.Speaker == chat.Unknown {
+		return ""
+	}
+	return l.Speaker
+}
+
 // longLine is the length from which a line is cut, in bytes: a reply is often one
 // line. A passage has room for one and its tag.
 const longLine = 350
