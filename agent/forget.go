@@ -229,14 +229,21 @@ func (a *Agent) outpaced() error {
 	if a.forgetting.job == nil {
 		return nil
 	}
+	job := a.forgetting.job
 	if err := a.dropJob(); err != nil {
 		return err
 	}
+	a.keep(job.fades)
 	a.cfg.Log.Warn("the limit was reached before the summaries were in; compacting mechanically")
 	if !a.forgetting.backoff.Outpaced() {
 		return nil
 	}
 	return a.backOff(errors.New("the limit was reached before the summaries were in, more than once"))
+}
+
+// keep keeps the summaries that have come of a job, for when their chunks fade.
+func (a *Agent) keep(fades []compactor.Fade) {
+	a.forgetting.keptChunks = append(compactor.Summarised(fades), a.forgetting.keptChunks...)
 }
 
 // endJob cancels the job under way and waits for its goroutine, which ends at once:
@@ -307,6 +314,7 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 	was := a.state
 	if a.state = next; why != limit && a.contextTokens() >= before { // the summaries are no smaller than what they stand for
 		a.state, a.forgetting.after = was, before
+		a.keep(fades)
 		a.cfg.Log.Info("nothing to compact", "why", why, "tokens", before)
 		return a.forgot(asked)
 	}

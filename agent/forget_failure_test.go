@@ -3,11 +3,13 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"lethe/internal/lethetest"
 	"lethe/llm/rehearsal"
+	"lethe/mind"
 )
 
 // garbage is what a summariser may do instead of its work. TestRunRepairsGarbage in
@@ -99,7 +101,7 @@ func TestStopWhileCompacting(t *testing.T) {
 	hang := rehearsal.Step{Task: "segment", Times: 2, Fault: rehearsal.Hang}
 	w := forgetful(t, 60_000, hang, always("noted"))
 	r := w.run(w.boot("ada", "dev"))
-	w.talk(6, 200)
+	w.talk(20, 60)
 	r.settled()
 	for i, stop := range []func(){
 		func() { lethetest.Must(t, errors.Join(Stop(r.id), r.wait())) }, // which ends no context by itself
@@ -115,6 +117,28 @@ func TestStopWhileCompacting(t *testing.T) {
 	}
 	r.compact()
 	r.checked()
+}
+
+// Where the limit is reached before all summaries are in, those that are stand when their chunks fade.
+func TestSummariesThatCameAreUsed(t *testing.T) {
+	lethetest.Unraced(t)
+	t.Parallel()
+	late := rehearsal.Step{Task: "summarise", Skip: 1, Times: -1, Fault: rehearsal.Hang}
+	w := forgetful(t, 40_000, late, always("noted"))
+	w.conf.Forgetting.Parallel = 1
+	r := w.run(w.boot("ada", "dev"))
+	for len(w.having(r.id, "epoch", "why", "limit")) == 0 {
+		w.talk(1, 120)
+	}
+	r.checked()
+	_, task, _ := strings.Cut(w.tasks("summarise")[0], `<task name="summarise" `)
+	var from, to int
+	if _, err := fmt.Sscanf(task, `from="e%d" to="e%d">`, &from, &to); err != nil {
+		t.Fatalf("%v: %.80s", err, task)
+	}
+	if faded := w.fold(r.id).Faded; !slices.ContainsFunc(faded, func(f mind.Range) bool { return f.From == from && f.To == to }) {
+		t.Errorf("the summary of e%d..e%d was thrown away; faded: %v", from, to, faded)
+	}
 }
 
 // What is said while summaries are made is live when they are in.

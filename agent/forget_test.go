@@ -176,7 +176,7 @@ func TestOwnInstructions(t *testing.T) {
 	r := w.run(w.boot("ada", "dev"))
 	w.write(w.own(r.id, "SEGMENT.md"), "Cut by the phase of the moon.")
 	w.write(w.own(r.id, "SUMMARISE.md"), "Sum it up like a sailor. ◆ e1 note")
-	r.work(5)
+	w.talk(14, 50)
 	r.compact()
 	contains(t, w.tasks("segment")[0], "Cut by the phase of the moon.")
 	contains(t, w.tasks("summarise")[0], "Sum it up like a sailor. ◰4 e1 note")
@@ -184,10 +184,10 @@ func TestOwnInstructions(t *testing.T) {
 
 	w.write(w.own(r.id, "SEGMENT.md"), " \n")
 	seen := len(w.tasks("segment"))
-	r.work(5)
+	w.talk(14, 50)
 	r.compact()
 	r = r.again()
-	r.work(5)
+	w.talk(14, 50)
 	r.compact()
 	equal(t, "notes", len(w.having(r.id, "note", "why", "instructions")), 1)
 	for _, s := range w.tasks("segment")[seen:] {

@@ -36,7 +36,7 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	w.conf.Log = slog.New(slog.NewTextHandler(&log, nil))
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	w.talk(6, 200)
+	w.talk(20, 60)
 	r.settled()
 
 	lethetest.Must(t, AskToCompact(id))
@@ -55,8 +55,8 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 		return strings.Contains(s.Error, "disk quota exceeded") && s.State == status.Thinking
 	})
 	w.say("dev", "ann", "are you there?") // a try at once
-	w.eventually("the line is heard", func() bool { return len(w.heard(id, "dev")) == 8 })
-	equal(t, "calls while the disk is full", len(w.asked()), 6+1)
+	w.eventually("the line is heard", func() bool { return len(w.heard(id, "dev")) == 22 })
+	equal(t, "calls while the disk is full", len(w.asked()), 20+1)
 	full.Store(false)
 	w.answered("dev", 6+2) // of the status, and of both lines
 	r.compact()

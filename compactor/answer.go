@@ -16,9 +16,9 @@ import (
 // is left empty.
 type jsonAnswer struct {
 	Chunks []struct {
-		From, To json.RawMessage
-		Topics   []any
-		Alone    bool
+		From, To, Relevance json.RawMessage
+		Topics              []any
+		Alone               bool
 	}
 	Summary, Gist string
 	Relevance     json.RawMessage
@@ -49,17 +49,16 @@ func object(text, key string) (a jsonAnswer, err error) {
 
 // readSegments reads the ranges of a SEGMENT answer. What cannot be read as a
 // range is passed over; none at all is garbage.
-func readSegments(text string) ([]entryRange, error) {
+func readSegments(text string) (out []entryRange, err error) {
 	a, err := object(text, "chunks")
 	if err != nil {
 		return nil, err
 	}
-	var out []entryRange
 	for _, c := range a.Chunks {
 		from, ok1 := entry(c.From)
 		to, ok2 := entry(c.To)
 		if ok1 && ok2 {
-			out = append(out, entryRange{from, to, len(c.Topics), c.Alone && len(out) < maxPhrases})
+			out = append(out, entryRange{from, to, len(c.Topics), relevance(c.Relevance), c.Alone && len(out) < maxPhrases})
 		}
 	}
 	if len(out) == 0 {

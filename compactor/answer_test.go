@@ -17,11 +17,11 @@ import (
 
 func TestReadSegments(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{"chunks":[{"from":"e3","to":"e9","topic":"x"},{"from":"e10","to":"e12"}]}`:            "[{3 9 0 false} {10 12 0 false}]",
-		"```json\n{\"chunks\":[{\"from\":\"e3\",\"to\":\"e9\"}]}\n```":                          "[{3 9 0 false}]",
-		`Well, {as you see}: {"chunks":[{"from":3,"to":"9"}]} and {"chunks":[]}`:                "[{3 9 0 false}]",
-		`{"chunks":[{"from":"◆ e3","to":"(e9)"},{"from":"e4.2","to":"e5_1"},{"from":"later"}]}`: "[{3 9 0 false} {4 5 0 false}]",
-		`{"result":{"chunks":[{"from":"e3","to":"e9"}]}}`:                                       "[{3 9 0 false}]",
+		`{"chunks":[{"from":"e3","to":"e9","relevance":"7"},{"from":"e10","to":"e12"}]}`:        "[{3 9 0 7 false} {10 12 0 0 false}]",
+		"```json\n{\"chunks\":[{\"from\":\"e3\",\"to\":\"e9\"}]}\n```":                          "[{3 9 0 0 false}]",
+		`Well, {as you see}: {"chunks":[{"from":3,"to":"9"}]} and {"chunks":[]}`:                "[{3 9 0 0 false}]",
+		`{"chunks":[{"from":"◆ e3","to":"(e9)"},{"from":"e4.2","to":"e5_1"},{"from":"later"}]}`: "[{3 9 0 0 false} {4 5 0 0 false}]",
+		`{"result":{"chunks":[{"from":"e3","to":"e9"}]}}`:                                       "[{3 9 0 0 false}]",
 	} {
 		got, err := readSegments(answer)
 		if err != nil || fmt.Sprint(got) != want {

@@ -27,6 +27,7 @@ package compactor
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"lethe/blobs"
 	"lethe/mind"
@@ -111,12 +112,17 @@ type Put func(m blobs.Meta, body []byte) (mind.Ref, error)
 // Read returns the body of a blob.
 type Read func(blobs.Hash) ([]byte, error)
 
+// Summarised are those chunks that a model has summarised: a summary stands until its range fades or changes.
+func Summarised(fades []Fade) []Fade {
+	return slices.DeleteFunc(slices.Clone(fades), func(f Fade) bool { return f.Mechanical || f.unread() })
+}
+
 // Fade is a chunk of entries with what may replace it.
 type Fade struct {
-	From, To  int // entry numbers, inclusive
-	Tokens    int // what the entries cost while they are live
-	Relevance int // 1 to 9
-	Gist      string
+	From, To  int    // entry numbers, inclusive
+	Tokens    int    // what the entries cost while they are live
+	Relevance int    // 1 to 9
+	Gist      string // "" while it has no summary, and stays
 	Summary   string // escaped
 	// Mechanical says that no model made it.
 	Mechanical bool
@@ -129,3 +135,6 @@ type Fade struct {
 	original []byte   // what they said; nil until it is rendered
 	stays    int      // how many swaps have left it live
 }
+
+// unread reports whether a chunk has no summary yet, nor a gist.
+func (f Fade) unread() bool { return f.Gist == "" }

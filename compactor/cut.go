@@ -15,16 +15,40 @@ func ends(e *mind.Entry) bool { return e.Final() }
 // done reports whether an entry is a finished step of a turn: a reply with all results.
 func done(e *mind.Entry) bool { return e.Kind == mind.Reply && len(e.Calls) > 0 && !e.Waits() }
 
+// silent reports whether a finished step has told nobody anything: it may fade while what was heard before it stays.
+func silent(e *mind.Entry) bool {
+	return done(e) && !slices.ContainsFunc(e.Calls, func(c *mind.Call) bool { return c.Tool == "SAY" })
+}
+
 // turns cuts units behind what ends a turn: each is what was heard with the replies to it.
 // The last may be open.
 func turns(units []unit) [][]unit {
-	return cutBehind(units, func(u unit) bool { return ends(u.Entry) })
+	return cutBehind(units, func(i int) bool { return ends(units[i].Entry) })
 }
 
-func cutBehind(units []unit, last func(unit) bool) (out [][]unit) {
-	from := 0
+// stretches are turns, but the open one is cut before each thing that was heard in it.
+func stretches(units []unit) [][]unit {
+	open := 0
 	for i, u := range units {
-		if last(u) || i == len(units)-1 {
+		if ends(u.Entry) {
+			open = i
+		}
+	}
+	return cutBehind(units, func(i int) bool {
+		return ends(units[i].Entry) || i >= open && units[i].Kind == mind.Reply && units[i+1].Kind == mind.Inbound
+	})
+}
+
+// runs cuts units where their numbers do not follow on each other.
+func runs(units []unit) [][]unit {
+	return cutBehind(units, func(i int) bool { return units[i+1].N != units[i].N+1 })
+}
+
+// cutBehind cuts a list behind what ends something; last is not asked of the end of the list.
+func cutBehind[T any](units []T, last func(i int) bool) (out [][]T) {
+	from := 0
+	for i := range units {
+		if i == len(units)-1 || last(i) {
 			out = append(out, units[from:i+1:i+1])
 			from = i + 1
 		}
@@ -36,11 +60,11 @@ func cutBehind(units []unit, last func(unit) bool) (out [][]unit) {
 // its answer stay together. A turn that is larger than a chunk, or of which only steps are
 // there, may be cut behind each reply. A chunk has at most so many tokens.
 func pieces(run []unit, most int) (out [][]unit) {
-	for _, t := range turns(run) {
+	for _, t := range stretches(run) {
 		if size(t) <= most && slices.ContainsFunc(t, func(u unit) bool { return u.Kind != mind.Reply }) {
 			out = append(out, t)
 		} else {
-			out = append(out, cutBehind(t, func(u unit) bool { return u.Kind == mind.Reply })...)
+			out = append(out, cutBehind(t, func(i int) bool { return t[i].Kind == mind.Reply })...)
 		}
 	}
 	return out
@@ -72,26 +96,16 @@ func split(pieces [][]unit, most int) [][]unit {
 // line, and that nothing needed to be said about it. A stretch smaller than what may stand
 // alone stays, since taking it out would part what stands around it.
 func quietTurns(units []unit) (stretches [][]unit, rest []unit) {
-	var stretch []unit
-	end := func() {
-		if size(stretch) >= aloneChunk {
+	all := turns(units)
+	for _, of := range cutBehind(all, func(i int) bool {
+		return !quiet(all[i]) || !quiet(all[i+1]) || all[i+1][0].N != all[i][len(all[i])-1].N+1
+	}) {
+		if stretch := slices.Concat(of...); quiet(of[0]) && size(stretch) >= aloneChunk {
 			stretches = append(stretches, stretch)
 		} else {
 			rest = append(rest, stretch...)
 		}
-		stretch = nil
 	}
-	for _, t := range turns(units) {
-		if len(stretch) > 0 && (!quiet(t) || t[0].N != stretch[len(stretch)-1].N+1) {
-			end()
-		}
-		if quiet(t) {
-			stretch = append(stretch, t...)
-		} else {
-			rest = append(rest, t...)
-		}
-	}
-	end()
 	return stretches, rest
 }
 
@@ -112,6 +126,24 @@ func quiet(turn []unit) bool {
 }
 
 var signedByTrigger = lazy.Regexp(`^AGENT:(cron|watch|mail|webhook)-`)
+
+// plainChunks cuts a run whose chunks are plain to see, so that no model need be asked: it is one, or its pieces
+// are few or as large as chunks, and none so small that it might have to stay alone. For other runs it returns nil.
+func plainChunks(run []unit, set Settings) [][]unit {
+	list := pieces(run, set.maxChunk())
+	n := size(run)
+	if n <= 2*minChunk || n <= set.maxChunk() && len(stretches(run)) == 1 || len(list) == 1 {
+		return [][]unit{run}
+	}
+	few := len(list) <= plainPieces || 2*n >= len(list)*set.usualChunk()
+	if !few || slices.ContainsFunc(list, func(p []unit) bool { return size(p) < minChunk }) {
+		return nil
+	}
+	return list
+}
+
+// plainPieces is how many pieces are chunks whatever they are about.
+const plainPieces = 3
 
 // mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of at
 // most so many tokens. A short run still gives a few, so that there is a choice of what fades.
@@ -218,9 +250,9 @@ func longResult(c []unit) bool {
 	return given >= minChunk && given > size(c)/2
 }
 
-// entryRange is a range of entry numbers with what a model said of it: how many topics it has, and that it joins no
-// other range.
+// entryRange is a range of entry numbers with what a model said of it: how many topics it has, how relevant it is, and
+// that it joins no other range.
 type entryRange struct {
-	from, to, topics int
-	alone            bool
+	from, to, topics, relevance int
+	alone                       bool
 }

@@ -119,7 +119,7 @@ func TestLookUpsAreNotSummarised(t *testing.T) {
 		}
 		return `{"summary":"what it was about","gist":"about it","relevance":5}`, nil
 	}}
-	units := eligible(unitsOf(w.state, meter), Older)
+	units := eligible(unitsOf(w.state, meter), Older, 1<<30)
 	j := w.plan()
 	j.runs = [][]unit{units[1:]} // without the question
 	fades, failure := j.Run(t.Context(), model)

@@ -15,13 +15,26 @@ import (
 // and by turns, and a summary is the head and the tail of what was said, rules
 // and promises word for word, and names.
 func (j Job) Mechanical() []Fade {
-	fades := append(slices.Clone(j.kept), j.quiet...)
+	fades := slices.Clone(j.quiet)
+	for _, f := range j.kept {
+		fades = append(fades, j.unasked(f))
+	}
 	for _, run := range j.runs {
 		for _, chunk := range mechanicalChunks(run, j.in.Settings.maxChunk()) {
 			fades = append(fades, j.mechanical(chunk))
 		}
 	}
 	return ordered(fades)
+}
+
+// unasked is a chunk with the summary that it has, or a mechanical one.
+func (j Job) unasked(f Fade) Fade {
+	if !f.unread() {
+		return f
+	}
+	made := j.mechanical(f.units)
+	made.stays = f.stays
+	return made
 }
 
 func ordered(fades []Fade) []Fade {
@@ -243,9 +256,12 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 		return "There is nothing to see."
 	}
 	if task == Segment {
-		var chunks []map[string]string
+		var chunks []map[string]any
 		for _, c := range tidy([][]unit{units}, j.in.Settings.maxChunk()) {
-			chunks = append(chunks, map[string]string{"from": mind.EntryID(c[0].N), "to": mind.EntryID(c[len(c)-1].N)})
+			chunks = append(chunks, map[string]any{
+				"from": mind.EntryID(c[0].N), "to": mind.EntryID(c[len(c)-1].N),
+				"relevance": mechanicalRelevance(talk(c), material(c)),
+			})
 		}
 		return encode(map[string]any{"chunks": chunks})
 	}

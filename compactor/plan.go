@@ -29,8 +29,8 @@ type Input struct {
 	// Read has a job read in advance what a swap needs of blobs, and what a file was when it was read before.
 	Read Read
 	// Kept are the chunks that an earlier swap left live. Those whose entries
-	// have not changed are summarised again and not cut; each time one is left it
-	// counts as a little less relevant.
+	// have not changed are not cut again, and not summarised again if they were;
+	// each time one is left it counts as a little less relevant.
 	Kept []Fade
 }
 
@@ -48,7 +48,6 @@ type Job struct {
 	base     int            // tokens of messages, with fixed
 	runs     [][]unit       // eligible entries to ask about; consecutive numbers in each
 	kept     []Fade         // chunks that stayed live
-	again    [][]unit       // their entries
 	quiet    []Fade         // what fades without a summary, and first
 	tokens   int
 }
@@ -69,35 +68,30 @@ func (j Job) Eligible() int { return j.tokens }
 
 // Plan decides what is eligible: the older two thirds of the live entries by
 // tokens, or in.Share of them, in whole turns. Of a turn that is not over, or larger than
-// what may fade, its finished steps are; what was heard in it stays until it is over. Only when
-// all may fade and there is nothing else, what no reply has followed is eligible, the older
+// what may fade, its finished steps are; what was heard in it stays, with what was said to it, until it is over or
+// takes too much. Only when all may fade and there is nothing else, what no reply has followed is eligible, the older
 // part first, and never a unit that waits for a result. It is false when that is not worth a compaction.
 func Plan(s *mind.State, in Input) (Job, bool) {
 	all := unitsOf(s, in.Meter)
-	units := eligible(all, cmp.Or(in.Share, Older))
+	fixed := in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
+	free := in.Settings.Limit - fixed - in.Meter(s.Stable.System)
+	units := eligible(all, cmp.Or(in.Share, Older), free/heardShare)
 	if len(in.Only) > 0 {
-		units = within(all, in.Only)
+		units, in.Settings.Target = within(all, in.Only), 0
 	}
-	j := Job{in: in, notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), tokens: size(units)}
+	j := Job{in: in, notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), fixed: fixed, tokens: size(units)}
 	if j.tokens == 0 || j.tokens < minChunk && len(in.Only) == 0 {
 		return Job{}, false
 	}
-	j.fixed = in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
 	j.request = mind.State{Stable: s.Stable, Context: mind.Context{Faded: slices.Clone(s.Faded), Live: slices.Clone(s.Live[:len(all)])}}
-	j.kept, j.again, units = stillValid(in.Kept, units)
+	j.kept, units = stillValid(in.Kept, units)
 	stretches, units := quietTurns(units)
 	for _, s := range stretches {
 		f := chunk(s)
 		f.Mechanical, f.Gist = true, gist("nothing to say: "+first(s[0]))
 		j.quiet = append(j.quiet, f)
 	}
-	for i, u := range units {
-		if i == 0 || u.N != units[i-1].N+1 {
-			j.runs = append(j.runs, nil)
-		}
-		last := len(j.runs) - 1
-		j.runs[last] = append(j.runs[last], u)
-	}
+	j.runs = runs(units)
 	return j, true
 }
 
@@ -144,9 +138,25 @@ func unitsOf(s *mind.State, meter Meter) (units []unit) {
 	return units
 }
 
-// eligible returns the units that may fade, oldest first.
-func eligible(units []unit, share float64) []unit {
-	picked := older(turns(units), int(share*float64(size(units))))
+// heardShare is the part of what is free, one in so many, that stays of an open turn beside its steps. Each that stays
+// costs another gist too: what fades before it and after it shares none.
+const (
+	heardShare = 10
+	gistTokens = 50
+)
+
+// eligible returns the units that may fade, oldest first. What was heard in the open turn stays while it is few tokens.
+func eligible(units []unit, share float64, few int) []unit {
+	all, heard := turns(units), 0
+	for i := len(units) - 1; i >= 0 && !ends(units[i].Entry); i-- {
+		if !silent(units[i].Entry) {
+			heard += units[i].tokens + gistTokens
+		}
+	}
+	if heard > few {
+		all = stretches(units)
+	}
+	picked := older(all, int(share*float64(size(units))))
 	if size(picked) < minChunk && share >= 1 {
 		picked = nil // the newest stays, and what is asked in it, as long as something else may fade
 		for most := int(Older * float64(size(units))); len(picked) < len(units) && size(picked)+units[len(picked)].tokens <= most; {
@@ -168,7 +178,7 @@ func eligible(units []unit, share float64) []unit {
 func older(turns [][]unit, most int) (picked []unit) {
 	at := 0
 	for i, t := range turns {
-		whole := ends(t[len(t)-1].Entry)
+		whole := ends(t[len(t)-1].Entry) || i < len(turns)-1
 		if whole && at+size(t) <= most {
 			picked = append(picked, t...)
 			at += size(t)
@@ -178,7 +188,7 @@ func older(turns [][]unit, most int) (picked []unit) {
 			return picked
 		}
 		for _, u := range t[:len(t)-1] { // the newest unit is what the identity is at
-			if done(u.Entry) && (at+u.tokens <= most || at < most/2) {
+			if silent(u.Entry) && (at+u.tokens <= most || at < most/2) {
 				picked = append(picked, u)
 			}
 			at += u.tokens
@@ -221,7 +231,7 @@ func tokens(messages []mind.Message, meter Meter) int {
 
 // stillValid splits units into the chunks that were kept, as far as they have not
 // changed, and the rest.
-func stillValid(kept []Fade, units []unit) (valid []Fade, of [][]unit, rest []unit) {
+func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
 	live := map[int]*mind.Entry{}
 	for _, u := range units {
 		live[u.N] = u.Entry
@@ -229,15 +239,9 @@ func stillValid(kept []Fade, units []unit) (valid []Fade, of [][]unit, rest []un
 	for _, f := range kept {
 		if f.take(live) {
 			valid = append(valid, f)
-			of = append(of, slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return u.N < f.From || u.N > f.To }))
 		}
 	}
-	for _, u := range units {
-		if live[u.N] != nil {
-			rest = append(rest, u)
-		}
-	}
-	return valid, of, rest
+	return valid, slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return live[u.N] == nil })
 }
 
 // take takes the entries of a chunk out of live, so that nothing fades twice, if each

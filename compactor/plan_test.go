@@ -232,8 +232,9 @@ func TestPlanTakesTheStepsOfALongTurn(t *testing.T) {
 		}
 		w.reply("a step", 0, strings.Repeat("some output\n", 150))
 	}
+	w.state.Entry(13).Calls[0].Tool = "SAY" // the answer to what was heard stays with it
 	j := w.plan()
-	if got := planned(j); got[0] != 2 || slices.Contains(got, 7) || !slices.Contains(got, 8) || got[len(got)-1] > 15 {
+	if got := planned(j); got[0] != 2 || slices.Contains(got, 7) || slices.Contains(got, 13) || !slices.Contains(got, 8) || got[len(got)-1] > 15 {
 		t.Errorf("eligible are %v", got)
 	}
 	w.set.Target = 0.6
@@ -249,6 +250,44 @@ func TestPlanTakesTheStepsOfALongTurn(t *testing.T) {
 		w.together(t)
 	}
 	w.conserved()
+}
+
+// Where people keep talking in a turn that does not end, what was heard first fades with the steps that followed it, and
+// the newest line stays. A line keeps the step that answered it, until both fade.
+func TestPlanOfATurnThatNeverEnds(t *testing.T) {
+	w := newWorld(t, 30_000)
+	w.set.Target = 0
+	said := func(i int) bool { return i%3 == 0 }
+	var heard []int
+	for i := range 60 {
+		heard = append(heard, w.state.Next)
+		w.hear("ada", fmt.Sprintf("and task-%d? ", i)+strings.Repeat("It matters. ", 30), 0)
+		w.reply("a step", 0, strings.Repeat("some output\n", 40))
+		if said(i) {
+			w.reply("", 0, "It is in the room.")
+			w.state.Entry(w.state.Next - 1).Calls[0].Tool = "SAY"
+		}
+		if w.live() < 15_000 {
+			continue
+		}
+		w.swap(w.plan().fades(t.Context(), able(4, 5)))
+		w.conserved()
+		w.together(t)
+		if w.state.Entry(heard[i]) == nil {
+			t.Fatalf("e%d was just asked and has faded", heard[i])
+		}
+		if w.live() > 12_000 {
+			t.Fatalf("%d tokens are live after task %d", w.live(), i)
+		}
+		for k, n := range heard[:i] {
+			if said(k) && (w.state.Entry(n) == nil) != (w.state.Entry(n+2) == nil) {
+				t.Fatalf("of e%d and its answer e%d one is live", n, n+2)
+			}
+		}
+	}
+	if w.state.Entry(heard[0]) != nil {
+		t.Error("what was heard first is live")
+	}
 }
 
 // A larger share reaches what is otherwise spared: the newest third at first,

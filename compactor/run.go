@@ -8,49 +8,39 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"lethe/mind"
 )
 
 // maxFailures is how many failed calls end a job: the rest of it is done
 // without a model.
 const maxFailures = 3
 
-// Run has the job done by a model: one SEGMENT call for each run of entries, then
-// SUMMARISE calls for its chunks, some at a time. An answer that is garbage is
-// asked for once more; what stays bad, and everything after the context has ended
-// or the provider has failed three times, is done mechanically. A chunk that an earlier swap left
-// live is summarised again, since what came after it may have overtaken it. Every eligible
-// entry is in exactly one of the fades, which are in the order of entries.
+// Run has the job done by a model: one SEGMENT call where chunks are not plain to see, then SUMMARISE calls, some at
+// a time, for those that fade and have no summary yet. An answer that is garbage is asked for once more; what stays bad,
+// and everything after the context has ended or the provider has failed three times, is done mechanically. What stays
+// live is not asked about, since what comes after it may overtake it. Every eligible entry is in exactly one of the
+// fades, which are in the order of entries.
 //
 // failure says why the model is not worth asking soon again; it is nil when
 // nothing was asked.
 func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error) {
 	w := &worker{Job: j.render(), model: model}
-	chunks := slices.Clone(j.again)
-	for _, run := range j.runs {
-		chunks = append(chunks, w.segment(ctx, run)...)
-	}
-	made := make([]Fade, len(chunks))
+	sw := swap{Context: mind.Context{Live: j.request.Live}, set: j.in.Settings, meter: j.in.Meter}
+	made, stays := sw.pick(ordered(slices.Concat(j.kept, w.cut(ctx), j.quiet)), false)
 	var g errgroup.Group // its goroutines end with their calls, which end with ctx
 	g.SetLimit(max(1, j.in.Settings.Parallel))
-	for i, c := range chunks {
+	for i, f := range made {
 		g.Go(func() error {
-			made[i] = w.summarise(ctx, c)
+			made[i] = w.summarise(ctx, f)
 			return nil
 		})
 	}
 	_ = g.Wait() // nothing returns an error
-	failure = w.failure(made)
-	for i, before := range j.kept {
-		if made[i].Mechanical {
-			made[i] = before
-		}
-		made[i].stays = before.stays
+	for i := range made {
+		made[i].original = made[i].originals(j.in.Read)
 	}
-	fades = ordered(append(made, j.quiet...))
-	for i := range fades {
-		fades[i].original = fades[i].originals(j.in.Read)
-	}
-	return fades, failure
+	return ordered(append(made, stays...)), w.failure()
 }
 
 // worker asks the model and counts what comes of it.
@@ -62,14 +52,16 @@ type worker struct {
 	answered int // calls that brought an answer, usable or not
 	failures int
 	last     error // the last failure
+	asked    int   // chunks of which a summary was asked for
+	made     int   // and came
 }
 
 // failure says why the job has failed, or nil.
-func (w *worker) failure(made []Fade) error {
+func (w *worker) failure() error {
 	switch {
 	case w.answered == 0 || w.failures >= maxFailures:
 		return w.last
-	case !slices.ContainsFunc(made, func(f Fade) bool { return !f.Mechanical }):
+	case w.asked > 0 && w.made == 0:
 		return errors.New("none of its answers could be used")
 	}
 	return nil
@@ -123,37 +115,69 @@ func (w *worker) try(ctx context.Context, name string, units []unit, use func(an
 	return err
 }
 
-// segment cuts one run into chunks. One piece, or what is no larger than two of the smallest
-// chunks, is not worth a call.
-func (w *worker) segment(ctx context.Context, run []unit) [][]unit {
-	if len(pieces(run, w.in.Settings.maxChunk())) == 1 || size(run) <= 2*minChunk {
-		return [][]unit{run}
-	}
-	var chunks [][]unit
-	err := w.try(ctx, Segment, run, func(answer string) error {
-		ranges, err := readSegments(answer)
-		if err == nil {
-			chunks, err = cutAt(run, ranges, w.in.Settings.maxChunk())
+// cut cuts the runs into chunks, with a relevance each: one call cuts those whose chunks are not plain.
+func (w *worker) cut(ctx context.Context) (chunks []Fade) {
+	most := w.in.Settings.maxChunk()
+	var unclear []unit
+	for _, run := range w.runs {
+		if plainChunks(run, w.in.Settings) == nil {
+			unclear = append(unclear, run...)
 		}
-		return err
-	})
-	if err != nil {
-		return mechanicalChunks(run, w.in.Settings.maxChunk())
+	}
+	var ranges []entryRange
+	if len(unclear) > 0 {
+		_ = w.try(ctx, Segment, unclear, func(answer string) (err error) { // what it does not name is cut by size and turns
+			if ranges, err = readSegments(answer); err == nil {
+				_, err = cutAt(unclear, ranges, most)
+			}
+			return err
+		})
+	}
+	for _, run := range w.runs {
+		cut := plainChunks(run, w.in.Settings)
+		if cut == nil {
+			cut, _ = cutAt(run, ranges, most)
+		}
+		if cut == nil {
+			cut = mechanicalChunks(run, most)
+		}
+		for _, c := range cut {
+			chunks = append(chunks, relevant(c))
+		}
 	}
 	return chunks
 }
 
-func (w *worker) summarise(ctx context.Context, units []unit) Fade {
-	if w.echo(units) != "" {
-		return w.mechanical(units)
+// relevant begins the fade of a chunk, with the greatest relevance that a model gave to a part of it.
+func relevant(units []unit) Fade {
+	f := chunk(units)
+	for _, u := range units {
+		f.Relevance = max(f.Relevance, min(u.begins.relevance, 9))
+	}
+	if f.Relevance == 0 {
+		f.Relevance = mechanicalRelevance(talk(units), material(units))
+	}
+	return f
+}
+
+// summarise has a chunk summarised, unless it has a summary or is no more than a few words that were heard.
+func (w *worker) summarise(ctx context.Context, before Fade) Fade {
+	replied := slices.ContainsFunc(before.units, func(u unit) bool { return u.Kind == mind.Reply })
+	if !before.unread() || before.Tokens < aloneChunk && !replied || w.echo(before.units) != "" {
+		return w.unasked(before)
 	}
 	var f Fade
-	err := w.try(ctx, Summarise, units, func(answer string) (err error) {
-		f, err = w.accept(units, answer)
+	err := w.try(ctx, Summarise, before.units, func(answer string) (err error) {
+		f, err = w.accept(before.units, answer)
 		return err
 	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked++
 	if err != nil {
-		return w.mechanical(units)
+		return w.unasked(before)
 	}
+	w.made++
+	f.stays = before.stays
 	return f
 }

@@ -37,11 +37,16 @@ func ran(t *testing.T, j Job, model *scripted, mechanical bool) []Fade {
 	fades := j.fades(t.Context(), model)
 	complete(t, j, fades)
 	for _, f := range fades {
-		if f.Mechanical != mechanical {
+		if f.Gist != "" && f.Mechanical != mechanical {
 			t.Errorf("e%d..e%d: mechanical is %v: %q", f.From, f.To, f.Mechanical, f.Summary)
 		}
 	}
 	return fades
+}
+
+// ready are the chunks that fade.
+func ready(fades []Fade) []Fade {
+	return slices.DeleteFunc(slices.Clone(fades), func(f Fade) bool { return f.Gist == "" })
 }
 
 func TestRunAsksForkedQuestions(t *testing.T) {
@@ -49,7 +54,7 @@ func TestRunAsksForkedQuestions(t *testing.T) {
 	frozen := w.state.Messages("")
 	model := able(9, 5)
 	fades := ran(t, j, model, false)
-	if model.count(Segment) != 1 || model.count(Summarise) != len(fades) || len(fades) < 3 {
+	if model.count(Segment) != 1 || model.count(Summarise) != len(ready(fades)) || len(fades) < 5 || len(ready(fades)) == len(fades) {
 		t.Errorf("%d SEGMENT and %d SUMMARISE calls for %d fades", model.count(Segment), model.count(Summarise), len(fades))
 	}
 	for _, a := range model.asked {
@@ -61,10 +66,40 @@ func TestRunAsksForkedQuestions(t *testing.T) {
 			t.Errorf("the task is %q", last.Content)
 		}
 	}
-	for _, f := range fades {
+	for _, f := range ready(fades) {
 		if f.Relevance != 5 || !strings.HasPrefix(f.Summary, "what e") {
 			t.Errorf("the model's summary was not taken: %+v", f)
 		}
+	}
+}
+
+// Where chunks are plain to see nobody is asked for them: few turns, or turns that are chunks. One call cuts all
+// the runs that are not plain.
+func TestRunCutsWhatIsPlainByItself(t *testing.T) {
+	for tokens, want := range map[int]int{3000: 0, 700: 1} {
+		w := newWorld(t, 60_000)
+		w.turns(30_000/tokens, tokens)
+		model := able(9, 5)
+		ran(t, w.plan(), model, false)
+		if n := model.count(Segment); n != want {
+			t.Errorf("%d SEGMENT calls for turns of %d tokens, want %d", n, tokens, want)
+		}
+	}
+	w := newWorld(t, 60_000)
+	w.hear("ada", "please migrate it all", 0)
+	for i := range 120 {
+		if i == 40 {
+			w.hear("bob", "and keep the tests", 0)
+		}
+		w.reply("a step", 0, strings.Repeat("some output\n", 80))
+	}
+	model := able(5, 5)
+	if j := w.plan(); len(j.runs) != 2 {
+		t.Fatalf("%d runs", len(j.runs))
+	}
+	ran(t, w.plan(), model, false)
+	if n := model.count(Segment); n != 1 {
+		t.Errorf("%d SEGMENT calls for two runs", n)
 	}
 }
 
@@ -118,10 +153,10 @@ func TestRunRepairsGarbage(t *testing.T) {
 		model := &scripted{answer: func(context.Context, Ask) (string, error) { return answer, nil }}
 		fades, failure := j.Run(t.Context(), model)
 		complete(t, j, fades)
-		if slices.ContainsFunc(fades, func(f Fade) bool { return !f.Mechanical }) || failure == nil || failure.Error() != "none of its answers could be used" {
+		if slices.ContainsFunc(ready(fades), func(f Fade) bool { return !f.Mechanical }) || failure == nil || failure.Error() != "none of its answers could be used" {
 			t.Errorf("%s: the failure is %v, the fades %+v", name, failure, fades)
 		}
-		if model.count(Segment) != 2 || model.count(Summarise) != 2*len(fades) {
+		if model.count(Segment) != 2 || model.count(Summarise) != 2*len(ready(fades)) {
 			t.Errorf("%s: %d SEGMENT calls, %d SUMMARISE calls for %d chunks: want two each", name, model.count(Segment), model.count(Summarise), len(fades))
 		}
 		retry := model.asked[1].Messages[len(model.asked[1].Messages)-1].Content
@@ -186,47 +221,46 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Chunks that stayed live keep their bounds and are summarised again, since something may have
-// overtaken them; where that fails, by the summary of before. They matter a little less each time.
+// What stays live is chosen before summaries are asked for. It keeps its bounds and has none yet, and is asked about
+// once, when it fades. It matters a little less each time.
 func TestRunRemembersWhatItKnows(t *testing.T) {
 	w := newWorld(t, 60_000)
 	w.turns(20, 1500)
 	first := able(9, 5)
-	w.swap(w.plan().fades(t.Context(), first))
-	if len(w.kept) == 0 {
-		t.Fatal("nothing stayed")
+	out := w.swap(w.plan().fades(t.Context(), first))
+	if len(w.kept) == 0 || first.count(Summarise) != out.Faded {
+		t.Fatalf("%d stayed, %d faded, %d summaries were asked for", len(w.kept), out.Faded, first.count(Summarise))
 	}
 	known := w.kept
 	w.turns(4, 1500)
 	j := w.plan()
-	second := able(9, 5)
-	for _, f := range ran(t, j, second, false) {
+	second := able(9, 4)
+	w.set.Target = 0
+	fades := w.plan().fades(t.Context(), second)
+	for _, f := range fades {
 		for _, k := range known {
-			if f.From == k.From && (f.To != k.To || f.Mechanical || f.stays != 1) {
+			if f.From == k.From && (f.To != k.To || f.Mechanical || k.Gist != "" || f.stays != 1) {
 				t.Errorf("of e%d..e%d came %+v", k.From, k.To, f)
 			}
 		}
 	}
-	asked := 0
 	for _, a := range second.asked {
 		from, to := taskRange(a)
-		for _, f := range known {
-			if from <= f.To && f.From <= to {
-				asked++
-				if a.Task == Segment {
-					t.Errorf("e%d..e%d is cut again", f.From, f.To)
-				}
-			}
+		if a.Task == Segment && slices.ContainsFunc(known, func(f Fade) bool { return from <= f.From && f.To <= to }) {
+			t.Errorf("e%d..e%d is cut again", from, to)
 		}
 	}
-	if asked != len(known) {
-		t.Errorf("%d of %d chunks were summarised again", asked, len(known))
+	if second.count(Summarise) != len(fades) {
+		t.Errorf("%d summaries for %d chunks", second.count(Summarise), len(fades))
 	}
-	for i, f := range j.Mechanical() {
-		if i < len(known) && (f.Mechanical || f.Summary != known[i].Summary) {
-			t.Errorf("without a model e%d..e%d has lost its summary", f.From, f.To)
-		}
+	// What came of a job that brought nothing else stands until it fades.
+	w.kept = fades
+	third := able(9, 4)
+	if again := w.plan().fades(t.Context(), third); len(third.asked) > 0 || len(again) != len(fades) || again[0].Summary != fades[0].Summary {
+		t.Errorf("%d calls for %d chunks that have their summaries", len(third.asked), len(fades))
 	}
+	complete(t, j, j.Mechanical())
+	w.kept = known
 	// An edit makes a chunk unknown again.
 	edited := known[0].From
 	lethetest.Must(t, w.state.Amend(mind.Edit{Changed: []mind.Change{{N: edited, Text: "a person was here"}}}, w.put))

@@ -21,6 +21,7 @@ type Outcome struct {
 	// Kept are the chunks that stay live for now, for Input.Kept.
 	Kept  []Fade
 	Faded int    // chunks that faded
+	Used  int    // of Faded, those that a model has summarised
 	Note  string // to be told to the agent, or ""
 }
 
@@ -51,7 +52,7 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 			return Outcome{}, fmt.Errorf("fade e%d..e%d: %w", f.From, f.To, err)
 		}
 	}
-	out.Faded = len(chosen)
+	out.Faded, out.Used = len(chosen), len(Summarised(chosen))
 	if err := sw.decay(); err != nil {
 		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
 	}
@@ -67,30 +68,14 @@ func (sw *swap) choose(fades []Fade, out *Outcome) (chosen []Fade, note string) 
 	for _, e := range sw.Live {
 		live[e.N] = e
 	}
-	total := 0
 	var whole []Fade
 	for _, f := range fades {
-		total += f.Tokens
 		if f.take(live) {
 			whole = append(whole, f)
 		}
 	}
 	note = sw.end(whole)
-	groups, kept := sw.together(whole)
-	slices.SortStableFunc(groups, func(a, b []Fade) int {
-		return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a[0].From, b[0].From))
-	})
-	left := total
-	for _, g := range groups {
-		if float64(left) <= sw.set.Target*float64(total) {
-			kept = append(kept, g...)
-			continue
-		}
-		chosen = append(chosen, g...)
-		for _, f := range g {
-			left -= f.Tokens - min(f.Tokens, sw.meter(f.Summary)) // its summary stays
-		}
-	}
+	chosen, kept := sw.pick(whole, true)
 	for _, f := range kept {
 		if !f.Mechanical { // those cost nothing to make again
 			f.stays, f.original = f.stays+1, nil
@@ -98,6 +83,35 @@ func (sw *swap) choose(fades []Fade, out *Outcome) (chosen []Fade, note string) 
 		}
 	}
 	return ordered(chosen), note
+}
+
+// pick picks from the least to the most relevant what fades, until no more than the target is
+// left; with ready only what has a summary, else what is worth asking for one.
+func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
+	left := 0
+	for _, f := range chunks {
+		left += f.Tokens
+	}
+	most := sw.set.Target * float64(left)
+	groups, kept := sw.together(chunks)
+	slices.SortStableFunc(groups, func(a, b []Fade) int {
+		return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a[0].From, b[0].From))
+	})
+	for _, g := range groups {
+		if float64(left) <= most || ready && slices.ContainsFunc(g, Fade.unread) {
+			kept = append(kept, g...)
+			continue
+		}
+		chosen = append(chosen, g...)
+		for _, f := range g {
+			rest := sw.meter(f.Summary) // its summary stays
+			if f.unread() {
+				rest = f.Tokens / 8 // as most have
+			}
+			left -= f.Tokens - min(f.Tokens, rest)
+		}
+	}
+	return chosen, kept
 }
 
 // worth is the relevance of chunks that fade together, less for each time they stayed.
@@ -114,14 +128,17 @@ func worth(group []Fade) int {
 // over stays live, only steps of it may fade; other chunks of it are kept.
 func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 	turn, step := map[int]int{}, map[int]bool{}
-	live := []int{0} // by turn, entries that are in none of the chunks
+	var units []unit
 	for _, e := range sw.Live {
-		now := len(live) - 1
-		turn[e.N], step[e.N] = now, done(e)
-		live[now]++
-		if ends(e) {
-			live = append(live, 0)
+		units = append(units, unit{Entry: e})
+	}
+	var live []int // by turn or stretch of the open one, entries that are in none of the chunks
+	var over []bool
+	for i, t := range stretches(units) {
+		for _, u := range t {
+			turn[u.N], step[u.N] = i, done(u.Entry)
 		}
+		live, over = append(live, len(t)), append(over, ends(t[len(t)-1].Entry))
 	}
 	count := func(f Fade, by int) {
 		for n := f.From; n <= f.To; n++ {
@@ -131,10 +148,9 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 	for _, f := range chunks {
 		count(f, -1)
 	}
-	closed := func(n int) bool { return turn[n] < len(live)-1 }
 	parts := func(f Fade) bool {
 		for n := f.From; n <= f.To; n++ {
-			if closed(n) && live[turn[n]] > 0 && !step[n] {
+			if over[turn[n]] && live[turn[n]] > 0 && !step[n] {
 				return true
 			}
 		}
@@ -146,7 +162,7 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 		chunks = slices.Delete(chunks, i, i+1)
 	}
 	for i, f := range chunks {
-		if i > 0 && turn[f.From] == turn[chunks[i-1].To] && closed(f.From) && live[turn[f.From]] == 0 {
+		if i > 0 && turn[f.From] == turn[chunks[i-1].To] && live[turn[f.From]] == 0 {
 			groups[len(groups)-1] = append(groups[len(groups)-1], f)
 		} else {
 			groups = append(groups, []Fade{f})

@@ -20,9 +20,10 @@ const (
 const segmentForm = `A chunk has about %d tokens, %d at most; what is a thing by itself may have as few as %d, what is alone any number.
 Every entry is in one chunk. Cut only between the lines of the list: each is a question with all up to its answer, or a step of a long turn.
 Answer with one JSON object and nothing else, and call no tool:
-{"chunks":[{"from":"e1","to":"e2","topics":["…"],"alone":false}, …]}
+{"chunks":[{"from":"e1","to":"e2","topics":["…"],"relevance":4,"alone":false}, …]}
 topics: what you would look for it by, usually one; each gets its own words in the summary.
 alone: true for a rule, a promise or a confidence. It is joined with nothing else, however short it is.
+relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is being worked on). The least relevant fade first.
 `
 
 const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
@@ -76,7 +77,10 @@ const (
 // list names the pieces with their entries, since a reply without calls has no number on the
 // wire. Of a range to be cut every one is listed, with fewer words when there are many.
 func (j Job) list(b *strings.Builder, units []unit, all bool) {
-	list := pieces(units, j.in.Settings.maxChunk())
+	var list [][]unit
+	for _, run := range runs(units) {
+		list = append(list, pieces(run, j.in.Settings.maxChunk())...)
+	}
 	words := firstWords
 	if all && len(list) > 100 {
 		words = max(12, 100*firstWords/len(list))

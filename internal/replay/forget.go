@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"lethe"
@@ -38,7 +39,9 @@ func (r *run) compactIfDue() (started bool, err error) {
 	switch {
 	case size > w.Limit:
 		if r.pending != nil {
-			r.pending = nil
+			fades := compactor.Summarised(r.pending.fades) // they come one after the other, and an agent keeps those that are in
+			late := len(fades) * (r.due - r.report.Main.Requests) / (r.opts.Delay + 1)
+			r.keptChunks, r.pending = slices.Concat(fades[late:], r.keptChunks), nil
 			r.report.Discarded++
 		}
 		fits, err := w.MakeRoom(r.opts.Target, r.next, r.compactNow)
@@ -113,6 +116,7 @@ func (r *run) swap(fades []compactor.Fade, set compactor.Settings, why string) e
 		return fmt.Errorf("compact: %w", err)
 	}
 	r.keptChunks = out.Kept
+	r.report.Unused -= out.Used
 	if len(out.Lines) > 0 {
 		d.state = d.state.Forget(out.Context, d.last)
 		d.at = d.at.Add(time.Duration(len(out.Lines)) * tick)
@@ -137,6 +141,10 @@ func (r *run) Ask(_ context.Context, a compactor.Ask) (string, error) {
 	answer, ok := rehearsal.Task(messages, summaryRatio)
 	if !ok {
 		return "", fmt.Errorf("%w: the request asks for no task", compactor.ErrGarbage)
+	}
+	if a.Task == compactor.Summarise {
+		r.report.Summaries++
+		r.report.Unused++
 	}
 	r.ledger.count(&r.report.Compaction, newPrompt(r.id.state.Stable, a.Messages), answer)
 	return answer.Text, nil

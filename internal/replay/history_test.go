@@ -2,8 +2,10 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,19 +65,117 @@ func history(requests, step int, seed uint64) []Item {
 	return out
 }
 
-// What a day of a coding agent costs with the default settings; docs/internals/forgetting.md has the figures.
+// resident makes a trace of a life that works without an end while somebody writes to it so many times, some words on
+// average and now and then a page. Each message but the first comes behind an answer.
+func resident(requests, messages, words int, seed uint64) []Item {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	var out []Item
+	for _, item := range history(requests, 830, seed) {
+		if n := len(out); item.Kind == Asst && rng.IntN(requests) < messages {
+			if n > 0 {
+				out = append(out, Item{Asst, fmt.Sprintf("That is done: %d.", n)})
+			}
+			size := 1 + int(float64(words)*math.Exp(rng.NormFloat64()-0.5))
+			out = append(out, Item{User, fmt.Sprintf("Now look at store%d, please. ", n) + strings.Repeat("It was slow on Friday. ", 1+size/5)})
+		}
+		if item.Kind != User {
+			out = append(out, item)
+		}
+	}
+	return append(out, Item{Asst, "All is done."})
+}
+
+// ended is a trace in which only every so manieth task ends with an answer, none where that is 0: the others go on
+// until somebody says something else.
+func ended(items []Item, every int) (out []Item) {
+	done := 0
+	for i, item := range items {
+		if item.Kind == Asst && (i == len(items)-1 || items[i+1].Kind == User) {
+			if done++; every == 0 || done%every > 0 {
+				continue
+			}
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// What a day of a coding agent costs with the default settings, and that it costs hardly more where few tasks end with an
+// answer, or none; docs/internals/forgetting.md has the figures.
 func TestCostOfADay(t *testing.T) {
 	if !lethetest.Long() {
-		t.Skip("takes a minute; LETHE_LONG=1 runs it")
+		t.Skip("takes minutes; LETHE_LONG=1 runs it")
 	}
 	for step, most := range map[int]float64{640: 4.1, 830: 3.6} {
-		r := replayed(t, history(1870, step, 1), Default())
-		t.Logf("steps of %d tokens\n%s", step, r)
-		if got := float64(r.History.Tokens) / float64(r.Main.Requests*step); math.Abs(got-1) > 0.03 {
+		items := history(1870, step, 1)
+		all := cheap(t, fmt.Sprintf("steps of %d tokens", step), items, most)
+		if got := float64(all.History.Tokens) / float64(all.Main.Requests*step); math.Abs(got-1) > 0.03 {
 			t.Errorf("steps of %.0f tokens, not %d", got*float64(step), step)
 		}
-		if r.PerMillion > most || r.Delayed+r.Over+r.Mechanical > 0 || within2(r.Reach) < 0.999999 {
-			t.Errorf("more than %.2f USD, or a turn that waited, or text out of reach", most)
+		for _, every := range []int{20, 0} {
+			cheap(t, fmt.Sprintf("steps of %d tokens, of so many tasks ends one: %d", step, every), ended(items, every), all.PerMillion+0.3)
 		}
 	}
+	items := resident(1870, 181, 150, 1)
+	all := cheap(t, "181 messages", items, 3.6)
+	cheap(t, "181 messages and no answer", ended(items, 0), all.PerMillion+0.3)
+}
+
+// cheap replays a trace with the default settings, for at most so many USD a million tokens.
+func cheap(t *testing.T, name string, items []Item, most float64) Report {
+	t.Helper()
+	r := replayed(t, items, Default())
+	t.Logf("%s\n%s", name, r)
+	if r.PerMillion > most || r.Delayed+r.Over+r.Mechanical > 0 || within2(r.Reach) < 0.999999 || 10*r.Unused > r.Summaries {
+		t.Errorf("%s: more than %.2f USD, or a turn that waited, text out of reach, or summaries in vain", name, most)
+	}
+	return r
+}
+
+// Of the summaries that are asked for at most one in ten is not used, of work and of talk, where the limit is small too.
+func TestSummariesAreUsed(t *testing.T) {
+	for name, items := range map[string][]Item{
+		"work": history(300, 300, 3), "work without an end": ended(history(300, 300, 4), 0), "talk": talk(t, 0), "talk without an end": talk(t, 1),
+	} {
+		for _, limit := range []int{15_000, 20_000, 36_000} {
+			o := Default()
+			o.Limit, o.MaxTokens = limit, min(2500, limit/6)
+			r := replayed(t, items, o)
+			t.Logf("%s, limit %d\n%s", name, limit, r)
+			if 10*r.Unused > r.Summaries || limit < 36_000 && r.Summaries == 0 || r.Delayed+r.Over > 0 || within2(r.Reach) < 0.999999 {
+				t.Errorf("%s, limit %d: of %d summaries %d were not used\n%s", name, limit, r.Summaries, r.Unused, r)
+			}
+		}
+	}
+}
+
+// talk is a trace of the two plays of docs/internals/plays, one after the other and each twice: what people say in them, read from files
+// where they name one, with short answers, which so many calls post.
+func talk(t *testing.T, calls int) (out []Item) {
+	t.Helper()
+	for _, name := range []string{"club", "service", "club", "service"} {
+		script := lethetest.Page(t, "internals/plays/"+name+".txt")
+		files, file := map[string]string{}, ""
+		for line := range strings.Lines(script) {
+			who, text, said := strings.Cut(strings.TrimSpace(line), ": ")
+			switch {
+			case line == ".\n":
+				file = ""
+			case file != "":
+				files[file] += line
+			case strings.HasPrefix(line, "file "):
+				file = strings.TrimSpace(line[5:])
+			case said && !strings.ContainsAny(who, " #="):
+				out = append(out, Item{User, who + ": " + text})
+				for _, named := range slices.Sorted(maps.Keys(files)) {
+					if strings.Contains(text, named) {
+						out = append(out, Item{Asst, "I look at " + named}, Item{Tool, files[named]})
+					}
+				}
+				out = append(out, Item{Asst, "I keep in mind, " + who + ": " + text[:len(text)/2]})
+				out = append(out, slices.Repeat([]Item{{Tool, "It is in the room."}}, calls)...)
+			}
+		}
+	}
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lethe/agent"
+	"lethe/compactor"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
@@ -29,6 +30,8 @@ type Report struct {
 	Compactions int `json:"compactions"`
 	Mechanical  int `json:"mechanical"` // of Compactions, made at once and without a model
 	Discarded   int `json:"discarded"`  // jobs whose answers came too late
+	Summaries   int `json:"summaries"`  // asked for
+	Unused      int `json:"unused"`     // of Summaries, what has replaced nothing and will not
 
 	Context int   `json:"context_tokens"` // input of a request, on average
 	Reach   Reach `json:"reach"`          // from the context as it is at the end
@@ -50,6 +53,11 @@ func (r Report) perMillion(usd float64) float64 {
 // finish closes the books.
 func (r *run) finish() Report {
 	rep := &r.report
+	waiting := r.keptChunks
+	if r.pending != nil {
+		waiting = r.pending.fades
+	}
+	rep.Unused -= len(compactor.Summarised(waiting))
 	rep.Reach = r.witness.reach(r.id.state, &r.id.store)
 	if n := rep.Main.Requests; n > 0 {
 		rep.Context = rep.Main.Input / n
@@ -71,6 +79,7 @@ func (r Report) String() string {
 	row("requests", "%d, the largest %d tokens of %d, over the limit %d", r.Main.Requests, r.Largest, o.Limit, r.Over)
 	row("turns delayed", "%d", r.Delayed)
 	row("compactions", "%d with %d model calls, %d of them mechanical, %d answered too late", r.Compactions, r.Compaction.Requests, r.Mechanical, r.Discarded)
+	row("summaries", "%d asked for, %d not used", r.Summaries, r.Unused)
 	row("input from cache", "%.2f %% (requests %.2f %%, compaction %.2f %%)", 100*r.CacheShare, 100*share(r.Main.Cached, r.Main.Input), 100*share(r.Compaction.Cached, r.Compaction.Input))
 	row("USD per million tokens", "%.2f (requests %.2f, compaction %.2f)", r.PerMillion, r.perMillion(r.Main.USD), r.perMillion(r.Compaction.USD))
 	row("context on average", "%d tokens", r.Context)
