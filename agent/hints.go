@@ -18,6 +18,7 @@ import (
 	"lethe/llm"
 	"lethe/mind"
 	"lethe/recall"
+	"lethe/tools"
 )
 
 // Recall says how an identity is reminded of what it has forgotten.
@@ -35,7 +36,6 @@ const (
 	hintLines    = 3
 	hintMessages = 8   // the newest messages that are looked up
 	hintChars    = 500 // of a failed call, and of its result, that are looked up
-	hintedFor    = 2   // inbound entries after a hint: so long what it names is not named again
 )
 
 // lookup is what the index says of some texts; it is looked up beside the agent.
@@ -97,7 +97,7 @@ func (a *Agent) hintIfDue(ctx context.Context) error {
 // hint records the best of hits, as far as the limit has room for it.
 func (a *Agent) hint(why string, hits []recall.Hit) error {
 	hint := event.Hint{N: a.state.Next, Why: why}
-	text := "These may matter now, and you have forgotten their details (RECALL finds one, UNCOMPACT shows all):"
+	text := "These may matter now, from what has faded (UNCOMPACT shows all):"
 	named := map[blobs.Hash]bool{}
 	for _, h := range hits {
 		if len(named) == hintLines {
@@ -106,7 +106,10 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 		if !named[h.Hash] {
 			named[h.Hash] = true
 			hint.Refs = append(hint.Refs, h.Hash.String())
-			text += "\n" + a.listing(h)
+			if slices.ContainsFunc(a.state.Faded, func(r mind.Range) bool { return r.Original.Hash == h.Hash }) {
+				h.Gist = "" // it stands in sight
+			}
+			text += "\n" + a.listing(h) + tools.Indented(h.Passage)
 		}
 	}
 	weight := llm.Weight(mind.Result([]byte(text))) + 100 // with its heading
@@ -121,9 +124,8 @@ func (a *Agent) listing(h recall.Hit) string {
 	return mind.Listing{Ref: blobs.Ref{Hash: a.store.Short(h.Hash), Gist: h.Gist}, From: h.From, To: h.To, At: h.At}.String()
 }
 
-// prompting returns what to look up: the newest
-// messages heard since its last reply, and that reply's calls that failed. Each is
-// returned once.
+// prompting returns what to look up: the newest messages heard since its last reply, but for answers to what
+// it has asked, and that reply's calls that failed. Each is returned once.
 func (a *Agent) prompting() (texts []string, why string) {
 	live := a.state.Live
 	i := len(live)
@@ -134,7 +136,9 @@ func (a *Agent) prompting() (texts []string, why string) {
 		switch e.Kind {
 		case mind.Inbound:
 			why = "inbound"
-			texts = append(texts, messages(e.Text)...)
+			if e.About == nil {
+				texts = append(texts, a.reminding(e.Room, e.Text)...)
+			}
 		case mind.Reply:
 			texts = nil // it has answered what came before
 			if failed := failures(e); len(failed) > 0 {
@@ -148,19 +152,30 @@ func (a *Agent) prompting() (texts []string, why string) {
 	return texts[max(0, len(texts)-hintMessages):], why
 }
 
-// messages are the texts of a rendered inbound entry, without their tags.
-func messages(rendered string) []string {
-	var out []string
+// reminding are the messages of a rendered inbound entry that may remind of something: not those of triggers and
+// jobs, which nobody says.
+func (a *Agent) reminding(room, rendered string) (texts []string) {
+	for _, l := range messages(rendered) {
+		if !slices.ContainsFunc(a.state.Wakes, func(w mind.Wake) bool { return w.Room == room && w.By == l.Name }) {
+			texts = append(texts, l.Text)
+		}
+	}
+	return texts
+}
+
+// messages are the lines of a rendered inbound entry, or of a passage.
+func messages(rendered string) []chat.Line {
+	var out []chat.Line
 	for line := range strings.Lines(rendered) {
 		if strings.HasPrefix(line, "◳ ") { // says what is not shown
 			continue
 		}
 		text := blobs.Unescape(strings.TrimRight(line, "\n"))
 		if more, ok := strings.CutPrefix(text, "    "); ok && len(out) > 0 {
-			out[len(out)-1] += "\n" + more
+			out[len(out)-1].Text += "\n" + more
 			continue
 		}
-		out = append(out, chat.Parse([]byte(text)).Text)
+		out = append(out, chat.Parse([]byte(text)))
 	}
 	return out
 }
@@ -197,19 +212,27 @@ func clipped(text string) string {
 	return string(runes[:min(len(runes), hintChars)])
 }
 
-// unseen returns the hits that are worth a hint: none when the best is live again or stands open in the
-// live context, a hint has just named it, or its summary, a pin or a line of MEMORY tells as much,
-// for the others fit worse; else those of which none of that is true.
+// unseen returns the hits that are worth a hint: none when the best is live again, or its passage stands in the
+// live context: opened, in a hint, or told by its summary, a pin or a line of MEMORY. For the others fit worse.
+// Else those of which none of that is true.
 func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
-	shown := a.state.ShownRefs(hintedFor)
+	opened := a.state.OpenedRefs()
 	notes, _, _ := strings.Cut(a.state.Stable.Notes(), "\n◆ life") // LIFE says that something was said, and not what
+	told := strings.Split(notes, "\n")
+	for _, e := range a.state.Live {
+		if e.Kind == mind.Hint {
+			told = append(told, strings.Split(e.Text, "\nhash=")...)
+		}
+	}
 	seen := func(h recall.Hit) bool {
-		passage := strings.Join(messages(h.Passage), "\n")
-		return a.state.Entry(h.To) != nil || slices.ContainsFunc(shown, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) }) ||
-			slices.ContainsFunc(strings.Split(notes, "\n"), func(line string) bool { return recall.Told(passage, line) }) ||
-			slices.ContainsFunc(a.state.Faded, func(r mind.Range) bool {
-				return r.Original.Hash == h.Hash && recall.Told(passage, r.Text)
-			})
+		var passage strings.Builder
+		for _, l := range messages(h.Passage) {
+			passage.WriteString(l.Text + "\n")
+		}
+		tells := func(text string) bool { return recall.Told(passage.String(), text) }
+		return a.state.Entry(h.To) != nil || slices.ContainsFunc(told, tells) ||
+			slices.ContainsFunc(opened, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) }) ||
+			slices.ContainsFunc(a.state.Faded, func(r mind.Range) bool { return r.Original.Hash == h.Hash && tells(r.Text) })
 	}
 	if len(hits) == 0 || seen(hits[0]) {
 		return nil

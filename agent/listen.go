@@ -265,8 +265,8 @@ func (a *Agent) commitEntries(in *intake) error {
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
-		if !e.event.Asleep {
-			texts = append(texts, messages(string(e.shown))...)
+		if !e.event.Asleep && e.event.Answers == "" {
+			texts = append(texts, a.reminding(in.room, e.shown)...)
 		}
 		out, granted = append(out, record{event: e.event, bodies: []body{e.body}}), append(granted, a.grants(e.heard)...)
 	}

@@ -100,7 +100,7 @@ func (w *world) turns() []string {
 }
 
 // What somebody says, and a tool that fails, remind the identity of what it forgot: by
-// ref and gist, at the end, before it answers, and once. Where nothing fits, or hints
+// ref and passage, at the end, before it answers, and once. Where nothing fits, or hints
 // are off, nothing is said. Where a provider wants roles to take turns, a hint is joined to what it
 // comes behind and is no answer to it: the line is answered and its command done.
 func TestHint(t *testing.T) {
@@ -131,21 +131,20 @@ func TestHint(t *testing.T) {
 			lethetest.Must(t, err)
 			requests := w.requests()
 			asked := requests[len(requests)-2].last // the last one has the result of the command
-			contains(t, asked, "hash="+w.store.Short(h)+" gist=")
+			contains(t, asked, "hash="+w.store.Short(h)+" gist=… (e")
+			contains(t, asked, "\n    [USER:bob ")
+			contains(t, asked, "7431") // the gist stands in sight, so the hint shows what fits
 			contains(t, asked, "◆ e")
 			if preset == "custom" {
 				contains(t, asked, "[USER:ann ")
 				contains(t, asked, "\n\n◆ e")
 			}
-			if b, err := w.store.Get(h); err != nil || strings.Contains(asked, "7431") && !strings.Contains(b.Gist, "7431") {
-				t.Errorf("the hint holds what it only ought to point at (%v)", err)
-			}
 			r.ask("I ask again: run echo the code of the lighthouse keeper")
 			r = r.again() // it is known after a resume too
 			r.ask("once more: run echo the code of the lighthouse keeper")
 			equal(t, "hints after the third question", w.hintsAt(id, "7431"), 1)
-			r.ask("and now: run echo the code of the lighthouse keeper")
-			equal(t, "hints after the fourth question", w.hintsAt(id, "7431"), 2)
+			r.ask("run echo was it the fog bell that rings")
+			equal(t, "hints after a question about something else in it", w.hintsAt(id, "7431"), 2)
 
 			contains(t, r.ask("open the door"), "open the door")
 			hints := w.having(id, mind.Hint, "why", "failed")
@@ -163,8 +162,9 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// Nothing is hinted at of which a line of MEMORY or a pin tells as much, nor what fits worse.
-func TestHintNotWhereMemoryTells(t *testing.T) {
+// Nothing is hinted at of which a line of MEMORY, a pin or a hint before tells as much, nor what fits worse. That a
+// hint before has named the original for something else silences nothing; that it stands open does.
+func TestHintNotWhatIsInSight(t *testing.T) {
 	a := &Agent{state: mind.New()}
 	hits := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "The keeper's code is 7431."}, {Hash: blobs.Hash{2}, Passage: "The harbour has a barometer."}}
 	for notes, want := range map[string]int{
@@ -175,6 +175,36 @@ func TestHintNotWhereMemoryTells(t *testing.T) {
 		a.state.Stable.Past = "◆ past\n" + notes
 		equal(t, notes, len(a.unseen(slices.Clone(hits))), want)
 	}
+	a.state.Stable.Past = ""
+	first, other := "hash="+hits[0].Hash.String()[:16]+" gist=… (e1..e2)", "\nhash=22222222222222222 gist=… (e3..e4)"
+	for text, want := range map[string]int{
+		first + "\n    [USER:ada 2026-11-20T12:57:16Z] the keeper's code is 7431": 0, first + "\n    The keeper has a dog.": 2,
+		first + "\n    the keeper is at the harbour" + other + "\n    a code": 2,
+	} {
+		a.state.Live = []*mind.Entry{{N: 9, Kind: mind.Hint, Text: "These may matter:\n" + text}}
+		equal(t, text, len(a.unseen(slices.Clone(hits))), want)
+	}
+	opened := mind.Call{Tool: "UNCOMPACT", Text: mind.OpenedText + hits[0].Hash.String()[:16] + " (a gist)"}
+	a.state.Live = []*mind.Entry{{N: 9, Kind: mind.Reply, Calls: []*mind.Call{&opened}}}
+	equal(t, "opened", len(a.unseen(slices.Clone(hits))), 0)
+}
+
+// An answer to a question and the line of a trigger remind of nothing, whatever they say: what was asked is cited
+// already, and a trigger says what it always says. The same words of a person do.
+func TestHintNotForAnswersAndTriggers(t *testing.T) {
+	t.Parallel()
+	w, r := forgotten(t, "", waits("please ask", `{"question":"what of the fog?","options":["the lighthouse keeper's code is 7431","no"],"for":["ann"],"room":"dev"}`))
+	r.ask("please ask")
+	r.ask("the lighthouse keeper's code is 7431")
+	equal(t, "answers", len(w.having(r.id, "inbound", "choice", "the lighthouse keeper's code is 7431")), 1)
+	equal(t, "hints at an answer", w.hintsAt(r.id, "7431"), 0)
+	w.trigger(r.id, "ask.toml", "every = \"1s\"\nroom = \"dev\"\nsay = \"the lighthouse keeper's code is 7431\"\n")
+	w.eventually("it fires", func() bool { return len(w.by("dev", "cron-ask")) > 0 })
+	w.disarm(r.id, "ask.toml")
+	equal(t, "hints at a trigger", w.hintsAt(r.id, "7431"), 0)
+	r.ask("so the lighthouse keeper's code is 7431")
+	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
+	r.stop()
 }
 
 // Where roles take turns, MEMORY and LIFE at the end are no answer either, and what

@@ -2,7 +2,6 @@ package mind
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -90,28 +89,20 @@ func TestRestoreErrors(t *testing.T) {
 	}
 }
 
-// The state knows which refs the newest live hints name, and no others.
-func TestShownRefs(t *testing.T) {
+// The state knows which originals stand open in the live context; a hint opens none.
+func TestOpenedRefs(t *testing.T) {
 	w := newWorld(t)
-	hint := func(lines string) {
-		w.happen(event.Hint{N: w.state.Next, Why: "inbound", Refs: []string{"ffff"}}, "look at these ◆ forged\n"+lines)
+	w.happen(event.Hint{N: w.state.Next, Refs: []string{"ffff"}}, "look ◆ forged\nhash=81c68b6ce806a784 gist=b (e8..e9)\n    original of hash=81c68b6ce806a784 (b)")
+	w.answer(Answer{Calls: []AnswerCall{{Tool: "UNCOMPACT", Args: `{"hash":"3fa9c0d2e1b4a5f6"}`}}})
+	w.run(OK, OpenedText+"3fa9c0d2e1b4a5f6 (a gist), 2026-11-20: characters 0 to 5 of 5\n\nhello", 0)
+	if refs := strings.Join(w.state.OpenedRefs(), " "); refs != "3fa9c0d2e1b4a5f6" {
+		t.Errorf("open are %s", refs)
 	}
-	hint("hash=3fa9c0d2e1b4a5f6 gist=a (e3..e7, 2026-11-20 12:57)\nhash=81c68b6ce806a784 gist=b (e8..e9)")
-	hint("nothing but hash=00c68b6ce806a784 in a text")
-	if refs := strings.Join(w.state.ShownRefs(0), " "); refs != "3fa9c0d2e1b4a5f6 81c68b6ce806a784" || w.state.Owes {
-		t.Errorf("shown are %s, owes %v", refs, w.state.Owes)
+	if hint := w.state.Live[0]; strings.Contains(hint.Text, "◆") || !strings.HasPrefix(hint.Header(), "◆ e1 hint") {
+		t.Errorf("a hint reads %q", hint.Messages(true)[0].Content)
 	}
-	later := *w.state
-	later.Live = append(slices.Clone(later.Live), &Entry{Kind: Inbound}, &Entry{Kind: Inbound})
-	if one, two := later.ShownRefs(1), later.ShownRefs(2); len(one) != 0 || len(two) != 2 {
-		t.Errorf("after two inbound entries, shown are %v and %v", one, two)
-	}
-	w.state.Live = w.state.Live[1:]
-	if refs := w.state.ShownRefs(9); len(refs) > 0 {
-		t.Errorf("shown are %v", refs)
-	}
-	last := w.last()
-	if strings.Contains(last.Text, "◆") || !strings.HasPrefix(last.Header(), "◆ e2 hint") {
-		t.Errorf("a hint reads %q", last.Messages(true)[0].Content)
+	w.state.Live = w.state.Live[:1]
+	if refs := w.state.OpenedRefs(); len(refs) > 0 {
+		t.Errorf("open are %v", refs)
 	}
 }

@@ -193,20 +193,10 @@ func (s *State) note(e event.Note, from source) error {
 	return err
 }
 
-// ShownRefs returns the short hashes of the originals that the live context shows,
-// whole or in part, since they were opened there, and of those that a hint there names
-// which has no more than so many inbound entries behind it.
-func (s *State) ShownRefs(inbound int) []string {
+// OpenedRefs returns the short hashes of the originals that stand open in the live context, whole or in part.
+func (s *State) OpenedRefs() []string {
 	var out []string
-	for _, e := range slices.Backward(s.Live) {
-		switch {
-		case e.Kind == Inbound:
-			inbound--
-		case e.Kind == Hint && inbound >= 0:
-			for _, l := range ReadCard([]byte(e.Text)) {
-				out = append(out, l.Ref.Hash)
-			}
-		}
+	for _, e := range s.Live {
 		for _, c := range e.Calls {
 			if rest, ok := strings.CutPrefix(c.Text, OpenedText); ok && c.Tool == "UNCOMPACT" {
 				if short, _, ok := strings.Cut(rest, " "); ok {

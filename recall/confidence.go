@@ -21,11 +21,15 @@ const (
 
 // confidence says how likely a candidate is what a text is about, 0 to 1, so that
 // it can be compared between texts: what share of what is asked for stands in a few
-// lines, by the weight of the words. A name is no evidence by itself.
+// lines, by the weight of the words. A name is no evidence by itself, and one word in common
+// is none either.
 func (r *ranker) confidence(p *page) float64 {
-	name := 0.0
+	name, words := 0.0, r.words(p)
 	if slices.Contains(r.names, true) {
-		name = nameShare * r.scale
+		name, words = nameShare*r.scale, words+1
+	}
+	if words < 2 {
+		return 0
 	}
 	best := 0.0
 	for from := range p.lines {
@@ -45,6 +49,20 @@ func (r *ranker) confidence(p *page) float64 {
 		best = max(best, (got+min(got, name))/(r.expected+name+doubt*r.scale))
 	}
 	return best
+}
+
+// words counts the different terms of the query, but for names, that a candidate's lines have.
+func (r *ranker) words(p *page) (n int) {
+	r.tally.reset()
+	for _, l := range p.lines {
+		r.tally.add(l.matches, 1)
+	}
+	for t := range r.tally.each {
+		if !r.names[t] {
+			n++
+		}
+	}
+	return n
 }
 
 // Hinted returns those of some hits that are worth a hint: none, unless one of them

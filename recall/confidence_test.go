@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Small talk has no hints; neither has a question about something else.
+// Small talk has no hints; neither has a question about something else, nor a text of which one word occurs.
 func TestConfidence(t *testing.T) {
 	s := talks()
 	sure := func(text string) bool { return len(Hinted(hits(s.found(text)), HintConfidence)) > 0 }
@@ -29,7 +29,8 @@ func TestConfidence(t *testing.T) {
 		bodies = append(bodies, chat(fmt.Sprintf("ann 2023-05-08 Row %d of the table.", i)))
 	}
 	party := of(bodies...)
-	for text, want := range map[string]bool{"have a nice day!": false, "a good friend": false, "the hydrangea in bloom": true} {
+	for text, want := range map[string]bool{"have a nice day!": false, "a good friend": false, "the hydrangea in bloom": true, "hydrangea?": false,
+		"a hydrangea": false, "Bob, a hydrangea": true} {
 		if len(Hinted(hits(party.found(text)), HintConfidence)) > 0 != want {
 			t.Errorf("%q: %+v", text, party.found(text))
 		}

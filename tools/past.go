@@ -143,6 +143,14 @@ func (o Original) about(from int64) (about string) {
 	return about
 }
 
+// Indented is a passage as it stands below the line that names its original.
+func Indented(passage string) (text string) {
+	for line := range strings.Lines(passage) {
+		text += "\n    " + strings.TrimRight(line, "\n")
+	}
+	return text
+}
+
 func search(ctx context.Context, p Past, a recallArgs) (Result, error) {
 	if a.Limit <= 0 {
 		a.Limit = defaultMatches
@@ -159,9 +167,7 @@ func search(ctx context.Context, p Past, a recallArgs) (Result, error) {
 	b := fmt.Appendf(nil, "matches: %d, the best first.%s", len(matches), remark)
 	for _, m := range matches {
 		b = fmt.Appendf(b, "\n%s %s offset=%d", m.Listing, m.Where, m.Offset)
-		for line := range strings.Lines(m.Passage) {
-			b = append(b, "\n    "+strings.TrimRight(line, "\n")...)
-		}
+		b = append(b, Indented(m.Passage)...)
 	}
 	return Result{Body: b}, nil
 }
