@@ -148,7 +148,6 @@ type Agent struct {
 	purse         *purse // nil where no limit is set, or the model is for nothing
 	forgetting    forgetting
 	indexer       *indexer      // nil while the identity does not run
-	heard         *lookup       // of what was heard last
 	hintedThrough int           // the newest entry that a hint was looked up for
 	shown         status.Status // what others see
 	view          *status.View  // where they see it

@@ -60,7 +60,7 @@ func TestGoBack(t *testing.T) {
 	}
 	r.branched("", w.at(id, Moment{Entry: left.Next - 1}).End)
 	r.ask("run echo four")
-	if text := w.prompt(); !strings.Contains(text, "Zweibruck") || strings.Contains(text, "] run echo three") {
+	if text := w.prompt(); !strings.Contains(text, "Zweibruck") || strings.Contains(text, "`echo three` gave") {
 		t.Errorf("it did not come back to what it left:\n%s", text)
 	}
 	epochs := len(w.having(id, "epoch", "why", "branch"))

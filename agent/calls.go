@@ -310,6 +310,7 @@ func (p *past) Search(ctx context.Context, query string, limit int) (matches []t
 	if err == nil && len(absent) > 0 && len(hits) > 0 {
 		remark += " In no original: " + strings.Join(absent, ", ") + "."
 	}
+	recall.NewerFirst(hits, a.state.Overtaken)
 	for _, h := range hits {
 		where := ""
 		if len(h.Rooms) > 0 {

@@ -38,59 +38,28 @@ const (
 	hintChars    = 500 // of a failed call, and of its result, that are looked up
 )
 
-// lookup is what the index says of some texts; it is looked up beside the agent.
-type lookup struct {
-	texts []string
-	found chan [][]recall.Hit // of each text, as far as there was time for it
-}
-
-// lookUp begins to look for what texts may remind of: nil where there is nothing to look for, or nothing has faded.
-func (a *Agent) lookUp(texts []string) *lookup {
-	texts = texts[max(0, len(texts)-hintMessages):]
-	if len(texts) == 0 || a.cfg.Recall.NoHints || a.indexer == nil || !a.indexer.used.Load() {
-		return nil
-	}
-	l := &lookup{texts, make(chan [][]recall.Hit, 1)}
-	go func() { // ends with the time for a hint
-		ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(a.cfg.Recall.HintTime, hintTime))
-		defer cancel()
-		var all [][]recall.Hit
-		for _, text := range texts {
-			hits, err := a.indexer.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
-				return x.Hints(ctx, a.store, text, time.Now(), recall.HintConfidence)
-			})
-			if err != nil {
-				a.cfg.Log.Debug("no hint", "error", err)
-				break
-			}
-			all = append(all, hits)
-		}
-		l.found <- all
-	}()
-	return l
-}
-
-// hintIfDue looks up what was heard and what failed since the last reply, unless that began when
-// it was heard, and records a hint at what the identity has forgotten about it. When nothing fits
-// well, or the index is not at hand, there is none.
+// hintIfDue looks up what was heard and what failed since the last reply, and records a hint at what the
+// identity has forgotten about it. When nothing fits well, or the index is not at hand, there is none.
 func (a *Agent) hintIfDue(ctx context.Context) error {
 	texts, why := a.prompting()
-	l := a.heard
-	if a.heard = nil; l == nil || !slices.Equal(l.texts, texts) {
-		l = a.lookUp(texts)
-	}
-	if l == nil {
+	if len(texts) == 0 || a.cfg.Recall.NoHints || a.indexer == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.cfg.Recall.HintTime, hintTime))
+	defer cancel()
 	var hits []recall.Hit
-	select {
-	case all := <-l.found:
-		for _, found := range all {
-			hits = append(hits, a.unseen(found)...)
+	for _, text := range texts {
+		found, err := a.indexer.search(ctx, func(x *recall.Index) ([]recall.Hit, error) {
+			return x.Hints(ctx, a.store, text, time.Now(), recall.HintConfidence)
+		})
+		if err != nil {
+			a.cfg.Log.Debug("no hint", "error", err)
+			break
 		}
-	case <-ctx.Done():
+		hits = append(hits, a.unseen(found)...)
 	}
 	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
+	recall.NewerFirst(hits, a.state.Overtaken)
 	return a.hint(why, hits)
 }
 
@@ -121,11 +90,12 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 
 // listing is the line that names a hit, as cards list what they stand for.
 func (a *Agent) listing(h recall.Hit) string {
-	return mind.Listing{Ref: blobs.Ref{Hash: a.store.Short(h.Hash), Gist: h.Gist}, From: h.From, To: h.To, At: h.At}.String()
+	ref := blobs.Ref{Hash: a.store.Short(h.Hash), Gist: h.Gist}
+	return mind.Listing{Ref: ref, From: h.From, To: h.To, At: h.At, Overtaken: h.Overtaken}.String()
 }
 
 // prompting returns what to look up: the newest messages heard since its last reply, but for answers to what
-// it has asked, and that reply's calls that failed. Each is returned once.
+// it has asked and what triggers and jobs say, and that reply's calls that failed. Each is returned once.
 func (a *Agent) prompting() (texts []string, why string) {
 	live := a.state.Live
 	i := len(live)
@@ -136,8 +106,11 @@ func (a *Agent) prompting() (texts []string, why string) {
 		switch e.Kind {
 		case mind.Inbound:
 			why = "inbound"
-			if e.About == nil {
-				texts = append(texts, a.reminding(e.Room, e.Text)...)
+			for _, l := range messages(e.Text) {
+				trigger := func(w mind.Wake) bool { return w.Room == e.Room && w.By == l.Name }
+				if e.About == nil && !slices.ContainsFunc(a.state.Wakes, trigger) {
+					texts = append(texts, l.Text)
+				}
 			}
 		case mind.Reply:
 			texts = nil // it has answered what came before
@@ -150,17 +123,6 @@ func (a *Agent) prompting() (texts []string, why string) {
 		a.hintedThrough = live[len(live)-1].N
 	}
 	return texts[max(0, len(texts)-hintMessages):], why
-}
-
-// reminding are the messages of a rendered inbound entry that may remind of something: not those of triggers and
-// jobs, which nobody says.
-func (a *Agent) reminding(room, rendered string) (texts []string) {
-	for _, l := range messages(rendered) {
-		if !slices.ContainsFunc(a.state.Wakes, func(w mind.Wake) bool { return w.Room == room && w.By == l.Name }) {
-			texts = append(texts, l.Text)
-		}
-	}
-	return texts
 }
 
 // messages are the lines of a rendered inbound entry, or of a passage.
@@ -212,29 +174,33 @@ func clipped(text string) string {
 	return string(runes[:min(len(runes), hintChars)])
 }
 
-// unseen returns the hits that are worth a hint: none when the best is live again, or its passage stands in the
-// live context: opened, in a hint, or told by its summary, a pin or a line of MEMORY. For the others fit worse.
-// Else those of which none of that is true.
+// unseen returns the hits that are worth a hint: none when the best stands in sight, for the others fit worse, else
+// those that do not. In sight is a passage whose longest line the live context has, as an opened original, what RECALL
+// found or a hint does, and one of which its summary, a pin or a line of MEMORY tells as much.
 func (a *Agent) unseen(hits []recall.Hit) []recall.Hit {
-	opened := a.state.OpenedRefs()
-	notes, _, _ := strings.Cut(a.state.Stable.Notes(), "\n◆ life") // LIFE says that something was said, and not what
-	told := strings.Split(notes, "\n")
-	for _, e := range a.state.Live {
-		if e.Kind == mind.Hint {
-			told = append(told, strings.Split(e.Text, "\nhash=")...)
-		}
+	if len(hits) == 0 {
+		return nil
 	}
+	var live strings.Builder
+	for _, e := range a.state.Live {
+		live.WriteString(e.Plain() + "\n")
+	}
+	notes, _, _ := strings.Cut(a.state.Stable.Notes(), "\n◆ life") // LIFE says that something was said, and not what
 	seen := func(h recall.Hit) bool {
-		var passage strings.Builder
+		passage, longest := "", ""
 		for _, l := range messages(h.Passage) {
-			passage.WriteString(l.Text + "\n")
+			passage += l.Text + "\n"
 		}
-		tells := func(text string) bool { return recall.Told(passage.String(), text) }
-		return a.state.Entry(h.To) != nil || slices.ContainsFunc(told, tells) ||
-			slices.ContainsFunc(opened, func(short string) bool { return strings.HasPrefix(h.Hash.String(), short) }) ||
+		for line := range strings.Lines(passage) {
+			if len(line) > len(longest) {
+				longest = strings.Trim(line, "… \n") // where a long message was cut
+			}
+		}
+		tells := func(text string) bool { return recall.Told(passage, text) }
+		return strings.Contains(live.String(), blobs.Escape(longest)) || slices.ContainsFunc(strings.Split(notes, "\n"), tells) ||
 			slices.ContainsFunc(a.state.Faded, func(r mind.Range) bool { return r.Original.Hash == h.Hash && tells(r.Text) })
 	}
-	if len(hits) == 0 || seen(hits[0]) {
+	if seen(hits[0]) {
 		return nil
 	}
 	return slices.DeleteFunc(hits, seen)

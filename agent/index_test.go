@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,35 +156,4 @@ func TestFirstEditIsIndexed(t *testing.T) {
 		return strings.Contains(string(res.Body), "matches: 1")
 	})
 	r.finish()
-}
-
-// What was heard is looked up beside the syncs of its line, and not again before the model is asked, unless the index
-// was behind then.
-func TestHeardIsLookedUpOnce(t *testing.T) {
-	t.Parallel()
-	w, r := forgotten(t, "")
-	r.stop()
-	a, err := Open(r.id, w.conf)
-	lethetest.Must(t, err)
-	defer a.Close()
-	a.startIndexer()
-	defer a.stopIndexer()
-	w.eventually("the index is up to date", func() bool { return !a.indexer.behind.Load() })
-	listen := func() {
-		w.say("dev", "ann", "what was the code of the lighthouse keeper?")
-		_, err = a.listen()
-		lethetest.Must(t, err)
-	}
-	a.indexer.behind.Store(true)
-	listen()
-	if a.heard != nil {
-		t.Error("it was looked up in an index that is behind")
-	}
-	a.indexer.behind.Store(false)
-	listen()
-	texts, _ := a.prompting()
-	texts = texts[len(texts)-1:]
-	if a.heard == nil || !slices.Equal(a.heard.texts, texts) {
-		t.Errorf("%+v is looked up, and %q asked for", a.heard, texts)
-	}
 }

@@ -248,7 +248,6 @@ func (a *Agent) commitEntries(in *intake) error {
 		return nil
 	}
 	out, granted := a.leftOpen(in)
-	var texts []string
 	for k, e := range in.entries {
 		if e.event.Moved {
 			in.io.replaced = false
@@ -265,15 +264,9 @@ func (a *Agent) commitEntries(in *intake) error {
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
-		if !e.event.Asleep && e.event.Answers == "" {
-			texts = append(texts, a.reminding(in.room, e.shown)...)
-		}
 		out, granted = append(out, record{event: e.event, bodies: []body{e.body}}), append(granted, a.grants(e.heard)...)
 	}
 	in.entries = nil
-	if a.heard = nil; a.indexer != nil && !a.indexer.behind.Load() { // otherwise it is looked up when the model is asked
-		a.heard = a.lookUp(texts) // beside the syncs
-	}
 	a.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
 	return a.commit(append(out, granted...)...)
 }

@@ -162,8 +162,8 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// Nothing is hinted at of which a line of MEMORY, a pin or a hint before tells as much, nor what fits worse. That a
-// hint before has named the original for something else silences nothing; that it stands open does.
+// Nothing is hinted at that a line of MEMORY or a pin tells, or that a hint, RECALL or what was opened shows, nor what
+// fits worse. That a hint before has named the original for something else silences nothing.
 func TestHintNotWhatIsInSight(t *testing.T) {
 	a := &Agent{state: mind.New()}
 	hits := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "The keeper's code is 7431."}, {Hash: blobs.Hash{2}, Passage: "The harbour has a barometer."}}
@@ -176,17 +176,18 @@ func TestHintNotWhatIsInSight(t *testing.T) {
 		equal(t, notes, len(a.unseen(slices.Clone(hits))), want)
 	}
 	a.state.Stable.Past = ""
-	first, other := "hash="+hits[0].Hash.String()[:16]+" gist=… (e1..e2)", "\nhash=22222222222222222 gist=… (e3..e4)"
+	was := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "[USER:bob 2026-11-20T12:57:16Z] … the ◆ keeper's code is 7431…\n    yes"}, hits[1]}
 	for text, want := range map[string]int{
-		first + "\n    [USER:ada 2026-11-20T12:57:16Z] the keeper's code is 7431": 0, first + "\n    The keeper has a dog.": 2,
-		first + "\n    the keeper is at the harbour" + other + "\n    a code": 2,
+		"hash=0100 gist=… (e1..e2)\n    [USER:bob 2026-11-20T12:57:16Z] so the ◆ keeper's code is 7431 now": 0,
+		"hash=0100 gist=… (e1..e2)\n    The keeper has a code, 7431, and a dog. yes":                        2,
+		"The harbour has a barometer.": 1,
 	} {
-		a.state.Live = []*mind.Entry{{N: 9, Kind: mind.Hint, Text: "These may matter:\n" + text}}
-		equal(t, text, len(a.unseen(slices.Clone(hits))), want)
+		call := mind.Call{Tool: "RECALL", Status: mind.OK, Text: blobs.Escape(text)}
+		for _, e := range []*mind.Entry{{N: 9, Kind: mind.Hint, Text: call.Text}, {N: 9, Kind: mind.Reply, Calls: []*mind.Call{&call}}} {
+			a.state.Live = []*mind.Entry{e}
+			equal(t, e.Kind+" "+text, len(a.unseen(slices.Clone(was))), want)
+		}
 	}
-	opened := mind.Call{Tool: "UNCOMPACT", Text: mind.OpenedText + hits[0].Hash.String()[:16] + " (a gist)"}
-	a.state.Live = []*mind.Entry{{N: 9, Kind: mind.Reply, Calls: []*mind.Call{&opened}}}
-	equal(t, "opened", len(a.unseen(slices.Clone(hits))), 0)
 }
 
 // An answer to a question and the line of a trigger remind of nothing, whatever they say: what was asked is cited
@@ -202,7 +203,7 @@ func TestHintNotForAnswersAndTriggers(t *testing.T) {
 	w.eventually("it fires", func() bool { return len(w.by("dev", "cron-ask")) > 0 })
 	w.disarm(r.id, "ask.toml")
 	equal(t, "hints at a trigger", w.hintsAt(r.id, "7431"), 0)
-	r.ask("so the lighthouse keeper's code is 7431")
+	r.ask("the keeper of the lighthouse, his code is 7431")
 	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
 	r.stop()
 }

@@ -23,6 +23,7 @@ type jsonAnswer struct {
 	Summary, Gist string
 	Relevance     json.RawMessage
 	Pins, Over    []any
+	Overtakes     []any
 }
 
 // object finds the first JSON object in a text that has a key: models put
@@ -90,7 +91,7 @@ func (f *Fade) readSummary(text string) (pins []string, err error) {
 		return nil, fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
 	}
 	f.Summary, f.Gist, f.Relevance = fromModel(a.Summary), fromModel(a.Gist), relevance(a.Relevance)
-	f.over = phrases(a.Over)
+	f.over, f.overtakes = phrases(a.Over), a.Overtakes
 	return phrases(a.Pins), nil
 }
 

@@ -127,13 +127,15 @@ type Fade struct {
 	// Mechanical says that no model made it.
 	Mechanical bool
 
-	pins     []mind.Pin
-	over     []string // pinned sentences that are kept or withdrawn by now, as the model wrote them
-	lines    int      // what people said
-	topics   int      // as SEGMENT says
-	units    []unit   // its entries, as they were read
-	original []byte   // what they said; nil until it is rendered
-	stays    int      // how many swaps have left it live
+	pins   []mind.Pin
+	over   []string // pinned sentences that are kept or withdrawn by now, as the model wrote them
+	lines  int      // what people said
+	topics int      // as SEGMENT says
+	// overtakes are older ranges that do not hold any more, as the model wrote them.
+	overtakes []any
+	units     []unit // its entries, as they were read
+	original  []byte // what they said; nil until it is rendered
+	stays     int    // how many swaps have left it live
 }
 
 // unread reports whether a chunk has no summary yet, nor a gist.

@@ -28,7 +28,7 @@ type swap struct {
 // times as far.
 const perCard = 32
 
-func (sw *swap) cost(r mind.Range) int { return sw.meter(r.String() + "\n") }
+func (sw *swap) cost(r mind.Range) int { return sw.meter(sw.Line(r) + "\n") }
 
 // total is what the ranges of one level cost.
 func (sw *swap) total(level string) int {
@@ -212,7 +212,8 @@ func (sw *swap) card(from, to, t int) error {
 		}
 	}
 	for _, r := range sw.Faded[from:to] {
-		list = append(list, mind.Listing{Ref: blobs.Ref{Hash: r.Original.Short, Gist: r.Original.Gist}, From: r.From, To: r.To, At: r.At})
+		ref := blobs.Ref{Hash: r.Original.Short, Gist: r.Original.Gist}
+		list = append(list, mind.Listing{Ref: ref, From: r.From, To: r.To, At: r.At, Overtaken: sw.Overtaken[r.Name()]})
 		c.Relevance, c.Opened = max(c.Relevance, r.Relevance), max(c.Opened, r.Opened)
 	}
 	c.To, c.At, c.Count, c.Epoch = sw.Faded[to-1].To, sw.Faded[to-1].At, len(list), sw.epoch

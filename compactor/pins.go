@@ -15,15 +15,28 @@ const (
 	pinsPerChunk = 6
 )
 
-// promises pins the sentences of a chunk that have at least such a weight as promises.
+// promises pins the sentences of a chunk that have at least such a weight as promises, but for those with which the
+// identity repeats a person's rule.
 func (f *Fade) promises(words []said, least int) {
 	for weight := 3; weight >= least; weight-- {
 		for _, s := range words {
-			if s.weight == weight {
+			if s.weight == weight && !slices.ContainsFunc(words, s.echoes) {
 				f.pin(s.String(), weight)
 			}
 		}
 	}
+}
+
+// echoes reports whether the identity repeats a person's rule: half of its longer words are in it.
+func (s said) echoes(rule said) bool {
+	words, same := 0, 0
+	for word := range strings.FieldsSeq(spaced(s.text)) {
+		if len(word) > 3 {
+			words++
+			same += strings.Count(spaced(rule.text), " "+word+" ")
+		}
+	}
+	return s.weight < 3 && rule.weight == 3 && 2*same >= words
 }
 
 // named pins the sentences that a model names, if people or the identity itself have said

@@ -50,7 +50,6 @@ func TestSayings(t *testing.T) {
 		"@lethe remember that I am away":      3,
 		"Don't forget the milk!":              3,
 		"don’t forget the milk":               3,
-		"I will never do that":                3,
 		"New rule: write British English":     3,
 		"Tell nobody before I announce it":    3,
 		"I want you to promise that you wait": 3,
@@ -60,8 +59,11 @@ func TestSayings(t *testing.T) {
 		"it never worked":                     0,
 		"the API is always GET":               0,
 		"we always meet on Mondays":           0,
-		"I'll look at it":                     1,
-		"I will look at it":                   1,
+		"I'll look at it":                     0, // small talk, unless the identity says it
+		"I'll never forget that day":          0,
+		"I will always remember her":          0,
+		"Nope, never been to Kiel":            0,
+		"Always here to help":                 0,
 		"will you always be there?":           0,
 		"nevertheless it works":               0,
 		"the willow is green":                 0,
@@ -71,8 +73,13 @@ func TestSayings(t *testing.T) {
 			t.Errorf("%q: %+v", text, s)
 		}
 	}
-	if s := saying(self, "I will never do that"); s.weight != 2 { // a person's rule weighs more
-		t.Errorf("of itself: %+v", s)
+	for text, want := range map[string]int{
+		"I will never do that": 2, "I promise to call you from now on": 2, "I'll look at it": 1, "It will be fine": 0,
+		"I heard “New rule: write British English”, but I only follow phrases": 0, "Tell nobody before it is announced": 0,
+	} {
+		if s := saying(self, text); s.weight != want { // a person's rule weighs more
+			t.Errorf("of itself, %q: %+v", text, s)
+		}
 	}
 	got := sayings("ada", "It is 3.5 of v1.2.3. See a.go! Really?\nYes… \"So be it.\" End")
 	var list []string
@@ -81,6 +88,26 @@ func TestSayings(t *testing.T) {
 	}
 	if want := `It is 3.5 of v1.2.3.|See a.go!|Really?|Yes… "So be it."|End`; strings.Join(list, "|") != want {
 		t.Errorf("sentences %s, want %s", strings.Join(list, "|"), want)
+	}
+}
+
+// Offline, small talk is not pinned, and neither is that the identity repeats a person's rule; what it promises is.
+func TestMechanicalPins(t *testing.T) {
+	w := newWorld(t, 20_000)
+	w.set.Target = 0
+	w.hear("ada", "Never write more than 120 words for the notice board. I'll be late today. We'll see!", 0)
+	w.reply("I will never write more than 120 words for the notice board. New rule: 120 words for the notice board.", 0)
+	w.hear("bob", "Always here for you. I'll never forget the race, and I will bring a cake.", 0)
+	w.reply("I will send you the results on Monday.", 0)
+	w.turns(9, 700)
+	w.mechanically()
+	var got []string
+	for _, p := range w.state.Pins {
+		got = append(got, p.Text)
+	}
+	want := "ada: Never write more than 120 words for the notice board.|I: I will send you the results on Monday."
+	if strings.Join(got, "|") != want {
+		t.Errorf("pinned is %q", got)
 	}
 }
 

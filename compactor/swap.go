@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,9 +43,10 @@ type Line struct {
 // When nothing is to be done there are no Lines.
 func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read Read) (Outcome, error) {
 	sw := swap{
-		Context: mind.Context{Faded: slices.Clone(s.Faded), Pins: slices.Clone(s.Pins), Live: s.Live},
+		Context: mind.Context{Faded: slices.Clone(s.Faded), Pins: slices.Clone(s.Pins), Live: s.Live, Overtaken: map[string]int{}},
 		fresh:   map[int]bool{}, epoch: s.Epoch + 1, turn: s.Turn, set: set, meter: meter, put: put, read: read,
 	}
+	maps.Copy(sw.Overtaken, s.Overtaken)
 	var out Outcome
 	chosen, note := sw.choose(fades, &out)
 	for _, f := range chosen {
@@ -75,6 +77,7 @@ func (sw *swap) choose(fades []Fade, out *Outcome) (chosen []Fade, note string) 
 		}
 	}
 	note = sw.end(whole)
+	sw.overtake(whole)
 	chosen, kept := sw.pick(whole, true)
 	for _, f := range kept {
 		if !f.Mechanical { // those cost nothing to make again
@@ -112,6 +115,17 @@ func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
 		}
 	}
 	return chosen, kept
+}
+
+// overtake notes which ranges chunks overtake: older ones that stand in the past, and not on a card.
+func (sw *swap) overtake(chunks []Fade) {
+	for _, f := range chunks {
+		for _, r := range sw.Faded {
+			if r.To < f.From && r.Level != mind.Card && slices.Contains(f.overtakes, any(r.Name())) {
+				sw.Overtaken[r.Name()] = max(f.To, sw.Overtaken[r.Name()])
+			}
+		}
+	}
 }
 
 // worth is the relevance of chunks that fade together, less for each time they stayed.

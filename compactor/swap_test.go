@@ -225,7 +225,7 @@ func TestSwapKeepsTheSummaryOfAShortConfidence(t *testing.T) {
 	fades[0].Relevance = 7
 	w.swap(fades)
 	r := w.state.Faded[0]
-	if least := meter(r.Text); least >= fades[0].Tokens || least+meter(r.Header()+" "+r.Original.String()) < fades[0].Tokens {
+	if least := meter(r.Text); least >= fades[0].Tokens || least+meter("◆ "+r.Name()+" "+r.Level+" "+r.Original.String()) < fades[0].Tokens {
 		t.Fatalf("a summary of %d tokens and its ref decide nothing about %d", least, fades[0].Tokens)
 	}
 	for _, r := range w.state.Faded {

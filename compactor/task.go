@@ -27,12 +27,13 @@ relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is bei
 `
 
 const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
-{"summary":"…","gist":"…","relevance":4,"pins":[],"over":[]}
+{"summary":"…","gist":"…","relevance":4,"pins":[],"over":[],"overtakes":[]}
 summary: of these entries; of later ones only what they have overtaken. At most %s; much more is cut from its end.
 gist: one line of at most %d characters: what, outcome, one name to find it by.
 relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is being worked on). The least relevant are soon no more than their gist.
 pins: sentences that people or you said in these entries, word for word, that must stay before you when the rest has faded: a standing rule, a confidence, a promise not yet kept. Usually none; none that stands in MEMORY or the pins already.
 over: pins, or such sentences of earlier entries, word for word, that are kept or withdrawn by now. Usually none.
+overtakes: ranges of the past, like "e3..e9", whose gist or summary no longer holds after these entries. Usually none.
 `
 
 // task renders the last message of a request. why says what was wrong with the

@@ -15,7 +15,7 @@ import (
 type said struct {
 	who    string // self for the identity
 	text   string
-	weight int // as a promise: 3 for a person's rule, 2 for the identity's own, 1 for an intent, 0 for neither
+	weight int // as a promise: 3 for a person's rule, 2 for the identity's own, 1 for its intent, 0 for neither
 }
 
 // self stands for the identity itself as a speaker.
@@ -96,19 +96,21 @@ func sentences(text string) []string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// What a person asks to be kept, or the identity promises for good, and what may soon be
-// kept, in the words of a text as spaced lists them. "always", "never" and "remember" make a
-// rule where a clause begins and behind what obliges; elsewhere they describe.
+// What a person asks to be kept, and what the identity promises, in the words of a text as spaced lists
+// them. "always", "never" and "remember" make a rule where a clause begins and behind what obliges; elsewhere
+// they describe, as in talk of what has never been or of those who are always here. What people will do themselves
+// is talk, too, and the identity's words bind it where they say what it will do: else they repeat somebody's rule.
 const (
 	rules = `from now on|new rule|standing rule|don't forget|do not forget|don't ever|do not ever|must not|keep in mind|` +
 		`i promise|we promise|promise (me|that you)|tell (nobody|no one)|(don't|do not) tell (any|her|him|them)\w*`
-	intents = `i will|i'll|we will|we'll|i shall`
-	begins  = `(^|,|please|must|should|you will|you are to|` + intents + `) (always|never|remember) `
+	begins  = `(^|,|please|must|should|you will|you are to) (always|never|remember) `
+	intents = `i will|i'll|we will|we'll|i shall|i promise|we promise`
 )
 
 var (
 	hasRule   = lazy.Regexp(" (" + rules + ") |" + begins)
-	hasIntent = lazy.Regexp(" (" + intents + ") ")
+	isTalk    = lazy.Regexp(`(always|never) (been|had|seen|heard|here|there) `)
+	hasIntent = lazy.Regexp(" (" + intents + ")( always| never| remember)? ")
 )
 
 // weightOf is the weight of a rule by who states it.
@@ -129,10 +131,11 @@ func saying(who, text string) said {
 		_, text, _ = strings.Cut(text, " ")
 	}
 	words := spaced(text)
+	intent, rule := hasIntent().FindStringSubmatch(words), hasRule().MatchString(words) && !isTalk().MatchString(words)
 	switch {
-	case hasRule().MatchString(words):
+	case who != self && rule, who == self && intent != nil && (rule || intent[2] != ""):
 		s.weight = weightOf(who)
-	case hasIntent().MatchString(words):
+	case who == self && intent != nil:
 		s.weight = 1
 	}
 	return s

@@ -189,7 +189,7 @@ func (w *world) level(level string) (ranges []mind.Range, tokens int) {
 	for _, r := range w.state.Faded {
 		if r.Level == level {
 			ranges = append(ranges, r)
-			tokens += meter(r.String() + "\n")
+			tokens += meter(w.state.Line(r) + "\n")
 		}
 	}
 	return ranges, tokens

@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -47,6 +48,44 @@ func TestPageContext(t *testing.T) {
 	want := []string{"◆ system", "◆ past", "◆ e1..e2", "◆ memory", "◆ life:", "◆ e3", "◆ e4", "◆ e4.1 call", "◆ e4.1 result", "◆ e5", "◆ end"}
 	if !slices.Equal(heads, want) {
 		t.Errorf("sections %q", heads)
+	}
+}
+
+// The page's lines about what is overtaken are what the program writes, and its snapshot and card are read: a resume, a
+// fork and who goes back to a moment before it know it, and an edit of the view finds nothing changed.
+func TestPageOvertaken(t *testing.T) {
+	w := paged(t)
+	block := func(name string) string { return lethetest.Blocks(t, "context.md", name)[0] }
+	lethetest.Must(t, json.Unmarshal([]byte(block("snapshot")), w.state))
+	then := *w.state
+	then.Overtaken = nil
+	next, _ := w.state.Back(&then)
+	body, err := w.state.Snapshot()
+	lethetest.Must(t, err)
+	restored, err := Restore(body, w.read)
+	lethetest.Must(t, err)
+	r := Range{From: 5, To: 7, Level: Gist, Original: Ref{Short: "0b62cd1bf72c8c5e", Gist: "premiere 12 February"}}
+	for name, s := range map[string]*State{
+		"here": w.state, "back": next, "resumed": restored, "forked": w.state.Fork(blobs.Hash{1}, "eve", "1", w.now),
+	} {
+		if got := s.Line(r) + "\n"; got != block("overtaken") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	w.state.Faded = append(w.state.Faded, r)
+	w.renew("settings")
+	if ed := w.state.Compare(seen(string(w.state.View()))); !ed.Empty() {
+		t.Errorf("%s", show(ed))
+	}
+	_, list, _ := strings.Cut(block("card"), "\n")
+	for _, l := range ReadCard([]byte(block("card"))) {
+		line := l.String() + "\n"
+		if list = strings.TrimPrefix(list, line); l.Overtaken > 0 != strings.Contains(line, "71") {
+			t.Errorf("%q is read as %+v", line, l)
+		}
+	}
+	if list != "" {
+		t.Errorf("of the card is not read: %q", list)
 	}
 }
 

@@ -73,10 +73,13 @@ func pinsText(pins []Pin) string {
 	return text
 }
 
-// String renders a faded range as it stands in the past: its header, its ref
+// Name is how a range is called in a prompt: e5..e7.
+func (r Range) Name() string { return event.Entries{From: r.From, To: r.To}.String() }
+
+// Line renders a faded range as it stands in the past: its header, its ref
 // and, for a summary, the text.
-func (r Range) String() string {
-	head := r.Header() + " " + r.Original.String()
+func (c Context) Line(r Range) string {
+	head := fmt.Sprintf("◆ %s %s%s %s", r.Name(), r.Level, overtaken(c.Overtaken[r.Name()]), r.Original)
 	if r.Text == "" {
 		return head
 	}
@@ -84,7 +87,7 @@ func (r Range) String() string {
 }
 
 // Forgotten renders what has faded, and the pins, as they stand in the past.
-func (c Context) Forgotten() string { return fadedText(c.Faded) + pinsText(c.Pins) }
+func (c Context) Forgotten() string { return c.fadedText() + pinsText(c.Pins) }
 
 // Fade returns the event that tells of the range.
 func (r Range) Fade() event.Fade {
@@ -144,6 +147,15 @@ type Listing struct {
 	Ref      blobs.Ref
 	From, To int
 	At       time.Time // of its newest entry; zero when that is not known
+	// Overtaken is the last entry of what has overtaken it, or 0.
+	Overtaken int
+}
+
+func overtaken(by int) string {
+	if by == 0 {
+		return ""
+	}
+	return ", overtaken by " + EntryID(by)
 }
 
 const listingTime = "2006-01-02 15:04"
@@ -154,10 +166,10 @@ func (l Listing) String() string {
 	if !l.At.IsZero() {
 		at = ", " + l.At.UTC().Format(listingTime)
 	}
-	return fmt.Sprintf("hash=%s gist=%s (e%d..e%d%s)", l.Ref.Hash, cmp.Or(blobs.Gist(l.Ref.Gist), "…"), l.From, l.To, at)
+	return fmt.Sprintf("hash=%s gist=%s (e%d..e%d%s%s)", l.Ref.Hash, cmp.Or(blobs.Gist(l.Ref.Gist), "…"), l.From, l.To, at, overtaken(l.Overtaken))
 }
 
-var listingLine = lazy.Regexp(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) \(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?\)$`)
+var listingLine = lazy.Regexp(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) \(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?(?:, overtaken by e(\d+))?\)$`)
 
 // ReadCard returns the ranges that the body of a card lists, oldest first. They
 // are ranges of entries, or cards again.
@@ -168,7 +180,11 @@ func ReadCard(body []byte) []Listing {
 		l.From, _ = strconv.Atoi(m[3]) // digits, by the pattern
 		l.To, _ = strconv.Atoi(m[4])
 		l.At, _ = time.Parse(listingTime, m[5])
+		l.Overtaken, _ = strconv.Atoi(m[6])
 		out = append(out, l)
 	}
 	return out
 }
+
+// OpenedText is how a result of UNCOMPACT begins; the hash follows.
+const OpenedText = "original of hash="

@@ -8,7 +8,6 @@ import (
 	"lethe/blobs"
 	"lethe/internal/lethetest"
 	"lethe/life"
-	"lethe/life/event"
 )
 
 // logLine is a line with refs to bodies, for logs that make no sense.
@@ -86,23 +85,5 @@ func TestRestoreErrors(t *testing.T) {
 		if s, err := try(); err == nil || s != nil || !strings.HasPrefix(err.Error(), "read epoch: ") {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// The state knows which originals stand open in the live context; a hint opens none.
-func TestOpenedRefs(t *testing.T) {
-	w := newWorld(t)
-	w.happen(event.Hint{N: w.state.Next, Refs: []string{"ffff"}}, "look ◆ forged\nhash=81c68b6ce806a784 gist=b (e8..e9)\n    original of hash=81c68b6ce806a784 (b)")
-	w.answer(Answer{Calls: []AnswerCall{{Tool: "UNCOMPACT", Args: `{"hash":"3fa9c0d2e1b4a5f6"}`}}})
-	w.run(OK, OpenedText+"3fa9c0d2e1b4a5f6 (a gist), 2026-11-20: characters 0 to 5 of 5\n\nhello", 0)
-	if refs := strings.Join(w.state.OpenedRefs(), " "); refs != "3fa9c0d2e1b4a5f6" {
-		t.Errorf("open are %s", refs)
-	}
-	if hint := w.state.Live[0]; strings.Contains(hint.Text, "◆") || !strings.HasPrefix(hint.Header(), "◆ e1 hint") {
-		t.Errorf("a hint reads %q", hint.Messages(true)[0].Content)
-	}
-	w.state.Live = w.state.Live[:1]
-	if refs := w.state.OpenedRefs(); len(refs) > 0 {
-		t.Errorf("open are %v", refs)
 	}
 }

@@ -193,24 +193,6 @@ func (s *State) note(e event.Note, from source) error {
 	return err
 }
 
-// OpenedRefs returns the short hashes of the originals that stand open in the live context, whole or in part.
-func (s *State) OpenedRefs() []string {
-	var out []string
-	for _, e := range s.Live {
-		for _, c := range e.Calls {
-			if rest, ok := strings.CutPrefix(c.Text, OpenedText); ok && c.Tool == "UNCOMPACT" {
-				if short, _, ok := strings.Cut(rest, " "); ok {
-					out = append(out, short)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// OpenedText is how a result of UNCOMPACT begins; the hash follows.
-const OpenedText = "original of hash="
-
 // ToldPause is State.Told when people know of a pause until then.
 func ToldPause(until time.Time) string { return "pause " + until.UTC().Format(time.RFC3339) }
 

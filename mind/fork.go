@@ -32,7 +32,7 @@ func (s *State) Fork(self blobs.Hash, name, version string, at time.Time) *State
 	next.Stable.Past, next.Stable.Params = s.Stable.Past, s.Stable.Params
 	next.Usage.LastInput, next.Usage.LastWeight = s.Usage.LastInput, s.Usage.LastWeight
 	next.Ancestors = append(slices.Clone(s.Ancestors), Ancestor{s.Self, at})
-	next.Context = Context{slices.Clone(s.Faded), slices.Clone(s.Pins), slices.Clone(s.Live)}
+	next.Context = Context{slices.Clone(s.Faded), slices.Clone(s.Pins), slices.Clone(s.Live), s.Overtaken}
 	for i := range next.Faded { // its epochs count from 0
 		next.Faded[i].Epoch -= s.Epoch
 	}
@@ -45,6 +45,7 @@ func (s *State) Fork(self blobs.Hash, name, version string, at time.Time) *State
 func (s *State) Back(then *State) (next *State, left []*Entry) {
 	back := *s
 	back.Context, back.Stable.Past, back.Forgets = then.Context, then.Stable.Past, nil
+	back.Overtaken = s.Overtaken // it has happened all the same
 	back.Epoch++
 	back.Keep(s.Faded...)
 	for _, e := range s.Live {

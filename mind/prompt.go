@@ -35,16 +35,13 @@ const (
 	lifeHeader   = "◆ life"
 )
 
-func fadedText(faded []Range) string {
+func (c Context) fadedText() string {
 	var texts []string
-	for _, r := range faded {
-		texts = append(texts, r.String())
+	for _, r := range c.Faded {
+		texts = append(texts, c.Line(r))
 	}
 	return cmp.Or(strings.Join(texts, "\n"), "Nothing has faded yet.")
 }
-
-// Header opens a faded range in a prompt and in context.md.
-func (r Range) Header() string { return fmt.Sprintf("◆ e%d..e%d %s", r.From, r.To, r.Level) }
 
 // Notes renders MEMORY, within its bound, and the newest lines of LIFE, if there are any.
 func Notes(memory string, life []string) string {

@@ -207,6 +207,9 @@ type Context struct {
 	Faded []Range  `json:"faded,omitempty"`
 	Pins  []Pin    `json:"pins,omitempty"` // rules and promises
 	Live  []*Entry `json:"live,omitempty"`
+	// Overtaken has the ranges of which something no longer holds, by Range.Name, each with the last entry of what has
+	// overtaken it. A range that has gone on a card stays in it.
+	Overtaken map[string]int `json:"overtaken,omitempty"`
 }
 
 // Forget returns the state with a context in which entries have faded. s itself is

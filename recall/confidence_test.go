@@ -2,6 +2,7 @@ package recall
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 )
 
@@ -71,5 +72,14 @@ func TestTold(t *testing.T) {
 	}
 	if Told("what is it?", "it is what it is") {
 		t.Error("stop words are told")
+	}
+}
+
+// What has overtaken another hit takes its place, however often; what was overtaken says by what, also alone.
+func TestNewerFirst(t *testing.T) {
+	hits := []Hit{{From: 5, To: 7}, {From: 30, To: 40}, {From: 8, To: 9}, {From: 60, To: 71}}
+	NewerFirst(hits, map[string]int{"e5..e7": 40, "e30..e40": 71, "e8..e9": 80, "e60..e70": 90})
+	if want := []Hit{{From: 60, To: 71}, {From: 30, To: 40, Overtaken: 71}, {From: 8, To: 9, Overtaken: 80}, {From: 5, To: 7, Overtaken: 40}}; !reflect.DeepEqual(hits, want) {
+		t.Errorf("%+v", hits)
 	}
 }

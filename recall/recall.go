@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -76,6 +77,8 @@ type Hit struct {
 	Offset     int        `json:"offset"`         // of the passage's message in the body, or of itself where that begins far before, in characters, for UNCOMPACT
 	Score      float64    `json:"-"`              // higher is better; comparable within one answer only
 	Confidence float64    `json:"confidence"`     // 0 to 1: how likely it is what was asked for
+	// Overtaken is the last entry of what has overtaken the original, or 0; see NewerFirst.
+	Overtaken int `json:"overtaken_by,omitempty"`
 }
 
 // Shown is what a reader is shown: the passage, and the other one if there is one.
@@ -200,4 +203,17 @@ func hits(ranked []ranked) []Hit {
 		}
 	}
 	return out
+}
+
+// NewerFirst marks the hits that something has overtaken, as mind.Context has it, and has what has done so, where it is
+// a hit, change places with them.
+func NewerFirst(hits []Hit, overtaken map[string]int) {
+	for i := 0; i < len(hits); i++ {
+		by := overtaken[fmt.Sprintf("e%d..e%d", hits[i].From, hits[i].To)]
+		hits[i].Overtaken = by
+		if k := slices.IndexFunc(hits[i:], func(h Hit) bool { return h.From <= by && by <= h.To }); k > 0 {
+			hits[i], hits[i+k] = hits[i+k], hits[i]
+			i-- // something newer may have overtaken that one
+		}
+	}
 }

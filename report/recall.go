@@ -126,6 +126,7 @@ func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog
 	case len(hits) == 0:
 		return f, fmt.Errorf("search %s: %w", id.Name, ErrNoMatch)
 	}
+	recall.NewerFirst(hits, state.Overtaken)
 	for _, hit := range hits {
 		f.Matches = append(f.Matches, Match{hit, fmt.Sprintf("e%d", hit.From), fmt.Sprintf("e%d", hit.To)})
 	}

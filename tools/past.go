@@ -48,7 +48,7 @@ type Match struct {
 // ErrNoWords says that a query holds nothing to look for.
 var ErrNoWords = errors.New("the query holds no word to look for")
 
-// openedText is how a result of UNCOMPACT begins; the hash follows. Package mind
+// openedText is how a result of UNCOMPACT begins; the hash follows. Package compactor
 // recognises it.
 const openedText = "original of hash="
 

@@ -92,6 +92,9 @@ func (p *program) recall(ctx context.Context, who string, f report.Search) error
 		for _, tool := range m.Tools {
 			where = append(where, "tool "+tool)
 		}
+		if m.Overtaken > 0 {
+			where = append(where, fmt.Sprintf("overtaken by e%d", m.Overtaken))
+		}
 		fmt.Fprintf(p.out, "%s  %s  %s..%s  %s\n    %s\n", h.Store.Short(m.Hash), m.At.Local().Format("2006-01-02 15:04"), m.From, m.To,
 			chat.Sanitize(strings.Join(where, ", ")), chat.Sanitize(m.Gist))
 		for line := range strings.Lines(m.Shown()) {

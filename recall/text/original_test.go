@@ -97,7 +97,7 @@ func TestLines(t *testing.T) {
 // showed stands nowhere but here.
 func TestLinesOfWhatWasOpened(t *testing.T) {
 	shown := func(text string) string {
-		return "◆ e1.1 call UNCOMPACT\n{\"ref\":\"0\"}\n◆ e1.1 result ok\n" + mind.OpenedText + "0123456789abcdef (g), from 2026-03-01 09:00: characters 0 to 100 of 100\n\n" + blobs.Escape(text) + "\n"
+		return "◆ e1.1 call UNCOMPACT\n{\"ref\":\"0\"}\n◆ e1.1 result ok\noriginal of hash=0123456789abcdef (g), from 2026-03-01 09:00: characters 0 to 100 of 100\n\n" + blobs.Escape(text) + "\n"
 	}
 	if got := render(shown(sample)); got != nil {
 		t.Errorf("a copy says %q", got)

@@ -84,7 +84,7 @@ func (e *epoch) settled() []layer {
 	past := tokens(e.state.Stable.Past)
 	for _, r := range e.state.Faded {
 		last := &list[len(list)-1]
-		size := tokens(r.String())
+		size := tokens((mind.Context{}).Line(r))
 		past -= size
 		if r.Level == mind.Summary || last.class != r.Level {
 			list = append(list, layer{class: r.Level, title: fmt.Sprintf("e%d..e%d, %s: %s", r.From, r.To, r.Level, r.Original.Gist)})
