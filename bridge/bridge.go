@@ -192,7 +192,7 @@ func (b *Bridge) Listening(url string) {
 // own. It goes on until Exchanged; its beginning, at most once a minute, and its end are logged.
 func (b *Bridge) Trouble(err error) {
 	if err != nil {
-		b.health.Unanswered(err)
+		b.health.Trouble(health.Reaching(b.cfg.Name), health.NoLines, err)
 	}
 }
 

@@ -78,13 +78,10 @@ type request struct {
 }
 
 // live says whether a code is good at a time.
-func (r request) live(now time.Time) bool { return r.Code != "" && recent(r.At, now, codeLife) }
-
-// recent says whether at is less than span ago. What lies more than a minute in the
-// future is not: the clock was put back.
-func recent(at, now time.Time, span time.Duration) bool {
-	age := now.Sub(at)
-	return age < span && age > -time.Minute
+// A code of a time to come, more than a minute, is not: the clock was put back.
+func (r request) live(now time.Time) bool {
+	age := now.Sub(r.At)
+	return r.Code != "" && age < codeLife && age > -time.Minute
 }
 
 // Ask gives an applicant a code for the owner to approve: 8 letters and digits, good for an

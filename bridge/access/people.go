@@ -36,8 +36,8 @@ const (
 	maxPeople = 4 << 20
 	// lockPatience is how long a change waits for another process.
 	lockPatience = 15 * time.Second
-	// awayFor is how long a list that was there may be missing before it counts as
-	// empty: editors move a file away for a moment.
+	// awayFor is how long a list that was there is waited for when it is missing:
+	// editors move a file away for a moment.
 	awayFor = 2 * time.Second
 )
 
@@ -45,31 +45,24 @@ const (
 // mends it nobody may speak, and it is not changed.
 var ErrPeople = errors.New("read who may speak")
 
-// ErrAway says that people.json is missing and was there just now. It comes with
-// ErrPeople, and is over within two seconds.
-var ErrAway = errors.New("it is missing; unless it is back in a moment, it lists nobody")
-
 func (p *Policy) path(name string) string { return filepath.Join(p.dir, name) }
 
-// read reads people.json; one that is missing lists nobody.
+// read reads people.json; one that is missing lists nobody. Where an earlier read has found it, it is
+// waited for first: nobody becomes a stranger while an editor has it.
 func (p *Policy) read() (peopleFile, error) {
 	path := p.path("people.json")
-	p.mu.Lock() // before the look: a missing file is away only if an earlier look found it
+	p.mu.Lock()
 	defer p.mu.Unlock()
 	data, cut, err := durable.ReadRegular(path, maxPeople)
+	for began := time.Now(); p.listed && errors.Is(err, fs.ErrNotExist) && time.Since(began) < awayFor; {
+		time.Sleep(awayFor / 100)
+		data, cut, err = durable.ReadRegular(path, maxPeople)
+	}
+	if p.listed = !errors.Is(err, fs.ErrNotExist); !p.listed {
+		return peopleFile{Version: peopleVersion}, nil
+	}
 	if err == nil && cut {
 		err = fmt.Errorf("it is larger than %d bytes", maxPeople)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		p.listed, p.missed = true, time.Time{}
-	} else {
-		if p.missed.IsZero() {
-			p.missed = time.Now()
-		}
-		if !p.listed || time.Since(p.missed) >= awayFor {
-			return peopleFile{Version: peopleVersion}, nil
-		}
-		err = ErrAway
 	}
 	var f peopleFile
 	if err == nil {

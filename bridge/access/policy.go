@@ -37,9 +37,9 @@ type Policy struct {
 	lists  Lists
 	users  []Person // those of lists
 	chats  []Person
-	listed bool                 // people.json was there
-	missed time.Time            // since when it is missing; zero: it is there
-	denied map[string]time.Time // when the denial of a person was logged
+	listed bool            // people.json was there
+	denied map[string]bool // persons whose denial was logged since
+	since  time.Time
 }
 
 // Person is somebody, or a group or channel, who may speak.
@@ -81,7 +81,7 @@ const maxID = 256
 
 // New is the policy in dir, the directory of a bridge, which need not be there yet.
 func New(dir string) *Policy {
-	return &Policy{dir: dir, denied: map[string]time.Time{}}
+	return &Policy{dir: dir}
 }
 
 // Static sets what the configuration allows, in the place of what was set before.
@@ -217,19 +217,16 @@ const (
 )
 
 // Denied notes that somebody was refused, and says whether to log it: true once per
-// person and hour.
+// person, until all begin anew after an hour.
 func (p *Policy) Denied(id string) bool {
-	id, now := clipID(id), time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at, told := p.denied[id]; told && recent(at, now, deniedEvery) {
-		return false
+	if time.Since(p.since) >= deniedEvery || len(p.denied) >= maxDenied {
+		p.denied, p.since = map[string]bool{}, time.Now()
 	}
-	if len(p.denied) >= maxDenied {
-		clear(p.denied)
-	}
-	p.denied[id] = now
-	return true
+	told := p.denied[clipID(id)]
+	p.denied[clipID(id)] = true
+	return !told
 }
 
 // Listing is the policy in force, for people.

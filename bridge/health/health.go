@@ -82,17 +82,18 @@ func (h Health) Healthy() bool { return h.Ailment() == "" }
 
 // Ailment says what a person has to look at, as in "the bridge is …"; empty for nothing.
 func (h Health) Ailment() string {
-	switch {
-	case h.State == Stopped && h.Out == 0 && h.In == 0:
+	switch h.State {
+	case Running:
 		return ""
-	case h.State == Stopped:
+	case Stopped:
+		if h.Out+h.In == 0 {
+			return ""
+		}
 		return "stopped with lines waiting"
-	case h.State == Unknown:
+	case Unknown:
 		return "in an unknown state"
-	case h.State == Late:
+	case Late:
 		return "late: errors hold up its lines"
-	case h.State == Running:
-		return ""
 	}
 	return string(h.State)
 }

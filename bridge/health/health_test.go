@@ -39,7 +39,7 @@ func TestTrouble(t *testing.T) {
 		r, log := record(t)
 		r.Exchanged()
 		for range 63 {
-			r.Unanswered(errors.New("502 bad gateway"))
+			r.Trouble(Reaching("pager"), NoLines, errors.New("502 bad gateway"))
 			time.Sleep(time.Second)
 		}
 		if f := shown(t, r); f.Error != "cannot reach pager: 502 bad gateway" || time.Since(f.ErrorAt) > 3*time.Second || !f.Late.IsZero() {
@@ -51,9 +51,9 @@ func TestTrouble(t *testing.T) {
 		}
 		// Two errors that alternate, for five minutes.
 		for range 150 {
-			r.Unanswered(errors.New("timeout"))
+			r.Trouble(Reaching("pager"), NoLines, errors.New("timeout"))
 			time.Sleep(time.Second)
-			r.Unanswered(errors.New("409 conflict"))
+			r.Trouble(Reaching("pager"), NoLines, errors.New("409 conflict"))
 			time.Sleep(time.Second)
 		}
 		if n := count(log, `"cannot reach pager"`); n != 2 || count(log, "409") != 0 {
@@ -63,7 +63,7 @@ func TestTrouble(t *testing.T) {
 		// A trouble that begins and ends all the time.
 		before := count(log, "reach pager")
 		for range 150 {
-			r.Unanswered(errors.New("409 conflict"))
+			r.Trouble(Reaching("pager"), NoLines, errors.New("409 conflict"))
 			time.Sleep(time.Second)
 			r.Exchanged()
 			time.Sleep(time.Second)

@@ -35,15 +35,14 @@ type Recorder struct {
 	report   Report
 	failing  bool // the file could not be written
 	failed   bool // the bridge ends with an error, which the report has
-	troubles map[string]*trouble
+	troubles map[string]trouble
 }
 
 // trouble is an error that goes on, or went on lately.
 type trouble struct {
 	began  time.Time // zero: it is over
 	effect Effect
-	logged time.Time
-	told   bool // since it began
+	logged time.Time // its newest beginning that was
 }
 
 // Effect is what an error does to lines.
@@ -65,15 +64,18 @@ func Sending(peer string) string { return sending + peer }
 func NewRecorder(dir, name string, log *slog.Logger) *Recorder {
 	return &Recorder{
 		changed: make(chan struct{}, 1), name: name, path: filepath.Join(dir, "health.json"), log: log,
-		report: Report{PID: os.Getpid(), Started: time.Now().UTC()}, troubles: map[string]*trouble{},
+		report: Report{PID: os.Getpid(), Started: time.Now().UTC()}, troubles: map[string]trouble{},
 	}
 }
 
+// Reaching names for Trouble what goes on until Exchanged.
+func Reaching(name string) string { return "reach " + name }
+
 // Exchanged records that the other side has just answered successfully.
 func (r *Recorder) Exchanged() {
-	r.Trouble(r.reaching(), NoLines, nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.end(Reaching(r.name))
 	r.report.Exchanged = time.Now().UTC()
 	r.touch()
 }
@@ -86,46 +88,38 @@ func (r *Recorder) Listening(url string) {
 	r.touch()
 }
 
-// Unanswered records that the other side could not be reached. It goes on until Exchanged.
-func (r *Recorder) Unanswered(err error) { r.Trouble(r.reaching(), NoLines, err) }
-
-func (r *Recorder) reaching() string { return "reach " + r.name }
-
 // Trouble records how it went with something that the bridge does, as in "cannot <what>":
 // err is shown as the newest error, its beginning, at most once a minute, and its end are
 // logged; nil ends it.
 func (r *Recorder) Trouble(what string, effect Effect, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now, t := time.Now(), r.troubles[what]
 	if err == nil {
 		r.end(what)
 		return
 	}
-	if t == nil {
-		t = &trouble{}
-		r.troubles[what] = t
-	}
+	now, t := time.Now(), r.troubles[what]
 	if t.began.IsZero() || t.effect != effect {
-		t.began, t.effect, t.told = now, effect, false
+		t.began, t.effect = now, effect
 	}
 	r.show("cannot "+what, err)
-	if !t.told && now.Sub(t.logged) >= tellEvery {
+	if t.logged.Before(t.began) && now.Sub(t.logged) >= tellEvery {
 		r.log.Warn("cannot "+what, "err", err)
-		t.logged, t.told = now, true
+		t.logged = now
 	}
+	r.troubles[what] = t
 }
 
 // end ends a trouble, if it goes on. The caller holds mu.
 func (r *Recorder) end(what string) {
 	t := r.troubles[what]
-	if t == nil || t.began.IsZero() {
+	if t.began.IsZero() {
 		return
 	}
-	if t.told {
+	if !t.logged.Before(t.began) {
 		r.log.Info("can "+what+" again", "after", time.Since(t.began).Round(time.Second))
 	}
-	t.began = time.Time{}
+	r.troubles[what] = trouble{logged: t.logged}
 	r.touch()
 }
 

@@ -242,9 +242,6 @@ func (s *session) reconcile(ctx context.Context) (ok bool) {
 	if err == nil {
 		want, err = s.wanted(known)
 	}
-	if errors.Is(err, access.ErrAway) {
-		return false // it is back, or gone, in a moment
-	}
 	s.hub.LocalTrouble("tell which chats hear which rooms", err)
 	if err != nil {
 		return false

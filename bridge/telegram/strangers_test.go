@@ -204,8 +204,8 @@ func TestWhoIsNoUser(t *testing.T) {
 	equal(t, "channel", st.sent(news, 1)[0], "morning!")
 }
 
-// While the list is away nothing is decided.
-func TestListIsAway(t *testing.T) {
+// While the list cannot be read nothing is decided.
+func TestListIsDamaged(t *testing.T) {
 	st := newStage(t)
 	s, hub := st.session()
 	defer hub.Close()
@@ -215,11 +215,11 @@ func TestListIsAway(t *testing.T) {
 	if h, err := s.handle(hello, ""); err != nil || h.line == nil {
 		t.Errorf("of a listed person: %+v, %v", h, err)
 	}
-	lethetest.Must(t, os.Remove(people))
-	if _, err := s.handle(hello, ""); !errors.Is(err, access.ErrAway) {
-		t.Errorf("while the list is away: %v", err)
+	lethetest.Must(t, os.WriteFile(people, []byte(`{"version":1,"users":[{"id":`), 0o600))
+	if _, err := s.handle(hello, ""); !errors.Is(err, access.ErrPeople) {
+		t.Errorf("while the list is damaged: %v", err)
 	}
-	if err := s.migrated(-6, -1006); !errors.Is(err, access.ErrAway) {
-		t.Errorf("a group moves while the list is away: %v", err)
+	if err := s.migrated(-6, -1006); !errors.Is(err, access.ErrPeople) {
+		t.Errorf("a group moves while the list is damaged: %v", err)
 	}
 }
