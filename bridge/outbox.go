@@ -118,7 +118,7 @@ func (d *delivery) pause(err error) time.Duration {
 	var later *LaterError
 	switch {
 	case errors.As(err, &later):
-		d.b.health.Waits(health.Sending(d.p.Key), later.Err)
+		d.trouble(health.Waiting, later.Err)
 		if later.After > 0 {
 			return later.After
 		}
@@ -229,7 +229,7 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 	}
 	parts, err := d.t.Parts(d.p, Line{Line: l, Room: d.p.Room, Open: next.open()})
 	if errors.Is(err, ErrRefused) {
-		d.b.health.Refused(health.Sending(d.p.Key), fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
+		d.trouble(health.Refused, fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
 		parts, err = nil, nil
 	}
 	if err != nil {
@@ -262,7 +262,7 @@ func (d *delivery) send(ctx context.Context) error {
 			part.State = Sent
 		case errors.Is(err, ErrRefused):
 			part.State = Refused
-			d.b.health.Refused(health.Sending(d.p.Key), fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1, line.From, line.To, line.Room, err))
+			d.trouble(health.Refused, fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1, line.From, line.To, line.Room, err))
 		default:
 			return err
 		}

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
 )
@@ -258,7 +257,6 @@ func (b *Bridge) Forget(key string) error {
 		return fmt.Errorf("forget peer %s: %w", key, err)
 	}
 	p.state = nil
-	b.health.Over(health.Sending(key))
 	return nil
 }
 

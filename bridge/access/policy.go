@@ -37,9 +37,8 @@ type Policy struct {
 	lists  Lists
 	users  []Person // those of lists
 	chats  []Person
-	listed bool            // people.json was there
-	denied map[string]bool // persons whose denial was logged since
-	since  time.Time
+	listed bool                 // people.json was there
+	denied map[string]time.Time // when the denial of a person was logged
 }
 
 // Person is somebody, or a group or channel, who may speak.
@@ -81,7 +80,7 @@ const maxID = 256
 
 // New is the policy in dir, the directory of a bridge, which need not be there yet.
 func New(dir string) *Policy {
-	return &Policy{dir: dir}
+	return &Policy{dir: dir, denied: map[string]time.Time{}}
 }
 
 // Static sets what the configuration allows, in the place of what was set before.
@@ -217,16 +216,19 @@ const (
 )
 
 // Denied notes that somebody was refused, and says whether to log it: true once per
-// person, until all begin anew after an hour.
+// person and hour.
 func (p *Policy) Denied(id string) bool {
+	id, now := clipID(id), time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.since) >= deniedEvery || len(p.denied) >= maxDenied {
-		p.denied, p.since = map[string]bool{}, time.Now()
+	if now.Sub(p.denied[id]) < deniedEvery {
+		return false
 	}
-	told := p.denied[clipID(id)]
-	p.denied[clipID(id)] = true
-	return !told
+	if len(p.denied) >= maxDenied {
+		clear(p.denied)
+	}
+	p.denied[id] = now
+	return true
 }
 
 // Listing is the policy in force, for people.

@@ -53,6 +53,8 @@ const (
 	NoLines     Effect = iota // it holds up none
 	HoldsUp                   // lines wait for it to end
 	Unreachable               // a peer takes nothing until somebody acts there
+	Waiting                   // the other side takes nothing for some time, which is no trouble
+	Refused                   // a part is left out, since the other side will never take it
 )
 
 const sending = "send to peer "
@@ -94,15 +96,24 @@ func (r *Recorder) Listening(url string) {
 func (r *Recorder) Trouble(what string, effect Effect, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil {
+	switch {
+	case err == nil:
 		r.end(what)
+		return
+	case effect == Waiting:
+		r.end(what)
+		r.show("waiting to "+what, err)
+		return
+	}
+	r.show("cannot "+what, err)
+	if effect == Refused {
+		r.log.Warn("cannot "+what+": a part was refused and is left out", "err", err)
 		return
 	}
 	now, t := time.Now(), r.troubles[what]
 	if t.began.IsZero() || t.effect != effect {
 		t.began, t.effect = now, effect
 	}
-	r.show("cannot "+what, err)
 	if t.logged.Before(t.began) && now.Sub(t.logged) >= tellEvery {
 		r.log.Warn("cannot "+what, "err", err)
 		t.logged = now
@@ -121,22 +132,6 @@ func (r *Recorder) end(what string) {
 	}
 	r.troubles[what] = trouble{logged: t.logged}
 	r.touch()
-}
-
-// Waits records that the other side takes nothing for some time, by err. That is no trouble.
-func (r *Recorder) Waits(what string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.end(what)
-	r.show("waiting to "+what, err)
-}
-
-// Refused records that the other side will never take something.
-func (r *Recorder) Refused(what string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.show("cannot "+what, err)
-	r.log.Warn("cannot "+what+": a part was refused and is left out", "err", err)
 }
 
 // Over records that the bridge does something no more.
