@@ -13,52 +13,13 @@ import (
 // Snapshot renders the state as the body of an epoch's blob: everything to
 // resume from, with the texts of entries left to their own blobs.
 func (s *State) Snapshot() ([]byte, error) {
-	compact, err := json.Marshal(s)
+	body, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("write epoch: %w", err)
 	}
-	body := indent(compact)
+	body = append(body, '\n')
 	s.Size = len(body)
 	return body, nil
-}
-
-// indent is json.Indent with one space a level, and a newline behind it. That one parses its text once more,
-// and the identity waits for the snapshot.
-func indent(compact []byte) []byte {
-	out, depth := make([]byte, 0, len(compact)*3/2), 0
-	line := func() {
-		out = append(out, '\n')
-		for range depth {
-			out = append(out, ' ')
-		}
-	}
-	for i := 0; i < len(compact); i++ {
-		from, c := i, compact[i]
-		switch c {
-		case '"':
-			for i++; compact[i] != '"'; i++ {
-				if compact[i] == '\\' {
-					i++
-				}
-			}
-		case '}', ']':
-			if depth--; compact[i-1] != c-2 { // its opening one
-				line()
-			}
-		}
-		out = append(out, compact[from:i+1]...)
-		switch c {
-		case '{', '[':
-			if depth++; compact[i+1] != c+2 {
-				line()
-			}
-		case ',':
-			line()
-		case ':':
-			out = append(out, ' ')
-		}
-	}
-	return append(out, '\n')
 }
 
 // Inputs are what an epoch's requests begin with, beside what the life itself has.

@@ -1,7 +1,6 @@
 package mind
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -81,9 +80,6 @@ func FuzzCompare(f *testing.F) {
 func resumable(t lethetest.Failer, w *world) {
 	body, err := w.state.Snapshot()
 	lethetest.Must(t, err)
-	if want, err := json.MarshalIndent(w.state, "", " "); err != nil || string(body) != string(want)+"\n" {
-		t.Fatalf("%v: the snapshot has another form than\n%s", err, want)
-	}
 	again, err := Restore(body, w.read)
 	if err != nil || dump(t, again) != dump(t, w.state) {
 		t.Fatalf("resumed, %v, as\n%s", err, body)
