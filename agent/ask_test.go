@@ -66,14 +66,14 @@ func TestAskingEndsTheTurn(t *testing.T) {
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.say("dev", "ann", "ship it")
-	w.question("dev", 1)
+	q := w.question("dev", 1)
 	r.settled()
 	r.ask("how are you")
-	w.say("dev", "ann", "yes")
+	w.say("dev", "ann", q.ID+" yes")
 	w.eventually("the answer is heard", func() bool { return len(w.fold(id).Questions) == 0 })
 	r.settled()
 	turns := strings.Join(w.turns(), "\n")
-	contains(t, turns, "the answer comes in as an entry that cites the question.\n\n◆ e4 inbound room=dev\n[USER:ann ")
+	contains(t, turns, "the answer comes in as an entry that cites the question.\n\n◆ e4 note\n"+q.ID+" is still open.\n\n◆ e5 inbound room=dev\n[USER:ann ")
 	if strings.Contains(turns, "(not finished yet)") {
 		t.Errorf("a filler stands in\n%s", turns)
 	}
