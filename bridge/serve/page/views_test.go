@@ -78,8 +78,14 @@ func remember(t testing.TB, epochs int) *remembered {
 	r.say("We agreed: the lamp room of Skerry-Light is in your hands now. The spare key hangs behind the barometer, under a postcard of Naples.")
 	r.say("New rule: always ask before you climb the tower. I promise that the oil is paid.")
 	r.say("every day at nine say good morning")
+	r.say("The blue dinghy of Mr Pellworm is moored at the eastern jetty.")
 	r.say(hostile)
+	reminded := false
 	for m := 0; r.epoch() < epochs; m++ {
+		if !reminded && r.epoch() == epochs-1 {
+			reminded = true
+			r.say("where is the blue dinghy of Mr Pellworm moored?")
+		}
 		name := fmt.Sprintf("watch-%d.md", m)
 		lethetest.Must(t, os.WriteFile(filepath.Join(r.id.Dir, "workspace", name), []byte(month(m)), 0o600))
 		r.say("read " + name)
