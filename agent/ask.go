@@ -192,7 +192,7 @@ func (a *Agent) answers(in *intake, l chat.Line) (answered mind.Question, choice
 		case choice != "":
 			cite = append(cite, q.ID+" "+choice)
 		}
-		open = append(open, q.ID)
+		open = append(open, fmt.Sprintf("%s (%s)", q.ID, blobs.Gist(q.Text)))
 	}
 	if len(open) > 0 {
 		in.open, in.cite = open, append(in.cite, cite...)
@@ -200,14 +200,12 @@ func (a *Agent) answers(in *intake, l chat.Line) (answered mind.Question, choice
 	return answered, "", false
 }
 
-// leftOpen records what lines have left open: for the identity, before them and unless that is said already, and for who
-// may have meant it.
+// leftOpen records what lines have left open: for the identity, before them, and for who may have meant it.
 func (a *Agent) leftOpen(in *intake) (before, after []record) {
 	text := strings.Join(in.open, ", ") + " is still open."
-	said := func(e *mind.Entry) bool { return e.Kind == mind.Note && e.Text == text }
 	open, cite := in.open, in.cite
 	in.open, in.cite = nil, nil
-	if len(open) == 0 || len(cite) == 0 && slices.ContainsFunc(a.state.Live, said) {
+	if len(open) == 0 {
 		return nil, nil
 	}
 	if len(cite) > 0 {

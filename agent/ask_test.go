@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,11 @@ func TestAskingEndsTheTurn(t *testing.T) {
 	w.eventually("the answer is heard", func() bool { return len(w.fold(id).Questions) == 0 })
 	r.settled()
 	turns := strings.Join(w.turns(), "\n")
-	contains(t, turns, "the answer comes in as an entry that cites the question.\n\n◆ e4 note\n"+q.ID+" is still open.\n\n◆ e5 inbound room=dev\n[USER:ann ")
+	contains(t, turns, "the answer comes in as an entry that cites the question.\n\n◆ e4 note\n"+q.ID+" (Deploy?) is still open.\n\n◆ e5 inbound room=dev\n[USER:ann ")
+	live := w.fold(id).Live
+	if i := slices.IndexFunc(live, func(e *mind.Entry) bool { return len(e.Calls) > 0 }); !live[i].Final() {
+		t.Error("its WAIT does not end the turn: what is said next could not fade, or stand alone, without it")
+	}
 	if strings.Contains(turns, "(not finished yet)") {
 		t.Errorf("a filler stands in\n%s", turns)
 	}

@@ -28,12 +28,12 @@ relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is bei
 
 const summariseForm = `Answer with one JSON object and nothing else, and call no tool:
 {"summary":"…","gist":"…","relevance":4,"pins":[],"over":[],"overtakes":[]}
-summary: of these entries; of later ones only what they have overtaken. At most %s; much more is cut from its end.
+summary: of these entries; of later ones only what they have overtaken. At most %d words; much more is cut from its end.
 gist: one line of at most %d characters: what, outcome, one name to find it by.
 relevance: 1 (small talk, dead ends), 5 (may be asked for again), 9 (what is being worked on). The least relevant are soon no more than their gist.
 pins: sentences that people or you said in these entries, word for word, that must stay before you when the rest has faded: a standing rule, a confidence, a promise not yet kept. Usually none; none that stands in MEMORY or the pins already.
 over: pins, or such sentences of earlier entries, word for word, that are kept or withdrawn by now. Usually none.
-overtakes: ranges of the past, like "e3..e9", whose gist or summary no longer holds after these entries. Usually none.
+overtakes: ranges of the past, like "e3..e9", whose gist or summary says something that these entries have changed. They are marked, and stay. Usually none.
 `
 
 // task renders the last message of a request. why says what was wrong with the
@@ -52,13 +52,7 @@ func (j Job) task(name string, units []unit, why error) string {
 		set := j.in.Settings
 		fmt.Fprintf(&b, "\n"+segmentForm, set.usualChunk()/100*100, set.maxChunk()/100*100, aloneChunk)
 	} else {
-		f := chunk(units)
-		words := func(relevance int) int { f.Relevance = relevance; return j.longest(f) * 3 / 5 }
-		most := fmt.Sprintf("%d words", words(1))
-		if words(9) > words(1) {
-			most += fmt.Sprintf(" at relevance 1, %d at 5, %d at 9", words(5), words(9))
-		}
-		fmt.Fprintf(&b, "\n"+summariseForm, most, blobs.MaxGist)
+		fmt.Fprintf(&b, "\n"+summariseForm, j.longest(relevant(units))*3/5, blobs.MaxGist)
 	}
 	if why != nil {
 		what := strings.TrimPrefix(why.Error(), ErrGarbage.Error()+": ")

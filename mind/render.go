@@ -76,7 +76,7 @@ func (e *Entry) Messages(indented bool) []Message {
 		if strings.TrimSpace(text) == "" {
 			text = "(no output)"
 		}
-		out = append(out, Message{Role: "tool", Content: text, CallID: id, Aside: c.Tool == "WAIT" && c.Status == OK})
+		out = append(out, Message{Role: "tool", Content: text, CallID: id, Aside: c.asks()})
 	}
 	return out
 }

@@ -329,8 +329,14 @@ func (s *State) room(name string) *Room {
 	return r
 }
 
-// Final reports whether an entry ends a turn: a reply that calls nothing and counts.
-func (e *Entry) Final() bool { return e.Kind == Reply && len(e.Calls) == 0 && !e.Refused }
+// Final reports whether an entry ends a turn: a reply that counts, and calls nothing or asks people last.
+func (e *Entry) Final() bool {
+	n := len(e.Calls)
+	return e.Kind == Reply && !e.Refused && (n == 0 || e.Calls[n-1].asks())
+}
+
+// asks reports whether a call has asked people and so ended the turn.
+func (c *Call) asks() bool { return c.Tool == "WAIT" && c.Status == OK && c.About != nil }
 
 // Entry returns the live entry n, or nil.
 func (s *State) Entry(n int) *Entry {
