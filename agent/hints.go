@@ -78,7 +78,11 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 			if slices.ContainsFunc(a.state.Faded, func(r mind.Range) bool { return r.Original.Hash == h.Hash }) {
 				h.Gist = "" // it stands in sight
 			}
-			text += "\n" + a.listing(h) + tools.Indented(h.Passage)
+			shown := h.Passage
+			if len(named) == 1 { // of the best also how its turn ended, or the answer to what was asked
+				shown = h.Shown()
+			}
+			text += "\n" + a.listing(h) + tools.Indented(shown)
 		}
 	}
 	weight := llm.Weight(mind.Result([]byte(text))) + 100 // with its heading

@@ -44,7 +44,7 @@ func (f *files) edit(_ context.Context, _ Call, a editArgs) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := textf("edited %s at line %d: %d lines became %d%s", p.shown, line, lineCount(a.Old), lineCount(a.New), remark)
+	r := textf("edited %s at line %d%s", p.shown, line, remark)
 	r.Touched = p.own
 	return r, nil
 }

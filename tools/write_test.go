@@ -96,7 +96,7 @@ func TestWriteThatFailsChangesNothing(t *testing.T) {
 func TestEdit(t *testing.T) {
 	id := newIdentity(t, nil)
 	path := id.file("f", "func main() {\n\tprintln(1)\n}\n")
-	id.gives("edited f at line 2: 1 lines became 2", "EDIT_FILE", "path", "f", "old", "println(1)", "new", "println(2)\n\tprintln(3)")
+	id.gives("edited f at line 2", "EDIT_FILE", "path", "f", "old", "println(1)", "new", "println(2)\n\tprintln(3)")
 	lethetest.Holds(t, path, "func main() {\n\tprintln(2)\n\tprintln(3)\n}\n")
 	id.ok("EDIT_FILE", "path", "f", "old", "\tprintln(3)\n", "new", "")
 	id.fails([]string{"old is empty", "WRITE_FILE"}, "EDIT_FILE", "path", "f", "old", "", "new", "x")
