@@ -70,7 +70,11 @@ func history(requests, step int, seed uint64) []Item {
 func resident(requests, messages, words int, seed uint64) []Item {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	var out []Item
-	for _, item := range history(requests, 830, seed) {
+	day := history(requests, 830, seed)
+	for i, item := range day {
+		if item.Kind == User || item.Kind == Asst && (i == len(day)-1 || day[i+1].Kind != Tool) {
+			continue // only the messages are heard, and what answers them ends a turn
+		}
 		if n := len(out); item.Kind == Asst && rng.IntN(requests) < messages {
 			if n > 0 {
 				out = append(out, Item{Asst, fmt.Sprintf("That is done: %d.", n)})
@@ -78,9 +82,7 @@ func resident(requests, messages, words int, seed uint64) []Item {
 			size := 1 + int(float64(words)*math.Exp(rng.NormFloat64()-0.5))
 			out = append(out, Item{User, fmt.Sprintf("Now look at store%d, please. ", n) + strings.Repeat("It was slow on Friday. ", 1+size/5)})
 		}
-		if item.Kind != User {
-			out = append(out, item)
-		}
+		out = append(out, item)
 	}
 	return append(out, Item{Asst, "All is done."})
 }
@@ -116,9 +118,13 @@ func TestCostOfADay(t *testing.T) {
 			cheap(t, fmt.Sprintf("steps of %d tokens, of so many tasks ends one: %d", step, every), ended(items, every), all.PerMillion+0.3)
 		}
 	}
-	items := resident(1870, 181, 150, 1)
-	all := cheap(t, "181 messages", items, 3.6)
-	cheap(t, "181 messages and no answer", ended(items, 0), all.PerMillion+0.3)
+	for _, words := range []int{150, 800} {
+		items := resident(1870, 181, words, 1)
+		all := cheap(t, fmt.Sprintf("181 messages of %d tokens", words), items, 3.6)
+		for _, every := range []int{20, 0} {
+			cheap(t, fmt.Sprintf("181 messages of %d tokens, of so many tasks ends one: %d", words, every), ended(items, every), all.PerMillion+0.3)
+		}
+	}
 }
 
 // cheap replays a trace with the default settings, for at most so many USD a million tokens.
