@@ -166,11 +166,11 @@ func (a *Agent) leftOver(pending []mind.Pending) (out []record) {
 }
 
 // said reports whether a user has said something between two offsets of a room, of its newest 1 MiB before to; -1 is
-// its end.
+// its end. From an offset above 0 on, what nobody can tell counts as said: more than that, and what nobody has signed.
 func (a *Agent) said(name, room string, from, to int64) bool {
-	lines, _ := chat.Before(a.path(room), to, 1<<20) // one that cannot be read has none
-	return slices.ContainsFunc(lines, func(l chat.Line) bool {
-		return l.Tagged && !l.Agent && l.From >= from && strings.EqualFold(l.Name, name)
+	lines, err := chat.Before(a.path(room), to, 1<<20)
+	return err != nil || from > 0 && to-from > 1<<20 || slices.ContainsFunc(lines, func(l chat.Line) bool {
+		return !l.Agent && l.From >= from && (l.Tagged && strings.EqualFold(l.Name, name) || !l.Tagged && from > 0)
 	})
 }
 
@@ -194,9 +194,12 @@ func (a *Agent) answers(in *intake, l chat.Line) (answered mind.Question, choice
 		}
 		open = append(open, fmt.Sprintf("%s (%s)", q.ID, blobs.Gist(q.Text)))
 	}
-	if len(open) > 0 {
-		in.open, in.cite = open, append(in.cite, cite...)
+	for _, id := range open {
+		if !slices.Contains(in.open, id) {
+			in.open = append(in.open, id)
+		}
 	}
+	in.cite = append(in.cite, cite...)
 	return answered, "", false
 }
 

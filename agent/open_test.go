@@ -253,3 +253,83 @@ func TestUnknownIsNotAsked(t *testing.T) {
 	equal(t, "answers", len(w.having(id, "inbound", "answers", q.ID)), 1)
 	r.checked()
 }
+
+// What somebody said far before keeps a bare word from being consent, too.
+func TestBareWordFarBehind(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "", waits("ask", deploy))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "ask")
+	q := w.question("dev", 1)
+	r.settled()
+	w.say("dev", "ann", "keep it")
+	r.settled()
+	r.stop()
+	for range 20 {
+		w.say("dev", "carol", strings.Repeat("all is well ", 5500))
+	}
+	w.say("dev", "ann", "yes")
+	r = w.run(id)
+	r.settled()
+	equal(t, "open", w.openOf(id), q.ID)
+	r.finish()
+}
+
+// Nor is a bare word consent behind a line that nobody has signed.
+func TestBareWordAfterUnsigned(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "", waits("ask", deploy))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "ask")
+	q := w.question("dev", 1)
+	r.settled()
+	_, _, err := chat.Append(w.path("dev"), []byte("keep it\n"))
+	lethetest.Must(t, err)
+	w.say("dev", "ann", "yes")
+	r.settled()
+	equal(t, "open", w.openOf(id), q.ID)
+	r.finish()
+}
+
+// A WAIT that withdraws asks nothing.
+func TestWithdrawAsksNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, waits("ask", deploy), waits("odd", `{"question":"never mind","withdraw":"none"}`), rehearsal.Step{Answer: text("done")})
+	w.conf.People = []string{"ann"}
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "ask")
+	q := w.question("dev", 1)
+	r.settled()
+	w.model.Push(waits("no longer", `{"question":"Deploy?","withdraw":"`+q.ID+`"}`), always("done"))
+	w.say("dev", "ann", "odd")
+	r.settled()
+	equal(t, "open", w.openOf(id), q.ID)
+	w.say("dev", "ann", "no longer")
+	r.settled()
+	equal(t, "open in the end", w.openOf(id), "")
+	r.finish()
+}
+
+// Lines of two who were asked leave both questions open.
+func TestBothStillOpen(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "", waits("ask ann", `{"question":"Red?","options":"yes|no","for":"ann"}`), waits("ask bob", `{"question":"Blue?","options":"yes|no","for":"bob"}`))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "carol", "ask ann")
+	q := w.question("dev", 1)
+	r.settled()
+	w.say("dev", "carol", "ask bob")
+	p := w.question("dev", 2)
+	r.settled()
+	r.stop()
+	w.say("dev", "ann", "hm, which red")
+	w.say("dev", "bob", "hm, which blue")
+	r = w.run(id)
+	r.settled()
+	contains(t, w.prompt(), q.ID+", "+p.ID+" is still open.")
+	r.finish()
+}

@@ -52,3 +52,23 @@ func TestFileAskedForWhole(t *testing.T) {
 	}
 	contains(t, shown[2], "; next page: offset ")
 }
+
+// Many small files that are asked for at once are no more than a reply may show.
+func TestManyPages(t *testing.T) {
+	t.Parallel()
+	var list []string
+	for i := range 40 {
+		list = append(list, "READ_FILE", fmt.Sprintf(`{"path":"f%d.txt"}`, i))
+	}
+	w := newWorld(t, rehearsal.Step{Contains: "read all", Answer: calls(list...)})
+	id := w.boot("ada", "dev")
+	work := w.own(id, "workspace")
+	lethetest.Must(t, os.MkdirAll(work, 0o700))
+	for i := range 40 {
+		w.write(fmt.Sprintf("%s/f%d.txt", work, i), strings.Repeat(strings.Repeat("y", 79)+"\n", 20))
+	}
+	r := w.run(id, func(c *Config) { c.ContextLimit, c.Params.MaxTokens = 15000, 2000 })
+	r.ask("read all")
+	r.stop()
+	equal(t, "fades before they were seen", len(w.events(id, "fade")), 0)
+}

@@ -65,5 +65,8 @@ func (h Home) Answer(open []Question, qid, as, text string) (room, line string, 
 	if !ok {
 		return "", "", &InvalidError{fmt.Errorf("answer %s: %q is no option", q.ID, text), "its options: " + strings.Join(q.Options, ", ")}
 	}
-	return q.Room, q.ID + " " + cmp.Or(choice, text), nil
+	if len(text) > len(choice) { // as "no, keep it": the words are heard, too
+		choice = text
+	}
+	return q.Room, q.ID + " " + choice, nil
 }

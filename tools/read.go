@@ -108,10 +108,7 @@ func (s *scanner) page(size int64, name string, a readArgs) ([]byte, error) {
 		_, _, err = s.next(0, 0)
 	}
 	last := first - 1
-	left := s.most
-	if size <= int64(left+leastCut) { // all of it
-		left += leastCut
-	}
+	left, kept, keptLast := s.most, 0, last // kept is what s.most allows
 	for err == nil && last-first+1 < limit {
 		var text string
 		var length int64
@@ -119,11 +116,17 @@ func (s *scanner) page(size int64, name string, a readArgs) ([]byte, error) {
 			break
 		}
 		line := lineShown(text, length, s.line, column)
-		if left -= s.weigh(line); left < 0 && body.Len() > 0 {
+		left -= s.weigh(line)
+		if kept > 0 && (left < -leastCut || left < 0 && s.most < leastCut) {
+			body.Truncate(kept)
+			last = keptLast
 			break
 		}
 		last = s.line
 		body.WriteString(line)
+		if left >= 0 || kept == 0 {
+			kept, keptLast = body.Len(), last
+		}
 	}
 	if err != nil && err != io.EOF {
 		return nil, err

@@ -125,4 +125,6 @@ func TestReadShowsWhatTheHeaderSays(t *testing.T) {
 	lethetest.Words(t, read("large", 56, 4000), "lines 1-40 of 56", "next page: offset 41")
 	lethetest.Words(t, read("rest", 56, 4000, 41), "lines 41-56 of 56")
 	lethetest.Words(t, read("small", 20, 200), "lines 1-2 of 20", "next page: offset 3")
+	lethetest.Words(t, read("end", 95, 4000, 41), "lines 41-95 of 95")
+	lethetest.Words(t, read("share", 16, 200), "lines 1-2 of 16", "next page: offset 3")
 }

@@ -42,7 +42,9 @@ func ParseWait(args []byte, now time.Time, zone *time.Location) (w Wait, err err
 	if err := Decode(args, &a); err != nil {
 		return w, err
 	}
-	w.Question = strings.TrimSpace(a.Question)
+	if a.Withdraw == "" { // who withdraws a question asks none
+		w.Question = strings.TrimSpace(a.Question)
+	}
 	w.Options = list(string(a.Options), "|\n")
 	w.For = list(string(a.For), ", \n\t;")
 	for i, name := range w.For {
