@@ -90,6 +90,8 @@ type Config struct {
 	People []string       // users who may answer questions, approve calls and raise budgets
 	Zone   *time.Location // of schedules and of a budget's days; default the machine's
 
+	AskTime time.Duration // how long people may approve a call; default a week
+
 	Elsewhere bool // Hold also takes a life that goes on in another home
 
 	AddTriggers string   // when the identity may make and change triggers: AddSpoken (the default) or AddAlways

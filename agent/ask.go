@@ -78,14 +78,14 @@ func (a *Agent) maySay(room, text string) error {
 
 const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an entry, and then the output. Do not call it again before."
 
-// approvalTime is how long people may approve a call. Then it is declined.
+// approvalTime is how long people may approve a call unless Config.AskTime says so. Then it is declined.
 const approvalTime = 7 * 24 * time.Hour
 
 // ask records a question, the n-th of a commit.
 func (a *Agent) ask(k mind.Ask, n int) record {
 	k.Self, k.At = a.id.Self, time.Now().UTC()
 	if k.Tool != "" {
-		k.Until = k.At.Add(approvalTime).Truncate(time.Second)
+		k.Until = k.At.Add(cmp.Or(a.cfg.AskTime, approvalTime)).Truncate(time.Second)
 	}
 	e := event.Asked{ID: "k" + strconv.Itoa(a.state.Notices+1+n), Call: k.Call, Posting: a.posting(a.notify(k.Room)...)}
 	return record{event: e, bodies: []body{{k.Gist(), k.Encode()}}}

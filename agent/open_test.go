@@ -203,7 +203,7 @@ func TestOpenQuestionFades(t *testing.T) {
 	r.checked()
 }
 
-// An approval waits for a week. Then it is a no, and its word comes too late.
+// An approval waits for a week, or as long as is said. Then it is a no, and its word comes too late.
 func TestApprovalEnds(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "BASH rm *", rehearsal.Step{Contains: "tidy", Answer: calls("BASH", `{"command":"rm x"}`)})
@@ -213,9 +213,14 @@ func TestApprovalEnds(t *testing.T) {
 	q := w.question("dev", 1)
 	r.settled()
 	r.stop()
+	w.conf.AskTime = 72 * time.Hour
 	a, err := Open(id, w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
+	asked := a.ask(mind.Ask{Room: "dev", Tool: "BASH"}, 0)
+	k, err := mind.DecodeAsk(asked.bodies[0].data)
+	lethetest.Must(t, err)
+	equal(t, "time to approve another", k.Until, k.At.Add(w.conf.AskTime).Truncate(time.Second))
 	open := a.state.Questions[0]
 	if left := time.Until(q.Until); left > approvalTime || left < approvalTime-time.Hour || !open.Until.Equal(q.Until) {
 		t.Errorf("it waits until %s", q.Until)

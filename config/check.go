@@ -60,6 +60,9 @@ func (s Settings) check() error {
 	}
 	lasts("model.answer_timeout", s.Model.AnswerTimeout)
 	lasts("tools.bash_timeout", s.Tools.BashTimeout)
+	askTime, err := tools.Duration(cmp.Or(s.Tools.AskTime, "7d"))
+	unless(err == nil, "tools.ask_time = %q is not a duration such as \"12h\" or \"3d\"", s.Tools.AskTime)
+	lasts("tools.ask_time", askTime)
 	for _, rule := range s.Tools.Ask {
 		_, err := tools.ParseRule(rule)
 		unless(err == nil, "tools.ask: %w", err)

@@ -78,6 +78,7 @@ type Settings struct {
 		Workspace   string        `toml:"workspace"`
 		Roots       []string      `toml:"roots"`
 		Ask         []string      `toml:"ask"` // calls before which people are asked
+		AskTime     string        `toml:"ask_time"`
 	} `toml:"tools"`
 	Budget Budget               `toml:"budget"`
 	Prices map[string]llm.Price `toml:"prices"` // by model, in USD per million tokens

@@ -176,6 +176,7 @@ func (h *Host) config(id agent.Identity) (agent.Config, error) {
 		rule, _ := tools.ParseRule(text) // checked
 		ask = append(ask, rule)
 	}
+	askTime, _ := tools.Duration(s.Tools.AskTime) // checked
 	var notify []string
 	for _, name := range s.Notified() {
 		notify = append(notify, chat.NotifyRoom(name))
@@ -196,7 +197,7 @@ func (h *Host) config(id agent.Identity) (agent.Config, error) {
 			BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,
 		},
 		Budget: s.Budget.Limits(), Prices: s.Prices,
-		People: s.Deciders(), Notify: notify, Zone: s.Zone(),
+		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),
 		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],
 	}

@@ -84,12 +84,7 @@ func deadline(text string, now time.Time, zone *time.Location) (time.Time, error
 		return time.Time{}, nil
 	}
 	var at time.Time
-	d, err := time.ParseDuration(text)
-	if digits, ok := strings.CutSuffix(text, "d"); ok {
-		var days int
-		days, err = strconv.Atoi(digits)
-		d = time.Duration(min(days, 1000)) * 24 * time.Hour
-	}
+	d, err := Duration(text)
 	if err == nil && d <= maxWait {
 		at = now.Add(d)
 	}
@@ -102,6 +97,17 @@ func deadline(text string, now time.Time, zone *time.Location) (time.Time, error
 		return at, fmt.Errorf("until %s: give how long to wait, like 90m, 2h or 3d, or a time to come within a year, like %s", quote(text), now.Add(48*time.Hour).In(zone).Format("2006-01-02 15:04"))
 	}
 	return at.UTC().Truncate(time.Second), nil
+}
+
+// Duration reads "90m", "2h" or "3d".
+func Duration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if digits, ok := strings.CutSuffix(text, "d"); ok {
+		var days int
+		days, err = strconv.Atoi(digits)
+		d = time.Duration(min(days, 1000)) * 24 * time.Hour
+	}
+	return d, err
 }
 
 // wait is WAIT. Whoever made its intent has read its arguments.
