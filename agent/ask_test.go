@@ -117,7 +117,7 @@ func TestAskedOnce(t *testing.T) {
 	r.settled()
 	equal(t, "requests while it waits", len(w.requests()), requests)
 	r.stop()
-	w.say("dev", "bob", "2")
+	w.say("dev", "bob", q.ID+" 2")
 	w.run(id, dieAt("inbound", 1)).killed()
 	w.say("dev", "ann", "yes", q.ID+" yes")
 	r = w.run(id)

@@ -335,6 +335,6 @@ func TestBothStillOpen(t *testing.T) {
 	w.say("dev", "bob", "hm, which blue")
 	r = w.run(id)
 	r.settled()
-	contains(t, w.prompt(), q.ID+", "+p.ID+" is still open.")
+	contains(t, w.prompt(), q.ID+" (Red?), "+p.ID+" (Blue?) is still open.")
 	r.finish()
 }
