@@ -45,6 +45,7 @@ func TestWriteTrigger(t *testing.T) {
 		c.CheckTrigger, c.Times = noTrigger, func() string { return "[brief: next time nine]\n" }
 	})
 	path := filepath.Join(id.dir, "triggers/brief.toml")
+	id.gives("[brief: next time nine]\n", "LIST", "path", "self/triggers/")
 	id.gives("made self/triggers/brief.toml: 5 bytes, 1 lines\nbrief fires next at nine.", "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "every")
 	id.fails([]string{"self/triggers/brief.toml: refused: not now"}, "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "no")
 	id.fails([]string{"refused: not now"}, "EDIT_FILE", "path", "self/triggers/brief.toml", "old", "every", "new", "no")
