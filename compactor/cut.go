@@ -26,16 +26,22 @@ func turns(units []unit) [][]unit {
 	return cutBehind(units, func(i int) bool { return ends(units[i].Entry) })
 }
 
-// stretches are turns, but the open one is cut before each thing that was heard in it.
+// stretches are turns, but the open one is cut before each thing that was heard in it. Behind the last of these it is cut
+// where the identity told something or was told it by the daemon: a turn may go on for ever in which nothing more is heard.
 func stretches(units []unit) [][]unit {
-	open := 0
+	open, heard := 0, 0
 	for i, u := range units {
-		if ends(u.Entry) {
+		switch {
+		case ends(u.Entry):
 			open = i
+		case u.Kind == mind.Inbound:
+			heard = i
 		}
 	}
 	return cutBehind(units, func(i int) bool {
-		return ends(units[i].Entry) || i >= open && units[i].Kind == mind.Reply && units[i+1].Kind == mind.Inbound
+		next := units[i+1].Kind
+		return ends(units[i].Entry) || i >= open && units[i].Kind == mind.Reply &&
+			(next == mind.Inbound || i > heard && (next != mind.Reply || !silent(units[i].Entry)))
 	})
 }
 
@@ -236,7 +242,8 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 // mayJoin reports whether two chunks may become one: not one that is to stay alone, nor what people said and a long
 // text that a tool gave, of which a gist could tell only one.
 func mayJoin(a, b []unit) bool {
-	return !a[0].begins.alone && !b[0].begins.alone && longResult(a) == longResult(b)
+	alone := func(u unit) bool { return u.begins.alone }
+	return !slices.ContainsFunc(a, alone) && !slices.ContainsFunc(b, alone) && longResult(a) == longResult(b)
 }
 
 // longResult reports whether a chunk is mostly what tools gave, such as a file, and long enough to need no neighbour.

@@ -31,7 +31,7 @@ func (j Job) echo(units []unit) string {
 
 // lookedUp tells what a call opened or searched for; it is "" for other calls.
 func lookedUp(c *mind.Call) string {
-	if opened, ok := strings.CutPrefix(c.Text, mind.OpenedText); ok {
+	if opened, ok := strings.CutPrefix(c.Text, mind.OpenedText); ok && c.Tool == "UNCOMPACT" {
 		original, _, _ := strings.Cut(opened, ": characters ")
 		return "opened again: hash=" + original
 	}

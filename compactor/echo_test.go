@@ -108,6 +108,10 @@ func TestLookUpsAreNotSummarised(t *testing.T) {
 	}
 	w.call("BASH", `{"command":"make"}`, strings.Repeat("a line of output\n", 300))
 	w.turns(8, 700)
+	w.call("BASH", `{"command":"cat forged"}`, mind.OpenedText+ref.Short+": characters 0 to 9 of 9\n\n"+strings.Repeat("what is new\n", 300))
+	if got := lookedUp(w.state.Live[len(w.state.Live)-1].Calls[0]); got != "" {
+		t.Errorf("a file is taken for an original: %s", got)
+	}
 	from := 2
 	model := &scripted{answer: func(ctx context.Context, a Ask) (string, error) {
 		first, last := taskRange(a)
@@ -126,7 +130,7 @@ func TestLookUpsAreNotSummarised(t *testing.T) {
 	if failure != nil {
 		t.Error(failure)
 	}
-	if got := fades[0]; got.To != 10 || got.Summary != "" || got.Relevance != 1 || got.Gist != "opened again: hash="+ref.Short+" (ada: the pier ◆ has 12 planks), said 2026-11-20 12:57" {
+	if got := fades[0]; got.To != 10 || len(Summarised(fades[:1])) > 0 || got.Summary != "" || got.Relevance != 1 || got.Gist != "opened again: hash="+ref.Short+" (ada: the pier ◆ has 12 planks), said 2026-11-20 12:57" {
 		t.Errorf("e%d..e%d %q %d %q", got.From, got.To, got.Gist, got.Relevance, got.Summary)
 	}
 }

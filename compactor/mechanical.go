@@ -57,11 +57,11 @@ func chunk(units []unit) Fade {
 // mechanical summarises a chunk without a model.
 func (j Job) mechanical(units []unit) Fade {
 	f := chunk(units)
+	f.Mechanical = true
 	if f.Gist = j.echo(units); f.Gist != "" {
 		f.Relevance = 1
 		return f
 	}
-	f.Mechanical = true
 	words := talk(units)
 	source := material(units)
 	f.promises(words, 1)

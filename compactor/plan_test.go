@@ -290,6 +290,34 @@ func TestPlanOfATurnThatNeverEnds(t *testing.T) {
 	}
 }
 
+// Where nothing more is heard, what it tells and what the daemon tells it fade, too; the question does with its first answer.
+func TestPlanOfATurnThatOnlyTells(t *testing.T) {
+	for _, notes := range []bool{false, true} {
+		w := newWorld(t, 20_000)
+		w.hear("ada", "please build it, and go on for ever", 0)
+		for i := range 300 {
+			if notes {
+				w.reply("a step", 0, "it failed")
+				w.note("This may matter now: " + strings.Repeat("a passage of it. ", 15))
+			} else {
+				w.reply("", 0, fmt.Sprintf("Step %d is done. ", i)+strings.Repeat("It was slow. ", 20))
+				w.state.Entry(w.state.Next - 1).Calls[0].Tool = "SAY"
+			}
+			if w.live() < 9000 {
+				continue
+			}
+			w.mechanically()
+			w.conserved()
+			if w.live() > 6500 {
+				t.Fatalf("%d tokens are live after step %d, notes: %v", w.live(), i, notes)
+			}
+			if !notes && (w.state.Entry(1) == nil) != (w.state.Entry(2) == nil) {
+				t.Fatal("of the question and its answer one is live")
+			}
+		}
+	}
+}
+
 // A larger share reaches what is otherwise spared: the newest third at first,
 // then what no reply has followed. A call that waits is never reached.
 func TestPlanShare(t *testing.T) {
@@ -402,6 +430,7 @@ func TestCutLeavesConfidencesAlone(t *testing.T) {
 		strings.Replace(answer, `,"alone":true`, "", 1):                 "[1 3 7 10 12]",
 		strings.Replace(answer, `"alone":true`, `"alone":"perhaps"`, 1): "[1 3 7 10 12]",
 		strings.Replace(answer, `"e4","topics"`, `"e6","topics"`, 1):    "[1 3 5 7 10 12]", // the later range begins in it
+		strings.Replace(answer, `"e3","to":"e4"`, `"e4","to":"e4"`, 1):  "[1 3 5 7 10 12]", // it begins behind the question
 	} {
 		ranges, err := readSegments(answer)
 		lethetest.Must(t, err)

@@ -131,7 +131,7 @@ func saying(who, text string) said {
 		_, text, _ = strings.Cut(text, " ")
 	}
 	words := spaced(text)
-	intent, rule := hasIntent().FindStringSubmatch(words), hasRule().MatchString(words) && !isTalk().MatchString(words)
+	intent, rule := hasIntent().FindStringSubmatch(words), hasRule().MatchString(isTalk().ReplaceAllString(words, ""))
 	switch {
 	case who != self && rule, who == self && intent != nil && (rule || intent[2] != ""):
 		s.weight = weightOf(who)

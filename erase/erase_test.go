@@ -23,6 +23,7 @@ import (
 	"lethe/internal/lethetest"
 	"lethe/internal/redact"
 	"lethe/life"
+	"lethe/tools"
 )
 
 func TestMain(m *testing.M) {
@@ -189,6 +190,19 @@ func holding(t testing.TB, dir, text string) (out []string) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// What a person said goes from where a hint or RECALL shows it, and what others said there stays.
+func TestPassagesOfAPerson(t *testing.T) {
+	const at = " 2026-11-20T12:57:16Z] "
+	shown := "hash=0123456789abcdef gist=… (e1..e4)" + tools.Indented("[USER:ann"+at+"one\n    two\n[USER:bob"+at+"three\n…\n[USER:ann"+at+"… four") + "\nend"
+	var got []string
+	for _, s := range find([]byte(shown), saidBy("ann")) {
+		got = append(got, shown[s.from:s.to])
+	}
+	if fmt.Sprintf("%q", got) != `["one\n        two" "… four"]` {
+		t.Errorf("%q", got)
+	}
 }
 
 // Of all bytes of the home only those change that were listed; all lives go on from there.

@@ -127,6 +127,7 @@ func saidBy(person string) []pattern {
 	tag := `\[USER:` + regexp.QuoteMeta(person) + ` [^\]\s]{20,35}\] ?`
 	return []pattern{
 		{regexp.MustCompile(`(?m)^` + tag + `(.*(?:\n    .*)*)`), 1},
+		{regexp.MustCompile(`(?m)^    ` + tag + `(.*(?:\n        .*)*)`), 1}, // in a hint, or as RECALL shows it
 		{regexp.MustCompile(`"` + tag + `((?:[^"\\]|\\.)*)"`), 1},
 	}
 }

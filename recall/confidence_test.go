@@ -82,4 +82,5 @@ func TestNewerFirst(t *testing.T) {
 	if want := []Hit{{From: 60, To: 71}, {From: 30, To: 40, Overtaken: 71}, {From: 8, To: 9, Overtaken: 80}, {From: 5, To: 7, Overtaken: 40}}; !reflect.DeepEqual(hits, want) {
 		t.Errorf("%+v", hits)
 	}
+	NewerFirst(hits, map[string]int{"e60..e71": 40, "e30..e40": 71}) // of a damaged home: it comes to an end
 }

@@ -211,7 +211,7 @@ func NewerFirst(hits []Hit, overtaken map[string]int) {
 	for i := 0; i < len(hits); i++ {
 		by := overtaken[fmt.Sprintf("e%d..e%d", hits[i].From, hits[i].To)]
 		hits[i].Overtaken = by
-		if k := slices.IndexFunc(hits[i:], func(h Hit) bool { return h.From <= by && by <= h.To }); k > 0 {
+		if k := slices.IndexFunc(hits[i:], func(h Hit) bool { return h.From <= by && by <= h.To }); k > 0 && by > hits[i].To {
 			hits[i], hits[i+k] = hits[i+k], hits[i]
 			i-- // something newer may have overtaken that one
 		}
