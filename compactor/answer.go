@@ -55,11 +55,15 @@ func readSegments(text string) (out []entryRange, err error) {
 	if err != nil {
 		return nil, err
 	}
+	lone := 0
 	for _, c := range a.Chunks {
 		from, ok1 := entry(c.From)
 		to, ok2 := entry(c.To)
 		if ok1 && ok2 {
-			out = append(out, entryRange{from, to, len(c.Topics), relevance(c.Relevance), c.Alone && len(out) < maxPhrases})
+			out = append(out, entryRange{from, to, len(c.Topics), relevance(c.Relevance), c.Alone && lone < maxPhrases})
+		}
+		if c.Alone {
+			lone++
 		}
 	}
 	if len(out) == 0 {

@@ -28,6 +28,10 @@ func TestReadSegments(t *testing.T) {
 			t.Errorf("%s: %v %v, want %s", answer, got, err, want)
 		}
 	}
+	got, err := readSegments(`{"chunks":[` + strings.Repeat(`{"from":1,"to":2},`, 40) + strings.Repeat(`{"from":3,"to":4,"alone":true},`, 40) + `{"from":5,"to":6}]}`)
+	if err != nil || !got[71].alone || got[72].alone { // as many as is read of a list, wherever they stand
+		t.Errorf("%v %v", got, err)
+	}
 	for _, answer := range []string{"", "{}", "[]", `{"chunks":{}}`, `{"chunks":["e1"]}`, `{"chunks":[{"from":"e1"}]}`, `{"chunks":[{"from":"e1","to":"e`} {
 		if got, err := readSegments(answer); !errors.Is(err, ErrGarbage) {
 			t.Errorf("%s: %v %v, want garbage", answer, got, err)
