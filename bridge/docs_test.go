@@ -28,7 +28,8 @@ func TestPageGo(t *testing.T) {
 
 	home, dir := t.TempDir(), t.TempDir()
 	put := func(name, text string) {
-		lethetest.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		whole := filepath.Join(dir, "whole") // no half of it is taken
+		lethetest.Must(t, errors.Join(os.WriteFile(whole, []byte(text), 0o600), os.Rename(whole, filepath.Join(dir, name))))
 	}
 	lethetest.Must(t, errors.Join(os.Mkdir(filepath.Join(dir, "in"), 0o700), os.Mkdir(filepath.Join(dir, "out"), 0o700)))
 	out := func() (texts []string) {
