@@ -23,15 +23,21 @@ func (w *world) openOf(id Identity) (ids string) {
 // times is how often a room or a log has a text.
 func (w *world) times(path, text string) int { return strings.Count(w.read(path), text) }
 
+// waiting runs an identity until its question in room dev stands.
+func (w *world) waiting() (id Identity, r *running, q chat.Question) {
+	id = w.boot("ada", "dev")
+	r = w.run(id)
+	w.say("dev", "ann", "ask")
+	q = w.question("dev", 1)
+	r.settled()
+	return id, r, q
+}
+
 // An objection in free words is an objection: to a question, and to a call that is to be approved, whatever else was said.
 func TestObjection(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "BASH rm *", waits("ask", deploy), rehearsal.Step{Contains: "tidy", Answer: calls("BASH", `{"command":"rm x"}`)})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "ask")
-	q := w.question("dev", 1)
-	r.settled()
+	id, r, q := w.waiting()
 	w.say("dev", "ann", "No, wait: keep it, I changed my mind.")
 	r.settled()
 	equal(t, "choice", w.having(id, "inbound", "answers", q.ID)[0].Get("choice"), "no")
@@ -86,11 +92,7 @@ func TestBareWordIsNoConsent(t *testing.T) {
 func TestBareWordInOneGo(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "", waits("ask", deploy))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "ask")
-	q := w.question("dev", 1)
-	r.settled()
+	id, r, q := w.waiting()
 	r.stop()
 	w.say("dev", "ann", "the tests are red", "yes")
 	r = w.run(id)
@@ -106,11 +108,7 @@ func TestBareWordInOneGo(t *testing.T) {
 func TestBareWordInAnEditedRoom(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "", waits("ask", deploy))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "ask")
-	q := w.question("dev", 1)
-	r.settled()
+	id, r, q := w.waiting()
 	r.stop()
 	w.write(w.path("dev"), "[USER:ann 2026-11-20T12:57:16Z] a line more\n"+w.read(w.path("dev")))
 	w.say("dev", "bob", "yes")
@@ -128,11 +126,7 @@ func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, waits("ask", deploy))
 	w.conf.People = []string{"ann"}
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "ask")
-	q := w.question("dev", 1)
-	r.settled()
+	id, r, q := w.waiting()
 	w.model.Push(rehearsal.Step{Contains: "never mind", Times: 2, Answer: calls("WAIT", `{"withdraw":"`+q.ID+`"}`)}, waits("strange", `{"withdraw":"q000000"}`), always("done"))
 	w.say("dev", "ann", "strange")
 	r.settled()
@@ -263,11 +257,7 @@ func TestUnknownIsNotAsked(t *testing.T) {
 func TestBareWordFarBehind(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "", waits("ask", deploy))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "ask")
-	q := w.question("dev", 1)
-	r.settled()
+	id, r, q := w.waiting()
 	w.say("dev", "ann", "keep it")
 	r.settled()
 	r.stop()
@@ -285,11 +275,7 @@ func TestBareWordFarBehind(t *testing.T) {
 func TestBareWordAfterUnsigned(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "", waits("ask", deploy))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "ask")
-	q := w.question("dev", 1)
-	r.settled()
+	id, r, q := w.waiting()
 	_, _, err := chat.Append(w.path("dev"), []byte("keep it\n"))
 	lethetest.Must(t, err)
 	w.say("dev", "ann", "yes")
@@ -303,11 +289,7 @@ func TestWithdrawAsksNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, waits("ask", deploy), waits("odd", `{"question":"never mind","withdraw":"none"}`), rehearsal.Step{Answer: text("done")})
 	w.conf.People = []string{"ann"}
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "ask")
-	q := w.question("dev", 1)
-	r.settled()
+	id, r, q := w.waiting()
 	w.model.Push(waits("no longer", `{"question":"Deploy?","withdraw":"`+q.ID+`"}`), always("done"))
 	w.say("dev", "ann", "odd")
 	r.settled()

@@ -119,8 +119,9 @@ func (w *worker) try(ctx context.Context, name string, units []unit, use func(an
 func (w *worker) cut(ctx context.Context) (chunks []Fade) {
 	most := w.in.Settings.maxChunk()
 	var unclear []unit
-	for _, run := range w.runs {
-		if plainChunks(run, w.in.Settings) == nil {
+	cuts := make([][][]unit, len(w.runs))
+	for i, run := range w.runs {
+		if cuts[i] = plainChunks(run, w.in.Settings); cuts[i] == nil {
 			unclear = append(unclear, run...)
 		}
 	}
@@ -133,8 +134,8 @@ func (w *worker) cut(ctx context.Context) (chunks []Fade) {
 			return err
 		})
 	}
-	for _, run := range w.runs {
-		cut := plainChunks(run, w.in.Settings)
+	for i, run := range w.runs {
+		cut := cuts[i]
 		if cut == nil {
 			cut, _ = cutAt(run, ranges, most)
 		}
