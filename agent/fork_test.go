@@ -62,9 +62,9 @@ func TestFork(t *testing.T) {
 		t.Errorf("boot %+v, next e%d after e%d, %d ranges of %d", boot, then.Next, past.Next, len(then.Faded), len(past.Faded))
 	}
 	rb := w.run(bea)
-	w.ask("ops", "what was the code of the lighthouse?")
+	w.ask("ops", "hello") // which it does not look up: what it found would stand in sight
 	rb.begun()
-	w.ask("ops", "and who has the code 7431 of the lighthouse keeper?")
+	w.ask("ops", "who has the code 7431 of the lighthouse keeper?")
 	if n := w.hintsAt(bea, "7431"); n == 0 {
 		t.Error("it is not reminded of what its ancestor had forgotten")
 	}
